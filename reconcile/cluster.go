@@ -1,0 +1,127 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// Cluster is the live side. internal/proxmox is the real one; the methods that read never write.
+type Cluster interface {
+	// Inventory lists every guest that the token may see, in one call. It may lag by ten seconds and leave guests out:
+	// it triggers reads and decides nothing.
+	Inventory(ctx context.Context) (Inventory, error)
+	// Observe reads one guest in full: every key with its pending value, and the digest. The run state and the fields
+	// that only the inventory knows (node, name, pool, template, HA) are taken from row. It fails with ErrNotExist only
+	// when the guest's own node says so.
+	Observe(ctx context.Context, row Row) (guest.Observed, error)
+	// Status reads the run state of one guest from the guest itself.
+	Status(ctx context.Context, row Row) (guest.Status, error)
+	// Exists asks the cluster whether a vmid is taken, by whatever kind of guest and whoever may see it.
+	Exists(ctx context.Context, vmid int) (bool, error)
+	// Ready fails with ErrNotReady while the cluster must not be written to: no quorum, or no answer.
+	Ready(ctx context.Context) error
+	// Do dispatches one call and returns its UPID, empty where Proxmox answered synchronously. An error that wraps
+	// ErrOutcomeUnknown means that the effect may have happened; any other error means that it has not.
+	Do(ctx context.Context, call Call) (upid string, err error)
+	// Wait returns the task's end. An error says nothing about the task: waiting may always be repeated.
+	Wait(ctx context.Context, upid string) (Task, error)
+	// Tasks lists the node's tasks, newest first, running ones included.
+	Tasks(ctx context.Context, query TaskQuery) ([]Task, error)
+}
+
+// Errors of a Cluster. They are wrapped with Proxmox's own text.
+var (
+	ErrNotExist       = errors.New("guest does not exist")
+	ErrDenied         = errors.New("access denied")           // 401 or 403: a person has to act
+	ErrConflict       = errors.New("guest changed meanwhile") // digest mismatch: read and plan again
+	ErrLocked         = errors.New("guest is locked")         // another task or a backup holds it: try later
+	ErrNotReady       = errors.New("cluster is not ready")    // no quorum, node or daemon down
+	ErrOutcomeUnknown = errors.New("outcome unknown")         // dispatched, and no reply that can be believed
+)
+
+// Inventory is one reading of /cluster/resources.
+type Inventory struct {
+	Rows   []Row // sorted by vmid
+	ReadAt time.Time
+}
+
+// Row is one guest of the inventory.
+type Row struct {
+	Kind     guest.Kind
+	VMID     int
+	Node     string
+	Name     string // "" while the statistics daemon has not seen the guest
+	Status   guest.Status
+	Template bool
+	Lock     string
+	Tags     string // as Proxmox joins them: "a;b"
+	Pool     string
+	HAState  string
+	MaxMem   int64 // bytes
+	MaxDisk  int64 // bytes
+	MaxCPU   float64
+}
+
+// Op names what a step does. It is a label of metrics and a word of plans.
+type Op string
+
+// Operations of steps.
+const (
+	OpCreate   Op = "create"
+	OpConfig   Op = "config"
+	OpResize   Op = "resize"
+	OpStart    Op = "start"
+	OpShutdown Op = "shutdown"
+	OpStop     Op = "stop"
+	OpDestroy  Op = "destroy"
+)
+
+// Ops lists every operation, in the order of a guest's life.
+func Ops() []Op {
+	return []Op{OpCreate, OpConfig, OpResize, OpStart, OpShutdown, OpStop, OpDestroy}
+}
+
+// Call is one request to the cluster, complete: nothing is looked up when it is sent.
+//
+//   - create: CloneOf 0 posts Params to the node's guest list; otherwise it posts them to the template's clone call.
+//   - config: Params are set and the keys of Delete removed, under Digest. A virtual machine gets the asynchronous call.
+//   - resize: Params are disk and size, under Digest.
+//   - start, shutdown, stop: Params such as timeout.
+//   - destroy: Params are purge and destroy-unreferenced-disks where wanted.
+type Call struct {
+	Op      Op
+	Kind    guest.Kind
+	Node    string // where the guest is; for a clone, where the template is
+	VMID    int    // the guest that the call changes or creates
+	CloneOf int    // vmid of the template; 0 is no clone
+	Params  map[string]string
+	Delete  []string
+	Digest  string // "" does not guard
+}
+
+// Task is a Proxmox task.
+type Task struct {
+	UPID    string
+	Node    string
+	Type    string // qmcreate, qmclone, qmconfig, …
+	VMID    int    // a clone is filed under its template's
+	User    string // token user, "root@pam!agent"
+	Start   time.Time
+	Running bool
+	Exit    string // "OK", "WARNINGS: 2", or the error; empty while running
+	LogTail string // the last lines of a failed task's log
+}
+
+// OK reports whether the task ended well. Warnings are a success.
+func (t Task) OK() bool { return !t.Running && (t.Exit == "OK" || hasWarnings(t.Exit)) }
+
+// TaskQuery bounds a list of tasks. Times are in whole seconds on Proxmox's clock.
+type TaskQuery struct {
+	Node  string
+	VMID  int
+	Types []string  // empty is every type
+	Since time.Time // zero is unbounded
+}

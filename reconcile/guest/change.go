@@ -1,0 +1,40 @@
+package guest
+
+// Class says what a change costs the guest that it happens to. It follows from what the change does to this guest now: a
+// restart key of a stopped guest is Live.
+//
+// Source: PVE API, hotplug and pending rules of QemuServer.pm and LXC/Config.pm.
+type Class string
+
+// Classes, least severe first.
+const (
+	Live        Class = "live"        // no interruption
+	Restart     Class = "restart"     // written now, takes effect at the next start
+	Disruptive  Class = "disruptive"  // interrupts the service or its network; data is safe
+	Destructive Class = "destructive" // data is lost
+	Impossible  Class = "impossible"  // cannot be done in place
+)
+
+// Write says how a Change reaches Proxmox.
+type Write string
+
+// The ways to write a change.
+const (
+	WriteSet    Write = "set"    // key=Value in a config call
+	WriteDelete Write = "delete" // the key's name in a config call's delete list
+	WriteResize Write = "resize" // a resize call, Value is the new size
+	WriteNone   Write = "none"   // nothing to send: it waits for a restart, or cannot be done
+)
+
+// Change is one difference between a Desired and an Observed guest.
+type Change struct {
+	Key    string
+	From   string // canonical, for people; "" is absent
+	To     string // canonical, for people; "" is absent
+	Class  Class
+	Write  Write
+	Value  string // native text to send; merged with what Proxmox owns
+	Waits  bool   // already written: it takes effect at the next start
+	Note   string // a plain word on what happens: "link flap", "restart needed", why it is impossible
+	Origin Origin // the manifest line that asked
+}
