@@ -37,6 +37,8 @@ const (
 // sub-key that is not named is the guest's own and is kept; or Text, which pins the whole value as native text.
 // Drive slots use the pseudo sub-keys "storage" (where to allocate), "volume" (attach this one) and "size" ("32G",
 // least size) beside the native ones; Proxmox's allocation syntax never appears in an Intent.
+// A cloud-init drive is Sub{"storage": S, "volume": "cloudinit"}; a CD-ROM is Sub{"volume": "local:iso/x.iso", "media":
+// "cdrom"}, with "none" as the volume of an empty one.
 type Intent struct {
 	Key    string
 	Verb   Verb
