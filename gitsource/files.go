@@ -1,0 +1,211 @@
+package gitsource
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// ErrNoPath says that a wanted path is not in the tree.
+var ErrNoPath = errors.New("no such path in the tree")
+
+// TreeOptions say what to read of a tree and how much at most. The zero value reads everything within the defaults.
+type TreeOptions struct {
+	Paths    []string // files and directories to read, relative to the root; none, "" or "." means the whole tree
+	Suffixes []string // read only files whose name ends in one of these; none means all
+	MaxFile  int64    // bytes of one file read; default 1 MiB
+	MaxTotal int64    // bytes of all files read; default 64 MiB
+	MaxFiles int      // files read; default 10,000
+}
+
+const (
+	maxEntries = 200_000 // tree entries looked at in one call; a few small objects can span an endless tree
+	maxDepth   = 64      // directories inside one another
+)
+
+func (o TreeOptions) withDefaults() TreeOptions {
+	o.MaxFile = cmp.Or(o.MaxFile, 1<<20)
+	o.MaxTotal = cmp.Or(o.MaxTotal, 64<<20)
+	o.MaxFiles = cmp.Or(o.MaxFiles, 10_000)
+	return o
+}
+
+// A File is a regular file of a tree. Path is relative to the root, with slashes.
+type File struct {
+	Path string
+	Data []byte
+}
+
+// Files returns the regular files of the tree named tree that lie under opts.Paths, sorted by path. Symbolic links,
+// submodules and bad names under these paths fail with *TreeError whether or not their suffix is wanted; entries
+// elsewhere are not looked at. It fails with ErrNoPath if a wanted path is absent, with ErrTooLarge beyond a limit,
+// and with ErrNotFound if the repository is incomplete. The empty ID stands for the empty tree.
+func (r *Repository) Files(ctx context.Context, tree ID, opts TreeOptions) ([]File, error) {
+	w := fileWalk{repo: r, opts: opts.withDefaults()}
+	paths, err := cleanPaths(w.opts.Paths)
+	if err != nil {
+		return nil, fmt.Errorf("read tree %s: %w", tree, err)
+	}
+	for _, p := range paths {
+		if err := w.start(ctx, tree, p); err != nil {
+			return nil, fmt.Errorf("read tree %s: %w", tree, err)
+		}
+	}
+	slices.SortFunc(w.files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	return w.files, nil
+}
+
+// cleanPaths returns paths in one spelling, without those that another one covers. [""] is the whole tree.
+func cleanPaths(paths []string) ([]string, error) {
+	if len(paths) == 0 {
+		return []string{""}, nil
+	}
+	var clean []string
+	for _, p := range paths {
+		c := path.Clean(p)
+		if path.IsAbs(p) || c == ".." || strings.HasPrefix(c, "../") {
+			return nil, fmt.Errorf("path %q is not inside the tree", p)
+		}
+		if c == "." {
+			return []string{""}, nil
+		}
+		clean = append(clean, c)
+	}
+	slices.Sort(clean)
+	var outer []string
+	for _, p := range clean {
+		covered := func(o string) bool { return p == o || strings.HasPrefix(p, o+"/") }
+		if !slices.ContainsFunc(outer, covered) {
+			outer = append(outer, p)
+		}
+	}
+	return outer, nil
+}
+
+// A fileWalk collects files and counts what it has seen against the limits.
+type fileWalk struct {
+	repo    *Repository
+	opts    TreeOptions
+	files   []File
+	total   int64
+	entries int
+}
+
+// start descends from the root to p and reads what is there.
+func (w *fileWalk) start(ctx context.Context, root ID, p string) error {
+	if p == "" {
+		return w.dir(ctx, "", root, 0)
+	}
+	at, id := "", root
+	names := strings.Split(p, "/")
+	for i, name := range names {
+		entries, err := w.readDir(ctx, at, id)
+		if err != nil {
+			return err
+		}
+		n := slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
+		if n < 0 {
+			return fmt.Errorf("path %q: %w", p, ErrNoPath)
+		}
+		e := entries[n]
+		if i == len(names)-1 {
+			return w.entry(ctx, at, e, i)
+		}
+		at = path.Join(at, name)
+		if problem := fileProblem(e); problem != "" {
+			return &TreeError{at, problem}
+		}
+		if !e.isDir() {
+			return fmt.Errorf("path %q: %w: %s is a file", p, ErrNoPath, at)
+		}
+		id = e.id
+	}
+	return nil
+}
+
+func (w *fileWalk) dir(ctx context.Context, at string, id ID, depth int) error {
+	if depth > maxDepth {
+		return &TreeError{at, fmt.Sprintf("more than %d directories inside one another", maxDepth)}
+	}
+	entries, err := w.readDir(ctx, at, id)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := w.entry(ctx, at, e, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *fileWalk) readDir(ctx context.Context, at string, id ID) ([]entry, error) {
+	entries, err := w.repo.tree(ctx, at, id)
+	if err != nil {
+		return nil, err
+	}
+	if w.entries += len(entries); w.entries > maxEntries {
+		return nil, fmt.Errorf("more than %d entries: %w", maxEntries, ErrTooLarge)
+	}
+	return entries, nil
+}
+
+func (w *fileWalk) entry(ctx context.Context, dir string, e entry, depth int) error {
+	at := joinName(dir, e.name)
+	if problem := fileProblem(e); problem != "" {
+		return &TreeError{at, problem}
+	}
+	if e.isDir() {
+		return w.dir(ctx, at, e.id, depth+1)
+	}
+	return w.file(ctx, at, e.id)
+}
+
+func (w *fileWalk) file(ctx context.Context, at string, id ID) error {
+	wanted := func(suffix string) bool { return strings.HasSuffix(at, suffix) }
+	if len(w.opts.Suffixes) > 0 && !slices.ContainsFunc(w.opts.Suffixes, wanted) {
+		return nil
+	}
+	if len(w.files) == w.opts.MaxFiles {
+		return fmt.Errorf("more than %d files: %w", w.opts.MaxFiles, ErrTooLarge)
+	}
+	data, err := w.repo.readLinked(ctx, plumbing.BlobObject, id, w.opts.MaxFile)
+	if err != nil {
+		return fmt.Errorf("path %q: %w", at, err)
+	}
+	if w.total += int64(len(data)); w.total > w.opts.MaxTotal {
+		return fmt.Errorf("path %q: files together: %w of %d bytes", at, ErrTooLarge, w.opts.MaxTotal)
+	}
+	w.files = append(w.files, File{at, data})
+	return nil
+}
+
+// tree returns the entries of the tree object id, which is at path at. The empty ID is the empty tree.
+func (r *Repository) tree(ctx context.Context, at string, id ID) ([]entry, error) {
+	if id == "" {
+		return nil, nil
+	}
+	raw, err := r.readLinked(ctx, plumbing.TreeObject, id, maxTree)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := parseTree(raw)
+	if err != nil {
+		return nil, &TreeError{at, "malformed tree: " + err.Error()}
+	}
+	return entries, nil
+}
+
+// joinName appends a name to a path as it is: names such as ".." must not be resolved away.
+func joinName(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	return dir + "/" + name
+}

@@ -1,0 +1,33 @@
+package gitsource
+
+import (
+	"fmt"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// ID names a git object: the SHA-1 of its header and content as 40 lower-case hex digits. The zero value names nothing,
+// except where a function says that it stands for the empty tree.
+type ID string
+
+// ParseID returns s as an ID. It accepts full ids only; a name or an abbreviation is Repository.Resolve's to read.
+func ParseID(s string) (ID, error) {
+	if len(s) == 64 && isLowerHex(s) {
+		return "", fmt.Errorf("parse object id %q: SHA-256 repositories are not supported", s)
+	}
+	if len(s) != 40 || !isLowerHex(s) {
+		return "", fmt.Errorf("parse object id %q: want 40 lower-case hex digits", s)
+	}
+	return ID(s), nil
+}
+
+func isLowerHex(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+func (id ID) hash() plumbing.Hash { return plumbing.NewHash(string(id)) }

@@ -1,0 +1,118 @@
+package gitsource
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-billy/v5"
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
+)
+
+const objectCacheSize = 16 * cache.MiByte
+
+// openStorage opens the repository at dir, wherever its git directory is. Objects are always unpacked in memory, after
+// a look at their size: go-git's streaming of large objects does so in goroutines of its own, where a panic cannot be
+// caught.
+func openStorage(dir string) (*filesystem.Storage, error) {
+	gitDir, err := findGitDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := repositoryFS(gitDir)
+	if err != nil {
+		return nil, err
+	}
+	st := filesystem.NewStorage(tree, cache.NewObjectLRU(objectCacheSize))
+	if err := checkFormat(st); err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+// findGitDir returns the directory that holds HEAD and objects: dir itself, dir/.git, or where the file dir/.git points.
+func findGitDir(dir string) (string, error) {
+	dotGit := filepath.Join(dir, ".git")
+	info, err := os.Stat(dotGit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return dir, checkGitDir(dir)
+	}
+	if err != nil {
+		return "", err
+	}
+	if info.IsDir() {
+		return dotGit, checkGitDir(dotGit)
+	}
+	target, err := readPointer(dotGit, "gitdir: ")
+	if err != nil {
+		return "", err
+	}
+	return target, checkGitDir(target)
+}
+
+func checkGitDir(dir string) error {
+	for _, name := range []string{"HEAD", "objects", "commondir"} {
+		_, err := os.Stat(filepath.Join(dir, name))
+		if name == "HEAD" && err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				return errors.New("not a git repository")
+			}
+			return err
+		}
+		if name != "HEAD" && err == nil {
+			return nil
+		}
+	}
+	return errors.New("not a git repository: no objects directory")
+}
+
+// repositoryFS joins the git directory with the common directory that linked work trees share.
+func repositoryFS(gitDir string) (billy.Filesystem, error) {
+	own := osfs.New(gitDir, osfs.WithBoundOS())
+	common, err := readPointer(filepath.Join(gitDir, "commondir"), "")
+	if errors.Is(err, fs.ErrNotExist) {
+		return own, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return dotgit.NewRepositoryFilesystem(own, osfs.New(common, osfs.WithBoundOS())), nil
+}
+
+// readPointer reads a one-line file that names a directory, absolute or relative to the file.
+func readPointer(file, prefix string) (string, error) {
+	line, err := readSmallFile(file)
+	if err != nil {
+		return "", err
+	}
+	target, ok := strings.CutPrefix(strings.TrimRight(string(line), "\r\n"), prefix)
+	if !ok || target == "" {
+		return "", fmt.Errorf("%s: want one line %q", file, prefix+"<directory>")
+	}
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(filepath.Dir(file), target)
+	}
+	return target, nil
+}
+
+// checkFormat refuses repositories whose objects or refs go-git would misread.
+func checkFormat(st *filesystem.Storage) error {
+	cfg, err := st.Config()
+	if err != nil {
+		return fmt.Errorf("read config: %w", err)
+	}
+	ext := cfg.Raw.Section("extensions")
+	if f := ext.Option("objectformat"); f != "" && !strings.EqualFold(f, "sha1") {
+		return fmt.Errorf("object format %q is not supported: only sha1 is", f)
+	}
+	if f := ext.Option("refstorage"); f != "" && !strings.EqualFold(f, "files") {
+		return fmt.Errorf("ref storage %q is not supported: only files is", f)
+	}
+	return nil
+}

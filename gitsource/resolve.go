@@ -1,0 +1,241 @@
+package gitsource
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// refRules are the places where a name is looked up, in git's order, then the branches that a Source fetched.
+var refRules = []string{
+	"%s", "refs/%s", "refs/tags/%s", "refs/heads/%s", "refs/remotes/%s", "refs/remotes/%s/HEAD", trackingPrefix + "%s",
+}
+
+const (
+	trackingPrefix = "refs/remotes/gitops/" // where a Source keeps the branch that it fetches
+	minShortID     = 4
+)
+
+var revStep = regexp.MustCompile(`^(?:~([0-9]*)|\^([0-9]+)|\^\{(commit|tag|)\}|(\^))`)
+
+// Resolve returns the commit that rev names, for people who type: a full or abbreviated id (four digits or more), a
+// branch, remote branch or tag, HEAD or @, any of them followed by ~N, ^N, ^{commit} or ^{}. Annotated tags are
+// followed to their commit, except by ^{tag}, which returns the tag object itself. It fails with ErrNotFound if there
+// is no such thing. What a name stands for is the repository's word: nothing may be trusted for its name.
+func (r *Repository) Resolve(ctx context.Context, rev string) (ID, error) {
+	id, err := r.resolve(ctx, rev)
+	if err != nil {
+		return "", fmt.Errorf("resolve %q: %w", rev, err)
+	}
+	return id, nil
+}
+
+func (r *Repository) resolve(ctx context.Context, rev string) (ID, error) {
+	base, steps := rev, ""
+	if i := strings.IndexAny(rev, "~^"); i >= 0 {
+		base, steps = rev[:i], rev[i:]
+	}
+	id, err := r.resolveBase(ctx, base)
+	if err != nil {
+		return "", err
+	}
+	if steps == "^{tag}" {
+		_, err := r.Tag(ctx, id)
+		return id, err
+	}
+	if id, err = r.peel(ctx, id); err != nil {
+		return "", err
+	}
+	for steps != "" {
+		m := revStep.FindStringSubmatch(steps)
+		if m == nil || m[3] == "tag" {
+			return "", fmt.Errorf("%q: want ~N, ^N, ^{commit}, ^{} or ^{tag}", steps)
+		}
+		steps = steps[len(m[0]):]
+		if id, err = r.step(ctx, id, m); err != nil {
+			return "", err
+		}
+	}
+	return id, nil
+}
+
+// step follows one match of revStep.
+func (r *Repository) step(ctx context.Context, id ID, m []string) (ID, error) {
+	switch {
+	case m[0][0] == '~':
+		return r.ancestor(ctx, id, m[1])
+	case m[4] == "^":
+		return r.parent(ctx, id, 1)
+	case m[2] != "":
+		n, err := strconv.Atoi(m[2])
+		if err != nil || n == 0 {
+			return id, err
+		}
+		return r.parent(ctx, id, n)
+	default:
+		return id, nil
+	}
+}
+
+func (r *Repository) ancestor(ctx context.Context, id ID, count string) (ID, error) {
+	n := 1
+	if count != "" {
+		var err error
+		if n, err = strconv.Atoi(count); err != nil {
+			return "", err
+		}
+	}
+	for range n {
+		var err error
+		if id, err = r.parent(ctx, id, 1); err != nil {
+			return "", err
+		}
+	}
+	return id, nil
+}
+
+// parent returns the nth parent of a commit, counting from 1.
+func (r *Repository) parent(ctx context.Context, id ID, n int) (ID, error) {
+	c, err := r.Commit(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if parents := headerIDs(c.Raw, "parent"); n <= len(parents) {
+		return parents[n-1], nil
+	}
+	return "", fmt.Errorf("%s has no parent %d: %w", id, n, ErrNotFound)
+}
+
+// peel follows annotated tags to the commit they name.
+func (r *Repository) peel(ctx context.Context, id ID) (ID, error) {
+	for range 10 {
+		_, err := r.Commit(ctx, id)
+		if err == nil || !errors.Is(err, ErrNotFound) {
+			return id, err
+		}
+		tag, tagErr := r.Tag(ctx, id)
+		if tagErr != nil {
+			return "", err
+		}
+		targets := headerIDs(tag.Raw, "object")
+		if len(targets) == 0 {
+			return "", fmt.Errorf("tag %s names no object", id)
+		}
+		id = targets[0]
+	}
+	return "", fmt.Errorf("%s: too many tags of tags", id)
+}
+
+func (r *Repository) resolveBase(ctx context.Context, base string) (ID, error) {
+	if base == "@" {
+		base = "HEAD"
+	}
+	if id, err := ParseID(base); err == nil {
+		return id, nil
+	}
+	id, err := r.resolveRef(base)
+	if err == nil || !errors.Is(err, ErrNotFound) {
+		return id, err
+	}
+	if lower := strings.ToLower(base); len(base) >= minShortID && len(base) <= 40 && isLowerHex(lower) {
+		return r.resolveShort(ctx, lower)
+	}
+	return "", err
+}
+
+// resolveRef looks a ref up under refRules, following symbolic refs.
+func (r *Repository) resolveRef(name string) (ID, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, rule := range refRules {
+		full := plumbing.ReferenceName(fmt.Sprintf(rule, name))
+		if full != plumbing.HEAD && (!strings.HasPrefix(string(full), "refs/") || full.Validate() != nil) {
+			continue // other top-level names are files of git's own, such as config
+		}
+		for range 5 {
+			ref, err := r.storage.Reference(full)
+			if errors.Is(err, plumbing.ErrReferenceNotFound) {
+				break
+			}
+			if err != nil {
+				return "", fmt.Errorf("read ref %s: %w", full, err)
+			}
+			if ref.Type() == plumbing.HashReference {
+				return ID(ref.Hash().String()), nil
+			}
+			full = ref.Target()
+		}
+	}
+	return "", fmt.Errorf("ref: %w", ErrNotFound)
+}
+
+// resolveShort returns the one commit or annotated tag whose id begins with prefix.
+func (r *Repository) resolveShort(ctx context.Context, prefix string) (ID, error) {
+	ids, err := r.withPrefix(prefix)
+	if err != nil {
+		return "", err
+	}
+	var found []ID
+	for _, id := range ids {
+		_, err := r.Commit(ctx, id)
+		if err != nil {
+			_, err = r.Tag(ctx, id)
+		}
+		if err == nil {
+			found = append(found, id)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("abbreviated id: %w", ErrNotFound)
+	case 1:
+		return found[0], nil
+	}
+	slices.Sort(found)
+	return "", fmt.Errorf("abbreviated id is ambiguous: %s, %s", found[0], found[1])
+}
+
+func (r *Repository) withPrefix(prefix string) (ids []ID, err error) {
+	defer recoverTo(&err)
+	even, err := hex.DecodeString(prefix[:len(prefix)&^1])
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	hashes, err := r.storage.HashesWithPrefix(even)
+	if err != nil {
+		return nil, fmt.Errorf("search objects: %w", err)
+	}
+	for _, h := range hashes {
+		if id := ID(h.String()); strings.HasPrefix(string(id), prefix) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// headerIDs returns the ids that the header lines named key hold, in order. It reads for navigation alone: what a
+// commit says about its tree and parents counts only once verify has read it from the signed bytes.
+func headerIDs(raw []byte, key string) []ID {
+	header, _, _ := bytes.Cut(raw, []byte("\n\n"))
+	var ids []ID
+	for line := range bytes.Lines(header) {
+		value, ok := bytes.CutPrefix(bytes.TrimSuffix(line, []byte("\n")), []byte(key+" "))
+		if !ok {
+			continue
+		}
+		if id, err := ParseID(string(value)); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

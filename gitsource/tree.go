@@ -1,0 +1,110 @@
+package gitsource
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// A TreeError says which path of a tree cannot be accepted and why. Path is relative to the root and may hold any
+// bytes; Error quotes it.
+type TreeError struct{ Path, Reason string }
+
+func (e *TreeError) Error() string { return fmt.Sprintf("tree path %q: %s", e.Path, e.Reason) }
+
+// The modes git writes. Other spellings, such as the group-writable 100664 of git's first year, are refused.
+const (
+	modeDir        = "40000"
+	modeFile       = "100644"
+	modeExecutable = "100755"
+	modeSymlink    = "120000"
+	modeSubmodule  = "160000"
+)
+
+// An entry is one line of a tree object: a mode as written, a name, and what it names.
+type entry struct {
+	mode, name string
+	id         ID
+}
+
+func (e entry) isDir() bool { return e.mode == modeDir }
+
+// sortName is the name as git sorts it: directories as if they ended in a slash.
+func (e entry) sortName() string {
+	if e.isDir() {
+		return e.name + "/"
+	}
+	return e.name
+}
+
+// parseTree reads a tree object. Everything it accepts serialises to the same bytes again: modes are spelled one way,
+// names are not empty and hold no slash, and entries stand in git's order without duplicates. It does not judge modes
+// and names any further.
+func parseTree(raw []byte) ([]entry, error) {
+	var entries []entry
+	seen := make(map[string]bool)
+	for len(raw) > 0 {
+		e, rest, err := parseEntry(raw)
+		if err != nil {
+			return nil, fmt.Errorf("entry %d: %w", len(entries)+1, err)
+		}
+		if n := len(entries); n > 0 && entries[n-1].sortName() >= e.sortName() {
+			return nil, fmt.Errorf("entry %d: %q is out of order", n+1, e.name)
+		}
+		if seen[e.name] {
+			return nil, fmt.Errorf("entry %d: %q is there twice", len(entries)+1, e.name)
+		}
+		seen[e.name] = true
+		entries, raw = append(entries, e), rest
+	}
+	return entries, nil
+}
+
+func parseEntry(raw []byte) (entry, []byte, error) {
+	mode, rest, ok := bytes.Cut(raw, []byte{' '})
+	if !ok {
+		return entry{}, nil, errors.New("no mode")
+	}
+	switch string(mode) {
+	case modeDir, modeFile, modeExecutable, modeSymlink, modeSubmodule:
+	default:
+		return entry{}, nil, fmt.Errorf("mode %.12q is none that git writes", mode)
+	}
+	name, rest, ok := bytes.Cut(rest, []byte{0})
+	if !ok || len(rest) < 20 {
+		return entry{}, nil, errors.New("cut short")
+	}
+	if len(name) == 0 || bytes.IndexByte(name, '/') >= 0 {
+		return entry{}, nil, fmt.Errorf("name %q is empty or holds a slash", name)
+	}
+	return entry{string(mode), string(name), ID(hex.EncodeToString(rest[:20]))}, rest[20:], nil
+}
+
+// nameProblem says what is wrong with a name that file systems or git itself give a meaning to, or returns "".
+func nameProblem(name string) string {
+	if name == "." || name == ".." || strings.EqualFold(name, ".git") {
+		return "the name is reserved"
+	}
+	return ""
+}
+
+// fileProblem says why an entry under the wanted paths is refused, or returns "".
+func fileProblem(e entry) string {
+	if p := nameProblem(e.name); p != "" {
+		return p
+	}
+	switch {
+	case !utf8.ValidString(e.name):
+		return "the name is not UTF-8"
+	case strings.ContainsRune(e.name, '\\'):
+		return "the name holds a backslash"
+	case e.mode == modeSymlink:
+		return "symbolic links are not accepted"
+	case e.mode == modeSubmodule:
+		return "submodules are not accepted"
+	}
+	return ""
+}
