@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"gitops-agent/gitsource"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"gitops-agent/gitsource"
 )
 
 // A git is a bare repository that the git program works on: the remote side of these tests.
@@ -119,7 +118,9 @@ func (g git) commit(tree gitsource.ID, message string, parents ...gitsource.ID) 
 }
 
 // push moves a branch, by force if need be.
-func (g git) push(branch string, id gitsource.ID) { g.run("update-ref", "refs/heads/"+branch, string(id)) }
+func (g git) push(branch string, id gitsource.ID) {
+	g.run("update-ref", "refs/heads/"+branch, string(id))
+}
 
 // history commits n revisions of one file on branch and returns their ids, oldest first.
 func (g git) history(branch string, n int) []gitsource.ID {

@@ -2,14 +2,13 @@ package gitsource_test
 
 import (
 	"errors"
+	"gitops-agent/gitsource"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"gitops-agent/gitsource"
 )
 
 func TestCommitReturnsBytesAsStored(t *testing.T) {

@@ -1,0 +1,69 @@
+package gitsource
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+const someID = ID("0123456789abcdef0123456789abcdef01234567")
+
+// appendEntry appends e as a tree object spells it.
+func appendEntry(raw []byte, e entry) []byte {
+	h := e.id.hash()
+	raw = append(raw, e.mode+" "+e.name+"\x00"...)
+	return append(raw, h[:]...)
+}
+
+func TestParseTreeRefuses(t *testing.T) {
+	file := func(mode, name string) []byte { return appendEntry(nil, entry{mode, name, someID}) }
+	for name, test := range map[string]struct {
+		raw  []byte
+		want string
+	}{
+		"no_mode":         {[]byte("100644"), "no mode"},
+		"zero_padded":     {file("040000", "a"), "mode"},
+		"group_writable":  {file("100664", "a"), "mode"},
+		"device":          {file("20666", "a"), "mode"},
+		"empty_name":      {file(modeFile, ""), "empty"},
+		"slash":           {file(modeFile, "a/b"), "slash"},
+		"no_id":           {[]byte("100644 a\x00"), "cut short"},
+		"id_cut":          {file(modeFile, "a")[:20], "cut short"},
+		"no_nul":          {[]byte("100644 a"), "cut short"},
+		"order":           {append(file(modeFile, "b"), file(modeFile, "a")...), "out of order"},
+		"twice":           {append(file(modeFile, "a"), file(modeFile, "a")...), "out of order"},
+		"dir_order":       {append(file(modeDir, "a"), file(modeFile, "a.b")...), "out of order"},
+		"file_and_dir":    {append(append(file(modeFile, "a"), file(modeFile, "a.b")...), file(modeDir, "a")...), "twice"},
+		"trailing_garble": {append(file(modeFile, "a"), 'x'), "no mode"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := parseTree(test.raw); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func FuzzParseTree(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(appendEntry(appendEntry(nil, entry{modeFile, "a.b", someID}), entry{modeDir, "a", someID}))
+	f.Add(appendEntry(nil, entry{modeSymlink, "..", someID}))
+	f.Add([]byte("100644 a\x00"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		entries, err := parseTree(raw)
+		if err != nil {
+			return
+		}
+		var again []byte
+		for _, e := range entries {
+			again = appendEntry(again, e)
+			if fileProblem(e) == "" && (!utf8.ValidString(e.name) || strings.ContainsAny(e.name, "/\\\x00")) {
+				t.Errorf("name %q passes", e.name)
+			}
+		}
+		if !bytes.Equal(again, raw) {
+			t.Errorf("got %q again, want %q", again, raw)
+		}
+	})
+}
