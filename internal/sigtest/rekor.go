@@ -1,0 +1,256 @@
+package sigtest
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	commonpb "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
+	rekorpb "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
+)
+
+// rekorLog is one generation of a Rekor log: a tree of its own under a key of its own.
+type rekorLog struct {
+	part   Part
+	window window
+	host   string // names the log in its URL and signs its checkpoints
+	origin string // first line of its checkpoints
+	key    crypto.Signer
+	public []byte // SubjectPublicKeyInfo
+	id     []byte // how entries name the log
+	first  int64  // index of this tree's first entry among all trees of the service
+
+	mu     sync.Mutex
+	leaves tree
+}
+
+// older is how many entries a new log already has, so that no proof is empty.
+const older = 5
+
+// newRekorV1 makes a log with an ECDSA key that promises entries at a time.
+func newRekorV1(src keySource, w window) (*rekorLog, error) {
+	key, err := src.ecdsa(p256, "log")
+	if err != nil {
+		return nil, err
+	}
+	public, err := spki(key.Public())
+	if err != nil {
+		return nil, err
+	}
+	id := sha256.Sum256(public)
+	host := fmt.Sprintf("rekor-%d.%s", src.generation+1, src.options.Name)
+	treeID := binary.BigEndian.Uint64(id[:]) >> 1
+	return &rekorLog{
+		part: RekorV1, window: w, host: host, origin: fmt.Sprintf("%s - %d", host, treeID), key: key, public: public, id: id[:],
+		first: int64(src.generation+1) * 1_000_000, leaves: begin(id[:]),
+	}, nil
+}
+
+// newRekorV2 makes a log with an Ed25519 key that signs checkpoints only and knows no time.
+func newRekorV2(src keySource, w window) (*rekorLog, error) {
+	key, err := src.ed25519("log")
+	if err != nil {
+		return nil, err
+	}
+	public, err := spki(key.Public())
+	if err != nil {
+		return nil, err
+	}
+	host := fmt.Sprintf("log-%d.rekor.%s", src.generation+1, src.options.Name)
+	id := noteKeyID(host, key.Public())
+	return &rekorLog{
+		part: RekorV2, window: w, host: host, origin: host, key: key, public: public, id: id, leaves: begin(id),
+	}, nil
+}
+
+// begin returns a tree with the entries that a log had before.
+func begin(seed []byte) tree {
+	var t tree
+	for i := range byte(older) {
+		t.append(leafHash(append(seed[:len(seed):len(seed)], i)))
+	}
+	return t
+}
+
+// record is what a hashedrekord entry says.
+type record struct {
+	artifact    hash // SHA-256 of what was signed
+	signature   []byte
+	certificate []byte // DER
+}
+
+// enter appends a record and returns what gitsign stores of the entry, and the canonical body that it leaves out. A Rekor v1 entry is promised
+// for a time; a Rekor v2 entry has none.
+func (l *rekorLog) enter(r record, at time.Time) (*rekorpb.TransparencyLogEntry, []byte, error) {
+	body, err := l.body(r)
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode log entry: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	index := int64(l.leaves.size())
+	l.leaves.append(leafHash(body))
+	proof, err := l.proof(index)
+	if err != nil {
+		return nil, nil, err
+	}
+	entry := &rekorpb.TransparencyLogEntry{
+		LogIndex: l.first + index,
+		LogId:    &commonpb.LogId{KeyId: l.id},
+		// gitsign labels every entry 0.0.1, those of Rekor v2 too.
+		KindVersion:    &rekorpb.KindVersion{Kind: "hashedrekord", Version: "0.0.1"},
+		InclusionProof: proof,
+	}
+	if l.part == RekorV1 {
+		entry.IntegratedTime = at.Unix()
+		entry.InclusionPromise, err = l.promise(entry, body)
+	}
+	return entry, body, err
+}
+
+// body returns the canonical JSON that the log hashes: fields in alphabetical order, no spaces.
+func (l *rekorLog) body(r record) ([]byte, error) {
+	if l.part == RekorV2 {
+		return bodyV2(r)
+	}
+	return bodyV1(r)
+}
+
+func bodyV1(r record) ([]byte, error) {
+	type content struct {
+		Content []byte `json:"content"`
+	}
+	type digest struct {
+		Algorithm string `json:"algorithm"`
+		Value     string `json:"value"`
+	}
+	type signature struct {
+		Content   []byte  `json:"content"`
+		PublicKey content `json:"publicKey"`
+	}
+	type spec struct {
+		Data struct {
+			Hash digest `json:"hash"`
+		} `json:"data"`
+		Signature signature `json:"signature"`
+	}
+	s := spec{Signature: signature{r.signature, content{encodePEM("CERTIFICATE", r.certificate)}}}
+	s.Data.Hash = digest{"sha256", hex.EncodeToString(r.artifact[:])}
+	return json.Marshal(envelope[spec]{"0.0.1", "hashedrekord", s})
+}
+
+func bodyV2(r record) ([]byte, error) {
+	type digest struct {
+		Algorithm string `json:"algorithm"`
+		Digest    []byte `json:"digest"`
+	}
+	type certificate struct {
+		RawBytes []byte `json:"rawBytes"`
+	}
+	type verifier struct {
+		KeyDetails  string      `json:"keyDetails"`
+		Certificate certificate `json:"x509Certificate"`
+	}
+	type signature struct {
+		Content  []byte   `json:"content"`
+		Verifier verifier `json:"verifier"`
+	}
+	type hashedRekord struct {
+		Data      digest    `json:"data"`
+		Signature signature `json:"signature"`
+	}
+	type spec struct {
+		HashedRekord hashedRekord `json:"hashedRekordV002"`
+	}
+	return json.Marshal(envelope[spec]{"0.0.2", "hashedrekord", spec{hashedRekord{
+		digest{"SHA2_256", r.artifact[:]},
+		signature{r.signature, verifier{"PKIX_ECDSA_P256_SHA_256", certificate{r.certificate}}},
+	}}})
+}
+
+// envelope surrounds the specific part of an entry.
+type envelope[T any] struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Spec       T      `json:"spec"`
+}
+
+// promise signs the time of an entry: over the canonical JSON of body, time, index and log.
+func (l *rekorLog) promise(entry *rekorpb.TransparencyLogEntry, body []byte) (*rekorpb.InclusionPromise, error) {
+	payload, err := json.Marshal(struct {
+		Body           []byte `json:"body"`
+		IntegratedTime int64  `json:"integratedTime"`
+		LogID          string `json:"logID"`
+		LogIndex       int64  `json:"logIndex"`
+	}{body, entry.IntegratedTime, hex.EncodeToString(l.id), entry.LogIndex})
+	if err != nil {
+		return nil, fmt.Errorf("encode entry timestamp: %w", err)
+	}
+	set, err := l.sign(payload)
+	if err != nil {
+		return nil, fmt.Errorf("sign entry timestamp: %w", err)
+	}
+	return &rekorpb.InclusionPromise{SignedEntryTimestamp: set}, nil
+}
+
+// proof returns the proof that an entry is in the tree as it is now, with a checkpoint over that tree. The caller holds the lock.
+func (l *rekorLog) proof(index int64) (*rekorpb.InclusionProof, error) {
+	root := l.leaves.root()
+	size := int64(l.leaves.size())
+	checkpoint, err := l.checkpoint(size, root)
+	if err != nil {
+		return nil, err
+	}
+	var hashes [][]byte
+	for _, h := range l.leaves.proof(int(index)) {
+		hashes = append(hashes, h[:])
+	}
+	return &rekorpb.InclusionProof{
+		LogIndex: index, RootHash: root[:], TreeSize: size, Hashes: hashes, Checkpoint: &rekorpb.Checkpoint{Envelope: checkpoint},
+	}, nil
+}
+
+// checkpoint returns a signed note over a tree's size and root.
+//
+// Source: C2SP tlog-checkpoint and signed-note.
+func (l *rekorLog) checkpoint(size int64, root hash) (string, error) {
+	text := fmt.Sprintf("%s\n%d\n%s\n", l.origin, size, base64.StdEncoding.EncodeToString(root[:]))
+	signature, err := l.sign([]byte(text))
+	if err != nil {
+		return "", fmt.Errorf("sign checkpoint: %w", err)
+	}
+	line := base64.StdEncoding.EncodeToString(append(noteKeyID(l.host, l.key.Public())[:4:4], signature...))
+	return fmt.Sprintf("%s\n\u2014 %s %s\n", text, l.host, line), nil
+}
+
+// sign signs with the log's key: ECDSA over SHA-256, or plain Ed25519.
+func (l *rekorLog) sign(message []byte) ([]byte, error) {
+	if key, ok := l.key.(*ecdsa.PrivateKey); ok {
+		return signECDSA(key, message)
+	}
+	return l.key.Sign(nil, message, crypto.Hash(0))
+}
+
+// noteKeyID returns the identifier of a key in signed notes: for Ed25519 a hash over the signer's name and the key, for ECDSA, as Rekor
+// has it, the SHA-256 of the public key.
+func noteKeyID(name string, public crypto.PublicKey) []byte {
+	if key, ok := public.(ed25519.PublicKey); ok {
+		const ed25519Signature = 1
+		id := sha256.Sum256(append(append([]byte(name+"\n"), ed25519Signature), key...))
+		return id[:]
+	}
+	der, err := spki(public)
+	if err != nil {
+		panic("sigtest: " + err.Error()) // the key was encoded when the log was made
+	}
+	id := sha256.Sum256(der)
+	return id[:]
+}

@@ -1,0 +1,169 @@
+package sigtest
+
+import (
+	"crypto/elliptic"
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Options describes a Sigstore. The zero value is a complete one with random keys.
+type Options struct {
+	// Name is the domain under which the parts live, and the organization in their certificates. Default "sigstore.test".
+	Name string
+	// Seed is what every key derives from: equal seeds give equal keys. Default: random.
+	Seed string
+	// From and Until bound the validity of the first key of every part, both inclusive. Default: 2021-01-01 UTC, and no end.
+	From, Until time.Time
+	// CACurve is the curve of the certificate authority's keys. Default P384.
+	CACurve Curve
+}
+
+// Curve names the elliptic curve of a certificate authority's keys.
+type Curve string
+
+// The curves of certificate authorities. P384 is what the public good instance uses; P256 verifies several times faster.
+const (
+	P384 Curve = "P-384" // the default
+	P256 Curve = "P-256"
+)
+
+// curve returns the curve that c names.
+func (c Curve) curve() (elliptic.Curve, error) {
+	switch c {
+	case "", P384:
+		return elliptic.P384(), nil
+	case P256:
+		return elliptic.P256(), nil
+	}
+	return nil, fmt.Errorf("choose curve: got %q, want P-256 or P-384", string(c))
+}
+
+// Part names one of the services that make up a Sigstore.
+type Part string
+
+// The parts, each with its own keys and windows.
+const (
+	CA      Part = "ca"       // certificate authority
+	CTLog   Part = "ctlog"    // certificate transparency log
+	RekorV1 Part = "rekor-v1" // transparency log that signs entry timestamps
+	RekorV2 Part = "rekor-v2" // transparency log that signs checkpoints only
+	TSA     Part = "tsa"      // timestamp authority
+)
+
+// Sigstore is a certificate authority, its logs and a timestamp authority. Make one with New or Load. Every method may be called from any
+// goroutine.
+type Sigstore struct {
+	options Options
+
+	mu      sync.Mutex // guards the slices and the windows of their elements
+	cas     []*authority
+	ctLogs  []*ctLog
+	rekorV1 []*rekorLog
+	rekorV2 []*rekorLog
+	tsas    []*timestampAuthority
+}
+
+// window is the time during which a key counts, both ends inclusive; a zero end means none.
+type window struct {
+	From  time.Time `json:"from"`
+	Until time.Time `json:"until,omitzero"`
+}
+
+// New returns a Sigstore with one key for each part. It fails if the options name an unknown curve.
+func New(opts Options) (*Sigstore, error) {
+	if opts.Name == "" {
+		opts.Name = "sigstore.test"
+	}
+	if opts.Seed == "" {
+		opts.Seed = rand.Text()
+	}
+	if opts.From.IsZero() {
+		opts.From = time.Date(2021, time.January, 1, 0, 0, 0, 0, time.UTC)
+	}
+	s := &Sigstore{options: opts}
+	for _, part := range []Part{CA, CTLog, RekorV1, RekorV2, TSA} {
+		if err := s.add(part, window{opts.From, opts.Until}); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Rotate retires the current key of a part at a time and begins to sign with a new one, valid from then on and without end. Signatures
+// made with the old key stay valid if they were made in its window.
+func (s *Sigstore) Rotate(part Part, at time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.window(part).Until = at
+	return s.add(part, window{From: at})
+}
+
+// Retire ends the validity of the current key of a part at a time, and goes on to sign with it: what a stolen key would do.
+func (s *Sigstore) Retire(part Part, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.window(part).Until = at
+}
+
+// window returns the window of the newest key of a part. The caller holds the lock.
+func (s *Sigstore) window(part Part) *window {
+	switch part {
+	case CA:
+		return &newest(s.cas).window
+	case CTLog:
+		return &newest(s.ctLogs).window
+	case RekorV1:
+		return &newest(s.rekorV1).window
+	case RekorV2:
+		return &newest(s.rekorV2).window
+	case TSA:
+		return &newest(s.tsas).window
+	}
+	panic("sigtest: unknown part " + string(part))
+}
+
+// add begins a new generation of a part. The caller holds the lock or is alone.
+func (s *Sigstore) add(part Part, w window) error {
+	var err error
+	switch part {
+	case CA:
+		s.cas, err = grow(s.cas, s.source(part, len(s.cas)), w, newAuthority)
+	case CTLog:
+		s.ctLogs, err = grow(s.ctLogs, s.source(part, len(s.ctLogs)), w, newCTLog)
+	case RekorV1:
+		s.rekorV1, err = grow(s.rekorV1, s.source(part, len(s.rekorV1)), w, newRekorV1)
+	case RekorV2:
+		s.rekorV2, err = grow(s.rekorV2, s.source(part, len(s.rekorV2)), w, newRekorV2)
+	case TSA:
+		s.tsas, err = grow(s.tsas, s.source(part, len(s.tsas)), w, newTimestampAuthority)
+	}
+	if err != nil {
+		return fmt.Errorf("add %s: %w", part, err)
+	}
+	return nil
+}
+
+// grow appends to generations the one that make builds.
+func grow[T any](generations []T, src keySource, w window, build func(keySource, window) (T, error)) ([]T, error) {
+	next, err := build(src, w)
+	if err != nil {
+		return generations, err
+	}
+	return append(generations, next), nil
+}
+
+func newest[T any](generations []T) T { return generations[len(generations)-1] }
+
+// current returns the newest generation of one of the slices of s.
+func current[T any](s *Sigstore, generations *[]T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return newest(*generations)
+}
+
+// source returns where the keys of one generation of a part come from.
+func (s *Sigstore) source(part Part, generation int) keySource {
+	return keySource{options: s.options, part: part, generation: generation}
+}
