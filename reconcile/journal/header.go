@@ -1,0 +1,112 @@
+package journal
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"time"
+)
+
+// chain is where the journal stands: its lineage and the end of its commits.
+type chain struct {
+	id   [16]byte // random, for the life of the journal
+	born int64    // when the lineage began, nanoseconds since 1970
+	next uint64   // seq of the next record
+	link [sha256.Size]byte
+}
+
+// newChain starts a lineage whose first record will be next.
+func newChain(now time.Time, next uint64) chain {
+	c := chain{born: now.UnixNano(), next: next}
+	_, _ = rand.Read(c.id[:]) // never fails: crypto/rand ends the program instead
+	c.link = sha256.Sum256(c.id[:])
+	return c
+}
+
+func (c chain) lineage() string  { return hex.EncodeToString(c.id[:]) }
+func (c chain) since() time.Time { return time.Unix(0, c.born).UTC() }
+
+// A header opens every file, integers little-endian:
+//
+//	0   8  magic, "gitopsj\n"
+//	8   4  version of the file format
+//	12  4  what the file is: 1 a segment, 2 a base
+//	16  16 lineage
+//	32  8  when the lineage began, nanoseconds since 1970
+//	40  8  seq of the record that follows: a segment's first, a base's last one plus one
+//	48  32 link of the last commit before that record
+//	80  8  base: how many records it keeps
+//	88  32 base: link of its own last frame
+//	120 4  CRC-32C of bytes 0 to 120
+type header struct {
+	role  uint32
+	chain chain
+	kept  uint64
+	end   [sha256.Size]byte
+}
+
+const (
+	fileVersion        = 1
+	headerSize         = 124
+	roleSegment uint32 = 1
+	roleBase    uint32 = 2
+)
+
+var headerMagic = [8]byte{'g', 'i', 't', 'o', 'p', 's', 'j', '\n'}
+
+var errHeader = errors.New("not a journal file")
+
+func (h header) append(b []byte) []byte {
+	start := len(b)
+	b = append(b, headerMagic[:]...)
+	b = binary.LittleEndian.AppendUint32(b, fileVersion)
+	b = binary.LittleEndian.AppendUint32(b, h.role)
+	b = append(b, h.chain.id[:]...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(h.chain.born)) //nolint:gosec // two's complement, read back the same way
+	b = binary.LittleEndian.AppendUint64(b, h.chain.next)
+	b = append(b, h.chain.link[:]...)
+	b = binary.LittleEndian.AppendUint64(b, h.kept)
+	b = append(b, h.end[:]...)
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
+}
+
+func readHeader(r io.Reader) (header, error) {
+	var b [headerSize]byte
+	if n, err := io.ReadFull(r, b[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return header{}, fmt.Errorf("%w: got %d bytes, want a header of %d", errHeader, n, headerSize)
+	} else if err != nil {
+		return header{}, err
+	}
+	if [8]byte(b[:8]) != headerMagic {
+		return header{}, fmt.Errorf("%w: got magic %q", errHeader, b[:8])
+	}
+	if got, want := crc32.Checksum(b[:120], castagnoli), binary.LittleEndian.Uint32(b[120:]); got != want {
+		return header{}, fmt.Errorf("%w: got header CRC-32C %08x, want %08x", errHeader, got, want)
+	}
+	switch v := binary.LittleEndian.Uint32(b[8:]); {
+	case v > fileVersion:
+		return header{}, ErrNewerFormat
+	case v != fileVersion:
+		return header{}, fmt.Errorf("%w: got version %d", errHeader, v)
+	}
+	h := header{
+		role: binary.LittleEndian.Uint32(b[12:]),
+		chain: chain{
+			id:   [16]byte(b[16:]),
+			born: int64(binary.LittleEndian.Uint64(b[32:])), //nolint:gosec // two's complement, as written
+			next: binary.LittleEndian.Uint64(b[40:]),
+			link: [sha256.Size]byte(b[48:]),
+		},
+		kept: binary.LittleEndian.Uint64(b[80:]),
+		end:  [sha256.Size]byte(b[88:]),
+	}
+	if h.role != roleSegment && h.role != roleBase {
+		return header{}, fmt.Errorf("%w: got role %d", errHeader, h.role)
+	}
+	return h, nil
+}

@@ -1,0 +1,326 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// oneOfEach is a record of every kind, with every field set.
+func oneOfEach() []Body {
+	proven := time.Date(2026, 3, 1, 12, 0, 0, 5000, time.UTC)
+	return []Body{
+		Accepted{
+			Commit: "c1", Tree: "t1", Branch: "main", ProvenTime: proven, Sequence: 7,
+			Subject: "ana@example.org", Issuer: "https://issuer.example",
+		},
+		Begun{
+			Step: "s1", VMID: 101, Kind: "VirtualMachine", Name: "web-1", Node: "pve1", Op: "create", Class: "live",
+			Revision: "main@sha1:c1", StepDigest: "d1", TaskVMID: 9000, TaskTypes: []string{"qmclone"},
+			Detail: map[string]string{"storage": "local-lvm"},
+		},
+		Dispatched{Step: "s1", UPID: "UPID:pve1:1"},
+		Ended{Step: "s1", Result: Failed, Error: "clone: <no space> \"left\""},
+		Assigned{Kind: "VirtualMachine", Name: "web-1", VMID: 101},
+		Owned{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Identity: "i1", Tag: "gitops-0a", UUID: "u1", Origin: Created},
+		Guarded{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Destroy: "deny", ShutdownTimeout: time.Minute, Protection: true},
+		Ordered{
+			Key: "k1", Order: "d1", Subject: "bo@example.org", Issuer: "https://issuer.example", Commit: "c2",
+			ProvenTime: proven, State: OrderReleased, Step: "s1",
+		},
+		Event{Name: "held", VMID: 101, Revision: "main@sha1:c1", Message: "waits for approval"},
+		Disowned{VMID: 102, Reason: "destroyed"},
+	}
+}
+
+func openJournal(t testing.TB, opts Options) *Journal {
+	t.Helper()
+	j, err := Open(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	return j
+}
+
+func mustAppend(t testing.TB, j *Journal, bodies ...Body) {
+	t.Helper()
+	if err := j.Append(context.Background(), bodies...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustClose(t testing.TB, j *Journal) {
+	t.Helper()
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readAll(t testing.TB, dir string) []Record {
+	t.Helper()
+	var records []Record
+	_, err := Read(dir, func(r Record) error { records = append(records, r); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
+}
+
+func bodiesOf(records []Record) []Body {
+	var out []Body
+	for _, r := range records {
+		out = append(out, r.Body)
+	}
+	return out
+}
+
+func TestAppendSurvivesReopening(t *testing.T) {
+	dir := t.TempDir()
+	j := openJournal(t, Options{Dir: dir})
+	if !j.Recovered().Created {
+		t.Error("got Created false, want true in an empty directory")
+	}
+	mustAppend(t, j, oneOfEach()...)
+	before := j.State()
+	mustClose(t, j)
+	if diff := cmp.Diff(before, j.State()); diff != "" {
+		t.Errorf("state after Close (-before +after):\n%s", diff)
+	}
+
+	j = openJournal(t, Options{Dir: dir})
+	if diff := cmp.Diff(before, j.State()); diff != "" {
+		t.Errorf("state after reopening (-want +got):\n%s", diff)
+	}
+	r := j.Recovered()
+	if r.Created || r.Records != 10 || r.Files != 1 || r.TornBytes != 0 {
+		t.Errorf("got %+v, want 10 records of one file", r)
+	}
+	records := readAll(t, dir)
+	if diff := cmp.Diff(oneOfEach(), bodiesOf(records)); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+}
+
+func TestAppendNormalizes(t *testing.T) {
+	dir := t.TempDir()
+	j := openJournal(t, Options{Dir: dir})
+	elsewhere := time.Date(2026, 3, 1, 14, 0, 0, 0, time.FixedZone("CEST", 7200))
+	mustAppend(t, j, Accepted{Commit: "c", ProvenTime: elsewhere}, Begun{Step: "s", VMID: 1, Op: "config\xff", Detail: map[string]string{}})
+	before := j.State()
+	mustClose(t, j)
+	j = openJournal(t, Options{Dir: dir})
+	if diff := cmp.Diff(before, j.State()); diff != "" {
+		t.Errorf("state after reopening (-want +got):\n%s", diff)
+	}
+	if got := before.Accepted.ProvenTime.String(); got != "2026-03-01 12:00:00 +0000 UTC" {
+		t.Errorf("got proven time %s, want it in UTC", got)
+	}
+}
+
+func TestAppendRefuses(t *testing.T) {
+	tests := map[string]struct {
+		before []Body
+		bodies []Body
+	}{
+		"no_body":              {nil, []Body{nil}},
+		"pointer":              {nil, []Body{&Event{Name: "x"}}},
+		"accepted_nothing":     {nil, []Body{Accepted{}}},
+		"begun_without_step":   {nil, []Body{Begun{VMID: 1, Op: "start"}}},
+		"begun_without_vmid":   {nil, []Body{Begun{Step: "s", Op: "start"}}},
+		"begun_without_op":     {nil, []Body{Begun{Step: "s", VMID: 1}}},
+		"begun_twice":          {[]Body{Begun{Step: "s", VMID: 1, Op: "start"}}, []Body{Begun{Step: "s", VMID: 1, Op: "start"}}},
+		"dispatched_unknown":   {nil, []Body{Dispatched{Step: "s"}}},
+		"ended_unknown":        {nil, []Body{Ended{Step: "s", Result: Done}}},
+		"ended_twice":          {[]Body{Begun{Step: "s", VMID: 1, Op: "start"}}, []Body{Ended{Step: "s", Result: Done}, Ended{Step: "s", Result: Done}}},
+		"ended_without_result": {[]Body{Begun{Step: "s", VMID: 1, Op: "start"}}, []Body{Ended{Step: "s"}}},
+		"result_unheard_of":    {[]Body{Begun{Step: "s", VMID: 1, Op: "start"}}, []Body{Ended{Step: "s", Result: "maybe"}}},
+		"assigned_no_name":     {nil, []Body{Assigned{Kind: "Container", VMID: 1}}},
+		"assigned_negative":    {nil, []Body{Assigned{Kind: "Container", Name: "a", VMID: -1}}},
+		"owned_no_identity":    {nil, []Body{Owned{VMID: 1, Origin: Created}}},
+		"owned_no_origin":      {nil, []Body{Owned{VMID: 1, Identity: "i"}}},
+		"disowned_nothing":     {nil, []Body{Disowned{}}},
+		"guarded_nothing":      {nil, []Body{Guarded{Destroy: "deny"}}},
+		"ordered_no_key":       {nil, []Body{Ordered{State: OrderSeen}}},
+		"ordered_no_state":     {nil, []Body{Ordered{Key: "k"}}},
+		"order_comes_back":     {[]Body{Ordered{Key: "k", State: OrderRun}}, []Body{Ordered{Key: "k", State: OrderReleased}}},
+		"order_back_in_a_call": {nil, []Body{Ordered{Key: "k", State: OrderUnknown}, Ordered{Key: "k", State: OrderSeen}}},
+		"event_no_name":        {nil, []Body{Event{}}},
+		"too_long":             {nil, []Body{Event{Name: "x", Message: strings.Repeat("x", maxCall)}}},
+		"all_or_none":          {nil, []Body{Event{Name: "x"}, Ended{Step: "s", Result: Done}}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			j := openJournal(t, Options{Dir: dir})
+			mustAppend(t, j, tt.before...)
+			if err := j.Append(t.Context(), tt.bodies...); !errors.Is(err, ErrRefused) {
+				t.Errorf("got %v, want ErrRefused", err)
+			}
+			if err := j.Healthy(); err != nil {
+				t.Errorf("got %v, want a healthy journal", err)
+			}
+			mustAppend(t, j, Event{Name: "next"})
+			records := readAll(t, dir)
+			want := append(append([]Body{}, tt.before...), Event{Name: "next"})
+			if diff := cmp.Diff(want, bodiesOf(records)); diff != "" {
+				t.Errorf("records (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What was open or settled before a restart is known after it.
+func TestAppendRefusesAfterReopening(t *testing.T) {
+	dir := t.TempDir()
+	j := openJournal(t, Options{Dir: dir})
+	mustAppend(t, j, Begun{Step: "s", VMID: 1, Op: "start"}, Ordered{Key: "k", State: OrderRun})
+	mustClose(t, j)
+	j = openJournal(t, Options{Dir: dir})
+	for _, b := range []Body{Begun{Step: "s", VMID: 1, Op: "start"}, Ordered{Key: "k", State: OrderSeen}} {
+		if err := j.Append(t.Context(), b); !errors.Is(err, ErrRefused) {
+			t.Errorf("%+v: got %v, want ErrRefused", b, err)
+		}
+	}
+	mustAppend(t, j, Ended{Step: "s", Result: Unknown}, Begun{Step: "s", VMID: 1, Op: "start"})
+}
+
+// Concurrent calls keep their own order, their records stay together, and they share commits.
+func TestAppendConcurrently(t *testing.T) {
+	dir := t.TempDir()
+	var commits, synced int
+	j := openJournal(t, Options{Dir: dir, SegmentSize: 4096, CompactAfter: 3, OnSync: func(s Sync) { commits++; synced += s.Records }})
+	const writers, calls = 16, 25
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range calls {
+				step := fmt.Sprintf("w%d-%d", w, i)
+				if err := j.Append(t.Context(), Begun{Step: step, VMID: w + 1, Op: "config"}, Ended{Step: step, Result: Done}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	mustClose(t, j)
+	if synced != 2*writers*calls || commits >= writers*calls {
+		t.Errorf("got %d records in %d commits, want %d in fewer than %d", synced, commits, 2*writers*calls, writers*calls)
+	}
+	records := readAll(t, dir)
+	next := map[int]int{}
+	for i := 0; i < len(records); i += 2 {
+		begun, ok := records[i].Body.(Begun)
+		if !ok {
+			t.Fatalf("record %d: got %T, want Begun", i, records[i].Body)
+		}
+		w := begun.VMID - 1
+		if want := fmt.Sprintf("w%d-%d", w, next[w]); begun.Step != want {
+			t.Fatalf("got step %s, want %s", begun.Step, want)
+		}
+		next[w]++
+		if diff := cmp.Diff(Body(Ended{Step: begun.Step, Result: Done}), records[i+1].Body); diff != "" {
+			t.Fatalf("the record beside it (-want +got):\n%s", diff)
+		}
+	}
+	if len(records) != 2*writers*calls {
+		t.Errorf("got %d records, want %d", len(records), 2*writers*calls)
+	}
+}
+
+func TestAppendEndsWithContext(t *testing.T) {
+	j := openJournal(t, Options{Dir: t.TempDir()})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := j.Append(ctx, Event{Name: "x"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+	if got := j.State().Seq; got != 0 {
+		t.Errorf("got seq %d, want 0: nothing was handed over", got)
+	}
+}
+
+func TestAppendNothing(t *testing.T) {
+	j := openJournal(t, Options{Dir: t.TempDir()})
+	mustAppend(t, j)
+	if got := j.State().Seq; got != 0 {
+		t.Errorf("got seq %d, want 0", got)
+	}
+}
+
+func TestCloseRefusesAppends(t *testing.T) {
+	j := openJournal(t, Options{Dir: t.TempDir()})
+	mustClose(t, j)
+	mustClose(t, j)
+	if err := j.Append(t.Context(), Event{Name: "x"}); !errors.Is(err, ErrClosed) {
+		t.Errorf("got %v, want ErrClosed", err)
+	}
+}
+
+func TestOpenLocksTheDirectory(t *testing.T) {
+	dir := t.TempDir()
+	j := openJournal(t, Options{Dir: dir})
+	_, err := Open(Options{Dir: dir})
+	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf("(process %d)", os.Getpid())) {
+		t.Errorf("got %v, want ErrLocked with this process's id", err)
+	}
+	if _, err := Repair(dir); !errors.Is(err, ErrLocked) {
+		t.Errorf("Repair: got %v, want ErrLocked", err)
+	}
+	mustClose(t, j)
+	mustClose(t, openJournal(t, Options{Dir: dir}))
+}
+
+func TestOpenKeepsFilesPrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "state")
+	mustAppend(t, openJournal(t, Options{Dir: dir}), Event{Name: "x"})
+	want := map[string]os.FileMode{".": 0o700, lockName: 0o600, segmentName(1): 0o600}
+	for name, mode := range want {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != mode {
+			t.Errorf("%s: got mode %o, want %o", name, got, mode)
+		}
+	}
+}
+
+func TestOpenWithoutDirectory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"", file} {
+		if _, err := Open(Options{Dir: dir}); err == nil {
+			t.Errorf("%q: got no error, want one", dir)
+		}
+	}
+}
+
+// A caller may do what it likes with a state that it was given.
+func TestStateIsACopy(t *testing.T) {
+	j := openJournal(t, Options{Dir: t.TempDir()})
+	mustAppend(t, j, oneOfEach()...)
+	mustAppend(t, j, Begun{Step: "s2", VMID: 5, Op: "start", TaskTypes: []string{"qmstart"}, Detail: map[string]string{"a": "b"}})
+	want := j.State()
+	spoilt := j.State()
+	spoilt.Accepted.Commit = "x"
+	spoilt.Open[0].TaskTypes[0] = "x"
+	spoilt.Open[0].Detail["a"] = "x"
+	clear(spoilt.Assigned)
+	clear(spoilt.Owned)
+	clear(spoilt.Guarded)
+	clear(spoilt.Orders)
+	if diff := cmp.Diff(want, j.State()); diff != "" {
+		t.Errorf("state (-want +got):\n%s", diff)
+	}
+}
