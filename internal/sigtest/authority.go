@@ -3,6 +3,7 @@ package sigtest
 import (
 	"crypto"
 	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/sha1" //nolint:gosec // key identifiers are SHA-1 by RFC 5280, 4.2.1.2
 	"crypto/sha512"
 	"crypto/x509"
@@ -27,7 +28,7 @@ const lifetime = 40 * 365 * 24 * time.Hour
 
 // newAuthority makes a root and an intermediate limited to code signing.
 func newAuthority(src keySource, w window) (*authority, error) {
-	curve, err := src.options.CACurve.curve()
+	curve, err := src.options.caCurve()
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +49,18 @@ func newAuthority(src keySource, w window) (*authority, error) {
 		return nil, err
 	}
 	return &authority{keySource: src, window: w, root: root, intermediate: intermediate, key: key}, nil
+}
+
+// caCurve returns the curve of the authority's keys.
+func (o Options) caCurve() (elliptic.Curve, error) {
+	switch o.CAKey {
+	case "", P384:
+		return elliptic.P384(), nil
+	case P256:
+		return p256, nil
+	case Ed25519:
+	}
+	return nil, fmt.Errorf("choose authority's key: got %q, want %s or %s", string(o.CAKey), P384, P256)
 }
 
 // caCertificate issues a certificate for an authority's key: self-signed without a parent, else limited to code signing.

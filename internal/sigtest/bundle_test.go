@@ -100,17 +100,9 @@ const (
 // entry returns the log entry with the body that fits the message.
 func (c cms) entry(t *testing.T, part sigtest.Part) []*rekorpb.TransparencyLogEntry {
 	t.Helper()
-	values := c.unsigned(asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 3, 1})
-	if len(values) == 0 {
+	entry := rawEntry(t, c)
+	if entry == nil {
 		return nil
-	}
-	var raw []byte
-	if _, err := asn1.Unmarshal(values[0], &raw); err != nil {
-		t.Fatalf("parse entry attribute: %v", err)
-	}
-	entry := new(rekorpb.TransparencyLogEntry)
-	if err := proto.Unmarshal(raw, entry); err != nil {
-		t.Fatalf("parse entry: %v", err)
 	}
 	if len(entry.CanonicalizedBody) > 0 {
 		t.Errorf("got a canonical body in the message, want none")
@@ -126,6 +118,24 @@ func (c cms) entry(t *testing.T, part sigtest.Part) []*rekorpb.TransparencyLogEn
 		entry.CanonicalizedBody = fmt.Appendf(nil, bodyV1, digest, b64(signature), b64(key))
 	}
 	return []*rekorpb.TransparencyLogEntry{entry}
+}
+
+// rawEntry returns the log entry as the message holds it, or nil.
+func rawEntry(t *testing.T, c cms) *rekorpb.TransparencyLogEntry {
+	t.Helper()
+	values := c.unsigned(asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 3, 1})
+	if len(values) == 0 {
+		return nil
+	}
+	var raw []byte
+	if _, err := asn1.Unmarshal(values[0], &raw); err != nil {
+		t.Fatalf("parse entry attribute: %v", err)
+	}
+	entry := new(rekorpb.TransparencyLogEntry)
+	if err := proto.Unmarshal(raw, entry); err != nil {
+		t.Fatalf("parse entry: %v", err)
+	}
+	return entry
 }
 
 // timestamps returns the tokens, each wrapped in a response that grants it.

@@ -2,7 +2,6 @@ package sigtest
 
 import (
 	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/sha256"
 	"crypto/x509/pkix"
 	"encoding/asn1"
@@ -10,9 +9,6 @@ import (
 	"fmt"
 	"time"
 )
-
-// p256 is the curve of every key but those of certificate authorities.
-var p256 = elliptic.P256()
 
 // ctLog is one generation of a certificate transparency log. It signs timestamps and keeps no tree: nothing that is embedded in a
 // certificate proves inclusion.

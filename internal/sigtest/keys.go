@@ -12,6 +12,19 @@ import (
 	"math/big"
 )
 
+// KeyType names a kind of key.
+type KeyType string
+
+// The kinds of keys. The public good instance has P384 authorities, which verify several times slower than P256, and an Ed25519 Rekor v2 log.
+const (
+	P256    KeyType = "P-256"
+	P384    KeyType = "P-384"
+	Ed25519 KeyType = "Ed25519"
+)
+
+// p256 is the curve of every key whose kind is no option.
+var p256 = elliptic.P256()
+
 // keySource derives the keys and names of one generation of one part from the seed, so that a saved Sigstore is its seed, its windows and
 // its logs.
 type keySource struct {

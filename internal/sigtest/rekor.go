@@ -54,9 +54,9 @@ func newRekorV1(src keySource, w window) (*rekorLog, error) {
 	}, nil
 }
 
-// newRekorV2 makes a log with an Ed25519 key that signs checkpoints only and knows no time.
+// newRekorV2 makes a log that signs checkpoints only and knows no time.
 func newRekorV2(src keySource, w window) (*rekorLog, error) {
-	key, err := src.ed25519("log")
+	key, err := src.rekorV2Key()
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +69,20 @@ func newRekorV2(src keySource, w window) (*rekorLog, error) {
 	return &rekorLog{
 		part: RekorV2, window: w, host: host, origin: host, key: key, public: public, id: id, leaves: begin(id),
 	}, nil
+}
+
+// rekorV2Key derives the key of a Rekor v2 log.
+func (k keySource) rekorV2Key() (crypto.Signer, error) {
+	switch kind := k.options.RekorV2Key; kind {
+	case "", Ed25519:
+		return k.ed25519("log")
+	case P256:
+		return k.ecdsa(p256, "log")
+	case P384:
+		fallthrough
+	default:
+		return nil, fmt.Errorf("choose log's key: got %q, want %s or %s", string(kind), Ed25519, P256)
+	}
 }
 
 // begin returns a tree with the entries that a log had before.
@@ -106,8 +120,9 @@ func (l *rekorLog) enter(r record, at time.Time) (*rekorpb.TransparencyLogEntry,
 		LogIndex: l.first + index,
 		LogId:    &commonpb.LogId{KeyId: l.id},
 		// gitsign labels every entry 0.0.1, those of Rekor v2 too.
-		KindVersion:    &rekorpb.KindVersion{Kind: "hashedrekord", Version: "0.0.1"},
-		InclusionProof: proof,
+		KindVersion:      &rekorpb.KindVersion{Kind: "hashedrekord", Version: "0.0.1"},
+		InclusionPromise: &rekorpb.InclusionPromise{}, // and of those of Rekor v2 it writes an empty one
+		InclusionProof:   proof,
 	}
 	if l.part == RekorV1 {
 		entry.IntegratedTime = at.Unix()

@@ -341,8 +341,15 @@ func TestSignConcurrently(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	if _, err := sigtest.New(sigtest.Options{CACurve: "P-512"}); err == nil {
-		t.Errorf("unknown curve: got no error, want one")
+	for name, opts := range map[string]sigtest.Options{
+		"authority_ed25519": {CAKey: sigtest.Ed25519},
+		"authority_unknown": {CAKey: "P-512"},
+		"log_p384":          {RekorV2Key: sigtest.P384},
+		"log_unknown":       {RekorV2Key: "P-512"},
+	} {
+		if _, err := sigtest.New(opts); err == nil {
+			t.Errorf("%s: got no error, want one", name)
+		}
 	}
 	s := newSigstore(t, "home")
 	for name, opts := range map[string]sigtest.SignOptions{
@@ -355,24 +362,26 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-func TestP256Authority(t *testing.T) {
-	s, err := sigtest.New(sigtest.Options{CACurve: sigtest.P256})
+func TestOtherKeys(t *testing.T) {
+	s, err := sigtest.New(sigtest.Options{CAKey: sigtest.P256, RekorV2Key: sigtest.P256})
 	if err != nil {
 		t.Fatalf("make Sigstore: %v", err)
 	}
-	armored, err := s.Sign(payload, alice, sigtest.SignOptions{})
-	if err != nil {
-		t.Fatalf("sign: %v", err)
-	}
-	if _, err := verifyArmored(t, s, payload, armored, sigtest.RekorV1); err != nil {
-		t.Errorf("got %v, want a verified message", err)
+	for _, part := range []sigtest.Part{sigtest.RekorV1, sigtest.RekorV2} {
+		armored, err := s.Sign(payload, alice, sigtest.SignOptions{LogPart: part, TSA: sigtest.By(s)})
+		if err != nil {
+			t.Fatalf("sign: %v", err)
+		}
+		if _, err := verifyArmored(t, s, payload, armored, part); err != nil {
+			t.Errorf("%s: got %v, want a verified message", part, err)
+		}
 	}
 }
 
 func BenchmarkCommit(b *testing.B) {
-	for name, curve := range map[string]sigtest.Curve{"P384": sigtest.P384, "P256": sigtest.P256} {
-		b.Run(name, func(b *testing.B) {
-			s, err := sigtest.New(sigtest.Options{CACurve: curve})
+	for _, kind := range []sigtest.KeyType{sigtest.P384, sigtest.P256} {
+		b.Run(string(kind), func(b *testing.B) {
+			s, err := sigtest.New(sigtest.Options{CAKey: kind})
 			if err != nil {
 				b.Fatalf("make Sigstore: %v", err)
 			}

@@ -1,7 +1,6 @@
 package sigtest
 
 import (
-	"crypto/elliptic"
 	"crypto/rand"
 	"fmt"
 	"sync"
@@ -16,28 +15,10 @@ type Options struct {
 	Seed string
 	// From and Until bound the validity of the first key of every part, both inclusive. Default: 2021-01-01 UTC, and no end.
 	From, Until time.Time
-	// CACurve is the curve of the certificate authority's keys. Default P384.
-	CACurve Curve
-}
-
-// Curve names the elliptic curve of a certificate authority's keys.
-type Curve string
-
-// The curves of certificate authorities. P384 is what the public good instance uses; P256 verifies several times faster.
-const (
-	P384 Curve = "P-384" // the default
-	P256 Curve = "P-256"
-)
-
-// curve returns the curve that c names.
-func (c Curve) curve() (elliptic.Curve, error) {
-	switch c {
-	case "", P384:
-		return elliptic.P384(), nil
-	case P256:
-		return elliptic.P256(), nil
-	}
-	return nil, fmt.Errorf("choose curve: got %q, want P-256 or P-384", string(c))
+	// CAKey is the kind of the certificate authority's keys: P384, the default, or P256.
+	CAKey KeyType
+	// RekorV2Key is the kind of the Rekor v2 log's keys: Ed25519, the default, or P256.
+	RekorV2Key KeyType
 }
 
 // Part names one of the services that make up a Sigstore.
@@ -71,7 +52,7 @@ type window struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// New returns a Sigstore with one key for each part. It fails if the options name an unknown curve.
+// New returns a Sigstore with one key for each part. It fails if the options name a kind of key that a part cannot have.
 func New(opts Options) (*Sigstore, error) {
 	if opts.Name == "" {
 		opts.Name = "sigstore.test"
@@ -92,7 +73,7 @@ func New(opts Options) (*Sigstore, error) {
 }
 
 // Rotate retires the current key of a part at a time and begins to sign with a new one, valid from then on and without end. Signatures
-// made with the old key stay valid if they were made in its window.
+// made with the old key stay valid if they were made in its window. A part that does not exist panics.
 func (s *Sigstore) Rotate(part Part, at time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +81,8 @@ func (s *Sigstore) Rotate(part Part, at time.Time) error {
 	return s.add(part, window{From: at})
 }
 
-// Retire ends the validity of the current key of a part at a time, and goes on to sign with it: what a stolen key would do.
+// Retire ends the validity of the current key of a part at a time, and goes on to sign with it: what a stolen key would do. A part
+// that does not exist panics.
 func (s *Sigstore) Retire(part Part, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
