@@ -1,0 +1,241 @@
+package verify
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/asn1"
+	"errors"
+	"math/big"
+)
+
+// Object identifiers of the profile. Source: RFC 5652, RFC 5754, RFC 3161 appendix A, gitsign's attribute format.
+var (
+	oidData          = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 7, 1}
+	oidSignedData    = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 7, 2}
+	oidContentType   = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 3}
+	oidMessageDigest = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 4}
+	oidSigningTime   = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 5}
+	oidSHA256        = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}
+	oidECDSASHA256   = asn1.ObjectIdentifier{1, 2, 840, 10045, 4, 3, 2}
+	oidTimestamp     = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 14}
+	oidLogEntry      = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 3, 1}
+)
+
+// A signature is what gitsign puts into the signature of a commit or tag, taken out of its CMS wrapping. Nothing in it
+// has been verified except its form.
+type signature struct {
+	leaf     *x509.Certificate
+	signed   []byte            // DER of the signed attributes, SET OF: the bytes that value signs
+	value    []byte            // ECDSA signature
+	content  [sha256.Size]byte // digest of the git object, as the signed attributes state it
+	logEntry []byte            // protobuf TransparencyLogEntry; empty in online mode
+	token    []byte            // RFC 3161 TimeStampToken; empty where no authority was asked
+}
+
+// The ASN.1 of the profile, and of nothing else: what these types do not name, marshalling drops, and the comparison in
+// parseSignature then refuses the input.
+type (
+	contentInfo struct {
+		Type    asn1.ObjectIdentifier
+		Content signedData `asn1:"explicit,tag:0"`
+	}
+	signedData struct {
+		Version      int
+		Algorithms   []algorithm `asn1:"set"`
+		Detached     algorithm   // EncapsulatedContentInfo without content has the same form
+		Certificates asn1.RawValue
+		Signers      []signerInfo `asn1:"set"`
+	}
+	algorithm  struct{ Algorithm asn1.ObjectIdentifier }
+	signerInfo struct {
+		Version            int
+		Certificate        issuerAndSerial
+		Digest             algorithm
+		SignedAttributes   asn1.RawValue
+		Algorithm          algorithm
+		Value              []byte
+		UnsignedAttributes []attribute `asn1:"optional,omitempty,set,tag:1"`
+	}
+	issuerAndSerial struct {
+		Issuer asn1.RawValue
+		Serial *big.Int
+	}
+	attribute struct {
+		Type   asn1.ObjectIdentifier
+		Values asn1.RawValue
+	}
+)
+
+// parseSignature takes a CMS signature apart. It accepts exactly what gitsign writes: SignedData, detached, SHA-256, one
+// signer with ECDSA P-256, its certificate alone, and the known attributes once each, in DER. It extracts and verifies
+// nothing; because only one encoding is accepted, a signature cannot be rewrapped into another commit id.
+func parseSignature(der []byte) (signature, error) {
+	var info contentInfo
+	if rest, err := asn1.Unmarshal(der, &info); err != nil || len(rest) != 0 {
+		return signature{}, refuse(ReasonMalformedSignature, "not CMS SignedData: %w", orTrailing(err))
+	}
+	s, err := info.extract()
+	if err != nil {
+		return signature{}, err
+	}
+	if again, err := asn1.Marshal(info); err != nil || !bytes.Equal(again, der) {
+		return signature{}, refuse(ReasonMalformedSignature, "CMS holds more than the profile, or is not DER")
+	}
+	return s, nil
+}
+
+func orTrailing(err error) error {
+	if err == nil {
+		return errors.New("trailing data")
+	}
+	return err
+}
+
+func (c contentInfo) extract() (signature, error) {
+	data := c.Content
+	switch {
+	case !c.Type.Equal(oidSignedData) || data.Version != 1:
+		return signature{}, refuse(ReasonMalformedSignature, "got content %v version %d, want SignedData version 1", c.Type, data.Version)
+	case len(data.Algorithms) != 1 || !data.Algorithms[0].Algorithm.Equal(oidSHA256):
+		return signature{}, refuse(ReasonMalformedSignature, "want the digest algorithm SHA-256 alone")
+	case !data.Detached.Algorithm.Equal(oidData):
+		return signature{}, refuse(ReasonMalformedSignature, "got content of type %v, want detached data", data.Detached.Algorithm)
+	case len(data.Signers) != 1:
+		return signature{}, refuse(ReasonMalformedSignature, "got %d signers, want 1", len(data.Signers))
+	}
+	leaf, err := onlyCertificate(data.Certificates)
+	if err != nil {
+		return signature{}, err
+	}
+	return data.Signers[0].extract(leaf)
+}
+
+// onlyCertificate returns the one certificate of a CertificateSet, which must have an ECDSA P-256 key.
+func onlyCertificate(set asn1.RawValue) (*x509.Certificate, error) {
+	if set.Class != asn1.ClassContextSpecific || set.Tag != 0 || !set.IsCompound {
+		return nil, refuse(ReasonMalformedSignature, "no certificate")
+	}
+	var first asn1.RawValue
+	rest, err := asn1.Unmarshal(set.Bytes, &first)
+	if err != nil {
+		return nil, refuse(ReasonMalformedSignature, "certificate: %w", err)
+	}
+	if len(rest) != 0 {
+		return nil, refuse(ReasonMalformedSignature, "more than the certificate of the signer")
+	}
+	leaf, err := x509.ParseCertificate(first.FullBytes)
+	if err != nil {
+		return nil, refuse(ReasonMalformedSignature, "certificate: %w", err)
+	}
+	if key, ok := leaf.PublicKey.(*ecdsa.PublicKey); !ok || key.Curve != elliptic.P256() {
+		return nil, refuse(ReasonMalformedSignature, "got a %v key, want ECDSA P-256", leaf.PublicKeyAlgorithm)
+	}
+	return leaf, nil
+}
+
+func (i signerInfo) extract(leaf *x509.Certificate) (signature, error) {
+	switch {
+	case i.Version != 1:
+		return signature{}, refuse(ReasonMalformedSignature, "got signer version %d, want 1", i.Version)
+	case !bytes.Equal(i.Certificate.Issuer.FullBytes, leaf.RawIssuer) || i.Certificate.Serial.Cmp(leaf.SerialNumber) != 0:
+		return signature{}, refuse(ReasonMalformedSignature, "signer is not the certificate")
+	case !i.Digest.Algorithm.Equal(oidSHA256):
+		return signature{}, refuse(ReasonMalformedSignature, "got digest %v, want SHA-256", i.Digest.Algorithm)
+	case !i.Algorithm.Algorithm.Equal(oidECDSASHA256):
+		return signature{}, refuse(ReasonMalformedSignature, "got signature algorithm %v, want ECDSA with SHA-256", i.Algorithm.Algorithm)
+	}
+	s := signature{leaf: leaf, value: i.Value}
+	if err := s.readSigned(i.SignedAttributes); err != nil {
+		return signature{}, err
+	}
+	if err := s.readUnsigned(i.UnsignedAttributes); err != nil {
+		return signature{}, err
+	}
+	return s, nil
+}
+
+// readSigned reads the signed attributes. The signature covers them as a SET OF, although they stand in the message
+// under the tag [0]: RFC 5652, 5.4.
+func (s *signature) readSigned(raw asn1.RawValue) error {
+	if raw.Class != asn1.ClassContextSpecific || raw.Tag != 0 || !raw.IsCompound {
+		return refuse(ReasonMalformedSignature, "no signed attributes")
+	}
+	s.signed = bytes.Clone(raw.FullBytes)
+	s.signed[0] = asn1.TagSet | 0x20
+	var attributes []attribute
+	if _, err := asn1.UnmarshalWithParams(s.signed, &attributes, "set"); err != nil {
+		return refuse(ReasonMalformedSignature, "signed attributes: %w", err)
+	}
+	if again, err := asn1.MarshalWithParams(attributes, "set"); err != nil || !bytes.Equal(again, s.signed) {
+		return refuse(ReasonMalformedSignature, "signed attributes are not DER")
+	}
+	values, err := uniqueValues(attributes, oidContentType, oidSigningTime, oidMessageDigest)
+	if err != nil {
+		return err
+	}
+	if len(values) != 3 {
+		return refuse(ReasonMalformedSignature, "got %d signed attributes, want content type, signing time, message digest", len(values))
+	}
+	var contentType asn1.ObjectIdentifier
+	if rest, err := asn1.Unmarshal(values[oidContentType.String()], &contentType); err != nil || len(rest) != 0 || !contentType.Equal(oidData) {
+		return refuse(ReasonMalformedSignature, "signed content type is not data")
+	}
+	var digest []byte
+	rest, err := asn1.Unmarshal(values[oidMessageDigest.String()], &digest)
+	if err != nil || len(rest) != 0 || len(digest) != len(s.content) {
+		return refuse(ReasonMalformedSignature, "message digest is not a SHA-256 digest")
+	}
+	copy(s.content[:], digest)
+	return nil
+}
+
+func (s *signature) readUnsigned(attributes []attribute) error {
+	values, err := uniqueValues(attributes, oidLogEntry, oidTimestamp)
+	if err != nil {
+		return err
+	}
+	s.token = values[oidTimestamp.String()]
+	entry, found := values[oidLogEntry.String()]
+	if !found {
+		return nil
+	}
+	if rest, err := asn1.Unmarshal(entry, &s.logEntry); err != nil || len(rest) != 0 || len(s.logEntry) == 0 {
+		return refuse(ReasonMalformedSignature, "log entry attribute is not an octet string")
+	}
+	return nil
+}
+
+// uniqueValues returns the one value of each attribute by its type. Every type must be known and stand once.
+func uniqueValues(attributes []attribute, known ...asn1.ObjectIdentifier) (map[string][]byte, error) {
+	values := make(map[string][]byte, len(attributes))
+	for _, a := range attributes {
+		name := a.Type.String()
+		if !contains(known, a.Type) {
+			return nil, refuse(ReasonMalformedSignature, "unknown attribute %s", name)
+		}
+		if _, twice := values[name]; twice {
+			return nil, refuse(ReasonMalformedSignature, "attribute %s stands twice", name)
+		}
+		if a.Values.Class != asn1.ClassUniversal || a.Values.Tag != asn1.TagSet || !a.Values.IsCompound {
+			return nil, refuse(ReasonMalformedSignature, "values of attribute %s are not a set", name)
+		}
+		var value asn1.RawValue
+		if rest, err := asn1.Unmarshal(a.Values.Bytes, &value); err != nil || len(rest) != 0 {
+			return nil, refuse(ReasonMalformedSignature, "attribute %s does not have exactly one value", name)
+		}
+		values[name] = value.FullBytes
+	}
+	return values, nil
+}
+
+func contains(known []asn1.ObjectIdentifier, oid asn1.ObjectIdentifier) bool {
+	for _, k := range known {
+		if k.Equal(oid) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,136 @@
+package verify
+
+import (
+	"crypto/sha256"
+	"encoding/asn1"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"strings"
+
+	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
+	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
+	"github.com/sigstore/sigstore-go/pkg/bundle"
+	"github.com/sigstore/sigstore-go/pkg/tlog"
+	sigstore "github.com/sigstore/sigstore-go/pkg/verify"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// An entity is a signature in the shape in which sigstore-go verifies it, equal to a bundle of version 0.3: one
+// certificate, one message signature, one log entry with an inclusion proof, at most one timestamp.
+type entity struct {
+	leaf    *bundle.Certificate
+	message *bundle.MessageSignature
+	entry   *tlog.Entry
+	tokens  [][]byte
+}
+
+var _ sigstore.SignedEntity = entity{}
+
+// newEntity builds the entity of s. The body of the log entry is not in the signature: it is rebuilt here from the
+// digest, the signature and the certificate, so whatever proves the entry proves that it is about exactly these.
+func newEntity(s signature) (entity, error) {
+	logged := &protorekor.TransparencyLogEntry{}
+	if err := proto.Unmarshal(s.logEntry, logged); err != nil {
+		return entity{}, refuse(ReasonMalformedSignature, "log entry: %w", err)
+	}
+	if hasUnknown(logged.ProtoReflect()) || len(logged.GetCanonicalizedBody()) != 0 {
+		return entity{}, refuse(ReasonMalformedSignature, "log entry holds more than the profile")
+	}
+	if logged.GetInclusionProof() == nil {
+		return entity{}, refuse(ReasonBadLogEntry, "no inclusion proof")
+	}
+	digest := sha256.Sum256(s.signed)
+	first := isFirstGeneration(logged.GetInclusionProof().GetCheckpoint().GetEnvelope())
+	if first && len(logged.GetInclusionPromise().GetSignedEntryTimestamp()) == 0 {
+		return entity{}, refuse(ReasonBadLogEntry, "entry of a Rekor v1 log has no signed entry timestamp")
+	}
+	if first {
+		logged.CanonicalizedBody = bodyV1(digest, s)
+		logged.KindVersion = &protorekor.KindVersion{Kind: "hashedrekord", Version: "0.0.1"}
+	} else {
+		logged.CanonicalizedBody = bodyV2(digest, s)
+		logged.KindVersion = &protorekor.KindVersion{Kind: "hashedrekord", Version: "0.0.2"}
+	}
+	entry, err := tlog.ParseTransparencyLogEntry(logged)
+	if err != nil {
+		return entity{}, refuse(ReasonBadLogEntry, "entry: %w", err)
+	}
+	e := entity{
+		leaf:    bundle.NewCertificate(s.leaf),
+		message: bundle.NewMessageSignature(digest[:], protocommon.HashAlgorithm_SHA2_256.String(), s.value),
+		entry:   entry,
+	}
+	if len(s.token) > 0 {
+		e.tokens = [][]byte{timestampResponse(s.token)}
+	}
+	return e, nil
+}
+
+// isFirstGeneration says whether a checkpoint is one of a Rekor v1 log, whose origin ends in a numeric tree id. The label
+// that a signature stores beside the entry says nothing: gitsign writes the same one for both generations.
+func isFirstGeneration(checkpoint string) bool {
+	lines := strings.Split(checkpoint, "\n")
+	separator := strings.LastIndex(lines[0], " - ")
+	if separator < 0 || len(lines) < 4 {
+		return false
+	}
+	tree := lines[0][separator+len(" - "):]
+	return tree != "" && strings.Trim(tree, "0123456789") == ""
+}
+
+// bodyV1 is the canonical JSON of a hashedrekord 0.0.1 entry.
+func bodyV1(digest [sha256.Size]byte, s signature) []byte {
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.leaf.Raw})
+	return fmt.Appendf(nil, `{"apiVersion":"0.0.1","kind":"hashedrekord","spec":{"data":{"hash":{"algorithm":"sha256","value":"%s"}},`+
+		`"signature":{"content":"%s","publicKey":{"content":"%s"}}}}`,
+		hex.EncodeToString(digest[:]), base64.StdEncoding.EncodeToString(s.value), base64.StdEncoding.EncodeToString(certificate))
+}
+
+// bodyV2 is the canonical JSON of a hashedrekord 0.0.2 entry.
+func bodyV2(digest [sha256.Size]byte, s signature) []byte {
+	return fmt.Appendf(nil, `{"apiVersion":"0.0.2","kind":"hashedrekord","spec":{"hashedRekordV002":{"data":{"algorithm":"SHA2_256","digest":"%s"},`+
+		`"signature":{"content":"%s","verifier":{"keyDetails":"PKIX_ECDSA_P256_SHA_256","x509Certificate":{"rawBytes":"%s"}}}}}}`,
+		base64.StdEncoding.EncodeToString(digest[:]), base64.StdEncoding.EncodeToString(s.value), base64.StdEncoding.EncodeToString(s.leaf.Raw))
+}
+
+// timestampResponse wraps a TimeStampToken as a granted TimeStampResp (RFC 3161, 2.4.2), which sigstore-go parses.
+func timestampResponse(token []byte) []byte {
+	granted := []byte{0x30, 0x03, 0x02, 0x01, 0x00}
+	wrapped, err := asn1.Marshal(asn1.RawValue{
+		Class: asn1.ClassUniversal, Tag: asn1.TagSequence, IsCompound: true, Bytes: append(granted, token...),
+	})
+	if err != nil {
+		return nil // not reached: a raw value of known form always marshals
+	}
+	return wrapped
+}
+
+// hasUnknown says whether m or a message within it holds fields that its type does not have. They are covered by no
+// signature, so the same log entry could be written in many ways.
+func hasUnknown(m protoreflect.Message) bool {
+	found := len(m.GetUnknown()) > 0
+	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		if field.Message() != nil && !field.IsList() && !field.IsMap() {
+			found = found || hasUnknown(value.Message())
+		}
+		return !found
+	})
+	return found
+}
+
+func (e entity) HasInclusionPromise() bool { return e.entry.HasInclusionPromise() }
+
+func (e entity) HasInclusionProof() bool { return e.entry.HasInclusionProof() }
+
+func (e entity) SignatureContent() (sigstore.SignatureContent, error) { return e.message, nil }
+
+func (e entity) Timestamps() ([][]byte, error) { return e.tokens, nil }
+
+func (e entity) TlogEntries() ([]*tlog.Entry, error) { return []*tlog.Entry{e.entry}, nil }
+
+func (e entity) VerificationContent() (sigstore.VerificationContent, error) { return e.leaf, nil }
+
+func (e entity) Version() (string, error) { return "v0.3", nil }

@@ -1,0 +1,282 @@
+package verify_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/internal/sigtest"
+	"gitops-agent/verify"
+)
+
+// The people and workflows of the tests.
+var (
+	alice    = sigtest.Identity{Subject: "alice@lab.test", Issuer: "https://issuer.test"}
+	bob      = sigtest.Identity{Subject: "bob@lab.test", Issuer: "https://issuer.test"}
+	mallory  = sigtest.Identity{Subject: "mallory@evil.test", Issuer: "https://issuer.test"}
+	workflow = sigtest.GitHubWorkflow("lab/guests", "merge.yaml", "refs/heads/main")
+)
+
+// noon is when the tests begin; every commit of a lab is a minute later than the one before.
+var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+// A lab is a bare repository of loose objects and a Sigstore to sign them.
+type lab struct {
+	testing.TB
+	sig  *sigtest.Sigstore
+	dir  string
+	repo *gitsource.Repository
+	now  time.Time
+}
+
+func newLab(tb testing.TB) *lab {
+	tb.Helper()
+	l := &lab{TB: tb, sig: newSigstore(tb, "lab"), dir: tb.TempDir(), now: noon}
+	for name, content := range map[string]string{
+		"HEAD": "ref: refs/heads/main\n", "config": "[core]\n\trepositoryformatversion = 0\n\tbare = true\n",
+		"objects/info/packs": "", "refs/heads/.keep": "",
+	} {
+		l.writeFile(filepath.Join(l.dir, filepath.FromSlash(name)), []byte(content))
+	}
+	repo, err := gitsource.OpenRepository(l.dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	l.repo = repo
+	return l
+}
+
+// newSigstore returns a Sigstore that is the same for the same seed.
+func newSigstore(tb testing.TB, seed string) *sigtest.Sigstore {
+	tb.Helper()
+	s, err := sigtest.New(sigtest.Options{Seed: seed})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func (l *lab) writeFile(path string, content []byte) {
+	l.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		l.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		l.Fatal(err)
+	}
+}
+
+// object stores a raw object and returns its id.
+func (l *lab) object(kind string, raw []byte) gitsource.ID {
+	l.Helper()
+	var packed bytes.Buffer
+	z := zlib.NewWriter(&packed)
+	fmt.Fprintf(z, "%s %d\x00", kind, len(raw))
+	if _, err := z.Write(raw); err != nil {
+		l.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		l.Fatal(err)
+	}
+	id := sigtest.ObjectID(kind, raw)
+	l.writeFile(filepath.Join(l.dir, "objects", id[:2], id[2:]), packed.Bytes())
+	return gitsource.ID(id)
+}
+
+// forget removes an object, as a shallow clone would lack it.
+func (l *lab) forget(id gitsource.ID) {
+	l.Helper()
+	if err := os.Remove(filepath.Join(l.dir, "objects", string(id[:2]), string(id[2:]))); err != nil {
+		l.Fatal(err)
+	}
+}
+
+// tree stores files and their folders, given as "path=content", and returns the tree.
+func (l *lab) tree(files ...string) gitsource.ID {
+	l.Helper()
+	var entries []string
+	folders := map[string][]string{}
+	for _, f := range files {
+		path, content, _ := strings.Cut(f, "=")
+		if folder, rest, nested := strings.Cut(path, "/"); nested {
+			folders[folder] = append(folders[folder], rest+"="+content)
+			continue
+		}
+		entries = append(entries, entry("100644", path, l.object("blob", []byte(content))))
+	}
+	for name, inside := range folders {
+		entries = append(entries, entry("40000", name, l.tree(inside...)))
+	}
+	slices.SortFunc(entries, func(a, b string) int {
+		_, a, _ = strings.Cut(a, " ")
+		_, b, _ = strings.Cut(b, " ")
+		return strings.Compare(a, b)
+	})
+	return l.object("tree", []byte(strings.Join(entries, "")))
+}
+
+func entry(mode, name string, id gitsource.ID) string {
+	sum, err := hex.DecodeString(string(id))
+	if err != nil {
+		panic(err) // ids come from object
+	}
+	return mode + " " + name + "\x00" + string(sum)
+}
+
+// A draft is a commit to be made. Its zero value is alice's commit without parents that leaves the tree empty.
+type draft struct {
+	by      sigtest.Identity
+	tree    gitsource.ID
+	parents []gitsource.ID
+	message string
+	sign    sigtest.SignOptions
+}
+
+func (d draft) spec() sigtest.CommitSpec {
+	spec := sigtest.CommitSpec{Tree: string(d.tree), Message: d.message}
+	if d.message == "" {
+		spec.Message = "change guests"
+	}
+	for _, parent := range d.parents {
+		spec.Parents = append(spec.Parents, string(parent))
+	}
+	return spec
+}
+
+// commit makes, signs and stores a commit, a minute after the one before.
+func (l *lab) commit(d draft) gitsource.ID {
+	l.Helper()
+	return l.object("commit", l.raw(d))
+}
+
+func (l *lab) raw(d draft) []byte {
+	l.Helper()
+	if d.by.Subject == "" {
+		d.by = alice
+	}
+	if d.sign.At.IsZero() {
+		l.now = l.now.Add(time.Minute)
+		d.sign.At = l.now
+	}
+	raw, _, err := l.sig.Commit(d.spec(), d.by, d.sign)
+	if err != nil {
+		l.Fatal(err)
+	}
+	return raw
+}
+
+// unsigned stores a commit without a signature.
+func (l *lab) unsigned(d draft) gitsource.ID {
+	l.Helper()
+	l.now = l.now.Add(time.Minute)
+	return l.object("commit", d.spec().Payload(l.now))
+}
+
+// options is a policy under which alice may do everything, with an anchor that no test needs unless it says so.
+func (l *lab) options() verify.Options {
+	l.Helper()
+	root, err := l.sig.TrustedRoot()
+	if err != nil {
+		l.Fatal(err)
+	}
+	return verify.Options{
+		TrustedRoot: root,
+		Signers: []verify.Signer{{
+			Name: "alice", Issuer: alice.Issuer, Subject: alice.Subject,
+			May: []verify.Role{verify.RoleChange, verify.RoleApprove, verify.RoleOperate},
+		}},
+		Branch: "main", Target: "lab/main", Binding: verify.BindingNone, TrustOnFirstUse: true,
+	}
+}
+
+func (l *lab) policy(change ...func(*verify.Options)) *verify.Policy {
+	l.Helper()
+	opts := l.options()
+	for _, c := range change {
+		c(&opts)
+	}
+	p, err := verify.NewPolicy(opts)
+	if err != nil {
+		l.Fatal(err)
+	}
+	return p
+}
+
+// accepted checks tip and fails the test unless it is accepted.
+func (l *lab) accepted(p *verify.Policy, tip gitsource.ID, base verify.Base) verify.Revision {
+	l.Helper()
+	revision, err := p.Check(l.Context(), l.repo, tip, base)
+	if err != nil {
+		l.Fatalf("check: got %v, want it accepted", err)
+	}
+	if revision.Commit() != tip || !revision.Valid() {
+		l.Fatalf("check: got revision %v, want %s", revision, tip)
+	}
+	return revision
+}
+
+// refused checks tip and fails the test unless it is refused for the given reason, at the given commit.
+func (l *lab) refused(p *verify.Policy, tip gitsource.ID, base verify.Base, want verify.Reason, at gitsource.ID) {
+	l.Helper()
+	revision, err := p.Check(l.Context(), l.repo, tip, base)
+	if revision.Valid() {
+		l.Errorf("check: got revision %v beside %v, want none", revision, err)
+	}
+	var rejected *verify.RejectedError
+	if !errors.As(err, &rejected) {
+		l.Fatalf("check: got %v, want a refusal for %s", err, want)
+	}
+	if rejected.Reason != want || rejected.Commit != at {
+		l.Errorf("check: got %s at %s (%v), want %s at %s", rejected.Reason, rejected.Commit, err, want, at)
+	}
+	if rejected.Hint == "" {
+		l.Errorf("check: got no hint with %s", rejected.Reason)
+	}
+}
+
+const (
+	pgpSignature = "-----BEGIN PGP SIGNATURE-----\n\niQEzBAABCAAdFiEE\n=AbCd\n-----END PGP SIGNATURE-----\n"
+	sshSignature = "-----BEGIN SSH SIGNATURE-----\nU1NIU0lHAAAAAQ==\n-----END SSH SIGNATURE-----\n"
+)
+
+// foreign stores a commit with a signature of another kind.
+func (l *lab) foreign(d draft, signature string) gitsource.ID {
+	l.Helper()
+	l.now = l.now.Add(time.Minute)
+	raw, err := sigtest.AttachToCommit(d.spec().Payload(l.now), []byte(signature))
+	if err != nil {
+		l.Fatal(err)
+	}
+	return l.object("commit", raw)
+}
+
+func denyCommit(id gitsource.ID) func(*verify.Options) {
+	return func(o *verify.Options) { o.Deny.Commits = []gitsource.ID{id} }
+}
+
+func addSigner(s verify.Signer) func(*verify.Options) {
+	return func(o *verify.Options) { o.Signers = append(o.Signers, s) }
+}
+
+func approver(id sigtest.Identity) verify.Signer {
+	return verify.Signer{Name: "approver", Issuer: id.Issuer, Subject: id.Subject, May: []verify.Role{verify.RoleApprove}}
+}
+
+func isReason(err error, want verify.Reason) bool {
+	var rejected *verify.RejectedError
+	return errors.As(err, &rejected) && rejected.Reason == want
+}
+
+func isRejected(err error) bool {
+	var rejected *verify.RejectedError
+	return errors.As(err, &rejected)
+}

@@ -1,0 +1,200 @@
+package verify
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"strings"
+
+	"gitops-agent/gitsource"
+)
+
+// maxObject is the largest commit or tag object, in bytes, that is looked at.
+const maxObject = 1 << 20
+
+// An object is a signed git object taken apart without changing a byte: what the signature covers, and the signature.
+// Everything else in it is read from payload, never from a second parser.
+type object struct {
+	payload   []byte // the object without its signature, byte for byte
+	signature []byte // armored, with its final newline; empty when the object is not signed
+	offset    int    // where in payload the signature was taken out
+
+	tree    gitsource.ID // of a commit
+	parents []gitsource.ID
+	target  gitsource.ID // of a tag
+	message []byte       // part of payload
+}
+
+// digest is the SHA-256 of what the signature covers. It stays the same under every way of wrapping the signature
+// differently, so it identifies what was signed better than the object's id does.
+func (o object) digest() [sha256.Size]byte { return sha256.Sum256(o.payload) }
+
+// splitCommit takes a commit object apart. It accepts the one layout that git writes: tree, parents, author, committer,
+// then other headers, among them at most one gpgsig, then an empty line and the message. Any layout that another reader
+// could understand differently is refused: a repeated or misplaced header, a NUL byte among the headers, a continuation
+// of a one-line header, and gpgsig-sha256, which the signature does not cover.
+func splitCommit(raw []byte) (object, error) {
+	headers, message, err := splitHeaders(raw)
+	if err != nil {
+		return object{}, err
+	}
+	var o object
+	rest, err := o.takeFixed(headers)
+	if err != nil {
+		return object{}, err
+	}
+	if err := o.takeSignature(raw, rest); err != nil {
+		return object{}, err
+	}
+	o.message = o.payload[len(o.payload)-len(message):]
+	return o, nil
+}
+
+// takeFixed reads the headers that every commit begins with and returns those after them.
+func (o *object) takeFixed(headers []header) ([]header, error) {
+	for position, h := range headers {
+		if h.lines != 1 && h.key != "gpgsig" && isReserved(h.key) {
+			return nil, refuse(ReasonMalformed, "header %q has a continuation line", h.key)
+		}
+		switch {
+		case position == 0 && h.key == "tree":
+			id, err := gitsource.ParseID(string(h.value))
+			if err != nil {
+				return nil, refuse(ReasonMalformed, "tree: %w", err)
+			}
+			o.tree = id
+		case o.tree != "" && h.key == "parent":
+			id, err := gitsource.ParseID(string(h.value))
+			if err != nil {
+				return nil, refuse(ReasonMalformed, "parent: %w", err)
+			}
+			o.parents = append(o.parents, id)
+		case o.tree != "" && h.key == "author" && position+1 < len(headers) && headers[position+1].key == "committer":
+			if headers[position+1].lines != 1 {
+				return nil, refuse(ReasonMalformed, "header %q has a continuation line", "committer")
+			}
+			return headers[position+2:], nil
+		default:
+			return nil, refuse(ReasonMalformed, "got header %q, want tree, parents, author, committer in this order", h.key)
+		}
+	}
+	return nil, refuse(ReasonMalformed, "headers end before author and committer")
+}
+
+// takeSignature finds the gpgsig header among the last headers and cuts it out of raw.
+func (o *object) takeSignature(raw []byte, headers []header) error {
+	o.payload = raw
+	seen := map[string]bool{}
+	for _, h := range headers {
+		switch {
+		case h.key == "gpgsig-sha256":
+			return refuse(ReasonMalformed, "header gpgsig-sha256 is not covered by the signature")
+		case h.key != "gpgsig" && isReserved(h.key):
+			return refuse(ReasonMalformed, "header %q stands after committer", h.key)
+		case seen[h.key] && (h.key == "gpgsig" || h.key == "encoding"):
+			return refuse(ReasonMalformed, "header %q stands twice", h.key)
+		case h.key == "gpgsig":
+			o.offset = h.start
+			o.signature = append(bytes.Clone(h.value), '\n')
+			o.payload = append(bytes.Clone(raw[:h.start]), raw[h.end:]...)
+		}
+		seen[h.key] = true
+	}
+	return nil
+}
+
+// splitTag takes an annotated tag apart: object, type, tag, tagger, an empty line, the message, and at its end the
+// signature. Signatures of other kinds are left for the caller to name.
+func splitTag(raw []byte) (object, error) {
+	headers, message, err := splitHeaders(raw)
+	if err != nil {
+		return object{}, err
+	}
+	want := []string{"object", "type", "tag", "tagger"}
+	if len(headers) != len(want) {
+		return object{}, refuse(ReasonMalformed, "got %d headers, want object, type, tag, tagger", len(headers))
+	}
+	for i, h := range headers {
+		if h.key != want[i] || h.lines != 1 {
+			return object{}, refuse(ReasonMalformed, "got header %q, want %q on one line", h.key, want[i])
+		}
+	}
+	target, err := gitsource.ParseID(string(headers[0].value))
+	if err != nil {
+		return object{}, refuse(ReasonMalformed, "object: %w", err)
+	}
+	start := len(raw) - len(message) + signatureStart(message)
+	if bytes.Count(raw, []byte(armorBegin)) > 1 {
+		return object{}, refuse(ReasonMalformed, "more than one signature")
+	}
+	return object{
+		payload: raw[:start], signature: raw[start:], offset: start,
+		target: target, message: raw[len(raw)-len(message) : start],
+	}, nil
+}
+
+// signatureStart returns where the signature of a tag begins in its message, or the message's length.
+func signatureStart(message []byte) int {
+	for at := 0; at < len(message); {
+		line := message[at:]
+		for _, begin := range []string{armorBegin, "-----BEGIN PGP ", "-----BEGIN SSH "} {
+			if bytes.HasPrefix(line, []byte(begin)) {
+				return at
+			}
+		}
+		end := bytes.IndexByte(line, '\n')
+		if end < 0 {
+			break
+		}
+		at += end + 1
+	}
+	return len(message)
+}
+
+// A header is one header of a git object with the bytes it takes up, continuation lines included.
+type header struct {
+	key        string
+	value      []byte // continuation lines joined by newlines, without their leading space
+	lines      int
+	start, end int // in the object; end is after the last newline
+}
+
+// isReserved says whether a header has one meaning and one place, so that it may not stand anywhere else.
+func isReserved(key string) bool {
+	return key == "tree" || key == "parent" || key == "author" || key == "committer" || strings.HasPrefix(key, "gpgsig")
+}
+
+// splitHeaders reads the headers of an object and returns the rest behind the empty line.
+func splitHeaders(raw []byte) ([]header, []byte, error) {
+	if len(raw) > maxObject {
+		return nil, nil, refuse(ReasonTooLarge, "got %d bytes, want at most %d", len(raw), maxObject)
+	}
+	var headers []header
+	for at := 0; at < len(raw); {
+		length := bytes.IndexByte(raw[at:], '\n')
+		if length < 0 {
+			break
+		}
+		line, end := raw[at:at+length], at+length+1
+		switch {
+		case length == 0:
+			return headers, raw[end:], nil
+		case bytes.IndexByte(line, 0) >= 0:
+			return nil, nil, refuse(ReasonMalformed, "NUL byte among the headers")
+		case line[0] == ' ' && len(headers) == 0:
+			return nil, nil, refuse(ReasonMalformed, "object begins with a continuation line")
+		case line[0] == ' ':
+			last := &headers[len(headers)-1]
+			last.value = append(append(last.value, '\n'), line[1:]...)
+			last.lines++
+			last.end = end
+		default:
+			key, value, found := bytes.Cut(line, []byte(" "))
+			if !found || len(key) == 0 {
+				return nil, nil, refuse(ReasonMalformed, "header %q has no value", line)
+			}
+			headers = append(headers, header{key: string(key), value: bytes.Clone(value), lines: 1, start: at, end: end})
+		}
+		at = end
+	}
+	return nil, nil, refuse(ReasonMalformed, "no empty line after the headers")
+}

@@ -1,0 +1,162 @@
+package verify
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
+	"github.com/sigstore/sigstore-go/pkg/tlog"
+	sigstore "github.com/sigstore/sigstore-go/pkg/verify"
+)
+
+// A proof is what a signature has been proven to say: that the holder of this certificate signed this object at this
+// time. It says nothing on whether the holder may; that is for the policy, which turns no proof into a revision before a
+// signer matches it.
+type proof struct {
+	certificate certificate.Summary
+	fingerprint [sha256.Size]byte // of the certificate's DER
+	provenTime  time.Time
+	logIndex    int64 // where the transparency log has the entry
+	log         string
+}
+
+// A prover runs the verifying sequence. It is immutable and safe for concurrent use.
+type prover struct {
+	root     *trustedRoot
+	verifier *sigstore.Verifier
+}
+
+func newProver(tr *trustedRoot, timestamps TimestampRule) (*prover, error) {
+	options := []sigstore.VerifierOption{
+		sigstore.WithTransparencyLog(1),
+		sigstore.WithObserverTimestamps(1),
+		sigstore.WithSignedCertificateTimestamps(1),
+	}
+	if timestamps == TimestampRequired {
+		options = append(options, sigstore.WithSignedTimestamps(1))
+	}
+	verifier, err := sigstore.NewVerifier(tr, options...)
+	if err != nil {
+		return nil, fmt.Errorf("make verifier: %w", err)
+	}
+	return &prover{root: tr, verifier: verifier}, nil
+}
+
+// prove verifies the signature of o, offline and from its bytes alone: form of the signature, the binding to the content
+// of o, and then everything behind it, which sigstore-go checks. The order is that of docs/verify.md.
+func (p *prover) prove(o object) (proof, error) {
+	der, err := unarmor(o.signature)
+	if err != nil {
+		return proof{}, err
+	}
+	s, err := parseSignature(der)
+	if err != nil {
+		return proof{}, err
+	}
+	if content := o.digest(); content != s.content {
+		return proof{}, refuse(ReasonContentMismatch, "signature is over content with SHA-256 %x, this has %x", s.content[:6], content[:6])
+	}
+	if len(s.logEntry) == 0 {
+		return proof{}, refuse(ReasonOnlineOnly, "signed in gitsign's online mode, which cannot be verified offline")
+	}
+	e, err := newEntity(s)
+	if err != nil {
+		return proof{}, err
+	}
+	return p.verify(s, e)
+}
+
+// verify has sigstore-go verify e. Identities are left to the policy, which compares them with several signers, each with
+// its own time; the certificate that it compares is the one verified here.
+func (p *prover) verify(s signature, e entity) (proof, error) {
+	result, err := p.verifier.Verify(e, sigstore.NewPolicy(sigstore.WithArtifact(bytes.NewReader(s.signed)), sigstore.WithoutIdentitiesUnsafe()))
+	if err != nil {
+		return proof{}, p.explain(s, e, err)
+	}
+	entry := e.entry.TransparencyLogEntry()
+	proven := proof{
+		certificate: *result.Signature.Certificate,
+		fingerprint: sha256.Sum256(s.leaf.Raw),
+		provenTime:  result.VerifiedTimestamps[0].Timestamp.UTC(),
+		logIndex:    entry.GetLogIndex(),
+	}
+	log, trusted := p.logAt(e, proven.provenTime)
+	if !trusted {
+		return proof{}, refuse(ReasonUntrustedLog, "log %s is not trusted at %s", log, proven.provenTime.Format(time.RFC3339))
+	}
+	proven.log = log
+	return proven, nil
+}
+
+// logAt returns the address of the log that e comes from, and whether the trusted root trusts it at the given time. The
+// time matters where the entry itself carries none, as with Rekor v2: there sigstore-go does not look at the log's window.
+func (p *prover) logAt(e entity, at time.Time) (string, bool) {
+	id := hex.EncodeToString([]byte(e.entry.LogKeyID()))
+	log, known := p.root.RekorLogs()[id]
+	if !known {
+		return id, false
+	}
+	inside := !at.Before(log.ValidityPeriodStart) && (log.ValidityPeriodEnd.IsZero() || !at.After(log.ValidityPeriodEnd))
+	return log.BaseURL, inside
+}
+
+// explain finds the reason of a verification that failed, by asking for its stages one at a time. It only names: the
+// decision has fallen, and an explanation that finds nothing wrong still refuses.
+func (p *prover) explain(s signature, e entity, cause error) error {
+	digest := sha256.Sum256(s.signed)
+	if key, ok := s.leaf.PublicKey.(*ecdsa.PublicKey); !ok || !ecdsa.VerifyASN1(key, digest[:], s.value) {
+		return refusal(ReasonBadSignature, cause)
+	}
+	integrated := e.entry.IntegratedTime()
+	if _, trusted := p.logAt(e, integrated); !trusted && (!integrated.IsZero() || !p.knowsLog(e)) {
+		return refusal(ReasonUntrustedLog, cause)
+	}
+	if e.HasInclusionPromise() && tlog.VerifySET(e.entry, p.root.RekorLogs()) != nil {
+		return refusal(ReasonBadLogEntry, cause)
+	}
+	if !integrated.IsZero() && !e.leaf.ValidAtTime(integrated, p.root) {
+		return refusal(ReasonExpiredCertificate, cause)
+	}
+	logged, err := p.verifier.VerifyTransparencyLogInclusion(e)
+	if err != nil {
+		return refusal(ReasonBadLogEntry, cause)
+	}
+	times, err := p.verifier.VerifyObserverTimestamps(e, logged)
+	if err != nil {
+		return p.explainTime(len(logged), cause)
+	}
+	return p.explainCertificate(e, times, cause)
+}
+
+func (p *prover) knowsLog(e entity) bool {
+	_, known := p.root.RekorLogs()[hex.EncodeToString([]byte(e.entry.LogKeyID()))]
+	return known
+}
+
+func (p *prover) explainTime(logged int, cause error) error {
+	if logged > 0 {
+		return refusal(ReasonNoTimestamp, cause)
+	}
+	return refusal(ReasonNoTrustedTime, cause)
+}
+
+func (p *prover) explainCertificate(e entity, times []sigstore.TimestampVerificationResult, cause error) error {
+	leaf := e.leaf.Certificate()
+	for _, t := range times {
+		if !e.leaf.ValidAtTime(t.Timestamp, p.root) {
+			return refusal(ReasonExpiredCertificate, cause)
+		}
+		chains, err := sigstore.VerifyLeafCertificate(t.Timestamp, leaf, p.root)
+		if err != nil {
+			return refusal(ReasonUntrustedCertificate, cause)
+		}
+		if err := sigstore.VerifySignedCertificateTimestamp(chains, 1, p.root); err != nil {
+			return refusal(ReasonNoCertificateLog, cause)
+		}
+	}
+	return refusal(ReasonBadSignature, cause)
+}

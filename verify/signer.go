@@ -1,0 +1,184 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
+	sigstore "github.com/sigstore/sigstore-go/pkg/verify"
+)
+
+// A Role is something that a signer may do.
+type Role string
+
+// The roles of a signer. A signer without RoleChange may only sign commits that leave the tree as it was.
+const (
+	RoleChange  Role = "change"  // change files
+	RoleApprove Role = "approve" // release held steps by a Gitops-Approve trailer
+	RoleOperate Role = "operate" // order one-shot operations by a Gitops-Run trailer
+	RoleSeal    Role = "seal"    // vouch for ancestors by a Gitops-Seal trailer
+)
+
+// A Signer is somebody, or some workflow, whose signature counts, and for what. Of several signers that fit a
+// certificate, the first one in the list whose time covers the commit is taken.
+type Signer struct {
+	Name          string     // unique; for logs and reports
+	Issuer        string     // OpenID Connect issuer, compared exactly
+	Subject       string     // certificate subject (mail address or URI), compared exactly
+	SubjectRegexp string     // instead of Subject; always matches the whole subject, as if between ^(?: and )$
+	Extensions    Extensions // what else the certificate must say
+	May           []Role     // stated; there is no default
+	Paths         []string   // folders and files that the signer may change; none stands for the whole source
+	Guests        []string   // guests, as kind/name or patterns of path.Match; applied where guests are known
+	From, Until   time.Time  // From <= proven time < Until; zero leaves that side open
+}
+
+// Extensions are claims of the issuer in the certificate, compared exactly; an empty field is not compared. The numeric
+// identifiers survive that a repository is renamed and its name registered by somebody else.
+//
+// Source: Fulcio's certificate extensions, OID 1.3.6.1.4.1.57264.1.
+type Extensions struct {
+	BuildSignerURI                  string // .9, the workflow that signed, with its ref
+	RunnerEnvironment               string // .11, such as github-hosted
+	SourceRepositoryURI             string // .12
+	SourceRepositoryRef             string // .14, such as refs/heads/main
+	SourceRepositoryIdentifier      string // .15, numeric
+	SourceRepositoryOwnerURI        string // .16
+	SourceRepositoryOwnerIdentifier string // .17, numeric
+	BuildConfigURI                  string // .18, the workflow that was triggered
+	BuildTrigger                    string // .20, such as push
+}
+
+func (e Extensions) expected() certificate.Extensions {
+	return certificate.Extensions{
+		BuildSignerURI:                  e.BuildSignerURI,
+		RunnerEnvironment:               e.RunnerEnvironment,
+		SourceRepositoryURI:             e.SourceRepositoryURI,
+		SourceRepositoryRef:             e.SourceRepositoryRef,
+		SourceRepositoryIdentifier:      e.SourceRepositoryIdentifier,
+		SourceRepositoryOwnerURI:        e.SourceRepositoryOwnerURI,
+		SourceRepositoryOwnerIdentifier: e.SourceRepositoryOwnerIdentifier,
+		BuildConfigURI:                  e.BuildConfigURI,
+		BuildTrigger:                    e.BuildTrigger,
+	}
+}
+
+// namesRepositoryAndRef says whether a certificate that fits e was issued for one branch of one repository.
+func (e Extensions) namesRepositoryAndRef() bool {
+	return (e.SourceRepositoryURI != "" || e.SourceRepositoryIdentifier != "") && e.SourceRepositoryRef != ""
+}
+
+// A matcher is a Signer ready to be compared with certificates.
+type matcher struct {
+	Signer
+	identity sigstore.CertificateIdentity
+}
+
+// newMatcher checks a signer and prepares it. It reports every problem.
+func newMatcher(s Signer) (*matcher, error) {
+	problems := slices.Concat(s.identityProblems(), s.roleProblems(), s.scopeProblems())
+	if !s.From.IsZero() && !s.Until.IsZero() && !s.From.Before(s.Until) {
+		problems = append(problems, errors.New("from must be before until"))
+	}
+	subject, err := s.subjectMatcher()
+	if err != nil {
+		problems = append(problems, err)
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	issuer, err := sigstore.NewIssuerMatcher(s.Issuer, "")
+	if err != nil {
+		return nil, fmt.Errorf("issuer: %w", err)
+	}
+	identity, err := sigstore.NewCertificateIdentity(subject, issuer, s.Extensions.expected())
+	if err != nil {
+		return nil, err
+	}
+	return &matcher{Signer: s, identity: identity}, nil
+}
+
+func (s Signer) identityProblems() []error {
+	var problems []error
+	if s.Name == "" {
+		problems = append(problems, errors.New("name is required"))
+	}
+	if s.Issuer == "" {
+		problems = append(problems, errors.New("issuer is required: the same subject of another issuer is somebody else"))
+	}
+	if (s.Subject == "") == (s.SubjectRegexp == "") {
+		problems = append(problems, errors.New("exactly one of subject and subject_regexp is required"))
+	}
+	return problems
+}
+
+func (s Signer) roleProblems() []error {
+	var problems []error
+	if len(s.May) == 0 {
+		problems = append(problems, errors.New("may is required: choose from change, approve, operate, seal"))
+	}
+	for i, role := range s.May {
+		switch role {
+		case RoleChange, RoleApprove, RoleOperate, RoleSeal:
+		default:
+			problems = append(problems, fmt.Errorf("may: unknown role %q: choose from change, approve, operate, seal", role))
+		}
+		if slices.Contains(s.May[:i], role) {
+			problems = append(problems, fmt.Errorf("may: role %q stands twice", role))
+		}
+	}
+	return problems
+}
+
+func (s Signer) scopeProblems() []error {
+	var problems []error
+	for _, p := range s.Paths {
+		if p == "" || p != path.Clean(p) || path.IsAbs(p) || p == "." || p == ".." || strings.HasPrefix(p, "../") {
+			problems = append(problems, fmt.Errorf("paths: %q is not a clean relative path such as guests/web", p))
+		}
+	}
+	for _, g := range s.Guests {
+		if _, err := path.Match(g, ""); err != nil || g == "" {
+			problems = append(problems, fmt.Errorf("guests: %q is not a pattern such as VirtualMachine/web-*", g))
+		}
+	}
+	return problems
+}
+
+// subjectMatcher compiles the pattern alone first, so that one which only parses inside the anchors, and there escapes
+// them, is an error.
+func (s Signer) subjectMatcher() (sigstore.SubjectAlternativeNameMatcher, error) {
+	if s.SubjectRegexp == "" {
+		return sigstore.NewSANMatcher(s.Subject, "")
+	}
+	alone, err := regexp.Compile(s.SubjectRegexp)
+	if err != nil {
+		return sigstore.SubjectAlternativeNameMatcher{}, fmt.Errorf("subject_regexp: %w", err)
+	}
+	if alone.MatchString("") {
+		return sigstore.SubjectAlternativeNameMatcher{}, errors.New("subject_regexp: matches the empty text, so it names nobody")
+	}
+	return sigstore.NewSANMatcher("", "^(?:"+s.SubjectRegexp+")$")
+}
+
+// covers says whether the signer is trusted at the given time.
+func (m *matcher) covers(at time.Time) bool {
+	return !at.Before(m.From) && (m.Until.IsZero() || at.Before(m.Until))
+}
+
+func (m *matcher) may(role Role) bool { return slices.Contains(m.May, role) }
+
+// mayTouch says whether a path lies within the signer's paths.
+func (m *matcher) mayTouch(changed string) bool {
+	if len(m.Paths) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(m.Paths, func(scope string) bool {
+		return changed == scope || strings.HasPrefix(changed, scope+"/")
+	})
+}
