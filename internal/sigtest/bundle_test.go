@@ -28,9 +28,12 @@ type cms struct {
 	Content struct {
 		Version          int
 		DigestAlgorithms []pkix.AlgorithmIdentifier `asn1:"set"`
-		Content          struct{ Type asn1.ObjectIdentifier }
-		Certificates     []asn1.RawValue `asn1:"set,tag:0"`
-		Signers          []struct {
+		Content          struct {
+			Type  asn1.ObjectIdentifier
+			Value asn1.RawValue `asn1:"optional"`
+		}
+		Certificates []asn1.RawValue `asn1:"set,tag:0"`
+		Signers      []struct {
 			Version            int
 			SID                struct{ Issuer, Serial asn1.RawValue }
 			Digest             pkix.AlgorithmIdentifier
@@ -192,6 +195,9 @@ func verifyArmored(t *testing.T, trusted *sigtest.Sigstore, payload, armored []b
 // checkSigner checks the parts of a message that never reach sigstore-go.
 func checkSigner(message cms, payload []byte) error {
 	signer := message.Content.Signers[0]
+	if content := message.Content.Content.Value.FullBytes; len(content) > 0 {
+		return fmt.Errorf("got %d bytes of content, want a detached message", len(content))
+	}
 	if len(signer.Signed) != 3 {
 		return fmt.Errorf("got %d signed attributes, want 3", len(signer.Signed))
 	}

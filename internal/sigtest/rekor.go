@@ -94,13 +94,6 @@ func begin(seed []byte) tree {
 	return t
 }
 
-// record is what a hashedrekord entry says.
-type record struct {
-	artifact    hash // SHA-256 of what was signed
-	signature   []byte
-	certificate []byte // DER
-}
-
 // enter appends a record and returns what gitsign stores of the entry, and the canonical body that it leaves out. A Rekor v1 entry is promised
 // for a time; a Rekor v2 entry has none.
 func (l *rekorLog) enter(r record, at time.Time) (*rekorpb.TransparencyLogEntry, []byte, error) {
@@ -129,73 +122,6 @@ func (l *rekorLog) enter(r record, at time.Time) (*rekorpb.TransparencyLogEntry,
 		entry.InclusionPromise, err = l.promise(entry, body)
 	}
 	return entry, body, err
-}
-
-// body returns the canonical JSON that the log hashes: fields in alphabetical order, no spaces.
-func (l *rekorLog) body(r record) ([]byte, error) {
-	if l.part == RekorV2 {
-		return bodyV2(r)
-	}
-	return bodyV1(r)
-}
-
-func bodyV1(r record) ([]byte, error) {
-	type content struct {
-		Content []byte `json:"content"`
-	}
-	type digest struct {
-		Algorithm string `json:"algorithm"`
-		Value     string `json:"value"`
-	}
-	type signature struct {
-		Content   []byte  `json:"content"`
-		PublicKey content `json:"publicKey"`
-	}
-	type spec struct {
-		Data struct {
-			Hash digest `json:"hash"`
-		} `json:"data"`
-		Signature signature `json:"signature"`
-	}
-	s := spec{Signature: signature{r.signature, content{encodePEM("CERTIFICATE", r.certificate)}}}
-	s.Data.Hash = digest{"sha256", hex.EncodeToString(r.artifact[:])}
-	return json.Marshal(envelope[spec]{"0.0.1", "hashedrekord", s})
-}
-
-func bodyV2(r record) ([]byte, error) {
-	type digest struct {
-		Algorithm string `json:"algorithm"`
-		Digest    []byte `json:"digest"`
-	}
-	type certificate struct {
-		RawBytes []byte `json:"rawBytes"`
-	}
-	type verifier struct {
-		KeyDetails  string      `json:"keyDetails"`
-		Certificate certificate `json:"x509Certificate"`
-	}
-	type signature struct {
-		Content  []byte   `json:"content"`
-		Verifier verifier `json:"verifier"`
-	}
-	type hashedRekord struct {
-		Data      digest    `json:"data"`
-		Signature signature `json:"signature"`
-	}
-	type spec struct {
-		HashedRekord hashedRekord `json:"hashedRekordV002"`
-	}
-	return json.Marshal(envelope[spec]{"0.0.2", "hashedrekord", spec{hashedRekord{
-		digest{"SHA2_256", r.artifact[:]},
-		signature{r.signature, verifier{"PKIX_ECDSA_P256_SHA_256", certificate{r.certificate}}},
-	}}})
-}
-
-// envelope surrounds the specific part of an entry.
-type envelope[T any] struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Spec       T      `json:"spec"`
 }
 
 // promise signs the time of an entry: over the canonical JSON of body, time, index and log.

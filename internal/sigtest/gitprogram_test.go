@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"gitops-agent/internal/sigtest"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 )
 
 // programDir is the environment variable that makes the test binary git's signing program, with its state in the named directory.
@@ -123,66 +121,6 @@ func (r repository) sizeAt(revision string) int64 {
 	return 5 + int64(strings.Count(r.git("", "rev-list", revision), "\n"))
 }
 
-// TestObjectsAreGits lets git store what this package assembles, and compares git's own name and form of it.
-func TestObjectsAreGits(t *testing.T) {
-	r := newRepository(t)
-	s := newSigstore(t, "home")
-	r.git("", "hash-object", "-t", "tree", "-w", "--stdin") // the empty tree
-	when := time.Date(2026, time.March, 1, 8, 0, 0, 0, time.FixedZone("", 2*60*60))
-	opts := sigtest.SignOptions{At: noon}
-	var parents []string
-	for name, spec := range map[string]sigtest.CommitSpec{
-		"plain":   {Message: "plain\n\nBody.\n"},
-		"headers": {Message: "caf\xe9", Headers: []sigtest.Header{{Name: "encoding", Value: "ISO-8859-1"}}},
-		"persons": {Message: "x", Author: sigtest.Person{Name: "Bob", Email: "bob@example.org", When: when}, Committer: sigtest.Person{When: when}},
-		"empty":   {},
-	} {
-		raw, id, err := s.Commit(spec, alice, opts)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		r.store(name, "commit", raw, id)
-		parents = append(parents, id)
-	}
-	raw, id, err := s.Commit(sigtest.CommitSpec{Parents: parents[:2], Message: "merge"}, alice, opts)
-	if err != nil {
-		t.Fatalf("merge: %v", err)
-	}
-	r.store("merge", "commit", raw, id)
-	if got := strings.Fields(r.git("", "rev-list", "--parents", "-n1", id)); len(got) != 3 {
-		t.Errorf("got parents %v, want two", got[1:])
-	}
-	if got, want := r.git("", "log", "-n1", "--format=%an %ae %cI %B", id), "Alice alice@example.org 2026-03-22T12:00:00+00:00 merge\n\n"; got != want {
-		t.Errorf("got log %q, want %q", got, want)
-	}
-	raw, id, err = s.Tag(sigtest.TagSpec{Object: id, Name: "v1", Message: "release"}, alice, opts)
-	if err != nil {
-		t.Fatalf("tag: %v", err)
-	}
-	r.store("tag", "tag", raw, id)
-	r.git("", "fsck", "--strict")
-}
-
-func (r repository) store(name, kind string, raw []byte, id string) {
-	r.t.Helper()
-	if got := strings.TrimSpace(r.git(string(raw), "hash-object", "-t", kind, "-w", "--stdin")); got != id {
-		r.t.Errorf("%s: got id %s, want git's %s", name, id, got)
-	}
-}
-
-func TestAttachToCommit(t *testing.T) {
-	got, err := sigtest.AttachToCommit([]byte("tree x\nauthor y\n\nmessage\n\nbody\n"), []byte("BEGIN\nabc\nEND\n"))
-	if err != nil {
-		t.Fatalf("attach: %v", err)
-	}
-	if want := "tree x\nauthor y\ngpgsig BEGIN\n abc\n END\n\nmessage\n\nbody\n"; string(got) != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if _, err := sigtest.AttachToCommit([]byte("tree x\n"), []byte("BEGIN")); err == nil {
-		t.Errorf("commit without end of headers: got no error, want one")
-	}
-}
-
 func TestGitProgramArguments(t *testing.T) {
 	program := sigtest.GitProgram{Sigstore: newSigstore(t, "home"), Identity: alice}
 	tests := map[string]struct {
@@ -224,59 +162,5 @@ func TestGitProgramStops(t *testing.T) {
 	err := program.Run(ctx, []string{"-bsau", "alice"}, bytes.NewReader(payload), io.Discard, io.Discard)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
-}
-
-func TestSaveAndLoad(t *testing.T) {
-	s, dir := newSigstore(t, "home"), t.TempDir()
-	opts := sigtest.SignOptions{At: noon.Add(2 * time.Hour), LogPart: sigtest.RekorV2, TSA: sigtest.By(s)}
-	for _, part := range []sigtest.Part{sigtest.CA, sigtest.CTLog, sigtest.RekorV1, sigtest.RekorV2, sigtest.TSA} {
-		if _, err := s.Sign(payload, alice, opts); err != nil {
-			t.Fatalf("sign: %v", err)
-		}
-		if err := s.Rotate(part, noon.Add(time.Hour)); err != nil {
-			t.Fatalf("rotate %s: %v", part, err)
-		}
-	}
-	s.Retire(sigtest.TSA, noon.AddDate(1, 0, 0))
-	if err := s.Save(dir); err != nil {
-		t.Fatalf("save: %v", err)
-	}
-	loaded, err := sigtest.Load(dir)
-	if err != nil {
-		t.Fatalf("load: %v", err)
-	}
-	first, second := everything(t, s), everything(t, loaded)
-	if !bytes.Equal(first, second) {
-		t.Errorf("got another Sigstore after loading:\n%s\nwant\n%s", second, first)
-	}
-}
-
-// everything returns a trusted root and a signature in each log.
-func everything(t *testing.T, s *sigtest.Sigstore) []byte {
-	t.Helper()
-	out, err := s.TrustedRoot()
-	if err != nil {
-		t.Fatalf("write trusted root: %v", err)
-	}
-	for _, part := range []sigtest.Part{sigtest.RekorV1, sigtest.RekorV2} {
-		armored, err := s.Sign(payload, alice, sigtest.SignOptions{At: noon.Add(2 * time.Hour), LogPart: part, TSA: sigtest.By(s)})
-		if err != nil {
-			t.Fatalf("sign: %v", err)
-		}
-		if _, err := verifyArmored(t, s, payload, armored, part); err != nil {
-			t.Errorf("%s: got %v, want a verified message", part, err)
-		}
-		out = append(out, armored...)
-	}
-	return out
-}
-
-func TestLoadFails(t *testing.T) {
-	if _, err := sigtest.Load(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("empty directory: got %v, want %v", err, fs.ErrNotExist)
-	}
-	if err := newSigstore(t, "home").Save(t.TempDir() + "/absent"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("absent directory: got %v, want %v", err, fs.ErrNotExist)
 	}
 }
