@@ -44,15 +44,21 @@ type TagSpec struct {
 // Commit makes and signs a commit. It returns the raw object as git cat-file prints it, and its id.
 func (s *Sigstore) Commit(spec CommitSpec, id Identity, opts SignOptions) (raw []byte, sha string, err error) {
 	opts = opts.withDefaults()
-	signed, err := s.SignCommit(spec.Payload(opts.At), id, opts)
-	return signed, ObjectID("commit", signed), err
+	raw, err = s.SignCommit(spec.Payload(opts.At), id, opts)
+	if err != nil {
+		return nil, "", err
+	}
+	return raw, ObjectID("commit", raw), nil
 }
 
 // Tag makes and signs an annotated tag. It returns the raw object and its id.
 func (s *Sigstore) Tag(spec TagSpec, id Identity, opts SignOptions) (raw []byte, sha string, err error) {
 	opts = opts.withDefaults()
-	signed, err := s.SignTag(spec.Payload(opts.At), id, opts)
-	return signed, ObjectID("tag", signed), err
+	raw, err = s.SignTag(spec.Payload(opts.At), id, opts)
+	if err != nil {
+		return nil, "", err
+	}
+	return raw, ObjectID("tag", raw), nil
 }
 
 // SignCommit signs a raw commit that is not signed yet.
