@@ -1,0 +1,101 @@
+package manifest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// classSpec is what guests have in common, by kind. A class may build on other classes.
+type classSpec struct {
+	class words
+	defaults
+}
+
+func (c *classSpec) fields() []field {
+	return append([]field{{"class", "", "GuestClasses that this one builds on, later ones over earlier ones.", list(&c.class, className, "")}}, c.defaults.fields()...)
+}
+
+// class is one GuestClass.
+type class struct {
+	spec classSpec
+	at   guest.Origin
+	// merged is what the class and those that it builds on give, by kind. It is made once: a class that builds twice on one that
+	// builds twice on one ... is as cheap as a list of them.
+	merged map[guest.Kind]*node
+	open   bool // being merged; a class that meets itself is a cycle, reported elsewhere
+}
+
+// classes are all of a source, by name.
+type classes map[string]*class
+
+func decodeClass(doc *document, r *report) *class {
+	c := &class{at: doc.at, merged: map[guest.Kind]*node{}}
+	d := decoder{report: r, label: doc.label(), root: &c.spec}
+	if doc.spec != nil {
+		decodeObject(d, doc.spec, &c.spec)
+	}
+	checkInherited(d, &c.spec.defaults)
+	return c
+}
+
+// check reports classes that build on unknown ones or on themselves.
+func (c classes) check(r *report) {
+	names := slices.Sorted(maps.Keys(c))
+	for _, name := range names {
+		c.checkNames(decoder{report: r, label: kindClass + "/" + name}, c[name].spec.class)
+	}
+	next := func(name string) []string {
+		if c[name] == nil {
+			return nil
+		}
+		return texts(c[name].spec.class)
+	}
+	for _, cycle := range cycles(names, next) {
+		uses := c[cycle[0]].spec.class
+		r.add(Problem{
+			Origin: uses.at, Guest: kindClass + "/" + cycle[0], Field: uses.path,
+			Message: "class builds on itself: " + strings.Join(append(cycle, cycle[0]), " -> "),
+		})
+	}
+}
+
+func (c classes) checkNames(d decoder, uses words) {
+	for _, name := range uses.value {
+		if c[name.value] == nil {
+			d.path = name.path
+			d.problem(name.at, "got the unknown class "+quote(name.value), didYouMean(closest(name.value, slices.Sorted(maps.Keys(c)))))
+		}
+	}
+}
+
+// lay merges the named classes over a base, left to right.
+func (c classes) lay(base *node, names []string, kind guest.Kind) *node {
+	for _, name := range names {
+		if over := c.give(name, kind); over != nil {
+			base = merge(base, over)
+		}
+	}
+	return base
+}
+
+// give returns what a class gives to a kind of guest; nil where it gives nothing.
+func (c classes) give(name string, kind guest.Kind) *node {
+	one := c[name]
+	if one == nil || one.open {
+		return nil
+	}
+	if done, ok := one.merged[kind]; ok {
+		return done
+	}
+	one.open = true
+	out := c.lay(nil, texts(one.spec.class), kind)
+	if own := one.spec.of(kind); own != nil {
+		out = merge(out, own)
+	}
+	one.open = false
+	one.merged[kind] = out
+	return out
+}

@@ -1,0 +1,119 @@
+package manifest
+
+import (
+	"strings"
+)
+
+// cloudInit is what cloud-init sets up inside a virtual machine.
+type cloudInit struct {
+	storage, slot, user, kind opt[string]
+	sshKeys                   words
+	ip                        map[string]opt[ipConfig]
+	dns                       dns
+	upgrade                   opt[bool]
+	custom                    snippets
+}
+
+func (c *cloudInit) fields() []field {
+	return []field{
+		{"storage", "", "Storage for the drive that carries the settings. Leave it out where the template has the drive.", text(&c.storage, storageName)},
+		{"slot", "", "Slot of the drive. Default: ide2.", slotName(&c.slot, diskSlots)},
+		{"type", "citype", "Format of the settings. Default: the operating system's.", choice(&c.kind, "nocloud", "configdrive2", "opennebula")},
+		{"user", "ciuser", "User to set up in place of the image's.", text(&c.user, userName)},
+		{"sshKeys", "sshkeys", "Public keys that may log in, as a set.", byHand(list(&c.sshKeys, sshKey, ""))},
+		{"ip", "ipconfig", "Addresses by network slot.", slots(&c.ip, families{{"net", 32}})},
+		{"dns", "", "Name servers.", group(&c.dns)},
+		{"upgrade", "ciupgrade", "Upgrade packages at the first boot.", flag(&c.upgrade)},
+		{"custom", "", "Files that replace what Proxmox writes. The agent does not see changes within them.", group(&c.custom)},
+	}
+}
+
+func (c *cloudInit) lower(l *lowering) {
+	if c.sshKeys.set {
+		encoded := make([]string, len(c.sshKeys.value))
+		for i, key := range texts(c.sshKeys) {
+			encoded[i] = encodeComponent(strings.TrimSpace(key))
+		}
+		l.put("sshkeys", c.sshKeys.place, strings.Join(encoded, "%0A"))
+	}
+	switch {
+	case c.storage.set:
+		c.lowerDrive(l)
+	case c.slot.set:
+		l.problem(c.slot.place, "got a slot without a storage for the drive", "add cloudInit.storage")
+	}
+}
+
+func (c *cloudInit) lowerDrive(l *lowering) {
+	slot := "ide2"
+	if c.slot.set {
+		slot = c.slot.value
+	}
+	l.open(slot, c.storage.place)
+	l.put(".storage", c.storage.place, c.storage.value)
+	l.put(".volume", c.storage.place, "cloudinit")
+	l.close()
+}
+
+// slotName is the name of a slot as a value.
+func slotName(into *opt[string], names families) value {
+	return text(into, rule{want: "a slot of " + names.String(), accept: names.has})
+}
+
+// encodeComponent encodes a text as JavaScript's encodeURIComponent does: everything but letters, digits and -_.!~*'().
+func encodeComponent(s string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-_.!~*'()", c) >= 0:
+			b.WriteByte(c)
+		default:
+			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		}
+	}
+	return b.String()
+}
+
+// ipConfig is the addresses of one interface.
+type ipConfig struct {
+	removal
+	v4, gw4, v6, gw6 opt[string]
+}
+
+func (i *ipConfig) fields() []field {
+	return []field{
+		i.row(),
+		{"v4", ".ip", "IPv4 address with its prefix length, or dhcp.", text(&i.v4, ip4Config)},
+		{"gw4", ".gw", "IPv4 gateway.", text(&i.gw4, ip4Address)},
+		{"v6", ".ip6", "IPv6 address with its prefix length, auto or dhcp.", text(&i.v6, ip6Config)},
+		{"gw6", ".gw6", "IPv6 gateway.", text(&i.gw6, ip6Address)},
+	}
+}
+
+func (i *ipConfig) lower(l *lowering) {
+	checkGateway(l, i.v4, i.gw4)
+	checkGateway(l, i.v6, i.gw6)
+}
+
+// dns is name servers and search domains, of cloud-init or of a container.
+type dns struct{ servers, search words }
+
+func (d *dns) fields() []field {
+	return []field{
+		{"servers", "nameserver", "Addresses of name servers.", list(&d.servers, ipAddress, " ")},
+		{"search", "searchdomain", "Search domains.", list(&d.search, dnsName, " ")},
+	}
+}
+
+// snippets are volumes that replace cloud-init's files.
+type snippets struct{ user, network, vendor, meta opt[string] }
+
+func (s *snippets) fields() []field {
+	return []field{
+		{"user", "cicustom.user", "User data, such as local:snippets/web.yaml.", text(&s.user, volumeID)},
+		{"network", "cicustom.network", "Network data.", text(&s.network, volumeID)},
+		{"vendor", "cicustom.vendor", "Vendor data.", text(&s.vendor, volumeID)},
+		{"meta", "cicustom.meta", "Meta data.", text(&s.meta, volumeID)},
+	}
+}

@@ -1,0 +1,127 @@
+package manifest
+
+import (
+	"fmt"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// Vmids that Proxmox accepts.
+const (
+	minVMID = 100
+	maxVMID = 999999999
+)
+
+// Cluster is what the source says about the cluster as a whole. Its name must be the one that the agent was configured with.
+type Cluster struct {
+	Name   string
+	VMIDs  Range // of guests that the agent creates; the zero Range allocates nothing
+	Guards Guards
+	Origin guest.Origin
+}
+
+// Range is vmids from From to To, both included.
+type Range struct{ From, To int }
+
+// Has says whether a vmid lies in the range.
+func (r Range) Has(vmid int) bool { return r.From <= vmid && vmid <= r.To }
+
+// Guards bound what one mistake can cost.
+type Guards struct {
+	MaxDestroysPerDay int // guests destroyed in 24 hours; 3 where the manifest says nothing
+	Approvals         int // distinct identities that must approve a held step; 1 where the manifest says nothing
+}
+
+type clusterSpec struct {
+	vmids    opt[vmidRange]
+	guards   guards
+	defaults defaults
+}
+
+func (c *clusterSpec) fields() []field {
+	return []field{
+		{"vmids", "", "Vmids for guests of this source. Guests without a vmid get one of them.", child(&c.vmids)},
+		{"guards", "", "Bounds on what one mistake can cost.", group(&c.guards)},
+		{"defaults", "", "What every guest inherits, below its classes.", group(&c.defaults)},
+	}
+}
+
+type vmidRange struct{ from, to opt[int] }
+
+func (v *vmidRange) fields() []field {
+	return []field{
+		{"from", "", "First vmid.", integer(&v.from, minVMID, maxVMID)},
+		{"to", "", "Last vmid.", integer(&v.to, minVMID, maxVMID)},
+	}
+}
+
+type guards struct{ maxDestroysPerDay, approvals opt[int] }
+
+func (g *guards) fields() []field {
+	return []field{
+		{"maxDestroysPerDay", "", "Guests that may be destroyed in 24 hours. Default: 3.", integer(&g.maxDestroysPerDay, 0, 1000)},
+		{"approvals", "", "Distinct identities that must approve a held step. Default: 1.", integer(&g.approvals, 1, 16)},
+	}
+}
+
+type defaults struct{ machine, container *node }
+
+func (d *defaults) fields() []field {
+	return []field{
+		{"virtualMachine", "", "For virtual machines: a spec as in VirtualMachine.", subtree(&d.machine, string(guest.VirtualMachine))},
+		{"container", "", "For containers: a spec as in Container.", subtree(&d.container, string(guest.Container))},
+	}
+}
+
+// of returns what is given for a kind, nil where nothing is.
+func (d *defaults) of(kind guest.Kind) *node {
+	if kind == guest.Container {
+		return d.container
+	}
+	return d.machine
+}
+
+// decodeCluster reads the Cluster and the defaults that it gives.
+func decodeCluster(doc *document, r *report) (Cluster, defaults) {
+	var s clusterSpec
+	d := decoder{report: r, label: doc.label(), root: &s}
+	before := r.count
+	if doc.spec != nil {
+		decodeObject(d, doc.spec, &s)
+	}
+	out := Cluster{
+		Name: doc.meta.name.value, Origin: doc.at,
+		VMIDs:  Range{s.vmids.value.from.value, s.vmids.value.to.value},
+		Guards: Guards{MaxDestroysPerDay: 3, Approvals: 1},
+	}
+	if s.guards.maxDestroysPerDay.set {
+		out.Guards.MaxDestroysPerDay = s.guards.maxDestroysPerDay.value
+	}
+	if s.guards.approvals.set {
+		out.Guards.Approvals = s.guards.approvals.value
+	}
+	if v := s.vmids; v.set && r.count == before && (out.VMIDs.From == 0 || out.VMIDs.To < out.VMIDs.From) {
+		d.below("vmids").problem(v.at, fmt.Sprintf("got %d to %d, want a first and a last vmid", out.VMIDs.From, out.VMIDs.To), "")
+	}
+	checkInherited(d.below("defaults"), &s.defaults)
+	return out, s.defaults
+}
+
+// checkInherited decodes what guests inherit by itself, so that a mistake is told once, where it was made, whoever inherits it.
+func checkInherited(d decoder, given *defaults) {
+	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
+		n := given.of(kind)
+		if n == nil {
+			continue
+		}
+		s := newSpec(kind)
+		below := d.below(map[guest.Kind]string{guest.VirtualMachine: "virtualMachine", guest.Container: "container"}[kind])
+		below.root = s
+		decodeObject(below, n, s)
+		for _, own := range []string{"vmid", "class", "name", "hostname"} {
+			if value := n.get(own); value != nil && !value.null() {
+				below.below(own).problem(value.key, "a guest cannot inherit its "+own, "set it in the guest, or list classes in spec.class")
+			}
+		}
+	}
+}

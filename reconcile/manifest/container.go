@@ -1,0 +1,126 @@
+package manifest
+
+// container is the spec of a Container.
+type container struct {
+	common
+	hostname     opt[string]
+	from         containerSource
+	cpu          containerCPU
+	memory       containerMemory
+	rootfs       rootfs
+	mounts       map[string]opt[mount]
+	networks     map[string]opt[containerNetwork]
+	dns          dns
+	features     features
+	unprivileged opt[bool]
+	timezone     opt[string]
+}
+
+func (c *container) fields() []field {
+	return append(c.common.fields(), []field{
+		{"hostname", "hostname", "Host name. Default: metadata.name, except for adopted guests.", text(&c.hostname, dnsName)},
+		{"source", "", "How to create the guest. Not compared afterwards: a later edit never creates it again.", group(&c.from)},
+		{"cpu", "", "Processors.", group(&c.cpu)},
+		{"memory", "", "Memory.", group(&c.memory)},
+		{"rootfs", "", "The root file system.", group(&c.rootfs)},
+		{"mounts", "", "Mount points by slot.", slots(&c.mounts, families{{"mp", 256}})},
+		{"networks", "", "Network interfaces by slot.", slots(&c.networks, families{{"net", 32}})},
+		{"dns", "", "Name servers. Default: the host's.", group(&c.dns)},
+		{"features", "", "What the container may do. All but nesting need root@pam.", group(&c.features)},
+		{"unprivileged", "unprivileged", "Map root to a user without rights on the host. Used to create only; cannot be changed.", flag(&c.unprivileged)},
+		{"timezone", "timezone", "Time zone, or host for the node's.", text(&c.timezone, timeZone)},
+	}...)
+}
+
+func (c *container) defaultName(l *lowering, name opt[string]) {
+	if !c.hostname.set && c.adopt.value != "ifUnmanaged" {
+		l.put("hostname", name.place, name.value)
+	}
+}
+
+// containerCPU is the processors of a container.
+type containerCPU struct {
+	cores, units opt[int]
+	limit        opt[float64]
+}
+
+func (c *containerCPU) fields() []field {
+	return []field{
+		{"cores", "cores", "Processors that the container sees.", integer(&c.cores, 1, 8192)},
+		{"units", "cpuunits", "Weight against other guests when the processor is busy.", integer(&c.units, 0, 500000)},
+		{"limit", "cpulimit", "Processors that may be used at once; 0 is no limit.", number(&c.limit, 0, 8192)},
+	}
+}
+
+// containerMemory is the memory of a container.
+type containerMemory struct{ size, swap opt[int64] }
+
+func (m *containerMemory) fields() []field {
+	return []field{
+		{"size", "memory", "Memory, such as 1Gi; at least 16Mi.", memory(&m.size, 16*mib)},
+		{"swap", "swap", "Swap, such as 512Mi; 0Mi is none.", memory(&m.swap, 0)},
+	}
+}
+
+// rootfs is the volume that a container's root is on.
+type rootfs struct {
+	storage          opt[string]
+	size             opt[int64]
+	replicate, quota opt[bool]
+}
+
+func (r *rootfs) fields() []field {
+	return []field{
+		{"storage", "rootfs.storage", "Storage to create the volume on.", text(&r.storage, storageName)},
+		{"size", "rootfs.size", "Least size, such as 8Gi. A smaller volume grows; none shrinks.", capacity(&r.size)},
+		{"replicate", "rootfs.replicate", "Include the volume in replication.", flag(&r.replicate)},
+		{"quota", "rootfs.quota", "User quotas.", flag(&r.quota)},
+	}
+}
+
+// mount is a mount point: a volume of its own, an existing one, or a folder of the host.
+type mount struct {
+	removal
+	storage, volume, path              opt[string]
+	size                               opt[int64]
+	backup, readOnly, replicate, quota opt[bool]
+}
+
+func (m *mount) fields() []field {
+	return []field{
+		m.row(),
+		{"storage", ".storage", "Storage to create the volume on.", text(&m.storage, storageName)},
+		{"size", ".size", "Least size, such as 8Gi. A smaller volume grows; none shrinks.", capacity(&m.size)},
+		{"volume", ".volume", "Existing volume, or a folder of the host (which needs root@pam), in place of storage.", text(&m.volume, mountSource)},
+		{"path", ".mp", "Path inside the container. Needed for a new mount point.", text(&m.path, folder)},
+		{"backup", ".backup", "Include the volume in backups.", flag(&m.backup)},
+		{"readOnly", ".ro", "Read only.", flag(&m.readOnly)},
+		{"replicate", ".replicate", "Include the volume in replication.", flag(&m.replicate)},
+		{"quota", ".quota", "User quotas.", flag(&m.quota)},
+	}
+}
+
+func (m *mount) lower(l *lowering) {
+	if m.storage.set && m.volume.set {
+		l.problem(m.volume.place, "got both storage and volume, want one", "")
+	}
+	if (m.storage.set || m.volume.set) && !m.path.set {
+		l.problem(l.setBy[l.slot], "got no path, want the path inside the container", "")
+	}
+}
+
+// features is what a container may do.
+type features struct {
+	nesting, keyctl, fuse, mknod opt[bool]
+	mount                        words
+}
+
+func (f *features) fields() []field {
+	return []field{
+		{"nesting", "features.nesting", "Run containers inside, and recent systemd.", flag(&f.nesting)},
+		{"keyctl", "features.keyctl", "The keyctl system call, for Docker in an unprivileged container.", flag(&f.keyctl)},
+		{"fuse", "features.fuse", "FUSE file systems.", flag(&f.fuse)},
+		{"mknod", "features.mknod", "Device nodes in an unprivileged container.", flag(&f.mknod)},
+		{"mount", "features.mount", "File systems that may be mounted, such as nfs.", list(&f.mount, fileSystem, ";")},
+	}
+}

@@ -1,0 +1,83 @@
+package manifest
+
+import (
+	"math"
+	"strings"
+)
+
+var diskSlots = families{{"scsi", 31}, {"virtio", 16}, {"sata", 6}, {"ide", 4}}
+
+// disk is a disk or a CD-ROM drive of a virtual machine.
+type disk struct {
+	removal
+	storage, volume, iso, format, cache, aio, serial    opt[string]
+	size                                                opt[int64]
+	discard, ssd, iothread, backup, replicate, readOnly opt[bool]
+	limits                                              diskLimits
+}
+
+func (d *disk) fields() []field {
+	return []field{
+		d.row(),
+		{"storage", ".storage", "Storage to create the disk on.", text(&d.storage, storageName)},
+		{"size", ".size", "Least size, such as 32Gi. A smaller disk grows; none shrinks.", capacity(&d.size)},
+		{"volume", ".volume", "Existing volume to attach, in place of storage.", text(&d.volume, volumeID)},
+		{"iso", ".volume", "Makes the slot a CD-ROM drive: an ISO image, or none for an empty drive. Stands alone.", byHand(text(&d.iso, isoVolume))},
+		{"format", ".format", "Image format on a storage that keeps files. Used to create only.", choice(&d.format, "raw", "qcow2", "vmdk")},
+		{"discard", ".discard", "Pass discards on to the storage.", toggle(&d.discard, "on", "ignore")},
+		{"ssd", ".ssd", "Show the disk as an SSD; not for virtio slots.", flag(&d.ssd)},
+		{"iothread", ".iothread", "A thread of its own; scsi and virtio slots only.", flag(&d.iothread)},
+		{"cache", ".cache", "Cache mode.", choice(&d.cache, "none", "writethrough", "writeback", "unsafe", "directsync")},
+		{"aio", ".aio", "Asynchronous I/O.", choice(&d.aio, "native", "threads", "io_uring")},
+		{"backup", ".backup", "Include the disk in backups.", flag(&d.backup)},
+		{"replicate", ".replicate", "Include the disk in replication.", flag(&d.replicate)},
+		{"readOnly", ".ro", "Read only; scsi and virtio slots only.", flag(&d.readOnly)},
+		{"serial", ".serial", "Serial number that the guest sees.", text(&d.serial, diskSerial)},
+		{"limits", "", "Throughput limits.", group(&d.limits)},
+	}
+}
+
+func (d *disk) lower(l *lowering) {
+	if d.iso.set {
+		d.lowerDrive(l)
+		return
+	}
+	if d.storage.set && d.volume.set {
+		l.problem(d.volume.place, "got both storage and volume, want one", "")
+	}
+	bus := strings.TrimRight(l.slot, "0123456789")
+	if d.ssd.set && bus == "virtio" {
+		l.problem(d.ssd.place, "got ssd on a virtio slot, want a scsi, sata or ide slot", "")
+	}
+	for _, only := range []opt[bool]{d.iothread, d.readOnly} {
+		if only.set && bus != "scsi" && bus != "virtio" {
+			l.problem(only.place, "got it on slot "+l.slot+", want a scsi or virtio slot", "")
+		}
+	}
+}
+
+func (d *disk) lowerDrive(l *lowering) {
+	if len(l.intents[l.slot].Sub) > 0 {
+		l.problem(d.iso.place, "got iso beside other fields, want it alone: a CD-ROM drive has no options", "")
+	}
+	l.put(".volume", d.iso.place, d.iso.value)
+	l.put(".media", d.iso.place, "cdrom")
+	if bus := strings.TrimRight(l.slot, "0123456789"); bus == "virtio" {
+		l.problem(d.iso.place, "got an iso on a virtio slot, want an ide, sata or scsi slot", "")
+	}
+}
+
+// diskLimits are throughput limits.
+type diskLimits struct {
+	read, write       opt[float64]
+	readOps, writeOps opt[int]
+}
+
+func (d *diskLimits) fields() []field {
+	return []field{
+		{"readMBps", ".mbps_rd", "Megabytes read in a second.", number(&d.read, 0, 1000000)},
+		{"writeMBps", ".mbps_wr", "Megabytes written in a second.", number(&d.write, 0, 1000000)},
+		{"readIOPS", ".iops_rd", "Reads in a second.", integer(&d.readOps, 0, math.MaxInt32)},
+		{"writeIOPS", ".iops_wr", "Writes in a second.", integer(&d.writeOps, 0, math.MaxInt32)},
+	}
+}

@@ -1,0 +1,116 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+const (
+	apiGroup   = "proxmox.gitops/"
+	apiVersion = apiGroup + "v1alpha1"
+
+	kindCluster = "Cluster"
+	kindClass   = "GuestClass"
+)
+
+var kinds = []string{kindCluster, kindClass, string(guest.VirtualMachine), string(guest.Container)}
+
+// document is what every kind begins with.
+type document struct {
+	apiVersion, kind opt[string]
+	meta             metadata
+	spec             *node // nil where there is none
+	at               guest.Origin
+}
+
+type metadata struct {
+	name                opt[string]
+	labels, annotations pairs
+}
+
+func (d *document) fields() []field {
+	return []field{
+		{"apiVersion", "", apiVersion + ".", text(&d.apiVersion, anyText)},
+		{"kind", "", strings.Join(kinds, ", ") + ".", text(&d.kind, anyText)},
+		{"metadata", "", "Name and labels.", group(&d.meta)},
+		{"spec", "", "What is wanted.", subtree(&d.spec, "")},
+	}
+}
+
+func (m *metadata) fields() []field {
+	return []field{
+		{"name", "", "Name within the repository, unique in its kind.", text(&m.name, dnsName)},
+		{"labels", "", "Names and values to select guests by. Not sent to the cluster.", dictionary(&m.labels, labelName)},
+		{"annotations", "", "Names and values for other tools. Not sent to the cluster.", dictionary(&m.annotations, labelName)},
+	}
+}
+
+var labelName = rule{want: "a name, such as team or example.com/team", shape: whole(`[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?`)}
+
+// label names the document in messages and orders: "VirtualMachine/web-1".
+func (d *document) label() string {
+	if d.meta.name.value == "" {
+		return ""
+	}
+	return d.kind.value + "/" + d.meta.name.value
+}
+
+// newDocument reads what every kind begins with. It returns nil where the rest cannot be understood.
+func newDocument(n *node, r *report) *document {
+	doc := &document{at: n.at}
+	if kind, name := n.get("kind"), n.get("metadata"); kind != nil && name != nil {
+		// Known before decoding, so that problems within the head can be told by their document.
+		doc.kind.value = kind.text
+		if given := name.get("name"); given != nil && dnsName.ok(given.text) {
+			doc.meta.name.value = given.text
+		}
+	}
+	before := r.count
+	decodeObject(decoder{report: r, label: doc.label()}, n, doc)
+	problem := func(at guest.Origin, field, message, hint string) {
+		r.add(Problem{Origin: at, Guest: doc.label(), Field: field, Message: message, Hint: hint})
+	}
+	version := doc.apiVersion.value
+	switch {
+	case r.count > before:
+	case version == "":
+		problem(n.at, "apiVersion", "got none, want "+apiVersion, "")
+	case version != apiVersion && strings.HasPrefix(version, apiGroup):
+		problem(doc.apiVersion.at, "apiVersion", "got "+quote(version)+", want "+apiVersion, "a newer agent may understand it")
+	case version != apiVersion:
+		problem(doc.apiVersion.at, "apiVersion", "got "+quote(version)+", want "+apiVersion, "")
+	case doc.kind.value == "":
+		problem(n.at, "kind", "got none, want one of "+strings.Join(kinds, ", "), "")
+	case !slices.Contains(kinds, doc.kind.value):
+		problem(doc.kind.at, "kind", "got "+quote(doc.kind.value)+", want one of "+strings.Join(kinds, ", "), didYouMean(closest(doc.kind.value, kinds)))
+	case doc.meta.name.value == "":
+		problem(n.at, "metadata.name", "got none, want a name that is unique in its kind", "")
+	default:
+		return doc
+	}
+	return nil
+}
+
+// subtree is a row that is decoded later, against the fields of a kind.
+func subtree(into **node, kind string) value { return subtreeValue{into, kind} }
+
+type subtreeValue struct {
+	into **node
+	kind string
+}
+
+func (v subtreeValue) decode(d decoder, n *node) {
+	if n.kind != mapNode {
+		d.problem(n.at, "got "+n.describe()+", want a mapping", "")
+		return
+	}
+	*v.into = n
+}
+
+func (v subtreeValue) lower(*lowering, string) {}
+
+func (v subtreeValue) schema() *schema { return definition(v.kind) }
+
+func (v subtreeValue) walk(string, string, func(path, native string)) {}

@@ -1,0 +1,171 @@
+package manifest
+
+import (
+	"gitops-agent/reconcile/guest"
+)
+
+// field is one row of an object's table: all that decoding, lowering and the schema need to know.
+//
+// Native is the Proxmox key behind the field: "memory"; "cpu.cputype", a sub-key; ".bridge", a sub-key of the slot at hand; or
+// "", where the field has no key of its own or its object lowers it by hand.
+type field struct {
+	name, native, doc string
+	value             value
+}
+
+// object is a YAML mapping with known names.
+type object interface{ fields() []field }
+
+// pointer is the pointer to a type that is an object.
+type pointer[T any] interface {
+	*T
+	object
+}
+
+// lowerer is an object that has more to say than its rows, or to check across them.
+type lowerer interface{ lower(l *lowering) }
+
+// value is what a row decodes into.
+type value interface {
+	decode(d decoder, n *node)
+	lower(l *lowering, native string)
+	schema() *schema
+	walk(path, native string, visit func(path, native string)) // every field below, with its native key
+}
+
+// place is where a value was set.
+type place struct {
+	at   guest.Origin
+	path string
+}
+
+// opt is a value that a manifest may leave out.
+type opt[T any] struct {
+	place
+	value T
+	set   bool
+}
+
+// decoder is the place that decoding has come to.
+type decoder struct {
+	report *report
+	label  string
+	path   string
+	root   object // whose fields a misplaced name is looked up in
+}
+
+func (d decoder) below(name string) decoder {
+	if d.path != "" {
+		name = d.path + "." + name
+	}
+	d.path = name
+	return d
+}
+
+func (d decoder) problem(at guest.Origin, message, hint string) {
+	d.report.add(Problem{Origin: at, Guest: d.label, Field: d.path, Message: message, Hint: hint})
+}
+
+// decodeObject fills an object from a mapping; a null leaves its field unset.
+func decodeObject(d decoder, n *node, into object) {
+	if n.kind != mapNode {
+		d.problem(n.at, "got "+n.describe()+", want a mapping", "")
+		return
+	}
+	rows := into.fields()
+	for _, e := range n.entries {
+		row := find(rows, e.name)
+		switch {
+		case row == nil:
+			below := d.below(segment(e.name))
+			below.problem(e.value.key, "unknown field", d.meant(rows, e.name))
+		case !e.value.null():
+			row.value.decode(d.below(e.name), e.value)
+		}
+	}
+}
+
+func find(rows []field, name string) *field {
+	for i := range rows {
+		if rows[i].name == name {
+			return &rows[i]
+		}
+	}
+	return nil
+}
+
+// meant returns a hint for an unknown name: a field of this object that is spelt like it, or the one place elsewhere that
+// has this name or this native key.
+func (d decoder) meant(rows []field, name string) string {
+	var names, elsewhere []string
+	for _, row := range rows {
+		names = append(names, row.name)
+	}
+	if d.root != nil {
+		walkObject(d.root, "", func(path, native string) {
+			if lastSegment(path) == name || native == name {
+				elsewhere = append(elsewhere, path)
+			}
+		})
+	}
+	if len(elsewhere) == 1 {
+		return didYouMean(elsewhere[0])
+	}
+	return didYouMean(closest(name, names))
+}
+
+// walkObject visits the fields of an object and all below them.
+func walkObject(o object, path string, visit func(path, native string)) {
+	for _, row := range o.fields() {
+		below := row.name
+		if path != "" {
+			below = path + "." + row.name
+		}
+		visit(below, row.native)
+		row.value.walk(below, row.native, visit)
+	}
+}
+
+// group is a row whose fields stand in a mapping of their own: cpu.cores, cpu.type.
+func group(into object) value { return groupValue{into} }
+
+type groupValue struct{ into object }
+
+func (g groupValue) decode(d decoder, n *node) { decodeObject(d, n, g.into) }
+
+func (g groupValue) lower(l *lowering, _ string) { lowerObject(l, g.into) }
+
+func (g groupValue) schema() *schema { return objectSchema(g.into) }
+
+func (g groupValue) walk(path, _ string, visit func(path, native string)) {
+	walkObject(g.into, path, visit)
+}
+
+// child is a group whose presence means something by itself: source.blank, firmware.efi.
+func child[T any, P pointer[T]](into *opt[T]) value {
+	return childValue{groupValue{P(&into.value)}, func(p place) { into.place, into.set = p, true }, &into.set}
+}
+
+type childValue struct {
+	groupValue
+	mark func(place)
+	set  *bool
+}
+
+func (c childValue) decode(d decoder, n *node) {
+	c.mark(place{n.key, d.path})
+	c.groupValue.decode(d, n)
+}
+
+func (c childValue) lower(l *lowering, native string) {
+	if *c.set {
+		c.groupValue.lower(l, native)
+	}
+}
+
+// byHand is a row whose object lowers it: it has more to do than to print a value.
+func byHand(inner value) value { return byHandValue{inner} }
+
+type byHandValue struct{ value }
+
+func (byHandValue) lower(*lowering, string) {}

@@ -1,0 +1,79 @@
+package manifest
+
+import (
+	"time"
+
+	"gitops-agent/reconcile/guest"
+)
+
+const maxDelay = 24 * time.Hour
+
+// lifecycle is what may be done to a guest without asking.
+type lifecycle struct {
+	destroy         opt[string]
+	rebootPolicy    opt[string]
+	window          opt[string]
+	shutdownTimeout opt[time.Duration]
+	protection      opt[bool]
+}
+
+func (c *lifecycle) fields() []field {
+	return []field{
+		{"destroy", "", "When the manifest is gone: deny keeps the guest whatever anyone approves, approve waits for a signed approval, allow destroys it. Default: approve.", choice(&c.destroy, string(guest.Deny), string(guest.Approve), string(guest.Allow))},
+		{"rebootPolicy", "", "When a change waits for a restart: never reports it, approve waits for a signed approval, window restarts within the window, auto restarts at once. Default: never.", choice(&c.rebootPolicy, string(guest.RebootNever), string(guest.RebootApprove), string(guest.RebootWindow), string(guest.RebootAuto))},
+		{"window", "", "When rebootPolicy window may restart the guest: days, hours and a time zone, such as Sat 02:00-04:00 Europe/Berlin.", window(&c.window)},
+		{"shutdownTimeout", "", "How long the guest may take to shut down. Default: 3m.", duration(&c.shutdownTimeout, maxDelay)},
+		{"protection", "protection", "Proxmox's own protection flag: refuses to remove the guest or its disks.", flag(&c.protection)},
+	}
+}
+
+func (c *lifecycle) check(l *lowering) {
+	policy := guest.RebootPolicy(c.rebootPolicy.value)
+	if policy == guest.RebootWindow && !c.window.set {
+		l.problem(c.rebootPolicy.place, "got rebootPolicy: window without a window", "add window: Sat 02:00-04:00 Europe/Berlin")
+	}
+	if c.window.set && policy != guest.RebootWindow {
+		l.problem(c.window.place, "got a window without rebootPolicy: window, so nothing would use it", "")
+	}
+}
+
+// value returns the lifecycle with its defaults.
+func (c *lifecycle) value() guest.Lifecycle {
+	out := guest.Lifecycle{
+		Destroy: guest.Approve, RebootPolicy: guest.RebootNever,
+		Window: c.window.value, ShutdownTimeout: c.shutdownTimeout.value,
+	}
+	if c.destroy.set {
+		out.Destroy = guest.Permission(c.destroy.value)
+	}
+	if c.rebootPolicy.set {
+		out.RebootPolicy = guest.RebootPolicy(c.rebootPolicy.value)
+	}
+	return out
+}
+
+// suspension stops all work on a guest.
+type suspension struct {
+	reason, author opt[string]
+	until          opt[time.Time]
+}
+
+func (s *suspension) fields() []field {
+	return []field{
+		{"reason", "", "Why, for the person who wonders. Needed.", text(&s.reason, anyText)},
+		{"author", "", "Who asked for it.", text(&s.author, anyText)},
+		{"until", "", "When work goes on by itself. Default: never.", moment(&s.until)},
+	}
+}
+
+// value returns the suspension, nil where the guest is not suspended.
+func (c *common) suspended(l *lowering) *guest.Suspension {
+	if !c.suspend.set {
+		return nil
+	}
+	s := c.suspend.value
+	if s.reason.value == "" {
+		l.problem(c.suspend.place, "got no reason, want one", "add reason: and say why")
+	}
+	return &guest.Suspension{Reason: s.reason.value, Author: s.author.value, Until: s.until.value}
+}

@@ -1,0 +1,146 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+)
+
+// words is a list of texts, each knowing its place.
+type words = opt[[]opt[string]]
+
+// texts returns the words alone.
+func texts(w words) []string {
+	var out []string
+	for _, item := range w.value {
+		out = append(out, item.value)
+	}
+	return out
+}
+
+// list is a list of texts that follow a rule, joined for Proxmox. One text alone is a list of one. No text may be there twice.
+func list(into *words, r rule, join string) value {
+	return listValue{into, r, join}
+}
+
+type listValue struct {
+	into *words
+	rule rule
+	join string
+}
+
+const maxItems = 256 // of one list or map
+
+func (v listValue) decode(d decoder, n *node) {
+	items := n.items
+	if n.kind == scalarNode {
+		items = []*node{n}
+	}
+	if n.kind == mapNode || len(items) > maxItems {
+		d.problem(n.at, fmt.Sprintf("got %s, want a list of at most %d", n.describe(), maxItems), "")
+		return
+	}
+	out := words{place: place{n.key, d.path}, set: true}
+	seen := map[string]bool{}
+	for i, item := range items {
+		below := d
+		if n.kind == listNode {
+			below.path = fmt.Sprintf("%s[%d]", d.path, i)
+		}
+		s, wrong := v.rule.parse(item)
+		switch {
+		case wrong != nil:
+			below.problem(item.at, wrong.message, wrong.hint)
+		case seen[s]:
+			below.problem(item.at, "got "+quote(s)+" twice", "")
+		default:
+			out.value = append(out.value, opt[string]{place{item.at, below.path}, s, true})
+		}
+		seen[s] = true
+	}
+	*v.into = out
+}
+
+func (v listValue) lower(l *lowering, native string) {
+	if v.into.set && native != "" {
+		l.put(native, v.into.place, strings.Join(texts(*v.into), v.join))
+	}
+}
+
+func (v listValue) schema() *schema {
+	item := &schema{Type: []string{"string"}, Pattern: v.rule.pattern()}
+	return &schema{Type: nullable("array", "string"), Items: item}
+}
+
+func (v listValue) walk(string, string, func(path, native string)) {}
+
+// pairs maps names that the user chooses to texts. Where numbers and truth values are welcome, they become native text.
+type pairs map[string]opt[string]
+
+// dictionary is a mapping of names that follow a rule to plain texts.
+func dictionary(into *pairs, names rule) value { return dictionaryValue{into: into, names: names} }
+
+// natives is a mapping of native keys to native values.
+func natives(into *pairs) value { return dictionaryValue{into, nativeKey, true} }
+
+type dictionaryValue struct {
+	into   *pairs
+	names  rule
+	native bool
+}
+
+func (v dictionaryValue) decode(d decoder, n *node) {
+	if n.kind != mapNode || len(n.entries) > maxItems {
+		d.problem(n.at, fmt.Sprintf("got %s, want a mapping of at most %d names to values", n.describe(), maxItems), "")
+		return
+	}
+	*v.into = pairs{}
+	for _, e := range n.entries {
+		below := d.below(segment(e.name))
+		if !v.names.ok(e.name) {
+			below.problem(e.value.key, "got the name "+quote(e.name)+", want "+v.names.want, "")
+			continue
+		}
+		if e.value.null() {
+			continue
+		}
+		s, wrong := v.parse(e.value)
+		if wrong != nil {
+			below.problem(e.value.at, wrong.message, wrong.hint)
+			continue
+		}
+		(*v.into)[e.name] = opt[string]{place{e.value.key, below.path}, s, true}
+	}
+}
+
+func (v dictionaryValue) parse(n *node) (string, *complaint) {
+	switch {
+	case !v.native:
+		return anyText.parse(n)
+	case n.kind != scalarNode || len(n.text) > anyText.most:
+		return "", wanted(n, "a text, a number or a truth value")
+	case n.tag == "!!bool" && strings.EqualFold(n.text, "true"):
+		return "1", nil
+	case n.tag == "!!bool":
+		return "0", nil
+	default:
+		return n.text, nil
+	}
+}
+
+// lower leaves native keys to common.finish, after every field has spoken.
+func (v dictionaryValue) lower(*lowering, string) {}
+
+func (v dictionaryValue) schema() *schema {
+	kinds := nullable("string")
+	if v.native {
+		kinds = nullable("string", "number", "boolean")
+	}
+	return &schema{
+		Type: nullable("object"), PropertyNames: &schema{Pattern: v.names.pattern()},
+		PatternProperties: map[string]*schema{"": {Type: kinds}},
+	}
+}
+
+func (v dictionaryValue) walk(path, _ string, visit func(path, native string)) {
+	visit(path+".*", "")
+}

@@ -1,0 +1,167 @@
+package manifest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// lowering collects the intents of one guest.
+type lowering struct {
+	report  *report
+	label   string
+	kind    guest.Kind
+	slot    string // native key that sub-keys belong to at the moment
+	intents map[string]*guest.Intent
+	setBy   map[string]place    // native key -> the field that set it first
+	natives map[string][]string // field path -> native keys, or key.sub, that it became
+}
+
+func newLowering(r *report, kind guest.Kind, label string) *lowering {
+	return &lowering{
+		report: r, label: label, kind: kind,
+		intents: map[string]*guest.Intent{}, setBy: map[string]place{}, natives: map[string][]string{},
+	}
+}
+
+// lowerObject lowers the rows of an object, then what it says beyond them.
+func lowerObject(l *lowering, o object) {
+	for _, row := range o.fields() {
+		row.value.lower(l, row.native)
+	}
+	if more, ok := o.(lowerer); ok {
+		more.lower(l)
+	}
+}
+
+func (l *lowering) problem(p place, message, hint string) {
+	l.report.add(Problem{Origin: p.at, Guest: l.label, Field: p.path, Message: message, Hint: hint})
+}
+
+// put wants native text of a key, a sub-key, or a sub-key of the slot at hand. Empty text wants a key absent.
+func (l *lowering) put(native string, p place, text string) {
+	key, sub, isSub := strings.Cut(native, ".")
+	if key == "" {
+		key = l.slot
+	}
+	switch {
+	case isSub && text == "":
+		return
+	case isSub:
+		in := l.intent(key, p)
+		if in.Sub == nil {
+			in.Sub = map[string]string{}
+		}
+		in.Sub[sub] = text
+		l.natives[p.path] = append(l.natives[p.path], key+"."+sub)
+	case text == "":
+		l.remove(key, p)
+	default:
+		l.intent(key, p).Text = text
+		l.natives[p.path] = append(l.natives[p.path], key)
+	}
+}
+
+// remove wants a key, and the slot behind it, to be absent.
+func (l *lowering) remove(key string, p place) {
+	l.intent(key, p).Verb = guest.Absent
+	l.natives[p.path] = append(l.natives[p.path], key)
+}
+
+func (l *lowering) intent(key string, p place) *guest.Intent {
+	in, there := l.intents[key]
+	if !there {
+		in = &guest.Intent{Key: key, Verb: guest.Want, Origin: p.at}
+		l.intents[key], l.setBy[key] = in, p
+	}
+	return in
+}
+
+// open begins a slot: sub-keys that follow are its own.
+func (l *lowering) open(key string, p place) {
+	if first, taken := l.setBy[key]; taken {
+		l.problem(p, "slot is already taken by "+l.blame(first), "")
+	}
+	l.slot = key
+	l.intent(key, p)
+	l.natives[p.path] = append(l.natives[p.path], key)
+}
+
+// close ends a slot; one that says nothing wants nothing.
+func (l *lowering) close() {
+	if in := l.intents[l.slot]; in.Verb == guest.Want && in.Text == "" && len(in.Sub) == 0 {
+		delete(l.intents, l.slot)
+		delete(l.setBy, l.slot)
+	}
+	l.slot = ""
+}
+
+// raw wants native text as written. A key that a field sets too would have two owners.
+func (l *lowering) raw(key string, value opt[string]) {
+	if !l.free(key, value.place) {
+		return
+	}
+	l.put(key, value.place, value.value)
+}
+
+// unset wants a native key to be absent.
+func (l *lowering) unset(key opt[string]) {
+	if l.free(key.value, key.place) {
+		l.remove(key.value, key.place)
+	}
+}
+
+// reserved are native keys that are no manifest's business, each with the reason.
+var reserved = map[string]string{
+	"digest": "it belongs to Proxmox", "lock": "it belongs to Proxmox", "meta": "it belongs to Proxmox", "parent": "it belongs to Proxmox",
+	"snaptime": "it belongs to Proxmox", "vmstate": "it belongs to Proxmox", "vmgenid": "it belongs to Proxmox",
+	"runningmachine": "it belongs to Proxmox", "runningcpu": "it belongs to Proxmox", "snapstate": "it belongs to Proxmox",
+	"template": "turning a guest into a template cannot be undone", "vmid": "set spec.vmid", "node": "set spec.node", "pool": "set spec.pool",
+	"delete": "use unset", "revert": "it is no key of a guest", "force": "it is no key of a guest", "skiplock": "it is no key of a guest",
+	"cipassword": "a secret must not be in a repository", "password": "a secret must not be in a repository",
+}
+
+// free says whether a native key may still be set by hand, and reports why not.
+func (l *lowering) free(key string, p place) bool {
+	reason, taken := reserved[key]
+	if strings.HasPrefix(key, "unused") {
+		reason, taken = "it belongs to Proxmox", true
+	}
+	if taken {
+		l.problem(p, "native key "+key+" cannot be set here: "+reason, "")
+		return false
+	}
+	if first, set := l.setBy[key]; set {
+		l.problem(p, fmt.Sprintf("native key %s is already set by %s", key, l.blame(first)), "set it in one place")
+		return false
+	}
+	return true
+}
+
+func (l *lowering) blame(p place) string { return fmt.Sprintf("%s (%s)", p.path, p.at) }
+
+// sorted returns the intents by key.
+func (l *lowering) sorted() []guest.Intent {
+	var out []guest.Intent
+	for _, key := range slices.Sorted(maps.Keys(l.intents)) {
+		out = append(out, *l.intents[key])
+	}
+	return out
+}
+
+// nativesOf returns the native keys that a field, and everything below it, became.
+func (l *lowering) nativesOf(path string) []string {
+	if exact, ok := l.natives[path]; ok {
+		return exact
+	}
+	var out []string
+	for field, keys := range l.natives {
+		if strings.HasPrefix(field, path+".") {
+			out = append(out, keys...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,179 @@
+package manifest
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// machine is the spec of a VirtualMachine.
+type machine struct {
+	common
+	name           opt[string]
+	from           machineSource
+	cpu            cpu
+	memory         machineMemory
+	agent          agent
+	osType         opt[string]
+	scsiController opt[string]
+	firmware       firmware
+	display        display
+	tablet         opt[bool]
+	hotplug        words
+	disks          map[string]opt[disk]
+	networks       map[string]opt[machineNetwork]
+	serial         map[string]opt[serial]
+	devices        map[string]opt[device]
+	cloudInit      cloudInit
+	boot           boot
+}
+
+func (m *machine) fields() []field {
+	return append(m.common.fields(), []field{
+		{"name", "name", "Name of the virtual machine. Default: metadata.name, except for adopted guests.", text(&m.name, dnsName)},
+		{"source", "", "How to create the guest. Not compared afterwards: a later edit never creates it again.", group(&m.from)},
+		{"cpu", "", "Processors.", group(&m.cpu)},
+		{"memory", "", "Memory.", group(&m.memory)},
+		{"agent", "", "The QEMU guest agent.", group(&m.agent)},
+		{"osType", "ostype", "Guest operating system, which decides on defaults: l26 is any Linux.", choice(&m.osType, "other", "wxp", "w2k", "w2k3", "w2k8", "wvista", "win7", "win8", "win10", "win11", "l24", "l26", "solaris")},
+		{"scsiController", "scsihw", "SCSI controller; iothread needs virtio-scsi-single.", choice(&m.scsiController, "lsi", "lsi53c810", "virtio-scsi-pci", "virtio-scsi-single", "megasas", "pvscsi")},
+		{"firmware", "", "BIOS or UEFI, machine type, TPM.", group(&m.firmware)},
+		{"display", "", "Graphics.", group(&m.display)},
+		{"tablet", "tablet", "A pointer device for the console.", flag(&m.tablet)},
+		{"hotplug", "hotplug", "What can be changed while the guest runs: network, disk, usb, memory, cpu, cloudinit. An empty list: nothing.", byHand(list(&m.hotplug, hotplugFeature, ","))},
+		{"disks", "", "Disks and CD-ROM drives by slot.", slots(&m.disks, diskSlots)},
+		{"networks", "", "Network interfaces by slot.", slots(&m.networks, families{{"net", 32}})},
+		{"serial", "", "Serial ports by slot.", slots(&m.serial, families{{"serial", 4}})},
+		{"devices", "", "PCI and USB devices of the host by slot, through resource mappings.", slots(&m.devices, families{{"hostpci", 16}, {"usb", 14}})},
+		{"cloudInit", "", "What cloud-init sets up inside the guest.", group(&m.cloudInit)},
+		{"boot", "", "Boot devices.", group(&m.boot)},
+	}...)
+}
+
+func (m *machine) lower(l *lowering) {
+	m.common.lower(l)
+	if m.hotplug.set {
+		features := strings.Join(texts(m.hotplug), ",")
+		if features == "" {
+			features = "0"
+		}
+		l.put("hotplug", m.hotplug.place, features)
+	}
+	for _, item := range m.boot.order.value {
+		if in, there := l.intents[item.value]; there && in.Verb == guest.Absent {
+			l.problem(item.place, "got "+item.value+" in the boot order, which "+l.blame(l.setBy[item.value])+" removes", "")
+		}
+	}
+}
+
+func (m *machine) defaultName(l *lowering, name opt[string]) {
+	if !m.name.set && m.adopt.value != "ifUnmanaged" {
+		l.put("name", name.place, name.value)
+	}
+}
+
+// cpu is the processors of a virtual machine.
+type cpu struct {
+	cores, sockets, units, hotplugged opt[int]
+	model                             opt[string]
+	flags                             words
+	limit                             opt[float64]
+	numa                              opt[bool]
+}
+
+func (c *cpu) fields() []field {
+	return []field{
+		{"cores", "cores", "Cores of each socket.", integer(&c.cores, 1, 8192)},
+		{"sockets", "sockets", "Sockets.", integer(&c.sockets, 1, 64)},
+		{"type", "cpu.cputype", "CPU model, such as host or x86-64-v2-AES.", text(&c.model, cpuType)},
+		{"flags", "cpu.flags", "CPU flags to add or to take away, such as +aes.", list(&c.flags, cpuFlag, ";")},
+		{"units", "cpuunits", "Weight against other guests when the processor is busy.", integer(&c.units, 1, 262144)},
+		{"limit", "cpulimit", "Processors that may be used at once; 0 is no limit.", number(&c.limit, 0, 128)},
+		{"numa", "numa", "NUMA.", flag(&c.numa)},
+		{"hotplugged", "vcpus", "Processors that are plugged in at the start.", integer(&c.hotplugged, 1, math.MaxInt)},
+	}
+}
+
+// machineMemory is the memory of a virtual machine.
+type machineMemory struct {
+	size, least opt[int64]
+	shares      opt[int]
+}
+
+func (m *machineMemory) fields() []field {
+	return []field{
+		{"size", "memory", "Memory, such as 4Gi; at least 16Mi.", memory(&m.size, 16*mib)},
+		{"min", "balloon", "Least memory that ballooning leaves to the guest, such as 2Gi; off takes the balloon device out.", balloon(&m.least)},
+		{"shares", "shares", "Weight against other guests when ballooning.", integer(&m.shares, 0, 50000)},
+	}
+}
+
+func (m *machineMemory) lower(l *lowering) {
+	if m.size.set && m.least.value > m.size.value {
+		l.problem(m.least.place, "got "+describeSize(m.least.value)+", want at most the size of "+describeSize(m.size.value), "")
+	}
+}
+
+// balloon is the least memory; "off" is 0 to Proxmox, which takes the device away.
+func balloon(into *opt[int64]) value {
+	inner, ok := memory(into, mib).(leaf[int64])
+	if !ok {
+		return memory(into, mib)
+	}
+	sized := inner.parse
+	inner.parse = func(n *node) (int64, *complaint) {
+		if n.kind == scalarNode && n.text == "off" {
+			return 0, nil
+		}
+		return sized(n)
+	}
+	inner.form.Pattern = `^off$|` + sizeForm.Pattern
+	return inner
+}
+
+// agent is the QEMU guest agent.
+type agent struct {
+	enabled, fstrim opt[bool]
+	link            opt[string]
+}
+
+func (a *agent) fields() []field {
+	return []field{
+		{"enabled", "agent.enabled", "Whether Proxmox may talk to the agent inside the guest.", flag(&a.enabled)},
+		{"fstrim", "agent.fstrim_cloned_disks", "Trim file systems after a disk was moved or the guest migrated.", flag(&a.fstrim)},
+		{"type", "agent.type", "How the agent is connected.", choice(&a.link, "virtio", "isa")},
+	}
+}
+
+// lower gives enabled where only other sub-keys are named: the property string cannot be without it.
+func (a *agent) lower(l *lowering) {
+	if in, there := l.intents["agent"]; there && !a.enabled.set {
+		in.Sub["enabled"] = "1"
+	}
+}
+
+// boot is the order of boot devices.
+type boot struct{ order words }
+
+func (b *boot) fields() []field {
+	return []field{{"order", "boot", "Devices to boot from, the first one first, such as [scsi0, net0].", byHand(list(&b.order, bootDevice, ";"))}}
+}
+
+func (b *boot) lower(l *lowering) {
+	if b.order.set && len(b.order.value) == 0 {
+		l.problem(b.order.place, "got an empty boot order, want at least one device", "")
+		return
+	}
+	if b.order.set {
+		l.put("boot", b.order.place, "order="+strings.Join(texts(b.order), ";"))
+	}
+}
+
+var hotplugFeatures = []string{"network", "disk", "usb", "memory", "cpu", "cloudinit"}
+
+var hotplugFeature = rule{
+	want:   "one of " + strings.Join(hotplugFeatures, ", "),
+	accept: func(s string) bool { return slices.Contains(hotplugFeatures, s) },
+}

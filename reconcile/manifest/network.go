@@ -1,0 +1,80 @@
+package manifest
+
+import "strings"
+
+// link is what network interfaces of both kinds of guest share.
+type link struct {
+	removal
+	bridge             opt[string]
+	vlan, mtu          opt[int]
+	mac                opt[string]
+	firewall, linkDown opt[bool]
+	rate               opt[float64]
+}
+
+// fields takes the sub-key that holds the MAC address, which the two kinds spell differently.
+func (n *link) rows(mac string) []field {
+	return []field{
+		n.row(),
+		{"bridge", ".bridge", "Bridge or vnet that the interface is plugged into.", text(&n.bridge, bridgeName)},
+		{"vlan", ".tag", "VLAN tag.", integer(&n.vlan, 1, 4094)},
+		{"mac", mac, "MAC address; auto keeps the one that Proxmox drew. Default: auto.", address48(&n.mac)},
+		{"firewall", ".firewall", "Apply Proxmox's firewall.", flag(&n.firewall)},
+		{"mtu", ".mtu", "MTU; 1 takes the bridge's.", integer(&n.mtu, 1, 65520)},
+		{"rate", ".rate", "Limit in megabytes a second.", number(&n.rate, 0, 10240)},
+		{"linkDown", ".link_down", "Take the link down.", flag(&n.linkDown)},
+	}
+}
+
+// address48 is a MAC address, in the capitals that Proxmox writes; auto manages nothing.
+func address48(into *opt[string]) value {
+	format := func(s string) string {
+		if s == "auto" {
+			return ""
+		}
+		return strings.ToUpper(s)
+	}
+	return leaf[string]{into, macAddress.parse, format, schema{Type: nullable("string"), Pattern: macAddress.pattern()}}
+}
+
+// machineNetwork is an interface of a virtual machine.
+type machineNetwork struct {
+	link
+	model  opt[string]
+	queues opt[int]
+}
+
+func (n *machineNetwork) fields() []field {
+	return append(n.rows(".macaddr"), []field{
+		{"model", ".model", "Adapter that the guest sees. Default for a new interface: virtio.", choice(&n.model, "virtio", "e1000", "e1000e", "rtl8139", "vmxnet3", "e1000-82540em", "e1000-82544gc", "e1000-82545em", "i82551", "i82557b", "i82559er", "ne2k_isa", "ne2k_pci", "pcnet")},
+		{"queues", ".queues", "Packet queues of a virtio interface.", integer(&n.queues, 0, 64)},
+	}...)
+}
+
+// containerNetwork is an interface of a container, which Proxmox configures inside the container too.
+type containerNetwork struct {
+	link
+	name, ip4, gw4, ip6, gw6 opt[string]
+}
+
+func (n *containerNetwork) fields() []field {
+	return append(n.rows(".hwaddr"), []field{
+		{"name", ".name", "Name inside the container, such as eth0. Default for a new interface: eth and the slot's number.", text(&n.name, linkName)},
+		{"ip4", ".ip", "IPv4 address with its prefix length, dhcp or manual.", text(&n.ip4, ip4LinkConfig)},
+		{"gw4", ".gw", "IPv4 gateway.", text(&n.gw4, ip4Address)},
+		{"ip6", ".ip6", "IPv6 address with its prefix length, auto, dhcp or manual.", text(&n.ip6, ip6LinkConfig)},
+		{"gw6", ".gw6", "IPv6 gateway.", text(&n.gw6, ip6Address)},
+	}...)
+}
+
+func (n *containerNetwork) lower(l *lowering) {
+	checkGateway(l, n.ip4, n.gw4)
+	checkGateway(l, n.ip6, n.gw6)
+}
+
+// checkGateway refuses a gateway beside an address that is not static: Proxmox does, and a lease brings its own.
+func checkGateway(l *lowering, ip, gateway opt[string]) {
+	if gateway.set && !strings.Contains(ip.value, "/") {
+		l.problem(gateway.place, "got a gateway without a static address beside it", "")
+	}
+}

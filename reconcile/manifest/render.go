@@ -1,0 +1,70 @@
+package manifest
+
+import (
+	"bytes"
+	"fmt"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Render returns the guest as one document with everything that it inherits, each value followed by the file and line that it came
+// from. The document reads back as the same guest, without any class.
+func (g Guest) Render() ([]byte, error) {
+	spec := yamlNode(g.merged, "class")
+	metadata := yamlMap(yamlText("name"), yamlText(g.Name))
+	if len(g.Labels) > 0 {
+		var labels yaml.Node
+		if err := labels.Encode(g.Labels); err != nil {
+			return nil, fmt.Errorf("render labels of %s: %w", g.Label(), err)
+		}
+		metadata.Content = append(metadata.Content, yamlText("labels"), &labels)
+	}
+	document := yamlMap(
+		yamlText("apiVersion"), yamlText(apiVersion), yamlText("kind"), yamlText(string(g.Kind)),
+		yamlText("metadata"), metadata, yamlText("spec"), spec,
+	)
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(document); err != nil {
+		return nil, fmt.Errorf("render %s: %w", g.Label(), err)
+	}
+	return out.Bytes(), nil
+}
+
+// yamlNode returns the value for the encoder, without one name of its mapping.
+func yamlNode(n *node, leaveOut string) *yaml.Node {
+	switch n.kind {
+	case mapNode:
+		out := &yaml.Node{Kind: yaml.MappingNode}
+		for _, e := range n.entries {
+			if e.name != leaveOut {
+				out.Content = append(out.Content, yamlText(e.name), yamlNode(e.value, ""))
+			}
+		}
+		return out
+	case listNode:
+		out := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, item := range n.items {
+			out.Content = append(out.Content, yamlNode(item, ""))
+		}
+		return out
+	case scalarNode:
+	}
+	out := &yaml.Node{Kind: yaml.ScalarNode, Tag: n.tag, Value: n.text, LineComment: fmt.Sprintf("%s:%d", n.at.File, n.at.Line)}
+	if n.tag == "!!str" {
+		out.SetString(n.text)
+	}
+	return out
+}
+
+func yamlText(s string) *yaml.Node {
+	out := &yaml.Node{}
+	out.SetString(s)
+	return out
+}
+
+// yamlMap returns a mapping of names and values in turn.
+func yamlMap(namesAndValues ...*yaml.Node) *yaml.Node {
+	return &yaml.Node{Kind: yaml.MappingNode, Content: namesAndValues}
+}

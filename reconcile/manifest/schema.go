@@ -1,0 +1,78 @@
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// schema is the part of JSON Schema 2020-12 that manifests need.
+type schema struct {
+	Dialect              string             `json:"$schema,omitempty"`
+	Title                string             `json:"title,omitempty"`
+	Description          string             `json:"description,omitempty"`
+	Ref                  string             `json:"$ref,omitempty"`
+	Type                 []string           `json:"type,omitempty"`
+	Const                string             `json:"const,omitempty"`
+	Enum                 []*string          `json:"enum,omitempty"`
+	Pattern              string             `json:"pattern,omitempty"`
+	Minimum              *float64           `json:"minimum,omitempty"`
+	Maximum              *float64           `json:"maximum,omitempty"`
+	Properties           map[string]*schema `json:"properties,omitempty"`
+	PatternProperties    map[string]*schema `json:"patternProperties,omitempty"`
+	PropertyNames        *schema            `json:"propertyNames,omitempty"`
+	AdditionalProperties *bool              `json:"additionalProperties,omitempty"`
+	Required             []string           `json:"required,omitempty"`
+	Items                *schema            `json:"items,omitempty"`
+	OneOf                []*schema          `json:"oneOf,omitempty"`
+	Defs                 map[string]*schema `json:"$defs,omitempty"`
+}
+
+// nullable returns the types and null, which drops an inherited value.
+func nullable(types ...string) []string { return append(types, "null") }
+
+func objectSchema(o object) *schema {
+	out := &schema{Type: nullable("object"), AdditionalProperties: new(bool), Properties: map[string]*schema{}}
+	for _, row := range o.fields() {
+		s := row.value.schema()
+		s.Description = row.doc
+		out.Properties[row.name] = s
+	}
+	return out
+}
+
+// Schema returns the JSON Schema (2020-12) of every kind, as indented JSON that ends in a newline. It comes from the tables that
+// manifests are decoded with. It knows shapes and words; what spans several fields or files only Parse knows.
+func Schema() ([]byte, error) {
+	root := schema{
+		Dialect: "https://json-schema.org/draft/2020-12/schema", Title: "Manifests of gitops-agent, " + apiVersion,
+		Defs: map[string]*schema{
+			string(guest.VirtualMachine): objectSchema(newSpec(guest.VirtualMachine)),
+			string(guest.Container):      objectSchema(newSpec(guest.Container)),
+			kindClass:                    objectSchema(&classSpec{}),
+			kindCluster:                  objectSchema(&clusterSpec{}),
+		},
+	}
+	for _, kind := range kinds {
+		root.OneOf = append(root.OneOf, documentSchema(kind))
+	}
+	data, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode schema: %w", err)
+	}
+	return append(data, '\n'), nil
+}
+
+func documentSchema(kind string) *schema {
+	out := objectSchema(&document{})
+	out.Type, out.Title = []string{"object"}, kind
+	out.Required = []string{"apiVersion", "kind", "metadata"}
+	out.Properties["apiVersion"].Const = apiVersion
+	out.Properties["kind"].Const = kind
+	out.Properties["metadata"].Required = []string{"name"}
+	out.Properties["spec"] = definition(kind)
+	return out
+}
+
+func definition(kind string) *schema { return &schema{Ref: "#/$defs/" + kind} }

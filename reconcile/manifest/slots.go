@@ -1,0 +1,127 @@
+package manifest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// family is the slots of one kind of device: {"scsi", 31} is scsi0 to scsi30.
+type family struct {
+	prefix string
+	count  int
+}
+
+// families are the slots that a mapping accepts.
+type families []family
+
+func (f families) has(slot string) bool {
+	for _, fam := range f {
+		if number, ok := strings.CutPrefix(slot, fam.prefix); ok {
+			n, err := strconv.Atoi(number)
+			return err == nil && n >= 0 && n < fam.count && strconv.Itoa(n) == number
+		}
+	}
+	return false
+}
+
+func (f families) String() string {
+	parts := make([]string, len(f))
+	for i, fam := range f {
+		parts[i] = fam.prefix + "0"
+		if fam.count > 1 {
+			parts[i] += " to " + fam.prefix + strconv.Itoa(fam.count-1)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// pattern returns the families as a regular expression, which is a little wider than has for the sake of brevity.
+func (f families) pattern() string {
+	parts := make([]string, len(f))
+	for i, fam := range f {
+		parts[i] = fam.prefix
+	}
+	return "^(" + strings.Join(parts, "|") + ")(0|[1-9][0-9]*)$"
+}
+
+// slotted is an object that stands in a slot: it may be absent, which removes the slot.
+type slotted[T any] interface {
+	pointer[T]
+	removed() bool
+}
+
+// removal is the field that every slot has.
+type removal struct{ absent opt[bool] }
+
+func (r *removal) removed() bool { return r.absent.value }
+
+func (r *removal) row() field {
+	return field{"absent", "", "Remove the slot: detach the disk, take the interface out. Stands alone.", flag(&r.absent)}
+}
+
+// slots is a row that maps slot names to objects. Where the native key is not called like the slot, native is its prefix: the
+// slot net0 of cloudInit.ip is ipconfig0.
+func slots[T any, P slotted[T]](into *map[string]opt[T], names families) value {
+	return slotsValue[T, P]{into, names}
+}
+
+type slotsValue[T any, P slotted[T]] struct {
+	into  *map[string]opt[T]
+	names families
+}
+
+func (s slotsValue[T, P]) decode(d decoder, n *node) {
+	if n.kind != mapNode {
+		d.problem(n.at, "got "+n.describe()+", want a mapping of slots", "")
+		return
+	}
+	*s.into = map[string]opt[T]{}
+	for _, e := range n.entries {
+		below := d.below(segment(e.name))
+		switch {
+		case !s.names.has(e.name):
+			below.problem(e.value.key, "unknown slot", fmt.Sprintf("slots are %s", s.names))
+		case !e.value.null():
+			var device T
+			decodeObject(below, e.value, P(&device))
+			if P(&device).removed() && len(withoutNulls(e.value).entries) > 1 {
+				below.problem(e.value.key, "got absent: true beside other fields, want it alone", "")
+			}
+			(*s.into)[e.name] = opt[T]{place{e.value.key, below.path}, device, true}
+		}
+	}
+}
+
+func (s slotsValue[T, P]) lower(l *lowering, native string) {
+	for _, name := range slices.Sorted(maps.Keys(*s.into)) {
+		device := (*s.into)[name]
+		key := name
+		if native != "" {
+			key = native + strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz")
+		}
+		if P(&device.value).removed() {
+			l.remove(key, device.place)
+			continue
+		}
+		l.open(key, device.place)
+		lowerObject(l, P(&device.value))
+		l.close()
+	}
+}
+
+func (s slotsValue[T, P]) schema() *schema {
+	var device T
+	return &schema{
+		Type: nullable("object"), AdditionalProperties: new(bool),
+		PatternProperties: map[string]*schema{s.names.pattern(): objectSchema(P(&device))},
+	}
+}
+
+func (s slotsValue[T, P]) walk(path, _ string, visit func(path, native string)) {
+	var device T
+	visit(path+".*", "")
+	walkObject(P(&device), path+".*", visit)
+}

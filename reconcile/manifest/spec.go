@@ -1,0 +1,143 @@
+package manifest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// spec is what VirtualMachine and Container have in common as Go values.
+type spec interface {
+	object
+	shared() *common
+	defaultName(l *lowering, name opt[string])
+	source(l *lowering) guest.Source
+}
+
+func newSpec(kind guest.Kind) spec {
+	if kind == guest.Container {
+		return &container{}
+	}
+	return &machine{}
+}
+
+// common are the fields of every guest.
+type common struct {
+	vmid        opt[int]
+	node        opt[string]
+	class       words
+	description opt[string]
+	tags        words
+	pool        opt[string]
+	adopt       opt[string]
+	state       opt[string]
+	mode        opt[string]
+	suspend     opt[suspension]
+	dependsOn   words
+	wave        opt[int]
+	startup     startup
+	lifecycle   lifecycle
+	ignore      words
+	natives     pairs
+	unset       words
+}
+
+func (c *common) shared() *common { return c }
+
+func (c *common) fields() []field {
+	return []field{
+		{"vmid", "", "The guest's number on the cluster. Default: the next free one of the Cluster's vmids.", integer(&c.vmid, minVMID, maxVMID)},
+		{"node", "", "Node to create the guest on. Default: the node of the template that it is cloned from.", text(&c.node, nodeName)},
+		{"class", "", "GuestClasses to inherit from, later ones over earlier ones, this spec over all.", list(&c.class, className, "")},
+		{"description", "description", "Notes, shown in Markdown by the web interface.", byHand(text(&c.description, anyText))},
+		{"tags", "tags", "Tags, as a set: any other tag is taken off the guest. The order does not matter.", byHand(list(&c.tags, tagName, ";"))},
+		{"pool", "", "Resource pool that the guest belongs to.", text(&c.pool, poolName)},
+		{"adopt", "", "ifUnmanaged takes over a guest that exists and that nobody manages; deny reports it as a conflict. Default: deny.", choice(&c.adopt, "deny", "ifUnmanaged")},
+		{"state", "", "Power: running, stopped, or ignored to leave it alone. Default: ignored.", choice(&c.state, string(guest.Running), string(guest.Stopped), string(guest.Ignored))},
+		{"mode", "", "observe plans and reports but writes nothing. Default: enforce.", choice(&c.mode, "enforce", "observe")},
+		{"suspend", "", "Stop all work on this guest.", child(&c.suspend)},
+		{"dependsOn", "", "Guests that must have converged before this one is worked on, as Kind/name.", list(&c.dependsOn, guestLabel, "")},
+		{"wave", "", "Guests of lower waves go first. Default: 0.", integer(&c.wave, -1000, 1000)},
+		{"startup", "", "What happens when a node boots or shuts down.", group(&c.startup)},
+		{"lifecycle", "", "What may be done to this guest without asking.", group(&c.lifecycle)},
+		{"ignoreFields", "", "Fields that are used to create the guest and are never compared afterwards, such as networks.net0.mac.", list(&c.ignore, fieldPath, "")},
+		{"raw", "", "Native Proxmox keys that have no field here, such as args: \"-cpu host\".", natives(&c.natives)},
+		{"unset", "", "Native Proxmox keys that must not be set.", list(&c.unset, nativeKey, "")},
+	}
+}
+
+// lower follows the rows of common. What may clash with other fields waits for finish.
+func (c *common) lower(l *lowering) {
+	if c.description.set {
+		l.put("description", c.description.place, tidy(c.description.value))
+	}
+	if c.tags.set {
+		c.lowerTags(l)
+	}
+	if c.adopt.value == "ifUnmanaged" && !c.vmid.set {
+		l.problem(c.adopt.place, "got adopt: ifUnmanaged without a vmid, want the vmid of the guest to adopt", "")
+	}
+	c.lifecycle.check(l)
+}
+
+// lowerTags keeps an empty list a set without elements, which is not the same as no opinion.
+func (c *common) lowerTags(l *lowering) {
+	tags := texts(c.tags)
+	for _, tag := range c.tags.value {
+		if ownership(tag.value) {
+			l.problem(tag.place, "tag "+tag.value+" looks like a mark of ownership, which the agent sets itself", "leave it out")
+		}
+	}
+	slices.Sort(tags)
+	l.put("tags", c.tags.place, strings.Join(tags, ";"))
+	l.intents["tags"].Verb = guest.Want
+}
+
+// ownership says whether a tag has the form gitops-<8 hex digits>.
+func ownership(tag string) bool {
+	rest, found := strings.CutPrefix(strings.ToLower(tag), "gitops-")
+	return found && len(rest) == 8 && strings.Trim(rest, "0123456789abcdef") == ""
+}
+
+// tidy returns a description as Proxmox gives it back: line feeds alone, nothing behind the last word.
+func tidy(description string) string {
+	return strings.TrimRight(strings.ReplaceAll(description, "\r\n", "\n"), " \t\r\n")
+}
+
+// finish sets native keys by hand, once all fields have spoken, and translates ignoreFields.
+func (c *common) finish(l *lowering, s spec) []string {
+	for _, key := range slices.Sorted(maps.Keys(c.natives)) {
+		l.raw(key, c.natives[key])
+	}
+	for _, key := range c.unset.value {
+		l.unset(key)
+	}
+	var out []string
+	for _, path := range c.ignore.value {
+		if wrong := compared(s, l, path.value); wrong != nil {
+			l.problem(path.place, wrong.message, wrong.hint)
+		}
+		out = append(out, l.nativesOf(path.value)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// startup is what happens when a node boots or shuts down.
+type startup struct {
+	onBoot            opt[bool]
+	order             opt[int]
+	upDelay, downWait opt[time.Duration]
+}
+
+func (s *startup) fields() []field {
+	return []field{
+		{"onBoot", "onboot", "Start the guest when its node boots.", flag(&s.onBoot)},
+		{"order", "startup.order", "Guests of lower order start first and stop last.", integer(&s.order, 0, 1000000)},
+		{"upDelay", "startup.up", "Wait this long after starting the guest before the next one starts.", duration(&s.upDelay, maxDelay)},
+		{"downDelay", "startup.down", "Wait this long for the guest to shut down.", duration(&s.downWait, maxDelay)},
+	}
+}

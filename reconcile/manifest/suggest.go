@@ -1,0 +1,51 @@
+package manifest
+
+import "strings"
+
+// closest returns the option that a misspelt word most likely meant, "" where none is near.
+func closest(word string, options []string) string {
+	const longest = 40 // longer words are no slips of the hand
+	if len(word) > longest {
+		return ""
+	}
+	best, least := "", max(2, len(word)/3+1)
+	for _, option := range options {
+		if strings.EqualFold(option, word) {
+			return option
+		}
+		if d := distance(strings.ToLower(word), strings.ToLower(option)); d < least {
+			best, least = option, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to insert, drop, replace or swap with their neighbour to turn a into b.
+func distance(a, b string) int {
+	before, last, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		next[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			next[j] = min(last[j]+1, next[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				next[j] = min(next[j], before[j-2]+1)
+			}
+		}
+		before, last, next = last, next, before
+	}
+	return last[len(b)]
+}
+
+func didYouMean(word string) string {
+	if word == "" {
+		return ""
+	}
+	return "did you mean " + word + "?"
+}
