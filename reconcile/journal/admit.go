@@ -12,35 +12,26 @@ var ErrRefused = errors.New("record refused")
 // maxCall bounds the records of one Append call, in bytes as written.
 const maxCall = 1 << 20
 
-// recordOverhead is more than seq, time and punctuation of one record take.
-const recordOverhead = 128
-
-// normalize returns bodies as a reader will find them (times in UTC, text in UTF-8, empty maps as nil) and an upper bound
-// of their size. The state that is folded now is therefore the state that is folded after a restart.
-func normalize(bodies []Body) ([]Body, int, error) {
-	records := make([]Record, len(bodies))
+// newRequest encodes bodies and keeps them as a reader will find them: times in UTC, text in UTF-8, empty maps as nil. The
+// state that is folded now is therefore the state that is folded after a restart.
+func newRequest(bodies []Body) (*request, error) {
+	req := &request{encoded: make([][]byte, len(bodies)), done: make(chan error, 1)}
 	for i, b := range bodies {
 		if err := check(b); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		records[i].Body = b
+		var err error
+		if req.encoded[i], err = encodeBody(b); err != nil {
+			return nil, err
+		}
+		req.size += len(req.encoded[i]) + 1
 	}
-	payload, err := encodeCommit(records)
-	if err != nil {
-		return nil, 0, err
+	if req.size > maxCall {
+		return nil, fmt.Errorf("%w: got %d bytes in one call, want at most %d", ErrRefused, req.size, maxCall)
 	}
-	size := len(payload) + recordOverhead*len(bodies)
-	if size > maxCall {
-		return nil, 0, fmt.Errorf("%w: got %d bytes in one call, want at most %d", ErrRefused, size, maxCall)
-	}
-	if records, err = decodeCommit(payload); err != nil {
-		return nil, 0, err
-	}
-	out := make([]Body, len(records))
-	for i, r := range records {
-		out[i] = r.Body
-	}
-	return out, size, nil
+	var err error
+	req.bodies, err = decodePayload(payloadOf(req.encoded))
+	return req, err
 }
 
 // check says whether a body names what its kind must name.

@@ -1,15 +1,12 @@
 package journal
 
 import (
-	"crypto/sha256"
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"time"
 )
-
-// compactBatch is how many kept records share a frame of a base.
-const compactBatch = 64
 
 // compact replaces everything before the active segment by a base. The active segment is empty, so the fold in memory is
 // that of the records to be replaced. The base is written under another name, synced, renamed and its name synced before the
@@ -30,13 +27,8 @@ func (j *Journal) compact(now time.Time) (Compacted, error) {
 
 	h := header{role: roleBase, chain: j.chain}
 	base, err := writeFile(d, baseName(j.chain.next-1), func(w io.WriterAt) error {
-		return fillBase(w, &h, func(add func(Record) error) error {
-			r := replay{open: d.open, visit: func(rec Record) error {
-				if !p.keeps(rec) {
-					return nil
-				}
-				return add(rec)
-			}}
+		return fillBase(w, &h, func(add func(frame) error) error {
+			r := replay{open: d.open, visit: func(f frame) error { return p.pick(f, add) }}
 			if err := r.run(l); err != nil {
 				return err
 			}
@@ -70,9 +62,9 @@ func endsAt(got, want chain, l listing) error {
 	return &DamageError{name, 0, fmt.Errorf("the files end before record %d, want %d", got.next, want.next)}
 }
 
-// pruner picks the records that stay: those that the state stands on, and the history, which is everything from the first
-// record on that is young enough and not too far back. History is never thinned out, so a record in it that undoes an
-// earlier one is there whenever the earlier one is.
+// pruner picks the commits that stay: those with records that the state stands on, and the history, which is everything
+// from the first commit on that is young enough and not too far back. History is never thinned out, so a record in it that
+// undoes an earlier one is there whenever the earlier one is.
 type pruner struct {
 	needs  map[uint64]bool
 	cutoff time.Time
@@ -80,65 +72,64 @@ type pruner struct {
 	inside bool
 }
 
-func (p *pruner) keeps(r Record) bool {
-	if p.skip--; p.skip < 0 && !r.Time.Before(p.cutoff) {
+// pick adds f as it is, or of its records those that are needed. What is neither needed nor history is not even decoded.
+func (p *pruner) pick(f frame, add func(frame) error) error {
+	if p.skip -= f.count; p.skip < 0 && f.time >= p.cutoff.UnixNano() {
 		p.inside = true
 	}
-	return p.inside || p.needs[r.Seq]
-}
-
-// fillBase writes the records that each adds, and then h with their number and their last link.
-func fillBase(w io.WriterAt, h *header, each func(add func(Record) error) error) error {
-	b := baseWriter{out: io.NewOffsetWriter(w, headerSize), link: h.chain.link}
-	if err := each(b.add); err != nil {
-		return err
+	if p.inside {
+		return add(f)
 	}
-	if err := b.flush(); err != nil {
-		return err
+	needed := false
+	for seq := f.seq; seq <= f.last(); seq++ {
+		needed = needed || p.needs[seq]
 	}
-	h.kept, h.end = b.kept, b.link
-	_, err := w.WriteAt(h.append(nil), 0)
-	return err
-}
-
-type baseWriter struct {
-	out   io.Writer
-	link  [sha256.Size]byte
-	kept  uint64
-	batch []Record
-}
-
-func (b *baseWriter) add(r Record) error {
-	b.batch = append(b.batch, r)
-	if len(b.batch) < compactBatch {
+	if !needed {
 		return nil
 	}
-	return b.flush()
-}
-
-// flush writes the batch as one frame, or as two where its records are too long for one.
-func (b *baseWriter) flush() error {
-	batch := b.batch
-	b.batch = nil
-	return b.write(batch)
-}
-
-func (b *baseWriter) write(batch []Record) error {
-	if len(batch) == 0 {
-		return nil
-	}
-	payload, err := encodeCommit(batch)
+	records, err := f.records()
 	if err != nil {
 		return err
 	}
-	if half := len(batch) / 2; len(payload) > maxPayload && half > 0 {
-		return errors.Join(b.write(batch[:half]), b.write(batch[half:]))
+	for _, r := range records {
+		if !p.needs[r.Seq] {
+			continue
+		}
+		if err := addRecord(add, r); err != nil {
+			return err
+		}
 	}
-	f := nextFrame(b.link, payload)
-	if _, err := b.out.Write(f.append(make([]byte, 0, f.size()))); err != nil {
+	return nil
+}
+
+func addRecord(add func(frame) error, r Record) error {
+	f, err := frameOf(r)
+	if err != nil {
 		return err
 	}
-	b.link = f.link
-	b.kept += uint64(len(batch))
-	return nil
+	return add(f)
+}
+
+// fillBase writes the commits that each adds, and then h with the number of records and their last link. An error of w is
+// marked as one that is no damage.
+func fillBase(w io.WriterAt, h *header, each func(add func(frame) error) error) error {
+	out := bufio.NewWriterSize(io.NewOffsetWriter(w, headerSize), 1<<16)
+	h.end = h.chain.link
+	err := each(func(f frame) error {
+		f = f.after(h.end)
+		h.end = f.link
+		h.kept += uint64(f.count) //nolint:gosec // not negative
+		if _, err := out.Write(f.append(make([]byte, 0, f.size()))); err != nil {
+			return stopped{err}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	_, err = w.WriteAt(h.append(nil), 0)
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"time"
 )
 
 // A frame is one commit on disk, integers little-endian:
@@ -15,16 +16,24 @@ import (
 //	0   4  mark, FF 4A 52 4E
 //	4   4  length of the payload
 //	8   4  CRC-32C (Castagnoli) of bytes 4 to 8 and of everything from 12 on
-//	12  32 link, SHA-256(link of the commit before, payload)
-//	44  .. payload, JSON
+//	12  32 link, SHA-256(link of the commit before, everything from 44 on)
+//	44  8  seq of the first record
+//	52  8  when it was written, nanoseconds since 1970
+//	60  4  how many records there are
+//	64  .. payload, JSON
+//
+// Seq, time and count stand outside the JSON so that compaction can keep or drop a commit without decoding it.
 type frame struct {
 	link    [sha256.Size]byte
+	seq     uint64
+	time    int64
+	count   int
 	payload []byte
 }
 
 const (
-	frameHead  = 44
-	maxPayload = 2 * maxCall // a batch ends at maxCall; the rest is room for its last call
+	frameHead  = 64
+	maxPayload = 2 * maxCall // a commit ends at maxCall; the rest is room for the braces around it
 )
 
 // frameMark begins with a byte that no UTF-8 text holds, so that it cannot occur inside a payload.
@@ -37,20 +46,29 @@ var (
 	errFrame = errors.New("not a frame")
 )
 
-// next returns the frame that carries payload after link.
-func nextFrame(link [sha256.Size]byte, payload []byte) frame {
+// after returns f as the commit that follows link.
+func (f frame) after(link [sha256.Size]byte) frame {
 	h := sha256.New()
 	h.Write(link[:])
-	h.Write(payload)
-	f := frame{payload: payload}
+	h.Write(f.appendFacts(nil))
+	h.Write(f.payload)
 	h.Sum(f.link[:0])
 	return f
 }
 
 // follows says whether f is what comes after link.
-func (f frame) follows(link [sha256.Size]byte) bool { return nextFrame(link, f.payload).link == f.link }
+func (f frame) follows(link [sha256.Size]byte) bool { return f.after(link).link == f.link }
 
 func (f frame) size() int64 { return int64(frameHead + len(f.payload)) }
+
+// last is the seq of the last record.
+func (f frame) last() uint64 { return f.seq + uint64(f.count) - 1 } //nolint:gosec // not negative
+
+func (f frame) appendFacts(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint64(b, f.seq)
+	b = binary.LittleEndian.AppendUint64(b, uint64(f.time))     //nolint:gosec // two's complement, read back the same way
+	return binary.LittleEndian.AppendUint32(b, uint32(f.count)) //nolint:gosec // fewer than maxPayload
+}
 
 func (f frame) append(b []byte) []byte {
 	start := len(b)
@@ -58,10 +76,39 @@ func (f frame) append(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(f.payload))) //nolint:gosec // bounded by maxPayload
 	b = append(b, 0, 0, 0, 0)
 	b = append(b, f.link[:]...)
+	b = f.appendFacts(b)
 	b = append(b, f.payload...)
 	sum := frameSum(b[start:])
 	binary.LittleEndian.PutUint32(b[start+8:], sum)
 	return b
+}
+
+// records decodes the payload.
+func (f frame) records() ([]Record, error) {
+	bodies, err := decodePayload(f.payload)
+	if err != nil {
+		return nil, err
+	}
+	if len(bodies) != f.count {
+		return nil, fmt.Errorf("decode records: got %d, want %d", len(bodies), f.count)
+	}
+	return f.number(bodies), nil
+}
+
+// frameOf returns a commit of one record, without its link.
+func frameOf(r Record) (frame, error) {
+	b, err := encodeBody(r.Body)
+	return frame{seq: r.Seq, time: r.Time.UnixNano(), count: 1, payload: payloadOf([][]byte{b})}, err
+}
+
+// number gives bodies the frame's seqs and time.
+func (f frame) number(bodies []Body) []Record {
+	at := time.Unix(0, f.time).UTC()
+	records := make([]Record, len(bodies))
+	for i, b := range bodies {
+		records[i] = Record{Seq: f.seq + uint64(i), Time: at, Body: b} //nolint:gosec // an index
+	}
+	return records
 }
 
 func frameSum(b []byte) uint32 {
@@ -100,7 +147,17 @@ func readFrame(r io.Reader) (frame, error) {
 	if got, want := frameSum(whole), binary.LittleEndian.Uint32(head[8:]); got != want {
 		return frame{}, fmt.Errorf("%w: got CRC-32C %08x, want %08x", errFrame, got, want)
 	}
-	return frame{link: [sha256.Size]byte(head[12:]), payload: whole[frameHead:]}, nil
+	f := frame{
+		link:    [sha256.Size]byte(head[12:]),
+		seq:     binary.LittleEndian.Uint64(head[44:]),
+		time:    int64(binary.LittleEndian.Uint64(head[52:])), //nolint:gosec // two's complement, as written
+		count:   int(binary.LittleEndian.Uint32(head[60:])),
+		payload: whole[frameHead:],
+	}
+	if f.count == 0 || f.seq == 0 || f.last() < f.seq {
+		return frame{}, fmt.Errorf("%w: got %d records from %d on", errFrame, f.count, f.seq)
+	}
+	return f, nil
 }
 
 // findFrame returns the first valid frame in b and its offset, or -1 when there is none.

@@ -42,9 +42,10 @@ type Journal struct {
 
 // request is one Append call on its way through the writer.
 type request struct {
-	bodies []Body
-	size   int
-	done   chan error // holds one
+	bodies  []Body
+	encoded [][]byte
+	size    int
+	done    chan error // holds one
 }
 
 // Append makes bodies durable, in this order, next to one another, and all or none of them. When it returns nil they are
@@ -59,11 +60,10 @@ func (j *Journal) Append(ctx context.Context, bodies ...Body) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("append: %w", err)
 	}
-	bodies, size, err := normalize(bodies)
+	req, err := newRequest(bodies)
 	if err != nil {
 		return fmt.Errorf("append: %w", err)
 	}
-	req := &request{bodies: bodies, size: size, done: make(chan error, 1)}
 	select {
 	case j.requests <- req:
 	case <-j.closing:

@@ -78,7 +78,7 @@ func (j *Journal) recover() error {
 		return err
 	}
 	l := parseListing(names)
-	r := replay{open: j.opts.disk.open, growing: l.growing(), visit: func(rec Record) error { j.fold.add(rec); return nil }}
+	r := replay{open: j.opts.disk.open, growing: l.growing(), visit: eachRecord(func(rec Record) error { j.fold.add(rec); return nil })}
 	err = r.run(l)
 	damage := (*DamageError)(nil)
 	if err != nil && !errors.As(err, &damage) {

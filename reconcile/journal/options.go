@@ -6,7 +6,7 @@ import "time"
 type Options struct {
 	Dir          string          // made with mode 0700 where it is missing
 	SegmentSize  int64           // bytes after which the next segment begins; default 4 MiB
-	CompactAfter int             // full segments after which they are compacted; default 4
+	CompactAfter int             // full segments after which they are compacted; default 8
 	Retain       Retain          // what compaction keeps beyond the state
 	OnSync       func(Sync)      // called after each commit, from the writer: it must be quick and must not call the journal
 	OnCompact    func(Compacted) // called after each compaction, likewise
@@ -40,7 +40,7 @@ func (o Options) withDefaults() Options {
 		o.SegmentSize = 4 << 20
 	}
 	if o.CompactAfter <= 0 {
-		o.CompactAfter = 4
+		o.CompactAfter = 8
 	}
 	if o.Retain.Age <= 0 {
 		o.Retain.Age = 90 * 24 * time.Hour

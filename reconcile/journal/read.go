@@ -42,7 +42,7 @@ func read(d disk, yield func(Record) error) (Summary, error) {
 	if len(snap.listing.files()) == 0 {
 		return Summary{}, fmt.Errorf("read journal: no journal here: %w", fs.ErrNotExist)
 	}
-	r := replay{open: snap.open, growing: snap.listing.growing(), visit: yield}
+	r := replay{open: snap.open, growing: snap.listing.growing(), visit: eachRecord(yield)}
 	err = r.run(snap.listing)
 	s := Summary{
 		Lineage:   r.chain.lineage(),

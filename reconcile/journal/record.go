@@ -21,8 +21,14 @@ type Record struct {
 // guarded, ordered or event.
 func (r Record) Kind() string { return r.Body.kind() }
 
-// MarshalJSON writes the record as it stands in the journal: seq, time, and the body under the name of its kind.
-func (r Record) MarshalJSON() ([]byte, error) { return json.Marshal(toWire(r)) }
+// MarshalJSON writes seq, time, and the body as it stands in the journal: under the name of its kind.
+func (r Record) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Seq  uint64    `json:"seq"`
+		Time time.Time `json:"time"`
+		wireBody
+	}{r.Seq, r.Time, toWire(r.Body)})
+}
 
 // payloadVersion is that of the JSON inside a frame. A new kind or a new field is a new version: an agent that does not
 // know a fact must not act as if it were not there.
@@ -31,16 +37,14 @@ const payloadVersion = 1
 // ErrNewerFormat says that a newer release wrote this journal. Nothing was changed.
 var ErrNewerFormat = errors.New("journal was written by a newer gitops-agent: run that release, or restore the state directory kept from before the upgrade")
 
-// wireCommit is a frame's payload: the records that became durable together.
-type wireCommit struct {
-	Version int          `json:"v"`
-	Records []wireRecord `json:"records"`
+// wirePayload is the JSON of a frame: the bodies that became durable together.
+type wirePayload struct {
+	Version int        `json:"v"`
+	Records []wireBody `json:"records"`
 }
 
-// wireRecord has exactly one body set. One struct for all kinds lets a payload be decoded in one strict pass.
-type wireRecord struct {
-	Seq        uint64      `json:"seq"`
-	Time       time.Time   `json:"time"`
+// wireBody has exactly one field set. One struct for all kinds lets a payload be decoded in one strict pass.
+type wireBody struct {
 	Accepted   *Accepted   `json:"accepted,omitempty"`
 	Begun      *Begun      `json:"begun,omitempty"`
 	Dispatched *Dispatched `json:"dispatched,omitempty"`
@@ -53,9 +57,9 @@ type wireRecord struct {
 	Event      *Event      `json:"event,omitempty"`
 }
 
-func toWire(r Record) wireRecord {
-	w := wireRecord{Seq: r.Seq, Time: r.Time}
-	switch b := r.Body.(type) {
+func toWire(body Body) wireBody {
+	var w wireBody
+	switch b := body.(type) {
 	case Accepted:
 		w.Accepted = &b
 	case Begun:
@@ -80,11 +84,11 @@ func toWire(r Record) wireRecord {
 	return w
 }
 
-// fromWire refuses a record with no body or with several: neither was ever written.
-func fromWire(w wireRecord) (Record, error) {
-	r := Record{Seq: w.Seq, Time: w.Time.UTC()}
+// fromWire refuses no body and several: neither was ever written.
+func fromWire(w wireBody) (Body, error) {
+	var body Body
 	bodies := 0
-	take := func(b Body) { r.Body = b; bodies++ }
+	take := func(b Body) { body = b; bodies++ }
 	if w.Accepted != nil {
 		w.Accepted.ProvenTime = w.Accepted.ProvenTime.UTC()
 		take(*w.Accepted)
@@ -118,29 +122,39 @@ func fromWire(w wireRecord) (Record, error) {
 		take(*w.Event)
 	}
 	if bodies != 1 {
-		return Record{}, fmt.Errorf("decode record %d: got %d bodies, want 1", w.Seq, bodies)
+		return nil, fmt.Errorf("got %d bodies in a record, want 1", bodies)
 	}
-	return r, nil
+	return body, nil
 }
 
-func encodeCommit(records []Record) ([]byte, error) {
-	c := wireCommit{Version: payloadVersion, Records: make([]wireRecord, len(records))}
-	for i, r := range records {
-		c.Records[i] = toWire(r)
-	}
-	b, err := json.Marshal(c)
+// encodeBody returns the JSON of one element of a payload's records.
+func encodeBody(b Body) ([]byte, error) {
+	out, err := json.Marshal(toWire(b))
 	if err != nil {
-		return nil, fmt.Errorf("encode records: %w", err)
+		return nil, fmt.Errorf("encode %s: %w", b.kind(), err)
 	}
-	return b, nil
+	return out, nil
 }
 
-func decodeCommit(payload []byte) ([]Record, error) {
-	var c wireCommit
+// payloadOf joins encoded bodies into a payload.
+func payloadOf(bodies [][]byte) []byte {
+	b := fmt.Appendf(nil, `{"v":%d,"records":[`, payloadVersion)
+	for i, body := range bodies {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, body...)
+	}
+	return append(b, "]}"...)
+}
+
+// decodePayload is strict: a payload that this version would not have written is an error.
+func decodePayload(payload []byte) ([]Body, error) {
+	var p wirePayload
 	dec := json.NewDecoder(bytes.NewReader(payload))
 	dec.DisallowUnknownFields()
-	err := dec.Decode(&c)
-	if c.Version > payloadVersion || err != nil && newerPayload(payload) {
+	err := dec.Decode(&p)
+	if p.Version > payloadVersion || err != nil && newerPayload(payload) {
 		return nil, ErrNewerFormat
 	}
 	if err != nil {
@@ -149,16 +163,16 @@ func decodeCommit(payload []byte) ([]Record, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("decode records: bytes follow the JSON value")
 	}
-	if c.Version != payloadVersion || len(c.Records) == 0 {
-		return nil, fmt.Errorf("decode records: got version %d with %d records", c.Version, len(c.Records))
+	if p.Version != payloadVersion {
+		return nil, fmt.Errorf("decode records: got version %d, want %d", p.Version, payloadVersion)
 	}
-	records := make([]Record, len(c.Records))
-	for i, w := range c.Records {
-		if records[i], err = fromWire(w); err != nil {
-			return nil, err
+	bodies := make([]Body, len(p.Records))
+	for i, w := range p.Records {
+		if bodies[i], err = fromWire(w); err != nil {
+			return nil, fmt.Errorf("decode records: %w", err)
 		}
 	}
-	return records, nil
+	return bodies, nil
 }
 
 // newerPayload asks a payload that does not decode for its version alone.

@@ -58,7 +58,7 @@ func repair(d disk, now time.Time) (RepairReport, error) {
 		return RepairReport{}, err
 	}
 	l := parseListing(names)
-	r := replay{open: d.open, growing: l.growing(), visit: func(Record) error { return nil }}
+	r := replay{open: d.open, growing: l.growing(), visit: eachRecord(func(Record) error { return nil })}
 	var report RepairReport
 	if err := r.run(l); err == nil || !errors.As(err, &report.Damage) {
 		return report, err
@@ -125,9 +125,9 @@ func replaceAll(d disk, files []string, records []Record, now time.Time) error {
 	next := records[len(records)-1].Seq + 1
 	h := header{role: roleBase, chain: newChain(now, next)}
 	f, err := writeFile(d, baseName(next-1), func(w io.WriterAt) error {
-		return fillBase(w, &h, func(add func(Record) error) error {
+		return fillBase(w, &h, func(add func(frame) error) error {
 			for _, r := range records {
-				if err := add(r); err != nil {
+				if err := addRecord(add, r); err != nil {
 					return err
 				}
 			}

@@ -12,9 +12,9 @@ import (
 // replay reads a journal from its first commit to its last and checks everything that can be checked on the way.
 type replay struct {
 	open    func(name string) (reader, error)
-	visit   func(Record) error
-	growing string // the segment that may end in a torn commit; "" when none may
-	chain   chain  // after the last commit that was read
+	visit   func(frame) error // wraps in stopped what is no damage
+	growing string            // the segment that may end in a torn commit; "" when none may
+	chain   chain             // after the last commit that was read
 	files   int
 	records int
 	bytes   int64 // that hold
@@ -58,11 +58,11 @@ func (r *replay) base(name string) error {
 	r.chain = h.chain
 	before := r.records
 	seq := uint64(0)
-	end, err := r.frames(src, h.chain.link, func(rec Record) error {
-		if rec.Seq <= seq || rec.Seq >= h.chain.next {
-			return fmt.Errorf("got record %d after %d in a base that ends before %d", rec.Seq, seq, h.chain.next)
+	end, err := r.frames(src, h.chain.link, func(f frame) error {
+		if f.seq <= seq || f.last() >= h.chain.next {
+			return fmt.Errorf("got records %d to %d after %d in a base that ends before %d", f.seq, f.last(), seq, h.chain.next)
 		}
-		seq = rec.Seq
+		seq = f.last()
 		return nil
 	})
 	if err != nil {
@@ -88,11 +88,11 @@ func (r *replay) segment(name string) error {
 		return &DamageError{name, 0, fmt.Errorf("it goes on with record %d of %s, want record %d of %s: a file is missing or foreign",
 			h.chain.next, h.chain.lineage(), max(r.chain.next, 1), r.chain.lineage())}
 	}
-	r.chain.link, err = r.frames(src, r.chain.link, func(rec Record) error {
-		if rec.Seq != r.chain.next {
-			return fmt.Errorf("got record %d, want %d", rec.Seq, r.chain.next)
+	r.chain.link, err = r.frames(src, r.chain.link, func(f frame) error {
+		if f.seq != r.chain.next {
+			return fmt.Errorf("got record %d, want %d", f.seq, r.chain.next)
 		}
-		r.chain.next++
+		r.chain.next = f.last() + 1
 		return nil
 	})
 	r.tail = tail{name: name, size: src.at, last: src.last, lastAt: src.lastAt}
@@ -138,8 +138,8 @@ func (r *replay) start(name string, role uint32) (*source, header, error) {
 // from reads f from an offset to its end, wherever that is.
 func from(f io.ReaderAt, at int64) io.Reader { return io.NewSectionReader(f, at, math.MaxInt64-at) }
 
-// frames reads commits until the file ends and returns the last one's link. A record is visited after place agreed to it.
-func (r *replay) frames(src *source, link [sha256.Size]byte, place func(Record) error) ([sha256.Size]byte, error) {
+// frames reads commits until the file ends and returns the last one's link. A commit is visited once place agreed to it.
+func (r *replay) frames(src *source, link [sha256.Size]byte, place func(frame) error) ([sha256.Size]byte, error) {
 	for {
 		f, err := readFrame(src.stream)
 		if errors.Is(err, io.EOF) {
@@ -151,25 +151,33 @@ func (r *replay) frames(src *source, link [sha256.Size]byte, place func(Record) 
 		if !f.follows(link) {
 			return link, errors.New("the commit does not follow the one before")
 		}
-		records, err := decodeCommit(f.payload)
-		if err != nil {
+		if err := place(f); err != nil {
 			return link, err
 		}
-		for _, rec := range records {
-			if err := place(rec); err != nil {
-				return link, err
-			}
+		if err := r.visit(f); err != nil {
+			return link, err
 		}
-		for _, rec := range records {
-			if err := r.visit(rec); err != nil {
-				return link, stopped{err}
-			}
-		}
-		r.records += len(records)
+		r.records += f.count
 		r.bytes += f.size()
 		src.last, src.lastAt = f, src.at
 		src.at += f.size()
 		link = f.link
+	}
+}
+
+// eachRecord makes a visitor of commits from one of records.
+func eachRecord(yield func(Record) error) func(frame) error {
+	return func(f frame) error {
+		records, err := f.records()
+		if err != nil {
+			return err
+		}
+		for _, rec := range records {
+			if err := yield(rec); err != nil {
+				return stopped{err}
+			}
+		}
+		return nil
 	}
 }
 
@@ -202,8 +210,7 @@ func (r *replay) torn(src *source, cause error) (int64, error) {
 		if off+at == 0 {
 			return 0, nil // a running agent finished the commit meanwhile; the reader stops before it
 		}
-		records, err := decodeCommit(later.payload)
-		if err == nil && records[0].Seq > r.chain.next {
+		if later.seq > r.chain.next {
 			return 0, cause
 		}
 		off += at + 1 // an old block of the disk that surfaced with the torn write

@@ -89,7 +89,7 @@ func readRemains(d disk, name string) (remains, error) {
 		}
 		f.lost += int64(at)
 		b = b[at+int(frame.size()):]
-		records, err := decodeCommit(frame.payload)
+		records, err := frame.records()
 		switch {
 		case errors.Is(err, ErrNewerFormat):
 			return remains{}, fmt.Errorf("read %s: %w", name, err)

@@ -26,22 +26,27 @@ func (j *Journal) write() {
 	}
 }
 
-// gather adds to first what is waiting, up to the size of one commit.
+// gather adds to first what is waiting, up to the size of one commit. It gives way to the callers that the commit before
+// released for as long as they have more to say: an fsync shared costs less than an fsync soon.
 func (j *Journal) gather(first *request) (batch []*request, over *request) {
 	batch = []*request{first}
 	size := first.size
-	runtime.Gosched() // those whom the commit before has just released may have more to say
-	for {
-		select {
-		case r := <-j.requests:
-			if size += r.size; size > maxCall {
-				return batch, r
+	for seen := 0; seen < len(batch); {
+		seen = len(batch)
+		runtime.Gosched()
+		for waiting := true; waiting; {
+			select {
+			case r := <-j.requests:
+				if size += r.size; size > maxCall {
+					return batch, r
+				}
+				batch = append(batch, r)
+			default:
+				waiting = false
 			}
-			batch = append(batch, r)
-		default:
-			return batch, nil
 		}
 	}
+	return batch, nil
 }
 
 // commit writes one frame, syncs it, and only then shows its records in the state and answers those who wait.
@@ -52,21 +57,17 @@ func (j *Journal) commit(batch []*request) {
 		}
 		return
 	}
-	taken, records := j.stage(batch)
-	if len(records) == 0 {
+	taken, f, bodies := j.stage(batch)
+	if len(bodies) == 0 {
 		return
 	}
 	start := time.Now()
-	payload, err := encodeCommit(records)
-	f := nextFrame(j.chain.link, payload)
-	if err == nil {
-		err = j.put(f)
-	}
-	took := Sync{Records: len(records), Bytes: int(f.size()), Duration: time.Since(start), Err: err}
+	err := j.put(f)
+	took := Sync{Records: len(bodies), Bytes: int(f.size()), Duration: time.Since(start), Err: err}
 	if err != nil {
 		j.fail(err)
 	} else {
-		j.publish(f, records)
+		j.publish(f, bodies)
 	}
 	for _, req := range taken {
 		req.done <- err
@@ -79,22 +80,25 @@ func (j *Journal) commit(batch []*request) {
 	}
 }
 
-// stage numbers the records of the requests that the journal admits and answers the others.
-func (j *Journal) stage(batch []*request) (taken []*request, records []Record) {
-	now := time.Now().UTC().Round(0) // without the monotonic reading, as it will be read
-	seq := j.chain.next
+// stage makes a frame of the requests that the journal admits and answers the others.
+func (j *Journal) stage(batch []*request) (taken []*request, f frame, bodies []Body) {
+	var encoded [][]byte
 	for _, req := range batch {
 		if err := j.admission.admit(req.bodies); err != nil {
 			req.done <- err
 			continue
 		}
 		taken = append(taken, req)
-		for _, b := range req.bodies {
-			records = append(records, Record{Seq: seq, Time: now, Body: b})
-			seq++
-		}
+		bodies = append(bodies, req.bodies...)
+		encoded = append(encoded, req.encoded...)
 	}
-	return taken, records
+	f = frame{
+		seq:     j.chain.next,
+		time:    time.Now().UnixNano(),
+		count:   len(bodies),
+		payload: payloadOf(encoded),
+	}
+	return taken, f.after(j.chain.link), bodies
 }
 
 func (j *Journal) put(f frame) error {
@@ -107,16 +111,16 @@ func (j *Journal) put(f frame) error {
 	return nil
 }
 
-func (j *Journal) publish(f frame, records []Record) {
+func (j *Journal) publish(f frame, bodies []Body) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, r := range records {
+	for _, r := range f.number(bodies) {
 		j.fold.add(r)
 	}
 	j.size += f.size()
 	j.chain.link = f.link
-	j.chain.next += uint64(len(records))
-	j.stored += len(records)
+	j.chain.next += uint64(len(bodies))
+	j.stored += len(bodies)
 }
 
 func (j *Journal) fail(err error) {
