@@ -42,7 +42,7 @@ func (w *changeWalk) dirs(ctx context.Context, at string, a, b ID, depth int) er
 	if err != nil {
 		return err
 	}
-	if w.entries += len(before) + len(after); w.entries > 2*maxEntries {
+	if w.entries += len(before) + len(after) + 2*dirCost; w.entries > 2*maxEntries {
 		return fmt.Errorf("more than %d entries: %w", 2*maxEntries, ErrTooLarge)
 	}
 	if at != "" && len(before)+len(after) == 0 { // an empty directory, on one side only

@@ -25,7 +25,8 @@ type TreeOptions struct {
 }
 
 const (
-	maxEntries = 200_000 // tree entries looked at in one call; a few small objects can span an endless tree
+	maxEntries = 100_000 // tree entries looked at in one call; a few small objects can span an endless tree
+	dirCost    = 8       // entries that a directory counts as on top, since it is an object to read
 	maxDepth   = 64      // directories inside one another
 )
 
@@ -150,7 +151,7 @@ func (w *fileWalk) readDir(ctx context.Context, at string, id ID) ([]entry, erro
 	if err != nil {
 		return nil, err
 	}
-	if w.entries += len(entries); w.entries > maxEntries {
+	if w.entries += len(entries) + dirCost; w.entries > maxEntries {
 		return nil, fmt.Errorf("more than %d entries: %w", maxEntries, ErrTooLarge)
 	}
 	return entries, nil

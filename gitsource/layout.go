@@ -53,6 +53,7 @@ func findGitDir(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	target = relativeTo(dir, target)
 	return target, checkGitDir(target)
 }
 
@@ -82,10 +83,10 @@ func repositoryFS(gitDir string) (billy.Filesystem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dotgit.NewRepositoryFilesystem(own, osfs.New(common, osfs.WithBoundOS())), nil
+	return dotgit.NewRepositoryFilesystem(own, osfs.New(relativeTo(gitDir, common), osfs.WithBoundOS())), nil
 }
 
-// readPointer reads a one-line file that names a directory, absolute or relative to the file.
+// readPointer reads a file of one line and returns what follows prefix there.
 func readPointer(file, prefix string) (string, error) {
 	line, err := readSmallFile(file)
 	if err != nil {
@@ -93,12 +94,16 @@ func readPointer(file, prefix string) (string, error) {
 	}
 	target, ok := strings.CutPrefix(strings.TrimRight(string(line), "\r\n"), prefix)
 	if !ok || target == "" {
-		return "", fmt.Errorf("%s: want one line %q", file, prefix+"<directory>")
-	}
-	if !filepath.IsAbs(target) {
-		target = filepath.Join(filepath.Dir(file), target)
+		return "", fmt.Errorf("%s: want one line %q and a name", file, prefix)
 	}
 	return target, nil
+}
+
+func relativeTo(dir, target string) string {
+	if filepath.IsAbs(target) {
+		return target
+	}
+	return filepath.Join(dir, target)
 }
 
 // checkFormat refuses repositories whose objects or refs go-git would misread.

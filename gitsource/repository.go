@@ -98,17 +98,56 @@ func (r *Repository) read(ctx context.Context, typ plumbing.ObjectType, id ID, l
 func (r *Repository) readLinked(ctx context.Context, typ plumbing.ObjectType, id ID, limit int64) ([]byte, error) {
 	raw, err := r.read(ctx, typ, id, limit)
 	if errors.Is(err, ErrNotFound) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.noteDamage(err)
+		r.suspect(err)
 	}
 	return raw, err
+}
+
+// suspect notes that the store needs to be cloned anew.
+func (r *Repository) suspect(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.noteDamage(err)
 }
 
 func (r *Repository) noteDamage(err error) {
 	if r.damage == nil {
 		r.damage = err
 	}
+}
+
+// damaged returns why the store needs to be cloned anew, or nil.
+func (r *Repository) damaged() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.damage
+}
+
+// reopen makes objects and packs visible that came since the repository was opened.
+func (r *Repository) reopen() error {
+	st, err := openStorage(r.dir)
+	if err != nil {
+		return storeError{err}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.storage = st
+	return nil
+}
+
+// replace has swap put another repository in this one's place while nobody reads.
+func (r *Repository) replace(swap func() error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := swap(); err != nil {
+		return err
+	}
+	st, err := openStorage(r.dir)
+	if err != nil {
+		return err
+	}
+	r.storage, r.damage = st, nil
+	return nil
 }
 
 // readObject reads the object named h. The size is asked for first, so that nothing larger than limit is unpacked. A

@@ -14,15 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// refRules are the places where a name is looked up, in git's order, then the branches that a Source fetched.
-var refRules = []string{
-	"%s", "refs/%s", "refs/tags/%s", "refs/heads/%s", "refs/remotes/%s", "refs/remotes/%s/HEAD", trackingPrefix + "%s",
-}
-
-const (
-	trackingPrefix = "refs/remotes/gitops/" // where a Source keeps the branch that it fetches
-	minShortID     = 4
-)
+const minShortID = 4 // digits
 
 var revStep = regexp.MustCompile(`^(?:~([0-9]*)|\^([0-9]+)|\^\{(commit|tag|)\}|(\^))`)
 
@@ -151,11 +143,11 @@ func (r *Repository) resolveBase(ctx context.Context, base string) (ID, error) {
 	return "", err
 }
 
-// resolveRef looks a ref up under refRules, following symbolic refs.
+// resolveRef looks a ref up where git does, in its order, following symbolic refs.
 func (r *Repository) resolveRef(name string) (ID, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, rule := range refRules {
+	for _, rule := range plumbing.RefRevParseRules {
 		full := plumbing.ReferenceName(fmt.Sprintf(rule, name))
 		if full != plumbing.HEAD && (!strings.HasPrefix(string(full), "refs/") || full.Validate() != nil) {
 			continue // other top-level names are files of git's own, such as config

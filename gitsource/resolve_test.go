@@ -17,7 +17,6 @@ func TestResolve(t *testing.T) {
 	merge := g.commit(tree, "merge", tip, ids[1])
 	g.push("feature/x", merge)
 	g.run("update-ref", "refs/remotes/origin/main", string(ids[3]))
-	g.run("update-ref", "refs/remotes/gitops/only-fetched", string(ids[2]))
 	g.run("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main")
 	g.run("tag", "light", string(ids[0]))
 	g.run("tag", "-m", "m", "v1", string(ids[1]))
@@ -37,7 +36,7 @@ func TestResolve(t *testing.T) {
 		"HEAD": tip, "@": tip, "HEAD~3": ids[1], "HEAD~": ids[3], "@~1~1": ids[2], "HEAD^": ids[3], "HEAD^^": ids[2],
 		"main": tip, "heads/main": tip, "refs/heads/main": tip, "feature/x": merge, "feature/x^2": ids[1],
 		"feature/x^1~2": ids[2], "feature/x^0": merge, "origin/main": ids[3], "origin": ids[3],
-		"only-fetched": ids[2], "light": ids[0], "v1": ids[1], "v1~1": ids[0], "v1^{commit}": ids[1], "v1^{}": ids[1],
+		"light": ids[0], "v1": ids[1], "v1~1": ids[0], "v1^{commit}": ids[1], "v1^{}": ids[1],
 		"v1^{tag}": tag, string(tag): ids[1], "nested": ids[1], "cafe": ids[2], string(tip[:8]): ids[0],
 		string(tag[:10]): ids[1],
 	} {

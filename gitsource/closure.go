@@ -1,0 +1,97 @@
+package gitsource
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// A link is an object that another one names.
+type link struct {
+	hash plumbing.Hash
+	typ  plumbing.ObjectType // AnyObject if only the object itself tells
+}
+
+// errIncomplete says that what a remote sent, together with the store, leads to objects that are in neither.
+var errIncomplete = errors.New("incomplete history")
+
+// checkClosed fails unless everything that the pack's objects name is in the pack or in the store. The store was closed
+// in this sense before, so it is afterwards: a history that ends in nothing never gets in, whatever a remote omits.
+func checkClosed(ctx context.Context, p *pack, st *store) error {
+	known := make(map[plumbing.Hash]bool) // objects of the store that were asked for before
+	for _, o := range p.objects {
+		if o.typ == plumbing.BlobObject {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		obj, err := p.object(o)
+		if err != nil {
+			return err
+		}
+		raw, err := readBody(obj, o.hash)
+		if err != nil {
+			return fmt.Errorf("unpack %s %s: %w", o.typ, o.hash, err)
+		}
+		for _, l := range links(o.typ, raw) {
+			if known[l.hash] || p.has(l.hash) {
+				continue
+			}
+			if !st.has(l.hash) {
+				return fmt.Errorf("%w: %s %s names %s, which was not sent", errIncomplete, o.typ, o.hash, l.hash)
+			}
+			known[l.hash] = true
+		}
+	}
+	return nil
+}
+
+// links returns what an object names. Malformed objects name what can be read of them: whether they are acceptable is
+// decided where they are used.
+func links(typ plumbing.ObjectType, raw []byte) []link {
+	var found []link
+	add := func(typ plumbing.ObjectType, ids []ID) {
+		for _, id := range ids {
+			found = append(found, link{id.hash(), typ})
+		}
+	}
+	switch typ { //nolint:exhaustive // blobs name nothing, and the other values are no objects
+	case plumbing.CommitObject:
+		add(plumbing.TreeObject, headerIDs(raw, "tree"))
+		add(plumbing.CommitObject, headerIDs(raw, "parent"))
+	case plumbing.TagObject:
+		add(plumbing.AnyObject, headerIDs(raw, "object"))
+	case plumbing.TreeObject:
+		return treeLinks(raw)
+	}
+	return found
+}
+
+// treeLinks reads a tree as leniently as git's own history needs: old trees hold modes and orders that parseTree
+// refuses.
+func treeLinks(raw []byte) []link {
+	var found []link
+	for {
+		nul := bytes.IndexByte(raw, 0)
+		if nul < 0 || len(raw) < nul+21 {
+			return found
+		}
+		mode, _, _ := bytes.Cut(raw[:nul], []byte{' '})
+		l := link{typ: plumbing.BlobObject}
+		copy(l.hash[:], raw[nul+1:])
+		switch string(bytes.TrimLeft(mode, "0")) {
+		case modeDir:
+			l.typ = plumbing.TreeObject
+		case modeSubmodule: // a commit of another repository
+			l.typ = plumbing.InvalidObject
+		}
+		if l.typ != plumbing.InvalidObject {
+			found = append(found, l)
+		}
+		raw = raw[nul+21:]
+	}
+}

@@ -1,0 +1,183 @@
+package gitsource
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+const infoRefs = "/info/refs"
+
+// An httpSession speaks the smart HTTP protocol: one GET for the refs, one POST for the pack.
+type httpSession struct {
+	client      *http.Client
+	base        *url.URL // of the repository; moves with a redirect on the same host
+	user, token string
+	left        *int64
+	bodies      []io.Closer
+}
+
+func dialHTTP(r remote, left *int64) (session, error) {
+	roots, err := r.rootCAs()
+	if err != nil {
+		return nil, err
+	}
+	token, err := r.token()
+	if err != nil {
+		return nil, err
+	}
+	s := &httpSession{base: r.url, user: cmp.Or(r.conf.Username, "x-access-token"), token: token, left: left}
+	s.client = &http.Client{
+		CheckRedirect: sameHost,
+		Transport: &http.Transport{
+			Proxy:                  http.ProxyFromEnvironment,
+			DialContext:            (&net.Dialer{Timeout: connectTimeout}).DialContext,
+			TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout:    connectTimeout,
+			MaxResponseHeaderBytes: 64 << 10,
+			ForceAttemptHTTP2:      true,
+		},
+	}
+	return s, nil
+}
+
+// rootCAs returns the system's authorities and those of the CA file; nil means the system's.
+func (r remote) rootCAs() (*x509.CertPool, error) {
+	if r.conf.CAFile == "" {
+		return nil, nil
+	}
+	pem, err := readSmallFile(r.conf.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("read certificate authorities: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("read certificate authorities: %s holds no PEM certificate", r.conf.CAFile)
+	}
+	return pool, nil
+}
+
+// token returns the one line of the token file, or nothing if there is no file.
+func (r remote) token() (string, error) {
+	if r.conf.TokenFile == "" {
+		return "", nil
+	}
+	data, err := readSmallFile(r.conf.TokenFile)
+	if err != nil {
+		return "", fmt.Errorf("read token: %w", err)
+	}
+	token := strings.TrimRight(string(data), "\r\n")
+	if token == "" || strings.ContainsAny(token, "\r\n") {
+		return "", fmt.Errorf("read token: %s does not hold one line", r.conf.TokenFile)
+	}
+	return token, nil
+}
+
+// sameHost follows a redirect of the refs only, as forges give for renamed repositories, and only within one origin.
+func sameHost(req *http.Request, via []*http.Request) error {
+	first := via[0]
+	switch {
+	case first.Method != http.MethodGet:
+		return errors.New("the pack is redirected")
+	case len(via) > 5:
+		return errors.New("more than 5 redirects")
+	case req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host:
+		return fmt.Errorf("redirected to another host, %s: configure that one if it is right", req.URL.Host)
+	case !strings.HasSuffix(req.URL.Path, infoRefs):
+		return errors.New("redirected to something that is not a git repository")
+	}
+	return nil
+}
+
+func (s *httpSession) refs(ctx context.Context) (io.Reader, error) {
+	u := s.base.JoinPath(infoRefs)
+	u.RawQuery = "service=git-upload-pack"
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	body, from, err := s.do(req, "advertisement")
+	if err != nil {
+		return nil, err
+	}
+	if moved := *from; moved.Path != u.Path {
+		moved.Path, moved.RawPath, moved.RawQuery = strings.TrimSuffix(moved.Path, infoRefs), "", ""
+		s.base = &moved
+	}
+	return body, nil
+}
+
+func (s *httpSession) pack(ctx context.Context, request []byte) (io.Reader, error) {
+	u := s.base.JoinPath("git-upload-pack")
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(request))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/x-git-upload-pack-request")
+	body, _, err := s.do(req, "result")
+	return body, err
+}
+
+// do sends req, checks that git answers, and returns the answer and the URL that it came from.
+func (s *httpSession) do(req *http.Request, kind string) (io.Reader, *url.URL, error) {
+	req.Header.Set("User-Agent", "git/gitops-agent") // some servers serve git to clients that call themselves git
+	if s.token != "" {
+		req.SetBasicAuth(s.user, s.token)
+	}
+	res, err := s.client.Do(req) //nolint:bodyclose // end closes it
+	if err != nil {
+		return nil, nil, withoutURL(err)
+	}
+	s.bodies = append(s.bodies, res.Body)
+	if res.StatusCode != http.StatusOK {
+		return nil, nil, statusError(res.StatusCode, s.token != "")
+	}
+	got, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if want := "application/x-git-upload-pack-" + kind; got != want {
+		return nil, nil, fmt.Errorf("no git repository answers: content type %q, want %q", got, want)
+	}
+	return &meter{r: res.Body, left: s.left}, res.Request.URL, nil
+}
+
+// withoutURL drops the request's URL from an error of net/http; the remote is named elsewhere.
+func withoutURL(err error) error {
+	var inner *url.Error
+	if errors.As(err, &inner) {
+		return inner.Err
+	}
+	return err
+}
+
+func statusError(code int, withToken bool) error {
+	hint := ""
+	switch {
+	case (code == http.StatusUnauthorized || code == http.StatusForbidden) && !withToken:
+		hint = ": it asks for credentials and there is no token file"
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		hint = ": the token is not accepted, or may not read this repository"
+	case code == http.StatusNotFound:
+		hint = ": no such repository, or it is not shown to these credentials"
+	}
+	return fmt.Errorf("HTTP status %d %s%s", code, http.StatusText(code), hint)
+}
+
+func (s *httpSession) end() string {
+	for _, b := range s.bodies {
+		_ = b.Close()
+	}
+	s.client.CloseIdleConnections()
+	return ""
+}

@@ -1,0 +1,105 @@
+package gitsource
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
+)
+
+// looseLimit is how many objects a pack may hold to be stored one by one. An agent fetches some objects every few
+// minutes for years: as packs they would have to be searched one after the other at each lookup.
+const looseLimit = 100
+
+// install makes the pack's objects part of the store, on disk when it returns.
+func (s *store) install(p *pack) error {
+	if len(p.objects) <= looseLimit {
+		return s.installLoose(p)
+	}
+	return s.installPack(p)
+}
+
+// installPack takes the pack as it is. The index comes last: without it nobody sees the pack.
+func (s *store) installPack(p *pack) error {
+	base := filepath.Join(s.packDir(), "pack-"+p.checksum.String())
+	index, err := os.CreateTemp(s.packDir(), "tmp_idx_")
+	if err != nil {
+		return err
+	}
+	_, err = idxfile.NewEncoder(index).Encode(p.index)
+	if err = errors.Join(err, index.Sync(), index.Close(), p.file.Sync()); err != nil {
+		return errors.Join(err, os.Remove(index.Name()))
+	}
+	if err := os.Rename(p.file.Name(), base+".pack"); err != nil {
+		return errors.Join(err, os.Remove(index.Name()))
+	}
+	if err := os.Rename(index.Name(), base+".idx"); err != nil {
+		return err
+	}
+	return syncPath(s.packDir())
+}
+
+// installLoose writes each object to a file of its own.
+func (s *store) installLoose(p *pack) error {
+	get := func(h plumbing.Hash) (plumbing.EncodedObject, error) { return p.read.Get(h) }
+	for _, o := range p.objects {
+		if err := s.copyClosed(o.hash, get); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyClosed writes the object root and all that it names, as far as the store lacks them. What is named goes before
+// what names it, so that the store is closed at any moment.
+func (s *store) copyClosed(root plumbing.Hash, get func(plumbing.Hash) (plumbing.EncodedObject, error)) error {
+	for stack := []plumbing.Hash{root}; len(stack) > 0; {
+		h := stack[len(stack)-1]
+		if s.has(h) {
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		obj, err := get(h)
+		if err != nil {
+			return fmt.Errorf("read object %s: %w", h, err)
+		}
+		raw, err := readBody(obj, h)
+		if err != nil {
+			return fmt.Errorf("read object %s: %w", h, err)
+		}
+		found := links(obj.Type(), raw)
+		missing := slices.DeleteFunc(found, func(l link) bool { return s.has(l.hash) })
+		if len(missing) == 0 {
+			if err := s.write(obj); err != nil {
+				return fmt.Errorf("write object %s: %w", h, err)
+			}
+		}
+		for _, l := range missing {
+			stack = append(stack, l.hash)
+		}
+	}
+	return nil
+}
+
+// write stores one object as a file, on disk when it returns.
+func (s *store) write(obj plumbing.EncodedObject) error {
+	h, err := s.storage.SetEncodedObject(obj)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(s.dir, "objects", h.String()[:2], h.String()[2:])
+	return errors.Join(syncPath(file), syncPath(filepath.Dir(file)))
+}
+
+// syncPath makes a file's content, or a directory's entries, durable.
+func syncPath(name string) error {
+	f, err := os.Open(name) // #nosec G304 -- a file of the store
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,231 @@
+package gitsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+)
+
+const (
+	maxObjects = 2_000_000 // in one pack: each takes some hundred bytes of memory while it is unpacked
+	maxObject  = 128 << 20 // one object, unpacked: it is held in memory together with its delta base
+)
+
+// A pack is what a remote sent, in a temporary file of the store, parsed but not yet part of it.
+type pack struct {
+	file     *os.File
+	index    *idxfile.MemoryIndex
+	checksum plumbing.Hash
+	objects  []packed
+	read     *packfile.Packfile
+}
+
+// A packed is one object of a pack.
+type packed struct {
+	hash plumbing.Hash
+	pos  int64
+	typ  plumbing.ObjectType
+}
+
+// receivePack writes stream to a temporary file in dir and parses it: every object is unpacked and hashed, and the
+// pack's own checksum must fit. The caller discards the pack.
+func receivePack(ctx context.Context, dir string, stream io.Reader) (_ *pack, err error) {
+	file, err := os.CreateTemp(dir, "tmp_pack_")
+	if err != nil {
+		return nil, storeError{err}
+	}
+	p := &pack{file: file}
+	defer func() {
+		if err != nil {
+			p.discard()
+		}
+	}()
+	if _, err := io.Copy(storeWriter{file}, stream); err != nil {
+		return nil, fmt.Errorf("receive pack: %w", err)
+	}
+	if err := p.measure(ctx); err != nil {
+		return nil, fmt.Errorf("measure pack: %w", err)
+	}
+	if err := p.parse(ctx); err != nil {
+		return nil, fmt.Errorf("parse pack: %w", err)
+	}
+	return p, p.open()
+}
+
+// discard removes the temporary file. The objects that the store took stay there.
+func (p *pack) discard() {
+	if p.read != nil {
+		_ = p.read.Close()
+	}
+	_ = p.file.Close()
+	_ = os.Remove(p.file.Name()) // gone already if the store took it as it is
+}
+
+// rewound returns the file from its start.
+func (p *pack) rewound(ctx context.Context) (ctxFile, error) {
+	if _, err := p.file.Seek(0, io.SeekStart); err != nil {
+		return ctxFile{}, storeError{err}
+	}
+	return ctxFile{p.file, ctx}, nil
+}
+
+// measure reads the pack once without keeping anything, so that no size in it is believed by what allocates memory for
+// it later.
+func (p *pack) measure(ctx context.Context) error {
+	file, err := p.rewound(ctx)
+	if err != nil {
+		return err
+	}
+	scanner := packfile.NewScanner(file)
+	_, count, err := scanner.Header()
+	if err != nil {
+		return err
+	}
+	if count > maxObjects {
+		return fmt.Errorf("%d objects: %w of %d", count, ErrTooLarge, maxObjects)
+	}
+	for range count {
+		h, err := scanner.NextObjectHeader()
+		if err != nil {
+			return noEOF(err)
+		}
+		if h.Length > maxObject {
+			return fmt.Errorf("object of %d bytes: %w of %d bytes", h.Length, ErrTooLarge, maxObject)
+		}
+		var start deltaStart
+		if _, _, err := scanner.NextObject(&start); err != nil {
+			return noEOF(err)
+		}
+		if h.Type.IsDelta() && start.target() > maxObject {
+			return fmt.Errorf("object of %d bytes: %w of %d bytes", start.target(), ErrTooLarge, maxObject)
+		}
+	}
+	return nil
+}
+
+// noEOF turns an end of file in the middle of a pack into an error that says so.
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// A deltaStart keeps the first bytes of a delta, where two sizes stand: of its base and of its result.
+type deltaStart struct {
+	bytes [20]byte
+	n     int
+}
+
+func (d *deltaStart) Write(p []byte) (int, error) {
+	d.n += copy(d.bytes[d.n:], p)
+	return len(p), nil
+}
+
+// target returns the size of the result; a size that does not fit 63 bits is as large as they come.
+func (d *deltaStart) target() uint64 {
+	_, rest := leb128(d.bytes[:d.n])
+	size, _ := leb128(rest)
+	return size
+}
+
+func leb128(b []byte) (uint64, []byte) {
+	var n uint64
+	for i, c := range b {
+		if i > 8 {
+			return 1 << 63, b[i:]
+		}
+		n |= uint64(c&0x7f) << (7 * i)
+		if c&0x80 == 0 {
+			return n, b[i+1:]
+		}
+	}
+	return n, nil
+}
+
+// parse builds the index and the list of objects.
+func (p *pack) parse(ctx context.Context) error {
+	file, err := p.rewound(ctx)
+	if err != nil {
+		return err
+	}
+	indexer := new(idxfile.Writer)
+	parser, err := packfile.NewParser(packfile.NewScanner(file), indexer, &lister{p: p})
+	if err != nil {
+		return err
+	}
+	if p.checksum, err = parser.Parse(); err != nil {
+		return err
+	}
+	p.index, err = indexer.Index()
+	return err
+}
+
+// A lister is a packfile.Observer that notes the objects as they are resolved.
+type lister struct {
+	p   *pack
+	typ plumbing.ObjectType
+}
+
+func (l *lister) OnHeader(uint32) error { return nil }
+
+func (l *lister) OnInflatedObjectHeader(typ plumbing.ObjectType, _, _ int64) error {
+	l.typ = typ
+	return nil
+}
+
+func (l *lister) OnInflatedObjectContent(h plumbing.Hash, pos int64, _ uint32, _ []byte) error {
+	l.p.objects = append(l.p.objects, packed{h, pos, l.typ})
+	return nil
+}
+
+func (l *lister) OnFooter(plumbing.Hash) error { return nil }
+
+// open makes the objects readable.
+func (p *pack) open() error {
+	file, err := osfs.Default.Open(p.file.Name())
+	if err != nil {
+		return storeError{err}
+	}
+	p.read = packfile.NewPackfileWithCache(p.index, nil, file, cache.NewObjectLRU(32*cache.MiByte), 0)
+	return nil
+}
+
+func (p *pack) has(h plumbing.Hash) bool {
+	found, err := p.index.Contains(h)
+	return found && err == nil
+}
+
+// object unpacks one object.
+func (p *pack) object(o packed) (plumbing.EncodedObject, error) {
+	obj, err := p.read.GetByOffset(o.pos)
+	if err != nil {
+		return nil, fmt.Errorf("unpack %s %s: %w", o.typ, o.hash, err)
+	}
+	return obj, nil
+}
+
+// A storeError is a failure of this machine's disk, for which no remote is to blame.
+type storeError struct{ err error }
+
+func (e storeError) Error() string { return e.err.Error() }
+func (e storeError) Unwrap() error { return e.err }
+
+// A storeWriter marks the errors of writing as this machine's.
+type storeWriter struct{ w io.Writer }
+
+func (w storeWriter) Write(p []byte) (int, error) {
+	n, err := w.w.Write(p)
+	if err != nil {
+		return n, storeError{err}
+	}
+	return n, nil
+}

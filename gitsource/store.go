@@ -1,0 +1,132 @@
+package gitsource
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+)
+
+const (
+	acceptedRef = "refs/gitops/accepted"
+	maxHaves    = 256 // commits told to a remote, so that it sends what is new alone
+)
+
+// A store is the writing side of a Source's repository on disk. What it holds is closed: with an object it has all that
+// the object leads to. Refs move after objects are in place.
+type store struct {
+	dir     string
+	storage *filesystem.Storage
+}
+
+// createStore makes an empty bare repository at dir.
+func createStore(dir, branch string) error {
+	for _, sub := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			return err
+		}
+	}
+	config := "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[gc]\n\tauto = 0\n"
+	if err := os.WriteFile(filepath.Join(dir, "config"), []byte(config), 0o600); err != nil {
+		return err
+	}
+	return (&store{dir: dir}).setBranch(branch)
+}
+
+func openStore(dir string) (*store, error) {
+	st, err := openStorage(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &store{dir, st}, nil
+}
+
+func (s *store) path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
+func (s *store) packDir() string         { return s.path("objects/pack") }
+
+// setBranch makes HEAD name the branch and drops the ref of one that was fetched before: its name may be a directory of
+// this one's.
+func (s *store) setBranch(branch string) error {
+	if err := errors.Join(os.RemoveAll(s.path("refs/heads")), os.Mkdir(s.path("refs/heads"), 0o700)); err != nil {
+		return err
+	}
+	return os.WriteFile(s.path("HEAD"), []byte("ref: refs/heads/"+branch+"\n"), 0o600)
+}
+
+// sweep removes what an interrupted fetch left behind.
+func (s *store) sweep() error {
+	left, err := filepath.Glob(filepath.Join(s.packDir(), "tmp_*"))
+	for _, name := range left {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return err
+}
+
+func (s *store) has(h plumbing.Hash) bool { return s.storage.HasEncodedObject(h) == nil }
+
+// ref returns what a ref names, or the zero hash.
+func (s *store) ref(name string) (plumbing.Hash, error) {
+	ref, err := s.storage.Reference(plumbing.ReferenceName(name))
+	if errors.Is(err, plumbing.ErrReferenceNotFound) {
+		return plumbing.ZeroHash, nil
+	}
+	if err != nil {
+		return plumbing.ZeroHash, fmt.Errorf("read ref %s: %w", name, err)
+	}
+	return ref.Hash(), nil
+}
+
+// setRef moves a ref in one step: after a crash it names the old object or the new one.
+func (s *store) setRef(name string, h plumbing.Hash) error {
+	file := s.path(name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(s.packDir(), "tmp_ref_")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.WriteString(h.String() + "\n")
+	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), file)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return syncPath(filepath.Dir(file))
+}
+
+// haves returns tip and commits before it, nearest first.
+func (s *store) haves(tip plumbing.Hash) ([]plumbing.Hash, error) {
+	if tip.IsZero() {
+		return nil, nil
+	}
+	queue, seen := []plumbing.Hash{tip}, map[plumbing.Hash]bool{tip: true}
+	for i := 0; i < len(queue) && len(queue) < maxHaves; i++ {
+		raw, err := readObject(s.storage, plumbing.CommitObject, queue[i], maxCommit)
+		if err != nil {
+			return nil, fmt.Errorf("read commit %s: %w", queue[i], err)
+		}
+		for _, id := range headerIDs(raw, "parent") {
+			if h := id.hash(); !seen[h] {
+				seen[h] = true
+				queue = append(queue, h)
+			}
+		}
+	}
+	return queue, nil
+}
+
+// exists tells whether there is anything at name.
+func exists(name string) (bool, error) {
+	_, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
