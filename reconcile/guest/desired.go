@@ -33,12 +33,13 @@ const (
 
 // Intent is what is wanted of one native key.
 //
-// A scalar key ("memory") carries Text. A property-string key ("net0", "agent") carries Sub, the wanted sub-keys alone: a
-// sub-key that is not named is the guest's own and is kept; or Text, which pins the whole value as native text.
-// Drive slots use the pseudo sub-keys "storage" (where to allocate), "volume" (attach this one) and "size" ("32G",
-// least size) beside the native ones; Proxmox's allocation syntax never appears in an Intent.
-// A cloud-init drive is Sub{"storage": S, "volume": "cloudinit"}; a CD-ROM is Sub{"volume": "local:iso/x.iso", "media":
-// "cdrom"}, with "none" as the volume of an empty one.
+// A scalar key ("memory") carries Text; an empty one wants the key unset. A property-string key ("net0", "agent") carries
+// Sub, the wanted sub-keys alone: a sub-key that is not named is the guest's own and is kept, one with an empty value is
+// wanted unset; or Text, which pins the whole value as native text, but for what Proxmox fills in by itself.
+// Drive slots use the pseudo sub-keys "storage" (where to allocate), "volume" (attach this one) and "size" ("32G": a smaller
+// volume is grown, a larger one cannot be shrunk) beside the native ones; Proxmox's allocation syntax never appears in an
+// Intent. A cloud-init drive is Sub{"storage": S, "volume": "cloudinit"}; a CD-ROM is Sub{"volume": "local:iso/x.iso",
+// "media": "cdrom"}, with "none" as the volume of an empty one.
 type Intent struct {
 	Key    string
 	Verb   Verb

@@ -1,7 +1,7 @@
 // Package guest says what a Proxmox guest is: its kind, its vmid, its native configuration keys and its run state.
 //
-// Everything above this package speaks in native keys ("memory", "net0", "scsi1"). One table (table.go) holds a row for
-// every key that the agent knows: how its text is parsed, when two texts mean the same, how a wanted value is
+// Everything above this package speaks in native keys ("memory", "net0", "scsi1"). One table (table.go, its rows in rows_*.go)
+// holds a row for every key that the agent knows: how its text is parsed, when two texts mean the same, how a wanted value is
 // merged with what Proxmox owns (MAC addresses, volume ids, uuids), when a change takes effect and what it costs.
 // Adding a key is a row there, a field in the manifest and a case in the simulator.
 //

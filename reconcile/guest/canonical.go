@@ -1,0 +1,156 @@
+package guest
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// defaultHotplug is what the hotplug key means when it is 1 or absent.
+const defaultHotplug = "disk,network,usb"
+
+// canonical returns the one spelling of text's meaning. Text that does not have the form is returned as it is, so that a value
+// that this agent cannot read still compares equal to itself.
+func (s *scalar) canonical(text string) string {
+	switch s.form {
+	case boolForm:
+		if t := truth(text); t != "" {
+			return t
+		}
+	case intForm, weightForm:
+		return s.canonicalInteger(text)
+	case numberForm:
+		if n, err := strconv.ParseFloat(text, 64); err == nil && isDecimal(text) {
+			return strconv.FormatFloat(n, 'f', -1, 64)
+		}
+	case notesForm:
+		return strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), " \t\r\n")
+	case tagsForm:
+		return strings.Join(Tags(text), ";")
+	case hotplugForm:
+		return canonicalHotplug(text)
+	case setForm, listForm:
+		return s.canonicalWords(text)
+	case macForm:
+		return strings.ToUpper(text)
+	case addressForm, networkForm:
+		return canonicalAddress(text)
+	case uuidForm:
+		return strings.ToLower(text)
+	case keysForm:
+		return canonicalKeys(text)
+	case encodedForm:
+		if plain, err := url.PathUnescape(text); err == nil {
+			return escape(plain)
+		}
+	case sizeForm:
+		if bytes, err := ParseSize(text); err == nil {
+			return FormatSize(bytes)
+		}
+	case secretForm:
+		return "**********"
+	case opaqueForm, enumForm, nameForm, machineForm, portForm, volumeForm:
+	}
+	return text
+}
+
+// truth returns "1" or "0" for the spellings of a boolean that property strings allow, and "" for anything else.
+func truth(text string) string {
+	switch strings.ToLower(text) {
+	case "1", "on", "yes", "true":
+		return "1"
+	case "0", "off", "no", "false":
+		return "0"
+	default:
+		return ""
+	}
+}
+
+func (s *scalar) canonicalInteger(text string) string {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return text
+	}
+	if s.form == weightForm {
+		n = min(max(n, 1), 10000)
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func (s *scalar) canonicalWords(text string) string {
+	var words []string
+	for word, rest := cutWord(text); word != ""; word, rest = cutWord(rest) {
+		words = append(words, canonicalAddress(word))
+	}
+	if s.form == setForm {
+		slices.Sort(words)
+		words = slices.Compact(words)
+	}
+	glue := s.glue
+	if glue == "" {
+		glue = ";"
+	}
+	return strings.Join(words, glue)
+}
+
+func canonicalHotplug(text string) string {
+	if text == "1" {
+		return defaultHotplug
+	}
+	set := scalar{form: setForm, glue: ","}
+	return set.canonicalWords(text)
+}
+
+// canonicalAddress returns the shortest spelling of an IP address or of an address with its prefix length; anything else
+// is a word and stays.
+func canonicalAddress(text string) string {
+	if strings.IndexByte(text, ':') < 0 && strings.IndexByte(text, '.') < 0 {
+		return text
+	}
+	if prefix, err := netip.ParsePrefix(text); err == nil {
+		return prefix.String()
+	}
+	if addr, err := netip.ParseAddr(text); err == nil {
+		return addr.String()
+	}
+	return text
+}
+
+// canonicalKeys returns URL-encoded public keys sorted, each once, one a line, without comments and blank lines: the set of
+// keys is what cloud-init installs.
+func canonicalKeys(text string) string {
+	plain, err := url.PathUnescape(text)
+	if err != nil {
+		return text
+	}
+	var keys []string
+	for line := range strings.Lines(plain) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			keys = append(keys, escape(line))
+		}
+	}
+	slices.Sort(keys)
+	return strings.Join(slices.Compact(keys), "%0A")
+}
+
+// escape URL-encodes every byte that Proxmox does not accept bare.
+//
+// Source: PVE JSON schema, format urlencoded.
+func escape(plain string) string {
+	const hex, bare = "0123456789ABCDEF", "-_.!~*'()"
+	var b strings.Builder
+	for i := range len(plain) {
+		c := plain[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte(bare, c) >= 0:
+			b.WriteByte(c)
+		default:
+			b.WriteByte('%')
+			b.WriteByte(hex[c>>4])
+			b.WriteByte(hex[c&15])
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,178 @@
+package guest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const cloudInitNote = "cloud-init runs again at the next start, as on a new machine"
+
+// cloudInitCost is that of the keys that cloud-init's instance id is made of. They are written at once and wait nowhere, but
+// when the guest next starts it renews its host keys and runs its per-instance modules: a Restart, though no reboot is
+// planned for it. A stopped guest has not begun to use the old values.
+func cloudInitCost(e edit) (Class, string) {
+	switch {
+	case !e.hasCloudInit():
+		return Live, ""
+	case e.running():
+		return Restart, cloudInitNote
+	default:
+		return Live, cloudInitNote
+	}
+}
+
+// nameCost: the name of a virtual machine is part of cloud-init's instance id.
+func nameCost(e edit) (Class, string) { return cloudInitCost(e) }
+
+// protectionCost: taking the protection away opens the way to destroying the guest, running or not.
+func protectionCost(e edit) (Class, string) {
+	if truth(e.to) == "1" {
+		return Live, ""
+	}
+	return Disruptive, "guard removal"
+}
+
+// bootCost is that of hardware that an installed system may not boot on.
+func bootCost(e edit) (Class, string) {
+	class, note := e.plain()
+	if class == Restart {
+		note += ", and the guest may not boot as before"
+	}
+	return class, note
+}
+
+// hotplugCost: a change that involves memory or cpu waits for the next start, any other applies at once.
+func hotplugCost(e edit) (Class, string) {
+	features := e.from + "," + e.to
+	if e.running() && (strings.Contains(features, "memory") || strings.Contains(features, "cpu")) {
+		return Restart, restartNeeded
+	}
+	return Live, ""
+}
+
+// agentCost: of the agent's options one alone reaches a running guest, and only if the agent was configured before.
+func agentCost(e edit) (Class, string) {
+	if e.running() && (e.from == "" || e.to == "" || e.differs("enabled", "type", "freeze-fs")) {
+		return Restart, restartNeeded
+	}
+	return Live, ""
+}
+
+// memoryCost: memory is plugged into a running virtual machine only if hotplug names it and NUMA is on.
+func memoryCost(e edit) (Class, string) {
+	switch {
+	case !e.running():
+		return Live, ""
+	case !e.plugs("memory") || truth(e.live.Keys["numa"].Text) != "1":
+		return Restart, restartNeeded
+	case shrinks(e.row.canonical(e.from), e.row.canonical(e.to)):
+		return Disruptive, "takes memory from the running guest"
+	default:
+		return Live, ""
+	}
+}
+
+// balloonCost: the balloon device itself comes and goes at a start; its target is followed at once. An absent key has the
+// device, and all memory.
+func balloonCost(e edit) (Class, string) {
+	switch {
+	case !e.running():
+		return Live, ""
+	case (e.from == "0") != (e.to == "0"):
+		return Restart, restartNeeded
+	case e.to != "" && (e.from == "" || shrinks(e.from, e.to)):
+		return Disruptive, "takes memory from the running guest"
+	default:
+		return Live, ""
+	}
+}
+
+// shrinkCost is that of a container's memory and swap, which follow at once.
+func shrinkCost(e edit) (Class, string) {
+	if from, to := orDefault(e.from, e.row.absent), orDefault(e.to, e.row.absent); e.running() && shrinks(from, to) {
+		return Disruptive, "takes memory from the running guest"
+	}
+	return Live, ""
+}
+
+func orDefault(text, absent string) string {
+	if text == "" {
+		return absent
+	}
+	return text
+}
+
+// shrinks reports whether to is less than from; texts that are no numbers do not shrink.
+func shrinks(from, to string) bool {
+	a, errA := strconv.ParseInt(from, 10, 64)
+	b, errB := strconv.ParseInt(to, 10, 64)
+	return errA == nil && errB == nil && b < a
+}
+
+// cardCost is the rule of vmconfig_update_net in qemu-server's QemuServer.pm.
+func cardCost(e edit) (Class, string) {
+	replugs := e.from == "" || e.to == "" || e.differs("model", "macaddr", "queues", "mtu") || e.untied()
+	switch {
+	case !e.running():
+		return Live, ""
+	case replugs && !e.takesEffect():
+		return Restart, restartNeeded
+	case e.from == "":
+		return Live, ""
+	case e.to == "":
+		return Disruptive, "NIC removed"
+	case replugs:
+		return Disruptive, "NIC replug"
+	case e.differs("bridge", "tag", "trunks", "firewall"):
+		return Disruptive, "link flap"
+	default:
+		return Live, ""
+	}
+}
+
+// untied reports whether a card is without a bridge before or after the edit.
+func (e edit) untied() bool {
+	from, to := e.parts()
+	return from.text("bridge") == "" || to.text("bridge") == ""
+}
+
+// vethCost is the rule of update_net in pve-container's LXC.pm. Removing a card of two digits waits for a start.
+func vethCost(e edit) (Class, string) {
+	switch {
+	case !e.running() || e.from == "":
+		return Live, ""
+	case e.to == "" && len(e.key) > len("net0"):
+		return Restart, restartNeeded
+	case e.to == "":
+		return Disruptive, "NIC removed"
+	case e.differs("name", "hwaddr"):
+		return Disruptive, "NIC replug"
+	case e.differs("bridge", "tag", "firewall"):
+		return Disruptive, "link flap"
+	case e.differs("ip", "gw", "ip6", "gw6"):
+		return Disruptive, "address change"
+	case e.differs("mtu", "trunks", "host-managed"):
+		return Restart, restartNeeded
+	default:
+		return Live, ""
+	}
+}
+
+// usbCost: a running guest takes a new device only if its system is known to cope.
+func usbCost(e edit) (Class, string) {
+	able := []string{"l26", "win8", "win10", "win11"}
+	switch {
+	case !e.running():
+		return Live, ""
+	case !e.takesEffect() || !slices.Contains(able, e.live.Keys["ostype"].Text):
+		return Restart, restartNeeded
+	case e.from == "":
+		return Live, ""
+	default:
+		return Disruptive, "device unplugged"
+	}
+}
+
+// unusedCost: deleting the key of an unused volume frees the volume.
+func unusedCost(edit) (Class, string) { return Destructive, "the volume is deleted" }

@@ -1,0 +1,113 @@
+package guest
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// CreateParams returns the native parameters of the call that makes the guest: vmid (if it is assigned), name or hostname,
+// pool, the source, and every intent; new volumes in allocation syntax, tags with the marker. The guest is not started. It
+// fails for a guest that is cloned or has no source, and names every key that cannot be set at creation and why.
+//
+// Source: PVE API, POST /nodes/{node}/qemu and /nodes/{node}/lxc.
+func CreateParams(d Desired) (map[string]string, error) {
+	if err := checkSource(d); err != nil {
+		return nil, err
+	}
+	params := map[string]string{}
+	setUnlessEmpty(params, nameKey(d.Kind), d.Name)
+	var problems []error
+	for _, change := range (&comparison{want: &d, live: unmade(d), creating: true}).run() {
+		if change.Class == Impossible {
+			problems = append(problems, fmt.Errorf("set %s: %s", change.Key, change.Note))
+			continue
+		}
+		params[change.Key] = change.Value
+	}
+	if d.Source.Template != nil {
+		params["ostemplate"] = d.Source.Template.Volume
+	}
+	if image := d.Source.Image; image != nil && params[image.Slot] == "" && len(problems) == 0 {
+		problems = append(problems, fmt.Errorf("import %s: no storage is named for slot %s", image.Volume, image.Slot))
+	}
+	setUnlessEmpty(params, "pool", d.Pool)
+	if d.VMID != 0 {
+		params["vmid"] = strconv.Itoa(d.VMID)
+	}
+	return params, errors.Join(problems...)
+}
+
+// CloneParams returns the native parameters of the call that clones the guest's template: newid (if it is assigned), name or
+// hostname, pool, full, and for a full clone its storage. Clones are made on the template's node: only the caller knows which
+// that is and whether a target has to be named. What else the manifest wants, a Diff of the clone tells.
+//
+// Source: PVE API, POST /nodes/{node}/{qemu,lxc}/{vmid}/clone.
+func CloneParams(d Desired) map[string]string {
+	params := map[string]string{}
+	name := d.Name
+	for _, in := range d.Intents {
+		if in.Key == nameKey(d.Kind) && in.Verb == Want && in.Text != "" {
+			name = in.Text
+		}
+	}
+	setUnlessEmpty(params, nameKey(d.Kind), name)
+	setUnlessEmpty(params, "pool", d.Pool)
+	if d.VMID != 0 {
+		params["newid"] = strconv.Itoa(d.VMID)
+	}
+	params["full"] = "0"
+	if clone := d.Source.Clone; clone != nil && clone.Full {
+		params["full"] = "1"
+		setUnlessEmpty(params, "storage", clone.Storage)
+	}
+	return params
+}
+
+// checkSource returns why the guest cannot be made by a create call, or nil.
+func checkSource(d Desired) error {
+	s := d.Source
+	switch {
+	case s.Clone != nil:
+		return errors.New("make a clone by cloning its template")
+	case s.Image != nil && d.Kind == Container:
+		return errors.New("make a container from a container template, not from a disk image")
+	case s.Template != nil && d.Kind != Container:
+		return errors.New("make a virtual machine from a disk image, not from a container template")
+	case d.Kind == Container && s.Template == nil:
+		return errors.New("make a container from a container template: none is named")
+	case s.Image == nil && s.Template == nil && !s.Blank:
+		return errors.New("no source to make the guest from")
+	default:
+		return nil
+	}
+}
+
+// unmade is the guest before its creation, as far as costs and obstacles ask: containers are unprivileged unless they are
+// wanted otherwise.
+func unmade(d Desired) *Observed {
+	o := Observed{Ref: d.Ref, Status: StatusStopped, Keys: map[string]Value{}}
+	if d.Kind == Container {
+		o.Keys["unprivileged"] = Value{Text: "1", Set: true}
+	}
+	for _, in := range d.Intents {
+		if in.Key == "unprivileged" && in.Verb == Want {
+			o.Keys[in.Key] = Value{Text: in.Text, Set: true}
+		}
+	}
+	return &o
+}
+
+// nameKey is the native key of a guest's name.
+func nameKey(kind Kind) string {
+	if kind == Container {
+		return "hostname"
+	}
+	return "name"
+}
+
+func setUnlessEmpty(params map[string]string, key, value string) {
+	if value != "" {
+		params[key] = value
+	}
+}

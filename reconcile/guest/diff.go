@@ -1,0 +1,223 @@
+package guest
+
+import (
+	"slices"
+	"strings"
+)
+
+// Diff returns what has to change for the live guest to be as the manifest wants it, sorted by key; it is empty when the two
+// agree. A drive may have two changes: of its options, then of its size.
+//
+// Values are compared by meaning and with what the guest has after its next start, so that a value which already waits for
+// a restart is a Change with Waits and nothing to write. What the manifest does not mention is not compared; what is
+// written merges it from the live value. Classes follow from the guest's run state, where an unknown one counts as running. The
+// marker is compared even if tags are ignored. Diff is pure; a guest that is locked or a template is compared like any
+// other.
+func Diff(d Desired, o Observed) []Change {
+	c := comparison{want: &d, live: &o}
+	return c.run()
+}
+
+// comparison is one guest against its manifest.
+type comparison struct {
+	want     *Desired
+	live     *Observed
+	creating bool // the guest is yet to be made: every intent is written
+	changes  []Change
+}
+
+func (c *comparison) run() []Change {
+	tagged := false
+	for i := range c.want.Intents {
+		in := &c.want.Intents[i]
+		switch {
+		case in.Key == "tags":
+			tagged = true
+			c.compareTags(in)
+		case len(c.want.Ignore) == 0 || !ignores(c.want.Ignore, in.Key, ""):
+			c.compare(in)
+		}
+	}
+	if !tagged {
+		c.compareTags(nil)
+	}
+	if !slices.IsSortedFunc(c.changes, byKey) {
+		slices.SortStableFunc(c.changes, byKey)
+	}
+	return c.changes
+}
+
+func byKey(a, b Change) int { return strings.Compare(a.Key, b.Key) }
+
+// compare adds the changes of one intent.
+func (c *comparison) compare(in *Intent) {
+	r, _ := find(c.want.Kind, in.Key)
+	switch {
+	case r.once && !c.creating:
+	case in.Verb == Absent, in.Sub == nil && r.syntax == nil && !r.device && r.empties(in.Text):
+		c.compareAbsent(in, r)
+	case r.drive:
+		c.compareDrive(in, r)
+	case r.syntax != nil:
+		c.compareProperties(in, r, r.syntax)
+	case in.Sub != nil:
+		c.compareProperties(in, r, &plainSyntax)
+	default:
+		c.compareScalar(in, r)
+	}
+}
+
+// empties reports whether writing text leaves the key without a value.
+func (r *row) empties(text string) bool {
+	return isBlank(text) || r.form == notesForm && strings.TrimSpace(text) == ""
+}
+
+// texts returns the native text of a value now and after the next start, "" where there is none or an empty one.
+func texts(v Value) (now, next string) {
+	if v.Set && !isBlank(v.Text) {
+		now = v.Text
+	}
+	if text, ok := v.Next(); ok && !isBlank(text) {
+		next = text
+	}
+	return now, next
+}
+
+func (c *comparison) compareScalar(in *Intent, r *row) {
+	c.settle(in, r, func(text string) bool {
+		if text == "" {
+			text = r.absent
+		}
+		return text != "" && r.scalar.satisfied(in.Text, text)
+	}, func(string) string { return r.scalar.native(in.Text) })
+}
+
+func (c *comparison) compareProperties(in *Intent, r *row, s *syntax) {
+	var wanted, found [24]pair
+	w := newWish(wanted[:0], in, s, c.ignored())
+	c.settle(in, r, func(text string) bool {
+		if text == "" {
+			text = r.absent
+		}
+		return (text != "" || !r.device) && w.held(s.parse(found[:0], text))
+	}, func(base string) string {
+		return s.print(completed(in.Key, s, w.merge(s.parse(nil, base))))
+	})
+}
+
+// ignored is what is left out of the comparison, which concerns a guest that exists.
+func (c *comparison) ignored() []string {
+	if c.creating {
+		return nil
+	}
+	return c.want.Ignore
+}
+
+// completed adds what a new device cannot be without, if nobody said it.
+func completed(key string, s *syntax, p properties) properties {
+	switch {
+	case s == cardSyntax && p.text("model") == "":
+		return append(p, pair{"model", "virtio"})
+	case s == vethSyntax && p.text("name") == "":
+		return slices.Insert(p, 0, pair{"name", "eth" + strings.TrimPrefix(key, "net")})
+	default:
+		return p
+	}
+}
+
+func (c *comparison) compareAbsent(in *Intent, r *row) {
+	if c.creating {
+		return
+	}
+	c.settle(in, r, func(text string) bool {
+		return text == "" || !r.device && r.absent != "" && r.canonical(text) == r.canonical(r.absent)
+	}, func(string) string {
+		if r.required {
+			return r.absent
+		}
+		return ""
+	})
+}
+
+// settle adds the change, if any, that makes the key hold. text gives the native text to write, from the one that the key
+// has after the next start.
+func (c *comparison) settle(in *Intent, r *row, holds func(text string) bool, text func(base string) string) {
+	now, next := texts(c.live.Keys[in.Key])
+	switch {
+	case c.creating:
+		c.write(in, edit{live: c.live, key: in.Key, row: r, to: text("")}, "")
+	case !holds(next):
+		c.write(in, edit{live: c.live, key: in.Key, row: r, from: now, to: text(next)}, next)
+		if now != next && holds(now) {
+			c.revert()
+		}
+	case now != next && !holds(now):
+		c.wait(in, r, now, next)
+	}
+}
+
+// write adds the change of an edit. The guest has the text next after its next start.
+func (c *comparison) write(in *Intent, e edit, next string) {
+	change := Change{
+		Key: e.key, From: e.row.canonical(next), To: e.row.canonical(e.to),
+		Write: WriteSet, Value: e.to, Origin: in.Origin,
+	}
+	if e.to == "" {
+		change.Write = WriteDelete
+	}
+	if change.Class, change.Note = e.class(); c.creating {
+		change.Class, change.Note = Live, ""
+	}
+	if why := e.blocked(); why != "" {
+		change.Class, change.Note = Impossible, why
+	}
+	c.add(change)
+}
+
+// revert says of the last change that it only takes back one which waits: the running guest does not notice.
+func (c *comparison) revert() {
+	change := &c.changes[len(c.changes)-1]
+	if change.Class != Impossible {
+		change.Class, change.Note = Live, "takes back a waiting change"
+	}
+}
+
+// wait adds the change that is written already.
+func (c *comparison) wait(in *Intent, r *row, now, next string) {
+	c.add(Change{
+		Key: in.Key, From: r.canonical(now), To: r.canonical(next), Class: Restart, Write: WriteNone,
+		Waits: true, Note: restartNeeded, Origin: in.Origin,
+	})
+}
+
+func (c *comparison) add(change Change) {
+	if change.Class == Impossible {
+		change.Write, change.Value = WriteNone, ""
+	}
+	c.changes = append(c.changes, change)
+}
+
+// compareTags compares the tags and the ownership marker among them. in is nil where the manifest has no tags.
+func (c *comparison) compareTags(in *Intent) {
+	open := in == nil || len(c.ignored()) > 0 && ignores(c.ignored(), "tags", "")
+	if open && c.want.Marker == "" {
+		return
+	}
+	var liveBuffer, wantedBuffer, ownedBuffer [16]string
+	_, next := texts(c.live.Keys["tags"])
+	live := appendTags(liveBuffer[:0], next)
+	wanted := live
+	origin := c.want.Origin
+	if !open {
+		wanted, origin = wantedBuffer[:0], in.Origin
+		if in.Verb != Absent {
+			wanted = appendTags(wanted, in.Text)
+		}
+	}
+	owned := ownedTags(ownedBuffer[:0], wanted, live, c.want.Marker)
+	if slices.Equal(owned, live) {
+		return
+	}
+	r, _ := find(c.want.Kind, "tags")
+	c.write(&Intent{Key: "tags", Origin: origin}, edit{live: c.live, key: "tags", row: r, from: next, to: strings.Join(owned, ";")}, next)
+}

@@ -1,0 +1,138 @@
+package guest
+
+import "strings"
+
+// edit is one change to one key, as far as its cost depends on it.
+type edit struct {
+	live     *Observed
+	key      string
+	row      *row
+	from, to string // native texts; "" is absent
+}
+
+// running reports whether the guest has a process that the change meets. A guest of unknown state counts as running: the
+// cost is then not understated.
+func (e edit) running() bool { return !e.live.Template && e.live.Status != StatusStopped }
+
+// class says what the edit costs, and in a plain word what happens.
+func (e edit) class() (Class, string) {
+	switch {
+	case e.row.drive:
+		return driveCost(e)
+	case e.row.cost != nil:
+		return e.row.cost(e)
+	default:
+		return e.plain()
+	}
+}
+
+// plain is the cost of an edit that does no more than its row's effect says.
+func (e edit) plain() (Class, string) {
+	switch {
+	case e.row.effect == atCreate:
+		return Impossible, "can only be set when the guest is created"
+	case !e.running() || e.takesEffect():
+		return Live, ""
+	default:
+		return Restart, restartNeeded
+	}
+}
+
+const restartNeeded = "restart needed"
+
+// takesEffect reports whether Proxmox applies the edit to the running guest.
+func (e edit) takesEffect() bool {
+	switch e.row.effect {
+	case atOnce:
+		return true
+	case plugNetwork:
+		return e.plugs("network")
+	case plugDisk:
+		return e.plugs("disk")
+	case plugUSB:
+		return e.plugs("usb")
+	case plugCPU:
+		return e.plugs("cpu")
+	case plugMemory:
+		return e.plugs("memory")
+	case atStart, atCreate, never:
+		return false
+	}
+	return false
+}
+
+// plugs reports whether a virtual machine's hotplug key names a feature.
+func (e edit) plugs(feature string) bool {
+	features := e.live.Keys["hotplug"].Text
+	if isBlank(features) || features == "1" {
+		features = defaultHotplug
+	}
+	for word, rest := cutWord(features); word != ""; word, rest = cutWord(rest) {
+		if word == feature {
+			return true
+		}
+	}
+	return false
+}
+
+// blocked says why the edit cannot be made through the API at all, or returns "".
+func (e edit) blocked() string {
+	switch {
+	case e.row.effect == never:
+		return "Proxmox keeps it itself"
+	case e.row.rootOnly:
+		return rootOnlyNote
+	case e.row.syntax != nil && e.from != "" && e.to != "" && e.changesFixed():
+		return "cannot change once it is made"
+	case e.row.drive:
+		return driveBlocked(e)
+	case e.row.blocks != nil:
+		return e.row.blocks(e)
+	default:
+		return ""
+	}
+}
+
+// changesFixed reports whether a sub-key changes that is settled when the device is made.
+func (e edit) changesFixed() bool {
+	for i := range e.row.syntax.subs {
+		if sub := &e.row.syntax.subs[i]; sub.fixed && e.differs(sub.name) {
+			return true
+		}
+	}
+	return false
+}
+
+const rootOnlyNote = "Proxmox lets only root@pam change it, and no API token"
+
+// parts returns the sub-keys before and after.
+func (e edit) parts() (from, to properties) {
+	return e.row.syntax.parse(nil, e.from), e.row.syntax.parse(nil, e.to)
+}
+
+// differs reports whether one of the named sub-keys means something else after the edit.
+func (e edit) differs(names ...string) bool {
+	from, to := e.parts()
+	for _, name := range names {
+		if e.row.syntax.meaning(from, name) != e.row.syntax.meaning(to, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasCloudInit reports whether the guest has a cloud-init drive.
+func (e edit) hasCloudInit() bool {
+	for key, value := range e.live.Keys {
+		if isDriveKey(key) && isCloudInit(volumeOf(value.Text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isDriveKey reports whether a key of a virtual machine may hold a cloud-init drive.
+func isDriveKey(key string) bool {
+	bus := strings.TrimRight(key, "0123456789")
+	return bus == "ide" || bus == "sata" || bus == "scsi"
+}

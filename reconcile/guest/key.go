@@ -1,0 +1,58 @@
+package guest
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrUnknownKey says that the key table does not hold a key. Such a key is compared as text and kept.
+var ErrUnknownKey = errors.New("unknown key")
+
+// Check returns why Proxmox would refuse text as the value of a native key, or nil: its format, its enumeration, its range.
+// The error says what is there and what is wanted, without the key. Allocation syntax is refused, since a value that is
+// written again must not make a new volume. A key that the table does not hold is an ErrUnknownKey.
+//
+// Source: PVE API, the parameters of PUT /nodes/{node}/{qemu,lxc}/{vmid}/config.
+func Check(kind Kind, key, text string) error {
+	r, known := find(kind, key)
+	switch {
+	case !known:
+		return fmt.Errorf("%w %s", ErrUnknownKey, key)
+	case r.effect == never:
+		return errors.New("Proxmox keeps it itself, want no value") //nolint:staticcheck // ST1005: the name of the product
+	case r.syntax != nil:
+		return r.syntax.check(text)
+	case r.form == boolForm && text != "0" && text != "1":
+		return fmt.Errorf("got %q, want 0 or 1", text)
+	default:
+		return r.scalar.check(text)
+	}
+}
+
+// Canonical returns the one spelling of what text means as the value of a native key, and whether the table holds the key.
+// Two texts mean the same if their canonical texts are equal; sub-keys that only spell out a default are left out. The
+// text of an unknown key is returned as it is. It is idempotent.
+func Canonical(kind Kind, key, text string) (string, bool) {
+	r, known := find(kind, key)
+	if !known {
+		return text, false
+	}
+	return r.canonical(text), true
+}
+
+// RootOnly reports whether Proxmox lets only root@pam write the key: no API token may, not even one of root@pam. Some values
+// of other keys are root's too, such as a USB device of the host; a Change says so.
+func RootOnly(kind Kind, key string) bool {
+	r, _ := find(kind, key)
+	return r.rootOnly
+}
+
+// Privilege returns what a token needs on the guest to write the key, "VM.Config.CPU", or the empty string where the table
+// does not hold the key or no token may write it.
+func Privilege(kind Kind, key string) string {
+	r, _ := find(kind, key)
+	if r.rootOnly {
+		return ""
+	}
+	return r.privilege
+}

@@ -1,0 +1,209 @@
+package guest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// pair is one sub-key of a property string. As part of a wish, an empty text wants the sub-key unset.
+type pair struct{ name, text string }
+
+// properties are the sub-keys of one property string in the order of their text, aliases resolved.
+type properties []pair
+
+func (p properties) find(name string) int {
+	for i := range p {
+		if p[i].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// text returns the named sub-key's text, or the empty string: Proxmox has no empty sub-keys.
+func (p properties) text(name string) string {
+	if i := p.find(name); i >= 0 {
+		return p[i].text
+	}
+	return ""
+}
+
+// style says how a property string departs from "name=value,name=value".
+type style uint8
+
+const (
+	plainStyle style = iota
+	nicStyle         // a card's model is the name of its MAC address: "virtio=BC:24:11:00:00:01"
+	driveStyle       // a volume first, and limits in bytes that Proxmox converts
+)
+
+// syntax says how a property string is written and compared.
+type syntax struct {
+	style style
+	bare  string            // the sub-key that is written without its name; "" if none
+	alias map[string]string // other names of sub-keys
+	off   bool              // a bare sub-key of 0 makes the others meaningless
+	subs  []sub
+}
+
+// sub is one sub-key of a property string.
+type sub struct {
+	name string
+	scalar
+	absent   string // what an absent sub-key means; "" if absence is a value of its own
+	required bool   // Proxmox refuses a value without it
+	needs    string // the sub-key that it cannot be without
+	owned    bool   // Proxmox fills it in, so that its presence is not a difference
+	once     bool   // only used when the device is made, and not read back
+	fixed    bool   // cannot change once the device is made
+	restart  bool   // of a drive: not applied to a running guest
+}
+
+// anySub stands for the sub-keys that this agent does not know. They are compared as text, and kept.
+var anySub sub
+
+func (s *syntax) sub(name string) *sub {
+	for i := range s.subs {
+		if s.subs[i].name == name {
+			return &s.subs[i]
+		}
+	}
+	return &anySub
+}
+
+// parse appends the sub-keys of text to p. It reads whatever Proxmox may have stored and refuses nothing, see check.
+func (s *syntax) parse(p properties, text string) properties {
+	for text != "" {
+		var part string
+		part, text, _ = strings.Cut(text, ",")
+		if part == "" || part == " " {
+			continue
+		}
+		name, value, named := strings.Cut(part, "=")
+		switch {
+		case !named:
+			name, value = s.bare, part
+		case s.style == nicStyle && isCardModel(name):
+			p = append(p, pair{"model", name})
+			name = "macaddr"
+		case s.style == driveStyle && isByteRate(name):
+			name, value = "m"+name, mebibytes(value)
+		default:
+			name = s.resolve(name)
+		}
+		p = append(p, pair{name, value})
+	}
+	return p
+}
+
+func (s *syntax) resolve(name string) string {
+	if full, ok := s.alias[name]; ok {
+		return full
+	}
+	return name
+}
+
+// print returns the native text of p: the bare sub-key first, the others in the order of p.
+func (s *syntax) print(p properties) string {
+	var b strings.Builder
+	first := s.bare
+	if i := p.find(first); first != "" && i >= 0 {
+		b.WriteString(p[i].text)
+		if mac := p.find("macaddr"); s.style == nicStyle && mac >= 0 {
+			b.WriteString("=" + p[mac].text)
+		}
+	}
+	for _, sub := range p {
+		if sub.name == first || s.style == nicStyle && sub.name == "macaddr" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(sub.name + "=" + sub.text)
+	}
+	return b.String()
+}
+
+// canonical returns the one spelling of text's meaning: sub-keys sorted behind the bare one, defaults left out.
+func (s *syntax) canonical(text string) string {
+	var buffer [24]pair
+	all := s.parse(buffer[:0], text)
+	if s.off && s.meaning(all, s.bare) == "0" {
+		return "0"
+	}
+	if all.find("") >= 0 {
+		return text
+	}
+	var kept properties
+	for i, sub := range all {
+		if sub.name != s.bare && all[:i].find(sub.name) < 0 {
+			if value := s.meaning(all, sub.name); value != s.sub(sub.name).absent {
+				kept = append(kept, pair{sub.name, value})
+			}
+		}
+	}
+	slices.SortFunc(kept, func(a, b pair) int { return strings.Compare(a.name, b.name) })
+	if value := s.meaning(all, s.bare); value != "" {
+		kept = slices.Insert(kept, 0, pair{s.bare, value})
+	}
+	return s.print(kept)
+}
+
+// meaning returns the canonical text of the named sub-key of p, its default where it is absent.
+func (s *syntax) meaning(p properties, name string) string {
+	known := s.sub(name)
+	if text := p.text(name); text != "" {
+		return known.canonical(text)
+	}
+	return known.absent
+}
+
+// check returns why Proxmox would refuse text, or nil.
+func (s *syntax) check(text string) error {
+	all := s.parse(nil, text)
+	for i, sub := range all {
+		known := s.sub(sub.name)
+		switch {
+		case sub.name == "":
+			return fmt.Errorf("got %q, want name=value", sub.text)
+		case known == &anySub:
+			return fmt.Errorf("got unknown sub-key %q, want one of %s", sub.name, s.names())
+		case all[:i].find(sub.name) >= 0:
+			return fmt.Errorf("got %s twice, want it once", sub.name)
+		}
+		if err := known.check(sub.text); err != nil {
+			return fmt.Errorf("%s: %w", sub.name, err)
+		}
+	}
+	for _, known := range s.subs {
+		switch set := all.text(known.name) != ""; {
+		case known.required && !set:
+			return fmt.Errorf("got no %s, want one", known.name)
+		case set && known.needs != "" && all.text(known.needs) == "":
+			return fmt.Errorf("got %s without %s, want both", known.name, known.needs)
+		}
+	}
+	return nil
+}
+
+func (s *syntax) names() string {
+	var names []string
+	for _, known := range s.subs {
+		names = append(names, known.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// isByteRate reports whether name is a drive limit in bytes a second, which Proxmox stores in MiB.
+func isByteRate(name string) bool { return name == "bps" || name == "bps_rd" || name == "bps_wr" }
+
+func mebibytes(bytes string) string {
+	n, err := strconv.ParseFloat(bytes, 64)
+	if err != nil {
+		return bytes
+	}
+	return strconv.FormatFloat(n/mebibyte, 'f', 3, 64)
+}

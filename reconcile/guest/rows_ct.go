@@ -1,0 +1,95 @@
+package guest
+
+// ctRows are the keys of containers that are not devices. When they take effect is the rule of vmconfig_hotplug_pending in
+// pve-container's LXC/Config.pm.
+var ctRows = []row{
+	{key: "hostname", scalar: asName, effect: atOnce, privilege: configNetwork},
+	{key: "description", scalar: asNotes, effect: atOnce, privilege: configOptions},
+	{key: "tags", scalar: asTags, effect: atOnce, privilege: configOptions},
+	{key: "onboot", scalar: yesNo, absent: "0", effect: atOnce, privilege: configOptions},
+	{key: "protection", scalar: yesNo, absent: "0", effect: atOnce, cost: protectionCost, privilege: configOptions},
+	{key: "startup", syntax: startupSyntax, effect: atOnce, privilege: configOptions + ", Sys.Modify on /"},
+	{key: "hookscript", scalar: scalar{form: volumeForm}, effect: atOnce, rootOnly: true},
+	{key: "template", scalar: yesNo, absent: "0", effect: never},
+	{key: "lock", scalar: anyText, effect: never},
+
+	{key: "cores", scalar: whole(1, 8192), effect: atOnce, privilege: configCPU},
+	{key: "cpulimit", scalar: fraction(0, 8192), absent: "0", effect: atOnce, privilege: configCPU},
+	{key: "cpuunits", scalar: scalar{form: weightForm, max: 500000}, absent: "100", effect: atOnce, privilege: configCPU},
+	{key: "memory", scalar: whole(16, 0), absent: "512", required: true, effect: atOnce, cost: shrinkCost, privilege: configMemory},
+	// Without the key a container has no swap, whatever the schema's default says.
+	{key: "swap", scalar: whole(0, 0), absent: "0", effect: atOnce, cost: shrinkCost, privilege: configMemory},
+
+	{key: "ostype", scalar: oneOf("debian", "devuan", "ubuntu", "centos", "fedora", "opensuse", "archlinux", "alpine", "gentoo", "nixos", "unmanaged"), effect: atStart, privilege: configOptions},
+	{key: "arch", scalar: oneOf("amd64", "i386", "arm64", "armhf", "riscv32", "riscv64"), effect: atStart, privilege: configOptions},
+	{key: "unprivileged", scalar: yesNo, absent: "0", effect: atCreate},
+	{key: "features", syntax: featuresSyntax, effect: atStart, blocks: rootFeatures, privilege: "VM.Allocate"},
+	{key: "nameserver", scalar: scalar{form: listForm, item: addressForm, glue: " "}, effect: atStart, privilege: configNetwork},
+	{key: "searchdomain", scalar: scalar{form: listForm, item: nameForm, glue: " "}, effect: atStart, privilege: configNetwork},
+	{key: "timezone", scalar: anyText, effect: atStart, privilege: configOptions},
+	{key: "console", scalar: yesNo, absent: "1", effect: atStart, privilege: configOptions},
+	{key: "cmode", scalar: oneOf("tty", "console", "shell"), absent: "tty", effect: atStart, privilege: configOptions},
+	{key: "tty", scalar: whole(0, 6), absent: "2", effect: atStart, privilege: configOptions},
+	{key: "debug", scalar: yesNo, absent: "0", effect: atStart, privilege: configOptions},
+	{key: "entrypoint", scalar: anyText, absent: "/sbin/init", effect: atStart, privilege: configOptions},
+	{key: "env", scalar: anyText, effect: atStart, privilege: configOptions},
+	{key: "lxc", scalar: anyText, effect: never},
+
+	{key: "password", scalar: asSecret, once: true, effect: atCreate},
+	{key: "ssh-public-keys", scalar: asSecret, once: true, effect: atCreate},
+
+	{key: "digest", scalar: anyText, effect: never},
+	{key: "parent", scalar: anyText, effect: never},
+	{key: "snaptime", scalar: anyText, effect: never},
+	{key: "snapstate", scalar: anyText, effect: never},
+}
+
+// ctDeviceRows are the devices of containers.
+var ctDeviceRows = []row{
+	{key: "net", slots: 32, syntax: vethSyntax, device: true, effect: atOnce, cost: vethCost, privilege: configNetwork},
+	{key: "rootfs", syntax: rootSyntax, drive: true, device: true, required: true, effect: atStart, privilege: configDisk},
+	{key: "mp", slots: 256, syntax: mountSyntax, drive: true, device: true, effect: atOnce, privilege: configDisk},
+	{key: "dev", slots: 256, syntax: passSyntax, device: true, effect: atStart, rootOnly: true},
+	{key: "unused", slots: 256, scalar: scalar{form: volumeForm}, device: true, cost: unusedCost, blocks: unusedWanted, privilege: configDisk},
+}
+
+var (
+	vethSyntax = &syntax{subs: []sub{
+		{name: "name", required: true},
+		{name: "hwaddr", scalar: scalar{form: macForm}, owned: true},
+		{name: "type", scalar: oneOf("veth"), absent: "veth", owned: true},
+		{name: "bridge"},
+		{name: "tag", scalar: whole(1, 4094)},
+		{name: "trunks", scalar: scalar{form: setForm}},
+		{name: "firewall", scalar: yesNo, absent: "0"},
+		{name: "link_down", scalar: yesNo, absent: "0"},
+		{name: "rate", scalar: fraction(0, 0), absent: "0"},
+		{name: "mtu", scalar: whole(64, 65535)},
+		{name: "ip", scalar: scalar{form: networkForm}}, {name: "gw", scalar: scalar{form: addressForm}},
+		{name: "ip6", scalar: scalar{form: networkForm}}, {name: "gw6", scalar: scalar{form: addressForm}},
+		{name: "host-managed", scalar: yesNo, absent: "0"},
+	}}
+	passSyntax = &syntax{bare: "path", subs: []sub{
+		{name: "path"}, {name: "mode"}, {name: "uid", scalar: whole(0, 0)}, {name: "gid", scalar: whole(0, 0)},
+		{name: "deny-write", scalar: yesNo, absent: "0"},
+	}}
+	rootSyntax  = volumeSyntax()
+	mountSyntax = volumeSyntax(sub{name: "mp", required: true}, sub{name: "backup", scalar: yesNo, absent: "0"},
+		sub{name: "keepattrs", scalar: yesNo, absent: "0"})
+)
+
+// volumeSyntax is the syntax of a container's volumes.
+func volumeSyntax(added ...sub) *syntax {
+	subs := []sub{
+		{name: "volume", scalar: scalar{form: volumeForm}, required: true},
+		{name: "size", scalar: scalar{form: sizeForm}, owned: true},
+		{name: "acl", scalar: yesNo},
+		{name: "quota", scalar: yesNo, absent: "0"},
+		{name: "replicate", scalar: yesNo, absent: "1"},
+		{name: "ro", scalar: yesNo, absent: "0"},
+		{name: "shared", scalar: yesNo, absent: "0"},
+		{name: "mountoptions", scalar: scalar{form: setForm, words: []string{"discard", "lazytime", "noatime", "nodev", "noexec", "nosuid"}}},
+		{name: "idmap", scalar: scalar{form: listForm}},
+	}
+	return &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: append(subs, added...)}
+}

@@ -1,0 +1,103 @@
+package guest
+
+// The shapes that rows share.
+var (
+	yesNo    = scalar{form: boolForm}
+	anyText  = scalar{}
+	asNotes  = scalar{form: notesForm, max: 8192}
+	asTags   = scalar{form: tagsForm}
+	asName   = scalar{form: nameForm}
+	asSecret = scalar{form: secretForm}
+)
+
+// whole is an integer of at least low and, unless high is 0, at most high.
+func whole(low, high float64) scalar { return scalar{form: intForm, min: low, max: high} }
+
+// fraction is a number of at least low and, unless high is 0, at most high.
+func fraction(low, high float64) scalar { return scalar{form: numberForm, min: low, max: high} }
+
+// oneOf is a word of an enumeration.
+func oneOf(words ...string) scalar { return scalar{form: enumForm, words: words} }
+
+// The privileges of configuration keys.
+//
+// Source: PVE::API2::Qemu, PVE::LXC check_ct_modify_config_perm.
+const (
+	configCPU       = "VM.Config.CPU"
+	configMemory    = "VM.Config.Memory"
+	configHardware  = "VM.Config.HWType"
+	configOptions   = "VM.Config.Options"
+	configNetwork   = "VM.Config.Network"
+	configDisk      = "VM.Config.Disk"
+	configCloudInit = "VM.Config.Cloudinit"
+)
+
+// vmRows are the keys of virtual machines that are not devices. When they take effect is the rule of vmconfig_hotplug_pending
+// in qemu-server's QemuServer.pm.
+var vmRows = []row{
+	{key: "name", scalar: asName, effect: atOnce, cost: nameCost, privilege: configOptions},
+	{key: "description", scalar: asNotes, effect: atOnce, privilege: configOptions},
+	{key: "tags", scalar: asTags, effect: atOnce, privilege: configOptions},
+	{key: "onboot", scalar: yesNo, absent: "0", effect: atOnce, privilege: configOptions},
+	{key: "protection", scalar: yesNo, absent: "0", effect: atOnce, cost: protectionCost, privilege: configOptions},
+	{key: "startup", syntax: startupSyntax, effect: atOnce, privilege: configOptions + ", Sys.Modify on /"},
+	{key: "hookscript", scalar: scalar{form: volumeForm}, effect: atOnce, rootOnly: true},
+	{key: "template", scalar: yesNo, absent: "0", effect: never},
+	{key: "lock", scalar: anyText, effect: never, rootOnly: true},
+
+	{key: "cores", scalar: whole(1, 0), absent: "1", effect: atStart, privilege: configCPU},
+	{key: "sockets", scalar: whole(1, 0), absent: "1", effect: atStart, privilege: configCPU},
+	{key: "vcpus", scalar: whole(1, 0), effect: plugCPU, privilege: configCPU},
+	{key: "cpu", syntax: cpuSyntax, absent: "kvm64", effect: atStart, cost: bootCost, privilege: configCPU},
+	{key: "cpulimit", scalar: fraction(0, 128), absent: "0", effect: atOnce, privilege: configCPU},
+	{key: "cpuunits", scalar: scalar{form: weightForm, min: 1, max: 262144}, absent: "100", effect: atOnce, privilege: configCPU},
+	{key: "affinity", scalar: scalar{form: setForm, glue: ","}, effect: atStart, rootOnly: true},
+	{key: "numa", scalar: yesNo, absent: "0", effect: atStart, privilege: configCPU},
+	{key: "numa", slots: 8, syntax: numaSyntax, device: true, effect: atStart, privilege: configCPU},
+
+	{key: "memory", syntax: memorySyntax, absent: "512", effect: plugMemory, cost: memoryCost, privilege: configMemory},
+	{key: "balloon", scalar: whole(0, 0), effect: atOnce, cost: balloonCost, privilege: configMemory},
+	{key: "shares", scalar: whole(0, 50000), absent: "1000", effect: atOnce, privilege: configMemory},
+	{key: "hugepages", scalar: oneOf("any", "2", "1024"), effect: atStart, rootOnly: true},
+	{key: "keephugepages", scalar: yesNo, absent: "0", effect: atStart, rootOnly: true},
+	{key: "allow-ksm", scalar: yesNo, absent: "1", effect: atStart, privilege: configMemory},
+
+	{key: "agent", syntax: agentSyntax, absent: "0", effect: atStart, cost: agentCost, privilege: configOptions},
+	{key: "ostype", scalar: oneOf("other", "wxp", "w2k", "w2k3", "w2k8", "wvista", "win7", "win8", "win10", "win11", "l24", "l26", "solaris"), absent: "other", effect: atStart, privilege: configOptions},
+	{key: "boot", syntax: bootSyntax, effect: atStart, privilege: configOptions},
+	{key: "bootdisk", scalar: anyText, effect: atStart, privilege: configOptions},
+	{key: "bios", scalar: oneOf("seabios", "ovmf"), absent: "seabios", effect: atStart, cost: bootCost, privilege: configOptions},
+	{key: "machine", syntax: machineSyntax, absent: "pc", effect: atStart, cost: bootCost, privilege: configHardware},
+	{key: "scsihw", scalar: oneOf("lsi", "lsi53c810", "virtio-scsi-pci", "virtio-scsi-single", "megasas", "pvscsi"), absent: "lsi", effect: atStart, cost: bootCost, privilege: configHardware},
+	{key: "arch", scalar: oneOf("x86_64", "aarch64"), effect: atStart, rootOnly: true},
+	{key: "hotplug", scalar: scalar{form: hotplugForm, words: []string{"network", "disk", "cpu", "memory", "usb", "cloudinit"}}, absent: "1", effect: atOnce, cost: hotplugCost, privilege: configOptions},
+	{key: "vga", syntax: vgaSyntax, absent: "std", effect: atStart, privilege: configHardware},
+	{key: "tablet", scalar: yesNo, absent: "1", effect: plugUSB, privilege: configHardware},
+	{key: "keyboard", scalar: oneOf("de", "de-ch", "da", "en-gb", "en-us", "es", "fi", "fr", "fr-be", "fr-ca", "fr-ch", "hu", "is", "it", "ja", "lt", "mk", "nl", "no", "pl", "pt", "pt-br", "sv", "sl", "tr"), effect: atStart, privilege: configOptions},
+	{key: "acpi", scalar: yesNo, absent: "1", effect: atStart, privilege: configHardware},
+	{key: "kvm", scalar: yesNo, absent: "1", effect: atStart, privilege: configHardware},
+	{key: "localtime", scalar: yesNo, effect: atStart, privilege: configHardware},
+	{key: "freeze", scalar: yesNo, absent: "0", effect: atStart, privilege: configHardware},
+	{key: "autostart", scalar: yesNo, absent: "0", effect: atStart, privilege: configOptions},
+	{key: "reboot", scalar: yesNo, absent: "1", effect: atStart, privilege: configOptions},
+	{key: "tdf", scalar: yesNo, absent: "0", effect: atStart, privilege: configOptions},
+	{key: "startdate", scalar: anyText, absent: "now", effect: atStart, privilege: configOptions},
+	{key: "migrate_downtime", scalar: fraction(0, 0), absent: "0.1", effect: atOnce, privilege: configOptions},
+	{key: "migrate_speed", scalar: whole(0, 0), absent: "0", effect: atOnce, privilege: configOptions},
+	{key: "vmstatestorage", scalar: anyText, effect: atOnce, privilege: configDisk},
+	{key: "smbios1", syntax: smbiosSyntax, effect: atStart, privilege: configHardware},
+	{key: "args", scalar: anyText, effect: atStart, rootOnly: true},
+	{key: "spice_enhancements", syntax: spiceSyntax, effect: atStart, rootOnly: true},
+	{key: "amd-sev", scalar: anyText, effect: atStart, rootOnly: true},
+	{key: "intel-tdx", scalar: anyText, effect: atStart, rootOnly: true},
+
+	{key: "citype", scalar: oneOf("configdrive2", "nocloud", "opennebula"), effect: atOnce, cost: cloudInitCost, privilege: configCloudInit},
+	{key: "ciuser", scalar: anyText, effect: atOnce, cost: cloudInitCost, privilege: configCloudInit},
+	{key: "cipassword", scalar: asSecret, effect: atOnce, cost: cloudInitCost, privilege: configCloudInit},
+	{key: "ciupgrade", scalar: yesNo, absent: "1", effect: atOnce, cost: cloudInitCost, privilege: configCloudInit},
+	{key: "cicustom", syntax: customSyntax, effect: atOnce, cost: cloudInitCost, privilege: configCloudInit},
+	{key: "sshkeys", scalar: scalar{form: keysForm}, effect: atOnce, cost: cloudInitCost, privilege: configCloudInit},
+	{key: "nameserver", scalar: scalar{form: listForm, glue: " "}, effect: atOnce, cost: cloudInitCost, privilege: configCloudInit},
+	{key: "searchdomain", scalar: scalar{form: listForm, glue: " "}, effect: atOnce, cost: cloudInitCost, privilege: configCloudInit},
+	{key: "ipconfig", slots: 32, syntax: ipconfigSyntax, absent: "ip=dhcp", effect: atOnce, cost: cloudInitCost, privilege: configCloudInit},
+}

@@ -1,0 +1,104 @@
+package guest
+
+// vmDeviceRows are the devices of virtual machines that are not drives, and the keys that Proxmox keeps itself.
+var vmDeviceRows = []row{
+	{key: "net", slots: 32, syntax: cardSyntax, device: true, effect: plugNetwork, cost: cardCost, privilege: configNetwork},
+	{key: "serial", slots: 4, scalar: scalar{form: portForm}, device: true, effect: atStart, blocks: hostSerial, privilege: configHardware},
+	{key: "parallel", slots: 3, scalar: scalar{form: portForm}, device: true, effect: atStart, rootOnly: true},
+	{key: "usb", slots: 14, syntax: usbSyntax, device: true, effect: plugUSB, cost: usbCost, blocks: hostUSB, privilege: configHardware},
+	{key: "hostpci", slots: 16, syntax: pciSyntax, device: true, effect: atStart, blocks: hostPCI, privilege: configHardware},
+	{key: "virtiofs", slots: 10, syntax: virtiofsSyntax, device: true, effect: atStart, privilege: configDisk},
+	{key: "rng0", syntax: rngSyntax, device: true, effect: atStart, privilege: configHardware},
+	{key: "audio0", syntax: audioSyntax, device: true, effect: atStart, privilege: configHardware},
+	{key: "watchdog", syntax: watchdogSyntax, device: true, effect: atStart, privilege: configHardware},
+	{key: "ivshmem", syntax: ivshmemSyntax, device: true, effect: atStart, rootOnly: true},
+
+	{key: "unused", slots: 256, scalar: scalar{form: volumeForm}, device: true, cost: unusedCost, blocks: unusedWanted, privilege: configDisk},
+	{key: "vmgenid", scalar: anyText, effect: atStart, rootOnly: true},
+	{key: "meta", scalar: anyText, effect: never},
+	{key: "digest", scalar: anyText, effect: never},
+	{key: "parent", scalar: anyText, effect: never},
+	{key: "snaptime", scalar: anyText, effect: never},
+	{key: "snapstate", scalar: anyText, effect: never},
+	{key: "vmstate", scalar: scalar{form: volumeForm}, effect: never},
+	{key: "runningmachine", scalar: anyText, effect: never},
+	{key: "runningcpu", scalar: anyText, effect: never},
+	{key: "running-nets-host-mtu", scalar: anyText, effect: never},
+}
+
+// vmDriveRows are the drives of virtual machines. A family has no more slots than Proxmox gives it: there is no scsi31.
+var vmDriveRows = []row{
+	{key: "scsi", slots: 31, syntax: scsiSyntax, drive: true, device: true, effect: plugDisk, privilege: configDisk},
+	{key: "virtio", slots: 16, syntax: virtioSyntax, drive: true, device: true, effect: plugDisk, privilege: configDisk},
+	{key: "sata", slots: 6, syntax: sataSyntax, drive: true, device: true, effect: atStart, privilege: configDisk},
+	{key: "ide", slots: 4, syntax: ideSyntax, drive: true, device: true, effect: atStart, privilege: configDisk},
+	{key: "efidisk0", syntax: efiSyntax, drive: true, device: true, effect: atStart, privilege: configDisk},
+	{key: "tpmstate0", syntax: tpmSyntax, drive: true, device: true, effect: atStart, privilege: configDisk},
+}
+
+// Of a card, what Proxmox generates is its MAC address: a card written without one gets a new one each time.
+var cardSyntax = &syntax{style: nicStyle, bare: "model", subs: []sub{
+	{name: "model", scalar: oneOf(cardModels...), required: true},
+	{name: "macaddr", scalar: scalar{form: macForm}, owned: true},
+	{name: "bridge"},
+	{name: "tag", scalar: whole(1, 4094)},
+	{name: "trunks", scalar: scalar{form: setForm}},
+	{name: "firewall", scalar: yesNo, absent: "0"},
+	{name: "link_down", scalar: yesNo, absent: "0"},
+	{name: "rate", scalar: fraction(0, 0), absent: "0"},
+	{name: "queues", scalar: whole(0, 64), absent: "0"},
+	{name: "mtu", scalar: whole(1, 65520)},
+	{name: "host-tunnel", scalar: yesNo, absent: "0"},
+}}
+
+var cardModels = []string{
+	"virtio", "e1000", "e1000e", "rtl8139", "vmxnet3", "e1000-82540em", "e1000-82544gc", "e1000-82545em",
+	"i82551", "i82557b", "i82559er", "ne2k_isa", "ne2k_pci", "pcnet",
+}
+
+// isCardModel is asked for every sub-key of every card, so it looks at the list's usual heads first.
+func isCardModel(name string) bool {
+	switch name {
+	case "virtio":
+		return true
+	case "bridge", "firewall", "tag", "macaddr", "model":
+		return false
+	}
+	for _, model := range cardModels {
+		if name == model {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	usbSyntax = &syntax{bare: "host", subs: []sub{
+		{name: "host"}, {name: "mapping"}, {name: "usb3", scalar: yesNo, absent: "0"},
+	}}
+	pciSyntax = &syntax{bare: "host", subs: []sub{
+		{name: "host", scalar: scalar{form: setForm}}, {name: "mapping"}, {name: "mdev"}, {name: "romfile"},
+		{name: "pcie", scalar: yesNo, absent: "0"}, {name: "x-vga", scalar: yesNo, absent: "0"},
+		{name: "rombar", scalar: yesNo, absent: "1"}, {name: "legacy-igd", scalar: yesNo, absent: "0"},
+		{name: "vendor-id"}, {name: "device-id"}, {name: "sub-vendor-id"}, {name: "sub-device-id"},
+		{name: "driver", scalar: oneOf("vfio", "keep"), absent: "vfio"},
+	}}
+	virtiofsSyntax = &syntax{bare: "dirid", subs: []sub{
+		{name: "dirid", required: true}, {name: "cache", scalar: oneOf("auto", "always", "metadata", "never"), absent: "auto"},
+		{name: "direct-io", scalar: yesNo, absent: "0"},
+		{name: "expose-acl", scalar: yesNo, absent: "0"}, {name: "expose-xattr", scalar: yesNo, absent: "0"},
+	}}
+	rngSyntax = &syntax{bare: "source", subs: []sub{
+		{name: "source", scalar: oneOf("/dev/urandom", "/dev/random", "/dev/hwrng"), required: true},
+		{name: "max_bytes", scalar: whole(0, 0), absent: "1024"}, {name: "period", scalar: whole(0, 0), absent: "1000"},
+	}}
+	audioSyntax = &syntax{subs: []sub{
+		{name: "device", scalar: oneOf("ich9-intel-hda", "intel-hda", "AC97"), required: true},
+		{name: "driver", scalar: oneOf("spice", "none"), absent: "spice"},
+	}}
+	watchdogSyntax = &syntax{bare: "model", subs: []sub{
+		{name: "model", scalar: oneOf("i6300esb", "ib700"), absent: "i6300esb"},
+		{name: "action", scalar: oneOf("reset", "shutdown", "poweroff", "pause", "debug", "none"), absent: "reset"},
+	}}
+	ivshmemSyntax = &syntax{subs: []sub{{name: "size", scalar: whole(1, 0), required: true}, {name: "name"}}}
+)

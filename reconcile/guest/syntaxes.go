@@ -1,0 +1,125 @@
+package guest
+
+// Property strings of keys that are not devices.
+var (
+	startupSyntax = &syntax{bare: "order", subs: []sub{
+		{name: "order", scalar: whole(0, 0)}, {name: "up", scalar: whole(0, 0)}, {name: "down", scalar: whole(0, 0)},
+	}}
+	cpuSyntax = &syntax{bare: "cputype", subs: []sub{
+		{name: "cputype", absent: "kvm64"}, {name: "flags", scalar: scalar{form: setForm}},
+		{name: "hidden", scalar: yesNo, absent: "0"}, {name: "hv-vendor-id"}, {name: "reported-model", absent: "kvm64"},
+		{name: "phys-bits"}, {name: "guest-phys-bits"},
+	}}
+	numaSyntax = &syntax{subs: []sub{
+		{name: "cpus", scalar: scalar{form: setForm}, required: true}, {name: "hostnodes", scalar: scalar{form: setForm}},
+		{name: "memory", scalar: fraction(0, 0)}, {name: "policy", scalar: oneOf("preferred", "bind", "interleave")},
+	}}
+	memorySyntax = &syntax{bare: "current", subs: []sub{{name: "current", scalar: whole(16, 0), absent: "512", required: true}}}
+	agentSyntax  = &syntax{bare: "enabled", off: true, subs: []sub{
+		{name: "enabled", scalar: yesNo, absent: "0", required: true},
+		{name: "fstrim_cloned_disks", scalar: yesNo, absent: "0"},
+		{name: "freeze-fs", scalar: yesNo, absent: "1"},
+		{name: "type", scalar: oneOf("virtio", "isa"), absent: "virtio"},
+	}, alias: map[string]string{"freeze-fs-on-backup": "freeze-fs", "guest-fsfreeze": "freeze-fs"}}
+	bootSyntax = &syntax{bare: "legacy", subs: []sub{
+		{name: "legacy"}, {name: "order", scalar: scalar{form: listForm}},
+	}}
+	machineSyntax = &syntax{bare: "type", subs: []sub{
+		{name: "type", scalar: scalar{form: machineForm}, absent: "pc"}, {name: "viommu", scalar: oneOf("intel", "virtio")},
+		{name: "enable-s3", scalar: yesNo}, {name: "enable-s4", scalar: yesNo}, {name: "aw-bits", scalar: fraction(32, 64)},
+	}}
+	vgaSyntax = &syntax{bare: "type", subs: []sub{
+		{name: "type", scalar: oneOf("std", "none", "serial0", "serial1", "serial2", "serial3", "virtio", "virtio-gl", "qxl", "qxl2", "qxl3", "qxl4", "vmware", "cirrus"), absent: "std"},
+		{name: "memory", scalar: whole(4, 512)}, {name: "clipboard", scalar: oneOf("vnc")},
+	}}
+	// A value without a uuid is given one when the guest is made.
+	smbiosSyntax = &syntax{subs: []sub{
+		{name: "uuid", scalar: scalar{form: uuidForm}, owned: true}, {name: "base64", scalar: yesNo, absent: "0"},
+		{name: "manufacturer"}, {name: "product"}, {name: "version"}, {name: "serial"}, {name: "sku"}, {name: "family"},
+	}}
+	spiceSyntax = &syntax{subs: []sub{
+		{name: "foldersharing", scalar: yesNo, absent: "0"}, {name: "videostreaming", scalar: oneOf("off", "all", "filter"), absent: "off"},
+	}}
+	customSyntax   = &syntax{subs: []sub{{name: "meta"}, {name: "network"}, {name: "user"}, {name: "vendor"}}}
+	ipconfigSyntax = &syntax{subs: []sub{
+		{name: "ip", scalar: scalar{form: networkForm}}, {name: "gw", scalar: scalar{form: addressForm}, needs: "ip"},
+		{name: "ip6", scalar: scalar{form: networkForm}}, {name: "gw6", scalar: scalar{form: addressForm}, needs: "ip6"},
+	}}
+	featuresSyntax = &syntax{subs: []sub{
+		{name: "nesting", scalar: yesNo, absent: "0"}, {name: "keyctl", scalar: yesNo, absent: "0"},
+		{name: "fuse", scalar: yesNo, absent: "0"}, {name: "mknod", scalar: yesNo, absent: "0"},
+		{name: "force_rw_sys", scalar: yesNo, absent: "0"}, {name: "mount", scalar: scalar{form: setForm}},
+	}}
+)
+
+// driveAlias are the other names of drive sub-keys. The volume is called file in the schema of virtual machines.
+var driveAlias = map[string]string{
+	"file":          "volume",
+	"bps_rd_length": "bps_rd_max_length", "bps_wr_length": "bps_wr_max_length",
+	"iops_rd_length": "iops_rd_max_length", "iops_wr_length": "iops_wr_max_length",
+}
+
+// driveSubs are what the drives of every bus take. Which sub-keys wait for a restart is the rule of vmconfig_update_disk in
+// qemu-server's QemuServer.pm.
+var driveSubs = []sub{
+	{name: "volume", scalar: scalar{form: volumeForm}, required: true},
+	{name: "size", scalar: scalar{form: sizeForm}, owned: true},
+	{name: "media", scalar: oneOf("cdrom", "disk"), absent: "disk"},
+	{name: "format", scalar: oneOf("raw", "qcow", "qed", "qcow2", "vmdk", "cloop"), once: true},
+	{name: "import-from", once: true},
+	{name: "aio", scalar: oneOf("native", "threads", "io_uring"), restart: true},
+	{name: "cache", scalar: oneOf("none", "writethrough", "writeback", "unsafe", "directsync"), absent: "none", restart: true},
+	{name: "discard", scalar: oneOf("ignore", "on"), absent: "ignore", restart: true},
+	{name: "backup", scalar: yesNo, absent: "1"},
+	{name: "replicate", scalar: yesNo, absent: "1"},
+	{name: "shared", scalar: yesNo, absent: "0"},
+	{name: "snapshot", scalar: yesNo, absent: "0"},
+	{name: "detect_zeroes", scalar: yesNo, absent: "1"},
+	{name: "rerror", scalar: oneOf("ignore", "report", "stop")},
+	{name: "werror", scalar: oneOf("enospc", "ignore", "report", "stop")},
+	{name: "serial", scalar: scalar{form: encodedForm}},
+	limit("mbps"), limit("mbps_rd"), limit("mbps_wr"), limit("mbps_max"), limit("mbps_rd_max"), limit("mbps_wr_max"),
+	limit("iops"), limit("iops_rd"), limit("iops_wr"), limit("iops_max"), limit("iops_rd_max"), limit("iops_wr_max"),
+	burst("bps_max_length"), burst("bps_rd_max_length"), burst("bps_wr_max_length"),
+	burst("iops_max_length"), burst("iops_rd_max_length"), burst("iops_wr_max_length"),
+}
+
+// limit is a rate of a drive, in MiB or operations a second; 0 is none.
+func limit(name string) sub { return sub{name: name, scalar: fraction(0, 0), absent: "0"} }
+
+// burst is for how many seconds a drive may exceed its rate.
+func burst(name string) sub { return sub{name: name, scalar: whole(1, 0), absent: "1"} }
+
+// driveSyntax is the syntax of one bus: what every drive takes and what this bus adds.
+func driveSyntax(added ...sub) *syntax {
+	subs := append(append([]sub{}, driveSubs...), added...)
+	return &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: subs}
+}
+
+var (
+	subIOThread = sub{name: "iothread", scalar: yesNo, absent: "0", restart: true}
+	subReadOnly = sub{name: "ro", scalar: yesNo, absent: "0", restart: true}
+	subSSD      = sub{name: "ssd", scalar: yesNo, absent: "0", restart: true}
+	subWWN      = sub{name: "wwn"}
+
+	scsiSyntax = driveSyntax(subIOThread, subReadOnly, subSSD, subWWN,
+		sub{name: "queues", scalar: whole(2, 0), restart: true}, sub{name: "scsiblock", scalar: yesNo, absent: "0"},
+		sub{name: "product", restart: true}, sub{name: "vendor", restart: true})
+	virtioSyntax = driveSyntax(subIOThread, subReadOnly)
+	sataSyntax   = driveSyntax(subSSD, subWWN)
+	ideSyntax    = driveSyntax(subSSD, subWWN, sub{name: "model", scalar: scalar{form: encodedForm}})
+
+	// The size of a firmware volume is Proxmox's own affair.
+	efiSyntax = &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: []sub{
+		{name: "volume", scalar: scalar{form: volumeForm}, required: true}, {name: "size", scalar: scalar{form: sizeForm}, owned: true},
+		{name: "format", once: true}, {name: "import-from", once: true},
+		{name: "efitype", scalar: oneOf("2m", "4m"), absent: "2m", fixed: true},
+		{name: "pre-enrolled-keys", scalar: yesNo, absent: "0", fixed: true},
+		{name: "ms-cert", scalar: oneOf("2011", "2023", "2023w", "2023k"), absent: "2011", owned: true},
+	}}
+	tpmSyntax = &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: []sub{
+		{name: "volume", scalar: scalar{form: volumeForm}, required: true}, {name: "size", scalar: scalar{form: sizeForm}, owned: true},
+		{name: "format", once: true}, {name: "import-from", once: true},
+		{name: "version", scalar: oneOf("v1.2", "v2.0"), absent: "v1.2", fixed: true},
+	}}
+)

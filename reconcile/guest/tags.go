@@ -1,0 +1,99 @@
+package guest
+
+import (
+	"slices"
+	"strings"
+)
+
+// markerPrefix begins a tag that says which agent owns a guest.
+const markerPrefix = "gitops-"
+
+// Tags returns the set that Proxmox reads from a tags text: separated by commas, semicolons or white space, in lower case,
+// sorted, each once.
+//
+// Source: PVE::GuestHelpers, the default tag style of datacenter.cfg.
+func Tags(text string) []string {
+	return appendTags(nil, text)
+}
+
+// MarkerTags returns those of tags that have the form of an ownership marker, "gitops-" and eight lower-case hexadecimal
+// digits.
+func MarkerTags(tags []string) []string {
+	var markers []string
+	for _, tag := range tags {
+		if isMarker(tag) {
+			markers = append(markers, tag)
+		}
+	}
+	return markers
+}
+
+// appendTags is Tags into a slice that the caller provides, which must be empty.
+func appendTags(tags []string, text string) []string {
+	for word, rest := cutWord(text); word != ""; word, rest = cutWord(rest) {
+		tags = append(tags, strings.ToLower(word))
+	}
+	slices.Sort(tags)
+	return slices.Compact(tags)
+}
+
+func isMarker(tag string) bool {
+	digits, ok := strings.CutPrefix(tag, markerPrefix)
+	return ok && len(digits) == 8 && strings.Trim(digits, "0123456789abcdef") == ""
+}
+
+// cutWord returns the first word of a list separated by commas, semicolons or white space, and what follows it. The word is
+// empty at the list's end.
+func cutWord(list string) (word, rest string) {
+	start := 0
+	for start < len(list) && isSeparator(list[start]) {
+		start++
+	}
+	end := start
+	for end < len(list) && !isSeparator(list[end]) {
+		end++
+	}
+	return list[start:end], list[end:]
+}
+
+func isSeparator(c byte) bool {
+	switch c {
+	case ',', ';', ' ', '\t', '\n', '\r', 0:
+		return true
+	default:
+		return false
+	}
+}
+
+// badTag returns the first tag of text that Proxmox refuses, or the empty string.
+func badTag(text string) string {
+	for word, rest := cutWord(text); word != ""; word, rest = cutWord(rest) {
+		lower := strings.ToLower(word)
+		if strings.Trim(lower, "abcdefghijklmnopqrstuvwxyz0123456789_-+.") != "" || strings.ContainsRune("-+.", rune(lower[0])) {
+			return word
+		}
+	}
+	return ""
+}
+
+// ownedTags returns the tags that a guest must have: the wanted ones, and of the markers only the owner's. Without an owner
+// the markers stay what they are in live, since a tag of another agent is not this one's to take away.
+func ownedTags(buffer, wanted, live []string, marker string) []string {
+	tags := buffer[:0]
+	for _, tag := range wanted {
+		if !isMarker(tag) {
+			tags = append(tags, tag)
+		}
+	}
+	if marker != "" {
+		tags = append(tags, marker)
+	} else {
+		for _, tag := range live {
+			if isMarker(tag) {
+				tags = append(tags, tag)
+			}
+		}
+	}
+	slices.Sort(tags)
+	return slices.Compact(tags)
+}

@@ -1,0 +1,112 @@
+package guest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Volumes returns the ids of the volumes that the guest owns and that go when it is destroyed, sorted: those of its drives,
+// its cloud-init drive, its firmware, its mount points, its unused volumes and its saved state, now or after the next
+// start. ISO images, directories and devices of the host, and volumes that are named for another guest are not among them.
+func Volumes(o Observed) []string {
+	var volumes []string
+	for key, value := range o.Keys {
+		if !holdsVolume(o.Kind, key) {
+			continue
+		}
+		texts := []string{value.Text}
+		if value.Pending != nil {
+			texts = append(texts, *value.Pending)
+		}
+		for _, text := range texts {
+			if volume := volumeOf(text); ownedBy(volume, o.VMID) {
+				volumes = append(volumes, volume)
+			}
+		}
+	}
+	slices.Sort(volumes)
+	return slices.Compact(volumes)
+}
+
+// SMBIOSUUID returns the firmware uuid of a virtual machine as it runs now, in lower case, or the empty string: for one that
+// has none set, and for containers.
+func SMBIOSUUID(o Observed) string {
+	if o.Kind == Container {
+		return ""
+	}
+	return strings.ToLower(smbiosSyntax.parse(nil, o.Keys["smbios1"].Text).text("uuid"))
+}
+
+func holdsVolume(kind Kind, key string) bool {
+	r, known := find(kind, key)
+	return known && (r.drive || r.key == "unused" || r.key == "vmstate")
+}
+
+// volumeOf returns the volume of a drive's native text.
+func volumeOf(text string) string {
+	for text != "" {
+		var part string
+		part, text, _ = strings.Cut(text, ",")
+		name, value, named := strings.Cut(part, "=")
+		switch {
+		case !named:
+			return strings.TrimSpace(part)
+		case name == "file", name == "volume":
+			return value
+		}
+	}
+	return ""
+}
+
+// ownedBy reports whether volume is one that a guest can own, and is not named for a guest other than vmid.
+func ownedBy(volume string, vmid int) bool {
+	storage, name, ok := strings.Cut(volume, ":")
+	if !ok || strings.HasPrefix(storage, "/") || strings.HasPrefix(name, "iso/") {
+		return false
+	}
+	owner, named := ownerOf(name)
+	return !named || owner == vmid
+}
+
+// ownerOf returns the vmid in a volume's name, "vm-100-disk-0" or "base-9000-disk-0/subvol-100-disk-0": the last part counts,
+// since a linked clone's name begins with its base.
+func ownerOf(name string) (vmid int, ok bool) {
+	last := name[strings.LastIndexByte(name, '/')+1:]
+	for _, prefix := range []string{"vm-", "base-", "subvol-", "basevol-"} {
+		if rest, found := strings.CutPrefix(last, prefix); found {
+			digits, _, _ := strings.Cut(rest, "-")
+			vmid, err := strconv.Atoi(digits)
+			return vmid, err == nil
+		}
+	}
+	return 0, false
+}
+
+// storageOf returns the storage of a volume id, or the empty string for none, cdrom and paths of the host.
+func storageOf(volume string) string {
+	storage, _, ok := strings.Cut(volume, ":")
+	if !ok || strings.HasPrefix(volume, "/") {
+		return ""
+	}
+	return storage
+}
+
+// isCloudInit reports whether a volume is a cloud-init drive's: "local-lvm:vm-100-cloudinit", "local:100/vm-100-cloudinit.qcow2",
+// or the allocation syntax for one.
+func isCloudInit(volume string) bool {
+	name := volume[strings.LastIndexAny(volume, ":/")+1:]
+	name, _, _ = strings.Cut(name, ".")
+	if rest, ok := strings.CutPrefix(name, "vm-"); ok {
+		digits, tail, _ := strings.Cut(rest, "-")
+		return isDigits(digits) && tail == "cloudinit"
+	}
+	return name == "cloudinit"
+}
+
+// allocates reports whether a volume text is Proxmox's syntax for a new volume rather than the id of one: "local-lvm:32",
+// "8", "local-lvm:cloudinit".
+func allocates(volume string) bool {
+	name := volume[strings.IndexByte(volume, ':')+1:]
+	return isDecimal(name) || name == "cloudinit"
+}

@@ -1,0 +1,127 @@
+package guest
+
+import (
+	"slices"
+	"strings"
+)
+
+// wish is what an intent asks of a property string.
+type wish struct {
+	key    string
+	syntax *syntax
+	pairs  properties // an empty text wants the sub-key unset
+	exact  bool       // sub-keys that are not named are wanted unset, but for those that Proxmox owns
+	ignore []string   // see Desired.Ignore
+}
+
+// newWish reads an intent, without what is left out of the comparison. It appends to pairs, which must be empty. An intent
+// without sub-keys and text asks for no more than the device's presence: nothing is ever taken away because nothing was said.
+func newWish(pairs properties, in *Intent, s *syntax, ignore []string) wish {
+	w := wish{key: in.Key, syntax: s, exact: in.Sub == nil && !isBlank(in.Text), ignore: ignore}
+	if w.exact {
+		pairs = s.parse(pairs, in.Text)
+	}
+	for name, text := range in.Sub {
+		pairs = append(pairs, pair{s.resolve(name), text})
+	}
+	w.pairs = slices.DeleteFunc(pairs, func(p pair) bool { return w.ignores(p.name) })
+	return w
+}
+
+func (w *wish) ignores(name string) bool {
+	return len(w.ignore) > 0 && ignores(w.ignore, w.key, name)
+}
+
+// ignores reports whether list names key, or its sub-key name.
+func ignores(list []string, key, name string) bool {
+	for _, entry := range list {
+		rest, ok := strings.CutPrefix(entry, key)
+		if ok && (rest == "" || name != "" && rest[0] == '.' && rest[1:] == name) {
+			return true
+		}
+	}
+	return false
+}
+
+// take removes the named pseudo sub-key from the wish and returns its text.
+func (w *wish) take(name string) string {
+	i := w.pairs.find(name)
+	if i < 0 {
+		return ""
+	}
+	text := w.pairs[i].text
+	w.pairs = slices.Delete(w.pairs, i, i+1)
+	return text
+}
+
+// held reports whether have fulfils the wish.
+func (w *wish) held(have properties) bool {
+	s := w.syntax
+	if s.off && truth(w.pairs.text(s.bare)) == "0" {
+		return s.meaning(have, s.bare) == "0"
+	}
+	for i := range w.pairs {
+		if !w.holds(&w.pairs[i], have) {
+			return false
+		}
+	}
+	return !w.exact || w.nothingElse(have)
+}
+
+func (w *wish) holds(want *pair, have properties) bool {
+	known := w.syntax.sub(want.name)
+	text := have.text(want.name)
+	if text == "" {
+		text = known.absent
+	}
+	switch {
+	case known.once:
+		return true
+	case want.text == "":
+		return text == "" || known.same(text, known.absent)
+	default:
+		return text != "" && known.satisfied(want.text, text)
+	}
+}
+
+// nothingElse reports whether have sets no sub-key that an exact wish leaves out.
+func (w *wish) nothingElse(have properties) bool {
+	for _, sub := range have {
+		known := w.syntax.sub(sub.name)
+		if !known.owned && w.pairs.find(sub.name) < 0 && !known.same(sub.text, known.absent) && !w.ignores(sub.name) {
+			return false
+		}
+	}
+	return true
+}
+
+// merge returns base as the wish wants it: named sub-keys set or unset, what Proxmox owns kept, everything else kept unless
+// the wish is exact. What spells out a default that base leaves out is not added.
+func (w *wish) merge(base properties) properties {
+	var merged properties
+	for _, sub := range base {
+		known, i := w.syntax.sub(sub.name), w.pairs.find(sub.name)
+		switch {
+		case i >= 0 && w.pairs[i].text != "":
+			merged = append(merged, pair{sub.name, known.native(w.pairs[i].text)})
+		case i < 0 && (!w.exact || known.owned || w.ignores(sub.name)):
+			merged = append(merged, sub)
+		}
+	}
+	added := w.added(base)
+	return append(merged, added...)
+}
+
+// added returns the wanted sub-keys that base does not have, in the order of the syntax, then by name.
+func (w *wish) added(base properties) properties {
+	var added properties
+	for _, want := range w.pairs {
+		known := w.syntax.sub(want.name)
+		spelled := known.absent != "" && known.same(want.text, known.absent) && want.name != w.syntax.bare
+		if base.find(want.name) < 0 && want.text != "" && !spelled {
+			added = append(added, pair{want.name, known.native(want.text)})
+		}
+	}
+	slices.SortFunc(added, func(a, b pair) int { return strings.Compare(a.name, b.name) })
+	return added
+}
