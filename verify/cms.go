@@ -35,6 +35,14 @@ type signature struct {
 	token    []byte            // RFC 3161 TimeStampToken; empty where no authority was asked
 }
 
+// fitsCertificate says whether the key of the certificate made the signature. It serves to name a refusal; what counts is
+// sigstore-go's own verification.
+func (s signature) fitsCertificate() bool {
+	key, ok := s.leaf.PublicKey.(*ecdsa.PublicKey)
+	digest := sha256.Sum256(s.signed)
+	return ok && ecdsa.VerifyASN1(key, digest[:], s.value)
+}
+
 // The ASN.1 of the profile, and of nothing else: what these types do not name, marshalling drops, and the comparison in
 // parseSignature then refuses the input.
 type (

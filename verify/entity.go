@@ -55,6 +55,9 @@ func newEntity(s signature) (entity, error) {
 		logged.KindVersion = &protorekor.KindVersion{Kind: "hashedrekord", Version: "0.0.2"}
 	}
 	entry, err := tlog.ParseTransparencyLogEntry(logged)
+	if err != nil && !s.fitsCertificate() { // parsing a v1 entry verifies the signature in it
+		return entity{}, refusal(ReasonBadSignature, err)
+	}
 	if err != nil {
 		return entity{}, refuse(ReasonBadLogEntry, "entry: %w", err)
 	}

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"bytes"
-	"crypto/ecdsa"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -107,8 +106,7 @@ func (p *prover) logAt(e entity, at time.Time) (string, bool) {
 // explain finds the reason of a verification that failed, by asking for its stages one at a time. It only names: the
 // decision has fallen, and an explanation that finds nothing wrong still refuses.
 func (p *prover) explain(s signature, e entity, cause error) error {
-	digest := sha256.Sum256(s.signed)
-	if key, ok := s.leaf.PublicKey.(*ecdsa.PublicKey); !ok || !ecdsa.VerifyASN1(key, digest[:], s.value) {
+	if !s.fitsCertificate() {
 		return refusal(ReasonBadSignature, cause)
 	}
 	integrated := e.entry.IntegratedTime()

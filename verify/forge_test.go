@@ -1,0 +1,127 @@
+package verify_test
+
+import (
+	"bytes"
+	"crypto/x509/pkix"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"gitops-agent/internal/sigtest"
+	"gitops-agent/verify"
+)
+
+// anyWorkflow trusts every workflow of the issuer whose certificate names the lab's repository and main branch.
+func anyWorkflow(_ *lab, o *verify.Options) {
+	o.Signers = []verify.Signer{{
+		Name: "merge", Issuer: workflow.Issuer, SubjectRegexp: "https://.+", May: []verify.Role{verify.RoleChange},
+		Extensions: verify.Extensions{
+			SourceRepositoryURI: workflow.Extensions.SourceRepositoryURI, SourceRepositoryRef: workflow.Extensions.SourceRepositoryRef,
+		},
+	}}
+}
+
+// everythingForeign signs as alice, with all parts of another Sigstore.
+func everythingForeign(l *lab) sigtest.SignOptions {
+	other := foreign(l)
+	return sigtest.SignOptions{CA: other, CTLog: other, Log: other, TSA: other}
+}
+
+// entryOfAnother signs with the log entry of another signature, which is in the log for real.
+func entryOfAnother(opts sigtest.SignOptions) func(*lab) sigtest.SignOptions {
+	return func(l *lab) sigtest.SignOptions {
+		opts.At, opts.TSA = noon, sigtest.By(l.sig)
+		donor, err := l.sig.Message([]byte("another"), alice, opts)
+		if err != nil {
+			l.Fatal(err)
+		}
+		opts.Mutate = []sigtest.Mutation{sigtest.UseEntry(donor)}
+		return opts
+	}
+}
+
+// secondCertificate adds another valid certificate to the signature.
+func secondCertificate(l *lab) sigtest.SignOptions {
+	donor, err := l.sig.Message([]byte("another"), bob, sigtest.SignOptions{At: noon})
+	if err != nil {
+		l.Fatal(err)
+	}
+	return sigtest.SignOptions{Mutate: []sigtest.Mutation{sigtest.AddCertificate(donor.Certificates[0])}}
+}
+
+func doubleToken(m *sigtest.Message) { m.Tokens = append(m.Tokens, m.Tokens[0]) }
+
+// moveIndex says that the entry stands elsewhere in the log, which its proof does not show.
+func moveIndex(m *sigtest.Message) {
+	m.Entry.LogIndex++
+	m.Entry.InclusionProof.LogIndex++
+}
+
+// hideField adds a field that the type of the log entry does not have.
+func hideField(m *sigtest.Message) {
+	unknown := protowire.AppendTag(nil, 1000, protowire.VarintType)
+	m.Entry.InclusionProof.ProtoReflect().SetUnknown(protowire.AppendVarint(unknown, 1))
+}
+
+// attributes changes the signed attributes before they are signed.
+func attributes(change func([]sigtest.Attribute) []sigtest.Attribute) func(*lab) sigtest.SignOptions {
+	return func(*lab) sigtest.SignOptions { return sigtest.SignOptions{Attributes: change} }
+}
+
+// otherUsage has the certificate issued for TLS servers.
+func otherUsage(*lab) sigtest.SignOptions {
+	return sigtest.SignOptions{Certificate: func(c *sigtest.Certificate) {
+		codeSigning, serverAuth := []byte{1, 3, 6, 1, 5, 5, 7, 3, 3}, []byte{1, 3, 6, 1, 5, 5, 7, 3, 1}
+		for i, e := range c.Extensions {
+			c.Extensions[i] = pkix.Extension{Id: e.Id, Critical: e.Critical, Value: bytes.ReplaceAll(e.Value, codeSigning[2:], serverAuth[2:])}
+		}
+	}}
+}
+
+// cutSignature splits a signed commit into its signature, armored, and the rest.
+func cutSignature(raw []byte) (payload, signature []byte) {
+	start := bytes.Index(raw, []byte("\ngpgsig ")) + 1
+	for end := start; ; {
+		line := bytes.IndexByte(raw[end:], '\n') + 1
+		signature = append(signature, bytes.TrimPrefix(bytes.TrimPrefix(raw[end:end+line], []byte("gpgsig ")), []byte(" "))...)
+		end += line
+		if raw[end] != ' ' {
+			return append(bytes.Clone(raw[:start]), raw[end:]...), signature
+		}
+	}
+}
+
+func payloadOf(raw []byte) []byte {
+	payload, _ := cutSignature(raw)
+	return payload
+}
+
+func signatureOf(raw []byte) []byte {
+	_, signature := cutSignature(raw)
+	return signature
+}
+
+// withSignature gives a commit, signed or not, another signature.
+func withSignature(l *lab, raw, signature []byte) []byte {
+	l.Helper()
+	if bytes.Contains(raw, []byte("\ngpgsig ")) {
+		raw = payloadOf(raw)
+	}
+	signed, err := sigtest.AttachToCommit(raw, signature)
+	if err != nil {
+		l.Fatal(err)
+	}
+	return signed
+}
+
+func resigned(signature string) func(*lab, []byte) []byte {
+	return func(l *lab, raw []byte) []byte { return withSignature(l, raw, []byte(signature)) }
+}
+
+// changeHeader replaces the value of the first header of that name.
+func changeHeader(name, value string) func(*lab, []byte) []byte {
+	return func(_ *lab, raw []byte) []byte {
+		start := bytes.Index(raw, []byte(name+" ")) + len(name) + 1
+		end := start + bytes.IndexByte(raw[start:], '\n')
+		return append(append(bytes.Clone(raw[:start]), value...), raw[end:]...)
+	}
+}

@@ -1,0 +1,305 @@
+package verify_test
+
+import (
+	"bytes"
+	"encoding/asn1"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sigstore/sigstore-go/pkg/root"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/internal/sigtest"
+	"gitops-agent/verify"
+)
+
+// A forgery is one row of the cryptographic matrix: a commit that is right except for what the row does to it.
+type forgery struct {
+	by     sigtest.Identity                      // alice, if zero
+	sign   func(l *lab) sigtest.SignOptions      // how it is signed
+	edit   func(l *lab, raw []byte) []byte       // what happens to the object afterwards
+	policy func(l *lab, options *verify.Options) // what the policy asks for
+	want   verify.Reason                         // "" means accepted
+}
+
+// verdict makes the commit of a row and audits it.
+func (f forgery) verdict(t *testing.T) verify.Verdict {
+	t.Helper()
+	l := newLab(t)
+	parent := l.commit(draft{tree: l.tree("web.yaml=1")}) // so that neither log nor history is empty
+	d := draft{by: f.by, tree: l.tree("web.yaml=2"), parents: []gitsource.ID{parent}, message: "change web"}
+	if f.sign != nil {
+		d.sign = f.sign(l)
+	}
+	d.sign.At = noon
+	raw := l.raw(d)
+	if f.edit != nil {
+		raw = f.edit(l, raw)
+	}
+	p := l.policy(func(o *verify.Options) {
+		if f.policy != nil {
+			f.policy(l, o)
+		}
+	})
+	return p.Audit(t.Context(), l.repo, l.object("commit", raw))
+}
+
+func runForgeries(t *testing.T, rows map[string]forgery) {
+	t.Helper()
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := row.verdict(t)
+			if v.Reason != row.want || v.Accepted != (row.want == "") {
+				t.Errorf("got accepted %v, reason %q (%v), want reason %q", v.Accepted, v.Reason, v.Err, row.want)
+			}
+		})
+	}
+}
+
+// signed returns options that apply mutations to the finished signature.
+func signed(mutations ...sigtest.Mutation) func(*lab) sigtest.SignOptions {
+	return func(*lab) sigtest.SignOptions { return sigtest.SignOptions{Mutate: mutations} }
+}
+
+// stamped adds a timestamp to what the given options make.
+func stamped(opts sigtest.SignOptions) func(*lab) sigtest.SignOptions {
+	return func(l *lab) sigtest.SignOptions { opts.TSA = sigtest.By(l.sig); return opts }
+}
+
+// foreign returns a Sigstore that no policy of the tests trusts.
+func foreign(l *lab) sigtest.Party { return sigtest.By(newSigstore(l, "foreign")) }
+
+func replace(from, to string) func(*lab, []byte) []byte {
+	return func(l *lab, raw []byte) []byte {
+		l.Helper()
+		if bytes.Count(raw, []byte(from)) == 0 {
+			l.Fatalf("replace: %q is not in the commit", from)
+		}
+		return bytes.Replace(raw, []byte(from), []byte(to), 1)
+	}
+}
+
+func requireTimestamp(_ *lab, o *verify.Options) { o.Timestamps = verify.TimestampRequired }
+
+// retired ends the validity of a part of the lab's Sigstore so long after the signature.
+func retired(part sigtest.Part, after time.Duration) func(*lab, *verify.Options) {
+	return func(l *lab, o *verify.Options) {
+		l.sig.Retire(part, noon.Add(after))
+		o.TrustedRoot = l.options().TrustedRoot
+	}
+}
+
+func trustWorkflow(change func(*verify.Extensions)) func(*lab, *verify.Options) {
+	return func(_ *lab, o *verify.Options) {
+		e := verify.Extensions{
+			BuildSignerURI: workflow.Extensions.BuildSignerURI, BuildConfigURI: workflow.Extensions.BuildConfigURI,
+			SourceRepositoryURI: workflow.Extensions.SourceRepositoryURI, SourceRepositoryRef: workflow.Extensions.SourceRepositoryRef,
+			SourceRepositoryIdentifier:      workflow.Extensions.SourceRepositoryIdentifier,
+			SourceRepositoryOwnerURI:        workflow.Extensions.SourceRepositoryOwnerURI,
+			SourceRepositoryOwnerIdentifier: workflow.Extensions.SourceRepositoryOwnerIdentifier,
+			RunnerEnvironment:               workflow.Extensions.RunnerEnvironment, BuildTrigger: workflow.Extensions.BuildTrigger,
+		}
+		change(&e)
+		o.Signers = []verify.Signer{{
+			Name: "merge", Issuer: workflow.Issuer, Subject: workflow.Subject, Extensions: e, May: []verify.Role{verify.RoleChange},
+		}}
+	}
+}
+
+func trustSubject(subject, pattern, issuer string) func(*lab, *verify.Options) {
+	return func(_ *lab, o *verify.Options) {
+		o.Signers[0].Subject, o.Signers[0].SubjectRegexp, o.Signers[0].Issuer = subject, pattern, issuer
+	}
+}
+
+func TestProveAccepts(t *testing.T) {
+	v2 := sigtest.SignOptions{LogPart: sigtest.RekorV2}
+	runForgeries(t, map[string]forgery{
+		"rekor_v1":               {},
+		"rekor_v1_timestamp":     {sign: stamped(sigtest.SignOptions{})},
+		"rekor_v2_timestamp":     {sign: stamped(v2)},
+		"timestamp_required":     {sign: stamped(sigtest.SignOptions{}), policy: requireTimestamp},
+		"v2_timestamp_required":  {sign: stamped(v2), policy: requireTimestamp},
+		"workflow":               {by: workflow, policy: trustWorkflow(func(*verify.Extensions) {})},
+		"subject_pattern":        {policy: trustSubject("", "[a-z]+@lab[.]test", alice.Issuer)},
+		"log_retired_later":      {policy: retired(sigtest.RekorV1, time.Hour)},
+		"authority_retired":      {policy: retired(sigtest.CA, time.Hour)},
+		"v2_log_retired_later":   {sign: stamped(v2), policy: retired(sigtest.RekorV2, time.Hour)},
+		"foreign_timestamp_only": {sign: func(l *lab) sigtest.SignOptions { return sigtest.SignOptions{TSA: foreign(l)} }},
+		"broken_timestamp":       {sign: stamped(sigtest.SignOptions{Mutate: []sigtest.Mutation{sigtest.FlipTokenSignature}})},
+		"trusted_root_round_trip": {policy: func(l *lab, o *verify.Options) {
+			parsed, err := root.NewTrustedRootFromJSON(o.TrustedRoot)
+			if err != nil {
+				l.Fatal(err)
+			}
+			if o.TrustedRoot, err = parsed.MarshalJSON(); err != nil {
+				l.Fatal(err)
+			}
+		}},
+	})
+}
+
+// TestProveContent has the rows where the signature is good and the content is not what was signed.
+func TestProveContent(t *testing.T) {
+	other := strings.Repeat("12", 20)
+	runForgeries(t, map[string]forgery{
+		"message_changed":   {edit: replace("change web", "change www"), want: verify.ReasonContentMismatch},
+		"tree_changed":      {edit: changeHeader("tree", other), want: verify.ReasonContentMismatch},
+		"parent_changed":    {edit: changeHeader("parent", other), want: verify.ReasonContentMismatch},
+		"parent_added":      {edit: replace("author ", "parent "+other+"\nauthor "), want: verify.ReasonContentMismatch},
+		"date_changed":      {edit: replace(" +0000\ngpgsig", " +0100\ngpgsig"), want: verify.ReasonContentMismatch},
+		"header_added":      {edit: replace("gpgsig ", "encoding UTF-8\ngpgsig "), want: verify.ReasonContentMismatch},
+		"header_added_last": {edit: replace("-----END SIGNED MESSAGE-----\n", "-----END SIGNED MESSAGE-----\nnote x\n"), want: verify.ReasonContentMismatch},
+		"signature_of_another_commit": {edit: func(l *lab, raw []byte) []byte {
+			donor := l.raw(draft{tree: l.tree("web.yaml=2"), message: "change db"})
+			return withSignature(l, raw, signatureOf(donor))
+		}, want: verify.ReasonContentMismatch},
+		"signature_of_a_tag": {edit: func(l *lab, raw []byte) []byte {
+			tag, _, err := l.sig.Tag(sigtest.TagSpec{Object: other, Name: "v1", Message: "release"}, alice, sigtest.SignOptions{At: noon})
+			if err != nil {
+				l.Fatal(err)
+			}
+			return withSignature(l, raw, tag[bytes.Index(tag, []byte("-----BEGIN")):])
+		}, want: verify.ReasonContentMismatch},
+		"digest_rewritten_to_fit": {edit: func(l *lab, raw []byte) []byte {
+			payload := draft{tree: l.tree("web.yaml=3"), message: "evil"}.spec().Payload(noon)
+			signature, err := l.sig.Sign([]byte("something else"), alice, sigtest.SignOptions{
+				At: noon, Mutate: []sigtest.Mutation{sigtest.RewriteDigest(payload)},
+			})
+			if err != nil {
+				l.Fatal(err)
+			}
+			return withSignature(l, payload, signature)
+		}, want: verify.ReasonBadSignature},
+	})
+}
+
+// TestProveForm has the rows where the signature is not what gitsign writes.
+func TestProveForm(t *testing.T) {
+	end := "-----END SIGNED MESSAGE-----\n"
+	extra := sigtest.Attribute{Type: asn1.ObjectIdentifier{1, 2, 3}, Value: []byte{5, 0}}
+	runForgeries(t, map[string]forgery{
+		"unsigned":              {edit: func(_ *lab, raw []byte) []byte { return payloadOf(raw) }, want: verify.ReasonUnsigned},
+		"pgp":                   {edit: resigned(pgpSignature), want: verify.ReasonNotSigstore},
+		"ssh":                   {edit: resigned(sshSignature), want: verify.ReasonNotSigstore},
+		"text":                  {edit: resigned("usage: gitsign\n"), want: verify.ReasonNotSigstore},
+		"junk_before_armor":     {edit: replace("gpgsig ", "gpgsig junk\n "), want: verify.ReasonNotSigstore},
+		"junk_after_armor":      {edit: replace(end, end+" junk\n"), want: verify.ReasonMalformedSignature},
+		"empty_line_in_armor":   {edit: replace(end, end+" \n"), want: verify.ReasonMalformedSignature},
+		"armor_header":          {edit: replace("MESSAGE-----\n ", "MESSAGE-----\n Hash: SHA256\n \n "), want: verify.ReasonMalformedSignature},
+		"indented_armor":        {edit: replace("MESSAGE-----\n ", "MESSAGE-----\n  "), want: verify.ReasonMalformedSignature},
+		"not_cms":               {edit: resigned("-----BEGIN SIGNED MESSAGE-----\nAAAA\n-----END SIGNED MESSAGE-----\n"), want: verify.ReasonMalformedSignature},
+		"two_certificates":      {sign: secondCertificate, want: verify.ReasonMalformedSignature},
+		"unknown_attribute":     {sign: signed(sigtest.AddUnsigned(extra)), want: verify.ReasonMalformedSignature},
+		"embedded_content":      {sign: signed(func(m *sigtest.Message) { m.Content = []byte("x") }), want: verify.ReasonMalformedSignature},
+		"two_timestamps":        {sign: stamped(sigtest.SignOptions{Mutate: []sigtest.Mutation{doubleToken}}), want: verify.ReasonMalformedSignature},
+		"stored_body":           {sign: signed(func(m *sigtest.Message) { m.Entry.CanonicalizedBody = m.Body }), want: verify.ReasonMalformedSignature},
+		"hidden_field_in_entry": {sign: signed(hideField), want: verify.ReasonMalformedSignature},
+		"no_log_entry":          {sign: signed(sigtest.RemoveEntry), want: verify.ReasonOnlineOnly},
+		"timestamp_but_no_log_entry": {
+			sign: stamped(sigtest.SignOptions{Log: sigtest.Nobody()}), want: verify.ReasonOnlineOnly,
+		},
+		"signing_time_missing": {sign: attributes(func(a []sigtest.Attribute) []sigtest.Attribute {
+			return append(a[:1:1], a[2:]...)
+		}), want: verify.ReasonMalformedSignature},
+		"signed_attribute_unknown": {sign: attributes(func(a []sigtest.Attribute) []sigtest.Attribute {
+			return append(a, extra)
+		}), want: verify.ReasonMalformedSignature},
+		"signed_attribute_twice": {sign: attributes(func(a []sigtest.Attribute) []sigtest.Attribute {
+			return append(a, a[0])
+		}), want: verify.ReasonMalformedSignature},
+		"wrong_content_type": {sign: attributes(func(a []sigtest.Attribute) []sigtest.Attribute {
+			for i := range a {
+				a[i].Value = bytes.Replace(a[i].Value, []byte{1, 7, 1}, []byte{1, 7, 2}, 1)
+			}
+			return a
+		}), want: verify.ReasonMalformedSignature},
+	})
+}
+
+// TestProveLog has the rows where the transparency log does not prove the signature.
+func TestProveLog(t *testing.T) {
+	v2 := sigtest.SignOptions{LogPart: sigtest.RekorV2}
+	runForgeries(t, map[string]forgery{
+		"signature_bit":          {sign: signed(sigtest.FlipSignature), want: verify.ReasonBadSignature},
+		"set_flipped":            {sign: signed(sigtest.FlipSET), want: verify.ReasonBadLogEntry},
+		"set_removed":            {sign: signed(sigtest.RemoveSET), want: verify.ReasonBadLogEntry},
+		"set_removed_timestamp":  {sign: stamped(sigtest.SignOptions{Mutate: []sigtest.Mutation{sigtest.RemoveSET}}), want: verify.ReasonBadLogEntry},
+		"time_shifted":           {sign: signed(sigtest.ShiftIntegratedTime(time.Minute)), want: verify.ReasonBadLogEntry},
+		"time_shifted_far":       {sign: signed(sigtest.ShiftIntegratedTime(time.Hour)), want: verify.ReasonBadLogEntry},
+		"index_changed":          {sign: signed(func(m *sigtest.Message) { m.Entry.LogIndex++ }), want: verify.ReasonBadLogEntry},
+		"proof_removed":          {sign: signed(sigtest.RemoveProof), want: verify.ReasonBadLogEntry},
+		"proof_hash":             {sign: signed(sigtest.FlipProofHash), want: verify.ReasonBadLogEntry},
+		"root_hash":              {sign: signed(sigtest.FlipRootHash), want: verify.ReasonBadLogEntry},
+		"checkpoint_signature":   {sign: signed(sigtest.FlipCheckpointSignature), want: verify.ReasonBadLogEntry},
+		"checkpoint_removed":     {sign: signed(func(m *sigtest.Message) { m.Entry.InclusionProof.Checkpoint = nil }), want: verify.ReasonBadLogEntry},
+		"entry_of_another":       {sign: entryOfAnother(sigtest.SignOptions{}), want: verify.ReasonBadLogEntry},
+		"v2_entry_of_another":    {sign: entryOfAnother(v2), want: verify.ReasonBadLogEntry},
+		"v2_proof_hash":          {sign: stamped(sigtest.SignOptions{LogPart: sigtest.RekorV2, Mutate: []sigtest.Mutation{moveIndex}}), want: verify.ReasonBadLogEntry},
+		"v2_checkpoint":          {sign: stamped(sigtest.SignOptions{LogPart: sigtest.RekorV2, Mutate: []sigtest.Mutation{sigtest.FlipCheckpointSignature}}), want: verify.ReasonBadLogEntry},
+		"unknown_log":            {sign: func(l *lab) sigtest.SignOptions { return sigtest.SignOptions{Log: foreign(l)} }, want: verify.ReasonUntrustedLog},
+		"log_retired_before":     {policy: retired(sigtest.RekorV1, -time.Second), want: verify.ReasonUntrustedLog},
+		"v2_log_retired_before":  {sign: stamped(v2), policy: retired(sigtest.RekorV2, -time.Second), want: verify.ReasonUntrustedLog},
+		"another_sigstore":       {sign: everythingForeign, want: verify.ReasonUntrustedLog},
+		"v2_log_without_witness": {sign: func(*lab) sigtest.SignOptions { return v2 }, want: verify.ReasonNoTrustedTime},
+		"v2_log_broken_witness": {
+			sign: stamped(sigtest.SignOptions{LogPart: sigtest.RekorV2, Mutate: []sigtest.Mutation{sigtest.FlipTokenSignature}}),
+			want: verify.ReasonNoTrustedTime,
+		},
+		"timestamp_required_absent": {policy: requireTimestamp, want: verify.ReasonNoTimestamp},
+		"timestamp_required_foreign": {
+			sign:   func(l *lab) sigtest.SignOptions { return sigtest.SignOptions{TSA: foreign(l)} },
+			policy: requireTimestamp, want: verify.ReasonNoTimestamp,
+		},
+		"timestamp_required_retired": {
+			sign: stamped(sigtest.SignOptions{}),
+			policy: func(l *lab, o *verify.Options) {
+				retired(sigtest.TSA, -time.Second)(l, o)
+				requireTimestamp(l, o)
+			}, want: verify.ReasonNoTimestamp,
+		},
+	})
+}
+
+// TestProveCertificate has the rows where the certificate does not bear the signature.
+func TestProveCertificate(t *testing.T) {
+	expired, early := noon.Add(10*time.Minute+time.Second), noon.Add(-time.Second)
+	runForgeries(t, map[string]forgery{
+		"no_certificate_log":            {sign: func(*lab) sigtest.SignOptions { return sigtest.SignOptions{CTLog: sigtest.Nobody()} }, want: verify.ReasonNoCertificateLog},
+		"foreign_certificate_log":       {sign: func(l *lab) sigtest.SignOptions { return sigtest.SignOptions{CTLog: foreign(l)} }, want: verify.ReasonNoCertificateLog},
+		"certificate_log_retired":       {policy: retired(sigtest.CTLog, -time.Second), want: verify.ReasonNoCertificateLog},
+		"foreign_authority":             {sign: func(l *lab) sigtest.SignOptions { return sigtest.SignOptions{CA: foreign(l)} }, want: verify.ReasonUntrustedCertificate},
+		"authority_retired_before":      {policy: retired(sigtest.CA, -time.Second), want: verify.ReasonUntrustedCertificate},
+		"logged_after_expiry":           {sign: func(*lab) sigtest.SignOptions { return sigtest.SignOptions{LoggedAt: expired} }, want: verify.ReasonExpiredCertificate},
+		"logged_before_validity":        {sign: func(*lab) sigtest.SignOptions { return sigtest.SignOptions{LoggedAt: early} }, want: verify.ReasonExpiredCertificate},
+		"timestamp_after_expiry":        {sign: stamped(sigtest.SignOptions{StampedAt: expired}), want: verify.ReasonExpiredCertificate},
+		"v2_timestamp_after_expiry":     {sign: stamped(sigtest.SignOptions{StampedAt: expired, LogPart: sigtest.RekorV2}), want: verify.ReasonExpiredCertificate},
+		"timestamp_required_and_late":   {sign: stamped(sigtest.SignOptions{StampedAt: expired}), policy: requireTimestamp, want: verify.ReasonExpiredCertificate},
+		"certificate_for_another_usage": {sign: otherUsage, want: verify.ReasonUntrustedCertificate},
+	})
+}
+
+// TestProveIdentity has the rows where everything is proven, about somebody else.
+func TestProveIdentity(t *testing.T) {
+	runForgeries(t, map[string]forgery{
+		"wrong_subject":          {by: mallory, want: verify.ReasonWrongIdentity},
+		"wrong_issuer":           {by: sigtest.Identity{Subject: alice.Subject, Issuer: "https://other.test"}, want: verify.ReasonWrongIdentity},
+		"issuer_with_slash":      {by: sigtest.Identity{Subject: alice.Subject, Issuer: alice.Issuer + "/"}, want: verify.ReasonWrongIdentity},
+		"subject_as_prefix":      {by: sigtest.Identity{Subject: alice.Subject + ".evil.test", Issuer: alice.Issuer}, policy: trustSubject("", "alice@lab[.]test", alice.Issuer), want: verify.ReasonWrongIdentity},
+		"subject_as_suffix":      {by: sigtest.Identity{Subject: "not-" + alice.Subject, Issuer: alice.Issuer}, policy: trustSubject("", "alice@lab[.]test", alice.Issuer), want: verify.ReasonWrongIdentity},
+		"pattern_alternative":    {by: sigtest.Identity{Subject: "bob@lab.test.evil.test", Issuer: alice.Issuer}, policy: trustSubject("", "alice@lab[.]test|bob@lab[.]test", alice.Issuer), want: verify.ReasonWrongIdentity},
+		"subject_by_one_dot":     {by: sigtest.Identity{Subject: "." + alice.Subject, Issuer: alice.Issuer}, want: verify.ReasonWrongIdentity},
+		"other_repository":       {by: sigtest.GitHubWorkflow("lab/fork", "merge.yaml", "refs/heads/main"), policy: anyWorkflow, want: verify.ReasonWrongIdentity},
+		"other_ref":              {by: sigtest.GitHubWorkflow("lab/guests", "merge.yaml", "refs/heads/evil"), policy: anyWorkflow, want: verify.ReasonWrongIdentity},
+		"other_repository_id":    {by: workflow, policy: trustWorkflow(func(e *verify.Extensions) { e.SourceRepositoryIdentifier = "1" }), want: verify.ReasonWrongIdentity},
+		"other_owner_id":         {by: workflow, policy: trustWorkflow(func(e *verify.Extensions) { e.SourceRepositoryOwnerIdentifier = "1" }), want: verify.ReasonWrongIdentity},
+		"other_owner":            {by: workflow, policy: trustWorkflow(func(e *verify.Extensions) { e.SourceRepositoryOwnerURI = "https://github.com/x" }), want: verify.ReasonWrongIdentity},
+		"other_runner":           {by: workflow, policy: trustWorkflow(func(e *verify.Extensions) { e.RunnerEnvironment = "self-hosted" }), want: verify.ReasonWrongIdentity},
+		"other_trigger":          {by: workflow, policy: trustWorkflow(func(e *verify.Extensions) { e.BuildTrigger = "schedule" }), want: verify.ReasonWrongIdentity},
+		"other_signing_workflow": {by: workflow, policy: trustWorkflow(func(e *verify.Extensions) { e.BuildSignerURI += "x" }), want: verify.ReasonWrongIdentity},
+		"other_config_workflow":  {by: workflow, policy: trustWorkflow(func(e *verify.Extensions) { e.BuildConfigURI += "x" }), want: verify.ReasonWrongIdentity},
+		"person_as_workflow":     {by: sigtest.Identity{Subject: workflow.Subject, Issuer: workflow.Issuer}, policy: trustWorkflow(func(*verify.Extensions) {}), want: verify.ReasonWrongIdentity},
+	})
+}
