@@ -1,0 +1,68 @@
+package pvesim
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// apiError is a refusal in Proxmox's form: a status, a message whose first line is the reason phrase, and for 400 a text per
+// parameter. An error of any other type never reaches a client.
+type apiError struct {
+	status  int
+	message string            // as in the body, with the trailing newline that Perl's die leaves
+	params  map[string]string // only for 400
+	bare    bool              // no body at all, as for 401
+}
+
+func (e *apiError) Error() string { return strings.TrimSuffix(e.message, "\n") }
+
+// die is what Perl's die becomes: status 500 and the text.
+func die(format string, args ...any) error {
+	return &apiError{status: http.StatusInternalServerError, message: fmt.Sprintf(format, args...) + "\n"}
+}
+
+// badParam refuses one parameter with status 400.
+func badParam(name, text string) error { return badParams(map[string]string{name: text}) }
+
+func badParams(params map[string]string) error {
+	return &apiError{status: http.StatusBadRequest, message: "Parameter verification failed.\n", params: params}
+}
+
+// forbidden is a missing privilege; detail is the part in parentheses, often "path, privilege".
+func forbidden(detail string) error {
+	return &apiError{status: http.StatusForbidden, message: "Permission check failed (" + detail + ")\n"}
+}
+
+func unauthorized(reason string) error {
+	return &apiError{status: http.StatusUnauthorized, message: reason, bare: true}
+}
+
+func notImplemented(method, path string) error {
+	return &apiError{status: http.StatusNotImplemented, message: fmt.Sprintf("Method '%s %s' not implemented", method, path)}
+}
+
+// reason is the first line of the message, as the status line carries it.
+func (e *apiError) reason() string {
+	line, _, _ := strings.Cut(e.message, "\n")
+	return line
+}
+
+func (e *apiError) body() []byte {
+	if e.bare {
+		return nil
+	}
+	var o object
+	o.null("data")
+	o.str("message", e.message)
+	if len(e.params) > 0 {
+		var p object
+		for _, k := range slices.Sorted(maps.Keys(e.params)) {
+			p.str(k, e.params[k])
+		}
+		o.raw("errors", p.bytes())
+	}
+	return o.bytes()
+}

@@ -1,0 +1,260 @@
+package pvesim
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// The formats that more than one parameter uses, with Proxmox's texts.
+
+var (
+	dnsLabel    = `[a-zA-Z0-9](?:[a-zA-Z0-9\-]*[a-zA-Z0-9])?`
+	dnsName     = regexp.MustCompile(`^(?:` + dnsLabel + `\.)*` + dnsLabel + `$`)
+	tagText     = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9_\-+.]*$`)
+	tagSplit    = regexp.MustCompile(`[;,\s\x00]+`)
+	startupPart = regexp.MustCompile(`^(?:(?:order=)?\d+|up=\d+|down=\d+)$`)
+	urlEncoded  = regexp.MustCompile(`^[-%a-zA-Z0-9_.!~*'()]*$`)
+	unicastMAC  = regexp.MustCompile(`^[a-fA-F0-9][02468aceACE](?::[a-fA-F0-9]{2}){5}$`)
+	vmidText    = regexp.MustCompile(`^[1-9][0-9]{2,8}$`)
+	configID    = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9\-_]+$`)
+	storageID   = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9\-_.]*[a-zA-Z0-9]$`)
+	bridgeID    = regexp.MustCompile(`^[-_.\w]+$`)
+	volumeID    = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9\-_.]*[a-zA-Z0-9]):(.+)$`)
+	newVolume   = regexp.MustCompile(`^(?:([^/:\s]+):)?(\d+(?:\.\d+)?)$`)
+	bootDevice  = regexp.MustCompile(`^(?:(?:ide|sata|scsi|virtio|net|usb|hostpci)\d+)$`)
+)
+
+func checkDNSName(s string) error {
+	if !dnsName.MatchString(s) {
+		return errors.New("value does not look like a valid DNS name")
+	}
+	return nil
+}
+
+func checkTags(s string) error {
+	for _, t := range tagSplit.Split(s, -1) {
+		if t != "" && !tagText.MatchString(t) {
+			return errors.New("invalid characters in tag")
+		}
+	}
+	return nil
+}
+
+func checkStartup(s string) error {
+	for part := range strings.SplitSeq(s, ",") {
+		if !startupPart.MatchString(part) {
+			return errors.New("unable to parse startup options")
+		}
+	}
+	return nil
+}
+
+func checkURLEncoded(s string) error {
+	if !urlEncoded.MatchString(s) {
+		return fmt.Errorf("invalid urlencoded string: %s", s)
+	}
+	return nil
+}
+
+func checkMAC(s string) error {
+	if !unicastMAC.MatchString(s) {
+		return errors.New("value does not look like a valid unicast MAC address")
+	}
+	return nil
+}
+
+func checkVMID(s string) error {
+	if !vmidText.MatchString(s) {
+		return errors.New("value does not look like a valid VM ID")
+	}
+	return nil
+}
+
+func checkConfigID(s string) error {
+	if !configID.MatchString(s) {
+		return fmt.Errorf("invalid configuration ID '%s'", s)
+	}
+	return nil
+}
+
+func checkStorageID(s string) error {
+	if !storageID.MatchString(s) {
+		return errors.New("storage ID '" + s + "' contains illegal characters")
+	}
+	return nil
+}
+
+func checkBridge(s string) error {
+	if !bridgeID.MatchString(s) {
+		return errors.New("invalid bridge ID '" + s + "'")
+	}
+	return nil
+}
+
+func checkSize(s string) error {
+	if _, ok := parseSize(s); !ok {
+		return errors.New("value does not look like a valid disk size: " + s)
+	}
+	return nil
+}
+
+// checkVolume takes what a drive may name: nothing, a volume id, allocation syntax or a path.
+func checkVolume(s string) error {
+	if s == "none" || s == "cdrom" || strings.HasPrefix(s, "/") || newVolume.MatchString(s) || volumeID.MatchString(s) {
+		return nil
+	}
+	return fmt.Errorf("unable to parse volume ID '%s'\n", s) //nolint:revive,staticcheck // the newline is part of Proxmox's text
+}
+
+func checkVolumeID(s string) error {
+	if !volumeID.MatchString(s) {
+		return fmt.Errorf("unable to parse volume ID '%s'", s)
+	}
+	return nil
+}
+
+func checkIPv4(s string) error {
+	if a, err := netip.ParseAddr(s); err != nil || !a.Is4() {
+		return errors.New("value is not a valid IPv4 address")
+	}
+	return nil
+}
+
+func checkIPv6(s string) error {
+	if a, err := netip.ParseAddr(s); err != nil || !a.Is6() {
+		return errors.New("value is not a valid IPv6 address")
+	}
+	return nil
+}
+
+func checkIPv4Config(s string) error {
+	if s == "dhcp" || s == "manual" {
+		return nil
+	}
+	if p, err := netip.ParsePrefix(s); err != nil || !p.Addr().Is4() {
+		return errors.New("value does not look like a valid ipv4 network configuration")
+	}
+	return nil
+}
+
+func checkIPv6Config(s string) error {
+	if s == "dhcp" || s == "manual" || s == "auto" {
+		return nil
+	}
+	if p, err := netip.ParsePrefix(s); err != nil || !p.Addr().Is6() {
+		return errors.New("value does not look like a valid ipv6 network configuration")
+	}
+	return nil
+}
+
+func checkAddressList(s string) error {
+	for _, a := range tagSplit.Split(s, -1) {
+		if a == "" {
+			continue
+		}
+		if _, err := netip.ParseAddr(a); err != nil && !dnsName.MatchString(a) {
+			return errors.New("value does not look like a valid address: " + a)
+		}
+	}
+	return nil
+}
+
+func checkIPList(s string) error {
+	for _, a := range tagSplit.Split(s, -1) {
+		if a == "" || a == "host" {
+			continue
+		}
+		if _, err := netip.ParseAddr(a); err != nil {
+			return errors.New("value does not look like a valid IP address")
+		}
+	}
+	return nil
+}
+
+func checkDNSNameList(s string) error {
+	for _, a := range tagSplit.Split(s, -1) {
+		if a == "" {
+			continue
+		}
+		if err := checkDNSName(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkHotplug(s string) error {
+	if s == "0" || s == "1" {
+		return nil
+	}
+	for f := range strings.SplitSeq(s, ",") {
+		if !contains([]string{"network", "disk", "cpu", "memory", "usb", "cloudinit"}, strings.TrimSpace(f)) {
+			return fmt.Errorf("unknown hotplug feature '%s'", f)
+		}
+	}
+	return nil
+}
+
+// checkBoot takes the order form and the legacy letters.
+func checkBoot(s string) error {
+	if s == "" || regexp.MustCompile(`^[acdn]{1,4}$`).MatchString(s) {
+		return nil
+	}
+	p := propertyString{
+		"legacy": matching(`[acdn]{1,4}`).first(),
+		"order":  checked(checkBootOrder),
+	}
+	_, err := p.parse("boot", s)
+	return err
+}
+
+func checkBootOrder(s string) error {
+	for d := range strings.SplitSeq(s, ";") {
+		if !bootDevice.MatchString(d) {
+			return fmt.Errorf("invalid boot device '%s'\n", d) //nolint:revive,staticcheck // the newline is part of Proxmox's text
+		}
+	}
+	return nil
+}
+
+var builtinCPUs = strings.Fields(`486 Broadwell Broadwell-IBRS Broadwell-noTSX Broadwell-noTSX-IBRS Cascadelake-Server
+	Cascadelake-Server-noTSX Conroe Cooperlake EPYC EPYC-IBPB EPYC-Milan EPYC-Rome EPYC-Genoa GraniteRapids Haswell Haswell-IBRS
+	Haswell-noTSX Haswell-noTSX-IBRS Icelake-Client Icelake-Server IvyBridge IvyBridge-IBRS KnightsMill Nehalem Nehalem-IBRS
+	Opteron_G1 Opteron_G2 Opteron_G3 Opteron_G4 Opteron_G5 Penryn SandyBridge SandyBridge-IBRS SapphireRapids SierraForest
+	Skylake-Client Skylake-Client-IBRS Skylake-Client-noTSX-IBRS Skylake-Server Skylake-Server-IBRS Skylake-Server-noTSX-IBRS
+	Westmere Westmere-IBRS athlon core2duo coreduo host kvm32 kvm64 max pentium pentium2 pentium3 phenom qemu32 qemu64
+	x86-64-v2 x86-64-v2-AES x86-64-v3 x86-64-v4`)
+
+func checkCPU(s string) error {
+	p := propertyString{
+		"cputype": text().first(), "flags": text(), "hidden": boolean(), "hv-vendor-id": text(), "phys-bits": text(),
+		"reported-model": text(), "level": integer(), "guest-phys-bits": integer(),
+	}
+	v, err := p.parse("cpu", s)
+	if err != nil {
+		return err
+	}
+	cpu, given := v["cputype"]
+	custom, isCustom := strings.CutPrefix(cpu, "custom-")
+	switch {
+	case !given:
+		return errors.New("CPU is missing cputype")
+	case isCustom:
+		return fmt.Errorf("Custom cputype '%s' not found", custom) //nolint:staticcheck // Proxmox's text
+	case !contains(builtinCPUs, cpu):
+		return fmt.Errorf("Built-in cputype '%s' is not defined (missing 'custom-' prefix?)", cpu) //nolint:staticcheck // Proxmox's text
+	}
+	return nil
+}
+
+func atoi(s string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(s))
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,87 @@
+package pvesim
+
+import (
+	"slices"
+)
+
+// destroyVM refuses at once for protection and a running VM; locks and linked clones are found in the task.
+func destroyVM(c *call) (reply, error) {
+	err := c.sim.locked(func() error {
+		g, err := c.vm()
+		if err != nil {
+			return err
+		}
+		if err := g.checkProtection("can't remove VM " + itoa(g.vmid)); err != nil {
+			return err
+		}
+		if g.running {
+			return die("VM %d is running - destroy failed", g.vmid)
+		}
+		return nil
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return c.start("qmdestroy", c.vmid(), func(t *task) error {
+		return t.onGuest(QEMU, c.vmid(), func() error {
+			g, err := c.vm()
+			if err != nil {
+				return err
+			}
+			if g.running {
+				return die("VM %d is running - destroy failed", g.vmid)
+			}
+			if l := g.conf.values["lock"]; l != "suspended" { // a hibernated VM may be destroyed
+				if err := g.checkLock(); err != nil {
+					return err
+				}
+			}
+			return t.destroy(g, c)
+		})
+	})
+}
+
+// destroy frees the referenced volumes, with destroy-unreferenced-disks all that bear the vmid, and removes the config. The
+// state is locked.
+func (t *task) destroy(g *guest, c *call) error {
+	s := t.sim
+	var doomed []string
+	for k, v := range g.conf.values {
+		if isUnused(k) {
+			doomed = append(doomed, v)
+			continue
+		}
+		if !isDisk(g.kind, k) {
+			continue
+		}
+		if d, err := parseDisk(g.kind, k, v); err == nil && d.ownsVolume() {
+			doomed = append(doomed, d.file())
+		}
+	}
+	for _, snap := range g.conf.snaps {
+		if v := snap.values["vmstate"]; v != "" {
+			doomed = append(doomed, v)
+		}
+	}
+	if c.is("destroy-unreferenced-disks") {
+		for _, v := range s.owned(g.vmid) {
+			doomed = append(doomed, v.ID)
+		}
+	}
+	slices.Sort(doomed)
+	for _, id := range doomed {
+		if len(s.linkedTo(id)) > 0 {
+			return die("base volume '%s' is still in use by linked cloned", id)
+		}
+	}
+	for _, id := range slices.Compact(doomed) {
+		s.free(id, "destroy of "+itoa(g.vmid))
+	}
+	if c.is("purge") {
+		t.printf("purging %s %d from related configurations..", g.label(), g.vmid)
+	}
+	delete(s.guests, g.vmid)
+	s.leavePool(g.vmid)
+	s.effect(g.vmid, Destroyed)
+	return nil
+}

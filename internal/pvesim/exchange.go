@@ -1,0 +1,143 @@
+package pvesim
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// apiRoot is the only output format served.
+const apiRoot = "/api2/json"
+
+// exchange answers one HTTP request: faults around it, the call in between.
+func (s *Sim) exchange(r *http.Request) response {
+	body, err := readAll(r)
+	if err != nil {
+		return failure(die("%v", err))
+	}
+	return s.answer(r, body)
+}
+
+func (s *Sim) answer(r *http.Request, body []byte) response {
+	c := &call{sim: s, method: r.Method}
+	segments, ok := splitPath(r.URL.EscapedPath())
+	c.path = "/" + strings.Join(segments, "/")
+	if !ok {
+		return failure(notImplemented(c.method, r.URL.Path))
+	}
+	c.route, c.vars = s.routes.find(r.Method, segments)
+	paramErr := c.readParams(r, body)
+	f := s.matchFault(c)
+	s.count(c)
+	if !s.wait(s.opts.Latency) {
+		return response{drop: true}
+	}
+	if resp, done := s.before(f, c); done {
+		return resp
+	}
+	resp := s.perform(c, r.Header.Get("Authorization"), paramErr)
+	return s.after(f, c, resp)
+}
+
+// splitPath cuts the path below the API root into decoded segments.
+func splitPath(escaped string) ([]string, bool) {
+	rest, ok := strings.CutPrefix(escaped, apiRoot)
+	if !ok {
+		return nil, false
+	}
+	var out []string
+	for seg := range strings.SplitSeq(rest, "/") {
+		if seg == "" {
+			continue
+		}
+		d, err := url.PathUnescape(seg)
+		if err != nil {
+			return nil, false
+		}
+		out = append(out, d)
+	}
+	return out, true
+}
+
+// perform goes through the gates in Proxmox's order: ticket, route, permission, node, parameters, handler.
+func (s *Sim) perform(c *call, authorization string, paramErr error) response {
+	switch c.method {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete:
+	default:
+		return failure(&apiError{status: http.StatusNotImplemented, message: "method '" + c.method + "' not available", bare: true})
+	}
+	who, err := s.authenticate(authorization)
+	if err != nil {
+		s.wait(s.opts.UnauthorizedDelay)
+		return failure(err)
+	}
+	c.who = who
+	if paramErr != nil {
+		return failure(paramErr)
+	}
+	if c.route == nil {
+		return failure(notImplemented(c.method, c.path))
+	}
+	rep, err := s.handle(c)
+	if err != nil {
+		return failure(err)
+	}
+	return success(rep)
+}
+
+func (s *Sim) handle(c *call) (reply, error) {
+	s.mu.Lock()
+	err := s.admit(c)
+	if err == nil && c.route.read != nil {
+		rep, err := c.route.read(c)
+		s.mu.Unlock()
+		return rep, err
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return reply{}, err
+	}
+	return c.route.write(c)
+}
+
+// admit checks everything that does not need the handler. The state is locked.
+func (s *Sim) admit(c *call) error {
+	if c.route.permit != nil {
+		if err := c.route.permit(c); err != nil {
+			return err
+		}
+	}
+	if n, ok := c.vars["node"]; ok && !s.hasNode(n) {
+		return die("hostname lookup '%s' failed - failed to get address info for: %s: Name or service not known", n, n)
+	}
+	if v, ok := c.vars["vmid"]; ok {
+		if msg := vmidRule.verify(v); msg != "" {
+			return badParam("vmid", msg)
+		}
+	}
+	if err := c.refuseArrays(c.route.schema); err != nil {
+		return err
+	}
+	if c.route.verify != nil {
+		return c.route.verify(c.route.schema, c.params)
+	}
+	return c.route.schema.verify(c.params)
+}
+
+var vmidRule = rule{typ: typeInteger, check: checkVMID}
+
+// wait lets time pass. It returns false when the Sim is closed meanwhile.
+func (s *Sim) wait(d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-s.closed:
+		return false
+	}
+}

@@ -1,0 +1,169 @@
+package pvesim
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"time"
+)
+
+// FaultKind says what goes wrong.
+type FaultKind string
+
+// The kinds of faults. A status of the proxy (595 connect, 596 timeout, 599 other) has an empty body; the call behind it acts or
+// not as AfterActing of the fault says.
+const (
+	Latency        FaultKind = "latency"         // the call takes Delay longer
+	ProxyStatus    FaultKind = "proxy-status"    // Status with an empty body
+	ErrorText      FaultKind = "error-text"      // 500 with Text
+	DropBefore     FaultKind = "drop-before"     // the connection ends before the call acts
+	DropAfter      FaultKind = "drop-after"      // the connection ends after the call acted
+	HoldBefore     FaultKind = "hold-before"     // the call waits for Release before it acts
+	HoldAfter      FaultKind = "hold-after"      // the call acts and waits for Release before it replies
+	TruncatedBody  FaultKind = "truncated-body"  // half the body, then the connection ends
+	InvalidJSON    FaultKind = "invalid-json"    // 200 with a body that is not JSON
+	TaskFails      FaultKind = "task-fails"      // the task ends with Text at Phase, leaving what it had done
+	TaskKilled     FaultKind = "task-killed"     // the worker dies at Phase: "unexpected status", nothing cleaned up
+	TaskNeverEnds  FaultKind = "task-never-ends" // the task stays at Phase until aborted
+	LostWorker     FaultKind = "lost-worker"     // 500 "got no worker upid"; a create leaves a config with lock=create
+	EditBeforeHand FaultKind = "edit-before"     // a foreign actor sets Key to Value just before the call acts
+)
+
+// Fault goes wrong for some calls. Zero fields match every call.
+type Fault struct {
+	Method string
+	Path   string  // regular expression on the path below /api2/json
+	VMID   int     // of the path, or the parameter vmid or newid
+	Nth    int     // the first matching call to suffer, counting from 1; default 1
+	Times  int     // how many calls suffer; default 1, negative all
+	Chance float64 // of a matching call to suffer, drawn from the seed; default always
+
+	Kind        FaultKind
+	Delay       time.Duration
+	Status      int
+	Text        string
+	Phase       int // of the task, counting from 0
+	Key, Value  string
+	AfterActing bool // ProxyStatus: the call acts although the client hears a failure
+}
+
+type fault struct {
+	Fault
+	path    *regexp.Regexp
+	matched int // calls that fitted so far
+	hit     int // calls that suffered so far
+}
+
+// Inject arms a fault. The first armed fault that fits a call applies, alone.
+func (s *Sim) Inject(f Fault) error {
+	re, err := regexp.Compile(f.Path)
+	if err != nil {
+		return fmt.Errorf("compile fault path %q: %w", f.Path, err)
+	}
+	if !knownFault(f.Kind) {
+		return fmt.Errorf("inject fault: kind %q is unknown", f.Kind)
+	}
+	if f.Nth == 0 {
+		f.Nth = 1
+	}
+	if f.Times == 0 {
+		f.Times = 1
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, &fault{Fault: f, path: re})
+	return nil
+}
+
+func knownFault(k FaultKind) bool {
+	switch k {
+	case Latency, ProxyStatus, ErrorText, DropBefore, DropAfter, HoldBefore, HoldAfter, TruncatedBody, InvalidJSON, TaskFails,
+		TaskKilled, TaskNeverEnds, LostWorker, EditBeforeHand:
+		return true
+	}
+	return false
+}
+
+// ClearFaults disarms every fault. Held calls stay held until Release.
+func (s *Sim) ClearFaults() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = nil
+}
+
+func (f *fault) fits(c *call) bool {
+	if f.Method != "" && f.Method != c.method || !f.path.MatchString(c.path) {
+		return false
+	}
+	id := itoa(f.VMID)
+	return f.VMID == 0 || c.vars["vmid"] == id || c.params["vmid"] == id || c.params["newid"] == id
+}
+
+// matchFault finds the fault that a call suffers, or nil.
+func (s *Sim) matchFault(c *call) *Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.faults {
+		if !f.fits(c) {
+			continue
+		}
+		f.matched++
+		if f.matched < f.Nth || f.Times > 0 && f.hit >= f.Times || f.Chance > 0 && s.rng.Float64() >= f.Chance {
+			continue
+		}
+		f.hit++
+		return &f.Fault
+	}
+	return nil
+}
+
+// before applies what happens ahead of the call. done means that the call does not act.
+func (s *Sim) before(f *Fault, c *call) (resp response, done bool) {
+	if f == nil {
+		return response{}, false
+	}
+	switch f.Kind {
+	case Latency:
+		return response{drop: true}, !s.wait(f.Delay)
+	case ProxyStatus:
+		return proxyStatus(f.Status), !f.AfterActing
+	case ErrorText:
+		return failure(die("%s", f.Text)), true
+	case DropBefore:
+		return response{drop: true}, true
+	case HoldBefore:
+		return response{drop: true}, !s.hold(c, f.Kind)
+	case EditBeforeHand:
+		_ = s.Edit(f.VMID, f.Key, f.Value) // a guest that is gone cannot be edited, which is as good
+	case TaskFails, TaskKilled, TaskNeverEnds, LostWorker:
+		c.fault = f
+	case DropAfter, HoldAfter, TruncatedBody, InvalidJSON:
+	}
+	return response{}, false
+}
+
+// after applies what happens to the reply of a call that acted.
+func (s *Sim) after(f *Fault, c *call, resp response) response {
+	if f == nil {
+		return resp
+	}
+	switch f.Kind {
+	case ProxyStatus:
+		return proxyStatus(f.Status)
+	case DropAfter:
+		resp.drop = true
+	case HoldAfter:
+		resp.drop = !s.hold(c, f.Kind)
+	case TruncatedBody:
+		resp.cut = true
+	case InvalidJSON:
+		resp = response{status: http.StatusOK, reason: "OK", body: []byte(`{"data":<html>`)}
+	case Latency, ErrorText, DropBefore, HoldBefore, EditBeforeHand, TaskFails, TaskKilled, TaskNeverEnds, LostWorker:
+	}
+	return resp
+}
+
+func proxyStatus(status int) response {
+	text := map[int]string{595: "Connection refused", 596: "Connection timed out", 597: "Broken pipe", 599: "Too many redirections"}[status]
+	return response{status: status, reason: text}
+}

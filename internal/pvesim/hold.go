@@ -1,0 +1,74 @@
+package pvesim
+
+import (
+	"context"
+	"fmt"
+)
+
+// HeldCall is a call that a fault holds.
+type HeldCall struct {
+	Method string
+	Path   string
+	Stage  FaultKind // HoldBefore or HoldAfter
+}
+
+type hold struct {
+	HeldCall
+	release chan struct{}
+}
+
+// hold blocks the call until Release; it returns false when the Sim is closed.
+func (s *Sim) hold(c *call, stage FaultKind) bool {
+	h := &hold{HeldCall: HeldCall{Method: c.method, Path: c.path, Stage: stage}, release: make(chan struct{})}
+	s.mu.Lock()
+	s.held = append(s.held, h)
+	close(s.heldNews)
+	s.heldNews = make(chan struct{})
+	s.mu.Unlock()
+	select {
+	case <-h.release:
+		return true
+	case <-s.closed:
+		return false
+	}
+}
+
+// Release lets all held calls go on.
+func (s *Sim) Release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.held {
+		close(h.release)
+	}
+	s.held = nil
+}
+
+// Held lists the calls held now, oldest first.
+func (s *Sim) Held() []HeldCall {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]HeldCall, 0, len(s.held))
+	for _, h := range s.held {
+		out = append(out, h.HeldCall)
+	}
+	return out
+}
+
+// WaitHeld waits until at least n calls are held.
+func (s *Sim) WaitHeld(ctx context.Context, n int) error {
+	for {
+		s.mu.Lock()
+		enough, news := len(s.held) >= n, s.heldNews
+		s.mu.Unlock()
+		if enough {
+			return nil
+		}
+		select {
+		case <-news:
+		case <-s.closed:
+			return fmt.Errorf("wait for %d held calls: simulator closed", n)
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %d held calls: %w", n, ctx.Err())
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package pvesim
+
+import (
+	"time"
+)
+
+// guestLock is the lock file of a guest's config: one holder, others wait.
+type guestLock chan struct{}
+
+func (s *Sim) lockOf(vmid int) guestLock {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.locks[vmid]
+	if l == nil {
+		l = make(guestLock, 1)
+		s.locks[vmid] = l
+	}
+	return l
+}
+
+// lockPath is the lock file's name in error texts.
+func lockPath(kind Kind, vmid int) string {
+	if kind == LXC {
+		return "/run/lock/lxc/pve-config-" + itoa(vmid) + ".lock"
+	}
+	return "/var/lock/qemu-server/lock-" + itoa(vmid) + ".conf"
+}
+
+// acquire takes a guest's lock, waiting up to the timeout. waiting is called once if it has to wait.
+func (s *Sim) acquire(kind Kind, vmid int, abort <-chan struct{}, waiting func()) (release func(), err error) {
+	l := s.lockOf(vmid)
+	release = func() { <-l }
+	select {
+	case l <- struct{}{}:
+		return release, nil
+	default:
+	}
+	waiting()
+	t := time.NewTimer(s.opts.LockTimeout)
+	defer t.Stop()
+	select {
+	case l <- struct{}{}:
+		return release, nil
+	case <-t.C:
+		return nil, die("can't lock file '%s' - got timeout", lockPath(kind, vmid))
+	case <-abort:
+		return nil, errInterrupted
+	case <-s.closed:
+		return nil, errClosed
+	}
+}
+
+// withGuest runs f with a guest's lock and the state held, as a synchronous write does.
+func (s *Sim) withGuest(kind Kind, vmid int, f func() error) error {
+	release, err := s.acquire(kind, vmid, nil, func() {})
+	if err != nil {
+		return err
+	}
+	defer release()
+	return s.locked(f)
+}

@@ -1,0 +1,109 @@
+package pvesim
+
+import "maps"
+
+// cloneCT locks the source with "disk" and the target with "create" while the task copies.
+func cloneCT(c *call) (reply, error) {
+	newID := atoi(c.params["newid"])
+	err := c.sim.locked(func() error {
+		if err := c.permitClone(newID); err != nil {
+			return err
+		}
+		src, err := c.ct()
+		if err != nil {
+			return err
+		}
+		if err := src.checkLock(); err != nil {
+			return err
+		}
+		if err := c.cloneable(src); err != nil {
+			return err
+		}
+		if src.running {
+			return die("cannot clone a running container without a snapshot")
+		}
+		if old := c.sim.guests[newID]; old != nil {
+			return die("unable to create CT %d: config file already exists", newID)
+		}
+		g := newGuest(newID, LXC, c.node())
+		g.edit(func(conf *config) { conf.values["lock"] = "create" })
+		c.sim.guests[newID] = g
+		src.edit(func(conf *config) { conf.values["lock"] = "disk" })
+		return nil
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return c.start("vzclone", c.vmid(), func(t *task) error { return t.cloneCT(c, newID) })
+}
+
+func (t *task) cloneCT(c *call, newID int) error {
+	var made []string
+	_ = t.locked(func() error { t.printf("creating a clone of container %d with ID %d", c.vmid(), newID); return nil })
+	err := t.work(1)
+	if err == errKilled || err == errClosed { //nolint:errorlint // sentinels of this package, never wrapped
+		return err
+	}
+	return t.locked(func() error {
+		src, srcErr := c.ct()
+		if srcErr == nil {
+			src.edit(func(conf *config) { delete(conf.values, "lock") })
+		}
+		if err == nil {
+			err = srcErr
+		}
+		if err == nil {
+			err = t.copyCT(c, src, newID, &made)
+		}
+		if err != nil {
+			t.sim.rollback(made)
+			delete(t.sim.guests, newID)
+			return die("clone failed: %s", firstLine(err.Error()))
+		}
+		c.joinPool(newID)
+		t.sim.effect(newID, Cloned)
+		return nil
+	})
+}
+
+func (t *task) copyCT(c *call, src *guest, newID int, made *[]string) error {
+	from, err := c.cloneSource(src)
+	if err != nil {
+		return err
+	}
+	v := maps.Clone(from)
+	for _, k := range []string{"template", "lock", "parent", "snaptime"} {
+		delete(v, k)
+	}
+	maps.DeleteFunc(v, func(k, _ string) bool { return isUnused(k) })
+	for _, slot := range diskSlots(LXC, v) {
+		d, err := parseMount(slot, v[slot])
+		if err != nil {
+			return err
+		}
+		if !d.ownsVolume() {
+			continue
+		}
+		if d, err = t.copyDrive(c, src, newID, d, made); err != nil {
+			return err
+		}
+		v[slot] = d.print()
+	}
+	for k, x := range v {
+		if !isNet(k) {
+			continue
+		}
+		if n, err := lxcNetFormat.parse(k, x); err == nil {
+			n["hwaddr"] = t.sim.mac()
+			v[k] = lxcNetFormat.print(n)
+		}
+	}
+	if h := c.params["hostname"]; h != "" {
+		v["hostname"] = h
+	}
+	if d, ok := c.params["description"]; ok {
+		v["description"] = d
+	}
+	t.sim.guests[newID].edit(func(conf *config) { conf.values = v })
+	return nil
+}

@@ -1,0 +1,175 @@
+package pvesim
+
+import (
+	"maps"
+	"strings"
+)
+
+var createOnlyCT = []string{
+	"vmid", "ostemplate", "password", "ssh-public-keys", "pool", "start", "storage", "force", "restore", "unique", "bwlimit",
+	"ignore-unpack-errors", "ha-managed",
+}
+
+// createCT reserves the id and unpacks the template in a task.
+func createCT(c *call) (reply, error) {
+	vmid := atoi(c.params["vmid"])
+	set := maps.Clone(c.params)
+	for _, k := range createOnlyCT {
+		delete(set, k)
+	}
+	err := c.sim.locked(func() error {
+		if err := c.permitCreateCT(vmid, set); err != nil {
+			return err
+		}
+		return c.reserve(LXC, vmid)
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return c.start("vzcreate", vmid, func(t *task) error {
+		err := t.withLock(LXC, vmid, func() error { return t.createCT(vmid, set, c.params["ostemplate"], c.params["pool"]) })
+		if err == nil && c.is("start") {
+			c.sim.spawn(c.node(), "vzstart", itoa(vmid), vmid, c.who.ID, nil, func(t *task) error { return t.startCT(c.node(), vmid) })
+		}
+		return err
+	})
+}
+
+func (c *call) permitCreateCT(vmid int, set values) error {
+	if err := c.permitAllocate(vmid); err != nil {
+		return err
+	}
+	if _, ok := set["unprivileged"]; !ok {
+		set["unprivileged"] = "1"
+	}
+	if err := c.permitFeatures(set, values{}); err != nil {
+		return err
+	}
+	if set["unprivileged"] == "0" {
+		if err := c.require("/", "Sys.Modify"); err != nil {
+			return err
+		}
+	}
+	storage := c.params["storage"]
+	if storage == "" {
+		storage = "local"
+	}
+	if set["rootfs"] == "" {
+		set["rootfs"] = storage + ":4"
+	}
+	for _, slot := range sortedDrives(LXC, set) {
+		if strings.HasPrefix(set[slot], "/") {
+			return forbidden("mount point type bind is only allowed for root@pam")
+		}
+		if g := newVolume.FindStringSubmatch(set[slot]); g != nil && g[1] == "" {
+			set[slot] = storage + ":" + set[slot]
+		}
+	}
+	normalizeCT(set)
+	for k, v := range set {
+		if isNet(k) {
+			n, err := c.sim.normalizeLXCNet(k, v)
+			if err != nil {
+				return err
+			}
+			set[k] = n
+		}
+	}
+	return c.checkDisks(LXC, set)
+}
+
+// normalizeCT rewrites the lists that a container stores in its own form.
+func normalizeCT(set values) {
+	if v, ok := set["tags"]; ok {
+		set["tags"] = normalizeTags(v)
+	}
+	for _, k := range []string{"nameserver", "searchdomain"} {
+		if v, ok := set[k]; ok {
+			set[k] = strings.Join(listOf(v), " ")
+		}
+	}
+	if v, ok := set["cpuunits"]; ok {
+		set["cpuunits"] = clampCPUUnits(v)
+	}
+}
+
+func (t *task) createCT(vmid int, set values, template, pool string) error {
+	var made []string
+	err := t.work(0.3)
+	if err == nil {
+		err = t.locked(func() error { return t.createMounts(vmid, set, template, &made) })
+	}
+	if err == nil {
+		err = t.work(0.7)
+	}
+	if err == nil {
+		return t.locked(func() error { t.finishCT(vmid, set, template, pool); return nil })
+	}
+	if err == errKilled || err == errClosed { //nolint:errorlint // sentinels of this package, never wrapped
+		return err
+	}
+	_ = t.locked(func() error {
+		t.sim.rollback(made)
+		delete(t.sim.guests, vmid)
+		return nil
+	})
+	return die("unable to create CT %d - %s", vmid, firstLine(err.Error()))
+}
+
+func (t *task) createMounts(vmid int, set values, template string, made *[]string) error {
+	for _, slot := range mountOrder(set) {
+		d, err := parseMount(slot, set[slot])
+		if err != nil {
+			return err
+		}
+		if d, err = t.sim.allocate(vmid, d, t.printf, made); err != nil {
+			return err
+		}
+		set[slot] = d.print()
+	}
+	if t.sim.volume(template) == nil {
+		t.printf("volume '%s' does not exist", template)
+		return die("volume '%s' does not exist", template)
+	}
+	t.printf("extracting archive '%s'", t.sim.pathOf(template))
+	t.printf("Detected container architecture: amd64")
+	return nil
+}
+
+// mountOrder is the root first, then the mount points.
+func mountOrder(set values) []string {
+	out := []string{"rootfs"}
+	for _, s := range sortedDrives(LXC, set) {
+		if s != "rootfs" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (t *task) finishCT(vmid int, set values, template, pool string) {
+	s := t.sim
+	v := maps.Clone(set)
+	for k, def := range map[string]string{
+		"hostname": "CT" + itoa(vmid), "memory": "512", "swap": "512", "arch": "amd64", "ostype": templateOS(template),
+	} {
+		if v[k] == "" {
+			v[k] = def
+		}
+	}
+	s.guests[vmid].edit(func(conf *config) { conf.values = v })
+	if pool != "" && s.pools[pool] != nil {
+		s.pools[pool].vms = append(s.pools[pool].vms, vmid)
+	}
+	s.effect(vmid, Created)
+}
+
+// templateOS guesses the distribution from the template's name.
+func templateOS(template string) string {
+	for _, os := range []string{"debian", "devuan", "ubuntu", "centos", "fedora", "opensuse", "archlinux", "alpine", "gentoo", "nixos"} {
+		if strings.Contains(template, os) {
+			return os
+		}
+	}
+	return "alpine"
+}

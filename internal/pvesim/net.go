@@ -1,0 +1,42 @@
+package pvesim
+
+// normalizeNet prints a network device of a VM as Proxmox stores it: a value without MAC gets a new one, each time. The state is
+// locked.
+func (s *Sim) normalizeNet(key, text string) (string, error) {
+	v, err := qemuNetFormat.parse(key, text)
+	if err != nil {
+		return "", badParam(key, "invalid format - "+err.Error()+"\n")
+	}
+	if v["macaddr"] == "" {
+		v["macaddr"] = s.mac()
+	}
+	return printNet(v), nil
+}
+
+// printNet writes model=MAC first and the rest sorted.
+func printNet(v values) string {
+	rest := values{}
+	for k, x := range v {
+		if k != "model" && k != "macaddr" {
+			rest[k] = x
+		}
+	}
+	out := v["model"] + "=" + v["macaddr"]
+	if len(rest) > 0 {
+		out += "," + qemuNetFormat.print(rest)
+	}
+	return out
+}
+
+// normalizeLXCNet fills the MAC and the type of a container's network device. The state is locked.
+func (s *Sim) normalizeLXCNet(key, text string) (string, error) {
+	v, err := lxcNetFormat.parse(key, text)
+	if err != nil {
+		return "", badParam(key, "invalid format - "+err.Error()+"\n")
+	}
+	if v["hwaddr"] == "" {
+		v["hwaddr"] = s.mac()
+	}
+	v["type"] = "veth"
+	return lxcNetFormat.print(v), nil
+}

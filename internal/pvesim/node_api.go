@@ -1,0 +1,247 @@
+package pvesim
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+func nodeRoutes() []*route {
+	return []*route{
+		get("/nodes", nodes),
+		index("/nodes/{node}", "name", strings.Fields(`aplinfo apt capabilities ceph certificates config disks dns firewall hardware
+			hosts journal lxc migrateall netstat network qemu query-oci-repo-tags query-url-metadata replication report rrd rrddata
+			scan sdn services spiceshell startall status stopall storage subscription suspendall syslog tasks termproxy time version
+			vncshell vzdump wakeonlan`)...),
+		get("/nodes/{node}/version", version),
+		get("/nodes/{node}/status", nodeStatus).permits(func(c *call) error { return c.require("/nodes/"+c.node(), "Sys.Audit") }),
+		get("/nodes/{node}/network", network).takes(map[string]rule{"type": text()}),
+	}
+}
+
+type nodeRowKind int
+
+const (
+	nodeInResources nodeRowKind = iota
+	nodeInList
+)
+
+const (
+	nodeMemory = 25276510208
+	usedMemory = 1145536512
+	usedDisk   = 32861634560
+)
+
+func (s *Sim) nodeRow(name string, in nodeRowKind) *object {
+	o := &object{}
+	o.str("id", "node/"+name)
+	o.str("node", name)
+	o.str("type", "node")
+	o.str("status", "online")
+	o.str("level", "")
+	o.num("maxcpu", hostCPUs)
+	o.num("maxmem", nodeMemory)
+	o.num("mem", usedMemory)
+	o.num("maxdisk", defaultStorageSize)
+	o.num("disk", usedDisk)
+	o.num("uptime", int64(time.Since(s.booted)/time.Second))
+	o.float("cpu", 0.04)
+	if in == nodeInResources {
+		o.num("cgroup-mode", 2)
+	} else {
+		o.str("ssl_fingerprint", "DE:34:E5:32:E4:7F:17:B1:3D:67:7C:BF:B5:65:2B:96:6F:83:7F:88:77:15:B9:5B:52:ED:75:C1:19:09:69:BB")
+	}
+	return o
+}
+
+func nodes(c *call) (reply, error) {
+	var a array
+	for _, n := range c.sim.opts.Nodes {
+		a.add(c.sim.nodeRow(n, nodeInList))
+	}
+	return data(a.bytes())
+}
+
+func nodeStatus(c *call) (reply, error) {
+	var o object
+	o.str("pveversion", "pve-manager/"+c.sim.opts.Version+"/"+repoID)
+	o.str("kversion", "Linux 6.17.2-1-pve #1 SMP PREEMPT_DYNAMIC")
+	o.num("uptime", int64(time.Since(c.sim.booted)/time.Second))
+	o.num("cpu", 0)
+	o.num("wait", 0)
+	o.num("idle", 0)
+	for _, part := range []struct {
+		name              string
+		total, used, free int64
+	}{{"memory", nodeMemory, usedMemory, nodeMemory - usedMemory}, {"swap", 0, 0, 0}, {"rootfs", defaultStorageSize, usedDisk, defaultStorageSize - usedDisk}} {
+		var p object
+		p.num("total", part.total)
+		p.num("used", part.used)
+		p.num("free", part.free)
+		o.raw(part.name, p.bytes())
+	}
+	var cpu object
+	cpu.num("cpus", hostCPUs)
+	cpu.num("sockets", 1)
+	cpu.num("cores", hostCPUs)
+	o.raw("cpuinfo", cpu.bytes())
+	o.raw("loadavg", []byte(`["0.00","0.00","0.00"]`))
+	return data(o.bytes())
+}
+
+func network(*call) (reply, error) {
+	return data([]byte(`[{"iface":"eth0","type":"eth","families":["inet"],"method":"manual","method6":"manual","exists":1,"active":1},` +
+		`{"iface":"vmbr0","type":"bridge","families":["inet"],"method":"manual","method6":"manual","active":1,"autostart":1,` +
+		`"priority":3,"bridge_ports":"","bridge_stp":"off","bridge_fd":"0"}]`))
+}
+
+func storageRoutes() []*route {
+	audit := func(c *call) error {
+		return c.sim.requireAny(c.who, "/storage/"+c.vars["storage"], "Datastore.Audit", "Datastore.AllocateSpace")
+	}
+	return []*route{
+		get("/nodes/{node}/storage", storageList).takes(map[string]rule{
+			"content": text(), "enabled": boolean(), "format": boolean(), "storage": text(), "target": text(),
+		}),
+		index("/nodes/{node}/storage/{storage}", "subdir", "content", "download-url", "file-restore", "import-metadata", "oci-registry-pull",
+			"prunebackups", "rrd", "rrddata", "status", "upload").permits(audit),
+		get("/nodes/{node}/storage/{storage}/status", storageStatus).permits(audit),
+		get("/nodes/{node}/storage/{storage}/content", storageContent).takes(map[string]rule{"content": text(), "vmid": vmidRule}).permits(audit),
+		act(http.MethodDelete, "/nodes/{node}/storage/{storage}/content/{volume}", deleteVolume).takes(map[string]rule{"delay": integer()}),
+	}
+}
+
+func (st *storage) used() int64 {
+	n := int64(usedDisk)
+	for _, v := range st.volumes {
+		n += v.Size / 1000 // thin: what is written, not what is promised
+	}
+	return min(n, st.Size)
+}
+
+func (st *storage) resource(node string) *object {
+	o := &object{}
+	o.str("id", "storage/"+node+"/"+st.ID)
+	o.str("type", "storage")
+	o.str("storage", st.ID)
+	o.str("node", node)
+	o.str("plugintype", st.Type)
+	o.str("status", "available")
+	o.str("content", st.Content)
+	o.num("shared", 0)
+	o.num("maxdisk", st.Size)
+	o.num("disk", usedDisk)
+	return o
+}
+
+func (st *storage) writeStatus(o *object) {
+	o.str("type", st.Type)
+	o.str("content", st.Content)
+	o.num("enabled", 1)
+	o.num("active", 1)
+	o.num("shared", 0)
+	o.num("total", st.Size)
+	o.num("used", st.used())
+	o.num("avail", st.Size-st.used())
+}
+
+func storageList(c *call) (reply, error) {
+	var a array
+	for _, st := range c.sim.storages {
+		if want := c.params["content"]; want != "" && !strings.Contains(","+st.Content+",", ","+want+",") {
+			continue
+		}
+		if c.sim.requireAny(c.who, "/storage/"+st.ID, "Datastore.Audit", "Datastore.AllocateSpace") != nil {
+			continue
+		}
+		var o object
+		o.str("storage", st.ID)
+		st.writeStatus(&o)
+		o.float("used_fraction", float64(st.used())/float64(st.Size))
+		a.add(&o)
+	}
+	return data(a.bytes())
+}
+
+func (c *call) storage() (*storage, error) {
+	if st := c.sim.storage(c.vars["storage"]); st != nil {
+		return st, nil
+	}
+	return nil, die("storage '%s' does not exist", c.vars["storage"])
+}
+
+func storageStatus(c *call) (reply, error) {
+	st, err := c.storage()
+	if err != nil {
+		return reply{}, err
+	}
+	var o object
+	st.writeStatus(&o)
+	return data(o.bytes())
+}
+
+func storageContent(c *call) (reply, error) {
+	st, err := c.storage()
+	if err != nil {
+		return reply{}, err
+	}
+	owner := atoi(c.params["vmid"])
+	var a array
+	for _, name := range slices.Sorted(maps.Keys(st.volumes)) {
+		v := st.volumes[name]
+		// an owner narrows images and backups; an import image has no owner and stays in the list
+		if want := c.params["content"]; want != "" && want != v.Kind || owner != 0 && v.Owner != owner && v.Kind != "import" {
+			continue
+		}
+		a.add(v.object())
+	}
+	return data(a.bytes())
+}
+
+func (v *Volume) object() *object {
+	o := &object{}
+	o.str("volid", v.ID)
+	o.str("content", v.Kind)
+	o.str("format", v.Format)
+	o.num("size", v.Size)
+	o.num("ctime", v.Made.Unix())
+	if v.Kind != "images" && v.Kind != "rootdir" {
+		return o
+	}
+	o.num("vmid", int64(v.Owner))
+	o.num("used", v.Size)
+	if v.Base == "" {
+		o.null("parent")
+	} else {
+		o.str("parent", v.Base)
+	}
+	return o
+}
+
+func deleteVolume(c *call) (reply, error) {
+	vol := c.vars["volume"]
+	if !strings.Contains(vol, ":") {
+		vol = c.vars["storage"] + ":" + vol
+	}
+	id, _, _ := strings.Cut(vol, ":")
+	return c.startAs("imgdel", strings.TrimPrefix(ownerOf(vol)+"@"+id, "@"), 0, func(t *task) error {
+		if err := t.work(1); err != nil {
+			return err
+		}
+		return t.locked(func() error { c.sim.free(vol, "delete volume"); return nil })
+	})
+}
+
+// ownerOf is the vmid in a volume's name, or nothing.
+func ownerOf(vol string) string {
+	_, name, _ := strings.Cut(vol, ":")
+	if m := dirVolume.FindStringSubmatch(name); m != nil {
+		return m[3]
+	}
+	if m := lvmVolume.FindStringSubmatch(name); m != nil {
+		return m[2]
+	}
+	return ""
+}

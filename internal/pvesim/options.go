@@ -1,0 +1,83 @@
+package pvesim
+
+import "time"
+
+// Options shape a Sim. The zero value is a cluster of one node, pve1, with the storages local (directory), local-lvm (LVM thin)
+// and local2 (directory), the bridges vmbr0 and vmbr1, and the tokens of DefaultTokens.
+type Options struct {
+	Nodes    []string  // names; default pve1
+	Storages []Storage // default see above
+	Version  string    // default 9.2.11
+	Tokens   []Token   // default DefaultTokens
+	Seed     uint64    // of every generated MAC address, uuid and guest
+	Guests   int       // generated guests to start with, from vmid 1000 on; every fourth is a container
+
+	TaskTime  time.Duration            // how long a task takes; default 50 ms
+	TaskTimes map[string]time.Duration // by task type (qmcreate, vzstart, ...), before TaskTime
+
+	Latency           time.Duration // added to every call
+	UnauthorizedDelay time.Duration // before a 401; Proxmox waits 3 s; default none
+	ResourcesPeriod   time.Duration // how often /cluster/resources learns run states, names and sizes; Proxmox 10 s; default at once
+	LockTimeout       time.Duration // how long a write waits for a guest's lock; default 10 s, as Proxmox
+}
+
+// Storage is one storage, shared by all nodes by name.
+type Storage struct {
+	ID      string
+	Type    string // dir or lvmthin
+	Path    string // of a dir storage; shown in task logs
+	Content string // comma-separated content types
+	Size    int64  // bytes; 0 means 252 GiB
+}
+
+// Token is an API token. Its user and privileges are those of Proxmox with privilege separation: what the ACL of the token says.
+type Token struct {
+	ID     string // user@realm!name
+	Secret string
+	ACL    []ACL // empty for a user root@pam means every privilege, for others none
+}
+
+// ACL grants a role or single privileges on a path and everything below it.
+type ACL struct {
+	Path       string
+	Role       string   // Administrator, PVEAuditor, PVEVMAdmin or NoAccess
+	Privileges []string // in addition to the role's
+}
+
+// DefaultTokens are root@pam!full with every privilege, gitops@pve!agent with what a reconciler needs on /, and
+// gitops@pve!ro with PVEAuditor on /.
+func DefaultTokens() []Token {
+	return []Token{
+		{ID: "root@pam!full", Secret: "5eed0000-0000-4000-8000-000000000001"},
+		{ID: "gitops@pve!agent", Secret: "5eed0000-0000-4000-8000-000000000002", ACL: []ACL{{Path: "/", Privileges: agentPrivileges}}},
+		{ID: "gitops@pve!ro", Secret: "5eed0000-0000-4000-8000-000000000003", ACL: []ACL{{Path: "/", Role: "PVEAuditor"}}},
+	}
+}
+
+const defaultStorageSize = 270553174016
+
+func (o Options) withDefaults() Options {
+	if len(o.Nodes) == 0 {
+		o.Nodes = []string{"pve1"}
+	}
+	if len(o.Storages) == 0 {
+		o.Storages = []Storage{
+			{ID: "local", Type: "dir", Path: "/var/lib/vz", Content: "images,rootdir,iso,vztmpl,import,snippets,backup"},
+			{ID: "local-lvm", Type: "lvmthin", Content: "images,rootdir"},
+			{ID: "local2", Type: "dir", Path: "/var/lib/vz2", Content: "images,iso,rootdir"},
+		}
+	}
+	if o.Version == "" {
+		o.Version = "9.2.11"
+	}
+	if o.Tokens == nil {
+		o.Tokens = DefaultTokens()
+	}
+	if o.TaskTime == 0 {
+		o.TaskTime = 50 * time.Millisecond
+	}
+	if o.LockTimeout == 0 {
+		o.LockTimeout = 10 * time.Second
+	}
+	return o
+}

@@ -1,0 +1,231 @@
+package pvesim
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+type pool struct {
+	id       string
+	comment  string
+	vms      []int
+	storages []string
+}
+
+// poolOf names the pool of a guest, or nothing. The state is locked.
+func (s *Sim) poolOf(vmid int) string {
+	for id, p := range s.pools {
+		if slices.Contains(p.vms, vmid) {
+			return id
+		}
+	}
+	return ""
+}
+
+func poolRoutes() []*route {
+	change := map[string]rule{
+		"comment": text(), "vms": text(), "storage": text(), "delete": boolean(), "allow-move": boolean(),
+	}
+	withID := map[string]rule{"poolid": text().needed()}
+	maps.Copy(withID, change)
+	allocate := func(c *call) error { return c.require("/pool/"+c.poolID(), "Pool.Allocate") }
+	return []*route{
+		get("/pools", listPools).takes(map[string]rule{"poolid": text(), "type": enum("qemu", "lxc", "storage")}),
+		act(http.MethodPost, "/pools", createPool).takes(map[string]rule{"poolid": text().needed(), "comment": text()}).permits(createPermit),
+		act(http.MethodPut, "/pools", updatePool).takes(withID).permits(allocate),
+		act(http.MethodDelete, "/pools", deletePool).takes(map[string]rule{"poolid": text().needed()}).permits(allocate),
+		get("/pools/{poolid}", getPool).takes(map[string]rule{"type": enum("qemu", "lxc", "storage")}),
+		act(http.MethodPut, "/pools/{poolid}", updatePool).takes(change).permits(allocate),
+		act(http.MethodDelete, "/pools/{poolid}", deletePool).permits(allocate),
+	}
+}
+
+func (c *call) poolID() string {
+	if id := c.vars["poolid"]; id != "" {
+		return id
+	}
+	return c.params["poolid"]
+}
+
+// createPermit also refuses a name that no ACL path can hold, which is how Proxmox notices it.
+func createPermit(c *call) error {
+	if strings.ContainsAny(c.params["poolid"], " !@") {
+		return forbidden(", Pool.Allocate")
+	}
+	return c.require("/pool/"+c.params["poolid"], "Pool.Allocate")
+}
+
+func (s *Sim) poolObject(p *pool, who *Token, withMembers bool) *object {
+	o := &object{}
+	o.str("poolid", p.id)
+	if p.comment != "" {
+		o.str("comment", p.comment)
+	}
+	if !withMembers {
+		return o
+	}
+	s.broadcast()
+	var a array
+	for _, id := range p.vms {
+		if g := s.guests[id]; g != nil {
+			m := s.resource(g, &Token{})
+			a.add(m)
+		}
+	}
+	for _, id := range p.storages {
+		if st := s.storage(id); st != nil {
+			a.add(st.resource(s.opts.Nodes[0]))
+		}
+	}
+	o.raw("members", a.bytes())
+	_ = who
+	return o
+}
+
+func listPools(c *call) (reply, error) {
+	s := c.sim
+	if id := c.params["poolid"]; id != "" {
+		p, err := c.visiblePool(id)
+		if err != nil {
+			return reply{}, err
+		}
+		var a array
+		a.add(s.poolObject(p, c.who, true))
+		return data(a.bytes())
+	}
+	var a array
+	for _, id := range slices.Sorted(maps.Keys(s.pools)) {
+		if s.allows(c.who, "/pool/"+id, "Pool.Audit") {
+			a.add(s.poolObject(s.pools[id], c.who, false))
+		}
+	}
+	return data(a.bytes())
+}
+
+func (c *call) visiblePool(id string) (*pool, error) {
+	if err := c.require("/pool/"+id, "Pool.Audit"); err != nil {
+		return nil, err
+	}
+	p := c.sim.pools[id]
+	if p == nil {
+		return nil, die("pool '%s' does not exist", id)
+	}
+	return p, nil
+}
+
+func getPool(c *call) (reply, error) {
+	p, err := c.visiblePool(c.poolID())
+	if err != nil {
+		return reply{}, err
+	}
+	return data(c.sim.poolObject(p, c.who, true).bytes())
+}
+
+func createPool(c *call) (reply, error) {
+	err := c.sim.locked(func() error {
+		id := c.poolID()
+		if c.sim.pools[id] != nil {
+			return die("create pool failed: pool '%s' already exists", id)
+		}
+		c.sim.pools[id] = &pool{id: id, comment: c.params["comment"]}
+		return nil
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return null()
+}
+
+func updatePool(c *call) (reply, error) {
+	err := c.sim.locked(func() error {
+		p := c.sim.pools[c.poolID()]
+		if p == nil {
+			return die("update pools failed: pool '%s' does not exist", c.poolID())
+		}
+		next := *p
+		next.vms, next.storages = slices.Clone(p.vms), slices.Clone(p.storages)
+		if comment, ok := c.params["comment"]; ok {
+			next.comment = comment
+		}
+		if err := c.changeMembers(&next); err != nil {
+			return err
+		}
+		*p = next
+		return nil
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return null()
+}
+
+func (c *call) changeMembers(p *pool) error {
+	for _, v := range listOf(c.params["vms"]) {
+		id := atoi(v)
+		in := slices.Index(p.vms, id)
+		switch other := c.sim.poolOf(id); {
+		case c.is("delete") && in < 0:
+			return die("update pools failed: VM %d is not a pool member", id)
+		case c.is("delete"):
+			p.vms = slices.Delete(p.vms, in, in+1)
+		case in >= 0:
+			return die("update pools failed: VM %d is already a pool member", id)
+		case other != "" && !c.is("allow-move"):
+			return die("update pools failed: VM %d belongs already to pool '%s' and allow-move is not set", id, other)
+		default:
+			c.sim.leavePool(id)
+			p.vms = append(p.vms, id)
+		}
+	}
+	for _, st := range listOf(c.params["storage"]) {
+		in := slices.Index(p.storages, st)
+		switch {
+		case c.is("delete") && in < 0:
+			return die("update pools failed: Storage '%s' is not a pool member", st)
+		case c.is("delete"):
+			p.storages = slices.Delete(p.storages, in, in+1)
+		case in >= 0:
+			return die("update pools failed: Storage '%s' is already a pool member", st)
+		default:
+			p.storages = append(p.storages, st)
+		}
+	}
+	return nil
+}
+
+func (s *Sim) leavePool(vmid int) {
+	for _, p := range s.pools {
+		p.vms = slices.DeleteFunc(p.vms, func(id int) bool { return id == vmid })
+	}
+}
+
+func deletePool(c *call) (reply, error) {
+	err := c.sim.locked(func() error {
+		id := c.poolID()
+		p := c.sim.pools[id]
+		if p == nil {
+			return die("delete pool failed: pool '%s' does not exist", id)
+		}
+		for _, vm := range p.vms {
+			if c.sim.guests[vm] != nil {
+				return die("delete pool failed: pool '%s' is not empty (contains VM %d)", id, vm)
+			}
+		}
+		if len(p.storages) > 0 {
+			return die("delete pool failed: pool '%s' is not empty (contains storage '%s')", id, p.storages[0])
+		}
+		delete(c.sim.pools, id)
+		return nil
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return null()
+}
+
+// listOf splits a list parameter at commas, semicolons and blanks.
+func listOf(s string) []string {
+	return slices.DeleteFunc(tagSplit.Split(s, -1), func(p string) bool { return p == "" })
+}

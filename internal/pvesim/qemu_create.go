@@ -1,0 +1,165 @@
+package pvesim
+
+import (
+	"maps"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// createOnly are parameters of a create that are not config keys.
+var createOnly = []string{
+	"vmid", "archive", "bwlimit", "force", "pool", "start", "storage", "unique", "live-restore", "ha-managed", "import-working-storage",
+}
+
+// createVM checks, reserves the id with a locked config, and leaves the rest to a task.
+func createVM(c *call) (reply, error) {
+	vmid := atoi(c.params["vmid"])
+	set := maps.Clone(c.params)
+	for _, k := range createOnly {
+		delete(set, k)
+	}
+	err := c.sim.locked(func() error {
+		if err := c.permitCreate(vmid, set); err != nil {
+			return err
+		}
+		return c.reserve(QEMU, vmid)
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return c.start("qmcreate", vmid, func(t *task) error {
+		err := t.withLock(QEMU, vmid, func() error { return t.createVM(vmid, set, c.params["pool"]) })
+		if err != nil {
+			return err
+		}
+		if c.is("start") {
+			_ = t.locked(func() error { t.printf("Execute autostart"); return nil })
+			c.sim.spawn(c.node(), "qmstart", itoa(vmid), vmid, c.who.ID, nil, func(t *task) error { return t.startVM(c.node(), vmid) })
+		}
+		return nil
+	})
+}
+
+func (c *call) permitCreate(vmid int, set values) error {
+	if err := c.permitAllocate(vmid); err != nil {
+		return err
+	}
+	if v, ok := set["cdrom"]; ok {
+		delete(set, "cdrom")
+		set["ide2"] = v
+	}
+	if err := c.normalizeVM(set); err != nil {
+		return err
+	}
+	for k, v := range set {
+		if err := c.permitKey(vmid, k, v); err != nil {
+			return err
+		}
+	}
+	if err := c.checkDisks(QEMU, set); err != nil {
+		return err
+	}
+	return checkBalloon(newConfig(), &update{set: set})
+}
+
+// permitAllocate wants VM.Allocate on the new guest or on the pool it goes into.
+func (c *call) permitAllocate(vmid int) error {
+	p := c.params["pool"]
+	if p != "" && c.sim.pools[p] == nil {
+		return forbidden("pool '" + p + "' does not exist")
+	}
+	if c.sim.allows(c.who, "/vms/"+itoa(vmid), "VM.Allocate") || p != "" && c.sim.allows(c.who, "/pool/"+p, "VM.Allocate") {
+		return nil
+	}
+	return &apiError{status: http.StatusForbidden, message: "Permission check failed\n"}
+}
+
+// reserve makes a config that holds nothing but the create lock. The state is locked.
+func (c *call) reserve(kind Kind, vmid int) error {
+	if old := c.sim.guests[vmid]; old != nil {
+		text := old.label() + " " + itoa(vmid) + " already exists on node '" + old.node + "'"
+		if kind == QEMU {
+			text = "unable to create VM " + itoa(vmid) + " - " + text
+		}
+		return die("%s", text)
+	}
+	g := newGuest(vmid, kind, c.node())
+	g.edit(func(conf *config) { conf.values["lock"] = "create" })
+	c.sim.guests[vmid] = g
+	return nil
+}
+
+// createVM fills the reserved config. A failure removes it and what was allocated; a killed worker leaves both.
+func (t *task) createVM(vmid int, set values, pool string) error {
+	var made []string
+	err := t.work(0.3)
+	if err == nil {
+		err = t.locked(func() error { return t.createDisks(vmid, set, &made) })
+	}
+	if err == nil {
+		err = t.work(0.7)
+	}
+	if err == nil {
+		return t.locked(func() error { t.finishVM(vmid, set, pool); return nil })
+	}
+	if err == errKilled || err == errClosed { //nolint:errorlint // sentinels of this package, never wrapped
+		return err
+	}
+	_ = t.locked(func() error {
+		t.sim.rollback(made)
+		delete(t.sim.guests, vmid)
+		return nil
+	})
+	return die("unable to create VM %d - %s", vmid, firstLine(err.Error()))
+}
+
+func (t *task) createDisks(vmid int, set values, made *[]string) error {
+	for _, slot := range sortedDrives(QEMU, set) {
+		d, err := parseDrive(slot, set[slot])
+		if err != nil {
+			return err
+		}
+		before := len(*made)
+		if d, err = t.sim.allocate(vmid, d, t.printf, made); err != nil {
+			return err
+		}
+		set[slot] = d.print()
+		if len(*made) > before {
+			t.printf("%s: successfully created disk '%s'", slot, set[slot])
+		}
+	}
+	return nil
+}
+
+func (t *task) finishVM(vmid int, set values, pool string) {
+	s := t.sim
+	g := s.guests[vmid]
+	g.edit(func(conf *config) {
+		conf.values = maps.Clone(set)
+		s.identify(conf.values)
+	})
+	if pool != "" && s.pools[pool] != nil {
+		s.pools[pool].vms = append(s.pools[pool].vms, vmid)
+	}
+	s.effect(vmid, Created)
+}
+
+// identify adds what every new VM gets: boot order, birth data, SMBIOS uuid, generation id, and a pinned machine for Windows.
+func (s *Sim) identify(v values) {
+	if _, ok := v["boot"]; !ok {
+		v["boot"] = printBootOrder(defaultBootDevices(v))
+	}
+	v["meta"] = newMeta(time.Now().Unix())
+	if v["smbios1"] == "" {
+		v["smbios1"] = "uuid=" + s.uuid()
+	} else if !strings.Contains(v["smbios1"], "uuid=") {
+		v["smbios1"] += ",uuid=" + s.uuid()
+	}
+	if v["vmgenid"] == "" {
+		v["vmgenid"] = s.uuid()
+	}
+	if isWindows(v["ostype"]) && !strings.Contains(v["machine"], "+pve") {
+		v["machine"] = pinnedMachine(v["machine"])
+	}
+}

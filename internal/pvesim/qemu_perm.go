@@ -1,0 +1,98 @@
+package pvesim
+
+import "strings"
+
+// keyPrivilege maps VM keys to the privilege that setting or deleting them needs.
+var keyPrivilege = func() map[string]string {
+	m := map[string]string{}
+	for priv, keys := range map[string]string{
+		"VM.Config.CPU":     "cores cpu cpulimit cpuunits numa smp sockets vcpus",
+		"VM.Config.Memory":  "memory balloon shares allow-ksm",
+		"VM.Config.HWType":  "acpi hotplug kvm machine scsihw smbios1 tablet vga watchdog audio0 rng0",
+		"VM.Config.Options": "agent autostart bios description keyboard localtime migrate_downtime migrate_speed name onboot ostype protection reboot startdate startup tdf template tags",
+		"VM.Config.Disk":    "boot bootdisk vmstatestorage efidisk0 tpmstate0",
+		"VM.PowerMgmt":      "freeze",
+	} {
+		for k := range strings.FieldsSeq(keys) {
+			m[k] = priv
+		}
+	}
+	return m
+}()
+
+var cloudInitKeys = map[string]bool{
+	"cicustom": true, "cipassword": true, "citype": true, "ciuser": true, "ciupgrade": true, "nameserver": true, "searchdomain": true, "sshkeys": true,
+}
+
+func isCloudInitKey(k string) bool {
+	stem, _, ok := splitIndex(k)
+	return cloudInitKeys[k] || ok && stem == "ipconfig"
+}
+
+// permitKey checks the privilege for one key of a VM config; value is "" for a delete. The state is locked.
+func (c *call) permitKey(vmid int, key, value string) error {
+	path := "/vms/" + itoa(vmid)
+	stem, _, indexed := splitIndex(key)
+	switch {
+	case key == "startup":
+		if err := c.require("/", "Sys.Modify"); err != nil {
+			return err
+		}
+		return c.require(path, "VM.Config.Options")
+	case keyPrivilege[key] != "":
+		return c.require(path, keyPrivilege[key])
+	case isCloudInitKey(key):
+		return c.sim.requireAny(c.who, path, "VM.Config.Cloudinit", "VM.Config.Network")
+	case isDisk(QEMU, key) || isUnused(key):
+		return c.permitDisk(path, key, value)
+	case isNet(key):
+		return c.permitNet(path, value)
+	case indexed && stem == "numa":
+		return c.require(path, "VM.Config.CPU")
+	case indexed && stem == "serial":
+		if value == "" || value == "socket" {
+			return c.require(path, "VM.Config.HWType")
+		}
+		return die("only root can modify '%s' config for real devices", key)
+	case indexed && stem == "usb":
+		if value == "" || strings.Contains(value, "mapping=") || strings.EqualFold(strings.TrimPrefix(value, "host="), "spice") {
+			return c.require(path, "VM.Config.HWType")
+		}
+		return die("only root can set '%s' config for real devices", key)
+	case indexed && stem == "hostpci":
+		if value == "" || strings.Contains(value, "mapping=") {
+			return c.require(path, "VM.Config.HWType")
+		}
+		return die("only root can set '%s' config for non-mapped devices", key)
+	case indexed && stem == "virtiofs":
+		return c.require(path, "VM.Config.Options")
+	}
+	return die("only root can set '%s' config", key)
+}
+
+func (c *call) permitDisk(path, key, value string) error {
+	if value != "" && !isUnused(key) {
+		d, err := parseDrive(key, value)
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.isCloudInit():
+			return c.require(path, "VM.Config.Cloudinit", "VM.Config.CDROM")
+		case d.isCDROM():
+			return c.require(path, "VM.Config.CDROM")
+		}
+	}
+	return c.require(path, "VM.Config.Disk")
+}
+
+func (c *call) permitNet(path, value string) error {
+	if err := c.require(path, "VM.Config.Network"); err != nil {
+		return err
+	}
+	v, err := qemuNetFormat.parse("net", value)
+	if err != nil || v["bridge"] == "" {
+		return nil //nolint:nilerr // a delete has no bridge to ask for
+	}
+	return c.require("/sdn/zones/localnetwork/"+v["bridge"], "SDN.Use")
+}

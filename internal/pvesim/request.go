@@ -1,0 +1,195 @@
+package pvesim
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// maxBody is the largest request body that the API reads, in bytes.
+const maxBody = 512 << 10
+
+// call is one API call under way.
+type call struct {
+	sim    *Sim
+	method string
+	path   string // below /api2/json, decoded
+	route  *route
+	who    *Token
+	fault  *Fault // to be suffered by the task that this call starts
+
+	vars   values // from the path: node, vmid, ...
+	params values
+	arrays map[string]bool // parameters that came more than once or as a JSON array
+}
+
+func (c *call) node() string { return c.vars["node"] }
+func (c *call) vmid() int    { return atoi(c.vars["vmid"]) }
+
+// is reads a boolean parameter that has been verified.
+func (c *call) is(name string) bool { return c.params[name] == "1" }
+
+// vm finds the VM of the path. The state is locked.
+func (c *call) vm() (*guest, error) { return c.sim.find(QEMU, c.node(), c.vmid()) }
+
+// ct finds the container of the path. The state is locked.
+func (c *call) ct() (*guest, error) { return c.sim.find(LXC, c.node(), c.vmid()) }
+
+func (c *call) require(path string, privileges ...string) error {
+	return c.sim.require(c.who, path, privileges...)
+}
+
+// isRoot says whether the literal user root@pam calls. A token never is, not even one of root@pam.
+func (c *call) isRoot() bool { return c.who.ID == "root@pam" }
+
+// readParams collects query and body; the query wins.
+func (c *call) readParams(r *http.Request, body []byte) error {
+	c.params, c.arrays = values{}, map[string]bool{}
+	if len(body) > 0 {
+		if err := c.readBody(r, body); err != nil {
+			return err
+		}
+	}
+	if r.URL.RawQuery == "" {
+		return nil
+	}
+	return c.addForm(r.URL.RawQuery)
+}
+
+func (c *call) readBody(r *http.Request, body []byte) error {
+	if r.Method == http.MethodDelete || r.Method == http.MethodGet {
+		return &apiError{status: http.StatusNotImplemented, message: fmt.Sprintf("Unexpected content for method '%s'", r.Method), bare: true}
+	}
+	header := r.Header.Get("Content-Type")
+	typ, _, err := mime.ParseMediaType(header)
+	switch {
+	case err == nil && typ == "application/json":
+		return c.addJSON(body)
+	case header == "" || err == nil && typ == "application/x-www-form-urlencoded":
+		return c.addForm(string(body))
+	}
+	return &apiError{status: http.StatusVariantAlsoNegotiates, message: fmt.Sprintf("upload 'Content-Type '%s' not implemented", header), bare: true}
+}
+
+func (c *call) addForm(form string) error {
+	q, err := url.ParseQuery(form)
+	if err != nil {
+		return die("unable to parse parameters: %v", err)
+	}
+	for k, vs := range q {
+		c.params[k] = strings.Join(vs, ",")
+		if len(vs) > 1 {
+			c.arrays[k] = true
+		}
+	}
+	return nil
+}
+
+func (c *call) addJSON(body []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return &apiError{status: http.StatusInternalServerError, message: jsonComplaint(body)}
+	}
+	for k, raw := range fields {
+		v, isList, err := jsonParam(k, raw)
+		if err != nil {
+			return err
+		}
+		c.params[k] = v
+		if isList {
+			c.arrays[k] = true
+		}
+	}
+	return nil
+}
+
+// jsonComplaint is what the JSON parser of the real server says about the start of an object without a quoted key.
+func jsonComplaint(body []byte) string {
+	rest := bytes.TrimPrefix(bytes.TrimSpace(body), []byte("{"))
+	rest = bytes.TrimSuffix(rest, []byte("\n"))
+	return fmt.Sprintf("'\"' expected, at character offset %d (before \"%s\") at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line 934.\n",
+		len(body)-len(rest), rest)
+}
+
+// jsonParam turns a JSON value into the text that a form would carry.
+func jsonParam(key string, raw json.RawMessage) (text string, list bool, err error) {
+	raw = bytes.TrimSpace(raw)
+	switch {
+	case string(raw) == "null":
+		return "", false, die("unable to parse value of '%s' - got undefined value", key)
+	case string(raw) == "true":
+		return "1", false, nil
+	case string(raw) == "false":
+		return "0", false, nil
+	case raw[0] == '"':
+		err = json.Unmarshal(raw, &text)
+		return text, false, err
+	case raw[0] == '[':
+		var items []json.RawMessage
+		if err := json.Unmarshal(raw, &items); err != nil {
+			return "", true, die("unable to parse value of '%s'", key)
+		}
+		parts := make([]string, 0, len(items))
+		for _, it := range items {
+			t, _, err := jsonParam(key, it)
+			if err != nil {
+				return "", true, err
+			}
+			parts = append(parts, t)
+		}
+		return strings.Join(parts, ","), true, nil
+	}
+	if f, err := strconv.ParseFloat(string(raw), 64); err == nil {
+		return strconv.FormatFloat(f, 'f', -1, 64), false, nil
+	}
+	return string(raw), false, nil
+}
+
+// listParams are those whose format is a list, so that an array is as good as a comma.
+var listParams = map[string]bool{
+	"delete": true, "revert": true, "tags": true, "vms": true, "storage": true, "idlist": true, "nameserver": true, "searchdomain": true,
+}
+
+// refuseArrays answers arrays where the schema wants one value.
+func (c *call) refuseArrays(s *schema) error {
+	bad := map[string]string{}
+	for k := range c.arrays {
+		if listParams[k] {
+			continue
+		}
+		typ := typeString
+		if r, ok := s.find(k); ok && r.typ != "" {
+			typ = r.typ
+		}
+		bad[k] = fmt.Sprintf("type check ('%s') failed - got ARRAY", typ)
+	}
+	if len(bad) > 0 {
+		return badParams(bad)
+	}
+	return nil
+}
+
+// readAll reads a bounded request body and closes it.
+func readAll(r *http.Request) ([]byte, error) {
+	if r.Body == nil {
+		return nil, nil
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil {
+		return nil, fmt.Errorf("read request body: %w", err)
+	}
+	if len(b) > maxBody {
+		return nil, errors.New("request body is longer than 512 KiB")
+	}
+	return b, nil
+}
+
+func asAPIError(err error, target **apiError) bool { return errors.As(err, target) }

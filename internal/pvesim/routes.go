@@ -1,0 +1,124 @@
+package pvesim
+
+import (
+	"net/http"
+	"strings"
+)
+
+// route is one method on one path. Exactly one of read and write is set: read runs with the state locked, write takes the locks
+// it needs itself because it may wait.
+type route struct {
+	method, path string
+	permit       func(*call) error // what the schema of the real API declares; checked before the parameters
+	schema       *schema
+	verify       func(*schema, values) error // default: the schema alone
+	read, write  func(*call) (reply, error)
+	label        string // method and path, for counting
+}
+
+// routeNode is one path segment of the routing tree.
+type routeNode struct {
+	children map[string]*routeNode
+	variable *routeNode
+	name     string // of the variable
+	methods  map[string]*route
+}
+
+var noParams = params(nil)
+
+func newRoutes() *routeNode {
+	root := &routeNode{}
+	for _, list := range [][]*route{clusterRoutes(), poolRoutes(), nodeRoutes(), storageRoutes(), taskRoutes(), qemuRoutes(), lxcRoutes()} {
+		for _, r := range list {
+			root.add(r)
+		}
+	}
+	return root
+}
+
+func (n *routeNode) add(r *route) {
+	r.label = r.method + " " + r.path
+	if r.schema == nil {
+		r.schema = noParams
+	}
+	for seg := range strings.SplitSeq(strings.Trim(r.path, "/"), "/") {
+		n = n.child(seg)
+	}
+	if n.methods == nil {
+		n.methods = map[string]*route{}
+	}
+	n.methods[r.method] = r
+}
+
+func (n *routeNode) child(seg string) *routeNode {
+	if seg == "" {
+		return n
+	}
+	if name, ok := strings.CutPrefix(seg, "{"); ok {
+		if n.variable == nil {
+			n.variable = &routeNode{name: strings.TrimSuffix(name, "}")}
+		}
+		return n.variable
+	}
+	if n.children == nil {
+		n.children = map[string]*routeNode{}
+	}
+	if n.children[seg] == nil {
+		n.children[seg] = &routeNode{}
+	}
+	return n.children[seg]
+}
+
+// find returns the route of a call, or nil, and the values of the path's variables.
+func (n *routeNode) find(method string, segments []string) (*route, values) {
+	vars := values{}
+	for i, seg := range segments {
+		switch next := n.children[seg]; {
+		case next != nil:
+			n = next
+		case n.variable != nil && n.variable.name == "volume":
+			vars["volume"] = strings.Join(segments[i:], "/")
+			return n.variable.methods[method], vars
+		case n.variable != nil:
+			n = n.variable
+			vars[n.name] = seg
+		default:
+			return nil, vars
+		}
+	}
+	return n.methods[method], vars
+}
+
+func get(path string, f func(*call) (reply, error)) *route {
+	return &route{method: http.MethodGet, path: path, read: f}
+}
+
+func act(method, path string, f func(*call) (reply, error)) *route {
+	return &route{method: method, path: path, write: f}
+}
+
+func (r *route) takes(rules map[string]rule) *route {
+	r.schema = params(rules)
+	return r
+}
+
+func (r *route) takesSchema(s *schema, verify func(*schema, values) error) *route {
+	r.schema, r.verify = s, verify
+	return r
+}
+
+func (r *route) permits(f func(*call) error) *route {
+	r.permit = f
+	return r
+}
+
+// onGuest demands a privilege on the guest of the path.
+func (r *route) onGuest(privileges ...string) *route {
+	return r.permits(func(c *call) error { return c.require("/vms/"+c.vars["vmid"], privileges...) })
+}
+
+// index answers a directory call.
+func index(path, key string, names ...string) *route {
+	body := subdirs(key, names...)
+	return get(path, func(*call) (reply, error) { return data(body) })
+}

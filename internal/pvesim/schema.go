@@ -1,0 +1,210 @@
+package pvesim
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// valueType is the JSON-schema type of a parameter.
+type valueType string
+
+const (
+	typeString  valueType = "string"
+	typeInteger valueType = "integer"
+	typeNumber  valueType = "number"
+	typeBoolean valueType = "boolean"
+)
+
+// rule is what a parameter's text must satisfy, in the order in which Proxmox looks: type, bounds, enumeration, pattern,
+// length, format. A zero rule accepts any text.
+type rule struct {
+	typ              valueType
+	min, max         *float64
+	enum             []string
+	pattern          *regexp.Regexp
+	minLen, maxLen   int
+	check            func(text string) error // its text becomes "invalid format - ..."
+	required         bool
+	defaultKey       bool
+	alias, modelFrom string // inside property strings: another name, and the key that takes this name as its value
+}
+
+func ptr(f float64) *float64 { return &f }
+
+func text() rule                 { return rule{typ: typeString} }
+func boolean() rule              { return rule{typ: typeBoolean} }
+func number() rule               { return rule{typ: typeNumber} }
+func integer() rule              { return rule{typ: typeInteger} }
+func enum(values ...string) rule { return rule{typ: typeString, enum: values} }
+func checked(f func(string) error) rule {
+	return rule{typ: typeString, check: f}
+}
+
+func matching(expr string) rule {
+	return rule{typ: typeString, pattern: regexp.MustCompile("^(?:" + expr + ")$")}
+}
+
+func (r rule) atLeast(f float64) rule { r.min = ptr(f); return r }
+func (r rule) atMost(f float64) rule  { r.max = ptr(f); return r }
+func (r rule) length(lo, hi int) rule { r.minLen, r.maxLen = lo, hi; return r }
+func (r rule) needed() rule           { r.required = true; return r }
+func (r rule) first() rule            { r.defaultKey = true; return r }
+
+// verify returns the text that Proxmox shows for a value it refuses, or "" for one it takes.
+func (r rule) verify(value string) string {
+	if msg := r.verifyType(value); msg != "" {
+		return msg
+	}
+	if msg := r.verifyBounds(value); msg != "" {
+		return msg
+	}
+	n := utf8.RuneCountInString(value)
+	switch {
+	case r.maxLen > 0 && n > r.maxLen:
+		return fmt.Sprintf("value may only be %d characters long", r.maxLen)
+	case n < r.minLen:
+		return fmt.Sprintf("value must be at least %d characters long", r.minLen)
+	case r.pattern != nil && !r.pattern.MatchString(value):
+		return "value does not match the regex pattern"
+	}
+	if len(r.enum) > 0 && !contains(r.enum, value) {
+		return fmt.Sprintf("value '%s' does not have a value in the enumeration '%s'", value, strings.Join(r.enum, ", "))
+	}
+	if r.check != nil {
+		if err := r.check(value); err != nil {
+			return "invalid format - " + err.Error() + "\n"
+		}
+	}
+	return ""
+}
+
+var (
+	integerText = regexp.MustCompile(`^[+-]?\d+$`)
+	numberText  = regexp.MustCompile(`^[+-]?\d*\.?\d+$`)
+	booleanText = regexp.MustCompile(`^[01]$`)
+)
+
+func (r rule) verifyType(value string) string {
+	var ok bool
+	switch r.typ {
+	case typeInteger:
+		ok = integerText.MatchString(value)
+	case typeNumber:
+		ok = numberText.MatchString(value)
+	case typeBoolean:
+		ok = booleanText.MatchString(value)
+	case typeString:
+		ok = true
+	}
+	if ok || r.typ == "" {
+		return ""
+	}
+	return fmt.Sprintf("type check ('%s') failed - got '%s'", r.typ, value)
+}
+
+func (r rule) verifyBounds(value string) string {
+	if r.min == nil && r.max == nil {
+		return ""
+	}
+	f, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return ""
+	}
+	switch {
+	case r.min != nil && f < *r.min:
+		return fmt.Sprintf("value must have a minimum value of %v", *r.min)
+	case r.max != nil && f > *r.max:
+		return fmt.Sprintf("value must have a maximum value of %s", strconv.FormatFloat(*r.max, 'f', -1, 64))
+	}
+	return ""
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+const unknownProperty = "property is not defined in schema and the schema does not allow additional properties"
+
+// schema says which parameters a call takes. Families such as net0 to net31 are one entry under "net".
+type schema struct {
+	rules    map[string]rule
+	families map[string]family
+}
+
+type family struct {
+	count int // highest index plus one
+	rule  rule
+}
+
+// find returns the rule of a parameter.
+func (s *schema) find(key string) (rule, bool) {
+	if r, ok := s.rules[key]; ok {
+		return r, true
+	}
+	stem, index, ok := splitIndex(key)
+	if !ok {
+		return rule{}, false
+	}
+	f, ok := s.families[stem]
+	return f.rule, ok && index < f.count
+}
+
+// splitIndex cuts "net10" into "net" and 10. An index with a leading zero is not one.
+func splitIndex(key string) (stem string, index int, ok bool) {
+	i := len(key)
+	for i > 0 && key[i-1] >= '0' && key[i-1] <= '9' {
+		i--
+	}
+	digits := key[i:]
+	if digits == "" || len(digits) > 4 || len(digits) > 1 && digits[0] == '0' {
+		return "", 0, false
+	}
+	n, err := strconv.Atoi(digits)
+	return key[:i], n, err == nil
+}
+
+// verify checks all parameters and returns every refusal at once.
+func (s *schema) verify(params values) error {
+	bad := map[string]string{}
+	for k, v := range params {
+		r, ok := s.find(k)
+		if !ok {
+			bad[k] = unknownProperty
+			continue
+		}
+		if msg := r.verify(v); msg != "" {
+			bad[k] = msg
+		}
+	}
+	for k, r := range s.rules {
+		if _, given := params[k]; r.required && !given {
+			bad[k] = "property is missing and it is not optional"
+		}
+	}
+	if len(bad) > 0 {
+		return badParams(bad)
+	}
+	return nil
+}
+
+// with returns a copy of the schema that knows more parameters.
+func (s *schema) with(more map[string]rule) *schema {
+	n := &schema{rules: make(map[string]rule, len(s.rules)+len(more)), families: s.families}
+	for k, r := range s.rules {
+		n.rules[k] = r
+	}
+	for k, r := range more {
+		n.rules[k] = r
+	}
+	return n
+}
+
+func params(rules map[string]rule) *schema { return &schema{rules: rules} }

@@ -1,0 +1,286 @@
+package pvesim
+
+import (
+	"maps"
+	"strings"
+)
+
+// The parameters of VM configs, written by hand from the schema that the running API reports.
+
+func withKeys(base, more propertyString) propertyString {
+	out := maps.Clone(base)
+	maps.Copy(out, more)
+	return out
+}
+
+// inProps turns a property-string format into the rule of a parameter.
+func inProps(name string, p propertyString) rule {
+	return checked(func(s string) error {
+		_, err := p.parse(name, s)
+		return err
+	})
+}
+
+func throttleKeys() propertyString {
+	p := propertyString{}
+	for _, unit := range []string{"bps", "iops", "mbps"} {
+		for _, dir := range []string{"", "_rd", "_wr"} {
+			if unit == "mbps" {
+				p[unit+dir], p[unit+dir+"_max"] = number(), number()
+				continue
+			}
+			p[unit+dir], p[unit+dir+"_max_length"] = integer(), integer().atLeast(1)
+			if unit == "iops" {
+				p[unit+dir+"_max"] = integer()
+			}
+			if dir != "" {
+				p[unit+dir+"_length"] = rule{alias: unit + dir + "_max_length"}
+			}
+		}
+	}
+	return p
+}
+
+var (
+	imageFormats = []string{"raw", "qcow", "qed", "qcow2", "vmdk", "cloop"}
+
+	driveCommon = withKeys(throttleKeys(), propertyString{
+		"file": checked(checkVolume).first().needed(), "volume": {alias: "file"},
+		"aio": enum("native", "threads", "io_uring"), "backup": boolean(),
+		"cache":   enum("none", "writethrough", "writeback", "unsafe", "directsync"),
+		"discard": enum("ignore", "on"), "detect_zeroes": boolean(), "format": enum(imageFormats...),
+		"media": enum("cdrom", "disk"), "replicate": boolean(), "rerror": enum("ignore", "report", "stop"),
+		"serial": checked(checkURLEncoded).length(0, 60), "shared": boolean(), "size": checked(checkSize), "snapshot": boolean(),
+		"werror": enum("enospc", "ignore", "report", "stop"), "import-from": text(),
+	})
+	wwn = matching(`0x[0-9a-fA-F]{16}`)
+
+	ideFormat  = withKeys(driveCommon, propertyString{"model": checked(checkURLEncoded).length(0, 120), "ssd": boolean(), "wwn": wwn})
+	sataFormat = withKeys(driveCommon, propertyString{"ssd": boolean(), "wwn": wwn})
+	scsiFormat = withKeys(driveCommon, propertyString{
+		"iothread": boolean(), "product": matching(`[A-Za-z0-9\-_\s]{0,16}`), "queues": integer().atLeast(2), "ro": boolean(),
+		"scsiblock": boolean(), "ssd": boolean(), "vendor": matching(`[A-Za-z0-9\-_\s]{0,8}`), "wwn": wwn,
+	})
+	virtioFormat = withKeys(driveCommon, propertyString{"iothread": boolean(), "ro": boolean()})
+	efiFormat    = propertyString{
+		"file": checked(checkVolume).first().needed(), "volume": {alias: "file"}, "format": enum(imageFormats...),
+		"size": checked(checkSize), "efitype": enum("2m", "4m"), "pre-enrolled-keys": boolean(),
+		"ms-cert": enum("2011", "2023", "2023w", "2023k"), "import-from": text(),
+	}
+	tpmFormat = propertyString{
+		"file": checked(checkVolume).first().needed(), "volume": {alias: "file"}, "format": enum("raw", "qcow2", "vmdk"),
+		"size": checked(checkSize), "version": enum("v1.2", "v2.0"), "import-from": text(),
+	}
+
+	netModels = []string{
+		"e1000", "e1000-82540em", "e1000-82544gc", "e1000-82545em", "e1000e", "i82551", "i82557b", "i82559er",
+		"ne2k_isa", "ne2k_pci", "pcnet", "rtl8139", "virtio", "vmxnet3",
+	}
+	qemuNetFormat = qemuNet()
+
+	ipconfigFormat = propertyString{
+		"ip": checked(nested(checkIPv4Config)), "gw": checked(nested(checkIPv4)), "ip6": checked(nested(checkIPv6Config)), "gw6": checked(nested(checkIPv6)),
+	}
+	agentFormat = propertyString{
+		"enabled": boolean().first().needed(), "freeze-fs": boolean(), "freeze-fs-on-backup": {alias: "freeze-fs"},
+		"guest-fsfreeze": {alias: "freeze-fs"}, "fstrim_cloned_disks": boolean(), "type": enum("virtio", "isa"),
+	}
+	memoryFormat  = propertyString{"current": integer().atLeast(16).first().needed()}
+	machineFormat = propertyString{
+		"type":   matching(`pc|pc(-i440fx)?-\d+(\.\d+)+(\+pve\d+)?(\.pxe)?|q35|pc-q35-\d+(\.\d+)+(\+pve\d+)?(\.pxe)?|virt(-\d+(\.\d+)+)?(\+pve\d+)?`).length(0, 40).first(),
+		"viommu": enum("intel", "virtio"), "aw-bits": number().atLeast(32).atMost(64), "enable-s3": boolean(), "enable-s4": boolean(),
+	}
+	vgaFormat = propertyString{
+		"type": enum("cirrus", "qxl", "qxl2", "qxl3", "qxl4", "none", "serial0", "serial1", "serial2", "serial3", "std", "virtio",
+			"virtio-gl", "vmware").first(),
+		"memory": integer().atLeast(4).atMost(512), "clipboard": enum("vnc"),
+	}
+	smbiosFormat = propertyString{
+		"uuid": matching(`[a-fA-F0-9]{8}(?:-[a-fA-F0-9]{4}){3}-[a-fA-F0-9]{12}`), "base64": boolean(), "family": text(),
+		"manufacturer": text(), "product": text(), "serial": text(), "sku": text(), "version": text(),
+	}
+	numaFormat = propertyString{
+		"cpus": matching(`\d+(?:-\d+)?(?:;\d+(?:-\d+)?)*`).needed(), "hostnodes": matching(`\d+(?:-\d+)?(?:;\d+(?:-\d+)?)*`),
+		"memory": number(), "policy": enum("preferred", "bind", "interleave"),
+	}
+	hostpciFormat = propertyString{
+		"host": text().first(), "mapping": text(), "pcie": boolean(), "rombar": boolean(), "romfile": text(), "x-vga": boolean(),
+		"mdev": text(), "legacy-igd": boolean(), "vendor-id": text(), "device-id": text(), "sub-vendor-id": text(),
+		"sub-device-id": text(), "driver": enum("vfio", "keep"),
+	}
+	usbFormat      = propertyString{"host": text().first(), "mapping": text(), "usb3": boolean()}
+	rngFormat      = propertyString{"source": enum("/dev/urandom", "/dev/random", "/dev/hwrng").first().needed(), "max_bytes": integer(), "period": integer()}
+	watchdogFormat = propertyString{"model": enum("i6300esb", "ib700").first(), "action": enum("reset", "shutdown", "poweroff", "pause", "debug", "none")}
+	audioFormat    = propertyString{"device": enum("ich9-intel-hda", "intel-hda", "AC97").needed(), "driver": enum("spice", "none")}
+	unusedFormat   = propertyString{"file": checked(checkVolumeID).first().needed(), "volume": {alias: "file"}}
+	virtiofsFormat = propertyString{
+		"dirid": text().first().needed(), "cache": enum("auto", "always", "metadata", "never"), "direct-io": boolean(),
+		"expose-acl": boolean(), "expose-xattr": boolean(),
+	}
+	customFormat = propertyString{"meta": checked(checkVolumeID), "network": checked(checkVolumeID), "user": checked(checkVolumeID), "vendor": checked(checkVolumeID)}
+)
+
+// nested adds the newline that a die inside a nested format leaves in the text.
+func nested(f func(string) error) func(string) error {
+	return func(s string) error {
+		if err := f(s); err != nil {
+			return &nestedError{err}
+		}
+		return nil
+	}
+}
+
+type nestedError struct{ error }
+
+func (e *nestedError) Error() string { return e.error.Error() + "\n" }
+
+func qemuNet() propertyString {
+	p := propertyString{
+		"model": enum(netModels...).first().needed(), "macaddr": checked(nested(checkMAC)), "bridge": checked(checkBridge),
+		"firewall": boolean(), "host-tunnel": boolean(), "link_down": boolean(), "mtu": integer().atLeast(1).atMost(65520),
+		"queues": integer().atLeast(0).atMost(64), "rate": number().atLeast(0), "tag": integer().atLeast(1).atMost(4094),
+		"trunks": matching(`\d+(?:-\d+)?(?:;\d+(?:-\d+)?)*`),
+	}
+	for _, m := range netModels {
+		p[m] = rule{alias: "macaddr", modelFrom: "model"}
+	}
+	return p
+}
+
+func checkIPConfig(name string) func(string) error {
+	return func(s string) error {
+		if s == "" {
+			return nil
+		}
+		v, err := ipconfigFormat.parse(name, s)
+		if err != nil {
+			return err
+		}
+		for _, pair := range [][2]string{{"gw", "ip"}, {"gw6", "ip6"}} {
+			if v[pair[0]] != "" && v[pair[1]] == "" {
+				return &formatError{name + "." + pair[1] + ": missing property required by '" + name + "." + pair[0] + "'"}
+			}
+		}
+		return nil
+	}
+}
+
+type formatError struct{ text string }
+
+func (e *formatError) Error() string { return "format error\n" + e.text }
+
+// optionalProps is a property string that may also be empty.
+func optionalProps(name string, p propertyString) rule {
+	return checked(func(s string) error {
+		if strings.TrimSpace(s) == "" {
+			return nil
+		}
+		_, err := p.parse(name, s)
+		return err
+	})
+}
+
+var (
+	osTypes = []string{"other", "wxp", "w2k", "w2k3", "w2k8", "wvista", "win7", "win8", "win10", "win11", "l24", "l26", "solaris"}
+	keymaps = strings.Fields("de de-ch da en-gb en-us es fi fr fr-be fr-ca fr-ch hu is it ja lt mk nl no pl pt pt-br sv sl tr")
+	locks   = []string{"backup", "clone", "create", "migrate", "rollback", "snapshot", "snapshot-delete", "suspending", "suspended"}
+)
+
+// qemuConfig knows every key of a VM config.
+var qemuConfig = &schema{
+	rules: map[string]rule{
+		"acpi": boolean(), "affinity": text(), "agent": inProps("agent", agentFormat), "allow-ksm": boolean(), "amd-sev": text(),
+		"arch": enum("x86_64", "aarch64"), "args": text(), "audio0": inProps("audio0", audioFormat), "autostart": boolean(),
+		"balloon": integer().atLeast(0), "bios": enum("seabios", "ovmf"), "boot": checked(checkBoot),
+		"bootdisk": matching(`(ide|sata|scsi|virtio)\d+`), "cdrom": inProps("cdrom", ideFormat),
+		"cicustom": optionalProps("cicustom", customFormat), "cipassword": text(),
+		"citype": enum("configdrive2", "nocloud", "opennebula"), "ciupgrade": boolean(), "ciuser": text(),
+		"cores": integer().atLeast(1), "cpu": checked(checkCPU), "cpulimit": number().atLeast(0).atMost(128),
+		"cpuunits": integer().atLeast(1).atMost(262144), "description": text().length(0, 8192),
+		"efidisk0": inProps("efidisk0", efiFormat), "freeze": boolean(), "hookscript": checked(checkVolumeID),
+		"hotplug": checked(checkHotplug), "hugepages": enum("any", "2", "1024"), "intel-tdx": text(), "ivshmem": text(),
+		"keephugepages": boolean(), "keyboard": enum(keymaps...), "kvm": boolean(), "localtime": boolean(), "lock": enum(locks...),
+		"machine": inProps("machine", machineFormat), "memory": inProps("memory", memoryFormat),
+		"migrate_downtime": number().atLeast(0), "migrate_speed": integer().atLeast(0), "name": checked(checkDNSName),
+		"nameserver": checked(checkAddressList), "numa": boolean(), "onboot": boolean(), "ostype": enum(osTypes...),
+		"protection": boolean(), "reboot": boolean(), "rng0": inProps("rng0", rngFormat),
+		"scsihw":       enum("lsi", "lsi53c810", "virtio-scsi-pci", "virtio-scsi-single", "megasas", "pvscsi"),
+		"searchdomain": text(), "shares": integer().atLeast(0).atMost(50000),
+		"smbios1": inProps("smbios1", smbiosFormat).length(0, 512), "smp": integer().atLeast(1), "sockets": integer().atLeast(1),
+		"spice_enhancements": text(), "sshkeys": checked(checkURLEncoded),
+		"startdate": matching(`now|\d{4}-\d{1,2}-\d{1,2}(T\d{1,2}:\d{1,2}:\d{1,2})?`), "startup": checked(checkStartup),
+		"tablet": boolean(), "tags": checked(checkTags), "tdf": boolean(), "template": boolean(),
+		"tpmstate0": inProps("tpmstate0", tpmFormat), "vcpus": integer().atLeast(1), "vga": optionalProps("vga", vgaFormat),
+		"vmgenid":        matching(`[a-fA-F0-9]{8}(?:-[a-fA-F0-9]{4}){3}-[a-fA-F0-9]{12}|[01]`),
+		"vmstatestorage": checked(checkStorageID), "watchdog": inProps("watchdog", watchdogFormat),
+	},
+	families: map[string]family{},
+}
+
+// qemuFormats are the property strings of the families, for rules and for reading values.
+var qemuFormats = map[string]struct {
+	count  int
+	format propertyString
+}{
+	"ide": {4, ideFormat}, "sata": {6, sataFormat}, "scsi": {31, scsiFormat}, "virtio": {16, virtioFormat}, "net": {32, qemuNetFormat},
+	"hostpci": {16, hostpciFormat}, "usb": {14, usbFormat}, "numa": {8, numaFormat}, "unused": {256, unusedFormat},
+	"virtiofs": {10, virtiofsFormat},
+}
+
+// verifyQEMU checks the parameters of a call that takes VM config keys. The name of the key is part of the texts, so families
+// are checked here and not in the table.
+func verifyQEMU(s *schema, p values) error {
+	plain, bad := values{}, map[string]string{}
+	for k, v := range p {
+		stem, index, ok := splitIndex(k)
+		f, known := qemuFormats[stem]
+		switch {
+		case ok && known && index < f.count:
+			if msg := inProps(k, f.format).verify(v); msg != "" {
+				bad[k] = msg
+			}
+		case ok && stem == "ipconfig" && index < 32:
+			if msg := checked(checkIPConfig(k)).verify(v); msg != "" {
+				bad[k] = msg
+			}
+		case ok && stem == "serial" && index < 4:
+			if msg := matching(`/dev/[^,]+|socket`).verify(v); msg != "" {
+				bad[k] = msg
+			}
+		case ok && stem == "parallel" && index < 3:
+			if msg := matching(`/dev/parport\d+|/dev/usb/lp\d+`).verify(v); msg != "" {
+				bad[k] = msg
+			}
+		default:
+			plain[k] = v
+		}
+	}
+	return mergeBad(s.verify(plain), bad)
+}
+
+// mergeBad joins refusals found in two passes.
+func mergeBad(err error, bad map[string]string) error {
+	var e *apiError
+	if asAPIError(err, &e) {
+		maps.Copy(bad, e.params)
+	}
+	if len(bad) > 0 {
+		return badParams(bad)
+	}
+	return nil
+}
+
+// isQEMUKey says whether a VM config may hold the key.
+func isQEMUKey(k string) bool {
+	if _, ok := qemuConfig.rules[k]; ok {
+		return true
+	}
+	stem, index, ok := splitIndex(k)
+	if !ok {
+		return false
+	}
+	if f, known := qemuFormats[stem]; known {
+		return index < f.count
+	}
+	return stem == "ipconfig" && index < 32 || stem == "serial" && index < 4 || stem == "parallel" && index < 3
+}

@@ -1,0 +1,184 @@
+package pvesim
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Guest describes a guest to begin with.
+type Guest struct {
+	VMID    int    // 0 means the lowest free id
+	Node    string // "" means the first node
+	Config  string // lines of "key: value" as in the config file
+	Running bool
+}
+
+// AddVM puts a VM into the cluster without any call. What every VM has and Config does not say (boot order, birth data, SMBIOS
+// uuid, generation id, MAC addresses) is generated; volumes that its drives name are made with the size they state, 1 GiB by
+// default. It returns the vmid.
+func (s *Sim) AddVM(g Guest) (int, error) { return s.addGuest(QEMU, g) }
+
+// AddCT puts a container into the cluster.
+func (s *Sim) AddCT(g Guest) (int, error) { return s.addGuest(LXC, g) }
+
+// AddTemplate puts a VM template into the cluster: its volumes bear the names of base images.
+func (s *Sim) AddTemplate(g Guest) (int, error) {
+	id, err := s.addGuest(QEMU, g)
+	if err != nil {
+		return 0, err
+	}
+	return id, s.locked(func() error {
+		err := s.makeTemplate(s.guests[id])
+		delete(s.counts.effects, id)
+		return err
+	})
+}
+
+// AddVolume puts an ISO image, a container template, an import image or a disk on a storage. Size is in bytes.
+func (s *Sim) AddVolume(id string, size int64) error {
+	return s.locked(func() error {
+		st, name, _ := strings.Cut(id, ":")
+		sto := s.storage(st)
+		if sto == nil {
+			return fmt.Errorf("add volume %s: no such storage", id)
+		}
+		v, err := sto.describe(name)
+		if err != nil {
+			return fmt.Errorf("add volume %s: %w", id, err)
+		}
+		v.Size = size
+		s.add(v)
+		return nil
+	})
+}
+
+// AddPool makes a pool with the given comment and members.
+func (s *Sim) AddPool(id, comment string, vmids ...int) {
+	_ = s.locked(func() error {
+		s.pools[id] = &pool{id: id, comment: comment, vms: vmids}
+		return nil
+	})
+}
+
+func (s *Sim) addGuest(kind Kind, g Guest) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g.VMID == 0 {
+		g.VMID = s.freeID(100)
+	}
+	if g.Node == "" {
+		g.Node = s.opts.Nodes[0]
+	}
+	if s.guests[g.VMID] != nil {
+		return 0, fmt.Errorf("add guest %d: it exists already", g.VMID)
+	}
+	n := newGuest(g.VMID, kind, g.Node)
+	conf := parseConfig(kind, g.Config)
+	if err := s.furnish(kind, g.VMID, conf.values); err != nil {
+		return 0, fmt.Errorf("add guest %d: %w", g.VMID, err)
+	}
+	n.write(conf)
+	s.guests[g.VMID] = n
+	if g.Running {
+		s.nextPID++
+		n.running, n.startedAt, n.pid = true, time.Now(), s.nextPID
+	}
+	return g.VMID, nil
+}
+
+// furnish completes a config: volumes, network devices, identities.
+func (s *Sim) furnish(kind Kind, vmid int, v values) error {
+	if kind == LXC && v["rootfs"] == "" {
+		v["rootfs"] = s.storages[0].ID + ":4"
+	}
+	for _, slot := range diskSlots(kind, v) {
+		d, err := parseDisk(kind, slot, v[slot])
+		if err != nil {
+			return err
+		}
+		if d, err = s.furnishDisk(vmid, d); err != nil {
+			return err
+		}
+		v[slot] = d.print()
+	}
+	for k, x := range v {
+		if !isNet(k) {
+			continue
+		}
+		normalize := s.normalizeNet
+		if kind == LXC {
+			normalize = s.normalizeLXCNet
+		}
+		n, err := normalize(k, x)
+		if err != nil {
+			return err
+		}
+		v[k] = n
+	}
+	if kind == QEMU {
+		meta := v["meta"]
+		s.identify(v)
+		if meta != "" {
+			v["meta"] = meta
+		}
+		return nil
+	}
+	for k, def := range map[string]string{"hostname": "CT" + itoa(vmid), "memory": "512", "swap": "512", "arch": "amd64", "ostype": "debian"} {
+		if v[k] == "" {
+			v[k] = def
+		}
+	}
+	return nil
+}
+
+func (s *Sim) furnishDisk(vmid int, d drive) (drive, error) {
+	if !d.ownsVolume() || s.volume(d.file()) != nil {
+		var made []string
+		return s.allocate(vmid, d, func(string, ...any) {}, &made)
+	}
+	if d.wantsCloudInit() {
+		var made []string
+		return s.allocate(vmid, d, func(string, ...any) {}, &made)
+	}
+	st := s.storage(d.storageOf())
+	if st == nil {
+		return d, die("storage '%s' does not exist", d.storageOf())
+	}
+	v, err := st.describe(baseName(d.file()))
+	if err != nil {
+		return d, err
+	}
+	v.Size = gib
+	if n, ok := parseSize(d.values["size"]); ok {
+		v.Size = n
+	}
+	s.add(v)
+	return d.with(v.ID, v.Size), nil
+}
+
+// generate makes n guests from the seed, from vmid 1000 on; every fourth is a container, every second runs.
+func (s *Sim) generate(n int) {
+	sizes := []string{"512", "1024", "2048", "4096", "8192"}
+	roles := []string{"web", "db", "cache", "build", "mail"}
+	for i := range n {
+		role, mem := roles[s.rng.IntN(len(roles))], sizes[s.rng.IntN(len(sizes))]
+		node := s.opts.Nodes[i%len(s.opts.Nodes)]
+		st := s.storages[min(1, len(s.storages)-1)].ID
+		name := role + "-" + itoa(i)
+		g := Guest{VMID: 1000 + i, Node: node, Running: i%2 == 0}
+		kind := QEMU
+		if i%4 == 3 {
+			kind = LXC
+			g.Config = "hostname: " + name + "\nmemory: " + mem + "\ncores: " + itoa(1+s.rng.IntN(4)) + "\nunprivileged: 1\nonboot: 1\ntags: " + role +
+				"\nrootfs: " + st + ":8\nnet0: name=eth0,bridge=vmbr0,ip=dhcp\n"
+		} else {
+			g.Config = "#" + name + "\nname: " + name + "\nmemory: " + mem + "\ncores: " + itoa(1+s.rng.IntN(4)) +
+				"\nostype: l26\nscsihw: virtio-scsi-single\nagent: 1\nonboot: 1\ntags: " + role + ";prod\ncpu: x86-64-v2-AES\nscsi0: " + st +
+				":32,discard=on,iothread=1\nide2: " + st + ":cloudinit\nciuser: ops\nipconfig0: ip=dhcp\nnet0: virtio,bridge=vmbr0,firewall=1\n"
+		}
+		if _, err := s.addGuest(kind, g); err != nil {
+			panic(fmt.Sprintf("generate guest %d: %v", g.VMID, err)) // the text above is ours; an error here is a bug
+		}
+	}
+}

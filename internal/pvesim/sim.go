@@ -1,0 +1,136 @@
+package pvesim
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Sim is a Proxmox VE cluster. Its methods may be called from any goroutine. Inside a synctest bubble it must be made there too.
+type Sim struct {
+	opts   Options
+	routes *routeNode
+	closed chan struct{}
+	close  sync.Once
+	work   sync.WaitGroup // tasks under way
+
+	mu        sync.Mutex // guards everything below; never held while waiting
+	rng       *rand.Rand
+	guests    map[int]*guest
+	storages  []*storage
+	pools     map[string]*pool
+	tasks     []*task // oldest first
+	taskIndex map[string]*task
+	nextPID   int
+	booted    time.Time
+	round     int64 // the last round of the resource broadcast that was taken
+	faults    []*fault
+	held      []*hold
+	heldNews  chan struct{} // closed and replaced whenever a call begins to be held
+	locks     map[int]guestLock
+	writers   map[int]string // UPID of the task that holds a guest's lock
+	counts    counts
+	broken    []string // violated invariants
+}
+
+// New returns a running cluster.
+func New(opts Options) *Sim {
+	opts = opts.withDefaults()
+	s := &Sim{
+		opts:      opts,
+		closed:    make(chan struct{}),
+		rng:       rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15)), //nolint:gosec // made-up identities have to be repeatable
+		guests:    map[int]*guest{},
+		pools:     map[string]*pool{},
+		taskIndex: map[string]*task{},
+		nextPID:   1000,
+		booted:    time.Now().Add(-40 * time.Minute),
+		heldNews:  make(chan struct{}),
+		locks:     map[int]guestLock{},
+		writers:   map[int]string{},
+		counts:    newCounts(),
+	}
+	for _, st := range opts.Storages {
+		s.storages = append(s.storages, newStorage(st))
+	}
+	s.routes = newRoutes()
+	s.generate(opts.Guests)
+	return s
+}
+
+// Close ends all tasks where they are and releases held calls; it returns when no goroutine of the Sim is left.
+func (s *Sim) Close() {
+	s.close.Do(func() { close(s.closed) })
+	s.work.Wait()
+}
+
+// ServeHTTP answers one API call. Where the connection can be taken over it writes Proxmox's own status line; a recorder without
+// a connection gets the status and body alone.
+func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	resp := s.exchange(r)
+	resp.send(w, r)
+}
+
+// Token returns the credentials of a token as the Authorization header wants them after "PVEAPIToken=".
+func (s *Sim) Token(id string) string {
+	for _, t := range s.opts.Tokens {
+		if t.ID == id {
+			return t.ID + "=" + t.Secret
+		}
+	}
+	return ""
+}
+
+// SetPrivileges replaces the ACL of a token, as an administrator does while clients run. An unknown token is ignored.
+func (s *Sim) SetPrivileges(id string, acl []ACL) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.opts.Tokens {
+		if s.opts.Tokens[i].ID == id {
+			s.opts.Tokens[i].ACL = acl
+		}
+	}
+}
+
+// locked runs f with the state locked.
+func (s *Sim) locked(f func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return f()
+}
+
+// violate records a broken invariant. The state is locked.
+func (s *Sim) violate(format string, args ...any) {
+	s.broken = append(s.broken, fmt.Sprintf(format, args...))
+}
+
+func (s *Sim) hasNode(name string) bool { return slices.Contains(s.opts.Nodes, name) }
+
+func (s *Sim) vmids() []int { return slices.Sorted(maps.Keys(s.guests)) }
+
+func (s *Sim) storage(id string) *storage {
+	for _, st := range s.storages {
+		if st.ID == id {
+			return st
+		}
+	}
+	return nil
+}
+
+// mac returns a new address under Proxmox's own prefix.
+func (s *Sim) mac() string {
+	n := s.rng.Uint32()
+	return fmt.Sprintf("BC:24:11:%02X:%02X:%02X", byte(n>>16), byte(n>>8), byte(n))
+}
+
+// uuid returns a new random UUID (version 4).
+func (s *Sim) uuid() string {
+	a, b := s.rng.Uint64(), s.rng.Uint64()
+	a = a&^0xf000 | 0x4000
+	b = b&^(3<<62) | 2<<62
+	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&0xffffffffffff)
+}

@@ -1,0 +1,247 @@
+package pvesim
+
+import (
+	"strings"
+	"time"
+)
+
+// row is what lists and status calls tell of a guest.
+type row struct {
+	status   string
+	name     string
+	template int64
+	cpus     int64
+	maxmem   int64 // bytes
+	maxdisk  int64 // bytes
+	maxswap  int64 // bytes
+	uptime   int64 // seconds
+}
+
+// hostCPUs is how many cores a node has; a container without a limit sees them all.
+const hostCPUs = 2
+
+func (s *Sim) rowOf(g *guest) row {
+	r := row{status: "stopped", name: g.name()}
+	v := g.conf.values
+	if g.running {
+		r.status = "running"
+		r.uptime = int64(time.Since(g.startedAt) / time.Second)
+	}
+	if g.isTemplate() {
+		r.template = 1
+	}
+	if g.kind == LXC {
+		r.cpus, r.maxmem, r.maxswap = orDefault(v["cores"], hostCPUs), orDefault(v["memory"], 512)*mib, orDefault(v["swap"], 512)*mib
+		r.maxdisk = lxcRootSize(v)
+		return r
+	}
+	r.cpus = orDefault(v["sockets"], 1) * orDefault(v["cores"], 1)
+	if n := v["vcpus"]; n != "" {
+		r.cpus = int64(atoi(n))
+	}
+	r.maxmem = vmMemory(v) * mib
+	r.maxdisk = s.bootDiskSize(g)
+	return r
+}
+
+func orDefault(text string, def int64) int64 {
+	if strings.TrimSpace(text) == "" {
+		return def
+	}
+	return int64(atoi(text))
+}
+
+// vmMemory reads a VM's memory in MiB.
+func vmMemory(v values) int64 {
+	if p, err := memoryFormat.parse("memory", v["memory"]); err == nil {
+		return int64(atoi(p["current"]))
+	}
+	return 512
+}
+
+func lxcRootSize(v values) int64 {
+	if p, err := rootfsFormat.parse("rootfs", v["rootfs"]); err == nil {
+		if n, ok := parseSize(p["size"]); ok {
+			return n
+		}
+	}
+	return 4 * gib
+}
+
+// bootDiskSize is the size of the first boot device if that is a disk.
+func (s *Sim) bootDiskSize(g *guest) int64 {
+	order := bootOrder(g.conf.values)
+	if len(order) == 0 || !isDisk(QEMU, order[0]) {
+		return 0
+	}
+	d, err := parseDrive(order[0], g.conf.values[order[0]])
+	if err != nil || d.isCDROM() {
+		return 0
+	}
+	n, _ := parseSize(d.values["size"])
+	return n
+}
+
+// writeRow prints a list row.
+func (s *Sim) writeRow(o *object, g *guest) {
+	r := s.rowOf(g)
+	o.num("vmid", int64(g.vmid))
+	o.str("name", r.name)
+	o.str("status", r.status)
+	o.num("cpus", r.cpus)
+	o.num("maxmem", r.maxmem)
+	o.num("maxdisk", r.maxdisk)
+	o.num("uptime", r.uptime)
+	for _, k := range []string{"cpu", "mem", "disk", "netin", "netout"} {
+		o.num(k, 0)
+	}
+	if r.template == 1 {
+		o.num("template", 1)
+	}
+	if t := g.conf.values["tags"]; t != "" {
+		o.str("tags", t)
+	}
+	if l := g.conf.values["lock"]; l != "" {
+		o.str("lock", l)
+	}
+	if g.kind == LXC {
+		o.str("type", "lxc")
+		o.num("maxswap", r.maxswap)
+		o.num("swap", 0)
+		o.num("diskread", 0)
+		o.num("diskwrite", 0)
+	} else {
+		o.num("memhost", 0)
+		writeSerial(o, g.conf.values)
+	}
+	if g.running {
+		s.writeRunning(o, g)
+	}
+}
+
+func writeSerial(o *object, v values) {
+	for i := range 4 {
+		if v["serial"+itoa(i)] != "" {
+			o.num("serial", 1)
+			return
+		}
+	}
+}
+
+var pressures = []string{"pressurecpufull", "pressurecpusome", "pressureiofull", "pressureiosome", "pressurememoryfull", "pressurememorysome"}
+
+func (s *Sim) writeRunning(o *object, g *guest) {
+	o.num("pid", int64(g.pid))
+	for _, p := range pressures {
+		if g.kind == LXC {
+			o.null(p)
+		} else {
+			o.num(p, 0)
+		}
+	}
+	if g.kind == QEMU {
+		o.num("diskread", 0)
+		o.num("diskwrite", 0)
+	}
+}
+
+// listGuests answers the list of one node. It leaves out what the caller may not see.
+func listGuests(kind Kind) func(*call) (reply, error) {
+	return func(c *call) (reply, error) {
+		var a array
+		for _, id := range c.sim.vmids() {
+			g := c.sim.guests[id]
+			if g.kind != kind || g.node != c.node() || !c.sim.allows(c.who, "/vms/"+itoa(id), "VM.Audit") {
+				continue
+			}
+			var o object
+			c.sim.writeRow(&o, g)
+			if kind == QEMU && c.is("full") {
+				c.sim.writeFull(&o, g)
+			}
+			a.add(&o)
+		}
+		return data(a.bytes())
+	}
+}
+
+func qmpStatus(g *guest) string {
+	switch {
+	case !g.running:
+		return "stopped"
+	case g.paused:
+		return "paused"
+	}
+	return "running"
+}
+
+// writeFull adds what only the monitor of a VM knows.
+func (s *Sim) writeFull(o *object, g *guest) {
+	o.str("qmpstatus", qmpStatus(g))
+	if !g.running {
+		return
+	}
+	mem := vmMemory(g.conf.values) * mib
+	o.str("running-machine", "pc-i440fx-10.0+pve0")
+	o.str("running-qemu", "10.0.13")
+	o.num("balloon", mem)
+	var b object
+	b.num("actual", mem)
+	b.num("max_mem", mem)
+	o.raw("ballooninfo", b.bytes())
+	var p object
+	for _, k := range []string{
+		"query-bitmap-info", "backup-fleecing", "backup-access-api", "backup-max-workers", "pbs-masterkey",
+		"pbs-dirty-bitmap", "pbs-dirty-bitmap-savevm", "pbs-dirty-bitmap-migration",
+	} {
+		p.raw(k, []byte("true"))
+	}
+	p.str("pbs-library-version", "")
+	o.raw("proxmox-support", p.bytes())
+	var bs object
+	for _, slot := range diskSlots(QEMU, g.conf.values) {
+		var d object
+		for _, k := range []string{"rd_bytes", "rd_operations", "wr_bytes", "wr_operations"} {
+			d.num(k, 0)
+		}
+		bs.raw(slot, d.bytes())
+	}
+	o.raw("blockstat", bs.bytes())
+}
+
+func currentStatus(kind Kind) func(*call) (reply, error) {
+	return func(c *call) (reply, error) {
+		g, err := c.sim.find(kind, c.node(), c.vmid())
+		if err != nil {
+			return reply{}, err
+		}
+		var o object
+		c.sim.writeRow(&o, g)
+		var ha object
+		ha.num("managed", 0)
+		o.raw("ha", ha.bytes())
+		if kind == QEMU {
+			c.sim.writeFull(&o, g)
+			writeStatusFlags(&o, g.conf.values)
+		}
+		return data(o.bytes())
+	}
+}
+
+func writeStatusFlags(o *object, v values) {
+	if a, err := agentFormat.parse("agent", v["agent"]); err == nil && a["enabled"] == "1" {
+		o.num("agent", 1)
+	}
+	vga, err := vgaFormat.parse("vga", v["vga"])
+	if err != nil || v["vga"] == "" {
+		return
+	}
+	if strings.HasPrefix(vga["type"], "qxl") {
+		o.num("spice", 1)
+	}
+	if vga["clipboard"] == "" {
+		o.null("clipboard")
+	} else {
+		o.str("clipboard", vga["clipboard"])
+	}
+}

@@ -1,0 +1,188 @@
+package pvesim
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+var (
+	errInterrupted = errors.New("received interrupt")
+	errClosed      = errors.New("simulator closed")
+	errKilled      = errors.New("unexpected status") // the worker died; its log has no last line
+)
+
+// task is one worker. Its mutable fields are guarded by the Sim's lock.
+type task struct {
+	sim   *Sim
+	upid  upid
+	name  string // the UPID's text
+	vmid  int
+	abort chan struct{}
+	stop  sync.Once
+	fault *Fault
+	phase int
+	long  time.Duration
+
+	ended time.Time // zero while running
+	exit  string
+	log   []string
+	saved bool // in the archive's index
+}
+
+// start forks a worker for the call and answers its UPID. A worker's id is usually the vmid.
+func (c *call) start(typ string, vmid int, body func(*task) error) (reply, error) {
+	return c.startAs(typ, itoa(vmid), vmid, body)
+}
+
+func (c *call) startAs(typ, id string, vmid int, body func(*task) error) (reply, error) {
+	if c.fault != nil && c.fault.Kind == LostWorker {
+		return reply{}, die("got no worker upid - start worker failed")
+	}
+	t := c.sim.spawn(c.node(), typ, id, vmid, c.who.ID, c.fault, body)
+	return data(jsonString(t.name))
+}
+
+// spawn starts a task. The state must not be locked.
+func (s *Sim) spawn(node, typ, id string, vmid int, user string, f *Fault, body func(*task) error) *task {
+	long, ok := s.opts.TaskTimes[typ]
+	if !ok {
+		long = s.opts.TaskTime
+	}
+	t := &task{sim: s, vmid: vmid, abort: make(chan struct{}), fault: f, long: long}
+	s.mu.Lock()
+	t.upid = s.newUPID(node, typ, id, user)
+	t.name = t.upid.String()
+	s.tasks = append(s.tasks, t)
+	s.taskIndex[t.name] = t
+	s.mu.Unlock()
+	s.work.Go(func() { t.run(body) })
+	return t
+}
+
+func (t *task) run(body func(*task) error) {
+	err := body(t)
+	t.sim.mu.Lock()
+	defer t.sim.mu.Unlock()
+	t.finish(err)
+}
+
+// finish writes the last line of the log. The state is locked.
+func (t *task) finish(err error) {
+	t.ended = time.Now()
+	warnings := 0
+	for _, l := range t.log {
+		if strings.HasPrefix(l, "WARN: ") {
+			warnings++
+		}
+	}
+	switch {
+	case errors.Is(err, errKilled), errors.Is(err, errClosed):
+		t.exit = errKilled.Error()
+		return
+	case err != nil:
+		t.exit = firstLine(err.Error())
+		t.log = append(t.log, "TASK ERROR: "+t.exit)
+	case warnings > 0:
+		t.exit = fmt.Sprintf("WARNINGS: %d", warnings)
+		t.log = append(t.log, "TASK "+t.exit)
+	default:
+		t.exit = "OK"
+		t.log = append(t.log, "TASK OK")
+	}
+}
+
+func firstLine(s string) string {
+	l, _, _ := strings.Cut(s, "\n")
+	return l
+}
+
+// work is one phase: it takes the share of the task's time, and is where an abort or a fault strikes. The state is not locked.
+func (t *task) work(share float64) error {
+	n := t.phase
+	t.phase++
+	timer := time.NewTimer(time.Duration(share * float64(t.long)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.abort:
+		return errInterrupted
+	case <-t.sim.closed:
+		return errClosed
+	}
+	return t.suffer(n)
+}
+
+// suffer applies the task's fault if its phase has come.
+func (t *task) suffer(phase int) error {
+	if t.fault == nil || t.fault.Phase != phase {
+		return nil
+	}
+	switch t.fault.Kind {
+	case TaskFails:
+		return die("%s", t.fault.Text)
+	case TaskKilled:
+		return errKilled
+	case TaskNeverEnds:
+		select {
+		case <-t.abort:
+			return errInterrupted
+		case <-t.sim.closed:
+			return errClosed
+		}
+	case Latency, ProxyStatus, ErrorText, DropBefore, DropAfter, HoldBefore, HoldAfter, TruncatedBody, InvalidJSON, LostWorker,
+		EditBeforeHand:
+	}
+	return nil
+}
+
+// printf adds a line to the log. The state is locked.
+func (t *task) printf(format string, args ...any) {
+	t.log = append(t.log, fmt.Sprintf(format, args...))
+}
+
+// locked runs f with the state locked.
+func (t *task) locked(f func() error) error { return t.sim.locked(f) }
+
+// withLock runs f while the task holds the guest's lock. The state is not locked in f.
+func (t *task) withLock(kind Kind, vmid int, f func() error) error {
+	waited := false
+	release, err := t.sim.acquire(kind, vmid, t.abort, func() {
+		waited = true
+		_ = t.locked(func() error { t.printf("trying to acquire lock..."); return nil })
+	})
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := t.locked(func() error { return t.enter(vmid, waited) }); err != nil {
+		return err
+	}
+	err = f()
+	_ = t.locked(func() error { delete(t.sim.writers, vmid); return nil })
+	return err
+}
+
+// enter notes the task as the guest's only writer.
+func (t *task) enter(vmid int, waited bool) error {
+	if waited {
+		t.printf(" OK")
+	}
+	if w := t.sim.writers[vmid]; w != "" {
+		t.sim.violate("guest %d has two writers: %s and %s", vmid, w, t.name)
+	}
+	t.sim.writers[vmid] = t.name
+	return nil
+}
+
+// onGuest is the common shape of a task: take the lock, let time pass, act. The state is locked in act.
+func (t *task) onGuest(kind Kind, vmid int, act func() error) error {
+	return t.withLock(kind, vmid, func() error {
+		if err := t.work(1); err != nil {
+			return err
+		}
+		return t.locked(act)
+	})
+}

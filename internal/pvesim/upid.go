@@ -1,0 +1,37 @@
+package pvesim
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+func itoa(n int) string     { return strconv.Itoa(n) }
+func itoa64(n int64) string { return strconv.FormatInt(n, 10) }
+
+// upid names a task: node, process, process start, start time, type, id and user, as worker ids are printed.
+type upid struct {
+	node      string
+	pid       int
+	pstart    int64
+	starttime int64 // seconds since 1970
+	typ, id   string
+	user      string // with the token behind an exclamation mark
+}
+
+func (u upid) String() string {
+	return fmt.Sprintf("UPID:%s:%08X:%08X:%08X:%s:%s:%s:", u.node, u.pid, u.pstart, u.starttime, u.typ, u.id, u.user)
+}
+
+var upidText = regexp.MustCompile(`^UPID:[a-zA-Z0-9]([a-zA-Z0-9\-]*[a-zA-Z0-9])?:[0-9A-F]{8}:[0-9A-F]{8,9}:[0-9A-F]{8}:[^:\s]+:[^:\s]*:[^:\s]+:$`)
+
+// newUPID draws the process numbers. The state is locked.
+func (s *Sim) newUPID(node, typ, id, user string) upid {
+	s.nextPID++
+	now := time.Now()
+	return upid{
+		node: node, pid: s.nextPID, pstart: now.Sub(s.booted).Milliseconds() / 10, starttime: now.Unix(),
+		typ: typ, id: id, user: user,
+	}
+}
