@@ -1,0 +1,94 @@
+package proxmox
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// APIError is a reply whose status is not 200. Proxmox has no codes for most failures: the text is the error, and it comes in
+// three places that older and newer releases fill differently.
+//
+// Source: pve-http-server, APIServer/AnyEvent.pm; message is in the body since 5.2.0.
+type APIError struct {
+	Status  int
+	Reason  string            // of the status line: the first line of what Proxmox said
+	Message string            // of the body: the whole of it; empty from older releases and from gateways
+	Errors  map[string]string // by parameter, for status 400
+	Method  string
+	Path    string // below /api2/json, without query
+}
+
+// Error returns "POST /nodes/pve1/qemu/100/config: 500 VM is locked (backup)" on one line.
+func (e *APIError) Error() string {
+	text := fmt.Sprintf("%s %s: %d %s", e.Method, e.Path, e.Status, e.Text())
+	var details []string
+	for _, key := range slices.Sorted(maps.Keys(e.Errors)) {
+		details = append(details, key+": "+oneLine(e.Errors[key]))
+	}
+	if len(details) > 0 {
+		text += " (" + strings.Join(details, "; ") + ")"
+	}
+	return strings.TrimRight(text, " ")
+}
+
+// Text returns what Proxmox said, on one line: the message, or the reason where there is no message.
+func (e *APIError) Text() string {
+	if e.Message != "" {
+		return oneLine(e.Message)
+	}
+	return oneLine(e.Reason)
+}
+
+// newAPIError reads a failed reply. Body may be empty, cut short, plain text or HTML from something in between.
+func newAPIError(req *http.Request, res *http.Response, body []byte) *APIError {
+	e := &APIError{
+		Status: res.StatusCode,
+		Reason: strings.TrimSpace(strings.TrimPrefix(res.Status, fmt.Sprint(res.StatusCode))),
+		Method: req.Method,
+		Path:   strings.TrimPrefix(req.URL.Path, apiBase),
+	}
+	var reply struct {
+		Message scalar            `json:"message"`
+		Errors  map[string]scalar `json:"errors"`
+	}
+	if err := json.Unmarshal(body, &reply); err != nil {
+		return e // the reason has to do
+	}
+	e.Message = strings.TrimSpace(string(reply.Message))
+	for key, problem := range reply.Errors {
+		if e.Errors == nil {
+			e.Errors = make(map[string]string, len(reply.Errors))
+		}
+		e.Errors[key] = strings.TrimSpace(string(problem))
+	}
+	return e
+}
+
+// redact replaces secrets in every text that Proxmox may have echoed.
+func (e *APIError) redact(secrets []string) {
+	for _, secret := range secrets {
+		if secret == "" {
+			continue
+		}
+		e.Reason = strings.ReplaceAll(e.Reason, secret, "<secret>")
+		e.Message = strings.ReplaceAll(e.Message, secret, "<secret>")
+		for key, problem := range e.Errors {
+			e.Errors[key] = strings.ReplaceAll(problem, secret, "<secret>")
+		}
+	}
+}
+
+// oneLine folds control characters into spaces, so that a server cannot write lines into logs.
+func oneLine(text string) string {
+	folded := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+	return strings.TrimSpace(folded)
+}

@@ -1,0 +1,149 @@
+package proxmox
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+func TestDoSendsTheCall(t *testing.T) {
+	const vm, ct = guest.VirtualMachine, guest.Container
+	const digest = "533c280962b1180498b74b48ed6d2d8d9b0eeb52"
+	tests := map[string]struct {
+		call reconcile.Call
+		want seen
+	}{
+		"create_vm": {
+			reconcile.Call{Op: reconcile.OpCreate, Kind: vm, VMID: 101, Params: map[string]string{"name": "web", "scsi0": "local-lvm:32", "vmid": "101"}},
+			seen{"POST", "/nodes/pve1/qemu", `{"name":"web","scsi0":"local-lvm:32","vmid":"101"}`, "application/json"},
+		},
+		"create_ct": {
+			reconcile.Call{Op: reconcile.OpCreate, Kind: ct, VMID: 101, Params: map[string]string{"ostemplate": "local:vztmpl/debian.tar.zst"}},
+			seen{"POST", "/nodes/pve1/lxc", `{"ostemplate":"local:vztmpl/debian.tar.zst","vmid":"101"}`, "application/json"},
+		},
+		"clone": {
+			reconcile.Call{Op: reconcile.OpCreate, Kind: vm, VMID: 101, CloneOf: 9000, Params: map[string]string{"full": "1"}},
+			seen{"POST", "/nodes/pve1/qemu/9000/clone", `{"full":"1","newid":"101"}`, "application/json"},
+		},
+		"config_vm": {
+			reconcile.Call{Op: reconcile.OpConfig, Kind: vm, VMID: 101, Digest: digest, Params: map[string]string{"description": "a\nb"}, Delete: []string{"tags", "net1"}},
+			seen{"POST", "/nodes/pve1/qemu/101/config", `{"delete":"tags,net1","description":"a\nb","digest":"` + digest + `"}`, "application/json"},
+		},
+		"config_ct": {
+			reconcile.Call{Op: reconcile.OpConfig, Kind: ct, VMID: 101, Delete: []string{"tags"}},
+			seen{"PUT", "/nodes/pve1/lxc/101/config", `{"delete":"tags"}`, "application/json"},
+		},
+		"sshkeys_once_encoded": {
+			reconcile.Call{Op: reconcile.OpConfig, Kind: vm, VMID: 101, Params: map[string]string{"sshkeys": "ssh-ed25519%20AAAA%2Fx%20me%40lan%0A"}},
+			seen{"POST", "/nodes/pve1/qemu/101/config", `{"sshkeys":"ssh-ed25519%20AAAA%2Fx%20me%40lan%0A"}`, "application/json"},
+		},
+		"resize": {
+			reconcile.Call{Op: reconcile.OpResize, Kind: vm, VMID: 101, Digest: digest, Params: map[string]string{"disk": "scsi0", "size": "64G"}},
+			seen{"PUT", "/nodes/pve1/qemu/101/resize", `{"digest":"` + digest + `","disk":"scsi0","size":"64G"}`, "application/json"},
+		},
+		"start": {
+			reconcile.Call{Op: reconcile.OpStart, Kind: vm, VMID: 101},
+			seen{"POST", "/nodes/pve1/qemu/101/status/start", "", ""},
+		},
+		"shutdown": {
+			reconcile.Call{Op: reconcile.OpShutdown, Kind: ct, VMID: 101, Params: map[string]string{"timeout": "180"}},
+			seen{"POST", "/nodes/pve1/lxc/101/status/shutdown", `{"timeout":"180"}`, "application/json"},
+		},
+		"stop": {
+			reconcile.Call{Op: reconcile.OpStop, Kind: vm, VMID: 101},
+			seen{"POST", "/nodes/pve1/qemu/101/status/stop", "", ""},
+		},
+		"destroy": { // nothing is added: leftovers of another guest are not this call's business
+			reconcile.Call{Op: reconcile.OpDestroy, Kind: vm, VMID: 101},
+			seen{"DELETE", "/nodes/pve1/qemu/101", "", ""},
+		},
+		"destroy_with_purge": {
+			reconcile.Call{Op: reconcile.OpDestroy, Kind: vm, VMID: 101, Params: map[string]string{"purge": "1", "destroy-unreferenced-disks": "0"}},
+			seen{"DELETE", "/nodes/pve1/qemu/101?destroy-unreferenced-disks=0&purge=1", "", ""},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := always(200, "OK", `{"data":"`+testUPID+`"}`)
+			test.call.Node = "pve1"
+			before := len(test.call.Params)
+			got, err := inProcess(t, server).Do(t.Context(), test.call)
+			if err != nil || got != testUPID {
+				t.Errorf("got %q, error %v, want %s", got, err, testUPID)
+			}
+			if diff := cmp.Diff([]seen{test.want}, server.got); diff != "" {
+				t.Errorf("requests (-want +got)\n%s", diff)
+			}
+			if len(test.call.Params) != before {
+				t.Errorf("got %d parameters in the caller's map, want %d as before", len(test.call.Params), before)
+			}
+		})
+	}
+}
+
+// Where Proxmox answers without a task there is no UPID, and that is a success.
+func TestDoWithoutTask(t *testing.T) {
+	for _, op := range []reconcile.Op{reconcile.OpConfig, reconcile.OpResize} {
+		upid, err := inProcess(t, always(200, "OK", `{"data":null}`)).Do(t.Context(), reconcile.Call{
+			Op: op, Kind: guest.Container, Node: "pve1", VMID: 101, Params: map[string]string{"cores": "2"},
+		})
+		if upid != "" || err != nil {
+			t.Errorf("%s: got %q, error %v, want neither", op, upid, err)
+		}
+	}
+}
+
+func TestDoRefuses(t *testing.T) {
+	tests := map[string]struct {
+		call reconcile.Call
+		want string
+	}{
+		"empty_config":      {reconcile.Call{Op: reconcile.OpConfig}, "nothing to set or delete"},
+		"delete_elsewhere":  {reconcile.Call{Op: reconcile.OpStart, Delete: []string{"net0"}}, "go with a config call"},
+		"force":             {reconcile.Call{Op: reconcile.OpConfig, Params: map[string]string{"force": "1"}, Delete: []string{"scsi1"}}, "force is not allowed"},
+		"skiplock":          {reconcile.Call{Op: reconcile.OpStop, Params: map[string]string{"skiplock": "1"}}, "skiplock is not allowed"},
+		"digest_twice":      {reconcile.Call{Op: reconcile.OpConfig, Params: map[string]string{"digest": "x"}}, "digest is not allowed"},
+		"delete_twice":      {reconcile.Call{Op: reconcile.OpConfig, Params: map[string]string{"delete": "net0"}}, "delete is not allowed"},
+		"delete_list":       {reconcile.Call{Op: reconcile.OpConfig, Delete: []string{"net0,scsi0"}}, `"net0,scsi0" is not a parameter name`},
+		"other_vmid":        {reconcile.Call{Op: reconcile.OpCreate, Params: map[string]string{"vmid": "102"}}, `vmid is "102", want 101`},
+		"other_newid":       {reconcile.Call{Op: reconcile.OpCreate, CloneOf: 9000, Params: map[string]string{"newid": "102"}}, `newid is "102", want 101`},
+		"bad_template":      {reconcile.Call{Op: reconcile.OpCreate, CloneOf: 7}, "template: vmid 7"},
+		"unknown_operation": {reconcile.Call{Op: "reboot"}, `operation "reboot" has no call`},
+		"line_break":        {reconcile.Call{Op: reconcile.OpConfig, Params: map[string]string{"name": "a\nargs: -x"}}, "name: control character at byte 1"},
+		"not_utf8":          {reconcile.Call{Op: reconcile.OpConfig, Params: map[string]string{"description": "a\xff"}}, "description: value is not UTF-8"},
+		"bad_name":          {reconcile.Call{Op: reconcile.OpConfig, Params: map[string]string{"na me": "x"}}, `"na me" is not a parameter name`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := always(200, "OK", `{"data":null}`)
+			test.call.Kind, test.call.Node, test.call.VMID = guest.VirtualMachine, "pve1", 101
+			_, err := inProcess(t, server).Do(t.Context(), test.call)
+			if err == nil || !strings.Contains(err.Error(), test.want) || meanings(err) != nil {
+				t.Errorf("got error %v, want one with %q and no other meaning", err, test.want)
+			}
+			if len(server.got) != 0 {
+				t.Errorf("got requests %v, want none", server.got)
+			}
+		})
+	}
+}
+
+func TestCheckParams(t *testing.T) {
+	allowed := map[string]string{
+		"description": "a\r\n\tb", "ssh-public-keys": "ssh-ed25519 A\nssh-ed25519 B\n", "env": "A=1\x00B=2", "tags": "a;ü", "scsi0": "local-lvm:32,ssd=1",
+	}
+	if err := checkParams(allowed); err != nil {
+		t.Errorf("got error %v, want none", err)
+	}
+	refused := map[string]string{"tags": "a\tb", "args": "a\x00b", "sshkeys": "a\nb", "description": "a\x1bb", "env": "A=\n"}
+	err := checkParams(refused)
+	for key := range refused {
+		if err == nil || !strings.Contains(err.Error(), key+": control character") {
+			t.Errorf("got error %v, want one about %s", err, key)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package proxmox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"gitops-agent/reconcile"
+)
+
+// classify gives an exchange's error its meaning for a reconcile.Cluster. The *APIError stays within reach of errors.As.
+//
+// For a write the question is whether it may have taken effect. Proxmox refuses with status 400, 401, 403 or 500 before
+// it begins, except where a text below says otherwise; anything that reads like a gateway, a lost connection or a reply
+// that nobody can read leaves it open.
+func classify(x *exchange, err error) error {
+	var api *APIError
+	if errors.As(err, &api) {
+		if meaning := meaningOf(x, api); meaning != nil {
+			return fmt.Errorf("%w: %w", meaning, api)
+		}
+		return api
+	}
+	var address *url.Error // http.Client's wrapping, which names a host that failover may have left
+	if errors.As(err, &address) {
+		err = address.Err
+	}
+	err = fmt.Errorf("%s %s: %w", x.method, x.path, err)
+	var broken *transportError
+	switch {
+	case !errors.As(err, &broken):
+		return err // refused on this side
+	case x.writes() && broken.sent:
+		return fmt.Errorf("%w: %w", reconcile.ErrOutcomeUnknown, err)
+	case isCancelled(err):
+		return err // the caller's own wish says nothing about the cluster
+	default:
+		return fmt.Errorf("%w: %w", reconcile.ErrNotReady, err)
+	}
+}
+
+// isCancelled reports whether the caller ended the exchange, by a cancellation or a deadline of its own.
+func isCancelled(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// meaningOf returns the sentinel that an APIError stands for, nil where it speaks for itself.
+func meaningOf(x *exchange, e *APIError) error {
+	switch {
+	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
+		return reconcile.ErrDenied
+	case e.Status == http.StatusInternalServerError:
+		return meaningOfText(x, e.Text())
+	case e.Status == http.StatusBadRequest && x.writes() && isHalfApplied(e):
+		return reconcile.ErrOutcomeUnknown
+	case e.Status == http.StatusTooManyRequests:
+		return reconcile.ErrNotReady // refused on the way, before Proxmox saw it
+	case !isFromGateway(e.Status):
+		return nil
+	case x.writes():
+		return reconcile.ErrOutcomeUnknown
+	default:
+		return reconcile.ErrNotReady
+	}
+}
+
+// meaningOfText reads the text of a status 500, which is Proxmox's word for nearly every failure.
+//
+// Source: PVE::AbstractConfig check_lock, PVE::Tools lock_file and assert_if_modified, PVE::QemuServer, PVE::Cluster
+// check_cfs_quorum, PVE::RESTEnvironment fork_worker.
+func meaningOfText(x *exchange, said string) error {
+	contains := func(part string) bool { return strings.Contains(said, part) }
+	switch {
+	case x.about != (address{}) && contains(x.about.missing()):
+		return reconcile.ErrNotExist
+	case contains("checksum mismatch (file change by other user?)"),
+		contains("detected modified configuration - file changed by other user"):
+		return reconcile.ErrConflict
+	case contains("VM is locked ("), contains("CT is locked ("),
+		contains("can't lock file '") && contains("got timeout"):
+		return reconcile.ErrLocked
+	case contains("no quorum"),
+		contains("unable to open file '/etc/pve/") && contains("Permission denied"), // read-only while there is no quorum
+		contains("hostname lookup '"): // the node is not reachable by name
+		return reconcile.ErrNotReady
+	case contains("got no worker upid"): // the worker may run all the same, and half-made guests were seen
+		if x.writes() {
+			return reconcile.ErrOutcomeUnknown
+		}
+		return reconcile.ErrNotReady
+	default:
+		return nil
+	}
+}
+
+// isHalfApplied recognises the errors of a synchronous config call that wrote its values and then could not plug them in:
+// they stay pending.
+func isHalfApplied(e *APIError) bool {
+	for _, problem := range e.Errors {
+		if strings.Contains(problem, "hotplug") || strings.Contains(problem, "unable to apply pending change") {
+			return true
+		}
+	}
+	return false
+}
+
+// isFromGateway reports whether a status comes from something between us and the code that acts, so that it says
+// nothing about what that code did: pveproxy's 595 to 599, the 502 to 504 of other proxies, and successes that Proxmox
+// never answers with. 501, 505 and 506 are pveproxy's own refusals.
+func isFromGateway(status int) bool {
+	switch status {
+	case http.StatusInternalServerError, http.StatusNotImplemented, http.StatusHTTPVersionNotSupported, http.StatusVariantAlsoNegotiates:
+		return false
+	default:
+		return status >= 500 || status < 300
+	}
+}

@@ -1,0 +1,219 @@
+package proxmox
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// sentinels are the errors that a reconcile.Cluster may wrap; a reply means at most one of them.
+var sentinels = []error{
+	reconcile.ErrNotExist, reconcile.ErrDenied, reconcile.ErrConflict, reconcile.ErrLocked,
+	reconcile.ErrNotReady, reconcile.ErrOutcomeUnknown,
+}
+
+func meanings(err error) (found []string) {
+	for _, sentinel := range sentinels {
+		if errors.Is(err, sentinel) {
+			found = append(found, sentinel.Error())
+		}
+	}
+	return found
+}
+
+func TestRepliesHaveAMeaning(t *testing.T) {
+	unknown, notReady, denied := reconcile.ErrOutcomeUnknown, reconcile.ErrNotReady, reconcile.ErrDenied
+	const parameters = `{"errors":{"memory":"type check ('integer') failed - got 'lots'"},"message":"Parameter verification failed.\n","data":null}`
+	tests := map[string]struct {
+		reply       reply
+		read, write error // nil: an *APIError that speaks for itself
+	}{
+		"no_ticket":        {respond(401, "No ticket", ""), denied, denied},
+		"wrong_token":      {respond(401, "Authentication failed!", ""), denied, denied},
+		"no_privilege":     {respond(403, "Permission check failed (/vms/100, VM.Config.Disk)", `{"message":"Permission check failed (/vms/100, VM.Config.Disk)\n","data":null}`), denied, denied},
+		"digest_vm":        {refused("checksum mismatch (file change by other user?)"), reconcile.ErrConflict, reconcile.ErrConflict},
+		"digest_ct":        {refused("detected modified configuration - file changed by other user? Try again."), reconcile.ErrConflict, reconcile.ErrConflict},
+		"locked_vm":        {refused("VM is locked (backup)"), reconcile.ErrLocked, reconcile.ErrLocked},
+		"locked_ct":        {refused("CT is locked (snapshot)"), reconcile.ErrLocked, reconcile.ErrLocked},
+		"flock":            {refused("can't lock file '/var/lock/qemu-server/lock-151.conf' - got timeout"), reconcile.ErrLocked, reconcile.ErrLocked},
+		"flock_old_body":   {respond(500, "can't lock file '/var/lock/pve-manager/pve-storage-local' - got timeout", ""), reconcile.ErrLocked, reconcile.ErrLocked},
+		"gone":             {refused("Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist"), reconcile.ErrNotExist, reconcile.ErrNotExist},
+		"another_gone":     {refused("Configuration file 'nodes/pve1/qemu-server/581.conf' does not exist"), nil, nil},
+		"another_node":     {refused("Configuration file 'nodes/pve2/qemu-server/100.conf' does not exist"), nil, nil},
+		"another_kind":     {refused("Configuration file 'nodes/pve1/lxc/100.conf' does not exist"), nil, nil},
+		"longer_vmid":      {refused("Configuration file 'nodes/pve1/qemu-server/1000.conf' does not exist"), nil, nil},
+		"no_quorum":        {refused("cluster not ready - no quorum?"), notReady, notReady},
+		"read_only_etc":    {refused("unable to open file '/etc/pve/nodes/pve1/qemu-server/100.conf.tmp.1' - Permission denied"), notReady, notReady},
+		"unknown_node":     {refused("hostname lookup 'pve9' failed - failed to get address info for: pve9: Name or service not known"), notReady, notReady},
+		"no_worker":        {refused("got no worker upid - start worker failed"), notReady, unknown},
+		"protection":       {refused("can't remove VM 100 - protection mode enabled"), nil, nil},
+		"exists":           {refused("unable to create VM 100 - VM 100 already exists on node 'pve1'"), nil, nil},
+		"root_only":        {refused("only root can set 'args' config"), nil, nil},
+		"parameters":       {respond(400, "Parameter verification failed.", parameters), nil, nil},
+		"half_applied":     {respond(400, "Parameter verification failed.", `{"errors":{"net0":"hotplug problem - device in use"},"message":"Parameter verification failed.\n"}`), nil, unknown},
+		"half_pending":     {respond(400, "Parameter verification failed.", `{"errors":{"mp0":"unable to apply pending change mp0: no space"}}`), nil, unknown},
+		"not_found":        {respond(404, "Not Found", "<html>"), nil, nil},
+		"too_many":         {respond(429, "Too Many Requests", ""), notReady, notReady},
+		"no_method":        {respond(501, "Method 'GET /nosuch' not implemented", `{"message":"Method 'GET /nosuch' not implemented","data":null}`), nil, nil},
+		"content_type":     {respond(506, "upload 'Content-Type 'text/plain' not implemented", ""), nil, nil},
+		"bad_gateway":      {respond(502, "Bad Gateway", "<html>"), notReady, unknown},
+		"unavailable":      {respond(503, "Service Unavailable", ""), notReady, unknown},
+		"gateway_timeout":  {respond(504, "Gateway Time-out", ""), notReady, unknown},
+		"refused_595":      {respond(595, "Connection refused", ""), notReady, unknown},
+		"timeout_596":      {respond(596, "Connection timed out", ""), notReady, unknown},
+		"body_597":         {respond(597, "Broken pipe", ""), notReady, unknown},
+		"other_599":        {respond(599, "", ""), notReady, unknown},
+		"other_success":    {respond(202, "Accepted", `{"data":null}`), notReady, unknown},
+		"redirect":         {respond(302, "Found", ""), nil, nil},
+		"plain_text_error": {respond(500, "'\"' expected, at character offset 1", "'\"' expected, at character offset 1 at AnyEvent.pm line 934.\n"), nil, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			client := inProcess(t, always(test.reply.status, test.reply.reason, test.reply.body))
+			_, readErr := client.Observe(t.Context(), vmRow)
+			checkMeaning(t, "read", readErr, test.read, test.reply)
+			_, writeErr := client.Do(t.Context(), reconcile.Call{
+				Op: reconcile.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, Params: map[string]string{"memory": "512"},
+			})
+			checkMeaning(t, "write", writeErr, test.write, test.reply)
+		})
+	}
+}
+
+// checkMeaning wants err to mean one thing and to keep what Proxmox said.
+func checkMeaning(t *testing.T, what string, err, want error, sent reply) {
+	t.Helper()
+	var wanted []string
+	if want != nil {
+		wanted = []string{want.Error()}
+	}
+	if diff := cmp.Diff(wanted, meanings(err)); diff != "" {
+		t.Errorf("%s: got error %v: meaning (-want +got)\n%s", what, err, diff)
+	}
+	var api *APIError
+	if !errors.As(err, &api) {
+		t.Fatalf("%s: got error %v (%T), want an *APIError within", what, err, err)
+	}
+	if api.Status != sent.status || api.Reason != sent.reason {
+		t.Errorf("%s: got status %d %q, want %d %q", what, api.Status, api.Reason, sent.status, sent.reason)
+	}
+}
+
+// A missing template's configuration says nothing about the guest that was to be cloned from it.
+func TestCreateNeverMeansNotExist(t *testing.T) {
+	client := inProcess(t, &recorder{next: func(seen) reply {
+		return refused("Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist")
+	}})
+	for _, template := range []int{0, 9000} {
+		_, err := client.Do(t.Context(), reconcile.Call{Op: reconcile.OpCreate, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, CloneOf: template})
+		if errors.Is(err, reconcile.ErrNotExist) {
+			t.Errorf("template %d: got %v, want an error other than ErrNotExist", template, err)
+		}
+	}
+}
+
+func TestAPIErrorText(t *testing.T) {
+	tests := map[string]struct {
+		reply reply
+		want  string
+	}{
+		"message_wins": {
+			respond(500, "first line", `{"message":"first line\nsecond line\n","data":null}`),
+			"GET /nodes/pve1/qemu/100/pending: 500 first line second line",
+		},
+		"reason_alone": {respond(596, "Connection timed out", ""), "GET /nodes/pve1/qemu/100/pending: 596 Connection timed out"},
+		"no_reason":    {respond(599, "", ""), "GET /nodes/pve1/qemu/100/pending: 599"},
+		"parameters_sorted": {
+			respond(400, "Parameter verification failed.", `{"errors":{"net0":"b\n","memory":"a"},"message":"Parameter verification failed.\n"}`),
+			"GET /nodes/pve1/qemu/100/pending: 400 Parameter verification failed. (memory: a; net0: b)",
+		},
+		"odd_types": {
+			respond(500, "Odd", `{"errors":{"memory":5,"net0":["x"]},"message":null}`),
+			`GET /nodes/pve1/qemu/100/pending: 500 Odd (memory: 5; net0: ["x"])`,
+		},
+		"control_characters": {respond(500, "a\x1b[31mb", ""), "GET /nodes/pve1/qemu/100/pending: 500 a [31mb"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := inProcess(t, always(test.reply.status, test.reply.reason, test.reply.body)).Observe(t.Context(), vmRow)
+			var api *APIError
+			if !errors.As(err, &api) || api.Error() != test.want {
+				t.Errorf("got %v, want %s", api, test.want)
+			}
+		})
+	}
+}
+
+// Every failure that was recorded from Proxmox keeps its status, reason, message and parameters.
+func TestAPIErrorKeepsRecordedFailures(t *testing.T) {
+	type entry struct {
+		Request  struct{ Method, URL string }
+		Response struct {
+			Status       int
+			Reason, Body string
+		}
+	}
+	failures := 0
+	for _, e := range transcripts[entry](t) {
+		if e.Response.Status == http.StatusOK || e.Response.Status == 0 {
+			continue
+		}
+		failures++
+		_, err := inProcess(t, always(e.Response.Status, e.Response.Reason, e.Response.Body)).Version(t.Context())
+		var api *APIError
+		if !errors.As(err, &api) {
+			t.Errorf("%s %s: got error %v, want an *APIError", e.Request.Method, e.Request.URL, err)
+			continue
+		}
+		var body struct {
+			Message string
+			Errors  map[string]string
+		}
+		_ = json.Unmarshal([]byte(e.Response.Body), &body) // some bodies are empty or text
+		if api.Status != e.Response.Status || api.Reason != strings.TrimSpace(e.Response.Reason) || api.Message != strings.TrimSpace(body.Message) {
+			t.Errorf("got %d %q %q, want %d %q %q", api.Status, api.Reason, api.Message, e.Response.Status, e.Response.Reason, body.Message)
+		}
+		for key, problem := range body.Errors {
+			if api.Errors[key] != strings.TrimSpace(problem) {
+				t.Errorf("got %q for parameter %s, want %q", api.Errors[key], key, problem)
+			}
+		}
+	}
+	if failures < 100 {
+		t.Errorf("got %d recorded failures, want at least 100", failures)
+	}
+}
+
+// transcripts reads the recorded exchanges that lie beside the module, where they do.
+func transcripts[T any](t testing.TB) []T {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "..", "..", "shared", "transcripts", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Skip("../shared/transcripts is absent")
+	}
+	var all []T
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var transcript struct{ Entries []T }
+		if err := json.Unmarshal(text, &transcript); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		all = append(all, transcript.Entries...)
+	}
+	return all
+}

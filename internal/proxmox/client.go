@@ -1,0 +1,179 @@
+package proxmox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"regexp"
+	"time"
+
+	pve "github.com/luthermonson/go-proxmox"
+
+	"gitops-agent/reconcile"
+)
+
+// apiBase is where the JSON flavour of the API lives on every endpoint.
+const apiBase = "/api2/json"
+
+// Connections. Proxmox closes a connection that was idle for 5 seconds; ours end before, so that no write meets a closing one.
+const (
+	idleTimeout  = 4 * time.Second
+	dialTimeout  = 5 * time.Second
+	tlsTimeout   = 10 * time.Second
+	connsPerHost = 6
+)
+
+var nodeName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
+
+// Reader reads a cluster. It cannot write.
+type Reader struct {
+	api   *pve.Client // its transport passes GET alone
+	log   *slog.Logger
+	close func()
+}
+
+// Client reads and writes a cluster. It is safe for concurrent use.
+type Client struct {
+	*Reader
+	api *pve.Client
+}
+
+var _ reconcile.Cluster = (*Client)(nil)
+
+// NewReader returns a Reader. It makes no request. Its error names everything that is wrong with options.
+func NewReader(options Options) (*Reader, error) {
+	wire, err := newWire(options)
+	if err != nil {
+		return nil, err
+	}
+	return wire.reader(), nil
+}
+
+// New returns a Client. It makes no request. Its error names everything that is wrong with options.
+func New(options Options) (*Client, error) {
+	wire, err := newWire(options)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{Reader: wire.reader(), api: wire.library(wire.transport)}, nil
+}
+
+// Close closes idle connections. Exchanges in flight end as they would.
+func (r *Reader) Close() { r.close() }
+
+// wire is what a Reader and a Client share: one transport, so that both count against the same limits.
+type wire struct {
+	transport *transport
+	token     token
+	base      string
+	log       *slog.Logger
+	close     func()
+}
+
+func newWire(options Options) (*wire, error) {
+	options = options.withDefaults()
+	urls, urlErr := options.endpointURLs()
+	token, tokenErr := readToken(options.TokenFile)
+	trust, tlsErr := options.tlsConfig()
+	if err := errors.Join(urlErr, tokenErr, tlsErr); err != nil {
+		return nil, fmt.Errorf("configure proxmox client: %w", err)
+	}
+	next, closeIdle := options.Transport, func() {}
+	if next == nil {
+		network := newNetwork()
+		network.TLSClientConfig = trust
+		next, closeIdle = network, network.CloseIdleConnections
+	}
+	return &wire{
+		transport: &transport{
+			next:      &endpoints{urls: urls, next: next},
+			traced:    options.Transport == nil,
+			slots:     newSlots(options.ReadsPerNode, options.WritesPerNode),
+			timeout:   options.Timeout,
+			secret:    token.secret,
+			onRequest: options.OnRequest,
+			log:       options.Logger,
+		},
+		token: token,
+		base:  urls[0].String() + apiBase,
+		log:   options.Logger,
+		close: closeIdle,
+	}, nil
+}
+
+// newNetwork returns a transport without proxies, HTTP/2 and compression: Proxmox speaks HTTP/1.1, and the token must go nowhere else.
+func newNetwork() *http.Transport {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSHandshakeTimeout:    tlsTimeout,
+		Protocols:              &protocols,
+		DisableCompression:     true,
+		MaxConnsPerHost:        connsPerHost,
+		MaxIdleConnsPerHost:    connsPerHost,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+func (w *wire) reader() *Reader {
+	return &Reader{api: w.library(getOnly{w.transport}), log: w.log, close: w.close}
+}
+
+// library returns a client of go-proxmox over our transport. Its own logger is silent: it would print bodies, and bodies hold passwords.
+func (w *wire) library(transport http.RoundTripper) *pve.Client {
+	return pve.NewClient(w.base,
+		pve.WithHTTPClient(&http.Client{Transport: transport}),
+		pve.WithAPIToken(w.token.id, w.token.secret),
+		pve.WithUserAgent("gitops-agent"),
+		pve.WithLogger(&pve.LeveledLogger{}))
+}
+
+// getOnly refuses what a Reader must not do, whatever asks for it.
+type getOnly struct{ next http.RoundTripper }
+
+var errReadOnly = errors.New("this client only reads")
+
+// RoundTrip passes GET requests on.
+func (g getOnly) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method != http.MethodGet {
+		closeBody(req)
+		return nil, errReadOnly
+	}
+	return g.next.RoundTrip(req)
+}
+
+// read performs a GET and returns the reply's bytes.
+func (r *Reader) read(ctx context.Context, x *exchange) ([]byte, error) {
+	x.method = http.MethodGet
+	if err := r.api.Get(withExchange(ctx, x), x.path, nil); err != nil {
+		return nil, classify(x, err)
+	}
+	return x.reply, nil
+}
+
+// get performs a GET and decodes its data. A reply without data is an error.
+func get[T any](ctx context.Context, r *Reader, x *exchange) (T, error) {
+	var reply struct {
+		Data *T `json:"data"`
+	}
+	var none T
+	body, err := r.read(ctx, x)
+	if err != nil {
+		return none, err
+	}
+	if err := json.Unmarshal(body, &reply); err != nil {
+		return none, fmt.Errorf("decode reply of %s: %w", x.path, err)
+	}
+	if reply.Data == nil {
+		return none, fmt.Errorf("decode reply of %s: %w", x.path, errNoData)
+	}
+	return *reply.Data, nil
+}
+
+var errNoData = errors.New("no data")

@@ -1,0 +1,179 @@
+package proxmox
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// cursor walks JSON text. It accepts what encoding/json accepts and hands out strings that share the text's memory where
+// nothing in them is escaped.
+type cursor struct {
+	text string
+	at   int
+}
+
+// object reads an object and calls field with each name; field must read the value.
+func (c *cursor) object(field func(name string) error) error {
+	return c.list('{', '}', func() error {
+		name, err := c.string()
+		if err != nil {
+			return err
+		}
+		if err := c.expect(':'); err != nil {
+			return err
+		}
+		return field(name)
+	})
+}
+
+// array reads an array; element must read one element.
+func (c *cursor) array(element func() error) error { return c.list('[', ']', element) }
+
+// list reads what stands between two brackets, separated by commas.
+func (c *cursor) list(opening, closing byte, element func() error) error {
+	if err := c.expect(opening); err != nil {
+		return err
+	}
+	if c.peek() == closing {
+		c.at++
+		return nil
+	}
+	for {
+		if err := element(); err != nil {
+			return err
+		}
+		switch c.peek() {
+		case ',':
+			c.at++
+		case closing:
+			c.at++
+			return nil
+		default:
+			return c.unexpected()
+		}
+	}
+}
+
+// value reads a scalar as Proxmox means it: booleans are "1" and "0", numbers keep their digits, null says so. The text of
+// an array or an object is its JSON.
+func (c *cursor) value() (text string, null bool, err error) {
+	switch c.peek() {
+	case '"':
+		text, err = c.string()
+		return text, false, err
+	case 't':
+		return "1", false, c.word("true")
+	case 'f':
+		return "0", false, c.word("false")
+	case 'n':
+		return "", true, c.word("null")
+	}
+	text, err = c.skip()
+	return text, false, err
+}
+
+// string reads a string. Escapes and broken UTF-8 are left to encoding/json.
+func (c *cursor) string() (string, error) {
+	if err := c.expect('"'); err != nil {
+		return "", err
+	}
+	start, plain := c.at, true
+	for ; c.at < len(c.text); c.at++ {
+		switch b := c.text[c.at]; {
+		case b == '"':
+			found := c.text[start:c.at]
+			c.at++
+			if plain || utf8.ValidString(found) && strings.IndexByte(found, '\\') < 0 {
+				return found, nil
+			}
+			var decoded string
+			err := json.Unmarshal([]byte(c.text[start-1:c.at]), &decoded)
+			return decoded, err
+		case b == '\\':
+			plain = false
+			c.at++
+		case b < ' ':
+			return "", c.unexpected()
+		case b >= utf8.RuneSelf:
+			plain = false
+		}
+	}
+	return "", c.unexpected()
+}
+
+// skip passes over one value of any shape and returns its text.
+func (c *cursor) skip() (string, error) {
+	c.space()
+	if digits := c.digits(); digits != "" {
+		return digits, nil
+	}
+	var value json.RawMessage
+	if err := json.NewDecoder(strings.NewReader(c.text[c.at:])).Decode(&value); err != nil {
+		return "", fmt.Errorf("offset %d: %w", c.at, err)
+	}
+	c.at += len(value)
+	return string(value), nil
+}
+
+// digits reads a plain whole number, by far the most frequent value that is no string; "" where there is something else.
+func (c *cursor) digits() string {
+	end := c.at
+	for end < len(c.text) && c.text[end] >= '0' && c.text[end] <= '9' {
+		end++
+	}
+	found := c.text[c.at:end]
+	if found == "" || len(found) > 1 && found[0] == '0' || end < len(c.text) && strings.IndexByte(".eE", c.text[end]) >= 0 {
+		return ""
+	}
+	c.at = end
+	return found
+}
+
+// end fails unless nothing but white space is left.
+func (c *cursor) end() error {
+	c.space()
+	if c.at < len(c.text) {
+		return c.unexpected()
+	}
+	return nil
+}
+
+func (c *cursor) word(word string) error {
+	if !strings.HasPrefix(c.text[c.at:], word) {
+		return c.unexpected()
+	}
+	c.at += len(word)
+	return nil
+}
+
+func (c *cursor) expect(b byte) error {
+	if c.peek() != b {
+		return c.unexpected()
+	}
+	c.at++
+	return nil
+}
+
+// peek skips white space and returns the next byte, 0 at the end.
+func (c *cursor) peek() byte {
+	c.space()
+	if c.at >= len(c.text) {
+		return 0
+	}
+	return c.text[c.at]
+}
+
+func (c *cursor) space() {
+	for c.at < len(c.text) && strings.IndexByte(" \t\r\n", c.text[c.at]) >= 0 {
+		c.at++
+	}
+}
+
+func (c *cursor) unexpected() error {
+	if c.at >= len(c.text) {
+		return fmt.Errorf("offset %d: reply ends too early", len(c.text))
+	}
+	return fmt.Errorf("offset %d: unexpected %q", c.at, c.text[c.at])
+}

@@ -1,0 +1,66 @@
+package proxmox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// Observe reads one guest's keys, pending values and digest in one call. What the configuration says of lock, template and
+// name wins over the inventory, which may lag. ReadAt is when the request left, so that a change made while it was
+// under way is newer than the observation. ErrNotExist means that row's node has no such guest: it may have moved.
+//
+// Source: PVE API, GET /nodes/{node}/{kind}/{vmid}/pending. Not /config, which hides what waits for a restart.
+func (r *Reader) Observe(ctx context.Context, row reconcile.Row) (guest.Observed, error) {
+	about := addressOf(row)
+	if err := about.check(); err != nil {
+		return guest.Observed{}, fmt.Errorf("read %s: %w", about, err)
+	}
+	readAt := time.Now()
+	x := &exchange{route: routePending, path: about.path() + "/pending", node: about.node, about: about}
+	body, err := r.read(ctx, x)
+	if err != nil {
+		return guest.Observed{}, fmt.Errorf("read %s: %w", about, err)
+	}
+	config, err := decodePending(body)
+	if err != nil {
+		return guest.Observed{}, fmt.Errorf("decode configuration of %s: %w", about, err)
+	}
+	return observed(row, config, readAt), nil
+}
+
+func observed(row reconcile.Row, config pendingConfig, readAt time.Time) guest.Observed {
+	o := guest.Observed{
+		Ref:      guest.Ref{Kind: row.Kind, Name: row.Name, VMID: row.VMID},
+		Node:     row.Node,
+		Keys:     config.keys,
+		Digest:   config.digest,
+		Status:   row.Status,
+		Lock:     row.Lock,
+		Template: row.Template,
+		HA:       row.HAState != "",
+		Pool:     row.Pool,
+		ReadAt:   readAt,
+	}
+	if name := config.keys[nameKey(row.Kind)]; name.Set {
+		o.Name = name.Text
+	}
+	if lock := config.keys["lock"]; lock.Set {
+		o.Lock = lock.Text
+	}
+	if template := config.keys["template"]; template.Set {
+		o.Template = scalar(template.Text).flag()
+	}
+	return o
+}
+
+// nameKey returns the key that holds a guest's name.
+func nameKey(kind guest.Kind) string {
+	if kind == guest.Container {
+		return "hostname"
+	}
+	return "name"
+}

@@ -1,0 +1,202 @@
+package proxmox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+func TestObserve(t *testing.T) {
+	before := time.Now()
+	client := inProcess(t, byPath(t, map[string]reply{
+		"GET /nodes/pve1/qemu/100/pending": ok(`[{"key":"name","value":"web-2"},{"key":"lock","value":"backup"},{"key":"template","value":1},{"key":"digest","value":"abc"}]`),
+		"GET /nodes/pve1/lxc/200/pending":  ok(`[{"key":"memory","value":512},{"key":"digest","value":"def"}]`),
+	}))
+	vm, ct := vmRow, ctRow
+	vm.Pool, vm.HAState = "web", "started"
+	ct.Lock = "snapshot"
+	tests := map[string]struct {
+		row  reconcile.Row
+		want guest.Observed
+	}{
+		"configuration_wins": {vm, guest.Observed{
+			Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web-2", VMID: 100}, Node: "pve1", Digest: "abc",
+			Keys: map[string]guest.Value{
+				"name": {Text: "web-2", Set: true}, "lock": {Text: "backup", Set: true}, "template": {Text: "1", Set: true},
+			},
+			Status: guest.StatusRunning, Lock: "backup", Template: true, HA: true, Pool: "web",
+		}},
+		"inventory_fills": {ct, guest.Observed{
+			Ref: guest.Ref{Kind: guest.Container, Name: "dns", VMID: 200}, Node: "pve1", Digest: "def",
+			Keys:   map[string]guest.Value{"memory": {Text: "512", Set: true}},
+			Status: guest.StatusStopped, Lock: "snapshot",
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := client.Observe(t.Context(), test.row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(guest.Observed{}, "ReadAt")); diff != "" {
+				t.Errorf("observed (-want +got)\n%s", diff)
+			}
+			if got.ReadAt.Before(before) || got.ReadAt.After(time.Now()) {
+				t.Errorf("got ReadAt %v, want it within the test", got.ReadAt)
+			}
+		})
+	}
+}
+
+// What ends up in a path is checked, so that no inventory can lead a request elsewhere.
+func TestAddressesAreChecked(t *testing.T) {
+	client := inProcess(t, roundTrip(func(req *http.Request) (reply, error) {
+		t.Errorf("got request %s, want none", req.URL)
+		return ok(`null`), nil
+	}))
+	for _, row := range []reconcile.Row{
+		{Kind: guest.VirtualMachine, VMID: 100, Node: ""},
+		{Kind: guest.VirtualMachine, VMID: 100, Node: "../access"},
+		{Kind: guest.VirtualMachine, VMID: 100, Node: "pve1.lan"},
+		{Kind: guest.VirtualMachine, VMID: 99, Node: "pve1"},
+		{Kind: guest.VirtualMachine, VMID: 1e9, Node: "pve1"},
+		{Kind: "Pod", VMID: 100, Node: "pve1"},
+	} {
+		if _, err := client.Observe(t.Context(), row); err == nil {
+			t.Errorf("Observe(%v): got no error, want one", row)
+		}
+		if _, err := client.Status(t.Context(), row); err == nil {
+			t.Errorf("Status(%v): got no error, want one", row)
+		}
+		if _, err := client.Do(t.Context(), reconcile.Call{Op: reconcile.OpStart, Kind: row.Kind, VMID: row.VMID, Node: row.Node}); err == nil {
+			t.Errorf("Do(%v): got no error, want one", row)
+		}
+	}
+}
+
+func TestStatus(t *testing.T) {
+	tests := map[string]struct {
+		data string
+		want guest.Status
+	}{
+		"running":   {`{"status":"running","qmpstatus":"running","vmid":100}`, guest.StatusRunning},
+		"paused":    {`{"status":"running","qmpstatus":"paused"}`, guest.StatusPaused},
+		"prelaunch": {`{"status":"running","qmpstatus":"prelaunch"}`, guest.StatusPaused},
+		"stopped":   {`{"status":"stopped","qmpstatus":"stopped"}`, guest.StatusStopped},
+		"container": {`{"status":"running"}`, guest.StatusRunning},
+		"new_word":  {`{"status":"hibernating"}`, guest.StatusUnknown},
+		"no_word":   {`{}`, guest.StatusUnknown},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			client := inProcess(t, byPath(t, map[string]reply{
+				"GET /nodes/pve1/qemu/100/status/current": ok(test.data),
+			}))
+			got, err := client.Status(t.Context(), vmRow)
+			if err != nil || got != test.want {
+				t.Errorf("got %q, error %v, want %q", got, err, test.want)
+			}
+		})
+	}
+	client := inProcess(t, always(500, "Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist", ""))
+	if got, err := client.Status(t.Context(), vmRow); got != guest.StatusUnknown || !errors.Is(err, reconcile.ErrNotExist) {
+		t.Errorf("got %q, error %v, want unknown and ErrNotExist", got, err)
+	}
+}
+
+func TestInventory(t *testing.T) {
+	client := inProcess(t, byPath(t, map[string]reply{
+		"GET /cluster/resources?type=vm": ok(`[
+				{"type":"lxc","vmid":"200","id":"lxc/200","node":"pve2","status":"stopped","name":"dns","template":"0","maxmem":"536870912","maxcpu":"1.5","maxdisk":0},
+				{"type":"qemu","vmid":100,"id":"qemu/100","node":"pve1","status":"running","name":1234,"template":1,"lock":"backup","tags":"a;b",
+				 "pool":"web","hastate":"started","maxmem":4294967296,"maxcpu":4,"maxdisk":34359738368,"cpu":0.01,"netin":12345678901234},
+				{"type":"qemu","vmid":101,"id":"qemu/101","node":"pve1","status":"unknown"},
+				{"type":"storage","id":"storage/pve1/local","node":"pve1","status":"available"}]`),
+	}))
+	got, err := client.Inventory(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []reconcile.Row{
+		{
+			Kind: guest.VirtualMachine, VMID: 100, Node: "pve1", Name: "1234", Status: guest.StatusRunning, Template: true, Lock: "backup",
+			Tags: "a;b", Pool: "web", HAState: "started", MaxMem: 4 << 30, MaxDisk: 32 << 30, MaxCPU: 4,
+		},
+		{Kind: guest.VirtualMachine, VMID: 101, Node: "pve1", Status: guest.StatusUnknown},
+		{Kind: guest.Container, VMID: 200, Node: "pve2", Name: "dns", Status: guest.StatusStopped, MaxMem: 512 << 20, MaxCPU: 1.5},
+	}
+	if diff := cmp.Diff(want, got.Rows); diff != "" {
+		t.Errorf("rows (-want +got)\n%s", diff)
+	}
+	if got.ReadAt.IsZero() {
+		t.Error("got no ReadAt, want the time")
+	}
+}
+
+// A row that cannot be read is a broken list, and a broken list has no rows.
+func TestInventoryRefusesOddRows(t *testing.T) {
+	for _, data := range []string{
+		`null`,
+		`{}`,
+		`[{"type":"qemu","node":"pve1"}]`,
+		`[{"type":"qemu","vmid":"x","node":"pve1"}]`,
+		`[{"type":"qemu","vmid":100,"node":"../x"}]`,
+		`[{"type":"qemu","vmid":100.5,"node":"pve1"}]`,
+	} {
+		client := inProcess(t, roundTrip(func(*http.Request) (reply, error) { return ok(data), nil }))
+		if got, err := client.Inventory(t.Context()); err == nil || got.Rows != nil {
+			t.Errorf("%s: got %v, error %v, want an error", data, got, err)
+		}
+	}
+}
+
+// BenchmarkObserve reads one guest over TLS on loopback; "plain" is the same exchange by net/http without decoding.
+func BenchmarkObserve(b *testing.B) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(recordedPending))
+	}))
+	b.Cleanup(server.Close)
+	b.Run("observe", func(b *testing.B) {
+		digest := sha256.Sum256(server.Certificate().Raw)
+		client := newClient(b, Options{Endpoints: []string{server.URL}, Fingerprints: []string{hex.EncodeToString(digest[:])}})
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := client.Observe(b.Context(), vmRow); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("plain", func(b *testing.B) {
+		client := server.Client()
+		b.ReportAllocs()
+		for b.Loop() {
+			plainRead(b, client, server.URL+apiBase+"/nodes/pve1/qemu/100/pending")
+		}
+	})
+}
+
+// plainRead is what any client has to do.
+func plainRead(b *testing.B, client *http.Client, url string) {
+	b.Helper()
+	res, err := client.Get(url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, res.Body); err != nil {
+		b.Fatal(err)
+	}
+	if err := res.Body.Close(); err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,114 @@
+package proxmox
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Options says which cluster to speak to, as whom, and how hard. Endpoints and TokenFile are required.
+type Options struct {
+	// Endpoints are members of one cluster, "https://pve1.lan:8006"; the port defaults to 8006. Reads move on to the next
+	// one when a connection cannot be made. Plain http is taken for loopback addresses only.
+	Endpoints []string
+	// TokenFile holds one line, "user@realm!name=secret".
+	TokenFile string
+	// CAFile holds the PEM certificates that sign the endpoints' ones, in place of the system's.
+	CAFile string
+	// Fingerprints are SHA-256 digests of acceptable server certificates, in hex with or without colons. Without CAFile
+	// they replace the check of the chain and of the name; with it, both must hold.
+	Fingerprints []string
+	// Timeout bounds one exchange, from the first byte sent to the last received. 0 is 35 seconds, five more than
+	// Proxmox waits for its own nodes.
+	Timeout time.Duration
+	// ReadsPerNode and WritesPerNode bound the exchanges in flight for one node. 0 is 3 and 2; a node has three
+	// workers.
+	ReadsPerNode, WritesPerNode int
+	// OnRequest, if set, is called after each exchange. Route is a path with its variables named, code is the HTTP status
+	// or "none" where there was no reply; both come from closed sets.
+	OnRequest func(method, route, code string, elapsed time.Duration)
+	// Logger gets one debug line an exchange. nil discards.
+	Logger *slog.Logger
+	// Transport replaces the network, for a cluster in the same process. CAFile and Fingerprints have no meaning then.
+	Transport http.RoundTripper
+}
+
+// The defaults of Options.
+const (
+	defaultTimeout       = 35 * time.Second
+	defaultReadsPerNode  = 3
+	defaultWritesPerNode = 2
+	defaultPort          = "8006"
+)
+
+// withDefaults returns o with its zero values filled in.
+func (o Options) withDefaults() Options {
+	if o.Timeout == 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.ReadsPerNode == 0 {
+		o.ReadsPerNode = defaultReadsPerNode
+	}
+	if o.WritesPerNode == 0 {
+		o.WritesPerNode = defaultWritesPerNode
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.OnRequest == nil {
+		o.OnRequest = func(string, string, string, time.Duration) {}
+	}
+	return o
+}
+
+// endpointURLs parses every endpoint and reports every one that is wrong.
+func (o Options) endpointURLs() ([]*url.URL, error) {
+	if len(o.Endpoints) == 0 {
+		return nil, errors.New("endpoints: none given")
+	}
+	var urls []*url.URL
+	var problems []error
+	for _, text := range o.Endpoints {
+		endpoint, err := parseEndpoint(text)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("endpoint %q: %w", text, err))
+			continue
+		}
+		urls = append(urls, endpoint)
+	}
+	return urls, errors.Join(problems...)
+}
+
+// parseEndpoint accepts scheme, host and port and nothing else: a path or a user there would be lost without a word.
+func parseEndpoint(text string) (*url.URL, error) {
+	parsed, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return nil, errors.New("not a URL")
+	case parsed.Hostname() == "":
+		return nil, errors.New("no host, want https://host:8006")
+	case parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" || (parsed.Path != "" && parsed.Path != "/"):
+		return nil, errors.New("want https://host:8006 and nothing more")
+	case parsed.Scheme == "http" && !isLoopback(parsed.Hostname()):
+		return nil, errors.New("http would show the token to the network, use https")
+	case parsed.Scheme != "http" && parsed.Scheme != "https":
+		return nil, fmt.Errorf("scheme %q, want https", parsed.Scheme)
+	}
+	host := parsed.Host
+	if parsed.Port() == "" {
+		host = net.JoinHostPort(parsed.Hostname(), defaultPort)
+	}
+	return &url.URL{Scheme: parsed.Scheme, Host: host}, nil
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

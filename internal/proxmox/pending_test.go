@@ -1,0 +1,258 @@
+package proxmox
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile/guest"
+)
+
+func TestDecodePending(t *testing.T) {
+	body := `{"data":[
+		{"key":"memory","value":"512","pending":"1024"},
+		{"value":4,"key":"cores"},
+		{"key":"cpulimit","value":1.5},
+		{"key":"balloon","pending":0},
+		{"key":"serial0","value":"socket","delete":1},
+		{"key":"sata0","delete":"2","value":"none"},
+		{"key":"onboot","value":true},
+		{"key":"kvm","value":false,"delete":0},
+		{"key":"description","value":"line\nü \u2713 \ud83d\ude00 \"quoted\""},
+		{"key":"boot","value":" "},
+		{"key":"gone","value":null},
+		{"key":"lxc","value":[["lxc.apparmor.profile","unconfined"]]},
+		{"key":"digest","value":"533c280962b1180498b74b48ed6d2d8d9b0eeb52"}
+	],"total":12,"more":{"a":[1,2]}}`
+	pending := func(text string) *string { return &text }
+	want := pendingConfig{digest: "533c280962b1180498b74b48ed6d2d8d9b0eeb52", keys: map[string]guest.Value{
+		"memory":      {Text: "512", Set: true, Pending: pending("1024")},
+		"cores":       {Text: "4", Set: true},
+		"cpulimit":    {Text: "1.5", Set: true},
+		"balloon":     {Pending: pending("0")},
+		"serial0":     {Text: "socket", Set: true, Delete: true},
+		"sata0":       {Text: "none", Set: true, Delete: true},
+		"onboot":      {Text: "1", Set: true},
+		"kvm":         {Text: "0", Set: true},
+		"description": {Text: "line\nü ✓ 😀 \"quoted\"", Set: true},
+		"boot":        {Text: " ", Set: true},
+		"gone":        {},
+		"lxc":         {Text: `[["lxc.apparmor.profile","unconfined"]]`, Set: true},
+	}}
+	got, err := decodePending([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(pendingConfig{})); diff != "" {
+		t.Errorf("configuration (-want +got)\n%s", diff)
+	}
+}
+
+func TestDecodePendingRefuses(t *testing.T) {
+	const digest = `{"key":"digest","value":"x"}`
+	tests := map[string]struct {
+		body string
+		want error // nil: any
+	}{
+		"empty":         {``, nil},
+		"null":          {`null`, nil},
+		"no_data":       {`{"message":"x"}`, errNoData},
+		"null_data":     {`{"data":null}`, nil},
+		"object_data":   {`{"data":{}}`, nil},
+		"no_digest":     {`{"data":[{"key":"cores","value":1}]}`, errNoDigest},
+		"empty_digest":  {`{"data":[{"key":"digest","value":""}]}`, errNoDigest},
+		"no_rows":       {`{"data":[]}`, errNoDigest},
+		"no_key":        {`{"data":[{"value":1},` + digest + `]}`, nil},
+		"twice":         {`{"data":[{"key":"cores","value":1},{"key":"cores","value":2},` + digest + `]}`, nil},
+		"cut_in_text":   {`{"data":[` + digest + `,{"key":"na`, nil},
+		"cut_in_row":    {`{"data":[` + digest + `,{"key":"name","value":"x"`, nil},
+		"cut_in_list":   {`{"data":[` + digest, nil},
+		"cut_at_end":    {`{"data":[` + digest + `]`, nil},
+		"trailing":      {`{"data":[` + digest + `]}x`, nil},
+		"comma":         {`{"data":[` + digest + `,]}`, nil},
+		"bad_number":    {`{"data":[{"key":"cores","value":01},` + digest + `]}`, nil},
+		"bad_word":      {`{"data":[{"key":"cores","value":nul},` + digest + `]}`, nil},
+		"raw_newline":   {"{\"data\":[{\"key\":\"name\",\"value\":\"a\nb\"}," + digest + "]}", nil},
+		"bad_escape":    {`{"data":[{"key":"name","value":"\x"},` + digest + `]}`, nil},
+		"row_no_object": {`{"data":[5,` + digest + `]}`, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := decodePending([]byte(test.body))
+			if err == nil || test.want != nil && !errors.Is(err, test.want) || got.keys != nil {
+				t.Errorf("got %v, error %v, want error %v and no keys", got.keys, err, test.want)
+			}
+		})
+	}
+}
+
+// referencePending decodes with encoding/json alone.
+func referencePending(body []byte) (pendingConfig, error) {
+	var reply map[string]json.RawMessage
+	var rows []map[string]json.RawMessage
+	if err := json.Unmarshal(body, &reply); err != nil {
+		return pendingConfig{}, err
+	}
+	if err := json.Unmarshal(reply["data"], &rows); err != nil {
+		return pendingConfig{}, err
+	}
+	config := pendingConfig{keys: map[string]guest.Value{}}
+	for _, row := range rows {
+		texts := map[string]*string{}
+		for field, value := range row {
+			if string(value) == "null" {
+				continue
+			}
+			var text scalar
+			if err := json.Unmarshal(value, &text); err != nil {
+				return pendingConfig{}, err
+			}
+			texts[field] = (*string)(&text)
+		}
+		key, value := texts["key"], guest.Value{Pending: texts["pending"]}
+		if text := texts["value"]; text != nil {
+			value.Text, value.Set = *text, true
+		}
+		if deleted := texts["delete"]; deleted != nil {
+			value.Delete = scalar(*deleted).flag()
+		}
+		_, twice := config.keys[*orEmpty(key)]
+		switch {
+		case *orEmpty(key) == "" || twice:
+			return pendingConfig{}, errors.New("bad key")
+		case *key == "digest":
+			config.digest = value.Text
+		default:
+			config.keys[*key] = value
+		}
+	}
+	if config.digest == "" {
+		return pendingConfig{}, errNoDigest
+	}
+	return config, nil
+}
+
+func orEmpty(text *string) *string {
+	if text == nil {
+		return new(string)
+	}
+	return text
+}
+
+// The property: decodePending takes and gives what encoding/json would, save that it insists on one data field and one
+// of each field a row.
+func FuzzDecodePending(f *testing.F) {
+	for _, seed := range []string{
+		recordedPending,
+		`{"data":[{"key":"digest","value":"x"},{"key":"a","value":1e5,"pending":-0.5,"delete":2}]}`,
+		`{"data":[{"key":"digest","value":"\ud800\n"},{"key":"\u0061","value":{"b":[null,true]}}]}`,
+		"{\"data\":[{\"key\":\"digest\",\"value\":\"\xff\xfe\"}]} ",
+		`{"data":[{"key":"digest","value":"x"},{"key":"a","value":00}]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		got, err := decodePending(body)
+		want, wantErr := referencePending(body)
+		if hasRepeatedNames(body) {
+			return
+		}
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("got error %v, want %v", err, wantErr)
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(pendingConfig{})); err == nil && diff != "" {
+			t.Errorf("configuration (-want +got)\n%s", diff)
+		}
+	})
+}
+
+// hasRepeatedNames reports whether some object of the body names a field twice, where maps keep the last.
+func hasRepeatedNames(body []byte) bool {
+	repeated := false
+	var walk func(d *json.Decoder) error
+	walk = func(d *json.Decoder) error {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		if token != json.Delim('{') && token != json.Delim('[') {
+			return nil
+		}
+		names := map[string]bool{}
+		for d.More() {
+			if token == json.Delim('{') {
+				name, err := d.Token()
+				if err != nil {
+					return err
+				}
+				text, _ := name.(string)
+				repeated = repeated || names[text]
+				names[text] = true
+			}
+			if err := walk(d); err != nil {
+				return err
+			}
+		}
+		_, err = d.Token()
+		return err
+	}
+	_ = walk(json.NewDecoder(strings.NewReader(string(body)))) // what is no JSON has no names
+	return repeated
+}
+
+// Every /pending reply that was recorded decodes to what encoding/json makes of it.
+func TestDecodePendingOfRecordedReplies(t *testing.T) {
+	type entry struct {
+		Request  struct{ Method, URL string }
+		Response struct {
+			Status int
+			Body   string
+		}
+	}
+	replies := 0
+	for _, e := range transcripts[entry](t) {
+		if e.Request.Method != http.MethodGet || !strings.HasSuffix(e.Request.URL, "/pending") || e.Response.Status != http.StatusOK {
+			continue
+		}
+		replies++
+		got, err := decodePending([]byte(e.Response.Body))
+		want, wantErr := referencePending([]byte(e.Response.Body))
+		if err != nil || wantErr != nil {
+			t.Errorf("got errors %v and %v, want none: %s", err, wantErr, e.Response.Body)
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(pendingConfig{})); diff != "" {
+			t.Errorf("configuration (-want +got)\n%s", diff)
+		}
+	}
+	if replies < 50 {
+		t.Errorf("got %d recorded replies, want at least 50", replies)
+	}
+}
+
+// recordedPending has the size and the shape of a running virtual machine with three disks and a cloud-init drive.
+const recordedPending = `{"data":[{"key":"name","value":"web-1"},{"value":4,"key":"cores"},{"key":"memory","value":"4096","pending":"8192"},` +
+	`{"key":"sockets","value":1},{"key":"cpu","value":"x86-64-v2-AES"},{"key":"ostype","value":"l26"},{"key":"scsihw","value":"virtio-scsi-single"},` +
+	`{"key":"agent","value":"enabled=1,fstrim_cloned_disks=1"},{"key":"onboot","value":1},{"key":"boot","value":"order=scsi0;net0"},` +
+	`{"key":"net0","value":"virtio=BC:24:11:C4:03:21,bridge=vmbr0,firewall=1,tag=20"},` +
+	`{"key":"scsi0","value":"local-lvm:vm-201-disk-0,discard=on,iothread=1,size=32G,ssd=1"},` +
+	`{"key":"scsi1","value":"local-lvm:vm-201-disk-1,discard=on,size=100G"},{"key":"scsi2","pending":"local-lvm:vm-201-disk-2,size=8G"},` +
+	`{"key":"ide2","value":"local-lvm:vm-201-cloudinit,media=cdrom,size=4M"},{"key":"ciuser","value":"ops"},{"key":"cipassword","value":"**********"},` +
+	`{"key":"ipconfig0","value":"ip=10.0.20.11/24,gw=10.0.20.1"},{"key":"sshkeys","value":"ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIEXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLE%20ops"},` +
+	`{"key":"serial0","value":"socket","delete":1},{"key":"tags","value":"gitops-0a1b2c3d;prod;web"},{"key":"description","value":"web server\nof the shop"},` +
+	`{"key":"meta","value":"creation-qemu=10.0.13,ctime=1795211766"},{"key":"smbios1","value":"uuid=045615d6-da0f-4761-aeb7-c603e82e697e"},` +
+	`{"key":"vmgenid","value":"a4150ebb-6de8-4faf-ae64-4d4553dd8009"},{"key":"digest","value":"533c280962b1180498b74b48ed6d2d8d9b0eeb52"}]}`
+
+func BenchmarkDecodePending(b *testing.B) {
+	body := []byte(recordedPending)
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := decodePending(body); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package proxmox
+
+import (
+	"context"
+	"fmt"
+	"path"
+)
+
+// Permissions are the privileges of the token, by path ("/vms/100") and privilege ("VM.Audit"). The value says whether
+// it also holds below that path.
+type Permissions map[string]map[string]bool
+
+// Permissions asks what the token may do.
+//
+// Source: PVE API, GET /access/permissions.
+func (r *Reader) Permissions(ctx context.Context) (Permissions, error) {
+	reply, err := get[map[string]map[string]scalar](ctx, r, &exchange{route: routePermissions, path: "/access/permissions"})
+	if err != nil {
+		return nil, fmt.Errorf("read permissions: %w", err)
+	}
+	granted := make(Permissions, len(reply))
+	for object, privileges := range reply {
+		granted[object] = make(map[string]bool, len(privileges))
+		for privilege, propagates := range privileges {
+			granted[object][privilege] = propagates.flag()
+		}
+	}
+	return granted, nil
+}
+
+// Allow reports whether the token has a privilege on an object ("/vms/100"). The nearest path that Proxmox listed decides,
+// as a narrower rule replaces a wider one there.
+func (p Permissions) Allow(object, privilege string) bool {
+	for at := path.Clean(object); ; at = path.Dir(at) {
+		privileges, listed := p[at]
+		if listed {
+			propagates, has := privileges[privilege]
+			return has && (propagates || at == object)
+		}
+		if at == "/" || at == "." {
+			return false
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package proxmox
+
+import (
+	"context"
+	"sync"
+)
+
+// slots bounds the exchanges in flight for each node, reads and writes apart: a node answers with three single-threaded
+// workers, and one slow write holds one of them for seconds.
+type slots struct {
+	reads, writes int // per node
+
+	mu    sync.Mutex
+	inUse map[slotKey]chan struct{}
+}
+
+type slotKey struct {
+	node   string
+	writes bool
+}
+
+func newSlots(reads, writes int) *slots {
+	return &slots{reads: reads, writes: writes, inUse: make(map[slotKey]chan struct{})}
+}
+
+// acquire waits for a free slot and returns the function that frees it again.
+func (s *slots) acquire(ctx context.Context, x *exchange) (release func(), err error) {
+	slot := s.of(slotKey{node: x.node, writes: x.writes()})
+	select {
+	case slot <- struct{}{}:
+		return func() { <-slot }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (s *slots) of(key slotKey) chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slot, ok := s.inUse[key]
+	if !ok {
+		size := s.reads
+		if key.writes {
+			size = s.writes
+		}
+		slot = make(chan struct{}, size)
+		s.inUse[key] = slot
+	}
+	return slot
+}

@@ -1,0 +1,48 @@
+package proxmox
+
+import (
+	"context"
+	"fmt"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// Status reads the run state from the guest's node.
+//
+// Source: PVE API, GET /nodes/{node}/{kind}/{vmid}/status/current.
+func (r *Reader) Status(ctx context.Context, row reconcile.Row) (guest.Status, error) {
+	about := addressOf(row)
+	if err := about.check(); err != nil {
+		return guest.StatusUnknown, fmt.Errorf("read status of %s: %w", about, err)
+	}
+	current, err := get[struct {
+		Status    string `json:"status"`
+		QMPStatus string `json:"qmpstatus"`
+	}](ctx, r, &exchange{route: routeCurrent, path: about.path() + "/status/current", node: about.node, about: about})
+	if err != nil {
+		return guest.StatusUnknown, fmt.Errorf("read status of %s: %w", about, err)
+	}
+	return statusOf(current.Status, current.QMPStatus), nil
+}
+
+// statusOf joins the two words that Proxmox has for a run state. A process without a running machine in it counts as
+// paused: an ACPI shutdown has nobody to reach there.
+//
+// Source: PVE::QemuServer vmstatus and vm_is_paused.
+func statusOf(status, qmp string) guest.Status {
+	switch status {
+	case "stopped":
+		return guest.StatusStopped
+	case "paused":
+		return guest.StatusPaused
+	case "running":
+		switch qmp {
+		case "paused", "prelaunch", "suspended":
+			return guest.StatusPaused
+		}
+		return guest.StatusRunning
+	default:
+		return guest.StatusUnknown
+	}
+}

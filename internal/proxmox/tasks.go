@@ -1,0 +1,91 @@
+package proxmox
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"gitops-agent/reconcile"
+)
+
+// Tasks lists a node's tasks of the query, newest first, running ones included. Tasks of other users need Sys.Audit on the
+// node. A clone is filed under its template's vmid.
+//
+// Source: PVE API, GET /nodes/{node}/tasks.
+func (r *Reader) Tasks(ctx context.Context, query reconcile.TaskQuery) ([]reconcile.Task, error) {
+	if err := checkNode(query.Node); err != nil {
+		return nil, fmt.Errorf("list tasks: %w", err)
+	}
+	types := query.Types
+	if len(types) == 0 {
+		types = []string{""}
+	}
+	found := make(map[string]reconcile.Task)
+	for _, kind := range types { // the API filters by one type at a time
+		if err := r.tasksOf(ctx, query, kind, found); err != nil {
+			return nil, fmt.Errorf("list tasks of %s: %w", query.Node, err)
+		}
+	}
+	return newestFirst(found), nil
+}
+
+// maxTasks is above what a node keeps in its index.
+const maxTasks = 2000
+
+// tasksOf adds the tasks of one type to found.
+func (r *Reader) tasksOf(ctx context.Context, query reconcile.TaskQuery, kind string, found map[string]reconcile.Task) error {
+	values := url.Values{"source": {"all"}, "limit": {strconv.Itoa(maxTasks)}}
+	if query.VMID != 0 {
+		values.Set("vmid", strconv.Itoa(query.VMID))
+	}
+	if kind != "" {
+		values.Set("typefilter", kind)
+	}
+	if !query.Since.IsZero() {
+		values.Set("since", strconv.FormatInt(query.Since.Unix(), 10))
+	}
+	x := &exchange{route: routeTasks, path: "/nodes/" + query.Node + "/tasks?" + values.Encode(), node: query.Node}
+	entries, err := get[[]taskEntry](ctx, r, x)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		task, err := entry.task()
+		if err != nil {
+			return err
+		}
+		found[task.UPID] = task
+	}
+	return nil
+}
+
+// taskEntry is a row of a task list. What else a row says is in the UPID.
+type taskEntry struct {
+	UPID    string `json:"upid"`
+	Status  scalar `json:"status"` // the exit status; RUNNING, or absent, while the task runs
+	EndTime scalar `json:"endtime"`
+}
+
+func (e taskEntry) task() (reconcile.Task, error) {
+	parsed, err := parseUPID(e.UPID)
+	if err != nil {
+		return reconcile.Task{}, err
+	}
+	task := parsed.task(e.UPID)
+	task.Running = e.EndTime == ""
+	if !task.Running {
+		task.Exit = oneLine(string(e.Status))
+	}
+	return task, nil
+}
+
+// newestFirst sorts by start, and by UPID within a second.
+func newestFirst(found map[string]reconcile.Task) []reconcile.Task {
+	return slices.SortedFunc(maps.Values(found), func(a, b reconcile.Task) int {
+		return cmp.Or(b.Start.Compare(a.Start), cmp.Compare(b.UPID, a.UPID))
+	})
+}

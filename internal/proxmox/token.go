@@ -1,0 +1,40 @@
+package proxmox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// token is an API token. Printing it shows who it is for, never the secret.
+type token struct {
+	id     string // user@realm!name
+	secret string
+}
+
+var tokenID = regexp.MustCompile(`^[^\s:/!@=]+@[A-Za-z][A-Za-z0-9._-]+![A-Za-z][A-Za-z0-9._-]+$`)
+
+// String returns the token with its secret left out.
+func (t token) String() string { return t.id + "=<secret>" }
+
+// GoString keeps the secret out of %#v as well.
+func (t token) GoString() string { return t.String() }
+
+// readToken reads the one line of a token file. Its errors never quote the file.
+func readToken(path string) (token, error) {
+	if path == "" {
+		return token{}, errors.New("token file: none given")
+	}
+	text, err := os.ReadFile(path) //nolint:gosec // G304: the operator names the file in the agent's own configuration
+	if err != nil {
+		return token{}, fmt.Errorf("read token file: %w", err)
+	}
+	line := strings.TrimSpace(string(text))
+	id, secret, found := strings.Cut(line, "=")
+	if !found || !tokenID.MatchString(id) || secret == "" || strings.ContainsAny(secret, " \t\r\n") {
+		return token{}, fmt.Errorf("read token file %s: want one line user@realm!name=secret", path)
+	}
+	return token{id: id, secret: secret}, nil
+}

@@ -1,0 +1,148 @@
+package proxmox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptrace"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// Bounds of what is read from a server.
+const (
+	maxReply      = 32 << 20 // 100,000 guests in /cluster/resources
+	maxErrorReply = 16 << 10
+)
+
+// transport is the http.RoundTripper beneath the library. See the package documentation for what it repairs.
+type transport struct {
+	next      http.RoundTripper
+	traced    bool // next reports its connections, as net/http's transport does
+	slots     *slots
+	timeout   time.Duration
+	secret    string
+	onRequest func(method, route, code string, elapsed time.Duration)
+	log       *slog.Logger
+}
+
+// transportError is an exchange without a whole reply.
+type transportError struct {
+	sent bool // the request may have reached the server
+	err  error
+}
+
+func (e *transportError) Error() string { return e.err.Error() }
+func (e *transportError) Unwrap() error { return e.err }
+
+// RoundTrip returns a reply of status 200 whose body is already in memory, an *APIError for any other status, or a
+// *transportError.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	x := exchangeOf(req)
+	release, err := t.slots.acquire(req.Context(), x)
+	if err != nil {
+		closeBody(req)
+		return nil, &transportError{err: fmt.Errorf("wait for a free slot: %w", err)}
+	}
+	defer release()
+
+	start := time.Now()
+	res, err := t.exchange(req, x)
+	elapsed := time.Since(start)
+	code := codeOf(res, err)
+	t.onRequest(x.method, x.route, code, elapsed)
+	t.log.DebugContext(req.Context(), "proxmox request", "method", x.method, "path", x.path, "code", code, "duration", elapsed)
+	return res, err
+}
+
+// exchange sends the request within the time limit and reads the reply whole.
+func (t *transport) exchange(req *http.Request, x *exchange) (*http.Response, error) {
+	ctx, cancel := context.WithTimeoutCause(req.Context(), t.timeout, errTimeout)
+	defer cancel()
+	var connected atomic.Bool
+	if t.traced && x.writes() {
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	}
+	res, err := t.next.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		sent := !isDialError(err) && (!t.traced || connected.Load())
+		return nil, &transportError{sent: sent, err: causeOf(ctx, err)}
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return nil, t.apiError(req, res)
+	}
+	body, err := readBody(res)
+	if err != nil {
+		return nil, &transportError{sent: true, err: fmt.Errorf("read reply: %w", causeOf(ctx, err))}
+	}
+	return keep(res, x, body), nil
+}
+
+// apiError reads what it can of a failed reply: an error without its body is still that error.
+func (t *transport) apiError(req *http.Request, res *http.Response) *APIError {
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorReply))
+	e := newAPIError(req, res, body)
+	e.redact([]string{t.secret})
+	return e
+}
+
+// keep puts the reply into the exchange. The library reads an empty body then; where nobody keeps an exchange it reads
+// the whole one.
+func keep(res *http.Response, x *exchange, body []byte) *http.Response {
+	x.reply = body
+	if x.route == routeOther {
+		res.Body = io.NopCloser(bytes.NewReader(body))
+		return res
+	}
+	res.Body = http.NoBody
+	return res
+}
+
+func readBody(res *http.Response) ([]byte, error) {
+	var body bytes.Buffer
+	if res.ContentLength > 0 && res.ContentLength <= maxReply {
+		body.Grow(int(res.ContentLength) + bytes.MinRead)
+	}
+	_, err := body.ReadFrom(io.LimitReader(res.Body, maxReply+1))
+	if err == nil && body.Len() > maxReply {
+		err = fmt.Errorf("more than %d MiB", maxReply>>20)
+	}
+	return body.Bytes(), err
+}
+
+// codeOf returns the label of an outcome.
+func codeOf(res *http.Response, err error) string {
+	var api *APIError
+	switch {
+	case errors.As(err, &api):
+		return strconv.Itoa(api.Status)
+	case err != nil:
+		return "none"
+	default:
+		return strconv.Itoa(res.StatusCode)
+	}
+}
+
+// errTimeout tells our own time limit from the caller's.
+var errTimeout = errors.New("no reply in time")
+
+// causeOf returns why the context ended if that is what broke the exchange.
+func causeOf(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// closeBody keeps the promise of http.RoundTripper to close the request's body.
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+}

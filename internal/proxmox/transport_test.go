@@ -1,0 +1,413 @@
+package proxmox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	pve "github.com/luthermonson/go-proxmox"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// The library alone takes these replies for successes, or for guests with an empty configuration.
+func TestLibraryCallsFailOnEveryStatus(t *testing.T) {
+	for _, status := range []int{202, 302, 400, 401, 403, 404, 429, 500, 501, 502, 503, 504, 595, 596, 599} {
+		for _, body := range []string{"", `{"data":{}}`, "<html>"} {
+			library := inProcess(t, always(status, "Reason of the server", body)).api
+			var upid string
+			var config map[string]any
+			var container pve.Container
+			calls := map[string]error{
+				"put":  library.Put(t.Context(), "/nodes/pve1/qemu/100/config", map[string]string{"cores": "2"}, nil),
+				"post": library.Post(t.Context(), "/nodes/pve1/qemu", map[string]string{"vmid": "100"}, &upid),
+				"get":  library.Get(t.Context(), "/nodes/pve1/qemu/100/config", &config),
+				"type": library.Get(t.Context(), "/nodes/pve1/lxc/100/config", &container),
+			}
+			for call, err := range calls {
+				var api *APIError
+				if !errors.As(err, &api) || api.Status != status || api.Reason != "Reason of the server" {
+					t.Errorf("%s answered %d %q: got error %v, want an *APIError", call, status, body, err)
+				}
+			}
+		}
+	}
+}
+
+func TestLibraryCallsReadWholeReplies(t *testing.T) {
+	library := inProcess(t, always(200, "OK", `{"data":{"cores":4}}`)).api
+	var config map[string]any
+	if err := library.Get(t.Context(), "/nodes/pve1/qemu/100/config", &config); err != nil || config["cores"] != 4.0 {
+		t.Errorf("got %v, error %v, want cores 4", config, err)
+	}
+}
+
+func TestReaderCannotWrite(t *testing.T) {
+	server := always(200, "OK", `{"data":null}`)
+	reader, err := NewReader(Options{Endpoints: []string{"https://pve1.test"}, TokenFile: tokenFile(t), Transport: server})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := inProcess(t, server)
+	for name, library := range map[string]*pve.Client{"reader": reader.api, "client's reader": client.Reader.api} {
+		for method, err := range map[string]error{
+			"post":   library.Post(t.Context(), "/nodes/pve1/qemu", map[string]string{"vmid": "100"}, nil),
+			"put":    library.Put(t.Context(), "/nodes/pve1/qemu/100/config", nil, nil),
+			"delete": library.Delete(t.Context(), "/nodes/pve1/qemu/100", nil),
+		} {
+			if !errors.Is(err, errReadOnly) {
+				t.Errorf("%s, %s: got error %v, want %v", name, method, err, errReadOnly)
+			}
+		}
+	}
+	if len(server.got) != 0 {
+		t.Errorf("got requests %v, want none", server.got)
+	}
+}
+
+// A reply that never comes leaves a write's outcome open, and the write is not sent again.
+func TestWriteIsSentOnce(t *testing.T) {
+	for name, text := range map[string]string{
+		"dropped":        "",
+		"half_a_header":  "HTTP/1.1 200 OK\r\nContent-Le",
+		"truncated_body": "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"data\":",
+		"invalid_json":   raw(200, "OK", `{"data":`),
+		"no_task":        raw(200, "OK", `{"data":null}`),
+		"not_a_upid":     raw(200, "OK", `{"data":"started"}`),
+		"bad_gateway":    raw(596, "Connection timed out", ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var requests atomic.Int64
+			server := rawServer(t, func(*http.Request) string {
+				requests.Add(1)
+				return text
+			})
+			client := newClient(t, Options{Endpoints: []string{server.URL, server.URL}})
+			_, err := client.Do(t.Context(), reconcile.Call{Op: reconcile.OpCreate, Kind: guest.VirtualMachine, Node: "pve1", VMID: 101, CloneOf: 9000})
+			if !errors.Is(err, reconcile.ErrOutcomeUnknown) {
+				t.Errorf("got error %v, want ErrOutcomeUnknown", err)
+			}
+			if got := requests.Load(); got != 1 {
+				t.Errorf("got %d requests, want 1", got)
+			}
+		})
+	}
+}
+
+func TestReadFailsOnBrokenReply(t *testing.T) {
+	for name, text := range map[string]string{
+		"dropped":        "",
+		"truncated_body": "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"data\":",
+		"invalid_json":   raw(200, "OK", `{"data":[{"key":"cores"`),
+		"no_data":        raw(200, "OK", `{}`),
+		"null":           raw(200, "OK", `{"data":null}`),
+		"no_digest":      raw(200, "OK", `{"data":[{"key":"cores","value":1}]}`),
+		"empty":          raw(200, "OK", ``),
+		"html":           raw(200, "OK", `<html>welcome</html>`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := rawServer(t, func(*http.Request) string { return text })
+			client := newClient(t, Options{Endpoints: []string{server.URL}})
+			got, err := client.Observe(t.Context(), vmRow)
+			if err == nil || errors.Is(err, reconcile.ErrNotExist) || got.Keys != nil {
+				t.Errorf("got %v, error %v, want an error other than ErrNotExist", got, err)
+			}
+			if inventory, err := client.Inventory(t.Context()); err == nil && name != "no_digest" {
+				t.Errorf("got inventory %v, want an error", inventory)
+			}
+		})
+	}
+}
+
+func TestReplyIsBounded(t *testing.T) {
+	endless := func(status int) reply { return reply{status: status, reason: "Endless", endless: zeros{}} }
+	client := inProcess(t, roundTrip(func(*http.Request) (reply, error) { return endless(200), nil }))
+	if _, err := client.Version(t.Context()); err == nil || !strings.Contains(err.Error(), "more than 32 MiB") {
+		t.Errorf("got error %v, want one about the size", err)
+	}
+	client = inProcess(t, roundTrip(func(*http.Request) (reply, error) { return endless(500), nil }))
+	var api *APIError
+	if _, err := client.Version(t.Context()); !errors.As(err, &api) || api.Reason != "Endless" {
+		t.Errorf("got error %v, want the *APIError", err)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// A redirect would carry the token elsewhere.
+func TestRedirectIsNotFollowed(t *testing.T) {
+	elsewhere := rawServer(t, func(*http.Request) string {
+		t.Error("got a request at the redirect's target")
+		return raw(200, "OK", `{"data":{"version":"9.2.11"}}`)
+	})
+	server := rawServer(t, func(*http.Request) string {
+		return "HTTP/1.1 307 Temporary Redirect\r\nLocation: " + elsewhere.URL + "\r\nContent-Length: 0\r\n\r\n"
+	})
+	_, err := newClient(t, Options{Endpoints: []string{server.URL}}).Version(t.Context())
+	var api *APIError
+	if !errors.As(err, &api) || api.Status != 307 {
+		t.Errorf("got error %v, want status 307", err)
+	}
+}
+
+func TestNetworkSettings(t *testing.T) {
+	network := newNetwork()
+	if network.Proxy != nil {
+		t.Error("got a proxy function, want none: the token goes to the endpoint alone")
+	}
+	if network.Protocols.HTTP2() || !network.Protocols.HTTP1() {
+		t.Errorf("got protocols %v, want HTTP/1 alone", network.Protocols)
+	}
+	if network.IdleConnTimeout <= 0 || network.IdleConnTimeout >= 5*time.Second {
+		t.Errorf("got idle timeout %v, want less than the server's 5 s", network.IdleConnTimeout)
+	}
+}
+
+func TestDialErrorIsNotUnknown(t *testing.T) {
+	client := newClient(t, Options{Endpoints: []string{"http://" + closedPort(t)}})
+	_, err := client.Do(t.Context(), startCall)
+	if diff := cmp.Diff([]string{reconcile.ErrNotReady.Error()}, meanings(err)); diff != "" {
+		t.Errorf("got error %v: meaning (-want +got)\n%s", err, diff)
+	}
+	if _, err := client.Version(t.Context()); !errors.Is(err, reconcile.ErrNotReady) {
+		t.Errorf("got error %v, want ErrNotReady", err)
+	}
+}
+
+// closedPort returns a loopback address that nothing listens on.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return listener.Addr().String()
+}
+
+var startCall = reconcile.Call{Op: reconcile.OpStart, Kind: guest.VirtualMachine, Node: "pve1", VMID: 101}
+
+// stall answers nothing until the request is given up.
+var stall = roundTrip(func(req *http.Request) (reply, error) {
+	<-req.Context().Done()
+	return reply{}, req.Context().Err()
+})
+
+func TestTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := inProcess(t, stall)
+		start := time.Now()
+		_, err := client.Do(t.Context(), startCall)
+		if diff := cmp.Diff([]string{reconcile.ErrOutcomeUnknown.Error()}, meanings(err)); diff != "" {
+			t.Errorf("write: got error %v: meaning (-want +got)\n%s", err, diff)
+		}
+		if got := time.Since(start); got != defaultTimeout {
+			t.Errorf("got an end after %v, want %v", got, defaultTimeout)
+		}
+		_, err = client.Version(t.Context())
+		if diff := cmp.Diff([]string{reconcile.ErrNotReady.Error()}, meanings(err)); diff != "" {
+			t.Errorf("read: got error %v: meaning (-want +got)\n%s", err, diff)
+		}
+	})
+}
+
+// Giving up says nothing about the cluster, except that a write may have got there.
+func TestCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := inProcess(t, stall)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := client.Version(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) || meanings(err) != nil {
+			t.Errorf("read: got error %v, want the context's", err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		client := inProcess(t, stall)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := client.Do(ctx, startCall)
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, reconcile.ErrOutcomeUnknown) {
+			t.Errorf("write: got error %v, want the context's and ErrOutcomeUnknown", err)
+		}
+	})
+}
+
+func TestSlotsBoundANode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		inFlight, most := map[string]int{}, map[string]int{}
+		client := inProcess(t, roundTrip(func(req *http.Request) (reply, error) {
+			node := strings.Split(req.URL.Path, "/")[4]
+			class := req.Method + " " + node
+			mu.Lock()
+			inFlight[class]++
+			most[class] = max(most[class], inFlight[class])
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			inFlight[class]--
+			mu.Unlock()
+			if req.Method == http.MethodGet {
+				return ok(`{"status":"running"}`), nil
+			}
+			return ok(`"` + testUPID + `"`), nil
+		}))
+		var all sync.WaitGroup
+		for i := range 20 {
+			for _, node := range []string{"pve1", "pve2"} {
+				all.Go(func() {
+					if _, err := client.Status(t.Context(), reconcile.Row{Kind: guest.Container, VMID: 100 + i, Node: node}); err != nil {
+						t.Error(err)
+					}
+				})
+				all.Go(func() {
+					if _, err := client.Do(t.Context(), reconcile.Call{Op: reconcile.OpStop, Kind: guest.Container, VMID: 100 + i, Node: node}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		all.Wait()
+		want := map[string]int{"GET pve1": 3, "GET pve2": 3, "POST pve1": 2, "POST pve2": 2}
+		if diff := cmp.Diff(want, most); diff != "" {
+			t.Errorf("exchanges in flight at most (-want +got)\n%s", diff)
+		}
+	})
+}
+
+// Waiting for a slot is not part of an exchange: it neither times out nor leaves an outcome open.
+func TestGivingUpForASlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newClient(t, Options{Endpoints: []string{"https://pve1.test"}, Transport: stall, WritesPerNode: 1})
+		go func() { _, _ = client.Do(t.Context(), startCall) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := client.Do(ctx, startCall)
+		if !errors.Is(err, context.DeadlineExceeded) || meanings(err) != nil {
+			t.Errorf("got error %v, want the context's alone", err)
+		}
+		time.Sleep(defaultTimeout)
+	})
+}
+
+func TestFailover(t *testing.T) {
+	var requests atomic.Int64
+	server := rawServer(t, func(req *http.Request) string {
+		requests.Add(1)
+		if req.Method == http.MethodGet {
+			return raw(200, "OK", `{"data":{"version":"9.2.11"}}`)
+		}
+		return raw(200, "OK", `{"data":"`+testUPID+`"}`)
+	})
+	client := newClient(t, Options{Endpoints: []string{"http://" + closedPort(t), server.URL}})
+
+	if _, err := client.Do(t.Context(), startCall); !errors.Is(err, reconcile.ErrNotReady) || requests.Load() != 0 {
+		t.Errorf("got error %v after %d requests, want ErrNotReady: a write does not move on", err, requests.Load())
+	}
+	if _, err := client.Version(t.Context()); err != nil {
+		t.Errorf("got error %v, want the second endpoint's reply", err)
+	}
+	if _, err := client.Do(t.Context(), startCall); err != nil {
+		t.Errorf("got error %v, want the write to follow the reads", err)
+	}
+	if got := requests.Load(); got != 2 {
+		t.Errorf("got %d requests, want 2", got)
+	}
+}
+
+// Only a connection that could not be made moves a read on: a member that answers badly has answered.
+func TestFailoverNeedsDialError(t *testing.T) {
+	var second atomic.Int64
+	first := rawServer(t, func(*http.Request) string { return raw(595, "Connection refused", "") })
+	other := rawServer(t, func(*http.Request) string {
+		second.Add(1)
+		return raw(200, "OK", `{"data":{"version":"9.2.11"}}`)
+	})
+	client := newClient(t, Options{Endpoints: []string{first.URL, other.URL}})
+	if _, err := client.Version(t.Context()); !errors.Is(err, reconcile.ErrNotReady) || second.Load() != 0 {
+		t.Errorf("got error %v and %d requests at the second endpoint, want ErrNotReady and none", err, second.Load())
+	}
+}
+
+func TestOnRequest(t *testing.T) {
+	type observation struct{ Method, Route, Code string }
+	var got []observation
+	client := newClient(t, Options{
+		Endpoints: []string{"https://pve1.test"},
+		Transport: roundTrip(func(req *http.Request) (reply, error) {
+			switch {
+			case strings.HasSuffix(req.URL.Path, "/pending"):
+				return ok(`[{"key":"digest","value":"x"}]`), nil
+			case req.Method == http.MethodPost:
+				return respond(596, "Connection timed out", ""), nil
+			}
+			return reply{}, io.ErrUnexpectedEOF
+		}),
+		OnRequest: func(method, route, code string, elapsed time.Duration) {
+			if elapsed < 0 {
+				t.Errorf("got elapsed %v, want it not negative", elapsed)
+			}
+			got = append(got, observation{method, route, code})
+		},
+	})
+	_, _ = client.Observe(t.Context(), vmRow)
+	_, _ = client.Do(t.Context(), startCall)
+	_, _ = client.Inventory(t.Context())
+	want := []observation{
+		{"GET", "/nodes/{node}/{kind}/{vmid}/pending", "200"},
+		{"POST", "/nodes/{node}/{kind}/{vmid}/status/start", "596"},
+		{"GET", "/cluster/resources", "none"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("observations (-want +got)\n%s", diff)
+	}
+}
+
+// Neither errors nor logs hold the token or a guest's password, even if the server sends them back.
+func TestSecretsStayInside(t *testing.T) {
+	const password = "correct horse battery"
+	var logged bytes.Buffer
+	echo := fmt.Sprintf("no such user %s or password %s", testSecret, password)
+	client := newClient(t, Options{
+		Endpoints: []string{"https://pve1.test"},
+		Transport: always(400, echo, fmt.Sprintf(`{"message":%q,"errors":{"cipassword":%q}}`, echo, "bad value "+password)),
+		Logger:    slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	_, err := client.Do(t.Context(), reconcile.Call{
+		Op: reconcile.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, Params: map[string]string{"cipassword": password},
+	})
+	var api *APIError
+	if !errors.As(err, &api) {
+		t.Fatalf("got error %v, want an *APIError", err)
+	}
+	for _, text := range []string{fmt.Sprintf("%v %+v %#v", err, err, *api), logged.String()} {
+		if strings.Contains(text, testSecret) || strings.Contains(text, password) {
+			t.Errorf("got a secret in %s", text)
+		}
+	}
+	if !strings.Contains(logged.String(), "/nodes/pve1/qemu/100/config") {
+		t.Errorf("got log %q, want a line about the request", logged.String())
+	}
+}

@@ -1,0 +1,44 @@
+package proxmox
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// upid is what a task's name says about it.
+type upid struct {
+	node  string
+	kind  string // qmcreate, vzstart, …
+	id    string // what the task works on: mostly a vmid, "101@local" for an image, empty for a node
+	user  string // "root@pam!agent" for a token
+	start time.Time
+}
+
+// upidForm follows PVE::UPID. The fields are node, pid, pid's start time, start time, type, id and user.
+var upidForm = regexp.MustCompile(`^UPID:([A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?):[0-9A-Fa-f]{8}:[0-9A-Fa-f]{8,9}:([0-9A-Fa-f]{8}):([^:\s]+):([^:\s]*):([^:\s]+):$`)
+
+// parseUPID reads "UPID:pve1:000000D3:0003A844:6B00C1F6:qmcreate:101:gitops@pve!agent:".
+//
+// Source: pve-common, PVE/UPID.pm.
+func parseUPID(text string) (upid, error) {
+	fields := upidForm.FindStringSubmatch(text)
+	if fields == nil {
+		return upid{}, fmt.Errorf("%.200q is not a UPID", text)
+	}
+	seconds, err := strconv.ParseInt(fields[2], 16, 64)
+	if err != nil {
+		return upid{}, fmt.Errorf("start of %q: %w", text, err)
+	}
+	return upid{node: fields[1], start: time.Unix(seconds, 0), kind: fields[3], id: fields[4], user: fields[5]}, nil
+}
+
+// vmid returns the guest that the task works on, 0 where it is none.
+func (u upid) vmid() int {
+	vmid, err := strconv.Atoi(u.id)
+	if err != nil {
+		return 0
+	}
+	return vmid
+}

@@ -1,0 +1,283 @@
+package proxmox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile"
+)
+
+// taskServer plays a node with one task that runs for a while and then ends with exit.
+type taskServer struct {
+	start   time.Time
+	runs    time.Duration
+	exit    string
+	log     []string
+	polls   []time.Duration
+	queries []string
+}
+
+func (s *taskServer) answer(req *http.Request) (reply, error) {
+	base := apiBase + "/nodes/pve1/tasks/" + testUPID
+	switch req.URL.Path {
+	case base + "/status":
+		s.polls = append(s.polls, time.Since(s.start))
+		if time.Since(s.start) < s.runs {
+			return ok(`{"status":"running","upid":"` + testUPID + `"}`), nil
+		}
+		return ok(fmt.Sprintf(`{"status":"stopped","exitstatus":%q}`, s.exit)), nil
+	case base + "/log":
+		s.queries = append(s.queries, req.URL.RawQuery)
+		return respond(200, "OK", s.page(req.URL.Query())), nil
+	default:
+		return reply{}, fmt.Errorf("unexpected request %s", req.URL)
+	}
+}
+
+// page returns part of the log as Proxmox does: lines are numbered from 1, start counts from 0.
+func (s *taskServer) page(query url.Values) string {
+	var start, limit int
+	_, _ = fmt.Sscan(query.Get("start"), &start)
+	_, _ = fmt.Sscan(query.Get("limit"), &limit)
+	var rows []string
+	for i := start; i < min(start+limit, len(s.log)); i++ {
+		rows = append(rows, fmt.Sprintf(`{"n":%d,"t":%q}`, i+1, s.log[i]))
+	}
+	return fmt.Sprintf(`{"total":%d,"data":[%s]}`, len(s.log), strings.Join(rows, ","))
+}
+
+var endedTask = reconcile.Task{
+	UPID: testUPID, Node: "pve1", Type: "qmcreate", VMID: 101, User: "gitops@pve!agent", Start: time.Unix(0x6B00C1F6, 0),
+}
+
+func TestWait(t *testing.T) {
+	long := make([]string, 120)
+	for i := range long {
+		long[i] = fmt.Sprintf("line %d", i+1)
+	}
+	tests := map[string]struct {
+		exit string
+		log  []string
+		ok   bool
+		tail string
+		read []string // queries of the log
+	}{
+		"ok":       {"OK", []string{"TASK OK"}, true, "", nil},
+		"warnings": {"WARNINGS: 2", []string{"WARN: a", "WARN: b", "TASK WARNINGS: 2"}, true, "WARN: a\nWARN: b\nTASK WARNINGS: 2", []string{"start=0&limit=1", "start=0&limit=5"}},
+		"failed":   {"VM 140 already running", long, false, "line 116\nline 117\nline 118\nline 119\nline 120", []string{"start=0&limit=1", "start=115&limit=5"}},
+		"died":     {"unexpected status", nil, false, "", []string{"start=0&limit=1", "start=0&limit=5"}},
+		"stopped":  {"received interrupt", []string{"a"}, false, "a", []string{"start=0&limit=1", "start=0&limit=5"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &taskServer{start: time.Now(), runs: time.Second, exit: test.exit, log: test.log}
+				got, err := inProcess(t, roundTrip(server.answer)).Wait(t.Context(), testUPID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := endedTask
+				want.Exit, want.LogTail = test.exit, test.tail
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("task (-want +got)\n%s", diff)
+				}
+				if diff := cmp.Diff(test.read, server.queries); diff != "" {
+					t.Errorf("reads of the log (-want +got)\n%s", diff)
+				}
+				if got.OK() != test.ok {
+					t.Errorf("got OK %v, want %v", got.OK(), test.ok)
+				}
+			})
+		})
+	}
+}
+
+func TestWaitPollsLessAndLess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &taskServer{start: time.Now(), runs: 10 * time.Second, exit: "OK"}
+		if _, err := inProcess(t, roundTrip(server.answer)).Wait(t.Context(), testUPID); err != nil {
+			t.Fatal(err)
+		}
+		want := []time.Duration{
+			0, 300, 750, 1425, 2437, 3956, 5956, 7956, 9956, 11956,
+		}
+		for i, at := range server.polls {
+			server.polls[i] = at / time.Millisecond
+		}
+		if diff := cmp.Diff(want, server.polls); diff != "" {
+			t.Errorf("polls, in ms (-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestWaitEndsWithContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &taskServer{start: time.Now(), runs: time.Hour}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err := inProcess(t, roundTrip(server.answer)).Wait(ctx, testUPID)
+		if !errors.Is(err, context.DeadlineExceeded) || meanings(err) != nil {
+			t.Errorf("got error %v, want the context's", err)
+		}
+		if got := time.Since(server.start); got != 10*time.Second {
+			t.Errorf("got an end after %v, want it with the context", got)
+		}
+	})
+}
+
+// Waiting says nothing about the task when it fails, and the next wait finds the end.
+func TestWaitMayBeRepeated(t *testing.T) {
+	down := true
+	client := inProcess(t, roundTrip(func(*http.Request) (reply, error) {
+		if down {
+			return respond(595, "Connection refused", ""), nil
+		}
+		return ok(`{"status":"stopped","exitstatus":"OK"}`), nil
+	}))
+	if _, err := client.Wait(t.Context(), testUPID); !errors.Is(err, reconcile.ErrNotReady) {
+		t.Errorf("got error %v, want ErrNotReady", err)
+	}
+	down = false
+	if got, err := client.Wait(t.Context(), testUPID); err != nil || !got.OK() {
+		t.Errorf("got %v, error %v, want a task that ended well", got, err)
+	}
+}
+
+func TestWaitFails(t *testing.T) {
+	tests := map[string]struct {
+		upid  string
+		reply reply
+		want  []string
+	}{
+		"forgotten":      {testUPID, respond(400, "Parameter verification failed.", `{"errors":{"upid":"no such task"},"data":null}`), []string{"outcome unknown"}},
+		"not_a_upid":     {"garbage", reply{}, nil},
+		"empty":          {"", reply{}, nil},
+		"odd_status":     {testUPID, ok(`{"status":"paused"}`), nil},
+		"no_exit_status": {testUPID, ok(`{"status":"stopped"}`), nil},
+		"denied":         {testUPID, respond(403, "Permission check failed (/nodes/pve1, Sys.Audit)", ""), []string{"access denied"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			client := inProcess(t, roundTrip(func(*http.Request) (reply, error) {
+				if test.reply.status == 0 {
+					t.Error("got a request, want none")
+				}
+				return test.reply, nil
+			}))
+			_, err := client.Wait(t.Context(), test.upid)
+			if err == nil {
+				t.Fatal("got no error, want one")
+			}
+			if diff := cmp.Diff(test.want, meanings(err)); diff != "" {
+				t.Errorf("got error %v: meaning (-want +got)\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// The end is known without the log.
+func TestWaitWithoutLog(t *testing.T) {
+	client := inProcess(t, roundTrip(func(req *http.Request) (reply, error) {
+		if strings.HasSuffix(req.URL.Path, "/log") {
+			return respond(596, "Connection timed out", ""), nil
+		}
+		return ok(`{"status":"stopped","exitstatus":"disk full"}`), nil
+	}))
+	got, err := client.Wait(t.Context(), testUPID)
+	if err != nil || got.Exit != "disk full" || got.LogTail != "" {
+		t.Errorf("got %v, error %v, want the exit status alone", got, err)
+	}
+}
+
+func TestTasks(t *testing.T) {
+	entry := func(upid, rest string) string { return `{"upid":"` + upid + `",` + rest + `}` }
+	running := entry(testUPID2, `"status":"RUNNING","saved":"0","user":"root@pam"`)
+	done := entry(testUPID, `"status":"WARNINGS: 1","endtime":1795211767,"user":"gitops@pve","tokenid":"agent"`)
+	image := "UPID:pve1:00000736:00046DEA:6B00C3F0:imgdel:101@local:root@pam!full:"
+	client := inProcess(t, byPath(t, map[string]reply{
+		"GET /nodes/pve1/tasks?limit=2000&since=1795211700&source=all&typefilter=qmcreate&vmid=101": ok("[" + done + "]"),
+		"GET /nodes/pve1/tasks?limit=2000&since=1795211700&source=all&typefilter=qmstart&vmid=101":  ok("[" + running + "," + running + "]"),
+		"GET /nodes/pve2/tasks?limit=2000&source=all":                                               ok("[" + entry(image, `"status":"OK","endtime":"1795212272"`) + "]"),
+		"GET /nodes/pve3/tasks?limit=2000&source=all":                                               ok("[]"),
+	}))
+	got, err := client.Tasks(t.Context(), reconcile.TaskQuery{
+		Node: "pve1", VMID: 101, Types: []string{"qmcreate", "qmstart"}, Since: time.Unix(1795211700, 5),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	created := endedTask
+	created.Exit = "WARNINGS: 1"
+	started := reconcile.Task{
+		UPID: testUPID2, Node: "pve1", Type: "qmstart", VMID: 101, User: "root@pam", Start: time.Unix(0x6B00C1F8, 0), Running: true,
+	}
+	if diff := cmp.Diff([]reconcile.Task{started, created}, got); diff != "" {
+		t.Errorf("tasks (-want +got)\n%s", diff)
+	}
+	got, err = client.Tasks(t.Context(), reconcile.TaskQuery{Node: "pve2"})
+	if err != nil || len(got) != 1 || got[0].VMID != 0 || got[0].Exit != "OK" || got[0].Running {
+		t.Errorf("got %v, error %v, want an image's task", got, err)
+	}
+	if got, err := client.Tasks(t.Context(), reconcile.TaskQuery{Node: "pve3"}); err != nil || len(got) != 0 {
+		t.Errorf("got %v, error %v, want no tasks", got, err)
+	}
+	if _, err := client.Tasks(t.Context(), reconcile.TaskQuery{Node: "../pve3"}); err == nil {
+		t.Error("got no error for a bad node, want one")
+	}
+}
+
+func TestParseUPID(t *testing.T) {
+	tests := map[string]struct {
+		want upid
+		vmid int
+	}{
+		testUPID:  {upid{"pve1", "qmcreate", "101", "gitops@pve!agent", time.Unix(1795211766, 0)}, 101},
+		testUPID2: {upid{"pve1", "qmstart", "101", "root@pam", time.Unix(1795211768, 0)}, 101},
+		"UPID:pve-2:00000736:123456789:6B00C3F0:imgdel:101@local:root@pam!full:": {upid{"pve-2", "imgdel", "101@local", "root@pam!full", time.Unix(1795212272, 0)}, 0},
+		"UPID:a:00000736:00046DEA:6B00C3F0:aptupdate::root@pam:":                 {upid{"a", "aptupdate", "", "root@pam", time.Unix(1795212272, 0)}, 0},
+	}
+	for text, test := range tests {
+		got, err := parseUPID(text)
+		if err != nil || got != test.want || got.vmid() != test.vmid {
+			t.Errorf("parseUPID(%s): got %v, error %v, want %v", text, got, err, test.want)
+		}
+	}
+	for _, text := range []string{
+		"", "UPID:", "null", testUPID + "x", "x" + testUPID, strings.TrimSuffix(testUPID, ":"), strings.Replace(testUPID, "pve1", "../x", 1),
+		strings.Replace(testUPID, "6B00C1F6", "6B00C1FG", 1), strings.Replace(testUPID, "qmcreate", "", 1), testUPID + "\n",
+	} {
+		if got, err := parseUPID(text); err == nil {
+			t.Errorf("parseUPID(%q): got %v, want an error", text, got)
+		}
+	}
+}
+
+// The property: what parses is the text that its parts make up again.
+func FuzzParseUPID(f *testing.F) {
+	f.Add(testUPID)
+	f.Add("UPID:a:00000736:00046DEA:6B00C3F0:aptupdate::root@pam:")
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := parseUPID(text)
+		if err != nil {
+			return
+		}
+		fields := strings.Split(text, ":")
+		if len(fields) != 9 {
+			t.Fatalf("got %d fields in %q, want 9", len(fields), text)
+		}
+		start := fmt.Sprintf("%08X", got.start.Unix())
+		want := fmt.Sprintf("UPID:%s:%s:%s:%s:%s:%s:%s:", got.node, fields[2], fields[3], start, got.kind, got.id, got.user)
+		if !strings.EqualFold(want, text) || checkNode(got.node) != nil {
+			t.Errorf("got %s from %s", want, text)
+		}
+	})
+}
