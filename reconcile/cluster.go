@@ -1,15 +1,24 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"time"
-
 	"gitops-agent/reconcile/guest"
+	"slices"
+	"time"
 )
 
-// Cluster is the live side. internal/proxmox is the real one; the methods that read never write.
+// Cluster is the live side: what a Reader shows, and the one way to change it. internal/proxmox is the real one.
 type Cluster interface {
+	Reader
+	// Do dispatches one call and returns its UPID, empty where Proxmox answered synchronously. An error that wraps
+	// ErrOutcomeUnknown means that the effect may have happened; any other error means that it has not.
+	Do(ctx context.Context, call Call) (upid string, err error)
+}
+
+// Reader is the part of a Cluster that cannot write. Plans, audits and status need no more.
+type Reader interface {
 	// Inventory lists every guest that the token may see, in one call. It may lag by ten seconds and leave guests out:
 	// it triggers reads and decides nothing.
 	Inventory(ctx context.Context) (Inventory, error)
@@ -23,10 +32,8 @@ type Cluster interface {
 	Exists(ctx context.Context, vmid int) (bool, error)
 	// Ready fails with ErrNotReady while the cluster must not be written to: no quorum, or no answer.
 	Ready(ctx context.Context) error
-	// Do dispatches one call and returns its UPID, empty where Proxmox answered synchronously. An error that wraps
-	// ErrOutcomeUnknown means that the effect may have happened; any other error means that it has not.
-	Do(ctx context.Context, call Call) (upid string, err error)
-	// Wait returns the task's end. An error says nothing about the task: waiting may always be repeated.
+	// Wait returns the task's end. It fails with ErrNoTask for a task that the node has forgotten; any other error says
+	// nothing about the task, and waiting may always be repeated.
 	Wait(ctx context.Context, upid string) (Task, error)
 	// Tasks lists the node's tasks, newest first, running ones included.
 	Tasks(ctx context.Context, query TaskQuery) ([]Task, error)
@@ -39,13 +46,23 @@ var (
 	ErrConflict       = errors.New("guest changed meanwhile") // digest mismatch: read and plan again
 	ErrLocked         = errors.New("guest is locked")         // another task or a backup holds it: try later
 	ErrNotReady       = errors.New("cluster is not ready")    // no quorum, node or daemon down
-	ErrOutcomeUnknown = errors.New("outcome unknown")         // dispatched, and no reply that can be believed
+	ErrNoTask         = errors.New("no such task")
+	ErrOutcomeUnknown = errors.New("outcome unknown") // dispatched, and no reply that can be believed
 )
 
 // Inventory is one reading of /cluster/resources.
 type Inventory struct {
 	Rows   []Row // sorted by vmid
 	ReadAt time.Time
+}
+
+// row returns the row of a vmid.
+func (i Inventory) row(vmid int) (Row, bool) {
+	at, found := slices.BinarySearchFunc(i.Rows, vmid, func(r Row, v int) int { return cmp.Compare(r.VMID, v) })
+	if !found {
+		return Row{}, false
+	}
+	return i.Rows[at], true
 }
 
 // Row is one guest of the inventory.

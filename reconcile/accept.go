@@ -1,0 +1,100 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/manifest"
+	"gitops-agent/verify"
+)
+
+// Accepted is a verified revision whose manifests parse and whose Cluster is this agent's. The zero value wants nothing and is refused
+// everywhere.
+type Accepted struct {
+	revision verify.Revision
+	set      manifest.Set
+}
+
+// Valid reports whether a revision stands behind the value.
+func (a Accepted) Valid() bool { return a.revision.Valid() }
+
+// RefusedError is a verified revision that the agent does not accept. Reason is of a closed vocabulary.
+type RefusedError struct {
+	Commit gitsource.ID
+	Reason string
+	Hint   string
+	Err    error
+}
+
+// Reasons of a RefusedError, beside those of verify.RejectedError.
+const (
+	RefusedManifests = "manifests"
+	RefusedCluster   = "wrong-cluster"
+	RefusedTree      = "tree"
+)
+
+// RefusedReasons lists the reasons, for metrics that start at zero.
+func RefusedReasons() []string { return []string{RefusedManifests, RefusedCluster, RefusedTree} }
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("refuse %.7s: %v", e.Commit, e.Err)
+}
+
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// Scope says what of a repository belongs to this agent.
+type Scope struct {
+	Cluster string   // name that the Cluster manifest must bear
+	Paths   []string // folders or files that are read; empty is the whole tree
+}
+
+// Accept reads the revision's manifests. Every refusal is a *RefusedError; other errors are of reading.
+func Accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope) (Accepted, error) {
+	if !rev.Valid() {
+		return Accepted{}, errors.New("accept a revision that was not verified")
+	}
+	set, err := Load(ctx, repo, rev.Commit(), rev.Tree(), scope)
+	if err != nil {
+		return Accepted{}, err
+	}
+	return Accepted{revision: rev, set: set}, nil
+}
+
+// Load reads and parses the manifests of a tree. It decides nothing about trust: what it returns can be planned, not applied.
+func Load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsource.ID, scope Scope) (manifest.Set, error) {
+	found, err := repo.Files(ctx, tree, gitsource.TreeOptions{Paths: scope.Paths, Suffixes: []string{".yaml", ".yml"}})
+	var bad *gitsource.TreeError
+	if errors.As(err, &bad) {
+		return manifest.Set{}, &RefusedError{Commit: commit, Reason: RefusedTree, Err: err, Hint: "remove the entry from the repository, or leave its folder out of source.paths"}
+	}
+	if err != nil {
+		return manifest.Set{}, fmt.Errorf("read tree of %.7s: %w", commit, err)
+	}
+	files := make([]manifest.File, 0, len(found))
+	for _, f := range found {
+		files = append(files, manifest.File{Path: f.Path, Data: f.Data})
+	}
+	set, err := manifest.Parse(files)
+	if err != nil {
+		return manifest.Set{}, &RefusedError{Commit: commit, Reason: RefusedManifests, Err: err, Hint: "gitops-agent validate DIR shows the same before a commit"}
+	}
+	if set.Cluster.Name != scope.Cluster {
+		return manifest.Set{}, &RefusedError{
+			Commit: commit, Reason: RefusedCluster,
+			Err:  fmt.Errorf("%s: the Cluster is called %q, and this agent keeps %q", set.Cluster.Origin, set.Cluster.Name, scope.Cluster),
+			Hint: "point this agent at the repository of its own cluster, or correct cluster.name in its config",
+		}
+	}
+	return set, nil
+}
+
+// record returns what the journal keeps of an acceptance.
+func (a Accepted) record(sequence uint64) journal.Accepted {
+	signer := a.revision.Signer()
+	return journal.Accepted{
+		Commit: string(a.revision.Commit()), Tree: string(a.revision.Tree()), Branch: a.revision.Branch(),
+		ProvenTime: a.revision.ProvenTime(), Sequence: sequence, Subject: signer.Subject, Issuer: signer.Issuer,
+	}
+}

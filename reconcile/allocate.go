@@ -1,0 +1,60 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/manifest"
+)
+
+// allocate assigns a free vmid of the range to each guest that has none, and journals it before it is used. Proxmox reserves
+// nothing, so the vmid may still be lost to somebody else; the create then fails and nothing is overwritten.
+func allocate(ctx context.Context, cluster Reader, j *journal.Journal, span manifest.Range, guests []guest.Desired, inventory Inventory) error {
+	state := j.State()
+	taken := make(map[int]bool)
+	for _, row := range inventory.Rows {
+		taken[row.VMID] = true
+	}
+	for _, vmid := range state.Assigned {
+		taken[vmid] = true
+	}
+	for vmid := range state.Owned {
+		taken[vmid] = true
+	}
+	for _, d := range guests {
+		taken[d.VMID] = true
+	}
+	next := span.From
+	for _, d := range guests {
+		if d.VMID != 0 {
+			continue
+		}
+		vmid, err := firstFree(ctx, cluster, span, next, taken)
+		if err != nil {
+			return fmt.Errorf("assign a vmid to %s: %w", d.Label(), err)
+		}
+		taken[vmid], next = true, vmid+1
+		if err := j.Append(ctx, journal.Assigned{Kind: string(d.Kind), Name: d.Name, VMID: vmid}); err != nil {
+			return fmt.Errorf("%w: %w", errJournal, err)
+		}
+	}
+	return nil
+}
+
+func firstFree(ctx context.Context, cluster Reader, span manifest.Range, from int, taken map[int]bool) (int, error) {
+	for vmid := from; vmid <= span.To; vmid++ {
+		if taken[vmid] {
+			continue
+		}
+		exists, err := cluster.Exists(ctx, vmid)
+		if err != nil {
+			return 0, err
+		}
+		if !exists {
+			return vmid, nil
+		}
+		taken[vmid] = true
+	}
+	return 0, fmt.Errorf("the Cluster's vmid range %d to %d is used up", span.From, span.To)
+}

@@ -1,0 +1,38 @@
+package reconcile
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// Bounds of the wait before a guest is tried again.
+const (
+	firstRetry    = 5 * time.Second
+	lastRetry     = 5 * time.Minute
+	terminalRetry = 30 * time.Minute // for what only a person or a new revision can mend
+)
+
+// backoff is how long a guest is left alone after trouble.
+type backoff struct {
+	failures int
+	until    time.Time
+}
+
+// after returns the backoff that follows from one more failure: exponential with jitter, and long for an error that no repetition mends.
+func (b backoff) after(err error, now time.Time) backoff {
+	b.failures++
+	wait := min(firstRetry<<min(b.failures-1, 10), lastRetry)
+	if errors.Is(err, ErrDenied) {
+		wait = terminalRetry
+	}
+	if errors.Is(err, ErrConflict) && b.failures == 1 {
+		wait = 0 // somebody edited the guest: look again at once
+	}
+	jitter := time.Duration(rand.Int64N(int64(wait)/5 + 1)) //nolint:gosec // spreads load, guards nothing
+	b.until = now.Add(wait + jitter)
+	return b
+}
+
+// over reports whether the guest may be tried again.
+func (b backoff) over(now time.Time) bool { return !now.Before(b.until) }

@@ -1,0 +1,235 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"slices"
+	"time"
+)
+
+// cycle compares what is wanted with what is there, gives the lanes their work and publishes one report, also when it could
+// not finish.
+func (e *Engine) cycle(ctx context.Context, observe bool) {
+	e.cycles++
+	if observe {
+		e.observe(ctx)
+	}
+	e.setWorld(nil)
+	e.forgetGone(ctx)
+	started := time.Now()
+	plan := NewPlan(e.desired(), e.observer.observed())
+	e.opts.Hooks.plan(PlanOutcome{Duration: time.Since(started), Steps: countSteps(plan)})
+	e.setWorld(newOrdering(plan, e.lowered()).waits)
+	e.offer(ctx, plan)
+	e.publish(plan)
+}
+
+func countSteps(plan Plan) map[guest.Class]int {
+	counts := make(map[guest.Class]int)
+	for _, s := range plan.Steps() {
+		counts[s.Class]++
+	}
+	return counts
+}
+
+// observe reads the cluster and assigns vmids that are missing.
+func (e *Engine) observe(ctx context.Context) {
+	err := e.observer.observe(ctx, e.vmids())
+	if err == nil && e.mayWrite() {
+		err = e.allocate(ctx)
+	}
+	if err != nil {
+		if e.proxmox.Error == "" && ctx.Err() == nil {
+			e.log.WarnContext(ctx, "cluster not observed in full", "error", err)
+		}
+		e.proxmox.Error, e.proxmox.Ready = err.Error(), false
+		return
+	}
+	if e.proxmox.Error != "" {
+		e.log.InfoContext(ctx, "cluster observed again")
+	}
+	e.proxmox = ProxmoxReport{Ready: true, LastSuccess: time.Now()}
+}
+
+func (e *Engine) mayWrite() bool {
+	return e.accepted.Valid() && !e.opts.DryRun && e.opts.Journal.Healthy() == nil && e.unverified == nil
+}
+
+func (e *Engine) allocate(ctx context.Context) error {
+	guests := e.lowered()
+	if !slices.ContainsFunc(guests, func(d guest.Desired) bool { return d.VMID == 0 }) {
+		return nil
+	}
+	return allocate(ctx, e.opts.Cluster, e.opts.Journal, e.accepted.set.Cluster.VMIDs, guests, e.observer.inventory)
+}
+
+// lowered returns the accepted guests with their vmids.
+func (e *Engine) lowered() []guest.Desired {
+	if !e.accepted.Valid() {
+		return nil
+	}
+	return lower(e.accepted, e.opts.Journal.State())
+}
+
+func (e *Engine) desired() Desired {
+	return e.world.Load().desired(e.opts.Journal.State())
+}
+
+// vmids returns the guests that matter: those that manifests name, and those that the agent owns or left in the middle of a step.
+func (e *Engine) vmids() []int {
+	state := e.opts.Journal.State()
+	set := make(map[int]bool)
+	for _, d := range e.lowered() {
+		set[d.VMID] = true
+	}
+	for vmid := range state.Owned {
+		set[vmid] = true
+	}
+	delete(set, 0)
+	vmids := make([]int, 0, len(set))
+	for vmid := range set {
+		vmids = append(vmids, vmid)
+	}
+	slices.Sort(vmids)
+	return vmids
+}
+
+// setWorld shows the lanes how things stand now.
+func (e *Engine) setWorld(waits func(Step) string) {
+	w := &world{cluster: e.opts.Scope.Cluster, inventory: e.observer.inventory, waits: waits}
+	if e.accepted.Valid() {
+		w.revision = e.accepted.revision.String()
+		w.guests, w.guards = e.lowered(), e.accepted.set.Cluster.Guards
+	}
+	w.noWrites, w.why = e.writeStop()
+	e.world.Store(w)
+}
+
+// writeStop returns why nothing may be written now.
+func (e *Engine) writeStop() (WriteStop, string) {
+	switch err := e.opts.Journal.Healthy(); {
+	case e.closing:
+		return StopClosing, "the agent is stopping"
+	case err != nil:
+		return StopJournal, err.Error()
+	case e.unverified != nil:
+		return StopUnverified, e.unverified.Error()
+	case !e.accepted.Valid():
+		return StopNoRevision, "no revision was accepted yet"
+	case e.opts.DryRun:
+		return StopDryRun, "started with --dry-run"
+	case !e.proxmox.Ready:
+		return StopNotReady, e.proxmox.Error
+	}
+	return WritesAllowed, ""
+}
+
+// forgetGone gives up the ownership of guests that no manifest names and that the cluster says are gone.
+func (e *Engine) forgetGone(ctx context.Context) {
+	if !e.mayWrite() {
+		return
+	}
+	state := e.opts.Journal.State()
+	named := make(map[int]bool)
+	for _, d := range e.world.Load().guests {
+		named[d.VMID] = true
+	}
+	for vmid, owned := range state.Owned {
+		if named[vmid] || e.observer.absent[vmid] != Gone || e.queue.Busy(vmid) || isOpen(state, vmid) {
+			continue
+		}
+		records := []journal.Body{journal.Disowned{VMID: vmid, Reason: "gone"}}
+		if state.Assigned[journal.Label{Kind: owned.Kind, Name: owned.Name}] == vmid {
+			records = append(records, journal.Assigned{Kind: owned.Kind, Name: owned.Name})
+		}
+		if err := e.opts.Journal.Append(ctx, records...); err != nil {
+			e.log.WarnContext(ctx, "journal does not take records", "error", err)
+			return
+		}
+	}
+}
+
+func isOpen(state journal.State, vmid int) bool {
+	return slices.ContainsFunc(state.Open, func(o journal.OpenStep) bool { return o.VMID == vmid })
+}
+
+// offer gives every guest with a released step, or with a step left open by an earlier life, to its lane.
+func (e *Engine) offer(ctx context.Context, plan Plan) {
+	state := e.opts.Journal.State()
+	world := e.world.Load()
+	now := time.Now()
+	gate := world.gate(state, now)
+	work := make(map[int][]int)
+	for _, open := range state.Open {
+		if world.noWrites == WritesAllowed || world.noWrites == StopNoRevision {
+			work[open.VMID] = []int{open.VMID, max(open.TaskVMID, open.VMID)}
+		}
+	}
+	for _, p := range plan.Guests {
+		if step, _, ok := gate.Next(p); ok && p.Ref.VMID != 0 {
+			work[p.Ref.VMID] = append(work[p.Ref.VMID], step.Holds()...)
+		}
+	}
+	for vmid, holds := range work {
+		if e.queue.Busy(vmid) || !e.track(guest.Ref{VMID: vmid}).retry.over(now) {
+			delete(work, vmid)
+			continue
+		}
+		slices.Sort(holds)
+		work[vmid] = slices.Compact(holds)
+	}
+	if len(work) == 0 || !e.ready(ctx) {
+		return
+	}
+	for _, vmid := range order(plan, work) {
+		e.queue.Offer(ctx, Work{VMID: vmid, Holds: work[vmid], Run: func(ctx context.Context) { e.lanes.post(e.worker.work(ctx, vmid)) }})
+	}
+}
+
+// order returns the vmids with work in the plan's order, and those of no plan first.
+func order(plan Plan, work map[int][]int) []int {
+	var vmids, planned []int
+	for _, p := range plan.Guests {
+		if _, ok := work[p.Ref.VMID]; ok {
+			planned = append(planned, p.Ref.VMID)
+		}
+	}
+	for vmid := range work {
+		if !slices.Contains(planned, vmid) {
+			vmids = append(vmids, vmid)
+		}
+	}
+	slices.Sort(vmids)
+	return append(vmids, planned...)
+}
+
+// ready asks the cluster, before a wave of work, whether it may be written to.
+func (e *Engine) ready(ctx context.Context) bool {
+	err := e.opts.Cluster.Ready(ctx)
+	if err == nil {
+		return true
+	}
+	e.proxmox.Ready, e.proxmox.Error = false, fmt.Sprintf("not ready for writes: %v", err)
+	e.setWorld(nil)
+	return false
+}
+
+// learn takes what the lanes found.
+func (e *Engine) learn() {
+	now := time.Now()
+	for _, f := range e.lanes.empty() {
+		e.observer.learn(f)
+		t := e.track(guest.Ref{VMID: f.vmid})
+		t.ran += f.ran
+		if f.err == nil {
+			t.retry, t.failed, t.failedOp = backoff{}, nil, ""
+			continue
+		}
+		if t.failed == nil || t.failed.Error() != f.err.Error() {
+			e.log.Warn("guest not brought in sync", "vmid", f.vmid, "error", f.err)
+		}
+		t.retry, t.failed, t.failedOp = t.retry.after(f.err, now), f.err, f.op
+	}
+}

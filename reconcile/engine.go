@@ -1,0 +1,272 @@
+package reconcile
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/verify"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options configures an Engine. Cluster, Source, Policy, Journal and Scope.Cluster are required.
+type Options struct {
+	Cluster Cluster
+	Source  *gitsource.Source
+	Policy  func() (*verify.Policy, error) // the policy in force; asked at every check
+	Journal *journal.Journal
+	Scope   Scope
+	Branch  string
+
+	Poll     time.Duration // between looks at the remote; 0 is 30 s
+	Tick     time.Duration // between inventories; 0 is 15 s
+	Resync   time.Duration // every guest is read in full within it; 0 is 60 s
+	Parallel int           // lanes at work at once; 0 is 8
+	DryRun   bool          // plan and report, write nothing
+	Logger   *slog.Logger  // nil is silent
+	Hooks    Hooks
+}
+
+// Engine keeps a cluster as the accepted revision says. It is level-triggered: every cycle starts from what is there.
+type Engine struct {
+	opts     Options
+	log      *slog.Logger
+	intake   *intake
+	observer *observer
+	worker   *worker
+	queue    *Queue
+	hint     chan struct{}
+	lanes    mailbox
+
+	world  atomic.Pointer[world]
+	report atomic.Pointer[Report]
+
+	// What follows belongs to the goroutine of Run or Once.
+	accepted    Accepted
+	acceptedAt  time.Time
+	firstSeen   time.Time // of the accepted revision's commit
+	unverified  error     // why the accepted revision does not verify any more
+	source      SourceReport
+	proxmox     ProxmoxReport
+	tracks      map[trackKey]*track
+	cycles      uint64
+	converged   bool // the accepted revision converged once
+	convergedAt time.Time
+	resumed     bool // the accepted revision was accepted by an earlier run
+	closing     bool
+}
+
+// NewEngine returns an engine that has not begun. It writes nothing before Run or Once.
+func NewEngine(opts Options) *Engine {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	opts.Poll = orDefault(opts.Poll, 30*time.Second)
+	opts.Tick = orDefault(opts.Tick, 15*time.Second)
+	opts.Resync = orDefault(opts.Resync, time.Minute)
+	e := &Engine{
+		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), tracks: make(map[trackKey]*track),
+		intake:   &intake{source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, hooks: opts.Hooks},
+		observer: newObserver(opts.Cluster, opts.Tick, opts.Resync),
+		source:   SourceReport{Branch: opts.Branch},
+	}
+	e.lanes.bell = make(chan struct{}, 1)
+	e.queue = NewQueue(QueueOptions{Parallel: opts.Parallel, OnWait: opts.Hooks.OnQueueWait, OnPanic: e.lanePanicked})
+	e.worker = &worker{cluster: opts.Cluster, journal: opts.Journal, hooks: e.loggedHooks(), world: e.world.Load, ids: newStepID}
+	e.world.Store(&world{cluster: opts.Scope.Cluster, noWrites: StopNoRevision, why: "no revision was accepted yet"})
+	e.report.Store(&Report{Cluster: opts.Scope.Cluster, Source: e.source})
+	return e
+}
+
+func orDefault(d, standard time.Duration) time.Duration {
+	if d <= 0 {
+		return standard
+	}
+	return d
+}
+
+// newStepID returns an id that no other step has, also not in another life of the state directory.
+func newStepID() string { return rand.Text()[:16] }
+
+// Report returns the newest report. It is safe for concurrent use, and the report must not be changed.
+func (e *Engine) Report() Report { return *e.report.Load() }
+
+// Hint asks for a look at the remote now. It never blocks and carries no content.
+func (e *Engine) Hint() {
+	select {
+	case e.hint <- struct{}{}:
+	default:
+	}
+}
+
+// Run keeps the cluster until ctx ends. It returns when its goroutines have: a call that was dispatched is journaled, and one
+// that still runs is left to the next start.
+func (e *Engine) Run(ctx context.Context) error {
+	defer e.queue.Close()
+	polls := make(chan taken)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	e.resume(ctx)
+	wg.Go(func() {
+		poller := gitsource.Poller{Interval: e.opts.Poll, Hint: e.hint}
+		poller.Run(ctx, func(ctx context.Context) {
+			t := e.intake.poll(ctx)
+			select {
+			case polls <- t:
+			case <-ctx.Done():
+			}
+		})
+	})
+	tick := time.NewTimer(0)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			e.stop()
+			return nil
+		case t := <-polls:
+			e.take(ctx, t)
+			e.cycle(ctx, false)
+		case <-e.lanes.bell:
+			e.learn()
+			e.cycle(ctx, false)
+		case <-tick.C:
+			e.cycle(ctx, true)
+			tick.Reset(e.opts.Tick)
+		}
+	}
+}
+
+// Once looks at the remote once and works until nothing more can be done without somebody else. The report says what is left.
+func (e *Engine) Once(ctx context.Context) (Report, error) {
+	defer e.queue.Close()
+	e.resume(ctx)
+	e.take(ctx, e.intake.poll(ctx))
+	e.cycle(ctx, true)
+	for e.queue.Depth() > 0 {
+		select {
+		case <-ctx.Done():
+			e.stop()
+			return e.Report(), ctx.Err()
+		case <-e.lanes.bell:
+			e.learn()
+			e.cycle(ctx, false)
+		}
+	}
+	e.learn()
+	e.observer.dueAll()
+	e.cycle(ctx, true)
+	return e.Report(), e.trouble()
+}
+
+// trouble returns why the last cycle could not do its work.
+func (e *Engine) trouble() error {
+	r := e.Report()
+	switch {
+	case r.Source.Error != "":
+		return errors.New(r.Source.Error)
+	case r.Proxmox.Error != "":
+		return errors.New(r.Proxmox.Error)
+	case !r.Journal.Healthy:
+		return errors.New(r.Journal.Error)
+	}
+	return nil
+}
+
+// stop lets running calls end and publishes the last report.
+func (e *Engine) stop() {
+	e.closing = true
+	e.setWorld(nil)
+	e.queue.Close()
+	e.learn()
+	e.publish(NewPlan(e.desired(), e.observer.observed()))
+}
+
+// resume verifies the revision that the journal names and makes it the desired state again.
+func (e *Engine) resume(ctx context.Context) {
+	accepted, err := e.intake.resume(ctx)
+	e.unverified = err
+	if err != nil {
+		e.log.WarnContext(ctx, "accepted revision does not verify", "error", err)
+		return
+	}
+	if !accepted.Valid() {
+		return
+	}
+	e.accepted, e.resumed = accepted, true
+	e.acceptedAt, e.firstSeen = time.Now(), time.Now()
+	e.log.InfoContext(ctx, "revision resumed", "revision", accepted.revision.String())
+}
+
+// take makes the outcome of a poll the engine's own.
+func (e *Engine) take(ctx context.Context, t taken) {
+	e.source.Error = ""
+	if t.err != nil {
+		if e.source.Error = t.err.Error(); ctx.Err() == nil {
+			e.log.WarnContext(ctx, "poll failed", "error", t.err)
+		}
+		return
+	}
+	e.source.LastSuccess, e.source.Remote = t.at, t.head.Remote
+	if e.source.Head != string(t.head.Commit) {
+		e.source.Head, e.source.HeadSeen = string(t.head.Commit), t.at
+	}
+	e.refuse(t.refusal)
+	if t.accepted != nil {
+		e.accepted, e.unverified, e.converged, e.resumed = *t.accepted, nil, false, false
+		e.acceptedAt, e.firstSeen = time.Now(), t.at
+		e.log.InfoContext(ctx, "revision accepted", "revision", e.accepted.revision.String(), "signer", e.accepted.revision.Signer().Subject)
+		clearTerminal(e.tracks)
+	} else if !e.accepted.Valid() || e.unverified != nil {
+		e.resume(ctx)
+	}
+}
+
+func (e *Engine) refuse(r *RefusedReport) {
+	if r == nil {
+		e.source.Refused = nil
+		return
+	}
+	if old := e.source.Refused; old != nil && old.Commit == r.Commit && old.Reason == r.Reason {
+		r.Since = old.Since
+	} else {
+		e.log.Warn("revision refused", "commit", r.Commit, "reason", r.Reason, "error", r.Error)
+		e.event(journal.Event{Name: "revision-refused", Revision: r.Commit, Message: r.Reason})
+		e.opts.Hooks.refused(*r)
+	}
+	e.source.Refused = r
+}
+
+func (e *Engine) lanePanicked(vmid int, err error) {
+	e.lanes.post(finding{vmid: vmid, err: fmt.Errorf("lane of %d: %w", vmid, err)})
+}
+
+// mailbox carries findings from lanes to the engine without ever blocking a lane.
+type mailbox struct {
+	mu    sync.Mutex
+	items []finding
+	bell  chan struct{}
+}
+
+func (m *mailbox) post(f finding) {
+	m.mu.Lock()
+	m.items = append(m.items, f)
+	m.mu.Unlock()
+	select {
+	case m.bell <- struct{}{}:
+	default:
+	}
+}
+
+func (m *mailbox) empty() []finding {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	items := m.items
+	m.items = nil
+	return items
+}

@@ -1,0 +1,160 @@
+package reconcile
+
+import (
+	"fmt"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"time"
+)
+
+// HoldReason says why a step is held. It is a label of metrics.
+type HoldReason string
+
+// Reasons to hold a step.
+const (
+	HoldApproval      HoldReason = "approval"       // a signed approval releases it
+	HoldDenied        HoldReason = "destroy-denied" // lifecycle.destroy: deny; approvals do not count
+	HoldDestroyLimit  HoldReason = "destroy-limit"  // enough was destroyed in 24 hours
+	HoldEmptyDesired  HoldReason = "empty-desired"  // an empty desired set never prunes
+	HoldObserve       HoldReason = "observe-mode"
+	HoldSuspended     HoldReason = "suspended"
+	HoldWaits         HoldReason = "waits-for" // a dependency or a lower wave comes first
+	HoldWritesStopped HoldReason = "writes-stopped"
+)
+
+// HoldReasons lists every reason, for metrics that start at zero.
+func HoldReasons() []HoldReason {
+	return []HoldReason{
+		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldObserve, HoldSuspended, HoldWaits, HoldWritesStopped,
+	}
+}
+
+// Gate lets steps through or holds them. It is made anew for every judgement, and pure.
+type Gate struct {
+	Cluster    string
+	Now        time.Time
+	Policies   map[int]Policy // of the guests that a manifest names, by vmid
+	Remembered map[int]journal.Guarded
+	Owned      map[int]journal.Owned
+	Approvals  Approvals
+	Need       int                    // distinct approvers that a held step needs; at least 1
+	Named      int                    // guests that manifests name
+	Destroyed  int                    // guests destroyed in the last 24 hours, running destroys included
+	MaxDestroy int                    // in 24 hours; 0 is none at all
+	NoWrites   string                 // why nothing may be written now; "" where writing is allowed
+	Waits      func(step Step) string // what the step has to wait for: a dependency or a lower wave; "" is nothing. Nil never waits
+}
+
+// Policy is the part of a manifest that the gate reads.
+type Policy struct {
+	Observe   bool
+	Suspend   *guest.Suspension
+	Lifecycle guest.Lifecycle
+}
+
+// Verdict is the gate's word on one step.
+type Verdict struct {
+	Held      bool
+	Reason    HoldReason
+	Message   string
+	Hint      string
+	Digest    string   // of the step, where an approval would release it
+	Approvals []string // keys of the orders that release the step; spent when it is carried out
+}
+
+// Judge says whether the step may run now.
+func (g Gate) Judge(step Step) Verdict {
+	policy := g.Policies[step.Guest.VMID]
+	switch {
+	case g.NoWrites != "":
+		return held(HoldWritesStopped, g.NoWrites, "")
+	case policy.Observe:
+		return held(HoldObserve, "the manifest says mode: observe", "set spec.mode: enforce")
+	case suspended(policy.Suspend, g.Now):
+		return held(HoldSuspended, suspensionText(*policy.Suspend), "remove spec.suspend")
+	case step.Op == OpDestroy:
+		return g.judgeDestroy(step)
+	case step.Op == OpCreate || step.Op == OpStart:
+		if g.Waits != nil {
+			if why := g.Waits(step); why != "" {
+				return held(HoldWaits, why, "")
+			}
+		}
+	}
+	if interrupts(step) {
+		return g.judgeApproval(step, "it interrupts the running guest")
+	}
+	return Verdict{}
+}
+
+// interrupts reports whether the step disturbs a running guest in a way that its manifest did not plainly ask for. Run-state steps
+// are what state: asks for.
+func interrupts(step Step) bool {
+	return (step.Op == OpConfig || step.Op == OpResize) && (step.Class == guest.Disruptive || step.Class == guest.Destructive)
+}
+
+func (g Gate) judgeDestroy(step Step) Verdict {
+	permission := guest.Permission(g.Remembered[step.Guest.VMID].Destroy)
+	switch {
+	case permission == guest.Deny:
+		return held(HoldDenied, "its last accepted manifest says lifecycle.destroy: deny", "put the manifest back with lifecycle.destroy: approve or allow, then remove it")
+	case g.Named == 0:
+		return held(HoldEmptyDesired, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository")
+	case g.Destroyed >= g.MaxDestroy:
+		return held(HoldDestroyLimit, fmt.Sprintf("%d guests were destroyed in the last 24 hours", g.Destroyed), "wait, or raise spec.guards.maxDestroysPerDay of the Cluster")
+	case permission == guest.Allow && step.Doubt == "":
+		return Verdict{}
+	case step.Doubt != "":
+		return g.judgeApproval(step, step.Doubt)
+	default:
+		return g.judgeApproval(step, "it destroys the guest and its volumes")
+	}
+}
+
+func (g Gate) judgeApproval(step Step, why string) Verdict {
+	digest := step.Digest(g.Cluster, g.Owned[step.Guest.VMID].Identity)
+	keys, people := g.Approvals.For(digest, g.Now)
+	need := max(g.Need, 1)
+	if people >= need {
+		return Verdict{Digest: digest, Approvals: keys}
+	}
+	v := held(HoldApproval, fmt.Sprintf("%s: %d of %d approvals", why, people, need), "gitops-agent approve "+digest)
+	v.Digest = digest
+	return v
+}
+
+func held(reason HoldReason, message, hint string) Verdict {
+	return Verdict{Held: true, Reason: reason, Message: message, Hint: hint}
+}
+
+func suspended(s *guest.Suspension, now time.Time) bool {
+	return s != nil && (s.Until.IsZero() || now.Before(s.Until))
+}
+
+func suspensionText(s guest.Suspension) string {
+	text := "suspended"
+	if s.Author != "" {
+		text += " by " + s.Author
+	}
+	if !s.Until.IsZero() {
+		text += " until " + s.Until.UTC().Format(time.RFC3339)
+	}
+	if s.Reason != "" {
+		text += ": " + s.Reason
+	}
+	return text
+}
+
+// Next returns the first step of the guest's plan that may run now. A guest that is not created yet is not started either.
+func (g Gate) Next(p GuestPlan) (Step, Verdict, bool) {
+	for _, step := range p.Steps {
+		verdict := g.Judge(step)
+		if !verdict.Held {
+			return step, verdict, true
+		}
+		if step.Op == OpCreate || step.Claims {
+			break
+		}
+	}
+	return Step{}, Verdict{}, false
+}

@@ -1,0 +1,165 @@
+package reconcile
+
+import (
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"time"
+)
+
+// Hooks are told what happens. Each field may be nil. They are called from the engine and from lanes, so they must be quick
+// and safe for concurrent use.
+type Hooks struct {
+	OnReport    func(Report)
+	OnPoll      func(PollOutcome)
+	OnVerify    func(VerifyOutcome)
+	OnRefused   func(RefusedReport) // once a refused head
+	OnPlan      func(PlanOutcome)
+	OnStepBegun func(step Step, id string)
+	OnStep      func(StepOutcome)
+	OnDrift     func(DriftOutcome)
+	OnConverged func(ConvergedOutcome)
+	OnRecovered func(vmid int, op Op, result journal.Result)
+	OnOrder     func(operation string, state journal.OrderState)
+	OnQueueWait func(d time.Duration)
+}
+
+// PollOutcome is how one look at the remote ended.
+type PollOutcome struct {
+	Result   PollResult
+	Duration time.Duration
+	Head     string
+	Err      error
+}
+
+// PollResult is a label of metrics.
+type PollResult string
+
+// Results of a poll.
+const (
+	PollUnchanged PollResult = "unchanged"
+	PollAccepted  PollResult = "accepted"
+	PollRefused   PollResult = "refused"
+	PollFailed    PollResult = "error"
+)
+
+// PollResults lists every result, for metrics that start at zero.
+func PollResults() []PollResult {
+	return []PollResult{PollUnchanged, PollAccepted, PollRefused, PollFailed}
+}
+
+// VerifyOutcome is how checking one revision ended. Reason is empty when it was accepted.
+type VerifyOutcome struct {
+	Reason   string
+	Duration time.Duration
+}
+
+// PlanOutcome is what planning every guest found.
+type PlanOutcome struct {
+	Duration time.Duration
+	Steps    map[guest.Class]int
+}
+
+// StepOutcome is how one step ended.
+type StepOutcome struct {
+	Step     Step
+	ID       string
+	Revision string
+	Result   journal.Result
+	Err      error
+	Duration time.Duration
+}
+
+// DriftOutcome says that a guest went out of sync, or came back.
+type DriftOutcome struct {
+	Guest    guest.Ref
+	Cause    DriftCause
+	Keys     []string
+	Repaired bool
+}
+
+// DriftCause says what moved away from what. It is a label of metrics.
+type DriftCause string
+
+// Causes of drift.
+const (
+	DriftRevision DriftCause = "revision" // a new revision wants something else
+	DriftCluster  DriftCause = "cluster"  // somebody changed the guest
+)
+
+// DriftCauses lists every cause, for metrics that start at zero.
+func DriftCauses() []DriftCause { return []DriftCause{DriftRevision, DriftCluster} }
+
+// ConvergedOutcome says that every guest of a revision was in sync for the first time, and how long each stage took.
+type ConvergedOutcome struct {
+	Revision   string
+	Total      time.Duration // from the first sight of the revision
+	SinceProof time.Duration // from the proven signing time
+	Verify     time.Duration // from the first sight to acceptance
+	Apply      time.Duration // from acceptance to convergence
+}
+
+func (h Hooks) report(r Report) {
+	if h.OnReport != nil {
+		h.OnReport(r)
+	}
+}
+
+func (h Hooks) poll(o PollOutcome) {
+	if h.OnPoll != nil {
+		h.OnPoll(o)
+	}
+}
+
+func (h Hooks) verify(o VerifyOutcome) {
+	if h.OnVerify != nil {
+		h.OnVerify(o)
+	}
+}
+
+func (h Hooks) refused(r RefusedReport) {
+	if h.OnRefused != nil {
+		h.OnRefused(r)
+	}
+}
+
+func (h Hooks) plan(o PlanOutcome) {
+	if h.OnPlan != nil {
+		h.OnPlan(o)
+	}
+}
+
+func (h Hooks) stepBegun(step Step, id string) {
+	if h.OnStepBegun != nil {
+		h.OnStepBegun(step, id)
+	}
+}
+
+func (h Hooks) stepEnded(o StepOutcome) {
+	if h.OnStep != nil {
+		h.OnStep(o)
+	}
+}
+
+func (h Hooks) drift(o DriftOutcome) {
+	if h.OnDrift != nil {
+		h.OnDrift(o)
+	}
+}
+
+func (h Hooks) converged(o ConvergedOutcome) {
+	if h.OnConverged != nil {
+		h.OnConverged(o)
+	}
+}
+
+func (h Hooks) recovered(vmid int, op Op, result journal.Result) {
+	if h.OnRecovered != nil {
+		h.OnRecovered(vmid, op, result)
+	}
+}
+
+func (h Hooks) order(operation string, state journal.OrderState) {
+	if h.OnOrder != nil {
+		h.OnOrder(operation, state)
+	}
+}

@@ -1,0 +1,51 @@
+package reconcile
+
+import (
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/verify"
+	"strings"
+)
+
+// The texts of orders in the journal begin as they stood in the trailer.
+const (
+	approvePrefix = "Gitops-Approve: "
+	runPrefix     = "Gitops-Run: "
+)
+
+// approvedDigest returns the step digest that an order approves.
+func approvedDigest(order string) (string, bool) {
+	return strings.CutPrefix(order, approvePrefix)
+}
+
+// newOrders returns the journal records of the orders in a freshly accepted revision. An order whose signer lacks the role is
+// recorded as refused, so that the report can say what became of it.
+func newOrders(rev verify.Revision, known map[string]journal.Order) []journal.Body {
+	var records []journal.Body
+	for _, commit := range rev.Commits() {
+		for _, order := range commit.Orders {
+			if _, seen := known[order.Key]; seen {
+				continue
+			}
+			state, prefix := journal.OrderSeen, approvePrefix
+			if order.Kind != verify.OrderApprove {
+				prefix = runPrefix
+			}
+			if !order.Allowed || prefix == runPrefix {
+				state = journal.OrderRefused // one-shot operations are not carried out yet, and an order is never left waiting in silence
+			}
+			records = append(records, journal.Ordered{
+				Key: order.Key, Order: prefix + order.Value, Subject: commit.Subject, Issuer: commit.Issuer,
+				Commit: string(commit.ID), ProvenTime: commit.ProvenTime, State: state,
+			})
+		}
+	}
+	return records
+}
+
+// operationOf returns an order's operation, as metrics name it.
+func operationOf(order string) string {
+	if _, ok := approvedDigest(order); ok {
+		return "approve"
+	}
+	return "run"
+}

@@ -1,0 +1,97 @@
+package reconcile
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"slices"
+	"strings"
+)
+
+// newOwned returns an ownership record with a fresh random identity.
+func newOwned(cluster string, ref guest.Ref, origin journal.Origin, uuid string) journal.Owned {
+	var identity [16]byte
+	_, _ = rand.Read(identity[:]) // never fails, by its documentation
+	id := hex.EncodeToString(identity[:])
+	return journal.Owned{
+		VMID: ref.VMID, Kind: string(ref.Kind), Name: ref.Name,
+		Identity: id, Tag: marker(cluster, ref.VMID, id), UUID: uuid,
+		Origin: origin, Claiming: true,
+	}
+}
+
+// marker returns the tag of an owned guest, "gitops-" and 8 hexadecimal digits. It covers the vmid, so the copy of a tag on a
+// hand-made clone does not fit the clone.
+func marker(cluster string, vmid int, identity string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%s", cluster, vmid, identity))
+	return "gitops-" + hex.EncodeToString(sum[:4])
+}
+
+// claimNote is the description of a fresh clone. A clone starts with its template's tags, so until the first configuration
+// this note is what tells the agent's clone from a stranger that took the vmid meanwhile.
+func claimNote(tag string) string { return "claimed by gitops-agent as " + tag }
+
+// evidence is what ties a live guest to an ownership record.
+type evidence struct {
+	tag      bool // the guest bears the record's tag
+	note     bool // it bears the note of a clone that is not configured yet
+	uuid     bool // its SMBIOS uuid is the record's, or the record has none
+	adopting bool // the record was made for a guest that existed, and the tag is still to be set
+	creating bool // the record was made for a guest to be created, and the tag was not seen yet
+	foreign  []string
+}
+
+// weigh compares a live guest with its ownership record.
+func weigh(owned journal.Owned, got guest.Observed) evidence {
+	markers := guest.MarkerTags(guest.Tags(got.Keys["tags"].Text))
+	e := evidence{
+		tag:      slices.Contains(markers, owned.Tag),
+		note:     strings.TrimSpace(got.Keys["description"].Text) == claimNote(owned.Tag),
+		uuid:     owned.UUID == "" || owned.UUID == guest.SMBIOSUUID(got),
+		adopting: owned.Claiming && owned.Origin == journal.Adopted,
+		creating: owned.Claiming && owned.Origin == journal.Created,
+	}
+	for _, m := range markers {
+		if m != owned.Tag {
+			e.foreign = append(e.foreign, m)
+		}
+	}
+	return e
+}
+
+// conflict returns why the live guest is not the one of the record, or "".
+//
+// A virtual machine whose uuid fits may lose its tag: that is drift. A container has no uuid, so without its tag nothing
+// tells it from a stranger that was given the vmid.
+func (e evidence) conflict(kind guest.Kind) string {
+	switch {
+	case !e.uuid:
+		return "its SMBIOS uuid is not the recorded one: the vmid was given to another guest"
+	case e.tag || e.note || e.adopting:
+		return ""
+	case e.creating:
+		return "it appeared under this vmid while the agent was to create its own guest there"
+	case len(e.foreign) > 0:
+		return fmt.Sprintf("it bears the marker %s of another guest", e.foreign[0])
+	case kind == guest.Container:
+		return "its ownership tag is gone, and a container has nothing else to be known by"
+	default:
+		return ""
+	}
+}
+
+// certain reports whether record, tag and uuid agree, which destroying without an approval needs.
+func (e evidence) certain() bool { return e.tag && e.uuid && !e.adopting && !e.creating }
+
+// confirmed returns the record as it is once the tag was seen on the guest, and whether that is news.
+func confirmed(owned journal.Owned, got guest.Observed) (journal.Owned, bool) {
+	if !owned.Claiming || !weigh(owned, got).tag {
+		return owned, false
+	}
+	owned.Claiming = false
+	owned.UUID = guest.SMBIOSUUID(got)
+	return owned, true
+}

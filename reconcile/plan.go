@@ -1,0 +1,99 @@
+package reconcile
+
+import (
+	"cmp"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"slices"
+)
+
+// Desired is everything that is wanted, and what the agent remembers of the guests that it owns.
+type Desired struct {
+	Cluster    string // name of the cluster, part of every marker and step digest
+	Revision   string // "main@sha1:<40 hex>"; empty for a working copy
+	Guests     []guest.Desired
+	Owned      map[int]journal.Owned   // by vmid
+	Remembered map[int]journal.Guarded // last accepted lifecycle, by vmid
+}
+
+// Observed is everything that was seen.
+type Observed struct {
+	Inventory Inventory
+	Guests    map[int]guest.Observed // read in full, by vmid
+	Absent    map[int]Absence        // asked for and not seen
+}
+
+// Absence says what is known of a guest that the inventory does not list. Absence in a list is not absence: only the
+// cluster's own answer for the vmid makes it Gone.
+type Absence string
+
+// The kinds of absence.
+const (
+	Gone    Absence = "gone"    // the vmid is free
+	Hidden  Absence = "hidden"  // the vmid is taken by a guest that the token may not see
+	Unknown Absence = "unknown" // nobody could be asked
+)
+
+// Plan is what would bring the observed guests to the desired ones. It is immutable.
+type Plan struct {
+	Cluster  string
+	Revision string
+	Guests   []GuestPlan // by wave, then vmid, then label
+}
+
+// GuestPlan is the part of a plan that concerns one guest.
+type GuestPlan struct {
+	Ref        guest.Ref
+	Node       string
+	Wave       int
+	Origin     guest.Origin
+	Managed    bool           // a manifest names the guest
+	Changes    []guest.Change // every difference, also those that no step can remove
+	Steps      []Step         // in order; later ones are re-planned after earlier ones ran
+	Conditions []Condition    // why a difference has no step
+}
+
+// Empty reports whether nothing differs and nothing stands in the way.
+func (p Plan) Empty() bool {
+	return !slices.ContainsFunc(p.Guests, func(g GuestPlan) bool { return !g.Empty() })
+}
+
+// Empty reports whether the guest is as wanted.
+func (g GuestPlan) Empty() bool {
+	return len(g.Changes) == 0 && len(g.Steps) == 0 && len(g.Conditions) == 0
+}
+
+// Steps returns every step of the plan in order.
+func (p Plan) Steps() []Step {
+	var steps []Step
+	for _, g := range p.Guests {
+		steps = append(steps, g.Steps...)
+	}
+	return steps
+}
+
+// NewPlan returns the steps that bring got to want, ordered by wave, then vmid, and within a guest configuration before
+// run state. It is pure. An owned guest that no manifest names gets a destroy step, which the gate judges; a guest that is
+// not owned is left alone unless its manifest says adopt.
+//
+// Source: PROXMOX VE API; why absent is not delete: docs/adr/0004.
+func NewPlan(want Desired, got Observed) Plan {
+	plan := Plan{Cluster: want.Cluster, Revision: want.Revision, Guests: make([]GuestPlan, 0, len(want.Guests))}
+	named := make(map[int]bool, len(want.Guests))
+	for i := range want.Guests {
+		d := &want.Guests[i]
+		if d.VMID != 0 {
+			named[d.VMID] = true
+		}
+		plan.Guests = append(plan.Guests, planGuest(want, d, got))
+	}
+	for vmid, owned := range want.Owned {
+		if !named[vmid] {
+			plan.Guests = append(plan.Guests, planRemoval(owned, got))
+		}
+	}
+	slices.SortFunc(plan.Guests, func(a, b GuestPlan) int {
+		return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Ref.VMID, b.Ref.VMID), cmp.Compare(a.Ref.Name, b.Ref.Name))
+	})
+	return plan
+}

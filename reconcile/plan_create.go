@@ -1,0 +1,152 @@
+package reconcile
+
+import (
+	"fmt"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// planCreate plans a guest whose vmid is free, or not assigned yet. What a clone does not bring is planned once the clone can be
+// read.
+func planCreate(p GuestPlan, want Desired, d *guest.Desired, got Observed) GuestPlan {
+	p.Changes = intended(d)
+	owned, isOwned := want.Owned[d.VMID]
+	isOwned = isOwned && owned.Claiming && owned.Origin == journal.Created
+	mine := *d
+	if isOwned {
+		mine.Marker = owned.Tag
+	}
+	call, err := createCall(&mine, got.Inventory)
+	if err != nil {
+		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: "no-source", Message: err.Error(), Hint: "complete spec.source and spec.node"})
+		return p
+	}
+	step := Step{
+		Guest: d.Ref, Op: OpCreate, Class: guest.Live, Wave: d.Wave, Changes: p.Changes,
+		Calls: []Call{call}, Claims: !isOwned, Reason: "does not exist",
+	}
+	p.Node = call.Node
+	p.Steps = append(p.Steps, step)
+	if d.State == guest.Running {
+		start := Call{Op: OpStart, Kind: d.Kind, Node: call.Node, VMID: d.VMID}
+		p.Steps = append(p.Steps, Step{Guest: d.Ref, Op: OpStart, Class: guest.Live, Wave: d.Wave, Calls: []Call{start}, Reason: "state: running"})
+	}
+	return p
+}
+
+// createCall returns the call that creates the guest.
+func createCall(d *guest.Desired, inventory Inventory) (Call, error) {
+	if d.Source.Clone != nil {
+		return cloneCall(d, inventory)
+	}
+	if d.Source == (guest.Source{}) {
+		return Call{}, fmt.Errorf("%s does not exist, and the manifest has no source to create it from", d.Label())
+	}
+	if d.Node == "" {
+		return Call{}, fmt.Errorf("%s does not exist, and the manifest names no node to create it on", d.Label())
+	}
+	params, err := guest.CreateParams(*d)
+	if err != nil {
+		return Call{}, fmt.Errorf("create %s: %w", d.Label(), err)
+	}
+	params["vmid"] = strconv.Itoa(d.VMID)
+	return Call{Op: OpCreate, Kind: d.Kind, Node: d.Node, VMID: d.VMID, Params: params}, nil
+}
+
+func cloneCall(d *guest.Desired, inventory Inventory) (Call, error) {
+	template, err := findTemplate(d, inventory)
+	if err != nil {
+		return Call{}, err
+	}
+	params := guest.CloneParams(*d)
+	if d.Marker != "" {
+		params["description"] = claimNote(d.Marker)
+	}
+	if d.Node != "" && d.Node != template.Node {
+		params["target"] = d.Node
+	}
+	return Call{Op: OpCreate, Kind: d.Kind, Node: template.Node, VMID: d.VMID, CloneOf: template.VMID, Params: params}, nil
+}
+
+// findTemplate resolves the clone's template by vmid or name. Two templates of one name are an error: which one was meant
+// cannot be known.
+func findTemplate(d *guest.Desired, inventory Inventory) (Row, error) {
+	clone := d.Source.Clone
+	var found []Row
+	for _, row := range inventory.Rows {
+		if row.Kind == d.Kind && (row.VMID == clone.VMID || clone.VMID == 0 && row.Template && row.Name == clone.Name) {
+			found = append(found, row)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		var ids []string
+		for _, row := range found {
+			ids = append(ids, strconv.Itoa(row.VMID))
+		}
+		return Row{}, fmt.Errorf("%d templates are called %s (vmids %s): name one by vmid", len(found), clone.Name, strings.Join(ids, ", "))
+	case clone.VMID != 0:
+		return Row{}, fmt.Errorf("template %d is not on the cluster, or the token may not see it", clone.VMID)
+	default:
+		return Row{}, fmt.Errorf("template %s is not on the cluster, or the token may not see it", clone.Name)
+	}
+}
+
+// planRemoval plans an owned guest that no manifest names any more.
+func planRemoval(owned journal.Owned, got Observed) GuestPlan {
+	ref := guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: owned.VMID}
+	p := GuestPlan{Ref: ref}
+	live, seen := got.Guests[owned.VMID]
+	if !seen {
+		// One that is gone needs nothing; the engine forgets it.
+		if got.Absent[owned.VMID] != Gone {
+			p.Conditions = append(p.Conditions, unobserved())
+		}
+		return p
+	}
+	p.Node = live.Node
+	evidence := weigh(owned, live)
+	if reason := evidence.conflict(live.Kind); reason != "" || live.Kind != ref.Kind {
+		p.Conditions = append(p.Conditions, Condition{
+			Type: IdentityConflict, Reason: "stranger", Message: strings.TrimPrefix(reason+"; it stays untouched", "; "),
+			Hint: "no manifest names this vmid any more: remove the guest by hand if it is not needed",
+		})
+		return p
+	}
+	if live.Lock != "" {
+		p.Conditions = append(p.Conditions, lockCondition(live))
+		return p
+	}
+	p.Conditions = append(p.Conditions, Condition{Type: Orphaned, Reason: "removed", Message: "no manifest names this guest any more"})
+	p.Steps = []Step{destroyStep(ref, live, evidence)}
+	return p
+}
+
+// destroyStep is the composite that ends a guest: protection off, power off, destroy. Protection comes first, so that a guest
+// whose protection cannot be lifted is not stopped for nothing.
+func destroyStep(ref guest.Ref, live guest.Observed, e evidence) Step {
+	step := Step{Guest: ref, Op: OpDestroy, Class: guest.Destructive, Volumes: guest.Volumes(live), Reason: "removed from the repository"}
+	if !e.certain() {
+		step.Doubt = "ownership record and tag do not agree"
+	}
+	base := Call{Kind: live.Kind, Node: live.Node, VMID: live.VMID}
+	if slices.Contains([]string{"1", "yes", "on", "true"}, live.Keys["protection"].Text) {
+		unprotect := base
+		unprotect.Op, unprotect.Delete, unprotect.Digest = OpConfig, []string{"protection"}, live.Digest
+		step.Calls = append(step.Calls, unprotect)
+	}
+	if live.Status != guest.StatusStopped {
+		stop := base
+		stop.Op = OpStop
+		step.Calls = append(step.Calls, stop)
+	}
+	destroy := base
+	destroy.Op = OpDestroy
+	step.Calls = append(step.Calls, destroy)
+	return step
+}

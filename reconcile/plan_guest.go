@@ -1,0 +1,294 @@
+package reconcile
+
+import (
+	"fmt"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// defaultShutdownTimeout bounds a shutdown whose lifecycle states no timeout.
+const defaultShutdownTimeout = 180 // seconds
+
+// planGuest plans one guest that a manifest names.
+func planGuest(want Desired, d *guest.Desired, got Observed) GuestPlan {
+	p := GuestPlan{Ref: d.Ref, Node: d.Node, Wave: d.Wave, Origin: d.Origin, Managed: true}
+	if d.VMID == 0 {
+		return planCreate(p, want, d, got)
+	}
+	live, seen := got.Guests[d.VMID]
+	if !seen {
+		return planAbsent(p, want, d, got)
+	}
+	p.Node = live.Node
+	if halfMade(live) {
+		p.Conditions = append(p.Conditions, lockCondition(live))
+		return p
+	}
+	owned, isOwned := want.Owned[d.VMID]
+	if c := identityConflict(d, live, owned, isOwned); c != nil {
+		p.Conditions = append(p.Conditions, *c)
+		return p
+	}
+	claims := !isOwned
+	mine := *d
+	if isOwned {
+		mine.Marker = owned.Tag
+	}
+	p.Changes = guest.Diff(mine, live)
+	if isOwned && weigh(owned, live).note {
+		p.Changes = dropNote(p.Changes, live)
+	}
+	if live.Lock != "" {
+		p.Conditions = append(p.Conditions, lockCondition(live))
+		return p
+	}
+	return planLive(p, &mine, live, claims)
+}
+
+// planAbsent plans a guest that no full read has shown.
+func planAbsent(p GuestPlan, want Desired, d *guest.Desired, got Observed) GuestPlan {
+	switch got.Absent[d.VMID] {
+	case Gone:
+		return planCreate(p, want, d, got)
+	case Hidden:
+		p.Conditions = append(p.Conditions, Condition{
+			Type: Blocked, Reason: "hidden", Message: fmt.Sprintf("vmid %d is taken by a guest that the token may not see", d.VMID),
+			Hint: fmt.Sprintf("grant VM.Audit on /vms/%d, or choose another vmid", d.VMID),
+		})
+	case Unknown:
+		p.Conditions = append(p.Conditions, unobserved())
+	default:
+		p.Conditions = append(p.Conditions, unobserved())
+	}
+	return p
+}
+
+func unobserved() Condition {
+	return Condition{Type: NotObserved, Reason: "not-observed", Message: "the guest could not be read, and nothing says that it is gone"}
+}
+
+// identityConflict returns why the live guest must not be touched under this manifest, or nil.
+func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned, isOwned bool) *Condition {
+	c := Condition{Type: IdentityConflict}
+	switch {
+	case live.Kind != d.Kind:
+		c.Reason, c.Message = "kind", fmt.Sprintf("vmid %d is a %s", d.VMID, live.Kind)
+		c.Hint = "choose another vmid, or change the manifest's kind"
+	case isOwned:
+		c.Message = weigh(owned, live).conflict(d.Kind)
+		if c.Message == "" {
+			return nil
+		}
+		c.Reason = "stranger"
+		c.Hint = "if it is the same guest, restore its tag " + owned.Tag + "; if not, give the manifest another vmid"
+	case !d.Adopt:
+		c.Reason, c.Message = "not-managed", fmt.Sprintf("vmid %d exists and is not managed by this agent", d.VMID)
+		c.Hint = "set spec.adopt: ifUnmanaged to take it over, or choose another vmid"
+	default:
+		markers := guest.MarkerTags(guest.Tags(live.Keys["tags"].Text))
+		if len(markers) == 0 {
+			return nil
+		}
+		c.Reason, c.Message = "foreign-marker", "it bears the marker "+markers[0]+" of another owner"
+		c.Hint = "remove the tag if no other agent manages this guest"
+	}
+	return &c
+}
+
+// halfMade reports whether another call is still making the guest, or left it half-made. Its configuration says nothing yet.
+func halfMade(live guest.Observed) bool { return live.Lock == "create" || live.Lock == "clone" }
+
+// dropNote adds the removal of a clone's claim note, unless the manifest gives the guest a description of its own.
+func dropNote(changes []guest.Change, live guest.Observed) []guest.Change {
+	if slices.ContainsFunc(changes, func(c guest.Change) bool { return c.Key == "description" }) {
+		return changes
+	}
+	return append(changes, guest.Change{
+		Key: "description", From: strings.TrimSpace(live.Keys["description"].Text), Class: guest.Live, Write: guest.WriteDelete,
+		Note: "the note of the fresh clone is no longer needed",
+	})
+}
+
+func lockCondition(live guest.Observed) Condition {
+	c := Condition{Type: Blocked, Reason: "locked", Message: "the guest is locked (" + live.Lock + ")", Hint: "wait for the task that holds it"}
+	if halfMade(live) {
+		c.Reason = "half-made"
+		c.Hint = fmt.Sprintf("wait; if no task is creating it any more, unlock it on its node (qm unlock %d) and remove it", live.VMID)
+	}
+	return c
+}
+
+// planLive plans a guest that exists and is ours, or is to be adopted.
+func planLive(p GuestPlan, d *guest.Desired, live guest.Observed, claims bool) GuestPlan {
+	p.Conditions = append(p.Conditions, changeConditions(p.Changes)...)
+	p.Steps = configSteps(p, live)
+	if claims {
+		p.Steps = claimFirst(p, d)
+	}
+	if step, ok := runStateStep(p, d, live); ok {
+		p.Steps = append(p.Steps, step)
+	}
+	return p
+}
+
+// changeConditions tells of the differences that no write removes.
+func changeConditions(changes []guest.Change) []Condition {
+	var waiting, impossible []string
+	for _, c := range changes {
+		switch {
+		case c.Waits:
+			waiting = append(waiting, c.Key)
+		case c.Write == guest.WriteNone:
+			impossible = append(impossible, c.Key+": "+c.Note)
+		}
+	}
+	var list []Condition
+	if len(waiting) > 0 {
+		list = append(list, Condition{
+			Type: PendingRestart, Reason: "pending-restart", Message: "written, in effect after the next stop and start: " + strings.Join(waiting, ", "),
+			Hint: "stop and start the guest from Proxmox; a reboot from inside the guest is not enough",
+		})
+	}
+	if len(impossible) > 0 {
+		list = append(list, Condition{
+			Type: Blocked, Reason: "impossible", Message: strings.Join(impossible, "; "),
+			Hint: "change the manifest, or do it by hand",
+		})
+	}
+	return list
+}
+
+// configSteps groups the writable changes into calls. What interrupts the guest is kept apart from what does not, so that
+// holding the former does not hold the latter.
+func configSteps(p GuestPlan, live guest.Observed) []Step {
+	var steps []Step
+	for _, class := range []guest.Class{guest.Live, guest.Disruptive, guest.Destructive} {
+		step := Step{Guest: live.Ref, Op: OpConfig, Class: class, Wave: p.Wave, Reason: "configuration differs"}
+		step.Guest.Name = p.Ref.Name
+		call := Call{Op: OpConfig, Kind: live.Kind, Node: live.Node, VMID: live.VMID, Params: map[string]string{}, Digest: live.Digest}
+		for _, c := range p.Changes {
+			if writeClass(c.Class) != class {
+				continue
+			}
+			switch c.Write {
+			case guest.WriteSet:
+				call.Params[c.Key] = c.Value
+			case guest.WriteDelete:
+				call.Delete = append(call.Delete, c.Key)
+			case guest.WriteResize, guest.WriteNone:
+				continue
+			}
+			step.Changes = append(step.Changes, c)
+			step.Class = worse(step.Class, c.Class)
+		}
+		if len(step.Changes) > 0 {
+			step.Calls = []Call{call}
+			steps = append(steps, step)
+		}
+	}
+	return append(steps, resizeSteps(p, live)...)
+}
+
+// writeClass returns the group that a change is written with: a restart change is written at once and waits.
+func writeClass(c guest.Class) guest.Class {
+	if c == guest.Restart {
+		return guest.Live
+	}
+	return c
+}
+
+func worse(a, b guest.Class) guest.Class {
+	order := []guest.Class{guest.Live, guest.Restart, guest.Disruptive, guest.Destructive, guest.Impossible}
+	if slices.Index(order, b) > slices.Index(order, a) {
+		return b
+	}
+	return a
+}
+
+func resizeSteps(p GuestPlan, live guest.Observed) []Step {
+	var steps []Step
+	for _, c := range p.Changes {
+		if c.Write != guest.WriteResize {
+			continue
+		}
+		ref := live.Ref
+		ref.Name = p.Ref.Name
+		steps = append(steps, Step{
+			Guest: ref, Op: OpResize, Class: c.Class, Wave: p.Wave, Reason: "disk is smaller than wanted", Changes: []guest.Change{c},
+			Calls: []Call{{
+				Op: OpResize, Kind: live.Kind, Node: live.Node, VMID: live.VMID, Digest: live.Digest,
+				Params: map[string]string{"disk": c.Key, "size": c.Value},
+			}},
+		})
+	}
+	return steps
+}
+
+// claimFirst makes adopting the guest's first step. Its calls are planned again once the identity is journaled, together with the
+// marker that the identity gives.
+func claimFirst(p GuestPlan, d *guest.Desired) []Step {
+	claim := Step{
+		Guest: d.Ref, Op: OpConfig, Class: guest.Live, Wave: d.Wave, Claims: true, Reason: "adopt",
+		Changes: []guest.Change{{Key: "tags", To: "ownership marker", Class: guest.Live, Write: guest.WriteSet, Note: "adopt", Origin: d.Origin}},
+	}
+	return append([]Step{claim}, p.Steps...)
+}
+
+// runStateStep returns the step that brings the guest to the wanted run state. A paused guest and one whose state is not known
+// are left alone.
+func runStateStep(p GuestPlan, d *guest.Desired, live guest.Observed) (Step, bool) {
+	if live.Template {
+		return Step{}, false
+	}
+	ref := live.Ref
+	ref.Name = p.Ref.Name
+	step := Step{Guest: ref, Class: guest.Live, Wave: p.Wave, Reason: "state: " + string(d.State)}
+	call := Call{Kind: live.Kind, Node: live.Node, VMID: live.VMID}
+	switch {
+	case d.State == guest.Running && live.Status == guest.StatusStopped:
+		call.Op = OpStart
+	case d.State == guest.Stopped && live.Status == guest.StatusRunning:
+		call.Op = OpShutdown
+		call.Params = map[string]string{"timeout": strconv.Itoa(shutdownSeconds(d.Lifecycle))}
+		step.Class = guest.Disruptive
+	default:
+		return Step{}, false
+	}
+	step.Op, step.Calls = call.Op, []Call{call}
+	return step, true
+}
+
+func shutdownSeconds(l guest.Lifecycle) int {
+	if l.ShutdownTimeout <= 0 {
+		return defaultShutdownTimeout
+	}
+	return int(l.ShutdownTimeout.Seconds())
+}
+
+// intended lists what a create will bring about, as changes from nothing.
+func intended(d *guest.Desired) []guest.Change {
+	var list []guest.Change
+	for _, in := range d.Intents {
+		if in.Verb == guest.Absent {
+			continue
+		}
+		list = append(list, guest.Change{Key: in.Key, To: intentText(in), Class: guest.Live, Write: guest.WriteSet, Origin: in.Origin})
+	}
+	return list
+}
+
+// intentText returns an intent for people: "bridge=vmbr0,tag=20".
+func intentText(in guest.Intent) string {
+	if in.Sub == nil {
+		return in.Text
+	}
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(in.Sub)) {
+		parts = append(parts, key+"="+in.Sub[key])
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,223 @@
+package reconcile
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+)
+
+const testUUID = "6ab3f7c5-2f0e-4c35-9a0b-0c5f8a0f3c11"
+
+// owned201 is the record of a virtual machine that the agent made.
+func owned201() journal.Owned {
+	identity := "00112233445566778899aabbccddeeff"
+	return journal.Owned{
+		VMID: 201, Kind: "VirtualMachine", Name: "web-1", Identity: identity, Tag: marker("home", 201, identity), UUID: testUUID, Origin: journal.Created,
+	}
+}
+
+func wantWeb(intents ...guest.Intent) guest.Desired {
+	return guest.Desired{
+		Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}, Node: "pve1", State: guest.Ignored, Intents: intents,
+		Source: guest.Source{Clone: &guest.Clone{Name: "tmpl-debian-12", Full: true}}, Lifecycle: guest.Lifecycle{Destroy: guest.Approve},
+	}
+}
+
+func memory(mib string) guest.Intent {
+	return guest.Intent{Key: "memory", Verb: guest.Want, Text: mib, Origin: guest.Origin{File: "web.yaml", Line: 9, Column: 5}}
+}
+
+// liveWeb is web-1 as the cluster shows it, with keys in pairs.
+func liveWeb(status guest.Status, pairs ...string) guest.Observed {
+	keys := map[string]guest.Value{
+		"tags":    {Text: owned201().Tag, Set: true},
+		"smbios1": {Text: "uuid=" + testUUID, Set: true},
+		"memory":  {Text: "2048", Set: true},
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		keys[pairs[i]] = guest.Value{Text: pairs[i+1], Set: true}
+	}
+	return guest.Observed{
+		Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}, Node: "pve1", Keys: keys, Digest: "d1", Status: status,
+	}
+}
+
+func template() Row {
+	return Row{Kind: guest.VirtualMachine, VMID: 9000, Node: "pve2", Name: "tmpl-debian-12", Template: true, Status: guest.StatusStopped}
+}
+
+// outline is a plan as the tests compare it.
+type outline struct {
+	Steps      []string // "config live", in order
+	Conditions []string // "Blocked/locked"
+}
+
+func outlineOf(p Plan) outline {
+	var o outline
+	for _, g := range p.Guests {
+		for _, s := range g.Steps {
+			text := string(s.Op) + " " + string(s.Class)
+			if s.Claims {
+				text += " claims"
+			}
+			o.Steps = append(o.Steps, text)
+		}
+		for _, c := range g.Conditions {
+			o.Conditions = append(o.Conditions, string(c.Type)+"/"+c.Reason)
+		}
+	}
+	return o
+}
+
+func TestNewPlan(t *testing.T) {
+	ours := map[int]journal.Owned{201: owned201()}
+	running := func(d guest.Desired) guest.Desired { d.State = guest.Running; return d }
+	tests := map[string]struct {
+		want    Desired
+		live    []guest.Observed
+		absent  map[int]Absence
+		outline outline
+	}{
+		"in_sync":       {want: Desired{Guests: []guest.Desired{wantWeb(memory("2048"))}, Owned: ours}, live: []guest.Observed{liveWeb("running")}},
+		"nothing_named": {want: Desired{}, live: []guest.Observed{liveWeb("running")}},
+		"memory_drift_stopped": {
+			want: Desired{Guests: []guest.Desired{wantWeb(memory("4096"))}, Owned: ours}, live: []guest.Observed{liveWeb("stopped")},
+			outline: outline{Steps: []string{"config live"}},
+		},
+		"memory_drift_running": {
+			want: Desired{Guests: []guest.Desired{wantWeb(memory("4096"))}, Owned: ours}, live: []guest.Observed{liveWeb("running")},
+			outline: outline{Steps: []string{"config restart"}},
+		},
+		"config_before_run_state": {
+			want: Desired{Guests: []guest.Desired{running(wantWeb(memory("4096")))}, Owned: ours}, live: []guest.Observed{liveWeb("stopped")},
+			outline: outline{Steps: []string{"config live", "start live"}},
+		},
+		"marker_lost": {
+			want: Desired{Guests: []guest.Desired{wantWeb()}, Owned: ours}, live: []guest.Observed{liveWeb("stopped", "tags", "a")},
+			outline: outline{Steps: []string{"config live"}},
+		},
+		"create": {
+			want: Desired{Guests: []guest.Desired{running(wantWeb(memory("4096")))}}, absent: map[int]Absence{201: Gone},
+			outline: outline{Steps: []string{"create live claims", "start live"}},
+		},
+		"not_seen_is_not_gone": {
+			want: Desired{Guests: []guest.Desired{wantWeb()}}, absent: map[int]Absence{201: Unknown},
+			outline: outline{Conditions: []string{"Unknown/not-observed"}},
+		},
+		"never_asked_is_not_gone": {
+			want:    Desired{Guests: []guest.Desired{wantWeb()}},
+			outline: outline{Conditions: []string{"Unknown/not-observed"}},
+		},
+		"hidden": {
+			want: Desired{Guests: []guest.Desired{wantWeb()}}, absent: map[int]Absence{201: Hidden},
+			outline: outline{Conditions: []string{"Blocked/hidden"}},
+		},
+		"not_ours": {
+			want: Desired{Guests: []guest.Desired{wantWeb()}}, live: []guest.Observed{liveWeb("running", "tags", "")},
+			outline: outline{Conditions: []string{"IdentityConflict/not-managed"}},
+		},
+		"vmid_reused": {
+			want: Desired{Guests: []guest.Desired{wantWeb(memory("4096"))}, Owned: ours},
+			live: []guest.Observed{liveWeb("running", "smbios1", "uuid=11111111-2222-3333-4444-555555555555")}, outline: outline{Conditions: []string{"IdentityConflict/stranger"}},
+		},
+		"human_clone_of_ours": {
+			want: Desired{Guests: []guest.Desired{wantWeb()}, Owned: map[int]journal.Owned{201: func() journal.Owned {
+				o := owned201()
+				o.UUID = ""
+				return o
+			}()}},
+			live: []guest.Observed{liveWeb("running", "tags", "gitops-00000000")}, outline: outline{Conditions: []string{"IdentityConflict/stranger"}},
+		},
+		"backup_runs": {
+			want: Desired{Guests: []guest.Desired{wantWeb(memory("4096"))}, Owned: ours},
+			live: []guest.Observed{func() guest.Observed { o := liveWeb("running"); o.Lock = "backup"; return o }()}, outline: outline{Conditions: []string{"Blocked/locked"}},
+		},
+		"half_made": {
+			want: Desired{Guests: []guest.Desired{wantWeb(memory("4096"))}},
+			live: []guest.Observed{func() guest.Observed { o := liveWeb("stopped"); o.Lock = "create"; return o }()}, outline: outline{Conditions: []string{"Blocked/half-made"}},
+		},
+		"removed": {
+			want: Desired{Owned: ours}, live: []guest.Observed{liveWeb("running")},
+			outline: outline{Steps: []string{"destroy destructive"}, Conditions: []string{"Orphaned/removed"}},
+		},
+		"removed_and_reused": {
+			want: Desired{Owned: ours}, live: []guest.Observed{liveWeb("running", "smbios1", "uuid=11111111-2222-3333-4444-555555555555")},
+			outline: outline{Conditions: []string{"IdentityConflict/stranger"}},
+		},
+		"removed_and_gone": {want: Desired{Owned: ours}, absent: map[int]Absence{201: Gone}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			test.want.Cluster = "home"
+			got := Observed{Guests: map[int]guest.Observed{}, Absent: test.absent, Inventory: Inventory{Rows: []Row{template()}}}
+			for _, o := range test.live {
+				got.Guests[o.VMID] = o
+			}
+			if diff := cmp.Diff(test.outline, outlineOf(NewPlan(test.want, got))); diff != "" {
+				t.Errorf("plan differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNewPlanRenamesNothingAway(t *testing.T) {
+	renamed := wantWeb()
+	renamed.Name = "web-renamed"
+	plan := NewPlan(Desired{Cluster: "home", Guests: []guest.Desired{renamed}, Owned: map[int]journal.Owned{201: owned201()}},
+		Observed{Guests: map[int]guest.Observed{201: liveWeb("running")}})
+	if got := plan.Steps(); len(got) != 0 {
+		t.Errorf("got steps %v after a label changed, want none", got)
+	}
+}
+
+func TestDestroyComposite(t *testing.T) {
+	want := Desired{Cluster: "home", Owned: map[int]journal.Owned{201: owned201()}}
+	got := Observed{Guests: map[int]guest.Observed{201: liveWeb("running", "protection", "1", "scsi0", "local:201/vm-201-disk-0.raw,size=1G")}}
+	steps := NewPlan(want, got).Steps()
+	if len(steps) != 1 {
+		t.Fatalf("got %d steps, want 1 composite", len(steps))
+	}
+	var ops []Op
+	for _, c := range steps[0].Calls {
+		ops = append(ops, c.Op)
+	}
+	if diff := cmp.Diff([]Op{OpConfig, OpStop, OpDestroy}, ops); diff != "" {
+		t.Errorf("calls differ (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"local:201/vm-201-disk-0.raw"}, steps[0].Volumes); diff != "" {
+		t.Errorf("volumes at stake differ (-want +got):\n%s", diff)
+	}
+	// A composite that was cut short after its first two calls is the same destruction.
+	rest := NewPlan(want, Observed{Guests: map[int]guest.Observed{201: liveWeb("stopped", "scsi0", "local:201/vm-201-disk-0.raw,size=1G")}}).Steps()[0]
+	if a, b := steps[0].Digest("home", "id"), rest.Digest("home", "id"); a != b {
+		t.Errorf("got digest %s for the rest of the composite, want %s", b, a)
+	}
+	other := steps[0]
+	other.Volumes = []string{"local:201/vm-201-disk-1.raw"}
+	if a, b := steps[0].Digest("home", "id"), other.Digest("home", "id"); a == b {
+		t.Errorf("got one digest for two sets of volumes")
+	}
+}
+
+func TestClonePlan(t *testing.T) {
+	want := Desired{Cluster: "home", Guests: []guest.Desired{wantWeb()}}
+	rows := []Row{template()}
+	plan := func(rows []Row) GuestPlan {
+		return NewPlan(want, Observed{Absent: map[int]Absence{201: Gone}, Inventory: Inventory{Rows: rows}}).Guests[0]
+	}
+	step := plan(rows).Steps[0]
+	if got := step.Calls[0]; got.CloneOf != 9000 || got.Node != "pve2" || got.Params["target"] != "pve1" {
+		t.Errorf("got clone of %d on %s to %q, want 9000 on pve2 to pve1", got.CloneOf, got.Node, got.Params["target"])
+	}
+	if diff := cmp.Diff([]int{201, 9000}, step.Holds()); diff != "" {
+		t.Errorf("lanes held differ (-want +got):\n%s", diff)
+	}
+	second := template()
+	second.VMID = 9001
+	if got := plan(append(rows, second)); len(got.Steps) != 0 || got.Conditions[0].Reason != "no-source" {
+		t.Errorf("got %+v for two templates of one name, want it blocked", got)
+	}
+}

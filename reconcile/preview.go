@@ -1,0 +1,53 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/manifest"
+	"time"
+)
+
+// Preview is a plan that nobody carries out, with what it was made from and the gate that would judge it.
+type Preview struct {
+	Plan     Plan
+	Observed Observed
+	Gate     Gate
+}
+
+// NewPreview plans a set of manifests against the cluster as it is now. State is what the agent remembers; the zero State is an agent
+// that owns nothing. It writes nothing, neither to the cluster nor to disk: guests without a vmid keep none.
+func NewPreview(ctx context.Context, cluster Reader, set manifest.Set, revision string, state journal.State) (Preview, error) {
+	guests, err := set.Lower(assignedLabels(state))
+	if err != nil {
+		return Preview{}, err
+	}
+	vmids := make([]int, 0, len(guests)+len(state.Owned))
+	named := make(map[int]bool)
+	for _, d := range guests {
+		if d.VMID != 0 {
+			vmids, named[d.VMID] = append(vmids, d.VMID), true
+		}
+	}
+	for vmid := range state.Owned {
+		if !named[vmid] {
+			vmids = append(vmids, vmid)
+		}
+	}
+	seen, err := ReadAll(ctx, cluster, vmids)
+	if err != nil {
+		return Preview{}, fmt.Errorf("read cluster: %w", err)
+	}
+	w := &world{cluster: set.Cluster.Name, revision: revision, guests: guests, guards: set.Cluster.Guards, inventory: seen.Inventory, noWrites: WritesAllowed}
+	plan := NewPlan(w.desired(state), seen)
+	w.waits = newOrdering(plan, guests).waits
+	return Preview{Plan: plan, Observed: seen, Gate: w.gate(state, time.Now())}, nil
+}
+
+func assignedLabels(state journal.State) map[string]int {
+	assigned := make(map[string]int, len(state.Assigned))
+	for label, vmid := range state.Assigned {
+		assigned[label.Kind+"/"+label.Name] = vmid
+	}
+	return assigned
+}

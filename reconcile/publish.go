@@ -1,0 +1,190 @@
+package reconcile
+
+import (
+	"cmp"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"slices"
+	"time"
+)
+
+// publish makes one report of everything that the cycle knows.
+func (e *Engine) publish(plan Plan) {
+	now := time.Now()
+	state := e.opts.Journal.State()
+	world := e.world.Load()
+	gate := world.gate(state, now)
+	r := Report{
+		Time: now, Cluster: world.cluster, Source: e.source, Proxmox: e.proxmox, QueueDepth: e.queue.Depth(), Cycle: e.cycles,
+		Writes:  WritesReport{Allowed: world.noWrites == WritesAllowed, Reason: string(world.noWrites), Message: world.why},
+		Journal: JournalReport{Healthy: true, Inflight: len(state.Open)},
+		Guests:  make([]GuestReport, 0, len(plan.Guests)),
+	}
+	if err := e.opts.Journal.Healthy(); err != nil {
+		r.Journal.Healthy, r.Journal.Error = false, err.Error()
+	}
+	r.Source.Accepted = e.revisionReport(state.Accepted)
+	for _, p := range plan.Guests {
+		if !p.Managed && p.Empty() {
+			continue // owned, gone, and soon forgotten
+		}
+		r.Guests = append(r.Guests, e.guestReport(p, gate, now))
+	}
+	slices.SortFunc(r.Guests, func(a, b GuestReport) int {
+		return cmp.Or(cmp.Compare(a.VMID, b.VMID), cmp.Compare(a.Label(), b.Label()))
+	})
+	r.Unmanaged = unmanaged(e.observer.inventory, r.Guests)
+	r.Converged = e.settled(r)
+	e.noteConverged(&r, now)
+	e.report.Store(&r)
+	e.opts.Hooks.report(r)
+}
+
+// settled reports whether the newest revision is in force and every guest is as it says.
+func (e *Engine) settled(r Report) bool {
+	return e.accepted.Valid() && r.Source.Refused == nil && r.Source.Error == "" && r.Proxmox.Ready && r.Journal.Inflight == 0 &&
+		r.QueueDepth == 0 && !slices.ContainsFunc(r.Guests, func(g GuestReport) bool { return g.Sync != Synced })
+}
+
+// noteConverged tells once per revision that all its guests are in sync.
+func (e *Engine) noteConverged(r *Report, now time.Time) {
+	if !r.Converged {
+		return
+	}
+	if !e.converged && !e.resumed {
+		proven := e.accepted.revision.ProvenTime()
+		e.opts.Hooks.converged(ConvergedOutcome{
+			Revision: e.accepted.revision.String(), Total: now.Sub(e.firstSeen), SinceProof: now.Sub(proven),
+			Verify: e.acceptedAt.Sub(e.firstSeen), Apply: now.Sub(e.acceptedAt),
+		})
+		e.log.Info("revision converged", "revision", e.accepted.revision.String(), "duration", now.Sub(e.firstSeen))
+	}
+	if !e.converged {
+		e.converged, e.convergedAt = true, now
+	}
+	r.Source.Accepted.Converged = e.convergedAt
+}
+
+func (e *Engine) revisionReport(last *journal.Accepted) *RevisionReport {
+	if last == nil {
+		return nil
+	}
+	rr := &RevisionReport{Commit: last.Commit, Subject: last.Subject, Issuer: last.Issuer, ProvenTime: last.ProvenTime, AcceptedAt: e.acceptedAt}
+	if e.accepted.Valid() {
+		rr.Revision = e.accepted.revision.String()
+	}
+	return rr
+}
+
+// unmanaged lists the guests of the cluster that are nobody's business here.
+func unmanaged(inventory Inventory, guests []GuestReport) []GuestName {
+	ours := make(map[int]bool, len(guests))
+	for _, g := range guests {
+		ours[g.VMID] = true
+	}
+	list := []GuestName{}
+	for _, row := range inventory.Rows {
+		if !ours[row.VMID] && !row.Template {
+			list = append(list, GuestName{Kind: row.Kind, VMID: row.VMID, Name: row.Name, Node: row.Node})
+		}
+	}
+	return list
+}
+
+// guestReport derives a guest's three axes from its plan, the gate's word and what its lane does.
+func (e *Engine) guestReport(p GuestPlan, gate Gate, now time.Time) GuestReport {
+	t := e.track(p.Ref)
+	seen := make(map[string]time.Time)
+	live, isLive := e.observer.seen[p.Ref.VMID]
+	g := GuestReport{
+		Kind: p.Ref.Kind, Name: p.Ref.Name, VMID: p.Ref.VMID, Node: p.Node, Managed: p.Managed, Sync: syncOf(p), Operation: Idle,
+		Status: live.Status, ObservedAt: live.ReadAt, Conditions: slices.Clone(p.Conditions),
+	}
+	for _, c := range p.Changes {
+		g.Changes = append(g.Changes, ChangeReport{Key: c.Key, From: c.From, To: c.To, Class: c.Class, Note: c.Note, Origin: c.Origin.String()})
+	}
+	released := e.judgeSteps(&g, p, gate, t, now, seen)
+	if g.Sync == OutOfSync && p.Managed && isLive {
+		g.Conditions = append(g.Conditions, Condition{Type: Drifted, Reason: "differs", Message: "the guest is not as its manifest says"})
+	}
+	if t.failed != nil {
+		g.Conditions = append(g.Conditions, Condition{Type: Failed, Reason: failure(t), Message: t.failed.Error()})
+	}
+	revision := e.world.Load().revision
+	for i := range g.Conditions {
+		c := &g.Conditions[i]
+		c.Since, c.Revision = t.began(string(c.Type)+"/"+c.Reason, now, seen), revision
+	}
+	t.since = seen
+	e.judge(t, p, g.Sync, now)
+	g.DriftSince, g.Converged, g.Revision = t.driftSince, t.converged, t.revision
+	switch {
+	case e.queue.Busy(p.Ref.VMID):
+		g.Operation = Busy
+	case released || len(g.Held) > 0:
+		g.Operation = Waiting
+	}
+	g.Health = healthOf(g, isLive, gate.Policies[p.Ref.VMID], now)
+	return g
+}
+
+// judgeSteps lists the steps that the gate holds, and reports whether one may run.
+func (e *Engine) judgeSteps(g *GuestReport, p GuestPlan, gate Gate, t *track, now time.Time, seen map[string]time.Time) bool {
+	released := false
+	for _, step := range p.Steps {
+		v := gate.Judge(step)
+		if !v.Held {
+			released = true
+			continue
+		}
+		since := t.began("held/"+string(step.Op)+"/"+string(v.Reason), now, seen)
+		g.Held = append(g.Held, HeldReport{
+			Op: step.Op, Class: step.Class, Reason: v.Reason, Message: v.Message, Hint: v.Hint, Digest: v.Digest, Since: since,
+		})
+	}
+	if len(g.Held) > 0 {
+		h := g.Held[0]
+		g.Conditions = append(g.Conditions, Condition{Type: Held, Reason: string(h.Reason), Message: string(h.Op) + ": " + h.Message, Hint: h.Hint, Digest: h.Digest})
+	}
+	return released
+}
+
+func failure(t *track) string {
+	if t.failedOp == "" {
+		return "error"
+	}
+	return string(t.failedOp)
+}
+
+// syncOf says whether the plan leaves anything to be done.
+func syncOf(p GuestPlan) Sync {
+	for _, c := range p.Conditions {
+		if c.Type == NotObserved {
+			return SyncUnknown
+		}
+	}
+	if p.Empty() {
+		return Synced
+	}
+	return OutOfSync
+}
+
+// healthOf follows from the conditions, the worst first.
+func healthOf(g GuestReport, isLive bool, policy Policy, now time.Time) Health {
+	has := func(types ...ConditionType) bool {
+		return slices.ContainsFunc(g.Conditions, func(c Condition) bool { return slices.Contains(types, c.Type) })
+	}
+	switch {
+	case suspended(policy.Suspend, now):
+		return HealthSuspended
+	case has(Failed, IdentityConflict, Blocked):
+		return Degraded
+	case g.Operation == Busy || g.Operation == Waiting && len(g.Held) == 0:
+		return Progressing
+	case !isLive:
+		return Missing
+	case g.Status == guest.StatusPaused:
+		return Degraded
+	}
+	return Healthy
+}

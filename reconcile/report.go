@@ -1,0 +1,159 @@
+package reconcile
+
+import (
+	"gitops-agent/reconcile/guest"
+	"time"
+)
+
+// Sync says whether a guest is as its manifest wants it.
+type Sync string
+
+// Sync states.
+const (
+	Synced      Sync = "Synced"
+	OutOfSync   Sync = "OutOfSync"
+	SyncUnknown Sync = "Unknown"
+)
+
+// Health says how a guest does.
+type Health string
+
+// Health states.
+const (
+	Healthy         Health = "Healthy"
+	Progressing     Health = "Progressing"
+	Degraded        Health = "Degraded"
+	Missing         Health = "Missing"
+	HealthSuspended Health = "Suspended"
+)
+
+// Operation says what the agent does with a guest.
+type Operation string
+
+// Operation states.
+const (
+	Idle    Operation = "Idle"
+	Waiting Operation = "Waiting"
+	Busy    Operation = "Running"
+)
+
+// Report is what the agent knows at the end of a cycle. It is a plain value, published once a cycle, also when the cycle
+// failed half-way; the API, the commands, the status page and the metrics all print this one.
+type Report struct {
+	Time       time.Time     `json:"time"`
+	Cluster    string        `json:"cluster"`
+	Source     SourceReport  `json:"source"`
+	Writes     WritesReport  `json:"writes"`
+	Proxmox    ProxmoxReport `json:"proxmox"`
+	Journal    JournalReport `json:"journal"`
+	Guests     []GuestReport `json:"guests"` // by vmid, then label
+	Unmanaged  []GuestName   `json:"unmanaged"`
+	QueueDepth int           `json:"queueDepth"`
+	Cycle      uint64        `json:"cycle"` // counts from the start of the agent
+	Converged  bool          `json:"converged"`
+}
+
+// SourceReport says which revision is in force and why a newer one is not.
+type SourceReport struct {
+	Branch      string          `json:"branch"`
+	Remote      string          `json:"remote,omitempty"` // without credentials
+	Head        string          `json:"head,omitempty"`   // newest commit that was fetched
+	HeadSeen    time.Time       `json:"headSeen,omitzero"`
+	Accepted    *RevisionReport `json:"accepted,omitempty"`
+	Refused     *RefusedReport  `json:"refused,omitempty"`
+	LastSuccess time.Time       `json:"lastSuccess,omitzero"` // of a fetch
+	Error       string          `json:"error,omitempty"`      // of the last fetch
+}
+
+// RevisionReport describes an accepted revision.
+type RevisionReport struct {
+	Commit     string    `json:"commit"`
+	Revision   string    `json:"revision"` // "main@sha1:<40 hex>"
+	Subject    string    `json:"subject"`
+	Issuer     string    `json:"issuer"`
+	ProvenTime time.Time `json:"provenTime"`
+	AcceptedAt time.Time `json:"acceptedAt"`
+	Converged  time.Time `json:"convergedAt,omitzero"` // when all its guests were in sync for the first time
+}
+
+// RefusedReport describes the refused head.
+type RefusedReport struct {
+	Commit string    `json:"commit"`
+	Reason string    `json:"reason"`
+	Error  string    `json:"error"`
+	Hint   string    `json:"hint,omitempty"`
+	Since  time.Time `json:"since"`
+}
+
+// WritesReport says whether the agent may write to the cluster, and if not, why.
+type WritesReport struct {
+	Allowed bool   `json:"allowed"`
+	Reason  string `json:"reason,omitempty"` // closed vocabulary, see WriteStops
+	Message string `json:"message,omitempty"`
+}
+
+// ProxmoxReport says how the cluster answers.
+type ProxmoxReport struct {
+	Ready       bool      `json:"ready"`
+	LastSuccess time.Time `json:"lastSuccess,omitzero"` // of an inventory
+	Error       string    `json:"error,omitempty"`
+}
+
+// JournalReport says how the agent's durable state does.
+type JournalReport struct {
+	Healthy  bool   `json:"healthy"`
+	Error    string `json:"error,omitempty"`
+	Inflight int    `json:"inflight"` // steps begun and not ended
+}
+
+// GuestName names a guest that no manifest names.
+type GuestName struct {
+	Kind guest.Kind `json:"kind"`
+	VMID int        `json:"vmid"`
+	Name string     `json:"name,omitempty"`
+	Node string     `json:"node"`
+}
+
+// GuestReport is one guest's three axes and the conditions that they follow from.
+type GuestReport struct {
+	Kind       guest.Kind     `json:"kind"`
+	Name       string         `json:"name"`
+	VMID       int            `json:"vmid,omitempty"`
+	Node       string         `json:"node,omitempty"`
+	Managed    bool           `json:"managed"` // false: owned, and no manifest names it
+	Sync       Sync           `json:"sync"`
+	Health     Health         `json:"health"`
+	Operation  Operation      `json:"operation"`
+	Status     guest.Status   `json:"status,omitempty"`
+	Conditions []Condition    `json:"conditions,omitempty"`
+	Changes    []ChangeReport `json:"changes,omitempty"`
+	Held       []HeldReport   `json:"held,omitempty"`
+	ObservedAt time.Time      `json:"observedAt,omitzero"`
+	DriftSince time.Time      `json:"driftSince,omitzero"`
+	Converged  time.Time      `json:"lastConverged,omitzero"`
+	Revision   string         `json:"revision,omitempty"` // that it was last in sync with
+}
+
+// ChangeReport is a difference for people.
+type ChangeReport struct {
+	Key    string      `json:"key"`
+	From   string      `json:"from"`
+	To     string      `json:"to"`
+	Class  guest.Class `json:"class"`
+	Note   string      `json:"note,omitempty"`
+	Origin string      `json:"origin,omitempty"` // "web.yaml:12:5"
+}
+
+// HeldReport is a step that the gate holds.
+type HeldReport struct {
+	Op      Op          `json:"op"`
+	Class   guest.Class `json:"class"`
+	Reason  HoldReason  `json:"reason"`
+	Message string      `json:"message"`
+	Hint    string      `json:"hint,omitempty"`
+	Digest  string      `json:"digest,omitempty"` // for gitops-agent approve
+	Since   time.Time   `json:"since"`
+}
+
+// Label returns "VirtualMachine/web-1".
+func (g GuestReport) Label() string { return string(g.Kind) + "/" + g.Name }

@@ -1,0 +1,131 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// clockSkew is how far the clocks of the agent and of a node may differ when a lost task is looked for.
+const clockSkew = 5 * time.Minute
+
+// settle establishes what became of a step whose outcome is not journaled, by looking at its task, at the task list and at the
+// guest, in this order. It repeats nothing. An error means that it could not look; the step stays open.
+func settle(ctx context.Context, cluster Reader, open journal.OpenStep) (journal.Result, error) {
+	if open.UPID != "" && !partial(open) {
+		task, err := cluster.Wait(ctx, open.UPID)
+		if err == nil {
+			return taskResult(task), nil
+		}
+		if !errors.Is(err, ErrNoTask) {
+			return "", fmt.Errorf("wait for task of step %s: %w", open.Step, err)
+		}
+	}
+	if open.Dispatched == 0 || partial(open) {
+		if err := awaitLostTask(ctx, cluster, open); err != nil {
+			return "", err
+		}
+	}
+	return fromGuest(ctx, cluster, open)
+}
+
+// partial reports whether the step has calls that were not known to be dispatched.
+func partial(open journal.OpenStep) bool {
+	calls, err := strconv.Atoi(open.Detail[detailCalls])
+	return err == nil && open.Dispatched < calls
+}
+
+func taskResult(task Task) journal.Result {
+	if task.OK() {
+		return journal.Done
+	}
+	return journal.Failed
+}
+
+// awaitLostTask waits for a task that the step's call may have started before the agent lost its reply. One that has ended
+// left its mark on the guest.
+func awaitLostTask(ctx context.Context, cluster Reader, open journal.OpenStep) error {
+	if len(open.TaskTypes) == 0 {
+		return nil
+	}
+	tasks, err := cluster.Tasks(ctx, TaskQuery{Node: open.Node, VMID: open.TaskVMID, Types: open.TaskTypes, Since: open.Time.Add(-clockSkew)})
+	if err != nil {
+		return fmt.Errorf("list tasks for step %s: %w", open.Step, err)
+	}
+	i := slices.IndexFunc(tasks, func(t Task) bool { return t.Running })
+	if i < 0 {
+		return nil
+	}
+	if _, err := cluster.Wait(ctx, tasks[i].UPID); err != nil {
+		return fmt.Errorf("wait for task of step %s: %w", open.Step, err)
+	}
+	return nil
+}
+
+// fromGuest reads the effect off the guest itself. What leaves no unmistakable trace is unknown; planning again is safe then,
+// because a plan starts from what is there.
+func fromGuest(ctx context.Context, cluster Reader, open journal.OpenStep) (journal.Result, error) {
+	exists, err := cluster.Exists(ctx, open.VMID)
+	if err != nil {
+		return "", fmt.Errorf("ask for vmid %d of step %s: %w", open.VMID, open.Step, err)
+	}
+	switch Op(open.Op) {
+	case OpCreate:
+		return resultOf(exists), nil
+	case OpDestroy:
+		return resultOf(!exists), nil
+	case OpStart:
+		return runStateResult(ctx, cluster, open, guest.StatusRunning)
+	case OpShutdown, OpStop:
+		return runStateResult(ctx, cluster, open, guest.StatusStopped)
+	case OpConfig, OpResize:
+	}
+	return journal.Unknown, nil
+}
+
+func resultOf(done bool) journal.Result {
+	if done {
+		return journal.Done
+	}
+	return journal.NotRun
+}
+
+func runStateResult(ctx context.Context, cluster Reader, open journal.OpenStep, want guest.Status) (journal.Result, error) {
+	status, err := cluster.Status(ctx, Row{Kind: guest.Kind(open.Kind), VMID: open.VMID, Node: open.Node})
+	if errors.Is(err, ErrNotExist) {
+		return journal.Unknown, nil // moved or gone
+	}
+	if err != nil {
+		return "", fmt.Errorf("read status for step %s: %w", open.Step, err)
+	}
+	return resultOf(status == want), nil
+}
+
+// taskTypes returns the worker types that Proxmox files the call's task under.
+//
+// Source: PVE API, fork_worker calls of API2/Qemu.pm and API2/LXC.pm.
+func taskTypes(call Call) []string {
+	vm := map[Op][]string{
+		OpCreate: {"qmcreate", "qmrestore"}, OpConfig: {"qmconfig"}, OpResize: {"resize"}, OpStart: {"qmstart", "hastart"},
+		OpShutdown: {"qmshutdown", "hastop"}, OpStop: {"qmstop", "hastop"}, OpDestroy: {"qmdestroy"},
+	}
+	ct := map[Op][]string{
+		OpCreate: {"vzcreate", "vzrestore"}, OpResize: {"resize"}, OpStart: {"vzstart", "hastart"},
+		OpShutdown: {"vzshutdown", "hastop"}, OpStop: {"vzstop", "hastop"}, OpDestroy: {"vzdestroy"},
+	}
+	switch {
+	case call.CloneOf != 0 && call.Kind == guest.Container:
+		return []string{"vzclone"}
+	case call.CloneOf != 0:
+		return []string{"qmclone"}
+	case call.Kind == guest.Container:
+		return ct[call.Op]
+	default:
+		return vm[call.Op]
+	}
+}

@@ -1,0 +1,70 @@
+package reconcile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"gitops-agent/reconcile/guest"
+	"slices"
+)
+
+// Step is one piece of work on one guest. Most steps are one Call; a destroy is a composite whose calls stand or fall
+// together, because half of it (a stopped, unprotected guest) is worse than none.
+type Step struct {
+	Guest   guest.Ref
+	Op      Op
+	Class   guest.Class
+	Wave    int
+	Changes []guest.Change // what a person reads; empty for run-state steps
+	Calls   []Call
+	Volumes []string // that the step destroys, sorted
+	Doubt   string   // why the guest may not be the one that was recorded; asks for an approval
+	Claims  bool     // the guest is created or adopted: an identity must be journaled first
+	Reason  string   // a plain word on why: "removed from the repository", "state: running"
+}
+
+// Digest names the exact step in an approval: 32 hexadecimal digits over the cluster, the guest's identity, the volumes at stake and every call of
+// the composite. It leaves out the node and Proxmox's config digest, which migrations, backups and snapshots change
+// without changing what the step would do.
+func (s Step) Digest(cluster, identity string) string {
+	type call struct {
+		Op      Op                `json:"op"`
+		CloneOf int               `json:"cloneOf,omitempty"`
+		Params  map[string]string `json:"params,omitempty"`
+		Delete  []string          `json:"delete,omitempty"`
+	}
+	subject := struct {
+		Cluster  string     `json:"cluster"`
+		Kind     guest.Kind `json:"kind"`
+		VMID     int        `json:"vmid"`
+		Identity string     `json:"identity"`
+		Op       Op         `json:"op"`
+		Volumes  []string   `json:"volumes,omitempty"`
+		Calls    []call     `json:"calls"`
+	}{cluster, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, nil}
+	for _, c := range s.Calls {
+		if s.Op == OpDestroy && c.Op != OpDestroy {
+			continue // lifting protection and power belong to every destroy, also to one that was cut short after them
+		}
+		removed := slices.Clone(c.Delete)
+		slices.Sort(removed)
+		subject.Calls = append(subject.Calls, call{c.Op, c.CloneOf, c.Params, removed})
+	}
+	// Marshalling strings, numbers and sorted maps cannot fail.
+	text, _ := json.Marshal(subject)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Holds returns the vmids whose lanes the step needs: its guest's and, for a clone, the template's, which a second clone
+// would otherwise find locked.
+func (s Step) Holds() []int {
+	vmids := []int{s.Guest.VMID}
+	for _, c := range s.Calls {
+		if c.CloneOf != 0 {
+			vmids = append(vmids, c.CloneOf)
+		}
+	}
+	slices.Sort(vmids)
+	return slices.Compact(vmids)
+}

@@ -1,0 +1,90 @@
+package reconcile
+
+import (
+	"errors"
+	"gitops-agent/reconcile/guest"
+	"time"
+)
+
+// trackKey is a guest's vmid, or its label while it has none.
+type trackKey struct {
+	vmid  int
+	label string
+}
+
+// track is what the engine remembers of a guest from cycle to cycle. It is lost with the process, and nothing depends on it but what
+// people read.
+type track struct {
+	known      bool // its sync state was reported once
+	synced     bool
+	driftSince time.Time
+	converged  time.Time
+	revision   string               // that it was last in sync with
+	since      map[string]time.Time // when a condition or a hold began, by its identity
+	ran        int                  // steps since it went out of sync
+	retry      backoff
+	failed     error
+	failedOp   Op
+}
+
+func (e *Engine) track(ref guest.Ref) *track {
+	key := trackKey{vmid: ref.VMID}
+	if ref.VMID == 0 {
+		key.label = ref.Label()
+	}
+	t, ok := e.tracks[key]
+	if !ok {
+		t = &track{since: make(map[string]time.Time)}
+		e.tracks[key] = t
+	}
+	return t
+}
+
+// began returns when a condition began, and remembers it as still there in seen.
+func (t *track) began(id string, now time.Time, seen map[string]time.Time) time.Time {
+	since, ok := t.since[id]
+	if !ok {
+		since = now
+	}
+	seen[id] = since
+	return since
+}
+
+// clearTerminal lets guests be tried again that waited for a new revision.
+func clearTerminal(tracks map[trackKey]*track) {
+	for _, t := range tracks {
+		t.retry = backoff{}
+		if errors.Is(t.failed, ErrDenied) {
+			t.failed = nil
+		}
+	}
+}
+
+// judge compares the guest's sync state with the one of the cycle before and tells of drift that appeared or went.
+func (e *Engine) judge(t *track, p GuestPlan, sync Sync, now time.Time) {
+	switch {
+	case sync == SyncUnknown:
+		return
+	case sync == Synced:
+		if t.known && !t.synced {
+			e.drifted(DriftOutcome{Guest: p.Ref, Cause: e.cause(t), Repaired: true})
+		}
+		t.driftSince, t.converged, t.revision, t.ran = time.Time{}, now, e.world.Load().revision, 0
+	case t.synced || !t.known:
+		t.driftSince = now
+		var keys []string
+		for _, c := range p.Changes {
+			keys = append(keys, c.Key)
+		}
+		e.drifted(DriftOutcome{Guest: p.Ref, Cause: e.cause(t), Keys: keys})
+	}
+	t.known, t.synced = true, sync == Synced
+}
+
+// cause tells a guest that was left behind by a new revision from one that somebody changed.
+func (e *Engine) cause(t *track) DriftCause {
+	if t.revision == e.world.Load().revision || !t.known && e.resumed {
+		return DriftCluster
+	}
+	return DriftRevision
+}

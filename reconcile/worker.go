@@ -1,0 +1,193 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"sync"
+	"time"
+)
+
+// maxStepsInARow bounds what a lane does for one guest before it lets go: more steps than a guest's life has are a loop.
+const maxStepsInARow = 12
+
+// worker does in a guest's lane what the guest needs: look, plan, judge, one step, and again, until nothing is left.
+type worker struct {
+	cluster Cluster
+	journal *journal.Journal
+	hooks   Hooks
+	world   func() *world
+	ids     func() string // a fresh step id
+
+	destroying sync.Mutex // makes counting destroys and beginning one a single act
+}
+
+// finding is what a lane leaves behind for the engine.
+type finding struct {
+	vmid    int
+	seen    guest.Observed
+	absence Absence // "" when seen
+	ran     int     // steps that were carried out
+	err     error   // why the lane stopped early
+	op      Op      // of the step that failed
+	ended   time.Time
+}
+
+// work brings one guest as far as the gate lets it. It returns what it saw last.
+func (w *worker) work(ctx context.Context, vmid int) finding {
+	f := finding{vmid: vmid}
+	if f.err = w.settleOpen(ctx, vmid); f.err != nil {
+		f.ended = time.Now()
+		return f
+	}
+	for range maxStepsInARow {
+		if ctx.Err() != nil {
+			break
+		}
+		again, err := w.advance(ctx, &f)
+		if err != nil {
+			f.err = err
+			break
+		}
+		if !again {
+			break
+		}
+	}
+	f.ended = time.Now()
+	return f
+}
+
+// settleOpen closes the steps that an earlier life, or a lost reply, left open. Nothing new is done for the guest before.
+func (w *worker) settleOpen(ctx context.Context, vmid int) error {
+	state := w.journal.State()
+	for _, open := range state.Open {
+		if open.VMID != vmid {
+			continue
+		}
+		result, err := settle(ctx, w.cluster, open)
+		if err != nil {
+			return err
+		}
+		if err := w.append(ctx, closing(open.Begun, result, nil, state)...); err != nil {
+			return err
+		}
+		w.hooks.recovered(vmid, Op(open.Op), result)
+	}
+	return nil
+}
+
+// advance carries out the guest's next released step, if there is one.
+func (w *worker) advance(ctx context.Context, f *finding) (again bool, err error) {
+	world := w.world()
+	state := w.journal.State()
+	got, err := w.look(ctx, world, f)
+	if err != nil {
+		return false, err
+	}
+	if owned, news := confirmed(state.Owned[f.vmid], f.seen); news && f.absence == "" {
+		if err := w.append(ctx, owned); err != nil {
+			return false, err
+		}
+		state = w.journal.State()
+	}
+	plan := NewPlan(world.only(f.vmid, state), got)
+	if len(plan.Guests) != 1 {
+		return false, nil
+	}
+	step, verdict, ok := world.gate(state, time.Now()).Next(plan.Guests[0])
+	if !ok {
+		return false, nil
+	}
+	if step.Claims {
+		return true, w.claim(ctx, world, step, f)
+	}
+	f.op = step.Op
+	if err := w.run(ctx, world, step, verdict); err != nil {
+		return false, err
+	}
+	f.ran++
+	return true, nil
+}
+
+// claim journals a fresh identity for the guest before anything is done under it.
+func (w *worker) claim(ctx context.Context, world *world, step Step, f *finding) error {
+	owned := newOwned(world.cluster, step.Guest, journal.Created, "")
+	if step.Op != OpCreate {
+		owned.Origin, owned.UUID = journal.Adopted, guest.SMBIOSUUID(f.seen)
+	}
+	records := []journal.Body{owned}
+	for _, d := range world.guests {
+		if d.VMID == f.vmid {
+			records = append(records, guarded(d))
+		}
+	}
+	return w.append(ctx, records...)
+}
+
+// look reads one guest afresh, its run state included, since the inventory lags.
+func (w *worker) look(ctx context.Context, world *world, f *finding) (Observed, error) {
+	got := Observed{Inventory: world.inventory, Guests: map[int]guest.Observed{}, Absent: map[int]Absence{}}
+	row, listed := world.row(f.vmid)
+	seen, err := guest.Observed{}, error(nil)
+	if listed {
+		seen, err = w.read(ctx, row)
+	}
+	if !listed || errors.Is(err, ErrNotExist) {
+		if got.Inventory, err = w.cluster.Inventory(ctx); err != nil {
+			return got, fmt.Errorf("list guests: %w", err)
+		}
+		if row, listed = got.Inventory.row(f.vmid); listed {
+			seen, err = w.read(ctx, row)
+		}
+	}
+	switch {
+	case listed && err == nil:
+		f.seen, f.absence = seen, ""
+		got.Guests[f.vmid] = seen
+		return got, nil
+	case listed && !errors.Is(err, ErrNotExist):
+		return got, fmt.Errorf("read guest %d: %w", f.vmid, err)
+	}
+	absence, err := absent(ctx, w.cluster, f.vmid)
+	if err != nil {
+		return got, err
+	}
+	f.seen, f.absence = guest.Observed{}, absence
+	got.Absent[f.vmid] = absence
+	return got, nil
+}
+
+func (w *worker) read(ctx context.Context, row Row) (guest.Observed, error) {
+	status, err := w.cluster.Status(ctx, row)
+	if err != nil {
+		return guest.Observed{}, err
+	}
+	row.Status = status
+	return w.cluster.Observe(ctx, row)
+}
+
+// absent asks the cluster itself about a vmid that no list shows.
+func absent(ctx context.Context, cluster Reader, vmid int) (Absence, error) {
+	taken, err := cluster.Exists(ctx, vmid)
+	switch {
+	case err != nil:
+		return Unknown, fmt.Errorf("ask for vmid %d: %w", vmid, err)
+	case taken:
+		return Hidden, nil
+	default:
+		return Gone, nil
+	}
+}
+
+// append makes records durable even while the agent is stopping: a record of what was done is never dropped.
+func (w *worker) append(ctx context.Context, bodies ...journal.Body) error {
+	if err := w.journal.Append(context.WithoutCancel(ctx), bodies...); err != nil {
+		return fmt.Errorf("%w: %w", errJournal, err)
+	}
+	return nil
+}
+
+// errJournal marks trouble with the journal, after which nothing is written to the cluster any more.
+var errJournal = errors.New("write journal")

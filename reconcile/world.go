@@ -1,0 +1,85 @@
+package reconcile
+
+import (
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/manifest"
+	"maps"
+	"strings"
+	"time"
+)
+
+// world is what the lanes work by: the accepted revision, the last inventory and what stands in the way of writing. The engine makes a
+// new one whenever one of them changes; nobody changes one.
+type world struct {
+	cluster   string
+	revision  string
+	guests    []guest.Desired
+	guards    manifest.Guards
+	inventory Inventory
+	noWrites  WriteStop
+	why       string
+	waits     func(step Step) string
+}
+
+// WriteStop says why the agent does not write to the cluster. It is a label of metrics.
+type WriteStop string
+
+// Reasons not to write. WritesAllowed is none.
+const (
+	WritesAllowed  WriteStop = "allowed"
+	StopNoRevision WriteStop = "no-revision" // nothing was accepted yet
+	StopDryRun     WriteStop = "dry-run"
+	StopJournal    WriteStop = "journal"    // the journal cannot be written
+	StopNotReady   WriteStop = "cluster"    // no quorum, or no answer
+	StopUnverified WriteStop = "unverified" // the accepted revision no longer verifies
+	StopClosing    WriteStop = "stopping"
+)
+
+// WriteStops lists every reason, for metrics that start at zero.
+func WriteStops() []WriteStop {
+	return []WriteStop{WritesAllowed, StopNoRevision, StopDryRun, StopJournal, StopNotReady, StopUnverified, StopClosing}
+}
+
+// desired returns what the world and the journal want together.
+func (w *world) desired(state journal.State) Desired {
+	return Desired{Cluster: w.cluster, Revision: w.revision, Guests: w.guests, Owned: state.Owned, Remembered: state.Guarded}
+}
+
+// only returns what is wanted of one vmid.
+func (w *world) only(vmid int, state journal.State) Desired {
+	want := w.desired(state)
+	want.Guests = nil
+	for _, d := range w.guests {
+		if d.VMID == vmid {
+			want.Guests = []guest.Desired{d}
+		}
+	}
+	want.Owned = maps.Clone(state.Owned)
+	maps.DeleteFunc(want.Owned, func(v int, _ journal.Owned) bool { return v != vmid })
+	return want
+}
+
+// row returns the guest's row of the last inventory.
+func (w *world) row(vmid int) (Row, bool) { return w.inventory.row(vmid) }
+
+// gate returns the gate for this world at a moment.
+func (w *world) gate(state journal.State, now time.Time) Gate {
+	g := Gate{
+		Cluster: w.cluster, Now: now, Policies: make(map[int]Policy, len(w.guests)), Remembered: state.Guarded, Owned: state.Owned,
+		Approvals: newApprovals(state.Orders), Need: w.guards.Approvals, Named: len(w.guests), MaxDestroy: w.guards.MaxDestroysPerDay,
+		Destroyed: len(state.Destroys), Waits: w.waits,
+	}
+	for _, open := range state.Open {
+		if open.Op == string(OpDestroy) {
+			g.Destroyed++
+		}
+	}
+	for _, d := range w.guests {
+		g.Policies[d.VMID] = Policy{Observe: d.Observe, Suspend: d.Suspend, Lifecycle: d.Lifecycle}
+	}
+	if w.noWrites != WritesAllowed {
+		g.NoWrites = strings.TrimSpace(string(w.noWrites) + ": " + w.why)
+	}
+	return g
+}
