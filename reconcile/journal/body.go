@@ -86,7 +86,7 @@ type Owned struct {
 	Tag      string `json:"tag,omitempty"`
 	UUID     string `json:"uuid,omitempty"` // SMBIOS uuid; empty for containers
 	Origin   Origin `json:"origin"`
-	Claiming bool   `json:"claiming,omitempty"` // the tag was not yet seen on the guest
+	Claiming bool   `json:"claiming,omitempty"` // true until the tag was seen on the guest
 }
 
 // Disowned ends ownership and drops the remembered lifecycle with it.
