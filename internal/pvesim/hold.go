@@ -7,9 +7,9 @@ import (
 
 // HeldCall is a call that a fault holds.
 type HeldCall struct {
-	Method string
-	Path   string
-	Stage  FaultKind // HoldBefore or HoldAfter
+	Method string `json:"method"`
+	Path   string `json:"path"`
+	Stage  FaultKind `json:"stage"` // HoldBefore or HoldAfter
 }
 
 type hold struct {

@@ -29,11 +29,11 @@ const (
 
 // Counters say what was asked of the API and what came of it.
 type Counters struct {
-	Reads   int                // calls with GET
-	Writes  int                // calls with any other method
-	Routes  map[string]int     // by "METHOD /path/{with}/variables"
-	Effects map[int]map[Op]int // by vmid
-	Freed   map[string]string  // volume id to the reason
+	Reads   int                `json:"reads"`   // calls with GET
+	Writes  int                `json:"writes"`  // calls with any other method
+	Routes  map[string]int     `json:"routes"`  // by "METHOD /path/{with}/variables"
+	Effects map[int]map[Op]int `json:"effects"` // by vmid
+	Freed   map[string]string  `json:"freed"`   // volume id to the reason
 }
 
 type counts struct {

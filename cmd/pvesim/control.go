@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+)
+
+// newControl is the endpoint beside the API. It has no authentication and belongs on loopback.
+func newControl(sim *pvesim.Sim) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, readState(sim)) })
+	mux.HandleFunc("GET /counters", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, sim.Counters()) })
+	mux.HandleFunc("GET /config/{vmid}", func(w http.ResponseWriter, r *http.Request) { readConfig(w, r, sim) })
+	mux.HandleFunc("GET /held", func(w http.ResponseWriter, r *http.Request) { waitHeld(w, r, sim) })
+	mux.HandleFunc("POST /faults", func(w http.ResponseWriter, r *http.Request) { inject(w, r, sim) })
+	mux.HandleFunc("POST /edit", func(w http.ResponseWriter, r *http.Request) { edit(w, r, sim) })
+	mux.HandleFunc("POST /release", func(w http.ResponseWriter, _ *http.Request) {
+		sim.Release()
+		w.WriteHeader(http.StatusNoContent)
+	})
+	mux.HandleFunc("POST /reset", func(w http.ResponseWriter, _ *http.Request) {
+		sim.ClearFaults()
+		sim.ResetCounters()
+		w.WriteHeader(http.StatusNoContent)
+	})
+	return mux
+}
+
+// state is what GET /state shows.
+type state struct {
+	Guests     []pvesim.GuestInfo `json:"guests"`
+	Volumes    []string           `json:"volumes"`
+	Tasks      []pvesim.TaskInfo  `json:"tasks"`
+	Held       []pvesim.HeldCall  `json:"held"`
+	Violations []string           `json:"violations"`
+}
+
+func readState(sim *pvesim.Sim) state {
+	s := state{Guests: sim.Guests(), Volumes: []string{}, Tasks: sim.Tasks(), Held: sim.Held(), Violations: sim.Violations()}
+	for _, v := range sim.Volumes() {
+		s.Volumes = append(s.Volumes, v.ID)
+	}
+	return s
+}
+
+func readConfig(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
+	vmid, err := strconv.Atoi(r.PathValue("vmid"))
+	text := sim.Config(vmid)
+	if err != nil || text == "" {
+		http.Error(w, fmt.Sprintf("guest %q does not exist", r.PathValue("vmid")), http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, text)
+}
+
+// waitHeld answers the held calls once there are n of them, or 504 after the timeout.
+func waitHeld(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
+	n, timeout := 1, 10*time.Second
+	var err1, err2 error
+	if s := r.FormValue("n"); s != "" {
+		n, err1 = strconv.Atoi(s)
+	}
+	if s := r.FormValue("timeout"); s != "" {
+		timeout, err2 = time.ParseDuration(s)
+	}
+	if err := errors.Join(err1, err2); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	defer cancel()
+	if err := sim.WaitHeld(ctx, n); err != nil {
+		http.Error(w, err.Error(), http.StatusGatewayTimeout)
+		return
+	}
+	writeJSON(w, sim.Held())
+}
+
+// faultRequest is a pvesim.Fault as JSON; delay is a Go duration.
+type faultRequest struct {
+	Kind        pvesim.FaultKind `json:"kind"`
+	Method      string           `json:"method"`
+	Path        string           `json:"path"`
+	VMID        int              `json:"vmid"`
+	Nth         int              `json:"nth"`
+	Times       int              `json:"times"`
+	Chance      float64          `json:"chance"`
+	Delay       string           `json:"delay"`
+	Status      int              `json:"status"`
+	Text        string           `json:"text"`
+	Phase       int              `json:"phase"`
+	Key         string           `json:"key"`
+	Value       string           `json:"value"`
+	AfterActing bool             `json:"after_acting"`
+}
+
+func inject(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
+	var q faultRequest
+	if !readJSON(w, r, &q) {
+		return
+	}
+	var delay time.Duration
+	if q.Delay != "" {
+		var err error
+		if delay, err = time.ParseDuration(q.Delay); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+	}
+	err := sim.Inject(pvesim.Fault{
+		Kind: q.Kind, Method: q.Method, Path: q.Path, VMID: q.VMID, Nth: q.Nth, Times: q.Times, Chance: q.Chance, Delay: delay,
+		Status: q.Status, Text: q.Text, Phase: q.Phase, Key: q.Key, Value: q.Value, AfterActing: q.AfterActing,
+	})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func edit(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
+	var q struct {
+		VMID  int    `json:"vmid"`
+		Key   string `json:"key"`
+		Value string `json:"value"`
+	}
+	if !readJSON(w, r, &q) {
+		return
+	}
+	if err := sim.Edit(q.VMID, q.Key, q.Value); err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// readJSON decodes a small body strictly; it answers 400 itself when it cannot.
+func readJSON[T any](w http.ResponseWriter, r *http.Request, into *T) bool {
+	d := json.NewDecoder(io.LimitReader(r.Body, 64<<10))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		http.Error(w, "decode request: "+err.Error(), http.StatusBadRequest)
+		return false
+	}
+	return true
+}
+
+func writeJSON[T any](w http.ResponseWriter, v T) {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(b, '\n'))
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// running is a pvesim started in process.
+type running struct {
+	t                   *testing.T
+	api, control, token string
+	client              *http.Client
+}
+
+// start runs the command on free ports and waits for its address file.
+func start(t *testing.T, args ...string) *running {
+	t.Helper()
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	args = append([]string{
+		"--listen", "127.0.0.1:0", "--token-out", file("token"), "--cert-out", file("cert"), "--addr-out", file("addr"), "--control-out", file("control"),
+	}, args...)
+	ctx, cancel := context.WithCancel(context.Background())
+	var out bytes.Buffer
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, args, &out, io.Discard) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("stop: got %v, want no error", err)
+		}
+		if !strings.Contains(out.String(), "fingerprint: ") && !strings.Contains(out.String(), "http://") {
+			t.Errorf("output: got %q, want address and fingerprint", out.String())
+		}
+	})
+	for {
+		if _, err := os.Stat(file("addr")); err == nil {
+			break
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("run: got %v, want it to serve", err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	read := func(name string) string {
+		b, err := os.ReadFile(file(name))
+		if err != nil && name != "cert" {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(b))
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(read("cert")))
+	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &running{t: t, api: read("addr"), control: read("control"), token: read("token"), client: &http.Client{Transport: tr}}
+}
+
+func (r *running) do(method, url, body, contentType string) (status string, text string) {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "PVEAPIToken="+r.token)
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return "error", err.Error()
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return resp.Status, string(b)
+}
+
+func (r *running) get(path string) (status, text string) {
+	r.t.Helper()
+	return r.do(http.MethodGet, r.api+"/api2/json"+path, "", "")
+}
+
+func (r *running) tell(path, body string) {
+	r.t.Helper()
+	if status, text := r.do(http.MethodPost, r.control+path, body, "application/json"); status != "204 No Content" {
+		r.t.Fatalf("POST %s: got %s %s, want 204", path, status, text)
+	}
+}
+
+func TestServesOverTLS(t *testing.T) {
+	r := start(t, "--guests", "8", "--seed", "7")
+	status, body := r.get("/cluster/resources?type=vm")
+	if status != "200 OK" || strings.Count(body, `"vmid"`) != 9 {
+		t.Errorf("resources: got %s with %d guests, want 200 with 9", status, strings.Count(body, `"vmid"`))
+	}
+	status, _ = r.get("/nodes/pve1/qemu/555/config")
+	if want := "500 Configuration file 'nodes/pve1/qemu-server/555.conf' does not exist"; status != want {
+		t.Errorf("missing guest: got %q, want %q", status, want)
+	}
+}
+
+func TestControl(t *testing.T) {
+	r := start(t, "--http", "--guests", "2", "--task-time", "0s")
+	r.tell("/edit", `{"vmid":1000,"key":"memory","value":"777"}`)
+	if _, text := r.do(http.MethodGet, r.control+"/config/1000", "", ""); !strings.Contains(text, "memory: 777\n") {
+		t.Errorf("config after edit: got %q, want memory 777", text)
+	}
+	r.tell("/faults", `{"kind":"hold-before","method":"PUT","path":"/config$","vmid":1000}`)
+	replied := make(chan string, 1)
+	go func() {
+		status, _ := r.do(http.MethodPut, r.api+"/api2/json/nodes/pve1/qemu/1000/config", "onboot=0", "application/x-www-form-urlencoded")
+		replied <- status
+	}()
+	if status, text := r.do(http.MethodGet, r.control+"/held?n=1&timeout=20s", "", ""); !strings.HasPrefix(status, "200") {
+		t.Fatalf("held: got %s %s, want 200", status, text)
+	}
+	if _, text := r.do(http.MethodGet, r.control+"/config/1000", "", ""); strings.Contains(text, "onboot: 0\n") {
+		t.Errorf("config of a held call: got it changed, want it as before")
+	}
+	r.tell("/release", "")
+	if got := <-replied; got != "200 OK" {
+		t.Errorf("released call: got %s, want 200 OK", got)
+	}
+	_, text := r.do(http.MethodGet, r.control+"/counters", "", "")
+	var counters struct{ Effects map[string]map[string]int }
+	if err := json.Unmarshal([]byte(text), &counters); err != nil {
+		t.Fatal(err)
+	}
+	if got := counters.Effects["1000"]["config-written"]; got != 1 {
+		t.Errorf("config-written: got %d, want 1", got)
+	}
+}
+
+func TestControlRefuses(t *testing.T) {
+	r := start(t)
+	for body, want := range map[string]string{
+		`{"kind":"nonsense"}`:                "400 Bad Request",
+		`{"kind":"latency","delay":"soon"}`:  "400 Bad Request",
+		`{"kind":"latency","unknown":true}`:  "400 Bad Request",
+		`{"kind":"drop-after","path":"(("}`:  "400 Bad Request",
+		`{"kind":"latency","delay":"100ms"}`: "204 No Content",
+	} {
+		if got, _ := r.do(http.MethodPost, r.control+"/faults", body, "application/json"); got != want {
+			t.Errorf("fault %s: got %s, want %s", body, got, want)
+		}
+	}
+	if got, _ := r.do(http.MethodGet, r.control+"/config/123", "", ""); got != "404 Not Found" {
+		t.Errorf("config of a missing guest: got %s, want 404", got)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	var errOut bytes.Buffer
+	if err := run(t.Context(), []string{"--help"}, io.Discard, &errOut); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("help: got %v, want ErrHelp", err)
+	}
+	if !strings.Contains(errOut.String(), "POST /faults") || !strings.Contains(errOut.String(), "-seed") {
+		t.Errorf("help text: got %q, want the control endpoint and the flags", errOut.String())
+	}
+	for _, args := range [][]string{{"--nonsense"}, {"extra"}} {
+		if err := run(t.Context(), args, io.Discard, io.Discard); !errors.Is(err, errUsage) {
+			t.Errorf("run %v: got %v, want errUsage", args, err)
+		}
+	}
+}

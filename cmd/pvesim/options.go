@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+)
+
+// errUsage means that the command line was wrong; the flag package has said how.
+var errUsage = errors.New("wrong usage")
+
+type options struct {
+	listen, control                        string
+	plain                                  bool
+	guests                                 int
+	seed                                   uint64
+	nodes                                  string
+	latency, taskTime, period, authDelay   time.Duration
+	token                                  string
+	tokenOut, certOut, addrOut, controlOut string
+}
+
+const usage = `pvesim serves a simulated Proxmox VE API over TLS with a certificate made at start.
+
+Usage: pvesim [flags]
+
+It prints the address, an API token, the certificate's fingerprint, and the address of the control endpoint:
+  GET  /state                  guests, volumes, tasks, held calls, violated invariants
+  GET  /counters               calls by route and effects by guest
+  GET  /config/{vmid}          the config file of a guest
+  GET  /held?n=1&timeout=10s   waits until n calls are held
+  POST /faults                 {"kind":"hold-before","method":"POST","path":"/status/start$","vmid":100}
+  POST /release                lets held calls go on
+  POST /edit                   {"vmid":100,"key":"memory","value":"4096"} behind the API's back
+  POST /reset                  counters to zero, faults disarmed
+
+Flags:
+`
+
+func parseFlags(args []string, stderr io.Writer) (*options, error) {
+	o := &options{}
+	fs := flag.NewFlagSet("pvesim", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.Usage = func() {
+		fmt.Fprint(stderr, usage)
+		fs.PrintDefaults()
+	}
+	fs.StringVar(&o.listen, "listen", "127.0.0.1:8006", "`address` of the API; port 0 picks a free one")
+	fs.StringVar(&o.control, "control", "127.0.0.1:0", "`address` of the control endpoint")
+	fs.BoolVar(&o.plain, "http", false, "serve the API without TLS")
+	fs.IntVar(&o.guests, "guests", 0, "`number` of generated guests, from vmid 1000 on")
+	fs.Uint64Var(&o.seed, "seed", 0, "`number` that decides everything generated")
+	fs.StringVar(&o.nodes, "nodes", "pve1", "node `names`, separated by commas")
+	fs.DurationVar(&o.latency, "latency", 0, "`time` added to every call")
+	fs.DurationVar(&o.taskTime, "task-time", 50*time.Millisecond, "`time` that a task takes")
+	fs.DurationVar(&o.period, "resources-period", 0, "how old /cluster/resources may be; a real cluster has 10s")
+	fs.DurationVar(&o.authDelay, "unauthorized-delay", 0, "`time` before a 401; a real node waits 3s")
+	fs.StringVar(&o.token, "token", "gitops@pve!agent", "`name` of the token to print: gitops@pve!agent, gitops@pve!ro or root@pam!full")
+	fs.StringVar(&o.tokenOut, "token-out", "", "write the token to this `file`")
+	fs.StringVar(&o.certOut, "cert-out", "", "write the certificate (PEM) to this `file`")
+	fs.StringVar(&o.addrOut, "addr-out", "", "write the API's URL to this `file`, after all others")
+	fs.StringVar(&o.controlOut, "control-out", "", "write the control endpoint's URL to this `file`")
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		}
+		return nil, errUsage
+	}
+	if fs.NArg() > 0 {
+		fmt.Fprintf(stderr, "pvesim: error: got argument %q, want flags only\n", fs.Arg(0))
+		return nil, errUsage
+	}
+	return o, nil
+}
+
+func (o *options) simulator() pvesim.Options {
+	taskTime := o.taskTime
+	if taskTime <= 0 {
+		taskTime = time.Nanosecond // zero would mean the default
+	}
+	return pvesim.Options{
+		Nodes: strings.Split(o.nodes, ","), Guests: o.guests, Seed: o.seed, Latency: o.latency, TaskTime: taskTime,
+		ResourcesPeriod: o.period, UnauthorizedDelay: o.authDelay,
+	}
+}
+
+// addVolumes gives a fresh cluster something to create guests from.
+func (o *options) addVolumes(sim *pvesim.Sim) error {
+	for id, size := range map[string]int64{
+		"local:iso/debian-13.iso": 700 << 20, "local:import/debian-13.qcow2": 3 << 30, "local:vztmpl/debian-13-standard_13.0-1_amd64.tar.zst": 130 << 20,
+	} {
+		if err := sim.AddVolume(id, size); err != nil {
+			return err
+		}
+	}
+	_, err := sim.AddTemplate(pvesim.Guest{
+		VMID: 9000, Config: "name: debian-13\nmemory: 1024\nostype: l26\nscsihw: virtio-scsi-single\nagent: 1\nscsi0: local-lvm:3\n" +
+			"ide2: local-lvm:cloudinit\nnet0: virtio,bridge=vmbr0\n",
+	})
+	return err
+}
+
+func (o *options) certificate() (*pvesim.Certificate, error) {
+	if o.plain {
+		return &pvesim.Certificate{}, nil
+	}
+	return pvesim.NewCertificate()
+}
