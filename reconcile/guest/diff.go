@@ -27,14 +27,14 @@ type comparison struct {
 }
 
 func (c *comparison) run() []Change {
-	tagged := false
+	tagged, ignored := false, c.ignored()
 	for i := range c.want.Intents {
 		in := &c.want.Intents[i]
 		switch {
 		case in.Key == "tags":
 			tagged = true
 			c.compareTags(in)
-		case len(c.want.Ignore) == 0 || !ignores(c.want.Ignore, in.Key, ""):
+		case len(ignored) == 0 || !ignores(ignored, in.Key, ""):
 			c.compare(in)
 		}
 	}
@@ -88,8 +88,8 @@ func (c *comparison) compareScalar(in *Intent, r *row) {
 		if text == "" {
 			text = r.absent
 		}
-		return text != "" && r.scalar.satisfied(in.Text, text)
-	}, func(string) string { return r.scalar.native(in.Text) })
+		return text != "" && r.satisfied(in.Text, text)
+	}, func(string) string { return r.native(in.Text) })
 }
 
 func (c *comparison) compareProperties(in *Intent, r *row, s *syntax) {
@@ -101,7 +101,7 @@ func (c *comparison) compareProperties(in *Intent, r *row, s *syntax) {
 		}
 		return (text != "" || !r.device) && w.held(s.parse(found[:0], text))
 	}, func(base string) string {
-		return s.print(completed(in.Key, s, w.merge(s.parse(nil, base))))
+		return s.native(completed(in.Key, s, w.merge(s.parse(nil, base))))
 	})
 }
 

@@ -33,6 +33,10 @@ func (c *comparison) compareDrive(in *Intent, r *row) {
 	if isTray(s.place.volume) && s.wish.pairs.text("media") == "" {
 		s.wish.pairs = append(s.wish.pairs, pair{"media", "cdrom"})
 	}
+	if s.place.volume != cloudInitVolume && allocates(s.place.volume) {
+		s.refuse("", s.place.String(), "a new volume is asked for by storage and size")
+		return
+	}
 	now, next := texts(c.live.Keys[in.Key])
 	base := next
 	if base == "" {
@@ -79,8 +83,6 @@ func (s *slot) volumeFor(have properties) (volume, obstacle string) {
 		return s.cloudInitFor(live)
 	case want.volume != "" && want.volume == live, want.volume == "" && want.storage == "":
 		return "", ""
-	case want.volume != "" && allocates(want.volume):
-		return "", "a new volume is asked for by storage and size"
 	case want.volume != "" && !s.sameMedia(have) && s.running():
 		return "", mediaNote
 	case want.volume != "":
@@ -123,9 +125,6 @@ func (s *slot) newVolume() (volume, obstacle string) {
 	imported := s.creating && image != nil && image.Slot == s.in.Key
 	switch {
 	case s.place.volume != "" && s.place.volume != cloudInitVolume:
-		if allocates(s.place.volume) {
-			return "", "a new volume is asked for by storage and size"
-		}
 		return s.place.volume, ""
 	case s.place.storage == "":
 		return "", "the slot is empty, and no storage is named to allocate a volume from"
@@ -160,7 +159,7 @@ func (s *slot) fill() {
 func (s *slot) rewrite(have properties, moved, now, next string) {
 	kept := slices.Clone(have)
 	if moved != "" {
-		kept = slices.DeleteFunc(kept, func(p pair) bool { return p.name == "volume" || p.name == "size" || p.name == "media" })
+		kept = slices.DeleteFunc(kept, func(p pair) bool { return p.name == "volume" || p.name == "size" || !s.sameMedia(have) })
 	}
 	s.write(s.in, edit{live: s.live, key: s.in.Key, row: s.row, from: now, to: s.text(kept, moved)}, next)
 	if moved != "" {
@@ -182,13 +181,13 @@ func (s *slot) text(base properties, moved string) string {
 	} else {
 		merged = slices.DeleteFunc(merged, func(p pair) bool { return s.row.syntax.sub(p.name).once })
 	}
-	return s.row.syntax.print(merged)
+	return s.row.syntax.native(merged)
 }
 
 // showPlace makes the last change say in words what its allocation syntax does.
 func (s *slot) showPlace() {
 	change := &s.changes[len(s.changes)-1]
-	options := s.row.syntax.print(s.wish.merge(nil))
+	options := s.row.syntax.native(s.wish.merge(nil))
 	change.To = strings.Trim(s.place.String()+","+options, ",")
 }
 

@@ -15,8 +15,10 @@ func driveCost(e edit) (Class, string) {
 		return Disruptive, "detached, the volume stays as unused"
 	case e.to == "":
 		return e.plain()
-	case from != to:
+	case from != to && isTray(to):
 		return Live, "medium changed"
+	case from != to:
+		return Live, ""
 	case e.running() && e.waitsForStart():
 		return Restart, restartNeeded
 	default:

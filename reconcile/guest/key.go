@@ -25,7 +25,7 @@ func Check(kind Kind, key, text string) error {
 	case r.form == boolForm && text != "0" && text != "1":
 		return fmt.Errorf("got %q, want 0 or 1", text)
 	default:
-		return r.scalar.check(text)
+		return r.check(text)
 	}
 }
 

@@ -105,8 +105,8 @@ func (s *syntax) resolve(name string) string {
 	return name
 }
 
-// print returns the native text of p: the bare sub-key first, the others in the order of p.
-func (s *syntax) print(p properties) string {
+// native returns the native text of p: the bare sub-key first, the others in the order of p.
+func (s *syntax) native(p properties) string {
 	var b strings.Builder
 	first := s.bare
 	if i := p.find(first); first != "" && i >= 0 {
@@ -149,7 +149,7 @@ func (s *syntax) canonical(text string) string {
 	if value := s.meaning(all, s.bare); value != "" {
 		kept = slices.Insert(kept, 0, pair{s.bare, value})
 	}
-	return s.print(kept)
+	return s.native(kept)
 }
 
 // meaning returns the canonical text of the named sub-key of p, its default where it is absent.

@@ -65,12 +65,17 @@ var (
 		{name: "link_down", scalar: yesNo, absent: "0"},
 		{name: "rate", scalar: fraction(0, 0), absent: "0"},
 		{name: "mtu", scalar: whole(64, 65535)},
-		{name: "ip", scalar: scalar{form: networkForm}}, {name: "gw", scalar: scalar{form: addressForm}},
-		{name: "ip6", scalar: scalar{form: networkForm}}, {name: "gw6", scalar: scalar{form: addressForm}},
+		{name: "ip", scalar: scalar{form: networkForm}},
+		{name: "gw", scalar: scalar{form: addressForm}},
+		{name: "ip6", scalar: scalar{form: networkForm}},
+		{name: "gw6", scalar: scalar{form: addressForm}},
 		{name: "host-managed", scalar: yesNo, absent: "0"},
 	}}
 	passSyntax = &syntax{bare: "path", subs: []sub{
-		{name: "path"}, {name: "mode"}, {name: "uid", scalar: whole(0, 0)}, {name: "gid", scalar: whole(0, 0)},
+		{name: "path"},
+		{name: "mode"},
+		{name: "uid", scalar: whole(0, 0)},
+		{name: "gid", scalar: whole(0, 0)},
 		{name: "deny-write", scalar: yesNo, absent: "0"},
 	}}
 	rootSyntax  = volumeSyntax()
@@ -81,7 +86,7 @@ var (
 // volumeSyntax is the syntax of a container's volumes.
 func volumeSyntax(added ...sub) *syntax {
 	subs := []sub{
-		{name: "volume", scalar: scalar{form: volumeForm}, required: true},
+		subVolume,
 		{name: "size", scalar: scalar{form: sizeForm}, owned: true},
 		{name: "acl", scalar: yesNo},
 		{name: "quota", scalar: yesNo, absent: "0"},

@@ -1,5 +1,7 @@
 package guest
 
+import "slices"
+
 // vmDeviceRows are the devices of virtual machines that are not drives, and the keys that Proxmox keeps itself.
 var vmDeviceRows = []row{
 	{key: "net", slots: 32, syntax: cardSyntax, device: true, effect: plugNetwork, cost: cardCost, privilege: configNetwork},
@@ -64,12 +66,7 @@ func isCardModel(name string) bool {
 	case "bridge", "firewall", "tag", "macaddr", "model":
 		return false
 	}
-	for _, model := range cardModels {
-		if name == model {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(cardModels, name)
 }
 
 var (
@@ -77,20 +74,31 @@ var (
 		{name: "host"}, {name: "mapping"}, {name: "usb3", scalar: yesNo, absent: "0"},
 	}}
 	pciSyntax = &syntax{bare: "host", subs: []sub{
-		{name: "host", scalar: scalar{form: setForm}}, {name: "mapping"}, {name: "mdev"}, {name: "romfile"},
-		{name: "pcie", scalar: yesNo, absent: "0"}, {name: "x-vga", scalar: yesNo, absent: "0"},
-		{name: "rombar", scalar: yesNo, absent: "1"}, {name: "legacy-igd", scalar: yesNo, absent: "0"},
-		{name: "vendor-id"}, {name: "device-id"}, {name: "sub-vendor-id"}, {name: "sub-device-id"},
+		{name: "host", scalar: scalar{form: setForm}},
+		{name: "mapping"},
+		{name: "mdev"},
+		{name: "romfile"},
+		{name: "pcie", scalar: yesNo, absent: "0"},
+		{name: "x-vga", scalar: yesNo, absent: "0"},
+		{name: "rombar", scalar: yesNo, absent: "1"},
+		{name: "legacy-igd", scalar: yesNo, absent: "0"},
+		{name: "vendor-id"},
+		{name: "device-id"},
+		{name: "sub-vendor-id"},
+		{name: "sub-device-id"},
 		{name: "driver", scalar: oneOf("vfio", "keep"), absent: "vfio"},
 	}}
 	virtiofsSyntax = &syntax{bare: "dirid", subs: []sub{
-		{name: "dirid", required: true}, {name: "cache", scalar: oneOf("auto", "always", "metadata", "never"), absent: "auto"},
+		{name: "dirid", required: true},
+		{name: "cache", scalar: oneOf("auto", "always", "metadata", "never"), absent: "auto"},
 		{name: "direct-io", scalar: yesNo, absent: "0"},
-		{name: "expose-acl", scalar: yesNo, absent: "0"}, {name: "expose-xattr", scalar: yesNo, absent: "0"},
+		{name: "expose-acl", scalar: yesNo, absent: "0"},
+		{name: "expose-xattr", scalar: yesNo, absent: "0"},
 	}}
 	rngSyntax = &syntax{bare: "source", subs: []sub{
 		{name: "source", scalar: oneOf("/dev/urandom", "/dev/random", "/dev/hwrng"), required: true},
-		{name: "max_bytes", scalar: whole(0, 0), absent: "1024"}, {name: "period", scalar: whole(0, 0), absent: "1000"},
+		{name: "max_bytes", scalar: whole(0, 0), absent: "1024"},
+		{name: "period", scalar: whole(0, 0), absent: "1000"},
 	}}
 	audioSyntax = &syntax{subs: []sub{
 		{name: "device", scalar: oneOf("ich9-intel-hda", "intel-hda", "AC97"), required: true},

@@ -6,13 +6,19 @@ var (
 		{name: "order", scalar: whole(0, 0)}, {name: "up", scalar: whole(0, 0)}, {name: "down", scalar: whole(0, 0)},
 	}}
 	cpuSyntax = &syntax{bare: "cputype", subs: []sub{
-		{name: "cputype", absent: "kvm64"}, {name: "flags", scalar: scalar{form: setForm}},
-		{name: "hidden", scalar: yesNo, absent: "0"}, {name: "hv-vendor-id"}, {name: "reported-model", absent: "kvm64"},
-		{name: "phys-bits"}, {name: "guest-phys-bits"},
+		{name: "cputype", absent: "kvm64"},
+		{name: "flags", scalar: scalar{form: setForm}},
+		{name: "hidden", scalar: yesNo, absent: "0"},
+		{name: "hv-vendor-id"},
+		{name: "reported-model", absent: "kvm64"},
+		{name: "phys-bits"},
+		{name: "guest-phys-bits"},
 	}}
 	numaSyntax = &syntax{subs: []sub{
-		{name: "cpus", scalar: scalar{form: setForm}, required: true}, {name: "hostnodes", scalar: scalar{form: setForm}},
-		{name: "memory", scalar: fraction(0, 0)}, {name: "policy", scalar: oneOf("preferred", "bind", "interleave")},
+		{name: "cpus", scalar: scalar{form: setForm}, required: true},
+		{name: "hostnodes", scalar: scalar{form: setForm}},
+		{name: "memory", scalar: fraction(0, 0)},
+		{name: "policy", scalar: oneOf("preferred", "bind", "interleave")},
 	}}
 	memorySyntax = &syntax{bare: "current", subs: []sub{{name: "current", scalar: whole(16, 0), absent: "512", required: true}}}
 	agentSyntax  = &syntax{bare: "enabled", off: true, subs: []sub{
@@ -25,30 +31,45 @@ var (
 		{name: "legacy"}, {name: "order", scalar: scalar{form: listForm}},
 	}}
 	machineSyntax = &syntax{bare: "type", subs: []sub{
-		{name: "type", scalar: scalar{form: machineForm}, absent: "pc"}, {name: "viommu", scalar: oneOf("intel", "virtio")},
-		{name: "enable-s3", scalar: yesNo}, {name: "enable-s4", scalar: yesNo}, {name: "aw-bits", scalar: fraction(32, 64)},
+		{name: "type", scalar: scalar{form: machineForm}, absent: "pc"},
+		{name: "viommu", scalar: oneOf("intel", "virtio")},
+		{name: "enable-s3", scalar: yesNo},
+		{name: "enable-s4", scalar: yesNo},
+		{name: "aw-bits", scalar: fraction(32, 64)},
 	}}
 	vgaSyntax = &syntax{bare: "type", subs: []sub{
 		{name: "type", scalar: oneOf("std", "none", "serial0", "serial1", "serial2", "serial3", "virtio", "virtio-gl", "qxl", "qxl2", "qxl3", "qxl4", "vmware", "cirrus"), absent: "std"},
-		{name: "memory", scalar: whole(4, 512)}, {name: "clipboard", scalar: oneOf("vnc")},
+		{name: "memory", scalar: whole(4, 512)},
+		{name: "clipboard", scalar: oneOf("vnc")},
 	}}
 	// A value without a uuid is given one when the guest is made.
 	smbiosSyntax = &syntax{subs: []sub{
-		{name: "uuid", scalar: scalar{form: uuidForm}, owned: true}, {name: "base64", scalar: yesNo, absent: "0"},
-		{name: "manufacturer"}, {name: "product"}, {name: "version"}, {name: "serial"}, {name: "sku"}, {name: "family"},
+		{name: "uuid", scalar: scalar{form: uuidForm}, owned: true},
+		{name: "base64", scalar: yesNo, absent: "0"},
+		{name: "manufacturer"},
+		{name: "product"},
+		{name: "version"},
+		{name: "serial"},
+		{name: "sku"},
+		{name: "family"},
 	}}
 	spiceSyntax = &syntax{subs: []sub{
 		{name: "foldersharing", scalar: yesNo, absent: "0"}, {name: "videostreaming", scalar: oneOf("off", "all", "filter"), absent: "off"},
 	}}
 	customSyntax   = &syntax{subs: []sub{{name: "meta"}, {name: "network"}, {name: "user"}, {name: "vendor"}}}
 	ipconfigSyntax = &syntax{subs: []sub{
-		{name: "ip", scalar: scalar{form: networkForm}}, {name: "gw", scalar: scalar{form: addressForm}, needs: "ip"},
-		{name: "ip6", scalar: scalar{form: networkForm}}, {name: "gw6", scalar: scalar{form: addressForm}, needs: "ip6"},
+		{name: "ip", scalar: scalar{form: networkForm}},
+		{name: "gw", scalar: scalar{form: addressForm}, needs: "ip"},
+		{name: "ip6", scalar: scalar{form: networkForm}},
+		{name: "gw6", scalar: scalar{form: addressForm}, needs: "ip6"},
 	}}
 	featuresSyntax = &syntax{subs: []sub{
-		{name: "nesting", scalar: yesNo, absent: "0"}, {name: "keyctl", scalar: yesNo, absent: "0"},
-		{name: "fuse", scalar: yesNo, absent: "0"}, {name: "mknod", scalar: yesNo, absent: "0"},
-		{name: "force_rw_sys", scalar: yesNo, absent: "0"}, {name: "mount", scalar: scalar{form: setForm}},
+		{name: "nesting", scalar: yesNo, absent: "0"},
+		{name: "keyctl", scalar: yesNo, absent: "0"},
+		{name: "fuse", scalar: yesNo, absent: "0"},
+		{name: "mknod", scalar: yesNo, absent: "0"},
+		{name: "force_rw_sys", scalar: yesNo, absent: "0"},
+		{name: "mount", scalar: scalar{form: setForm}},
 	}}
 )
 
@@ -62,7 +83,7 @@ var driveAlias = map[string]string{
 // driveSubs are what the drives of every bus take. Which sub-keys wait for a restart is the rule of vmconfig_update_disk in
 // qemu-server's QemuServer.pm.
 var driveSubs = []sub{
-	{name: "volume", scalar: scalar{form: volumeForm}, required: true},
+	subVolume,
 	{name: "size", scalar: scalar{form: sizeForm}, owned: true},
 	{name: "media", scalar: oneOf("cdrom", "disk"), absent: "disk"},
 	{name: "format", scalar: oneOf("raw", "qcow", "qed", "qcow2", "vmdk", "cloop"), once: true},
@@ -96,6 +117,9 @@ func driveSyntax(added ...sub) *syntax {
 	return &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: subs}
 }
 
+// subVolume is the volume of a drive. Which one it is, is compared apart from the options, see slot.
+var subVolume = sub{name: "volume", scalar: scalar{form: volumeForm}, required: true, owned: true}
+
 var (
 	subIOThread = sub{name: "iothread", scalar: yesNo, absent: "0", restart: true}
 	subReadOnly = sub{name: "ro", scalar: yesNo, absent: "0", restart: true}
@@ -111,15 +135,19 @@ var (
 
 	// The size of a firmware volume is Proxmox's own affair.
 	efiSyntax = &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: []sub{
-		{name: "volume", scalar: scalar{form: volumeForm}, required: true}, {name: "size", scalar: scalar{form: sizeForm}, owned: true},
-		{name: "format", once: true}, {name: "import-from", once: true},
+		subVolume,
+		{name: "size", scalar: scalar{form: sizeForm}, owned: true},
+		{name: "format", once: true},
+		{name: "import-from", once: true},
 		{name: "efitype", scalar: oneOf("2m", "4m"), absent: "2m", fixed: true},
 		{name: "pre-enrolled-keys", scalar: yesNo, absent: "0", fixed: true},
 		{name: "ms-cert", scalar: oneOf("2011", "2023", "2023w", "2023k"), absent: "2011", owned: true},
 	}}
 	tpmSyntax = &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: []sub{
-		{name: "volume", scalar: scalar{form: volumeForm}, required: true}, {name: "size", scalar: scalar{form: sizeForm}, owned: true},
-		{name: "format", once: true}, {name: "import-from", once: true},
+		subVolume,
+		{name: "size", scalar: scalar{form: sizeForm}, owned: true},
+		{name: "format", once: true},
+		{name: "import-from", once: true},
 		{name: "version", scalar: oneOf("v1.2", "v2.0"), absent: "v1.2", fixed: true},
 	}}
 )

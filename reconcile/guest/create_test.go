@@ -1,0 +1,125 @@
+package guest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCreateParams(t *testing.T) {
+	vm := Desired{Ref: Ref{Kind: VirtualMachine, Name: "web-1", VMID: 201}}
+	ct := Desired{Ref: Ref{Kind: Container, Name: "dns-1", VMID: 310}}
+	with := func(d Desired, source Source, intents ...Intent) Desired {
+		d.Source = source
+		d.Intents = want(Observed{Ref: d.Ref}, intents...).Intents
+		return d
+	}
+	tests := map[string]struct {
+		desired Desired
+		want    map[string]string
+	}{
+		"blank": {with(vm, Source{Blank: true}), keys{"vmid": "201", "name": "web-1"}},
+		"name_from_intent": {
+			with(vm, Source{Blank: true}, text("name", "web.example.com")), keys{"vmid": "201", "name": "web.example.com"},
+		},
+		"image": {
+			with(vm, Source{Image: &Image{Volume: "local:import/debian-12.qcow2", Slot: "scsi0"}},
+				subs("scsi0", "storage=ceph", "size=40G", "iothread=1", "discard=on"), subs("scsi1", "storage=ceph", "size=500G"),
+				subs("ide2", "storage=ceph", "volume=cloudinit", "media=cdrom"), subs("net0", "bridge=vmbr0", "model=virtio", "tag=20"),
+				text("memory", "512"), text("onboot", "0"), text("cores", "2"), subs("agent", "enabled=1"), subs("boot", "order=scsi0")),
+			keys{
+				"vmid": "201", "name": "web-1", "scsi0": "ceph:0,import-from=local:import/debian-12.qcow2,discard=on,iothread=1", "scsi1": "ceph:500",
+				"ide2": "ceph:cloudinit", "net0": "virtio,bridge=vmbr0,tag=20", "memory": "512", "onboot": "0", "cores": "2", "agent": "1", "boot": "order=scsi0",
+			},
+		},
+		"firmware": {
+			with(vm, Source{Blank: true}, subs("efidisk0", "storage=ceph", "efitype=4m"), subs("tpmstate0", "storage=ceph", "version=v2.0"), text("bios", "ovmf"), subs("ide0", "volume=local:iso/x.iso", "media=cdrom")),
+			keys{"vmid": "201", "name": "web-1", "efidisk0": "ceph:1,efitype=4m", "tpmstate0": "ceph:1,version=v2.0", "bios": "ovmf", "ide0": "local:iso/x.iso,media=cdrom"},
+		},
+		"container": {
+			with(ct, Source{Template: &Template{Volume: "local:vztmpl/debian-12.tar.zst"}},
+				subs("rootfs", "storage=local-lvm", "size=8G"), subs("mp0", "storage=local-lvm", "size=4G", "mp=/data", "backup=1"), text("memory", "512"), text("swap", "0"),
+				subs("features", "nesting=1"), text("unprivileged", "1"), subs("net0", "bridge=vmbr0", "ip=dhcp"), text("hostname", "dns-1"), text("password", "s3cret")),
+			keys{
+				"vmid": "310", "hostname": "dns-1", "ostemplate": "local:vztmpl/debian-12.tar.zst", "rootfs": "local-lvm:8", "mp0": "local-lvm:4,backup=1,mp=/data",
+				"memory": "512", "swap": "0", "features": "nesting=1", "unprivileged": "1", "net0": "name=eth0,bridge=vmbr0,ip=dhcp", "password": "s3cret",
+			},
+		},
+		"absent_is_left_out": {with(vm, Source{Blank: true}, absent("net0"), absent("tags")), keys{"vmid": "201", "name": "web-1"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := CreateParams(test.desired)
+			if err != nil {
+				t.Fatalf("create: got %v, want parameters", err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("parameters (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCreateParamsOfOwnedGuest(t *testing.T) {
+	d := Desired{Ref: Ref{Kind: VirtualMachine, Name: "web-1"}, Source: Source{Blank: true}, Pool: "prod", Marker: "gitops-0123abcd", Ignore: []string{"net0", "cores"}}
+	d.Intents = []Intent{{Key: "cores", Verb: Want, Text: "2"}, {Key: "tags", Verb: Want, Text: "web"}}
+	got, err := CreateParams(d)
+	if err != nil {
+		t.Fatalf("create: got %v, want parameters", err)
+	}
+	// What is ignored later is still used to create.
+	if diff := cmp.Diff(keys{"name": "web-1", "pool": "prod", "tags": "gitops-0123abcd;web", "cores": "2"}, got); diff != "" {
+		t.Errorf("parameters (-want +got):\n%s", diff)
+	}
+}
+
+func TestCreateParamsRefuses(t *testing.T) {
+	vm, ct := Ref{Kind: VirtualMachine, Name: "web-1"}, Ref{Kind: Container, Name: "dns-1"}
+	tests := map[string]struct {
+		ref     Ref
+		source  Source
+		intents []Intent
+		want    string
+	}{
+		"no_source":          {vm, Source{}, nil, "no source"},
+		"clone":              {vm, Source{Clone: &Clone{VMID: 9000}}, nil, "cloning its template"},
+		"blank_container":    {ct, Source{Blank: true}, nil, "container template"},
+		"wrong_template":     {vm, Source{Template: &Template{}}, nil, "disk image"},
+		"wrong_image":        {ct, Source{Image: &Image{}}, nil, "container template"},
+		"no_slot":            {vm, Source{Image: &Image{Volume: "local:import/x.qcow2", Slot: "scsi0"}}, nil, "no storage is named for slot scsi0"},
+		"no_storage":         {vm, Source{Blank: true}, []Intent{subs("scsi0", "size=1G")}, "set scsi0: the slot is empty, and no storage"},
+		"root_only":          {vm, Source{Blank: true}, []Intent{text("args", "-foo")}, "set args: Proxmox lets only root@pam"},
+		"every_problem":      {vm, Source{Blank: true}, []Intent{text("args", "-foo"), subs("usb0", "host=1-1")}, "set usb0: Proxmox lets only root@pam"},
+		"privileged_nesting": {ct, Source{Template: &Template{Volume: "local:vztmpl/x.tar.zst"}}, []Intent{subs("features", "nesting=1"), text("unprivileged", "0")}, "set features: Proxmox lets only root@pam"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := want(Observed{Ref: test.ref}, test.intents...)
+			d.Source = test.source
+			if got, err := CreateParams(d); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("create: got %v, %v, want an error with %q", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestCloneParams(t *testing.T) {
+	vm := Ref{Kind: VirtualMachine, Name: "web-1", VMID: 201}
+	tests := map[string]struct {
+		desired Desired
+		want    map[string]string
+	}{
+		"full":         {Desired{Ref: vm, Pool: "prod", Source: Source{Clone: &Clone{VMID: 9000, Full: true, Storage: "ceph"}}}, keys{"newid": "201", "name": "web-1", "pool": "prod", "full": "1", "storage": "ceph"}},
+		"linked":       {Desired{Ref: vm, Source: Source{Clone: &Clone{VMID: 9000, Storage: "ceph"}}}, keys{"newid": "201", "name": "web-1", "full": "0"}},
+		"name_differs": {Desired{Ref: vm, Source: Source{Clone: &Clone{Full: true}}, Intents: []Intent{{Key: "name", Verb: Want, Text: "web.lan"}}}, keys{"newid": "201", "name": "web.lan", "full": "1"}},
+		"container":    {Desired{Ref: Ref{Kind: Container, Name: "dns-1"}, Source: Source{Clone: &Clone{Full: true}}}, keys{"hostname": "dns-1", "full": "1"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, CloneParams(test.desired)); diff != "" {
+				t.Errorf("parameters (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
