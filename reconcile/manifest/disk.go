@@ -75,8 +75,8 @@ type diskLimits struct {
 
 func (d *diskLimits) fields() []field {
 	return []field{
-		{"readMBps", ".mbps_rd", "Megabytes read in a second.", number(&d.read, 0, 1000000)},
-		{"writeMBps", ".mbps_wr", "Megabytes written in a second.", number(&d.write, 0, 1000000)},
+		{"readMBps", ".mbps_rd", "Megabytes read in a second.", number(&d.read, 1000000)},
+		{"writeMBps", ".mbps_wr", "Megabytes written in a second.", number(&d.write, 1000000)},
 		{"readIOPS", ".iops_rd", "Reads in a second.", integer(&d.readOps, 0, math.MaxInt32)},
 		{"writeIOPS", ".iops_wr", "Writes in a second.", integer(&d.writeOps, 0, math.MaxInt32)},
 	}

@@ -51,7 +51,7 @@ var labelName = rule{want: "a name, such as team or example.com/team", shape: wh
 
 // label names the document in messages and orders: "VirtualMachine/web-1".
 func (d *document) label() string {
-	if d.meta.name.value == "" {
+	if d.kind.value == "" || d.meta.name.value == "" {
 		return ""
 	}
 	return d.kind.value + "/" + d.meta.name.value
@@ -60,37 +60,48 @@ func (d *document) label() string {
 // newDocument reads what every kind begins with. It returns nil where the rest cannot be understood.
 func newDocument(n *node, r *report) *document {
 	doc := &document{at: n.at}
-	if kind, name := n.get("kind"), n.get("metadata"); kind != nil && name != nil {
-		// Known before decoding, so that problems within the head can be told by their document.
-		doc.kind.value = kind.text
-		if given := name.get("name"); given != nil && dnsName.ok(given.text) {
-			doc.meta.name.value = given.text
-		}
-	}
+	doc.guess(n)
 	before := r.count
 	decodeObject(decoder{report: r, label: doc.label()}, n, doc)
-	problem := func(at guest.Origin, field, message, hint string) {
-		r.add(Problem{Origin: at, Guest: doc.label(), Field: field, Message: message, Hint: hint})
+	unreadable := r.count > before
+	if n.kind != mapNode {
+		return nil
 	}
-	version := doc.apiVersion.value
+	problem := func(field string, at guest.Origin, message, hint string) *document {
+		r.add(Problem{Origin: at, Guest: doc.label(), Field: field, Message: message, Hint: hint})
+		return nil
+	}
+	version, kind := doc.apiVersion.value, doc.kind.value
 	switch {
-	case r.count > before:
 	case version == "":
-		problem(n.at, "apiVersion", "got none, want "+apiVersion, "")
+		return problem("apiVersion", n.at, "got none, want "+apiVersion, "")
 	case version != apiVersion && strings.HasPrefix(version, apiGroup):
-		problem(doc.apiVersion.at, "apiVersion", "got "+quote(version)+", want "+apiVersion, "a newer agent may understand it")
+		return problem("apiVersion", doc.apiVersion.at, "got "+quote(version)+", want "+apiVersion, "a newer agent may understand it")
 	case version != apiVersion:
-		problem(doc.apiVersion.at, "apiVersion", "got "+quote(version)+", want "+apiVersion, "")
-	case doc.kind.value == "":
-		problem(n.at, "kind", "got none, want one of "+strings.Join(kinds, ", "), "")
-	case !slices.Contains(kinds, doc.kind.value):
-		problem(doc.kind.at, "kind", "got "+quote(doc.kind.value)+", want one of "+strings.Join(kinds, ", "), didYouMean(closest(doc.kind.value, kinds)))
+		return problem("apiVersion", doc.apiVersion.at, "got "+quote(version)+", want "+apiVersion, "")
+	case kind == "":
+		return problem("kind", n.at, "got none, want one of "+strings.Join(kinds, ", "), "")
+	case !slices.Contains(kinds, kind):
+		return problem("kind", doc.kind.at, "got "+quote(kind)+", want one of "+strings.Join(kinds, ", "), didYouMean(closest(kind, kinds)))
+	case doc.meta.name.value == "" && unreadable:
+		return nil
 	case doc.meta.name.value == "":
-		problem(n.at, "metadata.name", "got none, want a name that is unique in its kind", "")
+		return problem("metadata.name", n.at, "got none, want a name that is unique in its kind", "")
 	default:
 		return doc
 	}
-	return nil
+}
+
+// guess looks kind and name up before decoding, so that problems on the way can be told by their document.
+func (d *document) guess(n *node) {
+	kind, meta := n.get("kind"), n.get("metadata")
+	if kind == nil || meta == nil {
+		return
+	}
+	d.kind.value = kind.text
+	if name := meta.get("name"); name != nil && dnsName.ok(name.text) {
+		d.meta.name.value = name.text
+	}
 }
 
 // subtree is a row that is decoded later, against the fields of a kind.

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	examples "gitops-agent/examples/manifests"
-	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest"
 )
 
@@ -96,24 +95,4 @@ func TestSchemaFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, filepath.FromSlash("../../examples/manifests/schema.json"), got)
-}
-
-// desiredOf returns what one guest of the examples wants.
-func desiredOf(t *testing.T, label string) guest.Desired {
-	t.Helper()
-	set, err := manifest.Parse(exampleFiles(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := set.Lower(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range all {
-		if d.Label() == label {
-			return d
-		}
-	}
-	t.Fatalf("got no %s", label)
-	return guest.Desired{}
 }

@@ -48,14 +48,17 @@ func (v leaf[T]) walk(string, string, func(path, native string)) {}
 func integer(into *opt[int], least, most int) value {
 	want := "a whole number " + bounds(least, most)
 	parse := func(n *node) (int, *complaint) {
-		if n.kind != scalarNode || n.tag != "!!int" {
-			return 0, wanted(n, want)
-		}
 		number, err := strconv.Atoi(n.text)
-		if err != nil || number < least || number > most || strconv.Itoa(number) != n.text {
-			return 0, wanted(n, want)
+		wrong := wanted(n, want)
+		switch plain := err == nil && strconv.Itoa(number) == n.text; {
+		case n.kind != scalarNode || !plain || number < least || number > most:
+			return 0, wrong
+		case n.tag != "!!int":
+			wrong.hint = "leave out the quotes"
+			return 0, wrong
+		default:
+			return number, nil
 		}
-		return number, nil
 	}
 	form := schema{Type: nullable("integer"), Minimum: new(float64(least))}
 	if most != math.MaxInt {
@@ -64,21 +67,21 @@ func integer(into *opt[int], least, most int) value {
 	return leaf[int]{into, parse, strconv.Itoa, form}
 }
 
-// number is a decimal number within bounds.
-func number(into *opt[float64], least, most int) value {
-	want := "a number " + bounds(least, most)
+// number is a decimal number from 0 to a bound.
+func number(into *opt[float64], most int) value {
+	want := "a number " + bounds(0, most)
 	parse := func(n *node) (float64, *complaint) {
 		if n.kind != scalarNode || n.tag != "!!int" && n.tag != "!!float" {
 			return 0, wanted(n, want)
 		}
 		f, err := strconv.ParseFloat(n.text, 64)
-		if err != nil || !(f >= float64(least) && f <= float64(most)) { // refuses .nan too
+		if err != nil || !(f >= 0 && f <= float64(most)) { // refuses .nan too
 			return 0, wanted(n, want)
 		}
 		return f, nil
 	}
 	format := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-	form := schema{Type: nullable("number"), Minimum: new(float64(least)), Maximum: new(float64(most))}
+	form := schema{Type: nullable("number"), Minimum: new(0.0), Maximum: new(float64(most))}
 	return leaf[float64]{into, parse, format, form}
 }
 
@@ -96,7 +99,9 @@ func flag(into *opt[bool]) value { return toggle(into, "1", "0") }
 func toggle(into *opt[bool], on, off string) value {
 	parse := func(n *node) (bool, *complaint) {
 		if n.kind != scalarNode || n.tag != "!!bool" {
-			return false, wanted(n, "true or false")
+			wrong := wanted(n, "true or false")
+			wrong.hint = didYouMean(map[string]string{"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false"}[n.text])
+			return false, wrong
 		}
 		return strings.EqualFold(n.text, "true"), nil
 	}

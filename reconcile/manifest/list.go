@@ -61,6 +61,9 @@ func (v listValue) decode(d decoder, n *node) {
 }
 
 func (v listValue) lower(l *lowering, native string) {
+	if v.into.set && len(v.into.value) == 0 && strings.Contains(native, ".") {
+		l.problem(v.into.place, "got an empty list, want at least one", "null leaves the field alone")
+	}
 	if v.into.set && native != "" {
 		l.put(native, v.into.place, strings.Join(texts(*v.into), v.join))
 	}
@@ -116,7 +119,7 @@ func (v dictionaryValue) parse(n *node) (string, *complaint) {
 	switch {
 	case !v.native:
 		return anyText.parse(n)
-	case n.kind != scalarNode || len(n.text) > anyText.most:
+	case n.kind != scalarNode || !anyText.ok(n.text):
 		return "", wanted(n, "a text, a number or a truth value")
 	case n.tag == "!!bool" && strings.EqualFold(n.text, "true"):
 		return "1", nil

@@ -21,7 +21,7 @@ func (n *link) rows(mac string) []field {
 		{"mac", mac, "MAC address; auto keeps the one that Proxmox drew. Default: auto.", address48(&n.mac)},
 		{"firewall", ".firewall", "Apply Proxmox's firewall.", flag(&n.firewall)},
 		{"mtu", ".mtu", "MTU; 1 takes the bridge's.", integer(&n.mtu, 1, 65520)},
-		{"rate", ".rate", "Limit in megabytes a second.", number(&n.rate, 0, 10240)},
+		{"rate", ".rate", "Limit in megabytes a second.", number(&n.rate, 10240)},
 		{"linkDown", ".link_down", "Take the link down.", flag(&n.linkDown)},
 	}
 }

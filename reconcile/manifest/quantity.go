@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"time"
+
+	"gitops-agent/reconcile/guest"
 )
 
 // Binary units, as bytes.
@@ -101,19 +103,7 @@ func capacity(into *opt[int64]) value {
 		}
 		return bytes, nil
 	}
-	return leaf[int64]{into, parse, nativeSize, sizeForm}
-}
-
-// nativeSize returns a size as Proxmox prints it: "32G", "4608M".
-func nativeSize(bytes int64) string {
-	switch {
-	case bytes%tib == 0:
-		return strconv.FormatInt(bytes/tib, 10) + "T"
-	case bytes%gib == 0:
-		return strconv.FormatInt(bytes/gib, 10) + "G"
-	default:
-		return strconv.FormatInt(bytes/mib, 10) + "M"
-	}
+	return leaf[int64]{into, parse, guest.FormatSize, sizeForm}
 }
 
 // duration is a time span such as "30s" or "5m", in whole seconds to Proxmox.

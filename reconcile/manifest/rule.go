@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 // rule says which texts a field accepts. Texts that become part of a native property string exclude the comma, which would
@@ -54,7 +55,7 @@ const dnsLabels = `([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([
 //
 // Source: PVE API, parameter formats of the qemu and lxc config calls; replies recorded from it.
 var (
-	anyText     = rule{want: "a text", most: 8192}
+	anyText     = rule{want: "a text of at most 8192 bytes, without control characters", accept: printable, most: 8192}
 	dnsName     = rule{want: "a DNS name of letters, digits and inner hyphens, such as web-1", shape: whole(dnsLabels)}
 	storageName = rule{want: "the name of a storage, such as local-lvm", shape: whole(`[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]`)}
 	nodeName    = rule{want: "the name of a node, such as pve1", shape: whole(`[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?`)}
@@ -100,6 +101,11 @@ var (
 	sshKey = rule{want: "an SSH public key, such as ssh-ed25519 AAAA... me@host", accept: isSSHKey, most: 16384}
 )
 
+// printable accepts lines of text.
+func printable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\r\n", r) })
+}
+
 func whole(pattern string) *regexp.Regexp { return regexp.MustCompile("^(?:" + pattern + ")$") }
 
 // address returns the zero Addr for what is no address without a zone.
@@ -128,6 +134,6 @@ func isSSHKey(s string) bool {
 	if !found || err != nil || len(raw) < 4 || strings.ContainsAny(s, "\r\n") {
 		return false
 	}
-	length := uint64(binary.BigEndian.Uint32(raw))
-	return length <= uint64(len(raw)-4) && string(raw[4:4+length]) == kind
+	length := int64(binary.BigEndian.Uint32(raw))
+	return length <= int64(len(raw)-4) && string(raw[4:4+length]) == kind
 }

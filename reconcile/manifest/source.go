@@ -92,7 +92,7 @@ func onlyOne(l *lowering, sources ...place) {
 		case first == (place{}):
 			first = p
 		default:
-			l.problem(p, "got a second source beside "+l.blame(first), "set the inherited one to null")
+			l.problem(p, "got a second source beside "+l.blame(first), "keep one; null drops an inherited one")
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (c *common) lower(l *lowering) {
 func (c *common) lowerTags(l *lowering) {
 	tags := texts(c.tags)
 	for _, tag := range c.tags.value {
-		if ownership(tag.value) {
+		if len(guest.MarkerTags(guest.Tags(tag.value))) > 0 {
 			l.problem(tag.place, "tag "+tag.value+" looks like a mark of ownership, which the agent sets itself", "leave it out")
 		}
 	}
@@ -96,15 +96,9 @@ func (c *common) lowerTags(l *lowering) {
 	l.intents["tags"].Verb = guest.Want
 }
 
-// ownership says whether a tag has the form gitops-<8 hex digits>.
-func ownership(tag string) bool {
-	rest, found := strings.CutPrefix(strings.ToLower(tag), "gitops-")
-	return found && len(rest) == 8 && strings.Trim(rest, "0123456789abcdef") == ""
-}
-
 // tidy returns a description as Proxmox gives it back: line feeds alone, nothing behind the last word.
 func tidy(description string) string {
-	return strings.TrimRight(strings.ReplaceAll(description, "\r\n", "\n"), " \t\r\n")
+	return strings.TrimRight(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(description), " \t\n")
 }
 
 // finish sets native keys by hand, once all fields have spoken, and translates ignoreFields.

@@ -8,7 +8,7 @@ func closest(word string, options []string) string {
 	if len(word) > longest {
 		return ""
 	}
-	best, least := "", max(2, len(word)/3+1)
+	best, least := "", min(max(2, len(word)/3+1), len(word))
 	for _, option := range options {
 		if strings.EqualFold(option, word) {
 			return option

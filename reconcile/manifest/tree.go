@@ -102,7 +102,11 @@ func (b *builder) build(y *yaml.Node, depth int) *node {
 		b.fail(y, fmt.Sprintf("got values nested deeper than %d levels", maxDepth))
 		return n
 	}
-	b.refuseExtras(y)
+	if b.refusesTag(y) {
+		n.tag = "!!null" // read on as if it were not there
+		return n
+	}
+	b.refuseAnchors(y)
 	switch y.Kind {
 	case yaml.MappingNode:
 		b.mapping(n, y, depth)
@@ -143,18 +147,24 @@ func (b *builder) mapping(n *node, y *yaml.Node, depth int) {
 	}
 }
 
-// refuseExtras reports YAML features whose cost or meaning a reader cannot see: an alias can repeat a large value
-// thousands of times, and a tag changes what a text is.
-func (b *builder) refuseExtras(y *yaml.Node) {
+// refuseAnchors reports aliases, which can repeat a large value thousands of times, and the anchors that they need.
+func (b *builder) refuseAnchors(y *yaml.Node) {
 	hint := "name what guests share in a GuestClass"
 	switch {
 	case y.Kind == yaml.AliasNode:
 		b.problem(b.origin(y), "got a YAML alias, which manifests do not use", hint)
 	case y.Anchor != "":
 		b.problem(b.origin(y), "got a YAML anchor, which manifests do not use", hint)
-	case y.Style&yaml.TaggedStyle != 0:
+	}
+}
+
+// refusesTag reports a tag, which changes what a text means.
+func (b *builder) refusesTag(y *yaml.Node) bool {
+	tagged := y.Style&yaml.TaggedStyle != 0
+	if tagged {
 		b.problem(b.origin(y), fmt.Sprintf("got the YAML tag %s, which manifests do not use", quote(y.Tag)), "")
 	}
+	return tagged
 }
 
 func (b *builder) origin(y *yaml.Node) guest.Origin {

@@ -1,0 +1,66 @@
+package manifest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// checkVMIDs reports vmids that two guests claim, that lie outside the cluster's range, or that nothing can give.
+func (p *parser) checkVMIDs() {
+	firsts := map[int]place{}
+	owners := map[int]string{}
+	allowed := p.set.Cluster.VMIDs
+	for _, g := range p.set.Guests {
+		label, c := g.Label(), p.specs[g.Label()].shared()
+		vmid := c.vmid.value
+		readable := p.set.Cluster.Name != "" && g.desired.Name != ""
+		problem := func(at guest.Origin, message, hint string) {
+			p.report.add(Problem{Origin: at, Guest: label, Field: "vmid", Message: message, Hint: hint})
+		}
+		first, taken := firsts[vmid]
+		switch {
+		case !c.vmid.set && allowed == (Range{}) && readable:
+			problem(p.firsts[label], "got none, and the Cluster has no vmids to take one from", "set vmid here, or spec.vmids in the Cluster")
+		case !c.vmid.set:
+		case taken:
+			problem(c.vmid.at, fmt.Sprintf("got %d, which %s has", vmid, owners[vmid]), "at "+first.at.String())
+		case allowed != (Range{}) && !allowed.Has(vmid) && c.adopt.value != "ifUnmanaged":
+			problem(c.vmid.at, fmt.Sprintf("got %d, want one of the Cluster's vmids, %d to %d", vmid, allowed.From, allowed.To), "only adopted guests may lie outside")
+		}
+		if c.vmid.set && !taken {
+			firsts[vmid], owners[vmid] = c.vmid.place, label
+		}
+	}
+}
+
+// checkDependencies reports guests that depend on unknown ones or on themselves.
+func (p *parser) checkDependencies() {
+	labels := slices.Sorted(maps.Keys(p.specs))
+	for _, label := range labels {
+		for _, on := range p.specs[label].shared().dependsOn.value {
+			if p.specs[on.value] == nil {
+				p.report.add(Problem{
+					Origin: on.at, Guest: label, Field: on.path, Message: "got the unknown guest " + quote(on.value),
+					Hint: didYouMean(closest(on.value, labels)),
+				})
+			}
+		}
+	}
+	next := func(label string) []string {
+		if p.specs[label] == nil {
+			return nil
+		}
+		return texts(p.specs[label].shared().dependsOn)
+	}
+	for _, cycle := range cycles(labels, next) {
+		on := p.specs[cycle[0]].shared().dependsOn
+		p.report.add(Problem{
+			Origin: on.at, Guest: cycle[0], Field: on.path,
+			Message: "guest depends on itself: " + strings.Join(append(cycle, cycle[0]), " -> "),
+		})
+	}
+}

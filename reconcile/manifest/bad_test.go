@@ -1,0 +1,135 @@
+package manifest_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"gitops-agent/reconcile/manifest"
+)
+
+// cluster is the document that every source needs.
+const cluster = "apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: home}\nspec: {vmids: {from: 100, to: 99999}}\n"
+
+// archived returns the files of an archive, with a Cluster unless it brings its own.
+func archived(archive *txtar.Archive) []manifest.File {
+	files := []manifest.File{{Path: "cluster.yaml", Data: []byte(cluster)}}
+	for _, f := range archive.Files {
+		switch f.Name {
+		case "want":
+		case "cluster.yaml":
+			files[0].Data = f.Data
+		default:
+			files = append(files, manifest.File{Path: f.Name, Data: f.Data})
+		}
+	}
+	return files
+}
+
+// TestParseReportsProblems holds the whole report for every bad input in testdata/bad against its expected text.
+func TestParseReportsProblems(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join("testdata", "bad", "*.txtar"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("got %d inputs and error %v, want some", len(names), err)
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = manifest.Parse(archived(archive))
+			var problems *manifest.Problems
+			if !errors.As(err, &problems) {
+				t.Fatalf("got error %v, want a *Problems", err)
+			}
+			want := &archive.Files[len(archive.Files)-1]
+			got := problems.Error() + "\n"
+			if *update {
+				want.Data = []byte(got)
+				if err := os.WriteFile(name, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(string(want.Data), got); diff != "" {
+				t.Errorf("got another report (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParseIgnoresOrderOfFiles(t *testing.T) {
+	archive, err := txtar.ParseFile(filepath.Join("testdata", "bad", "duplicates.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := archived(archive)
+	_, first := manifest.Parse(files)
+	slices.Reverse(files)
+	_, second := manifest.Parse(files)
+	if first.Error() != second.Error() {
+		t.Errorf("got\n%v\nwith the files reversed, want\n%v", second, first)
+	}
+}
+
+// TestParseBounds feeds input that is too much, which takes no golden file to describe.
+func TestParseBounds(t *testing.T) {
+	head := "apiVersion: proxmox.gitops/v1alpha1\nkind: VirtualMachine\nmetadata: {name: web-1}\nspec:\n"
+	tests := map[string]struct{ data, want string }{
+		"file":     {"# " + strings.Repeat("x", 1<<20), "web.yaml:1:1: got a file of 1048578 bytes, want at most 1048576"},
+		"values":   {head + "  tags: [" + strings.Repeat("a,", 5000) + "]", "web.yaml:5:"},
+		"depth":    {head + "  raw: " + strings.Repeat("[", 100) + strings.Repeat("]", 100), "web.yaml:5:31: got values nested deeper than 24 levels"},
+		"abyss":    {head + "  raw: " + strings.Repeat("[", 100000), "malformed YAML: exceeded max depth of 10000"},
+		"list":     {head + "  dependsOn: [" + strings.Repeat("VirtualMachine/a,", 300) + "]", "dependsOn: got a list, want a list of at most 256"},
+		"encoding": {head + "  name: \xff", "web.yaml:5:9: got bytes that are no UTF-8 text"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := manifest.Parse([]manifest.File{
+				{Path: "cluster.yaml", Data: []byte(cluster)}, {Path: "web.yaml", Data: []byte(test.data)},
+			})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q in it", err, test.want)
+			}
+		})
+	}
+}
+
+// TestParseBoundsClasses builds each class twice on the one before: what a reader of YAML aliases would take years for.
+func TestParseBoundsClasses(t *testing.T) {
+	var b bytes.Buffer
+	b.WriteString(cluster)
+	name := func(i int) string { return "c" + strings.Repeat("x", i) }
+	for i := range 60 {
+		b.WriteString("---\napiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: " + name(i) + "}\nspec:\n  virtualMachine: {cpu: {cores: 2}}\n")
+		if i > 0 {
+			b.WriteString("  class: [" + name(i-1) + ", a" + name(i-1) + "]\n---\napiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: a" + name(i-1) + "}\nspec:\n  class: " + name(i-1) + "\n")
+		}
+	}
+	b.WriteString("---\napiVersion: proxmox.gitops/v1alpha1\nkind: VirtualMachine\nmetadata: {name: web-1}\nspec: {class: " + name(59) + "}\n")
+	set, err := manifest.Parse([]manifest.File{{Path: "all.yaml", Data: b.Bytes()}})
+	if err != nil || len(set.Guests) != 1 {
+		t.Errorf("got %d guests and error %v, want one guest", len(set.Guests), err)
+	}
+}
+
+func TestParsePassesOverOtherFiles(t *testing.T) {
+	_, err := manifest.Parse([]manifest.File{
+		{Path: "cluster.yml", Data: []byte(cluster)},
+		{Path: "README.md", Data: []byte("# no YAML: at all: here")},
+		{Path: ".github/workflows/ci.yaml", Data: []byte("on: push\n")},
+		{Path: "guests/.yamllint.yaml", Data: []byte("rules: {}\n")},
+		{Path: "empty.yaml"},
+		{Path: "comments.yaml", Data: []byte("# nothing yet\n---\n# here neither\n---\n")},
+	})
+	if err != nil {
+		t.Errorf("got %v, want no problems", err)
+	}
+}

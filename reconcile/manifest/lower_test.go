@@ -1,0 +1,222 @@
+package manifest_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest"
+)
+
+// describe returns all of a Desired as lines to read: what the guest is, then its intents with the lines that asked for them.
+func describe(d guest.Desired) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s from %s\n", d.Ref, d.Origin)
+	for _, part := range []struct{ name, value string }{
+		{"node", d.Node}, {"pool", d.Pool}, {"state", string(d.State)},
+		{"source", describeSource(d.Source)},
+		{"lifecycle", fmt.Sprintf("%s %s %q %s", d.Lifecycle.Destroy, d.Lifecycle.RebootPolicy, d.Lifecycle.Window, d.Lifecycle.ShutdownTimeout)},
+		{"depends on", strings.Join(d.DependsOn, ", ")}, {"ignores", strings.Join(d.Ignore, ", ")},
+	} {
+		if part.value != "" {
+			fmt.Fprintf(&b, "  %s: %s\n", part.name, part.value)
+		}
+	}
+	if d.Suspend != nil {
+		fmt.Fprintf(&b, "  suspended: %s, %s, until %s\n", d.Suspend.Reason, d.Suspend.Author, d.Suspend.Until)
+	}
+	fmt.Fprintf(&b, "  adopt %t, observe %t, wave %d\n", d.Adopt, d.Observe, d.Wave)
+	for _, in := range d.Intents {
+		fmt.Fprintf(&b, "  %-26s %s\n", fmt.Sprintf("%s:%d", in.Origin.File, in.Origin.Line), describeIntent(in))
+	}
+	return b.String()
+}
+
+func describeSource(s guest.Source) string {
+	switch {
+	case s.Clone != nil:
+		return fmt.Sprintf("clone %+v", *s.Clone)
+	case s.Image != nil:
+		return fmt.Sprintf("image %+v", *s.Image)
+	case s.Template != nil:
+		return fmt.Sprintf("template %+v", *s.Template)
+	case s.Blank:
+		return "blank"
+	default:
+		return ""
+	}
+}
+
+func describeIntent(in guest.Intent) string {
+	switch {
+	case in.Verb == guest.Absent:
+		return in.Key + " absent"
+	case in.Sub == nil:
+		return fmt.Sprintf("%s = %q", in.Key, in.Text)
+	default:
+		var subs []string
+		for _, name := range slices.Sorted(maps.Keys(in.Sub)) {
+			subs = append(subs, name+"="+in.Sub[name])
+		}
+		return in.Key + " {" + strings.Join(subs, " ") + "}"
+	}
+}
+
+// TestLower holds what manifests come to against expected text.
+func TestLower(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join("testdata", "lower", "*.txtar"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("got %d inputs and error %v, want some", len(names), err)
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			for _, d := range lowered(t, archived(archive), nil) {
+				got.WriteString(describe(d))
+			}
+			want := &archive.Files[len(archive.Files)-1]
+			if *update {
+				want.Data = []byte(got.String())
+				if err := os.WriteFile(name, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(string(want.Data), got.String()); diff != "" {
+				t.Errorf("got another result (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// lowerInputs returns the manifests of testdata/lower, which use every field.
+func lowerInputs(t *testing.T) []manifest.File {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join("testdata", "lower", "*.txtar"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("got %d inputs and error %v, want some", len(names), err)
+	}
+	var out []manifest.File
+	for _, name := range names {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, manifest.File{Path: name, Data: archive.Files[0].Data})
+	}
+	return out
+}
+
+// lowered returns what files without a problem come to.
+func lowered(t *testing.T, files []manifest.File, assigned map[string]int) []guest.Desired {
+	t.Helper()
+	set, err := manifest.Parse(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := set.Lower(assigned)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestLowerAssignsVMIDs(t *testing.T) {
+	files := []manifest.File{{Path: "all.yaml", Data: []byte(cluster + vm("web-1", "vmid: 201") + vm("web-2", "wave: 1") + vm("web-3", "wave: 2"))}}
+	set, err := manifest.Parse(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		assigned map[string]int
+		want     []int
+		err      string
+	}{
+		"none":     {nil, []int{201, 0, 0}, ""},
+		"one":      {map[string]int{"VirtualMachine/web-3": 203}, []int{201, 0, 203}, ""},
+		"explicit": {map[string]int{"VirtualMachine/web-1": 999}, []int{201, 0, 0}, ""},
+		"gone":     {map[string]int{"VirtualMachine/web-9": 201}, []int{201, 0, 0}, ""},
+		"taken":    {map[string]int{"VirtualMachine/web-2": 201}, nil, "all.yaml:12:1: VirtualMachine web-2: vmid: was assigned 201, which VirtualMachine/web-1 has"},
+		"twice":    {map[string]int{"VirtualMachine/web-2": 205, "VirtualMachine/web-3": 205}, nil, "VirtualMachine web-3: vmid: was assigned 205, which VirtualMachine/web-2 has"},
+		"invalid":  {map[string]int{"VirtualMachine/web-2": 99}, nil, "was assigned 99, want 100 to 999999999"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			desired, err := set.Lower(test.assigned)
+			if test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) {
+					t.Errorf("got error %v, want %q in it", err, test.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []int
+			for _, d := range desired {
+				got = append(got, d.VMID)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("got other vmids (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// vm returns the document of a virtual machine.
+func vm(name, spec string) string {
+	return "---\napiVersion: proxmox.gitops/v1alpha1\nkind: VirtualMachine\nmetadata: {name: " + name + "}\nspec:\n  " + spec + "\n"
+}
+
+// TestLowerReturnsNative creates the guests of the examples on paper: everything they want must be acceptable to the key table.
+func TestLowerReturnsNative(t *testing.T) {
+	for _, d := range lowered(t, exampleFiles(t), nil) {
+		if d.Source.Clone != nil || d.Source == (guest.Source{}) {
+			continue
+		}
+		params, err := guest.CreateParams(d)
+		if err != nil {
+			t.Errorf("%s: got error %v, want parameters", d.Label(), err)
+		}
+		if len(params) == 0 {
+			t.Errorf("%s: got no parameters, want some", d.Label())
+		}
+	}
+}
+
+// TestLowerPinsClusterGuards reads what a Cluster says, and what it means to say nothing.
+func TestLowerPinsClusterGuards(t *testing.T) {
+	silent := "apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: home}\n"
+	tests := map[string]struct {
+		data string
+		want manifest.Cluster
+	}{
+		"silent": {silent, manifest.Cluster{Name: "home", Guards: manifest.Guards{MaxDestroysPerDay: 3, Approvals: 1}}},
+		"said": {silent + "spec: {vmids: {from: 200, to: 299}, guards: {maxDestroysPerDay: 0, approvals: 2}}\n", manifest.Cluster{
+			Name: "home", VMIDs: manifest.Range{From: 200, To: 299}, Guards: manifest.Guards{MaxDestroysPerDay: 0, Approvals: 2},
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			set, err := manifest.Parse([]manifest.File{{Path: "cluster.yaml", Data: []byte(test.data)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			test.want.Origin = guest.Origin{File: "cluster.yaml", Line: 1, Column: 1}
+			if diff := cmp.Diff(test.want, set.Cluster); diff != "" {
+				t.Errorf("got another cluster (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,150 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// Parse reads all files of a source. Files that are no YAML by their name, and those below a folder that begins with a dot, are
+// passed over. The error is a *Problems with everything that is wrong; the Set is complete only without one. It is pure, and its
+// result does not depend on the order of the files.
+func Parse(files []File) (Set, error) {
+	p := parser{report: &report{}, classes: classes{}, firsts: map[string]guest.Origin{}, specs: map[string]spec{}}
+	p.read(files)
+	p.classes.check(p.report)
+	for _, doc := range p.guests {
+		p.guest(doc)
+	}
+	slices.SortFunc(p.set.Guests, func(a, b Guest) int { return strings.Compare(a.Label(), b.Label()) })
+	p.checkVMIDs()
+	p.checkDependencies()
+	return p.set, p.report.err()
+}
+
+// parser collects what the files say.
+type parser struct {
+	report   *report
+	set      Set
+	defaults defaults
+	classes  classes
+	guests   []*document
+	firsts   map[string]guest.Origin // label -> document
+	specs    map[string]spec         // label -> decoded, by the label of the guest
+}
+
+func (p *parser) read(files []File) {
+	files = slices.SortedFunc(slices.Values(files), func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	var cluster *document
+	for _, f := range files {
+		if !f.manifest() {
+			continue
+		}
+		for _, n := range f.documents(p.report) {
+			doc := newDocument(n, p.report)
+			if doc == nil || p.repeated(doc) {
+				continue
+			}
+			switch doc.kind.value {
+			case kindCluster:
+				cluster = p.onlyCluster(cluster, doc)
+			case kindClass:
+				p.classes[doc.meta.name.value] = decodeClass(doc, p.report)
+			default:
+				p.guests = append(p.guests, doc)
+			}
+		}
+	}
+	if cluster == nil {
+		p.report.add(Problem{Message: "got no Cluster, want one in the source", Hint: "add a document of kind: Cluster"})
+	}
+}
+
+// repeated reports a document whose label another one has.
+func (p *parser) repeated(doc *document) bool {
+	first, twice := p.firsts[doc.label()]
+	if twice {
+		p.report.add(Problem{
+			Origin: doc.at, Guest: doc.label(), Field: "metadata.name",
+			Message: "another " + doc.kind.value + " has this name", Hint: "first at " + first.String(),
+		})
+		return true
+	}
+	p.firsts[doc.label()] = doc.at
+	return false
+}
+
+func (p *parser) onlyCluster(first, doc *document) *document {
+	if first != nil {
+		p.report.add(Problem{
+			Origin: doc.at, Guest: doc.label(), Message: "got a second Cluster, want one in the source", Hint: "first at " + first.at.String(),
+		})
+		return first
+	}
+	p.set.Cluster, p.defaults = decodeCluster(doc, p.report)
+	return doc
+}
+
+// guest merges, decodes and lowers one guest.
+func (p *parser) guest(doc *document) {
+	kind, label := guest.Kind(doc.kind.value), doc.label()
+	before := p.report.count
+	own := doc.spec
+	if own == nil {
+		own = &node{kind: mapNode, at: doc.at, key: doc.at}
+	}
+	merged := withoutNulls(merge(p.classes.lay(p.defaults.of(kind), p.uses(own, kind, label), kind), own))
+	s := newSpec(kind)
+	decodeObject(decoder{report: p.report, label: label, root: s}, merged, s)
+	p.specs[label] = s
+	g := Guest{
+		Ref:    guest.Ref{Kind: kind, Name: doc.meta.name.value, VMID: s.shared().vmid.value},
+		Labels: map[string]string{}, Origin: doc.at, merged: merged,
+	}
+	for name, value := range doc.meta.labels {
+		g.Labels[name] = value.value
+	}
+	if p.report.count == before { // else what was misread would be reported as missing
+		g.desired = p.lower(doc, g.Ref, s)
+	}
+	p.set.Guests = append(p.set.Guests, g)
+}
+
+// uses returns the classes that a guest names. They are read ahead of the other fields, which depend on them.
+func (p *parser) uses(own *node, kind guest.Kind, label string) []string {
+	named := own.get("class")
+	if named == nil || named.null() {
+		return nil
+	}
+	var uses words
+	d := decoder{report: p.report, label: label}.below("class")
+	list(&uses, className, "").decode(d, named)
+	p.classes.checkNames(d, uses)
+	for _, name := range uses.value {
+		if c := p.classes[name.value]; c != nil && p.classes.give(name.value, kind) == nil {
+			d.path = name.path
+			d.problem(name.at, fmt.Sprintf("class %s says nothing about a %s", name.value, kind), "it is at "+c.at.String())
+		}
+	}
+	return texts(uses)
+}
+
+func (p *parser) lower(doc *document, ref guest.Ref, s spec) guest.Desired {
+	l := newLowering(p.report, ref.Kind, ref.Label())
+	c := s.shared()
+	lowerObject(l, s)
+	s.defaultName(l, opt[string]{place{doc.meta.name.at, "metadata.name"}, ref.Name, true})
+	d := guest.Desired{
+		Ref: ref, Origin: doc.at, Node: c.node.value, Pool: c.pool.value, State: guest.Ignored,
+		Adopt: c.adopt.value == "ifUnmanaged", Observe: c.mode.value == "observe", Wave: c.wave.value,
+		Source: s.source(l), Suspend: c.suspended(l), Lifecycle: c.lifecycle.value(),
+		DependsOn: texts(c.dependsOn), Ignore: c.finish(l, s),
+	}
+	if c.state.set {
+		d.State = guest.RunState(c.state.value)
+	}
+	d.Intents = l.sorted()
+	return d
+}
