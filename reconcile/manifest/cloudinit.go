@@ -57,8 +57,21 @@ func (c *cloudInit) lowerDrive(l *lowering) {
 
 // slotName is the name of a slot as a value.
 func slotName(into *opt[string], names families) value {
-	return text(into, rule{want: "a slot of " + names.String(), accept: names.has})
+	return leaf[string]{into, slotCodec{names}}
 }
+
+type slotCodec struct{ names families }
+
+func (c slotCodec) parse(n *node) (string, *complaint) {
+	if n.kind == scalarNode && c.names.has(n.text) {
+		return n.text, nil
+	}
+	return "", wanted(n, "a slot of "+c.names.String())
+}
+
+func (c slotCodec) format(slot string) string { return slot }
+
+func (c slotCodec) form() schema { return schema{Type: nullable("string"), Pattern: c.names.pattern()} }
 
 // encodeComponent encodes a text as JavaScript's encodeURIComponent does: everything but letters, digits and -_.!~*'().
 func encodeComponent(s string) string {

@@ -47,7 +47,7 @@ func (m *metadata) fields() []field {
 	}
 }
 
-var labelName = rule{want: "a name, such as team or example.com/team", shape: whole(`[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?`)}
+var labelName = &rule{want: "a name, such as team or example.com/team", shape: exactly(`[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?`)}
 
 // label names the document in messages and orders: "VirtualMachine/web-1".
 func (d *document) label() string {

@@ -11,22 +11,25 @@ import (
 // complaint is why a value was refused.
 type complaint struct{ message, hint string }
 
-func (c *complaint) Error() string { return c.message }
-
 func wanted(n *node, want string) *complaint {
 	return &complaint{message: "got " + n.describe() + ", want " + want}
 }
 
+// codec reads a YAML value and prints it for Proxmox.
+type codec[T any] interface {
+	parse(n *node) (T, *complaint)
+	format(value T) string // native text; "" where the value wants its key absent
+	form() schema
+}
+
 // leaf is a row that holds one value.
 type leaf[T any] struct {
-	into   *opt[T]
-	parse  func(n *node) (T, *complaint)
-	format func(T) string // native text; "" where the value wants the key absent
-	form   schema
+	into  *opt[T]
+	codec codec[T]
 }
 
 func (v leaf[T]) decode(d decoder, n *node) {
-	parsed, wrong := v.parse(n)
+	parsed, wrong := v.codec.parse(n)
 	if wrong != nil {
 		d.problem(n.at, wrong.message, wrong.hint)
 		return
@@ -36,53 +39,60 @@ func (v leaf[T]) decode(d decoder, n *node) {
 
 func (v leaf[T]) lower(l *lowering, native string) {
 	if v.into.set && native != "" {
-		l.put(native, v.into.place, v.format(v.into.value))
+		l.put(native, v.into.place, v.codec.format(v.into.value))
 	}
 }
 
-func (v leaf[T]) schema() *schema { return new(v.form) }
+func (v leaf[T]) schema() *schema { return new(v.codec.form()) }
 
 func (v leaf[T]) walk(string, string, func(path, native string)) {}
 
 // integer is a whole number within bounds; most is math.MaxInt where there is none.
-func integer(into *opt[int], least, most int) value {
-	want := "a whole number " + bounds(least, most)
-	parse := func(n *node) (int, *complaint) {
-		number, err := strconv.Atoi(n.text)
-		wrong := wanted(n, want)
-		switch plain := err == nil && strconv.Itoa(number) == n.text; {
-		case n.kind != scalarNode || !plain || number < least || number > most:
-			return 0, wrong
-		case n.tag != "!!int":
-			wrong.hint = "leave out the quotes"
-			return 0, wrong
-		default:
-			return number, nil
-		}
+func integer(into *opt[int], least, most int) value { return leaf[int]{into, whole{least, most}} }
+
+type whole struct{ least, most int }
+
+func (w whole) parse(n *node) (int, *complaint) {
+	number, err := strconv.Atoi(n.text)
+	plain := err == nil && strconv.Itoa(number) == n.text
+	if n.kind == scalarNode && plain && number >= w.least && number <= w.most && n.tag == "!!int" {
+		return number, nil
 	}
-	form := schema{Type: nullable("integer"), Minimum: new(float64(least))}
-	if most != math.MaxInt {
-		form.Maximum = new(float64(most))
+	wrong := wanted(n, "a whole number "+bounds(w.least, w.most))
+	if plain && n.tag == "!!str" {
+		wrong.hint = "leave out the quotes"
 	}
-	return leaf[int]{into, parse, strconv.Itoa, form}
+	return 0, wrong
+}
+
+func (w whole) format(number int) string { return strconv.Itoa(number) }
+
+func (w whole) form() schema {
+	out := schema{Type: nullable("integer"), Minimum: new(float64(w.least))}
+	if w.most != math.MaxInt {
+		out.Maximum = new(float64(w.most))
+	}
+	return out
 }
 
 // number is a decimal number from 0 to a bound.
-func number(into *opt[float64], most int) value {
-	want := "a number " + bounds(0, most)
-	parse := func(n *node) (float64, *complaint) {
-		if n.kind != scalarNode || n.tag != "!!int" && n.tag != "!!float" {
-			return 0, wanted(n, want)
-		}
-		f, err := strconv.ParseFloat(n.text, 64)
-		if err != nil || !(f >= 0 && f <= float64(most)) { // refuses .nan too
-			return 0, wanted(n, want)
-		}
+func number(into *opt[float64], most int) value { return leaf[float64]{into, decimal{most}} }
+
+type decimal struct{ most int }
+
+func (c decimal) parse(n *node) (float64, *complaint) {
+	f, err := strconv.ParseFloat(n.text, 64)
+	numeric := n.kind == scalarNode && (n.tag == "!!int" || n.tag == "!!float")
+	if numeric && err == nil && f >= 0 && f <= float64(c.most) { // which no NaN is
 		return f, nil
 	}
-	format := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-	form := schema{Type: nullable("number"), Minimum: new(0.0), Maximum: new(float64(most))}
-	return leaf[float64]{into, parse, format, form}
+	return 0, wanted(n, "a number "+bounds(0, c.most))
+}
+
+func (c decimal) format(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+func (c decimal) form() schema {
+	return schema{Type: nullable("number"), Minimum: new(0.0), Maximum: new(float64(c.most))}
 }
 
 func bounds(least, most int) string {
@@ -96,47 +106,59 @@ func bounds(least, most int) string {
 func flag(into *opt[bool]) value { return toggle(into, "1", "0") }
 
 // toggle is true or false, which a key spells in its own words.
-func toggle(into *opt[bool], on, off string) value {
-	parse := func(n *node) (bool, *complaint) {
-		if n.kind != scalarNode || n.tag != "!!bool" {
-			wrong := wanted(n, "true or false")
-			wrong.hint = didYouMean(map[string]string{"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false"}[n.text])
-			return false, wrong
-		}
+func toggle(into *opt[bool], on, off string) value { return leaf[bool]{into, truth{on, off}} }
+
+type truth struct{ on, off string }
+
+func (c truth) parse(n *node) (bool, *complaint) {
+	if n.kind == scalarNode && n.tag == "!!bool" {
 		return strings.EqualFold(n.text, "true"), nil
 	}
-	format := func(b bool) string {
-		if b {
-			return on
-		}
-		return off
+	wrong := wanted(n, "true or false")
+	switch n.text {
+	case "yes", "on", "true":
+		wrong.hint = didYouMean("true")
+	case "no", "off", "false":
+		wrong.hint = didYouMean("false")
 	}
-	return leaf[bool]{into, parse, format, schema{Type: nullable("boolean")}}
+	return false, wrong
 }
 
-// text is a text that follows a rule.
-func text(into *opt[string], r rule) value {
-	format := func(s string) string { return s }
-	return leaf[string]{into, r.parse, format, schema{Type: nullable("string"), Pattern: r.pattern()}}
+func (c truth) format(b bool) string {
+	if b {
+		return c.on
+	}
+	return c.off
 }
+
+func (c truth) form() schema { return schema{Type: nullable("boolean")} }
+
+// text is a text that follows a rule.
+func text(into *opt[string], r *rule) value { return leaf[string]{into, r} }
 
 // choice is one of some words.
 func choice(into *opt[string], options ...string) value {
-	parse := func(n *node) (string, *complaint) {
-		if n.kind == scalarNode && slices.Contains(options, n.text) {
-			return n.text, nil
-		}
-		wrong := wanted(n, "one of "+strings.Join(options, ", "))
-		if n.kind == scalarNode {
-			wrong.hint = didYouMean(closest(n.text, options))
-		}
-		return "", wrong
+	return leaf[string]{into, vocabulary(options)}
+}
+
+type vocabulary []string
+
+func (v vocabulary) parse(n *node) (string, *complaint) {
+	if n.kind == scalarNode && slices.Contains(v, n.text) {
+		return n.text, nil
 	}
-	format := func(s string) string { return s }
-	form := schema{Type: nullable("string")}
-	for _, option := range options {
-		form.Enum = append(form.Enum, new(option))
+	wrong := wanted(n, "one of "+strings.Join(v, ", "))
+	wrong.hint = didYouMean(closest(n.text, v))
+	return "", wrong
+}
+
+func (v vocabulary) format(word string) string { return word }
+
+func (v vocabulary) form() schema {
+	out := schema{Type: nullable("string")}
+	for _, word := range v {
+		out.Enum = append(out.Enum, new(word))
 	}
-	form.Enum = append(form.Enum, nil)
-	return leaf[string]{into, parse, format, form}
+	out.Enum = append(out.Enum, nil)
+	return out
 }

@@ -18,13 +18,13 @@ func texts(w words) []string {
 }
 
 // list is a list of texts that follow a rule, joined for Proxmox. One text alone is a list of one. No text may be there twice.
-func list(into *words, r rule, join string) value {
+func list(into *words, r *rule, join string) value {
 	return listValue{into, r, join}
 }
 
 type listValue struct {
 	into *words
-	rule rule
+	rule *rule
 	join string
 }
 
@@ -80,14 +80,14 @@ func (v listValue) walk(string, string, func(path, native string)) {}
 type pairs map[string]opt[string]
 
 // dictionary is a mapping of names that follow a rule to plain texts.
-func dictionary(into *pairs, names rule) value { return dictionaryValue{into: into, names: names} }
+func dictionary(into *pairs, names *rule) value { return dictionaryValue{into: into, names: names} }
 
 // natives is a mapping of native keys to native values.
 func natives(into *pairs) value { return dictionaryValue{into, nativeKey, true} }
 
 type dictionaryValue struct {
 	into   *pairs
-	names  rule
+	names  *rule
 	native bool
 }
 

@@ -117,20 +117,19 @@ func (m *machineMemory) lower(l *lowering) {
 }
 
 // balloon is the least memory; "off" is 0 to Proxmox, which takes the device away.
-func balloon(into *opt[int64]) value {
-	inner, ok := memory(into, mib).(leaf[int64])
-	if !ok {
-		return memory(into, mib)
+func balloon(into *opt[int64]) value { return leaf[int64]{into, mebibytesOrOff{mebibytes{mib}}} }
+
+type mebibytesOrOff struct{ mebibytes }
+
+func (c mebibytesOrOff) parse(n *node) (int64, *complaint) {
+	if n.kind == scalarNode && n.text == "off" {
+		return 0, nil
 	}
-	sized := inner.parse
-	inner.parse = func(n *node) (int64, *complaint) {
-		if n.kind == scalarNode && n.text == "off" {
-			return 0, nil
-		}
-		return sized(n)
-	}
-	inner.form.Pattern = `^off$|` + sizeForm.Pattern
-	return inner
+	return c.mebibytes.parse(n)
+}
+
+func (c mebibytesOrOff) form() schema {
+	return schema{Type: nullable("string"), Pattern: "^off$|" + sizePattern}
 }
 
 // agent is the QEMU guest agent.
@@ -173,7 +172,7 @@ func (b *boot) lower(l *lowering) {
 
 var hotplugFeatures = []string{"network", "disk", "usb", "memory", "cpu", "cloudinit"}
 
-var hotplugFeature = rule{
+var hotplugFeature = &rule{
 	want:   "one of " + strings.Join(hotplugFeatures, ", "),
 	accept: func(s string) bool { return slices.Contains(hotplugFeatures, s) },
 }

@@ -27,14 +27,15 @@ func (n *link) rows(mac string) []field {
 }
 
 // address48 is a MAC address, in the capitals that Proxmox writes; auto manages nothing.
-func address48(into *opt[string]) value {
-	format := func(s string) string {
-		if s == "auto" {
-			return ""
-		}
-		return strings.ToUpper(s)
+func address48(into *opt[string]) value { return leaf[string]{into, macCodec{macAddress}} }
+
+type macCodec struct{ *rule }
+
+func (macCodec) format(s string) string {
+	if s == "auto" {
+		return ""
 	}
-	return leaf[string]{into, macAddress.parse, format, schema{Type: nullable("string"), Pattern: macAddress.pattern()}}
+	return strings.ToUpper(s)
 }
 
 // machineNetwork is an interface of a virtual machine.

@@ -69,70 +69,74 @@ func describeSize(bytes int64) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// sizeForm is the shape of a size in the schema.
-var sizeForm = schema{Type: nullable("string"), Pattern: `^[0-9]+(\.[0-9]+)? ?(Ki|Mi|Gi|Ti)$`}
+// sizePattern is the shape of a size in the schema.
+const sizePattern = `^[0-9]+(\.[0-9]+)? ?(Ki|Mi|Gi|Ti)$`
 
 // memory is a size in whole MiB, the unit that Proxmox counts memory in.
-func memory(into *opt[int64], least int64) value {
-	parse := func(n *node) (int64, *complaint) {
-		bytes, wrong := parseSize(n)
-		switch {
-		case wrong != nil:
-			return 0, wrong
-		case bytes < least:
-			return 0, &complaint{message: fmt.Sprintf("got %s, want at least %s", describeSize(bytes), describeSize(least))}
-		case bytes%mib != 0:
-			return 0, &complaint{message: fmt.Sprintf("got %s, want whole MiB", describeSize(bytes))}
-		}
+func memory(into *opt[int64], least int64) value { return leaf[int64]{into, mebibytes{least}} }
+
+type mebibytes struct{ least int64 }
+
+func (c mebibytes) parse(n *node) (int64, *complaint) {
+	bytes, wrong := parseSize(n)
+	switch {
+	case wrong != nil:
+		return 0, wrong
+	case bytes < c.least:
+		return 0, &complaint{message: fmt.Sprintf("got %s, want at least %s", describeSize(bytes), describeSize(c.least))}
+	case bytes%mib != 0:
+		return 0, &complaint{message: fmt.Sprintf("got %s, want whole MiB", describeSize(bytes))}
+	default:
 		return bytes, nil
 	}
-	return leaf[int64]{into, parse, mebibytes, sizeForm}
 }
 
-func mebibytes(bytes int64) string { return strconv.FormatInt(bytes/mib, 10) }
+func (c mebibytes) format(bytes int64) string { return strconv.FormatInt(bytes/mib, 10) }
+
+func (c mebibytes) form() schema { return schema{Type: nullable("string"), Pattern: sizePattern} }
 
 // capacity is the size of a disk.
-func capacity(into *opt[int64]) value {
-	parse := func(n *node) (int64, *complaint) {
-		bytes, wrong := parseSize(n)
-		switch {
-		case wrong != nil:
-			return 0, wrong
-		case bytes < mib || bytes%mib != 0:
-			return 0, &complaint{message: fmt.Sprintf("got %s, want whole MiB, at least 1 MiB", describeSize(bytes))}
-		}
-		return bytes, nil
-	}
-	return leaf[int64]{into, parse, guest.FormatSize, sizeForm}
-}
+func capacity(into *opt[int64]) value { return leaf[int64]{into, diskSize{mebibytes{mib}}} }
+
+type diskSize struct{ mebibytes }
+
+func (diskSize) format(bytes int64) string { return guest.FormatSize(bytes) }
 
 // duration is a time span such as "30s" or "5m", in whole seconds to Proxmox.
 func duration(into *opt[time.Duration], most time.Duration) value {
-	parse := func(n *node) (time.Duration, *complaint) {
-		want := fmt.Sprintf("a time span in whole seconds up to %s, such as 30s or 5m", most)
-		if n.kind != scalarNode {
-			return 0, wanted(n, want)
-		}
-		d, err := time.ParseDuration(n.text)
-		if err != nil || d < 0 || d > most || d%time.Second != 0 {
-			return 0, wanted(n, want)
-		}
-		return d, nil
+	return leaf[time.Duration]{into, span{most}}
+}
+
+type span struct{ most time.Duration }
+
+func (c span) parse(n *node) (time.Duration, *complaint) {
+	d, err := time.ParseDuration(n.text)
+	if n.kind != scalarNode || err != nil || d < 0 || d > c.most || d%time.Second != 0 {
+		return 0, wanted(n, fmt.Sprintf("a time span in whole seconds up to %s, such as 30s or 5m", c.most))
 	}
-	format := func(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
-	return leaf[time.Duration]{into, parse, format, schema{Type: nullable("string"), Pattern: `^([0-9.]+(h|m|s|ms))+$`}}
+	return d, nil
+}
+
+func (c span) format(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
+
+func (c span) form() schema {
+	return schema{Type: nullable("string"), Pattern: `^([0-9.]+(h|m|s|ms))+$`}
 }
 
 // moment is a day or a time: "2026-03-01" is midnight UTC.
-func moment(into *opt[time.Time]) value {
-	parse := func(n *node) (time.Time, *complaint) {
-		for _, layout := range []string{time.RFC3339, time.DateOnly} {
-			if t, err := time.Parse(layout, n.text); n.kind == scalarNode && err == nil {
-				return t.UTC(), nil
-			}
+func moment(into *opt[time.Time]) value { return leaf[time.Time]{into, instant{}} }
+
+type instant struct{}
+
+func (instant) parse(n *node) (time.Time, *complaint) {
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, n.text); n.kind == scalarNode && err == nil {
+			return t.UTC(), nil
 		}
-		return time.Time{}, wanted(n, "a date or time, such as 2026-03-01 or 2026-03-01T18:00:00Z")
 	}
-	format := func(t time.Time) string { return t.Format(time.RFC3339) }
-	return leaf[time.Time]{into, parse, format, schema{Type: nullable("string")}}
+	return time.Time{}, wanted(n, "a date or time, such as 2026-03-01 or 2026-03-01T18:00:00Z")
 }
+
+func (instant) format(t time.Time) string { return t.Format(time.RFC3339) }
+
+func (instant) form() schema { return schema{Type: nullable("string")} }

@@ -18,14 +18,14 @@ type rule struct {
 	most   int // bytes; 0 is 255
 }
 
-func (r rule) pattern() string {
+func (r *rule) pattern() string {
 	if r.shape == nil {
 		return ""
 	}
 	return r.shape.String()
 }
 
-func (r rule) parse(n *node) (string, *complaint) {
+func (r *rule) parse(n *node) (string, *complaint) {
 	if n.kind != scalarNode {
 		return "", wanted(n, r.want)
 	}
@@ -40,7 +40,11 @@ func (r rule) parse(n *node) (string, *complaint) {
 	return n.text, nil
 }
 
-func (r rule) ok(s string) bool {
+func (r *rule) format(s string) string { return s }
+
+func (r *rule) form() schema { return schema{Type: nullable("string"), Pattern: r.pattern()} }
+
+func (r *rule) ok(s string) bool {
 	most := r.most
 	if most == 0 {
 		most = 255
@@ -55,50 +59,50 @@ const dnsLabels = `([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([
 //
 // Source: PVE API, parameter formats of the qemu and lxc config calls; replies recorded from it.
 var (
-	anyText     = rule{want: "a text of at most 8192 bytes, without control characters", accept: printable, most: 8192}
-	dnsName     = rule{want: "a DNS name of letters, digits and inner hyphens, such as web-1", shape: whole(dnsLabels)}
-	storageName = rule{want: "the name of a storage, such as local-lvm", shape: whole(`[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]`)}
-	nodeName    = rule{want: "the name of a node, such as pve1", shape: whole(`[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?`)}
-	poolName    = rule{want: "the name of a pool, such as prod", shape: whole(`[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}`)}
-	className   = rule{want: "the name of a GuestClass", shape: whole(dnsLabels)}
-	volumeID    = rule{want: "a volume, such as local:iso/debian.iso", shape: whole(`[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]:[^\s,;]+`)}
-	isoVolume   = rule{want: "an ISO image, such as local:iso/debian.iso, or none", shape: whole(`none|[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]:[^\s,;]+`)}
-	mountSource = rule{want: "a volume or a folder of the host, such as local-lvm:vm-101-disk-1 or /srv/data", shape: whole(`([A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]:|/)[^\s,;]+`)}
-	folder      = rule{want: "an absolute path, such as /var/lib/data", shape: whole(`/[^,;:\s]*`)}
-	tagName     = rule{want: "a tag of letters, digits and _ - + . that starts with a letter, digit or _", shape: whole(`[a-zA-Z0-9_][a-zA-Z0-9_.+-]*`)}
-	bridgeName  = rule{want: "the name of a bridge or vnet, such as vmbr0", shape: whole(`[A-Za-z0-9_.-]+`)}
-	linkName    = rule{want: "the name of an interface, such as eth0", shape: whole(`[A-Za-z0-9_.-]{2,15}`)}
-	mapping     = rule{want: "the name of a resource mapping, such as gpu", shape: whole(`[A-Za-z][A-Za-z0-9_-]+`)}
-	cpuType     = rule{want: "a CPU type, such as host or x86-64-v2-AES", shape: whole(`[A-Za-z0-9][A-Za-z0-9._-]*`)}
-	cpuFlag     = rule{want: "a CPU flag with its sign, such as +aes", shape: whole(`[+-][a-z0-9._-]+`)}
-	machineType = rule{want: "a machine type, such as q35 or pc-q35-9.2", shape: whole(`(q35|pc|pc-(i440fx|q35)-[0-9]+(\.[0-9]+)+(\+pve[0-9]+)?)`)}
-	serialPort  = rule{want: "socket or a device of the host, such as /dev/ttyS0", shape: whole(`socket|/dev/[^\s,]+`)}
-	diskSerial  = rule{want: "a serial number of letters, digits and _ - .", shape: whole(`[A-Za-z0-9_.-]+`), most: 60}
-	bootDevice  = rule{want: "a boot device, such as scsi0 or net0", shape: whole(`(scsi|virtio|sata|ide|net|usb|hostpci)[0-9]{1,2}`)}
-	userName    = rule{want: "a user name, such as debian", shape: whole(`[A-Za-z_][A-Za-z0-9_.-]*\$?`), most: 64}
-	fileSystem  = rule{want: "a file system, such as nfs", shape: whole(`[a-zA-Z0-9_]+`)}
-	timeZone    = rule{want: "host or a time zone, such as Europe/Berlin", shape: whole(`[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*`)}
-	nativeKey   = rule{want: "a Proxmox key, such as args", shape: whole(`[a-z][a-z0-9_-]*`), most: 64}
-	fieldPath   = rule{want: "the path of a field, such as networks.net0.mac", shape: whole(`[^\s]+`)}
-	guestLabel  = rule{want: "a guest, such as VirtualMachine/db-1", shape: whole(`(VirtualMachine|Container)/[^\s/]+`)}
+	anyText     = &rule{want: "a text of at most 8192 bytes, without control characters", accept: printable, most: 8192}
+	dnsName     = &rule{want: "a DNS name of letters, digits and inner hyphens, such as web-1", shape: exactly(dnsLabels)}
+	storageName = &rule{want: "the name of a storage, such as local-lvm", shape: exactly(`[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]`)}
+	nodeName    = &rule{want: "the name of a node, such as pve1", shape: exactly(`[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?`)}
+	poolName    = &rule{want: "the name of a pool, such as prod", shape: exactly(`[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}`)}
+	className   = &rule{want: "the name of a GuestClass", shape: exactly(dnsLabels)}
+	volumeID    = &rule{want: "a volume, such as local:iso/debian.iso", shape: exactly(`[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]:[^\s,;]+`)}
+	isoVolume   = &rule{want: "an ISO image, such as local:iso/debian.iso, or none", shape: exactly(`none|[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]:[^\s,;]+`)}
+	mountSource = &rule{want: "a volume or a folder of the host, such as local-lvm:vm-101-disk-1 or /srv/data", shape: exactly(`([A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]:|/)[^\s,;]+`)}
+	folder      = &rule{want: "an absolute path, such as /var/lib/data", shape: exactly(`/[^,;:\s]*`)}
+	tagName     = &rule{want: "a tag of letters, digits and _ - + . that starts with a letter, digit or _", shape: exactly(`[a-zA-Z0-9_][a-zA-Z0-9_.+-]*`)}
+	bridgeName  = &rule{want: "the name of a bridge or vnet, such as vmbr0", shape: exactly(`[A-Za-z0-9_.-]+`)}
+	linkName    = &rule{want: "the name of an interface, such as eth0", shape: exactly(`[A-Za-z0-9_.-]{2,15}`)}
+	mapping     = &rule{want: "the name of a resource mapping, such as gpu", shape: exactly(`[A-Za-z][A-Za-z0-9_-]+`)}
+	cpuType     = &rule{want: "a CPU type, such as host or x86-64-v2-AES", shape: exactly(`[A-Za-z0-9][A-Za-z0-9._-]*`)}
+	cpuFlag     = &rule{want: "a CPU flag with its sign, such as +aes", shape: exactly(`[+-][a-z0-9._-]+`)}
+	machineType = &rule{want: "a machine type, such as q35 or pc-q35-9.2", shape: exactly(`(q35|pc|pc-(i440fx|q35)-[0-9]+(\.[0-9]+)+(\+pve[0-9]+)?)`)}
+	serialPort  = &rule{want: "socket or a device of the host, such as /dev/ttyS0", shape: exactly(`socket|/dev/[^\s,]+`)}
+	diskSerial  = &rule{want: "a serial number of letters, digits and _ - .", shape: exactly(`[A-Za-z0-9_.-]+`), most: 60}
+	bootDevice  = &rule{want: "a boot device, such as scsi0 or net0", shape: exactly(`(scsi|virtio|sata|ide|net|usb|hostpci)[0-9]{1,2}`)}
+	userName    = &rule{want: "a user name, such as debian", shape: exactly(`[A-Za-z_][A-Za-z0-9_.-]*\$?`), most: 64}
+	fileSystem  = &rule{want: "a file system, such as nfs", shape: exactly(`[a-zA-Z0-9_]+`)}
+	timeZone    = &rule{want: "host or a time zone, such as Europe/Berlin", shape: exactly(`[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*`)}
+	nativeKey   = &rule{want: "a Proxmox key, such as args", shape: exactly(`[a-z][a-z0-9_-]*`), most: 64}
+	fieldPath   = &rule{want: "the path of a field, such as networks.net0.mac", shape: exactly(`[^\s]+`)}
+	guestLabel  = &rule{want: "a guest, such as VirtualMachine/db-1", shape: exactly(`(VirtualMachine|Container)/[^\s/]+`)}
 
-	macAddress = rule{want: "auto or a unicast MAC address, such as BC:24:11:00:00:01", shape: whole(`auto|[0-9A-Fa-f][02468ACEace](:[0-9A-Fa-f]{2}){5}`)}
-	ipAddress  = rule{want: "an IP address, such as 10.0.20.1", accept: func(s string) bool { return address(s).IsValid() }}
-	ip4Address = rule{want: "an IPv4 address, such as 10.0.20.1", accept: func(s string) bool { return address(s).Is4() }}
-	ip6Address = rule{want: "an IPv6 address, such as fd00::1", accept: func(s string) bool { return address(s).Is6() }}
-	ip4Config  = rule{want: "dhcp or an IPv4 address with its prefix length, such as 10.0.20.11/24", accept: func(s string) bool {
+	macAddress = &rule{want: "auto or a unicast MAC address, such as BC:24:11:00:00:01", shape: exactly(`auto|[0-9A-Fa-f][02468ACEace](:[0-9A-Fa-f]{2}){5}`)}
+	ipAddress  = &rule{want: "an IP address, such as 10.0.20.1", accept: func(s string) bool { return address(s).IsValid() }}
+	ip4Address = &rule{want: "an IPv4 address, such as 10.0.20.1", accept: func(s string) bool { return address(s).Is4() }}
+	ip6Address = &rule{want: "an IPv6 address, such as fd00::1", accept: func(s string) bool { return address(s).Is6() }}
+	ip4Config  = &rule{want: "dhcp or an IPv4 address with its prefix length, such as 10.0.20.11/24", accept: func(s string) bool {
 		return s == "dhcp" || network(s).Addr().Is4()
 	}}
-	ip4LinkConfig = rule{want: "dhcp, manual or an IPv4 address with its prefix length, such as 10.0.20.11/24", accept: func(s string) bool {
+	ip4LinkConfig = &rule{want: "dhcp, manual or an IPv4 address with its prefix length, such as 10.0.20.11/24", accept: func(s string) bool {
 		return s == "dhcp" || s == "manual" || network(s).Addr().Is4()
 	}}
-	ip6Config = rule{want: "auto, dhcp or an IPv6 address with its prefix length, such as fd00::11/64", accept: func(s string) bool {
+	ip6Config = &rule{want: "auto, dhcp or an IPv6 address with its prefix length, such as fd00::11/64", accept: func(s string) bool {
 		return s == "auto" || s == "dhcp" || network(s).Addr().Is6()
 	}}
-	ip6LinkConfig = rule{want: "auto, dhcp, manual or an IPv6 address with its prefix length, such as fd00::11/64", accept: func(s string) bool {
+	ip6LinkConfig = &rule{want: "auto, dhcp, manual or an IPv6 address with its prefix length, such as fd00::11/64", accept: func(s string) bool {
 		return s == "auto" || s == "dhcp" || s == "manual" || network(s).Addr().Is6()
 	}}
-	sshKey = rule{want: "an SSH public key, such as ssh-ed25519 AAAA... me@host", accept: isSSHKey, most: 16384}
+	sshKey = &rule{want: "an SSH public key, such as ssh-ed25519 AAAA... me@host", accept: isSSHKey, most: 16384}
 )
 
 // printable accepts lines of text.
@@ -106,7 +110,7 @@ func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\r\n", r) })
 }
 
-func whole(pattern string) *regexp.Regexp { return regexp.MustCompile("^(?:" + pattern + ")$") }
+func exactly(pattern string) *regexp.Regexp { return regexp.MustCompile("^(?:" + pattern + ")$") }
 
 // address returns the zero Addr for what is no address without a zone.
 func address(s string) netip.Addr {
