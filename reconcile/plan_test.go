@@ -1,12 +1,11 @@
 package reconcile
 
 import (
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
 )
 
 const testUUID = "6ab3f7c5-2f0e-4c35-9a0b-0c5f8a0f3c11"

@@ -1,0 +1,266 @@
+package reconcile_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"gitops-agent/gitsource"
+	"gitops-agent/internal/proxmox"
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/internal/sigtest"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/verify"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The people of the tests. Olga may approve and not change.
+var (
+	alice = sigtest.Identity{Subject: "alice@lab.test", Issuer: "https://issuer.test"}
+	olga  = sigtest.Identity{Subject: "olga@lab.test", Issuer: "https://issuer.test"}
+)
+
+// lab is an engine with everything real around it: a git repository that is fetched over file://, commits signed by a Sigstore in memory,
+// and the simulator behind the real API client.
+type lab struct {
+	testing.TB
+	sim     *pvesim.Sim
+	sig     *sigtest.Sigstore
+	bare    string
+	state   string
+	cluster *proxmox.Client
+	policy  *verify.Policy
+	journal *journal.Journal
+	engine  *reconcile.Engine
+	opts    reconcile.Options
+
+	mu       sync.Mutex
+	reports  int
+	steps    []reconcile.StepOutcome
+	files    map[string]string
+	tip      string
+	previous string // tree of the tip
+}
+
+// labOption changes the engine's options before it is made.
+type labOption func(*reconcile.Options)
+
+func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
+	t.Helper()
+	l := &lab{TB: t, sim: sim, bare: filepath.Join(t.TempDir(), "forge.git"), state: t.TempDir(), files: map[string]string{}}
+	l.git(nil, "init", "--quiet", "--bare", "--initial-branch=main", l.bare)
+	sig, err := sigtest.New(sigtest.Options{Name: "lab", Seed: "lab", From: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)} /* a bubble begins in 2000 */)
+	l.ok(err)
+	l.sig = sig
+	root, err := sig.TrustedRoot()
+	l.ok(err)
+	l.policy, err = verify.NewPolicy(verify.Options{
+		TrustedRoot: root, Branch: "main", Target: "home/main", Binding: verify.BindingNone, TrustOnFirstUse: true,
+		Signers: []verify.Signer{
+			{Name: "alice", Issuer: alice.Issuer, Subject: alice.Subject, May: []verify.Role{verify.RoleChange}},
+			{Name: "olga", Issuer: olga.Issuer, Subject: olga.Subject, May: []verify.Role{verify.RoleApprove}},
+		},
+	})
+	l.ok(err)
+	token := filepath.Join(t.TempDir(), "token")
+	l.ok(os.WriteFile(token, []byte(sim.Token("gitops@pve!agent")+"\n"), 0o600))
+	l.cluster, err = proxmox.New(proxmox.Options{Endpoints: []string{"https://pve1.lab.test:8006"}, TokenFile: token, Transport: sim.Transport()})
+	l.ok(err)
+	t.Cleanup(l.cluster.Close)
+	l.opts = reconcile.Options{
+		Cluster: l.cluster, Policy: func() (*verify.Policy, error) { return l.policy, nil }, Branch: "main",
+		Scope: reconcile.Scope{Cluster: "home"}, Hooks: reconcile.Hooks{OnReport: l.onReport, OnStep: l.onStep},
+	}
+	for _, o := range options {
+		o(&l.opts)
+	}
+	return l
+}
+
+func (l *lab) onReport(reconcile.Report) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reports++
+}
+
+func (l *lab) onStep(o reconcile.StepOutcome) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.steps = append(l.steps, o)
+}
+
+// open opens journal and source and makes the engine, as a start of the agent does.
+func (l *lab) open() {
+	l.Helper()
+	j, err := journal.Open(journal.Options{Dir: filepath.Join(l.state, "journal")})
+	l.ok(err)
+	source, err := gitsource.Open(gitsource.Options{
+		Dir: filepath.Join(l.state, "repository"), Branch: "main", Remotes: []gitsource.Remote{{URL: "file://" + l.bare}},
+	})
+	l.ok(err)
+	l.journal = j
+	l.opts.Journal, l.opts.Source = j, source
+	l.engine = reconcile.NewEngine(l.opts)
+}
+
+func (l *lab) close() {
+	l.Helper()
+	l.ok(l.journal.Close())
+}
+
+// once runs one agent from start to end.
+func (l *lab) once() reconcile.Report {
+	l.Helper()
+	l.open()
+	defer l.close()
+	report, err := l.engine.Once(l.Context())
+	l.ok(err)
+	return report
+}
+
+// start runs an agent until the returned function is called.
+func (l *lab) start() (stop func()) {
+	l.Helper()
+	l.open()
+	ctx, cancel := context.WithCancel(l.Context())
+	done := make(chan error, 1)
+	go func() { done <- l.engine.Run(ctx) }()
+	return func() {
+		cancel()
+		l.ok(<-done)
+		l.close()
+	}
+}
+
+// push commits the lab's files, signed by who, and moves main to the commit.
+func (l *lab) push(message string, who sigtest.Identity) string {
+	l.Helper()
+	tree := l.tree()
+	spec := sigtest.CommitSpec{Tree: tree, Message: message}
+	if l.tip != "" {
+		spec.Parents = []string{l.tip}
+	}
+	raw, id, err := l.sig.Commit(spec, who, sigtest.SignOptions{})
+	l.ok(err)
+	return l.place(raw, id)
+}
+
+// place writes a commit and moves main to it.
+func (l *lab) place(raw []byte, id string) string {
+	l.Helper()
+	if got := strings.TrimSpace(l.git(raw, "hash-object", "-t", "commit", "-w", "--stdin")); got != id {
+		l.Fatalf("got commit %s from git, want %s", got, id)
+	}
+	l.git(nil, "update-ref", "refs/heads/main", id)
+	l.tip = id
+	return id
+}
+
+func (l *lab) tree() string {
+	l.Helper()
+	var listing strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(l.files)) {
+		blob := strings.TrimSpace(l.git([]byte(l.files[name]), "hash-object", "-w", "--stdin"))
+		fmt.Fprintf(&listing, "100644 blob %s\t%s\n", blob, name)
+	}
+	return strings.TrimSpace(l.git([]byte(listing.String()), "mktree"))
+}
+
+func (l *lab) git(stdin []byte, args ...string) string {
+	l.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Env = append(os.Environ(), "GIT_DIR="+l.bare, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	cmd.Stdin = bytes.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		l.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func (l *lab) ok(err error) {
+	l.Helper()
+	if err != nil {
+		l.Fatal(err)
+	}
+}
+
+// guest returns the report of one vmid.
+func (l *lab) guest(r reconcile.Report, vmid int) reconcile.GuestReport {
+	l.Helper()
+	for _, g := range r.Guests {
+		if g.VMID == vmid {
+			return g
+		}
+	}
+	l.Fatalf("got no guest %d in the report, want one", vmid)
+	return reconcile.GuestReport{}
+}
+
+// newSim returns a cluster with a template and what the manifests of the tests refer to.
+func newSim(t testing.TB, opts pvesim.Options) *pvesim.Sim {
+	t.Helper()
+	sim := pvesim.New(opts)
+	t.Cleanup(sim.Close)
+	_, err := sim.AddTemplate(pvesim.Guest{VMID: 9000, Config: strings.Join([]string{
+		"name: tmpl-debian-12", "memory: 1024", "cores: 1", "net0: virtio,bridge=vmbr0", "scsihw: virtio-scsi-single",
+		"scsi0: local:9000/vm-9000-disk-0.qcow2,size=3G", "tags: template", "description: a template",
+	}, "\n") + "\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, volume := range []string{"local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst", "local:import/debian-12-genericcloud-amd64.qcow2"} {
+		if err := sim.AddVolume(volume, 1<<30); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sim
+}
+
+const clusterYAML = `apiVersion: proxmox.gitops/v1alpha1
+kind: Cluster
+metadata: {name: home}
+spec:
+  vmids: {from: 200, to: 299}
+`
+
+func vmYAML(name string, vmid int, lines ...string) string {
+	return fmt.Sprintf("apiVersion: proxmox.gitops/v1alpha1\nkind: VirtualMachine\nmetadata: {name: %s}\nspec:\n  vmid: %d\n  node: pve1\n"+
+		"  source: {clone: {name: tmpl-debian-12}}\n", name, vmid) + indented(lines)
+}
+
+func ctYAML(name string, vmid int, lines ...string) string {
+	return fmt.Sprintf("apiVersion: proxmox.gitops/v1alpha1\nkind: Container\nmetadata: {name: %s}\nspec:\n  vmid: %d\n  node: pve1\n"+
+		"  source: {template: {volume: \"local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst\"}}\n  rootfs: {storage: local, size: 4Gi}\n", name, vmid) + indented(lines)
+}
+
+func indented(lines []string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString("  " + line + "\n")
+	}
+	return b.String()
+}
+
+// eventually waits until the condition holds, in the time of a synctest bubble.
+func eventually(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	for range 600 {
+		if condition() {
+			return
+		}
+		time.Sleep(time.Second)
+	}
+	if l, ok := t.(*lab); ok {
+		t.Logf("report: %+v\nrefused: %+v", l.engine.Report(), l.engine.Report().Source.Refused)
+	}
+	t.Fatalf("waited ten minutes in vain for: %s", what)
+}
