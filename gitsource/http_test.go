@@ -84,7 +84,7 @@ func TestFetchHTTPS(t *testing.T) {
 		}
 		backend.ServeHTTP(w, r)
 	}))
-	token := writeFile(t, "token", "wrong\n")
+	token := writeFile(t, "token", "0ther\n")
 	remote := gitsource.Remote{URL: srv.URL + "/remote.git", CAFile: ca}
 	s, _ := openSource(t, remote)
 	wantRemoteError(t, s, "no token file")
@@ -111,7 +111,7 @@ func wantRemoteError(t *testing.T, s *gitsource.Source, text string) {
 	if !strings.Contains(err.Error(), text) {
 		t.Errorf("got %v, want %q", err, text)
 	}
-	if strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "wrong") {
+	if strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "0ther") {
 		t.Errorf("the error tells the token: %v", err)
 	}
 }

@@ -15,7 +15,10 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
 
-const objectCacheSize = 16 * cache.MiByte
+const (
+	objectCacheSize = 16 * cache.MiByte
+	maxOpenPacks    = 16 // descriptors kept per repository
+)
 
 // openStorage opens the repository at dir, wherever its git directory is. Objects are always unpacked in memory, after
 // a look at their size: go-git's streaming of large objects does so in goroutines of its own, where a panic cannot be
@@ -29,7 +32,8 @@ func openStorage(dir string) (*filesystem.Storage, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := filesystem.NewStorage(tree, cache.NewObjectLRU(objectCacheSize))
+	st := filesystem.NewStorageWithOptions(tree, cache.NewObjectLRU(objectCacheSize),
+		filesystem.Options{MaxOpenDescriptors: maxOpenPacks})
 	if err := checkFormat(st); err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func parseURL(s string) (*url.URL, error) {
 		return u, nil
 	}
 	m := scpLike.FindStringSubmatch(s)
-	if m == nil {
+	if m == nil || strings.HasPrefix(m[3], ":") { // ext::command and its like run programs
 		return nil, errors.New("neither a URL nor an absolute path")
 	}
 	u := &url.URL{Scheme: "ssh", Host: m[2], Path: m[3]}

@@ -57,9 +57,11 @@ func (s *Source) checkOurs() error {
 
 // setAside puts an empty store at opts.Dir. What was there is at Dir.old until a clone is whole.
 func (s *Source) setAside() error {
-	if _, err := s.prepareNew(); err != nil {
+	st, err := s.prepareNew()
+	if err != nil {
 		return err
 	}
+	st.close()
 	return s.placeNew()
 }
 
@@ -104,6 +106,7 @@ func (s *Source) renew(ctx context.Context, t transfer) error {
 	if err != nil {
 		return storeError{err}
 	}
+	defer st.close()
 	defer os.RemoveAll(s.newDir()) // gone already if all went well
 	if err := t.into(ctx, st, nil); err != nil {
 		return err
@@ -131,6 +134,7 @@ func (s *Source) carryAccepted(to *store) error {
 	if err != nil {
 		return err
 	}
+	defer from.close()
 	h, err := from.ref(acceptedRef)
 	if err != nil || h.IsZero() {
 		return err

@@ -35,7 +35,8 @@ type Tag struct {
 	Raw []byte // the object's body without git's "tag <size>" header
 }
 
-// A Repository reads git objects. It never writes. Its methods may be called by several goroutines at once.
+// A Repository reads git objects. It never writes. Its methods may be called by several goroutines at once. It keeps
+// some packs open for as long as it is referred to.
 type Repository struct {
 	dir string
 
@@ -123,6 +124,13 @@ func (r *Repository) damaged() error {
 	return r.damage
 }
 
+// has tells whether the object h is there, without reading it.
+func (r *Repository) has(h plumbing.Hash) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.storage.HasEncodedObject(h) == nil
+}
+
 // reopen makes objects and packs visible that came since the repository was opened.
 func (r *Repository) reopen() error {
 	st, err := openStorage(r.dir)
@@ -131,8 +139,14 @@ func (r *Repository) reopen() error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.storage = st
+	r.use(st)
 	return nil
+}
+
+// use puts st in place of the storage, whose descriptors it closes.
+func (r *Repository) use(st *filesystem.Storage) {
+	_ = r.storage.Close() // it was open for reading
+	r.storage = st
 }
 
 // replace has swap put another repository in this one's place while nobody reads.
@@ -146,7 +160,8 @@ func (r *Repository) replace(swap func() error) error {
 	if err != nil {
 		return err
 	}
-	r.storage, r.damage = st, nil
+	r.use(st)
+	r.damage = nil
 	return nil
 }
 

@@ -170,11 +170,12 @@ func (s *Source) bring(ctx context.Context, t transfer) error {
 	if err != nil {
 		return s.broken(err)
 	}
+	defer st.close()
 	current, err := st.ref(s.tracking())
 	if err != nil {
 		return s.broken(err)
 	}
-	if current == t.tip && st.has(t.tip) {
+	if current == t.tip && s.repo.has(t.tip) {
 		return nil
 	}
 	if err := st.sweep(); err != nil {
@@ -242,11 +243,7 @@ func (s *Source) Keep(ctx context.Context, id ID) error {
 	if _, err := s.repo.Commit(ctx, id); err != nil {
 		return fmt.Errorf("keep commit: %w", err)
 	}
-	st, err := openStore(s.opts.Dir)
-	if err == nil {
-		err = st.setRef(acceptedRef, id.hash())
-	}
-	if err != nil {
+	if err := (&store{dir: s.opts.Dir}).setRef(acceptedRef, id.hash()); err != nil {
 		return fmt.Errorf("keep commit %s: %w", id, err)
 	}
 	return nil
@@ -274,10 +271,7 @@ func (s *Source) openDir() error {
 
 // useBranch adapts a store that was made for another branch.
 func (s *Source) useBranch() error {
-	st, err := openStore(s.opts.Dir)
-	if err != nil {
-		return err
-	}
+	st := &store{dir: s.opts.Dir}
 	head, err := readPointer(st.path("HEAD"), "ref: refs/heads/")
 	if err == nil && head == s.opts.Branch {
 		return nil

@@ -45,6 +45,8 @@ func openStore(dir string) (*store, error) {
 	return &store{dir, st}, nil
 }
 
+func (s *store) close() { _ = s.storage.Close() } // it was open for reading; what is written is closed and synced
+
 func (s *store) path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 func (s *store) packDir() string         { return s.path("objects/pack") }
 
