@@ -1,0 +1,127 @@
+package reconcile
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestQueueIsSerialWithinAGuest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewQueue(QueueOptions{Parallel: 4})
+		defer q.Close()
+		var running, most atomic.Int32
+		var ran atomic.Int32
+		work := Work{VMID: 1, Holds: []int{1}, Run: func(context.Context) {
+			most.Store(max(most.Load(), running.Add(1)))
+			time.Sleep(time.Second)
+			running.Add(-1)
+			ran.Add(1)
+		}}
+		for range 4 {
+			q.Offer(t.Context(), work)
+			time.Sleep(300 * time.Millisecond)
+		}
+		time.Sleep(10 * time.Second)
+		if got := most.Load(); got != 1 {
+			t.Errorf("got %d works of one guest at once, want 1", got)
+		}
+		if got := ran.Load(); got != 2 {
+			t.Errorf("got %d runs of 4 offers within a second, want 2: the one that ran and the newest that waited", got)
+		}
+		if got := q.Depth(); got != 0 {
+			t.Errorf("got %d lanes after the work, want none", got)
+		}
+	})
+}
+
+func TestQueueIsParallelAcrossGuests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewQueue(QueueOptions{Parallel: 3})
+		defer q.Close()
+		var running, most atomic.Int32
+		for vmid := range 9 {
+			q.Offer(t.Context(), Work{VMID: vmid, Holds: []int{vmid}, Run: func(context.Context) {
+				most.Store(max(most.Load(), running.Add(1)))
+				time.Sleep(time.Second)
+				running.Add(-1)
+			}})
+		}
+		started := time.Now()
+		for q.Depth() > 0 {
+			time.Sleep(100 * time.Millisecond)
+		}
+		if got := most.Load(); got != 3 {
+			t.Errorf("got %d guests at once, want 3", got)
+		}
+		if got := time.Since(started); got > 3500*time.Millisecond {
+			t.Errorf("got %s for nine works of a second in three lanes, want about 3 s", got)
+		}
+	})
+}
+
+func TestQueueHoldsTheTemplateOfAClone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewQueue(QueueOptions{Parallel: 8})
+		defer q.Close()
+		var mu sync.Mutex
+		var log []string
+		note := func(s string) { mu.Lock(); defer mu.Unlock(); log = append(log, s) }
+		clone := func(name string, vmid int) {
+			q.Offer(t.Context(), Work{VMID: vmid, Holds: []int{vmid, 9000}, Run: func(context.Context) {
+				note("begin " + name)
+				time.Sleep(time.Second)
+				note("end " + name)
+			}})
+		}
+		clone("a", 1)
+		time.Sleep(time.Millisecond)
+		clone("b", 2)
+		q.Offer(t.Context(), Work{VMID: 3, Holds: []int{3}, Run: func(context.Context) { note("other") }})
+		time.Sleep(5 * time.Second)
+		want := []string{"begin a", "other", "end a", "begin b", "end b"}
+		if !slices.Equal(log, want) {
+			t.Errorf("got %v, want %v", log, want)
+		}
+	})
+}
+
+func TestQueueSurvivesAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told atomic.Int32
+		q := NewQueue(QueueOptions{OnPanic: func(vmid int, _ error) { told.Store(int32(vmid)) }})
+		defer q.Close()
+		q.Offer(t.Context(), Work{VMID: 7, Holds: []int{7}, Run: func(context.Context) { panic("boom") }})
+		synctest.Wait()
+		if got := told.Load(); got != 7 {
+			t.Errorf("got a panic reported for %d, want 7", got)
+		}
+		ran := false
+		q.Offer(t.Context(), Work{VMID: 7, Holds: []int{7}, Run: func(context.Context) { ran = true }})
+		synctest.Wait()
+		if !ran {
+			t.Error("got the lane stuck after a panic, want it free")
+		}
+	})
+}
+
+func TestQueueCloseWaitsForRunningWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewQueue(QueueOptions{Parallel: 1})
+		var ended, waiting atomic.Bool
+		q.Offer(t.Context(), Work{VMID: 1, Holds: []int{1}, Run: func(context.Context) { time.Sleep(time.Minute); ended.Store(true) }})
+		synctest.Wait()
+		q.Offer(t.Context(), Work{VMID: 1, Holds: []int{1}, Run: func(context.Context) { waiting.Store(true) }})
+		q.Close()
+		if !ended.Load() || waiting.Load() {
+			t.Errorf("got running work ended %t and waiting work run %t after Close, want true and false", ended.Load(), waiting.Load())
+		}
+		if q.Offer(t.Context(), Work{VMID: 2}) {
+			t.Error("got work taken after Close, want it refused")
+		}
+	})
+}
