@@ -1,0 +1,215 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// atStoryEnd runs check in a bubble whose clock stands where the story ended.
+func atStoryEnd(t *testing.T, check func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Duration(len(story())) * time.Second)
+		check(t)
+	})
+}
+
+// openDamaged wants damage in file, a state that was true once, and nothing changed on the disk.
+func openDamaged(t *testing.T, d *memDisk, states []State, file string) {
+	t.Helper()
+	before := d.clone()
+	j := openJournal(t, storyOptions(d))
+	wantDamage(t, j, file)
+	got := j.State()
+	known := slices.IndexFunc(states, func(s State) bool { return s.Seq == got.Seq })
+	if !partOfBase(d, got) && (known < 0 || !cmp.Equal(states[known], got, sameLife)) {
+		t.Fatalf("got a state that never was: %+v", got)
+	}
+	mustClose(t, j)
+	for name, f := range before.names {
+		if !bytes.Equal(f.cache, d.names[name].cache) {
+			t.Fatalf("%s was changed", name)
+		}
+	}
+	if d.ops != 0 {
+		t.Fatalf("got %d operations on a damaged journal, want none", d.ops)
+	}
+}
+
+// partOfBase says whether a state is older than what the base stands for. Within a base the state of earlier times is not
+// complete, because compaction kept what mattered at its end.
+func partOfBase(d *memDisk, got State) bool {
+	names, _ := d.list()
+	base, ok := parseName(parseListing(names).base, baseSuffix)
+	return ok && got.Seq <= base
+}
+
+// Every bit counts: one that flips is damage, or, in the very last commit, a torn tail. It never goes unnoticed.
+func TestEveryByteIsGuarded(t *testing.T) {
+	calls := story()
+	states, whole := storyStates(t, calls)
+	names, _ := whole.list()
+	l := parseListing(names)
+	for _, name := range l.files() {
+		content := whole.names[name].cache
+		lastCommit := len(content)
+		if name == l.growing() {
+			ends := commitEnds(t, content)
+			lastCommit = ends[len(ends)-2]
+		}
+		for at := 0; at < len(content); at += 1 + at%3 { // every bit of a byte has its turn
+			atStoryEnd(t, func(t *testing.T) {
+				d := whole.clone()
+				d.names[name].cache[at] ^= 1 << (at % 8)
+				if at < lastCommit {
+					openDamaged(t, d, states, name)
+					return
+				}
+				j := openJournal(t, storyOptions(d))
+				if j.Healthy() != nil || j.Recovered().TornBytes != int64(len(content)-lastCommit) {
+					t.Errorf("byte %d: got %v, %+v, want the last commit cut", at, j.Healthy(), j.Recovered())
+				}
+				if diff := cmp.Diff(states[len(calls)-1], j.State(), sameLife); diff != "" {
+					t.Errorf("byte %d: state (-want +got):\n%s", at, diff)
+				}
+			})
+			if t.Failed() {
+				t.Fatalf("with bit %d of byte %d of %s flipped", at%8, at, name)
+			}
+		}
+	}
+}
+
+func TestMissingOrForeignFilesAreDamage(t *testing.T) {
+	_, foreign := manySegments(t, "foreign")
+	states, whole := manySegments(t, "ours")
+	tests := map[string]struct {
+		change func(d *memDisk)
+		file   string
+	}{
+		"first_missing":  {func(d *memDisk) { delete(d.names, segmentName(1)) }, segmentName(2)},
+		"middle_missing": {func(d *memDisk) { delete(d.names, segmentName(3)) }, segmentName(4)},
+		"swapped": {func(d *memDisk) {
+			d.names[segmentName(2)], d.names[segmentName(3)] = d.names[segmentName(3)], d.names[segmentName(2)]
+		}, segmentName(2)},
+		"renamed": {func(d *memDisk) {
+			d.names[segmentName(30)] = d.names[segmentName(3)]
+			delete(d.names, segmentName(3))
+		}, segmentName(4)},
+		"foreign":       {func(d *memDisk) { d.names[segmentName(3)] = foreign.names[segmentName(3)] }, segmentName(3)},
+		"foreign_first": {func(d *memDisk) { d.names[segmentName(1)] = foreign.names[segmentName(1)] }, segmentName(2)},
+		"segment_for_base": {func(d *memDisk) {
+			d.names[baseName(2)] = d.names[segmentName(2)]
+		}, baseName(2)},
+		"sealed_cut_at_commit": {func(d *memDisk) {
+			f := d.names[segmentName(3)]
+			f.cache = f.cache[:headerSize]
+		}, segmentName(4)},
+		"sealed_cut_in_commit": {func(d *memDisk) {
+			f := d.names[segmentName(3)]
+			f.cache = f.cache[:len(f.cache)-1]
+		}, segmentName(3)},
+		"commit_twice": {func(d *memDisk) {
+			f := d.names[segmentName(3)]
+			f.cache = append(f.cache, f.cache[headerSize:]...)
+		}, segmentName(3)},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := whole.clone()
+			tt.change(d)
+			openDamaged(t, d, states, tt.file)
+		})
+	}
+}
+
+// manySegments is a journal with one record in each of five segments and none in the sixth.
+func manySegments(t *testing.T, name string) ([]State, *memDisk) {
+	t.Helper()
+	d := newMemDisk()
+	j := openJournal(t, Options{disk: d, SegmentSize: 1, CompactAfter: 100})
+	states := []State{j.State()}
+	for range 5 {
+		mustAppend(t, j, Event{Name: name})
+		states = append(states, j.State())
+	}
+	mustClose(t, j)
+	return states, d.clone()
+}
+
+// Bad bytes with a later commit behind them were good once: cutting them would lose acknowledged records.
+func TestTornTailIsToldFromDamage(t *testing.T) {
+	d := newMemDisk()
+	j := openJournal(t, Options{disk: d})
+	for range 3 {
+		mustAppend(t, j, Event{Name: "x"})
+	}
+	mustClose(t, j)
+	content := d.names[segmentName(1)].cache
+	ends := commitEnds(t, content)
+	second := content[ends[0]:ends[1]]
+	tests := map[string]struct {
+		content []byte
+		damaged bool
+	}{
+		"garbage":         {append(slices.Clone(content), "\x00\x00garbage"...), false},
+		"half_a_commit":   {content[:ends[2]-3], false},
+		"hole_before_one": {append(append(slices.Clone(content[:ends[0]]), make([]byte, 90)...), content[ends[1]:]...), true},
+		"old_block":       {append(append(slices.Clone(content), make([]byte, 90)...), second...), false},
+		"one_replayed":    {append(slices.Clone(content), second...), true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := newMemDisk()
+			d.put(segmentName(1), tt.content)
+			j := openJournal(t, Options{disk: d})
+			var damage *DamageError
+			if got := errors.As(j.Healthy(), &damage); got != tt.damaged {
+				t.Errorf("got %v, want damage: %t", j.Healthy(), tt.damaged)
+			}
+			if torn := j.Recovered().TornBytes > 0; torn == tt.damaged {
+				t.Errorf("got %+v, want torn bytes: %t", j.Recovered(), !tt.damaged)
+			}
+		})
+	}
+}
+
+// A newer release's journal is left alone: neither cut, nor compacted, nor repaired.
+func TestNewerFormatIsLeftAlone(t *testing.T) {
+	link := func(c chain, payload string) []byte {
+		return frame{seq: 1, count: 1, payload: []byte(payload)}.after(c.link).append(nil)
+	}
+	c := newChain(time.Now(), 1)
+	h := header{role: roleSegment, chain: c}.append(nil)
+	newer := reseal(func(b []byte) { b[8] = fileVersion + 1 }, h)
+	tests := map[string][]byte{
+		"file":    newer,
+		"kind":    append(slices.Clone(h), link(c, `{"v":2,"records":[{"moved":{"vmid":1}}]}`)...),
+		"field":   append(slices.Clone(h), link(c, `{"v":2,"records":[{"event":{"name":"x","colour":"red"}}]}`)...),
+		"version": append(slices.Clone(h), link(c, `{"v":2,"records":[{"event":{"name":"x"}}]}`)...),
+	}
+	for name, content := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := newMemDisk()
+			d.put(segmentName(1), content)
+			if _, err := Open(Options{disk: d}); !errors.Is(err, ErrNewerFormat) {
+				t.Errorf("Open: got %v, want ErrNewerFormat", err)
+			}
+			if _, err := read(d, func(Record) error { return nil }); !errors.Is(err, ErrNewerFormat) {
+				t.Errorf("Read: got %v, want ErrNewerFormat", err)
+			}
+			if _, err := repair(d, time.Now()); !errors.Is(err, ErrNewerFormat) {
+				t.Errorf("Repair: got %v, want ErrNewerFormat", err)
+			}
+			if d.ops != 0 {
+				t.Errorf("got %d operations, want none", d.ops)
+			}
+		})
+	}
+}

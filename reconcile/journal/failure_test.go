@@ -1,0 +1,261 @@
+package journal
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// failing is a disk on which every operation of one sort fails from now on.
+func (d *memDisk) failing(what, suffix string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fault = func(_ int, w, name string) error {
+		if w == what && strings.HasSuffix(name, suffix) {
+			return err
+		}
+		return nil
+	}
+}
+
+// settle waits until the writer has done what follows the last commit: a record that it refuses goes the same way.
+func settle(t *testing.T, j *Journal) {
+	t.Helper()
+	if err := j.Append(t.Context(), Ended{Step: "never begun", Result: Done}); !errors.Is(err, ErrRefused) {
+		t.Fatalf("got %v, want ErrRefused", err)
+	}
+}
+
+func (d *memDisk) operations() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ops
+}
+
+// A write or an fsync that fails ends the journal's writing for good, whatever the disk does later, and costs nothing that
+// was acknowledged. Half of the write is on the disk: the next start cuts it.
+func TestFailedCommitStopsTheJournal(t *testing.T) {
+	tests := map[string]struct {
+		what string
+		err  error
+	}{
+		"disk_full":    {"write", syscall.ENOSPC},
+		"write_error":  {"write", syscall.EIO},
+		"fsync_failed": {"sync", syscall.EIO},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := newMemDisk()
+			j := openJournal(t, Options{disk: d})
+			mustAppend(t, j, oneOfEach()...)
+			want := j.State()
+
+			d.failing(tt.what, segmentSuffix, tt.err)
+			if err := j.Append(t.Context(), Event{Name: "lost"}); !errors.Is(err, tt.err) {
+				t.Errorf("got %v, want %v", err, tt.err)
+			}
+			d.failing("", "", nil)
+			before := d.operations()
+			if err := j.Append(t.Context(), Event{Name: "later"}); !errors.Is(err, tt.err) {
+				t.Errorf("later: got %v, want %v", err, tt.err)
+			}
+			if !errors.Is(j.Healthy(), tt.err) || d.operations() != before {
+				t.Errorf("got %v after %d more operations, want %v and none", j.Healthy(), d.operations()-before, tt.err)
+			}
+			if diff := cmp.Diff(want, j.State()); diff != "" {
+				t.Errorf("state (-want +got):\n%s", diff)
+			}
+			mustClose(t, j)
+
+			j = openJournal(t, Options{disk: survivors["nothing_unsynced"](d, nil)})
+			if diff := cmp.Diff(want, j.State()); diff != "" || j.Healthy() != nil {
+				t.Errorf("after a crash: %v, state (-want +got):\n%s", j.Healthy(), diff)
+			}
+		})
+	}
+}
+
+func TestTornCommitIsCutAndTold(t *testing.T) {
+	d := newMemDisk()
+	j := openJournal(t, Options{disk: d})
+	mustAppend(t, j, Event{Name: "first"})
+	d.failing("write", segmentSuffix, syscall.ENOSPC)
+	_ = j.Append(t.Context(), Event{Name: "torn"})
+	d.failing("", "", nil)
+	mustClose(t, j)
+
+	j = openJournal(t, Options{disk: d})
+	r := j.Recovered()
+	if r.TornBytes == 0 || r.TornFile != segmentName(1) || r.Records != 1 {
+		t.Errorf("got %+v, want the torn bytes of %s", r, segmentName(1))
+	}
+	mustAppend(t, j, Event{Name: "second"})
+	mustClose(t, j)
+	var got []Body
+	if _, err := read(d, func(r Record) error { got = append(got, r.Body); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Body{Event{Name: "first"}, Event{Name: "second"}}, got); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+}
+
+// After a failed fsync the page cache may show a commit that the disk never had. A start that folds it must make it durable
+// before anything is built upon it.
+func TestOpenConfirmsWhatItFolds(t *testing.T) {
+	d := newMemDisk()
+	j := openJournal(t, Options{disk: d})
+	mustAppend(t, j, Event{Name: "first"})
+	d.failing("sync", segmentSuffix, syscall.EIO)
+	_ = j.Append(t.Context(), Begun{Step: "s", VMID: 1, Op: "start"})
+	d.failing("", "", nil)
+	mustClose(t, j)
+
+	j = openJournal(t, Options{disk: d})
+	want := j.State()
+	if len(want.Open) != 1 {
+		t.Fatalf("got %+v, want the step that the cache shows", want)
+	}
+	mustClose(t, j)
+	j = openJournal(t, Options{disk: survivors["nothing_unsynced"](d, nil)})
+	if diff := cmp.Diff(want, j.State()); diff != "" {
+		t.Errorf("state after a crash (-want +got):\n%s", diff)
+	}
+}
+
+// A full disk at the start leaves a journal that can be read and says why it cannot be written.
+func TestOpenOnFailingDisk(t *testing.T) {
+	for _, what := range []string{"create", "write", "sync", "rename", "syncdir", "truncate", "remove"} {
+		t.Run(what, func(t *testing.T) {
+			d := newMemDisk()
+			j := openJournal(t, Options{disk: d})
+			mustAppend(t, j, oneOfEach()...)
+			want := j.State()
+			mustClose(t, j)
+			whole := d.names[segmentName(1)].cache
+			switch what {
+			case "create", "rename": // happen only where there is nothing yet
+				d, want = newMemDisk(), State{}
+			case "truncate":
+				d.put(segmentName(1), append(whole, "torn"...))
+			case "remove":
+				d.put(segmentName(50)+tmpSuffix, nil)
+			}
+			d.failing(what, "", syscall.ENOSPC)
+			j = openJournal(t, Options{disk: d})
+			if !errors.Is(j.Healthy(), syscall.ENOSPC) {
+				t.Errorf("got %v, want ENOSPC", j.Healthy())
+			}
+			if err := j.Append(t.Context(), Event{Name: "x"}); !errors.Is(err, syscall.ENOSPC) {
+				t.Errorf("Append: got %v, want ENOSPC", err)
+			}
+			if diff := cmp.Diff(want, j.State(), sameLife); diff != "" {
+				t.Errorf("state (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The commit that fills a segment is acknowledged even when the next segment cannot be made.
+func TestFailedRotationStopsTheJournal(t *testing.T) {
+	d := newMemDisk()
+	j := openJournal(t, Options{disk: d, SegmentSize: 1})
+	d.failing("create", segmentSuffix+tmpSuffix, syscall.ENOSPC)
+	mustAppend(t, j, Event{Name: "first"})
+	if err := j.Append(t.Context(), Event{Name: "second"}); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("got %v, want ENOSPC", err)
+	}
+	mustClose(t, j)
+	d.failing("", "", nil)
+	j = openJournal(t, Options{disk: d, SegmentSize: 1})
+	if got := j.State().Seq; got != 1 || j.Healthy() != nil {
+		t.Errorf("got seq %d, %v, want 1 and a healthy journal", got, j.Healthy())
+	}
+	mustAppend(t, j, Event{Name: "second"})
+}
+
+// A compaction that finds no room leaves everything as it was and is tried again.
+func TestFailedCompactionIsTriedAgain(t *testing.T) {
+	d := newMemDisk()
+	var told []Compacted
+	opts := Options{disk: d, SegmentSize: 1, CompactAfter: 2, Retain: Retain{Records: 1}, OnCompact: func(c Compacted) { told = append(told, c) }}
+	j := openJournal(t, opts)
+	d.failing("write", baseSuffix+tmpSuffix, syscall.ENOSPC)
+	mustAppend(t, j, Accepted{Commit: "c1"})
+	mustAppend(t, j, Event{Name: "x"})
+	mustAppend(t, j, Event{Name: "y"})
+	settle(t, j)
+	d.failing("", "", nil)
+	mustAppend(t, j, Event{Name: "z"})
+	want := j.State()
+	mustClose(t, j)
+	if err := j.Healthy(); err != nil {
+		t.Errorf("got %v, want a healthy journal", err)
+	}
+	if len(told) != 3 || !errors.Is(told[1].Err, syscall.ENOSPC) || told[2].Err != nil || told[2].Kept != 2 || told[2].Dropped != 2 {
+		t.Errorf("got %+v, want two that found no room and one that kept 2 of 4", told)
+	}
+	names, _ := d.list()
+	if diff := cmp.Diff([]string{baseName(4), segmentName(5)}, names); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	j = openJournal(t, opts)
+	if diff := cmp.Diff(want, j.State()); diff != "" {
+		t.Errorf("state (-want +got):\n%s", diff)
+	}
+}
+
+// A base whose name may or may not last leaves the directory in doubt.
+func TestUncertainBaseStopsTheJournal(t *testing.T) {
+	d := newMemDisk()
+	j := openJournal(t, Options{disk: d, SegmentSize: 1, CompactAfter: 1})
+	d.failing("rename", baseSuffix, syscall.EIO)
+	mustAppend(t, j, Event{Name: "x"})
+	if err := j.Append(t.Context(), Event{Name: "y"}); !errors.Is(err, syscall.EIO) {
+		t.Errorf("got %v, want EIO", err)
+	}
+}
+
+// Damage in old segments that compaction comes upon stops the journal before they are replaced.
+func TestCompactionRefusesDamage(t *testing.T) {
+	d := newMemDisk()
+	j := openJournal(t, Options{disk: d, SegmentSize: 1, CompactAfter: 2})
+	mustAppend(t, j, Event{Name: "x"})
+	settle(t, j)
+	d.mu.Lock()
+	d.names[segmentName(1)].cache[headerSize+frameHead+3] ^= 1
+	d.mu.Unlock()
+	mustAppend(t, j, Event{Name: "y"})
+	wantDamage(t, j, segmentName(1))
+	mustClose(t, j)
+	names, _ := d.list()
+	if diff := cmp.Diff([]string{segmentName(1), segmentName(2), segmentName(3)}, names); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+// Files of an interrupted compaction count no longer and go at the next start.
+func TestOpenRemovesLeftovers(t *testing.T) {
+	calls := story()
+	states, d := storyStates(t, calls)
+	old := newMemDisk()
+	j := openJournal(t, Options{disk: old})
+	mustAppend(t, j, Event{Name: "older than the base"})
+	mustClose(t, j)
+	want, _ := d.list()
+	d.put(segmentName(1), old.names[segmentName(1)].cache)
+	d.put(baseName(3), nil)
+	d.put(baseName(500)+tmpSuffix, nil)
+	j = openJournal(t, Options{disk: d})
+	if got := j.State().Seq; got != states[len(calls)].Seq || j.Recovered().Removed != 3 {
+		t.Errorf("got seq %d, %+v, want %d and 3 files removed", got, j.Recovered(), states[len(calls)].Seq)
+	}
+	names, _ := survivors["nothing_unsynced"](d, rand.New(rand.NewPCG(1, 1))).list()
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
