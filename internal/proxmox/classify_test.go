@@ -3,6 +3,8 @@ package proxmox
 import (
 	"encoding/json"
 	"errors"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,15 +12,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/guest"
 )
 
 // sentinels are the errors that a reconcile.Cluster may wrap; a reply means at most one of them.
 var sentinels = []error{
 	reconcile.ErrNotExist, reconcile.ErrDenied, reconcile.ErrConflict, reconcile.ErrLocked,
-	reconcile.ErrNotReady, reconcile.ErrOutcomeUnknown,
+	reconcile.ErrNotReady, reconcile.ErrOutcomeUnknown, reconcile.ErrNoTask,
 }
 
 func meanings(err error) (found []string) {

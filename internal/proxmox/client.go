@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"gitops-agent/reconcile"
 	"log/slog"
 	"net"
 	"net/http"
@@ -12,8 +13,6 @@ import (
 	"time"
 
 	pve "github.com/luthermonson/go-proxmox"
-
-	"gitops-agent/reconcile"
 )
 
 // apiBase is where the JSON flavour of the API lives on every endpoint.
@@ -42,7 +41,10 @@ type Client struct {
 	api *pve.Client
 }
 
-var _ reconcile.Cluster = (*Client)(nil)
+var (
+	_ reconcile.Reader  = (*Reader)(nil)
+	_ reconcile.Cluster = (*Client)(nil)
+)
 
 // NewReader returns a Reader. It makes no request. Its error names everything that is wrong with options.
 func NewReader(options Options) (*Reader, error) {

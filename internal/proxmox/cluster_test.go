@@ -2,13 +2,12 @@ package proxmox
 
 import (
 	"errors"
+	"gitops-agent/reconcile"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"gitops-agent/reconcile"
 )
 
 func TestExists(t *testing.T) {
@@ -176,5 +175,21 @@ func TestSetPoolComment(t *testing.T) {
 	}
 	if err := inProcess(t, always(596, "", "")).SetPoolComment(t.Context(), "gitops-agent", "x"); !errors.Is(err, reconcile.ErrOutcomeUnknown) {
 		t.Errorf("got error %v, want ErrOutcomeUnknown", err)
+	}
+}
+
+func TestNodes(t *testing.T) {
+	client := inProcess(t, byPath(t, map[string]reply{
+		"GET /nodes": ok(`[{"node":"pve2","status":"offline"},{"node":"pve1","status":"online","level":""}]`),
+	}))
+	got, err := client.Nodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Node{{"pve1", true}, {"pve2", false}}, got); diff != "" {
+		t.Errorf("nodes (-want +got)\n%s", diff)
+	}
+	if got, err := inProcess(t, always(200, "OK", `{"data":[{"node":"a/b"}]}`)).Nodes(t.Context()); err == nil {
+		t.Errorf("got %v for a bad name, want an error", got)
 	}
 }

@@ -3,9 +3,8 @@ package proxmox
 import (
 	"context"
 	"fmt"
-	"net/http"
-
 	"gitops-agent/reconcile/guest"
+	"net/http"
 )
 
 // exchange is one request and its reply on their way through the library, which hands the context on and nothing else. The
@@ -42,6 +41,7 @@ const (
 	routePermissions = "/access/permissions"
 	routeResources   = "/cluster/resources"
 	routeClusterInfo = "/cluster/status"
+	routeNodes       = "/nodes"
 	routeNextID      = "/cluster/nextid"
 	routePools       = "/pools"
 	routeGuests      = "/nodes/{node}/{kind}"

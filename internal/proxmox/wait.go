@@ -5,24 +5,24 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"gitops-agent/reconcile"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
-
-	"gitops-agent/reconcile"
 )
 
-// Polling of a task. The first look is at once, as a task that is waited for again has often ended.
+// Polling of a task. The first look is at once, as a task that is waited for again has often ended; the next ones come soon, as a
+// config task takes a tenth of a second.
 const (
-	firstPoll = 300 * time.Millisecond
+	firstPoll = 100 * time.Millisecond
 	lastPoll  = 2 * time.Second
 	tailLines = 5
 )
 
 // Wait polls a task until it has ended. Its end is in Exit, in Proxmox's words: "unexpected status" means that the worker
 // died and says nothing about what it did before, so the caller looks at the guest. For everything but "OK" the end of the log comes with
-// it, if it can be read. ErrOutcomeUnknown means that the node has no record of the task.
+// it, if it can be read. ErrNoTask means that the node has no record of the task.
 //
 // Source: PVE API, GET /nodes/{node}/tasks/{upid}/status and …/log.
 func (r *Reader) Wait(ctx context.Context, name string) (reconcile.Task, error) {
@@ -54,7 +54,7 @@ func (r *Reader) taskStatus(ctx context.Context, parsed upid, name string) (exit
 	var api *APIError
 	switch {
 	case errors.As(err, &api) && api.Status == http.StatusBadRequest && strings.Contains(api.Errors["upid"], "no such task"):
-		return "", false, fmt.Errorf("%w: %w", reconcile.ErrOutcomeUnknown, err)
+		return "", false, fmt.Errorf("%w: %w", reconcile.ErrNoTask, err)
 	case err != nil:
 		return "", false, err
 	case status.Status == "running":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"gitops-agent/reconcile"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,8 +13,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"gitops-agent/reconcile"
 )
 
 // taskServer plays a node with one task that runs for a while and then ends with exit.
@@ -108,7 +107,7 @@ func TestWaitPollsLessAndLess(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []time.Duration{
-			0, 300, 750, 1425, 2437, 3956, 5956, 7956, 9956, 11956,
+			0, 100, 250, 475, 812, 1318, 2078, 3217, 4925, 6925, 8925, 10925,
 		}
 		for i, at := range server.polls {
 			server.polls[i] = at / time.Millisecond
@@ -158,7 +157,7 @@ func TestWaitFails(t *testing.T) {
 		reply reply
 		want  []string
 	}{
-		"forgotten":      {testUPID, respond(400, "Parameter verification failed.", `{"errors":{"upid":"no such task"},"data":null}`), []string{"outcome unknown"}},
+		"forgotten":      {testUPID, respond(400, "Parameter verification failed.", `{"errors":{"upid":"no such task"},"data":null}`), []string{"no such task"}},
 		"not_a_upid":     {"garbage", reply{}, nil},
 		"empty":          {"", reply{}, nil},
 		"odd_status":     {testUPID, ok(`{"status":"paused"}`), nil},
