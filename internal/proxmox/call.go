@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/guest"
 )
 
 // Do sends one call, once, with the call's own parameters and no others. It returns the UPID of the task that Proxmox began,

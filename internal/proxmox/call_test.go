@@ -1,13 +1,12 @@
 package proxmox
 
 import (
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/guest"
 )
 
 func TestDoSendsTheCall(t *testing.T) {

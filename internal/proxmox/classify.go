@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"gitops-agent/reconcile"
 	"net/http"
 	"net/url"
 	"strings"
-
-	"gitops-agent/reconcile"
 )
 
 // classify gives an exchange's error its meaning for a reconcile.Cluster. The *APIError stays within reach of errors.As.

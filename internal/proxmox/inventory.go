@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"time"
-
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
+	"slices"
+	"time"
 )
 
 // Inventory lists the guests that the token may see, sorted by vmid, in one call. Node, lock, tags, pool and HA state are

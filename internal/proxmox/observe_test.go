@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,9 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/guest"
 )
 
 func TestObserve(t *testing.T) {

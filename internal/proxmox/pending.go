@@ -3,7 +3,6 @@ package proxmox
 import (
 	"errors"
 	"fmt"
-
 	"gitops-agent/reconcile/guest"
 )
 

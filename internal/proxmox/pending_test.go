@@ -3,13 +3,12 @@ package proxmox
 import (
 	"encoding/json"
 	"errors"
+	"gitops-agent/reconcile/guest"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"gitops-agent/reconcile/guest"
 )
 
 func TestDecodePending(t *testing.T) {

@@ -3,7 +3,6 @@ package proxmox
 import (
 	"context"
 	"fmt"
-
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
 )

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"errors"
+	"gitops-agent/reconcile"
 	"io"
 	"log"
 	"net/http"
@@ -14,8 +15,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-
-	"gitops-agent/reconcile"
 )
 
 func TestTrust(t *testing.T) {

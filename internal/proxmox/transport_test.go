@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 	"io"
 	"log/slog"
 	"net"
@@ -18,9 +20,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	pve "github.com/luthermonson/go-proxmox"
-
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/guest"
 )
 
 // The library alone takes these replies for successes, or for guests with an empty configuration.
