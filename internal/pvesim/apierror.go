@@ -15,6 +15,7 @@ type apiError struct {
 	message string            // as in the body, with the trailing newline that Perl's die leaves
 	params  map[string]string // only for 400
 	bare    bool              // no body at all, as for 401
+	plain   bool              // the body is the message as it is, not JSON
 }
 
 func (e *apiError) Error() string { return strings.TrimSuffix(e.message, "\n") }
@@ -53,6 +54,9 @@ func (e *apiError) reason() string {
 func (e *apiError) body() []byte {
 	if e.bare {
 		return nil
+	}
+	if e.plain {
+		return []byte(e.message)
 	}
 	var o object
 	o.null("data")

@@ -22,6 +22,7 @@ var (
 	vmidText    = regexp.MustCompile(`^[1-9][0-9]{2,8}$`)
 	configID    = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9\-_]+$`)
 	storageID   = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9\-_.]*[a-zA-Z0-9]$`)
+	poolID      = regexp.MustCompile(`^[A-Za-z0-9.\-_]+(?:/[A-Za-z0-9.\-_]+)*$`)
 	bridgeID    = regexp.MustCompile(`^[-_.\w]+$`)
 	volumeID    = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9\-_.]*[a-zA-Z0-9]):(.+)$`)
 	newVolume   = regexp.MustCompile(`^(?:([^/:\s]+):)?(\d+(?:\.\d+)?)$`)
@@ -88,6 +89,13 @@ func checkStorageID(s string) error {
 	return nil
 }
 
+func checkPool(s string) error {
+	if !poolID.MatchString(s) {
+		return errors.New("pool name '" + s + "' contains invalid characters")
+	}
+	return nil
+}
+
 func checkBridge(s string) error {
 	if !bridgeID.MatchString(s) {
 		return errors.New("invalid bridge ID '" + s + "'")
@@ -107,7 +115,7 @@ func checkVolume(s string) error {
 	if s == "none" || s == "cdrom" || strings.HasPrefix(s, "/") || newVolume.MatchString(s) || volumeID.MatchString(s) {
 		return nil
 	}
-	return fmt.Errorf("unable to parse volume ID '%s'\n", s) //nolint:revive,staticcheck // the newline is part of Proxmox's text
+	return fmt.Errorf("unable to parse volume ID '%s'", s)
 }
 
 func checkVolumeID(s string) error {
@@ -215,7 +223,7 @@ func checkBoot(s string) error {
 func checkBootOrder(s string) error {
 	for d := range strings.SplitSeq(s, ";") {
 		if !bootDevice.MatchString(d) {
-			return fmt.Errorf("invalid boot device '%s'\n", d) //nolint:revive,staticcheck // the newline is part of Proxmox's text
+			return fmt.Errorf("invalid boot device '%s'", d)
 		}
 	}
 	return nil

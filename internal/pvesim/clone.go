@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// cloneVM reserves the new id with a config that is locked and says little; the task is filed under the source.
+// cloneVM copies or links a VM in a task that is filed under the source.
 func cloneVM(c *call) (reply, error) {
 	newID := atoi(c.params["newid"])
 	err := c.sim.locked(func() error {
@@ -23,20 +23,37 @@ func cloneVM(c *call) (reply, error) {
 		if err := c.cloneable(src); err != nil {
 			return err
 		}
-		if c.sim.guests[newID] != nil {
-			return die("unable to create VM %d: config file already exists", newID)
-		}
-		g := newGuest(newID, QEMU, c.node())
-		g.setText("#qmclone temporary file\nlock: clone\n")
-		c.sim.guests[newID] = g
-		return nil
+		return c.mayClaim(newID)
 	})
 	if err != nil {
 		return reply{}, err
 	}
 	return c.start("qmclone", c.vmid(), func(t *task) error {
+		// the source's lock is held only while the id is claimed, the target's for the whole copy
+		err := t.withLock(QEMU, c.vmid(), func() error { return t.locked(func() error { return c.claim(newID) }) })
+		if err != nil {
+			return err
+		}
 		return t.withLock(QEMU, newID, func() error { return t.clone(c, newID) })
 	})
+}
+
+func (c *call) mayClaim(newID int) error {
+	if c.sim.guests[newID] != nil {
+		return die("unable to create VM %d: config file already exists", newID)
+	}
+	return nil
+}
+
+// claim makes the target's config, locked and empty. The state is locked.
+func (c *call) claim(newID int) error {
+	if err := c.mayClaim(newID); err != nil {
+		return err
+	}
+	g := newGuest(newID, QEMU, c.node())
+	g.setText("#qmclone temporary file\nlock: clone\n")
+	c.sim.guests[newID] = g
+	return nil
 }
 
 func (c *call) permitClone(newID int) error {
@@ -79,7 +96,8 @@ func (c *call) cloneable(src *guest) error {
 		if err != nil || !d.ownsVolume() || d.isCloudInit() {
 			continue
 		}
-		if strings.Contains(d.file(), "/base-") || strings.Contains(d.file(), ":base-") {
+		isBase := strings.Contains(d.file(), "/base-") || strings.Contains(d.file(), ":base-")
+		if isBase && (src.kind == QEMU || c.sim.storage(d.storageOf()).Type != "dir") {
 			continue
 		}
 		if src.kind == LXC {
@@ -216,8 +234,12 @@ func (t *task) copyDrive(c *call, src *guest, newID int, d drive, made *[]string
 	format := old.Format
 	if !c.isFull(src) && !d.isCloudInit() {
 		t.printf("create linked clone of drive %s (%s)", d.slot, old.ID)
+		if st.Type == "dir" {
+			format = "qcow2" // an overlay, whatever the base is
+		}
 		name := st.freeName(newID, format)
 		v := s.add(Volume{ID: st.ID + ":" + baseName(old.ID) + "/" + name, Owner: newID, Size: old.Size, Format: format, Base: old.ID, Kind: "images"})
+		t.logLink(st, old, v)
 		*made = append(*made, v.ID)
 		return d.with(v.ID, v.Size), nil
 	}
@@ -236,6 +258,19 @@ func (t *task) copyDrive(c *call, src *guest, newID int, d drive, made *[]string
 	t.printf("allocated target volume '%s'", v.ID)
 	*made = append(*made, v.ID)
 	return d.with(v.ID, v.Size), nil
+}
+
+// logLink says how a linked clone was made.
+func (t *task) logLink(st *storage, base, v *Volume) {
+	if st.Type != "dir" {
+		t.printf("  Logical volume \"%s\" created.", strings.TrimPrefix(baseName(v.ID), baseName(base.ID)+"/"))
+		return
+	}
+	name := baseName(base.ID)
+	file := v.ID[strings.LastIndexByte(v.ID, '/')+1:]
+	t.printf("clone %s: images, %s, %d to %s (base=../%s)", name, file, v.Owner, file, name)
+	t.printf("Formatting '%s', fmt=qcow2 cluster_size=131072 extended_l2=on preallocation=metadata compression_type=zlib size=%d "+
+		"backing_file=../%s backing_fmt=%s lazy_refcounts=off refcount_bits=16", t.sim.pathOf(v.ID), v.Size, name, base.Format)
 }
 
 // baseName is the part of a base volume's name that linked clones carry in front.

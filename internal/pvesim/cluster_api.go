@@ -21,6 +21,7 @@ func clusterRoutes() []*route {
 		get("/cluster/ha/resources", emptyList).takes(map[string]rule{"type": enum("ct", "vm")}),
 		get("/access/permissions", permissions).takes(map[string]rule{"path": text(), "userid": text()}),
 		get("/storage", storageConfigs).takes(map[string]rule{"type": text()}),
+		get("/storage/{storage}", storageConfig),
 		{method: http.MethodGet, path: "/", read: func(*call) (reply, error) {
 			return data(subdirs("subdir", "version", "cluster", "nodes", "storage", "access", "pools"))
 		}},
@@ -135,23 +136,36 @@ func storageConfigs(c *call) (reply, error) {
 		if t := c.params["type"]; t != "" && t != st.Type {
 			continue
 		}
-		var o object
-		o.str("storage", st.ID)
-		o.str("type", st.Type)
-		o.str("content", st.Content)
-		if st.Type == "dir" {
-			o.str("path", st.Path)
-			if st.ID == "local" {
-				o.str("prune-backups", "keep-all=1")
-			}
-		} else {
-			o.str("thinpool", "data")
-			o.str("vgname", "pve")
-		}
-		o.str("digest", digest(st.ID+st.Content))
-		a.add(&o)
+		a.add(st.settings())
 	}
 	return data(a.bytes())
+}
+
+func storageConfig(c *call) (reply, error) {
+	st, err := c.storage()
+	if err != nil {
+		return reply{}, err
+	}
+	return data(st.settings().bytes())
+}
+
+// settings is the storage's section of the storage configuration.
+func (st *storage) settings() *object {
+	o := &object{}
+	o.str("storage", st.ID)
+	o.str("type", st.Type)
+	o.str("content", st.Content)
+	if st.Type == "dir" {
+		o.str("path", st.Path)
+		if st.ID == "local" {
+			o.str("prune-backups", "keep-all=1")
+		}
+	} else {
+		o.str("thinpool", "data")
+		o.str("vgname", "pve")
+	}
+	o.str("digest", digest(st.ID+st.Content))
+	return o
 }
 
 // clusterResources is the inventory. Run states, names and sizes come from the last broadcast round; the rest is current.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -86,6 +87,8 @@ type replay struct {
 	digests                map[string]string // recorded to ours
 	sentMACs               map[string]bool
 	passed, total, outside int
+	first                  int64 // start of the first recorded task
+	begun                  time.Time
 }
 
 func newReplay(t *testing.T) *replay {
@@ -94,14 +97,15 @@ func newReplay(t *testing.T) *replay {
 			{ID: "local", Type: "dir", Path: "/var/lib/vz", Content: "images,rootdir,iso,vztmpl,import,snippets,backup"},
 			{ID: "local2", Type: "dir", Path: "/var/lib/vz2", Content: "images,iso,rootdir"},
 		},
-		Tokens:   append(DefaultTokens(), Token{ID: "gitops@pve!none", Secret: "5eed0000-0000-4000-8000-000000000004"}),
+		Tokens:   append(DefaultTokens(), Token{ID: "nobody@pve!none", Secret: "5eed0000-0000-4000-8000-000000000004"}),
 		TaskTime: 200 * time.Millisecond, ResourcesPeriod: 10 * time.Second,
+		CPUs: 2, Memory: 25276510208,
 	}
 	r := &replay{t: t, sim: New(opts), upids: map[string]string{}, digests: map[string]string{}, sentMACs: map[string]bool{}}
 	t.Cleanup(r.sim.Close)
 	r.tokens = map[string]string{
 		"full": r.sim.Token("root@pam!full"), "agent": r.sim.Token("gitops@pve!agent"), "ro": r.sim.Token("gitops@pve!ro"),
-		"none": r.sim.Token("gitops@pve!none"),
+		"none": r.sim.Token("nobody@pve!none"),
 	}
 	for id, size := range map[string]int64{
 		"local:iso/tiny.iso": 17825792, "local:import/tiny.qcow2": 17825792, "local:vztmpl/busybox_1_amd64.tar.gz": 2 << 20,
@@ -110,6 +114,8 @@ func newReplay(t *testing.T) *replay {
 			t.Fatal(err)
 		}
 	}
+	r.sim.volume("local:import/tiny.qcow2").Stored = 17039360
+	r.sim.volume("local:vztmpl/busybox_1_amd64.tar.gz").Stored = 1068176
 	return r
 }
 
@@ -131,7 +137,9 @@ func (r *replay) file(path string) {
 			continue
 		}
 		total++
+		r.advance(e)
 		diff := r.replay(e)
+		time.Sleep(time.Millisecond) // the recorder needed time between calls, too
 		if diff == "" {
 			passed++
 		} else if testing.Verbose() {
@@ -141,6 +149,24 @@ func (r *replay) file(path string) {
 	r.passed += passed
 	r.total += total
 	r.t.Logf("%s: %d of %d", filepath.Base(path), passed, total)
+}
+
+// advance lets as much time pass as the recorded task ids show.
+func (r *replay) advance(e recorded) {
+	m := upidStart.FindStringSubmatch(e.Response.Body)
+	if m == nil || e.Request.Method == http.MethodGet {
+		return
+	}
+	at, err := strconv.ParseInt(m[1], 16, 64)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if r.first == 0 {
+		r.first, r.begun = at, time.Now()
+	}
+	if wait := time.Until(r.begun.Add(time.Duration(at-r.first) * time.Second)); wait > 0 {
+		time.Sleep(wait)
+	}
 }
 
 // replay sends one recorded request and returns how the answer differs.
@@ -161,11 +187,26 @@ func (r *replay) replay(e recorded) string {
 	if got == want {
 		return ""
 	}
-	return fmt.Sprintf("  got  %d %s %s\n  want %d %s %s", got.status, got.reason, got.body, want.status, want.reason, want.body)
+	return fmt.Sprintf("  got  %d %s %s\n  want %d %s %s", got.status, got.reason, only(got.body, want.body), want.status, want.reason, only(want.body, got.body))
+}
+
+// only is what a canonical body has and the other has not.
+func only(body, other string) string {
+	var out []string
+	rest := strings.Split(other, " ")
+	for _, w := range strings.Split(body, " ") {
+		if i := slices.Index(rest, w); i >= 0 {
+			rest = slices.Delete(rest, i, i+1)
+		} else {
+			out = append(out, w)
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 var (
 	upidPattern   = regexp.MustCompile(`UPID:[^:\s"]+:[0-9A-F]{8}:[0-9A-F]{8,9}:[0-9A-F]{8}:([^:\s"]+):([^:\s"]*):([^:\s"]+):`)
+	upidStart     = regexp.MustCompile(`^\{"data":"UPID:[^:]+:[0-9A-F]+:[0-9A-F]+:([0-9A-F]{8}):`)
 	digestPattern = regexp.MustCompile(`"digest":"([0-9a-f]{40})"`)
 	macPattern    = regexp.MustCompile(`(?i)\bBC:24:11(?::[0-9A-F]{2}){3}\b`)
 	uuidPattern   = regexp.MustCompile(`\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
@@ -289,11 +330,8 @@ func canonical(b *bytes.Buffer, v any) {
 		slices.Sort(items)
 		b.WriteString("[" + strings.Join(items, " ") + "]")
 	default:
-		raw, err := json.Marshal(v)
-		if err != nil {
-			panic(err)
-		}
-		b.Write(raw)
+		fmt.Fprintf(b, "%q", fmt.Sprint(v))
+		fmt.Fprintf(b, "%.1T", v) // a number is not the text of a number
 	}
 }
 
@@ -313,8 +351,113 @@ func edit(vmid int, key, value string) hostAction {
 	return func(s *Sim) error { return s.Edit(vmid, key, value) }
 }
 
+// keep removes every guest but the named ones, as the recorder did by hand between files.
+func keep(vmids ...int) hostAction {
+	return func(s *Sim) error {
+		for _, g := range s.Guests() {
+			if !slices.Contains(vmids, g.VMID) {
+				if err := s.RemoveGuest(g.VMID); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// holdLock keeps a guest's lock for a while, as a process on the host did.
+func holdLock(vmid int, d time.Duration) hostAction {
+	return func(s *Sim) error {
+		unlock, err := s.LockGuest(vmid)
+		if err == nil {
+			time.AfterFunc(d, unlock)
+		}
+		return err
+	}
+}
+
+// lostWorker makes the next create of a vmid lose its worker, which happened to the recorder by chance.
+func lostWorker(vmid int) hostAction {
+	return func(s *Sim) error { return s.Inject(Fault{Kind: LostWorker, Method: http.MethodPost, VMID: vmid}) }
+}
+
+func daemonDown(times int) hostAction {
+	return func(s *Sim) error { return s.Inject(Fault{Kind: ProxyStatus, Status: 595, Times: times}) }
+}
+
+func deaf(vmid int) hostAction { return func(s *Sim) error { return s.IgnoreShutdown(vmid) } }
+
+func hears(vmid int) hostAction {
+	return func(s *Sim) error { s.guests[vmid].deaf = false; return nil }
+}
+
+func all(actions ...hostAction) hostAction {
+	return func(s *Sim) error {
+		for _, a := range actions {
+			if err := a(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func remove(vmid int) hostAction { return func(s *Sim) error { return s.RemoveGuest(vmid) } }
+
+func addCT(vmid int, conf string) hostAction {
+	return func(s *Sim) error { _, err := s.AddCT(Guest{VMID: vmid, Config: conf}); return err }
+}
+
+func addVM(g Guest) hostAction {
+	return func(s *Sim) error { _, err := s.AddVM(g); return err }
+}
+
+func stopped(vmid int) hostAction {
+	return func(s *Sim) error {
+		time.Sleep(time.Second)
+		return s.SetRunning(vmid, false)
+	}
+}
+
+func unlinkVolume(id string) hostAction {
+	return func(s *Sim) error {
+		return s.locked(func() error { s.free(id, "removed by hand"); return nil })
+	}
+}
+
+func volume(id string, size int64) hostAction {
+	return func(s *Sim) error { return s.AddVolume(id, size) }
+}
+
 // hostActions are keyed by file and the entry that they precede.
 var hostActions = map[string]hostAction{
-	"13/3":  edit(130, "lock", "backup"),
-	"13/25": edit(130, "lock", ""),
+	"10/153": edit(110, "efidisk0", ""), // the recorder's host lacked virt-fw-vars
+	"11/232": stopped(120),              // and the firmware
+	"13/0":   remove(102),
+	"13/3":   edit(130, "lock", "backup"),
+	"13/25":  edit(130, "lock", ""),
+	"17/0": all(remove(140), addVM(Guest{VMID: 140, Running: true, Config: "#v1\nagent: 1\nboot: order=ide2\ncores: 1\nkvm: 0\n" +
+		"ide2: local:iso/tiny.iso,media=cdrom\nmemory: 256\nname: snap\nscsi0: local:1,format=qcow2\nscsihw: virtio-scsi-single\n"})),
+	"17/23":  deaf(140),
+	"17/63":  all(hears(140), holdLock(140, 32*time.Second)),
+	"18/0":   volume("local:150/vm-150-disk-7.raw", mib),
+	"20/136": lostWorker(214),
+	"20/138": lostWorker(216),
+	"20/142": lostWorker(220),
+	"20/177": holdLock(151, time.Minute),
+	"21/0":   lostWorker(305),
+	"22/10":  all(edit(214, "lock", ""), edit(216, "lock", ""), edit(220, "lock", "")),
+	"23/0":   keep(101, 110),
+	"25/0":   edit(401, "lock", ""),
+	"26/0":   all(remove(400), addCT(400, "arch: amd64\nhostname: CT400\nmemory: 512\nostype: alpine\nrootfs: local:1\nswap: 512\nunprivileged: 1\n")),
+	"27/6":   addVM(Guest{VMID: 500, Config: "name: pm\n"}),
+	"29/0":   all(keep(), volume("local:401/vm-401-disk-2.raw", gib)),
+	"32/0":   keep(520),
+	"32/7":   deaf(530),
+	"33/1":   daemonDown(2),
+	"33/4":   daemonDown(2),
+	"34/6":   deaf(550),
+	"39/31":  unlinkVolume("local:iso/tiny.iso"),
+	"39/38":  volume("local:iso/tiny.iso", 17825792),
+	"39/42":  unlinkVolume("local:580/vm-580-disk-0.raw"),
 }

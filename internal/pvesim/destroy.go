@@ -75,6 +75,9 @@ func (t *task) destroy(g *guest, c *call) error {
 		}
 	}
 	for _, id := range slices.Compact(doomed) {
+		if s.volume(id) == nil {
+			t.printf("disk image '%s' does not exist", s.pathOf(id))
+		}
 		s.free(id, "destroy of "+itoa(g.vmid))
 	}
 	if c.is("purge") {

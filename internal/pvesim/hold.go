@@ -7,8 +7,8 @@ import (
 
 // HeldCall is a call that a fault holds.
 type HeldCall struct {
-	Method string `json:"method"`
-	Path   string `json:"path"`
+	Method string    `json:"method"`
+	Path   string    `json:"path"`
 	Stage  FaultKind `json:"stage"` // HoldBefore or HoldAfter
 }
 

@@ -144,7 +144,7 @@ func templateCT(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return c.start("vztemplate", c.vmid(), func(t *task) error {
+	c.sim.spawn(c.node(), "vztemplate", itoa(c.vmid()), c.vmid(), c.who.ID, c.fault, func(t *task) error {
 		return t.onGuest(LXC, c.vmid(), func() error {
 			g, err := c.ct()
 			if err != nil {
@@ -153,4 +153,5 @@ func templateCT(c *call) (reply, error) {
 			return c.sim.makeTemplate(g)
 		})
 	})
+	return null() // a worker runs all the same
 }

@@ -8,7 +8,7 @@ func lxcRoutes() []*route {
 	update := lxcConfig.with(map[string]rule{"delete": text(), "revert": text(), "digest": text().length(0, 64)})
 	create := lxcConfig.with(map[string]rule{
 		"vmid": vmidRule.needed(), "ostemplate": text().needed(), "password": text().length(5, 0), "ssh-public-keys": text(),
-		"pool": text(), "start": boolean(), "storage": checked(checkStorageID), "force": boolean(), "restore": boolean(), "unique": boolean(),
+		"pool": checked(checkPool), "start": boolean(), "storage": checked(checkStorageID), "force": boolean(), "restore": boolean(), "unique": boolean(),
 		"bwlimit": integer(), "ignore-unpack-errors": boolean(), "ha-managed": boolean(),
 	})
 	anyConfig := func(c *call) error { return c.sim.requireAny(c.who, "/vms/"+c.vars["vmid"], configPrivileges...) }

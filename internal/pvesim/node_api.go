@@ -29,7 +29,6 @@ const (
 )
 
 const (
-	nodeMemory = 25276510208
 	usedMemory = 1145536512
 	usedDisk   = 32861634560
 )
@@ -41,8 +40,8 @@ func (s *Sim) nodeRow(name string, in nodeRowKind) *object {
 	o.str("type", "node")
 	o.str("status", "online")
 	o.str("level", "")
-	o.num("maxcpu", hostCPUs)
-	o.num("maxmem", nodeMemory)
+	o.num("maxcpu", int64(s.opts.CPUs))
+	o.num("maxmem", s.opts.Memory)
 	o.num("mem", usedMemory)
 	o.num("maxdisk", defaultStorageSize)
 	o.num("disk", usedDisk)
@@ -75,7 +74,7 @@ func nodeStatus(c *call) (reply, error) {
 	for _, part := range []struct {
 		name              string
 		total, used, free int64
-	}{{"memory", nodeMemory, usedMemory, nodeMemory - usedMemory}, {"swap", 0, 0, 0}, {"rootfs", defaultStorageSize, usedDisk, defaultStorageSize - usedDisk}} {
+	}{{"memory", c.sim.opts.Memory, usedMemory, c.sim.opts.Memory - usedMemory}, {"swap", 0, 0, 0}, {"rootfs", defaultStorageSize, usedDisk, defaultStorageSize - usedDisk}} {
 		var p object
 		p.num("total", part.total)
 		p.num("used", part.used)
@@ -83,9 +82,9 @@ func nodeStatus(c *call) (reply, error) {
 		o.raw(part.name, p.bytes())
 	}
 	var cpu object
-	cpu.num("cpus", hostCPUs)
+	cpu.num("cpus", int64(c.sim.opts.CPUs))
 	cpu.num("sockets", 1)
-	cpu.num("cores", hostCPUs)
+	cpu.num("cores", int64(c.sim.opts.CPUs))
 	o.raw("cpuinfo", cpu.bytes())
 	o.raw("loadavg", []byte(`["0.00","0.00","0.00"]`))
 	return data(o.bytes())
@@ -108,6 +107,10 @@ func storageRoutes() []*route {
 		index("/nodes/{node}/storage/{storage}", "subdir", "content", "download-url", "file-restore", "import-metadata", "oci-registry-pull",
 			"prunebackups", "rrd", "rrddata", "status", "upload").permits(audit),
 		get("/nodes/{node}/storage/{storage}/status", storageStatus).permits(audit),
+		get("/nodes/{node}/storage/{storage}/content/{volume}", volumeInfo).permits(audit),
+		act(http.MethodPost, "/nodes/{node}/storage/{storage}/content", allocateVolume).takes(map[string]rule{
+			"vmid": vmidRule.needed(), "filename": text().needed(), "size": matching(`\d+[MG]?`).needed(), "format": enum("raw", "qcow2", "subvol", "vmdk"),
+		}).permits(func(c *call) error { return c.require("/storage/"+c.vars["storage"], "Datastore.AllocateSpace") }),
 		get("/nodes/{node}/storage/{storage}/content", storageContent).takes(map[string]rule{"content": text(), "vmid": vmidRule}).permits(audit),
 		act(http.MethodDelete, "/nodes/{node}/storage/{storage}/content/{volume}", deleteVolume).takes(map[string]rule{"delay": integer()}),
 	}
@@ -175,7 +178,7 @@ func (c *call) storage() (*storage, error) {
 func storageStatus(c *call) (reply, error) {
 	st, err := c.storage()
 	if err != nil {
-		return reply{}, err
+		return reply{}, badParam("storage", "No such storage.")
 	}
 	var o object
 	st.writeStatus(&o)
@@ -200,12 +203,19 @@ func storageContent(c *call) (reply, error) {
 	return data(a.bytes())
 }
 
+func (v *Volume) stored() int64 {
+	if v.Stored > 0 {
+		return v.Stored
+	}
+	return v.Size
+}
+
 func (v *Volume) object() *object {
 	o := &object{}
 	o.str("volid", v.ID)
 	o.str("content", v.Kind)
 	o.str("format", v.Format)
-	o.num("size", v.Size)
+	o.num("size", v.stored())
 	o.num("ctime", v.Made.Unix())
 	if v.Kind != "images" && v.Kind != "rootdir" {
 		return o
@@ -220,6 +230,59 @@ func (v *Volume) object() *object {
 	return o
 }
 
+func volumeInfo(c *call) (reply, error) {
+	v := c.sim.volume(c.vars["volume"])
+	if v == nil {
+		return reply{}, die("volume_size_info on '%s' failed - no format", c.vars["volume"])
+	}
+	var o object
+	o.str("path", c.sim.pathOf(v.ID))
+	o.num("size", v.Size)
+	o.num("used", v.stored())
+	format := v.Format
+	if v.Kind == "iso" {
+		format = "raw"
+	}
+	o.str("format", format)
+	return data(o.bytes())
+}
+
+// allocateVolume makes a disk image by name. A bare size is in KiB.
+func allocateVolume(c *call) (reply, error) {
+	var id string
+	err := c.sim.locked(func() error {
+		st, err := c.storage()
+		if err != nil {
+			return err
+		}
+		name := c.params["filename"]
+		if st.Type == "dir" {
+			name = c.params["vmid"] + "/" + name
+		}
+		v, err := st.describe(name)
+		if err != nil {
+			return err
+		}
+		if c.sim.volume(v.ID) != nil {
+			return die("unable to create image: disk image '%s' already exists", c.sim.pathOf(v.ID))
+		}
+		size := c.params["size"]
+		if n, ok := parseSize(size); ok {
+			v.Size = n
+		}
+		if !strings.ContainsAny(size, "MG") {
+			v.Size *= kib
+		}
+		c.sim.add(v)
+		id = v.ID
+		return nil
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return data(jsonString(id))
+}
+
 func deleteVolume(c *call) (reply, error) {
 	vol := c.vars["volume"]
 	if !strings.Contains(vol, ":") {
@@ -230,7 +293,13 @@ func deleteVolume(c *call) (reply, error) {
 		if err := t.work(1); err != nil {
 			return err
 		}
-		return t.locked(func() error { c.sim.free(vol, "delete volume"); return nil })
+		return t.locked(func() error {
+			if c.sim.volume(vol) != nil {
+				t.printf("Removed volume '%s'", vol)
+			}
+			c.sim.free(vol, "delete volume")
+			return nil
+		})
 	})
 }
 

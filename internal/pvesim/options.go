@@ -9,6 +9,9 @@ type Options struct {
 	Storages []Storage // default see above
 	Version  string    // default 9.2.11
 	Tokens   []Token   // default DefaultTokens
+	Bridges  []string  // default vmbr0 and vmbr1; a VM does not start on another
+	CPUs     int       // cores of a node, which a VM cannot exceed; default 64
+	Memory   int64     // of a node in bytes, which a VM cannot exceed; default 256 GiB
 	Seed     uint64    // of every generated MAC address, uuid and guest
 	Guests   int       // generated guests to start with, from vmid 1000 on; every fourth is a container
 
@@ -66,6 +69,15 @@ func (o Options) withDefaults() Options {
 			{ID: "local-lvm", Type: "lvmthin", Content: "images,rootdir"},
 			{ID: "local2", Type: "dir", Path: "/var/lib/vz2", Content: "images,iso,rootdir"},
 		}
+	}
+	if len(o.Bridges) == 0 {
+		o.Bridges = []string{"vmbr0", "vmbr1"}
+	}
+	if o.CPUs == 0 {
+		o.CPUs = 64
+	}
+	if o.Memory == 0 {
+		o.Memory = 256 * gib
 	}
 	if o.Version == "" {
 		o.Version = "9.2.11"

@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -79,8 +80,12 @@ func (t *task) startVM(node string, vmid int) error {
 			if err != nil {
 				return err
 			}
+			if g.conf.values["lock"] == "suspended" {
+				t.wake(g)
+				return nil
+			}
 			t.sim.applyPending(g)
-			if err := t.sim.checkVolumes(g); err != nil {
+			if err := t.checkStart(g); err != nil {
 				return err
 			}
 			t.sim.generateCloudInit(g)
@@ -98,11 +103,45 @@ func (t *task) mayStart(node string, vmid int) error {
 	if g.isTemplate() {
 		return die("you can't start a vm if it's a template")
 	}
+	if g.conf.values["lock"] == "suspended" {
+		return nil
+	}
 	if err := g.checkLock(); err != nil {
 		return err
 	}
 	if g.running {
 		return die("VM %d already running", vmid)
+	}
+	return nil
+}
+
+// checkStart refuses what QEMU or its set-up would, and warns of what it would ignore.
+func (t *task) checkStart(g *guest) error {
+	v := g.conf.values
+	if err := t.sim.checkVolumes(g); err != nil {
+		return err
+	}
+	if r := t.sim.rowOf(g); r.cpus > int64(t.sim.opts.CPUs) {
+		return die("MAX %d vcpus allowed per VM on this node", t.sim.opts.CPUs)
+	}
+	for _, slot := range diskSlots(QEMU, v) {
+		d, err := parseDrive(slot, v[slot])
+		if err == nil && strings.HasPrefix(slot, "scsi") && d.values["iothread"] == "1" && v["scsihw"] != "virtio-scsi-single" {
+			t.printf("WARN: iothread is only valid with virtio disk or virtio-scsi-single controller, ignoring")
+		}
+	}
+	if v["bios"] == "ovmf" && v["efidisk0"] == "" {
+		t.printf("WARN: no efidisk configured! Using temporary efivars disk.")
+	}
+	for _, k := range slotsOf(v, isNet) {
+		n, err := qemuNetFormat.parse(k, v[k])
+		if err == nil && n["bridge"] != "" && !contains(t.sim.opts.Bridges, n["bridge"]) {
+			return die("bridge '%s' does not exist", n["bridge"])
+		}
+	}
+	if vmMemory(v)*mib > t.sim.opts.Memory {
+		t.printf("kvm: cannot set up guest memory 'pc.ram': Cannot allocate memory")
+		return die("start failed: QEMU exited with code 1")
 	}
 	return nil
 }
@@ -149,10 +188,10 @@ func stopCall(kind Kind) func(*call) (reply, error) {
 		if err := c.refuseContainer(kind, mustRun); err != nil {
 			return reply{}, err
 		}
-		if c.is("overrule-shutdown") {
-			c.sim.abortShutdown(c.vmid())
-		}
 		return c.start(typePrefix(kind)+"stop", c.vmid(), func(t *task) error {
+			if c.is("overrule-shutdown") {
+				t.overruleShutdown(kind, c.vmid())
+			}
 			return t.onGuest(kind, c.vmid(), func() error {
 				g, err := c.taskGuest(kind)
 				if err != nil {
@@ -186,15 +225,22 @@ func mustRun(g *guest) error {
 	return nil
 }
 
-// abortShutdown ends the shutdown tasks of a guest, so that a stop need not wait for them.
-func (s *Sim) abortShutdown(vmid int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.tasks {
-		if t.vmid == vmid && t.ended.IsZero() && (t.upid.typ == "qmshutdown" || t.upid.typ == "vzshutdown") {
-			t.stop.Do(func() { close(t.abort) })
+// overruleShutdown ends the shutdown tasks of a guest, so that a stop need not wait for them.
+func (t *task) overruleShutdown(kind Kind, vmid int) {
+	typ := typePrefix(kind) + "shutdown"
+	_ = t.locked(func() error {
+		var names []string
+		for _, o := range t.sim.tasks {
+			if o.vmid == vmid && o.ended.IsZero() && o.upid.typ == typ {
+				o.stop.Do(func() { close(o.abort) })
+				names = append(names, o.name)
+			}
 		}
-	}
+		if len(names) > 0 {
+			t.printf("overruled %s tasks: %s", typ, strings.Join(names, ", "))
+		}
+		return nil
+	})
 }
 
 func shutdownCall(kind Kind) func(*call) (reply, error) {
@@ -246,6 +292,12 @@ func (t *task) shutdown(c *call, kind Kind) error {
 
 // outlast waits for the timeout of a guest that ignores the request; nil means to use force.
 func (t *task) outlast(c *call) error {
+	_ = t.locked(func() error {
+		if a, err := agentFormat.parse("agent", t.sim.guests[c.vmid()].conf.values["agent"]); err == nil && a["enabled"] == "1" {
+			t.printf("QEMU Guest Agent is not running - VM %d qga command 'guest-ping' failed - got timeout", c.vmid())
+		}
+		return nil
+	})
 	limit := defaultShutdownTimeout
 	if s := c.params["timeout"]; s != "" {
 		limit = time.Duration(atoi(s)) * time.Second
@@ -306,7 +358,7 @@ func pauseCall(typ string, change func(*guest)) func(*call) (reply, error) {
 			return reply{}, err
 		}
 		if c.is("todisk") {
-			return reply{}, die("hibernation is not simulated")
+			return hibernate(c)
 		}
 		return c.start(typ, c.vmid(), func(t *task) error {
 			return t.onGuest(QEMU, c.vmid(), func() error {

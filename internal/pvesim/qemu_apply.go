@@ -50,10 +50,6 @@ func (s *Sim) settle(conf *config, key string) {
 			s.moveToUnused(QEMU, conf, key, old)
 		}
 	}
-	if key == "description" && strings.TrimSpace(value) == "" {
-		delete(conf.values, key)
-		return
-	}
 	conf.values[key] = value
 }
 

@@ -10,7 +10,7 @@ func qemuRoutes() []*route {
 	})
 	updateAsync := update.with(map[string]rule{"background_delay": integer().atLeast(1).atMost(30)})
 	create := qemuConfig.with(map[string]rule{
-		"vmid": vmidRule.needed(), "archive": text(), "bwlimit": integer(), "force": boolean(), "pool": text(), "start": boolean(),
+		"vmid": vmidRule.needed(), "archive": text(), "bwlimit": integer(), "force": boolean(), "pool": checked(checkPool), "start": boolean(),
 		"storage": checked(checkStorageID), "unique": boolean(), "live-restore": boolean(), "ha-managed": boolean(), "import-working-storage": text(),
 	})
 	anyConfig := func(c *call) error { return c.sim.requireAny(c.who, "/vms/"+c.vars["vmid"], configPrivileges...) }

@@ -167,8 +167,10 @@ func updateVMAsync(c *call) (reply, error) {
 	t := c.sim.spawn(c.node(), "qmconfig", itoa(u.vmid), u.vmid, c.who.ID, c.fault, func(t *task) error {
 		defer close(done)
 		u.logf = t.printf
-		_ = t.locked(func() error { t.printf("update VM %d: %s", u.vmid, c.describeUpdate()); return nil })
-		return t.onGuest(QEMU, u.vmid, func() error { return c.applyUpdate(u) })
+		return t.onGuest(QEMU, u.vmid, func() error {
+			t.printf("update VM %d: %s", u.vmid, c.describeUpdate())
+			return c.applyUpdate(u)
+		})
 	})
 	if d := atoi(c.params["background_delay"]); d > 0 && c.sim.finishes(t, done, time.Duration(d)*time.Second) {
 		return null()
@@ -360,6 +362,10 @@ func (s *Sim) setVMKey(g *guest, key string, u *update) error {
 	}
 	if key == "cipassword" && value != "" && !isWindows(g.conf.values["ostype"]) {
 		value = s.hashPassword(value)
+	}
+	if key == "description" && strings.TrimSpace(value) == "" {
+		g.edit(func(conf *config) { delete(conf.values, key) })
+		return nil
 	}
 	g.edit(func(conf *config) {
 		conf.dropDelete(key)

@@ -65,7 +65,7 @@ func (c *call) readParams(r *http.Request, body []byte) error {
 
 func (c *call) readBody(r *http.Request, body []byte) error {
 	if r.Method == http.MethodDelete || r.Method == http.MethodGet {
-		return &apiError{status: http.StatusNotImplemented, message: fmt.Sprintf("Unexpected content for method '%s'", r.Method), bare: true}
+		return &apiError{status: http.StatusNotImplemented, message: fmt.Sprintf("Unexpected content for method '%s'", r.Method), plain: true}
 	}
 	header := r.Header.Get("Content-Type")
 	typ, _, err := mime.ParseMediaType(header)
@@ -75,7 +75,7 @@ func (c *call) readBody(r *http.Request, body []byte) error {
 	case header == "" || err == nil && typ == "application/x-www-form-urlencoded":
 		return c.addForm(string(body))
 	}
-	return &apiError{status: http.StatusVariantAlsoNegotiates, message: fmt.Sprintf("upload 'Content-Type '%s' not implemented", header), bare: true}
+	return &apiError{status: http.StatusVariantAlsoNegotiates, message: fmt.Sprintf("upload 'Content-Type '%s' not implemented", header), plain: true}
 }
 
 func (c *call) addForm(form string) error {
@@ -95,7 +95,7 @@ func (c *call) addForm(form string) error {
 func (c *call) addJSON(body []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
-		return &apiError{status: http.StatusInternalServerError, message: jsonComplaint(body)}
+		return &apiError{status: http.StatusInternalServerError, message: jsonComplaint(body), plain: true}
 	}
 	for k, raw := range fields {
 		v, isList, err := jsonParam(k, raw)

@@ -33,7 +33,7 @@ func success(r reply) response {
 	b := make([]byte, 0, len(r.data)+24)
 	b = append(b, `{"data":`...)
 	b = append(b, r.data...)
-	if r.total >= 0 {
+	if r.total > 0 { // Perl leaves a total of zero out
 		b = append(b, `,"total":`...)
 		b = strconv.AppendInt(b, int64(r.total), 10)
 	}

@@ -17,9 +17,9 @@ var (
 		return p
 	}()
 	lxcNetFormat = propertyString{
-		"name": matching(`[-_.\w\d]+`).needed(), "bridge": matching(`[-_.\w\d]+`), "firewall": boolean(), "gw": checked(nested(checkIPv4)),
-		"gw6": checked(nested(checkIPv6)), "host-managed": boolean(), "hwaddr": checked(nested(checkMAC)),
-		"ip": checked(nested(checkIPv4Config)), "ip6": checked(nested(checkIPv6Config)), "link_down": boolean(),
+		"name": matching(`[-_.\w\d]+`).needed(), "bridge": matching(`[-_.\w\d]+`), "firewall": boolean(), "gw": checked(checkIPv4),
+		"gw6": checked(checkIPv6), "host-managed": boolean(), "hwaddr": checked(checkMAC),
+		"ip": checked(checkIPv4Config), "ip6": checked(checkIPv6Config), "link_down": boolean(),
 		"mtu": integer().atLeast(64).atMost(65535), "rate": number(), "tag": integer().atLeast(1).atMost(4094),
 		"trunks": matching(`\d+(?:;\d+)*`), "type": enum("veth"),
 	}

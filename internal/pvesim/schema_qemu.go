@@ -79,7 +79,7 @@ var (
 	qemuNetFormat = qemuNet()
 
 	ipconfigFormat = propertyString{
-		"ip": checked(nested(checkIPv4Config)), "gw": checked(nested(checkIPv4)), "ip6": checked(nested(checkIPv6Config)), "gw6": checked(nested(checkIPv6)),
+		"ip": checked(checkIPv4Config), "gw": checked(checkIPv4), "ip6": checked(checkIPv6Config), "gw6": checked(checkIPv6),
 	}
 	agentFormat = propertyString{
 		"enabled": boolean().first().needed(), "freeze-fs": boolean(), "freeze-fs-on-backup": {alias: "freeze-fs"},
@@ -114,29 +114,16 @@ var (
 	audioFormat    = propertyString{"device": enum("ich9-intel-hda", "intel-hda", "AC97").needed(), "driver": enum("spice", "none")}
 	unusedFormat   = propertyString{"file": checked(checkVolumeID).first().needed(), "volume": {alias: "file"}}
 	virtiofsFormat = propertyString{
-		"dirid": text().first().needed(), "cache": enum("auto", "always", "metadata", "never"), "direct-io": boolean(),
+		"dirid": checked(checkConfigID).first().needed(), "cache": enum("auto", "always", "metadata", "never"), "direct-io": boolean(),
 		"expose-acl": boolean(), "expose-xattr": boolean(),
 	}
+	tdxFormat    = propertyString{"type": text().first(), "attestation": boolean().needed(), "quoting-service": text(), "vsock-cid": integer(), "vsock-port": integer()}
 	customFormat = propertyString{"meta": checked(checkVolumeID), "network": checked(checkVolumeID), "user": checked(checkVolumeID), "vendor": checked(checkVolumeID)}
 )
 
-// nested adds the newline that a die inside a nested format leaves in the text.
-func nested(f func(string) error) func(string) error {
-	return func(s string) error {
-		if err := f(s); err != nil {
-			return &nestedError{err}
-		}
-		return nil
-	}
-}
-
-type nestedError struct{ error }
-
-func (e *nestedError) Error() string { return e.error.Error() + "\n" }
-
 func qemuNet() propertyString {
 	p := propertyString{
-		"model": enum(netModels...).first().needed(), "macaddr": checked(nested(checkMAC)), "bridge": checked(checkBridge),
+		"model": enum(netModels...).first().needed(), "macaddr": checked(checkMAC), "bridge": checked(checkBridge),
 		"firewall": boolean(), "host-tunnel": boolean(), "link_down": boolean(), "mtu": integer().atLeast(1).atMost(65520),
 		"queues": integer().atLeast(0).atMost(64), "rate": number().atLeast(0), "tag": integer().atLeast(1).atMost(4094),
 		"trunks": matching(`\d+(?:-\d+)?(?:;\d+(?:-\d+)?)*`),
@@ -198,7 +185,7 @@ var qemuConfig = &schema{
 		"cores": integer().atLeast(1), "cpu": checked(checkCPU), "cpulimit": number().atLeast(0).atMost(128),
 		"cpuunits": integer().atLeast(1).atMost(262144), "description": text().length(0, 8192),
 		"efidisk0": inProps("efidisk0", efiFormat), "freeze": boolean(), "hookscript": checked(checkVolumeID),
-		"hotplug": checked(checkHotplug), "hugepages": enum("any", "2", "1024"), "intel-tdx": text(), "ivshmem": text(),
+		"hotplug": checked(checkHotplug), "hugepages": enum("any", "2", "1024"), "intel-tdx": inProps("intel-tdx", tdxFormat), "ivshmem": text(),
 		"keephugepages": boolean(), "keyboard": enum(keymaps...), "kvm": boolean(), "localtime": boolean(), "lock": enum(locks...),
 		"machine": inProps("machine", machineFormat), "memory": inProps("memory", memoryFormat),
 		"migrate_downtime": number().atLeast(0), "migrate_speed": integer().atLeast(0), "name": checked(checkDNSName),
@@ -272,7 +259,7 @@ func mergeBad(err error, bad map[string]string) error {
 
 // isQEMUKey says whether a VM config may hold the key.
 func isQEMUKey(k string) bool {
-	if _, ok := qemuConfig.rules[k]; ok {
+	if _, ok := qemuConfig.rules[k]; ok || k == "meta" {
 		return true
 	}
 	stem, index, ok := splitIndex(k)

@@ -140,7 +140,7 @@ func (s *Sim) canSnapshot(g *guest) bool {
 			continue
 		}
 		v, st := s.volume(d.file()), s.storage(d.storageOf())
-		if v == nil || st == nil || st.Type == "dir" && v.Format != "qcow2" {
+		if v == nil || st == nil || st.Type == "dir" && v.Format != "qcow2" || strings.Contains(v.ID, "base-"+itoa(g.vmid)+"-") {
 			return false
 		}
 	}

@@ -17,9 +17,6 @@ type row struct {
 	uptime   int64 // seconds
 }
 
-// hostCPUs is how many cores a node has; a container without a limit sees them all.
-const hostCPUs = 2
-
 func (s *Sim) rowOf(g *guest) row {
 	r := row{status: "stopped", name: g.name()}
 	v := g.conf.values
@@ -31,7 +28,7 @@ func (s *Sim) rowOf(g *guest) row {
 		r.template = 1
 	}
 	if g.kind == LXC {
-		r.cpus, r.maxmem, r.maxswap = orDefault(v["cores"], hostCPUs), orDefault(v["memory"], 512)*mib, orDefault(v["swap"], 512)*mib
+		r.cpus, r.maxmem, r.maxswap = orDefault(v["cores"], int64(s.opts.CPUs)), orDefault(v["memory"], 512)*mib, orDefault(v["swap"], 0)*mib
 		r.maxdisk = lxcRootSize(v)
 		return r
 	}
@@ -175,6 +172,31 @@ func qmpStatus(g *guest) string {
 	return "running"
 }
 
+// runningMachine is the machine version of a running VM: network devices raise it by one.
+func runningMachine(v values) string {
+	for k := range v {
+		if isNet(k) {
+			return "pc-i440fx-10.0+pve1"
+		}
+	}
+	return "pc-i440fx-10.0+pve0"
+}
+
+// writeNICs shows the host side of each network device.
+func writeNICs(o *object, g *guest) {
+	var nics object
+	for _, k := range slotsOf(g.conf.values, isNet) {
+		var n object
+		n.num("netin", 0)
+		n.num("netout", 0)
+		_, index, _ := splitIndex(k)
+		nics.raw("tap"+itoa(g.vmid)+"i"+itoa(index), n.bytes())
+	}
+	if len(nics.buf) > 0 {
+		o.raw("nics", nics.bytes())
+	}
+}
+
 // writeFull adds what only the monitor of a VM knows.
 func (s *Sim) writeFull(o *object, g *guest) {
 	o.str("qmpstatus", qmpStatus(g))
@@ -182,7 +204,7 @@ func (s *Sim) writeFull(o *object, g *guest) {
 		return
 	}
 	mem := vmMemory(g.conf.values) * mib
-	o.str("running-machine", "pc-i440fx-10.0+pve0")
+	o.str("running-machine", runningMachine(g.conf.values))
 	o.str("running-qemu", "10.0.13")
 	o.num("balloon", mem)
 	var b object
@@ -207,6 +229,7 @@ func (s *Sim) writeFull(o *object, g *guest) {
 		bs.raw(slot, d.bytes())
 	}
 	o.raw("blockstat", bs.bytes())
+	writeNICs(o, g)
 }
 
 func currentStatus(kind Kind) func(*call) (reply, error) {

@@ -81,6 +81,7 @@ func listTasks(c *call) (reply, error) {
 		o.str("status", t.statusText())
 		if t.ended.IsZero() {
 			o.str("user", t.upid.user)
+			o.str("saved", "0")
 		} else {
 			t.writeUser(&o)
 			o.num("endtime", t.ended.Unix())
@@ -142,10 +143,8 @@ func clusterTasks(c *call) (reply, error) {
 		o.num("starttime", t.upid.starttime)
 		o.str("type", t.upid.typ)
 		o.str("id", t.upid.id)
-		if t.ended.IsZero() {
-			o.str("user", t.upid.user)
-		} else {
-			t.writeUser(&o)
+		t.writeUser(&o)
+		if !t.ended.IsZero() {
 			o.str("status", t.exit)
 			o.num("endtime", t.ended.Unix())
 			o.str("saved", "1")

@@ -12,7 +12,8 @@ import (
 type Volume struct {
 	ID     string // storage:name
 	Owner  int    // vmid, or 0
-	Size   int64  // bytes
+	Size   int64  // bytes that a guest sees
+	Stored int64  // bytes of the file when they differ, as for a compressed image; 0 means Size
 	Format string
 	Base   string // id of the base image of a linked clone
 	Kind   string // content type: images, rootdir, iso, vztmpl, import, snippets, backup

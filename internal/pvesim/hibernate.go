@@ -1,0 +1,48 @@
+package pvesim
+
+import "time"
+
+// hibernate saves a running VM to disk. The VM is locked until its next start, which resumes it.
+func hibernate(c *call) (reply, error) {
+	return c.start("qmsuspend", c.vmid(), func(t *task) error {
+		return t.onGuest(QEMU, c.vmid(), func() error {
+			g, err := c.taskGuest(QEMU)
+			if err != nil {
+				return err
+			}
+			if err := mustRun(g); err != nil {
+				return err
+			}
+			if err := g.checkLock(); err != nil {
+				return err
+			}
+			state := t.saveState(g, "suspend-"+time.Now().Format(time.DateOnly))
+			t.printf("State saved, quitting")
+			g.running = false
+			g.edit(func(conf *config) {
+				conf.values["lock"] = "suspended"
+				conf.values["vmstate"] = state
+				conf.values["runningmachine"] = runningMachine(conf.values)
+				conf.values["runningcpu"] = "qemu64"
+				conf.values["running-nets-host-mtu"] = " "
+			})
+			c.sim.effect(g.vmid, Stopped)
+			return nil
+		})
+	})
+}
+
+// wake starts a hibernated VM from its saved state. The state is locked.
+func (t *task) wake(g *guest) {
+	t.printf("Resuming suspended VM")
+	state := g.conf.values["vmstate"]
+	t.printf("activating and using '%s' as vmstate", state)
+	g.edit(func(conf *config) {
+		for _, k := range []string{"lock", "vmstate", "runningmachine", "runningcpu", "running-nets-host-mtu"} {
+			delete(conf.values, k)
+		}
+	})
+	t.sim.free(state, "resumed")
+	t.printf("Resumed VM, removing state")
+	t.sim.run(g)
+}
