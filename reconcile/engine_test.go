@@ -52,10 +52,10 @@ func TestEngineConverges(t *testing.T) {
 }
 
 // bubble runs an agent in virtual time until the test is over.
-func bubble(t *testing.T, sim pvesim.Options, options []labOption, test func(t *testing.T, l *lab)) {
+func bubble(t *testing.T, options []labOption, test func(t *testing.T, l *lab)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, newSim(t, sim), options...)
+		l := newLab(t, newSim(t, pvesim.Options{}), options...)
 		l.files["cluster.yaml"] = clusterYAML
 		test(t, l)
 	})
@@ -70,7 +70,7 @@ func (l *lab) converge() {
 }
 
 func TestEngineRepairsDrift(t *testing.T) {
-	bubble(t, pvesim.Options{}, nil, func(t *testing.T, l *lab) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
 		defer l.start()()
@@ -85,7 +85,7 @@ func TestEngineRepairsDrift(t *testing.T) {
 }
 
 func TestEngineHoldsLastGoodStateAfterUnsignedCommit(t *testing.T) {
-	bubble(t, pvesim.Options{}, nil, func(t *testing.T, l *lab) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		good := l.push("one guest", alice)
 		defer l.start()()
@@ -108,7 +108,7 @@ func TestEngineHoldsLastGoodStateAfterUnsignedCommit(t *testing.T) {
 }
 
 func TestEngineDestroysOnceWhenApproved(t *testing.T) {
-	bubble(t, pvesim.Options{}, nil, func(t *testing.T, l *lab) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "state: running")
 		l.files["db.yaml"] = vmYAML("db-1", 202, "lifecycle: {protection: true}")
 		l.push("two guests", alice)
@@ -150,7 +150,7 @@ func TestEngineDestroysOnceWhenApproved(t *testing.T) {
 }
 
 func TestEngineDestroyDenied(t *testing.T) {
-	bubble(t, pvesim.Options{}, nil, func(t *testing.T, l *lab) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		l.files["db.yaml"] = vmYAML("db-1", 202, "lifecycle: {destroy: deny}")
 		l.push("two guests", alice)
@@ -170,7 +170,7 @@ func TestEngineDestroyDenied(t *testing.T) {
 }
 
 func TestEngineEmptyRepositoryPrunesNothing(t *testing.T) {
-	bubble(t, pvesim.Options{}, nil, func(t *testing.T, l *lab) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}")
 		l.push("one guest", alice)
 		defer l.start()()
@@ -188,7 +188,7 @@ func TestEngineEmptyRepositoryPrunesNothing(t *testing.T) {
 // counts writes over a hundred cycles. Then somebody makes an edit that no summary shows.
 func TestConvergedClusterGetsNoWrites(t *testing.T) {
 	fullReads := func(o *reconcile.Options) { o.Tick, o.Resync = 15*time.Second, 15*time.Second }
-	bubble(t, pvesim.Options{}, []labOption{fullReads}, func(t *testing.T, l *lab) {
+	bubble(t, []labOption{fullReads}, func(t *testing.T, l *lab) {
 		l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}}) // startup asks for Sys.Modify
 		l.files["web.yaml"] = vmYAML("web-1", 201, "description: serves the web", "cpu: {cores: 2}", "memory: {size: 2Gi}", "tags: [web, prod]",
 			"agent: {enabled: true, fstrim: true}", "networks: {net0: {bridge: vmbr0, vlan: 20, firewall: true}}",
@@ -241,7 +241,7 @@ func (l *lab) requirk(vmid int, key string, spell func(old string) string) {
 }
 
 func TestEngineRemoteDown(t *testing.T) {
-	bubble(t, pvesim.Options{}, nil, func(t *testing.T, l *lab) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
 		defer l.start()()
@@ -257,7 +257,7 @@ func TestEngineRemoteDown(t *testing.T) {
 }
 
 func TestEngineClusterDown(t *testing.T) {
-	bubble(t, pvesim.Options{}, nil, func(t *testing.T, l *lab) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
 		defer l.start()()
@@ -273,7 +273,7 @@ func TestEngineClusterDown(t *testing.T) {
 }
 
 func TestEngineTokenDenied(t *testing.T) {
-	bubble(t, pvesim.Options{}, nil, func(t *testing.T, l *lab) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
 		defer l.start()()
@@ -297,7 +297,7 @@ func TestEngineTokenDenied(t *testing.T) {
 }
 
 func TestEngineAssignsVMIDs(t *testing.T) {
-	bubble(t, pvesim.Options{}, nil, func(t *testing.T, l *lab) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
 		_, err := l.sim.AddVM(pvesim.Guest{VMID: 200, Config: "name: stranger\n"})
 		l.ok(err)
 		l.files["web.yaml"] = strings.Replace(vmYAML("web-1", 201), "  vmid: 201\n", "", 1)
@@ -314,7 +314,7 @@ func TestEngineAssignsVMIDs(t *testing.T) {
 }
 
 func TestEngineAdopts(t *testing.T) {
-	bubble(t, pvesim.Options{}, nil, func(t *testing.T, l *lab) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
 		_, err := l.sim.AddVM(pvesim.Guest{VMID: 205, Config: "name: legacy\nmemory: 1024\ntags: old\n", Running: true})
 		l.ok(err)
 		manifest := "apiVersion: proxmox.gitops/v1alpha1\nkind: VirtualMachine\nmetadata: {name: legacy}\nspec:\n  vmid: 205\n  startup: {onBoot: true}\n"
@@ -338,7 +338,7 @@ func TestEngineAdopts(t *testing.T) {
 }
 
 func TestEngineOrdersByDependency(t *testing.T) {
-	bubble(t, pvesim.Options{}, nil, func(t *testing.T, l *lab) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "dependsOn: [VirtualMachine/db-1]")
 		l.files["db.yaml"] = vmYAML("db-1", 202, "state: running")
 		l.push("two guests", alice)

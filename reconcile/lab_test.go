@@ -42,12 +42,10 @@ type lab struct {
 	engine  *reconcile.Engine
 	opts    reconcile.Options
 
-	mu       sync.Mutex
-	reports  int
-	steps    []reconcile.StepOutcome
-	files    map[string]string
-	tip      string
-	previous string // tree of the tip
+	mu    sync.Mutex
+	steps []reconcile.StepOutcome
+	files map[string]string
+	tip   string
 }
 
 // labOption changes the engine's options before it is made.
@@ -77,18 +75,12 @@ func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
 	t.Cleanup(l.cluster.Close)
 	l.opts = reconcile.Options{
 		Cluster: l.cluster, Policy: func() (*verify.Policy, error) { return l.policy, nil }, Branch: "main",
-		Scope: reconcile.Scope{Cluster: "home"}, Hooks: reconcile.Hooks{OnReport: l.onReport, OnStep: l.onStep},
+		Scope: reconcile.Scope{Cluster: "home"}, Hooks: reconcile.Hooks{OnStep: l.onStep},
 	}
 	for _, o := range options {
 		o(&l.opts)
 	}
 	return l
-}
-
-func (l *lab) onReport(reconcile.Report) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.reports++
 }
 
 func (l *lab) onStep(o reconcile.StepOutcome) {

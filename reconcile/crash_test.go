@@ -1,0 +1,188 @@
+package reconcile_test
+
+import (
+	"context"
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// dying is a cluster whose agent dies at one point of one operation: the lane is gone there, and writes nothing any more.
+type dying struct {
+	reconcile.Cluster
+	op    reconcile.Op
+	at    string // before-call, after-call or waiting
+	died  atomic.Bool
+	doing atomic.Bool // the call of op was dispatched
+}
+
+func (d *dying) die() {
+	d.died.Store(true)
+	panic("the agent dies here")
+}
+
+func (d *dying) Do(ctx context.Context, call reconcile.Call) (string, error) {
+	if call.Op != d.op || d.died.Load() {
+		return d.Cluster.Do(ctx, call)
+	}
+	if d.at == "before-call" {
+		d.die()
+	}
+	upid, err := d.Cluster.Do(ctx, call)
+	if d.at == "after-call" {
+		d.die()
+	}
+	d.doing.Store(true)
+	return upid, err
+}
+
+func (d *dying) Wait(ctx context.Context, upid string) (reconcile.Task, error) {
+	if d.at == "waiting" && d.doing.Load() && !d.died.Load() {
+		d.die()
+	}
+	return d.Cluster.Wait(ctx, upid)
+}
+
+// TestCrashAtEveryWritePoint kills the agent around every kind of call and starts it again on the same state. Each effect must have
+// happened once, by the simulator's own count.
+func TestCrashAtEveryWritePoint(t *testing.T) {
+	ops := map[string]struct {
+		op      reconcile.Op
+		vmid    int
+		effect  pvesim.Op
+		prepare func(l *lab) // brings about that op is next, after a first convergence
+	}{
+		"clone": {reconcile.OpCreate, 202, pvesim.Cloned, func(l *lab) {
+			l.files["db.yaml"] = vmYAML("db-1", 202)
+			l.push("clone", alice)
+		}},
+		"create": {reconcile.OpCreate, 210, pvesim.Created, func(l *lab) {
+			l.files["dns.yaml"] = ctYAML("dns-1", 210)
+			l.push("create", alice)
+		}},
+		"config": {reconcile.OpConfig, 201, pvesim.ConfigWritten, func(l *lab) {
+			l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 3Gi}", "lifecycle: {destroy: allow}")
+			l.push("more memory", alice)
+		}},
+		"start": {reconcile.OpStart, 201, pvesim.Started, func(l *lab) {
+			l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "lifecycle: {destroy: allow}")
+			l.push("start", alice)
+		}},
+		"destroy": {reconcile.OpDestroy, 201, pvesim.Destroyed, func(l *lab) {
+			delete(l.files, "web.yaml")
+			l.push("destroy", alice)
+		}},
+	}
+	for name, test := range ops {
+		for _, at := range []string{"before-call", "after-call", "waiting"} {
+			t.Run(name+"/"+at, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					l := newLab(t, newSim(t, pvesim.Options{}))
+					l.files["cluster.yaml"] = clusterYAML
+					l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}")
+					l.files["keep.yaml"] = vmYAML("keep-1", 209)
+					l.push("first", alice)
+					if r := l.once(); !r.Converged {
+						t.Fatalf("got %+v, want a first convergence", r)
+					}
+					test.prepare(l)
+					l.sim.ResetCounters()
+					d := &dying{Cluster: l.cluster, op: test.op, at: at}
+					l.opts.Cluster = d
+					stop := l.start()
+					eventually(t, "death", d.died.Load)
+					stop()
+					l.opts.Cluster = l.cluster
+					defer l.start()()
+					l.converge()
+					time.Sleep(time.Minute)
+					if got := l.sim.Effects(test.vmid, test.effect); got != 1 {
+						t.Errorf("got %d times %s, want once; counters %v", got, test.effect, l.sim.Counters().Effects)
+					}
+					if open := l.journal.State().Open; len(open) != 0 {
+						t.Errorf("got open steps %+v after recovery, want none", open)
+					}
+					if v := l.sim.Violations(); len(v) != 0 {
+						t.Errorf("got violations %v, want none", v)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestDoubtfulReplies gives a call no reply, or one of the proxy's, after it acted: the agent looks, and does not repeat.
+func TestDoubtfulReplies(t *testing.T) {
+	faults := map[string]pvesim.Fault{
+		"dropped": {Kind: pvesim.DropAfter},
+		"596":     {Kind: pvesim.ProxyStatus, Status: 596, AfterActing: true},
+		"garbage": {Kind: pvesim.InvalidJSON, AfterActing: true},
+	}
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, nil, func(t *testing.T, l *lab) {
+				fault.Method, fault.Path = "POST", "/qemu/9000/clone$"
+				l.ok(l.sim.Inject(fault))
+				l.files["web.yaml"] = vmYAML("web-1", 201)
+				l.push("clone", alice)
+				defer l.start()()
+				l.converge()
+				if got := l.sim.Effects(201, pvesim.Cloned); got != 1 {
+					t.Errorf("got %d clones, want 1", got)
+				}
+				if got := l.sim.Counters().Routes["POST /nodes/{node}/qemu/{vmid}/clone"]; got != 1 {
+					t.Errorf("got %d clone calls, want 1", got)
+				}
+			})
+		})
+	}
+}
+
+func TestHalfMadeGuestIsReported(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/lxc$", Kind: pvesim.LostWorker}))
+		l.files["dns.yaml"] = ctYAML("dns-1", 210)
+		l.push("create", alice)
+		defer l.start()()
+		eventually(t, "the condition", func() bool {
+			for _, g := range l.engine.Report().Guests {
+				for _, c := range g.Conditions {
+					if c.Reason == "half-made" {
+						return true
+					}
+				}
+			}
+			return false
+		})
+		time.Sleep(time.Hour)
+		if got := l.sim.Counters().Routes["POST /nodes/{node}/lxc"]; got != 1 {
+			t.Errorf("got %d creates over a half-made guest, want 1", got)
+		}
+	})
+}
+
+func TestOrderIsSpentOnce(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201)
+		l.push("first", alice)
+		defer l.start()()
+		l.converge()
+		for range 2 {
+			l.push("Look\n\nGitops-Approve: 00000000000000000000000000000000\n", olga)
+		}
+		l.converge()
+		time.Sleep(time.Minute)
+		for _, o := range l.journal.State().Orders {
+			if o.State != journal.OrderSeen {
+				t.Errorf("got order %s of nothing held, want it seen", o.State)
+			}
+		}
+		if got := len(l.journal.State().Orders); got != 2 {
+			t.Errorf("got %d orders, want 2", got)
+		}
+	})
+}
