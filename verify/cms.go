@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/asn1"
-	"errors"
 	"math/big"
 )
 
@@ -82,31 +81,26 @@ type (
 // nothing; because only one encoding is accepted, a signature cannot be rewrapped into another commit id.
 func parseSignature(der []byte) (signature, error) {
 	var info contentInfo
-	if rest, err := asn1.Unmarshal(der, &info); err != nil || len(rest) != 0 {
-		return signature{}, refuse(ReasonMalformedSignature, "not CMS SignedData: %w", orTrailing(err))
+	if _, err := asn1.Unmarshal(der, &info); err != nil {
+		return signature{}, refuse(ReasonMalformedSignature, "not CMS SignedData: %w", err)
 	}
 	s, err := info.extract()
 	if err != nil {
 		return signature{}, err
 	}
 	if again, err := asn1.Marshal(info); err != nil || !bytes.Equal(again, der) {
-		return signature{}, refuse(ReasonMalformedSignature, "CMS holds more than the profile, or is not DER")
+		return signature{}, refuse(ReasonMalformedSignature, "CMS holds more than the profile, or is not DER, or data follows")
 	}
 	return s, nil
-}
-
-func orTrailing(err error) error {
-	if err == nil {
-		return errors.New("trailing data")
-	}
-	return err
 }
 
 func (c contentInfo) extract() (signature, error) {
 	data := c.Content
 	switch {
-	case !c.Type.Equal(oidSignedData) || data.Version != 1:
-		return signature{}, refuse(ReasonMalformedSignature, "got content %v version %d, want SignedData version 1", c.Type, data.Version)
+	case !c.Type.Equal(oidSignedData):
+		return signature{}, refuse(ReasonMalformedSignature, "got content %v, want SignedData", c.Type)
+	case data.Version != 1:
+		return signature{}, refuse(ReasonMalformedSignature, "got SignedData version %d, want 1", data.Version)
 	case len(data.Algorithms) != 1 || !data.Algorithms[0].Algorithm.Equal(oidSHA256):
 		return signature{}, refuse(ReasonMalformedSignature, "want the digest algorithm SHA-256 alone")
 	case !data.Detached.Algorithm.Equal(oidData):
@@ -123,7 +117,7 @@ func (c contentInfo) extract() (signature, error) {
 
 // onlyCertificate returns the one certificate of a CertificateSet, which must have an ECDSA P-256 key.
 func onlyCertificate(set asn1.RawValue) (*x509.Certificate, error) {
-	if set.Class != asn1.ClassContextSpecific || set.Tag != 0 || !set.IsCompound {
+	if !isImplicitSet(set) {
 		return nil, refuse(ReasonMalformedSignature, "no certificate")
 	}
 	var first asn1.RawValue
@@ -144,12 +138,19 @@ func onlyCertificate(set asn1.RawValue) (*x509.Certificate, error) {
 	return leaf, nil
 }
 
+// isImplicitSet says whether raw is a set under the tag [0].
+func isImplicitSet(raw asn1.RawValue) bool {
+	return raw.Class == asn1.ClassContextSpecific && raw.Tag == 0 && raw.IsCompound
+}
+
 func (i signerInfo) extract(leaf *x509.Certificate) (signature, error) {
 	switch {
 	case i.Version != 1:
 		return signature{}, refuse(ReasonMalformedSignature, "got signer version %d, want 1", i.Version)
-	case !bytes.Equal(i.Certificate.Issuer.FullBytes, leaf.RawIssuer) || i.Certificate.Serial.Cmp(leaf.SerialNumber) != 0:
-		return signature{}, refuse(ReasonMalformedSignature, "signer is not the certificate")
+	case !bytes.Equal(i.Certificate.Issuer.FullBytes, leaf.RawIssuer):
+		return signature{}, refuse(ReasonMalformedSignature, "signer has another issuer than the certificate")
+	case i.Certificate.Serial.Cmp(leaf.SerialNumber) != 0:
+		return signature{}, refuse(ReasonMalformedSignature, "signer has another serial number than the certificate")
 	case !i.Digest.Algorithm.Equal(oidSHA256):
 		return signature{}, refuse(ReasonMalformedSignature, "got digest %v, want SHA-256", i.Digest.Algorithm)
 	case !i.Algorithm.Algorithm.Equal(oidECDSASHA256):
@@ -168,7 +169,7 @@ func (i signerInfo) extract(leaf *x509.Certificate) (signature, error) {
 // readSigned reads the signed attributes. The signature covers them as a SET OF, although they stand in the message
 // under the tag [0]: RFC 5652, 5.4.
 func (s *signature) readSigned(raw asn1.RawValue) error {
-	if raw.Class != asn1.ClassContextSpecific || raw.Tag != 0 || !raw.IsCompound {
+	if !isImplicitSet(raw) {
 		return refuse(ReasonMalformedSignature, "no signed attributes")
 	}
 	s.signed = bytes.Clone(raw.FullBytes)

@@ -62,6 +62,11 @@ func TestParseSignatureIsStrict(t *testing.T) {
 		"signer_issuer": changeSigner(func(i *signerInfo) {
 			i.Certificate.Issuer = asn1.RawValue{FullBytes: []byte{0x30, 0}}
 		}),
+		"certificates_tag": changeData(func(d *signedData) { d.Certificates.FullBytes[0] = 0xa5 }),
+		"signed_tag":       changeSigner(func(i *signerInfo) { i.SignedAttributes.FullBytes[0] = 0xa5 }),
+		"signed_order":     changeSigner(swapSigned),
+		"values_tag":       changeSigner(func(i *signerInfo) { i.UnsignedAttributes[0].Values.FullBytes[0] = 0x30 }),
+		"digest_short":     changeSigner(shortDigest),
 		"two_signers":      changeData(func(d *signedData) { d.Signers = append(d.Signers, d.Signers[0]) }),
 		"no_signer":        changeData(func(d *signedData) { d.Signers = nil }),
 		"no_certificate":   changeData(func(d *signedData) { d.Certificates.Bytes, d.Certificates.FullBytes = nil, nil }),
@@ -125,25 +130,33 @@ func changeSigner(change func(*signerInfo)) func([]byte) []byte {
 	return changeData(func(d *signedData) { change(&d.Signers[0]) })
 }
 
+// swapSigned puts the first signed attribute behind the others, which is not DER.
+func swapSigned(i *signerInfo) {
+	first := i.SignedAttributes.Bytes[1] + 2
+	rotated := append(bytes.Clone(i.SignedAttributes.Bytes[first:]), i.SignedAttributes.Bytes[:first]...)
+	copy(i.SignedAttributes.FullBytes[len(i.SignedAttributes.FullBytes)-len(rotated):], rotated)
+}
+
+// shortDigest makes a byte of the message digest part of nothing: 31 bytes remain, and all lengths fit.
+func shortDigest(i *signerInfo) {
+	attributes := i.SignedAttributes.Bytes
+	last := bytes.LastIndex(attributes, []byte{0x04, 32})
+	shorter := append(bytes.Clone(attributes[:last]), 0x04, 31)
+	shorter = append(shorter, attributes[last+2:last+33]...)
+	shorter[last-1]-- // set of values
+	start := bytes.LastIndex(shorter[:last], []byte{0x30, 0x2f})
+	shorter[start+1]-- // attribute
+	i.SignedAttributes.Bytes, i.SignedAttributes.FullBytes = shorter, nil
+}
+
 // FuzzParseSignature: what is accepted marshals to the same bytes and wraps into one armor.
 func FuzzParseSignature(f *testing.F) {
 	s := mustSigstore(f)
 	f.Add(testMessage(f, sigtest.SignOptions{}))
 	f.Add(testMessage(f, sigtest.SignOptions{TSA: sigtest.By(s), LogPart: sigtest.RekorV2}))
 	f.Add(testMessage(f, sigtest.SignOptions{Log: sigtest.Nobody()}))
-	root, err := s.TrustedRoot()
-	if err != nil {
-		f.Fatal(err)
-	}
-	p, err := NewPolicy(Options{
-		TrustedRoot: root, Branch: "main", Binding: BindingNone, TrustOnFirstUse: true,
-		Signers: []Signer{{Name: "alice", Issuer: testSigner.Issuer, Subject: testSigner.Subject, May: []Role{RoleChange}}},
-	})
-	if err != nil {
-		f.Fatal(err)
-	}
 	f.Fuzz(func(t *testing.T, der []byte) {
-		parsed, err := parseSignature(der)
+		_, err := parseSignature(der)
 		if err != nil {
 			return
 		}
@@ -157,8 +170,45 @@ func FuzzParseSignature(f *testing.F) {
 		if back, err := unarmor(armor(der)); err != nil || !bytes.Equal(back, der) {
 			t.Errorf("armor: got %x, %v, want %x", back, err, der)
 		}
-		if e, err := newEntity(parsed); err == nil {
-			_, _ = p.prover.verify(parsed, e) // must not panic, whatever it says
+	})
+}
+
+// FuzzLogEntry: whatever stands in the log entry of a good signature, verifying it ends in a verdict, and the only entry
+// that proves the signature is its own.
+func FuzzLogEntry(f *testing.F) {
+	s := mustSigstore(f)
+	json, err := s.TrustedRoot()
+	if err != nil {
+		f.Fatal(err)
+	}
+	tr, err := parseTrustedRoot(json)
+	if err != nil {
+		f.Fatal(err)
+	}
+	p, err := newProver(tr, TimestampOptional)
+	if err != nil {
+		f.Fatal(err)
+	}
+	good, err := parseSignature(testMessage(f, sigtest.SignOptions{TSA: sigtest.By(s)}))
+	if err != nil {
+		f.Fatal(err)
+	}
+	v2, err := parseSignature(testMessage(f, sigtest.SignOptions{LogPart: sigtest.RekorV2}))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good.logEntry)
+	f.Add(v2.logEntry)
+	f.Fuzz(func(t *testing.T, logEntry []byte) {
+		changed := good
+		changed.logEntry = logEntry
+		e, err := newEntity(changed)
+		if err != nil {
+			return
+		}
+		proven, err := p.verify(changed, e)
+		if err == nil && !proven.provenTime.Equal(time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)) {
+			t.Errorf("got proven time %v from a foreign entry", proven.provenTime)
 		}
 	})
 }

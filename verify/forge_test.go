@@ -2,6 +2,9 @@ package verify_test
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/x509/pkix"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -46,6 +49,15 @@ func secondCertificate(l *lab) sigtest.SignOptions {
 		l.Fatal(err)
 	}
 	return sigtest.SignOptions{Mutate: []sigtest.Mutation{sigtest.AddCertificate(donor.Certificates[0])}}
+}
+
+// largerKey has the signer use a key on another curve.
+func largerKey(l *lab) sigtest.SignOptions {
+	key, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	if err != nil {
+		l.Fatal(err)
+	}
+	return sigtest.SignOptions{Certificate: func(c *sigtest.Certificate) { c.Key = key }}
 }
 
 func doubleToken(m *sigtest.Message) { m.Tokens = append(m.Tokens, m.Tokens[0]) }

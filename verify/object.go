@@ -3,7 +3,6 @@ package verify
 import (
 	"bytes"
 	"crypto/sha256"
-	"strings"
 
 	"gitops-agent/gitsource"
 )
@@ -52,7 +51,7 @@ func splitCommit(raw []byte) (object, error) {
 // takeFixed reads the headers that every commit begins with and returns those after them.
 func (o *object) takeFixed(headers []header) ([]header, error) {
 	for position, h := range headers {
-		if h.lines != 1 && h.key != "gpgsig" && isReserved(h.key) {
+		if h.lines != 1 && isReserved(h.key) {
 			return nil, refuse(ReasonMalformed, "header %q has a continuation line", h.key)
 		}
 		switch {
@@ -70,7 +69,7 @@ func (o *object) takeFixed(headers []header) ([]header, error) {
 			o.parents = append(o.parents, id)
 		case o.tree != "" && h.key == "author" && position+1 < len(headers) && headers[position+1].key == "committer":
 			if headers[position+1].lines != 1 {
-				return nil, refuse(ReasonMalformed, "header %q has a continuation line", "committer")
+				return nil, refuse(ReasonMalformed, "header committer has a continuation line")
 			}
 			return headers[position+2:], nil
 		default:
@@ -88,7 +87,7 @@ func (o *object) takeSignature(raw []byte, headers []header) error {
 		switch {
 		case h.key == "gpgsig-sha256":
 			return refuse(ReasonMalformed, "header gpgsig-sha256 is not covered by the signature")
-		case h.key != "gpgsig" && isReserved(h.key):
+		case isReserved(h.key):
 			return refuse(ReasonMalformed, "header %q stands after committer", h.key)
 		case seen[h.key] && (h.key == "gpgsig" || h.key == "encoding"):
 			return refuse(ReasonMalformed, "header %q stands twice", h.key)
@@ -160,7 +159,7 @@ type header struct {
 
 // isReserved says whether a header has one meaning and one place, so that it may not stand anywhere else.
 func isReserved(key string) bool {
-	return key == "tree" || key == "parent" || key == "author" || key == "committer" || strings.HasPrefix(key, "gpgsig")
+	return key == "tree" || key == "parent" || key == "author" || key == "committer"
 }
 
 // splitHeaders reads the headers of an object and returns the rest behind the empty line.

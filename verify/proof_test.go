@@ -192,6 +192,8 @@ func TestProveForm(t *testing.T) {
 		"indented_armor":        {edit: replace("MESSAGE-----\n ", "MESSAGE-----\n  "), want: verify.ReasonMalformedSignature},
 		"not_cms":               {edit: resigned("-----BEGIN SIGNED MESSAGE-----\nAAAA\n-----END SIGNED MESSAGE-----\n"), want: verify.ReasonMalformedSignature},
 		"two_certificates":      {sign: secondCertificate, want: verify.ReasonMalformedSignature},
+		"larger_key":            {sign: largerKey, want: verify.ReasonMalformedSignature},
+		"armor_too_large":       {edit: resigned(hugeSignature), want: verify.ReasonMalformedSignature},
 		"unknown_attribute":     {sign: signed(sigtest.AddUnsigned(extra)), want: verify.ReasonMalformedSignature},
 		"embedded_content":      {sign: signed(func(m *sigtest.Message) { m.Content = []byte("x") }), want: verify.ReasonMalformedSignature},
 		"two_timestamps":        {sign: stamped(sigtest.SignOptions{Mutate: []sigtest.Mutation{doubleToken}}), want: verify.ReasonMalformedSignature},

@@ -1,0 +1,74 @@
+package verify_test
+
+import (
+	"testing"
+	"time"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/internal/sigtest"
+	"gitops-agent/verify"
+)
+
+func TestAudit(t *testing.T) {
+	l := newLab(t)
+	id := l.commit(draft{by: workflow, tree: l.tree("a=1"), message: "change\n\nGitops-Target: lab/main"})
+	v := l.policy(func(o *verify.Options) { trustWorkflow(func(*verify.Extensions) {})(l, o) }).Audit(t.Context(), l.repo, id)
+	if !v.Accepted || v.Err != nil || v.Signer != "merge" || v.Subject != workflow.Subject || v.Target != "lab/main" {
+		t.Errorf("got %+v, want it accepted with signer and target", v)
+	}
+	if v.Workflow != workflow.Extensions.BuildSignerURI || v.Ref != "refs/heads/main" || !v.ProvenTime.Equal(l.now) || v.Log == "" {
+		t.Errorf("got %+v, want workflow, ref, log and proven time", v)
+	}
+}
+
+// TestAuditNamesWhoSigned: a refusal for the identity shows which identity it was.
+func TestAuditNamesWhoSigned(t *testing.T) {
+	l := newLab(t)
+	v := l.policy().Audit(t.Context(), l.repo, l.commit(draft{by: mallory}))
+	if v.Accepted || v.Reason != verify.ReasonWrongIdentity || v.Subject != mallory.Subject || v.Signer != "" || v.Hint == "" {
+		t.Errorf("got %+v, want mallory refused by name", v)
+	}
+}
+
+func TestAuditJudgesTheChange(t *testing.T) {
+	s := newStory(t)
+	p := s.policy(addSigner(approver(bob)))
+	d := s.on(s.next)
+	d.by = bob
+	if v := p.Audit(t.Context(), s.repo, s.commit(d)); !v.Accepted {
+		t.Errorf("approval: got %v, want it accepted", v.Err)
+	}
+	d.tree = s.first
+	if v := p.Audit(t.Context(), s.repo, s.commit(d)); v.Reason != verify.ReasonMissingRole {
+		t.Errorf("change by an approver: got %v, want %s", v.Err, verify.ReasonMissingRole)
+	}
+}
+
+func TestAuditTag(t *testing.T) {
+	l := newLab(t)
+	commit := l.commit(draft{})
+	raw, _, err := l.sig.Tag(sigtest.TagSpec{Object: string(commit), Name: "v1", Message: "release"}, alice, sigtest.SignOptions{At: l.now.Add(time.Minute)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := l.policy()
+	if v := p.AuditTag(t.Context(), l.repo, l.object("tag", raw)); !v.Accepted || v.Signer != "alice" {
+		t.Errorf("got %+v, want it accepted", v)
+	}
+	altered := replace("release", "retract")(l, raw)
+	if v := p.AuditTag(t.Context(), l.repo, l.object("tag", altered)); v.Reason != verify.ReasonContentMismatch {
+		t.Errorf("altered: got %v, want %s", v.Err, verify.ReasonContentMismatch)
+	}
+	unsigned := sigtest.TagSpec{Object: string(commit), Name: "v2", Message: "x"}.Payload(l.now)
+	if v := p.AuditTag(t.Context(), l.repo, l.object("tag", unsigned)); v.Reason != verify.ReasonUnsigned {
+		t.Errorf("unsigned: got %v, want %s", v.Err, verify.ReasonUnsigned)
+	}
+}
+
+func TestAuditReportsReadingApart(t *testing.T) {
+	l := newLab(t)
+	v := l.policy().AuditTag(t.Context(), l.repo, gitsource.ID("1111111111111111111111111111111111111111"))
+	if v.Accepted || v.Err == nil || v.Reason != "" {
+		t.Errorf("got %+v, want an error that is no refusal", v)
+	}
+}

@@ -1,0 +1,118 @@
+package verify_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/verify"
+)
+
+// ordersOf accepts a tip on s.next and returns what it orders.
+func ordersOf(s story, d draft, change ...func(*verify.Options)) verify.SignedCommit {
+	s.Helper()
+	commits := s.lab.accepted(s.policy(change...), s.commit(d), s.base).Commits()
+	return commits[len(commits)-1]
+}
+
+func TestOrders(t *testing.T) {
+	s := newStory(t)
+	d := s.on(s.next)
+	d.message = "release\n\nGitops-Approve: 12ab\nGitops-Target: lab/main\nGitops-Run: snapshot VirtualMachine/web name=before"
+	got := ordersOf(s, d)
+	key := func(position int) string { return fmt.Sprintf("%x:%d", got.PayloadDigest, position) }
+	want := []verify.Order{
+		{Key: key(0), Kind: verify.OrderApprove, Value: "12ab", Position: 0, Allowed: true},
+		{Key: key(2), Kind: verify.OrderRun, Value: "snapshot VirtualMachine/web name=before", Position: 2, Allowed: true},
+	}
+	if diff := cmp.Diff(want, got.Orders); diff != "" {
+		t.Errorf("orders (-want +got):\n%s", diff)
+	}
+	if got.Ignored != "" {
+		t.Errorf("ignored: got %q, want nothing", got.Ignored)
+	}
+}
+
+func TestOrdersNeedTheRole(t *testing.T) {
+	s := newStory(t)
+	d := s.on(s.next)
+	d.by, d.message = bob, "release\n\nGitops-Approve: 12ab\nGitops-Run: stop VirtualMachine/web"
+	got := ordersOf(s, d, addSigner(approver(bob)))
+	if len(got.Orders) != 2 || !got.Orders[0].Allowed || got.Orders[1].Allowed {
+		t.Errorf("got %+v, want the approval allowed and the operation not", got.Orders)
+	}
+}
+
+// TestOrdersAreNotSmuggled has the ways to make a signer order what the signer did not mean to.
+func TestOrdersAreNotSmuggled(t *testing.T) {
+	const order = "Gitops-Approve: 12ab"
+	tests := map[string]struct {
+		change func(s story, d *draft)
+		want   string
+	}{
+		"tree_changed":   {func(s story, d *draft) { d.tree, d.message = s.tree("web.yaml=9"), "release\n\n"+order }, "changes files"},
+		"merge":          {func(s story, d *draft) { d.parents, d.message = append(d.parents, s.accepted), "release\n\n"+order }, "2 parents"},
+		"quoted":         {func(_ story, d *draft) { d.message = "why\n\n> " + order + "\n\nno" }, "last paragraph"},
+		"first_of_two":   {func(_ story, d *draft) { d.message = "why\n\n" + order + "\n\nSigned-off-by: A <a@x>" }, "Signed-off-by"},
+		"before_target":  {func(_ story, d *draft) { d.message = "why\n\n" + order + "\n\nGitops-Target: lab/main" }, "last paragraph"},
+		"in_subject":     {func(_ story, d *draft) { d.message = order }, "last paragraph"},
+		"in_prose":       {func(_ story, d *draft) { d.message = "why\n\nplease do\n" + order }, "last paragraph"},
+		"among_others":   {func(_ story, d *draft) { d.message = "why\n\n" + order + "\nSigned-off-by: A <a@x>" }, "Signed-off-by"},
+		"unknown_key":    {func(_ story, d *draft) { d.message = "why\n\n" + order + "\nGitops-Aprove: 34" }, "Gitops-Aprove"},
+		"twice":          {func(_ story, d *draft) { d.message = "why\n\n" + order + "\n" + order }, "stands twice"},
+		"other_spelling": {func(_ story, d *draft) { d.message = "why\n\nGitops-approve: 12\n\nnot Gitops-Run: either" }, "last paragraph"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			d := s.on(s.next)
+			tt.change(s, &d)
+			got := ordersOf(s, d)
+			if len(got.Orders) != 0 || !strings.Contains(got.Ignored, tt.want) {
+				t.Errorf("got orders %+v, ignored %q, want none because of %q", got.Orders, got.Ignored, tt.want)
+			}
+		})
+	}
+}
+
+// TestOrderKeyOutlivesTheCommitID: the same signed payload under another signature, and so another id, is the same order.
+func TestOrderKeyOutlivesTheCommitID(t *testing.T) {
+	s := newStory(t)
+	d := s.on(s.next)
+	d.message, d.sign.At = "release\n\nGitops-Approve: 12ab", s.now
+	first := ordersOf(s, d)
+	second := ordersOf(s, d) // signed again: another log entry
+	if first.ID == second.ID || first.Orders[0].Key != second.Orders[0].Key {
+		t.Errorf("got ids %s and %s, keys %s and %s, want other ids and one key", first.ID, second.ID, first.Orders[0].Key, second.Orders[0].Key)
+	}
+}
+
+// TestOrdersInTipModeLookAtTheParent: what counts for an order is that it changes nothing itself.
+func TestOrdersInTipModeLookAtTheParent(t *testing.T) {
+	s := newStory(t)
+	d := s.on(s.unsigned(s.on(s.accepted)))
+	d.message = "release\n\nGitops-Approve: 12ab"
+	tip := func(o *verify.Options) { o.History = verify.HistoryTip }
+	if got := ordersOf(s, d, tip); len(got.Orders) != 1 || got.Before != s.first {
+		t.Errorf("got %+v, want one order, measured against %s", got, s.first)
+	}
+	d.parents = []gitsource.ID{s.accepted}
+	if got := ordersOf(s, d, tip); len(got.Orders) != 0 {
+		t.Errorf("got %+v, want no order from a commit that changes files", got)
+	}
+}
+
+func TestCommitsAreCopies(t *testing.T) {
+	s := newStory(t)
+	d := s.on(s.next)
+	d.message = "release\n\nGitops-Approve: 12ab"
+	r := s.lab.accepted(s.policy(), s.commit(d), s.base)
+	r.Commits()[1].Orders[0].Allowed = false
+	r.Commits()[1].Roles[0] = "none"
+	if again := r.Commits()[1]; !again.Orders[0].Allowed || again.Roles[0] == "none" {
+		t.Errorf("got %+v, want the revision unchanged by a caller", again)
+	}
+}

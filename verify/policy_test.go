@@ -1,0 +1,276 @@
+package verify_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/verify"
+)
+
+func onlySigner(s verify.Signer) func(*verify.Options) {
+	return func(o *verify.Options) { o.Signers = []verify.Signer{s} }
+}
+
+func signer(change func(*verify.Signer)) verify.Signer {
+	s := verify.Signer{Name: "alice", Issuer: alice.Issuer, Subject: alice.Subject, May: []verify.Role{verify.RoleChange}}
+	change(&s)
+	return s
+}
+
+func TestCheckRoles(t *testing.T) {
+	s := newStory(t)
+	withBob := s.policy(addSigner(approver(bob)))
+
+	same := s.on(s.next)
+	same.by = bob
+	if got := s.lab.accepted(withBob, s.commit(same), s.base); got.Signer().Signer != "approver" {
+		t.Errorf("signer: got %q, want approver", got.Signer().Signer)
+	}
+	changing := s.on(s.next)
+	changing.by, changing.tree = bob, s.tree("web.yaml=3")
+	changed := s.commit(changing)
+	s.refused(withBob, changed, s.base, verify.ReasonMissingRole, changed)
+	s.refused(withBob, s.commit(s.on(changed)), s.base, verify.ReasonMissingRole, changed)
+}
+
+// TestCheckTipModeJudgesWholeChange: where commits in between are not verified, the tip's signer answers for them.
+func TestCheckTipModeJudgesWholeChange(t *testing.T) {
+	s := newStory(t)
+	d := s.on(s.unsigned(s.on(s.accepted)))
+	d.by = bob
+	tip := s.commit(d)
+	p := s.policy(addSigner(approver(bob)), func(o *verify.Options) { o.History = verify.HistoryTip })
+	s.refused(p, tip, s.base, verify.ReasonMissingRole, tip)
+
+	d.tree = s.first
+	d.parents = []gitsource.ID{s.unsigned(d)}
+	s.lab.accepted(p, s.commit(d), s.base)
+}
+
+func TestCheckAllModeJudgesSideCommits(t *testing.T) {
+	s := newStory(t)
+	side := s.on(s.accepted)
+	side.by, side.tree = bob, s.tree("web.yaml=evil")
+	sideCommit := s.commit(side)
+	merge := s.on(s.next)
+	merge.parents = append(merge.parents, sideCommit)
+	tip := s.commit(merge)
+	all := func(o *verify.Options) { o.History = verify.HistoryAll }
+	s.refused(s.policy(addSigner(approver(bob)), all), tip, s.base, verify.ReasonMissingRole, sideCommit)
+	s.lab.accepted(s.policy(addSigner(approver(bob))), tip, s.base)
+}
+
+func TestCheckPaths(t *testing.T) {
+	tests := map[string]struct {
+		paths []string
+		after []string
+		want  verify.Reason
+	}{
+		"inside_folder":     {[]string{"web"}, []string{"web/a.yaml=2", "db/a.yaml=1"}, ""},
+		"named_file":        {[]string{"web/a.yaml"}, []string{"web/a.yaml=2", "db/a.yaml=1"}, ""},
+		"other_folder":      {[]string{"web"}, []string{"web/a.yaml=1", "db/a.yaml=2"}, verify.ReasonOutOfScope},
+		"both_folders":      {[]string{"web"}, []string{"web/a.yaml=2", "db/a.yaml=2"}, verify.ReasonOutOfScope},
+		"both_in_scope":     {[]string{"web", "db"}, []string{"web/a.yaml=2", "db/a.yaml=2"}, ""},
+		"removed_elsewhere": {[]string{"web"}, []string{"web/a.yaml=1"}, verify.ReasonOutOfScope},
+		"added_at_the_top":  {[]string{"web"}, []string{"web/a.yaml=1", "db/a.yaml=1", "cluster.yaml=1"}, verify.ReasonOutOfScope},
+		"prefix_of_a_name":  {[]string{"web"}, []string{"web/a.yaml=1", "db/a.yaml=1", "web2/a.yaml=1"}, verify.ReasonOutOfScope},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			base := l.commit(draft{tree: l.tree("web/a.yaml=1", "db/a.yaml=1")})
+			tip := l.commit(draft{tree: l.tree(tt.after...), parents: []gitsource.ID{base}})
+			p := l.policy(onlySigner(signer(func(s *verify.Signer) { s.Paths = tt.paths })))
+			if tt.want == "" {
+				l.accepted(p, tip, verify.Base{Commit: base})
+			} else {
+				l.refused(p, tip, verify.Base{Commit: base}, tt.want, tip)
+			}
+		})
+	}
+}
+
+// TestCheckScopedSignerIsNoFirstUse: the first tip is taken whole, so its signer must be allowed the whole of it.
+func TestCheckScopedSignerIsNoFirstUse(t *testing.T) {
+	l := newLab(t)
+	tip := l.commit(draft{tree: l.tree("web/a.yaml=1", "db/a.yaml=1")})
+	scoped := func(paths ...string) *verify.Policy {
+		return l.policy(onlySigner(signer(func(s *verify.Signer) { s.Paths = paths })))
+	}
+	l.refused(scoped("web"), tip, verify.Base{}, verify.ReasonOutOfScope, tip)
+	l.accepted(scoped("web", "db"), tip, verify.Base{})
+}
+
+func TestCheckWindow(t *testing.T) {
+	s := newStory(t)
+	at := s.now // when next was proven
+	tests := map[string]struct {
+		from, until time.Time
+		want        verify.Reason
+	}{
+		"from_is_inclusive":  {from: at},
+		"from_is_later":      {from: at.Add(time.Second), want: verify.ReasonOutsideWindow},
+		"until_is_exclusive": {until: at, want: verify.ReasonOutsideWindow},
+		"until_is_later":     {until: at.Add(time.Second)},
+		"inside":             {from: at.Add(-time.Hour), until: at.Add(time.Hour)},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := s.policy(onlySigner(signer(func(s *verify.Signer) { s.From, s.Until = tt.from, tt.until })))
+			if tt.want == "" {
+				s.lab.accepted(p, s.next, s.base)
+			} else {
+				s.refused(p, s.next, s.base, tt.want, s.next)
+			}
+		})
+	}
+}
+
+// TestCheckTakesSignerOfTheTime: one identity may stand several times in the list, with other rights at other times.
+func TestCheckTakesSignerOfTheTime(t *testing.T) {
+	s := newStory(t)
+	p := s.policy(func(o *verify.Options) {
+		o.Signers = []verify.Signer{
+			signer(func(v *verify.Signer) { v.Name, v.Until = "alice-then", s.now }),
+			signer(func(v *verify.Signer) {
+				v.Name, v.From, v.Guests = "alice-now", s.now, []string{"VirtualMachine/web-*"}
+			}),
+		}
+	})
+	got := s.lab.accepted(p, s.next, s.base)
+	if c := got.Commits()[0]; c.Signer != "alice-now" || !slices.Equal(c.Guests, []string{"VirtualMachine/web-*"}) {
+		t.Errorf("got signer %q with guests %v, want alice-now with hers", c.Signer, c.Guests)
+	}
+}
+
+func TestCheckDeny(t *testing.T) {
+	s := newStory(t)
+	tip := s.commit(s.on(s.next))
+	v := s.policy().Audit(t.Context(), s.repo, s.next)
+	if !v.Accepted || v.Certificate == "" {
+		t.Fatalf("audit: got %+v, want an accepted commit with its certificate", v)
+	}
+	for name, deny := range map[string]verify.Deny{
+		"commit":      {Commits: []gitsource.ID{s.next}},
+		"certificate": {Certificates: []string{v.Certificate}},
+		"log_index":   {LogIndexes: []int64{v.LogIndex}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.refused(s.policy(func(o *verify.Options) { o.Deny = deny }), tip, s.base, verify.ReasonDenied, s.next)
+		})
+	}
+	t.Run("commit_not_verified_in_tip_mode", func(t *testing.T) {
+		s.refused(s.policy(denyCommit(s.next), func(o *verify.Options) { o.History = verify.HistoryTip }), tip, s.base, verify.ReasonDenied, s.next)
+	})
+}
+
+func TestNewPolicyReportsEveryProblem(t *testing.T) {
+	_, err := verify.NewPolicy(verify.Options{})
+	if err == nil {
+		t.Fatal("policy without trust: got none, want an error")
+	}
+	for _, want := range []string{"trusted_root_file", "trust.signers", "trust.binding", "trust.anchor", "trust_on_first_use", "branch"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("got %q, want it to speak of %s", err, want)
+		}
+	}
+}
+
+func TestNewPolicyRefuses(t *testing.T) {
+	tests := map[string]struct {
+		change func(o *verify.Options)
+		want   string
+	}{
+		"root_not_json":        {func(o *verify.Options) { o.TrustedRoot = []byte("{") }, "trusted root"},
+		"root_empty":           {func(o *verify.Options) { o.TrustedRoot = []byte(emptyRoot) }, "no transparency log"},
+		"root_without_ca":      {func(o *verify.Options) { o.TrustedRoot = []byte(emptyRoot) }, "no certificate authority"},
+		"root_without_ct":      {func(o *verify.Options) { o.TrustedRoot = []byte(emptyRoot) }, "no certificate log"},
+		"signer_without_name":  {func(o *verify.Options) { o.Signers[0].Name = "" }, "name is required"},
+		"signer_without_role":  {func(o *verify.Options) { o.Signers[0].May = nil }, "may is required"},
+		"unknown_role":         {func(o *verify.Options) { o.Signers[0].May = []verify.Role{"admin"} }, "admin"},
+		"role_twice":           {func(o *verify.Options) { o.Signers[0].May = []verify.Role{"change", "change"} }, "stands twice"},
+		"no_issuer":            {func(o *verify.Options) { o.Signers[0].Issuer = "" }, "issuer is required"},
+		"no_subject":           {func(o *verify.Options) { o.Signers[0].Subject = "" }, "exactly one of subject"},
+		"two_subjects":         {func(o *verify.Options) { o.Signers[0].SubjectRegexp = "x" }, "exactly one of subject"},
+		"bad_pattern":          {pattern("("), "subject_regexp"},
+		"pattern_escapes":      {pattern("a)|(?:b"), "subject_regexp"},
+		"pattern_of_everybody": {pattern(".*"), "names nobody"},
+		"path_absolute":        {func(o *verify.Options) { o.Signers[0].Paths = []string{"/web"} }, "paths"},
+		"path_climbs":          {func(o *verify.Options) { o.Signers[0].Paths = []string{"../web"} }, "paths"},
+		"path_with_slash":      {func(o *verify.Options) { o.Signers[0].Paths = []string{"web/"} }, "paths"},
+		"bad_guest_pattern":    {func(o *verify.Options) { o.Signers[0].Guests = []string{"["} }, "guests"},
+		"from_after_until": {func(o *verify.Options) {
+			o.Signers[0].From, o.Signers[0].Until = noon, noon
+		}, "from must be before until"},
+		"name_twice":           {func(o *verify.Options) { o.Signers = append(o.Signers, o.Signers[0]) }, "name stands twice"},
+		"target_missing":       {func(o *verify.Options) { o.Binding, o.Target = verify.BindingTrailer, "" }, "want <cluster>/main"},
+		"target_other_branch":  {func(o *verify.Options) { o.Binding, o.Target = verify.BindingTrailer, "lab/dev" }, "lab/dev"},
+		"certificate_unbound":  {func(o *verify.Options) { o.Binding = verify.BindingCertificate }, "must name repository and ref"},
+		"unknown_binding":      {func(o *verify.Options) { o.Binding = "branch" }, "branch"},
+		"unknown_history":      {func(o *verify.Options) { o.History = "some" }, "some"},
+		"unknown_timestamps":   {func(o *verify.Options) { o.Timestamps = "never" }, "never"},
+		"anchor_and_first_use": {func(o *verify.Options) { o.Anchor = "x" }, "exclude each other"},
+		"anchor_short":         {func(o *verify.Options) { o.Anchor, o.TrustOnFirstUse = "abc123", false }, "anchor"},
+		"deny_short_commit":    {denyCommit("abc123"), "deny: commit"},
+		"deny_bad_certificate": {func(o *verify.Options) { o.Deny.Certificates = []string{"AB"} }, "deny: certificate"},
+		"deny_negative_index":  {func(o *verify.Options) { o.Deny.LogIndexes = []int64{-1} }, "deny: log index"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			opts := l.options()
+			tt.change(&opts)
+			if _, err := verify.NewPolicy(opts); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want an error that speaks of %q", err, tt.want)
+			}
+		})
+	}
+}
+
+const emptyRoot = `{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}`
+
+func pattern(p string) func(*verify.Options) {
+	return func(o *verify.Options) { o.Signers[0].Subject, o.Signers[0].SubjectRegexp = "", p }
+}
+
+// TestNewPolicyCertificateBinding: people who cannot change files need no certificate that names a branch.
+func TestNewPolicyCertificateBinding(t *testing.T) {
+	l := newLab(t)
+	d := draft{by: workflow, tree: l.tree("web.yaml=1")}
+	tip := l.commit(d)
+	p := l.policy(func(o *verify.Options) {
+		trustWorkflow(func(*verify.Extensions) {})(l, o)
+		o.Signers = append(o.Signers, approver(bob))
+		o.Binding = verify.BindingCertificate
+	})
+	l.accepted(p, tip, verify.Base{})
+}
+
+func TestPolicyRoot(t *testing.T) {
+	l := newLab(t)
+	if got := l.policy().Root(); !got.Expiry.After(noon) || got.SHA256 == [32]byte{} {
+		t.Errorf("got %+v, want a digest and an expiry after the tests", got)
+	}
+	end := noon.Add(time.Hour)
+	l.sig.Retire("rekor-v1", end)
+	l.sig.Retire("rekor-v2", end.Add(time.Hour))
+	if got, want := l.policy().Root().Expiry, end.Add(time.Hour); !got.Equal(want) {
+		t.Errorf("expiry: got %v, want %v when the last log ends", got, want)
+	}
+}
+
+func TestReasons(t *testing.T) {
+	seen := map[verify.Reason]bool{}
+	for _, r := range verify.Reasons() {
+		if seen[r] || r.Meaning() == "" || r.Hint() == "" {
+			t.Errorf("%q: got twice %v, meaning %q, hint %q, want one row with both", r, seen[r], r.Meaning(), r.Hint())
+		}
+		seen[r] = true
+	}
+	if verify.Reason("other").Meaning() != "" {
+		t.Error("a word outside the vocabulary has a meaning")
+	}
+}
