@@ -1,0 +1,43 @@
+package status_test
+
+import (
+	"encoding/json"
+	"gitops-agent/internal/status"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestStatusJSON(t *testing.T) {
+	for name, report := range samples() {
+		t.Run(name, func(t *testing.T) {
+			_, body := ask(t, of(report), "GET", "/status.json")
+			var got status.Document
+			if err := json.Unmarshal([]byte(body), &got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(status.NewDocument(report), got); diff != "" {
+				t.Errorf("read back (-want +got):\n%s", diff)
+			}
+			var fields map[string]json.RawMessage
+			if err := json.Unmarshal([]byte(body), &fields); err != nil {
+				t.Fatal(err)
+			}
+			for field, want := range map[string]string{"schemaVersion": "1", "cluster": `"pve-lab"`} {
+				if string(fields[field]) != want {
+					t.Errorf("got %s %s beside the other fields, want %s", field, fields[field], want)
+				}
+			}
+			for _, list := range []string{"guests", "unmanaged"} {
+				if string(fields[list]) == "null" {
+					t.Errorf("got null for %s, want a list", list)
+				}
+			}
+		})
+	}
+}
+
+func TestStatusJSONGolden(t *testing.T) {
+	_, body := ask(t, of(troubled()), "GET", "/status.json")
+	golden(t, "status.golden.json", []byte(body))
+}

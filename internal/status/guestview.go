@@ -1,0 +1,139 @@
+package status
+
+import (
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+	"strings"
+	"time"
+)
+
+// maxOpen is how many guests show their details unasked, so that a change to the whole fleet stays a page that can be read.
+const maxOpen = 25
+
+// guestView is a row of the table and what unfolds below it.
+type guestView struct {
+	reconcile.GuestReport
+	Open       bool // show the details unasked
+	DriftSince moment
+	Observed   moment
+	LastSync   moment
+	Facts      []factView // conditions that the changes and held steps do not tell already
+	Steps      []heldView
+}
+
+// factView is a condition for people.
+type factView struct {
+	badge
+	reconcile.Condition
+	Began moment
+}
+
+// heldView is a held step and the command that would release it.
+type heldView struct {
+	reconcile.HeldReport
+	Began   moment
+	Command string
+}
+
+func newGuestView(g reconcile.GuestReport, now time.Time) guestView {
+	v := guestView{
+		GuestReport: g, DriftSince: moment{g.DriftSince, now}, Observed: moment{g.ObservedAt, now}, LastSync: moment{g.Converged, now},
+	}
+	for _, c := range g.Conditions {
+		told := c.Type == reconcile.Held && len(g.Held) > 0 || c.Type == reconcile.Drifted && len(g.Changes) > 0
+		if !told {
+			v.Facts = append(v.Facts, factView{conditionBadge(c), c, moment{c.Since, now}})
+		}
+	}
+	for _, h := range g.Held {
+		v.Steps = append(v.Steps, newHeldView(h, now))
+	}
+	return v
+}
+
+func newHeldView(h reconcile.HeldReport, now time.Time) heldView {
+	v := heldView{HeldReport: h, Began: moment{h.Since, now}}
+	if h.Digest == "" {
+		return v
+	}
+	v.Command = "gitops-agent approve " + h.Digest
+	if h.Hint == v.Command {
+		v.Hint = ""
+	}
+	return v
+}
+
+// needsLook reports whether the guest belongs above those where all is well.
+func (v guestView) needsLook() bool {
+	return v.Sync != reconcile.Synced || len(v.Conditions) > 0 || len(v.Held) > 0 || v.Health == reconcile.Degraded ||
+		v.Health == reconcile.Missing
+}
+
+// Anchor is the row's place in the page. A label holds nothing that an id may not.
+func (v guestView) Anchor() string { return anchor(v.GuestReport) }
+
+func anchor(g reconcile.GuestReport) string { return strings.ToLower(string(g.Kind)) + "-" + g.Name }
+
+// Short returns the kind in two letters.
+func (v guestView) Short() string { return kindShort(v.Kind) }
+
+func kindShort(k guest.Kind) string {
+	if k == guest.Container {
+		return "CT"
+	}
+	return "VM"
+}
+
+// ShortRevision returns the revision that the guest was last in sync with as people write it: "main@3f2a1c94".
+func (v guestView) ShortRevision() string {
+	branch, commit, whole := strings.Cut(v.Revision, "@sha1:")
+	if !whole {
+		return v.Revision
+	}
+	return branch + "@" + short(commit)
+}
+
+// Badges returns the three axes, in the order of the columns.
+func (v guestView) Badges() []badge {
+	return []badge{syncBadge(v.Sync), healthBadge(v.Health), operationBadge(v.Operation)}
+}
+
+// Chips returns every condition as a badge.
+func (v guestView) Chips() []badge {
+	chips := make([]badge, 0, len(v.Conditions))
+	for _, c := range v.Conditions {
+		chips = append(chips, conditionBadge(c))
+	}
+	return chips
+}
+
+// Summary says what the details hold: "2 changes, 1 held step".
+func (v guestView) Summary() string {
+	var parts []string
+	if n := len(v.Changes); n > 0 {
+		parts = append(parts, plural(n, "change"))
+	}
+	if n := len(v.Steps); n > 0 {
+		parts = append(parts, plural(n, "held step"))
+	}
+	if n := len(v.Facts); n > 0 {
+		parts = append(parts, plural(n, "condition"))
+	}
+	if len(parts) == 0 {
+		return "details"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// ClassTone returns how much a change of this class hurts.
+func (guestView) ClassTone(c guest.Class) tone {
+	switch c {
+	case guest.Live:
+		return good
+	case guest.Restart, guest.Disruptive:
+		return warn
+	case guest.Destructive, guest.Impossible:
+		return bad
+	}
+	return idle
+}

@@ -1,0 +1,166 @@
+package status
+
+import (
+	"fmt"
+	"gitops-agent/reconcile"
+	"slices"
+	"time"
+)
+
+// notice is something that somebody should know, most urgent first.
+type notice struct {
+	Tone   tone
+	Title  string
+	Text   string
+	Hint   string
+	Since  moment
+	Guests []link
+}
+
+// link leads to a guest's row.
+type link struct{ Anchor, Label string }
+
+// maxLinks bounds the guests that a notice names; the table below has them all.
+const maxLinks = 12
+
+// notices returns everything worth a line above the table. A fleet where all is well has one that says so.
+func notices(r reconcile.Report, now time.Time) []notice {
+	if r.Time.IsZero() {
+		return []notice{{Tone: busy, Title: "Starting", Text: "The first cycle has not ended yet."}}
+	}
+	var list []notice
+	list = append(list, stopNotices(r)...)
+	list = append(list, sourceNotices(r, now)...)
+	list = append(list, troubleNotices(r, now)...)
+	list = append(list, guestNotices(r)...)
+	slices.SortStableFunc(list, func(a, b notice) int { return severity(a.Tone) - severity(b.Tone) })
+	if r.Converged {
+		list = append(list, notice{Tone: good, Title: convergedTitle(r)})
+	}
+	return list
+}
+
+func severity(t tone) int { return slices.Index([]tone{bad, warn, busy, idle, good}, t) }
+
+func convergedTitle(r reconcile.Report) string {
+	what := "the accepted revision"
+	if a := r.Source.Accepted; a != nil {
+		what = r.Source.Branch + "@" + short(a.Commit)
+	}
+	switch len(r.Guests) {
+	case 0:
+		return "Nothing to keep: " + what + " names no guest"
+	case 1:
+		return "The one guest is as " + what + " says"
+	default:
+		return fmt.Sprintf("All %d guests are as %s says", len(r.Guests), what)
+	}
+}
+
+// stopNotices tells why nothing is written.
+func stopNotices(r reconcile.Report) []notice {
+	n := notice{Tone: bad, Title: "Nothing is written to the cluster", Text: r.Writes.Message}
+	if r.Writes.Allowed {
+		return nil
+	}
+	switch reconcile.WriteStop(r.Writes.Reason) {
+	case reconcile.StopNoRevision:
+		n.Tone, n.Title, n.Text = idle, "No revision accepted yet", "The cluster is left as it is: "+noRevision(r)+"."
+	case reconcile.StopDryRun:
+		n.Tone, n.Title, n.Text = idle, "Dry run", "The agent plans and reports, and writes nothing."
+	case reconcile.StopJournal:
+		n.Title, n.Hint = "The journal takes no records, so nothing is written to the cluster", "free the disk, or see gitops-agent journal repair"
+	case reconcile.StopNotReady:
+		n.Title, n.Hint = "The cluster cannot be written to", "the last good state holds; work goes on when the cluster answers and has quorum"
+	case reconcile.StopUnverified:
+		n.Title, n.Hint = "The accepted revision does not verify any more", "look at the trusted root and the policy; a newly signed commit on top is accepted under them"
+	case reconcile.StopClosing:
+		n.Tone, n.Title = busy, "The agent is stopping"
+	case reconcile.WritesAllowed:
+	}
+	return []notice{n}
+}
+
+// sourceNotices tells of a refused head and of a remote that does not answer.
+func sourceNotices(r reconcile.Report, now time.Time) []notice {
+	var list []notice
+	holds := "No revision is in force."
+	if a := r.Source.Accepted; a != nil {
+		holds = "The last good state holds: " + r.Source.Branch + "@" + short(a.Commit) + "."
+	}
+	if refused := r.Source.Refused; refused != nil {
+		list = append(list, notice{
+			Tone: bad, Title: fmt.Sprintf("Revision %s is refused: %s", short(refused.Commit), refused.Reason),
+			Text: refused.Error + "\n" + holds, Hint: refused.Hint, Since: moment{refused.Since, now},
+		})
+	}
+	if r.Source.Error != "" {
+		list = append(list, notice{
+			Tone: warn, Title: "The remote could not be read", Text: r.Source.Error + "\n" + holds, Since: moment{r.Source.LastSuccess, now},
+		})
+	}
+	return list
+}
+
+// troubleNotices tells of a cluster and a journal in doubt, where the state of writing does not say so already.
+func troubleNotices(r reconcile.Report, now time.Time) []notice {
+	var list []notice
+	if r.Proxmox.Error != "" && r.Writes.Reason != string(reconcile.StopNotReady) {
+		list = append(list, notice{
+			Tone: warn, Title: "The cluster was not read in full", Text: r.Proxmox.Error, Since: moment{r.Proxmox.LastSuccess, now},
+		})
+	}
+	if r.Journal.Error != "" && r.Writes.Reason != string(reconcile.StopJournal) {
+		list = append(list, notice{Tone: bad, Title: "The journal takes no records", Text: r.Journal.Error})
+	}
+	return list
+}
+
+// guestNotices sums up what stands in the way of guests.
+func guestNotices(r reconcile.Report) []notice {
+	has := func(types ...reconcile.ConditionType) func(reconcile.GuestReport) bool {
+		return func(g reconcile.GuestReport) bool {
+			return slices.ContainsFunc(g.Conditions, func(c reconcile.Condition) bool { return slices.Contains(types, c.Type) })
+		}
+	}
+	approval := func(g reconcile.GuestReport) bool {
+		return slices.ContainsFunc(g.Held, func(h reconcile.HeldReport) bool { return h.Reason == reconcile.HoldApproval })
+	}
+	working := func(g reconcile.GuestReport) bool {
+		return g.Sync == reconcile.OutOfSync && (g.Operation == reconcile.Busy || g.Operation == reconcile.Waiting && len(g.Held) == 0)
+	}
+	var list []notice
+	for _, kind := range []struct {
+		tone      tone
+		one, many string
+		of        func(reconcile.GuestReport) bool
+	}{
+		{bad, "1 guest could not be brought in sync", "%d guests could not be brought in sync", has(reconcile.Failed)},
+		{bad, "1 guest is not the one that it should be", "%d guests are not the ones that they should be", has(reconcile.IdentityConflict)},
+		{warn, "1 guest waits for a signed approval", "%d guests wait for a signed approval", approval},
+		{warn, "1 guest is blocked", "%d guests are blocked", has(reconcile.Blocked)},
+		{warn, "1 guest could not be read", "%d guests could not be read", has(reconcile.NotObserved)},
+		{idle, "1 guest needs a restart", "%d guests need a restart", has(reconcile.PendingRestart)},
+		{busy, "1 guest is being brought in sync", "%d guests are being brought in sync", working},
+	} {
+		links := linksTo(r.Guests, kind.of)
+		switch n := len(links); n {
+		case 0:
+		case 1:
+			list = append(list, notice{Tone: kind.tone, Title: kind.one, Guests: links})
+		default:
+			list = append(list, notice{Tone: kind.tone, Title: fmt.Sprintf(kind.many, n), Guests: links[:min(n, maxLinks)]})
+		}
+	}
+	return list
+}
+
+func linksTo(guests []reconcile.GuestReport, of func(reconcile.GuestReport) bool) []link {
+	var links []link
+	for _, g := range guests {
+		if of(g) {
+			links = append(links, link{anchor(g), g.Label()})
+		}
+	}
+	return links
+}

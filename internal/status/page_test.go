@@ -1,0 +1,241 @@
+package status_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+	"html"
+	"io"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func samples() map[string]reconcile.Report {
+	return map[string]reconcile.Report{"steady": steady(), "troubled": troubled(), "starting": starting(), "unaccepted": unaccepted()}
+}
+
+func TestPageGolden(t *testing.T) {
+	for name, report := range samples() {
+		t.Run(name, func(t *testing.T) {
+			atNoon(t, func(t *testing.T) {
+				_, body := ask(t, of(report), "GET", "/")
+				golden(t, name+".golden.html", []byte(body))
+			})
+		})
+	}
+}
+
+func TestPageIsWellFormedAndSelfContained(t *testing.T) {
+	external := regexp.MustCompile(`(?i)<script|<link|<img|<iframe|@import|url\(|\sstyle=|\son[a-z]+=|(src|href)="(https?:)?//`)
+	for name, report := range samples() {
+		t.Run(name, func(t *testing.T) {
+			_, body := ask(t, of(report), "GET", "/")
+			if found := external.FindString(body); found != "" {
+				t.Errorf("got %q, want nothing that the page's policy forbids", found)
+			}
+			if err := balanced(body); err != nil {
+				t.Errorf("got %v, want every element closed", err)
+			}
+		})
+	}
+}
+
+// balanced checks that elements open and close in order.
+func balanced(page string) error {
+	d := xml.NewDecoder(strings.NewReader(page))
+	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	var open []string
+	for {
+		token, err := d.RawToken()
+		if errors.Is(err, io.EOF) && len(open) == 0 {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("within %v: %w", open, err)
+		}
+		switch e := token.(type) {
+		case xml.StartElement:
+			if !slices.Contains([]string{"meta", "br"}, e.Name.Local) {
+				open = append(open, e.Name.Local)
+			}
+		case xml.EndElement:
+			if last := len(open) - 1; last >= 0 && open[last] == e.Name.Local {
+				open = open[:last]
+			} else if !slices.Contains([]string{"meta", "br"}, e.Name.Local) {
+				return fmt.Errorf("</%s> within %v", e.Name.Local, open)
+			}
+		}
+	}
+}
+
+func TestPagePolicyFitsItsStyle(t *testing.T) {
+	res, body := ask(t, of(troubled()), "GET", "/")
+	style := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindStringSubmatch(body)
+	if style == nil {
+		t.Fatal("got no style")
+	}
+	sum := sha256.Sum256([]byte(style[1]))
+	want := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	if got := res.Header().Get("Content-Security-Policy"); got != want {
+		t.Errorf("got policy %q, want %q", got, want)
+	}
+}
+
+func TestPageRefresh(t *testing.T) {
+	const reload = `<meta http-equiv="refresh" content="10">`
+	for target, want := range map[string]bool{"/": true, "/?refresh=off": false, "/?other=1": true} {
+		_, body := ask(t, of(steady()), "GET", target)
+		if got := strings.Contains(body, reload); got != want {
+			t.Errorf("%s: got reload %v, want %v", target, got, want)
+		}
+	}
+}
+
+// fill puts text(path) into every string below v, one element into every list, and a time into every time.
+func fill(v reflect.Value, path string, text func(path string) string) {
+	switch v.Kind() { //nolint:exhaustive // a report is made of these alone
+	case reflect.String:
+		v.SetString(text(path))
+	case reflect.Int:
+		v.SetInt(1)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), path, text)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), path, text)
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(noon))
+			return
+		}
+		for i := range v.NumField() {
+			fill(v.Field(i), path+"."+v.Type().Field(i).Name, text)
+		}
+	default:
+	}
+}
+
+func TestPageEscapesEveryText(t *testing.T) {
+	const hostile = `"'><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}javascript:alert(1)`
+	var r reconcile.Report
+	fill(reflect.ValueOf(&r).Elem(), "", func(string) string { return hostile })
+	_, body := ask(t, of(r), "GET", "/")
+	for _, bad := range []string{"<script", "<img", `href="javascript`, `"'>`} {
+		if strings.Contains(body, bad) {
+			t.Errorf("got %q on the page, want it escaped", bad)
+		}
+	}
+	if err := balanced(body); err != nil {
+		t.Errorf("got %v, want every element closed", err)
+	}
+}
+
+func TestPageShowsEveryText(t *testing.T) {
+	var r reconcile.Report
+	var paths []string
+	fill(reflect.ValueOf(&r).Elem(), "", func(path string) string {
+		paths = append(paths, path)
+		return "text of " + path + " end"
+	})
+	r.Guests[0].Conditions = append(r.Guests[0].Conditions, reconcile.Condition{Type: reconcile.Held})
+	_, body := ask(t, of(r), "GET", "/")
+	body = html.UnescapeString(body)
+	elsewhere := map[string]string{
+		".Source.Accepted.Commit":     "the whole revision holds it",
+		".Guests.Conditions.Revision": "the guest's own revision is shown",
+	}
+	for _, path := range paths {
+		if shown := strings.Contains(body, "text of "+path+" end"); shown == (elsewhere[path] != "") {
+			t.Errorf("%s: got shown %v (%s)", path, shown, elsewhere[path])
+		}
+	}
+}
+
+func TestPageSays(t *testing.T) {
+	many := func(n int) func(r *reconcile.Report) {
+		return func(r *reconcile.Report) {
+			r.Guests = nil
+			for i := range n {
+				g := broken()
+				g.Name, g.VMID = fmt.Sprintf("mail-%d", i), 300+i
+				r.Guests = append(r.Guests, g)
+			}
+		}
+	}
+	tests := map[string]struct {
+		change func(r *reconcile.Report)
+		want   []string
+		not    []string
+	}{
+		"all_well":     {func(*reconcile.Report) {}, []string{"<title>All 4 guests are as main@3f2a1c94 says · pve-lab"}, []string{"Worth a look"}},
+		"one_guest":    {func(r *reconcile.Report) { r.Guests = r.Guests[:1] }, []string{"The one guest is as main@3f2a1c94 says"}, nil},
+		"nothing_kept": {func(r *reconcile.Report) { r.Guests = nil }, []string{"Nothing to keep: main@3f2a1c94 names no guest", "The revision in force names no guest"}, nil},
+		"refused": {func(r *reconcile.Report) { *r = troubled() }, []string{
+			"<title>Revision 9be1d772 is refused: unsigned", "reject 9be1d77: commit is not signed", "sign it with gitsign",
+			"The last good state holds: main@3f2a1c94.",
+		}, []string{"guests are as main"}},
+		"no_revision": {func(r *reconcile.Report) { *r = unaccepted() }, []string{
+			"No revision accepted yet", "the head 9be1d772 is refused (missing-anchor)", "No revision is in force.",
+		}, []string{"Writing is stopped"}},
+		"journal": {func(r *reconcile.Report) {
+			r.Writes, r.Journal = stop(reconcile.StopJournal, "no space left on device"), reconcile.JournalReport{Error: "no space left on device"}
+		}, []string{"<title>The journal takes no records, so nothing is written to the cluster"}, []string{`<h2>The journal takes no records</h2>`}},
+		"journal_in_dry_run": {func(r *reconcile.Report) {
+			r.Writes, r.Journal = stop(reconcile.StopDryRun, ""), reconcile.JournalReport{Error: "no space left on device"}
+		}, []string{"<title>The journal takes no records · ", "Dry run"}, nil},
+		"cluster": {func(r *reconcile.Report) {
+			r.Writes, r.Proxmox = stop(reconcile.StopNotReady, "no quorum"), reconcile.ProxmoxReport{Error: "no quorum"}
+		}, []string{"<title>The cluster cannot be written to"}, []string{"was not read in full"}},
+		"cluster_before_a_revision": {func(r *reconcile.Report) {
+			*r = unaccepted()
+			r.Proxmox = reconcile.ProxmoxReport{Error: "no route to host"}
+		}, []string{"The cluster was not read in full", "no route to host", "known: the cluster has not been read yet"}, nil},
+		"unverified": {
+			func(r *reconcile.Report) { r.Writes = stop(reconcile.StopUnverified, "its log is not trusted") },
+			[]string{"The accepted revision does not verify any more", "its log is not trusted"},
+			nil,
+		},
+		"stopping": {func(r *reconcile.Report) { r.Writes = stop(reconcile.StopClosing, "the agent is stopping") }, []string{"<h2>The agent is stopping</h2>"}, nil},
+		"forge_down": {
+			func(r *reconcile.Report) { r.Source.Error = "fetch: connection refused" },
+			[]string{"The remote could not be read", "does not answer", "All 4 guests"},
+			nil,
+		},
+		"stuck":            {func(r *reconcile.Report) { r.Time = noon.Add(-time.Hour) }, []string{"The agent does not seem to work", "the last one ended 1 h ago"}, nil},
+		"approval":         {func(r *reconcile.Report) { *r = troubled() }, []string{"gitops-agent approve " + stepDigest, "1 guest waits for a signed approval"}, []string{"→ gitops-agent approve"}},
+		"origin":           {func(r *reconcile.Report) { *r = troubled() }, []string{"guests/web.yaml:12:5", `href="#virtualmachine-web-2"`, `id="virtualmachine-web-2"`}, nil},
+		"few_open":         {many(3), []string{"3 guests could not be brought in sync", "<details open>"}, []string{"<details>"}},
+		"too_many_to_open": {many(100), []string{"100 guests could not be brought in sync", "<details open>", "<details>"}, nil},
+		"unmanaged":        {func(*reconcile.Report) {}, []string{"old-fileserver", "no name"}, nil},
+		"unknown_kind":     {func(r *reconcile.Report) { r.Guests[0].Kind = guest.Container }, []string{`title="Container">CT`}, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			atNoon(t, func(t *testing.T) {
+				r := steady()
+				test.change(&r)
+				_, body := ask(t, of(r), "GET", "/")
+				for _, want := range test.want {
+					if !strings.Contains(body, want) {
+						t.Errorf("got no %q on the page", want)
+					}
+				}
+				for _, not := range test.not {
+					if strings.Contains(body, not) {
+						t.Errorf("got %q on the page, want it left out", not)
+					}
+				}
+			})
+		})
+	}
+}
