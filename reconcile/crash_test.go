@@ -61,7 +61,7 @@ func TestCrashAtEveryWritePoint(t *testing.T) {
 			l.push("clone", alice)
 		}},
 		"create": {reconcile.OpCreate, 210, pvesim.Created, func(l *lab) {
-			l.files["dns.yaml"] = ctYAML("dns-1", 210)
+			l.files["dns.yaml"] = dnsYAML()
 			l.push("create", alice)
 		}},
 		"config": {reconcile.OpConfig, 201, pvesim.ConfigWritten, func(l *lab) {
@@ -145,7 +145,7 @@ func TestDoubtfulReplies(t *testing.T) {
 func TestHalfMadeGuestIsReported(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, l *lab) {
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/lxc$", Kind: pvesim.LostWorker}))
-		l.files["dns.yaml"] = ctYAML("dns-1", 210)
+		l.files["dns.yaml"] = dnsYAML()
 		l.push("create", alice)
 		defer l.start()()
 		eventually(t, "the condition", func() bool {

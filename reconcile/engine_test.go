@@ -16,7 +16,7 @@ func TestEngineConverges(t *testing.T) {
 	l := newLab(t, sim)
 	l.files["cluster.yaml"] = clusterYAML
 	l.files["web.yaml"] = vmYAML("web-1", 201, "cpu: {cores: 2}", "memory: {size: 2Gi}", "tags: [web]", "disks: {scsi0: {size: 8Gi}}", "state: running")
-	l.files["dns.yaml"] = ctYAML("dns-1", 210, "memory: {size: 512Mi}", "networks: {net0: {name: eth0, bridge: vmbr0, ip4: dhcp}}", "state: running")
+	l.files["dns.yaml"] = dnsYAML("memory: {size: 512Mi}", "networks: {net0: {name: eth0, bridge: vmbr0, ip4: dhcp}}", "state: running")
 	l.push("two guests", alice)
 	r := l.once()
 	for _, g := range r.Guests {
@@ -193,7 +193,7 @@ func TestConvergedClusterGetsNoWrites(t *testing.T) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "description: serves the web", "cpu: {cores: 2}", "memory: {size: 2Gi}", "tags: [web, prod]",
 			"agent: {enabled: true, fstrim: true}", "networks: {net0: {bridge: vmbr0, vlan: 20, firewall: true}}",
 			"disks: {scsi0: {size: 8Gi, discard: true}, scsi1: {storage: local-lvm, size: 4Gi}}", "startup: {onBoot: true, order: 2, upDelay: 10s}", "state: running")
-		l.files["dns.yaml"] = ctYAML("dns-1", 210, "description: resolves", "memory: {size: 512Mi}", "tags: [dns]", "features: {nesting: true}",
+		l.files["dns.yaml"] = dnsYAML("description: resolves", "memory: {size: 512Mi}", "tags: [dns]", "features: {nesting: true}",
 			"networks: {net0: {name: eth0, bridge: vmbr0, ip4: dhcp}}", "dns: {servers: [1.1.1.1, 9.9.9.9]}")
 		l.push("two guests", alice)
 		defer l.start()()

@@ -229,9 +229,10 @@ func vmYAML(name string, vmid int, lines ...string) string {
 		"  source: {clone: {name: tmpl-debian-12}}\n", name, vmid) + indented(lines)
 }
 
-func ctYAML(name string, vmid int, lines ...string) string {
-	return fmt.Sprintf("apiVersion: proxmox.gitops/v1alpha1\nkind: Container\nmetadata: {name: %s}\nspec:\n  vmid: %d\n  node: pve1\n"+
-		"  source: {template: {volume: \"local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst\"}}\n  rootfs: {storage: local, size: 4Gi}\n", name, vmid) + indented(lines)
+// dnsYAML is the manifest of a container, dns-1 with vmid 210.
+func dnsYAML(lines ...string) string {
+	return "apiVersion: proxmox.gitops/v1alpha1\nkind: Container\nmetadata: {name: dns-1}\nspec:\n  vmid: 210\n  node: pve1\n" +
+		"  source: {template: {volume: \"local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst\"}}\n  rootfs: {storage: local, size: 4Gi}\n" + indented(lines)
 }
 
 func indented(lines []string) string {
