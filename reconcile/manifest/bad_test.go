@@ -84,7 +84,8 @@ func TestParseBounds(t *testing.T) {
 	head := "apiVersion: proxmox.gitops/v1alpha1\nkind: VirtualMachine\nmetadata: {name: web-1}\nspec:\n"
 	tests := map[string]struct{ data, want string }{
 		"file":     {"# " + strings.Repeat("x", 1<<20), "web.yaml:1:1: got a file of 1048578 bytes, want at most 1048576"},
-		"values":   {head + "  tags: [" + strings.Repeat("a,", 5000) + "]", "web.yaml:5:"},
+		"values":   {head + "  tags: [" + strings.Repeat("a,", 10000) + "]", "got more than 10000 keys and values"},
+		"keys":     {strings.Repeat("? a\n", 20000), "web.yaml:9999:1: key \"a\" is set twice"},
 		"depth":    {head + "  raw: " + strings.Repeat("[", 100) + strings.Repeat("]", 100), "web.yaml:5:31: got values nested deeper than 24 levels"},
 		"abyss":    {head + "  raw: " + strings.Repeat("[", 100000), "malformed YAML: exceeded max depth of 10000"},
 		"list":     {head + "  dependsOn: [" + strings.Repeat("VirtualMachine/a,", 300) + "]", "dependsOn: got a list, want a list of at most 256"},

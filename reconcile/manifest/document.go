@@ -124,4 +124,4 @@ func (v subtreeValue) lower(*lowering, string) {}
 
 func (v subtreeValue) schema() *schema { return definition(v.kind) }
 
-func (v subtreeValue) walk(string, string, func(path, native string)) {}
+func (v subtreeValue) walk(string, func(path string, row field)) {}

@@ -30,7 +30,7 @@ type value interface {
 	decode(d decoder, n *node)
 	lower(l *lowering, native string)
 	schema() *schema
-	walk(path, native string, visit func(path, native string)) // every field below, with its native key
+	walk(path string, visit func(path string, row field)) // every row below
 }
 
 // place is where a value was set.
@@ -102,8 +102,8 @@ func (d decoder) meant(rows []field, name string) string {
 		names = append(names, row.name)
 	}
 	if d.root != nil {
-		walkObject(d.root, "", func(path, native string) {
-			if lastSegment(path) == name || native == name {
+		walkObject(d.root, "", func(path string, row field) {
+			if lastSegment(path) == name || row.native == name {
 				elsewhere = append(elsewhere, path)
 			}
 		})
@@ -115,14 +115,14 @@ func (d decoder) meant(rows []field, name string) string {
 }
 
 // walkObject visits the fields of an object and all below them.
-func walkObject(o object, path string, visit func(path, native string)) {
+func walkObject(o object, path string, visit func(path string, row field)) {
 	for _, row := range o.fields() {
 		below := row.name
 		if path != "" {
 			below = path + "." + row.name
 		}
-		visit(below, row.native)
-		row.value.walk(below, row.native, visit)
+		visit(below, row)
+		row.value.walk(below, visit)
 	}
 }
 
@@ -137,7 +137,7 @@ func (g groupValue) lower(l *lowering, _ string) { lowerObject(l, g.into) }
 
 func (g groupValue) schema() *schema { return objectSchema(g.into) }
 
-func (g groupValue) walk(path, _ string, visit func(path, native string)) {
+func (g groupValue) walk(path string, visit func(path string, row field)) {
 	walkObject(g.into, path, visit)
 }
 

@@ -45,7 +45,7 @@ func (v leaf[T]) lower(l *lowering, native string) {
 
 func (v leaf[T]) schema() *schema { return new(v.codec.form()) }
 
-func (v leaf[T]) walk(string, string, func(path, native string)) {}
+func (v leaf[T]) walk(string, func(path string, row field)) {}
 
 // integer is a whole number within bounds; most is math.MaxInt where there is none.
 func integer(into *opt[int], least, most int) value { return leaf[int]{into, whole{least, most}} }

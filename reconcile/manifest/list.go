@@ -74,7 +74,7 @@ func (v listValue) schema() *schema {
 	return &schema{Type: nullable("array", "string"), Items: item}
 }
 
-func (v listValue) walk(string, string, func(path, native string)) {}
+func (v listValue) walk(string, func(path string, row field)) {}
 
 // pairs maps names that the user chooses to texts. Where numbers and truth values are welcome, they become native text.
 type pairs map[string]opt[string]
@@ -144,6 +144,6 @@ func (v dictionaryValue) schema() *schema {
 	}
 }
 
-func (v dictionaryValue) walk(path, _ string, visit func(path, native string)) {
-	visit(path+".*", "")
+func (v dictionaryValue) walk(path string, visit func(path string, row field)) {
+	visit(path+".*", field{})
 }

@@ -83,7 +83,7 @@ func TestLower(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got strings.Builder
-			for _, d := range lowered(t, archived(archive), nil) {
+			for _, d := range lowered(t, archived(archive)) {
 				got.WriteString(describe(d))
 			}
 			want := &archive.Files[len(archive.Files)-1]
@@ -119,13 +119,13 @@ func lowerInputs(t *testing.T) []manifest.File {
 }
 
 // lowered returns what files without a problem come to.
-func lowered(t *testing.T, files []manifest.File, assigned map[string]int) []guest.Desired {
+func lowered(t *testing.T, files []manifest.File) []guest.Desired {
 	t.Helper()
 	set, err := manifest.Parse(files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := set.Lower(assigned)
+	out, err := set.Lower(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,19 +179,48 @@ func vm(name, spec string) string {
 	return "---\napiVersion: proxmox.gitops/v1alpha1\nkind: VirtualMachine\nmetadata: {name: " + name + "}\nspec:\n  " + spec + "\n"
 }
 
-// TestLowerReturnsNative creates the guests of the examples on paper: everything they want must be acceptable to the key table.
-func TestLowerReturnsNative(t *testing.T) {
-	for _, d := range lowered(t, exampleFiles(t), nil) {
+// TestLowerReturnsNativeText holds every text that any field lowers to against the key table.
+func TestLowerReturnsNativeText(t *testing.T) {
+	for _, file := range lowerInputs(t) {
+		files := archived(&txtar.Archive{Files: []txtar.File{{Name: "web.yaml", Data: file.Data}}})
+		if strings.Contains(string(file.Data), "kind: Cluster") {
+			files = files[1:]
+		}
+		for _, d := range lowered(t, files) {
+			for _, in := range d.Intents {
+				if in.Sub != nil || in.Verb == guest.Absent {
+					continue
+				}
+				if err := guest.Check(d.Kind, in.Key, in.Text); err != nil {
+					t.Errorf("%s: %s = %q: got %v, want native text", d.Label(), in.Key, in.Text, err)
+				}
+			}
+		}
+	}
+}
+
+// TestLowerReturnsCreatable makes guests of every kind of source on paper: the key table must know what to do with all that they
+// want.
+func TestLowerReturnsCreatable(t *testing.T) {
+	archive, err := txtar.ParseFile(filepath.Join("testdata", "lower", "sources.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	desired := append(lowered(t, exampleFiles(t)), lowered(t, archived(archive))...)
+	made := map[string]bool{}
+	for _, d := range desired {
 		if d.Source.Clone != nil || d.Source == (guest.Source{}) {
 			continue
 		}
 		params, err := guest.CreateParams(d)
-		if err != nil {
-			t.Errorf("%s: got error %v, want parameters", d.Label(), err)
+		if err != nil || len(params) < 3 {
+			t.Errorf("%s: got parameters %v and error %v, want parameters", d.Label(), params, err)
 		}
-		if len(params) == 0 {
-			t.Errorf("%s: got no parameters, want some", d.Label())
-		}
+		source, _, _ := strings.Cut(describeSource(d.Source), " ")
+		made[source] = true
+	}
+	if diff := cmp.Diff(map[string]bool{"blank": true, "image": true, "template": true}, made); diff != "" {
+		t.Errorf("got other kinds of source (-want +got):\n%s", diff)
 	}
 }
 

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -99,9 +100,14 @@ func (l *lowering) close() {
 	l.slot = ""
 }
 
-// raw wants native text as written. A key that a field sets too would have two owners.
+// raw wants native text as written. A key that a field sets too would have two owners. Keys that the key table does not hold pass:
+// they may be newer than the agent.
 func (l *lowering) raw(key string, value opt[string]) {
 	if !l.free(key, value.place) {
+		return
+	}
+	if err := guest.Check(l.kind, key, value.value); err != nil && value.value != "" && !errors.Is(err, guest.ErrUnknownKey) {
+		l.problem(value.place, err.Error(), "")
 		return
 	}
 	l.put(key, value.place, value.value)

@@ -12,15 +12,15 @@ type link struct {
 	rate               opt[float64]
 }
 
-// fields takes the sub-key that holds the MAC address, which the two kinds spell differently.
-func (n *link) rows(mac string) []field {
+// rows takes what differs between the kinds: the sub-key that holds the MAC address, and the least MTU.
+func (n *link) rows(mac string, leastMTU int) []field {
 	return []field{
 		n.row(),
 		{"bridge", ".bridge", "Bridge or vnet that the interface is plugged into.", text(&n.bridge, bridgeName)},
 		{"vlan", ".tag", "VLAN tag.", integer(&n.vlan, 1, 4094)},
 		{"mac", mac, "MAC address; auto keeps the one that Proxmox drew. Default: auto.", address48(&n.mac)},
 		{"firewall", ".firewall", "Apply Proxmox's firewall.", flag(&n.firewall)},
-		{"mtu", ".mtu", "MTU; 1 takes the bridge's.", integer(&n.mtu, 1, 65520)},
+		{"mtu", ".mtu", "MTU; for virtual machines 1 takes the bridge's.", integer(&n.mtu, leastMTU, 65520)},
 		{"rate", ".rate", "Limit in megabytes a second.", number(&n.rate, 10240)},
 		{"linkDown", ".link_down", "Take the link down.", flag(&n.linkDown)},
 	}
@@ -46,7 +46,7 @@ type machineNetwork struct {
 }
 
 func (n *machineNetwork) fields() []field {
-	return append(n.rows(".macaddr"), []field{
+	return append(n.rows(".macaddr", 1), []field{
 		{"model", ".model", "Adapter that the guest sees. Default for a new interface: virtio.", choice(&n.model, "virtio", "e1000", "e1000e", "rtl8139", "vmxnet3", "e1000-82540em", "e1000-82544gc", "e1000-82545em", "i82551", "i82557b", "i82559er", "ne2k_isa", "ne2k_pci", "pcnet")},
 		{"queues", ".queues", "Packet queues of a virtio interface.", integer(&n.queues, 0, 64)},
 	}...)
@@ -59,7 +59,7 @@ type containerNetwork struct {
 }
 
 func (n *containerNetwork) fields() []field {
-	return append(n.rows(".hwaddr"), []field{
+	return append(n.rows(".hwaddr", 64), []field{
 		{"name", ".name", "Name inside the container, such as eth0. Default for a new interface: eth and the slot's number.", text(&n.name, linkName)},
 		{"ip4", ".ip", "IPv4 address with its prefix length, dhcp or manual.", text(&n.ip4, ip4LinkConfig)},
 		{"gw4", ".gw", "IPv4 gateway.", text(&n.gw4, ip4Address)},

@@ -12,11 +12,11 @@ func lastSegment(path string) string { return path[strings.LastIndexByte(path, '
 func compared(s spec, l *lowering, path string) *complaint {
 	var known, native bool
 	var candidates []string
-	walkObject(s, "", func(pattern, key string) {
+	walkObject(s, "", func(pattern string, row field) {
 		candidates = append(candidates, pattern)
 		matched := matches(pattern, path)
 		known = known || matched
-		native = native || key != "" && (matched || matches(firstSegments(pattern, strings.Count(path, ".")+1), path))
+		native = native || row.native != "" && (matched || matches(firstSegments(pattern, strings.Count(path, ".")+1), path))
 	})
 	switch {
 	case !known:

@@ -82,7 +82,7 @@ var (
 	userName    = &rule{want: "a user name, such as debian", shape: exactly(`[A-Za-z_][A-Za-z0-9_.-]*\$?`), most: 64}
 	fileSystem  = &rule{want: "a file system, such as nfs", shape: exactly(`[a-zA-Z0-9_]+`)}
 	timeZone    = &rule{want: "host or a time zone, such as Europe/Berlin", shape: exactly(`[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*`)}
-	nativeKey   = &rule{want: "a Proxmox key, such as args", shape: exactly(`[a-z][a-z0-9_-]*`), most: 64}
+	nativeKey   = &rule{want: "a Proxmox key, such as keyboard", shape: exactly(`[a-z][a-z0-9_-]*`), most: 64}
 	fieldPath   = &rule{want: "the path of a field, such as networks.net0.mac", shape: exactly(`[^\s]+`)}
 	guestLabel  = &rule{want: "a guest, such as VirtualMachine/db-1", shape: exactly(`(VirtualMachine|Container)/[^\s/]+`)}
 

@@ -120,8 +120,8 @@ func (s slotsValue[T, P]) schema() *schema {
 	}
 }
 
-func (s slotsValue[T, P]) walk(path, _ string, visit func(path, native string)) {
+func (s slotsValue[T, P]) walk(path string, visit func(path string, row field)) {
 	var device T
-	visit(path+".*", "")
+	visit(path+".*", field{})
 	walkObject(P(&device), path+".*", visit)
 }

@@ -64,7 +64,7 @@ func (c *common) fields() []field {
 		{"startup", "", "What happens when a node boots or shuts down.", group(&c.startup)},
 		{"lifecycle", "", "What may be done to this guest without asking.", group(&c.lifecycle)},
 		{"ignoreFields", "", "Fields that are used to create the guest and are never compared afterwards, such as networks.net0.mac.", list(&c.ignore, fieldPath, "")},
-		{"raw", "", "Native Proxmox keys that have no field here, such as args: \"-cpu host\".", natives(&c.natives)},
+		{"raw", "", "Native Proxmox keys that have no field here, with their native values.", natives(&c.natives)},
 		{"unset", "", "Native Proxmox keys that must not be set.", list(&c.unset, nativeKey, "")},
 	}
 }

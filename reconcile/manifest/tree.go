@@ -13,7 +13,7 @@ import (
 // Bounds of untrusted input. A guest needs a hundred values and a depth of seven.
 const (
 	maxFile  = 1 << 20 // bytes of one file
-	maxNodes = 5000    // values of one document
+	maxNodes = 10000   // keys and values of one document
 	maxDepth = 24      // levels of one document
 )
 
@@ -91,22 +91,13 @@ type builder struct {
 
 func (b *builder) build(y *yaml.Node, depth int) *node {
 	n := &node{at: b.origin(y), key: b.origin(y)}
-	b.nodes++
-	switch {
-	case b.failed:
-		return n
-	case b.nodes > maxNodes:
-		b.fail(y, fmt.Sprintf("got more than %d values, want fewer in one document", maxNodes))
-		return n
-	case depth > maxDepth:
-		b.fail(y, fmt.Sprintf("got values nested deeper than %d levels", maxDepth))
+	if b.spent(y, depth) {
 		return n
 	}
-	if b.refusesTag(y) {
+	if b.refuses(y) {
 		n.tag = "!!null" // read on as if it were not there
 		return n
 	}
-	b.refuseAnchors(y)
 	switch y.Kind {
 	case yaml.MappingNode:
 		b.mapping(n, y, depth)
@@ -115,9 +106,7 @@ func (b *builder) build(y *yaml.Node, depth int) *node {
 		for _, item := range y.Content {
 			n.items = append(n.items, b.build(item, depth+1))
 		}
-	case yaml.AliasNode:
-		n.tag = "!!null" // already reported; read on as if it were not there
-	case yaml.ScalarNode, yaml.DocumentNode:
+	case yaml.ScalarNode, yaml.AliasNode, yaml.DocumentNode:
 		n.tag, n.text = y.ShortTag(), y.Value
 	}
 	return n
@@ -130,6 +119,10 @@ func (b *builder) mapping(n *node, y *yaml.Node, depth int) {
 		name, at := y.Content[i].Value, b.origin(y.Content[i])
 		first, twice := places[name]
 		switch {
+		case b.spent(y.Content[i], depth):
+			return
+		case b.refuses(y.Content[i]):
+			continue
 		case y.Content[i].Kind != yaml.ScalarNode:
 			b.problem(at, "got a key that is no plain text", "")
 			continue
@@ -147,24 +140,34 @@ func (b *builder) mapping(n *node, y *yaml.Node, depth int) {
 	}
 }
 
-// refuseAnchors reports aliases, which can repeat a large value thousands of times, and the anchors that they need.
-func (b *builder) refuseAnchors(y *yaml.Node) {
+// spent counts a key or a value, and says whether the document has more of them than it may.
+func (b *builder) spent(y *yaml.Node, depth int) bool {
+	b.nodes++
+	switch {
+	case b.failed:
+	case b.nodes > maxNodes:
+		b.fail(y, fmt.Sprintf("got more than %d keys and values in one document", maxNodes))
+	case depth > maxDepth:
+		b.fail(y, fmt.Sprintf("got values nested deeper than %d levels", maxDepth))
+	}
+	return b.failed
+}
+
+// refuses reports YAML whose cost or meaning a reader cannot see, and says whether the value is unusable for it: an alias can
+// repeat a large value thousands of times, and a tag changes what a text means.
+func (b *builder) refuses(y *yaml.Node) bool {
 	hint := "name what guests share in a GuestClass"
 	switch {
 	case y.Kind == yaml.AliasNode:
 		b.problem(b.origin(y), "got a YAML alias, which manifests do not use", hint)
+		return true
+	case y.Style&yaml.TaggedStyle != 0:
+		b.problem(b.origin(y), fmt.Sprintf("got the YAML tag %s, which manifests do not use", quote(y.Tag)), "")
+		return true
 	case y.Anchor != "":
 		b.problem(b.origin(y), "got a YAML anchor, which manifests do not use", hint)
 	}
-}
-
-// refusesTag reports a tag, which changes what a text means.
-func (b *builder) refusesTag(y *yaml.Node) bool {
-	tagged := y.Style&yaml.TaggedStyle != 0
-	if tagged {
-		b.problem(b.origin(y), fmt.Sprintf("got the YAML tag %s, which manifests do not use", quote(y.Tag)), "")
-	}
-	return tagged
+	return false
 }
 
 func (b *builder) origin(y *yaml.Node) guest.Origin {
