@@ -18,7 +18,6 @@ func clusterRoutes() []*route {
 		get("/cluster/options", clusterOptions),
 		get("/cluster/nextid", nextID).takes(map[string]rule{"vmid": vmidRule}),
 		get("/cluster/tasks", clusterTasks),
-		get("/cluster/ha/resources", emptyList).takes(map[string]rule{"type": enum("ct", "vm")}),
 		get("/access/permissions", permissions).takes(map[string]rule{"path": text(), "userid": text()}),
 		get("/storage", storageConfigs).takes(map[string]rule{"type": text()}),
 		get("/storage/{storage}", storageConfig),

@@ -64,6 +64,18 @@ func (c *config) dropDelete(key string) {
 	c.deletes = slices.DeleteFunc(c.deletes, func(d pendingDelete) bool { return d.key == key })
 }
 
+// cleanPending drops pending changes that would change nothing.
+func (c *config) cleanPending() {
+	maps.DeleteFunc(c.pending, func(k, v string) bool {
+		cur, set := c.values[k]
+		return set && cur == v
+	})
+	c.deletes = slices.DeleteFunc(c.deletes, func(d pendingDelete) bool {
+		_, set := c.values[d.key]
+		return !set
+	})
+}
+
 func (c *config) snap(name string) *snapshot {
 	for i := range c.snaps {
 		if c.snaps[i].name == name {

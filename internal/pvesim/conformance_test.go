@@ -53,7 +53,7 @@ func sharedDir(t *testing.T, elem ...string) string {
 }
 
 // outOfScope are calls that the simulator does not answer: other parts of the API.
-var outOfScope = regexp.MustCompile(`^/api2/json(?:/cluster/(?:log|ha|backup)|/nodes/[^/]+/(?:status|network|vzdump|startall|stopall)$|` +
+var outOfScope = regexp.MustCompile(`^/api2/json(?:/cluster/(?:log|backup)|/nodes/[^/]+/(?:status|network|vzdump|startall|stopall)$|` +
 	`/nodes/[^/]+/(?:qemu|lxc)/\d+/(?:agent|cloudinit|interfaces|migrate|rrd|monitor|vncproxy|firewall|feature)|/access/(?:acl|users|roles|ticket))`)
 
 // TestConformance replays the recorded calls in order and compares status, reason and body up to generated values.
@@ -98,8 +98,10 @@ func newReplay(t *testing.T) *replay {
 			{ID: "local2", Type: "dir", Path: "/var/lib/vz2", Content: "images,iso,rootdir"},
 		},
 		Tokens:   append(DefaultTokens(), Token{ID: "nobody@pve!none", Secret: "5eed0000-0000-4000-8000-000000000004"}),
-		TaskTime: 200 * time.Millisecond, ResourcesPeriod: 10 * time.Second,
-		CPUs: 2, Memory: 25276510208,
+		TaskTime: 20 * time.Millisecond, TaskTimes: map[string]time.Duration{"qmclone": 5 * time.Second},
+		HADelay:         -1, // no manager acted on the recorder's host
+		ResourcesPeriod: 10 * time.Second,
+		CPUs:            2, Memory: 25276510208,
 	}
 	r := &replay{t: t, sim: New(opts), upids: map[string]string{}, digests: map[string]string{}, sentMACs: map[string]bool{}}
 	t.Cleanup(r.sim.Close)
@@ -139,7 +141,7 @@ func (r *replay) file(path string) {
 		total++
 		r.advance(e)
 		diff := r.replay(e)
-		time.Sleep(time.Millisecond) // the recorder needed time between calls, too
+		time.Sleep(pauseAfter(rec.Entries, i))
 		if diff == "" {
 			passed++
 		} else if testing.Verbose() {
@@ -149,6 +151,23 @@ func (r *replay) file(path string) {
 	r.passed += passed
 	r.total += total
 	r.t.Logf("%s: %d of %d", filepath.Base(path), passed, total)
+}
+
+// pauseAfter is the time between a call and the next one: none to speak of where the recorder called in parallel or found a task
+// still running, else long enough for a task to end.
+func pauseAfter(entries []recorded, i int) time.Duration {
+	note := entries[i].Note
+	next := i + 1
+	if strings.Contains(note, "parallel") || strings.Contains(note, "race") || entries[i].Response.Status != http.StatusOK {
+		return time.Millisecond
+	}
+	if next < len(entries) && strings.Contains(entries[next].Response.Body, `"status":"running","upid"`) {
+		return time.Millisecond
+	}
+	if next < len(entries) && strings.HasSuffix(entries[next].Note, "immediately after") {
+		return time.Millisecond
+	}
+	return 30 * time.Millisecond
 }
 
 // advance lets as much time pass as the recorded task ids show.
@@ -207,6 +226,7 @@ func only(body, other string) string {
 var (
 	upidPattern   = regexp.MustCompile(`UPID:[^:\s"]+:[0-9A-F]{8}:[0-9A-F]{8,9}:[0-9A-F]{8}:([^:\s"]+):([^:\s"]*):([^:\s"]+):`)
 	upidStart     = regexp.MustCompile(`^\{"data":"UPID:[^:]+:[0-9A-F]+:[0-9A-F]+:([0-9A-F]{8}):`)
+	stateDate     = regexp.MustCompile(`state-suspend-\d{4}-\d\d-\d\d`)
 	digestPattern = regexp.MustCompile(`"digest":"([0-9a-f]{40})"`)
 	macPattern    = regexp.MustCompile(`(?i)\bBC:24:11(?::[0-9A-F]{2}){3}\b`)
 	uuidPattern   = regexp.MustCompile(`\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
@@ -280,6 +300,7 @@ func isMeasured(key string, in map[string]any) bool {
 }
 
 func (r *replay) normalize(body string) string {
+	body = stateDate.ReplaceAllString(body, "state-suspend-DATE")
 	s := upidPattern.ReplaceAllString(body, "UPID:$1:$2:$3")
 	s = uuidPattern.ReplaceAllString(s, "UUID")
 	s = regexp.MustCompile(`ctime=\d+`).ReplaceAllString(s, "ctime=N")
@@ -429,18 +450,37 @@ func volume(id string, size int64) hostAction {
 	return func(s *Sim) error { return s.AddVolume(id, size) }
 }
 
+// stopCall140And120 are two calls that the recorder made without recording them.
+func stopCall140And120(s *Sim) error {
+	for _, vmid := range []int{140, 120} {
+		s.spawn("pve1", "qmstop", itoa(vmid), vmid, "root@pam!full", nil, func(t *task) error {
+			return t.onGuest(QEMU, vmid, func() error {
+				c := &call{sim: s, vars: values{"node": "pve1", "vmid": itoa(vmid)}}
+				g, err := c.taskGuest(QEMU)
+				if err == nil && g.running {
+					s.halt(g)
+				}
+				return err
+			})
+		})
+		time.Sleep(time.Second)
+	}
+	return nil
+}
+
 // hostActions are keyed by file and the entry that they precede.
 var hostActions = map[string]hostAction{
 	"10/153": edit(110, "efidisk0", ""), // the recorder's host lacked virt-fw-vars
 	"11/232": stopped(120),              // and the firmware
-	"13/0":   remove(102),
+	"13/0":   all(keep(101, 110), edit(101, "cores", "2")),
 	"13/3":   edit(130, "lock", "backup"),
 	"13/25":  edit(130, "lock", ""),
-	"17/0": all(remove(140), addVM(Guest{VMID: 140, Running: true, Config: "#v1\nagent: 1\nboot: order=ide2\ncores: 1\nkvm: 0\n" +
+	"17/0": all(remove(140), addVM(Guest{VMID: 140, Running: true, Config: "#v1\nagent: 1\nboot: order=ide2\ncores: 1\n" +
 		"ide2: local:iso/tiny.iso,media=cdrom\nmemory: 256\nname: snap\nscsi0: local:1,format=qcow2\nscsihw: virtio-scsi-single\n"})),
 	"17/23":  deaf(140),
-	"17/63":  all(hears(140), holdLock(140, 32*time.Second)),
-	"18/0":   volume("local:150/vm-150-disk-7.raw", mib),
+	"17/58":  edit(140, "kvm", "0"),
+	"17/63":  all(hears(140), holdLock(140, 25*time.Second)),
+	"18/0":   all(stopCall140And120, volume("local:150/vm-150-disk-7.raw", mib)),
 	"20/136": lostWorker(214),
 	"20/138": lostWorker(216),
 	"20/142": lostWorker(220),
@@ -450,10 +490,12 @@ var hostActions = map[string]hostAction{
 	"23/0":   keep(101, 110),
 	"25/0":   edit(401, "lock", ""),
 	"26/0":   all(remove(400), addCT(400, "arch: amd64\nhostname: CT400\nmemory: 512\nostype: alpine\nrootfs: local:1\nswap: 512\nunprivileged: 1\n")),
-	"27/6":   addVM(Guest{VMID: 500, Config: "name: pm\n"}),
+	"27/1":   all(addVM(Guest{VMID: 500, Config: "name: pm\n"}), func(*Sim) error { time.Sleep(11 * time.Second); return nil }),
 	"29/0":   all(keep(), volume("local:401/vm-401-disk-2.raw", gib)),
 	"32/0":   keep(520),
+	"27/0":   keep(404, 500),
 	"32/7":   deaf(530),
+	"32/34":  holdLock(530, 50*time.Second),
 	"33/1":   daemonDown(2),
 	"33/4":   daemonDown(2),
 	"34/6":   deaf(550),

@@ -17,7 +17,7 @@ func destroyVM(c *call) (reply, error) {
 		if g.running {
 			return die("VM %d is running - destroy failed", g.vmid)
 		}
-		return nil
+		return c.leaveHA(g)
 	})
 	if err != nil {
 		return reply{}, err
@@ -82,6 +82,10 @@ func (t *task) destroy(g *guest, c *call) error {
 	}
 	if c.is("purge") {
 		t.printf("purging %s %d from related configurations..", g.label(), g.vmid)
+	}
+	if s.ha[g.vmid] != nil {
+		t.printf("NOTE: removed %s %d from HA resource configuration.", g.label(), g.vmid)
+		delete(s.ha, g.vmid)
 	}
 	delete(s.guests, g.vmid)
 	s.leavePool(g.vmid)

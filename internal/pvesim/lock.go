@@ -63,6 +63,31 @@ func (s *Sim) acquire(kind Kind, vmid int, abort <-chan struct{}, waiting func()
 	}
 }
 
+// withStorage runs f while the task holds a storage's lock: allocations on one storage come one after the other.
+func (t *task) withStorage(id string, f func() error) error {
+	t.sim.mu.Lock()
+	st := t.sim.storage(id)
+	t.sim.mu.Unlock()
+	select {
+	case st.lock <- struct{}{}:
+	default:
+		_ = t.locked(func() error { t.printf("trying to acquire lock..."); return nil })
+		select {
+		case st.lock <- struct{}{}:
+		case <-t.abort:
+			return errInterrupted
+		case <-t.sim.closed:
+			return errClosed
+		}
+		_ = t.locked(func() error { t.printf(" OK"); return nil })
+	}
+	defer func() { <-st.lock }()
+	if err := t.pause(0.1); err != nil {
+		return err
+	}
+	return f()
+}
+
 // withGuest runs f with a guest's lock and the state held, as a synchronous write does.
 func (s *Sim) withGuest(kind Kind, vmid int, f func() error) error {
 	release, err := s.acquire(kind, vmid, nil, func() {})

@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -122,8 +123,12 @@ func (t *task) createMounts(vmid int, set values, template string, made *[]strin
 		if err != nil {
 			return err
 		}
+		before := len(*made)
 		if d, err = t.sim.allocate(vmid, d, t.printf, made); err != nil {
 			return err
+		}
+		if len(*made) > before {
+			t.logFilesystem(t.sim.volume(d.file()).Size)
 		}
 		set[slot] = d.print()
 	}
@@ -134,6 +139,26 @@ func (t *task) createMounts(vmid int, set values, template string, made *[]strin
 	t.printf("extracting archive '%s'", t.sim.pathOf(template))
 	t.printf("Detected container architecture: amd64")
 	return nil
+}
+
+// logFilesystem prints what mkfs says about a new file system of the given size in bytes.
+func (t *task) logFilesystem(size int64) {
+	const blockSize, groupBlocks, inodeRatio = 4096, 32768, 16384
+	blocks := size / blockSize
+	t.printf("Creating filesystem with %d 4k blocks and %d inodes", blocks, size/inodeRatio)
+	t.printf("Filesystem UUID: %s", t.sim.uuid())
+	t.printf("Superblock backups stored on blocks: ")
+	groups := map[int64]bool{}
+	for _, base := range []int64{3, 5, 7} {
+		for g := int64(1); g*groupBlocks < blocks; g *= base {
+			groups[g] = true
+		}
+	}
+	var at []string
+	for _, g := range slices.Sorted(maps.Keys(groups)) {
+		at = append(at, itoa64(g*groupBlocks))
+	}
+	t.printf("\t%s", strings.Join(at, ", "))
 }
 
 // mountOrder is the root first, then the mount points.

@@ -58,6 +58,9 @@ func destroyCT(c *call) (reply, error) {
 		if g.running && !c.is("force") {
 			return die("unable to destroy CT %d - container is running", g.vmid)
 		}
+		if err := c.leaveHA(g); err != nil {
+			return err
+		}
 		return g.checkLock()
 	})
 	if err != nil {

@@ -146,6 +146,7 @@ func (c *call) applyUpdateCT(u *update) error {
 	if err := c.stageCT(g, conf, u); err != nil {
 		return err
 	}
+	conf.cleanPending()
 	if err := c.sim.applyCT(g, conf); err != nil {
 		return err
 	}
@@ -178,9 +179,6 @@ func (c *call) stageCT(g *guest, conf *config, u *update) error {
 	for k, v := range u.set {
 		if k == "unprivileged" {
 			return die("unable to modify read-only option: 'unprivileged'")
-		}
-		if k == "template" {
-			continue
 		}
 		conf.dropDelete(k)
 		conf.pending[k] = v

@@ -21,6 +21,7 @@ type Options struct {
 	Latency           time.Duration // added to every call
 	UnauthorizedDelay time.Duration // before a 401; Proxmox waits 3 s; default none
 	ResourcesPeriod   time.Duration // how often /cluster/resources learns run states, names and sizes; Proxmox 10 s; default at once
+	HADelay           time.Duration // how late the HA manager acts on a changed wish; default 10 s, negative never
 	LockTimeout       time.Duration // how long a write waits for a guest's lock; default 10 s, as Proxmox
 }
 
@@ -87,6 +88,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.TaskTime == 0 {
 		o.TaskTime = 50 * time.Millisecond
+	}
+	if o.HADelay == 0 {
+		o.HADelay = defaultHADelay
 	}
 	if o.LockTimeout == 0 {
 		o.LockTimeout = 10 * time.Second

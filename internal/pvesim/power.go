@@ -36,6 +36,9 @@ func typePrefix(kind Kind) string {
 // startCall answers with a task whatever the state of a VM; a running container is refused at once.
 func startCall(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
+		if rep, managed, err := c.haCall("hastart", "start", "started"); managed {
+			return rep, err
+		}
 		if err := c.refuseContainer(kind, func(g *guest) error {
 			if g.running {
 				return die("CT %d already running", g.vmid)
@@ -185,6 +188,9 @@ func (s *Sim) halt(g *guest) {
 
 func stopCall(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
+		if rep, managed, err := c.haCall("hastop", "stop", "stopped"); managed {
+			return rep, err
+		}
 		if err := c.refuseContainer(kind, mustRun); err != nil {
 			return reply{}, err
 		}
@@ -245,6 +251,9 @@ func (t *task) overruleShutdown(kind Kind, vmid int) {
 
 func shutdownCall(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
+		if rep, managed, err := c.haCall("hastop", "stop", "stopped"); managed {
+			return rep, err
+		}
 		if err := c.refuseContainer(kind, mustRun); err != nil {
 			return reply{}, err
 		}

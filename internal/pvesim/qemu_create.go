@@ -95,10 +95,10 @@ func (t *task) createVM(vmid int, set values, pool string) error {
 	var made []string
 	err := t.work(0.3)
 	if err == nil {
-		err = t.locked(func() error { return t.createDisks(vmid, set, &made) })
+		err = t.createDisks(vmid, set, &made)
 	}
 	if err == nil {
-		err = t.work(0.7)
+		err = t.work(0.6)
 	}
 	if err == nil {
 		return t.locked(func() error { t.finishVM(vmid, set, pool); return nil })
@@ -120,14 +120,30 @@ func (t *task) createDisks(vmid int, set values, made *[]string) error {
 		if err != nil {
 			return err
 		}
-		before := len(*made)
-		if d, err = t.sim.allocate(vmid, d, t.printf, made); err != nil {
+		if !d.isNew() && !d.wantsCloudInit() {
+			err = t.locked(func() error { return t.createDisk(vmid, d, set, made) })
+		} else {
+			err = t.withStorage(d.storageOf(), func() error {
+				return t.locked(func() error { return t.createDisk(vmid, d, set, made) })
+			})
+		}
+		if err != nil {
 			return err
 		}
-		set[slot] = d.print()
-		if len(*made) > before {
-			t.printf("%s: successfully created disk '%s'", slot, set[slot])
-		}
+	}
+	return nil
+}
+
+// createDisk makes one disk and writes it into the values. The state is locked.
+func (t *task) createDisk(vmid int, d drive, set values, made *[]string) error {
+	before := len(*made)
+	d, err := t.sim.allocate(vmid, d, t.printf, made)
+	if err != nil {
+		return err
+	}
+	set[d.slot] = d.print()
+	if len(*made) > before {
+		t.printf("%s: successfully created disk '%s'", d.slot, set[d.slot])
 	}
 	return nil
 }

@@ -239,6 +239,7 @@ func (c *call) applyUpdate(u *update) error {
 			return err
 		}
 	}
+	g.edit((*config).cleanPending)
 	if g.running {
 		err = c.sim.hotplug(g)
 	} else {

@@ -63,9 +63,11 @@ func (t *task) resize(g *guest, slot, size string) error {
 	}
 	st := t.sim.storage(d.storageOf())
 	v.Size = st.roundUp(n)
-	if st.Type == "dir" {
+	switch {
+	case g.running && g.kind == QEMU: // QEMU itself resizes and says nothing
+	case st.Type == "dir":
 		t.printf("Image resized.")
-	} else {
+	default:
 		t.printf("  Size of logical volume pve/%s changed.", baseName(v.ID))
 	}
 	g.edit(func(conf *config) { conf.values[slot] = d.with(d.file(), v.Size).print() })
@@ -166,8 +168,10 @@ func (t *task) move(c *call, g *guest) error {
 	g.edit(func(conf *config) {
 		conf.values[d.slot] = d.with(v.ID, v.Size).print()
 		if c.is("delete") {
+			t.printf("removing source volume '%s' after successful copy", old.ID)
 			t.sim.free(old.ID, "move with delete")
 		} else {
+			t.printf("adding source volume '%s' as '%s' to config", old.ID, unusedKey(conf.values))
 			conf.values[unusedKey(conf.values)] = old.ID
 		}
 	})

@@ -23,6 +23,7 @@ type Sim struct {
 	guests    map[int]*guest
 	storages  []*storage
 	pools     map[string]*pool
+	ha        map[int]*haResource
 	tasks     []*task // oldest first
 	taskIndex map[string]*task
 	nextPID   int
@@ -46,6 +47,7 @@ func New(opts Options) *Sim {
 		rng:       rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15)), //nolint:gosec // made-up identities have to be repeatable
 		guests:    map[int]*guest{},
 		pools:     map[string]*pool{},
+		ha:        map[int]*haResource{},
 		taskIndex: map[string]*task{},
 		nextPID:   1000,
 		booted:    time.Now().Add(-40 * time.Minute),
@@ -100,6 +102,9 @@ func (s *Sim) SetPrivileges(id string, acl []ACL) {
 func (s *Sim) locked(f func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.opts.ResourcesPeriod > 0 {
+		s.broadcast() // rounds that are due saw the state before this change
+	}
 	return f()
 }
 

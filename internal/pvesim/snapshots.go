@@ -98,6 +98,9 @@ func (t *task) snapshot(c *call, kind Kind, name string) error {
 			t.printf("snapshotting 'drive-%s' (%s)", slot, d.file())
 		}
 	}
+	if g.running && kind == QEMU {
+		t.printf("internal qemu snapshot")
+	}
 	g.edit(func(conf *config) {
 		v := maps.Clone(conf.values)
 		maps.DeleteFunc(v, func(k, _ string) bool { return isUnused(k) || k == "description" })
@@ -107,6 +110,7 @@ func (t *task) snapshot(c *call, kind Kind, name string) error {
 		}
 		if c.is("vmstate") && g.running {
 			v["vmstate"] = t.saveState(g, name)
+			v["runningmachine"], v["runningcpu"], v["running-nets-host-mtu"] = runningMachine(v), "qemu64", " "
 		}
 		conf.snaps = append(conf.snaps, snapshot{name: name, values: v})
 		conf.values["parent"] = name
@@ -226,7 +230,7 @@ func (s *Sim) rollBack(g *guest, snap *snapshot, start bool) {
 	g.edit(func(conf *config) {
 		old := conf.values
 		v := maps.Clone(snap.values)
-		for _, k := range []string{"snaptime", "vmstate", "description", "runningmachine", "runningcpu"} {
+		for _, k := range []string{"snaptime", "vmstate", "description", "runningmachine", "runningcpu", "running-nets-host-mtu"} {
 			delete(v, k)
 		}
 		if d, ok := old["description"]; ok {
@@ -239,9 +243,23 @@ func (s *Sim) rollBack(g *guest, snap *snapshot, start bool) {
 		conf.values, conf.pending, conf.deletes = v, values{}, nil
 		s.keepNewer(conf, g.kind, old)
 	})
+	s.restoreSizes(g)
 	s.effect(g.vmid, RolledBack)
 	if resume || start {
 		s.run(g)
+	}
+}
+
+// restoreSizes gives the disks the sizes that they had in the snapshot.
+func (s *Sim) restoreSizes(g *guest) {
+	for _, slot := range diskSlots(g.kind, g.conf.values) {
+		d, err := parseDisk(g.kind, slot, g.conf.values[slot])
+		if err != nil || !d.ownsVolume() {
+			continue
+		}
+		if n, ok := parseSize(d.values["size"]); ok && s.volume(d.file()) != nil {
+			s.volume(d.file()).Size = n
+		}
 	}
 }
 

@@ -241,7 +241,12 @@ func currentStatus(kind Kind) func(*call) (reply, error) {
 		var o object
 		c.sim.writeRow(&o, g)
 		var ha object
-		ha.num("managed", 0)
+		if h := c.sim.ha[g.vmid]; h != nil {
+			ha.num("managed", 1)
+			ha.null("state") // what the manager last saw; null until it has looked
+		} else {
+			ha.num("managed", 0)
+		}
 		o.raw("ha", ha.bytes())
 		if kind == QEMU {
 			c.sim.writeFull(&o, g)

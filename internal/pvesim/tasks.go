@@ -103,6 +103,14 @@ func firstLine(s string) string {
 func (t *task) work(share float64) error {
 	n := t.phase
 	t.phase++
+	if err := t.pause(share); err != nil {
+		return err
+	}
+	return t.suffer(n)
+}
+
+// pause lets a share of the task's time pass.
+func (t *task) pause(share float64) error {
 	timer := time.NewTimer(time.Duration(share * float64(t.long)))
 	defer timer.Stop()
 	select {
@@ -112,7 +120,7 @@ func (t *task) work(share float64) error {
 	case <-t.sim.closed:
 		return errClosed
 	}
-	return t.suffer(n)
+	return nil
 }
 
 // suffer applies the task's fault if its phase has come.

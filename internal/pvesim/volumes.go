@@ -24,13 +24,14 @@ type Volume struct {
 type storage struct {
 	Storage
 	volumes map[string]*Volume
+	lock    guestLock
 }
 
 func newStorage(st Storage) *storage {
 	if st.Size == 0 {
 		st.Size = defaultStorageSize
 	}
-	return &storage{Storage: st, volumes: map[string]*Volume{}}
+	return &storage{Storage: st, volumes: map[string]*Volume{}, lock: make(guestLock, 1)}
 }
 
 // volume finds a volume by its id.
