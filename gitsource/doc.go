@@ -15,11 +15,12 @@
 // # What is bounded and what is not
 //
 // A fetch reads at most Options.MaxFetchBytes from a remote, ref advertisement included, whatever the transport. One
-// object may inflate to 128 MiB at most, checked before it is unpacked, for deltas too. The memory that unpacking
-// takes follows the largest object and its delta base, not the pack; about 200 bytes an object come on top. Processor
-// time is bounded by Options.Timeout alone. What is not bounded is what a remote makes others do: the git program
-// behind a file remote takes the memory and time it likes, and the size of the store on disk is the sum of all that
-// was ever fetched.
+// object may inflate to 128 MiB at most, checked before it is unpacked, for deltas too, and a pack may hold 2,000,000
+// objects. The memory that unpacking takes does not follow the size of the pack: it is some 100 MiB of caches, about
+// 1 KiB an object, and the largest object with its delta base. Processor time is bounded by Options.Timeout alone.
+//
+// What is not bounded: the git program behind a file remote takes the memory and time it likes, and the store on disk
+// grows with all that was ever fetched.
 //
 // Limits of the git side: SHA-1 repositories only; no partial or shallow fetches; protocol version 0 without
 // multi_ack, which a server must be able to speak.
