@@ -85,7 +85,7 @@ func TestParseBounds(t *testing.T) {
 	tests := map[string]struct{ data, want string }{
 		"file":     {"# " + strings.Repeat("x", 1<<20), "web.yaml:1:1: got a file of 1048578 bytes, want at most 1048576"},
 		"values":   {head + "  tags: [" + strings.Repeat("a,", 10000) + "]", "got more than 10000 keys and values"},
-		"keys":     {strings.Repeat("? a\n", 20000), "web.yaml:9999:1: key \"a\" is set twice"},
+		"keys":     {strings.Repeat("? a\n", 20000), "more problems are not shown"},
 		"depth":    {head + "  raw: " + strings.Repeat("[", 100) + strings.Repeat("]", 100), "web.yaml:5:31: got values nested deeper than 24 levels"},
 		"abyss":    {head + "  raw: " + strings.Repeat("[", 100000), "malformed YAML: exceeded max depth of 10000"},
 		"list":     {head + "  dependsOn: [" + strings.Repeat("VirtualMachine/a,", 300) + "]", "dependsOn: got a list, want a list of at most 256"},
@@ -97,7 +97,7 @@ func TestParseBounds(t *testing.T) {
 				{Path: "cluster.yaml", Data: []byte(cluster)}, {Path: "web.yaml", Data: []byte(test.data)},
 			})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want %q in it", err, test.want)
+				t.Errorf("got %.2000v, want %q in it", err, test.want)
 			}
 		})
 	}

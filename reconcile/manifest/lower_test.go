@@ -21,10 +21,13 @@ func describe(d guest.Desired) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s from %s\n", d.Ref, d.Origin)
 	for _, part := range []struct{ name, value string }{
-		{"node", d.Node}, {"pool", d.Pool}, {"state", string(d.State)},
+		{"node", d.Node},
+		{"pool", d.Pool},
+		{"state", string(d.State)},
 		{"source", describeSource(d.Source)},
 		{"lifecycle", fmt.Sprintf("%s %s %q %s", d.Lifecycle.Destroy, d.Lifecycle.RebootPolicy, d.Lifecycle.Window, d.Lifecycle.ShutdownTimeout)},
-		{"depends on", strings.Join(d.DependsOn, ", ")}, {"ignores", strings.Join(d.Ignore, ", ")},
+		{"depends on", strings.Join(d.DependsOn, ", ")},
+		{"ignores", strings.Join(d.Ignore, ", ")},
 	} {
 		if part.value != "" {
 			fmt.Fprintf(&b, "  %s: %s\n", part.name, part.value)

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -33,7 +34,8 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Problems is the error of Parse and Lower: everything that is wrong, sorted by place.
+// Problems is the error of Parse and Lower: everything that is wrong, sorted by place. After 500 problems the last one says how many
+// more there are.
 type Problems struct{ List []Problem }
 
 // Error returns one problem a line.
@@ -44,6 +46,9 @@ func (p *Problems) Error() string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// maxProblems bounds what one report lists. One wrong file can have more of them than anybody reads.
+const maxProblems = 500
 
 // report collects problems. A value that many guests inherit is read many times; its problem is kept once.
 type report struct {
@@ -79,6 +84,9 @@ func (r *report) err() error {
 		return cmp.Or(compareOrigins(a.Origin, b.Origin), cmp.Compare(a.Guest, b.Guest), cmp.Compare(a.Field, b.Field),
 			cmp.Compare(a.Message, b.Message))
 	})
+	if more := len(r.list) - maxProblems; more > 0 {
+		r.list = append(r.list[:maxProblems], Problem{Message: fmt.Sprintf("%d more problems are not shown", more)})
+	}
 	return &Problems{List: r.list}
 }
 
