@@ -69,11 +69,6 @@ func (v guestView) needsLook() bool {
 		v.Health == reconcile.Missing
 }
 
-// Anchor is the row's place in the page. A label holds nothing that an id may not.
-func (v guestView) Anchor() string { return anchor(v.GuestReport) }
-
-func anchor(g reconcile.GuestReport) string { return strings.ToLower(string(g.Kind)) + "-" + g.Name }
-
 // Short returns the kind in two letters.
 func (v guestView) Short() string { return kindShort(v.Kind) }
 

@@ -14,11 +14,8 @@ type notice struct {
 	Text   string
 	Hint   string
 	Since  moment
-	Guests []link
+	Guests []string // labels
 }
-
-// link leads to a guest's row.
-type link struct{ Anchor, Label string }
 
 // maxLinks bounds the guests that a notice names; the table below has them all.
 const maxLinks = 12
@@ -143,24 +140,24 @@ func guestNotices(r reconcile.Report) []notice {
 		{idle, "1 guest needs a restart", "%d guests need a restart", has(reconcile.PendingRestart)},
 		{busy, "1 guest is being brought in sync", "%d guests are being brought in sync", working},
 	} {
-		links := linksTo(r.Guests, kind.of)
-		switch n := len(links); n {
+		named := labels(r.Guests, kind.of)
+		switch n := len(named); n {
 		case 0:
 		case 1:
-			list = append(list, notice{Tone: kind.tone, Title: kind.one, Guests: links})
+			list = append(list, notice{Tone: kind.tone, Title: kind.one, Guests: named})
 		default:
-			list = append(list, notice{Tone: kind.tone, Title: fmt.Sprintf(kind.many, n), Guests: links[:min(n, maxLinks)]})
+			list = append(list, notice{Tone: kind.tone, Title: fmt.Sprintf(kind.many, n), Guests: named[:min(n, maxLinks)]})
 		}
 	}
 	return list
 }
 
-func linksTo(guests []reconcile.GuestReport, of func(reconcile.GuestReport) bool) []link {
-	var links []link
+func labels(guests []reconcile.GuestReport, of func(reconcile.GuestReport) bool) []string {
+	var labels []string
 	for _, g := range guests {
 		if of(g) {
-			links = append(links, link{anchor(g), g.Label()})
+			labels = append(labels, g.Label())
 		}
 	}
-	return links
+	return labels
 }

@@ -16,7 +16,8 @@ var pageText string
 //go:embed page.css
 var pageStyle string
 
-// refreshEvery is the time between reloads that the page asks for, in seconds.
+// refreshEvery is the time between reloads that the page asks for, in seconds. No link leads to a place
+// within the page: browsers take the reload of such an address for a jump within it, and would show old news from then on.
 const refreshEvery = 10
 
 // page renders views.
@@ -46,7 +47,9 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 	if why := s.stuck(report, now); why != "" {
 		v.Notices = append([]notice{{Tone: bad, Title: "The agent does not seem to work", Text: why, Hint: "look at its log; what this page shows is that old"}}, v.Notices...)
 	}
-	if r.URL.Query().Get("refresh") != "off" {
+	query := r.URL.Query()
+	v.choose(query.Get("guest"), now)
+	if query.Get("refresh") != "off" {
 		v.Refresh = refreshEvery
 	}
 	var body bytes.Buffer

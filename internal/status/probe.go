@@ -48,7 +48,7 @@ func unready(r reconcile.Report) []string {
 	var reasons []string
 	switch {
 	case r.Source.Accepted == nil:
-		reasons = append(reasons, "revision: "+noRevision(r))
+		reasons = append(reasons, "revision: none accepted yet: "+noRevision(r))
 	case r.Writes.Reason == string(reconcile.StopUnverified):
 		reasons = append(reasons, "revision: the accepted one does not verify any more: "+r.Writes.Message)
 	}
@@ -65,13 +65,13 @@ func unready(r reconcile.Report) []string {
 func noRevision(r reconcile.Report) string {
 	switch {
 	case r.Source.Refused != nil:
-		return fmt.Sprintf("none accepted yet: the head %s is refused (%s)", short(r.Source.Refused.Commit), r.Source.Refused.Reason)
+		return fmt.Sprintf("the head %s is refused (%s)", short(r.Source.Refused.Commit), r.Source.Refused.Reason)
 	case r.Source.Error != "":
-		return "none accepted yet: the remote could not be read: " + r.Source.Error
+		return "the remote could not be read: " + r.Source.Error
 	case r.Source.Head == "":
-		return "none accepted yet: the remote has not been read so far"
+		return "the remote has not been read so far"
 	default:
-		return "none accepted yet"
+		return "the head is not checked so far"
 	}
 }
 

@@ -21,7 +21,7 @@ func TestReadiness(t *testing.T) {
 		"forge_down":    {func(r *reconcile.Report) { r.Source.Error = "fetch: connection refused" }, ""},
 		"dry_run":       {func(r *reconcile.Report) { r.Writes = stop(reconcile.StopDryRun, "started with --dry-run") }, ""},
 		"nothing_read":  {func(r *reconcile.Report) { r.Source = reconcile.SourceReport{} }, "revision: none accepted yet: the remote has not been read so far\n"},
-		"nothing_taken": {func(r *reconcile.Report) { r.Source.Accepted = nil }, "revision: none accepted yet\n"},
+		"nothing_taken": {func(r *reconcile.Report) { r.Source.Accepted = nil }, "revision: none accepted yet: the head is not checked so far\n"},
 		"remote_never_answered": {func(r *reconcile.Report) {
 			r.Source = reconcile.SourceReport{Error: "fetch https://git.example.org: no such host"}
 		}, "revision: none accepted yet: the remote could not be read: fetch https://git.example.org: no such host\n"},

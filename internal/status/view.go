@@ -10,7 +10,9 @@ import (
 // view is what the template prints: a report in the words and the order in which people ask.
 type view struct {
 	Version   string
-	Refresh   int // seconds between reloads; 0 is none
+	Refresh   int    // seconds between reloads; 0 is none
+	Asked     string // label of a guest to show above all others; "" is none
+	Chosen    *guestView
 	Report    reconcile.Report
 	Made      moment // when the report was made
 	Notices   []notice
@@ -109,7 +111,7 @@ func noGuests(r reconcile.Report) string {
 	case len(r.Guests) > 0:
 		return ""
 	case r.Source.Accepted == nil:
-		return "Nothing is wanted of any guest: no revision was " + noRevision(r) + "."
+		return "No revision is accepted yet, so nothing is wanted of any guest: " + noRevision(r) + "."
 	default:
 		return "The revision in force names no guest, and the agent owns none."
 	}
@@ -133,6 +135,18 @@ func (v view) Tone() tone {
 
 // Short returns a commit id as people write it.
 func (view) Short(commit string) string { return short(commit) }
+
+// choose shows the guest of a label above all others.
+func (v *view) choose(label string, now time.Time) {
+	v.Asked = label
+	for _, g := range v.Report.Guests {
+		if g.Label() == label {
+			chosen := newGuestView(g, now)
+			chosen.Open = true
+			v.Chosen = &chosen
+		}
+	}
+}
 
 // Writes returns the state of writing as a badge.
 func (v view) Writes() badge {
