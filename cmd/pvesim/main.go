@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"gitops-agent/internal/pvesim"
 	"io"
 	"net"
 	"net/http"
@@ -16,8 +17,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
-
-	"gitops-agent/internal/pvesim"
 )
 
 func main() {

@@ -4,11 +4,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"gitops-agent/internal/pvesim"
 	"io"
 	"strings"
 	"time"
-
-	"gitops-agent/internal/pvesim"
 )
 
 // errUsage means that the command line was wrong; the flag package has said how.

@@ -43,11 +43,6 @@ func (t *Token) user() string {
 	return u
 }
 
-func (t *Token) name() string {
-	_, n, _ := strings.Cut(t.ID, "!")
-	return n
-}
-
 // privileges are those of the deepest ACL entry at or above the path.
 func (t *Token) privileges(path string) []string {
 	if t.user() == "root@pam" && len(t.ACL) == 0 {

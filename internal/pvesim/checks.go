@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -200,7 +201,7 @@ func checkHotplug(s string) error {
 		return nil
 	}
 	for f := range strings.SplitSeq(s, ",") {
-		if !contains([]string{"network", "disk", "cpu", "memory", "usb", "cloudinit"}, strings.TrimSpace(f)) {
+		if !slices.Contains([]string{"network", "disk", "cpu", "memory", "usb", "cloudinit"}, strings.TrimSpace(f)) {
 			return fmt.Errorf("unknown hotplug feature '%s'", f)
 		}
 	}
@@ -253,7 +254,7 @@ func checkCPU(s string) error {
 		return errors.New("CPU is missing cputype")
 	case isCustom:
 		return fmt.Errorf("Custom cputype '%s' not found", custom) //nolint:staticcheck // Proxmox's text
-	case !contains(builtinCPUs, cpu):
+	case !slices.Contains(builtinCPUs, cpu):
 		return fmt.Errorf("Built-in cputype '%s' is not defined (missing 'custom-' prefix?)", cpu) //nolint:staticcheck // Proxmox's text
 	}
 	return nil

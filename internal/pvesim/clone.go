@@ -186,7 +186,7 @@ func (t *task) copyVM(c *call, newID int, made *[]string) (values, error) {
 		if d, err = t.copyDrive(c, src, newID, d, made); err != nil {
 			return nil, err
 		}
-		v[slot] = d.print()
+		v[slot] = d.text()
 	}
 	t.rename(c, v)
 	return v, nil
@@ -220,7 +220,7 @@ func (t *task) rename(c *call, v values) {
 		sm = values{}
 	}
 	sm["uuid"] = t.sim.uuid()
-	v["smbios1"] = smbiosFormat.print(sm)
+	v["smbios1"] = smbiosFormat.format(sm)
 }
 
 // copyDrive makes one volume of the clone: linked to a base image, or a full copy.
@@ -337,7 +337,7 @@ func (s *Sim) makeTemplate(g *guest) error {
 		}
 		if d.ownsVolume() && !d.isCloudInit() {
 			d.values[d.volKey] = s.makeBase(d.file())
-			v[slot] = d.print()
+			v[slot] = d.text()
 		}
 	}
 	v["template"] = "1"

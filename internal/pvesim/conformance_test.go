@@ -213,7 +213,7 @@ func (r *replay) replay(e recorded) string {
 func only(body, other string) string {
 	var out []string
 	rest := strings.Split(other, " ")
-	for _, w := range strings.Split(body, " ") {
+	for w := range strings.SplitSeq(body, " ") {
 		if i := slices.Index(rest, w); i >= 0 {
 			rest = slices.Delete(rest, i, i+1)
 		} else {

@@ -105,7 +105,7 @@ func (d drive) with(vol string, size int64) drive {
 }
 
 func (d drive) file() string   { return d.values[d.volKey] }
-func (d drive) print() string  { return d.format.print(d.values) }
+func (d drive) text() string   { return d.format.format(d.values) }
 func (d drive) isCDROM() bool  { return d.values["media"] == "cdrom" }
 func (d drive) isImport() bool { return d.values["import-from"] != "" }
 

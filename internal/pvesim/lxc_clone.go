@@ -87,7 +87,7 @@ func (t *task) copyCT(c *call, src *guest, newID int, made *[]string) error {
 		if d, err = t.copyDrive(c, src, newID, d, made); err != nil {
 			return err
 		}
-		v[slot] = d.print()
+		v[slot] = d.text()
 	}
 	for k, x := range v {
 		if !isNet(k) {
@@ -95,7 +95,7 @@ func (t *task) copyCT(c *call, src *guest, newID int, made *[]string) error {
 		}
 		if n, err := lxcNetFormat.parse(k, x); err == nil {
 			n["hwaddr"] = t.sim.mac()
-			v[k] = lxcNetFormat.print(n)
+			v[k] = lxcNetFormat.format(n)
 		}
 	}
 	if h := c.params["hostname"]; h != "" {

@@ -130,7 +130,7 @@ func (t *task) createMounts(vmid int, set values, template string, made *[]strin
 		if len(*made) > before {
 			t.logFilesystem(t.sim.volume(d.file()).Size)
 		}
-		set[slot] = d.print()
+		set[slot] = d.text()
 	}
 	if t.sim.volume(template) == nil {
 		t.printf("volume '%s' does not exist", template)

@@ -1,6 +1,9 @@
 package pvesim
 
-import "net/http"
+import (
+	"maps"
+	"net/http"
+)
 
 const ctPath = "/nodes/{node}/lxc/{vmid}"
 
@@ -14,9 +17,7 @@ func lxcRoutes() []*route {
 	anyConfig := func(c *call) error { return c.sim.requireAny(c.who, "/vms/"+c.vars["vmid"], configPrivileges...) }
 	power := func(op string, f func(*call) (reply, error), extra map[string]rule) *route {
 		rules := map[string]rule{"skiplock": boolean(), "timeout": integer().atLeast(0)}
-		for k, r := range extra {
-			rules[k] = r
-		}
+		maps.Copy(rules, extra)
 		return act(http.MethodPost, ctPath+"/status/"+op, f).takes(rules).onGuest("VM.PowerMgmt")
 	}
 	routes := []*route{

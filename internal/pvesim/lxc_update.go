@@ -311,5 +311,5 @@ func (s *Sim) settleMount(g *guest, conf *config, key, value string) (string, er
 			delete(conf.values, k)
 		}
 	}
-	return d.print(), nil
+	return d.text(), nil
 }

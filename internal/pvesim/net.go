@@ -23,7 +23,7 @@ func printNet(v values) string {
 	}
 	out := v["model"] + "=" + v["macaddr"]
 	if len(rest) > 0 {
-		out += "," + qemuNetFormat.print(rest)
+		out += "," + qemuNetFormat.format(rest)
 	}
 	return out
 }
@@ -38,5 +38,5 @@ func (s *Sim) normalizeLXCNet(key, text string) (string, error) {
 		v["hwaddr"] = s.mac()
 	}
 	v["type"] = "veth"
-	return lxcNetFormat.print(v), nil
+	return lxcNetFormat.format(v), nil
 }

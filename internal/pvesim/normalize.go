@@ -130,7 +130,7 @@ func validKeyBlob(typ, text string) bool {
 			return false
 		}
 		n := binary.BigEndian.Uint32(b)
-		if uint64(n) > uint64(len(b)-4) || first && string(b[4:4+n]) != typ {
+		if int64(n) > int64(len(b)-4) || first && string(b[4:4+n]) != typ {
 			return false
 		}
 		b = b[4+n:]

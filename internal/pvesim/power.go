@@ -1,7 +1,9 @@
 package pvesim
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -9,9 +11,7 @@ import (
 func qemuPowerRoutes() []*route {
 	power := func(op string, f func(*call) (reply, error), extra map[string]rule) *route {
 		rules := map[string]rule{"skiplock": boolean(), "timeout": integer().atLeast(0)}
-		for k, r := range extra {
-			rules[k] = r
-		}
+		maps.Copy(rules, extra)
 		return act(http.MethodPost, vmPath+"/status/"+op, f).takes(rules).onGuest("VM.PowerMgmt")
 	}
 	return []*route{
@@ -138,7 +138,7 @@ func (t *task) checkStart(g *guest) error {
 	}
 	for _, k := range slotsOf(v, isNet) {
 		n, err := qemuNetFormat.parse(k, v[k])
-		if err == nil && n["bridge"] != "" && !contains(t.sim.opts.Bridges, n["bridge"]) {
+		if err == nil && n["bridge"] != "" && !slices.Contains(t.sim.opts.Bridges, n["bridge"]) {
 			return die("bridge '%s' does not exist", n["bridge"])
 		}
 	}
@@ -165,7 +165,7 @@ func (s *Sim) generateCloudInit(g *guest) {
 	for _, slot := range diskSlots(QEMU, g.conf.values) {
 		d, err := parseDrive(slot, g.conf.values[slot])
 		if err == nil && d.isCloudInit() && d.values["size"] == "" {
-			g.edit(func(conf *config) { conf.values[slot] = d.with(d.file(), 4*mib).print() })
+			g.edit(func(conf *config) { conf.values[slot] = d.with(d.file(), 4*mib).text() })
 		}
 	}
 }

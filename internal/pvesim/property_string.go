@@ -102,8 +102,8 @@ func (p propertyString) verify(name string, got values) error {
 	return errors.New("format error\n" + strings.TrimSuffix(b.String(), "\n"))
 }
 
-// print writes the default key without its name, then the required keys, then the rest, each group sorted.
-func (p propertyString) print(v values) string {
+// format writes the default key without its name, then the required keys, then the rest, each group sorted.
+func (p propertyString) format(v values) string {
 	var lead, needed, rest []string
 	for _, k := range slices.Sorted(maps.Keys(v)) {
 		switch r := p[k]; {

@@ -76,7 +76,7 @@ func hotplugFeatures(v values) map[string]bool {
 }
 
 // hotplug makes those pending changes real that a running VM can take; the others stay pending. The state is locked.
-func (s *Sim) hotplug(g *guest) error {
+func (s *Sim) hotplug(g *guest) {
 	g.edit(func(conf *config) {
 		for k := range conf.pending {
 			if fastPlug[k] && k != "tablet" || isCloudInitKey(k) {
@@ -96,7 +96,6 @@ func (s *Sim) hotplug(g *guest) error {
 			}
 		}
 	})
-	return nil
 }
 
 func canUnplug(conf *config, key string, features map[string]bool) bool {

@@ -141,7 +141,7 @@ func (t *task) createDisk(vmid int, d drive, set values, made *[]string) error {
 	if err != nil {
 		return err
 	}
-	set[d.slot] = d.print()
+	set[d.slot] = d.text()
 	if len(*made) > before {
 		t.printf("%s: successfully created disk '%s'", d.slot, set[d.slot])
 	}

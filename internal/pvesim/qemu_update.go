@@ -106,7 +106,7 @@ func (c *call) normalizeVM(set values) error {
 			if strings.Contains(d.file(), ":iso/") && !d.isCDROM() {
 				return badParam(k, "explicit 'media=cdrom' is required for iso images")
 			}
-			set[k] = d.print()
+			set[k] = d.text()
 		}
 	}
 	return nil
@@ -241,14 +241,14 @@ func (c *call) applyUpdate(u *update) error {
 	}
 	g.edit((*config).cleanPending)
 	if g.running {
-		err = c.sim.hotplug(g)
+		c.sim.hotplug(g)
 	} else {
 		c.sim.applyPending(g)
 	}
 	if g.text != before {
 		c.sim.effect(g.vmid, ConfigWritten)
 	}
-	return err
+	return nil
 }
 
 // checkBalloon keeps the balloon below the memory.
@@ -356,7 +356,7 @@ func (s *Sim) setVMKey(g *guest, key string, u *update) error {
 			return err
 		}
 		if len(made) > 0 {
-			u.logf("%s: successfully created disk '%s'", key, d.print())
+			u.logf("%s: successfully created disk '%s'", key, d.text())
 		}
 		g.edit(func(conf *config) { s.setDrive(conf, key, d) })
 		return nil
@@ -383,7 +383,7 @@ func (s *Sim) setDrive(conf *config, key string, d drive) {
 		s.keepVolume(conf, key, old)
 	}
 	conf.dropDelete(key)
-	conf.pending[key] = d.print()
+	conf.pending[key] = d.text()
 	if order := bootOrderExplicit(conf); len(order) > 0 && d.isCDROM() && !d.isCloudInit() && !slices.Contains(order, key) {
 		conf.pending["boot"] = printBootOrder(append(order, key))
 	}

@@ -70,7 +70,7 @@ func (t *task) resize(g *guest, slot, size string) error {
 	default:
 		t.printf("  Size of logical volume pve/%s changed.", baseName(v.ID))
 	}
-	g.edit(func(conf *config) { conf.values[slot] = d.with(d.file(), v.Size).print() })
+	g.edit(func(conf *config) { conf.values[slot] = d.with(d.file(), v.Size).text() })
 	t.sim.effect(g.vmid, Resized)
 	return nil
 }
@@ -166,7 +166,7 @@ func (t *task) move(c *call, g *guest) error {
 	t.printf("%s", st.formatLog(v))
 	t.printf("allocated target volume '%s'", v.ID)
 	g.edit(func(conf *config) {
-		conf.values[d.slot] = d.with(v.ID, v.Size).print()
+		conf.values[d.slot] = d.with(v.ID, v.Size).text()
 		if c.is("delete") {
 			t.printf("removing source volume '%s' after successful copy", old.ID)
 			t.sim.free(old.ID, "move with delete")

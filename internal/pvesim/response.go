@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 )
@@ -70,11 +71,9 @@ func (resp response) send(w http.ResponseWriter, _ *http.Request) {
 	plain := !resp.drop && !resp.cut
 	hj, ok := w.(http.Hijacker)
 	if plain && (!ok || resp.status < http.StatusBadRequest) {
-		for k, v := range resp.header() {
-			w.Header()[k] = v
-		}
+		maps.Copy(w.Header(), resp.header())
 		w.WriteHeader(resp.status)
-		_, _ = w.Write(resp.body) //nolint:gosec // JSON, and nobody shows it as a page
+		_, _ = w.Write(resp.body)
 		return
 	}
 	if !ok {

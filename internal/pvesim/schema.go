@@ -3,6 +3,7 @@ package pvesim
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -32,8 +33,6 @@ type rule struct {
 	alias, modelFrom string // inside property strings: another name, and the key that takes this name as its value
 }
 
-func ptr(f float64) *float64 { return &f }
-
 func text() rule                 { return rule{typ: typeString} }
 func boolean() rule              { return rule{typ: typeBoolean} }
 func number() rule               { return rule{typ: typeNumber} }
@@ -47,8 +46,8 @@ func matching(expr string) rule {
 	return rule{typ: typeString, pattern: regexp.MustCompile("^(?:" + expr + ")$")}
 }
 
-func (r rule) atLeast(f float64) rule { r.min = ptr(f); return r }
-func (r rule) atMost(f float64) rule  { r.max = ptr(f); return r }
+func (r rule) atLeast(f float64) rule { r.min = &f; return r }
+func (r rule) atMost(f float64) rule  { r.max = &f; return r }
 func (r rule) length(lo, hi int) rule { r.minLen, r.maxLen = lo, hi; return r }
 func (r rule) needed() rule           { r.required = true; return r }
 func (r rule) first() rule            { r.defaultKey = true; return r }
@@ -70,7 +69,7 @@ func (r rule) verify(value string) string {
 	case r.pattern != nil && !r.pattern.MatchString(value):
 		return "value does not match the regex pattern"
 	}
-	if len(r.enum) > 0 && !contains(r.enum, value) {
+	if len(r.enum) > 0 && !slices.Contains(r.enum, value) {
 		return fmt.Sprintf("value '%s' does not have a value in the enumeration '%s'", value, strings.Join(r.enum, ", "))
 	}
 	if r.check != nil {
@@ -120,15 +119,6 @@ func (r rule) verifyBounds(value string) string {
 		return fmt.Sprintf("value must have a maximum value of %s", strconv.FormatFloat(*r.max, 'f', -1, 64))
 	}
 	return ""
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 const unknownProperty = "property is not defined in schema and the schema does not allow additional properties"

@@ -100,7 +100,7 @@ func (s *Sim) furnish(kind Kind, vmid int, v values) error {
 		if d, err = s.furnishDisk(vmid, d); err != nil {
 			return err
 		}
-		v[slot] = d.print()
+		v[slot] = d.text()
 	}
 	for k, x := range v {
 		if !isNet(k) {

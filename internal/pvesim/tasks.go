@@ -29,7 +29,6 @@ type task struct {
 	ended time.Time // zero while running
 	exit  string
 	log   []string
-	saved bool // in the archive's index
 }
 
 // start forks a worker for the call and answers its UPID. A worker's id is usually the vmid.
