@@ -25,7 +25,9 @@ type schema struct {
 	AdditionalProperties *bool              `json:"additionalProperties,omitempty"`
 	Required             []string           `json:"required,omitempty"`
 	Items                *schema            `json:"items,omitempty"`
-	OneOf                []*schema          `json:"oneOf,omitempty"`
+	AllOf                []*schema          `json:"allOf,omitempty"`
+	If                   *schema            `json:"if,omitempty"`
+	Then                 *schema            `json:"then,omitempty"`
 	Defs                 map[string]*schema `json:"$defs,omitempty"`
 }
 
@@ -45,8 +47,11 @@ func objectSchema(o object) *schema {
 // Schema returns the JSON Schema (2020-12) of every kind, as indented JSON that ends in a newline. It comes from the tables that
 // manifests are decoded with. It knows shapes and words; what spans several fields or files only Parse knows.
 func Schema() ([]byte, error) {
+	kind := &schema{Type: []string{"string"}}
 	root := schema{
 		Dialect: "https://json-schema.org/draft/2020-12/schema", Title: "Manifests of gitops-agent, " + apiVersion,
+		Type: []string{"object"}, Required: []string{"apiVersion", "kind", "metadata"},
+		Properties: map[string]*schema{"kind": kind},
 		Defs: map[string]*schema{
 			string(guest.VirtualMachine): objectSchema(newSpec(guest.VirtualMachine)),
 			string(guest.Container):      objectSchema(newSpec(guest.Container)),
@@ -54,8 +59,9 @@ func Schema() ([]byte, error) {
 			kindCluster:                  objectSchema(&clusterSpec{}),
 		},
 	}
-	for _, kind := range kinds {
-		root.OneOf = append(root.OneOf, documentSchema(kind))
+	for _, name := range kinds {
+		kind.Enum = append(kind.Enum, new(name))
+		root.AllOf = append(root.AllOf, documentSchema(name))
 	}
 	data, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
@@ -64,15 +70,16 @@ func Schema() ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
+// documentSchema says what a document of a kind looks like. As a condition it lets an editor tell the field that is wrong; as one of
+// four alternatives it could only tell that none of them fits.
 func documentSchema(kind string) *schema {
-	out := objectSchema(&document{})
-	out.Type, out.Title = []string{"object"}, kind
-	out.Required = []string{"apiVersion", "kind", "metadata"}
-	out.Properties["apiVersion"].Const = apiVersion
-	out.Properties["kind"].Const = kind
-	out.Properties["metadata"].Required = []string{"name"}
-	out.Properties["spec"] = definition(kind)
-	return out
+	whole := objectSchema(&document{})
+	whole.Type = []string{"object"}
+	whole.Properties["apiVersion"].Const = apiVersion
+	whole.Properties["metadata"].Required = []string{"name"}
+	whole.Properties["spec"] = definition(kind)
+	is := &schema{Required: []string{"kind"}, Properties: map[string]*schema{"kind": {Const: kind}}}
+	return &schema{If: is, Then: whole}
 }
 
 func definition(kind string) *schema { return &schema{Ref: "#/$defs/" + kind} }
