@@ -130,6 +130,6 @@ func fillBase(w io.WriterAt, h *header, each func(add func(frame) error) error) 
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	_, err = w.WriteAt(h.append(nil), 0)
+	_, err = w.WriteAt(h.bytes(), 0)
 	return err
 }

@@ -29,8 +29,10 @@ func story() [][]Body {
 		}
 		if i%4 != 0 {
 			calls = append(calls, []Body{
-				Ended{Step: step, Result: Done}, Owned{VMID: vmid, Identity: step, Origin: Created},
-				Guarded{VMID: vmid, Destroy: "deny"}, Ordered{Key: fmt.Sprintf("k%d", i), State: OrderRun},
+				Ended{Step: step, Result: Done},
+				Owned{VMID: vmid, Identity: step, Origin: Created},
+				Guarded{VMID: vmid, Destroy: "deny"},
+				Ordered{Key: fmt.Sprintf("k%d", i), State: OrderRun},
 			})
 		}
 		if i%5 == 4 {

@@ -186,7 +186,7 @@ func TestNewerFormatIsLeftAlone(t *testing.T) {
 		return frame{seq: 1, count: 1, payload: []byte(payload)}.after(c.link).append(nil)
 	}
 	c := newChain(time.Now(), 1)
-	h := header{role: roleSegment, chain: c}.append(nil)
+	h := header{role: roleSegment, chain: c}.bytes()
 	newer := reseal(func(b []byte) { b[8] = fileVersion + 1 }, h)
 	tests := map[string][]byte{
 		"file":    newer,

@@ -61,9 +61,8 @@ var headerMagic = [8]byte{'g', 'i', 't', 'o', 'p', 's', 'j', '\n'}
 
 var errHeader = errors.New("not a journal file")
 
-func (h header) append(b []byte) []byte {
-	start := len(b)
-	b = append(b, headerMagic[:]...)
+func (h header) bytes() []byte {
+	b := append(make([]byte, 0, headerSize), headerMagic[:]...)
 	b = binary.LittleEndian.AppendUint32(b, fileVersion)
 	b = binary.LittleEndian.AppendUint32(b, h.role)
 	b = append(b, h.chain.id[:]...)
@@ -72,7 +71,7 @@ func (h header) append(b []byte) []byte {
 	b = append(b, h.chain.link[:]...)
 	b = binary.LittleEndian.AppendUint64(b, h.kept)
 	b = append(b, h.end[:]...)
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
 func readHeader(r io.Reader) (header, error) {

@@ -26,7 +26,7 @@ func sampleHeader() header {
 
 func TestHeaderRoundTrip(t *testing.T) {
 	want := sampleHeader()
-	b := want.append(nil)
+	b := want.bytes()
 	if len(b) != headerSize {
 		t.Fatalf("got %d bytes, want %d", len(b), headerSize)
 	}
@@ -43,7 +43,7 @@ func TestHeaderRoundTrip(t *testing.T) {
 }
 
 func TestReadHeaderRefuses(t *testing.T) {
-	whole := sampleHeader().append(nil)
+	whole := sampleHeader().bytes()
 	tests := map[string]struct {
 		content []byte
 		want    error
@@ -68,7 +68,7 @@ func TestReadHeaderRefuses(t *testing.T) {
 // The format on disk is a promise: these are the bytes that docs/journal.md describes.
 func TestFormatOnDisk(t *testing.T) {
 	c := chain{id: [16]byte{0xa1}, born: 1, next: 1, link: [32]byte{0xb2}}
-	h := header{role: roleSegment, chain: c}.append(nil)
+	h := header{role: roleSegment, chain: c}.bytes()
 	if got := h[:16]; !bytes.Equal(got, []byte("gitopsj\n\x01\x00\x00\x00\x01\x00\x00\x00")) {
 		t.Errorf("got header % x", got)
 	}

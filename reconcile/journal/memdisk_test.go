@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -70,7 +71,13 @@ func (d *memDisk) change(what, name string, do func(map[string]*memFile)) error 
 func (d *memDisk) list() ([]string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Sorted(maps.Keys(d.names)), nil
+	var names []string
+	for name := range d.names {
+		top, _, _ := strings.Cut(name, "/")
+		names = append(names, top)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 func (d *memDisk) open(name string) (reader, error) {

@@ -138,7 +138,7 @@ func (j *Journal) resume(l listing, t tail) error {
 func (j *Journal) begin() error {
 	h := header{role: roleSegment, chain: j.chain}
 	f, err := writeFile(j.opts.disk, segmentName(j.chain.next), func(w io.WriterAt) error {
-		_, err := w.WriteAt(h.append(nil), 0)
+		_, err := w.WriteAt(h.bytes(), 0)
 		return err
 	})
 	if err != nil {

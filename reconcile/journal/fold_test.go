@@ -1,0 +1,177 @@
+package journal
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// foldOf folds bodies written a minute apart, the first at noon.
+func foldOf(bodies ...Body) *fold {
+	f := newFold()
+	for i, b := range bodies {
+		f.add(Record{Seq: uint64(i) + 1, Time: noon.Add(time.Duration(i) * time.Minute), Body: b})
+	}
+	return f
+}
+
+func TestFold(t *testing.T) {
+	begun := Begun{Step: "s", VMID: 7, Op: OpDestroy}
+	owned := Owned{VMID: 7, Identity: "i", Origin: Created}
+	guarded := Guarded{VMID: 7, Destroy: "deny"}
+	tests := map[string]struct {
+		bodies []Body
+		want   State
+	}{
+		"nothing":         {nil, State{}},
+		"accepted_latest": {[]Body{Accepted{Commit: "a"}, Accepted{Commit: "b"}}, State{Accepted: &Accepted{Commit: "b"}}},
+		"begun":           {[]Body{begun}, State{Open: []OpenStep{{Begun: begun, Seq: 1, Time: noon}}}},
+		"dispatched": {
+			[]Body{begun, Dispatched{Step: "s", UPID: "u1"}, Dispatched{Step: "s", UPID: "u2"}},
+			State{Open: []OpenStep{{Begun: begun, Seq: 1, Time: noon, Dispatched: 2, UPID: "u2"}}},
+		},
+		"answered_at_once": {
+			[]Body{begun, Dispatched{Step: "s"}},
+			State{Open: []OpenStep{{Begun: begun, Seq: 1, Time: noon, Dispatched: 1}}},
+		},
+		"ended_done":       {[]Body{begun, Ended{Step: "s", Result: Done}}, State{Destroys: []time.Time{noon.Add(time.Minute)}}},
+		"ended_unknown":    {[]Body{begun, Ended{Step: "s", Result: Unknown}}, State{Destroys: []time.Time{noon.Add(time.Minute)}}},
+		"ended_failed":     {[]Body{begun, Ended{Step: "s", Result: Failed}}, State{}},
+		"ended_not_run":    {[]Body{begun, Ended{Step: "s", Result: NotRun}}, State{}},
+		"ended_other_op":   {[]Body{Begun{Step: "s", VMID: 7, Op: "start"}, Ended{Step: "s", Result: Done}}, State{}},
+		"ended_forgotten":  {[]Body{Ended{Step: "s", Result: Done}, Dispatched{Step: "s"}}, State{}},
+		"assigned":         {[]Body{Assigned{"Container", "a", 7}, Assigned{"Container", "a", 8}}, State{Assigned: map[Label]int{{"Container", "a"}: 8}}},
+		"assigned_back":    {[]Body{Assigned{"Container", "a", 7}, Assigned{"Container", "a", 0}}, State{}},
+		"owned_guarded":    {[]Body{owned, guarded}, State{Owned: map[int]Owned{7: owned}, Guarded: map[int]Guarded{7: guarded}}},
+		"disowned":         {[]Body{owned, guarded, Disowned{VMID: 7}}, State{}},
+		"disowned_another": {[]Body{owned, Disowned{VMID: 8}}, State{Owned: map[int]Owned{7: owned}}},
+		"order_latest": {
+			[]Body{Ordered{Key: "k", State: OrderSeen}, Ordered{Key: "k", State: OrderRun}},
+			State{Orders: map[string]Order{"k": {Ordered{Key: "k", State: OrderRun}, noon.Add(time.Minute)}}},
+		},
+		"event": {[]Body{Event{Name: "x"}}, State{}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			tt.want.Seq = uint64(len(tt.bodies))
+			if diff := cmp.Diff(tt.want, foldOf(tt.bodies...).state(), sameLife); diff != "" {
+				t.Errorf("state (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFoldForgets(t *testing.T) {
+	f := foldOf(
+		Begun{Step: "s1", VMID: 1, Op: OpDestroy}, Ended{Step: "s1", Result: Done},
+		Begun{Step: "s2", VMID: 2, Op: OpDestroy}, Ended{Step: "s2", Result: Done},
+		Ordered{Key: "run", State: OrderRun},
+		Ordered{Key: "run_later_proven", State: OrderRun, ProvenTime: noon.Add(time.Hour)},
+		Ordered{Key: "seen", State: OrderSeen},
+	)
+	f.forget(noon.Add(time.Minute+destroyWindow), 24*time.Hour)
+	if got := f.state().Destroys; !cmp.Equal(got, []time.Time{noon.Add(3 * time.Minute)}) {
+		t.Errorf("got destroys %v, want the second one: the first is 24 hours old", got)
+	}
+	if len(f.orders) != 3 {
+		t.Errorf("got %d orders, want 3: none is 24 hours old yet", len(f.orders))
+	}
+	f.forget(noon.Add(4*time.Minute+24*time.Hour), 24*time.Hour)
+	if _, ok := f.orders["run"]; ok || len(f.orders) != 2 {
+		t.Errorf("got %v, want run forgotten, and neither what was proven later nor what has not ended", f.orders)
+	}
+}
+
+// Whatever the history is and wherever the audit history begins: what compaction keeps folds to the same state.
+func TestCompactionKeepsState(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		commits := drawHistory(t)
+		now := noon.Add(time.Duration(rapid.IntRange(0, 60).Draw(t, "now")) * time.Hour)
+		whole, total := newFold(), 0
+		for _, f := range commits {
+			addAll(t, whole, f)
+			total += f.count
+		}
+		const keepOrders = 30 * time.Hour
+		whole.forget(now, keepOrders)
+
+		p := pruner{
+			needs:  whole.needs(),
+			cutoff: now.Add(-time.Duration(rapid.IntRange(0, 60).Draw(t, "age")) * time.Hour),
+			skip:   total - rapid.IntRange(1, 40).Draw(t, "records"),
+		}
+		kept := newFold()
+		for _, f := range commits {
+			if err := p.pick(f, func(f frame) error { addAll(t, kept, f); return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kept.forget(now, keepOrders)
+		kept.seq = whole.seq // the base's header carries it
+		if diff := cmp.Diff(whole.state(), kept.state(), sameLife); diff != "" {
+			t.Fatalf("state (-whole +kept):\n%s", diff)
+		}
+		if diff := cmp.Diff(whole.admission(), kept.admission(), cmp.AllowUnexported(admission{})); diff != "" {
+			t.Fatalf("what new records are checked against (-whole +kept):\n%s", diff)
+		}
+	})
+}
+
+func addAll(t *rapid.T, to *fold, f frame) {
+	records, err := f.records()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		to.add(r)
+	}
+}
+
+// drawHistory makes commits of a few guests, steps and orders, so that records often undo one another. The clock steps back
+// at times.
+func drawHistory(t *rapid.T) []frame {
+	small := rapid.IntRange(1, 4)
+	body := rapid.Custom(func(t *rapid.T) Body {
+		n := small.Draw(t, "n")
+		step, key := fmt.Sprint("s", n), fmt.Sprint("k", n)
+		return rapid.SampledFrom([]Body{
+			Accepted{Commit: step},
+			Begun{Step: step, VMID: n, Op: OpDestroy},
+			Begun{Step: step, VMID: n, Op: "start"},
+			Dispatched{Step: step, UPID: key},
+			Ended{Step: step, Result: Done},
+			Ended{Step: step, Result: Failed},
+			Assigned{"Container", key, n},
+			Assigned{"Container", key, 0},
+			Owned{VMID: n, Identity: key, Origin: Created},
+			Disowned{VMID: n},
+			Guarded{VMID: n, Destroy: "deny"},
+			Ordered{Key: key, State: OrderSeen},
+			Ordered{Key: key, State: OrderRun},
+			Event{Name: key},
+		}).Draw(t, "body")
+	})
+	var commits []frame
+	seq, hour := uint64(1), 0
+	for _, bodies := range rapid.SliceOfN(rapid.SliceOfN(body, 1, 4), 0, 25).Draw(t, "history") {
+		hour += rapid.IntRange(-2, 6).Draw(t, "hours")
+		f := frame{seq: seq, time: noon.Add(time.Duration(hour) * time.Hour).UnixNano(), count: len(bodies)}
+		var encoded [][]byte
+		for _, b := range bodies {
+			e, err := encodeBody(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			encoded = append(encoded, e)
+		}
+		f.payload = payloadOf(encoded)
+		commits = append(commits, f)
+		seq = f.last() + 1
+	}
+	return commits
+}

@@ -1,0 +1,140 @@
+package journal
+
+import (
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	j := openJournal(t, Options{Dir: dir})
+	mustAppend(t, j, oneOfEach()...)
+	var got []Body
+	s, err := Read(dir, func(r Record) error { got = append(got, r.Body); return nil }) // beside the open journal
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(oneOfEach(), got); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	state := j.State()
+	if s.Lineage != state.Lineage || !s.Since.Equal(state.Since) || s.Files != 1 || s.Records != 10 || s.Seq != 10 || s.Bytes <= headerSize || len(s.Head) != 64 {
+		t.Errorf("got %+v, want what the journal holds", s)
+	}
+}
+
+// The head tells any two histories apart, and a compaction does not change it.
+func TestReadHead(t *testing.T) {
+	d := newMemDisk()
+	opts := Options{disk: d, SegmentSize: 1, CompactAfter: 3, Retain: Retain{Records: 1}}
+	j := openJournal(t, opts)
+	heads := map[string]bool{}
+	for range 6 {
+		mustAppend(t, j, Event{Name: "x"})
+		settle(t, j)
+		s, err := read(d, func(Record) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Head != headOf(j) {
+			t.Errorf("got head %s, want %s", s.Head, headOf(j))
+		}
+		heads[s.Head] = true
+	}
+	if len(heads) != 6 {
+		t.Errorf("got %d heads after 6 commits, want 6", len(heads))
+	}
+	s, err := read(d, func(Record) error { return nil })
+	if err != nil || s.Records != 1 || s.Seq != 6 {
+		t.Errorf("got %+v, %v, want 1 record of 6 left", s, err)
+	}
+}
+
+func headOf(j *Journal) string { return hex.EncodeToString(j.chain.link[:]) }
+
+func TestReadStopsWhereItsCallerDoes(t *testing.T) {
+	dir := t.TempDir()
+	mustAppend(t, openJournal(t, Options{Dir: dir}), oneOfEach()...)
+	enough := errors.New("enough")
+	seen := 0
+	_, err := Read(dir, func(Record) error {
+		if seen++; seen == 3 {
+			return enough
+		}
+		return nil
+	})
+	if !errors.Is(err, enough) || seen != 3 {
+		t.Errorf("got %v after %d records, want the caller's error after 3", err, seen)
+	}
+	var damage *DamageError
+	if errors.As(err, &damage) {
+		t.Errorf("got %v, want no word of damage", err)
+	}
+}
+
+func TestReadNoJournal(t *testing.T) {
+	for _, dir := range []string{t.TempDir(), t.TempDir() + "/missing"} {
+		if _, err := Read(dir, func(Record) error { return nil }); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("got %v, want fs.ErrNotExist", err)
+		}
+	}
+}
+
+func TestReadTellsDamageAndWhatHeld(t *testing.T) {
+	_, d := manySegments(t, "x")
+	d.names[segmentName(4)].cache[headerSize+frameHead+3] ^= 1
+	seen := 0
+	s, err := read(d, func(Record) error { seen++; return nil })
+	var damage *DamageError
+	if !errors.As(err, &damage) || damage.File != segmentName(4) || damage.Offset != headerSize {
+		t.Errorf("got %v, want damage in %s at %d", err, segmentName(4), headerSize)
+	}
+	if seen != 3 || s.Records != 3 || s.Seq != 3 {
+		t.Errorf("got %d records, %+v, want the 3 before it", seen, s)
+	}
+}
+
+// Reading goes on beside a journal that rotates and compacts under the reader.
+func TestReadBesideWriter(t *testing.T) {
+	dir := t.TempDir()
+	j := openJournal(t, killOptions(dir))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 250 {
+			if err := j.Append(t.Context(), oneOfEach()[5:]...); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	last, rounds := uint64(0), 0
+	for running := true; running; rounds++ {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		next := uint64(1)
+		s, err := Read(dir, func(r Record) error {
+			if r.Seq != next {
+				return errors.New("records are missing")
+			}
+			next++
+			return nil
+		})
+		if errors.Is(err, fs.ErrNotExist) && last == 0 {
+			continue
+		}
+		if err != nil || s.Seq < last {
+			t.Fatalf("got %v, %+v after record %d", err, s, last)
+		}
+		last = s.Seq
+	}
+	if want := uint64(250 * len(oneOfEach()[5:])); last != want {
+		t.Errorf("got record %d as the last, want %d", last, want)
+	}
+}

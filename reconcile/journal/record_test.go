@@ -1,0 +1,109 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func encodeAll(t testing.TB, bodies []Body) []byte {
+	t.Helper()
+	var encoded [][]byte
+	for _, b := range bodies {
+		e, err := encodeBody(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		encoded = append(encoded, e)
+	}
+	return payloadOf(encoded)
+}
+
+// Every field of every kind comes back. A kind that oneOfEach forgets would fail here.
+func TestBodiesRoundTrip(t *testing.T) {
+	want := oneOfEach()
+	kinds := map[string]bool{}
+	for _, b := range want {
+		kinds[b.kind()] = true
+	}
+	var fields map[string]any
+	whole, err := json.Marshal(wireBody{
+		&Accepted{}, &Begun{}, &Dispatched{}, &Ended{}, &Assigned{}, &Owned{}, &Disowned{}, &Guarded{}, &Ordered{}, &Event{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(whole, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for name := range fields {
+		if !kinds[name] {
+			t.Errorf("got no body of kind %s in the sample", name)
+		}
+	}
+	got, err := decodePayload(encodeAll(t, want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("bodies (-want +got):\n%s", diff)
+	}
+}
+
+func TestDecodePayloadRefuses(t *testing.T) {
+	tests := map[string]string{
+		"no_json":        `{"v":1,"records":[`,
+		"other_json":     `[]`,
+		"no_version":     `{"records":[{"event":{"name":"x"}}]}`,
+		"unknown_field":  `{"v":1,"records":[{"event":{"name":"x","colour":"red"}}]}`,
+		"unknown_kind":   `{"v":1,"records":[{"moved":{"vmid":1}}]}`,
+		"no_body":        `{"v":1,"records":[{}]}`,
+		"two_bodies":     `{"v":1,"records":[{"event":{"name":"x"},"disowned":{"vmid":1}}]}`,
+		"bytes_after_it": `{"v":1,"records":[{"event":{"name":"x"}}]} {}`,
+	}
+	for name, payload := range tests {
+		t.Run(name, func(t *testing.T) {
+			bodies, err := decodePayload([]byte(payload))
+			if err == nil || errors.Is(err, ErrNewerFormat) {
+				t.Errorf("got %+v, %v, want an error that is not about a newer format", bodies, err)
+			}
+		})
+	}
+}
+
+func TestRecordJSON(t *testing.T) {
+	r := Record{Seq: 4, Time: noon, Body: Disowned{VMID: 7, Reason: "destroyed"}}
+	got, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"seq":4,"time":"2026-03-01T12:00:00Z","disowned":{"vmid":7,"reason":"destroyed"}}`; string(got) != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if r.Kind() != "disowned" {
+		t.Errorf("got kind %s, want disowned", r.Kind())
+	}
+}
+
+// What decodes, encodes and decodes to the same bodies.
+func FuzzDecodePayload(f *testing.F) {
+	f.Add(encodeAll(f, oneOfEach()))
+	for _, b := range oneOfEach() {
+		f.Add(encodeAll(f, []Body{b}))
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		want, err := decodePayload(payload)
+		if err != nil {
+			return
+		}
+		got, err := decodePayload(encodeAll(t, want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("bodies (-want +got):\n%s", diff)
+		}
+	})
+}
