@@ -125,13 +125,14 @@ func (g git) push(branch string, id gitsource.ID) {
 // history commits n revisions of one file on branch and returns their ids, oldest first.
 func (g git) history(branch string, n int) []gitsource.ID {
 	g.t.Helper()
-	stream := "reset refs/heads/" + branch + "\n"
+	var stream strings.Builder
+	fmt.Fprintf(&stream, "reset refs/heads/%s\n", branch)
 	for i := range n {
 		text := fmt.Sprintf("memory: %d\n", i)
-		stream += fmt.Sprintf("commit refs/heads/%s\ncommitter A <a@b> 1700000000 +0000\ndata 1\nm\n", branch)
-		stream += fmt.Sprintf("M 100644 inline guests/web.yaml\ndata %d\n%s\n", len(text), text)
+		fmt.Fprintf(&stream, "commit refs/heads/%s\ncommitter A <a@b> 1700000000 +0000\ndata 1\nm\n", branch)
+		fmt.Fprintf(&stream, "M 100644 inline guests/web.yaml\ndata %d\n%s\n", len(text), text)
 	}
-	g.exec(stream, "--git-dir", g.dir, "-c", "fastimport.unpackLimit=1000", "fast-import", "--quiet")
+	g.exec(stream.String(), "--git-dir", g.dir, "-c", "fastimport.unpackLimit=1000", "fast-import", "--quiet")
 	var ids []gitsource.ID
 	for id := range strings.FieldsSeq(g.run("rev-list", "--reverse", branch)) {
 		ids = append(ids, gitsource.ID(id))

@@ -39,7 +39,7 @@ func dialFile(ctx context.Context, r remote, left *int64) (session, error) {
 	}
 	s.in, s.out = in, &meter{r: out, left: left}
 	s.stop = func() {
-		_ = out.Close() // it may be waiting to write
+		_ = out.Close()                              // it may be waiting to write
 		leave := time.AfterFunc(time.Second, cancel) // after its input ended it leaves by itself, with its last words
 		_ = cmd.Wait()                               // how it ended does not matter: the pack is checked
 		leave.Stop()
