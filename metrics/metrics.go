@@ -1,0 +1,155 @@
+package metrics
+
+import (
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/verify"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// namespace begins every name.
+const namespace = "gitops_agent"
+
+// Metrics are the agent's counters and histograms, and the collector of its gauges. Make one with New.
+type Metrics struct {
+	report atomic.Pointer[reconcile.Report]
+	calls  sync.Map // call to true: those whose series exist
+
+	polls       *prometheus.CounterVec
+	pollTime    prometheus.Histogram
+	verified    *prometheus.CounterVec
+	verifyTime  prometheus.Histogram
+	refused     *prometheus.CounterVec
+	planTime    prometheus.Histogram
+	planSteps   *prometheus.GaugeVec
+	steps       *prometheus.CounterVec
+	stepTime    *prometheus.HistogramVec
+	queueWait   prometheus.Histogram
+	convergence prometheus.Histogram
+	pushed      prometheus.Histogram
+	stages      *prometheus.HistogramVec
+	drift       *prometheus.CounterVec
+	corrected   prometheus.Counter
+	orders      *prometheus.CounterVec
+	requests    *prometheus.CounterVec
+	requestTime *prometheus.HistogramVec
+	records     prometheus.Counter
+	syncTime    prometheus.Histogram
+	recovered   *prometheus.CounterVec
+	trustedRoot *prometheus.GaugeVec
+	rootExpiry  prometheus.Gauge
+}
+
+// Build names the running program, for build_info.
+type Build struct{ Version, Commit, GoVersion string }
+
+// Buckets, in seconds.
+var (
+	quick = []float64{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5}
+	calls = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	work  = []float64{.1, .5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800}
+)
+
+// New registers every metric of the agent. It panics, as registering does, when one is registered already.
+func New(reg prometheus.Registerer, build Build) *Metrics {
+	m := &Metrics{
+		polls:       counters("source_polls_total", "Looks at the remote, by result.", "result"),
+		pollTime:    histogram("source_poll_duration_seconds", "Time of one look at the remote, verification included.", calls),
+		verified:    counters("verifications_total", "Revisions checked against the policy, by result and reason.", "result", "reason"),
+		verifyTime:  histogram("verification_duration_seconds", "Time of checking one revision against the policy.", quick),
+		refused:     counters("revisions_refused_total", "Revisions refused, each counted once, by reason.", "reason"),
+		planTime:    histogram("plan_duration_seconds", "Time of planning every guest once.", quick),
+		planSteps:   gauges("plan_steps", "Steps in the newest plan, by class.", "class"),
+		steps:       counters("steps_total", "Steps that ended, by operation and result.", "op", "result"),
+		stepTime:    histograms("step_duration_seconds", "Time from the intent of a step to its outcome.", work, "op"),
+		queueWait:   histogram("queue_wait_seconds", "Time that work waited for its lane.", work),
+		convergence: histogram("convergence_seconds", "Time from the first sight of a revision to all its guests in sync.", work),
+		pushed:      histogram("push_to_converged_seconds", "Time from the proven signing time of a revision to all its guests in sync.", work),
+		stages:      histograms("convergence_stage_seconds", "Time of each stage of a convergence.", work, "stage"),
+		drift:       counters("drift_detected_total", "Guests that went out of sync, by cause.", "cause"),
+		corrected:   counter("drift_corrected_total", "Guests that came back in sync."),
+		orders:      counters("orders_total", "Signed orders, by operation and what became of them.", "operation", "result"),
+		requests:    counters("api_requests_total", "Requests to the Proxmox API, by method, route and status code.", "method", "route", "code"),
+		requestTime: histograms("api_request_duration_seconds", "Time of requests to the Proxmox API.", calls, "method", "route"),
+		records:     counter("journal_records_total", "Records appended to the journal."),
+		syncTime:    histogram("journal_sync_duration_seconds", "Time of one fsync of the journal.", quick),
+		recovered:   counters("journal_recovered_total", "Steps found open after a crash or a lost reply, by what became of them.", "outcome"),
+		trustedRoot: gauges("trusted_root_info", "The trusted root in force, by the SHA-256 of its file.", "sha256"),
+		rootExpiry:  gauge("trusted_root_expiry_timestamp_seconds", "When the first key or authority of the trusted root that is still valid ends, 0 if none does."),
+	}
+	info := gauges("build_info", "The running program.", "version", "commit", "goversion")
+	info.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
+	m.report.Store(&reconcile.Report{})
+	m.zero()
+	reg.MustRegister(
+		info, m.polls, m.pollTime, m.verified, m.verifyTime, m.refused, m.planTime, m.planSteps, m.steps, m.stepTime, m.queueWait, m.convergence,
+		m.pushed, m.stages, m.drift, m.corrected, m.orders, m.requests, m.requestTime, m.records, m.syncTime, m.recovered, m.trustedRoot,
+		m.rootExpiry, reportCollector{m},
+	)
+	return m
+}
+
+// zero makes every member of the closed label sets exist, so that rates and alerts work from the first scrape.
+func (m *Metrics) zero() {
+	for _, r := range reconcile.PollResults() {
+		m.polls.WithLabelValues(string(r))
+	}
+	m.verified.WithLabelValues("accepted", "")
+	for _, r := range verify.Reasons() {
+		m.verified.WithLabelValues("refused", string(r))
+		m.refused.WithLabelValues(string(r))
+	}
+	for _, r := range reconcile.RefusedReasons() {
+		m.refused.WithLabelValues(r)
+	}
+	for _, c := range classes() {
+		m.planSteps.WithLabelValues(string(c))
+	}
+	for _, op := range reconcile.Ops() {
+		m.stepTime.WithLabelValues(string(op))
+		for _, r := range results() {
+			m.steps.WithLabelValues(string(op), string(r))
+		}
+	}
+	for _, stage := range stageNames() {
+		m.stages.WithLabelValues(stage)
+	}
+	for _, c := range reconcile.DriftCauses() {
+		m.drift.WithLabelValues(string(c))
+	}
+	for _, operation := range []string{"approve", "run"} {
+		for _, state := range orderStates() {
+			m.orders.WithLabelValues(operation, string(state))
+		}
+	}
+	for _, r := range results() {
+		m.recovered.WithLabelValues(string(r))
+	}
+}
+
+func results() []journal.Result {
+	return []journal.Result{journal.Done, journal.Failed, journal.Unknown, journal.NotRun}
+}
+
+func orderStates() []journal.OrderState {
+	return []journal.OrderState{journal.OrderSeen, journal.OrderReleased, journal.OrderRun, journal.OrderExpired, journal.OrderRefused, journal.OrderUnknown}
+}
+
+func stageNames() []string { return []string{"verify", "apply"} }
+
+// JournalSync counts one fsync of the journal and the records that it made durable.
+func (m *Metrics) JournalSync(records int, d time.Duration) {
+	m.records.Add(float64(records))
+	m.syncTime.Observe(d.Seconds())
+}
+
+// TrustedRoot tells which trusted root is in force. A zero expiry is none.
+func (m *Metrics) TrustedRoot(sha256 string, expiry time.Time) {
+	m.trustedRoot.Reset()
+	m.trustedRoot.WithLabelValues(sha256).Set(1)
+	m.rootExpiry.Set(timestamp(expiry))
+}

@@ -1,0 +1,161 @@
+package metrics
+
+import (
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// reportCollector turns the newest report into gauges at every scrape.
+type reportCollector struct{ m *Metrics }
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
+}
+
+// One guest has the series of the first block: seven.
+var (
+	guestInfo      = describe("guest_info", "A guest that a manifest names or that the agent owns.", "kind", "vmid", "node", "name")
+	guestInSync    = describe("guest_in_sync", "1 if the guest is as its manifest says.", "kind", "vmid")
+	guestDriftKeys = describe("guest_drift_keys", "Configuration keys that differ.", "kind", "vmid")
+	guestHeld      = describe("guest_held_steps", "Steps of the guest that the gate holds.", "kind", "vmid")
+	guestDrift     = describe("guest_drift_start_timestamp_seconds", "Since when the guest differs, 0 if it does not.", "kind", "vmid")
+	guestConverged = describe("guest_last_converged_timestamp_seconds", "When the guest was last seen in sync.", "kind", "vmid")
+	guestObserved  = describe("guest_last_observed_timestamp_seconds", "When the guest was last read in full.", "kind", "vmid")
+
+	fleetGuests    = describe("guests", "Guests by sync state.", "sync")
+	fleetDrift     = describe("drift_keys", "Configuration keys that differ, by class of the change.", "class")
+	fleetUnmanaged = describe("unmanaged_guests", "Guests of the cluster that no manifest names and the agent does not own.")
+	fleetOrphaned  = describe("orphaned_guests", "Guests that the agent owns and no manifest names.")
+	fleetSuspended = describe("suspended_guests", "Guests whose manifest suspends all work.")
+	fleetHeld      = describe("steps_held", "Steps that the gate holds, by reason.", "reason")
+	fleetOldest    = describe("held_oldest_timestamp_seconds", "Since when the longest held step is held, 0 if none is.")
+
+	sourceInfo   = describe("source_info", "The accepted revision.", "ref", "commit")
+	sourceCommit = describe("source_commit_timestamp_seconds",
+		"Time of the commit at each stage: when the head was first fetched, the proven signing time of the accepted and of the converged one.", "stage")
+	sourceSuccess = describe("source_last_success_timestamp_seconds", "When the remote last answered.")
+
+	queueDepth     = describe("queue_depth", "Guests with work running or waiting.")
+	inflight       = describe("inflight_steps", "Steps begun and not ended.")
+	journalHealthy = describe("journal_healthy", "1 while the journal takes records.")
+	writesAllowed  = describe("writes_allowed", "1 for the reason in force why the agent may or may not write to the cluster.", "reason")
+)
+
+// Describe implements prometheus.Collector.
+func (reportCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		guestInfo, guestInSync, guestDriftKeys, guestHeld, guestDrift, guestConverged, guestObserved,
+		fleetGuests, fleetDrift, fleetUnmanaged, fleetOrphaned, fleetSuspended, fleetHeld, fleetOldest,
+		sourceInfo, sourceCommit, sourceSuccess, queueDepth, inflight, journalHealthy, writesAllowed,
+	} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
+	r := c.m.report.Load()
+	send := func(d *prometheus.Desc, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	sent := make(map[guestKey]bool, len(r.Guests))
+	for _, g := range r.Guests {
+		key := guestKey{g.Kind, g.VMID}
+		if g.VMID == 0 || sent[key] {
+			continue // it would share its series with another, and Prometheus take none; the fleet's gauges count it
+		}
+		sent[key] = true
+		sendGuest(send, g)
+	}
+	sendFleet(send, r)
+	sendSource(send, r)
+	send(queueDepth, float64(r.QueueDepth))
+	send(inflight, float64(r.Journal.Inflight))
+	send(journalHealthy, truth(r.Journal.Healthy))
+	for _, stop := range reconcile.WriteStops() {
+		send(writesAllowed, truth(r.Writes.Reason == string(stop)), string(stop))
+	}
+}
+
+// guestKey is what tells the series of one guest from those of another.
+type guestKey struct {
+	kind guest.Kind
+	vmid int
+}
+
+type sender func(d *prometheus.Desc, value float64, labels ...string)
+
+func sendGuest(send sender, g reconcile.GuestReport) {
+	kind, vmid := string(g.Kind), strconv.Itoa(g.VMID)
+	send(guestInfo, 1, kind, vmid, strings.ToValidUTF8(g.Node, "?"), strings.ToValidUTF8(g.Name, "?"))
+	send(guestInSync, truth(g.Sync == reconcile.Synced), kind, vmid)
+	send(guestDriftKeys, float64(len(g.Changes)), kind, vmid)
+	send(guestHeld, float64(len(g.Held)), kind, vmid)
+	send(guestDrift, timestamp(g.DriftSince), kind, vmid)
+	send(guestConverged, timestamp(g.Converged), kind, vmid)
+	send(guestObserved, timestamp(g.ObservedAt), kind, vmid)
+}
+
+func sendFleet(send sender, r *reconcile.Report) {
+	sync, class, reason := map[string]int{}, map[string]int{}, map[string]int{}
+	orphaned, suspended, oldest := 0, 0, 0.0
+	for _, g := range r.Guests {
+		sync[string(g.Sync)]++
+		for _, change := range g.Changes {
+			class[string(change.Class)]++
+		}
+		for _, h := range g.Held {
+			reason[string(h.Reason)]++
+			if at := timestamp(h.Since); oldest == 0 || at < oldest {
+				oldest = at
+			}
+		}
+		if !g.Managed {
+			orphaned++
+		}
+		if g.Health == reconcile.HealthSuspended {
+			suspended++
+		}
+	}
+	for _, s := range []reconcile.Sync{reconcile.Synced, reconcile.OutOfSync, reconcile.SyncUnknown} {
+		send(fleetGuests, float64(sync[string(s)]), string(s))
+	}
+	for _, c := range classes() {
+		send(fleetDrift, float64(class[string(c)]), string(c))
+	}
+	for _, h := range reconcile.HoldReasons() {
+		send(fleetHeld, float64(reason[string(h)]), string(h))
+	}
+	send(fleetUnmanaged, float64(len(r.Unmanaged)))
+	send(fleetOrphaned, float64(orphaned))
+	send(fleetSuspended, float64(suspended))
+	send(fleetOldest, oldest)
+}
+
+func sendSource(send sender, r *reconcile.Report) {
+	send(sourceSuccess, timestamp(r.Source.LastSuccess))
+	send(sourceCommit, timestamp(r.Source.HeadSeen), "head")
+	accepted, converged := 0.0, 0.0
+	if a := r.Source.Accepted; a != nil {
+		send(sourceInfo, 1, r.Source.Branch, a.Commit)
+		accepted = timestamp(a.ProvenTime)
+		if !a.Converged.IsZero() {
+			converged = accepted
+		}
+	}
+	send(sourceCommit, accepted, "accepted")
+	send(sourceCommit, converged, "converged")
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+var _ prometheus.Collector = reportCollector{}
