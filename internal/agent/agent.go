@@ -1,0 +1,209 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"gitops-agent/gitsource"
+	"gitops-agent/internal/proxmox"
+	"gitops-agent/internal/status"
+	"gitops-agent/metrics"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/verify"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// Options configures an Agent.
+type Options struct {
+	Config Config
+	Build  metrics.Build
+	Logger *slog.Logger
+	DryRun bool
+}
+
+// Agent is everything of one running agent. Make one with New, then call Run or Once, then Close.
+type Agent struct {
+	opts     Options
+	engine   *reconcile.Engine
+	listener net.Listener
+	registry *prometheus.Registry
+	closers  []io.Closer // last opened, first closed
+}
+
+// New opens everything that can fail before the cluster is touched: config, trusted root, journal (with its lock), repository,
+// API client and listener. Nothing is written to the cluster.
+// The agent outlives ctx, which bounds opening alone.
+func New(ctx context.Context, opts Options) (*Agent, error) {
+	a := &Agent{opts: opts, registry: prometheus.NewRegistry()}
+	if err := a.open(ctx); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+func (a *Agent) open(ctx context.Context) error {
+	c := a.opts.Config
+	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m := metrics.New(a.registry, a.opts.Build)
+	t := &trust{config: c, log: a.opts.Logger, onRoot: func(r verify.RootInfo) { m.TrustedRoot(fmt.Sprintf("%x", r.SHA256), r.Expiry) }}
+	if _, err := t.Policy(); err != nil {
+		return err
+	}
+	client, err := proxmox.New(c.proxmoxOptions(a.opts.Logger, m.Request))
+	if err != nil {
+		return fmt.Errorf("proxmox: %w", err)
+	}
+	a.closers = append(a.closers, closer(client.Close))
+	j, err := a.openJournal(m)
+	if err != nil {
+		return err
+	}
+	source, err := gitsource.Open(c.sourceOptions(a.opts.Logger))
+	if err != nil {
+		return err
+	}
+	if err := a.listen(ctx); err != nil {
+		return err
+	}
+	a.engine = reconcile.NewEngine(reconcile.Options{
+		Cluster: client, Source: source, Policy: t.Policy, Journal: j, Branch: c.Source.Branch,
+		Scope: reconcile.Scope{Cluster: c.Cluster.Name, Paths: c.Source.Paths},
+		Poll:  time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
+		Parallel: c.Parallel, DryRun: a.opts.DryRun, Logger: a.opts.Logger, Hooks: m.Hooks(),
+	})
+	return nil
+}
+
+func (a *Agent) openJournal(m *metrics.Metrics) (*journal.Journal, error) {
+	j, err := journal.Open(journal.Options{
+		Dir: a.opts.Config.JournalDir(), OnSync: func(s journal.Sync) { m.JournalSync(s.Records, s.Duration) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.closers = append(a.closers, j)
+	if err := j.Healthy(); err != nil {
+		a.opts.Logger.Warn("journal takes no records, the agent only observes", "error", err)
+	}
+	return j, nil
+}
+
+func (a *Agent) listen(ctx context.Context) error {
+	address := *a.opts.Config.Listen
+	if address == "" {
+		return nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("listen for the status page: %w", err)
+	}
+	a.listener = listener
+	a.closers = append(a.closers, listener)
+	return nil
+}
+
+// Address returns where the status page is served, "127.0.0.1:9746", or "" where it is not.
+func (a *Agent) Address() string {
+	if a.listener == nil {
+		return ""
+	}
+	return a.listener.Addr().String()
+}
+
+// Report returns the newest report.
+func (a *Agent) Report() reconcile.Report { return a.engine.Report() }
+
+// Hint asks for a look at the remote now.
+func (a *Agent) Hint() { a.engine.Hint() }
+
+// Run keeps the cluster and serves the status page until ctx ends.
+func (a *Agent) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	var serving error
+	if a.listener != nil {
+		handler := status.Handler(status.Options{
+			Report: a.engine.Report, Gatherer: a.registry, Hint: a.engine.Hint, WebhookToken: a.webhookToken,
+			Version: a.opts.Build.Version, Logger: a.opts.Logger,
+		})
+		wg.Go(func() {
+			defer cancel()
+			serving = status.Serve(ctx, a.listener, handler)
+		})
+	}
+	err := a.engine.Run(ctx)
+	cancel()
+	wg.Wait()
+	return errors.Join(err, serving)
+}
+
+// Once looks at the remote once and works until nothing more can be done without somebody else.
+func (a *Agent) Once(ctx context.Context) (reconcile.Report, error) { return a.engine.Once(ctx) }
+
+// Close releases everything, last opened first.
+func (a *Agent) Close() error {
+	var problems []error
+	for _, c := range slices.Backward(a.closers) {
+		if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			problems = append(problems, err)
+		}
+	}
+	a.closers = nil
+	return errors.Join(problems...)
+}
+
+// webhookToken reads the secret at each use, so that it can be rotated.
+func (a *Agent) webhookToken() (string, error) {
+	path := a.opts.Config.Source.WebhookTokenFile
+	if path == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(path) //nolint:gosec // the path is the operator's own
+	return strings.TrimSpace(string(text)), err
+}
+
+type closer func()
+
+func (c closer) Close() error { c(); return nil }
+
+// JournalDir is where the journal is.
+func (c Config) JournalDir() string { return filepath.Join(c.StateDir, "journal") }
+
+// RepositoryDir is where the fetched repository is.
+func (c Config) RepositoryDir() string { return filepath.Join(c.StateDir, "repository") }
+
+// ProxmoxReader returns a client that cannot write.
+func (c Config) ProxmoxReader(log *slog.Logger) (*proxmox.Reader, error) {
+	return proxmox.NewReader(c.proxmoxOptions(log, nil))
+}
+
+func (c Config) proxmoxOptions(log *slog.Logger, onRequest func(method, route, code string, d time.Duration)) proxmox.Options {
+	p := c.Proxmox
+	return proxmox.Options{
+		Endpoints: p.Endpoints, TokenFile: p.TokenFile, CAFile: p.CAFile, Fingerprints: p.Fingerprints,
+		Timeout: time.Duration(p.Timeout), OnRequest: onRequest, Logger: log,
+	}
+}
+
+func (c Config) sourceOptions(log *slog.Logger) gitsource.Options {
+	opts := gitsource.Options{Dir: c.RepositoryDir(), Branch: c.Source.Branch, Timeout: time.Duration(c.Source.Timeout), Logger: log}
+	for _, r := range c.Source.Remotes {
+		opts.Remotes = append(opts.Remotes, gitsource.Remote{
+			URL: r.URL, Username: r.Username, TokenFile: r.TokenFile, SSHKeyFile: r.SSHKeyFile, KnownHostsFile: r.KnownHostsFile, CAFile: r.CAFile,
+		})
+	}
+	return opts
+}
