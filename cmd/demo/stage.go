@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"gitops-agent/examples/manifests"
+	"gitops-agent/internal/agent"
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/internal/sigtest"
+	"gitops-agent/metrics"
+	"gitops-agent/reconcile"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// patience is how long a chapter waits for what it expects.
+const patience = 60 * time.Second
+
+// stageOptions are the reader's choices.
+type stageOptions struct {
+	listen string
+	log    io.Writer
+}
+
+// stage is everything of the demo: cluster, Sigstore, repository and agent.
+type stage struct {
+	ctx      context.Context //nolint:containedctx // the stage lives as long as it
+	sim      *pvesim.Sim
+	endpoint string
+	repo     *repository
+	agent    *agent.Agent
+	dir      string
+	cancel   context.CancelFunc
+	running  sync.WaitGroup
+
+	mu     sync.Mutex
+	failed error // why the agent or the cluster ended early
+}
+
+func newStage(ctx context.Context, opts stageOptions) (*stage, error) {
+	dir, err := os.MkdirTemp("", "gitops-agent-demo-")
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{dir: dir}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	if err := s.open(opts); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *stage) open(opts stageOptions) error {
+	fingerprint, err := s.openCluster()
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	if err := s.openSigstore(); err != nil {
+		return fmt.Errorf("sigstore: %w", err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if s.repo, err = newRepository(s.ctx, s.dir, manifests.Files, exe); err != nil {
+		return fmt.Errorf("repository: %w", err)
+	}
+	if err := s.openAgent(opts, fingerprint); err != nil {
+		return fmt.Errorf("agent: %w", err)
+	}
+	return nil
+}
+
+// openCluster starts the simulator with what the example manifests refer to.
+func (s *stage) openCluster() (fingerprint string, err error) {
+	s.sim = pvesim.New(pvesim.Options{TaskTime: 300 * time.Millisecond})
+	if err := furnish(s.sim); err != nil {
+		return "", err
+	}
+	certificate, err := pvesim.NewCertificate()
+	if err != nil {
+		return "", err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(s.ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	s.endpoint = "https://" + listener.Addr().String()
+	s.running.Go(func() { s.fail(s.sim.Serve(s.ctx, listener, certificate.Config)) })
+	return certificate.Fingerprint, os.WriteFile(s.path("token"), []byte(s.sim.Token("root@pam!full")+"\n"), 0o600)
+}
+
+// furnish gives the cluster a template, images and a virtual machine that somebody made by hand.
+func furnish(sim *pvesim.Sim) error {
+	_, err := sim.AddTemplate(pvesim.Guest{VMID: 9000, Config: strings.Join([]string{
+		"name: tmpl-debian-12", "memory: 1024", "cores: 1", "ostype: l26", "scsihw: virtio-scsi-single", "net0: virtio,bridge=vmbr0",
+		"scsi0: local-lvm:vm-9000-disk-0,size=3G", "ide2: local-lvm:vm-9000-cloudinit,media=cdrom", "agent: 1", "",
+	}, "\n")})
+	_, err2 := sim.AddVM(pvesim.Guest{VMID: 105, Running: true, Config: strings.Join([]string{
+		"name: erp", "memory: 8192", "cores: 4", "onboot: 0", "net0: virtio,bridge=vmbr0", "scsi0: local-lvm:vm-105-disk-0,size=80G",
+		"description: made by hand years ago", "",
+	}, "\n")})
+	return errors.Join(err, err2,
+		sim.AddVolume("local:import/debian-12-genericcloud-amd64.qcow2", 2<<30),
+		sim.AddVolume("local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst", 120<<20),
+	)
+}
+
+// openSigstore makes a Sigstore and leaves it where the signing program finds it.
+func (s *stage) openSigstore() error {
+	sigstore, err := sigtest.New(sigtest.Options{Name: "demo"})
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(s.path("sigstore"), 0o700); err != nil {
+		return err
+	}
+	return sigstore.Save(s.path("sigstore"))
+}
+
+func (s *stage) openAgent(opts stageOptions, fingerprint string) error {
+	config := agent.Config{
+		Cluster: agent.ClusterConfig{Name: "home"},
+		Source: agent.SourceConfig{
+			Branch: "main", Remotes: []agent.RemoteConfig{{URL: "file://" + s.repo.bare}}, Poll: agent.Duration(time.Second),
+		},
+		Trust: agent.TrustConfig{
+			TrustedRootFile: s.path("sigstore", sigtest.TrustedRootFile), Binding: "none", TrustOnFirstUse: true,
+			Signers: []agent.SignerConfig{
+				{Name: "alice", Issuer: issuer, Subject: alice, May: []string{"change"}},
+				{Name: "olga", Issuer: issuer, Subject: olga, May: []string{"approve"}},
+			},
+		},
+		Proxmox: agent.ProxmoxConfig{
+			Endpoints: []string{s.endpoint}, TokenFile: s.path("token"), Fingerprints: []string{fingerprint},
+			Tick: agent.Duration(time.Second), Resync: agent.Duration(2 * time.Second),
+		},
+		StateDir: s.path("state"), Listen: &opts.listen,
+	}
+	var err error
+	s.agent, err = agent.New(s.ctx, agent.Options{
+		Config: config, Build: metrics.Build{Version: "demo", GoVersion: runtime.Version()}, Logger: slog.New(slog.NewTextHandler(opts.log, nil)),
+	})
+	if err != nil {
+		return err
+	}
+	s.running.Go(func() { s.fail(s.agent.Run(s.ctx)) })
+	return nil
+}
+
+func (s *stage) path(parts ...string) string { return filepath.Join(slices.Insert(parts, 0, s.dir)...) }
+
+func (s *stage) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil && s.failed == nil {
+		s.failed = err
+	}
+}
+
+// until waits for a condition that the story expects.
+func (s *stage) until(what string, condition func() bool) error {
+	deadline := time.Now().Add(patience)
+	for !condition() {
+		s.mu.Lock()
+		failed := s.failed
+		s.mu.Unlock()
+		switch {
+		case failed != nil:
+			return failed
+		case s.ctx.Err() != nil:
+			return s.ctx.Err()
+		case time.Now().After(deadline):
+			return fmt.Errorf("waited %s in vain for %s; the agent says: %s", patience, what, summary(s.agent.Report()))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return nil
+}
+
+// summary tells a report in a line, for a chapter that failed.
+func summary(r reconcile.Report) string {
+	var parts []string
+	if r.Source.Error != "" {
+		parts = append(parts, "source: "+r.Source.Error)
+	}
+	if r.Source.Refused != nil {
+		parts = append(parts, "refused: "+r.Source.Refused.Error)
+	}
+	if !r.Writes.Allowed {
+		parts = append(parts, "no writes: "+r.Writes.Message)
+	}
+	for _, g := range r.Guests {
+		for _, c := range g.Conditions {
+			parts = append(parts, fmt.Sprintf("%s %s: %s", g.Label(), c.Type, c.Message))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// converged reports whether the agent has brought every guest to a commit.
+func (s *stage) converged(commit string) func() bool {
+	return func() bool {
+		r := s.agent.Report()
+		return r.Converged && r.Source.Accepted != nil && r.Source.Accepted.Commit == commit
+	}
+}
+
+func (s *stage) close() {
+	s.cancel()
+	s.running.Wait()
+	if s.agent != nil {
+		_ = s.agent.Close()
+	}
+	if s.sim != nil {
+		s.sim.Close()
+	}
+	_ = os.RemoveAll(s.dir)
+}
