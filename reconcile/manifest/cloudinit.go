@@ -8,7 +8,7 @@ import (
 type cloudInit struct {
 	storage, slot, user, kind opt[string]
 	sshKeys                   words
-	ip                        map[string]opt[ipConfig]
+	ip                        map[string]*opt[ipConfig]
 	dns                       dns
 	upgrade                   opt[bool]
 	custom                    snippets

@@ -8,8 +8,8 @@ type container struct {
 	cpu          containerCPU
 	memory       containerMemory
 	rootfs       rootfs
-	mounts       map[string]opt[mount]
-	networks     map[string]opt[containerNetwork]
+	mounts       map[string]*opt[mount]
+	networks     map[string]*opt[containerNetwork]
 	dns          dns
 	features     features
 	unprivileged opt[bool]

@@ -52,7 +52,11 @@ type decoder struct {
 	label  string
 	path   string
 	root   object // whose fields a misplaced name is looked up in
+	seen   tables // keeps the tables of what is decoded; nil keeps none
 }
+
+// tables are the rows of objects that were decoded. Lowering goes through the same rows; what was not decoded sets nothing.
+type tables map[object][]field
 
 func (d decoder) below(name string) decoder {
 	if d.path != "" {
@@ -73,6 +77,9 @@ func decodeObject(d decoder, n *node, into object) {
 		return
 	}
 	rows := into.fields()
+	if d.seen != nil {
+		d.seen[into] = rows
+	}
 	for _, e := range n.entries {
 		row := find(rows, e.name)
 		switch {

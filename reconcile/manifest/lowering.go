@@ -15,22 +15,27 @@ type lowering struct {
 	report  *report
 	label   string
 	kind    guest.Kind
+	seen    tables
 	slot    string // native key that sub-keys belong to at the moment
 	intents map[string]*guest.Intent
 	setBy   map[string]place    // native key -> the field that set it first
 	natives map[string][]string // field path -> native keys, or key.sub, that it became
 }
 
-func newLowering(r *report, kind guest.Kind, label string) *lowering {
+func newLowering(r *report, kind guest.Kind, label string, seen tables) *lowering {
 	return &lowering{
-		report: r, label: label, kind: kind,
+		report: r, label: label, kind: kind, seen: seen,
 		intents: map[string]*guest.Intent{}, setBy: map[string]place{}, natives: map[string][]string{},
 	}
 }
 
-// lowerObject lowers the rows of an object, then what it says beyond them.
+// lowerObject lowers the rows of an object that was decoded, then what it says beyond them.
 func lowerObject(l *lowering, o object) {
-	for _, row := range o.fields() {
+	rows, decoded := l.seen[o]
+	if !decoded {
+		return
+	}
+	for _, row := range rows {
 		row.value.lower(l, row.native)
 	}
 	if more, ok := o.(lowerer); ok {

@@ -22,10 +22,10 @@ type machine struct {
 	display        display
 	tablet         opt[bool]
 	hotplug        words
-	disks          map[string]opt[disk]
-	networks       map[string]opt[machineNetwork]
-	serial         map[string]opt[serial]
-	devices        map[string]opt[device]
+	disks          map[string]*opt[disk]
+	networks       map[string]*opt[machineNetwork]
+	serial         map[string]*opt[serial]
+	devices        map[string]*opt[device]
 	cloudInit      cloudInit
 	boot           boot
 }

@@ -97,7 +97,8 @@ func (p *parser) guest(doc *document) {
 	}
 	merged := withoutNulls(merge(p.classes.lay(p.defaults.of(kind), p.uses(own, kind, label), kind), own))
 	s := newSpec(kind)
-	decodeObject(decoder{report: p.report, label: label, root: s}, merged, s)
+	seen := tables{}
+	decodeObject(decoder{report: p.report, label: label, root: s, seen: seen}, merged, s)
 	p.specs[label] = s
 	g := Guest{
 		Ref:    guest.Ref{Kind: kind, Name: doc.meta.name.value, VMID: s.shared().vmid.value},
@@ -107,7 +108,7 @@ func (p *parser) guest(doc *document) {
 		g.Labels[name] = value.value
 	}
 	if p.report.count == before { // else what was misread would be reported as missing
-		g.desired = p.lower(doc, g.Ref, s)
+		g.desired = p.lower(doc, g.Ref, s, seen)
 	}
 	p.set.Guests = append(p.set.Guests, g)
 }
@@ -131,8 +132,8 @@ func (p *parser) uses(own *node, kind guest.Kind, label string) []string {
 	return texts(uses)
 }
 
-func (p *parser) lower(doc *document, ref guest.Ref, s spec) guest.Desired {
-	l := newLowering(p.report, ref.Kind, ref.Label())
+func (p *parser) lower(doc *document, ref guest.Ref, s spec, seen tables) guest.Desired {
+	l := newLowering(p.report, ref.Kind, ref.Label(), seen)
 	c := s.shared()
 	lowerObject(l, s)
 	s.defaultName(l, opt[string]{place{doc.meta.name.at, "metadata.name"}, ref.Name, true})

@@ -64,12 +64,12 @@ func (r *removal) row() field {
 
 // slots is a row that maps slot names to objects. Where the native key is not called like the slot, native is its prefix: the
 // slot net0 of cloudInit.ip is ipconfig0.
-func slots[T any, P slotted[T]](into *map[string]opt[T], names families) value {
+func slots[T any, P slotted[T]](into *map[string]*opt[T], names families) value {
 	return slotsValue[T, P]{into, names}
 }
 
 type slotsValue[T any, P slotted[T]] struct {
-	into  *map[string]opt[T]
+	into  *map[string]*opt[T]
 	names families
 }
 
@@ -78,19 +78,19 @@ func (s slotsValue[T, P]) decode(d decoder, n *node) {
 		d.problem(n.at, "got "+n.describe()+", want a mapping of slots", "")
 		return
 	}
-	*s.into = map[string]opt[T]{}
+	*s.into = map[string]*opt[T]{}
 	for _, e := range n.entries {
 		below := d.below(segment(e.name))
 		switch {
 		case !s.names.has(e.name):
 			below.problem(e.value.key, "unknown slot", fmt.Sprintf("slots are %s", s.names))
 		case !e.value.null():
-			var device T
-			decodeObject(below, e.value, P(&device))
-			if P(&device).removed() && len(withoutNulls(e.value).entries) > 1 {
+			device := &opt[T]{place: place{e.value.key, below.path}, set: true}
+			decodeObject(below, e.value, P(&device.value))
+			if P(&device.value).removed() && len(withoutNulls(e.value).entries) > 1 {
 				below.problem(e.value.key, "got absent: true beside other fields, want it alone", "")
 			}
-			(*s.into)[e.name] = opt[T]{place{e.value.key, below.path}, device, true}
+			(*s.into)[e.name] = device
 		}
 	}
 }

@@ -111,7 +111,7 @@ func (m *machine) source(l *lowering) guest.Source {
 		if !s.image.value.from.set {
 			l.problem(s.image.place, "got no from, want the image to import", "")
 		}
-		if !m.disks[slot].value.storage.set {
+		if d := m.disks[slot]; d == nil || !d.value.storage.set {
 			l.problem(s.image.place, "got no storage for the imported disk", "add disks."+slot+".storage")
 		}
 		m.checkNew(l, s.image.place, slot)
