@@ -4,11 +4,20 @@ import "strings"
 
 // unusedWanted: the keys of unused volumes are written by Proxmox, and only taken away by others.
 func unusedWanted(e edit) string {
-	if e.to != "" {
+	switch {
+	case e.to != "":
 		return "Proxmox keeps it itself"
+	case e.protected():
+		return protectedNote
+	default:
+		return ""
 	}
-	return ""
 }
+
+const protectedNote = "protection is on"
+
+// protected reports whether Proxmox refuses to take volumes from the guest.
+func (e edit) protected() bool { return truth(e.live.Keys["protection"].Text) == "1" }
 
 // hostSerial: a serial port that is not a socket is a device of the host.
 func hostSerial(e edit) string {

@@ -51,7 +51,7 @@ func (s *scalar) canonical(text string) string {
 		}
 	case secretForm:
 		return "**********"
-	case opaqueForm, enumForm, nameForm, machineForm, portForm, volumeForm:
+	case opaqueForm, enumForm, nameForm, machineForm, idForm, portForm, volumeForm:
 	}
 	return text
 }
@@ -96,11 +96,11 @@ func (s *scalar) canonicalWords(text string) string {
 }
 
 func canonicalHotplug(text string) string {
-	if text == "1" {
-		return defaultHotplug
-	}
 	set := scalar{form: setForm, glue: ","}
-	return set.canonicalWords(text)
+	if words := set.canonicalWords(text); words != "1" {
+		return words
+	}
+	return defaultHotplug
 }
 
 // canonicalAddress returns the shortest spelling of an IP address or of an address with its prefix length; anything else

@@ -53,7 +53,7 @@ func hotplugCost(e edit) (Class, string) {
 
 // agentCost: of the agent's options one alone reaches a running guest, and only if the agent was configured before.
 func agentCost(e edit) (Class, string) {
-	if e.running() && (e.from == "" || e.to == "" || e.differs("enabled", "type", "freeze-fs")) {
+	if e.running() && (e.from == "" || e.to == "" || e.differs("enabled", "type", "freeze-fs-on-backup")) {
 		return Restart, restartNeeded
 	}
 	return Live, ""
@@ -66,7 +66,7 @@ func memoryCost(e edit) (Class, string) {
 		return Live, ""
 	case !e.plugs("memory") || truth(e.live.Keys["numa"].Text) != "1":
 		return Restart, restartNeeded
-	case shrinks(e.row.canonical(e.from), e.row.canonical(e.to)):
+	case shrinks(e.row.canonical(orDefault(e.from, e.row.absent)), e.row.canonical(orDefault(e.to, e.row.absent))):
 		return Disruptive, "takes memory from the running guest"
 	default:
 		return Live, ""

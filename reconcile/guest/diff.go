@@ -24,6 +24,7 @@ type comparison struct {
 	live     *Observed
 	creating bool // the guest is yet to be made: every intent is written
 	changes  []Change
+	wanted   [24]pair // room for the wish of a drive, one at a time
 }
 
 func (c *comparison) run() []Change {

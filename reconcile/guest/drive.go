@@ -27,9 +27,12 @@ type slot struct {
 }
 
 func (c *comparison) compareDrive(in *Intent, r *row) {
-	var wanted, found [32]pair
-	s := slot{comparison: c, in: in, row: r, wish: newWish(wanted[:0], in, r.syntax, c.ignored())}
+	var found [24]pair
+	s := slot{comparison: c, in: in, row: r, wish: newWish(c.wanted[:0], in, r.syntax, c.ignored())}
 	s.place = place{storage: s.wish.take("storage"), volume: s.wish.take("volume"), size: s.wish.take("size")}
+	if s.wish.exact {
+		s.place.size = "" // in native text it is Proxmox's own, which ignores another one
+	}
 	if isTray(s.place.volume) && s.wish.pairs.text("media") == "" {
 		s.wish.pairs = append(s.wish.pairs, pair{"media", "cdrom"})
 	}
@@ -47,6 +50,9 @@ func (c *comparison) compareDrive(in *Intent, r *row) {
 		return
 	}
 	have := r.syntax.parse(found[:0], base)
+	if now != base {
+		s.refreshSize(have, now)
+	}
 	moved, obstacle := s.volumeFor(have)
 	if obstacle != "" {
 		s.refuse(canonicalPlace(have), s.place.String(), obstacle)
@@ -61,7 +67,15 @@ func (c *comparison) compareDrive(in *Intent, r *row) {
 		c.wait(in, r, now, next)
 	}
 	if moved == "" {
-		s.compareSize(have, now)
+		s.compareSize(have)
+	}
+}
+
+// refreshSize gives have the size that its volume has now. Sizes never wait, so that what waits may name an old one.
+func (s *slot) refreshSize(have properties, now string) {
+	current := s.row.syntax.parse(nil, now)
+	if i, size := have.find("size"), current.text("size"); i >= 0 && size != "" && current.text("volume") == have.text("volume") {
+		have[i].text = size
 	}
 }
 
@@ -121,8 +135,6 @@ func (s *slot) cloudInitFor(live string) (volume, obstacle string) {
 // newVolume returns the allocation syntax for the slot's volume, or why there cannot be one. It is only ever written to a
 // slot that holds no volume of the guest, since Proxmox allocates anew each time.
 func (s *slot) newVolume() (volume, obstacle string) {
-	image := s.want.Source.Image
-	imported := s.creating && image != nil && image.Slot == s.in.Key
 	switch {
 	case s.place.volume != "" && s.place.volume != cloudInitVolume:
 		return s.place.volume, ""
@@ -130,8 +142,8 @@ func (s *slot) newVolume() (volume, obstacle string) {
 		return "", "the slot is empty, and no storage is named to allocate a volume from"
 	case s.place.volume == cloudInitVolume:
 		return s.place.storage + ":" + cloudInitVolume, ""
-	case imported:
-		return s.place.storage + ":0,import-from=" + image.Volume, ""
+	case s.imported() != "":
+		return s.place.storage + ":0", "" // of the size of what is imported
 	case s.row.key == "efidisk0" || s.row.key == "tpmstate0":
 		return s.place.storage + ":1", "" // a size that Proxmox replaces with the firmware's own
 	case s.place.size == "":
@@ -142,6 +154,14 @@ func (s *slot) newVolume() (volume, obstacle string) {
 		return "", err.Error()
 	}
 	return s.place.storage + ":" + gibibytes(bytes), ""
+}
+
+// imported returns the disk image that the slot is made from, or the empty string.
+func (s *slot) imported() string {
+	if image := s.want.Source.Image; s.creating && image != nil && image.Slot == s.in.Key {
+		return image.Volume
+	}
+	return ""
 }
 
 // fill adds the change that puts a volume into an empty slot.
@@ -178,6 +198,9 @@ func (s *slot) text(base properties, moved string) string {
 			merged = slices.DeleteFunc(merged, func(p pair) bool { return p.name == "media" })
 		}
 		merged = slices.Insert(merged, 0, pair{"volume", moved})
+		if image := s.imported(); image != "" {
+			merged = slices.Insert(merged, 1, pair{"import-from", image})
+		}
 	} else {
 		merged = slices.DeleteFunc(merged, func(p pair) bool { return s.row.syntax.sub(p.name).once })
 	}
@@ -191,28 +214,24 @@ func (s *slot) showPlace() {
 	change.To = strings.Trim(s.place.String()+","+options, ",")
 }
 
-// compareSize adds a resize where the volume is too small. Sizes never wait, so the size now counts.
-func (s *slot) compareSize(have properties, now string) {
+// compareSize adds a resize where the volume is too small.
+func (s *slot) compareSize(have properties) {
 	live := have.text("size")
-	if current := s.row.syntax.parse(nil, now); current.text("volume") == have.text("volume") && current.text("size") != "" {
-		live = current.text("size")
-	}
 	if s.place.size == "" || live == "" || !isDisk(have) || s.row.syntax == efiSyntax || s.row.syntax == tpmSyntax {
 		return
 	}
 	want, errWant := ParseSize(s.place.size)
 	got, errGot := ParseSize(live)
-	from, to := "size="+live, "size="+s.place.size
 	switch {
 	case errWant != nil || errGot != nil:
-		s.refuse(from, to, "the size cannot be read")
+		s.refuse("size="+live, "size="+s.place.size, "the size cannot be read")
 	case got < want:
 		s.add(Change{
-			Key: s.in.Key, From: from, To: to, Class: Live, Write: WriteResize, Value: FormatSize(want),
+			Key: s.in.Key, From: "size=" + live, To: "size=" + s.place.size, Class: Live, Write: WriteResize, Value: FormatSize(want),
 			Note: "grows, which cannot be undone", Origin: s.in.Origin,
 		})
 	case got-want >= sizeSlack:
-		s.refuse(from, to, "a disk cannot shrink")
+		s.refuse("size="+live, "size="+s.place.size, "a disk cannot shrink")
 	}
 }
 

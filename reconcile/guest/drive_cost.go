@@ -49,8 +49,8 @@ func driveBlocked(e edit) string {
 		return rootOnlyNote
 	case leaves && e.row.required:
 		return "a container keeps its root volume"
-	case truth(e.live.Keys["protection"].Text) == "1" && (leaves && !isTray(from) || e.live.Kind == Container && e.from != ""):
-		return "protection is on"
+	case e.protected() && (leaves && !isTray(from) || e.live.Kind == Container && e.from != ""):
+		return protectedNote
 	default:
 		return ""
 	}

@@ -64,6 +64,7 @@ func TestDiffDisk(t *testing.T) {
 			[]string{"sata0 set local:201/vm-201-disk-3.raw,size=1G [live] takes back a waiting change"},
 		},
 		"unused_is_destructive": {live(keys{"unused0": "local:201/vm-201-disk-3.raw"}), []Intent{absent("unused0")}, []string{"unused0 delete [destructive] the volume is deleted"}},
+		"unused_is_protected":   {live(keys{"unused0": "local:201/vm-201-disk-3.raw", "protection": "1"}), []Intent{absent("unused0")}, []string{"unused0 none [impossible] protection is on"}},
 		"unused_is_not_written": {live(nil), []Intent{text("unused0", "local:201/vm-201-disk-3.raw")}, []string{"unused0 none [impossible] Proxmox keeps it itself"}},
 		"byte_rate":             {live(keys{"scsi0": "local:201/vm-201-disk-0.raw,mbps=10.500,size=1G"}), []Intent{text("scsi0", "local:201/vm-201-disk-0.raw,bps=11010048")}, nil},
 	})
@@ -71,13 +72,14 @@ func TestDiffDisk(t *testing.T) {
 
 func TestDiffSize(t *testing.T) {
 	runDiff(t, map[string]diffTest{
-		"same_in_other_units": {live(keys{"scsi0": "local:201/vm-201-disk-0.raw,size=4608M"}), []Intent{subs("scsi0", "size=4.5G")}, nil},
-		"grows":               {live(keys{"scsi0": liveDisk}), []Intent{subs("scsi0", "size=40G")}, []string{"scsi0 resize 40G [live] grows, which cannot be undone"}},
-		"grows_running":       {running(keys{"sata0": liveDisk}), []Intent{subs("sata0", "size=32769M")}, []string{"sata0 resize 32769M [live] grows, which cannot be undone"}},
-		"rounded_by_storage":  {live(keys{"scsi0": "local-lvm:vm-201-disk-0,size=20M"}), []Intent{subs("scsi0", "size=17M")}, nil},
-		"one_extent_more":     {live(keys{"scsi0": "local-lvm:vm-201-disk-0,size=20M"}), []Intent{subs("scsi0", "size=16M")}, []string{"scsi0 none [impossible] a disk cannot shrink"}},
-		"shrinks":             {live(keys{"scsi0": liveDisk}), []Intent{subs("scsi0", "size=20G")}, []string{"scsi0 none [impossible] a disk cannot shrink"}},
-		"unknown_live_size":   {container(live(keys{"rootfs": "local:201/vm-201-disk-0.raw,mountoptions=noatime"})), []Intent{subs("rootfs", "size=8G")}, nil},
+		"same_in_other_units":           {live(keys{"scsi0": "local:201/vm-201-disk-0.raw,size=4608M"}), []Intent{subs("scsi0", "size=4.5G")}, nil},
+		"grows":                         {live(keys{"scsi0": liveDisk}), []Intent{subs("scsi0", "size=40G")}, []string{"scsi0 resize 40G [live] grows, which cannot be undone"}},
+		"grows_running":                 {running(keys{"sata0": liveDisk}), []Intent{subs("sata0", "size=32769M")}, []string{"sata0 resize 32769M [live] grows, which cannot be undone"}},
+		"rounded_by_storage":            {live(keys{"scsi0": "local-lvm:vm-201-disk-0,size=20M"}), []Intent{subs("scsi0", "size=17M")}, nil},
+		"of_a_pinned_text_is_not_asked": {live(keys{"scsi0": liveDisk}), []Intent{text("scsi0", "local-lvm:vm-201-disk-0,discard=on,size=64G")}, nil},
+		"one_extent_more":               {live(keys{"scsi0": "local-lvm:vm-201-disk-0,size=20M"}), []Intent{subs("scsi0", "size=16M")}, []string{"scsi0 none [impossible] a disk cannot shrink"}},
+		"shrinks":                       {live(keys{"scsi0": liveDisk}), []Intent{subs("scsi0", "size=20G")}, []string{"scsi0 none [impossible] a disk cannot shrink"}},
+		"unknown_live_size":             {container(live(keys{"rootfs": "local:201/vm-201-disk-0.raw,mountoptions=noatime"})), []Intent{subs("rootfs", "size=8G")}, nil},
 		"resized_while_options_wait": {
 			running(keys{"scsi1": "local:201/vm-201-disk-1.raw,size=2G ? local:201/vm-201-disk-1.raw,discard=on,size=1G"}),
 			[]Intent{subs("scsi1", "size=2G")},

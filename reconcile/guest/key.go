@@ -3,6 +3,7 @@ package guest
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // ErrUnknownKey says that the key table does not hold a key. Such a key is compared as text and kept.
@@ -20,6 +21,10 @@ func Check(kind Kind, key, text string) error {
 		return fmt.Errorf("%w %s", ErrUnknownKey, key)
 	case r.effect == never:
 		return errors.New("Proxmox keeps it itself, want no value") //nolint:staticcheck // ST1005: the name of the product
+	case r.syntax != nil && isBlank(text):
+		return errors.New("got no value, want one; to unset the key, leave it out")
+	case r.drive && strings.Contains(volumeOf(text), ":iso/") && !strings.Contains(text, "media=cdrom"):
+		return fmt.Errorf("got %q, want media=cdrom with an ISO image", text)
 	case r.syntax != nil:
 		return r.syntax.check(text)
 	case r.form == boolForm && text != "0" && text != "1":

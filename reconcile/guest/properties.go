@@ -108,15 +108,20 @@ func (s *syntax) resolve(name string) string {
 // native returns the native text of p: the bare sub-key first, the others in the order of p.
 func (s *syntax) native(p properties) string {
 	var b strings.Builder
-	first := s.bare
-	if i := p.find(first); first != "" && i >= 0 {
-		b.WriteString(p[i].text)
-		if mac := p.find("macaddr"); s.style == nicStyle && mac >= 0 {
-			b.WriteString("=" + p[mac].text)
-		}
+	bare, mac := p.text(s.bare), ""
+	if s.style == nicStyle && isCardModel(bare) {
+		mac = p.text("macaddr")
+	}
+	if strings.Contains(bare, "=") || isBlank(bare) {
+		bare = "" // it needs its name to be read again
+	}
+	b.Grow(p.size())
+	b.WriteString(bare)
+	if mac != "" {
+		b.WriteString("=" + mac)
 	}
 	for _, sub := range p {
-		if sub.name == first || s.style == nicStyle && sub.name == "macaddr" {
+		if sub.name == s.bare && bare != "" || sub.name == "macaddr" && mac != "" {
 			continue
 		}
 		if b.Len() > 0 {
@@ -125,6 +130,15 @@ func (s *syntax) native(p properties) string {
 		b.WriteString(sub.name + "=" + sub.text)
 	}
 	return b.String()
+}
+
+// size is the room that the native text of p takes at most.
+func (p properties) size() int {
+	n := 0
+	for i := range p {
+		n += len(p[i].name) + len("=") + len(p[i].text) + len(",")
+	}
+	return n
 }
 
 // canonical returns the one spelling of text's meaning: sub-keys sorted behind the bare one, defaults left out.
@@ -137,7 +151,8 @@ func (s *syntax) canonical(text string) string {
 	if all.find("") >= 0 {
 		return text
 	}
-	var kept properties
+	var room [24]pair
+	kept := properties(room[:0])
 	for i, sub := range all {
 		if sub.name != s.bare && all[:i].find(sub.name) < 0 {
 			if value := s.meaning(all, sub.name); value != s.sub(sub.name).absent {
@@ -167,8 +182,8 @@ func (s *syntax) check(text string) error {
 	for i, sub := range all {
 		known := s.sub(sub.name)
 		switch {
-		case sub.name == "":
-			return fmt.Errorf("got %q, want name=value", sub.text)
+		case sub.name == "" || sub.text == "":
+			return fmt.Errorf("got %q, want name=value", sub.name+sub.text)
 		case known == &anySub:
 			return fmt.Errorf("got unknown sub-key %q, want one of %s", sub.name, s.names())
 		case all[:i].find(sub.name) >= 0:

@@ -71,11 +71,11 @@ func isCardModel(name string) bool {
 
 var (
 	usbSyntax = &syntax{bare: "host", subs: []sub{
-		{name: "host"}, {name: "mapping"}, {name: "usb3", scalar: yesNo, absent: "0"},
+		{name: "host"}, {name: "mapping", scalar: scalar{form: idForm}}, {name: "usb3", scalar: yesNo, absent: "0"},
 	}}
 	pciSyntax = &syntax{bare: "host", subs: []sub{
 		{name: "host", scalar: scalar{form: setForm}},
-		{name: "mapping"},
+		{name: "mapping", scalar: scalar{form: idForm}},
 		{name: "mdev"},
 		{name: "romfile"},
 		{name: "pcie", scalar: yesNo, absent: "0"},
@@ -89,7 +89,7 @@ var (
 		{name: "driver", scalar: oneOf("vfio", "keep"), absent: "vfio"},
 	}}
 	virtiofsSyntax = &syntax{bare: "dirid", subs: []sub{
-		{name: "dirid", required: true},
+		{name: "dirid", scalar: scalar{form: idForm}, required: true},
 		{name: "cache", scalar: oneOf("auto", "always", "metadata", "never"), absent: "auto"},
 		{name: "direct-io", scalar: yesNo, absent: "0"},
 		{name: "expose-acl", scalar: yesNo, absent: "0"},

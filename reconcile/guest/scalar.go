@@ -33,6 +33,7 @@ const (
 	encodedForm             // URL-encoded text
 	machineForm             // a machine type, with or without its version
 	sizeForm                // see ParseSize
+	idForm                  // the name of a resource mapping
 	portForm                // socket, or a device of the host
 	volumeForm              // storage:volume, none, cdrom, or a path of the host
 	secretForm              // written, and read back as asterisks
@@ -53,7 +54,7 @@ func (s *scalar) same(a, b string) bool {
 		return true
 	}
 	switch s.form {
-	case opaqueForm, nameForm, enumForm, portForm, volumeForm:
+	case opaqueForm, nameForm, enumForm, idForm, portForm, volumeForm:
 		return false
 	case tagsForm:
 		var left, right [16]string
@@ -124,7 +125,8 @@ func (s *scalar) check(text string) error {
 		}
 	case hotplugForm, setForm, listForm:
 		return s.checkWords(text)
-	case nameForm, tagsForm, macForm, addressForm, networkForm, uuidForm, keysForm, encodedForm, machineForm, sizeForm, portForm, volumeForm, secretForm:
+	case nameForm, tagsForm, macForm, addressForm, networkForm, uuidForm, keysForm, encodedForm, machineForm, sizeForm, idForm, portForm, volumeForm,
+		secretForm:
 		return checkSyntax(s.form, text)
 	}
 	return nil

@@ -37,6 +37,10 @@ func checkSyntax(f form, text string) error {
 	case sizeForm:
 		_, err := ParseSize(text)
 		return err
+	case idForm:
+		if len(text) < 2 || !isAlphanumeric(text[0]) || isDigits(text[:1]) || strings.Trim(text, idLetters) != "" {
+			return fmt.Errorf("got %q, want the name of a mapping: letters, digits, - and _, beginning with a letter", text)
+		}
 	case portForm:
 		if text != "socket" && !strings.HasPrefix(text, "/dev/") {
 			return fmt.Errorf("got %q, want socket or a device such as /dev/ttyS0", text)
@@ -47,6 +51,8 @@ func checkSyntax(f form, text string) error {
 	}
 	return nil
 }
+
+const idLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 
 func isDNSName(text string) bool {
 	for label := range strings.SplitSeq(text, ".") {

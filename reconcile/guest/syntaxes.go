@@ -6,7 +6,7 @@ var (
 		{name: "order", scalar: whole(0, 0)}, {name: "up", scalar: whole(0, 0)}, {name: "down", scalar: whole(0, 0)},
 	}}
 	cpuSyntax = &syntax{bare: "cputype", subs: []sub{
-		{name: "cputype", absent: "kvm64"},
+		{name: "cputype", absent: "kvm64", required: true},
 		{name: "flags", scalar: scalar{form: setForm}},
 		{name: "hidden", scalar: yesNo, absent: "0"},
 		{name: "hv-vendor-id"},
@@ -24,9 +24,9 @@ var (
 	agentSyntax  = &syntax{bare: "enabled", off: true, subs: []sub{
 		{name: "enabled", scalar: yesNo, absent: "0", required: true},
 		{name: "fstrim_cloned_disks", scalar: yesNo, absent: "0"},
-		{name: "freeze-fs", scalar: yesNo, absent: "1"},
+		{name: "freeze-fs-on-backup", scalar: yesNo, absent: "1"}, // the one name that 8.x and 9.x both take
 		{name: "type", scalar: oneOf("virtio", "isa"), absent: "virtio"},
-	}, alias: map[string]string{"freeze-fs-on-backup": "freeze-fs", "guest-fsfreeze": "freeze-fs"}}
+	}, alias: map[string]string{"freeze-fs": "freeze-fs-on-backup", "guest-fsfreeze": "freeze-fs-on-backup"}}
 	bootSyntax = &syntax{bare: "legacy", subs: []sub{
 		{name: "legacy"}, {name: "order", scalar: scalar{form: listForm}},
 	}}

@@ -24,7 +24,10 @@ func newWish(pairs properties, in *Intent, s *syntax, ignore []string) wish {
 	for name, text := range in.Sub {
 		pairs = append(pairs, pair{s.resolve(name), text})
 	}
-	w.pairs = slices.DeleteFunc(pairs, func(p pair) bool { return w.ignores(p.name) })
+	if len(ignore) > 0 {
+		pairs = slices.DeleteFunc(pairs, func(p pair) bool { return w.ignores(p.name) })
+	}
+	w.pairs = pairs
 	return w
 }
 

@@ -1,0 +1,216 @@
+package guest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// sharedFile reads material that stands beside the repository, and skips the test where it is absent.
+func sharedFile(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", filepath.FromSlash(name)))
+	if os.IsNotExist(err) {
+		t.Skipf("../shared/%s is absent", name)
+	}
+	if err != nil {
+		t.Fatalf("read %s: %v", name, err)
+	}
+	return data
+}
+
+// roundTrip is one recorded write and what was read back.
+type roundTrip struct {
+	kind           Kind
+	key, sent, got string
+	refusal        string // "" where it was stored
+}
+
+var tableRow = regexp.MustCompile(`^\| (\S+) \| (.*?) \| (.*?) \| (yes|NO|refused) \| ?(.*)\|$`)
+
+// roundTrips reads the recorded pairs whose texts are given in full.
+func roundTrips(t *testing.T) []roundTrip {
+	t.Helper()
+	var all []roundTrip
+	kind := VirtualMachine
+	for line := range strings.Lines(string(sharedFile(t, "transcripts/ROUNDTRIPS.md"))) {
+		m := tableRow.FindStringSubmatch(strings.TrimSpace(line))
+		if m == nil {
+			continue
+		}
+		if m[1] == "hostname" {
+			kind = Container
+		}
+		sent, okSent := unquote(m[2])
+		got, okGot := unquote(m[3])
+		if okSent && okGot {
+			all = append(all, roundTrip{kind, m[1], sent, got, strings.TrimSpace(m[5])})
+		}
+		if kind == Container && m[1] == "unused0" && m[4] == "yes" {
+			kind = VirtualMachine // the containers' block ends here
+		}
+	}
+	return all
+}
+
+// unquote reads a cell: a quoted text, a number, or "absent".
+func unquote(cell string) (string, bool) {
+	cell = strings.ReplaceAll(cell, `\|`, "|")
+	if cell == "absent" {
+		return "", true
+	}
+	if !strings.HasPrefix(cell, "'") {
+		return cell, !strings.Contains(cell, "...")
+	}
+	if !strings.HasSuffix(cell, "'") || strings.Contains(cell, "...(") {
+		return "", false
+	}
+	inner := strings.ReplaceAll(cell[1:len(cell)-1], `\'`, "'")
+	text, err := strconv.Unquote(`"` + strings.ReplaceAll(inner, `"`, `\"`) + `"`)
+	return text, err == nil
+}
+
+// TestRecordedRoundTripsHold: what was written compares equal to what came back, for every key of the table.
+func TestRecordedRoundTripsHold(t *testing.T) {
+	keepsOld := map[string]bool{"sshkeys": true, "cipassword": true} // an empty one is not stored: Diff deletes the key instead
+	compared := 0
+	for _, r := range roundTrips(t) {
+		if _, known := find(r.kind, r.key); !known || r.refusal != "" || keepsOld[r.key] && r.sent == "" {
+			continue
+		}
+		in := intentOf(r)
+		o := live(nil)
+		o.Kind = r.kind
+		if r.got != "" {
+			o.Keys[r.key] = Value{Text: r.got, Set: true}
+		}
+		compared++
+		for _, c := range Diff(want(o, in), o) {
+			t.Errorf("%s: wrote %q, read %q: got change %s, want none", r.key, r.sent, r.got, brief(c))
+		}
+	}
+	if compared < 200 {
+		t.Errorf("pairs: got %d, want at least 200", compared)
+	}
+}
+
+// intentOf is the intent behind a recorded write: allocation syntax as storage and size.
+func intentOf(r roundTrip) Intent {
+	row, _ := find(r.kind, r.key)
+	in := text(r.key, r.sent)
+	if !row.drive {
+		return in
+	}
+	parts := row.syntax.parse(nil, r.sent)
+	volume := parts.text("volume")
+	if !allocates(volume) {
+		return in
+	}
+	in.Text, in.Sub = "", map[string]string{}
+	for _, part := range parts {
+		in.Sub[part.name] = part.text
+	}
+	storage, size, _ := strings.Cut(volume, ":")
+	in.Sub["storage"] = storage
+	delete(in.Sub, "volume")
+	switch {
+	case size == cloudInitVolume:
+		in.Sub["volume"] = cloudInitVolume
+	case in.Sub["import-from"] == "":
+		in.Sub["size"] = size + "G"
+	}
+	return in
+}
+
+// TestRecordedRefusalsAreRefused: what Proxmox refused for its format, Check refuses as well.
+func TestRecordedRefusalsAreRefused(t *testing.T) {
+	elsewhere := map[string]bool{ // refused for what exists on the host, or read as text here
+		"cpu=nosuch": true, "cpu=custom-x": true, "hookscript=local:snippets/hook.sh": true, "boot=order=nosuch0": true, "intel-tdx=type=tdx": true,
+		"password=secret123": true, "ssh-public-keys=ssh-rsa x": true, // taken at creation
+	}
+	refused := 0
+	for _, r := range roundTrips(t) {
+		_, known := find(r.kind, r.key)
+		if !known || !strings.Contains(r.refusal, "400 Parameter verification failed") || elsewhere[r.key+"="+r.sent] {
+			continue
+		}
+		refused++
+		if err := Check(r.kind, r.key, r.sent); err == nil {
+			t.Errorf("check %s %q: got no error, want one as Proxmox gave: %s", r.key, r.sent, r.refusal)
+		}
+	}
+	if refused < 40 {
+		t.Errorf("refusals: got %d, want at least 40", refused)
+	}
+}
+
+// TestRecordedValuesAreAccepted: what Proxmox stored, Check accepts, but for the syntax that allocates.
+func TestRecordedValuesAreAccepted(t *testing.T) {
+	for _, r := range roundTrips(t) {
+		row, known := find(r.kind, r.key)
+		if !known || r.refusal != "" || isBlank(r.sent) || row.effect == never || row.drive && allocates(volumeOf(r.sent)) {
+			continue
+		}
+		if err := Check(r.kind, r.key, r.sent); err != nil {
+			t.Errorf("check %s %q: got %v, but Proxmox stored it", r.key, r.sent, err)
+		}
+		if err := Check(r.kind, r.key, r.got); err != nil && !isBlank(r.got) {
+			t.Errorf("check %s %q: got %v, but Proxmox reads so", r.key, r.got, err)
+		}
+	}
+}
+
+type transcript struct {
+	Entries []struct {
+		Request struct {
+			Method, URL string
+			Params      map[string]any
+		}
+		Response struct {
+			Status int
+			Body   string
+		}
+	}
+}
+
+// pendingOf reads the keys of a recorded /pending reply.
+func pendingOf(t *testing.T, body string) map[string]Value {
+	t.Helper()
+	var reply struct {
+		Data []struct {
+			Key            string
+			Value, Pending any
+			Delete         int
+		}
+	}
+	decoder := json.NewDecoder(strings.NewReader(body))
+	decoder.UseNumber()
+	if err := decoder.Decode(&reply); err != nil {
+		t.Fatalf("decode pending: %v", err)
+	}
+	found := map[string]Value{}
+	for _, entry := range reply.Data {
+		v := Value{Delete: entry.Delete != 0}
+		if entry.Value != nil {
+			v.Text, v.Set = plain(entry.Value), true
+		}
+		if entry.Pending != nil {
+			pending := plain(entry.Pending)
+			v.Pending = &pending
+		}
+		found[entry.Key] = v
+	}
+	return found
+}
+
+func plain(value any) string {
+	if number, ok := value.(json.Number); ok {
+		return number.String()
+	}
+	text, _ := value.(string)
+	return text
+}
