@@ -156,6 +156,7 @@ func checkCall(call reconcile.Call) error {
 // write sends a request that may change the cluster and returns its data, empty for null.
 func (c *Client) write(ctx context.Context, x *exchange, params map[string]string) (string, error) {
 	var err error
+	x.secrets = secretsIn(params)
 	ctx = withExchange(ctx, x)
 	var body any // the library sends nothing for nil, and would send a typed nil as null
 	if len(params) > 0 {
@@ -170,10 +171,6 @@ func (c *Client) write(ctx context.Context, x *exchange, params map[string]strin
 		err = c.api.Delete(ctx, x.path, nil)
 	}
 	if err != nil {
-		var api *APIError
-		if errors.As(err, &api) {
-			api.redact(secretsIn(params))
-		}
 		return "", classify(x, err)
 	}
 	var reply struct {

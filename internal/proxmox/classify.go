@@ -18,7 +18,9 @@ import (
 func classify(x *exchange, err error) error {
 	var api *APIError
 	if errors.As(err, &api) {
-		if meaning := meaningOf(x, api); meaning != nil {
+		meaning := meaningOf(x, api)
+		api.redact(x.secrets) // not before: a password may be a word of Proxmox's
+		if meaning != nil {
 			return fmt.Errorf("%w: %w", meaning, api)
 		}
 		return api
@@ -99,8 +101,10 @@ func meaningOfText(x *exchange, said string) error {
 // they stay pending.
 func isHalfApplied(e *APIError) bool {
 	for _, problem := range e.Errors {
-		if strings.Contains(problem, "hotplug") || strings.Contains(problem, "unable to apply pending change") {
-			return true
+		for _, sign := range []string{"hotplug problem", "unable to hotplug", "unable to apply pending change"} {
+			if strings.Contains(problem, sign) {
+				return true
+			}
 		}
 	}
 	return false

@@ -7,24 +7,14 @@ import (
 	"fmt"
 	"gitops-agent/reconcile"
 	"log/slog"
-	"net"
 	"net/http"
 	"regexp"
-	"time"
 
 	pve "github.com/luthermonson/go-proxmox"
 )
 
 // apiBase is where the JSON flavour of the API lives on every endpoint.
 const apiBase = "/api2/json"
-
-// Connections. Proxmox closes a connection that was idle for 5 seconds; ours end before, so that no write meets a closing one.
-const (
-	idleTimeout  = 4 * time.Second
-	dialTimeout  = 5 * time.Second
-	tlsTimeout   = 10 * time.Second
-	connsPerHost = 6
-)
 
 var nodeName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
@@ -81,14 +71,13 @@ func newWire(options Options) (*wire, error) {
 	urls, urlErr := options.endpointURLs()
 	token, tokenErr := readToken(options.TokenFile)
 	trust, tlsErr := options.tlsConfig()
-	if err := errors.Join(urlErr, tokenErr, tlsErr); err != nil {
+	if err := errors.Join(options.checkLimits(), urlErr, tokenErr, tlsErr); err != nil {
 		return nil, fmt.Errorf("configure proxmox client: %w", err)
 	}
 	next, closeIdle := options.Transport, func() {}
 	if next == nil {
-		network := newNetwork()
-		network.TLSClientConfig = trust
-		next, closeIdle = network, network.CloseIdleConnections
+		wires := newNetwork(trust)
+		next, closeIdle = wires, wires.reads.CloseIdleConnections
 	}
 	return &wire{
 		transport: &transport{
@@ -105,22 +94,6 @@ func newWire(options Options) (*wire, error) {
 		log:   options.Logger,
 		close: closeIdle,
 	}, nil
-}
-
-// newNetwork returns a transport without proxies, HTTP/2 and compression: Proxmox speaks HTTP/1.1, and the token must go nowhere else.
-func newNetwork() *http.Transport {
-	var protocols http.Protocols
-	protocols.SetHTTP1(true)
-	return &http.Transport{
-		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
-		TLSHandshakeTimeout:    tlsTimeout,
-		Protocols:              &protocols,
-		DisableCompression:     true,
-		MaxConnsPerHost:        connsPerHost,
-		MaxIdleConnsPerHost:    connsPerHost,
-		IdleConnTimeout:        idleTimeout,
-		MaxResponseHeaderBytes: 64 << 10,
-	}
 }
 
 func (w *wire) reader() *Reader {

@@ -16,6 +16,8 @@ type exchange struct {
 	node   string  // whose workers it keeps busy; "" is whichever node answers
 	about  address // the guest that the reply speaks of; zero where there is none
 	reply  []byte  // of status 200
+
+	secrets []string // among the parameters, to be kept out of errors
 }
 
 type exchangeKey struct{}

@@ -65,6 +65,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// checkLimits refuses limits under which nothing would ever be sent.
+func (o Options) checkLimits() error {
+	if o.Timeout < 0 || o.ReadsPerNode < 0 || o.WritesPerNode < 0 {
+		return errors.New("limits: timeout, reads and writes per node cannot be negative")
+	}
+	return nil
+}
+
 // endpointURLs parses every endpoint and reports every one that is wrong.
 func (o Options) endpointURLs() ([]*url.URL, error) {
 	if len(o.Endpoints) == 0 {

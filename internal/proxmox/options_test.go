@@ -13,13 +13,14 @@ func TestNewReportsEveryProblem(t *testing.T) {
 		Endpoints:    []string{"pve1:8006", "http://pve1.lan:8006", "https://user@pve1.lan", "https://pve1.lan/api2", "ftp://pve1.lan"},
 		TokenFile:    filepath.Join(t.TempDir(), "absent"),
 		Fingerprints: []string{"AA:BB"},
+		ReadsPerNode: -1,
 	})
 	if err == nil {
 		t.Fatal("got no error, want one for each option")
 	}
 	for _, want := range []string{
 		`endpoint "pve1:8006"`, `endpoint "http://pve1.lan:8006": http would show the token`, `endpoint "https://user@pve1.lan"`,
-		`endpoint "https://pve1.lan/api2"`, `endpoint "ftp://pve1.lan": scheme "ftp", want https`, "read token file", `fingerprint "AA:BB"`,
+		`endpoint "https://pve1.lan/api2"`, `endpoint "ftp://pve1.lan": scheme "ftp", want https`, "read token file", `fingerprint "AA:BB"`, "limits: ",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("got error\n%v\nwant it to contain %q", err, want)

@@ -1,18 +1,14 @@
 package proxmox
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -167,19 +163,6 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestNetworkSettings(t *testing.T) {
-	network := newNetwork()
-	if network.Proxy != nil {
-		t.Error("got a proxy function, want none: the token goes to the endpoint alone")
-	}
-	if network.Protocols.HTTP2() || !network.Protocols.HTTP1() {
-		t.Errorf("got protocols %v, want HTTP/1 alone", network.Protocols)
-	}
-	if network.IdleConnTimeout <= 0 || network.IdleConnTimeout >= 5*time.Second {
-		t.Errorf("got idle timeout %v, want less than the server's 5 s", network.IdleConnTimeout)
-	}
-}
-
 func TestDialErrorIsNotUnknown(t *testing.T) {
 	client := newClient(t, Options{Endpoints: []string{"http://" + closedPort(t)}})
 	_, err := client.Do(t.Context(), startCall)
@@ -252,104 +235,6 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-func TestSlotsBoundANode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		inFlight, most := map[string]int{}, map[string]int{}
-		client := inProcess(t, roundTrip(func(req *http.Request) (reply, error) {
-			node := strings.Split(req.URL.Path, "/")[4]
-			class := req.Method + " " + node
-			mu.Lock()
-			inFlight[class]++
-			most[class] = max(most[class], inFlight[class])
-			mu.Unlock()
-			time.Sleep(time.Second)
-			mu.Lock()
-			inFlight[class]--
-			mu.Unlock()
-			if req.Method == http.MethodGet {
-				return ok(`{"status":"running"}`), nil
-			}
-			return ok(`"` + testUPID + `"`), nil
-		}))
-		var all sync.WaitGroup
-		for i := range 20 {
-			for _, node := range []string{"pve1", "pve2"} {
-				all.Go(func() {
-					if _, err := client.Status(t.Context(), reconcile.Row{Kind: guest.Container, VMID: 100 + i, Node: node}); err != nil {
-						t.Error(err)
-					}
-				})
-				all.Go(func() {
-					if _, err := client.Do(t.Context(), reconcile.Call{Op: reconcile.OpStop, Kind: guest.Container, VMID: 100 + i, Node: node}); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-		}
-		all.Wait()
-		want := map[string]int{"GET pve1": 3, "GET pve2": 3, "POST pve1": 2, "POST pve2": 2}
-		if diff := cmp.Diff(want, most); diff != "" {
-			t.Errorf("exchanges in flight at most (-want +got)\n%s", diff)
-		}
-	})
-}
-
-// Waiting for a slot is not part of an exchange: it neither times out nor leaves an outcome open.
-func TestGivingUpForASlot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := newClient(t, Options{Endpoints: []string{"https://pve1.test"}, Transport: stall, WritesPerNode: 1})
-		go func() { _, _ = client.Do(t.Context(), startCall) }()
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := client.Do(ctx, startCall)
-		if !errors.Is(err, context.DeadlineExceeded) || meanings(err) != nil {
-			t.Errorf("got error %v, want the context's alone", err)
-		}
-		time.Sleep(defaultTimeout)
-	})
-}
-
-func TestFailover(t *testing.T) {
-	var requests atomic.Int64
-	server := rawServer(t, func(req *http.Request) string {
-		requests.Add(1)
-		if req.Method == http.MethodGet {
-			return raw(200, "OK", `{"data":{"version":"9.2.11"}}`)
-		}
-		return raw(200, "OK", `{"data":"`+testUPID+`"}`)
-	})
-	client := newClient(t, Options{Endpoints: []string{"http://" + closedPort(t), server.URL}})
-
-	if _, err := client.Do(t.Context(), startCall); !errors.Is(err, reconcile.ErrNotReady) || requests.Load() != 0 {
-		t.Errorf("got error %v after %d requests, want ErrNotReady: a write does not move on", err, requests.Load())
-	}
-	if _, err := client.Version(t.Context()); err != nil {
-		t.Errorf("got error %v, want the second endpoint's reply", err)
-	}
-	if _, err := client.Do(t.Context(), startCall); err != nil {
-		t.Errorf("got error %v, want the write to follow the reads", err)
-	}
-	if got := requests.Load(); got != 2 {
-		t.Errorf("got %d requests, want 2", got)
-	}
-}
-
-// Only a connection that could not be made moves a read on: a member that answers badly has answered.
-func TestFailoverNeedsDialError(t *testing.T) {
-	var second atomic.Int64
-	first := rawServer(t, func(*http.Request) string { return raw(595, "Connection refused", "") })
-	other := rawServer(t, func(*http.Request) string {
-		second.Add(1)
-		return raw(200, "OK", `{"data":{"version":"9.2.11"}}`)
-	})
-	client := newClient(t, Options{Endpoints: []string{first.URL, other.URL}})
-	if _, err := client.Version(t.Context()); !errors.Is(err, reconcile.ErrNotReady) || second.Load() != 0 {
-		t.Errorf("got error %v and %d requests at the second endpoint, want ErrNotReady and none", err, second.Load())
-	}
-}
-
 func TestOnRequest(t *testing.T) {
 	type observation struct{ Method, Route, Code string }
 	var got []observation
@@ -381,32 +266,5 @@ func TestOnRequest(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("observations (-want +got)\n%s", diff)
-	}
-}
-
-// Neither errors nor logs hold the token or a guest's password, even if the server sends them back.
-func TestSecretsStayInside(t *testing.T) {
-	const password = "correct horse battery"
-	var logged bytes.Buffer
-	echo := fmt.Sprintf("no such user %s or password %s", testSecret, password)
-	client := newClient(t, Options{
-		Endpoints: []string{"https://pve1.test"},
-		Transport: always(400, echo, fmt.Sprintf(`{"message":%q,"errors":{"cipassword":%q}}`, echo, "bad value "+password)),
-		Logger:    slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
-	})
-	_, err := client.Do(t.Context(), reconcile.Call{
-		Op: reconcile.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, Params: map[string]string{"cipassword": password},
-	})
-	var api *APIError
-	if !errors.As(err, &api) {
-		t.Fatalf("got error %v, want an *APIError", err)
-	}
-	for _, text := range []string{fmt.Sprintf("%v %+v %#v", err, err, *api), logged.String()} {
-		if strings.Contains(text, testSecret) || strings.Contains(text, password) {
-			t.Errorf("got a secret in %s", text)
-		}
-	}
-	if !strings.Contains(logged.String(), "/nodes/pve1/qemu/100/config") {
-		t.Errorf("got log %q, want a line about the request", logged.String())
 	}
 }

@@ -1,0 +1,60 @@
+package proxmox
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestNetworkSettings(t *testing.T) {
+	wires := newNetwork(&tls.Config{MinVersion: tls.VersionTLS12})
+	for name, transport := range map[string]*http.Transport{"reads": wires.reads, "writes": wires.writes} {
+		if transport.Proxy != nil {
+			t.Errorf("%s: got a proxy function, want none: the token goes to the endpoint alone", name)
+		}
+		if transport.Protocols.HTTP2() || !transport.Protocols.HTTP1() {
+			t.Errorf("%s: got protocols %v, want HTTP/1 alone", name, transport.Protocols)
+		}
+		if transport.IdleConnTimeout <= 0 || transport.IdleConnTimeout >= 5*time.Second {
+			t.Errorf("%s: got idle timeout %v, want less than the server's 5 s", name, transport.IdleConnTimeout)
+		}
+	}
+}
+
+// A write never meets a connection that the server has closed meanwhile.
+func TestWritesUseFreshConnections(t *testing.T) {
+	var opened atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Method == http.MethodGet {
+			_, _ = w.Write([]byte(`{"data":{"version":"9.2.11"}}`))
+			return
+		}
+		_, _ = w.Write([]byte(`{"data":"` + testUPID + `"}`))
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	client := newClient(t, Options{Endpoints: []string{server.URL}})
+	for range 3 {
+		if _, err := client.Version(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reads := opened.Load()
+	for range 3 {
+		if _, err := client.Do(t.Context(), startCall); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if writes := opened.Load() - reads; reads != 1 || writes != 3 {
+		t.Errorf("got %d connections for three reads and %d for three writes, want 1 and 3", reads, writes)
+	}
+}

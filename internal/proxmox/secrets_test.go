@@ -1,0 +1,50 @@
+package proxmox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+// Neither errors nor logs hold the token or a guest's password, even if the server sends them back.
+func TestSecretsStayInside(t *testing.T) {
+	const password = "correct horse battery"
+	var logged bytes.Buffer
+	echo := fmt.Sprintf("no such user %s or password %s", testSecret, password)
+	client := newClient(t, Options{
+		Endpoints: []string{"https://pve1.test"},
+		Transport: always(400, echo, fmt.Sprintf(`{"message":%q,"errors":{"cipassword":%q}}`, echo, "bad value "+password)),
+		Logger:    slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	_, err := client.Do(t.Context(), reconcile.Call{
+		Op: reconcile.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, Params: map[string]string{"cipassword": password},
+	})
+	var api *APIError
+	if !errors.As(err, &api) {
+		t.Fatalf("got error %v, want an *APIError", err)
+	}
+	for _, text := range []string{fmt.Sprintf("%v %+v %#v", err, err, *api), logged.String()} {
+		if strings.Contains(text, testSecret) || strings.Contains(text, password) {
+			t.Errorf("got a secret in %s", text)
+		}
+	}
+	if !strings.Contains(logged.String(), "/nodes/pve1/qemu/100/config") {
+		t.Errorf("got log %q, want a line about the request", logged.String())
+	}
+}
+
+// Secrets are taken out after an error has been understood: a password may be a word that Proxmox uses.
+func TestSecretDoesNotHideTheMeaning(t *testing.T) {
+	client := inProcess(t, always(500, "VM is locked (backup)", ""))
+	_, err := client.Do(t.Context(), reconcile.Call{
+		Op: reconcile.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, Params: map[string]string{"cipassword": "locked"},
+	})
+	if !errors.Is(err, reconcile.ErrLocked) || strings.Contains(err.Error(), "VM is locked") {
+		t.Errorf("got error %v, want ErrLocked and the password left out", err)
+	}
+}

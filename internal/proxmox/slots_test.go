@@ -1,0 +1,75 @@
+package proxmox
+
+import (
+	"context"
+	"errors"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSlotsBoundANode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		inFlight, most := map[string]int{}, map[string]int{}
+		client := inProcess(t, roundTrip(func(req *http.Request) (reply, error) {
+			node := strings.Split(req.URL.Path, "/")[4]
+			class := req.Method + " " + node
+			mu.Lock()
+			inFlight[class]++
+			most[class] = max(most[class], inFlight[class])
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			inFlight[class]--
+			mu.Unlock()
+			if req.Method == http.MethodGet {
+				return ok(`{"status":"running"}`), nil
+			}
+			return ok(`"` + testUPID + `"`), nil
+		}))
+		var all sync.WaitGroup
+		for i := range 20 {
+			for _, node := range []string{"pve1", "pve2"} {
+				all.Go(func() {
+					if _, err := client.Status(t.Context(), reconcile.Row{Kind: guest.Container, VMID: 100 + i, Node: node}); err != nil {
+						t.Error(err)
+					}
+				})
+				all.Go(func() {
+					if _, err := client.Do(t.Context(), reconcile.Call{Op: reconcile.OpStop, Kind: guest.Container, VMID: 100 + i, Node: node}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		all.Wait()
+		want := map[string]int{"GET pve1": 3, "GET pve2": 3, "POST pve1": 2, "POST pve2": 2}
+		if diff := cmp.Diff(want, most); diff != "" {
+			t.Errorf("exchanges in flight at most (-want +got)\n%s", diff)
+		}
+	})
+}
+
+// Waiting for a slot is not part of an exchange: it neither times out nor leaves an outcome open.
+func TestGivingUpForASlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newClient(t, Options{Endpoints: []string{"https://pve1.test"}, Transport: stall, WritesPerNode: 1})
+		go func() { _, _ = client.Do(t.Context(), startCall) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := client.Do(ctx, startCall)
+		if !errors.Is(err, context.DeadlineExceeded) || meanings(err) != nil {
+			t.Errorf("got error %v, want the context's alone", err)
+		}
+		time.Sleep(defaultTimeout)
+	})
+}
