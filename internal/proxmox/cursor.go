@@ -79,28 +79,50 @@ func (c *cursor) string() (string, error) {
 	if err := c.expect('"'); err != nil {
 		return "", err
 	}
-	start, plain := c.at, true
-	for ; c.at < len(c.text); c.at++ {
-		switch b := c.text[c.at]; {
+	start, ascii := c.at, true
+	for at := start; at < len(c.text); at++ {
+		switch b := c.text[at]; {
 		case b == '"':
-			found := c.text[start:c.at]
-			c.at++
-			if plain || utf8.ValidString(found) && strings.IndexByte(found, '\\') < 0 {
+			c.at = at + 1
+			if found := c.text[start:at]; ascii || utf8.ValidString(found) {
 				return found, nil
 			}
-			var decoded string
-			err := json.Unmarshal([]byte(c.text[start-1:c.at]), &decoded)
-			return decoded, err
+			return c.decoded(start)
 		case b == '\\':
-			plain = false
-			c.at++
+			return c.escaped(start, at)
 		case b < ' ':
+			c.at = at
 			return "", c.unexpected()
 		case b >= utf8.RuneSelf:
-			plain = false
+			ascii = false
 		}
 	}
+	c.at = len(c.text)
 	return "", c.unexpected()
+}
+
+// escaped reads the string from start whose first backslash is at.
+func (c *cursor) escaped(start, at int) (string, error) {
+	for ; at < len(c.text); at++ {
+		switch c.text[at] {
+		case '\\':
+			at++
+		case '"':
+			c.at = at + 1
+			return c.decoded(start)
+		}
+	}
+	c.at = len(c.text)
+	return "", c.unexpected()
+}
+
+// decoded returns the string from start, up to where the cursor stands.
+func (c *cursor) decoded(start int) (string, error) {
+	var text string
+	if err := json.Unmarshal([]byte(c.text[start-1:c.at]), &text); err != nil {
+		return "", fmt.Errorf("offset %d: %w", start, err)
+	}
+	return text, nil
 }
 
 // skip passes over one value of any shape and returns its text.
@@ -156,8 +178,11 @@ func (c *cursor) expect(b byte) error {
 	return nil
 }
 
-// peek skips white space and returns the next byte, 0 at the end.
+// peek skips white space, which Proxmox does not send, and returns the next byte, 0 at the end.
 func (c *cursor) peek() byte {
+	if c.at < len(c.text) && c.text[c.at] > ' ' {
+		return c.text[c.at]
+	}
 	c.space()
 	if c.at >= len(c.text) {
 		return 0

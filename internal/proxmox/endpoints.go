@@ -43,6 +43,9 @@ func (e *endpoints) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // addressed returns req addressed to endpoint.
 func addressed(req *http.Request, endpoint *url.URL) *http.Request {
+	if req.URL.Host == endpoint.Host && req.URL.Scheme == endpoint.Scheme {
+		return req
+	}
 	target := *req.URL
 	target.Scheme, target.Host = endpoint.Scheme, endpoint.Host
 	moved := req.WithContext(req.Context())

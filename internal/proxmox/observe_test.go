@@ -4,11 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -180,22 +182,42 @@ func BenchmarkObserve(b *testing.B) {
 		client := server.Client()
 		b.ReportAllocs()
 		for b.Loop() {
-			plainRead(b, client, server.URL+apiBase+"/nodes/pve1/qemu/100/pending")
+			req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL+apiBase+"/nodes/pve1/qemu/100/pending", nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := readPlain(client, req); err != nil {
+				b.Fatal(err)
+			}
 		}
 	})
 }
 
-// plainRead is what any client has to do.
-func plainRead(b *testing.B, client *http.Client, url string) {
-	b.Helper()
-	res, err := client.Get(url)
+// BenchmarkInventory reads a thousand guests in one call.
+func BenchmarkInventory(b *testing.B) {
+	var rows []string
+	for i := range 1000 {
+		rows = append(rows, fmt.Sprintf(`{"type":"qemu","vmid":%d,"id":"qemu/%d","node":"pve1","status":"running","name":"guest-%d","template":0,`+
+			`"tags":"gitops-0a1b2c3d;prod","maxmem":4294967296,"mem":1073741824,"memhost":1173741824,"maxcpu":4,"cpu":0.0421898543445505,`+
+			`"maxdisk":34359738368,"disk":0,"diskread":123456789,"diskwrite":987654321,"netin":12345678,"netout":87654321,"uptime":123456}`, 1000+i, 1000+i, i))
+	}
+	client := inProcess(b, always(200, "OK", `{"data":[`+strings.Join(rows, ",")+`]}`))
+	b.ReportAllocs()
+	for b.Loop() {
+		if inventory, err := client.Inventory(b.Context()); err != nil || len(inventory.Rows) != len(rows) {
+			b.Fatal(err)
+		}
+	}
+}
+
+// readPlain is what any client has to do.
+func readPlain(client *http.Client, req *http.Request) error {
+	res, err := client.Do(req)
 	if err != nil {
-		b.Fatal(err)
+		return err
 	}
 	if _, err := io.Copy(io.Discard, res.Body); err != nil {
-		b.Fatal(err)
+		return err
 	}
-	if err := res.Body.Close(); err != nil {
-		b.Fatal(err)
-	}
+	return res.Body.Close()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"gitops-agent/reconcile/guest"
+	"strings"
 )
 
 // pendingConfig is a guest's configuration as /pending shows it.
@@ -20,8 +21,8 @@ var errNoDigest = errors.New("reply has no digest")
 //
 // It walks the bytes once. A sweep decodes thousands of these, and the texts share the memory of one string.
 func decodePending(body []byte) (pendingConfig, error) {
-	config := pendingConfig{keys: make(map[string]guest.Value, 32)}
 	c := &cursor{text: string(body)}
+	config := pendingConfig{keys: make(map[string]guest.Value, strings.Count(c.text, `"key":`))}
 	sawData := false
 	err := c.object(func(field string) error {
 		if field != "data" {

@@ -23,24 +23,26 @@ func TestDecodePending(t *testing.T) {
 		{"key":"kvm","value":false,"delete":0},
 		{"key":"description","value":"line\nü \u2713 \ud83d\ude00 \"quoted\""},
 		{"key":"boot","value":" "},
+		{"key":"key-of-a-later-release","value":"kept"},
 		{"key":"gone","value":null},
 		{"key":"lxc","value":[["lxc.apparmor.profile","unconfined"]]},
 		{"key":"digest","value":"533c280962b1180498b74b48ed6d2d8d9b0eeb52"}
 	],"total":12,"more":{"a":[1,2]}}`
 	pending := func(text string) *string { return &text }
 	want := pendingConfig{digest: "533c280962b1180498b74b48ed6d2d8d9b0eeb52", keys: map[string]guest.Value{
-		"memory":      {Text: "512", Set: true, Pending: pending("1024")},
-		"cores":       {Text: "4", Set: true},
-		"cpulimit":    {Text: "1.5", Set: true},
-		"balloon":     {Pending: pending("0")},
-		"serial0":     {Text: "socket", Set: true, Delete: true},
-		"sata0":       {Text: "none", Set: true, Delete: true},
-		"onboot":      {Text: "1", Set: true},
-		"kvm":         {Text: "0", Set: true},
-		"description": {Text: "line\nü ✓ 😀 \"quoted\"", Set: true},
-		"boot":        {Text: " ", Set: true},
-		"gone":        {},
-		"lxc":         {Text: `[["lxc.apparmor.profile","unconfined"]]`, Set: true},
+		"memory":                 {Text: "512", Set: true, Pending: pending("1024")},
+		"cores":                  {Text: "4", Set: true},
+		"cpulimit":               {Text: "1.5", Set: true},
+		"balloon":                {Pending: pending("0")},
+		"serial0":                {Text: "socket", Set: true, Delete: true},
+		"sata0":                  {Text: "none", Set: true, Delete: true},
+		"onboot":                 {Text: "1", Set: true},
+		"kvm":                    {Text: "0", Set: true},
+		"description":            {Text: "line\nü ✓ 😀 \"quoted\"", Set: true},
+		"boot":                   {Text: " ", Set: true},
+		"key-of-a-later-release": {Text: "kept", Set: true},
+		"gone":                   {},
+		"lxc":                    {Text: `[["lxc.apparmor.profile","unconfined"]]`, Set: true},
 	}}
 	got, err := decodePending([]byte(body))
 	if err != nil {

@@ -15,6 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// simToken has what an agent needs and no more.
+const simToken = "gitops@pve!agent"
+
 // simulate runs test with a client of a simulated cluster, in virtual time.
 func simulate(t *testing.T, test func(t *testing.T, sim *pvesim.Sim, client *Client)) {
 	t.Helper()
@@ -22,7 +25,7 @@ func simulate(t *testing.T, test func(t *testing.T, sim *pvesim.Sim, client *Cli
 		sim := pvesim.New(pvesim.Options{TaskTime: time.Second})
 		defer sim.Close()
 		path := filepath.Join(t.TempDir(), "token")
-		if err := os.WriteFile(path, []byte(sim.Token("gitops@pve!agent")), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(sim.Token(simToken)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		client, err := New(Options{Endpoints: []string{"https://pve1"}, TokenFile: path, Transport: sim.Transport()})
@@ -192,7 +195,7 @@ func TestWritesAreRefused(t *testing.T) {
 				t.Errorf("%s: got error %v, want ErrLocked", kind, err)
 			}
 		}
-		sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "PVEAuditor"}})
+		sim.SetPrivileges(simToken, []pvesim.ACL{{Path: "/", Role: "PVEAuditor"}})
 		if err := config(guest.VirtualMachine, vm, ""); !errors.Is(err, reconcile.ErrDenied) {
 			t.Errorf("got error %v, want ErrDenied", err)
 		}
@@ -223,7 +226,7 @@ func TestPoolCommentOnSimulator(t *testing.T) {
 
 func TestPermissionsOnSimulator(t *testing.T) {
 	simulate(t, func(t *testing.T, sim *pvesim.Sim, client *Client) {
-		sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "PVEAuditor"}})
+		sim.SetPrivileges(simToken, []pvesim.ACL{{Path: "/", Role: "PVEAuditor"}})
 		permissions, err := client.Permissions(t.Context())
 		if err != nil {
 			t.Fatal(err)
