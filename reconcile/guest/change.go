@@ -33,7 +33,7 @@ type Change struct {
 	To     string // canonical, for people; "" is absent
 	Class  Class
 	Write  Write
-	Value  string // native text to send; merged with what Proxmox owns
+	Value  string // native text to send; merged with what Proxmox owns. A secret where To is asterisks
 	Waits  bool   // already written: it takes effect at the next start
 	Note   string // a plain word on what happens: "link flap", "restart needed", why it is impossible
 	Origin Origin // the manifest line that asked

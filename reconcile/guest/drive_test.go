@@ -32,6 +32,10 @@ func TestDiffDisk(t *testing.T) {
 			[]Intent{subs("scsi1", "storage=local")},
 			[]string{"scsi1 none [impossible] the slot is empty, and no size is given to allocate a volume of"},
 		},
+		"new_of_nothing": {live(nil), []Intent{subs("scsi1", "storage=local", "size=0"), subs("scsi2", "storage=local", "size=lots")}, []string{
+			"scsi1 none [impossible] the size cannot be read, or is nothing",
+			"scsi2 none [impossible] the size cannot be read, or is nothing",
+		}},
 		"attach":        {live(keys{"unused0": "ceph:vm-201-disk-7"}), []Intent{subs("scsi2", "volume=ceph:vm-201-disk-7", "ssd=1")}, []string{"scsi2 set ceph:vm-201-disk-7,ssd=1 [live]"}},
 		"attached":      {live(keys{"scsi2": "ceph:vm-201-disk-7,size=1G"}), []Intent{subs("scsi2", "volume=ceph:vm-201-disk-7")}, nil},
 		"replace":       {live(keys{"scsi0": liveDisk}), []Intent{subs("scsi0", "volume=ceph:vm-201-disk-7")}, []string{"scsi0 set ceph:vm-201-disk-7,discard=on [disruptive] detached, the volume stays as unused"}},

@@ -9,7 +9,7 @@ var ctRows = []row{
 	{key: "onboot", scalar: yesNo, absent: "0", effect: atOnce, privilege: configOptions},
 	{key: "protection", scalar: yesNo, absent: "0", effect: atOnce, cost: protectionCost, privilege: configOptions},
 	{key: "startup", syntax: startupSyntax, effect: atOnce, privilege: configOptions + ", Sys.Modify on /"},
-	{key: "hookscript", scalar: scalar{form: volumeForm}, effect: atOnce, rootOnly: true},
+	{key: "hookscript", scalar: asVolume, effect: atOnce, rootOnly: true},
 	{key: "template", scalar: yesNo, absent: "0", effect: never},
 	{key: "lock", scalar: anyText, effect: never},
 
@@ -50,25 +50,25 @@ var ctDeviceRows = []row{
 	{key: "rootfs", syntax: rootSyntax, drive: true, device: true, required: true, effect: atStart, privilege: configDisk},
 	{key: "mp", slots: 256, syntax: mountSyntax, drive: true, device: true, effect: atOnce, privilege: configDisk},
 	{key: "dev", slots: 256, syntax: passSyntax, device: true, effect: atStart, rootOnly: true},
-	{key: "unused", slots: 256, scalar: scalar{form: volumeForm}, device: true, cost: unusedCost, blocks: unusedWanted, privilege: configDisk},
+	{key: "unused", slots: 256, scalar: asVolume, device: true, cost: unusedCost, blocks: unusedWanted, privilege: configDisk},
 }
 
 var (
 	vethSyntax = &syntax{subs: []sub{
 		{name: "name", required: true},
-		{name: "hwaddr", scalar: scalar{form: macForm}, owned: true},
+		{name: "hwaddr", scalar: asMAC, owned: true},
 		{name: "type", scalar: oneOf("veth"), absent: "veth", owned: true},
 		{name: "bridge"},
 		{name: "tag", scalar: whole(1, 4094)},
-		{name: "trunks", scalar: scalar{form: setForm}},
+		{name: "trunks", scalar: asSet},
 		{name: "firewall", scalar: yesNo, absent: "0"},
 		{name: "link_down", scalar: yesNo, absent: "0"},
 		{name: "rate", scalar: fraction(0, 0), absent: "0"},
 		{name: "mtu", scalar: whole(64, 65535)},
-		{name: "ip", scalar: scalar{form: networkForm}},
-		{name: "gw", scalar: scalar{form: addressForm}},
-		{name: "ip6", scalar: scalar{form: networkForm}},
-		{name: "gw6", scalar: scalar{form: addressForm}},
+		{name: "ip", scalar: asNetwork},
+		{name: "gw", scalar: asAddress},
+		{name: "ip6", scalar: asNetwork},
+		{name: "gw6", scalar: asAddress},
 		{name: "host-managed", scalar: yesNo, absent: "0"},
 	}}
 	passSyntax = &syntax{bare: "path", subs: []sub{
@@ -87,14 +87,14 @@ var (
 func volumeSyntax(added ...sub) *syntax {
 	subs := []sub{
 		subVolume,
-		{name: "size", scalar: scalar{form: sizeForm}, owned: true},
+		{name: "size", scalar: asSize, owned: true},
 		{name: "acl", scalar: yesNo},
 		{name: "quota", scalar: yesNo, absent: "0"},
 		{name: "replicate", scalar: yesNo, absent: "1"},
 		{name: "ro", scalar: yesNo, absent: "0"},
 		{name: "shared", scalar: yesNo, absent: "0"},
 		{name: "mountoptions", scalar: scalar{form: setForm, words: []string{"discard", "lazytime", "noatime", "nodev", "noexec", "nosuid"}}},
-		{name: "idmap", scalar: scalar{form: listForm}},
+		{name: "idmap", scalar: asList},
 	}
 	return &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: append(subs, added...)}
 }

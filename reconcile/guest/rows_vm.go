@@ -1,24 +1,5 @@
 package guest
 
-// The shapes that rows share.
-var (
-	yesNo    = scalar{form: boolForm}
-	anyText  = scalar{}
-	asNotes  = scalar{form: notesForm, max: 8192}
-	asTags   = scalar{form: tagsForm}
-	asName   = scalar{form: nameForm}
-	asSecret = scalar{form: secretForm}
-)
-
-// whole is an integer of at least low and, unless high is 0, at most high.
-func whole(low, high float64) scalar { return scalar{form: intForm, min: low, max: high} }
-
-// fraction is a number of at least low and, unless high is 0, at most high.
-func fraction(low, high float64) scalar { return scalar{form: numberForm, min: low, max: high} }
-
-// oneOf is a word of an enumeration.
-func oneOf(words ...string) scalar { return scalar{form: enumForm, words: words} }
-
 // The privileges of configuration keys.
 //
 // Source: PVE::API2::Qemu, PVE::LXC check_ct_modify_config_perm.
@@ -41,7 +22,7 @@ var vmRows = []row{
 	{key: "onboot", scalar: yesNo, absent: "0", effect: atOnce, privilege: configOptions},
 	{key: "protection", scalar: yesNo, absent: "0", effect: atOnce, cost: protectionCost, privilege: configOptions},
 	{key: "startup", syntax: startupSyntax, effect: atOnce, privilege: configOptions + ", Sys.Modify on /"},
-	{key: "hookscript", scalar: scalar{form: volumeForm}, effect: atOnce, rootOnly: true},
+	{key: "hookscript", scalar: asVolume, effect: atOnce, rootOnly: true},
 	{key: "template", scalar: yesNo, absent: "0", effect: never},
 	{key: "lock", scalar: anyText, effect: never, rootOnly: true},
 

@@ -5,8 +5,8 @@ import "slices"
 // vmDeviceRows are the devices of virtual machines that are not drives, and the keys that Proxmox keeps itself.
 var vmDeviceRows = []row{
 	{key: "net", slots: 32, syntax: cardSyntax, device: true, effect: plugNetwork, cost: cardCost, privilege: configNetwork},
-	{key: "serial", slots: 4, scalar: scalar{form: portForm}, device: true, effect: atStart, blocks: hostSerial, privilege: configHardware},
-	{key: "parallel", slots: 3, scalar: scalar{form: portForm}, device: true, effect: atStart, rootOnly: true},
+	{key: "serial", slots: 4, scalar: asPort, device: true, effect: atStart, blocks: hostSerial, privilege: configHardware},
+	{key: "parallel", slots: 3, scalar: asPort, device: true, effect: atStart, rootOnly: true},
 	{key: "usb", slots: 14, syntax: usbSyntax, device: true, effect: plugUSB, cost: usbCost, blocks: hostUSB, privilege: configHardware},
 	{key: "hostpci", slots: 16, syntax: pciSyntax, device: true, effect: atStart, blocks: hostPCI, privilege: configHardware},
 	{key: "virtiofs", slots: 10, syntax: virtiofsSyntax, device: true, effect: atStart, privilege: configDisk},
@@ -15,14 +15,14 @@ var vmDeviceRows = []row{
 	{key: "watchdog", syntax: watchdogSyntax, device: true, effect: atStart, privilege: configHardware},
 	{key: "ivshmem", syntax: ivshmemSyntax, device: true, effect: atStart, rootOnly: true},
 
-	{key: "unused", slots: 256, scalar: scalar{form: volumeForm}, device: true, cost: unusedCost, blocks: unusedWanted, privilege: configDisk},
+	{key: "unused", slots: 256, scalar: asVolume, device: true, cost: unusedCost, blocks: unusedWanted, privilege: configDisk},
 	{key: "vmgenid", scalar: anyText, effect: atStart, rootOnly: true},
 	{key: "meta", scalar: anyText, effect: never},
 	{key: "digest", scalar: anyText, effect: never},
 	{key: "parent", scalar: anyText, effect: never},
 	{key: "snaptime", scalar: anyText, effect: never},
 	{key: "snapstate", scalar: anyText, effect: never},
-	{key: "vmstate", scalar: scalar{form: volumeForm}, effect: never},
+	{key: "vmstate", scalar: asVolume, effect: never},
 	{key: "runningmachine", scalar: anyText, effect: never},
 	{key: "runningcpu", scalar: anyText, effect: never},
 	{key: "running-nets-host-mtu", scalar: anyText, effect: never},
@@ -41,10 +41,10 @@ var vmDriveRows = []row{
 // Of a card, what Proxmox generates is its MAC address: a card written without one gets a new one each time.
 var cardSyntax = &syntax{style: nicStyle, bare: "model", subs: []sub{
 	{name: "model", scalar: oneOf(cardModels...), required: true},
-	{name: "macaddr", scalar: scalar{form: macForm}, owned: true},
+	{name: "macaddr", scalar: asMAC, owned: true},
 	{name: "bridge"},
 	{name: "tag", scalar: whole(1, 4094)},
-	{name: "trunks", scalar: scalar{form: setForm}},
+	{name: "trunks", scalar: asSet},
 	{name: "firewall", scalar: yesNo, absent: "0"},
 	{name: "link_down", scalar: yesNo, absent: "0"},
 	{name: "rate", scalar: fraction(0, 0), absent: "0"},
@@ -71,11 +71,11 @@ func isCardModel(name string) bool {
 
 var (
 	usbSyntax = &syntax{bare: "host", subs: []sub{
-		{name: "host"}, {name: "mapping", scalar: scalar{form: idForm}}, {name: "usb3", scalar: yesNo, absent: "0"},
+		{name: "host"}, {name: "mapping", scalar: asMapping}, {name: "usb3", scalar: yesNo, absent: "0"},
 	}}
 	pciSyntax = &syntax{bare: "host", subs: []sub{
-		{name: "host", scalar: scalar{form: setForm}},
-		{name: "mapping", scalar: scalar{form: idForm}},
+		{name: "host", scalar: asSet},
+		{name: "mapping", scalar: asMapping},
 		{name: "mdev"},
 		{name: "romfile"},
 		{name: "pcie", scalar: yesNo, absent: "0"},
@@ -89,7 +89,7 @@ var (
 		{name: "driver", scalar: oneOf("vfio", "keep"), absent: "vfio"},
 	}}
 	virtiofsSyntax = &syntax{bare: "dirid", subs: []sub{
-		{name: "dirid", scalar: scalar{form: idForm}, required: true},
+		{name: "dirid", scalar: asMapping, required: true},
 		{name: "cache", scalar: oneOf("auto", "always", "metadata", "never"), absent: "auto"},
 		{name: "direct-io", scalar: yesNo, absent: "0"},
 		{name: "expose-acl", scalar: yesNo, absent: "0"},

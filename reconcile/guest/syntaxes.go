@@ -7,7 +7,7 @@ var (
 	}}
 	cpuSyntax = &syntax{bare: "cputype", subs: []sub{
 		{name: "cputype", absent: "kvm64", required: true},
-		{name: "flags", scalar: scalar{form: setForm}},
+		{name: "flags", scalar: asSet},
 		{name: "hidden", scalar: yesNo, absent: "0"},
 		{name: "hv-vendor-id"},
 		{name: "reported-model", absent: "kvm64"},
@@ -15,8 +15,8 @@ var (
 		{name: "guest-phys-bits"},
 	}}
 	numaSyntax = &syntax{subs: []sub{
-		{name: "cpus", scalar: scalar{form: setForm}, required: true},
-		{name: "hostnodes", scalar: scalar{form: setForm}},
+		{name: "cpus", scalar: asSet, required: true},
+		{name: "hostnodes", scalar: asSet},
 		{name: "memory", scalar: fraction(0, 0)},
 		{name: "policy", scalar: oneOf("preferred", "bind", "interleave")},
 	}}
@@ -28,7 +28,7 @@ var (
 		{name: "type", scalar: oneOf("virtio", "isa"), absent: "virtio"},
 	}, alias: map[string]string{"freeze-fs": "freeze-fs-on-backup", "guest-fsfreeze": "freeze-fs-on-backup"}}
 	bootSyntax = &syntax{bare: "legacy", subs: []sub{
-		{name: "legacy"}, {name: "order", scalar: scalar{form: listForm}},
+		{name: "legacy"}, {name: "order", scalar: asList},
 	}}
 	machineSyntax = &syntax{bare: "type", subs: []sub{
 		{name: "type", scalar: scalar{form: machineForm}, absent: "pc"},
@@ -44,7 +44,7 @@ var (
 	}}
 	// A value without a uuid is given one when the guest is made.
 	smbiosSyntax = &syntax{subs: []sub{
-		{name: "uuid", scalar: scalar{form: uuidForm}, owned: true},
+		{name: "uuid", scalar: asUUID, owned: true},
 		{name: "base64", scalar: yesNo, absent: "0"},
 		{name: "manufacturer"},
 		{name: "product"},
@@ -58,10 +58,10 @@ var (
 	}}
 	customSyntax   = &syntax{subs: []sub{{name: "meta"}, {name: "network"}, {name: "user"}, {name: "vendor"}}}
 	ipconfigSyntax = &syntax{subs: []sub{
-		{name: "ip", scalar: scalar{form: networkForm}},
-		{name: "gw", scalar: scalar{form: addressForm}, needs: "ip"},
-		{name: "ip6", scalar: scalar{form: networkForm}},
-		{name: "gw6", scalar: scalar{form: addressForm}, needs: "ip6"},
+		{name: "ip", scalar: asNetwork},
+		{name: "gw", scalar: asAddress, needs: "ip"},
+		{name: "ip6", scalar: asNetwork},
+		{name: "gw6", scalar: asAddress, needs: "ip6"},
 	}}
 	featuresSyntax = &syntax{subs: []sub{
 		{name: "nesting", scalar: yesNo, absent: "0"},
@@ -69,7 +69,7 @@ var (
 		{name: "fuse", scalar: yesNo, absent: "0"},
 		{name: "mknod", scalar: yesNo, absent: "0"},
 		{name: "force_rw_sys", scalar: yesNo, absent: "0"},
-		{name: "mount", scalar: scalar{form: setForm}},
+		{name: "mount", scalar: asSet},
 	}}
 )
 
@@ -84,7 +84,7 @@ var driveAlias = map[string]string{
 // qemu-server's QemuServer.pm.
 var driveSubs = []sub{
 	subVolume,
-	{name: "size", scalar: scalar{form: sizeForm}, owned: true},
+	{name: "size", scalar: asSize, owned: true},
 	{name: "media", scalar: oneOf("cdrom", "disk"), absent: "disk"},
 	{name: "format", scalar: oneOf("raw", "qcow", "qed", "qcow2", "vmdk", "cloop"), once: true},
 	{name: "import-from", once: true},
@@ -98,7 +98,7 @@ var driveSubs = []sub{
 	{name: "detect_zeroes", scalar: yesNo, absent: "1"},
 	{name: "rerror", scalar: oneOf("ignore", "report", "stop")},
 	{name: "werror", scalar: oneOf("enospc", "ignore", "report", "stop")},
-	{name: "serial", scalar: scalar{form: encodedForm}},
+	{name: "serial", scalar: asEncoded},
 	limit("mbps"), limit("mbps_rd"), limit("mbps_wr"), limit("mbps_max"), limit("mbps_rd_max"), limit("mbps_wr_max"),
 	limit("iops"), limit("iops_rd"), limit("iops_wr"), limit("iops_max"), limit("iops_rd_max"), limit("iops_wr_max"),
 	burst("bps_max_length"), burst("bps_rd_max_length"), burst("bps_wr_max_length"),
@@ -118,7 +118,7 @@ func driveSyntax(added ...sub) *syntax {
 }
 
 // subVolume is the volume of a drive. Which one it is, is compared apart from the options, see slot.
-var subVolume = sub{name: "volume", scalar: scalar{form: volumeForm}, required: true, owned: true}
+var subVolume = sub{name: "volume", scalar: asVolume, required: true, owned: true}
 
 var (
 	subIOThread = sub{name: "iothread", scalar: yesNo, absent: "0", restart: true}
@@ -131,12 +131,12 @@ var (
 		sub{name: "product", restart: true}, sub{name: "vendor", restart: true})
 	virtioSyntax = driveSyntax(subIOThread, subReadOnly)
 	sataSyntax   = driveSyntax(subSSD, subWWN)
-	ideSyntax    = driveSyntax(subSSD, subWWN, sub{name: "model", scalar: scalar{form: encodedForm}})
+	ideSyntax    = driveSyntax(subSSD, subWWN, sub{name: "model", scalar: asEncoded})
 
 	// The size of a firmware volume is Proxmox's own affair.
 	efiSyntax = &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: []sub{
 		subVolume,
-		{name: "size", scalar: scalar{form: sizeForm}, owned: true},
+		{name: "size", scalar: asSize, owned: true},
 		{name: "format", once: true},
 		{name: "import-from", once: true},
 		{name: "efitype", scalar: oneOf("2m", "4m"), absent: "2m", fixed: true},
@@ -145,7 +145,7 @@ var (
 	}}
 	tpmSyntax = &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: []sub{
 		subVolume,
-		{name: "size", scalar: scalar{form: sizeForm}, owned: true},
+		{name: "size", scalar: asSize, owned: true},
 		{name: "format", once: true},
 		{name: "import-from", once: true},
 		{name: "version", scalar: oneOf("v1.2", "v2.0"), absent: "v1.2", fixed: true},

@@ -1,0 +1,111 @@
+package guest
+
+import "strings"
+
+// place is where a drive's volume comes from: the pseudo sub-keys of an intent.
+type place struct {
+	storage string // to allocate from
+	volume  string // to attach; "cloudinit" for a cloud-init drive on storage, "none" for an empty tray
+	size    string // wanted, "" is unmanaged
+}
+
+const cloudInitVolume = "cloudinit"
+
+// String returns the place as sub-keys of an intent: "storage=local-lvm,size=32G".
+func (p place) String() string {
+	var parts []string
+	for _, part := range []pair{{"storage", p.storage}, {"volume", p.volume}, {"size", p.size}} {
+		if part.text != "" {
+			parts = append(parts, part.name+"="+part.text)
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// volumeFor returns the volume that has to replace the one in the slot, "" if that one stays, and why it cannot.
+func (s *slot) volumeFor(have properties) (volume, obstacle string) {
+	live := have.text("volume")
+	switch want := s.place; {
+	case want.volume == cloudInitVolume:
+		return s.cloudInitFor(live)
+	case want.volume != "" && want.volume == live, want.volume == "" && want.storage == "":
+		return "", ""
+	case want.volume != "" && !s.sameMedia(have) && s.running():
+		return "", mediaNote
+	case want.volume != "":
+		return want.volume, ""
+	case storageOf(live) == want.storage && isDisk(have):
+		return "", ""
+	case isDisk(have):
+		return "", "move disk: a volume does not change its storage in place"
+	case isCloudInit(live):
+		return "", occupiedNote
+	case s.running():
+		return "", mediaNote
+	default:
+		return s.newVolume()
+	}
+}
+
+const (
+	mediaNote    = "a drive cannot change between disk and CD-ROM while the guest runs"
+	occupiedNote = "the slot holds another volume: remove it first"
+)
+
+func (s *slot) cloudInitFor(live string) (volume, obstacle string) {
+	switch {
+	case isCloudInit(live) && (s.place.storage == "" || s.place.storage == storageOf(live)):
+		return "", ""
+	case isCloudInit(live):
+		return "", "move disk: remove the cloud-init drive to make it on another storage"
+	case !isTray(live):
+		return "", occupiedNote
+	default:
+		return s.newVolume()
+	}
+}
+
+// newVolume returns the allocation syntax for the slot's volume, or why there cannot be one. It is only ever written to a
+// slot that holds no volume of the guest, since Proxmox allocates anew each time.
+func (s *slot) newVolume() (volume, obstacle string) {
+	switch {
+	case s.place.volume != "" && s.place.volume != cloudInitVolume:
+		return s.place.volume, ""
+	case s.place.storage == "":
+		return "", "the slot is empty, and no storage is named to allocate a volume from"
+	case s.place.volume == cloudInitVolume:
+		return s.place.storage + ":" + cloudInitVolume, ""
+	case s.imported() != "":
+		return s.place.storage + ":0", "" // of the size of what is imported
+	case s.row.key == "efidisk0" || s.row.key == "tpmstate0":
+		return s.place.storage + ":1", "" // a size that Proxmox replaces with the firmware's own
+	case s.place.size == "":
+		return "", "the slot is empty, and no size is given to allocate a volume of"
+	}
+	bytes, err := ParseSize(s.place.size)
+	if err != nil || bytes == 0 {
+		return "", "the size cannot be read, or is nothing"
+	}
+	return s.place.storage + ":" + gibibytes(bytes), ""
+}
+
+// imported returns the disk image that the slot is made from, or the empty string.
+func (s *slot) imported() string {
+	if image := s.want.Source.Image; s.creating && image != nil && image.Slot == s.in.Key {
+		return image.Volume
+	}
+	return ""
+}
+
+// sameMedia reports whether the slot holds the kind of drive that is wanted.
+func (s *slot) sameMedia(have properties) bool {
+	tray := s.place.volume == cloudInitVolume || s.wish.pairs.text("media") == "cdrom"
+	return tray != isDisk(have)
+}
+
+func isDisk(have properties) bool { return have.text("media") != "cdrom" }
+
+// isTray reports whether a volume text is that of a CD-ROM drive without a volume of the guest's own.
+func isTray(volume string) bool {
+	return volume == "none" || volume == "cdrom" || strings.Contains(volume, ":iso/")
+}

@@ -1,0 +1,26 @@
+package guest
+
+import "testing"
+
+func TestRefNamesGuest(t *testing.T) {
+	ref := Ref{Kind: VirtualMachine, Name: "web-1", VMID: 201}
+	if got, want := ref.String(), "VirtualMachine/web-1 (201)"; got != want {
+		t.Errorf("assigned: got %q, want %q", got, want)
+	}
+	ref.VMID = 0
+	if got, want := ref.String(), "VirtualMachine/web-1"; got != want {
+		t.Errorf("unassigned: got %q, want %q", got, want)
+	}
+	if got := VirtualMachine.API() + " " + Container.API(); got != "qemu lxc" {
+		t.Errorf("kinds in API paths: got %q, want %q", got, "qemu lxc")
+	}
+}
+
+func TestOriginNamesPlace(t *testing.T) {
+	tests := map[string]Origin{"": {}, "guests/web.yaml:12:5": {File: "guests/web.yaml", Line: 12, Column: 5}}
+	for want, origin := range tests {
+		if got := origin.String(); got != want {
+			t.Errorf("origin: got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package guest
+
+// The shapes that rows share.
+var (
+	yesNo     = scalar{form: boolForm}
+	anyText   = scalar{}
+	asNotes   = scalar{form: notesForm, max: 8192}
+	asTags    = scalar{form: tagsForm}
+	asName    = scalar{form: nameForm}
+	asSecret  = scalar{form: secretForm}
+	asSet     = scalar{form: setForm}
+	asList    = scalar{form: listForm}
+	asMAC     = scalar{form: macForm}
+	asNetwork = scalar{form: networkForm}
+	asAddress = scalar{form: addressForm}
+	asVolume  = scalar{form: volumeForm}
+	asSize    = scalar{form: sizeForm}
+	asMapping = scalar{form: idForm}
+	asPort    = scalar{form: portForm}
+	asEncoded = scalar{form: encodedForm}
+	asUUID    = scalar{form: uuidForm}
+)
+
+// whole is an integer of at least low and, unless high is 0, at most high.
+func whole(low, high float64) scalar { return scalar{form: intForm, min: low, max: high} }
+
+// fraction is a number of at least low and, unless high is 0, at most high.
+func fraction(low, high float64) scalar { return scalar{form: numberForm, min: low, max: high} }
+
+// oneOf is a word of an enumeration.
+func oneOf(words ...string) scalar { return scalar{form: enumForm, words: words} }
