@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"

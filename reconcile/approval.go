@@ -1,9 +1,10 @@
 package reconcile
 
 import (
-	"gitops-agent/reconcile/journal"
 	"sort"
 	"time"
+
+	"gitops-agent/reconcile/journal"
 )
 
 // orderLife is how long a signed order stays valid, counted from its proven time.

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"gitops-agent/reconcile/guest"
 	"slices"
 	"time"
+
+	"gitops-agent/reconcile/guest"
 )
 
 // Cluster is the live side: what a Reader shows, and the one way to change it. internal/proxmox is the real one.

@@ -2,13 +2,14 @@ package reconcile_test
 
 import (
 	"context"
-	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/journal"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
 )
 
 // dying is a cluster whose agent dies at one point of one operation: the lane is gone there, and writes nothing any more.

@@ -3,10 +3,11 @@ package reconcile
 import (
 	"context"
 	"fmt"
-	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
 	"slices"
 	"time"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 )
 
 // cycle compares what is wanted with what is there, gives the lanes their work and publishes one report, also when it could

@@ -5,13 +5,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"gitops-agent/gitsource"
-	"gitops-agent/reconcile/journal"
-	"gitops-agent/verify"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/verify"
 )
 
 // Options configures an Engine. Cluster, Source, Policy, Journal and Scope.Cluster are required.

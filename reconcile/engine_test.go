@@ -1,14 +1,15 @@
 package reconcile_test
 
 import (
-	"gitops-agent/internal/pvesim"
-	"gitops-agent/internal/sigtest"
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/journal"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/internal/sigtest"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
 )
 
 func TestEngineConverges(t *testing.T) {

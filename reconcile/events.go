@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+
 	"gitops-agent/reconcile/journal"
 )
 

@@ -2,9 +2,10 @@ package reconcile
 
 import (
 	"fmt"
+	"time"
+
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
-	"time"
 )
 
 // HoldReason says why a step is held. It is a label of metrics.

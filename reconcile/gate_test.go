@@ -1,11 +1,12 @@
 package reconcile
 
 import (
-	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
 	"strings"
 	"testing"
 	"time"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 )
 
 func TestGateJudge(t *testing.T) {

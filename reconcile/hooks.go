@@ -1,9 +1,10 @@
 package reconcile
 
 import (
+	"time"
+
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
-	"time"
 )
 
 // Hooks are told what happens. Each field may be nil. They are called from the engine and from lanes, so they must be quick

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
+
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/verify"
-	"time"
 )
 
 // intake turns the remote's head into an accepted revision. It belongs to one goroutine.

@@ -4,13 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"gitops-agent/gitsource"
-	"gitops-agent/internal/proxmox"
-	"gitops-agent/internal/pvesim"
-	"gitops-agent/internal/sigtest"
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/journal"
-	"gitops-agent/verify"
 	"maps"
 	"os"
 	"os/exec"
@@ -20,6 +13,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/internal/proxmox"
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/internal/sigtest"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/verify"
 )
 
 // The people of the tests. Olga may approve and not change.

@@ -3,10 +3,11 @@ package reconcile
 import (
 	"context"
 	"errors"
-	"gitops-agent/reconcile/guest"
 	"slices"
 	"sync"
 	"time"
+
+	"gitops-agent/reconcile/guest"
 )
 
 // observer keeps the newest full reading of every guest that matters. It reads a guest when its inventory row changed, when somebody

@@ -1,9 +1,10 @@
 package reconcile
 
 import (
+	"strings"
+
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/verify"
-	"strings"
 )
 
 // The texts of orders in the journal begin as they stood in the trailer.

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+
 	"gitops-agent/reconcile/guest"
 )
 

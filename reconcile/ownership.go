@@ -5,10 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
 	"slices"
 	"strings"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 )
 
 // newOwned returns an ownership record with a fresh random identity.
@@ -32,7 +33,15 @@ func marker(cluster string, vmid int, identity string) string {
 
 // claimNote is the description of a fresh clone. A clone starts with its template's tags, so until the first configuration
 // this note is what tells the agent's clone from a stranger that took the vmid meanwhile.
-func claimNote(tag string) string { return "claimed by gitops-agent as " + tag }
+func claimNote(tag string) string { return claimPrefix + tag }
+
+const claimPrefix = "claimed by gitops-agent as "
+
+// noted reports whether a description is the claim note of a tag.
+func noted(description, tag string) bool {
+	rest, ok := strings.CutPrefix(description, claimPrefix)
+	return ok && tag != "" && strings.TrimSpace(rest) == tag
+}
 
 // evidence is what ties a live guest to an ownership record.
 type evidence struct {
@@ -49,7 +58,7 @@ func weigh(owned journal.Owned, got guest.Observed) evidence {
 	markers := guest.MarkerTags(guest.Tags(got.Keys["tags"].Text))
 	e := evidence{
 		tag:      slices.Contains(markers, owned.Tag),
-		note:     strings.TrimSpace(got.Keys["description"].Text) == claimNote(owned.Tag),
+		note:     noted(got.Keys["description"].Text, owned.Tag),
 		uuid:     owned.UUID == "" || owned.UUID == guest.SMBIOSUUID(got),
 		adopting: owned.Claiming && owned.Origin == journal.Adopted,
 		creating: owned.Claiming && owned.Origin == journal.Created,

@@ -2,9 +2,10 @@ package reconcile
 
 import (
 	"cmp"
+	"slices"
+
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
-	"slices"
 )
 
 // Desired is everything that is wanted, and what the agent remembers of the guests that it owns.

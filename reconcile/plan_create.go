@@ -2,11 +2,12 @@ package reconcile
 
 import (
 	"fmt"
-	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
 	"slices"
 	"strconv"
 	"strings"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 )
 
 // planCreate plans a guest whose vmid is free, or not assigned yet. What a clone does not bring is planned once the clone can be

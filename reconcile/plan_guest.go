@@ -2,12 +2,13 @@ package reconcile
 
 import (
 	"fmt"
-	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 )
 
 // defaultShutdownTimeout bounds a shutdown whose lifecycle states no timeout.
@@ -29,24 +30,22 @@ func planGuest(want Desired, d *guest.Desired, got Observed) GuestPlan {
 		return p
 	}
 	owned, isOwned := want.Owned[d.VMID]
-	if c := identityConflict(d, live, owned, isOwned); c != nil {
+	proof := weigh(owned, live)
+	if c := identityConflict(d, live, owned, isOwned, proof); c != nil {
 		p.Conditions = append(p.Conditions, *c)
 		return p
 	}
-	claims := !isOwned
 	mine := *d
-	if isOwned {
-		mine.Marker = owned.Tag
-	}
+	mine.Marker = owned.Tag
 	p.Changes = guest.Diff(mine, live)
-	if isOwned && weigh(owned, live).note {
+	if isOwned && proof.note {
 		p.Changes = dropNote(p.Changes, live)
 	}
 	if live.Lock != "" {
 		p.Conditions = append(p.Conditions, lockCondition(live))
 		return p
 	}
-	return planLive(p, &mine, live, claims)
+	return planLive(p, d, live, !isOwned)
 }
 
 // planAbsent plans a guest that no full read has shown.
@@ -72,28 +71,26 @@ func unobserved() Condition {
 }
 
 // identityConflict returns why the live guest must not be touched under this manifest, or nil.
-func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned, isOwned bool) *Condition {
+func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned, isOwned bool, proof evidence) *Condition {
+	if isOwned && live.Kind == d.Kind && proof.conflict(d.Kind) == "" {
+		return nil
+	}
 	c := Condition{Type: IdentityConflict}
 	switch {
 	case live.Kind != d.Kind:
 		c.Reason, c.Message = "kind", fmt.Sprintf("vmid %d is a %s", d.VMID, live.Kind)
 		c.Hint = "choose another vmid, or change the manifest's kind"
 	case isOwned:
-		c.Message = weigh(owned, live).conflict(d.Kind)
-		if c.Message == "" {
-			return nil
-		}
-		c.Reason = "stranger"
+		c.Reason, c.Message = "stranger", proof.conflict(d.Kind)
 		c.Hint = "if it is the same guest, restore its tag " + owned.Tag + "; if not, give the manifest another vmid"
 	case !d.Adopt:
 		c.Reason, c.Message = "not-managed", fmt.Sprintf("vmid %d exists and is not managed by this agent", d.VMID)
 		c.Hint = "set spec.adopt: ifUnmanaged to take it over, or choose another vmid"
 	default:
-		markers := guest.MarkerTags(guest.Tags(live.Keys["tags"].Text))
-		if len(markers) == 0 {
+		if len(proof.foreign) == 0 {
 			return nil
 		}
-		c.Reason, c.Message = "foreign-marker", "it bears the marker "+markers[0]+" of another owner"
+		c.Reason, c.Message = "foreign-marker", "it bears the marker "+proof.foreign[0]+" of another owner"
 		c.Hint = "remove the tag if no other agent manages this guest"
 	}
 	return &c
@@ -165,6 +162,9 @@ func changeConditions(changes []guest.Change) []Condition {
 // configSteps groups the writable changes into calls. What interrupts the guest is kept apart from what does not, so that
 // holding the former does not hold the latter.
 func configSteps(p GuestPlan, live guest.Observed) []Step {
+	if len(p.Changes) == 0 {
+		return nil
+	}
 	var steps []Step
 	for _, class := range []guest.Class{guest.Live, guest.Disruptive, guest.Destructive} {
 		step := Step{Guest: live.Ref, Op: OpConfig, Class: class, Wave: p.Wave, Reason: "configuration differs"}
@@ -244,22 +244,20 @@ func runStateStep(p GuestPlan, d *guest.Desired, live guest.Observed) (Step, boo
 	if live.Template {
 		return Step{}, false
 	}
-	ref := live.Ref
-	ref.Name = p.Ref.Name
-	step := Step{Guest: ref, Class: guest.Live, Wave: p.Wave, Reason: "state: " + string(d.State)}
 	call := Call{Kind: live.Kind, Node: live.Node, VMID: live.VMID}
+	class := guest.Live
 	switch {
 	case d.State == guest.Running && live.Status == guest.StatusStopped:
 		call.Op = OpStart
 	case d.State == guest.Stopped && live.Status == guest.StatusRunning:
-		call.Op = OpShutdown
+		call.Op, class = OpShutdown, guest.Disruptive
 		call.Params = map[string]string{"timeout": strconv.Itoa(shutdownSeconds(d.Lifecycle))}
-		step.Class = guest.Disruptive
 	default:
 		return Step{}, false
 	}
-	step.Op, step.Calls = call.Op, []Call{call}
-	return step, true
+	ref := live.Ref
+	ref.Name = p.Ref.Name
+	return Step{Guest: ref, Op: call.Op, Class: class, Wave: p.Wave, Calls: []Call{call}, Reason: "state: " + string(d.State)}, true
 }
 
 func shutdownSeconds(l guest.Lifecycle) int {

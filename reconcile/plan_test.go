@@ -1,9 +1,10 @@
 package reconcile
 
 import (
+	"testing"
+
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
-	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -3,9 +3,10 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"time"
+
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
-	"time"
 )
 
 // Preview is a plan that nobody carries out, with what it was made from and the gate that would judge it.

@@ -2,10 +2,11 @@ package reconcile
 
 import (
 	"cmp"
-	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
 	"slices"
 	"time"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 )
 
 // publish makes one report of everything that the cycle knows.

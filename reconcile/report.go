@@ -1,8 +1,9 @@
 package reconcile
 
 import (
-	"gitops-agent/reconcile/guest"
 	"time"
+
+	"gitops-agent/reconcile/guest"
 )
 
 // Sync says whether a guest is as its manifest wants it.

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"gitops-agent/reconcile/journal"
 	"strconv"
 	"strings"
 	"time"
+
+	"gitops-agent/reconcile/journal"
 )
 
 // TaskError is a call that Proxmox took and whose task failed.

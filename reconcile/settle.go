@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
 	"slices"
 	"strconv"
 	"time"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 )
 
 // clockSkew is how far the clocks of the agent and of a node may differ when a lost task is looked for.

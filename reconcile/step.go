@@ -4,8 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"gitops-agent/reconcile/guest"
 	"slices"
+
+	"gitops-agent/reconcile/guest"
 )
 
 // Step is one piece of work on one guest. Most steps are one Call; a destroy is a composite whose calls stand or fall

@@ -2,8 +2,9 @@ package reconcile
 
 import (
 	"errors"
-	"gitops-agent/reconcile/guest"
 	"time"
+
+	"gitops-agent/reconcile/guest"
 )
 
 // trackKey is a guest's vmid, or its label while it has none.

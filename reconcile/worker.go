@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
 	"sync"
 	"time"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 )
 
 // maxStepsInARow bounds what a lane does for one guest before it lets go: more steps than a guest's life has are a loop.

@@ -1,12 +1,13 @@
 package reconcile
 
 import (
-	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
-	"gitops-agent/reconcile/manifest"
 	"maps"
 	"strings"
 	"time"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/manifest"
 )
 
 // world is what the lanes work by: the accepted revision, the last inventory and what stands in the way of writing. The engine makes a
