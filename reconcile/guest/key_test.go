@@ -140,6 +140,7 @@ func TestCanonical(t *testing.T) {
 		{VirtualMachine, "agent", "guest-fsfreeze=0,enabled=on", "1,freeze-fs-on-backup=0"},
 		{VirtualMachine, "vga", "memory=32", "std,memory=32"},
 		{VirtualMachine, "memory", "current=1024", "1024"},
+		{VirtualMachine, "startup", "up=30,2", "order=2,up=30"},
 		{VirtualMachine, "hotplug", "1", "disk,network,usb"},
 		{VirtualMachine, "hotplug", "0", "0"},
 		{VirtualMachine, "cipassword", "s3cret", "**********"},

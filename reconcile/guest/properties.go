@@ -43,6 +43,7 @@ const (
 type syntax struct {
 	style style
 	bare  string            // the sub-key that is written without its name; "" if none
+	named bool              // the bare sub-key is printed with its name all the same, as people know it
 	alias map[string]string // other names of sub-keys
 	off   bool              // a bare sub-key of 0 makes the others meaningless
 	subs  []sub
@@ -112,7 +113,7 @@ func (s *syntax) native(p properties) string {
 	if s.style == nicStyle && isCardModel(bare) {
 		mac = p.text("macaddr")
 	}
-	if strings.Contains(bare, "=") || isBlank(bare) {
+	if s.named || strings.Contains(bare, "=") || isBlank(bare) {
 		bare = "" // it needs its name to be read again
 	}
 	b.Grow(p.size())

@@ -2,7 +2,7 @@ package guest
 
 // Property strings of keys that are not devices.
 var (
-	startupSyntax = &syntax{bare: "order", subs: []sub{
+	startupSyntax = &syntax{bare: "order", named: true, subs: []sub{
 		{name: "order", scalar: whole(0, 0)}, {name: "up", scalar: whole(0, 0)}, {name: "down", scalar: whole(0, 0)},
 	}}
 	cpuSyntax = &syntax{bare: "cputype", subs: []sub{
