@@ -1,0 +1,18 @@
+package journal
+
+import "time"
+
+// ReadState returns what the records of the journal in dir add up to. Like Read it takes no lock and changes nothing, so it
+// may run beside the agent, and it shows what was durable when it began. Its errors are those of Read; beside a
+// *DamageError the state is the one up to the damage.
+func ReadState(dir string) (State, error) {
+	f := newFold()
+	summary, err := Read(dir, func(r Record) error {
+		f.add(r)
+		return nil
+	})
+	f.forget(time.Now(), Options{}.withDefaults().Retain.Orders)
+	state := f.state()
+	state.Lineage, state.Since = summary.Lineage, summary.Since
+	return state, err
+}
