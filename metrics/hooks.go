@@ -1,10 +1,11 @@
 package metrics
 
 import (
+	"time"
+
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
-	"time"
 )
 
 // Hooks returns the hooks that feed the metrics from an engine.

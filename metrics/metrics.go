@@ -1,14 +1,15 @@
 package metrics
 
 import (
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/journal"
-	"gitops-agent/verify"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/verify"
 )
 
 // namespace begins every name.
@@ -83,7 +84,7 @@ func New(reg prometheus.Registerer, build Build) *Metrics {
 	}
 	info := gauges("build_info", "The running program.", "version", "commit", "goversion")
 	info.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
-	m.report.Store(&reconcile.Report{})
+	m.report.Store(&reconcile.Report{Writes: reconcile.WritesReport{Reason: string(reconcile.StopNoRevision)}}) // until the first cycle
 	m.zero()
 	reg.MustRegister(
 		info, m.polls, m.pollTime, m.verified, m.verifyTime, m.refused, m.planTime, m.planSteps, m.steps, m.stepTime, m.queueWait, m.convergence,

@@ -1,12 +1,13 @@
 package metrics
 
 import (
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/guest"
 	"strconv"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 )
 
 // reportCollector turns the newest report into gauges at every scrape.

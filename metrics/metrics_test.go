@@ -1,0 +1,249 @@
+package metrics_test
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"gitops-agent/metrics"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// built returns fresh metrics and their registry, which checks every name and label as it goes.
+func built(t *testing.T) (*metrics.Metrics, *prometheus.Registry) {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	return metrics.New(registry, metrics.Build{Version: "1.2.3", Commit: "abcdef0", GoVersion: "go1.26.8"}), registry
+}
+
+// scrape returns what Prometheus would read.
+func scrape(t *testing.T, registry *prometheus.Registry) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("got status %d, want 200: %s", w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// series returns every series of a scrape, without its value.
+func series(t *testing.T, registry *prometheus.Registry) []string {
+	t.Helper()
+	var list []string
+	for line := range strings.Lines(scrape(t, registry)) {
+		if !strings.HasPrefix(line, "#") {
+			list = append(list, line[:strings.LastIndex(line, " ")])
+		}
+	}
+	return list
+}
+
+func TestExposition(t *testing.T) {
+	m, registry := built(t)
+	work(m)
+	got := scrape(t, registry)
+	const golden = "testdata/exposition.golden.txt"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("exposition (-want +got; -update rewrites it):\n%s", diff)
+	}
+}
+
+func TestExpositionFollowsConventions(t *testing.T) {
+	m, registry := built(t)
+	work(m)
+	problems, err := testutil.GatherAndLint(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+func TestLabelsAreThereFromTheStart(t *testing.T) {
+	m, registry := built(t)
+	start := series(t, registry)
+	everyWord(m)
+	if diff := cmp.Diff(start, series(t, registry)); diff != "" {
+		t.Errorf("series after every word was used (-from the start +now):\n%s", diff)
+	}
+}
+
+func TestCountersBeginAtZero(t *testing.T) {
+	_, registry := built(t)
+	for line := range strings.Lines(scrape(t, registry)) {
+		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		one := []string{
+			`gitops_agent_build_info{commit="abcdef0",goversion="go1.26.8",version="1.2.3"}`,
+			`gitops_agent_writes_allowed{reason="no-revision"}`,
+		}
+		if strings.HasPrefix(line, "#") || slices.Contains(one, series) {
+			continue
+		}
+		if value != "0" {
+			t.Errorf("got %s %s before anything happened, want 0", series, value)
+		}
+	}
+}
+
+func TestGuestThatLeavesHasNoSeries(t *testing.T) {
+	m, registry := built(t)
+	h := m.Hooks()
+	of := func(vmid string) []string {
+		return slices.DeleteFunc(series(t, registry), func(s string) bool { return !strings.Contains(s, `vmid="`+vmid+`"`) })
+	}
+	h.OnReport(report())
+	if got := len(of("307")); got != 7 {
+		t.Errorf("got %d series of the guest, want 7", got)
+	}
+	r := report()
+	r.Guests = slices.DeleteFunc(r.Guests, func(g reconcile.GuestReport) bool { return g.VMID == 307 })
+	h.OnReport(r)
+	if got := of("307"); len(got) != 0 {
+		t.Errorf("got %v of a guest that left, want none", got)
+	}
+	if got := len(of("211")); got != 7 {
+		t.Errorf("got %d series of a guest that stays, want 7", got)
+	}
+}
+
+func TestSeriesAreBounded(t *testing.T) {
+	const guests, routes = 50, 24
+	m, registry := built(t)
+	work(m)
+	everyWord(m)
+	for i := range 700 {
+		for _, method := range []string{"GET", "BREW"} {
+			m.Request(method, fmt.Sprintf("/route/%d", i%(routes/2)), fmt.Sprint(100+i), 0)
+		}
+	}
+	var r reconcile.Report
+	for i := range guests {
+		r.Guests = append(r.Guests, reconcile.GuestReport{Kind: guest.Container, VMID: 100 + i, Sync: reconcile.Synced})
+	}
+	r.Source = report().Source
+	m.Hooks().OnReport(r)
+	own, others := 0, 0
+	for _, s := range series(t, registry) {
+		if strings.Contains(s, `vmid="`) {
+			own++
+		} else {
+			others++
+		}
+	}
+	if own != 7*guests {
+		t.Errorf("got %d series for %d guests, want 7 each", own, guests)
+	}
+	if others > 1500 {
+		t.Errorf("got %d series beside the guests', want 1,500 at most", others)
+	}
+	t.Logf("%d series beside the guests'", others)
+}
+
+func TestRequestKeepsLabelsClosed(t *testing.T) {
+	m, registry := built(t)
+	m.Request("GET", "/version", "200", 0)
+	start := series(t, registry)
+	m.Request("GET", "/version", "596", 0)
+	m.Request("GET", "/version", "418", 0)
+	m.Request("GET", "/version", "none", 0)
+	m.Request("GET", "/version", "", 0)
+	if diff := cmp.Diff(start, series(t, registry)); diff != "" {
+		t.Errorf("series after odd codes (-want +got):\n%s", diff)
+	}
+	got := scrape(t, registry)
+	for _, want := range []string{`code="596",method="GET",route="/version"} 1`, `code="other",method="GET",route="/version"} 2`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got no %s", want)
+		}
+	}
+}
+
+func TestScrapeSurvivesOddReports(t *testing.T) {
+	m, registry := built(t)
+	twin := reconcile.GuestReport{Kind: guest.Container, VMID: 101, Name: "bad\xffname", Node: "\xff", Sync: reconcile.Synced}
+	other := twin
+	other.Name = "twin"
+	unassigned := reconcile.GuestReport{Kind: guest.Container, Sync: reconcile.OutOfSync}
+	m.Hooks().OnReport(reconcile.Report{Guests: []reconcile.GuestReport{twin, other, unassigned, unassigned}})
+	got := scrape(t, registry)
+	for _, want := range []string{
+		`gitops_agent_guest_info{kind="Container",name="bad?name",node="?",vmid="101"} 1`, `gitops_agent_guests{sync="Synced"} 2`,
+		`gitops_agent_guests{sync="OutOfSync"} 2`,
+	} {
+		if !strings.Contains(got, want+"\n") {
+			t.Errorf("got no %s", want)
+		}
+	}
+	if strings.Contains(got, `vmid="0"`) {
+		t.Error("got series of a guest without a vmid")
+	}
+}
+
+func TestTrustedRootIsReplaced(t *testing.T) {
+	m, registry := built(t)
+	m.TrustedRoot("old", noon)
+	m.TrustedRoot("new", noon.AddDate(1, 0, 0))
+	got := scrape(t, registry)
+	if strings.Contains(got, `sha256="old"`) || !strings.Contains(got, `trusted_root_info{sha256="new"} 1`) {
+		t.Error("got the old root beside the new one, want the new one alone")
+	}
+}
+
+func TestHooksAndScrapesTogether(t *testing.T) {
+	m, registry := built(t)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 20 {
+				work(m)
+				if _, err := registry.Gather(); err != nil {
+					t.Errorf("gather while hooks run: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := scrape(t, registry); !strings.Contains(got, `gitops_agent_steps_total{op="create",result="done"} 80`) {
+		t.Error("got another number of created guests than 80")
+	}
+}
+
+func BenchmarkScrape(b *testing.B) {
+	registry := prometheus.NewRegistry()
+	m := metrics.New(registry, metrics.Build{})
+	work(m)
+	r := report()
+	for i := range 1000 {
+		r.Guests = append(r.Guests, reconcile.GuestReport{Kind: guest.VirtualMachine, VMID: 1000 + i, Name: "guest", Node: "pve1", Sync: reconcile.Synced})
+	}
+	m.Hooks().OnReport(r)
+	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	for b.Loop() {
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	}
+}
