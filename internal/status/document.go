@@ -2,8 +2,9 @@ package status
 
 import (
 	"encoding/json"
-	"gitops-agent/reconcile"
 	"net/http"
+
+	"gitops-agent/reconcile"
 )
 
 // SchemaVersion is that of Document. It grows when a field changes its meaning or goes; new fields leave it as it is.

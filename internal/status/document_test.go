@@ -2,10 +2,11 @@ package status_test
 
 import (
 	"encoding/json"
-	"gitops-agent/internal/status"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/internal/status"
 )
 
 func TestStatusJSON(t *testing.T) {

@@ -1,10 +1,11 @@
 package status
 
 import (
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/guest"
 	"strings"
 	"time"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 )
 
 // maxOpen is how many guests show their details unasked, so that a change to the whole fleet stays a page that can be read.

@@ -1,13 +1,14 @@
 package status
 
 import (
-	"gitops-agent/reconcile"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"gitops-agent/reconcile"
 )
 
 // Options says what is served. Report is required.

@@ -3,8 +3,6 @@ package status_test
 import (
 	"bytes"
 	"flag"
-	"gitops-agent/internal/status"
-	"gitops-agent/reconcile"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"gitops-agent/internal/status"
+	"gitops-agent/reconcile"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -2,9 +2,10 @@ package status
 
 import (
 	"fmt"
-	"gitops-agent/reconcile"
 	"slices"
 	"time"
+
+	"gitops-agent/reconcile"
 )
 
 // notice is something that somebody should know, most urgent first.

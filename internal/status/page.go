@@ -45,7 +45,7 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 	v := newView(report, now)
 	v.Version = s.opts.Version
 	if why := s.stuck(report, now); why != "" {
-		v.Notices = append([]notice{{Tone: bad, Title: "The agent does not seem to work", Text: why, Hint: "look at its log; what this page shows is that old"}}, v.Notices...)
+		v.Notices = append([]notice{{Tone: bad, Title: "The agent does not seem to work", Text: "Of its cycles, " + why + ".", Hint: "look at its log; what this page shows is that old"}}, v.Notices...)
 	}
 	query := r.URL.Query()
 	v.choose(query.Get("guest"), now)

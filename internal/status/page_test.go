@@ -6,7 +6,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"gitops-agent/reconcile"
 	"html"
 	"io"
 	"reflect"
@@ -15,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gitops-agent/reconcile"
 )
 
 func samples() map[string]reconcile.Report {

@@ -2,16 +2,17 @@ package status
 
 import (
 	"fmt"
-	"gitops-agent/reconcile"
 	"net/http"
 	"strings"
 	"time"
+
+	"gitops-agent/reconcile"
 )
 
 // serveHealth answers whether the process does its rounds. It says nothing about the cluster: restarting the agent would not mend that.
 func (s *site) serveHealth(w http.ResponseWriter, _ *http.Request) {
 	if why := s.stuck(s.opts.Report(), time.Now()); why != "" {
-		writeProbe(w, []string{why})
+		writeProbe(w, []string{"cycle: " + why})
 		return
 	}
 	writeProbe(w, nil)
@@ -22,7 +23,7 @@ func (s *site) serveReady(w http.ResponseWriter, _ *http.Request) {
 	r := s.opts.Report()
 	var reasons []string
 	if why := s.stuck(r, time.Now()); why != "" {
-		reasons = append(reasons, why)
+		reasons = append(reasons, "cycle: "+why)
 	}
 	writeProbe(w, append(reasons, unready(r)...))
 }
@@ -38,9 +39,9 @@ func (s *site) stuck(r reconcile.Report, now time.Time) string {
 		return ""
 	}
 	if r.Time.IsZero() {
-		return fmt.Sprintf("cycle: none has ended in the %s since the start", span(age))
+		return fmt.Sprintf("none has ended in the %s since the start", span(age))
 	}
-	return fmt.Sprintf("cycle: the last one ended %s ago", span(age))
+	return fmt.Sprintf("the last one ended %s ago", span(age))
 }
 
 // unready returns what stands between the agent and its job.

@@ -1,12 +1,13 @@
 package status_test
 
 import (
-	"gitops-agent/internal/status"
-	"gitops-agent/reconcile"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/internal/status"
+	"gitops-agent/reconcile"
 )
 
 func TestReadiness(t *testing.T) {

@@ -1,9 +1,10 @@
 package status_test
 
 import (
+	"time"
+
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
-	"time"
 )
 
 // noon is when the sample reports are made.

@@ -3,11 +3,12 @@ package status_test
 import (
 	"context"
 	"errors"
-	"gitops-agent/internal/status"
 	"io"
 	"net"
 	"net/http"
 	"testing"
+
+	"gitops-agent/internal/status"
 )
 
 // listen opens a port of the loopback address.

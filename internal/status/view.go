@@ -2,9 +2,10 @@ package status
 
 import (
 	"fmt"
-	"gitops-agent/reconcile"
 	"slices"
 	"time"
+
+	"gitops-agent/reconcile"
 )
 
 // view is what the template prints: a report in the words and the order in which people ask.

@@ -3,7 +3,6 @@ package status_test
 import (
 	"bytes"
 	"errors"
-	"gitops-agent/internal/status"
 	"io"
 	"log/slog"
 	"net/http"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gitops-agent/internal/status"
 )
 
 func textLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
