@@ -23,7 +23,7 @@ func CreateParams(d Desired) (map[string]string, error) {
 			problems = append(problems, fmt.Errorf("set %s: %s", change.Key, change.Note))
 			continue
 		}
-		params[change.Key] = change.Value
+		setUnlessEmpty(params, change.Key, change.Value) // a wish of defaults alone comes to nothing
 	}
 	if d.Source.Template != nil {
 		params["ostemplate"] = d.Source.Template.Volume

@@ -46,6 +46,10 @@ func TestCreateParams(t *testing.T) {
 				"memory": "512", "swap": "0", "features": "nesting=1", "unprivileged": "1", "net0": "name=eth0,bridge=vmbr0,ip=dhcp", "password": "s3cret",
 			},
 		},
+		"defaults_come_to_nothing": {
+			with(ct, Source{Template: &Template{Volume: "local:vztmpl/x.tar.zst"}}, subs("features", "nesting=0"), subs("startup", "up=")),
+			keys{"vmid": "310", "hostname": "dns-1", "ostemplate": "local:vztmpl/x.tar.zst"},
+		},
 		"absent_is_left_out": {with(vm, Source{Blank: true}, absent("net0"), absent("tags")), keys{"vmid": "201", "name": "web-1"}},
 	}
 	for name, test := range tests {

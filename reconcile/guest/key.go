@@ -20,7 +20,7 @@ func Check(kind Kind, key, text string) error {
 	case !known:
 		return fmt.Errorf("%w %s", ErrUnknownKey, key)
 	case r.effect == never:
-		return errors.New("Proxmox keeps it itself, want no value") //nolint:staticcheck // ST1005: the name of the product
+		return errors.New("want no value: Proxmox keeps it itself")
 	case r.syntax != nil && isBlank(text):
 		return errors.New("got no value, want one; to unset the key, leave it out")
 	case r.drive && strings.Contains(volumeOf(text), ":iso/") && !strings.Contains(text, "media=cdrom"):
