@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"gitops-agent/internal/pvesim"
 	"io"
 	"net/http"
 	"strconv"
 	"time"
+
+	"gitops-agent/internal/pvesim"
 )
 
 // newControl is the endpoint beside the API. It has no authentication and belongs on loopback.

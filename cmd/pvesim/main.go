@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"gitops-agent/internal/pvesim"
 	"io"
 	"net"
 	"net/http"
@@ -17,6 +16,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"gitops-agent/internal/pvesim"
 )
 
 func main() {

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"gitops-agent/internal/pvesim"
 	"io"
 	"strings"
 	"time"
+
+	"gitops-agent/internal/pvesim"
 )
 
 // errUsage means that the command line was wrong; the flag package has said how.

@@ -37,52 +37,75 @@ func rolePrivileges(role string) []string {
 	return nil
 }
 
+// credential is a token with its ACL worked out: what it holds at each path that the ACL names.
+type credential struct {
+	Token
+	grants []grant // longest path first
+}
+
+type grant struct {
+	path       string // without a trailing slash
+	privileges map[string]bool
+}
+
+func newCredential(t Token) *credential {
+	c := &credential{Token: t}
+	acl := t.ACL
+	if c.user() == "root@pam" && len(acl) == 0 {
+		acl = []ACL{{Path: "/", Role: "Administrator"}}
+	}
+	for _, a := range acl {
+		g := c.grantAt(strings.TrimSuffix(a.Path, "/"))
+		for _, p := range slices.Concat(rolePrivileges(a.Role), a.Privileges) {
+			g.privileges[p] = true
+		}
+	}
+	slices.SortFunc(c.grants, func(a, b grant) int { return len(b.path) - len(a.path) })
+	return c
+}
+
+func (t *credential) grantAt(path string) grant {
+	for _, g := range t.grants {
+		if g.path == path {
+			return g
+		}
+	}
+	g := grant{path: path, privileges: map[string]bool{}}
+	t.grants = append(t.grants, g)
+	return g
+}
+
 // user is the part of a token id before the exclamation mark.
-func (t *Token) user() string {
+func (t *credential) user() string {
 	u, _, _ := strings.Cut(t.ID, "!")
 	return u
 }
 
 // privileges are those of the deepest ACL entry at or above the path.
-func (t *Token) privileges(path string) []string {
-	if t.user() == "root@pam" && len(t.ACL) == 0 {
-		return allPrivileges
-	}
-	depth, out := -1, []string(nil)
-	for _, a := range t.ACL {
-		if !covers(a.Path, path) {
-			continue
-		}
-		switch n := len(strings.TrimSuffix(a.Path, "/")); {
-		case n > depth:
-			depth, out = n, slices.Concat(rolePrivileges(a.Role), a.Privileges)
-		case n == depth:
-			out = slices.Concat(out, rolePrivileges(a.Role), a.Privileges)
+func (t *credential) privileges(path string) map[string]bool {
+	for _, g := range t.grants {
+		if g.path == "" || strings.HasPrefix(path, g.path) && (len(path) == len(g.path) || path[len(g.path)] == '/') {
+			return g.privileges
 		}
 	}
-	return out
-}
-
-func covers(acl, path string) bool {
-	acl = strings.TrimSuffix(acl, "/")
-	return acl == "" || path == acl || strings.HasPrefix(path, acl+"/")
+	return nil
 }
 
 // allows says whether the token holds the privilege on the path. A guest also has what its pool grants. The state is locked.
-func (s *Sim) allows(t *Token, path, privilege string) bool {
-	if slices.Contains(t.privileges(path), privilege) {
+func (s *Sim) allows(t *credential, path, privilege string) bool {
+	if t.privileges(path)[privilege] {
 		return true
 	}
 	if id, ok := strings.CutPrefix(path, "/vms/"); ok {
 		if p := s.poolOf(atoi(id)); p != "" {
-			return slices.Contains(t.privileges("/pool/"+p), privilege)
+			return t.privileges("/pool/" + p)[privilege]
 		}
 	}
 	return false
 }
 
 // require refuses with 403 unless the token holds every privilege on the path.
-func (s *Sim) require(t *Token, path string, privileges ...string) error {
+func (s *Sim) require(t *credential, path string, privileges ...string) error {
 	for _, p := range privileges {
 		if !s.allows(t, path, p) {
 			return forbidden(path + ", " + p)
@@ -92,7 +115,7 @@ func (s *Sim) require(t *Token, path string, privileges ...string) error {
 }
 
 // requireAny refuses unless the token holds one of the privileges.
-func (s *Sim) requireAny(t *Token, path string, privileges ...string) error {
+func (s *Sim) requireAny(t *credential, path string, privileges ...string) error {
 	for _, p := range privileges {
 		if s.allows(t, path, p) {
 			return nil
@@ -102,17 +125,17 @@ func (s *Sim) requireAny(t *Token, path string, privileges ...string) error {
 }
 
 // authenticate finds the token of an Authorization header.
-func (s *Sim) authenticate(header string) (*Token, error) {
+func (s *Sim) authenticate(header string) (*credential, error) {
 	if header == "" {
 		return nil, unauthorized("No ticket")
 	}
 	cred, ok := strings.CutPrefix(header, "PVEAPIToken=")
 	id, secret, cut := strings.Cut(cred, "=")
 	if ok && cut {
-		for i := range s.opts.Tokens {
-			if t := &s.opts.Tokens[i]; t.ID == id && t.Secret == secret {
-				return t, nil
-			}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if t := s.tokens[id]; t != nil && t.Secret == secret {
+			return t, nil
 		}
 	}
 	return nil, unauthorized("Authentication failed!")

@@ -115,13 +115,12 @@ func permissions(c *call) (reply, error) {
 	}
 	var o object
 	for _, p := range paths {
-		privs := slices.Clone(c.who.privileges(p))
+		privs := c.who.privileges(p)
 		if len(privs) == 0 {
 			continue
 		}
-		slices.Sort(privs)
 		var po object
-		for _, name := range slices.Compact(privs) {
+		for _, name := range slices.Sorted(maps.Keys(privs)) {
 			po.num(name, 1)
 		}
 		o.raw(p, po.bytes())
@@ -171,7 +170,7 @@ func (st *storage) settings() *object {
 func clusterResources(c *call) (reply, error) {
 	s := c.sim
 	s.broadcast()
-	var a array
+	a := array{buf: make([]byte, 0, 320*len(s.guests))}
 	typ := c.params["type"]
 	if typ == "" || typ == "vm" {
 		for _, id := range s.vmids() {
@@ -216,14 +215,14 @@ func (s *Sim) broadcast() {
 		}
 		s.round = n
 	}
-	for g := range maps.Values(s.guests) {
+	for _, g := range s.guests {
 		r := s.rowOf(g)
 		g.seen = &r
 	}
 }
 
-func (s *Sim) resource(g *guest, who *Token) *object {
-	o := &object{}
+func (s *Sim) resource(g *guest, who *credential) *object {
+	o := &object{buf: make([]byte, 0, 384)}
 	o.str("id", string(g.kind)+"/"+itoa(g.vmid))
 	o.str("type", string(g.kind))
 	o.num("vmid", int64(g.vmid))
@@ -234,7 +233,7 @@ func (s *Sim) resource(g *guest, who *Token) *object {
 	if l := g.conf.values["lock"]; l != "" {
 		o.str("lock", l)
 	}
-	if p := s.poolOf(g.vmid); p != "" && s.allows(who, "/pool/"+p, "Pool.Audit") {
+	if p := s.poolOf(g.vmid); p != "" && who != nil && s.allows(who, "/pool/"+p, "Pool.Audit") {
 		o.str("pool", p)
 	}
 	r := g.seen

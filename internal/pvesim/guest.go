@@ -20,6 +20,7 @@ type guest struct {
 	pid             int
 	deaf            bool // does not react to a shutdown request
 
+	base *row // what the text alone says, worked out when first asked
 	seen *row // what the last resource broadcast said; nil before the first
 }
 
@@ -35,6 +36,7 @@ func (g *guest) write(conf *config) { g.setText(conf.format(g.kind)) }
 func (g *guest) setText(text string) {
 	g.text = text
 	g.conf = parseConfig(g.kind, text)
+	g.base = nil
 	g.digest = digest(text)
 }
 

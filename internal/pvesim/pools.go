@@ -57,20 +57,28 @@ func createPermit(c *call) error {
 	return c.require("/pool/"+c.params["poolid"], "Pool.Allocate")
 }
 
-func (s *Sim) poolObject(p *pool, who *Token, withMembers bool) *object {
+// poolDetail says how much of a pool is shown.
+type poolDetail int
+
+const (
+	poolHead poolDetail = iota
+	poolMembers
+)
+
+func (s *Sim) poolObject(p *pool, with poolDetail) *object {
 	o := &object{}
 	o.str("poolid", p.id)
 	if p.comment != "" {
 		o.str("comment", p.comment)
 	}
-	if !withMembers {
+	if with == poolHead {
 		return o
 	}
 	s.broadcast()
 	var a array
 	for _, id := range p.vms {
 		if g := s.guests[id]; g != nil {
-			m := s.resource(g, &Token{})
+			m := s.resource(g, nil)
 			a.add(m)
 		}
 	}
@@ -80,7 +88,6 @@ func (s *Sim) poolObject(p *pool, who *Token, withMembers bool) *object {
 		}
 	}
 	o.raw("members", a.bytes())
-	_ = who
 	return o
 }
 
@@ -92,13 +99,13 @@ func listPools(c *call) (reply, error) {
 			return reply{}, err
 		}
 		var a array
-		a.add(s.poolObject(p, c.who, true))
+		a.add(s.poolObject(p, poolMembers))
 		return data(a.bytes())
 	}
 	var a array
 	for _, id := range slices.Sorted(maps.Keys(s.pools)) {
 		if s.allows(c.who, "/pool/"+id, "Pool.Audit") {
-			a.add(s.poolObject(s.pools[id], c.who, false))
+			a.add(s.poolObject(s.pools[id], poolHead))
 		}
 	}
 	return data(a.bytes())
@@ -120,7 +127,7 @@ func getPool(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return data(c.sim.poolObject(p, c.who, true).bytes())
+	return data(c.sim.poolObject(p, poolMembers).bytes())
 }
 
 func createPool(c *call) (reply, error) {

@@ -22,7 +22,7 @@ type call struct {
 	method string
 	path   string // below /api2/json, decoded
 	route  *route
-	who    *Token
+	who    *credential
 	fault  *Fault // to be suffered by the task that this call starts
 
 	vars   values // from the path: node, vmid, ...

@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -188,12 +189,8 @@ func (s *schema) verify(params values) error {
 // with returns a copy of the schema that knows more parameters.
 func (s *schema) with(more map[string]rule) *schema {
 	n := &schema{rules: make(map[string]rule, len(s.rules)+len(more)), families: s.families}
-	for k, r := range s.rules {
-		n.rules[k] = r
-	}
-	for k, r := range more {
-		n.rules[k] = r
-	}
+	maps.Copy(n.rules, s.rules)
+	maps.Copy(n.rules, more)
 	return n
 }
 

@@ -24,6 +24,7 @@ type Sim struct {
 	storages  []*storage
 	pools     map[string]*pool
 	ha        map[int]*haResource
+	tokens    map[string]*credential
 	tasks     []*task // oldest first
 	taskIndex map[string]*task
 	nextPID   int
@@ -48,6 +49,7 @@ func New(opts Options) *Sim {
 		guests:    map[int]*guest{},
 		pools:     map[string]*pool{},
 		ha:        map[int]*haResource{},
+		tokens:    map[string]*credential{},
 		taskIndex: map[string]*task{},
 		nextPID:   1000,
 		booted:    time.Now().Add(-40 * time.Minute),
@@ -55,6 +57,9 @@ func New(opts Options) *Sim {
 		locks:     map[int]guestLock{},
 		writers:   map[int]string{},
 		counts:    newCounts(),
+	}
+	for _, t := range opts.Tokens {
+		s.tokens[t.ID] = newCredential(t)
 	}
 	for _, st := range opts.Storages {
 		s.storages = append(s.storages, newStorage(st))
@@ -79,10 +84,10 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Token returns the credentials of a token as the Authorization header wants them after "PVEAPIToken=".
 func (s *Sim) Token(id string) string {
-	for _, t := range s.opts.Tokens {
-		if t.ID == id {
-			return t.ID + "=" + t.Secret
-		}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.tokens[id]; t != nil {
+		return t.ID + "=" + t.Secret
 	}
 	return ""
 }
@@ -91,10 +96,8 @@ func (s *Sim) Token(id string) string {
 func (s *Sim) SetPrivileges(id string, acl []ACL) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range s.opts.Tokens {
-		if s.opts.Tokens[i].ID == id {
-			s.opts.Tokens[i].ACL = acl
-		}
+	if t := s.tokens[id]; t != nil {
+		s.tokens[id] = newCredential(Token{ID: t.ID, Secret: t.Secret, ACL: acl})
 	}
 }
 

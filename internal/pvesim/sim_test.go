@@ -135,9 +135,9 @@ func (c *client) wait(upid string) string {
 	return ""
 }
 
-func (c *client) config(vmid string) map[string]string {
+func (c *client) config(vmid int) map[string]string {
 	c.t.Helper()
-	return c.ok(http.MethodGet, "/nodes/pve1/qemu/"+vmid+"/config").fields(c.t)
+	return c.ok(http.MethodGet, "/nodes/pve1/qemu/"+itoa(vmid)+"/config").fields(c.t)
 }
 
 // bubble runs a test in virtual time with a fresh Sim.
@@ -152,7 +152,7 @@ func TestLifeOfAVM(t *testing.T) {
 		if got != "OK" {
 			t.Fatalf("create: got %s, want OK", got)
 		}
-		conf := c.config("100")
+		conf := c.config(100)
 		if want := "local:100/vm-100-disk-0.raw,size=1G"; conf["scsi0"] != want {
 			t.Errorf("scsi0: got %s, want %s", conf["scsi0"], want)
 		}
@@ -170,7 +170,7 @@ func TestLifeOfAVM(t *testing.T) {
 		if got := c.task("POST", "/nodes/pve1/qemu/100/status/stop"); got != "OK" {
 			t.Errorf("stop: got %s, want OK", got)
 		}
-		if got := c.config("100")["cores"]; got != "4" {
+		if got := c.config(100)["cores"]; got != "4" {
 			t.Errorf("cores after stop: got %s, want 4", got)
 		}
 		if got := c.task("DELETE", "/nodes/pve1/qemu/100"); got != "OK" {

@@ -18,15 +18,22 @@ type row struct {
 }
 
 func (s *Sim) rowOf(g *guest) row {
-	r := row{status: "stopped", name: g.name()}
-	v := g.conf.values
+	if g.base == nil {
+		r := s.baseRow(g)
+		g.base = &r
+	}
+	r := *g.base
 	if g.running {
 		r.status = "running"
 		r.uptime = int64(time.Since(g.startedAt) / time.Second)
 	}
-	if g.isTemplate() {
-		r.template = 1
-	}
+	return r
+}
+
+// baseRow is the row of a stopped guest.
+func (s *Sim) baseRow(g *guest) row {
+	r := row{status: "stopped", name: g.name(), template: b2i(g.isTemplate())}
+	v := g.conf.values
 	if g.kind == LXC {
 		r.cpus, r.maxmem, r.maxswap = orDefault(v["cores"], int64(s.opts.CPUs)), orDefault(v["memory"], 512)*mib, orDefault(v["swap"], 0)*mib
 		r.maxdisk = lxcRootSize(v)
