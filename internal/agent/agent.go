@@ -135,6 +135,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	var serving error
 	if a.listener != nil {
+		a.opts.Logger.InfoContext(ctx, "status page served", "address", a.Address())
 		handler := status.Handler(status.Options{
 			Report: a.engine.Report, Gatherer: a.registry, Hint: a.engine.Hint, WebhookToken: a.webhookToken,
 			Version: a.opts.Build.Version, Logger: a.opts.Logger,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -162,7 +163,8 @@ type Duration time.Duration
 func (d *Duration) UnmarshalYAML(node *yaml.Node) error {
 	parsed, err := time.ParseDuration(node.Value)
 	if err != nil || parsed <= 0 {
-		return fmt.Errorf("line %d: got %q, want a duration such as 30s or 2m", node.Line, node.Value)
+		// This type of error is collected with the others.
+		return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: got %q, want a duration such as 30s or 2m", node.Line, node.Value)}}
 	}
 	*d = Duration(parsed)
 	return nil
@@ -192,16 +194,41 @@ func ReadConfig(path string) (Config, error) {
 	return config, nil
 }
 
-// ParseConfig parses and checks a config.
+// ParseConfig parses and checks a config. The error names every problem, each with its line where it has one.
 func ParseConfig(data []byte) (Config, error) {
 	var c Config
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
-		return Config{}, err
+		return Config{}, plainly(err)
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return Config{}, errors.New("more than one document: a config is one")
 	}
 	c.setDefaults()
-	return c, c.check()
+	if err := c.check(); err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+var (
+	unknownField = regexp.MustCompile(`^line (\d+): field (\S+) not found in type \S+$`)
+	wrongShape   = regexp.MustCompile(`^line (\d+): cannot unmarshal !!(\w+)(.*) into \S+$`)
+)
+
+// plainly says what the decoder found without the names of Go types.
+func plainly(err error) error {
+	var several *yaml.TypeError
+	if !errors.As(err, &several) {
+		return err
+	}
+	var problems []error
+	for _, text := range several.Errors {
+		text = unknownField.ReplaceAllString(text, `line $1: unknown field "$2"`)
+		problems = append(problems, errors.New(wrongShape.ReplaceAllString(text, `line $1: a value of type $2$3 does not fit here`)))
+	}
+	return errors.Join(problems...)
 }
 
 func (c *Config) setDefaults() {

@@ -1,0 +1,62 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"gitops-agent/gitsource"
+	"log/slog"
+	"os"
+)
+
+// Check makes everything that the config describes and that can be made without the network and without the state directory: the
+// policy, the clients' options, and the files that they read. The error names every problem.
+func (c Config) Check() error {
+	_, policyErr := c.Policy()
+	return errors.Join(policyErr, c.checkProxmox(), c.checkSource(), c.checkFiles())
+}
+
+func (c Config) checkProxmox() error {
+	reader, err := c.ProxmoxReader(slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	reader.Close()
+	return nil
+}
+
+// checkSource opens a store in a directory of its own, since opening makes one where none is.
+func (c Config) checkSource() error {
+	dir, err := os.MkdirTemp("", "gitops-agent-check-")
+	if err != nil {
+		return fmt.Errorf("check source: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	opts := c.sourceOptions(slog.New(slog.DiscardHandler))
+	opts.Dir = dir
+	if _, err := gitsource.Open(opts); err != nil {
+		return fmt.Errorf("source: %w", err)
+	}
+	return nil
+}
+
+// checkFiles opens the files whose content is read later. Those of trust and proxmox were read by now.
+func (c Config) checkFiles() error {
+	problems := []error{checkFile("source.webhook_token_file", c.Source.WebhookTokenFile)}
+	for i, r := range c.Source.Remotes {
+		remote := fmt.Sprintf("source.remotes[%d].", i)
+		problems = append(problems, checkFile(remote+"token_file", r.TokenFile), checkFile(remote+"ssh_key_file", r.SSHKeyFile),
+			checkFile(remote+"known_hosts_file", r.KnownHostsFile), checkFile(remote+"ca_file", r.CAFile))
+	}
+	return errors.Join(problems...)
+}
+
+func checkFile(field, path string) error {
+	if path == "" {
+		return nil
+	}
+	file, err := os.Open(path) //nolint:gosec // the path is the operator's own
+	if err != nil {
+		return fmt.Errorf("%s: %w", field, err)
+	}
+	return file.Close()
+}
