@@ -121,9 +121,12 @@ func guestNotices(r reconcile.Report) []notice {
 			return slices.ContainsFunc(g.Conditions, func(c reconcile.Condition) bool { return slices.Contains(types, c.Type) })
 		}
 	}
-	approval := func(g reconcile.GuestReport) bool {
-		return slices.ContainsFunc(g.Held, func(h reconcile.HeldReport) bool { return h.Reason == reconcile.HoldApproval })
+	holds := func(reasons ...reconcile.HoldReason) func(reconcile.GuestReport) bool {
+		return func(g reconcile.GuestReport) bool {
+			return slices.ContainsFunc(g.Held, func(h reconcile.HeldReport) bool { return slices.Contains(reasons, h.Reason) })
+		}
 	}
+	guarded := holds(reconcile.HoldDenied, reconcile.HoldDestroyLimit, reconcile.HoldEmptyDesired)
 	working := func(g reconcile.GuestReport) bool {
 		return g.Sync == reconcile.OutOfSync && (g.Operation == reconcile.Busy || g.Operation == reconcile.Waiting && len(g.Held) == 0)
 	}
@@ -135,7 +138,8 @@ func guestNotices(r reconcile.Report) []notice {
 	}{
 		{bad, "1 guest could not be brought in sync", "%d guests could not be brought in sync", has(reconcile.Failed)},
 		{bad, "1 guest is not the one that it should be", "%d guests are not the ones that they should be", has(reconcile.IdentityConflict)},
-		{warn, "1 guest waits for a signed approval", "%d guests wait for a signed approval", approval},
+		{warn, "1 guest waits for a signed approval", "%d guests wait for a signed approval", holds(reconcile.HoldApproval)},
+		{warn, "1 guest is kept by a guard against destroying", "%d guests are kept by a guard against destroying", guarded},
 		{warn, "1 guest is blocked", "%d guests are blocked", has(reconcile.Blocked)},
 		{warn, "1 guest could not be read", "%d guests could not be read", has(reconcile.NotObserved)},
 		{idle, "1 guest needs a restart", "%d guests need a restart", has(reconcile.PendingRestart)},

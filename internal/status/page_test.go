@@ -237,9 +237,18 @@ func TestPageSays(t *testing.T) {
 			[]string{"The remote could not be read", "does not answer", "All 4 guests"},
 			nil,
 		},
-		"stuck":            {func(r *reconcile.Report) { r.Time = noon.Add(-time.Hour) }, []string{"The agent does not seem to work", "the last one ended 1 h ago"}, nil},
-		"approval":         {func(r *reconcile.Report) { *r = troubled() }, []string{"gitops-agent approve " + stepDigest, "1 guest waits for a signed approval"}, []string{"→ gitops-agent approve"}},
-		"origin":           {func(r *reconcile.Report) { *r = troubled() }, []string{"guests/web.yaml:12:5", `href="/?guest=VirtualMachine%2fweb-2"`}, nil},
+		"stuck":    {func(r *reconcile.Report) { r.Time = noon.Add(-time.Hour) }, []string{"The agent does not seem to work", "the last one ended 1 h ago"}, nil},
+		"approval": {func(r *reconcile.Report) { *r = troubled() }, []string{"gitops-agent approve " + stepDigest, "1 guest waits for a signed approval"}, []string{"→ gitops-agent approve"}},
+		"origin":   {func(r *reconcile.Report) { *r = troubled() }, []string{"guests/web.yaml:12:5", `href="/?guest=VirtualMachine%2fweb-2"`}, nil},
+		"guarded": {func(r *reconcile.Report) {
+			g := removed()
+			g.Held[0].Reason, g.Held[0].Digest, g.Held[0].Hint = reconcile.HoldEmptyDesired, "", "check source.paths and the repository"
+			r.Guests, r.Converged = append(r.Guests, g), false
+		}, []string{"1 guest is kept by a guard against destroying", "check source.paths and the repository"}, []string{"gitops-agent approve"}},
+		"suspended": {func(r *reconcile.Report) {
+			r.Guests[0].Health, r.Guests[0].Sync, r.Converged = reconcile.HealthSuspended, reconcile.OutOfSync, false
+			r.Guests[0].Conditions = []reconcile.Condition{{Type: reconcile.Suspended, Message: "suspended by alice: maintenance"}}
+		}, []string{"Suspended</span>", "suspended by alice: maintenance", "<title>3 of 4 guests in sync · pve-lab"}, nil},
 		"few_open":         {many(3), []string{"3 guests could not be brought in sync", "<details open>"}, []string{"<details>"}},
 		"too_many_to_open": {many(100), []string{"100 guests could not be brought in sync", "<details open>", "<details>"}, nil},
 		"unmanaged":        {func(*reconcile.Report) {}, []string{"old-fileserver", "no name"}, nil},

@@ -61,8 +61,10 @@ func operationBadge(o reconcile.Operation) badge {
 func conditionBadge(c reconcile.Condition) badge {
 	b := badge{Tone: warn, Text: string(c.Type), Title: c.Message}
 	switch c.Type {
-	case reconcile.Failed, reconcile.IdentityConflict:
+	case reconcile.Failed:
 		b.Tone = bad
+	case reconcile.IdentityConflict:
+		b.Text, b.Tone = "Identity conflict", bad
 	case reconcile.Suspended, reconcile.NotObserved:
 		b.Tone = idle
 	case reconcile.WaitsFor:
@@ -70,9 +72,6 @@ func conditionBadge(c reconcile.Condition) badge {
 	case reconcile.PendingRestart:
 		b.Text = "Pending restart"
 	case reconcile.Drifted, reconcile.Held, reconcile.Blocked, reconcile.Orphaned:
-	}
-	if c.Type == reconcile.IdentityConflict {
-		b.Text = "Identity conflict"
 	}
 	return b
 }

@@ -123,7 +123,13 @@ func (v view) Headline() string {
 	if len(v.Notices) > 0 {
 		return v.Notices[0].Title
 	}
-	return "Working"
+	synced := 0
+	for _, g := range v.Report.Guests {
+		if g.Sync == reconcile.Synced {
+			synced++
+		}
+	}
+	return fmt.Sprintf("%d of %s in sync", synced, plural(len(v.Report.Guests), "guest"))
 }
 
 // Tone is that of the first notice.
@@ -131,7 +137,7 @@ func (v view) Tone() tone {
 	if len(v.Notices) > 0 {
 		return v.Notices[0].Tone
 	}
-	return busy
+	return idle
 }
 
 // Short returns a commit id as people write it.
