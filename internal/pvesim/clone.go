@@ -51,7 +51,7 @@ func (c *call) claim(newID int) error {
 		return err
 	}
 	g := newGuest(newID, QEMU, c.node())
-	g.setText("#qmclone temporary file\nlock: clone\n")
+	g.setText("# qmclone temporary file\nlock: clone\n")
 	c.sim.guests[newID] = g
 	return nil
 }

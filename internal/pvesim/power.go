@@ -91,7 +91,7 @@ func (t *task) startVM(node string, vmid int) error {
 			if err := t.checkStart(g); err != nil {
 				return err
 			}
-			t.sim.generateCloudInit(g)
+			t.generateCloudInit(g)
 			t.sim.run(g)
 			return nil
 		})
@@ -161,10 +161,14 @@ func (s *Sim) checkVolumes(g *guest) error {
 }
 
 // generateCloudInit writes the cloud-init image, after which its drive shows a size.
-func (s *Sim) generateCloudInit(g *guest) {
+func (t *task) generateCloudInit(g *guest) {
 	for _, slot := range diskSlots(QEMU, g.conf.values) {
 		d, err := parseDrive(slot, g.conf.values[slot])
-		if err == nil && d.isCloudInit() && d.values["size"] == "" {
+		if err != nil || !d.isCloudInit() {
+			continue
+		}
+		t.printf("generating cloud-init ISO")
+		if d.values["size"] == "" {
 			g.edit(func(conf *config) { conf.values[slot] = d.with(d.file(), 4*mib).text() })
 		}
 	}

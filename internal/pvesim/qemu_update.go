@@ -1,7 +1,6 @@
 package pvesim
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -126,14 +125,26 @@ func (c *call) permitUpdate(u *update) error {
 	return c.checkDisks(QEMU, u.set)
 }
 
+// checkedUpdate also looks at digest and lock, which are checked once before anything waits and again under the guest's lock.
+func (c *call) checkedUpdate() (*update, error) {
+	u, err := c.newUpdate()
+	if err != nil {
+		return nil, err
+	}
+	g, err := c.vm()
+	if err != nil {
+		return nil, err
+	}
+	if err := g.checkDigest(u.digest); err != nil {
+		return nil, err
+	}
+	return u, g.checkLock()
+}
+
 // updateVM is PUT config: everything happens before the reply.
 func updateVM(c *call) (reply, error) {
 	var u *update
-	err := c.sim.locked(func() (err error) {
-		u, err = c.newUpdate()
-		return err
-	})
-	if err != nil {
+	if err := c.sim.locked(func() (err error) { u, err = c.checkedUpdate(); return err }); err != nil {
 		return reply{}, err
 	}
 	if err := c.sim.withGuest(QEMU, u.vmid, func() error { return c.applyUpdate(u) }); err != nil {
@@ -146,18 +157,7 @@ func updateVM(c *call) (reply, error) {
 // delay the reply waits for the worker that long.
 func updateVMAsync(c *call) (reply, error) {
 	var u *update
-	err := c.sim.locked(func() error {
-		var err error
-		if u, err = c.newUpdate(); err != nil {
-			return err
-		}
-		g, err := c.vm()
-		if err != nil {
-			return err
-		}
-		return errors.Join(g.checkDigest(u.digest), g.checkLock())
-	})
-	if err != nil {
+	if err := c.sim.locked(func() (err error) { u, err = c.checkedUpdate(); return err }); err != nil {
 		return reply{}, err
 	}
 	if c.fault != nil && c.fault.Kind == LostWorker {
