@@ -98,6 +98,37 @@ func TestParseSignatureIsStrict(t *testing.T) {
 	}
 }
 
+func TestUnarmorRefuses(t *testing.T) {
+	tests := map[string]struct {
+		armored string
+		want    Reason
+	}{
+		"unsigned":  {"", ReasonUnsigned},
+		"other":     {"-----BEGIN PGP SIGNATURE-----\n", ReasonNotSigstore},
+		"too_large": {string(armor(make([]byte, maxSignature))), ReasonMalformedSignature},
+		"cut_short": {"-----BEGIN SIGNED MESSAGE-----\nAAAA\n", ReasonMalformedSignature},
+		"wide":      {"-----BEGIN SIGNED MESSAGE-----\nAA\nAA\n-----END SIGNED MESSAGE-----\n", ReasonMalformedSignature},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if der, err := unarmor([]byte(tt.armored)); reasonOf(err) != tt.want {
+				t.Errorf("got %d bytes, %v, want %s", len(der), err, tt.want)
+			}
+		})
+	}
+}
+
+// TestNewEntityRefusesWithoutProof: a signed entry timestamp alone is not enough, as in a bundle of version 0.3.
+func TestNewEntityRefusesWithoutProof(t *testing.T) {
+	s, err := parseSignature(testMessage(t, sigtest.SignOptions{Mutate: []sigtest.Mutation{sigtest.RemoveProof}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newEntity(s); reasonOf(err) != ReasonBadLogEntry {
+		t.Errorf("got %v, want %s", err, ReasonBadLogEntry)
+	}
+}
+
 func replaceFirst(der, old []byte, last byte) []byte {
 	at := bytes.Index(der, old) + len(old) - 1
 	der[at] = last

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/hex"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
@@ -248,9 +247,6 @@ const (
 	pgpSignature = "-----BEGIN PGP SIGNATURE-----\n\niQEzBAABCAAdFiEE\n=AbCd\n-----END PGP SIGNATURE-----\n"
 	sshSignature = "-----BEGIN SSH SIGNATURE-----\nU1NIU0lHAAAAAQ==\n-----END SSH SIGNATURE-----\n"
 )
-
-// hugeSignature is canonical armor around nothing but zeros.
-var hugeSignature = string(pem.EncodeToMemory(&pem.Block{Type: "SIGNED MESSAGE", Bytes: make([]byte, 256<<10)}))
 
 // foreign stores a commit with a signature of another kind.
 func (l *lab) foreign(d draft, signature string) gitsource.ID {

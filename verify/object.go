@@ -61,7 +61,7 @@ func (o *object) takeFixed(headers []header) ([]header, error) {
 				return nil, refuse(ReasonMalformed, "tree: %w", err)
 			}
 			o.tree = id
-		case o.tree != "" && h.key == "parent":
+		case h.key == "parent":
 			id, err := gitsource.ParseID(string(h.value))
 			if err != nil {
 				return nil, refuse(ReasonMalformed, "parent: %w", err)

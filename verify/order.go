@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // An OrderKind is what an order asks for.
@@ -71,10 +70,8 @@ func orderProblem(a admitted, sameTree bool) string {
 	}
 	for i, t := range a.trailers {
 		switch {
-		case !strings.HasPrefix(t.key, trailerPrefix):
-			return fmt.Sprintf("trailer %s stands among the orders", t.key)
 		case !slices.Contains([]string{trailerTarget, trailerApprove, trailerRun, trailerSeal}, t.key):
-			return fmt.Sprintf("unknown trailer %s stands among the orders", t.key)
+			return fmt.Sprintf("trailer %s stands among the orders, which have a paragraph to themselves", t.key)
 		case slices.Contains(a.trailers[:i], t):
 			return fmt.Sprintf("trailer %s stands twice with the same value", t.key)
 		}

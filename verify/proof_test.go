@@ -108,10 +108,8 @@ func trustWorkflow(change func(*verify.Extensions)) func(*lab, *verify.Options) 
 	}
 }
 
-func trustSubject(subject, pattern, issuer string) func(*lab, *verify.Options) {
-	return func(_ *lab, o *verify.Options) {
-		o.Signers[0].Subject, o.Signers[0].SubjectRegexp, o.Signers[0].Issuer = subject, pattern, issuer
-	}
+func trustPattern(subject string) func(*lab, *verify.Options) {
+	return func(_ *lab, o *verify.Options) { o.Signers[0].Subject, o.Signers[0].SubjectRegexp = "", subject }
 }
 
 func TestProveAccepts(t *testing.T) {
@@ -123,7 +121,7 @@ func TestProveAccepts(t *testing.T) {
 		"timestamp_required":     {sign: stamped(sigtest.SignOptions{}), policy: requireTimestamp},
 		"v2_timestamp_required":  {sign: stamped(v2), policy: requireTimestamp},
 		"workflow":               {by: workflow, policy: trustWorkflow(func(*verify.Extensions) {})},
-		"subject_pattern":        {policy: trustSubject("", "[a-z]+@lab[.]test", alice.Issuer)},
+		"subject_pattern":        {policy: trustPattern("[a-z]+@lab[.]test")},
 		"log_retired_later":      {policy: retired(sigtest.RekorV1, time.Hour)},
 		"authority_retired":      {policy: retired(sigtest.CA, time.Hour)},
 		"v2_log_retired_later":   {sign: stamped(v2), policy: retired(sigtest.RekorV2, time.Hour)},
@@ -193,7 +191,6 @@ func TestProveForm(t *testing.T) {
 		"not_cms":               {edit: resigned("-----BEGIN SIGNED MESSAGE-----\nAAAA\n-----END SIGNED MESSAGE-----\n"), want: verify.ReasonMalformedSignature},
 		"two_certificates":      {sign: secondCertificate, want: verify.ReasonMalformedSignature},
 		"larger_key":            {sign: largerKey, want: verify.ReasonMalformedSignature},
-		"armor_too_large":       {edit: resigned(hugeSignature), want: verify.ReasonMalformedSignature},
 		"unknown_attribute":     {sign: signed(sigtest.AddUnsigned(extra)), want: verify.ReasonMalformedSignature},
 		"embedded_content":      {sign: signed(func(m *sigtest.Message) { m.Content = []byte("x") }), want: verify.ReasonMalformedSignature},
 		"two_timestamps":        {sign: stamped(sigtest.SignOptions{Mutate: []sigtest.Mutation{doubleToken}}), want: verify.ReasonMalformedSignature},
@@ -289,9 +286,9 @@ func TestProveIdentity(t *testing.T) {
 		"wrong_subject":          {by: mallory, want: verify.ReasonWrongIdentity},
 		"wrong_issuer":           {by: sigtest.Identity{Subject: alice.Subject, Issuer: "https://other.test"}, want: verify.ReasonWrongIdentity},
 		"issuer_with_slash":      {by: sigtest.Identity{Subject: alice.Subject, Issuer: alice.Issuer + "/"}, want: verify.ReasonWrongIdentity},
-		"subject_as_prefix":      {by: sigtest.Identity{Subject: alice.Subject + ".evil.test", Issuer: alice.Issuer}, policy: trustSubject("", "alice@lab[.]test", alice.Issuer), want: verify.ReasonWrongIdentity},
-		"subject_as_suffix":      {by: sigtest.Identity{Subject: "not-" + alice.Subject, Issuer: alice.Issuer}, policy: trustSubject("", "alice@lab[.]test", alice.Issuer), want: verify.ReasonWrongIdentity},
-		"pattern_alternative":    {by: sigtest.Identity{Subject: "bob@lab.test.evil.test", Issuer: alice.Issuer}, policy: trustSubject("", "alice@lab[.]test|bob@lab[.]test", alice.Issuer), want: verify.ReasonWrongIdentity},
+		"subject_as_prefix":      {by: sigtest.Identity{Subject: alice.Subject + ".evil.test", Issuer: alice.Issuer}, policy: trustPattern("alice@lab[.]test"), want: verify.ReasonWrongIdentity},
+		"subject_as_suffix":      {by: sigtest.Identity{Subject: "not-" + alice.Subject, Issuer: alice.Issuer}, policy: trustPattern("alice@lab[.]test"), want: verify.ReasonWrongIdentity},
+		"pattern_alternative":    {by: sigtest.Identity{Subject: "bob@lab.test.evil.test", Issuer: alice.Issuer}, policy: trustPattern("alice@lab[.]test|bob@lab[.]test"), want: verify.ReasonWrongIdentity},
 		"subject_by_one_dot":     {by: sigtest.Identity{Subject: "." + alice.Subject, Issuer: alice.Issuer}, want: verify.ReasonWrongIdentity},
 		"other_repository":       {by: sigtest.GitHubWorkflow("lab/fork", "merge.yaml", "refs/heads/main"), policy: anyWorkflow, want: verify.ReasonWrongIdentity},
 		"other_ref":              {by: sigtest.GitHubWorkflow("lab/guests", "merge.yaml", "refs/heads/evil"), policy: anyWorkflow, want: verify.ReasonWrongIdentity},

@@ -11,7 +11,6 @@ const (
 	trailerApprove = "Gitops-Approve"
 	trailerRun     = "Gitops-Run"
 	trailerSeal    = "Gitops-Seal"
-	trailerPrefix  = "Gitops-"
 )
 
 // Bounds of a trailer paragraph; a longer one is prose.

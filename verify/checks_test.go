@@ -1,0 +1,189 @@
+package verify_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gitops-agent/verify"
+)
+
+// A check is one thing that the verifying sequence or the policy looks at. The test named here fails when the check is
+// taken out, which the test with the build tag mutation proves for each row.
+type check struct {
+	name string // as docs/verify.md lists it
+	file string
+	code string // stands exactly once in file: a condition that becomes false, or what becomes instead
+	// instead is what replaces code where code is not a condition that guards a refusal.
+	instead string
+	test    string // Test, or Test/row
+}
+
+// checks returns every check in the order of docs/verify.md.
+func checks() []check {
+	return []check{
+		// The object.
+		{"object size", "object.go", `len(raw) > maxObject`, "", "TestSplitCommitRefuses/too_large"},
+		{"no NUL among headers", "object.go", `bytes.IndexByte(line, 0) >= 0`, "", "TestSplitCommitRefuses/nul_in_header"},
+		{"tree is there", "object.go", `o.tree != "" && h.key == "author"`, `h.key == "author"`, "TestSplitCommitRefuses/tree_missing"},
+		{"one-line headers", "object.go", `h.lines != 1 && isReserved(h.key)`, "", "TestSplitCommitRefuses/author_continued"},
+		{"one-line committer", "object.go", `headers[position+1].lines != 1`, "", "TestSplitCommitRefuses/committer_continued"},
+		{"committer after author", "object.go", `position+1 < len(headers) && headers[position+1].key == "committer"`, `position+1 < len(headers)`, "TestSplitCommitRefuses/committer_replaced"},
+		{"no headers out of place", "object.go", `case isReserved(h.key)`, `case false`, "TestSplitCommitRefuses/tree_after_committer"},
+		{"no uncovered signature", "object.go", `h.key == "gpgsig-sha256"`, "", "TestSplitCommitRefuses/sha256_signature"},
+		{"one signature", "object.go", `seen[h.key] && (h.key == "gpgsig" || h.key == "encoding")`, "", "TestSplitCommitRefuses/signature_twice"},
+		{"tag headers", "object.go", `h.key != want[i] || h.lines != 1`, "", "TestSplitTag"},
+		{"one signature in a tag", "object.go", `bytes.Count(raw, []byte(armorBegin)) > 1`, "", "TestSplitTag"},
+		// The signature's form.
+		{"signed at all", "armor.go", `len(armored) == 0`, "", "TestProveForm/unsigned"},
+		{"Sigstore's kind of signature", "armor.go", `!strings.HasPrefix(string(armored), armorBegin)`, "", "TestProveForm/pgp"},
+		{"signature size", "armor.go", `len(armored) > maxSignature`, "", "TestUnarmorRefuses/too_large"},
+		{"canonical armor", "armor.go", `!bytes.Equal(armor(block.Bytes), armored)`, "", "TestProveForm/junk_after_armor"},
+		{"nothing but the profile, in DER", "cms.go", `err != nil || !bytes.Equal(again, der)`, "", "TestProveForm/embedded_content"},
+		{"content type SignedData", "cms.go", `!c.Type.Equal(oidSignedData)`, "", "TestParseSignatureIsStrict/content_type"},
+		{"SignedData version", "cms.go", `data.Version != 1`, "", "TestParseSignatureIsStrict/version"},
+		{"one digest algorithm", "cms.go", `len(data.Algorithms) != 1 || !data.Algorithms[0].Algorithm.Equal(oidSHA256)`, "", "TestParseSignatureIsStrict/two_digests"},
+		{"detached data", "cms.go", `!data.Detached.Algorithm.Equal(oidData)`, "", "TestParseSignatureIsStrict/detached_type"},
+		{"one signer", "cms.go", `len(data.Signers) != 1`, "", "TestParseSignatureIsStrict/two_signers"},
+		{"certificate under its tag", "cms.go", `!isImplicitSet(set)`, "", "TestParseSignatureIsStrict/certificates_tag"},
+		{"one certificate", "cms.go", `len(rest) != 0 {
+		return nil, refuse(ReasonMalformedSignature, "more`, `len(rest) < 0 {
+		return nil, refuse(ReasonMalformedSignature, "more`, "TestProveForm/two_certificates"},
+		{"ECDSA P-256 key", "cms.go", `!ok || key.Curve != elliptic.P256()`, "", "TestProveForm/larger_key"},
+		{"signer version", "cms.go", `i.Version != 1`, "", "TestParseSignatureIsStrict/signer_version"},
+		{"signer's issuer", "cms.go", `!bytes.Equal(i.Certificate.Issuer.FullBytes, leaf.RawIssuer)`, "", "TestParseSignatureIsStrict/signer_issuer"},
+		{"signer's serial number", "cms.go", `i.Certificate.Serial.Cmp(leaf.SerialNumber) != 0`, "", "TestParseSignatureIsStrict/signer_serial"},
+		{"digest SHA-256", "cms.go", `!i.Digest.Algorithm.Equal(oidSHA256)`, "", "TestParseSignatureIsStrict/digest_algorithm"},
+		{"signature ECDSA with SHA-256", "cms.go", `!i.Algorithm.Algorithm.Equal(oidECDSASHA256)`, "", "TestParseSignatureIsStrict/signature_alg"},
+		{"signed attributes under their tag", "cms.go", `!isImplicitSet(raw)`, "", "TestParseSignatureIsStrict/signed_tag"},
+		{"signed attributes in DER", "cms.go", `err != nil || !bytes.Equal(again, s.signed)`, "", "TestParseSignatureIsStrict/signed_order"},
+		{"three signed attributes", "cms.go", `len(values) != 3`, "", "TestProveForm/signing_time_missing"},
+		{"signed content type", "cms.go", `err != nil || len(rest) != 0 || !contentType.Equal(oidData)`, "", "TestProveForm/wrong_content_type"},
+		{"signed digest is SHA-256", "cms.go", `err != nil || len(rest) != 0 || len(digest) != len(s.content)`, "", "TestParseSignatureIsStrict/digest_short"},
+		{"known attributes only", "cms.go", `!contains(known, a.Type)`, "", "TestProveForm/unknown_attribute"},
+		{"attributes once", "cms.go", `values[name]; twice`, `values[name]; twice && false`, "TestParseSignatureIsStrict/entry_twice"},
+		{"attribute values are a set", "cms.go", `a.Values.Class != asn1.ClassUniversal || a.Values.Tag != asn1.TagSet || !a.Values.IsCompound`, "", "TestParseSignatureIsStrict/values_tag"},
+		{"one value each", "cms.go", `err != nil || len(rest) != 0 {
+			return nil, refuse(ReasonMalformedSignature, "attribute %s does not`, `err != nil || len(rest) < 0 {
+			return nil, refuse(ReasonMalformedSignature, "attribute %s does not`, "TestParseSignatureIsStrict/two_values"},
+		{"log entry is an octet string", "cms.go", `err != nil || len(rest) != 0 || len(s.logEntry) == 0`, "", "TestParseSignatureIsStrict/entry_not_octets"},
+		{"nothing hidden in the log entry", "entity.go", `hasUnknown(logged.ProtoReflect()) || len(logged.GetCanonicalizedBody()) != 0`, "", "TestProveForm/hidden_field_in_entry"},
+		// The proof.
+		{"signature is about this object", "proof.go", `content != s.content`, "", "TestProveContent/message_changed"},
+		{"log entry is embedded", "proof.go", `len(s.logEntry) == 0`, "", "TestProveForm/no_log_entry"},
+		{"inclusion proof is there", "entity.go", `logged.GetInclusionProof() == nil`, "", "TestNewEntityRefusesWithoutProof"},
+		{"Rekor v1 signs the entry's time", "entity.go", `first && len(logged.GetInclusionPromise().GetSignedEntryTimestamp()) == 0`, "", "TestProveLog/set_removed_timestamp"},
+		{"body by the checkpoint's origin", "entity.go", `first := isFirstGeneration(logged.GetInclusionProof().GetCheckpoint().GetEnvelope())`, `first := logged.GetKindVersion().GetVersion() != "0.0.9"`, "TestProveAccepts/rekor_v2_timestamp"},
+		{"body is rebuilt from this digest", "entity.go", `hex.EncodeToString(digest[:])`, `hex.EncodeToString(make([]byte, 32))`, "TestProveAccepts/rekor_v1"},
+		{"timestamp token is read", "entity.go", `len(s.token) > 0`, "", "TestProveAccepts/rekor_v2_timestamp"},
+		{"transparency log", "proof.go", `sigstore.WithTransparencyLog(1),`, `// out`, "TestProveLog/v2_checkpoint"},
+		{"trusted time", "proof.go", `sigstore.WithObserverTimestamps(1),`, `sigstore.WithCurrentTime(),`, "TestProveLog/v2_log_without_witness"},
+		{"certificate log", "proof.go", `sigstore.WithSignedCertificateTimestamps(1),`, `// out`, "TestProveCertificate/no_certificate_log"},
+		{"timestamp where required", "proof.go", `timestamps == TimestampRequired`, "", "TestProveLog/timestamp_required_absent"},
+		{"log trusted at that time", "proof.go", `if !trusted {`, `if !trusted && false {`, "TestProveLog/v2_log_retired_before"},
+		{"authority trusted at that time", "trustedroot.go", `if outside {`, `if outside && false {`, "TestPinnedChainKeepsToItsWindow"},
+		{"certificate is for signing code", "trustedroot.go", `Roots: p.issuer, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},`, `Roots: p.issuer, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},`, "TestProveCertificate/certificate_for_another_usage"},
+		{"certificate valid at that time", "trustedroot.go", `Roots: p.issuer, CurrentTime: at,`, `Roots: p.issuer, CurrentTime: leaf.NotBefore,`, "TestProveCertificate/v2_timestamp_after_expiry"},
+		{"issuer is an authority", "trustedroot.go", `!issuer.BasicConstraintsValid || !issuer.IsCA`, `false`, "TestCheckedOnceLeavesOthersWhole/issuer_is_no_authority"},
+		{"root constrains nothing", "trustedroot.go", `constrains(top, 1)`, `false`, "TestCheckedOnceLeavesOthersWhole/names"},
+		{"root signed the issuer", "trustedroot.go", `err != nil || end.Before(start)`, "", "TestCheckedOnceLeavesOthersWhole/issuer_of_another_root"},
+		// The signer.
+		{"identity", "policy.go", `s.identity.Verify(proven.certificate) != nil`, "", "TestProveIdentity/wrong_subject"},
+		{"certificate extensions", "signer.go", `sigstore.NewCertificateIdentity(subject, issuer, s.Extensions.expected())`, `sigstore.NewCertificateIdentity(subject, issuer, certificate.Extensions{})`, "TestProveIdentity/other_ref"},
+		{"pattern is anchored", "signer.go", `"^(?:"+s.SubjectRegexp+")$"`, `s.SubjectRegexp`, "TestProveIdentity/subject_as_prefix"},
+		{"pattern stays inside its anchors", "signer.go", `regexp.Compile(s.SubjectRegexp)`, `regexp.Compile("^(?:" + s.SubjectRegexp + ")$")`, "TestNewPolicyRefuses/pattern_escapes"},
+		{"pattern names somebody", "signer.go", `alone.MatchString("")`, "", "TestNewPolicyRefuses/pattern_of_everybody"},
+		{"from", "signer.go", `!at.Before(m.From)`, `true`, "TestCheckWindow/from_is_later"},
+		{"until", "signer.go", `(m.Until.IsZero() || at.Before(m.Until))`, `true`, "TestCheckWindow/until_is_exclusive"},
+		{"denied commit", "policy.go", `slices.Contains(p.options.Deny.Commits, id)`, "", "TestCheckSameTipAgain"},
+		{"denied commit in between", "check.go", `slices.Contains(p.options.Deny.Commits, id)`, "", "TestCheckDeny/commit_not_verified_in_tip_mode"},
+		{"denied certificate", "policy.go", `slices.Contains(p.options.Deny.Certificates, fingerprint)`, "", "TestCheckDeny/certificate"},
+		{"denied log entry", "policy.go", `slices.Contains(p.options.Deny.LogIndexes, proven.logIndex)`, "", "TestCheckDeny/log_index"},
+		{"role change", "policy.go", `!a.signer.may(RoleChange)`, "", "TestCheckRoles"},
+		{"paths", "policy.go", `!a.signer.mayTouch(path)`, "", "TestCheckPaths/other_folder"},
+		// The history.
+		{"every first parent is verified", "check.go", `signed := path`, `signed := path[len(path)-1:]`, "TestCheckHistory/unsigned_in_the_middle/first-parent"},
+		{"side branches are verified", "check.go", `p.options.History == HistoryAll`, "", "TestCheckHistory/signed_merge_of_unsigned_side/all"},
+		{"side commits are judged", "check.go", `if err := p.mayMake(ctx, repo, a, before); err != nil {
+			return err`, `if err := p.mayMake(ctx, repo, a, before); err != nil && false {
+			return err`, "TestCheckAllModeJudgesSideCommits"},
+		{"tip mode judges the whole change", "check.go", `p.judge(ctx, repo, verified, before.tree, since)`, `p.judge(ctx, repo, verified, before.tree[:0]+verified[0].tree, since)`, "TestCheckTipModeJudgesWholeChange"},
+		{"descent", "lineage.go", `if from != "" {`, `if false {`, "TestCheckHistory/sibling_branch"},
+		{"descent along first parents", "lineage.go", `id = o.parents[0]`, `id = o.parents[len(o.parents)-1]`, "TestCheckHistory/accepted_becomes_second_parent"},
+		{"anchor", "check.go", `floor = p.options.Anchor`, `floor = ""`, "TestCheckAnchor"},
+		{"rewrite counts for one tip", "check.go", `base.Rewrite != "" && base.Rewrite == tip`, `base.Rewrite != ""`, "TestCheckRewriteCountsForOneTip"},
+		{"first use needs a signer of the tree", "check.go", `a.signer.may(RoleChange) || len(a.parents) == 0`, `true || len(a.parents) == 0`, "TestCheckFirstUseNeedsSignerOfTheTree"},
+		{"first use takes the tree whole", "check.go", `p.judge(ctx, repo, path, "", time.Time{})`, `p.judge(ctx, repo, path, path[0].tree, time.Time{})`, "TestCheckScopedSignerIsNoFirstUse"},
+		{"complete history", "policy.go", `case errors.Is(err, gitsource.ErrNotFound):
+		return object{}`, `case false:
+		return object{}`, "TestCheckHistory/shallow/tip"},
+		{"range limit", "lineage.go", `len(path) > maxCommits`, "", "TestCheckLimitsRange"},
+		{"proven time does not go back", "check.go", `if err := notBack(since, a); err != nil {`, `if err := notBack(time.Time{}, a); err != nil {`, "TestCheckProvenTime/beyond_clock_skew"},
+		{"nor when the tip is the base", "check.go", `err = notBack(base.ProvenTime, last)`, `err = nil`, "TestCheckProvenTime/beyond_clock_skew"},
+		{"nor inside a range", "check.go", `a.proof.provenTime.After(since)`, "", "TestCheckProvenTimeInsideRange"},
+		{"not before", "check.go", `tip.proof.provenTime.Before(p.options.NotBefore)`, "", "TestCheckNotBefore"},
+		{"target is named", "check.go", `len(targets) == 0`, `false`, "TestCheckTarget/absent"},
+		{"target once", "check.go", `len(targets) > 1`, "", "TestCheckTarget/twice"},
+		{"target is this one", "check.go", `targets[0] != p.options.Target`, "", "TestCheckTarget/other_branch"},
+		// Orders.
+		{"order has one parent", "order.go", `len(a.parents) != 1`, "", "TestOrdersAreNotSmuggled/merge"},
+		{"order changes nothing", "order.go", `!sameTree`, "", "TestOrdersAreNotSmuggled/tree_changed"},
+		{"order among Gitops trailers alone", "order.go", `!slices.Contains([]string{trailerTarget, trailerApprove, trailerRun, trailerSeal}, t.key)`, "", "TestOrdersAreNotSmuggled/among_others"},
+		{"order once", "order.go", `slices.Contains(a.trailers[:i], t)`, "", "TestOrdersAreNotSmuggled/twice"},
+		{"order by who may", "order.go", `Allowed: a.signer.may(role)`, `Allowed: a.signer.may(role) || true`, "TestOrdersNeedTheRole"},
+		{"trailers are no subject", "trailer.go", `gap < 0 || len(bytes.TrimSpace(text[:gap])) == 0 || bytes.IndexByte(message, 0) >= 0`, `gap < 0`, "TestParseTrailers/hidden_by_nul"},
+		{"trailer lines only", "trailer.go", `!found || len(line) > maxTrailerLine || !isTrailerKey(key) || !isTrailerValue(value)`, `!found`, "TestParseTrailers/control_character"},
+		{"trailer count", "trailer.go", `len(lines) > maxTrailers`, "", "TestParseTrailers/too_many"},
+		// The options.
+		{"trusted root is required", "options.go", `len(o.TrustedRoot) == 0`, "", "TestNewPolicyReportsEveryProblem"},
+		{"trusted root is complete", "trustedroot.go", `count == 0`, "", "TestNewPolicyRefuses/root_empty"},
+		{"signers are required", "options.go", `len(o.Signers) == 0`, "", "TestNewPolicyReportsEveryProblem"},
+		{"roles are required", "signer.go", `len(s.May) == 0`, "", "TestNewPolicyRefuses/signer_without_role"},
+		{"issuer is required", "signer.go", `s.Issuer == ""`, `false`, "TestNewPolicyRefuses/no_issuer"},
+		{"start of trust is required", "options.go", `o.Anchor == "" && !o.TrustOnFirstUse`, "", "TestNewPolicyReportsEveryProblem"},
+		{"certificates name the branch", "options.go", `m.may(RoleChange) && !s.Extensions.namesRepositoryAndRef()`, "", "TestNewPolicyRefuses/certificate_unbound"},
+		{"target fits the branch", "options.go", `o.Target == "" || !strings.HasSuffix(o.Target, "/"+o.Branch)`, "", "TestNewPolicyRefuses/target_other_branch"},
+	}
+}
+
+// TestChecksAreListed holds the list of checks against the source and the documentation.
+func TestChecksAreListed(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "docs", "verify.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, c := range checks() {
+		source, err := os.ReadFile(c.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(source), c.code); n != 1 {
+			t.Errorf("%s: got its code %d times in %s, want once", c.name, n, c.file)
+		}
+		if names[c.name] {
+			t.Errorf("%s stands twice in the list", c.name)
+		}
+		names[c.name] = true
+		if !strings.Contains(string(doc), c.row()) {
+			t.Errorf("docs/verify.md lacks the row %s", c.row())
+		}
+	}
+}
+
+// row is the line of the table in docs/verify.md.
+func (c check) row() string { return "| " + c.name + " | `" + c.test + "` |" }
+
+// TestReasonsAreDocumented: each reason has its paragraph.
+func TestReasonsAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "docs", "verify.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range verify.Reasons() {
+		if !strings.Contains(string(doc), "\n### "+string(r)+"\n") {
+			t.Errorf("docs/verify.md lacks the paragraph ### %s", r)
+		}
+	}
+}

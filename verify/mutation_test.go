@@ -1,0 +1,139 @@
+//go:build mutation
+
+package verify_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestEveryCheckMatters takes each check of the list out of the source, one at a time, and fails where the test that is
+// named for it does not notice. The source on disk is not touched: the compiler sees the changed files by an overlay.
+// Conditions share one build, in which the environment says which of them is off; other changes have a build each.
+//
+// Run it with go test -tags mutation -run TestEveryCheckMatters ./verify.
+func TestEveryCheckMatters(t *testing.T) {
+	var conditions []check
+	for _, c := range checks() {
+		if c.instead == "" {
+			conditions = append(conditions, c)
+			continue
+		}
+		t.Run(name(c), func(t *testing.T) {
+			t.Parallel()
+			requireNotice(t, build(t, overlay{c.file: change(t, c.file, c.code, c.instead)}), c)
+		})
+	}
+	binary := build(t, switchable(t, conditions))
+	requirePass(t, binary)
+	for _, c := range conditions {
+		t.Run(name(c), func(t *testing.T) {
+			t.Parallel()
+			requireNotice(t, binary, c)
+		})
+	}
+}
+
+func name(c check) string { return strings.ReplaceAll(c.name, " ", "_") }
+
+// An overlay is changed source by file name.
+type overlay map[string]string
+
+// switchable returns the source with a switch before each condition, which is then false if the environment names it.
+func switchable(t *testing.T, conditions []check) overlay {
+	t.Helper()
+	changed := overlay{"off.go": "package verify\n\nimport \"os\"\n\nvar off = os.Getenv(\"VERIFY_CHECK_OFF\")\n"}
+	for _, c := range conditions {
+		source, known := changed[c.file]
+		if !known {
+			source = read(t, c.file)
+		}
+		guarded := "(off != " + strconv.Quote(c.name) + " && (" + c.code + "))"
+		changed[c.file] = strings.Replace(source, c.code, guarded, 1)
+	}
+	return changed
+}
+
+func change(t *testing.T, file, code, instead string) string {
+	t.Helper()
+	return strings.Replace(read(t, file), code, instead, 1)
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(source)
+}
+
+// build compiles the tests of this package with changed source and returns the binary.
+func build(t *testing.T, changed overlay) string {
+	t.Helper()
+	dir, here := t.TempDir(), workingDirectory(t)
+	replace := map[string]string{}
+	for file, source := range changed {
+		replace[filepath.Join(here, file)] = filepath.Join(dir, file)
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(source), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config, err := json.Marshal(map[string]map[string]string{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(dir, "verify.test")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, ".")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return binary
+}
+
+func workingDirectory(t *testing.T) string {
+	t.Helper()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return here
+}
+
+// requirePass fails unless all tests pass while no check is off.
+func requirePass(t *testing.T, binary string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), binary).CombinedOutput(); err != nil {
+		t.Fatalf("with every check on: %v\n%s", err, out)
+	}
+}
+
+// requireNotice fails unless the test named for c fails without it.
+func requireNotice(t *testing.T, binary string, c check) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, "-test.v", "-test.run", exactly(c.test))
+	cmd.Env = append(os.Environ(), "VERIFY_CHECK_OFF="+c.name)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) || errors.Is(t.Context().Err(), context.Canceled) {
+		t.Fatalf("run: %v", err)
+	}
+	if !strings.Contains(string(out), "--- FAIL: "+c.test) {
+		t.Errorf("%s: got no failure of %s without it:\n%s", c.name, c.test, out)
+	}
+}
+
+// exactly is the pattern that selects one test or subtest.
+func exactly(test string) string {
+	return "^" + strings.ReplaceAll(test, "/", "$/^") + "$"
+}
