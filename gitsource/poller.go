@@ -17,13 +17,22 @@ type Poller struct {
 	Hint     <-chan struct{} // what arrives here means: poll now. A buffer of one keeps senders from waiting
 }
 
+// maxDoublings bounds how far failures stretch the interval: to eight times its length.
+const maxDoublings = 3
+
 // Run calls poll at once and then whenever an interval is over or a hint came. A hint that comes while poll runs makes
-// it run again. Run returns when ctx is done and poll has returned.
-func (p Poller) Run(ctx context.Context, poll func(context.Context)) {
+// it run again. Each poll that fails in a row doubles the interval, up to eightfold. Run returns when ctx is done and poll
+// has returned.
+func (p Poller) Run(ctx context.Context, poll func(context.Context) error) {
+	failures := 0
 	for ctx.Err() == nil {
 		begun := time.Now()
-		poll(ctx)
-		timer := time.NewTimer(p.next())
+		if err := poll(ctx); err != nil {
+			failures = min(failures+1, maxDoublings)
+		} else {
+			failures = 0
+		}
+		timer := time.NewTimer(p.next() << failures)
 		select {
 		case <-ctx.Done():
 		case <-timer.C:

@@ -2,6 +2,7 @@ package gitsource
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,9 +19,10 @@ func polls(t *testing.T, p Poller, takes time.Duration, script func()) []float64
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		p.Run(ctx, func(context.Context) {
+		p.Run(ctx, func(context.Context) error {
 			at = append(at, time.Since(start).Seconds())
 			time.Sleep(takes)
+			return nil
 		})
 	}()
 	script()
@@ -97,6 +99,31 @@ func TestPollerStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		Poller{}.Run(ctx, func(context.Context) { t.Error("polled after the end") })
+		Poller{}.Run(ctx, func(context.Context) error { t.Error("polled after the end"); return nil })
+	})
+}
+
+func TestPollerBacksOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var at []float64
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			Poller{Interval: 10 * time.Second, Jitter: -1}.Run(ctx, func(context.Context) error {
+				at = append(at, time.Since(start).Seconds())
+				if len(at) > 5 {
+					return nil
+				}
+				return errors.New("no answer")
+			})
+		}()
+		time.Sleep(325 * time.Second)
+		cancel()
+		<-done
+		if diff := cmp.Diff([]float64{0, 20, 60, 140, 220, 300, 310, 320}, at); diff != "" {
+			t.Errorf("want then got:\n%s", diff)
+		}
 	})
 }

@@ -66,6 +66,15 @@ func (i Inventory) row(vmid int) (Row, bool) {
 	return i.Rows[at], true
 }
 
+// nodes returns the number of nodes that have guests.
+func (i Inventory) nodes() int {
+	names := make(map[string]bool)
+	for _, r := range i.Rows {
+		names[r.Node] = true
+	}
+	return len(names)
+}
+
 // Row is one guest of the inventory.
 type Row struct {
 	Kind     guest.Kind

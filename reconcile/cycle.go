@@ -22,7 +22,7 @@ func (e *Engine) cycle(ctx context.Context, observe bool) {
 	started := time.Now()
 	plan := NewPlan(e.desired(), e.observer.observed())
 	e.opts.Hooks.plan(PlanOutcome{Duration: time.Since(started), Steps: countSteps(plan)})
-	e.setWorld(newOrdering(plan, e.lowered()).waits)
+	e.setWorld(newOrdering(plan, e.guests).waits)
 	e.offer(ctx, plan)
 	e.publish(plan)
 }
@@ -59,19 +59,11 @@ func (e *Engine) mayWrite() bool {
 }
 
 func (e *Engine) allocate(ctx context.Context) error {
-	guests := e.lowered()
-	if !slices.ContainsFunc(guests, func(d guest.Desired) bool { return d.VMID == 0 }) {
+	if !slices.ContainsFunc(e.guests, func(d guest.Desired) bool { return d.VMID == 0 }) {
 		return nil
 	}
-	return allocate(ctx, e.opts.Cluster, e.opts.Journal, e.accepted.set.Cluster.VMIDs, guests, e.observer.inventory)
-}
-
-// lowered returns the accepted guests with their vmids.
-func (e *Engine) lowered() []guest.Desired {
-	if !e.accepted.Valid() {
-		return nil
-	}
-	return lower(e.accepted, e.opts.Journal.State())
+	defer e.relower()
+	return allocate(ctx, e.opts.Cluster, e.opts.Journal, e.accepted.set.Cluster.VMIDs, e.guests, e.observer.inventory)
 }
 
 func (e *Engine) desired() Desired {
@@ -82,7 +74,7 @@ func (e *Engine) desired() Desired {
 func (e *Engine) vmids() []int {
 	state := e.opts.Journal.State()
 	set := make(map[int]bool)
-	for _, d := range e.lowered() {
+	for _, d := range e.guests {
 		set[d.VMID] = true
 	}
 	for vmid := range state.Owned {
@@ -102,7 +94,7 @@ func (e *Engine) setWorld(waits func(Step) string) {
 	w := &world{cluster: e.opts.Scope.Cluster, inventory: e.observer.inventory, waits: waits}
 	if e.accepted.Valid() {
 		w.revision = e.accepted.revision.String()
-		w.guests, w.guards = e.lowered(), e.accepted.set.Cluster.Guards
+		w.guests, w.guards = e.guests, e.accepted.set.Cluster.Guards
 	}
 	w.noWrites, w.why = e.writeStop()
 	e.world.Store(w)
@@ -149,6 +141,7 @@ func (e *Engine) forgetGone(ctx context.Context) {
 			e.log.WarnContext(ctx, "journal does not take records", "error", err)
 			return
 		}
+		e.relower()
 	}
 }
 

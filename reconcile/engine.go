@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/verify"
 )
@@ -60,6 +61,8 @@ type Engine struct {
 	convergedAt time.Time
 	resumed     bool // the accepted revision was accepted by an earlier run
 	closing     bool
+	outages     int             // looks at the cluster in a row that failed
+	guests      []guest.Desired // of the accepted revision, with the vmids that are assigned
 }
 
 // NewEngine returns an engine that has not begun. It writes nothing before Run or Once.
@@ -77,7 +80,7 @@ func NewEngine(opts Options) *Engine {
 		source:   SourceReport{Branch: opts.Branch},
 	}
 	e.lanes.bell = make(chan struct{}, 1)
-	e.queue = NewQueue(QueueOptions{Parallel: opts.Parallel, OnWait: opts.Hooks.OnQueueWait, OnPanic: e.lanePanicked})
+	e.queue = NewQueue(QueueOptions{Parallel: opts.Parallel, OnWait: opts.Hooks.OnQueueWait, OnPanic: e.lanePanicked, OnIdle: func(int) { e.lanes.ring() }})
 	e.worker = &worker{cluster: opts.Cluster, journal: opts.Journal, hooks: e.loggedHooks(), world: e.world.Load, ids: newStepID}
 	e.world.Store(&world{cluster: opts.Scope.Cluster, noWrites: StopNoRevision, why: "no revision was accepted yet"})
 	e.report.Store(&Report{Cluster: opts.Scope.Cluster, Source: e.source})
@@ -112,15 +115,16 @@ func (e *Engine) Run(ctx context.Context) error {
 	polls := make(chan taken)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	e.resume(ctx)
+	e.resume(ctx, e.intake.resume(ctx))
 	wg.Go(func() {
 		poller := gitsource.Poller{Interval: e.opts.Poll, Hint: e.hint}
-		poller.Run(ctx, func(ctx context.Context) {
+		poller.Run(ctx, func(ctx context.Context) error {
 			t := e.intake.poll(ctx)
 			select {
 			case polls <- t:
 			case <-ctx.Done():
 			}
+			return t.err
 		})
 	})
 	tick := time.NewTimer(0)
@@ -138,15 +142,28 @@ func (e *Engine) Run(ctx context.Context) error {
 			e.cycle(ctx, false)
 		case <-tick.C:
 			e.cycle(ctx, true)
-			tick.Reset(e.opts.Tick)
+			tick.Reset(e.nextTick())
 		}
 	}
+}
+
+// maxTick bounds how far failures of the cluster stretch the time between two looks at it.
+const maxTick = 2 * time.Minute
+
+// nextTick returns when to look at the cluster again: later and later while it does not answer.
+func (e *Engine) nextTick() time.Duration {
+	if e.proxmox.Error == "" {
+		e.outages = 0
+		return e.opts.Tick
+	}
+	e.outages = min(e.outages+1, 4)
+	return max(e.opts.Tick, min(e.opts.Tick<<(e.outages-1), maxTick))
 }
 
 // Once looks at the remote once and works until nothing more can be done without somebody else. The report says what is left.
 func (e *Engine) Once(ctx context.Context) (Report, error) {
 	defer e.queue.Close()
-	e.resume(ctx)
+	e.resume(ctx, e.intake.resume(ctx))
 	e.take(ctx, e.intake.poll(ctx))
 	e.cycle(ctx, true)
 	for e.queue.Depth() > 0 {
@@ -188,20 +205,22 @@ func (e *Engine) stop() {
 	e.publish(NewPlan(e.desired(), e.observer.observed()))
 }
 
-// resume verifies the revision that the journal names and makes it the desired state again.
-func (e *Engine) resume(ctx context.Context) {
-	accepted, err := e.intake.resume(ctx)
-	e.unverified = err
-	if err != nil {
-		e.log.WarnContext(ctx, "accepted revision does not verify", "error", err)
+// resume makes the revision that the journal names the desired state again, if it still verifies.
+func (e *Engine) resume(ctx context.Context, r *resumption) {
+	if r == nil {
 		return
 	}
-	if !accepted.Valid() {
+	if e.unverified = r.err; r.err != nil {
+		e.log.WarnContext(ctx, "accepted revision does not verify", "error", r.err)
 		return
 	}
-	e.accepted, e.resumed = accepted, true
-	e.acceptedAt, e.firstSeen = time.Now(), time.Now()
-	e.log.InfoContext(ctx, "revision resumed", "revision", accepted.revision.String())
+	e.accepted = r.accepted
+	e.relower()
+	if e.acceptedAt.IsZero() {
+		e.resumed = true
+		e.acceptedAt, e.firstSeen = time.Now(), time.Now()
+	}
+	e.log.InfoContext(ctx, "revision resumed", "revision", e.accepted.revision.String())
 }
 
 // take makes the outcome of a poll the engine's own.
@@ -217,14 +236,21 @@ func (e *Engine) take(ctx context.Context, t taken) {
 	if e.source.Head != string(t.head.Commit) {
 		e.source.Head, e.source.HeadSeen = string(t.head.Commit), t.at
 	}
+	e.resume(ctx, t.resumed)
 	e.refuse(t.refusal)
 	if t.accepted != nil {
 		e.accepted, e.unverified, e.converged, e.resumed = *t.accepted, nil, false, false
 		e.acceptedAt, e.firstSeen = time.Now(), t.at
+		e.relower()
 		e.log.InfoContext(ctx, "revision accepted", "revision", e.accepted.revision.String(), "signer", e.accepted.revision.Signer().Subject)
 		clearTerminal(e.tracks)
-	} else if !e.accepted.Valid() || e.unverified != nil {
-		e.resume(ctx)
+	}
+}
+
+// relower compiles the accepted manifests again, after a new revision or a vmid was assigned or given back.
+func (e *Engine) relower() {
+	if e.accepted.Valid() {
+		e.guests = lower(e.accepted, e.opts.Journal.State())
 	}
 }
 
@@ -247,7 +273,8 @@ func (e *Engine) lanePanicked(vmid int, err error) {
 	e.lanes.post(finding{vmid: vmid, err: fmt.Errorf("lane of %d: %w", vmid, err)})
 }
 
-// mailbox carries findings from lanes to the engine without ever blocking a lane.
+// mailbox carries findings from lanes to the engine without ever blocking a lane. The bell rings when a lane has ended, so
+// that whoever hears it finds the lane free.
 type mailbox struct {
 	mu    sync.Mutex
 	items []finding
@@ -258,6 +285,9 @@ func (m *mailbox) post(f finding) {
 	m.mu.Lock()
 	m.items = append(m.items, f)
 	m.mu.Unlock()
+}
+
+func (m *mailbox) ring() {
 	select {
 	case m.bell <- struct{}{}:
 	default:

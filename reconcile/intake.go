@@ -19,6 +19,8 @@ type intake struct {
 	journal *journal.Journal
 	scope   Scope
 	hooks   Hooks
+
+	checkedBy *verify.Policy // by which the revision in force was verified in this life; nil when it was not
 }
 
 // taken is what one look at the remote brought.
@@ -27,7 +29,8 @@ type taken struct {
 	at       time.Time // when the head was fetched
 	accepted *Accepted // nil when nothing new was accepted
 	refusal  *RefusedReport
-	err      error // of fetching or reading; the last good state holds
+	resumed  *resumption // the revision in force was verified again; nil when that was not due
+	err      error       // of fetching or reading; the last good state holds
 }
 
 // poll looks at the remote once. Whatever goes wrong, the base does not advance.
@@ -54,6 +57,9 @@ func (in *intake) take(ctx context.Context) taken {
 	}
 	t := taken{head: head, at: time.Now()}
 	last := in.journal.State().Accepted
+	if last != nil && in.policyChanged() {
+		t.resumed = in.resume(ctx)
+	}
 	if last != nil && last.Commit == string(head.Commit) {
 		return t
 	}
@@ -67,6 +73,13 @@ func (in *intake) take(ctx context.Context) taken {
 	}
 	t.accepted = &accepted
 	return t
+}
+
+// policyChanged reports whether the revision in force has to be verified again: it was not in this life, or the trusted root was
+// replaced meanwhile.
+func (in *intake) policyChanged() bool {
+	policy, err := in.policy()
+	return err != nil || policy != in.checkedBy
 }
 
 // accept verifies, parses and journals a head.
@@ -105,7 +118,11 @@ func (in *intake) check(ctx context.Context, head gitsource.ID, base verify.Base
 	if err != nil {
 		return Accepted{}, err
 	}
-	return Accept(ctx, repo, rev, in.scope)
+	accepted, err := Accept(ctx, repo, rev, in.scope)
+	if err == nil {
+		in.checkedBy = policy
+	}
+	return accepted, err
 }
 
 // record makes an acceptance durable, with its orders and the lifecycles to remember, before anything follows from it.
@@ -131,14 +148,22 @@ func (in *intake) record(ctx context.Context, accepted Accepted, sequence uint64
 	return nil
 }
 
-// resume verifies the revision of the journal again, under today's policy, and returns it.
-func (in *intake) resume(ctx context.Context) (Accepted, error) {
+// resumption is the outcome of verifying the revision in force again.
+type resumption struct {
+	accepted Accepted
+	err      error
+}
+
+// resume verifies the revision of the journal again, under today's policy. It returns nil when there is none.
+func (in *intake) resume(ctx context.Context) *resumption {
 	last := in.journal.State().Accepted
 	if last == nil {
-		return Accepted{}, nil
+		return nil
 	}
 	id := gitsource.ID(last.Commit)
-	return in.check(ctx, id, verify.Base{Commit: id, ProvenTime: last.ProvenTime})
+	in.checkedBy = nil
+	accepted, err := in.check(ctx, id, verify.Base{Commit: id, ProvenTime: last.ProvenTime})
+	return &resumption{accepted, err}
 }
 
 // lower returns the guests of a revision with the vmids that the journal assigned. A set that was accepted lowers without error.

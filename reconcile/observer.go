@@ -13,10 +13,9 @@ import (
 // observer keeps the newest full reading of every guest that matters. It reads a guest when its inventory row changed, when somebody
 // asks for it, and when its turn in the rolling sweep comes, so that every guest is read within resync. It belongs to the engine.
 type observer struct {
-	cluster  Reader
-	tick     time.Duration
-	resync   time.Duration
-	parallel int // reads at once
+	cluster Reader
+	tick    time.Duration
+	resync  time.Duration
 
 	inventory Inventory
 	seen      map[int]guest.Observed
@@ -26,7 +25,7 @@ type observer struct {
 
 func newObserver(cluster Reader, tick, resync time.Duration) *observer {
 	return &observer{
-		cluster: cluster, tick: tick, resync: resync, parallel: 3,
+		cluster: cluster, tick: tick, resync: resync,
 		seen: make(map[int]guest.Observed), absent: make(map[int]Absence), due: make(map[int]bool),
 	}
 }
@@ -109,6 +108,9 @@ func (o *observer) choose(vmids []int, now time.Time) []int {
 	return chosen
 }
 
+// readsPerNode is how many guests of a node are read at once: as many as Proxmox has workers for.
+const readsPerNode = 3
+
 // read reads guests in full, a few at a time.
 func (o *observer) read(ctx context.Context, vmids []int) error {
 	type reading struct {
@@ -118,7 +120,7 @@ func (o *observer) read(ctx context.Context, vmids []int) error {
 		err     error
 	}
 	readings := make([]reading, len(vmids))
-	limit := make(chan struct{}, o.parallel)
+	limit := make(chan struct{}, readsPerNode*max(1, o.inventory.nodes()))
 	var wg sync.WaitGroup
 	for i, v := range vmids {
 		row, listed := o.inventory.row(v)

@@ -28,6 +28,7 @@ type QueueOptions struct {
 	Parallel int                       // lanes that may work at once; 0 is 8
 	OnWait   func(d time.Duration)     // told how long an item waited for its turn
 	OnPanic  func(vmid int, err error) // told of work that panicked
+	OnIdle   func(vmid int)            // told that a lane has ended
 }
 
 // Work is an item of a lane. It must return when ctx ends. Holds are the vmids whose lanes it needs for itself, its own included.
@@ -103,6 +104,9 @@ func (q *Queue) drain(ctx context.Context, vmid int, l *lane) {
 	for {
 		work, since := q.next(vmid, l)
 		if work == nil {
+			if q.opts.OnIdle != nil {
+				q.opts.OnIdle(vmid)
+			}
 			return
 		}
 		q.slots <- struct{}{}

@@ -84,6 +84,8 @@ func TestQueueHoldsTheTemplateOfAClone(t *testing.T) {
 		q.Offer(t.Context(), Work{VMID: 3, Holds: []int{3}, Run: func(context.Context) { note("other") }})
 		time.Sleep(5 * time.Second)
 		want := []string{"begin a", "other", "end a", "begin b", "end b"}
+		mu.Lock()
+		defer mu.Unlock()
 		if !slices.Equal(log, want) {
 			t.Errorf("got %v, want %v", log, want)
 		}
@@ -100,10 +102,10 @@ func TestQueueSurvivesAPanic(t *testing.T) {
 		if got := told.Load(); got != 7 {
 			t.Errorf("got a panic reported for %d, want 7", got)
 		}
-		ran := false
-		q.Offer(t.Context(), Work{VMID: 7, Holds: []int{7}, Run: func(context.Context) { ran = true }})
+		var ran atomic.Bool
+		q.Offer(t.Context(), Work{VMID: 7, Holds: []int{7}, Run: func(context.Context) { ran.Store(true) }})
 		synctest.Wait()
-		if !ran {
+		if !ran.Load() {
 			t.Error("got the lane stuck after a panic, want it free")
 		}
 	})
