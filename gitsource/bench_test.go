@@ -2,10 +2,11 @@ package gitsource_test
 
 import (
 	"fmt"
-	"gitops-agent/gitsource"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gitops-agent/gitsource"
 )
 
 // bigHistory makes a repository of 2000 commits over 200 files, each changing one, with git's own fast import.

@@ -3,9 +3,10 @@ package gitsource_test
 import (
 	"errors"
 	"fmt"
-	"gitops-agent/gitsource"
 	"strings"
 	"testing"
+
+	"gitops-agent/gitsource"
 
 	"github.com/google/go-cmp/cmp"
 )

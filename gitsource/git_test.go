@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"gitops-agent/gitsource"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gitops-agent/gitsource"
 )
 
 // A git is a bare repository that the git program works on: the remote side of these tests.

@@ -3,7 +3,6 @@ package gitsource_test
 import (
 	"encoding/pem"
 	"errors"
-	"gitops-agent/gitsource"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gitops-agent/gitsource"
 )
 
 // gitHTTP serves the repository the way forges do, through git's own CGI program.

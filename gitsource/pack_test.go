@@ -7,13 +7,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"gitops-agent/gitsource"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"runtime"
 	"strings"
 	"testing"
+
+	"gitops-agent/gitsource"
 )
 
 // A hostile is a remote that sends what git never would.

@@ -3,7 +3,6 @@ package gitsource_test
 import (
 	"context"
 	"errors"
-	"gitops-agent/gitsource"
 	"io"
 	"net/http"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"gitops-agent/gitsource"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -2,11 +2,12 @@ package gitsource_test
 
 import (
 	"errors"
-	"gitops-agent/gitsource"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gitops-agent/gitsource"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -4,9 +4,10 @@ import (
 	"crypto/sha1"
 	"errors"
 	"fmt"
-	"gitops-agent/gitsource"
 	"strings"
 	"testing"
+
+	"gitops-agent/gitsource"
 )
 
 func TestResolve(t *testing.T) {

@@ -3,12 +3,13 @@ package gitsource_test
 import (
 	"errors"
 	"fmt"
-	"gitops-agent/gitsource"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"gitops-agent/gitsource"
 )
 
 // openSource opens a Source of remotes with a store of its own.

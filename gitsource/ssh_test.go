@@ -6,7 +6,6 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/pem"
-	"gitops-agent/gitsource"
 	"net"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"gitops-agent/gitsource"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/crypto/ssh"
