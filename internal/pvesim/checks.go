@@ -3,7 +3,6 @@ package pvesim
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -62,13 +61,6 @@ func checkURLEncoded(s string) error {
 	return nil
 }
 
-func checkMAC(s string) error {
-	if !unicastMAC.MatchString(s) {
-		return errors.New("value does not look like a valid unicast MAC address")
-	}
-	return nil
-}
-
 func checkVMID(s string) error {
 	if !vmidText.MatchString(s) {
 		return errors.New("value does not look like a valid VM ID")
@@ -97,13 +89,6 @@ func checkPool(s string) error {
 	return nil
 }
 
-func checkBridge(s string) error {
-	if !bridgeID.MatchString(s) {
-		return errors.New("invalid bridge ID '" + s + "'")
-	}
-	return nil
-}
-
 func checkSize(s string) error {
 	if _, ok := parseSize(s); !ok {
 		return errors.New("value does not look like a valid disk size: " + s)
@@ -122,76 +107,6 @@ func checkVolume(s string) error {
 func checkVolumeID(s string) error {
 	if !volumeID.MatchString(s) {
 		return fmt.Errorf("unable to parse volume ID '%s'", s)
-	}
-	return nil
-}
-
-func checkIPv4(s string) error {
-	if a, err := netip.ParseAddr(s); err != nil || !a.Is4() {
-		return errors.New("value is not a valid IPv4 address")
-	}
-	return nil
-}
-
-func checkIPv6(s string) error {
-	if a, err := netip.ParseAddr(s); err != nil || !a.Is6() {
-		return errors.New("value is not a valid IPv6 address")
-	}
-	return nil
-}
-
-func checkIPv4Config(s string) error {
-	if s == "dhcp" || s == "manual" {
-		return nil
-	}
-	if p, err := netip.ParsePrefix(s); err != nil || !p.Addr().Is4() {
-		return errors.New("value does not look like a valid ipv4 network configuration")
-	}
-	return nil
-}
-
-func checkIPv6Config(s string) error {
-	if s == "dhcp" || s == "manual" || s == "auto" {
-		return nil
-	}
-	if p, err := netip.ParsePrefix(s); err != nil || !p.Addr().Is6() {
-		return errors.New("value does not look like a valid ipv6 network configuration")
-	}
-	return nil
-}
-
-func checkAddressList(s string) error {
-	for _, a := range tagSplit.Split(s, -1) {
-		if a == "" {
-			continue
-		}
-		if _, err := netip.ParseAddr(a); err != nil && !dnsName.MatchString(a) {
-			return errors.New("value does not look like a valid address: " + a)
-		}
-	}
-	return nil
-}
-
-func checkIPList(s string) error {
-	for _, a := range tagSplit.Split(s, -1) {
-		if a == "" || a == "host" {
-			continue
-		}
-		if _, err := netip.ParseAddr(a); err != nil {
-			return errors.New("value does not look like a valid IP address")
-		}
-	}
-	return nil
-}
-
-func checkDNSNameList(s string) error {
-	for _, a := range tagSplit.Split(s, -1) {
-		if a == "" {
-			continue
-		}
-		if err := checkDNSName(a); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -231,6 +146,7 @@ func checkBootOrder(s string) error {
 }
 
 var builtinCPUs = strings.Fields(`486 Broadwell Broadwell-IBRS Broadwell-noTSX Broadwell-noTSX-IBRS Cascadelake-Server
+
 	Cascadelake-Server-noTSX Conroe Cooperlake EPYC EPYC-IBPB EPYC-Milan EPYC-Rome EPYC-Genoa GraniteRapids Haswell Haswell-IBRS
 	Haswell-noTSX Haswell-noTSX-IBRS Icelake-Client Icelake-Server IvyBridge IvyBridge-IBRS KnightsMill Nehalem Nehalem-IBRS
 	Opteron_G1 Opteron_G2 Opteron_G3 Opteron_G4 Opteron_G5 Penryn SandyBridge SandyBridge-IBRS SapphireRapids SierraForest

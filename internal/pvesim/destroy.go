@@ -1,8 +1,6 @@
 package pvesim
 
-import (
-	"slices"
-)
+import "slices"
 
 // destroyVM refuses at once for protection and a running VM; locks and linked clones are found in the task.
 func destroyVM(c *call) (reply, error) {

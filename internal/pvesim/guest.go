@@ -1,10 +1,6 @@
 package pvesim
 
-import (
-	"slices"
-	"strings"
-	"time"
-)
+import "time"
 
 // guest is one VM or container. The text is the truth; conf and digest are what it says.
 type guest struct {
@@ -113,34 +109,4 @@ func (s *Sim) find(kind Kind, node string, vmid int) (*guest, error) {
 		return nil, die("Configuration file '%s' does not exist", configPath(kind, node, vmid))
 	}
 	return g, nil
-}
-
-// unusedKey returns the lowest free unusedN.
-func unusedKey(v values) string {
-	for i := 0; ; i++ {
-		if k := "unused" + itoa(i); v[k] == "" {
-			return k
-		}
-	}
-}
-
-func diskSlots(kind Kind, v values) []string {
-	var out []string
-	for k := range v {
-		if isDisk(kind, k) {
-			out = append(out, k)
-		}
-	}
-	slices.SortFunc(out, compareSlots)
-	return out
-}
-
-// compareSlots orders scsi2 before scsi10 and otherwise by name.
-func compareSlots(a, b string) int {
-	as, ai, _ := splitIndex(a)
-	bs, bi, _ := splitIndex(b)
-	if c := strings.Compare(as, bs); c != 0 {
-		return c
-	}
-	return ai - bi
 }

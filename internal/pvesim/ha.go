@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 )
 
 // haResource is a guest that the cluster's resource manager watches over: calls set its wish, the manager acts later.
@@ -180,77 +179,6 @@ func haDelete(c *call) (reply, error) {
 	}
 	return null()
 }
-
-// haCall turns a power call on a managed guest into a task that only records the wish. ok says whether the guest is managed.
-func (c *call) haCall(typ, word, state string) (rep reply, ok bool, err error) {
-	c.sim.mu.Lock()
-	h := c.sim.ha[c.vmid()]
-	c.sim.mu.Unlock()
-	if h == nil {
-		return reply{}, false, nil
-	}
-	rep, err = c.start(typ, c.vmid(), func(t *task) error {
-		if err := t.work(1); err != nil {
-			return err
-		}
-		return t.locked(func() error {
-			t.printf("Requesting HA %s for %s %d", word, kindLabel(h.kind), h.vmid)
-			h.state = state
-			t.sim.haWish(h)
-			return nil
-		})
-	})
-	return rep, true, err
-}
-
-// haWish makes the manager act on a resource after HADelay, with tasks of its own. The state is locked.
-func (s *Sim) haWish(h *haResource) {
-	s.work.Go(func() {
-		if !s.wait(s.opts.HADelay) {
-			return
-		}
-		s.mu.Lock()
-		g, current := s.guests[h.vmid], s.ha[h.vmid]
-		idle := g == nil || current != h || s.opts.HADelay < 0
-		start := !idle && !g.running && (h.state == "started" || h.state == "enabled")
-		stop := !idle && g.running && (h.state == "stopped" || h.state == "disabled")
-		s.mu.Unlock()
-		if start || stop {
-			s.haAct(g, start)
-		}
-	})
-}
-
-func (s *Sim) haAct(g *guest, start bool) {
-	typ := typePrefix(g.kind)
-	if !start {
-		s.spawn(g.node, typ+"shutdown", itoa(g.vmid), g.vmid, "root@pam", nil, func(t *task) error {
-			return t.onGuest(g.kind, g.vmid, func() error {
-				if g.running {
-					s.halt(g)
-				}
-				return nil
-			})
-		})
-		return
-	}
-	s.spawn(g.node, typ+"start", itoa(g.vmid), g.vmid, "root@pam", nil, func(t *task) error {
-		if g.kind == LXC {
-			return t.startCT(g.node, g.vmid)
-		}
-		return t.startVM(g.node, g.vmid)
-	})
-}
-
-// leaveHA refuses to destroy a managed guest without purge. The state is locked.
-func (c *call) leaveHA(g *guest) error {
-	if c.sim.ha[g.vmid] == nil || c.is("purge") {
-		return nil
-	}
-	return die("unable to remove %s %d - used in HA resources and purge parameter not set.", g.label(), g.vmid)
-}
-
-const defaultHADelay = 10 * time.Second
 
 // haDigest is the digest of the manager's whole configuration, which every resource shows.
 func (s *Sim) haDigest() string {

@@ -1,9 +1,6 @@
 package pvesim
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // guestLock is the lock file of a guest's config: one holder, others wait.
 type guestLock chan struct{}
@@ -25,18 +22,6 @@ func lockPath(kind Kind, vmid int) string {
 		return "/run/lock/lxc/pve-config-" + itoa(vmid) + ".lock"
 	}
 	return "/var/lock/qemu-server/lock-" + itoa(vmid) + ".conf"
-}
-
-// LockGuest takes the lock of a guest's config as a command on the host does, waiting for nobody: it fails when the lock is taken.
-// Calls that need the lock wait for LockTimeout and fail.
-func (s *Sim) LockGuest(vmid int) (unlock func(), err error) {
-	l := s.lockOf(vmid)
-	select {
-	case l <- struct{}{}:
-		return func() { <-l }, nil
-	default:
-		return nil, fmt.Errorf("lock guest %d: the lock is taken", vmid)
-	}
 }
 
 // acquire takes a guest's lock, waiting up to the timeout. waiting is called once if it has to wait.

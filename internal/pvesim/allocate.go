@@ -1,0 +1,132 @@
+package pvesim
+
+import (
+	"slices"
+	"strings"
+)
+
+// allocate makes the volume that a drive asks for, or looks up the one it names, and returns the drive as it is stored. What it
+// makes is appended to made. The state is locked.
+func (s *Sim) allocate(vmid int, d drive, logf func(string, ...any), made *[]string) (drive, error) {
+	switch {
+	case d.file() == "none" || d.file() == "cdrom":
+		return d, nil
+	case d.wantsCloudInit():
+		return s.allocateCloudInit(vmid, d, logf, made)
+	case d.isNew():
+		return s.allocateNew(vmid, d, logf, made)
+	}
+	v := s.volume(d.file())
+	if v == nil {
+		return d, die("volume '%s' does not exist", d.file())
+	}
+	if d.isCloudInit() {
+		return d, nil
+	}
+	return d.with(d.file(), v.Size), nil
+}
+
+func (s *Sim) allocateCloudInit(vmid int, d drive, logf func(string, ...any), made *[]string) (drive, error) {
+	st := s.storage(d.storageOf())
+	format := "raw"
+	if st.Type == "dir" {
+		format = "qcow2"
+	}
+	if f := d.values["format"]; f != "" {
+		format = f
+	}
+	id := st.ID + ":" + st.volumeName(vmid, "vm-"+itoa(vmid)+"-cloudinit", format)
+	if s.volume(id) == nil {
+		v := s.add(Volume{ID: id, Owner: vmid, Size: 4 * mib, Format: format, Kind: "images"})
+		logf("%s", st.formatLog(v))
+		*made = append(*made, id)
+	}
+	d = d.with(id, -1)
+	d.values["media"] = "cdrom"
+	return d, nil
+}
+
+// maxRawSize is where the file system of a dir storage gives up, in bytes.
+const maxRawSize = 16 * tib
+
+func (s *Sim) allocateNew(vmid int, d drive, logf func(string, ...any), made *[]string) (drive, error) {
+	id, size := d.newStorage()
+	st := s.storage(id)
+	format, err := st.formatFor(d)
+	if err != nil {
+		return d, err
+	}
+	switch d.slot {
+	case "efidisk0":
+		size = 128 * kib
+		if d.values["efitype"] == "4m" {
+			size = 528 * kib
+		}
+	case "tpmstate0":
+		size = 4 * mib
+	}
+	if d.isImport() {
+		src := s.volume(d.values["import-from"])
+		if src == nil {
+			return d, die("failed to stat '%s'", s.pathOf(d.values["import-from"]))
+		}
+		size = src.Size
+		if d.values["format"] == "" && st.Type == "dir" {
+			format = src.Format
+		}
+	}
+	v := Volume{ID: id + ":" + st.freeName(vmid, format), Owner: vmid, Size: st.roundUp(size), Format: format, Kind: "images"}
+	logf("%s", st.formatLog(&v))
+	if size > maxRawSize {
+		return d, die("unable to create image: qemu-img: %s: The image size is too large for file format '%s'", s.pathOf(v.ID), format)
+	}
+	s.add(v)
+	*made = append(*made, v.ID)
+	return d.with(v.ID, v.Size), nil
+}
+
+func (st *storage) formatFor(d drive) (string, error) {
+	f := d.values["format"]
+	switch {
+	case f == "":
+		return "raw", nil
+	case st.Type != "dir" && f != "raw":
+		return "", die("unsupported format '%s' at /usr/share/perl5/PVE/Storage/LvmThinPlugin.pm line 90.", f)
+	}
+	return f, nil
+}
+
+// pathOf is the file of a volume id.
+func (s *Sim) pathOf(id string) string {
+	st, name, _ := strings.Cut(id, ":")
+	if sto := s.storage(st); sto != nil {
+		return sto.path(name)
+	}
+	return id
+}
+
+// rollback frees volumes made by work that failed. The state is locked.
+func (s *Sim) rollback(made []string) {
+	for _, id := range slices.Backward(made) {
+		s.free(id, "failed allocation")
+	}
+}
+
+// moveToUnused keeps a detached volume in the config. A CD-ROM leaves nothing behind; a cloud-init image is freed. The state is
+// locked.
+func (s *Sim) moveToUnused(kind Kind, conf *config, slot, text string) {
+	d, err := parseDisk(kind, slot, text)
+	if err != nil || !d.ownsVolume() {
+		return
+	}
+	if d.isCloudInit() {
+		s.free(d.file(), "detached cloud-init image")
+		return
+	}
+	for k, v := range conf.values {
+		if isUnused(k) && v == d.file() {
+			return
+		}
+	}
+	conf.values[unusedKey(conf.values)] = d.file()
+}

@@ -1,0 +1,71 @@
+package pvesim
+
+import "strings"
+
+// bootOrder is the list of boot devices, or nil when the config has none of the order form.
+func bootOrder(v values) []string {
+	order, ok := strings.CutPrefix(v["boot"], "order=")
+	if ok {
+		return strings.Split(order, ";")
+	}
+	if b := strings.TrimSpace(v["boot"]); b == "" && v["boot"] != "" {
+		return nil
+	}
+	if d := v["bootdisk"]; d != "" {
+		return []string{d}
+	}
+	return defaultBootDevices(v)
+}
+
+func printBootOrder(devices []string) string {
+	if len(devices) == 0 {
+		return ""
+	}
+	return "order=" + strings.Join(devices, ";")
+}
+
+// defaultBootDevices are the first disk, the CD-ROMs and the first network device.
+func defaultBootDevices(v values) []string {
+	var disk string
+	var cds []string
+	for _, stem := range []string{"ide", "scsi", "virtio", "sata"} {
+		for i := range qemuFormats[stem].count {
+			slot := stem + itoa(i)
+			if v[slot] == "" {
+				continue
+			}
+			d, err := parseDrive(slot, v[slot])
+			switch {
+			case err != nil || d.isCloudInit():
+			case d.isCDROM():
+				cds = append(cds, slot)
+			case disk == "":
+				disk = slot
+			}
+		}
+	}
+	var out []string
+	if disk != "" {
+		out = append(out, disk)
+	}
+	out = append(out, cds...)
+	for i := range 32 {
+		if n := "net" + itoa(i); v[n] != "" {
+			return append(out, n)
+		}
+	}
+	return out
+}
+
+// bootOrderExplicit is the boot order that the config states, pending first; nil for none or the legacy form.
+func bootOrderExplicit(conf *config) []string {
+	b, ok := conf.pending["boot"]
+	if !ok {
+		b = conf.values["boot"]
+	}
+	order, ok := strings.CutPrefix(b, "order=")
+	if !ok {
+		return nil
+	}
+	return strings.Split(order, ";")
+}

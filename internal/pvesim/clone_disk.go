@@ -1,0 +1,133 @@
+package pvesim
+
+import (
+	"maps"
+	"strings"
+)
+
+// copyVM makes the clone's values: volumes copied or linked, and new identities. The state is locked.
+func (t *task) copyVM(c *call, newID int, made *[]string) (values, error) {
+	src, err := c.vm()
+	if err != nil {
+		return nil, err
+	}
+	from, err := c.cloneSource(src)
+	if err != nil {
+		return nil, err
+	}
+	v := maps.Clone(from)
+	for _, k := range []string{"template", "lock", "parent", "snaptime", "vmstate", "digest"} {
+		delete(v, k)
+	}
+	maps.DeleteFunc(v, func(k, _ string) bool { return isUnused(k) })
+	for _, slot := range diskSlots(QEMU, v) {
+		d, err := parseDrive(slot, v[slot])
+		if err != nil {
+			return nil, err
+		}
+		if !d.ownsVolume() {
+			continue
+		}
+		if d, err = t.copyDrive(c, src, newID, d, made); err != nil {
+			return nil, err
+		}
+		v[slot] = d.text()
+	}
+	t.rename(c, v)
+	return v, nil
+}
+
+// rename gives the clone its own name, MAC addresses, uuid and generation id.
+func (t *task) rename(c *call, v values) {
+	for k, x := range v {
+		if !isNet(k) {
+			continue
+		}
+		if n, err := qemuNetFormat.parse(k, x); err == nil {
+			n["macaddr"] = t.sim.mac()
+			v[k] = printNet(n)
+		}
+	}
+	switch name := c.params["name"]; {
+	case name != "":
+		v["name"] = name
+	case v["name"] != "":
+		v["name"] = "Copy-of-VM-" + v["name"]
+	default:
+		v["name"] = "Copy-of-VM-" + itoa(c.vmid())
+	}
+	if d, ok := c.params["description"]; ok {
+		v["description"] = d
+	}
+	v["vmgenid"] = t.sim.uuid()
+	sm, err := smbiosFormat.parse("smbios1", v["smbios1"])
+	if err != nil {
+		sm = values{}
+	}
+	sm["uuid"] = t.sim.uuid()
+	v["smbios1"] = smbiosFormat.format(sm)
+}
+
+// copyDrive makes one volume of the clone: linked to a base image, or a full copy.
+func (t *task) copyDrive(c *call, src *guest, newID int, d drive, made *[]string) (drive, error) {
+	s := t.sim
+	old := s.volume(d.file())
+	if old == nil {
+		return d, die("volume '%s' does not exist", d.file())
+	}
+	st := s.storage(d.storageOf())
+	format := old.Format
+	if !c.isFull(src) && !d.isCloudInit() {
+		t.printf("create linked clone of drive %s (%s)", d.slot, old.ID)
+		if st.Type == "dir" {
+			format = "qcow2" // an overlay, whatever the base is
+		}
+		name := st.freeName(newID, format)
+		v := s.add(Volume{ID: st.ID + ":" + baseName(old.ID) + "/" + name, Owner: newID, Size: old.Size, Format: format, Base: old.ID, Kind: "images"})
+		t.logLink(st, old, v)
+		*made = append(*made, v.ID)
+		return d.with(v.ID, v.Size), nil
+	}
+	t.printf("create full clone of drive %s (%s)", d.slot, old.ID)
+	if id := c.params["storage"]; id != "" {
+		st = s.storage(id)
+	}
+	if f := c.params["format"]; f != "" {
+		format = f
+	}
+	if st.Type != "dir" {
+		format = "raw"
+	}
+	v := s.copyVolume(old, st, newID, format, d.isCloudInit())
+	t.printf("%s", st.formatLog(v))
+	t.printf("allocated target volume '%s'", v.ID)
+	*made = append(*made, v.ID)
+	return d.with(v.ID, v.Size), nil
+}
+
+// logLink says how a linked clone was made.
+func (t *task) logLink(st *storage, base, v *Volume) {
+	if st.Type != "dir" {
+		t.printf("  Logical volume \"%s\" created.", strings.TrimPrefix(baseName(v.ID), baseName(base.ID)+"/"))
+		return
+	}
+	name := baseName(base.ID)
+	file := v.ID[strings.LastIndexByte(v.ID, '/')+1:]
+	t.printf("clone %s: images, %s, %d to %s (base=../%s)", name, file, v.Owner, file, name)
+	t.printf("Formatting '%s', fmt=qcow2 cluster_size=131072 extended_l2=on preallocation=metadata compression_type=zlib size=%d "+
+		"backing_file=../%s backing_fmt=%s lazy_refcounts=off refcount_bits=16", t.sim.pathOf(v.ID), v.Size, name, base.Format)
+}
+
+// baseName is the part of a base volume's name that linked clones carry in front.
+func baseName(id string) string {
+	_, name, _ := strings.Cut(id, ":")
+	return name
+}
+
+func (s *Sim) copyVolume(old *Volume, st *storage, owner int, format string, cloudInit bool) *Volume {
+	name := st.freeName(owner, format)
+	if cloudInit {
+		name = st.volumeName(owner, "vm-"+itoa(owner)+"-cloudinit", format)
+	}
+	return s.add(Volume{ID: st.ID + ":" + name, Owner: owner, Size: st.roundUp(old.Size), Format: format, Kind: old.Kind})
+}

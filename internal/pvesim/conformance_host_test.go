@@ -1,0 +1,163 @@
+package pvesim
+
+import (
+	"net/http"
+	"slices"
+	"time"
+)
+
+// hostAction is something that happened on the recorder's host without a call.
+type hostAction func(*Sim) error
+
+func (a hostAction) run(r *replay) {
+	if a == nil {
+		return
+	}
+	if err := a(r.sim); err != nil {
+		r.t.Logf("host action: %v", err)
+	}
+}
+
+func edit(vmid int, key, value string) hostAction {
+	return func(s *Sim) error { return s.Edit(vmid, key, value) }
+}
+
+// keep removes every guest but the named ones, as the recorder did by hand between files.
+func keep(vmids ...int) hostAction {
+	return func(s *Sim) error {
+		for _, g := range s.Guests() {
+			if !slices.Contains(vmids, g.VMID) {
+				if err := s.RemoveGuest(g.VMID); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// holdLock keeps a guest's lock for a while, as a process on the host did.
+func holdLock(vmid int, d time.Duration) hostAction {
+	return func(s *Sim) error {
+		unlock, err := s.LockGuest(vmid)
+		if err == nil {
+			time.AfterFunc(d, unlock)
+		}
+		return err
+	}
+}
+
+// lostWorker makes the next create of a vmid lose its worker, which happened to the recorder by chance.
+func lostWorker(vmid int) hostAction {
+	return func(s *Sim) error { return s.Inject(Fault{Kind: LostWorker, Method: http.MethodPost, VMID: vmid}) }
+}
+
+func daemonDown(times int) hostAction {
+	return func(s *Sim) error { return s.Inject(Fault{Kind: ProxyStatus, Status: 595, Times: times}) }
+}
+
+func pass(d time.Duration) hostAction {
+	return func(*Sim) error { time.Sleep(d); return nil }
+}
+
+func deaf(vmid int) hostAction { return func(s *Sim) error { return s.IgnoreShutdown(vmid) } }
+
+func hears(vmid int) hostAction {
+	return func(s *Sim) error { s.guests[vmid].deaf = false; return nil }
+}
+
+func all(actions ...hostAction) hostAction {
+	return func(s *Sim) error {
+		for _, a := range actions {
+			if err := a(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func remove(vmid int) hostAction { return func(s *Sim) error { return s.RemoveGuest(vmid) } }
+
+func addCT(vmid int, conf string) hostAction {
+	return func(s *Sim) error { _, err := s.AddCT(Guest{VMID: vmid, Config: conf}); return err }
+}
+
+func addGuestVM(g Guest) hostAction {
+	return func(s *Sim) error { _, err := s.AddVM(g); return err }
+}
+
+func stopped(vmid int) hostAction {
+	return func(s *Sim) error {
+		time.Sleep(time.Second)
+		return s.SetRunning(vmid, false)
+	}
+}
+
+func unlinkVolume(id string) hostAction {
+	return func(s *Sim) error {
+		return s.locked(func() error { s.free(id, "removed by hand"); return nil })
+	}
+}
+
+func volume(id string, size int64) hostAction {
+	return func(s *Sim) error { return s.AddVolume(id, size) }
+}
+
+// stopCall140And120 are two calls that the recorder made without recording them.
+func stopCall140And120(s *Sim) error {
+	for _, vmid := range []int{140, 120} {
+		s.spawn("pve1", "qmstop", itoa(vmid), vmid, "root@pam!full", nil, func(t *task) error {
+			return t.onGuest(QEMU, vmid, func() error {
+				c := &call{sim: s, vars: values{"node": "pve1", "vmid": itoa(vmid)}}
+				g, err := c.taskGuest(QEMU)
+				if err == nil && g.running {
+					s.halt(g)
+				}
+				return err
+			})
+		})
+		time.Sleep(time.Second)
+	}
+	return nil
+}
+
+// hostActions are keyed by file and the entry that they precede.
+var hostActions = map[string]hostAction{
+	"10/153": edit(110, "efidisk0", ""), // the recorder's host lacked virt-fw-vars
+	"11/232": stopped(120),              // and the firmware
+	"13/0":   all(keep(101, 110), edit(101, "cores", "2")),
+	"13/3":   edit(130, "lock", "backup"),
+	"13/25":  edit(130, "lock", ""),
+	"17/0": all(remove(140), addGuestVM(Guest{VMID: 140, Running: true, Config: "#v1\nagent: 1\nboot: order=ide2\ncores: 1\n" +
+		"ide2: local:iso/tiny.iso,media=cdrom\nmemory: 256\nname: snap\nscsi0: local:1,format=qcow2\nscsihw: virtio-scsi-single\n"})),
+	"17/23":  deaf(140),
+	"17/58":  edit(140, "kvm", "0"),
+	"17/63":  all(hears(140), holdLock(140, 25*time.Second)),
+	"18/0":   all(stopCall140And120, volume("local:150/vm-150-disk-7.raw", mib)),
+	"20/136": lostWorker(214),
+	"20/138": lostWorker(216),
+	"20/142": lostWorker(220),
+	"20/177": holdLock(151, time.Minute),
+	"21/0":   lostWorker(305),
+	"22/10":  all(edit(214, "lock", ""), edit(216, "lock", ""), edit(220, "lock", "")),
+	"23/0":   keep(101, 110),
+	"25/0":   edit(401, "lock", ""),
+	"26/0":   all(remove(400), addCT(400, "arch: amd64\nhostname: CT400\nmemory: 512\nostype: alpine\nrootfs: local:1\nswap: 512\nunprivileged: 1\n")),
+	"27/1":   all(addGuestVM(Guest{VMID: 500, Config: "name: pm\n"}), pass(11*time.Second)),
+	"29/0":   all(keep(), volume("local:401/vm-401-disk-2.raw", gib)),
+	"32/0":   keep(520),
+	"27/0":   keep(404, 500),
+	"27/18":  pass(11 * time.Second),
+	"32/6":   pass(11 * time.Second),
+	"32/7":   deaf(530),
+	"32/34":  holdLock(530, 26*time.Second),
+	"33/1":   all(keep(520), daemonDown(2)),
+	"38/17":  deaf(570),
+	"40/0":   keep(),
+	"33/4":   daemonDown(2),
+	"34/6":   deaf(550),
+	"39/31":  unlinkVolume("local:iso/tiny.iso"),
+	"39/38":  volume("local:iso/tiny.iso", 17825792),
+	"39/42":  unlinkVolume("local:580/vm-580-disk-0.raw"),
+}

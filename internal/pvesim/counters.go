@@ -1,0 +1,106 @@
+package pvesim
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+)
+
+// Op names an effect on a guest.
+type Op string
+
+// The effects that are counted, each when it happens and not when it was asked for.
+const (
+	Created         Op = "created"
+	ConfigWritten   Op = "config-written" // the file changed through the API
+	Started         Op = "started"
+	Stopped         Op = "stopped"
+	Destroyed       Op = "destroyed"
+	Cloned          Op = "cloned" // counted for the new guest
+	Resized         Op = "resized"
+	Moved           Op = "moved"
+	Templated       Op = "templated"
+	Snapshotted     Op = "snapshotted"
+	SnapshotDeleted Op = "snapshot-deleted"
+	RolledBack      Op = "rolled-back"
+)
+
+// Counters say what was asked of the API and what came of it.
+type Counters struct {
+	Reads   int                `json:"reads"`   // calls with GET
+	Writes  int                `json:"writes"`  // calls with any other method
+	Routes  map[string]int     `json:"routes"`  // by "METHOD /path/{with}/variables"
+	Effects map[int]map[Op]int `json:"effects"` // by vmid
+	Freed   map[string]string  `json:"freed"`   // volume id to the reason
+}
+
+type counts struct {
+	reads, writes int
+	routes        map[string]int
+	effects       map[int]map[Op]int
+	freed         map[string]string
+}
+
+func newCounts() counts {
+	return counts{routes: map[string]int{}, effects: map[int]map[Op]int{}, freed: map[string]string{}}
+}
+
+func (s *Sim) count(c *call) {
+	name := c.method + " unknown"
+	if c.route != nil {
+		name = c.route.label
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts.routes[name]++
+	if c.method == http.MethodGet {
+		s.counts.reads++
+	} else {
+		s.counts.writes++
+	}
+}
+
+// effect counts something that happened. The state is locked.
+func (s *Sim) effect(vmid int, op Op) {
+	m := s.counts.effects[vmid]
+	if m == nil {
+		m = map[Op]int{}
+		s.counts.effects[vmid] = m
+	}
+	m[op]++
+}
+
+// Counters returns a copy of all counts since New or ResetCounters.
+func (s *Sim) Counters() Counters {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := Counters{
+		Reads: s.counts.reads, Writes: s.counts.writes, Routes: maps.Clone(s.counts.routes), Freed: maps.Clone(s.counts.freed),
+		Effects: map[int]map[Op]int{},
+	}
+	for id, m := range s.counts.effects {
+		c.Effects[id] = maps.Clone(m)
+	}
+	return c
+}
+
+// ResetCounters starts counting from zero.
+func (s *Sim) ResetCounters() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts = newCounts()
+}
+
+// Effects is how often an effect happened to a guest.
+func (s *Sim) Effects(vmid int, op Op) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts.effects[vmid][op]
+}
+
+// Violations lists what must never happen and did: two writers on one guest, a volume freed for no reason.
+func (s *Sim) Violations() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.broken)
+}

@@ -1,0 +1,44 @@
+package pvesim
+
+import "strings"
+
+var errArbitraryPath = die("Only root can pass arbitrary filesystem paths. at /usr/share/perl5/PVE/Storage.pm line 651.")
+
+// checkDisks refuses what can be refused before any work: unknown storages, foreign paths, missing privileges. The state is locked.
+func (c *call) checkDisks(kind Kind, p values) error {
+	for _, slot := range sortedDrives(kind, p) {
+		d, err := parseDisk(kind, slot, p[slot])
+		if err != nil {
+			return err
+		}
+		if err := c.checkDisk(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *call) checkDisk(d drive) error {
+	f := d.file()
+	switch {
+	case f == "none" || f == "cdrom":
+		return nil
+	case strings.HasPrefix(f, "/"):
+		return errArbitraryPath
+	}
+	if strings.HasPrefix(d.values["import-from"], "/") {
+		return errArbitraryPath
+	}
+	id := d.storageOf()
+	st := c.sim.storage(id)
+	if st == nil {
+		return die("storage '%s' does not exist", id)
+	}
+	if d.isNew() || d.wantsCloudInit() {
+		return c.require("/storage/"+id, "Datastore.AllocateSpace")
+	}
+	if _, err := st.describe(f[len(id)+1:]); err != nil {
+		return err
+	}
+	return c.sim.requireAny(c.who, "/storage/"+id, "Datastore.Audit", "Datastore.AllocateSpace")
+}

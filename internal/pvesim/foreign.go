@@ -1,0 +1,83 @@
+package pvesim
+
+import "fmt"
+
+// Edit changes one key of a guest's config behind the API's back, as "qm set" or an editor does: no lock is taken, nothing is
+// normalised, no privilege asked, a running guest notices nothing, and no effect is counted. An empty value removes the key.
+func (s *Sim) Edit(vmid int, key, value string) error {
+	return s.EditConfig(vmid, func(v map[string]string) {
+		if value == "" {
+			delete(v, key)
+		} else {
+			v[key] = value
+		}
+	})
+}
+
+// EditConfig changes the current section of a guest's config behind the API's back.
+func (s *Sim) EditConfig(vmid int, change func(map[string]string)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.guests[vmid]
+	if g == nil {
+		return fmt.Errorf("edit guest %d: no such guest", vmid)
+	}
+	g.edit(func(c *config) { change(c.values) })
+	return nil
+}
+
+// SetRunning turns a guest on or off behind the API's back. Pending changes of a VM that stops are applied, as its cleanup does.
+func (s *Sim) SetRunning(vmid int, running bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.guests[vmid]
+	if g == nil {
+		return fmt.Errorf("set running state of guest %d: no such guest", vmid)
+	}
+	switch {
+	case running && !g.running:
+		s.run(g)
+	case !running && g.running:
+		s.halt(g)
+	}
+	return nil
+}
+
+// IgnoreShutdown makes a guest deaf to shutdown requests, as one that is still booting is.
+func (s *Sim) IgnoreShutdown(vmid int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.guests[vmid]
+	if g == nil {
+		return fmt.Errorf("make guest %d ignore shutdown: no such guest", vmid)
+	}
+	g.deaf = true
+	return nil
+}
+
+// RemoveGuest deletes a guest and its volumes behind the API's back, as "qm destroy" on the host does.
+func (s *Sim) RemoveGuest(vmid int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.guests[vmid] == nil {
+		return fmt.Errorf("remove guest %d: no such guest", vmid)
+	}
+	for _, v := range s.owned(vmid) {
+		s.free(v.ID, "removed by hand")
+	}
+	delete(s.guests, vmid)
+	s.leavePool(vmid)
+	return nil
+}
+
+// LockGuest takes the lock of a guest's config as a command on the host does, waiting for nobody: it fails when the lock is taken.
+// Calls that need the lock wait for LockTimeout and fail.
+func (s *Sim) LockGuest(vmid int) (unlock func(), err error) {
+	l := s.lockOf(vmid)
+	select {
+	case l <- struct{}{}:
+		return func() { <-l }, nil
+	default:
+		return nil, fmt.Errorf("lock guest %d: the lock is taken", vmid)
+	}
+}

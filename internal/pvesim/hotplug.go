@@ -1,0 +1,138 @@
+package pvesim
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// fastPlug are the keys that take effect at once whatever the VM does. All cloud-init keys are among them.
+var fastPlug = map[string]bool{
+	"description": true, "hookscript": true, "lock": true, "migrate_downtime": true, "migrate_speed": true, "name": true, "onboot": true,
+	"protection": true, "shares": true, "startup": true, "tags": true, "vmstatestorage": true,
+	"hotplug": true, "cpuunits": true, "cpulimit": true, "tablet": true,
+}
+
+func hotplugFeatures(v values) map[string]bool {
+	set := v["hotplug"]
+	switch set {
+	case "", "1":
+		set = "network,disk,usb"
+	case "0":
+		set = ""
+	}
+	out := map[string]bool{}
+	for f := range strings.SplitSeq(set, ",") {
+		out[strings.TrimSpace(f)] = true
+	}
+	return out
+}
+
+// hotplug makes those pending changes real that a running VM can take; the others stay pending. The state is locked.
+func (s *Sim) hotplug(g *guest) {
+	g.edit(func(conf *config) {
+		for k := range conf.pending {
+			if fastPlug[k] && k != "tablet" || isCloudInitKey(k) {
+				s.settle(conf, k)
+			}
+		}
+		features := hotplugFeatures(conf.values)
+		for _, d := range slices.Clone(conf.deletes) {
+			if canUnplug(conf, d.key, features) {
+				conf.dropDelete(d.key)
+				s.dropKey(conf, d)
+			}
+		}
+		for _, k := range slices.SortedFunc(maps.Keys(conf.pending), compareSlots) {
+			if canPlug(conf, k, features) {
+				s.settle(conf, k)
+			}
+		}
+	})
+}
+
+func canUnplug(conf *config, key string, features map[string]bool) bool {
+	stem, _, _ := splitIndex(key)
+	switch {
+	case key == "tablet":
+		return features["usb"]
+	case fastPlug[key] || isCloudInitKey(key):
+		return true
+	case isNet(key):
+		return features["network"]
+	case key == "vcpus":
+		return features["cpu"]
+	case key == "memory":
+		return features["memory"] && conf.values["numa"] == "1"
+	case stem == "scsi" || stem == "virtio":
+		return features["disk"]
+	}
+	return false
+}
+
+func canPlug(conf *config, key string, features map[string]bool) bool {
+	value, old := conf.pending[key], conf.values[key]
+	switch {
+	case key == "tablet":
+		return features["usb"]
+	case key == "vcpus":
+		return features["cpu"]
+	case key == "memory":
+		return features["memory"] && conf.values["numa"] == "1"
+	case key == "balloon":
+		return (old == "0") == (value == "0")
+	case key == "agent":
+		return onlyTrimChanged(old, value)
+	case isNet(key):
+		return features["network"]
+	case isDisk(QEMU, key):
+		return canPlugDrive(key, old, value, features)
+	}
+	return false
+}
+
+func onlyTrimChanged(old, value string) bool {
+	a, err1 := agentFormat.parse("agent", old)
+	b, err2 := agentFormat.parse("agent", value)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	for _, v := range []values{a, b} {
+		delete(v, "fstrim_cloned_disks")
+		delete(v, "freeze-fs")
+		if v["type"] == "virtio" {
+			delete(v, "type")
+		}
+	}
+	return maps.Equal(a, b)
+}
+
+// coldDriveKeys cannot change while the drive is in use.
+var coldDriveKeys = []string{"aio", "discard", "iothread", "queues", "product", "cache", "ssd", "vendor", "ro", "media"}
+
+func canPlugDrive(key, old, value string, features map[string]bool) bool {
+	n, err := parseDrive(key, value)
+	if err != nil {
+		return false
+	}
+	stem, _, _ := splitIndex(key)
+	pluggable := (stem == "scsi" || stem == "virtio") && features["disk"]
+	if old == "" {
+		return pluggable
+	}
+	o, err := parseDrive(key, old)
+	switch {
+	case err != nil:
+		return false
+	case o.isCDROM() && n.isCDROM():
+		return !n.isCloudInit() && !o.isCloudInit()
+	case o.file() != n.file():
+		return pluggable && o.isCDROM() == n.isCDROM()
+	}
+	for _, k := range coldDriveKeys {
+		if o.values[k] != n.values[k] {
+			return false
+		}
+	}
+	return true
+}

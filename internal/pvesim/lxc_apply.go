@@ -1,0 +1,110 @@
+package pvesim
+
+import (
+	"maps"
+	"slices"
+)
+
+// liveCT are the keys that a running container takes at once.
+func liveCT(conf *config, key string) bool {
+	switch key {
+	case "description", "onboot", "startup", "protection", "hostname", "hookscript", "cores", "tags", "lock", "cpulimit", "cpuunits", "memory", "swap":
+		return true
+	}
+	stem, _, _ := splitIndex(key)
+	return stem == "net" || (stem == "mp" || stem == "dev") && conf.values[key] == "" || stem == "unused"
+}
+
+// liveCTDelete differs in that a mount point or a device in use stays, and network devices from net10 on do.
+func liveCTDelete(conf *config, key string) bool {
+	stem, index, _ := splitIndex(key)
+	switch stem {
+	case "mp", "dev":
+		return false
+	case "net":
+		return index < 10
+	}
+	return liveCT(conf, key)
+}
+
+// applyCT makes pending changes real: all of them in a stopped container, the live ones in a running one.
+func (s *Sim) applyCT(g *guest, conf *config) error {
+	for _, d := range slices.Clone(conf.deletes) {
+		if !g.running || liveCTDelete(conf, d.key) {
+			s.dropCTKey(conf, d.key)
+			conf.dropDelete(d.key)
+		}
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(conf.pending), compareSlots) {
+		if g.running && !liveCT(conf, k) {
+			continue
+		}
+		if err := s.settleCT(g, conf, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Sim) dropCTKey(conf *config, key string) {
+	old, ok := conf.values[key]
+	if !ok {
+		return
+	}
+	delete(conf.values, key)
+	switch {
+	case isUnused(key):
+		s.free(old, "delete of "+key)
+	case isDisk(LXC, key):
+		s.moveToUnused(LXC, conf, key, old)
+	}
+}
+
+// settleCT moves one pending value into the config, allocating a mount point that asks for it.
+func (s *Sim) settleCT(g *guest, conf *config, key string) error {
+	value := conf.pending[key]
+	switch {
+	case isNet(key):
+		n, err := s.normalizeLXCNet(key, value)
+		if err != nil {
+			return err
+		}
+		value = n
+	case isDisk(LXC, key) && key != "rootfs":
+		v, err := s.settleMount(g, conf, key, value)
+		if err != nil {
+			return err
+		}
+		value = v
+	}
+	delete(conf.pending, key)
+	if key == "description" && value == "" {
+		delete(conf.values, key)
+		return nil
+	}
+	conf.values[key] = value
+	return nil
+}
+
+func (s *Sim) settleMount(g *guest, conf *config, key, value string) (string, error) {
+	d, err := parseMount(key, value)
+	if err != nil {
+		return "", err
+	}
+	var made []string
+	if d, err = s.allocate(g.vmid, d, func(string, ...any) {}, &made); err != nil {
+		s.rollback(made)
+		return "", err
+	}
+	if old, ok := conf.values[key]; ok {
+		if o, err := parseMount(key, old); err == nil && o.file() != d.file() {
+			s.moveToUnused(LXC, conf, key, old)
+		}
+	}
+	for k, v := range conf.values {
+		if isUnused(k) && v == d.file() {
+			delete(conf.values, k)
+		}
+	}
+	return d.text(), nil
+}

@@ -1,0 +1,108 @@
+package pvesim
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+func (c *call) permitUpdateCT(u *update) error {
+	for _, k := range slices.Concat(u.deletes, u.reverts) {
+		if _, set := u.set[k]; set {
+			return badParam("delete", "unable to delete and set '"+k+"' at the same time")
+		}
+		if err := c.permitCTKey(u.vmid, k, ""); err != nil {
+			return err
+		}
+	}
+	var cur values
+	if g, err := c.ct(); err == nil {
+		cur = g.conf.values
+	}
+	if err := c.permitFeatures(u.set, cur); err != nil {
+		return err
+	}
+	for _, k := range slices.Sorted(maps.Keys(u.set)) {
+		if err := c.permitCTKey(u.vmid, k, u.set[k]); err != nil {
+			return err
+		}
+	}
+	return c.checkCTDisks(u.set)
+}
+
+// checkCTDisks looks at storages only where a volume is to be allocated: the text of a root is stored unseen.
+func (c *call) checkCTDisks(set values) error {
+	for _, slot := range sortedDrives(LXC, set) {
+		d, err := parseMount(slot, set[slot])
+		if err != nil {
+			return err
+		}
+		if slot == "rootfs" || !d.isNew() {
+			continue
+		}
+		if err := c.checkDisk(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// permitFeatures lets tokens change nothing but nesting, and that on unprivileged containers.
+func (c *call) permitFeatures(set, cur values) error {
+	text, ok := set["features"]
+	if !ok || c.isRoot() {
+		return nil
+	}
+	n, err := featuresFormat.parse("features", text)
+	if err != nil {
+		return badParam("features", "invalid format - "+err.Error()+"\n")
+	}
+	o, err := featuresFormat.parse("features", cur["features"])
+	if err != nil {
+		o = values{}
+	}
+	for _, k := range sortedKeys(featuresKeys) {
+		if k != "nesting" && n[k] != o[k] {
+			return forbidden("changing feature flags (except nesting) is only allowed for root@pam")
+		}
+	}
+	return nil
+}
+
+var featuresKeys = func() values {
+	v := values{}
+	for k := range featuresFormat {
+		v[k] = ""
+	}
+	return v
+}()
+
+// permitCTKey checks the privilege for one key; value is "" for a delete. The state is locked.
+func (c *call) permitCTKey(vmid int, key, value string) error {
+	path := "/vms/" + itoa(vmid)
+	stem, _, _ := splitIndex(key)
+	switch {
+	case key == "cores" || key == "cpuunits" || key == "cpulimit":
+		return c.require(path, "VM.Config.CPU")
+	case key == "rootfs" || stem == "mp" || stem == "unused":
+		if strings.HasPrefix(value, "/") {
+			return forbidden("mount point type bind is only allowed for root@pam")
+		}
+		return c.require(path, "VM.Config.Disk")
+	case key == "memory" || key == "swap":
+		return c.require(path, "VM.Config.Memory")
+	case isNet(key) || key == "nameserver" || key == "searchdomain" || key == "hostname":
+		return c.require(path, "VM.Config.Network")
+	case key == "features":
+		return c.require(path, "VM.Allocate")
+	case stem == "dev":
+		return forbidden("configuring device passthrough is only allowed for root@pam")
+	case key == "hookscript":
+		return forbidden("changing the hookscript is only allowed for root@pam")
+	case key == "startup":
+		if err := c.require("/", "Sys.Modify"); err != nil {
+			return err
+		}
+	}
+	return c.require(path, "VM.Config.Options")
+}

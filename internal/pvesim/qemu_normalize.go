@@ -1,0 +1,87 @@
+package pvesim
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+func (u *update) checkLists() error {
+	for i, k := range u.deletes {
+		if k == "cdrom" {
+			u.deletes[i], k = "ide2", "ide2"
+		}
+		if _, set := u.set[k]; set {
+			return badParam("delete", "you can't use '-"+k+"' and -delete "+k+"' at the same time")
+		}
+		if !isQEMUKey(k) {
+			return badParam("delete", "unknown option '"+k+"'")
+		}
+	}
+	for _, k := range u.reverts {
+		if !isQEMUKey(k) {
+			return badParam("revert", "unknown option '"+k+"'")
+		}
+		if _, set := u.set[k]; set {
+			return badParam("revert", "you can't use '-"+k+"' and '-revert "+k+"' at the same time")
+		}
+	}
+	return nil
+}
+
+// normalizeVM rewrites the values that Proxmox does not store as given.
+func (c *call) normalizeVM(set values) error {
+	if v, ok := set["sshkeys"]; ok {
+		if v == "" {
+			delete(set, "sshkeys") // accepted, and without any effect
+		} else if err := checkSSHKeys(v); err != nil {
+			return err
+		}
+	}
+	if v, ok := set["tags"]; ok {
+		set["tags"] = normalizeTags(v)
+	}
+	if v, ok := set["cpuunits"]; ok {
+		set["cpuunits"] = clampCPUUnits(v)
+	}
+	if v, ok := set["vmgenid"]; ok && v == "1" {
+		set["vmgenid"] = c.sim.uuid()
+	}
+	if v, ok := set["hookscript"]; ok && c.sim.volume(v) == nil {
+		return badParam("hookscript", "script '"+v+"' does not exist\n")
+	}
+	for k, v := range set {
+		switch {
+		case isNet(k):
+			n, err := c.sim.normalizeNet(k, v)
+			if err != nil {
+				return err
+			}
+			set[k] = n
+		case isDisk(QEMU, k):
+			d, err := parseDrive(k, v)
+			if err != nil {
+				return err
+			}
+			if strings.Contains(d.file(), ":iso/") && !d.isCDROM() {
+				return badParam(k, "explicit 'media=cdrom' is required for iso images")
+			}
+			set[k] = d.text()
+		}
+	}
+	return nil
+}
+
+func (c *call) permitUpdate(u *update) error {
+	for _, k := range slices.Concat(u.deletes, u.reverts) {
+		if err := c.permitKey(u.vmid, k, ""); err != nil {
+			return err
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(u.set)) {
+		if err := c.permitKey(u.vmid, k, u.set[k]); err != nil {
+			return err
+		}
+	}
+	return c.checkDisks(QEMU, u.set)
+}

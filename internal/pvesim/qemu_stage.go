@@ -1,0 +1,136 @@
+package pvesim
+
+import (
+	"slices"
+	"strings"
+)
+
+// checkBalloon keeps the balloon below the memory.
+func checkBalloon(conf *config, u *update) error {
+	b, ok := u.set["balloon"]
+	if !ok {
+		return nil
+	}
+	v := conf.merged()
+	if m, ok := u.set["memory"]; ok {
+		v = values{"memory": m}
+	}
+	if int64(atoi(b)) > vmMemory(v) {
+		return die("balloon value too large (must be smaller than assigned memory)")
+	}
+	return nil
+}
+
+// revert drops a pending change. A volume allocated for it stays as unused.
+func (s *Sim) revert(conf *config, key string) {
+	if v, ok := conf.pending[key]; ok {
+		if isDisk(QEMU, key) {
+			s.keepVolume(conf, key, v)
+		}
+		delete(conf.pending, key)
+	}
+	conf.dropDelete(key)
+}
+
+// keepVolume makes the volume of a dropped pending drive unused, unless the running drive sits on it too.
+func (s *Sim) keepVolume(conf *config, key, pending string) {
+	p, err := parseDrive(key, pending)
+	if err != nil {
+		return
+	}
+	if cur, ok := conf.values[key]; ok {
+		if d, err := parseDrive(key, cur); err == nil && d.file() == p.file() {
+			return
+		}
+	}
+	s.moveToUnused(QEMU, conf, key, pending)
+}
+
+// deleteVMKey marks a key for deletion. An unused volume is destroyed at once.
+func (s *Sim) deleteVMKey(g *guest, key string, u *update) error {
+	val, set := g.conf.values[key]
+	if _, pending := g.conf.pending[key]; !set && !pending {
+		u.logf("cannot delete '%s' - not set in current configuration!", key)
+		return nil
+	}
+	switch {
+	case isUnused(key):
+		if err := g.checkProtection("can't remove unused disk '" + val + "'"); err != nil {
+			return err
+		}
+		s.free(val, "delete of "+key)
+		g.edit(func(conf *config) { delete(conf.values, key) })
+		return nil
+	case isDisk(QEMU, key):
+		if err := g.checkProtection("can't remove drive '" + key + "'"); err != nil {
+			return err
+		}
+	}
+	g.edit(func(conf *config) {
+		if p, ok := conf.pending[key]; ok {
+			if isDisk(QEMU, key) {
+				s.keepVolume(conf, key, p)
+			}
+			delete(conf.pending, key)
+		}
+		if order := bootOrderExplicit(conf); slices.Contains(order, key) && !slices.Contains(u.deletes, "boot") {
+			conf.pending["boot"] = printBootOrder(slices.DeleteFunc(order, func(d string) bool { return d == key }))
+		}
+		if set {
+			conf.addDelete(key, u.force)
+		}
+	})
+	return nil
+}
+
+// setVMKey puts a value into the pending section, allocating volumes that it asks for.
+func (s *Sim) setVMKey(g *guest, key string, u *update) error {
+	value := u.set[key]
+	if isDisk(QEMU, key) {
+		d, err := parseDrive(key, value)
+		if err != nil {
+			return err
+		}
+		var made []string
+		if d, err = s.allocate(g.vmid, d, u.logf, &made); err != nil {
+			s.rollback(made)
+			return err
+		}
+		if len(made) > 0 {
+			u.logf("%s: successfully created disk '%s'", key, d.text())
+		}
+		g.edit(func(conf *config) { s.setDrive(conf, key, d) })
+		return nil
+	}
+	if key == "cipassword" && value != "" && !isWindows(g.conf.values["ostype"]) {
+		value = s.hashPassword(value)
+	}
+	if key == "description" && strings.TrimSpace(value) == "" {
+		g.edit(func(conf *config) { delete(conf.values, key) })
+		return nil
+	}
+	g.edit(func(conf *config) {
+		conf.dropDelete(key)
+		conf.pending[key] = value
+		if key == "ostype" && isWindows(value) && !strings.Contains(conf.values["machine"], "+pve") && u.set["machine"] == "" {
+			conf.pending["machine"] = pinnedMachine(conf.values["machine"])
+		}
+	})
+	return nil
+}
+
+func (s *Sim) setDrive(conf *config, key string, d drive) {
+	if old, ok := conf.pending[key]; ok {
+		s.keepVolume(conf, key, old)
+	}
+	conf.dropDelete(key)
+	conf.pending[key] = d.text()
+	if order := bootOrderExplicit(conf); len(order) > 0 && d.isCDROM() && !d.isCloudInit() && !slices.Contains(order, key) {
+		conf.pending["boot"] = printBootOrder(append(order, key))
+	}
+	for k, v := range conf.values { // a volume attached again is not unused any more
+		if isUnused(k) && v == d.file() {
+			delete(conf.values, k)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package pvesim
+
+import (
+	"strings"
+	"time"
+)
+
+// row is what lists and status calls tell of a guest.
+type row struct {
+	status   string
+	name     string
+	template int64
+	cpus     int64
+	maxmem   int64 // bytes
+	maxdisk  int64 // bytes
+	maxswap  int64 // bytes
+	uptime   int64 // seconds
+}
+
+func (s *Sim) rowOf(g *guest) row {
+	if g.base == nil {
+		r := s.baseRow(g)
+		g.base = &r
+	}
+	r := *g.base
+	if g.running {
+		r.status = "running"
+		r.uptime = int64(time.Since(g.startedAt) / time.Second)
+	}
+	return r
+}
+
+// baseRow is the row of a stopped guest.
+func (s *Sim) baseRow(g *guest) row {
+	r := row{status: "stopped", name: g.name(), template: b2i(g.isTemplate())}
+	v := g.conf.values
+	if g.kind == LXC {
+		r.cpus, r.maxmem, r.maxswap = orDefault(v["cores"], int64(s.opts.CPUs)), orDefault(v["memory"], 512)*mib, orDefault(v["swap"], 0)*mib
+		r.maxdisk = lxcRootSize(v)
+		return r
+	}
+	r.cpus = orDefault(v["sockets"], 1) * orDefault(v["cores"], 1)
+	if n := v["vcpus"]; n != "" {
+		r.cpus = int64(atoi(n))
+	}
+	r.maxmem = vmMemory(v) * mib
+	r.maxdisk = s.bootDiskSize(g)
+	return r
+}
+
+func orDefault(text string, def int64) int64 {
+	if strings.TrimSpace(text) == "" {
+		return def
+	}
+	return int64(atoi(text))
+}
+
+// vmMemory reads a VM's memory in MiB.
+func vmMemory(v values) int64 {
+	if p, err := memoryFormat.parse("memory", v["memory"]); err == nil {
+		return int64(atoi(p["current"]))
+	}
+	return 512
+}
+
+func lxcRootSize(v values) int64 {
+	if p, err := rootfsFormat.parse("rootfs", v["rootfs"]); err == nil {
+		if n, ok := parseSize(p["size"]); ok {
+			return n
+		}
+	}
+	return 4 * gib
+}
+
+// bootDiskSize is the size of the first boot device if that is a disk.
+func (s *Sim) bootDiskSize(g *guest) int64 {
+	order := bootOrder(g.conf.values)
+	if len(order) == 0 || !isDisk(QEMU, order[0]) {
+		return 0
+	}
+	d, err := parseDrive(order[0], g.conf.values[order[0]])
+	if err != nil || d.isCDROM() {
+		return 0
+	}
+	n, _ := parseSize(d.values["size"])
+	return n
+}

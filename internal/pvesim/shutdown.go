@@ -1,0 +1,128 @@
+package pvesim
+
+import (
+	"strings"
+	"time"
+)
+
+// overruleShutdown ends the shutdown tasks of a guest, so that a stop need not wait for them.
+func (t *task) overruleShutdown(kind Kind, vmid int) {
+	typ := typePrefix(kind) + "shutdown"
+	_ = t.locked(func() error {
+		var names []string
+		for _, o := range t.sim.tasks {
+			if o.vmid == vmid && o.ended.IsZero() && o.upid.typ == typ {
+				o.stop.Do(func() { close(o.abort) })
+				names = append(names, o.name)
+			}
+		}
+		if len(names) > 0 {
+			t.printf("overruled %s tasks: %s", typ, strings.Join(names, ", "))
+		}
+		return nil
+	})
+}
+
+func shutdownCall(kind Kind) func(*call) (reply, error) {
+	return func(c *call) (reply, error) {
+		if rep, managed, err := c.haCall("hastop", "stop", "stopped"); managed {
+			return rep, err
+		}
+		if err := c.refuseContainer(kind, mustRun); err != nil {
+			return reply{}, err
+		}
+		return c.start(typePrefix(kind)+"shutdown", c.vmid(), func(t *task) error {
+			return t.withLock(kind, c.vmid(), func() error { return t.shutdown(c, kind) })
+		})
+	}
+}
+
+const defaultShutdownTimeout = 60 * time.Second
+
+// shutdown asks the guest to go. One that does not listen keeps the task, and with it the guest's lock, for the whole timeout.
+func (t *task) shutdown(c *call, kind Kind) error {
+	var deaf bool
+	err := t.locked(func() error {
+		g, err := c.taskGuest(kind)
+		if err != nil {
+			return err
+		}
+		deaf = g.deaf && g.running
+		if g.paused {
+			return die("VM is paused - cannot shutdown")
+		}
+		return g.checkLock()
+	})
+	if err != nil {
+		return err
+	}
+	if err := t.work(1); err != nil {
+		return err
+	}
+	if deaf {
+		if err := t.outlast(c); err != nil {
+			return err
+		}
+	}
+	return t.locked(func() error {
+		g, err := c.taskGuest(kind)
+		if err == nil && g.running {
+			c.sim.halt(g)
+		}
+		return err
+	})
+}
+
+// outlast waits for the timeout of a guest that ignores the request; nil means to use force.
+func (t *task) outlast(c *call) error {
+	_ = t.locked(func() error {
+		if a, err := agentFormat.parse("agent", t.sim.guests[c.vmid()].conf.values["agent"]); err == nil && a["enabled"] == "1" {
+			t.printf("QEMU Guest Agent is not running - VM %d qga command 'guest-ping' failed - got timeout", c.vmid())
+		}
+		return nil
+	})
+	limit := defaultShutdownTimeout
+	if s := c.params["timeout"]; s != "" {
+		limit = time.Duration(atoi(s)) * time.Second
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.abort:
+		return errInterrupted
+	case <-t.sim.closed:
+		return errClosed
+	}
+	if c.is("forceStop") {
+		return t.locked(func() error { t.printf("VM still running - terminating now with SIGTERM"); return nil })
+	}
+	return die("VM quit/powerdown failed - got timeout")
+}
+
+// rebootCall shuts down in its task; the start of a VM afterwards is another task, by root@pam.
+func rebootCall(kind Kind) func(*call) (reply, error) {
+	return func(c *call) (reply, error) {
+		err := c.sim.locked(func() error {
+			g, err := c.sim.find(kind, c.node(), c.vmid())
+			if err != nil {
+				return err
+			}
+			return mustRun(g)
+		})
+		if err != nil {
+			return reply{}, err
+		}
+		return c.start(typePrefix(kind)+"reboot", c.vmid(), func(t *task) error {
+			if err := t.withLock(kind, c.vmid(), func() error { return t.shutdown(c, kind) }); err != nil {
+				return err
+			}
+			if kind == LXC {
+				return t.startCT(c.node(), c.vmid())
+			}
+			c.sim.spawn(c.node(), "qmstart", itoa(c.vmid()), c.vmid(), "root@pam", nil,
+				func(t *task) error { return t.startVM(c.node(), c.vmid()) })
+			return nil
+		})
+	}
+}

@@ -1,0 +1,91 @@
+package pvesim
+
+import (
+	"maps"
+	"strings"
+	"time"
+)
+
+func createSnapshot(kind Kind) func(*call) (reply, error) {
+	return func(c *call) (reply, error) {
+		name := c.params["snapname"]
+		if name == "current" || name == "pending" {
+			return reply{}, die("unable to use snapshot name '%s' (reserved name)", name)
+		}
+		return c.start(typePrefix(kind)+"snapshot", c.vmid(), func(t *task) error {
+			return t.onGuest(kind, c.vmid(), func() error { return t.snapshot(c, kind, name) })
+		})
+	}
+}
+
+func (t *task) snapshot(c *call, kind Kind, name string) error {
+	g, err := c.sim.find(kind, c.node(), c.vmid())
+	if err != nil {
+		return err
+	}
+	if err := g.checkLock(); err != nil {
+		return err
+	}
+	if g.conf.snap(name) != nil {
+		return die("snapshot name '%s' already used", name)
+	}
+	if g.isTemplate() || !c.sim.canSnapshot(g) {
+		return die("snapshot feature is not available")
+	}
+	for _, slot := range diskSlots(kind, g.conf.values) {
+		if d, err := parseDisk(kind, slot, g.conf.values[slot]); err == nil && d.ownsVolume() && !d.isCloudInit() {
+			t.printf("snapshotting 'drive-%s' (%s)", slot, d.file())
+		}
+	}
+	if g.running && kind == QEMU {
+		t.printf("internal qemu snapshot")
+	}
+	g.edit(func(conf *config) {
+		v := maps.Clone(conf.values)
+		maps.DeleteFunc(v, func(k, _ string) bool { return isUnused(k) || k == "description" })
+		v["snaptime"] = itoa64(time.Now().Unix())
+		if d := c.params["description"]; d != "" {
+			v["description"] = d
+		}
+		if c.is("vmstate") && g.running {
+			v["vmstate"] = t.saveState(g, name)
+			v["runningmachine"], v["runningcpu"], v["running-nets-host-mtu"] = runningMachine(v), "qemu64", " "
+		}
+		conf.snaps = append(conf.snaps, snapshot{name: name, values: v})
+		conf.values["parent"] = name
+	})
+	t.sim.effect(g.vmid, Snapshotted)
+	return nil
+}
+
+// saveState allocates the volume for a running VM's memory.
+func (t *task) saveState(g *guest, name string) string {
+	st := t.sim.storages[0]
+	for _, slot := range diskSlots(QEMU, g.conf.values) {
+		if d, err := parseDrive(slot, g.conf.values[slot]); err == nil && d.ownsVolume() {
+			st = t.sim.storage(d.storageOf())
+			break
+		}
+	}
+	size := 2*vmMemory(g.conf.values)*mib + 500*mib
+	v := t.sim.add(Volume{
+		ID: st.ID + ":" + st.volumeName(g.vmid, "vm-"+itoa(g.vmid)+"-state-"+name, "raw"), Owner: g.vmid, Size: size, Format: "raw", Kind: "images",
+	})
+	t.printf("%s", st.formatLog(v))
+	return v.ID
+}
+
+// canSnapshot wants storage-side snapshots on every disk: qcow2 files or LVM thin volumes.
+func (s *Sim) canSnapshot(g *guest) bool {
+	for _, slot := range diskSlots(g.kind, g.conf.values) {
+		d, err := parseDisk(g.kind, slot, g.conf.values[slot])
+		if err != nil || !d.ownsVolume() || d.isCloudInit() {
+			continue
+		}
+		v, st := s.volume(d.file()), s.storage(d.storageOf())
+		if v == nil || st == nil || st.Type == "dir" && v.Format != "qcow2" || strings.Contains(v.ID, "base-"+itoa(g.vmid)+"-") {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,92 @@
+package pvesim
+
+import "maps"
+
+func rollbackSnapshot(kind Kind) func(*call) (reply, error) {
+	return func(c *call) (reply, error) {
+		return c.start(typePrefix(kind)+"rollback", c.vmid(), func(t *task) error {
+			return t.onGuest(kind, c.vmid(), func() error {
+				g, err := c.sim.find(kind, c.node(), c.vmid())
+				if err != nil {
+					return err
+				}
+				snap := g.conf.snap(c.vars["snapname"])
+				if snap == nil {
+					return die("snapshot '%s' does not exist", c.vars["snapname"])
+				}
+				if err := g.checkLock(); err != nil {
+					return err
+				}
+				t.sim.rollBack(g, snap, c.is("start"))
+				return nil
+			})
+		})
+	}
+}
+
+// rollBack puts the snapshot's config in place of the current one, except the description. Disks that the snapshot does not know
+// become unused; the guest runs afterwards if the snapshot holds its memory or a start is asked for.
+func (s *Sim) rollBack(g *guest, snap *snapshot, start bool) {
+	if g.running {
+		g.running, g.paused = false, false
+		s.effect(g.vmid, Stopped)
+	}
+	resume := snap.values["vmstate"] != ""
+	g.edit(func(conf *config) {
+		old := conf.values
+		v := maps.Clone(snap.values)
+		for _, k := range []string{"snaptime", "vmstate", "description", "runningmachine", "runningcpu", "running-nets-host-mtu"} {
+			delete(v, k)
+		}
+		if d, ok := old["description"]; ok {
+			v["description"] = d
+		}
+		v["parent"] = snap.name
+		if g.kind == QEMU {
+			v["vmgenid"] = s.uuid()
+		}
+		conf.values, conf.pending, conf.deletes = v, values{}, nil
+		s.keepNewer(conf, g.kind, old)
+	})
+	s.restoreSizes(g)
+	s.effect(g.vmid, RolledBack)
+	if resume || start {
+		s.run(g)
+	}
+}
+
+// restoreSizes gives the disks the sizes that they had in the snapshot.
+func (s *Sim) restoreSizes(g *guest) {
+	for _, slot := range diskSlots(g.kind, g.conf.values) {
+		d, err := parseDisk(g.kind, slot, g.conf.values[slot])
+		if err != nil || !d.ownsVolume() {
+			continue
+		}
+		if n, ok := parseSize(d.values["size"]); ok && s.volume(d.file()) != nil {
+			s.volume(d.file()).Size = n
+		}
+	}
+}
+
+// keepNewer adds volumes of the old config that the new one does not use as unused ones.
+func (s *Sim) keepNewer(conf *config, kind Kind, old values) {
+	used := map[string]bool{}
+	for _, slot := range diskSlots(kind, conf.values) {
+		if d, err := parseDisk(kind, slot, conf.values[slot]); err == nil {
+			used[d.file()] = true
+		}
+	}
+	for _, slot := range slotsOf(old, func(k string) bool { return isDisk(kind, k) || isUnused(k) }) {
+		vol := old[slot]
+		if isDisk(kind, slot) {
+			d, err := parseDisk(kind, slot, vol)
+			if err != nil || !d.ownsVolume() || d.isCloudInit() {
+				continue
+			}
+			vol = d.file()
+		}
+		if !used[vol] {
+			conf.values[unusedKey(conf.values)] = vol
+		}
+	}
+}

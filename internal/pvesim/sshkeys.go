@@ -1,0 +1,46 @@
+package pvesim
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// sshKeyTypes are the algorithms whose keys pass, with the length of the blob's first field checked.
+var sshKeyLine = regexp.MustCompile(`^(?:\S+ +)?(ssh-rsa|ssh-dss|ssh-ed25519|ecdsa-sha2-nistp(?:256|384|521)|sk-ssh-ed25519@openssh\.com|sk-ecdsa-sha2-nistp256@openssh\.com) +(\S+)(?: .*)?$`)
+
+// checkSSHKeys decodes the URL-encoded list and looks at every key as ssh-keygen would.
+func checkSSHKeys(encoded string) error {
+	text, err := url.PathUnescape(encoded)
+	if err != nil {
+		return die("SSH public key validation error")
+	}
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		m := sshKeyLine.FindStringSubmatch(line)
+		if m == nil || !validKeyBlob(m[1], m[2]) {
+			return die("SSH public key validation error")
+		}
+	}
+	return nil
+}
+
+// validKeyBlob walks the length-prefixed fields of the key: they must fill it exactly.
+func validKeyBlob(typ, text string) bool {
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return false
+	}
+	for first := true; len(b) > 0; first = false {
+		if len(b) < 4 {
+			return false
+		}
+		n := binary.BigEndian.Uint32(b)
+		if int64(n) > int64(len(b)-4) || first && string(b[4:4+n]) != typ {
+			return false
+		}
+		b = b[4+n:]
+	}
+	return true
+}

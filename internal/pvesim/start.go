@@ -1,0 +1,155 @@
+package pvesim
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// startCall answers with a task whatever the state of a VM; a running container is refused at once.
+func startCall(kind Kind) func(*call) (reply, error) {
+	return func(c *call) (reply, error) {
+		if rep, managed, err := c.haCall("hastart", "start", "started"); managed {
+			return rep, err
+		}
+		if err := c.refuseContainer(kind, func(g *guest) error {
+			if g.running {
+				return die("CT %d already running", g.vmid)
+			}
+			return nil
+		}); err != nil {
+			return reply{}, err
+		}
+		return c.start(typePrefix(kind)+"start", c.vmid(), func(t *task) error {
+			if kind == LXC {
+				return t.startCT(c.node(), c.vmid())
+			}
+			return t.startVM(c.node(), c.vmid())
+		})
+	}
+}
+
+// refuseContainer runs a check before the task, which only containers have. A container that is missing is left to the task.
+func (c *call) refuseContainer(kind Kind, check func(*guest) error) error {
+	if kind != LXC {
+		return nil
+	}
+	return c.sim.locked(func() error {
+		g, err := c.ct()
+		if err != nil {
+			return nil //nolint:nilerr // Proxmox finds out in the task
+		}
+		return check(g)
+	})
+}
+
+func (t *task) startVM(node string, vmid int) error {
+	return t.withLock(QEMU, vmid, func() error {
+		if err := t.locked(func() error { return t.mayStart(node, vmid) }); err != nil {
+			return err
+		}
+		if err := t.work(1); err != nil {
+			return err
+		}
+		return t.locked(func() error {
+			g, err := t.sim.find(QEMU, node, vmid)
+			if err != nil {
+				return err
+			}
+			if g.conf.values["lock"] == "suspended" {
+				t.wake(g)
+				return nil
+			}
+			t.sim.applyPending(g)
+			if err := t.checkStart(g); err != nil {
+				return err
+			}
+			t.generateCloudInit(g)
+			t.sim.run(g)
+			return nil
+		})
+	})
+}
+
+func (t *task) mayStart(node string, vmid int) error {
+	g, err := t.sim.find(QEMU, node, vmid)
+	if err != nil {
+		return err
+	}
+	if g.isTemplate() {
+		return die("you can't start a vm if it's a template")
+	}
+	if g.conf.values["lock"] == "suspended" {
+		return nil
+	}
+	if err := g.checkLock(); err != nil {
+		return err
+	}
+	if g.running {
+		return die("VM %d already running", vmid)
+	}
+	return nil
+}
+
+// checkStart refuses what QEMU or its set-up would, and warns of what it would ignore.
+func (t *task) checkStart(g *guest) error {
+	v := g.conf.values
+	if err := t.sim.checkVolumes(g); err != nil {
+		return err
+	}
+	if r := t.sim.rowOf(g); r.cpus > int64(t.sim.opts.CPUs) {
+		return die("MAX %d vcpus allowed per VM on this node", t.sim.opts.CPUs)
+	}
+	for _, slot := range diskSlots(QEMU, v) {
+		d, err := parseDrive(slot, v[slot])
+		if err == nil && strings.HasPrefix(slot, "scsi") && d.values["iothread"] == "1" && v["scsihw"] != "virtio-scsi-single" {
+			t.printf("WARN: iothread is only valid with virtio disk or virtio-scsi-single controller, ignoring")
+		}
+	}
+	if v["bios"] == "ovmf" && v["efidisk0"] == "" {
+		t.printf("WARN: no efidisk configured! Using temporary efivars disk.")
+	}
+	for _, k := range slotsOf(v, isNet) {
+		n, err := qemuNetFormat.parse(k, v[k])
+		if err == nil && n["bridge"] != "" && !slices.Contains(t.sim.opts.Bridges, n["bridge"]) {
+			return die("bridge '%s' does not exist", n["bridge"])
+		}
+	}
+	if vmMemory(v)*mib > t.sim.opts.Memory {
+		t.printf("kvm: cannot set up guest memory 'pc.ram': Cannot allocate memory")
+		return die("start failed: QEMU exited with code 1")
+	}
+	return nil
+}
+
+// checkVolumes refuses to start on a volume that is gone.
+func (s *Sim) checkVolumes(g *guest) error {
+	for _, slot := range diskSlots(g.kind, g.conf.values) {
+		d, err := parseDisk(g.kind, slot, g.conf.values[slot])
+		if err == nil && volumeID.MatchString(d.file()) && s.volume(d.file()) == nil {
+			return die("volume '%s' does not exist", d.file())
+		}
+	}
+	return nil
+}
+
+// generateCloudInit writes the cloud-init image, after which its drive shows a size.
+func (t *task) generateCloudInit(g *guest) {
+	for _, slot := range diskSlots(QEMU, g.conf.values) {
+		d, err := parseDrive(slot, g.conf.values[slot])
+		if err != nil || !d.isCloudInit() {
+			continue
+		}
+		t.printf("generating cloud-init ISO")
+		if d.values["size"] == "" {
+			g.edit(func(conf *config) { conf.values[slot] = d.with(d.file(), 4*mib).text() })
+		}
+	}
+}
+
+// run makes a guest running. The state is locked.
+func (s *Sim) run(g *guest) {
+	s.nextPID++
+	g.running, g.paused, g.startedAt, g.pid = true, false, time.Now(), s.nextPID
+	s.effect(g.vmid, Started)
+}

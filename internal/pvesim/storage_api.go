@@ -1,0 +1,265 @@
+package pvesim
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+func storageRoutes() []*route {
+	audit := func(c *call) error {
+		return c.sim.requireAny(c.who, "/storage/"+c.vars["storage"], "Datastore.Audit", "Datastore.AllocateSpace")
+	}
+	return []*route{
+		get("/nodes/{node}/storage", storageList).takes(map[string]rule{
+			"content": text(), "enabled": boolean(), "format": boolean(), "storage": text(), "target": text(),
+		}),
+		index("/nodes/{node}/storage/{storage}", "subdir", "content", "download-url", "file-restore", "import-metadata", "oci-registry-pull",
+			"prunebackups", "rrd", "rrddata", "status", "upload").permits(audit),
+		get("/nodes/{node}/storage/{storage}/status", storageStatus).permits(audit),
+		get("/nodes/{node}/storage/{storage}/content/{volume}", volumeInfo).permits(audit),
+		act(http.MethodPost, "/nodes/{node}/storage/{storage}/content", allocateVolume).takes(map[string]rule{
+			"vmid": vmidRule.needed(), "filename": text().needed(), "size": matching(`\d+[MG]?`).needed(), "format": enum("raw", "qcow2", "subvol", "vmdk"),
+		}).permits(func(c *call) error { return c.require("/storage/"+c.vars["storage"], "Datastore.AllocateSpace") }),
+		get("/nodes/{node}/storage/{storage}/content", storageContent).takes(map[string]rule{"content": text(), "vmid": vmidRule}).permits(audit),
+		act(http.MethodDelete, "/nodes/{node}/storage/{storage}/content/{volume}", deleteVolume).takes(map[string]rule{"delay": integer()}),
+	}
+}
+
+func (st *storage) used() int64 {
+	n := int64(usedDisk)
+	for _, v := range st.volumes {
+		n += v.Size / 1000 // thin: what is written, not what is promised
+	}
+	return min(n, st.Size)
+}
+
+func (st *storage) resource(node string) *object {
+	o := &object{}
+	o.str("id", "storage/"+node+"/"+st.ID)
+	o.str("type", "storage")
+	o.str("storage", st.ID)
+	o.str("node", node)
+	o.str("plugintype", st.Type)
+	o.str("status", "available")
+	o.str("content", st.Content)
+	o.num("shared", 0)
+	o.num("maxdisk", st.Size)
+	o.num("disk", usedDisk)
+	return o
+}
+
+func (st *storage) writeStatus(o *object) {
+	o.str("type", st.Type)
+	o.str("content", st.Content)
+	o.num("enabled", 1)
+	o.num("active", 1)
+	o.num("shared", 0)
+	o.num("total", st.Size)
+	o.num("used", st.used())
+	o.num("avail", st.Size-st.used())
+}
+
+func storageList(c *call) (reply, error) {
+	var a array
+	for _, st := range c.sim.storages {
+		if want := c.params["content"]; want != "" && !strings.Contains(","+st.Content+",", ","+want+",") {
+			continue
+		}
+		if c.sim.requireAny(c.who, "/storage/"+st.ID, "Datastore.Audit", "Datastore.AllocateSpace") != nil {
+			continue
+		}
+		var o object
+		o.str("storage", st.ID)
+		st.writeStatus(&o)
+		o.float("used_fraction", float64(st.used())/float64(st.Size))
+		a.add(&o)
+	}
+	return data(a.bytes())
+}
+
+func (c *call) storage() (*storage, error) {
+	if st := c.sim.storage(c.vars["storage"]); st != nil {
+		return st, nil
+	}
+	return nil, die("storage '%s' does not exist", c.vars["storage"])
+}
+
+func storageStatus(c *call) (reply, error) {
+	st, err := c.storage()
+	if err != nil {
+		return reply{}, badParam("storage", "No such storage.")
+	}
+	var o object
+	st.writeStatus(&o)
+	return data(o.bytes())
+}
+
+func storageContent(c *call) (reply, error) {
+	st, err := c.storage()
+	if err != nil {
+		return reply{}, err
+	}
+	owner := atoi(c.params["vmid"])
+	var a array
+	for _, name := range slices.Sorted(maps.Keys(st.volumes)) {
+		v := st.volumes[name]
+		// an owner narrows images and backups; an import image has no owner and stays in the list
+		if want := c.params["content"]; want != "" && want != v.Kind || owner != 0 && v.Owner != owner && v.Kind != "import" {
+			continue
+		}
+		a.add(v.object())
+	}
+	return data(a.bytes())
+}
+
+func (v *Volume) stored() int64 {
+	if v.Stored > 0 {
+		return v.Stored
+	}
+	return v.Size
+}
+
+func (v *Volume) object() *object {
+	o := &object{}
+	o.str("volid", v.ID)
+	o.str("content", v.Kind)
+	o.str("format", v.Format)
+	o.num("size", v.stored())
+	o.num("ctime", v.Made.Unix())
+	if v.Kind != "images" && v.Kind != "rootdir" {
+		return o
+	}
+	o.num("vmid", int64(v.Owner))
+	o.num("used", v.Size)
+	if v.Base == "" {
+		o.null("parent")
+	} else {
+		o.str("parent", v.Base)
+	}
+	return o
+}
+
+func volumeInfo(c *call) (reply, error) {
+	v := c.sim.volume(c.vars["volume"])
+	if v == nil {
+		return reply{}, die("volume_size_info on '%s' failed - no format", c.vars["volume"])
+	}
+	var o object
+	o.str("path", c.sim.pathOf(v.ID))
+	o.num("size", v.Size)
+	o.num("used", v.stored())
+	format := v.Format
+	if v.Kind == "iso" {
+		format = "raw"
+	}
+	o.str("format", format)
+	return data(o.bytes())
+}
+
+// allocateVolume makes a disk image by name. A bare size is in KiB.
+func allocateVolume(c *call) (reply, error) {
+	var id string
+	err := c.sim.locked(func() error {
+		st, err := c.storage()
+		if err != nil {
+			return err
+		}
+		name := c.params["filename"]
+		if st.Type == "dir" {
+			name = c.params["vmid"] + "/" + name
+		}
+		v, err := st.describe(name)
+		if err != nil {
+			return err
+		}
+		if c.sim.volume(v.ID) != nil {
+			return die("unable to create image: disk image '%s' already exists", c.sim.pathOf(v.ID))
+		}
+		size := c.params["size"]
+		if n, ok := parseSize(size); ok {
+			v.Size = n
+		}
+		if !strings.ContainsAny(size, "MG") {
+			v.Size *= kib
+		}
+		c.sim.add(v)
+		id = v.ID
+		return nil
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return data(jsonString(id))
+}
+
+func deleteVolume(c *call) (reply, error) {
+	vol := c.vars["volume"]
+	if !strings.Contains(vol, ":") {
+		vol = c.vars["storage"] + ":" + vol
+	}
+	id, _, _ := strings.Cut(vol, ":")
+	return c.startAs("imgdel", strings.TrimPrefix(ownerOf(vol)+"@"+id, "@"), 0, func(t *task) error {
+		if err := t.work(1); err != nil {
+			return err
+		}
+		return t.locked(func() error {
+			if c.sim.volume(vol) != nil {
+				t.printf("Removed volume '%s'", vol)
+			}
+			c.sim.free(vol, "delete volume")
+			return nil
+		})
+	})
+}
+
+// ownerOf is the vmid in a volume's name, or nothing.
+func ownerOf(vol string) string {
+	_, name, _ := strings.Cut(vol, ":")
+	if m := dirVolume.FindStringSubmatch(name); m != nil {
+		return m[3]
+	}
+	if m := lvmVolume.FindStringSubmatch(name); m != nil {
+		return m[2]
+	}
+	return ""
+}
+
+func storageConfigs(c *call) (reply, error) {
+	var a array
+	for _, st := range c.sim.storages {
+		if t := c.params["type"]; t != "" && t != st.Type {
+			continue
+		}
+		a.add(st.settings())
+	}
+	return data(a.bytes())
+}
+
+func storageConfig(c *call) (reply, error) {
+	st, err := c.storage()
+	if err != nil {
+		return reply{}, err
+	}
+	return data(st.settings().bytes())
+}
+
+// settings is the storage's section of the storage configuration.
+func (st *storage) settings() *object {
+	o := &object{}
+	o.str("storage", st.ID)
+	o.str("type", st.Type)
+	o.str("content", st.Content)
+	if st.Type == "dir" {
+		o.str("path", st.Path)
+		if st.ID == "local" {
+			o.str("prune-backups", "keep-all=1")
+		}
+	} else {
+		o.str("thinpool", "data")
+		o.str("vgname", "pve")
+	}
+	o.str("digest", digest(st.ID+st.Content))
+	return o
+}
