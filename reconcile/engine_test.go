@@ -66,7 +66,7 @@ func (l *lab) converge() {
 	l.Helper()
 	eventually(l, "convergence", func() bool {
 		r := l.engine.Report()
-		return r.Converged && r.Source.Accepted != nil && r.Source.Accepted.Commit == l.tip
+		return r.Converged && r.Source.Accepted != nil && r.Source.Accepted.Commit == l.repo.Tip
 	})
 }
 
@@ -92,9 +92,9 @@ func TestEngineHoldsLastGoodStateAfterUnsignedCommit(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 8Gi}")
-		spec := sigtest.CommitSpec{Tree: l.tree(), Parents: []string{good}, Message: "not signed"}
+		spec := sigtest.CommitSpec{Tree: l.repo.Tree(), Parents: []string{good}, Message: "not signed"}
 		raw := spec.Payload(time.Now())
-		l.place(raw, sigtest.ObjectID("commit", raw))
+		l.repo.Place(raw, sigtest.ObjectID("commit", raw))
 		eventually(t, "the refusal", func() bool { return l.engine.Report().Source.Refused != nil })
 		r := l.engine.Report()
 		if got := r.Source.Refused.Reason; got != "unsigned" {
@@ -247,12 +247,12 @@ func TestEngineRemoteDown(t *testing.T) {
 		l.push("one guest", alice)
 		defer l.start()()
 		l.converge()
-		l.git(nil, "symbolic-ref", "HEAD", "refs/heads/gone")
-		l.git(nil, "update-ref", "-d", "refs/heads/main")
+		l.repo.Git(nil, "symbolic-ref", "HEAD", "refs/heads/gone")
+		l.repo.Git(nil, "update-ref", "-d", "refs/heads/main")
 		eventually(t, "the error of the source", func() bool { return l.engine.Report().Source.Error != "" })
 		l.ok(l.sim.Edit(201, "memory", "4096"))
 		eventually(t, "the repair by the last good state", func() bool { return l.sim.Value(201, "memory") == "2048" })
-		l.git(nil, "update-ref", "refs/heads/main", l.tip)
+		l.repo.Git(nil, "update-ref", "refs/heads/main", l.repo.Tip)
 		eventually(t, "the recovery", func() bool { return l.engine.Report().Source.Error == "" })
 	})
 }

@@ -1,20 +1,17 @@
 package reconcile_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/internal/gittest"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
@@ -35,7 +32,7 @@ type lab struct {
 	testing.TB
 	sim     *pvesim.Sim
 	sig     *sigtest.Sigstore
-	bare    string
+	repo    *gittest.Repo
 	state   string
 	cluster *proxmox.Client
 	policy  *verify.Policy
@@ -45,8 +42,7 @@ type lab struct {
 
 	mu    sync.Mutex
 	steps []reconcile.StepOutcome
-	files map[string]string
-	tip   string
+	files map[string]string // of repo
 }
 
 // labOption changes the engine's options before it is made.
@@ -54,8 +50,8 @@ type labOption func(*reconcile.Options)
 
 func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
 	t.Helper()
-	l := &lab{TB: t, sim: sim, bare: filepath.Join(t.TempDir(), "forge.git"), state: t.TempDir(), files: map[string]string{}}
-	l.git(nil, "init", "--quiet", "--bare", "--initial-branch=main", l.bare)
+	l := &lab{TB: t, sim: sim, repo: gittest.New(t), state: t.TempDir()}
+	l.files = l.repo.Files
 	sig, err := sigtest.New(sigtest.Options{Name: "lab", Seed: "lab", From: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)} /* a bubble begins in 2000 */)
 	l.ok(err)
 	l.sig = sig
@@ -96,7 +92,7 @@ func (l *lab) open() {
 	j, err := journal.Open(journal.Options{Dir: filepath.Join(l.state, "journal")})
 	l.ok(err)
 	source, err := gitsource.Open(gitsource.Options{
-		Dir: filepath.Join(l.state, "repository"), Branch: "main", Remotes: []gitsource.Remote{{URL: "file://" + l.bare}},
+		Dir: filepath.Join(l.state, "repository"), Branch: "main", Remotes: []gitsource.Remote{{URL: "file://" + l.repo.Dir}},
 	})
 	l.ok(err)
 	l.journal = j
@@ -136,47 +132,7 @@ func (l *lab) start() (stop func()) {
 // push commits the lab's files, signed by who, and moves main to the commit.
 func (l *lab) push(message string, who sigtest.Identity) string {
 	l.Helper()
-	tree := l.tree()
-	spec := sigtest.CommitSpec{Tree: tree, Message: message}
-	if l.tip != "" {
-		spec.Parents = []string{l.tip}
-	}
-	raw, id, err := l.sig.Commit(spec, who, sigtest.SignOptions{})
-	l.ok(err)
-	return l.place(raw, id)
-}
-
-// place writes a commit and moves main to it.
-func (l *lab) place(raw []byte, id string) string {
-	l.Helper()
-	if got := strings.TrimSpace(l.git(raw, "hash-object", "-t", "commit", "-w", "--stdin")); got != id {
-		l.Fatalf("got commit %s from git, want %s", got, id)
-	}
-	l.git(nil, "update-ref", "refs/heads/main", id)
-	l.tip = id
-	return id
-}
-
-func (l *lab) tree() string {
-	l.Helper()
-	var listing strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(l.files)) {
-		blob := strings.TrimSpace(l.git([]byte(l.files[name]), "hash-object", "-w", "--stdin"))
-		fmt.Fprintf(&listing, "100644 blob %s\t%s\n", blob, name)
-	}
-	return strings.TrimSpace(l.git([]byte(listing.String()), "mktree"))
-}
-
-func (l *lab) git(stdin []byte, args ...string) string {
-	l.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Env = append(os.Environ(), "GIT_DIR="+l.bare, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
-	cmd.Stdin = bytes.NewReader(stdin)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		l.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return string(out)
+	return l.repo.Push(l.sig, who, message)
 }
 
 func (l *lab) ok(err error) {

@@ -104,6 +104,7 @@ func TestMissingOrForeignFilesAreDamage(t *testing.T) {
 		}, segmentName(4)},
 		"foreign":       {func(d *memDisk) { d.names[segmentName(3)] = foreign.names[segmentName(3)] }, segmentName(3)},
 		"foreign_first": {func(d *memDisk) { d.names[segmentName(1)] = foreign.names[segmentName(1)] }, segmentName(2)},
+		"foreign_empty": {func(d *memDisk) { d.names[segmentName(6)] = foreign.names[segmentName(6)] }, segmentName(6)},
 		"segment_for_base": {func(d *memDisk) {
 			d.names[baseName(2)] = d.names[segmentName(2)]
 		}, baseName(2)},
@@ -126,6 +127,87 @@ func TestMissingOrForeignFilesAreDamage(t *testing.T) {
 			tt.change(d)
 			openDamaged(t, d, states, tt.file)
 		})
+	}
+}
+
+// Checksums made right again do not make a forged or misplaced commit right.
+func TestForgeryIsDamage(t *testing.T) {
+	c := newChain(time.Now(), 1)
+	commit := func(seq uint64, name string) frame {
+		return frame{seq: seq, count: 1, payload: encodeAll(t, []Body{Event{Name: name}})}
+	}
+	one := commit(1, "one").after(c.link)
+	two := commit(2, "two").after(one.link)
+	forged := commit(1, "forged")
+	forged.link = one.link // what follows it still fits
+	base := func(kept uint64, next uint64, commits ...frame) []byte {
+		h := header{role: roleBase, chain: c, kept: kept, end: commits[len(commits)-1].link}
+		h.chain.next = next
+		return inFile(h, commits...)
+	}
+	segment := header{role: roleSegment, chain: c}
+	twice := one.after(one.link)
+	tests := map[string]struct {
+		name    string
+		content []byte
+	}{
+		"payload":             {segmentName(1), inFile(segment, forged, two)},
+		"order":               {segmentName(1), inFile(segment, two, one)},
+		"number_skipped":      {segmentName(1), inFile(segment, one, commit(3, "three").after(one.link))},
+		"number_again":        {segmentName(1), inFile(segment, one, twice)},
+		"too_few_bodies":      {segmentName(1), inFile(segment, frame{seq: 1, count: 2, payload: one.payload}.after(c.link), two)},
+		"lineage_without_it":  {segmentName(1), inFile(header{role: roleSegment, chain: newChainLinked(one.link)}, commit(1, "one").after(one.link))},
+		"base_count":          {baseName(2), base(3, 3, one, two)},
+		"base_end":            {baseName(2), inFile(header{role: roleBase, chain: atSeq(c, 3), kept: 2, end: one.link}, one, two)},
+		"base_number_again":   {baseName(2), base(2, 3, one, twice)},
+		"base_number_too_far": {baseName(1), base(2, 2, one, two)},
+		"base_cut_at_commit":  {baseName(2), inFile(header{role: roleBase, chain: atSeq(c, 3), kept: 2, end: two.link}, one)},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := newMemDisk()
+			d.put(tt.name, tt.content)
+			wantDamage(t, openJournal(t, Options{disk: d}), tt.name)
+		})
+	}
+}
+
+func inFile(h header, commits ...frame) []byte {
+	b := h.bytes()
+	for _, f := range commits {
+		b = f.append(b)
+	}
+	return b
+}
+
+func atSeq(c chain, next uint64) chain {
+	c.next = next
+	return c
+}
+
+// newChainLinked is a chain that does not begin where its lineage says.
+func newChainLinked(link [32]byte) chain {
+	c := newChain(time.Now(), 1)
+	c.link = link
+	return c
+}
+
+// A segment that vanishes while the agent runs is noticed before a base is made without it.
+func TestCompactionMissesNoSegment(t *testing.T) {
+	d := newMemDisk()
+	j := openJournal(t, Options{disk: d, SegmentSize: 1, CompactAfter: 3})
+	mustAppend(t, j, Event{Name: "x"})
+	mustAppend(t, j, Event{Name: "y"})
+	settle(t, j)
+	d.mu.Lock()
+	delete(d.names, segmentName(3)) // open for writing, so that the next commit still goes there
+	d.mu.Unlock()
+	mustAppend(t, j, Event{Name: "z"})
+	wantDamage(t, j, segmentName(2))
+	mustClose(t, j)
+	names, _ := d.list()
+	if diff := cmp.Diff([]string{segmentName(1), segmentName(2), segmentName(4)}, names); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
 	}
 }
 
