@@ -39,11 +39,8 @@ func (t *task) copyVM(c *call, newID int, made *[]string) (values, error) {
 
 // rename gives the clone its own name, MAC addresses, uuid and generation id.
 func (t *task) rename(c *call, v values) {
-	for k, x := range v {
-		if !isNet(k) {
-			continue
-		}
-		if n, err := qemuNetFormat.parse(k, x); err == nil {
+	for _, k := range slotsOf(v, isNet) {
+		if n, err := qemuNetFormat.parse(k, v[k]); err == nil {
 			n["macaddr"] = t.sim.mac()
 			v[k] = printNet(n)
 		}

@@ -89,11 +89,8 @@ func (t *task) copyCT(c *call, src *guest, newID int, made *[]string) error {
 		}
 		v[slot] = d.text()
 	}
-	for k, x := range v {
-		if !isNet(k) {
-			continue
-		}
-		if n, err := lxcNetFormat.parse(k, x); err == nil {
+	for _, k := range slotsOf(v, isNet) {
+		if n, err := lxcNetFormat.parse(k, v[k]); err == nil {
 			n["hwaddr"] = t.sim.mac()
 			v[k] = lxcNetFormat.format(n)
 		}

@@ -67,14 +67,12 @@ func (c *call) permitCreateCT(vmid int, set values) error {
 		}
 	}
 	normalizeCT(set)
-	for k, v := range set {
-		if isNet(k) {
-			n, err := c.sim.normalizeLXCNet(k, v)
-			if err != nil {
-				return err
-			}
-			set[k] = n
+	for _, k := range slotsOf(set, isNet) {
+		n, err := c.sim.normalizeLXCNet(k, set[k])
+		if err != nil {
+			return err
 		}
+		set[k] = n
 	}
 	return c.checkDisks(LXC, set)
 }

@@ -52,8 +52,8 @@ func (c *call) permitCreate(vmid int, set values) error {
 	if err := c.normalizeVM(set); err != nil {
 		return err
 	}
-	for k, v := range set {
-		if err := c.permitKey(vmid, k, v); err != nil {
+	for _, k := range sortedKeys(set) {
+		if err := c.permitKey(vmid, k, set[k]); err != nil {
 			return err
 		}
 	}

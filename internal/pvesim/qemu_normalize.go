@@ -50,7 +50,8 @@ func (c *call) normalizeVM(set values) error {
 	if v, ok := set["hookscript"]; ok && c.sim.volume(v) == nil {
 		return badParam("hookscript", "script '"+v+"' does not exist\n")
 	}
-	for k, v := range set {
+	for _, k := range sortedKeys(set) { // in order, so that a seed decides which address goes where
+		v := set[k]
 		switch {
 		case isNet(k):
 			n, err := c.sim.normalizeNet(k, v)

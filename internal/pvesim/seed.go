@@ -102,15 +102,12 @@ func (s *Sim) furnish(kind Kind, vmid int, v values) error {
 		}
 		v[slot] = d.text()
 	}
-	for k, x := range v {
-		if !isNet(k) {
-			continue
-		}
+	for _, k := range slotsOf(v, isNet) {
 		normalize := s.normalizeNet
 		if kind == LXC {
 			normalize = s.normalizeLXCNet
 		}
-		n, err := normalize(k, x)
+		n, err := normalize(k, v[k])
 		if err != nil {
 			return err
 		}
