@@ -107,8 +107,8 @@ func latest(times []time.Time) time.Time {
 }
 
 // A pinnedChain is a certificate authority whose chain from the issuing certificate up to the root has been verified
-// already. What remains for a leaf is the issuer's signature on it and the time: a quarter of the work of a whole commit
-// is the signature of a root on an intermediate that never changes.
+// already. What remains for a leaf is the issuer's signature on it and the time. A third of the work on a commit would
+// otherwise be the signature of a root on an intermediate that never changes.
 type pinnedChain struct {
 	whole      *root.FulcioCertificateAuthority
 	upper      []*x509.Certificate // issuer first, root last
