@@ -7,27 +7,27 @@ import (
 )
 
 // hostAction is something that happened on the recorder's host without a call.
-type hostAction func(*Sim) error
+type hostAction func(*replay) error
 
 func (a hostAction) run(r *replay) {
 	if a == nil {
 		return
 	}
-	if err := a(r.sim); err != nil {
+	if err := a(r); err != nil {
 		r.t.Logf("host action: %v", err)
 	}
 }
 
 func edit(vmid int, key, value string) hostAction {
-	return func(s *Sim) error { return s.Edit(vmid, key, value) }
+	return func(r *replay) error { return r.sim.Edit(r.vmid(vmid), key, value) }
 }
 
 // keep removes every guest but the named ones, as the recorder did by hand between files.
 func keep(vmids ...int) hostAction {
-	return func(s *Sim) error {
-		for _, g := range s.Guests() {
-			if !slices.Contains(vmids, g.VMID) {
-				if err := s.RemoveGuest(g.VMID); err != nil {
+	return func(r *replay) error {
+		for _, g := range r.sim.Guests() {
+			if !slices.ContainsFunc(vmids, func(id int) bool { return r.vmid(id) == g.VMID }) {
+				if err := r.sim.RemoveGuest(g.VMID); err != nil {
 					return err
 				}
 			}
@@ -38,8 +38,8 @@ func keep(vmids ...int) hostAction {
 
 // holdLock keeps a guest's lock for a while, as a process on the host did.
 func holdLock(vmid int, d time.Duration) hostAction {
-	return func(s *Sim) error {
-		unlock, err := s.LockGuest(vmid)
+	return func(r *replay) error {
+		unlock, err := r.sim.LockGuest(r.vmid(vmid))
 		if err == nil {
 			time.AfterFunc(d, unlock)
 		}
@@ -49,27 +49,31 @@ func holdLock(vmid int, d time.Duration) hostAction {
 
 // lostWorker makes the next create of a vmid lose its worker, which happened to the recorder by chance.
 func lostWorker(vmid int) hostAction {
-	return func(s *Sim) error { return s.Inject(Fault{Kind: LostWorker, Method: http.MethodPost, VMID: vmid}) }
+	return func(r *replay) error {
+		return r.sim.Inject(Fault{Kind: LostWorker, Method: http.MethodPost, VMID: r.vmid(vmid)})
+	}
 }
 
 func daemonDown(times int) hostAction {
-	return func(s *Sim) error { return s.Inject(Fault{Kind: ProxyStatus, Status: 595, Times: times}) }
+	return func(r *replay) error { return r.sim.Inject(Fault{Kind: ProxyStatus, Status: 595, Times: times}) }
 }
 
 func pass(d time.Duration) hostAction {
-	return func(*Sim) error { time.Sleep(d); return nil }
+	return func(*replay) error { time.Sleep(d); return nil }
 }
 
-func deaf(vmid int) hostAction { return func(s *Sim) error { return s.IgnoreShutdown(vmid) } }
+func deaf(vmid int) hostAction {
+	return func(r *replay) error { return r.sim.IgnoreShutdown(r.vmid(vmid)) }
+}
 
 func hears(vmid int) hostAction {
-	return func(s *Sim) error { s.guests[vmid].deaf = false; return nil }
+	return func(r *replay) error { r.sim.guests[r.vmid(vmid)].deaf = false; return nil }
 }
 
 func all(actions ...hostAction) hostAction {
-	return func(s *Sim) error {
+	return func(r *replay) error {
 		for _, a := range actions {
-			if err := a(s); err != nil {
+			if err := a(r); err != nil {
 				return err
 			}
 		}
@@ -77,39 +81,51 @@ func all(actions ...hostAction) hostAction {
 	}
 }
 
-func remove(vmid int) hostAction { return func(s *Sim) error { return s.RemoveGuest(vmid) } }
+func remove(vmid int) hostAction {
+	return func(r *replay) error { return r.sim.RemoveGuest(r.vmid(vmid)) }
+}
 
 func addCT(vmid int, conf string) hostAction {
-	return func(s *Sim) error { _, err := s.AddCT(Guest{VMID: vmid, Config: conf}); return err }
+	return func(r *replay) error {
+		_, err := r.sim.AddCT(Guest{VMID: r.vmid(vmid), Config: r.rename.text(conf)})
+		return err
+	}
 }
 
 func addGuestVM(g Guest) hostAction {
-	return func(s *Sim) error { _, err := s.AddVM(g); return err }
+	return func(r *replay) error {
+		g := g
+		g.VMID, g.Config = r.vmid(g.VMID), r.rename.text(g.Config)
+		_, err := r.sim.AddVM(g)
+		return err
+	}
 }
 
 func stopped(vmid int) hostAction {
-	return func(s *Sim) error {
+	return func(r *replay) error {
 		time.Sleep(time.Second)
-		return s.SetRunning(vmid, false)
+		return r.sim.SetRunning(r.vmid(vmid), false)
 	}
 }
 
 func unlinkVolume(id string) hostAction {
-	return func(s *Sim) error {
-		return s.locked(func() error { s.free(id, "removed by hand"); return nil })
+	return func(r *replay) error {
+		return r.sim.locked(func() error { r.sim.free(r.rename.text(id), "removed by hand"); return nil })
 	}
 }
 
 func volume(id string, size int64) hostAction {
-	return func(s *Sim) error { return s.AddVolume(id, size) }
+	return func(r *replay) error { return r.sim.AddVolume(r.rename.text(id), size) }
 }
 
 // stopCall140And120 are two calls that the recorder made without recording them.
-func stopCall140And120(s *Sim) error {
-	for _, vmid := range []int{140, 120} {
-		s.spawn("pve1", "qmstop", itoa(vmid), vmid, "root@pam!full", nil, func(t *task) error {
+func stopCall140And120(r *replay) error {
+	s, node := r.sim, r.sim.opts.Nodes[0]
+	for _, recorded := range []int{140, 120} {
+		vmid := r.vmid(recorded)
+		s.spawn(node, "qmstop", itoa(vmid), vmid, "root@pam!full", nil, func(t *task) error {
 			return t.onGuest(QEMU, vmid, func() error {
-				c := &call{sim: s, vars: values{"node": "pve1", "vmid": itoa(vmid)}}
+				c := &call{sim: s, vars: values{"node": node, "vmid": itoa(vmid)}}
 				g, err := c.taskGuest(QEMU)
 				if err == nil && g.running {
 					s.halt(g)

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// conformanceFloor is how many recorded entries must match. It only goes up.
+// conformanceFloor is how many recorded entries must match, as recorded and with everything renamed. It only goes up.
 const conformanceFloor = 2250
 
 // recording is one file of recorded calls.
@@ -62,25 +62,33 @@ func TestConformance(t *testing.T) {
 		t.Fatalf("list recordings: got %d, %v", len(files), err)
 	}
 	slices.Sort(files)
-	synctest.Test(t, func(t *testing.T) {
-		r := newReplay(t)
-		for _, f := range files {
-			r.file(f)
-		}
-		t.Logf("conformance: %d of %d entries, %d outside scope", r.passed, r.total, r.outside)
-		fmt.Fprintf(os.Stderr, "conformance: %d of %d entries, %d outside scope\n", r.passed, r.total, r.outside)
-		if r.passed < conformanceFloor {
-			t.Errorf("matching entries: got %d, want at least %d", r.passed, conformanceFloor)
-		}
-		for _, v := range r.sim.Violations() {
-			t.Errorf("violation: %s", v)
-		}
-	})
+	for name, rename := range map[string]renaming{"as_recorded": {}, "renamed": {on: true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { conform(t, files, rename) })
+		})
+	}
+}
+
+func conform(t *testing.T, files []string, rename renaming) {
+	t.Helper()
+	r := newReplay(t, rename)
+	for _, f := range files {
+		r.file(f)
+	}
+	t.Logf("conformance: %d of %d entries, %d outside scope", r.passed, r.total, r.outside)
+	fmt.Fprintf(os.Stderr, "conformance: %d of %d entries, %d outside scope\n", r.passed, r.total, r.outside)
+	if r.passed < conformanceFloor {
+		t.Errorf("matching entries: got %d, want at least %d", r.passed, conformanceFloor)
+	}
+	for _, v := range r.sim.Violations() {
+		t.Errorf("violation: %s", v)
+	}
 }
 
 type replay struct {
 	t                      *testing.T
 	sim                    *Sim
+	rename                 renaming
 	tokens                 map[string]string
 	upids                  map[string]string // recorded to ours
 	digests                map[string]string // recorded to ours
@@ -90,11 +98,12 @@ type replay struct {
 	begun                  time.Time
 }
 
-func newReplay(t *testing.T) *replay {
+func newReplay(t *testing.T, rename renaming) *replay {
 	opts := Options{
+		Nodes: []string{rename.text("pve1")},
 		Storages: []Storage{
 			{ID: "local", Type: "dir", Path: "/var/lib/vz", Content: "images,rootdir,iso,vztmpl,import,snippets,backup"},
-			{ID: "local2", Type: "dir", Path: "/var/lib/vz2", Content: "images,iso,rootdir"},
+			{ID: rename.text("local2"), Type: "dir", Path: "/var/lib/vz2", Content: "images,iso,rootdir"},
 		},
 		Tokens:   append(DefaultTokens(), Token{ID: "nobody@pve!none", Secret: "5eed0000-0000-4000-8000-000000000004"}),
 		TaskTime: 20 * time.Millisecond, TaskTimes: map[string]time.Duration{"qmclone": 5 * time.Second},
@@ -102,7 +111,7 @@ func newReplay(t *testing.T) *replay {
 		ResourcesPeriod: 10 * time.Second,
 		CPUs:            2, Memory: 25276510208,
 	}
-	r := &replay{t: t, sim: New(opts), upids: map[string]string{}, digests: map[string]string{}, sentMACs: map[string]bool{}}
+	r := &replay{t: t, sim: New(opts), rename: rename, upids: map[string]string{}, digests: map[string]string{}, sentMACs: map[string]bool{}}
 	t.Cleanup(r.sim.Close)
 	r.tokens = map[string]string{
 		"full": r.sim.Token("root@pam!full"), "agent": r.sim.Token("gitops@pve!agent"), "ro": r.sim.Token("gitops@pve!ro"),
@@ -119,6 +128,8 @@ func newReplay(t *testing.T) *replay {
 	r.sim.volume("local:vztmpl/busybox_1_amd64.tar.gz").Stored = 1068176
 	return r
 }
+
+func (r *replay) vmid(recorded int) int { return r.rename.vmid(recorded) }
 
 func (r *replay) file(path string) {
 	b, err := os.ReadFile(path)
@@ -139,7 +150,7 @@ func (r *replay) file(path string) {
 		}
 		total++
 		r.advance(e)
-		diff := r.replay(e)
+		diff := r.replay(r.rename.entry(e))
 		time.Sleep(pauseAfter(rec.Entries, i))
 		if diff == "" {
 			passed++

@@ -1,0 +1,127 @@
+package pvesim
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// renaming gives guests, a node, a storage and a pool of the recordings other names, in what is sent and in what is expected back,
+// so that no answer can be a recording played back. The storage "local" keeps its name, which is Proxmox's default.
+type renaming struct{ on bool }
+
+const vmidShift = 7000
+
+// vmidContexts are the places in URLs, bodies and texts where a number of three digits is a vmid; the number is the last group but
+// one, so that what stands around it stays.
+var vmidContexts = func() []*regexp.Regexp {
+	var out []*regexp.Regexp
+	for _, e := range []string{
+		`((?:qemu|lxc|qemu-server|images|vms)/)(\d{3})(\b)`,
+		`(\b(?:vm|base)-)(\d{3})(-)`,
+		`(\b)(\d{3})(/(?:vm|base)-)`,
+		`(\b(?:VM|CT|container|ID) )(\d{3})(\b)`,
+		`(\bCT)(\d{3})(\b)`,
+		`(lock-)(\d{3})(\.)`,
+		`("(?:vmid|newid|vms)": ?"?)(\d{3})(\b)`,
+		`("id":")(\d{3})([@"])`,
+		`(\b(?:vmid|newid|vms)=)(\d{3})(\b)`,
+		`(:[a-z]+:)(\d{3})([:@])`,
+		`(\b(?:vm|ct):)(\d{3})(\b)`,
+		`(\btap)(\d{3})(i)`,
+		`(, )(\d{3})( to )`,
+	} {
+		out = append(out, regexp.MustCompile(e))
+	}
+	return out
+}()
+
+var namePatterns = []struct {
+	find *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`\blocal2\b`), "tank"},
+	{regexp.MustCompile(`\b(run2|snap|newname|inpool|gold|fulltpl|opts|strt)\b`), "re${1}"},
+	{regexp.MustCompile(`\bgitops("|$|&|/|')`), "crew${1}"}, // the pool, not the user gitops@pve
+}
+
+// text renames everything in a decoded text.
+func (n renaming) text(s string) string {
+	if !n.on {
+		return s
+	}
+	s = strings.ReplaceAll(s, "+pve1", "\x00") // a machine version, not the node
+	s = strings.ReplaceAll(s, "pve1", "node7")
+	s = strings.ReplaceAll(s, "\x00", "+pve1")
+	for _, p := range namePatterns {
+		s = p.find.ReplaceAllString(s, p.with)
+	}
+	for _, re := range vmidContexts {
+		s = re.ReplaceAllStringFunc(s, func(m string) string {
+			g := re.FindStringSubmatch(m)
+			return g[1] + itoa(n.vmid(atoi(g[2]))) + g[3]
+		})
+	}
+	return s
+}
+
+// vmid renames a guest. 100 is what nextid answers on an empty cluster, whatever the others are called.
+func (n renaming) vmid(id int) int {
+	if !n.on || id <= 100 {
+		return id
+	}
+	return id + vmidShift
+}
+
+// body renames a request body: form by value, JSON as text.
+func (n renaming) body(s string) string {
+	if !n.on || strings.HasPrefix(s, "{") {
+		return n.text(s)
+	}
+	var out []string
+	for pair := range strings.SplitSeq(s, "&") {
+		k, v, found := strings.Cut(pair, "=")
+		d, err := url.QueryUnescape(v)
+		if !found || err != nil {
+			out = append(out, pair)
+			continue
+		}
+		renamed := strings.TrimPrefix(n.text(k+"="+d), k+"=")
+		out = append(out, k+"="+url.QueryEscape(renamed))
+	}
+	return strings.Join(out, "&")
+}
+
+// path renames a URL's path, and keeps encoded what was.
+func (n renaming) path(s string) string {
+	d, err := url.PathUnescape(s)
+	if err != nil || d == s {
+		return n.text(s)
+	}
+	segments := strings.Split(s, "/")
+	for i, seg := range segments {
+		if u, err := url.PathUnescape(seg); err == nil && u != seg {
+			segments[i] = url.QueryEscape(n.text(u))
+		}
+	}
+	return n.text(strings.Join(segments, "/"))
+}
+
+// entry renames one recorded call.
+func (n renaming) entry(e recorded) recorded {
+	if !n.on {
+		return e
+	}
+	path, query, found := strings.Cut(e.Request.URL, "?")
+	e.Request.URL = n.path(path)
+	if found {
+		e.Request.URL += "?" + n.body(query)
+	}
+	if e.Request.RawBody != nil {
+		b := n.body(*e.Request.RawBody)
+		e.Request.RawBody = &b
+	}
+	e.Response.Body = n.text(e.Response.Body)
+	e.Response.Reason = n.text(e.Response.Reason)
+	return e
+}
