@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/guest"
 	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 )
 
 // Do sends one call, once, with the call's own parameters and no others. It returns the UPID of the task that Proxmox began,
@@ -77,8 +78,7 @@ func encode(call reconcile.Call) (*exchange, map[string]string, error) {
 	case reconcile.OpStop:
 		x.method, x.route, x.path = http.MethodPost, routeStop, about.path()+"/status/stop"
 	case reconcile.OpDestroy:
-		x.method, x.route, x.path = http.MethodDelete, routeGuest, about.path()+query(params)
-		params = nil // a DELETE with a body is refused
+		x.method, x.route, x.path = http.MethodDelete, routeGuest, about.path()+query(params) // a body would be refused
 	default:
 		return nil, nil, fmt.Errorf("operation %q has no call", string(call.Op))
 	}

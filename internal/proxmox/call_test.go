@@ -1,10 +1,11 @@
 package proxmox
 
 import (
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/guest"
 	"strings"
 	"testing"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 
 	"github.com/google/go-cmp/cmp"
 )

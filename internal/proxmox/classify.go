@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"gitops-agent/reconcile"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"gitops-agent/reconcile"
 )
 
 // classify gives an exchange's error its meaning for a reconcile.Cluster. The *APIError stays within reach of errors.As.
@@ -75,7 +76,7 @@ func meaningOf(x *exchange, e *APIError) error {
 func meaningOfText(x *exchange, said string) error {
 	contains := func(part string) bool { return strings.Contains(said, part) }
 	switch {
-	case x.about != (address{}) && contains(x.about.missing()):
+	case contains(x.about.missing()):
 		return reconcile.ErrNotExist
 	case contains("checksum mismatch (file change by other user?)"),
 		contains("detected modified configuration - file changed by other user"):

@@ -3,13 +3,14 @@ package proxmox
 import (
 	"encoding/json"
 	"errors"
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/guest"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 
 	"github.com/google/go-cmp/cmp"
 )

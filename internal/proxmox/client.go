@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"gitops-agent/reconcile"
 	"log/slog"
 	"net/http"
 	"regexp"
+
+	"gitops-agent/reconcile"
 
 	pve "github.com/luthermonson/go-proxmox"
 )

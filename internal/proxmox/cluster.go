@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"gitops-agent/reconcile"
 	"net/http"
 	"strconv"
 	"strings"
+
+	"gitops-agent/reconcile"
 )
 
 // Exists asks whether a vmid is taken, by a guest of either kind, seen or unseen by this token. It needs no privilege.

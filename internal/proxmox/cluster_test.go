@@ -2,10 +2,11 @@ package proxmox
 
 import (
 	"errors"
-	"gitops-agent/reconcile"
 	"net/http"
 	"strings"
 	"testing"
+
+	"gitops-agent/reconcile"
 
 	"github.com/google/go-cmp/cmp"
 )

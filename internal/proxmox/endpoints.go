@@ -34,7 +34,7 @@ func (e *endpoints) RoundTrip(req *http.Request) (*http.Response, error) {
 			e.current.Store(int64(at))
 			return res, nil
 		}
-		if !isDialError(err) || req.Context().Err() != nil {
+		if !isDialError(err) {
 			return nil, err
 		}
 	}

@@ -2,10 +2,11 @@ package proxmox
 
 import (
 	"errors"
-	"gitops-agent/reconcile"
 	"net/http"
 	"sync/atomic"
 	"testing"
+
+	"gitops-agent/reconcile"
 )
 
 func TestFailover(t *testing.T) {
@@ -36,13 +37,15 @@ func TestFailover(t *testing.T) {
 // Only a connection that could not be made moves a read on: a member that answers badly has answered.
 func TestFailoverNeedsDialError(t *testing.T) {
 	var second atomic.Int64
-	first := rawServer(t, func(*http.Request) string { return raw(595, "Connection refused", "") })
 	other := rawServer(t, func(*http.Request) string {
 		second.Add(1)
 		return raw(200, "OK", `{"data":{"version":"9.2.11"}}`)
 	})
-	client := newClient(t, Options{Endpoints: []string{first.URL, other.URL}})
-	if _, err := client.Version(t.Context()); !errors.Is(err, reconcile.ErrNotReady) || second.Load() != 0 {
-		t.Errorf("got error %v and %d requests at the second endpoint, want ErrNotReady and none", err, second.Load())
+	for name, text := range map[string]string{"gateway": raw(595, "Connection refused", ""), "dropped": ""} {
+		first := rawServer(t, func(*http.Request) string { return text })
+		client := newClient(t, Options{Endpoints: []string{first.URL, other.URL}})
+		if _, err := client.Version(t.Context()); !errors.Is(err, reconcile.ErrNotReady) || second.Load() != 0 {
+			t.Errorf("%s: got error %v and %d requests at the second endpoint, want ErrNotReady and none", name, err, second.Load())
+		}
 	}
 }

@@ -3,8 +3,9 @@ package proxmox
 import (
 	"context"
 	"fmt"
-	"gitops-agent/reconcile/guest"
 	"net/http"
+
+	"gitops-agent/reconcile/guest"
 )
 
 // exchange is one request and its reply on their way through the library, which hands the context on and nothing else. The

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/guest"
 	"slices"
 	"time"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 )
 
 // Inventory lists the guests that the token may see, sorted by vmid, in one call. Node, lock, tags, pool and HA state are

@@ -3,9 +3,10 @@ package proxmox
 import (
 	"context"
 	"fmt"
+	"time"
+
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
-	"time"
 )
 
 // Observe reads one guest's keys, pending values and digest in one call. What the configuration says of lock, template and

@@ -3,8 +3,9 @@ package proxmox
 import (
 	"errors"
 	"fmt"
-	"gitops-agent/reconcile/guest"
 	"strings"
+
+	"gitops-agent/reconcile/guest"
 )
 
 // pendingConfig is a guest's configuration as /pending shows it.

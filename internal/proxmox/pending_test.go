@@ -3,10 +3,11 @@ package proxmox
 import (
 	"encoding/json"
 	"errors"
-	"gitops-agent/reconcile/guest"
 	"net/http"
 	"strings"
 	"testing"
+
+	"gitops-agent/reconcile/guest"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -58,6 +58,5 @@ func (c *Client) SetPoolComment(ctx context.Context, pool, comment string) error
 
 func isMissingPool(err error, pool string) bool {
 	var api *APIError
-	return errors.As(err, &api) && api.Status == http.StatusInternalServerError &&
-		strings.HasSuffix(api.Text(), "pool '"+pool+"' does not exist")
+	return errors.As(err, &api) && strings.HasSuffix(api.Text(), "pool '"+pool+"' does not exist")
 }

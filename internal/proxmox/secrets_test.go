@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/guest"
 	"log/slog"
 	"strings"
 	"testing"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 )
 
 // Neither errors nor logs hold the token or a guest's password, even if the server sends them back.

@@ -2,15 +2,16 @@ package proxmox
 
 import (
 	"errors"
-	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/guest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 
 	"github.com/google/go-cmp/cmp"
 )

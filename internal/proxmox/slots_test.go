@@ -3,14 +3,15 @@ package proxmox
 import (
 	"context"
 	"errors"
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/guest"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -3,6 +3,7 @@ package proxmox
 import (
 	"context"
 	"fmt"
+
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
 )

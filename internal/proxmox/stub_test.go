@@ -3,8 +3,6 @@ package proxmox
 import (
 	"bufio"
 	"fmt"
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/guest"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +11,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 )
 
 const testSecret = "12345678-9abc-4def-8123-456789abcdef"

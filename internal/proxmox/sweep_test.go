@@ -3,14 +3,15 @@ package proxmox
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
 
 	"golang.org/x/sync/errgroup"
 )

@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"gitops-agent/reconcile"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
+
+	"gitops-agent/reconcile"
 )
 
 // Tasks lists a node's tasks of the query, newest first, running ones included. Tasks of other users need Sys.Audit on the

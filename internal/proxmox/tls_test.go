@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"errors"
-	"gitops-agent/reconcile"
 	"io"
 	"log"
 	"net/http"
@@ -15,6 +14,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestTrust(t *testing.T) {
@@ -28,10 +32,12 @@ func TestTrust(t *testing.T) {
 	digest := sha256.Sum256(leaf.Raw)
 	right := hex.EncodeToString(digest[:])
 	wrong := strings.Repeat("00", sha256.Size)
-	ca := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Raw}), 0o600); err != nil {
+	ca := caFile(t, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Raw}))
+	other, err := pvesim.NewCertificate()
+	if err != nil {
 		t.Fatal(err)
 	}
+	otherCA := caFile(t, other.PEM)
 
 	tests := map[string]struct {
 		ca   string
@@ -46,6 +52,8 @@ func TestTrust(t *testing.T) {
 		"system_authorities": {want: "certificate"},
 		"wrong_pin":          {pins: []string{wrong}, want: "fingerprint " + right + ", which is not pinned"},
 		"ca_and_wrong_pin":   {ca: ca, pins: []string{wrong}, want: "not pinned"},
+		"wrong_ca":           {ca: otherCA, want: "certificate"},
+		"wrong_ca_and_pin":   {ca: otherCA, pins: []string{right}, want: "certificate"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -61,6 +69,10 @@ func TestTrust(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.want) || !errors.Is(err, reconcile.ErrNotReady) {
 				t.Errorf("got error %v, want ErrNotReady with %q", err, test.want)
 			}
+			_, err = client.Do(t.Context(), startCall)
+			if diff := cmp.Diff([]string{reconcile.ErrNotReady.Error()}, meanings(err)); diff != "" {
+				t.Errorf("write: got error %v: meaning (-want +got)\n%s", err, diff)
+			}
 			if served.Load() != before {
 				t.Error("got a request, and the token with it, at a server that is not trusted")
 			}
@@ -71,15 +83,21 @@ func TestTrust(t *testing.T) {
 // A CA vouches for names. A certificate of that CA for another host is refused where no pin replaces the check.
 func TestTrustChecksName(t *testing.T) {
 	server := quietTLS(t, http.NotFound)
-	ca := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ca := caFile(t, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	localhost := strings.Replace(server.URL, "127.0.0.1", "localhost", 1) // the certificate names example.com and 127.0.0.1
 	_, err := newClient(t, Options{Endpoints: []string{localhost}, CAFile: ca}).Version(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "localhost") {
 		t.Errorf("got error %v, want one about the name", err)
 	}
+}
+
+func caFile(t *testing.T, certificate []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(path, certificate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // quietTLS serves without reporting the handshakes that the client broke off.

@@ -3,8 +3,6 @@ package proxmox
 import (
 	"context"
 	"errors"
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/guest"
 	"io"
 	"net"
 	"net/http"
@@ -13,6 +11,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 
 	"github.com/google/go-cmp/cmp"
 	pve "github.com/luthermonson/go-proxmox"

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"gitops-agent/reconcile"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"gitops-agent/reconcile"
 )
 
 // Polling of a task. The first look is at once, as a task that is waited for again has often ended; the next ones come soon, as a

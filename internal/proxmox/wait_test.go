@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"gitops-agent/reconcile"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gitops-agent/reconcile"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -158,6 +159,7 @@ func TestWaitFails(t *testing.T) {
 		want  []string
 	}{
 		"forgotten":      {testUPID, respond(400, "Parameter verification failed.", `{"errors":{"upid":"no such task"},"data":null}`), []string{"no such task"}},
+		"not_understood": {testUPID, respond(400, "Parameter verification failed.", `{"errors":{"upid":"unable to parse worker upid"}}`), nil},
 		"not_a_upid":     {"garbage", reply{}, nil},
 		"empty":          {"", reply{}, nil},
 		"odd_status":     {testUPID, ok(`{"status":"paused"}`), nil},
@@ -199,12 +201,13 @@ func TestWaitWithoutLog(t *testing.T) {
 
 func TestTasks(t *testing.T) {
 	entry := func(upid, rest string) string { return `{"upid":"` + upid + `",` + rest + `}` }
-	running := entry(testUPID2, `"status":"RUNNING","saved":"0","user":"root@pam"`)
+	running := entry(testUPID2, `"status":"RUNNING","saved":"0","user":"root@pam"`) // and in another list, without the word
+	quiet := entry(testUPID2, `"user":"root@pam"`)
 	done := entry(testUPID, `"status":"WARNINGS: 1","endtime":1795211767,"user":"gitops@pve","tokenid":"agent"`)
 	image := "UPID:pve1:00000736:00046DEA:6B00C3F0:imgdel:101@local:root@pam!full:"
 	client := inProcess(t, byPath(t, map[string]reply{
 		"GET /nodes/pve1/tasks?limit=2000&since=1795211700&source=all&typefilter=qmcreate&vmid=101": ok("[" + done + "]"),
-		"GET /nodes/pve1/tasks?limit=2000&since=1795211700&source=all&typefilter=qmstart&vmid=101":  ok("[" + running + "," + running + "]"),
+		"GET /nodes/pve1/tasks?limit=2000&since=1795211700&source=all&typefilter=qmstart&vmid=101":  ok("[" + running + "," + quiet + "]"),
 		"GET /nodes/pve2/tasks?limit=2000&source=all":                                               ok("[" + entry(image, `"status":"OK","endtime":"1795212272"`) + "]"),
 		"GET /nodes/pve3/tasks?limit=2000&source=all":                                               ok("[]"),
 	}))
