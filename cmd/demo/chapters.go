@@ -3,9 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
+
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
-	"strings"
 )
 
 // chapter is one part of the story. It fails when the simulated cluster is not as the story says.

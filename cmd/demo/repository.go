@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"gitops-agent/internal/sigtest"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"gitops-agent/internal/sigtest"
 )
 
 // people are who commits in the demo. Their issuer is made up; the agent's config says what each may do.

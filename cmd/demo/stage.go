@@ -4,12 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"gitops-agent/examples/manifests"
-	"gitops-agent/internal/agent"
-	"gitops-agent/internal/pvesim"
-	"gitops-agent/internal/sigtest"
-	"gitops-agent/metrics"
-	"gitops-agent/reconcile"
 	"io"
 	"log/slog"
 	"net"
@@ -20,6 +14,13 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"gitops-agent/examples/manifests"
+	"gitops-agent/internal/agent"
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/internal/sigtest"
+	"gitops-agent/metrics"
+	"gitops-agent/reconcile"
 )
 
 // patience is how long a chapter waits for what it expects.

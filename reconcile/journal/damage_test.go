@@ -102,6 +102,10 @@ func TestMissingOrForeignFilesAreDamage(t *testing.T) {
 			d.names[segmentName(30)] = d.names[segmentName(3)]
 			delete(d.names, segmentName(3))
 		}, segmentName(4)},
+		"last_renamed": {func(d *memDisk) {
+			d.names[segmentName(60)] = d.names[segmentName(6)]
+			delete(d.names, segmentName(6))
+		}, segmentName(60)},
 		"foreign":       {func(d *memDisk) { d.names[segmentName(3)] = foreign.names[segmentName(3)] }, segmentName(3)},
 		"foreign_first": {func(d *memDisk) { d.names[segmentName(1)] = foreign.names[segmentName(1)] }, segmentName(2)},
 		"foreign_empty": {func(d *memDisk) { d.names[segmentName(6)] = foreign.names[segmentName(6)] }, segmentName(6)},
@@ -159,6 +163,7 @@ func TestForgeryIsDamage(t *testing.T) {
 		"lineage_without_it":  {segmentName(1), inFile(header{role: roleSegment, chain: newChainLinked(one.link)}, commit(1, "one").after(one.link))},
 		"base_count":          {baseName(2), base(3, 3, one, two)},
 		"base_end":            {baseName(2), inFile(header{role: roleBase, chain: atSeq(c, 3), kept: 2, end: one.link}, one, two)},
+		"base_renamed":        {baseName(3), base(2, 3, one, two)},
 		"base_number_again":   {baseName(2), base(2, 3, one, twice)},
 		"base_number_too_far": {baseName(1), base(2, 2, one, two)},
 		"base_cut_at_commit":  {baseName(2), inFile(header{role: roleBase, chain: atSeq(c, 3), kept: 2, end: two.link}, one)},

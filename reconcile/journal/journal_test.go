@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -240,12 +241,49 @@ func TestAppendEndsWithContext(t *testing.T) {
 	j := openJournal(t, Options{Dir: t.TempDir()})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := j.Append(ctx, Event{Name: "x"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want context.Canceled", err)
+	for range 50 {
+		if err := j.Append(ctx, Event{Name: "x"}); !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v, want context.Canceled", err)
+		}
 	}
+	settle(t, j)
 	if got := j.State().Seq; got != 0 {
 		t.Errorf("got seq %d, want 0: nothing was handed over", got)
 	}
+}
+
+// While the disk is busy, calls pile up; those that then exceed one commit share several.
+func TestAppendBoundsCommits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newMemDisk()
+		var commits []Sync
+		j := openJournal(t, Options{disk: d, OnSync: func(s Sync) { commits = append(commits, s) }})
+		const calls = 20
+		resume := make(chan struct{})
+		d.fault = func(int, string, string) error { <-resume; return nil }
+		for range calls {
+			go func() {
+				if err := j.Append(t.Context(), Event{Name: "x", Message: strings.Repeat("x", maxCall/4)}); err != nil {
+					t.Error(err)
+				}
+			}()
+		}
+		synctest.Wait() // all of them wait, most while the first commit is written
+		close(resume)
+		synctest.Wait()
+		mustClose(t, j)
+		for i, c := range commits {
+			if c.Bytes > maxCall+frameHead+64 {
+				t.Errorf("commit %d: got %d bytes, want at most one call's %d", i, c.Bytes, maxCall)
+			}
+		}
+		if len(commits) >= calls || len(commits) < calls/4 {
+			t.Errorf("got %d commits for %d calls of a quarter commit, want them shared and bounded", len(commits), calls)
+		}
+		if got := j.State().Seq; got != calls {
+			t.Errorf("got record %d as the last, want %d", got, calls)
+		}
+	})
 }
 
 func TestAppendNothing(t *testing.T) {

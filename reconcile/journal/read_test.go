@@ -1,8 +1,10 @@
 package journal
 
 import (
+	"bytes"
 	"encoding/hex"
 	"errors"
+	"io"
 	"io/fs"
 	"testing"
 
@@ -95,6 +97,72 @@ func TestReadTellsDamageAndWhatHeld(t *testing.T) {
 	}
 	if seen != 3 || s.Records != 3 || s.Seq != 3 {
 		t.Errorf("got %d records, %+v, want the 3 before it", seen, s)
+	}
+}
+
+// staleList is a disk whose directory changes while it is listed: the first list misses what came and shows what went.
+type staleList struct {
+	*memDisk
+	first []string
+}
+
+func (d *staleList) list() ([]string, error) {
+	if names := d.first; names != nil {
+		d.first = nil
+		return names, nil
+	}
+	return d.memDisk.list()
+}
+
+func TestReadListsAgain(t *testing.T) {
+	_, d := storyStates(t, story())
+	names, _ := d.list()
+	for name, first := range map[string][]string{
+		"base_missed":      names[1:],
+		"segments_removed": {segmentName(90), segmentName(95)},
+	} {
+		s, err := read(&staleList{d, first}, func(Record) error { return nil })
+		if err != nil || s.Files != len(names) {
+			t.Errorf("%s: got %+v, %v, want all files read", name, s, err)
+		}
+	}
+}
+
+// growing is a file that is appended to between one reading and the next.
+type growing struct {
+	now, later []byte
+	ended      bool
+}
+
+func (g *growing) ReadAt(b []byte, off int64) (int, error) {
+	content := g.now
+	if g.ended {
+		content = g.later
+	}
+	n, err := bytes.NewReader(content).ReadAt(b, off)
+	g.ended = g.ended || errors.Is(err, io.EOF)
+	return n, err
+}
+
+func (*growing) Close() error { return nil }
+
+// A commit that was half written when the reader came to it, and whole with another behind it a moment later, is no damage.
+func TestReadOvertakenByWriter(t *testing.T) {
+	d := newMemDisk()
+	j := openJournal(t, Options{disk: d})
+	for range 3 {
+		mustAppend(t, j, Event{Name: "x"})
+	}
+	mustClose(t, j)
+	content := d.names[segmentName(1)].cache
+	ends := commitEnds(t, content)
+	r := replay{
+		open:    func(string) (reader, error) { return &growing{now: content[:ends[1]-5], later: content}, nil },
+		growing: segmentName(1),
+		visit:   func(frame) error { return nil },
+	}
+	if err := r.run(listing{segments: []string{segmentName(1)}}); err != nil || r.records != 1 {
+		t.Errorf("got %v after %d records, want the one that was whole", err, r.records)
 	}
 }
 

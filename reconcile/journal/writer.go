@@ -75,7 +75,7 @@ func (j *Journal) commit(batch []*request) {
 	if j.opts.OnSync != nil {
 		j.opts.OnSync(took)
 	}
-	if err == nil && j.size >= j.opts.SegmentSize {
+	if j.size >= j.opts.SegmentSize { // never after a failure: the commit before would have rotated
 		j.rotate()
 	}
 }
