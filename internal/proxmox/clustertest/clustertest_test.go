@@ -2,14 +2,15 @@ package clustertest_test
 
 import (
 	"fmt"
-	"gitops-agent/internal/proxmox"
-	"gitops-agent/internal/proxmox/clustertest"
-	"gitops-agent/internal/pvesim"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gitops-agent/internal/proxmox"
+	"gitops-agent/internal/proxmox/clustertest"
+	"gitops-agent/internal/pvesim"
 )
 
 const agentToken = "gitops@pve!agent"

@@ -1,12 +1,13 @@
 package clustertest
 
 import (
-	"gitops-agent/reconcile"
-	"gitops-agent/reconcile/guest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 )
 
 // testLife takes a guest from creation to destruction.

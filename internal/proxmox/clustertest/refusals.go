@@ -1,8 +1,9 @@
 package clustertest
 
 import (
-	"gitops-agent/reconcile"
 	"testing"
+
+	"gitops-agent/reconcile"
 )
 
 // testConflict writes under a digest that a foreign edit has outdated.
