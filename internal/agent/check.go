@@ -3,9 +3,10 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"gitops-agent/gitsource"
 	"log/slog"
 	"os"
+
+	"gitops-agent/gitsource"
 )
 
 // Check makes everything that the config describes and that can be made without the network and without the state directory: the

@@ -58,7 +58,7 @@ func TestConfigProblems(t *testing.T) {
 			"cluster.name is required", "source.remotes is required", "trust.trusted_root_file is required", "proxmox.endpoints is required",
 			"proxmox.token_file is required",
 		}},
-		"unknown_fields":     {smallest + "colour: blue\nparalel: 3\n", []string{`line 10: unknown field "colour"`, `line 11: unknown field "paralel"`}},
+		"unknown_fields":     {smallest + "colour: blue\nworkers: 3\n", []string{`line 10: unknown field "colour"`, `line 11: unknown field "workers"`}},
 		"unknown_and_wrong":  {strings.Replace(smallest, "source: {", "source: {poll: often, pol: 3s, ", 1), []string{`unknown field "pol"`, `line 3: got "often", want a duration such as 30s or 2m`}},
 		"negative_duration":  {strings.Replace(smallest, "source: {", "source: {poll: -3s, ", 1), []string{`got "-3s"`}},
 		"duplicate_key":      {smallest + "cluster: {name: away}\n", []string{`"cluster" already defined`}},

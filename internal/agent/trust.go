@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"gitops-agent/gitsource"
-	"gitops-agent/verify"
 	"io"
 	"log/slog"
 	"os"
 	"sync"
 	"time"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/verify"
 )
 
 // maxTrustedRoot bounds the trusted root file.

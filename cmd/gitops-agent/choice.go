@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// choice is a flag that takes one of a few words.
+type choice struct {
+	value *string
+	words []string
+}
+
+func (c choice) String() string {
+	if c.value == nil {
+		return ""
+	}
+	return *c.value
+}
+
+// Set takes one of the words.
+func (c choice) Set(word string) error {
+	if !slices.Contains(c.words, word) {
+		return fmt.Errorf("want %s", strings.Join(c.words, ", "))
+	}
+	*c.value = word
+	return nil
+}
+
+// Type names the values in the help.
+func (c choice) Type() string { return strings.Join(c.words, "|") }
+
+// The words of -o.
+const (
+	outputText     = "text"
+	outputJSON     = "json"
+	outputMarkdown = "markdown"
+)
+
+// outputFlag adds -o with the given words; the first is the default.
+func outputFlag(cmd *cobra.Command, value *string, words ...string) {
+	*value = words[0]
+	cmd.Flags().VarP(choice{value, words}, "output", "o", "how the result is printed")
+	completeWords(cmd, "output", words)
+}
+
+func completeWords(cmd *cobra.Command, flag string, words []string) {
+	// It fails for a flag that does not exist, or was given words before: both show in the first run.
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"gitops-agent/internal/agent"
+	"gitops-agent/reconcile"
+	"gitops-agent/verify"
+
+	"github.com/spf13/cobra"
+)
+
+func newApproveCommand(p *program) *cobra.Command {
+	var opts approveOptions
+	cmd := &cobra.Command{
+		Use:   "approve STEP-DIGEST...",
+		Short: "Print the git command that approves held steps",
+		Long: help(`Prints the git command that makes a signed approval of held steps; somebody whom the agent's config gives the role approve runs
+it in a clone and pushes. If the running agent answers, it says on stderr what the commit would release. This command changes nothing.
+
+The trailer Gitops-Target is added where the config says binding: trailer. Where the config is on another host, --target states it.`,
+			ending{exitDone, "the command was printed"}, ending{exitError, "error"}),
+		Example: `  gitops-agent approve 3c1f0f7a0e7b4a6f9d1c2b3a4d5e6f70
+  gitops-agent approve --url http://pve1:9746 --target home/main 3c1f0f7a0e7b4a6f9d1c2b3a4d5e6f70`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.config, opts.digests = p.config, args
+			opts.required = cmd.Flags().Changed("config")
+			return runApprove(cmd.Context(), p.out, p.err, opts)
+		},
+	}
+	cmd.Flags().StringVar(&opts.url, "url", "", "ask the agent at this `address` instead of the config's")
+	cmd.Flags().StringVar(&opts.target, "target", "", "add the trailer Gitops-Target with this `CLUSTER/BRANCH`")
+	return cmd
+}
+
+type approveOptions struct {
+	config      string
+	required    bool // the config was named, so it has to be there
+	url, target string
+	digests     []string
+}
+
+func runApprove(ctx context.Context, out, notes io.Writer, opts approveOptions) error {
+	for _, d := range opts.digests {
+		if len(d) != 32 || strings.Trim(d, "0123456789abcdef") != "" {
+			return usageError("%q is no step digest: want 32 lower-case hex digits, as status and plan show them", d)
+		}
+	}
+	if opts.target != "" && (printable(opts.target) != opts.target || !strings.Contains(opts.target, "/")) {
+		return usageError("--target %q: want CLUSTER/BRANCH", opts.target)
+	}
+	target, err := opts.bindingTarget(notes)
+	if err != nil {
+		return err
+	}
+	held := opts.released(ctx, notes)
+	_, err = fmt.Fprintln(out, approvalCommand(held, opts.digests, target))
+	return err
+}
+
+// bindingTarget returns the value of the trailer Gitops-Target, "" where none is asked for.
+func (o approveOptions) bindingTarget(notes io.Writer) (string, error) {
+	if o.target != "" {
+		return o.target, nil
+	}
+	config, err := agent.ReadConfig(o.config)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !o.required:
+		_, _ = fmt.Fprintln(notes, "gitops-agent: note: no config here: if the agent's says binding: trailer, add --target CLUSTER/BRANCH")
+		return "", nil
+	case err != nil:
+		return "", err
+	case config.Trust.Binding == string(verify.BindingTrailer):
+		return config.Cluster.Name + "/" + config.Source.Branch, nil
+	default:
+		return "", nil
+	}
+}
+
+// released asks the agent which steps the digests name, and tells the person. An agent that does not answer stops nobody.
+func (o approveOptions) released(ctx context.Context, notes io.Writer) []string {
+	report, err := o.report(ctx)
+	if err != nil {
+		_, _ = fmt.Fprintf(notes, "gitops-agent: note: what it would release is not known: %s\n", printable(err.Error()))
+		return nil
+	}
+	var released []string
+	for _, digest := range o.digests {
+		g, h, found := heldStep(report, digest)
+		if !found {
+			_, _ = fmt.Fprintf(notes, "gitops-agent: note: the agent holds no step %s: it may be approved, done or outdated\n", digest)
+			continue
+		}
+		released = append(released, fmt.Sprintf("%s of %s", h.Op, g.Label()))
+		_, _ = fmt.Fprintf(notes, "gitops-agent: note: %s would release %s of %s (%d), which is %s: %s\n", digest, h.Op, printable(g.Label()), g.VMID, h.Class, printable(h.Message))
+	}
+	return released
+}
+
+func (o approveOptions) report(ctx context.Context) (reconcile.Report, error) {
+	client, err := newStatusClient(o.url, o.config)
+	if err != nil {
+		return reconcile.Report{}, err
+	}
+	document, _, err := client.read(ctx)
+	return document.Report, err
+}
+
+func heldStep(r reconcile.Report, digest string) (reconcile.GuestReport, reconcile.HeldReport, bool) {
+	for _, g := range r.Guests {
+		if at := slices.IndexFunc(g.Held, func(h reconcile.HeldReport) bool { return h.Digest == digest }); at >= 0 {
+			return g, g.Held[at], true
+		}
+	}
+	return reconcile.GuestReport{}, reconcile.HeldReport{}, false
+}
+
+// approvalCommand returns the command for a POSIX shell. All trailers stand in one paragraph, the last, or they would count for nothing.
+func approvalCommand(released, digests []string, target string) string {
+	subject := "Approve " + strings.Join(released, ", ")
+	if len(released) != len(digests) {
+		subject = "Approve " + counted(len(digests), "step")
+	}
+	trailers := make([]string, 0, len(digests)+1)
+	for _, d := range digests {
+		trailers = append(trailers, "Gitops-Approve: "+d)
+	}
+	if target != "" {
+		trailers = append(trailers, "Gitops-Target: "+target)
+	}
+	return "git commit --allow-empty -S -m " + shellQuoted(printable(subject)) + " -m " + shellQuoted(strings.Join(trailers, "\n"))
+}
+
+func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

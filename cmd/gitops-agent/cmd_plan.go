@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"gitops-agent/internal/agent"
+	"gitops-agent/reconcile"
+
+	"github.com/spf13/cobra"
+)
+
+func newPlanCommand(p *program) *cobra.Command {
+	var opts planOptions
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Show what the agent would do, without doing it",
+		Long: help(`Shows what would bring the cluster to a revision: per guest the keys that differ, the manifest line that asked, what the change
+does to the guest, and the steps that are held. It reads the cluster and cannot write to it.
+
+Without --ref and --dir it plans the revision that the agent accepted last. --ref plans any revision that the agent fetched; one that it
+would refuse is planned all the same, said so on stderr, and never applied. --dir plans a working copy before it is committed; where
+source.paths names a folder, name that folder.`,
+			ending{exitDone, "the plan was made"}, ending{exitError, "error"},
+			ending{exitChanges, "with --exit-code: the cluster differs, or steps are held"}),
+		Example: `  gitops-agent plan --dir .
+  gitops-agent plan --ref main~1 --guest VirtualMachine/web-1
+  gitops-agent plan --dir . -o markdown > comment.md
+  gitops-agent plan --exit-code > /dev/null || echo 'not in sync'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.config, opts.log = p.config, p.logger()
+			return runPlan(cmd.Context(), p.out, p.err, opts)
+		},
+	}
+	cmd.Flags().StringVar(&opts.ref, "ref", "", "plan this `revision` of the fetched repository")
+	cmd.Flags().StringVar(&opts.dir, "dir", "", "plan the manifests below this `directory`")
+	cmd.Flags().StringSliceVar(&opts.guests, "guest", nil, "show these guests alone, as `KIND/NAME`")
+	cmd.Flags().BoolVar(&opts.exitCode, "exit-code", false, "end with status 3 if the cluster differs")
+	outputFlag(cmd, &opts.output, outputText, outputJSON, outputMarkdown)
+	return cmd
+}
+
+type planOptions struct {
+	config   string
+	ref, dir string
+	guests   []string
+	output   string
+	exitCode bool
+	log      *slog.Logger
+}
+
+func runPlan(ctx context.Context, out, notes io.Writer, opts planOptions) error {
+	if opts.ref != "" && opts.dir != "" {
+		return usageError("--ref and --dir exclude each other")
+	}
+	config, err := readConfig(opts.config)
+	if err != nil {
+		return err
+	}
+	subject, err := subjectReader{config, notes}.read(ctx, opts.ref, opts.dir)
+	if err != nil {
+		return err
+	}
+	preview, err := previewOf(ctx, config, subject, opts.log)
+	if err != nil {
+		return err
+	}
+	document, err := newPlanDocument(subject, preview, opts.guests)
+	if err != nil {
+		return err
+	}
+	if err := writePlan(out, document, opts.output); err != nil {
+		return err
+	}
+	if opts.exitCode && len(document.Guests) > 0 {
+		return &statusError{status: exitChanges}
+	}
+	return nil
+}
+
+// previewOf plans against the cluster as it is, through a client that cannot write.
+func previewOf(ctx context.Context, config agent.Config, subject planSubject, log *slog.Logger) (reconcile.Preview, error) {
+	cluster, err := config.ProxmoxReader(log)
+	if err != nil {
+		return reconcile.Preview{}, err
+	}
+	defer cluster.Close()
+	return reconcile.NewPreview(ctx, cluster, subject.set, subject.revision, subject.state)
+}
+
+func writePlan(out io.Writer, document planDocument, output string) error {
+	switch output {
+	case outputJSON:
+		return writeJSON(out, document)
+	case outputMarkdown:
+		return writePlanMarkdown(out, document)
+	default:
+		writePlanText(out, document, newPalette(out))
+		return nil
+	}
+}
+
+// unknownGuest says that a guest to show is not in the plan.
+func unknownGuest(label string) error {
+	return withHint(fmt.Errorf("no guest %s: neither a manifest nor the agent's journal names it", label), "guests are named KIND/NAME, such as VirtualMachine/web-1")
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"gitops-agent/internal/agent"
+	"gitops-agent/metrics"
+	"gitops-agent/reconcile"
+
+	"github.com/spf13/cobra"
+)
+
+func newRunCommand(p *program) *cobra.Command {
+	var opts runOptions
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Keep the cluster as the repository says",
+		Long: help(`Keeps the cluster as the repository says, until it is told to stop: it polls the repository, accepts what trusted people signed, and
+carries it out. With --once it looks once, works until nothing more can be done without a person, and prints the report. With --dry-run it
+observes, plans and reports, and writes nothing to the cluster.`,
+			ending{exitDone, "stopped; with --once: converged"}, ending{exitError, "error"},
+			ending{exitChanges, "with --once: changes, held steps or restarts are pending"},
+			ending{exitRefused, "with --once: the newest revision is refused; the last good one was kept in force"}),
+		Example: `  gitops-agent run
+  gitops-agent run --dry-run --log-level debug
+  gitops-agent run --once`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.config, opts.log, opts.build = p.config, p.logger(), thisBuild()
+			return runRun(cmd.Context(), p.out, opts)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.once, "once", false, "end as soon as nothing more can be done without a person")
+	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "write nothing to the cluster")
+	return cmd
+}
+
+type runOptions struct {
+	config       string
+	once, dryRun bool
+	build        metrics.Build
+	log          *slog.Logger
+}
+
+func runRun(ctx context.Context, out io.Writer, opts runOptions) error {
+	config, err := readConfig(opts.config)
+	if err != nil {
+		return err
+	}
+	if opts.once {
+		config.Listen = new(string) // nobody would be answered
+	}
+	a, err := agent.New(ctx, agent.Options{Config: config, Build: opts.build, Logger: opts.log, DryRun: opts.dryRun})
+	if err != nil {
+		return err
+	}
+	if opts.once {
+		err = runOnce(ctx, out, a)
+	} else {
+		err = a.Run(ctx)
+	}
+	if closing := a.Close(); closing != nil {
+		return errors.Join(err, closing)
+	}
+	return err
+}
+
+func runOnce(ctx context.Context, out io.Writer, a *agent.Agent) error {
+	report, err := a.Once(ctx)
+	writeReport(out, report)
+	return cmp.Or(err, onceOutcome(report))
+}
+
+// onceOutcome returns what a report means for who waited for it. A failure outweighs a refusal, and a refusal what is pending.
+func onceOutcome(r reconcile.Report) error {
+	for _, g := range r.Guests {
+		for _, c := range g.Conditions {
+			if c.Type == reconcile.Failed {
+				return withHint(fmt.Errorf("%s: %s", g.Label(), c.Message), c.Hint)
+			}
+		}
+	}
+	switch {
+	case r.Source.Refused != nil:
+		return &statusError{exitRefused, withHint(errors.New(r.Source.Refused.Error), r.Source.Refused.Hint)}
+	case !r.Converged:
+		return &statusError{status: exitChanges}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"gitops-agent/internal/status"
+	"gitops-agent/reconcile"
+
+	"github.com/spf13/cobra"
+)
+
+func newStatusCommand(p *program) *cobra.Command {
+	var opts statusOptions
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show what the running agent knows, or wait until it converged",
+		Long: help(`Shows the newest report of the running agent: the revision in force, why a newer one is not, and every guest. With --wait it asks
+again until the cluster is as the revision says.`,
+			ending{exitDone, "the report was printed; with --wait: it converged"},
+			ending{exitError, "the agent does not answer, or refused the revision that is waited for"}, ending{exitTimeout, "with --wait: not converged in time"}),
+		Example: `  gitops-agent status
+  gitops-agent status --wait converged --revision "$(git rev-parse HEAD)" --timeout 10m
+  gitops-agent status -o json --url http://10.0.0.5:9746`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.config = p.config
+			return runStatus(cmd.Context(), p.out, p.err, opts)
+		},
+	}
+	cmd.Flags().StringVar(&opts.url, "url", "", "ask the agent at this `address` instead of the config's")
+	cmd.Flags().Var(choice{&opts.wait, []string{waitConverged}}, "wait", "wait until this is so")
+	completeWords(cmd, "wait", []string{waitConverged})
+	cmd.Flags().StringVar(&opts.revision, "revision", "", "with --wait: the `commit` that has to be in force, seven digits or more")
+	cmd.Flags().DurationVar(&opts.timeout, "timeout", 5*time.Minute, "with --wait: how long")
+	outputFlag(cmd, &opts.output, outputText, outputJSON)
+	return cmd
+}
+
+const (
+	waitConverged = "converged"
+	// askAgain is the time between two questions of --wait.
+	askAgain = 500 * time.Millisecond
+)
+
+type statusOptions struct {
+	config, url string
+	wait        string
+	revision    string
+	timeout     time.Duration
+	output      string
+}
+
+func (o statusOptions) check() error {
+	switch {
+	case o.wait == "" && o.revision != "":
+		return usageError("--revision goes with --wait")
+	case o.revision != "" && (len(o.revision) < 7 || strings.Trim(o.revision, "0123456789abcdef") != ""):
+		return usageError("--revision %q: want seven lower-case hex digits of a commit or more", o.revision)
+	case o.timeout <= 0:
+		return usageError("--timeout must be positive")
+	}
+	return nil
+}
+
+func runStatus(ctx context.Context, out, notes io.Writer, opts statusOptions) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	client, err := newStatusClient(opts.url, opts.config)
+	if err != nil {
+		return err
+	}
+	var document status.Document
+	var body []byte
+	if opts.wait == "" {
+		document, body, err = client.read(ctx)
+	} else {
+		document, body, err = awaitConverged(ctx, client, newProgress(notes), opts)
+	}
+	if body == nil {
+		return err
+	}
+	if opts.output == outputJSON {
+		_, _ = out.Write(body)
+	} else {
+		writeReport(out, document.Report)
+	}
+	return err
+}
+
+// awaitConverged asks until the agent converged. Beside an error it returns the last document, if there was one.
+func awaitConverged(ctx context.Context, client statusClient, shown *progress, opts statusOptions) (document status.Document, body []byte, err error) {
+	defer shown.end()
+	deadline, cancel := context.WithTimeout(ctx, opts.timeout)
+	defer cancel()
+	tick := time.NewTicker(askAgain)
+	defer tick.Stop()
+	var trouble error
+	for {
+		if d, b, err := client.read(deadline); err == nil {
+			document, body, trouble = d, b, nil
+		} else if deadline.Err() == nil {
+			trouble = err // it may be about to start
+		}
+		if body != nil {
+			over, err := settled(document.Report, opts.revision)
+			if over {
+				return document, body, err
+			}
+		}
+		shown.show("waiting: %s", outstanding(document.Report, opts.revision, trouble))
+		select {
+		case <-tick.C:
+		case <-deadline.Done():
+			if ctx.Err() != nil {
+				return document, body, ctx.Err()
+			}
+			return document, body, &statusError{exitTimeout, fmt.Errorf("not converged in %s: %s", opts.timeout, outstanding(document.Report, opts.revision, trouble))}
+		}
+	}
+}
+
+// settled reports whether waiting is over: the revision converged, or was refused and will not.
+func settled(r reconcile.Report, revision string) (bool, error) {
+	if refused := r.Source.Refused; refused != nil && revision != "" && strings.HasPrefix(refused.Commit, revision) {
+		return true, withHint(fmt.Errorf("the agent refuses %s: %s", revision, refused.Error), refused.Hint)
+	}
+	return r.Converged && inForce(r, revision), nil
+}
+
+func inForce(r reconcile.Report, revision string) bool {
+	return r.Source.Accepted != nil && strings.HasPrefix(r.Source.Accepted.Commit, revision)
+}
+
+// outstanding says what is still to come.
+func outstanding(r reconcile.Report, revision string, trouble error) string {
+	switch {
+	case trouble != nil:
+		return trouble.Error()
+	case r.Source.Accepted == nil:
+		return "no revision is accepted yet"
+	case !inForce(r, revision):
+		return fmt.Sprintf("%.7s is in force", r.Source.Accepted.Commit)
+	case r.Source.Refused != nil:
+		return fmt.Sprintf("the head %.7s is refused: %s", r.Source.Refused.Commit, r.Source.Refused.Reason)
+	}
+	var left []string
+	for _, g := range r.Guests {
+		if g.Sync != reconcile.Synced {
+			left = append(left, g.Label())
+		}
+	}
+	slices.Sort(left)
+	if len(left) == 0 {
+		return cmp.Or(r.Source.Error, r.Proxmox.Error, r.Journal.Error, "the work is not finished")
+	}
+	return fmt.Sprintf("%s not in sync: %s", counted(len(left), "guest"), strings.Join(left, ", "))
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest"
+
+	"github.com/spf13/cobra"
+)
+
+func newValidateCommand(p *program) *cobra.Command {
+	var opts validateOptions
+	cmd := &cobra.Command{
+		Use:   "validate DIR...",
+		Short: "Check manifests before they are committed",
+		Long: help(`Checks the manifests below some directories and prints every problem with its place. Several directories are one source, as
+source.paths of the config names several; check each cluster by itself. It asks neither the cluster nor the network.`,
+			ending{exitDone, "the manifests are good"}, ending{exitError, "a directory cannot be read"},
+			ending{exitRefused, "the agent would refuse a commit of them"}),
+		Example: `  gitops-agent validate .
+  gitops-agent validate clusters/home classes -o json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.dirs = args
+			return runValidate(cmd.Context(), p.out, opts)
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+	}
+	outputFlag(cmd, &opts.output, outputText, outputJSON)
+	return cmd
+}
+
+type validateOptions struct {
+	dirs   []string
+	output string
+}
+
+type validateDocument struct {
+	SchemaVersion int             `json:"schemaVersion"`
+	Valid         bool            `json:"valid"`
+	Cluster       string          `json:"cluster,omitempty"`
+	Guests        int             `json:"guests"`
+	Problems      []problemReport `json:"problems"`
+}
+
+type problemReport struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Guest   string `json:"guest,omitempty"`
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+func runValidate(ctx context.Context, out io.Writer, opts validateOptions) error {
+	set, err := readSet(ctx, opts.dirs)
+	var problems *manifest.Problems
+	if err != nil && !errors.As(err, &problems) {
+		return err
+	}
+	document := validateDocument{SchemaVersion: schemaVersion, Valid: err == nil, Cluster: set.Cluster.Name, Guests: len(set.Guests), Problems: []problemReport{}}
+	if problems != nil {
+		for _, p := range problems.List {
+			document.Problems = append(document.Problems, problemReport{p.Origin.File, p.Origin.Line, p.Origin.Column, p.Guest, p.Field, p.Message, p.Hint})
+		}
+	}
+	if opts.output == outputJSON {
+		if err := writeJSON(out, document); err != nil {
+			return err
+		}
+	} else {
+		writeProblems(out, document, problems)
+	}
+	if problems != nil {
+		return &statusError{status: exitRefused}
+	}
+	return nil
+}
+
+func writeProblems(out io.Writer, document validateDocument, problems *manifest.Problems) {
+	if problems == nil {
+		_, _ = fmt.Fprintf(out, "Cluster %s, %s: good\n", document.Cluster, counted(document.Guests, "guest"))
+		return
+	}
+	for _, p := range problems.List {
+		_, _ = fmt.Fprintln(out, printable(p.String()))
+	}
+	_, _ = fmt.Fprintln(out, counted(len(problems.List), "problem"))
+}
+
+// readSet reads and parses directories as one source. What the agent would refuse is a *manifest.Problems.
+func readSet(ctx context.Context, dirs []string) (manifest.Set, error) {
+	files, err := readFolders(ctx, dirs)
+	var unfit *gitsource.TreeError
+	if errors.As(err, &unfit) {
+		return manifest.Set{}, &manifest.Problems{List: []manifest.Problem{{
+			Origin: guest.Origin{File: unfit.Path}, Message: unfit.Reason + ": the agent refuses a tree with one", Hint: "replace it with what it points at",
+		}}}
+	}
+	if err != nil {
+		return manifest.Set{}, err
+	}
+	set, err := manifest.Parse(files)
+	if err != nil {
+		return set, err
+	}
+	_, err = set.Lower(nil)
+	return set, err
+}
+
+// counted returns "1 guest" or "3 guests".
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

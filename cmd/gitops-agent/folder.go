@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/manifest"
+)
+
+// Bounds of a working copy, those that the agent has for a commit.
+const (
+	maxFolderFile  = 1 << 20  // bytes
+	maxFolderTotal = 64 << 20 // bytes
+	maxFolderFiles = 10_000
+)
+
+// readFolders reads the YAML files of some directories as one source, as source.paths names several of one repository. A path in it
+// is the one that the reader typed where that lies below the working directory, and relative to the directory otherwise.
+func readFolders(ctx context.Context, dirs []string) ([]manifest.File, error) {
+	var files []manifest.File
+	var total int64
+	for _, dir := range dirs {
+		f := folder{dir: dir, shown: shownFolder(dir, len(dirs) > 1)}
+		if err := f.read(ctx); err != nil {
+			return nil, err
+		}
+		files, total = append(files, f.files...), total+f.size
+		if len(files) > maxFolderFiles || total > maxFolderTotal {
+			return nil, fmt.Errorf("read %s: more than %d files or %d MiB", dir, maxFolderFiles, maxFolderTotal>>20)
+		}
+	}
+	return files, nil
+}
+
+// shownFolder returns what stands before the paths of a directory's files. A folder that begins with a dot would hide them.
+func shownFolder(dir string, several bool) string {
+	clean := filepath.ToSlash(filepath.Clean(dir))
+	hidden := slices.ContainsFunc(strings.Split(clean, "/"), func(name string) bool { return strings.HasPrefix(name, ".") })
+	switch {
+	case clean == ".":
+		return ""
+	case filepath.IsLocal(dir) && !hidden:
+		return clean
+	case several:
+		return strings.TrimLeft(path.Base(clean), ".")
+	default:
+		return ""
+	}
+}
+
+// folder is one directory being read.
+type folder struct {
+	dir, shown string
+	files      []manifest.File
+	size       int64
+}
+
+func (f *folder) read(ctx context.Context) error {
+	root, err := os.OpenRoot(f.dir)
+	if err != nil {
+		return fmt.Errorf("read directory: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case entry.IsDir() && entry.Name() == ".git":
+			return fs.SkipDir
+		case entry.IsDir():
+			return nil
+		case entry.Type()&fs.ModeSymlink != 0:
+			return &gitsource.TreeError{Path: path.Join(f.shown, name), Reason: "symbolic link"}
+		case entry.Type().IsRegular() && (strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")):
+			return f.add(root, name)
+		}
+		return nil
+	})
+	if errors.As(err, new(*gitsource.TreeError)) {
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", f.dir, err)
+	}
+	return nil
+}
+
+func (f *folder) add(root *os.Root, name string) error {
+	info, err := root.Stat(name)
+	switch {
+	case err != nil:
+		return err
+	case info.Size() > maxFolderFile:
+		return fmt.Errorf("%s is larger than %d MiB", name, maxFolderFile>>20)
+	case f.size+info.Size() > maxFolderTotal || len(f.files) == maxFolderFiles:
+		return fmt.Errorf("more than %d files or %d MiB", maxFolderFiles, maxFolderTotal>>20)
+	}
+	data, err := root.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	f.size += int64(len(data))
+	f.files = append(f.files, manifest.File{Path: path.Join(f.shown, name), Data: data})
+	return nil
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// ending is an exit status of a command and when it is given.
+type ending struct {
+	status int
+	when   string
+}
+
+// help is what a command's help says above its flags: what it does, and its exit statuses. That of a wrong command line is every
+// command's.
+func help(what string, endings ...ending) string {
+	var b strings.Builder
+	b.WriteString(strings.TrimSpace(what) + "\n\nExit status:\n")
+	endings = append(endings, ending{exitUsage, "the command line is wrong"})
+	slices.SortFunc(endings, func(a, b ending) int { return cmp.Compare(a.status, b.status) })
+	for _, e := range endings {
+		fmt.Fprintf(&b, "  %d  %s\n", e.status, e.when)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// newHelpCommand prints what --help prints.
+func newHelpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND...]",
+		Short:   "Explain a command",
+		Long:    help("Explains a command, as its --help does.", ending{exitDone, "done"}),
+		Example: "  gitops-agent help journal show",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usageError("there is no command %q", strings.Join(args, " "))
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/verify"
+)
+
+// hintedError is an error with what a person can do about it.
+type hintedError struct {
+	err  error
+	hint string
+}
+
+func (e *hintedError) Error() string { return e.err.Error() }
+
+func (e *hintedError) Unwrap() error { return e.err }
+
+// withHint adds a hint to an error; nil stays nil.
+func withHint(err error, hint string) error {
+	if err == nil {
+		return nil
+	}
+	return &hintedError{err, hint}
+}
+
+// hintFor returns what a person can do about an error, or "". An error's own hint wins over a general one.
+func hintFor(err error) string {
+	var (
+		hinted   *hintedError
+		rejected *verify.RejectedError
+		refused  *reconcile.RefusedError
+		damage   *journal.DamageError
+	)
+	switch {
+	case errors.As(err, &hinted):
+		return hinted.hint
+	case errors.As(err, &rejected):
+		return rejected.Hint
+	case errors.As(err, &refused):
+		return refused.Hint
+	case errors.As(err, &damage):
+		return "docs/journal.md says what can be saved and how"
+	case errors.Is(err, journal.ErrLocked):
+		return "stop that agent first; plan, status, verify and journal work beside it"
+	case errors.Is(err, reconcile.ErrDenied):
+		return "look at proxmox.token_file, and at what the token may do: pveum user token permissions USER TOKEN"
+	case errors.Is(err, reconcile.ErrNotReady):
+		return "check that proxmox.endpoints answer from this host, and that their certificate fits ca_file or fingerprints"
+	case errors.Is(err, gitsource.ErrUnreachable):
+		return "check source.remotes, source.branch and the credentials; what was fetched before stays in force"
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,19 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+)
+
+// newLogger writes text for a person at a terminal and JSON for a collector. The level is one of logLevels.
+func newLogger(w io.Writer, level string) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: logLevels()[level]}
+	if isTerminal(w) {
+		return slog.New(slog.NewTextHandler(w, opts))
+	}
+	return slog.New(slog.NewJSONHandler(w, opts))
+}
+
+func logLevels() map[string]slog.Level {
+	return map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// palette colours text where a person looks at it: on a terminal, unless NO_COLOR is set.
+type palette struct{ on bool }
+
+func newPalette(w io.Writer) palette { return palette{isTerminal(w) && os.Getenv("NO_COLOR") == ""} }
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// colour is the number of an SGR sequence; "" is none.
+type colour string
+
+const (
+	plain  colour = ""
+	bold   colour = "1"
+	faint  colour = "2"
+	red    colour = "31"
+	green  colour = "32"
+	yellow colour = "33"
+)
+
+func (p palette) paint(c colour, text string) string {
+	if !p.on || c == plain || text == "" {
+		return text
+	}
+	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+}

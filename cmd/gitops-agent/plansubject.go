@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/internal/agent"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/manifest"
+	"gitops-agent/verify"
+)
+
+// basis says what stands behind the manifests that are planned.
+type basis string
+
+const (
+	basisAccepted   basis = "accepted"     // the revision that the agent accepted last
+	basisVerified   basis = "verified"     // a revision that the agent would accept as things stand
+	basisUnverified basis = "unverified"   // a revision that it would refuse
+	basisWorking    basis = "working-copy" // files that were never committed
+)
+
+// planSubject is what a plan is made of on the side of the wishes.
+type planSubject struct {
+	basis    basis
+	revision string // "main@sha1:<40 hex>", or the directory of a working copy
+	set      manifest.Set
+	state    journal.State // what the agent remembers
+}
+
+// subjectReader finds out what to plan. Notes go to a person, beside the plan.
+type subjectReader struct {
+	config agent.Config
+	notes  io.Writer
+}
+
+func (r subjectReader) read(ctx context.Context, ref, dir string) (planSubject, error) {
+	state, err := r.state()
+	switch {
+	case err != nil:
+		return planSubject{}, err
+	case dir != "":
+		return r.workingCopy(ctx, dir, state)
+	case ref != "":
+		return r.revision(ctx, ref, state)
+	default:
+		return r.accepted(ctx, state)
+	}
+}
+
+// state reads what the agent remembers. A host without a journal is one whose agent owns nothing.
+func (r subjectReader) state() (journal.State, error) {
+	state, err := journal.ReadState(r.config.JournalDir())
+	var damage *journal.DamageError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		r.note("there is no journal in %s: planned as for an agent that owns no guest", r.config.StateDir)
+		return journal.State{}, nil
+	case errors.As(err, &damage):
+		r.note("the journal is damaged (%v): planned by what stands before the damage", err)
+		return state, nil
+	default:
+		return state, err
+	}
+}
+
+func (r subjectReader) note(format string, args ...any) {
+	_, _ = fmt.Fprintf(r.notes, "gitops-agent: note: %s\n", printable(fmt.Sprintf(format, args...)))
+}
+
+func (r subjectReader) scope() reconcile.Scope {
+	return reconcile.Scope{Cluster: r.config.Cluster.Name, Paths: r.config.Source.Paths}
+}
+
+func (r subjectReader) workingCopy(ctx context.Context, dir string, state journal.State) (planSubject, error) {
+	set, err := readSet(ctx, []string{dir})
+	switch {
+	case errors.As(err, new(*manifest.Problems)):
+		return planSubject{}, withHint(err, "gitops-agent validate "+dir+" shows the same")
+	case err != nil:
+		return planSubject{}, err
+	case set.Cluster.Name != r.config.Cluster.Name:
+		return planSubject{}, withHint(
+			fmt.Errorf("%s: the Cluster is called %q, and this agent keeps %q", set.Cluster.Origin, set.Cluster.Name, r.config.Cluster.Name),
+			"plan the folder of this agent's own cluster, or correct cluster.name in its config")
+	}
+	return planSubject{basis: basisWorking, revision: dir, set: set, state: state}, nil
+}
+
+func (r subjectReader) accepted(ctx context.Context, state journal.State) (planSubject, error) {
+	if state.Accepted == nil {
+		return planSubject{}, withHint(errors.New("the agent has not accepted any revision yet"),
+			"gitops-agent plan --dir DIR plans a working copy, --ref REV a fetched revision")
+	}
+	repo, err := r.repository()
+	if err != nil {
+		return planSubject{}, err
+	}
+	return r.load(ctx, repo, gitsource.ID(state.Accepted.Commit), basisAccepted, state)
+}
+
+// revision plans any commit of the fetched repository, trusted or not: a plan changes nothing.
+func (r subjectReader) revision(ctx context.Context, ref string, state journal.State) (planSubject, error) {
+	repo, err := r.repository()
+	if err != nil {
+		return planSubject{}, err
+	}
+	id, err := repo.Resolve(ctx, ref)
+	if err != nil {
+		return planSubject{}, withHint(err, "only what the agent fetched can be planned; --dir DIR plans a working copy")
+	}
+	if state.Accepted != nil && state.Accepted.Commit == string(id) {
+		return r.load(ctx, repo, id, basisAccepted, state)
+	}
+	on := basisVerified
+	if err := r.verify(ctx, repo, id, state); err != nil {
+		on = basisUnverified
+		r.note("%.7s is not verified, and the agent would not apply it: %v", string(id), err)
+	}
+	return r.load(ctx, repo, id, on, state)
+}
+
+// verify says why the agent would not accept a revision now.
+func (r subjectReader) verify(ctx context.Context, repo *gitsource.Repository, id gitsource.ID, state journal.State) error {
+	policy, err := r.config.Policy()
+	if err != nil {
+		return err
+	}
+	base := verify.Base{}
+	if a := state.Accepted; a != nil {
+		base = verify.Base{Commit: gitsource.ID(a.Commit), ProvenTime: a.ProvenTime}
+	}
+	_, err = policy.Check(ctx, repo, id, base)
+	return err
+}
+
+func (r subjectReader) repository() (*gitsource.Repository, error) {
+	repo, err := gitsource.OpenRepository(r.config.RepositoryDir())
+	return repo, withHint(err, "the agent fetches it when it runs; --dir DIR plans a working copy without it")
+}
+
+func (r subjectReader) load(ctx context.Context, repo *gitsource.Repository, id gitsource.ID, on basis, state journal.State) (planSubject, error) {
+	commit, err := repo.Commit(ctx, id)
+	if err != nil {
+		return planSubject{}, err
+	}
+	tree, err := treeOf(commit)
+	if err != nil {
+		return planSubject{}, err
+	}
+	set, err := reconcile.Load(ctx, repo, id, tree, r.scope())
+	if err != nil {
+		return planSubject{}, err
+	}
+	return planSubject{basis: on, revision: r.config.Source.Branch + "@sha1:" + string(id), set: set, state: state}, nil
+}
+
+// treeOf returns the tree that a commit names in its first line. It is good for looking, not for trusting: a revision that is applied
+// gets its tree from package verify.
+func treeOf(commit gitsource.Commit) (gitsource.ID, error) {
+	line, _, _ := bytes.Cut(commit.Raw, []byte("\n"))
+	text, found := bytes.CutPrefix(line, []byte("tree "))
+	if !found {
+		return "", fmt.Errorf("commit %s does not begin with a tree", commit.ID)
+	}
+	return gitsource.ParseID(string(text))
+}

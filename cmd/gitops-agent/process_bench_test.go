@@ -1,0 +1,107 @@
+//go:build integration
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// fleet is how many guests the cold plan has.
+const fleet = 500
+
+// BenchmarkColdPlan plans a converged fleet with the real binary, against a simulator in another process: API calls, processor
+// time and resident memory of one run. The figures to reach are N+3 calls, 0.5 s and 64 MiB.
+func BenchmarkColdPlan(b *testing.B) {
+	s := newSite(b, buildBinaries(b), "--guests", fmt.Sprint(fleet), "--seed", "7", "--task-time", "1ms")
+	s.repo.Files["cluster.yaml"] = strings.Replace(clusterManifest, "from: 200, to: 299", "from: 1000, to: 1999", 1)
+	for vmid := 1000; vmid < 1000+fleet; vmid++ {
+		s.repo.Files[fmt.Sprintf("guest-%d.yaml", vmid)] = s.adopting(vmid)
+	}
+	s.repo.Push(s.sig, killer, "adopt the fleet")
+	s.finish(0, "run", "--once", "--config", s.path("config.yaml"))
+	var calls, cpu, rss float64
+	for b.Loop() {
+		s.post("/reset", nil)
+		_, state := s.finish(0, "plan", "--exit-code", "--config", s.path("config.yaml"))
+		var counters struct{ Reads, Writes int }
+		s.get("/counters", &counters)
+		if counters.Writes != 0 {
+			b.Fatalf("got %d writes from a plan, want none", counters.Writes)
+		}
+		calls += float64(counters.Reads)
+		cpu += (state.UserTime() + state.SystemTime()).Seconds()
+		if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
+			rss = max(rss, float64(usage.Maxrss)/1024)
+		}
+	}
+	b.ReportMetric(calls/float64(b.N), "calls/op")
+	b.ReportMetric(1000*cpu/float64(b.N), "cpu-ms/op")
+	b.ReportMetric(rss, "rss-MiB")
+	b.ReportMetric(float64(runtime.NumCPU()), "cores")
+}
+
+// adopting returns a manifest that takes a generated guest over as it is.
+func (s *site) adopting(vmid int) string {
+	s.Helper()
+	resp, err := http.Get(fmt.Sprintf("%s/config/%d", s.control, vmid))
+	s.ok(err)
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	s.ok(err)
+	kind := "VirtualMachine"
+	memory, cores := "", ""
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch key {
+		case "rootfs":
+			kind = "Container"
+		case "memory":
+			memory = "  memory: {size: " + value + "Mi}\n"
+		case "cores":
+			cores = "  cpu: {cores: " + value + "}\n"
+		}
+	}
+	return fmt.Sprintf("apiVersion: proxmox.gitops/v1alpha1\nkind: %s\nmetadata: {name: guest-%d}\nspec:\n  vmid: %d\n  adopt: ifUnmanaged\n%s%s", kind, vmid, vmid, memory, cores)
+}
+
+// BenchmarkPushToConverged pushes a commit, rings the webhook and waits until the agent says that the cluster is as it says. The
+// figure to reach is 2 s without the time of Proxmox's tasks, which take 1 ms here.
+func BenchmarkPushToConverged(b *testing.B) {
+	s := newSite(b, buildBinaries(b), "--task-time", "1ms")
+	s.repo.Files["cluster.yaml"] = clusterManifest
+	s.repo.Files["web.yaml"] = blankVM("web-1", 201, "")
+	s.repo.Push(s.sig, killer, "first")
+	s.run()
+	s.converged()
+	var total time.Duration
+	for i := 0; b.Loop(); i++ {
+		s.repo.Files["web.yaml"] = blankVM("web-1", 201, fmt.Sprintf("  memory: {size: %dMi}\n", 512+16*(i%8)))
+		s.repo.Push(s.sig, killer, "memory")
+		started := time.Now()
+		s.ring()
+		s.converged()
+		total += time.Since(started)
+	}
+	b.ReportMetric(1000*total.Seconds()/float64(b.N), "push-ms/op")
+}
+
+// ring asks the agent to look at the repository now.
+func (s *site) ring() {
+	s.Helper()
+	req, err := http.NewRequestWithContext(s.Context(), http.MethodPost, "http://"+s.address+"/webhook", nil)
+	s.ok(err)
+	req.Header.Set("Authorization", "Bearer "+s.read("webhook"))
+	resp, err := http.DefaultClient.Do(req)
+	s.ok(err)
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusAccepted {
+		s.Fatalf("webhook: got %s, want 202", resp.Status)
+	}
+}

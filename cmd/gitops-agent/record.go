@@ -1,0 +1,54 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"time"
+
+	"gitops-agent/reconcile/journal"
+)
+
+// writeRecord prints one record of the journal as a line: sequence, time, kind, and what it says.
+func writeRecord(out io.Writer, r journal.Record) error {
+	_, err := fmt.Fprintf(out, "%6d  %s  %-10s  %s\n", r.Seq, r.Time.UTC().Format(time.RFC3339), r.Kind(), printable(recordText(r.Body)))
+	return err
+}
+
+func recordText(body journal.Body) string {
+	switch b := body.(type) {
+	case journal.Accepted:
+		return fmt.Sprintf("%.7s signed by %s, proven %s, sequence %d", b.Commit, b.Subject, b.ProvenTime.UTC().Format(time.RFC3339), b.Sequence)
+	case journal.Begun:
+		return fmt.Sprintf("%s of %s/%s (%d), step %s%s", b.Op, b.Kind, b.Name, b.VMID, b.Step, labelled(", digest ", b.StepDigest))
+	case journal.Dispatched:
+		return fmt.Sprintf("step %s%s", b.Step, labelled(", task ", b.UPID))
+	case journal.Ended:
+		return fmt.Sprintf("step %s %s%s", b.Step, b.Result, labelled(": ", b.Error))
+	case journal.Assigned:
+		if b.VMID == 0 {
+			return fmt.Sprintf("%s/%s has no vmid any more", b.Kind, b.Name)
+		}
+		return fmt.Sprintf("%s/%s is %d", b.Kind, b.Name, b.VMID)
+	case journal.Owned:
+		return fmt.Sprintf("%s/%s (%d) %s, tag %s", b.Kind, b.Name, b.VMID, b.Origin, b.Tag)
+	case journal.Disowned:
+		return fmt.Sprintf("%d%s", b.VMID, labelled(": ", b.Reason))
+	case journal.Guarded:
+		return fmt.Sprintf("%s/%s (%d): destroy %s", b.Kind, b.Name, b.VMID, cmp.Or(b.Destroy, "approve"))
+	case journal.Ordered:
+		return fmt.Sprintf("%s by %s: %s", cmp.Or(b.Order, shortened(b.Key, 16)), cmp.Or(b.Subject, "nobody known"), b.State)
+	case journal.Event:
+		return b.Name + labelled(": ", b.Message)
+	default:
+		return ""
+	}
+}
+
+// labelled returns text behind a label, or nothing where there is no text.
+func labelled(label, text string) string {
+	if text == "" {
+		return ""
+	}
+	return label + text
+}

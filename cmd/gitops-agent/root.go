@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"gitops-agent/internal/agent"
+
+	"github.com/spf13/cobra"
+)
+
+// defaultConfig is where the agent's config is unless --config says otherwise.
+const defaultConfig = "/etc/gitops-agent/config.yaml"
+
+// program is what every command shares.
+type program struct {
+	out, err io.Writer
+	config   string // path
+	level    string // of the log
+	started  bool   // a command's own code was reached, so the command line is right as far as its parser knows
+}
+
+// run runs one command line and returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	p := &program{out: stdout, err: stderr}
+	root := newRootCommand(p)
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && !p.started {
+		err = &statusError{exitUsage, err}
+	}
+	if exitStatus(err) == exitUsage && hintFor(err) == "" {
+		err = withHint(err, cmd.CommandPath()+" --help")
+	}
+	explain(stderr, err)
+	return exitStatus(err)
+}
+
+func newRootCommand(p *program) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "gitops-agent",
+		Short: "Keep the guests of a Proxmox VE cluster as a git repository says",
+		Long: help(`Keeps the guests of a Proxmox VE cluster as a git repository says: it accepts only commits that trusted people and workflows
+signed with Sigstore, plans them against the live cluster, and carries them out.`,
+			ending{exitDone, "done"}, ending{exitError, "error"}, ending{exitChanges, "changes, held steps or restarts are pending"},
+			ending{exitRefused, "a revision is refused"}, ending{exitTimeout, "waited in vain"}),
+		SilenceErrors: true, SilenceUsage: true, Args: groupArgs,
+		RunE:              func(*cobra.Command, []string) error { return usageError("name a command") },
+		PersistentPreRun:  func(*cobra.Command, []string) { p.started = true },
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetOut(p.out)
+	root.SetErr(p.err)
+	root.PersistentFlags().StringVar(&p.config, "config", defaultConfig, "the agent's config `file`")
+	p.level = "info"
+	words := []string{"debug", "info", "warn", "error"}
+	root.PersistentFlags().Var(choice{&p.level, words}, "log-level", "what is logged to stderr at least")
+	completeWords(root, "log-level", words)
+	root.AddCommand(
+		newRunCommand(p), newPlanCommand(p), newValidateCommand(p), newVerifyCommand(p), newStatusCommand(p), newApproveCommand(p),
+		newConfigCommand(p), newJournalCommand(p), newSchemaCommand(p), newVersionCommand(p), newCompletionCommand(p),
+	)
+	root.SetHelpCommand(newHelpCommand())
+	return root
+}
+
+// groupArgs are those of a command that only groups others.
+func groupArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+}
+
+func (p *program) logger() *slog.Logger { return newLogger(p.err, p.level) }
+
+// readConfig reads the config that --config names.
+func readConfig(path string) (agent.Config, error) {
+	c, err := agent.ReadConfig(path)
+	return c, withHint(err, "gitops-agent config example shows every field; name another file with --config FILE")
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"gitops-agent/internal/status"
+)
+
+// maxStatus bounds what is read of a status document: 10,000 guests and more.
+const maxStatus = 64 << 20 // bytes
+
+// statusClient asks a running agent what it knows.
+type statusClient struct{ url string }
+
+// newStatusClient takes the agent's address from --url, or from the config.
+func newStatusClient(address, configPath string) (statusClient, error) {
+	if address == "" {
+		config, err := readConfig(configPath)
+		if err != nil {
+			return statusClient{}, err
+		}
+		if *config.Listen == "" {
+			return statusClient{}, errors.New(`the config says listen: "", so the agent serves no status`)
+		}
+		return statusClient{"http://" + reachable(*config.Listen)}, nil
+	}
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+		return statusClient{}, usageError("--url %q: want http://host:port", address)
+	}
+	return statusClient{strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/status.json")}, nil
+}
+
+// reachable returns where an agent on this host answers that listens on an address, which may name every interface.
+func reachable(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return listen
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = ""
+	}
+	return net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port)
+}
+
+// read returns the agent's newest report, and the document as the agent sent it.
+func (c statusClient) read(ctx context.Context) (status.Document, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	document, body, err := c.get(ctx)
+	if err != nil {
+		return status.Document{}, nil, withHint(fmt.Errorf("ask the agent for its status: %w", err), "is it running? Its address is listen in the config; --url names another one")
+	}
+	return document, body, nil
+}
+
+func (c statusClient) get(ctx context.Context) (status.Document, []byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/status.json", http.NoBody)
+	if err != nil {
+		return status.Document{}, nil, err
+	}
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return status.Document{}, nil, err
+	}
+	defer func() { _ = reply.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(reply.Body, maxStatus))
+	var document status.Document
+	switch {
+	case err != nil:
+		return document, nil, err
+	case reply.StatusCode != http.StatusOK:
+		return document, nil, fmt.Errorf("%s answers %s", request.URL, reply.Status)
+	}
+	if err := json.Unmarshal(body, &document); err != nil {
+		return document, nil, fmt.Errorf("%s is no status of a gitops-agent: %w", request.URL, err)
+	}
+	if document.SchemaVersion != status.SchemaVersion {
+		return document, nil, fmt.Errorf("%s has schemaVersion %d, and this program knows %d", request.URL, document.SchemaVersion, status.SchemaVersion)
+	}
+	return document, body, nil
+}
