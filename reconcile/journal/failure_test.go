@@ -209,6 +209,21 @@ func TestFailedCompactionIsTriedAgain(t *testing.T) {
 	}
 }
 
+// Full segments count from before a restart.
+func TestCompactionAfterReopening(t *testing.T) {
+	d := newMemDisk()
+	compacted := 0
+	opts := Options{disk: d, SegmentSize: 1, CompactAfter: 3, OnCompact: func(Compacted) { compacted++ }}
+	for range 3 {
+		j := openJournal(t, opts)
+		mustAppend(t, j, Event{Name: "x"})
+		mustClose(t, j)
+	}
+	if compacted != 1 {
+		t.Errorf("got %d compactions of 3 full segments, want 1", compacted)
+	}
+}
+
 // A base whose name may or may not last leaves the directory in doubt.
 func TestUncertainBaseStopsTheJournal(t *testing.T) {
 	d := newMemDisk()

@@ -81,7 +81,7 @@ func TestFoldForgets(t *testing.T) {
 	if len(f.orders) != 3 {
 		t.Errorf("got %d orders, want 3: none is 24 hours old yet", len(f.orders))
 	}
-	f.forget(noon.Add(4*time.Minute+24*time.Hour), 24*time.Hour)
+	f.forget(noon.Add(30*time.Minute+24*time.Hour), 24*time.Hour)
 	if _, ok := f.orders["run"]; ok || len(f.orders) != 2 {
 		t.Errorf("got %v, want run forgotten, and neither what was proven later nor what has not ended", f.orders)
 	}

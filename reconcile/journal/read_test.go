@@ -32,7 +32,8 @@ func TestRead(t *testing.T) {
 // The head tells any two histories apart, and a compaction does not change it.
 func TestReadHead(t *testing.T) {
 	d := newMemDisk()
-	opts := Options{disk: d, SegmentSize: 1, CompactAfter: 3, Retain: Retain{Records: 1}}
+	compacted := 0
+	opts := Options{disk: d, SegmentSize: 1, CompactAfter: 3, Retain: Retain{Records: 1}, OnCompact: func(Compacted) { compacted++ }}
 	j := openJournal(t, opts)
 	heads := map[string]bool{}
 	for range 6 {
@@ -45,15 +46,28 @@ func TestReadHead(t *testing.T) {
 		if s.Head != headOf(j) {
 			t.Errorf("got head %s, want %s", s.Head, headOf(j))
 		}
+		if want := d.bytes(); s.Bytes != want {
+			t.Errorf("got %d bytes, want the %d of the files", s.Bytes, want)
+		}
 		heads[s.Head] = true
 	}
-	if len(heads) != 6 {
-		t.Errorf("got %d heads after 6 commits, want 6", len(heads))
+	if len(heads) != 6 || compacted != 2 {
+		t.Errorf("got %d heads and %d compactions after 6 commits, want 6 and 2", len(heads), compacted)
 	}
 	s, err := read(d, func(Record) error { return nil })
 	if err != nil || s.Records != 1 || s.Seq != 6 {
 		t.Errorf("got %+v, %v, want 1 record of 6 left", s, err)
 	}
+}
+
+func (d *memDisk) bytes() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := 0
+	for _, f := range d.names {
+		n += len(f.cache)
+	}
+	return int64(n)
 }
 
 func headOf(j *Journal) string { return hex.EncodeToString(j.chain.link[:]) }

@@ -228,6 +228,43 @@ func TestRepairSetsForeignFilesAside(t *testing.T) {
 	}
 }
 
+// A number that was given out is never given out again, also when nothing is left of the file that it stood in.
+func TestRepairUsesNoNumberTwice(t *testing.T) {
+	_, whole := storyStates(t, story())
+	names, _ := whole.list()
+	l := parseListing(names)
+	compacted, _ := parseName(l.base, baseSuffix)
+	first, _ := parseName(l.growing(), segmentSuffix)
+	tests := map[string]struct {
+		spoil func(d *memDisk)
+		above uint64
+	}{
+		"base_lost": {func(d *memDisk) {
+			d.put(l.base, nil)
+			delete(d.names, l.growing())
+			delete(d.durable, l.growing())
+		}, compacted},
+		"both_lost": {func(d *memDisk) {
+			d.put(l.base, nil)
+			d.put(l.growing(), nil)
+			d.names[segmentName(first+40)] = d.names[l.growing()]
+		}, first + 39},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := whole.clone()
+			tt.spoil(d)
+			if _, err := repair(d, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			j := openJournal(t, Options{disk: d})
+			if got := j.State().Seq; got <= tt.above || j.Healthy() != nil {
+				t.Errorf("got record %d as the last, %v, want more than %d", got, j.Healthy(), tt.above)
+			}
+		})
+	}
+}
+
 // The second repair within a second finds a folder name of its own.
 func TestRepairTwiceInASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
