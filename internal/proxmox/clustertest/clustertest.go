@@ -23,19 +23,10 @@ type Target struct {
 // patience bounds one task.
 const patience = 2 * time.Minute
 
-// Run runs the suite. It fails at once if a vmid of the range is taken.
+// Run runs the suite. It fails at once, before it changes anything, if a vmid of the range is taken.
 func Run(t *testing.T, target Target) {
-	if target.Last-target.First < 3 {
-		t.Fatalf("got vmids %d to %d, want four at least", target.First, target.Last)
-	}
-	for vmid := target.First; vmid <= target.Last; vmid++ {
-		taken, err := target.Cluster.Exists(t.Context(), vmid)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if taken {
-			t.Fatalf("vmid %d is taken, want an empty range: nothing is touched", vmid)
-		}
+	if err := target.check(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	t.Run("ready", func(t *testing.T) {
 		if err := target.Cluster.Ready(t.Context()); err != nil {
@@ -47,6 +38,23 @@ func Run(t *testing.T, target Target) {
 	t.Run("conflict", func(t *testing.T) { testConflict(t, target, target.First+2) })
 	t.Run("absent", func(t *testing.T) { testAbsent(t, target, target.First+3) })
 	t.Run("denied", func(t *testing.T) { testDenied(t, target, target.First+3) })
+}
+
+// check refuses a range that is too small or not known to be empty.
+func (target Target) check(ctx context.Context) error {
+	if target.Last-target.First < 3 {
+		return fmt.Errorf("vmids %d to %d: want four at least", target.First, target.Last)
+	}
+	for vmid := target.First; vmid <= target.Last; vmid++ {
+		taken, err := target.Cluster.Exists(ctx, vmid)
+		if err != nil {
+			return err
+		}
+		if taken {
+			return fmt.Errorf("vmid %d is taken: want an empty range", vmid)
+		}
+	}
+	return nil
 }
 
 // row returns the inventory row of one of the suite's guests, without waiting for the inventory to show it.

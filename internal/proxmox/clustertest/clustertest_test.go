@@ -15,22 +15,54 @@ import (
 
 const agentToken = "gitops@pve!agent"
 
-func TestSimulatorInProcess(t *testing.T) {
-	sim := pvesim.New(pvesim.Options{Guests: 8})
-	t.Cleanup(sim.Close)
-	options := proxmox.Options{Endpoints: []string{"https://pve1"}, Transport: sim.Transport(), TokenFile: file(t, sim.Token(agentToken))}
-	clustertest.Run(t, target(t, options, "local-lvm", 9000, 9003))
-	for _, violation := range sim.Violations() {
-		t.Errorf("got violation %s, want none", violation)
+// TestCluster runs the suite on the simulator, in process and over TLS, and on the cluster that the environment offers, if any:
+//
+//	PVE_TEST_URL          https://host:8006
+//	PVE_TEST_TOKEN_FILE   a file with user@realm!name=secret
+//	PVE_TEST_VMIDS        9000-9099, none of them taken
+//	PVE_TEST_STORAGE      where disks are allocated
+//	PVE_TEST_FINGERPRINT  SHA-256 of the server's certificate; or
+//	PVE_TEST_CA_FILE      the CA that signs it; or neither, for the system's authorities
+func TestCluster(t *testing.T) {
+	t.Run("in_process", func(t *testing.T) {
+		sim := simulator(t, pvesim.Options{Guests: 8})
+		options := proxmox.Options{Endpoints: []string{"https://pve1"}, Transport: sim.Transport(), TokenFile: file(t, sim.Token(agentToken))}
+		clustertest.Run(t, target(t, options, "local-lvm", 9000, 9003))
+	})
+	t.Run("over_tls", func(t *testing.T) {
+		sim := simulator(t, pvesim.Options{Seed: 7})
+		url, certificate := serve(t, sim)
+		options := proxmox.Options{Endpoints: []string{url}, CAFile: file(t, string(certificate.PEM)), TokenFile: file(t, sim.Token(agentToken))}
+		clustertest.Run(t, target(t, options, "local", 9000, 9003))
+	})
+	if url := os.Getenv("PVE_TEST_URL"); url != "" {
+		t.Run("real", func(t *testing.T) { testReal(t, url) })
 	}
 }
 
-func TestSimulatorOverTLS(t *testing.T) {
-	sim := pvesim.New(pvesim.Options{Seed: 7})
-	t.Cleanup(sim.Close)
-	url, certificate := serve(t, sim)
-	options := proxmox.Options{Endpoints: []string{url}, CAFile: file(t, string(certificate.PEM)), TokenFile: file(t, sim.Token(agentToken))}
-	clustertest.Run(t, target(t, options, "local", 9000, 9003))
+func testReal(t *testing.T, url string) {
+	var first, last int
+	if _, err := fmt.Sscanf(os.Getenv("PVE_TEST_VMIDS"), "%d-%d", &first, &last); err != nil {
+		t.Fatalf("PVE_TEST_VMIDS: got %q, want 9000-9099", os.Getenv("PVE_TEST_VMIDS"))
+	}
+	options := proxmox.Options{Endpoints: []string{url}, TokenFile: os.Getenv("PVE_TEST_TOKEN_FILE"), CAFile: os.Getenv("PVE_TEST_CA_FILE")}
+	if pin := os.Getenv("PVE_TEST_FINGERPRINT"); pin != "" {
+		options.Fingerprints = []string{pin}
+	}
+	clustertest.Run(t, target(t, options, os.Getenv("PVE_TEST_STORAGE"), first, last))
+}
+
+// simulator returns a simulator that finds nothing wrong by the time the test has ended.
+func simulator(t *testing.T, options pvesim.Options) *pvesim.Sim {
+	t.Helper()
+	sim := pvesim.New(options)
+	t.Cleanup(func() {
+		sim.Close()
+		for _, violation := range sim.Violations() {
+			t.Errorf("got violation %s, want none", violation)
+		}
+	})
+	return sim
 }
 
 // serve offers a simulator on loopback.
@@ -52,30 +84,6 @@ func serve(t *testing.T, sim *pvesim.Sim) (url string, certificate *pvesim.Certi
 		}
 	})
 	return "https://" + listener.Addr().String(), certificate
-}
-
-// TestRealCluster runs the suite on the cluster that the environment offers:
-//
-//	PVE_TEST_URL          https://host:8006
-//	PVE_TEST_TOKEN_FILE   a file with user@realm!name=secret
-//	PVE_TEST_VMIDS        9000-9099, none of them taken
-//	PVE_TEST_STORAGE      where disks are allocated
-//	PVE_TEST_FINGERPRINT  SHA-256 of the server's certificate; or
-//	PVE_TEST_CA_FILE      the CA that signs it; or neither, for the system's authorities
-func TestRealCluster(t *testing.T) {
-	url := os.Getenv("PVE_TEST_URL")
-	if url == "" {
-		return // nothing is offered, so there is nothing to claim
-	}
-	var first, last int
-	if _, err := fmt.Sscanf(os.Getenv("PVE_TEST_VMIDS"), "%d-%d", &first, &last); err != nil {
-		t.Fatalf("PVE_TEST_VMIDS: got %q, want 9000-9099", os.Getenv("PVE_TEST_VMIDS"))
-	}
-	options := proxmox.Options{Endpoints: []string{url}, TokenFile: os.Getenv("PVE_TEST_TOKEN_FILE"), CAFile: os.Getenv("PVE_TEST_CA_FILE")}
-	if pin := os.Getenv("PVE_TEST_FINGERPRINT"); pin != "" {
-		options.Fingerprints = []string{pin}
-	}
-	clustertest.Run(t, target(t, options, os.Getenv("PVE_TEST_STORAGE"), first, last))
 }
 
 // target connects to a cluster and takes its first online node.
