@@ -46,13 +46,16 @@ func (c *call) claim(newID int) error {
 	if err := c.mayClaim(newID); err != nil {
 		return err
 	}
-	g := newGuest(newID, QEMU, c.node())
+	g := newGuest(newID, QEMU, c.targetNode())
 	g.setText("# qmclone temporary file\nlock: clone\n")
 	c.sim.guests[newID] = g
 	return nil
 }
 
 func (c *call) permitClone(newID int) error {
+	if err := c.needQuorum(); err != nil {
+		return err
+	}
 	if err := c.permitAllocate(newID); err != nil {
 		return err
 	}
@@ -68,6 +71,14 @@ func (c *call) permitClone(newID int) error {
 		return die("no such cluster node '%s'", n)
 	}
 	return nil
+}
+
+// targetNode is where a clone goes.
+func (c *call) targetNode() string {
+	if n := c.params["target"]; n != "" {
+		return n
+	}
+	return c.node()
 }
 
 // isFull says whether a clone copies: always from an ordinary guest, on demand from a template.

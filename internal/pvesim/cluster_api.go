@@ -49,7 +49,7 @@ func clusterStatus(c *call) (reply, error) {
 		o.str("name", "sim")
 		o.num("version", int64(len(c.sim.opts.Nodes)))
 		o.num("nodes", int64(len(c.sim.opts.Nodes)))
-		o.num("quorate", 1)
+		o.num("quorate", 1-b2i(c.sim.inquorate))
 		a.add(&o)
 	}
 	for i, n := range c.sim.opts.Nodes {
@@ -66,7 +66,7 @@ func clusterStatus(c *call) (reply, error) {
 		}
 		o.num("local", local)
 		o.str("level", "")
-		o.num("online", 1)
+		o.num("online", 1-b2i(slices.Contains(c.sim.down, n)))
 		o.num("nodeid", id)
 		o.str("id", "node/"+n)
 		a.add(&o)

@@ -28,6 +28,7 @@ var (
 	upidPattern   = regexp.MustCompile(`UPID:[^:\s"]+:[0-9A-F]{8}:[0-9A-F]{8,9}:[0-9A-F]{8}:([^:\s"]+):([^:\s"]*):([^:\s"]+):`)
 	upidStart     = regexp.MustCompile(`^\{"data":"UPID:[^:]+:[0-9A-F]+:[0-9A-F]+:([0-9A-F]{8}):`)
 	stateDate     = regexp.MustCompile(`state-suspend-\d{4}-\d\d-\d\d`)
+	backupPattern = regexp.MustCompile(`vzdump-((?:qemu|lxc)-\d+)-\d{4}_\d\d_\d\d-\d\d_\d\d_\d\d`)
 	digestPattern = regexp.MustCompile(`"digest":"([0-9a-f]{40})"`)
 	macPattern    = regexp.MustCompile(`(?i)\bBC:24:11(?::[0-9A-F]{2}){3}\b`)
 	uuidPattern   = regexp.MustCompile(`\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
@@ -40,6 +41,10 @@ func (r *replay) learn(want, got string) {
 		if _, known := r.upids[w[0]]; !known {
 			r.upids[w[0]] = g[0]
 		}
+	}
+	wb, gb := backupPattern.FindString(want), backupPattern.FindString(got)
+	if _, known := r.backups[wb]; wb != "" && gb != "" && !known {
+		r.backups[wb] = gb
 	}
 	wd, gd := digestPattern.FindStringSubmatch(want), digestPattern.FindStringSubmatch(got)
 	if wd != nil && gd != nil {
@@ -58,6 +63,9 @@ var measured = map[string]bool{
 
 // isMeasured also knows the keys that are measured in a status and settings in a config.
 func isMeasured(key string, in map[string]any) bool {
+	if key == "size" {
+		return in["subtype"] != nil // of a backup
+	}
 	if key == "swap" {
 		return in["maxswap"] != nil
 	}
@@ -68,6 +76,7 @@ func isMeasured(key string, in map[string]any) bool {
 }
 
 func (r *replay) normalize(body string) string {
+	body = backupPattern.ReplaceAllString(body, "vzdump-${1}-TIME")
 	body = stateDate.ReplaceAllString(body, "state-suspend-DATE")
 	s := upidPattern.ReplaceAllString(body, "UPID:$1:$2:$3")
 	s = uuidPattern.ReplaceAllString(s, "UUID")

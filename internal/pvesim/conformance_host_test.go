@@ -58,6 +58,11 @@ func daemonDown(times int) hostAction {
 	return func(r *replay) error { return r.sim.Inject(Fault{Kind: ProxyStatus, Status: 595, Times: times}) }
 }
 
+// noSendmail makes the next backup fail, as the recorder's did for want of a program.
+func noSendmail(r *replay) error {
+	return r.sim.Inject(Fault{Kind: TaskFails, Path: "/vzdump$", Text: "unable to find command 'sendmail'"})
+}
+
 func pass(d time.Duration) hostAction {
 	return func(*replay) error { time.Sleep(d); return nil }
 }
@@ -169,6 +174,7 @@ var hostActions = map[string]hostAction{
 	"32/7":   deaf(530),
 	"32/34":  holdLock(530, 26*time.Second),
 	"33/1":   all(keep(520), daemonDown(2)),
+	"35/12":  noSendmail,
 	"38/17":  deaf(570),
 	"40/0":   keep(),
 	"33/4":   daemonDown(2),

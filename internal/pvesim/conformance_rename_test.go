@@ -28,6 +28,7 @@ var vmidContexts = func() []*regexp.Regexp {
 		`(\b(?:vmid|newid|vms)=)(\d{3})(\b)`,
 		`(:[a-z]+:)(\d{3})([:@])`,
 		`(\b(?:vm|ct):)(\d{3})(\b)`,
+		`(vzdump-(?:qemu|lxc)-)(\d{3})(-)`,
 		`(\btap)(\d{3})(i)`,
 		`(, )(\d{3})( to )`,
 	} {

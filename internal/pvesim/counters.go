@@ -23,6 +23,7 @@ const (
 	Snapshotted     Op = "snapshotted"
 	SnapshotDeleted Op = "snapshot-deleted"
 	RolledBack      Op = "rolled-back"
+	BackedUp        Op = "backed-up"
 )
 
 // Counters say what was asked of the API and what came of it.

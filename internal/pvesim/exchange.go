@@ -3,6 +3,7 @@ package pvesim
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -110,6 +111,9 @@ func (s *Sim) admit(c *call) error {
 	}
 	if n, ok := c.vars["node"]; ok && !s.hasNode(n) {
 		return die("hostname lookup '%s' failed - failed to get address info for: %s: Name or service not known", n, n)
+	}
+	if slices.Contains(s.down, c.vars["node"]) {
+		return &apiError{status: 595, message: "No route to host", bare: true}
 	}
 	if v, ok := c.vars["vmid"]; ok {
 		if msg := vmidRule.verify(v); msg != "" {

@@ -80,7 +80,7 @@ func haStatus(c *call) (reply, error) {
 	for _, kv := range [][2]string{{"id", "quorum"}, {"type", "quorum"}, {"node", c.sim.opts.Nodes[0]}, {"status", "OK"}} {
 		q.str(kv[0], kv[1])
 	}
-	q.num("quorate", 1)
+	q.num("quorate", 1-b2i(c.sim.inquorate))
 	for _, kv := range [][2]string{
 		{"id", "fencing"}, {"type", "fencing"}, {"node", c.sim.opts.Nodes[0]}, {"status", "standby (CRM watchdog standby)"}, {"armed-state", "standby"},
 	} {

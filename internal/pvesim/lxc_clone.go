@@ -25,7 +25,7 @@ func cloneCT(c *call) (reply, error) {
 		if old := c.sim.guests[newID]; old != nil {
 			return die("unable to create CT %d: config file already exists", newID)
 		}
-		g := newGuest(newID, LXC, c.node())
+		g := newGuest(newID, LXC, c.targetNode())
 		g.edit(func(conf *config) { conf.values["lock"] = "create" })
 		c.sim.guests[newID] = g
 		src.edit(func(conf *config) { conf.values["lock"] = "disk" })

@@ -14,6 +14,9 @@ var createOnlyCT = []string{
 // createCT reserves the id and unpacks the template in a task.
 func createCT(c *call) (reply, error) {
 	vmid := atoi(c.params["vmid"])
+	if c.is("restore") {
+		return restore(c, LXC, vmid, c.params["ostemplate"])
+	}
 	set := maps.Clone(c.params)
 	for _, k := range createOnlyCT {
 		delete(set, k)
@@ -37,6 +40,9 @@ func createCT(c *call) (reply, error) {
 }
 
 func (c *call) permitCreateCT(vmid int, set values) error {
+	if err := c.needQuorum(); err != nil {
+		return err
+	}
 	if err := c.permitAllocate(vmid); err != nil {
 		return err
 	}

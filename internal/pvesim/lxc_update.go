@@ -45,6 +45,9 @@ func (c *call) applyUpdateCT(u *update) error {
 	if err := c.sim.applyCT(g, conf); err != nil {
 		return err
 	}
+	if err := c.sim.mayWrite(g); err != nil {
+		return err
+	}
 	if text := conf.format(LXC); text != g.text {
 		g.setText(text)
 		c.sim.effect(g.vmid, ConfigWritten)

@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -35,7 +36,11 @@ func (s *Sim) nodeRow(name string, in nodeRowKind) *object {
 	o.str("id", "node/"+name)
 	o.str("node", name)
 	o.str("type", "node")
-	o.str("status", "online")
+	if slices.Contains(s.down, name) {
+		o.str("status", "offline")
+	} else {
+		o.str("status", "online")
+	}
 	o.str("level", "")
 	o.num("maxcpu", int64(s.opts.CPUs))
 	o.num("maxmem", s.opts.Memory)

@@ -171,6 +171,9 @@ func updatePool(c *call) (reply, error) {
 func (c *call) changeMembers(p *pool) error {
 	for _, v := range listOf(c.params["vms"]) {
 		id := atoi(v)
+		if err := c.sim.requireAny(c.who, "/vms/"+v, "VM.Allocate", "Permissions.Modify"); err != nil {
+			return err
+		}
 		in := slices.Index(p.vms, id)
 		switch other := c.sim.poolOf(id); {
 		case c.is("delete") && in < 0:

@@ -15,6 +15,9 @@ var createOnly = []string{
 // createVM checks, reserves the id with a locked config, and leaves the rest to a task.
 func createVM(c *call) (reply, error) {
 	vmid := atoi(c.params["vmid"])
+	if from := c.params["archive"]; from != "" {
+		return restore(c, QEMU, vmid, from)
+	}
 	set := maps.Clone(c.params)
 	for _, k := range createOnly {
 		delete(set, k)
@@ -42,6 +45,9 @@ func createVM(c *call) (reply, error) {
 }
 
 func (c *call) permitCreate(vmid int, set values) error {
+	if err := c.needQuorum(); err != nil {
+		return err
+	}
 	if err := c.permitAllocate(vmid); err != nil {
 		return err
 	}

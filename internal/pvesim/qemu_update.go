@@ -145,6 +145,9 @@ func (c *call) applyUpdate(u *update) error {
 	if err := checkBalloon(g.conf, u); err != nil {
 		return err
 	}
+	if err := c.sim.mayWrite(g); err != nil {
+		return err
+	}
 	before := g.text
 	for _, k := range u.reverts {
 		g.edit(func(conf *config) { c.sim.revert(conf, k) })

@@ -37,6 +37,8 @@ type Sim struct {
 	writers   map[int]string // UPID of the task that holds a guest's lock
 	counts    counts
 	broken    []string // violated invariants
+	inquorate bool
+	down      []string // nodes that do not answer
 }
 
 // New returns a running cluster.

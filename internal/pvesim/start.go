@@ -9,6 +9,9 @@ import (
 // startCall answers with a task whatever the state of a VM; a running container is refused at once.
 func startCall(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
+		if err := c.sim.locked(c.needQuorum); err != nil {
+			return reply{}, err
+		}
 		if rep, managed, err := c.haCall("hastart", "start", "started"); managed {
 			return rep, err
 		}

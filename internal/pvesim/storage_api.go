@@ -128,6 +128,13 @@ func (v *Volume) object() *object {
 	o.str("format", v.Format)
 	o.num("size", v.stored())
 	o.num("ctime", v.Made.Unix())
+	if a := v.archive; a != nil {
+		o.num("vmid", int64(v.Owner))
+		o.str("subtype", string(a.kind))
+		if a.notes != "" {
+			o.str("notes", a.notes)
+		}
+	}
 	if v.Kind != "images" && v.Kind != "rootdir" {
 		return o
 	}
@@ -216,6 +223,9 @@ func deleteVolume(c *call) (reply, error) {
 
 // ownerOf is the vmid in a volume's name, or nothing.
 func ownerOf(vol string) string {
+	if m := backupOwner.FindStringSubmatch(vol); m != nil {
+		return m[1]
+	}
 	_, name, _ := strings.Cut(vol, ":")
 	if m := dirVolume.FindStringSubmatch(name); m != nil {
 		return m[3]

@@ -17,6 +17,8 @@ type Volume struct {
 	Base   string // id of the base image of a linked clone
 	Kind   string // content type: images, rootdir, iso, vztmpl, import, snippets, backup
 	Made   time.Time
+
+	archive *archive // of a backup
 }
 
 // storage holds volumes by their name behind the colon.

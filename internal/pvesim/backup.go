@@ -1,0 +1,214 @@
+package pvesim
+
+import (
+	"maps"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// archive is what a backup holds: the config and the sizes of the disks in it.
+type archive struct {
+	kind  Kind
+	text  string
+	notes string
+	sizes map[string]int64 // bytes by slot
+}
+
+var backupOwner = regexp.MustCompile(`:backup/vzdump-(?:qemu|lxc)-(\d+)-`)
+
+func backupRoutes() []*route {
+	return []*route{
+		act(http.MethodPost, "/nodes/{node}/vzdump", backup).takes(map[string]rule{
+			"vmid": vmidRule.needed(), "storage": checked(checkStorageID), "mode": enum("snapshot", "suspend", "stop"),
+			"compress": enum("0", "1", "gzip", "lzo", "zstd"), "notes-template": text(), "remove": boolean(), "protected": boolean(),
+			"bwlimit": integer(), "mailto": text(), "mailnotification": text(), "notification-mode": text(), "quiet": boolean(), "zstd": integer(),
+			"ionice": integer(), "stdexcludes": boolean(), "prune-backups": text(), "fleecing": text(), "pool": text(),
+		}).permits(func(c *call) error { return c.require("/vms/"+c.params["vmid"], "VM.Backup") }),
+	}
+}
+
+// backup writes a guest's config and disks into an archive; the guest is locked meanwhile.
+func backup(c *call) (reply, error) {
+	vmid, id := atoi(c.params["vmid"]), c.params["storage"]
+	if id == "" {
+		id = "local"
+	}
+	err := c.sim.locked(func() error {
+		if c.sim.storage(id) == nil {
+			return die("storage '%s' does not exist", id)
+		}
+		return c.require("/storage/"+id, "Datastore.AllocateSpace")
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return c.start("vzdump", vmid, func(t *task) error {
+		if err := t.locked(func() error { return t.beginBackup(c, vmid) }); err != nil {
+			return err
+		}
+		err := t.work(1)
+		if err == errKilled || err == errClosed { //nolint:errorlint // sentinels of this package, never wrapped
+			return err // the lock stays, as after a crash
+		}
+		return t.locked(func() error { return t.endBackup(c, vmid, id, err) })
+	})
+}
+
+func (t *task) beginBackup(c *call, vmid int) error {
+	g := t.sim.guests[vmid]
+	if g == nil || g.node != c.node() {
+		return die("unable to find VM '%d'", vmid)
+	}
+	if err := g.checkLock(); err != nil {
+		return err
+	}
+	t.printf("INFO: Starting Backup of VM %d (%s)", vmid, g.kind)
+	g.edit(func(conf *config) { conf.values["lock"] = "backup" })
+	return nil
+}
+
+func (t *task) endBackup(c *call, vmid int, storage string, err error) error {
+	g := t.sim.guests[vmid]
+	if g == nil {
+		return die("guest %d vanished during its backup", vmid)
+	}
+	g.edit(func(conf *config) { delete(conf.values, "lock") })
+	if err != nil {
+		return err
+	}
+	ext := "vma.zst"
+	if g.kind == LXC {
+		ext = "tar.zst"
+	}
+	a := &archive{kind: g.kind, text: g.text, notes: strings.ReplaceAll(c.params["notes-template"], "{{guestname}}", g.name()), sizes: map[string]int64{}}
+	total := int64(0)
+	for _, slot := range diskSlots(g.kind, g.conf.values) {
+		d, err := parseDisk(g.kind, slot, g.conf.values[slot])
+		if err != nil || !d.ownsVolume() || d.values["backup"] == "0" || t.sim.volume(d.file()) == nil {
+			continue
+		}
+		a.sizes[slot] = t.sim.volume(d.file()).Size
+		total += a.sizes[slot]
+	}
+	name := storage + ":backup/vzdump-" + string(g.kind) + "-" + itoa(vmid) + "-" + time.Now().Format("2006_01_02-15_04_05") + "." + ext
+	v := t.sim.add(Volume{ID: name, Owner: vmid, Size: total/1000 + 1, Format: ext, Kind: "backup"})
+	v.archive = a
+	t.printf("INFO: Finished Backup of VM %d (00:00:01)", vmid)
+	t.sim.effect(vmid, BackedUp)
+	return nil
+}
+
+// restore makes a guest from an archive. It is a create with another source.
+func restore(c *call, kind Kind, vmid int, from string) (reply, error) {
+	var a *archive
+	err := c.sim.locked(func() error {
+		if err := c.permitAllocate(vmid); err != nil {
+			return err
+		}
+		if old := c.sim.guests[vmid]; old != nil {
+			return die("unable to restore %s %d - %s %d already exists on node '%s'", kindLabel(kind), vmid, old.label(), vmid, old.node)
+		}
+		v := c.sim.volume(from)
+		if v == nil || v.archive == nil || v.archive.kind != kind {
+			return die("volume '%s' does not exist", from)
+		}
+		a = v.archive
+		return c.reserve(kind, vmid)
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return c.start(typePrefix(kind)+"restore", vmid, func(t *task) error {
+		return t.withLock(kind, vmid, func() error { return t.restore(c, a, vmid) })
+	})
+}
+
+func (t *task) restore(c *call, a *archive, vmid int) error {
+	var made []string
+	err := t.work(1)
+	if err == errKilled || err == errClosed { //nolint:errorlint // sentinels of this package, never wrapped
+		return err
+	}
+	return t.locked(func() error {
+		var v values
+		if err == nil {
+			v, err = t.unpack(c, a, vmid, &made)
+		}
+		if err != nil {
+			t.sim.rollback(made)
+			delete(t.sim.guests, vmid)
+			return die("unable to restore %s %d - %s", kindLabel(a.kind), vmid, firstLine(err.Error()))
+		}
+		t.sim.guests[vmid].edit(func(conf *config) { conf.values = v })
+		c.joinPool(vmid)
+		t.sim.effect(vmid, Created)
+		return nil
+	})
+}
+
+// unpack gives the archived config volumes of its own, and with unique new addresses and uuids.
+func (t *task) unpack(c *call, a *archive, vmid int, made *[]string) (values, error) {
+	v := maps.Clone(parseConfig(a.kind, a.text).values)
+	delete(v, "lock")
+	maps.DeleteFunc(v, func(k, _ string) bool { return isUnused(k) })
+	for _, slot := range diskSlots(a.kind, v) {
+		size, saved := a.sizes[slot]
+		if !saved {
+			continue
+		}
+		d, err := parseDisk(a.kind, slot, v[slot])
+		if err != nil {
+			return nil, err
+		}
+		id := d.storageOf()
+		if s := c.params["storage"]; s != "" {
+			id = s
+		}
+		st := t.sim.storage(id)
+		if st == nil {
+			return nil, die("storage '%s' does not exist", id)
+		}
+		vol := t.sim.add(Volume{ID: id + ":" + st.freeName(vmid, "raw"), Owner: vmid, Size: st.roundUp(size), Format: "raw", Kind: "images"})
+		t.printf("%s", st.formatLog(vol))
+		*made = append(*made, vol.ID)
+		v[slot] = d.with(vol.ID, vol.Size).text()
+	}
+	if a.kind == QEMU {
+		v["vmgenid"] = t.sim.uuid()
+	}
+	if c.is("unique") {
+		return v, t.renew(a.kind, v)
+	}
+	return v, nil
+}
+
+// renew draws MAC addresses and the SMBIOS uuid anew.
+func (t *task) renew(kind Kind, v values) error {
+	format, key := qemuNetFormat, "macaddr"
+	if kind == LXC {
+		format, key = lxcNetFormat, "hwaddr"
+	}
+	for _, k := range slotsOf(v, isNet) {
+		n, err := format.parse(k, v[k])
+		if err != nil {
+			return err
+		}
+		n[key] = t.sim.mac()
+		v[k] = lxcNetFormat.format(n)
+		if kind == QEMU {
+			v[k] = printNet(n)
+		}
+	}
+	if kind == LXC {
+		return nil
+	}
+	sm, err := smbiosFormat.parse("smbios1", v["smbios1"])
+	if err != nil {
+		sm = values{}
+	}
+	sm["uuid"] = t.sim.uuid()
+	v["smbios1"] = smbiosFormat.format(sm)
+	return nil
+}

@@ -1,0 +1,89 @@
+package pvesim
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestLostQuorum(t *testing.T) {
+	bubble(t, Options{Nodes: []string{"pve1", "pve2"}}, func(t *testing.T, c *client) {
+		addVM(t, c.sim, 100, "")
+		c.sim.LoseQuorum()
+		for what, got := range map[string]answer{
+			"create": c.call("POST", "/nodes/pve1/qemu", "vmid=101"),
+			"clone":  c.call("POST", vm100+"/clone", "newid=101"),
+			"start":  c.call("POST", vm100+"/status/start"),
+		} {
+			refused(t, what, got, 500, "cluster not ready - no quorum?")
+		}
+		got := c.call("PUT", vm100+"/config", "cores=2")
+		if got.status != 500 || !strings.Contains(got.reason, "Permission denied") {
+			t.Errorf("write: got %d %s, want it refused", got.status, got.reason)
+		}
+		if body := c.ok("GET", "/cluster/status").body; !strings.Contains(body, `"quorate":0`) {
+			t.Errorf("status: got %s, want it not quorate", body)
+		}
+		c.ok("GET", vm100+"/config")
+		c.sim.RegainQuorum()
+		c.ok("PUT", vm100+"/config", "cores=2")
+	})
+}
+
+func TestStoppedNode(t *testing.T) {
+	bubble(t, Options{Nodes: []string{"pve1", "pve2"}}, func(t *testing.T, c *client) {
+		if _, err := c.sim.AddVM(Guest{VMID: 100, Node: "pve2"}); err != nil {
+			t.Fatal(err)
+		}
+		c.sim.StopNode("pve2")
+		got := c.call("GET", "/nodes/pve2/qemu/100/config")
+		refused(t, "read", got, 595, "No route to host")
+		if got.body != "" {
+			t.Errorf("body: got %q, want none", got.body)
+		}
+		if body := c.ok("GET", "/cluster/resources").body; !strings.Contains(body, `"id":"qemu/100"`) || !strings.Contains(body, `"status":"offline"`) {
+			t.Errorf("inventory: got %s, want the guest and a node that is offline", body)
+		}
+		c.sim.StartNode("pve2")
+		c.ok("GET", "/nodes/pve2/qemu/100/config")
+		refused(t, "wrong node", c.call("GET", vm100+"/config"), 500, "Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist")
+	})
+}
+
+func TestBackupAndRestore(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, c *client) {
+		addVM(t, c.sim, 100, "name: keep\nscsi0: local-lvm:4\nnet0: virtio,bridge=vmbr0\n")
+		before := c.sim.Digest(100)
+		if got := c.task("POST", "/nodes/pve1/vzdump", "vmid=100", "storage=local", "notes-template={{guestname}}"); got != "OK" {
+			t.Fatalf("backup: got %s, want OK", got)
+		}
+		if got := c.sim.Digest(100); got != before {
+			t.Errorf("digest after a backup: got %s, want %s as before", got, before)
+		}
+		var archive string
+		for _, v := range c.sim.Volumes() {
+			if v.Kind == "backup" {
+				archive = v.ID
+			}
+		}
+		refused(t, "restore over it", c.call("POST", "/nodes/pve1/qemu", "vmid=100", "archive="+archive), 500,
+			"unable to restore VM 100 - VM 100 already exists on node 'pve1'")
+		if got := c.task("POST", "/nodes/pve1/qemu", "vmid=101", "archive="+archive, "unique=1"); got != "OK" {
+			t.Fatalf("restore: got %s, want OK", got)
+		}
+		conf := c.config(101)
+		if conf["name"] != "keep" || conf["scsi0"] != "local-lvm:vm-101-disk-0,size=4G" || conf["net0"] == c.sim.Value(100, "net0") || conf["lock"] != "" {
+			t.Errorf("restored: got %v, want the config with its own volume and address", conf)
+		}
+	})
+}
+
+func TestBackupThatDiesLeavesTheLock(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, c *client) {
+		addVM(t, c.sim, 100, "")
+		inject(t, c.sim, Fault{Kind: TaskKilled, Path: "/vzdump$"})
+		if got := c.task("POST", "/nodes/pve1/vzdump", "vmid=100"); got != "unexpected status" {
+			t.Errorf("killed backup: got %s, want unexpected status", got)
+		}
+		refused(t, "write afterwards", c.call("PUT", vm100+"/config", "cores=2"), 500, "VM is locked (backup)")
+	})
+}
