@@ -104,16 +104,18 @@ func keep(res *http.Response, x *exchange, body []byte) *http.Response {
 	return res
 }
 
+// readBody reads a reply whole. One that ends before its stated length is an error.
 func readBody(res *http.Response) ([]byte, error) {
-	var body bytes.Buffer
-	if res.ContentLength > 0 && res.ContentLength <= maxReply {
-		body.Grow(int(res.ContentLength) + bytes.MinRead)
+	if size := res.ContentLength; size > 0 && size <= maxReply {
+		body := make([]byte, size)
+		_, err := io.ReadFull(res.Body, body)
+		return body, err
 	}
-	_, err := body.ReadFrom(io.LimitReader(res.Body, maxReply+1))
-	if err == nil && body.Len() > maxReply {
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxReply+1))
+	if err == nil && len(body) > maxReply {
 		err = fmt.Errorf("more than %d MiB", maxReply>>20)
 	}
-	return body.Bytes(), err
+	return body, err
 }
 
 // codeOf returns the label of an outcome.
