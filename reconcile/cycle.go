@@ -45,7 +45,7 @@ func (e *Engine) observe(ctx context.Context) {
 		if e.proxmox.Error == "" && ctx.Err() == nil {
 			e.log.WarnContext(ctx, "cluster not observed in full", "error", err)
 		}
-		e.proxmox.Error, e.proxmox.Ready = err.Error(), false
+		e.proxmox.Error, e.proxmox.Ready, e.clusterErr = err.Error(), false, err
 		return
 	}
 	if e.proxmox.Error != "" {
@@ -205,7 +205,8 @@ func (e *Engine) ready(ctx context.Context) bool {
 	if err == nil {
 		return true
 	}
-	e.proxmox.Ready, e.proxmox.Error = false, fmt.Sprintf("not ready for writes: %v", err)
+	e.clusterErr = fmt.Errorf("not ready for writes: %w", err)
+	e.proxmox.Ready, e.proxmox.Error = false, e.clusterErr.Error()
 	e.setWorld(nil)
 	return false
 }

@@ -54,7 +54,9 @@ type Engine struct {
 	firstSeen   time.Time // of the accepted revision's commit
 	unverified  error     // why the accepted revision does not verify any more
 	source      SourceReport
+	fetchErr    error // behind source.Error
 	proxmox     ProxmoxReport
+	clusterErr  error // behind proxmox.Error
 	tracks      map[trackKey]*track
 	cycles      uint64
 	converged   bool // the accepted revision converged once
@@ -187,9 +189,9 @@ func (e *Engine) trouble() error {
 	r := e.Report()
 	switch {
 	case r.Source.Error != "":
-		return errors.New(r.Source.Error)
+		return e.fetchErr
 	case r.Proxmox.Error != "":
-		return errors.New(r.Proxmox.Error)
+		return e.clusterErr
 	case !r.Journal.Healthy:
 		return errors.New(r.Journal.Error)
 	}
@@ -225,7 +227,7 @@ func (e *Engine) resume(ctx context.Context, r *resumption) {
 
 // take makes the outcome of a poll the engine's own.
 func (e *Engine) take(ctx context.Context, t taken) {
-	e.source.Error = ""
+	e.source.Error, e.fetchErr = "", t.err
 	if t.err != nil {
 		if e.source.Error = t.err.Error(); ctx.Err() == nil {
 			e.log.WarnContext(ctx, "poll failed", "error", t.err)
