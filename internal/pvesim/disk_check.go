@@ -34,6 +34,11 @@ func (c *call) checkDisk(d drive) error {
 	if st == nil {
 		return die("storage '%s' does not exist", id)
 	}
+	if d.isImport() {
+		if err := c.checkImport(d.values["import-from"]); err != nil {
+			return err
+		}
+	}
 	if d.isNew() || d.wantsCloudInit() {
 		return c.require("/storage/"+id, "Datastore.AllocateSpace")
 	}
@@ -41,4 +46,13 @@ func (c *call) checkDisk(d drive) error {
 		return err
 	}
 	return c.sim.requireAny(c.who, "/storage/"+id, "Datastore.Audit", "Datastore.AllocateSpace")
+}
+
+// checkImport looks at the storage that an image is imported from.
+func (c *call) checkImport(id string) error {
+	m := volumeID.FindStringSubmatch(id)
+	if m == nil || c.sim.storage(m[1]) == nil {
+		return die("storage '%s' does not exist", strings.SplitN(id, ":", 2)[0])
+	}
+	return c.sim.requireAny(c.who, "/storage/"+m[1], "Datastore.Audit", "Datastore.AllocateSpace")
 }

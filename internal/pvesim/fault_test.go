@@ -202,5 +202,9 @@ func TestCloseEndsEverything(t *testing.T) {
 		if c.sim.Running(100) {
 			t.Error("after Close: got the guest running, want it stopped")
 		}
+		if got := c.call("GET", "/version"); got.status != 0 {
+			t.Errorf("call after Close: got %d %s, want no reply", got.status, got.reason)
+		}
+		c.sim.Close() // twice is once
 	})
 }

@@ -26,7 +26,7 @@ func (c *call) haCall(typ, word, state string) (rep reply, ok bool, err error) {
 
 // haWish makes the manager act on a resource after HADelay, with tasks of its own. The state is locked.
 func (s *Sim) haWish(h *haResource) {
-	s.work.Go(func() {
+	s.track(func() {
 		if !s.wait(s.opts.HADelay) {
 			return
 		}

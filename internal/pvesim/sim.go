@@ -15,8 +15,8 @@ type Sim struct {
 	opts   Options
 	routes *routeNode
 	closed chan struct{}
-	close  sync.Once
-	work   sync.WaitGroup // tasks under way
+	life   sync.Mutex     // orders the start of work before the wait of Close
+	work   sync.WaitGroup // tasks and calls under way
 
 	mu        sync.Mutex // guards everything below; never held while waiting
 	rng       *rand.Rand
@@ -73,8 +73,32 @@ func New(opts Options) *Sim {
 
 // Close ends all tasks where they are and releases held calls; it returns when no goroutine of the Sim is left.
 func (s *Sim) Close() {
-	s.close.Do(func() { close(s.closed) })
+	s.life.Lock()
+	if !s.isClosed() {
+		close(s.closed)
+	}
+	s.life.Unlock()
 	s.work.Wait()
+}
+
+func (s *Sim) isClosed() bool {
+	select {
+	case <-s.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// track runs f in a goroutine that Close waits for. After Close it runs nothing and returns false.
+func (s *Sim) track(f func()) bool {
+	s.life.Lock()
+	defer s.life.Unlock()
+	if s.isClosed() {
+		return false
+	}
+	s.work.Go(f)
+	return true
 }
 
 // ServeHTTP answers one API call. Where the connection can be taken over it writes Proxmox's own status line; a recorder without

@@ -57,7 +57,9 @@ func (s *Sim) spawn(node, typ, id string, vmid int, user string, f *Fault, body 
 	s.tasks = append(s.tasks, t)
 	s.taskIndex[t.name] = t
 	s.mu.Unlock()
-	s.work.Go(func() { t.run(body) })
+	if !s.track(func() { t.run(body) }) {
+		_ = s.locked(func() error { t.finish(errClosed); return nil })
+	}
 	return t
 }
 
