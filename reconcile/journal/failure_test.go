@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -222,6 +224,45 @@ func TestCompactionAfterReopening(t *testing.T) {
 	if compacted != 1 {
 		t.Errorf("got %d compactions of 3 full segments, want 1", compacted)
 	}
+}
+
+// History that is too old goes as a whole, and the numbers go on where they were.
+func TestCompactionDropsOldHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newMemDisk()
+		opts := Options{disk: d, SegmentSize: 1, CompactAfter: 3, Retain: Retain{Age: time.Hour, Orders: 2 * time.Hour}}
+		opts.OnCompact = func(c Compacted) {
+			if c.Kept != 2 || c.Dropped != 3 {
+				t.Errorf("got %+v, want 2 of 5 kept", c)
+			}
+		}
+		j := openJournal(t, opts)
+		mustAppend(t, j, Accepted{Commit: "c1"}, Ordered{Key: "ran", State: OrderRun}, Ordered{Key: "waits", State: OrderSeen})
+		time.Sleep(90 * time.Minute)
+		mustAppend(t, j, Event{Name: "x"})
+		settle(t, j)
+		time.Sleep(90 * time.Minute)
+		d.mu.Lock()
+		d.fault = func(int, string, string) error { time.Sleep(10 * time.Minute); return nil } // the last one ages as it is written
+		d.mu.Unlock()
+		mustAppend(t, j, Event{Name: "y"})
+		want := j.State()
+		mustClose(t, j)
+		d.fault = nil
+
+		j = openJournal(t, opts)
+		got := j.State()
+		if len(want.Orders) != 2 || len(got.Orders) != 1 || got.Orders["waits"].State != OrderSeen {
+			t.Errorf("got orders %+v, want that which ended forgotten", got.Orders)
+		}
+		if got.Seq != 5 || got.Accepted.Commit != "c1" {
+			t.Errorf("got %+v, want c1 and record 5", got)
+		}
+		s, err := read(d, func(Record) error { return nil })
+		if err != nil || s.Seq != 5 || s.Records != 2 {
+			t.Errorf("got %+v, %v, want 2 records of 5", s, err)
+		}
+	})
 }
 
 // A base whose name may or may not last leaves the directory in doubt.

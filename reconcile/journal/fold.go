@@ -2,7 +2,6 @@ package journal
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 )
@@ -13,17 +12,11 @@ type fold struct {
 	seq      uint64
 	accepted *noted[Accepted]
 	open     map[string]*openStep
-	assigned map[Label]noted[int]
-	owned    map[int]noted[Owned]
-	guarded  map[int]noted[Guarded]
-	orders   map[string]noted[Ordered]
+	assigned *book[Label, int]
+	owned    *book[int, Owned]
+	guarded  *book[int, Guarded]
+	orders   *book[string, Order]
 	destroys []destroy
-}
-
-type noted[T any] struct {
-	seq  uint64
-	time time.Time
-	is   T
 }
 
 type openStep struct {
@@ -39,10 +32,10 @@ type destroy struct {
 func newFold() *fold {
 	return &fold{
 		open:     map[string]*openStep{},
-		assigned: map[Label]noted[int]{},
-		owned:    map[int]noted[Owned]{},
-		guarded:  map[int]noted[Guarded]{},
-		orders:   map[string]noted[Ordered]{},
+		assigned: newBook[Label, int](),
+		owned:    newBook[int, Owned](),
+		guarded:  newBook[int, Guarded](),
+		orders:   newBook[string, Order](),
 	}
 }
 
@@ -50,7 +43,7 @@ func (f *fold) add(r Record) {
 	f.seq = r.Seq
 	switch b := r.Body.(type) {
 	case Accepted:
-		f.accepted = &noted[Accepted]{r.Seq, r.Time, b}
+		f.accepted = &noted[Accepted]{r.Seq, b}
 	case Begun:
 		f.open[b.Step] = &openStep{OpenStep: OpenStep{Begun: b, Seq: r.Seq, Time: r.Time}}
 	case Dispatched:
@@ -62,20 +55,20 @@ func (f *fold) add(r Record) {
 	case Ended:
 		f.end(r, b)
 	case Assigned:
-		label := Label{b.Kind, b.Name}
-		f.assigned[label] = noted[int]{r.Seq, r.Time, b.VMID}
 		if b.VMID == 0 {
-			delete(f.assigned, label)
+			f.assigned.drop(Label{b.Kind, b.Name})
+		} else {
+			f.assigned.set(Label{b.Kind, b.Name}, r, b.VMID)
 		}
 	case Owned:
-		f.owned[b.VMID] = noted[Owned]{r.Seq, r.Time, b}
+		f.owned.set(b.VMID, r, b)
 	case Disowned:
-		delete(f.owned, b.VMID)
-		delete(f.guarded, b.VMID)
+		f.owned.drop(b.VMID)
+		f.guarded.drop(b.VMID)
 	case Guarded:
-		f.guarded[b.VMID] = noted[Guarded]{r.Seq, r.Time, b}
+		f.guarded.set(b.VMID, r, b)
 	case Ordered:
-		f.orders[b.Key] = noted[Ordered]{r.Seq, r.Time, b}
+		f.orders.set(b.Key, r, Order{Ordered: b, Time: r.Time})
 	case Event:
 	}
 }
@@ -90,12 +83,18 @@ func (f *fold) end(r Record, b Ended) {
 	f.destroys = append(f.destroys, destroy{s.Seq, r.Seq, r.Time})
 }
 
-// forget drops what has no meaning any more at now: destroys out of the window, orders that ended keepOrders ago.
-func (f *fold) forget(now time.Time, keepOrders time.Duration) {
+// forgetDestroys drops those that the window has left.
+func (f *fold) forgetDestroys(now time.Time) {
 	f.destroys = slices.DeleteFunc(f.destroys, func(d destroy) bool { return now.Sub(d.time) >= destroyWindow })
-	maps.DeleteFunc(f.orders, func(_ string, o noted[Ordered]) bool {
-		return o.is.State.final() && now.Sub(o.time) >= keepOrders && now.Sub(o.is.ProvenTime) >= keepOrders
-	})
+}
+
+// forgetOrders drops those that ended, and were proven, keep ago or earlier.
+func (f *fold) forgetOrders(now time.Time, keep time.Duration) {
+	for key, o := range f.orders.entries {
+		if o.is.State.final() && now.Sub(o.is.Time) >= keep && now.Sub(o.is.ProvenTime) >= keep {
+			f.orders.drop(key)
+		}
+	}
 }
 
 // needs returns the records that the state stands on.
@@ -113,53 +112,34 @@ func (f *fold) needs() map[uint64]bool {
 	for _, d := range f.destroys {
 		keep[d.begun], keep[d.ended] = true, true
 	}
-	addSeqs(keep, f.assigned)
-	addSeqs(keep, f.owned)
-	addSeqs(keep, f.guarded)
-	addSeqs(keep, f.orders)
+	f.assigned.needs(keep)
+	f.owned.needs(keep)
+	f.guarded.needs(keep)
+	f.orders.needs(keep)
 	return keep
 }
 
-func addSeqs[K comparable, T any](keep map[uint64]bool, entries map[K]noted[T]) {
-	for _, e := range entries {
-		keep[e.seq] = true
-	}
-}
-
-// state copies the fold. The caller fills in the lineage.
+// state shows the fold. The caller fills in the lineage.
 func (f *fold) state() State {
 	s := State{
 		Seq:      f.seq,
-		Assigned: bare(f.assigned),
-		Owned:    bare(f.owned),
-		Guarded:  bare(f.guarded),
-		Orders:   make(map[string]Order, len(f.orders)),
+		Assigned: f.assigned.read(),
+		Owned:    f.owned.read(),
+		Guarded:  f.guarded.read(),
+		Orders:   f.orders.read(),
 	}
 	if f.accepted != nil {
 		a := f.accepted.is
 		s.Accepted = &a
 	}
 	for _, step := range f.open {
-		o := step.OpenStep
-		o.TaskTypes, o.Detail = slices.Clone(o.TaskTypes), maps.Clone(o.Detail)
-		s.Open = append(s.Open, o)
+		s.Open = append(s.Open, step.OpenStep)
 	}
 	slices.SortFunc(s.Open, func(a, b OpenStep) int { return cmp.Compare(a.Seq, b.Seq) })
-	for key, o := range f.orders {
-		s.Orders[key] = Order{Ordered: o.is, Time: o.time}
-	}
 	for _, d := range f.destroys {
 		s.Destroys = append(s.Destroys, d.time)
 	}
 	return s
-}
-
-func bare[K comparable, T any](entries map[K]noted[T]) map[K]T {
-	out := make(map[K]T, len(entries))
-	for k, e := range entries {
-		out[k] = e.is
-	}
-	return out
 }
 
 // admission returns what the writer checks new records against.
@@ -168,7 +148,7 @@ func (f *fold) admission() *admission {
 	for step := range f.open {
 		a.open[step] = true
 	}
-	for key, o := range f.orders {
+	for key, o := range f.orders.entries {
 		if o.is.State.final() {
 			a.settled[key] = true
 		}

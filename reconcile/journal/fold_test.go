@@ -74,16 +74,17 @@ func TestFoldForgets(t *testing.T) {
 		Ordered{Key: "run_later_proven", State: OrderRun, ProvenTime: noon.Add(time.Hour)},
 		Ordered{Key: "seen", State: OrderSeen},
 	)
-	f.forget(noon.Add(time.Minute+destroyWindow), 24*time.Hour)
+	f.forgetDestroys(noon.Add(time.Minute + destroyWindow))
+	f.forgetOrders(noon.Add(time.Minute+destroyWindow), 24*time.Hour)
 	if got := f.state().Destroys; !cmp.Equal(got, []time.Time{noon.Add(3 * time.Minute)}) {
 		t.Errorf("got destroys %v, want the second one: the first is 24 hours old", got)
 	}
-	if len(f.orders) != 3 {
-		t.Errorf("got %d orders, want 3: none is 24 hours old yet", len(f.orders))
+	if len(f.orders.entries) != 3 {
+		t.Errorf("got %d orders, want 3: none is 24 hours old yet", len(f.orders.entries))
 	}
-	f.forget(noon.Add(30*time.Minute+24*time.Hour), 24*time.Hour)
-	if _, ok := f.orders["run"]; ok || len(f.orders) != 2 {
-		t.Errorf("got %v, want run forgotten, and neither what was proven later nor what has not ended", f.orders)
+	f.forgetOrders(noon.Add(30*time.Minute+24*time.Hour), 24*time.Hour)
+	if _, ok := f.orders.entries["run"]; ok || len(f.orders.entries) != 2 {
+		t.Errorf("got %v, want run forgotten, and neither what was proven later nor what has not ended", f.orders.entries)
 	}
 }
 
@@ -98,7 +99,8 @@ func TestCompactionKeepsState(t *testing.T) {
 			total += f.count
 		}
 		const keepOrders = 30 * time.Hour
-		whole.forget(now, keepOrders)
+		whole.forgetDestroys(now)
+		whole.forgetOrders(now, keepOrders)
 
 		p := pruner{
 			needs:  whole.needs(),
@@ -111,7 +113,8 @@ func TestCompactionKeepsState(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		kept.forget(now, keepOrders)
+		kept.forgetDestroys(now)
+		kept.forgetOrders(now, keepOrders)
 		kept.seq = whole.seq // the base's header carries it
 		if diff := cmp.Diff(whole.state(), kept.state(), sameLife); diff != "" {
 			t.Fatalf("state (-whole +kept):\n%s", diff)

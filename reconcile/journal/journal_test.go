@@ -344,21 +344,26 @@ func TestOpenWithoutDirectory(t *testing.T) {
 	}
 }
 
-// A caller may do what it likes with a state that it was given.
-func TestStateIsACopy(t *testing.T) {
-	j := openJournal(t, Options{Dir: t.TempDir()})
+// A state that was taken stays as it was while the journal goes on and others look.
+func TestStateIsASnapshot(t *testing.T) {
+	dir := t.TempDir()
+	j := openJournal(t, Options{Dir: dir})
 	mustAppend(t, j, oneOfEach()...)
-	mustAppend(t, j, Begun{Step: "s2", VMID: 5, Op: "start", TaskTypes: []string{"qmstart"}, Detail: map[string]string{"a": "b"}})
-	want := j.State()
-	spoilt := j.State()
-	spoilt.Accepted.Commit = "x"
-	spoilt.Open[0].TaskTypes[0] = "x"
-	spoilt.Open[0].Detail["a"] = "x"
-	clear(spoilt.Assigned)
-	clear(spoilt.Owned)
-	clear(spoilt.Guarded)
-	clear(spoilt.Orders)
-	if diff := cmp.Diff(want, j.State()); diff != "" {
-		t.Errorf("state (-want +got):\n%s", diff)
+	mustAppend(t, j, Begun{Step: "s2", VMID: 5, Op: "start"})
+	before := j.State()
+	mustClose(t, j)
+	j = openJournal(t, Options{Dir: dir})
+	again := j.State()
+	mustAppend(
+		t, j, Accepted{Commit: "later"}, Dispatched{Step: "s2", UPID: "u"}, Assigned{Kind: "VirtualMachine", Name: "web-1"},
+		Owned{VMID: 300, Identity: "i", Origin: Created}, Ordered{Key: "k1", State: OrderRun}, Disowned{VMID: 101},
+	)
+	after := j.State()
+	if diff := cmp.Diff(before, again); diff != "" {
+		t.Errorf("the state taken before (-want +got):\n%s", diff)
+	}
+	if after.Accepted.Commit != "later" || after.Open[0].UPID != "u" || len(after.Assigned) != 0 || len(after.Guarded) != 0 ||
+		after.Orders["k1"].State != OrderRun || len(after.Owned) != 1 {
+		t.Errorf("got %+v, want every change in it", after)
 	}
 }

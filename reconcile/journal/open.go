@@ -89,8 +89,10 @@ func (j *Journal) recover() error {
 	if damage != nil {
 		j.failed = damage
 	} else {
+		j.fold.seq = max(r.chain.next, 1) - 1 // the last records of a base may not have been worth keeping
 		j.failed = j.resume(l, r.tail)
 	}
+	j.fold.forgetOrders(start, j.opts.Retain.Orders) // history may still tell of some that a compaction forgot
 	j.lineage, j.since = j.chain.lineage(), j.chain.since()
 	j.admission = j.fold.admission()
 	j.recovery.Duration = time.Since(start)

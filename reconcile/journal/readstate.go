@@ -11,8 +11,10 @@ func ReadState(dir string) (State, error) {
 		f.add(r)
 		return nil
 	})
-	f.forget(time.Now(), Options{}.withDefaults().Retain.Orders)
+	now := time.Now()
+	f.forgetDestroys(now)
+	f.forgetOrders(now, Options{}.withDefaults().Retain.Orders)
 	state := f.state()
-	state.Lineage, state.Since = summary.Lineage, summary.Since
+	state.Lineage, state.Since, state.Seq = summary.Lineage, summary.Since, summary.Seq
 	return state, err
 }

@@ -94,8 +94,8 @@ func (s *salvage) closed(now time.Time) ([]Record, []string) {
 	}
 	add(Event{Name: EventRepaired, Message: fmt.Sprintf("continues %s with %d records; %d bytes were lost", s.lineage, len(s.records), s.lostBytes)})
 	var unknown []string
-	for _, key := range slices.Sorted(maps.Keys(f.orders)) {
-		o := f.orders[key].is
+	for _, key := range slices.Sorted(maps.Keys(f.orders.entries)) {
+		o := f.orders.entries[key].is.Ordered
 		if o.State.final() {
 			continue
 		}

@@ -2,8 +2,8 @@ package journal
 
 import "time"
 
-// State is what the journal's records add up to: a copy, safe to keep and to change. Taking it costs time in proportion
-// to the guests and orders it holds, so take it once per decision and not once per field.
+// State is what the journal's records add up to at one moment. It is safe to keep, and to read from any goroutine; its maps
+// are shared with other readers and must not be changed.
 type State struct {
 	Lineage  string           // names this chain; another one means that the history before it is lost
 	Since    time.Time        // when the lineage began: no order proven earlier may run under it
@@ -13,7 +13,7 @@ type State struct {
 	Assigned map[Label]int    // vmid by label
 	Owned    map[int]Owned    // by vmid
 	Guarded  map[int]Guarded  // by vmid; lasts until the guest is disowned
-	Orders   map[string]Order // by key; those that ended are forgotten Retain.Orders after
+	Orders   map[string]Order // by key; compaction and Open forget those that ended Retain.Orders ago
 	Destroys []time.Time      // when destroys ended in the last 24 hours, done or unknown, oldest first
 }
 
