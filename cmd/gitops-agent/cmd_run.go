@@ -86,6 +86,8 @@ func onceOutcome(r reconcile.Report) error {
 		}
 	}
 	switch {
+	case r.Writes.Reason == string(reconcile.StopUnverified):
+		return &statusError{exitRefused, fmt.Errorf("the accepted revision does not verify any more: %s", r.Writes.Message)}
 	case r.Source.Refused != nil:
 		return &statusError{exitRefused, withHint(errors.New(r.Source.Refused.Error), r.Source.Refused.Hint)}
 	case !r.Converged:

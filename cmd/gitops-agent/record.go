@@ -39,7 +39,7 @@ func recordText(body journal.Body) string {
 	case journal.Ordered:
 		return fmt.Sprintf("%s by %s: %s", cmp.Or(b.Order, shortened(b.Key, 16)), cmp.Or(b.Subject, "nobody known"), b.State)
 	case journal.Event:
-		return b.Name + labelled(": ", b.Message)
+		return b.Name + about(b.VMID) + labelled(": ", b.Message)
 	default:
 		return ""
 	}
@@ -51,4 +51,12 @@ func labelled(label, text string) string {
 		return ""
 	}
 	return label + text
+}
+
+// about names the guest of an event; most events are not about one.
+func about(vmid int) string {
+	if vmid == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" of %d", vmid)
 }

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"gitops-agent/internal/sigtest"
+)
+
+var update = flag.Bool("update", false, "rewrite what the scripts compare with")
+
+// sigstoreVariable names the directory of the saved Sigstore for git's signing programs.
+const sigstoreVariable = "SIGSTORE"
+
+// people can sign; the config of the scripts says what each may do. Mallory has an identity and no role.
+func people() map[string]sigtest.Identity {
+	const issuer = "https://accounts.test"
+	return map[string]sigtest.Identity{
+		"alice":   {Subject: "alice@example.org", Issuer: issuer}, // change
+		"olga":    {Subject: "olga@example.org", Issuer: issuer},  // approve
+		"mallory": {Subject: "mallory@example.org", Issuer: issuer},
+	}
+}
+
+func TestMain(m *testing.M) {
+	programs := map[string]func(){"gitops-agent": main}
+	for name, identity := range people() {
+		programs["sign-as-"+name] = func() {
+			if err := sign(identity); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		}
+	}
+	testscript.Main(m, programs)
+}
+
+// sign is git's signing program.
+func sign(identity sigtest.Identity) error {
+	dir := os.Getenv(sigstoreVariable)
+	sigstore, err := sigtest.Load(dir)
+	if err != nil {
+		return err
+	}
+	program := sigtest.GitProgram{Sigstore: sigstore, Identity: identity}
+	return errors.Join(program.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr), sigstore.Save(dir))
+}
+
+// TestScripts specifies the program. Each script has a cluster, a Sigstore, a repository and a config of its own; see stage_test.go.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		Setup:               newStage,
+		Cmds:                stageCommands(),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}

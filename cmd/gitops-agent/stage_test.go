@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/internal/sigtest"
+)
+
+// stage is what a script plays on: a simulated cluster over TLS, and in the script's directory
+//
+//	sigstore/     the Sigstore that sign-as-* sign with, and trusted_root.json
+//	forge.git     the remote
+//	repo/         the working copy, with the script's own files; alice signs in it
+//	token         the token of the simulated cluster
+//	config.yaml   the agent's config; signers are alice (change) and olga (approve)
+type stage struct {
+	dir     string
+	env     []string
+	sim     *pvesim.Sim
+	stop    context.CancelFunc // of the cluster's server
+	running sync.WaitGroup
+}
+
+type stageKey struct{}
+
+func stageOf(ts *testscript.TestScript) *stage { return ts.Value(stageKey{}).(*stage) }
+
+func newStage(env *testscript.Env) error {
+	s := &stage{dir: env.WorkDir, sim: pvesim.New(pvesim.Options{TaskTime: 20 * time.Millisecond})}
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	env.Defer(s.close)
+	env.Values[stageKey{}] = s
+	env.Setenv("HOME", env.WorkDir)
+	env.Setenv("GIT_CONFIG_GLOBAL", s.path("gitconfig"))
+	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	env.Setenv("GIT_TERMINAL_PROMPT", "0")
+	env.Setenv("NO_COLOR", "1")
+	env.Setenv(sigstoreVariable, s.path("sigstore"))
+	s.env = env.Vars
+	fingerprint, err := s.openCluster(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.openSigstore(), s.openRepository(), s.writeConfig(fingerprint[0], fingerprint[1]))
+}
+
+func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
+
+// openCluster serves a cluster with what the scripts' manifests refer to. It returns its address and fingerprint.
+func (s *stage) openCluster(ctx context.Context) ([2]string, error) {
+	_, err := s.sim.AddTemplate(pvesim.Guest{VMID: 9000, Config: strings.Join([]string{
+		"name: tmpl-debian-12", "memory: 1024", "cores: 1", "ostype: l26", "scsihw: virtio-scsi-single", "net0: virtio,bridge=vmbr0",
+		"scsi0: local-lvm:vm-9000-disk-0,size=3G", "agent: 1", "",
+	}, "\n")})
+	if err := errors.Join(err, s.sim.AddVolume("local:vztmpl/debian-12.tar.zst", 120<<20)); err != nil {
+		return [2]string{}, err
+	}
+	certificate, err := pvesim.NewCertificate()
+	if err != nil {
+		return [2]string{}, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return [2]string{}, err
+	}
+	s.running.Go(func() { _ = s.sim.Serve(ctx, listener, certificate.Config) }) // a script sees when it ends early
+	return [2]string{"https://" + listener.Addr().String(), certificate.Fingerprint}, s.write("token", s.sim.Token("gitops@pve!agent")+"\n")
+}
+
+func (s *stage) openSigstore() error {
+	sigstore, err := sigtest.New(sigtest.Options{CAKey: sigtest.P256})
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Mkdir(s.path("sigstore"), 0o700), sigstore.Save(s.path("sigstore")))
+}
+
+func (s *stage) openRepository() error {
+	err := s.write("gitconfig", `
+[user]
+	name = alice
+	email = alice@example.org
+[init]
+	defaultBranch = main
+[gpg]
+	format = x509
+[gpg "x509"]
+	program = sign-as-alice
+[commit]
+	gpgsign = true
+[advice]
+	detachedHead = false
+`)
+	return errors.Join(err,
+		os.MkdirAll(s.path("repo"), 0o700),
+		s.git(s.dir, "init", "--quiet", "--bare", "forge.git"),
+		s.git(s.path("repo"), "init", "--quiet"),
+		s.git(s.path("repo"), "remote", "add", "origin", s.path("forge.git")),
+	)
+}
+
+func (s *stage) writeConfig(endpoint, fingerprint string) error {
+	return s.write("config.yaml", fmt.Sprintf(`cluster: {name: home}
+source:
+  remotes: [{url: "file://%[1]s/forge.git"}]
+  poll: 100ms
+trust:
+  trusted_root_file: %[1]s/sigstore/trusted_root.json
+  signers:
+    - {name: alice, issuer: "https://accounts.test", subject: alice@example.org, may: [change]}
+    - {name: olga, issuer: "https://accounts.test", subject: olga@example.org, may: [approve]}
+  binding: none
+  trust_on_first_use: true
+proxmox:
+  endpoints: ["%[2]s"]
+  token_file: %[1]s/token
+  fingerprints: ["%[3]s"]
+  tick: 200ms
+  resync: 400ms
+state_dir: %[1]s/state
+listen: "127.0.0.1:0"
+`, s.dir, endpoint, fingerprint))
+}
+
+func (s *stage) write(name, text string) error {
+	return os.WriteFile(s.path(name), []byte(text), 0o600)
+}
+
+func (s *stage) git(dir string, args ...string) error {
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = dir, s.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("git %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+func (s *stage) close() {
+	s.stop()
+	s.running.Wait()
+	s.sim.Close()
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"gitops-agent/internal/agent"
+	"gitops-agent/internal/pvesim"
+)
+
+// stageCommands are what scripts can do beside running programs:
+//
+//	exits N PROGRAM [ARG...]         run a program that has to end with an exit status
+//	commit WHO MESSAGE [TRAILER...]  commit all of repo/ as somebody, or as nobody (unsigned), and push; sets $HEAD
+//	sim SUBCOMMAND ...               look at the cluster, or change it behind the agent's back
+//	capture NAME REGEXP              set a variable to what a group matches in the last stdout
+//	mask FROM TO                     copy a file with ids, times and generated values replaced
+//	agent                            start an agent in this process; sets $AGENT to its address
+func stageCommands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"exits": exitsCommand, "commit": commitCommand, "sim": simCommand, "capture": captureCommand, "mask": maskCommand, "agent": agentCommand,
+	}
+}
+
+func exitsCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits N PROGRAM [ARG...]")
+	}
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var ended *exec.ExitError
+		if !errors.As(err, &ended) {
+			ts.Fatalf("%v", err)
+		}
+		got = ended.ExitCode()
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("got exit status %d, want %s", got, args[0])
+	}
+}
+
+func commitCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: commit WHO MESSAGE [TRAILER...]")
+	}
+	who, message, trailers := args[0], args[1], args[2:]
+	s := stageOf(ts)
+	git := func(args ...string) { ts.Check(s.git(s.path("repo"), args...)) }
+	git("add", "--all")
+	commit := []string{"commit", "--quiet", "--allow-empty", "-m", message}
+	if who == "nobody" {
+		commit = append([]string{"-c", "commit.gpgsign=false"}, commit...)
+	} else {
+		commit = append([]string{"-c", "gpg.x509.program=sign-as-" + who, "-c", "user.name=" + who}, commit...)
+	}
+	if len(trailers) > 0 {
+		commit = append(commit, "-m", strings.Join(trailers, "\n"))
+	}
+	git(commit...)
+	git("push", "--quiet", "--force", "origin", "main")
+	show := exec.Command("git", "rev-parse", "HEAD")
+	show.Dir, show.Env = s.path("repo"), s.env
+	head, err := show.Output()
+	ts.Check(err)
+	ts.Setenv("HEAD", strings.TrimSpace(string(head)))
+}
+
+func simCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) == 0 {
+		ts.Fatalf("usage: sim SUBCOMMAND ...")
+	}
+	s := stageOf(ts)
+	arg := func(i int) string {
+		if i >= len(args) {
+			ts.Fatalf("sim %s: want more arguments", args[0])
+		}
+		return args[i]
+	}
+	number := func(i int) int {
+		n, err := strconv.Atoi(arg(i))
+		ts.Check(err)
+		return n
+	}
+	want := func(holds bool, format string, values ...any) {
+		if holds == neg {
+			ts.Fatalf("sim %s: "+format, append([]any{strings.Join(args, " ")}, values...)...)
+		}
+	}
+	switch args[0] {
+	case "edit": // VMID KEY VALUE, behind the API's back
+		ts.Check(s.sim.Edit(number(1), arg(2), arg(3)))
+	case "value": // VMID KEY WANT
+		got := s.sim.Value(number(1), arg(2))
+		want(got == arg(3), "got %q", got)
+	case "await": // VMID KEY WANT, while an agent works
+		deadline := time.Now().Add(30 * time.Second)
+		for s.sim.Value(number(1), arg(2)) != arg(3) && time.Now().Before(deadline) {
+			time.Sleep(10 * time.Millisecond)
+		}
+		want(s.sim.Value(number(1), arg(2)) == arg(3), "got %q", s.sim.Value(number(1), arg(2)))
+	case "exists": // VMID
+		want(s.sim.Config(number(1)) != "", "got config %q", s.sim.Config(number(1)))
+	case "running": // VMID
+		want(s.sim.Running(number(1)), "got config %q", s.sim.Config(number(1)))
+	case "effects": // VMID OP N
+		got := s.sim.Effects(number(1), pvesim.Op(arg(2)))
+		want(got == number(3), "got %d", got)
+	case "writes": // N since the last reset
+		got := s.sim.Counters().Writes
+		want(got == number(1), "got %d: %v", got, s.sim.Counters().Routes)
+	case "reset":
+		s.sim.ResetCounters()
+	case "down":
+		s.stop()
+		s.running.Wait()
+	default:
+		ts.Fatalf("sim: unknown subcommand %s", args[0])
+	}
+}
+
+func captureCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: capture NAME REGEXP")
+	}
+	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if len(found) != 2 {
+		ts.Fatalf("capture: %s matches nothing in stdout", args[1])
+	}
+	ts.Setenv(args[0], found[1])
+}
+
+// masks name what differs from run to run.
+var masks = []struct {
+	pattern *regexp.Regexp
+	name    string
+}{
+	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "SHA256"},
+	{regexp.MustCompile(`\b[0-9a-f]{40}\b`), "COMMIT"},
+	{regexp.MustCompile(`\b[0-9a-f]{32}\b`), "DIGEST"},
+	{regexp.MustCompile(`\bgitops-[0-9a-f]{8}\b`), "MARKER"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`), "TIME"},
+	{regexp.MustCompile(`(tag |accepted +|refused +|in force +)[0-9a-f]{10}\b`), "${1}COMMIT"},
+	{regexp.MustCompile(`reject [0-9a-f]{7}\b`), "reject COMMIT"},
+	{regexp.MustCompile(`"logIndex": \d+`), `"logIndex": INDEX`},
+	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "ADDRESS"},
+}
+
+func maskCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: mask FROM TO")
+	}
+	text := ts.ReadFile(args[0])
+	for _, m := range masks {
+		text = m.pattern.ReplaceAllString(text, m.name)
+	}
+	text = strings.ReplaceAll(text, stageOf(ts).dir, "WORK")
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
+}
+
+func agentCommand(ts *testscript.TestScript, neg bool, _ []string) {
+	if neg {
+		ts.Fatalf("usage: agent")
+	}
+	config, err := agent.ReadConfig(stageOf(ts).path("config.yaml"))
+	ts.Check(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	a, err := agent.New(ctx, agent.Options{Config: config, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		cancel()
+		ts.Fatalf("start agent: %v", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	ts.Defer(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			ts.Logf("agent: %v", err)
+		}
+		_ = a.Close()
+	})
+	ts.Setenv("AGENT", "http://"+a.Address())
+}
