@@ -49,7 +49,7 @@ func backup(c *call) (reply, error) {
 			return err
 		}
 		err := t.work(1)
-		if err == errKilled || err == errClosed { //nolint:errorlint // sentinels of this package, never wrapped
+		if died(err) {
 			return err // the lock stays, as after a crash
 		}
 		return t.locked(func() error { return t.endBackup(c, vmid, id, err) })
@@ -128,7 +128,7 @@ func restore(c *call, kind Kind, vmid int, from string) (reply, error) {
 func (t *task) restore(c *call, a *archive, vmid int) error {
 	var made []string
 	err := t.work(1)
-	if err == errKilled || err == errClosed { //nolint:errorlint // sentinels of this package, never wrapped
+	if died(err) {
 		return err
 	}
 	return t.locked(func() error {

@@ -129,7 +129,7 @@ func (c *call) cloneSource(src *guest) (values, error) {
 
 func (t *task) clone(c *call, newID int) error {
 	var made []string
-	_ = t.locked(func() error { t.printf("creating a clone of VM %d with ID %d", c.vmid(), newID); return nil })
+	t.note("creating a clone of VM %d with ID %d", c.vmid(), newID)
 	err := t.work(0.3)
 	var v values
 	if err == nil {
@@ -150,15 +150,7 @@ func (t *task) clone(c *call, newID int) error {
 			return nil
 		})
 	}
-	if err == errKilled || err == errClosed { //nolint:errorlint // sentinels of this package, never wrapped
-		return err
-	}
-	_ = t.locked(func() error {
-		t.sim.rollback(made)
-		delete(t.sim.guests, newID)
-		return nil
-	})
-	return die("clone failed: %s", firstLine(err.Error()))
+	return t.undo("clone failed: ", newID, made, err)
 }
 
 func (c *call) joinPool(vmid int) {

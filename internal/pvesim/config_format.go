@@ -13,7 +13,7 @@ import (
 // format prints the file: description as comments, sorted keys, the pending section, the snapshots.
 func (c *config) format(kind Kind) string {
 	var b strings.Builder
-	writeSection(&b, kind, c.values)
+	writeSection(&b, c.values)
 	if c.hasPending() {
 		b.WriteString("\n" + pendingHeader(kind) + "\n")
 		p := maps.Clone(c.pending)
@@ -23,11 +23,11 @@ func (c *config) format(kind Kind) string {
 		if len(c.deletes) > 0 {
 			p["delete"] = formatDeletes(c.deletes)
 		}
-		writeSection(&b, kind, p)
+		writeSection(&b, p)
 	}
 	for _, s := range slices.SortedFunc(slices.Values(c.snaps), func(a, b snapshot) int { return strings.Compare(a.name, b.name) }) {
 		b.WriteString("\n[" + s.name + "]\n")
-		writeSection(&b, kind, s.values)
+		writeSection(&b, s.values)
 	}
 	return b.String()
 }
@@ -52,7 +52,7 @@ func formatDeletes(ds []pendingDelete) string {
 	return strings.Join(keys, ",")
 }
 
-func writeSection(b *strings.Builder, kind Kind, v values) {
+func writeSection(b *strings.Builder, v values) {
 	if d := v["description"]; d != "" {
 		for line := range strings.SplitSeq(strings.TrimSuffix(d, "\n"), "\n") {
 			b.WriteString("#" + encodeComment(line) + "\n")
@@ -64,7 +64,6 @@ func writeSection(b *strings.Builder, kind Kind, v values) {
 		}
 		fmt.Fprintf(b, "%s: %s\n", k, v[k])
 	}
-	_ = kind
 }
 
 // encodeComment percent-encodes what a comment line cannot hold: percent signs, control characters and non-ASCII bytes.

@@ -134,7 +134,11 @@ func (s *Sim) before(f *Fault, c *call) (resp response, done bool) {
 	case HoldBefore:
 		return response{drop: true}, !s.hold(c, f.Kind)
 	case EditBeforeHand:
-		_ = s.Edit(f.VMID, f.Key, f.Value) // a guest that is gone cannot be edited, which is as good
+		vmid := f.VMID
+		if vmid == 0 {
+			vmid = c.vmid()
+		}
+		_ = s.Edit(vmid, f.Key, f.Value) // a guest that is gone cannot be edited, which is as good
 	case TaskFails, TaskKilled, TaskNeverEnds, LostWorker:
 		c.fault = f
 	case DropAfter, HoldAfter, TruncatedBody, InvalidJSON:

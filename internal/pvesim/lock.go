@@ -56,7 +56,7 @@ func (t *task) withStorage(id string, f func() error) error {
 	select {
 	case st.lock <- struct{}{}:
 	default:
-		_ = t.locked(func() error { t.printf("trying to acquire lock..."); return nil })
+		t.note("trying to acquire lock...")
 		select {
 		case st.lock <- struct{}{}:
 		case <-t.abort:
@@ -64,7 +64,7 @@ func (t *task) withStorage(id string, f func() error) error {
 		case <-t.sim.closed:
 			return errClosed
 		}
-		_ = t.locked(func() error { t.printf(" OK"); return nil })
+		t.note(" OK")
 	}
 	defer func() { <-st.lock }()
 	if err := t.pause(0.1); err != nil {

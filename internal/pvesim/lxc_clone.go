@@ -39,9 +39,9 @@ func cloneCT(c *call) (reply, error) {
 
 func (t *task) cloneCT(c *call, newID int) error {
 	var made []string
-	_ = t.locked(func() error { t.printf("creating a clone of container %d with ID %d", c.vmid(), newID); return nil })
+	t.note("creating a clone of container %d with ID %d", c.vmid(), newID)
 	err := t.work(1)
-	if err == errKilled || err == errClosed { //nolint:errorlint // sentinels of this package, never wrapped
+	if died(err) {
 		return err
 	}
 	return t.locked(func() error {

@@ -110,15 +110,7 @@ func (t *task) createCT(vmid int, set values, template, pool string) error {
 	if err == nil {
 		return t.locked(func() error { t.finishCT(vmid, set, template, pool); return nil })
 	}
-	if err == errKilled || err == errClosed { //nolint:errorlint // sentinels of this package, never wrapped
-		return err
-	}
-	_ = t.locked(func() error {
-		t.sim.rollback(made)
-		delete(t.sim.guests, vmid)
-		return nil
-	})
-	return die("unable to create CT %d - %s", vmid, firstLine(err.Error()))
+	return t.undo("unable to create CT "+itoa(vmid)+" - ", vmid, made, err)
 }
 
 func (t *task) createMounts(vmid int, set values, template string, made *[]string) error {

@@ -37,7 +37,7 @@ func createVM(c *call) (reply, error) {
 			return err
 		}
 		if c.is("start") {
-			_ = t.locked(func() error { t.printf("Execute autostart"); return nil })
+			t.note("Execute autostart")
 			c.sim.spawn(c.node(), "qmstart", itoa(vmid), vmid, c.who.ID, nil, func(t *task) error { return t.startVM(c.node(), vmid) })
 		}
 		return nil
@@ -109,15 +109,7 @@ func (t *task) createVM(vmid int, set values, pool string) error {
 	if err == nil {
 		return t.locked(func() error { t.finishVM(vmid, set, pool); return nil })
 	}
-	if err == errKilled || err == errClosed { //nolint:errorlint // sentinels of this package, never wrapped
-		return err
-	}
-	_ = t.locked(func() error {
-		t.sim.rollback(made)
-		delete(t.sim.guests, vmid)
-		return nil
-	})
-	return die("unable to create VM %d - %s", vmid, firstLine(err.Error()))
+	return t.undo("unable to create VM "+itoa(vmid)+" - ", vmid, made, err)
 }
 
 func (t *task) createDisks(vmid int, set values, made *[]string) error {

@@ -165,7 +165,7 @@ func (c *call) refuseArrays(s *schema) error {
 			continue
 		}
 		typ := typeString
-		if r, ok := s.find(k); ok && r.typ != "" {
+		if r, ok := s.rules[k]; ok && r.typ != "" {
 			typ = r.typ
 		}
 		bad[k] = fmt.Sprintf("type check ('%s') failed - got ARRAY", typ)

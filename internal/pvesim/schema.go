@@ -124,29 +124,8 @@ func (r rule) verifyBounds(value string) string {
 
 const unknownProperty = "property is not defined in schema and the schema does not allow additional properties"
 
-// schema says which parameters a call takes. Families such as net0 to net31 are one entry under "net".
-type schema struct {
-	rules    map[string]rule
-	families map[string]family
-}
-
-type family struct {
-	count int // highest index plus one
-	rule  rule
-}
-
-// find returns the rule of a parameter.
-func (s *schema) find(key string) (rule, bool) {
-	if r, ok := s.rules[key]; ok {
-		return r, true
-	}
-	stem, index, ok := splitIndex(key)
-	if !ok {
-		return rule{}, false
-	}
-	f, ok := s.families[stem]
-	return f.rule, ok && index < f.count
-}
+// schema says which parameters a call takes, apart from families such as net0 to net31, which verifyQEMU and verifyLXC know.
+type schema struct{ rules map[string]rule }
 
 // splitIndex cuts "net10" into "net" and 10. An index with a leading zero is not one.
 func splitIndex(key string) (stem string, index int, ok bool) {
@@ -166,7 +145,7 @@ func splitIndex(key string) (stem string, index int, ok bool) {
 func (s *schema) verify(params values) error {
 	bad := map[string]string{}
 	for k, v := range params {
-		r, ok := s.find(k)
+		r, ok := s.rules[k]
 		if !ok {
 			bad[k] = unknownProperty
 			continue
@@ -188,7 +167,7 @@ func (s *schema) verify(params values) error {
 
 // with returns a copy of the schema that knows more parameters.
 func (s *schema) with(more map[string]rule) *schema {
-	n := &schema{rules: make(map[string]rule, len(s.rules)+len(more)), families: s.families}
+	n := &schema{rules: make(map[string]rule, len(s.rules)+len(more))}
 	maps.Copy(n.rules, s.rules)
 	maps.Copy(n.rules, more)
 	return n

@@ -60,7 +60,6 @@ var qemuConfig = &schema{
 		"vmgenid":        matching(`[a-fA-F0-9]{8}(?:-[a-fA-F0-9]{4}){3}-[a-fA-F0-9]{12}|[01]`),
 		"vmstatestorage": checked(checkStorageID), "watchdog": inProps("watchdog", watchdogFormat),
 	},
-	families: map[string]family{},
 }
 
 // qemuFormats are the property strings of the families, for rules and for reading values.

@@ -80,7 +80,7 @@ func (t *task) finish(err error) {
 		}
 	}
 	switch {
-	case errors.Is(err, errKilled), errors.Is(err, errClosed):
+	case died(err):
 		t.exit = errKilled.Error()
 		return
 	case err != nil:
@@ -152,6 +152,28 @@ func (t *task) printf(format string, args ...any) {
 	t.log = append(t.log, fmt.Sprintf(format, args...))
 }
 
+// note adds a line to the log. The state is not locked.
+func (t *task) note(format string, args ...any) {
+	t.sim.mu.Lock()
+	defer t.sim.mu.Unlock()
+	t.printf(format, args...)
+}
+
+// died says whether the worker is gone, so that it cleans nothing up.
+func died(err error) bool { return errors.Is(err, errKilled) || errors.Is(err, errClosed) }
+
+// undo removes what a failed create or clone began, unless the worker died, and puts what failed before the cause.
+func (t *task) undo(what string, vmid int, made []string, err error) error {
+	if died(err) {
+		return err
+	}
+	t.sim.mu.Lock()
+	defer t.sim.mu.Unlock()
+	t.sim.rollback(made)
+	delete(t.sim.guests, vmid)
+	return die("%s%s", what, firstLine(err.Error()))
+}
+
 // locked runs f with the state locked.
 func (t *task) locked(f func() error) error { return t.sim.locked(f) }
 
@@ -160,7 +182,7 @@ func (t *task) withLock(kind Kind, vmid int, f func() error) error {
 	waited := false
 	release, err := t.sim.acquire(kind, vmid, t.abort, func() {
 		waited = true
-		_ = t.locked(func() error { t.printf("trying to acquire lock..."); return nil })
+		t.note("trying to acquire lock...")
 	})
 	if err != nil {
 		return err

@@ -51,13 +51,13 @@ func formatByName(file string) string {
 func (st *storage) freeName(vmid int, format string) string {
 	for i := 0; ; i++ {
 		stem := "vm-" + itoa(vmid) + "-disk-" + itoa(i)
-		if !st.hasStem(vmid, stem) {
+		if !st.hasStem(stem) {
 			return st.volumeName(vmid, stem, format)
 		}
 	}
 }
 
-func (st *storage) hasStem(vmid int, stem string) bool {
+func (st *storage) hasStem(stem string) bool {
 	base := "base-" + strings.TrimPrefix(stem, "vm-")
 	for name := range st.volumes {
 		file := name[strings.LastIndexByte(name, '/')+1:]
@@ -66,7 +66,6 @@ func (st *storage) hasStem(vmid int, stem string) bool {
 			return true
 		}
 	}
-	_ = vmid
 	return false
 }
 
