@@ -11,8 +11,8 @@ import (
 // The baseline: every append waits for an fsync of its own.
 func BenchmarkAppendAlone(b *testing.B) {
 	j := openJournal(b, Options{Dir: b.TempDir()})
-	for i := 0; b.Loop(); i++ {
-		mustAppend(b, j, benchRecords(i)...)
+	for l := (lane{}); b.Loop(); {
+		mustAppend(b, j, l.next())
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
 }
@@ -22,10 +22,10 @@ func BenchmarkAppend64(b *testing.B) {
 	var commits atomic.Int64
 	j := openJournal(b, Options{Dir: b.TempDir(), OnSync: func(Sync) { commits.Add(1) }})
 	b.SetParallelism((64 + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0))
-	var n atomic.Int64
+	var lanes atomic.Int64
 	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			mustAppend(b, j, benchRecords(int(n.Add(1)))...)
+		for l := (lane{id: int(lanes.Add(1))}); pb.Next(); {
+			mustAppend(b, j, l.next())
 		}
 	})
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
@@ -85,10 +85,17 @@ func fillJournal(tb testing.TB, dir string, n int) {
 	mustClose(tb, j)
 }
 
-// benchRecords is a step that begins and ends: state does not grow, so that the disk is what is measured.
-func benchRecords(i int) []Body {
-	step := benchStep(i)
-	return []Body{step, Ended{Step: step.Step, Result: Done}}
+// lane begins a step and ends it, again and again.
+type lane struct{ id, appended int }
+
+func (l *lane) next() Body {
+	l.appended++
+	step := benchStep(l.appended)
+	step.Step = fmt.Sprintf("%d-%d", l.id, (l.appended+1)/2)
+	if l.appended%2 == 1 {
+		return step
+	}
+	return Ended{Step: step.Step, Result: Done}
 }
 
 func benchStep(i int) Begun {
