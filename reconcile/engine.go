@@ -168,20 +168,33 @@ func (e *Engine) Once(ctx context.Context) (Report, error) {
 	e.resume(ctx, e.intake.resume(ctx))
 	e.take(ctx, e.intake.poll(ctx))
 	e.cycle(ctx, true)
+	for range len(e.guests) + 2 { // what one guest did may release what another one waits for, each of them once
+		if err := e.drain(ctx); err != nil {
+			return e.Report(), err
+		}
+		e.observer.dueAll()
+		e.cycle(ctx, true)
+		if e.queue.Depth() == 0 && e.lanes.isEmpty() { // in this order: a lane leaves its finding before it ends
+			break
+		}
+	}
+	return e.Report(), e.trouble()
+}
+
+// drain works until no lane is busy and the engine has learned what they all found.
+func (e *Engine) drain(ctx context.Context) error {
 	for e.queue.Depth() > 0 {
 		select {
 		case <-ctx.Done():
 			e.stop()
-			return e.Report(), ctx.Err()
+			return ctx.Err()
 		case <-e.lanes.bell:
 			e.learn()
 			e.cycle(ctx, false)
 		}
 	}
 	e.learn()
-	e.observer.dueAll()
-	e.cycle(ctx, true)
-	return e.Report(), e.trouble()
+	return nil
 }
 
 // trouble returns why the last cycle could not do its work.
@@ -294,6 +307,12 @@ func (m *mailbox) ring() {
 	case m.bell <- struct{}{}:
 	default:
 	}
+}
+
+func (m *mailbox) isEmpty() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.items) == 0
 }
 
 func (m *mailbox) empty() []finding {

@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
@@ -18,6 +19,20 @@ func TestOnceKeepsTheCause(t *testing.T) {
 		defer l.close()
 		if _, err := l.engine.Once(l.Context()); !errors.Is(err, reconcile.ErrNotReady) {
 			t.Errorf("got %v, want reconcile.ErrNotReady", err)
+		}
+	})
+}
+
+// A lane that ends releases what waits for it, also when it was the last one that was busy.
+func TestOnceFollowsDependencies(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["a.yaml"] = vmYAML("a-1", 201, "memory: {size: 2Gi}", "state: running")
+		l.files["b.yaml"] = vmYAML("b-1", 202, "memory: {size: 2Gi}", "state: running", "dependsOn: [VirtualMachine/a-1]")
+		l.files["c.yaml"] = vmYAML("c-1", 203, "memory: {size: 2Gi}", "dependsOn: [VirtualMachine/b-1]")
+		l.push("a chain", alice)
+		l.opts.Hooks.OnReport = func(reconcile.Report) { time.Sleep(time.Minute) } // every lane ends while the engine is elsewhere
+		if report := l.once(); !report.Converged || report.QueueDepth != 0 {
+			t.Errorf("got converged %t and %d busy lanes, want a converged cluster and none", report.Converged, report.QueueDepth)
 		}
 	})
 }
