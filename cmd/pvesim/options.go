@@ -23,6 +23,7 @@ type options struct {
 	latency, taskTime, period, authDelay   time.Duration
 	token                                  string
 	tokenOut, certOut, addrOut, controlOut string
+	vmlist                                 string
 }
 
 const usage = `pvesim serves a simulated Proxmox VE API over TLS with a certificate made at start.
@@ -64,6 +65,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	fs.StringVar(&o.tokenOut, "token-out", "", "write the token to this `file`")
 	fs.StringVar(&o.certOut, "cert-out", "", "write the certificate (PEM) to this `file`")
 	fs.StringVar(&o.addrOut, "addr-out", "", "write the API's URL to this `file`, after all others")
+	fs.StringVar(&o.vmlist, "vmlist", "", "keep this `file` like /etc/pve/.vmlist, with a version per guest")
 	fs.StringVar(&o.controlOut, "control-out", "", "write the control endpoint's URL to this `file`")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -85,7 +87,7 @@ func (o *options) simulator() pvesim.Options {
 	}
 	return pvesim.Options{
 		Nodes: strings.Split(o.nodes, ","), Guests: o.guests, Seed: o.seed, Latency: o.latency, TaskTime: taskTime,
-		ResourcesPeriod: o.period, UnauthorizedDelay: o.authDelay,
+		ResourcesPeriod: o.period, VMListFile: o.vmlist, UnauthorizedDelay: o.authDelay,
 	}
 }
 

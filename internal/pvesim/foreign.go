@@ -16,31 +16,31 @@ func (s *Sim) Edit(vmid int, key, value string) error {
 
 // EditConfig changes the current section of a guest's config behind the API's back.
 func (s *Sim) EditConfig(vmid int, change func(map[string]string)) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	g := s.guests[vmid]
-	if g == nil {
-		return fmt.Errorf("edit guest %d: no such guest", vmid)
-	}
-	g.edit(func(c *config) { change(c.values) })
-	return nil
+	return s.locked(func() error {
+		g := s.guests[vmid]
+		if g == nil {
+			return fmt.Errorf("edit guest %d: no such guest", vmid)
+		}
+		g.edit(func(c *config) { change(c.values) })
+		return nil
+	})
 }
 
 // SetRunning turns a guest on or off behind the API's back. Pending changes of a VM that stops are applied, as its cleanup does.
 func (s *Sim) SetRunning(vmid int, running bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	g := s.guests[vmid]
-	if g == nil {
-		return fmt.Errorf("set running state of guest %d: no such guest", vmid)
-	}
-	switch {
-	case running && !g.running:
-		s.run(g)
-	case !running && g.running:
-		s.halt(g)
-	}
-	return nil
+	return s.locked(func() error {
+		g := s.guests[vmid]
+		if g == nil {
+			return fmt.Errorf("set running state of guest %d: no such guest", vmid)
+		}
+		switch {
+		case running && !g.running:
+			s.run(g)
+		case !running && g.running:
+			s.halt(g)
+		}
+		return nil
+	})
 }
 
 // IgnoreShutdown makes a guest deaf to shutdown requests, as one that is still booting is.
@@ -57,17 +57,17 @@ func (s *Sim) IgnoreShutdown(vmid int) error {
 
 // RemoveGuest deletes a guest and its volumes behind the API's back, as "qm destroy" on the host does.
 func (s *Sim) RemoveGuest(vmid int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.guests[vmid] == nil {
-		return fmt.Errorf("remove guest %d: no such guest", vmid)
-	}
-	for _, v := range s.owned(vmid) {
-		s.free(v.ID, "removed by hand")
-	}
-	delete(s.guests, vmid)
-	s.leavePool(vmid)
-	return nil
+	return s.locked(func() error {
+		if s.guests[vmid] == nil {
+			return fmt.Errorf("remove guest %d: no such guest", vmid)
+		}
+		for _, v := range s.owned(vmid) {
+			s.free(v.ID, "removed by hand")
+		}
+		delete(s.guests, vmid)
+		s.leavePool(vmid)
+		return nil
+	})
 }
 
 // LockGuest takes the lock of a guest's config as a command on the host does, waiting for nobody: it fails when the lock is taken.

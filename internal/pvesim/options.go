@@ -18,6 +18,8 @@ type Options struct {
 	TaskTime  time.Duration            // how long a task takes; default 50 ms
 	TaskTimes map[string]time.Duration // by task type (qmcreate, vzstart, ...), before TaskTime
 
+	VMListFile string // kept like /etc/pve/.vmlist when not empty: a version per guest that rises with every change
+
 	Latency           time.Duration // added to every call
 	UnauthorizedDelay time.Duration // before a 401; Proxmox waits 3 s; default none
 	ResourcesPeriod   time.Duration // how often /cluster/resources learns run states, names and sizes; Proxmox 10 s; default at once

@@ -61,9 +61,16 @@ func (s *Sim) AddPool(id, comment string, vmids ...int) {
 	})
 }
 
-func (s *Sim) addGuest(kind Kind, g Guest) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *Sim) addGuest(kind Kind, g Guest) (vmid int, err error) {
+	err = s.locked(func() error {
+		vmid, err = s.placeGuest(kind, g)
+		return err
+	})
+	return vmid, err
+}
+
+// placeGuest makes the guest. The state is locked.
+func (s *Sim) placeGuest(kind Kind, g Guest) (int, error) {
 	if g.VMID == 0 {
 		g.VMID = s.freeID(100)
 	}
@@ -155,27 +162,33 @@ func (s *Sim) furnishDisk(vmid int, d drive) (drive, error) {
 }
 
 // generate makes n guests from the seed, from vmid 1000 on; every fourth is a container, every second runs.
-func (s *Sim) generate(n int) {
+func (s *Sim) generate(n int) error {
+	return s.locked(func() error {
+		for i := range n {
+			kind, g := s.invent(i)
+			if _, err := s.placeGuest(kind, g); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// invent describes the i-th generated guest.
+func (s *Sim) invent(i int) (Kind, Guest) {
 	sizes := []string{"512", "1024", "2048", "4096", "8192"}
 	roles := []string{"web", "db", "cache", "build", "mail"}
-	for i := range n {
-		role, mem := roles[s.rng.IntN(len(roles))], sizes[s.rng.IntN(len(sizes))]
-		node := s.opts.Nodes[i%len(s.opts.Nodes)]
-		st := s.storages[min(1, len(s.storages)-1)].ID
-		name := role + "-" + itoa(i)
-		g := Guest{VMID: 1000 + i, Node: node, Running: i%2 == 0}
-		kind := QEMU
-		if i%4 == 3 {
-			kind = LXC
-			g.Config = "hostname: " + name + "\nmemory: " + mem + "\ncores: " + itoa(1+s.rng.IntN(4)) + "\nunprivileged: 1\nonboot: 1\ntags: " + role +
-				"\nrootfs: " + st + ":8\nnet0: name=eth0,bridge=vmbr0,ip=dhcp\n"
-		} else {
-			g.Config = "#" + name + "\nname: " + name + "\nmemory: " + mem + "\ncores: " + itoa(1+s.rng.IntN(4)) +
-				"\nostype: l26\nscsihw: virtio-scsi-single\nagent: 1\nonboot: 1\ntags: " + role + ";prod\ncpu: x86-64-v2-AES\nscsi0: " + st +
-				":32,discard=on,iothread=1\nide2: " + st + ":cloudinit\nciuser: ops\nipconfig0: ip=dhcp\nnet0: virtio,bridge=vmbr0,firewall=1\n"
-		}
-		if _, err := s.addGuest(kind, g); err != nil {
-			panic(fmt.Sprintf("generate guest %d: %v", g.VMID, err)) // the text above is ours; an error here is a bug
-		}
+	role, mem, cores := roles[s.rng.IntN(len(roles))], sizes[s.rng.IntN(len(sizes))], itoa(1+s.rng.IntN(4))
+	st := s.storages[min(1, len(s.storages)-1)].ID
+	name := role + "-" + itoa(i)
+	g := Guest{VMID: 1000 + i, Node: s.opts.Nodes[i%len(s.opts.Nodes)], Running: i%2 == 0}
+	if i%4 == 3 {
+		g.Config = "hostname: " + name + "\nmemory: " + mem + "\ncores: " + cores + "\nunprivileged: 1\nonboot: 1\ntags: " + role +
+			"\nrootfs: " + st + ":8\nnet0: name=eth0,bridge=vmbr0,ip=dhcp\n"
+		return LXC, g
 	}
+	g.Config = "#" + name + "\nname: " + name + "\nmemory: " + mem + "\ncores: " + cores +
+		"\nostype: l26\nscsihw: virtio-scsi-single\nagent: 1\nonboot: 1\ntags: " + role + ";prod\ncpu: x86-64-v2-AES\nscsi0: " + st +
+		":32,discard=on,iothread=1\nide2: " + st + ":cloudinit\nciuser: ops\nipconfig0: ip=dhcp\nnet0: virtio,bridge=vmbr0,firewall=1\n"
+	return QEMU, g
 }

@@ -37,6 +37,7 @@ type Sim struct {
 	writers   map[int]string // UPID of the task that holds a guest's lock
 	counts    counts
 	broken    []string // violated invariants
+	list      vmlist
 	inquorate bool
 	down      []string // nodes that do not answer
 }
@@ -52,6 +53,7 @@ func New(opts Options) *Sim {
 		pools:     map[string]*pool{},
 		ha:        map[int]*haResource{},
 		tokens:    map[string]*credential{},
+		list:      vmlist{guests: map[int]listed{}},
 		taskIndex: map[string]*task{},
 		nextPID:   1000,
 		booted:    time.Now().Add(-40 * time.Minute),
@@ -67,7 +69,9 @@ func New(opts Options) *Sim {
 		s.storages = append(s.storages, newStorage(st))
 	}
 	s.routes = newRoutes()
-	s.generate(opts.Guests)
+	if err := s.generate(opts.Guests); err != nil {
+		panic(fmt.Sprintf("generate guests: %v", err)) // their configs are ours; an error is a bug
+	}
 	return s
 }
 
@@ -127,10 +131,11 @@ func (s *Sim) SetPrivileges(id string, acl []ACL) {
 	}
 }
 
-// locked runs f with the state locked.
+// locked runs f with the state locked; everything that changes guests goes through here.
 func (s *Sim) locked(f func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.syncVMList()
 	if s.opts.ResourcesPeriod > 0 {
 		s.broadcast() // rounds that are due saw the state before this change
 	}

@@ -167,11 +167,11 @@ func (t *task) undo(what string, vmid int, made []string, err error) error {
 	if died(err) {
 		return err
 	}
-	t.sim.mu.Lock()
-	defer t.sim.mu.Unlock()
-	t.sim.rollback(made)
-	delete(t.sim.guests, vmid)
-	return die("%s%s", what, firstLine(err.Error()))
+	return t.locked(func() error {
+		t.sim.rollback(made)
+		delete(t.sim.guests, vmid)
+		return die("%s%s", what, firstLine(err.Error()))
+	})
 }
 
 // locked runs f with the state locked.

@@ -1,0 +1,64 @@
+package pvesim
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// vmlist is the cluster file system's list of guests with a version for each, which rises with every change of a config file by
+// whatever route.
+type vmlist struct {
+	version int
+	guests  map[int]listed
+}
+
+type listed struct {
+	version int
+	kind    Kind
+	node    string
+	digest  string
+}
+
+// syncVMList brings the list and its file up to date. The state is locked.
+func (s *Sim) syncVMList() {
+	if s.opts.VMListFile == "" {
+		return
+	}
+	changed := false
+	for id, g := range s.guests {
+		if l := s.list.guests[id]; l.digest != g.digest || l.node != g.node || l.kind != g.kind {
+			s.list.version++
+			s.list.guests[id] = listed{version: s.list.version, kind: g.kind, node: g.node, digest: g.digest}
+			changed = true
+		}
+	}
+	for id := range s.list.guests {
+		if s.guests[id] == nil {
+			s.list.version++
+			delete(s.list.guests, id)
+			changed = true
+		}
+	}
+	if !changed {
+		return
+	}
+	if err := s.writeVMList(); err != nil {
+		s.violate("write the list of guests: %v", err)
+	}
+}
+
+// writeVMList replaces the file as a whole, in the form that the real one is read.
+func (s *Sim) writeVMList() error {
+	var rows []string
+	for _, id := range s.vmids() {
+		l := s.list.guests[id]
+		rows = append(rows, fmt.Sprintf("\"%d\": { \"node\": \"%s\", \"type\": \"%s\", \"version\": %d }", id, l.node, l.kind, l.version))
+	}
+	text := fmt.Sprintf("{\n\"version\": %d,\n\"ids\": {\n%s}\n\n}\n", s.list.version, strings.Join(rows, ",\n"))
+	tmp := s.opts.VMListFile + ".tmp"
+	if err := os.WriteFile(tmp, []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(tmp, s.opts.VMListFile)
+}
