@@ -60,18 +60,18 @@ func (p *Policy) checkHistory(ctx context.Context, repo *gitsource.Repository, t
 	case floor == "":
 		return p.checkFirstUse(ctx, repo, tip)
 	}
-	path, err := pathFrom(ctx, repo, floor, tip)
+	way, err := lineageFrom(ctx, repo, floor, tip)
 	if err != nil {
 		return nil, admitted{}, p.orMissingAnchor(base, err)
 	}
-	if len(path) == 0 { // tip is the floor, which was judged when it became that
+	if len(way.path) == 0 { // tip is the floor, which was judged when it became that
 		last, err := p.admit(ctx, repo, tip)
 		if err == nil {
 			err = notBack(base.ProvenTime, last)
 		}
 		return nil, last, err
 	}
-	return p.checkPath(ctx, repo, floor, path, base.ProvenTime)
+	return p.checkPath(ctx, repo, way, base.ProvenTime)
 }
 
 // orMissingAnchor names a history without its floor after the anchor where the anchor is that floor.
@@ -103,27 +103,18 @@ func (p *Policy) checkFirstUse(ctx context.Context, repo *gitsource.Repository, 
 	return commits, path[len(path)-1], err
 }
 
-// checkPath verifies the commits of path, which follow floor along first parents, as far as the history mode asks.
-func (p *Policy) checkPath(ctx context.Context, repo *gitsource.Repository, floor gitsource.ID, path []gitsource.ID, since time.Time) ([]SignedCommit, admitted, error) {
-	before, err := readCommit(ctx, repo, floor)
+// checkPath verifies the commits of a lineage as far as the history mode asks and no seal vouches for them.
+func (p *Policy) checkPath(ctx context.Context, repo *gitsource.Repository, way lineage, since time.Time) ([]SignedCommit, admitted, error) {
+	before, err := readCommit(ctx, repo, way.floor)
 	if err != nil {
 		return nil, admitted{}, err
 	}
-	for _, id := range path {
+	for _, id := range way.path {
 		if slices.Contains(p.options.Deny.Commits, id) {
 			return nil, admitted{}, at(id, refuse(ReasonDenied, "commit is on the list"))
 		}
 	}
-	signed := path
-	if p.options.History == HistoryTip {
-		signed = path[len(path)-1:]
-	}
-	if p.options.History == HistoryAll {
-		if err := p.checkSides(ctx, repo, path, floor); err != nil {
-			return nil, admitted{}, err
-		}
-	}
-	verified, err := p.admitAll(ctx, repo, signed)
+	verified, err := p.admitPath(ctx, repo, way)
 	if err != nil {
 		return nil, admitted{}, err
 	}
@@ -131,9 +122,42 @@ func (p *Policy) checkPath(ctx context.Context, repo *gitsource.Repository, floo
 	return commits, verified[len(verified)-1], err
 }
 
-// checkSides verifies what merges of path bring in, each commit against its own first parent.
-func (p *Policy) checkSides(ctx context.Context, repo *gitsource.Repository, path []gitsource.ID, floor gitsource.ID) error {
-	sides, err := sideCommits(ctx, repo, path, floor)
+// admitPath verifies what the history mode asks for, and returns those commits of the path that it verified.
+func (p *Policy) admitPath(ctx context.Context, repo *gitsource.Repository, way lineage) ([]admitted, error) {
+	if p.options.History == HistoryTip {
+		return p.admitAll(ctx, repo, way.path[len(way.path)-1:])
+	}
+	found, err := p.readSeals(ctx, repo, way)
+	if err != nil {
+		return nil, err
+	}
+	if p.options.History == HistoryAll {
+		if err := p.checkSides(ctx, repo, way, found); err != nil {
+			return nil, err
+		}
+	}
+	verified, err := p.admitAll(ctx, repo, found.unsealed(way.path))
+	if err != nil {
+		return nil, found.explain(way.path, err)
+	}
+	for i := range verified {
+		found.mark(&verified[i])
+	}
+	return verified, nil
+}
+
+// checkSides verifies what merges on the way bring in, each commit against its own first parent.
+func (p *Policy) checkSides(ctx context.Context, repo *gitsource.Repository, way lineage, found seals) error {
+	excused, err := found.vouched(ctx, repo)
+	if err != nil {
+		return err
+	}
+	for _, id := range p.options.Deny.Commits {
+		if excused[id] {
+			return at(id, refuse(ReasonDenied, "commit is on the list"))
+		}
+	}
+	sides, err := sideCommits(ctx, repo, way, excused)
 	if err != nil {
 		return err
 	}

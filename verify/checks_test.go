@@ -103,7 +103,7 @@ func checks() []check {
 		{"role change", "policy.go", `!a.signer.may(RoleChange)`, "", "TestCheckRoles"},
 		{"paths", "policy.go", `!a.signer.mayTouch(path)`, "", "TestCheckPaths/other_folder"},
 		// The history.
-		{"every first parent is verified", "check.go", `signed := path`, `signed := path[len(path)-1:]`, "TestCheckHistory/unsigned_in_the_middle/first-parent"},
+		{"every first parent is verified", "check.go", `p.admitAll(ctx, repo, found.unsealed(way.path))`, `p.admitAll(ctx, repo, way.path[len(way.path)-1:])`, "TestCheckHistory/unsigned_in_the_middle/first-parent"},
 		{"side branches are verified", "check.go", `p.options.History == HistoryAll`, "", "TestCheckHistory/signed_merge_of_unsigned_side/all"},
 		{"side commits are judged", "check.go", `if err := p.mayMake(ctx, repo, a, before); err != nil {
 			return err`, `if err := p.mayMake(ctx, repo, a, before); err != nil && false {
@@ -118,7 +118,7 @@ func checks() []check {
 		{"complete history", "policy.go", `case errors.Is(err, gitsource.ErrNotFound):
 		return object{}`, `case false:
 		return object{}`, "TestCheckHistory/shallow/tip"},
-		{"range limit", "lineage.go", `len(path) > maxCommits`, "", "TestCheckLimitsRange"},
+		{"range limit", "lineage.go", `len(l.path) > maxCommits`, "", "TestCheckLimitsRange"},
 		{"proven time does not go back", "check.go", `if err := notBack(since, a); err != nil {`, `if err := notBack(time.Time{}, a); err != nil {`, "TestCheckProvenTime/beyond_clock_skew"},
 		{"nor when the tip is the base", "check.go", `err = notBack(base.ProvenTime, last)`, `err = nil`, "TestCheckProvenTime/beyond_clock_skew"},
 		{"nor inside a range", "check.go", `a.proof.provenTime.After(since)`, "", "TestCheckProvenTimeInsideRange"},
@@ -135,6 +135,15 @@ func checks() []check {
 		{"trailers are no subject", "trailer.go", `gap < 0 || len(bytes.TrimSpace(text[:gap])) == 0 || bytes.IndexByte(message, 0) >= 0`, `gap < 0`, "TestParseTrailers/hidden_by_nul"},
 		{"trailer lines only", "trailer.go", `!found || len(line) > maxTrailerLine || !isTrailerKey(key) || !isTrailerValue(value)`, `!found`, "TestParseTrailers/control_character"},
 		{"trailer count", "trailer.go", `len(lines) > maxTrailers`, "", "TestParseTrailers/too_many"},
+		// Seals.
+		{"seal does nothing else", "seal.go", `problem != ""`, "", "TestSealsThatDoNotCount/tree_changed"},
+		{"one range in a seal", "seal.go", `len(ranges) != 1`, "", "TestSealsThatDoNotCount/twice"},
+		{"seal by who may", "seal.go", `!a.signer.may(RoleSeal)`, "", "TestSealsThatDoNotCount/role"},
+		{"seal stands on its range", "seal.go", `s.to != a.parents[0]`, "", "TestSealsThatDoNotCount/ends_below"},
+		{"range begins below the seal", "seal.go", `depth < 0 || depth+seal > maxCommits`, "", "TestSealsThatDoNotCount/begins_elsewhere"},
+		{"range is not too long", "seal.go", `depth+seal > maxCommits`, `false`, "TestSealLength"},
+		{"seal stops at its range", "seal.go", `below[id] || all[id]`, `all[id]`, "TestSealStopsAtItsRange"},
+		{"denied beside a sealed path", "check.go", `excused[id]`, "", "TestSealIsOutranked"},
 		// The options.
 		{"trusted root is required", "options.go", `len(o.TrustedRoot) == 0`, "", "TestNewPolicyReportsEveryProblem"},
 		{"trusted root is complete", "trustedroot.go", `count == 0`, "", "TestNewPolicyRefuses/root_empty"},

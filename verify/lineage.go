@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"gitops-agent/gitsource"
@@ -18,45 +19,71 @@ const (
 // the beginning. Nothing is verified. It refuses a history that does not contain from (not-descendant), one that lacks
 // objects (incomplete-history), and one with more than limit commits in between (too-many-commits).
 func FirstParents(ctx context.Context, repo *gitsource.Repository, from, to gitsource.ID, limit int) ([]gitsource.ID, error) {
-	var path []gitsource.ID
+	l, err := walk(ctx, repo, from, to, limit)
+	return l.path, err
+}
+
+// A lineage is a way through history along first parents.
+type lineage struct {
+	floor  gitsource.ID   // where it starts from; not on path
+	path   []gitsource.ID // oldest first
+	claims []int          // where on path a message seems to seal, in order
+}
+
+func walk(ctx context.Context, repo *gitsource.Repository, from, to gitsource.ID, limit int) (lineage, error) {
+	l := lineage{floor: from}
 	for id := to; id != from; {
-		if len(path) == limit {
-			return nil, at(to, refuse(ReasonTooManyCommits, "more than %d since %.12s", limit, string(from)))
+		if len(l.path) == limit {
+			return lineage{}, at(to, refuse(ReasonTooManyCommits, "more than %d since %.12s", limit, string(from)))
 		}
 		o, err := readCommit(ctx, repo, id)
 		if err != nil {
-			return nil, err
+			return lineage{}, err
 		}
-		path = append(path, id)
+		if seemsSeal(o.message) {
+			l.claims = append(l.claims, len(l.path))
+		}
+		l.path = append(l.path, id)
 		if len(o.parents) == 0 {
 			if from != "" {
-				return nil, at(to, refuse(ReasonNotDescendant, "%s is not on the first-parent path", from))
+				return lineage{}, at(to, refuse(ReasonNotDescendant, "%s is not on the first-parent path", from))
 			}
 			break
 		}
 		id = o.parents[0]
 	}
-	slices.Reverse(path)
-	return path, nil
+	return l.reversed(), nil
 }
 
-// pathFrom is FirstParents within the limits of a step.
-func pathFrom(ctx context.Context, repo *gitsource.Repository, floor, tip gitsource.ID) ([]gitsource.ID, error) {
-	path, err := FirstParents(ctx, repo, floor, tip, maxWalk)
+// reversed turns a lineage that was walked down into one that leads up.
+func (l lineage) reversed() lineage {
+	slices.Reverse(l.path)
+	slices.Reverse(l.claims)
+	for i, claim := range l.claims {
+		l.claims[i] = len(l.path) - 1 - claim
+	}
+	return l
+}
+
+// lineageFrom is walk within the limits of a step.
+func lineageFrom(ctx context.Context, repo *gitsource.Repository, floor, tip gitsource.ID) (lineage, error) {
+	l, err := walk(ctx, repo, floor, tip, maxWalk)
 	if err != nil {
-		return nil, err
+		return lineage{}, err
 	}
-	if len(path) > maxCommits {
-		return nil, at(tip, refuse(ReasonTooManyCommits, "got %d since %s", len(path), floor))
+	if len(l.path) > maxCommits {
+		return lineage{}, at(tip, refuse(ReasonTooManyCommits, "got %d since %s", len(l.path), floor))
 	}
-	return path, nil
+	return l, nil
 }
 
-// sideCommits returns the commits reachable from path and neither on it nor reachable from floor: what merges bring in.
-func sideCommits(ctx context.Context, repo *gitsource.Repository, path []gitsource.ID, floor gitsource.ID) ([]gitsource.ID, error) {
-	seen := map[gitsource.ID]bool{floor: true}
+// sideCommits returns the commits reachable from the path of l and neither on it nor reachable from its floor, and not
+// among those excused: what merges bring in.
+func sideCommits(ctx context.Context, repo *gitsource.Repository, l lineage, excused map[gitsource.ID]bool) ([]gitsource.ID, error) {
+	seen := maps.Clone(excused)
+	seen[l.floor] = true
 	var merged []gitsource.ID
-	for _, id := range path {
+	for _, id := range l.path {
 		seen[id] = true
 		o, err := readCommit(ctx, repo, id)
 		if err != nil {
@@ -69,7 +96,7 @@ func sideCommits(ctx context.Context, repo *gitsource.Repository, path []gitsour
 	if len(merged) == 0 {
 		return nil, nil
 	}
-	if err := markAncestors(ctx, repo, floor, seen); err != nil {
+	if err := markAncestors(ctx, repo, l.floor, seen); err != nil {
 		return nil, err
 	}
 	var sides []gitsource.ID
@@ -80,7 +107,7 @@ func sideCommits(ctx context.Context, repo *gitsource.Repository, path []gitsour
 			continue
 		}
 		seen[id] = true
-		if len(sides)+len(path) == maxCommits {
+		if len(sides)+len(l.path) == maxCommits {
 			return nil, at(id, refuse(ReasonTooManyCommits, "more than %d with the side branches", maxCommits))
 		}
 		sides = append(sides, id)

@@ -34,7 +34,7 @@ func orders(a admitted, sameTree bool) ([]Order, string) {
 	if !a.seemsOrder {
 		return nil, ""
 	}
-	if problem := orderProblem(a, sameTree); problem != "" {
+	if problem := quietProblem(a, sameTree); problem != "" {
 		return nil, problem
 	}
 	var found []Order
@@ -57,21 +57,22 @@ func orders(a admitted, sameTree bool) ([]Order, string) {
 	return found, ""
 }
 
-const notInLastParagraph = "orders stand in the last paragraph of the message, which holds nothing but trailers"
+const notInLastParagraph = "orders and seals stand in the last paragraph of the message, which holds nothing but trailers"
 
-func orderProblem(a admitted, sameTree bool) string {
+// quietProblem says what else a commit does, or may seem to do, than speak by its trailers.
+func quietProblem(a admitted, sameTree bool) string {
 	switch {
 	case len(a.parents) != 1:
-		return fmt.Sprintf("a commit with %d parents gives no orders", len(a.parents))
+		return fmt.Sprintf("a commit with %d parents gives no orders and seals nothing", len(a.parents))
 	case !sameTree:
-		return "a commit that changes files gives no orders"
+		return "a commit that changes files gives no orders and seals nothing"
 	case len(a.trailers) == 0:
 		return notInLastParagraph
 	}
 	for i, t := range a.trailers {
 		switch {
 		case !slices.Contains([]string{trailerTarget, trailerApprove, trailerRun, trailerSeal}, t.key):
-			return fmt.Sprintf("trailer %s stands among the orders, which have a paragraph to themselves", t.key)
+			return fmt.Sprintf("trailer %s stands among orders or seals, which have a paragraph to themselves", t.key)
 		case slices.Contains(a.trailers[:i], t):
 			return fmt.Sprintf("trailer %s stands twice with the same value", t.key)
 		}

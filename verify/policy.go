@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -47,6 +48,9 @@ type admitted struct {
 	seemsOrder bool
 	proof      proof
 	signer     *matcher
+
+	sealed   []gitsource.ID // commits of the path that this one vouches for
+	voidSeal string         // why this one, which seems to seal, does not
 }
 
 // admit reads a commit and verifies its signature, the signer, and the deny list.
@@ -120,12 +124,13 @@ func (p *Policy) denied(id gitsource.ID, proven proof) error {
 	return nil
 }
 
-// mayMake says whether the signer of a may make the change from the tree before to that of a. "" is the empty tree.
+// mayMake says whether the signer of a may make the change from the tree before to that of a. "" is the empty tree. Who
+// seals answers for the change of the sealed commits by the role seal.
 func (p *Policy) mayMake(ctx context.Context, repo *gitsource.Repository, a admitted, before gitsource.ID) error {
 	if a.tree == before {
 		return nil
 	}
-	if !a.signer.may(RoleChange) {
+	if !a.signer.may(RoleChange) && len(a.sealed) == 0 {
 		return at(a.id, refuse(ReasonMissingRole, "signer %q lacks the role %s", a.signer.Name, RoleChange))
 	}
 	if len(a.signer.Paths) == 0 {
@@ -163,6 +168,6 @@ func (a admitted) signed(before, parentTree gitsource.ID) SignedCommit {
 		Subject: a.proof.certificate.SubjectAlternativeName, Issuer: a.proof.certificate.Issuer, Signer: a.signer.Name,
 		Roles: a.signer.May, Guests: a.signer.Guests,
 		ProvenTime: a.proof.provenTime, PayloadDigest: a.digest,
-		Orders: found, Ignored: ignored,
+		Orders: found, Ignored: cmp.Or(ignored, a.voidSeal), Sealed: a.sealed,
 	}
 }

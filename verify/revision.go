@@ -27,7 +27,8 @@ type Identity struct {
 type SignedCommit struct {
 	ID, Tree gitsource.ID
 	// Before is the tree that this commit's changes are measured against: that of its first parent, with HistoryTip that
-	// of the last accepted revision, and the empty tree ("") where nothing before it is trusted.
+	// of the last accepted revision, with Sealed that of the commit before those, and the empty tree ("") where nothing
+	// before it is trusted.
 	Before  gitsource.ID
 	Parents []gitsource.ID
 
@@ -39,7 +40,11 @@ type SignedCommit struct {
 	ProvenTime    time.Time
 	PayloadDigest [32]byte // SHA-256 of what the signature covers
 	Orders        []Order
-	Ignored       string // why a commit that seems to give orders gives none; otherwise empty
+	Ignored       string // why a commit that seems to give orders, or to seal, does not; otherwise empty
+
+	// Sealed are the commits since the base, along first parents and oldest first, that this one vouches for. Their own
+	// signatures were not looked at, and what they order does not count.
+	Sealed []gitsource.ID
 }
 
 // Commit is the tip that was accepted.
@@ -66,6 +71,7 @@ func (r Revision) Commits() []SignedCommit {
 		commits[i].Roles = slices.Clone(commits[i].Roles)
 		commits[i].Guests = slices.Clone(commits[i].Guests)
 		commits[i].Orders = slices.Clone(commits[i].Orders)
+		commits[i].Sealed = slices.Clone(commits[i].Sealed)
 	}
 	return commits
 }

@@ -1,0 +1,246 @@
+package verify_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/verify"
+)
+
+// sealer trusts bob to vouch for the commits of others, and for nothing else.
+func sealer(paths ...string) func(*verify.Options) {
+	return addSigner(verify.Signer{
+		Name: "sealer", Issuer: bob.Issuer, Subject: bob.Subject, May: []verify.Role{verify.RoleSeal}, Paths: paths,
+	})
+}
+
+func history(mode verify.History) func(*verify.Options) {
+	return func(o *verify.Options) { o.History = mode }
+}
+
+// seal is bob's commit on top of to that vouches for what came after from.
+func (s story) seal(from, to gitsource.ID) draft {
+	d := s.on(to)
+	d.by, d.message = bob, fmt.Sprintf("reviewed\n\nGitops-Seal: %s..%s", from, to)
+	return d
+}
+
+// A sealing is a story in which two commits of nobody follow the accepted one, the second of which changes a file.
+type sealing struct {
+	story
+	loose, changed gitsource.ID
+}
+
+func newSealing(t *testing.T) sealing {
+	t.Helper()
+	s := sealing{story: newStory(t)}
+	d := s.on(s.next)
+	s.loose = s.unsigned(d)
+	d.parents, d.tree = []gitsource.ID{s.loose}, s.tree("web.yaml=3")
+	s.changed = s.unsigned(d)
+	s.second = d.tree
+	return s
+}
+
+func TestSealVouchesForItsRange(t *testing.T) {
+	s := newSealing(t)
+	tip := s.commit(s.seal(s.next, s.changed))
+	for _, mode := range []verify.History{verify.HistoryFirstParent, verify.HistoryAll} {
+		commits := s.lab.accepted(s.policy(sealer(), history(mode)), tip, s.base).Commits()
+		if len(commits) != 2 || commits[0].ID != s.next || commits[1].ID != tip {
+			t.Fatalf("%s: got commits %+v, want the signed one and the seal", mode, commits)
+		}
+		seal := commits[1]
+		if diff := cmp.Diff([]gitsource.ID{s.loose, s.changed}, seal.Sealed); diff != "" {
+			t.Errorf("%s: sealed (-want +got):\n%s", mode, diff)
+		}
+		if seal.Before != commits[0].Tree || seal.Tree != s.second || seal.Signer != "sealer" || seal.Ignored != "" {
+			t.Errorf("%s: got %+v, want the seal measured against the tree before the sealed commits", mode, seal)
+		}
+	}
+	commits := s.lab.accepted(s.policy(sealer()), tip, s.base).Commits()
+	commits[1].Sealed[0] = "changed by a caller"
+	s.refused(s.policy(), tip, s.base, verify.ReasonUnsigned, s.loose)
+}
+
+// TestSealOnTheWay: work goes on above a seal, and who signs it needs no role to seal.
+func TestSealOnTheWay(t *testing.T) {
+	s := newSealing(t)
+	tip := s.commit(s.on(s.commit(s.seal(s.next, s.changed))))
+	s.lab.accepted(s.policy(sealer()), tip, s.base)
+	loose := s.unsigned(s.on(tip))
+	above := s.commit(s.on(loose))
+	s.refused(s.policy(sealer()), above, s.base, verify.ReasonUnsigned, loose)
+	s.lab.accepted(s.policy(sealer()), s.commit(s.seal(tip, above)), s.base)
+}
+
+// TestSealThatBeginsBelowTheBase was made before some of its commits were accepted otherwise.
+func TestSealThatBeginsBelowTheBase(t *testing.T) {
+	s := newSealing(t)
+	tip := s.commit(s.seal(s.accepted, s.changed))
+	commits := s.lab.accepted(s.policy(sealer()), tip, verify.Base{Commit: s.loose}).Commits()
+	if len(commits) != 1 || !slices.Equal(commits[0].Sealed, []gitsource.ID{s.changed}) {
+		t.Errorf("got %+v, want the seal to vouch for what is new", commits)
+	}
+	s.lab.accepted(s.policy(sealer()), tip, s.base)
+}
+
+// TestSealAnswersWithinItsScope: the signer of a seal answers for the sealed change by the paths of the seal's signer.
+func TestSealAnswersWithinItsScope(t *testing.T) {
+	s := newSealing(t)
+	tip := s.commit(s.seal(s.next, s.changed))
+	s.refused(s.policy(sealer("db")), tip, s.base, verify.ReasonOutOfScope, tip)
+	s.lab.accepted(s.policy(sealer("web.yaml")), tip, s.base)
+}
+
+// TestSealIsOutranked: what vouches for a commit does not take it off the deny list, on the path or beside it.
+func TestSealIsOutranked(t *testing.T) {
+	s := newSealing(t)
+	side := s.unsigned(s.on(s.accepted))
+	merge := s.on(s.changed)
+	merge.parents = append(merge.parents, side)
+	merged := s.unsigned(merge)
+	tip := s.commit(s.seal(s.next, merged))
+	s.lab.accepted(s.policy(sealer(), history(verify.HistoryAll)), tip, s.base)
+	s.refused(s.policy(sealer(), denyCommit(s.loose)), tip, s.base, verify.ReasonDenied, s.loose)
+	s.refused(s.policy(sealer(), denyCommit(side), history(verify.HistoryAll)), tip, s.base, verify.ReasonDenied, side)
+}
+
+// TestSealStopsAtItsRange: with every commit to be signed, a seal excuses side branches that its range brought in, and
+// none that came in below.
+func TestSealStopsAtItsRange(t *testing.T) {
+	s := newSealing(t)
+	side := s.unsigned(s.on(s.accepted))
+	merge := s.on(s.next)
+	merge.parents = append(merge.parents, side)
+	merged := s.commit(merge)
+	tip := s.commit(s.seal(merged, s.unsigned(s.on(merged))))
+	s.lab.accepted(s.policy(sealer()), tip, s.base)
+	s.refused(s.policy(sealer(), history(verify.HistoryAll)), tip, s.base, verify.ReasonUnsigned, side)
+}
+
+// TestSealedOrdersDoNotCount: nobody looked at who signed a sealed commit, so nothing that it asks for happens.
+func TestSealedOrdersDoNotCount(t *testing.T) {
+	s := newStory(t)
+	d := s.on(s.next)
+	d.message = "release\n\nGitops-Approve: 12ab"
+	order := s.commit(d)
+	tip := s.commit(s.seal(s.next, order))
+	for _, c := range s.lab.accepted(s.policy(sealer()), tip, s.base).Commits() {
+		if len(c.Orders) != 0 {
+			t.Errorf("%s: got orders %+v, want none from a sealed commit", c.ID, c.Orders)
+		}
+	}
+}
+
+// TestSealInTipMode: nothing below the tip needs to be vouched for, and the tip's signer answers for all of it.
+func TestSealInTipMode(t *testing.T) {
+	s := newSealing(t)
+	tip := s.commit(s.seal(s.next, s.changed))
+	s.refused(s.policy(sealer(), history(verify.HistoryTip)), tip, s.base, verify.ReasonMissingRole, tip)
+}
+
+// TestSealIsNoFirstUse: a range ends somewhere, and what lies below it nobody vouched for.
+func TestSealIsNoFirstUse(t *testing.T) {
+	s := newSealing(t)
+	tip := s.commit(s.seal(s.next, s.changed))
+	s.refused(s.policy(sealer()), tip, verify.Base{}, verify.ReasonUnsigned, s.changed)
+}
+
+// TestSealsThatDoNotCount has the ways in which a seal could vouch for more than its signer meant to or may: the sealed
+// commits are then refused for what they are, with a word on the seal.
+func TestSealsThatDoNotCount(t *testing.T) {
+	ranges := func(from, to gitsource.ID) string { return "Gitops-Seal: " + string(from) + ".." + string(to) }
+	tests := map[string]struct {
+		change func(s sealing, d *draft)
+		want   string
+	}{
+		"role":             {func(_ sealing, d *draft) { d.by = alice }, "lacks the role seal"},
+		"tree_changed":     {func(s sealing, d *draft) { d.tree = s.tree("web.yaml=9") }, "changes files"},
+		"merge":            {func(s sealing, d *draft) { d.parents = append(d.parents, s.accepted) }, "2 parents"},
+		"ends_below":       {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.next, s.loose) }, "the parent of the seal is"},
+		"ends_elsewhere":   {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.next, s.unsigned(draft{})) }, "the parent of the seal is"},
+		"begins_elsewhere": {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.unsigned(draft{}), s.changed) }, "not among the 1000 first parents"},
+		"begins_nowhere": {func(s sealing, d *draft) {
+			d.message = "x\n\n" + ranges(gitsource.ID(strings.Repeat("12", 20)), s.changed)
+		}, "not among the 1000 first parents"},
+		"begins_beside": {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.unsigned(s.on(s.accepted)), s.changed) }, "not among the 1000 first parents"},
+		"backwards":     {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.changed, s.next) }, "the parent of the seal is"},
+		"empty":         {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.changed, s.changed) }, "names no commit"},
+		"short_ids":     {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.next[:12], s.changed[:12]) }, "40 lower-case hex digits"},
+		"one_id":        {func(s sealing, d *draft) { d.message = "x\n\nGitops-Seal: " + string(s.changed) }, "40 lower-case hex digits"},
+		"three_dots": {func(s sealing, d *draft) {
+			d.message = "x\n\nGitops-Seal: " + string(s.next) + "..." + string(s.changed)
+		}, "40 lower-case hex digits"},
+		"names":          {func(_ sealing, d *draft) { d.message = "x\n\nGitops-Seal: main~3..main" }, "40 lower-case hex digits"},
+		"twice":          {func(s sealing, d *draft) { d.message += "\n" + ranges(s.loose, s.changed) }, "2 times"},
+		"quoted":         {func(_ sealing, d *draft) { d.message = strings.ReplaceAll(d.message, "Gitops", "> Gitops") }, "last paragraph"},
+		"not_at_the_end": {func(_ sealing, d *draft) { d.message += "\n\nand more" }, "last paragraph"},
+		"among_others":   {func(_ sealing, d *draft) { d.message += "\nSigned-off-by: A <a@x>" }, "Signed-off-by"},
+		"no_first_paragraph": {func(_ sealing, d *draft) {
+			d.message = strings.TrimPrefix(d.message, "reviewed\n\n")
+		}, "last paragraph"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSealing(t)
+			d := s.seal(s.next, s.changed)
+			tt.change(s, &d)
+			p := s.policy(sealer(), func(o *verify.Options) {
+				o.Signers[1].May = append(o.Signers[1].May, verify.RoleChange) // so that the seal alone is at fault
+			})
+			tip := s.commit(d)
+			s.refused(p, tip, s.base, verify.ReasonUnsigned, s.loose)
+			if _, err := p.Check(t.Context(), s.repo, tip, s.base); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want it to say %q of the seal", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestSealByNobody: an unsigned seal and one of a stranger are refused like any other commit.
+func TestSealByNobody(t *testing.T) {
+	s := newSealing(t)
+	d := s.seal(s.next, s.changed)
+	s.refused(s.policy(sealer()), s.unsigned(d), s.base, verify.ReasonUnsigned, s.loose)
+	d.by = mallory
+	s.refused(s.policy(sealer()), s.commit(d), s.base, verify.ReasonUnsigned, s.loose)
+
+	d = s.seal(s.accepted, s.next)
+	d.tree, d.by = s.first, mallory
+	d.parents = []gitsource.ID{s.next}
+	tip := s.commit(d)
+	s.refused(s.policy(sealer()), tip, s.base, verify.ReasonWrongIdentity, tip)
+}
+
+// TestVoidSealIsReported: a seal that does not count over commits that need none changes nothing, and says so.
+func TestVoidSealIsReported(t *testing.T) {
+	s := newStory(t)
+	d := s.seal(s.accepted, s.next)
+	d.by = alice
+	commits := s.lab.accepted(s.policy(sealer()), s.commit(d), s.base).Commits()
+	if got := commits[1]; len(got.Sealed) != 0 || !strings.Contains(got.Ignored, "lacks the role seal") {
+		t.Errorf("got sealed %v, ignored %q, want nothing sealed and the reason", got.Sealed, got.Ignored)
+	}
+}
+
+// TestSealLength: a range is as long as what may be accepted at once, counted from its end.
+func TestSealLength(t *testing.T) {
+	s := newStory(t)
+	var path []gitsource.ID
+	tip := s.next
+	for i := range 1000 {
+		d := s.on(tip)
+		d.message = fmt.Sprintf("commit %d", i)
+		tip = s.unsigned(d)
+		path = append(path, tip)
+	}
+	base := verify.Base{Commit: path[997]}
+	s.lab.accepted(s.policy(sealer()), s.commit(s.seal(s.next, tip)), base)
+	s.refused(s.policy(sealer()), s.commit(s.seal(s.accepted, tip)), base, verify.ReasonUnsigned, path[998])
+}
