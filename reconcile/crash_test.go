@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/journal"
@@ -184,6 +186,34 @@ func TestOrderIsSpentOnce(t *testing.T) {
 		}
 		if got := len(l.journal.State().Orders); got != 2 {
 			t.Errorf("got %d orders, want 2", got)
+		}
+	})
+}
+
+// TestOrdersOfAForgottenLifeAreVoid loses the state directory. An approval that was signed before the new one began must not
+// release anything, since it may have been spent.
+func TestOrdersOfAForgottenLifeAreVoid(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201)
+		l.push("first", alice)
+		l.push("Approve\n\nGitops-Approve: 00000000000000000000000000000000\n", olga)
+		time.Sleep(time.Minute)
+		l.state = t.TempDir()
+		l.open()
+		l.close()
+		l.push("Approve\n\nGitops-Approve: 11111111111111111111111111111111\n", olga)
+		defer l.start()()
+		l.converge()
+		states := map[string]journal.OrderState{}
+		for _, o := range l.journal.State().Orders {
+			states[o.Order] = o.State
+		}
+		want := map[string]journal.OrderState{
+			"Gitops-Approve: 00000000000000000000000000000000": journal.OrderExpired,
+			"Gitops-Approve: 11111111111111111111111111111111": journal.OrderSeen,
+		}
+		if diff := cmp.Diff(want, states); diff != "" {
+			t.Errorf("orders differ (-want +got):\n%s", diff)
 		}
 	})
 }

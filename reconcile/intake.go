@@ -134,7 +134,7 @@ func (in *intake) record(ctx context.Context, accepted Accepted, sequence uint64
 			bodies = append(bodies, g)
 		}
 	}
-	orders := newOrders(accepted.revision, state.Orders)
+	orders := newOrders(accepted.revision, state)
 	bodies = append(bodies, orders...)
 	bodies = append(bodies, accepted.record(sequence))
 	if err := in.journal.Append(ctx, bodies...); err != nil {

@@ -19,12 +19,13 @@ func approvedDigest(order string) (string, bool) {
 }
 
 // newOrders returns the journal records of the orders in a freshly accepted revision. An order whose signer lacks the role is
-// recorded as refused, so that the report can say what became of it.
-func newOrders(rev verify.Revision, known map[string]journal.Order) []journal.Body {
+// recorded as refused, so that the report can say what became of it. One that was signed before this journal began may have
+// run in a life that nobody remembers: it has expired.
+func newOrders(rev verify.Revision, memory journal.State) []journal.Body {
 	var records []journal.Body
 	for _, commit := range rev.Commits() {
 		for _, order := range commit.Orders {
-			if _, seen := known[order.Key]; seen {
+			if _, seen := memory.Orders[order.Key]; seen {
 				continue
 			}
 			state, prefix := journal.OrderSeen, approvePrefix
@@ -33,6 +34,9 @@ func newOrders(rev verify.Revision, known map[string]journal.Order) []journal.Bo
 			}
 			if !order.Allowed || prefix == runPrefix {
 				state = journal.OrderRefused // one-shot operations are not carried out yet, and an order is never left waiting in silence
+			}
+			if commit.ProvenTime.Before(memory.Since) && state == journal.OrderSeen {
+				state = journal.OrderExpired
 			}
 			records = append(records, journal.Ordered{
 				Key: order.Key, Order: prefix + order.Value, Subject: commit.Subject, Issuer: commit.Issuer,

@@ -24,7 +24,7 @@ func (e *Engine) publish(plan Plan) {
 	if err := e.opts.Journal.Healthy(); err != nil {
 		r.Journal.Healthy, r.Journal.Error = false, err.Error()
 	}
-	r.Source.Accepted = e.revisionReport(state.Accepted)
+	r.Source.Accepted = e.revisionReport(state)
 	for _, p := range plan.Guests {
 		if !p.Managed && p.Empty() {
 			continue // owned, gone, and soon forgotten
@@ -66,11 +66,12 @@ func (e *Engine) noteConverged(r *Report, now time.Time) {
 	r.Source.Accepted.Converged = e.convergedAt
 }
 
-func (e *Engine) revisionReport(last *journal.Accepted) *RevisionReport {
+func (e *Engine) revisionReport(state journal.State) *RevisionReport {
+	last := state.Accepted
 	if last == nil {
 		return nil
 	}
-	rr := &RevisionReport{Commit: last.Commit, Subject: last.Subject, Issuer: last.Issuer, ProvenTime: last.ProvenTime, AcceptedAt: e.acceptedAt}
+	rr := &RevisionReport{Commit: last.Commit, Subject: last.Subject, Issuer: last.Issuer, ProvenTime: last.ProvenTime, AcceptedAt: state.AcceptedAt}
 	if e.accepted.Valid() {
 		rr.Revision = e.accepted.revision.String()
 	}

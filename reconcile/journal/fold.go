@@ -11,6 +11,7 @@ import (
 type fold struct {
 	seq      uint64
 	accepted *noted[Accepted]
+	taken    time.Time // when the accepted revision was
 	open     map[string]*openStep
 	assigned *book[Label, int]
 	owned    *book[int, Owned]
@@ -43,7 +44,7 @@ func (f *fold) add(r Record) {
 	f.seq = r.Seq
 	switch b := r.Body.(type) {
 	case Accepted:
-		f.accepted = &noted[Accepted]{r.Seq, b}
+		f.accepted, f.taken = &noted[Accepted]{r.Seq, b}, r.Time
 	case Begun:
 		f.open[b.Step] = &openStep{OpenStep: OpenStep{Begun: b, Seq: r.Seq, Time: r.Time}}
 	case Dispatched:
@@ -130,7 +131,7 @@ func (f *fold) state() State {
 	}
 	if f.accepted != nil {
 		a := f.accepted.is
-		s.Accepted = &a
+		s.Accepted, s.AcceptedAt = &a, f.taken
 	}
 	for _, step := range f.open {
 		s.Open = append(s.Open, step.OpenStep)

@@ -28,9 +28,12 @@ func TestFold(t *testing.T) {
 		bodies []Body
 		want   State
 	}{
-		"nothing":         {nil, State{}},
-		"accepted_latest": {[]Body{Accepted{Commit: "a"}, Accepted{Commit: "b"}}, State{Accepted: &Accepted{Commit: "b"}}},
-		"begun":           {[]Body{begun}, State{Open: []OpenStep{{Begun: begun, Seq: 1, Time: noon}}}},
+		"nothing": {nil, State{}},
+		"accepted_latest": {
+			[]Body{Accepted{Commit: "a"}, Accepted{Commit: "b"}},
+			State{Accepted: &Accepted{Commit: "b"}, AcceptedAt: noon.Add(time.Minute)},
+		},
+		"begun": {[]Body{begun}, State{Open: []OpenStep{{Begun: begun, Seq: 1, Time: noon}}}},
 		"dispatched": {
 			[]Body{begun, Dispatched{Step: "s", UPID: "u1"}, Dispatched{Step: "s", UPID: "u2"}},
 			State{Open: []OpenStep{{Begun: begun, Seq: 1, Time: noon, Dispatched: 2, UPID: "u2"}}},

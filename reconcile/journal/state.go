@@ -5,16 +5,17 @@ import "time"
 // State is what the journal's records add up to at one moment. It is safe to keep, and to read from any goroutine; its maps
 // are shared with other readers and must not be changed.
 type State struct {
-	Lineage  string           // names this chain; another one means that the history before it is lost
-	Since    time.Time        // when the lineage began: no order proven earlier may run under it
-	Seq      uint64           // of the last record; 0 when there is none
-	Accepted *Accepted        // the last accepted revision, nil before the first
-	Open     []OpenStep       // begun and not ended, in the order they began
-	Assigned map[Label]int    // vmid by label
-	Owned    map[int]Owned    // by vmid
-	Guarded  map[int]Guarded  // by vmid; lasts until the guest is disowned
-	Orders   map[string]Order // by key; compaction and Open forget those that ended Retain.Orders ago
-	Destroys []time.Time      // when destroys ended in the last 24 hours, done or unknown, oldest first
+	Lineage    string           // names this chain; another one means that the history before it is lost
+	Since      time.Time        // when the lineage began: no order proven earlier may run under it
+	Seq        uint64           // of the last record; 0 when there is none
+	Accepted   *Accepted        // the last accepted revision, nil before the first
+	AcceptedAt time.Time        // when it was accepted
+	Open       []OpenStep       // begun and not ended, in the order they began
+	Assigned   map[Label]int    // vmid by label
+	Owned      map[int]Owned    // by vmid
+	Guarded    map[int]Guarded  // by vmid; lasts until the guest is disowned
+	Orders     map[string]Order // by key; compaction and Open forget those that ended Retain.Orders ago
+	Destroys   []time.Time      // when destroys ended in the last 24 hours, done or unknown, oldest first
 }
 
 // Label is how a manifest calls a guest.
