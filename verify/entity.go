@@ -5,7 +5,6 @@ import (
 	"encoding/asn1"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/pem"
 	"fmt"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/bundle"
 	"github.com/sigstore/sigstore-go/pkg/tlog"
 	sigstore "github.com/sigstore/sigstore-go/pkg/verify"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -48,7 +48,11 @@ func newEntity(s signature) (entity, error) {
 		return entity{}, refuse(ReasonBadLogEntry, "entry of a Rekor v1 log has no signed entry timestamp")
 	}
 	if first {
-		logged.CanonicalizedBody = bodyV1(digest, s)
+		body, err := bodyV1(digest, s)
+		if err != nil {
+			return entity{}, err
+		}
+		logged.CanonicalizedBody = body
 		logged.KindVersion = &protorekor.KindVersion{Kind: "hashedrekord", Version: "0.0.1"}
 	} else {
 		logged.CanonicalizedBody = bodyV2(digest, s)
@@ -85,11 +89,14 @@ func isFirstGeneration(checkpoint string) bool {
 }
 
 // bodyV1 is the canonical JSON of a hashedrekord 0.0.1 entry.
-func bodyV1(digest [sha256.Size]byte, s signature) []byte {
-	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.leaf.Raw})
+func bodyV1(digest [sha256.Size]byte, s signature) ([]byte, error) {
+	certificate, err := cryptoutils.MarshalCertificateToPEM(s.leaf)
+	if err != nil {
+		return nil, fmt.Errorf("encode certificate: %w", err)
+	}
 	return fmt.Appendf(nil, `{"apiVersion":"0.0.1","kind":"hashedrekord","spec":{"data":{"hash":{"algorithm":"sha256","value":"%s"}},`+
 		`"signature":{"content":"%s","publicKey":{"content":"%s"}}}}`,
-		hex.EncodeToString(digest[:]), base64.StdEncoding.EncodeToString(s.value), base64.StdEncoding.EncodeToString(certificate))
+		hex.EncodeToString(digest[:]), base64.StdEncoding.EncodeToString(s.value), base64.StdEncoding.EncodeToString(certificate)), nil
 }
 
 // bodyV2 is the canonical JSON of a hashedrekord 0.0.2 entry.

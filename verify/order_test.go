@@ -53,16 +53,33 @@ func TestOrdersAreNotSmuggled(t *testing.T) {
 		change func(s story, d *draft)
 		want   string
 	}{
-		"tree_changed":   {func(s story, d *draft) { d.tree, d.message = s.tree("web.yaml=9"), "release\n\n"+order }, "changes files"},
-		"merge":          {func(s story, d *draft) { d.parents, d.message = append(d.parents, s.accepted), "release\n\n"+order }, "2 parents"},
-		"quoted":         {func(_ story, d *draft) { d.message = "why\n\n> " + order + "\n\nno" }, "last paragraph"},
-		"first_of_two":   {func(_ story, d *draft) { d.message = "why\n\n" + order + "\n\nSigned-off-by: A <a@x>" }, "Signed-off-by"},
-		"before_target":  {func(_ story, d *draft) { d.message = "why\n\n" + order + "\n\nGitops-Target: lab/main" }, "last paragraph"},
-		"in_subject":     {func(_ story, d *draft) { d.message = order }, "last paragraph"},
-		"in_prose":       {func(_ story, d *draft) { d.message = "why\n\nplease do\n" + order }, "last paragraph"},
-		"among_others":   {func(_ story, d *draft) { d.message = "why\n\n" + order + "\nSigned-off-by: A <a@x>" }, "Signed-off-by"},
-		"unknown_key":    {func(_ story, d *draft) { d.message = "why\n\n" + order + "\nGitops-Aprove: 34" }, "Gitops-Aprove"},
-		"twice":          {func(_ story, d *draft) { d.message = "why\n\n" + order + "\n" + order }, "stands twice"},
+		"tree_changed":  {func(s story, d *draft) { d.tree, d.message = s.tree("web.yaml=9"), "release\n\n"+order }, "changes files"},
+		"merge":         {func(s story, d *draft) { d.parents, d.message = append(d.parents, s.accepted), "release\n\n"+order }, "2 parents"},
+		"quoted":        {func(_ story, d *draft) { d.message = "why\n\n> " + order + "\n\nno" }, "last paragraph"},
+		"first_of_two":  {func(_ story, d *draft) { d.message = "why\n\n" + order + "\n\nSigned-off-by: A <a@x>" }, "Signed-off-by"},
+		"before_target": {func(_ story, d *draft) { d.message = "why\n\n" + order + "\n\nGitops-Target: lab/main" }, "last paragraph"},
+		"in_subject":    {func(_ story, d *draft) { d.message = order }, "last paragraph"},
+		"in_prose":      {func(_ story, d *draft) { d.message = "why\n\nplease do\n" + order }, "last paragraph"},
+		"among_others":  {func(_ story, d *draft) { d.message = "why\n\n" + order + "\nSigned-off-by: A <a@x>" }, "Signed-off-by"},
+		"unknown_key":   {func(_ story, d *draft) { d.message = "why\n\n" + order + "\nGitops-Aprove: 34" }, "Gitops-Aprove"},
+		"twice":         {func(_ story, d *draft) { d.message = "why\n\n" + order + "\n" + order }, "stands twice"},
+		"last_but_one":  {func(_ story, d *draft) { d.message = "why\n\n" + order + "\n\nand that is all" }, "last paragraph"},
+		"merge_text": {func(s story, d *draft) {
+			d.parents, d.message = append(d.parents, s.accepted), "Merge branch 'x'\n\n* x:\n  "+order+"\n\n"+order
+		}, "2 parents"},
+		"crlf":           {func(_ story, d *draft) { d.message = "why\r\n\r\n" + order + "\r\n" }, "last paragraph"},
+		"crlf_at_end":    {func(_ story, d *draft) { d.message = "why\n\n" + order + "\r\n" }, "last paragraph"},
+		"carriage_only":  {func(_ story, d *draft) { d.message = "why\n\nGitops-Target: lab/main\r" + order }, "last paragraph"},
+		"folded":         {func(_ story, d *draft) { d.message = "why\n\nGitops-Approve: 12\n ab" }, "last paragraph"},
+		"fold_of_other":  {func(_ story, d *draft) { d.message = "why\n\nSigned-off-by: A <a@x>\n " + order }, "last paragraph"},
+		"tabbed":         {func(_ story, d *draft) { d.message = "why\n\nGitops-Approve:\t12ab" }, "last paragraph"},
+		"space_before":   {func(_ story, d *draft) { d.message = "why\n\nGitops-Approve : 12ab\nGitops-Run: x" }, "last paragraph"},
+		"line_separator": {func(_ story, d *draft) { d.message = "why\n\nGitops-Target: lab/main\u2028" + order }, "last paragraph"},
+		"overridden":     {func(_ story, d *draft) { d.message = "why\n\n" + order + "\u202e43" }, "last paragraph"},
+		"zero_width":     {func(_ story, d *draft) { d.message = "why\n\nGitops-Approve: 12\u200bab" }, "last paragraph"},
+		"not_utf8":       {func(_ story, d *draft) { d.message = "why\n\n" + order + "\xff" }, "last paragraph"},
+		"behind_nul":     {func(_ story, d *draft) { d.message = "why\x00\n\n" + order }, "last paragraph"},
+		"lookalike_near": {func(_ story, d *draft) { d.message = "why\n\n" + order + "\nGitops-\u0410pprove: 34" }, "last paragraph"},
 		"other_spelling": {func(_ story, d *draft) { d.message = "why\n\nGitops-approve: 12\n\nnot Gitops-Run: either" }, "last paragraph"},
 	}
 	for name, tt := range tests {
@@ -73,6 +90,28 @@ func TestOrdersAreNotSmuggled(t *testing.T) {
 			got := ordersOf(s, d)
 			if len(got.Orders) != 0 || !strings.Contains(got.Ignored, tt.want) {
 				t.Errorf("got orders %+v, ignored %q, want none because of %q", got.Orders, got.Ignored, tt.want)
+			}
+		})
+	}
+}
+
+// TestOrdersLookalikes: what only looks like an order is prose.
+func TestOrdersLookalikes(t *testing.T) {
+	for name, line := range map[string]string{
+		"cyrillic":   "Gitops-\u0410pprove: 12ab",
+		"hyphen":     "Gitops\u2010Approve: 12ab",
+		"fullwidth":  "Gitops-Approve\uff1a 12ab",
+		"zero_width": "Gitops-Approve\u200b: 12ab",
+		"combining":  "Gitops-Approve\u0301: 12ab",
+		"lower_case": "gitops-approve: 12ab",
+		"upper_case": "GITOPS-APPROVE: 12ab",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			d := s.on(s.next)
+			d.message = "why\n\n" + line
+			if got := ordersOf(s, d); len(got.Orders) != 0 || got.Ignored != "" {
+				t.Errorf("got orders %+v, ignored %q, want a message like any other", got.Orders, got.Ignored)
 			}
 		})
 	}

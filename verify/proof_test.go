@@ -139,6 +139,34 @@ func TestProveAccepts(t *testing.T) {
 	})
 }
 
+// TestProveKeys: both generations of the log, with each kind of key that authorities and logs use.
+func TestProveKeys(t *testing.T) {
+	for name, keys := range map[string]sigtest.Options{
+		"ed25519_log": {CAKey: sigtest.P384, RekorV2Key: sigtest.Ed25519},
+		"ecdsa_log":   {CAKey: sigtest.P256, RekorV2Key: sigtest.P256},
+	} {
+		for generation, part := range map[string]sigtest.Part{"v1": sigtest.RekorV1, "v2": sigtest.RekorV2} {
+			t.Run(name+"_"+generation, func(t *testing.T) {
+				l := newLab(t)
+				keys.Seed = name
+				sig, err := sigtest.New(keys)
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.sig = sig
+				opts := sigtest.SignOptions{LogPart: part, TSA: sigtest.By(sig)}
+				if v := l.policy().Audit(t.Context(), l.repo, l.commit(draft{sign: opts})); !v.Accepted {
+					t.Errorf("got %v, want it accepted", v.Err)
+				}
+				opts.Mutate = []sigtest.Mutation{sigtest.FlipCheckpointSignature}
+				if v := l.policy().Audit(t.Context(), l.repo, l.commit(draft{sign: opts})); v.Reason != verify.ReasonBadLogEntry {
+					t.Errorf("with another checkpoint signature: got %q (%v), want %s", v.Reason, v.Err, verify.ReasonBadLogEntry)
+				}
+			})
+		}
+	}
+}
+
 // TestProveContent has the rows where the signature is good and the content is not what was signed.
 func TestProveContent(t *testing.T) {
 	other := strings.Repeat("12", 20)
