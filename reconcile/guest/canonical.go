@@ -8,9 +8,6 @@ import (
 	"strings"
 )
 
-// defaultHotplug is what the hotplug key means when it is 1 or absent.
-const defaultHotplug = "disk,network,usb"
-
 // canonical returns the one spelling of text's meaning. Text that does not have the form is returned as it is, so that a value
 // that this agent cannot read still compares equal to itself.
 func (s *scalar) canonical(text string) string {
@@ -31,14 +28,18 @@ func (s *scalar) canonical(text string) string {
 		return strings.Join(Tags(text), ";")
 	case hotplugForm:
 		return canonicalHotplug(text)
-	case setForm, listForm:
+	case setForm, listForm, pciForm, rangesForm:
 		return s.canonicalWords(text)
 	case macForm:
 		return strings.ToUpper(text)
 	case addressForm, networkForm:
 		return canonicalAddress(text)
-	case uuidForm:
+	case uuidForm, hexForm, generatedForm:
 		return strings.ToLower(text)
+	case usbForm:
+		return canonicalUSB(text)
+	case environForm:
+		return canonicalEnvironment(text)
 	case keysForm:
 		return canonicalKeys(text)
 	case encodedForm:
@@ -77,30 +78,6 @@ func (s *scalar) canonicalInteger(text string) string {
 		n = min(max(n, 1), 10000)
 	}
 	return strconv.FormatInt(n, 10)
-}
-
-func (s *scalar) canonicalWords(text string) string {
-	var words []string
-	for word, rest := cutWord(text); word != ""; word, rest = cutWord(rest) {
-		words = append(words, canonicalAddress(word))
-	}
-	if s.form == setForm {
-		slices.Sort(words)
-		words = slices.Compact(words)
-	}
-	glue := s.glue
-	if glue == "" {
-		glue = ";"
-	}
-	return strings.Join(words, glue)
-}
-
-func canonicalHotplug(text string) string {
-	set := scalar{form: setForm, glue: ","}
-	if words := set.canonicalWords(text); words != "1" {
-		return words
-	}
-	return defaultHotplug
 }
 
 // canonicalAddress returns the shortest spelling of an IP address or of an address with its prefix length; anything else

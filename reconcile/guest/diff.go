@@ -95,7 +95,7 @@ func (c *comparison) compareScalar(in *Intent, r *row) {
 
 func (c *comparison) compareProperties(in *Intent, r *row, s *syntax) {
 	var wanted, found [24]pair
-	w := newWish(wanted[:0], in, s, c.ignored())
+	w := newWish(wanted[:0], in, s, c.ignored(), c.live.Version)
 	c.settle(in, r, func(text string) bool {
 		if text == "" {
 			text = r.absent

@@ -19,7 +19,7 @@ type slot struct {
 
 // newSlot reads an intent on a drive.
 func (c *comparison) newSlot(in *Intent, r *row) slot {
-	s := slot{comparison: c, in: in, row: r, wish: newWish(c.wanted[:0], in, r.syntax, c.ignored())}
+	s := slot{comparison: c, in: in, row: r, wish: newWish(c.wanted[:0], in, r.syntax, c.ignored(), c.live.Version)}
 	s.place = place{storage: s.wish.take("storage"), volume: s.wish.take("volume"), size: s.wish.take("size")}
 	if s.wish.exact {
 		s.place.size = "" // in native text it is Proxmox's own, which ignores another one

@@ -20,7 +20,7 @@ func (e edit) class() (Class, string) {
 	case e.row.drive:
 		return driveCost(e)
 	case e.row.cost != nil:
-		return e.row.cost(e)
+		return e.row.cost.cost(e)
 	default:
 		return e.plain()
 	}
@@ -77,9 +77,14 @@ func (e edit) plugs(feature string) bool {
 
 // blocked says why the edit cannot be made through the API at all, or returns "".
 func (e edit) blocked() string {
+	unreleased := e.unreleased()
 	switch {
+	case e.row.instead != "":
+		return "Proxmox keeps it as " + e.row.instead + ": want that key"
 	case e.row.effect == never:
 		return "Proxmox keeps it itself"
+	case unreleased != "":
+		return unreleased
 	case e.row.rootOnly:
 		return rootOnlyNote
 	case e.row.syntax != nil && e.from != "" && e.to != "" && e.changesFixed():
@@ -87,7 +92,7 @@ func (e edit) blocked() string {
 	case e.row.drive:
 		return driveBlocked(e)
 	case e.row.blocks != nil:
-		return e.row.blocks(e)
+		return e.row.blocks.why(e)
 	default:
 		return ""
 	}

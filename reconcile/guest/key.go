@@ -19,6 +19,8 @@ func Check(kind Kind, key, text string) error {
 	switch {
 	case !known:
 		return fmt.Errorf("%w %s", ErrUnknownKey, key)
+	case r.instead != "":
+		return fmt.Errorf("want the key %s instead, which Proxmox keeps it as", r.instead)
 	case r.effect == never:
 		return errors.New("want no value: Proxmox keeps it itself")
 	case r.syntax != nil && isBlank(text):

@@ -6,6 +6,7 @@ import "time"
 type Observed struct {
 	Ref
 	Node     string
+	Version  Version // of the node's Proxmox VE; zero where nobody asked
 	Keys     map[string]Value
 	Digest   string // SHA-1 of the config file; guards writes against edits made since ReadAt
 	Status   Status

@@ -34,9 +34,10 @@ func (p properties) text(name string) string {
 type style uint8
 
 const (
-	plainStyle style = iota
-	nicStyle         // a card's model is the name of its MAC address: "virtio=BC:24:11:00:00:01"
-	driveStyle       // a volume first, and limits in bytes that Proxmox converts
+	plainStyle  style = iota
+	nicStyle          // a card's model is the name of its MAC address: "virtio=BC:24:11:00:00:01"
+	driveStyle        // a volume first, and limits in bytes that Proxmox converts
+	smbiosStyle       // values in base64, if a sub-key says so
 )
 
 // syntax says how a property string is written and compared.
@@ -60,6 +61,7 @@ type sub struct {
 	once     bool   // only used when the device is made, and not read back
 	fixed    bool   // cannot change once the device is made
 	restart  bool   // of a drive: not applied to a running guest
+	span
 }
 
 // anySub stands for the sub-keys that this agent does not know. They are compared as text, and kept.
@@ -96,6 +98,9 @@ func (s *syntax) parse(p properties, text string) properties {
 		}
 		p = append(p, pair{name, value})
 	}
+	if s.style == smbiosStyle {
+		return decoded(p)
+	}
 	return p
 }
 
@@ -108,6 +113,9 @@ func (s *syntax) resolve(name string) string {
 
 // native returns the native text of p: the bare sub-key first, the others in the order of p.
 func (s *syntax) native(p properties) string {
+	if s.style == smbiosStyle {
+		p = encoded(p)
+	}
 	var b strings.Builder
 	bare, mac := p.text(s.bare), ""
 	if s.style == nicStyle && isCardModel(bare) {

@@ -7,7 +7,7 @@ var ctRows = []row{
 	{key: "description", scalar: asNotes, effect: atOnce, privilege: configOptions},
 	{key: "tags", scalar: asTags, effect: atOnce, privilege: configOptions},
 	{key: "onboot", scalar: yesNo, absent: "0", effect: atOnce, privilege: configOptions},
-	{key: "protection", scalar: yesNo, absent: "0", effect: atOnce, cost: protectionCost, privilege: configOptions},
+	{key: "protection", scalar: yesNo, absent: "0", effect: atOnce, cost: protectionRule, privilege: configOptions},
 	{key: "startup", syntax: startupSyntax, effect: atOnce, privilege: configOptions + ", Sys.Modify on /"},
 	{key: "hookscript", scalar: asVolume, effect: atOnce, rootOnly: true},
 	{key: "template", scalar: yesNo, absent: "0", effect: never},
@@ -16,14 +16,14 @@ var ctRows = []row{
 	{key: "cores", scalar: whole(1, 8192), effect: atOnce, privilege: configCPU},
 	{key: "cpulimit", scalar: fraction(0, 8192), absent: "0", effect: atOnce, privilege: configCPU},
 	{key: "cpuunits", scalar: scalar{form: weightForm, max: 500000}, absent: "100", effect: atOnce, privilege: configCPU},
-	{key: "memory", scalar: whole(16, 0), absent: "512", required: true, effect: atOnce, cost: shrinkCost, privilege: configMemory},
+	{key: "memory", scalar: whole(16, 0), absent: "512", required: true, effect: atOnce, cost: shrinkRule, privilege: configMemory},
 	// Without the key a container has no swap, whatever the schema's default says.
-	{key: "swap", scalar: whole(0, 0), absent: "0", effect: atOnce, cost: shrinkCost, privilege: configMemory},
+	{key: "swap", scalar: whole(0, 0), absent: "0", effect: atOnce, cost: shrinkRule, privilege: configMemory},
 
 	{key: "ostype", scalar: oneOf("debian", "devuan", "ubuntu", "centos", "fedora", "opensuse", "archlinux", "alpine", "gentoo", "nixos", "unmanaged"), effect: atStart, privilege: configOptions},
 	{key: "arch", scalar: oneOf("amd64", "i386", "arm64", "armhf", "riscv32", "riscv64"), effect: atStart, privilege: configOptions},
 	{key: "unprivileged", scalar: yesNo, absent: "0", effect: atCreate},
-	{key: "features", syntax: featuresSyntax, effect: atStart, blocks: rootFeatures, privilege: "VM.Allocate"},
+	{key: "features", syntax: featuresSyntax, effect: atStart, blocks: notRootFeatures, privilege: "VM.Allocate"},
 	{key: "nameserver", scalar: scalar{form: listForm, item: addressForm, glue: " "}, effect: atStart, privilege: configNetwork},
 	{key: "searchdomain", scalar: scalar{form: listForm, item: nameForm, glue: " "}, effect: atStart, privilege: configNetwork},
 	{key: "timezone", scalar: anyText, effect: atStart, privilege: configOptions},
@@ -31,8 +31,8 @@ var ctRows = []row{
 	{key: "cmode", scalar: oneOf("tty", "console", "shell"), absent: "tty", effect: atStart, privilege: configOptions},
 	{key: "tty", scalar: whole(0, 6), absent: "2", effect: atStart, privilege: configOptions},
 	{key: "debug", scalar: yesNo, absent: "0", effect: atStart, privilege: configOptions},
-	{key: "entrypoint", scalar: anyText, absent: "/sbin/init", effect: atStart, privilege: configOptions},
-	{key: "env", scalar: anyText, effect: atStart, privilege: configOptions},
+	{key: "entrypoint", scalar: anyText, absent: "/sbin/init", effect: atStart, privilege: configOptions, span: since91},
+	{key: "env", scalar: scalar{form: environForm}, effect: atStart, privilege: configOptions, span: since91},
 	{key: "lxc", scalar: anyText, effect: never},
 
 	{key: "password", scalar: asSecret, once: true, effect: atCreate},
@@ -46,11 +46,11 @@ var ctRows = []row{
 
 // ctDeviceRows are the devices of containers.
 var ctDeviceRows = []row{
-	{key: "net", slots: 32, syntax: vethSyntax, device: true, effect: atOnce, cost: vethCost, privilege: configNetwork},
+	{key: "net", slots: 32, syntax: vethSyntax, device: true, effect: atOnce, cost: vethRule, privilege: configNetwork},
 	{key: "rootfs", syntax: rootSyntax, drive: true, device: true, required: true, effect: atStart, privilege: configDisk},
 	{key: "mp", slots: 256, syntax: mountSyntax, drive: true, device: true, effect: atOnce, privilege: configDisk},
 	{key: "dev", slots: 256, syntax: passSyntax, device: true, effect: atStart, rootOnly: true},
-	{key: "unused", slots: 256, scalar: asVolume, device: true, cost: unusedCost, blocks: unusedWanted, privilege: configDisk},
+	{key: "unused", slots: 256, scalar: asVolume, device: true, cost: unusedRule, blocks: notWanted, privilege: configDisk},
 }
 
 var (
@@ -69,7 +69,7 @@ var (
 		{name: "gw", scalar: asAddress},
 		{name: "ip6", scalar: asNetwork},
 		{name: "gw6", scalar: asAddress},
-		{name: "host-managed", scalar: yesNo, absent: "0"},
+		{name: "host-managed", scalar: yesNo, absent: "0", span: since91},
 	}}
 	passSyntax = &syntax{bare: "path", subs: []sub{
 		{name: "path"},
@@ -80,7 +80,7 @@ var (
 	}}
 	rootSyntax  = volumeSyntax()
 	mountSyntax = volumeSyntax(sub{name: "mp", required: true}, sub{name: "backup", scalar: yesNo, absent: "0"},
-		sub{name: "keepattrs", scalar: yesNo, absent: "0"})
+		sub{name: "keepattrs", scalar: yesNo, absent: "0", span: since91})
 )
 
 // volumeSyntax is the syntax of a container's volumes.
@@ -94,7 +94,7 @@ func volumeSyntax(added ...sub) *syntax {
 		{name: "ro", scalar: yesNo, absent: "0"},
 		{name: "shared", scalar: yesNo, absent: "0"},
 		{name: "mountoptions", scalar: scalar{form: setForm, words: []string{"discard", "lazytime", "noatime", "nodev", "noexec", "nosuid"}}},
-		{name: "idmap", scalar: asList},
+		{name: "idmap", scalar: asList, span: since91},
 	}
 	return &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: append(subs, added...)}
 }

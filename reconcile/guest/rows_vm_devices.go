@@ -4,19 +4,19 @@ import "slices"
 
 // vmDeviceRows are the devices of virtual machines that are not drives, and the keys that Proxmox keeps itself.
 var vmDeviceRows = []row{
-	{key: "net", slots: 32, syntax: cardSyntax, device: true, effect: plugNetwork, cost: cardCost, privilege: configNetwork},
-	{key: "serial", slots: 4, scalar: asPort, device: true, effect: atStart, blocks: hostSerial, privilege: configHardware},
+	{key: "net", slots: 32, syntax: cardSyntax, device: true, effect: plugNetwork, cost: cardRule, privilege: configNetwork},
+	{key: "serial", slots: 4, scalar: asPort, device: true, effect: atStart, blocks: notHostSerial, privilege: configHardware},
 	{key: "parallel", slots: 3, scalar: asPort, device: true, effect: atStart, rootOnly: true},
-	{key: "usb", slots: 14, syntax: usbSyntax, device: true, effect: plugUSB, cost: usbCost, blocks: hostUSB, privilege: configHardware},
-	{key: "hostpci", slots: 16, syntax: pciSyntax, device: true, effect: atStart, blocks: hostPCI, privilege: configHardware},
+	{key: "usb", slots: 14, syntax: usbSyntax, device: true, effect: plugUSB, cost: usbRule, blocks: notHostUSB, privilege: configHardware},
+	{key: "hostpci", slots: 16, syntax: pciSyntax, device: true, effect: atStart, blocks: notHostPCI, privilege: configHardware},
 	{key: "virtiofs", slots: 10, syntax: virtiofsSyntax, device: true, effect: atStart, privilege: configDisk},
 	{key: "rng0", syntax: rngSyntax, device: true, effect: atStart, privilege: configHardware},
 	{key: "audio0", syntax: audioSyntax, device: true, effect: atStart, privilege: configHardware},
 	{key: "watchdog", syntax: watchdogSyntax, device: true, effect: atStart, privilege: configHardware},
 	{key: "ivshmem", syntax: ivshmemSyntax, device: true, effect: atStart, rootOnly: true},
 
-	{key: "unused", slots: 256, scalar: asVolume, device: true, cost: unusedCost, blocks: unusedWanted, privilege: configDisk},
-	{key: "vmgenid", scalar: anyText, effect: atStart, rootOnly: true},
+	{key: "unused", slots: 256, scalar: asVolume, device: true, cost: unusedRule, blocks: notWanted, privilege: configDisk},
+	{key: "vmgenid", scalar: scalar{form: generatedForm}, effect: atStart, rootOnly: true},
 	{key: "meta", scalar: anyText, effect: never},
 	{key: "digest", scalar: anyText, effect: never},
 	{key: "parent", scalar: anyText, effect: never},
@@ -25,7 +25,7 @@ var vmDeviceRows = []row{
 	{key: "vmstate", scalar: asVolume, effect: never},
 	{key: "runningmachine", scalar: anyText, effect: never},
 	{key: "runningcpu", scalar: anyText, effect: never},
-	{key: "running-nets-host-mtu", scalar: anyText, effect: never},
+	{key: "running-nets-host-mtu", scalar: anyText, effect: never, span: since91},
 }
 
 // vmDriveRows are the drives of virtual machines. A family has no more slots than Proxmox gives it: there is no scsi31.
@@ -34,6 +34,7 @@ var vmDriveRows = []row{
 	{key: "virtio", slots: 16, syntax: virtioSyntax, drive: true, device: true, effect: plugDisk, privilege: configDisk},
 	{key: "sata", slots: 6, syntax: sataSyntax, drive: true, device: true, effect: atStart, privilege: configDisk},
 	{key: "ide", slots: 4, syntax: ideSyntax, drive: true, device: true, effect: atStart, privilege: configDisk},
+	{key: "cdrom", scalar: anyText, effect: never, instead: "ide2"},
 	{key: "efidisk0", syntax: efiSyntax, drive: true, device: true, effect: atStart, privilege: configDisk},
 	{key: "tpmstate0", syntax: tpmSyntax, drive: true, device: true, effect: atStart, privilege: configDisk},
 }
@@ -44,13 +45,13 @@ var cardSyntax = &syntax{style: nicStyle, bare: "model", subs: []sub{
 	{name: "macaddr", scalar: asMAC, owned: true},
 	{name: "bridge"},
 	{name: "tag", scalar: whole(1, 4094)},
-	{name: "trunks", scalar: asSet},
+	{name: "trunks", scalar: asRanges},
 	{name: "firewall", scalar: yesNo, absent: "0"},
 	{name: "link_down", scalar: yesNo, absent: "0"},
 	{name: "rate", scalar: fraction(0, 0), absent: "0"},
 	{name: "queues", scalar: whole(0, 64), absent: "0"},
 	{name: "mtu", scalar: whole(1, 65520)},
-	{name: "host-tunnel", scalar: yesNo, absent: "0"},
+	{name: "host-tunnel", scalar: yesNo, absent: "0", span: since92},
 }}
 
 var cardModels = []string{
@@ -71,10 +72,10 @@ func isCardModel(name string) bool {
 
 var (
 	usbSyntax = &syntax{bare: "host", subs: []sub{
-		{name: "host"}, {name: "mapping", scalar: asMapping}, {name: "usb3", scalar: yesNo, absent: "0"},
+		{name: "host", scalar: scalar{form: usbForm}}, {name: "mapping", scalar: asMapping}, {name: "usb3", scalar: yesNo, absent: "0"},
 	}}
 	pciSyntax = &syntax{bare: "host", subs: []sub{
-		{name: "host", scalar: asSet},
+		{name: "host", scalar: scalar{form: pciForm}},
 		{name: "mapping", scalar: asMapping},
 		{name: "mdev"},
 		{name: "romfile"},
@@ -82,11 +83,11 @@ var (
 		{name: "x-vga", scalar: yesNo, absent: "0"},
 		{name: "rombar", scalar: yesNo, absent: "1"},
 		{name: "legacy-igd", scalar: yesNo, absent: "0"},
-		{name: "vendor-id"},
-		{name: "device-id"},
-		{name: "sub-vendor-id"},
-		{name: "sub-device-id"},
-		{name: "driver", scalar: oneOf("vfio", "keep"), absent: "vfio"},
+		{name: "vendor-id", scalar: asHex},
+		{name: "device-id", scalar: asHex},
+		{name: "sub-vendor-id", scalar: asHex},
+		{name: "sub-device-id", scalar: asHex},
+		{name: "driver", scalar: oneOf("vfio", "keep"), absent: "vfio", span: since91},
 	}}
 	virtiofsSyntax = &syntax{bare: "dirid", subs: []sub{
 		{name: "dirid", scalar: asMapping, required: true},

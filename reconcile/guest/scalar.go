@@ -13,30 +13,36 @@ type form uint8
 
 // Forms of plain values. What a form's canonical text is, canonical.go says.
 const (
-	opaqueForm  form = iota // equal only as text
-	boolForm                // 1, on, yes, true or 0, off, no, false
-	intForm                 // of any sign, in decimal
-	weightForm              // an integer that the kernel's scheduler clamps to 1..10000
-	numberForm              // with an optional fraction
-	enumForm                // one of an enumeration
-	nameForm                // labels of letters, digits and hyphens
-	notesForm               // text whose trailing white space is lost
-	tagsForm                // tags, see Tags
-	setForm                 // words whose order means nothing
-	listForm                // words whose order counts
-	hotplugForm             // a setForm with the short forms 0 and 1
-	macForm                 // a MAC address
-	addressForm             // an IP address
-	networkForm             // an IP address with its prefix length, or dhcp, auto, manual
-	uuidForm                // of a firmware table
-	keysForm                // public keys, URL-encoded as Proxmox wants them
-	encodedForm             // URL-encoded text
-	machineForm             // a machine type, with or without its version
-	sizeForm                // see ParseSize
-	idForm                  // the name of a resource mapping
-	portForm                // socket, or a device of the host
-	volumeForm              // storage:volume, none, cdrom, or a path of the host
-	secretForm              // written, and read back as asterisks
+	opaqueForm    form = iota // equal only as text
+	boolForm                  // 1, on, yes, true or 0, off, no, false
+	intForm                   // of any sign, in decimal
+	weightForm                // an integer that the kernel's scheduler clamps to 1..10000
+	numberForm                // with an optional fraction
+	enumForm                  // one of an enumeration
+	nameForm                  // labels of letters, digits and hyphens
+	notesForm                 // text whose trailing white space is lost
+	tagsForm                  // tags, see Tags
+	setForm                   // words whose order means nothing
+	listForm                  // words whose order counts
+	hotplugForm               // a setForm with the short forms 0 and 1
+	macForm                   // a MAC address
+	addressForm               // an IP address
+	networkForm               // an IP address with its prefix length, or dhcp, auto, manual
+	uuidForm                  // of a firmware table
+	keysForm                  // public keys, URL-encoded as Proxmox wants them
+	encodedForm               // URL-encoded text
+	machineForm               // a machine type, with or without its version
+	sizeForm                  // see ParseSize
+	idForm                    // the name of a resource mapping
+	portForm                  // socket, or a device of the host
+	volumeForm                // storage:volume, none, cdrom, or a path of the host
+	secretForm                // written, and read back as asterisks
+	rangesForm                // numbers and ranges of numbers, as a set: 0;2-3
+	hexForm                   // a number in hexadecimal
+	pciForm                   // PCI addresses, as a set
+	usbForm                   // vendor:product, bus-port, or spice
+	environForm               // NAME=value, separated by NUL
+	generatedForm             // a UUID, 1 to have one made, or 0
 )
 
 // scalar is a plain value: its form, and what is acceptable in it.
@@ -60,7 +66,7 @@ func (s *scalar) same(a, b string) bool {
 		var left, right [16]string
 		return slices.Equal(appendTags(left[:0], a), appendTags(right[:0], b))
 	case boolForm, intForm, weightForm, numberForm, notesForm, setForm, listForm, hotplugForm, macForm, addressForm, networkForm, uuidForm, keysForm,
-		encodedForm, machineForm, sizeForm, secretForm:
+		encodedForm, machineForm, sizeForm, secretForm, rangesForm, hexForm, pciForm, usbForm, environForm, generatedForm:
 		return s.canonical(a) == s.canonical(b)
 	}
 	return false
@@ -71,7 +77,14 @@ func (s *scalar) satisfied(want, have string) bool {
 	if s.form == secretForm {
 		return have != "" // no reading can show a difference
 	}
-	return s.same(want, have) || s.form == machineForm && versionOf(have, want)
+	switch {
+	case s.same(want, have):
+		return true
+	case s.form == machineForm:
+		return versionOf(have, want)
+	default:
+		return s.form == generatedForm && want == "1" && isUUID(have)
+	}
 }
 
 // versionOf reports whether have is a version of the machine type family.
@@ -125,8 +138,12 @@ func (s *scalar) check(text string) error {
 		}
 	case hotplugForm, setForm, listForm:
 		return s.checkWords(text)
+	case rangesForm:
+		if _, ok := parseRanges(nil, text); !ok {
+			return fmt.Errorf("got %q, want numbers and ranges such as 0%s2-3", text, s.joint())
+		}
 	case nameForm, tagsForm, macForm, addressForm, networkForm, uuidForm, keysForm, encodedForm, machineForm, sizeForm, idForm, portForm, volumeForm,
-		secretForm:
+		secretForm, hexForm, pciForm, usbForm, environForm, generatedForm:
 		return checkSyntax(s.form, text)
 	}
 	return nil

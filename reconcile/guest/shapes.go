@@ -9,6 +9,8 @@ var (
 	asName    = scalar{form: nameForm}
 	asSecret  = scalar{form: secretForm}
 	asSet     = scalar{form: setForm}
+	asRanges  = scalar{form: rangesForm}
+	asHex     = scalar{form: hexForm}
 	asList    = scalar{form: listForm}
 	asMAC     = scalar{form: macForm}
 	asNetwork = scalar{form: networkForm}
@@ -17,6 +19,7 @@ var (
 	asSize    = scalar{form: sizeForm}
 	asMapping = scalar{form: idForm}
 	asPort    = scalar{form: portForm}
+	asFormat  = oneOf("raw", "qcow", "qed", "qcow2", "vmdk", "cloop")
 	asEncoded = scalar{form: encodedForm}
 	asUUID    = scalar{form: uuidForm}
 )

@@ -129,7 +129,7 @@ func intentOf(r roundTrip) Intent {
 // TestRecordedRefusalsAreRefused: what Proxmox refused for its format, Check refuses as well.
 func TestRecordedRefusalsAreRefused(t *testing.T) {
 	elsewhere := map[string]bool{ // refused for what exists on the host, or read as text here
-		"cpu=nosuch": true, "cpu=custom-x": true, "hookscript=local:snippets/hook.sh": true, "boot=order=nosuch0": true, "intel-tdx=type=tdx": true,
+		"cpu=nosuch": true, "cpu=custom-x": true, "hookscript=local:snippets/hook.sh": true, "boot=order=nosuch0": true,
 		"password=secret123": true, "ssh-public-keys=ssh-rsa x": true, // taken at creation
 	}
 	refused := 0

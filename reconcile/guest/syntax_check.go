@@ -47,7 +47,17 @@ func checkSyntax(f form, text string) error {
 		}
 	case volumeForm:
 		return checkVolume(text)
-	case opaqueForm, boolForm, intForm, weightForm, numberForm, enumForm, notesForm, setForm, listForm, hotplugForm, secretForm:
+	case hexForm:
+		if digits, ok := strings.CutPrefix(text, "0x"); !ok || digits == "" || strings.IndexFunc(digits, notHex) >= 0 {
+			return fmt.Errorf("got %q, want a number such as 0x10de", text)
+		}
+	case generatedForm:
+		if text != "0" && text != "1" && !isUUID(text) {
+			return fmt.Errorf("got %q, want a UUID, 1 to have one made, or 0", text)
+		}
+	case environForm:
+		return checkEnvironment(text)
+	case pciForm, usbForm, rangesForm, opaqueForm, boolForm, intForm, weightForm, numberForm, enumForm, notesForm, setForm, listForm, hotplugForm, secretForm:
 	}
 	return nil
 }
@@ -75,6 +85,8 @@ func isAlphanumeric(c byte) bool {
 func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
+
+func notHex(r rune) bool { return r > 'f' || !isHex(byte(r)) }
 
 // checkHardware accepts unicast MAC addresses in six pairs.
 func checkHardware(text string) error {

@@ -12,11 +12,12 @@ var (
 		{name: "hv-vendor-id"},
 		{name: "reported-model", absent: "kvm64"},
 		{name: "phys-bits"},
-		{name: "guest-phys-bits"},
+		{name: "guest-phys-bits", scalar: whole(32, 64), span: since91},
+		{name: "level", scalar: whole(0, 1<<32-1), span: since91},
 	}}
 	numaSyntax = &syntax{subs: []sub{
-		{name: "cpus", scalar: asSet, required: true},
-		{name: "hostnodes", scalar: asSet},
+		{name: "cpus", scalar: asRanges, required: true},
+		{name: "hostnodes", scalar: asRanges},
 		{name: "memory", scalar: fraction(0, 0)},
 		{name: "policy", scalar: oneOf("preferred", "bind", "interleave")},
 	}}
@@ -35,7 +36,7 @@ var (
 		{name: "viommu", scalar: oneOf("intel", "virtio")},
 		{name: "enable-s3", scalar: yesNo},
 		{name: "enable-s4", scalar: yesNo},
-		{name: "aw-bits", scalar: fraction(32, 64)},
+		{name: "aw-bits", scalar: fraction(32, 64), span: since91},
 	}}
 	vgaSyntax = &syntax{bare: "type", subs: []sub{
 		{name: "type", scalar: oneOf("std", "none", "serial0", "serial1", "serial2", "serial3", "virtio", "virtio-gl", "qxl", "qxl2", "qxl3", "qxl4", "vmware", "cirrus"), absent: "std"},
@@ -43,7 +44,7 @@ var (
 		{name: "clipboard", scalar: oneOf("vnc")},
 	}}
 	// A value without a uuid is given one when the guest is made.
-	smbiosSyntax = &syntax{subs: []sub{
+	smbiosSyntax = &syntax{style: smbiosStyle, subs: []sub{
 		{name: "uuid", scalar: asUUID, owned: true},
 		{name: "base64", scalar: yesNo, absent: "0"},
 		{name: "manufacturer"},
@@ -52,6 +53,19 @@ var (
 		{name: "serial"},
 		{name: "sku"},
 		{name: "family"},
+	}}
+	sevSyntax = &syntax{bare: "type", subs: []sub{
+		{name: "type", scalar: oneOf("std", "es", "snp"), required: true},
+		{name: "no-debug", scalar: yesNo, absent: "0"},
+		{name: "no-key-sharing", scalar: yesNo, absent: "0"},
+		{name: "allow-smt", scalar: yesNo, absent: "1"},
+		{name: "kernel-hashes", scalar: yesNo, absent: "0"},
+	}}
+	tdxSyntax = &syntax{bare: "type", subs: []sub{
+		{name: "type", scalar: oneOf("tdx"), required: true},
+		{name: "attestation", scalar: yesNo, required: true},
+		{name: "vsock-cid", scalar: whole(2, 0), absent: "2"},
+		{name: "vsock-port", scalar: whole(0, 0), absent: "4050"},
 	}}
 	spiceSyntax = &syntax{subs: []sub{
 		{name: "foldersharing", scalar: yesNo, absent: "0"}, {name: "videostreaming", scalar: oneOf("off", "all", "filter"), absent: "off"},
@@ -86,7 +100,7 @@ var driveSubs = []sub{
 	subVolume,
 	{name: "size", scalar: asSize, owned: true},
 	{name: "media", scalar: oneOf("cdrom", "disk"), absent: "disk"},
-	{name: "format", scalar: oneOf("raw", "qcow", "qed", "qcow2", "vmdk", "cloop"), once: true},
+	{name: "format", scalar: asFormat, once: true},
 	{name: "import-from", once: true},
 	{name: "aio", scalar: oneOf("native", "threads", "io_uring"), restart: true},
 	{name: "cache", scalar: oneOf("none", "writethrough", "writeback", "unsafe", "directsync"), absent: "none", restart: true},
@@ -99,11 +113,16 @@ var driveSubs = []sub{
 	{name: "rerror", scalar: oneOf("ignore", "report", "stop")},
 	{name: "werror", scalar: oneOf("enospc", "ignore", "report", "stop")},
 	{name: "serial", scalar: asEncoded},
+	geometry("cyls"), geometry("heads"), geometry("secs"),
+	{name: "trans", scalar: oneOf("none", "lba", "auto"), span: until90},
 	limit("mbps"), limit("mbps_rd"), limit("mbps_wr"), limit("mbps_max"), limit("mbps_rd_max"), limit("mbps_wr_max"),
 	limit("iops"), limit("iops_rd"), limit("iops_wr"), limit("iops_max"), limit("iops_rd_max"), limit("iops_wr_max"),
 	burst("bps_max_length"), burst("bps_rd_max_length"), burst("bps_wr_max_length"),
 	burst("iops_max_length"), burst("iops_rd_max_length"), burst("iops_wr_max_length"),
 }
+
+// geometry is a number that no system asks any more. Proxmox VE 9 leaves it out when it next writes the drive.
+func geometry(name string) sub { return sub{name: name, scalar: whole(0, 0), span: until90} }
 
 // limit is a rate of a drive, in MiB or operations a second; 0 is none.
 func limit(name string) sub { return sub{name: name, scalar: fraction(0, 0), absent: "0"} }
@@ -124,7 +143,7 @@ var (
 	subIOThread = sub{name: "iothread", scalar: yesNo, absent: "0", restart: true}
 	subReadOnly = sub{name: "ro", scalar: yesNo, absent: "0", restart: true}
 	subSSD      = sub{name: "ssd", scalar: yesNo, absent: "0", restart: true}
-	subWWN      = sub{name: "wwn"}
+	subWWN      = sub{name: "wwn", scalar: asHex}
 
 	scsiSyntax = driveSyntax(subIOThread, subReadOnly, subSSD, subWWN,
 		sub{name: "queues", scalar: whole(2, 0), restart: true}, sub{name: "scsiblock", scalar: yesNo, absent: "0"},
@@ -137,16 +156,16 @@ var (
 	efiSyntax = &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: []sub{
 		subVolume,
 		{name: "size", scalar: asSize, owned: true},
-		{name: "format", once: true},
+		{name: "format", scalar: asFormat, once: true},
 		{name: "import-from", once: true},
 		{name: "efitype", scalar: oneOf("2m", "4m"), absent: "2m", fixed: true},
 		{name: "pre-enrolled-keys", scalar: yesNo, absent: "0", fixed: true},
-		{name: "ms-cert", scalar: oneOf("2011", "2023", "2023w", "2023k"), absent: "2011", owned: true},
+		{name: "ms-cert", scalar: oneOf("2011", "2023", "2023w", "2023k"), absent: "2011", owned: true, span: since91},
 	}}
 	tpmSyntax = &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: []sub{
 		subVolume,
 		{name: "size", scalar: asSize, owned: true},
-		{name: "format", once: true},
+		{name: "format", scalar: oneOf("raw", "qcow2", "vmdk"), once: true},
 		{name: "import-from", once: true},
 		{name: "version", scalar: oneOf("v1.2", "v2.0"), absent: "v1.2", fixed: true},
 	}}

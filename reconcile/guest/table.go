@@ -19,13 +19,27 @@ type row struct {
 	required bool   // cannot be deleted: it is set to its default instead
 
 	// What a change does.
-	effect effect
-	cost   func(edit) (Class, string) // where the effect does not say it all
-	blocks func(edit) string          // why a change cannot be made, or ""; nil never blocks
+	effect  effect
+	cost    *rule     // where the effect does not say it all
+	blocks  *obstacle // nil never blocks
+	instead string    // the key that Proxmox stores a written value under, where it is another one
 
-	// Who may write it.
+	// Who may write it, and where it is known.
 	rootOnly  bool   // no API token may, not even one of root@pam
 	privilege string // that a token needs on the guest
+	span
+}
+
+// rule says what a change costs where the effect of its row does not say it all.
+type rule struct {
+	says string // for people, of a guest that runs
+	cost func(edit) (Class, string)
+}
+
+// obstacle says when a change cannot be made.
+type obstacle struct {
+	says string // for people
+	why  func(edit) string
 }
 
 // effect says when a written change reaches a running guest.

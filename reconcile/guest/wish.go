@@ -12,17 +12,21 @@ type wish struct {
 	pairs  properties // an empty text wants the sub-key unset
 	exact  bool       // sub-keys that are not named are wanted unset, but for those that Proxmox owns
 	ignore []string   // see Desired.Ignore
+	on     Version    // what the guest's node runs
 }
 
 // newWish reads an intent, without what is left out of the comparison. It appends to pairs, which must be empty. An intent
 // without sub-keys and text asks for no more than the device's presence: nothing is ever taken away because nothing was said.
-func newWish(pairs properties, in *Intent, s *syntax, ignore []string) wish {
-	w := wish{key: in.Key, syntax: s, exact: in.Sub == nil && !isBlank(in.Text), ignore: ignore}
+func newWish(pairs properties, in *Intent, s *syntax, ignore []string, on Version) wish {
+	w := wish{key: in.Key, syntax: s, exact: in.Sub == nil && !isBlank(in.Text), ignore: ignore, on: on}
 	if w.exact {
 		pairs = s.parse(pairs, in.Text)
 	}
 	for name, text := range in.Sub {
 		pairs = append(pairs, pair{s.resolve(name), text})
+	}
+	if s.style == smbiosStyle {
+		pairs = decoded(pairs)
 	}
 	if len(ignore) > 0 {
 		pairs = slices.DeleteFunc(pairs, func(p pair) bool { return w.ignores(p.name) })
@@ -91,7 +95,10 @@ func (w *wish) holds(want *pair, have properties) bool {
 func (w *wish) nothingElse(have properties) bool {
 	for _, sub := range have {
 		known := w.syntax.sub(sub.name)
-		if !known.owned && w.pairs.find(sub.name) < 0 && !known.same(sub.text, known.absent) && !w.ignores(sub.name) {
+		if known.owned || w.pairs.find(sub.name) >= 0 || known.same(sub.text, known.absent) || w.ignores(sub.name) {
+			continue
+		}
+		if known.excludes(w.on) == "" {
 			return false
 		}
 	}

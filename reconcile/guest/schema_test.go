@@ -1,0 +1,213 @@
+package guest
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// judgedOtherwise are the figures in which the table departs from the schema, and why.
+var judgedOtherwise = map[string]string{
+	"VirtualMachine cpuunits default": "the schema says it in words: 100 under cgroup v2, which 9.x runs",
+	"Container cpuunits default":      "the schema says it in words: 100 under cgroup v2, which 9.x runs",
+	"Container swap default":          "that of a create call; a container whose config has no swap has none",
+	"Container arch default":          "that of a create call, which stores it",
+	"VirtualMachine vcpus default":    "0 stands for all that there are, and cannot be written",
+	"VirtualMachine vmgenid default":  "a create call makes one and stores it",
+	"VirtualMachine lock enum":        "it cannot be written",
+	"Container lock enum":             "it cannot be written",
+}
+
+// property is what the schema says of a key or a sub-key.
+type property struct {
+	Type             string
+	Default          any
+	Enum             []string
+	Minimum, Maximum *float64
+	Alias            string
+	KeyAlias         string
+	DefaultKey       int `json:"default_key"`
+	Optional         int
+	Format           json.RawMessage
+	Typetext         string
+}
+
+// TestSchemaIsKnown holds the table against the schema that Proxmox's running code reports: every key and every sub-key is
+// in the table, none left out, and defaults, enumerations and bounds are the schema's.
+func TestSchemaIsKnown(t *testing.T) {
+	api := apiParameters(t)
+	keys, subs, unknown := 0, 0, 0
+	for kind, name := range map[Kind]string{VirtualMachine: "schema/qemu-config.json", Container: "schema/lxc-config.json"} {
+		var schema map[string]property
+		if err := json.Unmarshal(sharedFile(t, name), &schema); err != nil {
+			t.Fatalf("decode %s: %v", name, err)
+		}
+		for key, p := range schema {
+			keys++
+			r, known := find(kind, key)
+			switch {
+			case !known:
+				unknown += missing(t, kind, key)
+				continue
+			case r.instead != "":
+				continue // Proxmox stores it as another key, which has a row
+			}
+			checkFigures(t, kind, key, &r.scalar, r.absent, r.syntax == nil, p)
+			for sub, sp := range subsOf(p, api[kind.API()+" "+familyOf(key)]) {
+				subs++
+				unknown += checkSub(t, kind, key, r, sub, sp)
+			}
+		}
+	}
+	t.Logf("schema: %d keys and %d sub-keys, %d of them not in the table", keys, subs, unknown)
+	if keys < 1300 || subs < 9000 {
+		t.Errorf("schema: got %d keys and %d sub-keys, want 1300 and 9000 at least", keys, subs)
+	}
+}
+
+// missing reports a key or sub-key that is not known, and counts it.
+func missing(t *testing.T, kind Kind, name string) int {
+	t.Helper()
+	t.Errorf("%s %s: got none in the table, want one", kind, name)
+	return 1
+}
+
+func checkSub(t *testing.T, kind Kind, key string, r *row, sub string, p property) int {
+	t.Helper()
+	switch {
+	case r.syntax == nil && (p.DefaultKey == 1 || p.Alias != ""):
+		return 0 // the row reads the one sub-key that there is without its name
+	case r.syntax == nil:
+		return missing(t, kind, key+"."+sub)
+	case p.KeyAlias != "":
+		if !isCardModel(sub) {
+			t.Errorf("%s %s: got no card model %s, want one", kind, key, sub)
+		}
+		return 0
+	case isByteRate(sub):
+		return 0 // read as a rate in MiB
+	}
+	known := r.syntax.sub(r.syntax.resolve(sub))
+	if known == &anySub {
+		return missing(t, kind, key+"."+sub)
+	}
+	if p.Alias == "" {
+		checkFigures(t, kind, key+"."+sub, &known.scalar, known.absent, true, p)
+		if p.Type != "" && known.required != (p.Optional == 0) && known.name != "volume" {
+			t.Errorf("%s %s.%s: got required %t, want %t", kind, key, sub, known.required, p.Optional == 0)
+		}
+	}
+	return 0
+}
+
+// checkFigures compares a default, an enumeration and bounds with the schema's.
+func checkFigures(t *testing.T, kind Kind, name string, s *scalar, absent string, plain bool, p property) {
+	t.Helper()
+	differs := func(what string, got, want any) {
+		if judgedOtherwise[string(kind)+" "+name+" "+what] != "" {
+			return
+		}
+		t.Errorf("%s %s: got %s %v, want %v", kind, name, what, got, want)
+	}
+	if want := plainDefault(p.Default); want != "" && !s.same(absent, want) && absent != want {
+		differs("default", absent, want)
+	}
+	if !plain {
+		return
+	}
+	if want, got := slices.Sorted(slices.Values(p.Enum)), slices.Sorted(slices.Values(s.words)); len(want) > 0 && !slices.Equal(got, want) {
+		differs("enum", got, want)
+	}
+	if p.Minimum != nil && s.min != *p.Minimum {
+		differs("minimum", s.min, *p.Minimum)
+	}
+	if p.Maximum != nil && s.max != *p.Maximum {
+		differs("maximum", s.max, *p.Maximum)
+	}
+	if wantBool := p.Type == "boolean"; wantBool != (s.form == boolForm) {
+		differs("boolean", s.form == boolForm, wantBool)
+	}
+}
+
+func plainDefault(value any) string {
+	switch value := value.(type) {
+	case string:
+		return value
+	case float64:
+		return strconv.FormatFloat(value, 'f', -1, 64)
+	default:
+		return ""
+	}
+}
+
+// subsOf returns the sub-keys of a property string. Where the schema names its format, the text for people lists them.
+func subsOf(p property, typetext string) map[string]property {
+	var subs map[string]property
+	if json.Unmarshal(p.Format, &subs) == nil {
+		return subs
+	}
+	subs = map[string]property{}
+	if !strings.Contains(typetext, "=") {
+		return subs
+	}
+	for _, m := range subText.FindAllStringSubmatch(typetext, -1) {
+		sub := property{}
+		if strings.HasPrefix(m[1], "[") {
+			sub.Optional = 1
+		}
+		name := m[2]
+		if strings.Contains(m[3], "|") && !strings.Contains(m[3], "-") && m[3] != "1|0" {
+			sub.Enum = strings.Split(m[3], "|")
+		}
+		if m[3] == "1|0" {
+			sub.Type = "boolean"
+		}
+		subs[name] = sub
+	}
+	return subs
+}
+
+// subText matches one sub-key of a text such as "[[cputype=]<string>] [,flags=<+FLAG[;-FLAG...]>]".
+var subText = regexp.MustCompile(`(\[\[|\[,|\[|,)([a-z][a-z0-9_-]*)=\]?<?([^>\]]*)`)
+
+var trailingNumber = regexp.MustCompile(`\d+$`)
+
+// familyOf is the name under which the API's own schema has a key: "net[n]" for net0.
+func familyOf(key string) string { return trailingNumber.ReplaceAllString(key, "[n]") }
+
+// apiParameters returns the texts for people of the parameters of the config calls, "qemu cpu" among them.
+func apiParameters(t *testing.T) map[string]string {
+	t.Helper()
+	type node struct {
+		Path string
+		Info struct {
+			PUT struct {
+				Parameters struct{ Properties map[string]property }
+			}
+		}
+		Children json.RawMessage
+	}
+	texts := map[string]string{}
+	var walk func(raw json.RawMessage)
+	walk = func(raw json.RawMessage) {
+		var nodes []node
+		if len(raw) == 0 || json.Unmarshal(raw, &nodes) != nil {
+			return
+		}
+		for _, n := range nodes {
+			for _, api := range []string{"qemu", "lxc"} {
+				if n.Path == "/nodes/{node}/"+api+"/{vmid}/config" {
+					for key, p := range n.Info.PUT.Parameters.Properties {
+						texts[api+" "+key] = p.Typetext
+					}
+				}
+			}
+			walk(n.Children)
+		}
+	}
+	walk(sharedFile(t, "schema/api.json"))
+	return texts
+}

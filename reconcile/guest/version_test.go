@@ -1,0 +1,77 @@
+package guest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+var (
+	pve84 = Version{8, 4}
+	pve90 = Version{9, 0}
+	pve91 = Version{9, 1}
+)
+
+const (
+	no84 = "the node runs Proxmox VE 8.4, which does not know it before 9.1"
+	no90 = "the node runs Proxmox VE 9.0, which does not know it before 9.1"
+)
+
+func TestDiffByVersion(t *testing.T) {
+	geometry := keys{"ide0": "local:201/vm-201-disk-0.raw,cyls=16383,heads=16,secs=63,size=8G"}
+	option := []Intent{subs("ide0", "ssd=1")}
+	tests := map[string]struct {
+		on      Version
+		live    Observed
+		intents []Intent
+		want    []string
+	}{
+		"key_too_new":             {pve84, live(nil), []Intent{text("allow-ksm", "0")}, []string{"allow-ksm none [impossible] " + no84}},
+		"key_of_its_release":      {pve91, live(nil), []Intent{text("allow-ksm", "0")}, []string{"allow-ksm set 0 [live]"}},
+		"key_between":             {pve90, live(nil), []Intent{text("allow-ksm", "0")}, []string{"allow-ksm none [impossible] " + no90}},
+		"nobody_asked":            {Version{}, live(nil), []Intent{text("allow-ksm", "0")}, []string{"allow-ksm set 0 [live]"}},
+		"newer_than_the_table":    {Version{10, 2}, live(nil), []Intent{text("allow-ksm", "0")}, []string{"allow-ksm set 0 [live]"}},
+		"default_needs_no_key":    {pve84, live(nil), []Intent{text("allow-ksm", "1")}, nil},
+		"absent_needs_no_key":     {pve84, live(nil), []Intent{absent("allow-ksm")}, nil},
+		"what_is_there_was_taken": {pve84, live(keys{"allow-ksm": "0"}), []Intent{absent("allow-ksm")}, []string{"allow-ksm delete [live]"}},
+		"environment":             {pve84, container(live(nil)), []Intent{text("env", "A=1")}, []string{"env none [impossible] " + no84}},
+		"entrypoint":              {pve84, container(live(nil)), []Intent{text("entrypoint", "/bin/app")}, []string{"entrypoint none [impossible] " + no84}},
+		"sub_key_too_new": {
+			pve84, container(live(nil)), []Intent{subs("net0", "bridge=vmbr0", "host-managed=1")},
+			[]string{"net0 none [impossible] host-managed: " + no84},
+		},
+		"sub_key_at_its_default": {
+			pve84, container(live(nil)), []Intent{subs("net0", "bridge=vmbr0", "host-managed=0")}, []string{"net0 set name=eth0,bridge=vmbr0 [live]"},
+		},
+		"sub_key_of_its_release": {
+			pve91, container(live(nil)), []Intent{subs("net0", "bridge=vmbr0", "host-managed=1")}, []string{"net0 set name=eth0,bridge=vmbr0,host-managed=1 [live]"},
+		},
+		"fs_freeze_bears_the_name_that_all_take": {
+			pve84, live(keys{"agent": "1"}), []Intent{subs("agent", "freeze-fs=0")}, []string{"agent set 1,freeze-fs-on-backup=0 [live]"},
+		},
+		"fs_freeze_of_9_is_that_of_8": {pve91, live(keys{"agent": "1,freeze-fs=0"}), []Intent{subs("agent", "freeze-fs-on-backup=0")}, nil},
+		"geometry_is_an_option_of_8": {
+			pve84, live(geometry), []Intent{subs("ide0", "cyls=1024")},
+			[]string{"ide0 set local:201/vm-201-disk-0.raw,cyls=1024,heads=16,secs=63,size=8G [live]"},
+		},
+		"geometry_is_kept_by_8": {
+			pve84, live(geometry), option, []string{"ide0 set local:201/vm-201-disk-0.raw,cyls=16383,heads=16,secs=63,size=8G,ssd=1 [live]"},
+		},
+		"geometry_is_dropped_by_9":  {pve90, live(geometry), option, []string{"ide0 set local:201/vm-201-disk-0.raw,size=8G,ssd=1 [live]"}},
+		"geometry_left_is_no_drift": {pve90, live(geometry), []Intent{text("ide0", "local:201/vm-201-disk-0.raw")}, nil},
+		"geometry_of_8_is_pinned":   {pve84, live(geometry), []Intent{text("ide0", "local:201/vm-201-disk-0.raw")}, []string{"ide0 set local:201/vm-201-disk-0.raw,size=8G [live]"}},
+		"geometry_cannot_be_set_on_9": {
+			pve90, live(keys{"ide0": "local:201/vm-201-disk-0.raw,size=8G"}), []Intent{subs("ide0", "trans=lba")},
+			[]string{"ide0 none [impossible] trans: Proxmox VE 9.0 and newer do not know it"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			test.live.Version = test.on
+			if diff := cmp.Diff(test.want, briefs(Diff(want(test.live, test.intents...), test.live)), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("changes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

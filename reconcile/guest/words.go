@@ -1,0 +1,143 @@
+package guest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// defaultHotplug is what the hotplug key means when it is 1 or absent.
+const defaultHotplug = "disk,network,usb"
+
+// canonicalWords returns the words of a set or list, those of a set sorted and each once.
+func (s *scalar) canonicalWords(text string) string {
+	if s.form == rangesForm {
+		return s.canonicalRanges(text)
+	}
+	var words []string
+	for word, rest := cutWord(text); word != ""; word, rest = cutWord(rest) {
+		if s.form == pciForm {
+			word = canonicalPCI(word)
+		} else {
+			word = canonicalAddress(word)
+		}
+		words = append(words, word)
+	}
+	if s.form != listForm {
+		slices.Sort(words)
+		words = slices.Compact(words)
+	}
+	return strings.Join(words, s.joint())
+}
+
+// joint is what stands between words.
+func (s *scalar) joint() string {
+	if s.glue == "" {
+		return ";"
+	}
+	return s.glue
+}
+
+func canonicalHotplug(text string) string {
+	set := scalar{form: setForm, glue: ","}
+	if words := set.canonicalWords(text); words != "1" {
+		return words
+	}
+	return defaultHotplug
+}
+
+// numbers is a range of numbers, both ends inclusive.
+type numbers struct{ first, last uint64 }
+
+// parseRanges appends the ranges of text, "0;2-3", in their order. It fails on anything but numbers, and on ranges that end
+// before they begin.
+func parseRanges(ranges []numbers, text string) ([]numbers, bool) {
+	for word, rest := cutWord(text); word != ""; word, rest = cutWord(rest) {
+		low, high, ranged := strings.Cut(word, "-")
+		if !ranged {
+			high = low
+		}
+		first, errFirst := strconv.ParseUint(low, 10, 32)
+		last, errLast := strconv.ParseUint(high, 10, 32)
+		if errFirst != nil || errLast != nil || last < first {
+			return nil, false
+		}
+		ranges = append(ranges, numbers{first, last})
+	}
+	return ranges, len(ranges) > 0
+}
+
+// canonicalRanges returns the fewest ranges of the same numbers, sorted.
+func (s *scalar) canonicalRanges(text string) string {
+	var buffer [8]numbers
+	ranges, ok := parseRanges(buffer[:0], text)
+	if !ok {
+		return text
+	}
+	slices.SortFunc(ranges, func(a, b numbers) int { return cmp.Compare(a.first, b.first) })
+	merged := ranges[:1]
+	for _, next := range ranges[1:] {
+		if last := &merged[len(merged)-1]; next.first <= last.last+1 {
+			last.last = max(last.last, next.last)
+		} else {
+			merged = append(merged, next)
+		}
+	}
+	words := make([]string, len(merged))
+	for i, r := range merged {
+		words[i] = strconv.FormatUint(r.first, 10)
+		if r.last > r.first {
+			words[i] += "-" + strconv.FormatUint(r.last, 10)
+		}
+	}
+	return strings.Join(words, s.joint())
+}
+
+// canonicalPCI returns a PCI address without the domain that is everyone's, in lower case.
+func canonicalPCI(text string) string {
+	text = strings.ToLower(text)
+	if rest, ok := strings.CutPrefix(text, "0000:"); ok && strings.Contains(rest, ":") {
+		return rest
+	}
+	return text
+}
+
+// canonicalUSB returns a USB device in lower case, its vendor and product without 0x.
+func canonicalUSB(text string) string {
+	text = strings.ToLower(text)
+	vendor, product, ok := strings.Cut(text, ":")
+	if !ok {
+		return text
+	}
+	return strings.TrimPrefix(vendor, "0x") + ":" + strings.TrimPrefix(product, "0x")
+}
+
+// canonicalEnvironment returns the variables sorted by name. Of those with the same name the last one counts, so that they
+// keep their order.
+func canonicalEnvironment(text string) string {
+	variables := slices.DeleteFunc(strings.Split(text, "\x00"), func(v string) bool { return v == "" })
+	slices.SortStableFunc(variables, func(a, b string) int { return strings.Compare(variableName(a), variableName(b)) })
+	return strings.Join(slices.Compact(variables), "\x00")
+}
+
+func variableName(variable string) string {
+	name, _, _ := strings.Cut(variable, "=")
+	return name
+}
+
+// checkEnvironment accepts NAME=value, separated by NUL.
+func checkEnvironment(text string) error {
+	for variable := range strings.SplitSeq(text, "\x00") {
+		name, value, ok := strings.Cut(variable, "=")
+		if !ok || name == "" || strings.IndexFunc(name, notOfName) >= 0 || strings.ContainsFunc(value, isControl) {
+			return fmt.Errorf("got %q, want NAME=value", variable)
+		}
+	}
+	return nil
+}
+
+func notOfName(r rune) bool { return r != '_' && (r > 'z' || !isAlphanumeric(byte(r))) }
+
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
