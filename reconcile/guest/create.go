@@ -12,13 +12,20 @@ import (
 //
 // Source: PVE API, POST /nodes/{node}/qemu and /nodes/{node}/lxc.
 func CreateParams(d Desired) (map[string]string, error) {
+	return CreateParamsOn(d, Version{})
+}
+
+// CreateParamsOn is CreateParams for a node that runs the given release: a key that it does not know is an error, too.
+func CreateParamsOn(d Desired, node Version) (map[string]string, error) {
 	if err := checkSource(d); err != nil {
 		return nil, err
 	}
 	params := map[string]string{}
 	setUnlessEmpty(params, nameKey(d.Kind), d.Name)
 	var problems []error
-	for _, change := range (&comparison{want: &d, live: unmade(d), creating: true}).run() {
+	live := unmade(d)
+	live.Version = node
+	for _, change := range (&comparison{want: &d, live: live, creating: true}).run() {
 		if change.Class == Impossible {
 			problems = append(problems, fmt.Errorf("set %s: %s", change.Key, change.Note))
 			continue

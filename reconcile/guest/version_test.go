@@ -58,7 +58,9 @@ func TestDiffByVersion(t *testing.T) {
 		"geometry_is_kept_by_8": {
 			pve84, live(geometry), option, []string{"ide0 set local:201/vm-201-disk-0.raw,cyls=16383,heads=16,secs=63,size=8G,ssd=1 [live]"},
 		},
-		"geometry_is_dropped_by_9":  {pve90, live(geometry), option, []string{"ide0 set local:201/vm-201-disk-0.raw,size=8G,ssd=1 [live]"}},
+		"geometry_is_left_for_9_to_drop": {
+			pve90, live(geometry), option, []string{"ide0 set local:201/vm-201-disk-0.raw,cyls=16383,heads=16,secs=63,size=8G,ssd=1 [live]"},
+		},
 		"geometry_left_is_no_drift": {pve90, live(geometry), []Intent{text("ide0", "local:201/vm-201-disk-0.raw")}, nil},
 		"geometry_of_8_is_pinned":   {pve84, live(geometry), []Intent{text("ide0", "local:201/vm-201-disk-0.raw")}, []string{"ide0 set local:201/vm-201-disk-0.raw,size=8G [live]"}},
 		"geometry_cannot_be_set_on_9": {
@@ -73,5 +75,22 @@ func TestDiffByVersion(t *testing.T) {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestCreateParamsByVersion(t *testing.T) {
+	d := Desired{
+		Ref: Ref{Kind: VirtualMachine, Name: "web-1", VMID: 201}, Source: Source{Blank: true},
+		Intents: []Intent{{Key: "allow-ksm", Verb: Want, Text: "0"}, {Key: "cpu", Verb: Want, Sub: map[string]string{"cputype": "host", "level": "30"}}},
+	}
+	_, err := CreateParamsOn(d, pve84)
+	if want := "set allow-ksm: " + no84 + "\nset cpu: level: " + no84; err == nil || err.Error() != want {
+		t.Errorf("create on 8.4: got error %v, want %s", err, want)
+	}
+	for _, on := range []Version{pve91, {}} {
+		params, err := CreateParamsOn(d, on)
+		if diff := cmp.Diff(keys{"vmid": "201", "name": "web-1", "allow-ksm": "0", "cpu": "host,level=30"}, keys(params)); err != nil || diff != "" {
+			t.Errorf("create on %s: got error %v, parameters (-want +got):\n%s", on, err, diff)
+		}
 	}
 }
