@@ -102,7 +102,7 @@ func readSet(ctx context.Context, dirs []string) (manifest.Set, error) {
 	var unfit *gitsource.TreeError
 	if errors.As(err, &unfit) {
 		return manifest.Set{}, &manifest.Problems{List: []manifest.Problem{{
-			Origin: guest.Origin{File: unfit.Path}, Message: unfit.Reason + ": the agent refuses a tree with one", Hint: "replace it with what it points at",
+			Origin: guest.Origin{File: unfit.Path, Line: 1, Column: 1}, Message: unfit.Reason + ": the agent refuses a tree with one", Hint: "replace it with what it points at",
 		}}}
 	}
 	if err != nil {

@@ -89,12 +89,19 @@ type changeView struct {
 }
 
 // effect returns what the change does to the guest, in plain words.
-func (c changeView) effect() string { return string(c.Class) + labelled(": ", c.Note) }
+func (c changeView) effect() string {
+	if strings.HasPrefix(c.Note, string(c.Class)) {
+		return c.Note
+	}
+	return string(c.Class) + labelled(": ", c.Note)
+}
 
 type stepView struct {
 	Op      reconcile.Op         `json:"op"`
 	Class   guest.Class          `json:"class"`
 	Reason  string               `json:"reason,omitempty"`
+	Adopts  bool                 `json:"adopts,omitempty"`  // the guest becomes the agent's
+	Keys    []string             `json:"keys,omitempty"`    // of the changes that the step makes
 	Volumes []string             `json:"volumes,omitempty"` // that the step destroys
 	Held    reconcile.HoldReason `json:"held,omitempty"`
 	Message string               `json:"message,omitempty"` // why it is held
@@ -104,6 +111,14 @@ type stepView struct {
 
 // waits reports whether the step is held by others of the plan, and so by nobody.
 func (s stepView) waits() bool { return s.Held == reconcile.HoldWaits }
+
+// what returns the operation and, where the step makes some of several changes, which.
+func (s stepView) what() string {
+	if s.Op == reconcile.OpConfig || s.Op == reconcile.OpResize {
+		return string(s.Op) + labelled(" of ", strings.Join(s.Keys, ", "))
+	}
+	return string(s.Op)
+}
 
 type conditionView struct {
 	Type    reconcile.ConditionType `json:"type"`
@@ -166,7 +181,10 @@ func newPlannedView(p reconcile.GuestPlan, gate reconcile.Gate) plannedView {
 	}
 	for _, s := range p.Steps {
 		v := gate.Judge(s)
-		step := stepView{Op: s.Op, Class: s.Class, Reason: s.Reason, Volumes: s.Volumes, Digest: v.Digest}
+		step := stepView{Op: s.Op, Class: s.Class, Reason: s.Reason, Adopts: s.Claims && s.Op == reconcile.OpConfig, Volumes: s.Volumes, Digest: v.Digest}
+		for _, c := range s.Changes {
+			step.Keys = append(step.Keys, c.Key)
+		}
 		if v.Held {
 			step.Held, step.Message, step.Hint = v.Reason, v.Message, v.Hint
 		}

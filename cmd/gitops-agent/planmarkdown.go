@@ -42,9 +42,9 @@ func writeMarkdownStep(b *bytes.Buffer, s stepView) {
 	case s.waits():
 		fmt.Fprintf(b, "- %s waits: %s\n", s.Op, markdownText(s.Message))
 	case s.Held != "":
-		fmt.Fprintf(b, "- **held** %s: %s%s\n", s.Op, markdownText(s.Message), labelled(" — ", markdownCode(s.Hint)))
+		fmt.Fprintf(b, "- **held** %s: %s%s\n", markdownText(s.what()), markdownText(s.Message), labelled(" — ", markdownCode(s.Hint)))
 	default:
-		fmt.Fprintf(b, "- %s: %s\n", s.Op, markdownText(s.Reason))
+		fmt.Fprintf(b, "- %s: %s\n", markdownText(s.what()), markdownText(s.Reason))
 	}
 	for _, v := range s.Volumes {
 		fmt.Fprintf(b, "  - destroys %s\n", markdownCode(v))

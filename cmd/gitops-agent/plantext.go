@@ -51,11 +51,13 @@ func writeStep(out io.Writer, s stepView, p palette) {
 		_, _ = fmt.Fprintf(out, "    %s  waits: %s\n", s.Op, printable(s.Message))
 		return
 	case s.Held != "":
-		writeRemark(out, p, fmt.Sprintf("held %s (%s): %s", s.Op, s.Held, s.Message), s.Hint)
+		writeRemark(out, p, fmt.Sprintf("held %s (%s): %s", s.what(), s.Held, s.Message), s.Hint)
+	case s.Adopts:
+		_, _ = fmt.Fprintln(out, "    adopt  the guest becomes this agent's")
 	case s.Op != reconcile.OpConfig && s.Op != reconcile.OpResize && s.Op != reconcile.OpCreate:
 		_, _ = fmt.Fprintf(out, "    %s  %s\n", s.Op, printable(s.Reason))
 	case s.Digest != "":
-		_, _ = fmt.Fprintf(out, "    %s  approved\n", s.Op)
+		_, _ = fmt.Fprintf(out, "    %s  approved\n", s.what())
 	}
 	for _, v := range s.Volumes {
 		_, _ = fmt.Fprintf(out, "      destroys %s\n", printable(v))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -48,7 +49,9 @@ func sign(identity sigtest.Identity) error {
 	if err != nil {
 		return err
 	}
-	program := sigtest.GitProgram{Sigstore: sigstore, Identity: identity}
+	// Proven times are whole seconds. One that is cut off must not fall before the state that an approval belongs to.
+	soon := sigtest.SignOptions{At: time.Now().Add(time.Second)}
+	program := sigtest.GitProgram{Sigstore: sigstore, Identity: identity, Options: soon}
 	return errors.Join(program.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr), sigstore.Save(dir))
 }
 

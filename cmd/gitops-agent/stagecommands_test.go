@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -24,10 +25,11 @@ import (
 //	sim SUBCOMMAND ...               look at the cluster, or change it behind the agent's back
 //	capture NAME REGEXP              set a variable to what a group matches in the last stdout
 //	mask FROM TO                     copy a file with ids, times and generated values replaced
+//	damage DIR                       flip a bit in the middle of the journal's first file
 //	agent                            start an agent in this process; sets $AGENT to its address
 func stageCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"exits": exitsCommand, "commit": commitCommand, "sim": simCommand, "capture": captureCommand, "mask": maskCommand, "agent": agentCommand,
+		"exits": exitsCommand, "commit": commitCommand, "sim": simCommand, "capture": captureCommand, "mask": maskCommand, "damage": damageCommand, "agent": agentCommand,
 	}
 }
 
@@ -98,6 +100,9 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 	switch args[0] {
 	case "edit": // VMID KEY VALUE, behind the API's back
 		ts.Check(s.sim.Edit(number(1), arg(2), arg(3)))
+	case "add": // VMID NAME, a virtual machine made by hand
+		_, err := s.sim.AddVM(pvesim.Guest{VMID: number(1), Config: "name: " + arg(2) + "\nmemory: 4096\n"})
+		ts.Check(err)
 	case "value": // VMID KEY WANT
 		got := s.sim.Value(number(1), arg(2))
 		want(got == arg(3), "got %q", got)
@@ -147,9 +152,10 @@ var masks = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{40}\b`), "COMMIT"},
 	{regexp.MustCompile(`\b[0-9a-f]{32}\b`), "DIGEST"},
 	{regexp.MustCompile(`\bgitops-[0-9a-f]{8}\b`), "MARKER"},
+	{regexp.MustCompile(`\b([0-9A-F]{2}:){5}[0-9A-F]{2}\b`), "MAC"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`), "TIME"},
-	{regexp.MustCompile(`(tag |accepted +|refused +|in force +)[0-9a-f]{10}\b`), "${1}COMMIT"},
-	{regexp.MustCompile(`reject [0-9a-f]{7}\b`), "reject COMMIT"},
+	{regexp.MustCompile(`(tag |accepted +|refused +|in force +)[0-9a-f]{10}\b`), "${1}xxxxxxxxxx"},
+	{regexp.MustCompile(`reject [0-9a-f]{7}\b`), "reject xxxxxxx"},
 	{regexp.MustCompile(`"logIndex": \d+`), `"logIndex": INDEX`},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "ADDRESS"},
 }
@@ -164,6 +170,20 @@ func maskCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	text = strings.ReplaceAll(text, stageOf(ts).dir, "WORK")
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
+}
+
+func damageCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: damage DIR")
+	}
+	files, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "*.journal"))
+	if err != nil || len(files) == 0 {
+		ts.Fatalf("damage: got %d files and %v", len(files), err)
+	}
+	data, err := os.ReadFile(files[0])
+	ts.Check(err)
+	data[len(data)/3] ^= 1
+	ts.Check(os.WriteFile(files[0], data, 0o600))
 }
 
 func agentCommand(ts *testscript.TestScript, neg bool, _ []string) {

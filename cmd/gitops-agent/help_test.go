@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// Scripts and people rely on exit statuses, so every command says which it has, and shows how it is used.
+func TestEveryCommandExplainsItself(t *testing.T) {
+	root := newRootCommand(&program{out: io.Discard, err: io.Discard})
+	root.InitDefaultHelpCmd()
+	walk(root, func(cmd *cobra.Command) {
+		name := cmd.CommandPath()
+		for _, want := range []string{"\n\nExit status:\n", fmt.Sprintf("\n  %d  ", exitDone), fmt.Sprintf("\n  %d  ", exitUsage)} {
+			if !strings.Contains(cmd.Long, want) {
+				t.Errorf("%s: got help %q, want %q in it", name, cmd.Long, want)
+			}
+		}
+		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
+			t.Errorf("%s: got short help %q, want a phrase", name, cmd.Short)
+		}
+		if !cmd.HasSubCommands() && !strings.Contains(cmd.Example, name) {
+			t.Errorf("%s: got example %q, want one that shows the command", name, cmd.Example)
+		}
+	})
+}
+
+func TestHelpSortsEndings(t *testing.T) {
+	got := help(" Does it. ", ending{exitRefused, "refused"}, ending{exitDone, "done"})
+	want := "Does it.\n\nExit status:\n  0  done\n  2  the command line is wrong\n  4  refused"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
+	visit(cmd)
+	for _, c := range cmd.Commands() {
+		walk(c, visit)
+	}
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestReachable(t *testing.T) {
+	tests := map[string]struct{ listen, want string }{
+		"loopback":   {"127.0.0.1:9746", "127.0.0.1:9746"},
+		"every_ipv4": {"0.0.0.0:9746", "127.0.0.1:9746"},
+		"every_ipv6": {"[::]:9746", "127.0.0.1:9746"},
+		"port_alone": {":9746", "127.0.0.1:9746"},
+		"name":       {"pve1.lan:80", "pve1.lan:80"},
+		"ipv6":       {"[::1]:80", "[::1]:80"},
+		"not_valid":  {"pve1", "pve1"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := reachable(test.listen); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// Whatever answers at the address may be something else, or newer.
+func TestStatusClientRefuses(t *testing.T) {
+	tests := map[string]struct {
+		status int
+		body   string
+		want   string
+	}{
+		"not_found":     {http.StatusNotFound, "", "404"},
+		"not_json":      {http.StatusOK, "<html>", "is no status of a gitops-agent"},
+		"newer":         {http.StatusOK, `{"schemaVersion": 2}`, "has schemaVersion 2, and this program knows 1"},
+		"other_program": {http.StatusOK, `{"status": "UP"}`, "has schemaVersion 0"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(test.status)
+				_, _ = w.Write([]byte(test.body))
+			}))
+			defer server.Close()
+			_, body, err := statusClient{server.URL}.read(t.Context())
+			if err == nil || !strings.Contains(err.Error(), test.want) || body != nil {
+				t.Errorf("got %v and %d bytes, want an error with %q", err, len(body), test.want)
+			}
+		})
+	}
+}

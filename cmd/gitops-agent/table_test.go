@@ -1,0 +1,48 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTableAlignsRunesAndNotColours(t *testing.T) {
+	tab := table{indent: "  "}
+	tab.add(cell{text: "größe"}, cell{"a", red}, cell{text: "end"})
+	tab.add(cell{"x", green}, cell{text: "bb"}, cell{text: "a longer end that widens nothing"})
+	tab.addText("just one cell that is much longer than the column")
+	var out strings.Builder
+	tab.write(&out, palette{})
+	want := "  größe  a   end\n  x      bb  a longer end that widens nothing\n  just one cell that is much longer than the column\n"
+	if out.String() != want {
+		t.Errorf("got\n%s, want\n%s", out.String(), want)
+	}
+	out.Reset()
+	tab.write(&out, palette{on: true})
+	plainly := strings.NewReplacer("\x1b[31m", "", "\x1b[32m", "", "\x1b[0m", "").Replace(out.String())
+	if plainly != want || !strings.Contains(out.String(), "\x1b[31ma\x1b[0m") {
+		t.Errorf("got %q, want the same table in colours", out.String())
+	}
+}
+
+func TestTableDisarmsText(t *testing.T) {
+	tab := table{}
+	tab.addText("name\x1b[2J\nnext\u202e", "end")
+	var out strings.Builder
+	tab.write(&out, palette{})
+	if got, want := out.String(), "name\uFFFD[2J next\uFFFD  end\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func FuzzPrintable(f *testing.F) {
+	f.Add("web-1\x1b]0;title\x07\r\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		got := printable(text)
+		if strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
+			t.Errorf("got %q, want nothing that steers a terminal", got)
+		}
+		if again := printable(got); again != got {
+			t.Errorf("got %q the second time, want %q", again, got)
+		}
+	})
+}
