@@ -34,10 +34,13 @@ const (
 	RefusedManifests = "manifests"
 	RefusedCluster   = "wrong-cluster"
 	RefusedTree      = "tree"
+	RefusedScope     = "out-of-scope" // also a reason of verify's, for paths
 )
 
 // RefusedReasons lists the reasons, for metrics that start at zero.
-func RefusedReasons() []string { return []string{RefusedManifests, RefusedCluster, RefusedTree} }
+func RefusedReasons() []string {
+	return []string{RefusedManifests, RefusedCluster, RefusedTree, RefusedScope}
+}
 
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("refuse %.7s: %v", e.Commit, e.Err)
@@ -58,6 +61,9 @@ func Accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision
 	}
 	set, err := Load(ctx, repo, rev.Commit(), rev.Tree(), scope)
 	if err != nil {
+		return Accepted{}, err
+	}
+	if err := checkGuestScopes(ctx, repo, rev, scope); err != nil {
 		return Accepted{}, err
 	}
 	return Accepted{revision: rev, set: set}, nil

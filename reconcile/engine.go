@@ -30,6 +30,8 @@ type Options struct {
 	Resync   time.Duration // every guest is read in full within it; 0 is 60 s
 	Parallel int           // lanes at work at once; 0 is 8
 	DryRun   bool          // plan and report, write nothing
+	Floors   FloorKeeper   // where the newest accepted revision outlives the state directory; nil keeps it nowhere
+	Note     RewriteNote   // where allow-rewrite leaves its word; the zero value looks nowhere
 	Logger   *slog.Logger  // nil is silent
 	Hooks    Hooks
 }
@@ -77,7 +79,10 @@ func NewEngine(opts Options) *Engine {
 	opts.Resync = orDefault(opts.Resync, time.Minute)
 	e := &Engine{
 		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), tracks: make(map[trackKey]*track),
-		intake:   &intake{source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, hooks: opts.Hooks},
+		intake: &intake{
+			source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, hooks: opts.Hooks, floors: opts.Floors, note: opts.Note,
+			dryRun: opts.DryRun, log: opts.Logger,
+		},
 		observer: newObserver(opts.Cluster, opts.Tick, opts.Resync),
 		source:   SourceReport{Branch: opts.Branch},
 	}
@@ -264,9 +269,15 @@ func (e *Engine) take(ctx context.Context, t taken) {
 
 // relower compiles the accepted manifests again, after a new revision or a vmid was assigned or given back.
 func (e *Engine) relower() {
-	if e.accepted.Valid() {
-		e.guests = lower(e.accepted, e.opts.Journal.State())
+	if !e.accepted.Valid() {
+		return
 	}
+	guests, err := e.accepted.set.Lower(assignedLabels(e.opts.Journal.State()))
+	if err != nil {
+		e.log.Warn("vmid assigned twice, the guests stay as they were", "error", err) // the intake refuses such a revision
+		return
+	}
+	e.guests = guests
 }
 
 func (e *Engine) refuse(r *RefusedReport) {

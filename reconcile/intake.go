@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"gitops-agent/gitsource"
@@ -19,7 +20,12 @@ type intake struct {
 	journal *journal.Journal
 	scope   Scope
 	hooks   Hooks
+	floors  FloorKeeper // nil keeps none
+	note    RewriteNote
+	dryRun  bool // reads the floor and does not raise it
+	log     *slog.Logger
 
+	floorDue  bool           // the accepted revision is not yet the cluster's floor
 	checkedBy *verify.Policy // by which the revision in force was verified in this life; nil when it was not
 }
 
@@ -60,7 +66,8 @@ func (in *intake) take(ctx context.Context) taken {
 	if last != nil && in.policyChanged() {
 		t.resumed = in.resume(ctx)
 	}
-	if last != nil && last.Commit == string(head.Commit) {
+	if last != nil && last.Commit == string(head.Commit) && in.checkedBy != nil {
+		in.raiseFloor(ctx, *last)
 		return t
 	}
 	accepted, err := in.accept(ctx, head.Commit, last)
@@ -84,11 +91,11 @@ func (in *intake) policyChanged() bool {
 
 // accept verifies, parses and journals a head.
 func (in *intake) accept(ctx context.Context, head gitsource.ID, last *journal.Accepted) (Accepted, error) {
-	base, sequence := verify.Base{}, uint64(1)
-	if last != nil {
-		base = verify.Base{Commit: gitsource.ID(last.Commit), ProvenTime: last.ProvenTime}
-		sequence = last.Sequence + 1
+	base, sequence, err := in.base(ctx, last)
+	if err != nil {
+		return Accepted{}, err
 	}
+	base.Rewrite = in.note.read()
 	accepted, err := in.check(ctx, head, base)
 	if err != nil {
 		return Accepted{}, err
@@ -96,7 +103,64 @@ func (in *intake) accept(ctx context.Context, head gitsource.ID, last *journal.A
 	if err := in.source.Keep(ctx, head); err != nil {
 		return Accepted{}, fmt.Errorf("keep %.7s: %w", head, err)
 	}
-	return accepted, in.record(ctx, accepted, sequence)
+	record := accepted.record(sequence + 1)
+	if err := in.record(ctx, accepted, record, base.Rewrite == head); err != nil {
+		return Accepted{}, err
+	}
+	in.floorDue = true
+	in.raiseFloor(ctx, record)
+	return accepted, nil
+}
+
+// base returns what a head has to descend from, and its sequence: the revision accepted last, or the cluster's floor where the
+// local state is missing or older.
+func (in *intake) base(ctx context.Context, last *journal.Accepted) (verify.Base, uint64, error) {
+	f, err := in.floorAbove(ctx, last)
+	switch {
+	case err != nil:
+		return verify.Base{}, 0, err
+	case f.Sequence > 0:
+		return verify.Base{Commit: f.Commit, ProvenTime: f.ProvenTime}, f.Sequence, nil
+	case last != nil:
+		return verify.Base{Commit: gitsource.ID(last.Commit), ProvenTime: last.ProvenTime}, last.Sequence, nil
+	}
+	return verify.Base{}, 0, nil
+}
+
+// floorAbove returns the cluster's floor if it is newer than the local state, and the zero floor if it is not. A comment that is not
+// the agent's is put right where the local state knows better, and stops everything where it does not.
+func (in *intake) floorAbove(ctx context.Context, last *journal.Accepted) (floor, error) {
+	if in.floors == nil {
+		return floor{}, nil
+	}
+	f, err := readFloor(ctx, in.floors)
+	switch {
+	case errors.Is(err, errFloor) && last != nil:
+		in.log.WarnContext(ctx, "pool comment was edited, the local state stands", "error", err)
+		in.floorDue = true
+		return floor{}, nil
+	case err != nil:
+		return floor{}, fmt.Errorf("read the floor of accepted revisions: %w", err)
+	case f.above(last):
+		in.log.WarnContext(ctx, "local state is older than the cluster's memory of it", "revision", string(f.Commit), "sequence", f.Sequence)
+		return f, nil
+	}
+	if last != nil && f != floorOf(*last) {
+		in.floorDue = true
+	}
+	return floor{}, nil
+}
+
+// raiseFloor writes the accepted revision to the cluster's pool, once. A failure is tried again at the next poll.
+func (in *intake) raiseFloor(ctx context.Context, accepted journal.Accepted) {
+	if in.floors == nil || !in.floorDue || in.dryRun {
+		return
+	}
+	if err := in.floors.SetPoolComment(ctx, floorPool, floorOf(accepted).String()); err != nil {
+		in.log.WarnContext(ctx, "floor of accepted revisions not written", "error", err)
+		return
+	}
+	in.floorDue = false
 }
 
 func (in *intake) check(ctx context.Context, head gitsource.ID, base verify.Base) (Accepted, error) {
@@ -119,26 +183,42 @@ func (in *intake) check(ctx context.Context, head gitsource.ID, base verify.Base
 		return Accepted{}, err
 	}
 	accepted, err := Accept(ctx, repo, rev, in.scope)
-	if err == nil {
-		in.checkedBy = policy
+	if err != nil {
+		return Accepted{}, err
 	}
-	return accepted, err
+	if _, err := accepted.set.Lower(assignedLabels(in.journal.State())); err != nil {
+		return Accepted{}, &RefusedError{Commit: head, Reason: RefusedManifests, Err: err, Hint: "give one of the guests another vmid"}
+	}
+	in.checkedBy = policy
+	return accepted, nil
 }
 
 // record makes an acceptance durable, with its orders and the lifecycles to remember, before anything follows from it.
-func (in *intake) record(ctx context.Context, accepted Accepted, sequence uint64) error {
+func (in *intake) record(ctx context.Context, accepted Accepted, record journal.Accepted, rewrote bool) error {
 	state := in.journal.State()
+	guests, err := accepted.set.Lower(assignedLabels(state))
+	if err != nil {
+		return err
+	}
 	var bodies []journal.Body
-	for _, d := range lower(accepted, state) {
+	for _, d := range guests {
 		if g := guarded(d); d.VMID != 0 && state.Owned[d.VMID].VMID != 0 && state.Guarded[d.VMID] != g {
 			bodies = append(bodies, g)
 		}
 	}
 	orders := newOrders(accepted.revision, state)
 	bodies = append(bodies, orders...)
-	bodies = append(bodies, accepted.record(sequence))
+	bodies = append(bodies, record)
+	if rewrote {
+		bodies = append(bodies, journal.Event{Name: "rewrite-allowed", Revision: record.Commit, Message: "by a note in the state directory"})
+	}
 	if err := in.journal.Append(ctx, bodies...); err != nil {
 		return fmt.Errorf("%w: %w", errJournal, err)
+	}
+	if rewrote {
+		if err := in.note.spend(); err != nil {
+			in.log.WarnContext(ctx, "rewrite note not removed", "error", err)
+		}
 	}
 	for _, o := range orders {
 		if ordered, ok := o.(journal.Ordered); ok {
@@ -162,17 +242,13 @@ func (in *intake) resume(ctx context.Context) *resumption {
 	}
 	id := gitsource.ID(last.Commit)
 	in.checkedBy = nil
+	if f, err := in.floorAbove(ctx, last); err != nil {
+		return &resumption{err: err}
+	} else if f.Sequence > 0 {
+		return &resumption{err: fmt.Errorf("the cluster remembers a newer revision, %s with sequence %d, than the local state: %d", f.Commit, f.Sequence, last.Sequence)}
+	}
 	accepted, err := in.check(ctx, id, verify.Base{Commit: id, ProvenTime: last.ProvenTime})
 	return &resumption{accepted, err}
-}
-
-// lower returns the guests of a revision with the vmids that the journal assigned. A set that was accepted lowers without error.
-func lower(a Accepted, state journal.State) []guest.Desired {
-	guests, err := a.set.Lower(assignedLabels(state))
-	if err != nil {
-		return nil
-	}
-	return guests
 }
 
 // guarded returns the lifecycle that is remembered for a guest.

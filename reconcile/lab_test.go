@@ -20,8 +20,9 @@ import (
 	"gitops-agent/verify"
 )
 
-// The people of the tests. Olga may approve and not change.
+// The people of the tests. Olga may approve and not change; Wanda may change the web servers alone.
 var (
+	wanda = sigtest.Identity{Subject: "wanda@lab.test", Issuer: "https://issuer.test"}
 	alice = sigtest.Identity{Subject: "alice@lab.test", Issuer: "https://issuer.test"}
 	olga  = sigtest.Identity{Subject: "olga@lab.test", Issuer: "https://issuer.test"}
 )
@@ -62,6 +63,7 @@ func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
 		Signers: []verify.Signer{
 			{Name: "alice", Issuer: alice.Issuer, Subject: alice.Subject, May: []verify.Role{verify.RoleChange}},
 			{Name: "olga", Issuer: olga.Issuer, Subject: olga.Subject, May: []verify.Role{verify.RoleApprove}},
+			{Name: "wanda", Issuer: wanda.Issuer, Subject: wanda.Subject, May: []verify.Role{verify.RoleChange}, Guests: []string{"VirtualMachine/web-*"}},
 		},
 	})
 	l.ok(err)
@@ -72,7 +74,7 @@ func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
 	t.Cleanup(l.cluster.Close)
 	l.opts = reconcile.Options{
 		Cluster: l.cluster, Policy: func() (*verify.Policy, error) { return l.policy, nil }, Branch: "main",
-		Scope: reconcile.Scope{Cluster: "home"}, Hooks: reconcile.Hooks{OnStep: l.onStep},
+		Scope: reconcile.Scope{Cluster: "home"}, Floors: l.cluster, Note: reconcile.RewriteNote{Dir: l.state}, Hooks: reconcile.Hooks{OnStep: l.onStep},
 	}
 	for _, o := range options {
 		o(&l.opts)

@@ -82,7 +82,8 @@ func (a *Agent) open(ctx context.Context) error {
 		Cluster: client, Source: source, Policy: t.Policy, Journal: j, Branch: c.Source.Branch,
 		Scope: reconcile.Scope{Cluster: c.Cluster.Name, Paths: c.Source.Paths},
 		Poll:  time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
-		Parallel: c.Parallel, DryRun: a.opts.DryRun, Logger: a.opts.Logger, Hooks: m.Hooks(),
+		Parallel: c.Parallel, DryRun: a.opts.DryRun,
+		Floors: client, Note: reconcile.RewriteNote{Dir: c.StateDir}, Logger: a.opts.Logger, Hooks: m.Hooks(),
 	})
 	return nil
 }
