@@ -110,6 +110,8 @@ type SignerConfig struct {
 	May []string `yaml:"may"`
 	// Paths bounds the paths that the signer may change. Default: the whole source.
 	Paths []string `yaml:"paths"`
+	// Guests bounds the guests that the signer may change, as kind/name or patterns of path.Match. Default: the whole source.
+	Guests []string `yaml:"guests"`
 	// From (inclusive) and Until (exclusive) bound the proven time of what counts. Default: unbounded.
 	From  time.Time `yaml:"from"`
 	Until time.Time `yaml:"until"`
