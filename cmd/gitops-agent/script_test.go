@@ -34,8 +34,7 @@ func TestMain(m *testing.M) {
 	for name, identity := range people() {
 		programs["sign-as-"+name] = func() {
 			if err := sign(identity); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				os.Exit(1)
+				fmt.Fprintln(os.Stderr, err) // git misses the status line and fails
 			}
 		}
 	}
