@@ -1,0 +1,277 @@
+//go:build integration
+
+package gitsource_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"gitops-agent/gitsource"
+)
+
+// An openssh is the real sshd in front of git. The test listens and starts a server for each connection, as inetd does, so that no port is
+// taken that another test may have taken first, and nothing is left running.
+type openssh struct {
+	t       *testing.T
+	dir     string // of its keys and settings
+	address string
+
+	mu  sync.Mutex
+	log bytes.Buffer // what the servers said
+}
+
+// newOpenSSH starts to listen. Only the key of clientKey is let in, and git-shell lets it do nothing but serve repositories, as on forges.
+func newOpenSSH(t *testing.T) *openssh {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	o := &openssh{t: t, dir: t.TempDir(), address: listener.Addr().String()}
+	t.Cleanup(o.tell)
+	o.requirements()
+	o.keygen("client", "ed25519", "")
+	public, err := os.ReadFile(o.file("client.pub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.write("authorized_keys", `restrict,command="git-shell -c \"$SSH_ORIGINAL_COMMAND\"" `+string(public))
+	o.hostKeys("ed25519")
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go o.serve(conn.(*net.TCPConn))
+		}
+	}()
+	return o
+}
+
+// requirements fails where sshd cannot run, and makes the folder that it wants to confine its children to, which on Debian the service
+// manager makes.
+func (o *openssh) requirements() {
+	o.t.Helper()
+	if os.Getuid() != 0 {
+		o.t.Fatal("this test needs root, as sshd does")
+	}
+	for _, program := range []string{"/usr/sbin/sshd", "ssh", "ssh-keygen", "git-shell"} {
+		if _, err := exec.LookPath(program); err != nil {
+			o.t.Fatalf("%v: apt-get install openssh-server openssh-client git", err)
+		}
+	}
+	if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// tell shows what the servers said if a test failed.
+func (o *openssh) tell() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.t.Failed() {
+		o.t.Logf("sshd:\n%s", o.log.String())
+	}
+}
+
+func (o *openssh) file(name string) string { return filepath.Join(o.dir, name) }
+
+func (o *openssh) write(name, content string) {
+	o.t.Helper()
+	if err := os.WriteFile(o.file(name), []byte(content), 0o600); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// keygen makes a key pair, in place of an older one of the name.
+func (o *openssh) keygen(name, kind, passphrase string) {
+	o.t.Helper()
+	_ = os.Remove(o.file(name))
+	cmd := exec.CommandContext(o.t.Context(), "ssh-keygen", "-q", "-t", kind, "-N", passphrase, "-C", name, "-f", o.file(name))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		o.t.Fatalf("ssh-keygen: %v\n%s", err, out)
+	}
+}
+
+// hostKeys gives the host new keys of some kinds: those that it had before are gone.
+func (o *openssh) hostKeys(kinds ...string) {
+	o.t.Helper()
+	var config strings.Builder
+	fmt.Fprintf(&config, "AuthorizedKeysFile %s\nStrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\n"+
+		"KbdInteractiveAuthentication no\nPermitRootLogin forced-commands-only\nLogLevel VERBOSE\n", o.file("authorized_keys"))
+	for _, kind := range kinds {
+		o.keygen("host_"+kind, kind, "")
+		fmt.Fprintf(&config, "HostKey %s\n", o.file("host_"+kind))
+	}
+	o.write("sshd_config", config.String())
+}
+
+// serve has an sshd of its own answer one connection.
+func (o *openssh) serve(conn *net.TCPConn) {
+	defer conn.Close()
+	socket, err := conn.File()
+	if err != nil {
+		return
+	}
+	defer socket.Close()
+	var said bytes.Buffer
+	cmd := exec.CommandContext(o.t.Context(), "/usr/sbin/sshd", "-i", "-e", "-f", o.file("sshd_config"))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = socket, socket, &said
+	err = cmd.Run()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	fmt.Fprintf(&o.log, "%s(%v)\n", said.String(), err)
+}
+
+// meet has the real ssh connect for the first time and note the host in a known_hosts file, as a person does. It prefers one kind of host
+// key. The command is one that git-shell refuses, so only the connection counts.
+func (o *openssh) meet(hostKeyAlgorithm string, options ...string) (knownHosts string) {
+	o.t.Helper()
+	file := filepath.Join(o.t.TempDir(), "known_hosts")
+	host, port, err := net.SplitHostPort(o.address)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	args := []string{"-F", "none", "-i", o.file("client"), "-p", port}
+	for _, option := range append(options, "BatchMode=yes", "StrictHostKeyChecking=accept-new", "UserKnownHostsFile="+file,
+		"HostKeyAlgorithms="+hostKeyAlgorithm, "UpdateHostKeys=no") {
+		args = append(args, "-o", option)
+	}
+	out, err := exec.CommandContext(o.t.Context(), "ssh", append(args, loginName(o.t)+"@"+host, "true")...).CombinedOutput()
+	var refused *exec.ExitError
+	if !errors.As(err, &refused) || refused.ExitCode() == 255 { // 255 is ssh's own
+		o.t.Fatalf("ssh: got %v, want the command to be refused\n%s", err, out)
+	}
+	if known, err := os.ReadFile(file); err != nil || strings.Count(string(known), "\n") != 1 {
+		o.t.Fatalf("known_hosts: got %q, %v, want one line", known, err)
+	}
+	return file
+}
+
+func loginName(t *testing.T) string {
+	t.Helper()
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return me.Username
+}
+
+// remote is the repository behind this host, for somebody with a key of this host's folder.
+func (o *openssh) remote(g git, key, knownHosts string) gitsource.Remote {
+	return gitsource.Remote{
+		URL: "ssh://" + loginName(o.t) + "@" + o.address + g.dir, SSHKeyFile: o.file(key), KnownHostsFile: knownHosts,
+	}
+}
+
+// TestOpenSSHFetch clones, finds no news, and fetches news through the real sshd.
+func TestOpenSSHFetch(t *testing.T) {
+	g := newGit(t)
+	history := g.history("main", 120)
+	o := newOpenSSH(t)
+	s, dir := openSource(t, o.remote(g, "client", o.meet("ssh-ed25519")))
+	fetch(t, s, history...)
+	fetch(t, s, history...)
+	next := g.commit(g.files(map[string]string{"a.yaml": "x"}), "next", history[119])
+	g.push("main", next)
+	fetch(t, s, next)
+	fsck(t, dir)
+}
+
+// TestOpenSSHHostKeys fetches from a host with keys of three kinds, of which the agent knows one, in the ways that ssh notes them.
+func TestOpenSSHHostKeys(t *testing.T) {
+	g := newGit(t)
+	history := g.history("main", 2)
+	o := newOpenSSH(t)
+	o.hostKeys("ed25519", "ecdsa", "rsa")
+	for _, algorithm := range []string{"ssh-ed25519", "ecdsa-sha2-nistp256", "rsa-sha2-512"} {
+		for name, hash := range map[string]string{"plain": "HashKnownHosts=no", "hashed": "HashKnownHosts=yes"} {
+			t.Run(algorithm+"_"+name, func(t *testing.T) {
+				s, _ := openSource(t, o.remote(g, "client", o.meet(algorithm, hash)))
+				fetch(t, s, history...)
+			})
+		}
+	}
+}
+
+// TestOpenSSHHostKeyChanges fetches, gives the host another key, and expects the agent to stay away until it is told of that key.
+func TestOpenSSHHostKeyChanges(t *testing.T) {
+	g := newGit(t)
+	history := g.history("main", 2)
+	o := newOpenSSH(t)
+	before := o.meet("ssh-ed25519")
+	s, dir := openSource(t, o.remote(g, "client", before))
+	fetch(t, s, history...)
+
+	o.hostKeys("ed25519")
+	next := g.commit(g.files(map[string]string{"a.yaml": "x"}), "next", history[1])
+	g.push("main", next)
+	wantRemoteError(t, s, "is not the one in "+before)
+	readable(t, s, history...)
+	if _, err := s.Repository().Commit(t.Context(), next); !errors.Is(err, gitsource.ErrNotFound) {
+		t.Errorf("commit behind the changed key: got %v, want ErrNotFound", err)
+	}
+	fetch(t, reopenSource(t, dir, o.remote(g, "client", o.meet("ssh-ed25519"))), next)
+
+	o.hostKeys("ecdsa") // of another kind than the one that is known
+	wantRemoteError(t, s, "host key")
+}
+
+// TestOpenSSHRefuses expects one error for each way not to get in.
+func TestOpenSSHRefuses(t *testing.T) {
+	g := newGit(t)
+	g.history("main", 1)
+	o := newOpenSSH(t)
+	known, nobody := o.meet("ssh-ed25519"), filepath.Join(t.TempDir(), "known_hosts")
+	if err := os.WriteFile(nobody, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.keygen("stranger", "ed25519", "")
+	o.keygen("locked", "ed25519", "passphrase")
+	elsewhere := git{t, filepath.Join(t.TempDir(), "o'ne !two.git")}
+	for name, test := range map[string]struct {
+		remote gitsource.Remote
+		want   string
+	}{
+		"unknown_host":  {o.remote(g, "client", nobody), "has no host key in " + nobody},
+		"stranger":      {o.remote(g, "stranger", known), "unable to authenticate"},
+		"locked_key":    {o.remote(g, "locked", known), "passphrase"},
+		"no_repository": {o.remote(elsewhere, "client", known), "o'ne !two.git' does not appear to be a git repository"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := openSource(t, test.remote)
+			wantRemoteError(t, s, test.want)
+		})
+	}
+}
+
+// TestOpenSSHKeyKinds lets the agent in with each kind of key that ssh-keygen makes.
+func TestOpenSSHKeyKinds(t *testing.T) {
+	g := newGit(t)
+	history := g.history("main", 1)
+	o := newOpenSSH(t)
+	known := o.meet("ssh-ed25519")
+	for _, kind := range []string{"rsa", "ecdsa"} {
+		t.Run(kind, func(t *testing.T) {
+			o.keygen("client_"+kind, kind, "")
+			public, err := os.ReadFile(o.file("client_" + kind + ".pub"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.write("authorized_keys", `restrict,command="git-shell -c \"$SSH_ORIGINAL_COMMAND\"" `+string(public))
+			s, _ := openSource(t, o.remote(g, "client_"+kind, known))
+			fetch(t, s, history...)
+		})
+	}
+}
