@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,8 +49,16 @@ func outputFlag(cmd *cobra.Command, value *string, words ...string) {
 }
 
 func completeWords(cmd *cobra.Command, flag string, words []string) {
-	// It fails for a flag that does not exist, or was given words before: both show in the first run.
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	completeWith(cmd, flag, func(context.Context) []string { return words })
+}
+
+// completeWith lets shells complete a flag's value. It panics for a flag that does not exist, or has its words already: both show in the
+// first run.
+func completeWith(cmd *cobra.Command, flag string, words func(ctx context.Context) []string) {
+	complete := func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return words(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+	}
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic(err)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -39,8 +40,22 @@ source.paths names a folder, name that folder.`,
 	cmd.Flags().StringVar(&opts.dir, "dir", "", "plan the manifests below this `directory`")
 	cmd.Flags().StringSliceVar(&opts.guests, "guest", nil, "show these guests alone, as `KIND/NAME`")
 	cmd.Flags().BoolVar(&opts.exitCode, "exit-code", false, "end with status 3 if the cluster differs")
+	completeWith(cmd, "guest", func(ctx context.Context) []string { return guestLabels(ctx, opts.dir) })
 	outputFlag(cmd, &opts.output, outputText, outputJSON, outputMarkdown)
 	return cmd
+}
+
+// guestLabels lists the guests of a working copy, for completion: nothing where there is none.
+func guestLabels(ctx context.Context, dir string) []string {
+	set, err := readSet(ctx, []string{cmp.Or(dir, ".")})
+	if err != nil {
+		return nil
+	}
+	labels := make([]string, 0, len(set.Guests))
+	for _, g := range set.Guests {
+		labels = append(labels, g.Label())
+	}
+	return labels
 }
 
 type planOptions struct {

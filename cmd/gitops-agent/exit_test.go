@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -54,6 +56,46 @@ func TestHintFor(t *testing.T) {
 			got := hintFor(test.err)
 			if !strings.Contains(got, test.want) || test.want == "" && got != "" {
 				t.Errorf("got %q, want %q in it", got, test.want)
+			}
+		})
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stderr strings.Builder
+	status := run(ctx, []string{"status", "--url", "http://127.0.0.1:1", "--wait", "converged"}, io.Discard, &stderr)
+	if want := "gitops-agent: error: interrupted\n"; status != exitError || stderr.String() != want {
+		t.Errorf("got %d and %q, want %d and %q", status, stderr.String(), exitError, want)
+	}
+}
+
+// A failure outweighs a refusal, and a refusal what is pending.
+func TestOnceOutcome(t *testing.T) {
+	failed := reconcile.GuestReport{Kind: "VirtualMachine", Name: "web-1", Conditions: []reconcile.Condition{{Type: reconcile.Failed, Message: "no space"}}}
+	held := reconcile.GuestReport{Sync: reconcile.OutOfSync, Held: []reconcile.HeldReport{{}}}
+	refused := reconcile.SourceReport{Refused: &reconcile.RefusedReport{Error: "reject x", Hint: "sign it"}}
+	unverified := reconcile.WritesReport{Reason: string(reconcile.StopUnverified), Message: "reject y"}
+	tests := map[string]struct {
+		report reconcile.Report
+		status int
+		want   string
+	}{
+		"converged":  {reconcile.Report{Converged: true}, exitDone, ""},
+		"held":       {reconcile.Report{Guests: []reconcile.GuestReport{held}}, exitChanges, ""},
+		"refused":    {reconcile.Report{Source: refused, Guests: []reconcile.GuestReport{held}}, exitRefused, "reject x"},
+		"unverified": {reconcile.Report{Writes: unverified, Source: refused}, exitRefused, "reject y"},
+		"failed":     {reconcile.Report{Source: refused, Guests: []reconcile.GuestReport{held, failed}}, exitError, "VirtualMachine/web-1: no space"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := onceOutcome(test.report)
+			if got := exitStatus(err); got != test.status {
+				t.Errorf("got exit status %d, want %d", got, test.status)
+			}
+			if test.want != "" && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %q, want %q in it", err, test.want)
 			}
 		})
 	}

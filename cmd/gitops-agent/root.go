@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,8 +29,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRootCommand(p)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err != nil && !p.started {
+	switch {
+	case err != nil && !p.started:
 		err = &statusError{exitUsage, err}
+	case ctx.Err() != nil && errors.Is(err, context.Canceled): // whatever it broke off is not what went wrong
+		err = errors.New("interrupted")
 	}
 	if exitStatus(err) == exitUsage && hintFor(err) == "" {
 		err = withHint(err, cmd.CommandPath()+" --help")
