@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // canonical returns the one spelling of text's meaning. Text that does not have the form is returned as it is, so that a value
@@ -23,7 +24,7 @@ func (s *scalar) canonical(text string) string {
 			return strconv.FormatFloat(n, 'f', -1, 64)
 		}
 	case notesForm:
-		return strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), " \t\r\n")
+		return strings.TrimRightFunc(strings.ReplaceAll(text, "\r\n", "\n"), unicode.IsSpace)
 	case tagsForm:
 		return strings.Join(Tags(text), ";")
 	case hotplugForm:

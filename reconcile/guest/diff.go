@@ -171,6 +171,8 @@ func (c *comparison) write(in *Intent, e edit, next string) {
 	}
 	if why := e.blocked(); why != "" {
 		change.Class, change.Note = Impossible, why
+	} else if e.to == "" && next == "" && e.from == "" && !c.creating {
+		change.Class, change.Note = Impossible, "nothing is named that would make the device"
 	}
 	c.add(change)
 }

@@ -57,9 +57,12 @@ func TestDiffProperties(t *testing.T) {
 			[]string{"net0 set name=eth0,bridge=vmbr0,hwaddr=BC:24:11:98:67:42,ip=10.1.0.8/24,type=veth [live]"},
 		},
 		"config_key_absent_means_defaults": {live(nil), []Intent{subs("agent", "enabled=0"), subs("vga", "type=std"), subs("cpu", "cputype=kvm64"), subs("memory", "current=512")}, nil},
-		"device_absent_never_holds":        {live(nil), []Intent{subs("rng0", "source=/dev/urandom")}, []string{"rng0 set /dev/urandom [live]"}},
-		"agent_off_ignores_the_rest":       {live(keys{"agent": "0"}), []Intent{subs("agent", "enabled=0", "fstrim_cloned_disks=1")}, nil},
-		"agent_alias":                      {live(keys{"agent": "1,freeze-fs-on-backup=0"}), []Intent{subs("agent", "freeze-fs=0")}, nil},
+		"device_of_defaults_alone_is_none": {
+			live(nil), []Intent{subs("usb0", "usb3=0")}, []string{"usb0 none [impossible] nothing is named that would make the device"},
+		},
+		"device_absent_never_holds":  {live(nil), []Intent{subs("rng0", "source=/dev/urandom")}, []string{"rng0 set /dev/urandom [live]"}},
+		"agent_off_ignores_the_rest": {live(keys{"agent": "0"}), []Intent{subs("agent", "enabled=0", "fstrim_cloned_disks=1")}, nil},
+		"agent_alias":                {live(keys{"agent": "1,freeze-fs-on-backup=0"}), []Intent{subs("agent", "freeze-fs=0")}, nil},
 		"last_sub_key_unset_deletes_the_key": {
 			container(live(keys{"features": "nesting=1", "unprivileged": "1"})), []Intent{subs("features", "nesting=")}, []string{"features delete [live]"},
 		},

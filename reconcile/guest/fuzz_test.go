@@ -17,10 +17,13 @@ func seedTexts(f *testing.F) {
 			f.Add(true, key, text)
 		}
 	}
+	for _, sample := range allSamples() {
+		f.Add(sample.kind == Container, sample.key, sample.text)
+	}
 	f.Add(false, "memory", "current=0=")
 	f.Add(false, "memory", "current= ")
 	f.Add(false, "hotplug", "1 1 ")
-	for _, text := range []string{"virtio", "=", ",", "a=b=c", "order=", "local:32", "%", "%zz", "1,1", "file=x,volume=y", "bps=1", "9999999999999999999"} {
+	for _, text := range []string{"virtio", "none", "=", ",", "a=b=c", "order=", "local:32", "%", "%zz", "1,1", "file=x,volume=y", "bps=1", "9999999999999999999"} {
 		f.Add(false, "net0", text)
 		f.Add(false, "scsi0", text)
 		f.Add(false, "sshkeys", text)
@@ -76,6 +79,8 @@ func FuzzWrittenTextSettles(f *testing.F) {
 	f.Add(true, "net0", "name=eth0,bridge=vmbr0,hwaddr=BC:24:11:00:00:AA,type=veth", "name=eth1,ip=dhcp")
 	f.Add(true, "features", "", "nesting=1")
 	f.Add(true, "description", "a\n", "b\n\n")
+	f.Add(false, "smbios1", "manufacturer=Rm9v,base64=1", "product=YQ==,base64=1")
+	f.Add(true, "env", "A=1", "B=2\x00A=1")
 	f.Fuzz(func(t *testing.T, container bool, key, was, wanted string) {
 		kind := kindOf(container)
 		if Check(kind, key, wanted) != nil {

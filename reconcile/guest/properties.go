@@ -42,12 +42,13 @@ const (
 
 // syntax says how a property string is written and compared.
 type syntax struct {
-	style style
-	bare  string            // the sub-key that is written without its name; "" if none
-	named bool              // the bare sub-key is printed with its name all the same, as people know it
-	alias map[string]string // other names of sub-keys
-	off   bool              // a bare sub-key of 0 makes the others meaningless
-	subs  []sub
+	style  style
+	bare   string            // the sub-key that is written without its name; "" if none
+	named  bool              // the bare sub-key is printed with its name all the same, as people know it
+	alias  map[string]string // other names of sub-keys
+	off    bool              // a bare sub-key of 0 makes the others meaningless
+	either []string          // sub-keys one of which names the device
+	subs   []sub
 }
 
 // sub is one sub-key of a property string.
@@ -98,8 +99,14 @@ func (s *syntax) parse(p properties, text string) properties {
 		}
 		p = append(p, pair{name, value})
 	}
-	if s.style == smbiosStyle {
+	switch s.style {
+	case smbiosStyle:
 		return decoded(p)
+	case driveStyle:
+		if volume := p.text("volume"); (volume == "none" || volume == "cdrom") && p.find("media") < 0 {
+			return append(p, pair{"media", "cdrom"}) // which Proxmox adds
+		}
+	case plainStyle, nicStyle:
 	}
 	return p
 }
@@ -210,7 +217,15 @@ func (s *syntax) check(text string) error {
 			return fmt.Errorf("got %s without %s, want both", known.name, known.needs)
 		}
 	}
-	return nil
+	return s.nothingNamed(all)
+}
+
+// nothingNamed returns why p names no device, or nil.
+func (s *syntax) nothingNamed(p properties) error {
+	if len(s.either) == 0 || slices.ContainsFunc(s.either, func(name string) bool { return p.text(name) != "" }) {
+		return nil
+	}
+	return fmt.Errorf("got no %s, want one", strings.Join(s.either, " and no "))
 }
 
 func (s *syntax) names() string {

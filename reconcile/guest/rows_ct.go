@@ -71,7 +71,7 @@ var (
 		{name: "gw6", scalar: asAddress},
 		{name: "host-managed", scalar: yesNo, absent: "0", span: since91},
 	}}
-	passSyntax = &syntax{bare: "path", subs: []sub{
+	passSyntax = &syntax{bare: "path", either: []string{"path"}, subs: []sub{
 		{name: "path"},
 		{name: "mode"},
 		{name: "uid", scalar: whole(0, 0)},

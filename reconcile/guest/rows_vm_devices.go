@@ -71,10 +71,10 @@ func isCardModel(name string) bool {
 }
 
 var (
-	usbSyntax = &syntax{bare: "host", subs: []sub{
+	usbSyntax = &syntax{bare: "host", either: []string{"host", "mapping"}, subs: []sub{
 		{name: "host", scalar: scalar{form: usbForm}}, {name: "mapping", scalar: asMapping}, {name: "usb3", scalar: yesNo, absent: "0"},
 	}}
-	pciSyntax = &syntax{bare: "host", subs: []sub{
+	pciSyntax = &syntax{bare: "host", either: []string{"host", "mapping"}, subs: []sub{
 		{name: "host", scalar: scalar{form: pciForm}},
 		{name: "mapping", scalar: asMapping},
 		{name: "mdev"},

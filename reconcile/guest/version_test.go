@@ -38,7 +38,8 @@ func TestDiffByVersion(t *testing.T) {
 		"environment":             {pve84, container(live(nil)), []Intent{text("env", "A=1")}, []string{"env none [impossible] " + no84}},
 		"entrypoint":              {pve84, container(live(nil)), []Intent{text("entrypoint", "/bin/app")}, []string{"entrypoint none [impossible] " + no84}},
 		"sub_key_too_new": {
-			pve84, container(live(nil)), []Intent{subs("net0", "bridge=vmbr0", "host-managed=1")},
+			pve84, container(live(nil)),
+			[]Intent{subs("net0", "bridge=vmbr0", "host-managed=1")},
 			[]string{"net0 none [impossible] host-managed: " + no84},
 		},
 		"sub_key_at_its_default": {
@@ -52,7 +53,8 @@ func TestDiffByVersion(t *testing.T) {
 		},
 		"fs_freeze_of_9_is_that_of_8": {pve91, live(keys{"agent": "1,freeze-fs=0"}), []Intent{subs("agent", "freeze-fs-on-backup=0")}, nil},
 		"geometry_is_an_option_of_8": {
-			pve84, live(geometry), []Intent{subs("ide0", "cyls=1024")},
+			pve84, live(geometry),
+			[]Intent{subs("ide0", "cyls=1024")},
 			[]string{"ide0 set local:201/vm-201-disk-0.raw,cyls=1024,heads=16,secs=63,size=8G [live]"},
 		},
 		"geometry_is_kept_by_8": {
@@ -64,7 +66,8 @@ func TestDiffByVersion(t *testing.T) {
 		"geometry_left_is_no_drift": {pve90, live(geometry), []Intent{text("ide0", "local:201/vm-201-disk-0.raw")}, nil},
 		"geometry_of_8_is_pinned":   {pve84, live(geometry), []Intent{text("ide0", "local:201/vm-201-disk-0.raw")}, []string{"ide0 set local:201/vm-201-disk-0.raw,size=8G [live]"}},
 		"geometry_cannot_be_set_on_9": {
-			pve90, live(keys{"ide0": "local:201/vm-201-disk-0.raw,size=8G"}), []Intent{subs("ide0", "trans=lba")},
+			pve90, live(keys{"ide0": "local:201/vm-201-disk-0.raw,size=8G"}),
+			[]Intent{subs("ide0", "trans=lba")},
 			[]string{"ide0 none [impossible] trans: Proxmox VE 9.0 and newer do not know it"},
 		},
 	}

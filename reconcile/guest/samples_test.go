@@ -1,0 +1,234 @@
+package guest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// named are acceptable texts of keys and sub-keys whose form says too little.
+var named = map[string][]string{
+	"bridge": {"vmbr0", "vmbr1"}, "mp": {"/data", "/srv/my files"}, "path": {"/dev/null"}, "mode": {"0660"}, "name": {"eth0"},
+	"cputype": {"host", "kvm64", "x86-64-v3"}, "flags": {"+aes", "+aes;-pcid"}, "reported-model": {"kvm64", "Haswell"}, "phys-bits": {"40", "host"},
+	"hv-vendor-id": {"abc123"}, "idmap": {"passthrough", "u:0:100000:1000;g:0:100000:1000"}, "timezone": {"host", "Europe/Berlin"},
+	"startdate": {"now", "2006-06-17T16:01:21"}, "bootdisk": {"scsi0"}, "vmstatestorage": {"local"}, "legacy": {"cdn", "c"}, "order": {"net0"},
+	"ip6": {"fd00::5/64", "FD00:0::5/64", "auto", "dhcp"}, "gw6": {"fd00::1", "FD00:0:0::1"}, "wwn": {"0x5000c50015EA71ac"},
+	"vendor-id": {"0x10DE"}, "user": {"local:snippets/u.yaml"}, "vendor": {"local:snippets/v.yaml"}, "meta": {"local:snippets/m.yaml"},
+	"network": {"local:snippets/n.yaml"}, "hookscript": {"local:snippets/hook.sh"}, "aw-bits": {"48"}, "current": {"16", "2048"},
+	"balloon": {"0", "16"}, "parallel": {"/dev/parport0"}, "entrypoint": {"/sbin/init", "/bin/app --serve all"}, "rate": {"10.50", "0.5"},
+	"trunks": {"1;2;3"}, "mount": {"nfs;cifs", "nfs"},
+}
+
+// scalarSamples are acceptable texts of a plain value.
+func scalarSamples(name string, s *scalar) []string {
+	if texts := named[name]; texts != nil {
+		return texts
+	}
+	switch s.form {
+	case boolForm:
+		return []string{"0", "1"}
+	case intForm, weightForm:
+		return slices.Compact([]string{decimal(s.min), decimal(s.min + 1)})
+	case numberForm:
+		return []string{decimal(s.min), decimal(s.min + 1.5)}
+	case enumForm:
+		return s.words
+	case nameForm:
+		return []string{"web1", "UPPER.case"}
+	case notesForm:
+		return []string{"a", "two\nlines\n", "  lead # %41 ü", "a\r\nb"}
+	case tagsForm:
+		return []string{"b;a", "Web, PROD web", "0"}
+	case setForm:
+		return []string{strings.Join(s.words, ";"), s.words[0]}
+	case listForm:
+		return map[form][]string{addressForm: {"1.1.1.1,8.8.8.8", "fd00::1 1.1.1.1"}, nameForm: {"a.b c.d", "lan"}, opaqueForm: {"1.1.1.1;8.8.8.8", "lan"}}[s.item]
+	case hotplugForm:
+		return []string{"0", "1", "usb,network", "memory,cpu,cloudinit"}
+	case macForm:
+		return []string{"BC:24:11:00:00:01", "bc:24:11:00:00:0a"}
+	case addressForm:
+		return []string{"10.0.0.1"}
+	case networkForm:
+		return []string{"10.0.0.5/24", "dhcp"}
+	case uuidForm:
+		return []string{"11111111-2222-3333-4444-5555AAAAbbbb"}
+	case keysForm:
+		return []string{recordedKey, recordedKey + "%0A", "%0A" + recordedKey + "%0A" + recordedKey}
+	case encodedForm:
+		return []string{"ABC", "a%20b%2f"}
+	case machineForm:
+		return []string{"q35", "pc", "pc-i440fx-9.2", "pc-q35-10.0+pve0"}
+	case sizeForm:
+		return []string{"1G"}
+	case idForm:
+		return []string{"gpu-1"}
+	case portForm:
+		return []string{"socket"}
+	case volumeForm:
+		return []string{"local:201/vm-201-disk-0.raw"}
+	case secretForm:
+		return []string{"s3cret", "$5$abc$abcdefghijkl"}
+	case rangesForm:
+		return []string{"0", "2;0", "0;2-3;1"}
+	case hexForm:
+		return []string{"0x1AF4"}
+	case pciForm:
+		return []string{"0000:01:00.0", "01:00;02:0A.1"}
+	case usbForm:
+		return []string{"SPICE", "0x1D6B:0x0002", "1-1.2"}
+	case environForm:
+		return []string{"A=1", "B=two words\x00A=1"}
+	case generatedForm:
+		return []string{"11111111-2222-3333-4444-5555AAAAbbbb", "0"}
+	case opaqueForm:
+		return []string{"Text", "abc-1"}
+	}
+	return nil
+}
+
+const recordedKey = "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIMjJIgmBwGHzxaes7iXh%2Fdc%2F0gj2H%2BIRWkEN5c9tx7Wa%20a%2Fb%2Bc%40h"
+
+// samplesOf are acceptable native texts of a row: of a property string, each sub-key in each of its samples, and all at once.
+func samplesOf(r *row) []string {
+	if r.syntax == nil {
+		return slices.DeleteFunc(slices.Clone(scalarSamples(r.key, &r.scalar)), func(text string) bool { return r.check(text) != nil })
+	}
+	s := r.syntax
+	base := map[string]string{}
+	if len(s.either) > 0 {
+		base[s.either[0]] = scalarSamples(s.either[0], &s.sub(s.either[0]).scalar)[0]
+	}
+	for i := range s.subs {
+		if s.subs[i].required {
+			base[s.subs[i].name] = scalarSamples(s.subs[i].name, &s.subs[i].scalar)[0]
+		}
+	}
+	var texts []string
+	add := func(subs map[string]string) {
+		for name := range subs {
+			if needs := s.sub(name).needs; needs != "" {
+				subs[needs] = scalarSamples(needs, &s.sub(needs).scalar)[0]
+			}
+		}
+		var p properties
+		for _, name := range slices.Sorted(maps.Keys(subs)) {
+			p = append(p, pair{name, subs[name]})
+		}
+		if text := s.native(p); text != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	add(maps.Clone(base))
+	all := maps.Clone(base)
+	for i := range s.subs {
+		known := &s.subs[i]
+		for _, text := range scalarSamples(known.name, &known.scalar) {
+			one := maps.Clone(base)
+			if slices.Contains(s.either, known.name) {
+				delete(one, s.either[0])
+			}
+			one[known.name] = text
+			if known.excludes(Version{}) == "" && known.check(text) == nil {
+				add(one)
+				all[known.name] = text
+				delete(all, "mapping") // which stands for host
+			}
+		}
+	}
+	delete(all, "import-from")
+	add(all)
+	return texts
+}
+
+// sampleKeys are the keys that the samples of a table are tried on: of a family, its first and its last.
+func sampleKeys(r *row) []string {
+	if r.slots == 0 {
+		return []string{r.key}
+	}
+	return []string{r.key + "0", r.key + decimal(float64(r.slots-1))}
+}
+
+func rowsOf(kind Kind) []*row {
+	groups := [][]row{vmRows, vmDeviceRows, vmDriveRows}
+	if kind == Container {
+		groups = [][]row{ctRows, ctDeviceRows}
+	}
+	var rows []*row
+	for _, group := range groups {
+		for i := range group {
+			rows = append(rows, &group[i])
+		}
+	}
+	return rows
+}
+
+// eachSample calls f for every sample of every key that holds a value of the owner's.
+func eachSample(f func(kind Kind, key, text string)) {
+	for _, kind := range []Kind{VirtualMachine, Container} {
+		for _, r := range rowsOf(kind) {
+			if r.effect == never || r.once {
+				continue
+			}
+			for _, text := range samplesOf(r) {
+				f(kind, sampleKeys(r)[0], text)
+			}
+		}
+	}
+}
+
+// TestSamplesAreAcceptable: every row has samples, and Check accepts them.
+func TestSamplesAreAcceptable(t *testing.T) {
+	count := 0
+	perRow := map[string]int{}
+	eachSample(func(kind Kind, key, text string) {
+		count++
+		perRow[string(kind)+key]++
+		if err := Check(kind, key, text); err != nil {
+			t.Errorf("check %s %s %q: %v", kind, key, text, err)
+		}
+	})
+	for _, kind := range []Kind{VirtualMachine, Container} {
+		for _, r := range rowsOf(kind) {
+			if key := sampleKeys(r)[0]; r.effect != never && !r.once && perRow[string(kind)+key] == 0 {
+				t.Errorf("%s %s: got no sample, want one", kind, key)
+			}
+		}
+	}
+	if count < 500 {
+		t.Errorf("samples: got %d, want at least 500", count)
+	}
+}
+
+// TestSamplesAreCanonicalOnce: canonicalising twice is canonicalising once, and a guest with one spelling is in sync with the
+// other.
+func TestSamplesAreCanonicalOnce(t *testing.T) {
+	eachSample(func(kind Kind, key, text string) {
+		once, _ := Canonical(kind, key, text)
+		if twice, _ := Canonical(kind, key, once); twice != once {
+			t.Errorf("canonical of %s %s %q: got %q, then %q, want the same", kind, key, text, once, twice)
+		}
+		for _, pair := range [][2]string{{text, text}, {text, once}, {once, text}} {
+			checkEqual(t, kind, key, pair[0], pair[1])
+		}
+	})
+}
+
+// checkEqual checks that a guest whose key reads as have needs no change to have wanted.
+func checkEqual(t rapid.TB, kind Kind, key, wanted, have string) {
+	t.Helper()
+	if wanted == "" {
+		return
+	}
+	o := live(nil)
+	o.Kind = kind
+	if have != "" {
+		o.Keys[key] = Value{Text: have, Set: true}
+	}
+	if got := Diff(want(o, text(key, wanted)), o); len(got) != 0 {
+		t.Errorf("%s %s %q read as %q: got %v, want no change", kind, key, wanted, have, briefs(got))
+	}
+}
