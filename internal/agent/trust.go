@@ -2,19 +2,18 @@ package agent
 
 import (
 	"cmp"
-	"errors"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"sync"
-	"time"
 
 	"gitops-agent/gitsource"
 	"gitops-agent/verify"
 )
 
-// maxTrustedRoot bounds the trusted root file.
+// maxTrustedRoot bounds the files of trust, in bytes; the public trusted root has about 7,000.
 const maxTrustedRoot = 4 << 20
 
 // Policy returns the policy that the config stands for, with the trusted root file as it is now.
@@ -46,7 +45,7 @@ func (c Config) policyOptions(root []byte) verify.Options {
 func (s SignerConfig) signer() verify.Signer {
 	signer := verify.Signer{
 		Name: s.Name, Issuer: s.Issuer, Subject: s.Subject, SubjectRegexp: s.SubjectRegexp, Extensions: verify.Extensions(s.Extensions),
-		Paths: s.Paths, From: s.From, Until: s.Until,
+		Paths: s.Paths, Guests: s.Guests, From: s.From, Until: s.Until,
 	}
 	for _, role := range s.May {
 		signer.May = append(signer.May, verify.Role(role))
@@ -55,65 +54,102 @@ func (s SignerConfig) signer() verify.Signer {
 }
 
 func readTrustedRoot(path string) ([]byte, error) {
+	data, err := readBounded(path)
+	if err != nil {
+		return nil, fmt.Errorf("read trusted root: %w", err)
+	}
+	return data, nil
+}
+
+// readBounded reads a file of at most maxTrustedRoot bytes.
+func readBounded(path string) ([]byte, error) {
 	file, err := os.Open(path) //nolint:gosec // the path is the operator's own
 	if err != nil {
-		return nil, fmt.Errorf("open trusted root: %w", err)
+		return nil, err
 	}
 	defer func() { _ = file.Close() }()
 	data, err := io.ReadAll(io.LimitReader(file, maxTrustedRoot+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read trusted root %s: %w", path, err)
+		return nil, err
 	case len(data) > maxTrustedRoot:
-		return nil, fmt.Errorf("trusted root %s is larger than 4 MiB", path)
+		return nil, fmt.Errorf("%s is larger than 4 MiB", path)
 	}
 	return data, nil
 }
 
-// trust keeps the policy in force. The trusted root file is read again when it changes; one that does not parse changes nothing.
+// trust keeps the policy in force. The trusted root file is read again whenever the policy is asked for, and compared by its
+// content: files are replaced by renaming, by turning a symbolic link, and within one tick of the clock. A file that does not make
+// a policy changes nothing. Where a TUF repository is configured, the root that it brought replaces that of the file, until
+// somebody changes the file.
 type trust struct {
-	config Config
-	log    *slog.Logger
-	onRoot func(verify.RootInfo)
+	config    Config
+	tuf       TUFConfig // zero: the file alone
+	log       *slog.Logger
+	onRoot    func(verify.RootInfo) // told of each root that is taken
+	onRefresh func(error)           // told of each refresh by TUF, nil when it succeeded; may be nil itself
 
-	mu     sync.Mutex
-	policy *verify.Policy
-	read   stamp
+	mu        sync.Mutex // never held while the network is waited for
+	policy    *verify.Policy
+	refreshed *refreshedRoot // what TUF brought last; nil before the first time
+	complaint string         // what was complained about last, so that it is said once
 }
 
-// stamp tells one state of a file from another.
-type stamp struct {
-	size    int64
-	changed time.Time
-}
-
-// Policy returns the policy in force.
+// Policy returns the policy in force. It is the same one until another trusted root is taken.
 func (t *trust) Policy() (*verify.Policy, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	info, err := os.Stat(t.config.Trust.TrustedRootFile)
-	now := stamp{}
+	if t.policy == nil && t.tuf.URL != "" {
+		t.restore()
+	}
+	root, err := t.choose()
+	if err == nil && t.policy != nil && sha256.Sum256(root) == t.policy.Root().SHA256 {
+		t.complaint = ""
+		return t.policy, nil
+	}
+	var policy *verify.Policy
 	if err == nil {
-		now = stamp{info.Size(), info.ModTime()}
+		policy, err = verify.NewPolicy(t.config.policyOptions(root))
 	}
-	if t.policy != nil && now == t.read {
+	switch {
+	case err != nil && t.policy == nil:
+		return nil, err
+	case err != nil:
+		t.complain(root, err)
 		return t.policy, nil
 	}
-	policy, perr := t.config.Policy()
-	if err := errors.Join(err, perr); err != nil {
-		if t.policy == nil {
-			return nil, err
-		}
-		if now != t.read {
-			t.log.Warn("trusted root not taken, the last good one stays in force", "error", err)
-		}
-		t.read = now
-		return t.policy, nil
+	t.install(policy)
+	return policy, nil
+}
+
+// choose returns the content of the trusted root that ought to be in force.
+func (t *trust) choose() ([]byte, error) {
+	pinned, err := readTrustedRoot(t.config.Trust.TrustedRootFile)
+	if err != nil {
+		return nil, err
 	}
+	if t.refreshed != nil && t.refreshed.Pinned == sha256.Sum256(pinned) {
+		return t.refreshed.Root, nil
+	}
+	return pinned, nil
+}
+
+// complain says, once for each content and each error of reading, that a root was not taken.
+func (t *trust) complain(root []byte, err error) {
+	about := fmt.Sprintf("%x", sha256.Sum256(root))
+	if root == nil {
+		about = err.Error()
+	}
+	if about != t.complaint {
+		t.log.Warn("trusted root not taken, the last good one stays in force", "error", err)
+	}
+	t.complaint = about
+}
+
+func (t *trust) install(policy *verify.Policy) {
 	if t.policy != nil {
 		t.log.Info("trusted root taken", "sha256", fmt.Sprintf("%x", policy.Root().SHA256))
 	}
-	t.policy, t.read = policy, now
+	t.policy, t.complaint = policy, ""
 	t.onRoot(policy.Root())
-	return policy, nil
 }
