@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 
 	"gitops-agent/gitsource"
 	"gitops-agent/verify"
@@ -87,6 +88,9 @@ func (o verifyOptions) auditor() (auditor, error) {
 		return o.open(cmp.Or(o.repo, "."), policy)
 	}
 	config, err := readConfig(o.config)
+	if errors.Is(err, fs.ErrNotExist) {
+		return auditor{}, withHint(err, "no config is needed with --repo DIR --trusted-root FILE --signer ISSUER=SUBJECT")
+	}
 	if err != nil {
 		return auditor{}, err
 	}

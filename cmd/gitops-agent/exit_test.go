@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 	"testing"
 
 	"gitops-agent/reconcile"
@@ -47,6 +48,7 @@ func TestHintFor(t *testing.T) {
 		"refused":       {&reconcile.RefusedError{Hint: "correct it"}, "correct it"},
 		"locked":        {fmt.Errorf("open: %w", journal.ErrLocked), "stop that agent first"},
 		"denied":        {fmt.Errorf("read: %w", reconcile.ErrDenied), "proxmox.token_file"},
+		"port_taken":    {fmt.Errorf("listen: %w", syscall.EADDRINUSE), "choose another address"},
 		"damaged":       {fmt.Errorf("read: %w", &journal.DamageError{File: "x", Err: errors.New("y")}), "docs/journal.md"},
 		"own_hint_wins": {withHint(fmt.Errorf("read: %w", reconcile.ErrDenied), "my own"), "my own"},
 		"unknown":       {errors.New("x"), ""},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"syscall"
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile"
@@ -50,6 +51,8 @@ func hintFor(err error) string {
 		return "look at proxmox.token_file, and at what the token may do: pveum user token permissions USER TOKEN"
 	case errors.Is(err, reconcile.ErrNotReady):
 		return "check that proxmox.endpoints answer from this host, and that their certificate fits ca_file or fingerprints"
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "another program listens there: choose another address for listen in the config"
 	case errors.Is(err, gitsource.ErrUnreachable):
 		return "check source.remotes, source.branch and the credentials; what was fetched before stays in force"
 	default:

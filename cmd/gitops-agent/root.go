@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"gitops-agent/internal/agent"
 
@@ -75,7 +76,12 @@ func groupArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+	err := fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2 // edits
+	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
+		return withHint(err, "did you mean "+strings.Join(meant, " or ")+"?")
+	}
+	return err
 }
 
 func (p *program) logger() *slog.Logger { return newLogger(p.err, p.level) }

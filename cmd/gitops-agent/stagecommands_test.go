@@ -25,11 +25,12 @@ import (
 //	sim SUBCOMMAND ...               look at the cluster, or change it behind the agent's back
 //	capture NAME REGEXP              set a variable to what a group matches in the last stdout
 //	mask FROM TO                     copy a file with ids, times and generated values replaced
+//	replace FILE REGEXP TEXT         replace what matches in a file
 //	damage DIR                       flip a bit in the middle of the journal's first file
 //	agent                            start an agent in this process; sets $AGENT to its address
 func stageCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"exits": exitsCommand, "commit": commitCommand, "sim": simCommand, "capture": captureCommand, "mask": maskCommand, "damage": damageCommand, "agent": agentCommand,
+		"exits": exitsCommand, "commit": commitCommand, "sim": simCommand, "capture": captureCommand, "mask": maskCommand, "replace": replaceCommand, "damage": damageCommand, "agent": agentCommand,
 	}
 }
 
@@ -170,6 +171,18 @@ func maskCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	text = strings.ReplaceAll(text, stageOf(ts).dir, "WORK")
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
+}
+
+func replaceCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: replace FILE REGEXP TEXT")
+	}
+	old := ts.ReadFile(args[0])
+	text := regexp.MustCompile("(?m)"+args[1]).ReplaceAllString(old, args[2])
+	if text == old {
+		ts.Fatalf("replace: %s matches nothing in %s", args[1], args[0])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
 func damageCommand(ts *testscript.TestScript, neg bool, args []string) {

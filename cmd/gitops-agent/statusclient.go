@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -26,6 +27,9 @@ type statusClient struct{ url string }
 func newStatusClient(address, configPath string) (statusClient, error) {
 	if address == "" {
 		config, err := readConfig(configPath)
+		if errors.Is(err, fs.ErrNotExist) {
+			return statusClient{}, withHint(err, "no config is needed with --url http://host:port of the agent")
+		}
 		if err != nil {
 			return statusClient{}, err
 		}
