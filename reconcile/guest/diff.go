@@ -102,7 +102,11 @@ func (c *comparison) compareProperties(in *Intent, r *row, s *syntax) {
 		}
 		return (text != "" || !r.device) && w.held(s.parse(found[:0], text))
 	}, func(base string) string {
-		return s.native(completed(in.Key, s, w.merge(s.parse(nil, base))))
+		merged := completed(in.Key, s, w.merge(s.parse(nil, base)))
+		if r.device && len(merged) == 0 && s.nothingNamed(w.pairs) == nil {
+			merged = w.pairs // defaults that have to be said for the device to be there
+		}
+		return s.native(merged)
 	})
 }
 

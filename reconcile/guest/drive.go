@@ -37,6 +37,10 @@ func (c *comparison) compareDrive(in *Intent, r *row) {
 		s.refuse("", s.place.String(), "a new volume is asked for by storage and size")
 		return
 	}
+	if s.place.volume == "" && s.place.storage != "" && s.wish.pairs.text("media") == "cdrom" {
+		s.refuse("", s.place.String(), "a CD-ROM drive takes a volume that exists, none, or cloudinit")
+		return
+	}
 	now, next := texts(c.live.Keys[in.Key])
 	base := next
 	if base == "" {

@@ -104,6 +104,10 @@ func TestDiffTrays(t *testing.T) {
 		"protection_lets_a_tray_go": {
 			live(keys{"ide2": liveISO, "protection": "1"}), []Intent{absent("ide2")}, []string{"ide2 delete [live]"},
 		},
+		"tray_never_allocates": {
+			live(nil), []Intent{subs("ide2", "storage=local", "size=1G", "media=cdrom")},
+			[]string{"ide2 none [impossible] a CD-ROM drive takes a volume that exists, none, or cloudinit"},
+		},
 		"cloud_init_holds":       {live(keys{"ide2": liveInit}), []Intent{subs("ide2", "storage=local-lvm", "volume=cloudinit")}, nil},
 		"cloud_init_in_a_folder": {live(keys{"ide2": "local:201/vm-201-cloudinit.qcow2,media=cdrom"}), []Intent{subs("ide2", "storage=local", "volume=cloudinit", "media=cdrom")}, nil},
 		"cloud_init_new":         {live(nil), []Intent{subs("ide2", "storage=local-lvm", "volume=cloudinit", "media=cdrom")}, []string{"ide2 set local-lvm:cloudinit [live]"}},

@@ -16,7 +16,7 @@ var named = map[string][]string{
 	"hv-vendor-id": {"abc123"}, "idmap": {"passthrough", "u:0:100000:1000;g:0:100000:1000"}, "timezone": {"host", "Europe/Berlin"},
 	"startdate": {"now", "2006-06-17T16:01:21"}, "bootdisk": {"scsi0"}, "vmstatestorage": {"local"}, "legacy": {"cdn", "c"}, "order": {"net0"},
 	"ip6": {"fd00::5/64", "FD00:0::5/64", "auto", "dhcp"}, "gw6": {"fd00::1", "FD00:0:0::1"}, "wwn": {"0x5000c50015EA71ac"},
-	"vendor-id": {"0x10DE"}, "user": {"local:snippets/u.yaml"}, "vendor": {"local:snippets/v.yaml"}, "meta": {"local:snippets/m.yaml"},
+	"vendor-id": {"0x10DE"}, "user": {"local:snippets/u.yaml"}, "cicustom.vendor": {"local:snippets/v.yaml"}, "vendor": {"ACME"}, "meta": {"local:snippets/m.yaml"},
 	"network": {"local:snippets/n.yaml"}, "hookscript": {"local:snippets/hook.sh"}, "aw-bits": {"48"}, "current": {"16", "2048"},
 	"balloon": {"0", "16"}, "parallel": {"/dev/parport0"}, "entrypoint": {"/sbin/init", "/bin/app --serve all"}, "rate": {"10.50", "0.5"},
 	"trunks": {"1;2;3"}, "mount": {"nfs;cifs", "nfs"},
@@ -25,6 +25,9 @@ var named = map[string][]string{
 // scalarSamples are acceptable texts of a plain value.
 func scalarSamples(name string, s *scalar) []string {
 	if texts := named[name]; texts != nil {
+		return texts
+	}
+	if texts := named[name[strings.LastIndexByte(name, '.')+1:]]; texts != nil {
 		return texts
 	}
 	switch s.form {
@@ -47,7 +50,7 @@ func scalarSamples(name string, s *scalar) []string {
 	case listForm:
 		return map[form][]string{addressForm: {"1.1.1.1,8.8.8.8", "fd00::1 1.1.1.1"}, nameForm: {"a.b c.d", "lan"}, opaqueForm: {"1.1.1.1;8.8.8.8", "lan"}}[s.item]
 	case hotplugForm:
-		return []string{"0", "1", "usb,network", "memory,cpu,cloudinit"}
+		return []string{"0", "1", "usb,network", "disk,cloudinit"}
 	case macForm:
 		return []string{"BC:24:11:00:00:01", "bc:24:11:00:00:0a"}
 	case addressForm:
@@ -57,7 +60,7 @@ func scalarSamples(name string, s *scalar) []string {
 	case uuidForm:
 		return []string{"11111111-2222-3333-4444-5555AAAAbbbb"}
 	case keysForm:
-		return []string{recordedKey, recordedKey + "%0A", "%0A" + recordedKey + "%0A" + recordedKey}
+		return []string{recordedKey, recordedKey + "%0A", recordedKey + "%0A" + recordedKey}
 	case encodedForm:
 		return []string{"ABC", "a%20b%2f"}
 	case machineForm:
@@ -79,7 +82,7 @@ func scalarSamples(name string, s *scalar) []string {
 	case pciForm:
 		return []string{"0000:01:00.0", "01:00;02:0A.1"}
 	case usbForm:
-		return []string{"SPICE", "0x1D6B:0x0002", "1-1.2"}
+		return []string{"0x1D6B:0x0002", "spice", "1-1.2"}
 	case environForm:
 		return []string{"A=1", "B=two words\x00A=1"}
 	case generatedForm:
@@ -100,18 +103,18 @@ func samplesOf(r *row) []string {
 	s := r.syntax
 	base := map[string]string{}
 	if len(s.either) > 0 {
-		base[s.either[0]] = scalarSamples(s.either[0], &s.sub(s.either[0]).scalar)[0]
+		base[s.either[0]] = scalarSamples(r.key+"."+s.either[0], &s.sub(s.either[0]).scalar)[0]
 	}
 	for i := range s.subs {
 		if s.subs[i].required {
-			base[s.subs[i].name] = scalarSamples(s.subs[i].name, &s.subs[i].scalar)[0]
+			base[s.subs[i].name] = scalarSamples(r.key+"."+s.subs[i].name, &s.subs[i].scalar)[0]
 		}
 	}
 	var texts []string
 	add := func(subs map[string]string) {
 		for name := range subs {
 			if needs := s.sub(name).needs; needs != "" {
-				subs[needs] = scalarSamples(needs, &s.sub(needs).scalar)[0]
+				subs[needs] = scalarSamples(r.key+"."+needs, &s.sub(needs).scalar)[0]
 			}
 		}
 		var p properties
@@ -126,7 +129,7 @@ func samplesOf(r *row) []string {
 	all := maps.Clone(base)
 	for i := range s.subs {
 		known := &s.subs[i]
-		for _, text := range scalarSamples(known.name, &known.scalar) {
+		for _, text := range scalarSamples(r.key+"."+known.name, &known.scalar) {
 			one := maps.Clone(base)
 			if slices.Contains(s.either, known.name) {
 				delete(one, s.either[0])

@@ -127,6 +127,9 @@ func checkFigures(t *testing.T, kind Kind, name string, s *scalar, absent string
 	if p.Maximum != nil && s.max != *p.Maximum {
 		differs("maximum", s.max, *p.Maximum)
 	}
+	if isWhole := s.form == intForm || s.form == weightForm; p.Type == "integer" && !isWhole || p.Type == "number" && s.form != numberForm {
+		differs("type", s.form, p.Type)
+	}
 	if wantBool := p.Type == "boolean"; wantBool != (s.form == boolForm) {
 		differs("boolean", s.form == boolForm, wantBool)
 	}

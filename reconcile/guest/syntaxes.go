@@ -116,7 +116,7 @@ var driveSubs = []sub{
 	geometry("cyls"), geometry("heads"), geometry("secs"),
 	{name: "trans", scalar: oneOf("none", "lba", "auto"), span: until90},
 	limit("mbps"), limit("mbps_rd"), limit("mbps_wr"), limit("mbps_max"), limit("mbps_rd_max"), limit("mbps_wr_max"),
-	limit("iops"), limit("iops_rd"), limit("iops_wr"), limit("iops_max"), limit("iops_rd_max"), limit("iops_wr_max"),
+	count("iops"), count("iops_rd"), count("iops_wr"), count("iops_max"), count("iops_rd_max"), count("iops_wr_max"),
 	burst("bps_max_length"), burst("bps_rd_max_length"), burst("bps_wr_max_length"),
 	burst("iops_max_length"), burst("iops_rd_max_length"), burst("iops_wr_max_length"),
 }
@@ -124,8 +124,11 @@ var driveSubs = []sub{
 // geometry is a number that no system asks any more. Proxmox VE 9 leaves it out when it next writes the drive.
 func geometry(name string) sub { return sub{name: name, scalar: whole(0, 0), span: until90} }
 
-// limit is a rate of a drive, in MiB or operations a second; 0 is none.
+// limit is a rate of a drive in MiB a second; 0 is none.
 func limit(name string) sub { return sub{name: name, scalar: fraction(0, 0), absent: "0"} }
+
+// count is a rate of a drive in operations a second; 0 is none.
+func count(name string) sub { return sub{name: name, scalar: whole(0, 0), absent: "0"} }
 
 // burst is for how many seconds a drive may exceed its rate.
 func burst(name string) sub { return sub{name: name, scalar: whole(1, 0), absent: "1"} }

@@ -1,0 +1,79 @@
+package guest
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// What the tests outside of the package need of those inside it.
+
+// WrittenSample is a value that a guest's owner may want of a key.
+type WrittenSample struct {
+	Kind   Kind
+	Intent Intent
+	Text   string // the native text behind the intent, for keys that only root@pam writes
+}
+
+// WrittenSamples are those of every row that holds a value of the owner's, on the first and the last key of a family.
+func WrittenSamples() []WrittenSample {
+	var samples []WrittenSample
+	for _, kind := range []Kind{VirtualMachine, Container} {
+		for _, r := range rowsOf(kind) {
+			if r.effect == never || r.effect == atCreate || r.key == "unused" || r.key == "rootfs" {
+				continue // what Proxmox keeps, and what can only be set at creation
+			}
+			for _, text := range samplesOf(r) {
+				if strings.Contains(text, "import-from=") {
+					continue // which a source says
+				}
+				for _, key := range sampleKeys(r) {
+					samples = append(samples, WrittenSample{kind, writtenIntent(kind, key, r, text), text})
+				}
+			}
+		}
+	}
+	return samples
+}
+
+// writtenIntent asks for a sample: of a drive, for a new volume with the sample's options.
+func writtenIntent(kind Kind, key string, r *row, text string) Intent {
+	if !r.drive {
+		return Intent{Key: key, Verb: Want, Text: text}
+	}
+	_, options, _ := strings.Cut(text, ",")
+	volume := "local:1"
+	if strings.Contains(options, "media=cdrom") {
+		volume = "local:iso/tiny.iso"
+	}
+	in := intentOf(roundTrip{kind: kind, key: key, sent: strings.TrimSuffix(volume+","+options, ",")})
+	in.Verb = Want
+	return in
+}
+
+// RecordedWrite is a write that the real API took, with its intent. Volumes that it names are those of the guest vmid.
+type RecordedWrite struct {
+	Kind   Kind
+	Intent Intent
+	Sent   string
+}
+
+// RecordedWrites reads those of keys that the table holds.
+func RecordedWrites(t *testing.T, vmids map[Kind]int) []RecordedWrite {
+	t.Helper()
+	var all []RecordedWrite
+	for _, r := range storedRoundTrips(t) {
+		if strings.Contains(r.sent, "\t") {
+			continue // the client sends no control characters
+		}
+		id := strconv.Itoa(vmids[r.kind])
+		r.sent = ownVolume.ReplaceAllString(r.sent, id+"/vm-"+id+"-")
+		in := intentOf(r)
+		in.Verb = Want
+		all = append(all, RecordedWrite{r.kind, in, r.sent})
+	}
+	return all
+}
+
+var ownVolume = regexp.MustCompile(`\d+/vm-\d+-`)

@@ -1,0 +1,186 @@
+package guest_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gitops-agent/internal/proxmox"
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// lab is a simulated cluster with one virtual machine and one container, and a client of it that has
+// every privilege and is not root@pam. The simulator reads and prints values with code of its own.
+type lab struct {
+	*testing.T
+	sim    *pvesim.Sim
+	client *proxmox.Client
+	status guest.Status // of the guests that renew makes
+}
+
+const (
+	labVM = 201
+	labCT = 301
+)
+
+// simulate runs test in virtual time.
+func simulate(t *testing.T, test func(l lab)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		sim := pvesim.New(pvesim.Options{TaskTime: time.Millisecond})
+		defer sim.Close()
+		path := filepath.Join(t.TempDir(), "token")
+		if err := os.WriteFile(path, []byte(sim.Token("root@pam!full")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		client, err := proxmox.New(proxmox.Options{Endpoints: []string{"https://pve1"}, TokenFile: path, Transport: sim.Transport()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for volume, size := range map[string]int64{"local:iso/tiny.iso": 17 << 20, "local:import/tiny.qcow2": 17 << 20} {
+			if err := sim.AddVolume(volume, size); err != nil {
+				t.Fatal(err)
+			}
+		}
+		test(lab{t, sim, client, guest.StatusStopped})
+	})
+}
+
+// renew replaces the guest of a kind by a fresh one.
+func (l lab) renew(kind guest.Kind) int {
+	l.Helper()
+	vmid, add := labVM, l.sim.AddVM
+	config := "memory: 1024\nnet0: virtio,bridge=vmbr0\nscsi1: local:1\n"
+	if kind == guest.Container {
+		vmid, add = labCT, l.sim.AddCT
+		config = "memory: 512\nunprivileged: 1\nrootfs: local:1\n"
+	}
+	_ = l.sim.RemoveGuest(vmid) // which the first time is not there
+	if _, err := add(pvesim.Guest{VMID: vmid, Config: config, Running: l.status == guest.StatusRunning}); err != nil {
+		l.Fatal(err)
+	}
+	return vmid
+}
+
+func (l lab) observe(kind guest.Kind, vmid int) guest.Observed {
+	l.Helper()
+	o, err := l.client.Observe(l.Context(), reconcile.Row{Kind: kind, VMID: vmid, Node: "pve1", Status: l.status})
+	if err != nil {
+		l.Fatal(err)
+	}
+	return o
+}
+
+// write sends parameters and waits for the task, if there is one. It returns what Proxmox says against them.
+func (l lab) write(kind guest.Kind, vmid int, call reconcile.Call) string {
+	l.Helper()
+	call.Op, call.Kind, call.Node, call.VMID = reconcile.OpConfig, kind, "pve1", vmid
+	upid, err := l.client.Do(l.Context(), call)
+	if err != nil {
+		return err.Error()
+	}
+	if upid == "" {
+		return ""
+	}
+	task, err := l.client.Wait(l.Context(), upid)
+	if err != nil {
+		l.Fatal(err)
+	}
+	if !task.OK() {
+		return task.Exit
+	}
+	return ""
+}
+
+// TestEveryKeySettlesOnTheSimulator writes a value of every key, every sub-key among them, as Diff would have it written, and
+// compares what is read back: nothing may be left to write. What only root@pam may write is edited by hand.
+func TestEveryKeySettlesOnTheSimulator(t *testing.T) {
+	samples := guest.WrittenSamples()
+	for _, status := range []guest.Status{guest.StatusStopped, guest.StatusRunning} {
+		t.Run(string(status), func(t *testing.T) {
+			simulate(t, func(l lab) {
+				l.status = status
+				for _, sample := range samples {
+					l.settle(sample)
+				}
+			})
+			t.Logf("simulator: %d values settled", len(samples))
+		})
+	}
+}
+
+func (l lab) settle(sample guest.WrittenSample) {
+	l.Helper()
+	vmid := l.renew(sample.Kind)
+	d := guest.Desired{Ref: guest.Ref{Kind: sample.Kind, VMID: vmid}, Intents: []guest.Intent{sample.Intent}}
+	changes := guest.Diff(d, l.observe(sample.Kind, vmid))
+	for _, change := range changes {
+		if refusal := l.carryOut(sample, vmid, change); refusal != "" {
+			l.Errorf("write %s %s=%q: %s", sample.Kind, change.Key, change.Value, refusal)
+		}
+	}
+	o := l.settled(d, sample.Text)
+	for _, change := range changes {
+		value := o.Keys[change.Key]
+		if waits := value.Pending != nil || value.Delete; change.Class != guest.Impossible && waits != (change.Class == guest.Restart) {
+			l.Errorf("%s %s=%q: got class %s, but the simulator keeps it waiting: %t", sample.Kind, change.Key, change.Value, change.Class, waits)
+		}
+	}
+}
+
+// carryOut makes a change and returns what stands against it.
+func (l lab) carryOut(sample guest.WrittenSample, vmid int, change guest.Change) string {
+	l.Helper()
+	switch change.Write {
+	case guest.WriteSet:
+		return l.write(sample.Kind, vmid, reconcile.Call{Params: map[string]string{change.Key: change.Value}})
+	case guest.WriteDelete:
+		return l.write(sample.Kind, vmid, reconcile.Call{Delete: []string{change.Key}})
+	case guest.WriteNone, guest.WriteResize:
+	}
+	if !strings.Contains(change.Note, "root@pam") {
+		return change.Note
+	}
+	if err := l.sim.Edit(vmid, change.Key, sample.Text); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// TestRecordedWritesSettleOnTheSimulator repeats the writes that the real API took and compares what the simulator reads back
+// with what was written.
+func TestRecordedWritesSettleOnTheSimulator(t *testing.T) {
+	recorded := guest.RecordedWrites(t, map[guest.Kind]int{guest.VirtualMachine: labVM, guest.Container: labCT})
+	simulate(t, func(l lab) {
+		for _, r := range recorded {
+			vmid := l.renew(r.Kind)
+			if refusal := l.write(r.Kind, vmid, reconcile.Call{Params: map[string]string{r.Intent.Key: r.Sent}}); refusal != "" {
+				t.Errorf("write %s %s=%q: got refusal %q, want it stored as Proxmox did", r.Kind, r.Intent.Key, r.Sent, refusal)
+				continue
+			}
+			l.settled(guest.Desired{Ref: guest.Ref{Kind: r.Kind, VMID: vmid}, Intents: []guest.Intent{r.Intent}}, r.Sent)
+		}
+	})
+	t.Logf("simulator: %d recorded writes settled", len(recorded))
+	if len(recorded) < 260 {
+		t.Errorf("recorded writes: got %d, want at least 260", len(recorded))
+	}
+}
+
+// settled checks that nothing is left to write for the guest to be as d wants it, and returns the guest.
+func (l lab) settled(d guest.Desired, sent string) guest.Observed {
+	l.Helper()
+	o := l.observe(d.Kind, d.VMID)
+	for _, change := range guest.Diff(d, o) {
+		if change.Waits && l.status == guest.StatusRunning {
+			continue
+		}
+		l.Errorf("%s %s written as %q, read back as %q: got %+v, want nothing to write", d.Kind, change.Key, sent, o.Keys[change.Key].Text, change)
+	}
+	return o
+}
