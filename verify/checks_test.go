@@ -25,6 +25,7 @@ func checks() []check {
 	return []check{
 		// The object.
 		{"object size", "object.go", `len(raw) > maxObject`, "", "TestSplitCommitRefuses/too_large"},
+		{"number of headers", "object.go", `len(headers) == maxHeaders`, "", "TestSplitCommitRefuses/many_headers"},
 		{"no NUL among headers", "object.go", `bytes.IndexByte(line, 0) >= 0`, "", "TestSplitCommitRefuses/nul_in_header"},
 		{"tree is there", "object.go", `o.tree != "" && h.key == "author"`, `h.key == "author"`, "TestSplitCommitRefuses/tree_missing"},
 		{"one-line headers", "object.go", `h.lines != 1 && isReserved(h.key)`, "", "TestSplitCommitRefuses/author_continued"},
@@ -93,6 +94,7 @@ func checks() []check {
 		{"certificate extensions", "signer.go", `sigstore.NewCertificateIdentity(subject, issuer, s.Extensions.expected())`, `sigstore.NewCertificateIdentity(subject, issuer, certificate.Extensions{})`, "TestProveIdentity/other_ref"},
 		{"pattern is anchored", "signer.go", `"^(?:"+s.SubjectRegexp+")$"`, `s.SubjectRegexp`, "TestProveIdentity/subject_as_prefix"},
 		{"pattern stays inside its anchors", "signer.go", `regexp.Compile(s.SubjectRegexp)`, `regexp.Compile("^(?:" + s.SubjectRegexp + ")$")`, "TestNewPolicyRefuses/pattern_escapes"},
+		{"pattern size", "signer.go", `len(s.SubjectRegexp) > maxPattern`, "", "TestNewPolicyRefuses/pattern_too_long"},
 		{"pattern names somebody", "signer.go", `alone.MatchString("")`, "", "TestNewPolicyRefuses/pattern_of_everybody"},
 		{"from", "signer.go", `!at.Before(m.From)`, `true`, "TestCheckWindow/from_is_later"},
 		{"until", "signer.go", `(m.Until.IsZero() || at.Before(m.Until))`, `true`, "TestCheckWindow/until_is_exclusive"},

@@ -7,8 +7,12 @@ import (
 	"gitops-agent/gitsource"
 )
 
-// maxObject is the largest commit or tag object, in bytes, that is looked at.
-const maxObject = 1 << 20
+const (
+	// maxObject is the largest commit or tag object, in bytes, that is looked at.
+	maxObject = 1 << 20
+	// maxHeaders is how many headers an object may have; git itself writes a parent each for branches merged at once.
+	maxHeaders = 1000
+)
 
 // An object is a signed git object taken apart without changing a byte: what the signature covers, and the signature.
 // Everything else in it is read from payload, never from a second parser.
@@ -179,6 +183,8 @@ func splitHeaders(raw []byte) ([]header, []byte, error) {
 			return headers, raw[end:], nil
 		case bytes.IndexByte(line, 0) >= 0:
 			return nil, nil, refuse(ReasonMalformed, "NUL byte among the headers")
+		case len(headers) == maxHeaders && line[0] != ' ':
+			return nil, nil, refuse(ReasonMalformed, "more than %d headers", maxHeaders)
 		case line[0] == ' ' && len(headers) == 0:
 			return nil, nil, refuse(ReasonMalformed, "object begins with a continuation line")
 		case line[0] == ' ':

@@ -76,6 +76,7 @@ func TestSplitCommitRefuses(t *testing.T) {
 		"nul_in_signature":         {good + "gpgsig x\n y\x00\n\nm\n", ReasonMalformed},
 		"starts_with_continuation": {" x\n" + good + "\nm\n", ReasonMalformed},
 		"header_without_value":     {good + "note\n\nm\n", ReasonMalformed},
+		"many_headers":             {good + strings.Repeat("note x\n", maxHeaders) + "\nm\n", ReasonMalformed},
 		"no_empty_line":            {good + sigLines, ReasonMalformed},
 		"empty":                    {"", ReasonMalformed},
 		"too_large":                {good + "\n" + strings.Repeat("x", maxObject), ReasonTooLarge},
@@ -121,7 +122,9 @@ func FuzzSplitCommit(f *testing.F) {
 	f.Add([]byte(treeLine + authorLines + "encoding x\n" + sigLines + "mergetag a\n b\n\n"))
 	f.Add([]byte(treeLine + authorLines + "\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		o, err := splitCommit(raw)
+		var o object
+		var err error
+		requireBounded(t, 16*len(raw), func() { o, err = splitCommit(raw) })
 		if err != nil {
 			return
 		}

@@ -198,6 +198,7 @@ func TestNewPolicyRefuses(t *testing.T) {
 		"bad_pattern":          {pattern("("), "subject_regexp"},
 		"pattern_escapes":      {pattern("a)|(?:b"), "subject_regexp"},
 		"pattern_of_everybody": {pattern(".*"), "names nobody"},
+		"pattern_too_long":     {pattern(strings.Repeat("a", 1025)), "at most 1024"},
 		"path_absolute":        {func(o *verify.Options) { o.Signers[0].Paths = []string{"/web"} }, "paths"},
 		"path_climbs":          {func(o *verify.Options) { o.Signers[0].Paths = []string{"../web"} }, "paths"},
 		"path_with_slash":      {func(o *verify.Options) { o.Signers[0].Paths = []string{"web/"} }, "paths"},

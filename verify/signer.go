@@ -13,6 +13,9 @@ import (
 	sigstore "github.com/sigstore/sigstore-go/pkg/verify"
 )
 
+// maxPattern is the longest subject_regexp, in bytes. A pattern takes memory for each of its repetitions, and is kept.
+const maxPattern = 1024
+
 // A Role is something that a signer may do.
 type Role string
 
@@ -155,6 +158,9 @@ func (s Signer) scopeProblems() []error {
 func (s Signer) subjectMatcher() (sigstore.SubjectAlternativeNameMatcher, error) {
 	if s.SubjectRegexp == "" {
 		return sigstore.NewSANMatcher(s.Subject, "")
+	}
+	if len(s.SubjectRegexp) > maxPattern {
+		return sigstore.SubjectAlternativeNameMatcher{}, fmt.Errorf("subject_regexp: got %d bytes, want at most %d", len(s.SubjectRegexp), maxPattern)
 	}
 	alone, err := regexp.Compile(s.SubjectRegexp)
 	if err != nil {

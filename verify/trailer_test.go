@@ -47,12 +47,26 @@ func TestParseTrailers(t *testing.T) {
 	}
 }
 
+// FuzzParseSpan: what is accepted renders back to the same text, so that a range has one spelling.
+func FuzzParseSpan(f *testing.F) {
+	first, second := strings.Repeat("1", 40), strings.Repeat("2", 40)
+	f.Add(first + ".." + second)
+	f.Add(first + "..." + second)
+	f.Add(first + ".." + first)
+	f.Fuzz(func(t *testing.T, text string) {
+		if s, err := parseSpan(text); err == nil && (s.String() != text || s.from == s.to) {
+			t.Errorf("got %s, want %q and two ends", s, text)
+		}
+	})
+}
+
 // FuzzParseTrailers: what is accepted renders back to the end of the message.
 func FuzzParseTrailers(f *testing.F) {
 	f.Add("subject\n\nGitops-Target: lab/main\n")
 	f.Add("subject\n\nbody\n\nGitops-Approve: 12\nGitops-Run: stop VirtualMachine/web")
 	f.Fuzz(func(t *testing.T, message string) {
-		trailers := parseTrailers([]byte(message))
+		var trailers []trailer
+		requireBounded(t, 64*len(message), func() { trailers = parseTrailers([]byte(message)) })
 		if trailers == nil {
 			return
 		}

@@ -176,7 +176,9 @@ func FuzzParseTrustedRoot(f *testing.F) {
 	f.Add(json)
 	f.Add([]byte(`{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}`))
 	f.Fuzz(func(t *testing.T, json []byte) {
-		first, err := parseTrustedRoot(json)
+		var first *trustedRoot
+		var err error
+		requireBounded(t, 1024*len(json), func() { first, err = parseTrustedRoot(json) })
 		if err != nil {
 			return
 		}

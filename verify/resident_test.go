@@ -1,0 +1,113 @@
+package verify_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/verify"
+)
+
+// residentDir is the environment variable that makes the test binary verify the range in the named directory, and say how much
+// memory that took.
+const residentDir = "VERIFY_RESIDENT_DIR"
+
+// maxResident is how much memory a process may occupy that verifies a thousand commits, in bytes.
+const maxResident = 64 << 20
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(residentDir); dir != "" {
+		if err := verifyAlone(dir, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err) // the parent misses the figure and fails
+		}
+		return
+	}
+	m.Run()
+}
+
+// verifyAlone checks the range in dir and writes the status of this process, as Linux tells it.
+func verifyAlone(dir string, out io.Writer) error {
+	var files [3][]byte
+	for i, name := range []string{"root.json", "base", "tip"} {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		files[i] = content
+	}
+	p, err := verify.NewPolicy(verify.Options{
+		TrustedRoot: files[0], Branch: "main", Binding: verify.BindingNone, TrustOnFirstUse: true,
+		Signers: []verify.Signer{{Name: "alice", Issuer: alice.Issuer, Subject: alice.Subject, May: []verify.Role{verify.RoleChange}}},
+	})
+	if err != nil {
+		return err
+	}
+	repo, err := gitsource.OpenRepository(dir)
+	if err != nil {
+		return err
+	}
+	revision, err := p.Check(context.Background(), repo, gitsource.ID(files[2]), verify.Base{Commit: gitsource.ID(files[1])})
+	if err != nil {
+		return err
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "commits %d\n%s", len(revision.Commits()), status)
+	return err
+}
+
+// thousand makes a range of a thousand commits.
+func thousand(l *lab) (base, tip gitsource.ID) {
+	l.Helper()
+	tree := l.tree("web.yaml=1")
+	base = l.commit(draft{tree: tree})
+	tip = base
+	for i := range 1000 {
+		tip = l.commit(draft{tree: tree, parents: []gitsource.ID{tip}, message: fmt.Sprintf("commit %d", i)})
+	}
+	return base, tip
+}
+
+var residentLine = regexp.MustCompile(`(?s)^commits 1000\n.*\nVmHWM:\s+(\d+) kB\n`)
+
+// BenchmarkCheckResident verifies a thousand commits in a process of its own; MiB is the most memory that it ever occupied, the
+// program itself included. It fails beyond 64 MiB, and needs Linux.
+func BenchmarkCheckResident(b *testing.B) {
+	l := newLab(b)
+	base, tip := thousand(l)
+	l.writeFile(filepath.Join(l.dir, "root.json"), l.options().TrustedRoot)
+	l.writeFile(filepath.Join(l.dir, "base"), []byte(base))
+	l.writeFile(filepath.Join(l.dir, "tip"), []byte(tip))
+	self, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	most := 0
+	for b.Loop() {
+		cmd := exec.CommandContext(b.Context(), self)
+		cmd.Env, cmd.Stderr = append(os.Environ(), residentDir+"="+l.dir), os.Stderr
+		out, err := cmd.Output()
+		found := residentLine.FindSubmatch(out)
+		if err != nil || found == nil {
+			b.Fatalf("verify in a child: got %v and %q, want its status", err, out)
+		}
+		kib, err := strconv.Atoi(string(found[1]))
+		if err != nil {
+			b.Fatal(err)
+		}
+		most = max(most, kib<<10)
+	}
+	b.ReportMetric(float64(most)/(1<<20), "MiB")
+	if most > maxResident {
+		b.Errorf("got %d bytes resident, want at most %d", most, maxResident)
+	}
+}

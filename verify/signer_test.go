@@ -1,0 +1,67 @@
+package verify
+
+import (
+	"regexp"
+	"runtime/metrics"
+	"testing"
+
+	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
+)
+
+// requireBounded runs f and fails the test if it allocates more than limit bytes and a megabyte that everything may have.
+func requireBounded(tb testing.TB, limit int, f func()) {
+	tb.Helper()
+	before := allocated()
+	f()
+	if got := allocated() - before; got > uint64(limit)+1<<20 {
+		tb.Errorf("got %d bytes allocated, want at most %d", got, limit+1<<20)
+	}
+}
+
+// allocated returns the bytes that the process has ever allocated.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// FuzzSignerPattern: a pattern that is accepted matches the subjects that it describes from their first to their last byte, and
+// no others: there is no way out of the anchors, by alternatives, flags, groups or line ends.
+func FuzzSignerPattern(f *testing.F) {
+	for _, seed := range []struct{ pattern, subject string }{
+		{"alice@lab[.]test", "alice@lab.test"},
+		{"alice@lab[.]test|bob@lab[.]test", "bob@lab.test.evil.test"},
+		{"a)|(?:b", "b"},
+		{"(?m)^alice$", "alice\nmallory"},
+		{"(?s)alice.", "alice\n"},
+		{"alice$", "alice\n"},
+		{"(?i)ALICE|(?U)a+", "aaa"},
+		{`\Qa)|(b\E`, "a)|(b"},
+		{"a|ab", "ab"},
+		{"https://github[.]com/lab/guests/.+@refs/heads/main", "https://github.com/lab/guests/x@refs/heads/main"},
+	} {
+		f.Add(seed.pattern, seed.subject)
+	}
+	f.Fuzz(func(t *testing.T, pattern, subject string) {
+		var m *matcher
+		var err error
+		requireBounded(t, 64<<20, func() {
+			m, err = newMatcher(Signer{Name: "x", Issuer: "https://issuer.test", SubjectRegexp: pattern, May: []Role{RoleChange}})
+		})
+		if err != nil {
+			return
+		}
+		alone := regexp.MustCompile(pattern)
+		alone.Longest()
+		at := alone.FindStringIndex(subject)
+		whole := at != nil && at[0] == 0 && at[1] == len(subject)
+		claims := certificate.Summary{SubjectAlternativeName: subject, Extensions: certificate.Extensions{Issuer: "https://issuer.test"}}
+		if got := m.identity.Verify(claims) == nil; got != whole {
+			t.Errorf("pattern %q on %q: got %v, want %v", pattern, subject, got, whole)
+		}
+		claims.Issuer += "/"
+		if m.identity.Verify(claims) == nil {
+			t.Errorf("pattern %q on %q of another issuer: got it accepted", pattern, subject)
+		}
+	})
+}
