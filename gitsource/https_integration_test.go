@@ -272,7 +272,7 @@ func TestHTTPSShallow(t *testing.T) {
 // unpacked, and a pack beyond the bound before it is taken in.
 func TestHTTPSLargeBlobs(t *testing.T) {
 	const mb = 1_000_000
-	noise := make([]byte, 100*mb)
+	noise := make([]byte, 20*mb) // does not compress, so that the pack is as large
 	source := mathrand.NewChaCha8([32]byte{1})
 	_, _ = source.Read(noise)
 	for name, test := range map[string]struct {
@@ -280,10 +280,9 @@ func TestHTTPSLargeBlobs(t *testing.T) {
 		maxFetch int64
 		want     string // "" if it is fetched
 	}{
-		"100_MB_of_zeros":         {strings.Repeat("\x00", 100*mb), 0, ""},
-		"100_MB_of_noise":         {string(noise), 0, ""},
-		"100_MB_beyond_the_bound": {string(noise), 50 * mb, "larger than the limit"},
-		"200_MB_of_zeros":         {strings.Repeat("\x00", 200*mb), 0, "larger than the limit"},
+		"100_MB":    {strings.Repeat("\x00", 100*mb), 0, ""},
+		"200_MB":    {strings.Repeat("\x00", 200*mb), 0, "larger than the limit"},
+		"huge_pack": {string(noise), 10 * mb, "larger than the limit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGit(t)
