@@ -37,6 +37,9 @@ func (s *Sim) allocateCloudInit(vmid int, d drive, logf func(string, ...any), ma
 	}
 	id := st.ID + ":" + st.volumeName(vmid, "vm-"+itoa(vmid)+"-cloudinit", format)
 	if s.volume(id) == nil {
+		if err := st.checkSpace(vmid, 4*mib); err != nil {
+			return d, err
+		}
 		v := s.add(Volume{ID: id, Owner: vmid, Size: 4 * mib, Format: format, Kind: "images"})
 		logf("%s", st.formatLog(v))
 		*made = append(*made, id)
@@ -79,6 +82,9 @@ func (s *Sim) allocateNew(vmid int, d drive, logf func(string, ...any), made *[]
 	logf("%s", st.formatLog(&v))
 	if size > maxRawSize {
 		return d, die("unable to create image: qemu-img: %s: The image size is too large for file format '%s'", s.pathOf(v.ID), format)
+	}
+	if err := st.checkSpace(vmid, v.Size); err != nil {
+		return d, err
 	}
 	s.add(v)
 	*made = append(*made, v.ID)

@@ -92,6 +92,9 @@ func (t *task) endBackup(c *call, vmid int, storage string, err error) error {
 		a.sizes[slot] = t.sim.volume(d.file()).Size
 		total += a.sizes[slot]
 	}
+	if t.sim.storage(storage).full {
+		return die("job errors: vma_queue_write: write error - Broken pipe")
+	}
 	name := storage + ":backup/vzdump-" + string(g.kind) + "-" + itoa(vmid) + "-" + time.Now().Format("2006_01_02-15_04_05") + "." + ext
 	v := t.sim.add(Volume{ID: name, Owner: vmid, Size: total/1000 + 1, Format: ext, Kind: "backup"})
 	v.archive = a
@@ -169,6 +172,9 @@ func (t *task) unpack(c *call, a *archive, vmid int, made *[]string) (values, er
 		st := t.sim.storage(id)
 		if st == nil {
 			return nil, die("storage '%s' does not exist", id)
+		}
+		if err := st.checkSpace(vmid, size); err != nil {
+			return nil, err
 		}
 		vol := t.sim.add(Volume{ID: id + ":" + st.freeName(vmid, "raw"), Owner: vmid, Size: st.roundUp(size), Format: "raw", Kind: "images"})
 		t.printf("%s", st.formatLog(vol))

@@ -79,6 +79,9 @@ func (t *task) copyDrive(c *call, src *guest, newID int, d drive, made *[]string
 		if st.Type == "dir" {
 			format = "qcow2" // an overlay, whatever the base is
 		}
+		if err := st.checkSpace(newID, 0); err != nil {
+			return d, err
+		}
 		name := st.freeName(newID, format)
 		v := s.add(Volume{ID: st.ID + ":" + baseName(old.ID) + "/" + name, Owner: newID, Size: old.Size, Format: format, Base: old.ID, Kind: "images"})
 		t.logLink(st, old, v)
@@ -94,6 +97,9 @@ func (t *task) copyDrive(c *call, src *guest, newID int, d drive, made *[]string
 	}
 	if st.Type != "dir" {
 		format = "raw"
+	}
+	if err := st.checkSpace(newID, old.Size); err != nil {
+		return d, err
 	}
 	v := s.copyVolume(old, st, newID, format, d.isCloudInit())
 	t.printf("%s", st.formatLog(v))

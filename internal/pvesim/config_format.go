@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// format prints the file: description as comments, sorted keys, the pending section, the snapshots.
+// format prints the file: description as comments, sorted keys, the pending section, what the cloud-init image was made from, the snapshots.
 func (c *config) format(kind Kind) string {
 	var b strings.Builder
 	writeSection(&b, c.values)
@@ -25,12 +25,18 @@ func (c *config) format(kind Kind) string {
 		}
 		writeSection(&b, p)
 	}
+	if len(c.imaged) > 0 {
+		b.WriteString("\n" + imagedHeader + "\n")
+		writeSection(&b, c.imaged)
+	}
 	for _, s := range slices.SortedFunc(slices.Values(c.snaps), func(a, b snapshot) int { return strings.Compare(a.name, b.name) }) {
 		b.WriteString("\n[" + s.name + "]\n")
 		writeSection(&b, s.values)
 	}
 	return b.String()
 }
+
+const imagedHeader = "[special:cloudinit]"
 
 func pendingHeader(kind Kind) string {
 	if kind == LXC {
@@ -139,6 +145,10 @@ func parseConfig(kind Kind, text string) *config {
 func (c *config) section(kind Kind, name string) values {
 	if "["+name+"]" == pendingHeader(kind) {
 		return c.pending
+	}
+	if "["+name+"]" == imagedHeader {
+		c.imaged = values{}
+		return c.imaged
 	}
 	c.snaps = append(c.snaps, snapshot{name: name, values: values{}})
 	return c.snaps[len(c.snaps)-1].values

@@ -34,13 +34,14 @@ type config struct {
 	values
 	pending values
 	deletes []pendingDelete
+	imaged  values // what the cloud-init image was made from, where the config says something else by now
 	snaps   []snapshot
 }
 
 func newConfig() *config { return &config{values: values{}, pending: values{}} }
 
 func (c *config) clone() *config {
-	n := &config{values: maps.Clone(c.values), pending: maps.Clone(c.pending), deletes: slices.Clone(c.deletes)}
+	n := &config{values: maps.Clone(c.values), pending: maps.Clone(c.pending), deletes: slices.Clone(c.deletes), imaged: maps.Clone(c.imaged)}
 	for _, s := range c.snaps {
 		n.snaps = append(n.snaps, snapshot{name: s.name, values: maps.Clone(s.values)})
 	}

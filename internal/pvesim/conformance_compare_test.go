@@ -31,7 +31,10 @@ var (
 	backupPattern = regexp.MustCompile(`vzdump-((?:qemu|lxc)-\d+)-\d{4}_\d\d_\d\d-\d\d_\d\d_\d\d`)
 	digestPattern = regexp.MustCompile(`"digest":"([0-9a-f]{40})"`)
 	macPattern    = regexp.MustCompile(`(?i)\bBC:24:11(?::[0-9A-F]{2}){3}\b`)
-	uuidPattern   = regexp.MustCompile(`\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
+	// an instance id is the hash of data with MAC addresses in it, a link-local address holds one
+	instancePattern  = regexp.MustCompile(`instance-id: [0-9a-f]{40}`)
+	linkLocalPattern = regexp.MustCompile(`fe80::be24:11ff:fe[0-9a-f:]+`)
+	uuidPattern      = regexp.MustCompile(`\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
 )
 
 // learn remembers which of our generated values stands for which recorded one.
@@ -58,7 +61,7 @@ var measured = map[string]bool{
 	"used": true, "avail": true, "used_fraction": true, "pid": true, "pstart": true, "starttime": true, "endtime": true, "ctime": true,
 	"snaptime": true, "digest": true, "pressurecpufull": true, "pressurecpusome": true, "pressureiofull": true, "pressureiosome": true,
 	"pressurememoryfull": true, "pressurememorysome": true, "blockstat": true, "ballooninfo": true, "ssl_fingerprint": true, "saved": true,
-	"total": true,
+	"total": true, "rx-bytes": true, "rx-packets": true, "tx-bytes": true, "tx-packets": true,
 }
 
 // isMeasured also knows the keys that are measured in a status and settings in a config.
@@ -81,6 +84,8 @@ func (r *replay) normalize(body string) string {
 	s := upidPattern.ReplaceAllString(body, "UPID:$1:$2:$3")
 	s = uuidPattern.ReplaceAllString(s, "UUID")
 	s = regexp.MustCompile(`ctime=\d+`).ReplaceAllString(s, "ctime=N")
+	s = instancePattern.ReplaceAllString(s, "instance-id: HASH")
+	s = linkLocalPattern.ReplaceAllString(s, "fe80::MAC")
 	s = macPattern.ReplaceAllStringFunc(s, func(m string) string {
 		if r.sentMACs[m] {
 			return m

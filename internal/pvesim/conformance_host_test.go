@@ -119,6 +119,16 @@ func unlinkVolume(id string) hostAction {
 	}
 }
 
+// dying has a VM destroyed just now, while the list is made.
+func dying(vmid int) hostAction {
+	return func(r *replay) error {
+		return r.sim.locked(func() error {
+			r.sim.listed(r.vmid(vmid), r.sim.opts.Nodes[0], time.Second)
+			return nil
+		})
+	}
+}
+
 func volume(id string, size int64) hostAction {
 	return func(r *replay) error { return r.sim.AddVolume(r.rename.text(id), size) }
 }
@@ -179,6 +189,8 @@ var hostActions = map[string]hostAction{
 	"40/0":   keep(),
 	"33/4":   daemonDown(2),
 	"34/6":   deaf(550),
+	"34/81":  volume("local:snippets/u.yaml", 20),
+	"36/0":   dying(581),
 	"39/31":  unlinkVolume("local:iso/tiny.iso"),
 	"39/38":  volume("local:iso/tiny.iso", 17825792),
 	"39/42":  unlinkVolume("local:580/vm-580-disk-0.raw"),

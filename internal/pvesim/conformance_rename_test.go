@@ -31,6 +31,8 @@ var vmidContexts = func() []*regexp.Regexp {
 		`(vzdump-(?:qemu|lxc)-)(\d{3})(-)`,
 		`(\btap)(\d{3})(i)`,
 		`(, )(\d{3})( to )`,
+		`(lxc-checkpoint(?:: | -n ))(\d{3})(\b)`,
+		`(Checkpointing )(\d{3})(\b)`,
 	} {
 		out = append(out, regexp.MustCompile(e))
 	}

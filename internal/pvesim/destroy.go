@@ -86,6 +86,9 @@ func (t *task) destroy(g *guest, c *call) error {
 		delete(s.ha, g.vmid)
 	}
 	delete(s.guests, g.vmid)
+	if t.fault != nil && t.fault.Kind == ListRace && g.kind == QEMU {
+		s.listed(g.vmid, g.node, t.fault.Delay)
+	}
 	s.leavePool(g.vmid)
 	s.effect(g.vmid, Destroyed)
 	return nil

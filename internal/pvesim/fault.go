@@ -27,6 +27,9 @@ const (
 	TaskNeverEnds  FaultKind = "task-never-ends" // the task stays at Phase until aborted
 	LostWorker     FaultKind = "lost-worker"     // 500 "got no worker upid"; a create leaves a config with lock=create
 	EditBeforeHand FaultKind = "edit-before"     // a foreign actor sets Key to Value just before the call acts
+	SlowCall       FaultKind = "slow-call"       // the node takes Delay for the call, which holds one of its workers
+	FailMidway     FaultKind = "fail-midway"     // a config write ends with Text after Phase keys, in random order, have been written
+	ListRace       FaultKind = "list-race"       // for Delay after the destroy that the call starts, the list of VMs looks for the guest and answers 500
 )
 
 // Fault goes wrong for some calls. Zero fields match every call.
@@ -42,7 +45,7 @@ type Fault struct {
 	Delay       time.Duration
 	Status      int
 	Text        string
-	Phase       int // of the task, counting from 0
+	Phase       int // of the task, counting from 0; FailMidway: keys written
 	Key, Value  string
 	AfterActing bool // ProxyStatus: the call acts although the client hears a failure
 }
@@ -78,7 +81,7 @@ func (s *Sim) Inject(f Fault) error {
 func knownFault(k FaultKind) bool {
 	switch k {
 	case Latency, ProxyStatus, ErrorText, DropBefore, DropAfter, HoldBefore, HoldAfter, TruncatedBody, InvalidJSON, TaskFails,
-		TaskKilled, TaskNeverEnds, LostWorker, EditBeforeHand:
+		TaskKilled, TaskNeverEnds, LostWorker, EditBeforeHand, SlowCall, FailMidway, ListRace:
 		return true
 	}
 	return false
@@ -139,7 +142,7 @@ func (s *Sim) before(f *Fault, c *call) (resp response, done bool) {
 			vmid = c.vmid()
 		}
 		_ = s.Edit(vmid, f.Key, f.Value) // a guest that is gone cannot be edited, which is as good
-	case TaskFails, TaskKilled, TaskNeverEnds, LostWorker:
+	case TaskFails, TaskKilled, TaskNeverEnds, LostWorker, SlowCall, FailMidway, ListRace:
 		c.fault = f
 	case DropAfter, HoldAfter, TruncatedBody, InvalidJSON:
 	}
@@ -162,7 +165,7 @@ func (s *Sim) after(f *Fault, c *call, resp response) response {
 		resp.cut = true
 	case InvalidJSON:
 		resp = response{status: http.StatusOK, reason: "OK", body: []byte(`{"data":<html>`)}
-	case Latency, ErrorText, DropBefore, HoldBefore, EditBeforeHand, TaskFails, TaskKilled, TaskNeverEnds, LostWorker:
+	case Latency, ErrorText, DropBefore, HoldBefore, EditBeforeHand, TaskFails, TaskKilled, TaskNeverEnds, LostWorker, SlowCall, FailMidway, ListRace:
 	}
 	return resp
 }

@@ -16,7 +16,10 @@ func hibernate(c *call) (reply, error) {
 			if err := g.checkLock(); err != nil {
 				return err
 			}
-			state := t.saveState(g, "suspend-"+time.Now().Format(time.DateOnly))
+			state, err := t.saveState(g, "suspend-"+time.Now().Format(time.DateOnly))
+			if err != nil {
+				return err
+			}
 			t.printf("State saved, quitting")
 			g.running = false
 			g.edit(func(conf *config) {

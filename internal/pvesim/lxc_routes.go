@@ -29,6 +29,7 @@ func lxcRoutes() []*route {
 		get(ctPath+"/config", readConfig(LXC)).takes(readConfigParams).onGuest("VM.Audit"),
 		act(http.MethodPut, ctPath+"/config", updateCT).takesSchema(update, verifyLXC).permits(anyConfig),
 		get(ctPath+"/pending", readPending(LXC)).onGuest("VM.Audit"),
+		get(ctPath+"/interfaces", ctInterfaces).onGuest("VM.Audit"),
 		act(http.MethodDelete, ctPath, destroyCT).takes(map[string]rule{
 			"purge": boolean(), "force": boolean(), "destroy-unreferenced-disks": boolean(),
 		}).onGuest("VM.Allocate"),
@@ -37,6 +38,9 @@ func lxcRoutes() []*route {
 		power("stop", stopCall(LXC), map[string]rule{"overrule-shutdown": boolean()}),
 		power("shutdown", shutdownCall(LXC), map[string]rule{"forceStop": boolean()}),
 		power("reboot", rebootCall(LXC), nil),
+		act(http.MethodPost, ctPath+"/status/suspend", freezeCT("vzsuspend", "-s -D /var/lib/vz/dump")).onGuest("VM.PowerMgmt"),
+		act(http.MethodPost, ctPath+"/status/resume", freezeCT("vzresume", "-r -D /var/lib/vz/dump")).onGuest("VM.PowerMgmt"),
+		act(http.MethodPost, ctPath+"/move_volume", moveVolume).takes(moveVolumeParams).onGuest("VM.Config.Disk"),
 		act(http.MethodPost, ctPath+"/clone", cloneCT).takes(map[string]rule{
 			"newid": vmidRule.needed(), "hostname": checked(checkDNSName), "description": text(), "pool": text(), "snapname": checked(checkConfigID),
 			"storage": checked(checkStorageID), "full": boolean(), "target": text(), "bwlimit": integer(),

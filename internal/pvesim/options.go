@@ -27,13 +27,15 @@ type Options struct {
 	LockTimeout       time.Duration // how long a write waits for a guest's lock; default 10 s, as Proxmox
 }
 
-// Storage is one storage, shared by all nodes by name.
+// Storage is one storage, known to all nodes by its name.
 type Storage struct {
 	ID      string
 	Type    string // dir or lvmthin
 	Path    string // of a dir storage; shown in task logs
 	Content string // comma-separated content types
 	Size    int64  // bytes; 0 means 252 GiB
+	Thick   bool   // volumes take their whole size at once, and no more than Size fits; otherwise only FillStorage fills it
+	Shared  bool   // between the nodes, so that a running VM moves without copying
 }
 
 // Token is an API token. Its user and privileges are those of Proxmox with privilege separation: what the ACL of the token says.

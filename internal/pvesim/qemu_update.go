@@ -129,6 +129,24 @@ func (c *call) describeUpdate() string {
 	return strings.Join(parts, " ")
 }
 
+// writeOrder is the order in which keys are written: by name, so that a seed decides what is drawn for which; random, as Proxmox has it,
+// where a fault looks for trouble between two of them. The state is locked.
+func (c *call) writeOrder(u *update) []string {
+	keys := slices.SortedFunc(maps.Keys(u.set), compareSlots)
+	if c.fault != nil && c.fault.Kind == FailMidway {
+		c.sim.rng.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	}
+	return keys
+}
+
+// failMidway fails a write after as many keys as the fault says. The state is locked.
+func (c *call) failMidway(written int) error {
+	if c.fault == nil || c.fault.Kind != FailMidway || c.fault.Phase != written {
+		return nil
+	}
+	return die("%s", c.fault.Text)
+}
+
 // applyUpdate changes the config under the guest's lock: reverts, deletes, then the values one by one, each written as it comes,
 // so that a refusal in the middle leaves the earlier ones. The state is locked.
 func (c *call) applyUpdate(u *update) error {
@@ -148,7 +166,7 @@ func (c *call) applyUpdate(u *update) error {
 	if err := c.sim.mayWrite(g); err != nil {
 		return err
 	}
-	before := g.text
+	before, old := g.text, g.conf.values
 	for _, k := range u.reverts {
 		g.edit(func(conf *config) { c.sim.revert(conf, k) })
 	}
@@ -157,7 +175,10 @@ func (c *call) applyUpdate(u *update) error {
 			return err
 		}
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(u.set), compareSlots) {
+	for i, k := range c.writeOrder(u) {
+		if err := c.failMidway(i); err != nil {
+			return err
+		}
 		if err := c.sim.setVMKey(g, k, u); err != nil {
 			return err
 		}
@@ -165,6 +186,7 @@ func (c *call) applyUpdate(u *update) error {
 	g.edit((*config).cleanPending)
 	if g.running {
 		c.sim.hotplug(g)
+		g.edit(func(conf *config) { conf.recordImaged(old) })
 	} else {
 		c.sim.applyPending(g)
 	}

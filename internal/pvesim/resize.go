@@ -62,6 +62,9 @@ func (t *task) resize(g *guest, slot, size string) error {
 		return nil
 	}
 	st := t.sim.storage(d.storageOf())
+	if err := st.checkSpace(g.vmid, st.roundUp(n)-v.Size); err != nil {
+		return err
+	}
 	v.Size = st.roundUp(n)
 	switch {
 	case g.running && g.kind == QEMU: // QEMU itself resizes and says nothing
@@ -162,6 +165,9 @@ func (t *task) move(c *call, g *guest) error {
 		t.printf("moving disk with snapshots, snapshots will not be moved!")
 	}
 	t.printf("create full clone of drive %s (%s)", d.slot, old.ID)
+	if err := st.checkSpace(g.vmid, old.Size); err != nil {
+		return err
+	}
 	v := t.sim.copyVolume(old, st, g.vmid, format, d.isCloudInit())
 	t.printf("%s", st.formatLog(v))
 	t.printf("allocated target volume '%s'", v.ID)

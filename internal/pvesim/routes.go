@@ -28,7 +28,7 @@ var noParams = params(nil)
 
 func newRoutes() *routeNode {
 	root := &routeNode{}
-	for _, list := range [][]*route{clusterRoutes(), haRoutes(), backupRoutes(), poolRoutes(), nodeRoutes(), storageRoutes(), taskRoutes(), qemuRoutes(), lxcRoutes()} {
+	for _, list := range [][]*route{clusterRoutes(), haRoutes(), backupRoutes(), poolRoutes(), nodeRoutes(), storageRoutes(), taskRoutes(), qemuRoutes(), agentRoutes(), cloudInitRoutes(), lxcRoutes()} {
 		for _, r := range list {
 			root.add(r)
 		}

@@ -39,7 +39,7 @@ func (s *Sim) baseRow(g *guest) row {
 		r.maxdisk = lxcRootSize(v)
 		return r
 	}
-	r.cpus = orDefault(v["sockets"], 1) * orDefault(v["cores"], 1)
+	r.cpus = min(vmCPUs(v), int64(s.opts.CPUs)) // no more than the node has, unless vcpus says so
 	if n := v["vcpus"]; n != "" {
 		r.cpus = int64(atoi(n))
 	}
@@ -54,6 +54,9 @@ func orDefault(text string, def int64) int64 {
 	}
 	return int64(atoi(text))
 }
+
+// vmCPUs is how many CPUs a VM is given.
+func vmCPUs(v values) int64 { return orDefault(v["sockets"], 1) * orDefault(v["cores"], 1) }
 
 // vmMemory reads a VM's memory in MiB.
 func vmMemory(v values) int64 {

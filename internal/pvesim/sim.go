@@ -38,6 +38,7 @@ type Sim struct {
 	counts    counts
 	broken    []string // violated invariants
 	list      vmlist
+	ghosts    map[int]ghost
 	inquorate bool
 	down      []string // nodes that do not answer
 }
@@ -53,6 +54,7 @@ func New(opts Options) *Sim {
 		pools:     map[string]*pool{},
 		ha:        map[int]*haResource{},
 		tokens:    map[string]*credential{},
+		ghosts:    map[int]ghost{},
 		list:      vmlist{guests: map[int]listed{}},
 		taskIndex: map[string]*task{},
 		nextPID:   1000,

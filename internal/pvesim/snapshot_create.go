@@ -40,6 +40,12 @@ func (t *task) snapshot(c *call, kind Kind, name string) error {
 	if g.running && kind == QEMU {
 		t.printf("internal qemu snapshot")
 	}
+	state := ""
+	if c.is("vmstate") && g.running {
+		if state, err = t.saveState(g, name); err != nil {
+			return err
+		}
+	}
 	g.edit(func(conf *config) {
 		v := maps.Clone(conf.values)
 		maps.DeleteFunc(v, func(k, _ string) bool { return isUnused(k) || k == "description" })
@@ -47,8 +53,8 @@ func (t *task) snapshot(c *call, kind Kind, name string) error {
 		if d := c.params["description"]; d != "" {
 			v["description"] = d
 		}
-		if c.is("vmstate") && g.running {
-			v["vmstate"] = t.saveState(g, name)
+		if state != "" {
+			v["vmstate"] = state
 			v["runningmachine"], v["runningcpu"], v["running-nets-host-mtu"] = runningMachine(v), "qemu64", " "
 		}
 		conf.snaps = append(conf.snaps, snapshot{name: name, values: v})
@@ -59,7 +65,7 @@ func (t *task) snapshot(c *call, kind Kind, name string) error {
 }
 
 // saveState allocates the volume for a running VM's memory.
-func (t *task) saveState(g *guest, name string) string {
+func (t *task) saveState(g *guest, name string) (string, error) {
 	st := t.sim.storages[0]
 	for _, slot := range diskSlots(QEMU, g.conf.values) {
 		if d, err := parseDrive(slot, g.conf.values[slot]); err == nil && d.ownsVolume() {
@@ -68,11 +74,14 @@ func (t *task) saveState(g *guest, name string) string {
 		}
 	}
 	size := 2*vmMemory(g.conf.values)*mib + 500*mib
+	if err := st.checkSpace(g.vmid, size); err != nil {
+		return "", err
+	}
 	v := t.sim.add(Volume{
 		ID: st.ID + ":" + st.volumeName(g.vmid, "vm-"+itoa(g.vmid)+"-state-"+name, "raw"), Owner: g.vmid, Size: size, Format: "raw", Kind: "images",
 	})
 	t.printf("%s", st.formatLog(v))
-	return v.ID
+	return v.ID, nil
 }
 
 // canSnapshot wants storage-side snapshots on every disk: qcow2 files or LVM thin volumes.

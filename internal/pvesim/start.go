@@ -64,10 +64,15 @@ func (t *task) startVM(node string, vmid int) error {
 				return nil
 			}
 			t.sim.applyPending(g)
+			if err := t.sim.checkVolumes(g); err != nil {
+				return err
+			}
+			if err := t.sim.generateCloudInit(g, t.printf); err != nil {
+				return err
+			}
 			if err := t.checkStart(g); err != nil {
 				return err
 			}
-			t.generateCloudInit(g)
 			t.sim.run(g)
 			return nil
 		})
@@ -97,10 +102,7 @@ func (t *task) mayStart(node string, vmid int) error {
 // checkStart refuses what QEMU or its set-up would, and warns of what it would ignore.
 func (t *task) checkStart(g *guest) error {
 	v := g.conf.values
-	if err := t.sim.checkVolumes(g); err != nil {
-		return err
-	}
-	if r := t.sim.rowOf(g); r.cpus > int64(t.sim.opts.CPUs) {
+	if max(vmCPUs(v), int64(atoi(v["vcpus"]))) > int64(t.sim.opts.CPUs) {
 		return die("MAX %d vcpus allowed per VM on this node", t.sim.opts.CPUs)
 	}
 	for _, slot := range diskSlots(QEMU, v) {
@@ -134,20 +136,6 @@ func (s *Sim) checkVolumes(g *guest) error {
 		}
 	}
 	return nil
-}
-
-// generateCloudInit writes the cloud-init image, after which its drive shows a size.
-func (t *task) generateCloudInit(g *guest) {
-	for _, slot := range diskSlots(QEMU, g.conf.values) {
-		d, err := parseDrive(slot, g.conf.values[slot])
-		if err != nil || !d.isCloudInit() {
-			continue
-		}
-		t.printf("generating cloud-init ISO")
-		if d.values["size"] == "" {
-			g.edit(func(conf *config) { conf.values[slot] = d.with(d.file(), 4*mib).text() })
-		}
-	}
 }
 
 // run makes a guest running. The state is locked.

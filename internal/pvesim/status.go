@@ -68,6 +68,11 @@ func (s *Sim) writeRunning(o *object, g *guest) {
 // listGuests answers the list of one node. It leaves out what the caller may not see.
 func listGuests(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
+		if kind == QEMU {
+			if err := c.checkGhosts(); err != nil {
+				return reply{}, err
+			}
+		}
 		var a array
 		for _, id := range c.sim.vmids() {
 			g := c.sim.guests[id]

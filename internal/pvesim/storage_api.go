@@ -28,12 +28,20 @@ func storageRoutes() []*route {
 }
 
 func (st *storage) used() int64 {
+	switch {
+	case st.full:
+		return st.Size
+	case st.Thick:
+		return st.promised()
+	}
 	n := int64(usedDisk)
 	for _, v := range st.volumes {
 		n += v.Size / 1000 // thin: what is written, not what is promised
 	}
 	return min(n, st.Size)
 }
+
+func (st *storage) shared() int64 { return b2i(st.Shared) }
 
 func (st *storage) resource(node string) *object {
 	o := &object{}
@@ -44,9 +52,9 @@ func (st *storage) resource(node string) *object {
 	o.str("plugintype", st.Type)
 	o.str("status", "available")
 	o.str("content", st.Content)
-	o.num("shared", 0)
+	o.num("shared", st.shared())
 	o.num("maxdisk", st.Size)
-	o.num("disk", usedDisk)
+	o.num("disk", st.used())
 	return o
 }
 
@@ -55,7 +63,7 @@ func (st *storage) writeStatus(o *object) {
 	o.str("content", st.Content)
 	o.num("enabled", 1)
 	o.num("active", 1)
-	o.num("shared", 0)
+	o.num("shared", st.shared())
 	o.num("total", st.Size)
 	o.num("used", st.used())
 	o.num("avail", st.Size-st.used())
@@ -190,6 +198,9 @@ func allocateVolume(c *call) (reply, error) {
 		}
 		if !strings.ContainsAny(size, "MG") {
 			v.Size *= kib
+		}
+		if err := st.checkSpace(atoi(c.params["vmid"]), v.Size); err != nil {
+			return err
 		}
 		c.sim.add(v)
 		id = v.ID

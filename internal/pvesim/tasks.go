@@ -142,7 +142,7 @@ func (t *task) suffer(phase int) error {
 			return errClosed
 		}
 	case Latency, ProxyStatus, ErrorText, DropBefore, DropAfter, HoldBefore, HoldAfter, TruncatedBody, InvalidJSON, LostWorker,
-		EditBeforeHand:
+		EditBeforeHand, SlowCall, FailMidway, ListRace:
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ type storage struct {
 	Storage
 	volumes map[string]*Volume
 	lock    guestLock
+	full    bool // by hand
 }
 
 func newStorage(st Storage) *storage {

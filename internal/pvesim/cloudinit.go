@@ -1,0 +1,220 @@
+package pvesim
+
+import (
+	"crypto/sha1" //nolint:gosec // the instance id is a SHA-1 by definition; nothing is protected by it
+	"encoding/hex"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+func cloudInitRoutes() []*route {
+	return []*route{
+		get(vmPath+"/cloudinit", readCloudInit).onGuest("VM.Audit"),
+		act(http.MethodPut, vmPath+"/cloudinit", regenerateCloudInit).onGuest("VM.Config.Cloudinit"),
+		get(vmPath+"/cloudinit/dump", dumpCloudInit).takes(map[string]rule{"type": enum("user", "network", "meta").needed()}).onGuest("VM.Audit"),
+	}
+}
+
+// cloudInitImage is what a generated image holds. All types of images are shown in the form of NoCloud.
+type cloudInitImage struct{ user, network string }
+
+func (s *Sim) cloudInitImage(g *guest) cloudInitImage {
+	v := g.conf.merged()
+	return cloudInitImage{user: userData(g.vmid, v), network: networkData(v)}
+}
+
+// meta names the instance by everything else, so that any change makes a new instance of the guest.
+func (i cloudInitImage) meta() string {
+	sum := sha1.Sum([]byte(i.user + i.network)) //nolint:gosec // see the import
+	return "instance-id: " + hex.EncodeToString(sum[:]) + "\n"
+}
+
+func dumpCloudInit(c *call) (reply, error) {
+	g, err := c.vm()
+	if err != nil {
+		return reply{}, err
+	}
+	i := c.sim.cloudInitImage(g)
+	switch c.params["type"] {
+	case "user":
+		return data(jsonString(i.user))
+	case "network":
+		return data(jsonString(i.network))
+	}
+	return data(jsonString(i.meta()))
+}
+
+// userData is the user part: names, account, keys.
+func userData(vmid int, v values) string {
+	var b strings.Builder
+	host := v["name"]
+	if host == "" {
+		host = "VM" + itoa(vmid)
+	}
+	fqdn := host
+	if short, _, dotted := strings.Cut(host, "."); dotted {
+		host = short
+	} else if search := v["searchdomain"]; search != "" {
+		fqdn = host + "." + search
+	}
+	b.WriteString("#cloud-config\nhostname: " + host + "\nmanage_etc_hosts: true\nfqdn: " + fqdn + "\n")
+	user, named := v["ciuser"]
+	if named {
+		b.WriteString("user: " + user + "\n")
+	}
+	if user == "root" {
+		b.WriteString("disable_root: False\n")
+	}
+	if p, ok := v["cipassword"]; ok {
+		b.WriteString("password: " + p + "\n")
+	}
+	writeKeys(&b, v["sshkeys"])
+	b.WriteString("chpasswd:\n  expire: False\n")
+	if user != "root" {
+		b.WriteString("users:\n  - default\n")
+	}
+	if v["ciupgrade"] != "0" {
+		b.WriteString("package_upgrade: true\n")
+	}
+	return b.String()
+}
+
+func writeKeys(b *strings.Builder, encoded string) {
+	if encoded == "" {
+		return
+	}
+	keys, err := url.PathUnescape(encoded)
+	if err != nil {
+		keys = encoded // checked when it was set
+	}
+	b.WriteString("ssh_authorized_keys:\n")
+	for k := range strings.SplitSeq(keys, "\n") {
+		if strings.TrimSpace(k) != "" {
+			b.WriteString("  - " + k + "\n")
+		}
+	}
+}
+
+// networkData is the network part, version 1: the devices that have an ipconfig, then the name servers.
+func networkData(v values) string {
+	var b strings.Builder
+	b.WriteString("version: 1\nconfig:\n")
+	for _, k := range slotsOf(v, isNet) {
+		_, index, _ := splitIndex(k)
+		ip, err1 := ipconfigFormat.parse("ipconfig", v["ipconfig"+itoa(index)])
+		dev, err2 := qemuNetFormat.parse(k, v[k])
+		if err1 != nil || err2 != nil || len(ip) == 0 {
+			continue
+		}
+		b.WriteString("    - type: physical\n      name: eth" + itoa(index) + "\n      mac_address: '" + strings.ToLower(dev["macaddr"]) + "'\n      subnets:\n")
+		writeSubnets(&b, ip)
+	}
+	servers, search := listOf(v["nameserver"]), listOf(v["searchdomain"])
+	if len(servers)+len(search) == 0 {
+		return b.String()
+	}
+	b.WriteString("    - type: nameserver\n")
+	for _, part := range []struct {
+		name  string
+		items []string
+	}{{"address", servers}, {"search", search}} {
+		if len(part.items) == 0 {
+			continue
+		}
+		b.WriteString("      " + part.name + ":\n")
+		for _, x := range part.items {
+			b.WriteString("      - '" + x + "'\n")
+		}
+	}
+	return b.String()
+}
+
+func writeSubnets(b *strings.Builder, ip values) {
+	line := func(s string) { b.WriteString("      " + s + "\n") }
+	switch a := ip["ip"]; a {
+	case "":
+	case "dhcp":
+		line("- type: dhcp4")
+	default:
+		addr, n, err := net.ParseCIDR(a)
+		if err != nil {
+			return // checked when it was set
+		}
+		line("- type: static")
+		line("  address: '" + addr.String() + "'")
+		line("  netmask: '" + net.IP(n.Mask).String() + "'")
+		if gw := ip["gw"]; gw != "" {
+			line("  gateway: '" + gw + "'")
+		}
+	}
+	switch a := ip["ip6"]; a {
+	case "":
+	case "dhcp":
+		line("- type: dhcp6")
+	case "auto":
+		line("- type: ipv6_slaac")
+	default:
+		line("- type: static6")
+		line("  address: '" + a + "'")
+		if gw := ip["gw6"]; gw != "" {
+			line("  gateway: '" + gw + "'")
+		}
+	}
+}
+
+// regenerateCloudInit writes the image anew, so that nothing about it is pending.
+func regenerateCloudInit(c *call) (reply, error) {
+	err := c.sim.withGuest(QEMU, c.vmid(), func() error {
+		g, err := c.vm()
+		if err != nil {
+			return err
+		}
+		if err := g.checkLock(); err != nil {
+			return err
+		}
+		if err := c.sim.mayWrite(g); err != nil {
+			return err
+		}
+		return c.sim.generateCloudInit(g, func(string, ...any) {})
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return null()
+}
+
+// generateCloudInit writes the image of a VM that has the drive for it, after which the drive shows a size. Parts of the user's own
+// must exist. The state is locked.
+func (s *Sim) generateCloudInit(g *guest, logf func(string, ...any)) error {
+	for _, slot := range diskSlots(QEMU, g.conf.values) {
+		d, err := parseDrive(slot, g.conf.values[slot])
+		if err != nil || !d.isCloudInit() {
+			continue
+		}
+		custom, err := customFormat.parse("cicustom", strings.TrimSpace(g.conf.values["cicustom"]))
+		for _, part := range []string{"user", "network", "meta", "vendor"} {
+			if vol := custom[part]; err == nil && vol != "" && s.volume(vol) == nil {
+				return die("volume '%s' does not exist", vol)
+			}
+		}
+		logf("generating cloud-init ISO")
+		g.edit(func(conf *config) {
+			if d.values["size"] == "" {
+				conf.values[slot] = d.with(d.file(), 4*mib).text()
+			}
+			conf.imaged = nil
+		})
+	}
+	return nil
+}
+
+// hasCloudInit says whether the config holds a cloud-init drive.
+func (c *config) hasCloudInit() bool {
+	return slices.ContainsFunc(diskSlots(QEMU, c.values), func(slot string) bool {
+		d, err := parseDrive(slot, c.values[slot])
+		return err == nil && d.isCloudInit()
+	})
+}

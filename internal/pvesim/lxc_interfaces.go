@@ -1,0 +1,37 @@
+package pvesim
+
+import "strings"
+
+// ctInterfaces shows the devices inside a running container, and null for one that is stopped.
+func ctInterfaces(c *call) (reply, error) {
+	g, err := c.ct()
+	if err != nil {
+		return reply{}, err
+	}
+	if !g.running {
+		return null()
+	}
+	var a array
+	a.add(ctDevice("lo", "00:00:00:00:00:00", nil))
+	for _, k := range slotsOf(g.conf.values, isNet) {
+		n, err := lxcNetFormat.parse(k, g.conf.values[k])
+		if err != nil {
+			continue
+		}
+		a.add(ctDevice(n["name"], strings.ToLower(n["hwaddr"]), guestAddresses(g.vmid, n, [2]string{"inet", "inet6"})))
+	}
+	return data(a.bytes())
+}
+
+// ctDevice has some values twice, under an older name and a newer one.
+func ctDevice(name, mac string, addresses []address) *object {
+	o := &object{}
+	o.str("name", name)
+	o.str("hwaddr", mac)
+	o.str("hardware-address", mac)
+	for _, x := range addresses {
+		o.str(x.family, x.ip+"/"+itoa64(x.prefix))
+	}
+	o.raw("ip-addresses", addressList(addresses))
+	return o
+}

@@ -1,0 +1,210 @@
+package pvesim
+
+import "strings"
+
+var moveVolumeParams = map[string]rule{
+	"volume": checked(checkSlot(LXC)).needed(), "storage": checked(checkStorageID), "delete": boolean(), "digest": text(), "bwlimit": number().atLeast(0),
+	"target-vmid": vmidRule, "target-volume": checked(checkSlot(LXC)), "target-digest": text(),
+}
+
+// moveVolume copies a volume of a stopped container to another storage, or hands it to another container.
+func moveVolume(c *call) (reply, error) {
+	err := c.sim.locked(func() error {
+		g, err := c.ct()
+		if err != nil {
+			return err
+		}
+		if err := g.checkDigest(c.params["digest"]); err != nil {
+			return err
+		}
+		if err := g.checkLock(); err != nil {
+			return err
+		}
+		if c.params["target-vmid"] != "" {
+			return c.mayHandOver(g)
+		}
+		return c.mayMoveVolume(g)
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return c.start("move_volume", c.vmid(), func(t *task) error {
+		return t.onGuest(LXC, c.vmid(), func() error {
+			g, err := c.ct()
+			if err != nil {
+				return err
+			}
+			if err := g.checkLock(); err != nil {
+				return err
+			}
+			if c.params["target-vmid"] != "" {
+				return t.handOver(c, g)
+			}
+			return t.moveVolume(c, g)
+		})
+	})
+}
+
+func (c *call) mayMoveVolume(g *guest) error {
+	id, slot := c.params["storage"], c.params["volume"]
+	switch {
+	case id == "":
+		return badParam("storage", "property is missing and it is not optional")
+	case c.sim.storage(id) == nil:
+		return die("storage '%s' does not exist", id)
+	case g.conf.values[slot] == "":
+		return die("volume '%s' does not exist", slot)
+	}
+	if err := c.require("/storage/"+id, "Datastore.AllocateSpace"); err != nil {
+		return err
+	}
+	if g.running {
+		return die("cannot move volumes of a running container")
+	}
+	d, err := g.volumeAt(slot)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !d.ownsVolume():
+		return die("cannot move %s", mountKind(d))
+	case d.storageOf() == id:
+		return die("you can't move a volume to the same storage")
+	case c.is("delete") && len(g.conf.snaps) > 0:
+		return die("Cannot remove source volume. Volume '%s' is referenced by snapshot", d.file())
+	}
+	return nil
+}
+
+// volumeAt reads a mount point or an unused volume.
+func (g *guest) volumeAt(slot string) (drive, error) {
+	text := g.conf.values[slot]
+	if isUnused(slot) {
+		return drive{slot: slot, format: rootfsFormat, volKey: "volume", values: values{"volume": text}}, nil
+	}
+	return parseMount(slot, text)
+}
+
+func mountKind(d drive) string {
+	if strings.HasPrefix(d.file(), "/dev/") {
+		return "device"
+	}
+	return "bind mount"
+}
+
+func (t *task) moveVolume(c *call, g *guest) error {
+	if err := c.mayMoveVolume(g); err != nil {
+		return err
+	}
+	slot := c.params["volume"]
+	d, err := g.volumeAt(slot)
+	if err != nil {
+		return err
+	}
+	old := t.sim.volume(d.file())
+	if old == nil {
+		return die("volume '%s' does not exist", d.file())
+	}
+	st := t.sim.storage(c.params["storage"])
+	if err := st.checkSpace(g.vmid, old.Size); err != nil {
+		return err
+	}
+	v := t.sim.copyVolume(old, st, g.vmid, "raw", false)
+	t.printf("%s", st.formatLog(v))
+	t.logFilesystem(v.Size)
+	g.edit(func(conf *config) {
+		if isUnused(slot) {
+			conf.values[slot] = v.ID
+		} else {
+			conf.values[slot] = d.with(v.ID, v.Size).text()
+		}
+		switch {
+		case c.is("delete"):
+			t.sim.free(old.ID, "move with delete")
+		case !isUnused(slot):
+			conf.values[unusedKey(conf.values)] = old.ID
+		}
+	})
+	t.sim.effect(g.vmid, Moved)
+	return nil
+}
+
+// mayHandOver checks giving a volume to another container.
+func (c *call) mayHandOver(g *guest) error {
+	id := atoi(c.params["target-vmid"])
+	if err := c.require("/vms/"+itoa(id), "VM.Config.Disk"); err != nil {
+		return err
+	}
+	target, err := c.sim.find(LXC, c.node(), id)
+	slot := c.params["target-volume"]
+	switch {
+	case err != nil:
+		return err
+	case id == g.vmid:
+		return die("Moving a volume to the same container is not possible. Did you mean to move the volume to a different storage?")
+	case slot == "" || isUnused(slot):
+		slot = ""
+	case target.conf.values[slot] != "":
+		return die("Target volume key '%s' is already in use for container '%d'", slot, id)
+	}
+	if err := target.checkDigest(c.params["target-digest"]); err != nil {
+		return err
+	}
+	if err := target.checkLock(); err != nil {
+		return err
+	}
+	if g.running {
+		return die("cannot move volumes of a running container")
+	}
+	if c.params["volume"] == "rootfs" {
+		return die("Cannot move the rootfs of a container")
+	}
+	return nil
+}
+
+// handOver renames the volume to the name of its new owner and moves it into that config.
+func (t *task) handOver(c *call, g *guest) error {
+	if err := c.mayHandOver(g); err != nil {
+		return err
+	}
+	slot := c.params["volume"]
+	d, err := g.volumeAt(slot)
+	if err != nil {
+		return err
+	}
+	target, err := c.sim.find(LXC, c.node(), atoi(c.params["target-vmid"]))
+	if err != nil {
+		return err
+	}
+	v := t.sim.rename(d.file(), target.vmid)
+	if v == nil {
+		return die("volume '%s' does not exist", d.file())
+	}
+	g.edit(func(conf *config) { delete(conf.values, slot) })
+	target.edit(func(conf *config) {
+		to := c.params["target-volume"]
+		if to == "" || isUnused(to) {
+			conf.values[unusedKey(conf.values)] = v.ID
+			return
+		}
+		conf.values[to] = d.with(v.ID, v.Size).text()
+	})
+	t.printf("removing volume '%s' from container '%d' config", slot, g.vmid)
+	t.printf("target container '%d' updated with '%s'", target.vmid, v.ID)
+	t.sim.effect(target.vmid, Moved)
+	return nil
+}
+
+// rename gives a volume to another guest on the same storage.
+func (s *Sim) rename(id string, owner int) *Volume {
+	old := s.volume(id)
+	if old == nil {
+		return nil
+	}
+	st, name, _ := strings.Cut(id, ":")
+	sto := s.storage(st)
+	v := *old
+	delete(sto.volumes, name)
+	v.ID, v.Owner = st+":"+sto.freeName(owner, old.Format), owner
+	return s.add(v)
+}
