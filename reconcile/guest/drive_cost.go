@@ -28,8 +28,7 @@ func driveCost(e edit) (Class, string) {
 
 // waitsForStart reports whether a change of a drive's options is one that a running guest does not take. Containers take none.
 func (e edit) waitsForStart() bool {
-	switch e.row.syntax {
-	case efiSyntax, tpmSyntax, rootSyntax, mountSyntax:
+	if e.row.syntax.waits() {
 		return true
 	}
 	for i := range e.row.syntax.subs {
@@ -38,6 +37,16 @@ func (e edit) waitsForStart() bool {
 		}
 	}
 	return false
+}
+
+// waits reports whether no option of a drive reaches a running guest.
+func (s *syntax) waits() bool {
+	switch s {
+	case efiSyntax, tpmSyntax, rootSyntax, mountSyntax:
+		return true
+	default:
+		return false
+	}
 }
 
 // driveBlocked says why a drive cannot change: it is the host's, it cannot go, or protection keeps it.

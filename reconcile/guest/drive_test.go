@@ -105,7 +105,8 @@ func TestDiffTrays(t *testing.T) {
 			live(keys{"ide2": liveISO, "protection": "1"}), []Intent{absent("ide2")}, []string{"ide2 delete [live]"},
 		},
 		"tray_never_allocates": {
-			live(nil), []Intent{subs("ide2", "storage=local", "size=1G", "media=cdrom")},
+			live(nil),
+			[]Intent{subs("ide2", "storage=local", "size=1G", "media=cdrom")},
 			[]string{"ide2 none [impossible] a CD-ROM drive takes a volume that exists, none, or cloudinit"},
 		},
 		"cloud_init_holds":       {live(keys{"ide2": liveInit}), []Intent{subs("ide2", "storage=local-lvm", "volume=cloudinit")}, nil},

@@ -1,0 +1,249 @@
+package guest
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/keys.md from the table")
+
+// TestKeysPage holds docs/keys.md to the table that it is made from.
+func TestKeysPage(t *testing.T) {
+	page := filepath.Join("..", "..", "docs", "keys.md")
+	want := keysPage()
+	if *update {
+		if err := os.WriteFile(page, want, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); diff != "" {
+		t.Errorf("docs/keys.md is not what the table says, run go test ./reconcile/guest -run KeysPage -update (-want +got):\n%s", diff)
+	}
+}
+
+// TestEveryRuleSaysWhatItDoes: the page has words for what a function decides.
+func TestEveryRuleSaysWhatItDoes(t *testing.T) {
+	for _, kind := range []Kind{VirtualMachine, Container} {
+		for _, r := range rowsOf(kind) {
+			if r.cost != nil && (r.cost.says == "" || r.cost.cost == nil) || r.blocks != nil && (r.blocks.says == "" || r.blocks.why == nil) {
+				t.Errorf("%s %s: got a rule without words or without a function", kind, r.key)
+			}
+		}
+	}
+}
+
+const pageHead = `# Configuration keys
+
+Everything that the agent knows of the native keys of guests, made from the table in ` + "`reconcile/guest`" + ` (do not edit). A manifest's
+fields are lowered to these keys; under ` + "`raw:`" + ` they are used as they are.
+
+- **Values are compared by what they mean**, never as text: the order of sub-keys, separators, spelled-out defaults, other names, the case of
+  tags and of addresses, numbers that come as JSON strings, and white space at the end of a description are no drift. Tags compare in lower
+  case also where the datacenter keeps their case. A sub-key that a manifest does not name is kept as it is.
+- **Absent** is what a guest has without the key or sub-key. A wanted default is satisfied by an absent key, and is not written.
+- **Takes effect** and **class** are those of a guest that runs. On a stopped guest every change that is possible is live, but for a guard
+  or a volume that goes. What takes effect at the next start is written at once and reported until then.
+- **Who** is the privilege that the API token needs on the guest. What root@pam alone may write, no token may, not even one of root@pam.
+- **Release** says which releases of Proxmox VE know it, where it is not all from 8.4 on: a node that does not, makes the change impossible.
+  A key that is not on this page is compared as text, carried along, and taken to need a restart.
+- The **canonical text** of a property string, which plans and reports show, has the sub-key first that needs no name, the others sorted, and no
+  defaults. Booleans are 0 or 1; inside property strings on, yes, true, off, no and false are read too.
+- The file system freeze of ` + "`agent`" + ` is written as ` + "`freeze-fs-on-backup`" + `, the one name that 8.x and 9.x both take. Reading a container's ` + "`env`" + `
+  needs VM.Config.Options: without it the key looks absent.
+`
+
+func keysPage() []byte {
+	var b bytes.Buffer
+	b.WriteString(pageHead)
+	for _, kind := range []Kind{VirtualMachine, Container} {
+		fmt.Fprintf(&b, "\n## %s\n\n| key | value | absent | takes effect | class | who | release |\n|---|---|---|---|---|---|---|\n",
+			map[Kind]string{VirtualMachine: "Virtual machines", Container: "Containers"}[kind])
+		for _, r := range rowsOf(kind) {
+			writeRow(&b, r)
+		}
+		if kind == VirtualMachine {
+			writeSubs(&b, "Drives: what scsi, virtio, sata and ide take alike", scsiSyntax, driveSubs)
+		}
+		done := map[*syntax]bool{}
+		for _, r := range rowsOf(kind) {
+			if r.syntax != nil && !done[r.syntax] {
+				done[r.syntax] = true
+				writeSubs(&b, keysOf(r), r.syntax, r.syntax.own())
+			}
+		}
+	}
+	return b.Bytes()
+}
+
+func writeRow(b *bytes.Buffer, r *row) {
+	value := describe(&r.scalar)
+	if r.syntax != nil {
+		value = "see below"
+	}
+	absent := code(r.absent)
+	if r.device {
+		absent = "none"
+	}
+	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", keysOf(r), value, absent, r.effectText(), r.classText(), r.writerText(), r.span)
+}
+
+func (r *row) effectText() string {
+	if r.instead != "" {
+		return "stored as `" + r.instead + "`"
+	}
+	return map[effect]string{
+		atOnce: "at once", plugNetwork: "with hotplug `network`", plugDisk: "with hotplug `disk`", plugUSB: "with hotplug `usb`", plugCPU: "with hotplug `cpu`",
+		plugMemory: "with hotplug `memory`", atStart: "next start", atCreate: "creation", never: "kept by Proxmox",
+	}[r.effect]
+}
+
+func (r *row) classText() string {
+	switch {
+	case r.rootOnly, r.effect == never, r.effect == atCreate:
+		return "impossible"
+	case r.cost != nil:
+		return r.cost.says
+	case r.drive && r.required: // a container's root
+		return "options: restart; growth: live, for good; shrinking, replacing: impossible"
+	case r.drive && r.syntax.waits():
+		return "a new volume: as it takes effect; options: restart; detaching: disruptive; growth: live, for good; shrinking: impossible"
+	case r.drive:
+		return "a new volume: as it takes effect; options: live, or as below; detaching: disruptive; growth: live, for good; shrinking: impossible"
+	case r.effect == atOnce:
+		return "live"
+	case r.effect == atStart:
+		return "restart"
+	default:
+		return "live, else restart"
+	}
+}
+
+func (r *row) writerText() string {
+	switch {
+	case r.effect == never:
+		return "nobody"
+	case r.rootOnly:
+		return "root@pam alone"
+	case r.blocks != nil:
+		return r.privilege + "; " + r.blocks.says
+	case r.effect == atCreate:
+		return "VM.Allocate"
+	default:
+		return r.privilege
+	}
+}
+
+// own are the sub-keys that are not those of every drive.
+func (s *syntax) own() []sub {
+	if len(s.subs) > len(driveSubs) && s.subs[len(driveSubs)-1].name == driveSubs[len(driveSubs)-1].name {
+		return s.subs[len(driveSubs):]
+	}
+	return s.subs
+}
+
+func writeSubs(b *bytes.Buffer, title string, s *syntax, subs []sub) {
+	fmt.Fprintf(b, "\n### %s\n\n| sub-key | value | absent | notes | release |\n|---|---|---|---|---|\n", title)
+	for i := range subs {
+		known := &subs[i]
+		var notes []string
+		for alias, name := range s.alias {
+			if name == known.name {
+				notes = append(notes, "also "+code(alias))
+			}
+		}
+		for note, is := range map[string]bool{
+			"required": known.required, "filled in by Proxmox": known.owned, "at creation": known.once, "fixed once made": known.fixed, "next start": known.restart,
+			"needs no name": known.name == s.bare, "one of " + strings.Join(s.either, ", "): slices.Contains(s.either, known.name) && len(s.either) > 1,
+			"needs `" + known.needs + "`": known.needs != "",
+		} {
+			if is {
+				notes = append(notes, note)
+			}
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", known.name, describe(&known.scalar), code(known.absent), strings.Join(slices.Sorted(slices.Values(notes)), ", "), known.span)
+	}
+}
+
+func keysOf(r *row) string {
+	if r.slots == 0 {
+		return code(r.key)
+	}
+	return fmt.Sprintf("`%s0` to `%s%d`", r.key, r.key, r.slots-1)
+}
+
+func code(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "`" + text + "`"
+}
+
+// describe says in words which texts a plain value takes.
+func describe(s *scalar) string {
+	switch s.form {
+	case boolForm:
+		return "0 or 1"
+	case intForm, weightForm, numberForm:
+		return describeRange(s)
+	case enumForm:
+		return strings.Join(s.words, ", ")
+	case setForm, listForm, hotplugForm:
+		return describeWords(s)
+	case opaqueForm:
+		return "text"
+	case notesForm:
+		return "text of at most 8192 characters"
+	case nameForm, tagsForm, macForm, addressForm, networkForm, uuidForm, keysForm, encodedForm, machineForm, sizeForm, idForm, portForm, volumeForm, secretForm,
+		rangesForm, hexForm, pciForm, usbForm, environForm, generatedForm:
+	}
+	return map[form]string{
+		nameForm: "DNS name", tagsForm: "tags, a set in lower case", macForm: "MAC address", addressForm: "IP address",
+		networkForm: "IP address with prefix length, or dhcp, auto, manual", uuidForm: "UUID", keysForm: "public keys, a set, URL-encoded", encodedForm: "URL-encoded text",
+		machineForm: "machine type; q35 and pc hold for their versions", sizeForm: "size", idForm: "name of a mapping", portForm: "socket, or a device of the host",
+		volumeForm: "volume", secretForm: "write-only", rangesForm: "numbers and ranges, a set", hexForm: "hexadecimal number", pciForm: "PCI addresses, a set",
+		usbForm: "vendor:product, bus-port, or spice", environForm: "NAME=value, separated by NUL", generatedForm: "UUID, 1 to have one made, or 0",
+	}[s.form]
+}
+
+func describeRange(s *scalar) string {
+	words := "number"
+	if s.form != numberForm {
+		words = "whole number"
+	}
+	switch {
+	case s.max > 0:
+		words += fmt.Sprintf(", %s to %s", decimal(s.min), decimal(s.max))
+	case s.min > 0:
+		words += ", at least " + decimal(s.min)
+	}
+	if s.form == weightForm {
+		words += "; above 10000 is 10000"
+	}
+	return words
+}
+
+func describeWords(s *scalar) string {
+	kind := map[form]string{setForm: "a set", listForm: "a list", hotplugForm: "0, 1, or a set"}[s.form]
+	switch {
+	case len(s.words) > 0:
+		return kind + " of " + strings.Join(s.words, ", ")
+	case s.item == addressForm:
+		return kind + " of IP addresses"
+	case s.item == nameForm:
+		return kind + " of DNS names"
+	default:
+		return kind + " of words"
+	}
+}
