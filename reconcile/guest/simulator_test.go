@@ -184,3 +184,24 @@ func (l lab) settled(d guest.Desired, sent string) guest.Observed {
 	}
 	return o
 }
+
+// TestUnknownKeysSurviveOnTheSimulator: a key of a release to come is read, compared with nothing, and still there after writes.
+func TestUnknownKeysSurviveOnTheSimulator(t *testing.T) {
+	simulate(t, func(l lab) {
+		for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
+			vmid := l.renew(kind)
+			if err := l.sim.Edit(vmid, "future-key", "b,a=1"); err != nil {
+				l.Fatal(err)
+			}
+			d := guest.Desired{Ref: guest.Ref{Kind: kind, VMID: vmid}, Intents: []guest.Intent{{Key: "onboot", Verb: guest.Want, Text: "1"}}}
+			for _, change := range guest.Diff(d, l.observe(kind, vmid)) {
+				if refusal := l.write(kind, vmid, reconcile.Call{Params: map[string]string{change.Key: change.Value}}); refusal != "" || change.Key != "onboot" {
+					t.Errorf("write %s %s: got %q, want onboot written", kind, change.Key, refusal)
+				}
+			}
+			if got := l.settled(d, "1").Keys["future-key"].Text; got != "b,a=1" {
+				t.Errorf("%s future-key: got %q, want it as it was", kind, got)
+			}
+		}
+	})
+}
