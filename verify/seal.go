@@ -46,6 +46,27 @@ type seals struct {
 	void  map[gitsource.ID]string         // commits that seem to seal and do not, with the reason
 }
 
+// SealedBy returns, for an audit, which commits after from, up to and with to, along first parents, a seal among them vouches
+// for, and the commit that seals; from "" means from the beginning. It counts seals as the history modes do that know them, and
+// decides nothing. It refuses the histories that FirstParents refuses.
+func (p *Policy) SealedBy(ctx context.Context, repo *gitsource.Repository, from, to gitsource.ID, limit int) (map[gitsource.ID]gitsource.ID, error) {
+	way, err := walk(ctx, repo, from, to, limit)
+	if err != nil {
+		return nil, err
+	}
+	found, err := p.readSeals(ctx, repo, way)
+	if err != nil {
+		return nil, err
+	}
+	by := map[gitsource.ID]gitsource.ID{}
+	for seal, sealed := range found.by {
+		for _, id := range sealed {
+			by[id] = seal
+		}
+	}
+	return by, nil
+}
+
 // readSeals finds the seals in force on the path of l, from the newest down: a seal among sealed commits says nothing. A
 // seal that does not count is no refusal; what it meant to vouch for is then verified like anything else.
 func (p *Policy) readSeals(ctx context.Context, repo *gitsource.Repository, l lineage) (seals, error) {
@@ -141,7 +162,7 @@ func (a *ancestry) depth(ctx context.Context, repo *gitsource.Repository, id git
 	if id == a.start {
 		return 0, nil
 	}
-	if a.known == nil {
+	if a.known == nil && a.start != "" {
 		a.known = map[gitsource.ID]int{}
 		for next, depth := a.start, 0; depth <= maxCommits; depth++ {
 			a.known[next] = depth

@@ -68,6 +68,27 @@ func TestSealVouchesForItsRange(t *testing.T) {
 	s.refused(s.policy(), tip, s.base, verify.ReasonUnsigned, s.loose)
 }
 
+// TestSealedBy: an audit sees what is vouched for, from wherever it begins, and by whom it is not.
+func TestSealedBy(t *testing.T) {
+	s := newSealing(t)
+	seal := s.commit(s.seal(s.next, s.changed))
+	tip := s.commit(s.on(seal))
+	want := map[gitsource.ID]gitsource.ID{s.loose: seal, s.changed: seal}
+	for _, from := range []gitsource.ID{"", s.accepted, s.next} {
+		got, err := s.policy(sealer(), history(verify.HistoryTip)).SealedBy(t.Context(), s.repo, from, tip, 100)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("from %q: got %v, sealed (-want +got):\n%s", from, err, diff)
+		}
+	}
+	if got, err := s.policy().SealedBy(t.Context(), s.repo, s.accepted, tip, 100); err != nil || len(got) != 0 {
+		t.Errorf("without the sealer: got %v and %v, want nothing sealed", got, err)
+	}
+	foreign := s.commit(draft{})
+	if _, err := s.policy(sealer()).SealedBy(t.Context(), s.repo, s.accepted, foreign, 100); !isReason(err, verify.ReasonNotDescendant) {
+		t.Errorf("another history: got %v, want %s", err, verify.ReasonNotDescendant)
+	}
+}
+
 // TestSealOnTheWay: work goes on above a seal, and who signs it needs no role to seal.
 func TestSealOnTheWay(t *testing.T) {
 	s := newSealing(t)

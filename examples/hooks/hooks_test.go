@@ -107,7 +107,7 @@ func (d desk) server() string {
 			d.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "hooks", "pre-receive"), hook, 0o755); err != nil { //nolint:gosec // a hook is executed
+	if err := os.WriteFile(filepath.Join(dir, "hooks", "pre-receive"), hook, 0o755); err != nil {
 		d.Fatal(err)
 	}
 	return dir
