@@ -1,0 +1,72 @@
+//go:build integration
+
+package stack
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// programsVariable is set within the namespace. It names the programs that were built outside, where there is a network.
+const programsVariable = "GITOPS_AGENT_STACK"
+
+// TestMain builds what the tests run, and runs them in a namespace of their own.
+func TestMain(m *testing.M) {
+	if os.Getenv(programsVariable) == "" {
+		log.Fatal(enter()) // it only returns with an error
+	}
+	if err := noteSources("../.."); err != nil {
+		log.Fatal(err)
+	}
+	m.Run()
+}
+
+// enter replaces this process by one in new network and process namespaces, with loopback up. When the former ends, everything that the
+// tests started ends with it.
+func enter() error {
+	if os.Getuid() != 0 {
+		return errors.New("network namespaces need root")
+	}
+	for _, program := range []string{"unshare", "ip", "git"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return fmt.Errorf("%w: apt-get install util-linux iproute2 git", err)
+		}
+	}
+	built, err := build()
+	if err != nil {
+		return err
+	}
+	unshare, err := exec.LookPath("unshare")
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	args := []string{"unshare", "--net", "--pid", "--fork", "--kill-child", "sh", "-c", `ip link set lo up && exec "$0" "$@"`, self}
+	env := append(os.Environ(), programsVariable+"="+strings.Join(built, string(filepath.ListSeparator)))
+	if err := syscall.Exec(unshare, append(args, os.Args[1:]...), env); err != nil {
+		return fmt.Errorf("enter a network namespace: %w", err)
+	}
+	return nil
+}
+
+// noteSources looks at every folder of the module, so that go test takes no result of these tests from its cache after a change of what
+// the programs are built from: of a program that a test runs the cache knows nothing.
+func noteSources(root string) error {
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), ".") {
+			return fs.SkipDir
+		}
+		return err
+	})
+}

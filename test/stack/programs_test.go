@@ -1,0 +1,85 @@
+//go:build integration
+
+package stack
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A program is one that the tests run. The first are those of the tools module, under the names by which go tool knows them.
+type program int
+
+const (
+	gitsign program = iota
+	fulcio
+	rekor
+	timestamper
+	agent
+)
+
+func tools() []string {
+	return []string{
+		gitsign:     "github.com/sigstore/gitsign",
+		fulcio:      "github.com/sigstore/fulcio",
+		rekor:       "github.com/sigstore/rekor-tiles/v2/cmd/rekor-server/posix",
+		timestamper: "github.com/sigstore/timestamp-authority/v2/cmd/timestamp-server",
+	}
+}
+
+// build returns the files of all programs. Those of the tools module come out of Go's build cache and are built if they are not there;
+// the agent is built beside this test's own binary, which go test removes.
+func build() ([]string, error) {
+	var built []string
+	for _, tool := range tools() {
+		out, err := goCommand("../sigstore", "tool", "-n", tool)
+		if err != nil {
+			return nil, err
+		}
+		built = append(built, strings.TrimSpace(out))
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	file := filepath.Join(filepath.Dir(self), "gitops-agent")
+	if _, err := goCommand("../..", "build", "-o", file, "./cmd/gitops-agent"); err != nil {
+		return nil, err
+	}
+	return append(built, file), nil
+}
+
+// goCommand runs go in a folder, with flags of its own whatever those of the tests are.
+func goCommand(dir string, args ...string) (string, error) {
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false", "CGO_ENABLED=0")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go %s in %s: %w", strings.Join(args, " "), dir, err)
+	}
+	return string(out), nil
+}
+
+// file returns where a program is, for tests within the namespace.
+func (p program) file() string {
+	return filepath.SplitList(os.Getenv(programsVariable))[p]
+}
+
+// TestProgramsAreThePinnedOnes expects of each tool the version that the tools module requires.
+func TestProgramsAreThePinnedOnes(t *testing.T) {
+	for tool, version := range map[program]string{gitsign: "v0.17.1", fulcio: "v1.8.8", rekor: "v2.3.0", timestamper: "v2.1.3"} {
+		out, err := goCommand(".", "version", "-m", tool.file())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if module := strings.SplitN(tools()[tool], "/cmd/", 2)[0]; !strings.Contains(out, "\t"+module+"\t"+version) {
+			t.Errorf("%s: got\n%.400s\nwant %s of %s", tool.file(), out, version, module)
+		}
+	}
+}

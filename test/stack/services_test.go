@@ -1,0 +1,209 @@
+//go:build integration
+
+package stack
+
+import (
+	"context"
+	"crypto"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/sigstore/sigstore-go/pkg/root"
+)
+
+// Where the services listen. The namespace is ours, so every port is free.
+const (
+	fulcioURL    = "http://127.0.0.1:6555"
+	timestampURL = "http://127.0.0.1:6004"
+	rekorURL     = "http://127.0.0.1:6003"
+	rekorHost    = "rekor.lab" // the log's name in its checkpoints
+)
+
+// A sigstore is a private Sigstore: the real Fulcio, timestamp authority and Rekor v2, each a process with keys made for this test, and an
+// issuer each for people and for workflows.
+type sigstore struct {
+	t                 *testing.T
+	dir               string
+	people, workflows *issuer
+	certificateLog    *ctLog
+	codeSigner        authority
+	timestamps        authority
+	log               keyPair
+}
+
+// startSigstore starts all services and waits until each answers.
+func startSigstore(t *testing.T) *sigstore {
+	t.Helper()
+	s := &sigstore{
+		t: t, dir: t.TempDir(), people: newIssuer(t), workflows: newIssuer(t), certificateLog: newCTLog(t),
+		codeSigner: newCodeSigner(t), timestamps: newTimestamper(t), log: newKeyPair(t, edwards),
+	}
+	s.start(rekor, rekorURL+"/healthz", "serve", "--hostname", rekorHost, "--http-address", "127.0.0.1", "--http-port", "6003",
+		"--grpc-address", "127.0.0.1", "--grpc-port", "6013", "--http-metrics-port", "6023", "--storage-dir", s.folder("log"),
+		"--signer-filepath", s.write("rekor.key", s.log.private()), "--checkpoint-interval", "100ms", "--batch-max-age", "50ms")
+	s.start(timestamper, timestampURL+"/ping", "serve", "--host", "127.0.0.1", "--port", "6004", "--timestamp-signer", "file",
+		"--file-signer-key-path", s.write("timestamps.key", s.timestamps.private()),
+		"--certificate-chain-path", s.write("timestamps.pem", s.timestamps.certificates()), "--disable-ntp-monitoring")
+	s.start(fulcio, fulcioURL+"/healthz", "serve", "--host", "127.0.0.1", "--port", "6555", "--grpc-host", "127.0.0.1", "--grpc-port", "6554",
+		"--metrics-port", "6553", "--log_type", "prod", "--legacy-unix-domain-socket", "@fulcio", "--ca", "fileca", "--fileca-watch=false",
+		"--fileca-cert", s.write("fulcio.pem", s.codeSigner.certificates()), "--fileca-key", s.write("fulcio.key", s.codeSigner.private()),
+		"--fileca-key-passwd", "the key has none", "--ct-log-url", s.certificateLog.url,
+		"--ct-log-public-key-path", s.write("ctlog.pub", s.certificateLog.public()), "--config-path", s.write("fulcio.yaml", s.fulcioConfig()))
+	s.write("rekor.pub", s.log.public())
+	s.write("trusted_root.json", s.trustedRoot())
+	return s
+}
+
+// fulcioConfig says which issuers vouch for whom. What becomes of a workflow's claims is as the public Fulcio has it for GitHub.
+func (s *sigstore) fulcioConfig() []byte {
+	return fmt.Appendf(nil, `oidc-issuers:
+  %[1]s: {issuer-url: %[1]s, client-id: sigstore, type: email}
+  %[2]s: {issuer-url: %[2]s, client-id: sigstore, type: ci-provider, ci-provider: github-workflow}
+ci-issuer-metadata:
+  github-workflow:
+    default-template-values: {url: "https://github.com"}
+    extension-templates:
+      github-workflow-trigger: event_name
+      github-workflow-sha: sha
+      github-workflow-name: workflow
+      github-workflow-repository: repository
+      github-workflow-ref: ref
+      build-signer-uri: "{{ .url }}/{{ .job_workflow_ref }}"
+      build-signer-digest: job_workflow_sha
+      runner-environment: runner_environment
+      source-repository-uri: "{{ .url }}/{{ .repository }}"
+      source-repository-digest: sha
+      source-repository-ref: ref
+      source-repository-identifier: repository_id
+      source-repository-owner-uri: "{{ .url }}/{{ .repository_owner }}"
+      source-repository-owner-identifier: repository_owner_id
+      build-config-uri: "{{ .url }}/{{ .workflow_ref }}"
+      build-config-digest: workflow_sha
+      build-trigger: event_name
+      run-invocation-uri: "{{ .url }}/{{ .repository }}/actions/runs/{{ .run_id }}/attempts/{{ .run_attempt }}"
+      source-repository-visibility-at-signing: repository_visibility
+    subject-alternative-name-template: "{{ .url }}/{{ .job_workflow_ref }}"
+`, s.people.url, s.workflows.url)
+}
+
+func (s *sigstore) path(name string) string { return filepath.Join(s.dir, name) }
+
+// write writes a file of the services and returns its path.
+func (s *sigstore) write(name string, content []byte) string {
+	s.t.Helper()
+	if err := os.WriteFile(s.path(name), content, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return s.path(name)
+}
+
+func (s *sigstore) folder(name string) string {
+	s.t.Helper()
+	if err := os.Mkdir(s.path(name), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	return s.path(name)
+}
+
+// patience is how long a service may take to start on a busy machine.
+const patience = 2 * time.Minute
+
+// start runs a service until the end of the test, and waits until a URL of it answers.
+func (s *sigstore) start(p program, ready string, args ...string) {
+	s.t.Helper()
+	log, err := os.CreateTemp(s.dir, "log-*.txt")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, p.file(), args...)
+	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, s.dir
+	cmd.Env = []string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH")}
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	s.t.Cleanup(func() {
+		stop()
+		err := <-ended
+		if said, _ := os.ReadFile(log.Name()); s.t.Failed() {
+			s.t.Logf("%s: %v\n%s", filepath.Base(p.file()), err, said)
+		}
+		_ = log.Close()
+	})
+	deadline := time.Now().Add(patience)
+	for !answers(s.t, ready) {
+		select {
+		case err := <-ended:
+			ended <- err
+			s.t.Fatalf("%s ended: %v", filepath.Base(p.file()), err)
+		case <-time.After(50 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("%s does not answer at %s", filepath.Base(p.file()), ready)
+		}
+	}
+}
+
+func answers(t *testing.T, url string) bool {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	return res.StatusCode == http.StatusOK
+}
+
+// trustedRoot returns the trusted_root.json that the operator of this Sigstore would hand out.
+func (s *sigstore) trustedRoot() []byte {
+	s.t.Helper()
+	since := time.Now().Add(-time.Hour)
+	logs := func(url string, id []byte, key crypto.PublicKey) map[string]*root.TransparencyLog {
+		return map[string]*root.TransparencyLog{hex.EncodeToString(id): {
+			BaseURL: url, ID: id, PublicKey: key, HashFunc: crypto.SHA256, SignatureHashFunc: crypto.SHA256, ValidityPeriodStart: since,
+		}}
+	}
+	signers, stamps := s.codeSigner.chain, s.timestamps.chain
+	trusted, err := root.NewTrustedRoot(root.TrustedRootMediaType01,
+		[]root.CertificateAuthority{&root.FulcioCertificateAuthority{
+			Root: signers[1], Intermediates: []*x509.Certificate{signers[0]}, ValidityPeriodStart: since, URI: fulcioURL,
+		}},
+		logs(s.certificateLog.url, s.certificateLog.keyID(), s.certificateLog.key.Public()),
+		[]root.TimestampingAuthority{&root.SigstoreTimestampingAuthority{
+			Root: stamps[1], Leaf: stamps[0], ValidityPeriodStart: since, URI: timestampURL,
+		}},
+		logs("https://"+rekorHost, s.noteKeyID(), s.log.key.Public()))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	out, err := trusted.MarshalJSON()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out
+}
+
+// noteKeyID is how Rekor v2 names its key: as signed notes do.
+func (s *sigstore) noteKeyID() []byte {
+	public, ok := s.log.key.Public().(ed25519.PublicKey)
+	if !ok {
+		s.t.Fatal("the log has no Ed25519 key")
+	}
+	sum := sha256.Sum256(append([]byte(rekorHost+"\n\x01"), public...))
+	return sum[:]
+}
