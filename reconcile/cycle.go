@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,12 +18,12 @@ func (e *Engine) cycle(ctx context.Context, observe bool) {
 	if observe {
 		e.observe(ctx)
 	}
-	e.setWorld(nil)
-	e.forgetGone(ctx)
+	e.setWorld(e.world.Load().waits)
+	e.tidy(ctx)
 	started := time.Now()
 	plan := NewPlan(e.desired(), e.observer.observed())
 	e.opts.Hooks.plan(PlanOutcome{Duration: time.Since(started), Steps: countSteps(plan)})
-	e.setWorld(newOrdering(plan, e.guests).waits)
+	e.setWorld(newOrdering(plan, e.guests, time.Now()).waits)
 	e.offer(ctx, plan)
 	e.publish(plan)
 }
@@ -37,13 +38,9 @@ func countSteps(plan Plan) map[guest.Class]int {
 
 // observe reads the cluster and assigns vmids that are missing.
 func (e *Engine) observe(ctx context.Context) {
-	err := e.observer.observe(ctx, e.vmids())
-	if err == nil && e.mayWrite() {
-		err = e.allocate(ctx)
-	}
-	if err != nil {
+	if err := e.observer.observe(ctx, e.vmids()); err != nil {
 		if e.proxmox.Error == "" && ctx.Err() == nil {
-			e.log.WarnContext(ctx, "cluster not observed in full", "error", err)
+			e.log.WarnContext(ctx, "cluster not observed", "error", err)
 		}
 		e.proxmox.Error, e.proxmox.Ready, e.clusterErr = err.Error(), false, err
 		return
@@ -51,7 +48,10 @@ func (e *Engine) observe(ctx context.Context) {
 	if e.proxmox.Error != "" {
 		e.log.InfoContext(ctx, "cluster observed again")
 	}
-	e.proxmox = ProxmoxReport{Ready: true, LastSuccess: time.Now()}
+	e.proxmox, e.clusterErr = ProxmoxReport{Ready: true, LastSuccess: time.Now()}, nil
+	if e.mayWrite() {
+		e.unassigned = e.allocate(ctx)
+	}
 }
 
 func (e *Engine) mayWrite() bool {
@@ -93,7 +93,7 @@ func (e *Engine) vmids() []int {
 func (e *Engine) setWorld(waits func(Step) string) {
 	w := &world{cluster: e.opts.Scope.Cluster, inventory: e.observer.inventory, waits: waits}
 	if e.accepted.Valid() {
-		w.revision = e.accepted.revision.String()
+		w.revision, w.commit = e.accepted.revision.String(), string(e.accepted.revision.Commit())
 		w.guests, w.guards = e.guests, e.accepted.set.Cluster.Guards
 	}
 	w.noWrites, w.why = e.writeStop()
@@ -119,32 +119,6 @@ func (e *Engine) writeStop() (WriteStop, string) {
 	return WritesAllowed, ""
 }
 
-// forgetGone gives up the ownership of guests that no manifest names and that the cluster says are gone.
-func (e *Engine) forgetGone(ctx context.Context) {
-	if !e.mayWrite() {
-		return
-	}
-	state := e.opts.Journal.State()
-	named := make(map[int]bool)
-	for _, d := range e.world.Load().guests {
-		named[d.VMID] = true
-	}
-	for vmid, owned := range state.Owned {
-		if named[vmid] || e.observer.absent[vmid] != Gone || e.queue.Busy(vmid) || isOpen(state, vmid) {
-			continue
-		}
-		records := []journal.Body{journal.Disowned{VMID: vmid, Reason: "gone"}}
-		if state.Assigned[journal.Label{Kind: owned.Kind, Name: owned.Name}] == vmid {
-			records = append(records, journal.Assigned{Kind: owned.Kind, Name: owned.Name})
-		}
-		if err := e.opts.Journal.Append(ctx, records...); err != nil {
-			e.log.WarnContext(ctx, "journal does not take records", "error", err)
-			return
-		}
-		e.relower()
-	}
-}
-
 func isOpen(state journal.State, vmid int) bool {
 	return slices.ContainsFunc(state.Open, func(o journal.OpenStep) bool { return o.VMID == vmid })
 }
@@ -158,7 +132,7 @@ func (e *Engine) offer(ctx context.Context, plan Plan) {
 	work := make(map[int][]int)
 	for _, open := range state.Open {
 		if world.noWrites == WritesAllowed || world.noWrites == StopNoRevision {
-			work[open.VMID] = []int{open.VMID, max(open.TaskVMID, open.VMID)}
+			work[open.VMID] = []int{open.VMID, cmp.Or(open.TaskVMID, open.VMID)}
 		}
 	}
 	for _, p := range plan.Guests {
@@ -167,7 +141,7 @@ func (e *Engine) offer(ctx context.Context, plan Plan) {
 		}
 	}
 	for vmid, holds := range work {
-		if e.queue.Busy(vmid) || !e.track(guest.Ref{VMID: vmid}).retry.over(now) {
+		if t := e.track(guest.Ref{VMID: vmid}); e.queue.Busy(vmid) || !t.retry.over(now) || t.heat.tooHot(now) {
 			delete(work, vmid)
 			continue
 		}
@@ -207,7 +181,7 @@ func (e *Engine) ready(ctx context.Context) bool {
 	}
 	e.clusterErr = fmt.Errorf("not ready for writes: %w", err)
 	e.proxmox.Ready, e.proxmox.Error = false, e.clusterErr.Error()
-	e.setWorld(nil)
+	e.setWorld(e.world.Load().waits)
 	return false
 }
 
@@ -218,6 +192,9 @@ func (e *Engine) learn() {
 		e.observer.learn(f)
 		t := e.track(guest.Ref{VMID: f.vmid})
 		t.ran += f.ran
+		if f.err == nil && f.ran > 0 {
+			t.heat = t.heat.warmer(now)
+		}
 		if f.err == nil {
 			t.retry, t.failed, t.failedOp = backoff{}, nil, ""
 			continue

@@ -66,6 +66,7 @@ type Engine struct {
 	resumed     bool // the accepted revision was accepted by an earlier run
 	closing     bool
 	outages     int             // looks at the cluster in a row that failed
+	unassigned  error           // why guests without a vmid did not get one
 	guests      []guest.Desired // of the accepted revision, with the vmids that are assigned
 }
 
@@ -81,14 +82,14 @@ func NewEngine(opts Options) *Engine {
 		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), tracks: make(map[trackKey]*track),
 		intake: &intake{
 			source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, hooks: opts.Hooks, floors: opts.Floors, note: opts.Note,
-			dryRun: opts.DryRun, log: opts.Logger,
+			dryRun: opts.DryRun, log: opts.Logger, turn: &sync.RWMutex{},
 		},
 		observer: newObserver(opts.Cluster, opts.Tick, opts.Resync),
 		source:   SourceReport{Branch: opts.Branch},
 	}
 	e.lanes.bell = make(chan struct{}, 1)
 	e.queue = NewQueue(QueueOptions{Parallel: opts.Parallel, OnWait: opts.Hooks.OnQueueWait, OnPanic: e.lanePanicked, OnIdle: func(int) { e.lanes.ring() }})
-	e.worker = &worker{cluster: opts.Cluster, journal: opts.Journal, hooks: e.loggedHooks(), world: e.world.Load, ids: newStepID}
+	e.worker = &worker{cluster: opts.Cluster, journal: opts.Journal, hooks: e.loggedHooks(), world: e.world.Load, ids: newStepID, turn: e.intake.turn}
 	e.world.Store(&world{cluster: opts.Scope.Cluster, noWrites: StopNoRevision, why: "no revision was accepted yet"})
 	e.report.Store(&Report{Cluster: opts.Scope.Cluster, Source: e.source})
 	return e
@@ -219,7 +220,7 @@ func (e *Engine) trouble() error {
 // stop lets running calls end and publishes the last report.
 func (e *Engine) stop() {
 	e.closing = true
-	e.setWorld(nil)
+	e.setWorld(e.world.Load().waits)
 	e.queue.Close()
 	e.learn()
 	e.publish(NewPlan(e.desired(), e.observer.observed()))
@@ -245,6 +246,7 @@ func (e *Engine) resume(ctx context.Context, r *resumption) {
 
 // take makes the outcome of a poll the engine's own.
 func (e *Engine) take(ctx context.Context, t taken) {
+	e.resume(ctx, t.resumed)
 	e.source.Error, e.fetchErr = "", t.err
 	if t.err != nil {
 		if e.source.Error = t.err.Error(); ctx.Err() == nil {
@@ -256,14 +258,13 @@ func (e *Engine) take(ctx context.Context, t taken) {
 	if e.source.Head != string(t.head.Commit) {
 		e.source.Head, e.source.HeadSeen = string(t.head.Commit), t.at
 	}
-	e.resume(ctx, t.resumed)
 	e.refuse(t.refusal)
 	if t.accepted != nil {
 		e.accepted, e.unverified, e.converged, e.resumed = *t.accepted, nil, false, false
 		e.acceptedAt, e.firstSeen = time.Now(), t.at
 		e.relower()
 		e.log.InfoContext(ctx, "revision accepted", "revision", e.accepted.revision.String(), "signer", e.accepted.revision.Signer().Subject)
-		clearTerminal(e.tracks)
+		clearFailures(e.tracks)
 	}
 }
 

@@ -21,10 +21,10 @@ func (l *lab) refused() reconcile.RefusedReport {
 	return *l.engine.Report().Source.Refused
 }
 
-// rollback is a lab whose repository went back to its first commit after the second was accepted.
-func rollback(l *lab) (first, second string) {
+// rollback takes the lab's repository back to its first commit after the second was accepted.
+func rollback(l *lab) (second string) {
 	l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 1Gi}")
-	first = l.push("first", alice)
+	first := l.push("first", alice)
 	stop := l.start()
 	l.converge()
 	l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
@@ -33,7 +33,7 @@ func rollback(l *lab) (first, second string) {
 	stop()
 	l.repo.Git(nil, "update-ref", "refs/heads/main", first)
 	l.repo.Tip = first
-	return first, second
+	return second
 }
 
 func TestFloorIsWrittenOncePerRevision(t *testing.T) {
@@ -56,7 +56,7 @@ func TestFloorIsWrittenOncePerRevision(t *testing.T) {
 
 func TestLostStateDoesNotRollBack(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, l *lab) {
-		_, second := rollback(l)
+		second := rollback(l)
 		l.state = t.TempDir()
 		defer l.start()()
 		if r := l.refused(); r.Reason != "incomplete-history" && r.Reason != "not-descendant" {
@@ -215,4 +215,26 @@ func TestGuestScope(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestEmptyCommitDoesNotReviveARemovedSigner takes alice off the policy. Olga may approve: an empty commit of hers says nothing
+// about the tree that alice left.
+func TestEmptyCommitDoesNotReviveARemovedSigner(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 1Gi}")
+		l.push("first", alice)
+		l.once()
+		l.trust(olga, wanda)
+		defer l.start()()
+		stopped := func() bool { return l.engine.Report().Writes.Reason == string(reconcile.StopUnverified) }
+		eventually(t, "writes to stop", stopped)
+		empty := l.push("nothing new", olga)
+		eventually(t, "the empty commit to be refused", func() bool { return l.refused().Commit == empty })
+		if r := l.refused(); r.Reason != "missing-role" {
+			t.Errorf("got reason %s, want missing-role", r.Reason)
+		}
+		if !stopped() {
+			t.Error("got writes allowed by an empty commit of somebody who may not change, want them stopped")
+		}
+	})
 }

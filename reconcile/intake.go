@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
 	"gitops-agent/gitsource"
@@ -24,9 +26,12 @@ type intake struct {
 	note    RewriteNote
 	dryRun  bool // reads the floor and does not raise it
 	log     *slog.Logger
+	turn    *sync.RWMutex // held for writing while a revision is accepted: no step begins then
 
-	floorDue  bool           // the accepted revision is not yet the cluster's floor
-	checkedBy *verify.Policy // by which the revision in force was verified in this life; nil when it was not
+	floorDue  bool              // the accepted revision is not yet the cluster's floor
+	imagined  *journal.Accepted // what a dry run would have accepted
+	revoked   bool              // the revision in force does not verify any more
+	checkedBy *verify.Policy    // by which the revision in force was verified in this life; nil when it was not
 }
 
 // taken is what one look at the remote brought.
@@ -57,22 +62,23 @@ func (in *intake) poll(ctx context.Context) taken {
 }
 
 func (in *intake) take(ctx context.Context) taken {
-	head, err := in.source.Fetch(ctx)
-	if err != nil {
-		return taken{err: err}
-	}
-	t := taken{head: head, at: time.Now()}
-	last := in.journal.State().Accepted
+	t := taken{}
+	last := in.last()
 	if last != nil && in.policyChanged() {
-		t.resumed = in.resume(ctx)
+		t.resumed = in.resume(ctx) // also while the remote is down: a revoked authority must not live on
 	}
-	if last != nil && last.Commit == string(head.Commit) && in.checkedBy != nil {
+	t.head, t.err = in.source.Fetch(ctx)
+	if t.err != nil {
+		return t
+	}
+	t.at = time.Now()
+	if last != nil && last.Commit == string(t.head.Commit) && in.checkedBy != nil {
 		in.raiseFloor(ctx, *last)
 		return t
 	}
-	accepted, err := in.accept(ctx, head.Commit, last)
+	accepted, err := in.accept(ctx, t.head.Commit, last)
 	if err != nil {
-		t.refusal = refusal(head.Commit, err, t.at)
+		t.refusal = refusal(t.head.Commit, err, t.at)
 		if t.refusal == nil {
 			t.err = err
 		}
@@ -80,6 +86,14 @@ func (in *intake) take(ctx context.Context) taken {
 	}
 	t.accepted = &accepted
 	return t
+}
+
+// last returns the revision that was accepted last.
+func (in *intake) last() *journal.Accepted {
+	if in.imagined != nil {
+		return in.imagined
+	}
+	return in.journal.State().Accepted
 }
 
 // policyChanged reports whether the revision in force has to be verified again: it was not in this life, or the trusted root was
@@ -96,20 +110,35 @@ func (in *intake) accept(ctx context.Context, head gitsource.ID, last *journal.A
 		return Accepted{}, err
 	}
 	base.Rewrite = in.note.read()
-	accepted, err := in.check(ctx, head, base)
+	accepted, policy, err := in.check(ctx, head, base)
 	if err != nil {
 		return Accepted{}, err
+	}
+	if in.revoked && !vouched(accepted.revision) {
+		return Accepted{}, &RefusedError{
+			Commit: head, Reason: string(verify.ReasonMissingRole), Hint: "let somebody who may change sign a commit on top",
+			Err: errors.New("the revision below no longer verifies, and nobody who may change vouches for the files anew"),
+		}
+	}
+	record := accepted.record(sequence + 1)
+	if in.dryRun {
+		in.imagined, in.checkedBy, in.revoked = &record, policy, false
+		return accepted, nil
 	}
 	if err := in.source.Keep(ctx, head); err != nil {
 		return Accepted{}, fmt.Errorf("keep %.7s: %w", head, err)
 	}
-	record := accepted.record(sequence + 1)
 	if err := in.record(ctx, accepted, record, base.Rewrite == head); err != nil {
 		return Accepted{}, err
 	}
-	in.floorDue = true
+	in.checkedBy, in.floorDue, in.revoked = policy, true, false
 	in.raiseFloor(ctx, record)
 	return accepted, nil
+}
+
+// vouched reports whether somebody who may change files signed one of the revision's commits.
+func vouched(rev verify.Revision) bool {
+	return slices.ContainsFunc(rev.Commits(), func(c verify.SignedCommit) bool { return slices.Contains(c.Roles, verify.RoleChange) })
 }
 
 // base returns what a head has to descend from, and its sequence: the revision accepted last, or the cluster's floor where the
@@ -163,10 +192,11 @@ func (in *intake) raiseFloor(ctx context.Context, accepted journal.Accepted) {
 	in.floorDue = false
 }
 
-func (in *intake) check(ctx context.Context, head gitsource.ID, base verify.Base) (Accepted, error) {
+// check verifies a head and reads its manifests. It returns the policy that did so.
+func (in *intake) check(ctx context.Context, head gitsource.ID, base verify.Base) (Accepted, *verify.Policy, error) {
 	policy, err := in.policy()
 	if err != nil {
-		return Accepted{}, err
+		return Accepted{}, nil, err
 	}
 	started := time.Now()
 	repo := in.source.Repository()
@@ -180,40 +210,29 @@ func (in *intake) check(ctx context.Context, head gitsource.ID, base verify.Base
 		in.hooks.verify(outcome)
 	}
 	if err != nil {
-		return Accepted{}, err
+		return Accepted{}, nil, err
 	}
 	accepted, err := Accept(ctx, repo, rev, in.scope)
 	if err != nil {
-		return Accepted{}, err
+		return Accepted{}, nil, err
 	}
 	if _, err := accepted.set.Lower(assignedLabels(in.journal.State())); err != nil {
-		return Accepted{}, &RefusedError{Commit: head, Reason: RefusedManifests, Err: err, Hint: "give one of the guests another vmid"}
+		return Accepted{}, nil, &RefusedError{Commit: head, Reason: RefusedManifests, Err: err, Hint: "give one of the guests another vmid"}
 	}
-	in.checkedBy = policy
-	return accepted, nil
+	return accepted, policy, nil
 }
 
-// record makes an acceptance durable, with its orders and the lifecycles to remember, before anything follows from it.
+// record makes an acceptance durable, with its orders, before anything follows from it, and then the lifecycles to remember.
 func (in *intake) record(ctx context.Context, accepted Accepted, record journal.Accepted, rewrote bool) error {
-	state := in.journal.State()
-	guests, err := accepted.set.Lower(assignedLabels(state))
-	if err != nil {
-		return err
-	}
-	var bodies []journal.Body
-	for _, d := range guests {
-		if g := guarded(d); d.VMID != 0 && state.Owned[d.VMID].VMID != 0 && state.Guarded[d.VMID] != g {
-			bodies = append(bodies, g)
-		}
-	}
-	orders := newOrders(accepted.revision, state)
-	bodies = append(bodies, orders...)
-	bodies = append(bodies, record)
+	in.turn.Lock()
+	defer in.turn.Unlock()
+	orders := newOrders(accepted.revision, in.journal.State())
+	bodies := append(slices.Clone(orders), record)
 	if rewrote {
 		bodies = append(bodies, journal.Event{Name: "rewrite-allowed", Revision: record.Commit, Message: "by a note in the state directory"})
 	}
-	if err := in.journal.Append(ctx, bodies...); err != nil {
-		return fmt.Errorf("%w: %w", errJournal, err)
+	if err := in.append(ctx, bodies...); err != nil {
+		return err
 	}
 	if rewrote {
 		if err := in.note.spend(); err != nil {
@@ -225,6 +244,38 @@ func (in *intake) record(ctx context.Context, accepted Accepted, record journal.
 			in.hooks.order(operationOf(ordered.Order), ordered.State)
 		}
 	}
+	return in.remember(ctx, accepted)
+}
+
+func (in *intake) append(ctx context.Context, bodies ...journal.Body) error {
+	if err := in.journal.Append(ctx, bodies...); err != nil {
+		return fmt.Errorf("%w: %w", errJournal, err)
+	}
+	return nil
+}
+
+// guardsPerAppend bounds one append of lifecycles, far below what the journal takes at once.
+const guardsPerAppend = 500
+
+// remember journals the lifecycles of every guest that the accepted manifests name and that differ from what is remembered. It
+// is done again when the revision is resumed, so a crash after the acceptance forgets none.
+func (in *intake) remember(ctx context.Context, accepted Accepted) error {
+	state := in.journal.State()
+	guests, err := accepted.set.Lower(assignedLabels(state))
+	if err != nil {
+		return err
+	}
+	var bodies []journal.Body
+	for _, d := range guests {
+		if g := guarded(d); d.VMID != 0 && state.Guarded[d.VMID] != g {
+			bodies = append(bodies, g)
+		}
+	}
+	for chunk := range slices.Chunk(bodies, guardsPerAppend) {
+		if err := in.append(ctx, chunk...); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -234,27 +285,41 @@ type resumption struct {
 	err      error
 }
 
-// resume verifies the revision of the journal again, under today's policy. It returns nil when there is none.
+// resume verifies the revision in force again, under today's policy. It returns nil when there is none.
 func (in *intake) resume(ctx context.Context) *resumption {
-	last := in.journal.State().Accepted
+	last := in.last()
 	if last == nil {
 		return nil
 	}
-	id := gitsource.ID(last.Commit)
 	in.checkedBy = nil
 	if f, err := in.floorAbove(ctx, last); err != nil {
 		return &resumption{err: err}
 	} else if f.Sequence > 0 {
 		return &resumption{err: fmt.Errorf("the cluster remembers a newer revision, %s with sequence %d, than the local state: %d", f.Commit, f.Sequence, last.Sequence)}
 	}
-	accepted, err := in.check(ctx, id, verify.Base{Commit: id, ProvenTime: last.ProvenTime})
+	id := gitsource.ID(last.Commit)
+	accepted, policy, err := in.check(ctx, id, verify.Base{Commit: id, ProvenTime: last.ProvenTime})
+	in.revoked = refusal(id, err, time.Time{}) != nil
+	if err == nil && !in.dryRun {
+		in.turn.Lock()
+		err = in.remember(ctx, accepted)
+		in.turn.Unlock()
+	}
+	if err == nil {
+		in.checkedBy = policy
+	}
 	return &resumption{accepted, err}
 }
 
-// guarded returns the lifecycle that is remembered for a guest.
+// guarded returns the lifecycle that is remembered for a guest. Removing a manifest that forbids all work must not allow the
+// worst of it: such a guest is not destroyed without a signature.
 func guarded(d guest.Desired) journal.Guarded {
+	destroy := d.Lifecycle.Destroy
+	if (d.Observe || d.Suspend != nil) && destroy == guest.Allow {
+		destroy = guest.Approve
+	}
 	return journal.Guarded{
-		VMID: d.VMID, Kind: string(d.Kind), Name: d.Name, Destroy: string(d.Lifecycle.Destroy), ShutdownTimeout: d.Lifecycle.ShutdownTimeout,
+		VMID: d.VMID, Kind: string(d.Kind), Name: d.Name, Destroy: string(destroy), ShutdownTimeout: d.Lifecycle.ShutdownTimeout,
 	}
 }
 

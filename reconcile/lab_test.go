@@ -56,17 +56,7 @@ func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
 	sig, err := sigtest.New(sigtest.Options{Name: "lab", Seed: "lab", From: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)} /* a bubble begins in 2000 */)
 	l.ok(err)
 	l.sig = sig
-	root, err := sig.TrustedRoot()
-	l.ok(err)
-	l.policy, err = verify.NewPolicy(verify.Options{
-		TrustedRoot: root, Branch: "main", Target: "home/main", Binding: verify.BindingNone, TrustOnFirstUse: true,
-		Signers: []verify.Signer{
-			{Name: "alice", Issuer: alice.Issuer, Subject: alice.Subject, May: []verify.Role{verify.RoleChange}},
-			{Name: "olga", Issuer: olga.Issuer, Subject: olga.Subject, May: []verify.Role{verify.RoleApprove}},
-			{Name: "wanda", Issuer: wanda.Issuer, Subject: wanda.Subject, May: []verify.Role{verify.RoleChange}, Guests: []string{"VirtualMachine/web-*"}},
-		},
-	})
-	l.ok(err)
+	l.trust(alice, olga, wanda)
 	token := filepath.Join(t.TempDir(), "token")
 	l.ok(os.WriteFile(token, []byte(sim.Token("gitops@pve!agent")+"\n"), 0o600))
 	l.cluster, err = proxmox.New(proxmox.Options{Endpoints: []string{"https://pve1.lab.test:8006"}, TokenFile: token, Transport: sim.Transport()})
@@ -80,6 +70,26 @@ func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
 		o(&l.opts)
 	}
 	return l
+}
+
+// trust makes the policy in force one that knows these people. Olga may approve and not change; Wanda may change the web servers alone.
+func (l *lab) trust(people ...sigtest.Identity) {
+	l.Helper()
+	root, err := l.sig.TrustedRoot()
+	l.ok(err)
+	opts := verify.Options{TrustedRoot: root, Branch: "main", Target: "home/main", Binding: verify.BindingNone, TrustOnFirstUse: true}
+	for _, who := range people {
+		signer := verify.Signer{Name: who.Subject, Issuer: who.Issuer, Subject: who.Subject, May: []verify.Role{verify.RoleChange}}
+		switch who.Subject {
+		case olga.Subject:
+			signer.May = []verify.Role{verify.RoleApprove}
+		case wanda.Subject:
+			signer.Guests = []string{"VirtualMachine/web-*"}
+		}
+		opts.Signers = append(opts.Signers, signer)
+	}
+	l.policy, err = verify.NewPolicy(opts)
+	l.ok(err)
 }
 
 func (l *lab) onStep(o reconcile.StepOutcome) {

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -20,18 +21,20 @@ type observer struct {
 	inventory Inventory
 	seen      map[int]guest.Observed
 	absent    map[int]Absence
-	due       map[int]bool // to be read at the next tick, ahead of the sweep
+	trouble   map[int]string // why the last look at a guest failed
+	due       map[int]bool   // to be read at the next tick, ahead of the sweep
 }
 
 func newObserver(cluster Reader, tick, resync time.Duration) *observer {
 	return &observer{
 		cluster: cluster, tick: tick, resync: resync,
-		seen: make(map[int]guest.Observed), absent: make(map[int]Absence), due: make(map[int]bool),
+		seen: make(map[int]guest.Observed), absent: make(map[int]Absence),
+		trouble: make(map[int]string), due: make(map[int]bool),
 	}
 }
 
-// observe takes the inventory and reads the guests of vmids that are due. It returns the first trouble of a read; what could
-// be read is kept all the same.
+// observe takes the inventory and reads the guests of vmids that are due. A guest that cannot be read is that guest's
+// trouble, and the others are kept all the same; only an inventory that fails is an error.
 func (o *observer) observe(ctx context.Context, vmids []int) error {
 	inventory, err := o.cluster.Inventory(ctx)
 	if err != nil {
@@ -40,7 +43,8 @@ func (o *observer) observe(ctx context.Context, vmids []int) error {
 	o.markChanged(inventory)
 	o.inventory = inventory
 	o.forget(vmids)
-	return o.read(ctx, o.choose(vmids, time.Now()))
+	o.read(ctx, o.choose(vmids, time.Now()))
+	return nil
 }
 
 // markChanged makes every guest due whose row says something else than what is known of it. The row itself is not believed.
@@ -68,21 +72,14 @@ func (o *observer) forget(vmids []int) {
 	for _, v := range vmids {
 		wanted[v] = true
 	}
-	for v := range o.seen {
-		if !wanted[v] {
-			delete(o.seen, v)
-		}
-	}
-	for v := range o.absent {
-		if !wanted[v] {
-			delete(o.absent, v)
-		}
-	}
-	for v := range o.due {
-		if !wanted[v] {
-			delete(o.due, v)
-		}
-	}
+	keepOnly(o.seen, wanted)
+	keepOnly(o.absent, wanted)
+	keepOnly(o.trouble, wanted)
+	keepOnly(o.due, wanted)
+}
+
+func keepOnly[T any](entries map[int]T, wanted map[int]bool) {
+	maps.DeleteFunc(entries, func(vmid int, _ T) bool { return !wanted[vmid] })
 }
 
 // choose returns the vmids to read now: those due, those never read or absent, and the oldest readings, as many as a tick's
@@ -112,7 +109,7 @@ func (o *observer) choose(vmids []int, now time.Time) []int {
 const readsPerNode = 3
 
 // read reads guests in full, a few at a time.
-func (o *observer) read(ctx context.Context, vmids []int) error {
+func (o *observer) read(ctx context.Context, vmids []int) {
 	type reading struct {
 		vmid    int
 		seen    guest.Observed
@@ -138,15 +135,11 @@ func (o *observer) read(ctx context.Context, vmids []int) error {
 		})
 	}
 	wg.Wait()
-	var first error
 	for _, r := range readings {
 		switch {
 		case r.err != nil:
-			o.absent[r.vmid] = Unknown
-			if first == nil {
-				first = r.err
-			}
-			continue // the last reading stands; its age is shown
+			o.absent[r.vmid], o.trouble[r.vmid] = Unknown, r.err.Error()
+			continue // it stays due, and the last reading stands with its age
 		case r.absence != "":
 			delete(o.seen, r.vmid)
 			o.absent[r.vmid] = r.absence
@@ -155,8 +148,8 @@ func (o *observer) read(ctx context.Context, vmids []int) error {
 			delete(o.absent, r.vmid)
 		}
 		delete(o.due, r.vmid)
+		delete(o.trouble, r.vmid)
 	}
-	return first
 }
 
 // full reads a guest, and its run state where the inventory, which lags, tells another one than was known.
@@ -181,6 +174,7 @@ func (o *observer) learn(f finding) {
 	case f.seen.VMID != 0:
 		o.seen[f.vmid] = f.seen
 		delete(o.absent, f.vmid)
+		delete(o.trouble, f.vmid)
 	}
 	if f.ran > 0 || f.err != nil {
 		o.due[f.vmid] = true
@@ -194,7 +188,7 @@ func (o *observer) dueAll() {
 	}
 }
 
-// ReadAll reads the inventory and the guests of vmids in full, once. What could not be read is Unknown there and in the error.
+// ReadAll reads the inventory and the guests of vmids in full, once. A guest that could not be read is Unknown there.
 func ReadAll(ctx context.Context, cluster Reader, vmids []int) (Observed, error) {
 	o := newObserver(cluster, time.Second, time.Second)
 	err := o.observe(ctx, vmids)
@@ -203,5 +197,5 @@ func ReadAll(ctx context.Context, cluster Reader, vmids []int) (Observed, error)
 
 // observed returns everything that was seen.
 func (o *observer) observed() Observed {
-	return Observed{Inventory: o.inventory, Guests: o.seen, Absent: o.absent}
+	return Observed{Inventory: o.inventory, Guests: o.seen, Absent: o.absent, Trouble: o.trouble}
 }

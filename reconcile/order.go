@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"strings"
+	"time"
 
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/verify"
@@ -35,7 +36,8 @@ func newOrders(rev verify.Revision, memory journal.State) []journal.Body {
 			if !order.Allowed || prefix == runPrefix {
 				state = journal.OrderRefused // one-shot operations are not carried out yet, and an order is never left waiting in silence
 			}
-			if commit.ProvenTime.Before(memory.Since) && state == journal.OrderSeen {
+			// Logs prove times in whole seconds.
+			if commit.ProvenTime.Before(memory.Since.Truncate(time.Second)) && state == journal.OrderSeen {
 				state = journal.OrderExpired
 			}
 			records = append(records, journal.Ordered{

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"time"
 
 	"gitops-agent/reconcile/guest"
 )
@@ -9,34 +10,43 @@ import (
 // ordering says which creates and starts have to wait for others: for what they depend on, and for lower waves.
 type ordering struct {
 	depends map[int][]string  // labels by vmid
-	pending map[string]string // by label, why others cannot build on it yet
-	lowest  int               // the lowest wave with a guest to create or start
+	missing map[string]string // by label, why others cannot build on it yet
+	lowest  int               // the lowest wave with a guest that is about to be created or started
 	waiting bool              // there is such a wave
 }
 
-// newOrdering reads the order off a plan.
-func newOrdering(plan Plan, guests []guest.Desired) ordering {
-	o := ordering{depends: make(map[int][]string), pending: make(map[string]string)}
+// newOrdering reads the order off a plan. A wave waits only for guests that are on their way: one that nobody may touch, or
+// that cannot be made, does not hold up the rest of the cluster.
+func newOrdering(plan Plan, guests []guest.Desired, now time.Time) ordering {
+	o := ordering{depends: make(map[int][]string), missing: make(map[string]string)}
+	resting := make(map[string]bool)
 	for _, d := range guests {
 		if len(d.DependsOn) > 0 {
 			o.depends[d.VMID] = d.DependsOn
 		}
+		resting[d.Label()] = d.Observe || suspended(d.Suspend, now)
 	}
 	for _, p := range plan.Guests {
-		why := notThere(p)
-		if why == "" || !p.Managed {
+		if !p.Managed {
 			continue
 		}
-		o.pending[p.Ref.Label()] = why
-		if !o.waiting || p.Wave < o.lowest {
+		label := p.Ref.Label()
+		why := pending(p)
+		if why != "" && !resting[label] && (!o.waiting || p.Wave < o.lowest) {
 			o.lowest, o.waiting = p.Wave, true
+		}
+		if why == "" {
+			why = unusable(p)
+		}
+		if why != "" {
+			o.missing[label] = why
 		}
 	}
 	return o
 }
 
-// notThere returns why nothing can build on the guest yet.
-func notThere(p GuestPlan) string {
+// pending returns why nothing can build on a guest that is about to be made or started.
+func pending(p GuestPlan) string {
 	for _, s := range p.Steps {
 		switch s.Op {
 		case OpCreate:
@@ -46,9 +56,22 @@ func notThere(p GuestPlan) string {
 		case OpConfig, OpResize, OpShutdown, OpStop, OpDestroy:
 		}
 	}
+	return ""
+}
+
+// unusable returns why nothing can build on a guest that is not there, and not on its way either.
+func unusable(p GuestPlan) string {
 	for _, c := range p.Conditions {
-		if c.Type == NotObserved || c.Reason == "half-made" {
+		switch c.Type {
+		case NotObserved:
 			return "is not known to be there"
+		case IdentityConflict:
+			return "is not there: its vmid is another guest's"
+		case Blocked:
+			if c.Reason == "no-source" || c.Reason == "hidden" || c.Reason == "half-made" {
+				return "is not there: " + c.Message
+			}
+		case Drifted, PendingRestart, Held, Failed, Suspended, WaitsFor, Orphaned:
 		}
 	}
 	return ""
@@ -57,7 +80,7 @@ func notThere(p GuestPlan) string {
 // waits returns what a create or start has to wait for.
 func (o ordering) waits(step Step) string {
 	for _, label := range o.depends[step.Guest.VMID] {
-		if why := o.pending[label]; why != "" {
+		if why := o.missing[label]; why != "" {
 			return fmt.Sprintf("it depends on %s, which %s", label, why)
 		}
 	}

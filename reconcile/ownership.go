@@ -92,8 +92,20 @@ func (e evidence) conflict(kind guest.Kind) string {
 	}
 }
 
+// stranger reports whether the guest is certainly not the one of the record: another uuid, or one that appeared in place of a
+// guest that the agent never got to make.
+func (e evidence) stranger() bool { return !e.tag && !e.note && (!e.uuid || e.creating) }
+
 // certain reports whether record, tag and uuid agree, which destroying without an approval needs.
 func (e evidence) certain() bool { return e.tag && e.uuid && !e.adopting && !e.creating }
+
+// doubt returns why the guest may not be the one of the record, "" when it is for certain.
+func (e evidence) doubt() string {
+	if e.certain() {
+		return ""
+	}
+	return "ownership record and tag do not agree"
+}
 
 // confirmed returns the record as it is once the tag was seen on the guest, and whether that is news.
 func confirmed(owned journal.Owned, got guest.Observed) (journal.Owned, bool) {

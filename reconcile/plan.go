@@ -15,6 +15,7 @@ type Desired struct {
 	Guests     []guest.Desired
 	Owned      map[int]journal.Owned   // by vmid
 	Remembered map[int]journal.Guarded // last accepted lifecycle, by vmid
+	Unknown    bool                    // no revision is in force: nothing is known to be wanted, or not wanted any more
 }
 
 // Observed is everything that was seen.
@@ -22,6 +23,7 @@ type Observed struct {
 	Inventory Inventory
 	Guests    map[int]guest.Observed // read in full, by vmid
 	Absent    map[int]Absence        // asked for and not seen
+	Trouble   map[int]string         // why the newest look at a guest failed; what Guests holds of it is older
 }
 
 // Absence says what is known of a guest that the inventory does not list. Absence in a list is not absence: only the
@@ -90,7 +92,7 @@ func NewPlan(want Desired, got Observed) Plan {
 	}
 	for vmid, owned := range want.Owned {
 		if !named[vmid] {
-			plan.Guests = append(plan.Guests, planRemoval(owned, got))
+			plan.Guests = append(plan.Guests, planUnnamed(want, owned, got))
 		}
 	}
 	slices.SortFunc(plan.Guests, func(a, b GuestPlan) int {

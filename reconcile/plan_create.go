@@ -98,15 +98,26 @@ func findTemplate(d *guest.Desired, inventory Inventory) (Row, error) {
 	}
 }
 
+// planUnnamed plans an owned guest that no manifest names.
+func planUnnamed(want Desired, owned journal.Owned, got Observed) GuestPlan {
+	if !want.Unknown {
+		return planRemoval(owned, got)
+	}
+	ref := guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: owned.VMID}
+	return GuestPlan{Ref: ref, Node: got.Guests[owned.VMID].Node, Conditions: []Condition{{
+		Type: NotObserved, Reason: "no-revision", Message: "no revision is in force that would say what is wanted of this guest",
+	}}}
+}
+
 // planRemoval plans an owned guest that no manifest names any more.
 func planRemoval(owned journal.Owned, got Observed) GuestPlan {
 	ref := guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: owned.VMID}
 	p := GuestPlan{Ref: ref}
 	live, seen := got.Guests[owned.VMID]
-	if !seen {
+	if !seen || got.Absent[owned.VMID] == Unknown {
 		// One that is gone needs nothing; the engine forgets it.
 		if got.Absent[owned.VMID] != Gone {
-			p.Conditions = append(p.Conditions, unobserved())
+			p.Conditions = append(p.Conditions, unobserved(owned.VMID, got))
 		}
 		return p
 	}
@@ -131,10 +142,7 @@ func planRemoval(owned journal.Owned, got Observed) GuestPlan {
 // destroyStep is the composite that ends a guest: protection off, power off, destroy. Protection comes first, so that a guest
 // whose protection cannot be lifted is not stopped for nothing.
 func destroyStep(ref guest.Ref, live guest.Observed, e evidence) Step {
-	step := Step{Guest: ref, Op: OpDestroy, Class: guest.Destructive, Volumes: guest.Volumes(live), Reason: "removed from the repository"}
-	if !e.certain() {
-		step.Doubt = "ownership record and tag do not agree"
-	}
+	step := Step{Guest: ref, Op: OpDestroy, Class: guest.Destructive, Volumes: guest.Volumes(live), Reason: "removed from the repository", Doubt: e.doubt()}
 	base := Call{Kind: live.Kind, Node: live.Node, VMID: live.VMID}
 	if slices.Contains([]string{"1", "yes", "on", "true"}, live.Keys["protection"].Text) {
 		unprotect := base

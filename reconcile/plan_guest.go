@@ -21,7 +21,7 @@ func planGuest(want Desired, d *guest.Desired, got Observed) GuestPlan {
 		return planCreate(p, want, d, got)
 	}
 	live, seen := got.Guests[d.VMID]
-	if !seen {
+	if !seen || got.Absent[d.VMID] == Unknown {
 		return planAbsent(p, want, d, got)
 	}
 	p.Node = live.Node
@@ -31,6 +31,11 @@ func planGuest(want Desired, d *guest.Desired, got Observed) GuestPlan {
 	}
 	owned, isOwned := want.Owned[d.VMID]
 	proof := weigh(owned, live)
+	if isOwned && proof.creating && d.Adopt && proof.conflict(d.Kind) != "" {
+		// The vmid was lost to this guest before the agent made its own, and the manifest now says to take over what is there.
+		owned, isOwned = journal.Owned{}, false
+		proof = weigh(owned, live)
+	}
 	if c := identityConflict(d, live, owned, isOwned, proof); c != nil {
 		p.Conditions = append(p.Conditions, *c)
 		return p
@@ -59,15 +64,19 @@ func planAbsent(p GuestPlan, want Desired, d *guest.Desired, got Observed) Guest
 			Hint: fmt.Sprintf("grant VM.Audit on /vms/%d, or choose another vmid", d.VMID),
 		})
 	case Unknown:
-		p.Conditions = append(p.Conditions, unobserved())
+		p.Conditions = append(p.Conditions, unobserved(d.VMID, got))
 	default:
-		p.Conditions = append(p.Conditions, unobserved())
+		p.Conditions = append(p.Conditions, unobserved(d.VMID, got))
 	}
 	return p
 }
 
-func unobserved() Condition {
-	return Condition{Type: NotObserved, Reason: "not-observed", Message: "the guest could not be read, and nothing says that it is gone"}
+func unobserved(vmid int, got Observed) Condition {
+	c := Condition{Type: NotObserved, Reason: "not-observed", Message: "the guest could not be read, and nothing says that it is gone"}
+	if why := got.Trouble[vmid]; why != "" {
+		c.Message = "the guest could not be read: " + why
+	}
+	return c
 }
 
 // identityConflict returns why the live guest must not be touched under this manifest, or nil.

@@ -41,7 +41,7 @@ func NewPreview(ctx context.Context, cluster Reader, set manifest.Set, revision 
 	}
 	w := &world{cluster: set.Cluster.Name, revision: revision, guests: guests, guards: set.Cluster.Guards, inventory: seen.Inventory, noWrites: WritesAllowed}
 	plan := NewPlan(w.desired(state), seen)
-	w.waits = newOrdering(plan, guests).waits
+	w.waits = newOrdering(plan, guests, time.Now()).waits
 	return Preview{Plan: plan, Observed: seen, Gate: w.gate(state, time.Now())}, nil
 }
 

@@ -34,6 +34,7 @@ func (e *Engine) publish(plan Plan) {
 	slices.SortFunc(r.Guests, func(a, b GuestReport) int {
 		return cmp.Or(cmp.Compare(a.VMID, b.VMID), cmp.Compare(a.Label(), b.Label()))
 	})
+	e.forgetTracks(plan)
 	r.Unmanaged = unmanaged(e.observer.inventory, r.Guests)
 	r.Converged = e.settled(r)
 	e.noteConverged(&r, now)
@@ -66,14 +67,22 @@ func (e *Engine) noteConverged(r *Report, now time.Time) {
 	r.Source.Accepted.Converged = e.convergedAt
 }
 
+// revisionReport describes the revision that the cycle worked by. While none verifies, it describes the one in the journal.
 func (e *Engine) revisionReport(state journal.State) *RevisionReport {
-	last := state.Accepted
-	if last == nil {
-		return nil
+	if !e.accepted.Valid() {
+		if state.Accepted == nil {
+			return nil
+		}
+		a := state.Accepted
+		return &RevisionReport{Commit: a.Commit, Subject: a.Subject, Issuer: a.Issuer, ProvenTime: a.ProvenTime, AcceptedAt: state.AcceptedAt}
 	}
-	rr := &RevisionReport{Commit: last.Commit, Subject: last.Subject, Issuer: last.Issuer, ProvenTime: last.ProvenTime, AcceptedAt: state.AcceptedAt}
-	if e.accepted.Valid() {
-		rr.Revision = e.accepted.revision.String()
+	rev := e.accepted.revision
+	rr := &RevisionReport{
+		Commit: string(rev.Commit()), Revision: rev.String(), Subject: rev.Signer().Subject, Issuer: rev.Signer().Issuer,
+		ProvenTime: rev.ProvenTime(), AcceptedAt: e.acceptedAt,
+	}
+	if state.Accepted != nil && state.Accepted.Commit == rr.Commit {
+		rr.AcceptedAt = state.AcceptedAt
 	}
 	return rr
 }
@@ -105,9 +114,23 @@ func (e *Engine) guestReport(p GuestPlan, gate Gate, now time.Time) GuestReport 
 	for _, c := range p.Changes {
 		g.Changes = append(g.Changes, ChangeReport{Key: c.Key, From: c.From, To: c.To, Class: c.Class, Note: c.Note, Origin: c.Origin.String()})
 	}
+	if g.Sync == Synced && !e.queue.Busy(p.Ref.VMID) && t.retry.over(now) {
+		t.retry, t.failed, t.failedOp = backoff{}, nil, "" // somebody else mended what the agent could not
+	}
 	released := e.judgeSteps(&g, p, gate, t, now, seen)
 	if g.Sync == OutOfSync && p.Managed && isLive {
 		g.Conditions = append(g.Conditions, Condition{Type: Drifted, Reason: "differs", Message: "the guest is not as its manifest says"})
+	}
+	if p.Ref.VMID == 0 && e.unassigned != nil {
+		g.Conditions = append(g.Conditions, Condition{
+			Type: Blocked, Reason: "no-vmid", Message: e.unassigned.Error(), Hint: "widen spec.vmids of the Cluster, or give the manifest a vmid",
+		})
+	}
+	if t.heat.tooHot(now) {
+		g.Conditions = append(g.Conditions, Condition{
+			Type: Blocked, Reason: "fight", Message: "somebody keeps changing the guest back, so repairs are spaced out",
+			Hint: "find out who changes it, or list the field under spec.ignoreFields",
+		})
 	}
 	if t.failed != nil {
 		g.Conditions = append(g.Conditions, Condition{Type: Failed, Reason: failure(t), Message: t.failed.Error()})
@@ -118,7 +141,9 @@ func (e *Engine) guestReport(p GuestPlan, gate Gate, now time.Time) GuestReport 
 		c.Since, c.Revision = t.began(string(c.Type)+"/"+c.Reason, now, seen), revision
 	}
 	t.since = seen
-	e.judge(t, p, g.Sync, now)
+	if e.accepted.Valid() {
+		e.judge(t, p, g.Sync, now)
+	}
 	g.DriftSince, g.Converged, g.Revision = t.driftSince, t.converged, t.revision
 	switch {
 	case e.queue.Busy(p.Ref.VMID):

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 )
 
@@ -25,6 +27,9 @@ func (e *TaskError) Error() string {
 	return fmt.Sprintf("task %s: %s\n%s", e.UPID, e.Exit, e.Log)
 }
 
+// errSuperseded says that the step was planned under a revision, or under leave to write, that is no longer in force.
+var errSuperseded = errors.New("planned under a revision that is no longer in force")
+
 // run carries out one step: its intent is durable before the first call, every UPID after its call, and the outcome at the
 // end. When ctx ends meanwhile, the step stays open in the journal and is settled at the next start.
 func (w *worker) run(ctx context.Context, world *world, step Step, verdict Verdict) error {
@@ -35,18 +40,19 @@ func (w *worker) run(ctx context.Context, world *world, step Step, verdict Verdi
 	}
 	started := time.Now()
 	w.hooks.stepBegun(step, id)
-	result, err := w.calls(ctx, id, step)
-	if result == "" {
-		return err // in flight: the next start looks at what became of it
+	c := w.calls(ctx, world, id, step)
+	if c.result == "" {
+		return c.err // nobody can tell yet: the lane looks again before it does anything else
 	}
-	w.hooks.stepEnded(StepOutcome{Step: step, ID: id, Revision: world.revision, Result: result, Err: err, Duration: time.Since(started)})
-	if jerr := w.append(ctx, closing(begun, result, err, w.journal.State())...); jerr != nil {
-		return errors.Join(err, jerr)
+	w.hooks.stepEnded(StepOutcome{Step: step, ID: id, Revision: world.revision, Result: c.result, Err: c.err, Duration: time.Since(started)})
+	if err := w.append(ctx, closing(begun, c, w.journal.State())...); err != nil {
+		return errors.Join(c.err, err)
 	}
-	return err
+	return c.err
 }
 
-// begin journals the intent. Two lanes cannot both be the last destroy that the guards allow.
+// begin journals the intent, unless a newer revision came into force since the step was planned. Two lanes cannot both be
+// the last destroy that the guards allow.
 func (w *worker) begin(ctx context.Context, world *world, step Step, begun journal.Begun) error {
 	if step.Op == OpDestroy {
 		w.destroying.Lock()
@@ -55,61 +61,128 @@ func (w *worker) begin(ctx context.Context, world *world, step Step, begun journ
 			return fmt.Errorf("hold %s of %s: %s", step.Op, step.Guest, v.Message)
 		}
 	}
-	return w.append(ctx, begun)
+	return w.under(ctx, world, begun)
 }
 
-// calls dispatches the step's calls in order and waits for each. The result is empty when the outcome is not known yet.
-func (w *worker) calls(ctx context.Context, id string, step Step) (journal.Result, error) {
+// under appends records that follow from a world, unless the world has passed. The intake accepts no revision meanwhile.
+func (w *worker) under(ctx context.Context, world *world, records ...journal.Body) error {
+	w.turn.RLock()
+	defer w.turn.RUnlock()
+	if w.passed(world) {
+		return errSuperseded
+	}
+	return w.append(ctx, records...)
+}
+
+// passed reports whether something else is in force by now than the world that a step was planned in.
+func (w *worker) passed(world *world) bool {
+	now := w.world()
+	accepted := w.journal.State().Accepted
+	return now.revision != world.revision || now.noWrites != WritesAllowed || accepted == nil || accepted.Commit != world.commit
+}
+
+// conclusion is how a step's calls ended.
+type conclusion struct {
+	result     journal.Result // "" while nobody can tell
+	err        error
+	dispatched int // calls that Proxmox took
+}
+
+// calls dispatches the step's calls in order and waits for each.
+func (w *worker) calls(ctx context.Context, world *world, id string, step Step) conclusion {
+	c := conclusion{}
+	end := func(result journal.Result, call Call, err error) conclusion {
+		c.result, c.err = result, fmt.Errorf("%s of %s: %w", call.Op, step.Guest, err)
+		return c
+	}
 	for i, call := range step.Calls {
+		if i > 0 {
+			if err := w.stillRight(ctx, world, step, call); err != nil {
+				return end(journal.Failed, call, err)
+			}
+		}
 		upid, err := w.cluster.Do(context.WithoutCancel(ctx), call)
 		switch {
 		case errors.Is(err, ErrOutcomeUnknown):
 			return w.afterDoubt(ctx, id, err)
 		case err != nil && i > 0:
-			return journal.Failed, fmt.Errorf("%s of %s: %w", call.Op, step.Guest, err)
+			return end(journal.Failed, call, err)
 		case err != nil:
-			return journal.NotRun, fmt.Errorf("%s of %s: %w", call.Op, step.Guest, err)
+			return end(journal.NotRun, call, err)
 		}
+		c.dispatched++
 		if err := w.append(ctx, journal.Dispatched{Step: id, UPID: upid}); err != nil {
-			return "", err
+			return conclusion{err: err}
 		}
 		if upid == "" {
 			continue
 		}
 		task, err := w.wait(ctx, upid)
-		if err != nil {
-			return "", err
-		}
-		if !task.OK() {
-			return journal.Failed, fmt.Errorf("%s of %s: %w", call.Op, step.Guest, &TaskError{UPID: upid, Exit: task.Exit, Log: task.LogTail})
+		switch {
+		case errors.Is(err, ErrNoTask):
+			return w.afterDoubt(ctx, id, err)
+		case err != nil:
+			return conclusion{err: err}
+		case !task.OK():
+			return end(journal.Failed, call, &TaskError{UPID: upid, Exit: task.Exit, Log: task.LogTail})
 		}
 	}
-	return journal.Done, nil
+	c.result = journal.Done
+	return c
+}
+
+// stillRight looks again between the calls of a composite, which take time: what was planned must still be wanted, and the guest
+// about to be destroyed must still be the one that was planned for.
+func (w *worker) stillRight(ctx context.Context, world *world, step Step, call Call) error {
+	if w.passed(world) {
+		return errSuperseded
+	}
+	if call.Op != OpDestroy {
+		return nil
+	}
+	row, listed := world.row(call.VMID)
+	if !listed {
+		row = Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node}
+	}
+	seen, err := w.cluster.Observe(ctx, row)
+	if err != nil {
+		return fmt.Errorf("look again before destroying: %w", err)
+	}
+	owned := w.journal.State().Owned[call.VMID]
+	if weigh(owned, seen).doubt() != step.Doubt || weigh(owned, seen).conflict(seen.Kind) != "" || !slices.Equal(guest.Volumes(seen), step.Volumes) {
+		return errors.New("the guest is not the one any more that was to be destroyed")
+	}
+	return nil
 }
 
 // afterDoubt looks at once for what became of a call without a believable reply.
-func (w *worker) afterDoubt(ctx context.Context, id string, doubt error) (journal.Result, error) {
+func (w *worker) afterDoubt(ctx context.Context, id string, doubt error) conclusion {
 	for _, open := range w.journal.State().Open {
 		if open.Step != id {
 			continue
 		}
 		result, err := settle(ctx, w.cluster, open)
-		if err != nil {
-			return "", errors.Join(doubt, err)
+		switch {
+		case err != nil:
+			return conclusion{err: errors.Join(doubt, err)}
+		case result == journal.Done:
+			return conclusion{result: result, dispatched: open.Dispatched}
 		}
-		if result == journal.Done {
-			return result, nil
-		}
-		return result, doubt
+		return conclusion{result: result, err: doubt, dispatched: open.Dispatched}
 	}
-	return "", doubt
+	return conclusion{err: doubt}
 }
 
-// wait waits for a task, again and again: a failed look says nothing about the task.
+// looksInVain is how often in a row a task may fail to be looked at before its lane lets go. The step stays open, and the next
+// turn begins with it.
+const looksInVain = 5
+
+// wait waits for a task. A failed look says nothing about the task, so it looks again, but not for ever: other guests need the
+// lane.
 func (w *worker) wait(ctx context.Context, upid string) (Task, error) {
-	for delay := time.Second; ; delay = min(2*delay, 30*time.Second) {
+	for failures, delay := 1, time.Second; ; failures, delay = failures+1, 2*delay {
 		task, err := w.cluster.Wait(ctx, upid)
-		if err == nil || ctx.Err() != nil || errors.Is(err, ErrDenied) {
+		if err == nil || ctx.Err() != nil || failures == looksInVain || errors.Is(err, ErrDenied) || errors.Is(err, ErrNoTask) {
 			return task, err
 		}
 		select {
@@ -146,25 +219,43 @@ const (
 )
 
 // closing returns the records that end a step: its outcome, and what follows from it for ownership, vmids and orders.
-func closing(begun journal.Begun, result journal.Result, err error, state journal.State) []journal.Body {
-	ended := journal.Ended{Step: begun.Step, Result: result}
-	if err != nil {
-		ended.Error = err.Error()
+func closing(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
+	ended := journal.Ended{Step: begun.Step, Result: c.result}
+	if c.err != nil {
+		ended.Error = c.err.Error()
 	}
 	records := []journal.Body{ended}
-	if result != journal.Done {
-		return records
-	}
-	if begun.Op == string(OpDestroy) {
+	if c.result == journal.Done && begun.Op == string(OpDestroy) {
 		records = append(records, journal.Disowned{VMID: begun.VMID, Reason: "destroyed"})
 		if state.Assigned[journal.Label{Kind: begun.Kind, Name: begun.Name}] == begun.VMID {
 			records = append(records, journal.Assigned{Kind: begun.Kind, Name: begun.Name})
 		}
 	}
+	orderState, spent := spends(begun, c)
+	if !spent {
+		return records
+	}
 	for key := range strings.FieldsSeq(begun.Detail[detailApprovals]) {
 		order := state.Orders[key].Ordered
-		order.Key, order.State, order.Step = key, journal.OrderRun, begun.Step
+		order.Key, order.State, order.Step = key, orderState, begun.Step
 		records = append(records, order)
 	}
 	return records
+}
+
+// spends reports what becomes of the orders that released a step. An order runs at most once: it is kept only when the call that it
+// was for is known not to have acted.
+func spends(begun journal.Begun, c conclusion) (journal.OrderState, bool) {
+	calls, err := strconv.Atoi(begun.Detail[detailCalls])
+	reached := err != nil || c.dispatched >= calls
+	switch c.result {
+	case journal.Done:
+		return journal.OrderRun, true
+	case journal.Unknown:
+		return journal.OrderUnknown, true
+	case journal.Failed:
+		return journal.OrderRun, reached
+	case journal.NotRun:
+	}
+	return "", false
 }

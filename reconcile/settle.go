@@ -79,6 +79,9 @@ func fromGuest(ctx context.Context, cluster Reader, open journal.OpenStep) (jour
 	case OpCreate:
 		return resultOf(exists), nil
 	case OpDestroy:
+		if exists && open.Dispatched > 0 {
+			return journal.Failed, nil // stopped or unprotected it was, at least
+		}
 		return resultOf(!exists), nil
 	case OpStart:
 		return runStateResult(ctx, cluster, open, guest.StatusRunning)

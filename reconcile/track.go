@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"errors"
 	"time"
 
 	"gitops-agent/reconcile/guest"
@@ -24,15 +23,13 @@ type track struct {
 	since      map[string]time.Time // when a condition or a hold began, by its identity
 	ran        int                  // steps since it went out of sync
 	retry      backoff
+	heat       heat
 	failed     error
 	failedOp   Op
 }
 
 func (e *Engine) track(ref guest.Ref) *track {
-	key := trackKey{vmid: ref.VMID}
-	if ref.VMID == 0 {
-		key.label = ref.Label()
-	}
+	key := keyOf(ref)
 	t, ok := e.tracks[key]
 	if !ok {
 		t = &track{since: make(map[string]time.Time)}
@@ -51,13 +48,10 @@ func (t *track) began(id string, now time.Time, seen map[string]time.Time) time.
 	return since
 }
 
-// clearTerminal lets guests be tried again that waited for a new revision.
-func clearTerminal(tracks map[trackKey]*track) {
+// clearFailures lets guests be tried again that waited, after a new revision.
+func clearFailures(tracks map[trackKey]*track) {
 	for _, t := range tracks {
-		t.retry = backoff{}
-		if errors.Is(t.failed, ErrDenied) {
-			t.failed = nil
-		}
+		t.retry, t.heat, t.failed, t.failedOp = backoff{}, heat{}, nil, ""
 	}
 }
 

@@ -22,7 +22,8 @@ type worker struct {
 	world   func() *world
 	ids     func() string // a fresh step id
 
-	destroying sync.Mutex // makes counting destroys and beginning one a single act
+	turn       *sync.RWMutex // held for writing while a revision is accepted
+	destroying sync.Mutex    // makes counting destroys and beginning one a single act
 }
 
 // finding is what a lane leaves behind for the engine.
@@ -32,7 +33,8 @@ type finding struct {
 	absence Absence // "" when seen
 	ran     int     // steps that were carried out
 	err     error   // why the lane stopped early
-	op      Op      // of the step that failed
+	op      Op      // of the step that failed, or the last one
+	last    Step    // that was carried out
 	ended   time.Time
 }
 
@@ -43,17 +45,14 @@ func (w *worker) work(ctx context.Context, vmid int) finding {
 		f.ended = time.Now()
 		return f
 	}
-	for range maxStepsInARow {
-		if ctx.Err() != nil {
+	for again := true; again && f.err == nil && ctx.Err() == nil; {
+		again, f.err = w.advance(ctx, &f)
+		if errors.Is(f.err, errSuperseded) {
+			f.err = nil // the engine offers the guest again, under what is in force now
 			break
 		}
-		again, err := w.advance(ctx, &f)
-		if err != nil {
-			f.err = err
-			break
-		}
-		if !again {
-			break
+		if again && f.err == nil && f.ran >= maxStepsInARow {
+			f.err = fmt.Errorf("the guest does not settle: %d steps in a row, the last one %s", f.ran, f.op)
 		}
 	}
 	f.ended = time.Now()
@@ -71,7 +70,8 @@ func (w *worker) settleOpen(ctx context.Context, vmid int) error {
 		if err != nil {
 			return err
 		}
-		if err := w.append(ctx, closing(open.Begun, result, nil, state)...); err != nil {
+		c := conclusion{result: result, dispatched: open.Dispatched}
+		if err := w.append(ctx, closing(open.Begun, c, state)...); err != nil {
 			return err
 		}
 		w.hooks.recovered(vmid, Op(open.Op), result)
@@ -105,11 +105,21 @@ func (w *worker) advance(ctx context.Context, f *finding) (again bool, err error
 		return true, w.claim(ctx, world, step, f)
 	}
 	f.op = step.Op
+	if f.ran > 0 && sameEffect(f.last, step) {
+		return false, fmt.Errorf("%s of %s: Proxmox took it, and nothing changed", step.Op, step.Guest)
+	}
 	if err := w.run(ctx, world, step, verdict); err != nil {
 		return false, err
 	}
 	f.ran++
+	f.last = step
 	return true, nil
+}
+
+// sameEffect reports whether two steps ask for the same, whatever the guest's digest was: the second would repeat what did not
+// take effect.
+func sameEffect(a, b Step) bool {
+	return a.Op == b.Op && a.Digest("", "") == b.Digest("", "")
 }
 
 // claim journals a fresh identity for the guest before anything is done under it.
@@ -124,7 +134,7 @@ func (w *worker) claim(ctx context.Context, world *world, step Step, f *finding)
 			records = append(records, guarded(d))
 		}
 	}
-	return w.append(ctx, records...)
+	return w.under(ctx, world, records...)
 }
 
 // look reads one guest afresh, its run state included, since the inventory lags.

@@ -15,6 +15,7 @@ import (
 type world struct {
 	cluster   string
 	revision  string
+	commit    string // of revision
 	guests    []guest.Desired
 	guards    manifest.Guards
 	inventory Inventory
@@ -44,7 +45,9 @@ func WriteStops() []WriteStop {
 
 // desired returns what the world and the journal want together.
 func (w *world) desired(state journal.State) Desired {
-	return Desired{Cluster: w.cluster, Revision: w.revision, Guests: w.guests, Owned: state.Owned, Remembered: state.Guarded}
+	return Desired{
+		Cluster: w.cluster, Revision: w.revision, Guests: w.guests, Owned: state.Owned, Remembered: state.Guarded, Unknown: w.revision == "",
+	}
 }
 
 // only returns what is wanted of one vmid.
