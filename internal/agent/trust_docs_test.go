@@ -1,0 +1,50 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"gitops-agent/verify"
+)
+
+// TestSigningConfigs: what docs/signing.md shows of the config is good as it stands, but for the trusted root and the anchor, which
+// everybody obtains for themselves.
+func TestSigningConfigs(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "signing.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for block := range strings.SplitSeq(string(text), "```yaml\n") {
+		block, _, _ = strings.Cut(block, "```")
+		_, block, isTrust := strings.Cut("\n"+unindented(block), "\ntrust:\n")
+		if !isTrust {
+			continue
+		}
+		found++
+		var c Config
+		c.Source.Branch, c.Cluster.Name = "main", "home"
+		decoder := yaml.NewDecoder(strings.NewReader("trust:\n" + block))
+		decoder.KnownFields(true)
+		if err := decoder.Decode(&c); err != nil {
+			t.Fatalf("got %v, want a config:\n%s", err, block)
+		}
+		c.Trust.Anchor, c.Trust.TrustOnFirstUse = "", true
+		if _, err := verify.NewPolicy(c.policyOptions(trustedRootOf(t, "pinned"))); err != nil {
+			t.Errorf("got %v, want a policy:\n%s", err, block)
+		}
+	}
+	if found != 3 {
+		t.Errorf("got %d configs in the document, want those of a person, GitHub and GitLab", found)
+	}
+}
+
+// unindented takes away the indentation of a block in a list.
+func unindented(block string) string {
+	indent := block[:len(block)-len(strings.TrimLeft(block, " "))]
+	return strings.ReplaceAll("\n"+block, "\n"+indent, "\n")
+}
