@@ -100,7 +100,9 @@ func (t *trust) Policy() (*verify.Policy, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.policy == nil && t.tuf.URL != "" {
-		t.restore()
+		if err := t.restore(); err != nil {
+			t.log.Warn("refreshed trusted root not read, the file is in force until the next refresh", "error", err)
+		}
 	}
 	root, err := t.choose()
 	if err == nil && t.policy != nil && sha256.Sum256(root) == t.policy.Root().SHA256 {

@@ -24,11 +24,11 @@ func (t *trust) storeDir() string { return filepath.Join(t.config.StateDir, "tru
 
 func (t *trust) storeFile() string { return filepath.Join(t.storeDir(), "refreshed.json") }
 
-// restore reads what an earlier life was brought. What cannot be read is reported and left: the pinned file is valid without it.
-func (t *trust) restore() {
+// restore reads what an earlier life was brought. After an error the pinned file is in force, which is valid without it.
+func (t *trust) restore() error {
 	data, err := readBounded(t.storeFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return
+		return nil
 	}
 	stored := &refreshedRoot{}
 	if err == nil {
@@ -38,12 +38,12 @@ func (t *trust) restore() {
 		err = t.fit(stored.Root)
 	}
 	if err != nil {
-		t.log.Warn("refreshed trusted root not read, the file is in force until the next refresh", "error", err)
-		return
+		return fmt.Errorf("read refreshed trusted root: %w", err)
 	}
 	if stored.URL == t.tuf.URL {
 		t.refreshed = stored
 	}
+	return nil
 }
 
 // save makes a refreshed root durable. A crash leaves the old one or the new one.
