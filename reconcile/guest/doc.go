@@ -5,6 +5,9 @@
 // merged with what Proxmox owns (MAC addresses, volume ids, uuids), when a change takes effect and what it costs.
 // Adding a key is a row there, a field in the manifest and a case in the simulator.
 //
+// A row also says which releases of Proxmox VE know it, who may write it, and what stands in the way; docs/keys.md prints it all.
+//
 // Values are compared as values, never as text: Proxmox re-prints some property strings, keeps others as they were
-// typed, sorts tags, and adds a newline to the description of a container.
+// typed, sorts tags, and adds a newline to the description of a container. Keys and sub-keys that the table does not hold are
+// carried, never dropped.
 package guest

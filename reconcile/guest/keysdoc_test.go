@@ -64,6 +64,20 @@ fields are lowered to these keys; under ` + "`raw:`" + ` they are used as they a
   needs VM.Config.Options: without it the key looks absent.
 `
 
+const releasesHead = `
+## Releases
+
+Where a node runs a release that does not know a key, a change that needs it is impossible, and the plan says from which release on it is not. A node
+whose release nobody asked counts as the newest.
+
+Releases print some values as JSON strings that others print as numbers (the memory of virtual machines is a string from 8.1 on, containers' is a
+number; limits with a fraction are strings): both read alike. Disk geometry that a config has kept from 8.x is left in what is written, since 9.x
+drops it by itself, and is no drift there.
+
+| kind | key | releases |
+|---|---|---|
+`
+
 func keysPage() []byte {
 	var b bytes.Buffer
 	b.WriteString(pageHead)
@@ -84,7 +98,43 @@ func keysPage() []byte {
 			}
 		}
 	}
+	writeReleases(&b)
 	return b.Bytes()
+}
+
+// writeReleases lists what some releases know and others do not.
+func writeReleases(b *bytes.Buffer) {
+	b.WriteString(releasesHead)
+	for _, kind := range []Kind{VirtualMachine, Container} {
+		seen := map[string]bool{}
+		for _, r := range rowsOf(kind) {
+			if r.span != (span{}) {
+				fmt.Fprintf(b, "| %s | %s | %s |\n", kind, keysOf(r), r.span)
+			}
+			if r.syntax == nil {
+				continue
+			}
+			for i := range r.syntax.subs {
+				known := &r.syntax.subs[i]
+				line := fmt.Sprintf("| %s | `%s` of %s | %s |\n", kind, known.name, familiesWith(kind, known), known.span)
+				if known.span != (span{}) && !seen[line] {
+					seen[line] = true
+					b.WriteString(line)
+				}
+			}
+		}
+	}
+}
+
+// familiesWith names the keys of a kind that have a sub-key of the same name and span.
+func familiesWith(kind Kind, known *sub) string {
+	var names []string
+	for _, r := range rowsOf(kind) {
+		if r.syntax != nil && known.span != (span{}) && r.syntax.sub(known.name).span == known.span {
+			names = append(names, code(r.key))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func writeRow(b *bytes.Buffer, r *row) {

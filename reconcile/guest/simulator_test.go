@@ -205,3 +205,35 @@ func TestUnknownKeysSurviveOnTheSimulator(t *testing.T) {
 		}
 	})
 }
+
+// FuzzStoredTextReadsEqual: whatever Check accepts and the simulator stores, compares equal when it is read back.
+func FuzzStoredTextReadsEqual(f *testing.F) {
+	seeded := map[string]bool{} // the samples themselves are tried elsewhere
+	for _, sample := range guest.WrittenSamples() {
+		if seeded[sample.Intent.Key] {
+			continue
+		}
+		seeded[sample.Intent.Key] = true
+		f.Add(sample.Kind == guest.Container, sample.Intent.Key, sample.Text)
+	}
+	f.Fuzz(func(t *testing.T, container bool, key, text string) {
+		kind := guest.VirtualMachine
+		if container {
+			kind = guest.Container
+		}
+		if guest.Check(kind, key, text) != nil {
+			return
+		}
+		simulate(t, func(l lab) {
+			vmid := l.renew(kind)
+			d := guest.Desired{Ref: guest.Ref{Kind: kind, VMID: vmid}, Intents: []guest.Intent{{Key: key, Verb: guest.Want, Text: text}}}
+			changes := guest.Diff(d, l.observe(kind, vmid))
+			if len(changes) != 1 || changes[0].Write != guest.WriteSet {
+				return
+			}
+			if l.write(kind, vmid, reconcile.Call{Params: map[string]string{key: changes[0].Value}}) == "" {
+				l.settled(d, text)
+			}
+		})
+	})
+}
