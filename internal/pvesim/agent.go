@@ -9,7 +9,7 @@ import (
 func agentRoutes() []*route {
 	return []*route{
 		act(http.MethodPost, vmPath+"/agent/ping", pingAgent).permits(mayAskAgent),
-		act(http.MethodGet, vmPath+"/agent/network-get-interfaces", agentInterfaces).permits(mayAskAgent),
+		get(vmPath+"/agent/network-get-interfaces", agentInterfaces).permits(mayAskAgent).needsRoot(),
 	}
 }
 
@@ -19,7 +19,7 @@ func mayAskAgent(c *call) error {
 	if c.sim.major() < 9 {
 		return c.require(path, "VM.Monitor")
 	}
-	return c.sim.requireAny(c.who, path, "VM.GuestAgent.Audit", "VM.GuestAgent.Unrestricted")
+	return c.requireAny(path, "VM.GuestAgent.Audit", "VM.GuestAgent.Unrestricted")
 }
 
 // withAgent finds a VM whose agent answers. The state is locked.
@@ -50,29 +50,23 @@ func pingAgent(c *call) (reply, error) {
 
 // agentInterfaces shows the loopback device and the VM's network devices with the addresses that their ipconfig says.
 func agentInterfaces(c *call) (reply, error) {
-	var o object
-	err := c.sim.locked(func() error {
-		g, err := c.withAgent()
-		if err != nil {
-			return err
-		}
-		var a array
-		a.add(agentDevice("lo", "00:00:00:00:00:00", []address{{"127.0.0.1", 8, "ipv4"}, {"::1", 128, "ipv6"}}))
-		for _, k := range slotsOf(g.conf.values, isNet) {
-			_, index, _ := splitIndex(k)
-			n, err := qemuNetFormat.parse(k, g.conf.values[k])
-			if err != nil {
-				continue
-			}
-			mac := strings.ToLower(n["macaddr"])
-			a.add(agentDevice("eth"+itoa(index), mac, append(g.addresses(index), linkLocal(mac))))
-		}
-		o.raw("result", a.bytes())
-		return nil
-	})
+	g, err := c.withAgent()
 	if err != nil {
 		return reply{}, err
 	}
+	var a array
+	a.add(agentDevice("lo", "00:00:00:00:00:00", []address{{"127.0.0.1", 8, "ipv4"}, {"::1", 128, "ipv6"}}))
+	for _, k := range slotsOf(g.conf.values, isNet) {
+		_, index, _ := splitIndex(k)
+		n, err := qemuNetFormat.parse(k, g.conf.values[k])
+		if err != nil {
+			continue
+		}
+		mac := strings.ToLower(n["macaddr"])
+		a.add(agentDevice("eth"+itoa(index), mac, append(g.addresses(index), linkLocal(mac))))
+	}
+	var o object
+	o.raw("result", a.bytes())
 	return data(o.bytes())
 }
 

@@ -114,7 +114,7 @@ func (s *Sim) pathOf(id string) string {
 // rollback frees volumes made by work that failed. The state is locked.
 func (s *Sim) rollback(made []string) {
 	for _, id := range slices.Backward(made) {
-		s.free(id, "failed allocation")
+		s.free(id, lossFailed)
 	}
 }
 
@@ -126,7 +126,7 @@ func (s *Sim) moveToUnused(kind Kind, conf *config, slot, text string) {
 		return
 	}
 	if d.isCloudInit() {
-		s.free(d.file(), "detached cloud-init image")
+		s.free(d.file(), lossDetached)
 		return
 	}
 	for k, v := range conf.values {

@@ -51,7 +51,8 @@ func (e *apiError) reason() string {
 	return line
 }
 
-func (e *apiError) body() []byte {
+// body is the message as JSON. Releases before 9 leave the text to the status line.
+func (e *apiError) body(release int) []byte {
 	if e.bare {
 		return nil
 	}
@@ -60,7 +61,9 @@ func (e *apiError) body() []byte {
 	}
 	var o object
 	o.null("data")
-	o.str("message", e.message)
+	if release >= 9 {
+		o.str("message", e.message)
+	}
 	if len(e.params) > 0 {
 		var p object
 		for _, k := range slices.Sorted(maps.Keys(e.params)) {

@@ -3,6 +3,7 @@ package pvesim
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 var (
@@ -25,22 +26,33 @@ var (
 	}
 )
 
-func rolePrivileges(role string) []string {
-	switch role {
-	case "Administrator":
-		return allPrivileges
-	case "PVEAuditor":
-		return auditPrivileges
-	case "PVEVMAdmin":
-		return slices.DeleteFunc(slices.Clone(allPrivileges), func(p string) bool { return !strings.HasPrefix(p, "VM.") })
-	}
-	return nil
+// roles are Proxmox's own, apart from those made of a prefix.
+var roles = map[string][]string{
+	"Administrator":     allPrivileges,
+	"PVEAuditor":        auditPrivileges,
+	"PVEVMAdmin":        privilegesOf("VM."),
+	"PVEVMUser":         strings.Fields("VM.Audit VM.Backup VM.Config.CDROM VM.Config.Cloudinit VM.Console VM.GuestAgent.Audit VM.PowerMgmt"),
+	"PVETemplateUser":   strings.Fields("VM.Audit VM.Clone"),
+	"PVEDatastoreAdmin": privilegesOf("Datastore."),
+	"PVEDatastoreUser":  strings.Fields("Datastore.AllocateSpace Datastore.Audit"),
+	"PVEPoolAdmin":      privilegesOf("Pool."),
+	"PVEPoolUser":       strings.Fields("Pool.Audit"),
+	"PVESDNAdmin":       privilegesOf("SDN."),
+	"PVESDNUser":        strings.Fields("SDN.Audit SDN.Use"),
+	"PVEMappingAdmin":   privilegesOf("Mapping."),
+	"PVEMappingUser":    strings.Fields("Mapping.Audit Mapping.Use"),
+	"PVESysAdmin":       strings.Fields("Sys.Audit Sys.Console Sys.Syslog"),
 }
 
-// credential is a token with its ACL worked out: what it holds at each path that the ACL names.
+func privilegesOf(prefix string) []string {
+	return slices.DeleteFunc(slices.Clone(allPrivileges), func(p string) bool { return !strings.HasPrefix(p, prefix) })
+}
+
+// credential is a token, or a user, with its ACL worked out: what it holds at each path that the ACL names.
 type credential struct {
 	Token
-	grants []grant // longest path first
+	disabled bool
+	grants   []grant // longest path first
 }
 
 type grant struct {
@@ -48,7 +60,7 @@ type grant struct {
 	privileges map[string]bool
 }
 
-func newCredential(t Token) *credential {
+func (s *Sim) newCredential(t Token) *credential {
 	c := &credential{Token: t}
 	acl := t.ACL
 	if c.user() == "root@pam" && len(acl) == 0 {
@@ -56,8 +68,10 @@ func newCredential(t Token) *credential {
 	}
 	for _, a := range acl {
 		g := c.grantAt(strings.TrimSuffix(a.Path, "/"))
-		for _, p := range slices.Concat(rolePrivileges(a.Role), a.Privileges) {
-			g.privileges[p] = true
+		for _, p := range slices.Concat(roles[a.Role], a.Privileges) {
+			if p = s.privilege(p); p != "" {
+				g.privileges[p] = true
+			}
 		}
 	}
 	slices.SortFunc(c.grants, func(a, b grant) int { return len(b.path) - len(a.path) })
@@ -91,37 +105,26 @@ func (t *credential) privileges(path string) map[string]bool {
 	return nil
 }
 
+// holds says whether the token holds the privilege on the path itself: as far as its user does. The state is locked.
+func (s *Sim) holds(t *credential, path, privilege string) bool {
+	u := s.users[t.user()]
+	if u == nil {
+		return t.privileges(path)[privilege]
+	}
+	return u.privileges(path)[privilege] && (t.SharesUser || t.privileges(path)[privilege])
+}
+
 // allows says whether the token holds the privilege on the path. A guest also has what its pool grants. The state is locked.
 func (s *Sim) allows(t *credential, path, privilege string) bool {
-	if t.privileges(path)[privilege] {
+	if s.holds(t, path, privilege) {
 		return true
 	}
 	if id, ok := strings.CutPrefix(path, "/vms/"); ok {
 		if p := s.poolOf(atoi(id)); p != "" {
-			return t.privileges("/pool/" + p)[privilege]
+			return s.holds(t, "/pool/"+p, privilege)
 		}
 	}
 	return false
-}
-
-// require refuses with 403 unless the token holds every privilege on the path.
-func (s *Sim) require(t *credential, path string, privileges ...string) error {
-	for _, p := range privileges {
-		if !s.allows(t, path, p) {
-			return forbidden(path + ", " + p)
-		}
-	}
-	return nil
-}
-
-// requireAny refuses unless the token holds one of the privileges.
-func (s *Sim) requireAny(t *credential, path string, privileges ...string) error {
-	for _, p := range privileges {
-		if s.allows(t, path, p) {
-			return nil
-		}
-	}
-	return forbidden(path + ", " + strings.Join(privileges, "|"))
 }
 
 // authenticate finds the token of an Authorization header.
@@ -134,9 +137,17 @@ func (s *Sim) authenticate(header string) (*credential, error) {
 	if ok && cut {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if t := s.tokens[id]; t != nil && t.Secret == secret {
+		if t := s.tokens[id]; t != nil && t.Secret == secret && s.isValid(t) {
 			return t, nil
 		}
 	}
 	return nil, unauthorized("Authentication failed!")
+}
+
+// isValid says whether a token with the right secret is let in. The state is locked.
+func (s *Sim) isValid(t *credential) bool {
+	if u := s.users[t.user()]; u != nil && u.disabled {
+		return false
+	}
+	return t.Expires.IsZero() || time.Now().Before(t.Expires)
 }

@@ -64,6 +64,9 @@ func (t *task) beginBackup(c *call, vmid int) error {
 	if err := g.checkLock(); err != nil {
 		return err
 	}
+	if err := t.sim.mayWrite(g); err != nil {
+		return err
+	}
 	t.printf("INFO: Starting Backup of VM %d (%s)", vmid, g.kind)
 	g.edit(func(conf *config) { conf.values["lock"] = "backup" })
 	return nil
@@ -107,6 +110,9 @@ func (t *task) endBackup(c *call, vmid int, storage string, err error) error {
 func restore(c *call, kind Kind, vmid int, from string) (reply, error) {
 	var a *archive
 	err := c.sim.locked(func() error {
+		if err := c.needQuorum(); err != nil {
+			return err
+		}
 		if err := c.permitAllocate(vmid); err != nil {
 			return err
 		}

@@ -19,6 +19,9 @@ func cloneVM(c *call) (reply, error) {
 		if err := c.cloneable(src); err != nil {
 			return err
 		}
+		if err := c.permitCopies(src); err != nil {
+			return err
+		}
 		return c.mayClaim(newID)
 	})
 	if err != nil {
@@ -69,6 +72,33 @@ func (c *call) permitClone(newID int) error {
 	}
 	if n := c.params["target"]; n != "" && !c.sim.hasNode(n) {
 		return die("no such cluster node '%s'", n)
+	}
+	return nil
+}
+
+// permitCopies wants the storages that the copies go to and the bridges that the clone will use. The state is locked.
+func (c *call) permitCopies(src *guest) error {
+	v, err := c.cloneSource(src)
+	if err != nil {
+		return err
+	}
+	for _, slot := range diskSlots(src.kind, v) {
+		d, err := parseDisk(src.kind, slot, v[slot])
+		if err != nil || !d.ownsVolume() || c.params["storage"] != "" {
+			continue
+		}
+		if err := c.require("/storage/"+d.storageOf(), "Datastore.AllocateSpace"); err != nil {
+			return err
+		}
+	}
+	format := qemuNetFormat
+	if src.kind == LXC {
+		format = lxcNetFormat
+	}
+	for _, k := range slotsOf(v, isNet) {
+		if err := c.permitBridge(format, v[k]); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -26,8 +26,6 @@ func clusterRoutes() []*route {
 	}
 }
 
-func emptyList(*call) (reply, error) { return data([]byte("[]")) }
-
 const repoID = "14a22df35955d97d"
 
 func version(c *call) (reply, error) {
@@ -74,14 +72,6 @@ func clusterStatus(c *call) (reply, error) {
 	return data(a.bytes())
 }
 
-func clusterOptions(*call) (reply, error) {
-	var o object
-	o.str("mac_prefix", "BC:24:11")
-	o.raw("allowed-tags", []byte("[]"))
-	o.str("description", "")
-	return data(o.bytes())
-}
-
 // nextID hands out the lowest free id and reserves nothing; asked for one id, it refuses one that exists.
 func nextID(c *call) (reply, error) {
 	if v := c.params["vmid"]; v != "" {
@@ -90,7 +80,12 @@ func nextID(c *call) (reply, error) {
 		}
 		return data(jsonString(v))
 	}
-	return data(jsonString(itoa(c.sim.freeID(100))))
+	d := c.sim.opts.Cluster
+	id := c.sim.freeID(d.LowestID)
+	if id >= d.HighestID {
+		return reply{}, die("unable to get any free VMID in range [%d, %d]", d.LowestID, d.HighestID-1)
+	}
+	return data(jsonString(itoa(id)))
 }
 
 // freeID is the lowest unused vmid from the given one on. The state is locked.
@@ -114,15 +109,19 @@ func permissions(c *call) (reply, error) {
 	}
 	var o object
 	for _, p := range paths {
-		privs := c.who.privileges(p)
-		if len(privs) == 0 {
-			continue
+		held := map[string]bool{}
+		for _, name := range privilegesOf("") {
+			if name = c.sim.privilege(name); name != "" && c.sim.holds(c.who, p, name) {
+				held[name] = true
+			}
 		}
 		var po object
-		for _, name := range slices.Sorted(maps.Keys(privs)) {
+		for _, name := range slices.Sorted(maps.Keys(held)) {
 			po.num(name, 1)
 		}
-		o.raw(p, po.bytes())
+		if len(held) > 0 {
+			o.raw(p, po.bytes())
+		}
 	}
 	return data(o.bytes())
 }

@@ -31,7 +31,7 @@ var (
 	backupPattern = regexp.MustCompile(`vzdump-((?:qemu|lxc)-\d+)-\d{4}_\d\d_\d\d-\d\d_\d\d_\d\d`)
 	digestPattern = regexp.MustCompile(`"digest":"([0-9a-f]{40})"`)
 	macPattern    = regexp.MustCompile(`(?i)\bBC:24:11(?::[0-9A-F]{2}){3}\b`)
-	// an instance id is the hash of data with MAC addresses in it, a link-local address holds one
+	// an instance id is the hash of data with MAC addresses in it, a link-local address holds one.
 	instancePattern  = regexp.MustCompile(`instance-id: [0-9a-f]{40}`)
 	linkLocalPattern = regexp.MustCompile(`fe80::be24:11ff:fe[0-9a-f:]+`)
 	uuidPattern      = regexp.MustCompile(`\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)

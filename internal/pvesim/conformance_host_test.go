@@ -115,7 +115,7 @@ func stopped(vmid int) hostAction {
 
 func unlinkVolume(id string) hostAction {
 	return func(r *replay) error {
-		return r.sim.locked(func() error { r.sim.free(r.rename.text(id), "removed by hand"); return nil })
+		return r.sim.locked(func() error { r.sim.free(r.rename.text(id), lossByHand); return nil })
 	}
 }
 

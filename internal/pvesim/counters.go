@@ -24,6 +24,7 @@ const (
 	SnapshotDeleted Op = "snapshot-deleted"
 	RolledBack      Op = "rolled-back"
 	BackedUp        Op = "backed-up"
+	Migrated        Op = "migrated" // the config is on another node
 )
 
 // Counters say what was asked of the API and what came of it.
@@ -63,6 +64,7 @@ func (s *Sim) count(c *call) {
 
 // effect counts something that happened. The state is locked.
 func (s *Sim) effect(vmid int, op Op) {
+	s.watchQuorum(vmid, op)
 	m := s.counts.effects[vmid]
 	if m == nil {
 		m = map[Op]int{}
@@ -99,7 +101,15 @@ func (s *Sim) Effects(vmid int, op Op) int {
 	return s.counts.effects[vmid][op]
 }
 
-// Violations lists what must never happen and did: two writers on one guest, a volume freed for no reason.
+// Writes is how many calls with another method than GET have come since New or ResetCounters, whatever became of them.
+func (s *Sim) Writes() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts.writes
+}
+
+// Violations lists what must never happen and did: two writers on one guest, a write without quorum, a volume freed for no reason, and
+// after Guard what was destroyed or freed without an announcement.
 func (s *Sim) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -61,6 +61,10 @@ func (t *task) destroy(g *guest, c *call) error {
 			doomed = append(doomed, v)
 		}
 	}
+	why := map[string]loss{}
+	for _, id := range doomed {
+		why[id] = loss(lossOfGuest + itoa(g.vmid))
+	}
 	if c.is("destroy-unreferenced-disks") {
 		for _, v := range s.owned(g.vmid) {
 			doomed = append(doomed, v.ID)
@@ -72,11 +76,15 @@ func (t *task) destroy(g *guest, c *call) error {
 			return die("base volume '%s' is still in use by linked cloned", id)
 		}
 	}
+	s.watchDestroy(g)
 	for _, id := range slices.Compact(doomed) {
 		if s.volume(id) == nil {
 			t.printf("disk image '%s' does not exist", s.pathOf(id))
 		}
-		s.free(id, "destroy of "+itoa(g.vmid))
+		if why[id] == "" {
+			why[id] = loss("sweeping up behind " + itoa(g.vmid))
+		}
+		s.free(id, why[id])
 	}
 	if c.is("purge") {
 		t.printf("purging %s %d from related configurations..", g.label(), g.vmid)

@@ -45,7 +45,7 @@ func (c *call) checkDisk(d drive) error {
 	if _, err := st.describe(f[len(id)+1:]); err != nil {
 		return err
 	}
-	return c.sim.requireAny(c.who, "/storage/"+id, "Datastore.Audit", "Datastore.AllocateSpace")
+	return c.requireAny("/storage/"+id, "Datastore.Audit", "Datastore.AllocateSpace")
 }
 
 // checkImport looks at the storage that an image is imported from.
@@ -54,5 +54,8 @@ func (c *call) checkImport(id string) error {
 	if m == nil || c.sim.storage(m[1]) == nil {
 		return die("storage '%s' does not exist", strings.SplitN(id, ":", 2)[0])
 	}
-	return c.sim.requireAny(c.who, "/storage/"+m[1], "Datastore.Audit", "Datastore.AllocateSpace")
+	if v := c.sim.volume(id); v != nil && v.Owner != 0 { // a disk of another guest, not an image
+		return c.require("/vms/"+itoa(v.Owner), "VM.Clone")
+	}
+	return c.requireAny("/storage/"+m[1], "Datastore.Audit", "Datastore.AllocateSpace")
 }

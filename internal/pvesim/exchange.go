@@ -15,7 +15,7 @@ const apiRoot = "/api2/json"
 func (s *Sim) exchange(r *http.Request) response {
 	body, err := readAll(r)
 	if err != nil {
-		return failure(die("%v", err))
+		return s.failure(die("%v", err))
 	}
 	return s.answer(r, body)
 }
@@ -25,7 +25,7 @@ func (s *Sim) answer(r *http.Request, body []byte) response {
 	segments, ok := splitPath(r.URL.EscapedPath())
 	c.path = "/" + strings.Join(segments, "/")
 	if !ok {
-		return failure(notImplemented(c.method, r.URL.Path))
+		return s.failure(notImplemented(c.method, r.URL.Path))
 	}
 	c.route, c.vars = s.routes.find(r.Method, segments)
 	paramErr := c.readParams(r, body)
@@ -66,23 +66,23 @@ func (s *Sim) perform(c *call, authorization string, paramErr error) response {
 	switch c.method {
 	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete:
 	default:
-		return failure(&apiError{status: http.StatusNotImplemented, message: "method '" + c.method + "' not available", bare: true})
+		return s.failure(&apiError{status: http.StatusNotImplemented, message: "method '" + c.method + "' not available", bare: true})
 	}
 	who, err := s.authenticate(authorization)
 	if err != nil {
 		s.wait(s.opts.UnauthorizedDelay)
-		return failure(err)
+		return s.failure(err)
 	}
 	c.who = who
 	if paramErr != nil {
-		return failure(paramErr)
+		return s.failure(paramErr)
 	}
 	if c.route == nil {
-		return failure(notImplemented(c.method, c.path))
+		return s.failure(notImplemented(c.method, c.path))
 	}
 	rep, err := s.handle(c)
 	if err != nil {
-		return failure(err)
+		return s.failure(err)
 	}
 	return success(rep)
 }
@@ -90,7 +90,7 @@ func (s *Sim) perform(c *call, authorization string, paramErr error) response {
 func (s *Sim) handle(c *call) (reply, error) {
 	s.mu.Lock()
 	err := s.admit(c)
-	if err == nil && c.route.read != nil {
+	if err == nil && !c.route.isDelegated() && !c.isSlow() {
 		rep, err := c.route.read(c)
 		s.mu.Unlock()
 		return rep, err
@@ -99,7 +99,7 @@ func (s *Sim) handle(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return c.route.write(c)
+	return s.delegate(c)
 }
 
 // admit checks everything that does not need the handler. The state is locked.
@@ -113,7 +113,7 @@ func (s *Sim) admit(c *call) error {
 		return die("hostname lookup '%s' failed - failed to get address info for: %s: Name or service not known", n, n)
 	}
 	if slices.Contains(s.down, c.vars["node"]) {
-		return &apiError{status: 595, message: "No route to host", bare: true}
+		return &apiError{status: statusUnreachable, message: "No route to host", bare: true}
 	}
 	if v, ok := c.vars["vmid"]; ok {
 		if msg := vmidRule.verify(v); msg != "" {
@@ -121,6 +121,9 @@ func (s *Sim) admit(c *call) error {
 		}
 	}
 	if err := c.refuseArrays(c.route.schema); err != nil {
+		return err
+	}
+	if err := c.refuseNewKeys(); err != nil {
 		return err
 	}
 	if c.route.verify != nil {

@@ -131,7 +131,7 @@ func (s *Sim) before(f *Fault, c *call) (resp response, done bool) {
 	case ProxyStatus:
 		return proxyStatus(f.Status), !f.AfterActing
 	case ErrorText:
-		return failure(die("%s", f.Text)), true
+		return s.failure(die("%s", f.Text)), true
 	case DropBefore:
 		return response{drop: true}, true
 	case HoldBefore:

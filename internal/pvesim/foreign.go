@@ -62,7 +62,7 @@ func (s *Sim) RemoveGuest(vmid int) error {
 			return fmt.Errorf("remove guest %d: no such guest", vmid)
 		}
 		for _, v := range s.owned(vmid) {
-			s.free(v.ID, "removed by hand")
+			s.free(v.ID, lossByHand)
 		}
 		delete(s.guests, vmid)
 		s.leavePool(vmid)

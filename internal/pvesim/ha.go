@@ -12,6 +12,7 @@ type haResource struct {
 	vmid  int
 	kind  Kind
 	state string
+	seen  string // the wish that the manager has looked at last
 	extra values // comment, max_restart, ...
 }
 
@@ -33,10 +34,6 @@ func haRoutes() []*route {
 		get("/cluster/ha/resources/{sid}", haGet).permits(audit),
 		act(http.MethodPut, "/cluster/ha/resources/{sid}", haUpdate).takes(change).permits(console),
 		act(http.MethodDelete, "/cluster/ha/resources/{sid}", haDelete).takes(map[string]rule{"purge": boolean()}).permits(console),
-		get("/cluster/ha/rules", emptyList).permits(audit),
-		get("/cluster/ha/groups", func(*call) (reply, error) {
-			return reply{}, die("cannot index groups: ha groups have been migrated to rules")
-		}).permits(audit),
 		get("/cluster/ha/status/current", haStatus).permits(audit),
 	}
 }
@@ -110,6 +107,9 @@ func haGet(c *call) (reply, error) {
 
 func haCreate(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
+		if err := c.mayLock("create resource failed: ", "domain-ha"); err != nil {
+			return err
+		}
 		sid := c.params["sid"]
 		_, id, found := strings.Cut(sid, ":")
 		if !found {
@@ -151,6 +151,9 @@ func (h *haResource) change(c *call) {
 
 func haUpdate(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
+		if err := c.mayLock("update resource failed: ", "domain-ha"); err != nil {
+			return err
+		}
 		h := c.haOf()
 		if h == nil {
 			return die("no such resource '%s'", c.vars["sid"])
@@ -167,6 +170,9 @@ func haUpdate(c *call) (reply, error) {
 
 func haDelete(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
+		if err := c.mayLock("delete resource failed: ", "domain-ha"); err != nil {
+			return err
+		}
 		h := c.haOf()
 		if h == nil {
 			return die("cannot delete service '%s', not HA managed!", c.vars["sid"])

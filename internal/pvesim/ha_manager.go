@@ -26,13 +26,13 @@ func (c *call) haCall(typ, word, state string) (rep reply, ok bool, err error) {
 
 // haWish makes the manager act on a resource after HADelay, with tasks of its own. The state is locked.
 func (s *Sim) haWish(h *haResource) {
-	s.track(func() {
-		if !s.wait(s.opts.HADelay) {
-			return
-		}
+	s.later(s.opts.HADelay, func() {
 		s.mu.Lock()
 		g, current := s.guests[h.vmid], s.ha[h.vmid]
-		idle := g == nil || current != h || s.opts.HADelay < 0
+		idle := g == nil || current != h || s.inquorate
+		if !idle {
+			h.seen = h.state
+		}
 		start := !idle && !g.running && (h.state == "started" || h.state == "enabled")
 		stop := !idle && g.running && (h.state == "stopped" || h.state == "disabled")
 		s.mu.Unlock()

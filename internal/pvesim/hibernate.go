@@ -45,7 +45,7 @@ func (t *task) wake(g *guest) {
 			delete(conf.values, k)
 		}
 	})
-	t.sim.free(state, "resumed")
+	t.sim.free(state, lossResumed)
 	t.printf("Resumed VM, removing state")
 	t.sim.run(g)
 }

@@ -60,7 +60,7 @@ func (t *task) withStorage(id string, f func() error) error {
 		select {
 		case st.lock <- struct{}{}:
 		case <-t.abort:
-			return errInterrupted
+			return t.interrupted()
 		case <-t.sim.closed:
 			return errClosed
 		}
@@ -80,5 +80,10 @@ func (s *Sim) withGuest(kind Kind, vmid int, f func() error) error {
 		return err
 	}
 	defer release()
-	return s.locked(f)
+	return s.locked(func() error {
+		if w := s.writers[vmid]; w != "" {
+			s.violate("guest %d has two writers: %s and a call", vmid, w)
+		}
+		return f()
+	})
 }

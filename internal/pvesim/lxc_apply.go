@@ -54,7 +54,7 @@ func (s *Sim) dropCTKey(conf *config, key string) {
 	delete(conf.values, key)
 	switch {
 	case isUnused(key):
-		s.free(old, "delete of "+key)
+		s.free(old, loss("delete of "+key))
 	case isDisk(LXC, key):
 		s.moveToUnused(LXC, conf, key, old)
 	}

@@ -19,6 +19,9 @@ func cloneCT(c *call) (reply, error) {
 		if err := c.cloneable(src); err != nil {
 			return err
 		}
+		if err := c.permitCopies(src); err != nil {
+			return err
+		}
 		if src.running {
 			return die("cannot clone a running container without a snapshot")
 		}

@@ -32,7 +32,10 @@ func createCT(c *call) (reply, error) {
 	}
 	return c.start("vzcreate", vmid, func(t *task) error {
 		err := t.withLock(LXC, vmid, func() error { return t.createCT(vmid, set, c.params["ostemplate"], c.params["pool"]) })
-		if err == nil && c.is("start") {
+		if err == nil {
+			_ = t.locked(func() error { c.manageHA(c.sim.guests[vmid]); return nil })
+		}
+		if err == nil && c.is("start") && !c.is("ha-managed") {
 			c.sim.spawn(c.node(), "vzstart", itoa(vmid), vmid, c.who.ID, nil, func(t *task) error { return t.startCT(c.node(), vmid) })
 		}
 		return err
@@ -45,6 +48,17 @@ func (c *call) permitCreateCT(vmid int, set values) error {
 	}
 	if err := c.permitAllocate(vmid); err != nil {
 		return err
+	}
+	if err := c.permitAfterwards(vmid); err != nil {
+		return err
+	}
+	for _, k := range sortedKeys(set) {
+		if k == "features" {
+			continue // has rules of its own
+		}
+		if err := c.permitCTKey(vmid, k, set[k]); err != nil {
+			return err
+		}
 	}
 	if _, ok := set["unprivileged"]; !ok {
 		set["unprivileged"] = "1"
@@ -65,14 +79,11 @@ func (c *call) permitCreateCT(vmid int, set values) error {
 		set["rootfs"] = storage + ":4"
 	}
 	for _, slot := range sortedDrives(LXC, set) {
-		if strings.HasPrefix(set[slot], "/") {
-			return forbidden("mount point type bind is only allowed for root@pam")
-		}
 		if g := newVolume.FindStringSubmatch(set[slot]); g != nil && g[1] == "" {
 			set[slot] = storage + ":" + set[slot]
 		}
 	}
-	normalizeCT(set)
+	c.sim.normalizeCT(set)
 	for _, k := range slotsOf(set, isNet) {
 		n, err := c.sim.normalizeLXCNet(k, set[k])
 		if err != nil {
@@ -84,9 +95,9 @@ func (c *call) permitCreateCT(vmid int, set values) error {
 }
 
 // normalizeCT rewrites the lists that a container stores in its own form.
-func normalizeCT(set values) {
+func (s *Sim) normalizeCT(set values) {
 	if v, ok := set["tags"]; ok {
-		set["tags"] = normalizeTags(v)
+		set["tags"] = s.normalizeTags(v)
 	}
 	for _, k := range []string{"nameserver", "searchdomain"} {
 		if v, ok := set[k]; ok {

@@ -142,9 +142,7 @@ func (c *call) mayHandOver(g *guest) error {
 		return err
 	case id == g.vmid:
 		return die("Moving a volume to the same container is not possible. Did you mean to move the volume to a different storage?")
-	case slot == "" || isUnused(slot):
-		slot = ""
-	case target.conf.values[slot] != "":
+	case slot != "" && !isUnused(slot) && target.conf.values[slot] != "":
 		return die("Target volume key '%s' is already in use for container '%d'", slot, id)
 	}
 	if err := target.checkDigest(c.params["target-digest"]); err != nil {

@@ -91,7 +91,17 @@ func (c *call) permitCTKey(vmid int, key, value string) error {
 		return c.require(path, "VM.Config.Disk")
 	case key == "memory" || key == "swap":
 		return c.require(path, "VM.Config.Memory")
-	case isNet(key) || key == "nameserver" || key == "searchdomain" || key == "hostname":
+	case isNet(key):
+		if err := c.require(path, "VM.Config.Network"); err != nil {
+			return err
+		}
+		return c.permitBridge(lxcNetFormat, value)
+	case key == "tags":
+		if err := c.require(path, "VM.Config.Options"); err != nil {
+			return err
+		}
+		return c.permitTags(vmid, value)
+	case key == "nameserver" || key == "searchdomain" || key == "hostname":
 		return c.require(path, "VM.Config.Network")
 	case key == "features":
 		return c.require(path, "VM.Allocate")

@@ -8,6 +8,9 @@ func (t *task) startCT(node string, vmid int) error {
 			if err != nil {
 				return err
 			}
+			if t.sim.inquorate {
+				return die("cluster not ready - no quorum?")
+			}
 			if g.isTemplate() {
 				return die("you can't start a CT if it's a template")
 			}
@@ -111,6 +114,9 @@ func resizeCT(c *call) (reply, error) {
 		if v == nil {
 			return die("volume '%s' does not exist", d.file())
 		}
+		if err := c.permitGrowth(g); err != nil {
+			return err
+		}
 		switch n := newSize(c.params["size"], v.Size); {
 		case n < v.Size:
 			return die("unable to shrink disk size")
@@ -147,7 +153,7 @@ func templateCT(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	c.sim.spawn(c.node(), "vztemplate", itoa(c.vmid()), c.vmid(), c.who.ID, c.fault, func(t *task) error {
+	_, err = c.start("vztemplate", c.vmid(), func(t *task) error {
 		return t.onGuest(LXC, c.vmid(), func() error {
 			g, err := c.ct()
 			if err != nil {
@@ -156,5 +162,8 @@ func templateCT(c *call) (reply, error) {
 			return c.sim.makeTemplate(g)
 		})
 	})
+	if err != nil {
+		return reply{}, err
+	}
 	return null() // a worker runs all the same
 }

@@ -14,14 +14,14 @@ func lxcRoutes() []*route {
 		"pool": checked(checkPool), "start": boolean(), "storage": checked(checkStorageID), "force": boolean(), "restore": boolean(), "unique": boolean(),
 		"bwlimit": integer(), "ignore-unpack-errors": boolean(), "ha-managed": boolean(),
 	})
-	anyConfig := func(c *call) error { return c.sim.requireAny(c.who, "/vms/"+c.vars["vmid"], configPrivileges...) }
+	anyConfig := func(c *call) error { return c.requireAny("/vms/"+c.vars["vmid"], configPrivileges...) }
 	power := func(op string, f func(*call) (reply, error), extra map[string]rule) *route {
 		rules := map[string]rule{"skiplock": boolean(), "timeout": integer().atLeast(0)}
 		maps.Copy(rules, extra)
 		return act(http.MethodPost, ctPath+"/status/"+op, f).takes(rules).onGuest("VM.PowerMgmt")
 	}
 	routes := []*route{
-		get("/nodes/{node}/lxc", listGuests(LXC)),
+		get("/nodes/{node}/lxc", listGuests(LXC)).needsRoot(),
 		act(http.MethodPost, "/nodes/{node}/lxc", createCT).takesSchema(create, verifyLXC),
 		index(ctPath, "subdir", "config", "pending", "status", "vncproxy", "termproxy", "vncwebsocket", "spiceproxy", "migrate", "clone", "rrd",
 			"rrddata", "firewall", "snapshot", "resize", "interfaces").onGuest("VM.Audit"),
@@ -29,11 +29,11 @@ func lxcRoutes() []*route {
 		get(ctPath+"/config", readConfig(LXC)).takes(readConfigParams).onGuest("VM.Audit"),
 		act(http.MethodPut, ctPath+"/config", updateCT).takesSchema(update, verifyLXC).permits(anyConfig),
 		get(ctPath+"/pending", readPending(LXC)).onGuest("VM.Audit"),
-		get(ctPath+"/interfaces", ctInterfaces).onGuest("VM.Audit"),
+		get(ctPath+"/interfaces", ctInterfaces).onGuest("VM.Audit").needsRoot(),
 		act(http.MethodDelete, ctPath, destroyCT).takes(map[string]rule{
 			"purge": boolean(), "force": boolean(), "destroy-unreferenced-disks": boolean(),
 		}).onGuest("VM.Allocate"),
-		get(ctPath+"/status/current", currentStatus(LXC)).onGuest("VM.Audit"),
+		get(ctPath+"/status/current", currentStatus(LXC)).onGuest("VM.Audit").needsRoot(),
 		power("start", startCall(LXC), map[string]rule{"debug": boolean()}),
 		power("stop", stopCall(LXC), map[string]rule{"overrule-shutdown": boolean()}),
 		power("shutdown", shutdownCall(LXC), map[string]rule{"forceStop": boolean()}),

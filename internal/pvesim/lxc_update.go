@@ -73,7 +73,7 @@ func (c *call) stageCT(g *guest, conf *config, u *update) error {
 			return err
 		}
 	}
-	normalizeCT(u.set)
+	c.sim.normalizeCT(u.set)
 	for k, v := range u.set {
 		if k == "unprivileged" {
 			return die("unable to modify read-only option: 'unprivileged'")

@@ -5,16 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"regexp"
-	"slices"
 	"strings"
 )
-
-// normalizeTags lower-cases, sorts and joins with semicolons. Nothing at all is stored as an empty value.
-func normalizeTags(s string) string {
-	tags := listOf(strings.ToLower(s))
-	slices.Sort(tags)
-	return strings.Join(slices.Compact(tags), ";")
-}
 
 // newMeta is the key that create writes and nobody changes.
 func newMeta(ctime int64) string { return "creation-qemu=10.0.13,ctime=" + itoa64(ctime) }

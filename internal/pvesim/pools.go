@@ -78,7 +78,7 @@ func (s *Sim) poolObject(p *pool, with poolDetail) *object {
 	var a array
 	for _, id := range p.vms {
 		if g := s.guests[id]; g != nil {
-			m := s.resource(g, nil)
+			m := s.resource(g, s.heard(g), nil)
 			a.add(m)
 		}
 	}
@@ -132,6 +132,9 @@ func getPool(c *call) (reply, error) {
 
 func createPool(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
+		if err := c.mayLock("create pool failed: ", "file-user_cfg"); err != nil {
+			return err
+		}
 		id := c.poolID()
 		if c.sim.pools[id] != nil {
 			return die("create pool failed: pool '%s' already exists", id)
@@ -147,6 +150,9 @@ func createPool(c *call) (reply, error) {
 
 func updatePool(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
+		if err := c.mayLock("update pools failed: ", "file-user_cfg"); err != nil {
+			return err
+		}
 		p := c.sim.pools[c.poolID()]
 		if p == nil {
 			return die("update pools failed: pool '%s' does not exist", c.poolID())
@@ -171,7 +177,7 @@ func updatePool(c *call) (reply, error) {
 func (c *call) changeMembers(p *pool) error {
 	for _, v := range listOf(c.params["vms"]) {
 		id := atoi(v)
-		if err := c.sim.requireAny(c.who, "/vms/"+v, "VM.Allocate", "Permissions.Modify"); err != nil {
+		if err := c.requireAny("/vms/"+v, "VM.Allocate", "Permissions.Modify"); err != nil {
 			return err
 		}
 		in := slices.Index(p.vms, id)
@@ -184,12 +190,17 @@ func (c *call) changeMembers(p *pool) error {
 			return die("update pools failed: VM %d is already a pool member", id)
 		case other != "" && !c.is("allow-move"):
 			return die("update pools failed: VM %d belongs already to pool '%s' and allow-move is not set", id, other)
+		case other != "" && c.require("/pool/"+other, "Pool.Allocate") != nil:
+			return forbidden("/pool/" + other + ", Pool.Allocate")
 		default:
 			c.sim.leavePool(id)
 			p.vms = append(p.vms, id)
 		}
 	}
 	for _, st := range listOf(c.params["storage"]) {
+		if err := c.requireAny("/storage/"+st, "Datastore.Allocate", "Permissions.Modify"); err != nil {
+			return err
+		}
 		in := slices.Index(p.storages, st)
 		switch {
 		case c.is("delete") && in < 0:
@@ -213,6 +224,9 @@ func (s *Sim) leavePool(vmid int) {
 
 func deletePool(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
+		if err := c.mayLock("delete pool failed: ", "file-user_cfg"); err != nil {
+			return err
+		}
 		id := c.poolID()
 		p := c.sim.pools[id]
 		if p == nil {

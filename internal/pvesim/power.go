@@ -12,7 +12,7 @@ func qemuPowerRoutes() []*route {
 		return act(http.MethodPost, vmPath+"/status/"+op, f).takes(rules).onGuest("VM.PowerMgmt")
 	}
 	return []*route{
-		get(vmPath+"/status/current", currentStatus(QEMU)).onGuest("VM.Audit"),
+		get(vmPath+"/status/current", currentStatus(QEMU)).onGuest("VM.Audit").needsRoot(),
 		power("start", startCall(QEMU), map[string]rule{"machine": text(), "force-cpu": text(), "migratedfrom": text(), "stateuri": text(), "targetstorage": text()}),
 		power("stop", stopCall(QEMU), map[string]rule{"keepActive": boolean(), "migratedfrom": text(), "overrule-shutdown": boolean()}),
 		power("shutdown", shutdownCall(QEMU), map[string]rule{"forceStop": boolean(), "keepActive": boolean()}),
@@ -34,7 +34,7 @@ func typePrefix(kind Kind) string {
 func (s *Sim) halt(g *guest) {
 	g.running, g.paused = false, false
 	s.effect(g.vmid, Stopped)
-	if g.kind == QEMU {
+	if g.kind == QEMU && !s.inquorate {
 		s.applyPending(g)
 	}
 }

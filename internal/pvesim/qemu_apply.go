@@ -32,7 +32,7 @@ func (s *Sim) dropKey(conf *config, d pendingDelete) {
 		return
 	}
 	if dr, err := parseDrive(d.key, old); err == nil && d.force && dr.ownsVolume() {
-		s.free(dr.file(), "forced delete of "+d.key)
+		s.free(dr.file(), loss("forced delete of "+d.key))
 		return
 	}
 	s.moveToUnused(QEMU, conf, d.key, old)

@@ -36,7 +36,8 @@ func createVM(c *call) (reply, error) {
 		if err != nil {
 			return err
 		}
-		if c.is("start") {
+		_ = t.locked(func() error { c.manageHA(c.sim.guests[vmid]); return nil })
+		if c.is("start") && !c.is("ha-managed") {
 			t.note("Execute autostart")
 			c.sim.spawn(c.node(), "qmstart", itoa(vmid), vmid, c.who.ID, nil, func(t *task) error { return t.startVM(c.node(), vmid) })
 		}
@@ -49,6 +50,9 @@ func (c *call) permitCreate(vmid int, set values) error {
 		return err
 	}
 	if err := c.permitAllocate(vmid); err != nil {
+		return err
+	}
+	if err := c.permitAfterwards(vmid); err != nil {
 		return err
 	}
 	if v, ok := set["cdrom"]; ok {
@@ -67,6 +71,33 @@ func (c *call) permitCreate(vmid int, set values) error {
 		return err
 	}
 	return checkBalloon(newConfig(), &update{set: set})
+}
+
+// permitAfterwards checks what a create does when the guest is there: release 9 wants a privilege to start it, all to put it under HA.
+func (c *call) permitAfterwards(vmid int) error {
+	if c.is("start") && c.sim.major() >= 9 {
+		if err := c.require("/vms/"+itoa(vmid), "VM.PowerMgmt"); err != nil {
+			return err
+		}
+	}
+	if c.is("ha-managed") {
+		return c.require("/", "Sys.Console")
+	}
+	return nil
+}
+
+// manageHA puts a new guest under the HA manager if the call asks for it. The state is locked.
+func (c *call) manageHA(g *guest) {
+	if !c.is("ha-managed") {
+		return
+	}
+	state := "stopped"
+	if c.is("start") {
+		state = "started"
+	}
+	h := &haResource{vmid: g.vmid, kind: g.kind, state: state, extra: values{}}
+	c.sim.ha[g.vmid] = h
+	c.sim.haWish(h)
 }
 
 // permitAllocate wants VM.Allocate on the new guest or on the pool it goes into.

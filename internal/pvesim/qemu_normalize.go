@@ -39,7 +39,7 @@ func (c *call) normalizeVM(set values) error {
 		}
 	}
 	if v, ok := set["tags"]; ok {
-		set["tags"] = normalizeTags(v)
+		set["tags"] = c.sim.normalizeTags(v)
 	}
 	if v, ok := set["cpuunits"]; ok {
 		set["cpuunits"] = clampCPUUnits(v)

@@ -39,10 +39,15 @@ func (c *call) permitKey(vmid int, key, value string) error {
 			return err
 		}
 		return c.require(path, "VM.Config.Options")
+	case key == "tags":
+		if err := c.require(path, "VM.Config.Options"); err != nil {
+			return err
+		}
+		return c.permitTags(vmid, value)
 	case keyPrivilege[key] != "":
 		return c.require(path, keyPrivilege[key])
 	case isCloudInitKey(key):
-		return c.sim.requireAny(c.who, path, "VM.Config.Cloudinit", "VM.Config.Network")
+		return c.requireAny(path, "VM.Config.Cloudinit", "VM.Config.Network")
 	case isDisk(QEMU, key) || isUnused(key):
 		return c.permitDisk(path, key, value)
 	case isNet(key):
@@ -55,19 +60,38 @@ func (c *call) permitKey(vmid int, key, value string) error {
 		}
 		return die("only root can modify '%s' config for real devices", key)
 	case indexed && stem == "usb":
-		if value == "" || strings.Contains(value, "mapping=") || strings.EqualFold(strings.TrimPrefix(value, "host="), "spice") {
+		if value == "" || strings.EqualFold(strings.TrimPrefix(value, "host="), "spice") {
 			return c.require(path, "VM.Config.HWType")
+		}
+		if v, err := usbFormat.parse(key, value); err == nil && v["mapping"] != "" {
+			return c.permitMapping(path, "usb", v["mapping"])
 		}
 		return die("only root can set '%s' config for real devices", key)
 	case indexed && stem == "hostpci":
-		if value == "" || strings.Contains(value, "mapping=") {
+		if value == "" {
 			return c.require(path, "VM.Config.HWType")
+		}
+		if v, err := hostpciFormat.parse(key, value); err == nil && v["mapping"] != "" {
+			return c.permitMapping(path, "pci", v["mapping"])
 		}
 		return die("only root can set '%s' config for non-mapped devices", key)
 	case indexed && stem == "virtiofs":
+		if v, err := virtiofsFormat.parse(key, value); err == nil && v["dirid"] != "" {
+			if err := c.require("/mapping/dir/"+v["dirid"], "Mapping.Use"); err != nil {
+				return err
+			}
+		}
 		return c.require(path, "VM.Config.Options")
 	}
 	return die("only root can set '%s' config", key)
+}
+
+// permitMapping is for a device of the host by the name that the cluster has for it.
+func (c *call) permitMapping(path, kind, name string) error {
+	if err := c.require(path, "VM.Config.HWType"); err != nil {
+		return err
+	}
+	return c.require("/mapping/"+kind+"/"+name, "Mapping.Use")
 }
 
 func (c *call) permitDisk(path, key, value string) error {
@@ -90,9 +114,18 @@ func (c *call) permitNet(path, value string) error {
 	if err := c.require(path, "VM.Config.Network"); err != nil {
 		return err
 	}
-	v, err := qemuNetFormat.parse("net", value)
+	return c.permitBridge(qemuNetFormat, value)
+}
+
+// permitBridge wants the use of a network device's bridge, or of its VLAN there.
+func (c *call) permitBridge(format propertyString, value string) error {
+	v, err := format.parse("net", value)
 	if err != nil || v["bridge"] == "" {
 		return nil //nolint:nilerr // a delete has no bridge to ask for
 	}
-	return c.require("/sdn/zones/localnetwork/"+v["bridge"], "SDN.Use")
+	path := "/sdn/zones/localnetwork/" + v["bridge"]
+	if v["tag"] != "" {
+		path += "/" + v["tag"]
+	}
+	return c.require(path, "SDN.Use")
 }

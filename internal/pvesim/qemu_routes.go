@@ -13,9 +13,9 @@ func qemuRoutes() []*route {
 		"vmid": vmidRule.needed(), "archive": text(), "bwlimit": integer(), "force": boolean(), "pool": checked(checkPool), "start": boolean(),
 		"storage": checked(checkStorageID), "unique": boolean(), "live-restore": boolean(), "ha-managed": boolean(), "import-working-storage": text(),
 	})
-	anyConfig := func(c *call) error { return c.sim.requireAny(c.who, "/vms/"+c.vars["vmid"], configPrivileges...) }
+	anyConfig := func(c *call) error { return c.requireAny("/vms/"+c.vars["vmid"], configPrivileges...) }
 	routes := []*route{
-		get("/nodes/{node}/qemu", listGuests(QEMU)).takes(map[string]rule{"full": boolean()}),
+		get("/nodes/{node}/qemu", listGuests(QEMU)).takes(map[string]rule{"full": boolean()}).needsRoot(),
 		act(http.MethodPost, "/nodes/{node}/qemu", createVM).takesSchema(create, verifyQEMU),
 		index(vmPath, "subdir", "config", "cloudinit", "pending", "status", "unlink", "vncproxy", "termproxy", "migrate", "resize", "move", "rrd",
 			"rrddata", "monitor", "agent", "snapshot", "spiceproxy", "sendkey", "firewall", "mtunnel", "remote_migrate").onGuest("VM.Audit"),

@@ -58,7 +58,7 @@ func (s *Sim) deleteVMKey(g *guest, key string, u *update) error {
 		if err := g.checkProtection("can't remove unused disk '" + val + "'"); err != nil {
 			return err
 		}
-		s.free(val, "delete of "+key)
+		s.free(val, loss("delete of "+key))
 		g.edit(func(conf *config) { delete(conf.values, key) })
 		return nil
 	case isDisk(QEMU, key):

@@ -2,8 +2,50 @@ package pvesim
 
 import "strings"
 
-// major is the release that the cluster runs, 9 or 8. What differs between them is asked for here and nowhere else.
-func (s *Sim) major() int {
-	n, _, _ := strings.Cut(s.opts.Version, ".")
+// What differs between releases 9 and 8 follows Proxmox's sources; the recordings are of release 9. It is decided by the functions here,
+// and by s.major() in the few places that print other fields.
+
+// major is the release that the cluster runs, 9 or 8.
+func (s *Sim) major() int { return s.release }
+
+func majorOf(version string) int {
+	n, _, _ := strings.Cut(version, ".")
 	return atoi(n)
+}
+
+// privilege is the name that the release has for a privilege, or nothing.
+func (s *Sim) privilege(name string) string {
+	if s.major() >= 9 {
+		return name
+	}
+	if strings.HasPrefix(name, "VM.GuestAgent.") {
+		return "VM.Monitor"
+	}
+	if name == "VM.Replicate" {
+		return ""
+	}
+	return name
+}
+
+// newKeys are config keys that release 8 does not know.
+var newKeys = map[Kind]map[string]bool{
+	QEMU: {"intel-tdx": true},
+	LXC:  {"entrypoint": true, "env": true},
+}
+
+// refuseNewKeys answers keys of release 9 as unknown where the cluster runs release 8.
+func (c *call) refuseNewKeys() error {
+	if c.sim.major() >= 9 || c.route.verify == nil {
+		return nil
+	}
+	bad := map[string]string{}
+	for k := range c.params {
+		if newKeys[c.kindOfPath()][k] {
+			bad[k] = unknownProperty
+		}
+	}
+	if len(bad) > 0 {
+		return badParams(bad)
+	}
+	return nil
 }

@@ -42,8 +42,44 @@ func (c *call) vm() (*guest, error) { return c.sim.find(QEMU, c.node(), c.vmid()
 // ct finds the container of the path. The state is locked.
 func (c *call) ct() (*guest, error) { return c.sim.find(LXC, c.node(), c.vmid()) }
 
+// require refuses with 403 unless the caller holds every privilege on the path. What a call puts into a pool is also under the pool's
+// rules. The state is locked.
 func (c *call) require(path string, privileges ...string) error {
-	return c.sim.require(c.who, path, privileges...)
+	for _, p := range privileges {
+		if !c.allowed(path, p) {
+			return forbidden(path + ", " + p)
+		}
+	}
+	return nil
+}
+
+// requireAny refuses unless the caller holds one of the privileges. The state is locked.
+func (c *call) requireAny(path string, privileges ...string) error {
+	for _, p := range privileges {
+		if c.allowed(path, p) {
+			return nil
+		}
+	}
+	return forbidden(path + ", " + strings.Join(privileges, "|"))
+}
+
+func (c *call) allowed(path, privilege string) bool {
+	if c.sim.allows(c.who, path, privilege) {
+		return true
+	}
+	pool := c.params["pool"]
+	return pool != "" && path == "/vms/"+itoa(c.newGuest()) && c.sim.allows(c.who, "/pool/"+pool, privilege)
+}
+
+// newGuest is the vmid of the guest that the call makes, or 0.
+func (c *call) newGuest() int {
+	if c.method != http.MethodPost {
+		return 0
+	}
+	if id := c.params["newid"]; id != "" {
+		return atoi(id)
+	}
+	return atoi(c.params["vmid"])
 }
 
 // isRoot says whether the literal user root@pam calls. A token never is, not even one of root@pam.

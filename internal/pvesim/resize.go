@@ -33,9 +33,21 @@ func resizeVM(c *call) (reply, error) {
 			if err := g.checkLock(); err != nil {
 				return err
 			}
+			if err := c.permitGrowth(g); err != nil {
+				return err
+			}
 			return t.resize(g, c.params["disk"], c.params["size"])
 		})
 	})
+}
+
+// permitGrowth wants room on the storage of the disk. The state is locked.
+func (c *call) permitGrowth(g *guest) error {
+	d, err := parseDisk(g.kind, c.params["disk"], g.conf.values[c.params["disk"]])
+	if err != nil || d.storageOf() == "" {
+		return nil //nolint:nilerr // refused where the disk is looked at
+	}
+	return c.require("/storage/"+d.storageOf(), "Datastore.AllocateSpace")
 }
 
 func (t *task) resize(g *guest, slot, size string) error {

@@ -1,17 +1,20 @@
 package pvesim
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // clusterResources is the inventory. Run states, names and sizes come from the last broadcast round; the rest is current.
 func clusterResources(c *call) (reply, error) {
 	s := c.sim
 	s.broadcast()
 	a := array{buf: make([]byte, 0, 320*len(s.guests))}
-	typ := c.params["type"]
+	typ, rows := c.params["type"], s.dumped()
 	if typ == "" || typ == "vm" {
 		for _, id := range s.vmids() {
 			if g := s.guests[id]; s.allows(c.who, "/vms/"+itoa(id), "VM.Audit") {
-				a.add(s.resource(g, c.who))
+				a.add(s.resource(g, rows(g), c.who))
 			}
 		}
 	}
@@ -42,7 +45,7 @@ func clusterResources(c *call) (reply, error) {
 	return data(a.bytes())
 }
 
-// broadcast takes a new round of the status broadcast if one is due. The state is locked.
+// broadcast takes a new round of the status broadcast if one is due; nodes that are down take no part. The state is locked.
 func (s *Sim) broadcast() {
 	if s.opts.ResourcesPeriod > 0 {
 		n := int64(time.Since(s.booted) / s.opts.ResourcesPeriod)
@@ -52,12 +55,51 @@ func (s *Sim) broadcast() {
 		s.round = n
 	}
 	for _, g := range s.guests {
+		if len(s.down) > 0 && slices.Contains(s.down, g.node) {
+			continue
+		}
 		r := s.rowOf(g)
 		g.seen = &r
 	}
 }
 
-func (s *Sim) resource(g *guest, who *credential) *object {
+// broadcastLife is how long the broadcast of a node counts after its last round.
+const broadcastLife = 300 * time.Second
+
+// heard is what the broadcast says of a guest, or nil when it says nothing any more or yet. The state is locked.
+func (s *Sim) heard(g *guest) *row {
+	if since, ok := s.downSince[g.node]; ok && slices.Contains(s.down, g.node) && time.Since(since) > broadcastLife {
+		return nil
+	}
+	return g.seen
+}
+
+// frontWorkers is how many processes answer calls that need no root; each keeps the broadcast for Options.ResourcesCache.
+const frontWorkers = 3
+
+// dump is the broadcast as one front worker read it.
+type dump struct {
+	at   time.Time
+	rows map[int]*row
+}
+
+// dumped is the broadcast as the front worker knows it whose turn it is, so that answers may go back in time. The state is locked.
+func (s *Sim) dumped() func(*guest) *row {
+	if s.opts.ResourcesCache <= 0 {
+		return s.heard
+	}
+	d := &s.dumps[s.front]
+	s.front = (s.front + 1) % frontWorkers
+	if d.rows == nil || time.Since(d.at) >= s.opts.ResourcesCache {
+		d.at, d.rows = time.Now(), make(map[int]*row, len(s.guests))
+		for id, g := range s.guests {
+			d.rows[id] = s.heard(g)
+		}
+	}
+	return func(g *guest) *row { return d.rows[g.vmid] }
+}
+
+func (s *Sim) resource(g *guest, r *row, who *credential) *object {
 	o := &object{buf: make([]byte, 0, 384)}
 	o.str("id", string(g.kind)+"/"+itoa(g.vmid))
 	o.str("type", string(g.kind))
@@ -72,7 +114,9 @@ func (s *Sim) resource(g *guest, who *credential) *object {
 	if p := s.poolOf(g.vmid); p != "" && who != nil && s.allows(who, "/pool/"+p, "Pool.Audit") {
 		o.str("pool", p)
 	}
-	r := g.seen
+	if h := s.ha[g.vmid]; h != nil && h.seen != "" {
+		o.str("hastate", h.seen)
+	}
 	if r == nil {
 		o.str("status", "unknown")
 		return o
@@ -84,8 +128,11 @@ func (s *Sim) resource(g *guest, who *credential) *object {
 	o.num("maxmem", r.maxmem)
 	o.num("maxdisk", r.maxdisk)
 	o.num("uptime", r.uptime)
-	for _, k := range []string{"mem", "memhost", "cpu", "disk", "diskread", "diskwrite", "netin", "netout"} {
+	for _, k := range []string{"mem", "cpu", "disk", "diskread", "diskwrite", "netin", "netout"} {
 		o.num(k, 0)
+	}
+	if s.major() >= 9 {
+		o.num("memhost", 0)
 	}
 	return o
 }

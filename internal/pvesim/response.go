@@ -41,12 +41,12 @@ func success(r reply) response {
 	return response{status: http.StatusOK, reason: "OK", body: append(b, '}')}
 }
 
-func failure(err error) response {
+func (s *Sim) failure(err error) response {
 	var e *apiError
 	if !asAPIError(err, &e) {
-		return failure(die("%v", err))
+		return s.failure(die("%v", err))
 	}
-	return response{status: e.status, reason: e.reason(), body: e.body()}
+	return response{status: e.status, reason: e.reason(), body: e.body(s.major())}
 }
 
 const (

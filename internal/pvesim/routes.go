@@ -13,6 +13,7 @@ type route struct {
 	schema       *schema
 	verify       func(*schema, values) error // default: the schema alone
 	read, write  func(*call) (reply, error)
+	rooted       bool   // a worker does it although it is a read
 	label        string // method and path, for counting
 }
 
@@ -28,7 +29,7 @@ var noParams = params(nil)
 
 func newRoutes() *routeNode {
 	root := &routeNode{}
-	for _, list := range [][]*route{clusterRoutes(), haRoutes(), backupRoutes(), poolRoutes(), nodeRoutes(), storageRoutes(), taskRoutes(), qemuRoutes(), agentRoutes(), cloudInitRoutes(), lxcRoutes()} {
+	for _, list := range [][]*route{clusterRoutes(), haRoutes(), haPlacementRoutes(), backupRoutes(), poolRoutes(), nodeRoutes(), storageRoutes(), taskRoutes(), qemuRoutes(), agentRoutes(), cloudInitRoutes(), lxcRoutes(), migrateRoutes()} {
 		for _, r := range list {
 			root.add(r)
 		}

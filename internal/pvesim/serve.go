@@ -18,14 +18,18 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
 // Serve answers calls on the listener until ctx ends, over TLS when config is not nil. It closes the listener. Calls under way
-// when ctx ends are cut off. Like the real server it speaks HTTP/1.1 alone and drops a connection that idles for 5 s.
+// when ctx ends are cut off. Like the real server it speaks HTTP/1.1 alone and drops a connection that idles for 5 s or has carried a hundred calls.
 func (s *Sim) Serve(ctx context.Context, l net.Listener, config *tls.Config) error {
 	srv := &http.Server{
-		Handler:           s,
+		Handler: http.HandlerFunc(s.serveConnection),
+		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
+			return context.WithValue(ctx, servedKey{}, new(atomic.Int32))
+		},
 		ReadHeaderTimeout: 30 * time.Second,
 		IdleTimeout:       5 * time.Second,
 		TLSConfig:         config,
@@ -44,6 +48,20 @@ func (s *Sim) Serve(ctx context.Context, l net.Listener, config *tls.Config) err
 		return nil
 	}
 	return fmt.Errorf("serve the API: %w", err)
+}
+
+// maxServed is how many calls a connection carries before the server closes it.
+const maxServed = 100
+
+// servedKey finds the number of calls that a connection has carried.
+type servedKey struct{}
+
+// serveConnection counts the calls of a connection and closes it after the last.
+func (s *Sim) serveConnection(w http.ResponseWriter, r *http.Request) {
+	if n, ok := r.Context().Value(servedKey{}).(*atomic.Int32); ok && n.Add(1) >= maxServed {
+		w.Header().Set("Connection", "close")
+	}
+	s.ServeHTTP(w, r)
 }
 
 // Certificate is a self-signed server certificate, made at start as a fresh node does.

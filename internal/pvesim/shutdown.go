@@ -90,7 +90,7 @@ func (t *task) outlast(c *call) error {
 	select {
 	case <-timer.C:
 	case <-t.abort:
-		return errInterrupted
+		return t.interrupted()
 	case <-t.sim.closed:
 		return errClosed
 	}

@@ -12,60 +12,78 @@ import (
 
 // Sim is a Proxmox VE cluster. Its methods may be called from any goroutine. Inside a synctest bubble it must be made there too.
 type Sim struct {
-	opts   Options
-	routes *routeNode
-	closed chan struct{}
-	life   sync.Mutex     // orders the start of work before the wait of Close
-	work   sync.WaitGroup // tasks and calls under way
+	opts    Options
+	release int // major version
+	routes  *routeNode
+	closed  chan struct{}
+	life    sync.Mutex     // orders the start of work before the wait of Close
+	work    sync.WaitGroup // tasks and calls under way
 
-	mu        sync.Mutex // guards everything below; never held while waiting
-	rng       *rand.Rand
-	guests    map[int]*guest
-	storages  []*storage
-	pools     map[string]*pool
-	ha        map[int]*haResource
-	tokens    map[string]*credential
-	tasks     []*task // oldest first
-	taskIndex map[string]*task
-	nextPID   int
-	booted    time.Time
-	round     int64 // the last round of the resource broadcast that was taken
-	faults    []*fault
-	held      []*hold
-	heldNews  chan struct{} // closed and replaced whenever a call begins to be held
-	locks     map[int]guestLock
-	writers   map[int]string // UPID of the task that holds a guest's lock
-	counts    counts
-	broken    []string // violated invariants
-	list      vmlist
-	ghosts    map[int]ghost
-	inquorate bool
-	down      []string // nodes that do not answer
+	mu         sync.Mutex // guards everything below; never held while waiting
+	rng        *rand.Rand
+	guests     map[int]*guest
+	storages   []*storage
+	pools      map[string]*pool
+	ha         map[int]*haResource
+	placements map[string]values // HA groups or rules
+	tokens     map[string]*credential
+	users      map[string]*credential
+	tasks      []*task // oldest first
+	taskIndex  map[string]*task
+	nextPID    int
+	booted     time.Time
+	round      int64 // the last round of the resource broadcast that was taken
+	faults     []*fault
+	held       []*hold
+	heldNews   chan struct{} // closed and replaced whenever a call begins to be held
+	locks      map[int]guestLock
+	writers    map[int]string // UPID of the task that holds a guest's lock
+	counts     counts
+	broken     []string // violated invariants
+	guard      guard
+	list       vmlist
+	ghosts     map[int]ghost
+	workers    map[string]workers // by node
+	inquorate  bool
+	down       []string // nodes that do not answer
+	downSince  map[string]time.Time
+	dumps      [frontWorkers]dump // what each front worker last read of the broadcast
+	front      int                // the front worker whose turn is next
 }
 
 // New returns a running cluster.
 func New(opts Options) *Sim {
 	opts = opts.withDefaults()
 	s := &Sim{
-		opts:      opts,
-		closed:    make(chan struct{}),
-		rng:       rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15)), //nolint:gosec // made-up identities have to be repeatable
-		guests:    map[int]*guest{},
-		pools:     map[string]*pool{},
-		ha:        map[int]*haResource{},
-		tokens:    map[string]*credential{},
-		ghosts:    map[int]ghost{},
-		list:      vmlist{guests: map[int]listed{}},
-		taskIndex: map[string]*task{},
-		nextPID:   1000,
-		booted:    time.Now().Add(-40 * time.Minute),
-		heldNews:  make(chan struct{}),
-		locks:     map[int]guestLock{},
-		writers:   map[int]string{},
-		counts:    newCounts(),
+		opts:       opts,
+		release:    majorOf(opts.Version),
+		closed:     make(chan struct{}),
+		rng:        rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15)), //nolint:gosec // made-up identities have to be repeatable
+		guests:     map[int]*guest{},
+		pools:      map[string]*pool{},
+		ha:         map[int]*haResource{},
+		placements: map[string]values{},
+		tokens:     map[string]*credential{},
+		users:      map[string]*credential{},
+		ghosts:     map[int]ghost{},
+		downSince:  map[string]time.Time{},
+		workers:    map[string]workers{},
+		list:       vmlist{guests: map[int]listed{}},
+		taskIndex:  map[string]*task{},
+		nextPID:    1000,
+		booted:     time.Now().Add(-40 * time.Minute),
+		heldNews:   make(chan struct{}),
+		locks:      map[int]guestLock{},
+		writers:    map[int]string{},
+		counts:     newCounts(),
+		guard:      guard{destroys: map[int]string{}, frees: map[string]bool{}},
 	}
 	for _, t := range opts.Tokens {
-		s.tokens[t.ID] = newCredential(t)
+		s.tokens[t.ID] = s.newCredential(t)
+	}
+	for _, u := range opts.Users {
+		s.users[u.ID] = s.newCredential(Token{ID: u.ID, ACL: u.ACL})
+		s.users[u.ID].disabled = u.Disabled
 	}
 	for _, st := range opts.Storages {
 		s.storages = append(s.storages, newStorage(st))
@@ -124,12 +142,16 @@ func (s *Sim) Token(id string) string {
 	return ""
 }
 
-// SetPrivileges replaces the ACL of a token, as an administrator does while clients run. An unknown token is ignored.
+// SetPrivileges replaces the ACL of a token or of a user of Options, as an administrator does while clients run. Another id is ignored.
 func (s *Sim) SetPrivileges(id string, acl []ACL) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t := s.tokens[id]; t != nil {
-		s.tokens[id] = newCredential(Token{ID: t.ID, Secret: t.Secret, ACL: acl})
+	for _, known := range []map[string]*credential{s.tokens, s.users} {
+		if old := known[id]; old != nil {
+			t := old.Token
+			t.ACL = acl
+			known[id] = s.newCredential(t)
+		}
 	}
 }
 

@@ -16,10 +16,10 @@ func snapshotRoutes(kind Kind, path string) []*route {
 		index(one, "cmd", "rollback", "config").onGuest("VM.Snapshot"),
 		act(http.MethodDelete, one, deleteSnapshot(kind)).takes(map[string]rule{"force": boolean()}).onGuest("VM.Snapshot"),
 		act(http.MethodPost, one+"/rollback", rollbackSnapshot(kind)).takes(map[string]rule{"start": boolean()}).permits(func(c *call) error {
-			return c.sim.requireAny(c.who, "/vms/"+c.vars["vmid"], "VM.Snapshot", "VM.Snapshot.Rollback")
+			return c.requireAny("/vms/"+c.vars["vmid"], "VM.Snapshot", "VM.Snapshot.Rollback")
 		}),
 		get(one+"/config", snapshotConfig(kind)).permits(func(c *call) error {
-			return c.sim.requireAny(c.who, "/vms/"+c.vars["vmid"], "VM.Snapshot", "VM.Snapshot.Rollback", "VM.Audit")
+			return c.requireAny("/vms/"+c.vars["vmid"], "VM.Snapshot", "VM.Snapshot.Rollback", "VM.Audit")
 		}),
 		act(http.MethodPut, one+"/config", editSnapshot(kind)).takes(map[string]rule{"description": text()}).onGuest("VM.Snapshot"),
 	}
@@ -82,7 +82,7 @@ func deleteSnapshot(kind Kind) func(*call) (reply, error) {
 					return err
 				}
 				if v := snap.values["vmstate"]; v != "" {
-					c.sim.free(v, "delete of snapshot "+name)
+					c.sim.free(v, loss("delete of snapshot "+name))
 				}
 				g.edit(func(conf *config) { conf.dropSnapshot(name) })
 				c.sim.effect(g.vmid, SnapshotDeleted)
@@ -137,6 +137,9 @@ func editSnapshot(kind Kind) func(*call) (reply, error) {
 				return err
 			}
 			if err := g.checkLock(); err != nil {
+				return err
+			}
+			if err := c.sim.mayWrite(g); err != nil {
 				return err
 			}
 			if g.conf.snap(c.vars["snapname"]) == nil {

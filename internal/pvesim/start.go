@@ -84,6 +84,9 @@ func (t *task) mayStart(node string, vmid int) error {
 	if err != nil {
 		return err
 	}
+	if t.sim.inquorate {
+		return die("cluster not ready - no quorum?")
+	}
 	if g.isTemplate() {
 		return die("you can't start a vm if it's a template")
 	}

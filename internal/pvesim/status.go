@@ -31,7 +31,9 @@ func (s *Sim) writeRow(o *object, g *guest) {
 		o.num("diskread", 0)
 		o.num("diskwrite", 0)
 	} else {
-		o.num("memhost", 0)
+		if s.major() >= 9 {
+			o.num("memhost", 0)
+		}
 		writeSerial(o, g.conf.values)
 	}
 	if g.running {
@@ -53,6 +55,9 @@ var pressures = []string{"pressurecpufull", "pressurecpusome", "pressureiofull",
 func (s *Sim) writeRunning(o *object, g *guest) {
 	o.num("pid", int64(g.pid))
 	for _, p := range pressures {
+		if s.major() < 9 {
+			break
+		}
 		if g.kind == LXC {
 			o.null(p)
 		} else {
@@ -171,7 +176,11 @@ func currentStatus(kind Kind) func(*call) (reply, error) {
 		var ha object
 		if h := c.sim.ha[g.vmid]; h != nil {
 			ha.num("managed", 1)
-			ha.null("state") // what the manager last saw; null until it has looked
+			if h.seen == "" {
+				ha.null("state") // the manager has not looked yet
+			} else {
+				ha.str("state", h.seen)
+			}
 		} else {
 			ha.num("managed", 0)
 		}

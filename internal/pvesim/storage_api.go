@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,7 +10,7 @@ import (
 
 func storageRoutes() []*route {
 	audit := func(c *call) error {
-		return c.sim.requireAny(c.who, "/storage/"+c.vars["storage"], "Datastore.Audit", "Datastore.AllocateSpace")
+		return c.requireAny("/storage/"+c.vars["storage"], "Datastore.Audit", "Datastore.AllocateSpace")
 	}
 	return []*route{
 		get("/nodes/{node}/storage", storageList).takes(map[string]rule{
@@ -51,7 +52,7 @@ func (st *storage) resource(node string) *object {
 	o.str("node", node)
 	o.str("plugintype", st.Type)
 	o.str("status", "available")
-	o.str("content", st.Content)
+	o.str("content", st.contents())
 	o.num("shared", st.shared())
 	o.num("maxdisk", st.Size)
 	o.num("disk", st.used())
@@ -60,7 +61,7 @@ func (st *storage) resource(node string) *object {
 
 func (st *storage) writeStatus(o *object) {
 	o.str("type", st.Type)
-	o.str("content", st.Content)
+	o.str("content", st.contents())
 	o.num("enabled", 1)
 	o.num("active", 1)
 	o.num("shared", st.shared())
@@ -69,13 +70,20 @@ func (st *storage) writeStatus(o *object) {
 	o.num("avail", st.Size-st.used())
 }
 
+// contents are the content types in another order every time, as Proxmox gives them.
+func (st *storage) contents() string {
+	list := listOf(st.Content)
+	rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return strings.Join(list, ",")
+}
+
 func storageList(c *call) (reply, error) {
 	var a array
 	for _, st := range c.sim.storages {
 		if want := c.params["content"]; want != "" && !strings.Contains(","+st.Content+",", ","+want+",") {
 			continue
 		}
-		if c.sim.requireAny(c.who, "/storage/"+st.ID, "Datastore.Audit", "Datastore.AllocateSpace") != nil {
+		if c.requireAny("/storage/"+st.ID, "Datastore.Audit", "Datastore.AllocateSpace") != nil {
 			continue
 		}
 		var o object
@@ -218,6 +226,9 @@ func deleteVolume(c *call) (reply, error) {
 		vol = c.vars["storage"] + ":" + vol
 	}
 	id, _, _ := strings.Cut(vol, ":")
+	if err := c.sim.locked(func() error { return c.permitRemoval(id, vol) }); err != nil {
+		return reply{}, err
+	}
 	return c.startAs("imgdel", strings.TrimPrefix(ownerOf(vol)+"@"+id, "@"), 0, func(t *task) error {
 		if err := t.work(1); err != nil {
 			return err
@@ -230,6 +241,18 @@ func deleteVolume(c *call) (reply, error) {
 			return nil
 		})
 	})
+}
+
+// permitRemoval wants the storage as a whole, or for a backup room on it and the right to back its guest up. The state is locked.
+func (c *call) permitRemoval(id, vol string) error {
+	owner := ownerOf(vol)
+	if owner == "" || !backupOwner.MatchString(vol) {
+		return c.require("/storage/"+id, "Datastore.Allocate")
+	}
+	if err := c.require("/storage/"+id, "Datastore.AllocateSpace"); err != nil {
+		return err
+	}
+	return c.require("/vms/"+owner, "VM.Backup")
 }
 
 // ownerOf is the vmid in a volume's name, or nothing.
@@ -271,7 +294,7 @@ func (st *storage) settings() *object {
 	o := &object{}
 	o.str("storage", st.ID)
 	o.str("type", st.Type)
-	o.str("content", st.Content)
+	o.str("content", st.contents())
 	if st.Type == "dir" {
 		o.str("path", st.Path)
 		if st.ID == "local" {

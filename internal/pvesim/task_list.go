@@ -19,7 +19,7 @@ func (t *task) failed() bool { return !t.ended.IsZero() && t.exit != "OK" }
 func listTasks(c *call) (reply, error) {
 	var fit []*task
 	for _, t := range slices.Backward(c.sim.tasks) {
-		if t.upid.node == c.node() && c.visible(t) && c.fits(t) {
+		if t.upid.node == c.node() && c.sim.taskIndex[t.name] != nil && c.visible(t) && c.fits(t) {
 			fit = append(fit, t)
 		}
 	}
@@ -89,7 +89,7 @@ func clusterTasks(c *call) (reply, error) {
 	var a array
 	n := 0
 	for _, t := range slices.Backward(c.sim.tasks) {
-		if !c.visible(t) {
+		if c.sim.taskIndex[t.name] == nil || !c.visible(t) {
 			continue
 		}
 		if n++; n > 25 {

@@ -3,6 +3,7 @@ package pvesim
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +26,7 @@ type task struct {
 	fault *Fault
 	phase int
 	long  time.Duration
+	dead  bool // the worker was killed; set before abort is closed
 
 	ended time.Time // zero while running
 	exit  string
@@ -55,12 +57,29 @@ func (s *Sim) spawn(node, typ, id string, vmid int, user string, f *Fault, body 
 	t.upid = s.newUPID(node, typ, id, user)
 	t.name = t.upid.String()
 	s.tasks = append(s.tasks, t)
+	s.expireTasks(node)
 	s.taskIndex[t.name] = t
 	s.mu.Unlock()
 	if !s.track(func() { t.run(body) }) {
 		_ = s.locked(func() error { t.finish(errClosed); return nil })
 	}
 	return t
+}
+
+// expireTasks forgets the oldest ended tasks of a node beyond what its index holds. The state is locked.
+func (s *Sim) expireTasks(node string) {
+	kept := 0
+	for _, t := range slices.Backward(s.tasks) {
+		if t.upid.node != node || t.ended.IsZero() {
+			continue
+		}
+		if kept++; kept > s.opts.TaskArchive {
+			if s.taskIndex[t.name] == nil {
+				return // and all before it
+			}
+			delete(s.taskIndex, t.name)
+		}
+	}
 }
 
 func (t *task) run(body func(*task) error) {
@@ -117,11 +136,27 @@ func (t *task) pause(share float64) error {
 	select {
 	case <-timer.C:
 	case <-t.abort:
-		return errInterrupted
+		return t.interrupted()
 	case <-t.sim.closed:
 		return errClosed
 	}
 	return nil
+}
+
+// die kills the worker: it does nothing more, not even a last line in its log. The state is locked.
+func (t *task) die() {
+	t.stop.Do(func() {
+		t.dead = true
+		close(t.abort)
+	})
+}
+
+// interrupted is why a task ends whose abort channel is closed.
+func (t *task) interrupted() error {
+	if t.dead {
+		return errKilled
+	}
+	return errInterrupted
 }
 
 // suffer applies the task's fault if its phase has come.
@@ -137,7 +172,7 @@ func (t *task) suffer(phase int) error {
 	case TaskNeverEnds:
 		select {
 		case <-t.abort:
-			return errInterrupted
+			return t.interrupted()
 		case <-t.sim.closed:
 			return errClosed
 		}
@@ -174,8 +209,15 @@ func (t *task) undo(what string, vmid int, made []string, err error) error {
 	})
 }
 
-// locked runs f with the state locked.
-func (t *task) locked(f func() error) error { return t.sim.locked(f) }
+// locked runs f with the state locked, unless the worker is dead by then.
+func (t *task) locked(f func() error) error {
+	return t.sim.locked(func() error {
+		if t.dead {
+			return errKilled
+		}
+		return f()
+	})
+}
 
 // withLock runs f while the task holds the guest's lock. The state is not locked in f.
 func (t *task) withLock(kind Kind, vmid int, f func() error) error {
@@ -184,6 +226,9 @@ func (t *task) withLock(kind Kind, vmid int, f func() error) error {
 		waited = true
 		t.note("trying to acquire lock...")
 	})
+	if errors.Is(err, errInterrupted) {
+		return t.interrupted()
+	}
 	if err != nil {
 		return err
 	}
@@ -192,7 +237,7 @@ func (t *task) withLock(kind Kind, vmid int, f func() error) error {
 		return err
 	}
 	err = f()
-	_ = t.locked(func() error { delete(t.sim.writers, vmid); return nil })
+	_ = t.sim.locked(func() error { delete(t.sim.writers, vmid); return nil })
 	return err
 }
 
@@ -214,6 +259,19 @@ func (t *task) onGuest(kind Kind, vmid int, act func() error) error {
 		if err := t.work(1); err != nil {
 			return err
 		}
-		return t.locked(act)
+		return t.locked(func() error {
+			if g := t.sim.guests[vmid]; g != nil && !writesNothing[t.upid.typ] {
+				if err := t.sim.mayWrite(g); err != nil {
+					return err
+				}
+			}
+			return act()
+		})
 	})
+}
+
+// writesNothing are the tasks that leave a guest's config file alone, so that they work without quorum.
+var writesNothing = map[string]bool{
+	"qmstop": true, "qmshutdown": true, "qmreset": true, "qmpause": true, "qmresume": true, "vzstop": true, "vzshutdown": true, "vzsuspend": true,
+	"vzresume": true,
 }

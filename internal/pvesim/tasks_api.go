@@ -13,10 +13,10 @@ func taskRoutes() []*route {
 			"userfilter": text(), "vmid": vmidRule,
 		}),
 		index("/nodes/{node}/tasks/{upid}", "name", "log", "status"),
-		get("/nodes/{node}/tasks/{upid}/status", taskStatus),
+		get("/nodes/{node}/tasks/{upid}/status", taskStatus).needsRoot(),
 		get("/nodes/{node}/tasks/{upid}/log", taskLog).takes(map[string]rule{
 			"download": boolean(), "limit": integer().atLeast(0), "start": integer().atLeast(0),
-		}),
+		}).needsRoot(),
 		act(http.MethodDelete, "/nodes/{node}/tasks/{upid}", stopTask),
 	}
 }

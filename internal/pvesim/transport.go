@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// Transport answers requests in process. It starts goroutines only while a call waits, and Close ends those, so it works in a
+// Transport answers requests in process. It starts goroutines only for calls under way, and Close ends those, so it works in a
 // synctest bubble. The host of a URL does not matter.
 func (s *Sim) Transport() http.RoundTripper { return transport{s} }
 

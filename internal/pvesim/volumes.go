@@ -66,17 +66,15 @@ func (s *Sim) add(v Volume) *Volume {
 }
 
 // free removes a volume for a stated reason; without one it is a violated invariant. The state is locked.
-func (s *Sim) free(id, reason string) {
+func (s *Sim) free(id string, why loss) {
 	st, name, _ := strings.Cut(id, ":")
 	sto := s.storage(st)
 	if sto == nil || sto.volumes[name] == nil {
 		return
 	}
-	if reason == "" {
-		s.violate("volume %s freed without a destroy or a delete", id)
-	}
+	s.watchFree(id, why)
 	delete(sto.volumes, name)
-	s.counts.freed[id] = reason
+	s.counts.freed[id] = string(why)
 }
 
 // linkedTo lists the volumes that are linked clones of base.

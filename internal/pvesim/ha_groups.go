@@ -1,0 +1,168 @@
+package pvesim
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+)
+
+// Release 8 places managed guests by groups of nodes, release 9 by rules. Both are kept and shown, neither moves a guest here.
+
+func haPlacementRoutes() []*route {
+	audit := func(c *call) error { return c.require("/", "Sys.Audit") }
+	console := func(c *call) error { return c.require("/", "Sys.Console") }
+	group := map[string]rule{"nodes": text(), "comment": text(), "restricted": boolean(), "nofailback": boolean()}
+	newGroup := maps.Clone(group)
+	newGroup["group"], newGroup["nodes"], newGroup["type"] = checked(checkConfigID).needed(), text().needed(), enum("group")
+	group["delete"], group["digest"] = text(), text()
+	rule9 := map[string]rule{
+		"type": enum("node-affinity", "resource-affinity").needed(), "resources": text(), "nodes": text(), "affinity": enum("positive", "negative"),
+		"strict": boolean(), "disable": boolean(), "comment": text(),
+	}
+	newRule := maps.Clone(rule9)
+	newRule["rule"], newRule["resources"] = checked(checkConfigID).needed(), text().needed()
+	rule9["delete"], rule9["digest"] = text(), text()
+	return []*route{
+		get("/cluster/ha/groups", listPlacements(8)).permits(audit),
+		act(http.MethodPost, "/cluster/ha/groups", createPlacement(8, "group")).takes(newGroup).permits(console),
+		get("/cluster/ha/groups/{placement}", getPlacement(8)).permits(audit),
+		act(http.MethodPut, "/cluster/ha/groups/{placement}", changePlacement(8)).takes(group).permits(console),
+		act(http.MethodDelete, "/cluster/ha/groups/{placement}", deletePlacement(8)).permits(console),
+		get("/cluster/ha/rules", listPlacements(9)).takes(map[string]rule{"type": enum("node-affinity", "resource-affinity"), "resource": text()}).permits(audit),
+		act(http.MethodPost, "/cluster/ha/rules", createPlacement(9, "rule")).takes(newRule).permits(console),
+		get("/cluster/ha/rules/{placement}", getPlacement(9)).permits(audit),
+		act(http.MethodPut, "/cluster/ha/rules/{placement}", changePlacement(9)).takes(rule9).permits(console),
+		act(http.MethodDelete, "/cluster/ha/rules/{placement}", deletePlacement(9)).permits(console),
+	}
+}
+
+// ofRelease refuses the calls that the cluster's release does not have, or no longer.
+func (c *call) ofRelease(release int) error {
+	switch {
+	case c.sim.major() == release:
+		return nil
+	case release == 9:
+		return notImplemented(c.method, c.path)
+	}
+	return die("cannot index groups: ha groups have been migrated to rules")
+}
+
+func (s *Sim) placement(name string) *object {
+	o := &object{}
+	p := s.placements[name]
+	for _, k := range slices.Sorted(maps.Keys(p)) {
+		if integerText.MatchString(p[k]) && k != "comment" {
+			o.num(k, int64(atoi(p[k])))
+		} else {
+			o.str(k, p[k])
+		}
+	}
+	return o
+}
+
+func listPlacements(release int) func(*call) (reply, error) {
+	return func(c *call) (reply, error) {
+		if err := c.ofRelease(release); err != nil {
+			return reply{}, err
+		}
+		var a array
+		for _, name := range slices.Sorted(maps.Keys(c.sim.placements)) {
+			p := c.sim.placements[name]
+			if t := c.params["type"]; t != "" && t != p["type"] {
+				continue
+			}
+			if r := c.params["resource"]; r != "" && !slices.Contains(listOf(p["resources"]), r) {
+				continue
+			}
+			a.add(c.sim.placement(name))
+		}
+		return data(a.bytes())
+	}
+}
+
+func getPlacement(release int) func(*call) (reply, error) {
+	return func(c *call) (reply, error) {
+		if err := c.ofRelease(release); err != nil {
+			return reply{}, err
+		}
+		if err := c.sim.hasPlacement(c.vars["placement"]); err != nil {
+			return reply{}, err
+		}
+		return data(c.sim.placement(c.vars["placement"]).bytes())
+	}
+}
+
+func (s *Sim) hasPlacement(name string) error {
+	if s.placements[name] == nil {
+		word := map[int]string{8: "ha group", 9: "HA rule"}[s.major()]
+		return die("no such %s '%s'", word, name)
+	}
+	return nil
+}
+
+// placing runs a change of the groups or rules.
+func (c *call) placing(release int, change func() error) (reply, error) {
+	err := c.sim.locked(func() error {
+		if err := c.ofRelease(release); err != nil {
+			return err
+		}
+		if err := c.mayLock("", "domain-ha"); err != nil {
+			return err
+		}
+		return change()
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return null()
+}
+
+func createPlacement(release int, key string) func(*call) (reply, error) {
+	return func(c *call) (reply, error) {
+		return c.placing(release, func() error {
+			name := c.params[key]
+			if c.sim.placements[name] != nil {
+				return die("create %s failed: %s ID '%s' already defined", key, key, name)
+			}
+			p := values(maps.Clone(c.params))
+			if p["type"] == "" {
+				p["type"] = "group"
+			}
+			c.sim.placements[name] = p
+			return nil
+		})
+	}
+}
+
+func changePlacement(release int) func(*call) (reply, error) {
+	return func(c *call) (reply, error) {
+		return c.placing(release, func() error {
+			name := c.vars["placement"]
+			if err := c.sim.hasPlacement(name); err != nil {
+				return err
+			}
+			p := c.sim.placements[name]
+			for k, v := range c.params {
+				if k != "delete" && k != "digest" {
+					p[k] = v
+				}
+			}
+			for _, k := range listOf(c.params["delete"]) {
+				delete(p, k)
+			}
+			return nil
+		})
+	}
+}
+
+func deletePlacement(release int) func(*call) (reply, error) {
+	return func(c *call) (reply, error) {
+		return c.placing(release, func() error {
+			if err := c.sim.hasPlacement(c.vars["placement"]); err != nil {
+				return err
+			}
+			delete(c.sim.placements, c.vars["placement"])
+			return nil
+		})
+	}
+}

@@ -1,0 +1,212 @@
+package pvesim
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Moving guests between nodes. All of it follows Proxmox's sources; the recordings come from a single node.
+
+func migrateRoutes() []*route {
+	return []*route{
+		get(vmPath+"/migrate", migratePreconditions).takes(map[string]rule{"target": text()}).onGuest("VM.Migrate").needsRoot(),
+		act(http.MethodPost, vmPath+"/migrate", migrate(QEMU)).takes(map[string]rule{
+			"target": text().needed(), "online": boolean(), "force": boolean(), "migration_type": enum("secure", "insecure"), "migration_network": text(),
+			"with-local-disks": boolean(), "with-conntrack-state": boolean(), "targetstorage": text(), "bwlimit": integer().atLeast(0),
+		}).onGuest("VM.Migrate"),
+		get(ctPath+"/migrate", migratePreconditions).takes(map[string]rule{"target": text()}).onGuest("VM.Migrate").needsRoot(),
+		act(http.MethodPost, ctPath+"/migrate", migrate(LXC)).takes(map[string]rule{
+			"target": text().needed(), "online": boolean(), "restart": boolean(), "timeout": integer(), "target-storage": text(), "bwlimit": number().atLeast(0),
+		}).onGuest("VM.Migrate"),
+	}
+}
+
+// kindOfPath is the kind of guest that the path names.
+func (c *call) kindOfPath() Kind {
+	if strings.HasPrefix(c.route.path, "/nodes/{node}/lxc") {
+		return LXC
+	}
+	return QEMU
+}
+
+// migratePreconditions lists where a guest may go, and the disks that would have to be copied.
+func migratePreconditions(c *call) (reply, error) {
+	g, err := c.sim.find(c.kindOfPath(), c.node(), c.vmid())
+	if err != nil {
+		return reply{}, err
+	}
+	var o object
+	o.num("running", b2i(g.running))
+	var nodes array
+	for _, n := range c.sim.opts.Nodes {
+		if n != g.node && !slices.Contains(c.sim.down, n) {
+			nodes.raw(jsonString(n))
+		}
+	}
+	if g.kind == LXC {
+		o.raw("allowed-nodes", nodes.bytes())
+		return data(o.bytes())
+	}
+	o.raw("allowed_nodes", nodes.bytes())
+	var disks array
+	for _, v := range c.sim.localVolumes(g) {
+		var d object
+		d.str("volid", v.ID)
+		d.num("size", v.Size)
+		disks.add(&d)
+	}
+	o.raw("local_disks", disks.bytes())
+	o.raw("local_resources", []byte("[]"))
+	o.raw("mapped-resources", []byte("[]"))
+	return data(o.bytes())
+}
+
+// localVolumes are those of a guest's disks that the other nodes cannot reach.
+func (s *Sim) localVolumes(g *guest) []*Volume {
+	var out []*Volume
+	for _, slot := range diskSlots(g.kind, g.conf.values) {
+		d, err := parseDisk(g.kind, slot, g.conf.values[slot])
+		if err != nil || !d.ownsVolume() || d.isCloudInit() {
+			continue
+		}
+		if v, st := s.volume(d.file()), s.storage(d.storageOf()); v != nil && !st.Shared {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// migrate answers with a task that moves the guest, or records the wish where the HA manager has it.
+func migrate(kind Kind) func(*call) (reply, error) {
+	return func(c *call) (reply, error) {
+		target := c.params["target"]
+		if err := c.sim.locked(func() error { return c.mayMigrate(kind, target) }); err != nil {
+			return reply{}, err
+		}
+		if rep, managed, err := c.haMigrate(target); managed {
+			return rep, err
+		}
+		typ := map[Kind]string{QEMU: "qmigrate", LXC: "vzmigrate"}[kind]
+		online := c.is("online") || c.is("restart")
+		return c.start(typ, c.vmid(), func(t *task) error {
+			return t.migrate(kind, c.vmid(), target, online, c.is("with-local-disks"))
+		})
+	}
+}
+
+func (c *call) mayMigrate(kind Kind, target string) error {
+	if target == c.node() {
+		return badParam("target", "target is local node.")
+	}
+	if err := c.needQuorum(); err != nil {
+		return err
+	}
+	if !c.sim.hasNode(target) {
+		return die("no such cluster node '%s'", target)
+	}
+	g, err := c.sim.find(kind, c.node(), c.vmid())
+	if err != nil {
+		return err
+	}
+	if err := g.checkLock(); err != nil {
+		return err
+	}
+	switch {
+	case c.sim.ha[g.vmid] != nil || !g.running || c.is("online"):
+	case kind == QEMU:
+		return die("can't migrate running VM without --online")
+	case !c.is("restart"):
+		return die("can't migrate running container without --online or --restart")
+	}
+	if kind == LXC && g.running && c.is("online") {
+		return die("lxc live migration is currently not implemented")
+	}
+	return nil
+}
+
+// migrate locks the config, copies, and moves the config to the target, where it is unlocked. A VM keeps running on the way, a container
+// stops and starts. A worker that dies leaves the lock.
+func (t *task) migrate(kind Kind, vmid int, target string, online, withDisks bool) error {
+	from := t.upid.node
+	t.note("starting migration of %s %d to node '%s'", kindLabel(kind), vmid, target)
+	return t.withLock(kind, vmid, func() error {
+		was := false
+		err := t.locked(func() error {
+			g, err := t.sim.find(kind, from, vmid)
+			if err != nil {
+				return err
+			}
+			was = g.running
+			return t.beginMigration(g, target, online, withDisks)
+		})
+		if err != nil {
+			return err
+		}
+		for range 2 {
+			if err := t.work(0.5); died(err) {
+				return err
+			} else if err != nil {
+				return t.endMigration(kind, vmid, from, err)
+			}
+		}
+		if err := t.endMigration(kind, vmid, target, nil); err != nil {
+			return err
+		}
+		return t.locked(func() error {
+			if g := t.sim.guests[vmid]; kind == LXC && was && g != nil {
+				t.printf("start container on target node")
+				t.sim.run(g)
+			}
+			return nil
+		})
+	})
+}
+
+// beginMigration sets the lock. The state is locked.
+func (t *task) beginMigration(g *guest, target string, online, withDisks bool) error {
+	s := t.sim
+	if err := s.mayWrite(g); err != nil {
+		return err
+	}
+	if slices.Contains(s.down, target) {
+		return die("migration aborted (duration 00:00:00): Can't connect to destination address using public key")
+	}
+	if g.running && g.kind == QEMU && !withDisks && len(s.localVolumes(g)) > 0 {
+		return die("can't live migrate attached local disks without with-local-disks option")
+	}
+	if g.running && g.kind == LXC {
+		t.printf("shutdown CT %d", g.vmid)
+		s.halt(g)
+	}
+	if g.running && online {
+		t.printf("starting VM %d on remote node '%s'", g.vmid, target)
+	}
+	g.edit(func(conf *config) { conf.values["lock"] = "migrate" })
+	return nil
+}
+
+// endMigration puts the config on a node and unlocks it; err is why the guest goes nowhere.
+func (t *task) endMigration(kind Kind, vmid int, node string, err error) error {
+	return t.locked(func() error {
+		g := t.sim.guests[vmid]
+		if g == nil {
+			return die("Configuration file '%s' does not exist", configPath(kind, t.upid.node, vmid))
+		}
+		if err == nil {
+			err = t.sim.mayWrite(g)
+		}
+		g.edit(func(conf *config) { delete(conf.values, "lock") })
+		if err != nil {
+			return die("migration aborted (duration %s): %s", clock(t.long), firstLine(err.Error()))
+		}
+		g.node = node
+		t.printf("migration finished successfully (duration %s)", clock(t.long))
+		t.sim.effect(vmid, Migrated)
+		return nil
+	})
+}
+
+// clock prints a duration as task logs do.
+func clock(d time.Duration) string { return time.Time{}.Add(d).Format(time.TimeOnly) }
