@@ -65,7 +65,7 @@ signed with Sigstore, plans them against the live cluster, and carries them out.
 	completeWords(root, "log-level", words)
 	root.AddCommand(
 		newRunCommand(p), newPlanCommand(p), newValidateCommand(p), newVerifyCommand(p), newStatusCommand(p), newApproveCommand(p),
-		newConfigCommand(p), newJournalCommand(p), newSchemaCommand(p), newVersionCommand(p), newCompletionCommand(p),
+		newConfigCommand(p), newJournalCommand(p), newAllowRewriteCommand(p), newSchemaCommand(p), newVersionCommand(p), newCompletionCommand(p),
 	)
 	root.SetHelpCommand(newHelpCommand())
 	return root
