@@ -16,12 +16,13 @@ import (
 func newJournalCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "journal",
-		Short: "Read or check the agent's journal",
-		Long:  help("Works on the journal in the state directory. It takes no lock and changes nothing, so the agent may run.", ending{exitDone, "done"}, ending{exitError, "error"}),
+		Short: "Read, check or repair the agent's journal",
+		Long: help("Works on the journal in the state directory. show and verify take no lock and change nothing, so the agent may run; repair needs it\nstopped.",
+			ending{exitDone, "done"}, ending{exitError, "error"}),
 		Args:  groupArgs,
-		RunE:  func(*cobra.Command, []string) error { return usageError("choose show or verify") },
+		RunE:  func(*cobra.Command, []string) error { return usageError("choose show, verify or repair") },
 	}
-	cmd.AddCommand(newJournalShowCommand(p), newJournalVerifyCommand(p))
+	cmd.AddCommand(newJournalShowCommand(p), newJournalVerifyCommand(p), newJournalRepairCommand(p))
 	return cmd
 }
 

@@ -49,7 +49,7 @@ func TestHintFor(t *testing.T) {
 		"locked":        {fmt.Errorf("open: %w", journal.ErrLocked), "stop that agent first"},
 		"denied":        {fmt.Errorf("read: %w", reconcile.ErrDenied), "proxmox.token_file"},
 		"port_taken":    {fmt.Errorf("listen: %w", syscall.EADDRINUSE), "choose another address"},
-		"damaged":       {fmt.Errorf("read: %w", &journal.DamageError{File: "x", Err: errors.New("y")}), "docs/journal.md"},
+		"damaged":       {fmt.Errorf("read: %w", &journal.DamageError{File: "x", Err: errors.New("y")}), "gitops-agent journal repair"},
 		"own_hint_wins": {withHint(fmt.Errorf("read: %w", reconcile.ErrDenied), "my own"), "my own"},
 		"unknown":       {errors.New("x"), ""},
 	}

@@ -44,7 +44,7 @@ func hintFor(err error) string {
 	case errors.As(err, &refused):
 		return refused.Hint
 	case errors.As(err, &damage):
-		return "docs/journal.md says what can be saved and how"
+		return "stop the agent and run gitops-agent journal repair; docs/journal.md says what it keeps"
 	case errors.Is(err, journal.ErrLocked):
 		return "stop that agent first; plan, status, verify and journal work beside it"
 	case errors.Is(err, reconcile.ErrDenied):

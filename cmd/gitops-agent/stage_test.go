@@ -26,11 +26,12 @@ import (
 //	token         the token of the simulated cluster
 //	config.yaml   the agent's config; signers are alice (change) and olga (approve)
 type stage struct {
-	dir     string
-	env     []string
-	sim     *pvesim.Sim
-	stop    context.CancelFunc // of the cluster's server
-	running sync.WaitGroup
+	dir       string
+	env       []string
+	sim       *pvesim.Sim
+	stop      context.CancelFunc // of the cluster's server
+	running   sync.WaitGroup
+	stopAgent func() // nil before one was started
 }
 
 type stageKey struct{}

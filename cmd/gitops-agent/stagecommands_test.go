@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,9 +29,10 @@ import (
 //	replace FILE REGEXP TEXT         replace what matches in a file
 //	damage DIR                       flip a bit in the middle of the journal's first file
 //	agent                            start an agent in this process; sets $AGENT to its address
+//	stopagent                        stop it
 func stageCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"exits": exitsCommand, "commit": commitCommand, "sim": simCommand, "capture": captureCommand, "mask": maskCommand, "replace": replaceCommand, "damage": damageCommand, "agent": agentCommand,
+		"exits": exitsCommand, "commit": commitCommand, "sim": simCommand, "capture": captureCommand, "mask": maskCommand, "replace": replaceCommand, "damage": damageCommand, "agent": agentCommand, "stopagent": stopAgentCommand,
 	}
 }
 
@@ -213,12 +215,21 @@ func agentCommand(ts *testscript.TestScript, neg bool, _ []string) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
-	ts.Defer(func() {
+	stop := sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			ts.Logf("agent: %v", err)
 		}
 		_ = a.Close()
 	})
+	ts.Defer(stop)
+	stageOf(ts).stopAgent = stop
 	ts.Setenv("AGENT", "http://"+a.Address())
+}
+
+func stopAgentCommand(ts *testscript.TestScript, neg bool, _ []string) {
+	if neg || stageOf(ts).stopAgent == nil {
+		ts.Fatalf("usage: stopagent, after agent")
+	}
+	stageOf(ts).stopAgent()
 }

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gitops-agent/reconcile/journal"
+
+	"github.com/spf13/cobra"
+)
+
+func newJournalRepairCommand(p *program) *cobra.Command {
+	var opts repairOptions
+	cmd := &cobra.Command{
+		Use:   "repair",
+		Short: "Make a damaged journal usable again",
+		Long: help(`Makes a damaged journal usable again. It keeps every record whose own checksum holds, begins a new chain with them, and leaves the
+damaged files in a folder beside it. Signed orders that had not ended become unknown and never run again: whether they ran may be what was
+lost. A journal without damage is left alone. The agent must not run meanwhile.
+
+What was lost makes the agent careful, not dangerous: it settles by looking at the cluster what it had begun, and a guest whose record is
+gone needs an approval to be destroyed. It asks before it does anything; where nobody can be asked, --yes says it.`,
+			ending{exitDone, "the journal is whole now, or was before"}, ending{exitError, "error, or nobody said yes; nothing was changed"}),
+		Example: `  gitops-agent journal repair
+  gitops-agent journal repair --yes -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			opts.config, opts.person = p.config, person{in: os.Stdin, out: p.err, present: isTerminal(os.Stdin)}
+			return runJournalRepair(p.out, opts)
+		},
+	}
+	cmd.Flags().StringVar(&opts.dir, "dir", "", "repair the journal in this `directory` instead of the config's")
+	cmd.Flags().BoolVar(&opts.yes, "yes", false, "do it without asking")
+	outputFlag(cmd, &opts.output, outputText, outputJSON)
+	return cmd
+}
+
+type repairOptions struct {
+	journalOptions
+	yes    bool
+	person person
+}
+
+// repairDocument says what a repair did.
+type repairDocument struct {
+	SchemaVersion int      `json:"schemaVersion"`
+	Damaged       bool     `json:"damaged"` // whether there was something to repair
+	Damage        string   `json:"damage,omitempty"`
+	Kept          int      `json:"kept"`          // records
+	Lost          []gap    `json:"lost"`          // records after the last compaction
+	LostCompacted int      `json:"lostCompacted"` // records that a compaction had kept
+	LostBytes     int64    `json:"lostBytes"`
+	UnknownOrders []string `json:"unknownOrders"` // keys
+	Foreign       []string `json:"foreignFiles"`  // of another journal, set aside too
+	Saved         string   `json:"saved,omitempty"`
+}
+
+// gap is a run of lost records, by sequence.
+type gap struct {
+	First uint64 `json:"first"`
+	Last  uint64 `json:"last"`
+}
+
+func runJournalRepair(out io.Writer, opts repairOptions) error {
+	dir, err := opts.journalDir()
+	if err != nil {
+		return err
+	}
+	if err := checkOwner(dir); err != nil {
+		return err
+	}
+	var report journal.RepairReport
+	var damage *journal.DamageError
+	switch _, err := journal.Read(dir, func(journal.Record) error { return nil }); {
+	case errors.As(err, &damage):
+		if err := opts.agree(damage); err != nil {
+			return err
+		}
+		if report, err = journal.Repair(dir); err != nil {
+			return repairError(err)
+		}
+	case err != nil:
+		return journalError(dir, err)
+	}
+	document := newRepairDocument(dir, report)
+	if opts.output == outputJSON {
+		return writeJSON(out, document)
+	}
+	document.write(out)
+	return nil
+}
+
+// agree returns nil where somebody wants the repair.
+func (o repairOptions) agree(damage *journal.DamageError) error {
+	if o.yes {
+		return nil
+	}
+	agreed, err := o.person.agrees(fmt.Sprintf("%s: byte %d: the journal is damaged: %s\nWhat cannot be read is lost to the agent; the damaged files are kept. Repair it?", damage.File, damage.Offset, damage.Err))
+	switch {
+	case errors.Is(err, errNobody):
+		return withHint(damage, "--yes repairs it where nobody can be asked; docs/journal.md says what is kept and what is not")
+	case err != nil:
+		return err
+	case !agreed:
+		return errors.New("nobody said yes, so nothing was changed")
+	}
+	return nil
+}
+
+func repairError(err error) error {
+	if errors.Is(err, journal.ErrLocked) {
+		return withHint(err, "stop the agent, repair, and start it again")
+	}
+	return err
+}
+
+func newRepairDocument(dir string, r journal.RepairReport) repairDocument {
+	d := repairDocument{
+		SchemaVersion: schemaVersion, Damaged: r.Damage != nil, Kept: r.Kept, Lost: []gap{}, LostCompacted: r.LostCompacted, LostBytes: r.LostBytes,
+		UnknownOrders: append([]string{}, r.Orders...), Foreign: append([]string{}, r.Foreign...),
+	}
+	if r.Damage == nil {
+		return d
+	}
+	d.Damage, d.Saved = fmt.Sprintf("%s: byte %d: %v", r.Damage.File, r.Damage.Offset, r.Damage.Err), filepath.Join(dir, r.Saved)
+	for _, g := range r.Lost {
+		d.Lost = append(d.Lost, gap{g.First, g.Last})
+	}
+	return d
+}
+
+func (d repairDocument) write(out io.Writer) {
+	if !d.Damaged {
+		_, _ = fmt.Fprintln(out, "journal: whole; nothing was changed")
+		return
+	}
+	_, _ = fmt.Fprintln(out, "journal: repaired")
+	t := table{indent: "  "}
+	t.addText("damage", d.Damage)
+	t.addText("kept", counted(d.Kept, "record"))
+	t.addText("lost", cmp.Or(d.lost(), "no record")+fmt.Sprintf(", %d bytes", d.LostBytes))
+	if len(d.UnknownOrders) > 0 {
+		t.addText("orders", strings.Join(d.UnknownOrders, ", ")+": unknown now; sign again what is still wanted")
+	}
+	if len(d.Foreign) > 0 {
+		t.addText("foreign", strings.Join(d.Foreign, ", ")+": of another journal, set aside")
+	}
+	t.addText("saved", d.Saved)
+	t.write(out, palette{})
+}
+
+// lost names the records that are gone.
+func (d repairDocument) lost() string {
+	var parts []string
+	for _, g := range d.Lost {
+		if g.First == g.Last {
+			parts = append(parts, fmt.Sprintf("record %d", g.First))
+		} else {
+			parts = append(parts, fmt.Sprintf("records %d to %d", g.First, g.Last))
+		}
+	}
+	if d.LostCompacted > 0 {
+		parts = append(parts, counted(d.LostCompacted, "record")+" that a compaction had kept")
+	}
+	return strings.Join(parts, ", ")
+}
