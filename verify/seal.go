@@ -84,8 +84,7 @@ func (p *Policy) readSeals(ctx context.Context, repo *gitsource.Repository, l li
 			start, err = l.begin(ctx, repo, s, claim, below)
 		}
 		switch {
-		case isRefusal(err): // the commit itself is to be refused, where it is admitted
-		case errors.As(err, new(voidError)):
+		case isRefusal(err), errors.As(err, new(voidError)): // a commit that is to be refused itself is, where it is admitted
 			found.void[id] = err.Error()
 		case err != nil:
 			return seals{}, err

@@ -239,6 +239,18 @@ func TestSealByNobody(t *testing.T) {
 	s.refused(s.policy(sealer()), tip, s.base, verify.ReasonWrongIdentity, tip)
 }
 
+// TestSealOutsideItsTime: a seal counts when its signer was trusted, and the refusal of what it meant to vouch for says so.
+func TestSealOutsideItsTime(t *testing.T) {
+	s := newSealing(t)
+	tip := s.commit(s.seal(s.next, s.changed))
+	p := s.policy(sealer(), func(o *verify.Options) { o.Signers[1].Until = s.now })
+	s.refused(p, tip, s.base, verify.ReasonUnsigned, s.loose)
+	if _, err := p.Check(t.Context(), s.repo, tip, s.base); err == nil || !strings.Contains(err.Error(), "was not trusted at") {
+		t.Errorf("got %v, want it to say why the seal does not count", err)
+	}
+	s.lab.accepted(s.policy(sealer(), func(o *verify.Options) { o.Signers[1].From = s.now }), tip, s.base)
+}
+
 // TestVoidSealIsReported: a seal that does not count over commits that need none changes nothing, and says so.
 func TestVoidSealIsReported(t *testing.T) {
 	s := newStory(t)
