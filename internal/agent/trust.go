@@ -61,8 +61,13 @@ func readTrustedRoot(path string) ([]byte, error) {
 	return data, nil
 }
 
-// readBounded reads a file of at most maxTrustedRoot bytes.
+// readBounded reads a regular file of at most maxTrustedRoot bytes. Opening anything else might wait for somebody for ever.
 func readBounded(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
 	file, err := os.Open(path) //nolint:gosec // the path is the operator's own
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -210,9 +211,15 @@ func TestPolicyKeepsTheLastRoot(t *testing.T) {
 		"no_logs": func(h *host) {
 			h.pin([]byte(`{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}`))
 		},
-		"too_large":   func(h *host) { h.pin(append(bytes.Clone(good), bytes.Repeat([]byte(" "), maxTrustedRoot)...)) },
-		"missing":     func(h *host) { h.rename("trusted_root.json", "away") },
-		"a_folder":    func(h *host) { h.rename("trusted_root.json", "away"); h.folder("trusted_root.json", nil) },
+		"too_large": func(h *host) { h.pin(append(bytes.Clone(good), bytes.Repeat([]byte(" "), maxTrustedRoot)...)) },
+		"missing":   func(h *host) { h.rename("trusted_root.json", "away") },
+		"a_folder":  func(h *host) { h.rename("trusted_root.json", "away"); h.folder("trusted_root.json", nil) },
+		"a_pipe": func(h *host) {
+			h.rename("trusted_root.json", "away")
+			if err := syscall.Mkfifo(h.path("trusted_root.json"), 0o600); err != nil {
+				h.Fatal(err)
+			}
+		},
 		"broken_link": func(h *host) { h.link("nowhere", "link"); h.rename("link", "trusted_root.json") },
 	}
 	for name, harm := range tests {
