@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -168,55 +167,6 @@ func (e *Engine) nextTick() time.Duration {
 	return max(e.opts.Tick, min(e.opts.Tick<<(e.outages-1), maxTick))
 }
 
-// Once looks at the remote once and works until nothing more can be done without somebody else. The report says what is left.
-func (e *Engine) Once(ctx context.Context) (Report, error) {
-	defer e.queue.Close()
-	e.resume(ctx, e.intake.resume(ctx))
-	e.take(ctx, e.intake.poll(ctx))
-	e.cycle(ctx, true)
-	for range len(e.guests) + 2 { // what one guest did may release what another one waits for, each of them once
-		if err := e.drain(ctx); err != nil {
-			return e.Report(), err
-		}
-		e.observer.dueAll()
-		e.cycle(ctx, true)
-		if e.queue.Depth() == 0 && e.lanes.isEmpty() { // in this order: a lane leaves its finding before it ends
-			break
-		}
-	}
-	return e.Report(), e.trouble()
-}
-
-// drain works until no lane is busy and the engine has learned what they all found.
-func (e *Engine) drain(ctx context.Context) error {
-	for e.queue.Depth() > 0 {
-		select {
-		case <-ctx.Done():
-			e.stop()
-			return ctx.Err()
-		case <-e.lanes.bell:
-			e.learn()
-			e.cycle(ctx, false)
-		}
-	}
-	e.learn()
-	return nil
-}
-
-// trouble returns why the last cycle could not do its work.
-func (e *Engine) trouble() error {
-	r := e.Report()
-	switch {
-	case r.Source.Error != "":
-		return e.fetchErr
-	case r.Proxmox.Error != "":
-		return e.clusterErr
-	case !r.Journal.Healthy:
-		return errors.New(r.Journal.Error)
-	}
-	return nil
-}
-
 // stop lets running calls end and publishes the last report.
 func (e *Engine) stop() {
 	e.closing = true
@@ -226,111 +176,6 @@ func (e *Engine) stop() {
 	e.publish(NewPlan(e.desired(), e.observer.observed()))
 }
 
-// resume makes the revision that the journal names the desired state again, if it still verifies.
-func (e *Engine) resume(ctx context.Context, r *resumption) {
-	if r == nil {
-		return
-	}
-	if e.unverified = r.err; r.err != nil {
-		e.log.WarnContext(ctx, "accepted revision does not verify", "error", r.err)
-		return
-	}
-	e.accepted = r.accepted
-	e.relower()
-	if e.acceptedAt.IsZero() {
-		e.resumed = true
-		e.acceptedAt, e.firstSeen = time.Now(), time.Now()
-	}
-	e.log.InfoContext(ctx, "revision resumed", "revision", e.accepted.revision.String())
-}
-
-// take makes the outcome of a poll the engine's own.
-func (e *Engine) take(ctx context.Context, t taken) {
-	e.resume(ctx, t.resumed)
-	e.source.Error, e.fetchErr = "", t.err
-	if t.err != nil {
-		if e.source.Error = t.err.Error(); ctx.Err() == nil {
-			e.log.WarnContext(ctx, "poll failed", "error", t.err)
-		}
-		return
-	}
-	e.source.LastSuccess, e.source.Remote = t.at, t.head.Remote
-	if e.source.Head != string(t.head.Commit) {
-		e.source.Head, e.source.HeadSeen = string(t.head.Commit), t.at
-	}
-	e.refuse(t.refusal)
-	if t.accepted != nil {
-		e.accepted, e.unverified, e.converged, e.resumed = *t.accepted, nil, false, false
-		e.acceptedAt, e.firstSeen = time.Now(), t.at
-		e.relower()
-		e.log.InfoContext(ctx, "revision accepted", "revision", e.accepted.revision.String(), "signer", e.accepted.revision.Signer().Subject)
-		clearFailures(e.tracks)
-	}
-}
-
-// relower compiles the accepted manifests again, after a new revision or a vmid was assigned or given back.
-func (e *Engine) relower() {
-	if !e.accepted.Valid() {
-		return
-	}
-	guests, err := e.accepted.set.Lower(assignedLabels(e.opts.Journal.State()))
-	if err != nil {
-		e.log.Warn("vmid assigned twice, the guests stay as they were", "error", err) // the intake refuses such a revision
-		return
-	}
-	e.guests = guests
-}
-
-func (e *Engine) refuse(r *RefusedReport) {
-	if r == nil {
-		e.source.Refused = nil
-		return
-	}
-	if old := e.source.Refused; old != nil && old.Commit == r.Commit && old.Reason == r.Reason {
-		r.Since = old.Since
-	} else {
-		e.log.Warn("revision refused", "commit", r.Commit, "reason", r.Reason, "error", r.Error)
-		e.event(journal.Event{Name: "revision-refused", Revision: r.Commit, Message: r.Reason})
-		e.opts.Hooks.refused(*r)
-	}
-	e.source.Refused = r
-}
-
 func (e *Engine) lanePanicked(vmid int, err error) {
 	e.lanes.post(finding{vmid: vmid, err: fmt.Errorf("lane of %d: %w", vmid, err)})
-}
-
-// mailbox carries findings from lanes to the engine without ever blocking a lane. The bell rings when a lane has ended, so
-// that whoever hears it finds the lane free.
-type mailbox struct {
-	mu    sync.Mutex
-	items []finding
-	bell  chan struct{}
-}
-
-func (m *mailbox) post(f finding) {
-	m.mu.Lock()
-	m.items = append(m.items, f)
-	m.mu.Unlock()
-}
-
-func (m *mailbox) ring() {
-	select {
-	case m.bell <- struct{}{}:
-	default:
-	}
-}
-
-func (m *mailbox) isEmpty() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.items) == 0
-}
-
-func (m *mailbox) empty() []finding {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	items := m.items
-	m.items = nil
-	return items
 }

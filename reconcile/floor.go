@@ -10,6 +10,7 @@ import (
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/verify"
 )
 
 // FloorKeeper keeps the floor where it outlives the agent's own disk: in the comment of a Proxmox pool.
@@ -72,4 +73,55 @@ func floorOf(a journal.Accepted) floor {
 // above reports whether the floor is newer than what the local state accepted last.
 func (f floor) above(last *journal.Accepted) bool {
 	return f.Sequence > 0 && (last == nil || f.Sequence > last.Sequence)
+}
+
+// base returns what a head has to descend from, and its sequence: the revision accepted last, or the cluster's floor where the
+// local state is missing or older.
+func (in *intake) base(ctx context.Context, last *journal.Accepted) (verify.Base, uint64, error) {
+	f, err := in.floorAbove(ctx, last)
+	switch {
+	case err != nil:
+		return verify.Base{}, 0, err
+	case f.Sequence > 0:
+		return verify.Base{Commit: f.Commit, ProvenTime: f.ProvenTime}, f.Sequence, nil
+	case last != nil:
+		return verify.Base{Commit: gitsource.ID(last.Commit), ProvenTime: last.ProvenTime}, last.Sequence, nil
+	}
+	return verify.Base{}, 0, nil
+}
+
+// floorAbove returns the cluster's floor if it is newer than the local state, and the zero floor if it is not. A comment that is not
+// the agent's is put right where the local state knows better, and stops everything where it does not.
+func (in *intake) floorAbove(ctx context.Context, last *journal.Accepted) (floor, error) {
+	if in.floors == nil {
+		return floor{}, nil
+	}
+	f, err := readFloor(ctx, in.floors)
+	switch {
+	case errors.Is(err, errFloor) && last != nil:
+		in.log.WarnContext(ctx, "pool comment was edited, the local state stands", "error", err)
+		in.floorDue = true
+		return floor{}, nil
+	case err != nil:
+		return floor{}, fmt.Errorf("read the floor of accepted revisions: %w", err)
+	case f.above(last):
+		in.log.WarnContext(ctx, "local state is older than the cluster's memory of it", "revision", string(f.Commit), "sequence", f.Sequence)
+		return f, nil
+	}
+	if last != nil && f != floorOf(*last) {
+		in.floorDue = true
+	}
+	return floor{}, nil
+}
+
+// raiseFloor writes the accepted revision to the cluster's pool, once. A failure is tried again at the next poll.
+func (in *intake) raiseFloor(ctx context.Context, accepted journal.Accepted) {
+	if in.floors == nil || !in.floorDue || in.dryRun {
+		return
+	}
+	if err := in.floors.SetPoolComment(ctx, floorPool, floorOf(accepted).String()); err != nil {
+		in.log.WarnContext(ctx, "floor of accepted revisions not written", "error", err)
+		return
+	}
+	in.floorDue = false
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
-	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/verify"
 )
@@ -141,57 +140,6 @@ func vouched(rev verify.Revision) bool {
 	return slices.ContainsFunc(rev.Commits(), func(c verify.SignedCommit) bool { return slices.Contains(c.Roles, verify.RoleChange) })
 }
 
-// base returns what a head has to descend from, and its sequence: the revision accepted last, or the cluster's floor where the
-// local state is missing or older.
-func (in *intake) base(ctx context.Context, last *journal.Accepted) (verify.Base, uint64, error) {
-	f, err := in.floorAbove(ctx, last)
-	switch {
-	case err != nil:
-		return verify.Base{}, 0, err
-	case f.Sequence > 0:
-		return verify.Base{Commit: f.Commit, ProvenTime: f.ProvenTime}, f.Sequence, nil
-	case last != nil:
-		return verify.Base{Commit: gitsource.ID(last.Commit), ProvenTime: last.ProvenTime}, last.Sequence, nil
-	}
-	return verify.Base{}, 0, nil
-}
-
-// floorAbove returns the cluster's floor if it is newer than the local state, and the zero floor if it is not. A comment that is not
-// the agent's is put right where the local state knows better, and stops everything where it does not.
-func (in *intake) floorAbove(ctx context.Context, last *journal.Accepted) (floor, error) {
-	if in.floors == nil {
-		return floor{}, nil
-	}
-	f, err := readFloor(ctx, in.floors)
-	switch {
-	case errors.Is(err, errFloor) && last != nil:
-		in.log.WarnContext(ctx, "pool comment was edited, the local state stands", "error", err)
-		in.floorDue = true
-		return floor{}, nil
-	case err != nil:
-		return floor{}, fmt.Errorf("read the floor of accepted revisions: %w", err)
-	case f.above(last):
-		in.log.WarnContext(ctx, "local state is older than the cluster's memory of it", "revision", string(f.Commit), "sequence", f.Sequence)
-		return f, nil
-	}
-	if last != nil && f != floorOf(*last) {
-		in.floorDue = true
-	}
-	return floor{}, nil
-}
-
-// raiseFloor writes the accepted revision to the cluster's pool, once. A failure is tried again at the next poll.
-func (in *intake) raiseFloor(ctx context.Context, accepted journal.Accepted) {
-	if in.floors == nil || !in.floorDue || in.dryRun {
-		return
-	}
-	if err := in.floors.SetPoolComment(ctx, floorPool, floorOf(accepted).String()); err != nil {
-		in.log.WarnContext(ctx, "floor of accepted revisions not written", "error", err)
-		return
-	}
-	in.floorDue = false
-}
-
 // check verifies a head and reads its manifests. It returns the policy that did so.
 func (in *intake) check(ctx context.Context, head gitsource.ID, base verify.Base) (Accepted, *verify.Policy, error) {
 	policy, err := in.policy()
@@ -254,31 +202,6 @@ func (in *intake) append(ctx context.Context, bodies ...journal.Body) error {
 	return nil
 }
 
-// guardsPerAppend bounds one append of lifecycles, far below what the journal takes at once.
-const guardsPerAppend = 500
-
-// remember journals the lifecycles of every guest that the accepted manifests name and that differ from what is remembered. It
-// is done again when the revision is resumed, so a crash after the acceptance forgets none.
-func (in *intake) remember(ctx context.Context, accepted Accepted) error {
-	state := in.journal.State()
-	guests, err := accepted.set.Lower(assignedLabels(state))
-	if err != nil {
-		return err
-	}
-	var bodies []journal.Body
-	for _, d := range guests {
-		if g := guarded(d); d.VMID != 0 && state.Guarded[d.VMID] != g {
-			bodies = append(bodies, g)
-		}
-	}
-	for chunk := range slices.Chunk(bodies, guardsPerAppend) {
-		if err := in.append(ctx, chunk...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // resumption is the outcome of verifying the revision in force again.
 type resumption struct {
 	accepted Accepted
@@ -309,18 +232,6 @@ func (in *intake) resume(ctx context.Context) *resumption {
 		in.checkedBy = policy
 	}
 	return &resumption{accepted, err}
-}
-
-// guarded returns the lifecycle that is remembered for a guest. Removing a manifest that forbids all work must not allow the
-// worst of it: such a guest is not destroyed without a signature.
-func guarded(d guest.Desired) journal.Guarded {
-	destroy := d.Lifecycle.Destroy
-	if (d.Observe || d.Suspend != nil) && destroy == guest.Allow {
-		destroy = guest.Approve
-	}
-	return journal.Guarded{
-		VMID: d.VMID, Kind: string(d.Kind), Name: d.Name, Destroy: string(destroy), ShutdownTimeout: d.Lifecycle.ShutdownTimeout,
-	}
 }
 
 // refusal returns the report of a refused head, or nil when the error is no refusal.
