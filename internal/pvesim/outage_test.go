@@ -3,6 +3,8 @@ package pvesim
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestLostQuorum(t *testing.T) {
@@ -27,6 +29,62 @@ func TestLostQuorum(t *testing.T) {
 		c.sim.RegainQuorum()
 		c.ok("PUT", vm100+"/config", "cores=2")
 	})
+}
+
+func TestWritesWithoutQuorum(t *testing.T) {
+	const denied = "Permission denied"
+	tests := map[string]struct {
+		call string
+		want string // part of the reason or exit status; "" means that it works
+	}{
+		"vm_config":  {"PUT " + vm100 + "/config cores=2", denied},
+		"vm_async":   {"POST " + vm100 + "/config cores=2", denied},
+		"ct_config":  {"PUT /nodes/pve1/lxc/200/config cores=2", denied},
+		"resize":     {"PUT " + vm100 + "/resize disk=scsi0 size=+1G", denied},
+		"move":       {"POST " + vm100 + "/move_disk disk=scsi0 storage=local", denied},
+		"snapshot":   {"POST " + vm100 + "/snapshot snapname=s1", denied},
+		"template":   {"POST /nodes/pve1/qemu/101/template", denied},
+		"destroy":    {"DELETE /nodes/pve1/qemu/101", denied},
+		"backup":     {"POST /nodes/pve1/vzdump vmid=100", denied},
+		"cloud_init": {"PUT " + vm100 + "/cloudinit", denied},
+		"migrate":    {"POST /nodes/pve1/qemu/101/migrate target=pve2", "no quorum?"},
+		"ct_create":  {"POST /nodes/pve1/lxc vmid=300 ostemplate=local:vztmpl/x.tar.zst", "no quorum?"},
+		"ct_start":   {"POST /nodes/pve1/lxc/200/status/start", "no quorum?"},
+		"pool":       {"PUT /pools poolid=p comment=x", "cfs-lock 'file-user_cfg' error: no quorum!"},
+		"new_pool":   {"POST /pools poolid=q", "cfs-lock 'file-user_cfg' error: no quorum!"},
+		"ha":         {"POST /cluster/ha/resources sid=vm:100", "cfs-lock 'domain-ha' error: no quorum!"},
+		"stop":       {"POST " + vm100 + "/status/stop", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, Options{Nodes: []string{"pve1", "pve2"}}, func(t *testing.T, c *client) {
+				addRunningVM(t, c.sim, 100, "cores: 1\nscsi0: local-lvm:1\n")
+				addVM(t, c.sim, 101, "")
+				if _, err := c.sim.AddCT(Guest{VMID: 200}); err != nil {
+					t.Fatal(err)
+				}
+				c.sim.AddPool("p", "")
+				c.ok("PUT", vm100+"/config", "sockets=2") // waits for the stop
+				before := texts(c.sim)
+				c.sim.LoseQuorum()
+				f := strings.Fields(tt.call)
+				got := c.call(f[0], f[1], f[2:]...)
+				outcome := got.reason
+				if got.status == 200 {
+					outcome = c.wait(strings.Trim(string(got.data(t)), `"`))
+				}
+				if tt.want == "" && outcome != "OK" || !strings.Contains(outcome, tt.want) {
+					t.Errorf("got %s, want %s", outcome, tt.want)
+				}
+				if diff := cmp.Diff(before, texts(c.sim)); diff != "" {
+					t.Errorf("files (-before +after):\n%s", diff)
+				}
+				if v := c.sim.Violations(); len(v) > 0 {
+					t.Errorf("violations: got %v, want none", v)
+				}
+			})
+		})
+	}
 }
 
 func TestStoppedNode(t *testing.T) {

@@ -128,3 +128,30 @@ func TestRecorder(t *testing.T) {
 		t.Errorf("recorder: got %d %q, want 401 and no body", w.Code, w.Body)
 	}
 }
+
+func TestConnectionEndsAfterAHundredCalls(t *testing.T) {
+	sim := New(Options{})
+	addr := served(t, sim, nil)
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	var closed []int
+	for i := 1; i <= 201; i++ {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/api2/json/version", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "PVEAPIToken="+sim.Token("root@pam!full"))
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if resp.Close {
+			closed = append(closed, i)
+		}
+	}
+	if len(closed) != 2 || closed[0] != 100 || closed[1] != 200 {
+		t.Errorf("calls after which the connection closed: got %v, want 100 and 200", closed)
+	}
+}

@@ -1,0 +1,46 @@
+package pvesim
+
+import (
+	"testing"
+	"time"
+)
+
+func TestWriteFailsBetweenKeys(t *testing.T) {
+	applied := map[string]bool{}
+	for seed := range uint64(8) {
+		bubble(t, Options{Seed: seed}, func(t *testing.T, c *client) {
+			addVM(t, c.sim, 100, "name: old\n")
+			inject(t, c.sim, Fault{Kind: FailMidway, Phase: 1, Text: "unable to open file: Input/output error", VMID: 100})
+			refused(t, "write", c.call("PUT", vm100+"/config", "cores=3", "onboot=1", "delete=name"), 500, "unable to open file: Input/output error")
+			c.ok("PUT", vm100+"/config", "description=x") // what was staged comes with the next write
+			conf := c.config(100)
+			if conf["name"] != "" {
+				t.Errorf("name: got %s, want it deleted first", conf["name"])
+			}
+			if (conf["cores"] == "3") == (conf["onboot"] == "1") {
+				t.Errorf("seed %d: got cores %q and onboot %q, want one of them written", seed, conf["cores"], conf["onboot"])
+			}
+			applied[conf["cores"]] = true
+		})
+	}
+	if len(applied) != 2 {
+		t.Errorf("order of keys: got the same one first under every seed, want it random")
+	}
+}
+
+func TestListRacesWithADestroy(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, c *client) {
+		addVM(t, c.sim, 100, "")
+		addVM(t, c.sim, 101, "")
+		inject(t, c.sim, Fault{Kind: ListRace, Method: "DELETE", VMID: 100, Delay: time.Second})
+		c.task("DELETE", vm100)
+		refused(t, "list", c.call("GET", "/nodes/pve1/qemu"), 500, "Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist")
+		c.ok("GET", "/nodes/pve1/lxc")
+		c.ok("GET", "/cluster/resources")
+		c.ok("GET", "/nodes/pve1/qemu/101/config")
+		time.Sleep(time.Second)
+		c.ok("GET", "/nodes/pve1/qemu")
+		c.task("DELETE", "/nodes/pve1/qemu/101") // without the fault
+		c.ok("GET", "/nodes/pve1/qemu")
+	})
+}

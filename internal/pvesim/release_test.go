@@ -1,0 +1,86 @@
+package pvesim
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestReleasesDiffer(t *testing.T) {
+	limited := Token{ID: "u@pve!audit", Secret: "s", ACL: []ACL{
+		{Path: "/vms", Privileges: []string{"VM.Audit", "VM.GuestAgent.Audit", "VM.Allocate", "VM.Config.Options"}}, {Path: "/storage", Role: "PVEDatastoreUser"},
+	}}
+	tests := map[string]struct {
+		version      string
+		message      bool   // in the JSON of an error
+		env          int    // status of setting a container's environment
+		groups       int    // status of the list of HA groups
+		rules        int    // status of the list of HA rules
+		agent        string // the privilege that the token lacks to ask an agent
+		start        int    // status of creating and starting without VM.PowerMgmt
+		hasMemHost   bool
+		hasPressures bool
+	}{
+		"9.2": {"9.2.11", true, 200, 500, 200, "VM.GuestAgent.Audit|VM.GuestAgent.Unrestricted", 403, true, true},
+		"8.4": {"8.4.14", false, 400, 200, 501, "VM.Monitor", 200, false, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, Options{Version: tt.version, Tokens: append(DefaultTokens(), limited)}, func(t *testing.T, c *client) {
+				addRunningVM(t, c.sim, 100, "agent: 1\n")
+				if _, err := c.sim.AddCT(Guest{VMID: 200}); err != nil {
+					t.Fatal(err)
+				}
+				got := c.call("GET", "/nodes/pve1/qemu/999/config")
+				if strings.Contains(got.body, "message") != tt.message || !strings.Contains(got.reason, "does not exist") {
+					t.Errorf("error: got %s %s, want the message in the body to be %v", got.reason, got.body, tt.message)
+				}
+				if got := c.call("PUT", "/nodes/pve1/lxc/200/config", "env=A=1"); got.status != tt.env {
+					t.Errorf("env: got %d %s, want %d", got.status, got.body, tt.env)
+				}
+				if got := c.call("GET", "/cluster/ha/groups"); got.status != tt.groups {
+					t.Errorf("groups: got %d %s, want %d", got.status, got.reason, tt.groups)
+				}
+				if got := c.call("GET", "/cluster/ha/rules"); got.status != tt.rules {
+					t.Errorf("rules: got %d %s, want %d", got.status, got.reason, tt.rules)
+				}
+				u := c.as("u@pve!audit")
+				u.ok("POST", vm100+"/agent/ping")
+				c.sim.SetPrivileges("u@pve!audit", []ACL{{Path: "/vms", Privileges: limited.ACL[0].Privileges[:1]}})
+				refused(t, "agent", u.call("POST", vm100+"/agent/ping"), 403, "Permission check failed (/vms/100, "+tt.agent+")")
+				c.sim.SetPrivileges("u@pve!audit", limited.ACL)
+				if got := u.call("POST", "/nodes/pve1/qemu", "vmid=101", "start=1"); got.status != tt.start {
+					t.Errorf("create and start: got %d %s, want %d", got.status, got.reason, tt.start)
+				}
+				list := c.ok("GET", "/nodes/pve1/qemu").body
+				if strings.Contains(list, "memhost") != tt.hasMemHost || strings.Contains(list, "pressurecpufull") != tt.hasPressures {
+					t.Errorf("list: got %s, want memhost %v and pressures %v", list, tt.hasMemHost, tt.hasPressures)
+				}
+			})
+		})
+	}
+}
+
+func TestHAGroupsAndRules(t *testing.T) {
+	for name, tt := range map[string]struct{ version, path, create, change, want string }{
+		"groups": {"8.4.14", "/cluster/ha/groups", "group=fast&nodes=pve1:2", "nodes=pve1", `"nodes":"pve1"`},
+		"rules":  {"9.2.11", "/cluster/ha/rules", "rule=fast&type=node-affinity&resources=vm:100&nodes=pve1", "type=node-affinity&comment=x", `"comment":"x"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, Options{Version: tt.version}, func(t *testing.T, c *client) {
+				c.ok("POST", tt.path, strings.Split(tt.create, "&")...)
+				if got := c.call("POST", tt.path, strings.Split(tt.create, "&")...); got.status != 500 || !strings.Contains(got.reason, "ID 'fast' already defined") {
+					t.Errorf("again: got %d %s, want it refused", got.status, got.reason)
+				}
+				c.ok("PUT", tt.path+"/fast", strings.Split(tt.change, "&")...)
+				if body := c.ok("GET", tt.path+"/fast").body; !strings.Contains(body, tt.want) {
+					t.Errorf("changed: got %s, want %s", body, tt.want)
+				}
+				refused(t, "without privilege", c.as("gitops@pve!agent").call("DELETE", tt.path+"/fast"), 403, "Permission check failed (/, Sys.Console)")
+				c.ok("DELETE", tt.path+"/fast")
+				if body := c.ok("GET", tt.path).body; body != `{"data":[]}` {
+					t.Errorf("deleted: got %s, want an empty list", body)
+				}
+			})
+		})
+	}
+}
