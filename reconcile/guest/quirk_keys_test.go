@@ -66,6 +66,8 @@ func TestQuirkOfVirtualMachineKey(t *testing.T) {
 		"smbios_uuid_is_made":                    {live(keys{"smbios1": "uuid=de0a1108-0b75-45b8-8c5c-031b061ab62c"}), []Intent{subs("smbios1", "base64=0")}, nil},
 		"smbios_in_base64":                       {live(keys{"smbios1": "base64=1,manufacturer=Rm9v,uuid=de0a1108-0b75-45b8-8c5c-031b061ab62c"}), []Intent{subs("smbios1", "manufacturer=Foo")}, nil},
 		"smbios_in_clear":                        {live(keys{"smbios1": "manufacturer=Foo"}), []Intent{text("smbios1", "manufacturer=Rm9v,base64=1")}, nil},
+		"smbios_said_to_be_in_clear":             {live(keys{"smbios1": "base64=0,manufacturer=Rm9v"}), []Intent{subs("smbios1", "manufacturer=Rm9v")}, nil},
+		"smbios_wanted_in_base64":                {live(keys{"smbios1": "manufacturer=Foo"}), []Intent{subs("smbios1", "manufacturer=Rm9v", "base64=1")}, nil},
 		"smbios_with_blanks_is_encoded":          {live(keys{"smbios1": "uuid=de0a1108-0b75-45b8-8c5c-031b061ab62c"}), []Intent{subs("smbios1", "product=My PC")}, []string{"smbios1 set uuid=de0a1108-0b75-45b8-8c5c-031b061ab62c,product=TXkgUEM=,base64=1 [live]"}},
 		"vmgenid_one_asks_for_any":               {live(keys{"vmgenid": "955b0b83-01de-44e4-bad5-6171d2d0bf34"}), []Intent{text("vmgenid", "1")}, nil},
 		"vmgenid_is_root_only":                   {live(keys{"vmgenid": "955b0b83-01de-44e4-bad5-6171d2d0bf34"}), []Intent{text("vmgenid", "0")}, []string{"vmgenid none [impossible] " + rootOnlyNote}},

@@ -42,6 +42,9 @@ func TestDiffByVersion(t *testing.T) {
 			[]Intent{subs("net0", "bridge=vmbr0", "host-managed=1")},
 			[]string{"net0 none [impossible] host-managed: " + no84},
 		},
+		"sub_key_that_is_there_was_taken": {
+			pve84, live(keys{"cpu": "host,level=30"}), []Intent{subs("cpu", "flags=+aes")}, []string{"cpu set host,level=30,flags=+aes [live]"},
+		},
 		"sub_key_at_its_default": {
 			pve84, container(live(nil)), []Intent{subs("net0", "bridge=vmbr0", "host-managed=0")}, []string{"net0 set name=eth0,bridge=vmbr0 [live]"},
 		},
