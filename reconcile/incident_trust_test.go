@@ -1,0 +1,130 @@
+package reconcile_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/sigtest"
+	"gitops-agent/reconcile"
+	"gitops-agent/verify"
+)
+
+// otherPolicy is a policy that knows alice, and whose trusted root knows nothing of the lab's Sigstore.
+func (l *lab) otherPolicy() *verify.Policy {
+	l.Helper()
+	other, err := sigtest.New(sigtest.Options{Name: "other", Seed: "other", From: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)})
+	l.ok(err)
+	root, err := other.TrustedRoot()
+	l.ok(err)
+	policy, err := verify.NewPolicy(verify.Options{
+		TrustedRoot: root, Branch: "main", Target: "home/main", Binding: verify.BindingNone, TrustOnFirstUse: true,
+		Signers: []verify.Signer{{Name: "alice", Issuer: alice.Issuer, Subject: alice.Subject, May: []verify.Role{verify.RoleChange}}},
+	})
+	l.ok(err)
+	return policy
+}
+
+// TestReplacedTrustedRootCountsWhileTheRemoteIsDown replaces the trusted root by one under which the accepted revision does not
+// verify. That the remote does not answer is no reason to go on writing.
+func TestReplacedTrustedRootCountsWhileTheRemoteIsDown(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		var policy atomic.Pointer[verify.Policy]
+		policy.Store(l.policy)
+		l.opts.Policy = func() (*verify.Policy, error) { return policy.Load(), nil }
+		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
+		l.push("one guest", alice)
+		defer l.start()()
+		l.converge()
+		l.repo.Git(nil, "symbolic-ref", "HEAD", "refs/heads/gone")
+		l.repo.Git(nil, "update-ref", "-d", "refs/heads/main")
+		eventually(t, "the error of the source", func() bool { return l.engine.Report().Source.Error != "" })
+		policy.Store(l.otherPolicy())
+		stopped := func() bool { return l.engine.Report().Writes.Reason == string(reconcile.StopUnverified) }
+		eventually(t, "writes to stop", stopped)
+		l.ok(l.sim.Edit(201, "memory", "4096"))
+		time.Sleep(10 * time.Minute)
+		if got := l.sim.Value(201, "memory"); got != "4096" {
+			t.Errorf("got memory %s written under a revision that does not verify, want it left alone", got)
+		}
+		l.repo.Git(nil, "update-ref", "refs/heads/main", l.repo.Tip)
+		eventually(t, "the remote to be back", func() bool { return l.engine.Report().Source.Error == "" })
+		time.Sleep(10 * time.Minute)
+		if !stopped() {
+			t.Errorf("got writes %+v after the remote came back with the same revision, want them stopped", l.engine.Report().Writes)
+		}
+	})
+}
+
+// TestUnverifiedStartKnowsNothingOfItsGuests begins with a policy under which the accepted revision does not verify. Nobody can say what
+// is wanted then: nothing has drifted, and nothing is to be removed.
+func TestUnverifiedStartKnowsNothingOfItsGuests(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}", "lifecycle: {destroy: allow}")
+		l.push("one guest", alice)
+		stop := l.start()
+		l.converge()
+		stop()
+		l.policy = l.otherPolicy()
+		l.opts.Hooks.OnDrift = func(o reconcile.DriftOutcome) { t.Errorf("got drift %+v, want none told", o) }
+		defer l.start()()
+		eventually(t, "writes to stop", func() bool { return l.engine.Report().Writes.Reason == string(reconcile.StopUnverified) })
+		time.Sleep(5 * time.Minute)
+		g := l.guest(l.engine.Report(), 201)
+		if g.Sync != reconcile.SyncUnknown || !has(g, reconcile.NotObserved, "no-revision") || len(g.Held) != 0 {
+			t.Errorf("got %s with %+v and %+v, want its state unknown and no step", g.Sync, g.Conditions, g.Held)
+		}
+	})
+}
+
+// TestReportNamesTheRevisionItSpeaksOf lets the engine lag behind the acceptance of a revision. What it reports meanwhile is about the
+// revision that it knows.
+func TestReportNamesTheRevisionItSpeaksOf(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		var lagging atomic.Bool
+		l.opts.Hooks.OnPoll = func(p reconcile.PollOutcome) {
+			if p.Result == reconcile.PollAccepted && lagging.Load() {
+				time.Sleep(40 * time.Second)
+			}
+		}
+		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
+		old := l.push("two gigabytes", alice)
+		defer l.start()()
+		l.converge()
+		lagging.Store(true)
+		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 3Gi}")
+		tip := l.push("three", alice)
+		eventually(t, "acceptance", func() bool { return l.journal.State().Accepted.Commit == tip })
+		for range 60 {
+			time.Sleep(time.Second)
+			r := l.engine.Report()
+			want := map[string]string{old: "2048", tip: "3072"}[r.Source.Accepted.Commit]
+			if got := l.sim.Value(201, "memory"); r.Converged && got != want {
+				t.Fatalf("got %.7s reported as converged with memory %s, want %s", r.Source.Accepted.Commit, got, want)
+			}
+		}
+		if r := l.engine.Report(); !r.Converged || r.Source.Accepted.Commit != tip {
+			t.Errorf("got %.7s, converged %t, at the end, want the new revision converged", r.Source.Accepted.Commit, r.Converged)
+		}
+	})
+}
+
+func TestDryRunWritesNoState(t *testing.T) {
+	dry := func(o *reconcile.Options) { o.DryRun = true }
+	bubble(t, []labOption{dry}, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201)
+		l.push("one guest", alice)
+		r := l.once()
+		if len(r.Guests) != 1 || r.Guests[0].Held[0].Reason != reconcile.HoldWritesStopped || r.Writes.Reason != string(reconcile.StopDryRun) {
+			t.Errorf("got %+v with writes %+v, want one guest's steps held by the dry run", r.Guests, r.Writes)
+		}
+		l.open()
+		defer l.close()
+		if got := l.journal.State(); got.Seq != 0 || got.Accepted != nil {
+			t.Errorf("got journal sequence %d and %+v accepted by a dry run, want nothing", got.Seq, got.Accepted)
+		}
+		if comment, found := l.sim.PoolComment("gitops-agent"); found {
+			t.Errorf("got pool comment %q by a dry run, want no pool", comment)
+		}
+	})
+}
