@@ -1,0 +1,103 @@
+package reconcile_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// deaf makes web-1's memory look as if no write had ever changed it.
+var deaf = hands{read: func(o *guest.Observed) {
+	if o.VMID == 201 && o.Keys["memory"].Set {
+		o.Keys["memory"] = guest.Value{Text: "4096", Set: true}
+	}
+}}
+
+// TestChangeThatDoesNotStickIsNotRepeated has Proxmox take a change again and again without anything changing.
+func TestChangeThatDoesNotStickIsNotRepeated(t *testing.T) {
+	probed(t, nil, func(t *testing.T, l *lab, p *probe) {
+		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
+		l.push("one guest", alice)
+		defer l.start()()
+		l.converge()
+		p.lay(deaf)
+		eventually(t, "the failure", func() bool { return has(l.guest(l.engine.Report(), 201), reconcile.Failed, "config") })
+		before := p.count(reconcile.OpConfig, 201)
+		time.Sleep(time.Hour)
+		if got := p.count(reconcile.OpConfig, 201) - before; got > 60/5+6 {
+			t.Errorf("got %d writes in an hour, want the few that the growing wait between attempts lets through", got)
+		}
+		if g := l.guest(l.engine.Report(), 201); g.Health != reconcile.Degraded || g.Sync != reconcile.OutOfSync {
+			t.Errorf("got %s and %s, want Degraded and OutOfSync", g.Health, g.Sync)
+		}
+	})
+}
+
+// TestChangeThatDoesNotStickEndsASingleRun does the same to an agent that runs once, which must come to an end.
+func TestChangeThatDoesNotStickEndsASingleRun(t *testing.T) {
+	probed(t, nil, func(t *testing.T, l *lab, p *probe) {
+		p.lay(deaf)
+		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
+		l.push("one guest", alice)
+		l.open()
+		defer l.close()
+		ctx, cancel := context.WithTimeout(l.Context(), 10*time.Minute)
+		defer cancel()
+		r, err := l.engine.Once(ctx)
+		if err != nil || r.Converged {
+			t.Errorf("got converged %t and %v after %d writes, want a run that ends without it", r.Converged, err, p.count(reconcile.OpConfig, 201))
+		}
+	})
+}
+
+// TestFightIsSpacedOut has somebody undo every repair at once.
+func TestFightIsSpacedOut(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
+		l.push("one guest", alice)
+		defer l.start()()
+		l.converge()
+		repairs, spaced := 0, false
+		for range 2 * 3600 {
+			time.Sleep(time.Second)
+			if l.sim.Value(201, "memory") == "2048" {
+				l.ok(l.sim.Edit(201, "memory", "4096"))
+				repairs++
+			}
+			spaced = spaced || has(l.guest(l.engine.Report(), 201), reconcile.Blocked, "fight")
+		}
+		if !spaced {
+			t.Error("got no word of a fight, want the condition")
+		}
+		if repairs < 20 || repairs > 80 {
+			t.Errorf("got %d repairs in two hours, want about one in two minutes after the first few", repairs)
+		}
+		eventually(t, "the last repair, when the other side gave up", func() bool { return l.sim.Value(201, "memory") == "2048" })
+		l.converge()
+	})
+}
+
+// TestFailureEndsWhenSomebodyMendsIt lets every repair fail, until somebody takes the drift back by hand.
+func TestFailureEndsWhenSomebodyMendsIt(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
+		l.push("one guest", alice)
+		defer l.start()()
+		l.converge()
+		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/qemu/201/config$", Kind: pvesim.ErrorText, Text: "storage is full", Times: -1}))
+		l.ok(l.sim.Edit(201, "memory", "4096"))
+		eventually(t, "the failure", func() bool { return has(l.guest(l.engine.Report(), 201), reconcile.Failed, "config") })
+		l.ok(l.sim.Edit(201, "memory", "2048"))
+		eventually(t, "the end of the failure", func() bool {
+			g := l.guest(l.engine.Report(), 201)
+			return g.Health == reconcile.Healthy && !has(g, reconcile.Failed, "")
+		})
+		if r := l.engine.Report(); !r.Converged {
+			t.Errorf("got %+v, want it converged without a write", r.Guests)
+		}
+	})
+}
