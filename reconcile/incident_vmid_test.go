@@ -1,0 +1,124 @@
+package reconcile_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
+)
+
+// withoutVMID leaves the vmid of a manifest to the Cluster's range.
+func withoutVMID(manifest string) string {
+	before, after, _ := strings.Cut(manifest, "  vmid:")
+	_, after, _ = strings.Cut(after, "\n")
+	return before + after
+}
+
+// TestAssignedVMIDIsTaken names in a manifest the vmid that was assigned to another guest.
+func TestAssignedVMIDIsTaken(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = withoutVMID(vmYAML("web-1", 201))
+		l.files["keep.yaml"] = vmYAML("keep-1", 209, "memory: {size: 2Gi}")
+		l.push("one guest without a vmid", alice)
+		defer l.start()()
+		l.converge()
+		l.files["db.yaml"] = vmYAML("db-1", 200)
+		l.push("its vmid for another one", alice)
+		if r := l.refused(); r.Reason != reconcile.RefusedManifests || !strings.Contains(r.Error, "200") {
+			t.Errorf("got reason %s: %s, want the manifests refused for vmid 200", r.Reason, r.Error)
+		}
+		l.ok(l.sim.Edit(209, "memory", "4096"))
+		eventually(t, "the repair by the last good state", func() bool { return l.sim.Value(209, "memory") == "2048" })
+	})
+}
+
+// TestSingleRunAssignsAndCreates leaves a guest's vmid to an agent that runs once.
+func TestSingleRunAssignsAndCreates(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = withoutVMID(vmYAML("web-1", 201, "state: running"))
+		l.push("one guest without a vmid", alice)
+		if r := l.once(); !r.Converged || r.QueueDepth != 0 || l.sim.Effects(200, pvesim.Cloned) != 1 {
+			t.Errorf("got converged %t with %d busy lanes and %+v, want web-1 made as 200", r.Converged, r.QueueDepth, r.Guests)
+		}
+	})
+}
+
+// TestUnusedVMIDsAreGivenBack removes a manifest before its guest could be made.
+func TestUnusedVMIDsAreGivenBack(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = withoutVMID(strings.Replace(vmYAML("web-1", 201), "tmpl-debian-12", "no-such-template", 1))
+		l.push("one guest without a vmid", alice)
+		defer l.start()()
+		web := journal.Label{Kind: "VirtualMachine", Name: "web-1"}
+		eventually(t, "a vmid", func() bool { return l.journal.State().Assigned[web] == 200 })
+		delete(l.files, "web.yaml")
+		l.files["db.yaml"] = withoutVMID(vmYAML("db-1", 201))
+		l.push("never mind", alice)
+		eventually(t, "the vmid to be free", func() bool { return l.journal.State().Assigned[web] == 0 })
+		l.converge()
+	})
+}
+
+// TestStrangerUnderOurVMIDIsLetGo replaces an owned guest by a foreign one while the agent is down, and removes the manifest.
+func TestStrangerUnderOurVMIDIsLetGo(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["keep.yaml"] = vmYAML("keep-1", 209)
+		l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}")
+		l.push("two guests", alice)
+		stop := l.start()
+		l.converge()
+		stop()
+		l.ok(l.sim.RemoveGuest(201))
+		_, err := l.sim.AddVM(pvesim.Guest{VMID: 201, Config: stranger})
+		l.ok(err)
+		delete(l.files, "web.yaml")
+		l.push("remove", alice)
+		defer l.start()()
+		l.converge()
+		r := l.engine.Report()
+		if _, owned := l.journal.State().Owned[201]; owned || len(r.Guests) != 1 || len(r.Unmanaged) != 1 || r.Unmanaged[0].VMID != 201 {
+			t.Errorf("got guests %+v and unmanaged %+v (owned %t), want 201 to be nobody's business", r.Guests, r.Unmanaged, owned)
+		}
+		if l.sim.Config(201) == "" {
+			t.Error("got the stranger destroyed, want it untouched")
+		}
+	})
+}
+
+// TestLostVMIDMayBeAdopted loses the vmid of a create to somebody else. The record of the attempt neither lets the agent touch that guest,
+// nor does it stand in the way of adopting it on request.
+func TestLostVMIDMayBeAdopted(t *testing.T) {
+	probed(t, nil, func(t *testing.T, l *lab, p *probe) {
+		p.lay(hands{write: func(call reconcile.Call) {
+			if call.Op == reconcile.OpCreate && call.VMID == 201 {
+				_, _ = l.sim.AddVM(pvesim.Guest{VMID: 201, Config: "name: dave\nmemory: 512\n"}) // once; later it is there already
+			}
+		}})
+		l.files["keep.yaml"] = vmYAML("keep-1", 209)
+		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
+		l.push("two guests", alice)
+		defer l.start()()
+		eventually(t, "the conflict", func() bool {
+			r := l.engine.Report()
+			return len(r.Guests) == 2 && has(l.guest(r, 201), reconcile.IdentityConflict, "stranger")
+		})
+		time.Sleep(10 * time.Minute)
+		if got := p.count(reconcile.OpConfig, 201); got != 0 {
+			t.Fatalf("got %d writes to somebody else's guest, want none", got)
+		}
+		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}", "adopt: ifUnmanaged")
+		l.push("take it then", alice)
+		l.converge()
+		if got := l.sim.Value(201, "memory"); got != "2048" {
+			t.Errorf("got memory %s after the adoption, want 2048", got)
+		}
+		delete(l.files, "web.yaml")
+		l.push("give it up", alice)
+		if l.digestOfHold(201) == "" || l.sim.Effects(201, pvesim.Destroyed) != 0 {
+			t.Error("got an adopted guest destroyed, want its end held for an approval")
+		}
+	})
+}
