@@ -38,6 +38,7 @@ type Options struct {
 type Agent struct {
 	opts     Options
 	engine   *reconcile.Engine
+	trust    *trust
 	listener net.Listener
 	registry *prometheus.Registry
 	closers  []io.Closer // last opened, first closed
@@ -58,8 +59,11 @@ func (a *Agent) open(ctx context.Context) error {
 	c := a.opts.Config
 	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := metrics.New(a.registry, a.opts.Build)
-	t := &trust{config: c, log: a.opts.Logger, onRoot: func(r verify.RootInfo) { m.TrustedRoot(fmt.Sprintf("%x", r.SHA256), r.Expiry) }}
-	if _, err := t.Policy(); err != nil {
+	a.trust = &trust{
+		config: c, tuf: c.Trust.TUF, log: a.opts.Logger,
+		onRoot: func(r verify.RootInfo) { m.TrustedRoot(fmt.Sprintf("%x", r.SHA256), r.Expiry) },
+	}
+	if _, err := a.trust.Policy(); err != nil {
 		return err
 	}
 	client, err := proxmox.New(c.proxmoxOptions(a.opts.Logger, m.Request))
@@ -79,7 +83,7 @@ func (a *Agent) open(ctx context.Context) error {
 		return err
 	}
 	a.engine = reconcile.NewEngine(reconcile.Options{
-		Cluster: client, Source: source, Policy: t.Policy, Journal: j, Branch: c.Source.Branch,
+		Cluster: client, Source: source, Policy: a.trust.Policy, Journal: j, Branch: c.Source.Branch,
 		Scope: reconcile.Scope{Cluster: c.Cluster.Name, Paths: c.Source.Paths},
 		Poll:  time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
 		Parallel: c.Parallel, DryRun: a.opts.DryRun,
@@ -147,14 +151,22 @@ func (a *Agent) Run(ctx context.Context) error {
 			serving = status.Serve(ctx, a.listener, handler)
 		})
 	}
+	wg.Go(func() { a.trust.keepFresh(ctx) })
 	err := a.engine.Run(ctx)
 	cancel()
 	wg.Wait()
 	return errors.Join(err, serving)
 }
 
-// Once looks at the remote once and works until nothing more can be done without somebody else.
-func (a *Agent) Once(ctx context.Context) (reconcile.Report, error) { return a.engine.Once(ctx) }
+// Once looks at the remote once and works until nothing more can be done without somebody else. The trusted root is refreshed
+// afterwards, for the next time, and the outcome does not depend on it.
+func (a *Agent) Once(ctx context.Context) (reconcile.Report, error) {
+	report, err := a.engine.Once(ctx)
+	if a.trust.tuf.URL != "" {
+		_ = a.trust.refresh(ctx) // reported there
+	}
+	return report, err
+}
 
 // Close releases everything, last opened first.
 func (a *Agent) Close() error {
@@ -204,9 +216,14 @@ func (c Config) proxmoxOptions(log *slog.Logger, onRequest func(method, route, c
 func (c Config) sourceOptions(log *slog.Logger) gitsource.Options {
 	opts := gitsource.Options{Dir: c.RepositoryDir(), Branch: c.Source.Branch, Timeout: time.Duration(c.Source.Timeout), Logger: log}
 	for _, r := range c.Source.Remotes {
-		opts.Remotes = append(opts.Remotes, gitsource.Remote{
-			URL: r.URL, Username: r.Username, TokenFile: r.TokenFile, SSHKeyFile: r.SSHKeyFile, KnownHostsFile: r.KnownHostsFile, CAFile: r.CAFile,
-		})
+		opts.Remotes = append(opts.Remotes, r.Remote())
 	}
 	return opts
+}
+
+// Remote returns the remote that the config describes.
+func (r RemoteConfig) Remote() gitsource.Remote {
+	return gitsource.Remote{
+		URL: r.URL, Username: r.Username, TokenFile: r.TokenFile, SSHKeyFile: r.SSHKeyFile, KnownHostsFile: r.KnownHostsFile, CAFile: r.CAFile,
+	}
 }

@@ -12,7 +12,7 @@ import (
 // Check makes everything that the config describes and that can be made without the network and without the state directory: the
 // policy, the clients' options, and the files that they read. The error names every problem.
 func (c Config) Check() error {
-	_, policyErr := c.Policy()
+	_, policyErr := c.pinnedPolicy()
 	return errors.Join(policyErr, c.checkProxmox(), c.checkSource(), c.checkFiles())
 }
 
@@ -42,7 +42,9 @@ func (c Config) checkSource() error {
 
 // checkFiles opens the files whose content is read later. Those of trust and proxmox were read by now.
 func (c Config) checkFiles() error {
-	problems := []error{checkFile("source.webhook_token_file", c.Source.WebhookTokenFile)}
+	problems := []error{
+		checkFile("source.webhook_token_file", c.Source.WebhookTokenFile), checkFile("trust.tuf.root_file", c.Trust.TUF.RootFile),
+	}
 	for i, r := range c.Source.Remotes {
 		remote := fmt.Sprintf("source.remotes[%d].", i)
 		problems = append(problems, checkFile(remote+"token_file", r.TokenFile), checkFile(remote+"ssh_key_file", r.SSHKeyFile),

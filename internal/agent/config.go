@@ -74,6 +74,8 @@ type TrustConfig struct {
 	// TrustedRootFile is a Sigstore trusted_root.json. It is read again when it changes, and the last good one stays in force
 	// when it does not parse. Required.
 	TrustedRootFile string `yaml:"trusted_root_file"`
+	// TUF says where newer trusted roots come from. Default: from nowhere, the file alone.
+	TUF TUFConfig `yaml:"tuf"`
 	// Signers are the identities that may sign. At least one.
 	Signers []SignerConfig `yaml:"signers"`
 	// Binding is what ties a commit to this cluster and branch, since a signature alone does not: trailer (the tip's message
@@ -266,5 +268,5 @@ func (c *Config) check() error {
 	required(len(c.Proxmox.Endpoints) == 0, "proxmox.endpoints is required: https://host:8006 of at least one node")
 	required(c.Proxmox.TokenFile == "", "proxmox.token_file is required: a file with user@realm!name=secret")
 	required(c.Parallel < 0, "parallel must be positive")
-	return errors.Join(problems...)
+	return errors.Join(append(problems, c.Trust.TUF.problem())...)
 }

@@ -16,8 +16,21 @@ import (
 // maxTrustedRoot bounds the files of trust, in bytes; the public trusted root has about 7,000.
 const maxTrustedRoot = 4 << 20
 
-// Policy returns the policy that the config stands for, with the trusted root file as it is now.
+// Policy returns the policy that the config stands for, with the trusted root that an agent would start with: that of the file as
+// it is now, or what TUF brought an agent before.
 func (c Config) Policy() (*verify.Policy, error) {
+	if c.Trust.TUF.URL == "" {
+		return c.pinnedPolicy()
+	}
+	t := &trust{config: c, tuf: c.Trust.TUF, log: slog.New(slog.DiscardHandler), onRoot: func(verify.RootInfo) {}}
+	if err := t.restore(); err != nil {
+		return nil, err
+	}
+	return t.Policy()
+}
+
+// pinnedPolicy returns the policy with the trusted root of the file.
+func (c Config) pinnedPolicy() (*verify.Policy, error) {
 	root, err := readTrustedRoot(c.Trust.TrustedRootFile)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"strings"
@@ -297,6 +298,36 @@ func TestKeepFresh(t *testing.T) {
 		<-ended
 	})
 	(&trust{}).keepFresh(t.Context()) // returns at once
+}
+
+// TestConfigPolicyIsTheAgents: what the command line verifies by is what an agent would start with.
+func TestConfigPolicyIsTheAgents(t *testing.T) {
+	h, m := newHost(t), newMirror(t)
+	h.follow(m)
+	second := trustedRootOf(t, "second")
+	m.publish(second, soon())
+	agent := h.start()
+	if err := agent.refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for want, tuf := range map[string]TUFConfig{digestOf(second): h.tuf, digestOf(trustedRootOf(t, "pinned")): {}} {
+		c := agent.config
+		c.Trust.TUF = tuf
+		policy, err := c.Policy()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%x", policy.Root().SHA256); got != want {
+			t.Errorf("with TUF at %q: got root %s, want %s", tuf.URL, got, want)
+		}
+	}
+	if err := os.WriteFile(agent.storeFile(), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	agent.config.Trust.TUF = h.tuf
+	if _, err := agent.config.Policy(); err == nil {
+		t.Error("with a damaged store: got a policy that is not the agent's, want an error")
+	}
 }
 
 func TestTUFConfigProblem(t *testing.T) {
