@@ -72,10 +72,12 @@ func TestGitsignVerifiesOurSignatures(t *testing.T) {
 	r.git("update-ref", "refs/tags/v1", string(r.place("tag", raw)))
 	changed := string(r.place("commit", []byte(strings.Replace(string(r.raw("commit", r.id(byAlice))), "a change", "another", 1))))
 
-	by := func(part func(*sigtest.SignOptions, sigtest.Party)) string { return commit(alice, foreign(t, part)) }
 	bob := sigtest.Identity{Subject: "bob@example.org", Issuer: alice.Issuer}
 	claims := func(command string, who sigtest.Identity, revision string) []string {
 		return []string{gitsign.file(), command, "--certificate-identity", who.Subject, "--certificate-oidc-issuer", who.Issuer, revision}
+	}
+	by := func(part func(*sigtest.SignOptions, sigtest.Party)) []string {
+		return claims("verify", alice, commit(alice, foreign(t, part)))
 	}
 	for name, test := range map[string]struct {
 		command []string
@@ -89,9 +91,9 @@ func TestGitsignVerifiesOurSignatures(t *testing.T) {
 		"git_tag":        {[]string{"git", "verify-tag", "v1"}, "Good signature from [alice@example.org]", false},
 		"another_person": {claims("verify", bob, byAlice), `expected SAN value "bob@example.org"`, true},
 		"changed":        {claims("verify", alice, changed), "content digest does not match", true},
-		"foreign_log":    {claims("verify", alice, by(func(o *sigtest.SignOptions, other sigtest.Party) { o.Log = other })), "failed to verify log inclusion", true},
-		"foreign_ca":     {claims("verify", alice, by(func(o *sigtest.SignOptions, other sigtest.Party) { o.CA = other })), "failed to verify leaf certificate", true},
-		"foreign_ctlog":  {claims("verify", alice, by(func(o *sigtest.SignOptions, other sigtest.Party) { o.CTLog = other })), "failed to verify signed certificate timestamp", true},
+		"foreign_log":    {by(func(o *sigtest.SignOptions, other sigtest.Party) { o.Log = other }), "failed to verify log inclusion", true},
+		"foreign_ca":     {by(func(o *sigtest.SignOptions, other sigtest.Party) { o.CA = other }), "failed to verify leaf certificate", true},
+		"foreign_ctlog":  {by(func(o *sigtest.SignOptions, other sigtest.Party) { o.CTLog = other }), "failed to verify signed certificate timestamp", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := r.run(test.command[0], test.command[1:]...)

@@ -37,8 +37,11 @@ func enter() error {
 	}
 	for _, program := range []string{"unshare", "ip", "git"} {
 		if _, err := exec.LookPath(program); err != nil {
-			return fmt.Errorf("%w: apt-get install util-linux iproute2 git", err)
+			return fmt.Errorf("%w: apt-get install util-linux iproute2 git postgresql", err)
 		}
+	}
+	if _, err := postgresPrograms(); err != nil {
+		return err
 	}
 	built, err := build()
 	if err != nil {

@@ -19,15 +19,24 @@ const (
 	fulcio
 	rekor
 	timestamper
+	rekorV1
+	trillianServer
+	trillianSigner
+	createTree
 	agent
+	trillianSchema // no program: the tables of Trillian's database
 )
 
 func tools() []string {
 	return []string{
-		gitsign:     "github.com/sigstore/gitsign",
-		fulcio:      "github.com/sigstore/fulcio",
-		rekor:       "github.com/sigstore/rekor-tiles/v2/cmd/rekor-server/posix",
-		timestamper: "github.com/sigstore/timestamp-authority/v2/cmd/timestamp-server",
+		gitsign:        "github.com/sigstore/gitsign",
+		fulcio:         "github.com/sigstore/fulcio",
+		rekor:          "github.com/sigstore/rekor-tiles/v2/cmd/rekor-server/posix",
+		timestamper:    "github.com/sigstore/timestamp-authority/v2/cmd/timestamp-server",
+		rekorV1:        "github.com/sigstore/rekor/cmd/rekor-server",
+		trillianServer: "github.com/google/trillian/cmd/trillian_log_server",
+		trillianSigner: "github.com/google/trillian/cmd/trillian_log_signer",
+		createTree:     "github.com/google/trillian/cmd/createtree",
 	}
 }
 
@@ -50,7 +59,11 @@ func build() ([]string, error) {
 	if _, err := goCommand("../..", "build", "-o", file, "./cmd/gitops-agent"); err != nil {
 		return nil, err
 	}
-	return append(built, file), nil
+	trillian, err := goCommand("../sigstore", "list", "-m", "-f", "{{.Dir}}", "github.com/google/trillian")
+	if err != nil {
+		return nil, err
+	}
+	return append(built, file, filepath.Join(strings.TrimSpace(trillian), "storage", "postgresql", "schema", "storage.sql")), nil
 }
 
 // goCommand runs go in a folder, with flags of its own whatever those of the tests are.
@@ -73,7 +86,9 @@ func (p program) file() string {
 
 // TestProgramsAreThePinnedOnes expects of each tool the version that the tools module requires.
 func TestProgramsAreThePinnedOnes(t *testing.T) {
-	for tool, version := range map[program]string{gitsign: "v0.17.1", fulcio: "v1.8.8", rekor: "v2.3.0", timestamper: "v2.1.3"} {
+	for tool, version := range map[program]string{
+		gitsign: "v0.17.1", fulcio: "v1.8.8", rekor: "v2.3.0", timestamper: "v2.1.3", rekorV1: "v1.5.4", trillianServer: "v1.8.0",
+	} {
 		out, err := goCommand(".", "version", "-m", tool.file())
 		if err != nil {
 			t.Fatal(err)

@@ -132,6 +132,7 @@ type login struct {
 	token       string
 	mode        string // of Rekor: offline unless set
 	noTimestamp bool
+	rekorV1     bool // else Rekor v2
 }
 
 // as lets whoever has a token of an issuer sign from now on, with a Sigstore of services.
@@ -142,6 +143,9 @@ func (r *repository) as(s *sigstore, who login) *repository {
 		"GITSIGN_OIDC_CLIENT_ID": "sigstore", "SIGSTORE_ID_TOKEN": who.token, "SIGSTORE_REKOR_PUBLIC_KEY": s.path("rekor.pub"),
 		"SIGSTORE_CT_LOG_PUBLIC_KEY_FILE": s.path("ctlog.pub"), "GITSIGN_TIMESTAMP_SERVER_URL": timestampURL + "/api/v1/timestamp",
 	})
+	if who.rekorV1 {
+		r.env["GITSIGN_REKOR_URL"], r.env["GITSIGN_REKOR_VERSION"], r.env["SIGSTORE_REKOR_PUBLIC_KEY"] = rekorV1URL, "1", s.path("rekor1.pub")
+	}
 	if who.noTimestamp {
 		delete(r.env, "GITSIGN_TIMESTAMP_SERVER_URL")
 	}

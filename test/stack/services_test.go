@@ -3,16 +3,14 @@
 package stack
 
 import (
-	"context"
 	"crypto"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
 	"fmt"
-	"net/http"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -38,6 +36,7 @@ type sigstore struct {
 	codeSigner        authority
 	timestamps        authority
 	log               keyPair
+	logV1             *keyPair // nil unless Rekor v1 runs
 }
 
 // startSigstore starts all services and waits until each answers.
@@ -47,13 +46,13 @@ func startSigstore(t *testing.T) *sigstore {
 		t: t, dir: t.TempDir(), people: newIssuer(t), workflows: newIssuer(t), certificateLog: newCTLog(t),
 		codeSigner: newCodeSigner(t), timestamps: newTimestamper(t), log: newKeyPair(t, edwards),
 	}
-	s.start(rekor, rekorURL+"/healthz", "serve", "--hostname", rekorHost, "--http-address", "127.0.0.1", "--http-port", "6003",
+	s.start(rekor, answers(rekorURL+"/healthz"), "serve", "--hostname", rekorHost, "--http-address", "127.0.0.1", "--http-port", "6003",
 		"--grpc-address", "127.0.0.1", "--grpc-port", "6013", "--http-metrics-port", "6023", "--storage-dir", s.folder("log"),
 		"--signer-filepath", s.write("rekor.key", s.log.private()), "--checkpoint-interval", "100ms", "--batch-max-age", "50ms")
-	s.start(timestamper, timestampURL+"/ping", "serve", "--host", "127.0.0.1", "--port", "6004", "--timestamp-signer", "file",
+	s.start(timestamper, answers(timestampURL+"/ping"), "serve", "--host", "127.0.0.1", "--port", "6004", "--timestamp-signer", "file",
 		"--file-signer-key-path", s.write("timestamps.key", s.timestamps.private()),
 		"--certificate-chain-path", s.write("timestamps.pem", s.timestamps.certificates()), "--disable-ntp-monitoring")
-	s.start(fulcio, fulcioURL+"/healthz", "serve", "--host", "127.0.0.1", "--port", "6555", "--grpc-host", "127.0.0.1", "--grpc-port", "6554",
+	s.start(fulcio, answers(fulcioURL+"/healthz"), "serve", "--host", "127.0.0.1", "--port", "6555", "--grpc-host", "127.0.0.1", "--grpc-port", "6554",
 		"--metrics-port", "6553", "--log_type", "prod", "--legacy-unix-domain-socket", "@fulcio", "--ca", "fileca", "--fileca-watch=false",
 		"--fileca-cert", s.write("fulcio.pem", s.codeSigner.certificates()), "--fileca-key", s.write("fulcio.key", s.codeSigner.private()),
 		"--fileca-key-passwd", "the key has none", "--ct-log-url", s.certificateLog.url,
@@ -114,61 +113,6 @@ func (s *sigstore) folder(name string) string {
 	return s.path(name)
 }
 
-// patience is how long a service may take to start on a busy machine.
-const patience = 2 * time.Minute
-
-// start runs a service until the end of the test, and waits until a URL of it answers.
-func (s *sigstore) start(p program, ready string, args ...string) {
-	s.t.Helper()
-	log, err := os.CreateTemp(s.dir, "log-*.txt")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, p.file(), args...)
-	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, s.dir
-	cmd.Env = []string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH")}
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	s.t.Cleanup(func() {
-		stop()
-		err := <-ended
-		if said, _ := os.ReadFile(log.Name()); s.t.Failed() {
-			s.t.Logf("%s: %v\n%s", filepath.Base(p.file()), err, said)
-		}
-		_ = log.Close()
-	})
-	deadline := time.Now().Add(patience)
-	for !answers(s.t, ready) {
-		select {
-		case err := <-ended:
-			ended <- err
-			s.t.Fatalf("%s ended: %v", filepath.Base(p.file()), err)
-		case <-time.After(50 * time.Millisecond):
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("%s does not answer at %s", filepath.Base(p.file()), ready)
-		}
-	}
-}
-
-func answers(t *testing.T, url string) bool {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return false
-	}
-	defer res.Body.Close()
-	return res.StatusCode == http.StatusOK
-}
-
 // trustedRoot returns the trusted_root.json that the operator of this Sigstore would hand out.
 func (s *sigstore) trustedRoot() []byte {
 	s.t.Helper()
@@ -177,6 +121,10 @@ func (s *sigstore) trustedRoot() []byte {
 		return map[string]*root.TransparencyLog{hex.EncodeToString(id): {
 			BaseURL: url, ID: id, PublicKey: key, HashFunc: crypto.SHA256, SignatureHashFunc: crypto.SHA256, ValidityPeriodStart: since,
 		}}
+	}
+	rekors := logs("https://"+rekorHost, s.noteKeyID(), s.log.key.Public())
+	if s.logV1 != nil {
+		maps.Copy(rekors, logs("https://"+rekorV1Host, s.logV1.keyID(), s.logV1.key.Public()))
 	}
 	signers, stamps := s.codeSigner.chain, s.timestamps.chain
 	trusted, err := root.NewTrustedRoot(root.TrustedRootMediaType01,
@@ -187,7 +135,7 @@ func (s *sigstore) trustedRoot() []byte {
 		[]root.TimestampingAuthority{&root.SigstoreTimestampingAuthority{
 			Root: stamps[1], Leaf: stamps[0], ValidityPeriodStart: since, URI: timestampURL,
 		}},
-		logs("https://"+rekorHost, s.noteKeyID(), s.log.key.Public()))
+		rekors)
 	if err != nil {
 		s.t.Fatal(err)
 	}
