@@ -37,8 +37,10 @@ func TestGuardWantsAnnouncements(t *testing.T) {
 			c.ok("PUT", vm100+"/config", "delete=unused0")
 		}, []string{"volume " + disk + " freed by delete of unused0"}},
 		"delete_announced": {func(s *Sim) { s.AnnounceFree(disk) }, func(c *client) { c.ok("PUT", vm100+"/config", "delete=scsi0", "force=1") }, nil},
-		"move": {nil, func(c *client) { c.task("POST", vm100+"/move_disk", "disk=scsi0", "storage=local", "delete=1") },
-			[]string{"volume " + disk + " freed by move with delete"}},
+		"move": {
+			nil, func(c *client) { c.task("POST", vm100+"/move_disk", "disk=scsi0", "storage=local", "delete=1") },
+			[]string{"volume " + disk + " freed by move with delete"},
+		},
 		"content":    {nil, func(c *client) { c.task("DELETE", "/nodes/pve1/storage/local/content/"+old) }, []string{"volume " + old + " freed by delete volume"}},
 		"cloud_init": {nil, func(c *client) { c.ok("PUT", vm100+"/config", "delete=ide2") }, nil},
 		"failed_create": {nil, func(c *client) {

@@ -212,7 +212,8 @@ func TestTokenMayWhatItsUserMay(t *testing.T) {
 func TestPoolGrantsItsMembers(t *testing.T) {
 	opts := Options{Tokens: append(DefaultTokens(), Token{ID: "u@pve!x", Secret: "s", ACL: []ACL{
 		{Path: "/pool/mine", Privileges: slices.Concat([]string{"VM.Allocate", "VM.Audit", "Pool.Audit"}, configPrivileges)},
-		{Path: "/storage", Role: "PVEDatastoreUser"}, {Path: "/vms/101", Role: "NoAccess"},
+		{Path: "/storage", Role: "PVEDatastoreUser"},
+		{Path: "/vms/101", Role: "NoAccess"},
 	}})}
 	bubble(t, opts, func(t *testing.T, c *client) {
 		c.sim.AddPool("mine", "", 100, 101)
