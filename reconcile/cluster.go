@@ -53,8 +53,9 @@ var (
 
 // Inventory is one reading of /cluster/resources.
 type Inventory struct {
-	Rows   []Row // sorted by vmid
-	ReadAt time.Time
+	Rows    []Row // sorted by vmid
+	ReadAt  time.Time
+	Version guest.Version // of the cluster; zero where nobody knows
 }
 
 // row returns the row of a vmid.

@@ -162,7 +162,14 @@ func (o *observer) full(ctx context.Context, row Row) (guest.Observed, error) {
 		}
 		row.Status = status
 	}
-	return o.cluster.Observe(ctx, row)
+	return observe(ctx, o.cluster, row, o.inventory.Version)
+}
+
+// observe reads a guest in full, and notes which release it lives on.
+func observe(ctx context.Context, cluster Reader, row Row, version guest.Version) (guest.Observed, error) {
+	seen, err := cluster.Observe(ctx, row)
+	seen.Version = version
+	return seen, err
 }
 
 // learn takes what a lane saw, which is newer than any sweep.

@@ -49,7 +49,7 @@ func createCall(d *guest.Desired, inventory Inventory) (Call, error) {
 	if d.Node == "" {
 		return Call{}, fmt.Errorf("%s does not exist, and the manifest names no node to create it on", d.Label())
 	}
-	params, err := guest.CreateParams(*d)
+	params, err := guest.CreateParamsOn(*d, inventory.Version)
 	if err != nil {
 		return Call{}, fmt.Errorf("create %s: %w", d.Label(), err)
 	}

@@ -143,14 +143,14 @@ func (w *worker) look(ctx context.Context, world *world, f *finding) (Observed, 
 	row, listed := world.row(f.vmid)
 	seen, err := guest.Observed{}, error(nil)
 	if listed {
-		seen, err = w.read(ctx, row)
+		seen, err = w.read(ctx, row, got.Inventory.Version)
 	}
 	if !listed || errors.Is(err, ErrNotExist) {
 		if got.Inventory, err = w.cluster.Inventory(ctx); err != nil {
 			return got, fmt.Errorf("list guests: %w", err)
 		}
 		if row, listed = got.Inventory.row(f.vmid); listed {
-			seen, err = w.read(ctx, row)
+			seen, err = w.read(ctx, row, got.Inventory.Version)
 		}
 	}
 	switch {
@@ -170,13 +170,13 @@ func (w *worker) look(ctx context.Context, world *world, f *finding) (Observed, 
 	return got, nil
 }
 
-func (w *worker) read(ctx context.Context, row Row) (guest.Observed, error) {
+func (w *worker) read(ctx context.Context, row Row, version guest.Version) (guest.Observed, error) {
 	status, err := w.cluster.Status(ctx, row)
 	if err != nil {
 		return guest.Observed{}, err
 	}
 	row.Status = status
-	return w.cluster.Observe(ctx, row)
+	return observe(ctx, w.cluster, row, version)
 }
 
 // absent asks the cluster itself about a vmid that no list shows.

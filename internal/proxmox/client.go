@@ -21,9 +21,10 @@ var nodeName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
 // Reader reads a cluster. It cannot write.
 type Reader struct {
-	api   *pve.Client // its transport passes GET alone
-	log   *slog.Logger
-	close func()
+	api     *pve.Client // its transport passes GET alone
+	log     *slog.Logger
+	close   func()
+	release *release
 }
 
 // Client reads and writes a cluster. It is safe for concurrent use.
@@ -98,7 +99,7 @@ func newWire(options Options) (*wire, error) {
 }
 
 func (w *wire) reader() *Reader {
-	return &Reader{api: w.library(getOnly{w.transport}), log: w.log, close: w.close}
+	return &Reader{api: w.library(getOnly{w.transport}), log: w.log, close: w.close, release: &release{}}
 }
 
 // library returns a client of go-proxmox over our transport. Its own logger is silent: it would print bodies, and bodies hold passwords.

@@ -33,7 +33,7 @@ func (r *Reader) Inventory(ctx context.Context) (reconcile.Inventory, error) {
 		rows = append(rows, row)
 	}
 	slices.SortFunc(rows, func(a, b reconcile.Row) int { return cmp.Compare(a.VMID, b.VMID) })
-	return reconcile.Inventory{Rows: rows, ReadAt: readAt}, nil
+	return reconcile.Inventory{Rows: rows, ReadAt: readAt, Version: r.release.of(ctx, r, readAt)}, nil
 }
 
 // resource is the part of a row of /cluster/resources that the agent uses.

@@ -125,6 +125,7 @@ func TestInventory(t *testing.T) {
 				 "pool":"web","hastate":"started","maxmem":4294967296,"maxcpu":4,"maxdisk":34359738368,"cpu":0.01,"netin":12345678901234},
 				{"type":"qemu","vmid":101,"id":"qemu/101","node":"pve1","status":"unknown"},
 				{"type":"storage","id":"storage/pve1/local","node":"pve1","status":"available"}]`),
+		"GET /version": ok(`{"version":"8.4.1","release":"8.4"}`),
 	}))
 	got, err := client.Inventory(t.Context())
 	if err != nil {
@@ -143,6 +144,22 @@ func TestInventory(t *testing.T) {
 	}
 	if got.ReadAt.IsZero() {
 		t.Error("got no ReadAt, want the time")
+	}
+	if want := (guest.Version{Major: 8, Minor: 4}); got.Version != want {
+		t.Errorf("got release %s, want %s", got.Version, want)
+	}
+}
+
+func TestInventoryAsksForTheReleaseOnce(t *testing.T) {
+	server := byPath(t, map[string]reply{"GET /cluster/resources?type=vm": ok(`[]`), "GET /version": ok(`{"version":"9.2.11"}`)})
+	client := inProcess(t, server)
+	for range 3 {
+		if _, err := client.Inventory(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := len(server.got); got != 4 {
+		t.Errorf("got %d requests for three inventories, want 4: the release is asked for once", got)
 	}
 }
 
