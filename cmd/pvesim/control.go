@@ -22,6 +22,11 @@ func newControl(sim *pvesim.Sim) http.Handler {
 	mux.HandleFunc("GET /held", func(w http.ResponseWriter, r *http.Request) { waitHeld(w, r, sim) })
 	mux.HandleFunc("POST /faults", func(w http.ResponseWriter, r *http.Request) { inject(w, r, sim) })
 	mux.HandleFunc("POST /edit", func(w http.ResponseWriter, r *http.Request) { edit(w, r, sim) })
+	mux.HandleFunc("POST /nodes/{node}", func(w http.ResponseWriter, r *http.Request) { setNode(w, r, sim) })
+	mux.HandleFunc("POST /quorum", func(w http.ResponseWriter, r *http.Request) { setQuorum(w, r, sim) })
+	mux.HandleFunc("POST /storages/{storage}", func(w http.ResponseWriter, r *http.Request) { fillStorage(w, r, sim) })
+	mux.HandleFunc("POST /privileges", func(w http.ResponseWriter, r *http.Request) { setPrivileges(w, r, sim) })
+	mux.HandleFunc("POST /announce", func(w http.ResponseWriter, r *http.Request) { announceLoss(w, r, sim) })
 	mux.HandleFunc("POST /release", func(w http.ResponseWriter, _ *http.Request) {
 		sim.Release()
 		w.WriteHeader(http.StatusNoContent)

@@ -147,6 +147,49 @@ func TestControl(t *testing.T) {
 	}
 }
 
+func TestControlMakesTrouble(t *testing.T) {
+	r := start(t, "--http", "--guests", "4", "--nodes", "pve1,pve2", "--task-time", "0s", "--latency", "recorded", "--pve-version", "8.4.14")
+	const path = "/nodes/pve1/qemu/1000/config"
+	if _, body := r.get("/version"); !strings.Contains(body, `"release":"8.4"`) {
+		t.Errorf("version: got %s, want 8.4", body)
+	}
+	for what, tt := range map[string]struct{ endpoint, on, off, status string }{
+		"node":       {"/nodes/pve1", `{"state":"stopped"}`, `{"state":"started"}`, "595 No route to host"},
+		"quorum":     {"/quorum", `{"quorate":false}`, `{"quorate":true}`, "500 unable to open file"},
+		"storage":    {"/storages/local-lvm", `{"full":true}`, `{"full":false}`, "500 lvcreate 'pve/"},
+		"privileges": {"/privileges", `{"id":"gitops@pve!agent","path":"/"}`, `{"id":"gitops@pve!agent","path":"/","role":"Administrator"}`, "403 Permission check failed"},
+	} {
+		write := func() string {
+			status, _ := r.do(http.MethodPut, r.api+"/api2/json"+path, "scsi5=local-lvm:1", "application/x-www-form-urlencoded")
+			return status
+		}
+		r.tell(tt.endpoint, tt.on)
+		if status := write(); !strings.HasPrefix(status, tt.status) {
+			t.Errorf("%s: got %s, want %s", what, status, tt.status)
+		}
+		r.tell(tt.endpoint, tt.off)
+		if status := write(); status != "200 OK" {
+			t.Errorf("%s over: got %s, want 200 OK", what, status)
+		}
+	}
+	r.tell("/announce", `{"volume":"local-lvm:vm-1000-disk-9","vmid":1001,"marker":"x"}`)
+	if status, body := r.do(http.MethodPut, r.api+"/api2/json"+path, "delete=scsi5&force=1", "application/x-www-form-urlencoded"); status != "200 OK" {
+		t.Fatalf("delete: got %s %s, want 200", status, body)
+	}
+	if _, text := r.do(http.MethodGet, r.control+"/state", "", ""); !strings.Contains(text, "which was not announced") {
+		t.Errorf("state: got %s, want a violation", text)
+	}
+	r.tell("/nodes/pve2", `{"state":"rebooted","takes":"1h"}`)
+	if status, _ := r.get("/nodes/pve2/qemu"); status != "595 No route to host" {
+		t.Errorf("rebooting node: got %s, want 595", status)
+	}
+	for endpoint, body := range map[string]string{"/nodes/pve1": `{"state":"x"}`, "/nodes/pve2": `{"state":"rebooted","takes":"soon"}`} {
+		if status, _ := r.do(http.MethodPost, r.control+endpoint, body, "application/json"); status != "400 Bad Request" {
+			t.Errorf("%s %s: got %s, want 400", endpoint, body, status)
+		}
+	}
+}
+
 func TestControlRefuses(t *testing.T) {
 	r := start(t)
 	for body, want := range map[string]string{
@@ -173,7 +216,7 @@ func TestFlags(t *testing.T) {
 	if !strings.Contains(errOut.String(), "POST /faults") || !strings.Contains(errOut.String(), "-seed") {
 		t.Errorf("help text: got %q, want the control endpoint and the flags", errOut.String())
 	}
-	for _, args := range [][]string{{"--nonsense"}, {"extra"}} {
+	for _, args := range [][]string{{"--nonsense"}, {"extra"}, {"--latency", "slow"}} {
 		if err := run(t.Context(), args, io.Discard, io.Discard); !errors.Is(err, errUsage) {
 			t.Errorf("run %v: got %v, want errUsage", args, err)
 		}

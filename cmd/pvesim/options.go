@@ -19,8 +19,9 @@ type options struct {
 	plain                                  bool
 	guests                                 int
 	seed                                   uint64
-	nodes                                  string
-	latency, taskTime, period, authDelay   time.Duration
+	nodes, release                         string
+	latency                                string
+	taskTime, period, cache, authDelay     time.Duration
 	token                                  string
 	tokenOut, certOut, addrOut, controlOut string
 	vmlist                                 string
@@ -38,6 +39,12 @@ It prints the address, an API token, the certificate's fingerprint, and the addr
   POST /faults                 {"kind":"hold-before","method":"POST","path":"/status/start$","vmid":100}
   POST /release                lets held calls go on
   POST /edit                   {"vmid":100,"key":"memory","value":"4096"} behind the API's back
+  POST /nodes/{node}           {"state":"stopped"}, "started" or "rebooted", which takes {"takes":"30s"}
+  POST /quorum                 {"quorate":false}
+  POST /storages/{storage}     {"full":true}
+  POST /privileges             {"id":"gitops@pve!agent","path":"/","privileges":["VM.Audit"]} instead of what it had
+  POST /announce               {"vmid":100,"marker":"tag"} or {"volume":"local-lvm:vm-100-disk-0"}: may be destroyed; the first call
+                               arms the watch, after which /state reports all other losses as violations
   POST /reset                  counters to zero, faults disarmed
 
 Flags:
@@ -57,9 +64,11 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	fs.IntVar(&o.guests, "guests", 0, "`number` of generated guests, from vmid 1000 on")
 	fs.Uint64Var(&o.seed, "seed", 0, "`number` that decides everything generated")
 	fs.StringVar(&o.nodes, "nodes", "pve1", "node `names`, separated by commas")
-	fs.DurationVar(&o.latency, "latency", 0, "`time` added to every call")
+	fs.StringVar(&o.release, "pve-version", "", "`version` to simulate, such as 8.4.14; default 9.2.11")
+	fs.StringVar(&o.latency, "latency", "0s", "`time` added to every call, or \"recorded\" for what each call took on a real node")
 	fs.DurationVar(&o.taskTime, "task-time", 50*time.Millisecond, "`time` that a task takes")
 	fs.DurationVar(&o.period, "resources-period", 0, "how old /cluster/resources may be; a real cluster has 10s")
+	fs.DurationVar(&o.cache, "resources-cache", 0, "how long each of three front workers keeps /cluster/resources; a real cluster has 2s")
 	fs.DurationVar(&o.authDelay, "unauthorized-delay", 0, "`time` before a 401; a real node waits 3s")
 	fs.StringVar(&o.token, "token", "gitops@pve!agent", "`name` of the token to print: gitops@pve!agent, gitops@pve!ro or root@pam!full")
 	fs.StringVar(&o.tokenOut, "token-out", "", "write the token to this `file`")
@@ -77,6 +86,10 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		fmt.Fprintf(stderr, "pvesim: error: got argument %q, want flags only\n", fs.Arg(0))
 		return nil, errUsage
 	}
+	if _, err := time.ParseDuration(o.latency); err != nil && o.latency != recordedLatency {
+		fmt.Fprintf(stderr, "pvesim: error: latency: got %q, want a duration or %q\n", o.latency, recordedLatency)
+		return nil, errUsage
+	}
 	return o, nil
 }
 
@@ -85,11 +98,22 @@ func (o *options) simulator() pvesim.Options {
 	if taskTime <= 0 {
 		taskTime = time.Nanosecond // zero would mean the default
 	}
-	return pvesim.Options{
-		Nodes: strings.Split(o.nodes, ","), Guests: o.guests, Seed: o.seed, Latency: o.latency, TaskTime: taskTime,
-		ResourcesPeriod: o.period, VMListFile: o.vmlist, UnauthorizedDelay: o.authDelay,
+	opts := pvesim.Options{
+		Nodes: strings.Split(o.nodes, ","), Guests: o.guests, Seed: o.seed, TaskTime: taskTime, Version: o.release,
+		ResourcesPeriod: o.period, ResourcesCache: o.cache, VMListFile: o.vmlist, UnauthorizedDelay: o.authDelay,
 	}
+	if o.latency == recordedLatency {
+		opts.Latencies = pvesim.RecordedLatencies()
+		return opts
+	}
+	if d, err := time.ParseDuration(o.latency); err == nil { // checked with the other flags
+		opts.Latency = d
+	}
+	return opts
 }
+
+// recordedLatency is the profile of delays that a real node showed.
+const recordedLatency = "recorded"
 
 // addVolumes gives a fresh cluster something to create guests from.
 func (o *options) addVolumes(sim *pvesim.Sim) error {

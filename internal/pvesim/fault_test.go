@@ -89,6 +89,21 @@ func TestLatencyTakesVirtualTime(t *testing.T) {
 	})
 }
 
+func TestLatenciesOfRoutes(t *testing.T) {
+	bubble(t, Options{Latency: time.Second, Latencies: RecordedLatencies()}, func(t *testing.T, c *client) {
+		addVM(t, c.sim, 100, "")
+		for path, want := range map[string]time.Duration{
+			"/cluster/resources": 6500 * time.Microsecond, vm100 + "/pending": 1100 * time.Microsecond, vm100 + "/status/current": time.Second,
+		} {
+			begun := time.Now()
+			c.ok("GET", path)
+			if got := time.Since(begun); got != want {
+				t.Errorf("time of %s: got %s, want %s", path, got, want)
+			}
+		}
+	})
+}
+
 func TestFaultsOfATask(t *testing.T) {
 	tests := map[string]struct {
 		fault Fault
