@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"gitops-agent/gitsource"
 )
@@ -29,7 +30,7 @@ type openssh struct {
 	log bytes.Buffer // what the servers said
 }
 
-// newOpenSSH starts to listen. Only the key of clientKey is let in, and git-shell lets it do nothing but serve repositories, as on forges.
+// newOpenSSH starts to listen. Only the key named client is let in.
 func newOpenSSH(t *testing.T) *openssh {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -41,11 +42,7 @@ func newOpenSSH(t *testing.T) *openssh {
 	t.Cleanup(o.tell)
 	o.requirements()
 	o.keygen("client", "ed25519", "")
-	public, err := os.ReadFile(o.file("client.pub"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.write("authorized_keys", `restrict,command="git-shell -c \"$SSH_ORIGINAL_COMMAND\"" `+string(public))
+	o.admit("client", gitShell)
 	o.hostKeys("ed25519")
 	go func() {
 		for {
@@ -102,6 +99,19 @@ func (o *openssh) keygen(name, kind, passphrase string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		o.t.Fatalf("ssh-keygen: %v\n%s", err, out)
 	}
+}
+
+// gitShell serves repositories and does nothing else, as on forges.
+const gitShell = `git-shell -c \"$SSH_ORIGINAL_COMMAND\"`
+
+// admit lets in one key and no other. A command runs for it whatever it asks for.
+func (o *openssh) admit(key, command string) {
+	o.t.Helper()
+	public, err := os.ReadFile(o.file(key + ".pub"))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.write("authorized_keys", `restrict,command="`+command+`" `+string(public))
 }
 
 // hostKeys gives the host new keys of some kinds: those that it had before are gone.
@@ -265,12 +275,34 @@ func TestOpenSSHKeyKinds(t *testing.T) {
 	for _, kind := range []string{"rsa", "ecdsa"} {
 		t.Run(kind, func(t *testing.T) {
 			o.keygen("client_"+kind, kind, "")
-			public, err := os.ReadFile(o.file("client_" + kind + ".pub"))
+			o.admit("client_"+kind, gitShell)
+			s, _ := openSource(t, o.remote(g, "client_"+kind, known))
+			fetch(t, s, history...)
+		})
+	}
+}
+
+// TestOpenSSHCommandsThatAreNotGit is let in by hosts that do something else, and takes the branch from the next remote.
+func TestOpenSSHCommandsThatAreNotGit(t *testing.T) {
+	g := newGit(t)
+	history := g.history("main", 2)
+	o := newOpenSSH(t)
+	known := o.meet("ssh-ed25519")
+	for name, command := range map[string]string{
+		"silent":  "sleep 10",
+		"endless": "cat /dev/zero",
+		"chatty":  "yes 0040some line that is no ref at all, however often it is said......",
+		"gone":    "true",
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.admit("client", command)
+			s, err := gitsource.Open(gitsource.Options{
+				Dir: filepath.Join(t.TempDir(), "store"), Branch: "main", Timeout: 3 * time.Second, MaxFetchBytes: 4 << 20,
+				Remotes: []gitsource.Remote{o.remote(g, "client", known), fileRemote(g)},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			o.write("authorized_keys", `restrict,command="git-shell -c \"$SSH_ORIGINAL_COMMAND\"" `+string(public))
-			s, _ := openSource(t, o.remote(g, "client_"+kind, known))
 			fetch(t, s, history...)
 		})
 	}
