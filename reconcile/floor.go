@@ -53,7 +53,11 @@ func parseFloor(comment string) (floor, error) {
 	if err := errors.Join(err, terr); err != nil || sequence == 0 {
 		return floor{}, fmt.Errorf("%w: got %.80q", errFloor, comment)
 	}
-	return floor{Commit: gitsource.ID(m[2]), ProvenTime: proven, Sequence: sequence}, nil
+	f := floor{Commit: gitsource.ID(m[2]), ProvenTime: proven.UTC(), Sequence: sequence}
+	if f.String() != comment {
+		return floor{}, fmt.Errorf("%w: got %.80q, which says the same in other words", errFloor, comment)
+	}
+	return f, nil
 }
 
 // readFloor returns the cluster's floor, the zero floor where none was ever written.
