@@ -27,6 +27,9 @@ func settle(ctx context.Context, cluster Reader, open journal.OpenStep) (journal
 			return "", fmt.Errorf("wait for task of step %s: %w", open.Step, err)
 		}
 	}
+	if open.Dispatched > 0 && open.UPID == "" && !partial(open) {
+		return journal.Done, nil // Proxmox took the last call and had done it when it answered
+	}
 	if open.Dispatched == 0 || partial(open) {
 		if err := awaitLostTask(ctx, cluster, open); err != nil {
 			return "", err

@@ -1,0 +1,115 @@
+package reconcile
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+)
+
+// left is a step that the journal holds open: Proxmox is known to have taken some of its calls, the last of them as the task "u".
+func left(op Op, dispatched, calls int, upid string) journal.OpenStep {
+	o := journal.OpenStep{Time: time.Unix(1750000000, 0), Dispatched: dispatched, UPID: upid}
+	o.Step, o.VMID, o.Kind, o.Node, o.Op = "s", 201, "VirtualMachine", "pve1", string(op)
+	o.TaskVMID, o.TaskTypes = 201, taskTypes(Call{Op: op, Kind: guest.VirtualMachine})
+	o.Detail = map[string]string{detailCalls: strconv.Itoa(calls)}
+	return o
+}
+
+func TestSettle(t *testing.T) {
+	ended := func(exit string) map[string]Task { return map[string]Task{"u": {UPID: "u", Exit: exit}} }
+	there := map[int]bool{201: true}
+	lost := []Task{{UPID: "old", Exit: "OK"}, {UPID: "u", Running: true}}
+	synchronous := left(OpConfig, 1, 1, "")
+	synchronous.TaskTypes = nil
+	untyped := left(OpConfig, 0, 1, "")
+	untyped.TaskTypes = nil
+	tests := map[string]struct {
+		open   journal.OpenStep
+		reader fakeReader
+		want   journal.Result
+		asked  string // of the cluster, in order
+	}{
+		"task_done":          {left(OpConfig, 1, 1, "u"), fakeReader{ends: ended("OK")}, journal.Done, "wait u"},
+		"task_with_warnings": {left(OpCreate, 1, 1, "u"), fakeReader{ends: ended("WARNINGS: 2")}, journal.Done, "wait u"},
+		"task_failed":        {left(OpStart, 1, 1, "u"), fakeReader{ends: ended("start failed: exit code 1")}, journal.Failed, "wait u"},
+		"task_odd_warnings":  {left(OpStart, 1, 1, "u"), fakeReader{ends: ended("WARNINGS: none")}, journal.Failed, "wait u"},
+
+		"forgotten_create_there": {left(OpCreate, 1, 1, "u"), fakeReader{taken: there}, journal.Done, "wait u, exists 201"},
+		"forgotten_create_gone":  {left(OpCreate, 1, 1, "u"), fakeReader{}, journal.NotRun, "wait u, exists 201"},
+		"forgotten_config":       {left(OpConfig, 1, 1, "u"), fakeReader{taken: there}, journal.Unknown, "wait u, exists 201"},
+		"forgotten_resize":       {left(OpResize, 1, 1, "u"), fakeReader{taken: there}, journal.Unknown, "wait u, exists 201"},
+
+		"synchronous_config": {synchronous, fakeReader{}, journal.Done, ""},
+		"no_reply_untyped":   {untyped, fakeReader{taken: there}, journal.Unknown, "exists 201"},
+
+		"no_reply_create_there":    {left(OpCreate, 0, 1, ""), fakeReader{taken: there}, journal.Done, "tasks, exists 201"},
+		"no_reply_create_gone":     {left(OpCreate, 0, 1, ""), fakeReader{}, journal.NotRun, "tasks, exists 201"},
+		"no_reply_task_still_runs": {left(OpCreate, 0, 1, ""), fakeReader{taken: there, tasks: lost, ends: ended("OK")}, journal.Done, "tasks, wait u, exists 201"},
+		"no_reply_config":          {left(OpConfig, 0, 1, ""), fakeReader{taken: there}, journal.Unknown, "tasks, exists 201"},
+		"no_reply_start_up":        {left(OpStart, 0, 1, ""), fakeReader{taken: there, status: "running"}, journal.Done, "tasks, exists 201, status 201"},
+		"no_reply_start_down":      {left(OpStart, 0, 1, ""), fakeReader{taken: there, status: "stopped"}, journal.NotRun, "tasks, exists 201, status 201"},
+		"no_reply_stop_down":       {left(OpStop, 0, 1, ""), fakeReader{taken: there, status: "stopped"}, journal.Done, "tasks, exists 201, status 201"},
+		"no_reply_shutdown_up":     {left(OpShutdown, 0, 1, ""), fakeReader{taken: there, status: "running"}, journal.NotRun, "tasks, exists 201, status 201"},
+		"no_reply_start_moved":     {left(OpStart, 0, 1, ""), fakeReader{taken: there, statusErr: ErrNotExist}, journal.Unknown, "tasks, exists 201, status 201"},
+		"no_reply_destroy_gone":    {left(OpDestroy, 0, 2, ""), fakeReader{}, journal.Done, "tasks, exists 201"},
+		"no_reply_destroy_there":   {left(OpDestroy, 0, 2, ""), fakeReader{taken: there}, journal.NotRun, "tasks, exists 201"},
+
+		// The task that is known is the one of the stop. It says nothing about the destroy.
+		"half_a_destroy_there": {left(OpDestroy, 1, 2, "u"), fakeReader{taken: there, ends: ended("OK")}, journal.Failed, "tasks, exists 201"},
+		"half_a_destroy_gone":  {left(OpDestroy, 1, 2, "u"), fakeReader{ends: ended("OK")}, journal.Done, "tasks, exists 201"},
+		"whole_destroy":        {left(OpDestroy, 2, 2, "u"), fakeReader{ends: ended("OK")}, journal.Done, "wait u"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := settle(t.Context(), &test.reader, test.open)
+			if err != nil || got != test.want {
+				t.Errorf("got %q, %v, want %q", got, err, test.want)
+			}
+			if diff := cmp.Diff(test.asked, strings.Join(test.reader.asked, ", ")); diff != "" {
+				t.Errorf("calls differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A step that nobody could look at stays open.
+func TestSettleKeepsWhatItCannotSee(t *testing.T) {
+	there := map[int]bool{201: true}
+	tests := map[string]struct {
+		open   journal.OpenStep
+		reader fakeReader
+	}{
+		"task":      {left(OpConfig, 1, 1, "u"), fakeReader{waitErr: ErrNotReady}},
+		"tasks":     {left(OpConfig, 0, 1, ""), fakeReader{tasksErr: ErrNotReady}},
+		"lost_task": {left(OpCreate, 0, 1, ""), fakeReader{tasks: []Task{{UPID: "u", Running: true}}, waitErr: ErrNotReady}},
+		"vmid":      {left(OpCreate, 0, 1, ""), fakeReader{existsErr: ErrDenied}},
+		"run_state": {left(OpStart, 0, 1, ""), fakeReader{taken: there, statusErr: ErrNotReady}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got, err := settle(t.Context(), &test.reader, test.open); err == nil || got != "" {
+				t.Errorf("got %q and no error, want none settled", got)
+			}
+		})
+	}
+}
+
+// The clocks of agent and node differ, and a clone's task is filed under its template.
+func TestSettleAsksForTheTasksOfTheStep(t *testing.T) {
+	open := left(OpCreate, 0, 1, "")
+	open.TaskVMID, open.TaskTypes = 9000, taskTypes(Call{Op: OpCreate, CloneOf: 9000, Kind: guest.VirtualMachine})
+	var reader fakeReader
+	if _, err := settle(t.Context(), &reader, open); err != nil {
+		t.Fatal(err)
+	}
+	want := TaskQuery{Node: "pve1", VMID: 9000, Types: []string{"qmclone"}, Since: open.Time.Add(-clockSkew)}
+	if diff := cmp.Diff(want, reader.query); diff != "" {
+		t.Errorf("query differs (-want +got):\n%s", diff)
+	}
+}
