@@ -1,0 +1,48 @@
+package reconcile
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+func TestBackoff(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	boom := errors.New("boom")
+	tests := map[string]struct {
+		failures int // before
+		err      error
+		want     time.Duration // at least; jitter adds a fifth at most
+	}{
+		"first":            {0, boom, 5 * time.Second},
+		"second":           {1, boom, 10 * time.Second},
+		"sixth":            {5, boom, 160 * time.Second},
+		"bounded":          {6, boom, 5 * time.Minute},
+		"bounded_for_ever": {1 << 40, boom, 5 * time.Minute},
+		"locked":           {0, fmt.Errorf("config: %w", ErrLocked), 5 * time.Second},
+		"denied":           {0, fmt.Errorf("config: %w", ErrDenied), 30 * time.Minute},
+		"denied_again":     {9, fmt.Errorf("config: %w", ErrDenied), 30 * time.Minute},
+		"changed":          {0, fmt.Errorf("config: %w", ErrConflict), 0},
+		"changed_again":    {1, fmt.Errorf("config: %w", ErrConflict), 10 * time.Second},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			for range 100 { // jitter is random
+				b := backoff{failures: test.failures}.after(test.err, now)
+				if got := b.until.Sub(now); got < test.want || got > test.want+test.want/5 {
+					t.Fatalf("got a wait of %s, want %s and up to a fifth more", got, test.want)
+				}
+				if b.failures != test.failures+1 {
+					t.Fatalf("got %d failures, want %d", b.failures, test.failures+1)
+				}
+				if test.want > 0 && b.over(b.until.Add(-1)) || !b.over(b.until) {
+					t.Fatalf("got it over before %s, or not over then", b.until)
+				}
+			}
+		})
+	}
+	if !(backoff{}).over(now) {
+		t.Error("got a guest without trouble left alone, want it free")
+	}
+}

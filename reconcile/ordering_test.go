@@ -1,0 +1,114 @@
+package reconcile
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// waitingGuest is one guest of an ordering's plan and manifests.
+type waitingGuest struct {
+	vmid      int
+	wave      int
+	depends   []string
+	steps     []Op
+	condition Condition
+	observe   bool
+	suspend   *guest.Suspension
+	orphan    bool // no manifest names it
+}
+
+func orderingOf(now time.Time, guests ...waitingGuest) ordering {
+	var plan Plan
+	var wanted []guest.Desired
+	for _, g := range guests {
+		ref := guest.Ref{Kind: guest.VirtualMachine, Name: "vm-" + string(rune('a'+g.vmid)), VMID: g.vmid}
+		p := GuestPlan{Ref: ref, Wave: g.wave, Managed: !g.orphan}
+		for _, op := range g.steps {
+			p.Steps = append(p.Steps, Step{Guest: ref, Op: op, Wave: g.wave})
+		}
+		if g.condition.Type != "" {
+			p.Conditions = []Condition{g.condition}
+		}
+		plan.Guests = append(plan.Guests, p)
+		if !g.orphan {
+			wanted = append(wanted, guest.Desired{Ref: ref, Wave: g.wave, DependsOn: g.depends, Observe: g.observe, Suspend: g.suspend})
+		}
+	}
+	return newOrdering(plan, wanted, now)
+}
+
+func TestOrdering(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	onA := []string{"VirtualMachine/vm-a"}
+	a := func(change func(*waitingGuest)) waitingGuest {
+		g := waitingGuest{}
+		change(&g)
+		return g
+	}
+	steps := func(ops ...Op) waitingGuest { return a(func(g *waitingGuest) { g.steps = ops }) }
+	blocked := func(kind ConditionType, reason string) waitingGuest {
+		return a(func(g *waitingGuest) { g.condition = Condition{Type: kind, Reason: reason, Message: "told so"} })
+	}
+	tests := map[string]struct {
+		first waitingGuest // vm-a; vm-b starts
+		wave  int          // of vm-b
+		deps  []string     // of vm-b
+		want  string       // part of what vm-b waits for; "" is nothing
+	}{
+		"alone":                   {first: steps(OpCreate)},
+		"depends_on_nobody_there": {first: steps(OpCreate), deps: onA, want: "vm-a, which does not exist yet"},
+		"depends_on_stopped":      {first: steps(OpConfig, OpStart), deps: onA, want: "vm-a, which is not running yet"},
+		"depends_on_drifted":      {first: steps(OpConfig), deps: onA},
+		"depends_on_stopping":     {first: steps(OpShutdown), deps: onA},
+		"depends_on_ready":        {first: steps(), deps: onA},
+		"depends_on_unseen":       {first: blocked(NotObserved, "not-observed"), deps: onA, want: "vm-a, which is not known to be there"},
+		"depends_on_stranger":     {first: blocked(IdentityConflict, "stranger"), deps: onA, want: "is another guest's"},
+		"depends_on_sourceless":   {first: blocked(Blocked, "no-source"), deps: onA, want: "told so"},
+		"depends_on_hidden":       {first: blocked(Blocked, "hidden"), deps: onA, want: "told so"},
+		"depends_on_half_made":    {first: blocked(Blocked, "half-made"), deps: onA, want: "told so"},
+		"depends_on_locked":       {first: blocked(Blocked, "locked"), deps: onA},
+		"depends_on_restart":      {first: blocked(PendingRestart, "pending-restart"), deps: onA},
+
+		"later_wave_waits":         {first: steps(OpCreate), wave: 1, want: "wave 0 comes before wave 1"},
+		"later_wave_waits_to_run":  {first: steps(OpStart), wave: 1, want: "wave 0 comes before wave 1"},
+		"drift_holds_up_no_wave":   {first: steps(OpConfig), wave: 1},
+		"earlier_wave_does_not":    {first: a(func(g *waitingGuest) { g.steps, g.wave = []Op{OpCreate}, 2 }), wave: 1},
+		"impossible_holds_up_none": {first: blocked(Blocked, "no-source"), wave: 1},
+		"observed_holds_up_none":   {first: a(func(g *waitingGuest) { g.steps, g.observe = []Op{OpStart}, true }), wave: 1},
+		"orphan_holds_up_none":     {first: a(func(g *waitingGuest) { g.steps, g.orphan = []Op{OpStart}, true }), wave: 1},
+		"suspended_holds_up_none": {
+			first: a(func(g *waitingGuest) { g.steps, g.suspend = []Op{OpStart}, &guest.Suspension{Reason: "repair"} }), wave: 1,
+		},
+		"suspended_no_more": {
+			first: a(func(g *waitingGuest) { g.steps, g.suspend = []Op{OpStart}, &guest.Suspension{Until: now} }), wave: 1, want: "wave 0",
+		},
+		"suspended_is_depended_on": {
+			first: a(func(g *waitingGuest) { g.steps, g.suspend = []Op{OpStart}, &guest.Suspension{Reason: "repair"} }), deps: onA,
+			want: "vm-a, which is not running yet",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := waitingGuest{vmid: 1, wave: test.wave, depends: test.deps, steps: []Op{OpStart}}
+			got := orderingOf(now, test.first, b).waits(Step{Guest: guest.Ref{VMID: 1}, Op: OpStart, Wave: test.wave})
+			if got == "" != (test.want == "") || !strings.Contains(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// The lowest wave with work is the one that the others wait for, whatever the order of the plan.
+func TestOrderingWaitsForTheLowestWave(t *testing.T) {
+	o := orderingOf(time.Now(),
+		waitingGuest{vmid: 0, wave: 3, steps: []Op{OpStart}}, waitingGuest{vmid: 1, wave: -1, steps: []Op{OpCreate}}, waitingGuest{vmid: 2, wave: 1, steps: []Op{OpStart}})
+	if got, want := o.waits(Step{Guest: guest.Ref{VMID: 0}, Wave: 3}), "wave -1 comes before wave 3"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := o.waits(Step{Guest: guest.Ref{VMID: 1}, Wave: -1}); got != "" {
+		t.Errorf("got %q for the lowest wave, want nothing to wait for", got)
+	}
+}
