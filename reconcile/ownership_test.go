@@ -1,0 +1,101 @@
+package reconcile
+
+import (
+	"strings"
+	"testing"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+)
+
+// What a live guest says about itself decides what the agent may do with it.
+func TestWeigh(t *testing.T) {
+	const otherUUID = "11111111-2222-3333-4444-555555555555"
+	tag := owned201().Tag
+	foreign := marker("home", 999, "somebody else's")
+	uuid := "smbios1"
+	record := func(change func(*journal.Owned)) journal.Owned {
+		o := owned201()
+		change(&o)
+		return o
+	}
+	made := owned201()
+	claiming := record(func(o *journal.Owned) { o.Claiming, o.UUID = true, "" })
+	adopting := record(func(o *journal.Owned) { o.Claiming, o.Origin = true, journal.Adopted })
+	container := record(func(o *journal.Owned) { o.Kind, o.UUID = "Container", "" })
+	tests := map[string]struct {
+		owned    journal.Owned
+		keys     []string // of the live guest, in pairs; its tag and uuid are the record's where they say nothing else
+		kind     guest.Kind
+		conflict string // part of it; "" is none
+		stranger bool   // certainly not the one of the record
+		doubt    bool   // not certainly the one of the record
+	}{
+		"ours":              {owned: made},
+		"ours_among_tags":   {owned: made, keys: []string{"tags", "prod;" + tag + ";web"}},
+		"ours_and_a_copy":   {owned: made, keys: []string{"tags", tag + ";" + foreign}},
+		"tag_lost":          {owned: made, keys: []string{"tags", "prod"}, doubt: true},
+		"uuid_changed":      {owned: made, keys: []string{uuid, "uuid=" + otherUUID}, conflict: "SMBIOS uuid", doubt: true},
+		"replaced":          {owned: made, keys: []string{uuid, "uuid=" + otherUUID, "tags", ""}, conflict: "SMBIOS uuid", stranger: true, doubt: true},
+		"another_s_marker":  {owned: made, keys: []string{"tags", foreign}, conflict: foreign, doubt: true},
+		"container":         {owned: container, kind: guest.Container, keys: []string{uuid, ""}},
+		"container_tagless": {owned: container, kind: guest.Container, keys: []string{uuid, "", "tags", ""}, conflict: "nothing else to be known by", doubt: true},
+
+		"fresh_clone":            {owned: claiming, keys: []string{"tags", "template", "description", claimNote(tag)}, doubt: true},
+		"fresh_clone_newline":    {owned: claiming, keys: []string{"tags", "", "description", claimNote(tag) + "\n"}, doubt: true},
+		"fresh_create":           {owned: claiming, doubt: true},
+		"vmid_lost_while_making": {owned: claiming, keys: []string{"tags", "web"}, conflict: "appeared under this vmid", stranger: true, doubt: true},
+		"note_of_another_clone":  {owned: claiming, keys: []string{"tags", "", "description", claimNote(foreign)}, conflict: "appeared under this vmid", stranger: true, doubt: true},
+
+		"adopted_not_tagged_yet": {owned: adopting, keys: []string{"tags", "old"}, doubt: true},
+		"adopted_and_tagged":     {owned: adopting, doubt: true},
+		"adopted_and_replaced":   {owned: adopting, keys: []string{"tags", "", uuid, "uuid=" + otherUUID}, conflict: "SMBIOS uuid", stranger: true, doubt: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			kind := guest.VirtualMachine
+			if test.kind != "" {
+				kind = test.kind
+			}
+			live := liveWeb("running", test.keys...)
+			live.Kind = kind
+			e := weigh(test.owned, live)
+			if got := e.conflict(kind); got == "" != (test.conflict == "") || !strings.Contains(got, test.conflict) {
+				t.Errorf("got conflict %q, want %q", got, test.conflict)
+			}
+			if got := e.stranger(); got != test.stranger {
+				t.Errorf("got stranger %t, want %t", got, test.stranger)
+			}
+			if got := e.doubt() != ""; got != test.doubt {
+				t.Errorf("got doubt %q, want any %t", e.doubt(), test.doubt)
+			}
+		})
+	}
+}
+
+// A record is confirmed by the tag alone, and takes the uuid that the guest has then.
+func TestConfirmed(t *testing.T) {
+	claiming := owned201()
+	claiming.Claiming, claiming.UUID = true, ""
+	if got, news := confirmed(claiming, liveWeb("running")); !news || got != owned201() {
+		t.Errorf("got %+v, news %t, want the record of a guest that was seen", got, news)
+	}
+	if got, news := confirmed(claiming, liveWeb("running", "tags", "web", "description", claimNote(claiming.Tag))); news || got != claiming {
+		t.Errorf("got %+v, news %t from a guest without the tag, want the record as it was", got, news)
+	}
+	if _, news := confirmed(owned201(), liveWeb("running")); news {
+		t.Error("got news of a guest that was confirmed before, want none")
+	}
+}
+
+// The marker covers the vmid, so that the copy of a tag tells on itself.
+func TestMarkerCoversTheGuest(t *testing.T) {
+	base := marker("home", 201, "id")
+	for name, other := range map[string]string{
+		"cluster": marker("work", 201, "id"), "vmid": marker("home", 202, "id"), "identity": marker("home", 201, "di"),
+	} {
+		if other == base {
+			t.Errorf("got the same marker %s with another %s, want another one", base, name)
+		}
+	}
+}
