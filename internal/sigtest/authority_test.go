@@ -2,9 +2,10 @@ package sigtest_test
 
 import (
 	"crypto/x509"
-	"gitops-agent/internal/sigtest"
 	"testing"
 	"time"
+
+	"gitops-agent/internal/sigtest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"

@@ -9,9 +9,10 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
-	"gitops-agent/internal/sigtest"
 	"math/big"
 	"testing"
+
+	"gitops-agent/internal/sigtest"
 
 	bundlepb "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	commonpb "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"

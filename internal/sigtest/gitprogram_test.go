@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"gitops-agent/internal/sigtest"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"gitops-agent/internal/sigtest"
 )
 
 // programDir is the environment variable that makes the test binary git's signing program, with its state in the named directory.

@@ -8,11 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"gitops-agent/internal/sigtest"
 	"io/fs"
 	"os"
 	"strings"
 	"testing"
+
+	"gitops-agent/internal/sigtest"
 
 	"github.com/google/go-cmp/cmp"
 	rekorpb "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"

@@ -1,10 +1,11 @@
 package sigtest_test
 
 import (
-	"gitops-agent/internal/sigtest"
 	"strings"
 	"testing"
 	"time"
+
+	"gitops-agent/internal/sigtest"
 )
 
 func BenchmarkCommit(b *testing.B) {

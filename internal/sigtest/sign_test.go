@@ -3,10 +3,11 @@ package sigtest_test
 import (
 	"bytes"
 	"encoding/asn1"
-	"gitops-agent/internal/sigtest"
 	"strings"
 	"testing"
 	"time"
+
+	"gitops-agent/internal/sigtest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sigstore/sigstore-go/pkg/verify"

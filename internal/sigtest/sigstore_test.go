@@ -2,11 +2,12 @@ package sigtest_test
 
 import (
 	"bytes"
-	"gitops-agent/internal/sigtest"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"gitops-agent/internal/sigtest"
 )
 
 func TestWindows(t *testing.T) {

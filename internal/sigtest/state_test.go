@@ -3,10 +3,11 @@ package sigtest_test
 import (
 	"bytes"
 	"errors"
-	"gitops-agent/internal/sigtest"
 	"io/fs"
 	"testing"
 	"time"
+
+	"gitops-agent/internal/sigtest"
 )
 
 func TestSaveAndLoad(t *testing.T) {
