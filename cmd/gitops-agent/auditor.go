@@ -2,9 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
+	"errors"
+	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,65 +21,66 @@ const maxAudited = 100_000 // commits
 type auditor struct {
 	repo   *gitsource.Repository
 	policy *verify.Policy
+	denied []string        // ids of commits for which no seal can vouch
 	done   func(n, of int) // told after each commit, from several goroutines
-}
-
-// auditPolicy returns a policy that says who signed and nothing about what an agent would accept: with neither config nor host there is
-// no branch, no target and no start of trust. Policy.Audit asks for none of them; the values below are there because every policy has
-// them, and are the ones that promise nothing. The signers may change files, so that a commit that does is not refused for that.
-func auditPolicy(trustedRoot string, signers []string) (*verify.Policy, error) {
-	root, err := os.ReadFile(trustedRoot) //nolint:gosec // the file that the user named
-	if err != nil {
-		return nil, fmt.Errorf("read trusted root: %w", err)
-	}
-	opts := verify.Options{TrustedRoot: root, Branch: "HEAD", Binding: verify.BindingNone, TrustOnFirstUse: true}
-	for _, text := range signers {
-		signer, err := parseSigner(text)
-		if err != nil {
-			return nil, err
-		}
-		opts.Signers = append(opts.Signers, signer)
-	}
-	return verify.NewPolicy(opts)
-}
-
-// parseSigner reads ISSUER=SUBJECT. Issuers are URLs and may hold an equals sign in a query; subjects are addresses and URIs that hold
-// none in practice, so the last one separates.
-func parseSigner(text string) (verify.Signer, error) {
-	at := strings.LastIndex(text, "=")
-	if at <= 0 || at == len(text)-1 {
-		return verify.Signer{}, usageError("--signer %q: want ISSUER=SUBJECT", text)
-	}
-	return verify.Signer{Name: text[at+1:], Issuer: text[:at], Subject: text[at+1:], May: []verify.Role{verify.RoleChange}}, nil
 }
 
 // audited is a verdict and what it is about.
 type audited struct {
-	kind string // "commit" or "tag"
 	verify.Verdict
+	kind     string       // "commit" or "tag"
+	name     string       // what the reader called a tag
+	sealedBy gitsource.ID // the commit that vouches for a refused one; "" where none does
+	tip      bool         // nothing that was audited stands on it
+	first    bool         // it has no parent
+	path     string       // a file that it changes, as far as somebody asked
+}
+
+// verdict words.
+const (
+	wordAccepted = "accepted"
+	wordRefused  = "refused"
+	wordSealed   = "sealed" // not accepted by itself, and a seal vouches for it
+)
+
+func (a audited) word() string {
+	switch {
+	case a.Accepted:
+		return wordAccepted
+	case a.sealedBy != "":
+		return wordSealed
+	default:
+		return wordRefused
+	}
 }
 
 // audit verifies what a revision names: a commit, an annotated tag with its commit, or the commits of a range A..B along first parents,
 // oldest first.
 func (a auditor) audit(ctx context.Context, revision string) ([]audited, error) {
-	if from, to, isRange := strings.Cut(revision, ".."); isRange {
+	if from, to, isRange := cutRange(revision); isRange {
 		return a.auditRange(ctx, from, to)
 	}
 	var verdicts []audited
-	if tag, err := a.repo.Resolve(ctx, strings.TrimSuffix(revision, "^{tag}")+"^{tag}"); err == nil {
-		verdicts = append(verdicts, audited{"tag", a.policy.AuditTag(ctx, a.repo, tag)})
+	name := strings.TrimSuffix(revision, "^{tag}")
+	if tag, err := a.repo.Resolve(ctx, name+"^{tag}"); err == nil {
+		verdicts = append(verdicts, audited{kind: "tag", name: path.Base(name), Verdict: a.policy.AuditTag(ctx, a.repo, tag), tip: true})
 	}
-	if len(verdicts) > 0 && strings.HasSuffix(revision, "^{tag}") {
+	if len(verdicts) > 0 && name != revision {
 		return verdicts, nil
 	}
 	id, err := a.repo.Resolve(ctx, revision)
 	if err != nil {
 		return nil, err
 	}
-	return append(verdicts, audited{"commit", a.policy.Audit(ctx, a.repo, id)}), nil
+	commits, err := a.auditAll(ctx, []gitsource.ID{id})
+	return append(verdicts, commits...), err
 }
 
-// auditRange verifies the commits after from up to to. An empty from is the beginning, an empty to is HEAD.
+// cutRange takes A..B apart.
+func cutRange(revision string) (from, to string, isRange bool) { return strings.Cut(revision, "..") }
+
+// auditRange verifies the commits after from up to to, and says for which of the refused ones a seal among them vouches. An empty from is
+// the beginning, an empty to is HEAD.
 func (a auditor) auditRange(ctx context.Context, from, to string) ([]audited, error) {
 	if strings.HasPrefix(to, ".") {
 		return nil, usageError("range: want A..B; A...B has no first-parent path")
@@ -100,9 +102,42 @@ func (a auditor) auditRange(ctx context.Context, from, to string) ([]audited, er
 	}
 	ids, err := verify.FirstParents(ctx, a.repo, floor, tip, maxAudited)
 	if err != nil {
+		return nil, rangeError(err)
+	}
+	verdicts, err := a.auditAll(ctx, ids)
+	if err != nil {
 		return nil, err
 	}
-	return a.auditAll(ctx, ids)
+	return verdicts, a.seal(ctx, verdicts, floor, tip)
+}
+
+// rangeError gives a history that cannot be walked the exit status of a refusal.
+func rangeError(err error) error {
+	var rejected *verify.RejectedError
+	if !errors.As(err, &rejected) {
+		return err
+	}
+	if rejected.Reason == verify.ReasonNotDescendant {
+		err = withHint(err, "a range A..B, and what follows the anchor, is walked along first parents: its begin has to lie on that path of its end")
+	}
+	return &statusError{exitRefused, err}
+}
+
+// seal notes which refused commits a seal vouches for. It asks only where there is something to vouch for.
+func (a auditor) seal(ctx context.Context, verdicts []audited, floor, tip gitsource.ID) error {
+	if !slices.ContainsFunc(verdicts, func(v audited) bool { return !v.Accepted }) {
+		return nil
+	}
+	sealedBy, err := a.policy.SealedBy(ctx, a.repo, floor, tip, maxAudited)
+	if err != nil {
+		return err
+	}
+	for i, v := range verdicts {
+		if !v.Accepted && !slices.Contains(a.denied, string(v.Object)) {
+			verdicts[i].sealedBy = sealedBy[v.Object]
+		}
+	}
+	return nil
 }
 
 // auditAll verifies commits on every processor, and returns the verdicts in their order.
@@ -113,11 +148,58 @@ func (a auditor) auditAll(ctx context.Context, ids []gitsource.ID) ([]audited, e
 	for range min(runtime.GOMAXPROCS(0), len(ids)) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(ids)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				verdicts[i] = audited{"commit", a.policy.Audit(ctx, a.repo, ids[i])}
+				verdicts[i] = a.auditCommit(ctx, ids[i])
 				a.done(int(done.Add(1)), len(ids))
 			}
 		})
 	}
 	workers.Wait()
+	if len(verdicts) > 0 {
+		verdicts[len(verdicts)-1].tip = true
+	}
 	return verdicts, ctx.Err()
+}
+
+func (a auditor) auditCommit(ctx context.Context, id gitsource.ID) audited {
+	v := audited{kind: "commit", Verdict: a.policy.Audit(ctx, a.repo, id)}
+	if !v.Accepted {
+		_, err := a.repo.Resolve(ctx, string(id)+"~1")
+		v.first = errors.Is(err, gitsource.ErrNotFound)
+	}
+	return v
+}
+
+// locate notes for each refused commit a file that it changes, for readers that want a place in the tree. A commit whose trees cannot be
+// compared gets none.
+func (a auditor) locate(ctx context.Context, verdicts []audited) {
+	for i, v := range verdicts {
+		if v.Accepted || v.kind != "commit" {
+			continue
+		}
+		after, err := a.tree(ctx, string(v.Object))
+		if err != nil {
+			continue
+		}
+		var before gitsource.ID
+		if !v.first {
+			if before, err = a.tree(ctx, string(v.Object)+"~1"); err != nil {
+				continue
+			}
+		}
+		if changed, err := a.repo.Changed(ctx, before, after); err == nil && len(changed) > 0 {
+			verdicts[i].path = changed[0]
+		}
+	}
+}
+
+func (a auditor) tree(ctx context.Context, revision string) (gitsource.ID, error) {
+	id, err := a.repo.Resolve(ctx, revision)
+	if err != nil {
+		return "", err
+	}
+	commit, err := a.repo.Commit(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	return treeOf(commit)
 }

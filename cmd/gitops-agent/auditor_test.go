@@ -1,27 +1,36 @@
 package main
 
-import "testing"
+import (
+	"runtime"
+	"testing"
+	"time"
 
-func TestParseSigner(t *testing.T) {
-	tests := map[string]struct{ text, issuer, subject string }{
-		"mail":            {"https://accounts.google.com=alice@example.org", "https://accounts.google.com", "alice@example.org"},
-		"workflow":        {"https://token.actions.githubusercontent.com=https://github.com/a/b/.github/workflows/c.yaml@refs/heads/main", "https://token.actions.githubusercontent.com", "https://github.com/a/b/.github/workflows/c.yaml@refs/heads/main"},
-		"issuer_query":    {"https://idp.test/?realm=home=alice@example.org", "https://idp.test/?realm=home", "alice@example.org"},
-		"no_separator":    {"alice@example.org", "", ""},
-		"empty_issuer":    {"=alice@example.org", "", ""},
-		"empty_subject":   {"https://accounts.google.com=", "", ""},
-		"nothing_at_all":  {"", "", ""},
-		"only_separators": {"=", "", ""},
+	"gitops-agent/gitsource"
+)
+
+// Two commits are in work at once where there are two processors: each waits for the other.
+func TestAuditUsesEveryProcessor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	dir, root := longHistory(t, 2)
+	policy, err := auditPolicy(root, []string{people()["alice"].Issuer + "=" + people()["alice"].Subject})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, err := parseSigner(test.text)
-			if (err != nil) != (test.issuer == "") || got.Issuer != test.issuer || got.Subject != test.subject {
-				t.Errorf("got %q, %q, %v, want %q, %q", got.Issuer, got.Subject, err, test.issuer, test.subject)
-			}
-			if err != nil && exitStatus(err) != exitUsage {
-				t.Errorf("got exit status %d, want %d", exitStatus(err), exitUsage)
-			}
-		})
+	repo, err := gitsource.OpenRepository(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	meeting := make(chan struct{})
+	a := auditor{repo: repo, policy: policy, done: func(int, int) {
+		select {
+		case meeting <- struct{}{}:
+		case <-meeting:
+		case <-time.After(time.Minute):
+			t.Error("got one commit at a time, want two at once")
+		}
+	}}
+	verdicts, err := a.audit(t.Context(), "..main")
+	if err != nil || len(verdicts) != 2 || !verdicts[0].Accepted || !verdicts[1].Accepted {
+		t.Errorf("got %+v and %v, want two accepted commits", verdicts, err)
 	}
 }

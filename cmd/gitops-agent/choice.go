@@ -39,6 +39,7 @@ const (
 	outputText     = "text"
 	outputJSON     = "json"
 	outputMarkdown = "markdown"
+	outputSARIF    = "sarif"
 )
 
 // outputFlag adds -o with the given words; the first is the default.

@@ -19,8 +19,8 @@ func newJournalCommand(p *program) *cobra.Command {
 		Short: "Read, check or repair the agent's journal",
 		Long: help("Works on the journal in the state directory. show and verify take no lock and change nothing, so the agent may run; repair needs it\nstopped.",
 			ending{exitDone, "done"}, ending{exitError, "error"}),
-		Args:  groupArgs,
-		RunE:  func(*cobra.Command, []string) error { return usageError("choose show, verify or repair") },
+		Args: groupArgs,
+		RunE: func(*cobra.Command, []string) error { return usageError("choose show, verify or repair") },
 	}
 	cmd.AddCommand(newJournalShowCommand(p), newJournalVerifyCommand(p), newJournalRepairCommand(p))
 	return cmd

@@ -26,31 +26,37 @@ func people() map[string]sigtest.Identity {
 		"alice":   {Subject: "alice@example.org", Issuer: issuer}, // change
 		"olga":    {Subject: "olga@example.org", Issuer: issuer},  // approve
 		"mallory": {Subject: "mallory@example.org", Issuer: issuer},
+		"robot":   sigtest.GitHubWorkflow("example/homelab", "release.yaml", "refs/heads/main"),
 	}
 }
 
 func TestMain(m *testing.M) {
 	programs := map[string]func(){"gitops-agent": main}
 	for name, identity := range people() {
-		programs["sign-as-"+name] = func() {
-			if err := sign(identity); err != nil {
-				fmt.Fprintln(os.Stderr, err) // git misses the status line and fails
-			}
-		}
+		programs["sign-as-"+name] = signer(identity, sigtest.SignOptions{})
 	}
+	programs["sign-as-online"] = signer(people()["alice"], sigtest.SignOptions{Log: sigtest.Nobody()}) // what gitsign does unless it is told otherwise
 	testscript.Main(m, programs)
 }
 
-// sign is git's signing program.
-func sign(identity sigtest.Identity) error {
+// signer is a signing program for git.
+func signer(identity sigtest.Identity, opts sigtest.SignOptions) func() {
+	return func() {
+		if err := sign(identity, opts); err != nil {
+			fmt.Fprintln(os.Stderr, err) // git misses the status line and fails
+		}
+	}
+}
+
+func sign(identity sigtest.Identity, opts sigtest.SignOptions) error {
 	dir := os.Getenv(sigstoreVariable)
 	sigstore, err := sigtest.Load(dir)
 	if err != nil {
 		return err
 	}
 	// Proven times are whole seconds. One that is cut off must not fall before the state that an approval belongs to.
-	soon := sigtest.SignOptions{At: time.Now().Add(time.Second)}
-	program := sigtest.GitProgram{Sigstore: sigstore, Identity: identity, Options: soon}
+	opts.At = time.Now().Add(time.Second)
+	program := sigtest.GitProgram{Sigstore: sigstore, Identity: identity, Options: opts}
 	return errors.Join(program.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr), sigstore.Save(dir))
 }
 

@@ -26,7 +26,7 @@ import (
 //	sim SUBCOMMAND ...               look at the cluster, or change it behind the agent's back
 //	capture NAME REGEXP              set a variable to what a group matches in the last stdout
 //	mask FROM TO                     copy a file with ids, times and generated values replaced
-//	replace FILE REGEXP TEXT         replace what matches in a file
+//	replace FILE REGEXP TEXT         replace what matches in a file; \n in the text begins a line
 //	damage DIR                       flip a bit in the middle of the journal's first file
 //	agent                            start an agent in this process; sets $AGENT to its address
 //	stopagent                        stop it
@@ -157,7 +157,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\bgitops-[0-9a-f]{8}\b`), "MARKER"},
 	{regexp.MustCompile(`\b([0-9A-F]{2}:){5}[0-9A-F]{2}\b`), "MAC"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`), "TIME"},
-	{regexp.MustCompile(`(tag |accepted +|refused +|in force +)[0-9a-f]{10}\b`), "${1}xxxxxxxxxx"},
+	{regexp.MustCompile(`(tag |accepted +|refused +|sealed +|in force +)[0-9a-f]{10}\b`), "${1}xxxxxxxxxx"},
 	{regexp.MustCompile(`reject [0-9a-f]{7}\b`), "reject xxxxxxx"},
 	{regexp.MustCompile(`"logIndex": \d+`), `"logIndex": INDEX`},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "ADDRESS"},
@@ -180,7 +180,7 @@ func replaceCommand(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: replace FILE REGEXP TEXT")
 	}
 	old := ts.ReadFile(args[0])
-	text := regexp.MustCompile("(?m)"+args[1]).ReplaceAllString(old, args[2])
+	text := regexp.MustCompile("(?m)"+args[1]).ReplaceAllString(old, strings.ReplaceAll(args[2], `\n`, "\n"))
 	if text == old {
 		ts.Fatalf("replace: %s matches nothing in %s", args[1], args[0])
 	}

@@ -2,8 +2,7 @@ package main
 
 import (
 	"cmp"
-	"fmt"
-	"io"
+	"slices"
 	"time"
 
 	"gitops-agent/verify"
@@ -12,20 +11,25 @@ import (
 // verifyDocument is the outcome of an audit.
 type verifyDocument struct {
 	SchemaVersion int           `json:"schemaVersion"`
-	Revision      string        `json:"revision"` // as asked for
+	Revision      string        `json:"revision"` // as asked for, or the range since the anchor
 	Accepted      int           `json:"accepted"`
 	Refused       int           `json:"refused"`
+	Sealed        int           `json:"sealed"` // not accepted by themselves, and a seal vouches for them
+	Signers       []signerView  `json:"signers"`
 	Verdicts      []verdictView `json:"verdicts"`
 }
 
 type verdictView struct {
 	Kind        string        `json:"kind"` // commit or tag
 	ID          string        `json:"id"`
+	Verdict     string        `json:"verdict"` // accepted, refused or sealed
 	Accepted    bool          `json:"accepted"`
 	Reason      verify.Reason `json:"reason,omitempty"`
 	Message     string        `json:"message,omitempty"`
 	Hint        string        `json:"hint,omitempty"`
-	Signer      string        `json:"signer,omitempty"` // its name in the policy
+	SealedBy    string        `json:"sealedBy,omitempty"` // the commit that vouches
+	Rules       []ruleView    `json:"rules"`              // in the order in which they are asked
+	Signer      string        `json:"signer,omitempty"`   // its name in the policy
 	Subject     string        `json:"subject,omitempty"`
 	Issuer      string        `json:"issuer,omitempty"`
 	ProvenTime  time.Time     `json:"provenTime,omitzero"`
@@ -42,20 +46,35 @@ type verdictView struct {
 func newVerifyDocument(revision string, verdicts []audited) verifyDocument {
 	d := verifyDocument{SchemaVersion: schemaVersion, Revision: revision, Verdicts: make([]verdictView, 0, len(verdicts))}
 	for _, v := range verdicts {
-		view := verdictView{
-			Kind: v.kind, ID: string(v.Object), Accepted: v.Accepted, Reason: v.Reason, Hint: v.Hint, Signer: v.Signer, Subject: v.Subject, Issuer: v.Issuer,
-			ProvenTime: v.ProvenTime, Workflow: v.Workflow, Repository: v.Repository, Ref: v.Ref, Trigger: v.Trigger, Log: v.Log, LogIndex: v.LogIndex,
-			Certificate: v.Certificate, Target: v.Target,
-		}
-		if v.Accepted {
+		view := newVerdictView(v)
+		switch view.Verdict {
+		case wordAccepted:
 			d.Accepted++
-		} else {
+		case wordSealed:
+			d.Sealed++
+		default:
 			d.Refused++
-			view.Message = v.Err.Error()
 		}
 		d.Verdicts = append(d.Verdicts, view)
 	}
+	d.Signers = signersOf(d.Verdicts)
 	return d
+}
+
+func newVerdictView(v audited) verdictView {
+	view := verdictView{
+		Kind: v.kind, ID: string(v.Object), Verdict: v.word(), Accepted: v.Accepted, Reason: v.Reason, Hint: v.Hint, Rules: ruleViews(v),
+		Signer: v.Signer, Subject: v.Subject, Issuer: v.Issuer, ProvenTime: v.ProvenTime,
+		Workflow: v.Workflow, Repository: v.Repository, Ref: v.Ref, Trigger: v.Trigger, Log: v.Log, LogIndex: v.LogIndex,
+		Certificate: v.Certificate, Target: v.Target,
+	}
+	if v.Err != nil {
+		view.Message = v.Err.Error()
+	}
+	if view.Verdict == wordSealed {
+		view.SealedBy = string(v.sealedBy)
+	}
+	return view
 }
 
 func (d verifyDocument) outcome() error {
@@ -65,58 +84,51 @@ func (d verifyDocument) outcome() error {
 	return nil
 }
 
-// writeVerdicts prints a line a commit. Whom a certificate names is shown also where no signer of the policy fits.
-func writeVerdicts(out io.Writer, d verifyDocument, explain bool) {
-	p := newPalette(out)
-	if len(d.Verdicts) > 0 {
-		t := table{}
-		t.addText("VERDICT", "COMMIT", "REASON", "SIGNER", "ISSUER", "PROVEN")
-		for _, v := range d.Verdicts {
-			t.add(v.word(), cell{text: v.shortID()}, cell{text: cmp.Or(string(v.Reason), "-")}, cell{text: cmp.Or(v.Subject, "-")}, cell{text: cmp.Or(v.Issuer, "-")}, cell{text: v.proven()})
+// signerView sums up what one identity signed, whether or not it is among the signers. The empty identity stands for what is not
+// proven to be anybody's.
+type signerView struct {
+	Subject  string    `json:"subject"`
+	Issuer   string    `json:"issuer"`
+	Accepted int       `json:"accepted"`
+	Refused  int       `json:"refused"`
+	Sealed   int       `json:"sealed"`
+	First    time.Time `json:"first,omitzero"` // proven
+	Last     time.Time `json:"last,omitzero"`
+}
+
+// signersOf sums verdicts up, the busiest signer first and what nobody is proven to have signed last.
+func signersOf(verdicts []verdictView) []signerView {
+	sums := []signerView{}
+	for _, v := range verdicts {
+		i := slices.IndexFunc(sums, func(s signerView) bool { return s.Subject == v.Subject && s.Issuer == v.Issuer })
+		if i < 0 {
+			i = len(sums)
+			sums = append(sums, signerView{Subject: v.Subject, Issuer: v.Issuer})
 		}
-		t.write(out, p)
+		sums[i].add(v)
 	}
-	if explain {
-		explainVerdicts(out, d, p)
-	}
-	_, _ = fmt.Fprintf(out, "%s: %d accepted, %d refused\n", printable(d.Revision), d.Accepted, d.Refused)
+	slices.SortFunc(sums, func(a, b signerView) int {
+		return cmp.Or(cmp.Compare(min(len(b.Subject), 1), min(len(a.Subject), 1)), cmp.Compare(b.total(), a.total()),
+			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Issuer, b.Issuer))
+	})
+	return sums
 }
 
-func explainVerdicts(out io.Writer, d verifyDocument, p palette) {
-	for _, v := range d.Verdicts {
-		if v.Accepted {
-			continue
-		}
-		_, _ = fmt.Fprintf(out, "\n%s %s\n", p.paint(bold, v.Kind), v.ID)
-		_, _ = fmt.Fprintf(out, "  %s\n", printable(v.Message))
-		if v.Hint != "" {
-			_, _ = fmt.Fprintf(out, "  remedy: %s\n", printable(v.Hint))
-		}
+func (s *signerView) add(v verdictView) {
+	switch v.Verdict {
+	case wordAccepted:
+		s.Accepted++
+	case wordSealed:
+		s.Sealed++
+	default:
+		s.Refused++
 	}
-	if d.Refused > 0 {
-		_, _ = fmt.Fprintln(out)
+	if s.First.IsZero() || v.ProvenTime.Before(s.First) {
+		s.First = v.ProvenTime
+	}
+	if v.ProvenTime.After(s.Last) {
+		s.Last = v.ProvenTime
 	}
 }
 
-func (v verdictView) word() cell {
-	if v.Accepted {
-		return cell{"accepted", green}
-	}
-	return cell{"refused", red}
-}
-
-// shortID returns the first digits of the id, and says so of a tag.
-func (v verdictView) shortID() string {
-	id := fmt.Sprintf("%.10s", v.ID)
-	if v.Kind == "tag" {
-		return "tag " + id
-	}
-	return id
-}
-
-func (v verdictView) proven() string {
-	if v.ProvenTime.IsZero() {
-		return "-"
-	}
-	return v.ProvenTime.UTC().Format(time.RFC3339)
-}
+func (s *signerView) total() int { return s.Accepted + s.Refused + s.Sealed }

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/internal/agent"
+)
+
+// auditRepo names what is audited.
+type auditRepo struct {
+	where  string           // a directory or URL; "" is what the agent fetched, or the working directory without a config
+	branch string           // of a URL
+	remote gitsource.Remote // credentials for a URL
+}
+
+// openedRepo is a repository to read, and what goes with it when it is closed.
+type openedRepo struct {
+	*gitsource.Repository
+	close func() error
+}
+
+// open opens the repository, fetching it first where it is remote. The config may be the zero one.
+func (r auditRepo) open(ctx context.Context, config agent.Config, shown *progress) (openedRepo, error) {
+	if isRemote(r.where) {
+		f, err := fetch(ctx, r.credentials(config), cmp.Or(r.branch, config.Source.Branch, "main"), shown)
+		if err != nil {
+			return openedRepo{}, err
+		}
+		return openedRepo{f.source.Repository(), f.close}, nil
+	}
+	if r.branch != "" || r.remote != (gitsource.Remote{}) {
+		return openedRepo{}, usageError("--branch and credentials go with a URL for --repo")
+	}
+	dir := cmp.Or(r.where, ".")
+	if r.where == "" && config.StateDir != "" {
+		dir = config.RepositoryDir()
+	}
+	repo, err := gitsource.OpenRepository(dir)
+	return openedRepo{repo, func() error { return nil }}, withHint(err, "name a repository with --repo DIR")
+}
+
+// credentials returns the remote with the credentials of the flags, or of the config where it has this very URL and there are none.
+func (r auditRepo) credentials(config agent.Config) gitsource.Remote {
+	if r.remote == (gitsource.Remote{}) {
+		for _, known := range config.Source.Remotes {
+			if known.URL == r.where {
+				return known.Remote()
+			}
+		}
+	}
+	remote := r.remote
+	remote.URL = r.where
+	return remote
+}
+
+// auditTimeout bounds the fetch of a remote that is audited. A person who waits longer can interrupt it.
+const auditTimeout = 30 * time.Minute
+
+// remoteLike is what names a remote rather than a directory: a URL, or the short form of ssh.
+var remoteLike = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://|[A-Za-z0-9._-]+@[^/]+:)`)
+
+// isRemote reports whether --repo names a remote. A directory of that name wins.
+func isRemote(repo string) bool {
+	if _, err := os.Stat(repo); err == nil {
+		return false
+	}
+	return remoteLike.MatchString(repo)
+}
+
+// fetched is a branch of a remote in a directory of its own, which Close removes.
+type fetched struct {
+	dir    string
+	source *gitsource.Source
+}
+
+// fetch fetches a branch with its whole history, and shows how far it is.
+func fetch(ctx context.Context, remote gitsource.Remote, branch string, shown *progress) (fetched, error) {
+	dir, err := os.MkdirTemp("", "gitops-agent-verify-")
+	if err != nil {
+		return fetched{}, fmt.Errorf("make room for the remote: %w", err)
+	}
+	f := fetched{dir: dir}
+	f.source, err = gitsource.Open(gitsource.Options{
+		Dir: filepath.Join(dir, "repository"), Branch: branch, Remotes: []gitsource.Remote{remote}, Timeout: auditTimeout,
+	})
+	if err == nil {
+		stop := f.watch(shown)
+		_, err = f.source.Fetch(ctx)
+		stop()
+	}
+	if errors.Is(err, gitsource.ErrUnreachable) {
+		err = withHint(err, "check --repo, --branch and the credentials: --username, --token-file, --ssh-key-file, --known-hosts-file, --ca-file")
+	}
+	if err != nil {
+		return fetched{}, errors.Join(err, f.close())
+	}
+	return f, nil
+}
+
+// watch shows what arrived until it is told to stop.
+func (f fetched) watch(shown *progress) (stop func()) {
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case <-tick.C:
+				shown.show("fetching: %.1f MiB", float64(size(f.dir))/(1<<20))
+			}
+		}
+	}()
+	return func() { close(end); <-ended }
+}
+
+func (f fetched) close() error {
+	if err := os.RemoveAll(f.dir); err != nil {
+		return fmt.Errorf("remove what was fetched: %w", err)
+	}
+	return nil
+}
+
+// size returns how many bytes the files below a directory have. What comes and goes meanwhile is not counted.
+func size(dir string) int64 {
+	var total int64
+	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return nil //nolint:nilerr // it is gone already
+		}
+		if info, err := entry.Info(); err == nil {
+			total += info.Size()
+		}
+		return nil
+	})
+	return total
+}

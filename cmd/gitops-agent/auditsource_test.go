@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/internal/agent"
+)
+
+func TestIsRemote(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.MkdirAll("git@host:here", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]bool{
+		"https://example.org/a.git": true, "ssh://git@example.org/a": true, "file:///srv/a.git": true, "git@example.org:a/b.git": true,
+		"": false, ".": false, "/srv/a.git": false, "a/b": false, "./git@host:a": false, "git@host:here": false, "C:/a": false,
+	}
+	for repo, want := range tests {
+		if got := isRemote(repo); got != want {
+			t.Errorf("%q: got %t, want %t", repo, got, want)
+		}
+	}
+}
+
+// The config's credentials go to the config's own remote and to no other.
+func TestCredentials(t *testing.T) {
+	config := agent.Config{Source: agent.SourceConfig{Remotes: []agent.RemoteConfig{{URL: "https://example.org/a.git", Username: "oauth2", TokenFile: "token"}}}}
+	tests := map[string]struct{ repo, want auditRepo }{
+		"known":   {auditRepo{where: "https://example.org/a.git"}, auditRepo{remote: gitsource.Remote{URL: "https://example.org/a.git", Username: "oauth2", TokenFile: "token"}}},
+		"unknown": {auditRepo{where: "https://example.org/b.git"}, auditRepo{remote: gitsource.Remote{URL: "https://example.org/b.git"}}},
+		"flags": {
+			auditRepo{where: "https://example.org/a.git", remote: gitsource.Remote{TokenFile: "mine"}},
+			auditRepo{remote: gitsource.Remote{URL: "https://example.org/a.git", TokenFile: "mine"}},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := test.repo.credentials(config); got != test.want.remote {
+				t.Errorf("got %+v, want %+v", got, test.want.remote)
+			}
+		})
+	}
+}
+
+func TestSize(t *testing.T) {
+	dir := t.TempDir()
+	for name, bytes := range map[string]int{"a": 3, "b/c": 4} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, make([]byte, bytes), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := size(dir); got != 7 {
+		t.Errorf("got %d bytes, want 7", got)
+	}
+	if got := size(filepath.Join(dir, "nothing")); got != 0 {
+		t.Errorf("got %d bytes of nothing, want 0", got)
+	}
+}

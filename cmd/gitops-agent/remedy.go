@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"gitops-agent/verify"
+)
+
+// explainVerdicts says of each refusal what was found, how far the rules went, and what to do.
+func explainVerdicts(out io.Writer, d verifyDocument, verdicts []audited) {
+	p := newPalette(out)
+	r := remedies{verdicts}
+	for i, v := range d.Verdicts {
+		if v.Verdict == wordAccepted {
+			continue
+		}
+		_, _ = fmt.Fprintf(out, "\n%s %s\n  %s\n", p.paint(bold, v.Kind), v.ID, printable(v.Message))
+		if v.Verdict == wordSealed {
+			_, _ = fmt.Fprintf(out, "  sealed: %s vouches for it\n", v.SealedBy)
+			continue
+		}
+		_, _ = fmt.Fprintf(out, "  rules: %s\n", v.rulesText())
+		if v.Hint != "" {
+			_, _ = fmt.Fprintf(out, "  remedy: %s\n", printable(v.Hint))
+		}
+		for _, line := range r.commands(i) {
+			_, _ = fmt.Fprintf(out, "    %s\n", printable(line))
+		}
+	}
+}
+
+// rulesText returns "object, signature passed; content failed".
+func (v verdictView) rulesText() string {
+	var passed []string
+	failed := "nothing was asked"
+	for _, r := range v.Rules {
+		switch r.Result {
+		case rulePassed:
+			passed = append(passed, r.Rule)
+		case ruleFailed:
+			failed = r.Rule + " failed"
+		case ruleNotAsked:
+		}
+	}
+	if len(passed) == 0 {
+		return failed
+	}
+	return strings.Join(passed, ", ") + " passed; " + failed
+}
+
+// remedies knows what to type for refused commits and tags. Comments in the lines are for whoever copies them.
+type remedies struct{ verdicts []audited }
+
+// settings are those without which signing once more would not help, for each refusal that signing once more puts right.
+func settings() map[verify.Reason][]string {
+	offline := "git config gitsign.rekorMode offline" // by default gitsign leaves the log entry out of the commit
+	gitsign := []string{"git config gpg.format x509", "git config gpg.x509.program gitsign", "git config commit.gpgsign true", offline}
+	stamped := []string{"git config gitsign.timestampServerURL URL  # of an authority in the trusted root"}
+	return map[verify.Reason][]string{
+		verify.ReasonUnsigned: gitsign, verify.ReasonNotSigstore: gitsign, verify.ReasonOnlineOnly: {offline},
+		verify.ReasonNoTrustedTime: stamped, verify.ReasonNoTimestamp: stamped,
+		verify.ReasonMalformed: nil, verify.ReasonMalformedSignature: nil, verify.ReasonContentMismatch: nil, verify.ReasonBadSignature: nil,
+		verify.ReasonBadLogEntry: nil, verify.ReasonExpiredCertificate: nil,
+	}
+}
+
+// commands returns what puts a refusal right, as far as that follows from it; none where a person has to look first.
+func (r remedies) commands(i int) []string {
+	v := r.verdicts[i]
+	if v.Reason == verify.ReasonWrongIdentity {
+		return []string{
+			"# in the agent's config, if this identity may sign:", "trust:", "  signers:",
+			fmt.Sprintf("    - {issuer: %q, subject: %q, may: [change]}", v.Issuer, v.Subject),
+		}
+	}
+	before, helps := settings()[v.Reason]
+	if !helps {
+		return nil
+	}
+	return slices.Concat(before, r.again(i))
+}
+
+// again returns how to sign once more. What stands on another commit can be rewritten, with all that stands on it, or vouched for.
+func (r remedies) again(i int) []string {
+	v := r.verdicts[i]
+	switch {
+	case v.kind == "tag":
+		return []string{fmt.Sprintf("git tag --force --sign -m MESSAGE %s '%s^{}'", v.name, v.name)}
+	case v.tip:
+		return []string{"git commit --amend --no-edit --allow-empty --gpg-sign"}
+	}
+	below := string(v.Object) + "~1"
+	if v.first {
+		below = "--root"
+	}
+	lines := []string{fmt.Sprintf("git rebase --rebase-merges --exec 'git commit --amend --no-edit --allow-empty --gpg-sign' %s  # signs all of them again", below)}
+	if v.first {
+		return lines
+	}
+	return append(lines, "# or, where history must stay, by a signer with the role seal:",
+		fmt.Sprintf("git commit --allow-empty --gpg-sign -m Reviewed -m \"Gitops-Seal: $(git rev-parse %s)..$(git rev-parse HEAD)\"", below))
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// writeVerdicts prints a line a commit, and a summary by signer where there are several. Whom a certificate names is shown also where no
+// signer of the policy fits.
+func writeVerdicts(out io.Writer, d verifyDocument) {
+	p := newPalette(out)
+	workflows := slices.ContainsFunc(d.Verdicts, func(v verdictView) bool { return v.Workflow != "" })
+	if len(d.Verdicts) > 0 {
+		t := table{}
+		t.add(plainly("VERDICT", "COMMIT", "REASON", "RULES", "SIGNER", "ISSUER", "PROVEN", "WORKFLOW")[:columns(workflows)]...)
+		for _, v := range d.Verdicts {
+			row := plainly(v.Verdict, v.shortID(), cmp.Or(string(v.Reason), "-"), v.passed(), cmp.Or(v.Subject, "-"), cmp.Or(v.Issuer, "-"), moment(v.ProvenTime), v.via())
+			row[0] = v.word()
+			t.add(row[:columns(workflows)]...)
+		}
+		t.write(out, p)
+	}
+	if len(d.Verdicts) > 1 {
+		_, _ = fmt.Fprintln(out)
+		writeSigners(out, d.Signers, p)
+	}
+}
+
+// columns returns how many columns are shown: the last one is for workflows.
+func columns(workflows bool) int {
+	if workflows {
+		return 8
+	}
+	return 7
+}
+
+// plainly returns a row without colours.
+func plainly(texts ...string) []cell {
+	row := make([]cell, len(texts))
+	for i, text := range texts {
+		row[i] = cell{text: text}
+	}
+	return row
+}
+
+func writeSigners(out io.Writer, signers []signerView, p palette) {
+	t := table{}
+	t.addText("SIGNER", "ISSUER", "ACCEPTED", "REFUSED", "SEALED", "FIRST", "LAST")
+	for _, s := range signers {
+		t.addText(cmp.Or(s.Subject, "not proven"), cmp.Or(s.Issuer, "-"), strconv.Itoa(s.Accepted), strconv.Itoa(s.Refused), strconv.Itoa(s.Sealed),
+			moment(s.First), moment(s.Last))
+	}
+	t.write(out, p)
+}
+
+// writeTotals prints the last line.
+func writeTotals(out io.Writer, d verifyDocument) {
+	text := fmt.Sprintf("%d accepted, %d refused", d.Accepted, d.Refused)
+	if d.Sealed > 0 {
+		text += fmt.Sprintf(", %d sealed", d.Sealed)
+	}
+	if len(d.Verdicts) > 1 {
+		_, _ = fmt.Fprintln(out)
+	}
+	_, _ = fmt.Fprintf(out, "%s: %s\n", printable(d.Revision), text)
+}
+
+func (v verdictView) word() cell {
+	return cell{v.Verdict, map[string]colour{wordAccepted: green, wordRefused: red, wordSealed: yellow}[v.Verdict]}
+}
+
+// shortID returns the first digits of the id, and says so of a tag.
+func (v verdictView) shortID() string {
+	id := fmt.Sprintf("%.10s", v.ID)
+	if v.Kind == "tag" {
+		return "tag " + id
+	}
+	return id
+}
+
+// passed says how many of the rules were answered with yes.
+func (v verdictView) passed() string {
+	n := 0
+	for _, r := range v.Rules {
+		if r.Result == rulePassed {
+			n++
+		}
+	}
+	return fmt.Sprintf("%d/%d", n, len(v.Rules))
+}
+
+// via returns which run of a workflow signed: its trigger and what it ran for. The workflow itself is the signer's name.
+func (v verdictView) via() string {
+	if v.Workflow == "" {
+		return "-"
+	}
+	return strings.TrimSpace(v.Trigger + " of " + strings.TrimPrefix(v.Repository, "https://") + "@" + strings.TrimPrefix(v.Ref, "refs/heads/"))
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
