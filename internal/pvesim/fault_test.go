@@ -78,6 +78,29 @@ func TestFaultTimes(t *testing.T) {
 	})
 }
 
+func TestFaultsByChance(t *testing.T) {
+	run := func(seed uint64) (hits string) {
+		bubble(t, Options{Seed: seed}, func(t *testing.T, c *client) {
+			inject(t, c.sim, Fault{Kind: ErrorText, Text: "x", Chance: 0.3, Times: -1})
+			for range 200 {
+				if c.call("GET", "/version").status == 500 {
+					hits += "x"
+				} else {
+					hits += "."
+				}
+			}
+		})
+		return hits
+	}
+	first := run(1)
+	if n := strings.Count(first, "x"); n < 30 || n > 90 {
+		t.Errorf("200 calls with a chance of 0.3: got %d hits, want some 60", n)
+	}
+	if again, other := run(1), run(2); again != first || other == first {
+		t.Errorf("hits: got same seed equal %v and other seed equal %v, want true and false", again == first, other == first)
+	}
+}
+
 func TestLatencyTakesVirtualTime(t *testing.T) {
 	bubble(t, Options{Latency: time.Second}, func(t *testing.T, c *client) {
 		inject(t, c.sim, Fault{Kind: Latency, Delay: 30 * time.Second})

@@ -1,6 +1,9 @@
 package pvesim
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Edit changes one key of a guest's config behind the API's back, as "qm set" or an editor does: no lock is taken, nothing is
 // normalised, no privilege asked, a running guest notices nothing, and no effect is counted. An empty value removes the key.
@@ -39,6 +42,32 @@ func (s *Sim) SetRunning(vmid int, running bool) error {
 		case !running && g.running:
 			s.halt(g)
 		}
+		return nil
+	})
+}
+
+// RestartInside reboots a running guest from within, as its own operating system does: the process of a VM survives, so nothing that is
+// pending is applied and no effect is counted. A container that restarts itself takes its pending changes.
+func (s *Sim) RestartInside(vmid int) error {
+	return s.locked(func() error {
+		g := s.guests[vmid]
+		if g == nil || !g.running {
+			return fmt.Errorf("restart guest %d: it does not run", vmid)
+		}
+		if g.kind == QEMU {
+			return nil
+		}
+		g.startedAt = time.Now()
+		if !g.conf.hasPending() {
+			return nil
+		}
+		conf := g.conf.clone()
+		g.running = false
+		defer func() { g.running = true }()
+		if err := s.applyCT(g, conf); err != nil {
+			return fmt.Errorf("restart guest %d: %w", vmid, err)
+		}
+		g.write(conf)
 		return nil
 	})
 }

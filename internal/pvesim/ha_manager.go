@@ -42,10 +42,14 @@ func (s *Sim) haWish(h *haResource) {
 	})
 }
 
+// haAct starts a guest or shuts it down where it is now, as root@pam. The state is not locked.
 func (s *Sim) haAct(g *guest, start bool) {
+	s.mu.Lock()
+	node := g.node
+	s.mu.Unlock()
 	typ := typePrefix(g.kind)
 	if !start {
-		s.spawn(g.node, typ+"shutdown", itoa(g.vmid), g.vmid, "root@pam", nil, func(t *task) error {
+		s.spawn(node, typ+"shutdown", itoa(g.vmid), g.vmid, "root@pam", nil, func(t *task) error {
 			return t.onGuest(g.kind, g.vmid, func() error {
 				if g.running {
 					s.halt(g)
@@ -55,11 +59,11 @@ func (s *Sim) haAct(g *guest, start bool) {
 		})
 		return
 	}
-	s.spawn(g.node, typ+"start", itoa(g.vmid), g.vmid, "root@pam", nil, func(t *task) error {
+	s.spawn(node, typ+"start", itoa(g.vmid), g.vmid, "root@pam", nil, func(t *task) error {
 		if g.kind == LXC {
-			return t.startCT(g.node, g.vmid)
+			return t.startCT(node, g.vmid)
 		}
-		return t.startVM(g.node, g.vmid)
+		return t.startVM(node, g.vmid)
 	})
 }
 

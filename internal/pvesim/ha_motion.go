@@ -45,13 +45,14 @@ func (s *Sim) later(d time.Duration, f func()) {
 func (s *Sim) haMove(h *haResource, target string) {
 	s.mu.Lock()
 	g := s.guests[h.vmid]
-	idle := g == nil || s.ha[h.vmid] != h || s.inquorate || g.node == target
-	s.mu.Unlock()
-	if idle {
+	if g == nil || s.ha[h.vmid] != h || s.inquorate || g.node == target {
+		s.mu.Unlock()
 		return
 	}
+	node := g.node
+	s.mu.Unlock()
 	typ := map[Kind]string{QEMU: "qmigrate", LXC: "vzmigrate"}[g.kind]
-	s.spawn(g.node, typ, itoa(g.vmid), g.vmid, "root@pam", nil, func(t *task) error { return t.migrate(g.kind, g.vmid, target, true, true) })
+	s.spawn(node, typ, itoa(g.vmid), g.vmid, "root@pam", nil, func(t *task) error { return t.migrate(g.kind, g.vmid, target, true, true) })
 }
 
 // fence gives a node that went silent up after a while: its managed guests are stopped there for certain and recovered elsewhere.

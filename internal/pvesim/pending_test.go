@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,6 +51,35 @@ func TestPendingOnARunningVM(t *testing.T) {
 		synctest.Wait()
 		if !c.sim.Running(100) || c.sim.Value(100, "serial0") != "" {
 			t.Errorf("after reboot: got running %v serial0 %q, want it running without", c.sim.Running(100), c.sim.Value(100, "serial0"))
+		}
+	})
+}
+
+func TestRestartFromInside(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, c *client) {
+		addRunningVM(t, c.sim, 100, "cores: 1\n")
+		if _, err := c.sim.AddCT(Guest{VMID: 200, Running: true}); err != nil {
+			t.Fatal(err)
+		}
+		c.ok("PUT", vm100+"/config", "cores=2")
+		c.ok("PUT", "/nodes/pve1/lxc/200/config", "nameserver=1.1.1.1")
+		time.Sleep(time.Minute)
+		for _, id := range []int{100, 200} {
+			if err := c.sim.RestartInside(id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := c.sim.Value(100, "cores"); got != "1" || !strings.Contains(c.sim.Config(100), "[PENDING]\ncores: 2\n") {
+			t.Errorf("VM: got cores %s, want the change still pending", got)
+		}
+		if got := c.ok("GET", vm100+"/status/current").fields(t)["uptime"]; got != "60" {
+			t.Errorf("uptime: got %s, want 60: the process of the VM survives", got)
+		}
+		if got := c.sim.Value(200, "nameserver"); got != "1.1.1.1" || !c.sim.Running(200) {
+			t.Errorf("container: got nameserver %q, want the change applied", got)
+		}
+		if err := c.sim.RestartInside(999); err == nil {
+			t.Error("missing guest: got no error, want one")
 		}
 	})
 }
