@@ -8,8 +8,8 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// fakeReader answers as its fields say, and notes what it was asked. The zero value has no guests and no tasks.
-type fakeReader struct {
+// answers are what a fakeReader says. The zero value has no guests and no tasks.
+type answers struct {
 	inventory    Inventory
 	inventoryErr error
 	guests       map[int]guest.Observed
@@ -22,6 +22,11 @@ type fakeReader struct {
 	tasksErr     error
 	ends         map[string]Task // of tasks that the node knows
 	waitErr      error
+}
+
+// fakeReader notes what it was asked.
+type fakeReader struct {
+	answers
 
 	mu    sync.Mutex
 	asked []string

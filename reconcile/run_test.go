@@ -74,19 +74,25 @@ func TestClosing(t *testing.T) {
 		"destroy_done":     {step(OpDestroy), Verdict{}, state, conclusion{result: journal.Done, dispatched: 1}, gone},
 		"destroy_of_fixed": {step(OpDestroy), Verdict{}, journal.State{}, conclusion{result: journal.Done, dispatched: 1}, gone[:2]},
 		"destroy_failed": {
-			step(OpDestroy), Verdict{}, state, conclusion{result: journal.Failed, err: errors.New("disk is busy"), dispatched: 1},
+			step(OpDestroy),
+			Verdict{},
+			state,
+			conclusion{result: journal.Failed, err: errors.New("disk is busy"), dispatched: 1},
 			[]journal.Body{ended(journal.Failed, "disk is busy")},
 		},
 		"approved_done": {
-			step(OpConfig), approved, state, conclusion{result: journal.Done, dispatched: 1},
+			step(OpConfig), approved, state,
+			conclusion{result: journal.Done, dispatched: 1},
 			[]journal.Body{ended(journal.Done, ""), spent("k1", journal.OrderRun), spent("k2", journal.OrderRun)},
 		},
 		"approved_unknown": {
-			step(OpConfig), approved, state, conclusion{result: journal.Unknown, err: ErrOutcomeUnknown},
+			step(OpConfig), approved, state,
+			conclusion{result: journal.Unknown, err: ErrOutcomeUnknown},
 			[]journal.Body{ended(journal.Unknown, "outcome unknown"), spent("k1", journal.OrderUnknown), spent("k2", journal.OrderUnknown)},
 		},
 		"approved_not_run": {
-			step(OpConfig), approved, state, conclusion{result: journal.NotRun, err: ErrConflict},
+			step(OpConfig), approved, state,
+			conclusion{result: journal.NotRun, err: ErrConflict},
 			[]journal.Body{ended(journal.NotRun, "guest changed meanwhile")},
 		},
 	}

@@ -31,47 +31,48 @@ func TestSettle(t *testing.T) {
 	untyped.TaskTypes = nil
 	tests := map[string]struct {
 		open   journal.OpenStep
-		reader fakeReader
+		reader answers
 		want   journal.Result
 		asked  string // of the cluster, in order
 	}{
-		"task_done":          {left(OpConfig, 1, 1, "u"), fakeReader{ends: ended("OK")}, journal.Done, "wait u"},
-		"task_with_warnings": {left(OpCreate, 1, 1, "u"), fakeReader{ends: ended("WARNINGS: 2")}, journal.Done, "wait u"},
-		"task_failed":        {left(OpStart, 1, 1, "u"), fakeReader{ends: ended("start failed: exit code 1")}, journal.Failed, "wait u"},
-		"task_odd_warnings":  {left(OpStart, 1, 1, "u"), fakeReader{ends: ended("WARNINGS: none")}, journal.Failed, "wait u"},
+		"task_done":          {left(OpConfig, 1, 1, "u"), answers{ends: ended("OK")}, journal.Done, "wait u"},
+		"task_with_warnings": {left(OpCreate, 1, 1, "u"), answers{ends: ended("WARNINGS: 2")}, journal.Done, "wait u"},
+		"task_failed":        {left(OpStart, 1, 1, "u"), answers{ends: ended("start failed: exit code 1")}, journal.Failed, "wait u"},
+		"task_odd_warnings":  {left(OpStart, 1, 1, "u"), answers{ends: ended("WARNINGS: none")}, journal.Failed, "wait u"},
 
-		"forgotten_create_there": {left(OpCreate, 1, 1, "u"), fakeReader{taken: there}, journal.Done, "wait u, exists 201"},
-		"forgotten_create_gone":  {left(OpCreate, 1, 1, "u"), fakeReader{}, journal.NotRun, "wait u, exists 201"},
-		"forgotten_config":       {left(OpConfig, 1, 1, "u"), fakeReader{taken: there}, journal.Unknown, "wait u, exists 201"},
-		"forgotten_resize":       {left(OpResize, 1, 1, "u"), fakeReader{taken: there}, journal.Unknown, "wait u, exists 201"},
+		"forgotten_create_there": {left(OpCreate, 1, 1, "u"), answers{taken: there}, journal.Done, "wait u, exists 201"},
+		"forgotten_create_gone":  {left(OpCreate, 1, 1, "u"), answers{}, journal.NotRun, "wait u, exists 201"},
+		"forgotten_config":       {left(OpConfig, 1, 1, "u"), answers{taken: there}, journal.Unknown, "wait u, exists 201"},
+		"forgotten_resize":       {left(OpResize, 1, 1, "u"), answers{taken: there}, journal.Unknown, "wait u, exists 201"},
 
-		"synchronous_config": {synchronous, fakeReader{}, journal.Done, ""},
-		"no_reply_untyped":   {untyped, fakeReader{taken: there}, journal.Unknown, "exists 201"},
+		"synchronous_config": {synchronous, answers{}, journal.Done, ""},
+		"no_reply_untyped":   {untyped, answers{taken: there}, journal.Unknown, "exists 201"},
 
-		"no_reply_create_there":    {left(OpCreate, 0, 1, ""), fakeReader{taken: there}, journal.Done, "tasks, exists 201"},
-		"no_reply_create_gone":     {left(OpCreate, 0, 1, ""), fakeReader{}, journal.NotRun, "tasks, exists 201"},
-		"no_reply_task_still_runs": {left(OpCreate, 0, 1, ""), fakeReader{taken: there, tasks: lost, ends: ended("OK")}, journal.Done, "tasks, wait u, exists 201"},
-		"no_reply_config":          {left(OpConfig, 0, 1, ""), fakeReader{taken: there}, journal.Unknown, "tasks, exists 201"},
-		"no_reply_start_up":        {left(OpStart, 0, 1, ""), fakeReader{taken: there, status: "running"}, journal.Done, "tasks, exists 201, status 201"},
-		"no_reply_start_down":      {left(OpStart, 0, 1, ""), fakeReader{taken: there, status: "stopped"}, journal.NotRun, "tasks, exists 201, status 201"},
-		"no_reply_stop_down":       {left(OpStop, 0, 1, ""), fakeReader{taken: there, status: "stopped"}, journal.Done, "tasks, exists 201, status 201"},
-		"no_reply_shutdown_up":     {left(OpShutdown, 0, 1, ""), fakeReader{taken: there, status: "running"}, journal.NotRun, "tasks, exists 201, status 201"},
-		"no_reply_start_moved":     {left(OpStart, 0, 1, ""), fakeReader{taken: there, statusErr: ErrNotExist}, journal.Unknown, "tasks, exists 201, status 201"},
-		"no_reply_destroy_gone":    {left(OpDestroy, 0, 2, ""), fakeReader{}, journal.Done, "tasks, exists 201"},
-		"no_reply_destroy_there":   {left(OpDestroy, 0, 2, ""), fakeReader{taken: there}, journal.NotRun, "tasks, exists 201"},
+		"no_reply_create_there":    {left(OpCreate, 0, 1, ""), answers{taken: there}, journal.Done, "tasks, exists 201"},
+		"no_reply_create_gone":     {left(OpCreate, 0, 1, ""), answers{}, journal.NotRun, "tasks, exists 201"},
+		"no_reply_task_still_runs": {left(OpCreate, 0, 1, ""), answers{taken: there, tasks: lost, ends: ended("OK")}, journal.Done, "tasks, wait u, exists 201"},
+		"no_reply_config":          {left(OpConfig, 0, 1, ""), answers{taken: there}, journal.Unknown, "tasks, exists 201"},
+		"no_reply_start_up":        {left(OpStart, 0, 1, ""), answers{taken: there, status: "running"}, journal.Done, "tasks, exists 201, status 201"},
+		"no_reply_start_down":      {left(OpStart, 0, 1, ""), answers{taken: there, status: "stopped"}, journal.NotRun, "tasks, exists 201, status 201"},
+		"no_reply_stop_down":       {left(OpStop, 0, 1, ""), answers{taken: there, status: "stopped"}, journal.Done, "tasks, exists 201, status 201"},
+		"no_reply_shutdown_up":     {left(OpShutdown, 0, 1, ""), answers{taken: there, status: "running"}, journal.NotRun, "tasks, exists 201, status 201"},
+		"no_reply_start_moved":     {left(OpStart, 0, 1, ""), answers{taken: there, statusErr: ErrNotExist}, journal.Unknown, "tasks, exists 201, status 201"},
+		"no_reply_destroy_gone":    {left(OpDestroy, 0, 2, ""), answers{}, journal.Done, "tasks, exists 201"},
+		"no_reply_destroy_there":   {left(OpDestroy, 0, 2, ""), answers{taken: there}, journal.NotRun, "tasks, exists 201"},
 
 		// The task that is known is the one of the stop. It says nothing about the destroy.
-		"half_a_destroy_there": {left(OpDestroy, 1, 2, "u"), fakeReader{taken: there, ends: ended("OK")}, journal.Failed, "tasks, exists 201"},
-		"half_a_destroy_gone":  {left(OpDestroy, 1, 2, "u"), fakeReader{ends: ended("OK")}, journal.Done, "tasks, exists 201"},
-		"whole_destroy":        {left(OpDestroy, 2, 2, "u"), fakeReader{ends: ended("OK")}, journal.Done, "wait u"},
+		"half_a_destroy_there": {left(OpDestroy, 1, 2, "u"), answers{taken: there, ends: ended("OK")}, journal.Failed, "tasks, exists 201"},
+		"half_a_destroy_gone":  {left(OpDestroy, 1, 2, "u"), answers{ends: ended("OK")}, journal.Done, "tasks, exists 201"},
+		"whole_destroy":        {left(OpDestroy, 2, 2, "u"), answers{ends: ended("OK")}, journal.Done, "wait u"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := settle(t.Context(), &test.reader, test.open)
+			reader := &fakeReader{answers: test.reader}
+			got, err := settle(t.Context(), reader, test.open)
 			if err != nil || got != test.want {
 				t.Errorf("got %q, %v, want %q", got, err, test.want)
 			}
-			if diff := cmp.Diff(test.asked, strings.Join(test.reader.asked, ", ")); diff != "" {
+			if diff := cmp.Diff(test.asked, strings.Join(reader.asked, ", ")); diff != "" {
 				t.Errorf("calls differ (-want +got):\n%s", diff)
 			}
 		})
@@ -83,17 +84,17 @@ func TestSettleKeepsWhatItCannotSee(t *testing.T) {
 	there := map[int]bool{201: true}
 	tests := map[string]struct {
 		open   journal.OpenStep
-		reader fakeReader
+		reader answers
 	}{
-		"task":      {left(OpConfig, 1, 1, "u"), fakeReader{waitErr: ErrNotReady}},
-		"tasks":     {left(OpConfig, 0, 1, ""), fakeReader{tasksErr: ErrNotReady}},
-		"lost_task": {left(OpCreate, 0, 1, ""), fakeReader{tasks: []Task{{UPID: "u", Running: true}}, waitErr: ErrNotReady}},
-		"vmid":      {left(OpCreate, 0, 1, ""), fakeReader{existsErr: ErrDenied}},
-		"run_state": {left(OpStart, 0, 1, ""), fakeReader{taken: there, statusErr: ErrNotReady}},
+		"task":      {left(OpConfig, 1, 1, "u"), answers{waitErr: ErrNotReady}},
+		"tasks":     {left(OpConfig, 0, 1, ""), answers{tasksErr: ErrNotReady}},
+		"lost_task": {left(OpCreate, 0, 1, ""), answers{tasks: []Task{{UPID: "u", Running: true}}, waitErr: ErrNotReady}},
+		"vmid":      {left(OpCreate, 0, 1, ""), answers{existsErr: ErrDenied}},
+		"run_state": {left(OpStart, 0, 1, ""), answers{taken: there, statusErr: ErrNotReady}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got, err := settle(t.Context(), &test.reader, test.open); err == nil || got != "" {
+			if got, err := settle(t.Context(), &fakeReader{answers: test.reader}, test.open); err == nil || got != "" {
 				t.Errorf("got %q and no error, want none settled", got)
 			}
 		})
