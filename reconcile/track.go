@@ -18,6 +18,7 @@ type track struct {
 	known      bool // its sync state was reported once
 	synced     bool
 	driftSince time.Time
+	cause      DriftCause // of the drift since then
 	converged  time.Time
 	revision   string               // that it was last in sync with
 	since      map[string]time.Time // when a condition or a hold began, by its identity
@@ -62,16 +63,16 @@ func (e *Engine) judge(t *track, p GuestPlan, sync Sync, now time.Time) {
 		return
 	case sync == Synced:
 		if t.known && !t.synced {
-			e.drifted(DriftOutcome{Guest: p.Ref, Cause: e.cause(t), Repaired: true})
+			e.drifted(DriftOutcome{Guest: p.Ref, Cause: t.cause, Repaired: true})
 		}
 		t.driftSince, t.converged, t.revision, t.ran = time.Time{}, now, e.world.Load().revision, 0
 	case t.synced || !t.known:
-		t.driftSince = now
+		t.driftSince, t.cause = now, e.cause(t)
 		var keys []string
 		for _, c := range p.Changes {
 			keys = append(keys, c.Key)
 		}
-		e.drifted(DriftOutcome{Guest: p.Ref, Cause: e.cause(t), Keys: keys})
+		e.drifted(DriftOutcome{Guest: p.Ref, Cause: t.cause, Keys: keys})
 	}
 	t.known, t.synced = true, sync == Synced
 }

@@ -1,0 +1,149 @@
+package reconcile
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+)
+
+// resting returns an engine that was never run, and the drift that it tells of.
+func resting(t *testing.T) (*Engine, *[]DriftOutcome) {
+	t.Helper()
+	j, err := journal.Open(journal.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var told []DriftOutcome
+	e := NewEngine(Options{Journal: j, Scope: Scope{Cluster: "home"}, Hooks: Hooks{OnDrift: func(o DriftOutcome) { told = append(told, o) }}})
+	e.world.Store(&world{revision: "main@sha1:1"})
+	return e, &told
+}
+
+func TestJudgeTellsOfDrift(t *testing.T) {
+	ref := guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}
+	changed := GuestPlan{Ref: ref, Changes: []guest.Change{{Key: "memory"}, {Key: "cores"}}}
+	found := func(cause DriftCause) DriftOutcome {
+		return DriftOutcome{Guest: ref, Cause: cause, Keys: []string{"memory", "cores"}}
+	}
+	mended := func(cause DriftCause) DriftOutcome { return DriftOutcome{Guest: ref, Cause: cause, Repaired: true} }
+	tests := map[string]struct {
+		resumed bool
+		syncs   []Sync
+		revised int // the look before which a new revision came into force; 0 is none
+		want    []DriftOutcome
+	}{
+		"in_sync_for_ever":     {syncs: []Sync{Synced, Synced}},
+		"new_guest":            {syncs: []Sync{OutOfSync, OutOfSync, Synced}, want: []DriftOutcome{found(DriftRevision), mended(DriftRevision)}},
+		"edited_by_hand":       {syncs: []Sync{Synced, OutOfSync, Synced}, want: []DriftOutcome{found(DriftCluster), mended(DriftCluster)}},
+		"edited_while_down":    {resumed: true, syncs: []Sync{OutOfSync, Synced}, want: []DriftOutcome{found(DriftCluster), mended(DriftCluster)}},
+		"edited_then_revised":  {syncs: []Sync{Synced, OutOfSync, Synced}, revised: 2, want: []DriftOutcome{found(DriftCluster), mended(DriftCluster)}},
+		"revision_wants_more":  {syncs: []Sync{Synced, OutOfSync, Synced}, revised: 1, want: []DriftOutcome{found(DriftRevision), mended(DriftRevision)}},
+		"doubt_is_no_drift":    {syncs: []Sync{Synced, SyncUnknown, Synced}},
+		"doubt_hides_no_drift": {syncs: []Sync{Synced, SyncUnknown, OutOfSync}, want: []DriftOutcome{found(DriftCluster)}},
+		"doubt_repairs_none":   {syncs: []Sync{Synced, OutOfSync, SyncUnknown, OutOfSync}, want: []DriftOutcome{found(DriftCluster)}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			e, told := resting(t)
+			e.resumed = test.resumed
+			tr := e.track(ref)
+			for i, sync := range test.syncs {
+				if test.revised != 0 && i == test.revised {
+					e.world.Store(&world{revision: "main@sha1:2"})
+				}
+				e.judge(tr, changed, sync, time.Now())
+			}
+			if diff := cmp.Diff(test.want, *told); diff != "" {
+				t.Errorf("drift differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestJudgeRemembersTimes(t *testing.T) {
+	e, _ := resting(t)
+	tr := e.track(guest.Ref{VMID: 201})
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for i, sync := range []Sync{Synced, OutOfSync, OutOfSync, SyncUnknown} {
+		e.judge(tr, GuestPlan{}, sync, start.Add(time.Duration(i)*time.Minute))
+	}
+	if !tr.converged.Equal(start) || !tr.driftSince.Equal(start.Add(time.Minute)) || tr.revision != "main@sha1:1" {
+		t.Errorf("got converged %s with %s, drifting since %s, want the first and the second look", tr.converged, tr.revision, tr.driftSince)
+	}
+	e.judge(tr, GuestPlan{}, Synced, start.Add(time.Hour))
+	if !tr.driftSince.IsZero() || !tr.converged.Equal(start.Add(time.Hour)) {
+		t.Errorf("got drifting since %s and converged %s after the repair, want no drift", tr.driftSince, tr.converged)
+	}
+}
+
+// A condition keeps the time at which it began for as long as it is there without a break.
+func TestTrackBegan(t *testing.T) {
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	tr := &track{since: make(map[string]time.Time)}
+	cycle := func(minutes int, ids ...string) map[string]time.Time {
+		seen := make(map[string]time.Time)
+		for _, id := range ids {
+			tr.began(id, start.Add(time.Duration(minutes)*time.Minute), seen)
+		}
+		tr.since = seen
+		return seen
+	}
+	cycle(0, "Drifted/differs")
+	cycle(1, "Drifted/differs", "Held/approval")
+	cycle(2, "Held/approval")
+	got := cycle(3, "Drifted/differs", "Held/approval")
+	want := map[string]time.Time{"Drifted/differs": start.Add(3 * time.Minute), "Held/approval": start.Add(time.Minute)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("times differ (-want +got):\n%s", diff)
+	}
+}
+
+// A guest keeps its track when its label changes, and one without a vmid is known by its label.
+func TestTrackKeys(t *testing.T) {
+	e, _ := resting(t)
+	web := e.track(guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201})
+	if e.track(guest.Ref{Kind: guest.VirtualMachine, Name: "www-1", VMID: 201}) != web {
+		t.Error("got another track for another label of vmid 201, want the same")
+	}
+	fresh := e.track(guest.Ref{Kind: guest.VirtualMachine, Name: "new-1"})
+	if e.track(guest.Ref{Kind: guest.Container, Name: "new-1"}) == fresh {
+		t.Error("got one track for two guests without vmids, want two")
+	}
+	e.forgetTracks(Plan{Guests: []GuestPlan{{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "new-1"}}}})
+	if len(e.tracks) != 1 || e.track(guest.Ref{Kind: guest.VirtualMachine, Name: "new-1"}) != fresh {
+		t.Errorf("got %d tracks after the others left the plan, want the one that stayed", len(e.tracks))
+	}
+}
+
+// What failed under one revision may work under the next.
+func TestClearFailures(t *testing.T) {
+	now := time.Now()
+	tr := &track{known: true, converged: now, failed: errors.New("boom"), failedOp: OpConfig, retry: backoff{}.after(ErrDenied, now)}
+	for range 20 {
+		tr.heat = tr.heat.warmer(now)
+	}
+	clearFailures(map[trackKey]*track{{vmid: 201}: tr})
+	if tr.failed != nil || tr.failedOp != "" || !tr.retry.over(now) || tr.heat.tooHot(now) || !tr.known || !tr.converged.Equal(now) {
+		t.Errorf("got %+v, want a guest that may be tried again at once, and everything else as it was", tr)
+	}
+}
+
+// A poll may fail after it found that the revision in force does not verify any more. The finding counts all the same.
+func TestFailedPollKeepsDoubtAboutTheRevision(t *testing.T) {
+	e, _ := resting(t)
+	doubt := errors.New("log entry is from a log that the trusted root does not trust")
+	e.take(t.Context(), taken{err: errors.New("keep 0123456: no space left on device"), resumed: &resumption{err: doubt}})
+	if stop, why := e.writeStop(); stop != StopUnverified || why != doubt.Error() {
+		t.Errorf("got %s: %s, want %s: %s", stop, why, StopUnverified, doubt)
+	}
+}
