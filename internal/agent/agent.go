@@ -144,7 +144,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		a.opts.Logger.InfoContext(ctx, "status page served", "address", a.Address())
 		handler := status.Handler(status.Options{
 			Report: a.engine.Report, Gatherer: a.registry, Hint: a.engine.Hint, WebhookToken: a.webhookToken,
-			Version: a.opts.Build.Version, Logger: a.opts.Logger,
+			Version: a.opts.Build.Version, StaleAfter: a.opts.Config.staleAfter(), Logger: a.opts.Logger,
 		})
 		wg.Go(func() {
 			defer cancel()
