@@ -25,7 +25,7 @@ Without --ref and --dir it plans the revision that the agent accepted last. --re
 would refuse is planned all the same, said so on stderr, and never applied. --dir plans a working copy before it is committed; where
 source.paths names a folder, name that folder.`,
 			ending{exitDone, "the plan was made"}, ending{exitError, "error"},
-			ending{exitChanges, "with --exit-code: the cluster differs, or steps are held"}),
+			ending{exitChanges, "with --exit-code: the cluster differs, steps are held, or a guest could not be read"}),
 		Example: `  gitops-agent plan --dir .
   gitops-agent plan --ref main~1 --guest VirtualMachine/web-1
   gitops-agent plan --dir . -o markdown > comment.md

@@ -27,6 +27,7 @@ type planSummary struct {
 	Held    int `json:"held"`    // steps that wait for a person
 	Blocked int `json:"blocked"` // guests with differences and no step that removes them
 	Waiting int `json:"waiting"` // guests whose written changes wait for a restart
+	Unknown int `json:"unknown"` // guests that could not be read, so that nobody knows whether they differ
 	InSync  int `json:"inSync"`
 }
 
@@ -38,6 +39,9 @@ func (s planSummary) String() string {
 	}
 	if s.Waiting > 0 {
 		text += fmt.Sprintf(", %d waiting for a restart", s.Waiting)
+	}
+	if s.Unknown > 0 {
+		text += fmt.Sprintf(", %d unknown", s.Unknown)
 	}
 	return text + fmt.Sprintf("; %d in sync", s.InSync)
 }
@@ -51,14 +55,15 @@ const (
 	actionDestroy action = "destroy"
 	actionBlocked action = "blocked"
 	actionWaiting action = "waiting" // everything is written, and waits for a restart
+	actionUnknown action = "unknown" // it could not be read
 )
 
 func (a action) symbol() string {
-	return map[action]string{actionCreate: "+", actionChange: "~", actionDestroy: "-", actionBlocked: "!", actionWaiting: "!"}[a]
+	return map[action]string{actionCreate: "+", actionChange: "~", actionDestroy: "-", actionBlocked: "!", actionWaiting: "!", actionUnknown: "?"}[a]
 }
 
 func (a action) colour() colour {
-	return map[action]colour{actionCreate: green, actionChange: yellow, actionDestroy: red, actionBlocked: red, actionWaiting: yellow}[a]
+	return map[action]colour{actionCreate: green, actionChange: yellow, actionDestroy: red, actionBlocked: red, actionWaiting: yellow, actionUnknown: red}[a]
 }
 
 type plannedView struct {
@@ -163,6 +168,8 @@ func (d *planDocument) add(g plannedView) {
 		s.Blocked++
 	case actionWaiting:
 		s.Waiting++
+	case actionUnknown:
+		s.Unknown++
 	}
 	for _, step := range g.Steps {
 		if step.Held != "" && !step.waits() {
@@ -202,7 +209,10 @@ func actionOf(p reconcile.GuestPlan) action {
 		return slices.ContainsFunc(p.Steps, func(s reconcile.Step) bool { return s.Op == op })
 	}
 	waits := func(c reconcile.Condition) bool { return c.Type != reconcile.PendingRestart }
+	unread := func(c reconcile.Condition) bool { return c.Type == reconcile.NotObserved }
 	switch {
+	case slices.ContainsFunc(p.Conditions, unread):
+		return actionUnknown
 	case has(reconcile.OpCreate):
 		return actionCreate
 	case has(reconcile.OpDestroy):

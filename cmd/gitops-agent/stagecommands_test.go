@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -127,6 +128,10 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 		want(got == number(1), "got %d: %v", got, s.sim.Counters().Routes)
 	case "reset":
 		s.sim.ResetCounters()
+	case "unreadable": // VMID
+		ts.Check(s.sim.Inject(pvesim.Fault{Method: "GET", Path: fmt.Sprintf("/%d/", number(1)), Times: -1, Kind: pvesim.ErrorText, Text: "got timeout"}))
+	case "readable": // again, all of them
+		s.sim.ClearFaults()
 	case "down":
 		s.stop()
 		s.running.Wait()
