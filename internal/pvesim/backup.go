@@ -77,6 +77,9 @@ func (t *task) endBackup(c *call, vmid int, storage string, err error) error {
 	if g == nil {
 		return die("guest %d vanished during its backup", vmid)
 	}
+	if err := t.sim.mayWrite(g); err != nil {
+		return err // and the lock stays
+	}
 	g.edit(func(conf *config) { delete(conf.values, "lock") })
 	if err != nil {
 		return err
@@ -140,7 +143,7 @@ func (t *task) restore(c *call, a *archive, vmid int) error {
 	if died(err) {
 		return err
 	}
-	return t.locked(func() error {
+	return t.finishing(vmid, func() error {
 		var v values
 		if err == nil {
 			v, err = t.unpack(c, a, vmid, &made)

@@ -172,7 +172,7 @@ func (t *task) clone(c *call, newID int) error {
 		err = t.work(0.7)
 	}
 	if err == nil {
-		return t.locked(func() error {
+		return t.finishing(newID, func() error {
 			g := t.sim.guests[newID]
 			g.edit(func(conf *config) { conf.values = v })
 			c.joinPool(newID)

@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -81,6 +82,9 @@ func (s *Sim) perform(c *call, authorization string, paramErr error) response {
 		return s.failure(notImplemented(c.method, c.path))
 	}
 	rep, err := s.handle(c)
+	if errors.Is(err, errClosed) {
+		return response{drop: true}
+	}
 	if err != nil {
 		return s.failure(err)
 	}

@@ -51,8 +51,9 @@ func (s *Sim) haMove(h *haResource, target string) {
 	}
 	node := g.node
 	s.mu.Unlock()
+	m := migration{kind: g.kind, vmid: g.vmid, target: target, online: true, copiesDisks: true}
 	typ := map[Kind]string{QEMU: "qmigrate", LXC: "vzmigrate"}[g.kind]
-	s.spawn(node, typ, itoa(g.vmid), g.vmid, "root@pam", nil, func(t *task) error { return t.migrate(g.kind, g.vmid, target, true, true) })
+	s.spawn(node, typ, itoa(g.vmid), g.vmid, "root@pam", nil, func(t *task) error { return t.migrate(m) })
 }
 
 // fence gives a node that went silent up after a while: its managed guests are stopped there for certain and recovered elsewhere.

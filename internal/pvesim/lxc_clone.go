@@ -47,7 +47,7 @@ func (t *task) cloneCT(c *call, newID int) error {
 	if died(err) {
 		return err
 	}
-	return t.locked(func() error {
+	return t.finishing(newID, func() error {
 		src, srcErr := c.ct()
 		if srcErr == nil {
 			src.edit(func(conf *config) { delete(conf.values, "lock") })

@@ -119,7 +119,7 @@ func (t *task) createCT(vmid int, set values, template, pool string) error {
 		err = t.work(0.7)
 	}
 	if err == nil {
-		return t.locked(func() error { t.finishCT(vmid, set, template, pool); return nil })
+		return t.finishing(vmid, func() error { t.finishCT(vmid, set, template, pool); return nil })
 	}
 	return t.undo("unable to create CT "+itoa(vmid)+" - ", vmid, made, err)
 }

@@ -33,20 +33,25 @@ func (t *task) startCT(node string, vmid int) error {
 			if err != nil {
 				return err
 			}
-			if g.conf.hasPending() {
-				conf := g.conf.clone()
-				if err := t.sim.applyCT(g, conf); err != nil {
-					return err
-				}
-				g.write(conf)
-			}
-			if err := t.sim.checkVolumes(g); err != nil {
-				return err
-			}
-			t.sim.run(g)
-			return nil
+			return t.sim.boot(g)
 		})
 	})
+}
+
+// boot makes a stopped container running, with what was pending. The state is locked.
+func (s *Sim) boot(g *guest) error {
+	if g.conf.hasPending() {
+		conf := g.conf.clone()
+		if err := s.applyCT(g, conf); err != nil {
+			return err
+		}
+		g.write(conf)
+	}
+	if err := s.checkVolumes(g); err != nil {
+		return err
+	}
+	s.run(g)
+	return nil
 }
 
 func destroyCT(c *call) (reply, error) {

@@ -23,6 +23,15 @@ func migrateRoutes() []*route {
 	}
 }
 
+// migration is one guest on its way to another node.
+type migration struct {
+	kind        Kind
+	vmid        int
+	target      string // node
+	online      bool   // a VM keeps running, a container is started again
+	copiesDisks bool   // those that the target cannot reach
+}
+
 // kindOfPath is the kind of guest that the path names.
 func (c *call) kindOfPath() Kind {
 	if strings.HasPrefix(c.route.path, "/nodes/{node}/lxc") {
@@ -91,7 +100,7 @@ func migrate(kind Kind) func(*call) (reply, error) {
 		typ := map[Kind]string{QEMU: "qmigrate", LXC: "vzmigrate"}[kind]
 		online := c.is("online") || c.is("restart")
 		return c.start(typ, c.vmid(), func(t *task) error {
-			return t.migrate(kind, c.vmid(), target, online, c.is("with-local-disks"))
+			return t.migrate(migration{kind: kind, vmid: c.vmid(), target: target, online: online, copiesDisks: c.is("with-local-disks")})
 		})
 	}
 }
@@ -128,18 +137,18 @@ func (c *call) mayMigrate(kind Kind, target string) error {
 
 // migrate locks the config, copies, and moves the config to the target, where it is unlocked. A VM keeps running on the way, a container
 // stops and starts. A worker that dies leaves the lock.
-func (t *task) migrate(kind Kind, vmid int, target string, online, withDisks bool) error {
+func (t *task) migrate(m migration) error {
 	from := t.upid.node
-	t.note("starting migration of %s %d to node '%s'", kindLabel(kind), vmid, target)
-	return t.withLock(kind, vmid, func() error {
+	t.note("starting migration of %s %d to node '%s'", kindLabel(m.kind), m.vmid, m.target)
+	return t.withLock(m.kind, m.vmid, func() error {
 		was := false
 		err := t.locked(func() error {
-			g, err := t.sim.find(kind, from, vmid)
+			g, err := t.sim.find(m.kind, from, m.vmid)
 			if err != nil {
 				return err
 			}
 			was = g.running
-			return t.beginMigration(g, target, online, withDisks)
+			return t.beginMigration(g, m)
 		})
 		if err != nil {
 			return err
@@ -148,54 +157,55 @@ func (t *task) migrate(kind Kind, vmid int, target string, online, withDisks boo
 			if err := t.work(0.5); died(err) {
 				return err
 			} else if err != nil {
-				return t.endMigration(kind, vmid, from, err)
+				return t.endMigration(m, from, err)
 			}
 		}
-		if err := t.endMigration(kind, vmid, target, nil); err != nil {
+		if err := t.endMigration(m, m.target, nil); err != nil {
 			return err
 		}
 		return t.locked(func() error {
-			if g := t.sim.guests[vmid]; kind == LXC && was && g != nil {
-				t.printf("start container on target node")
-				t.sim.run(g)
+			g := t.sim.guests[m.vmid]
+			if m.kind == QEMU || !was || g == nil {
+				return nil
 			}
-			return nil
+			t.printf("start container on target node")
+			return t.sim.boot(g)
 		})
 	})
 }
 
 // beginMigration sets the lock. The state is locked.
-func (t *task) beginMigration(g *guest, target string, online, withDisks bool) error {
+func (t *task) beginMigration(g *guest, m migration) error {
 	s := t.sim
 	if err := s.mayWrite(g); err != nil {
 		return err
 	}
-	if slices.Contains(s.down, target) {
+	if slices.Contains(s.down, m.target) {
 		return die("migration aborted (duration 00:00:00): Can't connect to destination address using public key")
 	}
-	if g.running && g.kind == QEMU && !withDisks && len(s.localVolumes(g)) > 0 {
+	if g.running && g.kind == QEMU && !m.copiesDisks && len(s.localVolumes(g)) > 0 {
 		return die("can't live migrate attached local disks without with-local-disks option")
 	}
 	if g.running && g.kind == LXC {
 		t.printf("shutdown CT %d", g.vmid)
 		s.halt(g)
 	}
-	if g.running && online {
-		t.printf("starting VM %d on remote node '%s'", g.vmid, target)
+	if g.running && m.online {
+		t.printf("starting VM %d on remote node '%s'", g.vmid, m.target)
 	}
 	g.edit(func(conf *config) { conf.values["lock"] = "migrate" })
 	return nil
 }
 
 // endMigration puts the config on a node and unlocks it; err is why the guest goes nowhere.
-func (t *task) endMigration(kind Kind, vmid int, node string, err error) error {
+func (t *task) endMigration(m migration, node string, err error) error {
 	return t.locked(func() error {
-		g := t.sim.guests[vmid]
+		g := t.sim.guests[m.vmid]
 		if g == nil {
-			return die("Configuration file '%s' does not exist", configPath(kind, t.upid.node, vmid))
+			return die("Configuration file '%s' does not exist", configPath(m.kind, t.upid.node, m.vmid))
 		}
-		if err == nil {
-			err = t.sim.mayWrite(g)
+		if err := t.sim.mayWrite(g); err != nil {
+			return err // and the lock stays
 		}
 		g.edit(func(conf *config) { delete(conf.values, "lock") })
 		if err != nil {
@@ -203,7 +213,7 @@ func (t *task) endMigration(kind Kind, vmid int, node string, err error) error {
 		}
 		g.node = node
 		t.printf("migration finished successfully (duration %s)", clock(t.long))
-		t.sim.effect(vmid, Migrated)
+		t.sim.effect(m.vmid, Migrated)
 		return nil
 	})
 }

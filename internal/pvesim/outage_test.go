@@ -3,6 +3,7 @@ package pvesim
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -78,6 +79,47 @@ func TestWritesWithoutQuorum(t *testing.T) {
 				}
 				if diff := cmp.Diff(before, texts(c.sim)); diff != "" {
 					t.Errorf("files (-before +after):\n%s", diff)
+				}
+				if v := c.sim.Violations(); len(v) > 0 {
+					t.Errorf("violations: got %v, want none", v)
+				}
+			})
+		})
+	}
+}
+
+func TestQuorumLostWhileTasksRun(t *testing.T) {
+	tests := map[string]struct{ call, left string }{
+		"create":  {"POST /nodes/pve1/qemu vmid=101 scsi0=local-lvm:1", "create"},
+		"clone":   {"POST " + vm100 + "/clone newid=101 full=1", "clone"},
+		"restore": {"POST /nodes/pve1/qemu vmid=101 archive=local:backup/vzdump-qemu-100-2000_01_01-00_00_01.vma.zst", "create"},
+		"ct":      {"POST /nodes/pve1/lxc/200/clone newid=101 full=1", "create"},
+		"backup":  {"POST /nodes/pve1/vzdump vmid=100", ""},
+		"migrate": {"POST " + vm100 + "/migrate target=pve2", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, Options{Nodes: []string{"pve1", "pve2"}, TaskTime: time.Second}, func(t *testing.T, c *client) {
+				addVM(t, c.sim, 100, "scsi0: local-lvm:1\n")
+				if _, err := c.sim.AddCT(Guest{VMID: 200}); err != nil {
+					t.Fatal(err)
+				}
+				if got := c.task("POST", "/nodes/pve1/vzdump", "vmid=100"); got != "OK" {
+					t.Fatalf("backup: got %s, want OK", got)
+				}
+				f := strings.Fields(tt.call)
+				upid := strings.Trim(string(c.ok(f[0], f[1], f[2:]...).data(t)), `"`)
+				time.Sleep(500 * time.Millisecond)
+				before := texts(c.sim)
+				c.sim.LoseQuorum()
+				if got := c.wait(upid); !strings.Contains(got, "Permission denied") {
+					t.Errorf("exit: got %s, want the write denied", got)
+				}
+				if diff := cmp.Diff(before, texts(c.sim)); diff != "" {
+					t.Errorf("files (-before +after):\n%s", diff)
+				}
+				if got := c.sim.Value(101, "lock"); got != tt.left {
+					t.Errorf("half-made guest: got lock %q, want %q", got, tt.left)
 				}
 				if v := c.sim.Violations(); len(v) > 0 {
 					t.Errorf("violations: got %v, want none", v)

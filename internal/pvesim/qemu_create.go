@@ -138,7 +138,7 @@ func (t *task) createVM(vmid int, set values, pool string) error {
 		err = t.work(0.6)
 	}
 	if err == nil {
-		return t.locked(func() error { t.finishVM(vmid, set, pool); return nil })
+		return t.finishing(vmid, func() error { t.finishVM(vmid, set, pool); return nil })
 	}
 	return t.undo("unable to create VM "+itoa(vmid)+" - ", vmid, made, err)
 }

@@ -2,16 +2,20 @@ package pvesim
 
 // FillStorage leaves no room on a storage: what allocates or grows a volume on it fails with the text of its type, reads go on. An
 // unknown storage is ignored.
-func (s *Sim) FillStorage(id string) { s.setFull(id, true) }
+func (s *Sim) FillStorage(id string) {
+	s.onStorage(id, func(st *storage) { st.full = true })
+}
 
 // DrainStorage ends FillStorage.
-func (s *Sim) DrainStorage(id string) { s.setFull(id, false) }
+func (s *Sim) DrainStorage(id string) {
+	s.onStorage(id, func(st *storage) { st.full = false })
+}
 
-func (s *Sim) setFull(id string, full bool) {
+func (s *Sim) onStorage(id string, change func(*storage)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if st := s.storage(id); st != nil {
-		st.full = full
+		change(st)
 	}
 }
 

@@ -203,9 +203,24 @@ func (t *task) undo(what string, vmid int, made []string, err error) error {
 		return err
 	}
 	return t.locked(func() error {
+		if t.sim.inquorate {
+			return die("%s%s", what, firstLine(err.Error())) // nothing can be removed
+		}
 		t.sim.rollback(made)
 		delete(t.sim.guests, vmid)
 		return die("%s%s", what, firstLine(err.Error()))
+	})
+}
+
+// finishing runs the last step of a task that makes a guest, with the state locked. Without quorum the guest stays as it is: half made.
+func (t *task) finishing(vmid int, f func() error) error {
+	return t.locked(func() error {
+		if g := t.sim.guests[vmid]; g != nil {
+			if err := t.sim.mayWrite(g); err != nil {
+				return err
+			}
+		}
+		return f()
 	})
 }
 
