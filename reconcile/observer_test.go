@@ -100,18 +100,23 @@ func TestObserverKeepsTheLastReading(t *testing.T) {
 // The inventory lags, so a run state that it alone reports is asked of the guest.
 func TestObserverAsksForAChangedRunState(t *testing.T) {
 	tests := map[string]struct {
+		known  guest.Status // "" before the first look
 		listed guest.Status
 		want   []string
 	}{
-		"same":    {guest.StatusRunning, []string{"observe 201"}},
-		"changed": {guest.StatusStopped, []string{"status 201", "observe 201"}},
-		"unknown": {guest.StatusUnknown, []string{"status 201", "observe 201"}},
+		"first":         {"", guest.StatusRunning, []string{"observe 201"}},
+		"first_unknown": {"", guest.StatusUnknown, []string{"status 201", "observe 201"}},
+		"same":          {guest.StatusRunning, guest.StatusRunning, []string{"observe 201"}},
+		"changed":       {guest.StatusRunning, guest.StatusStopped, []string{"status 201", "observe 201"}},
+		"unknown":       {guest.StatusRunning, guest.StatusUnknown, []string{"status 201", "observe 201"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			reader := &fakeReader{answers: answers{inventory: rows(201), status: guest.StatusRunning, guests: map[int]guest.Observed{201: seenAt(201, time.Now())}}}
 			o := newObserver(reader, time.Second, time.Hour)
-			o.seen[201] = seenAt(201, time.Now())
+			if test.known != "" {
+				o.seen[201] = seenAt(201, time.Now())
+			}
 			reader.inventory.Rows[0].Status = test.listed
 			if err := o.observe(t.Context(), []int{201}); err != nil {
 				t.Fatal(err)

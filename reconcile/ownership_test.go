@@ -73,6 +73,21 @@ func TestWeigh(t *testing.T) {
 	}
 }
 
+// The note names the tag of one record. What a person wrote, and a guest without a record, have none.
+func TestNoted(t *testing.T) {
+	tag := owned201().Tag
+	for description, want := range map[string]bool{
+		claimNote(tag): true, claimNote(tag) + "\n": true, claimNote(tag) + " and more": false, claimNote(""): false, "": false, tag: false,
+	} {
+		if got := noted(description, tag); got != want {
+			t.Errorf("got %t from %q, want %t", got, description, want)
+		}
+	}
+	if noted(claimNote(""), "") {
+		t.Error("got a note for a guest without a record, want none")
+	}
+}
+
 // A record is confirmed by the tag alone, and takes the uuid that the guest has then.
 func TestConfirmed(t *testing.T) {
 	claiming := owned201()

@@ -49,7 +49,7 @@ func TestRewriteNoteReadsNothingElse(t *testing.T) {
 			if err := os.WriteFile(p+".target", []byte(floorCommit), 0o600); err != nil {
 				return err
 			}
-			return os.Symlink(p+".target", p)
+			return os.Symlink(filepath.Base(p)+".target", p)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
