@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
+	"gitops-agent/gitsource"
 	"gitops-agent/verify"
 
 	"github.com/spf13/cobra"
@@ -20,8 +22,8 @@ func newVerifyCommand(p *program) *cobra.Command {
 --trusted-root and --signer, for which no config is needed. The default is HEAD. A range A..B is walked along first parents, as the policy
 does; an annotated tag is verified together with its commit; --since-anchor verifies everything after the config's trust.anchor.
 
-The repository is the one that the agent fetched, or that of --repo: a directory, or a remote, of which one branch is fetched into a
-temporary directory. For a remote that the config names, its credentials are those of the config.
+The repository is the one that the agent fetched, or that of --repo: a directory, or a remote, of which one branch with its history and
+without tags is fetched into a temporary directory. For a remote that the config names, its credentials are those of the config.
 
 A commit's place in history, its age and its target are left to the agent: "accepted" here means that somebody who may sign it did, and
 "sealed" that a later commit of the range, by a signer with the role seal, vouches for it.`,
@@ -86,6 +88,9 @@ func runVerify(ctx context.Context, out, notes io.Writer, opts verifyOptions) (e
 		done: func(n, of int) { shown.show("verified %d of %d", n, of) },
 	}
 	verdicts, err := a.audit(ctx, revision)
+	if isRemote(opts.repo.where) && errors.Is(err, gitsource.ErrNotFound) {
+		err = withHint(err, "of a remote one branch is fetched, and no tag: git clone --mirror URL, and name that directory with --repo")
+	}
 	if err != nil {
 		return err
 	}
@@ -126,6 +131,9 @@ func (o verifyOptions) write(out io.Writer, document verifyDocument, verdicts []
 		writeVerdicts(out, document)
 		if o.explain {
 			explainVerdicts(out, document, verdicts)
+		}
+		if len(verdicts) > 1 || o.explain && document.Accepted < len(verdicts) { // more than a table stands above
+			_, _ = fmt.Fprintln(out)
 		}
 		writeTotals(out, document)
 		return nil

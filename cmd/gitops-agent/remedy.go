@@ -87,6 +87,8 @@ func (r remedies) commands(i int) []string {
 func (r remedies) again(i int) []string {
 	v := r.verdicts[i]
 	switch {
+	case v.kind == "tag" && v.name == string(v.Object):
+		return []string{"git tag --force --sign -m MESSAGE NAME 'NAME^{}'"}
 	case v.kind == "tag":
 		return []string{fmt.Sprintf("git tag --force --sign -m MESSAGE %s '%s^{}'", v.name, v.name)}
 	case v.tip:

@@ -64,9 +64,6 @@ func writeTotals(out io.Writer, d verifyDocument) {
 	if d.Sealed > 0 {
 		text += fmt.Sprintf(", %d sealed", d.Sealed)
 	}
-	if len(d.Verdicts) > 1 {
-		_, _ = fmt.Fprintln(out)
-	}
 	_, _ = fmt.Fprintf(out, "%s: %s\n", printable(d.Revision), text)
 }
 
