@@ -50,6 +50,11 @@ func newStage(env *testscript.Env) error {
 	env.Setenv("GIT_TERMINAL_PROMPT", "0")
 	env.Setenv("NO_COLOR", "1")
 	env.Setenv(sigstoreVariable, s.path("sigstore"))
+	examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
+	if err != nil {
+		return err
+	}
+	env.Setenv("EXAMPLES", examples)
 	s.env = env.Vars
 	fingerprint, err := s.openCluster(ctx)
 	if err != nil {
