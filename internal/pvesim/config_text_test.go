@@ -58,6 +58,7 @@ func TestDescriptionDiffersByKind(t *testing.T) {
 // FuzzConfigText: whatever a file holds, what is read from it is written and read to the same text again.
 func FuzzConfigText(f *testing.F) {
 	f.Add("#d\nboot:  \ncores: 2\n\n[PENDING]\ndelete: a,!b\n\n[snap]\n#x\nname: y\n")
+	f.Add("name: x\n\n[special:cloudinit]\nadded: sshkeys\nname: y\n")
 	f.Add("[pve:pending]\n#only\nfeatures: nesting=1\n")
 	f.Add("key without colon\n#%zz%4\nnet0: virtio=AA:BB,bridge=vmbr0\n[unclosed\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func inject(t *testing.T, s *Sim, f Fault) {
@@ -189,6 +191,31 @@ func TestLostWorkerLeavesHalfAGuest(t *testing.T) {
 			t.Errorf("destroy: got %s, want it locked", got)
 		}
 	})
+}
+
+func TestLostWorkerHitsAnyTask(t *testing.T) {
+	for _, call := range []string{
+		"POST " + vm100 + "/status/start", "POST " + vm100 + "/config cores=2", "PUT " + vm100 + "/resize disk=scsi0 size=+1G", "DELETE " + vm100,
+		"POST " + vm100 + "/snapshot snapname=s1", "POST " + vm100 + "/clone newid=101", "POST /nodes/pve1/vzdump vmid=100",
+		"POST /nodes/pve1/lxc/200/status/start", "POST /nodes/pve1/lxc/200/template", "POST " + vm100 + "/migrate target=pve2",
+	} {
+		t.Run(strings.NewReplacer("/nodes/pve1/", "", "/", ".", " ", ".").Replace(call), func(t *testing.T) {
+			bubble(t, Options{Nodes: []string{"pve1", "pve2"}}, func(t *testing.T, c *client) {
+				addVM(t, c.sim, 100, "scsi0: local-lvm:1\n")
+				if _, err := c.sim.AddCT(Guest{VMID: 200}); err != nil {
+					t.Fatal(err)
+				}
+				before := texts(c.sim)
+				inject(t, c.sim, Fault{Kind: LostWorker})
+				f := strings.Fields(call)
+				refused(t, "call", c.call(f[0], f[1], f[2:]...), 500, "got no worker upid - start worker failed")
+				time.Sleep(time.Minute)
+				if diff := cmp.Diff(before, texts(c.sim)); diff != "" || len(c.sim.Tasks()) != 0 {
+					t.Errorf("got %d tasks and files (-before +after):\n%s, want nothing done", len(c.sim.Tasks()), diff)
+				}
+			})
+		})
+	}
 }
 
 func TestHolds(t *testing.T) {
