@@ -90,6 +90,9 @@ func explainHostKey(err error, address, file string) error {
 			"the host was set up anew, or somebody is in between: %w", address, file, err)
 	case knownhosts.IsHostUnknown(err):
 		return fmt.Errorf("%s has no host key in %s: %w", address, file, err)
+	case strings.Contains(err.Error(), "no common algorithm for host key"): // the package has no error of its own for it
+		return fmt.Errorf("the host %s has no key of the kinds that %s knows of it: "+
+			"the host was set up anew, or somebody is in between: %w", address, file, err)
 	}
 	return err
 }

@@ -29,7 +29,7 @@ func BenchmarkColdPlan(b *testing.B) {
 	var calls, cpu, rss float64
 	for b.Loop() {
 		s.post("/reset", nil)
-		_, state := s.finish(0, "plan", "--exit-code", "--config", s.path("config.yaml"))
+		state := s.finish(0, "plan", "--exit-code", "--config", s.path("config.yaml"))
 		var counters struct{ Reads, Writes int }
 		s.get("/counters", &counters)
 		if counters.Writes != 0 {

@@ -62,7 +62,7 @@ func newSite(t testing.TB, bin string, simulator ...string) *site {
 	s.startSimulator(simulator)
 	s.address = freeAddress(t)
 	s.ok(os.WriteFile(s.path("webhook"), []byte("a secret of the tests\n"), 0o600))
-	s.ok(os.WriteFile(s.path("config.yaml"), []byte(fmt.Sprintf(`
+	s.ok(os.WriteFile(s.path("config.yaml"), fmt.Appendf(nil, `
 cluster: {name: home}
 source:
   remotes: [{url: "file://%s"}]
@@ -81,7 +81,7 @@ proxmox:
   resync: 600ms
 state_dir: %s
 listen: %s
-`, s.repo.Dir, s.path("webhook"), s.path("trusted_root.json"), killer.Issuer, killer.Subject, s.read("addr"), s.path("token"), s.path("cert"), s.path("state"), s.address)), 0o600))
+`, s.repo.Dir, s.path("webhook"), s.path("trusted_root.json"), killer.Issuer, killer.Subject, s.read("addr"), s.path("token"), s.path("cert"), s.path("state"), s.address), 0o600))
 	return s
 }
 
@@ -139,8 +139,8 @@ func (s *site) run() {
 	s.Cleanup(func() { _ = agent.Process.Kill(); _ = agent.Wait() })
 }
 
-// finish runs a command of the program to its end and returns what it printed and what it cost.
-func (s *site) finish(want int, args ...string) (string, *os.ProcessState) {
+// finish runs a command of the program to its end and returns what it cost.
+func (s *site) finish(want int, args ...string) *os.ProcessState {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), filepath.Join(s.bin, "gitops-agent"), args...)
 	var stderr bytes.Buffer
@@ -149,7 +149,7 @@ func (s *site) finish(want int, args ...string) (string, *os.ProcessState) {
 	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != want {
 		s.Fatalf("gitops-agent %s: got %v, want exit status %d\n%s%s", strings.Join(args, " "), err, want, out, stderr.String())
 	}
-	return string(out), cmd.ProcessState
+	return cmd.ProcessState
 }
 
 // signal sends a signal to the agent; after SIGKILL it waits for the end.
