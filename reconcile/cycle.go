@@ -43,6 +43,7 @@ func (e *Engine) observe(ctx context.Context) {
 			e.log.WarnContext(ctx, "cluster not observed", "error", err)
 		}
 		e.proxmox.Error, e.proxmox.Ready, e.clusterErr = err.Error(), false, err
+		e.observer.doubt(time.Now(), err)
 		return
 	}
 	if e.proxmox.Error != "" {

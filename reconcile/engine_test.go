@@ -357,3 +357,17 @@ func TestEngineOrdersByDependency(t *testing.T) {
 		}
 	})
 }
+
+// TestOldReadingsAreDoubtedWhileTheClusterIsDown takes the cluster away: what was read long ago is no longer told as known.
+func TestOldReadingsAreDoubtedWhileTheClusterIsDown(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201)
+		l.push("one guest", alice)
+		defer l.start()()
+		l.converge()
+		l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Kind: pvesim.ProxyStatus, Status: 595, Times: -1}))
+		eventually(t, "the doubt", func() bool { return l.guest(l.engine.Report(), 201).Sync == reconcile.SyncUnknown })
+		l.sim.ClearFaults()
+		l.converge()
+	})
+}

@@ -107,7 +107,7 @@ func (in *intake) floorAbove(ctx context.Context, last *journal.Accepted) (floor
 		in.floorDue = true
 		return floor{}, nil
 	case err != nil:
-		return floor{}, fmt.Errorf("read the floor of accepted revisions: %w", err)
+		return floor{}, fmt.Errorf("ask the cluster for the floor of accepted revisions: %w", err)
 	case f.above(last):
 		in.log.WarnContext(ctx, "local state is older than the cluster's memory of it", "revision", string(f.Commit), "sequence", f.Sequence)
 		return f, nil

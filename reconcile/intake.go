@@ -190,9 +190,26 @@ func (in *intake) record(ctx context.Context, accepted Accepted, record journal.
 	for _, o := range orders {
 		if ordered, ok := o.(journal.Ordered); ok {
 			in.hooks.order(operationOf(ordered.Order), ordered.State)
+			in.tell(ctx, ordered)
 		}
 	}
 	return in.remember(ctx, accepted)
+}
+
+// tell warns of an order that releases nothing: a person signed it and waits for something to happen.
+func (in *intake) tell(ctx context.Context, o journal.Ordered) {
+	why := ""
+	switch {
+	case operationOf(o.Order) == "run":
+		why = "one-shot operations are not supported by this version"
+	case o.State == journal.OrderExpired:
+		why = "it was signed before this agent's state began, and may have run already"
+	case o.State == journal.OrderRefused:
+		why = "its signer may not approve"
+	default:
+		return
+	}
+	in.log.WarnContext(ctx, "order releases nothing", "order", o.Order, "signer", o.Subject, "commit", o.Commit, "why", why)
 }
 
 func (in *intake) append(ctx context.Context, bodies ...journal.Body) error {

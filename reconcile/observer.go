@@ -172,6 +172,16 @@ func observe(ctx context.Context, cluster Reader, row Row, version guest.Version
 	return seen, err
 }
 
+// doubt marks what was read too long ago to be told as news, while the cluster does not answer.
+func (o *observer) doubt(now time.Time, err error) {
+	for vmid, seen := range o.seen {
+		if now.Sub(seen.ReadAt) > 2*max(o.resync, o.tick) {
+			o.absent[vmid], o.trouble[vmid] = Unknown, err.Error()
+			o.due[vmid] = true
+		}
+	}
+}
+
 // learn takes what a lane saw, which is newer than any sweep.
 func (o *observer) learn(f finding) {
 	switch {

@@ -34,7 +34,7 @@ func newOrders(rev verify.Revision, memory journal.State) []journal.Body {
 				prefix = runPrefix
 			}
 			if !order.Allowed || prefix == runPrefix {
-				state = journal.OrderRefused // one-shot operations are not carried out yet, and an order is never left waiting in silence
+				state = journal.OrderRefused // an order is never left waiting: one-shot operations are not supported
 			}
 			// Logs prove times in whole seconds.
 			if commit.ProvenTime.Before(memory.Since.Truncate(time.Second)) && state == journal.OrderSeen {

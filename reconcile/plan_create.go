@@ -22,7 +22,7 @@ func planCreate(p GuestPlan, want Desired, d *guest.Desired, got Observed) Guest
 	}
 	call, err := createCall(&mine, got.Inventory)
 	if err != nil {
-		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: "no-source", Message: err.Error(), Hint: "complete spec.source and spec.node"})
+		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: "no-source", Message: err.Error(), Hint: "correct spec.source and spec.node, or make what they name"})
 		return p
 	}
 	step := Step{

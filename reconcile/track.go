@@ -62,12 +62,15 @@ func (e *Engine) judge(t *track, p GuestPlan, sync Sync, now time.Time) {
 	case sync == SyncUnknown:
 		return
 	case sync == Synced:
-		if t.known && !t.synced {
+		if t.known && !t.synced && t.cause != "" {
 			e.drifted(DriftOutcome{Guest: p.Ref, Cause: t.cause, Repaired: true})
 		}
 		t.driftSince, t.converged, t.revision, t.ran = time.Time{}, now, e.world.Load().revision, 0
 	case t.synced || !t.known:
 		t.driftSince, t.cause = now, e.cause(t)
+		if t.cause == "" {
+			break
+		}
 		var keys []string
 		for _, c := range p.Changes {
 			keys = append(keys, c.Key)
@@ -77,10 +80,14 @@ func (e *Engine) judge(t *track, p GuestPlan, sync Sync, now time.Time) {
 	t.known, t.synced = true, sync == Synced
 }
 
-// cause tells a guest that was left behind by a new revision from one that somebody changed.
+// cause tells a guest that was left behind by a new revision from one that somebody changed. It is "" at the first sight after a
+// restart, where nobody knows whether the revision was carried out before.
 func (e *Engine) cause(t *track) DriftCause {
-	if t.revision == e.world.Load().revision || !t.known && e.resumed {
+	switch {
+	case t.revision == e.world.Load().revision:
 		return DriftCluster
+	case !t.known && e.resumed:
+		return ""
 	}
 	return DriftRevision
 }

@@ -42,10 +42,13 @@ func TestJudgeTellsOfDrift(t *testing.T) {
 		revised int // the look before which a new revision came into force; 0 is none
 		want    []DriftOutcome
 	}{
-		"in_sync_for_ever":     {syncs: []Sync{Synced, Synced}},
-		"new_guest":            {syncs: []Sync{OutOfSync, OutOfSync, Synced}, want: []DriftOutcome{found(DriftRevision), mended(DriftRevision)}},
-		"edited_by_hand":       {syncs: []Sync{Synced, OutOfSync, Synced}, want: []DriftOutcome{found(DriftCluster), mended(DriftCluster)}},
-		"edited_while_down":    {resumed: true, syncs: []Sync{OutOfSync, Synced}, want: []DriftOutcome{found(DriftCluster), mended(DriftCluster)}},
+		"in_sync_for_ever":    {syncs: []Sync{Synced, Synced}},
+		"new_guest":           {syncs: []Sync{OutOfSync, OutOfSync, Synced}, want: []DriftOutcome{found(DriftRevision), mended(DriftRevision)}},
+		"edited_by_hand":      {syncs: []Sync{Synced, OutOfSync, Synced}, want: []DriftOutcome{found(DriftCluster), mended(DriftCluster)}},
+		"unknown_after_start": {resumed: true, syncs: []Sync{OutOfSync, Synced}}, // the revision may never have been carried out
+		"edited_after_start": {
+			resumed: true, syncs: []Sync{OutOfSync, Synced, OutOfSync, Synced}, want: []DriftOutcome{found(DriftCluster), mended(DriftCluster)},
+		},
 		"edited_then_revised":  {syncs: []Sync{Synced, OutOfSync, Synced}, revised: 2, want: []DriftOutcome{found(DriftCluster), mended(DriftCluster)}},
 		"revision_wants_more":  {syncs: []Sync{Synced, OutOfSync, Synced}, revised: 1, want: []DriftOutcome{found(DriftRevision), mended(DriftRevision)}},
 		"doubt_is_no_drift":    {syncs: []Sync{Synced, SyncUnknown, Synced}},
