@@ -118,14 +118,15 @@ const recordedLatency = "recorded"
 // addVolumes gives a fresh cluster something to create guests from.
 func (o *options) addVolumes(sim *pvesim.Sim) error {
 	for id, size := range map[string]int64{
-		"local:iso/debian-13.iso": 700 << 20, "local:import/debian-13.qcow2": 3 << 30, "local:vztmpl/debian-13-standard_13.0-1_amd64.tar.zst": 130 << 20,
+		"local:iso/debian-12.iso": 700 << 20, "local:import/debian-12-genericcloud-amd64.qcow2": 3 << 30,
+		"local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst": 130 << 20,
 	} {
 		if err := sim.AddVolume(id, size); err != nil {
 			return err
 		}
 	}
 	_, err := sim.AddTemplate(pvesim.Guest{
-		VMID: 9000, Config: "name: debian-13\nmemory: 1024\nostype: l26\nscsihw: virtio-scsi-single\nagent: 1\nscsi0: local-lvm:3\n" +
+		VMID: 9000, Config: "name: tmpl-debian-12\nmemory: 1024\nostype: l26\nscsihw: virtio-scsi-single\nagent: 1\nscsi0: local-lvm:3\n" +
 			"ide2: local-lvm:cloudinit\nnet0: virtio,bridge=vmbr0\n",
 	})
 	return err
