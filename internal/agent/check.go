@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 
 	"gitops-agent/gitsource"
 )
@@ -13,7 +14,15 @@ import (
 // policy, the clients' options, and the files that they read. The error names every problem.
 func (c Config) Check() error {
 	_, policyErr := c.pinnedPolicy()
-	return errors.Join(policyErr, c.checkProxmox(), c.checkSource(), c.checkFiles())
+	return errors.Join(policyErr, c.checkAnchor(), c.checkProxmox(), c.checkSource(), c.checkFiles())
+}
+
+// checkAnchor tells the placeholder of the example from a commit.
+func (c Config) checkAnchor() error {
+	if c.Trust.Anchor == "" || strings.Trim(c.Trust.Anchor, "0") != "" {
+		return nil
+	}
+	return errors.New("trust.anchor is the example's placeholder: name a commit of the repository that you reviewed, by its full id")
 }
 
 func (c Config) checkProxmox() error {

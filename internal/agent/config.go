@@ -108,7 +108,7 @@ type SignerConfig struct {
 	SubjectRegexp string `yaml:"subject_regexp"`
 	// Extensions are values that the certificate of a workflow must have, exactly. Default: none.
 	Extensions ExtensionsConfig `yaml:"extensions"`
-	// May lists the roles: change, approve, operate, seal. Required.
+	// May lists the roles: change, approve, operate (recorded, not carried out by this version), seal. Required.
 	May []string `yaml:"may"`
 	// Paths bounds the paths that the signer may change. Default: the whole source.
 	Paths []string `yaml:"paths"`
