@@ -64,6 +64,7 @@ func (n narrator) hints(s *stage) {
 	n.line("")
 	n.line("Push something that nobody signed, and watch it being refused:")
 	n.line("   git commit --no-gpg-sign --allow-empty -m 'not signed' && git push")
+	n.line("   git reset --hard HEAD~1 && git push --force    # take it back: nothing on top of it would be accepted either")
 }
 
 func (n narrator) line(format string, args ...any) {
