@@ -148,7 +148,7 @@ func (p *Policy) admitPath(ctx context.Context, repo *gitsource.Repository, way 
 
 // checkSides verifies what merges on the way bring in, each commit against its own first parent.
 func (p *Policy) checkSides(ctx context.Context, repo *gitsource.Repository, way lineage, found seals) error {
-	excused, err := found.vouched(ctx, repo)
+	excused, err := found.vouched(ctx, repo, maxWalk)
 	if err != nil {
 		return err
 	}

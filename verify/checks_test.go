@@ -33,7 +33,10 @@ func checks() []check {
 		{"committer after author", "object.go", `position+1 < len(headers) && headers[position+1].key == "committer"`, `position+1 < len(headers)`, "TestSplitCommitRefuses/committer_replaced"},
 		{"no headers out of place", "object.go", `case isReserved(h.key)`, `case false`, "TestSplitCommitRefuses/tree_after_committer"},
 		{"no uncovered signature", "object.go", `h.key == "gpgsig-sha256"`, "", "TestSplitCommitRefuses/sha256_signature"},
+		{"headers have values", "object.go", `!found`, "", "TestSplitCommitRefuses/header_without_value"},
 		{"one signature", "object.go", `seen[h.key] && (h.key == "gpgsig" || h.key == "encoding")`, "", "TestSplitCommitRefuses/signature_twice"},
+		{"all headers of a tag", "object.go", `len(headers) != len(want)`, `len(headers) > len(want)`, "TestSplitTag/tagger_missing"},
+		{"no more headers in a tag", "object.go", `len(headers) != len(want)`, `len(headers) < len(want)`, "TestSplitTag/extra_header"},
 		{"tag headers", "object.go", `h.key != want[i] || h.lines != 1`, "", "TestSplitTag"},
 		{"one signature in a tag", "object.go", `bytes.Count(raw, []byte(armorBegin)) > 1`, "", "TestSplitTag"},
 		// The signature's form.
@@ -121,6 +124,9 @@ func checks() []check {
 		return object{}`, `case false:
 		return object{}`, "TestCheckHistory/shallow/tip"},
 		{"range limit", "lineage.go", `len(l.path) > maxCommits`, "", "TestCheckLimitsRange"},
+		{"range limit of an audit", "lineage.go", `len(l.path) == limit`, "", "TestFirstParents"},
+		{"side branches count towards the limit", "lineage.go", `len(sides)+len(l.path) == maxCommits`, "", "TestCheckLimitsSideBranches"},
+		{"ancestors are limited", "lineage.go", `read == limit`, "", "TestAncestorsAreLimited"},
 		{"proven time does not go back", "check.go", `if err := notBack(since, a); err != nil {`, `if err := notBack(time.Time{}, a); err != nil {`, "TestCheckProvenTime/beyond_clock_skew"},
 		{"nor when the tip is the base", "check.go", `err = notBack(base.ProvenTime, last)`, `err = nil`, "TestCheckProvenTime/beyond_clock_skew"},
 		{"nor inside a range", "check.go", `a.proof.provenTime.After(since)`, "", "TestCheckProvenTimeInsideRange"},
@@ -142,10 +148,12 @@ func checks() []check {
 		{"seal does nothing else", "seal.go", `problem != ""`, "", "TestSealsThatDoNotCount/tree_changed"},
 		{"one range in a seal", "seal.go", `len(ranges) != 1`, "", "TestSealsThatDoNotCount/twice"},
 		{"seal by who may", "seal.go", `!a.signer.may(RoleSeal)`, "", "TestSealsThatDoNotCount/role"},
+		{"range names a commit", "seal.go", `first == last`, "", "TestSealsThatDoNotCount/empty"},
 		{"seal stands on its range", "seal.go", `s.to != a.parents[0]`, "", "TestSealsThatDoNotCount/ends_below"},
 		{"range begins below the seal", "seal.go", `depth < 0 || depth+seal > maxCommits`, "", "TestSealsThatDoNotCount/begins_elsewhere"},
 		{"range is not too long", "seal.go", `depth+seal > maxCommits`, `false`, "TestSealLength"},
 		{"seal stops at its range", "seal.go", `below[id] || all[id]`, `all[id]`, "TestSealStopsAtItsRange"},
+		{"sealed commits are limited", "seal.go", `read >= limit`, "", "TestSealedIsLimited"},
 		{"denied beside a sealed path", "check.go", `excused[id]`, "", "TestSealIsOutranked"},
 		// The options.
 		{"trusted root is required", "options.go", `len(o.TrustedRoot) == 0`, "", "TestNewPolicyReportsEveryProblem"},

@@ -96,7 +96,7 @@ func sideCommits(ctx context.Context, repo *gitsource.Repository, l lineage, exc
 	if len(merged) == 0 {
 		return nil, nil
 	}
-	if err := markAncestors(ctx, repo, l.floor, seen); err != nil {
+	if err := markAncestors(ctx, repo, l.floor, seen, maxWalk); err != nil {
 		return nil, err
 	}
 	var sides []gitsource.ID
@@ -120,12 +120,12 @@ func sideCommits(ctx context.Context, repo *gitsource.Repository, l lineage, exc
 	return sides, nil
 }
 
-// markAncestors adds every ancestor of id to seen.
-func markAncestors(ctx context.Context, repo *gitsource.Repository, id gitsource.ID, seen map[gitsource.ID]bool) error {
+// markAncestors adds every ancestor of id to seen. It reads limit commits at most.
+func markAncestors(ctx context.Context, repo *gitsource.Repository, id gitsource.ID, seen map[gitsource.ID]bool, limit int) error {
 	open := []gitsource.ID{id}
 	for read := 0; len(open) > 0; read++ {
-		if read == maxWalk {
-			return at(id, refuse(ReasonTooManyCommits, "more than %d ancestors to compare side branches with", maxWalk))
+		if read == limit {
+			return at(id, refuse(ReasonTooManyCommits, "more than %d ancestors to compare side branches with", limit))
 		}
 		next := open[len(open)-1]
 		open = open[:len(open)-1]

@@ -194,7 +194,7 @@ func splitHeaders(raw []byte) ([]header, []byte, error) {
 			last.end = end
 		default:
 			key, value, found := bytes.Cut(line, []byte(" "))
-			if !found || len(key) == 0 {
+			if !found { // an empty key would be a continuation line
 				return nil, nil, refuse(ReasonMalformed, "header %q has no value", line)
 			}
 			headers = append(headers, header{key: string(key), value: bytes.Clone(value), lines: 1, start: at, end: end})

@@ -105,13 +105,16 @@ func TestSplitTag(t *testing.T) {
 	for name, raw := range map[string]string{
 		"two_signatures": head + sigText + sigText,
 		"extra_header":   strings.Replace(head, "\n\n", "\ngpgsig x\n\n", 1),
+		"tagger_missing": strings.Replace(head, "tagger A <a@x> 1 +0000\n", "", 1),
 		"wrong_order":    strings.Replace(head, "type commit\ntag v1", "tag v1\ntype commit", 1),
 		"continued":      strings.Replace(head, "tag v1", "tag v1\n x", 1),
 		"no_object_id":   strings.Replace(head, "object 1111", "object 111", 1),
 	} {
-		if _, err := splitTag([]byte(raw)); reasonOf(err) != ReasonMalformed {
-			t.Errorf("%s: got %v, want %s", name, err, ReasonMalformed)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := splitTag([]byte(raw)); reasonOf(err) != ReasonMalformed {
+				t.Errorf("got %v, want %s", err, ReasonMalformed)
+			}
+		})
 	}
 }
 

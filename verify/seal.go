@@ -220,12 +220,12 @@ func (s seals) explain(path []gitsource.ID, err error) error {
 }
 
 // vouched returns every commit that the seals in force vouch for, those of side branches included: what the end of a range
-// reaches and its beginning does not.
-func (s seals) vouched(ctx context.Context, repo *gitsource.Repository) (map[gitsource.ID]bool, error) {
+// reaches and its beginning does not. It reads limit commits at most on either side of a seal.
+func (s seals) vouched(ctx context.Context, repo *gitsource.Repository, limit int) (map[gitsource.ID]bool, error) {
 	all := map[gitsource.ID]bool{}
 	for _, span := range s.spans {
 		below := map[gitsource.ID]bool{span.from: true}
-		if err := markAncestors(ctx, repo, span.from, below); err != nil {
+		if err := markAncestors(ctx, repo, span.from, below, limit); err != nil {
 			return nil, err
 		}
 		open := []gitsource.ID{span.to}
@@ -235,8 +235,8 @@ func (s seals) vouched(ctx context.Context, repo *gitsource.Repository) (map[git
 			if below[id] || all[id] {
 				continue
 			}
-			if read >= maxWalk {
-				return nil, at(id, refuse(ReasonTooManyCommits, "a seal vouches for more than %d", maxWalk))
+			if read >= limit {
+				return nil, at(id, refuse(ReasonTooManyCommits, "a seal vouches for more than %d", limit))
 			}
 			all[id] = true
 			o, err := readCommit(ctx, repo, id)
