@@ -79,19 +79,25 @@ func (f floor) above(last *journal.Accepted) bool {
 	return f.Sequence > 0 && (last == nil || f.Sequence > last.Sequence)
 }
 
-// base returns what a head has to descend from, and its sequence: the revision accepted last, or the cluster's floor where the
-// local state is missing or older.
-func (in *intake) base(ctx context.Context, last *journal.Accepted) (verify.Base, uint64, error) {
+// foundation is what a head has to descend from.
+type foundation struct {
+	verify.Base
+	sequence  uint64
+	forgotten bool // it is the cluster's floor: the local state does not know what happened before it
+}
+
+// base returns the revision accepted last, or the cluster's floor where the local state is missing or older.
+func (in *intake) base(ctx context.Context, last *journal.Accepted) (foundation, error) {
 	f, err := in.floorAbove(ctx, last)
 	switch {
 	case err != nil:
-		return verify.Base{}, 0, err
+		return foundation{}, err
 	case f.Sequence > 0:
-		return verify.Base{Commit: f.Commit, ProvenTime: f.ProvenTime}, f.Sequence, nil
+		return foundation{verify.Base{Commit: f.Commit, ProvenTime: f.ProvenTime}, f.Sequence, true}, nil
 	case last != nil:
-		return verify.Base{Commit: gitsource.ID(last.Commit), ProvenTime: last.ProvenTime}, last.Sequence, nil
+		return foundation{verify.Base{Commit: gitsource.ID(last.Commit), ProvenTime: last.ProvenTime}, last.Sequence, false}, nil
 	}
-	return verify.Base{}, 0, nil
+	return foundation{}, nil
 }
 
 // floorAbove returns the cluster's floor if it is newer than the local state, and the zero floor if it is not. A comment that is not

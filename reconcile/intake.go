@@ -104,12 +104,12 @@ func (in *intake) policyChanged() bool {
 
 // accept verifies, parses and journals a head.
 func (in *intake) accept(ctx context.Context, head gitsource.ID, last *journal.Accepted) (Accepted, error) {
-	base, sequence, err := in.base(ctx, last)
+	base, err := in.base(ctx, last)
 	if err != nil {
 		return Accepted{}, err
 	}
 	base.Rewrite = in.note.read()
-	accepted, policy, err := in.check(ctx, head, base)
+	accepted, policy, err := in.check(ctx, head, base.Base)
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -119,7 +119,7 @@ func (in *intake) accept(ctx context.Context, head gitsource.ID, last *journal.A
 			Err: errors.New("the revision below no longer verifies, and nobody who may change vouches for the files anew"),
 		}
 	}
-	record := accepted.record(sequence + 1)
+	record := accepted.record(base.sequence + 1)
 	if in.dryRun {
 		in.imagined, in.checkedBy, in.revoked = &record, policy, false
 		return accepted, nil
@@ -127,7 +127,7 @@ func (in *intake) accept(ctx context.Context, head gitsource.ID, last *journal.A
 	if err := in.source.Keep(ctx, head); err != nil {
 		return Accepted{}, fmt.Errorf("keep %.7s: %w", head, err)
 	}
-	if err := in.record(ctx, accepted, record, base.Rewrite == head); err != nil {
+	if err := in.record(ctx, accepted, record, base); err != nil {
 		return Accepted{}, err
 	}
 	in.checkedBy, in.floorDue, in.revoked = policy, true, false
@@ -171,11 +171,16 @@ func (in *intake) check(ctx context.Context, head gitsource.ID, base verify.Base
 }
 
 // record makes an acceptance durable, with its orders, before anything follows from it, and then the lifecycles to remember.
-func (in *intake) record(ctx context.Context, accepted Accepted, record journal.Accepted, rewrote bool) error {
+func (in *intake) record(ctx context.Context, accepted Accepted, record journal.Accepted, base foundation) error {
 	in.turn.Lock()
 	defer in.turn.Unlock()
-	orders := newOrders(accepted.revision, in.journal.State())
+	state := in.journal.State()
+	orders := newOrders(accepted.revision, state)
 	bodies := append(slices.Clone(orders), record)
+	if base.forgotten {
+		bodies = append(bodies, voidOrders(state)...)
+	}
+	rewrote := base.Rewrite == accepted.revision.Commit()
 	if rewrote {
 		bodies = append(bodies, journal.Event{Name: "rewrite-allowed", Revision: record.Commit, Message: "by a note in the state directory"})
 	}

@@ -44,6 +44,8 @@ type lab struct {
 	mu    sync.Mutex
 	steps []reconcile.StepOutcome
 	files map[string]string // of repo
+
+	segment int64 // bytes of a segment of the journal; 0 is the default
 }
 
 // labOption changes the engine's options before it is made.
@@ -101,7 +103,7 @@ func (l *lab) onStep(o reconcile.StepOutcome) {
 // open opens journal and source and makes the engine, as a start of the agent does.
 func (l *lab) open() {
 	l.Helper()
-	j, err := journal.Open(journal.Options{Dir: filepath.Join(l.state, "journal")})
+	j, err := journal.Open(journal.Options{Dir: filepath.Join(l.state, "journal"), SegmentSize: l.segment, CompactAfter: 1})
 	l.ok(err)
 	source, err := gitsource.Open(gitsource.Options{
 		Dir: filepath.Join(l.state, "repository"), Branch: "main", Remotes: []gitsource.Remote{{URL: "file://" + l.repo.Dir}},

@@ -56,3 +56,16 @@ func operationOf(order string) string {
 	}
 	return "run"
 }
+
+// voidOrders ends every order that an older state still holds for unspent: it may have run in what that state does not know.
+func voidOrders(memory journal.State) []journal.Body {
+	var records []journal.Body
+	for _, o := range memory.Orders {
+		if o.State == journal.OrderSeen || o.State == journal.OrderReleased {
+			ended := o.Ordered
+			ended.State = journal.OrderExpired
+			records = append(records, ended)
+		}
+	}
+	return records
+}

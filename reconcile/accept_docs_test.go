@@ -1,0 +1,30 @@
+package reconcile_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gitops-agent/reconcile"
+)
+
+// Whoever finds a reason in an error or in metrics finds below a heading of the same word what to do.
+func TestRefusedReasonsHaveTheirRemedy(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "verify.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(page), "\n## Reasons and remedies\n")
+	section, _, ended := strings.Cut(section, "\n## ")
+	if !found || !ended {
+		t.Fatal("docs/verify.md: got no section of reasons and remedies, want one with another after it")
+	}
+	for _, reason := range reconcile.RefusedReasons() {
+		paragraph := regexp.MustCompile(`(?m)^### ` + regexp.QuoteMeta(reason) + `\n[^#\s]`)
+		if n := len(paragraph.FindAllString(section, -1)); n != 1 {
+			t.Errorf("docs/verify.md: got %d paragraphs ### %s, want one", n, reason)
+		}
+	}
+}
