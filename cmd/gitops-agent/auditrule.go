@@ -35,7 +35,7 @@ func auditRules() []auditRule {
 		{"signer", "a signer of the policy made it, at a time when the signer was trusted", []verify.Reason{
 			verify.ReasonWrongIdentity, verify.ReasonOutsideWindow,
 		}},
-		{ruleChange, "the signer may change what it changes", []verify.Reason{verify.ReasonMissingRole, verify.ReasonOutOfScope}},
+		{ruleChange, "role and paths of the signer allow what it changes; guests are compared by the agent alone", []verify.Reason{verify.ReasonMissingRole, verify.ReasonOutOfScope}},
 	}
 }
 

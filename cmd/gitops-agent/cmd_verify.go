@@ -26,7 +26,8 @@ The repository is the one that the agent fetched, or that of --repo: a directory
 without tags is fetched into a temporary directory. For a remote that the config names, its credentials are those of the config.
 
 A commit's place in history, its age and its target are left to the agent: "accepted" here means that somebody who may sign it did, and
-"sealed" that a later commit of the range, by a signer with the role seal, vouches for it.`,
+"sealed" that a later commit of the range, by a signer with the role seal, vouches for it. An audit reads no manifests, so it does not
+compare what a commit changes with the guests of its signer. The agent does, before it accepts a tip.`,
 			ending{exitDone, "everything is accepted or sealed"}, ending{exitError, "something could not be read"},
 			ending{exitRefused, "something is refused, or the history is not whole"}),
 		Example: `  gitops-agent verify main~20..main
