@@ -1,12 +1,17 @@
 package pvesim
 
 import (
+	"encoding/json"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"testing"
 )
 
-// renaming gives guests, a node, a storage and a pool of the recordings other names, in what is sent and in what is expected back,
+// renaming gives all guests, the node, the second storage and the pool of the recordings other names, in what is sent and in what is expected back,
 // so that no answer can be a recording played back. The storage "local" keeps its name, which is Proxmox's default.
 type renaming struct{ on bool }
 
@@ -44,9 +49,28 @@ var namePatterns = []struct {
 	with string
 }{
 	{regexp.MustCompile(`\blocal2\b`), "tank"},
-	{regexp.MustCompile(`\b(run2|snap|newname|inpool|gold|fulltpl|opts|strt)\b`), "re${1}"},
 	{regexp.MustCompile(`\bgitops("|$|&|/|')`), "crew${1}"}, // the pool, not the user gitops@pve
 }
+
+// guestNames are all names that the recordings send for guests, as TestRenamingReachesEveryName sees to.
+const guestNames = `(?:r5|min|del|js|nx|dup|novmid|bad_name!?|started|opts|UPPER\.case|UPPER|a\.b-c|1abc|under_score|-x|ünï|run2?|lk|clone-full|` +
+	`linked|fulltpl|snap|w|race\d+|p\d+|again|ct1|bad_host|web1\.example\.com|web1|newname|c2|inpool|la|wa|bk|gold|sf|xc|k)`
+
+// nameContexts are the places where such a word names a guest. The names grow at their end, so that one that is refused for how it
+// begins is refused again.
+var nameContexts = func() []*regexp.Regexp {
+	var out []*regexp.Regexp
+	for _, e := range []string{
+		`("(?:name|hostname)": ?")(` + guestNames + `)(")`,
+		`("(?:value|pending|notes)":")(` + guestNames + `)(")`,
+		`(^(?:name|hostname)=)(` + guestNames + `)($)`,
+		`((?:name|fqdn|Name): )(` + guestNames + `)(\n|\\n|\.a\.com|"|$)`,
+		`(Copy-of-(?:VM|CT)-)(` + guestNames + `)(")`,
+	} {
+		out = append(out, regexp.MustCompile(e))
+	}
+	return out
+}()
 
 // text renames everything in a decoded text.
 func (n renaming) text(s string) string {
@@ -58,6 +82,9 @@ func (n renaming) text(s string) string {
 	s = strings.ReplaceAll(s, "\x00", "+pve1")
 	for _, p := range namePatterns {
 		s = p.find.ReplaceAllString(s, p.with)
+	}
+	for _, re := range nameContexts {
+		s = re.ReplaceAllString(s, "${1}${2}-re${3}")
 	}
 	for _, re := range vmidContexts {
 		s = re.ReplaceAllStringFunc(s, func(m string) string {
@@ -127,4 +154,39 @@ func (n renaming) entry(e recorded) recorded {
 	e.Response.Body = n.text(e.Response.Body)
 	e.Response.Reason = n.text(e.Response.Reason)
 	return e
+}
+
+// TestRenamingReachesEveryName: no guest is created or set under the name that the recording gave it.
+func TestRenamingReachesEveryName(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(sharedDir(t, "transcripts"), "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := regexp.MustCompile(`(?:^|&)(?:host)?name=([^&]+)|"(?:host)?name": ?"([^"]+)"`)
+	seen := map[string]bool{}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rec recording
+		if err := json.Unmarshal(b, &rec); err != nil {
+			t.Fatalf("decode %s: %v", f, err)
+		}
+		for i, e := range rec.Entries {
+			if e.Request.RawBody == nil {
+				continue
+			}
+			renamed := renaming{on: true}.body(*e.Request.RawBody)
+			for _, name := range sent.FindAllString(*e.Request.RawBody, -1) {
+				seen[name] = true
+				if slices.Contains(sent.FindAllString(renamed, -1), name) {
+					t.Errorf("%s/%d: got %s renamed to itself, want it among guestNames", filepath.Base(f), i, name)
+				}
+			}
+		}
+	}
+	if len(seen) < 70 {
+		t.Errorf("got %d names sent, want the recordings' 70 and more", len(seen))
+	}
 }
