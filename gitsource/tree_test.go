@@ -2,6 +2,8 @@ package gitsource
 
 import (
 	"bytes"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -45,13 +47,26 @@ func TestParseTreeRefuses(t *testing.T) {
 	}
 }
 
+// FuzzParseTree: what is accepted serialises to the same bytes, no name that passes can leave its folder, and memory is bounded by the
+// size of the input.
 func FuzzParseTree(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(appendEntry(appendEntry(nil, entry{modeFile, "a.b", someID}), entry{modeDir, "a", someID}))
 	f.Add(appendEntry(nil, entry{modeSymlink, "..", someID}))
 	f.Add([]byte("100644 a\x00"))
+	var many []byte
+	for n := range 20_000 { // the shortest names that count upwards
+		many = appendEntry(many, entry{modeDir, fmt.Sprintf("%05d", n), someID})
+	}
+	f.Add(many)
 	f.Fuzz(func(t *testing.T, raw []byte) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		entries, err := parseTree(raw)
+		runtime.ReadMemStats(&after)
+		if got, limit := after.TotalAlloc-before.TotalAlloc, uint64(64*len(raw)+1<<20); got > limit {
+			t.Errorf("got %d bytes allocated for %d, want at most %d", got, len(raw), limit)
+		}
 		if err != nil {
 			return
 		}
