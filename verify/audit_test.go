@@ -59,6 +59,10 @@ func TestAuditTag(t *testing.T) {
 	if v := p.AuditTag(t.Context(), l.repo, l.object("tag", altered)); v.Reason != verify.ReasonContentMismatch {
 		t.Errorf("altered: got %v, want %s", v.Err, verify.ReasonContentMismatch)
 	}
+	large := l.object("tag", append(raw, make([]byte, 1<<20)...))
+	if v := p.AuditTag(t.Context(), l.repo, large); v.Reason != verify.ReasonTooLarge {
+		t.Errorf("large: got %v, want %s", v.Err, verify.ReasonTooLarge)
+	}
 	unsigned := sigtest.TagSpec{Object: string(commit), Name: "v2", Message: "x"}.Payload(l.now)
 	if v := p.AuditTag(t.Context(), l.repo, l.object("tag", unsigned)); v.Reason != verify.ReasonUnsigned {
 		t.Errorf("unsigned: got %v, want %s", v.Err, verify.ReasonUnsigned)

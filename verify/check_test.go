@@ -310,6 +310,40 @@ func TestCheckLimitsRange(t *testing.T) {
 	s.refused(s.policy(), tip, s.base, verify.ReasonTooManyCommits, tip)
 }
 
+// TestCheckLimitsCommits: nobody needs to read what is larger than any commit.
+func TestCheckLimitsCommits(t *testing.T) {
+	s := newStory(t)
+	d := s.on(s.next)
+	d.message = strings.Repeat("x", 1<<20)
+	tip := s.unsigned(d)
+	s.refused(s.policy(), tip, s.base, verify.ReasonTooLarge, tip)
+}
+
+// TestCheckTreesThatCannotBeCompared: what a signer with paths changed must be known.
+func TestCheckTreesThatCannotBeCompared(t *testing.T) {
+	tests := map[string]struct {
+		tree func(s story) gitsource.ID
+		want verify.Reason
+	}{
+		"climbs":    {func(s story) gitsource.ID { return s.tree("...=1", "..=1") }, verify.ReasonOutOfScope},
+		"too_large": {func(s story) gitsource.ID { return s.object("tree", make([]byte, 17<<20)) }, verify.ReasonOutOfScope},
+		"missing": {func(s story) gitsource.ID {
+			id := s.tree("web.yaml=9")
+			s.forget(id)
+			return id
+		}, verify.ReasonIncompleteHistory},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			d := s.on(s.next)
+			d.tree = tt.tree(s)
+			tip := s.commit(d)
+			s.refused(s.policy(onlySigner(signer(func(s *verify.Signer) { s.Paths = []string{"web.yaml"} }))), tip, s.base, tt.want, tip)
+		})
+	}
+}
+
 func TestCheckTarget(t *testing.T) {
 	tests := map[string]struct {
 		message string

@@ -14,7 +14,9 @@ import (
 type check struct {
 	name string // as docs/verify.md lists it
 	file string
-	code string // stands exactly once in file: a condition that becomes false, or what becomes instead
+	// code stands exactly once in file: a condition that becomes false, with as much of what follows as tells it from others,
+	// or what becomes instead.
+	code string
 	// instead is what replaces code where code is not a condition that guards a refusal.
 	instead string
 	test    string // Test, or Test/row
@@ -25,24 +27,37 @@ func checks() []check {
 	return []check{
 		// The object.
 		{"object size", "object.go", `len(raw) > maxObject`, "", "TestSplitCommitRefuses/too_large"},
+		{"commits beyond the limit are refused", "policy.go", `errors.Is(err, gitsource.ErrTooLarge):
+		return object{}`, "", "TestCheckLimitsCommits"},
+		{"tags beyond the limit are refused", "audit.go", `errors.Is(err, gitsource.ErrTooLarge)`, "", "TestAuditTag"},
+		{"commit that cannot be read is no refusal", "policy.go", `err != nil:
+		return object{}, fmt.Errorf("read`, "", "TestCheckReportsReadingApart"},
+		{"tag that cannot be read is no refusal", "audit.go", `err != nil:
+		return fmt.Errorf("read`, "", "TestAuditReportsReadingApart"},
 		{"number of headers", "object.go", `len(headers) == maxHeaders`, "", "TestSplitCommitRefuses/many_headers"},
 		{"no NUL among headers", "object.go", `bytes.IndexByte(line, 0) >= 0`, "", "TestSplitCommitRefuses/nul_in_header"},
 		{"tree is there", "object.go", `o.tree != "" && h.key == "author"`, `h.key == "author"`, "TestSplitCommitRefuses/tree_missing"},
+		{"parent is an id", "object.go", `err != nil {
+				return nil, refuse(ReasonMalformed, "parent`, "", "TestSplitCommitRefuses/parent_not_an_id"},
 		{"one-line headers", "object.go", `h.lines != 1 && isReserved(h.key)`, "", "TestSplitCommitRefuses/author_continued"},
 		{"one-line committer", "object.go", `headers[position+1].lines != 1`, "", "TestSplitCommitRefuses/committer_continued"},
 		{"committer after author", "object.go", `position+1 < len(headers) && headers[position+1].key == "committer"`, `position+1 < len(headers)`, "TestSplitCommitRefuses/committer_replaced"},
 		{"no headers out of place", "object.go", `case isReserved(h.key)`, `case false`, "TestSplitCommitRefuses/tree_after_committer"},
 		{"no uncovered signature", "object.go", `h.key == "gpgsig-sha256"`, "", "TestSplitCommitRefuses/sha256_signature"},
 		{"headers have values", "object.go", `!found`, "", "TestSplitCommitRefuses/header_without_value"},
+		{"no continuation of nothing", "object.go", `line[0] == ' ' && len(headers) == 0`, "", "TestSplitCommitRefuses/starts_with_continuation"},
 		{"one signature", "object.go", `seen[h.key] && (h.key == "gpgsig" || h.key == "encoding")`, "", "TestSplitCommitRefuses/signature_twice"},
 		{"all headers of a tag", "object.go", `len(headers) != len(want)`, `len(headers) > len(want)`, "TestSplitTag/tagger_missing"},
 		{"no more headers in a tag", "object.go", `len(headers) != len(want)`, `len(headers) < len(want)`, "TestSplitTag/extra_header"},
 		{"tag headers", "object.go", `h.key != want[i] || h.lines != 1`, "", "TestSplitTag"},
+		{"tag names an id", "object.go", `err != nil {
+		return object{}, refuse(ReasonMalformed, "object`, "", "TestSplitTag/no_object_id"},
 		{"one signature in a tag", "object.go", `bytes.Count(raw, []byte(armorBegin)) > 1`, "", "TestSplitTag"},
 		// The signature's form.
 		{"signed at all", "armor.go", `len(armored) == 0`, "", "TestProveForm/unsigned"},
 		{"Sigstore's kind of signature", "armor.go", `!strings.HasPrefix(string(armored), armorBegin)`, "", "TestProveForm/pgp"},
 		{"signature size", "armor.go", `len(armored) > maxSignature`, "", "TestUnarmorRefuses/too_large"},
+		{"armor is PEM", "armor.go", `block == nil`, "", "TestUnarmorRefuses/cut_short"},
 		{"canonical armor", "armor.go", `!bytes.Equal(armor(block.Bytes), armored)`, "", "TestProveForm/junk_after_armor"},
 		{"nothing but the profile, in DER", "cms.go", `err != nil || !bytes.Equal(again, der)`, "", "TestProveForm/embedded_content"},
 		{"content type SignedData", "cms.go", `!c.Type.Equal(oidSignedData)`, "", "TestParseSignatureIsStrict/content_type"},
@@ -54,6 +69,10 @@ func checks() []check {
 		{"one certificate", "cms.go", `len(rest) != 0 {
 		return nil, refuse(ReasonMalformedSignature, "more`, `len(rest) < 0 {
 		return nil, refuse(ReasonMalformedSignature, "more`, "TestProveForm/two_certificates"},
+		{"certificate is one", "cms.go", `err != nil {
+		return nil, refuse(ReasonMalformedSignature, "certificate: %w", err)
+	}
+	if key`, "", "TestParseSignatureIsStrict/certificate_garbled"},
 		{"ECDSA P-256 key", "cms.go", `!ok || key.Curve != elliptic.P256()`, "", "TestProveForm/larger_key"},
 		{"signer version", "cms.go", `i.Version != 1`, "", "TestParseSignatureIsStrict/signer_version"},
 		{"signer's issuer", "cms.go", `!bytes.Equal(i.Certificate.Issuer.FullBytes, leaf.RawIssuer)`, "", "TestParseSignatureIsStrict/signer_issuer"},
@@ -72,11 +91,15 @@ func checks() []check {
 			return nil, refuse(ReasonMalformedSignature, "attribute %s does not`, `err != nil || len(rest) < 0 {
 			return nil, refuse(ReasonMalformedSignature, "attribute %s does not`, "TestParseSignatureIsStrict/two_values"},
 		{"log entry is an octet string", "cms.go", `err != nil || len(rest) != 0 || len(s.logEntry) == 0`, "", "TestParseSignatureIsStrict/entry_not_octets"},
+		{"log entry is protobuf", "entity.go", `err != nil {
+		return entity{}, refuse(ReasonMalformedSignature, "log entry: %w"`, "", "TestNewEntityRefusesOtherBytes"},
 		{"nothing hidden in the log entry", "entity.go", `hasUnknown(logged.ProtoReflect()) || len(logged.GetCanonicalizedBody()) != 0`, "", "TestProveForm/hidden_field_in_entry"},
 		// The proof.
 		{"signature is about this object", "proof.go", `content != s.content`, "", "TestProveContent/message_changed"},
 		{"log entry is embedded", "proof.go", `len(s.logEntry) == 0`, "", "TestProveForm/no_log_entry"},
 		{"inclusion proof is there", "entity.go", `logged.GetInclusionProof() == nil`, "", "TestNewEntityRefusesWithoutProof"},
+		{"log entry can be read", "entity.go", `err != nil {
+		return entity{}, refuse(ReasonBadLogEntry, "entry: %w"`, "", "TestProveLog/checkpoint_removed"},
 		{"Rekor v1 signs the entry's time", "entity.go", `first && len(logged.GetInclusionPromise().GetSignedEntryTimestamp()) == 0`, "", "TestProveLog/set_removed_timestamp"},
 		{"body by the checkpoint's origin", "entity.go", `first := isFirstGeneration(logged.GetInclusionProof().GetCheckpoint().GetEnvelope())`, `first := logged.GetKindVersion().GetVersion() != "0.0.9"`, "TestProveAccepts/rekor_v2_timestamp"},
 		{"body is rebuilt from this digest", "entity.go", `hex.EncodeToString(digest[:])`, `hex.EncodeToString(make([]byte, 32))`, "TestProveAccepts/rekor_v1"},
@@ -92,21 +115,47 @@ func checks() []check {
 		{"issuer is an authority", "trustedroot.go", `!issuer.BasicConstraintsValid || !issuer.IsCA`, `false`, "TestCheckedOnceLeavesOthersWhole/issuer_is_no_authority"},
 		{"root constrains nothing", "trustedroot.go", `constrains(top, 1)`, `false`, "TestCheckedOnceLeavesOthersWhole/names"},
 		{"root signed the issuer", "trustedroot.go", `err != nil || end.Before(start)`, "", "TestCheckedOnceLeavesOthersWhole/issuer_of_another_root"},
+		{"entry with a bad signature is named so", "entity.go", `err != nil && !s.fitsCertificate()`, "", "TestProveLog/signature_bit"},
+		{"bad signature is named so", "proof.go", `!s.fitsCertificate()`, "", "TestProveLog/v2_signature_bit"},
+		{"untrusted log is named so", "proof.go", `!trusted && (!integrated.IsZero() || !p.knowsLog(e))`, "", "TestProveLog/unknown_log"},
+		{"altered time is named so", "proof.go", `e.HasInclusionPromise() && tlog.VerifySET(e.entry, p.root.RekorLogs()) != nil`, "", "TestProveLog/time_shifted_far"},
+		{"entry after the certificate's end is named so", "proof.go", `!integrated.IsZero() && !e.leaf.ValidAtTime(integrated, p.root)`, "", "TestProveCertificate/logged_after_expiry"},
+		{"bad log entry is named so", "proof.go", `err != nil {
+		return refusal(ReasonBadLogEntry, cause)
+	}
+	times`, "", "TestProveLog/v2_proof_hash"},
+		{"absent timestamp is named so", "proof.go", `logged > 0`, "", "TestProveLog/timestamp_required_absent"},
+		{"expired certificate is named so", "proof.go", `!e.leaf.ValidAtTime(t.Timestamp, p.root)`, "", "TestProveCertificate/timestamp_after_expiry"},
+		{"untrusted certificate is named so", "proof.go", `err != nil {
+			return refusal(ReasonUntrustedCertificate`, "", "TestProveCertificate/foreign_authority"},
+		{"unlogged certificate is named so", "proof.go", `err != nil {
+			return refusal(ReasonNoCertificateLog`, "", "TestProveCertificate/no_certificate_log"},
 		// The signer.
 		{"identity", "policy.go", `s.identity.Verify(proven.certificate) != nil`, "", "TestProveIdentity/wrong_subject"},
 		{"certificate extensions", "signer.go", `sigstore.NewCertificateIdentity(subject, issuer, s.Extensions.expected())`, `sigstore.NewCertificateIdentity(subject, issuer, certificate.Extensions{})`, "TestProveIdentity/other_ref"},
 		{"pattern is anchored", "signer.go", `"^(?:"+s.SubjectRegexp+")$"`, `s.SubjectRegexp`, "TestProveIdentity/subject_as_prefix"},
 		{"pattern stays inside its anchors", "signer.go", `regexp.Compile(s.SubjectRegexp)`, `regexp.Compile("^(?:" + s.SubjectRegexp + ")$")`, "TestNewPolicyRefuses/pattern_escapes"},
 		{"pattern size", "signer.go", `len(s.SubjectRegexp) > maxPattern`, "", "TestNewPolicyRefuses/pattern_too_long"},
+		{"pattern is one", "signer.go", `err != nil {
+		return sigstore.SubjectAlternativeNameMatcher{}, fmt.Errorf("subject_regexp`, "", "TestNewPolicyRefuses/bad_pattern"},
 		{"pattern names somebody", "signer.go", `alone.MatchString("")`, "", "TestNewPolicyRefuses/pattern_of_everybody"},
 		{"from", "signer.go", `!at.Before(m.From)`, `true`, "TestCheckWindow/from_is_later"},
 		{"until", "signer.go", `(m.Until.IsZero() || at.Before(m.Until))`, `true`, "TestCheckWindow/until_is_exclusive"},
+		{"signer outside the time is named so", "policy.go", `known != ""`, "", "TestCheckRemovedSigner"},
 		{"denied commit", "policy.go", `slices.Contains(p.options.Deny.Commits, id)`, "", "TestCheckSameTipAgain"},
 		{"denied commit in between", "check.go", `slices.Contains(p.options.Deny.Commits, id)`, "", "TestCheckDeny/commit_not_verified_in_tip_mode"},
 		{"denied certificate", "policy.go", `slices.Contains(p.options.Deny.Certificates, fingerprint)`, "", "TestCheckDeny/certificate"},
 		{"denied log entry", "policy.go", `slices.Contains(p.options.Deny.LogIndexes, proven.logIndex)`, "", "TestCheckDeny/log_index"},
 		{"role change", "policy.go", `!a.signer.may(RoleChange)`, "", "TestCheckRoles"},
 		{"paths", "policy.go", `!a.signer.mayTouch(path)`, "", "TestCheckPaths/other_folder"},
+		{"trees can be compared", "policy.go", `err != nil {
+		return at(a.id, treeProblem`, "", "TestCheckTreesThatCannotBeCompared/climbs"},
+		{"unfit tree is a refusal", "policy.go", `errors.As(err, &unfit)`, "", "TestCheckTreesThatCannotBeCompared/climbs"},
+		{"too large a tree is a refusal", "policy.go", `errors.Is(err, gitsource.ErrTooLarge):
+		return refusal(ReasonOutOfScope`, "", "TestCheckTreesThatCannotBeCompared/too_large"},
+		{"missing tree is a refusal", "policy.go", `errors.Is(err, gitsource.ErrNotFound):
+		return refusal(ReasonIncompleteHistory, err)
+	}`, "", "TestCheckTreesThatCannotBeCompared/missing"},
 		// The history.
 		{"every first parent is verified", "check.go", `p.admitAll(ctx, repo, found.unsealed(way.path))`, `p.admitAll(ctx, repo, way.path[len(way.path)-1:])`, "TestCheckHistory/unsigned_in_the_middle/first-parent"},
 		{"side branches are verified", "check.go", `p.options.History == HistoryAll`, "", "TestCheckHistory/signed_merge_of_unsigned_side/all"},
@@ -117,6 +166,7 @@ func checks() []check {
 		{"descent", "lineage.go", `if from != "" {`, `if false {`, "TestCheckHistory/sibling_branch"},
 		{"descent along first parents", "lineage.go", `id = o.parents[0]`, `id = o.parents[len(o.parents)-1]`, "TestCheckHistory/accepted_becomes_second_parent"},
 		{"anchor", "check.go", `floor = p.options.Anchor`, `floor = ""`, "TestCheckAnchor"},
+		{"missing anchor is named so", "check.go", `base.Commit == "" && errors.As(err, &rejected) && rejected.Reason == ReasonNotDescendant`, "", "TestCheckAnchor"},
 		{"rewrite counts for one tip", "check.go", `base.Rewrite != "" && base.Rewrite == tip`, `base.Rewrite != ""`, "TestCheckRewriteCountsForOneTip"},
 		{"first use needs a signer of the tree", "check.go", `a.signer.may(RoleChange) || len(a.parents) == 0`, `true || len(a.parents) == 0`, "TestCheckFirstUseNeedsSignerOfTheTree"},
 		{"first use takes the tree whole", "check.go", `p.judge(ctx, repo, path, "", time.Time{})`, `p.judge(ctx, repo, path, path[0].tree, time.Time{})`, "TestCheckScopedSignerIsNoFirstUse"},
@@ -137,6 +187,8 @@ func checks() []check {
 		// Orders.
 		{"order has one parent", "order.go", `len(a.parents) != 1`, "", "TestOrdersAreNotSmuggled/merge"},
 		{"order changes nothing", "order.go", `!sameTree`, "", "TestOrdersAreNotSmuggled/tree_changed"},
+		{"order stands in the last paragraph", "order.go", `len(found) == 0`, "", "TestOrdersAreNotSmuggled/before_target"},
+		{"seal stands in the last paragraph", "order.go", `len(a.trailers) == 0`, "", "TestSealsThatDoNotCount/quoted"},
 		{"order among Gitops trailers alone", "order.go", `!slices.Contains([]string{trailerTarget, trailerApprove, trailerRun, trailerSeal}, t.key)`, "", "TestOrdersAreNotSmuggled/among_others"},
 		{"order once", "order.go", `slices.Contains(a.trailers[:i], t)`, "", "TestOrdersAreNotSmuggled/twice"},
 		{"order by who may", "order.go", `Allowed: a.signer.may(role)`, `Allowed: a.signer.may(role) || true`, "TestOrdersNeedTheRole"},
@@ -149,19 +201,61 @@ func checks() []check {
 		{"one range in a seal", "seal.go", `len(ranges) != 1`, "", "TestSealsThatDoNotCount/twice"},
 		{"seal by who may", "seal.go", `!a.signer.may(RoleSeal)`, "", "TestSealsThatDoNotCount/role"},
 		{"range names a commit", "seal.go", `first == last`, "", "TestSealsThatDoNotCount/empty"},
+		{"range begins at an id", "seal.go", `err != nil {
+		return span{}, fmt.Errorf("range %q: want <full id>..<full id>: %w", text, err)
+	}
+	last`, "", "TestSealsThatDoNotCount/short_begin"},
+		{"range ends at an id", "seal.go", `err != nil {
+		return span{}, fmt.Errorf("range %q: want <full id>..<full id>: %w", text, err)
+	}
+	if`, "", "TestSealsThatDoNotCount/short_end"},
+		{"range is read", "seal.go", `err != nil:
+		return span{}, void`, "", "TestSealsThatDoNotCount/short_ids"},
 		{"seal stands on its range", "seal.go", `s.to != a.parents[0]`, "", "TestSealsThatDoNotCount/ends_below"},
 		{"range begins below the seal", "seal.go", `depth < 0 || depth+seal > maxCommits`, "", "TestSealsThatDoNotCount/begins_elsewhere"},
 		{"range is not too long", "seal.go", `depth+seal > maxCommits`, `false`, "TestSealLength"},
 		{"seal stops at its range", "seal.go", `below[id] || all[id]`, `all[id]`, "TestSealStopsAtItsRange"},
 		{"sealed commits are limited", "seal.go", `read >= limit`, "", "TestSealedIsLimited"},
+		{"refusal speaks of the seal", "seal.go", `s.void[id]; reason != ""`, `s.void[id]; reason != "" && false`, "TestSealsThatDoNotCount/role"},
+		{"refusal speaks of the commit too", "seal.go", `rejected.Err != nil`, "", "TestVoidSealKeepsTheReason"},
 		{"denied beside a sealed path", "check.go", `excused[id]`, "", "TestSealIsOutranked"},
 		// The options.
 		{"trusted root is required", "options.go", `len(o.TrustedRoot) == 0`, "", "TestNewPolicyReportsEveryProblem"},
+		{"trusted root is JSON", "trustedroot.go", `err != nil {
+		return nil, fmt.Errorf("parse trusted root`, "", "TestNewPolicyRefuses/root_not_json"},
 		{"trusted root is complete", "trustedroot.go", `count == 0`, "", "TestNewPolicyRefuses/root_empty"},
+		{"policy without problems", "policy.go", `err != nil {
+		return nil, fmt.Errorf("make policy: %w", err)
+	}
+	prover`, "", "TestNewPolicyRefuses/no_issuer"},
+		{"branch is required", "options.go", `o.Branch == ""`, "", "TestNewPolicyRefuses/branch_missing"},
 		{"signers are required", "options.go", `len(o.Signers) == 0`, "", "TestNewPolicyReportsEveryProblem"},
+		{"signers without problems", "options.go", `err != nil {
+			problems = append(problems, fmt.Errorf("signer`, "", "TestNewPolicyRefuses/no_issuer"},
+		{"signers by different names", "options.go", `s.Name != "" && names[s.Name]`, "", "TestNewPolicyRefuses/name_twice"},
+		{"signer has a name", "signer.go", `s.Name == ""`, "", "TestNewPolicyRefuses/signer_without_name"},
+		{"one subject or pattern", "signer.go", `(s.Subject == "") == (s.SubjectRegexp == "")`, "", "TestNewPolicyRefuses/no_subject"},
+		{"from before until", "signer.go", `!s.From.IsZero() && !s.Until.IsZero() && !s.From.Before(s.Until)`, "", "TestNewPolicyRefuses/from_after_until"},
 		{"roles are required", "signer.go", `len(s.May) == 0`, "", "TestNewPolicyRefuses/signer_without_role"},
+		{"role once", "signer.go", `slices.Contains(s.May[:i], role)`, "", "TestNewPolicyRefuses/role_twice"},
+		{"path is clean", "signer.go", `p != path.Clean(p)`, "", "TestNewPolicyRefuses/path_with_slash"},
+		{"path is relative", "signer.go", `path.IsAbs(p)`, "", "TestNewPolicyRefuses/path_absolute"},
+		{"path names something", "signer.go", `p == "."`, "", "TestNewPolicyRefuses/path_of_everything"},
+		{"path is not above", "signer.go", `p == ".."`, "", "TestNewPolicyRefuses/path_above"},
+		{"path does not climb", "signer.go", `strings.HasPrefix(p, "../")`, "", "TestNewPolicyRefuses/path_climbs"},
+		{"guests are a pattern", "signer.go", `err != nil || g == ""`, `err != nil && false || g == ""`, "TestNewPolicyRefuses/bad_guest_pattern"},
+		{"guests name something", "signer.go", `g == ""`, "", "TestNewPolicyRefuses/guest_empty"},
 		{"issuer is required", "signer.go", `s.Issuer == ""`, `false`, "TestNewPolicyRefuses/no_issuer"},
 		{"start of trust is required", "options.go", `o.Anchor == "" && !o.TrustOnFirstUse`, "", "TestNewPolicyReportsEveryProblem"},
+		{"one start of trust", "options.go", `o.Anchor != "" && o.TrustOnFirstUse`, "", "TestNewPolicyRefuses/anchor_and_first_use"},
+		{"anchor is an id", "options.go", `err != nil {
+			return fmt.Errorf("anchor`, "", "TestNewPolicyRefuses/anchor_short"},
+		{"denied commit is an id", "options.go", `err != nil {
+			problems = append(problems, fmt.Errorf("deny: commit`, "", "TestNewPolicyRefuses/deny_short_commit"},
+		{"denied certificate is hexadecimal", "options.go", `err != nil || len(raw) != 32`, `err != nil && false || len(raw) != 32`, "TestNewPolicyRefuses/deny_more_than_hex"},
+		{"denied certificate is a SHA-256", "options.go", `len(raw) != 32`, "", "TestNewPolicyRefuses/deny_short_certificate"},
+		{"denied certificate in lower case", "options.go", `strings.ToLower(fingerprint) != fingerprint`, "", "TestNewPolicyRefuses/deny_upper_case"},
+		{"denied log index is a number of the log", "options.go", `index < 0`, "", "TestNewPolicyRefuses/deny_negative_index"},
 		{"certificates name the branch", "options.go", `m.may(RoleChange) && !s.Extensions.namesRepositoryAndRef()`, "", "TestNewPolicyRefuses/certificate_unbound"},
 		{"target fits the branch", "options.go", `o.Target == "" || !strings.HasSuffix(o.Target, "/"+o.Branch)`, "", "TestNewPolicyRefuses/target_other_branch"},
 	}
@@ -190,6 +284,16 @@ func TestChecksAreListed(t *testing.T) {
 			t.Errorf("docs/verify.md lacks the row %s", c.row())
 		}
 	}
+}
+
+// without is the code with its condition behind a switch, which is false to take the check out.
+func (c check) without(switched string) string {
+	condition, rest := c.code, ""
+	if end := strings.Index(c.code, "\n"); end >= 0 {
+		condition = strings.TrimRight(c.code[:end], " {:")
+		rest = c.code[len(condition):]
+	}
+	return "(" + switched + " && (" + condition + "))" + rest
 }
 
 // row is the line of the table in docs/verify.md.

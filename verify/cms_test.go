@@ -62,16 +62,17 @@ func TestParseSignatureIsStrict(t *testing.T) {
 		"signer_issuer": changeSigner(func(i *signerInfo) {
 			i.Certificate.Issuer = asn1.RawValue{FullBytes: []byte{0x30, 0}}
 		}),
-		"certificates_tag": changeData(func(d *signedData) { d.Certificates.FullBytes[0] = 0xa5 }),
-		"signed_tag":       changeSigner(func(i *signerInfo) { i.SignedAttributes.FullBytes[0] = 0xa5 }),
-		"signed_order":     changeSigner(swapSigned),
-		"values_tag":       changeSigner(func(i *signerInfo) { i.UnsignedAttributes[0].Values.FullBytes[0] = 0x30 }),
-		"digest_short":     changeSigner(shortDigest),
-		"two_signers":      changeData(func(d *signedData) { d.Signers = append(d.Signers, d.Signers[0]) }),
-		"no_signer":        changeData(func(d *signedData) { d.Signers = nil }),
-		"no_certificate":   changeData(func(d *signedData) { d.Certificates.Bytes, d.Certificates.FullBytes = nil, nil }),
-		"two_digests":      changeData(func(d *signedData) { d.Algorithms = append(d.Algorithms, d.Algorithms[0]) }),
-		"early_entry_form": changeSigner(func(i *signerInfo) { i.UnsignedAttributes[0].Type[8] = 2 }),
+		"certificates_tag":    changeData(func(d *signedData) { d.Certificates.FullBytes[0] = 0xa5 }),
+		"signed_tag":          changeSigner(func(i *signerInfo) { i.SignedAttributes.FullBytes[0] = 0xa5 }),
+		"signed_order":        changeSigner(swapSigned),
+		"values_tag":          changeSigner(func(i *signerInfo) { i.UnsignedAttributes[0].Values.FullBytes[0] = 0x30 }),
+		"digest_short":        changeSigner(shortDigest),
+		"two_signers":         changeData(func(d *signedData) { d.Signers = append(d.Signers, d.Signers[0]) }),
+		"no_signer":           changeData(func(d *signedData) { d.Signers = nil }),
+		"certificate_garbled": changeData(func(d *signedData) { d.Certificates.Bytes, d.Certificates.FullBytes = []byte{5, 0}, nil }),
+		"no_certificate":      changeData(func(d *signedData) { d.Certificates.Bytes, d.Certificates.FullBytes = nil, nil }),
+		"two_digests":         changeData(func(d *signedData) { d.Algorithms = append(d.Algorithms, d.Algorithms[0]) }),
+		"early_entry_form":    changeSigner(func(i *signerInfo) { i.UnsignedAttributes[0].Type[8] = 2 }),
 		"entry_twice": changeSigner(func(i *signerInfo) {
 			i.UnsignedAttributes = append(i.UnsignedAttributes, i.UnsignedAttributes[0])
 		}),
@@ -126,6 +127,18 @@ func TestNewEntityRefusesWithoutProof(t *testing.T) {
 	}
 	if _, err := newEntity(s); reasonOf(err) != ReasonBadLogEntry {
 		t.Errorf("got %v, want %s", err, ReasonBadLogEntry)
+	}
+}
+
+// TestNewEntityRefusesOtherBytes: a log entry is what its format says, or no entry.
+func TestNewEntityRefusesOtherBytes(t *testing.T) {
+	s, err := parseSignature(testMessage(t, sigtest.SignOptions{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.logEntry = []byte{0xff}
+	if _, err := newEntity(s); reasonOf(err) != ReasonMalformedSignature {
+		t.Errorf("got %v, want %s", err, ReasonMalformedSignature)
 	}
 }
 

@@ -55,8 +55,7 @@ func switchable(t *testing.T, conditions []check) overlay {
 		if !known {
 			source = read(t, c.file)
 		}
-		guarded := "(off != " + strconv.Quote(c.name) + " && (" + c.code + "))"
-		changed[c.file] = strings.Replace(source, c.code, guarded, 1)
+		changed[c.file] = strings.Replace(source, c.code, c.without("off != "+strconv.Quote(c.name)), 1)
 	}
 	return changed
 }

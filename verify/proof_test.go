@@ -251,6 +251,7 @@ func TestProveLog(t *testing.T) {
 	v2 := sigtest.SignOptions{LogPart: sigtest.RekorV2}
 	runForgeries(t, map[string]forgery{
 		"signature_bit":          {sign: signed(sigtest.FlipSignature), want: verify.ReasonBadSignature},
+		"v2_signature_bit":       {sign: stamped(sigtest.SignOptions{LogPart: sigtest.RekorV2, Mutate: []sigtest.Mutation{sigtest.FlipSignature}}), want: verify.ReasonBadSignature},
 		"set_flipped":            {sign: signed(sigtest.FlipSET), want: verify.ReasonBadLogEntry},
 		"set_removed":            {sign: signed(sigtest.RemoveSET), want: verify.ReasonBadLogEntry},
 		"set_removed_timestamp":  {sign: stamped(sigtest.SignOptions{Mutate: []sigtest.Mutation{sigtest.RemoveSET}}), want: verify.ReasonBadLogEntry},

@@ -194,6 +194,8 @@ func TestSealsThatDoNotCount(t *testing.T) {
 		"backwards":     {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.changed, s.next) }, "the parent of the seal is"},
 		"empty":         {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.changed, s.changed) }, "names no commit"},
 		"short_ids":     {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.next[:12], s.changed[:12]) }, "40 lower-case hex digits"},
+		"short_begin":   {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.next[:12], s.changed) }, "40 lower-case hex digits"},
+		"short_end":     {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.next, s.changed[:12]) }, "40 lower-case hex digits"},
 		"one_id":        {func(s sealing, d *draft) { d.message = "x\n\nGitops-Seal: " + string(s.changed) }, "40 lower-case hex digits"},
 		"three_dots": {func(s sealing, d *draft) {
 			d.message = "x\n\nGitops-Seal: " + string(s.next) + "..." + string(s.changed)
@@ -249,6 +251,20 @@ func TestSealOutsideItsTime(t *testing.T) {
 		t.Errorf("got %v, want it to say why the seal does not count", err)
 	}
 	s.lab.accepted(s.policy(sealer(), func(o *verify.Options) { o.Signers[1].From = s.now }), tip, s.base)
+}
+
+// TestVoidSealKeepsTheReason: a word on the seal does not replace what is wrong with the commit.
+func TestVoidSealKeepsTheReason(t *testing.T) {
+	s := newStory(t)
+	loose := s.foreign(s.on(s.next), pgpSignature)
+	d := s.seal(s.next, loose)
+	d.by = alice
+	_, err := s.policy(sealer()).Check(t.Context(), s.repo, s.commit(d), s.base)
+	for _, want := range []string{"PGP SIGNATURE", "lacks the role seal"} {
+		if !isReason(err, verify.ReasonNotSigstore) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want it to speak of %q", err, want)
+		}
+	}
 }
 
 // TestVoidSealIsReported: a seal that does not count over commits that need none changes nothing, and says so.

@@ -141,7 +141,7 @@ func (s Signer) roleProblems() []error {
 func (s Signer) scopeProblems() []error {
 	var problems []error
 	for _, p := range s.Paths {
-		if p == "" || p != path.Clean(p) || path.IsAbs(p) || p == "." || p == ".." || strings.HasPrefix(p, "../") {
+		if p != path.Clean(p) || path.IsAbs(p) || p == "." || p == ".." || strings.HasPrefix(p, "../") {
 			problems = append(problems, fmt.Errorf("paths: %q is not a clean relative path such as guests/web", p))
 		}
 	}
