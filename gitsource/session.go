@@ -83,6 +83,14 @@ func (a advert) branch(name string) (plumbing.Hash, error) {
 	return plumbing.ZeroHash, fmt.Errorf("the remote has no branch %q (it has %q)", name, others)
 }
 
+// tag returns what a tag points at.
+func (a advert) tag(name string) (plumbing.Hash, error) {
+	if h, ok := a.refs["refs/tags/"+name]; ok && !h.IsZero() {
+		return h, nil
+	}
+	return plumbing.ZeroHash, fmt.Errorf("the remote has no tag %q: %w", name, ErrNotFound)
+}
+
 // requestPack asks for want and all it needs beyond haves, and returns the pack as it arrives.
 func requestPack(ctx context.Context, s session, a advert, want plumbing.Hash, haves []plumbing.Hash) (io.Reader, error) {
 	req := packp.NewUploadPackRequest()
