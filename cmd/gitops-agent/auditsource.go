@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"gitops-agent/gitsource"
@@ -25,7 +26,17 @@ type auditRepo struct {
 // openedRepo is a repository to read, and what goes with it when it is closed.
 type openedRepo struct {
 	*gitsource.Repository
-	close func() error
+	source *gitsource.Source // of a remote; nil for a directory
+	close  func() error
+}
+
+// fetchTag fetches what a revision names from the remote's tags, and reports whether there is something new to look at.
+func (r openedRepo) fetchTag(ctx context.Context, revision string) bool {
+	if r.source == nil {
+		return false
+	}
+	_, err := r.source.FetchTag(ctx, strings.TrimSuffix(revision, "^{tag}"))
+	return err == nil
 }
 
 // open opens the repository, fetching it first where it is remote. The config may be the zero one.
@@ -35,7 +46,7 @@ func (r auditRepo) open(ctx context.Context, config agent.Config, shown *progres
 		if err != nil {
 			return openedRepo{}, err
 		}
-		return openedRepo{f.source.Repository(), f.close}, nil
+		return openedRepo{f.source.Repository(), f.source, f.close}, nil
 	}
 	if r.branch != "" || r.remote != (gitsource.Remote{}) {
 		return openedRepo{}, usageError("--branch and credentials go with a URL for --repo")
@@ -45,7 +56,7 @@ func (r auditRepo) open(ctx context.Context, config agent.Config, shown *progres
 		dir = config.RepositoryDir()
 	}
 	repo, err := gitsource.OpenRepository(dir)
-	return openedRepo{repo, func() error { return nil }}, withHint(err, "name a repository with --repo DIR")
+	return openedRepo{repo, nil, func() error { return nil }}, withHint(err, "name a repository with --repo DIR")
 }
 
 // credentials returns the remote with the credentials of the flags, or of the config where it has this very URL and there are none.

@@ -22,8 +22,8 @@ func newVerifyCommand(p *program) *cobra.Command {
 --trusted-root and --signer, for which no config is needed. The default is HEAD. A range A..B is walked along first parents, as the policy
 does; an annotated tag is verified together with its commit; --since-anchor verifies everything after the config's trust.anchor.
 
-The repository is the one that the agent fetched, or that of --repo: a directory, or a remote, of which one branch with its history and
-without tags is fetched into a temporary directory. For a remote that the config names, its credentials are those of the config.
+The repository is the one that the agent fetched, or that of --repo: a directory, or a remote, of which one branch with its history, and
+a tag that is asked for, is fetched into a temporary directory. For a remote that the config names, its credentials are those of the config.
 
 A commit's place in history, its age and its target are left to the agent: "accepted" here means that somebody who may sign it did, and
 "sealed" that a later commit of the range, by a signer with the role seal, vouches for it. An audit reads no manifests, so it does not
@@ -89,8 +89,11 @@ func runVerify(ctx context.Context, out, notes io.Writer, opts verifyOptions) (e
 		done: func(n, of int) { shown.show("verified %d of %d", n, of) },
 	}
 	verdicts, err := a.audit(ctx, revision)
+	if errors.Is(err, gitsource.ErrNotFound) && repo.fetchTag(ctx, revision) {
+		verdicts, err = a.audit(ctx, revision)
+	}
 	if isRemote(opts.repo.where) && errors.Is(err, gitsource.ErrNotFound) {
-		err = withHint(err, "of a remote one branch is fetched, and no tag: git clone --mirror URL, and name that directory with --repo")
+		err = withHint(err, "name a commit of the branch that --branch names, or a tag of the remote")
 	}
 	if err != nil {
 		return err
