@@ -15,11 +15,9 @@ type Approvals map[string][]Approval
 
 // Approval is one signed Gitops-Approve order.
 type Approval struct {
-	Key     string // of the order: SHA-256 of the signed payload, and its position
-	Person  string // issuer and subject of who signed
-	Proven  time.Time
-	Commit  string
-	Subject string
+	Key    string // of the order: SHA-256 of the signed payload, and its position
+	Person string // issuer and subject of who signed
+	Proven time.Time
 }
 
 // newApprovals collects the unspent approvals of the journal.
@@ -27,7 +25,7 @@ func newApprovals(orders map[string]journal.Order) Approvals {
 	list := make(Approvals)
 	for key, o := range orders {
 		if digest, ok := approvedDigest(o.Order); ok && o.State == journal.OrderSeen {
-			list[digest] = append(list[digest], Approval{Key: key, Person: o.Issuer + " " + o.Subject, Proven: o.ProvenTime, Commit: o.Commit, Subject: o.Subject})
+			list[digest] = append(list[digest], Approval{Key: key, Person: o.Issuer + " " + o.Subject, Proven: o.ProvenTime})
 		}
 	}
 	return list

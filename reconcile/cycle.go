@@ -192,7 +192,6 @@ func (e *Engine) learn() {
 	for _, f := range e.lanes.empty() {
 		e.observer.learn(f)
 		t := e.track(guest.Ref{VMID: f.vmid})
-		t.ran += f.ran
 		if f.err == nil && f.ran > 0 {
 			t.heat = t.heat.warmer(now)
 		}

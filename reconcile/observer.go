@@ -52,7 +52,7 @@ func (o *observer) markChanged(next Inventory) {
 	for _, row := range next.Rows {
 		before, listed := o.inventory.row(row.VMID)
 		seen, known := o.seen[row.VMID]
-		if !listed || !sameRow(before, row) || known && row.Status != seen.Status && row.Status != guest.StatusUnknown {
+		if !listed || before != row || known && row.Status != seen.Status && row.Status != guest.StatusUnknown {
 			o.due[row.VMID] = true
 		}
 	}
@@ -62,9 +62,6 @@ func (o *observer) markChanged(next Inventory) {
 		}
 	}
 }
-
-// sameRow compares what a row says of configuration and place; load and uptime are not in a Row.
-func sameRow(a, b Row) bool { return a == b }
 
 // forget drops what is known of guests that do not matter any more.
 func (o *observer) forget(vmids []int) {

@@ -22,7 +22,6 @@ type track struct {
 	converged  time.Time
 	revision   string               // that it was last in sync with
 	since      map[string]time.Time // when a condition or a hold began, by its identity
-	ran        int                  // steps since it went out of sync
 	retry      backoff
 	heat       heat
 	failed     error
@@ -65,7 +64,7 @@ func (e *Engine) judge(t *track, p GuestPlan, sync Sync, now time.Time) {
 		if t.known && !t.synced && t.cause != "" {
 			e.drifted(DriftOutcome{Guest: p.Ref, Cause: t.cause, Repaired: true})
 		}
-		t.driftSince, t.converged, t.revision, t.ran = time.Time{}, now, e.world.Load().revision, 0
+		t.driftSince, t.converged, t.revision = time.Time{}, now, e.world.Load().revision
 	case t.synced || !t.known:
 		t.driftSince, t.cause = now, e.cause(t)
 		if t.cause == "" {

@@ -35,14 +35,12 @@ type finding struct {
 	err     error   // why the lane stopped early
 	op      Op      // of the step that failed, or the last one
 	last    Step    // that was carried out
-	ended   time.Time
 }
 
 // work brings one guest as far as the gate lets it. It returns what it saw last.
 func (w *worker) work(ctx context.Context, vmid int) finding {
 	f := finding{vmid: vmid}
 	if f.err = w.settleOpen(ctx, vmid); f.err != nil {
-		f.ended = time.Now()
 		return f
 	}
 	for again := true; again && f.err == nil && ctx.Err() == nil; {
@@ -55,7 +53,6 @@ func (w *worker) work(ctx context.Context, vmid int) finding {
 			f.err = fmt.Errorf("the guest does not settle: %d steps in a row, the last one %s", f.ran, f.op)
 		}
 	}
-	f.ended = time.Now()
 	return f
 }
 

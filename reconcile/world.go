@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"maps"
 	"strings"
 	"time"
 
@@ -59,8 +58,10 @@ func (w *world) only(vmid int, state journal.State) Desired {
 			want.Guests = []guest.Desired{d}
 		}
 	}
-	want.Owned = maps.Clone(state.Owned)
-	maps.DeleteFunc(want.Owned, func(v int, _ journal.Owned) bool { return v != vmid })
+	want.Owned = make(map[int]journal.Owned, 1)
+	if owned, ok := state.Owned[vmid]; ok {
+		want.Owned[vmid] = owned
+	}
 	return want
 }
 
