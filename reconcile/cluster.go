@@ -29,6 +29,8 @@ type Reader interface {
 	Observe(ctx context.Context, row Row) (guest.Observed, error)
 	// Status reads the run state of one guest from the guest itself.
 	Status(ctx context.Context, row Row) (guest.Status, error)
+	// HA lists the resources of the HA manager by vmid, in one call.
+	HA(ctx context.Context) (map[int]guest.HA, error)
 	// Exists asks the cluster whether a vmid is taken, by whatever kind of guest and whoever may see it.
 	Exists(ctx context.Context, vmid int) (bool, error)
 	// Ready fails with ErrNotReady while the cluster must not be written to: no quorum, or no answer.
@@ -98,18 +100,30 @@ type Op string
 
 // Operations of steps.
 const (
-	OpCreate   Op = "create"
-	OpConfig   Op = "config"
-	OpResize   Op = "resize"
-	OpStart    Op = "start"
-	OpShutdown Op = "shutdown"
-	OpStop     Op = "stop"
-	OpDestroy  Op = "destroy"
+	OpCreate    Op = "create"
+	OpConfig    Op = "config"
+	OpResize    Op = "resize"
+	OpMove      Op = "move"
+	OpCloudInit Op = "cloudinit"
+	OpPool      Op = "pool"
+	OpHAAdd     Op = "ha-add"
+	OpHASet     Op = "ha-set"
+	OpHARemove  Op = "ha-remove"
+	OpMigrate   Op = "migrate"
+	OpTemplate  Op = "template"
+	OpStart     Op = "start"
+	OpReboot    Op = "reboot"
+	OpShutdown  Op = "shutdown"
+	OpStop      Op = "stop"
+	OpDestroy   Op = "destroy"
 )
 
 // Ops lists every operation, in the order of a guest's life.
 func Ops() []Op {
-	return []Op{OpCreate, OpConfig, OpResize, OpStart, OpShutdown, OpStop, OpDestroy}
+	return []Op{
+		OpCreate, OpConfig, OpResize, OpMove, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpMigrate, OpTemplate, OpStart, OpReboot,
+		OpShutdown, OpStop, OpDestroy,
+	}
 }
 
 // Call is one request to the cluster, complete: nothing is looked up when it is sent.
@@ -117,7 +131,13 @@ func Ops() []Op {
 //   - create: CloneOf 0 posts Params to the node's guest list; otherwise it posts them to the template's clone call.
 //   - config: Params are set and the keys of Delete removed, under Digest. A virtual machine gets the asynchronous call.
 //   - resize: Params are disk and size, under Digest.
-//   - start, shutdown, stop: Params such as timeout.
+//   - move: Params are disk, storage and delete for either kind, under Digest. The volume that was moved stays unless delete is 1.
+//   - cloudinit: no Params; the drive is written anew.
+//   - pool: Params is poolid; the guest leaves the pool that it was in.
+//   - ha-add, ha-set: Params are state, max_restart, max_relocate; ha-remove: none.
+//   - migrate: Params are target, and online or with-local-disks (virtual machine), restart or timeout (container).
+//   - template: no Params; it cannot be undone.
+//   - start, reboot, shutdown, stop: Params such as timeout and forceStop.
 //   - destroy: Params are purge and destroy-unreferenced-disks where wanted.
 type Call struct {
 	Op      Op
@@ -126,6 +146,7 @@ type Call struct {
 	VMID    int    // the guest that the call changes or creates
 	CloneOf int    // vmid of the template; 0 is no clone
 	Params  map[string]string
+	Secrets map[string]string // key to the name of the secret whose content is sent; the content is in no plan and no journal
 	Delete  []string
 	Digest  string // "" does not guard
 }

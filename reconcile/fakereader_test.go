@@ -16,6 +16,8 @@ type answers struct {
 	observeErr   map[int]error
 	status       guest.Status
 	statusErr    error
+	ha           map[int]guest.HA
+	haErr        error
 	taken        map[int]bool
 	existsErr    error
 	tasks        []Task
@@ -59,6 +61,8 @@ func (f *fakeReader) Exists(_ context.Context, vmid int) (bool, error) {
 	f.note("exists %d", vmid)
 	return f.taken[vmid], f.existsErr
 }
+
+func (f *fakeReader) HA(context.Context) (map[int]guest.HA, error) { return f.ha, f.haErr }
 
 func (f *fakeReader) Ready(context.Context) error { return nil }
 

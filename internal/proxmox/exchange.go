@@ -46,6 +46,7 @@ const (
 	routeClusterInfo = "/cluster/status"
 	routeNodes       = "/nodes"
 	routeNextID      = "/cluster/nextid"
+	routeHAResources = "/cluster/ha/resources"
 	routePools       = "/pools"
 	routeGuests      = "/nodes/{node}/{kind}"
 	routeGuest       = "/nodes/{node}/{kind}/{vmid}"

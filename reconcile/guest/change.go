@@ -20,10 +20,16 @@ type Write string
 
 // The ways to write a change.
 const (
-	WriteSet    Write = "set"    // key=Value in a config call
-	WriteDelete Write = "delete" // the key's name in a config call's delete list
-	WriteResize Write = "resize" // a resize call, Value is the new size
-	WriteNone   Write = "none"   // nothing to send: it waits for a restart, or cannot be done
+	WriteSet      Write = "set"      // key=Value in a config call
+	WriteDelete   Write = "delete"   // the key's name in a config call's delete list
+	WriteSecret   Write = "secret"   // key in a config call, with the content of the secret that Value names
+	WriteResize   Write = "resize"   // a resize call, Value is the new size
+	WriteMove     Write = "move"     // a call that moves the volume of slot Key, Value is the storage
+	WriteMigrate  Write = "migrate"  // a migrate call, Value is the node; Key is "node"
+	WritePool     Write = "pool"     // a call that changes the pool's members, Value is the pool; Key is "pool"
+	WriteTemplate Write = "template" // a call that turns the guest into a template; Key is "template"
+	WriteHA       Write = "ha"       // a call to the HA manager, Value is add, set or remove; Key is "ha"
+	WriteNone     Write = "none"     // nothing to send: it waits for a restart, or cannot be done
 )
 
 // Change is one difference between a Desired and an Observed guest.

@@ -7,7 +7,13 @@ import "time"
 type Desired struct {
 	Ref
 	Origin    Origin   // of the manifest
-	Node      string   // "" leaves the placement to the cluster, and needs a source that implies one
+	Node      string   // to create the guest on; "" leaves it to the source, which must imply one
+	Nodes     []string // where the guest may be, Node among them; compared only where Migrate allows a move
+	Migrate   Migration
+	Template  bool     // the guest is a template; false is unmanaged
+	HA        *HAWish  // what the HA manager does with it; nil is unmanaged
+	Secrets   []Secret // sorted by key
+	Refresh   bool     // write the cloud-init drive anew when cloud-init keys of a running guest change
 	Source    Source   // how to create the guest; never compared with a live one
 	Intents   []Intent // sorted by key, one a key
 	Pool      string   // "" is unmanaged
@@ -52,7 +58,9 @@ type Intent struct {
 type Source struct {
 	Clone    *Clone
 	Image    *Image
+	ISO      *ISO
 	Template *Template
+	Backup   *Backup
 	Blank    bool
 }
 
@@ -62,12 +70,27 @@ type Clone struct {
 	Name    string // of the template, resolved on the cluster; an ambiguous name is an error
 	Full    bool   // copy the disks; otherwise a linked clone
 	Storage string // for a full clone; "" is the template's own
+	Format  string // of a full clone's volumes: raw, qcow2, vmdk; "" is the storage's choice
+	Snap    string // snapshot of the template to clone; "" is its present state
 }
 
 // Image creates a virtual machine by importing a disk image into a slot.
 type Image struct {
 	Volume string // "local:import/debian-12.qcow2"
 	Slot   string // "scsi0"
+}
+
+// ISO creates a virtual machine with empty disks, and an image in a CD-ROM drive to install from.
+type ISO struct {
+	Volume string // "local:iso/debian-12.iso"
+	Slot   string // "ide2"
+}
+
+// Backup creates a guest by restoring a backup. What the manifest wants beyond it is written afterwards.
+type Backup struct {
+	Volume  string // "pbs:backup/vm/201/2026-01-01T00:00:00Z"
+	Storage string // for the volumes; "" is where they were
+	Unique  bool   // draw new MAC addresses
 }
 
 // Template creates a container from a container template.
@@ -98,6 +121,7 @@ type Lifecycle struct {
 	RebootPolicy    RebootPolicy
 	Window          string        // "Sat 02:00-04:00 Europe/Berlin", for RebootPolicy window
 	ShutdownTimeout time.Duration // how long a shutdown may take; 0 is 3 minutes
+	ForceStop       bool          // pull the plug when the shutdown takes longer
 }
 
 // Permission says whether a destructive step may run.

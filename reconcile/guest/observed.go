@@ -13,6 +13,7 @@ type Observed struct {
 	Lock     string // "backup", "clone", …; "" is unlocked
 	Template bool
 	HA       bool   // the guest is a resource of the HA manager
+	Resource *HA    // its entry there; nil where it has none or nobody asked
 	Pool     string // "" where it has none or the token may not see it
 	ReadAt   time.Time
 }
