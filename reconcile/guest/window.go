@@ -1,0 +1,114 @@
+package guest
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	_ "time/tzdata" // a manifest must read alike on every machine, also on one without zone files
+)
+
+// Window is a weekly span of time in a time zone: "Sat 02:00-04:00 Europe/Berlin", "Mon-Fri,Sun 22:00-02:00 UTC" or "daily ...". An
+// end before the beginning is on the next day. The zero Window is never open.
+type Window struct {
+	days     [7]bool // by time.Weekday, on which it opens
+	from, to int     // minutes of the day; to is exclusive
+	zone     *time.Location
+}
+
+// WindowPattern is the shape of a window's text.
+const WindowPattern = `^([A-Za-z,-]+) ([0-2][0-9]:[0-5][0-9])-([0-2][0-9]:[0-5][0-9]) ([A-Za-z0-9_+/-]+)$`
+
+var (
+	windowShape = regexp.MustCompile(WindowPattern)
+	weekdays    = []string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"} // as time.Weekday counts
+)
+
+// ParseWindow reads a window. The error says what was wanted.
+func ParseWindow(text string) (Window, error) {
+	match := windowShape.FindStringSubmatch(text)
+	if match == nil {
+		return Window{}, fmt.Errorf("got %q, want days, hours and a time zone, such as Sat 02:00-04:00 Europe/Berlin", text)
+	}
+	var w Window
+	var err error
+	if w.from, err = minuteOfDay(match[2]); err != nil {
+		return Window{}, err
+	}
+	if w.to, err = minuteOfDay(match[3]); err != nil {
+		return Window{}, err
+	}
+	if w.from == w.to {
+		return Window{}, fmt.Errorf("got the hours %s-%s, want an end that is not the beginning", match[2], match[3])
+	}
+	if w.days, err = parseDays(match[1]); err != nil {
+		return Window{}, err
+	}
+	if w.zone, err = time.LoadLocation(match[4]); err != nil || match[4] == "Local" {
+		return Window{}, fmt.Errorf("got the time zone %q, want one such as Europe/Berlin or UTC", match[4])
+	}
+	return w, nil
+}
+
+func minuteOfDay(clock string) (int, error) {
+	at, err := time.Parse("15:04", clock)
+	if err != nil {
+		return 0, fmt.Errorf("got the hour %q, want one such as 02:00", clock)
+	}
+	return at.Hour()*60 + at.Minute(), nil
+}
+
+func parseDays(text string) (days [7]bool, err error) {
+	if text == "daily" {
+		return [7]bool{true, true, true, true, true, true, true}, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, ranged := strings.Cut(part, "-")
+		if !ranged {
+			last = first
+		}
+		from, to := slices.Index(weekdays, first), slices.Index(weekdays, last)
+		if from < 0 || to < 0 {
+			return days, fmt.Errorf("got the days %q, want daily, or days such as Sat or Mon-Fri,Sun", text)
+		}
+		for day := from; ; day = (day + 1) % 7 {
+			days[day] = true
+			if day == to {
+				break
+			}
+		}
+	}
+	return days, nil
+}
+
+// Contains reports whether the window is open at a moment. Hours are those of the clock in its zone, also on the days when
+// that clock is put forward or back.
+func (w Window) Contains(at time.Time) bool {
+	if w.zone == nil {
+		return false
+	}
+	local := at.In(w.zone)
+	minute, today := local.Hour()*60+local.Minute(), local.Weekday()
+	if w.from < w.to {
+		return w.days[today] && w.from <= minute && minute < w.to
+	}
+	yesterday := (today + 6) % 7
+	return w.days[today] && minute >= w.from || w.days[yesterday] && minute < w.to
+}
+
+// Next returns when the window opens next: at itself while it is open, the zero time for a window that never does. It is exact to
+// the minute.
+func (w Window) Next(at time.Time) time.Time {
+	if w.zone == nil || w.Contains(at) {
+		return at
+	}
+	local := at.In(w.zone)
+	for day := range 9 {
+		opens := time.Date(local.Year(), local.Month(), local.Day()+day, w.from/60, w.from%60, 0, 0, w.zone)
+		if opens.After(at) && w.days[opens.Weekday()] && w.Contains(opens) {
+			return opens
+		}
+	}
+	return time.Time{}
+}
