@@ -85,18 +85,6 @@ func TestDoSendsTheCall(t *testing.T) {
 	}
 }
 
-// Where Proxmox answers without a task there is no UPID, and that is a success.
-func TestDoWithoutTask(t *testing.T) {
-	for _, op := range []reconcile.Op{reconcile.OpConfig, reconcile.OpResize} {
-		upid, err := inProcess(t, always(200, "OK", `{"data":null}`)).Do(t.Context(), reconcile.Call{
-			Op: op, Kind: guest.Container, Node: "pve1", VMID: 101, Params: map[string]string{"cores": "2"},
-		})
-		if upid != "" || err != nil {
-			t.Errorf("%s: got %q, error %v, want neither", op, upid, err)
-		}
-	}
-}
-
 func TestDoRefuses(t *testing.T) {
 	tests := map[string]struct {
 		call reconcile.Call
@@ -112,7 +100,7 @@ func TestDoRefuses(t *testing.T) {
 		"other_vmid":        {reconcile.Call{Op: reconcile.OpCreate, Params: map[string]string{"vmid": "102"}}, `vmid is "102", want 101`},
 		"other_newid":       {reconcile.Call{Op: reconcile.OpCreate, CloneOf: 9000, Params: map[string]string{"newid": "102"}}, `newid is "102", want 101`},
 		"bad_template":      {reconcile.Call{Op: reconcile.OpCreate, CloneOf: 7}, "template: vmid 7"},
-		"unknown_operation": {reconcile.Call{Op: "reboot"}, `operation "reboot" has no call`},
+		"unknown_operation": {reconcile.Call{Op: "suspend"}, `operation "suspend" has no call`},
 		"line_break":        {reconcile.Call{Op: reconcile.OpConfig, Params: map[string]string{"name": "a\nargs: -x"}}, "name: control character at byte 1"},
 		"not_utf8":          {reconcile.Call{Op: reconcile.OpConfig, Params: map[string]string{"description": "a\xff"}}, "description: value is not UTF-8"},
 		"bad_name":          {reconcile.Call{Op: reconcile.OpConfig, Params: map[string]string{"na me": "x"}}, `"na me" is not a parameter name`},

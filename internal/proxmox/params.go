@@ -48,7 +48,11 @@ func mayHold(key string, r rune) bool {
 	}
 }
 
-// secretsIn returns the values that must not come back in an error.
-func secretsIn(params map[string]string) []string {
-	return []string{params["cipassword"], params["password"]}
+// secretsIn returns the values that must not come back in an error: passwords, and what is named as a secret.
+func secretsIn(params, named map[string]string) []string {
+	values := []string{params["cipassword"], params["password"]}
+	for key := range named {
+		values = append(values, params[key])
+	}
+	return values
 }

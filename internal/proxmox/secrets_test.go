@@ -12,25 +12,26 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// Neither errors nor logs hold the token or a guest's password, even if the server sends them back.
+// Neither errors nor logs hold the token, a guest's password or what the call names as a secret, even if the server sends them back.
 func TestSecretsStayInside(t *testing.T) {
-	const password = "correct horse battery"
+	const password, named = "correct horse battery", "s3cret of a snippet"
 	var logged bytes.Buffer
-	echo := fmt.Sprintf("no such user %s or password %s", testSecret, password)
+	echo := fmt.Sprintf("no such user %s or password %s or %s", testSecret, password, named)
 	client := newClient(t, Options{
 		Endpoints: []string{"https://pve1.test"},
-		Transport: always(400, echo, fmt.Sprintf(`{"message":%q,"errors":{"cipassword":%q}}`, echo, "bad value "+password)),
+		Transport: always(400, echo, fmt.Sprintf(`{"message":%q,"errors":{"cipassword":%q,"args":%q}}`, echo, "bad value "+password, "bad value "+named)),
 		Logger:    slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	_, err := client.Do(t.Context(), reconcile.Call{
-		Op: reconcile.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, Params: map[string]string{"cipassword": password},
+		Op: reconcile.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100,
+		Params: map[string]string{"cipassword": password, "args": named}, Secrets: map[string]string{"args": "snippet"},
 	})
 	var api *APIError
 	if !errors.As(err, &api) {
 		t.Fatalf("got error %v, want an *APIError", err)
 	}
 	for _, text := range []string{fmt.Sprintf("%v %+v %#v", err, err, *api), logged.String()} {
-		if strings.Contains(text, testSecret) || strings.Contains(text, password) {
+		if strings.Contains(text, testSecret) || strings.Contains(text, password) || strings.Contains(text, named) {
 			t.Errorf("got a secret in %s", text)
 		}
 	}

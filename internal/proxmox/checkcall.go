@@ -1,0 +1,89 @@
+package proxmox
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// checkCall refuses what a Call must not carry, and what Proxmox would understand as something else.
+func checkCall(call reconcile.Call) error {
+	problems := []error{checkReserved(call), checkDelete(call), checkShape(call)}
+	for _, key := range slices.Sorted(maps.Keys(call.Secrets)) {
+		if _, ok := call.Params[key]; !ok {
+			problems = append(problems, fmt.Errorf("%s: its secret was not filled in", key))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// checkReserved refuses parameters that a Call has a field for, and those that widen a call's effect: force destroys the volume
+// of a detached disk, skiplock ignores a running backup.
+func checkReserved(call reconcile.Call) error {
+	var problems []error
+	for _, key := range []string{"digest", "delete", "force", "skiplock"} {
+		if key == "delete" && call.Op == reconcile.OpMove {
+			continue // there it says what becomes of the source
+		}
+		if _, ok := call.Params[key]; ok {
+			problems = append(problems, fmt.Errorf("parameter %s is not allowed here", key))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func checkDelete(call reconcile.Call) error {
+	var problems []error
+	switch {
+	case call.Op == reconcile.OpConfig && len(call.Params)+len(call.Delete) == 0:
+		problems = append(problems, errors.New("nothing to set or delete"))
+	case call.Op != reconcile.OpConfig && len(call.Delete) > 0:
+		problems = append(problems, errors.New("keys to delete go with a config call"))
+	}
+	for _, key := range call.Delete {
+		if !paramName.MatchString(key) {
+			problems = append(problems, fmt.Errorf("delete: %q is not a parameter name", key))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// checkShape refuses an operation's call that lacks what makes it one.
+func checkShape(call reconcile.Call) error {
+	switch call.Op {
+	case reconcile.OpMove:
+		if call.Params["disk"] == "" || call.Params["storage"] == "" {
+			return errors.New("a move needs disk and storage")
+		}
+	case reconcile.OpPool:
+		if !poolName.MatchString(call.Params["poolid"]) {
+			return fmt.Errorf("%q is not a pool name", call.Params["poolid"])
+		}
+	case reconcile.OpMigrate:
+		if target := call.Params["target"]; target == call.Node {
+			return fmt.Errorf("migrate to %s: the guest is there", target)
+		}
+		return checkNode(call.Params["target"])
+	case reconcile.OpCloudInit:
+		if call.Kind != guest.VirtualMachine {
+			return errors.New("a container has no cloud-init drive")
+		}
+		return checkEmpty(call)
+	case reconcile.OpTemplate, reconcile.OpHARemove:
+		return checkEmpty(call)
+	case reconcile.OpCreate, reconcile.OpConfig, reconcile.OpResize, reconcile.OpHAAdd, reconcile.OpHASet, reconcile.OpStart,
+		reconcile.OpReboot, reconcile.OpShutdown, reconcile.OpStop, reconcile.OpDestroy:
+	}
+	return nil
+}
+
+func checkEmpty(call reconcile.Call) error {
+	if len(call.Params) > 0 {
+		return fmt.Errorf("%s takes no parameters", call.Op)
+	}
+	return nil
+}

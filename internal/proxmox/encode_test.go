@@ -1,0 +1,172 @@
+package proxmox
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// oneOfEach is a well-formed call of every operation.
+func oneOfEach() map[reconcile.Op]reconcile.Call {
+	calls := map[reconcile.Op]reconcile.Call{
+		reconcile.OpConfig:  {Params: map[string]string{"cores": "2"}},
+		reconcile.OpResize:  {Params: map[string]string{"disk": "scsi0", "size": "2G"}},
+		reconcile.OpMove:    {Params: map[string]string{"disk": "scsi0", "storage": "ceph"}},
+		reconcile.OpPool:    {Params: map[string]string{"poolid": "web"}},
+		reconcile.OpHAAdd:   {Params: map[string]string{"state": "started"}},
+		reconcile.OpHASet:   {Params: map[string]string{"max_restart": "2"}},
+		reconcile.OpMigrate: {Params: map[string]string{"target": "pve2"}},
+	}
+	for _, op := range reconcile.Ops() {
+		call := calls[op]
+		call.Op, call.Kind, call.Node, call.VMID = op, guest.VirtualMachine, "pve1", 101
+		calls[op] = call
+	}
+	return calls
+}
+
+func TestDoSendsFurtherCalls(t *testing.T) {
+	const vm, ct = guest.VirtualMachine, guest.Container
+	const json, digest = "application/json", "533c280962b1180498b74b48ed6d2d8d9b0eeb52"
+	tests := map[string]struct {
+		call reconcile.Call
+		want seen
+	}{
+		"move_vm": {
+			reconcile.Call{Op: reconcile.OpMove, Kind: vm, Digest: digest, Params: map[string]string{"disk": "scsi1", "storage": "ceph", "delete": "0"}},
+			seen{"POST", "/nodes/pve1/qemu/101/move_disk", `{"delete":"0","digest":"` + digest + `","disk":"scsi1","storage":"ceph"}`, json},
+		},
+		"move_ct": {
+			reconcile.Call{Op: reconcile.OpMove, Kind: ct, Digest: digest, Params: map[string]string{"disk": "rootfs", "storage": "ceph", "delete": "0"}},
+			seen{"POST", "/nodes/pve1/lxc/101/move_volume", `{"delete":"0","digest":"` + digest + `","storage":"ceph","volume":"rootfs"}`, json},
+		},
+		"cloudinit": {
+			reconcile.Call{Op: reconcile.OpCloudInit, Kind: vm, Digest: digest}, // which the call does not take
+			seen{"PUT", "/nodes/pve1/qemu/101/cloudinit", "", ""},
+		},
+		"pool": {
+			reconcile.Call{Op: reconcile.OpPool, Kind: vm, Params: map[string]string{"poolid": "prod/web"}},
+			seen{"PUT", "/pools", `{"allow-move":"1","poolid":"prod/web","vms":"101"}`, json},
+		},
+		"ha_add_vm": {
+			reconcile.Call{Op: reconcile.OpHAAdd, Kind: vm, Params: map[string]string{"state": "started", "max_restart": "2"}},
+			seen{"POST", "/cluster/ha/resources", `{"max_restart":"2","sid":"vm:101","state":"started"}`, json},
+		},
+		"ha_add_ct": {
+			reconcile.Call{Op: reconcile.OpHAAdd, Kind: ct},
+			seen{"POST", "/cluster/ha/resources", `{"sid":"ct:101"}`, json},
+		},
+		"ha_set": {
+			reconcile.Call{Op: reconcile.OpHASet, Kind: vm, Params: map[string]string{"max_relocate": "3"}},
+			seen{"PUT", "/cluster/ha/resources/vm:101", `{"max_relocate":"3"}`, json},
+		},
+		"ha_remove": {
+			reconcile.Call{Op: reconcile.OpHARemove, Kind: ct},
+			seen{"DELETE", "/cluster/ha/resources/ct:101", "", ""},
+		},
+		"migrate_vm": {
+			reconcile.Call{Op: reconcile.OpMigrate, Kind: vm, Params: map[string]string{"target": "pve2", "online": "1", "with-local-disks": "1"}},
+			seen{"POST", "/nodes/pve1/qemu/101/migrate", `{"online":"1","target":"pve2","with-local-disks":"1"}`, json},
+		},
+		"migrate_ct": {
+			reconcile.Call{Op: reconcile.OpMigrate, Kind: ct, Params: map[string]string{"target": "pve2", "restart": "1", "timeout": "180"}},
+			seen{"POST", "/nodes/pve1/lxc/101/migrate", `{"restart":"1","target":"pve2","timeout":"180"}`, json},
+		},
+		"template_vm": {
+			reconcile.Call{Op: reconcile.OpTemplate, Kind: vm},
+			seen{"POST", "/nodes/pve1/qemu/101/template", "", ""},
+		},
+		"template_ct": {
+			reconcile.Call{Op: reconcile.OpTemplate, Kind: ct},
+			seen{"POST", "/nodes/pve1/lxc/101/template", "", ""},
+		},
+		"reboot": {
+			reconcile.Call{Op: reconcile.OpReboot, Kind: vm, Params: map[string]string{"timeout": "180"}},
+			seen{"POST", "/nodes/pve1/qemu/101/status/reboot", `{"timeout":"180"}`, json},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := always(200, "OK", `{"data":"`+testUPID+`"}`)
+			test.call.Node, test.call.VMID = "pve1", 101
+			before := len(test.call.Params)
+			if got, err := inProcess(t, server).Do(t.Context(), test.call); err != nil || got != testUPID {
+				t.Errorf("got %q, error %v, want %s", got, err, testUPID)
+			}
+			if diff := cmp.Diff([]seen{test.want}, server.got); diff != "" {
+				t.Errorf("requests (-want +got)\n%s", diff)
+			}
+			if len(test.call.Params) != before {
+				t.Errorf("got %d parameters in the caller's map, want %d as before", len(test.call.Params), before)
+			}
+		})
+	}
+}
+
+// Where Proxmox answers without a task there is no UPID, and that is a success. Elsewhere null is no answer.
+func TestDoWithoutTask(t *testing.T) {
+	synchronous := map[reconcile.Op]bool{
+		reconcile.OpConfig: true, reconcile.OpResize: true, reconcile.OpCloudInit: true, reconcile.OpPool: true, reconcile.OpHAAdd: true,
+		reconcile.OpHASet: true, reconcile.OpHARemove: true, reconcile.OpTemplate: true,
+	}
+	for op, call := range oneOfEach() {
+		upid, err := inProcess(t, always(200, "OK", `{"data":null}`)).Do(t.Context(), call)
+		if upid != "" || synchronous[op] && err != nil || !synchronous[op] && !errors.Is(err, reconcile.ErrOutcomeUnknown) {
+			t.Errorf("%s: got %q, error %v, want a success without a UPID: %v", op, upid, err, synchronous[op])
+		}
+	}
+}
+
+// Every operation has a metric label of its own kind: no id gets into it.
+func TestRoutesHoldNoIDs(t *testing.T) {
+	for op, call := range oneOfEach() {
+		x, _, err := encode(call)
+		if err != nil {
+			t.Errorf("%s: got error %v, want none", op, err)
+			continue
+		}
+		if x.route == "" || x.route == routeOther || strings.ContainsAny(x.route, "0123456789") {
+			t.Errorf("%s: got route %q, want a path with its variables named", op, x.route)
+		}
+	}
+}
+
+func TestDoRefusesMisshapenCalls(t *testing.T) {
+	const vm, ct = guest.VirtualMachine, guest.Container
+	tests := map[string]struct {
+		call reconcile.Call
+		want string
+	}{
+		"move_nothing":     {reconcile.Call{Op: reconcile.OpMove, Kind: vm, Params: map[string]string{"storage": "ceph"}}, "a move needs disk and storage"},
+		"move_nowhere":     {reconcile.Call{Op: reconcile.OpMove, Kind: ct, Params: map[string]string{"disk": "mp0"}}, "a move needs disk and storage"},
+		"cloudinit_ct":     {reconcile.Call{Op: reconcile.OpCloudInit, Kind: ct}, "no cloud-init drive"},
+		"cloudinit_params": {reconcile.Call{Op: reconcile.OpCloudInit, Kind: vm, Params: map[string]string{"ciuser": "a"}}, "takes no parameters"},
+		"no_pool":          {reconcile.Call{Op: reconcile.OpPool, Kind: vm}, `"" is not a pool name`},
+		"bad_pool":         {reconcile.Call{Op: reconcile.OpPool, Kind: vm, Params: map[string]string{"poolid": "a b"}}, `"a b" is not a pool name`},
+		"pool_delete":      {reconcile.Call{Op: reconcile.OpPool, Kind: vm, Params: map[string]string{"poolid": "a", "delete": "1"}}, "delete is not allowed"},
+		"ha_remove_params": {reconcile.Call{Op: reconcile.OpHARemove, Kind: vm, Params: map[string]string{"purge": "1"}}, "takes no parameters"},
+		"template_params":  {reconcile.Call{Op: reconcile.OpTemplate, Kind: vm, Params: map[string]string{"disk": "scsi0"}}, "takes no parameters"},
+		"migrate_nowhere":  {reconcile.Call{Op: reconcile.OpMigrate, Kind: vm}, "is not a node name"},
+		"migrate_to_here":  {reconcile.Call{Op: reconcile.OpMigrate, Kind: vm, Params: map[string]string{"target": "pve1"}}, "the guest is there"},
+		"migrate_force":    {reconcile.Call{Op: reconcile.OpMigrate, Kind: vm, Params: map[string]string{"target": "pve2", "force": "1"}}, "force is not allowed"},
+		"secret_not_there": {reconcile.Call{Op: reconcile.OpConfig, Kind: vm, Params: map[string]string{"ciuser": "a"}, Secrets: map[string]string{"cipassword": "web"}}, "cipassword: its secret was not filled in"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := always(200, "OK", `{"data":null}`)
+			test.call.Node, test.call.VMID = "pve1", 101
+			_, err := inProcess(t, server).Do(t.Context(), test.call)
+			if err == nil || !strings.Contains(err.Error(), test.want) || meanings(err) != nil {
+				t.Errorf("got error %v, want one with %q and no other meaning", err, test.want)
+			}
+			if len(server.got) != 0 {
+				t.Errorf("got requests %v, want none", server.got)
+			}
+		})
+	}
+}
