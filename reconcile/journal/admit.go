@@ -15,7 +15,7 @@ const maxCall = 1 << 20
 // newRequest encodes bodies and keeps them as a reader will find them: times in UTC, text in UTF-8, empty maps as nil. The
 // state that is folded now is therefore the state that is folded after a restart.
 func newRequest(bodies []Body) (*request, error) {
-	req := &request{encoded: make([][]byte, len(bodies)), done: make(chan error, 1)}
+	req := &request{encoded: make([]encoded, len(bodies)), done: make(chan error, 1)}
 	for i, b := range bodies {
 		if err := check(b); err != nil {
 			return nil, err
@@ -24,7 +24,7 @@ func newRequest(bodies []Body) (*request, error) {
 		if req.encoded[i], err = encodeBody(b); err != nil {
 			return nil, err
 		}
-		req.size += len(req.encoded[i]) + 1
+		req.size += len(req.encoded[i].json) + 1
 	}
 	if req.size > maxCall {
 		return nil, fmt.Errorf("%w: got %d bytes in one call, want at most %d", ErrRefused, req.size, maxCall)
@@ -54,6 +54,8 @@ func check(b Body) error {
 		ok = b.VMID > 0
 	case Guarded:
 		ok = b.VMID > 0
+	case Applied:
+		ok = b.VMID > 0 && b.Identity != ""
 	case Ordered:
 		ok = b.Key != "" && (b.State.final() || b.State == OrderSeen || b.State == OrderReleased)
 	case Event:

@@ -3,7 +3,7 @@ package journal
 import "time"
 
 // Body is what a record says. It is one of Accepted, Begun, Dispatched, Ended, Assigned, Owned, Disowned, Guarded,
-// Ordered and Event.
+// Applied, Ordered and Event.
 type Body interface{ kind() string }
 
 // Accepted says that a revision became the desired state. It is durable before any step that follows from it.
@@ -89,7 +89,7 @@ type Owned struct {
 	Claiming bool   `json:"claiming,omitempty"` // true until the tag was seen on the guest
 }
 
-// Disowned ends ownership and drops the remembered lifecycle with it.
+// Disowned ends ownership and drops the remembered lifecycle and secrets with it.
 type Disowned struct {
 	VMID   int    `json:"vmid"`
 	Reason string `json:"reason,omitempty"`
@@ -103,6 +103,14 @@ type Guarded struct {
 	Destroy         string        `json:"destroy,omitempty"` // deny, approve or allow
 	ShutdownTimeout time.Duration `json:"shutdownTimeoutNanos,omitempty"`
 	Protection      bool          `json:"protection,omitempty"`
+}
+
+// Applied says which secrets a guest was given last. It replaces what was known of the guest before. A fingerprint tells one content
+// from another and is worth nothing without the key that it was made with, which is not in the journal.
+type Applied struct {
+	VMID         int               `json:"vmid"`
+	Identity     string            `json:"identity"`               // of the guest; another one under this vmid was given nothing
+	Fingerprints map[string]string `json:"fingerprints,omitempty"` // by native key
 }
 
 // OrderState is how far a signed order came.
@@ -155,5 +163,6 @@ func (Assigned) kind() string   { return "assigned" }
 func (Owned) kind() string      { return "owned" }
 func (Disowned) kind() string   { return "disowned" }
 func (Guarded) kind() string    { return "guarded" }
+func (Applied) kind() string    { return "applied" }
 func (Ordered) kind() string    { return "ordered" }
 func (Event) kind() string      { return "event" }

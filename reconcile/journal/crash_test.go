@@ -35,6 +35,9 @@ func story() [][]Body {
 				Ordered{Key: fmt.Sprintf("k%d", i), State: OrderRun},
 			})
 		}
+		if i%3 == 1 {
+			calls = append(calls, []Body{Applied{VMID: vmid, Identity: step, Fingerprints: map[string]string{"cipassword": step}}})
+		}
 		if i%5 == 4 {
 			calls = append(calls, []Body{Disowned{VMID: vmid}, Assigned{Kind: "Container", Name: name}, Event{Name: "gone"}})
 		}

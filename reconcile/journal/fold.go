@@ -16,6 +16,7 @@ type fold struct {
 	assigned *book[Label, int]
 	owned    *book[int, Owned]
 	guarded  *book[int, Guarded]
+	applied  *book[int, Applied]
 	orders   *book[string, Order]
 	destroys []destroy
 }
@@ -36,6 +37,7 @@ func newFold() *fold {
 		assigned: newBook[Label, int](),
 		owned:    newBook[int, Owned](),
 		guarded:  newBook[int, Guarded](),
+		applied:  newBook[int, Applied](),
 		orders:   newBook[string, Order](),
 	}
 }
@@ -66,8 +68,11 @@ func (f *fold) add(r Record) {
 	case Disowned:
 		f.owned.drop(b.VMID)
 		f.guarded.drop(b.VMID)
+		f.applied.drop(b.VMID)
 	case Guarded:
 		f.guarded.set(b.VMID, r, b)
+	case Applied:
+		f.applied.set(b.VMID, r, b)
 	case Ordered:
 		f.orders.set(b.Key, r, Order{Ordered: b, Time: r.Time})
 	case Event:
@@ -116,6 +121,7 @@ func (f *fold) needs() map[uint64]bool {
 	f.assigned.needs(keep)
 	f.owned.needs(keep)
 	f.guarded.needs(keep)
+	f.applied.needs(keep)
 	f.orders.needs(keep)
 	return keep
 }
@@ -127,6 +133,7 @@ func (f *fold) state() State {
 		Assigned: f.assigned.read(),
 		Owned:    f.owned.read(),
 		Guarded:  f.guarded.read(),
+		Applied:  f.applied.read(),
 		Orders:   f.orders.read(),
 	}
 	if f.accepted != nil {

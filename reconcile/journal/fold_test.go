@@ -42,15 +42,20 @@ func TestFold(t *testing.T) {
 			[]Body{begun, Dispatched{Step: "s"}},
 			State{Open: []OpenStep{{Begun: begun, Seq: 1, Time: noon, Dispatched: 1}}},
 		},
-		"ended_done":       {[]Body{begun, Ended{Step: "s", Result: Done}}, State{Destroys: []time.Time{noon.Add(time.Minute)}}},
-		"ended_unknown":    {[]Body{begun, Ended{Step: "s", Result: Unknown}}, State{Destroys: []time.Time{noon.Add(time.Minute)}}},
-		"ended_failed":     {[]Body{begun, Ended{Step: "s", Result: Failed}}, State{}},
-		"ended_not_run":    {[]Body{begun, Ended{Step: "s", Result: NotRun}}, State{}},
-		"ended_other_op":   {[]Body{Begun{Step: "s", VMID: 7, Op: "start"}, Ended{Step: "s", Result: Done}}, State{}},
-		"ended_forgotten":  {[]Body{Ended{Step: "s", Result: Done}, Dispatched{Step: "s"}}, State{}},
-		"assigned":         {[]Body{Assigned{"Container", "a", 7}, Assigned{"Container", "a", 8}}, State{Assigned: map[Label]int{{"Container", "a"}: 8}}},
-		"assigned_back":    {[]Body{Assigned{"Container", "a", 7}, Assigned{"Container", "a", 0}}, State{}},
-		"owned_guarded":    {[]Body{owned, guarded}, State{Owned: map[int]Owned{7: owned}, Guarded: map[int]Guarded{7: guarded}}},
+		"ended_done":      {[]Body{begun, Ended{Step: "s", Result: Done}}, State{Destroys: []time.Time{noon.Add(time.Minute)}}},
+		"ended_unknown":   {[]Body{begun, Ended{Step: "s", Result: Unknown}}, State{Destroys: []time.Time{noon.Add(time.Minute)}}},
+		"ended_failed":    {[]Body{begun, Ended{Step: "s", Result: Failed}}, State{}},
+		"ended_not_run":   {[]Body{begun, Ended{Step: "s", Result: NotRun}}, State{}},
+		"ended_other_op":  {[]Body{Begun{Step: "s", VMID: 7, Op: "start"}, Ended{Step: "s", Result: Done}}, State{}},
+		"ended_forgotten": {[]Body{Ended{Step: "s", Result: Done}, Dispatched{Step: "s"}}, State{}},
+		"assigned":        {[]Body{Assigned{"Container", "a", 7}, Assigned{"Container", "a", 8}}, State{Assigned: map[Label]int{{"Container", "a"}: 8}}},
+		"assigned_back":   {[]Body{Assigned{"Container", "a", 7}, Assigned{"Container", "a", 0}}, State{}},
+		"owned_guarded":   {[]Body{owned, guarded}, State{Owned: map[int]Owned{7: owned}, Guarded: map[int]Guarded{7: guarded}}},
+		"applied_latest": {
+			[]Body{Applied{VMID: 7, Identity: "i", Fingerprints: map[string]string{"a": "1"}}, Applied{VMID: 7, Identity: "i"}},
+			State{Applied: map[int]Applied{7: {VMID: 7, Identity: "i"}}},
+		},
+		"applied_disowned": {[]Body{owned, Applied{VMID: 7, Identity: "i"}, Disowned{VMID: 7}}, State{}},
 		"disowned":         {[]Body{owned, guarded, Disowned{VMID: 7}}, State{}},
 		"disowned_another": {[]Body{owned, Disowned{VMID: 8}}, State{Owned: map[int]Owned{7: owned}}},
 		"order_latest": {
@@ -157,6 +162,7 @@ func drawHistory(t *rapid.T) []frame {
 			Owned{VMID: n, Identity: key, Origin: Created},
 			Disowned{VMID: n},
 			Guarded{VMID: n, Destroy: "deny"},
+			Applied{VMID: n, Identity: key, Fingerprints: map[string]string{"cipassword": step}},
 			Ordered{Key: key, State: OrderSeen},
 			Ordered{Key: key, State: OrderRun},
 			Event{Name: key},
@@ -167,15 +173,15 @@ func drawHistory(t *rapid.T) []frame {
 	for _, bodies := range rapid.SliceOfN(rapid.SliceOfN(body, 1, 4), 0, 25).Draw(t, "history") {
 		hour += rapid.IntRange(-2, 6).Draw(t, "hours")
 		f := frame{seq: seq, time: noon.Add(time.Duration(hour) * time.Hour).UnixNano(), count: len(bodies)}
-		var encoded [][]byte
+		var elements []encoded
 		for _, b := range bodies {
 			e, err := encodeBody(b)
 			if err != nil {
 				t.Fatal(err)
 			}
-			encoded = append(encoded, e)
+			elements = append(elements, e)
 		}
-		f.payload = payloadOf(encoded)
+		f.payload = payloadOf(elements)
 		commits = append(commits, f)
 		seq = f.last() + 1
 	}

@@ -98,7 +98,7 @@ func (f frame) records() ([]Record, error) {
 // frameOf returns a commit of one record, without its link.
 func frameOf(r Record) (frame, error) {
 	b, err := encodeBody(r.Body)
-	return frame{seq: r.Seq, time: r.Time.UnixNano(), count: 1, payload: payloadOf([][]byte{b})}, err
+	return frame{seq: r.Seq, time: r.Time.UnixNano(), count: 1, payload: payloadOf([]encoded{b})}, err
 }
 
 // number gives bodies the frame's seqs and time.

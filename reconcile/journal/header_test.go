@@ -80,11 +80,11 @@ func TestFormatOnDisk(t *testing.T) {
 	if !bytes.Equal(b[:8], []byte("\xffJRN\x07\x00\x00\x00")) || b[44] != 5 || b[52] != 6 || b[60] != 1 || string(b[64:]) != `{"v":1}` {
 		t.Errorf("got frame % x", b)
 	}
-	encoded, err := encodeBody(oneOfEach()[4])
+	element, err := encodeBody(oneOfEach()[4])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := string(payloadOf([][]byte{encoded})), `{"v":1,"records":[{"assigned":{"kind":"VirtualMachine","name":"web-1","vmid":101}}]}`; got != want {
+	if got, want := string(payloadOf([]encoded{element})), `{"v":1,"records":[{"assigned":{"kind":"VirtualMachine","name":"web-1","vmid":101}}]}`; got != want {
 		t.Errorf("got payload %s, want %s", got, want)
 	}
 }

@@ -43,7 +43,7 @@ type Journal struct {
 // request is one Append call on its way through the writer.
 type request struct {
 	bodies  []Body
-	encoded [][]byte
+	encoded []encoded
 	size    int
 	done    chan error // holds one
 }

@@ -24,7 +24,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
 	state := j.State()
-	if s.Lineage != state.Lineage || !s.Since.Equal(state.Since) || s.Files != 1 || s.Records != 10 || s.Seq != 10 || s.Bytes <= headerSize || len(s.Head) != 64 {
+	if s.Lineage != state.Lineage || !s.Since.Equal(state.Since) || s.Files != 1 || s.Records != 11 || s.Seq != 11 || s.Bytes <= headerSize || len(s.Head) != 64 {
 		t.Errorf("got %+v, want what the journal holds", s)
 	}
 }

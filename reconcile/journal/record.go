@@ -18,7 +18,7 @@ type Record struct {
 }
 
 // Kind names the record's body as the format does: accepted, begun, dispatched, ended, assigned, owned, disowned,
-// guarded, ordered or event.
+// guarded, applied, ordered or event.
 func (r Record) Kind() string { return r.Body.kind() }
 
 // MarshalJSON writes seq, time, and the body as it stands in the journal: under the name of its kind.
@@ -30,9 +30,18 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	}{r.Seq, r.Time, toWire(r.Body)})
 }
 
-// payloadVersion is that of the JSON inside a frame. A new kind or a new field is a new version: an agent that does not
-// know a fact must not act as if it were not there.
-const payloadVersion = 1
+// payloadVersion is the newest of the JSON inside a frame. A new kind or a new field is a new version: an agent that does not
+// know a fact must not act as if it were not there. A payload bears the lowest version that knows all that is in it, so that
+// going back to an older agent is possible until it would miss something.
+const payloadVersion = 2
+
+// versionOf returns the first version that knows the body.
+func versionOf(b Body) int {
+	if _, ok := b.(Applied); ok {
+		return 2
+	}
+	return 1
+}
 
 // ErrNewerFormat says that a newer release wrote this journal. Nothing was changed.
 var ErrNewerFormat = errors.New("journal was written by a newer gitops-agent: run that release, or restore the state directory kept from before the upgrade")
@@ -53,6 +62,7 @@ type wireBody struct {
 	Owned      *Owned      `json:"owned,omitempty"`
 	Disowned   *Disowned   `json:"disowned,omitempty"`
 	Guarded    *Guarded    `json:"guarded,omitempty"`
+	Applied    *Applied    `json:"applied,omitempty"`
 	Ordered    *Ordered    `json:"ordered,omitempty"`
 	Event      *Event      `json:"event,omitempty"`
 }
@@ -76,6 +86,8 @@ func toWire(body Body) wireBody {
 		w.Disowned = &b
 	case Guarded:
 		w.Guarded = &b
+	case Applied:
+		w.Applied = &b
 	case Ordered:
 		w.Ordered = &b
 	case Event:
@@ -114,6 +126,9 @@ func fromWire(w wireBody) (Body, error) {
 	if w.Guarded != nil {
 		take(*w.Guarded)
 	}
+	if w.Applied != nil {
+		take(*w.Applied)
+	}
 	if w.Ordered != nil {
 		w.Ordered.ProvenTime = w.Ordered.ProvenTime.UTC()
 		take(*w.Ordered)
@@ -127,23 +142,32 @@ func fromWire(w wireBody) (Body, error) {
 	return body, nil
 }
 
-// encodeBody returns the JSON of one element of a payload's records.
-func encodeBody(b Body) ([]byte, error) {
+// encoded is one element of a payload's records.
+type encoded struct {
+	version int // the first that knows it
+	json    []byte
+}
+
+func encodeBody(b Body) (encoded, error) {
 	out, err := json.Marshal(toWire(b))
 	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", b.kind(), err)
+		return encoded{}, fmt.Errorf("encode %s: %w", b.kind(), err)
 	}
-	return out, nil
+	return encoded{versionOf(b), out}, nil
 }
 
 // payloadOf joins encoded bodies into a payload.
-func payloadOf(bodies [][]byte) []byte {
-	b := fmt.Appendf(nil, `{"v":%d,"records":[`, payloadVersion)
+func payloadOf(bodies []encoded) []byte {
+	version := 1
+	for _, body := range bodies {
+		version = max(version, body.version)
+	}
+	b := fmt.Appendf(nil, `{"v":%d,"records":[`, version)
 	for i, body := range bodies {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, body...)
+		b = append(b, body.json...)
 	}
 	return append(b, "]}"...)
 }
@@ -163,14 +187,16 @@ func decodePayload(payload []byte) ([]Body, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("decode records: bytes follow the JSON value")
 	}
-	if p.Version != payloadVersion {
-		return nil, fmt.Errorf("decode records: got version %d, want %d", p.Version, payloadVersion)
-	}
+	version := 1
 	bodies := make([]Body, len(p.Records))
 	for i, w := range p.Records {
 		if bodies[i], err = fromWire(w); err != nil {
 			return nil, fmt.Errorf("decode records: %w", err)
 		}
+		version = max(version, versionOf(bodies[i]))
+	}
+	if p.Version != version {
+		return nil, fmt.Errorf("decode records: got version %d, want %d", p.Version, version)
 	}
 	return bodies, nil
 }

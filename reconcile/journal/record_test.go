@@ -10,15 +10,15 @@ import (
 
 func encodeAll(t testing.TB, bodies []Body) []byte {
 	t.Helper()
-	var encoded [][]byte
+	var elements []encoded
 	for _, b := range bodies {
 		e, err := encodeBody(b)
 		if err != nil {
 			t.Fatal(err)
 		}
-		encoded = append(encoded, e)
+		elements = append(elements, e)
 	}
-	return payloadOf(encoded)
+	return payloadOf(elements)
 }
 
 // Every field of every kind comes back. A kind that oneOfEach forgets would fail here.
@@ -30,7 +30,7 @@ func TestBodiesRoundTrip(t *testing.T) {
 	}
 	var fields map[string]any
 	whole, err := json.Marshal(wireBody{
-		&Accepted{}, &Begun{}, &Dispatched{}, &Ended{}, &Assigned{}, &Owned{}, &Disowned{}, &Guarded{}, &Ordered{}, &Event{},
+		&Accepted{}, &Begun{}, &Dispatched{}, &Ended{}, &Assigned{}, &Owned{}, &Disowned{}, &Guarded{}, &Applied{}, &Ordered{}, &Event{},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -54,20 +54,41 @@ func TestBodiesRoundTrip(t *testing.T) {
 
 func TestDecodePayloadRefuses(t *testing.T) {
 	tests := map[string]string{
-		"no_json":        `{"v":1,"records":[`,
-		"other_json":     `[]`,
-		"no_version":     `{"records":[{"event":{"name":"x"}}]}`,
-		"unknown_field":  `{"v":1,"records":[{"event":{"name":"x","colour":"red"}}]}`,
-		"unknown_kind":   `{"v":1,"records":[{"moved":{"vmid":1}}]}`,
-		"no_body":        `{"v":1,"records":[{}]}`,
-		"two_bodies":     `{"v":1,"records":[{"event":{"name":"x"},"disowned":{"vmid":1}}]}`,
-		"bytes_after_it": `{"v":1,"records":[{"event":{"name":"x"}}]} {}`,
+		"no_json":                   `{"v":1,"records":[`,
+		"other_json":                `[]`,
+		"no_version":                `{"records":[{"event":{"name":"x"}}]}`,
+		"unknown_field":             `{"v":1,"records":[{"event":{"name":"x","colour":"red"}}]}`,
+		"unknown_kind":              `{"v":1,"records":[{"moved":{"vmid":1}}]}`,
+		"version_1_with_applied":    `{"v":1,"records":[{"applied":{"vmid":1,"identity":"i"}}]}`,
+		"version_2_without_applied": `{"v":2,"records":[{"event":{"name":"x"}}]}`,
+		"no_body":                   `{"v":1,"records":[{}]}`,
+		"two_bodies":                `{"v":1,"records":[{"event":{"name":"x"},"disowned":{"vmid":1}}]}`,
+		"bytes_after_it":            `{"v":1,"records":[{"event":{"name":"x"}}]} {}`,
 	}
 	for name, payload := range tests {
 		t.Run(name, func(t *testing.T) {
 			bodies, err := decodePayload([]byte(payload))
 			if err == nil || errors.Is(err, ErrNewerFormat) {
 				t.Errorf("got %+v, %v, want an error that is not about a newer format", bodies, err)
+			}
+		})
+	}
+}
+
+// A payload without secrets is one that an agent of before them reads.
+func TestPayloadHasTheLowestVersion(t *testing.T) {
+	event, applied := Event{Name: "x"}, Applied{VMID: 1, Identity: "i"}
+	tests := map[string]struct {
+		bodies []Body
+		want   string
+	}{
+		"older":   {[]Body{event}, `{"v":1,"records":[{"event":{"name":"x"}}]}`},
+		"applied": {[]Body{event, applied}, `{"v":2,"records":[{"event":{"name":"x"}},{"applied":{"vmid":1,"identity":"i"}}]}`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := string(encodeAll(t, test.bodies)); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
 	}

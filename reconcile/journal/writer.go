@@ -82,7 +82,7 @@ func (j *Journal) commit(batch []*request) {
 
 // stage makes a frame of the requests that the journal admits and answers the others.
 func (j *Journal) stage(batch []*request) (taken []*request, f frame, bodies []Body) {
-	var encoded [][]byte
+	var elements []encoded
 	for _, req := range batch {
 		if err := j.admission.admit(req.bodies); err != nil {
 			req.done <- err
@@ -90,13 +90,13 @@ func (j *Journal) stage(batch []*request) (taken []*request, f frame, bodies []B
 		}
 		taken = append(taken, req)
 		bodies = append(bodies, req.bodies...)
-		encoded = append(encoded, req.encoded...)
+		elements = append(elements, req.encoded...)
 	}
 	f = frame{
 		seq:     j.chain.next,
 		time:    time.Now().UnixNano(),
 		count:   len(bodies),
-		payload: payloadOf(encoded),
+		payload: payloadOf(elements),
 	}
 	return taken, f.after(j.chain.link), bodies
 }
