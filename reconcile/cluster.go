@@ -121,7 +121,7 @@ const (
 // Ops lists every operation, in the order of a guest's life.
 func Ops() []Op {
 	return []Op{
-		OpCreate, OpConfig, OpResize, OpMove, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpMigrate, OpTemplate, OpStart, OpReboot,
+		OpCreate, OpMigrate, OpConfig, OpResize, OpMove, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpTemplate, OpStart, OpReboot,
 		OpShutdown, OpStop, OpDestroy,
 	}
 }

@@ -19,6 +19,7 @@ const (
 	HoldEmptyDesired  HoldReason = "empty-desired"  // an empty desired set never prunes
 	HoldObserve       HoldReason = "observe-mode"
 	HoldSuspended     HoldReason = "suspended"
+	HoldWindow        HoldReason = "window"    // the guest may restart within a stated time only
 	HoldWaits         HoldReason = "waits-for" // a dependency or a lower wave comes first
 	HoldWritesStopped HoldReason = "writes-stopped"
 )
@@ -26,7 +27,7 @@ const (
 // HoldReasons lists every reason, for metrics that start at zero.
 func HoldReasons() []HoldReason {
 	return []HoldReason{
-		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldObserve, HoldSuspended, HoldWaits, HoldWritesStopped,
+		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldObserve, HoldSuspended, HoldWaits, HoldWindow, HoldWritesStopped,
 	}
 }
 
@@ -75,6 +76,8 @@ func (g Gate) Judge(step Step) Verdict {
 		return held(HoldSuspended, suspensionText(*policy.Suspend), "remove spec.suspend")
 	case step.Op == OpDestroy:
 		return g.judgeDestroy(step)
+	case step.Op == OpReboot:
+		return g.judgeReboot(step, policy.Lifecycle)
 	case step.Op == OpCreate || step.Op == OpStart:
 		if g.Waits != nil {
 			if why := g.Waits(step); why != "" {
@@ -88,10 +91,36 @@ func (g Gate) Judge(step Step) Verdict {
 	return Verdict{}
 }
 
-// interrupts reports whether the step disturbs a running guest in a way that its manifest did not plainly ask for. Run-state steps
-// are what state: asks for.
+// interrupts reports whether the step disturbs a running guest, or cannot be taken back, in a way that its manifest did not plainly ask
+// for. Run-state steps are what state: asks for.
 func interrupts(step Step) bool {
-	return (step.Op == OpConfig || step.Op == OpResize) && (step.Class == guest.Disruptive || step.Class == guest.Destructive)
+	runState := step.Op == OpStart || step.Op == OpShutdown || step.Op == OpStop
+	return !runState && (step.Class == guest.Disruptive || step.Class == guest.Destructive)
+}
+
+// judgeReboot follows the manifest's rebootPolicy.
+func (g Gate) judgeReboot(step Step, lifecycle guest.Lifecycle) Verdict {
+	switch lifecycle.RebootPolicy {
+	case guest.RebootAuto:
+		if step.Doubt == "" {
+			return Verdict{}
+		}
+	case guest.RebootWindow:
+		window, err := guest.ParseWindow(lifecycle.Window)
+		switch {
+		case err != nil:
+			return held(HoldWindow, "the window cannot be read: "+err.Error(), "correct lifecycle.window")
+		case !window.Contains(g.Now):
+			return held(HoldWindow, fmt.Sprintf("it may restart in %s, next at %s", lifecycle.Window, window.Next(g.Now).UTC().Format(time.RFC3339)), "")
+		case step.Doubt == "":
+			return Verdict{}
+		}
+	case guest.RebootApprove, guest.RebootNever:
+	}
+	if step.Doubt != "" {
+		return g.judgeApproval(step, step.Doubt)
+	}
+	return g.judgeApproval(step, "it restarts the guest")
 }
 
 func (g Gate) judgeDestroy(step Step) Verdict {

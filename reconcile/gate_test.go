@@ -19,6 +19,14 @@ func TestGateJudge(t *testing.T) {
 	linkFlap := Step{Guest: ref, Op: OpConfig, Class: guest.Disruptive, Calls: []Call{{Op: OpConfig, Params: map[string]string{"net0": "x"}}}}
 	shutdown := Step{Guest: ref, Op: OpShutdown, Class: guest.Disruptive, Calls: []Call{{Op: OpShutdown}}}
 	create := Step{Guest: ref, Op: OpCreate, Class: guest.Live, Calls: []Call{{Op: OpCreate}}}
+	reboot := Step{Guest: ref, Op: OpReboot, Class: guest.Disruptive, Pending: []string{"cores=4"}, Calls: []Call{{Op: OpReboot}}}
+	foreign := reboot
+	foreign.Doubt = "it also brings into effect what somebody else wrote: cpu"
+	rebooting := func(policy guest.RebootPolicy, window string) func(*Gate) {
+		return func(g *Gate) {
+			g.Policies[201] = Policy{Lifecycle: guest.Lifecycle{RebootPolicy: policy, Window: window}}
+		}
+	}
 	approval := func(step Step, age time.Duration, people ...string) func(*Gate) {
 		return func(g *Gate) {
 			digest := step.Digest("home", "identity")
@@ -40,10 +48,21 @@ func TestGateJudge(t *testing.T) {
 		"interrupting_config":          {step: linkFlap, want: HoldApproval},
 		"interrupting_config_approved": {step: linkFlap, with: []func(*Gate){approval(linkFlap, time.Hour, "olga")}},
 		"shutdown_is_asked_for":        {step: shutdown},
-		"destroy":                      {step: destroy, want: HoldApproval},
-		"destroy_approved":             {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga")}},
-		"destroy_approved_for_another": {step: destroy, with: []func(*Gate){approval(config, time.Hour, "olga")}, want: HoldApproval},
-		"destroy_approval_expired":     {step: destroy, with: []func(*Gate){approval(destroy, 7*24*time.Hour, "olga")}, want: HoldApproval},
+		"reboot_auto":                  {step: reboot, with: []func(*Gate){rebooting(guest.RebootAuto, "")}},
+		"reboot_auto_foreign_pending":  {step: foreign, with: []func(*Gate){rebooting(guest.RebootAuto, "")}, want: HoldApproval},
+		"reboot_approve":               {step: reboot, with: []func(*Gate){rebooting(guest.RebootApprove, "")}, want: HoldApproval},
+		"reboot_approved":              {step: reboot, with: []func(*Gate){rebooting(guest.RebootApprove, ""), approval(reboot, time.Hour, "olga")}},
+		"reboot_in_window":             {step: reboot, with: []func(*Gate){rebooting(guest.RebootWindow, "Sun 11:00-13:00 UTC")}},
+		"reboot_out_of_window":         {step: reboot, with: []func(*Gate){rebooting(guest.RebootWindow, "Sun 13:00-14:00 UTC")}, want: HoldWindow},
+		"reboot_approved_out_of_window": {
+			step: foreign, with: []func(*Gate){rebooting(guest.RebootWindow, "Sun 13:00-14:00 UTC"), approval(foreign, time.Hour, "olga")}, want: HoldWindow,
+		},
+		"reboot_in_window_foreign_pending": {step: foreign, with: []func(*Gate){rebooting(guest.RebootWindow, "Sun 11:00-13:00 UTC")}, want: HoldApproval},
+		"reboot_unreadable_window":         {step: reboot, with: []func(*Gate){rebooting(guest.RebootWindow, "someday")}, want: HoldWindow},
+		"destroy":                          {step: destroy, want: HoldApproval},
+		"destroy_approved":                 {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga")}},
+		"destroy_approved_for_another":     {step: destroy, with: []func(*Gate){approval(config, time.Hour, "olga")}, want: HoldApproval},
+		"destroy_approval_expired":         {step: destroy, with: []func(*Gate){approval(destroy, 7*24*time.Hour, "olga")}, want: HoldApproval},
 		"destroy_denied_though_approved": {
 			step: destroy, with: []func(*Gate){lifecycle("deny"), approval(destroy, time.Hour, "olga")}, want: HoldDenied,
 		},

@@ -53,7 +53,7 @@ func pending(p GuestPlan) string {
 			return "does not exist yet"
 		case OpStart:
 			return "is not running yet"
-		case OpConfig, OpResize, OpShutdown, OpStop, OpDestroy:
+		case OpConfig, OpResize, OpMove, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpMigrate, OpTemplate, OpReboot, OpShutdown, OpStop, OpDestroy:
 		}
 	}
 	return ""

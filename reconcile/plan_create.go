@@ -66,9 +66,6 @@ func cloneCall(d *guest.Desired, inventory Inventory) (Call, error) {
 	if d.Marker != "" {
 		params["description"] = claimNote(d.Marker)
 	}
-	if d.Node != "" && d.Node != template.Node {
-		params["target"] = d.Node
-	}
 	return Call{Op: OpCreate, Kind: d.Kind, Node: template.Node, VMID: d.VMID, CloneOf: template.VMID, Params: params}, nil
 }
 
@@ -139,11 +136,15 @@ func planRemoval(owned journal.Owned, got Observed) GuestPlan {
 	return p
 }
 
-// destroyStep is the composite that ends a guest: protection off, power off, destroy. Protection comes first, so that a guest
-// whose protection cannot be lifted is not stopped for nothing.
+// destroyStep is the composite that ends a guest: out of the HA manager, which would start it again, protection off, power off,
+// destroy. Protection comes before power, so that a guest whose protection cannot be lifted is not stopped for nothing. Nothing is
+// purged: backup jobs, replication and volumes that are not in its configuration are not the agent's.
 func destroyStep(ref guest.Ref, live guest.Observed, e evidence) Step {
 	step := Step{Guest: ref, Op: OpDestroy, Class: guest.Destructive, Volumes: guest.Volumes(live), Reason: "removed from the repository", Doubt: e.doubt()}
-	base := Call{Kind: live.Kind, Node: live.Node, VMID: live.VMID}
+	base := newCall(OpDestroy, live)
+	if live.HA {
+		step.Calls = append(step.Calls, newCall(OpHARemove, live))
+	}
 	if slices.Contains([]string{"1", "yes", "on", "true"}, live.Keys["protection"].Text) {
 		unprotect := base
 		unprotect.Op, unprotect.Delete, unprotect.Digest = OpConfig, []string{"protection"}, live.Digest
@@ -154,8 +155,6 @@ func destroyStep(ref guest.Ref, live guest.Observed, e evidence) Step {
 		stop.Op = OpStop
 		step.Calls = append(step.Calls, stop)
 	}
-	destroy := base
-	destroy.Op = OpDestroy
-	step.Calls = append(step.Calls, destroy)
+	step.Calls = append(step.Calls, base)
 	return step
 }

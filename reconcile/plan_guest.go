@@ -4,15 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 )
-
-// defaultShutdownTimeout bounds a shutdown whose lifecycle states no timeout.
-const defaultShutdownTimeout = 180 // seconds
 
 // planGuest plans one guest that a manifest names.
 func planGuest(want Desired, d *guest.Desired, got Observed) GuestPlan {
@@ -44,7 +40,7 @@ func planGuest(want Desired, d *guest.Desired, got Observed) GuestPlan {
 	mine.Marker = owned.Tag
 	p.Changes = guest.Diff(mine, live)
 	if isOwned && proof.note {
-		p.Changes = dropNote(p.Changes, live)
+		p.Changes = dropNote(settleFresh(p.Changes, d, live), live)
 	}
 	if live.Lock != "" {
 		p.Conditions = append(p.Conditions, lockCondition(live))
@@ -130,10 +126,13 @@ func lockCondition(live guest.Observed) Condition {
 
 // planLive plans a guest that exists and is ours, or is to be adopted.
 func planLive(p GuestPlan, d *guest.Desired, live guest.Observed, claims bool) GuestPlan {
-	p.Conditions = append(p.Conditions, changeConditions(p.Changes)...)
-	p.Steps = configSteps(p, live)
+	p.Conditions = append(p.Conditions, changeConditions(p.Changes, d.Lifecycle.RebootPolicy)...)
+	p.Steps = changeSteps(p, d, live)
 	if claims {
 		p.Steps = claimFirst(p, d)
+	}
+	if step, ok := rebootStep(p, d, live); ok {
+		p.Steps = append(p.Steps, step)
 	}
 	if step, ok := runStateStep(p, d, live); ok {
 		p.Steps = append(p.Steps, step)
@@ -141,8 +140,29 @@ func planLive(p GuestPlan, d *guest.Desired, live guest.Observed, claims bool) G
 	return p
 }
 
+// settleFresh fits the changes to a copy that the agent has just made and nobody has used yet: nothing interrupts it. It goes to
+// its node first, since it was made where its template is.
+func settleFresh(changes []guest.Change, d *guest.Desired, live guest.Observed) []guest.Change {
+	out := make([]guest.Change, 0, len(changes)+1)
+	for _, c := range changes {
+		if c.Write != guest.WriteNone && c.Class != guest.Live {
+			c.Class, c.Note = guest.Live, ""
+		}
+		if c.Write != guest.WriteMigrate {
+			out = append(out, c)
+		}
+	}
+	if d.Node == "" || live.Node == d.Node || slices.Contains(d.Nodes, live.Node) {
+		return out
+	}
+	return append(out, guest.Change{
+		Key: "node", From: live.Node, To: d.Node, Class: guest.Live, Write: guest.WriteMigrate, Value: d.Node,
+		Note: "moves to its node", Origin: d.Origin,
+	})
+}
+
 // changeConditions tells of the differences that no write removes.
-func changeConditions(changes []guest.Change) []Condition {
+func changeConditions(changes []guest.Change, policy guest.RebootPolicy) []Condition {
 	var waiting, impossible []string
 	for _, c := range changes {
 		switch {
@@ -156,7 +176,7 @@ func changeConditions(changes []guest.Change) []Condition {
 	if len(waiting) > 0 {
 		list = append(list, Condition{
 			Type: PendingRestart, Reason: "pending-restart", Message: "written, in effect after the next stop and start: " + strings.Join(waiting, ", "),
-			Hint: "stop and start the guest from Proxmox; a reboot from inside the guest is not enough",
+			Hint: restartHint(policy),
 		})
 	}
 	if len(impossible) > 0 {
@@ -168,73 +188,11 @@ func changeConditions(changes []guest.Change) []Condition {
 	return list
 }
 
-// configSteps groups the writable changes into calls. What interrupts the guest is kept apart from what does not, so that
-// holding the former does not hold the latter.
-func configSteps(p GuestPlan, live guest.Observed) []Step {
-	if len(p.Changes) == 0 {
-		return nil
+func restartHint(policy guest.RebootPolicy) string {
+	if policy == "" || policy == guest.RebootNever {
+		return "stop and start the guest from Proxmox, or set lifecycle.rebootPolicy; a reboot from inside the guest is not enough"
 	}
-	var steps []Step
-	for _, class := range []guest.Class{guest.Live, guest.Disruptive, guest.Destructive} {
-		step := Step{Guest: live.Ref, Op: OpConfig, Class: class, Wave: p.Wave, Reason: "configuration differs"}
-		step.Guest.Name = p.Ref.Name
-		call := Call{Op: OpConfig, Kind: live.Kind, Node: live.Node, VMID: live.VMID, Params: map[string]string{}, Digest: live.Digest}
-		for _, c := range p.Changes {
-			if writeClass(c.Class) != class {
-				continue
-			}
-			switch c.Write {
-			case guest.WriteSet:
-				call.Params[c.Key] = c.Value
-			case guest.WriteDelete:
-				call.Delete = append(call.Delete, c.Key)
-			case guest.WriteResize, guest.WriteNone:
-				continue
-			}
-			step.Changes = append(step.Changes, c)
-			step.Class = worse(step.Class, c.Class)
-		}
-		if len(step.Changes) > 0 {
-			step.Calls = []Call{call}
-			steps = append(steps, step)
-		}
-	}
-	return append(steps, resizeSteps(p, live)...)
-}
-
-// writeClass returns the group that a change is written with: a restart change is written at once and waits.
-func writeClass(c guest.Class) guest.Class {
-	if c == guest.Restart {
-		return guest.Live
-	}
-	return c
-}
-
-func worse(a, b guest.Class) guest.Class {
-	order := []guest.Class{guest.Live, guest.Restart, guest.Disruptive, guest.Destructive, guest.Impossible}
-	if slices.Index(order, b) > slices.Index(order, a) {
-		return b
-	}
-	return a
-}
-
-func resizeSteps(p GuestPlan, live guest.Observed) []Step {
-	var steps []Step
-	for _, c := range p.Changes {
-		if c.Write != guest.WriteResize {
-			continue
-		}
-		ref := live.Ref
-		ref.Name = p.Ref.Name
-		steps = append(steps, Step{
-			Guest: ref, Op: OpResize, Class: c.Class, Wave: p.Wave, Reason: "disk is smaller than wanted", Changes: []guest.Change{c},
-			Calls: []Call{{
-				Op: OpResize, Kind: live.Kind, Node: live.Node, VMID: live.VMID, Digest: live.Digest,
-				Params: map[string]string{"disk": c.Key, "size": c.Value},
-			}},
-		})
-	}
-	return steps
+	return "lifecycle.rebootPolicy: " + string(policy) + " restarts it"
 }
 
 // claimFirst makes adopting the guest's first step. Its calls are planned again once the identity is journaled, together with the
@@ -245,35 +203,6 @@ func claimFirst(p GuestPlan, d *guest.Desired) []Step {
 		Changes: []guest.Change{{Key: "tags", To: "ownership marker", Class: guest.Live, Write: guest.WriteSet, Note: "adopt", Origin: d.Origin}},
 	}
 	return append([]Step{claim}, p.Steps...)
-}
-
-// runStateStep returns the step that brings the guest to the wanted run state. A paused guest and one whose state is not known
-// are left alone.
-func runStateStep(p GuestPlan, d *guest.Desired, live guest.Observed) (Step, bool) {
-	if live.Template {
-		return Step{}, false
-	}
-	call := Call{Kind: live.Kind, Node: live.Node, VMID: live.VMID}
-	class := guest.Live
-	switch {
-	case d.State == guest.Running && live.Status == guest.StatusStopped:
-		call.Op = OpStart
-	case d.State == guest.Stopped && live.Status == guest.StatusRunning:
-		call.Op, class = OpShutdown, guest.Disruptive
-		call.Params = map[string]string{"timeout": strconv.Itoa(shutdownSeconds(d.Lifecycle))}
-	default:
-		return Step{}, false
-	}
-	ref := live.Ref
-	ref.Name = p.Ref.Name
-	return Step{Guest: ref, Op: call.Op, Class: class, Wave: p.Wave, Calls: []Call{call}, Reason: "state: " + string(d.State)}, true
-}
-
-func shutdownSeconds(l guest.Lifecycle) int {
-	if l.ShutdownTimeout <= 0 {
-		return defaultShutdownTimeout
-	}
-	return int(l.ShutdownTimeout.Seconds())
 }
 
 // intended lists what a create will bring about, as changes from nothing.

@@ -19,7 +19,8 @@ type Step struct {
 	Changes []guest.Change // what a person reads; empty for run-state steps
 	Calls   []Call
 	Volumes []string // that the step destroys, sorted
-	Doubt   string   // why the guest may not be the one that was recorded; asks for an approval
+	Pending []string // what a restart brings into effect, "key=value" or, where somebody else wrote it, "key"; sorted
+	Doubt   string   // why nobody can be sure that the step is meant for what is there; asks for an approval
 	Claims  bool     // the guest is created or adopted: an identity must be journaled first
 	Reason  string   // a plain word on why: "removed from the repository", "state: running"
 }
@@ -32,6 +33,7 @@ func (s Step) Digest(cluster, identity string) string {
 		Op      Op                `json:"op"`
 		CloneOf int               `json:"cloneOf,omitempty"`
 		Params  map[string]string `json:"params,omitempty"`
+		Secrets map[string]string `json:"secrets,omitempty"`
 		Delete  []string          `json:"delete,omitempty"`
 	}
 	subject := struct {
@@ -41,15 +43,16 @@ func (s Step) Digest(cluster, identity string) string {
 		Identity string     `json:"identity"`
 		Op       Op         `json:"op"`
 		Volumes  []string   `json:"volumes,omitempty"`
+		Pending  []string   `json:"pending,omitempty"`
 		Calls    []call     `json:"calls"`
-	}{cluster, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, nil}
+	}{cluster, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.Pending, nil}
 	for _, c := range s.Calls {
 		if s.Op == OpDestroy && c.Op != OpDestroy {
 			continue // lifting protection and power belong to every destroy, also to one that was cut short after them
 		}
 		removed := slices.Clone(c.Delete)
 		slices.Sort(removed)
-		subject.Calls = append(subject.Calls, call{c.Op, c.CloneOf, c.Params, removed})
+		subject.Calls = append(subject.Calls, call{c.Op, c.CloneOf, c.Params, c.Secrets, removed})
 	}
 	// Marshalling strings, numbers and sorted maps cannot fail.
 	text, _ := json.Marshal(subject)

@@ -1,0 +1,170 @@
+package reconcile
+
+import (
+	"slices"
+	"strconv"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// changeSteps returns the steps that carry out a live guest's changes: its configuration first, then what has a call of its own.
+func changeSteps(p GuestPlan, d *guest.Desired, live guest.Observed) []Step {
+	steps := configSteps(p, d, live)
+	for _, c := range p.Changes {
+		if step, ok := ownCall(p, d, live, c); ok {
+			steps = append(steps, step)
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b Step) int { return slices.Index(Ops(), a.Op) - slices.Index(Ops(), b.Op) })
+	return steps
+}
+
+// configSteps groups the writable changes into calls. What interrupts the guest is kept apart from what does not, so that
+// holding the former does not hold the latter.
+func configSteps(p GuestPlan, d *guest.Desired, live guest.Observed) []Step {
+	if len(p.Changes) == 0 {
+		return nil
+	}
+	var steps []Step
+	for _, class := range []guest.Class{guest.Live, guest.Disruptive, guest.Destructive} {
+		step := newStep(p, live, OpConfig, class, "configuration differs")
+		call := newCall(OpConfig, live)
+		call.Params, call.Digest = map[string]string{}, live.Digest
+		for _, c := range p.Changes {
+			if writeClass(c.Class) != class || !addConfig(&call, c) {
+				continue
+			}
+			step.Changes = append(step.Changes, c)
+			step.Class = worse(step.Class, c.Class)
+		}
+		if len(step.Changes) == 0 {
+			continue
+		}
+		step.Calls = []Call{call}
+		if refreshes(d, live, step.Changes) {
+			step.Calls = append(step.Calls, newCall(OpCloudInit, live))
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// addConfig puts a change into a config call, if it is one of configuration.
+func addConfig(call *Call, c guest.Change) bool {
+	switch c.Write {
+	case guest.WriteSet:
+		call.Params[c.Key] = c.Value
+	case guest.WriteDelete:
+		call.Delete = append(call.Delete, c.Key)
+	case guest.WriteSecret:
+		if call.Secrets == nil {
+			call.Secrets = make(map[string]string)
+		}
+		call.Secrets[c.Key] = c.Value
+	case guest.WriteResize, guest.WriteMove, guest.WriteMigrate, guest.WritePool, guest.WriteTemplate, guest.WriteHA, guest.WriteNone:
+		return false
+	}
+	return true
+}
+
+// refreshes reports whether the guest's cloud-init drive has to be written anew for the changes: a stopped guest gets a new one
+// when it starts.
+func refreshes(d *guest.Desired, live guest.Observed, changes []guest.Change) bool {
+	return d.Refresh && live.Kind == guest.VirtualMachine && live.Status == guest.StatusRunning && guest.HasCloudInit(live) &&
+		slices.ContainsFunc(changes, func(c guest.Change) bool { return guest.IsCloudInit(c.Key) })
+}
+
+// ownCall returns the step of a change that has a call of its own.
+func ownCall(p GuestPlan, d *guest.Desired, live guest.Observed, c guest.Change) (Step, bool) {
+	switch c.Write {
+	case guest.WriteResize:
+		call := newCall(OpResize, live)
+		call.Digest, call.Params = live.Digest, map[string]string{"disk": c.Key, "size": c.Value}
+		return oneCall(p, live, c, call, "disk is smaller than wanted"), true
+	case guest.WriteMove:
+		call := newCall(OpMove, live)
+		call.Digest, call.Params = live.Digest, map[string]string{"disk": c.Key, "storage": c.Value, "delete": "0"}
+		return oneCall(p, live, c, call, "disk is on another storage"), true
+	case guest.WriteMigrate:
+		return oneCall(p, live, c, migrateCall(live, c.Value, d.Lifecycle), "guest is on another node"), true
+	case guest.WritePool:
+		call := newCall(OpPool, live)
+		call.Params = map[string]string{"poolid": c.Value}
+		return oneCall(p, live, c, call, "guest is in another pool"), true
+	case guest.WriteTemplate:
+		return oneCall(p, live, c, newCall(OpTemplate, live), "guest is to be a template"), true
+	case guest.WriteHA:
+		return oneCall(p, live, c, haCall(live, c.Value, d.HA), "HA entry differs"), true
+	case guest.WriteSet, guest.WriteDelete, guest.WriteSecret, guest.WriteNone:
+	}
+	return Step{}, false
+}
+
+func newStep(p GuestPlan, live guest.Observed, op Op, class guest.Class, reason string) Step {
+	step := Step{Guest: live.Ref, Op: op, Class: class, Wave: p.Wave, Reason: reason}
+	step.Guest.Name = p.Ref.Name
+	return step
+}
+
+func newCall(op Op, live guest.Observed) Call {
+	return Call{Op: op, Kind: live.Kind, Node: live.Node, VMID: live.VMID}
+}
+
+func oneCall(p GuestPlan, live guest.Observed, c guest.Change, call Call, reason string) Step {
+	step := newStep(p, live, call.Op, c.Class, reason)
+	step.Changes, step.Calls = []guest.Change{c}, []Call{call}
+	return step
+}
+
+// migrateCall moves a guest to another node. Local disks are copied along.
+func migrateCall(live guest.Observed, target string, lifecycle guest.Lifecycle) Call {
+	call := newCall(OpMigrate, live)
+	call.Params = map[string]string{"target": target}
+	if live.Status == guest.StatusStopped {
+		return call
+	}
+	if live.Kind == guest.Container {
+		call.Params["restart"], call.Params["timeout"] = "1", strconv.Itoa(shutdownSeconds(lifecycle))
+		return call
+	}
+	call.Params["online"], call.Params["with-local-disks"] = "1", "1"
+	return call
+}
+
+// haCall changes the guest's entry with the HA manager. Only what the manifest names is sent.
+func haCall(live guest.Observed, verb string, wish *guest.HAWish) Call {
+	if verb == "remove" {
+		return newCall(OpHARemove, live)
+	}
+	call := newCall(OpHASet, live)
+	if verb == "add" {
+		call.Op = OpHAAdd
+	}
+	call.Params = map[string]string{}
+	if wish.State != "" {
+		call.Params["state"] = wish.State
+	}
+	if wish.MaxRestart != nil {
+		call.Params["max_restart"] = strconv.Itoa(*wish.MaxRestart)
+	}
+	if wish.MaxRelocate != nil {
+		call.Params["max_relocate"] = strconv.Itoa(*wish.MaxRelocate)
+	}
+	return call
+}
+
+// writeClass returns the group that a change is written with: a restart change is written at once and waits.
+func writeClass(c guest.Class) guest.Class {
+	if c == guest.Restart {
+		return guest.Live
+	}
+	return c
+}
+
+func worse(a, b guest.Class) guest.Class {
+	order := []guest.Class{guest.Live, guest.Restart, guest.Disruptive, guest.Destructive, guest.Impossible}
+	if slices.Index(order, b) > slices.Index(order, a) {
+		return b
+	}
+	return a
+}
