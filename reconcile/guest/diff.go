@@ -6,7 +6,8 @@ import (
 )
 
 // Diff returns what has to change for the live guest to be as the manifest wants it, sorted by key; it is empty when the two
-// agree. A drive may have two changes: of its options, then of its size.
+// agree. A drive may have three changes: of its options, of its storage, then of its size. Beside native keys it compares "ha",
+// "node", "pool" and "template", which are written by calls of their own. Secrets are left to SecretChange.
 //
 // Values are compared by meaning and with what the guest has after its next start, so that a value which already waits for
 // a restart is a Change with Waits and nothing to write. What the manifest does not mention is not compared; what is
@@ -41,6 +42,12 @@ func (c *comparison) run() []Change {
 	}
 	if !tagged {
 		c.compareTags(nil)
+	}
+	if !c.creating {
+		c.compareHA()
+		c.compareNode()
+		c.comparePool()
+		c.compareTemplate()
 	}
 	if !slices.IsSortedFunc(c.changes, byKey) {
 		slices.SortStableFunc(c.changes, byKey)
@@ -116,6 +123,11 @@ func (c *comparison) ignored() []string {
 		return nil
 	}
 	return c.want.Ignore
+}
+
+// leavesOut reports whether the manifest wants a key, native or not, left out of the comparison as a whole.
+func (c *comparison) leavesOut(key string) bool {
+	return len(c.want.Ignore) > 0 && ignores(c.want.Ignore, key, "")
 }
 
 // completed adds what a new device cannot be without, if nobody said it.

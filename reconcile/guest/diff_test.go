@@ -68,7 +68,7 @@ func absent(key string) Intent { return Intent{Key: key, Verb: Absent} }
 // brief renders a change as "key write value [class] note", for tables.
 func brief(c Change) string {
 	parts := []string{c.Key, string(c.Write)}
-	if c.Write == WriteSet || c.Write == WriteResize {
+	if c.Value != "" {
 		parts = append(parts, c.Value)
 	}
 	parts = append(parts, "["+string(c.Class)+"]")

@@ -69,6 +69,7 @@ func (c *comparison) compareDrive(in *Intent, r *row) {
 		c.wait(in, r, now, next)
 	}
 	if moved == "" {
+		s.compareStorage(have, now)
 		s.compareSize(have)
 	}
 }
@@ -81,14 +82,14 @@ func (s *slot) refreshSize(have properties, now string) {
 	}
 }
 
-// holds reports whether a native text of the slot is what is wanted, but for its size.
+// holds reports whether a native text of the slot is what is wanted and where, but for its size.
 func (s *slot) holds(text string) bool {
 	if text == "" {
 		return false
 	}
 	have := s.row.syntax.parse(nil, text)
 	moved, obstacle := s.volumeFor(have)
-	return moved == "" && obstacle == "" && s.wish.held(have)
+	return moved == "" && obstacle == "" && !s.elsewhere(have) && s.wish.held(have)
 }
 
 // fill adds the change that puts a volume into an empty slot.

@@ -34,11 +34,9 @@ func (s *slot) volumeFor(have properties) (volume, obstacle string) {
 		return "", mediaNote
 	case want.volume != "":
 		return want.volume, ""
-	case storageOf(live) == want.storage && isDisk(have):
-		return "", ""
-	case isDisk(have):
-		return "", "move disk: a volume does not change its storage in place"
-	case isCloudInit(live):
+	case isDisk(have) && storageOf(live) != "":
+		return "", "" // on another storage it is moved, see compareStorage
+	case isDisk(have), isCloudInit(live):
 		return "", occupiedNote
 	case s.running():
 		return "", mediaNote

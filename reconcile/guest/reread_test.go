@@ -47,10 +47,40 @@ func reread(o Observed, changes []Change) Observed {
 				was.Pending = &pending
 			}
 			next.Keys[c.Key] = was
-		case WriteNone:
+		case WriteMove:
+			old, _, _ := strings.Cut(was.Text, ",")
+			fresh := fmt.Sprintf("%s:vm-201-disk-moved-%d", c.Value, i)
+			was.Text = strings.Replace(was.Text, old, fresh, 1)
+			if was.Pending != nil {
+				pending := strings.Replace(*was.Pending, old, fresh, 1)
+				was.Pending = &pending
+			}
+			next.Keys[c.Key] = was
+		case WriteHA:
+			next.HA, next.Resource = c.Value != HARemove, nil
+			if next.HA {
+				next.Resource = readHA(c.To)
+			}
+		case WriteMigrate:
+			next.Node = c.Value
+		case WritePool:
+			next.Pool = c.Value
+		case WriteTemplate:
+			next.Template = true
+		case WriteSecret, WriteNone:
 		}
 	}
 	return next
+}
+
+// readHA reads an entry as people read it.
+func readHA(text string) *HA {
+	state, rest, _ := strings.Cut(text, ", ")
+	h := HA{State: state}
+	if _, err := fmt.Sscanf(rest, "restart %d, relocate %d", &h.MaxRestart, &h.MaxRelocate); err != nil {
+		panic(err)
+	}
+	return &h
 }
 
 // stored is how Proxmox keeps one written value.
@@ -152,6 +182,10 @@ var ctSubs = map[string][]string{
 func drawObserved(t *rapid.T, kind Kind, texts map[string][]string) Observed {
 	o := Observed{Ref: Ref{Kind: kind, Name: "x", VMID: 201}, Keys: map[string]Value{}}
 	o.Status = rapid.SampledFrom([]Status{StatusRunning, StatusStopped}).Draw(t, "status")
+	o.Node = rapid.SampledFrom([]string{"pve1", "pve2", "pve3"}).Draw(t, "node")
+	o.Pool = rapid.SampledFrom([]string{"", "prod"}).Draw(t, "pool")
+	o.Resource = rapid.SampledFrom([]*HA{nil, {State: "started", MaxRestart: 1, MaxRelocate: 1}, {State: "stopped", MaxRestart: 3}}).Draw(t, "HA")
+	o.HA = o.Resource != nil
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
 		if text := rapid.SampledFrom(texts[key]).Draw(t, "live "+key); text != "" {
 			o.Keys[key] = Value{Text: text, Set: true}
@@ -167,6 +201,12 @@ func drawObserved(t *rapid.T, kind Kind, texts map[string][]string) Observed {
 
 func drawDesired(t *rapid.T, o Observed, texts, wishes map[string][]string) Desired {
 	d := Desired{Ref: o.Ref, Marker: rapid.SampledFrom([]string{"", "gitops-0123abcd"}).Draw(t, "marker")}
+	d.Nodes = rapid.SampledFrom([][]string{nil, {"pve1"}, {"pve2", "pve3"}}).Draw(t, "nodes")
+	d.Migrate = rapid.SampledFrom([]Migration{"", MigrateDeny, MigrateOffline, MigrateOnline}).Draw(t, "migrate")
+	d.Pool = rapid.SampledFrom([]string{"", "prod", "test"}).Draw(t, "pool")
+	d.Template = rapid.Bool().Draw(t, "template")
+	three := 3
+	d.HA = rapid.SampledFrom([]*HAWish{nil, {Absent: true}, {State: "started"}, {MaxRestart: &three}, {State: "ignored", MaxRelocate: &three}}).Draw(t, "wanted HA")
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
 		in := Intent{Key: key, Verb: Want}
 		switch rapid.IntRange(0, 3).Draw(t, "intent "+key) {
@@ -225,7 +265,8 @@ func TestUnmentionedKeysAreNeverTouched(t *testing.T) {
 		d := drawDesired(t, o, vmTexts, vmSubs)
 		for _, c := range Diff(d, o) {
 			mentioned := slices.ContainsFunc(d.Intents, func(in Intent) bool { return in.Key == c.Key })
-			if !mentioned && (c.Key != "tags" || d.Marker == "") {
+			mentioned = mentioned || slices.Contains([]string{"ha", "node", "pool", "template"}, c.Key) || c.Key == "tags" && d.Marker != ""
+			if !mentioned {
 				t.Fatalf("changes: got one of %s, which no intent names", c.Key)
 			}
 		}

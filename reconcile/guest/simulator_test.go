@@ -141,7 +141,7 @@ func (l lab) carryOut(sample guest.WrittenSample, vmid int, change guest.Change)
 		return l.write(sample.Kind, vmid, reconcile.Call{Params: map[string]string{change.Key: change.Value}})
 	case guest.WriteDelete:
 		return l.write(sample.Kind, vmid, reconcile.Call{Delete: []string{change.Key}})
-	case guest.WriteNone, guest.WriteResize:
+	case guest.WriteNone, guest.WriteResize, guest.WriteSecret, guest.WriteMove, guest.WriteMigrate, guest.WritePool, guest.WriteTemplate, guest.WriteHA:
 	}
 	if !strings.Contains(change.Note, "root@pam") {
 		return change.Note

@@ -1,0 +1,98 @@
+package guest
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Values of a Change with WriteHA.
+const (
+	HAAdd    = "add"
+	HASet    = "set"
+	HARemove = "remove"
+)
+
+// haDefault is what the HA manager makes of a resource of which nothing else is said.
+var haDefault = HA{State: "started", MaxRestart: 1, MaxRelocate: 1}
+
+// String returns "started, restart 1, relocate 1".
+func (h HA) String() string {
+	return fmt.Sprintf("%s, restart %d, relocate %d", h.State, h.MaxRestart, h.MaxRelocate)
+}
+
+// Params returns the native parameters of the call that adds a resource, or changes one: of the fields that are wanted, no more.
+//
+// Source: PVE API, POST /cluster/ha/resources and PUT /cluster/ha/resources/{sid}.
+func (w HAWish) Params() map[string]string {
+	params := map[string]string{}
+	setUnlessEmpty(params, "state", w.State)
+	if w.MaxRestart != nil {
+		params["max_restart"] = strconv.Itoa(*w.MaxRestart)
+	}
+	if w.MaxRelocate != nil {
+		params["max_relocate"] = strconv.Itoa(*w.MaxRelocate)
+	}
+	return params
+}
+
+// over returns the resource as the wish makes it.
+func (w *HAWish) over(h HA) HA {
+	if w.State != "" {
+		h.State = w.State
+	}
+	if w.MaxRestart != nil {
+		h.MaxRestart = *w.MaxRestart
+	}
+	if w.MaxRelocate != nil {
+		h.MaxRelocate = *w.MaxRelocate
+	}
+	return h
+}
+
+// compareHA adds the change of the guest's entry with the HA manager. Where it has one that nobody read, nothing is said.
+func (c *comparison) compareHA() {
+	wish, have := c.want.HA, c.live.Resource
+	if wish == nil || c.leavesOut("ha") || have == nil && c.live.HA {
+		return
+	}
+	change := Change{Key: "ha", Write: WriteHA, Origin: wish.Origin}
+	if have != nil {
+		change.From = have.String()
+	}
+	switch {
+	case wish.Absent && have == nil:
+		return
+	case wish.Absent:
+		change.Value = HARemove
+		change.Class, change.Note = Disruptive, "HA removed: no other node takes the guest over any more"
+	case have == nil:
+		next := wish.over(haDefault)
+		change.To, change.Value = next.String(), HAAdd
+		change.Class, change.Note = c.haCost("", next.State)
+	default:
+		next := wish.over(*have)
+		if next == *have {
+			return
+		}
+		change.To, change.Value = next.String(), HASet
+		change.Class, change.Note = c.haCost(have.State, next.State)
+	}
+	c.add(change)
+}
+
+// haCost says what the HA manager does to the guest as it is, once the wanted state is what it was not before. It acts on its own.
+func (c *comparison) haCost(from, to string) (Class, string) {
+	runs := edit{live: c.live}.running()
+	switch {
+	case from == to:
+		return Live, ""
+	case (to == "stopped" || to == "disabled") && runs:
+		return Disruptive, "the HA manager shuts the guest down"
+	case to == "started" && !runs:
+		return Live, "the HA manager starts the guest"
+	case to == "ignored" && from != "":
+		return Disruptive, "HA suspended: no other node takes the guest over any more"
+	default:
+		return Live, "the HA manager takes over start, stop and moves"
+	}
+}

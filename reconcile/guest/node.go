@@ -1,0 +1,81 @@
+package guest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// compareNode adds the move to a wanted node, where the manifest allows one. Otherwise a node is where the guest was made, and
+// one that its owner or the HA manager moved is not drift.
+func (c *comparison) compareNode() {
+	d, o := c.want, c.live
+	allowed := d.Migrate == MigrateOffline || d.Migrate == MigrateOnline
+	target := d.target()
+	if !allowed || o.Node == "" || target == "" || o.Node == d.Node || slices.Contains(d.Nodes, o.Node) || c.leavesOut("node") {
+		return
+	}
+	change := Change{Key: "node", From: o.Node, To: target, Write: WriteMigrate, Value: target, Origin: d.Origin}
+	change.Class, change.Note = migrationCost(d.Migrate, o)
+	c.add(change)
+}
+
+// target is the node that a guest moves to: the one to create it on, else the first of those where it may be.
+func (d *Desired) target() string {
+	if d.Node == "" && len(d.Nodes) > 0 {
+		return d.Nodes[0]
+	}
+	return d.Node
+}
+
+// migrationCost is the rule of the prepare phases in qemu-server's QemuMigrate.pm and pve-container's LXC/Migrate.pm.
+func migrationCost(migrate Migration, o *Observed) (Class, string) {
+	runs := edit{live: o}.running()
+	key, device := boundTo(o, runs)
+	switch {
+	case device:
+		return Impossible, "it uses " + key + ", which is its host's"
+	case !runs:
+		return Live, "moves while it is stopped; what is on local storage is copied"
+	case migrate == MigrateOffline:
+		return Impossible, "it runs, and is to be moved only while it is stopped"
+	case o.Kind == Container:
+		return Disruptive, "the container stops here and starts on the other node"
+	default:
+		return Live, "moves while it runs; what is on local storage is copied"
+	}
+}
+
+// boundTo returns the first key that keeps the guest on its node, if there is one.
+func boundTo(o *Observed, runs bool) (key string, bound bool) {
+	for _, key := range slices.Sorted(maps.Keys(o.Keys)) {
+		if text := o.Keys[key].Text; text != "" && staysOnHost(o.Kind, key, text, runs) {
+			return key, true
+		}
+	}
+	return "", false
+}
+
+// staysOnHost reports whether Proxmox moves no guest that has the key. A device of a mapping exists on other nodes as well; only
+// Proxmox knows whether a mapped PCI device can follow a running guest.
+func staysOnHost(kind Kind, key, text string, runs bool) bool {
+	r, _ := find(kind, key)
+	if kind == Container {
+		return r.drive && strings.HasPrefix(volumeOf(text), "/") && truth(r.syntax.parse(nil, text).text("shared")) != "1"
+	}
+	switch r.key {
+	case "usb":
+		device := usbSyntax.parse(nil, text)
+		return runs && device.text("mapping") != "" || device.text("host") != "" && !strings.EqualFold(device.text("host"), "spice")
+	case "hostpci":
+		return pciSyntax.parse(nil, text).text("host") != ""
+	case "virtiofs":
+		return runs
+	case "serial":
+		return text != "socket"
+	case "parallel", "ivshmem":
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,13 @@
+package guest
+
+// comparePool adds the change of the pool that the guest is in.
+func (c *comparison) comparePool() {
+	d, o := c.want, c.live
+	if d.Pool == "" || d.Pool == o.Pool || c.leavesOut("pool") {
+		return
+	}
+	c.add(Change{
+		Key: "pool", From: o.Pool, To: d.Pool, Class: Live, Write: WritePool, Value: d.Pool, Origin: d.Origin,
+		Note: "permissions and backup jobs may go by the pool",
+	})
+}
