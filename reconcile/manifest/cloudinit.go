@@ -7,6 +7,8 @@ import (
 // cloudInit is what cloud-init sets up inside a virtual machine.
 type cloudInit struct {
 	storage, slot, user, kind opt[string]
+	onChange                  opt[string]
+	passwordFrom              opt[secretRef]
 	sshKeys                   words
 	ip                        map[string]*opt[ipConfig]
 	dns                       dns
@@ -20,11 +22,13 @@ func (c *cloudInit) fields() []field {
 		{"slot", "", "Slot of the drive. Default: ide2.", slotName(&c.slot, diskSlots)},
 		{"type", "citype", "Format of the settings. Default: the operating system's.", choice(&c.kind, "nocloud", "configdrive2", "opennebula")},
 		{"user", "ciuser", "User to set up in place of the image's.", text(&c.user, userName)},
+		{"passwordFrom", "cipassword", "The user's password, kept on the agent's host.", child(&c.passwordFrom)},
 		{"sshKeys", "sshkeys", "Public keys that may log in, as a set.", byHand(list(&c.sshKeys, sshKey, ""))},
 		{"ip", "ipconfig", "Addresses by network slot.", slots(&c.ip, families{{"net", 32}})},
 		{"dns", "", "Name servers.", group(&c.dns)},
 		{"upgrade", "ciupgrade", "Upgrade packages at the first boot.", flag(&c.upgrade)},
 		{"custom", "", "Files that replace what Proxmox writes. The agent does not see changes within them.", group(&c.custom)},
+		{"onChange", "", "When one of these settings changes while the guest runs: regenerate writes the drive anew at once, ignore leaves that to the next start. Either way cloud-init reads it at the next boot. Default: ignore.", choice(&c.onChange, "regenerate", "ignore")},
 	}
 }
 
@@ -36,6 +40,7 @@ func (c *cloudInit) lower(l *lowering) {
 		}
 		l.put("sshkeys", c.sshKeys.place, strings.Join(encoded, "%0A"))
 	}
+	l.secret("cipassword", c.passwordFrom)
 	switch {
 	case c.storage.set:
 		c.lowerDrive(l)

@@ -1,5 +1,13 @@
 package manifest
 
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
 // container is the spec of a Container.
 type container struct {
 	common
@@ -14,6 +22,10 @@ type container struct {
 	features     features
 	unprivileged opt[bool]
 	timezone     opt[string]
+	passwordFrom opt[secretRef]
+	sshKeys      words
+	entrypoint   opt[string]
+	env          pairs
 }
 
 func (c *container) fields() []field {
@@ -29,8 +41,39 @@ func (c *container) fields() []field {
 		{"features", "", "What the container may do. All but nesting need root@pam.", group(&c.features)},
 		{"unprivileged", "unprivileged", "Map root to a user without rights on the host. Used to create only; cannot be changed.", flag(&c.unprivileged)},
 		{"timezone", "timezone", "Time zone, or host for the node's.", text(&c.timezone, timeZone)},
+		{"passwordFrom", "password", "Root's password, kept on the agent's host. Used to create only.", child(&c.passwordFrom)},
+		{"sshKeys", "ssh-public-keys", "Public keys that may log in as root. Used to create only.", byHand(list(&c.sshKeys, sshKey, "\n"))},
+		{"entrypoint", "entrypoint", "Command to start in place of /sbin/init; Proxmox VE 9.1 and later.", text(&c.entrypoint, commandLine)},
+		{"env", "env", "Environment of that command; Proxmox VE 9.1 and later.", dictionary(&c.env, variableName)},
 	}...)
 }
+
+func (c *container) lower(l *lowering) {
+	c.common.lower(l)
+	l.secret("password", c.passwordFrom)
+	if len(c.sshKeys.value) > 0 {
+		l.put("ssh-public-keys", c.sshKeys.place, strings.Join(texts(c.sshKeys), "\n"))
+	}
+	c.lowerEnvironment(l)
+}
+
+// lowerEnvironment joins the variables as Proxmox keeps them: NAME=value, separated by NUL.
+func (c *container) lowerEnvironment(l *lowering) {
+	var set []string
+	for _, name := range slices.Sorted(maps.Keys(c.env)) {
+		variable := name + "=" + c.env[name].value
+		if err := guest.Check(l.kind, "env", variable); err != nil {
+			l.problem(c.env[name].place, err.Error(), "")
+		}
+		set = append(set, variable)
+	}
+	if len(set) > 0 {
+		first := c.env[slices.Min(slices.Collect(maps.Keys(c.env)))]
+		l.put("env", place{first.at, "env"}, strings.Join(set, "\x00"))
+	}
+}
+
+func (c *container) refresh() bool { return false }
 
 func (c *container) defaultName(l *lowering, name opt[string]) {
 	if !c.hostname.set && c.adopt.value != "ifUnmanaged" {
@@ -67,6 +110,7 @@ type rootfs struct {
 	storage          opt[string]
 	size             opt[int64]
 	replicate, quota opt[bool]
+	options          words
 }
 
 func (r *rootfs) fields() []field {
@@ -75,6 +119,7 @@ func (r *rootfs) fields() []field {
 		{"size", "rootfs.size", "Least size, such as 8Gi. A smaller volume grows; none shrinks.", capacity(&r.size)},
 		{"replicate", "rootfs.replicate", "Include the volume in replication.", flag(&r.replicate)},
 		{"quota", "rootfs.quota", "User quotas.", flag(&r.quota)},
+		{"options", "rootfs.mountoptions", "Mount options, such as noatime.", list(&r.options, mountOption, ";")},
 	}
 }
 
@@ -84,6 +129,7 @@ type mount struct {
 	storage, volume, path              opt[string]
 	size                               opt[int64]
 	backup, readOnly, replicate, quota opt[bool]
+	options                            words
 }
 
 func (m *mount) fields() []field {
@@ -97,6 +143,7 @@ func (m *mount) fields() []field {
 		{"readOnly", ".ro", "Read only.", flag(&m.readOnly)},
 		{"replicate", ".replicate", "Include the volume in replication.", flag(&m.replicate)},
 		{"quota", ".quota", "User quotas.", flag(&m.quota)},
+		{"options", ".mountoptions", "Mount options, such as noatime.", list(&m.options, mountOption, ";")},
 	}
 }
 

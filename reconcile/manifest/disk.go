@@ -69,15 +69,28 @@ func (d *disk) lowerDrive(l *lowering) {
 
 // diskLimits are throughput limits.
 type diskLimits struct {
-	read, write       opt[float64]
-	readOps, writeOps opt[int]
+	both, read, write          opt[float64]
+	bothOps, readOps, writeOps opt[int]
 }
 
 func (d *diskLimits) fields() []field {
 	return []field{
+		{"mbps", ".mbps", "Megabytes read and written in a second, taken together.", number(&d.both, 1000000)},
 		{"readMBps", ".mbps_rd", "Megabytes read in a second.", number(&d.read, 1000000)},
 		{"writeMBps", ".mbps_wr", "Megabytes written in a second.", number(&d.write, 1000000)},
+		{"iops", ".iops", "Reads and writes in a second, taken together.", integer(&d.bothOps, 0, math.MaxInt32)},
 		{"readIOPS", ".iops_rd", "Reads in a second.", integer(&d.readOps, 0, math.MaxInt32)},
 		{"writeIOPS", ".iops_wr", "Writes in a second.", integer(&d.writeOps, 0, math.MaxInt32)},
+	}
+}
+
+// lower refuses a limit on both directions beside one on either, which QEMU does not start with.
+func (d *diskLimits) lower(l *lowering) {
+	const message = "got it beside a limit on reading or writing alone, want one or the other"
+	if d.both.value > 0 && (d.read.value > 0 || d.write.value > 0) {
+		l.problem(d.both.place, message, "")
+	}
+	if d.bothOps.value > 0 && (d.readOps.value > 0 || d.writeOps.value > 0) {
+		l.problem(d.bothOps.place, message, "")
 	}
 }

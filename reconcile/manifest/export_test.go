@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"slices"
 	"strings"
 
 	"gitops-agent/reconcile/guest"
@@ -27,4 +28,27 @@ func Rows(kind string) []Row {
 		}
 	})
 	return out
+}
+
+// Unused returns the fields of a kind that none of the guests sets.
+func Unused(kind guest.Kind, guests []Guest) []string {
+	var used, unused []string
+	var collect func(n *node, path string)
+	collect = func(n *node, path string) {
+		used = append(used, path)
+		for _, e := range n.entries {
+			collect(e.value, strings.TrimPrefix(path+"."+e.name, "."))
+		}
+	}
+	for _, g := range guests {
+		if g.Kind == kind {
+			collect(g.merged, "")
+		}
+	}
+	walkObject(newSpec(kind), "", func(pattern string, _ field) {
+		if !slices.ContainsFunc(used, func(path string) bool { return matches(pattern, path) }) {
+			unused = append(unused, pattern)
+		}
+	})
+	return unused
 }

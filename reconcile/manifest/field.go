@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"strings"
+
 	"gitops-agent/reconcile/guest"
 )
 
@@ -101,24 +103,32 @@ func find(rows []field, name string) *field {
 	return nil
 }
 
-// meant returns a hint for an unknown name: a field of this object that is spelt like it, or the one place elsewhere that
-// has this name or this native key.
+// meant returns a hint for an unknown name: the one place below this object, or else anywhere, that has this name or this native
+// key, or a field of this object that is spelt like it.
 func (d decoder) meant(rows []field, name string) string {
-	var names, elsewhere []string
+	var names, near, elsewhere []string
 	for _, row := range rows {
 		names = append(names, row.name)
 	}
 	if d.root != nil {
 		walkObject(d.root, "", func(path string, row field) {
-			if lastSegment(path) == name || row.native == name {
-				elsewhere = append(elsewhere, path)
+			if lastSegment(path) != name && row.native != name {
+				return
+			}
+			elsewhere = append(elsewhere, path)
+			if strings.HasPrefix(path, d.path+".") {
+				near = append(near, path)
 			}
 		})
 	}
-	if len(elsewhere) == 1 {
+	switch {
+	case len(near) == 1:
+		return didYouMean(near[0])
+	case len(elsewhere) == 1:
 		return didYouMean(elsewhere[0])
+	default:
+		return didYouMean(closest(name, names))
 	}
-	return didYouMean(closest(name, names))
 }
 
 // walkObject visits the fields of an object and all below them.

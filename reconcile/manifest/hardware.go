@@ -51,14 +51,15 @@ func (t *tpm) fields() []field {
 
 // display is the graphics adapter.
 type display struct {
-	adapter opt[string]
-	memory  opt[int64]
+	adapter, clipboard opt[string]
+	memory             opt[int64]
 }
 
 func (d *display) fields() []field {
 	return []field{
 		{"type", "vga.type", "Adapter; serial0 shows a serial port as the console.", choice(&d.adapter, "std", "virtio", "virtio-gl", "qxl", "qxl2", "qxl3", "qxl4", "vmware", "cirrus", "serial0", "serial1", "serial2", "serial3", "none")},
 		{"memory", "vga.memory", "Video memory, such as 32Mi.", memory(&d.memory, 4*mib)},
+		{"clipboard", "vga.clipboard", "Share the clipboard with the console; vnc is the one way.", choice(&d.clipboard, "vnc")},
 	}
 }
 
@@ -75,21 +76,5 @@ func (s *serial) fields() []field {
 func (s *serial) lower(l *lowering) {
 	if s.port.set {
 		l.put(l.slot, s.port.place, s.port.value)
-	}
-}
-
-// device is a device of the host, named by a resource mapping, so that the manifest holds on every node that maps it.
-type device struct {
-	removal
-	mapping    opt[string]
-	pcie, usb3 opt[bool]
-}
-
-func (d *device) fields() []field {
-	return []field{
-		d.row(),
-		{"mapping", ".mapping", "Name of the resource mapping.", text(&d.mapping, mapping)},
-		{"pcie", ".pcie", "Show a PCI device as PCI Express; needs machine q35.", flag(&d.pcie)},
-		{"usb3", ".usb3", "Connect a USB device to a USB 3 port.", flag(&d.usb3)},
 	}
 }

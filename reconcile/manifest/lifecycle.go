@@ -14,6 +14,7 @@ type lifecycle struct {
 	rebootPolicy    opt[string]
 	window          opt[string]
 	shutdownTimeout opt[time.Duration]
+	forceStop       opt[bool]
 	protection      opt[bool]
 }
 
@@ -23,6 +24,7 @@ func (c *lifecycle) fields() []field {
 		{"rebootPolicy", "", "When a change waits for a restart: never reports it, approve waits for a signed approval, window restarts within the window, auto restarts at once. Default: never.", choice(&c.rebootPolicy, string(guest.RebootNever), string(guest.RebootApprove), string(guest.RebootWindow), string(guest.RebootAuto))},
 		{"window", "", "When rebootPolicy window may restart the guest: days, hours and a time zone, such as Sat 02:00-04:00 Europe/Berlin.", window(&c.window)},
 		{"shutdownTimeout", "", "How long the guest may take to shut down. Default: 3m.", duration(&c.shutdownTimeout, maxDelay)},
+		{"forceStop", "", "Pull the plug when the shutdown takes longer; what the guest has not written is lost. Default: false.", flag(&c.forceStop)},
 		{"protection", "protection", "Proxmox's own protection flag: refuses to remove the guest or its disks.", flag(&c.protection)},
 	}
 }
@@ -41,7 +43,7 @@ func (c *lifecycle) check(l *lowering) {
 func (c *lifecycle) value() guest.Lifecycle {
 	out := guest.Lifecycle{
 		Destroy: guest.Approve, RebootPolicy: guest.RebootNever,
-		Window: c.window.value, ShutdownTimeout: c.shutdownTimeout.value,
+		Window: c.window.value, ShutdownTimeout: c.shutdownTimeout.value, ForceStop: c.forceStop.value,
 	}
 	if c.destroy.set {
 		out.Destroy = guest.Permission(c.destroy.value)

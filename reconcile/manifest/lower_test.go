@@ -21,9 +21,11 @@ func describe(d guest.Desired) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s from %s\n", d.Ref, d.Origin)
 	for _, part := range []struct{ name, value string }{
-		{"node", d.Node},
+		{"node", strings.TrimSpace(d.Node + describeNodes(d))},
 		{"pool", d.Pool},
 		{"state", string(d.State)},
+		{"ha", describeHA(d.HA)},
+		{"secrets", describeSecrets(d.Secrets)},
 		{"source", describeSource(d.Source)},
 		{"lifecycle", fmt.Sprintf("%s %s %q %s", d.Lifecycle.Destroy, d.Lifecycle.RebootPolicy, d.Lifecycle.Window, d.Lifecycle.ShutdownTimeout)},
 		{"depends on", strings.Join(d.DependsOn, ", ")},
@@ -36,11 +38,55 @@ func describe(d guest.Desired) string {
 	if d.Suspend != nil {
 		fmt.Fprintf(&b, "  suspended: %s, %s, until %s\n", d.Suspend.Reason, d.Suspend.Author, d.Suspend.Until)
 	}
-	fmt.Fprintf(&b, "  adopt %t, observe %t, wave %d\n", d.Adopt, d.Observe, d.Wave)
+	fmt.Fprintf(&b, "  adopt %t, observe %t, wave %d", d.Adopt, d.Observe, d.Wave)
+	for _, on := range []struct {
+		name string
+		set  bool
+	}{{"template", d.Template}, {"refresh", d.Refresh}, {"force stop", d.Lifecycle.ForceStop}} {
+		if on.set {
+			b.WriteString(", " + on.name)
+		}
+	}
+	b.WriteString("\n")
 	for _, in := range d.Intents {
 		fmt.Fprintf(&b, "  %-26s %s\n", fmt.Sprintf("%s:%d", in.Origin.File, in.Origin.Line), describeIntent(in))
 	}
 	return b.String()
+}
+
+// describeNodes leaves out what a lone node without any migration comes to.
+func describeNodes(d guest.Desired) string {
+	if d.Migrate == guest.MigrateDeny && len(d.Nodes) <= 1 {
+		return ""
+	}
+	return fmt.Sprintf(" of %s, migrate %s", strings.Join(d.Nodes, " "), d.Migrate)
+}
+
+func describeHA(h *guest.HAWish) string {
+	switch {
+	case h == nil:
+		return ""
+	case h.Absent:
+		return "absent"
+	}
+	parts := []string{h.State}
+	for _, limit := range []struct {
+		name string
+		most *int
+	}{{"restart", h.MaxRestart}, {"relocate", h.MaxRelocate}} {
+		if limit.most != nil {
+			parts = append(parts, fmt.Sprintf("%s %d", limit.name, *limit.most))
+		}
+	}
+	return fmt.Sprintf("%s (line %d)", strings.Join(parts, " "), h.Origin.Line)
+}
+
+func describeSecrets(secrets []guest.Secret) string {
+	var out []string
+	for _, s := range secrets {
+		out = append(out, fmt.Sprintf("%s from %s (line %d)", s.Key, s.File, s.Origin.Line))
+	}
+	return strings.Join(out, ", ")
 }
 
 func describeSource(s guest.Source) string {
@@ -51,6 +97,10 @@ func describeSource(s guest.Source) string {
 		return fmt.Sprintf("image %+v", *s.Image)
 	case s.Template != nil:
 		return fmt.Sprintf("template %+v", *s.Template)
+	case s.ISO != nil:
+		return fmt.Sprintf("iso %+v", *s.ISO)
+	case s.Backup != nil:
+		return fmt.Sprintf("backup %+v", *s.Backup)
 	case s.Blank:
 		return "blank"
 	default:
@@ -212,7 +262,7 @@ func TestLowerReturnsCreatable(t *testing.T) {
 	desired := append(lowered(t, exampleFiles(t)), lowered(t, archived(archive))...)
 	made := map[string]bool{}
 	for _, d := range desired {
-		if d.Source.Clone != nil || d.Source == (guest.Source{}) {
+		if d.Source.Clone != nil || d.Source.Backup != nil || d.Source.ISO != nil || d.Source == (guest.Source{}) {
 			continue
 		}
 		params, err := guest.CreateParams(d)
@@ -250,5 +300,30 @@ func TestLowerPinsClusterGuards(t *testing.T) {
 				t.Errorf("got another cluster (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestLowerCoversEveryField: a field that no input of testdata/lower sets is one whose lowering nothing holds.
+func TestLowerCoversEveryField(t *testing.T) {
+	var guests []manifest.Guest
+	names, err := filepath.Glob(filepath.Join("testdata", "lower", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := manifest.Parse(archived(archive))
+		if err != nil {
+			t.Fatal(err)
+		}
+		guests = append(guests, set.Guests...)
+	}
+	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
+		if unused := manifest.Unused(kind, guests); len(unused) > 0 {
+			t.Errorf("%s: got no input that sets %s, want one", kind, strings.Join(unused, ", "))
+		}
 	}
 }

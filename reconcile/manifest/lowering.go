@@ -20,6 +20,7 @@ type lowering struct {
 	intents map[string]*guest.Intent
 	setBy   map[string]place    // native key -> the field that set it first
 	natives map[string][]string // field path -> native keys, or key.sub, that it became
+	secrets []guest.Secret
 }
 
 func newLowering(r *report, kind guest.Kind, label string, seen tables) *lowering {
@@ -77,6 +78,11 @@ func (l *lowering) remove(key string, p place) {
 	l.natives[p.path] = append(l.natives[p.path], key)
 }
 
+// claim notes that a field became something that is no intent, under the name that ignoreFields and changes have for it.
+func (l *lowering) claim(native string, p place) {
+	l.natives[p.path] = append(l.natives[p.path], native)
+}
+
 func (l *lowering) intent(key string, p place) *guest.Intent {
 	in, there := l.intents[key]
 	if !there {
@@ -130,9 +136,10 @@ var reserved = map[string]string{
 	"digest": "it belongs to Proxmox", "lock": "it belongs to Proxmox", "meta": "it belongs to Proxmox", "parent": "it belongs to Proxmox",
 	"snaptime": "it belongs to Proxmox", "vmstate": "it belongs to Proxmox", "vmgenid": "it belongs to Proxmox",
 	"runningmachine": "it belongs to Proxmox", "runningcpu": "it belongs to Proxmox", "snapstate": "it belongs to Proxmox",
-	"template": "turning a guest into a template cannot be undone", "vmid": "set spec.vmid", "node": "set spec.node", "pool": "set spec.pool",
+	"template": "set spec.template", "vmid": "set spec.vmid", "node": "set spec.node", "pool": "set spec.pool", "ha": "set spec.ha",
 	"delete": "use unset", "revert": "it is no key of a guest", "force": "it is no key of a guest", "skiplock": "it is no key of a guest",
-	"cipassword": "a secret must not be in a repository", "password": "a secret must not be in a repository",
+	"cipassword": "a secret must not be in a repository: set spec.cloudInit.passwordFrom",
+	"password":   "a secret must not be in a repository: set spec.passwordFrom",
 }
 
 // free says whether a native key may still be set by hand, and reports why not.

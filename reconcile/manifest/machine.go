@@ -26,6 +26,11 @@ type machine struct {
 	networks       map[string]*opt[machineNetwork]
 	serial         map[string]*opt[serial]
 	devices        map[string]*opt[device]
+	directories    map[string]*opt[directory]
+	rng            opt[rng]
+	watchdog       opt[watchdog]
+	audio          opt[audio]
+	smbios         smbios
 	cloudInit      cloudInit
 	boot           boot
 }
@@ -47,6 +52,11 @@ func (m *machine) fields() []field {
 		{"networks", "", "Network interfaces by slot.", slots(&m.networks, families{{"net", 32}})},
 		{"serial", "", "Serial ports by slot.", slots(&m.serial, families{{"serial", 4}})},
 		{"devices", "", "PCI and USB devices of the host by slot, through resource mappings.", slots(&m.devices, families{{"hostpci", 16}, {"usb", 14}})},
+		{"directories", "", "Folders of the host to mount inside the guest, by slot, through directory mappings.", slots(&m.directories, families{{"virtiofs", 10}})},
+		{"rng", "rng0", "A source of random numbers.", lone(&m.rng)},
+		{"watchdog", "watchdog", "A device that restarts a guest which hangs.", lone(&m.watchdog)},
+		{"audio", "audio0", "A sound card.", lone(&m.audio)},
+		{"smbios", "", "What the firmware says about the machine.", group(&m.smbios)},
 		{"cloudInit", "", "What cloud-init sets up inside the guest.", group(&m.cloudInit)},
 		{"boot", "", "Boot devices.", group(&m.boot)},
 	}...)
@@ -67,6 +77,8 @@ func (m *machine) lower(l *lowering) {
 		}
 	}
 }
+
+func (m *machine) refresh() bool { return m.cloudInit.onChange.value == "regenerate" }
 
 func (m *machine) defaultName(l *lowering, name opt[string]) {
 	if !m.name.set && m.adopt.value != "ifUnmanaged" {
@@ -134,14 +146,15 @@ func (c mebibytesOrOff) form() schema {
 
 // agent is the QEMU guest agent.
 type agent struct {
-	enabled, fstrim opt[bool]
-	link            opt[string]
+	enabled, fstrim, freeze opt[bool]
+	link                    opt[string]
 }
 
 func (a *agent) fields() []field {
 	return []field{
 		{"enabled", "agent.enabled", "Whether Proxmox may talk to the agent inside the guest.", flag(&a.enabled)},
 		{"fstrim", "agent.fstrim_cloned_disks", "Trim file systems after a disk was moved or the guest migrated.", flag(&a.fstrim)},
+		{"freezeOnBackup", "agent.freeze-fs-on-backup", "Freeze file systems while a backup begins. Proxmox's default: true.", flag(&a.freeze)},
 		{"type", "agent.type", "How the agent is connected.", choice(&a.link, "virtio", "isa")},
 	}
 }

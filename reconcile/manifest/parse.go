@@ -138,7 +138,8 @@ func (p *parser) lower(doc *document, ref guest.Ref, s spec, seen tables) guest.
 	lowerObject(l, s)
 	s.defaultName(l, opt[string]{place{doc.meta.name.at, "metadata.name"}, ref.Name, true})
 	d := guest.Desired{
-		Ref: ref, Origin: doc.at, Node: c.node.value, Pool: c.pool.value, State: guest.Ignored,
+		Ref: ref, Origin: doc.at, Node: c.home(), Nodes: c.nodes(), Migrate: c.migration(), Pool: c.pool.value, State: guest.Ignored,
+		Template: c.template.value, HA: c.ha.value.wish(c.ha.place), Refresh: s.refresh(),
 		Adopt: c.adopt.value == "ifUnmanaged", Observe: c.mode.value == "observe", Wave: c.wave.value,
 		Source: s.source(l), Suspend: c.suspended(l), Lifecycle: c.lifecycle.value(),
 		DependsOn: texts(c.dependsOn), Ignore: c.finish(l, s),
@@ -146,6 +147,6 @@ func (p *parser) lower(doc *document, ref guest.Ref, s spec, seen tables) guest.
 	if c.state.set {
 		d.State = guest.RunState(c.state.value)
 	}
-	d.Intents = l.sorted()
+	d.Intents, d.Secrets = l.sorted(), l.sortedSecrets()
 	return d
 }

@@ -6,16 +6,20 @@ import (
 
 // machineSource is how to create a virtual machine. One of its fields is set.
 type machineSource struct {
-	clone opt[clone]
-	image opt[image]
-	blank opt[blank]
+	clone  opt[machineClone]
+	image  opt[image]
+	iso    opt[isoSource]
+	backup opt[backupSource]
+	blank  opt[blank]
 }
 
 func (s *machineSource) fields() []field {
 	return []field{
 		{"clone", "", "Clone a template.", child(&s.clone)},
 		{"image", "", "Import a disk image, such as a distribution's cloud image.", child(&s.image)},
-		{"blank", "", "Create it with empty disks, to install from an ISO image or the network.", child(&s.blank)},
+		{"iso", "", "Create it with empty disks, and an image in a CD-ROM drive to install from.", child(&s.iso)},
+		{"backup", "", "Restore a backup. What the manifest says beyond it is written afterwards.", child(&s.backup)},
+		{"blank", "", "Create it with empty disks, to install from the network.", child(&s.blank)},
 	}
 }
 
@@ -23,42 +27,15 @@ func (s *machineSource) fields() []field {
 type containerSource struct {
 	clone    opt[clone]
 	template opt[template]
+	backup   opt[backupSource]
 }
 
 func (s *containerSource) fields() []field {
 	return []field{
 		{"clone", "", "Clone a template.", child(&s.clone)},
 		{"template", "", "Unpack a container template.", child(&s.template)},
+		{"backup", "", "Restore a backup. What the manifest says beyond it is written afterwards.", child(&s.backup)},
 	}
-}
-
-// clone is a template guest to copy.
-type clone struct {
-	vmid          opt[int]
-	name, storage opt[string]
-	full          opt[bool]
-}
-
-func (c *clone) fields() []field {
-	return []field{
-		{"template", "", "Vmid of the template.", integer(&c.vmid, minVMID, maxVMID)},
-		{"name", "", "Name of the template, in place of its vmid.", text(&c.name, dnsName)},
-		{"full", "", "Copy the disks; false makes a linked clone, which keeps depending on the template. Default: true.", flag(&c.full)},
-		{"storage", "", "Storage for the copied disks. Default: the template's.", text(&c.storage, storageName)},
-	}
-}
-
-func (c *clone) lower(l *lowering) {
-	if c.storage.set && c.full.set && !c.full.value {
-		l.problem(c.storage.place, "got a storage for a linked clone, whose disks stay with the template's", "leave it out, or set full: true")
-	}
-}
-
-func (c *clone) source(l *lowering, p place) *guest.Clone {
-	if c.vmid.set == c.name.set {
-		l.problem(p, "want either the template's vmid (template) or its name (name)", "")
-	}
-	return &guest.Clone{VMID: c.vmid.value, Name: c.name.value, Full: !c.full.set || c.full.value, Storage: c.storage.value}
 }
 
 // image is a disk image to import.
@@ -99,29 +76,39 @@ func onlyOne(l *lowering, sources ...place) {
 
 func (m *machine) source(l *lowering) guest.Source {
 	s := &m.from
-	onlyOne(l, s.clone.place, s.image.place, s.blank.place)
+	onlyOne(l, s.clone.place, s.image.place, s.iso.place, s.backup.place, s.blank.place)
 	switch {
 	case s.clone.set:
 		return guest.Source{Clone: s.clone.value.source(l, s.clone.place)}
 	case s.image.set:
-		slot := "scsi0"
-		if s.image.value.slot.set {
-			slot = s.image.value.slot.value
-		}
-		if !s.image.value.from.set {
-			l.problem(s.image.place, "got no from, want the image to import", "")
-		}
-		if d := m.disks[slot]; d == nil || !d.value.storage.set {
-			l.problem(s.image.place, "got no storage for the imported disk", "add disks."+slot+".storage")
-		}
-		m.checkNew(l, s.image.place, slot)
-		return guest.Source{Image: &guest.Image{Volume: s.image.value.from.value, Slot: slot}}
+		return guest.Source{Image: m.imported(l, s.image)}
+	case s.iso.set:
+		m.checkNew(l, s.iso.place, "")
+		return guest.Source{ISO: s.iso.value.source(l, s.iso.place)}
+	case s.backup.set:
+		m.needNode(l, s.backup.place)
+		return guest.Source{Backup: s.backup.value.source(l, s.backup.place)}
 	case s.blank.set:
 		m.checkNew(l, s.blank.place, "")
 		return guest.Source{Blank: true}
 	default:
 		return guest.Source{}
 	}
+}
+
+func (m *machine) imported(l *lowering, i opt[image]) *guest.Image {
+	slot := "scsi0"
+	if i.value.slot.set {
+		slot = i.value.slot.value
+	}
+	if !i.value.from.set {
+		l.problem(i.place, "got no from, want the image to import", "")
+	}
+	if d := m.disks[slot]; d == nil || !d.value.storage.set {
+		l.problem(i.place, "got no storage for the imported disk", "add disks."+slot+".storage")
+	}
+	m.checkNew(l, i.place, slot)
+	return &guest.Image{Volume: i.value.from.value, Slot: slot}
 }
 
 // checkNew checks what a guest that does not come from a template needs: a node, and for every disk the means to make it. The
@@ -137,20 +124,23 @@ func (m *machine) checkNew(l *lowering, p place, imported string) {
 }
 
 func (c *common) needNode(l *lowering, p place) {
-	if !c.node.set {
+	if c.home() == "" {
 		l.problem(p, "got no node, want one to create the guest on", "add node: at the top of the spec")
 	}
 }
 
 func (c *container) source(l *lowering) guest.Source {
 	s := &c.from
-	onlyOne(l, s.clone.place, s.template.place)
+	onlyOne(l, s.clone.place, s.template.place, s.backup.place)
 	switch {
 	case s.clone.set:
 		return guest.Source{Clone: s.clone.value.source(l, s.clone.place)}
 	case s.template.set:
 		c.checkNew(l, s.template)
 		return guest.Source{Template: &guest.Template{Volume: s.template.value.volume.value}}
+	case s.backup.set:
+		c.needNode(l, s.backup.place)
+		return guest.Source{Backup: s.backup.value.source(l, s.backup.place)}
 	default:
 		return guest.Source{}
 	}

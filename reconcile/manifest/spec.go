@@ -15,6 +15,7 @@ type spec interface {
 	shared() *common
 	defaultName(l *lowering, name opt[string])
 	source(l *lowering) guest.Source
+	refresh() bool // see guest.Desired.Refresh
 }
 
 func newSpec(kind guest.Kind) spec {
@@ -28,6 +29,9 @@ func newSpec(kind guest.Kind) spec {
 type common struct {
 	vmid        opt[int]
 	node        opt[string]
+	placement   placement
+	template    opt[bool]
+	ha          opt[ha]
 	class       words
 	description opt[string]
 	tags        words
@@ -50,13 +54,16 @@ func (c *common) shared() *common { return c }
 func (c *common) fields() []field {
 	return []field{
 		{"vmid", "", "The guest's number on the cluster. Default: the next free one of the Cluster's vmids.", integer(&c.vmid, minVMID, maxVMID)},
-		{"node", "", "Node to create the guest on. Default: the node of the template that it is cloned from.", text(&c.node, nodeName)},
+		{"node", "node", "Node to create the guest on. Default: the node of the template that it is cloned from.", byHand(text(&c.node, nodeName))},
+		{"placement", "", "Nodes that the guest may be on, and whether it is moved there.", group(&c.placement)},
 		{"class", "", "GuestClasses to inherit from, later ones over earlier ones, this spec over all.", list(&c.class, className, "")},
 		{"description", "description", "Notes, shown in Markdown by the web interface.", byHand(text(&c.description, anyText))},
 		{"tags", "tags", "Tags, as a set: any other tag is taken off the guest. The order does not matter.", byHand(list(&c.tags, tagName, ";"))},
-		{"pool", "", "Resource pool that the guest belongs to.", text(&c.pool, poolName)},
+		{"pool", "pool", "Resource pool that the guest belongs to. Backup jobs and permissions may go by pools.", byHand(text(&c.pool, poolName))},
 		{"adopt", "", "ifUnmanaged takes over a guest that exists and that nobody manages; deny reports it as a conflict. Default: deny.", choice(&c.adopt, "deny", "ifUnmanaged")},
 		{"state", "", "Power: running, stopped, or ignored to leave it alone. Default: ignored.", choice(&c.state, string(guest.Running), string(guest.Stopped), string(guest.Ignored))},
+		{"ha", "ha", "What the cluster's HA manager does with the guest.", child(&c.ha)},
+		{"template", "template", "Turn the guest into a template, once; that is never undone, and waits for a signed approval. false says nothing.", byHand(flag(&c.template))},
 		{"mode", "", "observe plans and reports but writes nothing. Default: enforce.", choice(&c.mode, "enforce", "observe")},
 		{"suspend", "", "Stop all work on this guest.", child(&c.suspend)},
 		{"dependsOn", "", "Guests that must have converged before this one is worked on, as Kind/name.", list(&c.dependsOn, guestLabel, "")},
@@ -80,7 +87,23 @@ func (c *common) lower(l *lowering) {
 	if c.adopt.value == "ifUnmanaged" && !c.vmid.set {
 		l.problem(c.adopt.place, "got adopt: ifUnmanaged without a vmid, want the vmid of the guest to adopt", "")
 	}
+	if c.pool.set {
+		l.claim("pool", c.pool.place)
+	}
+	c.lowerTemplate(l)
+	c.lowerPlacement(l)
+	c.lowerHA(l)
 	c.lifecycle.check(l)
+}
+
+func (c *common) lowerTemplate(l *lowering) {
+	if !c.template.set {
+		return
+	}
+	l.claim("template", c.template.place)
+	if c.template.value && c.state.value == string(guest.Running) {
+		l.problem(c.state.place, "got state: running beside "+l.blame(c.template.place)+", but a template never runs", "leave state out")
+	}
 }
 
 // lowerTags keeps an empty list a set without elements, which is not the same as no opinion.

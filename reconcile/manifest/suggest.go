@@ -17,7 +17,26 @@ func closest(word string, options []string) string {
 			best, least = option, d
 		}
 	}
+	if best == "" {
+		return beginning(word, options)
+	}
 	return best
+}
+
+// beginning returns the one option that begins with a word, "" where none or several do.
+func beginning(word string, options []string) string {
+	const least = 4 // letters; fewer begin too much
+	found := ""
+	for _, option := range options {
+		switch {
+		case len(word) < least || len(option) < len(word) || !strings.EqualFold(option[:len(word)], word):
+		case found != "":
+			return ""
+		default:
+			found = option
+		}
+	}
+	return found
 }
 
 // distance counts the letters to insert, drop, replace or swap with their neighbour to turn a into b.

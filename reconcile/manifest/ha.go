@@ -1,0 +1,62 @@
+package manifest
+
+import (
+	"math"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// ha is what the cluster's HA manager does with a guest.
+type ha struct {
+	absent                  opt[bool]
+	state                   opt[string]
+	maxRestart, maxRelocate opt[int]
+}
+
+func (h *ha) fields() []field {
+	return []field{
+		{"absent", "", "The guest is no resource of the HA manager. Stands alone.", flag(&h.absent)},
+		{"state", "ha.state", "started keeps it running, stopped keeps it stopped, disabled too without recovery, ignored leaves it alone. Default for a new resource: started.", byHand(choice(&h.state, "started", "stopped", "ignored", "disabled"))},
+		{"maxRestart", "ha.max_restart", "Attempts to start it on one node. Default for a new resource: 1.", byHand(integer(&h.maxRestart, 0, math.MaxInt32))},
+		{"maxRelocate", "ha.max_relocate", "Attempts on other nodes after that. Default for a new resource: 1.", byHand(integer(&h.maxRelocate, 0, math.MaxInt32))},
+	}
+}
+
+// wish returns what is wanted of the HA manager, nil where nothing is.
+func (h *ha) wish(p place) *guest.HAWish {
+	if !h.absent.value && !h.state.set && !h.maxRestart.set && !h.maxRelocate.set {
+		return nil
+	}
+	w := guest.HAWish{Absent: h.absent.value, State: h.state.value, Origin: p.at}
+	if h.maxRestart.set {
+		w.MaxRestart = &h.maxRestart.value
+	}
+	if h.maxRelocate.set {
+		w.MaxRelocate = &h.maxRelocate.value
+	}
+	return &w
+}
+
+// lowerHA checks what is wanted of the HA manager by itself and against the power that the manifest wants.
+func (c *common) lowerHA(l *lowering) {
+	h := &c.ha.value
+	if !c.ha.set {
+		return
+	}
+	l.claim("ha", c.ha.place)
+	for native, p := range map[string]place{"ha.state": h.state.place, "ha.max_restart": h.maxRestart.place, "ha.max_relocate": h.maxRelocate.place} {
+		if p != (place{}) {
+			l.claim(native, p)
+		}
+	}
+	if h.absent.value && (h.state.set || h.maxRestart.set || h.maxRelocate.set) {
+		l.problem(c.ha.place, "got absent: true beside other fields, want it alone", "")
+	}
+	if against := powerOfHA[h.state.value]; against != "" && c.state.value == against {
+		l.problem(c.state.place, "got state: "+against+" against state: "+h.state.value+" of "+l.blame(h.state.place)+
+			", want two that agree: the HA manager decides", "leave state out of one of them")
+	}
+}
+
+// powerOfHA is the power that a state of the HA manager works against.
+var powerOfHA = map[string]string{"started": string(guest.Stopped), "stopped": string(guest.Running), "disabled": string(guest.Running)}

@@ -1,0 +1,37 @@
+package manifest
+
+import (
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// isoSource is an image to install a virtual machine from.
+type isoSource struct{ volume, slot opt[string] }
+
+func (i *isoSource) fields() []field {
+	return []field{
+		{"volume", "", "ISO image, such as local:iso/debian-12.iso. Needed.", text(&i.volume, volumeID)},
+		{"slot", "", "CD-ROM drive that takes it; not a virtio slot. Default: ide2.", slotName(&i.slot, diskSlots)},
+	}
+}
+
+// source returns the source, and checks that nothing else wants the drive. A manifest may name the very image in its disks, which
+// keeps it there.
+func (i *isoSource) source(l *lowering, p place) *guest.ISO {
+	slot := "ide2"
+	if i.slot.set {
+		slot = i.slot.value
+	}
+	if !i.volume.set {
+		l.problem(p, "got no volume, want the image to install from", "")
+	}
+	if strings.HasPrefix(slot, "virtio") {
+		l.problem(i.slot.place, "got a virtio slot for an ISO image, want an ide, sata or scsi slot", "")
+	}
+	if in := l.intents[slot]; in != nil && in.Sub["volume"] != i.volume.value {
+		l.problem(p, "got "+slot+" for the image, which "+l.blame(l.setBy[slot])+" sets",
+			"set source.iso.slot to a free one, or leave source out once the guest is installed")
+	}
+	return &guest.ISO{Volume: i.volume.value, Slot: slot}
+}

@@ -1,0 +1,30 @@
+package manifest
+
+// lone is a row whose mapping is a device that a guest has once, under the native key of the row: rng is rng0.
+func lone[T any, P slotted[T]](into *opt[T]) value {
+	return loneValue[T, P]{childValue{groupValue{P(&into.value)}, func(p place) { into.place, into.set = p, true }, &into.set}, into}
+}
+
+type loneValue[T any, P slotted[T]] struct {
+	childValue
+	into *opt[T]
+}
+
+func (v loneValue[T, P]) decode(d decoder, n *node) {
+	v.childValue.decode(d, n)
+	if P(&v.into.value).removed() && len(withoutNulls(n).entries) > 1 {
+		d.problem(n.key, "got absent: true beside other fields, want it alone", "")
+	}
+}
+
+func (v loneValue[T, P]) lower(l *lowering, native string) {
+	switch {
+	case !v.into.set:
+	case P(&v.into.value).removed():
+		l.remove(native, v.into.place)
+	default:
+		l.open(native, v.into.place)
+		v.childValue.lower(l, native)
+		l.close()
+	}
+}

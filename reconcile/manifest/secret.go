@@ -1,0 +1,33 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// secretRef names a secret, whose content never stands in a repository.
+type secretRef struct{ file opt[string] }
+
+func (s *secretRef) fields() []field {
+	return []field{{"file", "", "Name of a file in the agent's directory of secrets, without any slash. Needed.", text(&s.file, secretName)}}
+}
+
+// secret wants a native key to have the content of a file on the agent's host.
+func (l *lowering) secret(key string, ref opt[secretRef]) {
+	switch {
+	case !ref.set:
+	case !ref.value.file.set:
+		l.problem(ref.place, "got no file, want the name of one", "add file: and a name within the agent's directory of secrets")
+	default:
+		l.claim(key, ref.place)
+		l.secrets = append(l.secrets, guest.Secret{Key: key, File: ref.value.file.value, Origin: ref.value.file.at})
+	}
+}
+
+// sortedSecrets returns the secrets by key.
+func (l *lowering) sortedSecrets() []guest.Secret {
+	slices.SortFunc(l.secrets, func(a, b guest.Secret) int { return strings.Compare(a.Key, b.Key) })
+	return l.secrets
+}
