@@ -10,12 +10,16 @@ import (
 
 // classSpec is what guests have in common, by kind. A class may build on other classes.
 type classSpec struct {
-	class words
+	class   words
+	selects opt[selector]
 	defaults
 }
 
 func (c *classSpec) fields() []field {
-	return append([]field{{"class", "", "GuestClasses that this one builds on, later ones over earlier ones.", list(&c.class, className, "")}}, c.defaults.fields()...)
+	return append([]field{
+		{"class", "", "GuestClasses that this one builds on, later ones over earlier ones.", list(&c.class, className, "")},
+		{"select", "", "Guests that the class applies to by itself, below the classes that they name. All of it must fit.", child(&c.selects)},
+	}, c.defaults.fields()...)
 }
 
 // class is one GuestClass.
@@ -36,6 +40,9 @@ func decodeClass(doc *document, r *report) *class {
 	d := decoder{report: r, label: doc.label(), root: &c.spec}
 	if doc.spec != nil {
 		decodeObject(d, doc.spec, &c.spec)
+	}
+	if s := &c.spec.selects; s.set {
+		s.value.check(d.below("select"), s.place)
 	}
 	checkInherited(d, &c.spec.defaults)
 	return c

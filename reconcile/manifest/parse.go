@@ -95,14 +95,18 @@ func (p *parser) guest(doc *document) {
 	if own == nil {
 		own = &node{kind: mapNode, at: doc.at, key: doc.at}
 	}
-	merged := withoutNulls(merge(p.classes.lay(p.defaults.of(kind), p.uses(own, kind, label), kind), own))
+	selected, named := p.layers(doc, own)
+	classes := append(selected, named...)
+	laid := merge(p.classes.lay(p.defaults.of(kind), classes, kind), own)
+	p.classes.checkSelected(decoder{report: p.report, label: label}, selected, kind, laid)
+	merged := withoutNulls(laid)
 	s := newSpec(kind)
 	seen := tables{}
 	decodeObject(decoder{report: p.report, label: label, root: s, seen: seen}, merged, s)
 	p.specs[label] = s
 	g := Guest{
 		Ref:    guest.Ref{Kind: kind, Name: doc.meta.name.value, VMID: s.shared().vmid.value},
-		Labels: map[string]string{}, Origin: doc.at, merged: merged,
+		Labels: map[string]string{}, Classes: classes, Origin: doc.at, merged: merged,
 	}
 	for name, value := range doc.meta.labels {
 		g.Labels[name] = value.value

@@ -16,6 +16,7 @@ type Set struct {
 type Guest struct {
 	guest.Ref                   // VMID is 0 where the manifest leaves it to the cluster's range
 	Labels    map[string]string // metadata.labels
+	Classes   []string          // laid under the spec, first to last: those that select the guest, then those that it names
 	Origin    guest.Origin      // of the document
 
 	desired guest.Desired

@@ -1,0 +1,165 @@
+package manifest
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// selector says to which guests a class applies by itself: to those that fit all of what is given.
+type selector struct {
+	paths  words
+	labels pairs
+	order  opt[int]
+}
+
+func (s *selector) fields() []field {
+	return []field{
+		{"paths", "", "Files of guests, relative to the folder of the Cluster's file: * stands for any part of a name, ** for any folders. One must fit.", list(&s.paths, pathPattern, "")},
+		{"labels", "", "Labels that a guest must have, each with this value.", dictionary(&s.labels, labelName)},
+		{"order", "", "Classes of lower order are laid down first; of the same order, by name. Default: 0.", integer(&s.order, -1000, 1000)},
+	}
+}
+
+var pathPattern = &rule{
+	want: "a pattern of file names below the Cluster's folder, such as web/**", shape: exactly(`[^/\s][^\s]*`),
+	accept: func(s string) bool {
+		_, err := path.Match(s, "")
+		return err == nil && !slices.Contains(strings.Split(s, "/"), "..") && path.Clean(s) == s
+	},
+}
+
+// check reports a selector that fits every guest or none.
+func (s *selector) check(d decoder, p place) {
+	if len(s.paths.value) == 0 && len(s.labels) == 0 {
+		d.problem(p.at, "got no paths and no labels, want some", "what every guest inherits stands in defaults of the Cluster")
+	}
+	for _, pattern := range s.paths.value {
+		if !strings.ContainsAny(pattern.value, "*?[") && path.Ext(pattern.value) != ".yaml" && path.Ext(pattern.value) != ".yml" {
+			d.path = pattern.path
+			d.problem(pattern.at, "got "+quote(pattern.value)+", which is the name of no manifest", didYouMean(pattern.value+"/**"))
+		}
+	}
+}
+
+// fits reports whether the guest of a document, in a file below the folder of the Cluster, is among those that are meant.
+func (s *selector) fits(doc *document, folder string) bool {
+	for name, want := range s.labels {
+		if have, there := doc.meta.labels[name]; !there || have.value != want.value {
+			return false
+		}
+	}
+	file, below := doc.at.File, true
+	if folder != "." {
+		file, below = strings.CutPrefix(file, folder+"/")
+	}
+	return len(s.paths.value) == 0 || below && slices.ContainsFunc(texts(s.paths), func(pattern string) bool {
+		return matchesPath(strings.Split(pattern, "/"), strings.Split(file, "/"))
+	})
+}
+
+// matchesPath compares folder by folder; ** stands for any number of them, and at the end for any file below. Only the last ** is
+// tried again, which is enough and keeps a pattern of many of them cheap.
+func matchesPath(pattern, file []string) bool {
+	p, f := 0, 0
+	last, covered := -1, 0 // the last ** and how far it reaches
+	for f < len(file) {
+		switch {
+		case p < len(pattern) && pattern[p] == "**":
+			last, covered = p, f
+			p++
+		case p < len(pattern) && matchesName(pattern[p], file[f]):
+			p, f = p+1, f+1
+		case last >= 0:
+			covered++
+			p, f = last+1, covered
+		default:
+			return false
+		}
+	}
+	return p == len(pattern)
+}
+
+func matchesName(pattern, name string) bool {
+	fits, err := path.Match(pattern, name)
+	return err == nil && fits
+}
+
+// selected returns the classes that apply to the guest of a document by themselves, in the order in which they are laid down, but for
+// those that it names itself.
+func (c classes) selected(doc *document, folder string, named []string) []string {
+	var out []string
+	for name, one := range c {
+		if one.spec.selects.set && !slices.Contains(named, name) && one.spec.selects.value.fits(doc, folder) {
+			out = append(out, name)
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.order(a), c.order(b)), cmp.Compare(a, b))
+	})
+	return out
+}
+
+func (c classes) order(name string) int { return c[name].spec.selects.value.order.value }
+
+// checkSelected reports the fields of a guest that two classes of the same order give differently, and nothing after them decides:
+// which one holds would hang on the names of the classes.
+func (c classes) checkSelected(d decoder, selected []string, kind guest.Kind, merged *node) {
+	for i, one := range selected {
+		for _, other := range selected[i+1:] {
+			if c.order(one) == c.order(other) {
+				v := rivals{d, one, other}
+				v.compare("", merged, c.give(one, kind), c.give(other, kind))
+			}
+		}
+	}
+}
+
+// rivals are two classes that select the same guest.
+type rivals struct {
+	decoder
+	one, other string
+}
+
+// compare finds the fields that both set, to different values, and that still hold in the merged guest.
+func (v rivals) compare(path string, merged, one, other *node) {
+	if merged == nil || one == nil || other == nil {
+		return
+	}
+	if one.kind == mapNode && other.kind == mapNode && !removes(one) && !removes(other) {
+		for _, e := range one.entries {
+			v.compare(strings.TrimPrefix(path+"."+segment(e.name), "."), merged.get(e.name), e.value, other.get(e.name))
+		}
+		return
+	}
+	if holds := merged.at == one.at || merged.at == other.at; holds && !one.equal(other) {
+		v.path = path
+		v.problem(other.at, "got "+other.describe()+" from class "+v.other+", and "+one.describe()+" from class "+v.one+" ("+one.at.String()+
+			"), both of which select this guest", "give one of them a higher select.order, or set the field in the guest")
+	}
+}
+
+// equal compares what two values say, wherever they stand. The order of a mapping means nothing.
+func (n *node) equal(other *node) bool {
+	if n.kind != other.kind || n.tag != other.tag || n.text != other.text || len(n.entries) != len(other.entries) {
+		return false
+	}
+	for _, e := range n.entries {
+		if there := other.get(e.name); there == nil || !e.value.equal(there) {
+			return false
+		}
+	}
+	return slices.EqualFunc(n.items, other.items, (*node).equal)
+}
+
+// folder returns the folder of the Cluster's file, which selectors start from, "." for the root.
+func (p *parser) folder() string { return path.Dir(p.set.Cluster.Origin.File) }
+
+// layers returns the classes of a guest in the order in which they are laid down: those that select it, then those that it names.
+func (p *parser) layers(doc *document, own *node) (selected, named []string) {
+	named = p.uses(own, guest.Kind(doc.kind.value), doc.label())
+	return p.classes.selected(doc, p.folder(), named), named
+}

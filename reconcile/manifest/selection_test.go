@@ -1,0 +1,63 @@
+package manifest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile/manifest"
+)
+
+// TestSelectPaths holds what patterns mean, and that they start at the folder of the Cluster's file, wherever the tree was read from.
+func TestSelectPaths(t *testing.T) {
+	tests := map[string]struct {
+		pattern, file string
+		want          bool
+	}{
+		"below":            {"web/**", "web/a.yaml", true},
+		"far_below":        {"web/**", "web/x/y/a.yaml", true},
+		"beside":           {"web/**", "webs/a.yaml", false},
+		"one_folder":       {"web/*", "web/a.yaml", true},
+		"not_two_folders":  {"web/*", "web/x/a.yaml", false},
+		"any_folder":       {"**/db-*.yaml", "x/y/db-1.yaml", true},
+		"no_folder":        {"**/db-*.yaml", "db-1.yaml", true},
+		"other_name":       {"**/db-*.yaml", "x/web-1.yaml", false},
+		"between":          {"a/**/b/*.yaml", "a/x/b/y/b/c.yaml", true},
+		"not_between":      {"a/**/b/*.yaml", "a/x/b/y/c.yaml", false},
+		"everything":       {"**", "a/b/c.yaml", true},
+		"one_file":         {"web/a.yaml", "web/a.yaml", true},
+		"letters":          {"rack-[0-9]/**", "rack-7/a.yaml", true},
+		"many_stars":       {strings.Repeat("**/", 60) + "z.yaml", strings.Repeat("a/", 120) + "b.yaml", false},
+		"longer_than_file": {"a/b/c.yaml", "a/b", false},
+	}
+	for name, test := range tests {
+		for _, root := range []string{"", "clusters/home/", "[odd]/"} {
+			t.Run(name+"_"+root, func(t *testing.T) {
+				file := test.file
+				if !strings.HasSuffix(file, ".yaml") {
+					file += ".yml"
+				}
+				class := fmt.Sprintf("apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: some}\nspec: {select: {paths: [%q]}, virtualMachine: {osType: l26}}\n", test.pattern)
+				set, err := manifest.Parse([]manifest.File{
+					{Path: root + "cluster.yaml", Data: []byte(cluster)},
+					{Path: "classes.yaml", Data: []byte(class)},
+					{Path: root + file, Data: []byte(vm("web-1", "vmid: 201"))},
+					{Path: "elsewhere/web-2.yaml", Data: []byte(vm("web-2", "vmid: 202"))},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := map[string]bool{}
+				for _, g := range set.Guests {
+					got[g.Name] = len(g.Classes) == 1
+				}
+				want := map[string]bool{"web-1": test.want, "web-2": root == "" && test.pattern == "**"}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("got other guests selected (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
