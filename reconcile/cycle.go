@@ -68,7 +68,9 @@ func (e *Engine) allocate(ctx context.Context) error {
 }
 
 func (e *Engine) desired() Desired {
-	return e.world.Load().desired(e.opts.Journal.State())
+	want := e.world.Load().desired(e.opts.Journal.State())
+	want.Secrets = e.vault.look(want.Guests)
+	return want
 }
 
 // vmids returns the guests that matter: those that manifests name, and those that the agent owns or left in the middle of a step.

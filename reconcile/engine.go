@@ -31,6 +31,7 @@ type Options struct {
 	DryRun   bool          // plan and report, write nothing
 	Floors   FloorKeeper   // where the newest accepted revision outlives the state directory; nil keeps it nowhere
 	Note     RewriteNote   // where allow-rewrite leaves its word; the zero value looks nowhere
+	Secrets  Secrets       // where passwords come from that manifests name
 	Logger   *slog.Logger  // nil is silent
 	Hooks    Hooks
 }
@@ -42,6 +43,7 @@ type Engine struct {
 	intake   *intake
 	observer *observer
 	worker   *worker
+	vault    *vault
 	queue    *Queue
 	hint     chan struct{}
 	lanes    mailbox
@@ -84,11 +86,14 @@ func NewEngine(opts Options) *Engine {
 			dryRun: opts.DryRun, log: opts.Logger, turn: &sync.RWMutex{},
 		},
 		observer: newObserver(opts.Cluster, opts.Tick, opts.Resync),
+		vault:    newVault(opts.Secrets, opts.Scope.Cluster),
 		source:   SourceReport{Branch: opts.Branch},
 	}
 	e.lanes.bell = make(chan struct{}, 1)
 	e.queue = NewQueue(QueueOptions{Parallel: opts.Parallel, OnWait: opts.Hooks.OnQueueWait, OnPanic: e.lanePanicked, OnIdle: func(int) { e.lanes.ring() }})
-	e.worker = &worker{cluster: opts.Cluster, journal: opts.Journal, hooks: e.loggedHooks(), world: e.world.Load, ids: newStepID, turn: e.intake.turn}
+	e.worker = &worker{
+		cluster: opts.Cluster, journal: opts.Journal, vault: e.vault, hooks: e.loggedHooks(), world: e.world.Load, ids: newStepID, turn: e.intake.turn,
+	}
 	e.world.Store(&world{cluster: opts.Scope.Cluster, noWrites: StopNoRevision, why: "no revision was accepted yet"})
 	e.report.Store(&Report{Cluster: opts.Scope.Cluster, Source: e.source})
 	return e

@@ -13,9 +13,11 @@ type Desired struct {
 	Cluster    string // name of the cluster, part of every marker and step digest
 	Revision   string // "main@sha1:<40 hex>"; empty for a working copy
 	Guests     []guest.Desired
-	Owned      map[int]journal.Owned   // by vmid
-	Remembered map[int]journal.Guarded // last accepted lifecycle, by vmid
-	Unknown    bool                    // no revision is in force: nothing is known to be wanted, or not wanted any more
+	Owned      map[int]journal.Owned     // by vmid
+	Remembered map[int]journal.Guarded   // last accepted lifecycle, by vmid
+	Applied    map[int]journal.Applied   // secrets that guests were given last, by vmid
+	Secrets    map[SecretPlace]SecretNow // what the secrets are now; one that is not among them was not looked at
+	Unknown    bool                      // no revision is in force: nothing is known to be wanted, or not wanted any more
 }
 
 // Observed is everything that was seen.

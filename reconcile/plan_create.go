@@ -20,11 +20,17 @@ func planCreate(p GuestPlan, want Desired, d *guest.Desired, got Observed) Guest
 	if isOwned {
 		mine.Marker = owned.Tag
 	}
+	secrets, blocked := createSecrets(want, d)
+	if len(blocked) > 0 {
+		p.Conditions = append(p.Conditions, blocked...)
+		return p
+	}
 	call, err := createCall(&mine, got.Inventory)
 	if err != nil {
 		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: "no-source", Message: err.Error(), Hint: "correct spec.source and spec.node, or make what they name"})
 		return p
 	}
+	call.Secrets = secrets
 	step := Step{
 		Guest: d.Ref, Op: OpCreate, Class: guest.Live, Wave: d.Wave, Changes: p.Changes,
 		Calls: []Call{call}, Claims: !isOwned, Reason: "does not exist",

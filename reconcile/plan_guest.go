@@ -38,7 +38,9 @@ func planGuest(want Desired, d *guest.Desired, got Observed) GuestPlan {
 	}
 	mine := *d
 	mine.Marker = owned.Tag
-	p.Changes = guest.Diff(mine, live)
+	secrets, blocked := secretChanges(want, d, live, owned)
+	p.Changes = withSecrets(guest.Diff(mine, live), secrets)
+	p.Conditions = append(p.Conditions, blocked...)
 	if isOwned && proof.note {
 		p.Changes = dropNote(settleFresh(p.Changes, d, live), live)
 	}
@@ -46,7 +48,11 @@ func planGuest(want Desired, d *guest.Desired, got Observed) GuestPlan {
 		p.Conditions = append(p.Conditions, lockCondition(live))
 		return p
 	}
-	return planLive(p, d, live, !isOwned)
+	p = planLive(p, d, live, !isOwned)
+	if neverGiven(want, d, live, owned) {
+		p.Steps = notStarted(p.Steps)
+	}
+	return p
 }
 
 // planAbsent plans a guest that no full read has shown.

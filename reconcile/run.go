@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +33,7 @@ var errSuperseded = errors.New("planned under a revision that is no longer in fo
 
 // run carries out one step: its intent is durable before the first call, every UPID after its call, and the outcome at the
 // end. When ctx ends meanwhile, the step stays open in the journal and is settled at the next start.
-func (w *worker) run(ctx context.Context, world *world, step Step, verdict Verdict) error {
+func (w *worker) run(ctx context.Context, world *world, step Step, verdict Verdict, calls []filled) error {
 	id := w.ids()
 	begun := newBegun(id, world.revision, step, verdict)
 	if err := w.begin(ctx, world, step, begun); err != nil {
@@ -40,7 +41,7 @@ func (w *worker) run(ctx context.Context, world *world, step Step, verdict Verdi
 	}
 	started := time.Now()
 	w.hooks.stepBegun(step, id)
-	c := w.calls(ctx, world, id, step)
+	c := w.calls(ctx, world, id, step, calls)
 	if c.result == "" {
 		return c.err // nobody can tell yet: the lane looks again before it does anything else
 	}
@@ -85,11 +86,20 @@ func (w *worker) passed(world *world) bool {
 type conclusion struct {
 	result     journal.Result // "" while nobody can tell
 	err        error
-	dispatched int // calls that Proxmox took
+	dispatched int               // calls that Proxmox took
+	given      map[string]string // fingerprints of the secrets in those that were carried out, by key
 }
 
-// calls dispatches the step's calls in order and waits for each.
-func (w *worker) calls(ctx context.Context, world *world, id string, step Step) conclusion {
+// give remembers the fingerprints of what a call that was carried out gave the guest.
+func (c *conclusion) give(fingerprints map[string]string) {
+	if c.given == nil && len(fingerprints) > 0 {
+		c.given = make(map[string]string, len(fingerprints))
+	}
+	maps.Copy(c.given, fingerprints)
+}
+
+// calls dispatches the step's calls in order, with their secrets, and waits for each.
+func (w *worker) calls(ctx context.Context, world *world, id string, step Step, calls []filled) conclusion {
 	c := conclusion{}
 	end := func(result journal.Result, call Call, err error) conclusion {
 		c.result, c.err = result, fmt.Errorf("%s of %s: %w", call.Op, step.Guest, err)
@@ -101,7 +111,7 @@ func (w *worker) calls(ctx context.Context, world *world, id string, step Step) 
 				return end(journal.Failed, call, err)
 			}
 		}
-		upid, err := w.cluster.Do(context.WithoutCancel(ctx), call)
+		upid, err := w.cluster.Do(context.WithoutCancel(ctx), calls[i].call)
 		switch {
 		case errors.Is(err, ErrOutcomeUnknown):
 			return w.afterDoubt(ctx, id, err)
@@ -115,6 +125,7 @@ func (w *worker) calls(ctx context.Context, world *world, id string, step Step) 
 			return conclusion{err: err}
 		}
 		if upid == "" {
+			c.give(calls[i].given)
 			continue
 		}
 		task, err := w.wait(ctx, upid)
@@ -126,6 +137,7 @@ func (w *worker) calls(ctx context.Context, world *world, id string, step Step) 
 		case !task.OK():
 			return end(journal.Failed, call, &TaskError{UPID: upid, Exit: task.Exit, Log: task.LogTail})
 		}
+		c.give(calls[i].given)
 	}
 	c.result = journal.Done
 	return c
@@ -224,7 +236,7 @@ func closing(begun journal.Begun, c conclusion, state journal.State) []journal.B
 	if c.err != nil {
 		ended.Error = c.err.Error()
 	}
-	records := []journal.Body{ended}
+	records := append([]journal.Body{ended}, afterGiving(begun, c, state)...)
 	if c.result == journal.Done && begun.Op == string(OpDestroy) {
 		records = append(records, journal.Disowned{VMID: begun.VMID, Reason: "destroyed"})
 		if state.Assigned[journal.Label{Kind: begun.Kind, Name: begun.Name}] == begun.VMID {

@@ -18,6 +18,7 @@ const maxStepsInARow = 12
 type worker struct {
 	cluster Cluster
 	journal *journal.Journal
+	vault   *vault
 	hooks   Hooks
 	world   func() *world
 	ids     func() string // a fresh step id
@@ -90,7 +91,9 @@ func (w *worker) advance(ctx context.Context, f *finding) (again bool, err error
 		}
 		state = w.journal.State()
 	}
-	plan := NewPlan(world.only(f.vmid, state), got)
+	want := world.only(f.vmid, state)
+	want.Secrets = w.vault.look(want.Guests)
+	plan := NewPlan(want, got)
 	if len(plan.Guests) != 1 {
 		return false, nil
 	}
@@ -105,7 +108,11 @@ func (w *worker) advance(ctx context.Context, f *finding) (again bool, err error
 	if f.ran > 0 && sameEffect(f.last, step) {
 		return false, fmt.Errorf("%s of %s: Proxmox took it, and nothing changed", step.Op, step.Guest)
 	}
-	if err := w.run(ctx, world, step, verdict); err != nil {
+	calls, err := w.vault.fill(step.Calls, stepOSType(step, want, f.seen))
+	if err != nil {
+		return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
+	}
+	if err := w.run(ctx, world, step, verdict, calls); err != nil {
 		return false, err
 	}
 	f.ran++

@@ -45,7 +45,7 @@ func WriteStops() []WriteStop {
 // desired returns what the world and the journal want together.
 func (w *world) desired(state journal.State) Desired {
 	return Desired{
-		Cluster: w.cluster, Revision: w.revision, Guests: w.guests, Owned: state.Owned, Remembered: state.Guarded, Unknown: w.revision == "",
+		Cluster: w.cluster, Revision: w.revision, Guests: w.guests, Owned: state.Owned, Remembered: state.Guarded, Applied: state.Applied, Unknown: w.revision == "",
 	}
 }
 

@@ -1,0 +1,189 @@
+package reconcile
+
+import (
+	"crypto/hmac"
+	"crypto/pbkdf2"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"strconv"
+	"sync"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// vault makes of a secret's content what the rest may know: a fingerprint for the journal and the plan, and the text for one
+// call. It is safe for concurrent use.
+type vault struct {
+	secrets Secrets
+	cluster string
+
+	mu   sync.Mutex
+	slow map[string]stretched // by name
+}
+
+// stretched is a content made slow to guess, and what tells that it is still the same.
+type stretched struct{ content, key string }
+
+func newVault(secrets Secrets, cluster string) *vault {
+	return &vault{secrets: secrets, cluster: cluster, slow: make(map[string]stretched)}
+}
+
+// look returns what a plan may know of the secrets of guests. Each is read once, however many guests have it.
+func (v *vault) look(guests []guest.Desired) map[SecretPlace]SecretNow {
+	var places map[SecretPlace]SecretNow
+	read := make(map[string]SecretNow)
+	contents := make(map[string]string)
+	for i := range guests {
+		for _, s := range guests[i].Secrets {
+			now, done := read[s.File]
+			if !done {
+				contents[s.File], now = v.open(s.File)
+				read[s.File] = now
+			}
+			if now.Problem == nil {
+				now.Fingerprint = v.fingerprint(guests[i].VMID, s, contents[s.File])
+			}
+			if places == nil {
+				places = make(map[SecretPlace]SecretNow)
+			}
+			places[SecretPlace{guests[i].VMID, s.Key}] = now
+		}
+	}
+	return places
+}
+
+// open reads a secret and tells what it is, all but its fingerprint.
+func (v *vault) open(name string) (string, SecretNow) {
+	if v.secrets.Read == nil {
+		return "", SecretNow{Problem: &SecretError{
+			Name: name, Reason: "the agent has no directory of secrets", Hint: "set secrets_dir in the agent's config and put the file " + name + " there",
+		}}
+	}
+	content, err := v.secrets.Read(name)
+	if problem := (*SecretError)(nil); errors.As(err, &problem) {
+		return "", SecretNow{Problem: problem}
+	}
+	if err != nil {
+		return "", SecretNow{Problem: &SecretError{Name: name, Reason: err.Error()}}
+	}
+	form, problem := formOf(name, content)
+	return content, SecretNow{Form: form, Problem: problem}
+}
+
+var (
+	// longHash is what Proxmox takes for a hash in the configuration of a virtual machine, and shortHash what it takes for one when it
+	// makes a container. Any other text it hashes.
+	//
+	// Source: PVE API, update_vm of API2/Qemu.pm; set_user_password of LXC/Setup/Base.pm.
+	longHash  = regexp.MustCompile(`^\$(?:[156]|2[ay])(\$.+){2}`)
+	shortHash = regexp.MustCompile(`^\$(?:1|2[axy]?|5|6)\$[a-zA-Z0-9./]{1,16}\$[a-zA-Z0-9./]+$`)
+	// otherHash are kinds of hash that login knows and Proxmox does not.
+	otherHash = regexp.MustCompile(`^\$(?:y|gy|7|2b|sm3|argon2i?d?|scrypt)\$`)
+)
+
+// maxPassword is the longest password, in bytes, that crypt compares.
+//
+// Source: libxcrypt, CRYPT_MAX_PASSPHRASE_SIZE with its final NUL.
+const maxPassword = 511
+
+// formOf tells a hash from a password.
+func formOf(name, content string) (SecretForm, *SecretError) {
+	switch {
+	case longHash.MatchString(content) && shortHash.MatchString(content):
+		return SecretHash, nil
+	case longHash.MatchString(content):
+		return SecretLongHash, nil
+	case otherHash.MatchString(content) || shortHash.MatchString(content):
+		return "", &SecretError{
+			Name: name, Reason: "Proxmox does not know this kind of hash and would take it for the password",
+			Hint: "put the password itself into the file, or a hash that mkpasswd -m sha-512 made",
+		}
+	case len(content) > maxPassword:
+		return "", &SecretError{Name: name, Reason: fmt.Sprintf("got a password of %d bytes, want at most %d", len(content), maxPassword), Hint: "choose a shorter password"}
+	}
+	return SecretPlain, nil
+}
+
+// stretchRounds makes trying a password against a fingerprint cost what it costs against the hash in the guest's configuration.
+const stretchRounds = cryptRounds
+
+// fingerprint returns 32 hexadecimal digits that tell one content from another in this place. Whoever finds them in a journal needs
+// the key to try a password, and then as long as with a hash.
+func (v *vault) fingerprint(vmid int, s guest.Secret, content string) string {
+	return hex.EncodeToString(v.mac("fingerprint", v.cluster, strconv.Itoa(vmid), s.Key, v.stretch(s.File, content))[:16])
+}
+
+func (v *vault) stretch(name, content string) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	quick := string(v.mac("content", content))
+	if known := v.slow[name]; known.content == quick {
+		return known.key
+	}
+	key, _ := pbkdf2.Key(sha512.New, content, v.mac("stretch"), stretchRounds, sha512.Size) // fails for short salts and keys alone
+	v.slow[name] = stretched{quick, string(key)}
+	return string(key)
+}
+
+// text returns what Proxmox is sent. A password becomes a hash here, with a salt that stays the same: Proxmox would draw a new one
+// each time, and the change of the hash alone would make cloud-init set up the guest anew at its next boot. Windows cannot use a
+// hash.
+func (v *vault) text(vmid int, s guest.Secret, content string, form SecretForm, plain bool) string {
+	if form != SecretPlain || plain {
+		return content
+	}
+	salt := v.mac("salt", v.cluster, strconv.Itoa(vmid), s.Key, s.File)[:16]
+	for i, b := range salt {
+		salt[i] = cryptAlphabet[b&63]
+	}
+	return sha512Crypt(content, string(salt))
+}
+
+// mac returns HMAC-SHA256 over the parts, each after its length.
+func (v *vault) mac(parts ...string) []byte {
+	h := hmac.New(sha256.New, v.secrets.Key)
+	for _, part := range parts {
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(part))))
+		h.Write([]byte(part))
+	}
+	return h.Sum(nil)
+}
+
+// filled is a call as it is sent, and the fingerprints of the secrets in it by key.
+type filled struct {
+	call  Call
+	given map[string]string
+}
+
+// fill puts the contents of secrets into copies of a step's calls. The step itself, which plans, logs and hooks see, keeps the names.
+func (v *vault) fill(calls []Call, ostype string) ([]filled, error) {
+	out := make([]filled, len(calls))
+	for i, call := range calls {
+		out[i].call = call
+		if len(call.Secrets) == 0 {
+			continue
+		}
+		params := maps.Clone(call.Params)
+		if params == nil {
+			params = make(map[string]string, len(call.Secrets))
+		}
+		out[i].given = make(map[string]string, len(call.Secrets))
+		for key, name := range call.Secrets {
+			s := guest.Secret{Key: key, File: name}
+			content, now := v.open(name)
+			if problem := misfit(s, now, call.Kind, ostype); problem != nil {
+				return nil, fmt.Errorf("%s: %w", key, problem)
+			}
+			params[key] = v.text(call.VMID, s, content, now.Form, wantsPlain(ostype))
+			out[i].given[key] = v.fingerprint(call.VMID, s, content)
+		}
+		out[i].call.Params = params
+	}
+	return out, nil
+}
