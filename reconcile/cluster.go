@@ -45,8 +45,8 @@ type Reader interface {
 // Errors of a Cluster. They are wrapped with Proxmox's own text.
 var (
 	ErrNotExist       = errors.New("guest does not exist")
-	ErrDenied         = errors.New("access denied")           // 401 or 403: a person has to act
-	ErrConflict       = errors.New("guest changed meanwhile") // digest mismatch: read and plan again
+	ErrDenied         = errors.New("access denied")           // privilege or token missing, or for root alone: a person has to act
+	ErrConflict       = errors.New("guest changed meanwhile") // another digest, run state or membership than planned for: read and plan again
 	ErrLocked         = errors.New("guest is locked")         // another task or a backup holds it: try later
 	ErrNotReady       = errors.New("cluster is not ready")    // no quorum, node or daemon down
 	ErrNoTask         = errors.New("no such task")
@@ -161,7 +161,10 @@ type Task struct {
 	Start   time.Time
 	Running bool
 	Exit    string // "OK", "WARNINGS: 2", or the error; empty while running
-	LogTail string // the last lines of a failed task's log
+
+	Err      error    // of a failed task: the error above that Exit stands for, as from a call; nil where Exit speaks for itself
+	LogTail  string   // the last lines of a failed task's log; Wait alone reads it
+	Warnings []string // what a task that ended with warnings said; Wait alone reads them
 }
 
 // OK reports whether the task ended well. Warnings are a success.

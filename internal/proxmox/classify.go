@@ -56,8 +56,8 @@ func meaningOf(x *exchange, e *APIError) error {
 		return reconcile.ErrDenied
 	case e.Status == http.StatusInternalServerError:
 		return meaningOfText(x, e.Text())
-	case e.Status == http.StatusBadRequest && x.writes() && isHalfApplied(e):
-		return reconcile.ErrOutcomeUnknown
+	case e.Status == http.StatusBadRequest && x.writes():
+		return meaningOfParameters(e)
 	case e.Status == http.StatusTooManyRequests:
 		return reconcile.ErrNotReady // refused on the way, before Proxmox saw it
 	case !isFromGateway(e.Status):
@@ -70,45 +70,30 @@ func meaningOf(x *exchange, e *APIError) error {
 }
 
 // meaningOfText reads the text of a status 500, which is Proxmox's word for nearly every failure.
-//
-// Source: PVE::AbstractConfig check_lock, PVE::Tools lock_file and assert_if_modified, PVE::QemuServer, PVE::Cluster
-// check_cfs_quorum, PVE::RESTEnvironment fork_worker.
 func meaningOfText(x *exchange, said string) error {
-	contains := func(part string) bool { return strings.Contains(said, part) }
-	switch {
-	case contains(x.about.missing()):
-		return reconcile.ErrNotExist
-	case contains("checksum mismatch (file change by other user?)"),
-		contains("detected modified configuration - file changed by other user"):
-		return reconcile.ErrConflict
-	case contains("VM is locked ("), contains("CT is locked ("),
-		contains("can't lock file '") && contains("got timeout"):
-		return reconcile.ErrLocked
-	case contains("no quorum"),
-		contains("unable to open file '/etc/pve/") && contains("Permission denied"), // read-only while there is no quorum
-		contains("hostname lookup '"): // the node is not reachable by name
-		return reconcile.ErrNotReady
-	case contains("got no worker upid"): // the worker may run all the same, and half-made guests were seen
-		if x.writes() {
-			return reconcile.ErrOutcomeUnknown
-		}
-		return reconcile.ErrNotReady
-	default:
-		return nil
+	if !strings.Contains(said, noWorker) {
+		return textMeaning(x.about, said)
 	}
+	if x.writes() {
+		return reconcile.ErrOutcomeUnknown
+	}
+	return reconcile.ErrNotReady
 }
 
-// isHalfApplied recognises the errors of a synchronous config call that wrote its values and then could not plug them in:
-// they stay pending.
-func isHalfApplied(e *APIError) bool {
-	for _, problem := range e.Errors {
+// meaningOfParameters reads the errors of a status 400. Nearly all say that the request was wrong. A synchronous config call may
+// have written its values and then been unable to plug them in: they stay pending. A guest that has moved is where it was to go.
+func meaningOfParameters(e *APIError) error {
+	for key, problem := range e.Errors {
 		for _, sign := range []string{"hotplug problem", "unable to hotplug", "unable to apply pending change"} {
 			if strings.Contains(problem, sign) {
-				return true
+				return reconcile.ErrOutcomeUnknown
 			}
 		}
+		if key == "target" && strings.Contains(problem, "target is local node") {
+			return reconcile.ErrConflict
+		}
 	}
-	return false
+	return nil
 }
 
 // isFromGateway reports whether a status comes from something between us and the code that acts, so that it says

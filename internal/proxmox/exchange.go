@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"gitops-agent/reconcile/guest"
 )
@@ -94,13 +95,14 @@ func (a address) path() string {
 	return fmt.Sprintf("/nodes/%s/%s/%d", a.node, a.kind.API(), a.vmid)
 }
 
-// missing returns what Proxmox says when the node has no such guest.
-func (a address) missing() string {
+// isMissing reports whether Proxmox said that the node has no such guest.
+func (a address) isMissing(said string) bool {
 	folder := "qemu-server"
 	if a.kind == guest.Container {
 		folder = "lxc"
 	}
-	return fmt.Sprintf("Configuration file 'nodes/%s/%s/%d.conf' does not exist", a.node, folder, a.vmid)
+	return strings.Contains(said, fmt.Sprintf("Configuration file 'nodes/%s/%s/%d.conf' does not exist", a.node, folder, a.vmid)) ||
+		strings.Contains(said, fmt.Sprintf("unable to find configuration file for VM %d on node '%s'", a.vmid, a.node))
 }
 
 // String returns "qemu/100 on pve1".

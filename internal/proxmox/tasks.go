@@ -75,11 +75,11 @@ func (e taskEntry) task() (reconcile.Task, error) {
 	if err != nil {
 		return reconcile.Task{}, err
 	}
-	task := parsed.task(e.UPID)
-	task.Running = e.EndTime == ""
-	if !task.Running {
-		task.Exit = oneLine(string(e.Status))
+	if e.EndTime != "" {
+		return parsed.ended(e.UPID, string(e.Status)), nil
 	}
+	task := parsed.task(e.UPID)
+	task.Running = true
 	return task, nil
 }
 

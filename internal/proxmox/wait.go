@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,12 +19,18 @@ import (
 const (
 	firstPoll = 100 * time.Millisecond
 	lastPoll  = 2 * time.Second
-	tailLines = 5
+)
+
+// How much of a log is read.
+const (
+	tailLines    = 5    // of a failed task
+	warningLines = 2000 // at the end, in which warnings are looked for
+	maxWarnings  = 10
 )
 
 // Wait polls a task until it has ended. Its end is in Exit, in Proxmox's words: "unexpected status" means that the worker
-// died and says nothing about what it did before, so the caller looks at the guest. For everything but "OK" the end of the log comes with
-// it, if it can be read. ErrNoTask means that the node has no record of the task.
+// died and says nothing about what it did before, so the caller looks at the guest. With a failure comes the end of the log, and with
+// "WARNINGS: 2" what was warned of, if they can be read. ErrNoTask means that the node has no record of the task.
 //
 // Source: PVE API, GET /nodes/{node}/tasks/{upid}/status and …/log.
 func (r *Reader) Wait(ctx context.Context, name string) (reconcile.Task, error) {
@@ -66,18 +73,30 @@ func (r *Reader) taskStatus(ctx context.Context, parsed upid, name string) (exit
 	return string(status.ExitStatus), false, nil
 }
 
-// ended returns a task that has ended, with the tail of its log unless all is well.
+// ended returns a task that has ended, with what its log says unless all is well. How it ended is known without the log.
 func (r *Reader) ended(ctx context.Context, parsed upid, name, exit string) reconcile.Task {
-	task := parsed.task(name)
-	task.Exit = oneLine(exit)
-	if task.Exit == "OK" {
-		return task
+	task := parsed.ended(name, exit)
+	var err error
+	switch {
+	case task.Exit == "OK":
+	case task.OK():
+		task.Warnings, err = r.warnings(ctx, parsed, name)
+	default:
+		task.LogTail, err = r.logTail(ctx, parsed, name)
 	}
-	tail, err := r.logTail(ctx, parsed, name)
-	if err != nil { // how the task ended is known without it
+	if err != nil {
 		r.log.DebugContext(ctx, "task log not read", "upid", name, "error", err)
 	}
-	task.LogTail = tail
+	return task
+}
+
+// ended returns what the UPID and the exit status say.
+func (u upid) ended(name, exit string) reconcile.Task {
+	task := u.task(name)
+	task.Exit = oneLine(exit)
+	if !task.OK() {
+		task.Err = exitMeaning(u, task.Exit)
+	}
 	return task
 }
 
@@ -86,14 +105,34 @@ func (u upid) task(name string) reconcile.Task {
 	return reconcile.Task{UPID: name, Node: u.node, Type: u.kind, VMID: u.vmid(), User: u.user, Start: u.start}
 }
 
-// logTail reads the last lines of a log in two calls: a log may have millions of lines, and Proxmox counts from the first.
+// logTail reads the last lines of a log.
 func (r *Reader) logTail(ctx context.Context, parsed upid, name string) (string, error) {
+	lines, err := r.lastLines(ctx, parsed, name, tailLines)
+	return strings.Join(lines, "\n"), err
+}
+
+// warnings returns what a task warned of, each text once and in its order.
+func (r *Reader) warnings(ctx context.Context, parsed upid, name string) ([]string, error) {
+	lines, err := r.lastLines(ctx, parsed, name, warningLines)
+	var found []string
+	for _, line := range lines {
+		text, warns := strings.CutPrefix(line, "WARN: ")
+		if warns && len(found) < maxWarnings && !slices.Contains(found, text) {
+			found = append(found, text)
+		}
+	}
+	return found, err
+}
+
+// lastLines reads the end of a log in two calls: a log may have millions of lines, Proxmox counts from the first, and it hands out
+// the first fifty to whoever does not say which.
+func (r *Reader) lastLines(ctx context.Context, parsed upid, name string, most int) ([]string, error) {
 	_, total, err := r.logLines(ctx, parsed, name, 0, 1)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	lines, _, err := r.logLines(ctx, parsed, name, max(0, total-tailLines), tailLines)
-	return strings.Join(lines, "\n"), err
+	lines, _, err := r.logLines(ctx, parsed, name, max(0, total-most), most)
+	return lines, err
 }
 
 // logLines reads lines from start, counted from 0, and how many there are in all.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 	"gitops-agent/reconcile"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // taskServer plays a node with one task that runs for a while and then ends with exit.
@@ -64,18 +66,21 @@ func TestWait(t *testing.T) {
 	for i := range long {
 		long[i] = fmt.Sprintf("line %d", i+1)
 	}
+	warned := slices.Concat([]string{"WARN: a", "WARN: b"}, long, []string{"WARN: a", "TASK WARNINGS: 3"})
 	tests := map[string]struct {
-		exit string
-		log  []string
-		ok   bool
-		tail string
-		read []string // queries of the log
+		exit  string
+		log   []string
+		means error // nil of a success, too
+		tail  string
+		warns []string
+		read  []string // queries of the log
 	}{
-		"ok":       {"OK", []string{"TASK OK"}, true, "", nil},
-		"warnings": {"WARNINGS: 2", []string{"WARN: a", "WARN: b", "TASK WARNINGS: 2"}, true, "WARN: a\nWARN: b\nTASK WARNINGS: 2", []string{"start=0&limit=1", "start=0&limit=5"}},
-		"failed":   {"VM 140 already running", long, false, "line 116\nline 117\nline 118\nline 119\nline 120", []string{"start=0&limit=1", "start=115&limit=5"}},
-		"died":     {"unexpected status", nil, false, "", []string{"start=0&limit=1", "start=0&limit=5"}},
-		"stopped":  {"received interrupt", []string{"a"}, false, "a", []string{"start=0&limit=1", "start=0&limit=5"}},
+		"ok":       {"OK", []string{"TASK OK"}, nil, "", nil, nil},
+		"warnings": {"WARNINGS: 3", warned, nil, "", []string{"a", "b"}, []string{"start=0&limit=1", "start=0&limit=2000"}},
+		"failed":   {"VM 140 already running", long, reconcile.ErrConflict, "line 116\nline 117\nline 118\nline 119\nline 120", nil, []string{"start=0&limit=1", "start=115&limit=5"}},
+		"unnamed":  {"no space left on device", []string{"a", "b"}, nil, "a\nb", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
+		"died":     {"unexpected status", nil, reconcile.ErrOutcomeUnknown, "", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
+		"stopped":  {"received interrupt", []string{"a"}, reconcile.ErrOutcomeUnknown, "a", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -86,15 +91,15 @@ func TestWait(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := endedTask
-				want.Exit, want.LogTail = test.exit, test.tail
-				if diff := cmp.Diff(want, got); diff != "" {
+				want.Exit, want.Err, want.LogTail, want.Warnings = test.exit, test.means, test.tail, test.warns
+				if diff := cmp.Diff(want, got, cmpopts.EquateErrors()); diff != "" {
 					t.Errorf("task (-want +got)\n%s", diff)
 				}
 				if diff := cmp.Diff(test.read, server.queries); diff != "" {
 					t.Errorf("reads of the log (-want +got)\n%s", diff)
 				}
-				if got.OK() != test.ok {
-					t.Errorf("got OK %v, want %v", got.OK(), test.ok)
+				if want := name == "ok" || name == "warnings"; got.OK() != want {
+					t.Errorf("got OK %v, want %v", got.OK(), want)
 				}
 			})
 		})

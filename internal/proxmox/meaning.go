@@ -1,0 +1,94 @@
+package proxmox
+
+import (
+	"regexp"
+	"strings"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// noWorker is what Proxmox says when it lost sight of a worker that it was forking. The worker may run all the same, and half-made
+// guests were seen.
+const noWorker = "got no worker upid"
+
+// sign is a part of Proxmox's text that tells what went wrong, in a reply as in the end of a task.
+type sign struct {
+	text  string
+	also  string // a second part, where the first one alone says too little
+	means error
+}
+
+// signs are looked through in this order: a lock of the cluster's own that cannot be had may be for want of a quorum.
+//
+// Source: PVE::AbstractConfig check_lock, PVE::Tools lock_file and assert_if_modified, PVE::Cluster cfs_lock and check_cfs_quorum,
+// PVE::QemuServer, PVE::LXC, PVE::RPCEnvironment, pve-ha-manager API2.
+var signs = []sign{
+	{text: "checksum mismatch (file change by other user?)", means: reconcile.ErrConflict},
+	{text: "detected modified configuration - file changed by other user", means: reconcile.ErrConflict},
+	{text: "VM is locked (", means: reconcile.ErrLocked},
+	{text: "CT is locked (", means: reconcile.ErrLocked},
+	{text: "no quorum", means: reconcile.ErrNotReady},
+	{text: "can't lock file '", also: "got timeout", means: reconcile.ErrLocked},
+	{text: "cfs-lock", also: "got lock request timeout", means: reconcile.ErrLocked},
+	{text: "unable to open file '/etc/pve/", also: "Permission denied", means: reconcile.ErrNotReady}, // read-only while there is no quorum
+	{text: "hostname lookup '", means: reconcile.ErrNotReady},                                         // the node is not reachable by name
+	{text: "Permission check failed", means: reconcile.ErrDenied},
+	{text: "only root can ", means: reconcile.ErrDenied},
+	{text: "Only root can ", means: reconcile.ErrDenied},
+	{text: "is only allowed for root@pam", means: reconcile.ErrDenied},
+	// The guest is not any more what the call was made for.
+	{text: "is running - destroy failed", means: reconcile.ErrConflict},
+	{text: "unable to destroy CT ", also: "container is running", means: reconcile.ErrConflict},
+	{text: "disk is already at specified size", means: reconcile.ErrConflict},
+	{text: "you can't convert a template to a template", means: reconcile.ErrConflict},
+	{text: "is already a pool member", means: reconcile.ErrConflict},
+	{text: "create resource failed: resource ID '", also: "already defined", means: reconcile.ErrConflict},
+	{text: "not HA managed!", means: reconcile.ErrConflict},
+	{text: "no such resource '", means: reconcile.ErrConflict},
+}
+
+// runState is what Proxmox says of a guest that already is as it was to be, or is not what it must be for that.
+var runState = regexp.MustCompile(`\b(VM|CT) [0-9]+ (already|not) running`)
+
+// textMeaning returns the sentinel that a text stands for, nil where it speaks for itself.
+func textMeaning(about address, said string) error {
+	if about.isMissing(said) {
+		return reconcile.ErrNotExist
+	}
+	if runState.MatchString(said) {
+		return reconcile.ErrConflict
+	}
+	for _, s := range signs {
+		if strings.Contains(said, s.text) && strings.Contains(said, s.also) {
+			return s.means
+		}
+	}
+	return nil
+}
+
+// exitMeaning returns the sentinel that the end of a failed task stands for. A worker that died, or was stopped, says nothing
+// about what it had done by then.
+//
+// Source: pve-common, PVE/UPID.pm and PVE/Tools.pm upid_read_status.
+func exitMeaning(task upid, exit string) error {
+	switch {
+	case exit == "unexpected status", exit == "received interrupt", strings.HasPrefix(exit, "unable to get last line from task log"):
+		return reconcile.ErrOutcomeUnknown
+	default:
+		return textMeaning(task.about(), exit)
+	}
+}
+
+// about returns the guest whose absence would be the task's failure. What a create or a clone misses is not the guest that it is
+// to make, and a clone is filed under its template.
+func (u upid) about() address {
+	switch u.kind {
+	case "qmconfig", "qmstart", "qmstop", "qmshutdown", "qmreboot", "qmdestroy", "qmigrate", "qmtemplate", "qmmove":
+		return address{kind: guest.VirtualMachine, node: u.node, vmid: u.vmid()}
+	case "vzstart", "vzstop", "vzshutdown", "vzreboot", "vzdestroy", "vzmigrate", "vztemplate", "move_volume":
+		return address{kind: guest.Container, node: u.node, vmid: u.vmid()}
+	default:
+		return address{}
+	}
+}
