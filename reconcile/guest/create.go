@@ -7,8 +7,12 @@ import (
 )
 
 // CreateParams returns the native parameters of the call that makes the guest: vmid (if it is assigned), name or hostname,
-// pool, the source, and every intent; new volumes in allocation syntax, tags with the marker. The guest is not started. It
-// fails for a guest that is cloned or has no source, and names every key that cannot be set at creation and why.
+// pool, the source, and every intent; new volumes in allocation syntax, tags with the marker. The guest is not started, and
+// secrets are not among them, see CreateSecrets. It fails for a guest that is cloned or has no source, and names every key that
+// cannot be set at creation and why.
+//
+// A restored guest is given what it is to be known by, its name and its tags in place of the backup's, and what can only be set
+// at creation. Like a clone's, the rest of what the manifest wants is a Diff's to tell.
 //
 // Source: PVE API, POST /nodes/{node}/qemu and /nodes/{node}/lxc.
 func CreateParams(d Desired) (map[string]string, error) {
@@ -26,18 +30,19 @@ func CreateParamsOn(d Desired, node Version) (map[string]string, error) {
 	live := unmade(d)
 	live.Version = node
 	for _, change := range (&comparison{want: &d, live: live, creating: true}).run() {
-		if change.Class == Impossible {
-			problems = append(problems, fmt.Errorf("set %s: %s", change.Key, change.Note))
+		r, _ := find(d.Kind, change.Key)
+		switch {
+		case d.Source.Backup != nil && !d.restores(change.Key, r):
 			continue
+		case change.Class == Impossible:
+			problems = append(problems, fmt.Errorf("set %s: %s", change.Key, change.Note))
+		case r.form == secretForm:
+			problems = append(problems, fmt.Errorf("set %s: a secret is kept in a file, and named", change.Key))
+		default:
+			setUnlessEmpty(params, change.Key, change.Value) // a wish of defaults alone comes to nothing
 		}
-		setUnlessEmpty(params, change.Key, change.Value) // a wish of defaults alone comes to nothing
 	}
-	if d.Source.Template != nil {
-		params["ostemplate"] = d.Source.Template.Volume
-	}
-	if image := d.Source.Image; image != nil && params[image.Slot] == "" && len(problems) == 0 {
-		problems = append(problems, fmt.Errorf("import %s: no storage is named for slot %s", image.Volume, image.Slot))
-	}
+	problems = append(problems, d.Source.add(params, d)...)
 	setUnlessEmpty(params, "pool", d.Pool)
 	if d.VMID != 0 {
 		params["vmid"] = strconv.Itoa(d.VMID)
@@ -46,7 +51,7 @@ func CreateParamsOn(d Desired, node Version) (map[string]string, error) {
 }
 
 // CloneParams returns the native parameters of the call that clones the guest's template: newid (if it is assigned), name or
-// hostname, pool, full, and for a full clone its storage. Clones are made on the template's node: only the caller knows which
+// hostname, pool, the snapshot, full, and for a full clone its storage and, of a virtual machine, its format. Clones are made on the template's node: only the caller knows which
 // that is and whether a target has to be named. What else the manifest wants, a Diff of the clone tells.
 //
 // Source: PVE API, POST /nodes/{node}/{qemu,lxc}/{vmid}/clone.
@@ -64,30 +69,19 @@ func CloneParams(d Desired) map[string]string {
 		params["newid"] = strconv.Itoa(d.VMID)
 	}
 	params["full"] = "0"
-	if clone := d.Source.Clone; clone != nil && clone.Full {
+	clone := d.Source.Clone
+	if clone == nil {
+		return params
+	}
+	setUnlessEmpty(params, "snapname", clone.Snap)
+	if clone.Full {
 		params["full"] = "1"
 		setUnlessEmpty(params, "storage", clone.Storage)
 	}
-	return params
-}
-
-// checkSource returns why the guest cannot be made by a create call, or nil.
-func checkSource(d Desired) error {
-	s := d.Source
-	switch {
-	case s.Clone != nil:
-		return errors.New("make a clone by cloning its template")
-	case s.Image != nil && d.Kind == Container:
-		return errors.New("make a container from a container template, not from a disk image")
-	case s.Template != nil && d.Kind != Container:
-		return errors.New("make a virtual machine from a disk image, not from a container template")
-	case d.Kind == Container && s.Template == nil:
-		return errors.New("make a container from a container template: none is named")
-	case s.Image == nil && s.Template == nil && !s.Blank:
-		return errors.New("no source to make the guest from")
-	default:
-		return nil
+	if clone.Full && d.Kind == VirtualMachine {
+		setUnlessEmpty(params, "format", clone.Format)
 	}
+	return params
 }
 
 // unmade is the guest before its creation, as far as costs and obstacles ask: containers are unprivileged unless they are

@@ -40,11 +40,32 @@ func TestCreateParams(t *testing.T) {
 		"container": {
 			with(ct, Source{Template: &Template{Volume: "local:vztmpl/debian-12.tar.zst"}},
 				subs("rootfs", "storage=local-lvm", "size=8G"), subs("mp0", "storage=local-lvm", "size=4G", "mp=/data", "backup=1"), text("memory", "512"), text("swap", "0"),
-				subs("features", "nesting=1"), text("unprivileged", "1"), subs("net0", "bridge=vmbr0", "ip=dhcp"), text("hostname", "dns-1"), text("password", "s3cret")),
+				subs("features", "nesting=1"), text("unprivileged", "1"), subs("net0", "bridge=vmbr0", "ip=dhcp"), text("hostname", "dns-1"), text("ssh-public-keys", "ssh-ed25519 AAAA a\nssh-ed25519 BBBB b")),
 			keys{
 				"vmid": "310", "hostname": "dns-1", "ostemplate": "local:vztmpl/debian-12.tar.zst", "rootfs": "local-lvm:8", "mp0": "local-lvm:4,backup=1,mp=/data",
-				"memory": "512", "swap": "0", "features": "nesting=1", "unprivileged": "1", "net0": "name=eth0,bridge=vmbr0,ip=dhcp", "password": "s3cret",
+				"memory": "512", "swap": "0", "features": "nesting=1", "unprivileged": "1", "net0": "name=eth0,bridge=vmbr0,ip=dhcp", "ssh-public-keys": "ssh-ed25519 AAAA a\nssh-ed25519 BBBB b",
 			},
+		},
+		"iso": {
+			with(vm, Source{ISO: &ISO{Volume: "local:iso/debian-12.iso", Slot: "ide2"}}, subs("scsi0", "storage=ceph", "size=32G")),
+			keys{"vmid": "201", "name": "web-1", "scsi0": "ceph:32", "ide2": "local:iso/debian-12.iso,media=cdrom"},
+		},
+		"iso_of_the_manifest": {
+			with(vm, Source{ISO: &ISO{Volume: "local:iso/debian-12.iso", Slot: "ide2"}}, subs("ide2", "volume=local:iso/debian-12.iso", "media=cdrom")),
+			keys{"vmid": "201", "name": "web-1", "ide2": "local:iso/debian-12.iso,media=cdrom"},
+		},
+		"backup": {
+			with(vm, Source{Backup: &Backup{Volume: "pbs:backup/vm/201/2026-01-01T00:00:00Z", Storage: "ceph", Unique: true}},
+				text("memory", "2048"), subs("scsi0", "storage=ceph", "size=40G"), text("tags", "web")),
+			keys{"vmid": "201", "name": "web-1", "archive": "pbs:backup/vm/201/2026-01-01T00:00:00Z", "storage": "ceph", "unique": "1", "tags": "web"},
+		},
+		"backup_as_it_was": {
+			with(vm, Source{Backup: &Backup{Volume: "local:backup/vzdump-qemu-100.vma.zst"}}, text("args", "-foo")),
+			keys{"vmid": "201", "name": "web-1", "archive": "local:backup/vzdump-qemu-100.vma.zst"},
+		},
+		"backup_of_container": {
+			with(ct, Source{Backup: &Backup{Volume: "local:backup/vzdump-lxc-100.tar.zst"}}, subs("rootfs", "storage=ceph", "size=8G"), text("unprivileged", "1"), text("ssh-public-keys", "ssh-ed25519 AAAA a")),
+			keys{"vmid": "310", "hostname": "dns-1", "ostemplate": "local:backup/vzdump-lxc-100.tar.zst", "restore": "1", "storage": "ceph", "unprivileged": "1"},
 		},
 		"defaults_come_to_nothing": {
 			with(ct, Source{Template: &Template{Volume: "local:vztmpl/x.tar.zst"}}, subs("features", "nesting=0"), subs("startup", "up=")),
@@ -78,6 +99,15 @@ func TestCreateParamsOfOwnedGuest(t *testing.T) {
 	}
 }
 
+// TestCreateParamsMarkARestoredGuest: the backup of an owned guest carries that guest's marker, and the new one must not.
+func TestCreateParamsMarkARestoredGuest(t *testing.T) {
+	d := Desired{Ref: Ref{Kind: VirtualMachine, Name: "web-2"}, Source: Source{Backup: &Backup{Volume: "local:backup/x.vma"}}, Marker: "gitops-0123abcd"}
+	got, err := CreateParams(d)
+	if err != nil || got["tags"] != "gitops-0123abcd" {
+		t.Errorf("create: got %v, %v, want the marker as the only tag", got, err)
+	}
+}
+
 func TestCreateParamsRefuses(t *testing.T) {
 	vm, ct := Ref{Kind: VirtualMachine, Name: "web-1"}, Ref{Kind: Container, Name: "dns-1"}
 	tests := map[string]struct {
@@ -92,6 +122,10 @@ func TestCreateParamsRefuses(t *testing.T) {
 		"wrong_template":     {vm, Source{Template: &Template{}}, nil, "disk image"},
 		"wrong_image":        {ct, Source{Image: &Image{}}, nil, "container template"},
 		"no_slot":            {vm, Source{Image: &Image{Volume: "local:import/x.qcow2", Slot: "scsi0"}}, nil, "no storage is named for slot scsi0"},
+		"iso_container":      {ct, Source{ISO: &ISO{}}, nil, "container template"},
+		"iso_over_another":   {vm, Source{ISO: &ISO{Volume: "local:iso/a.iso", Slot: "ide2"}}, []Intent{subs("ide2", "volume=none", "media=cdrom")}, "slot ide2 is wanted to hold none"},
+		"backup_nowhere":     {ct, Source{Backup: &Backup{Volume: "local:backup/x.tar.zst"}}, nil, "no storage is named"},
+		"secret_in_clear":    {ct, Source{Template: &Template{Volume: "local:vztmpl/x.tar.zst"}}, []Intent{text("password", "s3cret")}, "set password: a secret is kept in a file"},
 		"no_storage":         {vm, Source{Blank: true}, []Intent{subs("scsi0", "size=1G")}, "set scsi0: the slot is empty, and no storage"},
 		"root_only":          {vm, Source{Blank: true}, []Intent{text("args", "-foo")}, "set args: Proxmox lets only root@pam"},
 		"every_problem":      {vm, Source{Blank: true}, []Intent{text("args", "-foo"), subs("usb0", "host=1-1")}, "set usb0: Proxmox lets only root@pam"},
@@ -117,6 +151,9 @@ func TestCloneParams(t *testing.T) {
 		"full":         {Desired{Ref: vm, Pool: "prod", Source: Source{Clone: &Clone{VMID: 9000, Full: true, Storage: "ceph"}}}, keys{"newid": "201", "name": "web-1", "pool": "prod", "full": "1", "storage": "ceph"}},
 		"linked":       {Desired{Ref: vm, Source: Source{Clone: &Clone{VMID: 9000, Storage: "ceph"}}}, keys{"newid": "201", "name": "web-1", "full": "0"}},
 		"name_differs": {Desired{Ref: vm, Source: Source{Clone: &Clone{Full: true}}, Intents: []Intent{{Key: "name", Verb: Want, Text: "web.lan"}}}, keys{"newid": "201", "name": "web.lan", "full": "1"}},
+		"snapshot":     {Desired{Ref: vm, Source: Source{Clone: &Clone{VMID: 9000, Full: true, Snap: "clean", Format: "qcow2"}}}, keys{"newid": "201", "name": "web-1", "full": "1", "snapname": "clean", "format": "qcow2"}},
+		"linked_as_is": {Desired{Ref: vm, Source: Source{Clone: &Clone{VMID: 9000, Snap: "clean", Format: "qcow2"}}}, keys{"newid": "201", "name": "web-1", "full": "0", "snapname": "clean"}},
+		"ct_no_format": {Desired{Ref: Ref{Kind: Container, Name: "dns-1"}, Source: Source{Clone: &Clone{Full: true, Format: "raw"}}}, keys{"hostname": "dns-1", "full": "1"}},
 		"container":    {Desired{Ref: Ref{Kind: Container, Name: "dns-1"}, Source: Source{Clone: &Clone{Full: true}}}, keys{"hostname": "dns-1", "full": "1"}},
 	}
 	for name, test := range tests {

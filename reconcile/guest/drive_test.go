@@ -168,3 +168,16 @@ func TestDiffFirmware(t *testing.T) {
 		"protected_mount": {container(live(keys{"mp0": "local:401/vm-401-disk-1.raw,mp=/data,size=1G", "protection": "1"})), []Intent{subs("mp0", "ro=1")}, []string{"mp0 none [impossible] protection is on"}},
 	})
 }
+
+// TestDiffLeavesTheInstallerAlone: what was put into a drive to install from is not compared, so that the installed guest may
+// eject it.
+func TestDiffLeavesTheInstallerAlone(t *testing.T) {
+	for _, text := range []string{"none,media=cdrom", "local:iso/debian-12.iso,media=cdrom,size=600M", ""} {
+		o := live(keys{"ide2": text})
+		d := want(o)
+		d.Source = Source{ISO: &ISO{Volume: "local:iso/debian-12.iso", Slot: "ide2"}}
+		if got := Diff(d, o); len(got) != 0 {
+			t.Errorf("ide2 %q: got %v, want no change", text, briefs(got))
+		}
+	}
+}

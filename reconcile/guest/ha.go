@@ -20,23 +20,48 @@ func (h HA) String() string {
 	return fmt.Sprintf("%s, restart %d, relocate %d", h.State, h.MaxRestart, h.MaxRelocate)
 }
 
-// Params returns the native parameters of the call that adds a resource, or changes one: of the fields that are wanted, no more.
+// HAParams returns the native parameters of the call that adds the guest to the HA manager (verb HAAdd) or changes its entry
+// (HASet): of the fields that are wanted, no more; a change leaves out what is ignored.
 //
 // Source: PVE API, POST /cluster/ha/resources and PUT /cluster/ha/resources/{sid}.
-func (w HAWish) Params() map[string]string {
+func HAParams(d Desired, verb string) map[string]string {
 	params := map[string]string{}
-	setUnlessEmpty(params, "state", w.State)
-	if w.MaxRestart != nil {
-		params["max_restart"] = strconv.Itoa(*w.MaxRestart)
+	if d.HA == nil {
+		return params
 	}
-	if w.MaxRelocate != nil {
-		params["max_relocate"] = strconv.Itoa(*w.MaxRelocate)
+	wish := *d.HA
+	if verb == HASet {
+		wish = wish.without(d.Ignore)
+	}
+	setUnlessEmpty(params, "state", wish.State)
+	if wish.MaxRestart != nil {
+		params["max_restart"] = strconv.Itoa(*wish.MaxRestart)
+	}
+	if wish.MaxRelocate != nil {
+		params["max_relocate"] = strconv.Itoa(*wish.MaxRelocate)
 	}
 	return params
 }
 
+// without returns the wish for an entry that exists, without the fields that are left out of the comparison.
+func (w HAWish) without(ignore []string) HAWish {
+	if len(ignore) == 0 {
+		return w
+	}
+	if ignores(ignore, "ha", "state") {
+		w.State = ""
+	}
+	if ignores(ignore, "ha", "max_restart") {
+		w.MaxRestart = nil
+	}
+	if ignores(ignore, "ha", "max_relocate") {
+		w.MaxRelocate = nil
+	}
+	return w
+}
+
 // over returns the resource as the wish makes it.
-func (w *HAWish) over(h HA) HA {
+func (w HAWish) over(h HA) HA {
 	if w.State != "" {
 		h.State = w.State
 	}
@@ -70,7 +95,7 @@ func (c *comparison) compareHA() {
 		change.To, change.Value = next.String(), HAAdd
 		change.Class, change.Note = c.haCost("", next.State)
 	default:
-		next := wish.over(*have)
+		next := wish.without(c.want.Ignore).over(*have)
 		if next == *have {
 			return
 		}

@@ -150,6 +150,7 @@ func TestDiffHA(t *testing.T) {
 		"nobody_asked":    {wishes(HAWish{State: "stopped"}), unread, nil},
 		"nobody_asked_no": {wishes(HAWish{Absent: true}), unread, nil},
 		"ignored":         {func(d *Desired) { d.HA, d.Ignore = &HAWish{Absent: true}, []string{"ha"} }, resource("started", 1, 1, running(nil)), nil},
+		"ignored_field":   {func(d *Desired) { d.HA, d.Ignore = &HAWish{State: "started"}, []string{"ha.state"} }, resource("stopped", 1, 1, live(nil)), nil},
 		"adds":            {wishes(HAWish{MaxRestart: &three}), running(nil), []string{" -> started, restart 3, relocate 1: ha ha add [live] the HA manager takes over start, stop and moves"}},
 		"adds_and_starts": {wishes(HAWish{State: "started"}), live(nil), []string{" -> started, restart 1, relocate 1: ha ha add [live] the HA manager starts the guest"}},
 		"adds_and_stops":  {wishes(HAWish{State: "stopped"}), running(nil), []string{" -> stopped, restart 1, relocate 1: ha ha add [disruptive] the HA manager shuts the guest down"}},
@@ -160,18 +161,26 @@ func TestDiffHA(t *testing.T) {
 	})
 }
 
-func TestHAWishParams(t *testing.T) {
+func TestHAParams(t *testing.T) {
 	zero, two := 0, 2
+	all := &HAWish{State: "started", MaxRestart: &zero, MaxRelocate: &two}
 	tests := map[string]struct {
-		wish HAWish
-		want map[string]string
+		wish   *HAWish
+		verb   string
+		ignore []string
+		want   map[string]string
 	}{
-		"nothing": {HAWish{}, map[string]string{}},
-		"all":     {HAWish{State: "started", MaxRestart: &zero, MaxRelocate: &two}, map[string]string{"state": "started", "max_restart": "0", "max_relocate": "2"}},
+		"unmanaged":            {nil, HASet, nil, map[string]string{}},
+		"nothing":              {&HAWish{}, HAAdd, nil, map[string]string{}},
+		"all":                  {all, HASet, nil, map[string]string{"state": "started", "max_restart": "0", "max_relocate": "2"}},
+		"set_leaves_out":       {all, HASet, []string{"ha.state", "ha.max_relocate"}, map[string]string{"max_restart": "0"}},
+		"set_leaves_out_count": {all, HASet, []string{"ha.max_restart"}, map[string]string{"state": "started", "max_relocate": "2"}},
+		"add_says_all":         {all, HAAdd, []string{"ha.state"}, map[string]string{"state": "started", "max_restart": "0", "max_relocate": "2"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, test.wish.Params()); diff != "" {
+			d := Desired{HA: test.wish, Ignore: test.ignore}
+			if diff := cmp.Diff(test.want, HAParams(d, test.verb)); diff != "" {
 				t.Errorf("parameters (-want +got):\n%s", diff)
 			}
 		})

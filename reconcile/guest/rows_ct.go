@@ -36,7 +36,7 @@ var ctRows = []row{
 	{key: "lxc", scalar: anyText, effect: never},
 
 	{key: "password", scalar: asSecret, once: true, effect: atCreate},
-	{key: "ssh-public-keys", scalar: asSecret, once: true, effect: atCreate},
+	{key: "ssh-public-keys", scalar: anyText, once: true, effect: atCreate},
 
 	{key: "digest", scalar: anyText, effect: never},
 	{key: "parent", scalar: anyText, effect: never},
