@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,7 +63,16 @@ func TestUsedUpRangeStopsNoOther(t *testing.T) {
 
 // TestForgottenTaskIsSettled makes a clone whose task the node does not know any more when it is asked.
 func TestForgottenTaskIsSettled(t *testing.T) {
-	probed(t, nil, func(t *testing.T, l *lab, p *probe) {
+	var mu sync.Mutex
+	var results []journal.Result
+	noting := func(o *reconcile.Options) {
+		o.Hooks.OnRecovered = func(_ int, _ reconcile.Op, result journal.Result) {
+			mu.Lock()
+			defer mu.Unlock()
+			results = append(results, result)
+		}
+	}
+	probed(t, []labOption{noting}, func(t *testing.T, l *lab, p *probe) {
 		p.lay(hands{wait: func(upid string) error {
 			if strings.Contains(upid, ":qmclone:") {
 				return fmt.Errorf("wait for %s: %w", upid, reconcile.ErrNoTask)
@@ -76,12 +86,8 @@ func TestForgottenTaskIsSettled(t *testing.T) {
 		if got := l.sim.Effects(201, pvesim.Cloned); got != 1 {
 			t.Errorf("got %d clones, want 1", got)
 		}
-		var results []journal.Result
-		for _, s := range l.steps {
-			if s.Step.Op == reconcile.OpCreate {
-				results = append(results, s.Result)
-			}
-		}
+		mu.Lock()
+		defer mu.Unlock()
 		if len(results) != 1 || results[0] != journal.Done {
 			t.Errorf("got results %v of the create, want it done, by a look at the guest", results)
 		}

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,9 @@ func (w *worker) run(ctx context.Context, world *world, step Step, verdict Verdi
 	started := time.Now()
 	w.hooks.stepBegun(step, id)
 	c := w.calls(ctx, world, id, step, calls)
+	if step.Op == OpReboot {
+		c = w.revive(ctx, id, step.Calls[0], started, c)
+	}
 	if c.result == "" {
 		return c.err // nobody can tell yet: the lane looks again before it does anything else
 	}
@@ -130,18 +134,27 @@ func (w *worker) calls(ctx context.Context, world *world, id string, step Step, 
 		}
 		task, err := w.wait(ctx, upid)
 		switch {
-		case errors.Is(err, ErrNoTask):
-			return w.afterDoubt(ctx, id, err)
+		case errors.Is(err, ErrNoTask) || err == nil && task.lost():
+			return w.afterDoubt(ctx, id, cmp.Or(err, errWorkerDied))
 		case err != nil:
 			return conclusion{err: err}
 		case !task.OK():
 			return end(journal.Failed, call, &TaskError{UPID: upid, Exit: task.Exit, Log: task.LogTail})
+		}
+		switch err := w.follow(ctx, call, upid); {
+		case errors.Is(err, errNoEffect):
+			return end(journal.Failed, call, err)
+		case err != nil:
+			return conclusion{err: err}
 		}
 		c.give(calls[i].given)
 	}
 	c.result = journal.Done
 	return c
 }
+
+// errWorkerDied says that nobody knows how a task ended: its process went away.
+var errWorkerDied = errors.New("its task's process went away without a word")
 
 // stillRight looks again between the calls of a composite, which take time: what was planned must still be wanted, and the guest
 // about to be destroyed must still be the one that was planned for.
@@ -173,7 +186,7 @@ func (w *worker) afterDoubt(ctx context.Context, id string, doubt error) conclus
 		if open.Step != id {
 			continue
 		}
-		result, err := settle(ctx, w.cluster, open)
+		result, err := settle(ctx, w.cluster, open, w.journal.State().Owned[open.VMID])
 		switch {
 		case err != nil:
 			return conclusion{err: errors.Join(doubt, err)}

@@ -15,27 +15,35 @@ import (
 // clockSkew is how far the clocks of the agent and of a node may differ when a lost task is looked for.
 const clockSkew = 5 * time.Minute
 
+// makingTime is how long a guest whose task is not known may look half-made before it is taken for one that stays so.
+const makingTime = 10 * time.Minute
+
 // settle establishes what became of a step whose outcome is not journaled, by looking at its task, at the task list and at the
 // guest, in this order. It repeats nothing. An error means that it could not look; the step stays open.
-func settle(ctx context.Context, cluster Reader, open journal.OpenStep) (journal.Result, error) {
+func settle(ctx context.Context, cluster Reader, open journal.OpenStep, owned journal.Owned) (journal.Result, error) {
 	if open.UPID != "" && !partial(open) {
 		task, err := cluster.Wait(ctx, open.UPID)
-		if err == nil {
+		if err == nil && !task.lost() {
 			return taskResult(task), nil
 		}
-		if !errors.Is(err, ErrNoTask) {
+		if err != nil && !errors.Is(err, ErrNoTask) {
 			return "", fmt.Errorf("wait for task of step %s: %w", open.Step, err)
 		}
 	}
 	if open.Dispatched > 0 && open.UPID == "" && !partial(open) {
 		return journal.Done, nil // Proxmox took the last call and had done it when it answered
 	}
+	lost := false
 	if open.Dispatched == 0 || partial(open) {
-		if err := awaitLostTask(ctx, cluster, open); err != nil {
+		var err error
+		if lost, err = awaitLostTask(ctx, cluster, open); err != nil {
 			return "", err
 		}
 	}
-	return fromGuest(ctx, cluster, open)
+	if Op(open.Op) == OpReboot && !lost && open.Dispatched == 0 {
+		return journal.NotRun, nil // a reboot leaves a task behind, if nothing else
+	}
+	return fromGuest(ctx, cluster, open, owned)
 }
 
 // partial reports whether the step has calls that were not known to be dispatched.
@@ -51,36 +59,39 @@ func taskResult(task Task) journal.Result {
 	return journal.Failed
 }
 
-// awaitLostTask waits for a task that the step's call may have started before the agent lost its reply. One that has ended
-// left its mark on the guest.
-func awaitLostTask(ctx context.Context, cluster Reader, open journal.OpenStep) error {
+// awaitLostTask waits for a task that the step's call may have started before the agent lost its reply, and reports whether there is one
+// at all. One that has ended left its mark on the guest.
+func awaitLostTask(ctx context.Context, cluster Reader, open journal.OpenStep) (bool, error) {
 	if len(open.TaskTypes) == 0 {
-		return nil
+		return false, nil
 	}
 	tasks, err := cluster.Tasks(ctx, TaskQuery{Node: open.Node, VMID: open.TaskVMID, Types: open.TaskTypes, Since: open.Time.Add(-clockSkew)})
 	if err != nil {
-		return fmt.Errorf("list tasks for step %s: %w", open.Step, err)
+		return false, fmt.Errorf("list tasks for step %s: %w", open.Step, err)
 	}
 	i := slices.IndexFunc(tasks, func(t Task) bool { return t.Running })
 	if i < 0 {
-		return nil
+		return len(tasks) > 0, nil
 	}
 	if _, err := cluster.Wait(ctx, tasks[i].UPID); err != nil {
-		return fmt.Errorf("wait for task of step %s: %w", open.Step, err)
+		return false, fmt.Errorf("wait for task of step %s: %w", open.Step, err)
 	}
-	return nil
+	return true, nil
 }
 
 // fromGuest reads the effect off the guest itself. What leaves no unmistakable trace is unknown; planning again is safe then,
 // because a plan starts from what is there.
-func fromGuest(ctx context.Context, cluster Reader, open journal.OpenStep) (journal.Result, error) {
+func fromGuest(ctx context.Context, cluster Reader, open journal.OpenStep, owned journal.Owned) (journal.Result, error) {
 	exists, err := cluster.Exists(ctx, open.VMID)
 	if err != nil {
 		return "", fmt.Errorf("ask for vmid %d of step %s: %w", open.VMID, open.Step, err)
 	}
 	switch Op(open.Op) {
 	case OpCreate:
-		return resultOf(exists), nil
+		if !exists {
+			return journal.NotRun, nil
+		}
+		return whoseGuest(ctx, cluster, open, owned)
 	case OpDestroy:
 		if exists && open.Dispatched > 0 {
 			return journal.Failed, nil // stopped or unprotected it was, at least
@@ -90,9 +101,31 @@ func fromGuest(ctx context.Context, cluster Reader, open journal.OpenStep) (jour
 		return runStateResult(ctx, cluster, open, guest.StatusRunning)
 	case OpShutdown, OpStop:
 		return runStateResult(ctx, cluster, open, guest.StatusStopped)
-	case OpConfig, OpResize:
+	case OpReboot:
+		return journal.Failed, nil // whether it came back is looked at next; what it was to bring into effect, the plan tells
+	case OpConfig, OpResize, OpMove, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpMigrate, OpTemplate:
 	}
 	return journal.Unknown, nil
+}
+
+// whoseGuest tells what a create without a believable reply left under its vmid: the guest that was wanted, a torso of it, or
+// another one that took the vmid meanwhile.
+func whoseGuest(ctx context.Context, cluster Reader, open journal.OpenStep, owned journal.Owned) (journal.Result, error) {
+	seen, err := cluster.Observe(ctx, Row{Kind: guest.Kind(open.Kind), VMID: open.VMID, Node: open.Node})
+	switch proof := weigh(owned, seen); {
+	case errors.Is(err, ErrNotExist), errors.Is(err, ErrDenied):
+		return journal.Unknown, nil // it is another kind, on another node, or nobody may look
+	case err != nil:
+		return "", fmt.Errorf("read guest of step %s: %w", open.Step, err)
+	case halfMade(seen) && time.Since(open.Time) < makingTime:
+		return "", fmt.Errorf("%w: %s of step %s is still being made, or was left half-made (lock: %s)", ErrLocked, open.Name, open.Step, seen.Lock)
+	case halfMade(seen):
+		return journal.Failed, nil
+	case proof.tag || proof.note:
+		return journal.Done, nil
+	default:
+		return journal.NotRun, nil
+	}
 }
 
 func resultOf(done bool) journal.Result {
@@ -118,11 +151,13 @@ func runStateResult(ctx context.Context, cluster Reader, open journal.OpenStep, 
 // Source: PVE API, fork_worker calls of API2/Qemu.pm and API2/LXC.pm.
 func taskTypes(call Call) []string {
 	vm := map[Op][]string{
-		OpCreate: {"qmcreate", "qmrestore"}, OpConfig: {"qmconfig"}, OpResize: {"resize"}, OpStart: {"qmstart", "hastart"},
+		OpCreate: {"qmcreate", "qmrestore"}, OpConfig: {"qmconfig"}, OpResize: {"resize"}, OpMove: {"qmmove"},
+		OpMigrate: {"qmigrate", "hamigrate"}, OpTemplate: {"qmtemplate"}, OpStart: {"qmstart", "hastart"}, OpReboot: {"qmreboot"},
 		OpShutdown: {"qmshutdown", "hastop"}, OpStop: {"qmstop", "hastop"}, OpDestroy: {"qmdestroy"},
 	}
 	ct := map[Op][]string{
-		OpCreate: {"vzcreate", "vzrestore"}, OpResize: {"resize"}, OpStart: {"vzstart", "hastart"},
+		OpCreate: {"vzcreate", "vzrestore"}, OpResize: {"resize"}, OpMove: {"move_volume"},
+		OpMigrate: {"vzmigrate", "hamigrate"}, OpTemplate: {"vztemplate"}, OpStart: {"vzstart", "hastart"}, OpReboot: {"vzreboot"},
 		OpShutdown: {"vzshutdown", "hastop"}, OpStop: {"vzstop", "hastop"}, OpDestroy: {"vzdestroy"},
 	}
 	switch {

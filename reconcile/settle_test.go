@@ -24,6 +24,10 @@ func left(op Op, dispatched, calls int, upid string) journal.OpenStep {
 func TestSettle(t *testing.T) {
 	ended := func(exit string) map[string]Task { return map[string]Task{"u": {UPID: "u", Exit: exit}} }
 	there := map[int]bool{201: true}
+	ours := map[int]guest.Observed{201: liveWeb(guest.StatusStopped)}
+	torso := liveWeb(guest.StatusStopped)
+	torso.Lock = "create"
+	stranger := liveWeb(guest.StatusStopped, "tags", "theirs")
 	lost := []Task{{UPID: "old", Exit: "OK"}, {UPID: "u", Running: true}}
 	synchronous := left(OpConfig, 1, 1, "")
 	synchronous.TaskTypes = nil
@@ -38,9 +42,10 @@ func TestSettle(t *testing.T) {
 		"task_done":          {left(OpConfig, 1, 1, "u"), answers{ends: ended("OK")}, journal.Done, "wait u"},
 		"task_with_warnings": {left(OpCreate, 1, 1, "u"), answers{ends: ended("WARNINGS: 2")}, journal.Done, "wait u"},
 		"task_failed":        {left(OpStart, 1, 1, "u"), answers{ends: ended("start failed: exit code 1")}, journal.Failed, "wait u"},
+		"task_died_start_up": {left(OpStart, 1, 1, "u"), answers{taken: there, ends: ended("unexpected status"), status: "running"}, journal.Done, "wait u, exists 201, status 201"},
 		"task_odd_warnings":  {left(OpStart, 1, 1, "u"), answers{ends: ended("WARNINGS: none")}, journal.Failed, "wait u"},
 
-		"forgotten_create_there": {left(OpCreate, 1, 1, "u"), answers{taken: there}, journal.Done, "wait u, exists 201"},
+		"forgotten_create_there": {left(OpCreate, 1, 1, "u"), answers{taken: there, guests: ours}, journal.Done, "wait u, exists 201, observe 201"},
 		"forgotten_create_gone":  {left(OpCreate, 1, 1, "u"), answers{}, journal.NotRun, "wait u, exists 201"},
 		"forgotten_config":       {left(OpConfig, 1, 1, "u"), answers{taken: there}, journal.Unknown, "wait u, exists 201"},
 		"forgotten_resize":       {left(OpResize, 1, 1, "u"), answers{taken: there}, journal.Unknown, "wait u, exists 201"},
@@ -48,9 +53,14 @@ func TestSettle(t *testing.T) {
 		"synchronous_config": {synchronous, answers{}, journal.Done, ""},
 		"no_reply_untyped":   {untyped, answers{taken: there}, journal.Unknown, "exists 201"},
 
-		"no_reply_create_there":    {left(OpCreate, 0, 1, ""), answers{taken: there}, journal.Done, "tasks, exists 201"},
+		"no_reply_create_there":    {left(OpCreate, 0, 1, ""), answers{taken: there, guests: ours}, journal.Done, "tasks, exists 201, observe 201"},
+		"no_reply_create_torso":    {left(OpCreate, 0, 1, ""), answers{taken: there, guests: map[int]guest.Observed{201: torso}}, journal.Failed, "tasks, exists 201, observe 201"},
+		"no_reply_create_stranger": {left(OpCreate, 0, 1, ""), answers{taken: there, guests: map[int]guest.Observed{201: stranger}}, journal.NotRun, "tasks, exists 201, observe 201"},
+		"no_reply_create_hidden":   {left(OpCreate, 0, 1, ""), answers{taken: there, observeErr: map[int]error{201: ErrDenied}}, journal.Unknown, "tasks, exists 201, observe 201"},
+		"no_reply_reboot":          {left(OpReboot, 0, 1, ""), answers{taken: there}, journal.NotRun, "tasks"},
+		"no_reply_reboot_ran":      {left(OpReboot, 0, 1, ""), answers{taken: there, tasks: lost, ends: ended("OK")}, journal.Failed, "tasks, wait u, exists 201"},
 		"no_reply_create_gone":     {left(OpCreate, 0, 1, ""), answers{}, journal.NotRun, "tasks, exists 201"},
-		"no_reply_task_still_runs": {left(OpCreate, 0, 1, ""), answers{taken: there, tasks: lost, ends: ended("OK")}, journal.Done, "tasks, wait u, exists 201"},
+		"no_reply_task_still_runs": {left(OpCreate, 0, 1, ""), answers{taken: there, guests: ours, tasks: lost, ends: ended("OK")}, journal.Done, "tasks, wait u, exists 201, observe 201"},
 		"no_reply_config":          {left(OpConfig, 0, 1, ""), answers{taken: there}, journal.Unknown, "tasks, exists 201"},
 		"no_reply_start_up":        {left(OpStart, 0, 1, ""), answers{taken: there, status: "running"}, journal.Done, "tasks, exists 201, status 201"},
 		"no_reply_start_down":      {left(OpStart, 0, 1, ""), answers{taken: there, status: "stopped"}, journal.NotRun, "tasks, exists 201, status 201"},
@@ -68,7 +78,7 @@ func TestSettle(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			reader := &fakeReader{answers: test.reader}
-			got, err := settle(t.Context(), reader, test.open)
+			got, err := settle(t.Context(), reader, test.open, owned201())
 			if err != nil || got != test.want {
 				t.Errorf("got %q, %v, want %q", got, err, test.want)
 			}
@@ -82,6 +92,12 @@ func TestSettle(t *testing.T) {
 // A step that nobody could look at stays open.
 func TestSettleKeepsWhatItCannotSee(t *testing.T) {
 	there := map[int]bool{201: true}
+	torso := liveWeb(guest.StatusStopped)
+	torso.Lock = "clone"
+	young := func(o journal.OpenStep) journal.OpenStep {
+		o.Time = time.Now()
+		return o
+	}
 	tests := map[string]struct {
 		open   journal.OpenStep
 		reader answers
@@ -90,11 +106,12 @@ func TestSettleKeepsWhatItCannotSee(t *testing.T) {
 		"tasks":     {left(OpConfig, 0, 1, ""), answers{tasksErr: ErrNotReady}},
 		"lost_task": {left(OpCreate, 0, 1, ""), answers{tasks: []Task{{UPID: "u", Running: true}}, waitErr: ErrNotReady}},
 		"vmid":      {left(OpCreate, 0, 1, ""), answers{existsErr: ErrDenied}},
+		"torso":     {young(left(OpCreate, 0, 1, "")), answers{taken: there, guests: map[int]guest.Observed{201: torso}}},
 		"run_state": {left(OpStart, 0, 1, ""), answers{taken: there, statusErr: ErrNotReady}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got, err := settle(t.Context(), &fakeReader{answers: test.reader}, test.open); err == nil || got != "" {
+			if got, err := settle(t.Context(), &fakeReader{answers: test.reader}, test.open, owned201()); err == nil || got != "" {
 				t.Errorf("got %q and no error, want none settled", got)
 			}
 		})
@@ -106,7 +123,7 @@ func TestSettleAsksForTheTasksOfTheStep(t *testing.T) {
 	open := left(OpCreate, 0, 1, "")
 	open.TaskVMID, open.TaskTypes = 9000, taskTypes(Call{Op: OpCreate, CloneOf: 9000, Kind: guest.VirtualMachine})
 	var reader fakeReader
-	if _, err := settle(t.Context(), &reader, open); err != nil {
+	if _, err := settle(t.Context(), &reader, open, journal.Owned{}); err != nil {
 		t.Fatal(err)
 	}
 	want := TaskQuery{Node: "pve1", VMID: 9000, Types: []string{"qmclone"}, Since: open.Time.Add(-clockSkew)}

@@ -64,11 +64,19 @@ func (w *worker) settleOpen(ctx context.Context, vmid int) error {
 		if open.VMID != vmid {
 			continue
 		}
-		result, err := settle(ctx, w.cluster, open)
+		result, err := settle(ctx, w.cluster, open, state.Owned[vmid])
 		if err != nil {
 			return err
 		}
 		c := conclusion{result: result, dispatched: open.Dispatched}
+		if Op(open.Op) == OpReboot && result != journal.NotRun {
+			c.dispatched = max(c.dispatched, 1)
+			c = w.revive(ctx, open.Step, Call{Op: OpReboot, Kind: guest.Kind(open.Kind), Node: open.Node, VMID: vmid}, open.Time, c)
+			if c.result == "" {
+				return c.err
+			}
+			result = c.result
+		}
 		if err := w.append(ctx, closing(open.Begun, c, state)...); err != nil {
 			return err
 		}

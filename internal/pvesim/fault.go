@@ -30,6 +30,7 @@ const (
 	SlowCall       FaultKind = "slow-call"       // the node takes Delay for the call, which holds one of its workers
 	FailMidway     FaultKind = "fail-midway"     // a config write ends with Text after Phase keys, in random order, have been written
 	ListRace       FaultKind = "list-race"       // for Delay after the destroy that the call starts, the list of VMs looks for the guest and answers 500
+	StaysDown      FaultKind = "stays-down"      // the reboot that the call starts is OK, and the task that starts the VM again fails with Text; without a Text there is none
 )
 
 // Fault goes wrong for some calls. Zero fields match every call.
@@ -81,7 +82,7 @@ func (s *Sim) Inject(f Fault) error {
 func knownFault(k FaultKind) bool {
 	switch k {
 	case Latency, ProxyStatus, ErrorText, DropBefore, DropAfter, HoldBefore, HoldAfter, TruncatedBody, InvalidJSON, TaskFails,
-		TaskKilled, TaskNeverEnds, LostWorker, EditBeforeHand, SlowCall, FailMidway, ListRace:
+		TaskKilled, TaskNeverEnds, LostWorker, EditBeforeHand, SlowCall, FailMidway, ListRace, StaysDown:
 		return true
 	}
 	return false
@@ -142,7 +143,7 @@ func (s *Sim) before(f *Fault, c *call) (resp response, done bool) {
 			vmid = c.vmid()
 		}
 		_ = s.Edit(vmid, f.Key, f.Value) // a guest that is gone cannot be edited, which is as good
-	case TaskFails, TaskKilled, TaskNeverEnds, LostWorker, SlowCall, FailMidway, ListRace:
+	case TaskFails, TaskKilled, TaskNeverEnds, LostWorker, SlowCall, FailMidway, ListRace, StaysDown:
 		c.fault = f
 	case DropAfter, HoldAfter, TruncatedBody, InvalidJSON:
 	}
@@ -165,7 +166,7 @@ func (s *Sim) after(f *Fault, c *call, resp response) response {
 		resp.cut = true
 	case InvalidJSON:
 		resp = response{status: http.StatusOK, reason: "OK", body: []byte(`{"data":<html>`)}
-	case Latency, ErrorText, DropBefore, HoldBefore, EditBeforeHand, TaskFails, TaskKilled, TaskNeverEnds, LostWorker, SlowCall, FailMidway, ListRace:
+	case Latency, ErrorText, DropBefore, HoldBefore, EditBeforeHand, TaskFails, TaskKilled, TaskNeverEnds, LostWorker, SlowCall, FailMidway, ListRace, StaysDown:
 	}
 	return resp
 }

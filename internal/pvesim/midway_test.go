@@ -44,3 +44,20 @@ func TestListRacesWithADestroy(t *testing.T) {
 		c.ok("GET", "/nodes/pve1/qemu")
 	})
 }
+
+func TestRebootThatStaysDown(t *testing.T) {
+	for name, text := range map[string]string{"start_fails": "start failed", "no_start": ""} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, Options{}, func(t *testing.T, c *client) {
+				addVM(t, c.sim, 100, "")
+				c.task("POST", vm100+"/status/start")
+				inject(t, c.sim, Fault{Kind: StaysDown, Path: "/status/reboot$", Text: text})
+				c.task("POST", vm100+"/status/reboot")
+				time.Sleep(time.Minute)
+				if c.sim.Running(100) {
+					t.Error("got a guest that runs, want it down after a reboot that was OK")
+				}
+			})
+		})
+	}
+}

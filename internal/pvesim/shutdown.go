@@ -120,9 +120,21 @@ func rebootCall(kind Kind) func(*call) (reply, error) {
 			if kind == LXC {
 				return t.startCT(c.node(), c.vmid())
 			}
-			c.sim.spawn(c.node(), "qmstart", itoa(c.vmid()), c.vmid(), "root@pam", nil,
-				func(t *task) error { return t.startVM(c.node(), c.vmid()) })
-			return nil
+			return c.startAfterReboot()
 		})
 	}
+}
+
+// startAfterReboot starts a VM in a task of its own, whose end nobody waits for.
+func (c *call) startAfterReboot() error {
+	var suffers *Fault
+	if c.fault != nil && c.fault.Kind == StaysDown {
+		if c.fault.Text == "" {
+			return nil
+		}
+		suffers = &Fault{Kind: TaskFails, Text: c.fault.Text}
+	}
+	c.sim.spawn(c.node(), "qmstart", itoa(c.vmid()), c.vmid(), "root@pam", suffers,
+		func(t *task) error { return t.startVM(c.node(), c.vmid()) })
+	return nil
 }

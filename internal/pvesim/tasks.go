@@ -177,7 +177,7 @@ func (t *task) suffer(phase int) error {
 			return errClosed
 		}
 	case Latency, ProxyStatus, ErrorText, DropBefore, DropAfter, HoldBefore, HoldAfter, TruncatedBody, InvalidJSON, LostWorker,
-		EditBeforeHand, SlowCall, FailMidway, ListRace:
+		EditBeforeHand, SlowCall, FailMidway, ListRace, StaysDown:
 	}
 	return nil
 }

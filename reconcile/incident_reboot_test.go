@@ -1,0 +1,102 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+)
+
+// restarting is web-1, which runs and may be restarted.
+func restarting(cores int) string {
+	return vmYAML("web-1", 201, fmt.Sprintf("cpu: {cores: %d}", cores), "state: running", "lifecycle: {rebootPolicy: auto}")
+}
+
+// TestIncidentRebootThatLeavesTheGuestDown has Proxmox fail to start the guest again after a reboot, or never try. The reboot's own task
+// is OK all the same, and the agent sees to it that the guest comes back.
+func TestIncidentRebootThatLeavesTheGuestDown(t *testing.T) {
+	for name, text := range map[string]string{"start_fails": "start failed: out of memory", "no_start": ""} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, nil, func(t *testing.T, l *lab) {
+				l.files["web.yaml"] = restarting(1)
+				l.push("one guest", alice)
+				defer l.start()()
+				l.converge()
+				starts := l.sim.Effects(201, pvesim.Started)
+				l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.StaysDown, Path: "/status/reboot$", Text: text}))
+				l.files["web.yaml"] = restarting(2)
+				l.push("two cores", alice)
+				l.converge()
+				if got := l.sim.Effects(201, pvesim.Started) - starts; got != 1 {
+					t.Errorf("got %d starts after the reboot, want 1", got)
+				}
+				if config := l.sim.Config(201); !strings.Contains(config, "cores: 2") || strings.Contains(config, "PENDING") {
+					t.Errorf("got config %q, want two cores in effect", config)
+				}
+			})
+		})
+	}
+}
+
+// TestIncidentRebootThatNobodyFinishes ends the agent after its reboot took the guest down, which Proxmox does not start again: the next
+// life of the agent does, also for a guest whose run state is nobody's business.
+func TestIncidentRebootThatNobodyFinishes(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		web := func(cores int) string {
+			return vmYAML("web-1", 201, fmt.Sprintf("cpu: {cores: %d}", cores), "lifecycle: {rebootPolicy: auto}")
+		}
+		l.files["web.yaml"] = web(1)
+		l.push("one guest", alice)
+		stop := l.start()
+		l.converge()
+		l.ok(l.sim.SetRunning(201, true))
+		l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.StaysDown, Path: "/status/reboot$"}))
+		l.files["web.yaml"] = web(2)
+		l.push("two cores", alice)
+		eventually(t, "the guest down", func() bool { return !l.sim.Running(201) })
+		stop()
+		if l.sim.Running(201) {
+			t.Fatal("got a guest that runs, want it down while nobody looks after it")
+		}
+		defer l.start()()
+		l.converge()
+		if !l.sim.Running(201) || l.sim.Effects(201, pvesim.Stopped) != 1 {
+			t.Errorf("got running %v after %d stops, want it running after one", l.sim.Running(201), l.sim.Effects(201, pvesim.Stopped))
+		}
+	})
+}
+
+// TestRebootPolicyWindow writes a change at once and restarts the guest when its window opens, once.
+func TestRebootPolicyWindow(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		web := func(cores int) string { // a bubble begins on Saturday the first of January 2000, at midnight
+			return vmYAML("web-1", 201, fmt.Sprintf("cpu: {cores: %d}", cores), "state: running",
+				`lifecycle: {rebootPolicy: window, window: "Sat 03:00-04:00 UTC"}`)
+		}
+		l.files["web.yaml"] = web(1)
+		l.push("one guest", alice)
+		defer l.start()()
+		l.converge()
+		l.files["web.yaml"] = web(2)
+		l.acceptance(l.push("two cores", alice))
+		eventually(t, "a restart that waits for its window", func() bool {
+			g := l.guest(l.engine.Report(), 201)
+			return len(g.Held) == 1 && g.Held[0].Op == reconcile.OpReboot && g.Held[0].Reason == reconcile.HoldWindow
+		})
+		if g := l.guest(l.engine.Report(), 201); !has(g, reconcile.PendingRestart, "pending-restart") {
+			t.Errorf("got %+v, want the change written and waiting", g.Conditions)
+		}
+		time.Sleep(2*time.Hour + 30*time.Minute)
+		if got := l.sim.Effects(201, pvesim.Stopped); got != 0 {
+			t.Fatalf("got %d stops before the window, want none", got)
+		}
+		time.Sleep(40 * time.Minute)
+		l.converge()
+		if got := l.sim.Effects(201, pvesim.Stopped); got != 1 {
+			t.Errorf("got %d stops, want one", got)
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+)
+
+// A reboot is two tasks: Proxmox shuts the guest down in the first one and starts it in a second one of its own, which may fail or never
+// begin. The agent took the guest down, so it sees to it that it comes back.
+const (
+	revivePatience = 45 * time.Second // until the second task must at least have begun
+	reviveWithin   = time.Hour        // after that, somebody may want the guest to be down
+)
+
+// revive sees to it that a guest runs again after the agent's reboot. The step stays open until it does, so that a start of the
+// agent meanwhile forgets nothing.
+func (w *worker) revive(ctx context.Context, id string, reboot Call, began time.Time, c conclusion) conclusion {
+	if c.dispatched == 0 || c.result == "" {
+		return c
+	}
+	err := w.backUp(ctx, reboot)
+	switch {
+	case err == nil:
+		return c
+	case !errors.Is(err, errNoEffect):
+		return conclusion{err: err, dispatched: c.dispatched}
+	}
+	down := fmt.Errorf("%s %d stays down after its restart: %w", reboot.Kind, reboot.VMID, errors.Join(c.err, err))
+	if time.Since(began) > reviveWithin {
+		return conclusion{result: journal.Failed, err: down, dispatched: c.dispatched}
+	}
+	start := Call{Op: OpStart, Kind: reboot.Kind, Node: reboot.Node, VMID: reboot.VMID}
+	if err := w.startAgain(ctx, id, start); err != nil {
+		return conclusion{err: errors.Join(down, err), dispatched: c.dispatched}
+	}
+	c.result, c.err = journal.Done, nil
+	return c
+}
+
+// startAgain starts the guest and waits until it runs.
+func (w *worker) startAgain(ctx context.Context, id string, start Call) error {
+	upid, err := w.cluster.Do(context.WithoutCancel(ctx), start)
+	if err != nil {
+		return fmt.Errorf("start it: %w", err)
+	}
+	if err := w.append(ctx, journal.Dispatched{Step: id, UPID: upid}); err != nil {
+		return err
+	}
+	task, err := w.wait(ctx, upid)
+	switch {
+	case err != nil:
+		return fmt.Errorf("start it: %w", err)
+	case !task.OK():
+		return fmt.Errorf("start it: %w", &TaskError{UPID: upid, Exit: task.Exit, Log: task.LogTail})
+	}
+	return w.follow(ctx, start, upid)
+}
+
+// backUp waits until the guest runs: for a while by itself, and for as long as a task starts it.
+func (w *worker) backUp(ctx context.Context, call Call) error {
+	return w.await(ctx, revivePatience, func(ctx context.Context) (bool, error) {
+		up, err := w.is(ctx, call, guest.StatusRunning)
+		if up || err != nil {
+			return up, err
+		}
+		upid, err := w.startingTask(ctx, call)
+		if err != nil || upid == "" {
+			return false, err
+		}
+		if _, err := w.cluster.Wait(ctx, upid); err != nil {
+			return false, fmt.Errorf("wait for the start of %d: %w", call.VMID, err)
+		}
+		return w.is(ctx, call, guest.StatusRunning)
+	})
+}
+
+// startingTask returns the UPID of a running task that starts the guest, "" where there is none.
+func (w *worker) startingTask(ctx context.Context, call Call) (string, error) {
+	types := taskTypes(Call{Op: OpStart, Kind: call.Kind})
+	tasks, err := w.cluster.Tasks(ctx, TaskQuery{Node: call.Node, VMID: call.VMID, Types: types, Since: time.Now().Add(-clockSkew)})
+	if err != nil {
+		return "", fmt.Errorf("list tasks of %d: %w", call.VMID, err)
+	}
+	if i := slices.IndexFunc(tasks, func(t Task) bool { return t.Running }); i >= 0 {
+		return tasks[i].UPID, nil
+	}
+	return "", nil
+}
