@@ -83,7 +83,7 @@ func newWire(options Options) (*wire, error) {
 	}
 	return &wire{
 		transport: &transport{
-			next:      &endpoints{urls: urls, next: next},
+			next:      &endpoints{urls: urls, next: next, log: options.Logger},
 			traced:    options.Transport == nil,
 			slots:     newSlots(options.ReadsPerNode, options.WritesPerNode),
 			timeout:   options.Timeout,

@@ -13,7 +13,7 @@ import (
 // Options says which cluster to speak to, as whom, and how hard. Endpoints and TokenFile are required.
 type Options struct {
 	// Endpoints are members of one cluster, "https://pve1.lan:8006"; the port defaults to 8006. Reads move on to the next
-	// one when a connection cannot be made. Plain http is taken for loopback addresses only.
+	// one when a member cannot be reached, breaks off or reaches nobody itself. Plain http is taken for loopback addresses only.
 	Endpoints []string
 	// TokenFile holds one line, "user@realm!name=secret".
 	TokenFile string
@@ -31,7 +31,7 @@ type Options struct {
 	// OnRequest, if set, is called after each exchange. Route is a path with its variables named, code is the HTTP status
 	// or "none" where there was no reply; both come from closed sets.
 	OnRequest func(method, route, code string, elapsed time.Duration)
-	// Logger gets one debug line an exchange. nil discards.
+	// Logger gets one debug line an exchange, and a warning when another endpoint is used from now on. nil discards.
 	Logger *slog.Logger
 	// Transport replaces the network, for a cluster in the same process. CAFile and Fingerprints have no meaning then.
 	Transport http.RoundTripper
