@@ -79,6 +79,10 @@ func (a *Agent) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	secrets, err := c.secrets()
+	if err != nil {
+		return err
+	}
 	if err := a.listen(ctx); err != nil {
 		return err
 	}
@@ -88,6 +92,7 @@ func (a *Agent) open(ctx context.Context) error {
 		Poll:  time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
 		Parallel: c.Parallel, DryRun: a.opts.DryRun,
 		Floors: client, Note: reconcile.RewriteNote{Dir: c.StateDir}, Logger: a.opts.Logger, Hooks: m.Hooks(),
+		Secrets: secrets,
 	})
 	return nil
 }
@@ -196,6 +201,15 @@ func (c closer) Close() error { c(); return nil }
 
 // JournalDir is where the journal is.
 func (c Config) JournalDir() string { return filepath.Join(c.StateDir, "journal") }
+
+// secrets returns where the passwords come from that manifests name. The state directory must be locked: a key is made where none is.
+func (c Config) secrets() (reconcile.Secrets, error) {
+	if c.SecretsDir == "" {
+		return reconcile.Secrets{}, nil
+	}
+	key, err := secretKey(c.StateDir)
+	return reconcile.Secrets{Read: newSecretDir(c.SecretsDir).read, Key: key}, err
+}
 
 // RepositoryDir is where the fetched repository is.
 func (c Config) RepositoryDir() string { return filepath.Join(c.StateDir, "repository") }

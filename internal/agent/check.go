@@ -14,7 +14,7 @@ import (
 // policy, the clients' options, and the files that they read. The error names every problem.
 func (c Config) Check() error {
 	_, policyErr := c.pinnedPolicy()
-	return errors.Join(policyErr, c.checkAnchor(), c.checkProxmox(), c.checkSource(), c.checkFiles())
+	return errors.Join(policyErr, c.checkAnchor(), c.checkProxmox(), c.checkSource(), c.checkFiles(), c.checkSecrets())
 }
 
 // checkAnchor tells the placeholder of the example from a commit.
@@ -60,6 +60,23 @@ func (c Config) checkFiles() error {
 			checkFile(remote+"known_hosts_file", r.KnownHostsFile), checkFile(remote+"ca_file", r.CAFile))
 	}
 	return errors.Join(problems...)
+}
+
+// checkSecrets looks at the directory of secrets, which the agent would otherwise miss when the first guest needs one.
+func (c Config) checkSecrets() error {
+	if c.SecretsDir == "" {
+		return nil
+	}
+	info, err := os.Stat(c.SecretsDir)
+	switch {
+	case err != nil:
+		return fmt.Errorf("secrets_dir: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("secrets_dir: %s is not a directory", c.SecretsDir)
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("secrets_dir: %s has mode %04o: others than its owner may put files there (chmod 700 %s)", c.SecretsDir, info.Mode().Perm(), c.SecretsDir)
+	}
+	return nil
 }
 
 func checkFile(field, path string) error {

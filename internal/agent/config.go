@@ -25,6 +25,9 @@ type Config struct {
 	Proxmox ProxmoxConfig `yaml:"proxmox"`
 	// StateDir holds the journal and the fetched repository. It is locked while the agent runs. Default /var/lib/gitops-agent.
 	StateDir string `yaml:"state_dir"`
+	// SecretsDir holds the passwords that manifests name by passwordFrom, one file each, of mode 0600. Default: none, and a guest that
+	// needs one is blocked.
+	SecretsDir string `yaml:"secrets_dir"`
 	// Listen is the address of the status page, /metrics and the probes. "" listens nowhere. Default 127.0.0.1:9746.
 	Listen *string `yaml:"listen"`
 	// Parallel is how many guests are worked on at once. Default 8.
