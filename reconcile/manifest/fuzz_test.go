@@ -2,6 +2,7 @@ package manifest_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -43,6 +44,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatalf("got %v from Lower, want what parses to lower", err)
 		}
+		checkValues(t, set)
 		text := rendered(t, set)
 		again, err := manifest.Parse([]manifest.File{{Path: "b.yaml", Data: text}})
 		if err != nil {
@@ -60,6 +62,20 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("got another result and error %v from lowering twice", err)
 		}
 	})
+}
+
+// checkValues holds that every value of a guest has a path of its own, a place, and a JSON form.
+func checkValues(t *testing.T, set manifest.Set) {
+	t.Helper()
+	for _, g := range set.Guests {
+		seen := map[string]bool{}
+		for _, v := range g.Values() {
+			if seen[v.Path] || !json.Valid(v.JSON) || v.Origin.Line == 0 {
+				t.Fatalf("%s: got %s = %s from %s, want one path, JSON and a place", g.Label(), v.Path, v.JSON, v.Origin)
+			}
+			seen[v.Path] = true
+		}
+	}
 }
 
 // rendered returns a whole source as one file.

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 )
@@ -23,6 +24,9 @@ func (g Guest) Render() ([]byte, error) {
 		yamlText("apiVersion"), yamlText(apiVersion), yamlText("kind"), yamlText(string(g.Kind)),
 		yamlText("metadata"), metadata, yamlText("spec"), spec,
 	)
+	if len(g.Classes) > 0 {
+		document.HeadComment = "With GuestClass " + strings.Join(g.Classes, ", ") + "."
+	}
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
@@ -36,7 +40,7 @@ func (g Guest) Render() ([]byte, error) {
 func yamlNode(n *node, leaveOut string) *yaml.Node {
 	switch n.kind {
 	case mapNode:
-		out := &yaml.Node{Kind: yaml.MappingNode}
+		out := &yaml.Node{Kind: yaml.MappingNode, LineComment: n.remark(len(n.entries))}
 		for _, e := range n.entries {
 			if e.name != leaveOut {
 				out.Content = append(out.Content, yamlText(e.name), yamlNode(e.value, ""))
@@ -44,18 +48,26 @@ func yamlNode(n *node, leaveOut string) *yaml.Node {
 		}
 		return out
 	case listNode:
-		out := &yaml.Node{Kind: yaml.SequenceNode}
+		out := &yaml.Node{Kind: yaml.SequenceNode, LineComment: n.remark(len(n.items))}
 		for _, item := range n.items {
 			out.Content = append(out.Content, yamlNode(item, ""))
 		}
 		return out
 	case scalarNode:
 	}
-	out := &yaml.Node{Kind: yaml.ScalarNode, Tag: n.tag, Value: n.text, LineComment: fmt.Sprintf("%s:%d", n.at.File, n.at.Line)}
+	out := &yaml.Node{Kind: yaml.ScalarNode, Tag: n.tag, Value: n.text, LineComment: n.remark(0)}
 	if n.tag == "!!str" {
 		out.SetString(n.text)
 	}
 	return out
+}
+
+// remark returns the place of a value without others below it, which have places of their own.
+func (n *node) remark(below int) string {
+	if below > 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", n.at.File, n.at.Line)
 }
 
 func yamlText(s string) *yaml.Node {

@@ -183,10 +183,23 @@ func (b *builder) fail(y *yaml.Node, message string) {
 	b.problem(b.origin(y), message, "")
 }
 
-// segment returns a key as part of a field path.
+// segment returns a key as part of a field path in a message.
 func segment(name string) string {
-	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`".:`, r) }) {
+	if quotes(name) {
 		return quote(name)
 	}
 	return shorten(name)
+}
+
+// wholeSegment returns a key as part of a field path, however long it is.
+func wholeSegment(name string) string {
+	if quotes(name) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// quotes reports whether a key would be misread as part of a path.
+func quotes(name string) bool {
+	return name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`".:`, r) })
 }

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/manifest"
+
+	"github.com/spf13/cobra"
+)
+
+func newRenderCommand(p *program) *cobra.Command {
+	var opts renderOptions
+	cmd := &cobra.Command{
+		Use:   "render KIND/NAME",
+		Short: "Show a guest with everything that it inherits",
+		Long: help(`Prints one guest of a working copy as one manifest: its own spec over the classes that it names, over those that select it, over the
+defaults of the Cluster, each value with the file and line that it comes from. What is printed reads back as the same guest.`,
+			ending{exitDone, "done"}, ending{exitError, "the manifests cannot be read, or none is of this guest"}),
+		Example: `  gitops-agent render VirtualMachine/web-1
+  gitops-agent render Container/dns-1 --dir clusters/home -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.label = args[0]
+			return runRender(cmd.Context(), p.out, opts)
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return guestLabels(cmd.Context(), opts.dir), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	cmd.Flags().StringVar(&opts.dir, "dir", ".", "the working copy, or the part of it that is one cluster's `directory`")
+	if err := cmd.MarkFlagDirname("dir"); err != nil {
+		panic(err) // the flag is there, one line above
+	}
+	outputFlag(cmd, &opts.output, outputText, outputJSON)
+	return cmd
+}
+
+type renderOptions struct {
+	label, dir, output string
+}
+
+type renderDocument struct {
+	SchemaVersion int               `json:"schemaVersion"`
+	Kind          string            `json:"kind"`
+	Name          string            `json:"name"`
+	Labels        map[string]string `json:"labels,omitempty"`
+	File          string            `json:"file"`
+	Line          int               `json:"line"`
+	Classes       []string          `json:"classes"` // laid under the spec, first to last
+	Values        []renderedValue   `json:"values"`
+}
+
+type renderedValue struct {
+	Path   string          `json:"path"`
+	Value  json.RawMessage `json:"value"`
+	File   string          `json:"file"`
+	Line   int             `json:"line"`
+	Column int             `json:"column"`
+}
+
+func runRender(ctx context.Context, out io.Writer, opts renderOptions) error {
+	set, err := readSet(ctx, []string{opts.dir})
+	switch {
+	case errors.As(err, new(*manifest.Problems)):
+		return withHint(err, "gitops-agent validate "+opts.dir+" shows the same")
+	case err != nil:
+		return err
+	}
+	i := slices.IndexFunc(set.Guests, func(g manifest.Guest) bool { return g.Label() == opts.label })
+	if i < 0 {
+		return noGuest(set, opts)
+	}
+	if opts.output == outputJSON {
+		return writeJSON(out, newRenderDocument(set.Guests[i]))
+	}
+	text, err := set.Guests[i].Render()
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		_, _ = fmt.Fprintln(out, printable(strings.TrimSuffix(line, "\n")))
+	}
+	return nil
+}
+
+func newRenderDocument(g manifest.Guest) renderDocument {
+	document := renderDocument{
+		SchemaVersion: schemaVersion, Kind: string(g.Kind), Name: g.Name, Labels: g.Labels, File: g.Origin.File, Line: g.Origin.Line,
+		Classes: append([]string{}, g.Classes...), Values: []renderedValue{},
+	}
+	for _, v := range g.Values() {
+		document.Values = append(document.Values, renderedValue{v.Path, v.JSON, v.Origin.File, v.Origin.Line, v.Origin.Column})
+	}
+	return document
+}
+
+// noGuest says that no manifest is of the guest, and which one may have been meant.
+func noGuest(set manifest.Set, opts renderOptions) error {
+	hint := "guests are named KIND/NAME, such as VirtualMachine/web-1"
+	if meant := set.Closest(opts.label); meant != "" {
+		hint = "did you mean " + meant + "?"
+	}
+	return withHint(fmt.Errorf("no guest %s among the %s of %s", opts.label, counted(len(set.Guests), "guest"), opts.dir), hint)
+}
