@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync/atomic"
 
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 
 	"github.com/spf13/cobra"
 )
@@ -79,7 +81,7 @@ func runPlan(ctx context.Context, out, notes io.Writer, opts planOptions) error 
 	if err != nil {
 		return err
 	}
-	preview, err := previewOf(ctx, config, subject, opts.log)
+	preview, err := previewOf(ctx, config, subject, notes, opts.log)
 	if err != nil {
 		return err
 	}
@@ -97,13 +99,31 @@ func runPlan(ctx context.Context, out, notes io.Writer, opts planOptions) error 
 }
 
 // previewOf plans against the cluster as it is, through a client that cannot write.
-func previewOf(ctx context.Context, config agent.Config, subject planSubject, log *slog.Logger) (reconcile.Preview, error) {
+func previewOf(ctx context.Context, config agent.Config, subject planSubject, notes io.Writer, log *slog.Logger) (reconcile.Preview, error) {
 	cluster, err := config.ProxmoxReader(log)
 	if err != nil {
 		return reconcile.Preview{}, err
 	}
 	defer cluster.Close()
-	return reconcile.NewPreview(ctx, cluster, subject.set, subject.revision, subject.state)
+	counting := &countingReader{Reader: cluster, progress: newProgress(notes), named: len(subject.set.Guests)}
+	defer counting.progress.end()
+	return reconcile.NewPreview(ctx, counting, subject.set, subject.revision, subject.state)
+}
+
+// countingReader shows how many guests were read, of about as many as the manifests name.
+type countingReader struct {
+	reconcile.Reader
+	progress *progress
+	named    int
+	read     atomic.Int64
+}
+
+// Observe reads a guest in full.
+func (r *countingReader) Observe(ctx context.Context, row reconcile.Row) (guest.Observed, error) {
+	seen, err := r.Reader.Observe(ctx, row)
+	n := r.read.Add(1)
+	r.progress.show("read %d of %d guests", n, max(int64(r.named), n))
+	return seen, err
 }
 
 func writePlan(out io.Writer, document planDocument, output string) error {
@@ -113,7 +133,7 @@ func writePlan(out io.Writer, document planDocument, output string) error {
 	case outputMarkdown:
 		return writePlanMarkdown(out, document)
 	default:
-		writePlanText(out, document, newPalette(out))
+		writePlanText(out, document)
 		return nil
 	}
 }

@@ -17,6 +17,19 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
+// plainWidth is the width of lines that are not for a terminal.
+const plainWidth = 120 // runes
+
+// widthOf returns how many runes a line may have.
+func widthOf(w io.Writer) int {
+	if file, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return plainWidth
+}
+
 // colour is the number of an SGR sequence; "" is none.
 type colour string
 

@@ -3,61 +3,124 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"io"
 	"strings"
 
 	"gitops-agent/reconcile"
 )
 
-// writePlanMarkdown prints a plan as a comment on a pull request.
+// Bounds of a comment. Forges refuse longer ones: GitHub takes 65,536 characters.
+const (
+	maxComment      = 60_000 // bytes
+	maxSummaryRows  = 150    // guests in the table at the top
+	maxCommentValue = 200    // runes of a value
+)
+
+// writePlanMarkdown prints a plan as a comment on a pull request: a table with a row a guest, and a section of each that opens on a click.
+// What does not fit is counted.
 func writePlanMarkdown(out io.Writer, d planDocument) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "### %s\n\n%s\n", d.Summary, markdownText(d.heading()))
+	writeMarkdownSummary(&b, d.Guests)
+	left := 0
 	for _, g := range d.Guests {
-		fmt.Fprintf(&b, "\n#### `%s` %s\n\n", g.Action.symbol(), markdownText(g.label()))
-		if len(g.Changes) > 0 {
-			b.WriteString("| key | from | to | effect | asked by |\n|---|---|---|---|---|\n")
+		section := markdownSection(g)
+		if b.Len()+len(section) > maxComment {
+			left++
+			continue
 		}
-		for _, c := range g.Changes {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", markdownCode(c.Key), markdownCode(c.From), markdownCode(c.To), markdownText(c.effect()), markdownText(c.Origin))
-		}
-		if len(g.Changes) > 0 {
-			b.WriteString("\n")
-		}
-		for _, s := range g.Steps {
-			writeMarkdownStep(&b, s)
-		}
-		for _, c := range g.Conditions {
-			if c.Type != reconcile.Orphaned {
-				fmt.Fprintf(&b, "- **%s**: %s%s\n", c.Type, markdownText(c.Message), labelled(" — ", markdownText(c.Hint)))
-			}
-		}
+		b.WriteString(section)
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "\n**The details of %s are left out**: a comment has no room for them. `gitops-agent plan` prints them.\n", counted(left, "guest"))
 	}
 	_, err := out.Write(b.Bytes())
 	return err
 }
 
-func writeMarkdownStep(b *bytes.Buffer, s stepView) {
-	switch {
-	case s.waits():
-		fmt.Fprintf(b, "- %s waits: %s\n", s.Op, markdownText(s.Message))
-	case s.Held != "":
-		fmt.Fprintf(b, "- **held** %s: %s%s\n", markdownText(s.what()), markdownText(s.Message), labelled(" — ", markdownCode(s.Hint)))
-	default:
-		fmt.Fprintf(b, "- %s: %s\n", markdownText(s.what()), markdownText(s.Reason))
+func writeMarkdownSummary(b *bytes.Buffer, guests []plannedView) {
+	if len(guests) == 0 {
+		return
 	}
-	for _, v := range s.Volumes {
+	b.WriteString("\n| | guest | node | what happens |\n|---|---|---|---|\n")
+	for i, g := range guests {
+		if i == maxSummaryRows {
+			fmt.Fprintf(b, "| | and %d more | | |\n", len(guests)-i)
+			break
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", g.Action.symbol(), markdownCode(g.name()), markdownCode(g.Node), markdownText(g.outcome()))
+	}
+}
+
+// markdownSection returns all about one guest. Its head is HTML, where markdown does not count.
+func markdownSection(g plannedView) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n<details><summary><code>%s</code> <code>%s</code>%s</summary>\n\n", g.Action.symbol(), markdownHTML(g.label()), labelled(" ", markdownHTML(g.read())))
+	if g.Origin != "" {
+		fmt.Fprintf(&b, "asked by %s\n\n", markdownCode(g.Origin))
+	}
+	writeMarkdownChanges(&b, g)
+	for _, s := range g.Steps {
+		if s.Held != "" || s.obvious() {
+			continue
+		}
+		fmt.Fprintf(&b, "- %s%s\n", markdownText(s.what()), labelled(": ", markdownText(s.why())))
+		writeMarkdownVolumes(&b, s.Volumes)
+	}
+	for _, h := range g.holds() {
+		writeMarkdownHold(&b, h)
+	}
+	for _, c := range g.remarks() {
+		fmt.Fprintf(&b, "- **%s** (%s): %s%s\n", c.Type, markdownText(c.Reason), markdownText(c.Message), labelled(" — ", markdownText(c.Hint)))
+	}
+	b.WriteString("\n</details>\n")
+	return b.String()
+}
+
+func writeMarkdownChanges(b *strings.Builder, g plannedView) {
+	if len(g.Changes) == 0 {
+		return
+	}
+	b.WriteString("| | key | from | to | effect | asked by |\n|---|---|---|---|---|---|\n")
+	for _, c := range g.Changes {
+		from, to := c.values()
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", c.symbol(), markdownCode(c.Key), markdownCode(shortened(from, maxCommentValue)),
+			markdownCode(shortened(to, maxCommentValue)), markdownText(c.effect()), markdownCode(c.Origin))
+	}
+	b.WriteString("\n")
+}
+
+func writeMarkdownHold(b *strings.Builder, h hold) {
+	what, hint := markdownText(strings.Join(h.what, "; ")), labelled(" — ", markdownCode(h.hint))
+	if h.reason == reconcile.HoldWaits {
+		fmt.Fprintf(b, "- %s waits: %s%s\n", what, markdownText(h.message), hint)
+	} else {
+		fmt.Fprintf(b, "- **held** %s (%s): %s%s\n", what, h.reason, markdownText(h.message), hint)
+	}
+	writeMarkdownVolumes(b, h.volumes)
+}
+
+func writeMarkdownVolumes(b *strings.Builder, volumes []string) {
+	for _, v := range volumes {
 		fmt.Fprintf(b, "  - destroys %s\n", markdownCode(v))
 	}
 }
 
+// unlinked breaks what forges make links and mentions of, also after they decoded entities, by a space without width.
+var unlinked = strings.NewReplacer("@", "@\u200b", "://", ":\u200b//", "www.", "www\u200b.", "#", "#\u200b")
+
+var markdownEscapes = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", `\|`, "#", `\#`, "!", `\!`, "~", `\~`,
+)
+
 // markdownText keeps text from being read as markup: it comes from manifests and from the cluster.
 func markdownText(text string) string {
-	escape := strings.NewReplacer(
-		`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", `\|`, "#", `\#`, "!", `\!`, "@", "&#64;", "~", `\~`,
-	)
-	return escape.Replace(printable(text))
+	return markdownEscapes.Replace(unlinked.Replace(printable(text)))
 }
+
+// markdownHTML is markdownText inside of an HTML element, whose content is no markdown.
+func markdownHTML(text string) string { return html.EscapeString(unlinked.Replace(printable(text))) }
 
 // markdownCode returns text as a code span that also survives a table; nothing is an empty one.
 func markdownCode(text string) string {

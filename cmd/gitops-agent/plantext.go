@@ -1,72 +1,107 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
+	"strings"
+	"unicode/utf8"
 
 	"gitops-agent/reconcile"
 )
 
-// maxShownValue bounds a value in a text plan; -o json has it whole.
-const maxShownValue = 60 // runes
+// planText prints a plan for a terminal: a block a guest, the summary last, where the reader looks first.
+type planText struct {
+	out io.Writer
+	palette
+	width int  // runes of a line of columns
+	wraps bool // prose is broken there too, as a terminal would in the middle of words
+}
 
-// writePlanText prints a plan for a terminal: a block a guest, the summary last, where the reader looks first.
-func writePlanText(out io.Writer, d planDocument, p palette) {
-	_, _ = fmt.Fprintln(out, printable(d.heading()))
+func writePlanText(out io.Writer, d planDocument) {
+	planText{out, newPalette(out), widthOf(out), isTerminal(out)}.write(d)
+}
+
+func (t planText) write(d planDocument) {
+	t.line(plain, "", d.heading())
 	for _, g := range d.Guests {
-		_, _ = fmt.Fprintf(out, "\n%s %s%s\n", p.paint(g.Action.colour(), g.Action.symbol()), p.paint(bold, printable(g.label())), labelled("  ", p.paint(faint, printable(g.Origin))))
-		writeChanges(out, g, p)
-		for _, s := range g.Steps {
-			writeStep(out, s, p)
-		}
-		for _, c := range g.Conditions {
-			if c.Type == reconcile.Orphaned { // the destroy step says so
-				continue
-			}
-			writeRemark(out, p, string(c.Type)+" ("+c.Reason+"): "+c.Message, c.Hint)
-		}
+		_, _ = fmt.Fprintln(t.out)
+		t.writeGuest(g)
 	}
-	_, _ = fmt.Fprintf(out, "\n%s\n", p.paint(bold, d.Summary.String()))
+	_, _ = fmt.Fprintln(t.out)
+	t.line(bold, "", d.Summary.String())
 }
 
-func writeChanges(out io.Writer, g plannedView, p palette) {
-	t := table{indent: "    "}
-	for _, c := range g.Changes {
-		if g.Action == actionCreate { // from nothing, and without effect on anything
-			t.add(cell{text: c.Key}, cell{text: shownValue(c.To)}, cell{c.Origin, faint})
-			continue
-		}
-		t.add(cell{text: c.Key}, cell{text: shownValue(c.From) + " → " + shownValue(c.To)}, cell{text: c.effect()}, cell{c.Origin, faint})
+func (t planText) writeGuest(g plannedView) {
+	t.writeHead(g)
+	t.writeChanges(g)
+	for _, s := range g.Steps {
+		t.writeStep(s)
 	}
-	t.write(out, p)
+	for _, h := range g.holds() {
+		colour := yellow
+		if h.reason == reconcile.HoldWaits {
+			colour = plain
+		}
+		t.line(colour, "    ", h.String())
+		t.line(bold, "      ", h.hint)
+		t.writeVolumes(h.volumes)
+	}
+	for _, c := range g.remarks() {
+		colour := red
+		if c.Type == reconcile.PendingRestart {
+			colour = yellow
+		}
+		t.line(colour, "    ", string(c.Type)+" ("+c.Reason+"): "+c.Message)
+		t.line(plain, "      ", c.Hint)
+	}
 }
 
-func shownValue(text string) string { return shortened(cmp.Or(text, "(unset)"), maxShownValue) }
-
-// writeStep prints what a step does beyond the changes above it, and what holds it.
-func writeStep(out io.Writer, s stepView, p palette) {
-	switch {
-	case s.waits():
-		_, _ = fmt.Fprintf(out, "    %s  waits: %s\n", s.Op, printable(s.Message))
+// writeHead prints the guest's name, and beside it, where there is room, who asked for it and how old its reading is.
+func (t planText) writeHead(g plannedView) {
+	head, aside := t.paint(g.Action.colour(), g.Action.symbol())+" "+t.paint(bold, printable(g.label())), g.Origin
+	if age := g.read(); age != "" {
+		aside = strings.TrimPrefix(aside+"  "+age, "  ")
+	}
+	if room := t.width - utf8.RuneCountInString("~ "+g.label()+"  "); t.wraps && utf8.RuneCountInString(aside) > room {
+		_, _ = fmt.Fprintln(t.out, head)
+		t.line(faint, "    ", aside)
 		return
-	case s.Held != "":
-		writeRemark(out, p, fmt.Sprintf("held %s (%s): %s", s.what(), s.Held, s.Message), s.Hint)
-	case s.Adopts:
-		_, _ = fmt.Fprintln(out, "    adopt  the guest becomes this agent's")
-	case s.Op != reconcile.OpConfig && s.Op != reconcile.OpResize && s.Op != reconcile.OpCreate:
-		_, _ = fmt.Fprintf(out, "    %s  %s\n", s.Op, printable(s.Reason))
-	case s.Digest != "":
-		_, _ = fmt.Fprintf(out, "    %s  approved\n", s.what())
 	}
-	for _, v := range s.Volumes {
-		_, _ = fmt.Fprintf(out, "      destroys %s\n", printable(v))
+	_, _ = fmt.Fprintln(t.out, head+labelled("  ", t.paint(faint, printable(aside))))
+}
+
+// writeStep prints what a step does that nothing holds, beyond the changes above it.
+func (t planText) writeStep(s stepView) {
+	switch {
+	case s.Held != "" || s.obvious():
+		return
+	case s.Adopts:
+		t.line(plain, "    ", "adopt  the guest becomes this agent's")
+	default:
+		t.line(plain, "    ", s.what()+"  "+s.why())
+	}
+	t.writeVolumes(s.Volumes)
+}
+
+func (t planText) writeVolumes(volumes []string) {
+	for _, v := range volumes {
+		t.line(red, "      ", "destroys "+v)
 	}
 }
 
-func writeRemark(out io.Writer, p palette, text, hint string) {
-	_, _ = fmt.Fprintf(out, "    %s\n", p.paint(yellow, printable(text)))
-	if hint != "" {
-		_, _ = fmt.Fprintf(out, "      %s\n", printable(hint))
+// line prints text behind an indent, in as many lines as its words need.
+func (t planText) line(c colour, indent, text string) {
+	if text == "" {
+		return
+	}
+	lines := []string{printable(text)}
+	if t.wraps {
+		lines = wrapped(lines[0], t.width-utf8.RuneCountInString(indent))
+	}
+	for i, part := range lines {
+		if i > 0 {
+			part = continued + part
+		}
+		_, _ = fmt.Fprintln(t.out, indent+t.paint(c, part))
 	}
 }

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"slices"
+
+	"gitops-agent/reconcile"
+)
+
+// action is what a plan does to a guest as a whole.
+type action string
+
+const (
+	actionCreate  action = "create"
+	actionChange  action = "change"
+	actionDestroy action = "destroy"
+	actionBlocked action = "blocked"
+	actionWaiting action = "waiting" // everything is written, and waits for a restart
+	actionUnknown action = "unknown" // it could not be read
+)
+
+func (a action) symbol() string {
+	return map[action]string{actionCreate: "+", actionChange: "~", actionDestroy: "-", actionBlocked: "!", actionWaiting: "!", actionUnknown: "?"}[a]
+}
+
+func (a action) colour() colour {
+	return map[action]colour{actionCreate: green, actionChange: yellow, actionDestroy: red, actionBlocked: red, actionWaiting: yellow, actionUnknown: red}[a]
+}
+
+// actionOf follows from the first step that makes or ends a guest, and else from whether there is a step at all.
+func actionOf(p reconcile.GuestPlan) action {
+	has := func(op reconcile.Op) bool {
+		return slices.ContainsFunc(p.Steps, func(s reconcile.Step) bool { return s.Op == op })
+	}
+	waits := func(c reconcile.Condition) bool { return c.Type != reconcile.PendingRestart }
+	unread := func(c reconcile.Condition) bool { return c.Type == reconcile.NotObserved }
+	switch {
+	case slices.ContainsFunc(p.Conditions, unread):
+		return actionUnknown
+	case has(reconcile.OpCreate):
+		return actionCreate
+	case has(reconcile.OpDestroy):
+		return actionDestroy
+	case len(p.Steps) > 0:
+		return actionChange
+	case len(p.Conditions) > 0 && !slices.ContainsFunc(p.Conditions, waits):
+		return actionWaiting
+	default:
+		return actionBlocked
+	}
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// Bounds of a text plan; -o json has everything whole.
+const (
+	maxShownValue = 60 // runes of one side of a change
+	maxColumn     = 42 // runes of what is in a column: what is longer has a line of its own
+)
+
+// planRow is one change of a guest, ready to print.
+type planRow struct {
+	symbol, key, value, effect, place string
+	mark, paint                       colour // of the symbol and the effect
+}
+
+func newPlanRow(g plannedView, c changeView, runes int) planRow {
+	r := planRow{
+		symbol: c.symbol(), key: printable(c.Key), value: printable(c.shown(runes)), effect: printable(c.effect()), place: printable(c.place(g)),
+		mark: c.colour(),
+	}
+	if c.Class != guest.Live {
+		r.paint = r.mark
+	}
+	if g.Action == actionCreate { // from nothing, and without effect on anything
+		r.effect = ""
+	}
+	return r
+}
+
+// place names the manifest line that asked, without the file where the guest's own head names it.
+func (c changeView) place(g plannedView) string {
+	file, _, _ := strings.Cut(g.Origin, ":")
+	if rest, own := strings.CutPrefix(c.Origin, file+":"); own && file != "" {
+		line, _, _ := strings.Cut(rest, ":")
+		return "line " + line
+	}
+	return c.Origin
+}
+
+// isLong reports whether the row would widen the columns of all others for itself alone.
+func (r planRow) isLong() bool {
+	return utf8.RuneCountInString(r.value) > maxColumn || utf8.RuneCountInString(r.effect) > maxColumn
+}
+
+// planColumns are the widths of a guest's columns, in runes.
+type planColumns struct{ key, value, effect, place int }
+
+func columnsOf(rows []planRow) planColumns {
+	var c planColumns
+	for _, r := range rows {
+		c.key = max(c.key, utf8.RuneCountInString(r.key))
+		if !r.isLong() {
+			c.value, c.effect = max(c.value, utf8.RuneCountInString(r.value)), max(c.effect, utf8.RuneCountInString(r.effect))
+			c.place = max(c.place, utf8.RuneCountInString(r.place))
+		}
+	}
+	return c
+}
+
+// lead is where values begin: behind an indent, a symbol and the key.
+func (c planColumns) lead() int { return 4 + 2 + c.key + 2 }
+
+func (c planColumns) width() int { return c.lead() + c.value + 2 + c.effect + 2 + c.place }
+
+// writeChanges prints a line a change, in columns. Where there is no room for them, what a change does is on a second line, and so it is
+// for single changes that are long.
+func (t planText) writeChanges(g plannedView) {
+	rows := make([]planRow, len(g.Changes))
+	for i, c := range g.Changes {
+		rows[i] = newPlanRow(g, c, maxShownValue)
+	}
+	columns := columnsOf(rows)
+	narrow := columns.width() > t.width
+	if t.wraps { // values are cut to the room that a terminal has
+		for i, c := range g.Changes {
+			rows[i] = newPlanRow(g, c, min(maxShownValue, max((t.width-columns.lead()-len(" > "))/2, 8)))
+		}
+	}
+	for _, r := range rows {
+		_, _ = fmt.Fprint(t.out, "    ", t.paint(r.mark, r.symbol), " ", padded(r.key, columns.key), "  ")
+		if !narrow && !r.isLong() {
+			t.writeColumns(r, columns)
+			continue
+		}
+		_, _ = fmt.Fprintln(t.out, r.value)
+		t.line(cmp.Or(r.paint, faint), strings.Repeat(" ", columns.lead()), strings.TrimPrefix(strings.TrimRight(r.effect+"  "+r.place, " "), "  "))
+	}
+}
+
+func (t planText) writeColumns(r planRow, columns planColumns) {
+	text := padded(r.value, columns.value)
+	if columns.effect > 0 {
+		text += "  " + t.paint(r.paint, r.effect) + strings.Repeat(" ", columns.effect-utf8.RuneCountInString(r.effect))
+	}
+	if r.place != "" {
+		text += "  " + t.paint(faint, r.place)
+	}
+	_, _ = fmt.Fprintln(t.out, strings.TrimRight(text, " "))
+}
+
+func padded(text string, width int) string {
+	return text + strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
+}
+
+// shown returns both sides of a change, each cut to a number of runes, or the one side that it has: its symbol says which.
+func (c changeView) shown(runes int) string {
+	from, to := c.values()
+	switch {
+	case from == "":
+		return shortened(cmp.Or(to, "(empty)"), 2*runes)
+	case to == "":
+		return shortened(from, 2*runes)
+	default:
+		return shortened(from, runes) + " → " + shortened(to, runes)
+	}
+}

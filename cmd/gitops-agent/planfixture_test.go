@@ -1,0 +1,312 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// planned is one guest of the fixture; each step has a verdict of the same index.
+type planned struct {
+	plan     reconcile.GuestPlan
+	verdicts []reconcile.Verdict
+	age      time.Duration
+}
+
+var fixtureNow = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// fixtureDocument is a plan with every operation, class, hold and condition that a plan can have.
+func fixtureDocument() planDocument {
+	d := planDocument{SchemaVersion: schemaVersion, Cluster: "home", Basis: basisWorking, Revision: "guests", Guests: []plannedView{}}
+	for _, p := range fixture() {
+		next := 0
+		judge := func(reconcile.Step) reconcile.Verdict {
+			next++
+			if next > len(p.verdicts) {
+				return reconcile.Verdict{}
+			}
+			return p.verdicts[next-1]
+		}
+		view := newPlannedView(p.plan, judge)
+		if p.age > 0 {
+			view = view.readAt(fixtureNow.Add(-p.age), fixtureNow)
+		}
+		d.add(view)
+	}
+	d.Summary.InSync = 7
+	return d
+}
+
+func fixture() []planned {
+	return []planned{
+		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(),
+		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
+	}
+}
+
+func ref(kind guest.Kind, name string, vmid int) guest.Ref {
+	return guest.Ref{Kind: kind, Name: name, VMID: vmid}
+}
+
+func at(file string, line, column int) guest.Origin {
+	return guest.Origin{File: file, Line: line, Column: column}
+}
+
+func step(op reconcile.Op, class guest.Class, reason string, changes ...guest.Change) reconcile.Step {
+	return reconcile.Step{Op: op, Class: class, Reason: reason, Changes: changes}
+}
+
+func approval(message, digest string) reconcile.Verdict {
+	return reconcile.Verdict{Held: true, Reason: reconcile.HoldApproval, Message: message, Hint: "gitops-agent approve " + digest, Digest: digest}
+}
+
+const (
+	firstDigest  = "00000000000000000000000000000001"
+	secondDigest = "00000000000000000000000000000002"
+	thirdDigest  = "00000000000000000000000000000003"
+)
+
+// busyMachine has a change of every kind.
+func busyMachine() planned {
+	file := "guests/web/web-1.yaml"
+	live := []guest.Change{
+		{Key: "description", From: "old text", To: "<b>bold</b> @ops | see https://example.org\n" + "and a long story that no terminal has room for on one line, so it is cut", Class: guest.Live, Write: guest.WriteSet, Origin: at(file, 20, 3)},
+		{Key: "onboot", To: "1", Class: guest.Live, Write: guest.WriteSet, Origin: at(file, 14, 21)},
+		{Key: "tags", From: "gitops-0a1b2c3d;web", To: "gitops-0a1b2c3d;prod;web", Class: guest.Live, Write: guest.WriteSet, Origin: at(file, 13, 3)},
+		{Key: "memory", From: "2048", To: "4096", Class: guest.Restart, Write: guest.WriteSet, Note: "restart needed", Origin: at(file, 7, 18)},
+		{Key: "cipassword", From: "hunter2", To: "correct horse", Class: guest.Restart, Write: guest.WriteSecret, Note: "cloud-init runs again at the next start, as on a new machine", Origin: at(file, 9, 5)},
+	}
+	flap := []guest.Change{
+		{Key: "net0", From: "virtio=BC:24:11:00:00:01,bridge=vmbr0,firewall=1", To: "virtio=BC:24:11:00:00:01,bridge=vmbr1,tag=20,firewall=1", Class: guest.Disruptive, Write: guest.WriteSet, Note: "link flap", Origin: at(file, 12, 5)},
+		{Key: "net1", From: "virtio=BC:24:11:00:00:02,bridge=vmbr0", Class: guest.Disruptive, Write: guest.WriteDelete, Note: "NIC removed", Origin: at(file, 13, 5)},
+	}
+	loss := guest.Change{Key: "unused0", From: "local-lvm:vm-201-disk-7", Class: guest.Destructive, Write: guest.WriteDelete, Note: "the volume is deleted", Origin: at(file, 15, 3)}
+	grow := guest.Change{Key: "scsi1", From: "size=4G", To: "size=8G", Class: guest.Live, Write: guest.WriteResize, Note: "grows, which cannot be undone", Origin: at(file, 10, 5)}
+	move := guest.Change{Key: "scsi0", From: "local-lvm", To: "ceph", Class: guest.Disruptive, Write: guest.WriteMove, Note: "copies 32G; the old volume stays as unused", Origin: at(file, 11, 5)}
+	node := guest.Change{Key: "node", From: "pve1", To: "pve2", Class: guest.Live, Write: guest.WriteMigrate, Note: "moves while it runs", Origin: at(file, 5, 3)}
+	pool := guest.Change{Key: "pool", From: "lab", To: "prod", Class: guest.Live, Write: guest.WritePool, Note: "backup jobs and permissions may go by pool", Origin: at(file, 6, 3)}
+	ha := guest.Change{Key: "ha", From: "started, restart 1, relocate 1", To: "started, restart 3, relocate 1", Class: guest.Live, Write: guest.WriteHA, Value: "set", Origin: at(file, 16, 3)}
+	leave := guest.Change{Key: "startup", From: "order=1", To: "order=2", Class: guest.Restart, Waits: true, Write: guest.WriteNone, Note: "restart needed", Origin: at(file, 17, 3)}
+	shrink := guest.Change{Key: "scsi2", From: "size=64G", To: "size=32G", Class: guest.Impossible, Write: guest.WriteNone, Note: "a disk cannot shrink", Origin: at(file, 18, 5)}
+	p := reconcile.GuestPlan{
+		Ref: ref(guest.VirtualMachine, "web-1", 201), Node: "pve1", Managed: true, Origin: at(file, 1, 1),
+		Changes: append(append(append([]guest.Change{}, live...), flap...), loss, grow, move, node, pool, ha, leave, shrink),
+		Steps: []reconcile.Step{
+			step(reconcile.OpConfig, guest.Restart, "configuration differs", live...), step(reconcile.OpConfig, guest.Disruptive, "configuration differs", flap...),
+			step(reconcile.OpConfig, guest.Destructive, "configuration differs", loss), step(reconcile.OpResize, guest.Live, "disk is smaller than wanted", grow),
+			step(reconcile.OpMove, guest.Disruptive, "disk is on another storage", move), step(reconcile.OpMigrate, guest.Live, "another node is wanted", node),
+			step(reconcile.OpPool, guest.Live, "another pool is wanted", pool), step(reconcile.OpHASet, guest.Live, "HA differs", ha),
+			step(reconcile.OpCloudInit, guest.Restart, "cloud-init keys changed"), step(reconcile.OpReboot, guest.Disruptive, "written changes wait for a restart"),
+		},
+		Conditions: []reconcile.Condition{
+			{Type: reconcile.PendingRestart, Reason: "pending-restart", Message: "written, in effect after the next stop and start: startup", Hint: "stop and start the guest from Proxmox; a reboot from inside the guest is not enough"},
+			{Type: reconcile.Blocked, Reason: "impossible", Message: "scsi2: a disk cannot shrink", Hint: "change the manifest, or do it by hand"},
+		},
+	}
+	return planned{plan: p, age: 95 * time.Second, verdicts: []reconcile.Verdict{
+		{},
+		approval("it interrupts the running guest: 0 of 1 approvals", firstDigest),
+		approval("it destroys data: 0 of 2 approvals", secondDigest),
+		{},
+		{Digest: thirdDigest, Approvals: []string{"order"}},
+	}}
+}
+
+func cloned() planned {
+	p := reconcile.GuestPlan{
+		Ref: ref(guest.VirtualMachine, "db-1", 202), Node: "pve1", Managed: true, Origin: at("guests/db.yaml", 1, 1),
+		Changes: []guest.Change{
+			{Key: "memory", To: "1024", Class: guest.Live, Write: guest.WriteSet, Origin: at("guests/db.yaml", 6, 18)},
+			{Key: "name", To: "db-1", Class: guest.Live, Write: guest.WriteSet, Origin: at("guests/db.yaml", 3, 18)},
+		},
+	}
+	create := step(reconcile.OpCreate, guest.Live, "does not exist", p.Changes...)
+	create.Claims = true
+	create.Calls = []reconcile.Call{{Op: reconcile.OpCreate, CloneOf: 9000, Params: map[string]string{"full": "1", "snapname": "clean"}}}
+	p.Steps = []reconcile.Step{create, step(reconcile.OpHAAdd, guest.Live, "HA is wanted"), step(reconcile.OpStart, guest.Live, "state: running")}
+	waits := reconcile.Verdict{Held: true, Reason: reconcile.HoldWaits, Message: "it depends on VirtualMachine/web-1, which waits itself"}
+	return planned{plan: p, verdicts: []reconcile.Verdict{waits, waits, waits}}
+}
+
+func restoredContainer() planned {
+	p := reconcile.GuestPlan{
+		Ref: ref(guest.Container, "dns-2", 211), Node: "pve2", Managed: true, Origin: at("guests/dns.yaml", 1, 1),
+		Changes: []guest.Change{
+			{Key: "hostname", To: "dns-2", Class: guest.Live, Write: guest.WriteSet, Origin: at("guests/dns.yaml", 3, 18)},
+			{Key: "password", To: "plain text that must not show", Class: guest.Live, Write: guest.WriteSet, Origin: at("guests/dns.yaml", 8, 3)},
+		},
+	}
+	create := step(reconcile.OpCreate, guest.Live, "does not exist", p.Changes...)
+	create.Calls = []reconcile.Call{{Op: reconcile.OpCreate, Params: map[string]string{"ostemplate": "pbs:backup/ct/211/2026-01-01T00:00:00Z", "restore": "1"}}}
+	p.Steps = []reconcile.Step{create, step(reconcile.OpStart, guest.Live, "state: running")}
+	return planned{plan: p}
+}
+
+func imported() planned {
+	p := reconcile.GuestPlan{Ref: ref(guest.VirtualMachine, "talos-1", 203), Node: "pve2", Managed: true, Origin: at("guests/k8s.yaml", 1, 1)}
+	create := step(reconcile.OpCreate, guest.Live, "does not exist")
+	create.Calls = []reconcile.Call{{Op: reconcile.OpCreate, Params: map[string]string{"scsi0": "local-lvm:0,import-from=local:import/talos.qcow2,discard=on"}}}
+	p.Steps = []reconcile.Step{create}
+	return planned{plan: p}
+}
+
+// unassigned has no vmid yet, and no source.
+func unassigned() planned {
+	return planned{plan: reconcile.GuestPlan{
+		Ref: ref(guest.VirtualMachine, "new", 0), Managed: true, Origin: at("guests/new.yaml", 1, 1),
+		Conditions: []reconcile.Condition{{Type: reconcile.Blocked, Reason: "no-source", Message: "VirtualMachine/new does not exist, and the manifest has no source to create it from", Hint: "correct spec.source and spec.node, or make what they name"}},
+	}}
+}
+
+func destroy(name string, vmid int, verdict reconcile.Verdict, volumes ...string) planned {
+	s := step(reconcile.OpDestroy, guest.Destructive, "removed from the repository")
+	s.Volumes = volumes
+	return planned{
+		plan: reconcile.GuestPlan{
+			Ref: ref(guest.Container, name, vmid), Node: "pve1", Steps: []reconcile.Step{s},
+			Conditions: []reconcile.Condition{{Type: reconcile.Orphaned, Reason: "removed", Message: "no manifest names this guest any more"}},
+		},
+		verdicts: []reconcile.Verdict{verdict},
+	}
+}
+
+func destroyed() planned {
+	return destroy("dns-1", 210, approval("it destroys the guest and its volumes: 0 of 1 approvals", thirdDigest), "local-lvm:vm-210-disk-0", "local-lvm:vm-210-disk-1")
+}
+
+func held(reason reconcile.HoldReason, message, hint string) reconcile.Verdict {
+	return reconcile.Verdict{Held: true, Reason: reason, Message: message, Hint: hint}
+}
+
+func destroyDenied() planned {
+	return destroy("vault", 212, held(reconcile.HoldDenied, "its last accepted manifest says lifecycle.destroy: deny", "put the manifest back with lifecycle.destroy: approve or allow, then remove it"), "ceph:vm-212-disk-0")
+}
+
+func destroyLimited() planned {
+	return destroy("old-1", 213, held(reconcile.HoldDestroyLimit, "3 guests were destroyed in the last 24 hours", "wait, or raise spec.guards.maxDestroysPerDay of the Cluster"))
+}
+
+func emptyDesired() planned {
+	return destroy("old-2", 214, held(reconcile.HoldEmptyDesired, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository"))
+}
+
+// several is a guest with three steps, all held for one reason.
+func several(name string, vmid int, verdict reconcile.Verdict) planned {
+	cores := guest.Change{Key: "cores", From: "2", To: "4", Class: guest.Restart, Write: guest.WriteSet, Note: "restart needed", Origin: at("guests/"+name+".yaml", 7, 9)}
+	grow := guest.Change{Key: "scsi0", From: "size=8G", To: "size=16G", Class: guest.Live, Write: guest.WriteResize, Note: "grows, which cannot be undone", Origin: at("guests/"+name+".yaml", 9, 5)}
+	return planned{
+		plan: reconcile.GuestPlan{
+			Ref: ref(guest.VirtualMachine, name, vmid), Node: "pve1", Managed: true, Origin: at("guests/"+name+".yaml", 1, 1), Changes: []guest.Change{cores, grow},
+			Steps: []reconcile.Step{
+				step(reconcile.OpConfig, guest.Restart, "configuration differs", cores), step(reconcile.OpResize, guest.Live, "disk is smaller than wanted", grow),
+				step(reconcile.OpShutdown, guest.Disruptive, "state: stopped"),
+			},
+		},
+		verdicts: []reconcile.Verdict{verdict, verdict, verdict},
+	}
+}
+
+func observed() planned {
+	return several("erp", 220, held(reconcile.HoldObserve, "the manifest says mode: observe", "set spec.mode: enforce"))
+}
+
+func suspendedGuest() planned {
+	p := several("ci", 221, held(reconcile.HoldSuspended, "suspended by olga until 2026-04-01T00:00:00Z: migration", "remove spec.suspend"))
+	p.plan.Conditions = []reconcile.Condition{{Type: reconcile.Suspended, Reason: "suspended", Message: "suspended by olga until 2026-04-01T00:00:00Z: migration", Hint: "remove spec.suspend"}}
+	return p
+}
+
+func writesStopped() planned {
+	return several("git", 222, held(reconcile.HoldWritesStopped, "cluster: cluster sim has no quorum", ""))
+}
+
+func adopted() planned {
+	claim := step(reconcile.OpConfig, guest.Live, "adopt", guest.Change{Key: "tags", To: "ownership marker", Class: guest.Live, Write: guest.WriteSet, Note: "adopt"})
+	claim.Claims = true
+	return planned{plan: reconcile.GuestPlan{Ref: ref(guest.VirtualMachine, "legacy", 230), Node: "pve1", Managed: true, Origin: at("guests/legacy.yaml", 1, 1), Steps: []reconcile.Step{claim}}}
+}
+
+// inWindow has a step that a maintenance window lets through, and one that it stopped by force.
+func inWindow() planned {
+	p := several("nas", 223, reconcile.Verdict{})
+	p.verdicts = append(p.verdicts[:2], held(reconcile.HoldWindow, "its window opens at 2026-03-07T02:00:00Z", "wait, or widen lifecycle.window"))
+	p.plan.Steps = []reconcile.Step{p.plan.Steps[0], step(reconcile.OpStop, guest.Disruptive, "state: stopped"), step(reconcile.OpReboot, guest.Disruptive, "written changes wait for a restart")}
+	p.plan.Changes = p.plan.Changes[:1]
+	return p
+}
+
+func converted() planned {
+	template := guest.Change{Key: "template", To: "1", Class: guest.Disruptive, Write: guest.WriteTemplate, Note: "cannot be undone", Origin: at("guests/golden.yaml", 6, 3)}
+	ha := guest.Change{Key: "ha", From: "started, restart 1, relocate 1", Class: guest.Live, Write: guest.WriteHA, Value: "remove", Origin: at("guests/golden.yaml", 7, 3)}
+	return planned{
+		plan: reconcile.GuestPlan{
+			Ref: ref(guest.VirtualMachine, "golden", 240), Node: "pve1", Managed: true, Origin: at("guests/golden.yaml", 1, 1), Changes: []guest.Change{ha, template},
+			Steps: []reconcile.Step{step(reconcile.OpHARemove, guest.Live, "HA is not wanted", ha), step(reconcile.OpTemplate, guest.Disruptive, "a template is wanted", template)},
+		},
+		verdicts: []reconcile.Verdict{{}, approval("it turns the guest into a template for good: 0 of 1 approvals", firstDigest)},
+	}
+}
+
+func blocked(name string, vmid int, c reconcile.Condition) planned {
+	return planned{plan: reconcile.GuestPlan{Ref: ref(guest.VirtualMachine, name, vmid), Node: "pve1", Managed: true, Origin: at("guests/"+name+".yaml", 1, 1), Conditions: []reconcile.Condition{c}}}
+}
+
+func stranger() planned {
+	return blocked("crm", 250, reconcile.Condition{Type: reconcile.IdentityConflict, Reason: "not-managed", Message: "vmid 250 exists and is not managed by this agent", Hint: "set spec.adopt: ifUnmanaged to take it over, or choose another vmid"})
+}
+
+func locked() planned {
+	return blocked("backup", 251, reconcile.Condition{Type: reconcile.Blocked, Reason: "locked", Message: "the guest is locked (backup)", Hint: "wait for the task that holds it"})
+}
+
+func unreadGuest() planned {
+	p := blocked("far", 252, reconcile.Condition{Type: reconcile.NotObserved, Reason: "not-observed", Message: "the guest could not be read: GET /nodes/pve3/qemu/252/pending: 595 No route to host"})
+	p.age = 3 * time.Minute
+	return p
+}
+
+func waitingGuest() planned {
+	p := blocked("mail", 253, reconcile.Condition{Type: reconcile.PendingRestart, Reason: "pending-restart", Message: "written, in effect after the next stop and start: cores", Hint: "stop and start the guest from Proxmox; a reboot from inside the guest is not enough"})
+	p.plan.Changes = []guest.Change{{Key: "cores", From: "2", To: "4", Class: guest.Restart, Waits: true, Write: guest.WriteNone, Note: "restart needed", Origin: at("guests/mail.yaml", 7, 9)}}
+	return p
+}
+
+func forgotten() planned {
+	p := blocked("lost", 254, reconcile.Condition{Type: reconcile.WaitsFor, Reason: "dependency", Message: "it depends on a guest that is not there"})
+	p.plan.Managed = false
+	return p
+}
+
+func missingPrivilege() planned {
+	return blocked("gpu", 255, reconcile.Condition{Type: reconcile.Blocked, Reason: "privilege", Message: "hostpci0: the token lacks Mapping.Use on /mapping/pci/gpu", Hint: "pveum acl modify /mapping/pci/gpu --tokens 'gitops@pve!agent' --roles PVEMappingUser"})
+}
+
+// The fixture has every operation, every hold and every class, so that the golden files show each.
+func TestPlanFixtureIsComplete(t *testing.T) {
+	ops, holds, classes := map[reconcile.Op]bool{}, map[reconcile.HoldReason]bool{}, map[guest.Class]bool{}
+	for _, g := range fixtureDocument().Guests {
+		for _, s := range g.Steps {
+			ops[s.Op], holds[s.Held] = true, true
+		}
+		for _, c := range g.Changes {
+			classes[c.Class] = true
+		}
+	}
+	for _, op := range reconcile.Ops() {
+		if !ops[op] {
+			t.Errorf("got no step %s", op)
+		}
+	}
+	for _, reason := range reconcile.HoldReasons() {
+		if !holds[reason] {
+			t.Errorf("got no step held for %s", reason)
+		}
+	}
+	for _, class := range []guest.Class{guest.Live, guest.Restart, guest.Disruptive, guest.Destructive, guest.Impossible} {
+		if !classes[class] {
+			t.Errorf("got no change of class %s", class)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// checkGolden compares text with a file of testdata/plan, which -update rewrites.
+func checkGolden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "plan", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// renderings are the fixture in every form.
+func renderings(t *testing.T) map[string]string {
+	t.Helper()
+	d := fixtureDocument()
+	var wide, narrow, coloured, markdown, document bytes.Buffer
+	planText{out: &wide, width: plainWidth}.write(d)
+	planText{out: &narrow, width: 72, wraps: true}.write(d)
+	planText{out: &coloured, palette: palette{on: true}, width: plainWidth}.write(d)
+	if err := writePlanMarkdown(&markdown, d); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeJSON(&document, d); err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{
+		"all.txt": wide.String(), "narrow.txt": narrow.String(), "colour.txt": coloured.String(), "all.md": markdown.String(), "all.json": document.String(),
+	}
+}
+
+func TestPlanRendering(t *testing.T) {
+	for name, text := range renderings(t) {
+		checkGolden(t, name, text)
+	}
+}
+
+// What a person keeps in a file on the agent's host is in no form of a plan, whatever the planner let through.
+func TestPlanShowsNoSecret(t *testing.T) {
+	for name, text := range renderings(t) {
+		for _, secret := range []string{"hunter2", "correct horse", "plain text that must not show"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s: got %q, want it concealed", name, secret)
+			}
+		}
+		if !strings.Contains(strings.ReplaceAll(text, `\*`, "*"), concealed) {
+			t.Errorf("%s: got no %s, want the change to show", name, concealed)
+		}
+	}
+}
+
+// On a narrow terminal no line is longer than it, except where a word is: a terminal would break a command to copy all the same.
+func TestNarrowPlanFits(t *testing.T) {
+	for line := range strings.Lines(renderings(t)["narrow.txt"]) {
+		line = strings.TrimRight(line, "\n")
+		if utf8.RuneCountInString(line) > 72 && len(strings.Fields(line)) > 4 {
+			t.Errorf("got %d runes, want at most 72: %s", utf8.RuneCountInString(line), line)
+		}
+	}
+}
+
+func TestChangeValuesShowWhatDiffers(t *testing.T) {
+	tests := map[string]struct{ key, from, to, wantFrom, wantTo string }{
+		"one_part":  {"net0", "virtio=MAC,bridge=vmbr0", "virtio=MAC,bridge=vmbr1", "…,bridge=vmbr0", "…,bridge=vmbr1"},
+		"added":     {"net0", "virtio=MAC,bridge=vmbr0", "virtio=MAC,bridge=vmbr0,tag=5", "…", "…,tag=5"},
+		"plain":     {"memory", "2048", "4096", "2048", "4096"},
+		"tags":      {"tags", "a;b", "a;c", "…;b", "…;c"},
+		"reordered": {"boot", "a,b", "b,a", "a,b", "b,a"},
+		"unset":     {"net1", "virtio=MAC,bridge=vmbr0", "", "virtio=MAC,bridge=vmbr0", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			from, to := changeView{Key: test.key, From: test.from, To: test.to}.values()
+			if from != test.wantFrom || to != test.wantTo {
+				t.Errorf("got %q → %q, want %q → %q", from, to, test.wantFrom, test.wantTo)
+			}
+		})
+	}
+}
+
+// A comment has an upper bound, whatever the plan; what is left out is said, and no section is cut in its middle.
+func TestMarkdownIsBounded(t *testing.T) {
+	d := planDocument{Cluster: "home", Basis: basisWorking, Revision: "."}
+	for i := range 400 {
+		p := busyMachine()
+		p.plan.Ref.VMID = 1000 + i
+		p.plan.Changes = append(p.plan.Changes, guest.Change{Key: "cicustom", From: "x", To: strings.Repeat("long ", 2000), Class: guest.Live})
+		d.add(newPlannedView(p.plan, func(reconcile.Step) reconcile.Verdict { return reconcile.Verdict{} }))
+	}
+	var out bytes.Buffer
+	if err := writePlanMarkdown(&out, d); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	if got := len(text); got > 65_536 {
+		t.Errorf("got %d bytes, want at most 65536", got)
+	}
+	if open, closed := strings.Count(text, "<details>"), strings.Count(text, "</details>"); open != closed || open == 0 {
+		t.Errorf("got %d sections opened and %d closed, want as many", open, closed)
+	}
+	for _, want := range []string{"| | and 250 more | | |", "The details of ", "Plan: 0 to create, 400 to change"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("got no %q in the comment", want)
+		}
+	}
+}

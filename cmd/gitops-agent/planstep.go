@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// stepView is one step of a guest's plan, with the gate's word on it.
+type stepView struct {
+	Op      reconcile.Op         `json:"op"`
+	Class   guest.Class          `json:"class"`
+	Reason  string               `json:"reason,omitempty"`
+	Does    string               `json:"does,omitempty"`    // how a guest is made
+	Adopts  bool                 `json:"adopts,omitempty"`  // the guest becomes the agent's
+	Keys    []string             `json:"keys,omitempty"`    // of the changes that the step makes
+	Volumes []string             `json:"volumes,omitempty"` // that the step destroys
+	Held    reconcile.HoldReason `json:"held,omitempty"`
+	Message string               `json:"message,omitempty"` // why it is held
+	Hint    string               `json:"hint,omitempty"`    // what would release it
+	Digest  string               `json:"digest,omitempty"`  // for gitops-agent approve
+}
+
+func newStepView(s reconcile.Step, v reconcile.Verdict) stepView {
+	step := stepView{
+		Op: s.Op, Class: s.Class, Reason: s.Reason, Does: making(s), Adopts: s.Claims && s.Op == reconcile.OpConfig,
+		Volumes: s.Volumes, Digest: v.Digest,
+	}
+	for _, c := range s.Changes {
+		if !slices.Contains(step.Keys, c.Key) {
+			step.Keys = append(step.Keys, c.Key)
+		}
+	}
+	if v.Held {
+		step.Held, step.Message, step.Hint = v.Reason, v.Message, v.Hint
+	}
+	return step
+}
+
+// making says how a step makes its guest: "full clone of 9000".
+func making(s reconcile.Step) string {
+	if s.Op != reconcile.OpCreate || len(s.Calls) == 0 {
+		return ""
+	}
+	call := s.Calls[0]
+	full := call.Params["full"] == "1"
+	switch {
+	case call.CloneOf != 0 && !full:
+		return fmt.Sprintf("linked clone of %d", call.CloneOf) + labelled(" at snapshot ", call.Params["snapname"])
+	case call.CloneOf != 0:
+		return fmt.Sprintf("full clone of %d", call.CloneOf) + labelled(" at snapshot ", call.Params["snapname"])
+	case call.Params["archive"] != "":
+		return "restored from " + call.Params["archive"]
+	case call.Params["restore"] == "1":
+		return "restored from " + call.Params["ostemplate"]
+	case call.Params["ostemplate"] != "":
+		return "from template " + call.Params["ostemplate"]
+	}
+	for _, slot := range slices.Sorted(maps.Keys(call.Params)) {
+		if _, volume, found := strings.Cut(call.Params[slot], "import-from="); found {
+			volume, _, _ = strings.Cut(volume, ",")
+			return "from image " + volume
+		}
+	}
+	return ""
+}
+
+// waits reports whether the step is held by others of the plan, and so by nobody.
+func (s stepView) waits() bool { return s.Held == reconcile.HoldWaits }
+
+// obvious reports whether the changes say everything about a step that nothing holds.
+func (s stepView) obvious() bool {
+	return s.Held == "" && s.Digest == "" && !s.Adopts && len(s.Volumes) == 0 && len(s.Keys) > 0 && s.Op != reconcile.OpCreate
+}
+
+// what returns the operation and, where the step makes some of several changes, which.
+func (s stepView) what() string {
+	if s.Op == reconcile.OpConfig || s.Op == reconcile.OpResize || s.Op == reconcile.OpMove {
+		return string(s.Op) + labelled(" of ", strings.Join(s.Keys, ", "))
+	}
+	return string(s.Op)
+}
+
+// why returns what a step that nothing holds is for.
+func (s stepView) why() string {
+	switch {
+	case s.Digest != "":
+		return "approved"
+	case s.Does != "":
+		return s.Does
+	default:
+		return s.Reason
+	}
+}
+
+// hold is a reason that steps of one guest share.
+type hold struct {
+	what          []string
+	reason        reconcile.HoldReason
+	message, hint string
+	volumes       []string
+}
+
+// holds groups the held steps by what holds them: one suspension is one remark, however many steps it holds.
+func (g plannedView) holds() []hold {
+	var list []hold
+	for _, s := range g.Steps {
+		if s.Held == "" {
+			continue
+		}
+		last := len(list) - 1
+		if last >= 0 && list[last].reason == s.Held && list[last].message == s.Message && list[last].hint == s.Hint {
+			list[last].what = append(list[last].what, s.what())
+			list[last].volumes = append(list[last].volumes, s.Volumes...)
+			continue
+		}
+		list = append(list, hold{[]string{s.what()}, s.Held, s.Message, s.Hint, slices.Clone(s.Volumes)})
+	}
+	return list
+}
+
+// String returns "held config of net0 (approval): it interrupts the running guest".
+func (h hold) String() string {
+	if h.reason == reconcile.HoldWaits {
+		return strings.Join(h.what, "; ") + " waits: " + h.message
+	}
+	return fmt.Sprintf("held %s (%s): %s", strings.Join(h.what, "; "), h.reason, h.message)
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// plannedView is a guest that is not as wanted, for printing.
+type plannedView struct {
+	Action     action          `json:"action"`
+	Kind       guest.Kind      `json:"kind"`
+	Name       string          `json:"name"`
+	VMID       int             `json:"vmid,omitempty"`
+	Node       string          `json:"node,omitempty"`
+	Origin     string          `json:"origin,omitempty"`
+	ObservedAt time.Time       `json:"observedAt,omitzero"` // of a guest that exists
+	Changes    []changeView    `json:"changes"`
+	Steps      []stepView      `json:"steps"`
+	Conditions []conditionView `json:"conditions"`
+
+	age time.Duration // of the observation when the plan was made
+}
+
+type conditionView struct {
+	Type    reconcile.ConditionType `json:"type"`
+	Reason  string                  `json:"reason"`
+	Message string                  `json:"message"`
+	Hint    string                  `json:"hint,omitempty"`
+}
+
+// newPlannedView renders one guest's plan with the word of judge on each of its steps.
+func newPlannedView(p reconcile.GuestPlan, judge func(reconcile.Step) reconcile.Verdict) plannedView {
+	g := plannedView{
+		Action: actionOf(p), Kind: p.Ref.Kind, Name: p.Ref.Name, VMID: p.Ref.VMID, Node: p.Node, Origin: p.Origin.String(),
+		Changes: []changeView{}, Steps: []stepView{}, Conditions: []conditionView{},
+	}
+	for _, c := range p.Changes {
+		g.Changes = append(g.Changes, newChangeView(c))
+	}
+	for _, s := range p.Steps {
+		g.Steps = append(g.Steps, newStepView(s, judge(s)))
+	}
+	for _, c := range p.Conditions {
+		g.Conditions = append(g.Conditions, conditionView{c.Type, c.Reason, c.Message, c.Hint})
+	}
+	return g
+}
+
+// readAt returns the view with the time of its observation; the plan was made at now.
+func (g plannedView) readAt(at, now time.Time) plannedView {
+	if !at.IsZero() {
+		g.ObservedAt, g.age = at.UTC(), now.Sub(at)
+	}
+	return g
+}
+
+// name returns "VirtualMachine/web-1 (201)".
+func (g plannedView) name() string {
+	return guest.Ref{Kind: g.Kind, Name: g.Name, VMID: g.VMID}.String()
+}
+
+// label returns "VirtualMachine/web-1 (201) on pve1".
+func (g plannedView) label() string { return g.name() + labelled(" on ", g.Node) }
+
+// oldReading is the age from which a plan says how old it is what a guest was compared with.
+const oldReading = 10 * time.Second
+
+// read returns "read 40s ago" where that matters.
+func (g plannedView) read() string {
+	if g.age < oldReading {
+		return ""
+	}
+	return "read " + g.age.Truncate(time.Second).String() + " ago"
+}
+
+// held counts the steps that wait for a person.
+func (g plannedView) held() int {
+	n := 0
+	for _, s := range g.Steps {
+		if s.Held != "" && !s.waits() {
+			n++
+		}
+	}
+	return n
+}
+
+// remarks are the conditions that no step says as well.
+func (g plannedView) remarks() []conditionView {
+	return slices.DeleteFunc(slices.Clone(g.Conditions), func(c conditionView) bool {
+		said := slices.ContainsFunc(g.Steps, func(s stepView) bool { return s.Message == c.Message })
+		return said || c.Type == reconcile.Orphaned
+	})
+}
+
+// outcome says in a few words what happens to the guest, the worst first.
+func (g plannedView) outcome() string {
+	var words []string
+	switch g.Action {
+	case actionCreate:
+		words = append(words, "is created")
+	case actionDestroy:
+		words = append(words, "is destroyed")
+	case actionBlocked, actionUnknown:
+		for _, c := range g.Conditions {
+			words = append(words, string(c.Type)+" ("+c.Reason+")")
+		}
+	case actionWaiting:
+		words = append(words, "waits for a restart")
+	case actionChange:
+		words = g.effects()
+	}
+	if n := g.held(); n > 0 {
+		words = append(words, counted(n, "step")+" held")
+	}
+	return strings.Join(words, "; ")
+}
+
+// effects returns the effects of changes, and else what the steps are, each once.
+func (g plannedView) effects() []string {
+	severity := []guest.Class{guest.Destructive, guest.Disruptive, guest.Restart, guest.Impossible, guest.Live}
+	changes := slices.Clone(g.Changes)
+	slices.SortStableFunc(changes, func(a, b changeView) int {
+		return cmp.Compare(slices.Index(severity, a.Class), slices.Index(severity, b.Class))
+	})
+	var words []string
+	add := func(word string) {
+		if !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	for _, c := range changes {
+		add(c.effect())
+	}
+	for _, s := range g.Steps {
+		switch {
+		case s.Adopts:
+			add("is adopted")
+		case len(s.Keys) == 0:
+			add(string(s.Op))
+		}
+	}
+	if len(words) > 1 {
+		words = slices.DeleteFunc(words, func(word string) bool { return word == string(guest.Live) })
+	}
+	const most = 4
+	if len(words) > most {
+		return append(words[:most:most], fmt.Sprintf("%d more", len(words)-most))
+	}
+	return words
+}
