@@ -1,0 +1,171 @@
+package guest
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// RootPAM is the Privilege of a Need that no API token can have: Proxmox asks for the user root@pam itself.
+const RootPAM = "root@pam"
+
+// Need is one privilege that the agent's token needs for a guest.
+type Need struct {
+	Path      string // of the access control list: "/vms/201", "/storage/local-lvm"
+	Privilege string // "VM.Config.CPU", or RootPAM
+	Or        string // another privilege that does as well; "" is none
+	OrPath    string // another path on which it does as well, the guest's pool; "" is none
+	Key       string // what asks for it: a native key, or source, node, pool, ha, template, state, lifecycle, vmid
+	Origin    Origin // the manifest line that asks
+}
+
+// Privileges returns what the token needs to create the guest and to keep it as the manifest wants it, sorted by path, privilege
+// and key, each once. One of mode observe needs no more than to be read. A guest without a vmid, and a template that is
+// named and not numbered, are asked for on /vms. A bridge is taken for one of the hosts; as a virtual network of a zone its path
+// names that zone. What a clone or a backup brings along, such as its storage, is not known here and left out.
+//
+// Source: PVE::API2::Qemu, PVE::API2::LXC, PVE::LXC check_ct_modify_config_perm, PVE::Storage check_volume_access.
+func Privileges(d Desired) []Need {
+	n := needs{d: &d}
+	n.onGuest("VM.Audit", "vmid", d.Origin)
+	if !d.Observe {
+		n.keep()
+		n.create()
+		for i := range d.Intents {
+			n.intent(&d.Intents[i])
+		}
+		for _, s := range d.Secrets {
+			if r, _ := find(d.Kind, s.Key); !r.once {
+				n.row(r, s.Key, s.Origin)
+			}
+		}
+	}
+	slices.SortFunc(n.list, func(a, b Need) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Privilege, b.Privilege), cmp.Compare(a.Key, b.Key))
+	})
+	return slices.CompactFunc(n.list, func(a, b Need) bool { return a.Path == b.Path && a.Privilege == b.Privilege && a.Key == b.Key })
+}
+
+// needs collects the needs of one guest.
+type needs struct {
+	d    *Desired
+	list []Need
+}
+
+func (n *needs) add(path, privilege, key string, origin Origin) {
+	n.list = append(n.list, Need{Path: path, Privilege: privilege, Key: key, Origin: origin})
+}
+
+// onGuest adds a privilege on the guest, which its pool may grant as well.
+func (n *needs) onGuest(privilege, key string, origin Origin) {
+	n.add(guestPath(n.d.VMID), privilege, key, origin)
+	if n.d.Pool != "" {
+		n.list[len(n.list)-1].OrPath = "/pool/" + n.d.Pool
+	}
+}
+
+// readable adds the reading of a volume that is an image, a template or a backup.
+func (n *needs) readable(volume, key string, origin Origin) {
+	if storage := storageOf(volume); storage != "" {
+		n.add("/storage/"+storage, "Datastore.Audit", key, origin)
+		n.list[len(n.list)-1].Or = "Datastore.AllocateSpace"
+	}
+}
+
+func (n *needs) allocates(storage, key string, origin Origin) {
+	if storage != "" {
+		n.add("/storage/"+storage, "Datastore.AllocateSpace", key, origin)
+	}
+}
+
+func guestPath(vmid int) string {
+	if vmid == 0 {
+		return "/vms"
+	}
+	return "/vms/" + strconv.Itoa(vmid)
+}
+
+// keep adds what has calls of its own, and the marker that every owned guest bears.
+func (n *needs) keep() {
+	d := n.d
+	n.onGuest(configOptions, "tags", d.Origin)
+	if d.State == Running || d.State == Stopped {
+		n.onGuest("VM.PowerMgmt", "state", d.Origin)
+	}
+	if reboots := d.Lifecycle.RebootPolicy; reboots != "" && reboots != RebootNever || d.Lifecycle.Destroy != Deny {
+		n.onGuest("VM.PowerMgmt", "lifecycle", d.Origin)
+	}
+	if d.Lifecycle.Destroy != Deny {
+		n.onGuest("VM.Allocate", "lifecycle", d.Origin)
+	}
+	if d.Migrate == MigrateOffline || d.Migrate == MigrateOnline {
+		n.onGuest("VM.Migrate", "node", d.Origin)
+	}
+	if d.Template {
+		n.onGuest("VM.Allocate", "template", d.Origin)
+	}
+	if d.Refresh && d.Kind == VirtualMachine {
+		n.onGuest(configCloudInit, "cloudinit", d.Origin)
+	}
+	if d.Pool != "" {
+		n.add("/pool/"+d.Pool, "Pool.Allocate", "pool", d.Origin)
+		n.add("/pool/"+d.Pool, "Pool.Audit", "pool", d.Origin)
+		n.onGuest("VM.Allocate", "pool", d.Origin)
+	}
+	if d.HA != nil {
+		n.add("/", "Sys.Audit", "ha", d.HA.Origin)
+		n.add("/", "Sys.Console", "ha", d.HA.Origin)
+	}
+}
+
+// create adds what the call that makes the guest needs, beside its keys.
+func (n *needs) create() {
+	s, at := n.d.Source, n.d.Origin
+	if s == (Source{}) {
+		return
+	}
+	n.onGuest("VM.Allocate", "source", at)
+	if r, _ := find(n.d.Kind, nameKey(n.d.Kind)); s.Clone == nil { // whose call takes the name as it is
+		n.onGuest(r.privilege, r.key, at)
+	}
+	switch {
+	case s.Clone != nil:
+		n.add(guestPath(s.Clone.VMID), "VM.Clone", "source", at)
+		n.allocates(s.Clone.Storage, "source", at)
+	case s.Image != nil:
+		n.readable(s.Image.Volume, "source", at)
+	case s.ISO != nil:
+		n.onGuest("VM.Config.CDROM", "source", at)
+		n.readable(s.ISO.Volume, "source", at)
+	case s.Template != nil:
+		n.readable(s.Template.Volume, "source", at)
+	case s.Backup != nil:
+		n.backup(s.Backup, at)
+	}
+}
+
+// backup adds the reading of a backup, which is the business of whom it was made of, too.
+func (n *needs) backup(b *Backup, at Origin) {
+	n.allocates(storageOf(b.Volume), "source", at)
+	n.allocates(b.Storage, "source", at)
+	if vmid := backedUp(b.Volume); vmid != 0 {
+		n.add(guestPath(vmid), "VM.Backup", "source", at)
+	}
+}
+
+// backedUp returns the vmid of the guest that a backup was made of, or 0: of "pbs:backup/vm/201/…" and of
+// "local:backup/vzdump-qemu-201-….vma.zst".
+func backedUp(volume string) int {
+	_, name, _ := strings.Cut(volume, ":backup/")
+	for _, prefix := range []string{"vm/", "ct/", "vzdump-qemu-", "vzdump-lxc-"} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			digits, _, _ := strings.Cut(rest, prefix[len(prefix)-1:])
+			vmid, err := strconv.Atoi(digits)
+			if err == nil {
+				return vmid
+			}
+		}
+	}
+	return 0
+}

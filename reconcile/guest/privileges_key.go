@@ -1,0 +1,122 @@
+package guest
+
+import "strings"
+
+// intent adds what writing a key needs.
+func (n *needs) intent(in *Intent) {
+	r, known := find(n.d.Kind, in.Key)
+	switch {
+	case !known || r.effect == never:
+		return // nobody writes it
+	case n.isRoots(in, r):
+		n.add("/", RootPAM, in.Key, in.Origin)
+	case r.effect == atCreate:
+		n.atCreation(in)
+	case r.drive && in.Verb == Want:
+		n.drive(in, r)
+	default:
+		n.row(r, in.Key, in.Origin)
+		n.uses(in, r)
+	}
+}
+
+// row adds the privileges of a row: of "VM.Config.Options, Sys.Modify on /", two.
+func (n *needs) row(r *row, key string, origin Origin) {
+	for part := range strings.SplitSeq(r.privilege, ", ") {
+		privilege, path, elsewhere := strings.Cut(part, " on ")
+		switch {
+		case privilege == "":
+		case elsewhere:
+			n.add(path, privilege, key, origin)
+		default:
+			n.onGuest(privilege, key, origin)
+		}
+	}
+	if r.privilege == configCloudInit {
+		n.list[len(n.list)-1].Or = configNetwork
+	}
+}
+
+// isRoots reports whether the value, or the key at all, is root@pam's to write.
+func (n *needs) isRoots(in *Intent, r *row) bool {
+	if r.rootOnly {
+		return true
+	}
+	want := Desired{Ref: n.d.Ref, Intents: []Intent{*in}}
+	c := comparison{want: &want, live: unmade(*n.d), creating: true}
+	for _, change := range c.run() {
+		if change.Note == rootOnlyNote {
+			return true
+		}
+	}
+	return false
+}
+
+// atCreation adds what a key needs that is used when a container is made.
+func (n *needs) atCreation(in *Intent) {
+	if in.Key == "unprivileged" && in.Verb == Want && truth(in.Text) == "0" && n.d.Source != (Source{}) {
+		n.add("/", "Sys.Modify", in.Key, in.Origin)
+	}
+}
+
+// parts returns the sub-keys of an intent on a property string.
+func (in *Intent) parts(s *syntax) properties {
+	if s == nil || in.Verb != Want {
+		return nil
+	}
+	if in.Sub == nil {
+		return s.parse(nil, in.Text)
+	}
+	var parts properties
+	for name, text := range in.Sub {
+		parts = append(parts, pair{s.resolve(name), text})
+	}
+	return parts
+}
+
+// uses adds what a device needs beside the guest: its bridge, or its mapping.
+func (n *needs) uses(in *Intent, r *row) {
+	parts := in.parts(r.syntax)
+	use := func(path, name string) {
+		if name != "" {
+			n.add(path+name, "Mapping.Use", in.Key, in.Origin)
+		}
+	}
+	switch r.key {
+	case "net":
+		if bridge := parts.text("bridge"); bridge != "" {
+			path := "/sdn/zones/localnetwork/" + bridge
+			if tag := parts.text("tag"); tag != "" && parts.text("trunks") == "" {
+				path += "/" + tag
+			}
+			n.add(path, "SDN.Use", in.Key, in.Origin)
+		}
+	case "usb":
+		use("/mapping/usb/", parts.text("mapping"))
+	case "hostpci":
+		use("/mapping/pci/", parts.text("mapping"))
+	case "virtiofs":
+		use("/mapping/dir/", parts.text("dirid"))
+	case "rng0":
+		if parts.text("source") == "/dev/hwrng" {
+			use("/mapping/", "hwrng")
+		}
+	}
+}
+
+// drive adds what a drive needs: a disk or a mount point its storage, a CD-ROM drive its image.
+func (n *needs) drive(in *Intent, r *row) {
+	parts := in.parts(r.syntax)
+	volume, storage := parts.text("volume"), parts.text("storage")
+	switch {
+	case volume == cloudInitVolume || isCloudInit(volume):
+		n.onGuest(configCloudInit, in.Key, in.Origin)
+		n.onGuest("VM.Config.CDROM", in.Key, in.Origin)
+	case parts.text("media") == "cdrom" || isTray(volume):
+		n.onGuest("VM.Config.CDROM", in.Key, in.Origin)
+		n.readable(volume, in.Key, in.Origin)
+	default:
+		n.row(r, in.Key, in.Origin)
+		n.allocates(storage, in.Key, in.Origin)
+	}
+}
