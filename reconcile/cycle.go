@@ -132,35 +132,37 @@ func (e *Engine) offer(ctx context.Context, plan Plan) {
 	world := e.world.Load()
 	now := time.Now()
 	gate := world.gate(state, now)
-	work := make(map[int][]int)
+	work := make(map[int]Work)
 	for _, open := range state.Open {
 		if world.noWrites == WritesAllowed || world.noWrites == StopNoRevision {
-			work[open.VMID] = []int{open.VMID, cmp.Or(open.TaskVMID, open.VMID)}
+			work[open.VMID] = Work{Holds: []int{open.VMID, cmp.Or(open.TaskVMID, open.VMID)}, Uses: []Shared{{Node: open.Node}}}
 		}
 	}
 	for _, p := range plan.Guests {
 		if step, _, ok := gate.Next(p); ok && p.Ref.VMID != 0 {
-			work[p.Ref.VMID] = append(work[p.Ref.VMID], step.Holds()...)
+			w := work[p.Ref.VMID]
+			work[p.Ref.VMID] = Work{Holds: append(w.Holds, step.Holds()...), Uses: append(w.Uses, step.Uses()...)}
 		}
 	}
-	for vmid, holds := range work {
+	for vmid := range work {
 		if t := e.track(guest.Ref{VMID: vmid}); e.queue.Busy(vmid) || !t.retry.over(now) || t.heat.tooHot(now) {
 			delete(work, vmid)
-			continue
 		}
-		slices.Sort(holds)
-		work[vmid] = slices.Compact(holds)
 	}
 	if len(work) == 0 || !e.ready(ctx) {
 		return
 	}
 	for _, vmid := range order(plan, work) {
-		e.queue.Offer(ctx, Work{VMID: vmid, Holds: work[vmid], Run: func(ctx context.Context) { e.lanes.post(e.worker.work(ctx, vmid)) }})
+		w := work[vmid]
+		slices.Sort(w.Holds)
+		w.VMID, w.Holds, w.Uses = vmid, slices.Compact(w.Holds), compactShared(w.Uses)
+		w.Run = func(ctx context.Context) { e.lanes.post(e.worker.work(ctx, vmid, w.Uses)) }
+		e.queue.Offer(ctx, w)
 	}
 }
 
 // order returns the vmids with work in the plan's order, and those of no plan first.
-func order(plan Plan, work map[int][]int) []int {
+func order(plan Plan, work map[int]Work) []int {
 	var vmids, planned []int
 	for _, p := range plan.Guests {
 		if _, ok := work[p.Ref.VMID]; ok {

@@ -28,6 +28,7 @@ type Options struct {
 	Tick     time.Duration // between inventories; 0 is 15 s
 	Resync   time.Duration // every guest is read in full within it; 0 is 60 s
 	Parallel int           // lanes at work at once; 0 is 8
+	Limits   Limits        // of what those lanes share
 	DryRun   bool          // plan and report, write nothing
 	Floors   FloorKeeper   // where the newest accepted revision outlives the state directory; nil keeps it nowhere
 	Note     RewriteNote   // where allow-rewrite leaves its word; the zero value looks nowhere
@@ -90,7 +91,7 @@ func NewEngine(opts Options) *Engine {
 		source:   SourceReport{Branch: opts.Branch},
 	}
 	e.lanes.bell = make(chan struct{}, 1)
-	e.queue = NewQueue(QueueOptions{Parallel: opts.Parallel, OnWait: opts.Hooks.OnQueueWait, OnPanic: e.lanePanicked, OnIdle: func(int) { e.lanes.ring() }})
+	e.queue = NewQueue(QueueOptions{Parallel: opts.Parallel, Bears: opts.Limits.bears, OnWait: opts.Hooks.OnQueueWait, OnPanic: e.lanePanicked, OnIdle: func(int) { e.lanes.ring() }})
 	e.worker = &worker{
 		cluster: opts.Cluster, journal: opts.Journal, vault: e.vault, hooks: e.loggedHooks(), world: e.world.Load, ids: newStepID, turn: e.intake.turn,
 	}

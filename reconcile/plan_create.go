@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -33,7 +34,7 @@ func planCreate(p GuestPlan, want Desired, d *guest.Desired, got Observed) Guest
 	call.Secrets = secrets
 	step := Step{
 		Guest: d.Ref, Op: OpCreate, Class: guest.Live, Wave: d.Wave, Changes: p.Changes,
-		Calls: []Call{call}, Claims: !isOwned, Reason: "does not exist",
+		Calls: []Call{call}, Copies: copies(d, call), Claims: !isOwned, Reason: "does not exist",
 	}
 	p.Node = call.Node
 	p.Steps = append(p.Steps, step)
@@ -42,6 +43,26 @@ func planCreate(p GuestPlan, want Desired, d *guest.Desired, got Observed) Guest
 		p.Steps = append(p.Steps, Step{Guest: d.Ref, Op: OpStart, Class: guest.Live, Wave: d.Wave, Calls: []Call{start}, Reason: "state: running"})
 	}
 	return p
+}
+
+// copies returns the storages that making a guest writes whole volumes to. A linked clone and an empty disk write none.
+func copies(d *guest.Desired, call Call) []string {
+	switch s := d.Source; {
+	case s.Clone != nil && !s.Clone.Full, s.Blank, s.ISO != nil:
+		return nil
+	case s.Clone != nil:
+		return []string{cmp.Or(s.Clone.Storage, "@"+call.Node)}
+	case s.Backup != nil:
+		return []string{cmp.Or(s.Backup.Storage, "@"+call.Node)}
+	}
+	var storages []string
+	for _, in := range d.Intents {
+		if storage := in.Sub["storage"]; storage != "" {
+			storages = append(storages, storage)
+		}
+	}
+	slices.Sort(storages)
+	return slices.Compact(storages)
 }
 
 // createCall returns the call that creates the guest.

@@ -84,7 +84,9 @@ func ownCall(p GuestPlan, d *guest.Desired, live guest.Observed, c guest.Change)
 	case guest.WriteMove:
 		call := newCall(OpMove, live)
 		call.Digest, call.Params = live.Digest, map[string]string{"disk": c.Key, "storage": c.Value, "delete": "0"}
-		return oneCall(p, live, c, call, "disk is on another storage"), true
+		step := oneCall(p, live, c, call, "disk is on another storage")
+		step.Copies = []string{c.Value}
+		return step, true
 	case guest.WriteMigrate:
 		return oneCall(p, live, c, migrateCall(live, c.Value, d.Lifecycle), "guest is on another node"), true
 	case guest.WritePool:

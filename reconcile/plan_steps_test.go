@@ -25,18 +25,21 @@ func TestOwnCalls(t *testing.T) {
 	}{
 		"grow": {running, guest.Change{Key: "scsi0", Write: guest.WriteResize, Value: "8G"}, call(OpResize, running, "d1", map[string]string{"disk": "scsi0", "size": "8G"})},
 		"move_keeps_the_old_volume": {
-			running, guest.Change{Key: "scsi0", Write: guest.WriteMove, Value: "ceph"},
+			running,
+			guest.Change{Key: "scsi0", Write: guest.WriteMove, Value: "ceph"},
 			call(OpMove, running, "d1", map[string]string{"disk": "scsi0", "storage": "ceph", "delete": "0"}),
 		},
 		"migrate_running": {
-			running, guest.Change{Key: "node", Write: guest.WriteMigrate, Value: "pve2"},
+			running,
+			guest.Change{Key: "node", Write: guest.WriteMigrate, Value: "pve2"},
 			call(OpMigrate, running, "", map[string]string{"target": "pve2", "online": "1", "with-local-disks": "1"}),
 		},
 		"migrate_stopped": {
 			stopped, guest.Change{Key: "node", Write: guest.WriteMigrate, Value: "pve2"}, call(OpMigrate, stopped, "", map[string]string{"target": "pve2"}),
 		},
 		"migrate_container": {
-			box, guest.Change{Key: "node", Write: guest.WriteMigrate, Value: "pve2"},
+			box,
+			guest.Change{Key: "node", Write: guest.WriteMigrate, Value: "pve2"},
 			call(OpMigrate, box, "", map[string]string{"target": "pve2", "restart": "1", "timeout": "180"}),
 		},
 		"pool":     {running, guest.Change{Key: "pool", Write: guest.WritePool, Value: "prod"}, call(OpPool, running, "", map[string]string{"poolid": "prod"})},

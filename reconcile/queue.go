@@ -3,22 +3,24 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 )
 
-// Queue runs work in one lane a vmid: serial within a guest, parallel across guests, at most Parallel at a time. A lane keeps one
-// waiting item, the newest; it ends when it is idle.
+// Queue runs work in one lane a vmid: serial within a guest, parallel across guests, at most Parallel at a time and no more at once than
+// what they share bears. A lane keeps one waiting item, the newest; it ends when it is idle.
 type Queue struct {
 	opts  QueueOptions
 	slots chan struct{}
 
 	mu     sync.Mutex
 	lanes  map[int]*lane
-	held   map[int]bool // vmids that running work holds
-	freed  *sync.Cond   // held or closed changed
+	held   map[int]bool   // vmids that running work holds
+	used   map[Shared]int // by how much running work
+	freed  *sync.Cond     // held, used or closed changed
 	closed bool
 	wg     sync.WaitGroup
 }
@@ -26,15 +28,18 @@ type Queue struct {
 // QueueOptions configures a Queue. The zero value is useful.
 type QueueOptions struct {
 	Parallel int                       // lanes that may work at once; 0 is 8
+	Bears    func(what Shared) int     // how much work may use it at once; nil never limits
 	OnWait   func(d time.Duration)     // told how long an item waited for its turn
 	OnPanic  func(vmid int, err error) // told of work that panicked
 	OnIdle   func(vmid int)            // told that a lane has ended
 }
 
-// Work is an item of a lane. It must return when ctx ends. Holds are the vmids whose lanes it needs for itself, its own included.
+// Work is an item of a lane. It must return when ctx ends. Holds are the vmids whose lanes it needs for itself, its own included; Uses
+// is what it shares with others, each named once.
 type Work struct {
 	VMID  int
 	Holds []int
+	Uses  []Shared
 	Run   func(ctx context.Context)
 }
 
@@ -48,7 +53,10 @@ func NewQueue(opts QueueOptions) *Queue {
 	if opts.Parallel <= 0 {
 		opts.Parallel = 8
 	}
-	q := &Queue{opts: opts, slots: make(chan struct{}, opts.Parallel), lanes: make(map[int]*lane), held: make(map[int]bool)}
+	if opts.Bears == nil {
+		opts.Bears = func(Shared) int { return math.MaxInt }
+	}
+	q := &Queue{opts: opts, slots: make(chan struct{}, opts.Parallel), lanes: make(map[int]*lane), held: make(map[int]bool), used: make(map[Shared]int)}
 	q.freed = sync.NewCond(&q.mu)
 	return q
 }
@@ -115,7 +123,7 @@ func (q *Queue) drain(ctx context.Context, vmid int, l *lane) {
 		}
 		q.run(ctx, *work)
 		<-q.slots
-		q.release(work.Holds)
+		q.release(work)
 	}
 }
 
@@ -123,7 +131,7 @@ func (q *Queue) drain(ctx context.Context, vmid int, l *lane) {
 func (q *Queue) next(vmid int, l *lane) (*Work, time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for l.waiting != nil && slices.ContainsFunc(l.waiting.Holds, func(v int) bool { return q.held[v] }) {
+	for l.waiting != nil && !q.free(l.waiting) {
 		q.freed.Wait()
 	}
 	if l.waiting == nil {
@@ -135,14 +143,28 @@ func (q *Queue) next(vmid int, l *lane) (*Work, time.Time) {
 	for _, v := range work.Holds {
 		q.held[v] = true
 	}
+	for _, s := range work.Uses {
+		q.used[s]++
+	}
 	return work, l.since
 }
 
-func (q *Queue) release(holds []int) {
+// free reports whether nobody holds what the work needs for itself, and what it shares bears it as well.
+func (q *Queue) free(work *Work) bool {
+	return !slices.ContainsFunc(work.Holds, func(v int) bool { return q.held[v] }) &&
+		!slices.ContainsFunc(work.Uses, func(s Shared) bool { return q.used[s] >= q.opts.Bears(s) })
+}
+
+func (q *Queue) release(work *Work) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, v := range holds {
+	for _, v := range work.Holds {
 		delete(q.held, v)
+	}
+	for _, s := range work.Uses {
+		if q.used[s]--; q.used[s] == 0 {
+			delete(q.used, s)
+		}
 	}
 	q.freed.Broadcast()
 }

@@ -127,3 +127,40 @@ func TestQueueCloseWaitsForRunningWork(t *testing.T) {
 		}
 	})
 }
+
+// TestQueueRespectsWhatIsShared has more lanes than two storages bear, and one guest that needs neither.
+func TestQueueRespectsWhatIsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limits := Limits{PerStorage: 2, PerNode: 100}
+		q := NewQueue(QueueOptions{Parallel: 4, Bears: limits.bears})
+		defer q.Close()
+		var mu sync.Mutex
+		running, most := make(map[string]int), make(map[string]int)
+		for vmid := range 40 {
+			storage := []string{"lvm", "ceph"}[vmid%2]
+			q.Offer(t.Context(), Work{VMID: vmid, Holds: []int{vmid}, Uses: []Shared{{Node: "pve1"}, {Storage: storage}}, Run: func(context.Context) {
+				mu.Lock()
+				running[storage]++
+				most[storage] = max(most[storage], running[storage])
+				mu.Unlock()
+				time.Sleep(time.Second)
+				mu.Lock()
+				running[storage]--
+				mu.Unlock()
+			}})
+		}
+		time.Sleep(100 * time.Millisecond)
+		waited := make(chan time.Duration, 1)
+		offered := time.Now()
+		q.Offer(t.Context(), Work{VMID: 100, Holds: []int{100}, Uses: []Shared{{Node: "pve1"}}, Run: func(context.Context) { waited <- time.Since(offered) }})
+		if got := <-waited; got > 2*time.Second {
+			t.Errorf("got a guest that needs no storage waiting for %s, want it among the first", got)
+		}
+		for q.Depth() > 0 {
+			time.Sleep(100 * time.Millisecond)
+		}
+		if most["lvm"] != 2 || most["ceph"] != 2 {
+			t.Errorf("got %v copies at once, want two a storage", most)
+		}
+	})
+}

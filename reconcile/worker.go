@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,11 +37,13 @@ type finding struct {
 	err     error   // why the lane stopped early
 	op      Op      // of the step that failed, or the last one
 	last    Step    // that was carried out
+	uses    []Shared
 }
 
-// work brings one guest as far as the gate lets it. It returns what it saw last.
-func (w *worker) work(ctx context.Context, vmid int) finding {
-	f := finding{vmid: vmid}
+// work brings one guest as far as the gate lets it, and as far as the step needs no more than what it may use. It returns what it saw
+// last.
+func (w *worker) work(ctx context.Context, vmid int, uses []Shared) finding {
+	f := finding{vmid: vmid, uses: uses}
 	if f.err = w.settleOpen(ctx, vmid); f.err != nil {
 		return f
 	}
@@ -111,6 +114,9 @@ func (w *worker) advance(ctx context.Context, f *finding) (again bool, err error
 	}
 	if step.Claims {
 		return true, w.claim(ctx, world, step, f)
+	}
+	if slices.ContainsFunc(step.Uses(), func(s Shared) bool { return !slices.Contains(f.uses, s) }) {
+		return false, nil // the engine offers the guest again, with what this step needs
 	}
 	f.op = step.Op
 	if f.ran > 0 && sameEffect(f.last, step) {

@@ -32,6 +32,17 @@ type Config struct {
 	Listen *string `yaml:"listen"`
 	// Parallel is how many guests are worked on at once. Default 8.
 	Parallel int `yaml:"parallel"`
+	// Limits bound what that work puts on the cluster at once.
+	Limits LimitsConfig `yaml:"limits"`
+}
+
+// LimitsConfig bounds work on what guests share.
+type LimitsConfig struct {
+	// GuestsPerNode is how many guests of one node are worked on at once. Default 4.
+	GuestsPerNode int `yaml:"guests_per_node"`
+	// CopiesPerStorage is how many clones, imports, restores and moves write to one storage at once; Proxmox locks a storage while it
+	// allocates. Default 2.
+	CopiesPerStorage int `yaml:"copies_per_storage"`
 }
 
 // ClusterConfig names the cluster.
@@ -271,5 +282,6 @@ func (c *Config) check() error {
 	required(len(c.Proxmox.Endpoints) == 0, "proxmox.endpoints is required: https://host:8006 of at least one node")
 	required(c.Proxmox.TokenFile == "", "proxmox.token_file is required: a file with user@realm!name=secret")
 	required(c.Parallel < 0, "parallel must be positive")
+	required(c.Limits.GuestsPerNode < 0 || c.Limits.CopiesPerStorage < 0, "limits must be positive")
 	return errors.Join(append(problems, c.Trust.TUF.problem())...)
 }

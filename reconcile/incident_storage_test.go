@@ -1,0 +1,51 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+)
+
+// TestIncidentFortyClonesOfOneStorage wants forty clones of forty templates on one storage, which locks itself while it allocates. No more
+// are under way than it bears, and all of them come to be, each of them once.
+func TestIncidentFortyClonesOfOneStorage(t *testing.T) {
+	limits := func(o *reconcile.Options) {
+		o.Parallel, o.Limits = 40, reconcile.Limits{PerStorage: 2, PerNode: 20}
+	}
+	probed(t, []labOption{limits}, func(t *testing.T, l *lab, p *probe) {
+		for i := range 40 {
+			_, err := l.sim.AddTemplate(pvesim.Guest{VMID: 9100 + i, Config: fmt.Sprintf("name: t-%d\nscsi0: local:%d/vm-%d-disk-0.qcow2,size=3G\n", i, 9100+i, 9100+i)})
+			l.ok(err)
+			l.files[fmt.Sprintf("web%d.yaml", i)] = strings.Replace(vmYAML(fmt.Sprintf("web-%d", i), 201+i),
+				"clone: {name: tmpl-debian-12}", fmt.Sprintf("clone: {template: %d, storage: local}", 9100+i), 1)
+		}
+		var most atomic.Int64
+		p.lay(hands{write: func(call reconcile.Call) {
+			if call.CloneOf == 0 {
+				return
+			}
+			underWay := int64(1)
+			for _, task := range l.sim.Tasks() {
+				if task.Active && task.Type == "qmclone" {
+					underWay++
+				}
+			}
+			most.Store(max(most.Load(), underWay))
+		}})
+		l.push("forty guests", alice)
+		defer l.start()()
+		l.converge()
+		if got := most.Load(); got != 2 {
+			t.Errorf("got %d clones at once, want two at most, and two of them", got)
+		}
+		for i := range 40 {
+			if got := l.sim.Effects(201+i, pvesim.Cloned); got != 1 {
+				t.Errorf("got web-%d cloned %d times, want once", i, got)
+			}
+		}
+	})
+}
