@@ -38,21 +38,41 @@ func countSteps(plan Plan) map[guest.Class]int {
 
 // observe reads the cluster and assigns vmids that are missing.
 func (e *Engine) observe(ctx context.Context) {
-	if err := e.observer.observe(ctx, e.vmids()); err != nil {
+	err := e.observer.observe(ctx, e.vmids(), underHA(e.guests))
+	e.sayDoubts(ctx, e.observer.doubts())
+	if err != nil {
 		if e.proxmox.Error == "" && ctx.Err() == nil {
 			e.log.WarnContext(ctx, "cluster not observed", "error", err)
 		}
 		e.proxmox.Error, e.proxmox.Ready, e.clusterErr = err.Error(), false, err
+		e.proxmox.VMList = e.observer.list.report()
 		e.observer.doubt(time.Now(), err)
 		return
 	}
 	if e.proxmox.Error != "" {
 		e.log.InfoContext(ctx, "cluster observed again")
 	}
-	e.proxmox, e.clusterErr = ProxmoxReport{Ready: true, LastSuccess: time.Now()}, nil
+	e.proxmox, e.clusterErr = ProxmoxReport{
+		Ready: true, LastSuccess: time.Now(), HAError: e.observer.haTrouble, VMList: e.observer.list.report(),
+	}, nil
 	if e.mayWrite() {
 		e.unassigned = e.allocate(ctx)
 	}
+}
+
+// sayDoubts logs once when something that observing rests on fails, and when it works again.
+func (e *Engine) sayDoubts(ctx context.Context, now observingDoubts) {
+	said := e.doubts
+	if now.list != "" && now.list != said.list {
+		e.log.WarnContext(ctx, "list of guests not believed, every guest is read in turn", "path", e.opts.VMList, "reason", now.list)
+	}
+	if now.list == "" && said.list != "" {
+		e.log.InfoContext(ctx, "list of guests believed again", "path", e.opts.VMList)
+	}
+	if now.ha != "" && now.ha != said.ha {
+		e.log.WarnContext(ctx, "HA resources not read", "error", now.ha)
+	}
+	e.doubts = now
 }
 
 func (e *Engine) mayWrite() bool {

@@ -27,6 +27,8 @@ type Options struct {
 	Poll     time.Duration // between looks at the remote; 0 is 30 s
 	Tick     time.Duration // between inventories; 0 is 15 s
 	Resync   time.Duration // every guest is read in full within it; 0 is 60 s
+	VMList   string        // Proxmox's own list of guests, /etc/pve/.vmlist on a node; "" is none
+	Check    time.Duration // guests that VMList vouches for are read in full within it; 0 is 10 times Resync
 	Parallel int           // lanes at work at once; 0 is 8
 	Limits   Limits        // of what those lanes share
 	DryRun   bool          // plan and report, write nothing
@@ -67,6 +69,7 @@ type Engine struct {
 	convergedAt time.Time
 	resumed     bool // the accepted revision was accepted by an earlier run
 	closing     bool
+	doubts      observingDoubts // that were told of
 	outages     int             // looks at the cluster in a row that failed
 	unassigned  error           // why guests without a vmid did not get one
 	guests      []guest.Desired // of the accepted revision, with the vmids that are assigned
@@ -80,6 +83,7 @@ func NewEngine(opts Options) *Engine {
 	opts.Poll = orDefault(opts.Poll, 30*time.Second)
 	opts.Tick = orDefault(opts.Tick, 15*time.Second)
 	opts.Resync = orDefault(opts.Resync, time.Minute)
+	opts.Check = orDefault(opts.Check, 10*opts.Resync)
 	e := &Engine{
 		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), tracks: make(map[trackKey]*track),
 		intake: &intake{
@@ -90,6 +94,7 @@ func NewEngine(opts Options) *Engine {
 		vault:    newVault(opts.Secrets, opts.Scope.Cluster),
 		source:   SourceReport{Branch: opts.Branch},
 	}
+	e.observer.trust(opts.VMList, opts.Check)
 	e.lanes.bell = make(chan struct{}, 1)
 	e.queue = NewQueue(QueueOptions{Parallel: opts.Parallel, Bears: opts.Limits.bears, OnWait: opts.Hooks.OnQueueWait, OnPanic: e.lanePanicked, OnIdle: func(int) { e.lanes.ring() }})
 	e.worker = &worker{
@@ -142,6 +147,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	})
 	tick := time.NewTimer(0)
 	defer tick.Stop()
+	peek := e.peeks()
+	defer peek.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -156,8 +163,27 @@ func (e *Engine) Run(ctx context.Context) error {
 		case <-tick.C:
 			e.cycle(ctx, true)
 			tick.Reset(e.nextTick())
+		case <-peek.C:
+			if e.proxmox.Error == "" && e.observer.list.stirs(e.vmids()) {
+				e.cycle(ctx, true)
+				tick.Reset(e.nextTick())
+			}
 		}
 	}
+}
+
+// maxPeek bounds the time between two looks at the list of guests.
+const maxPeek = time.Second
+
+// peeks returns when to look at the list of guests between two ticks: such a look costs a tenth of a millisecond, and finds at once
+// what would else wait for the next tick. Without a list it is never.
+func (e *Engine) peeks() *time.Ticker {
+	every := min(maxPeek, (e.opts.Tick+1)/2)
+	ticker := time.NewTicker(every)
+	if e.opts.VMList == "" {
+		ticker.Stop()
+	}
+	return ticker
 }
 
 // maxTick bounds how far failures of the cluster stretch the time between two looks at it.

@@ -2,48 +2,63 @@ package reconcile
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"gitops-agent/reconcile/guest"
 )
 
 // observer keeps the newest full reading of every guest that matters. It reads a guest when its inventory row changed, when somebody
-// asks for it, and when its turn in the rolling sweep comes, so that every guest is read within resync. It belongs to the engine.
+// asks for it, and when its turn in the rolling sweep comes, so that every guest is read within resync; where Proxmox's own list of
+// guests vouches for what is known of a guest, within check. It belongs to the engine.
 type observer struct {
 	cluster Reader
 	tick    time.Duration
 	resync  time.Duration
+	check   time.Duration
+	list    *vmlistWatch // nil without a file
 
 	inventory Inventory
 	seen      map[int]guest.Observed
 	absent    map[int]Absence
 	trouble   map[int]string // why the last look at a guest failed
 	due       map[int]bool   // to be read at the next tick, ahead of the sweep
+	haTrouble string         // why the HA manager's resources could not be read
 }
 
 func newObserver(cluster Reader, tick, resync time.Duration) *observer {
 	return &observer{
-		cluster: cluster, tick: tick, resync: resync,
+		cluster: cluster, tick: tick, resync: resync, check: resync,
 		seen: make(map[int]guest.Observed), absent: make(map[int]Absence),
 		trouble: make(map[int]string), due: make(map[int]bool),
 	}
 }
 
+// trust lets the list of guests in a file spare guests their turn in the sweep; they are read within check all the same.
+func (o *observer) trust(path string, check time.Duration) {
+	if path != "" {
+		o.list, o.check = newVMListWatch(path), check
+	}
+}
+
 // observe takes the inventory and reads the guests of vmids that are due. A guest that cannot be read is that guest's
-// trouble, and the others are kept all the same; only an inventory that fails is an error.
-func (o *observer) observe(ctx context.Context, vmids []int) error {
+// trouble, and the others are kept all the same; only an inventory that fails is an error. underHA are those of vmids whose
+// manifests say what the HA manager does with them.
+func (o *observer) observe(ctx context.Context, vmids, underHA []int) error {
+	if o.list != nil {
+		o.list.look(time.Now())
+	}
 	inventory, err := o.cluster.Inventory(ctx)
 	if err != nil {
 		return err
 	}
 	o.markChanged(inventory)
 	o.inventory = inventory
+	o.markListed(vmids)
 	o.forget(vmids)
 	o.read(ctx, o.choose(vmids, time.Now()))
+	o.readHA(ctx, underHA)
 	return nil
 }
 
@@ -63,11 +78,29 @@ func (o *observer) markChanged(next Inventory) {
 	}
 }
 
+// markListed makes every guest due whose entry in Proxmox's list of guests changed.
+func (o *observer) markListed(vmids []int) {
+	if o.list == nil {
+		return
+	}
+	o.list.compare(o.inventory)
+	for _, vmid := range vmids {
+		if o.list.changed(vmid) {
+			o.due[vmid] = true
+		}
+	}
+}
+
 // forget drops what is known of guests that do not matter any more.
 func (o *observer) forget(vmids []int) {
 	wanted := make(map[int]bool, len(vmids))
 	for _, v := range vmids {
 		wanted[v] = true
+	}
+	for vmid := range o.seen {
+		if !wanted[vmid] {
+			o.list.forget(vmid)
+		}
 	}
 	keepOnly(o.seen, wanted)
 	keepOnly(o.absent, wanted)
@@ -80,93 +113,38 @@ func keepOnly[T any](entries map[int]T, wanted map[int]bool) {
 }
 
 // choose returns the vmids to read now: those due, those never read or absent, and the oldest readings, as many as a tick's
-// share of the sweep.
+// share of the sweep. Those that the list of guests spares have a slower sweep of their own.
 func (o *observer) choose(vmids []int, now time.Time) []int {
-	var chosen, rest []int
+	var chosen, rest, spared []int
 	for _, v := range vmids {
-		if _, known := o.seen[v]; !known || o.due[v] {
+		switch _, known := o.seen[v]; {
+		case !known || o.due[v]:
 			chosen = append(chosen, v)
-		} else {
+		case o.list.spares(v):
+			spared = append(spared, v)
+		default:
 			rest = append(rest, v)
 		}
 	}
-	slices.SortFunc(rest, func(a, b int) int { return o.seen[a].ReadAt.Compare(o.seen[b].ReadAt) })
-	share := 1 + len(vmids)*int(o.tick)/int(max(o.resync, o.tick))
-	for _, v := range rest {
-		if share <= 0 && now.Sub(o.seen[v].ReadAt) < o.resync {
-			break
-		}
-		chosen = append(chosen, v)
-		share--
-	}
-	return chosen
+	share := 1 + o.share(len(vmids)-len(spared), o.resync)
+	chosen = append(chosen, o.oldest(rest, share, now.Add(-o.resync))...)
+	return append(chosen, o.oldest(spared, o.share(len(spared), o.check), now.Add(-o.check))...)
 }
 
-// readsPerNode is how many guests of a node are read at once: as many as Proxmox has workers for.
-const readsPerNode = 3
+// share returns how many of n guests a tick has to read, so that all are within a time.
+func (o *observer) share(n int, within time.Duration) int {
+	return n * int(o.tick) / int(max(within, o.tick))
+}
 
-// read reads guests in full, a few at a time.
-func (o *observer) read(ctx context.Context, vmids []int) {
-	type reading struct {
-		vmid    int
-		seen    guest.Observed
-		absence Absence
-		err     error
-	}
-	readings := make([]reading, len(vmids))
-	limit := make(chan struct{}, readsPerNode*max(1, o.inventory.nodes()))
-	var wg sync.WaitGroup
+// oldest returns at least n guests, those with the oldest readings, and all whose reading is not newer than due.
+func (o *observer) oldest(vmids []int, n int, due time.Time) []int {
+	slices.SortFunc(vmids, func(a, b int) int { return o.seen[a].ReadAt.Compare(o.seen[b].ReadAt) })
 	for i, v := range vmids {
-		row, listed := o.inventory.row(v)
-		limit <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-limit }()
-			r := &readings[i]
-			r.vmid = v
-			if listed {
-				r.seen, r.err = o.full(ctx, row)
-			}
-			if !listed || errors.Is(r.err, ErrNotExist) {
-				r.absence, r.err = absent(ctx, o.cluster, v)
-			}
-		})
-	}
-	wg.Wait()
-	for _, r := range readings {
-		switch {
-		case r.err != nil:
-			o.absent[r.vmid], o.trouble[r.vmid] = Unknown, r.err.Error()
-			continue // it stays due, and the last reading stands with its age
-		case r.absence != "":
-			delete(o.seen, r.vmid)
-			o.absent[r.vmid] = r.absence
-		default:
-			o.seen[r.vmid] = r.seen
-			delete(o.absent, r.vmid)
+		if i >= n && o.seen[v].ReadAt.After(due) {
+			return vmids[:i]
 		}
-		delete(o.due, r.vmid)
-		delete(o.trouble, r.vmid)
 	}
-}
-
-// full reads a guest, and its run state where the inventory, which lags, tells another one than was known.
-func (o *observer) full(ctx context.Context, row Row) (guest.Observed, error) {
-	known, ok := o.seen[row.VMID]
-	if ok && known.Status != row.Status || row.Status == guest.StatusUnknown {
-		status, err := o.cluster.Status(ctx, row)
-		if err != nil {
-			return guest.Observed{}, err
-		}
-		row.Status = status
-	}
-	return observe(ctx, o.cluster, row, o.inventory.Version)
-}
-
-// observe reads a guest in full, and notes which release it lives on.
-func observe(ctx context.Context, cluster Reader, row Row, version guest.Version) (guest.Observed, error) {
-	seen, err := cluster.Observe(ctx, row)
-	seen.Version = version
-	return seen, err
+	return vmids
 }
 
 // doubt marks what was read too long ago to be told as news, while the cluster does not answer.
@@ -179,13 +157,22 @@ func (o *observer) doubt(now time.Time, err error) {
 	}
 }
 
-// learn takes what a lane saw, which is newer than any sweep.
+// stale reports whether the newest reading of a guest is twice as old as it should ever be.
+func (o *observer) stale(vmid int, now time.Time) bool {
+	seen, known := o.seen[vmid]
+	within := o.resync
+	if o.list.spares(vmid) {
+		within = o.check
+	}
+	return known && now.Sub(seen.ReadAt) > 2*max(within, o.tick)
+}
+
+// learn takes what a lane saw, which is newer than any sweep but the one that overtook it.
 func (o *observer) learn(f finding) {
 	switch {
 	case f.absence != "":
-		delete(o.seen, f.vmid)
-		o.absent[f.vmid] = f.absence
-	case f.seen.VMID != 0:
+		o.lose(f.vmid, f.absence)
+	case f.seen.VMID != 0 && !f.seen.ReadAt.Before(o.seen[f.vmid].ReadAt):
 		o.seen[f.vmid] = f.seen
 		delete(o.absent, f.vmid)
 		delete(o.trouble, f.vmid)
@@ -195,6 +182,13 @@ func (o *observer) learn(f finding) {
 	}
 }
 
+// lose takes that a guest is not there, or not to be seen.
+func (o *observer) lose(vmid int, absence Absence) {
+	delete(o.seen, vmid)
+	o.absent[vmid] = absence
+	o.list.forget(vmid)
+}
+
 // dueAll makes every guest due for a full read.
 func (o *observer) dueAll() {
 	for v := range o.seen {
@@ -202,11 +196,15 @@ func (o *observer) dueAll() {
 	}
 }
 
-// ReadAll reads the inventory and the guests of vmids in full, once. A guest that could not be read is Unknown there.
-func ReadAll(ctx context.Context, cluster Reader, vmids []int) (Observed, error) {
-	o := newObserver(cluster, time.Second, time.Second)
-	err := o.observe(ctx, vmids)
-	return o.observed(), err
+// observingDoubts is what observing had to do without. An empty one is nothing.
+type observingDoubts struct{ list, ha string }
+
+func (o *observer) doubts() observingDoubts {
+	d := observingDoubts{ha: o.haTrouble}
+	if o.list != nil {
+		d.list = o.list.trouble
+	}
+	return d
 }
 
 // observed returns everything that was seen.

@@ -35,19 +35,19 @@ func TestReadAll(t *testing.T) {
 		observeErr: map[int]error{
 			202: unreadable,
 			203: fmt.Errorf("read 203: %w", ErrNotExist), // destroyed since the list was made
-			204: fmt.Errorf("read 204: %w", ErrNotExist), // moved since
+			204: fmt.Errorf("read 204: %w", ErrNotExist), // moved, and the list does not know yet
 		},
 		taken: map[int]bool{204: true, 206: true},
 	}}
-	got, err := ReadAll(t.Context(), reader, []int{201, 202, 203, 204, 205, 206})
+	got, err := ReadAll(t.Context(), reader, []int{201, 202, 203, 204, 205, 206}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Observed{
 		Inventory: rows(201, 202, 203, 204),
 		Guests:    map[int]guest.Observed{201: seenAt(201, time.Time{})},
-		Absent:    map[int]Absence{202: Unknown, 203: Gone, 204: Hidden, 205: Gone, 206: Hidden},
-		Trouble:   map[int]string{202: unreadable.Error()},
+		Absent:    map[int]Absence{202: Unknown, 203: Gone, 204: Unknown, 205: Gone, 206: Hidden},
+		Trouble:   map[int]string{202: unreadable.Error(), 204: "read guest 204 on pve1: " + errAstray.Error()},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("reading differs (-want +got):\n%s", diff)
@@ -55,14 +55,14 @@ func TestReadAll(t *testing.T) {
 }
 
 func TestReadAllNeedsTheInventory(t *testing.T) {
-	if _, err := ReadAll(t.Context(), &fakeReader{answers: answers{inventoryErr: ErrNotReady}}, []int{201}); !errors.Is(err, ErrNotReady) {
+	if _, err := ReadAll(t.Context(), &fakeReader{answers: answers{inventoryErr: ErrNotReady}}, []int{201}, nil); !errors.Is(err, ErrNotReady) {
 		t.Errorf("got %v, want ErrNotReady", err)
 	}
 }
 
 func TestReadAllAsksForWhatIsNotListed(t *testing.T) {
 	reader := &fakeReader{answers: answers{existsErr: ErrNotReady}}
-	got, err := ReadAll(t.Context(), reader, []int{201})
+	got, err := ReadAll(t.Context(), reader, []int{201}, nil)
 	if err != nil || got.Absent[201] != Unknown {
 		t.Errorf("got %q, %v for a vmid that nobody answered for, want it unknown", got.Absent[201], err)
 	}
@@ -75,7 +75,7 @@ func TestObserverKeepsTheLastReading(t *testing.T) {
 	o := newObserver(reader, time.Second, time.Hour)
 	look := func() Observed {
 		t.Helper()
-		if err := o.observe(t.Context(), []int{201}); err != nil {
+		if err := o.observe(t.Context(), []int{201}, nil); err != nil {
 			t.Fatal(err)
 		}
 		return o.observed()
@@ -118,7 +118,7 @@ func TestObserverAsksForAChangedRunState(t *testing.T) {
 				o.seen[201] = seenAt(201, time.Now())
 			}
 			reader.inventory.Rows[0].Status = test.listed
-			if err := o.observe(t.Context(), []int{201}); err != nil {
+			if err := o.observe(t.Context(), []int{201}, nil); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(reader.asked, test.want) || o.seen[201].Status != guest.StatusRunning {

@@ -35,7 +35,7 @@ func NewPreview(ctx context.Context, cluster Reader, set manifest.Set, revision 
 			vmids = append(vmids, vmid)
 		}
 	}
-	seen, err := ReadAll(ctx, cluster, vmids)
+	seen, err := ReadAll(ctx, cluster, vmids, underHA(guests))
 	if err != nil {
 		return Preview{}, fmt.Errorf("read cluster: %w", err)
 	}

@@ -109,7 +109,7 @@ func (e *Engine) guestReport(p GuestPlan, gate Gate, now time.Time) GuestReport 
 	live, isLive := e.observer.seen[p.Ref.VMID]
 	g := GuestReport{
 		Kind: p.Ref.Kind, Name: p.Ref.Name, VMID: p.Ref.VMID, Node: p.Node, Managed: p.Managed, Sync: syncOf(p), Operation: Idle,
-		Status: live.Status, ObservedAt: live.ReadAt, Conditions: slices.Clone(p.Conditions),
+		Status: live.Status, ObservedAt: live.ReadAt, Stale: e.observer.stale(p.Ref.VMID, now), Conditions: slices.Clone(p.Conditions),
 	}
 	for _, c := range p.Changes {
 		g.Changes = append(g.Changes, ChangeReport{Key: c.Key, From: c.From, To: c.To, Class: c.Class, Note: c.Note, Origin: c.Origin.String()})

@@ -95,9 +95,19 @@ type WritesReport struct {
 
 // ProxmoxReport says how the cluster answers.
 type ProxmoxReport struct {
-	Ready       bool      `json:"ready"`
-	LastSuccess time.Time `json:"lastSuccess,omitzero"` // of an inventory
-	Error       string    `json:"error,omitempty"`
+	Ready       bool          `json:"ready"`
+	LastSuccess time.Time     `json:"lastSuccess,omitzero"` // of an inventory
+	Error       string        `json:"error,omitempty"`
+	HAError     string        `json:"haError,omitempty"` // why the HA manager's resources could not be read
+	VMList      *VMListReport `json:"vmlist,omitempty"`  // nil where none is configured
+}
+
+// VMListReport says what Proxmox's own list of guests is worth.
+type VMListReport struct {
+	Path   string    `json:"path"`
+	ReadAt time.Time `json:"readAt,omitzero"` // when it could last be read
+	Spared int       `json:"spared"`          // guests that it vouches for, and that the sweep therefore leaves alone
+	Error  string    `json:"error,omitempty"` // why it is not believed; every guest is read in turn then
 }
 
 // JournalReport says how the agent's durable state does.
@@ -129,7 +139,8 @@ type GuestReport struct {
 	Conditions []Condition    `json:"conditions,omitempty"`
 	Changes    []ChangeReport `json:"changes,omitempty"`
 	Held       []HeldReport   `json:"held,omitempty"`
-	ObservedAt time.Time      `json:"observedAt,omitzero"`
+	ObservedAt time.Time      `json:"observedAt,omitzero"` // of the newest full reading
+	Stale      bool           `json:"stale,omitempty"`     // that reading is twice as old as it should ever be
 	DriftSince time.Time      `json:"driftSince,omitzero"`
 	Converged  time.Time      `json:"lastConverged,omitzero"`
 	Revision   string         `json:"revision,omitempty"` // that it was last in sync with

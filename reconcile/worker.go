@@ -173,6 +173,7 @@ func (w *worker) look(ctx context.Context, world *world, f *finding) (Observed, 
 	}
 	switch {
 	case listed && err == nil:
+		seen = withHAFor(ctx, w.cluster, world.guests, seen)
 		f.seen, f.absence = seen, ""
 		got.Guests[f.vmid] = seen
 		return got, nil
@@ -180,8 +181,11 @@ func (w *worker) look(ctx context.Context, world *world, f *finding) (Observed, 
 		return got, fmt.Errorf("read guest %d: %w", f.vmid, err)
 	}
 	absence, err := absent(ctx, w.cluster, f.vmid)
-	if err != nil {
+	switch {
+	case err != nil:
 		return got, err
+	case listed && absence == Hidden:
+		return got, fmt.Errorf("read guest %d on %s: %w", f.vmid, row.Node, errAstray)
 	}
 	f.seen, f.absence = guest.Observed{}, absence
 	got.Absent[f.vmid] = absence
