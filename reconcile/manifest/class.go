@@ -17,8 +17,8 @@ type classSpec struct {
 
 func (c *classSpec) fields() []field {
 	return append([]field{
-		{"class", "", "GuestClasses that this one builds on, later ones over earlier ones.", list(&c.class, className, "")},
-		{"select", "", "Guests that the class applies to by itself, below the classes that they name. All of it must fit.", child(&c.selects)},
+		{"class", "", "GuestClasses that this one builds on, later ones over earlier ones.", such(list(&c.class, className, ""), `["debian"]`)},
+		{"select", "", "Guests that the class applies to by itself, below the classes that they name. All of it must fit.", such(child(&c.selects), `{"paths": ["web/**"]}`, `{"labels": {"tier": "web"}}`)},
 	}, c.defaults.fields()...)
 }
 

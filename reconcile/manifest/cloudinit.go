@@ -22,9 +22,9 @@ func (c *cloudInit) fields() []field {
 		{"slot", "", "Slot of the drive. Default: ide2.", slotName(&c.slot, diskSlots)},
 		{"type", "citype", "Format of the settings. Default: the operating system's.", choice(&c.kind, "nocloud", "configdrive2", "opennebula")},
 		{"user", "ciuser", "User to set up in place of the image's.", text(&c.user, userName)},
-		{"passwordFrom", "cipassword", "The user's password, kept on the agent's host.", child(&c.passwordFrom)},
-		{"sshKeys", "sshkeys", "Public keys that may log in, as a set.", byHand(list(&c.sshKeys, sshKey, ""))},
-		{"ip", "ipconfig", "Addresses by network slot.", slots(&c.ip, families{{"net", 32}})},
+		{"passwordFrom", "cipassword", "The user's password, kept on the agent's host.", such(child(&c.passwordFrom), `{"file": "web-password"}`)},
+		{"sshKeys", "sshkeys", "Public keys that may log in, as a set.", such(byHand(list(&c.sshKeys, sshKey, "")), `["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMEXsBt6JGhURlK36Rj2dZ3oVIHElPKYsEQc2G4E2+QK ops@home"]`)},
+		{"ip", "ipconfig", "Addresses by network slot.", such(slots(&c.ip, families{{"net", 32}}), `{"net0": {"v4": "10.0.20.11/24", "gw4": "10.0.20.1"}}`, `{"net0": {"v4": "dhcp"}}`)},
 		{"dns", "", "Name servers.", group(&c.dns)},
 		{"upgrade", "ciupgrade", "Upgrade packages at the first boot.", flag(&c.upgrade)},
 		{"custom", "", "Files that replace what Proxmox writes. The agent does not see changes within them.", group(&c.custom)},
@@ -76,7 +76,9 @@ func (c slotCodec) parse(n *node) (string, *complaint) {
 
 func (c slotCodec) format(slot string) string { return slot }
 
-func (c slotCodec) form() schema { return schema{Type: nullable("string"), Pattern: c.names.pattern()} }
+func (c slotCodec) form() schema {
+	return schema{Type: nullable("string"), Pattern: c.names.pattern(), Examples: textExamples(c.names[0].prefix + "0")}
+}
 
 // encodeComponent encodes a text as JavaScript's encodeURIComponent does: everything but letters, digits and -_.!~*'().
 func encodeComponent(s string) string {
@@ -119,8 +121,8 @@ type dns struct{ servers, search words }
 
 func (d *dns) fields() []field {
 	return []field{
-		{"servers", "nameserver", "Addresses of name servers.", list(&d.servers, ipAddress, " ")},
-		{"search", "searchdomain", "Search domains.", list(&d.search, dnsName, " ")},
+		{"servers", "nameserver", "Addresses of name servers.", such(list(&d.servers, ipAddress, " "), `["10.0.20.1", "1.1.1.1"]`)},
+		{"search", "searchdomain", "Search domains.", such(list(&d.search, dnsName, " "), `["home.lan"]`)},
 	}
 }
 
@@ -129,9 +131,9 @@ type snippets struct{ user, network, vendor, meta opt[string] }
 
 func (s *snippets) fields() []field {
 	return []field{
-		{"user", "cicustom.user", "User data, such as local:snippets/web.yaml.", text(&s.user, volumeID)},
-		{"network", "cicustom.network", "Network data.", text(&s.network, volumeID)},
-		{"vendor", "cicustom.vendor", "Vendor data.", text(&s.vendor, volumeID)},
-		{"meta", "cicustom.meta", "Meta data.", text(&s.meta, volumeID)},
+		{"user", "cicustom.user", "User data, such as local:snippets/web.yaml.", such(text(&s.user, volumeID), `"local:snippets/web.yaml"`)},
+		{"network", "cicustom.network", "Network data.", such(text(&s.network, volumeID), `"local:snippets/network.yaml"`)},
+		{"vendor", "cicustom.vendor", "Vendor data.", such(text(&s.vendor, volumeID), `"local:snippets/vendor.yaml"`)},
+		{"meta", "cicustom.meta", "Meta data.", such(text(&s.meta, volumeID), `"local:snippets/meta.yaml"`)},
 	}
 }

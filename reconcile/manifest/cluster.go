@@ -40,8 +40,8 @@ type clusterSpec struct {
 
 func (c *clusterSpec) fields() []field {
 	return []field{
-		{"vmids", "", "Vmids for guests of this source. Guests without a vmid get one of them.", child(&c.vmids)},
-		{"guards", "", "Bounds on what one mistake can cost.", group(&c.guards)},
+		{"vmids", "", "Vmids for guests of this source. Guests without a vmid get one of them.", such(child(&c.vmids), `{"from": 200, "to": 299}`)},
+		{"guards", "", "Bounds on what one mistake can cost.", such(group(&c.guards), `{"maxDestroysPerDay": 3, "approvals": 2}`)},
 		{"defaults", "", "What every guest inherits, below its classes.", group(&c.defaults)},
 	}
 }
@@ -68,8 +68,8 @@ type defaults struct{ machine, container *node }
 
 func (d *defaults) fields() []field {
 	return []field{
-		{"virtualMachine", "", "For virtual machines: a spec as in VirtualMachine.", subtree(&d.machine, string(guest.VirtualMachine))},
-		{"container", "", "For containers: a spec as in Container.", subtree(&d.container, string(guest.Container))},
+		{"virtualMachine", "", "For virtual machines: a spec as in VirtualMachine.", such(subtree(&d.machine, string(guest.VirtualMachine)), `{"osType": "l26", "agent": {"enabled": true}}`)},
+		{"container", "", "For containers: a spec as in Container.", such(subtree(&d.container, string(guest.Container)), `{"unprivileged": true}`)},
 	}
 }
 

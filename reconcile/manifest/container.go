@@ -31,20 +31,20 @@ type container struct {
 func (c *container) fields() []field {
 	return append(c.common.fields(), []field{
 		{"hostname", "hostname", "Host name. Default: metadata.name, except for adopted guests.", text(&c.hostname, dnsName)},
-		{"source", "", "How to create the guest. Not compared afterwards: a later edit never creates it again.", group(&c.from)},
-		{"cpu", "", "Processors.", group(&c.cpu)},
-		{"memory", "", "Memory.", group(&c.memory)},
-		{"rootfs", "", "The root file system.", group(&c.rootfs)},
-		{"mounts", "", "Mount points by slot.", slots(&c.mounts, families{{"mp", 256}})},
-		{"networks", "", "Network interfaces by slot.", slots(&c.networks, families{{"net", 32}})},
+		{"source", "", "How to create the guest. Not compared afterwards: a later edit never creates it again.", such(group(&c.from), `{"template": {"volume": "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"}}`)},
+		{"cpu", "", "Processors.", such(group(&c.cpu), `{"cores": 2}`)},
+		{"memory", "", "Memory.", such(group(&c.memory), `{"size": "1Gi", "swap": "0Mi"}`)},
+		{"rootfs", "", "The root file system.", such(group(&c.rootfs), `{"storage": "local-lvm", "size": "8Gi"}`)},
+		{"mounts", "", "Mount points by slot.", such(slots(&c.mounts, families{{"mp", 256}}), `{"mp0": {"storage": "local-lvm", "size": "4Gi", "path": "/var/lib/data", "backup": true}}`)},
+		{"networks", "", "Network interfaces by slot.", such(slots(&c.networks, families{{"net", 32}}), `{"net0": {"name": "eth0", "bridge": "vmbr0", "ip4": "10.0.20.53/24", "gw4": "10.0.20.1"}}`)},
 		{"dns", "", "Name servers. Default: the host's.", group(&c.dns)},
-		{"features", "", "What the container may do. All but nesting need root@pam.", group(&c.features)},
+		{"features", "", "What the container may do. All but nesting need root@pam.", such(group(&c.features), `{"nesting": true}`)},
 		{"unprivileged", "unprivileged", "Map root to a user without rights on the host. Used to create only; cannot be changed.", flag(&c.unprivileged)},
 		{"timezone", "timezone", "Time zone, or host for the node's.", text(&c.timezone, timeZone)},
-		{"passwordFrom", "password", "Root's password, kept on the agent's host. Used to create only.", child(&c.passwordFrom)},
-		{"sshKeys", "ssh-public-keys", "Public keys that may log in as root. Used to create only.", byHand(list(&c.sshKeys, sshKey, "\n"))},
+		{"passwordFrom", "password", "Root's password, kept on the agent's host. Used to create only.", such(child(&c.passwordFrom), `{"file": "dns-root"}`)},
+		{"sshKeys", "ssh-public-keys", "Public keys that may log in as root. Used to create only.", such(byHand(list(&c.sshKeys, sshKey, "\n")), `["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMEXsBt6JGhURlK36Rj2dZ3oVIHElPKYsEQc2G4E2+QK ops@home"]`)},
 		{"entrypoint", "entrypoint", "Command to start in place of /sbin/init; Proxmox VE 9.1 and later.", text(&c.entrypoint, commandLine)},
-		{"env", "env", "Environment of that command; Proxmox VE 9.1 and later.", dictionary(&c.env, variableName)},
+		{"env", "env", "Environment of that command; Proxmox VE 9.1 and later.", such(dictionary(&c.env, variableName), `{"LANG": "C.UTF-8"}`)},
 	}...)
 }
 
@@ -119,7 +119,7 @@ func (r *rootfs) fields() []field {
 		{"size", "rootfs.size", "Least size, such as 8Gi. A smaller volume grows; none shrinks.", capacity(&r.size)},
 		{"replicate", "rootfs.replicate", "Include the volume in replication.", flag(&r.replicate)},
 		{"quota", "rootfs.quota", "User quotas.", flag(&r.quota)},
-		{"options", "rootfs.mountoptions", "Mount options, such as noatime.", list(&r.options, mountOption, ";")},
+		{"options", "rootfs.mountoptions", "Mount options, such as noatime.", such(list(&r.options, mountOption, ";"), `["noatime"]`)},
 	}
 }
 

@@ -21,7 +21,7 @@ func (d *disk) fields() []field {
 		d.row(),
 		{"storage", ".storage", "Storage to create the disk on.", text(&d.storage, storageName)},
 		{"size", ".size", "Least size, such as 32Gi. A smaller disk grows; none shrinks.", capacity(&d.size)},
-		{"volume", ".volume", "Existing volume to attach, in place of storage.", text(&d.volume, volumeID)},
+		{"volume", ".volume", "Existing volume to attach, in place of storage.", such(text(&d.volume, volumeID), `"local-lvm:vm-201-disk-7"`)},
 		{"iso", ".volume", "Makes the slot a CD-ROM drive: an ISO image, or none for an empty drive. Stands alone.", byHand(text(&d.iso, isoVolume))},
 		{"format", ".format", "Image format on a storage that keeps files. Used to create only.", choice(&d.format, "raw", "qcow2", "vmdk")},
 		{"discard", ".discard", "Pass discards on to the storage.", toggle(&d.discard, "on", "ignore")},
@@ -33,7 +33,7 @@ func (d *disk) fields() []field {
 		{"replicate", ".replicate", "Include the disk in replication.", flag(&d.replicate)},
 		{"readOnly", ".ro", "Read only; scsi and virtio slots only.", flag(&d.readOnly)},
 		{"serial", ".serial", "Serial number that the guest sees.", text(&d.serial, diskSerial)},
-		{"limits", "", "Throughput limits.", group(&d.limits)},
+		{"limits", "", "Throughput limits.", such(group(&d.limits), `{"readMBps": 100, "writeMBps": 50}`)},
 	}
 }
 

@@ -42,12 +42,12 @@ func (d *document) fields() []field {
 func (m *metadata) fields() []field {
 	return []field{
 		{"name", "", "Name within the repository, unique in its kind.", text(&m.name, dnsName)},
-		{"labels", "", "Names and values to select guests by. Not sent to the cluster.", dictionary(&m.labels, labelName)},
+		{"labels", "", "Names and values to select guests by. Not sent to the cluster.", such(dictionary(&m.labels, labelName), `{"tier": "web", "stage": "prod"}`)},
 		{"annotations", "", "Names and values for other tools. Not sent to the cluster.", dictionary(&m.annotations, labelName)},
 	}
 }
 
-var labelName = &rule{want: "a name, such as team or example.com/team", shape: exactly(`[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?`)}
+var labelName = &rule{want: "a name", such: []string{"team", "example.com/team"}, shape: exactly(`[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?`)}
 
 // label names the document in messages and orders: "VirtualMachine/web-1".
 func (d *document) label() string {

@@ -1,8 +1,11 @@
 package manifest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+
+	"gopkg.in/yaml.v3"
 
 	"gitops-agent/reconcile/guest"
 )
@@ -10,19 +13,21 @@ import (
 // Row is a field as users see it, for the test that keeps the reference.
 type Row struct{ Path, Native, Doc string }
 
-// Rows returns every field of a kind, in the order of its table. Slots are written as SLOT.
-func Rows(kind string) []Row {
-	var o object
+func objectOf(kind string) object {
 	switch kind {
 	case kindCluster:
-		o = &clusterSpec{}
+		return &clusterSpec{}
 	case kindClass:
-		o = &classSpec{}
+		return &classSpec{}
 	default:
-		o = newSpec(guest.Kind(kind))
+		return newSpec(guest.Kind(kind))
 	}
+}
+
+// Rows returns every field of a kind, in the order of its table. Slots are written as SLOT.
+func Rows(kind string) []Row {
 	var out []Row
-	walkObject(o, "", func(path string, row field) {
+	walkObject(objectOf(kind), "", func(path string, row field) {
 		if row.name != "" {
 			out = append(out, Row{strings.ReplaceAll(path, "*", "SLOT"), strings.TrimPrefix(row.native, "."), row.doc})
 		}
@@ -51,4 +56,32 @@ func Unused(kind guest.Kind, guests []Guest) []string {
 		}
 	})
 	return unused
+}
+
+// WrongExamples returns what the parser says against the examples of a kind's fields.
+func WrongExamples(kind string) []string {
+	r := &report{}
+	check := func(path string, row field) {
+		if row.value == nil { // a slot, which has no name
+			return
+		}
+		for i, example := range row.value.schema().Examples {
+			var y yaml.Node
+			if err := yaml.Unmarshal(example, &y); err != nil {
+				r.add(Problem{Field: path, Message: err.Error()})
+				continue
+			}
+			b := &builder{file: fmt.Sprintf("%s#%d", path, i), report: r}
+			row.value.decode(decoder{report: r, path: path}, b.build(y.Content[0], 0))
+		}
+	}
+	walkObject(objectOf(kind), "", check)
+	if kind == kindCluster {
+		walkObject(&document{}, "", check)
+	}
+	var out []string
+	for _, p := range r.list {
+		out = append(out, p.String())
+	}
+	return out
 }

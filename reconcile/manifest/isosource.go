@@ -11,7 +11,7 @@ type isoSource struct{ volume, slot opt[string] }
 
 func (i *isoSource) fields() []field {
 	return []field{
-		{"volume", "", "ISO image, such as local:iso/debian-12.iso. Needed.", text(&i.volume, volumeID)},
+		{"volume", "", "ISO image, such as local:iso/debian-12.iso. Needed.", such(text(&i.volume, volumeID), `"local:iso/debian-12.iso"`)},
 		{"slot", "", "CD-ROM drive that takes it; not a virtio slot. Default: ide2.", slotName(&i.slot, diskSlots)},
 	}
 }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -71,7 +72,11 @@ func (v listValue) lower(l *lowering, native string) {
 
 func (v listValue) schema() *schema {
 	item := &schema{Type: []string{"string"}, Pattern: v.rule.pattern()}
-	return &schema{Type: nullable("array", "string"), Items: item}
+	out := &schema{Type: nullable("array", "string"), Items: item}
+	if len(v.rule.such) > 0 {
+		out.Examples = []json.RawMessage{encoded(v.rule.such)}
+	}
+	return out
 }
 
 func (v listValue) walk(string, func(path string, row field)) {}
@@ -100,7 +105,7 @@ func (v dictionaryValue) decode(d decoder, n *node) {
 	for _, e := range n.entries {
 		below := d.below(segment(e.name))
 		if !v.names.ok(e.name) {
-			below.problem(e.value.key, "got the name "+quote(e.name)+", want "+v.names.want, "")
+			below.problem(e.value.key, "got the name "+quote(e.name)+", want "+v.names.wanted(), "")
 			continue
 		}
 		if e.value.null() {

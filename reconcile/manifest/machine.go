@@ -38,26 +38,26 @@ type machine struct {
 func (m *machine) fields() []field {
 	return append(m.common.fields(), []field{
 		{"name", "name", "Name of the virtual machine. Default: metadata.name, except for adopted guests.", text(&m.name, dnsName)},
-		{"source", "", "How to create the guest. Not compared afterwards: a later edit never creates it again.", group(&m.from)},
-		{"cpu", "", "Processors.", group(&m.cpu)},
-		{"memory", "", "Memory.", group(&m.memory)},
-		{"agent", "", "The QEMU guest agent.", group(&m.agent)},
+		{"source", "", "How to create the guest. Not compared afterwards: a later edit never creates it again.", such(group(&m.from), `{"clone": {"name": "tmpl-debian-12"}}`, `{"image": {"from": "local:import/debian-12.qcow2"}}`)},
+		{"cpu", "", "Processors.", such(group(&m.cpu), `{"cores": 2, "type": "x86-64-v2-AES"}`)},
+		{"memory", "", "Memory.", such(group(&m.memory), `{"size": "4Gi"}`, `{"size": "4Gi", "min": "2Gi"}`)},
+		{"agent", "", "The QEMU guest agent.", such(group(&m.agent), `{"enabled": true, "fstrim": true}`)},
 		{"osType", "ostype", "Guest operating system, which decides on defaults: l26 is any Linux.", choice(&m.osType, "other", "wxp", "w2k", "w2k3", "w2k8", "wvista", "win7", "win8", "win10", "win11", "l24", "l26", "solaris")},
 		{"scsiController", "scsihw", "SCSI controller; iothread needs virtio-scsi-single.", choice(&m.scsiController, "lsi", "lsi53c810", "virtio-scsi-pci", "virtio-scsi-single", "megasas", "pvscsi")},
-		{"firmware", "", "BIOS or UEFI, machine type, TPM.", group(&m.firmware)},
+		{"firmware", "", "BIOS or UEFI, machine type, TPM.", such(group(&m.firmware), `{"bios": "ovmf", "machine": "q35", "efi": {"storage": "local-lvm", "secureBoot": true}, "tpm": {"storage": "local-lvm", "version": "v2.0"}}`)},
 		{"display", "", "Graphics.", group(&m.display)},
 		{"tablet", "tablet", "A pointer device for the console.", flag(&m.tablet)},
-		{"hotplug", "hotplug", "What can be changed while the guest runs: network, disk, usb, memory, cpu, cloudinit. An empty list: nothing.", byHand(list(&m.hotplug, hotplugFeature, ","))},
-		{"disks", "", "Disks and CD-ROM drives by slot.", slots(&m.disks, diskSlots)},
-		{"networks", "", "Network interfaces by slot.", slots(&m.networks, families{{"net", 32}})},
-		{"serial", "", "Serial ports by slot.", slots(&m.serial, families{{"serial", 4}})},
-		{"devices", "", "PCI and USB devices of the host by slot, through resource mappings.", slots(&m.devices, families{{"hostpci", 16}, {"usb", 14}})},
-		{"directories", "", "Folders of the host to mount inside the guest, by slot, through directory mappings.", slots(&m.directories, families{{"virtiofs", 10}})},
-		{"rng", "rng0", "A source of random numbers.", lone(&m.rng)},
-		{"watchdog", "watchdog", "A device that restarts a guest which hangs.", lone(&m.watchdog)},
-		{"audio", "audio0", "A sound card.", lone(&m.audio)},
-		{"smbios", "", "What the firmware says about the machine.", group(&m.smbios)},
-		{"cloudInit", "", "What cloud-init sets up inside the guest.", group(&m.cloudInit)},
+		{"hotplug", "hotplug", "What can be changed while the guest runs: network, disk, usb, memory, cpu, cloudinit. An empty list: nothing.", such(byHand(list(&m.hotplug, hotplugFeature, ",")), `["network", "disk"]`)},
+		{"disks", "", "Disks and CD-ROM drives by slot.", such(slots(&m.disks, diskSlots), `{"scsi0": {"storage": "local-lvm", "size": "32Gi", "discard": true}, "ide2": {"iso": "local:iso/debian-12.iso"}}`)},
+		{"networks", "", "Network interfaces by slot.", such(slots(&m.networks, families{{"net", 32}}), `{"net0": {"bridge": "vmbr0", "vlan": 20}}`)},
+		{"serial", "", "Serial ports by slot.", such(slots(&m.serial, families{{"serial", 4}}), `{"serial0": {"port": "socket"}}`)},
+		{"devices", "", "PCI and USB devices of the host by slot, through resource mappings.", such(slots(&m.devices, families{{"hostpci", 16}, {"usb", 14}}), `{"hostpci0": {"mapping": "gpu", "pcie": true}, "usb0": {"mapping": "zigbee"}}`)},
+		{"directories", "", "Folders of the host to mount inside the guest, by slot, through directory mappings.", such(slots(&m.directories, families{{"virtiofs", 10}}), `{"virtiofs0": {"mapping": "media"}}`)},
+		{"rng", "rng0", "A source of random numbers.", such(lone(&m.rng), `{"source": "/dev/urandom"}`)},
+		{"watchdog", "watchdog", "A device that restarts a guest which hangs.", such(lone(&m.watchdog), `{"model": "i6300esb", "action": "reset"}`)},
+		{"audio", "audio0", "A sound card.", such(lone(&m.audio), `{"device": "ich9-intel-hda", "driver": "none"}`)},
+		{"smbios", "", "What the firmware says about the machine.", such(group(&m.smbios), `{"manufacturer": "Acme", "serial": "42"}`)},
+		{"cloudInit", "", "What cloud-init sets up inside the guest.", such(group(&m.cloudInit), `{"storage": "local-lvm", "user": "ops", "ip": {"net0": {"v4": "10.0.20.11/24", "gw4": "10.0.20.1"}}}`)},
 		{"boot", "", "Boot devices.", group(&m.boot)},
 	}...)
 }
@@ -100,7 +100,7 @@ func (c *cpu) fields() []field {
 		{"cores", "cores", "Cores of each socket.", integer(&c.cores, 1, 8192)},
 		{"sockets", "sockets", "Sockets.", integer(&c.sockets, 1, 64)},
 		{"type", "cpu.cputype", "CPU model, such as host or x86-64-v2-AES.", text(&c.model, cpuType)},
-		{"flags", "cpu.flags", "CPU flags to add or to take away, such as +aes.", list(&c.flags, cpuFlag, ";")},
+		{"flags", "cpu.flags", "CPU flags to add or to take away, such as +aes.", such(list(&c.flags, cpuFlag, ";"), `["+aes", "-pcid"]`)},
 		{"units", "cpuunits", "Weight against other guests when the processor is busy.", integer(&c.units, 1, 262144)},
 		{"limit", "cpulimit", "Processors that may be used at once; 0 is no limit.", number(&c.limit, 128)},
 		{"numa", "numa", "NUMA.", flag(&c.numa)},
@@ -141,7 +141,7 @@ func (c mebibytesOrOff) parse(n *node) (int64, *complaint) {
 }
 
 func (c mebibytesOrOff) form() schema {
-	return schema{Type: nullable("string"), Pattern: "^off$|" + sizePattern}
+	return schema{Type: nullable("string"), Pattern: "^off$|" + sizePattern, Examples: textExamples("2Gi", "off")}
 }
 
 // agent is the QEMU guest agent.
@@ -170,7 +170,7 @@ func (a *agent) lower(l *lowering) {
 type boot struct{ order words }
 
 func (b *boot) fields() []field {
-	return []field{{"order", "boot", "Devices to boot from, the first one first, such as [scsi0, net0].", byHand(list(&b.order, bootDevice, ";"))}}
+	return []field{{"order", "boot", "Devices to boot from, the first one first, such as [scsi0, net0].", such(byHand(list(&b.order, bootDevice, ";")), `["scsi0", "net0"]`)}}
 }
 
 func (b *boot) lower(l *lowering) {

@@ -93,12 +93,20 @@ func (c mebibytes) parse(n *node) (int64, *complaint) {
 
 func (c mebibytes) format(bytes int64) string { return strconv.FormatInt(bytes/mib, 10) }
 
-func (c mebibytes) form() schema { return schema{Type: nullable("string"), Pattern: sizePattern} }
+func (c mebibytes) form() schema {
+	return schema{Type: nullable("string"), Pattern: sizePattern, Examples: textExamples("512Mi", "4Gi")}
+}
 
 // capacity is the size of a disk.
 func capacity(into *opt[int64]) value { return leaf[int64]{into, diskSize{mebibytes{mib}}} }
 
 type diskSize struct{ mebibytes }
+
+func (c diskSize) form() schema {
+	out := c.mebibytes.form()
+	out.Examples = textExamples("32Gi", "1.5Ti")
+	return out
+}
 
 func (diskSize) format(bytes int64) string { return guest.FormatSize(bytes) }
 
@@ -120,7 +128,7 @@ func (c span) parse(n *node) (time.Duration, *complaint) {
 func (c span) format(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
 
 func (c span) form() schema {
-	return schema{Type: nullable("string"), Pattern: `^([0-9.]+(h|m|s|ms))+$`}
+	return schema{Type: nullable("string"), Pattern: `^([0-9.]+(h|m|s|ms))+$`, Examples: textExamples("30s", "5m")}
 }
 
 // moment is a day or a time: "2026-03-01" is midnight UTC.
@@ -139,4 +147,6 @@ func (instant) parse(n *node) (time.Time, *complaint) {
 
 func (instant) format(t time.Time) string { return t.Format(time.RFC3339) }
 
-func (instant) form() schema { return schema{Type: nullable("string")} }
+func (instant) form() schema {
+	return schema{Type: nullable("string"), Examples: textExamples("2026-03-01", "2026-03-01T18:00:00Z")}
+}

@@ -12,6 +12,7 @@ type schema struct {
 	Dialect              string             `json:"$schema,omitempty"`
 	Title                string             `json:"title,omitempty"`
 	Description          string             `json:"description,omitempty"`
+	Examples             []json.RawMessage  `json:"examples,omitempty"`
 	Ref                  string             `json:"$ref,omitempty"`
 	Type                 []string           `json:"type,omitempty"`
 	Const                string             `json:"const,omitempty"`

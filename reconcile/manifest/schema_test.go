@@ -1,175 +1,117 @@
 package manifest_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
 
 	"gitops-agent/reconcile/manifest"
 )
 
-// checker is a JSON Schema validator of its own, for the words that the schema uses.
-type checker struct{ root map[string]any }
+// schemaPlace is where the tests keep the schema.
+const schemaPlace = "file:///schema.json"
 
-func (c checker) check(at string, schema map[string]any, value any) []string {
-	if ref, ok := schema["$ref"].(string); ok {
-		defs, _ := c.root["$defs"].(map[string]any)
-		target, found := defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
-		if !found {
-			return []string{at + ": dangling " + ref}
-		}
-		return c.check(at, target, value)
-	}
-	var wrong []string
-	conditions, _ := schema["allOf"].([]any)
-	for _, condition := range conditions {
-		condition := condition.(map[string]any)
-		if len(c.check(at, condition["if"].(map[string]any), value)) == 0 {
-			wrong = append(wrong, c.check(at, condition["then"].(map[string]any), value)...)
-		}
-	}
-	if types, ok := schema["type"].([]any); ok && !slices.ContainsFunc(types, func(name any) bool { return hasType(name, value) }) {
-		return []string{fmt.Sprintf("%s: got %v, want %v", at, value, types)}
-	}
-	if options, ok := schema["enum"].([]any); ok && !slices.Contains(options, value) {
-		wrong = append(wrong, fmt.Sprintf("%s: got %v, want one of %v", at, value, options))
-	}
-	if text, ok := schema["const"]; ok && text != value {
-		wrong = append(wrong, fmt.Sprintf("%s: got %v, want %v", at, value, text))
-	}
-	switch value := value.(type) {
-	case string:
-		if pattern, ok := schema["pattern"].(string); ok && !regexp.MustCompile(pattern).MatchString(value) {
-			wrong = append(wrong, fmt.Sprintf("%s: got %q, want %s", at, value, pattern))
-		}
-	case int:
-		least, hasLeast := schema["minimum"].(float64)
-		most, hasMost := schema["maximum"].(float64)
-		if hasLeast && float64(value) < least || hasMost && float64(value) > most {
-			wrong = append(wrong, fmt.Sprintf("%s: got %d, want %v to %v", at, value, least, most))
-		}
-	case []any:
-		for i, item := range value {
-			if items, ok := schema["items"].(map[string]any); ok {
-				wrong = append(wrong, c.check(fmt.Sprintf("%s[%d]", at, i), items, item)...)
-			}
-		}
-	case map[string]any:
-		wrong = append(wrong, c.checkObject(at, schema, value)...)
-	}
-	return wrong
-}
-
-func (c checker) checkObject(at string, schema, value map[string]any) []string {
-	var wrong []string
-	required, _ := schema["required"].([]any)
-	for _, name := range required {
-		if _, there := value[name.(string)]; !there {
-			wrong = append(wrong, fmt.Sprintf("%s: got no %v", at, name))
-		}
-	}
-	properties, _ := schema["properties"].(map[string]any)
-	patterns, _ := schema["patternProperties"].(map[string]any)
-	for name, below := range value {
-		known := schema["additionalProperties"] != false
-		if property, ok := properties[name].(map[string]any); ok {
-			known = true
-			wrong = append(wrong, c.check(at+"."+name, property, below)...)
-		}
-		for pattern, property := range patterns {
-			if regexp.MustCompile(pattern).MatchString(name) {
-				known = true
-				wrong = append(wrong, c.check(at+"."+name, property.(map[string]any), below)...)
-			}
-		}
-		if !known {
-			wrong = append(wrong, at+"."+name+": unknown")
-		}
-	}
-	return wrong
-}
-
-func hasType(name, value any) bool {
-	switch value := value.(type) {
-	case nil:
-		return name == "null"
-	case string, time.Time: // a date without quotes, which editors read as text
-		return name == "string"
-	case bool:
-		return name == "boolean"
-	case int:
-		return name == "integer" || name == "number"
-	case float64:
-		return name == "number" || name == "integer" && value == math.Trunc(value)
-	case []any:
-		return name == "array"
-	case map[string]any:
-		return name == "object"
-	default:
-		return false
-	}
-}
-
-// problemsBySchema returns what the schema says of every document of a text.
-func problemsBySchema(t *testing.T, text []byte) []string {
+// newCompiler returns a validator that knows the schema, and holds it against the specification that it claims to follow.
+func newCompiler(t *testing.T) (*jsonschema.Compiler, map[string]any) {
 	t.Helper()
 	data, err := manifest.Schema()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := checker{}
-	if err := json.Unmarshal(data, &c.root); err != nil {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
 		t.Fatal(err)
 	}
-	var out []string
-	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(schemaPlace, document); err != nil {
+		t.Fatal(err)
+	}
+	return c, document.(map[string]any)
+}
+
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	c, _ := newCompiler(t)
+	s, err := c.Compile(schemaPlace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// problemsBySchema returns what the schema says of every document of a text, as an editor reads it: dates are texts.
+func problemsBySchema(t *testing.T, s *jsonschema.Schema, text []byte) string {
+	t.Helper()
+	var out strings.Builder
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for {
 		var document map[string]any
 		err := decoder.Decode(&document)
 		if errors.Is(err, io.EOF) {
-			return out
+			return out.String()
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, c.check(fmt.Sprint(document["kind"]), c.root, document)...)
+		data, err := json.Marshal(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(value); err != nil {
+			fmt.Fprintln(&out, err)
+		}
 	}
 }
 
 func TestSchemaAcceptsExamples(t *testing.T) {
+	s := compiled(t)
 	for _, f := range exampleFiles(t) {
-		if problems := problemsBySchema(t, f.Data); len(problems) > 0 {
-			t.Errorf("%s: got %s, want no problems", f.Path, strings.Join(problems, "\n"))
+		if problems := problemsBySchema(t, s, f.Data); problems != "" {
+			t.Errorf("%s: got %s, want no problems", f.Path, problems)
+		}
+	}
+}
+
+// TestSchemaAcceptsWhatParses feeds what Parse accepts to the schema, which must accept it too.
+func TestSchemaAcceptsWhatParses(t *testing.T) {
+	s := compiled(t)
+	for _, f := range lowerInputs(t) {
+		if problems := problemsBySchema(t, s, f.Data); problems != "" {
+			t.Errorf("%s: got %s, want no problems", f.Path, problems)
 		}
 	}
 }
 
 func TestSchemaRefuses(t *testing.T) {
 	tests := map[string]struct{ spec, want string }{
-		"unknown_field":  {"memroy: {size: 2Gi}", "spec.memroy: unknown"},
-		"unknown_slot":   {"networks: {eth0: {bridge: vmbr0}}", "networks.eth0: unknown"},
-		"no_unit":        {"memory: {size: 2048}", "memory.size: got 2048"},
-		"wrong_unit":     {"memory: {size: 2GB}", `memory.size: got "2GB"`},
-		"wrong_word":     {"state: up", "state: got up"},
-		"out_of_bounds":  {"networks: {net0: {vlan: 4095}}", "vlan: got 4095"},
-		"not_a_list":     {"tags: {a: b}", "tags: got map"},
-		"bad_item":       {`tags: ["a:b"]`, `tags[0]: got "a:b"`},
-		"not_a_truth":    {"agent: {enabled: 1}", "agent.enabled: got 1"},
-		"not_an_address": {"networks: {net0: {mac: none}}", `mac: got "none"`},
+		"unknown_field":  {"memroy: {size: 2Gi}", "at '/spec': additional properties 'memroy' not allowed"},
+		"unknown_slot":   {"networks: {eth0: {bridge: vmbr0}}", "at '/spec/networks': additional properties 'eth0' not allowed"},
+		"no_unit":        {"memory: {size: 2048}", "at '/spec/memory/size': got number"},
+		"wrong_unit":     {"memory: {size: 2GB}", "at '/spec/memory/size': '2GB' does not match pattern"},
+		"wrong_word":     {"state: up", "at '/spec/state': value must be one of 'running', 'stopped', 'ignored'"},
+		"out_of_bounds":  {"networks: {net0: {vlan: 4095}}", "at '/spec/networks/net0/vlan': maximum: got 4,095, want 4,094"},
+		"not_a_list":     {"tags: {a: b}", "at '/spec/tags': got object"},
+		"bad_item":       {`tags: ["a:b"]`, "at '/spec/tags/0': 'a:b' does not match pattern"},
+		"not_a_truth":    {"agent: {enabled: 1}", "at '/spec/agent/enabled': got number"},
+		"not_an_address": {"networks: {net0: {mac: none}}", "at '/spec/networks/net0/mac': 'none' does not match pattern"},
+		"secret_path":    {"cloudInit: {passwordFrom: {file: ../shadow}}", "at '/spec/cloudInit/passwordFrom/file'"},
+		"no_such_ha":     {"ha: {state: up}", "at '/spec/ha/state': value must be one of"},
 	}
+	s := compiled(t)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := strings.Join(problemsBySchema(t, []byte(vm("web-1", test.spec))), "\n")
-			if !strings.Contains(got, test.want) {
+			if got := problemsBySchema(t, s, []byte(vm("web-1", test.spec))); !strings.Contains(got, test.want) {
 				t.Errorf("got %q, want %q in it", got, test.want)
 			}
 		})
@@ -178,17 +120,82 @@ func TestSchemaRefuses(t *testing.T) {
 
 func TestSchemaRefusesUnknownKinds(t *testing.T) {
 	text := strings.Replace(vm("web-1", "vmid: 201"), "VirtualMachine", "VirtualMachin", 1)
-	got := strings.Join(problemsBySchema(t, []byte(text)), "\n")
-	if want := "kind: got VirtualMachin"; !strings.Contains(got, want) {
+	if got, want := problemsBySchema(t, compiled(t), []byte(text)), "at '/kind': value must be one of"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q in it", got, want)
 	}
 }
 
-// TestSchemaAcceptsWhatParses feeds what Parse accepts to the schema, which must accept it too.
-func TestSchemaAcceptsWhatParses(t *testing.T) {
-	for _, f := range lowerInputs(t) {
-		if problems := problemsBySchema(t, f.Data); len(problems) > 0 {
-			t.Errorf("%s: got %s, want no problems", f.Path, strings.Join(problems, "\n"))
+// TestSchemaExamplesFit holds every example in the schema against the part of the schema that it stands in, by the validator.
+func TestSchemaExamplesFit(t *testing.T) {
+	c, document := newCompiler(t)
+	found := 0
+	var visit func(at string, value any)
+	visit = func(at string, value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			examples, _ := value["examples"].([]any)
+			for _, example := range examples {
+				found++
+				s, err := c.Compile(schemaPlace + "#" + at)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := s.Validate(example); err != nil {
+					t.Errorf("%s: got the example %v refused, want it to fit: %v", at, example, err)
+				}
+			}
+			for name, below := range value {
+				if name != "examples" && name != "const" && name != "enum" {
+					visit(at+"/"+pointer.Replace(name), below)
+				}
+			}
+		case []any:
+			for i, below := range value {
+				visit(fmt.Sprintf("%s/%d", at, i), below)
+			}
 		}
+	}
+	visit("", document)
+	if found < 150 {
+		t.Errorf("got %d examples, want at least 150", found)
+	}
+}
+
+// pointer writes a name as a part of a JSON pointer in a URL.
+var pointer = strings.NewReplacer("~", "~0", "/", "~1", "%", "%25", "^", "%5E", "|", "%7C", "[", "%5B", "]", "%5D", `\`, "%5C", "{", "%7B", "}", "%7D", "?", "%3F")
+
+// TestSchemaExamplesParse reads every example as the field that it belongs to: the schema knows less than the parser.
+func TestSchemaExamplesParse(t *testing.T) {
+	for _, kind := range []string{"Cluster", "GuestClass", "VirtualMachine", "Container"} {
+		for _, wrong := range manifest.WrongExamples(kind) {
+			t.Errorf("%s: got %s, want the example to parse", kind, wrong)
+		}
+	}
+}
+
+// TestSchemaDescribesEveryField: what an editor shows for a field is what the reference says.
+func TestSchemaDescribesEveryField(t *testing.T) {
+	_, document := newCompiler(t)
+	var visit func(at string, value any)
+	visit = func(at string, value any) {
+		s, ok := value.(map[string]any)
+		if !ok {
+			return
+		}
+		properties, _ := s["properties"].(map[string]any)
+		for name, property := range properties {
+			below, ok := property.(map[string]any)
+			if description, _ := below["description"].(string); ok && description == "" {
+				t.Errorf("%s.%s: got no description, want one", at, name)
+			}
+			visit(at+"."+name, below)
+		}
+		patterns, _ := s["patternProperties"].(map[string]any)
+		for pattern, below := range patterns {
+			visit(at+"."+pattern, below)
+		}
+	}
+	for name, definition := range document["$defs"].(map[string]any) {
+		visit(name, definition)
 	}
 }

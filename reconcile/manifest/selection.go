@@ -19,13 +19,13 @@ type selector struct {
 func (s *selector) fields() []field {
 	return []field{
 		{"paths", "", "Files of guests, relative to the folder of the Cluster's file: * stands for any part of a name, ** for any folders. One must fit.", list(&s.paths, pathPattern, "")},
-		{"labels", "", "Labels that a guest must have, each with this value.", dictionary(&s.labels, labelName)},
+		{"labels", "", "Labels that a guest must have, each with this value.", such(dictionary(&s.labels, labelName), `{"tier": "web"}`)},
 		{"order", "", "Classes of lower order are laid down first; of the same order, by name. Default: 0.", integer(&s.order, -1000, 1000)},
 	}
 }
 
 var pathPattern = &rule{
-	want: "a pattern of file names below the Cluster's folder, such as web/**", shape: exactly(`[^/\s][^\s]*`),
+	want: "a pattern of file names below the Cluster's folder", such: []string{"web/**"}, shape: exactly(`[^/\s][^\s]*`),
 	accept: func(s string) bool {
 		_, err := path.Match(s, "")
 		return err == nil && !slices.Contains(strings.Split(s, "/"), "..") && path.Clean(s) == s

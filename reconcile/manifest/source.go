@@ -43,7 +43,7 @@ type image struct{ from, slot opt[string] }
 
 func (i *image) fields() []field {
 	return []field{
-		{"from", "", "Image to import, such as local:import/debian-12.qcow2. Needed.", text(&i.from, volumeID)},
+		{"from", "", "Image to import, such as local:import/debian-12.qcow2. Needed.", such(text(&i.from, volumeID), `"local:import/debian-12-genericcloud-amd64.qcow2"`)},
 		{"slot", "", "Disk that takes it. Default: scsi0.", slotName(&i.slot, diskSlots)},
 	}
 }
@@ -57,7 +57,7 @@ func (b *blank) fields() []field { return nil }
 type template struct{ volume opt[string] }
 
 func (t *template) fields() []field {
-	return []field{{"volume", "", "Template, such as local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst. Needed.", text(&t.volume, volumeID)}}
+	return []field{{"volume", "", "Template, such as local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst. Needed.", such(text(&t.volume, volumeID), `"local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"`)}}
 }
 
 // onlyOne reports every source after the first; they may come from different classes.

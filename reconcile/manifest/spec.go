@@ -53,26 +53,26 @@ func (c *common) shared() *common { return c }
 
 func (c *common) fields() []field {
 	return []field{
-		{"vmid", "", "The guest's number on the cluster. Default: the next free one of the Cluster's vmids.", integer(&c.vmid, minVMID, maxVMID)},
+		{"vmid", "", "The guest's number on the cluster. Default: the next free one of the Cluster's vmids.", such(integer(&c.vmid, minVMID, maxVMID), `201`)},
 		{"node", "node", "Node to create the guest on. Default: the node of the template that it is cloned from.", byHand(text(&c.node, nodeName))},
-		{"placement", "", "Nodes that the guest may be on, and whether it is moved there.", group(&c.placement)},
-		{"class", "", "GuestClasses to inherit from, later ones over earlier ones, this spec over all.", list(&c.class, className, "")},
-		{"description", "description", "Notes, shown in Markdown by the web interface.", byHand(text(&c.description, anyText))},
-		{"tags", "tags", "Tags, as a set: any other tag is taken off the guest. The order does not matter.", byHand(list(&c.tags, tagName, ";"))},
+		{"placement", "", "Nodes that the guest may be on, and whether it is moved there.", such(group(&c.placement), `{"prefer": ["pve1", "pve2"], "migrate": "offline"}`)},
+		{"class", "", "GuestClasses to inherit from, later ones over earlier ones, this spec over all.", such(list(&c.class, className, ""), `["debian", "small"]`)},
+		{"description", "description", "Notes, shown in Markdown by the web interface.", such(byHand(text(&c.description, anyText)), `"PostgreSQL for the web servers."`)},
+		{"tags", "tags", "Tags, as a set: any other tag is taken off the guest. The order does not matter.", such(byHand(list(&c.tags, tagName, ";")), `["prod", "web"]`)},
 		{"pool", "pool", "Resource pool that the guest belongs to. Backup jobs and permissions may go by pools.", byHand(text(&c.pool, poolName))},
 		{"adopt", "", "ifUnmanaged takes over a guest that exists and that nobody manages; deny reports it as a conflict. Default: deny.", choice(&c.adopt, "deny", "ifUnmanaged")},
 		{"state", "", "Power: running, stopped, or ignored to leave it alone. Default: ignored.", choice(&c.state, string(guest.Running), string(guest.Stopped), string(guest.Ignored))},
-		{"ha", "ha", "What the cluster's HA manager does with the guest.", child(&c.ha)},
+		{"ha", "ha", "What the cluster's HA manager does with the guest.", such(child(&c.ha), `{"state": "started", "maxRestart": 2, "maxRelocate": 1}`, `{"absent": true}`)},
 		{"template", "template", "Turn the guest into a template, once; that is never undone, and waits for a signed approval. false says nothing.", byHand(flag(&c.template))},
 		{"mode", "", "observe plans and reports but writes nothing. Default: enforce.", choice(&c.mode, "enforce", "observe")},
-		{"suspend", "", "Stop all work on this guest.", child(&c.suspend)},
+		{"suspend", "", "Stop all work on this guest.", such(child(&c.suspend), `{"reason": "being moved to new disks", "author": "ops", "until": "2026-12-01"}`)},
 		{"dependsOn", "", "Guests that must have converged before this one is worked on, as Kind/name.", list(&c.dependsOn, guestLabel, "")},
 		{"wave", "", "Guests of lower waves go first. Default: 0.", integer(&c.wave, -1000, 1000)},
-		{"startup", "", "What happens when a node boots or shuts down.", group(&c.startup)},
-		{"lifecycle", "", "What may be done to this guest without asking.", group(&c.lifecycle)},
-		{"ignoreFields", "", "Fields that are used to create the guest and are never compared afterwards, such as networks.net0.mac.", list(&c.ignore, fieldPath, "")},
-		{"raw", "", "Native Proxmox keys that have no field here, with their native values.", natives(&c.natives)},
-		{"unset", "", "Native Proxmox keys that must not be set.", list(&c.unset, nativeKey, "")},
+		{"startup", "", "What happens when a node boots or shuts down.", such(group(&c.startup), `{"onBoot": true, "order": 2, "upDelay": "30s"}`)},
+		{"lifecycle", "", "What may be done to this guest without asking.", such(group(&c.lifecycle), `{"destroy": "deny", "rebootPolicy": "approve"}`)},
+		{"ignoreFields", "", "Fields that are used to create the guest and are never compared afterwards, such as networks.net0.mac.", such(list(&c.ignore, fieldPath, ""), `["description", "networks.net0.mac"]`)},
+		{"raw", "", "Native Proxmox keys that have no field here, with their native values.", such(natives(&c.natives), `{"keyboard": "de", "localtime": true}`)},
+		{"unset", "", "Native Proxmox keys that must not be set.", such(list(&c.unset, nativeKey, ""), `["balloon"]`)},
 	}
 }
 

@@ -54,11 +54,7 @@ func (n *node) json() json.RawMessage {
 	case number && json.Valid([]byte(n.text)):
 		return json.RawMessage(n.text)
 	default:
-		text, err := json.Marshal(n.text)
-		if err != nil {
-			panic(err) // a string always has a JSON form
-		}
-		return text
+		return encoded(n.text)
 	}
 }
 

@@ -19,4 +19,6 @@ func (weekly) parse(n *node) (string, *complaint) {
 
 func (weekly) format(s string) string { return s }
 
-func (weekly) form() schema { return schema{Type: nullable("string"), Pattern: guest.WindowPattern} }
+func (weekly) form() schema {
+	return schema{Type: nullable("string"), Pattern: guest.WindowPattern, Examples: textExamples("Sat 02:00-04:00 Europe/Berlin", "Mon-Fri,Sun 22:00-02:00 UTC")}
+}
