@@ -6,19 +6,33 @@ import (
 	"strings"
 )
 
-const cloudInitNote = "cloud-init runs again at the next start, as on a new machine"
+// What happens to a guest, in a few words for whoever owns it.
+const (
+	cloudInitNote  = "cloud-init reruns at the next boot"
+	pinnedInitNote = "known to the guest at the next boot, cicustom pins its instance id"
+	memoryNote     = "memory is taken away, programs may be killed"
+	guardNote      = "protection off: it can then be deleted"
+	flapNote       = "link flap"
+	replugNote     = "NIC replugged"
+	unpluggedNote  = "NIC removed"
+	addressNote    = "its address changes at once"
+)
 
 // cloudInitCost is that of the keys that cloud-init's instance id is made of. They are written at once and wait nowhere, but
 // when the guest next starts it renews its host keys and runs its per-instance modules: a Restart, though no reboot is
 // planned for it. A stopped guest has not begun to use the old values.
 func cloudInitCost(e edit) (Class, string) {
+	note := cloudInitNote
+	if customSyntax.parse(nil, e.live.Keys["cicustom"].Text).text("meta") != "" && e.key != "cicustom" {
+		note = pinnedInitNote
+	}
 	switch {
 	case !e.hasCloudInit():
 		return Live, ""
 	case e.running():
-		return Restart, cloudInitNote
+		return Restart, note
 	default:
-		return Live, cloudInitNote
+		return Live, note
 	}
 }
 
@@ -30,7 +44,7 @@ func protectionCost(e edit) (Class, string) {
 	if truth(e.to) == "1" {
 		return Live, ""
 	}
-	return Disruptive, "guard removal"
+	return Disruptive, guardNote
 }
 
 // bootCost is that of hardware that an installed system may not boot on.
@@ -67,7 +81,7 @@ func memoryCost(e edit) (Class, string) {
 	case !e.plugs("memory") || truth(e.live.Keys["numa"].Text) != "1":
 		return Restart, restartNeeded
 	case shrinks(e.row.canonical(orDefault(e.from, e.row.absent)), e.row.canonical(orDefault(e.to, e.row.absent))):
-		return Disruptive, "takes memory from the running guest"
+		return Disruptive, memoryNote
 	default:
 		return Live, ""
 	}
@@ -82,7 +96,7 @@ func balloonCost(e edit) (Class, string) {
 	case (e.from == "0") != (e.to == "0"):
 		return Restart, restartNeeded
 	case e.to != "" && (e.from == "" || shrinks(e.from, e.to)):
-		return Disruptive, "takes memory from the running guest"
+		return Disruptive, memoryNote
 	default:
 		return Live, ""
 	}
@@ -91,7 +105,7 @@ func balloonCost(e edit) (Class, string) {
 // shrinkCost is that of a container's memory and swap, which follow at once.
 func shrinkCost(e edit) (Class, string) {
 	if from, to := orDefault(e.from, e.row.absent), orDefault(e.to, e.row.absent); e.running() && shrinks(from, to) {
-		return Disruptive, "takes memory from the running guest"
+		return Disruptive, memoryNote
 	}
 	return Live, ""
 }
@@ -110,8 +124,17 @@ func shrinks(from, to string) bool {
 	return errA == nil && errB == nil && b < a
 }
 
-// cardCost is the rule of vmconfig_update_net in qemu-server's QemuServer.pm.
+// cardCost is the rule of vmconfig_update_net in qemu-server's QemuServer.pm. The addresses of the cards are part of cloud-init's
+// instance id as well.
 func cardCost(e edit) (Class, string) {
+	class, note := e.cardClass()
+	if (e.from == "" || e.to == "" || e.differs("macaddr")) && e.hasCloudInit() {
+		note = strings.TrimPrefix(note+"; "+cloudInitNote, "; ")
+	}
+	return class, note
+}
+
+func (e edit) cardClass() (Class, string) {
 	replugs := e.from == "" || e.to == "" || e.differs("model", "macaddr", "queues", "mtu") || e.untied()
 	switch {
 	case !e.running():
@@ -121,11 +144,11 @@ func cardCost(e edit) (Class, string) {
 	case e.from == "":
 		return Live, ""
 	case e.to == "":
-		return Disruptive, "NIC removed"
+		return Disruptive, unpluggedNote
 	case replugs:
-		return Disruptive, "NIC replug"
+		return Disruptive, replugNote
 	case e.differs("bridge", "tag", "trunks", "firewall"):
-		return Disruptive, "link flap"
+		return Disruptive, flapNote
 	default:
 		return Live, ""
 	}
@@ -145,13 +168,13 @@ func vethCost(e edit) (Class, string) {
 	case e.to == "" && len(e.key) > len("net0"):
 		return Restart, restartNeeded
 	case e.to == "":
-		return Disruptive, "NIC removed"
+		return Disruptive, unpluggedNote
 	case e.differs("name", "hwaddr"):
-		return Disruptive, "NIC replug"
+		return Disruptive, replugNote
 	case e.differs("bridge", "tag", "firewall"):
-		return Disruptive, "link flap"
+		return Disruptive, flapNote
 	case e.differs("ip", "gw", "ip6", "gw6"):
-		return Disruptive, "address change"
+		return Disruptive, addressNote
 	case e.differs("mtu", "trunks", "host-managed"):
 		return Restart, restartNeeded
 	default:
@@ -175,4 +198,4 @@ func usbCost(e edit) (Class, string) {
 }
 
 // unusedCost: deleting the key of an unused volume frees the volume.
-func unusedCost(edit) (Class, string) { return Destructive, "the volume is deleted" }
+func unusedCost(edit) (Class, string) { return Destructive, "data lost: the volume is deleted" }

@@ -12,7 +12,7 @@ func driveCost(e edit) (Class, string) {
 		class, _ := e.plain()
 		return class, "the cloud-init volume is made anew when it is needed"
 	case from != to && !isTray(from):
-		return Disruptive, "detached, the volume stays as unused"
+		return Disruptive, detachedNote
 	case e.to == "":
 		return e.plain()
 	case from != to && isTray(to):
@@ -64,3 +64,5 @@ func driveBlocked(e edit) string {
 		return ""
 	}
 }
+
+const detachedNote = "detached, the volume stays as unused"

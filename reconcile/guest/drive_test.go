@@ -38,7 +38,7 @@ func TestDiffDisk(t *testing.T) {
 		}},
 		"attach":                           {live(keys{"unused0": "ceph:vm-201-disk-7"}), []Intent{subs("scsi2", "volume=ceph:vm-201-disk-7", "ssd=1")}, []string{"scsi2 set ceph:vm-201-disk-7,ssd=1 [live]"}},
 		"attached":                         {live(keys{"scsi2": "ceph:vm-201-disk-7,size=1G"}), []Intent{subs("scsi2", "volume=ceph:vm-201-disk-7")}, nil},
-		"replace":                          {live(keys{"scsi0": liveDisk}), []Intent{subs("scsi0", "volume=ceph:vm-201-disk-7")}, []string{"scsi0 set ceph:vm-201-disk-7,discard=on [disruptive] detached, the volume stays as unused"}},
+		"replace":                          {live(keys{"scsi0": liveDisk}), []Intent{subs("scsi0", "volume=ceph:vm-201-disk-7")}, []string{"scsi0 set ceph:vm-201-disk-7,discard=on [disruptive] " + detachedNote}},
 		"other_storage":                    {live(keys{"scsi0": liveDisk}), []Intent{subs("scsi0", "storage=ceph")}, []string{"scsi0 move ceph [live] copies 32G to ceph; the old volume stays as unused"}},
 		"other_storage_running":            {running(keys{"scsi0": liveDisk}), []Intent{subs("scsi0", "storage=ceph")}, []string{"scsi0 move ceph [disruptive] copies 32G to ceph; the old volume stays as unused"}},
 		"other_storage_protected":          {live(keys{"scsi0": liveDisk, "protection": "1"}), []Intent{subs("scsi0", "storage=ceph")}, []string{"scsi0 move ceph [live] copies 32G to ceph; the old volume stays as unused"}},
@@ -70,7 +70,7 @@ func TestDiffDisk(t *testing.T) {
 			[]string{"scsi0 none [impossible] a new volume is asked for by storage and size", "scsi1 none [impossible] a new volume is asked for by storage and size"},
 		},
 		"host_path":        {live(nil), []Intent{subs("scsi1", "volume=/dev/sdb")}, []string{"scsi1 none [impossible] Proxmox lets only root@pam change it, and no API token"}},
-		"detach":           {live(keys{"scsi0": liveDisk}), []Intent{absent("scsi0")}, []string{"scsi0 delete [disruptive] detached, the volume stays as unused"}},
+		"detach":           {live(keys{"scsi0": liveDisk}), []Intent{absent("scsi0")}, []string{"scsi0 delete [disruptive] " + detachedNote}},
 		"detach_protected": {live(keys{"scsi0": liveDisk, "protection": "1"}), []Intent{absent("scsi0")}, []string{"scsi0 none [impossible] protection is on"}},
 		"detach_waits": {
 			running(keys{"sata0": "local:201/vm-201-disk-3.raw,size=1G !"}), []Intent{absent("sata0")}, []string{"sata0 none [restart] waits restart needed"},
@@ -80,7 +80,7 @@ func TestDiffDisk(t *testing.T) {
 			[]Intent{subs("sata0", "storage=local")},
 			[]string{"sata0 set local:201/vm-201-disk-3.raw,size=1G [live] takes back a waiting change"},
 		},
-		"unused_is_destructive": {live(keys{"unused0": "local:201/vm-201-disk-3.raw"}), []Intent{absent("unused0")}, []string{"unused0 delete [destructive] the volume is deleted"}},
+		"unused_is_destructive": {live(keys{"unused0": "local:201/vm-201-disk-3.raw"}), []Intent{absent("unused0")}, []string{"unused0 delete [destructive] data lost: the volume is deleted"}},
 		"unused_is_protected":   {live(keys{"unused0": "local:201/vm-201-disk-3.raw", "protection": "1"}), []Intent{absent("unused0")}, []string{"unused0 none [impossible] protection is on"}},
 		"unused_is_not_written": {live(nil), []Intent{text("unused0", "local:201/vm-201-disk-3.raw")}, []string{"unused0 none [impossible] Proxmox keeps it itself"}},
 		"byte_rate":             {live(keys{"scsi0": "local:201/vm-201-disk-0.raw,mbps=10.500,size=1G"}), []Intent{text("scsi0", "local:201/vm-201-disk-0.raw,bps=11010048")}, nil},
@@ -142,7 +142,7 @@ func TestDiffTrays(t *testing.T) {
 			[]Intent{subs("ide2", "volume=none", "media=cdrom")},
 			[]string{"ide2 none [impossible] a drive cannot change between disk and CD-ROM while the guest runs"},
 		},
-		"tray_over_a_disk_stopped": {live(keys{"ide2": liveDisk}), []Intent{subs("ide2", "volume=none", "media=cdrom")}, []string{"ide2 set none,media=cdrom [disruptive] detached, the volume stays as unused"}},
+		"tray_over_a_disk_stopped": {live(keys{"ide2": liveDisk}), []Intent{subs("ide2", "volume=none", "media=cdrom")}, []string{"ide2 set none,media=cdrom [disruptive] " + detachedNote}},
 	})
 }
 
@@ -156,7 +156,7 @@ func TestDiffFirmware(t *testing.T) {
 		"mount_new":     {container(running(nil)), []Intent{subs("mp0", "storage=local-lvm", "size=4G", "mp=/data", "backup=1")}, []string{"mp0 set local-lvm:4,backup=1,mp=/data [live]"}},
 		"mount_holds":   {container(live(keys{"mp0": "local:401/vm-401-disk-1.raw,mp=/data,size=1G"})), []Intent{subs("mp0", "storage=local", "size=1G", "mp=/data", "backup=0")}, nil},
 		"mount_option":  {container(running(keys{"mp0": "local:401/vm-401-disk-1.raw,mp=/data,size=1G"})), []Intent{subs("mp0", "ro=1")}, []string{"mp0 set local:401/vm-401-disk-1.raw,mp=/data,size=1G,ro=1 [restart] restart needed"}},
-		"mount_absent":  {container(running(keys{"mp0": "local:401/vm-401-disk-1.raw,mp=/data,size=1G"})), []Intent{absent("mp0")}, []string{"mp0 delete [disruptive] detached, the volume stays as unused"}},
+		"mount_absent":  {container(running(keys{"mp0": "local:401/vm-401-disk-1.raw,mp=/data,size=1G"})), []Intent{absent("mp0")}, []string{"mp0 delete [disruptive] " + detachedNote}},
 		"mount_of_host": {container(live(nil)), []Intent{subs("mp3", "volume=/srv", "mp=/srv")}, []string{"mp3 none [impossible] Proxmox lets only root@pam change it, and no API token"}},
 		"rootfs_option": {container(running(keys{"rootfs": "local:400/vm-400-disk-0.raw,size=1G"})), []Intent{subs("rootfs", "storage=local", "size=1G", "mountoptions=noatime")}, []string{"rootfs set local:400/vm-400-disk-0.raw,size=1G,mountoptions=noatime [restart] restart needed"}},
 		"rootfs_stays":  {container(live(keys{"rootfs": "local:400/vm-400-disk-0.raw,size=1G"})), []Intent{absent("rootfs")}, []string{"rootfs none [impossible] a container keeps its root volume"}},

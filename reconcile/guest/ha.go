@@ -89,7 +89,7 @@ func (c *comparison) compareHA() {
 		return
 	case wish.Absent:
 		change.Value = HARemove
-		change.Class, change.Note = Disruptive, "HA removed: no other node takes the guest over any more"
+		change.Class, change.Note = Disruptive, "HA removed: no other node takes it over"
 	case have == nil:
 		next := wish.over(haDefault)
 		change.To, change.Value = next.String(), HAAdd
@@ -116,8 +116,8 @@ func (c *comparison) haCost(from, to string) (Class, string) {
 	case to == "started" && !runs:
 		return Live, "the HA manager starts the guest"
 	case to == "ignored" && from != "":
-		return Disruptive, "HA suspended: no other node takes the guest over any more"
+		return Disruptive, "HA suspended: no other node takes it over"
 	default:
-		return Live, "the HA manager takes over start, stop and moves"
+		return Live, "the HA manager takes charge of it"
 	}
 }

@@ -36,13 +36,13 @@ func migrationCost(migrate Migration, o *Observed) (Class, string) {
 	case device:
 		return Impossible, "it uses " + key + ", which is its host's"
 	case !runs:
-		return Live, "moves while it is stopped; what is on local storage is copied"
+		return Live, "moves while it is stopped, local disks are copied"
 	case migrate == MigrateOffline:
 		return Impossible, "it runs, and is to be moved only while it is stopped"
 	case o.Kind == Container:
-		return Disruptive, "the container stops here and starts on the other node"
+		return Disruptive, "the container restarts on the other node"
 	default:
-		return Live, "moves while it runs; what is on local storage is copied"
+		return Live, "moves while it runs, local disks are copied"
 	}
 }
 

@@ -46,7 +46,7 @@ func moving(migrate Migration, nodes ...string) func(*Desired) {
 }
 
 func TestDiffNode(t *testing.T) {
-	const stoppedNote = "moves while it is stopped; what is on local storage is copied"
+	const stoppedNote = "moves while it is stopped, local disks are copied"
 	template := onPVE2(live(nil))
 	template.Template, template.Status = true, StatusUnknown
 	inHA := onPVE2(running(nil))
@@ -56,7 +56,7 @@ func TestDiffNode(t *testing.T) {
 		"by_default_stays":   {moving("", "pve1"), onPVE2(live(nil)), nil},
 		"denied":             {moving(MigrateDeny, "pve1"), onPVE2(live(nil)), nil},
 		"moved_by_ha_stays":  {moving(MigrateDeny, "pve1"), inHA, nil},
-		"ha_follows_allowed": {moving(MigrateOnline, "pve1"), inHA, []string{"pve2 -> pve1: node migrate pve1 [live] moves while it runs; what is on local storage is copied"}},
+		"ha_follows_allowed": {moving(MigrateOnline, "pve1"), inHA, []string{"pve2 -> pve1: node migrate pve1 [live] moves while it runs, local disks are copied"}},
 		"is_where_it_should": {moving(MigrateOnline, "pve1", "pve2"), onPVE2(live(nil)), nil},
 		"node_not_known":     {moving(MigrateOnline, "pve1"), live(nil), nil},
 		"ignored":            {func(d *Desired) { moving(MigrateOnline, "pve1")(d); d.Ignore = []string{"node"} }, onPVE2(live(nil)), nil},
@@ -65,8 +65,8 @@ func TestDiffNode(t *testing.T) {
 		"stopped":            {moving(MigrateOffline, "pve1"), onPVE2(live(nil)), []string{"pve2 -> pve1: node migrate pve1 [live] " + stoppedNote}},
 		"template":           {moving(MigrateOffline, "pve1"), template, []string{"pve2 -> pve1: node migrate pve1 [live] " + stoppedNote}},
 		"offline_but_runs":   {moving(MigrateOffline, "pve1"), onPVE2(running(nil)), []string{"pve2 -> pve1: node none [impossible] it runs, and is to be moved only while it is stopped"}},
-		"online":             {moving(MigrateOnline, "pve1"), onPVE2(running(nil)), []string{"pve2 -> pve1: node migrate pve1 [live] moves while it runs; what is on local storage is copied"}},
-		"container_online":   {moving(MigrateOnline, "pve1"), onPVE2(container(running(nil))), []string{"pve2 -> pve1: node migrate pve1 [disruptive] the container stops here and starts on the other node"}},
+		"online":             {moving(MigrateOnline, "pve1"), onPVE2(running(nil)), []string{"pve2 -> pve1: node migrate pve1 [live] moves while it runs, local disks are copied"}},
+		"container_online":   {moving(MigrateOnline, "pve1"), onPVE2(container(running(nil))), []string{"pve2 -> pve1: node migrate pve1 [disruptive] the container restarts on the other node"}},
 		"container_stopped":  {moving(MigrateOnline, "pve1"), onPVE2(container(live(nil))), []string{"pve2 -> pve1: node migrate pve1 [live] " + stoppedNote}},
 	})
 }
@@ -107,7 +107,7 @@ func TestDiffNodeOfBoundGuest(t *testing.T) {
 }
 
 func TestDiffPool(t *testing.T) {
-	const note = "permissions and backup jobs may go by the pool"
+	const note = "backup jobs and permissions may go by the pool"
 	prod := live(nil)
 	prod.Pool = "prod"
 	in := func(pool string) func(*Desired) { return func(d *Desired) { d.Pool = pool } }
@@ -127,7 +127,7 @@ func TestDiffTemplate(t *testing.T) {
 	runPlaced(t, map[string]placed{
 		"holds":         {template, made, nil},
 		"never_undone":  {nil, made, nil},
-		"stopped":       {template, live(nil), []string{"0 -> 1: template template 1 [disruptive] becomes a template for good: it never starts again"}},
+		"stopped":       {template, live(nil), []string{"0 -> 1: template template 1 [disruptive] becomes a template for good"}},
 		"runs":          {template, running(nil), []string{"0 -> 1: template none [impossible] it runs: stop it to make a template of it"}},
 		"has_snapshots": {template, live(keys{"parent": "before"}), []string{"0 -> 1: template none [impossible] it has snapshots: a template must not have any"}},
 		"ignored":       {func(d *Desired) { d.Template, d.Ignore = true, []string{"template"} }, live(nil), nil},
@@ -151,13 +151,13 @@ func TestDiffHA(t *testing.T) {
 		"nobody_asked_no": {wishes(HAWish{Absent: true}), unread, nil},
 		"ignored":         {func(d *Desired) { d.HA, d.Ignore = &HAWish{Absent: true}, []string{"ha"} }, resource("started", 1, 1, running(nil)), nil},
 		"ignored_field":   {func(d *Desired) { d.HA, d.Ignore = &HAWish{State: "started"}, []string{"ha.state"} }, resource("stopped", 1, 1, live(nil)), nil},
-		"adds":            {wishes(HAWish{MaxRestart: &three}), running(nil), []string{" -> started, restart 3, relocate 1: ha ha add [live] the HA manager takes over start, stop and moves"}},
+		"adds":            {wishes(HAWish{MaxRestart: &three}), running(nil), []string{" -> started, restart 3, relocate 1: ha ha add [live] the HA manager takes charge of it"}},
 		"adds_and_starts": {wishes(HAWish{State: "started"}), live(nil), []string{" -> started, restart 1, relocate 1: ha ha add [live] the HA manager starts the guest"}},
 		"adds_and_stops":  {wishes(HAWish{State: "stopped"}), running(nil), []string{" -> stopped, restart 1, relocate 1: ha ha add [disruptive] the HA manager shuts the guest down"}},
 		"stops":           {wishes(HAWish{State: "disabled"}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> disabled, restart 1, relocate 1: ha ha set [disruptive] the HA manager shuts the guest down"}},
-		"lets_go":         {wishes(HAWish{State: "ignored"}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> ignored, restart 1, relocate 1: ha ha set [disruptive] HA suspended: no other node takes the guest over any more"}},
+		"lets_go":         {wishes(HAWish{State: "ignored"}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> ignored, restart 1, relocate 1: ha ha set [disruptive] HA suspended: no other node takes it over"}},
 		"counts":          {wishes(HAWish{MaxRelocate: &three}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> started, restart 1, relocate 3: ha ha set [live]"}},
-		"removes":         {wishes(HAWish{Absent: true}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> : ha ha remove [disruptive] HA removed: no other node takes the guest over any more"}},
+		"removes":         {wishes(HAWish{Absent: true}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> : ha ha remove [disruptive] HA removed: no other node takes it over"}},
 	})
 }
 

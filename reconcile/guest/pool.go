@@ -8,6 +8,6 @@ func (c *comparison) comparePool() {
 	}
 	c.add(Change{
 		Key: "pool", From: o.Pool, To: d.Pool, Class: Live, Write: WritePool, Value: d.Pool, Origin: d.Origin,
-		Note: "permissions and backup jobs may go by the pool",
+		Note: "backup jobs and permissions may go by the pool",
 	})
 }

@@ -7,7 +7,7 @@ func (c *comparison) compareTemplate() {
 	}
 	change := Change{
 		Key: "template", From: "0", To: "1", Class: Disruptive, Write: WriteTemplate, Value: "1", Origin: c.want.Origin,
-		Note: "becomes a template for good: it never starts again",
+		Note: "becomes a template for good",
 	}
 	_, snapshots := c.live.Keys["parent"]
 	switch {
