@@ -14,7 +14,7 @@ import (
 // planCreate plans a guest whose vmid is free, or not assigned yet. What a clone does not bring is planned once the clone can be
 // read.
 func planCreate(p GuestPlan, want Desired, d *guest.Desired, got Observed) GuestPlan {
-	p.Changes = intended(d)
+	p.Changes = withSecrets(intended(d), intendedSecrets(d))
 	owned, isOwned := want.Owned[d.VMID]
 	isOwned = isOwned && owned.Claiming && owned.Origin == journal.Created
 	mine := *d

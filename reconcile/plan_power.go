@@ -81,6 +81,7 @@ func foreignPending(d *guest.Desired, changes []guest.Change, live guest.Observe
 			continue
 		}
 		managed := slices.ContainsFunc(d.Intents, func(in guest.Intent) bool { return in.Key == key }) ||
+			slices.ContainsFunc(d.Secrets, func(s guest.Secret) bool { return s.Key == key }) ||
 			slices.ContainsFunc(changes, func(c guest.Change) bool { return c.Key == key })
 		if !managed {
 			keys = append(keys, key)

@@ -116,6 +116,7 @@ func (w *worker) calls(ctx context.Context, world *world, id string, step Step, 
 			}
 		}
 		upid, err := w.cluster.Do(context.WithoutCancel(ctx), calls[i].call)
+		err = calls[i].hideIn(err)
 		switch {
 		case errors.Is(err, ErrOutcomeUnknown):
 			return w.afterDoubt(ctx, id, err)
@@ -133,6 +134,7 @@ func (w *worker) calls(ctx context.Context, world *world, id string, step Step, 
 			continue
 		}
 		task, err := w.wait(ctx, upid)
+		task = calls[i].hide(task)
 		switch {
 		case errors.Is(err, ErrNoTask) || err == nil && task.lost():
 			return w.afterDoubt(ctx, id, cmp.Or(err, errWorkerDied))

@@ -155,12 +155,6 @@ func (v *vault) mac(parts ...string) []byte {
 	return h.Sum(nil)
 }
 
-// filled is a call as it is sent, and the fingerprints of the secrets in it by key.
-type filled struct {
-	call  Call
-	given map[string]string
-}
-
 // fill puts the contents of secrets into copies of a step's calls. The step itself, which plans, logs and hooks see, keeps the names.
 func (v *vault) fill(calls []Call, ostype string) ([]filled, error) {
 	out := make([]filled, len(calls))
@@ -182,6 +176,7 @@ func (v *vault) fill(calls []Call, ostype string) ([]filled, error) {
 			}
 			params[key] = v.text(call.VMID, s, content, now.Form, wantsPlain(ostype))
 			out[i].given[key] = v.fingerprint(call.VMID, s, content)
+			out[i].texts = append(out[i].texts, params[key], content)
 		}
 		out[i].call.Params = params
 	}

@@ -1,0 +1,301 @@
+package reconcile_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+)
+
+// safe keeps the secrets of a test, and every text that the agent sent of them.
+type safe struct {
+	reconcile.Cluster
+	mu       sync.Mutex
+	contents map[string]string
+	sent     []string
+}
+
+// put changes the password.
+func (s *safe) put(content string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.contents["web"] = content
+}
+
+func (s *safe) read(name string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	content, ok := s.contents[name]
+	if !ok {
+		return "", &reconcile.SecretError{Name: name, Reason: "no such file", Hint: "put it there"}
+	}
+	return content, nil
+}
+
+func (s *safe) Do(ctx context.Context, call reconcile.Call) (string, error) {
+	s.mu.Lock()
+	for key := range call.Secrets {
+		s.sent = append(s.sent, call.Params[key])
+	}
+	s.mu.Unlock()
+	return s.Cluster.Do(ctx, call)
+}
+
+// texts returns what was sent, each text once.
+func (s *safe) texts() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Compact(slices.Sorted(slices.Values(s.sent)))
+}
+
+const hunter = "hunter2 & the beast"
+
+// guarded runs a test with a safe that holds the password web.
+func guarded(t *testing.T, test func(t *testing.T, l *lab, s *safe)) {
+	t.Helper()
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		s := &safe{Cluster: l.cluster, contents: map[string]string{"web": hunter}}
+		l.opts.Cluster = s
+		l.opts.Secrets = reconcile.Secrets{Read: s.read, Key: []byte("of the state directory")}
+		test(t, l, s)
+	})
+}
+
+var withPassword = []string{"memory: {size: 2Gi}", "cloudInit: {storage: local, user: ops, passwordFrom: {file: web}}"}
+
+// TestIncidentPasswordIsNotHashedAgain keeps a guest with a password for a day, through drift, restarts of the agent and full reads. Each
+// new hash of the same password would make cloud-init take the next boot for the first one of a new machine.
+func TestIncidentPasswordIsNotHashedAgain(t *testing.T) {
+	guarded(t, func(t *testing.T, l *lab, s *safe) {
+		l.files["web.yaml"] = vmYAML("web-1", 201, withPassword...)
+		l.push("a guest with a password", alice)
+		stop := l.start()
+		l.converge()
+		hash := l.sim.Value(201, "cipassword")
+		if !strings.HasPrefix(hash, "$6$") {
+			t.Fatalf("got password %q in the configuration, want a hash", hash)
+		}
+		writes := l.sim.Effects(201, pvesim.ConfigWritten)
+		for range 20 {
+			time.Sleep(time.Hour)
+			stop()
+			stop = l.start()
+			l.converge()
+		}
+		if got := l.sim.Effects(201, pvesim.ConfigWritten); got != writes {
+			t.Errorf("got %d writes in 20 lives of the agent, want none", got-writes)
+		}
+		l.repaired("drift of another key")
+		stop()
+		if got := l.sim.Value(201, "cipassword"); got != hash || len(s.sent) != 1 {
+			t.Errorf("got password %s after %d times, want %s, sent once", got, len(s.sent), hash)
+		}
+	})
+}
+
+func TestRotatedPasswordIsWrittenOnce(t *testing.T) {
+	guarded(t, func(t *testing.T, l *lab, s *safe) {
+		l.files["web.yaml"] = vmYAML("web-1", 201, withPassword...)
+		l.push("a guest with a password", alice)
+		defer l.start()()
+		l.converge()
+		before, writes := l.sim.Value(201, "cipassword"), l.sim.Effects(201, pvesim.ConfigWritten)
+		s.put("another one")
+		eventually(t, "the new password", func() bool { return l.sim.Value(201, "cipassword") != before })
+		time.Sleep(time.Hour)
+		if got := l.sim.Effects(201, pvesim.ConfigWritten) - writes; got != 1 {
+			t.Errorf("got %d writes for one rotation, want 1", got)
+		}
+		s.put(hunter)
+		eventually(t, "the old password", func() bool { return l.sim.Value(201, "cipassword") == before })
+		if v := l.sim.Violations(); len(v) != 0 {
+			t.Errorf("got violations %v, want none", v)
+		}
+	})
+}
+
+// TestMissingSecretStopsNothingElse has a guest whose password is not there yet.
+func TestMissingSecretStopsNothingElse(t *testing.T) {
+	guarded(t, func(t *testing.T, l *lab, s *safe) {
+		delete(s.contents, "web")
+		l.files["web.yaml"] = vmYAML("web-1", 201, append([]string{"state: running"}, withPassword...)...)
+		l.push("a guest with a password", alice)
+		defer l.start()()
+		eventually(t, "the condition", func() bool {
+			r := l.engine.Report()
+			return len(r.Guests) == 1 && has(r.Guests[0], reconcile.Blocked, "secret") && l.sim.Value(201, "memory") == "2048"
+		})
+		l.repaired("drift of another key")
+		time.Sleep(time.Hour)
+		if l.sim.Running(201) {
+			t.Error("got the guest started without its password, want it to wait")
+		}
+		s.put(hunter)
+		l.converge()
+		if !l.sim.Running(201) || l.sim.Value(201, "cipassword") == "" {
+			t.Error("got the guest stopped or without a password, want both once the file is there")
+		}
+	})
+}
+
+// TestContainerGetsItsPasswordOnce makes a container, for which Proxmox takes a password at its creation alone.
+func TestContainerGetsItsPasswordOnce(t *testing.T) {
+	guarded(t, func(t *testing.T, l *lab, s *safe) {
+		l.files["dns.yaml"] = dnsYAML("passwordFrom: {file: web}")
+		l.push("a container", alice)
+		defer l.start()()
+		l.converge()
+		s.put("another one")
+		time.Sleep(time.Hour)
+		if texts := s.texts(); len(texts) != 1 || !strings.HasPrefix(texts[0], "$6$") {
+			t.Errorf("got %v sent, want one hash", texts)
+		}
+		if r := l.engine.Report(); !r.Converged {
+			t.Errorf("got %+v after the file changed, want a container to keep its password", r.Guests)
+		}
+	})
+}
+
+// TestWindowsGetsThePasswordItself uses a file that a hash could not replace.
+func TestWindowsGetsThePasswordItself(t *testing.T) {
+	guarded(t, func(t *testing.T, l *lab, s *safe) {
+		l.files["web.yaml"] = vmYAML("web-1", 201, append([]string{"osType: win11"}, withPassword...)...)
+		l.push("a guest with a password", alice)
+		defer l.start()()
+		l.converge()
+		time.Sleep(time.Hour)
+		if got := l.sim.Value(201, "cipassword"); got != hunter || len(s.sent) != 1 {
+			t.Errorf("got password %q after %d times, want the password itself, once", got, len(s.sent))
+		}
+	})
+}
+
+// TestCrashAroundAPassword kills the agent around the call that carries a password. Where nobody knows whether it arrived it is sent
+// again, in the same words.
+func TestCrashAroundAPassword(t *testing.T) {
+	for _, at := range []string{"before-call", "after-call", "waiting"} {
+		t.Run(at, func(t *testing.T) {
+			guarded(t, func(t *testing.T, l *lab, s *safe) {
+				l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
+				l.push("first", alice)
+				l.once()
+				l.files["web.yaml"] = vmYAML("web-1", 201, withPassword...)
+				l.push("a password", alice)
+				d := &dying{Cluster: s, op: reconcile.OpConfig, at: at}
+				l.opts.Cluster = d
+				stop := l.start()
+				eventually(t, "death", d.died.Load)
+				stop()
+				l.opts.Cluster = s
+				defer l.start()()
+				l.converge()
+				time.Sleep(time.Minute)
+				if got := s.texts(); len(got) != 1 || got[0] != l.sim.Value(201, "cipassword") {
+					t.Errorf("got texts %v sent, want one, which the guest has: %s", got, l.sim.Value(201, "cipassword"))
+				}
+				if open := l.journal.State().Open; len(open) != 0 {
+					t.Errorf("got open steps %+v after recovery, want none", open)
+				}
+			})
+		})
+	}
+}
+
+// TestSecretsStayOutOfEverything lives through a rotation, failures and a refusal, and looks for the passwords, their hashes and parts of them
+// in everything that the agent leaves behind or shows.
+func TestSecretsStayOutOfEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		shown := map[string]string{}
+		l := newLab(t, newSim(t, pvesim.Options{}), func(o *reconcile.Options) {
+			o.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		})
+		s := &safe{Cluster: l.cluster, contents: map[string]string{"web": hunter}}
+		l.opts.Cluster, l.opts.Secrets = s, reconcile.Secrets{Read: s.read, Key: []byte("of the state directory")}
+		l.files["cluster.yaml"] = clusterYAML
+		l.files["web.yaml"] = vmYAML("web-1", 201, withPassword...)
+		l.files["dns.yaml"] = dnsYAML("passwordFrom: {file: web}")
+		l.push("guests with passwords", alice)
+		stop := l.start()
+		l.converge()
+		first := l.sim.Value(201, "cipassword")
+		faults := []pvesim.Fault{
+			{Kind: pvesim.ErrorText, Text: "cannot take " + first},
+			{Kind: pvesim.TaskFails, Text: "no password " + first},
+			{Kind: pvesim.DropAfter},
+		}
+		for i, fault := range faults {
+			s.put("another one")
+			eventually(t, "the other password", func() bool { return l.sim.Value(201, "cipassword") != first })
+			fault.Method, fault.Path = "POST", "/qemu/201/config$"
+			l.ok(l.sim.Inject(fault))
+			s.put(hunter)
+			for minute := range 10 {
+				time.Sleep(time.Minute)
+				shown[fmt.Sprintf("report %d.%d", i, minute)] = rendered(t, l.engine.Report())
+			}
+			eventually(t, "the password", func() bool { return l.sim.Value(201, "cipassword") == first })
+		}
+		l.converge()
+		shown["report"] = rendered(t, l.engine.Report())
+		stop()
+		shown["log"] = log.String()
+		shown["steps"] = fmt.Sprintf("%+v", l.steps)
+		maps.Copy(shown, filesBelow(t, filepath.Join(l.state, "journal")))
+		needles := []string{hunter, "hunter2", "the beast", "another"}
+		for _, text := range s.texts() {
+			needles = append(needles, text, text[strings.LastIndex(text, "$")+1:])
+		}
+		if len(needles) < 8 || !strings.Contains(shown["log"], "cipassword") && len(shown["steps"]) == 0 {
+			t.Fatalf("got needles %v and a log of %d bytes, want passwords sent and steps told of", needles, len(shown["log"]))
+		}
+		for where, text := range shown {
+			for _, needle := range needles {
+				if strings.Contains(text, needle) {
+					t.Errorf("got %q in %s, want it nowhere", needle, where)
+				}
+			}
+		}
+	})
+}
+
+func rendered(t *testing.T, r reconcile.Report) string {
+	t.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// filesBelow returns the content of every file in a directory by its path.
+func filesBelow(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		files[path] = string(content)
+		return err
+	})
+	if err != nil || len(files) == 0 {
+		t.Fatalf("got %d files in %s and %v, want some", len(files), dir, err)
+	}
+	return files
+}
