@@ -1,0 +1,132 @@
+package reconcile_test
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// forgetful is a cluster whose list leaves guests out, for as long as a test says.
+type forgetful struct {
+	reconcile.Cluster
+	leavesOut atomic.Int64 // a vmid; 0 is none
+}
+
+func (f *forgetful) Inventory(ctx context.Context) (reconcile.Inventory, error) {
+	inventory, err := f.Cluster.Inventory(ctx)
+	out := int(f.leavesOut.Load())
+	inventory.Rows = slices.DeleteFunc(inventory.Rows, func(r reconcile.Row) bool { return r.VMID == out })
+	return inventory, err
+}
+
+// onlyOnce fails unless web-1 was made once, and neither it nor its successor was ever taken away.
+func (l *lab) onlyOnce() {
+	l.Helper()
+	if made, gone := l.sim.Effects(201, pvesim.Cloned), l.sim.Effects(201, pvesim.Destroyed); made != 1 || gone != 0 {
+		l.Errorf("got 201 made %d and destroyed %d times, want once and never", made, gone)
+	}
+}
+
+// lasts lets a while pass in which the guest's reports must all be as the test wants.
+func (l *lab) lasts(vmid int, what string, right func(g reconcile.GuestReport) bool) {
+	l.Helper()
+	for range 20 {
+		time.Sleep(15 * time.Second)
+		if g := l.guest(l.engine.Report(), vmid); !right(g) {
+			l.Fatalf("got %+v, want %s", g, what)
+		}
+	}
+}
+
+func TestIncidentLaggingListReadAsGone(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		f := &forgetful{Cluster: l.cluster}
+		l.opts.Cluster = f
+		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}", "lifecycle: {destroy: allow}")
+		l.push("one guest", alice)
+		defer l.start()()
+		l.converge()
+		f.leavesOut.Store(201)
+		l.lasts(201, "the guest in sync, since it answers", func(g reconcile.GuestReport) bool { return g.Sync == reconcile.Synced && g.Health == reconcile.Healthy })
+		l.repaired("the repair of a guest that the list leaves out")
+		l.onlyOnce()
+	})
+}
+
+// A list that fails says nothing of any guest, and what is not known to be there is not known to be gone.
+func TestIncidentListThatAnswers500ReadAsGone(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}", "lifecycle: {destroy: allow}")
+		l.push("one guest", alice)
+		stop := l.start()
+		l.converge()
+		l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Path: "/cluster/resources", Kind: pvesim.ErrorText, Text: "Configuration file 'nodes/pve1/qemu-server/205.conf' does not exist", Times: -1}))
+		writes := l.sim.Writes()
+		time.Sleep(10 * time.Minute)
+		if r := l.engine.Report(); r.Proxmox.Ready || l.guest(r, 201).Sync != reconcile.SyncUnknown || r.Converged {
+			t.Errorf("got ready %t and %+v, want the guest unknown while the list fails", r.Proxmox.Ready, l.guest(r, 201))
+		}
+		stop()
+		stop = l.start() // with nothing remembered of the guest but that it is owned
+		time.Sleep(10 * time.Minute)
+		if r := l.engine.Report(); l.guest(r, 201).Sync != reconcile.SyncUnknown {
+			t.Errorf("got %+v after a new start, want the guest unknown", l.guest(r, 201))
+		}
+		if got := l.sim.Writes(); got != writes {
+			t.Errorf("got %d writes while the list failed, want none", got-writes)
+		}
+		l.sim.ClearFaults()
+		l.converge()
+		stop()
+		l.onlyOnce()
+	})
+}
+
+// A guest that the token must not see any more is neither gone nor to be made again.
+func TestIncidentHiddenGuestReadAsGone(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
+		l.files["db.yaml"] = vmYAML("db-1", 202)
+		l.push("two guests", alice)
+		defer l.start()()
+		l.converge()
+		all := []pvesim.ACL{{Path: "/", Role: "Administrator"}}
+		l.sim.SetPrivileges("gitops@pve!agent", append(slices.Clone(all), pvesim.ACL{Path: "/vms/201", Role: "NoAccess"}))
+		eventually(t, "the word that it is hidden", func() bool { return has(l.guest(l.engine.Report(), 201), reconcile.Blocked, "hidden") })
+		l.lasts(201, "the guest hidden", func(g reconcile.GuestReport) bool { return has(g, reconcile.Blocked, "hidden") })
+		l.sim.SetPrivileges("gitops@pve!agent", all)
+		l.converge()
+		l.onlyOnce()
+	})
+}
+
+// The HA manager moves a guest away from the node that its manifest names, which is only where it was to be made.
+func TestIncidentHAMoveReadAsMustBeReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, newSim(t, pvesim.Options{Nodes: []string{"pve1", "pve2"}}))
+		l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}})
+		l.files["cluster.yaml"] = clusterYAML
+		l.files["web.yaml"] = vmYAML("web-1", 201, "description: serves the web", "ha: {state: started}", "lifecycle: {destroy: allow}")
+		l.push("one guest under HA", alice)
+		defer l.start()()
+		l.converge()
+		eventually(t, "the HA manager to start it", func() bool { return l.sim.Running(201) })
+		l.converge()
+		l.sim.StopNode("pve1")
+		eventually(t, "its new node", func() bool {
+			g := l.guest(l.engine.Report(), 201)
+			return g.Node == "pve2" && g.Sync == reconcile.Synced && g.Status == guest.StatusRunning
+		})
+		l.lasts(201, "the guest in sync where HA put it", func(g reconcile.GuestReport) bool { return g.Node == "pve2" && g.Sync == reconcile.Synced })
+		l.onlyOnce()
+		l.ok(l.sim.Edit(201, "description", "by hand"))
+		eventually(t, "the repair at its new node", func() bool { return l.sim.Value(201, "description") == "serves the web" })
+	})
+}
