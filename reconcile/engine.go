@@ -156,7 +156,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			return nil
 		case t := <-polls:
 			e.take(ctx, t)
-			e.cycle(ctx, false)
+			e.cycle(ctx, t.accepted != nil) // what a new revision says is compared with what is there now
 		case <-e.lanes.bell:
 			e.learn()
 			e.cycle(ctx, false)

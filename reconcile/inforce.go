@@ -59,6 +59,7 @@ func (e *Engine) relower() {
 		e.log.Warn("vmid assigned twice, the guests stay as they were", "error", err) // the intake refuses such a revision
 		return
 	}
+	e.observer.dueChanged(e.guests, guests)
 	e.guests = guests
 }
 

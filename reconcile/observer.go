@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -193,6 +194,23 @@ func (o *observer) lose(vmid int, absence Absence) {
 func (o *observer) dueAll() {
 	for v := range o.seen {
 		o.due[v] = true
+	}
+}
+
+// dueChanged makes every guest due of which another revision wants something else.
+func (o *observer) dueChanged(before, after []guest.Desired) {
+	wanted := make(map[int]*guest.Desired, len(before))
+	for i := range before {
+		wanted[before[i].VMID] = &before[i]
+	}
+	for i := range after {
+		if d := &after[i]; wanted[d.VMID] == nil || !reflect.DeepEqual(*wanted[d.VMID], *d) {
+			o.due[d.VMID] = true
+		}
+		delete(wanted, after[i].VMID)
+	}
+	for vmid := range wanted {
+		o.due[vmid] = true
 	}
 }
 

@@ -189,3 +189,14 @@ func TestObserverLearnsFromLanes(t *testing.T) {
 		t.Error("got no read due after a failure, want one")
 	}
 }
+
+func TestObserverReadsWhatAnotherRevisionWants(t *testing.T) {
+	want := func(vmid int, memory string) guest.Desired {
+		return guest.Desired{Ref: guest.Ref{VMID: vmid}, Intents: []guest.Intent{{Key: "memory", Verb: guest.Want, Text: memory}}}
+	}
+	o := newObserver(nil, time.Second, time.Minute)
+	o.dueChanged([]guest.Desired{want(201, "1024"), want(202, "1024"), want(203, "1024")}, []guest.Desired{want(201, "1024"), want(202, "2048"), want(204, "1024")})
+	if diff := cmp.Diff(map[int]bool{202: true, 203: true, 204: true}, o.due); diff != "" {
+		t.Errorf("due differs (-want +got):\n%s", diff)
+	}
+}
