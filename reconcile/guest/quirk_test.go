@@ -14,30 +14,12 @@ func holds(t *testing.T, kind Kind, in Intent, text string) {
 	}
 }
 
-func TestQuirkBootReadsAsOneSpace(t *testing.T) {
-	holds(t, VirtualMachine, absent("boot"), " ")
-}
-
-func TestQuirkEmptyValuesReadAsOneSpace(t *testing.T) {
-	for _, key := range []string{"tags", "nameserver", "searchdomain", "ipconfig0", "ciuser", "boot", "vga", "cicustom"} {
-		holds(t, VirtualMachine, absent(key), " ")
-	}
-	holds(t, VirtualMachine, text("nameserver", ""), " ")
-	holds(t, VirtualMachine, subs("vga", "type=std"), " ")
-}
-
 func TestQuirkEmptyValueIsDeletedNotWritten(t *testing.T) {
 	o := live(keys{"sshkeys": "ssh-ed25519%20AAAA"})
 	got := Diff(want(o, text("sshkeys", "")), o)
 	if len(got) != 1 || got[0].Write != WriteDelete {
 		t.Errorf("changes: got %v, want a delete, since an empty sshkeys keeps the old ones", briefs(got))
 	}
-}
-
-func TestQuirkTagsAreSortedLowerCasedAndJoinedAnew(t *testing.T) {
-	holds(t, VirtualMachine, text("tags", "B;a"), "a;b")
-	holds(t, VirtualMachine, text("tags", "b a,b"), "a;b")
-	holds(t, Container, text("tags", "tag with space"), "space;tag;with")
 }
 
 func TestQuirkDescriptionLosesTrailingSpace(t *testing.T) {
@@ -61,14 +43,6 @@ func TestQuirkCardIsPrintedAnewWithMAC(t *testing.T) {
 	holds(t, VirtualMachine, text("net0", "virtio,bridge=vmbr0,tag=10,firewall=0"), "virtio=BC:24:11:C4:03:21,bridge=vmbr0,firewall=0,tag=10")
 }
 
-func TestQuirkCardWithoutMACGetsNewOne(t *testing.T) {
-	o := live(keys{"net0": "virtio=BC:24:11:C4:03:21,bridge=vmbr0"})
-	got := Diff(want(o, text("net0", "virtio,bridge=vmbr1")), o)
-	if len(got) != 1 || got[0].Value != "virtio=BC:24:11:C4:03:21,bridge=vmbr1" {
-		t.Errorf("changes: got %v, want the live MAC sent along", briefs(got))
-	}
-}
-
 func TestQuirkMACKeepsItsCase(t *testing.T) {
 	holds(t, VirtualMachine, subs("net0", "macaddr=AA:BB:CC:DD:EE:FF"), "virtio=aa:bb:cc:dd:ee:ff,bridge=vmbr0")
 }
@@ -82,14 +56,6 @@ func TestQuirkDiskGainsVolumeAndTrueSize(t *testing.T) {
 	holds(t, VirtualMachine, subs("scsi1", "storage=local", "size=1G", "format=qcow2", "discard=on", "iothread=1"), "local:101/vm-101-disk-1.qcow2,discard=on,iothread=1,size=1G")
 	holds(t, VirtualMachine, subs("scsi3", "storage=local", "size=0.5G"), "local:101/vm-101-disk-6.raw,size=512M")
 	holds(t, VirtualMachine, subs("scsi0", "size=5120001K"), "local:130/vm-130-disk-0.raw,size=5120001K")
-}
-
-func TestQuirkDiskIsNeverAllocatedTwice(t *testing.T) {
-	o := live(keys{"scsi1": "local:101/vm-101-disk-1.raw,size=1G"})
-	got := Diff(want(o, subs("scsi1", "storage=local", "size=1G", "discard=on")), o)
-	if len(got) != 1 || got[0].Value != "local:101/vm-101-disk-1.raw,size=1G,discard=on" {
-		t.Errorf("changes: got %v, want the live volume sent, no allocation syntax", briefs(got))
-	}
 }
 
 func TestQuirkISOGainsSize(t *testing.T) {
@@ -108,10 +74,6 @@ func TestQuirkFirmwareVolumesHaveSizesOfTheirOwn(t *testing.T) {
 	holds(t, VirtualMachine, subs("tpmstate0", "storage=local", "size=1G", "version=v2.0"), "local:510/vm-510-disk-1.raw,size=4M,version=v2.0")
 }
 
-func TestQuirkPasswordReadsAsAsterisks(t *testing.T) {
-	holds(t, VirtualMachine, text("cipassword", "$6$abc$def"), "**********")
-}
-
 func TestQuirkPublicKeysStayAsTheyWereEncoded(t *testing.T) {
 	const sent = "ssh-ed25519%20AAAAC3%2Fdc%2B%20a%40b%0Assh-rsa%20AAAAB3%3D%3D%20c"
 	holds(t, VirtualMachine, text("sshkeys", sent), sent+"%0A")
@@ -122,15 +84,6 @@ func TestQuirkPublicKeysStayAsTheyWereEncoded(t *testing.T) {
 func TestQuirkContainerNameserversAreJoinedByBlanks(t *testing.T) {
 	holds(t, Container, text("nameserver", "1.1.1.1,8.8.8.8"), "1.1.1.1 8.8.8.8")
 	holds(t, VirtualMachine, text("nameserver", "1.1.1.1 8.8.8.8"), "1.1.1.1;8.8.8.8")
-}
-
-func TestQuirkRootVolumeIsWrittenOnlyAsItIs(t *testing.T) {
-	o := container(live(keys{"rootfs": "local:401/vm-401-disk-0.raw,size=8G"}))
-	for _, change := range Diff(want(o, subs("rootfs", "storage=ceph", "size=4G", "quota=1")), o) {
-		if change.Write == WriteSet && change.Value != "local:401/vm-401-disk-0.raw,size=8G,quota=1" {
-			t.Errorf("value: got %q, want the live volume and size", change.Value)
-		}
-	}
 }
 
 func TestQuirkSpellingsAreKeptAsTyped(t *testing.T) {
