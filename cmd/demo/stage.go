@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -73,7 +74,11 @@ func (s *stage) open(opts stageOptions) error {
 	if err != nil {
 		return err
 	}
-	if s.repo, err = newRepository(s.ctx, s.dir, manifests.Files, exe); err != nil {
+	files, err := fs.Sub(manifests.Files, "demo")
+	if err != nil {
+		return err
+	}
+	if s.repo, err = newRepository(s.ctx, s.dir, files, exe); err != nil {
 		return fmt.Errorf("repository: %w", err)
 	}
 	if err := s.openAgent(opts, fingerprint); err != nil {

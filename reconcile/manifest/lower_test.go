@@ -259,10 +259,13 @@ func TestLowerReturnsCreatable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	desired := append(lowered(t, exampleFiles(t)), lowered(t, archived(archive))...)
+	desired := lowered(t, archived(archive))
+	for name := range exampleTrees {
+		desired = append(desired, lowered(t, exampleTree(t, name))...)
+	}
 	made := map[string]bool{}
 	for _, d := range desired {
-		if d.Source.Clone != nil || d.Source.Backup != nil || d.Source.ISO != nil || d.Source == (guest.Source{}) {
+		if d.Source.Clone != nil || d.Source.Backup != nil || d.Source == (guest.Source{}) {
 			continue
 		}
 		params, err := guest.CreateParams(d)
@@ -272,7 +275,7 @@ func TestLowerReturnsCreatable(t *testing.T) {
 		source, _, _ := strings.Cut(describeSource(d.Source), " ")
 		made[source] = true
 	}
-	if diff := cmp.Diff(map[string]bool{"blank": true, "image": true, "template": true}, made); diff != "" {
+	if diff := cmp.Diff(map[string]bool{"blank": true, "image": true, "iso": true, "template": true}, made); diff != "" {
 		t.Errorf("got other kinds of source (-want +got):\n%s", diff)
 	}
 }
