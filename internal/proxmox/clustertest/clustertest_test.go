@@ -1,12 +1,14 @@
 package clustertest_test
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/proxmox/clustertest"
@@ -15,7 +17,8 @@ import (
 
 const agentToken = "gitops@pve!agent"
 
-// TestCluster runs the suite on the simulator, in process and over TLS, and on the cluster that the environment offers, if any:
+// TestCluster runs the suite on the simulator, in process and over TLS, with the role of docs/quickstart.md, and on the cluster that
+// the environment offers, if any:
 //
 //	PVE_TEST_URL          https://host:8006
 //	PVE_TEST_TOKEN_FILE   a file with user@realm!name=secret
@@ -23,43 +26,93 @@ const agentToken = "gitops@pve!agent"
 //	PVE_TEST_STORAGE      where disks are allocated
 //	PVE_TEST_FINGERPRINT  SHA-256 of the server's certificate; or
 //	PVE_TEST_CA_FILE      the CA that signs it; or neither, for the system's authorities
+//
+// and, for the tests that need more:
+//
+//	PVE_TEST_BRIDGE         of network devices; vmbr0
+//	PVE_TEST_OTHER_STORAGE  where disks move
+//	PVE_TEST_TEMPLATE       of containers, local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst
+//	PVE_TEST_ISO            an image, local:iso/tiny.iso
+//	PVE_TEST_POOLS          two that exist, lab-a,lab-b
 func TestCluster(t *testing.T) {
 	t.Run("in_process", func(t *testing.T) {
+		t.Parallel()
 		sim := simulator(t, pvesim.Options{Guests: 8})
 		options := proxmox.Options{Endpoints: []string{"https://pve1"}, Transport: sim.Transport(), TokenFile: file(t, sim.Token(agentToken))}
-		clustertest.Run(t, target(t, options, "local-lvm", 9000, 9003))
+		clustertest.Run(t, simulated(t, sim, options))
 	})
 	t.Run("over_tls", func(t *testing.T) {
-		sim := simulator(t, pvesim.Options{Seed: 7})
+		t.Parallel()
+		sim := simulator(t, pvesim.Options{Seed: 7, Version: "8.4.1"})
 		url, certificate := serve(t, sim)
 		options := proxmox.Options{Endpoints: []string{url}, CAFile: file(t, string(certificate.PEM)), TokenFile: file(t, sim.Token(agentToken))}
-		clustertest.Run(t, target(t, options, "local", 9000, 9003))
+		clustertest.Run(t, simulated(t, sim, options))
 	})
 	if url := os.Getenv("PVE_TEST_URL"); url != "" {
-		t.Run("real", func(t *testing.T) { testReal(t, url) })
+		t.Run("real", func(t *testing.T) { clustertest.Run(t, real(t, url)) })
 	}
 }
 
-func testReal(t *testing.T, url string) {
-	var first, last int
-	if _, err := fmt.Sscanf(os.Getenv("PVE_TEST_VMIDS"), "%d-%d", &first, &last); err != nil {
-		t.Fatalf("PVE_TEST_VMIDS: got %q, want 9000-9099", os.Getenv("PVE_TEST_VMIDS"))
+// simulated is a target that lacks nothing.
+func simulated(t *testing.T, sim *pvesim.Sim, options proxmox.Options) clustertest.Target {
+	t.Helper()
+	target := target(t, options)
+	target.Storage, target.OtherStorage, target.Bridge = "local-lvm", "local", "vmbr0"
+	target.Template, target.ISO, target.Pools = "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst", "local:iso/tiny.iso", [2]string{"lab-a", "lab-b"}
+	target.First, target.Last = 9000, 9029
+	target.Deafen, target.LockTimeout = sim.IgnoreShutdown, lockTimeout
+	target.Lacks = func(t *testing.T, what string) {
+		t.Helper()
+		t.Fatalf("the simulator has no %s", what)
 	}
+	for volume, size := range map[string]int64{target.Template: 120 << 20, target.ISO: 17 << 20} {
+		if err := sim.AddVolume(volume, size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, pool := range target.Pools {
+		sim.AddPool(pool, "")
+	}
+	return target
+}
+
+// real is the target that the environment names.
+func real(t *testing.T, url string) clustertest.Target {
+	t.Helper()
 	options := proxmox.Options{Endpoints: []string{url}, TokenFile: os.Getenv("PVE_TEST_TOKEN_FILE"), CAFile: os.Getenv("PVE_TEST_CA_FILE")}
 	if pin := os.Getenv("PVE_TEST_FINGERPRINT"); pin != "" {
 		options.Fingerprints = []string{pin}
 	}
-	clustertest.Run(t, target(t, options, os.Getenv("PVE_TEST_STORAGE"), first, last))
+	target := target(t, options)
+	if _, err := fmt.Sscanf(os.Getenv("PVE_TEST_VMIDS"), "%d-%d", &target.First, &target.Last); err != nil {
+		t.Fatalf("PVE_TEST_VMIDS: got %q, want 9000-9099", os.Getenv("PVE_TEST_VMIDS"))
+	}
+	target.Storage, target.OtherStorage = os.Getenv("PVE_TEST_STORAGE"), os.Getenv("PVE_TEST_OTHER_STORAGE")
+	target.Template, target.ISO = os.Getenv("PVE_TEST_TEMPLATE"), os.Getenv("PVE_TEST_ISO")
+	target.Bridge = cmp.Or(os.Getenv("PVE_TEST_BRIDGE"), "vmbr0")
+	if first, second, two := strings.Cut(os.Getenv("PVE_TEST_POOLS"), ","); two {
+		target.Pools = [2]string{first, second}
+	}
+	return target
 }
 
-// simulator returns a simulator that finds nothing wrong by the time the test has ended.
+// lockTimeout is how long a simulator waits for a guest's lock.
+const lockTimeout = 200 * time.Millisecond
+
+// simulator returns a simulator of two nodes whose agent has the documented role, and that finds nothing wrong by the time the test
+// has ended. Nothing that the suite made is left then.
 func simulator(t *testing.T, options pvesim.Options) *pvesim.Sim {
 	t.Helper()
-	sim := pvesim.New(options)
+	options.Nodes, options.LockTimeout, options.TaskTime = []string{"pve1", "pve2"}, lockTimeout, 5*time.Millisecond
+	sim := pvesim.New(documented(t, quickstart, options))
+	before := len(sim.Guests())
 	t.Cleanup(func() {
 		sim.Close()
 		for _, violation := range sim.Violations() {
 			t.Errorf("got violation %s, want none", violation)
+		}
+		if got := sim.Guests(); len(got) != before {
+			t.Errorf("got %d guests in the end, want the %d of the beginning: %v", len(got), before, got)
 		}
 	})
 	return sim
@@ -86,18 +139,18 @@ func serve(t *testing.T, sim *pvesim.Sim) (url string, certificate *pvesim.Certi
 	return "https://" + listener.Addr().String(), certificate
 }
 
-// target connects to a cluster and takes its first online node.
-func target(t *testing.T, options proxmox.Options, storage string, first, last int) clustertest.Target {
+// target connects to a cluster and finds its nodes.
+func target(t *testing.T, options proxmox.Options) clustertest.Target {
 	t.Helper()
 	cluster := connect(t, options)
 	nodes, err := cluster.Nodes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := clustertest.Target{Cluster: cluster, Storage: storage, First: first, Last: last}
+	target := clustertest.Target{Cluster: cluster}
 	for _, node := range nodes {
-		if node.Online && target.Node == "" {
-			target.Node = node.Name
+		if node.Online {
+			target.Nodes = append(target.Nodes, node.Name)
 		}
 	}
 	options.TokenFile = file(t, wrongSecret(t, options.TokenFile))

@@ -1,60 +1,103 @@
 package clustertest
 
 import (
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 )
 
 // testConflict writes under a digest that a foreign edit has outdated.
-func testConflict(t *testing.T, target Target, vmid int) {
-	target.create(t, vmid)
-	read := target.observe(t, vmid)
-	target.do(t, target.call(reconcile.OpConfig, vmid, map[string]string{"description": "foreign"}))
+func testConflict(t *testing.T, s *suite) {
+	m := s.newVM(t, nil)
+	read := m.observe(t)
+	m.set(t, map[string]string{"description": "foreign"})
 
-	stale := target.call(reconcile.OpConfig, vmid, map[string]string{"description": "ours"})
+	stale := m.call(reconcile.OpConfig, map[string]string{"description": "ours"})
 	stale.Digest = read.Digest
-	_, err := target.Cluster.Do(t.Context(), stale)
-	wantError(t, "config under an old digest", err, reconcile.ErrConflict)
-	if got := target.observe(t, vmid).Keys["description"].Text; got != "foreign" {
+	m.fails(t, "config under an old digest", stale, reconcile.ErrConflict)
+	if got := m.key(t, "description"); got != "foreign" {
 		t.Errorf("got description %q, want it as the foreign edit left it", got)
 	}
-
-	_, err = target.Cluster.Do(t.Context(), target.call(reconcile.OpCreate, vmid, nil))
-	if err == nil {
+	if _, err := m.try(t, m.call(reconcile.OpCreate, nil)); err == nil {
 		t.Error("got no error from creating a guest twice, want one")
 	}
 }
 
 // testAbsent asks for a guest that is not there.
-func testAbsent(t *testing.T, target Target, vmid int) {
-	_, err := target.Cluster.Observe(t.Context(), target.row(vmid))
+func testAbsent(t *testing.T, s *suite) {
+	m := &machine{suite: s, kind: guest.VirtualMachine, vmid: s.vmid(t), node: s.Nodes[0]}
+	_, err := s.Cluster.Observe(t.Context(), m.row())
 	wantError(t, "observe", err, reconcile.ErrNotExist)
-	_, err = target.Cluster.Status(t.Context(), target.row(vmid))
+	_, err = s.Cluster.Status(t.Context(), m.row())
 	wantError(t, "status", err, reconcile.ErrNotExist)
-	_, err = target.Cluster.Do(t.Context(), target.call(reconcile.OpConfig, vmid, map[string]string{"memory": "64"}))
-	wantError(t, "config", err, reconcile.ErrNotExist)
-	_, err = target.Cluster.Do(t.Context(), target.call(reconcile.OpDestroy, vmid, nil))
-	wantError(t, "destroy", err, reconcile.ErrNotExist)
-
-	upid, err := target.Cluster.Do(t.Context(), target.call(reconcile.OpStart, vmid, nil))
-	if err != nil {
-		t.Fatalf("start: got error %v, want a task: Proxmox looks for the guest in there", err)
-	}
-	if task, err := target.Cluster.Wait(t.Context(), upid); err != nil || task.OK() || task.Exit == "" {
-		t.Errorf("start: got task %+v, error %v, want one that failed", task, err)
-	}
+	m.fails(t, "config", m.call(reconcile.OpConfig, map[string]string{"memory": "64"}), reconcile.ErrNotExist)
+	m.fails(t, "destroy", m.call(reconcile.OpDestroy, nil), reconcile.ErrNotExist)
+	m.fails(t, "start", m.call(reconcile.OpStart, nil), reconcile.ErrNotExist) // in its task
+	m.wantTaken(t, false)
 }
 
 // testDenied uses a token that the cluster refuses.
-func testDenied(t *testing.T, target Target, vmid int) {
-	wantError(t, "ready", target.Denied.Ready(t.Context()), reconcile.ErrDenied)
-	_, err := target.Denied.Inventory(t.Context())
+func testDenied(t *testing.T, s *suite) {
+	m := &machine{suite: s, kind: guest.VirtualMachine, vmid: s.vmid(t), node: s.Nodes[0]}
+	wantError(t, "ready", s.Denied.Ready(t.Context()), reconcile.ErrDenied)
+	_, err := s.Denied.Inventory(t.Context())
 	wantError(t, "inventory", err, reconcile.ErrDenied)
-	_, err = target.Denied.Do(t.Context(), target.call(reconcile.OpCreate, vmid, nil))
+	_, err = s.Denied.Do(t.Context(), m.call(reconcile.OpCreate, nil))
 	wantError(t, "create", err, reconcile.ErrDenied)
-	taken, err := target.Cluster.Exists(t.Context(), vmid)
-	if err != nil || taken {
-		t.Errorf("got taken %v, error %v, want nothing created", taken, err)
+	m.wantTaken(t, false)
+
+	m = s.newVM(t, nil)
+	m.fails(t, "what no token may", m.call(reconcile.OpConfig, map[string]string{"args": "-nodefaults"}), reconcile.ErrDenied)
+}
+
+// testLocked writes to a guest while a shutdown in vain holds its lock.
+func testLocked(t *testing.T, s *suite) {
+	m := s.newVM(t, nil)
+	m.do(t, reconcile.OpStart, nil)
+	m.deafen(t)
+	holds := (2*s.LockTimeout + time.Second).Round(time.Second) // which is longer than a write waits for it
+	upid, err := s.Cluster.Do(t.Context(), m.call(reconcile.OpShutdown, map[string]string{"timeout": strconv.Itoa(int(holds.Seconds()))}))
+	if err != nil {
+		t.Fatal(err)
 	}
+	time.Sleep(time.Second / 2) // for its worker to take the lock
+	m.fails(t, "config", m.call(reconcile.OpConfig, map[string]string{"onboot": "1"}), reconcile.ErrLocked)
+	if task, err := s.Cluster.Wait(t.Context(), upid); err != nil || task.OK() {
+		t.Errorf("got task %+v, error %v, want a shutdown in vain", task, err)
+	}
+	m.set(t, map[string]string{"onboot": "1"})
+}
+
+// testProtected wants Proxmox to keep a guest that is protected, and its disks.
+func testProtected(t *testing.T, s *suite) {
+	m := s.newVM(t, map[string]string{"protection": "1"})
+	disk := m.key(t, "scsi0")
+	if _, err := m.try(t, m.call(reconcile.OpDestroy, nil)); err == nil || !strings.Contains(err.Error(), "protection mode enabled") {
+		t.Errorf("got error %v, want one about the protection", err)
+	}
+	detach := m.call(reconcile.OpConfig, nil)
+	detach.Delete = []string{"scsi0"}
+	if task, err := m.try(t, detach); err == nil && task.OK() {
+		t.Errorf("got task %+v, want the disk to be protected", task)
+	}
+	if got := m.key(t, "scsi0"); got != disk {
+		t.Errorf("got scsi0 %q, want %q as before", got, disk)
+	}
+}
+
+// testWarnings starts a guest about which Proxmox has something to say. That is a success.
+func testWarnings(t *testing.T, s *suite) {
+	m := s.newVM(t, map[string]string{"scsihw": "virtio-scsi-pci", "scsi0": s.Storage + ":1,iothread=1"})
+	task, err := m.try(t, m.call(reconcile.OpStart, nil))
+	if err != nil || !task.OK() || task.Err != nil || !strings.HasPrefix(task.Exit, "WARNINGS: ") {
+		t.Errorf("got task %+v, error %v, want a success with warnings", task, err)
+	}
+	if len(task.Warnings) == 0 || !strings.Contains(task.Warnings[0], "iothread is only valid") {
+		t.Errorf("got warnings %q, want one about iothread", task.Warnings)
+	}
+	m.wantStatus(t, guest.StatusRunning)
 }
