@@ -90,6 +90,7 @@ func (a *Agent) open(ctx context.Context) error {
 		Cluster: client, Source: source, Policy: a.trust.Policy, Journal: j, Branch: c.Source.Branch,
 		Scope: reconcile.Scope{Cluster: c.Cluster.Name, Paths: c.Source.Paths},
 		Poll:  time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
+		VMList: c.Proxmox.VMListFile, Check: time.Duration(c.Proxmox.VMListCheck),
 		Parallel: c.Parallel, Limits: reconcile.Limits{PerNode: c.Limits.GuestsPerNode, PerStorage: c.Limits.CopiesPerStorage}, DryRun: a.opts.DryRun,
 		Floors: client, Note: reconcile.RewriteNote{Dir: c.StateDir}, Logger: a.opts.Logger, Hooks: m.Hooks(),
 		Secrets: secrets,

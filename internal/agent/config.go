@@ -172,6 +172,13 @@ type ProxmoxConfig struct {
 	Tick Duration `yaml:"tick"`
 	// Resync is the time within which every guest is read in full. Default 60s.
 	Resync Duration `yaml:"resync"`
+	// VMListFile is /etc/pve/.vmlist where the agent runs on a node of the cluster as root or in the group www-data: Proxmox's own list of
+	// guests, with a version for each that rises with every change. A guest is read when its version changed, within a second or so,
+	// and the rounds of full reads become the check of vmlist_check. While the file cannot be read, or is out of date, the agent
+	// reads every guest within resync as without it, and says so. Default: none.
+	VMListFile string `yaml:"vmlist_file"`
+	// VMListCheck is the time within which every guest is read in full although its version did not change. Default 10 times resync.
+	VMListCheck Duration `yaml:"vmlist_check"`
 }
 
 // Duration is a time.Duration that reads "30s" from YAML.
