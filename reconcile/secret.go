@@ -16,6 +16,14 @@ type Secrets struct {
 	Key []byte
 }
 
+// Check returns why a secret cannot be given to any guest, or nil.
+func (s Secrets) Check(name string) error {
+	if _, now := newVault(s, "").open(name); now.Problem != nil {
+		return now.Problem
+	}
+	return nil
+}
+
 // SecretError is a secret that cannot be used. It never contains any of its content.
 type SecretError struct {
 	Name   string
