@@ -216,16 +216,19 @@ func (e *Engine) learn() {
 	for _, f := range e.lanes.empty() {
 		e.observer.learn(f)
 		t := e.track(guest.Ref{VMID: f.vmid})
+		if f.ran > 0 {
+			t.warned = f.warned
+		}
 		if f.err == nil && f.ran > 0 {
 			t.heat = t.heat.warmer(now)
 		}
 		if f.err == nil {
-			t.retry, t.failed, t.failedOp = backoff{}, nil, ""
+			t.retry, t.failed, t.failedStep = backoff{}, nil, Step{}
 			continue
 		}
 		if t.failed == nil || t.failed.Error() != f.err.Error() {
 			e.log.Warn("guest not brought in sync", "vmid", f.vmid, "error", f.err)
 		}
-		t.retry, t.failed, t.failedOp = t.retry.after(f.err, now), f.err, f.op
+		t.retry, t.failed, t.failedStep = t.retry.after(f.err, now), f.err, f.step
 	}
 }

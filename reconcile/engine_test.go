@@ -282,9 +282,9 @@ func TestEngineTokenDenied(t *testing.T) {
 		l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "PVEAuditor"}})
 		l.ok(l.sim.Edit(201, "memory", "4096"))
 		l.sim.ResetCounters()
-		eventually(t, "the failed condition", func() bool {
+		eventually(l, "a condition that names key and privilege", func() bool {
 			for _, c := range l.guest(l.engine.Report(), 201).Conditions {
-				if c.Type == reconcile.Failed && strings.Contains(c.Message, "Permission check failed") {
+				if c.Type == reconcile.Failed && c.Reason == "denied" && strings.Contains(c.Message, "VM.Config.Memory on /vms/201") && strings.Contains(c.Message, "memory (web.yaml:") {
 					return true
 				}
 			}

@@ -45,6 +45,9 @@ func (e *Engine) loggedHooks() Hooks {
 		if o.Err != nil {
 			attrs = append(attrs, "error", o.Err)
 		}
+		if len(o.Warnings) > 0 {
+			attrs = append(attrs, "warnings", o.Warnings)
+		}
 		if o.Result == journal.Done {
 			e.log.Info("step done", attrs...)
 		} else {

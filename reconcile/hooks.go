@@ -67,6 +67,7 @@ type StepOutcome struct {
 	Revision string
 	Result   journal.Result
 	Err      error
+	Warnings []string // of tasks that ended well all the same
 	Duration time.Duration
 }
 

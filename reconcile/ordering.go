@@ -71,7 +71,7 @@ func unusable(p GuestPlan) string {
 			if c.Reason == "no-source" || c.Reason == "hidden" || c.Reason == "half-made" {
 				return "is not there: " + c.Message
 			}
-		case Drifted, PendingRestart, Held, Failed, Suspended, WaitsFor, Orphaned:
+		case Drifted, PendingRestart, Held, Failed, Suspended, WaitsFor, Orphaned, Warned:
 		}
 	}
 	return ""

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"gitops-agent/reconcile/guest"
@@ -115,7 +116,7 @@ func (e *Engine) guestReport(p GuestPlan, gate Gate, now time.Time) GuestReport 
 		g.Changes = append(g.Changes, ChangeReport{Key: c.Key, From: c.From, To: c.To, Class: c.Class, Note: c.Note, Origin: c.Origin.String()})
 	}
 	if g.Sync == Synced && !e.queue.Busy(p.Ref.VMID) && t.retry.over(now) {
-		t.retry, t.failed, t.failedOp = backoff{}, nil, "" // somebody else mended what the agent could not
+		t.retry, t.failed, t.failedStep = backoff{}, nil, Step{} // somebody else mended what the agent could not
 	}
 	released := e.judgeSteps(&g, p, gate, t, now, seen)
 	if g.Sync == OutOfSync && p.Managed && isLive {
@@ -133,7 +134,10 @@ func (e *Engine) guestReport(p GuestPlan, gate Gate, now time.Time) GuestReport 
 		})
 	}
 	if t.failed != nil {
-		g.Conditions = append(g.Conditions, Condition{Type: Failed, Reason: failure(t), Message: t.failed.Error()})
+		g.Conditions = append(g.Conditions, failedCondition(t, e.guests))
+	}
+	if len(t.warned) > 0 {
+		g.Conditions = append(g.Conditions, Condition{Type: Warned, Reason: "warnings", Message: strings.Join(t.warned, "; "), Hint: "the task ended well all the same"})
 	}
 	revision := e.world.Load().revision
 	for i := range g.Conditions {
@@ -171,16 +175,33 @@ func (e *Engine) judgeSteps(g *GuestReport, p GuestPlan, gate Gate, t *track, no
 	}
 	if len(g.Held) > 0 {
 		h := g.Held[0]
-		g.Conditions = append(g.Conditions, Condition{Type: Held, Reason: string(h.Reason), Message: string(h.Op) + ": " + h.Message, Hint: h.Hint, Digest: h.Digest})
+		g.Conditions = append(g.Conditions, Condition{Type: holdCondition(h.Reason), Reason: string(h.Reason), Message: string(h.Op) + ": " + h.Message, Hint: h.Hint, Digest: h.Digest})
 	}
 	return released
 }
 
-func failure(t *track) string {
-	if t.failedOp == "" {
-		return "error"
+// holdCondition returns the type of the condition that tells of a hold.
+func holdCondition(reason HoldReason) ConditionType {
+	switch reason {
+	case HoldSuspended:
+		return Suspended
+	case HoldWaits:
+		return WaitsFor
+	case HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldObserve, HoldWindow, HoldWritesStopped:
 	}
-	return string(t.failedOp)
+	return Held
+}
+
+// failedCondition says why the guest is not brought further.
+func failedCondition(t *track, guests []guest.Desired) Condition {
+	if c, denied := deniedCondition(t, guests); denied {
+		return c
+	}
+	reason := "error"
+	if t.failedStep.Op != "" {
+		reason = string(t.failedStep.Op)
+	}
+	return Condition{Type: Failed, Reason: reason, Message: t.failed.Error()}
 }
 
 // syncOf says whether the plan leaves anything to be done.

@@ -57,7 +57,7 @@ func (w *worker) startAgain(ctx context.Context, id string, start Call) error {
 	case err != nil:
 		return fmt.Errorf("start it: %w", err)
 	case !task.OK():
-		return fmt.Errorf("start it: %w", &TaskError{UPID: upid, Exit: task.Exit, Log: task.LogTail})
+		return fmt.Errorf("start it: %w", newTaskError(task))
 	}
 	return w.follow(ctx, start, upid)
 }

@@ -20,6 +20,7 @@ type TaskError struct {
 	UPID string
 	Exit string // the task's exit status, Proxmox's own text
 	Log  string // the last lines of its log
+	Err  error  // the error of a Cluster that the exit status stands for; nil where it speaks for itself
 }
 
 func (e *TaskError) Error() string {
@@ -29,16 +30,24 @@ func (e *TaskError) Error() string {
 	return fmt.Sprintf("task %s: %s\n%s", e.UPID, e.Exit, e.Log)
 }
 
+// Unwrap returns what the exit status stands for.
+func (e *TaskError) Unwrap() error { return e.Err }
+
+func newTaskError(task Task) *TaskError {
+	return &TaskError{UPID: task.UPID, Exit: task.Exit, Log: task.LogTail, Err: task.Err}
+}
+
 // errSuperseded says that the step was planned under a revision, or under leave to write, that is no longer in force.
 var errSuperseded = errors.New("planned under a revision that is no longer in force")
 
 // run carries out one step: its intent is durable before the first call, every UPID after its call, and the outcome at the
-// end. When ctx ends meanwhile, the step stays open in the journal and is settled at the next start.
-func (w *worker) run(ctx context.Context, world *world, step Step, verdict Verdict, calls []filled) error {
+// end. When ctx ends meanwhile, the step stays open in the journal and is settled at the next start. It returns what the tasks
+// warned of.
+func (w *worker) run(ctx context.Context, world *world, step Step, verdict Verdict, calls []filled) ([]string, error) {
 	id := w.ids()
 	begun := newBegun(id, world.revision, step, verdict)
 	if err := w.begin(ctx, world, step, begun); err != nil {
-		return err
+		return nil, err
 	}
 	started := time.Now()
 	w.hooks.stepBegun(step, id)
@@ -47,13 +56,15 @@ func (w *worker) run(ctx context.Context, world *world, step Step, verdict Verdi
 		c = w.revive(ctx, id, step.Calls[0], started, c)
 	}
 	if c.result == "" {
-		return c.err // nobody can tell yet: the lane looks again before it does anything else
+		return c.warned, c.err // nobody can tell yet: the lane looks again before it does anything else
 	}
-	w.hooks.stepEnded(StepOutcome{Step: step, ID: id, Revision: world.revision, Result: c.result, Err: c.err, Duration: time.Since(started)})
+	w.hooks.stepEnded(StepOutcome{
+		Step: step, ID: id, Revision: world.revision, Result: c.result, Err: c.err, Warnings: c.warned, Duration: time.Since(started),
+	})
 	if err := w.append(ctx, closing(begun, c, w.journal.State())...); err != nil {
-		return errors.Join(c.err, err)
+		return c.warned, errors.Join(c.err, err)
 	}
-	return c.err
+	return c.warned, c.err
 }
 
 // begin journals the intent, unless a newer revision came into force since the step was planned. Two lanes cannot both be
@@ -92,6 +103,7 @@ type conclusion struct {
 	err        error
 	dispatched int               // calls that Proxmox took
 	given      map[string]string // fingerprints of the secrets in those that were carried out, by key
+	warned     []string          // lines of tasks that ended well with warnings
 }
 
 // give remembers the fingerprints of what a call that was carried out gave the guest.
@@ -141,8 +153,9 @@ func (w *worker) calls(ctx context.Context, world *world, id string, step Step, 
 		case err != nil:
 			return conclusion{err: err}
 		case !task.OK():
-			return end(journal.Failed, call, &TaskError{UPID: upid, Exit: task.Exit, Log: task.LogTail})
+			return end(journal.Failed, call, newTaskError(task))
 		}
+		c.warned = append(c.warned, task.Warnings...)
 		switch err := w.follow(ctx, call, upid); {
 		case errors.Is(err, errNoEffect):
 			return end(journal.Failed, call, err)

@@ -25,7 +25,8 @@ type track struct {
 	retry      backoff
 	heat       heat
 	failed     error
-	failedOp   Op
+	failedStep Step     // its zero value where no step was at fault
+	warned     []string // what the tasks of the last steps warned of
 }
 
 func (e *Engine) track(ref guest.Ref) *track {
@@ -51,7 +52,7 @@ func (t *track) began(id string, now time.Time, seen map[string]time.Time) time.
 // clearFailures lets guests be tried again that waited, after a new revision.
 func clearFailures(tracks map[trackKey]*track) {
 	for _, t := range tracks {
-		t.retry, t.heat, t.failed, t.failedOp = backoff{}, heat{}, nil, ""
+		t.retry, t.heat, t.failed, t.failedStep = backoff{}, heat{}, nil, Step{}
 	}
 }
 

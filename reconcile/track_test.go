@@ -131,12 +131,12 @@ func TestTrackKeys(t *testing.T) {
 // What failed under one revision may work under the next.
 func TestClearFailures(t *testing.T) {
 	now := time.Now()
-	tr := &track{known: true, converged: now, failed: errors.New("boom"), failedOp: OpConfig, retry: backoff{}.after(ErrDenied, now)}
+	tr := &track{known: true, converged: now, failed: errors.New("boom"), failedStep: Step{Op: OpConfig}, retry: backoff{}.after(ErrDenied, now)}
 	for range 20 {
 		tr.heat = tr.heat.warmer(now)
 	}
 	clearFailures(map[trackKey]*track{{vmid: 201}: tr})
-	if tr.failed != nil || tr.failedOp != "" || !tr.retry.over(now) || tr.heat.tooHot(now) || !tr.known || !tr.converged.Equal(now) {
+	if tr.failed != nil || tr.failedStep.Op != "" || !tr.retry.over(now) || tr.heat.tooHot(now) || !tr.known || !tr.converged.Equal(now) {
 		t.Errorf("got %+v, want a guest that may be tried again at once, and everything else as it was", tr)
 	}
 }

@@ -32,11 +32,12 @@ type worker struct {
 type finding struct {
 	vmid    int
 	seen    guest.Observed
-	absence Absence // "" when seen
-	ran     int     // steps that were carried out
-	err     error   // why the lane stopped early
-	op      Op      // of the step that failed, or the last one
-	last    Step    // that was carried out
+	absence Absence  // "" when seen
+	ran     int      // steps that were carried out
+	err     error    // why the lane stopped early
+	step    Step     // that failed, or the last one
+	warned  []string // what the tasks of its steps warned of
+	last    Step     // that was carried out
 	uses    []Shared
 }
 
@@ -54,7 +55,7 @@ func (w *worker) work(ctx context.Context, vmid int, uses []Shared) finding {
 			break
 		}
 		if again && f.err == nil && f.ran >= maxStepsInARow {
-			f.err = fmt.Errorf("the guest does not settle: %d steps in a row, the last one %s", f.ran, f.op)
+			f.err = fmt.Errorf("the guest does not settle: %d steps in a row, the last one %s", f.ran, f.step.Op)
 		}
 	}
 	return f
@@ -118,7 +119,7 @@ func (w *worker) advance(ctx context.Context, f *finding) (again bool, err error
 	if slices.ContainsFunc(step.Uses(), func(s Shared) bool { return !slices.Contains(f.uses, s) }) {
 		return false, nil // the engine offers the guest again, with what this step needs
 	}
-	f.op = step.Op
+	f.step = step
 	if f.ran > 0 && sameEffect(f.last, step) {
 		return false, fmt.Errorf("%s of %s: Proxmox took it, and nothing changed", step.Op, step.Guest)
 	}
@@ -126,7 +127,9 @@ func (w *worker) advance(ctx context.Context, f *finding) (again bool, err error
 	if err != nil {
 		return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
 	}
-	if err := w.run(ctx, world, step, verdict, calls); err != nil {
+	warned, err := w.run(ctx, world, step, verdict, calls)
+	f.warned = append(f.warned, warned...)
+	if err != nil {
 		return false, err
 	}
 	f.ran++

@@ -97,7 +97,7 @@ func remarks(g reconcile.GuestReport) []string {
 		switch c.Type {
 		case reconcile.Held, reconcile.Drifted, reconcile.Orphaned: // said above, and by the sync column
 		case reconcile.Blocked, reconcile.Failed, reconcile.IdentityConflict, reconcile.NotObserved, reconcile.PendingRestart, reconcile.Suspended,
-			reconcile.WaitsFor:
+			reconcile.WaitsFor, reconcile.Warned:
 			notes = append(notes, string(c.Type)+": "+c.Message)
 			if c.Hint != "" {
 				notes = append(notes, c.Hint)
