@@ -112,7 +112,8 @@ func (t *task) endBackup(c *call, vmid int, storage string, err error) error {
 // restore makes a guest from an archive. It is a create with another source.
 func restore(c *call, kind Kind, vmid int, from string) (reply, error) {
 	var a *archive
-	err := c.sim.locked(func() error {
+	var set values
+	err := c.sim.locked(func() (err error) {
 		if err := c.needQuorum(); err != nil {
 			return err
 		}
@@ -127,17 +128,20 @@ func restore(c *call, kind Kind, vmid int, from string) (reply, error) {
 			return die("volume '%s' does not exist", from)
 		}
 		a = v.archive
+		if set, err = c.restoreConfig(kind, vmid); err != nil {
+			return err
+		}
 		return c.reserve(kind, vmid)
 	})
 	if err != nil {
 		return reply{}, err
 	}
 	return c.start(typePrefix(kind)+"restore", vmid, func(t *task) error {
-		return t.withLock(kind, vmid, func() error { return t.restore(c, a, vmid) })
+		return t.withLock(kind, vmid, func() error { return t.restore(c, a, set, vmid) })
 	})
 }
 
-func (t *task) restore(c *call, a *archive, vmid int) error {
+func (t *task) restore(c *call, a *archive, set values, vmid int) error {
 	var made []string
 	err := t.work(1)
 	if died(err) {
@@ -153,6 +157,7 @@ func (t *task) restore(c *call, a *archive, vmid int) error {
 			delete(t.sim.guests, vmid)
 			return die("unable to restore %s %d - %s", kindLabel(a.kind), vmid, firstLine(err.Error()))
 		}
+		maps.Copy(v, set)
 		t.sim.guests[vmid].edit(func(conf *config) { conf.values = v })
 		c.joinPool(vmid)
 		t.sim.effect(vmid, Created)

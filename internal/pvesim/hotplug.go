@@ -32,7 +32,7 @@ func hotplugFeatures(v values) map[string]bool {
 func (s *Sim) hotplug(g *guest) {
 	g.edit(func(conf *config) {
 		for k := range conf.pending {
-			if fastPlug[k] && k != "tablet" || isCloudInitKey(k) {
+			if (fastPlug[k] && k != "tablet" || isCloudInitKey(k)) && !keepsFeatures(conf, k) {
 				s.settle(conf, k)
 			}
 		}
@@ -51,11 +51,22 @@ func (s *Sim) hotplug(g *guest) {
 	})
 }
 
+// keepsFeatures says whether a change of the hotplug key waits: memory and processors are plugged as the machine was started for it.
+func keepsFeatures(conf *config, key string) bool {
+	if key != "hotplug" {
+		return false
+	}
+	features := conf.values[key] + "," + conf.pending[key]
+	return strings.Contains(features, "memory") || strings.Contains(features, "cpu")
+}
+
 func canUnplug(conf *config, key string, features map[string]bool) bool {
 	stem, _, _ := splitIndex(key)
 	switch {
 	case key == "tablet":
 		return features["usb"]
+	case keepsFeatures(conf, key):
+		return false
 	case fastPlug[key] || isCloudInitKey(key):
 		return true
 	case isNet(key):

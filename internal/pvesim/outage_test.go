@@ -170,6 +170,13 @@ func TestBackupAndRestore(t *testing.T) {
 		if got := c.task("POST", "/nodes/pve1/qemu", "vmid=101", "archive="+archive, "unique=1"); got != "OK" {
 			t.Fatalf("restore: got %s, want OK", got)
 		}
+		refused(t, "restore over its disks", c.call("POST", "/nodes/pve1/qemu", "vmid=102", "archive="+archive, "scsi0=local-lvm:1"), 400, "Parameter verification failed.")
+		if got := c.task("POST", "/nodes/pve1/qemu", "vmid=102", "archive="+archive, "name=new", "tags=B;a"); got != "OK" {
+			t.Fatalf("restore under another name: got %s, want OK", got)
+		}
+		if conf := c.config(102); conf["name"] != "new" || conf["tags"] != "a;b" || conf["scsi0"] != "local-lvm:vm-102-disk-0,size=4G" {
+			t.Errorf("restored under another name: got %v, want what was given in place of what was saved", conf)
+		}
 		conf := c.config(101)
 		if conf["name"] != "keep" || conf["scsi0"] != "local-lvm:vm-101-disk-0,size=4G" || conf["net0"] == c.sim.Value(100, "net0") || conf["lock"] != "" {
 			t.Errorf("restored: got %v, want the config with its own volume and address", conf)

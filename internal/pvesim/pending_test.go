@@ -55,6 +55,39 @@ func TestPendingOnARunningVM(t *testing.T) {
 	})
 }
 
+// TestPluggedFeaturesWait: a change of the hotplug key that involves memory or processors is one of how the VM was started.
+func TestPluggedFeaturesWait(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, c *client) {
+		addRunningVM(t, c.sim, 100, "name: a\n")
+		for _, step := range []struct{ write, now, pending string }{
+			{"hotplug=network", "network", ""},
+			{"hotplug=network,cpu", "network", "network,cpu"},
+			{"hotplug=disk", "disk", ""},
+			{"hotplug=memory,disk", "disk", "memory,disk"},
+		} {
+			c.ok("PUT", vm100+"/config", step.write)
+			now := c.ok("GET", vm100+"/config", "current=1").fields(t)["hotplug"]
+			_, pending, _ := strings.Cut(c.sim.Config(100), "[PENDING]")
+			if now != step.now || strings.Contains(pending, "hotplug: "+step.pending) != (step.pending != "") {
+				t.Errorf("%s: got %s now and %q waiting, want %s and %q", step.write, now, pending, step.now, step.pending)
+			}
+		}
+		if got := c.task("POST", vm100+"/status/stop"); got != "OK" {
+			t.Fatalf("stop: got %s, want OK", got)
+		}
+		if got := c.sim.Value(100, "hotplug"); got != "memory,disk" {
+			t.Errorf("after a stop: got %s, want memory,disk", got)
+		}
+		if got := c.task("POST", vm100+"/status/start"); got != "OK" {
+			t.Fatalf("start: got %s, want OK", got)
+		}
+		c.ok("PUT", vm100+"/config", "delete=hotplug")
+		if got := c.sim.Value(100, "hotplug"); got != "memory,disk" {
+			t.Errorf("after a delete: got %q, want memory,disk until the next start", got)
+		}
+	})
+}
+
 func TestRestartFromInside(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addRunningVM(t, c.sim, 100, "cores: 1\n")

@@ -38,6 +38,8 @@ func TestEveryCallChecksItsPrivileges(t *testing.T) {
 		{"PUT " + vm100 + "/config hostpci0=mapping=gpu", "/vms/100", "VM.Config.HWType"},
 		{"PUT " + vm100 + "/config usb0=mapping=key", "/mapping/usb/key", "Mapping.Use"},
 		{"PUT " + vm100 + "/config virtiofs0=share", "/mapping/dir/share", "Mapping.Use"},
+		{"PUT " + vm100 + "/config virtiofs0=share", "/vms/100", "VM.Config.Disk"},
+		{"PUT " + vm100 + "/config usb0=spice,usb3=1", "/vms/100", "VM.Config.HWType"},
 		{"PUT " + vm100 + "/config name=x", "/vms/100", "VM.Config.Options"},
 		{"PUT " + vm100 + "/config description=x", "/vms/100", "VM.Config.Options"},
 		{"PUT " + vm100 + "/config tags=x", "/vms/100", "VM.Config.Options"},

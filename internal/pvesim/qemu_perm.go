@@ -60,10 +60,11 @@ func (c *call) permitKey(vmid int, key, value string) error {
 		}
 		return die("only root can modify '%s' config for real devices", key)
 	case indexed && stem == "usb":
-		if value == "" || strings.EqualFold(strings.TrimPrefix(value, "host="), "spice") {
+		v, err := usbFormat.parse(key, value)
+		switch {
+		case value == "" || err == nil && strings.EqualFold(v["host"], "spice"):
 			return c.require(path, "VM.Config.HWType")
-		}
-		if v, err := usbFormat.parse(key, value); err == nil && v["mapping"] != "" {
+		case err == nil && v["host"] == "" && v["mapping"] != "":
 			return c.permitMapping(path, "usb", v["mapping"])
 		}
 		return die("only root can set '%s' config for real devices", key)
@@ -81,7 +82,7 @@ func (c *call) permitKey(vmid int, key, value string) error {
 				return err
 			}
 		}
-		return c.require(path, "VM.Config.Options")
+		return c.require(path, "VM.Config.Disk")
 	}
 	return die("only root can set '%s' config", key)
 }

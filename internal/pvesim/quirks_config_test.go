@@ -50,6 +50,8 @@ func TestWhatIsReadBack(t *testing.T) {
 		"tpm_state":                   {"", "tpmstate0=local:1,version=v2.0", "tpmstate0", `"` + dir + `0.raw,size=4M,version=v2.0"`},
 		"password_masked":             {"", "cipassword=secret", "cipassword", `"**********"`},
 		"sshkeys_as_sent":             {"", "sshkeys=" + key, "sshkeys", `"` + key + `"`},
+		"sshkeys_blank_lines":         {"", "sshkeys=%0A" + key + "%0A%20%0A", "sshkeys", `"%0A` + key + `%0A%20%0A"`},
+		"usb_spice_with_options":      {"", "usb0=spice,usb3=1", "usb0", `"spice,usb3=1"`},
 		"ct_nameserver":               {"", "nameserver=1.1.1.1,8.8.8.8", "nameserver", `"1.1.1.1 8.8.8.8"`},
 		"nameserver_as_sent":          {"", "nameserver=1.1.1.1,notanip", "nameserver", `"1.1.1.1,notanip"`},
 		"ct_rootfs_as_sent":           {"rootfs: local:1\n", "rootfs=local:2", "rootfs", `"local:2"`},

@@ -17,7 +17,10 @@ func checkSSHKeys(encoded string) error {
 	if err != nil {
 		return die("SSH public key validation error")
 	}
-	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
 		m := sshKeyLine.FindStringSubmatch(line)
 		if m == nil || !validKeyBlob(m[1], m[2]) {
 			return die("SSH public key validation error")

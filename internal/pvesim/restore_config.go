@@ -1,0 +1,58 @@
+package pvesim
+
+import "maps"
+
+// restoreConfig returns the keys of a restore call that stand in for those of the backup. A VM's drives always come from there; a
+// container takes given ones in place of all of the backup's, which this simulator leaves out. The state is locked.
+func (c *call) restoreConfig(kind Kind, vmid int) (values, error) {
+	set, own := maps.Clone(c.params), createOnly
+	if kind == LXC {
+		own = createOnlyCT
+	}
+	for _, k := range own {
+		delete(set, k)
+	}
+	for _, k := range sortedDrives(kind, set) {
+		if kind == LXC {
+			return nil, die("restoring '%s' as given is not simulated", k)
+		}
+		return nil, badParam(k, "option conflicts with option 'archive'")
+	}
+	if kind == LXC {
+		return set, c.permitRestoreCT(vmid, set)
+	}
+	if err := c.normalizeVM(set); err != nil {
+		return nil, err
+	}
+	for _, k := range sortedKeys(set) {
+		if err := c.permitKey(vmid, k, set[k]); err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
+}
+
+func (c *call) permitRestoreCT(vmid int, set values) error {
+	for _, k := range sortedKeys(set) {
+		if k == "features" || k == "unprivileged" {
+			continue // have rules of their own
+		}
+		if err := c.permitCTKey(vmid, k, set[k]); err != nil {
+			return err
+		}
+	}
+	if set["unprivileged"] == "0" {
+		if err := c.require("/", "Sys.Modify"); err != nil {
+			return err
+		}
+	}
+	c.sim.normalizeCT(set)
+	for _, k := range slotsOf(set, isNet) {
+		n, err := c.sim.normalizeLXCNet(k, set[k])
+		if err != nil {
+			return err
+		}
+		set[k] = n
+	}
+	return c.permitFeatures(set, values{})
+}
