@@ -50,7 +50,7 @@ func scalarSamples(name string, s *scalar) []string {
 	case listForm:
 		return map[form][]string{addressForm: {"1.1.1.1,8.8.8.8", "fd00::1 1.1.1.1"}, nameForm: {"a.b c.d", "lan"}, opaqueForm: {"1.1.1.1;8.8.8.8", "lan"}}[s.item]
 	case hotplugForm:
-		return []string{"0", "1", "usb,network", "disk,cloudinit"}
+		return []string{"0", "1", "usb,network", "disk,cloudinit", "network,cpu"}
 	case macForm:
 		return []string{"BC:24:11:00:00:01", "bc:24:11:00:00:0a"}
 	case addressForm:
