@@ -212,15 +212,6 @@ func (c Config) secrets() (reconcile.Secrets, error) {
 	return reconcile.Secrets{Read: newSecretDir(c.SecretsDir).read, Key: key}, err
 }
 
-// CheckSecret returns why guests cannot be given the secret of that name, or nil. The error is a *reconcile.SecretError, which says
-// what would help. It needs to run as the agent's user or as root.
-func (c Config) CheckSecret(name string) error {
-	if c.SecretsDir == "" {
-		return reconcile.Secrets{}.Check(name)
-	}
-	return reconcile.Secrets{Read: newSecretDir(c.SecretsDir).read}.Check(name)
-}
-
 // RepositoryDir is where the fetched repository is.
 func (c Config) RepositoryDir() string { return filepath.Join(c.StateDir, "repository") }
 
