@@ -1,0 +1,205 @@
+package manifest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/internal/gittest"
+	"gitops-agent/internal/proxmox"
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/internal/sigtest"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/manifest"
+	"gitops-agent/verify"
+)
+
+// handMade is the vmid of the guest that the examples adopt.
+const handMade = 105
+
+// furnish gives a simulated cluster what the examples refer to: a template, images, and a guest made by hand.
+func furnish(sim *pvesim.Sim) error {
+	_, err := sim.AddTemplate(pvesim.Guest{VMID: 9000, Config: strings.Join([]string{
+		"name: tmpl-debian-12", "memory: 1024", "cores: 1", "ostype: l26", "scsihw: virtio-scsi-single", "net0: virtio,bridge=vmbr0",
+		"scsi0: local-lvm:vm-9000-disk-0,size=3G", "ide2: local-lvm:vm-9000-cloudinit,media=cdrom", "agent: 1", "",
+	}, "\n")})
+	_, err2 := sim.AddVM(pvesim.Guest{VMID: handMade, Running: true, Config: strings.Join([]string{
+		"name: erp", "memory: 8192", "cores: 4", "onboot: 0", "net0: virtio=BC:24:11:00:01:05,bridge=vmbr0",
+		"scsi0: local-lvm:vm-105-disk-0,size=80G", "description: made by hand years ago", "",
+	}, "\n")})
+	for _, volume := range []string{
+		"local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst", "local:import/debian-12-genericcloud-amd64.qcow2", "local:import/haos.qcow2",
+		"local:iso/windows-11.iso", "local:iso/windows-server-2025.iso", "local:iso/virtio-win.iso",
+		"local:snippets/k3s-server.yaml", "local:snippets/k3s-agent.yaml",
+	} {
+		err = errors.Join(err, sim.AddVolume(volume, 1<<30))
+	}
+	return errors.Join(err, err2)
+}
+
+// TestExamplesConverge gives each tree of the examples to an agent, signed, on a cluster that has no guest of them: all of them are
+// made, and afterwards nothing is left to write.
+func TestExamplesConverge(t *testing.T) {
+	for name := range exampleTrees {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { convergeTree(t, exampleTree(t, name)) })
+		})
+	}
+}
+
+func convergeTree(t *testing.T, files []manifest.File) {
+	set, err := manifest.Parse(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sim := pvesim.New(pvesim.Options{TaskTime: time.Second, Nodes: []string{"pve1", "pve2", "pve3"}})
+	defer sim.Close()
+	engine, closeAll := newExampleEngine(t, sim, set.Cluster.Name, pushTree(t, files))
+	defer closeAll()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- engine.Run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	for range 1200 {
+		if time.Sleep(time.Second); engine.Report().Converged {
+			break
+		}
+	}
+	report := engine.Report()
+	if !report.Converged || len(report.Guests) != len(set.Guests) {
+		t.Fatalf("got %d guests, converged %t, want all %d: %s", len(report.Guests), report.Converged, len(set.Guests), troubles(report))
+	}
+	for _, g := range report.Guests {
+		want := 1
+		if g.VMID == handMade {
+			want = 0
+		}
+		if got := wasMade(sim, g.VMID); got != want {
+			t.Errorf("%s: got it made %d times, want %d", g.Label(), got, want)
+		}
+	}
+	sim.ResetCounters()
+	time.Sleep(30 * time.Minute)
+	if counters := sim.Counters(); counters.Writes != 0 || !engine.Report().Converged {
+		t.Errorf("got %d writes to the converged cluster, want none: %v\n%s", counters.Writes, counters.Routes, troubles(engine.Report()))
+	}
+}
+
+// wasMade is how often the simulator saw a guest of the report made, by whatever call.
+func wasMade(sim *pvesim.Sim, vmid int) int {
+	return sim.Effects(vmid, pvesim.Created) + sim.Effects(vmid, pvesim.Cloned)
+}
+
+// troubles tells what stands in the way of guests.
+func troubles(r reconcile.Report) string {
+	var b strings.Builder
+	if r.Source.Refused != nil {
+		fmt.Fprintf(&b, "\nrefused: %s", r.Source.Refused.Error)
+	}
+	for _, g := range r.Guests {
+		for _, c := range g.Conditions {
+			fmt.Fprintf(&b, "\n%s %s %s: %s", g.Label(), c.Type, c.Reason, c.Message)
+		}
+		for _, h := range g.Held {
+			fmt.Fprintf(&b, "\n%s held: %s", g.Label(), h.Message)
+		}
+	}
+	return b.String()
+}
+
+// pushed is a repository with one commit, and the policy that accepts it.
+type pushed struct {
+	dir    string
+	policy *verify.Policy
+}
+
+// pushTree commits files with their folders, signed.
+func pushTree(t *testing.T, files []manifest.File) pushed {
+	t.Helper()
+	alice := sigtest.Identity{Subject: "alice@example.test", Issuer: "https://issuer.test"}
+	sig, err := sigtest.New(sigtest.Options{Name: "examples", Seed: "examples", From: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)} /* a bubble begins in 2000 */)
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := gittest.New(t)
+	var index strings.Builder
+	for _, f := range files {
+		blob := strings.TrimSpace(repo.Git(f.Data, "hash-object", "-w", "--stdin"))
+		fmt.Fprintf(&index, "100644 blob %s\t%s\n", blob, f.Path)
+	}
+	repo.Git([]byte(index.String()), "update-index", "--add", "--index-info")
+	raw, id, err := sig.Commit(sigtest.CommitSpec{Tree: strings.TrimSpace(repo.Git(nil, "write-tree")), Message: "examples"}, alice, sigtest.SignOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo.Place(raw, id)
+	root, err := sig.TrustedRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := verify.NewPolicy(verify.Options{
+		TrustedRoot: root, Branch: "main", Binding: verify.BindingNone, TrustOnFirstUse: true,
+		Signers: []verify.Signer{{Name: "alice", Issuer: alice.Issuer, Subject: alice.Subject, May: []verify.Role{verify.RoleChange}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pushed{repo.Dir, policy}
+}
+
+// newExampleEngine returns an agent's engine with everything real around it but the cluster, which is furnished.
+func newExampleEngine(t *testing.T, sim *pvesim.Sim, cluster string, from pushed) (engine *reconcile.Engine, closeAll func()) {
+	t.Helper()
+	if err := furnish(sim); err != nil {
+		t.Fatal(err)
+	}
+	state := t.TempDir()
+	token := filepath.Join(state, "token")
+	if err := os.WriteFile(token, []byte(sim.Token("root@pam!full")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	client, err := proxmox.New(proxmox.Options{Endpoints: []string{"https://pve1.lab.test:8006"}, TokenFile: token, Transport: sim.Transport()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(journal.Options{Dir: filepath.Join(state, "journal")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := gitsource.Open(gitsource.Options{Dir: filepath.Join(state, "repository"), Branch: "main", Remotes: []gitsource.Remote{{URL: "file://" + from.dir}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets := map[string]string{"files-root": "a password", "windows-administrator": "another one"}
+	engine = reconcile.NewEngine(reconcile.Options{
+		Cluster: client, Policy: func() (*verify.Policy, error) { return from.policy, nil }, Branch: "main", Floors: client,
+		Scope: reconcile.Scope{Cluster: cluster}, Note: reconcile.RewriteNote{Dir: state}, Journal: j, Source: source,
+		Secrets: reconcile.Secrets{Key: []byte("a key of the tests, of 32 bytes."), Read: func(name string) (string, error) {
+			if !slices.Contains(slices.Collect(maps.Keys(secrets)), name) {
+				return "", fmt.Errorf("no secret %s", name)
+			}
+			return secrets[name], nil
+		}},
+	})
+	return engine, func() {
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+		client.Close()
+	}
+}
