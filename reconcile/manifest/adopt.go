@@ -1,0 +1,237 @@
+package manifest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// AdoptOptions say how a live guest is written down. Cluster and Name are needed.
+type AdoptOptions struct {
+	Cluster string // name of the cluster, for the comment
+	Name    string // metadata.name, see AdoptName
+}
+
+// Adopted is a manifest that was written from a live guest.
+type Adopted struct {
+	guest.Ref
+	Data   []byte    // one YAML document with its comments
+	Pinned []string  // native keys that it names, sorted
+	Left   []LeftOut // what it does not name and a person should know of, sorted by key
+}
+
+// LeftOut is a native key, or key.sub-key, that an adopted manifest does not pin. Its value is not told: it may be a secret.
+type LeftOut struct{ Key, Reason string }
+
+// AdoptError is why no manifest can be written from a live guest.
+type AdoptError struct {
+	Key    string // native key or field that stands in the way; "" where it is the guest as a whole
+	Reason string
+	Hint   string
+}
+
+func (e *AdoptError) Error() string {
+	if e.Key == "" {
+		return e.Reason
+	}
+	return e.Key + ": " + e.Reason
+}
+
+// Adopt writes the manifest of a live guest. It pins every key that the key table knows: in a field where one says all of it, else
+// under raw. What is Proxmox's own business is left out, and what cannot be pinned is told in a comment.
+//
+// The manifest was tried when Adopt returns: parsed and lowered, it differs from the observation in nothing but the mark of
+// ownership, and an API token could set all of it. A guest that is locked is an *AdoptError, since what was read of it may be half of
+// something. It is pure.
+func Adopt(o guest.Observed, opts AdoptOptions) (Adopted, error) {
+	if err := adoptable(o); err != nil {
+		return Adopted{}, err
+	}
+	a := newAdoption(o, opts)
+	for {
+		text, raised := a.write()
+		if a.demoteUnsaid(raised) {
+			continue
+		}
+		desired, findings := a.try(text, raised)
+		if len(findings) == 0 {
+			return a.result(text, raised, desired.Ref), nil
+		}
+		for _, f := range findings {
+			if !a.demote(f) {
+				return Adopted{}, &AdoptError{Key: f.key, Reason: f.reason, Hint: "this is a mistake of gitops-agent: please report it with the guest's configuration"}
+			}
+		}
+	}
+}
+
+// adoptable returns why a guest cannot be adopted as it is now.
+func adoptable(o guest.Observed) error {
+	switch o.Lock {
+	case "":
+		return nil
+	case "create", "clone":
+		return &AdoptError{Reason: "is half-made (locked: " + o.Lock + ")", Hint: "if no task is at work on it any more, unlock it on its node and destroy it"}
+	case "suspended":
+		return &AdoptError{Reason: "is hibernated (locked: suspended)", Hint: "start it first"}
+	default:
+		return &AdoptError{Reason: "is locked (" + o.Lock + ")", Hint: "adopt it when the task that holds it has ended"}
+	}
+}
+
+// adoption is a guest on its way into a manifest. Every key begins in the fields, and goes to raw and then to the comment when it cannot
+// be said there.
+type adoption struct {
+	seen guest.Observed
+	opts AdoptOptions
+	live map[string]string // native keys to pin
+	raw  map[string]bool   // of those, the ones under raw
+	left map[string]string // key or key.sub -> reason
+}
+
+func newAdoption(o guest.Observed, opts AdoptOptions) *adoption {
+	a := &adoption{seen: o, opts: opts, live: map[string]string{}, raw: map[string]bool{}, left: map[string]string{}}
+	for key, value := range o.Keys {
+		text, reason := adoptValue(o.Kind, key, value)
+		switch {
+		case reason != "":
+			a.left[key] = reason
+		case text != "":
+			a.live[key] = text
+		}
+	}
+	for key, text := range map[string]string{"node": o.Node, "pool": o.Pool, "ha": resourceText(o.Resource)} {
+		if text != "" {
+			a.live[key] = text
+		}
+	}
+	if o.Template {
+		a.live["template"] = "1"
+	}
+	if _, there := o.Keys["swap"]; o.Kind == guest.Container && !there {
+		a.live["swap"] = "0" // which a new container would not have
+	}
+	if o.HA && o.Resource == nil {
+		a.left["ha"] = "the HA manager's resources were not read"
+	}
+	return a
+}
+
+// resourceText returns what the HA manager does with a guest as a property string.
+func resourceText(r *guest.HA) string {
+	if r == nil {
+		return ""
+	}
+	return fmt.Sprintf("state=%s,max_restart=%d,max_relocate=%d", r.State, r.MaxRestart, r.MaxRelocate)
+}
+
+// demoteUnsaid takes care of keys that the fields did not say, or not all of: they go to raw. A drive does not, since raw would name its
+// volume, which a guest made anew cannot have: what is left of it goes to the comment. It reports whether something moved.
+func (a *adoption) demoteUnsaid(r *raising) bool {
+	moved := false
+	for _, name := range slices.Sorted(maps.Keys(r.keys)) {
+		key := r.keys[name]
+		unsaid := key.unsaid()
+		if len(unsaid) == 0 {
+			continue
+		}
+		moved = true
+		switch volume := key.find("volume"); {
+		case pseudoKeys[name] != "":
+			a.leave(name, pseudoKeys[name])
+		case !holdsVolume(a.seen.Kind, name):
+			a.raw[name] = true
+		case volume == nil && a.left[name+"."+unsaid[0].name] == "":
+			for _, p := range unsaid {
+				a.left[name+"."+p.name] = "no field says it, and raw would name the volume"
+			}
+		case volume == nil: // a text that says one thing twice
+			a.leave(name, "its text cannot be read")
+		case strings.Contains(volume.text, ":") && !strings.HasPrefix(volume.text, "/"):
+			a.leave(name, "no field says its volume, and raw would name it")
+		default:
+			a.raw[name] = true
+		}
+	}
+	return moved
+}
+
+// pseudoKeys are live facts that are no native keys, with the reason where no field says one.
+var pseudoKeys = map[string]string{
+	"node": "no field takes the name of its node", "pool": "no field takes the name of its pool",
+	"ha": "no field says what the HA manager does with it", "template": "no field says that it is a template",
+}
+
+// holdsVolume reports whether a key is a slot that a volume is in.
+func holdsVolume(kind guest.Kind, key string) bool {
+	if kind == guest.Container {
+		return key == "rootfs" || families{{"mp", 256}}.has(key)
+	}
+	return key == "efidisk0" || key == "tpmstate0" || diskSlots.has(key)
+}
+
+// finding is what is wrong with pinning a key.
+type finding struct{ key, reason string }
+
+// demote moves a key from its field to raw, or from there to the comment. It reports whether there was a way to go.
+func (a *adoption) demote(f finding) bool {
+	_, pinned := a.live[f.key]
+	switch {
+	case !pinned:
+		return false
+	case a.raw[f.key] || holdsVolume(a.seen.Kind, f.key) || pseudoKeys[f.key] != "":
+		a.leave(f.key, f.reason)
+	default:
+		a.raw[f.key] = true
+	}
+	return true
+}
+
+func (a *adoption) leave(key, reason string) {
+	delete(a.live, key)
+	delete(a.raw, key)
+	maps.DeleteFunc(a.left, func(part, _ string) bool { return strings.HasPrefix(part, key+".") })
+	a.left[key] = reason
+}
+
+func (a *adoption) result(text []byte, raised *raising, ref guest.Ref) Adopted {
+	out := Adopted{Ref: ref, Data: text}
+	for key := range a.raw {
+		out.Pinned = append(out.Pinned, key)
+	}
+	for name, key := range raised.keys {
+		if key.said() {
+			out.Pinned = append(out.Pinned, name)
+		}
+	}
+	slices.Sort(out.Pinned)
+	out.Left = a.leftOut()
+	return out
+}
+
+func (a *adoption) leftOut() []LeftOut {
+	var out []LeftOut
+	for _, key := range slices.Sorted(maps.Keys(a.left)) {
+		out = append(out, LeftOut{oneLined(key), oneLined(a.left[key])})
+	}
+	return out
+}
+
+// readAt returns when the guest was read, in whole seconds.
+func (a *adoption) readAt() string {
+	return a.seen.ReadAt.UTC().Truncate(time.Second).Format(time.RFC3339)
+}
+
+// oneLined returns text in which nothing ends a comment.
+func oneLined(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f || c == '\u0085' || c == '\u2028' || c == '\u2029' || c == '\ufeff' {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(text, "?"))
+}

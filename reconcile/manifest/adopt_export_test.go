@@ -1,0 +1,37 @@
+package manifest
+
+import "strings"
+
+// FieldPatterns returns the fields of a kind that hold a value, slots as *.
+func FieldPatterns(kind string) []string {
+	var all []string
+	for _, row := range Rows(kind) {
+		all = append(all, strings.ReplaceAll(row.Path, "SLOT", "*"))
+	}
+	var out []string
+	for i, path := range all {
+		if i+1 == len(all) || !strings.HasPrefix(all[i+1], path+".") {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// MatchesField reports whether a field's path fits a pattern.
+func MatchesField(pattern, path string) bool { return matches(pattern, path) }
+
+// SpecFields returns the paths of all fields that the spec of a document sets.
+func SpecFields(data []byte) []string {
+	var out []string
+	for _, doc := range (File{"test.yaml", data}).documents(&report{}) {
+		var walk func(n *node, path string)
+		walk = func(n *node, path string) {
+			out = append(out, path)
+			for _, e := range n.entries {
+				walk(e.value, strings.TrimPrefix(path+"."+e.name, "."))
+			}
+		}
+		walk(doc.get("spec"), "")
+	}
+	return out
+}

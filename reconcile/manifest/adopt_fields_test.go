@@ -1,0 +1,30 @@
+package manifest_test
+
+import (
+	"slices"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// fieldsWithoutWayBack are the fields that no adopted manifest sets, since no live value is behind them: wishes of people, what only
+// counts at creation, and secrets.
+var fieldsWithoutWayBack = map[guest.Kind][]string{
+	guest.VirtualMachine: slices.Concat(wishes, []string{
+		"source.clone.format", "source.image.from", "source.image.slot", "source.iso.volume", "source.iso.slot", "source.blank",
+		"disks.*.absent", "disks.*.volume", "disks.*.format", "networks.*.absent", "serial.*.absent", "devices.*.absent",
+		"directories.*.absent", "rng.absent", "watchdog.absent", "audio.absent",
+		"cloudInit.ip.*.absent", "cloudInit.passwordFrom.file", "cloudInit.onChange",
+	}),
+	guest.Container: slices.Concat(wishes, []string{
+		"source.template.volume", "passwordFrom.file", "sshKeys", "env",
+		"mounts.*.absent", "mounts.*.volume", "networks.*.absent",
+		"features.keyctl", "features.fuse", "features.mknod", "features.mount", // root@pam's
+	}),
+}
+
+var wishes = []string{
+	"placement.prefer", "placement.migrate", "ha.absent", "class", "mode", "suspend.reason", "suspend.author", "suspend.until", "dependsOn", "wave", "lifecycle.destroy", "lifecycle.rebootPolicy",
+	"lifecycle.window", "lifecycle.shutdownTimeout", "lifecycle.forceStop", "ignoreFields", "unset",
+	"source.clone.template", "source.clone.name", "source.clone.full", "source.clone.storage", "source.clone.snapshot",
+	"source.backup.volume", "source.backup.storage", "source.backup.unique",
+}

@@ -1,0 +1,132 @@
+package manifest
+
+import (
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// What objects lower by hand, they raise by hand.
+
+// raise leaves a cloud-init drive to cloudInit, and turns a CD-ROM drive into iso, which stands alone.
+func (d *disk) raise(r *raising, rows func() []entry) []entry {
+	key := r.keys[r.slot]
+	volume, media := key.find("volume"), key.find("media")
+	switch {
+	case volume == nil, cloudInitVolume.MatchString(volume.text):
+		return nil
+	case media == nil && volume.text != "none", media != nil && media.text != "cdrom", !isoVolume.ok(volume.text):
+		return rows()
+	}
+	volume.by = r.below("iso").path
+	for i := range key.parts {
+		if p := &key.parts[i]; p.name == "media" || p.name == "size" {
+			p.own = true
+		}
+	}
+	return []entry{{"iso", scalarOf("!!str", volume.text)}}
+}
+
+// cloudInitVolume matches the volume of a cloud-init drive, on storages that keep files or not.
+var cloudInitVolume = regexp.MustCompile(`^[^:]+:([0-9]+/)?vm-[0-9]+-cloudinit(\.[a-z0-9]+)?$`)
+
+// raise finds the drive that carries the settings, and takes the public keys apart.
+func (c *cloudInit) raise(r *raising, rows func() []entry) []entry {
+	out := r.raiseCloudInitDrive()
+	if keys := r.raiseKeys("sshkeys", "sshKeys"); keys != nil {
+		out = append(out, entry{"sshKeys", keys})
+	}
+	return append(out, rows()...)
+}
+
+func (r *raising) raiseCloudInitDrive() []entry {
+	for _, key := range r.drives() {
+		volume := key.find("volume")
+		if volume == nil || key.by != "" || !cloudInitVolume.MatchString(volume.text) {
+			continue
+		}
+		storage, _ := key.storage()
+		key.by = r.below("storage").path
+		out := []entry{{"storage", scalarOf("!!str", storage)}}
+		if key.key != "ide2" {
+			out = append(out, entry{"slot", scalarOf("!!str", key.key)})
+		}
+		return out
+	}
+	return nil
+}
+
+// drives returns the keys of a virtual machine's drives, sorted.
+func (r *raising) drives() []*liveKey {
+	var out []*liveKey
+	for _, name := range slices.SortedFunc(maps.Keys(r.keys), compareSlots) {
+		if diskSlots.has(name) {
+			out = append(out, r.keys[name])
+		}
+	}
+	return out
+}
+
+// raiseKeys returns URL-encoded public keys as a list, nil where the field does not take one of them.
+func (r *raising) raiseKeys(native, field string) *node {
+	f, found := r.fact(native)
+	if !found {
+		return nil
+	}
+	plain, err := url.PathUnescape(f.text)
+	if err != nil {
+		return nil
+	}
+	var keys []string
+	for line := range strings.Lines(plain) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || line[0] == '#':
+		case !sshKey.ok(line):
+			return nil
+		default:
+			keys = append(keys, line)
+		}
+	}
+	if len(keys) == 0 || len(distinct(keys)) != len(keys) {
+		return nil
+	}
+	f.say(r.below(field).path)
+	return listOf(keys)
+}
+
+func (s *serial) raise(r *raising, _ func() []entry) []entry {
+	key := r.keys[r.slot]
+	if !serialPort.ok(key.text) {
+		return nil
+	}
+	key.by = r.below("port").path
+	return []entry{{"port", scalarOf("!!str", key.text)}}
+}
+
+func (b *boot) raise(r *raising, _ func() []entry) []entry {
+	f, found := r.fact("boot.order")
+	if !found || len(f.key.parts) > 1 {
+		return nil
+	}
+	devices := strings.Split(f.text, ";")
+	for _, device := range devices {
+		if !bootDevice.ok(device) {
+			return nil
+		}
+	}
+	f.say(r.below("order").path)
+	return []entry{{"order", listOf(devices)}}
+}
+
+// raise says that nothing can be changed while the guest runs, which is an empty list.
+func (m *machine) raise(r *raising, rows func() []entry) []entry {
+	f, found := r.fact("hotplug")
+	if !found || f.text != "0" {
+		return rows()
+	}
+	f.say(r.below("hotplug").path)
+	return append(rows(), entry{"hotplug", &node{kind: listNode}})
+}

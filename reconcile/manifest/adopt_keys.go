@@ -1,0 +1,73 @@
+package manifest
+
+import (
+	"errors"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+const pendingReason = "a change of it waits for the next start: adopt it again after a restart, or take the change back"
+
+// adoptValue returns the text of a native key that a manifest is to pin, or why it cannot. Both are empty for what is Proxmox's own
+// business and for what has no value.
+func adoptValue(kind guest.Kind, key string, value guest.Value) (text, reason string) {
+	ours := reserved[key] == "" && !strings.HasPrefix(key, "unused")
+	switch _, known := guest.Canonical(kind, key, ""); {
+	case strings.Contains(reserved[key], "secret"):
+		return "", "it is set, and cannot be read"
+	case !ours, strings.TrimSpace(value.Text) == "" && value.Pending == nil:
+		return "", ""
+	case waits(kind, key, value):
+		return "", pendingReason
+	case !known:
+		return "", "this agent does not know the key"
+	case unpinned[key] != "":
+		return "", unpinned[key]
+	case guest.RootOnly(kind, key):
+		return "", "Proxmox lets only root@pam change it, and no API token"
+	case key == "tags":
+		return withoutMarkers(value.Text), ""
+	case key == "description":
+		return tidy(value.Text), ""
+	}
+	switch err := guest.Check(kind, key, value.Text); {
+	case err == nil, errors.Is(err, guest.ErrUnknownKey):
+		return value.Text, ""
+	case keptByProxmox(kind, key):
+		return "", ""
+	default:
+		return "", refusal(err.Error())
+	}
+}
+
+// unpinned are keys that a manifest could pin and an adopted one does not.
+var unpinned = map[string]string{
+	"env": "variables often carry secrets: add those that do not",
+	"lxc": "the API reads it and does not write it",
+}
+
+// waits reports whether the key means something else after the next start.
+func waits(kind guest.Kind, key string, value guest.Value) bool {
+	next, there := value.Next()
+	now, _ := guest.Canonical(kind, key, value.Text)
+	then, _ := guest.Canonical(kind, key, next)
+	return there != value.Set || now != then
+}
+
+// keptByProxmox reports whether the key table takes no value at all for a key.
+func keptByProxmox(kind guest.Kind, key string) bool {
+	some := guest.Check(kind, key, "1")
+	return some != nil && some.Error() == guest.Check(kind, "digest", "1").Error()
+}
+
+// withoutMarkers returns tags without marks of ownership.
+func withoutMarkers(text string) string {
+	var kept []string
+	for _, tag := range guest.Tags(text) {
+		if len(guest.MarkerTags([]string{tag})) == 0 {
+			kept = append(kept, tag)
+		}
+	}
+	return strings.Join(kept, ";")
+}

@@ -1,0 +1,126 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// liveKey is a native key of a live guest that a manifest is to say, as a whole or part by part.
+type liveKey struct {
+	kind  guest.Kind
+	key   string
+	text  string
+	parts []livePart // of a property string, in the order of the text; a plain value is one part without a name
+	by    string     // path of the field that says all of it; "" while none does
+}
+
+// livePart is one sub-key.
+type livePart struct {
+	name, text string
+	by         string // path of the field that says it; "" while none does
+	own        bool   // Proxmox's own, which no field has to say
+}
+
+func newLiveKey(kind guest.Kind, key, text string) *liveKey {
+	k := &liveKey{kind: kind, key: key, text: text}
+	for part := range strings.SplitSeq(text, ",") {
+		name, value, named := strings.Cut(part, "=")
+		switch {
+		case part == "":
+		case !named:
+			k.parts = append(k.parts, livePart{text: part})
+		case kind == guest.VirtualMachine && k.family() == "net" && name != "macaddr" && macAddress.ok(value):
+			k.parts = append(k.parts, livePart{name: "model", text: name}, livePart{name: "macaddr", text: value})
+		default:
+			k.parts = append(k.parts, livePart{name: name, text: value})
+		}
+	}
+	for i := range k.parts {
+		k.parts[i].own = slices.Contains(generated[k.family()], k.parts[i].name)
+	}
+	return k
+}
+
+// family returns the key without the number of its slot.
+func (k *liveKey) family() string { return strings.TrimRight(k.key, "0123456789") }
+
+// generated are the sub-keys that Proxmox fills in for every guest anew, by the family of their key.
+var generated = map[string][]string{
+	"smbios": {"uuid"}, "efidisk": {"size", "ms-cert"}, "tpmstate": {"size"}, "net": {"type"},
+}
+
+// find returns the part that a sub-key names, nil where there is none that nothing says yet.
+func (k *liveKey) find(sub string) *livePart {
+	for i := range k.parts {
+		if p := &k.parts[i]; p.by == "" && k.names(p.name, sub) {
+			return p
+		}
+	}
+	return nil
+}
+
+// names reports whether a part's name is another spelling of a sub-key: no name at all, or an alias. The key table is asked with a
+// value that nothing has: two spellings of one name come to the same canonical text.
+func (k *liveKey) names(name, sub string) bool {
+	const probe = "zzz"
+	if name == sub {
+		return true
+	}
+	other := probe
+	if name != "" {
+		other = name + "=" + probe
+	}
+	canonical, known := guest.Canonical(k.kind, k.key, sub+"="+probe)
+	as, _ := guest.Canonical(k.kind, k.key, other)
+	return known && canonical == as && strings.Contains(as, probe)
+}
+
+// storage returns the storage of the key's volume and the part that says it.
+func (k *liveKey) storage() (string, *livePart) {
+	p := k.find("volume")
+	if p == nil {
+		return "", nil
+	}
+	name, _, found := strings.Cut(p.text, ":")
+	if !found || !storageName.ok(name) {
+		return "", nil
+	}
+	return name, p
+}
+
+// means reports whether two texts mean the same as the value of the key, or of one of its sub-keys.
+func (k *liveKey) means(sub, a, b string) bool {
+	if sub != "" {
+		a, b = sub+"="+a, sub+"="+b
+	}
+	left, _ := guest.Canonical(k.kind, k.key, a)
+	right, _ := guest.Canonical(k.kind, k.key, b)
+	return left == right
+}
+
+// unsaid returns the parts that no field says and that are not Proxmox's own.
+func (k *liveKey) unsaid() []*livePart {
+	var out []*livePart
+	for i := range k.parts {
+		if p := &k.parts[i]; k.by == "" && p.by == "" && !p.own {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// said reports whether a field says anything of the key.
+func (k *liveKey) said() bool {
+	return k.by != "" || slices.ContainsFunc(k.parts, func(p livePart) bool { return p.by != "" })
+}
+
+// raw returns the text without what Proxmox fills in anew.
+func (k *liveKey) raw() string {
+	kept := slices.DeleteFunc(strings.Split(k.text, ","), func(part string) bool {
+		name, _, named := strings.Cut(part, "=")
+		return named && k.family() == "smbios" && slices.Contains(generated[k.family()], name)
+	})
+	return strings.Join(kept, ",")
+}

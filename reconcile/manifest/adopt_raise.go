@@ -1,0 +1,221 @@
+package manifest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// raising is the way back of lowering: from native keys to the fields that say them. It goes through the same rows.
+type raising struct {
+	kind guest.Kind
+	keys map[string]*liveKey // by native key; what is not there is not to be said by a field
+	slot string              // native key that sub-keys belong to at the moment
+	path string              // of the field at hand
+}
+
+// raiser is an object with more to raise than its rows tell: the way back of a lowerer. The rows' own entries it may ask for, or not.
+type raiser interface {
+	raise(r *raising, rows func() []entry) []entry
+}
+
+// raisable is a value that has a way back.
+type raisable interface {
+	raise(r *raising, native string) *node
+}
+
+// below returns the raising of a field of the object at hand.
+func (r *raising) below(name string) *raising {
+	next := *r
+	next.path = name
+	if r.path != "" {
+		next.path = r.path + "." + name
+	}
+	return &next
+}
+
+// at returns the raising of the device in a slot.
+func (r *raising) at(key string) *raising {
+	next := *r
+	next.slot = key
+	return &next
+}
+
+// raiseObject returns the fields of an object that say something of the live guest, nil where none does.
+func raiseObject(r *raising, o object) *node {
+	rows := func() []entry { return r.rows(o.fields()) }
+	out := &node{kind: mapNode}
+	if more, ok := o.(raiser); ok {
+		out.entries = more.raise(r, rows)
+	} else {
+		out.entries = rows()
+	}
+	return orNil(out)
+}
+
+func (r *raising) rows(rows []field) []entry {
+	var out []entry
+	for _, row := range rows {
+		if known, ok := row.value.(raisable); ok {
+			if n := known.raise(r.below(row.name), row.native); n != nil {
+				out = append(out, entry{row.name, n})
+			}
+		}
+	}
+	return out
+}
+
+func orNil(n *node) *node {
+	if len(n.entries) == 0 {
+		return nil
+	}
+	return n
+}
+
+// fact is the live text behind a field.
+type fact struct {
+	key  *liveKey
+	sub  string
+	text string
+	part *livePart // nil where it is the whole key
+}
+
+// fact returns what a native key, a sub-key, or a sub-key of the slot at hand has, if nothing says it yet.
+func (r *raising) fact(native string) (fact, bool) {
+	name, sub, isSub := strings.Cut(native, ".")
+	if name == "" {
+		name = r.slot
+	}
+	key := r.keys[name]
+	switch {
+	case native == "" || key == nil || key.by != "":
+		return fact{}, false
+	case !isSub:
+		return fact{key: key, text: key.text}, !key.said()
+	case sub == "storage":
+		text, part := key.storage()
+		return fact{key, sub, text, part}, part != nil
+	default:
+		part := key.find(sub)
+		if part == nil {
+			return fact{}, false
+		}
+		return fact{key, sub, part.text, part}, true
+	}
+}
+
+// means reports whether a text that a field prints is the fact. A size is a least size, so that whole MiB may be wanted of a volume
+// that is a little larger.
+func (f fact) means(printed, text string) bool {
+	switch f.sub {
+	case "storage":
+		return printed == text
+	case "size":
+		want, errWant := guest.ParseSize(printed)
+		have, errHave := guest.ParseSize(text)
+		return errWant == nil && errHave == nil && have-want >= 0 && have-want < mib
+	default:
+		return f.key.means(f.sub, printed, text)
+	}
+}
+
+// texts returns the fact as Proxmox has it and in its one spelling.
+func (f fact) texts() []string {
+	if f.sub != "" {
+		return []string{f.text}
+	}
+	canonical, _ := guest.Canonical(f.key.kind, f.key.key, f.text)
+	return []string{f.text, canonical}
+}
+
+// say notes the field that says the fact.
+func (f fact) say(path string) {
+	if f.part != nil {
+		f.part.by = path
+	} else {
+		f.key.by = path
+	}
+}
+
+func (v leaf[T]) raise(r *raising, native string) *node {
+	f, found := r.fact(native)
+	if !found {
+		return nil
+	}
+	for _, text := range f.texts() {
+		if n := spelling(v.codec, text, f.means); n != nil {
+			f.say(r.path)
+			return n
+		}
+	}
+	return nil
+}
+
+func (v listValue) raise(r *raising, native string) *node {
+	f, found := r.fact(native)
+	if !found {
+		return nil
+	}
+	for _, text := range f.texts() {
+		words := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" ,;\t\n", c) })
+		acceptable := !slices.ContainsFunc(words, func(word string) bool { return !v.rule.ok(word) })
+		if len(words) > 0 && acceptable && len(distinct(words)) == len(words) && f.means(strings.Join(words, v.join), text) {
+			f.say(r.path)
+			return listOf(words)
+		}
+	}
+	return nil
+}
+
+func distinct(words []string) []string { return slices.Compact(slices.Sorted(slices.Values(words))) }
+
+// raise goes into the group; of a device that a guest has once, native is its key.
+func (g groupValue) raise(r *raising, native string) *node {
+	if native != "" {
+		r = r.at(native)
+	}
+	return raiseObject(r, g.into)
+}
+
+func (v byHandValue) raise(r *raising, native string) *node {
+	if known, ok := v.value.(raisable); ok {
+		return known.raise(r, native)
+	}
+	return nil
+}
+
+func (s slotsValue[T, P]) raise(r *raising, native string) *node {
+	out := &node{kind: mapNode}
+	for _, key := range slices.SortedFunc(maps.Keys(r.keys), compareSlots) {
+		slot, fits := s.slotOf(key, native)
+		if !fits {
+			continue
+		}
+		var device T
+		if n := raiseObject(r.at(key).below(slot), P(&device)); n != nil {
+			out.entries = append(out.entries, entry{slot, n})
+		}
+	}
+	return orNil(out)
+}
+
+// slotOf returns the slot that a native key is of.
+func (s slotsValue[T, P]) slotOf(key, native string) (string, bool) {
+	if native == "" {
+		return key, s.names.has(key)
+	}
+	number, found := strings.CutPrefix(key, native)
+	slot := s.names[0].prefix + number
+	return slot, found && s.names.has(slot)
+}
+
+// compareSlots sorts net2 before net10.
+func compareSlots(a, b string) int {
+	stem := func(key string) string { return strings.TrimRight(key, "0123456789") }
+	if stem(a) != stem(b) || len(a) == len(b) {
+		return strings.Compare(a, b)
+	}
+	return len(a) - len(b)
+}

@@ -1,0 +1,145 @@
+package manifest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest"
+)
+
+// TestRecordedGuestsPlanEmpty adopts every guest that was recorded from Proxmox's own code, whatever waits in it.
+func TestRecordedGuestsPlanEmpty(t *testing.T) {
+	guests := recordedGuests(t)
+	for where, o := range guests {
+		a, err := manifest.Adopt(o, adoptOptions)
+		if err != nil {
+			t.Errorf("%s: adopt: %v", where, err)
+			continue
+		}
+		for _, c := range guest.Diff(wanted(t, a.Data), o) {
+			t.Errorf("%s: got change %+v, want none, in\n%s", where, c, a.Data)
+		}
+	}
+	if len(guests) < 400 {
+		t.Errorf("got %d guests, want at least 400", len(guests))
+	}
+}
+
+var guestURL = regexp.MustCompile(`/(qemu|lxc)/([0-9]+)/(config|pending)`)
+
+// recordedGuests returns the guests in the recorded replies by where the first of its kind stands, each once.
+func recordedGuests(t *testing.T) map[string]guest.Observed {
+	t.Helper()
+	files, err := filepath.Glob(filepath.FromSlash("../../../shared/transcripts/*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Skip("../shared/transcripts is absent")
+	}
+	out, seen := map[string]guest.Observed{}, map[string]bool{}
+	for _, file := range files {
+		var transcript struct {
+			Entries []struct {
+				Request  struct{ Method, URL string }
+				Response struct {
+					Status int
+					Body   string
+				}
+			}
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(data, &transcript); err != nil {
+			t.Fatalf("decode %s: %v", file, err)
+		}
+		for i, entry := range transcript.Entries {
+			match := guestURL.FindStringSubmatch(entry.Request.URL)
+			if match == nil || entry.Request.Method != "GET" || entry.Response.Status != 200 || seen[entry.Response.Body] {
+				continue
+			}
+			seen[entry.Response.Body] = true
+			o := guest.Observed{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "x"}, Node: "pve1", Status: guest.StatusRunning}
+			if match[1] == "lxc" {
+				o.Kind = guest.Container
+			}
+			o.VMID, _ = strconv.Atoi(match[2]) // digits by the pattern
+			o.Keys = recordedKeys(t, match[3], entry.Response.Body)
+			out[fmt.Sprintf("%s:%d", filepath.Base(file), i)] = o
+		}
+	}
+	return out
+}
+
+// recordedKeys reads the reply of a config or of a pending call.
+func recordedKeys(t *testing.T, call, body string) map[string]guest.Value {
+	t.Helper()
+	out := map[string]guest.Value{}
+	decoder := json.NewDecoder(strings.NewReader(body))
+	decoder.UseNumber()
+	if call == "config" {
+		var reply struct{ Data map[string]any }
+		if err := decoder.Decode(&reply); err != nil {
+			t.Fatalf("decode config: %v", err)
+		}
+		for key, value := range reply.Data {
+			out[key] = guest.Value{Text: fmt.Sprint(value), Set: true}
+		}
+		return out
+	}
+	var reply struct {
+		Data []struct {
+			Key            string
+			Value, Pending any
+			Delete         int
+		}
+	}
+	if err := decoder.Decode(&reply); err != nil {
+		t.Fatalf("decode pending: %v", err)
+	}
+	for _, row := range reply.Data {
+		value := guest.Value{Delete: row.Delete != 0}
+		if row.Value != nil {
+			value.Text, value.Set = fmt.Sprint(row.Value), true
+		}
+		if row.Pending != nil {
+			next := fmt.Sprint(row.Pending)
+			value.Pending = &next
+		}
+		out[row.Key] = value
+	}
+	return out
+}
+
+// TestRecordedGuestsCanBeMadeAnew makes the recorded guests on the simulator, which has none of the recorder's host.
+func TestRecordedGuestsCanBeMadeAnew(t *testing.T) {
+	guests := recordedGuests(t)
+	for where, o := range guests {
+		t.Run(where, func(t *testing.T) {
+			a, err := manifest.Adopt(o, adoptOptions)
+			if err != nil {
+				t.Fatalf("adopt: %v", err)
+			}
+			if slices.ContainsFunc(a.Left, func(l manifest.LeftOut) bool { return l.Key == "rootfs" }) {
+				return // a text that somebody wrote over the volume's: nothing can be made of it, and the manifest says so
+			}
+			d := wanted(t, withSource(t, a.Data))
+			made, refusal := madeAnew(t, d)
+			if refusal != "" {
+				t.Fatalf("got refusal %q, want none, of\n%s", refusal, a.Data)
+			}
+			checkAlike(t, a, d, o, made)
+		})
+	}
+	t.Logf("simulator: %d recorded guests made anew", len(guests))
+}

@@ -1,0 +1,76 @@
+package manifest
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// spelling returns the YAML value that a field prints as the native text, or as one that means the same; nil where its values do
+// not reach that far. It tries what people may write for the text and asks the codec, so that no field's way back is written down
+// beside its way there.
+func spelling[T any](c codec[T], text string, means func(printed, text string) bool) *node {
+	candidates := spellings(text)
+	for _, same := range []func(printed, text string) bool{isEqual, means} {
+		for _, n := range candidates {
+			if value, wrong := c.parse(n); wrong == nil && same(c.format(value), text) {
+				return n
+			}
+		}
+	}
+	return nil
+}
+
+func isEqual(a, b string) bool { return a == b }
+
+// spellings are what people may write for a native text, what is read most easily first.
+func spellings(text string) []*node {
+	out := []*node{scalarOf("!!str", text)}
+	if number, err := strconv.Atoi(text); err == nil {
+		out = append(out, scalarOf("!!int", strconv.Itoa(number)), scalarOf("!!str", spelledSize(int64(number)*mib)),
+			scalarOf("!!str", spelledSpan(time.Duration(number)*time.Second)))
+	}
+	if number, err := strconv.ParseFloat(text, 64); err == nil {
+		out = append(out, scalarOf("!!float", strconv.FormatFloat(number, 'f', -1, 64)))
+	}
+	if bytes, err := guest.ParseSize(text); err == nil {
+		out = append(out, scalarOf("!!str", spelledSize(bytes)))
+	}
+	return append(out, scalarOf("!!bool", "true"), scalarOf("!!bool", "false"), scalarOf("!!str", "off"))
+}
+
+// spelledSize returns bytes in the largest unit that leaves no remainder: "4Gi".
+func spelledSize(bytes int64) string {
+	for _, unit := range []struct {
+		name  string
+		bytes int64
+	}{{"Ti", tib}, {"Gi", gib}, {"Mi", mib}} {
+		if bytes >= unit.bytes && bytes%unit.bytes == 0 {
+			return strconv.FormatInt(bytes/unit.bytes, 10) + unit.name
+		}
+	}
+	return strconv.FormatInt(bytes/mib, 10) + "Mi"
+}
+
+// spelledSpan returns a time span without units that are nothing: "2m", not "2m0s".
+func spelledSpan(d time.Duration) string {
+	text := d.String()
+	for _, rest := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, rest) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}
+
+func scalarOf(tag, text string) *node { return &node{kind: scalarNode, tag: tag, text: text} }
+
+func listOf(words []string) *node {
+	out := &node{kind: listNode}
+	for _, word := range words {
+		out.items = append(out.items, scalarOf("!!str", word))
+	}
+	return out
+}

@@ -1,0 +1,241 @@
+package manifest_test
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest"
+)
+
+var adoptOptions = manifest.AdoptOptions{Cluster: "home", Name: "erp"}
+
+// failer is a test, or one of the many cases of a property.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// wanted returns what an adopted manifest comes to in a source of its own.
+func wanted(t failer, data []byte) guest.Desired {
+	t.Helper()
+	set, err := manifest.Parse([]manifest.File{{Path: "erp.yaml", Data: data}, {Path: "cluster.yaml", Data: []byte(cluster)}})
+	if err != nil {
+		t.Fatalf("got %v, want no problems in\n%s", err, data)
+	}
+	desired, err := set.Lower(nil)
+	if err != nil || len(desired) != 1 {
+		t.Fatalf("got %d guests and %v, want one", len(desired), err)
+	}
+	return desired[0]
+}
+
+// TestAdoptedPlansEmpty: an adopted manifest differs from its guest in the mark of ownership alone; whatever it pins is noticed when it
+// goes; and whatever it does not pin is told, but for what is Proxmox's own.
+func TestAdoptedPlansEmpty(t *testing.T) {
+	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
+		t.Run(string(kind), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) { checkAdopted(t, drawLive(t, kind)) })
+		})
+	}
+}
+
+func checkAdopted(t *rapid.T, o guest.Observed) {
+	t.Helper()
+	a, err := manifest.Adopt(o, adoptOptions)
+	if err != nil {
+		t.Fatalf("adopt: %v", err)
+	}
+	d := wanted(t, a.Data)
+	if changes := guest.Diff(d, o); len(changes) > 0 {
+		t.Fatalf("got changes %+v, want none, in\n%s", changes, a.Data)
+	}
+	d.Marker = "gitops-00000001"
+	if changes := guest.Diff(d, o); len(changes) != 1 || changes[0].Key != "tags" {
+		t.Fatalf("owned: got changes %+v, want the mark of ownership alone, in\n%s", changes, a.Data)
+	}
+	d.Marker = ""
+	told := map[string]bool{}
+	for _, left := range a.Left {
+		key, _, _ := strings.Cut(left.Key, ".")
+		told[key] = true
+		if !strings.Contains(string(a.Data), "\n#   "+left.Key+": "+left.Reason+"\n") {
+			t.Fatalf("got no comment that %s is left out, want one in\n%s", left.Key, a.Data)
+		}
+	}
+	for key, value := range o.Keys {
+		pinned := slices.Contains(a.Pinned, key)
+		if !pinned && !told[key] && !ownBusiness(key, value) {
+			t.Fatalf("%s=%q: got it neither pinned nor told, in\n%s", key, value.Text, a.Data)
+		}
+		if pinned && !noticed(d, o, key) {
+			t.Fatalf("%s=%q: got no change when it goes, want one, in\n%s", key, value.Text, a.Data)
+		}
+	}
+}
+
+// ownBusiness reports whether a key is Proxmox's, or says nothing but what Proxmox would say anew.
+func ownBusiness(key string, value guest.Value) bool {
+	return slices.Contains([]string{"vmgenid", "meta", "parent", "digest", "lock", "vmstate", "snaptime", "snapstate", "runningmachine", "runningcpu", "template"}, key) || strings.HasPrefix(key, "unused") ||
+		key == "smbios1" && !strings.Contains(value.Text, ",") || key == "tags" && strings.HasPrefix(value.Text, "gitops-") && !strings.Contains(value.Text, ";")
+}
+
+// noticed reports whether the loss of a key is a change, or is none because the key said what holds without it.
+func noticed(d guest.Desired, o guest.Observed, key string) bool {
+	lost := o
+	lost.Keys = maps.Clone(o.Keys)
+	delete(lost.Keys, key)
+	if len(guest.Diff(d, lost)) > len(guest.Diff(d, o)) {
+		return true
+	}
+	absent := guest.Desired{Ref: o.Ref, Intents: []guest.Intent{{Key: key, Verb: guest.Absent}}}
+	return len(guest.Diff(absent, o)) == 0
+}
+
+// TestEveryFieldHasAWayBack: a field that has a live value behind it is among those that adopted manifests set, or is named here.
+func TestEveryFieldHasAWayBack(t *testing.T) {
+	for kind, without := range fieldsWithoutWayBack {
+		set := map[string]bool{}
+		for key, texts := range textsOf(kind) {
+			for _, text := range texts {
+				collectFields(t, liveGuest(kind, map[string]string{key: text}), set)
+			}
+		}
+		template := liveGuest(kind, nil)
+		template.Template, template.HA, template.Resource = true, true, &guest.HA{State: "started", MaxRestart: 1, MaxRelocate: 1}
+		collectFields(t, template, set)
+		for _, pattern := range manifest.FieldPatterns(string(kind)) {
+			named := slices.Contains(without, pattern)
+			raised := slices.ContainsFunc(slices.Collect(maps.Keys(set)), func(path string) bool { return manifest.MatchesField(pattern, path) })
+			if raised == named {
+				t.Errorf("%s %s: got it set by adopted manifests: %t, and among the fields without a way back: %t, want one of both", kind, pattern, raised, named)
+			}
+		}
+		for _, pattern := range without {
+			if !slices.Contains(manifest.FieldPatterns(string(kind)), pattern) {
+				t.Errorf("%s %s: got no such field, want it taken off the list", kind, pattern)
+			}
+		}
+	}
+}
+
+func collectFields(t *testing.T, o guest.Observed, into map[string]bool) {
+	t.Helper()
+	a, err := manifest.Adopt(o, adoptOptions)
+	if err != nil {
+		t.Fatalf("adopt %v: %v", o.Keys, err)
+	}
+	for _, path := range manifest.SpecFields(a.Data) {
+		into[path] = true
+	}
+}
+
+// TestAdopt shows what manifests of two whole guests look like.
+func TestAdopt(t *testing.T) {
+	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
+		texts := map[string]string{}
+		for key, all := range textsOf(kind) {
+			texts[key] = all[len(all)-1]
+		}
+		o := liveGuest(kind, texts)
+		waiting := "3"
+		o.Keys["cores"] = guest.Value{Text: "2", Set: true, Pending: &waiting}
+		a, err := manifest.Adopt(o, adoptOptions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "testdata/adopt/"+strings.ToLower(string(kind))+".yaml", a.Data)
+	}
+}
+
+func TestAdoptRefusesLockedGuests(t *testing.T) {
+	tests := map[string]string{
+		"create":    "is half-made (locked: create)",
+		"clone":     "is half-made (locked: clone)",
+		"suspended": "is hibernated (locked: suspended)",
+		"backup":    "is locked (backup)",
+	}
+	for lock, want := range tests {
+		o := liveGuest(guest.VirtualMachine, nil)
+		o.Lock = lock
+		_, err := manifest.Adopt(o, adoptOptions)
+		var refused *manifest.AdoptError
+		if !errors.As(err, &refused) || refused.Error() != want || refused.Hint == "" {
+			t.Errorf("%s: got %v, want %q and what to do", lock, err, want)
+		}
+	}
+}
+
+// TestAdoptTellsNoSecrets: neither secrets nor what may hold some are in the manifest.
+func TestAdoptTellsNoSecrets(t *testing.T) {
+	o := liveGuest(guest.Container, map[string]string{"env": "A=1\x00TOKEN=hunter2", "future-key": "hunter2"})
+	o.Keys["lxc"] = guest.Value{Text: "hunter2", Set: true}
+	a, err := manifest.Adopt(o, adoptOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(a.Data), "hunter2") {
+		t.Errorf("got the secret in\n%s", a.Data)
+	}
+}
+
+// TestAdoptCommentsCannotEnd: text from the cluster stays in the comment that it is put into.
+func TestAdoptCommentsCannotEnd(t *testing.T) {
+	o := liveGuest(guest.VirtualMachine, map[string]string{"x\nspec: {vmid: 100}": "1"})
+	o.Node = "pve1"
+	a, err := manifest.Adopt(o, manifest.AdoptOptions{Cluster: "home\nkind: Cluster", Name: "erp"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := wanted(t, a.Data).VMID; got != 105 {
+		t.Errorf("got vmid %d, want 105", got)
+	}
+}
+
+func TestAdoptName(t *testing.T) {
+	taken := map[string]bool{"VirtualMachine/web": true, "VirtualMachine/db": true, "VirtualMachine/db-105": true}
+	got := map[string]string{}
+	for _, name := range []string{"erp", "web", "db", "", "not a name"} {
+		o := guest.Observed{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: name, VMID: 105}}
+		got[name] = manifest.AdoptName(o, taken)
+	}
+	want := map[string]string{"erp": "erp", "web": "web-105", "db": "db-105-2", "": "vm-105", "not a name": "vm-105"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("got other names (-want +got):\n%s", diff)
+	}
+}
+
+// FuzzAdopt: whatever text a key has, the guest can be adopted, and its manifest differs from it in nothing.
+func FuzzAdopt(f *testing.F) {
+	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
+		for key, texts := range textsOf(kind) {
+			f.Add(kind == guest.Container, key, texts[0], texts[len(texts)-1])
+		}
+	}
+	f.Add(false, "scsi0", "local-lvm:vm-1-disk-0,file=a:b,cache=none,cache=unsafe,size=1G", "")
+	f.Fuzz(func(t *testing.T, container bool, key, text, next string) {
+		kind := guest.VirtualMachine
+		if container {
+			kind = guest.Container
+		}
+		for _, pending := range []*string{nil, &next} {
+			o := liveGuest(kind, map[string]string{key: text})
+			value := o.Keys[key]
+			value.Pending = pending
+			o.Keys[key] = value
+			a, err := manifest.Adopt(o, adoptOptions)
+			if err != nil {
+				t.Fatalf("adopt %s=%q: %v", key, text, err)
+			}
+			if changes := guest.Diff(wanted(t, a.Data), o); len(changes) > 0 {
+				t.Fatalf("%s=%q: got changes %+v, want none, in\n%s", key, text, changes, a.Data)
+			}
+		}
+	})
+}

@@ -1,0 +1,150 @@
+package manifest
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// write returns the document as things stand, and what its fields say.
+func (a *adoption) write() ([]byte, *raising) {
+	s := newSpec(a.seen.Kind)
+	r := &raising{kind: a.seen.Kind, keys: map[string]*liveKey{}}
+	for name, text := range a.live {
+		if !a.raw[name] {
+			r.keys[name] = newLiveKey(a.seen.Kind, name, text)
+		}
+	}
+	for name := range a.left {
+		if key, sub, isSub := strings.Cut(name, "."); isSub && r.keys[key] != nil {
+			if p := r.keys[key].find(sub); p != nil {
+				p.own = true
+			}
+		}
+	}
+	fields := raiseObject(r, s)
+	if fields == nil {
+		fields = &node{kind: mapNode}
+	}
+	var out bytes.Buffer
+	out.WriteString(a.header())
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	_ = encoder.Encode(yamlMap( // into memory, of nodes that this package made
+		yamlText("apiVersion"), yamlText(apiVersion), yamlText("kind"), yamlText(string(a.seen.Kind)),
+		yamlText("metadata"), yamlMap(yamlText("name"), yamlText(a.opts.Name)), yamlText("spec"), a.spec(fields),
+	))
+	return out.Bytes(), r
+}
+
+// header returns the comment that says where the document is from, and what it leaves out.
+func (a *adoption) header() string {
+	var b strings.Builder
+	b.WriteString("# yaml-language-server: $schema=schema.json\n#\n")
+	fmt.Fprintf(&b, "# Guest %d of cluster %s as it was on node %s at %s, written by gitops-agent adopt.\n",
+		a.seen.VMID, oneLined(a.opts.Cluster), oneLined(a.seen.Node), a.readAt())
+	if left := a.leftOut(); len(left) > 0 {
+		b.WriteString("#\n# Not managed, since it cannot be pinned:\n")
+		for _, l := range left {
+			fmt.Fprintf(&b, "#   %s: %s\n", l.Key, l.Reason)
+		}
+	}
+	return b.String()
+}
+
+// spec puts what every adopted guest has before its fields, and the raw keys behind them.
+func (a *adoption) spec(fields *node) *yaml.Node {
+	state := yamlText("state")
+	state.HeadComment = "To have it made anew should it ever be gone:\n" + a.sourceLine()
+	power := yamlText(string(guest.Ignored))
+	power.LineComment = "it was " + string(a.seen.Status)
+	out := yamlMap(
+		yamlText("vmid"), &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(a.seen.VMID)},
+		yamlText("adopt"), yamlText("ifUnmanaged"), state, power,
+	)
+	for _, e := range fields.entries {
+		out.Content = append(out.Content, yamlText(e.name), styled(e.value))
+	}
+	raw := &yaml.Node{Kind: yaml.MappingNode}
+	for _, key := range slices.Sorted(maps.Keys(a.raw)) {
+		text := newLiveKey(a.seen.Kind, key, a.live[key]).raw()
+		raw.Content = append(raw.Content, yamlText(key), styled(scalarOf("!!str", text)))
+	}
+	if len(raw.Content) > 0 {
+		out.Content = append(out.Content, yamlText("raw"), raw)
+	}
+	return out
+}
+
+// sourceLine is the field that would let the agent make the guest anew. What its disks held, nobody can make anew, so it stands in a
+// comment.
+func (a *adoption) sourceLine() string {
+	if a.seen.Kind == guest.Container {
+		return "source: {template: {volume: STORAGE:vztmpl/TEMPLATE}}"
+	}
+	return "source: {blank: {}}"
+}
+
+// styled returns a value for people: on one line where it is short, texts of several lines as such.
+func styled(n *node) *yaml.Node {
+	switch n.kind {
+	case mapNode:
+		out := &yaml.Node{Kind: yaml.MappingNode}
+		for _, e := range n.entries {
+			out.Content = append(out.Content, yamlText(e.name), styled(e.value))
+		}
+		return compact(out)
+	case listNode:
+		out := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, item := range n.items {
+			out.Content = append(out.Content, styled(item))
+		}
+		return compact(out)
+	case scalarNode:
+	}
+	out := &yaml.Node{Kind: yaml.ScalarNode, Tag: n.tag, Value: n.text}
+	if strings.ContainsAny(n.text, "\n\r\t") {
+		out.Style = yaml.DoubleQuotedStyle
+		if plainLines(n.text) {
+			out.Style = yaml.LiteralStyle
+		}
+	}
+	return out
+}
+
+// compact puts a value on one line if nothing in it has lines of its own and it is short.
+func compact(n *yaml.Node) *yaml.Node {
+	const widest = 100 // bytes
+	width := 0
+	for _, c := range n.Content {
+		width += len(c.Value) + len(", ")
+		if len(c.Content) > 0 && c.Kind == yaml.MappingNode || c.Style == yaml.LiteralStyle {
+			return n
+		}
+		for _, item := range c.Content {
+			width += len(item.Value) + len(", ")
+		}
+	}
+	if width <= widest {
+		n.Style = yaml.FlowStyle
+	}
+	return n
+}
+
+// plainLines reports whether a text of several lines reads back as it is when it is written line by line.
+func plainLines(text string) bool {
+	for i, line := range strings.Split(text, "\n") {
+		switch {
+		case i == 0 && (line == "" || line[0] == ' '), strings.TrimRight(line, " ") != line, strings.ContainsAny(line, "\t\r\ufeff\u0085\u2028\u2029"):
+			return false
+		}
+	}
+	return true
+}
