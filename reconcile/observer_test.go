@@ -200,3 +200,15 @@ func TestObserverReadsWhatAnotherRevisionWants(t *testing.T) {
 		t.Errorf("due differs (-want +got):\n%s", diff)
 	}
 }
+
+// A reading is old after twice the time in which there should be a newer one.
+func TestObserverTellsOldReadings(t *testing.T) {
+	now := time.Now()
+	o := newObserver(nil, 15*time.Second, time.Minute)
+	o.trust(t.TempDir(), 10*time.Minute)
+	o.seen[201], o.seen[202] = seenAt(201, now.Add(-3*time.Minute)), seenAt(202, now.Add(-3*time.Minute))
+	o.list.before[202] = listed{node: "pve1", version: 7}
+	if !o.stale(201, now) || o.stale(201, now.Add(-time.Minute)) || o.stale(202, now) || !o.stale(202, now.Add(18*time.Minute)) || o.stale(203, now) {
+		t.Error("got another answer, want old after two minutes, or after twenty where the list of guests vouches for it")
+	}
+}

@@ -22,9 +22,9 @@ func writeReport(out io.Writer, r reconcile.Report) {
 	if len(r.Guests) > 0 {
 		_, _ = fmt.Fprintln(out)
 		guests := table{}
-		guests.addText("GUEST", "VMID", "NODE", "SYNC", "HEALTH", "OPERATION", "")
+		guests.addText("GUEST", "VMID", "NODE", "SYNC", "HEALTH", "OPERATION", "READ", "")
 		for _, g := range r.Guests {
-			addGuest(&guests, g)
+			addGuest(&guests, g, r.Time)
 		}
 		guests.write(out, p)
 	}
@@ -59,6 +59,10 @@ func headRows(r reconcile.Report) [][]cell {
 	}
 	add(red, "source", r.Source.Error)
 	add(red, "proxmox", r.Proxmox.Error)
+	add(yellow, "ha", r.Proxmox.HAError)
+	if list := r.Proxmox.VMList; list != nil && list.Error != "" {
+		add(yellow, "guest list", "not believed, every guest is read in turn: "+list.Error)
+	}
 	add(red, "journal", r.Journal.Error)
 	if !r.Writes.Allowed && r.Source.Accepted != nil && r.Writes.Message != r.Proxmox.Error && r.Writes.Message != r.Journal.Error {
 		add(yellow, "no writes", r.Writes.Message)
@@ -67,7 +71,7 @@ func headRows(r reconcile.Report) [][]cell {
 }
 
 // addGuest adds a guest's row, and below it one for each further remark.
-func addGuest(t *table, g reconcile.GuestReport) {
+func addGuest(t *table, g reconcile.GuestReport, now time.Time) {
 	notes := remarks(g)
 	first := ""
 	if len(notes) > 0 {
@@ -78,9 +82,9 @@ func addGuest(t *table, g reconcile.GuestReport) {
 		vmid = strconv.Itoa(g.VMID)
 	}
 	t.add(cell{text: g.Label()}, cell{text: vmid}, cell{text: dash(g.Node)}, cell{string(g.Sync), syncColour(g.Sync)},
-		cell{string(g.Health), healthColour(g.Health)}, cell{text: string(g.Operation)}, cell{text: first})
+		cell{string(g.Health), healthColour(g.Health)}, cell{text: string(g.Operation)}, readAge(g, now), cell{text: first})
 	for _, note := range notes {
-		t.addText("", "", "", "", "", "", note)
+		t.addText("", "", "", "", "", "", "", note)
 	}
 }
 
@@ -105,6 +109,18 @@ func remarks(g reconcile.GuestReport) []string {
 		}
 	}
 	return notes
+}
+
+// readAge says how long ago the guest was read in full, as the report was made.
+func readAge(g reconcile.GuestReport, now time.Time) cell {
+	if g.ObservedAt.IsZero() {
+		return cell{text: "never"}
+	}
+	c := cell{text: max(now.Sub(g.ObservedAt), 0).Round(time.Second).String() + " ago"}
+	if g.Stale {
+		c.text, c.paint = c.text+" (old)", yellow
+	}
+	return c
 }
 
 func dash(text string) string {

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 )
 
 // What keeps the agent from its work, or from knowing, is said with what would end it. What the table shows anyway is not said twice.
@@ -27,5 +30,24 @@ func TestRemarks(t *testing.T) {
 				t.Errorf("remarks (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Each row says how old its reading is, and one that is too old stands out.
+func TestReportSaysHowOldReadingsAre(t *testing.T) {
+	now := time.Date(2026, 3, 22, 12, 0, 0, 0, time.UTC)
+	r := reconcile.Report{Time: now, Guests: []reconcile.GuestReport{
+		{Kind: guest.VirtualMachine, Name: "new", ObservedAt: now.Add(-4 * time.Second)},
+		{Kind: guest.VirtualMachine, Name: "old", ObservedAt: now.Add(-5 * time.Minute), Stale: true},
+		{Kind: guest.VirtualMachine, Name: "unseen"},
+	}}
+	r.Proxmox.VMList = &reconcile.VMListReport{Error: "no such file"}
+	r.Proxmox.HAError = "403"
+	var out strings.Builder
+	writeReport(&out, r)
+	for _, want := range []string{"4s ago\n", "5m0s ago (old)\n", "never\n", "every guest is read in turn: no such file\n", "ha          403\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("got no %q in:\n%s", want, out.String())
+		}
 	}
 }

@@ -66,7 +66,7 @@ func newHeldView(h reconcile.HeldReport, now time.Time) heldView {
 
 // needsLook reports whether the guest belongs above those where all is well.
 func (v guestView) needsLook() bool {
-	return v.Sync != reconcile.Synced || len(v.Conditions) > 0 || len(v.Held) > 0 || v.Health == reconcile.Degraded ||
+	return v.Sync != reconcile.Synced || v.Stale || len(v.Conditions) > 0 || len(v.Held) > 0 || v.Health == reconcile.Degraded ||
 		v.Health == reconcile.Missing
 }
 

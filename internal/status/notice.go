@@ -108,6 +108,17 @@ func troubleNotices(r reconcile.Report, now time.Time) []notice {
 			Tone: warn, Title: "The cluster was not read in full", Text: r.Proxmox.Error, Since: moment{r.Proxmox.LastSuccess, now},
 		})
 	}
+	if r.Proxmox.HAError != "" {
+		list = append(list, notice{
+			Tone: warn, Title: "The HA manager's resources could not be read", Text: r.Proxmox.HAError, Hint: "the token needs Sys.Audit on /; no HA entry is changed meanwhile",
+		})
+	}
+	if vmlist := r.Proxmox.VMList; vmlist != nil && vmlist.Error != "" {
+		list = append(list, notice{
+			Tone: idle, Title: "Proxmox's list of guests is not believed, so every guest is read in turn", Text: vmlist.Error, Hint: "see proxmox.vmlist_file of the config",
+			Since: moment{vmlist.ReadAt, now},
+		})
+	}
 	if r.Journal.Error != "" && r.Writes.Reason != string(reconcile.StopJournal) {
 		list = append(list, notice{Tone: bad, Title: "The journal takes no records", Text: r.Journal.Error})
 	}
@@ -130,6 +141,7 @@ func guestNotices(r reconcile.Report) []notice {
 	working := func(g reconcile.GuestReport) bool {
 		return g.Sync == reconcile.OutOfSync && (g.Operation == reconcile.Busy || g.Operation == reconcile.Waiting && len(g.Held) == 0)
 	}
+	old := func(g reconcile.GuestReport) bool { return g.Stale && !has(reconcile.NotObserved)(g) }
 	var list []notice
 	for _, kind := range []struct {
 		tone      tone
@@ -142,6 +154,7 @@ func guestNotices(r reconcile.Report) []notice {
 		{warn, "1 guest is kept by a guard against destroying", "%d guests are kept by a guard against destroying", guarded},
 		{warn, "1 guest is blocked", "%d guests are blocked", has(reconcile.Blocked)},
 		{warn, "1 guest could not be read", "%d guests could not be read", has(reconcile.NotObserved)},
+		{warn, "1 guest was not read for too long", "%d guests were not read for too long", old},
 		{idle, "1 guest needs a restart", "%d guests need a restart", has(reconcile.PendingRestart)},
 		{busy, "1 guest is being brought in sync", "%d guests are being brought in sync", working},
 	} {

@@ -29,8 +29,11 @@ func steady() reconcile.Report {
 				ProvenTime: noon.Add(-51 * time.Hour), AcceptedAt: noon.Add(-50 * time.Hour), Converged: noon.Add(-49 * time.Hour),
 			},
 		},
-		Writes:  reconcile.WritesReport{Allowed: true, Reason: string(reconcile.WritesAllowed)},
-		Proxmox: reconcile.ProxmoxReport{Ready: true, LastSuccess: noon.Add(-4 * time.Second)},
+		Writes: reconcile.WritesReport{Allowed: true, Reason: string(reconcile.WritesAllowed)},
+		Proxmox: reconcile.ProxmoxReport{
+			Ready: true, LastSuccess: noon.Add(-4 * time.Second),
+			VMList: &reconcile.VMListReport{Path: "/etc/pve/.vmlist", ReadAt: noon.Add(-time.Second), Spared: 4},
+		},
 		Journal: reconcile.JournalReport{Healthy: true},
 		Unmanaged: []reconcile.GuestName{
 			{Kind: guest.VirtualMachine, VMID: 100, Name: "old-fileserver", Node: "pve1"}, {Kind: guest.Container, VMID: 107, Node: "pve2"},
@@ -63,6 +66,9 @@ func troubled() reconcile.Report {
 		Hint:  "sign it with gitsign: git config gpg.format x509, gpg.x509.program gitsign, commit.gpgsign true, gitsign.rekorMode offline",
 		Since: noon.Add(-8 * time.Minute),
 	}
+	r.Proxmox.HAError = "list HA resources: 403 Forbidden: Permission check failed (/, Sys.Audit)"
+	r.Proxmox.VMList = &reconcile.VMListReport{Path: "/etc/pve/.vmlist", ReadAt: noon.Add(-5 * time.Minute), Error: "read list of guests: open /etc/pve/.vmlist: permission denied"}
+	r.Guests[1].ObservedAt, r.Guests[1].Stale = noon.Add(-7*time.Minute), true
 	r.Guests = append(r.Guests, drifted(), removed(), broken(), made(), stranger(), restarting())
 	return r
 }

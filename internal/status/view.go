@@ -21,6 +21,7 @@ type view struct {
 	Share     share
 	Source    sourceView
 	Contact   moment // with the cluster
+	ListRead  moment // Proxmox's list of guests
 	Attention []guestView
 	Others    []guestView
 	NoGuests  string // why there is none
@@ -53,6 +54,9 @@ func newView(r reconcile.Report, now time.Time) view {
 	v := view{
 		Report: r, Made: moment{r.Time, now}, Notices: notices(r, now), Contact: moment{r.Proxmox.LastSuccess, now},
 		Source: newSourceView(r, now), NoGuests: noGuests(r),
+	}
+	if list := r.Proxmox.VMList; list != nil {
+		v.ListRead = moment{list.ReadAt, now}
 	}
 	for _, g := range r.Guests {
 		if gv := newGuestView(g, now); gv.needsLook() {
@@ -171,6 +175,18 @@ func (v view) Writes() badge {
 // Cluster returns the state of the cluster as a badge.
 func (v view) Cluster() badge {
 	return state(v.Report.Proxmox.Ready, v.Report.Proxmox.Error, "ready", "not ready")
+}
+
+// List returns what Proxmox's list of guests is worth as a badge.
+func (v view) List() badge {
+	switch list := v.Report.Proxmox.VMList; {
+	case list == nil:
+		return badge{}
+	case list.Error != "":
+		return badge{Tone: warn, Text: "not believed", Title: list.Error}
+	default:
+		return badge{Tone: good, Text: "spares " + plural(list.Spared, "guest"), Title: "they are read in full when it shows a change"}
+	}
 }
 
 // Journal returns the state of the journal as a badge.
