@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
 	"gitops-agent/internal/agent"
@@ -18,56 +20,123 @@ func newConfigCommand(p *program) *cobra.Command {
 		Args:  groupArgs,
 		RunE:  func(*cobra.Command, []string) error { return usageError("choose check or example") },
 	}
-	cmd.AddCommand(
-		&cobra.Command{
-			Use:   "check",
-			Short: "Check the agent's config and the files that it names",
-			Long: help(`Checks the agent's config: its fields, the policy with its trusted root, and that the files it names are there and can be read.
-It asks neither the remotes nor the cluster.`, ending{exitDone, "the config is good"}, ending{exitError, "it has a problem; all are printed"}),
-			Example: "  gitops-agent config check --config ./config.yaml",
-			Args:    cobra.NoArgs,
-			RunE:    func(*cobra.Command, []string) error { return runConfigCheck(p.out, p.config) },
-		},
-		&cobra.Command{
-			Use:     "example",
-			Short:   "Print a config to copy",
-			Long:    help("Prints a config that names every field, with its meaning and its default.", ending{exitDone, "done"}, ending{exitError, "error"}),
-			Example: "  gitops-agent config example > /etc/gitops-agent/config.yaml",
-			Args:    cobra.NoArgs,
-			RunE: func(*cobra.Command, []string) error {
-				_, err := io.WriteString(p.out, agent.Example)
-				return err
-			},
-		},
-	)
+	cmd.AddCommand(newConfigCheckCommand(p), newConfigExampleCommand(p))
 	return cmd
 }
 
-func runConfigCheck(out io.Writer, path string) error {
-	config, err := readConfig(path)
+func newConfigExampleCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:     "example",
+		Short:   "Print a config to copy",
+		Long:    help("Prints a config that names every field, with its meaning and its default.", ending{exitDone, "done"}, ending{exitError, "error"}),
+		Example: "  gitops-agent config example > /etc/gitops-agent/config.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := io.WriteString(p.out, agent.Example)
+			return err
+		},
+	}
+}
+
+type configCheckOptions struct {
+	config  string
+	cluster bool
+	dir     string
+	output  string
+	log     *slog.Logger
+}
+
+func newConfigCheckCommand(p *program) *cobra.Command {
+	var opts configCheckOptions
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Check the agent's config and the files that it names, and with --cluster the cluster",
+		Long: help(`Checks the agent's config: its fields, the policy with its trusted root, and that the files it names are there and can be read.
+It asks neither the remotes nor the cluster.
+
+With --cluster it also asks the cluster, and writes nothing there: whether each endpoint answers, with a certificate and a release that fit;
+quorum; whether the nodes, storages, templates and secrets that manifests name are there; and what the token lacks for the manifests, with
+the key and the line that need it and the commands that would grant it. The manifests are those of --dir, or the revision that the agent
+accepted last; without either, what the agent itself needs.`,
+			ending{exitDone, "everything is as it should be"}, ending{exitError, "something is not; all of it is printed"}),
+		Example: `  gitops-agent config check --config ./config.yaml
+  gitops-agent config check --cluster --dir .
+  gitops-agent config check --cluster -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.config, opts.log = p.config, p.logger()
+			return runConfigCheck(cmd.Context(), p.out, p.err, opts)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.cluster, "cluster", false, "also ask the cluster, and compare the token's privileges with the manifests")
+	cmd.Flags().StringVar(&opts.dir, "dir", "", "take the manifests below this `directory`")
+	outputFlag(cmd, &opts.output, outputText, outputJSON)
+	return cmd
+}
+
+func runConfigCheck(ctx context.Context, out, notes io.Writer, opts configCheckOptions) error {
+	if opts.dir != "" && !opts.cluster {
+		return usageError("--dir says which manifests --cluster checks: add --cluster")
+	}
+	config, err := readConfig(opts.config)
 	if err != nil {
 		return err
 	}
+	facts, err := checkConfig(config)
+	if err != nil {
+		return fmt.Errorf("config %s: %w", opts.config, err)
+	}
+	document := configDocument{SchemaVersion: schemaVersion, Config: opts.config, Cluster: config.Cluster.Name}
+	if opts.cluster {
+		subject, err := checkedSubject(ctx, subjectReader{config, notes}, opts.dir)
+		if err != nil {
+			return err
+		}
+		document.ClusterCheck = newClusterChecker(config, opts.log).check(ctx, subject)
+	}
+	document.Good = document.ClusterCheck == nil || document.ClusterCheck.good()
+	if opts.output == outputJSON {
+		err = writeJSON(out, document)
+	} else {
+		writeConfigText(out, document, facts)
+	}
+	if err == nil && !document.Good {
+		return &statusError{status: exitError}
+	}
+	return err
+}
+
+// checkConfig checks what needs no network, and returns what it is about: a name and a text each.
+func checkConfig(config agent.Config) ([][2]string, error) {
 	if err := config.Check(); err != nil {
-		return fmt.Errorf("config %s: %w", path, err)
+		return nil, err
 	}
 	policy, err := config.Policy()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	names := make([]string, 0, len(config.Trust.Signers))
 	for _, s := range config.Trust.Signers {
 		names = append(names, s.Name+" ("+strings.Join(s.May, ", ")+")")
 	}
-	t := table{indent: "  "}
-	t.addText("cluster", config.Cluster.Name+" at "+strings.Join(config.Proxmox.Endpoints, ", "))
+	facts := [][2]string{{"cluster", config.Cluster.Name + " at " + strings.Join(config.Proxmox.Endpoints, ", ")}}
 	for _, r := range config.Source.Remotes {
-		t.addText("source", config.Source.Branch+" of "+r.URL)
+		facts = append(facts, [2]string{"source", config.Source.Branch + " of " + r.URL})
 	}
-	t.addText("signers", strings.Join(names, ", "))
-	t.addText("trusted root", fmt.Sprintf("sha256:%x", policy.Root().SHA256))
-	t.addText("state", config.StateDir)
-	_, _ = fmt.Fprintf(out, "%s: good\n", path)
-	t.write(out, newPalette(out))
-	return nil
+	return append(facts, [2]string{"signers", strings.Join(names, ", ")},
+		[2]string{"trusted root", fmt.Sprintf("sha256:%x", policy.Root().SHA256)}, [2]string{"state", config.StateDir}), nil
+}
+
+// checkedSubject returns the manifests to check the cluster for. An agent that accepted nothing yet has none.
+func checkedSubject(ctx context.Context, r subjectReader, dir string) (planSubject, error) {
+	state, err := r.state()
+	switch {
+	case err != nil:
+		return planSubject{}, err
+	case dir == "" && state.Accepted == nil:
+		r.note("no revision is accepted yet, so that this is about the agent alone; --dir DIR adds the manifests of a working copy")
+		return planSubject{state: state}, nil
+	default:
+		return r.read(ctx, "", dir)
+	}
 }

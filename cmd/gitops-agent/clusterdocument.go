@@ -1,0 +1,136 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// configDocument is the result of a check of the config, for printing.
+type configDocument struct {
+	SchemaVersion int              `json:"schemaVersion"`
+	Config        string           `json:"config"` // path
+	Cluster       string           `json:"cluster"`
+	Good          bool             `json:"good"`
+	ClusterCheck  *clusterDocument `json:"clusterCheck,omitempty"`
+}
+
+// clusterDocument is what a cluster says to a config and its manifests.
+type clusterDocument struct {
+	Basis    basis       `json:"basis,omitempty"` // "" without manifests
+	Revision string      `json:"revision,omitempty"`
+	Guests   int         `json:"guests"`
+	Token    string      `json:"token"` // user@realm!name
+	Checks   []checkView `json:"checks"`
+	Lacks    []lackView  `json:"lacks"`    // privileges that the token has not
+	RootOnly []causeView `json:"rootOnly"` // keys that no token may write
+	Grants   []grantView `json:"grants"`   // what would give the token what it lacks
+}
+
+func (d *clusterDocument) good() bool {
+	bad := func(c checkView) bool { return !c.Good }
+	return !slices.ContainsFunc(d.Checks, bad) && len(d.Lacks) == 0 && len(d.RootOnly) == 0
+}
+
+// checkView is one thing that was looked at.
+type checkView struct {
+	Check   string      `json:"check"`             // endpoint, quorum, permissions, nodes, storages, guests, node, storage, template, secret
+	Subject string      `json:"subject,omitempty"` // such as its address or name
+	Good    bool        `json:"good"`
+	Message string      `json:"message,omitempty"`
+	Hint    string      `json:"hint,omitempty"`
+	For     []causeView `json:"for,omitempty"`
+}
+
+// causeView is who needs something. An empty guest is the agent itself.
+type causeView struct {
+	Guest  string `json:"guest,omitempty"`
+	Key    string `json:"key,omitempty"`
+	Origin string `json:"origin,omitempty"`
+}
+
+func newCauseViews(causes []reconcile.Cause) []causeView {
+	views := make([]causeView, 0, len(causes))
+	for _, c := range causes {
+		if c.Guest == (guest.Ref{}) {
+			views = append(views, causeView{})
+			continue
+		}
+		views = append(views, causeView{c.Guest.Label(), c.Key, c.Origin.String()})
+	}
+	return views
+}
+
+// String returns "VirtualMachine/web-1 memory repo/web.yaml:7:18".
+func (c causeView) String() string {
+	if c.Guest == "" {
+		return "the agent itself"
+	}
+	return strings.Join(slices.DeleteFunc([]string{c.Guest, c.Key, c.Origin}, func(part string) bool { return part == "" }), " ")
+}
+
+type lackView struct {
+	Path      string      `json:"path"`
+	Privilege string      `json:"privilege"`
+	Or        string      `json:"or,omitempty"`     // another privilege that would do
+	OrPath    string      `json:"orPath,omitempty"` // another path where it would do
+	For       []causeView `json:"for"`
+}
+
+// grantView is an entry of the access control list, with the lines that make it.
+type grantView struct {
+	Path       string   `json:"path"`
+	Role       string   `json:"role"`
+	Privileges []string `json:"privileges"`
+	Propagate  bool     `json:"propagate"`
+	Commands   []string `json:"commands"`
+}
+
+// newGrantViews names a role for each set of privileges and kind of object, and makes it where it is first used.
+func newGrantViews(grants []reconcile.Grant, token string) []grantView {
+	views := make([]grantView, 0, len(grants))
+	roles := map[string]string{}
+	used := map[string]int{}
+	for _, g := range grants {
+		v := grantView{Path: g.Path, Privileges: g.Privileges, Propagate: g.Propagate}
+		kind, privileges := kindOf(g.Path), strings.Join(g.Privileges, " ")
+		role, made := roles[kind+" "+privileges]
+		if !made {
+			role = "gitops-agent-" + kind
+			if used[kind]++; used[kind] > 1 {
+				role += "-" + strconv.Itoa(used[kind])
+			}
+			roles[kind+" "+privileges] = role
+			add, more := "pveum role add "+role+" --privs "+shellWord(privileges), "pveum role modify "+role+" --append 1 --privs "+shellWord(privileges)
+			v.Commands = append(v.Commands, add+" || "+more)
+		}
+		entry := "pveum acl modify " + shellWord(g.Path) + " --tokens " + shellWord(token) + " --roles " + role
+		if !g.Propagate {
+			entry += " --propagate 0"
+		}
+		v.Role, v.Commands = role, append(v.Commands, entry)
+		views = append(views, v)
+	}
+	return views
+}
+
+// kindOf returns the kind of object that a path is about: "vms", "storage", "cluster".
+func kindOf(path string) string {
+	kind, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return cmp.Or(kind, "cluster")
+}
+
+// shellWord returns text as one word of a shell, whatever a manifest put into a name.
+func shellWord(text string) string {
+	plain := strings.IndexFunc(text, func(r rune) bool {
+		return !strings.ContainsRune("/._-@", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) < 0
+	if plain && text != "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

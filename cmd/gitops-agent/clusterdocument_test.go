@@ -1,0 +1,54 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile"
+)
+
+// The commands are for typing, and paths come from manifests: what a name contains stays one word.
+func TestShellWord(t *testing.T) {
+	tests := map[string]struct{ text, want string }{
+		"plain":        {"/storage/local-lvm", "/storage/local-lvm"},
+		"several":      {"VM.Audit VM.Clone", "'VM.Audit VM.Clone'"},
+		"token":        {"gitops@pve!agent", "'gitops@pve!agent'"},
+		"substitution": {"/pool/$(reboot)", "'/pool/$(reboot)'"},
+		"quote":        {"/pool/a'; reboot; '", `'/pool/a'\''; reboot; '\'''`},
+		"nothing":      {"", "''"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := shellWord(test.text); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// A role is made once for each set of privileges, and named for the kind of object that it is for.
+func TestGrantViews(t *testing.T) {
+	grants := []reconcile.Grant{
+		{Path: "/", Privileges: []string{"Sys.Audit"}},
+		{Path: "/storage/a", Privileges: []string{"Datastore.Audit"}, Propagate: true},
+		{Path: "/storage/b", Privileges: []string{"Datastore.AllocateSpace"}, Propagate: true},
+		{Path: "/storage/c", Privileges: []string{"Datastore.Audit"}, Propagate: true},
+	}
+	var got []string
+	for _, v := range newGrantViews(grants, "gitops@pve!agent") {
+		got = append(got, v.Commands...)
+	}
+	want := []string{
+		"pveum role add gitops-agent-cluster --privs Sys.Audit || pveum role modify gitops-agent-cluster --append 1 --privs Sys.Audit",
+		"pveum acl modify / --tokens 'gitops@pve!agent' --roles gitops-agent-cluster --propagate 0",
+		"pveum role add gitops-agent-storage --privs Datastore.Audit || pveum role modify gitops-agent-storage --append 1 --privs Datastore.Audit",
+		"pveum acl modify /storage/a --tokens 'gitops@pve!agent' --roles gitops-agent-storage",
+		"pveum role add gitops-agent-storage-2 --privs Datastore.AllocateSpace || pveum role modify gitops-agent-storage-2 --append 1 --privs Datastore.AllocateSpace",
+		"pveum acl modify /storage/b --tokens 'gitops@pve!agent' --roles gitops-agent-storage-2",
+		"pveum acl modify /storage/c --tokens 'gitops@pve!agent' --roles gitops-agent-storage",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("commands (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// maxCauses is how many of those who need something a text names; -o json names all.
+const maxCauses = 3
+
+// writeConfigText prints a check of the config and, where it was asked, of the cluster.
+func writeConfigText(out io.Writer, d configDocument, facts [][2]string) {
+	p := newPalette(out)
+	_, _ = fmt.Fprintf(out, "%s: good\n", d.Config)
+	t := table{indent: "  "}
+	for _, f := range facts {
+		t.addText(f[0], f[1])
+	}
+	t.write(out, p)
+	if d.ClusterCheck != nil {
+		clusterText{out, p}.write(d.Cluster, d.ClusterCheck)
+	}
+}
+
+// clusterText prints what a cluster said.
+type clusterText struct {
+	out io.Writer
+	p   palette
+}
+
+func (t clusterText) write(cluster string, d *clusterDocument) {
+	about := "without manifests"
+	if d.Basis != "" {
+		heading := planDocument{Cluster: cluster, Basis: d.Basis, Revision: d.Revision}.heading()
+		about = strings.TrimPrefix(heading, "Cluster "+cluster+", ") + ", " + counted(d.Guests, "guest")
+	}
+	t.line("", "")
+	t.line("", t.p.paint(bold, "Cluster "+printable(cluster))+", "+printable(about))
+	for _, c := range d.Checks {
+		t.writeCheck(c)
+	}
+	t.writeLacks(d)
+	t.writeRootOnly(d.RootOnly)
+	t.writeGrants(d)
+	if d.good() {
+		t.line("  ", t.p.paint(green, "ok  ")+"  token "+printable(d.Token)+" may do everything that is asked for")
+	}
+}
+
+func (t clusterText) line(indent, text string) { _, _ = fmt.Fprintln(t.out, indent+text) }
+
+func (t clusterText) writeCheck(c checkView) {
+	word := t.p.paint(green, "ok  ")
+	if !c.Good {
+		word = t.p.paint(red, "FAIL")
+	}
+	t.line("  ", word+"  "+printable(c.Check+labelled(" ", c.Subject)+labelled(": ", c.Message)))
+	if c.Hint != "" {
+		t.line("          ", printable(c.Hint))
+	}
+	if !c.Good {
+		for _, cause := range shortCauses(c.For) {
+			t.line("          ", "for "+printable(cause))
+		}
+	}
+}
+
+func (t clusterText) writeLacks(d *clusterDocument) {
+	if len(d.Lacks) == 0 {
+		return
+	}
+	t.line("\n", t.p.paint(red, "The token "+printable(d.Token)+" lacks:"))
+	rows := table{indent: "  "}
+	rows.addText("PATH", "PRIVILEGE", "NEEDED FOR")
+	for _, l := range d.Lacks {
+		path, privilege := l.Path+labelled(" or ", l.OrPath), l.Privilege+labelled(" or ", l.Or)
+		for _, cause := range shortCauses(l.For) {
+			rows.addText(path, privilege, cause)
+			path, privilege = "", ""
+		}
+	}
+	rows.write(t.out, t.p)
+}
+
+func (t clusterText) writeRootOnly(keys []causeView) {
+	if len(keys) == 0 {
+		return
+	}
+	t.line("\n", t.p.paint(red, "No token may set these keys, only root@pam itself:"))
+	for _, k := range keys {
+		t.line("  ", printable(k.String()))
+	}
+	t.line("  ", "take them out of the manifests and set them on the node, with qm set or pct set")
+}
+
+func (t clusterText) writeGrants(d *clusterDocument) {
+	if len(d.Grants) == 0 {
+		return
+	}
+	user, _, _ := strings.Cut(d.Token, "!")
+	t.line("\n", "This would grant it, typed on a node. A role replaces what its path inherits, so each names again what the token has there:")
+	for _, g := range d.Grants {
+		for _, command := range g.Commands {
+			t.line("  ", printable(command))
+		}
+	}
+	t.line("", printable("This is for a token with privilege separation, which has what both it and its user have. For one without (pveum user token list "+user+
+		" says), write --users "+user+" in place of --tokens "+shellWord(d.Token)+"."))
+}
+
+// shortCauses names the first of those who need something, and counts the rest.
+func shortCauses(causes []causeView) []string {
+	var list []string
+	for i, c := range causes {
+		if i == maxCauses {
+			return append(list, fmt.Sprintf("and %d more", len(causes)-i))
+		}
+		list = append(list, c.String())
+	}
+	return list
+}

@@ -1,0 +1,69 @@
+package reconcile
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// Grant is an entry of the access control list that would give the token what it lacks.
+type Grant struct {
+	Path       string
+	Privileges []string // sorted; those that the token has there already are among them
+	Propagate  bool     // the entry also counts below the path
+}
+
+// Grants returns the entries that would end lacks, sorted by path. An entry replaces what its path inherits, so each names again what the
+// token has there. Guests are granted together, where the token's privileges are listed; everything else on its own path. What only root@pam
+// may do has none.
+//
+// Source: PVE::AccessControl roles.
+func Grants(lacks []Lack, granted Granted) []Grant {
+	wanted := make(map[string][]string)
+	for _, l := range lacks {
+		if l.Privilege != guest.RootPAM {
+			at := entryFor(l.Path, granted)
+			wanted[at] = append(wanted[at], l.Privilege)
+		}
+	}
+	grants := make([]Grant, 0, len(wanted))
+	for _, at := range slices.Sorted(maps.Keys(wanted)) {
+		privileges := wanted[at]
+		if at != "/" { // above that is nothing to inherit, and what is asked for there is about the cluster alone
+			privileges = append(privileges, granted.at(at)...)
+		}
+		slices.Sort(privileges)
+		grants = append(grants, Grant{Path: at, Privileges: slices.Compact(privileges), Propagate: at != "/"})
+	}
+	return grants
+}
+
+// at returns what the token may do on a path.
+func (g Granted) at(object string) []string {
+	var list []string
+	for _, privileges := range g {
+		for p := range privileges {
+			if _, own := g[object][p]; own || g.Allows(object, p) {
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
+
+// entryFor returns the path to put an entry on. Of guests that is the nearest one that is listed, /vms at the top; of a network the bridge,
+// whatever the tag.
+func entryFor(object string, granted Granted) string {
+	switch {
+	case strings.HasPrefix(object, "/vms/"):
+		if _, listed := granted[object]; !listed {
+			return "/vms"
+		}
+	case strings.HasPrefix(object, "/sdn/") && strings.Count(object, "/") > strings.Count("/sdn/zones/zone/bridge", "/"):
+		return path.Dir(object)
+	}
+	return object
+}

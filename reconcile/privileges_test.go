@@ -1,0 +1,192 @@
+package reconcile
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile/guest"
+)
+
+func TestGrantedAllows(t *testing.T) {
+	below, here := true, false
+	tests := map[string]struct {
+		granted   Granted
+		object    string
+		privilege string
+		want      bool
+	}{
+		"inherited":                {Granted{"/": {"VM.Audit": below}, "/vms": {"VM.Audit": below}}, "/vms/100", "VM.Audit", true},
+		"not_inherited":            {Granted{"/": {"VM.Audit": here}}, "/storage/local", "VM.Audit", false},
+		"on_the_object":            {Granted{"/vms/100": {"VM.Audit": here}}, "/vms/100", "VM.Audit", true},
+		"another_object":           {Granted{"/vms/100": {"VM.Audit": below}}, "/vms/101", "VM.Audit", false},
+		"replaced":                 {Granted{"/": {"VM.Audit": below}, "/vms": {"VM.Clone": below}}, "/vms/100", "VM.Audit", false},
+		"replaced_here_alone":      {Granted{"/": {"VM.Audit": below}, "/vms": {"VM.Clone": here}}, "/vms/100", "VM.Audit", true},
+		"barred":                   {Granted{"/": {"VM.Audit": below}}, "/vms/100", "VM.Audit", false},
+		"not_always_listed":        {Granted{"/": {"Mapping.Use": below}}, "/mapping/pci/gpu", "Mapping.Use", true},
+		"root":                     {Granted{"/": {"Sys.Audit": here}}, "/", "Sys.Audit", true},
+		"nothing":                  {Granted{}, "/", "Sys.Audit", false},
+		"any_guest":                {Granted{"/vms": {"VM.Audit": below}}, "/vms", "VM.Audit", true},
+		"any_guest_not_inherited":  {Granted{"/vms": {"VM.Audit": here}}, "/vms", "VM.Audit", false},
+		"unclean":                  {Granted{"/vms/100": {"VM.Audit": here}}, "/vms/100/", "VM.Audit", true},
+		"deeper_than_what_is_said": {Granted{"/sdn": {"SDN.Use": below}}, "/sdn/zones/localnetwork/vmbr0/20", "SDN.Use", true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := test.granted.Allows(test.object, test.privilege); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// all is a token that may do everything that a container without specialities needs.
+func all() map[string]bool {
+	privileges := map[string]bool{}
+	for _, p := range []string{
+		"Sys.Audit", "Pool.Allocate", "Pool.Audit", "VM.Audit", "VM.Allocate", "VM.Config.Options", "VM.Config.Memory", "VM.Config.Network",
+		"VM.Config.Disk", "VM.PowerMgmt", "Datastore.AllocateSpace", "Datastore.Audit",
+	} {
+		privileges[p] = true
+	}
+	return privileges
+}
+
+func container() guest.Desired {
+	at := func(line int) guest.Origin { return guest.Origin{File: "dns.yaml", Line: line, Column: 3} }
+	return guest.Desired{
+		Ref: guest.Ref{Kind: guest.Container, Name: "dns-1", VMID: 210}, Origin: at(1), Pool: "lab",
+		Source: guest.Source{Template: &guest.Template{Volume: "local:vztmpl/debian.tar.zst"}},
+		Intents: []guest.Intent{
+			{Key: "lock", Verb: guest.Want, Text: "backup", Origin: at(5)},
+			{Key: "memory", Verb: guest.Want, Text: "512", Origin: at(6)},
+			{Key: "rootfs", Verb: guest.Want, Sub: map[string]string{"storage": "ceph", "size": "4G"}, Origin: at(7)},
+		},
+	}
+}
+
+func everywhere(privileges map[string]bool) Granted {
+	granted := Granted{}
+	for _, at := range alwaysListed {
+		granted[at] = privileges
+	}
+	return granted
+}
+
+func TestLacks(t *testing.T) {
+	hookscript := container()
+	hookscript.Intents = append([]guest.Intent{{Key: "hookscript", Verb: guest.Want, Text: "local:snippets/x.sh", Origin: guest.Origin{File: "dns.yaml", Line: 9, Column: 3}}}, hookscript.Intents...)
+	without := func(privilege string) Granted {
+		left := all()
+		delete(left, privilege)
+		return everywhere(left)
+	}
+	pool := without("VM.Config.Memory")
+	pool["/pool/lab"] = all()
+	dns := container().Ref
+	tests := map[string]struct {
+		want    guest.Desired
+		granted Granted
+		lacks   []Lack
+	}{
+		"none": {container(), everywhere(all()), []Lack{}},
+		"a_key": {container(), without("VM.Config.Memory"), []Lack{{
+			Path: "/vms/210", Privilege: "VM.Config.Memory", OrPath: "/pool/lab",
+			For: []Cause{{dns, "memory", guest.Origin{File: "dns.yaml", Line: 6, Column: 3}}},
+		}}},
+		"granted_by_the_pool": {container(), pool, []Lack{}},
+		"the_agents_own":      {container(), without("Sys.Audit"), []Lack{{Path: "/", Privilege: "Sys.Audit", For: []Cause{{}}}}},
+		"one_of_two_will_do":  {container(), without("Datastore.Audit"), []Lack{}},
+		"roots_own": {hookscript, everywhere(all()), []Lack{{
+			Path: "/", Privilege: guest.RootPAM, For: []Cause{{dns, "hookscript", guest.Origin{File: "dns.yaml", Line: 9, Column: 3}}},
+		}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Lacks([]guest.Desired{test.want}, test.granted)
+			if diff := cmp.Diff(test.lacks, got); diff != "" {
+				t.Errorf("Lacks (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What is granted takes nothing away: the token then lacks nothing, and has on every path what it had.
+func TestGrantsEndLacksAndKeepTheRest(t *testing.T) {
+	guests := []guest.Desired{container(), {Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "new"}, Source: guest.Source{Clone: &guest.Clone{Name: "tmpl"}}, Intents: []guest.Intent{
+		{Key: "net0", Verb: guest.Want, Sub: map[string]string{"bridge": "vmbr0", "tag": "20"}},
+	}}}
+	tests := map[string]Granted{
+		"nothing":      {},
+		"at_the_top":   everywhere(map[string]bool{"VM.Audit": true, "VM.Monitor": true}),
+		"here_alone":   {"/": {"Sys.Audit": false}, "/vms": {"VM.Audit": false}},
+		"on_one_guest": {"/vms": {"VM.Audit": true}, "/vms/210": {"VM.Console": true}, "/storage": {"Datastore.Audit": true}},
+	}
+	for name, granted := range tests {
+		t.Run(name, func(t *testing.T) {
+			lacks := Lacks(guests, granted)
+			if len(lacks) == 0 {
+				t.Fatal("got no lacks, want some to grant")
+			}
+			after := applied(granted, Grants(lacks, granted))
+			if left := Lacks(guests, after); len(left) != 0 {
+				t.Errorf("got %v, want nothing lacking any more", left)
+			}
+			for _, object := range []string{"/", "/vms", "/vms/100", "/vms/210", "/storage/local", "/sdn/zones/localnetwork/vmbr0/20", "/pool/lab"} {
+				for _, privilege := range []string{"VM.Audit", "VM.Monitor", "VM.Console", "Datastore.Audit", "Sys.Audit"} {
+					if granted.Allows(object, privilege) && !after.Allows(object, privilege) {
+						t.Errorf("got %s on %s no more, want it kept", privilege, object)
+					}
+				}
+			}
+		})
+	}
+}
+
+// applied makes the entries as Proxmox would: each replaces what its path inherits, and adds to what stands there.
+func applied(granted Granted, grants []Grant) Granted {
+	after := Granted{}
+	for at, privileges := range granted {
+		after[at] = maps.Clone(privileges)
+	}
+	for _, g := range grants {
+		if after[g.Path] == nil {
+			after[g.Path] = map[string]bool{}
+		}
+		for _, p := range g.Privileges {
+			after[g.Path][p] = after[g.Path][p] || g.Propagate
+		}
+	}
+	return after
+}
+
+func TestStrays(t *testing.T) {
+	d := container()
+	d.Node = "pve7"
+	clone := guest.Desired{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}, Source: guest.Source{Clone: &guest.Clone{Name: "tmpl", Storage: "fast"}}}
+	words := func(strays []Stray) []string {
+		list := []string{}
+		for _, s := range strays {
+			list = append(list, s.What+" "+s.Name)
+		}
+		return list
+	}
+	there := Inventory{Rows: []Row{{Kind: guest.VirtualMachine, VMID: 201}, {Kind: guest.Container, VMID: 210}}}
+	tests := map[string]struct {
+		around Surroundings
+		want   []string
+	}{
+		"all_missing":  {Surroundings{Nodes: []string{"pve1"}, Storages: []string{"other"}}, []string{"node pve7", "storage ceph", "storage fast", "storage local", "template tmpl"}},
+		"there":        {Surroundings{Nodes: []string{"pve7"}, Storages: []string{"ceph", "fast", "local"}, Inventory: Inventory{Rows: []Row{{Kind: guest.VirtualMachine, VMID: 9000, Name: "tmpl", Template: true}}}}, []string{}},
+		"made_already": {Surroundings{Nodes: []string{"pve7"}, Storages: []string{"ceph"}, Inventory: there}, []string{}},
+		"not_readable": {Surroundings{Inventory: there}, []string{}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, words(Strays([]guest.Desired{d, clone}, test.around))); diff != "" {
+				t.Errorf("Strays (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,127 @@
+package reconcile
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// Surroundings is what guests refer to on a cluster. A nil list is one that nobody could read, and nothing is missed in it.
+type Surroundings struct {
+	Nodes, Storages []string
+	Inventory       Inventory
+}
+
+// Stray is something that manifests refer to and the cluster does not show.
+type Stray struct {
+	What    string // node, storage or template
+	Name    string
+	Problem string
+	For     []Cause
+}
+
+// Strays returns what guests refer to and the cluster does not have, or the token may not see, sorted by kind and name. What only a
+// creation needs is asked of guests that are not there yet.
+func Strays(guests []guest.Desired, around Surroundings) []Stray {
+	found := make(map[[2]string]*Stray)
+	note := func(s Stray, c Cause) {
+		at := [2]string{s.What, s.Name}
+		if found[at] == nil {
+			found[at] = &s
+		}
+		found[at].For = append(found[at].For, c)
+	}
+	for i := range guests {
+		d := &guests[i]
+		_, exists := around.Inventory.row(d.VMID)
+		for _, node := range nodesOf(d) {
+			if around.Nodes != nil && !slices.Contains(around.Nodes, node) {
+				note(Stray{What: "node", Name: node, Problem: "is no member of the cluster"}, Cause{d.Ref, "node", d.Origin})
+			}
+		}
+		for _, s := range storagesOf(d, exists) {
+			if around.Storages != nil && !slices.Contains(around.Storages, s.name) {
+				note(Stray{What: "storage", Name: s.name, Problem: "is not on the cluster, or the token may not see it"}, Cause{d.Ref, s.key, s.origin})
+			}
+		}
+		if exists || d.Source.Clone == nil {
+			continue
+		}
+		if _, err := findTemplate(d, around.Inventory); err != nil {
+			note(Stray{What: "template", Name: templateName(d.Source.Clone), Problem: err.Error()}, Cause{d.Ref, "source", d.Origin})
+		}
+	}
+	strays := make([]Stray, 0, len(found))
+	for _, at := range slices.SortedFunc(maps.Keys(found), func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }) {
+		strays = append(strays, *found[at])
+	}
+	return strays
+}
+
+func templateName(c *guest.Clone) string {
+	if c.VMID != 0 {
+		return strconv.Itoa(c.VMID)
+	}
+	return c.Name
+}
+
+// nodesOf returns the nodes that a guest names, each once.
+func nodesOf(d *guest.Desired) []string {
+	nodes := slices.Clone(d.Nodes)
+	if d.Node != "" && !slices.Contains(nodes, d.Node) {
+		nodes = append(nodes, d.Node)
+	}
+	return nodes
+}
+
+// storageMention is a storage and what names it.
+type storageMention struct {
+	name, key string
+	origin    guest.Origin
+}
+
+// storagesOf returns the storages that a guest names, each once a key.
+func storagesOf(d *guest.Desired, exists bool) []storageMention {
+	var list []storageMention
+	add := func(name, key string, origin guest.Origin) {
+		if name != "" {
+			list = append(list, storageMention{name, key, origin})
+		}
+	}
+	for _, in := range d.Intents {
+		if in.Verb == guest.Want {
+			add(in.Sub["storage"], in.Key, in.Origin)
+		}
+	}
+	if exists {
+		return list
+	}
+	s := d.Source
+	switch {
+	case s.Clone != nil:
+		add(s.Clone.Storage, "source", d.Origin)
+	case s.Image != nil:
+		add(storageOf(s.Image.Volume), "source", d.Origin)
+	case s.ISO != nil:
+		add(storageOf(s.ISO.Volume), "source", d.Origin)
+	case s.Template != nil:
+		add(storageOf(s.Template.Volume), "source", d.Origin)
+	case s.Backup != nil:
+		add(storageOf(s.Backup.Volume), "source", d.Origin)
+		add(s.Backup.Storage, "source", d.Origin)
+	}
+	return list
+}
+
+// storageOf returns the storage of a volume, "" of a path.
+func storageOf(volume string) string {
+	storage, _, found := strings.Cut(volume, ":")
+	if !found || strings.HasPrefix(volume, "/") {
+		return ""
+	}
+	return storage
+}
