@@ -103,8 +103,8 @@ func encodeMove(kind guest.Kind, x *exchange, params map[string]string) {
 	x.to(http.MethodPost, routeMoveDisk, x.about.path()+"/move_disk")
 }
 
-// encodePool takes the guest out of the pool that it is in, too. Any member of the cluster carries the call out. Proxmox VE 8.1 is
-// the first that does both at once.
+// encodePool takes the guest out of the pool that it is in, too. Any member of the cluster carries the call out. The first releases
+// of Proxmox VE 8 lack allow-move and refuse the call.
 //
 // Source: PVE API, PUT /pools.
 func encodePool(call reconcile.Call, x *exchange, params map[string]string) {

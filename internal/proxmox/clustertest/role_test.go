@@ -96,7 +96,7 @@ func TestEveryPrivilegeIsExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	explained := map[string]bool{}
-	for _, row := range regexp.MustCompile("(?m)^\\| (`[A-Za-z., `]+`) \\|").FindAllSubmatch(text, -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[A-Z][A-Za-z., `]+`) \\|").FindAllSubmatch(text, -1) {
 		for name := range strings.SplitSeq(string(row[1]), ",") {
 			explained[strings.Trim(name, " `")] = true
 		}
