@@ -1,14 +1,11 @@
 package reconcile
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
 )
 
 // cycle compares what is wanted with what is there, gives the lanes their work and publishes one report, also when it could
@@ -140,74 +137,6 @@ func (e *Engine) writeStop() (WriteStop, string) {
 		return StopNotReady, e.proxmox.Error
 	}
 	return WritesAllowed, ""
-}
-
-func isOpen(state journal.State, vmid int) bool {
-	return slices.ContainsFunc(state.Open, func(o journal.OpenStep) bool { return o.VMID == vmid })
-}
-
-// offer gives every guest with a released step, or with a step left open by an earlier life, to its lane.
-func (e *Engine) offer(ctx context.Context, plan Plan) {
-	state := e.opts.Journal.State()
-	world := e.world.Load()
-	now := time.Now()
-	gate := world.gate(state, now)
-	work := make(map[int]Work)
-	for _, open := range state.Open {
-		if world.noWrites == WritesAllowed || world.noWrites == StopNoRevision {
-			work[open.VMID] = Work{Holds: []int{open.VMID, cmp.Or(open.TaskVMID, open.VMID)}, Uses: []Shared{{Node: open.Node}}}
-		}
-	}
-	for _, p := range plan.Guests {
-		if step, _, ok := gate.Next(p); ok && p.Ref.VMID != 0 {
-			w := work[p.Ref.VMID]
-			work[p.Ref.VMID] = Work{Holds: append(w.Holds, step.Holds()...), Uses: append(w.Uses, step.Uses()...)}
-		}
-	}
-	for vmid := range work {
-		if t := e.track(guest.Ref{VMID: vmid}); e.queue.Busy(vmid) || !t.retry.over(now) || t.heat.tooHot(now) {
-			delete(work, vmid)
-		}
-	}
-	if len(work) == 0 || !e.ready(ctx) {
-		return
-	}
-	for _, vmid := range order(plan, work) {
-		w := work[vmid]
-		slices.Sort(w.Holds)
-		w.VMID, w.Holds, w.Uses = vmid, slices.Compact(w.Holds), compactShared(w.Uses)
-		w.Run = func(ctx context.Context) { e.lanes.post(e.worker.work(ctx, vmid, w.Uses)) }
-		e.queue.Offer(ctx, w)
-	}
-}
-
-// order returns the vmids with work in the plan's order, and those of no plan first.
-func order(plan Plan, work map[int]Work) []int {
-	var vmids, planned []int
-	for _, p := range plan.Guests {
-		if _, ok := work[p.Ref.VMID]; ok {
-			planned = append(planned, p.Ref.VMID)
-		}
-	}
-	for vmid := range work {
-		if !slices.Contains(planned, vmid) {
-			vmids = append(vmids, vmid)
-		}
-	}
-	slices.Sort(vmids)
-	return append(vmids, planned...)
-}
-
-// ready asks the cluster, before a wave of work, whether it may be written to.
-func (e *Engine) ready(ctx context.Context) bool {
-	err := e.opts.Cluster.Ready(ctx)
-	if err == nil {
-		return true
-	}
-	e.clusterErr = fmt.Errorf("not ready for writes: %w", err)
-	e.proxmox.Ready, e.proxmox.Error = false, e.clusterErr.Error()
-	e.setWorld(e.world.Load().waits)
-	return false
 }
 
 // learn takes what the lanes found.

@@ -1,0 +1,75 @@
+package reconcile
+
+import (
+	"strconv"
+	"strings"
+
+	"gitops-agent/reconcile/journal"
+)
+
+// newBegun returns the intent record of a step. What settling needs after a crash is in it; parameters are not, since they
+// may hold what a journal must not keep.
+func newBegun(id, revision string, step Step, verdict Verdict) journal.Begun {
+	last := step.Calls[len(step.Calls)-1]
+	b := journal.Begun{
+		Step: id, VMID: step.Guest.VMID, Kind: string(step.Guest.Kind), Name: step.Guest.Name, Node: last.Node,
+		Op: string(step.Op), Class: string(step.Class), Revision: revision, StepDigest: verdict.Digest,
+		TaskVMID: step.Guest.VMID, TaskTypes: taskTypes(last),
+		Detail: map[string]string{detailCalls: strconv.Itoa(len(step.Calls))},
+	}
+	if last.CloneOf != 0 {
+		b.TaskVMID = last.CloneOf
+	}
+	if len(verdict.Approvals) > 0 {
+		b.Detail[detailApprovals] = strings.Join(verdict.Approvals, " ")
+	}
+	return b
+}
+
+// Keys of journal.Begun.Detail.
+const (
+	detailCalls     = "calls"     // how many calls the step makes
+	detailApprovals = "approvals" // keys of the orders that released it
+)
+
+// closing returns the records that end a step: its outcome, and what follows from it for ownership, vmids and orders.
+func closing(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
+	ended := journal.Ended{Step: begun.Step, Result: c.result}
+	if c.err != nil {
+		ended.Error = c.err.Error()
+	}
+	records := append([]journal.Body{ended}, afterGiving(begun, c, state)...)
+	if c.result == journal.Done && begun.Op == string(OpDestroy) {
+		records = append(records, journal.Disowned{VMID: begun.VMID, Reason: "destroyed"})
+		if state.Assigned[journal.Label{Kind: begun.Kind, Name: begun.Name}] == begun.VMID {
+			records = append(records, journal.Assigned{Kind: begun.Kind, Name: begun.Name})
+		}
+	}
+	orderState, spent := spends(begun, c)
+	if !spent {
+		return records
+	}
+	for key := range strings.FieldsSeq(begun.Detail[detailApprovals]) {
+		order := state.Orders[key].Ordered
+		order.Key, order.State, order.Step = key, orderState, begun.Step
+		records = append(records, order)
+	}
+	return records
+}
+
+// spends reports what becomes of the orders that released a step. An order runs at most once: it is kept only when the call that it
+// was for is known not to have acted.
+func spends(begun journal.Begun, c conclusion) (journal.OrderState, bool) {
+	calls, err := strconv.Atoi(begun.Detail[detailCalls])
+	reached := err != nil || c.dispatched >= calls
+	switch c.result {
+	case journal.Done:
+		return journal.OrderRun, true
+	case journal.Unknown:
+		return journal.OrderUnknown, true
+	case journal.Failed:
+		return journal.OrderRun, reached
+	case journal.NotRun:
+	}
+	return "", false
+}
