@@ -58,13 +58,19 @@ func raiseObject(r *raising, o object) *node {
 func (r *raising) rows(rows []field) []entry {
 	var out []entry
 	for _, row := range rows {
-		if known, ok := row.value.(raisable); ok {
-			if n := known.raise(r.below(row.name), row.native); n != nil {
-				out = append(out, entry{row.name, n})
-			}
+		if n := r.below(row.name).value(row.value, row.native); n != nil {
+			out = append(out, entry{row.name, n})
 		}
 	}
 	return out
+}
+
+// value goes the way back of one value, nil where it has none.
+func (r *raising) value(v value, native string) *node {
+	if known, ok := v.(raisable); ok {
+		return known.raise(r, native)
+	}
+	return nil
 }
 
 func orNil(n *node) *node {
@@ -179,12 +185,9 @@ func (g groupValue) raise(r *raising, native string) *node {
 	return raiseObject(r, g.into)
 }
 
-func (v byHandValue) raise(r *raising, native string) *node {
-	if known, ok := v.value.(raisable); ok {
-		return known.raise(r, native)
-	}
-	return nil
-}
+func (v byHandValue) raise(r *raising, native string) *node { return r.value(v.value, native) }
+
+func (v suchValue) raise(r *raising, native string) *node { return r.value(v.value, native) }
 
 func (s slotsValue[T, P]) raise(r *raising, native string) *node {
 	out := &node{kind: mapNode}
