@@ -12,7 +12,8 @@ import (
 // Bounds of a text plan; -o json has everything whole.
 const (
 	maxShownValue = 60 // runes of one side of a change
-	maxColumn     = 42 // runes of what is in a column: what is longer has a line of its own
+	maxColumn     = 42 // runes of what is in a column where not everything has room: what is longer has a line of its own
+	wholeRow      = 1 << 10
 )
 
 // planRow is one change of a guest, ready to print.
@@ -46,18 +47,22 @@ func (c changeView) place(g plannedView) string {
 }
 
 // isLong reports whether the row would widen the columns of all others for itself alone.
-func (r planRow) isLong() bool {
-	return utf8.RuneCountInString(r.value) > maxColumn || utf8.RuneCountInString(r.effect) > maxColumn
+func (r planRow) isLong(longest int) bool {
+	return utf8.RuneCountInString(r.value) > longest || utf8.RuneCountInString(r.effect) > longest
 }
 
 // planColumns are the widths of a guest's columns, in runes.
-type planColumns struct{ key, value, effect, place int }
+type planColumns struct {
+	key, value, effect, place int
+	longest                   int // what is longer is in no column
+}
 
-func columnsOf(rows []planRow) planColumns {
-	var c planColumns
+// columnsOf returns the widths that the rows need, but for what is longer than a bound.
+func columnsOf(rows []planRow, longest int) planColumns {
+	c := planColumns{longest: longest}
 	for _, r := range rows {
 		c.key = max(c.key, utf8.RuneCountInString(r.key))
-		if !r.isLong() {
+		if !r.isLong(longest) {
 			c.value, c.effect = max(c.value, utf8.RuneCountInString(r.value)), max(c.effect, utf8.RuneCountInString(r.effect))
 			c.place = max(c.place, utf8.RuneCountInString(r.place))
 		}
@@ -77,7 +82,10 @@ func (t planText) writeChanges(g plannedView) {
 	for i, c := range g.Changes {
 		rows[i] = newPlanRow(g, c, maxShownValue)
 	}
-	columns := columnsOf(rows)
+	columns := columnsOf(rows, wholeRow)
+	if columns.width() > t.width {
+		columns = columnsOf(rows, maxColumn)
+	}
 	narrow := columns.width() > t.width
 	if t.wraps { // values are cut to the room that a terminal has
 		for i, c := range g.Changes {
@@ -86,7 +94,7 @@ func (t planText) writeChanges(g plannedView) {
 	}
 	for _, r := range rows {
 		_, _ = fmt.Fprint(t.out, "    ", t.paint(r.mark, r.symbol), " ", padded(r.key, columns.key), "  ")
-		if !narrow && !r.isLong() {
+		if !narrow && !r.isLong(columns.longest) {
 			t.writeColumns(r, columns)
 			continue
 		}
