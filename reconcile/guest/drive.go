@@ -55,6 +55,10 @@ func (c *comparison) compareDrive(in *Intent, r *row) {
 	if now != base {
 		s.refreshSize(have, now)
 	}
+	if now != next && s.elsewhere(have) && s.holds(now) {
+		s.keepMoved(now, next)
+		return
+	}
 	moved, obstacle := s.volumeFor(have)
 	if obstacle != "" {
 		s.refuse(canonicalPlace(have), s.place.String(), obstacle)
@@ -69,9 +73,18 @@ func (c *comparison) compareDrive(in *Intent, r *row) {
 		c.wait(in, r, now, next)
 	}
 	if moved == "" {
-		s.compareStorage(have, now)
-		s.compareSize(have)
+		s.compareStorage(have, now, next)
+		if volumeOf(now) == have.text("volume") { // a resize grows the volume that the guest runs on
+			s.compareSize(have)
+		}
 	}
+}
+
+// keepMoved takes back a waiting change that would return the volume that the slot had before a move.
+func (s *slot) keepMoved(now, next string) {
+	have := s.row.syntax.parse(nil, now)
+	s.rewrite(have, "", now, next)
+	s.compareSize(have)
 }
 
 // refreshSize gives have the size that its volume has now. Sizes never wait, so that what waits may name an old one.

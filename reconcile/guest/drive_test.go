@@ -46,7 +46,20 @@ func TestDiffDisk(t *testing.T) {
 		"other_storage_while_another_volume_waits": {
 			running(keys{"sata0": "local:201/vm-201-disk-0.raw,size=1G ? local:201/vm-201-disk-1.raw,size=2G"}),
 			[]Intent{subs("sata0", "storage=ceph")},
-			[]string{"sata0 none [restart] waits restart needed", "sata0 none [impossible] another volume waits for the slot: it can be moved after the next start"},
+			[]string{"sata0 none [restart] waits restart needed", "sata0 none [impossible] a change of this disk waits for the next start: it moves after that"},
+		},
+		"other_storage_while_an_option_waits": {
+			running(keys{"scsi0": "local:201/vm-201-disk-0.raw,size=1G ? local:201/vm-201-disk-0.raw,discard=on,size=1G"}),
+			[]Intent{subs("scsi0", "storage=ceph", "discard=on", "size=2G")},
+			[]string{"scsi0 none [restart] waits restart needed", "scsi0 none [impossible] a change of this disk waits for the next start: it moves after that", "scsi0 resize 2G [live] grows, which cannot be undone"},
+		},
+		"moved_while_an_option_waits": {
+			running(keys{"scsi0": "ceph:vm-201-disk-1,size=2G ? local:201/vm-201-disk-0.raw,discard=on,size=1G"}),
+			[]Intent{subs("scsi0", "storage=ceph", "size=2G")},
+			[]string{"scsi0 set ceph:vm-201-disk-1,size=2G [live] takes back a waiting change"},
+		},
+		"not_grown_before_it_is_there": {
+			running(keys{"scsi1": "? local:201/vm-201-disk-1.raw,size=1G"}), []Intent{subs("scsi1", "storage=local", "size=2G")}, []string{"scsi1 none [restart] waits restart needed"},
 		},
 		"tpm_moves_stopped":           {live(keys{"tpmstate0": "local:110/vm-110-disk-2.raw,size=4M,version=v2.0"}), []Intent{subs("tpmstate0", "storage=ceph")}, []string{"tpmstate0 move ceph [live] copies 4M to ceph; the old volume stays as unused"}},
 		"tpm_does_not_move_running":   {running(keys{"tpmstate0": "local:110/vm-110-disk-2.raw,size=4M,version=v2.0"}), []Intent{subs("tpmstate0", "storage=ceph")}, []string{"tpmstate0 none [impossible] the TPM state moves only while the guest is stopped"}},

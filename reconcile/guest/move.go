@@ -2,8 +2,8 @@ package guest
 
 import "fmt"
 
-// compareStorage adds the move of a volume that is on another storage than wanted. The text now is that of the slot as it runs.
-func (s *slot) compareStorage(have properties, now string) {
+// compareStorage adds the move of a volume that is on another storage than wanted.
+func (s *slot) compareStorage(have properties, now, next string) {
 	if !s.elsewhere(have) {
 		return
 	}
@@ -11,7 +11,7 @@ func (s *slot) compareStorage(have properties, now string) {
 		Key: s.in.Key, From: "storage=" + storageOf(have.text("volume")), To: "storage=" + s.place.storage,
 		Write: WriteMove, Value: s.place.storage, Origin: s.in.Origin,
 	}
-	change.Class, change.Note = s.moveCost(have, now)
+	change.Class, change.Note = s.moveCost(have, now, next)
 	s.add(change)
 }
 
@@ -22,16 +22,17 @@ func (s *slot) elsewhere(have properties) bool {
 }
 
 // moveCost is the rule of move_disk in qemu-server's API2/Qemu.pm and of move_volume in pve-container's API2/LXC.pm. What is copied
-// loads both storages, and the disk of a running guest is slow meanwhile.
-func (s *slot) moveCost(have properties, now string) (Class, string) {
+// loads both storages, and the disk of a running guest is slow meanwhile. What waits in the slot for the next start names the old
+// volume, and the move does not correct it: the guest would then start on the volume as it was before the move.
+func (s *slot) moveCost(have properties, now, next string) (Class, string) {
 	size := have.text("size")
 	if size == "" {
 		size = "the volume"
 	}
 	note := fmt.Sprintf("copies %s to %s; the old volume stays as unused", size, s.place.storage)
 	switch {
-	case volumeOf(now) != have.text("volume"):
-		return Impossible, "another volume waits for the slot: it can be moved after the next start"
+	case now != next:
+		return Impossible, "a change of this disk waits for the next start: it moves after that"
 	case s.running() && s.live.Kind == Container:
 		return Impossible, "a container's volume moves only while the container is stopped"
 	case s.running() && s.row.syntax == tpmSyntax:

@@ -32,7 +32,7 @@ const (
 func simulate(t *testing.T, test func(l lab)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		sim := pvesim.New(pvesim.Options{TaskTime: time.Millisecond})
+		sim := pvesim.New(pvesim.Options{TaskTime: time.Millisecond, Nodes: []string{"pve1", "pve2"}, HADelay: time.Millisecond})
 		defer sim.Close()
 		path := filepath.Join(t.TempDir(), "token")
 		if err := os.WriteFile(path, []byte(sim.Token("root@pam!full")), 0o600); err != nil {
@@ -76,10 +76,16 @@ func (l lab) observe(kind guest.Kind, vmid int) guest.Observed {
 	return o
 }
 
-// write sends parameters and waits for the task, if there is one. It returns what Proxmox says against them.
+// write sends parameters to a guest's configuration. It returns what Proxmox says against them.
 func (l lab) write(kind guest.Kind, vmid int, call reconcile.Call) string {
 	l.Helper()
 	call.Op, call.Kind, call.Node, call.VMID = reconcile.OpConfig, kind, "pve1", vmid
+	return l.do(call)
+}
+
+// do sends a call and waits for the task, if there is one. It returns what Proxmox says against it.
+func (l lab) do(call reconcile.Call) string {
+	l.Helper()
 	upid, err := l.client.Do(l.Context(), call)
 	if err != nil {
 		return err.Error()
