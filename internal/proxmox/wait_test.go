@@ -70,17 +70,18 @@ func TestWait(t *testing.T) {
 	tests := map[string]struct {
 		exit  string
 		log   []string
-		means error // nil of a success, too
+		ok    bool
+		means error
 		tail  string
 		warns []string
 		read  []string // queries of the log
 	}{
-		"ok":       {"OK", []string{"TASK OK"}, nil, "", nil, nil},
-		"warnings": {"WARNINGS: 3", warned, nil, "", []string{"a", "b"}, []string{"start=0&limit=1", "start=0&limit=2000"}},
-		"failed":   {"VM 140 already running", long, reconcile.ErrConflict, "line 116\nline 117\nline 118\nline 119\nline 120", nil, []string{"start=0&limit=1", "start=115&limit=5"}},
-		"unnamed":  {"no space left on device", []string{"a", "b"}, nil, "a\nb", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
-		"died":     {"unexpected status", nil, reconcile.ErrOutcomeUnknown, "", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
-		"stopped":  {"received interrupt", []string{"a"}, reconcile.ErrOutcomeUnknown, "a", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
+		"ok":       {"OK", []string{"TASK OK"}, true, nil, "", nil, nil},
+		"warnings": {"WARNINGS: 3", warned, true, nil, "", []string{"a", "b"}, []string{"start=0&limit=1", "start=0&limit=2000"}},
+		"failed":   {"VM 140 already running", long, false, reconcile.ErrConflict, "line 116\nline 117\nline 118\nline 119\nline 120", nil, []string{"start=0&limit=1", "start=115&limit=5"}},
+		"unnamed":  {"no space left on device", []string{"a", "b"}, false, nil, "a\nb", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
+		"died":     {"unexpected status", nil, false, reconcile.ErrOutcomeUnknown, "", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
+		"stopped":  {"received interrupt", []string{"a"}, false, reconcile.ErrOutcomeUnknown, "a", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -98,8 +99,8 @@ func TestWait(t *testing.T) {
 				if diff := cmp.Diff(test.read, server.queries); diff != "" {
 					t.Errorf("reads of the log (-want +got)\n%s", diff)
 				}
-				if want := name == "ok" || name == "warnings"; got.OK() != want {
-					t.Errorf("got OK %v, want %v", got.OK(), want)
+				if got.OK() != test.ok {
+					t.Errorf("got OK %v, want %v", got.OK(), test.ok)
 				}
 			})
 		})

@@ -103,7 +103,7 @@ const lockTimeout = 200 * time.Millisecond
 // has ended. Nothing that the suite made is left then.
 func simulator(t *testing.T, options pvesim.Options) *pvesim.Sim {
 	t.Helper()
-	options.Nodes, options.LockTimeout, options.TaskTime = []string{"pve1", "pve2"}, lockTimeout, 5*time.Millisecond
+	options.Nodes, options.LockTimeout, options.TaskTime = []string{"pve1", "pve2"}, lockTimeout, time.Microsecond
 	sim := pvesim.New(documented(t, quickstart, options))
 	before := len(sim.Guests())
 	t.Cleanup(func() {

@@ -204,23 +204,27 @@ func (m *machine) remove(t *testing.T) {
 	}
 }
 
+// destroy takes away what would keep the guest, or bring it back, and then the guest.
 func (m *machine) destroy(ctx context.Context) error {
 	taken, err := m.Cluster.Exists(ctx, m.vmid)
 	if err != nil || !taken {
 		return err
 	}
-	inventory, err := m.Cluster.Inventory(ctx)
-	if err != nil {
+	if err := m.locate(ctx); err != nil {
 		return err
-	}
-	for _, row := range inventory.Rows {
-		if row.VMID == m.vmid {
-			m.node = row.Node
-		}
 	}
 	seen, err := m.Cluster.Observe(ctx, m.row())
 	if err != nil {
 		return err
+	}
+	resources, err := m.Cluster.HA(ctx)
+	if err != nil {
+		return err
+	}
+	if _, managed := resources[m.vmid]; managed {
+		if err := m.finish(ctx, m.call(reconcile.OpHARemove, nil)); err != nil {
+			return err
+		}
 	}
 	if seen.Keys["protection"].Text == "1" {
 		if err := m.finish(ctx, m.call(reconcile.OpConfig, map[string]string{"protection": "0"})); err != nil {
@@ -239,11 +243,25 @@ func (m *machine) destroy(ctx context.Context) error {
 	return m.finish(ctx, m.call(reconcile.OpDestroy, map[string]string{"purge": "1"}))
 }
 
+// locate finds the node that the guest is on: a test may have ended while it was on its way.
+func (m *machine) locate(ctx context.Context) error {
+	inventory, err := m.Cluster.Inventory(ctx)
+	if err != nil {
+		return err
+	}
+	for _, row := range inventory.Rows {
+		if row.VMID == m.vmid {
+			m.node = row.Node
+		}
+	}
+	return nil
+}
+
 // finish carries out a call and fails if its task does.
 func (m *machine) finish(ctx context.Context, call reconcile.Call) error {
 	task, err := settle(ctx, m.Cluster, call)
 	if err == nil && task.UPID != "" && !task.OK() {
-		return fmt.Errorf("%s: task ended with %s: %s", call.Op, task.Exit, task.LogTail)
+		return errors.Join(task.Err, fmt.Errorf("%s: task ended with %s: %s", call.Op, task.Exit, task.LogTail))
 	}
 	return err
 }
