@@ -78,7 +78,7 @@ func newDocument(n *node, r *report) *document {
 	case version != apiVersion && strings.HasPrefix(version, apiGroup):
 		return problem("apiVersion", doc.apiVersion.at, "got "+quote(version)+", want "+apiVersion, "a newer agent may understand it")
 	case version != apiVersion:
-		return problem("apiVersion", doc.apiVersion.at, "got "+quote(version)+", want "+apiVersion, "")
+		return problem("apiVersion", doc.apiVersion.at, "got "+quote(version)+", want "+apiVersion, didYouMean(closest(version, []string{apiVersion})))
 	case kind == "":
 		return problem("kind", n.at, "got none, want one of "+strings.Join(kinds, ", "), "")
 	case !slices.Contains(kinds, kind):

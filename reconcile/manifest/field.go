@@ -74,11 +74,11 @@ func (d decoder) problem(at guest.Origin, message, hint string) {
 
 // decodeObject fills an object from a mapping; a null leaves its field unset.
 func decodeObject(d decoder, n *node, into object) {
+	rows := into.fields()
 	if n.kind != mapNode {
-		d.problem(n.at, "got "+n.describe()+", want a mapping", "")
+		d.problem(n.at, "got "+n.describe()+", want a mapping", d.takes(rows, n))
 		return
 	}
-	rows := into.fields()
 	if d.seen != nil {
 		d.seen[into] = rows
 	}
@@ -92,6 +92,20 @@ func decodeObject(d decoder, n *node, into object) {
 			row.value.decode(d.below(e.name), e.value)
 		}
 	}
+}
+
+// takes returns a hint for a value without its name: the first field that it would fit, as in memory: 2Gi for memory: {size: 2Gi}.
+func (d decoder) takes(rows []field, n *node) string {
+	if d.path == "" || n.kind != scalarNode || n.null() {
+		return ""
+	}
+	for _, row := range rows {
+		trial := &report{}
+		if row.value.decode(decoder{report: trial}, n); trial.count == 0 {
+			return didYouMean("{" + row.name + ": " + shorten(n.text) + "}")
+		}
+	}
+	return ""
 }
 
 func find(rows []field, name string) *field {

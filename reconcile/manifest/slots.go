@@ -38,6 +38,19 @@ func (f families) String() string {
 	return strings.Join(parts, ", ")
 }
 
+// meant returns a hint for an unknown slot: the one that was most likely meant, or else all there are.
+func (f families) meant(slot string) string {
+	name := strings.TrimRight(slot, "0123456789")
+	prefixes := make([]string, len(f))
+	for i, fam := range f {
+		prefixes[i] = fam.prefix
+	}
+	if prefix := closest(name, prefixes); prefix != "" && prefix != name && f.has(prefix+slot[len(name):]) {
+		return didYouMean(prefix + slot[len(name):])
+	}
+	return fmt.Sprintf("slots are %s", f)
+}
+
 // pattern returns the families as a regular expression, which is a little wider than has for the sake of brevity.
 func (f families) pattern() string {
 	parts := make([]string, len(f))
@@ -83,7 +96,7 @@ func (s slotsValue[T, P]) decode(d decoder, n *node) {
 		below := d.below(segment(e.name))
 		switch {
 		case !s.names.has(e.name):
-			below.problem(e.value.key, "unknown slot", fmt.Sprintf("slots are %s", s.names))
+			below.problem(e.value.key, "unknown slot", s.names.meant(e.name))
 		case !e.value.null():
 			device := &opt[T]{place: place{e.value.key, below.path}, set: true}
 			decodeObject(below, e.value, P(&device.value))
