@@ -1,0 +1,102 @@
+package reconcile_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+)
+
+// TestIncidentTagsAreReorderedForEver gives tags in every order and spelling, to clusters that sort them, keep their case, or leave them
+// as they come. They are a set: nobody writes them again for the sake of their order.
+func TestIncidentTagsAreReorderedForEver(t *testing.T) {
+	clusters := map[string]pvesim.Datacenter{
+		"default":        {},
+		"case_sensitive": {CaseSensitiveTags: true},
+		"as_given":       {TagsAsGiven: true},
+		"both":           {CaseSensitiveTags: true, TagsAsGiven: true},
+	}
+	for name, cluster := range clusters {
+		t.Run(name, func(t *testing.T) {
+			wired(t, pvesim.Options{Cluster: cluster}, func(t *testing.T, l *lab, w *wire) {
+				l.files["web.yaml"] = vmYAML("web-1", 201, "tags: [web, Prod, a-1]")
+				l.files["dns.yaml"] = dnsYAML("tags: [z, Dns, b]")
+				l.push("tags", alice)
+				defer l.start()()
+				l.converge()
+				w.rests(t)
+				for _, vmid := range []int{201, 210} {
+					tags := strings.Split(l.sim.Value(vmid, "tags"), ";")
+					if len(tags) != 4 {
+						t.Fatalf("got tags %q of %d, want three and the marker", tags, vmid)
+					}
+					l.ok(l.sim.Edit(vmid, "tags", strings.ToUpper(tags[2])+";"+tags[0]+","+tags[3]+" "+tags[1]+";"+tags[0]))
+				}
+				w.rests(t)
+				l.files["web.yaml"] = vmYAML("web-1", 201, "tags: [a-1, prod, web]")
+				l.files["dns.yaml"] = dnsYAML("tags: [b, z, dns]")
+				l.push("the same tags", alice)
+				l.converge()
+				w.rests(t)
+				l.files["web.yaml"] = vmYAML("web-1", 201, "tags: [web, new]")
+				l.push("others", alice)
+				l.converge()
+				if got := l.sim.Value(201, "tags"); !strings.Contains(got, "new") || strings.Contains(strings.ToLower(got), "prod") {
+					t.Errorf("got tags %q, want new and no prod", got)
+				}
+			})
+		})
+	}
+}
+
+// TestIncidentEmptyValueReadsBackAsABlank wants nothing in keys that have something, in all the ways to say so, and leaves behind the single blank
+// that Proxmox reads an empty value back as. Blank, empty and absent are the same.
+func TestIncidentEmptyValueReadsBackAsABlank(t *testing.T) {
+	full := map[string]string{
+		"description": "old", "tags": "old", "nameserver": "10.0.0.1", "searchdomain": "old.test", "ciuser": "old", "boot": "order=net0",
+		"vga": "std", "ipconfig0": "ip=dhcp", "cicustom": "vendor=local:snippets/old.yaml", "hotplug": "disk",
+	}
+	tests := map[string][]string{
+		"fields": {
+			`description: ""`, "tags: []", `cloudInit: {dns: {servers: [], search: []}}`,
+		},
+		"raw": {
+			`raw: {description: "", tags: "", nameserver: "", searchdomain: "", ciuser: "", vga: "", cicustom: "", ipconfig0: "", boot: ""}`,
+		},
+		"blank": {`raw: {nameserver: " ", searchdomain: " ", ciuser: " "}`, `description: " "`},
+		"unset": {"unset: [description, nameserver, searchdomain, ciuser, vga, cicustom, ipconfig0, boot]"},
+	}
+	for name, lines := range tests {
+		t.Run(name, func(t *testing.T) {
+			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+				l.files["web.yaml"] = vmYAML("web-1", 201)
+				l.push("a guest", alice)
+				defer l.start()()
+				l.converge()
+				l.ok(l.sim.EditConfig(201, func(v map[string]string) {
+					marker := v["tags"]
+					maps.Copy(v, full)
+					v["tags"] += ";" + marker
+				}))
+				l.files["web.yaml"] = vmYAML("web-1", 201, lines...)
+				l.push("nothing in them", alice)
+				l.converge()
+				w.rests(t)
+				l.ok(l.sim.EditConfig(201, func(v map[string]string) {
+					for key := range full {
+						if key != "tags" && v[key] == "" {
+							v[key] = " "
+						}
+					}
+				}))
+				time.Sleep(5 * time.Minute)
+				w.rests(t)
+				if r := l.engine.Report(); !r.Converged || strings.Contains(l.sim.Value(201, "nameserver"), "10") {
+					t.Errorf("got converged %t of config %q, want a guest whose name server is gone", r.Converged, l.sim.Config(201))
+				}
+			})
+		})
+	}
+}
