@@ -1,0 +1,210 @@
+package reconcile_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
+)
+
+// results lists how the steps of an operation on a guest ended, in order.
+func (l *lab) results(op reconcile.Op, vmid int) []journal.Result {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var list []journal.Result
+	for _, s := range l.steps {
+		if s.Step.Op == op && s.Step.Guest.VMID == vmid {
+			list = append(list, s.Result)
+		}
+	}
+	return list
+}
+
+// TestIncidentCloneIsRetriedIntoThree loses the reply of every clone call, or the calls themselves. However often that happens, there is one
+// clone, and no second vmid.
+func TestIncidentCloneIsRetriedIntoThree(t *testing.T) {
+	type lost struct {
+		fault pvesim.Fault
+		calls int
+	}
+	tests := map[string]lost{
+		"never_arrived": {pvesim.Fault{Kind: pvesim.DropBefore, Times: 2}, 4},
+		"refused_595":   {pvesim.Fault{Kind: pvesim.ProxyStatus, Status: 595, Times: 2}, 4},
+	}
+	for name, fault := range lostReplies {
+		fault.Times = -1
+		tests[name] = lost{fault, 2}
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			wired(t, pvesim.Options{TaskTimes: map[string]time.Duration{"qmclone": 40 * time.Second}}, func(t *testing.T, l *lab, w *wire) {
+				test.fault.Method, test.fault.Path = "POST", "/clone$"
+				l.ok(l.sim.Inject(test.fault))
+				l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
+				l.files["db.yaml"] = withoutVMID(vmYAML("db-1", 202))
+				l.push("two guests", alice)
+				defer l.start()()
+				l.converge()
+				if got := len(w.writes("/clone")); got != test.calls {
+					t.Errorf("got %d clone calls, want %d", got, test.calls)
+				}
+				w.rests(t)
+				for _, vmid := range []int{200, 201} {
+					if got := l.sim.Effects(vmid, pvesim.Cloned); got != 1 {
+						t.Errorf("got %d clones of %d, want 1", got, vmid)
+					}
+				}
+				if got := len(l.sim.Guests()); got != 3 {
+					t.Errorf("got %+v, want the template and two clones", l.sim.Guests())
+				}
+			})
+		})
+	}
+}
+
+// TestIncidentLostWorkerCalledASuccess has Proxmox lose sight of the worker that it forks. A call that did nothing is made again; a create
+// that left half a guest is neither repeated nor counted as done, and nothing is written over its remains.
+func TestIncidentLostWorkerCalledASuccess(t *testing.T) {
+	tests := map[string]struct {
+		path   string
+		op     reconcile.Op
+		vmid   int
+		before string // the manifest to converge first
+		after  string
+		effect pvesim.Op
+		torso  bool
+	}{
+		"clone":  {"/clone$", reconcile.OpCreate, 201, "", vmYAML("web-1", 201), pvesim.Cloned, false},
+		"config": {"/201/config$", reconcile.OpConfig, 201, vmYAML("web-1", 201), vmYAML("web-1", 201, "memory: {size: 3Gi}"), pvesim.ConfigWritten, false},
+		"start":  {"/status/start$", reconcile.OpStart, 201, vmYAML("web-1", 201), vmYAML("web-1", 201, "state: running"), pvesim.Started, false},
+		"create_container": {
+			"/lxc$", reconcile.OpCreate, 210, "", dnsYAML("memory: {size: 1Gi}", "state: running"), pvesim.Created, true,
+		},
+		"create_machine": {
+			"/qemu$", reconcile.OpCreate, 201, "",
+			strings.Replace(vmYAML("web-1", 201, "disks: {scsi0: {storage: local, size: 4Gi}}", "state: running"), "clone: {name: tmpl-debian-12}", "blank: {}", 1),
+			pvesim.Created, true,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+				if test.before != "" {
+					l.files["guest.yaml"] = test.before
+				}
+				l.files["keep.yaml"] = vmYAML("keep-1", 209)
+				l.push("before", alice)
+				defer l.start()()
+				l.converge()
+				l.sim.ResetCounters()
+				steps := len(l.results(test.op, test.vmid))
+				l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: test.path, Kind: pvesim.LostWorker}))
+				l.files["guest.yaml"] = test.after
+				l.push("after", alice)
+				if test.torso {
+					l.tells(test.vmid, "half-made", "create")
+					w.rests(t)
+					if r := l.engine.Report(); r.Converged || l.sim.Effects(test.vmid, test.effect) != 0 {
+						t.Errorf("got converged %t with %q, want half a guest told of", r.Converged, l.sim.Config(test.vmid))
+					}
+					for _, result := range l.results(test.op, test.vmid)[steps:] {
+						if result == journal.Done {
+							t.Error("got a create that is done, want it failed or unknown")
+						}
+					}
+					l.ok(l.sim.RemoveGuest(test.vmid)) // somebody unlocks and removes it
+				}
+				l.converge()
+				if got := l.results(test.op, test.vmid)[steps:]; len(got) == 0 || got[len(got)-1] != journal.Done || len(got) > 1 && got[0] == journal.Done {
+					t.Errorf("got results %v, want the last one done, and the first one not", got)
+				}
+				if got := l.sim.Effects(test.vmid, test.effect); got != 1 {
+					t.Errorf("got %d times %s, want once", got, test.effect)
+				}
+			})
+		})
+	}
+}
+
+// TestIncidentFailedTaskTakenForASuccess has the task of a call fail again and again that Proxmox took without a word. The report gives the task's own
+// words and never says converged, until the trouble is over.
+func TestIncidentFailedTaskTakenForASuccess(t *testing.T) {
+	running, stopped := vmYAML("web-1", 201, "state: running"), vmYAML("web-1", 201, "state: stopped")
+	tests := map[string]struct {
+		path          string
+		op            reconcile.Op
+		vmid          int
+		before, after string
+		effect        pvesim.Op
+	}{
+		"clone":    {"/clone$", reconcile.OpCreate, 201, "", running, pvesim.Cloned},
+		"create":   {"/lxc$", reconcile.OpCreate, 210, "", dnsYAML(), pvesim.Created},
+		"config":   {"/201/config$", reconcile.OpConfig, 201, running, vmYAML("web-1", 201, "state: running", "cpu: {cores: 2}", "lifecycle: {rebootPolicy: auto}"), pvesim.ConfigWritten},
+		"resize":   {"/201/resize$", reconcile.OpResize, 201, running, vmYAML("web-1", 201, "state: running", "disks: {scsi0: {size: 8Gi}}"), pvesim.Resized},
+		"start":    {"/201/status/start$", reconcile.OpStart, 201, stopped, running, pvesim.Started},
+		"shutdown": {"/201/status/shutdown$", reconcile.OpShutdown, 201, running, stopped, pvesim.Stopped},
+		"destroy":  {"/qemu/201$", reconcile.OpDestroy, 201, vmYAML("web-1", 201, "lifecycle: {destroy: allow}"), "", pvesim.Destroyed},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, nil, func(t *testing.T, l *lab) {
+				l.files["keep.yaml"] = vmYAML("keep-1", 209)
+				if l.files["guest.yaml"] = test.before; test.before == "" {
+					delete(l.files, "guest.yaml")
+				}
+				l.push("before", alice)
+				defer l.start()()
+				l.converge()
+				l.sim.ResetCounters()
+				l.ok(l.sim.Inject(pvesim.Fault{Path: test.path, Kind: pvesim.TaskFails, Text: "no space left on the moon", Times: -1}))
+				if l.files["guest.yaml"] = test.after; test.after == "" {
+					delete(l.files, "guest.yaml")
+				}
+				tip := l.push("after", alice)
+				l.tells(test.vmid, "no space left on the moon")
+				for range 60 {
+					time.Sleep(time.Minute)
+					if r := l.engine.Report(); r.Converged && r.Source.Accepted.Commit == tip {
+						t.Fatalf("got a report that says converged, want %s failed", test.op)
+					}
+				}
+				for _, result := range l.results(test.op, test.vmid) {
+					if result == journal.Done && test.before == "" {
+						t.Errorf("got results %v, want none of them done", l.results(test.op, test.vmid))
+					}
+				}
+				if got := l.sim.Effects(test.vmid, test.effect); got != 0 {
+					t.Fatalf("got %d times %s, want a task that had no effect", got, test.effect)
+				}
+				l.sim.ClearFaults()
+				eventually(l, "the next attempt", func() bool { return l.sim.Effects(test.vmid, test.effect) == 1 })
+				l.converge()
+			})
+		})
+	}
+}
+
+// TestIncidentWarningsTakenForAFailure starts a guest whose start task ends with warnings: it is done, once, and what was warned of is told.
+func TestIncidentWarningsTakenForAFailure(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201, "firmware: {bios: ovmf}", "state: running")
+		l.push("no disk for its variables", alice)
+		defer l.start()()
+		l.converge()
+		warned := false
+		for _, task := range l.sim.Tasks() {
+			warned = warned || strings.HasPrefix(task.Exit, "WARNINGS: ")
+		}
+		if got := l.results(reconcile.OpStart, 201); !warned || len(got) != 1 || got[0] != journal.Done {
+			t.Errorf("got results %v of the start, warnings %t, want one that is done with warnings", got, warned)
+		}
+		l.tells(201, string(reconcile.Warned), "efidisk")
+		g := l.guest(l.engine.Report(), 201)
+		if has(g, reconcile.Failed, "") || g.Health != reconcile.Healthy || l.sim.Effects(201, pvesim.Started) != 1 {
+			t.Errorf("got %s with %+v after %d starts, want a healthy guest after one", g.Health, g.Conditions, l.sim.Effects(201, pvesim.Started))
+		}
+	})
+}
