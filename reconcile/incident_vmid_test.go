@@ -62,8 +62,8 @@ func TestUnusedVMIDsAreGivenBack(t *testing.T) {
 	})
 }
 
-// TestStrangerUnderOurVMIDIsLetGo replaces an owned guest by a foreign one while the agent is down, and removes the manifest.
-func TestStrangerUnderOurVMIDIsLetGo(t *testing.T) {
+// TestIncidentReusedVMIDGoesWithItsManifest replaces an owned guest by a foreign one while the agent is down, and removes the manifest.
+func TestIncidentReusedVMIDGoesWithItsManifest(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, l *lab) {
 		l.files["keep.yaml"] = vmYAML("keep-1", 209)
 		l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}")
@@ -88,9 +88,9 @@ func TestStrangerUnderOurVMIDIsLetGo(t *testing.T) {
 	})
 }
 
-// TestLostVMIDMayBeAdopted loses the vmid of a create to somebody else. The record of the attempt neither lets the agent touch that guest,
+// TestIncidentVMIDIsLostBeforeTheCreate loses the vmid of a create to somebody else. The record of the attempt neither lets the agent touch that guest,
 // nor does it stand in the way of adopting it on request.
-func TestLostVMIDMayBeAdopted(t *testing.T) {
+func TestIncidentVMIDIsLostBeforeTheCreate(t *testing.T) {
 	probed(t, nil, func(t *testing.T, l *lab, p *probe) {
 		p.lay(hands{write: func(call reconcile.Call) {
 			if call.Op == reconcile.OpCreate && call.VMID == 201 {

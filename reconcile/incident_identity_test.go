@@ -1,0 +1,193 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+)
+
+// TestIncidentVMIDIsReusedBySomebodyElse replaces an owned guest by another one under its vmid, behind the agent's back, in every disguise but
+// the one that cannot be told: nobody changes, stops or destroys it, whether or not the manifest is still there.
+func TestIncidentVMIDIsReusedBySomebodyElse(t *testing.T) {
+	tests := map[string]struct {
+		vmid     int
+		manifest string
+		disguise string // the stranger's config; MARKER is the tag of the guest that was
+	}{
+		"machine":                {201, vmYAML("web-1", 201, "memory: {size: 2Gi}", "state: stopped", "lifecycle: {destroy: allow}"), stranger},
+		"machine_of_that_name":   {201, vmYAML("web-1", 201, "memory: {size: 2Gi}", "state: stopped", "lifecycle: {destroy: allow}"), "name: web-1\nmemory: 1024\n"},
+		"machine_with_the_tag":   {201, vmYAML("web-1", 201, "memory: {size: 2Gi}", "state: stopped", "lifecycle: {destroy: allow}"), "name: web-1\ntags: MARKER\n"},
+		"container":              {210, dnsYAML("memory: {size: 1Gi}", "state: stopped", "lifecycle: {destroy: allow}"), "hostname: dns-1\nmemory: 512\n"},
+		"container_for_machine":  {201, vmYAML("web-1", 201, "memory: {size: 2Gi}", "state: stopped", "lifecycle: {destroy: allow}"), "hostname: web-1\ntags: MARKER\n"},
+		"machine_that_we_adopt":  {201, vmYAML("web-1", 201, "adopt: ifUnmanaged", "memory: {size: 2Gi}", "state: stopped", "lifecycle: {destroy: allow}"), stranger},
+		"container_of_the_adopt": {210, dnsYAML("adopt: ifUnmanaged", "memory: {size: 1Gi}", "state: stopped", "lifecycle: {destroy: allow}"), "hostname: dns-1\nmemory: 512\n"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+				l.sim.Guard()
+				l.files["keep.yaml"] = vmYAML("keep-1", 209)
+				l.files["guest.yaml"] = test.manifest
+				l.push("two guests", alice)
+				defer l.start()()
+				l.converge()
+				marker := l.journal.State().Owned[test.vmid].Tag
+				add := l.sim.AddVM
+				if strings.HasPrefix(test.disguise, "hostname") {
+					add = l.sim.AddCT
+				}
+				l.ok(l.sim.RemoveGuest(test.vmid))
+				_, err := add(pvesim.Guest{VMID: test.vmid, Config: strings.Replace(test.disguise, "MARKER", marker, 1), Running: true})
+				l.ok(err)
+				config := l.sim.Config(test.vmid)
+				l.tells(test.vmid, string(reconcile.IdentityConflict))
+				w.rests(t)
+				delete(l.files, "guest.yaml")
+				l.acceptance(l.push("remove it", alice))
+				w.rests(t)
+				if got := l.sim.Config(test.vmid); got != config || !l.sim.Running(test.vmid) {
+					t.Errorf("got %q, running %t, want %q untouched", got, l.sim.Running(test.vmid), config)
+				}
+				if v := l.sim.Violations(); len(v) != 0 {
+					t.Errorf("got violations %v, want none", v)
+				}
+			})
+		})
+	}
+}
+
+// as sends one write to the simulator as a person with a token of their own would.
+func (l *lab) as(token, method, path, form string) {
+	l.Helper()
+	r, err := http.NewRequestWithContext(l.Context(), method, "https://pve1.lab.test:8006/api2/json"+path, strings.NewReader(form))
+	l.ok(err)
+	r.Header.Set("Authorization", "PVEAPIToken="+l.sim.Token(token))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	res, err := l.sim.Transport().RoundTrip(r)
+	l.ok(err)
+	l.ok(res.Body.Close())
+	if res.StatusCode != http.StatusOK {
+		l.Fatalf("%s %s: got %s, want it carried out", method, path, res.Status)
+	}
+}
+
+// TestIncidentCloneByHandCarriesTheMarker has a person clone a guest of the agent, with its marker and everything. The marker does not fit the
+// copy's vmid: the copy is nobody's, cannot be taken over by mistake, and outlives the guest that it was made from.
+func TestIncidentCloneByHandCarriesTheMarker(t *testing.T) {
+	tests := map[string]struct {
+		kind, manifest string
+		vmid           int
+	}{
+		"machine":   {"qemu", vmYAML("web-1", 201, "memory: {size: 2Gi}", "lifecycle: {destroy: allow}"), 201},
+		"container": {"lxc", dnsYAML("memory: {size: 1Gi}", "lifecycle: {destroy: allow}"), 210},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+				l.sim.Guard()
+				l.files["keep.yaml"] = vmYAML("keep-1", 209)
+				l.files["guest.yaml"] = test.manifest
+				l.push("a guest", alice)
+				defer l.start()()
+				l.converge()
+				marker := l.journal.State().Owned[test.vmid].Tag
+				l.as("root@pam!full", http.MethodPost, fmt.Sprintf("/nodes/pve1/%s/%d/clone", test.kind, test.vmid), "newid=250&full=1")
+				eventually(l, "the copy", func() bool { return strings.Contains(l.sim.Value(250, "tags"), marker) })
+				copied := l.sim.Config(250)
+				eventually(l, "the copy among the unmanaged guests", func() bool {
+					unmanaged := l.engine.Report().Unmanaged
+					return len(unmanaged) == 1 && unmanaged[0].VMID == 250
+				})
+				w.rests(t)
+				// A manifest for the copy, even one that may take over what nobody manages, takes nothing that bears somebody's marker.
+				adopting := strings.NewReplacer("web-1", "copy-1", "dns-1", "copy-1", fmt.Sprintf("vmid: %d", test.vmid), "vmid: 250",
+					"  memory:", "  adopt: ifUnmanaged\n  memory:").Replace(test.manifest)
+				for _, manifest := range []string{strings.Replace(adopting, "adopt: ifUnmanaged", "adopt: deny", 1), adopting} {
+					l.files["copy.yaml"] = manifest
+					l.acceptance(l.push("the copy", alice))
+					l.tells(250, string(reconcile.IdentityConflict))
+					w.rests(t)
+				}
+				if g := l.guest(l.engine.Report(), 250); !strings.Contains(fmt.Sprint(g.Conditions), marker) {
+					t.Errorf("got %+v, want the marker %s told", g.Conditions, marker)
+				}
+				delete(l.files, "copy.yaml")
+				delete(l.files, "guest.yaml")
+				l.sim.AnnounceDestroy(test.vmid, marker)
+				l.push("the original goes", alice)
+				eventually(l, "its end", func() bool { return l.sim.Effects(test.vmid, pvesim.Destroyed) == 1 })
+				l.converge()
+				w.rests(t)
+				if got := l.sim.Config(250); got != copied || len(l.sim.Violations()) != 0 {
+					t.Errorf("got %q with %v, want the copy untouched: %q", got, l.sim.Violations(), copied)
+				}
+			})
+		})
+	}
+}
+
+// TestIncidentHalfMadeGuestIsBuiltOver leaves guests half-made: by a worker that dies, and by somebody else. They are told of, and neither
+// configured, started, adopted, made again nor destroyed.
+func TestIncidentHalfMadeGuestIsBuiltOver(t *testing.T) {
+	adopting := vmYAML("web-1", 201, "adopt: ifUnmanaged", "memory: {size: 2Gi}", "state: running", "lifecycle: {destroy: allow}")
+	tests := map[string]struct {
+		vmid     int
+		manifest string
+		fault    pvesim.Fault
+		found    string // the config of a torso that is there before
+	}{
+		"clone_of_a_dead_worker": {
+			201, vmYAML("web-1", 201, "memory: {size: 2Gi}", "state: running", "lifecycle: {destroy: allow}"),
+			pvesim.Fault{Path: "/clone$", Kind: pvesim.TaskKilled},
+			"",
+		},
+		"create_of_a_dead_worker": {
+			210, dnsYAML("memory: {size: 1Gi}", "state: running", "lifecycle: {destroy: allow}"),
+			pvesim.Fault{Path: "/lxc$", Kind: pvesim.TaskKilled},
+			"",
+		},
+		"somebody_else_s_create": {201, adopting, pvesim.Fault{}, "lock: create\n"},
+		"somebody_else_s_clone":  {201, adopting, pvesim.Fault{}, "lock: clone\n"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+				l.sim.Guard()
+				l.files["keep.yaml"] = vmYAML("keep-1", 209)
+				l.push("one guest", alice)
+				defer l.start()()
+				l.converge()
+				if test.found != "" {
+					_, err := l.sim.AddVM(pvesim.Guest{VMID: test.vmid, Config: test.found})
+					l.ok(err)
+				} else {
+					test.fault.Method = "POST"
+					l.ok(l.sim.Inject(test.fault))
+				}
+				l.files["guest.yaml"] = test.manifest
+				l.acceptance(l.push("another one", alice))
+				l.tells(test.vmid, "half-made")
+				torso := l.sim.Config(test.vmid)
+				if !strings.Contains(torso, "lock: c") {
+					t.Fatalf("got config %q, want a torso", torso)
+				}
+				w.rests(t)
+				if r := l.engine.Report(); r.Converged || l.guest(r, test.vmid).Health != reconcile.Degraded {
+					t.Errorf("got %+v, want a guest that is degraded", l.guest(r, test.vmid))
+				}
+				delete(l.files, "guest.yaml")
+				l.acceptance(l.push("never mind", alice))
+				time.Sleep(time.Minute)
+				w.rests(t)
+				if got := l.sim.Config(test.vmid); got != torso || len(l.sim.Violations()) != 0 {
+					t.Errorf("got %q with %v, want %q", got, l.sim.Violations(), torso)
+				}
+			})
+		})
+	}
+}
