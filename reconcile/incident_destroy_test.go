@@ -1,0 +1,124 @@
+package reconcile_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+)
+
+// lacking is what the agent's token has by default, but for some privileges.
+func lacking(privileges ...string) []pvesim.ACL {
+	for _, token := range pvesim.DefaultTokens() {
+		if token.ID == "gitops@pve!agent" {
+			acl := slices.Clone(token.ACL)
+			acl[0].Privileges = slices.DeleteFunc(slices.Clone(acl[0].Privileges), func(p string) bool { return slices.Contains(privileges, p) })
+			return acl
+		}
+	}
+	return nil
+}
+
+// TestIncidentProtectedGuestIsStoppedForNothing removes the manifest of a running, protected guest whose protection cannot be lifted. Its destroy
+// would fail, so the guest must not have been stopped for it.
+func TestIncidentProtectedGuestIsStoppedForNothing(t *testing.T) {
+	web := vmYAML("web-1", 201, "state: running", "lifecycle: {protection: true, destroy: allow}")
+	tests := map[string]struct {
+		vmid           int
+		manifest, said string
+		trouble        func(l *lab)
+	}{
+		"machine_no_privilege": {201, web, "VM.Config.Options", func(l *lab) { l.sim.SetPrivileges("gitops@pve!agent", lacking("VM.Config.Options")) }},
+		"machine_no_success": {201, web, "not today", func(l *lab) {
+			l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/201/config$", Kind: pvesim.TaskFails, Text: "not today", Times: -1}))
+		}},
+		"container_no_privilege": {
+			210, dnsYAML("state: running", "lifecycle: {protection: true, destroy: allow}"), "VM.Config.Options",
+			func(l *lab) { l.sim.SetPrivileges("gitops@pve!agent", lacking("VM.Config.Options")) },
+		},
+		"protected_by_hand": {201, vmYAML("web-1", 201, "state: running", "lifecycle: {destroy: allow}"), "VM.Config.Options", func(l *lab) {
+			l.sim.SetPrivileges("gitops@pve!agent", lacking("VM.Config.Options"))
+			l.ok(l.sim.Edit(201, "protection", "1"))
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+				l.files["keep.yaml"] = vmYAML("keep-1", 209)
+				l.files["guest.yaml"] = test.manifest
+				l.push("two guests", alice)
+				defer l.start()()
+				l.converge()
+				l.sim.ResetCounters()
+				test.trouble(l)
+				delete(l.files, "guest.yaml")
+				l.acceptance(l.push("remove one", alice))
+				l.tells(test.vmid, test.said)
+				time.Sleep(time.Hour)
+				for _, suffix := range []string{"/status/stop", "/status/shutdown", "/qemu/201", "/lxc/210"} {
+					if got := w.writes(suffix); len(got) != 0 {
+						t.Errorf("got %+v sent, want no more than the attempts to lift the protection", got)
+					}
+				}
+				if l.sim.Effects(test.vmid, pvesim.Stopped) != 0 || !l.sim.Running(test.vmid) || l.sim.Value(test.vmid, "protection") != "1" {
+					t.Errorf("got %d stops of %q, want a guest that runs on, protected", l.sim.Effects(test.vmid, pvesim.Stopped), l.sim.Config(test.vmid))
+				}
+				l.sim.ClearFaults()
+				l.sim.SetPrivileges("gitops@pve!agent", lacking())
+				l.files["keep.yaml"] = vmYAML("keep-1", 209, "description: the token may do it now")
+				l.push("again", alice)
+				l.converge()
+				if got := l.sim.Effects(test.vmid, pvesim.Destroyed); got != 1 {
+					t.Errorf("got %d destroys of a guest whose protection can be lifted, want 1", got)
+				}
+			})
+		})
+	}
+}
+
+// TestIncidentPurgeRemovesWhatIsNotOurs destroys guests. Backup jobs and replication that name them, and volumes that bear their vmid and are in no
+// configuration of theirs, are other people's: the call asks for none of them.
+func TestIncidentPurgeRemovesWhatIsNotOurs(t *testing.T) {
+	tests := map[string]struct {
+		vmid           int
+		path, manifest string
+	}{
+		"machine":   {201, "/nodes/pve1/qemu/201", vmYAML("web-1", 201, "state: running", "lifecycle: {destroy: allow}")},
+		"container": {210, "/nodes/pve1/lxc/210", dnsYAML("state: running", "lifecycle: {destroy: allow}")},
+		"managed":   {201, "/nodes/pve1/qemu/201", vmYAML("web-1", 201, "ha: {state: stopped}", "lifecycle: {destroy: allow, protection: true}")},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+				l.sim.Guard()
+				l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}})
+				l.files["keep.yaml"] = vmYAML("keep-1", 209)
+				l.files["guest.yaml"] = test.manifest
+				l.push("two guests", alice)
+				defer l.start()()
+				l.converge()
+				foreign := []string{"local:201/vm-201-disk-90.qcow2", "local-lvm:vm-201-disk-91", "local:210/vm-210-disk-90.raw", "local-lvm:vm-210-disk-91"}
+				for _, volume := range foreign {
+					l.ok(l.sim.AddVolume(volume, 1<<30))
+				}
+				l.sim.AnnounceDestroy(test.vmid, l.journal.State().Owned[test.vmid].Tag)
+				delete(l.files, "guest.yaml")
+				l.push("remove one", alice)
+				l.converge()
+				deletes := w.writes(test.path)
+				if len(deletes) != 1 || len(deletes[0].params) != 0 {
+					t.Errorf("got %+v, want one call to destroy the guest, without purge and destroy-unreferenced-disks", deletes)
+				}
+				left := l.volumesOf(test.vmid)
+				if len(left) != 2 || !strings.Contains(left[0]+left[1], "disk-90") || !strings.Contains(left[0]+left[1], "disk-91") {
+					t.Errorf("got volumes %v left, want the two that are in no configuration", left)
+				}
+				if v := l.sim.Violations(); len(v) != 0 || l.sim.Config(test.vmid) != "" {
+					t.Errorf("got violations %v and config %q, want none", v, l.sim.Config(test.vmid))
+				}
+			})
+		})
+	}
+}
