@@ -2,7 +2,9 @@ package proxmox
 
 import (
 	"errors"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gitops-agent/reconcile"
@@ -119,6 +121,36 @@ func TestDoWithoutTask(t *testing.T) {
 		if upid != "" || synchronous[op] && err != nil || !synchronous[op] && !errors.Is(err, reconcile.ErrOutcomeUnknown) {
 			t.Errorf("%s: got %q, error %v, want a success without a UPID: %v", op, upid, err, synchronous[op])
 		}
+	}
+}
+
+// Whatever the call, a reply that cannot be believed leaves its outcome open, and it is sent once.
+func TestEveryCallMayEndInDoubt(t *testing.T) {
+	replies := map[string]string{
+		"dropped":         "",
+		"truncated":       "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"data\":",
+		"no_json":         raw(200, "OK", `{"data":<html>`),
+		"not_a_task":      raw(200, "OK", `{"data":"started"}`),
+		"connect_failed":  raw(595, "Connection refused", ""),
+		"proxy_timed_out": raw(596, "Connection timed out", ""),
+		"proxy_gave_up":   raw(599, "Too many redirections", ""),
+		"lost_worker":     raw(500, "got no worker upid - start worker failed", `{"message":"got no worker upid - start worker failed\n","data":null}`),
+	}
+	for name, text := range replies {
+		t.Run(name, func(t *testing.T) {
+			var requests atomic.Int64
+			server := rawServer(t, func(*http.Request) string {
+				requests.Add(1)
+				return text
+			})
+			client := newClient(t, Options{Endpoints: []string{server.URL, server.URL}})
+			for op, call := range oneOfEach() {
+				requests.Store(0)
+				if upid, err := client.Do(t.Context(), call); upid != "" || !errors.Is(err, reconcile.ErrOutcomeUnknown) || requests.Load() != 1 {
+					t.Errorf("%s: got %q, error %v after %d requests, want ErrOutcomeUnknown after one", op, upid, err, requests.Load())
+				}
+			}
+		})
 	}
 }
 
