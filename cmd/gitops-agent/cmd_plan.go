@@ -105,16 +105,32 @@ func previewOf(ctx context.Context, config agent.Config, subject planSubject, no
 		return reconcile.Preview{}, err
 	}
 	defer cluster.Close()
-	counting := &countingReader{Reader: cluster, progress: newProgress(notes), named: len(subject.set.Guests)}
+	counting := &countingReader{Reader: cluster, progress: newProgress(notes), of: guestsToRead(subject)}
 	defer counting.progress.end()
 	return reconcile.NewPreview(ctx, counting, subject.set, subject.revision, subject.state)
 }
 
-// countingReader shows how many guests were read, of about as many as the manifests name.
+// guestsToRead counts the guests that a plan looks at: those that the manifests name by a vmid, and those that the agent owns. What is wrong
+// with the manifests the plan itself says.
+func guestsToRead(subject planSubject) int {
+	vmids := make(map[int]bool)
+	for vmid := range subject.state.Owned {
+		vmids[vmid] = true
+	}
+	guests, _ := reconcile.WantedGuests(subject.set, subject.state)
+	for _, d := range guests {
+		if d.VMID != 0 {
+			vmids[d.VMID] = true
+		}
+	}
+	return len(vmids)
+}
+
+// countingReader shows how many guests were read.
 type countingReader struct {
 	reconcile.Reader
 	progress *progress
-	named    int
+	of       int
 	read     atomic.Int64
 }
 
@@ -122,7 +138,7 @@ type countingReader struct {
 func (r *countingReader) Observe(ctx context.Context, row reconcile.Row) (guest.Observed, error) {
 	seen, err := r.Reader.Observe(ctx, row)
 	n := r.read.Add(1)
-	r.progress.show("read %d of %d guests", n, max(int64(r.named), n))
+	r.progress.show("read %d of %d guests", n, max(int64(r.of), n))
 	return seen, err
 }
 

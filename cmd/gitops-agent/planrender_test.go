@@ -126,3 +126,27 @@ func TestMarkdownIsBounded(t *testing.T) {
 		}
 	}
 }
+
+func TestMaking(t *testing.T) {
+	tests := map[string]struct {
+		call reconcile.Call
+		want string
+	}{
+		"full_clone":   {reconcile.Call{CloneOf: 9000, Params: map[string]string{"full": "1"}}, "full clone of 9000"},
+		"linked_clone": {reconcile.Call{CloneOf: 9000, Params: map[string]string{"full": "0", "snapname": "clean"}}, "linked clone of 9000 at snapshot clean"},
+		"image":        {reconcile.Call{Params: map[string]string{"scsi0": "local-lvm:0,import-from=local:import/a.qcow2,discard=on"}}, "from image local:import/a.qcow2"},
+		"iso":          {reconcile.Call{Params: map[string]string{"scsi0": "local-lvm:8", "ide2": "local:iso/a.iso,media=cdrom"}}, "with empty disks and local:iso/a.iso"},
+		"template":     {reconcile.Call{Params: map[string]string{"ostemplate": "local:vztmpl/a.tar.zst"}}, "from template local:vztmpl/a.tar.zst"},
+		"backup":       {reconcile.Call{Params: map[string]string{"archive": "pbs:backup/vm/201/2026"}}, "restored from pbs:backup/vm/201/2026"},
+		"restored_ct":  {reconcile.Call{Params: map[string]string{"ostemplate": "pbs:backup/ct/211/2026", "restore": "1"}}, "restored from pbs:backup/ct/211/2026"},
+		"blank":        {reconcile.Call{Params: map[string]string{"scsi0": "local-lvm:8"}}, "from nothing"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := making(reconcile.Step{Op: reconcile.OpCreate, Calls: []reconcile.Call{test.call}})
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -60,13 +60,23 @@ func making(s reconcile.Step) string {
 	case call.Params["ostemplate"] != "":
 		return "from template " + call.Params["ostemplate"]
 	}
-	for _, slot := range slices.Sorted(maps.Keys(call.Params)) {
-		if _, volume, found := strings.Cut(call.Params[slot], "import-from="); found {
-			volume, _, _ = strings.Cut(volume, ",")
-			return "from image " + volume
+	return makingOf(call.Params)
+}
+
+// makingOf says what the drives of a new guest begin with.
+func makingOf(params map[string]string) string {
+	for _, slot := range slices.Sorted(maps.Keys(params)) {
+		volume, _, _ := strings.Cut(params[slot], ",")
+		_, image, imported := strings.Cut(params[slot], "import-from=")
+		image, _, _ = strings.Cut(image, ",")
+		switch {
+		case imported:
+			return "from image " + image
+		case strings.Contains(volume, ":iso/"):
+			return "with empty disks and " + volume
 		}
 	}
-	return ""
+	return "from nothing"
 }
 
 // waits reports whether the step is held by others of the plan, and so by nobody.
