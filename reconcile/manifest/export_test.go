@@ -85,3 +85,6 @@ func WrongExamples(kind string) []string {
 	}
 	return out
 }
+
+// MatchesPath compares a file with a pattern of classes, folder by folder.
+func MatchesPath(pattern, file []string) bool { return matchesPath(pattern, file) }

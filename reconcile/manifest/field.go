@@ -9,7 +9,8 @@ import (
 // field is one row of an object's table: all that decoding, lowering and the schema need to know.
 //
 // Native is the Proxmox key behind the field: "memory"; "cpu.cputype", a sub-key; ".bridge", a sub-key of the slot at hand; or
-// "", where the field has no key of its own or its object lowers it by hand.
+// "", where the field has no key of its own. An object that lowers a row by hand names its key here nevertheless, for ignoreFields, the
+// hints and the way back; "node", "pool", "ha" and "template" are no keys of the config, and are called so by changes and plans too.
 type field struct {
 	name, native, doc string
 	value             value
@@ -27,7 +28,8 @@ type pointer[T any] interface {
 // lowerer is an object that has more to say than its rows, or to check across them.
 type lowerer interface{ lower(l *lowering) }
 
-// value is what a row decodes into.
+// value is what a row decodes into. The way back from live keys is raisable, in adopt_raise.go; what lowers by hand here has its way
+// back by hand in adopt_hand.go, and a field without one is named in adopt_fields_test.go.
 type value interface {
 	decode(d decoder, n *node)
 	lower(l *lowering, native string)

@@ -2,6 +2,7 @@ package manifest_test
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"testing"
 
@@ -60,4 +61,35 @@ func TestSelectPaths(t *testing.T) {
 			})
 		}
 	}
+}
+
+// FuzzMatchesPath holds that trying the last ** again is enough: whatever trying all of them finds.
+func FuzzMatchesPath(f *testing.F) {
+	for _, seed := range [][2]string{{"**/a/**/b", "a/a/b/b"}, {"a/*/b", "a/c/b"}, {"**", "a"}, {"**/**", "a"}, {"a/**", "a"}, {"?/[ab]*", "c/ab"}} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, pattern, file string) {
+		p, parts := strings.Split(pattern, "/"), strings.Split(file, "/")
+		if len(p) > 6 || len(parts) > 8 { // trying all is slow
+			return
+		}
+		if got, want := manifest.MatchesPath(p, parts), matchesAnyWay(p, parts); got != want {
+			t.Errorf("%q against %q: got %t, want %t", pattern, file, got, want)
+		}
+	})
+}
+
+func matchesAnyWay(pattern, file []string) bool {
+	switch {
+	case len(pattern) == 0:
+		return len(file) == 0
+	case pattern[0] == "**" && len(pattern) == 1:
+		return len(file) > 0
+	case pattern[0] == "**":
+		return matchesAnyWay(pattern[1:], file) || len(file) > 0 && matchesAnyWay(pattern, file[1:])
+	case len(file) == 0:
+		return false
+	}
+	fits, err := path.Match(pattern[0], file[0])
+	return err == nil && fits && matchesAnyWay(pattern[1:], file[1:])
 }
