@@ -16,6 +16,7 @@ const (
 	replugNote     = "NIC replugged"
 	unpluggedNote  = "NIC removed"
 	addressNote    = "its address changes at once"
+	dataLostNote   = "data lost: the volume is deleted"
 )
 
 // cloudInitCost is that of the keys that cloud-init's instance id is made of. They are written at once and wait nowhere, but
@@ -198,4 +199,4 @@ func usbCost(e edit) (Class, string) {
 }
 
 // unusedCost: deleting the key of an unused volume frees the volume.
-func unusedCost(edit) (Class, string) { return Destructive, "data lost: the volume is deleted" }
+func unusedCost(edit) (Class, string) { return Destructive, dataLostNote }

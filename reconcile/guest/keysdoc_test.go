@@ -98,6 +98,7 @@ func keysPage() []byte {
 			}
 		}
 	}
+	writeBeyond(&b)
 	writeReleases(&b)
 	return b.Bytes()
 }

@@ -4,8 +4,8 @@ package guest
 // what stands in the way of a change, block.go.
 var (
 	protectionRule = &rule{"on: live; off: disruptive, running or not, since it is a guard that goes", protectionCost}
-	cloudInitRule  = &rule{"restart if the guest has a cloud-init drive, which then sees a new machine; else live", cloudInitCost}
-	nameRule       = &rule{"restart if the guest has a cloud-init drive, which then sees a new machine; else live", nameCost}
+	cloudInitRule  = &rule{"restart if the guest has a cloud-init drive, which reruns at the next boot; else live", cloudInitCost}
+	nameRule       = &rule{"restart if the guest has a cloud-init drive, which reruns at the next boot; else live", nameCost}
 	bootRule       = &rule{"restart, and an installed system may not boot on it", bootCost}
 	hotplugRule    = &rule{"live; restart if memory or cpu are among the features", hotplugCost}
 	agentRule      = &rule{"restart; live if fstrim_cloned_disks alone changes", agentCost}
