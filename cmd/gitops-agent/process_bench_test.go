@@ -3,10 +3,13 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,11 +23,7 @@ const fleet = 500
 // time and resident memory of one run. The figures to reach are N+3 calls, 0.5 s and 64 MiB.
 func BenchmarkColdPlan(b *testing.B) {
 	s := newSite(b, buildBinaries(b), "--guests", fmt.Sprint(fleet), "--seed", "7", "--task-time", "1ms")
-	s.repo.Files["cluster.yaml"] = strings.Replace(clusterManifest, "from: 200, to: 299", "from: 1000, to: 1999", 1)
-	for vmid := 1000; vmid < 1000+fleet; vmid++ {
-		s.repo.Files[fmt.Sprintf("guest-%d.yaml", vmid)] = s.adopting(vmid)
-	}
-	s.repo.Push(s.sig, killer, "adopt the fleet")
+	s.adoptFleet(fleet)
 	s.finish(0, "run", "--once", "--config", s.path("config.yaml"))
 	var calls, cpu, rss float64
 	for b.Loop() {
@@ -45,6 +44,16 @@ func BenchmarkColdPlan(b *testing.B) {
 	b.ReportMetric(1000*cpu/float64(b.N), "cpu-ms/op")
 	b.ReportMetric(rss, "rss-MiB")
 	b.ReportMetric(float64(runtime.NumCPU()), "cores")
+}
+
+// adoptFleet pushes manifests that take generated guests over as they are.
+func (s *site) adoptFleet(guests int) {
+	s.Helper()
+	s.repo.Files["cluster.yaml"] = strings.Replace(clusterManifest, "from: 200, to: 299", "from: 1000, to: 2999", 1)
+	for vmid := 1000; vmid < 1000+guests; vmid++ {
+		s.repo.Files[fmt.Sprintf("guest-%d.yaml", vmid)] = s.adopting(vmid)
+	}
+	s.repo.Push(s.sig, killer, "adopt the fleet")
 }
 
 // adopting returns a manifest that takes a generated guest over as it is.
@@ -104,4 +113,73 @@ func (s *site) ring() {
 	if resp.StatusCode != http.StatusAccepted {
 		s.Fatalf("webhook: got %s, want 202", resp.Status)
 	}
+}
+
+// BenchmarkIdleTick is what a tick of a converged cluster of 1,000 guests costs the real binary while nothing happens: API calls, processor
+// time and resident memory, with a quarter of the fleet read in full as by default, and by Proxmox's list of guests. An operation
+// lasts as long as the time between two ticks. The figure to reach is 60 ms.
+func BenchmarkIdleTick(b *testing.B) {
+	const guests, tick = 1000, 2 * time.Second
+	for name, pace := range map[string]string{
+		"sweep":  "tick: 2s\n  resync: 8s",
+		"vmlist": "tick: 2s\n  resync: 8s\n  vmlist_file: ",
+	} {
+		b.Run(name, func(b *testing.B) {
+			list := b.TempDir() + "/.vmlist"
+			s := newSite(b, buildBinaries(b), "--guests", fmt.Sprint(guests), "--seed", "7", "--task-time", "1ms", "--vmlist", list)
+			if name == "vmlist" {
+				pace += list
+			}
+			config := strings.NewReplacer("poll: 300ms", "poll: 1h", "tick: 300ms\n  resync: 600ms", pace).Replace(s.read("config.yaml"))
+			s.ok(os.WriteFile(s.path("config.yaml"), []byte(config), 0o600))
+			s.adoptFleet(guests)
+			s.finish(0, "run", "--once", "--config", s.path("config.yaml"))
+			s.run()
+			s.converged()
+			time.Sleep(30 * time.Second) // until the inventory is through with the news of the adoption
+			s.post("/reset", nil)
+			before := s.agentTime()
+			for b.Loop() {
+				time.Sleep(tick)
+			}
+			used := s.agentTime() - before
+			var counters struct{ Reads, Writes int }
+			s.get("/counters", &counters)
+			if counters.Writes != 0 {
+				b.Errorf("got %d writes to a converged cluster, want none", counters.Writes)
+			}
+			b.ReportMetric(float64(used.Microseconds())/1000/float64(b.N), "cpu-ms/op")
+			b.ReportMetric(float64(counters.Reads)/float64(b.N), "calls/op")
+			b.ReportMetric(s.agentMemory(), "rss-MiB")
+		})
+	}
+}
+
+// agentTime returns the time that the agent has kept processors busy.
+func (s *site) agentTime() time.Duration {
+	s.Helper()
+	const clockTick = 10 * time.Millisecond // of every Linux that Go runs on
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.agent.Process.Pid))
+	s.ok(err)
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // what comes before may contain spaces
+	var total time.Duration
+	for _, field := range fields[11:13] {
+		ticks, err := strconv.Atoi(field)
+		s.ok(err)
+		total += time.Duration(ticks) * clockTick
+	}
+	return total
+}
+
+// agentMemory returns the most memory that the agent had resident so far, in MiB.
+func (s *site) agentMemory() float64 {
+	s.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.agent.Process.Pid))
+	s.ok(err)
+	var kib float64
+	_, after, found := strings.Cut(string(text), "VmHWM:")
+	if _, err := fmt.Sscan(after, &kib); err != nil || !found {
+		s.Fatalf("got no VmHWM in %s", text)
+	}
+	return kib / 1024
 }
