@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 
 	"gitops-agent/internal/agent"
@@ -154,7 +155,14 @@ func writePlan(out io.Writer, document planDocument, output string) error {
 	}
 }
 
-// unknownGuest says that a guest to show is not in the plan.
-func unknownGuest(label string) error {
-	return withHint(fmt.Errorf("no guest %s: neither a manifest nor the agent's journal names it", label), "guests are named KIND/NAME, such as VirtualMachine/web-1")
+// unknownGuest says that a guest to show is not in the plan, and which one may be meant.
+func unknownGuest(label string, guests []reconcile.GuestPlan) error {
+	hint := "guests are named KIND/NAME, such as VirtualMachine/web-1"
+	name := label[strings.LastIndex(label, "/")+1:]
+	for _, g := range guests {
+		if strings.EqualFold(g.Ref.Name, name) {
+			hint = "did you mean " + g.Ref.Label() + "?"
+		}
+	}
+	return withHint(fmt.Errorf("no guest %s: neither a manifest nor the agent's journal names it", label), hint)
 }

@@ -55,7 +55,7 @@ func newPlanDocument(subject planSubject, preview reconcile.Preview, labels []st
 	}
 	for _, label := range labels {
 		if !slices.ContainsFunc(preview.Plan.Guests, func(g reconcile.GuestPlan) bool { return g.Ref.Label() == label }) {
-			return planDocument{}, unknownGuest(label)
+			return planDocument{}, unknownGuest(label, preview.Plan.Guests)
 		}
 	}
 	for _, g := range preview.Plan.Guests {

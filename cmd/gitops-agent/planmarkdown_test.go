@@ -1,8 +1,12 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
 )
 
 func TestMarkdownCode(t *testing.T) {
@@ -25,10 +29,49 @@ func TestMarkdownCode(t *testing.T) {
 
 // Messages hold names and values of others; in a comment they must neither link, mention nor begin markup.
 func TestMarkdownText(t *testing.T) {
-	got := markdownText("<img src=x> [a](b) @team | # *x* \n`y`")
-	for _, bad := range []string{"<img", "[a]", "@team", "\n", " | ", " *x*"} {
+	got := markdownText("<img src=x> [a](b) @team | # *x* https://evil.example #12 \n`y`")
+	for _, bad := range []string{"<img", "[a]", "@team", "\n", " | ", " *x*", "://", "#12"} {
 		if strings.Contains(got, bad) {
 			t.Errorf("got %q, want no %q in it", got, bad)
 		}
 	}
+}
+
+// A guest's name and node are the cluster's word, too: in the head of a section they are HTML, in the table markdown.
+func TestMarkdownDisarmsGuests(t *testing.T) {
+	hostile := "</summary></details><script>alert(1)</script> | @team `"
+	d := planDocument{Cluster: hostile, Revision: hostile, Basis: basisWorking}
+	d.add(plannedView{Action: actionBlocked, Kind: guest.VirtualMachine, Name: hostile, Node: hostile, Origin: hostile, Conditions: []conditionView{
+		{reconcile.Blocked, hostile, hostile, hostile},
+	}})
+	var out strings.Builder
+	if err := writePlanMarkdown(&out, d); err != nil {
+		t.Fatal(err)
+	}
+	spans := regexp.MustCompile("(?s)``.*?``") // code, in which nothing is markup
+	text := spans.ReplaceAllString(out.String(), "")
+	for _, bad := range []string{"<script", "@team"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("got %q outside of code in\n%s", bad, text)
+		}
+	}
+	if got := strings.Count(text, "</details>"); got != 1 {
+		t.Errorf("got %d ends of sections, want 1", got)
+	}
+}
+
+// Whatever a value holds, its code span is one line, one cell of a table, and ends where it should.
+func FuzzMarkdownCode(f *testing.F) {
+	f.Add("a`b|c\n``")
+	f.Fuzz(func(t *testing.T, text string) {
+		got := markdownCode(text)
+		if text == "" {
+			return
+		}
+		fence := got[:len(got)-len(strings.TrimLeft(got, "`"))]
+		inner := strings.TrimSuffix(strings.TrimPrefix(got, fence), fence)
+		if strings.ContainsAny(got, "\n\r") || fence == "" || strings.Contains(inner, fence) || strings.Contains(strings.ReplaceAll(got, `\|`, ""), "|") {
+			t.Errorf("got %q for %q, want one code span in one cell", got, text)
+		}
+	})
 }
