@@ -1,0 +1,107 @@
+package clustertest_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"gitops-agent/internal/proxmox"
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// The suite shows that the documented roles are enough. This shows that they are not more than enough: without any one privilege, Proxmox
+// refuses something and names it. Datastore.Audit alone is for storages with images on which AllocateSpace is not granted.
+func TestEveryPrivilegeIsNeeded(t *testing.T) {
+	all := documented(t, quickstart, pvesim.Options{})
+	for _, entry := range all.Users[0].ACL {
+		for _, privilege := range entry.Privileges {
+			if privilege == "Datastore.Audit" {
+				continue
+			}
+			t.Run(privilege, func(t *testing.T) {
+				refusals := refused(t, without(all, privilege))
+				if !slices.ContainsFunc(refusals, func(err error) bool { return strings.Contains(err.Error(), privilege) }) {
+					t.Errorf("got refusals %v, want one that names %s", refusals, privilege)
+				}
+			})
+		}
+	}
+	if got := refused(t, all); len(got) > 0 {
+		t.Errorf("got refusals %v with every privilege, want none", got)
+	}
+}
+
+// without takes a privilege out of the user's roles.
+func without(options pvesim.Options, privilege string) pvesim.Options {
+	user := options.Users[0]
+	user.ACL = slices.Clone(user.ACL)
+	for i, entry := range user.ACL {
+		kept := slices.DeleteFunc(slices.Clone(entry.Privileges), func(p string) bool { return p == privilege })
+		user.ACL[i].Privileges = kept
+	}
+	options.Users = []pvesim.User{user}
+	return options
+}
+
+// refused does what an agent does and returns what was denied, which Proxmox says before it begins a task.
+func refused(t *testing.T, options pvesim.Options) (refusals []error) {
+	t.Helper()
+	options.Nodes = []string{"pve1", "pve2"}
+	sim := pvesim.New(options)
+	t.Cleanup(sim.Close)
+	if err := sim.AddVolume("local:iso/tiny.iso", 17<<20); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sim.AddTemplate(pvesim.Guest{VMID: 9000, Config: "scsi0: local-lvm:1\n"}); err != nil {
+		t.Fatal(err)
+	}
+	for vmid := 100; vmid < 100+len(agentCalls()); vmid++ {
+		if _, err := sim.AddVM(pvesim.Guest{VMID: vmid, Config: "scsi0: local-lvm:1\nide2: local-lvm:cloudinit\n"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client := connect(t, proxmox.Options{Endpoints: []string{"https://pve1"}, Transport: sim.Transport(), TokenFile: file(t, sim.Token(agentToken))})
+	note := func(err error) {
+		if errors.Is(err, reconcile.ErrDenied) {
+			refusals = append(refusals, err)
+		}
+	}
+	note(client.Ready(t.Context()))
+	_, err := client.Observe(t.Context(), reconcile.Row{Kind: guest.VirtualMachine, VMID: 100, Node: "pve1"})
+	note(err)
+	_, err = client.HA(t.Context())
+	note(err)
+	note(client.SetPoolComment(t.Context(), "gitops-agent", "a floor"))
+	_, _, err = client.PoolComment(t.Context(), "gitops-agent")
+	note(err)
+	for i, call := range agentCalls() {
+		call.Kind, call.Node, call.VMID = guest.VirtualMachine, "pve1", 100+i // a guest for each
+		if call.Op == reconcile.OpCreate {
+			call.VMID = 500 + i
+		}
+		_, err := client.Do(t.Context(), call)
+		note(err)
+	}
+	return refusals
+}
+
+// agentCalls are calls that ask for every privilege of the roles.
+func agentCalls() []reconcile.Call {
+	config := func(key, value string) reconcile.Call {
+		return reconcile.Call{Op: reconcile.OpConfig, Params: map[string]string{key: value}}
+	}
+	return []reconcile.Call{
+		config("cores", "2"), config("memory", "64"), config("scsihw", "virtio-scsi-pci"), config("onboot", "1"), config("net0", "virtio,bridge=vmbr0"),
+		config("scsi1", "local-lvm:1"), config("ide3", "local:iso/tiny.iso,media=cdrom"),
+		{Op: reconcile.OpCreate, Params: map[string]string{"memory": "64"}},
+		{Op: reconcile.OpCreate, CloneOf: 9000},
+		{Op: reconcile.OpCloudInit},
+		{Op: reconcile.OpStart},
+		{Op: reconcile.OpMigrate, Params: map[string]string{"target": "pve2"}},
+		{Op: reconcile.OpPool, Params: map[string]string{"poolid": "gitops-agent"}},
+		{Op: reconcile.OpHAAdd, Params: map[string]string{"state": "stopped"}},
+	}
+}
