@@ -24,8 +24,8 @@ func archived(archive *txtar.Archive) []manifest.File {
 	for _, f := range archive.Files {
 		switch f.Name {
 		case "want":
-		case "cluster.yaml":
-			files[0].Data = f.Data
+		case "cluster.yaml", "clusters/home/cluster.yaml":
+			files[0] = manifest.File{Path: f.Name, Data: f.Data}
 		default:
 			files = append(files, manifest.File{Path: f.Name, Data: f.Data})
 		}

@@ -18,7 +18,7 @@ type classSpec struct {
 func (c *classSpec) fields() []field {
 	return append([]field{
 		{"class", "", "GuestClasses that this one builds on, later ones over earlier ones.", such(list(&c.class, className, ""), `["debian"]`)},
-		{"select", "", "Guests that the class applies to by itself, below the classes that they name. All of it must fit.", such(child(&c.selects), `{"paths": ["web/**"]}`, `{"labels": {"tier": "web"}}`)},
+		{"select", "", "Guests, in and below the folder of the class, that it applies to by itself, below the classes that they name. All of it must fit.", such(child(&c.selects), `{"paths": ["web/**"]}`, `{"labels": {"tier": "web"}}`)},
 	}, c.defaults.fields()...)
 }
 

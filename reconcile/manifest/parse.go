@@ -15,6 +15,7 @@ func Parse(files []File) (Set, error) {
 	p := parser{report: &report{}, classes: classes{}, firsts: map[string]guest.Origin{}, specs: map[string]spec{}}
 	p.read(files)
 	p.classes.check(p.report)
+	p.classes.checkSelectors(p.report, p.folder())
 	for _, doc := range p.guests {
 		p.guest(doc)
 	}

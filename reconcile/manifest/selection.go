@@ -9,7 +9,9 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// selector says to which guests a class applies by itself: to those that fit all of what is given.
+// selector says to which guests a class applies by itself: to those in and below the folder of the class's own file that fit all of
+// what is given. The folder bounds who can reach whom: whoever may change one folder alone reaches no guest of another, which
+// did not ask for the class.
 type selector struct {
 	paths  words
 	labels pairs
@@ -18,7 +20,7 @@ type selector struct {
 
 func (s *selector) fields() []field {
 	return []field{
-		{"paths", "", "Files of guests, relative to the folder of the Cluster's file: * stands for any part of a name, ** for any folders. One must fit.", list(&s.paths, pathPattern, "")},
+		{"paths", "", "Files of guests, relative to the folder of the Cluster's file, in or below the folder of the class: * stands for any part of a name, ** for any folders. One must fit.", list(&s.paths, pathPattern, "")},
 		{"labels", "", "Labels that a guest must have, each with this value.", such(dictionary(&s.labels, labelName), `{"tier": "web"}`)},
 		{"order", "", "Classes of lower order are laid down first; of the same order, by name. Default: 0.", integer(&s.order, -1000, 1000)},
 	}
@@ -43,6 +45,27 @@ func (s *selector) check(d decoder, p place) {
 			d.problem(pattern.at, "got "+quote(pattern.value)+", which is the name of no manifest", didYouMean(pattern.value+"/**"))
 		}
 	}
+}
+
+// checkReach reports the paths that lie outside the folder of the class, which is all that it may select in.
+func (s *selector) checkReach(d decoder, own, cluster string) {
+	for _, pattern := range s.paths.value {
+		literal := pattern.value
+		if i := strings.IndexAny(literal, "*?[\\"); i >= 0 {
+			literal = literal[:i]
+		}
+		meant := path.Join(cluster, literal)
+		if !within(meant, own) && !within(own, meant) && !strings.HasPrefix(own, meant) {
+			d.path = pattern.path
+			d.problem(pattern.at, "got "+quote(pattern.value)+", want files in or below "+own+", the folder of the class",
+				"move the class beside the Cluster, or name it in spec.class of the guests")
+		}
+	}
+}
+
+// within reports whether a file or folder lies in a folder or is it.
+func within(file, folder string) bool {
+	return folder == "." || file == folder || strings.HasPrefix(file, folder+"/")
 }
 
 // fits reports whether the guest of a document, in a file below the folder of the Cluster, is among those that are meant.
@@ -93,7 +116,7 @@ func matchesName(pattern, name string) bool {
 func (c classes) selected(doc *document, folder string, named []string) []string {
 	var out []string
 	for name, one := range c {
-		if one.spec.selects.set && !slices.Contains(named, name) && one.spec.selects.value.fits(doc, folder) {
+		if one.spec.selects.set && !slices.Contains(named, name) && within(doc.at.File, path.Dir(one.at.File)) && one.spec.selects.value.fits(doc, folder) {
 			out = append(out, name)
 		}
 	}
@@ -101,6 +124,15 @@ func (c classes) selected(doc *document, folder string, named []string) []string
 		return cmp.Or(cmp.Compare(c.order(a), c.order(b)), cmp.Compare(a, b))
 	})
 	return out
+}
+
+// checkSelectors reports what no class can select.
+func (c classes) checkSelectors(r *report, folder string) {
+	for name, one := range c {
+		if s := &one.spec.selects; s.set {
+			s.value.checkReach(decoder{report: r, label: kindClass + "/" + name}, path.Dir(one.at.File), folder)
+		}
+	}
 }
 
 func (c classes) order(name string) int { return c[name].spec.selects.value.order.value }

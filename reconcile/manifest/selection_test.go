@@ -63,6 +63,39 @@ func TestSelectPaths(t *testing.T) {
 	}
 }
 
+// TestSelectStaysInItsFolder: whoever may change a folder alone cannot reach the guests of others by a class in it.
+func TestSelectStaysInItsFolder(t *testing.T) {
+	class := func(name string) []byte {
+		return []byte("apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: " + name + "}\nspec: {select: {labels: {stage: prod}}, virtualMachine: {osType: l26}}\n")
+	}
+	labelled := func(name string, vmid int) []byte {
+		return []byte(strings.Replace(vm(name, fmt.Sprintf("vmid: %d", vmid)), "{name: "+name+"}", "{name: "+name+", labels: {stage: prod}}", 1))
+	}
+	set, err := manifest.Parse([]manifest.File{
+		{Path: "home/cluster.yaml", Data: []byte(cluster)},
+		{Path: "home/classes.yaml", Data: class("all")},
+		{Path: "home/web/classes.yaml", Data: class("web")},
+		{Path: "home/web/deep/classes.yaml", Data: class("deep")},
+		{Path: "shared/classes.yaml", Data: class("shared")},
+		{Path: "top.yaml", Data: class("top")},
+		{Path: "home/web/web-1.yaml", Data: labelled("web-1", 201)},
+		{Path: "home/webs/web-2.yaml", Data: labelled("web-2", 202)},
+		{Path: "home/db.yaml", Data: labelled("db-1", 203)},
+		{Path: "outside.yaml", Data: labelled("outside", 204)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, g := range set.Guests {
+		got[g.Name] = strings.Join(g.Classes, " ")
+	}
+	want := map[string]string{"web-1": "all top web", "web-2": "all top", "db-1": "all top", "outside": "top"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("got other classes (-want +got):\n%s", diff)
+	}
+}
+
 // FuzzMatchesPath holds that trying the last ** again is enough: whatever trying all of them finds.
 func FuzzMatchesPath(f *testing.F) {
 	for _, seed := range [][2]string{{"**/a/**/b", "a/a/b/b"}, {"a/*/b", "a/c/b"}, {"**", "a"}, {"**/**", "a"}, {"a/**", "a"}, {"?/[ab]*", "c/ab"}} {
