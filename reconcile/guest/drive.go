@@ -55,7 +55,7 @@ func (c *comparison) compareDrive(in *Intent, r *row) {
 	if now != base {
 		s.refreshSize(have, now)
 	}
-	if now != next && s.elsewhere(have) && s.holds(now) {
+	if now != next && s.elsewhere(have) && s.inPlace(now) {
 		s.keepMoved(now, next)
 		return
 	}
@@ -80,7 +80,7 @@ func (c *comparison) compareDrive(in *Intent, r *row) {
 	}
 }
 
-// keepMoved takes back a waiting change that would return the volume that the slot had before a move.
+// keepMoved replaces a waiting change that would return the volume that the slot had before a move.
 func (s *slot) keepMoved(now, next string) {
 	have := s.row.syntax.parse(nil, now)
 	s.rewrite(have, "", now, next)

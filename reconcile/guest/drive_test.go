@@ -58,6 +58,16 @@ func TestDiffDisk(t *testing.T) {
 			[]Intent{subs("scsi0", "storage=ceph", "size=2G")},
 			[]string{"scsi0 set ceph:vm-201-disk-1,size=2G [live] takes back a waiting change"},
 		},
+		"moved_while_a_wanted_option_waits": {
+			running(keys{"scsi0": "ceph:vm-201-disk-1,size=2G ? local:201/vm-201-disk-0.raw,discard=on,size=1G"}),
+			[]Intent{subs("scsi0", "storage=ceph", "discard=on")},
+			[]string{"scsi0 set ceph:vm-201-disk-1,size=2G,discard=on [restart] restart needed"},
+		},
+		"tray_becomes_a_disk_elsewhere": {
+			running(keys{"scsi1": "none,media=cdrom ? local:201/vm-201-disk-0.raw,size=1G"}),
+			[]Intent{subs("scsi1", "storage=ceph", "size=1G")},
+			[]string{"scsi1 none [restart] waits restart needed", "scsi1 none [impossible] a change of this disk waits for the next start: it moves after that"},
+		},
 		"not_grown_before_it_is_there": {
 			running(keys{"scsi1": "? local:201/vm-201-disk-1.raw,size=1G"}), []Intent{subs("scsi1", "storage=local", "size=2G")}, []string{"scsi1 none [restart] waits restart needed"},
 		},

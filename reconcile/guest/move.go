@@ -21,6 +21,12 @@ func (s *slot) elsewhere(have properties) bool {
 	return s.place.volume == "" && s.place.storage != "" && storage != "" && storage != s.place.storage && isDisk(have)
 }
 
+// inPlace reports whether a native text of the slot is a disk on the wanted storage.
+func (s *slot) inPlace(text string) bool {
+	have := s.row.syntax.parse(nil, text)
+	return isDisk(have) && storageOf(have.text("volume")) == s.place.storage
+}
+
 // moveCost is the rule of move_disk in qemu-server's API2/Qemu.pm and of move_volume in pve-container's API2/LXC.pm. What is copied
 // loads both storages, and the disk of a running guest is slow meanwhile. What waits in the slot for the next start names the old
 // volume, and the move does not correct it: the guest would then start on the volume as it was before the move.

@@ -35,9 +35,6 @@ func TestSurroundingsSettleOnTheSimulator(t *testing.T) {
 			guest.Desired{Pool: "prod", Node: "pve2", Migrate: guest.MigrateOnline, HA: &guest.HAWish{State: "started"}, Intents: []guest.Intent{live}},
 			"set move resize pool ha migrate",
 		},
-		"running_machine_with_an_option_that_waits": {
-			guest.VirtualMachine, guest.StatusRunning, guest.Desired{Intents: []guest.Intent{disk}}, "set resize",
-		},
 		"container": {
 			guest.Container, guest.StatusStopped,
 			guest.Desired{Pool: "prod", Node: "pve2", Migrate: guest.MigrateOnline, Intents: []guest.Intent{root}},
@@ -58,6 +55,54 @@ func TestSurroundingsSettleOnTheSimulator(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestIncidentMoveIsUndoneByTheNextStart: what waits for a start names the volume of before a move, which would be back with it.
+func TestIncidentMoveIsUndoneByTheNextStart(t *testing.T) {
+	simulate(t, func(l lab) {
+		l.status = guest.StatusRunning
+		vmid := l.renew(guest.VirtualMachine)
+		d := guest.Desired{Ref: guest.Ref{Kind: guest.VirtualMachine, VMID: vmid}, Intents: []guest.Intent{
+			{Key: "scsi1", Verb: guest.Want, Sub: map[string]string{"storage": "local2", "discard": "on"}},
+		}}
+		before := l.sim.Value(vmid, "scsi1")
+		if got := l.converge(d); got != "set" || l.sim.Value(vmid, "scsi1") != before {
+			t.Fatalf("while it runs: got %q written and %s, want the option to wait and the disk where it was", got, l.sim.Value(vmid, "scsi1"))
+		}
+		l.power(vmid, reconcile.OpStop)
+		if got := l.converge(d); got != "move" {
+			t.Errorf("while it is stopped: got %q written, want the move", got)
+		}
+		l.power(vmid, reconcile.OpStart)
+		if got := l.sim.Value(vmid, "scsi1"); !strings.HasPrefix(got, "local2:") || !strings.Contains(got, "discard=on") {
+			t.Errorf("after the start: got %s, want the moved volume with its option", got)
+		}
+
+		// A hand that moved it while the option waited leaves the old volume waiting.
+		moved := l.sim.Value(vmid, "scsi1")
+		d.Intents[0].Sub["storage"], d.Intents[0].Sub["discard"] = "local", "ignore"
+		if got := l.converge(d); got != "set" {
+			t.Fatalf("the option back: got %q written, want the option to wait", got)
+		}
+		if refusal := l.do(reconcile.Call{Op: reconcile.OpMove, Kind: d.Kind, Node: "pve1", VMID: vmid, Params: map[string]string{"disk": "scsi1", "storage": "local", "delete": "0"}}); refusal != "" {
+			t.Fatal(refusal)
+		}
+		if got := l.converge(d); got != "set" {
+			t.Errorf("after a move by hand: got %q written, want what waits to name the new volume", got)
+		}
+		l.power(vmid, reconcile.OpStop)
+		l.power(vmid, reconcile.OpStart)
+		if got := l.sim.Value(vmid, "scsi1"); got == moved || !strings.HasPrefix(got, "local:") {
+			t.Errorf("after the next start: got %s, want the volume that the hand moved it to", got)
+		}
+	})
+}
+
+func (l lab) power(vmid int, op reconcile.Op) {
+	l.Helper()
+	if refusal := l.do(reconcile.Call{Op: op, Kind: guest.VirtualMachine, Node: "pve1", VMID: vmid}); refusal != "" {
+		l.Fatalf("%s: %s", op, refusal)
 	}
 }
 
