@@ -124,8 +124,12 @@ func dropNote(changes []guest.Change, live guest.Observed) []guest.Change {
 func lockCondition(live guest.Observed) Condition {
 	c := Condition{Type: Blocked, Reason: "locked", Message: "the guest is locked (" + live.Lock + ")", Hint: "wait for the task that holds it"}
 	if halfMade(live) {
+		tool := "qm"
+		if live.Kind == guest.Container {
+			tool = "pct"
+		}
 		c.Reason = "half-made"
-		c.Hint = fmt.Sprintf("wait; if no task is creating it any more, unlock it on its node (qm unlock %d) and remove it", live.VMID)
+		c.Hint = fmt.Sprintf("wait; if no task is creating it any more, unlock it on its node (%s unlock %d) and remove it", tool, live.VMID)
 	}
 	return c
 }
