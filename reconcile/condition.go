@@ -17,7 +17,7 @@ const (
 	NotObserved      ConditionType = "Unknown"
 	WaitsFor         ConditionType = "WaitsFor"
 	Orphaned         ConditionType = "Orphaned"
-	Warned           ConditionType = "Warned" // the last work on the guest ended well, and its tasks had warnings
+	Warned           ConditionType = "Warned" // nothing is wrong: tasks of the last work on the guest had warnings, or somebody cloned it with its marker
 )
 
 // Condition is one fact about a guest, with the reason, the time it began and the revision it speaks of.

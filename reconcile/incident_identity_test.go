@@ -24,6 +24,7 @@ func TestIncidentVMIDIsReusedBySomebodyElse(t *testing.T) {
 		"machine_with_the_tag":   {201, vmYAML("web-1", 201, "memory: {size: 2Gi}", "state: stopped", "lifecycle: {destroy: allow}"), "name: web-1\ntags: MARKER\n"},
 		"container":              {210, dnsYAML("memory: {size: 1Gi}", "state: stopped", "lifecycle: {destroy: allow}"), "hostname: dns-1\nmemory: 512\n"},
 		"container_for_machine":  {201, vmYAML("web-1", 201, "memory: {size: 2Gi}", "state: stopped", "lifecycle: {destroy: allow}"), "hostname: web-1\ntags: MARKER\n"},
+		"machine_for_container":  {210, dnsYAML("memory: {size: 1Gi}", "state: stopped", "lifecycle: {destroy: allow}"), "name: dns-1\ntags: MARKER\n"},
 		"machine_that_we_adopt":  {201, vmYAML("web-1", 201, "adopt: ifUnmanaged", "memory: {size: 2Gi}", "state: stopped", "lifecycle: {destroy: allow}"), stranger},
 		"container_of_the_adopt": {210, dnsYAML("adopt: ifUnmanaged", "memory: {size: 1Gi}", "state: stopped", "lifecycle: {destroy: allow}"), "hostname: dns-1\nmemory: 512\n"},
 	}
@@ -103,6 +104,10 @@ func TestIncidentCloneByHandCarriesTheMarker(t *testing.T) {
 					unmanaged := l.engine.Report().Unmanaged
 					return len(unmanaged) == 1 && unmanaged[0].VMID == 250
 				})
+				l.tells(test.vmid, "copied", "250", marker)
+				if r := l.engine.Report(); !r.Converged || l.guest(r, test.vmid).Health != reconcile.Healthy {
+					t.Errorf("got converged %t and %+v, want the copy told and nothing else", r.Converged, l.guest(r, test.vmid))
+				}
 				w.rests(t)
 				// A manifest for the copy, even one that may take over what nobody manages, takes nothing that bears somebody's marker.
 				adopting := strings.NewReplacer("web-1", "copy-1", "dns-1", "copy-1", fmt.Sprintf("vmid: %d", test.vmid), "vmid: 250",
@@ -137,22 +142,23 @@ func TestIncidentHalfMadeGuestIsBuiltOver(t *testing.T) {
 	adopting := vmYAML("web-1", 201, "adopt: ifUnmanaged", "memory: {size: 2Gi}", "state: running", "lifecycle: {destroy: allow}")
 	tests := map[string]struct {
 		vmid     int
+		tool     string // that unlocks it on its node
 		manifest string
 		fault    pvesim.Fault
 		found    string // the config of a torso that is there before
 	}{
 		"clone_of_a_dead_worker": {
-			201, vmYAML("web-1", 201, "memory: {size: 2Gi}", "state: running", "lifecycle: {destroy: allow}"),
+			201, "qm", vmYAML("web-1", 201, "memory: {size: 2Gi}", "state: running", "lifecycle: {destroy: allow}"),
 			pvesim.Fault{Path: "/clone$", Kind: pvesim.TaskKilled},
 			"",
 		},
 		"create_of_a_dead_worker": {
-			210, dnsYAML("memory: {size: 1Gi}", "state: running", "lifecycle: {destroy: allow}"),
+			210, "pct", dnsYAML("memory: {size: 1Gi}", "state: running", "lifecycle: {destroy: allow}"),
 			pvesim.Fault{Path: "/lxc$", Kind: pvesim.TaskKilled},
 			"",
 		},
-		"somebody_else_s_create": {201, adopting, pvesim.Fault{}, "lock: create\n"},
-		"somebody_else_s_clone":  {201, adopting, pvesim.Fault{}, "lock: clone\n"},
+		"somebody_else_s_create": {201, "qm", adopting, pvesim.Fault{}, "lock: create\n"},
+		"somebody_else_s_clone":  {201, "qm", adopting, pvesim.Fault{}, "lock: clone\n"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -177,8 +183,10 @@ func TestIncidentHalfMadeGuestIsBuiltOver(t *testing.T) {
 					t.Fatalf("got config %q, want a torso", torso)
 				}
 				w.rests(t)
-				if r := l.engine.Report(); r.Converged || l.guest(r, test.vmid).Health != reconcile.Degraded {
-					t.Errorf("got %+v, want a guest that is degraded", l.guest(r, test.vmid))
+				r := l.engine.Report()
+				g, unlock := l.guest(r, test.vmid), fmt.Sprintf("%s unlock %d", test.tool, test.vmid)
+				if r.Converged || g.Health != reconcile.Degraded || !strings.Contains(fmt.Sprint(g.Conditions), unlock) {
+					t.Errorf("got %+v, want a guest that is degraded, and %s as the way out", g, unlock)
 				}
 				delete(l.files, "guest.yaml")
 				l.acceptance(l.push("never mind", alice))

@@ -26,6 +26,7 @@ func (e *Engine) publish(plan Plan) {
 		r.Journal.Healthy, r.Journal.Error = false, err.Error()
 	}
 	r.Source.Accepted = e.revisionReport(state)
+	e.copied = copied(e.observer.inventory, state.Owned)
 	for _, p := range plan.Guests {
 		if !p.Managed && p.Empty() {
 			continue // owned, gone, and soon forgotten
@@ -126,6 +127,9 @@ func (e *Engine) guestReport(p GuestPlan, gate Gate, now time.Time) GuestReport 
 		g.Conditions = append(g.Conditions, Condition{
 			Type: Blocked, Reason: "no-vmid", Message: e.unassigned.Error(), Hint: "widen spec.vmids of the Cluster, or give the manifest a vmid",
 		})
+	}
+	if copies := e.copied[p.Ref.VMID]; len(copies) > 0 {
+		g.Conditions = append(g.Conditions, copiedCondition(copies, gate.Owned[p.Ref.VMID].Tag))
 	}
 	if t.heat.tooHot(now) {
 		g.Conditions = append(g.Conditions, Condition{
