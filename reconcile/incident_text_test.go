@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"maps"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -84,13 +85,10 @@ func TestIncidentEmptyValueReadsBackAsABlank(t *testing.T) {
 				l.push("nothing in them", alice)
 				l.converge()
 				w.rests(t)
-				l.ok(l.sim.EditConfig(201, func(v map[string]string) {
-					for key := range full {
-						if key != "tags" && v[key] == "" {
-							v[key] = " "
-						}
-					}
-				}))
+				l.as("root@pam!full", http.MethodPut, "/nodes/pve1/qemu/201/config", "nameserver=&searchdomain=&ciuser=&vga=&cicustom=&ipconfig0=&boot=")
+				if config := l.sim.Config(201); !strings.Contains(config, "nameserver:") || !strings.Contains(config, "vga:") {
+					t.Fatalf("got config %q, want keys without a value in it", config)
+				}
 				time.Sleep(5 * time.Minute)
 				w.rests(t)
 				if r := l.engine.Report(); !r.Converged || strings.Contains(l.sim.Value(201, "nameserver"), "10") {
