@@ -25,8 +25,7 @@ func Grants(lacks []Lack, granted Granted) []Grant {
 	wanted := make(map[string][]string)
 	for _, l := range lacks {
 		if l.Privilege != guest.RootPAM {
-			at := entryFor(l.Path, granted)
-			wanted[at] = append(wanted[at], l.Privilege)
+			wanted[l.Entry] = append(wanted[l.Entry], l.Privilege)
 		}
 	}
 	grants := make([]Grant, 0, len(wanted))
@@ -41,12 +40,27 @@ func Grants(lacks []Lack, granted Granted) []Grant {
 	return grants
 }
 
-// at returns what the token may do on a path.
+// checkedOn lists the privileges that Proxmox asks for on a kind of object, by their beginnings. What a token has beyond them there is of no use.
+//
+// Source: PVE::RPCEnvironment compute_api_permission.
+var checkedOn = map[string][]string{
+	"vms": {"VM.", "Permissions."}, "storage": {"Datastore.", "Permissions."}, "sdn": {"SDN.", "Permissions."}, "nodes": {"Sys.", "Permissions."},
+	"mapping": {"Mapping.", "Permissions."}, "pool": {"Pool.", "VM.", "Datastore.", "Permissions."},
+}
+
+// isChecked reports whether a privilege counts on an object. Of kinds that nobody knows here, all do.
+func isChecked(object, privilege string) bool {
+	kind, _, _ := strings.Cut(strings.TrimPrefix(object, "/"), "/")
+	prefixes, known := checkedOn[kind]
+	return !known || slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(privilege, prefix) })
+}
+
+// at returns what the token may do on a path, as far as it counts there.
 func (g Granted) at(object string) []string {
 	var list []string
 	for _, privileges := range g {
 		for p := range privileges {
-			if _, own := g[object][p]; own || g.Allows(object, p) {
+			if _, own := g[object][p]; isChecked(object, p) && (own || g.Allows(object, p)) {
 				list = append(list, p)
 			}
 		}

@@ -69,6 +69,7 @@ type Lack struct {
 	Privilege string // guest.RootPAM where no token can do it
 	Or        string // another privilege that would do; "" is none
 	OrPath    string // another path where it would do; "" is none
+	Entry     string // path of the Grant that ends it; "" where no token can do it
 	For       []Cause
 }
 
@@ -83,6 +84,9 @@ func Lacks(guests []guest.Desired, granted Granted) []Lack {
 		at := [2]string{n.Path, n.Privilege}
 		if found[at] == nil {
 			found[at] = &Lack{Path: n.Path, Privilege: n.Privilege, Or: n.Or, OrPath: n.OrPath}
+			if n.Privilege != guest.RootPAM {
+				found[at].Entry = entryFor(n.Path, granted)
+			}
 		}
 		found[at].For = append(found[at].For, Cause{ref, n.Key, n.Origin})
 	}

@@ -92,11 +92,11 @@ func TestLacks(t *testing.T) {
 	}{
 		"none": {container(), everywhere(all()), []Lack{}},
 		"a_key": {container(), without("VM.Config.Memory"), []Lack{{
-			Path: "/vms/210", Privilege: "VM.Config.Memory", OrPath: "/pool/lab",
+			Path: "/vms/210", Privilege: "VM.Config.Memory", OrPath: "/pool/lab", Entry: "/vms",
 			For: []Cause{{dns, "memory", guest.Origin{File: "dns.yaml", Line: 6, Column: 3}}},
 		}}},
 		"granted_by_the_pool": {container(), pool, []Lack{}},
-		"the_agents_own":      {container(), without("Sys.Audit"), []Lack{{Path: "/", Privilege: "Sys.Audit", For: []Cause{{}}}}},
+		"the_agents_own":      {container(), without("Sys.Audit"), []Lack{{Path: "/", Privilege: "Sys.Audit", Entry: "/", For: []Cause{{}}}}},
 		"one_of_two_will_do":  {container(), without("Datastore.Audit"), []Lack{}},
 		"roots_own": {hookscript, everywhere(all()), []Lack{{
 			Path: "/", Privilege: guest.RootPAM, For: []Cause{{dns, "hookscript", guest.Origin{File: "dns.yaml", Line: 9, Column: 3}}},
@@ -119,7 +119,7 @@ func TestGrantsEndLacksAndKeepTheRest(t *testing.T) {
 	}}}
 	tests := map[string]Granted{
 		"nothing":      {},
-		"at_the_top":   everywhere(map[string]bool{"VM.Audit": true, "VM.Monitor": true}),
+		"at_the_top":   everywhere(map[string]bool{"VM.Audit": true, "VM.Monitor": true, "SDN.Audit": true}),
 		"here_alone":   {"/": {"Sys.Audit": false}, "/vms": {"VM.Audit": false}},
 		"on_one_guest": {"/vms": {"VM.Audit": true}, "/vms/210": {"VM.Console": true}, "/storage": {"Datastore.Audit": true}},
 	}
@@ -134,8 +134,8 @@ func TestGrantsEndLacksAndKeepTheRest(t *testing.T) {
 				t.Errorf("got %v, want nothing lacking any more", left)
 			}
 			for _, object := range []string{"/", "/vms", "/vms/100", "/vms/210", "/storage/local", "/sdn/zones/localnetwork/vmbr0/20", "/pool/lab"} {
-				for _, privilege := range []string{"VM.Audit", "VM.Monitor", "VM.Console", "Datastore.Audit", "Sys.Audit"} {
-					if granted.Allows(object, privilege) && !after.Allows(object, privilege) {
+				for _, privilege := range []string{"VM.Audit", "VM.Monitor", "VM.Console", "Datastore.Audit", "Sys.Audit", "SDN.Audit"} {
+					if isChecked(object, privilege) && granted.Allows(object, privilege) && !after.Allows(object, privilege) {
 						t.Errorf("got %s on %s no more, want it kept", privilege, object)
 					}
 				}

@@ -123,7 +123,7 @@ func (c *clusterChecker) privileges(ctx context.Context, reader *proxmox.Reader,
 			c.result.RootOnly = append(c.result.RootOnly, newCauseViews(l.For)...)
 			continue
 		}
-		c.result.Lacks = append(c.result.Lacks, lackView{l.Path, l.Privilege, l.Or, l.OrPath, newCauseViews(l.For)})
+		c.result.Lacks = append(c.result.Lacks, lackView{l.Path, l.Privilege, l.Or, l.OrPath, l.Entry, newCauseViews(l.For)})
 	}
 	c.result.Grants = newGrantViews(reconcile.Grants(lacks, granted), c.result.Token)
 }

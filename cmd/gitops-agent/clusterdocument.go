@@ -78,6 +78,7 @@ type lackView struct {
 	Privilege string      `json:"privilege"`
 	Or        string      `json:"or,omitempty"`     // another privilege that would do
 	OrPath    string      `json:"orPath,omitempty"` // another path where it would do
+	Entry     string      `json:"entry"`            // path of the grant that ends it
 	For       []causeView `json:"for"`
 }
 

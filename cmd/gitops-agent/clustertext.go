@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -73,7 +74,7 @@ func (t clusterText) writeLacks(d *clusterDocument) {
 	t.line("\n", t.p.paint(red, "The token "+printable(d.Token)+" lacks:"))
 	rows := table{indent: "  "}
 	rows.addText("PATH", "PRIVILEGE", "NEEDED FOR")
-	for _, l := range d.Lacks {
+	for _, l := range folded(d.Lacks) {
 		path, privilege := l.Path+labelled(" or ", l.OrPath), l.Privilege+labelled(" or ", l.Or)
 		for _, cause := range shortCauses(l.For) {
 			rows.addText(path, privilege, cause)
@@ -81,6 +82,26 @@ func (t clusterText) writeLacks(d *clusterDocument) {
 		}
 	}
 	rows.write(t.out, t.p)
+}
+
+// folded makes one of the lacks that one entry ends: of a hundred guests, one line says "/vms/*".
+func folded(lacks []lackView) []lackView {
+	var list []lackView
+	for _, l := range lacks {
+		i := slices.IndexFunc(list, func(other lackView) bool {
+			return other.Entry == l.Entry && other.Privilege == l.Privilege && other.Or == l.Or
+		})
+		if i < 0 {
+			list = append(list, l)
+			continue
+		}
+		first := &list[i]
+		first.Path, first.For = l.Entry+"/*", slices.Concat(first.For, l.For)
+		if first.OrPath != l.OrPath {
+			first.OrPath = ""
+		}
+	}
+	return list
 }
 
 func (t clusterText) writeRootOnly(keys []causeView) {
