@@ -15,7 +15,8 @@ func adoptValue(kind guest.Kind, key string, value guest.Value) (text, reason st
 	ours := reserved[key] == "" && !strings.HasPrefix(key, "unused")
 	switch _, known := guest.Canonical(kind, key, ""); {
 	case strings.Contains(reserved[key], "secret"):
-		return "", "it is set, and cannot be read"
+		_, remedy, _ := strings.Cut(reserved[key], ": ")
+		return "", "it is set, and cannot be read: " + remedy
 	case !ours, strings.TrimSpace(value.Text) == "" && value.Pending == nil:
 		return "", ""
 	case waits(kind, key, value):

@@ -187,7 +187,7 @@ func (g groupValue) raise(r *raising, native string) *node {
 
 func (v byHandValue) raise(r *raising, native string) *node { return r.value(v.value, native) }
 
-func (v suchValue) raise(r *raising, native string) *node { return r.value(v.value, native) }
+func (s suchValue) raise(r *raising, native string) *node { return r.value(s.value, native) }
 
 func (s slotsValue[T, P]) raise(r *raising, native string) *node {
 	out := &node{kind: mapNode}

@@ -51,7 +51,7 @@ func (a *adoption) header() string {
 	fmt.Fprintf(&b, "# Guest %d of cluster %s as it was on node %s at %s, written by gitops-agent adopt.\n",
 		a.seen.VMID, oneLined(a.opts.Cluster), oneLined(a.seen.Node), a.readAt())
 	if left := a.leftOut(); len(left) > 0 {
-		b.WriteString("#\n# Not managed, since it cannot be pinned:\n")
+		b.WriteString("#\n# Not pinned, and so not managed:\n")
 		for _, l := range left {
 			fmt.Fprintf(&b, "#   %s: %s\n", l.Key, l.Reason)
 		}
@@ -62,7 +62,7 @@ func (a *adoption) header() string {
 // spec puts what every adopted guest has before its fields, and the raw keys behind them.
 func (a *adoption) spec(fields *node) *yaml.Node {
 	state := yamlText("state")
-	state.HeadComment = "To have it made anew should it ever be gone:\n" + a.sourceLine()
+	state.HeadComment = "To have it made anew without its data, should it ever be gone:\n" + a.sourceLine()
 	power := yamlText(string(guest.Ignored))
 	power.LineComment = "it was " + string(a.seen.Status)
 	out := yamlMap(
