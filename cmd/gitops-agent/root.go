@@ -64,7 +64,7 @@ signed with Sigstore, plans them against the live cluster, and carries them out.
 	root.PersistentFlags().Var(choice{&p.level, words}, "log-level", "what is logged to stderr at least")
 	completeWords(root, "log-level", words)
 	root.AddCommand(
-		newRunCommand(p), newPlanCommand(p), newValidateCommand(p), newRenderCommand(p), newVerifyCommand(p), newStatusCommand(p), newApproveCommand(p),
+		newRunCommand(p), newPlanCommand(p), newAdoptCommand(p), newValidateCommand(p), newRenderCommand(p), newVerifyCommand(p), newStatusCommand(p), newApproveCommand(p),
 		newConfigCommand(p), newJournalCommand(p), newAllowRewriteCommand(p), newSchemaCommand(p), newVersionCommand(p), newCompletionCommand(p),
 	)
 	root.SetHelpCommand(newHelpCommand())

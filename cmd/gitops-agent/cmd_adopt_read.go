@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// adoptReader reads guests in full, a few dozen at a time, so that a person sees how far it is.
+type adoptReader struct {
+	cluster  reconcile.Reader
+	progress *progress
+	notes    io.Writer
+}
+
+// liveGuests are the guests to adopt, as they were read.
+type liveGuests struct {
+	vmids  []int // sorted
+	guests map[int]guest.Observed
+	absent map[int]reconcile.Absence
+	fault  map[int]string
+}
+
+// read reads the guests of the vmids, all of the cluster where none is named.
+func (r adoptReader) read(ctx context.Context, vmids []int) (liveGuests, error) {
+	defer r.progress.end()
+	if len(vmids) == 0 {
+		inventory, err := r.cluster.Inventory(ctx)
+		if err != nil {
+			return liveGuests{}, fmt.Errorf("list guests: %w", err)
+		}
+		for _, row := range inventory.Rows {
+			vmids = append(vmids, row.VMID)
+		}
+	}
+	out := liveGuests{vmids: vmids, guests: map[int]guest.Observed{}, absent: map[int]reconcile.Absence{}, fault: map[int]string{}}
+	const atOnce = 32
+	for chunk := range slices.Chunk(vmids, atOnce) {
+		r.progress.show("reading guests: %d of %d", len(out.guests), len(vmids))
+		seen, err := reconcile.ReadAll(ctx, r.cluster, chunk, nil)
+		if err != nil {
+			return liveGuests{}, fmt.Errorf("read guests: %w", err)
+		}
+		for _, vmid := range chunk {
+			if o, read := seen.Guests[vmid]; read {
+				out.guests[vmid] = o
+			}
+			out.absent[vmid], out.fault[vmid] = seen.Absent[vmid], seen.Trouble[vmid]
+		}
+	}
+	r.addResources(ctx, out)
+	return out, nil
+}
+
+// addResources asks the HA manager, if one of the guests is its resource.
+func (r adoptReader) addResources(ctx context.Context, found liveGuests) {
+	managed := slices.ContainsFunc(found.vmids, func(vmid int) bool { return found.guests[vmid].HA })
+	if !managed {
+		return
+	}
+	resources, err := r.cluster.HA(ctx)
+	if err != nil {
+		_, _ = fmt.Fprintf(r.notes, "gitops-agent: note: what the HA manager does is not pinned: %s\n", printable(err.Error()))
+		return
+	}
+	for vmid, o := range found.guests {
+		if resource, there := resources[vmid]; there {
+			o.Resource = &resource
+			found.guests[vmid] = o
+		}
+	}
+}
+
+// guest returns a guest, or why it was not read.
+func (l liveGuests) guest(vmid int) (guest.Observed, error) {
+	o, read := l.guests[vmid]
+	switch {
+	case read:
+		return o, nil
+	case l.fault[vmid] != "":
+		return o, fmt.Errorf("could not be read: %s", l.fault[vmid])
+	case l.absent[vmid] == reconcile.Hidden:
+		return o, withHint(errors.New("exists, and the token may not see it"), "give the token VM.Audit on /vms")
+	default:
+		return o, errors.New("does not exist")
+	}
+}

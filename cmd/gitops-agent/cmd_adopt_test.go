@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/internal/proxmox"
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// TestAdoptReaderAsksTheHAManager: what the HA manager does with a guest is read with it; where that is refused, it is told and left open.
+func TestAdoptReaderAsksTheHAManager(t *testing.T) {
+	synctest.Test(t, testAdoptReaderAsksTheHAManager) // the inventory shows a resource only after a while
+}
+
+func testAdoptReaderAsksTheHAManager(t *testing.T) {
+	sim := pvesim.New(pvesim.Options{})
+	defer sim.Close()
+	for _, vmid := range []int{105, 106} {
+		if _, err := sim.AddVM(pvesim.Guest{VMID: vmid, Config: "name: erp\n"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte(sim.Token("root@pam!full")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	client, err := proxmox.New(proxmox.Options{Endpoints: []string{"https://pve1"}, TokenFile: token, Transport: sim.Transport()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	resource := reconcile.Call{
+		Op: reconcile.OpHAAdd, Kind: guest.VirtualMachine, Node: "pve1", VMID: 105,
+		Params: map[string]string{"state": "stopped", "max_restart": "3"},
+	}
+	if _, err := client.Do(t.Context(), resource); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Minute)
+	read := func() (guest.Observed, string) {
+		var notes bytes.Buffer
+		found, err := adoptReader{client, newProgress(&notes), &notes}.read(t.Context(), []int{105, 106})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := found.guest(105)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, err := found.guest(106); err != nil || other.Resource != nil {
+			t.Errorf("got resource %+v and %v, want none of guest 106", other.Resource, err)
+		}
+		return o, notes.String()
+	}
+
+	o, notes := read()
+	if diff := cmp.Diff(&guest.HA{State: "stopped", MaxRestart: 3, MaxRelocate: 1}, o.Resource); diff != "" || notes != "" {
+		t.Errorf("got another resource (-want +got):\n%sand notes %q", diff, notes)
+	}
+
+	if err := sim.Inject(pvesim.Fault{Method: "GET", Path: "/cluster/ha/resources", Times: -1, Kind: pvesim.ErrorText, Text: "got timeout"}); err != nil {
+		t.Fatal(err)
+	}
+	o, notes = read()
+	if o.Resource != nil || !strings.Contains(notes, "note: what the HA manager does is not pinned: ") {
+		t.Errorf("got resource %+v and notes %q, want none and a note", o.Resource, notes)
+	}
+}
+
+func TestWriteWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	check := func(want string) {
+		t.Helper()
+		data, err := os.ReadFile(path)
+		if err != nil || string(data) != want {
+			t.Errorf("got %q and %v, want %q", data, err, want)
+		}
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != 0o644 {
+			t.Errorf("got mode %v and %v, want 0644", info.Mode(), err)
+		}
+		if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {
+			t.Errorf("got %d files beside it, want it alone", len(left))
+		}
+	}
+	if err := writeWhole(path, []byte("first"), false); err != nil {
+		t.Fatal(err)
+	}
+	check("first")
+	if err := writeWhole(path, []byte("second"), false); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("got %v, want %v", err, fs.ErrExist)
+	}
+	check("first")
+	if err := writeWhole(path, []byte("third"), true); err != nil {
+		t.Fatal(err)
+	}
+	check("third")
+}

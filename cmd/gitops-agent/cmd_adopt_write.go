@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"gitops-agent/reconcile/manifest"
+)
+
+// write puts a manifest into a file of its own and returns the file's path. It is there whole or not at all.
+func (a *adopter) write(adopted manifest.Adopted) (string, error) {
+	if err := os.MkdirAll(a.opts.dir, 0o755); err != nil { //nolint:gosec // a working copy, which is public to its host
+		return "", fmt.Errorf("has no file: %w", err)
+	}
+	name := strings.ToLower(string(adopted.Kind) + "-" + adopted.Name + ".yaml")
+	path := filepath.Join(a.opts.dir, name)
+	err := writeWhole(path, adopted.Data, a.opts.force)
+	if errors.Is(err, fs.ErrExist) {
+		return "", withHint(fmt.Errorf("would be written to %s, which exists", path), "--force overwrites it")
+	}
+	if err != nil {
+		return "", fmt.Errorf("has no file: %w", err)
+	}
+	return path, nil
+}
+
+// writeWhole writes a file beside path and moves it there: in place of one that exists if overwrite says so, else it fails with
+// fs.ErrExist.
+func writeWhole(path string, data []byte, overwrite bool) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".adopt-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(file.Name()) }() // gone already after a rename
+	_, err = io.Copy(file, bytes.NewReader(data))
+	err = errors.Join(err, file.Chmod(0o644), file.Sync(), file.Close()) // git and editors read it
+	switch {
+	case err != nil:
+		return err
+	case overwrite:
+		return os.Rename(file.Name(), path)
+	default:
+		return os.Link(file.Name(), path)
+	}
+}
+
+// print shows the manifests, or where they are.
+func (a *adopter) print(out io.Writer) error {
+	switch {
+	case a.opts.output == outputJSON:
+		return writeJSON(out, a.document())
+	case a.opts.dir != "":
+		a.printFiles(out)
+		return nil
+	}
+	for i, g := range a.done {
+		if i > 0 {
+			_, _ = fmt.Fprintln(out, "---")
+		}
+		if _, err := out.Write(g.Data); err != nil {
+			return fmt.Errorf("write manifest: %w", err)
+		}
+	}
+	return nil
+}
+
+func (a *adopter) printFiles(out io.Writer) {
+	var t table
+	for _, g := range a.done {
+		left := ""
+		if len(g.Left) > 0 {
+			left = strconv.Itoa(len(g.Left)) + " not, see its comment"
+		}
+		t.addText(g.label(), strconv.Itoa(g.VMID), g.file, counted(len(g.Pinned), "key")+" pinned", left)
+	}
+	t.write(out, newPalette(out))
+	_, _ = fmt.Fprintf(out, "Adopted %s; %d refused\n", counted(len(a.done), "guest"), len(a.refused))
+}
+
+// adoptDocument is the JSON result.
+type adoptDocument struct {
+	SchemaVersion int           `json:"schemaVersion"`
+	Guests        []adoptView   `json:"guests"`
+	Refused       []refusedView `json:"refused"`
+}
+
+type adoptView struct {
+	Kind     string     `json:"kind"`
+	Name     string     `json:"name"`
+	VMID     int        `json:"vmid"`
+	File     string     `json:"file,omitempty"`
+	Manifest string     `json:"manifest"`
+	Pinned   []string   `json:"pinned"`
+	Left     []leftView `json:"left"`
+}
+
+type leftView struct {
+	Key    string `json:"key"`
+	Reason string `json:"reason"`
+}
+
+type refusedView struct {
+	VMID   int    `json:"vmid"`
+	Reason string `json:"reason"`
+	Hint   string `json:"hint,omitempty"`
+}
+
+func (a *adopter) document() adoptDocument {
+	d := adoptDocument{SchemaVersion: schemaVersion, Guests: []adoptView{}, Refused: []refusedView{}}
+	for _, g := range a.done {
+		view := adoptView{
+			Kind: string(g.Kind), Name: g.Name, VMID: g.VMID, File: g.file, Manifest: string(g.Data), Pinned: g.Pinned, Left: []leftView{},
+		}
+		for _, l := range g.Left {
+			view.Left = append(view.Left, leftView{l.Key, l.Reason})
+		}
+		d.Guests = append(d.Guests, view)
+	}
+	for _, r := range a.refused {
+		d.Refused = append(d.Refused, refusedView{r.vmid, r.err.Error(), hintFor(r.err)})
+	}
+	return d
+}
