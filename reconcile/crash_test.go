@@ -85,36 +85,75 @@ func TestCrashAtEveryWritePoint(t *testing.T) {
 			t.Run(name+"/"+at, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					l := newLab(t, newSim(t, pvesim.Options{}))
-					l.files["cluster.yaml"] = clusterYAML
 					l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}")
-					l.files["keep.yaml"] = vmYAML("keep-1", 209)
-					l.push("first", alice)
-					if r := l.once(); !r.Converged {
-						t.Fatalf("got %+v, want a first convergence", r)
-					}
-					test.prepare(l)
-					l.sim.ResetCounters()
-					d := &dying{Cluster: l.cluster, op: test.op, at: at}
-					l.opts.Cluster = d
-					stop := l.start()
-					eventually(t, "death", d.died.Load)
-					stop()
-					l.opts.Cluster = l.cluster
-					defer l.start()()
-					l.converge()
-					time.Sleep(time.Minute)
+					l.dies(test.op, at, test.prepare)
 					if got := l.sim.Effects(test.vmid, test.effect); got != 1 {
 						t.Errorf("got %d times %s, want once; counters %v", got, test.effect, l.sim.Counters().Effects)
-					}
-					if open := l.journal.State().Open; len(open) != 0 {
-						t.Errorf("got open steps %+v after recovery, want none", open)
-					}
-					if v := l.sim.Violations(); len(v) != 0 {
-						t.Errorf("got violations %v, want none", v)
 					}
 				})
 			})
 		}
+	}
+}
+
+// TestCrashAroundARunningGuest is the same for what is done to a guest that runs: it must run at the end, wherever the agent died.
+func TestCrashAroundARunningGuest(t *testing.T) {
+	web := func(lines ...string) string {
+		return vmYAML("web-1", 201, append(lines, "state: running", "lifecycle: {rebootPolicy: auto}")...)
+	}
+	ops := map[string]struct {
+		op     reconcile.Op
+		effect pvesim.Op
+		then   string // the manifest that brings about that op is next
+	}{
+		"reboot":  {reconcile.OpReboot, pvesim.Stopped, web("cpu: {cores: 3}")},
+		"migrate": {reconcile.OpMigrate, pvesim.Migrated, onNode(web(), "pve2")},
+		"resize":  {reconcile.OpResize, pvesim.Resized, web("disks: {scsi0: {size: 4Gi}}")},
+	}
+	for name, test := range ops {
+		for _, at := range []string{"before-call", "after-call", "waiting"} {
+			t.Run(name+"/"+at, func(t *testing.T) {
+				nodes(t, func(t *testing.T, l *lab) {
+					l.files["web.yaml"] = web()
+					l.dies(test.op, at, func(l *lab) {
+						l.files["web.yaml"] = test.then
+						l.push("change", alice)
+					})
+					if got := l.sim.Effects(201, test.effect); got != 1 || !l.sim.Running(201) {
+						t.Errorf("got %d times %s and running %v, want once and running", got, test.effect, l.sim.Running(201))
+					}
+				})
+			})
+		}
+	}
+}
+
+// dies lets the agent converge, die at one point of an operation that prepare brings about, and converge in another life.
+func (l *lab) dies(op reconcile.Op, at string, prepare func(l *lab)) {
+	l.Helper()
+	l.files["cluster.yaml"] = clusterYAML
+	l.files["keep.yaml"] = vmYAML("keep-1", 209)
+	l.push("first", alice)
+	if r := l.once(); !r.Converged {
+		l.Fatalf("got %+v, want a first convergence", r)
+	}
+	prepare(l)
+	l.sim.ResetCounters()
+	d := &dying{Cluster: l.cluster, op: op, at: at}
+	l.opts.Cluster = d
+	stop := l.start()
+	eventually(l, "death", d.died.Load)
+	stop()
+	l.opts.Cluster = l.cluster
+	stop = l.start()
+	l.converge()
+	time.Sleep(time.Minute)
+	if open := l.journal.State().Open; len(open) != 0 {
+		l.Errorf("got open steps %+v after recovery, want none", open)
+	}
+	stop()
+	if v := l.sim.Violations(); len(v) != 0 {
+		l.Errorf("got violations %v, want none", v)
 	}
 }
 
