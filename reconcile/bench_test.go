@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"syscall"
 	"testing"
 
 	"gitops-agent/reconcile/guest"
@@ -61,11 +62,20 @@ func BenchmarkNewPlan(b *testing.B) {
 		b.Run(fmt.Sprintf("guests=%d", n), func(b *testing.B) {
 			want, got := fleet(n)
 			b.ReportAllocs()
+			var before, after syscall.Rusage
+			if err := syscall.Getrusage(syscall.RUSAGE_SELF, &before); err != nil {
+				b.Fatal(err)
+			}
 			for b.Loop() {
 				if plan := NewPlan(want, got); len(plan.Guests) != n {
 					b.Fatalf("got %d guests, want %d", len(plan.Guests), n)
 				}
 			}
+			if err := syscall.Getrusage(syscall.RUSAGE_SELF, &after); err != nil {
+				b.Fatal(err)
+			}
+			used := after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()
+			b.ReportMetric(float64(used)/1e6/float64(b.N), "cpu-ms/op")
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,5 +90,28 @@ func TestVMListFileDoesNotHang(t *testing.T) {
 	file.path, file.patient = pipe+"2", time.Minute
 	if list, err := file.read(); err != nil || list.version != 3 {
 		t.Errorf("got version %d, error %v when it answers again, want 3", list.version, err)
+	}
+}
+
+// BenchmarkVMListFile reads the list of 1,000 guests: as it was, and after a change.
+func BenchmarkVMListFile(b *testing.B) {
+	rows := make([]string, 1000)
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`"%d": { "node": "pve1", "type": "qemu", "version": %d }`, 1000+i, i)
+	}
+	path := filepath.Join(b.TempDir(), ".vmlist")
+	write(b, path, fmt.Sprintf("{\n\"version\": 1000,\n\"ids\": {\n%s}\n\n}\n", strings.Join(rows, ",\n")))
+	for name, changes := range map[string]bool{"same": false, "changed": true} {
+		b.Run(name, func(b *testing.B) {
+			file := vmlistFile{path: path}
+			for b.Loop() {
+				if changes {
+					file.text = nil
+				}
+				if list, err := file.read(); err != nil || len(list.guests) != 1000 {
+					b.Fatalf("got %d guests, error %v, want 1000", len(list.guests), err)
+				}
+			}
+		})
 	}
 }
