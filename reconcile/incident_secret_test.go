@@ -137,7 +137,7 @@ func TestMissingSecretStopsNothingElse(t *testing.T) {
 		defer l.start()()
 		eventually(t, "the condition", func() bool {
 			r := l.engine.Report()
-			return len(r.Guests) == 1 && has(r.Guests[0], reconcile.Blocked, "secret") && l.sim.Value(201, "memory") == "2048"
+			return len(r.Guests) == 1 && has(r.Guests[0], reconcile.Blocked, "no-secret") && l.sim.Value(201, "memory") == "2048"
 		})
 		l.repaired("drift of another key")
 		time.Sleep(time.Hour)
@@ -149,6 +149,23 @@ func TestMissingSecretStopsNothingElse(t *testing.T) {
 		if !l.sim.Running(201) || l.sim.Value(201, "cipassword") == "" {
 			t.Error("got the guest stopped or without a password, want both once the file is there")
 		}
+	})
+}
+
+// TestNothingBuildsOnAGuestWithoutItsPassword has a guest that depends on one which cannot be started yet.
+func TestNothingBuildsOnAGuestWithoutItsPassword(t *testing.T) {
+	guarded(t, func(t *testing.T, l *lab, s *safe) {
+		delete(s.contents, "web")
+		l.files["web.yaml"] = vmYAML("web-1", 201, append([]string{"state: running"}, withPassword...)...)
+		l.files["db.yaml"] = vmYAML("db-1", 202, "dependsOn: [VirtualMachine/web-1]")
+		l.push("a guest and one that depends on it", alice)
+		defer l.start()()
+		time.Sleep(time.Hour)
+		if got := l.sim.Effects(202, pvesim.Cloned); got != 0 {
+			t.Errorf("got the dependent guest made %d times, want it to wait for the password of the other", got)
+		}
+		s.put(hunter)
+		l.converge()
 	})
 }
 
@@ -213,6 +230,30 @@ func TestCrashAroundAPassword(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestCrashWhileMadeWithAPassword kills the agent after the call that makes a guest with its password. Settling finds the guest and not
+// what it was given, so the password is sent once more, in the same words.
+func TestCrashWhileMadeWithAPassword(t *testing.T) {
+	guarded(t, func(t *testing.T, l *lab, s *safe) {
+		l.files["web.yaml"] = strings.Replace(vmYAML("web-1", 201, withPassword...), "{clone: {name: tmpl-debian-12}}", "{blank: {}}", 1)
+		l.push("a blank guest", alice)
+		d := &dying{Cluster: s, op: reconcile.OpCreate, at: "after-call"}
+		l.opts.Cluster = d
+		stop := l.start()
+		eventually(t, "death", d.died.Load)
+		stop()
+		l.opts.Cluster = s
+		defer l.start()()
+		l.converge()
+		time.Sleep(time.Hour)
+		if got := s.texts(); len(got) != 1 || got[0] != l.sim.Value(201, "cipassword") || len(s.sent) != 2 {
+			t.Errorf("got texts %v in %d calls, want one text in two", got, len(s.sent))
+		}
+		if got := l.sim.Effects(201, pvesim.Created); got != 1 {
+			t.Errorf("got %d creations, want 1", got)
+		}
+	})
 }
 
 // TestSecretsStayOutOfEverything lives through a rotation, failures and a refusal, and looks for the passwords, their hashes and parts of them

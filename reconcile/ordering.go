@@ -71,6 +71,9 @@ func unusable(p GuestPlan) string {
 			if c.Reason == "no-source" || c.Reason == "hidden" || c.Reason == "half-made" {
 				return "is not there: " + c.Message
 			}
+			if c.Reason == reasonNoSecret {
+				return "waits for a secret: " + c.Message
+			}
 		case Drifted, PendingRestart, Held, Failed, Suspended, WaitsFor, Orphaned, Warned:
 		}
 	}

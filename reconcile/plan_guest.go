@@ -50,7 +50,7 @@ func planGuest(want Desired, d *guest.Desired, got Observed) GuestPlan {
 	}
 	p = planLive(p, d, live, !isOwned)
 	if neverGiven(want, d, live, owned) {
-		p.Steps = notStarted(p.Steps)
+		p = notStarted(p)
 	}
 	return p
 }

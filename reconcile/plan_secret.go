@@ -71,9 +71,26 @@ func withSecrets(changes, secrets []guest.Change) []guest.Change {
 	return changes
 }
 
+// Reasons of the conditions of a secret that cannot be given. With the second one the guest is not made, or not started for the first
+// time, and nothing builds on it.
+const (
+	reasonSecret   = "secret"
+	reasonNoSecret = "no-secret"
+)
+
 // notStarted leaves out the start of a guest that was never given its password: its first boot would set it up without.
-func notStarted(steps []Step) []Step {
-	return slices.DeleteFunc(steps, func(s Step) bool { return s.Op == OpStart })
+func notStarted(p GuestPlan) GuestPlan {
+	steps := len(p.Steps)
+	p.Steps = slices.DeleteFunc(p.Steps, func(s Step) bool { return s.Op == OpStart })
+	if len(p.Steps) == steps {
+		return p
+	}
+	for i, c := range p.Conditions {
+		if c.Reason == reasonSecret {
+			p.Conditions[i].Reason = reasonNoSecret
+		}
+	}
+	return p
 }
 
 // createSecrets returns the secrets that the call carries which makes the guest, or why it cannot be made with them.
@@ -86,7 +103,9 @@ func createSecrets(want Desired, d *guest.Desired) (map[string]string, []Conditi
 		}
 		now := want.Secrets[SecretPlace{d.VMID, s.Key}]
 		if problem := misfit(s, now, d.Kind, wantedOSType(d)); problem != nil {
-			conditions = append(conditions, withheld(s, problem))
+			c := withheld(s, problem)
+			c.Reason = reasonNoSecret
+			conditions = append(conditions, c)
 		}
 	}
 	if len(names) == 0 {
@@ -97,5 +116,5 @@ func createSecrets(want Desired, d *guest.Desired) (map[string]string, []Conditi
 
 // withheld is the condition of a secret that the guest does not get.
 func withheld(s guest.Secret, problem *SecretError) Condition {
-	return Condition{Type: Blocked, Reason: "secret", Message: s.Key + ": " + problem.Error(), Hint: problem.Hint}
+	return Condition{Type: Blocked, Reason: reasonSecret, Message: s.Key + ": " + problem.Error(), Hint: problem.Hint}
 }

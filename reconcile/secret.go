@@ -65,7 +65,8 @@ func given(applied journal.Applied, owned journal.Owned) map[string]string {
 }
 
 // afterGiving returns the record of what a guest has been given once the calls of a step were made. A guest that was made anew
-// has nothing from before.
+// has nothing from before. A crash ahead of this record costs one more call with the same text, since settling cannot tell what
+// became of a configuration and the hash of a password does not change: nothing is set up anew by it.
 func afterGiving(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
 	owned := state.Owned[begun.VMID]
 	before := given(state.Applied[begun.VMID], owned)

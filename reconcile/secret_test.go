@@ -71,7 +71,7 @@ func TestPlanGivesSecrets(t *testing.T) {
 		"hash_for_windows":  {wantGiven(SecretNow{Fingerprint: "f2", Form: SecretHash}, "f1"), windows, nil, 0, "secret"},
 		"windows":           {wantGiven(SecretNow{Fingerprint: "f2", Form: SecretPlain}, "f1"), windows, map[string]string{"cipassword": "web"}, 1, ""},
 		"becomes_windows":   {becomesWindows, stopped, nil, 1, ""},
-		"not_started_bare":  {starts, stopped, nil, 0, "secret"},
+		"not_started_bare":  {starts, stopped, nil, 0, "no-secret"},
 		"started_again":     {restarts, stopped, nil, 1, "secret"},
 	}
 	for name, test := range tests {
@@ -109,7 +109,7 @@ func TestPlanCreatesWithSecrets(t *testing.T) {
 		t.Errorf("got steps %+v, want a creation that carries the secret", p.Steps)
 	}
 	want.Secrets[SecretPlace{201, "cipassword"}] = SecretNow{Problem: &SecretError{Name: "web", Reason: "no such file"}}
-	if p := NewPlan(want, gone).Guests[0]; len(p.Steps) != 0 || len(p.Conditions) != 1 || p.Conditions[0].Reason != "secret" {
+	if p := NewPlan(want, gone).Guests[0]; len(p.Steps) != 0 || len(p.Conditions) != 1 || p.Conditions[0].Reason != "no-secret" {
 		t.Errorf("got steps %+v and conditions %+v, want nothing made and the reason", p.Steps, p.Conditions)
 	}
 }

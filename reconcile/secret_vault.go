@@ -72,6 +72,9 @@ func (v *vault) open(name string) (string, SecretNow) {
 	if err != nil {
 		return "", SecretNow{Problem: &SecretError{Name: name, Reason: err.Error()}}
 	}
+	if content == "" {
+		return "", SecretNow{Problem: &SecretError{Name: name, Reason: "it is empty", Hint: "put the password there"}}
+	}
 	form, problem := formOf(name, content)
 	return content, SecretNow{Form: form, Problem: problem}
 }

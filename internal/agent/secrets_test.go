@@ -105,7 +105,7 @@ func TestSecretsStayOnTheHost(t *testing.T) {
 func blocked(d status.Document, name string) bool {
 	for _, g := range d.Guests {
 		for _, c := range g.Conditions {
-			if g.Name == name && c.Reason == "secret" && c.Hint != "" {
+			if g.Name == name && c.Reason == "no-secret" && c.Hint != "" {
 				return true
 			}
 		}
