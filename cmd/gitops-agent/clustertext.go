@@ -92,6 +92,9 @@ func folded(lacks []lackView) []lackView {
 			return other.Entry == l.Entry && other.Privilege == l.Privilege && other.Or == l.Or
 		})
 		if i < 0 {
+			if l.Path == "/vms" { // a guest without a vmid, whatever it will be
+				l.Path += "/*"
+			}
 			list = append(list, l)
 			continue
 		}
