@@ -10,10 +10,10 @@ type suchValue struct {
 	examples []string
 }
 
-func (v suchValue) schema() *schema {
-	out := v.value.schema()
+func (s suchValue) schema() *schema {
+	out := s.value.schema()
 	out.Examples = nil
-	for _, example := range v.examples {
+	for _, example := range s.examples {
 		out.Examples = append(out.Examples, json.RawMessage(example))
 	}
 	return out
