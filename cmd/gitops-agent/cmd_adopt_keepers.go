@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile/guest"
@@ -27,8 +27,12 @@ func newKeepers(ctx context.Context, config agent.Config, notes io.Writer, dir s
 	reader := subjectReader{config, notes}
 	k := &keepers{accepted: map[int]manifest.Guest{}, drafts: map[int]manifest.Guest{}, labels: map[string]bool{}}
 	var err error
-	if k.state, err = journal.ReadState(config.JournalDir()); err != nil && !errors.Is(err, os.ErrNotExist) {
-		reader.note("the journal is damaged (%v): guests that this agent manages are known by their mark alone", err)
+	k.state, err = journal.ReadState(config.JournalDir())
+	switch {
+	case errors.As(err, new(*journal.DamageError)):
+		reader.note("the journal is damaged (%v): guests of this agent may be known by their mark alone", err)
+	case err != nil && !errors.Is(err, fs.ErrNotExist): // without a journal it owns none
+		return nil, err
 	}
 	if k.state.Accepted != nil {
 		subject, err := reader.accepted(ctx, k.state)
@@ -42,7 +46,7 @@ func newKeepers(ctx context.Context, config agent.Config, notes io.Writer, dir s
 	}
 	set, err := readSet(ctx, []string{dir})
 	switch {
-	case errors.Is(err, os.ErrNotExist): // it is made later
+	case errors.Is(err, fs.ErrNotExist): // it is made later
 	case err != nil && !errors.As(err, new(*manifest.Problems)):
 		return nil, err
 	default:

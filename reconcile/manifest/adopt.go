@@ -38,7 +38,7 @@ func (e *AdoptError) Error() string {
 	if e.Key == "" {
 		return e.Reason
 	}
-	return e.Key + ": " + e.Reason
+	return "cannot be pinned at " + e.Key + ": " + e.Reason
 }
 
 // Adopt writes the manifest of a live guest. It pins every key that the key table knows: in a field where one says all of it, else
@@ -52,7 +52,8 @@ func Adopt(o guest.Observed, opts AdoptOptions) (Adopted, error) {
 		return Adopted{}, err
 	}
 	a := newAdoption(o, opts)
-	for {
+	const steps = 4 // of a key at most: out of its field, part by part or to raw, and to the comment
+	for range steps * (len(a.live) + 1) {
 		text, raised := a.write()
 		if a.demoteUnsaid(raised) {
 			continue
@@ -61,12 +62,28 @@ func Adopt(o guest.Observed, opts AdoptOptions) (Adopted, error) {
 		if len(findings) == 0 {
 			return a.result(text, raised, desired.Ref), nil
 		}
-		for _, f := range findings {
-			if !a.demote(f) {
-				return Adopted{}, &AdoptError{Key: f.key, Reason: f.reason, Hint: "this is a mistake of gitops-agent: please report it with the guest's configuration"}
-			}
+		if err := a.demoteAll(findings); err != nil {
+			return Adopted{}, err
 		}
 	}
+	return Adopted{}, &AdoptError{Reason: "comes to no manifest that it fits", Hint: mistake}
+}
+
+const mistake = "this is a mistake of gitops-agent: please report it with the guest's configuration"
+
+// demoteAll moves every key that something is wrong with one step on its way. A key that cannot go anywhere is an *AdoptError.
+func (a *adoption) demoteAll(findings []finding) error {
+	moved := map[string]bool{}
+	for _, f := range findings {
+		if moved[f.key] {
+			continue
+		}
+		if !a.demote(f) {
+			return &AdoptError{Key: f.key, Reason: f.reason, Hint: mistake}
+		}
+		moved[f.key] = true
+	}
+	return nil
 }
 
 // adoptable returns why a guest cannot be adopted as it is now.
@@ -143,14 +160,12 @@ func (a *adoption) demoteUnsaid(r *raising) bool {
 		switch volume := key.find("volume"); {
 		case pseudoKeys[name] != "":
 			a.leave(name, pseudoKeys[name])
+		case !holdsVolume(a.seen.Kind, name) && key.said() && guest.Check(a.seen.Kind, name, key.raw()) != nil:
+			a.leaveParts(name, unsaid, "this agent does not know it")
 		case !holdsVolume(a.seen.Kind, name):
 			a.raw[name] = true
-		case volume == nil && a.left[name+"."+unsaid[0].name] == "":
-			for _, p := range unsaid {
-				a.left[name+"."+p.name] = "no field says it, and raw would name the volume"
-			}
-		case volume == nil: // a text that says one thing twice
-			a.leave(name, "its text cannot be read")
+		case volume == nil:
+			a.leaveParts(name, unsaid, "no field says it, and raw would name the volume")
 		case strings.Contains(volume.text, ":") && !strings.HasPrefix(volume.text, "/"):
 			a.leave(name, "no field says its volume, and raw would name it")
 		default:
@@ -158,6 +173,17 @@ func (a *adoption) demoteUnsaid(r *raising) bool {
 		}
 	}
 	return moved
+}
+
+// leaveParts leaves sub-keys out.
+func (a *adoption) leaveParts(key string, parts []*livePart, reason string) {
+	if _, again := a.left[key+"."+parts[0].name]; again {
+		a.leave(key, "its text says one thing twice")
+		return
+	}
+	for _, p := range parts {
+		a.left[key+"."+p.name] = reason
+	}
 }
 
 // pseudoKeys are live facts that are no native keys, with the reason where no field says one.

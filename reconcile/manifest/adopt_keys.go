@@ -1,8 +1,8 @@
 package manifest
 
 import (
-	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"gitops-agent/reconcile/guest"
 )
@@ -27,19 +27,17 @@ func adoptValue(kind guest.Kind, key string, value guest.Value) (text, reason st
 		return "", unpinned[key]
 	case guest.RootOnly(kind, key):
 		return "", "Proxmox lets only root@pam change it, and no API token"
+	case !utf8.ValidString(value.Text):
+		return "", "its text is no UTF-8"
 	case key == "tags":
 		return withoutMarkers(value.Text), ""
 	case key == "description":
 		return tidy(value.Text), ""
 	}
-	switch err := guest.Check(kind, key, value.Text); {
-	case err == nil, errors.Is(err, guest.ErrUnknownKey):
-		return value.Text, ""
-	case keptByProxmox(kind, key):
+	if keptByProxmox(kind, key) {
 		return "", ""
-	default:
-		return "", refusal(err.Error())
 	}
+	return value.Text, ""
 }
 
 // unpinned are keys that a manifest could pin and an adopted one does not.

@@ -198,14 +198,43 @@ func TestAdoptCommentsCannotEnd(t *testing.T) {
 	}
 }
 
+// TestAdoptLeavesUnknownSubKeys: what a newer Proxmox says beside what the agent knows does not keep the rest from being pinned.
+func TestAdoptLeavesUnknownSubKeys(t *testing.T) {
+	a, err := manifest.Adopt(liveGuest(guest.VirtualMachine, map[string]string{
+		"net0":  "virtio=BC:24:11:00:00:AA,bridge=vmbr0,future=1",
+		"scsi0": "local-lvm:vm-105-disk-0,future=1,size=1G",
+		"sata0": "local-lvm:vm-105-disk-1,cache=none,cache=unsafe,size=1G",
+		"sata1": "local-lvm:vm-105-disk-2,iothread=1,ro=1,size=1G", // two problems at once
+	}), adoptOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range a.Left {
+		got = append(got, l.Key+": "+l.Reason)
+	}
+	want := []string{
+		"net0.future: this agent does not know it",
+		"sata0: its text says one thing twice",
+		"sata1: a manifest takes a scsi or virtio slot",
+		"scsi0.future: no field says it, and raw would name the volume",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("got other keys left out (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"net0", "node", "pool", "scsi0"}, a.Pinned); diff != "" {
+		t.Errorf("got other keys pinned (-want +got):\n%s", diff)
+	}
+}
+
 func TestAdoptName(t *testing.T) {
 	taken := map[string]bool{"VirtualMachine/web": true, "VirtualMachine/db": true, "VirtualMachine/db-105": true}
 	got := map[string]string{}
-	for _, name := range []string{"erp", "web", "db", "", "not a name"} {
+	for _, name := range []string{"erp", "ERP-2", "Web", "db", "", "not a name"} {
 		o := guest.Observed{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: name, VMID: 105}}
 		got[name] = manifest.AdoptName(o, taken)
 	}
-	want := map[string]string{"erp": "erp", "web": "web-105", "db": "db-105-2", "": "vm-105", "not a name": "vm-105"}
+	want := map[string]string{"erp": "erp", "ERP-2": "erp-2", "Web": "web-105", "db": "db-105-2", "": "vm-105", "not a name": "vm-105"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("got other names (-want +got):\n%s", diff)
 	}
@@ -219,6 +248,7 @@ func FuzzAdopt(f *testing.F) {
 		}
 	}
 	f.Add(false, "scsi0", "local-lvm:vm-1-disk-0,file=a:b,cache=none,cache=unsafe,size=1G", "")
+	f.Add(false, "net0", "virtio=BC:24:11:00:00:AA,bridge=vmbr0,future=1,bridge=vmbr1", "")
 	f.Fuzz(func(t *testing.T, container bool, key, text, next string) {
 		kind := guest.VirtualMachine
 		if container {

@@ -34,10 +34,11 @@ func (a *adoption) try(text []byte, raised *raising) (guest.Desired, []finding) 
 
 // refusal returns what a manifest would have to have in place of a value, without the value.
 func refusal(message string) string {
-	if _, want, found := strings.Cut(message, ", want "); found {
+	const longest = 120 // bytes; longer ones list words
+	if _, want, found := strings.Cut(message, ", want "); found && len(want) <= longest {
 		return "a manifest takes " + want
 	}
-	return message
+	return "a manifest does not take what it says"
 }
 
 // unsettable returns the keys that the agent could not set if they were lost, each with the reason.
