@@ -57,21 +57,19 @@ func (w *worker) calls(ctx context.Context, world *world, id string, step Step, 
 		if err := w.append(ctx, journal.Dispatched{Step: id, UPID: upid}); err != nil {
 			return conclusion{err: err}
 		}
-		if upid == "" {
-			c.give(calls[i].given)
-			continue
+		if upid != "" {
+			task, err := w.wait(ctx, upid)
+			task = calls[i].hide(task)
+			switch {
+			case errors.Is(err, ErrNoTask) || err == nil && task.lost():
+				return w.afterDoubt(ctx, id, cmp.Or(err, errWorkerDied))
+			case err != nil:
+				return conclusion{err: err}
+			case !task.OK():
+				return end(journal.Failed, call, newTaskError(task))
+			}
+			c.warned = append(c.warned, task.Warnings...)
 		}
-		task, err := w.wait(ctx, upid)
-		task = calls[i].hide(task)
-		switch {
-		case errors.Is(err, ErrNoTask) || err == nil && task.lost():
-			return w.afterDoubt(ctx, id, cmp.Or(err, errWorkerDied))
-		case err != nil:
-			return conclusion{err: err}
-		case !task.OK():
-			return end(journal.Failed, call, newTaskError(task))
-		}
-		c.warned = append(c.warned, task.Warnings...)
 		switch err := w.follow(ctx, call, upid); {
 		case errors.Is(err, errNoEffect):
 			return end(journal.Failed, call, err)

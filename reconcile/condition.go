@@ -17,7 +17,8 @@ const (
 	NotObserved      ConditionType = "Unknown"
 	WaitsFor         ConditionType = "WaitsFor"
 	Orphaned         ConditionType = "Orphaned"
-	Warned           ConditionType = "Warned" // nothing is wrong: tasks of the last work on the guest had warnings, or somebody cloned it with its marker
+	Leftover         ConditionType = "Leftover" // volumes belong to the guest that no slot uses
+	Warned           ConditionType = "Warned"   // nothing is wrong: tasks of the last work on the guest had warnings, or somebody cloned it with its marker
 )
 
 // Condition is one fact about a guest, with the reason, the time it began and the revision it speaks of.

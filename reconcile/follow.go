@@ -12,16 +12,23 @@ import (
 
 // How long the effect of a call is waited for that its task does not cover, and how often it is looked for.
 const (
-	haPatience = 5 * time.Minute // the HA manager works in rounds of ten seconds, and a shutdown takes its time on top
-	effectPoll = 2 * time.Second
+	haPatience       = 5 * time.Minute // the HA manager works in rounds of ten seconds, and a shutdown takes its time on top
+	templatePatience = time.Minute
+	effectPoll       = 2 * time.Second
 )
 
 // errNoEffect says that a task ended well and what it was for did not come about.
 var errNoEffect = errors.New("its task ended well, and nothing came of it")
 
-// follow waits for the effect of a call whose task ends before it, because it only asks the HA manager. Every other call is done when
-// its task is.
+// follow waits for the effect of a call whose task ends before it, because it only asks the HA manager, or whose task nobody names: a
+// container becomes a template behind a reply without one. Every other call is done when its task is.
 func (w *worker) follow(ctx context.Context, call Call, upid string) error {
+	if call.Op == OpTemplate && upid == "" {
+		return w.await(ctx, templatePatience, func(ctx context.Context) (bool, error) {
+			seen, err := w.cluster.Observe(ctx, Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node})
+			return seen.Template, err
+		})
+	}
 	if !strings.HasPrefix(taskType(upid), "ha") {
 		return nil
 	}

@@ -74,7 +74,7 @@ func unusable(p GuestPlan) string {
 			if c.Reason == reasonNoSecret {
 				return "waits for a secret: " + c.Message
 			}
-		case Drifted, PendingRestart, Held, Failed, Suspended, WaitsFor, Orphaned, Warned:
+		case Drifted, PendingRestart, Held, Failed, Suspended, WaitsFor, Orphaned, Leftover, Warned:
 		}
 	}
 	return ""

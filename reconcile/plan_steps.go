@@ -96,7 +96,7 @@ func ownCall(p GuestPlan, d *guest.Desired, live guest.Observed, c guest.Change)
 	case guest.WriteTemplate:
 		return oneCall(p, live, c, newCall(OpTemplate, live), "guest is to be a template"), true
 	case guest.WriteHA:
-		return oneCall(p, live, c, haCall(live, c.Value, d.HA), "HA entry differs"), true
+		return oneCall(p, live, c, haCall(d, live, c.Value), "HA entry differs"), true
 	case guest.WriteSet, guest.WriteDelete, guest.WriteSecret, guest.WriteNone:
 	}
 	return Step{}, false
@@ -134,23 +134,11 @@ func migrateCall(live guest.Observed, target string, lifecycle guest.Lifecycle) 
 }
 
 // haCall changes the guest's entry with the HA manager. Only what the manifest names is sent.
-func haCall(live guest.Observed, verb string, wish *guest.HAWish) Call {
-	if verb == "remove" {
-		return newCall(OpHARemove, live)
-	}
-	call := newCall(OpHASet, live)
-	if verb == "add" {
-		call.Op = OpHAAdd
-	}
-	call.Params = map[string]string{}
-	if wish.State != "" {
-		call.Params["state"] = wish.State
-	}
-	if wish.MaxRestart != nil {
-		call.Params["max_restart"] = strconv.Itoa(*wish.MaxRestart)
-	}
-	if wish.MaxRelocate != nil {
-		call.Params["max_relocate"] = strconv.Itoa(*wish.MaxRelocate)
+func haCall(d *guest.Desired, live guest.Observed, verb string) Call {
+	op := map[string]Op{guest.HAAdd: OpHAAdd, guest.HASet: OpHASet, guest.HARemove: OpHARemove}[verb]
+	call := newCall(op, live)
+	if op != OpHARemove {
+		call.Params = guest.HAParams(*d, verb)
 	}
 	return call
 }

@@ -140,6 +140,12 @@ func (e *Engine) guestReport(p GuestPlan, gate Gate, now time.Time) GuestReport 
 	if t.failed != nil {
 		g.Conditions = append(g.Conditions, failedCondition(t, e.guests))
 	}
+	if left := guest.Unused(live); len(left) > 0 && isLive {
+		g.Conditions = append(g.Conditions, Condition{
+			Type: Leftover, Reason: "unused-volumes", Message: "volumes that no slot uses: " + strings.Join(left, ", "),
+			Hint: "attach one by disks.SLOT.volume, or remove it in Proxmox; the agent frees none",
+		})
+	}
 	if len(t.warned) > 0 {
 		g.Conditions = append(g.Conditions, Condition{Type: Warned, Reason: "warnings", Message: strings.Join(t.warned, "; "), Hint: "the task ended well all the same"})
 	}

@@ -101,7 +101,7 @@ func remarks(g reconcile.GuestReport) []string {
 		switch c.Type {
 		case reconcile.Held, reconcile.Drifted, reconcile.Orphaned: // said above, and by the sync column
 		case reconcile.Blocked, reconcile.Failed, reconcile.IdentityConflict, reconcile.NotObserved, reconcile.PendingRestart, reconcile.Suspended,
-			reconcile.WaitsFor, reconcile.Warned:
+			reconcile.WaitsFor, reconcile.Leftover, reconcile.Warned:
 			notes = append(notes, string(c.Type)+": "+c.Message)
 			if c.Hint != "" {
 				notes = append(notes, c.Hint)

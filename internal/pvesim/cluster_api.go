@@ -13,7 +13,7 @@ func clusterRoutes() []*route {
 		index("/cluster", "name", strings.Fields(`acme backup backup-info bulk-action ceph config firewall ha jobs log mapping metrics
 			notifications nextid options qemu replication resources status tasks sdn`)...),
 		get("/cluster/resources", clusterResources).takes(map[string]rule{"type": enum("vm", "storage", "node", "sdn")}),
-		get("/cluster/status", clusterStatus),
+		get("/cluster/status", clusterStatus).permits(func(c *call) error { return c.require("/", "Sys.Audit") }),
 		get("/cluster/options", clusterOptions),
 		get("/cluster/nextid", nextID).takes(map[string]rule{"vmid": vmidRule}),
 		get("/cluster/tasks", clusterTasks),

@@ -71,6 +71,8 @@ func conditionBadge(c reconcile.Condition) badge {
 		b.Text, b.Tone = "Waits for another", idle
 	case reconcile.PendingRestart:
 		b.Text = "Pending restart"
+	case reconcile.Leftover:
+		b.Text, b.Tone = "Unused volumes", idle
 	case reconcile.Warned:
 		b.Text = "Task warnings"
 	case reconcile.Drifted, reconcile.Held, reconcile.Blocked, reconcile.Orphaned:

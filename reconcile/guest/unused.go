@@ -1,0 +1,19 @@
+package guest
+
+import (
+	"slices"
+	"strings"
+)
+
+// Unused lists the volumes that belong to a guest and that no slot uses, such as "unused0=local:201/vm-201-disk-1.raw", sorted. A
+// detached or moved disk leaves one behind; to delete its key would free it.
+func Unused(o Observed) []string {
+	var list []string
+	for key, value := range o.Keys {
+		if number, ok := strings.CutPrefix(key, "unused"); ok && number != "" && strings.Trim(number, "0123456789") == "" {
+			list = append(list, key+"="+value.Text)
+		}
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,49 @@
+package reconcile_test
+
+import (
+	"strings"
+	"testing"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+)
+
+// TestMovedDiskLeavesItsVolumeBehind moves the disk of a stopped guest to another storage. The old volume is kept, and told of.
+func TestMovedDiskLeavesItsVolumeBehind(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201, "disks: {scsi1: {storage: local, size: 1Gi}}")
+		l.push("one guest", alice)
+		defer l.start()()
+		l.converge()
+		l.files["web.yaml"] = vmYAML("web-1", 201, "disks: {scsi1: {storage: local-lvm, size: 1Gi}}")
+		l.push("another storage", alice)
+		l.converge()
+		if config := l.sim.Config(201); !strings.Contains(config, "scsi1: local-lvm:") || !strings.Contains(config, "unused0: local:") {
+			t.Errorf("got config %q, want the disk on local-lvm and its old volume kept", config)
+		}
+		if g := l.guest(l.engine.Report(), 201); !has(g, reconcile.Leftover, "unused-volumes") {
+			t.Errorf("got %+v, want a word on the volume that is left", g.Conditions)
+		}
+	})
+}
+
+// TestTemplateIsMadeOnce turns a virtual machine and a container into templates, each after an approval, since there is no way back. The
+// container's task goes on behind a reply that names none.
+func TestTemplateIsMadeOnce(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"], l.files["dns.yaml"] = vmYAML("web-1", 201), dnsYAML()
+		l.push("two guests", alice)
+		defer l.start()()
+		l.converge()
+		l.files["web.yaml"], l.files["dns.yaml"] = vmYAML("web-1", 201, "template: true"), dnsYAML("template: true")
+		l.push("two templates", alice)
+		l.approve(l.digestOfHold(201))
+		l.approve(l.digestOfHold(210))
+		l.converge()
+		for _, vmid := range []int{201, 210} {
+			if got := l.sim.Effects(vmid, pvesim.Templated); got != 1 || has(l.guest(l.engine.Report(), vmid), reconcile.Failed, "") {
+				t.Errorf("got %d templated %d times, want once and without trouble", vmid, got)
+			}
+		}
+	})
+}
