@@ -101,12 +101,7 @@ func byLabel(set manifest.Set) map[string]guest.Desired {
 	}
 	labelled := make(map[string]guest.Desired, len(guests))
 	for _, d := range guests {
-		d.Origin = guest.Origin{}
-		d.Intents = slices.Clone(d.Intents)
-		for i := range d.Intents {
-			d.Intents[i].Origin = guest.Origin{}
-		}
-		labelled[d.Label()] = d
+		labelled[d.Label()] = d.WithoutPlaces()
 	}
 	return labelled
 }
