@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,7 +33,8 @@ func TestIncidentPendingChangeTakenForApplied(t *testing.T) {
 			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				l.files["guest.yaml"] = test.before
 				l.push("a guest that runs", alice)
-				stop := l.start()
+				stop := sync.OnceFunc(l.start())
+				defer stop()
 				l.converge()
 				old := l.sim.Value(test.vmid, test.key)
 				l.files["guest.yaml"] = test.after

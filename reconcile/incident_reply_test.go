@@ -1,7 +1,9 @@
 package reconcile_test
 
 import (
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -56,6 +58,9 @@ func TestIncidentCloneIsRetriedIntoThree(t *testing.T) {
 					if got := l.sim.Effects(vmid, pvesim.Cloned); got != 1 {
 						t.Errorf("got %d clones of %d, want 1", got, vmid)
 					}
+					if got := l.results(reconcile.OpCreate, vmid); test.calls == 2 && !slices.Equal(got, []journal.Result{journal.Done}) {
+						t.Errorf("got results %v for %d, want it done, at the first attempt", got, vmid)
+					}
 				}
 				if got := len(l.sim.Guests()); got != 3 {
 					t.Errorf("got %+v, want the template and two clones", l.sim.Guests())
@@ -92,6 +97,8 @@ func TestIncidentLostWorkerCalledASuccess(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+				var recovered sync.Map // results of what was looked into later, by vmid
+				l.opts.Hooks.OnRecovered = func(vmid int, _ reconcile.Op, result journal.Result) { recovered.Store(vmid, result) }
 				if test.before != "" {
 					l.files["guest.yaml"] = test.before
 				}
@@ -110,10 +117,8 @@ func TestIncidentLostWorkerCalledASuccess(t *testing.T) {
 					if r := l.engine.Report(); r.Converged || l.sim.Effects(test.vmid, test.effect) != 0 {
 						t.Errorf("got converged %t with %q, want half a guest told of", r.Converged, l.sim.Config(test.vmid))
 					}
-					for _, result := range l.results(test.op, test.vmid)[steps:] {
-						if result == journal.Done {
-							t.Error("got a create that is done, want it failed or unknown")
-						}
+					if result, _ := recovered.Load(test.vmid); result != journal.Failed || len(l.results(test.op, test.vmid)[steps:]) != 0 {
+						t.Errorf("got results %v, and %v after a closer look, want a create that failed", l.results(test.op, test.vmid)[steps:], result)
 					}
 					l.ok(l.sim.RemoveGuest(test.vmid)) // somebody unlocks and removes it
 				}
