@@ -74,7 +74,7 @@ func conditionBadge(c reconcile.Condition) badge {
 	case reconcile.Leftover:
 		b.Text, b.Tone = "Unused volumes", idle
 	case reconcile.Warned:
-		b.Text = "Task warnings"
+		b.Text = "Warnings"
 	case reconcile.Drifted, reconcile.Held, reconcile.Blocked, reconcile.Orphaned:
 	}
 	return b
