@@ -60,8 +60,8 @@ type Inventory struct {
 	Version guest.Version // of the cluster; zero where nobody knows
 }
 
-// row returns the row of a vmid.
-func (i Inventory) row(vmid int) (Row, bool) {
+// Row returns the row of a vmid, and whether the inventory has one.
+func (i Inventory) Row(vmid int) (Row, bool) {
 	at, found := slices.BinarySearchFunc(i.Rows, vmid, func(r Row, v int) int { return cmp.Compare(r.VMID, v) })
 	if !found {
 		return Row{}, false

@@ -21,8 +21,8 @@ type FloorKeeper interface {
 	SetPoolComment(ctx context.Context, pool, comment string) error
 }
 
-// floorPool is the pool whose comment is the floor. It has no members.
-const floorPool = "gitops-agent"
+// FloorPool is the pool whose comment is the floor. It has no members.
+const FloorPool = "gitops-agent"
 
 // floor is the newest revision that was ever accepted for the cluster, as the cluster itself remembers it. An agent that lost its
 // state, or got an older one back from a backup, does not accept anything below it.
@@ -33,7 +33,7 @@ type floor struct {
 }
 
 // errFloor says that the floor cannot be read for what it is. Nothing is accepted until a person looked.
-var errFloor = errors.New("the comment of pool " + floorPool + " is not what the agent writes")
+var errFloor = errors.New("the comment of pool " + FloorPool + " is not what the agent writes")
 
 var floorText = regexp.MustCompile(`^gitops-agent floor ([0-9]{1,19}) ([0-9a-f]{40}) (\S{20,35})$`)
 
@@ -62,7 +62,7 @@ func parseFloor(comment string) (floor, error) {
 
 // readFloor returns the cluster's floor, the zero floor where none was ever written.
 func readFloor(ctx context.Context, keeper FloorKeeper) (floor, error) {
-	comment, found, err := keeper.PoolComment(ctx, floorPool)
+	comment, found, err := keeper.PoolComment(ctx, FloorPool)
 	if err != nil || !found {
 		return floor{}, err
 	}
@@ -129,7 +129,7 @@ func (in *intake) raiseFloor(ctx context.Context, accepted journal.Accepted) {
 	if in.floors == nil || !in.floorDue || in.dryRun {
 		return
 	}
-	if err := in.floors.SetPoolComment(ctx, floorPool, floorOf(accepted).String()); err != nil {
+	if err := in.floors.SetPoolComment(ctx, FloorPool, floorOf(accepted).String()); err != nil {
 		in.log.WarnContext(ctx, "floor of accepted revisions not written", "error", err)
 		return
 	}

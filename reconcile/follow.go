@@ -91,7 +91,7 @@ func (w *worker) whereabouts(ctx context.Context, vmid int) (Row, bool, error) {
 	if err != nil {
 		return Row{}, false, err
 	}
-	row, listed := inventory.row(vmid)
+	row, listed := inventory.Row(vmid)
 	return row, listed, nil
 }
 

@@ -66,14 +66,14 @@ func (o *observer) observe(ctx context.Context, vmids, underHA []int) error {
 // markChanged makes every guest due whose row says something else than what is known of it. The row itself is not believed.
 func (o *observer) markChanged(next Inventory) {
 	for _, row := range next.Rows {
-		before, listed := o.inventory.row(row.VMID)
+		before, listed := o.inventory.Row(row.VMID)
 		seen, known := o.seen[row.VMID]
 		if !listed || before != row || known && row.Status != seen.Status && row.Status != guest.StatusUnknown {
 			o.due[row.VMID] = true
 		}
 	}
 	for _, row := range o.inventory.Rows {
-		if _, listed := next.row(row.VMID); !listed {
+		if _, listed := next.Row(row.VMID); !listed {
 			o.due[row.VMID] = true
 		}
 	}

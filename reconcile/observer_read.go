@@ -53,7 +53,7 @@ func (o *observer) follow(ctx context.Context, readings []reading, moved []int) 
 	o.inventory = inventory
 	var vmids, at []int
 	for _, i := range moved {
-		if row, listed := inventory.row(readings[i].vmid); !listed || row.Node != readings[i].row.Node {
+		if row, listed := inventory.Row(readings[i].vmid); !listed || row.Node != readings[i].row.Node {
 			vmids, at = append(vmids, readings[i].vmid), append(at, i)
 		}
 	}
@@ -81,7 +81,7 @@ func (o *observer) readEach(ctx context.Context, vmids []int) []reading {
 // lookAt reads a guest where the inventory has it, or else where it was last. Only the cluster's own word for the vmid makes it Gone.
 func (o *observer) lookAt(ctx context.Context, vmid int) reading {
 	r := reading{vmid: vmid}
-	row, listed := o.inventory.row(vmid)
+	row, listed := o.inventory.Row(vmid)
 	known, wasSeen := o.seen[vmid]
 	switch {
 	case listed:

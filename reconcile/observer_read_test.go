@@ -126,7 +126,7 @@ func TestObserverAsksTheGuestThatTheListLeavesOut(t *testing.T) {
 			if stays := test.want == "" || test.want == Unknown; o.absent[202] != test.want || seen != stays {
 				t.Errorf("got absent %q, trouble %q, last reading kept %t, want %q", o.absent[202], o.trouble[202], seen, test.want)
 			}
-			if row, listed := o.inventory.row(202); test.want == "" && (!listed || row.Node != "pve1") {
+			if row, listed := o.inventory.Row(202); test.want == "" && (!listed || row.Node != "pve1") {
 				t.Errorf("got row %+v, listed %t, want lanes to find the guest where it answered", row, listed)
 			}
 		})

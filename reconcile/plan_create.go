@@ -85,7 +85,7 @@ func createCall(d *guest.Desired, inventory Inventory) (Call, error) {
 }
 
 func cloneCall(d *guest.Desired, inventory Inventory) (Call, error) {
-	template, err := findTemplate(d, inventory)
+	template, err := FindTemplate(d, inventory)
 	if err != nil {
 		return Call{}, err
 	}
@@ -96,9 +96,9 @@ func cloneCall(d *guest.Desired, inventory Inventory) (Call, error) {
 	return Call{Op: OpCreate, Kind: d.Kind, Node: template.Node, VMID: d.VMID, CloneOf: template.VMID, Params: params}, nil
 }
 
-// findTemplate resolves the clone's template by vmid or name. Two templates of one name are an error: which one was meant
+// FindTemplate resolves the clone's template by vmid or name. Two templates of one name are an error: which one was meant
 // cannot be known.
-func findTemplate(d *guest.Desired, inventory Inventory) (Row, error) {
+func FindTemplate(d *guest.Desired, inventory Inventory) (Row, error) {
 	clone := d.Source.Clone
 	var found []Row
 	for _, row := range inventory.Rows {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
 )
@@ -51,4 +52,9 @@ func assignedLabels(state journal.State) map[string]int {
 		assigned[label.Kind+"/"+label.Name] = vmid
 	}
 	return assigned
+}
+
+// WantedGuests returns what a set of manifests wants, with the vmids that the agent remembers.
+func WantedGuests(set manifest.Set, state journal.State) ([]guest.Desired, error) {
+	return set.Lower(assignedLabels(state))
 }

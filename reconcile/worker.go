@@ -170,7 +170,7 @@ func (w *worker) look(ctx context.Context, world *world, f *finding) (Observed, 
 		if got.Inventory, err = w.cluster.Inventory(ctx); err != nil {
 			return got, fmt.Errorf("list guests: %w", err)
 		}
-		if row, listed = got.Inventory.row(f.vmid); listed {
+		if row, listed = got.Inventory.Row(f.vmid); listed {
 			seen, err = w.read(ctx, row, got.Inventory.Version)
 		}
 	}

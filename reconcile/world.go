@@ -66,7 +66,7 @@ func (w *world) only(vmid int, state journal.State) Desired {
 }
 
 // row returns the guest's row of the last inventory.
-func (w *world) row(vmid int) (Row, bool) { return w.inventory.row(vmid) }
+func (w *world) row(vmid int) (Row, bool) { return w.inventory.Row(vmid) }
 
 // gate returns the gate for this world at a moment.
 func (w *world) gate(state journal.State, now time.Time) Gate {

@@ -11,6 +11,7 @@ import (
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/preflight"
 )
 
 // clusterChecker asks a cluster, through a client that cannot write, whether it fits a config and the manifests.
@@ -85,7 +86,7 @@ func versionOf(ctx context.Context, config agent.Config, log *slog.Logger) (stri
 
 // surroundings looks for what the manifests refer to.
 func (c *clusterChecker) surroundings(ctx context.Context, reader *proxmox.Reader, guests []guest.Desired) {
-	var around reconcile.Surroundings
+	var around preflight.Surroundings
 	nodes, err := reader.Nodes(ctx)
 	c.noteFailure("nodes", err)
 	for _, n := range nodes {
@@ -98,7 +99,7 @@ func (c *clusterChecker) surroundings(ctx context.Context, reader *proxmox.Reade
 	if err != nil {
 		return
 	}
-	for _, s := range reconcile.Strays(guests, around) {
+	for _, s := range preflight.Strays(guests, around) {
 		c.result.Checks = append(c.result.Checks, checkView{Check: s.What, Subject: s.Name, Message: s.Problem, For: newCauseViews(s.For)})
 	}
 }
@@ -116,8 +117,8 @@ func (c *clusterChecker) privileges(ctx context.Context, reader *proxmox.Reader,
 		c.note("permissions", "", "", err)
 		return
 	}
-	granted := reconcile.Granted(permissions)
-	lacks := reconcile.Lacks(guests, granted)
+	granted := preflight.Granted(permissions)
+	lacks := preflight.Lacks(guests, granted)
 	for _, l := range lacks {
 		if l.Privilege == guest.RootPAM {
 			c.result.RootOnly = append(c.result.RootOnly, newCauseViews(l.For)...)
@@ -125,19 +126,19 @@ func (c *clusterChecker) privileges(ctx context.Context, reader *proxmox.Reader,
 		}
 		c.result.Lacks = append(c.result.Lacks, lackView{l.Path, l.Privilege, l.Or, l.OrPath, l.Entry, newCauseViews(l.For)})
 	}
-	c.result.Grants = newGrantViews(reconcile.Grants(lacks, granted), c.result.Token)
+	c.result.Grants = newGrantViews(preflight.Grants(lacks, granted), c.result.Token)
 }
 
 // secrets looks for the files that manifests name, each once.
 func (c *clusterChecker) secrets(guests []guest.Desired) {
-	causes := map[string][]reconcile.Cause{}
+	causes := map[string][]preflight.Cause{}
 	var names []string
 	for _, d := range guests {
 		for _, s := range d.Secrets {
 			if causes[s.File] == nil {
 				names = append(names, s.File)
 			}
-			causes[s.File] = append(causes[s.File], reconcile.Cause{Guest: d.Ref, Key: s.Key, Origin: s.Origin})
+			causes[s.File] = append(causes[s.File], preflight.Cause{Guest: d.Ref, Key: s.Key, Origin: s.Origin})
 		}
 	}
 	for _, name := range names {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/preflight"
 )
 
 // configDocument is the result of a check of the config, for printing.
@@ -53,7 +53,7 @@ type causeView struct {
 	Origin string `json:"origin,omitempty"`
 }
 
-func newCauseViews(causes []reconcile.Cause) []causeView {
+func newCauseViews(causes []preflight.Cause) []causeView {
 	views := make([]causeView, 0, len(causes))
 	for _, c := range causes {
 		if c.Guest == (guest.Ref{}) {
@@ -92,7 +92,7 @@ type grantView struct {
 }
 
 // newGrantViews names a role for each set of privileges and kind of object, and makes it where it is first used.
-func newGrantViews(grants []reconcile.Grant, token string) []grantView {
+func newGrantViews(grants []preflight.Grant, token string) []grantView {
 	views := make([]grantView, 0, len(grants))
 	roles := map[string]string{}
 	used := map[string]int{}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/preflight"
 )
 
 // The commands are for typing, and paths come from manifests: what a name contains stays one word.
@@ -29,7 +29,7 @@ func TestShellWord(t *testing.T) {
 
 // A role is made once for each set of privileges, and named for the kind of object that it is for.
 func TestGrantViews(t *testing.T) {
-	grants := []reconcile.Grant{
+	grants := []preflight.Grant{
 		{Path: "/", Privileges: []string{"Sys.Audit"}},
 		{Path: "/storage/a", Privileges: []string{"Datastore.Audit"}, Propagate: true},
 		{Path: "/storage/b", Privileges: []string{"Datastore.AllocateSpace"}, Propagate: true},

@@ -1,4 +1,4 @@
-package reconcile
+package preflight
 
 import (
 	"maps"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -172,13 +173,13 @@ func TestStrays(t *testing.T) {
 		}
 		return list
 	}
-	there := Inventory{Rows: []Row{{Kind: guest.VirtualMachine, VMID: 201}, {Kind: guest.Container, VMID: 210}}}
+	there := reconcile.Inventory{Rows: []reconcile.Row{{Kind: guest.VirtualMachine, VMID: 201}, {Kind: guest.Container, VMID: 210}}}
 	tests := map[string]struct {
 		around Surroundings
 		want   []string
 	}{
 		"all_missing":  {Surroundings{Nodes: []string{"pve1"}, Storages: []string{"other"}}, []string{"node pve7", "storage ceph", "storage fast", "storage local", "template tmpl"}},
-		"there":        {Surroundings{Nodes: []string{"pve7"}, Storages: []string{"ceph", "fast", "local"}, Inventory: Inventory{Rows: []Row{{Kind: guest.VirtualMachine, VMID: 9000, Name: "tmpl", Template: true}}}}, []string{}},
+		"there":        {Surroundings{Nodes: []string{"pve7"}, Storages: []string{"ceph", "fast", "local"}, Inventory: reconcile.Inventory{Rows: []reconcile.Row{{Kind: guest.VirtualMachine, VMID: 9000, Name: "tmpl", Template: true}}}}, []string{}},
 		"made_already": {Surroundings{Nodes: []string{"pve7"}, Storages: []string{"ceph"}, Inventory: there}, []string{}},
 		"not_readable": {Surroundings{Inventory: there}, []string{}},
 	}

@@ -1,13 +1,12 @@
-package reconcile
+package preflight
 
 import (
 	"cmp"
 	"path"
 	"slices"
 
+	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
-	"gitops-agent/reconcile/manifest"
 )
 
 // Granted is what a token may do: privileges by path ("/vms/100", "VM.Audit"), with the word on whether they also hold below that path.
@@ -126,12 +125,7 @@ func met(n guest.Need, granted Granted) bool {
 func ownNeeds() []guest.Need {
 	return []guest.Need{
 		{Path: "/", Privilege: "Sys.Audit"},
-		{Path: "/pool/" + floorPool, Privilege: "Pool.Allocate"},
-		{Path: "/pool/" + floorPool, Privilege: "Pool.Audit"},
+		{Path: "/pool/" + reconcile.FloorPool, Privilege: "Pool.Allocate"},
+		{Path: "/pool/" + reconcile.FloorPool, Privilege: "Pool.Audit"},
 	}
-}
-
-// WantedGuests returns what a set of manifests wants, with the vmids that the agent remembers.
-func WantedGuests(set manifest.Set, state journal.State) ([]guest.Desired, error) {
-	return set.Lower(assignedLabels(state))
 }

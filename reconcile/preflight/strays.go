@@ -1,4 +1,4 @@
-package reconcile
+package preflight
 
 import (
 	"cmp"
@@ -7,13 +7,14 @@ import (
 	"strconv"
 	"strings"
 
+	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
 )
 
 // Surroundings is what guests refer to on a cluster. A nil list is one that nobody could read, and nothing is missed in it.
 type Surroundings struct {
 	Nodes, Storages []string
-	Inventory       Inventory
+	Inventory       reconcile.Inventory
 }
 
 // Stray is something that manifests refer to and the cluster does not show.
@@ -37,7 +38,7 @@ func Strays(guests []guest.Desired, around Surroundings) []Stray {
 	}
 	for i := range guests {
 		d := &guests[i]
-		_, exists := around.Inventory.row(d.VMID)
+		_, exists := around.Inventory.Row(d.VMID)
 		for _, node := range nodesOf(d) {
 			if around.Nodes != nil && !slices.Contains(around.Nodes, node) {
 				note(Stray{What: "node", Name: node, Problem: "is no member of the cluster"}, Cause{d.Ref, "node", d.Origin})
@@ -51,7 +52,7 @@ func Strays(guests []guest.Desired, around Surroundings) []Stray {
 		if exists || d.Source.Clone == nil {
 			continue
 		}
-		if _, err := findTemplate(d, around.Inventory); err != nil {
+		if _, err := reconcile.FindTemplate(d, around.Inventory); err != nil {
 			note(Stray{What: "template", Name: templateName(d.Source.Clone), Problem: err.Error()}, Cause{d.Ref, "source", d.Origin})
 		}
 	}
