@@ -25,8 +25,8 @@ func TestEverySourceConverges(t *testing.T) {
 		"image": {
 			vm(`{image: {from: "local:import/debian-12-genericcloud-amd64.qcow2"}}`, disk), pvesim.Created, "scsi0: local-lvm:vm-201-disk-",
 		},
-		"iso":   {vm(`{iso: {volume: "local:iso/debian.iso"}}`, disk), pvesim.Created, "ide2: local:iso/debian.iso,media=cdrom"},
-		"blank": {vm("{blank: {}}", disk), pvesim.Created, "scsi0: local-lvm:vm-201-disk-"},
+		"iso":    {vm(`{iso: {volume: "local:iso/debian.iso"}}`, disk), pvesim.Created, "ide2: local:iso/debian.iso,media=cdrom"},
+		"blank":  {vm("{blank: {}}", disk), pvesim.Created, "scsi0: local-lvm:vm-201-disk-"},
 		"backup": {vm(`{backup: {volume: "ARCHIVE", storage: local}}`, "memory: {size: 3Gi}"), pvesim.Created, "memory: 3072"},
 	}
 	for name, test := range tests {
