@@ -9,20 +9,20 @@ import (
 
 // ordering says which creates and starts have to wait for others: for what they depend on, and for lower waves.
 type ordering struct {
-	depends map[int][]string  // labels by vmid
-	missing map[string]string // by label, why others cannot build on it yet
-	lowest  int               // the lowest wave with a guest that is about to be created or started
-	waiting bool              // there is such a wave
+	depends map[string][]string // labels by label; a guest that is only planned may have no vmid
+	missing map[string]string   // by label, why others cannot build on it yet
+	lowest  int                 // the lowest wave with a guest that is about to be created or started
+	waiting bool                // there is such a wave
 }
 
 // newOrdering reads the order off a plan. A wave waits only for guests that are on their way: one that nobody may touch, or
 // that cannot be made, does not hold up the rest of the cluster.
 func newOrdering(plan Plan, guests []guest.Desired, now time.Time) ordering {
-	o := ordering{depends: make(map[int][]string), missing: make(map[string]string)}
+	o := ordering{depends: make(map[string][]string), missing: make(map[string]string)}
 	resting := make(map[string]bool)
 	for _, d := range guests {
 		if len(d.DependsOn) > 0 {
-			o.depends[d.VMID] = d.DependsOn
+			o.depends[d.Label()] = d.DependsOn
 		}
 		resting[d.Label()] = d.Observe || suspended(d.Suspend, now)
 	}
@@ -82,7 +82,7 @@ func unusable(p GuestPlan) string {
 
 // waits returns what a create or start has to wait for.
 func (o ordering) waits(step Step) string {
-	for _, label := range o.depends[step.Guest.VMID] {
+	for _, label := range o.depends[step.Guest.Label()] {
 		if why := o.missing[label]; why != "" {
 			return fmt.Sprintf("it depends on %s, which %s", label, why)
 		}

@@ -93,7 +93,7 @@ func TestOrdering(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			b := waitingGuest{vmid: 1, wave: test.wave, depends: test.deps, steps: []Op{OpStart}}
-			got := orderingOf(now, test.first, b).waits(Step{Guest: guest.Ref{VMID: 1}, Op: OpStart, Wave: test.wave})
+			got := orderingOf(now, test.first, b).waits(Step{Guest: guest.Ref{Kind: guest.VirtualMachine, Name: "vm-b", VMID: 1}, Op: OpStart, Wave: test.wave})
 			if got == "" != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
@@ -110,5 +110,22 @@ func TestOrderingWaitsForTheLowestWave(t *testing.T) {
 	}
 	if got := o.waits(Step{Guest: guest.Ref{VMID: 1}, Wave: -1}); got != "" {
 		t.Errorf("got %q for the lowest wave, want nothing to wait for", got)
+	}
+}
+
+// In a preview several guests may have no vmid yet: each waits for what it depends on itself, and none for itself.
+func TestOrderingTellsGuestsWithoutVMIDApart(t *testing.T) {
+	web := guest.Desired{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web"}, DependsOn: []string{"VirtualMachine/db"}}
+	db := guest.Desired{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "db"}}
+	var plan Plan
+	for _, d := range []guest.Desired{web, db} {
+		plan.Guests = append(plan.Guests, GuestPlan{Ref: d.Ref, Managed: true, Steps: []Step{{Guest: d.Ref, Op: OpCreate}}})
+	}
+	o := newOrdering(plan, []guest.Desired{web, db}, time.Now())
+	if got, want := o.waits(Step{Guest: web.Ref, Op: OpCreate}), "it depends on VirtualMachine/db, which does not exist yet"; got != want {
+		t.Errorf("web: got %q, want %q", got, want)
+	}
+	if got := o.waits(Step{Guest: db.Ref, Op: OpCreate}); got != "" {
+		t.Errorf("db: got %q, want nothing to wait for", got)
 	}
 }
