@@ -22,8 +22,8 @@ var units = map[string]int64{"Ki": kib, "Mi": mib, "Gi": gib, "Ti": tib}
 
 var sizeShape = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]*)$`)
 
-// parseSize reads "512Mi", "4Gi" or "1.5Ti" into bytes.
-func parseSize(n *node) (int64, *complaint) {
+// parseSize reads "512Mi", "4Gi" or "1.5Ti" into bytes. Bare returns the unit that is meant by a number without one.
+func parseSize(n *node, bare func(number string) string) (int64, *complaint) {
 	const want = "a size with a unit, such as 512Mi or 32Gi"
 	if n.kind != scalarNode {
 		return 0, wanted(n, want)
@@ -35,7 +35,9 @@ func parseSize(n *node) (int64, *complaint) {
 	unit, known := units[match[2]]
 	if !known {
 		wrong := wanted(n, want)
-		if unit := sameUnit(match[2]); unit != "" {
+		if match[2] == "" {
+			wrong.hint = didYouMean(match[1] + bare(match[1]))
+		} else if unit := sameUnit(match[2]); unit != "" {
 			wrong.hint = didYouMean(match[1] + unit)
 		}
 		return 0, wrong
@@ -48,13 +50,22 @@ func parseSize(n *node) (int64, *complaint) {
 	return int64(bytes), nil
 }
 
-// sameUnit returns the unit that was meant by "GB", "gib", "G" and the like, and Gi where none was given.
+// sameUnit returns the unit that was meant by "GB", "gib", "G" and the like.
 func sameUnit(unit string) string {
-	if unit == "" {
-		return "Gi"
-	}
 	return map[byte]string{'k': "Ki", 'm': "Mi", 'g': "Gi", 't': "Ti"}[unit[0]|0x20]
 }
+
+// bareMemory is the unit of a number alone: MiB as Proxmox counts memory, unless that would be next to nothing.
+func bareMemory(number string) string {
+	const least = 128
+	if mib, err := strconv.ParseFloat(number, 64); err == nil && mib >= least {
+		return "Mi"
+	}
+	return "Gi"
+}
+
+// bareDisk is the unit of a number alone, as Proxmox counts disks.
+func bareDisk(string) string { return "Gi" }
 
 // describeSize returns the size in its largest whole unit: "4 MiB".
 func describeSize(bytes int64) string {
@@ -77,8 +88,10 @@ func memory(into *opt[int64], least int64) value { return leaf[int64]{into, mebi
 
 type mebibytes struct{ least int64 }
 
-func (c mebibytes) parse(n *node) (int64, *complaint) {
-	bytes, wrong := parseSize(n)
+func (c mebibytes) parse(n *node) (int64, *complaint) { return c.parseBare(n, bareMemory) }
+
+func (c mebibytes) parseBare(n *node, bare func(number string) string) (int64, *complaint) {
+	bytes, wrong := parseSize(n, bare)
 	switch {
 	case wrong != nil:
 		return 0, wrong
@@ -101,6 +114,8 @@ func (c mebibytes) form() schema {
 func capacity(into *opt[int64]) value { return leaf[int64]{into, diskSize{mebibytes{mib}}} }
 
 type diskSize struct{ mebibytes }
+
+func (c diskSize) parse(n *node) (int64, *complaint) { return c.parseBare(n, bareDisk) }
 
 func (c diskSize) form() schema {
 	out := c.mebibytes.form()
