@@ -46,6 +46,7 @@ func TestCreateParams(t *testing.T) {
 				"memory": "512", "swap": "0", "features": "nesting=1", "unprivileged": "1", "net0": "name=eth0,bridge=vmbr0,ip=dhcp", "ssh-public-keys": "ssh-ed25519 AAAA a\nssh-ed25519 BBBB b",
 			},
 		},
+		"flags_of_the_default_processor": {with(vm, Source{Blank: true}, subs("cpu", "flags=+aes")), keys{"vmid": "201", "name": "web-1", "cpu": "kvm64,flags=+aes"}},
 		"iso": {
 			with(vm, Source{ISO: &ISO{Volume: "local:iso/debian-12.iso", Slot: "ide2"}}, subs("scsi0", "storage=ceph", "size=32G")),
 			keys{"vmid": "201", "name": "web-1", "scsi0": "ceph:32", "ide2": "local:iso/debian-12.iso,media=cdrom"},

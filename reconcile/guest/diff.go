@@ -130,11 +130,13 @@ func (c *comparison) leavesOut(key string) bool {
 	return len(c.want.Ignore) > 0 && ignores(c.want.Ignore, key, "")
 }
 
-// completed adds what a new device cannot be without, if nobody said it.
+// completed adds what a new device, or the processor, cannot be without, if nobody said it.
 func completed(key string, s *syntax, p properties) properties {
 	switch {
 	case s == cardSyntax && p.text("model") == "":
 		return append(p, pair{"model", "virtio"})
+	case s == cpuSyntax && len(p) > 0 && p.text("cputype") == "":
+		return append(p, pair{"cputype", s.sub("cputype").absent}) // Proxmox refuses flags without it, though it has a default
 	case s == vethSyntax && p.text("name") == "":
 		return slices.Insert(p, 0, pair{"name", "eth" + strings.TrimPrefix(key, "net")})
 	default:
