@@ -129,13 +129,22 @@ func newAdoption(o guest.Observed, opts AdoptOptions) *adoption {
 	if o.Template {
 		a.live["template"] = "1"
 	}
-	if _, there := o.Keys["swap"]; o.Kind == guest.Container && !there {
-		a.live["swap"] = "0" // which a new container would not have
+	if o.Kind == guest.Container {
+		a.sayAbsent("swap", "unprivileged")
 	}
 	if o.HA && o.Resource == nil {
 		a.left["ha"] = "the HA manager's resources were not read"
 	}
 	return a
+}
+
+// sayAbsent pins a container's numbers that are 0 where the key is absent, and that a new container would have otherwise.
+func (a *adoption) sayAbsent(keys ...string) {
+	for _, key := range keys {
+		if !a.seen.Keys[key].Set && a.left[key] == "" {
+			a.live[key] = "0"
+		}
+	}
 }
 
 // resourceText returns what the HA manager does with a guest as a property string.

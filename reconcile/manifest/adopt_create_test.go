@@ -165,6 +165,7 @@ func checkAlike(t failer, a manifest.Adopted, d guest.Desired, was, is guest.Obs
 	for _, c := range guest.Diff(d, is) {
 		t.Fatalf("got %+v to change on the guest made anew, want nothing, in\n%s", c, a.Data)
 	}
+	checkNothingAdded(t, a, was, is)
 	left := map[string]bool{}
 	for _, l := range a.Left {
 		left[l.Key] = true
@@ -173,6 +174,20 @@ func checkAlike(t failer, a manifest.Adopted, d guest.Desired, was, is guest.Obs
 		want, got := asMade(was, key, left), asMade(is, key, left)
 		if got != want && !left[key] && !ownBusiness(key, was.Keys[key]) && !completed(key, want) {
 			t.Fatalf("%s: got %q, want %q as it was, from\n%s", key, got, want, a.Data)
+		}
+	}
+}
+
+// checkNothingAdded compares what only the guest made anew has with what its absence meant. A guest without a name is given one.
+func checkNothingAdded(t failer, a manifest.Adopted, was, is guest.Observed) {
+	t.Helper()
+	for _, key := range slices.Sorted(maps.Keys(is.Keys)) {
+		if _, had := was.Keys[key]; had || key == "name" || ownBusiness(key, is.Keys[key]) || completed(key, "") {
+			continue
+		}
+		absent := guest.Desired{Ref: was.Ref, Intents: []guest.Intent{{Key: key, Verb: guest.Absent}}}
+		for _, c := range guest.Diff(absent, is) {
+			t.Fatalf("%s: got %q on the guest made anew, want none, from\n%s", key, c.From, a.Data)
 		}
 	}
 }

@@ -104,7 +104,11 @@ func TestEveryFieldHasAWayBack(t *testing.T) {
 		set := map[string]bool{}
 		for key, texts := range textsOf(kind) {
 			for _, text := range texts {
-				collectFields(t, liveGuest(kind, map[string]string{key: text}), set)
+				texts := map[string]string{key: text}
+				if kind == guest.Container && key != "unprivileged" {
+					texts["unprivileged"] = "1" // nesting is root@pam's business elsewhere
+				}
+				collectFields(t, liveGuest(kind, texts), set)
 			}
 		}
 		template := liveGuest(kind, nil)
@@ -224,6 +228,22 @@ func TestAdoptLeavesUnknownSubKeys(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"net0", "node", "pool", "scsi0"}, a.Pinned); diff != "" {
 		t.Errorf("got other keys pinned (-want +got):\n%s", diff)
+	}
+}
+
+// TestAdoptPrivilegedContainer: a container is privileged where nothing says otherwise, and a new one is not. Made anew it must not
+// become another one.
+func TestAdoptPrivilegedContainer(t *testing.T) {
+	a, err := manifest.Adopt(liveGuest(guest.Container, map[string]string{"hostname": "old", "memory": "512", "rootfs": "local:105/vm-105-disk-0.raw,size=8G"}), adoptOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	params, err := guest.CreateParams(wanted(t, withSource(t, a.Data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if params["unprivileged"] != "0" || params["swap"] != "0" {
+		t.Errorf("got unprivileged %q and swap %q, want 0 of both, from\n%s", params["unprivileged"], params["swap"], a.Data)
 	}
 }
 
