@@ -45,7 +45,7 @@ func (p *parser) checkDependencies() {
 			if p.specs[on.value] == nil {
 				p.report.add(Problem{
 					Origin: on.at, Guest: label, Field: on.path, Message: "got the unknown guest " + quote(on.value),
-					Hint: didYouMean(closest(on.value, labels)),
+					Hint: didYouMean(sibling(on.value, label, labels)),
 				})
 			}
 		}
@@ -63,4 +63,19 @@ func (p *parser) checkDependencies() {
 			Message: "guest depends on itself: " + strings.Join(append(cycle, cycle[0]), " -> "),
 		})
 	}
+}
+
+// sibling returns the label, other than that of the guest itself, that an unknown one of its kind most likely meant, "" where none is near.
+func sibling(unknown, self string, labels []string) string {
+	kind, name, _ := strings.Cut(unknown, "/")
+	var names []string
+	for _, label := range labels {
+		if rest, same := strings.CutPrefix(label, kind+"/"); same && label != self {
+			names = append(names, rest)
+		}
+	}
+	if meant := closest(name, names); meant != "" {
+		return kind + "/" + meant
+	}
+	return ""
 }

@@ -138,6 +138,10 @@ var reserved = map[string]string{
 	"runningmachine": "it belongs to Proxmox", "runningcpu": "it belongs to Proxmox", "snapstate": "it belongs to Proxmox",
 	"template": "set spec.template", "vmid": "set spec.vmid", "node": "set spec.node", "pool": "set spec.pool", "ha": "set spec.ha",
 	"delete": "use unset", "revert": "it is no key of a guest", "force": "it is no key of a guest", "skiplock": "it is no key of a guest",
+	"archive": "set spec.source.backup", "ostemplate": "set spec.source.template", "storage": "set it in spec.source, or for each disk",
+	"restore": "set spec.source.backup", "unique": "set spec.source.backup", "start": "set spec.state", "ha-managed": "set spec.ha",
+	"background_delay": "it is no key of a guest", "bwlimit": "it is no key of a guest", "ignore-unpack-errors": "it is no key of a guest",
+	"import-working-storage": "it is no key of a guest", "live-restore": "it is no key of a guest",
 	"cipassword": "a secret must not be in a repository: set spec.cloudInit.passwordFrom",
 	"password":   "a secret must not be in a repository: set spec.passwordFrom",
 }
