@@ -46,7 +46,7 @@ func noted(description, tag string) bool {
 // evidence is what ties a live guest to an ownership record.
 type evidence struct {
 	tag      bool // the guest bears the record's tag
-	note     bool // it bears the note of a clone that is not configured yet
+	note     bool // it bears the note of a clone that is not configured yet; once its tag was seen, anybody could write the note
 	uuid     bool // its SMBIOS uuid is the record's, or the record has none
 	adopting bool // the record was made for a guest that existed, and the tag is still to be set
 	creating bool // the record was made for a guest to be created, and the tag was not seen yet
@@ -58,11 +58,11 @@ func weigh(owned journal.Owned, got guest.Observed) evidence {
 	markers := guest.MarkerTags(guest.Tags(got.Keys["tags"].Text))
 	e := evidence{
 		tag:      slices.Contains(markers, owned.Tag),
-		note:     noted(got.Keys["description"].Text, owned.Tag),
 		uuid:     owned.UUID == "" || owned.UUID == guest.SMBIOSUUID(got),
 		adopting: owned.Claiming && owned.Origin == journal.Adopted,
 		creating: owned.Claiming && owned.Origin == journal.Created,
 	}
+	e.note = e.creating && noted(got.Keys["description"].Text, owned.Tag)
 	for _, m := range markers {
 		if m != owned.Tag {
 			e.foreign = append(e.foreign, m)

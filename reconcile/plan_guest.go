@@ -41,8 +41,11 @@ func planGuest(want Desired, d *guest.Desired, got Observed) GuestPlan {
 	secrets, blocked := secretChanges(want, d, live, owned)
 	p.Changes = withSecrets(guest.Diff(mine, live), secrets)
 	p.Conditions = append(p.Conditions, blocked...)
-	if isOwned && proof.note {
-		p.Changes = dropNote(settleFresh(p.Changes, d, live), live)
+	if isOwned && proof.note && live.Status == guest.StatusStopped {
+		p.Changes = settleFresh(p.Changes, d, live)
+	}
+	if isOwned && noted(live.Keys["description"].Text, owned.Tag) {
+		p.Changes = dropNote(p.Changes, d, live)
 	}
 	if live.Lock != "" {
 		p.Conditions = append(p.Conditions, lockCondition(live))
@@ -50,7 +53,7 @@ func planGuest(want Desired, d *guest.Desired, got Observed) GuestPlan {
 	}
 	p = planLive(p, d, live, !isOwned)
 	if neverGiven(want, d, live, owned) {
-		p = notStarted(p)
+		p = notStarted(p, live)
 	}
 	return p
 }
@@ -110,9 +113,10 @@ func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned
 // halfMade reports whether another call is still making the guest, or left it half-made. Its configuration says nothing yet.
 func halfMade(live guest.Observed) bool { return live.Lock == "create" || live.Lock == "clone" }
 
-// dropNote adds the removal of a clone's claim note, unless the manifest gives the guest a description of its own.
-func dropNote(changes []guest.Change, live guest.Observed) []guest.Change {
-	if slices.ContainsFunc(changes, func(c guest.Change) bool { return c.Key == "description" }) {
+// dropNote adds the removal of a clone's claim note, unless the manifest gives the guest a description of its own, even this one.
+func dropNote(changes []guest.Change, d *guest.Desired, live guest.Observed) []guest.Change {
+	described := slices.ContainsFunc(d.Intents, func(in guest.Intent) bool { return in.Key == "description" })
+	if described && !slices.Contains(d.Ignore, "description") {
 		return changes
 	}
 	return append(changes, guest.Change{

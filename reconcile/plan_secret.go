@@ -78,10 +78,14 @@ const (
 	reasonNoSecret = "no-secret"
 )
 
-// notStarted leaves out the start of a guest that was never given its password: its first boot would set it up without.
-func notStarted(p GuestPlan) GuestPlan {
+// notStarted leaves out the start of a guest that was never given its password: its first boot would set it up without. The HA manager
+// would start it as well.
+func notStarted(p GuestPlan, live guest.Observed) GuestPlan {
 	steps := len(p.Steps)
-	p.Steps = slices.DeleteFunc(p.Steps, func(s Step) bool { return s.Op == OpStart })
+	p.Steps = slices.DeleteFunc(p.Steps, func(s Step) bool {
+		hands := (s.Op == OpHAAdd || s.Op == OpHASet) && slices.Contains([]string{"", "started"}, s.Calls[0].Params["state"])
+		return s.Op == OpStart || hands && live.Status != guest.StatusRunning
+	})
 	if len(p.Steps) == steps {
 		return p
 	}

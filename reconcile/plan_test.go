@@ -221,3 +221,17 @@ func TestClonePlan(t *testing.T) {
 		t.Errorf("got %+v for two templates of one name, want it blocked", got)
 	}
 }
+
+// TestHADoesNotStartWithoutPassword leaves a guest that never got its password to the HA manager no sooner than it is started otherwise.
+func TestHADoesNotStartWithoutPassword(t *testing.T) {
+	d := wantWeb()
+	d.HA, d.Secrets = &guest.HAWish{State: "started"}, []guest.Secret{{Key: "cipassword", File: "web"}}
+	want := owning(d)
+	want.Secrets = map[SecretPlace]SecretNow{{VMID: 201, Key: "cipassword"}: {Problem: &SecretError{Name: "web", Reason: "it is not there"}}}
+	for status, steps := range map[guest.Status]int{guest.StatusStopped: 0, guest.StatusRunning: 1} {
+		plan := NewPlan(want, Observed{Guests: map[int]guest.Observed{201: liveWeb(status)}})
+		if got := plan.Steps(); len(got) != steps {
+			t.Errorf("got %d steps for a guest that is %s, want %d", len(got), status, steps)
+		}
+	}
+}
