@@ -54,7 +54,9 @@ func rebootStep(p GuestPlan, d *guest.Desired, live guest.Observed) (Step, bool)
 	}
 	if foreign := foreignPending(d, p.Changes, live); len(foreign) > 0 {
 		step.Doubt = "it also brings into effect what somebody else wrote: " + strings.Join(foreign, ", ")
-		step.Pending = append(step.Pending, foreign...)
+		for _, key := range foreign {
+			step.Pending = append(step.Pending, waiting(key, live.Keys[key]))
+		}
 	}
 	slices.Sort(step.Pending)
 	call := newCall(OpReboot, live)
@@ -73,22 +75,30 @@ func restarts(c guest.Change) bool {
 	return c.Class == guest.Restart && written && !guest.IsCloudInit(c.Key) && c.Key != "name"
 }
 
-// foreignPending lists the keys that wait for the next start and that the manifest has no part in.
+// foreignPending lists the keys that wait for the next start and that the manifest has no part in. What waits in a key that the manifest
+// names, and is no change that it asks for, is somebody else's as well: another volume in a slot of which only the size is wanted.
 func foreignPending(d *guest.Desired, changes []guest.Change, live guest.Observed) []string {
 	var keys []string
 	for key, value := range live.Keys {
 		if value.Pending == nil && !value.Delete {
 			continue
 		}
-		managed := slices.ContainsFunc(d.Intents, func(in guest.Intent) bool { return in.Key == key }) ||
-			slices.ContainsFunc(d.Secrets, func(s guest.Secret) bool { return s.Key == key }) ||
-			slices.ContainsFunc(changes, func(c guest.Change) bool { return c.Key == key })
+		managed := slices.ContainsFunc(d.Secrets, func(s guest.Secret) bool { return s.Key == key }) ||
+			slices.ContainsFunc(changes, func(c guest.Change) bool { return c.Key == key && restarts(c) })
 		if !managed {
 			keys = append(keys, key)
 		}
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// waiting tells what waits in a key: "key=value", or "key" where it goes.
+func waiting(key string, value guest.Value) string {
+	if next, there := value.Next(); there {
+		return key + "=" + next
+	}
+	return key
 }
 
 func shutdownSeconds(l guest.Lifecycle) int {

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"strings"
 	"testing"
 
 	"gitops-agent/reconcile/guest"
@@ -85,6 +86,29 @@ func TestRebootDigestCoversWhatTakesEffect(t *testing.T) {
 	}
 	if other := digest(wantWeb(cores("8")), liveWeb(guest.StatusRunning, "cores", "2")); other == before {
 		t.Errorf("got one digest for two changes")
+	}
+	foreign := func(text string) guest.Observed {
+		live := pendingCores()
+		live.Keys["tablet"] = guest.Value{Text: "1", Set: true, Pending: &text}
+		return live
+	}
+	if digest(wantWeb(cores("4")), foreign("0")) == digest(wantWeb(cores("4")), foreign("2")) {
+		t.Errorf("got one digest for two changes that somebody else wrote, want another approval for each")
+	}
+}
+
+// What waits in a slot that the manifest names may still be somebody else's: another volume, or an option that nobody asked for.
+func TestRebootDoubtsForeignChangeOfManagedKey(t *testing.T) {
+	disk := guest.Intent{Key: "scsi0", Verb: guest.Want, Sub: map[string]string{"storage": "local", "size": "3G"}}
+	for _, next := range []string{"local:201/vm-201-disk-9.qcow2,size=3G", "local:201/vm-201-disk-0.qcow2,iothread=1,size=3G"} {
+		live := pendingCores()
+		live.Keys["scsi0"] = guest.Value{Text: "local:201/vm-201-disk-0.qcow2,size=3G", Set: true, Pending: &next}
+		d := wantWeb(cores("4"), disk)
+		d.Lifecycle.RebootPolicy = guest.RebootAuto
+		steps := NewPlan(owning(d), Observed{Guests: map[int]guest.Observed{201: live}}).Steps()
+		if last := steps[len(steps)-1]; last.Op != OpReboot || !strings.Contains(last.Doubt, "scsi0") {
+			t.Errorf("%s: got %s with doubt %q, want a restart that an approval has to release", next, last.Op, last.Doubt)
+		}
 	}
 }
 

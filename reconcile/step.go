@@ -20,7 +20,7 @@ type Step struct {
 	Calls   []Call
 	Volumes []string // that the step destroys, sorted
 	Copies  []string // storages that whole volumes are written to; of a clone that names none, those of its template's node as "@pve1"
-	Pending []string // what a restart brings into effect, "key=value" or, where somebody else wrote it, "key"; sorted
+	Pending []string // what a restart brings into effect, whoever wrote it: "key=value", or "key" for one that goes; sorted
 	Doubt   string   // why nobody can be sure that the step is meant for what is there; asks for an approval
 	Claims  bool     // the guest is created or adopted: an identity must be journaled first
 	Reason  string   // a plain word on why: "removed from the repository", "state: running"
