@@ -23,7 +23,7 @@ type backoff struct {
 func (b backoff) after(err error, now time.Time) backoff {
 	b.failures++
 	wait := min(firstRetry<<min(b.failures-1, 10), lastRetry)
-	if errors.Is(err, ErrDenied) {
+	if errors.Is(err, ErrDenied) || errors.Is(err, errFutile) {
 		wait = terminalRetry
 	}
 	if errors.Is(err, ErrConflict) && b.failures == 1 {

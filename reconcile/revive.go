@@ -32,8 +32,19 @@ func (w *worker) revive(ctx context.Context, id string, reboot Call, began time.
 		return conclusion{err: err, dispatched: c.dispatched}
 	}
 	down := fmt.Errorf("%s %d stays down after its restart: %w", reboot.Kind, reboot.VMID, errors.Join(c.err, err))
-	if time.Since(began) > reviveWithin {
+	back, err := w.cameBack(ctx, reboot, began)
+	world := w.world()
+	switch why := world.leavesAlone(reboot.VMID, time.Now()); {
+	case err != nil:
+		return conclusion{err: errors.Join(down, err), dispatched: c.dispatched}
+	case back:
+		return c // somebody shut it down since
+	case why != "":
+		return conclusion{result: journal.Failed, err: fmt.Errorf("%w; its manifest says %s", down, why), dispatched: c.dispatched}
+	case time.Since(began) > reviveWithin:
 		return conclusion{result: journal.Failed, err: down, dispatched: c.dispatched}
+	case world.noWrites != WritesAllowed:
+		return conclusion{err: fmt.Errorf("%w; nothing may be written now: %s", down, world.why), dispatched: c.dispatched}
 	}
 	start := Call{Op: OpStart, Kind: reboot.Kind, Node: reboot.Node, VMID: reboot.VMID}
 	if err := w.startAgain(ctx, id, start); err != nil {
@@ -41,6 +52,24 @@ func (w *worker) revive(ctx context.Context, id string, reboot Call, began time.
 	}
 	c.result, c.err = journal.Done, nil
 	return c
+}
+
+// cameBack reports whether the guest was started after its newest reboot, by whomever: that it is down now is somebody's wish.
+func (w *worker) cameBack(ctx context.Context, reboot Call, began time.Time) (bool, error) {
+	reboots, starts := taskTypes(reboot), taskTypes(Call{Op: OpStart, Kind: reboot.Kind})
+	tasks, err := w.cluster.Tasks(ctx, TaskQuery{
+		Node: reboot.Node, VMID: reboot.VMID, Types: slices.Concat(reboots, starts), Since: began.Add(-clockSkew),
+	})
+	if err != nil {
+		return false, fmt.Errorf("list tasks of %d: %w", reboot.VMID, err)
+	}
+	at := slices.IndexFunc(tasks, func(t Task) bool { return slices.Contains(reboots, t.Type) })
+	if at < 0 {
+		return false, nil
+	}
+	return slices.ContainsFunc(tasks, func(t Task) bool {
+		return slices.Contains(starts, t.Type) && t.OK() && !t.Start.Before(tasks[at].Start)
+	}), nil
 }
 
 // startAgain starts the guest and waits until it runs.

@@ -26,6 +26,7 @@ type worker struct {
 
 	turn       *sync.RWMutex // held for writing while a revision is accepted
 	destroying sync.Mutex    // makes counting destroys and beginning one a single act
+	futile     futileRestarts
 }
 
 // finding is what a lane leaves behind for the engine.
@@ -120,7 +121,14 @@ func (w *worker) advance(ctx context.Context, f *finding) (again bool, err error
 		return false, nil // the engine offers the guest again, with what this step needs
 	}
 	f.step = step
+	restart := futileRestart{world.revision, step.Digest("", "")}
+	if step.Op == OpReboot && w.futile.is(f.vmid, restart) {
+		return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, errFutile)
+	}
 	if f.ran > 0 && sameEffect(f.last, step) {
+		if step.Op == OpReboot {
+			w.futile.add(f.vmid, restart)
+		}
 		return false, fmt.Errorf("%s of %s: Proxmox took it, and nothing changed", step.Op, step.Guest)
 	}
 	calls, err := w.vault.fill(step.Calls, stepOSType(step, want, f.seen))
@@ -163,6 +171,9 @@ func (w *worker) look(ctx context.Context, world *world, f *finding) (Observed, 
 	got := Observed{Inventory: world.inventory, Guests: map[int]guest.Observed{}, Absent: map[int]Absence{}}
 	row, listed := world.row(f.vmid)
 	seen, err := guest.Observed{}, error(nil)
+	if f.last.Op == OpPool {
+		listed = false // the inventory alone knows the pool, and the world's is from before the step
+	}
 	if listed {
 		seen, err = w.read(ctx, row, got.Inventory.Version)
 	}

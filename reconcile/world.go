@@ -65,6 +65,22 @@ func (w *world) only(vmid int, state journal.State) Desired {
 	return want
 }
 
+// leavesAlone returns what a guest's manifest says that keeps the agent from starting it, "" where nothing does.
+func (w *world) leavesAlone(vmid int, now time.Time) string {
+	for _, d := range w.guests {
+		switch {
+		case d.VMID != vmid:
+		case d.Observe:
+			return "mode: observe"
+		case suspended(d.Suspend, now):
+			return suspensionText(*d.Suspend)
+		case d.State == guest.Stopped:
+			return "state: stopped"
+		}
+	}
+	return ""
+}
+
 // row returns the guest's row of the last inventory.
 func (w *world) row(vmid int) (Row, bool) { return w.inventory.Row(vmid) }
 
