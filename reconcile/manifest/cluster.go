@@ -107,6 +107,9 @@ func decodeCluster(doc *document, r *report) (Cluster, defaults) {
 	return out, s.defaults
 }
 
+// inheritedName is the field that holds what guests of a kind inherit, in a class and in the defaults.
+var inheritedName = map[guest.Kind]string{guest.VirtualMachine: "virtualMachine", guest.Container: "container"}
+
 // checkInherited decodes what guests inherit by itself, so that a mistake is told once, where it was made, whoever inherits it.
 func checkInherited(d decoder, given *defaults) {
 	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
@@ -115,7 +118,7 @@ func checkInherited(d decoder, given *defaults) {
 			continue
 		}
 		s := newSpec(kind)
-		below := d.below(map[guest.Kind]string{guest.VirtualMachine: "virtualMachine", guest.Container: "container"}[kind])
+		below := d.below(inheritedName[kind])
 		below.root = s
 		decodeObject(below, n, s)
 		for _, own := range []string{"vmid", "class", "name", "hostname"} {

@@ -120,7 +120,7 @@ func find(rows []field, name string) *field {
 }
 
 // meant returns a hint for an unknown name: the one place below this object, or else anywhere, that has this name or this native
-// key, or a field of this object that is spelt like it.
+// key, or a field of guests that a class keeps by kind, or a field of this object that is spelt like it.
 func (d decoder) meant(rows []field, name string) string {
 	var names, near, elsewhere []string
 	for _, row := range rows {
@@ -142,9 +142,23 @@ func (d decoder) meant(rows []field, name string) string {
 		return didYouMean(near[0])
 	case len(elsewhere) == 1:
 		return didYouMean(elsewhere[0])
-	default:
-		return didYouMean(closest(name, names))
 	}
+	if kinds := ofKinds(rows, name); len(kinds) > 0 {
+		return didYouMean(strings.Join(kinds, " or "))
+	}
+	return didYouMean(closest(name, names))
+}
+
+// ofKinds returns where a guest's field belongs that stands beside the specs of both kinds of guests, as in a class.
+func ofKinds(rows []field, name string) []string {
+	var paths []string
+	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
+		below := inheritedName[kind]
+		if find(rows, below) != nil && find(newSpec(kind).fields(), name) != nil {
+			paths = append(paths, below+"."+name)
+		}
+	}
+	return paths
 }
 
 // walkObject visits the fields of an object and all below them.
