@@ -14,7 +14,8 @@ import (
 // planCreate plans a guest whose vmid is free, or not assigned yet. What a clone does not bring is planned once the clone can be
 // read.
 func planCreate(p GuestPlan, want Desired, d *guest.Desired, got Observed) GuestPlan {
-	p.Changes = withSecrets(intended(d), intendedSecrets(d))
+	written := withSecrets(intended(d), intendedSecrets(d))
+	p.Changes = withBesides(written, d, got.Inventory)
 	owned, isOwned := want.Owned[d.VMID]
 	isOwned = isOwned && owned.Claiming && owned.Origin == journal.Created
 	mine := *d
@@ -33,7 +34,7 @@ func planCreate(p GuestPlan, want Desired, d *guest.Desired, got Observed) Guest
 	}
 	call.Secrets = secrets
 	step := Step{
-		Guest: d.Ref, Op: OpCreate, Class: guest.Live, Wave: d.Wave, Changes: p.Changes,
+		Guest: d.Ref, Op: OpCreate, Class: guest.Live, Wave: d.Wave, Changes: written,
 		Calls: []Call{call}, Copies: copies(d, call), Claims: !isOwned, Reason: "does not exist",
 	}
 	p.Node = call.Node
@@ -43,6 +44,23 @@ func planCreate(p GuestPlan, want Desired, d *guest.Desired, got Observed) Guest
 		p.Steps = append(p.Steps, Step{Guest: d.Ref, Op: OpStart, Class: guest.Live, Wave: d.Wave, Calls: []Call{start}, Reason: "state: running"})
 	}
 	return p
+}
+
+// withBesides adds what a guest that is made gets beside its keys, for people: its pool, its entry with the HA manager, and the
+// node that a clone goes to from its template's. The step of the creation does not count them: the last two are written by later plans.
+func withBesides(written []guest.Change, d *guest.Desired, inventory Inventory) []guest.Change {
+	all := slices.Concat(written, guest.Besides(*d))
+	if d.Source.Clone != nil && d.Node != "" {
+		template, err := FindTemplate(d, inventory)
+		if err == nil && template.Node != d.Node && !slices.Contains(d.Nodes, template.Node) {
+			all = append(all, guest.Change{
+				Key: "node", From: template.Node, To: d.Node, Class: guest.Live, Write: guest.WriteMigrate, Value: d.Node,
+				Note: "moves to its node", Origin: d.Origin,
+			})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b guest.Change) int { return cmp.Compare(a.Key, b.Key) })
+	return all
 }
 
 // copies returns the storages that making a guest writes whole volumes to. A linked clone and an empty disk write none.

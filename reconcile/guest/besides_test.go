@@ -1,0 +1,37 @@
+package guest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestBesides(t *testing.T) {
+	tests := map[string]struct {
+		want Desired
+		keys map[string]string
+	}{
+		"nothing":   {Desired{}, map[string]string{}},
+		"pool":      {Desired{Pool: "prod"}, map[string]string{"pool": "prod"}},
+		"ha":        {Desired{HA: &HAWish{State: "started"}}, map[string]string{"ha": "started, restart 1, relocate 1"}},
+		"ha_absent": {Desired{HA: &HAWish{Absent: true}}, map[string]string{}},
+		"both": {
+			Desired{Pool: "prod", HA: &HAWish{State: "stopped"}},
+			map[string]string{"ha": "stopped, restart 1, relocate 1", "pool": "prod"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := map[string]string{}
+			for _, c := range Besides(test.want) {
+				if c.From != "" || c.Class != Live {
+					t.Errorf("got %s from %q, %s; want it from nothing and live", c.Key, c.From, c.Class)
+				}
+				got[c.Key] = c.To
+			}
+			if diff := cmp.Diff(test.keys, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
