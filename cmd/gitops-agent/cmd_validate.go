@@ -24,7 +24,12 @@ source.paths of the config names several; check each cluster by itself. It asks 
 			ending{exitRefused, "the agent would refuse a commit of them"}),
 		Example: `  gitops-agent validate .
   gitops-agent validate clusters/home classes -o json`,
-		Args: cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("name the directories with the manifests to check")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.dirs = args
 			return runValidate(cmd.Context(), p.out, opts)
