@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"gitops-agent/reconcile/guest"
@@ -86,7 +87,7 @@ func (g Gate) Judge(step Step) Verdict {
 		}
 	}
 	if interrupts(step) {
-		return g.judgeApproval(step, "it interrupts the running guest")
+		return g.judgeApproval(step, disturbance(step))
 	}
 	return Verdict{}
 }
@@ -96,6 +97,20 @@ func (g Gate) Judge(step Step) Verdict {
 func interrupts(step Step) bool {
 	runState := step.Op == OpStart || step.Op == OpShutdown || step.Op == OpStop
 	return !runState && (step.Class == guest.Disruptive || step.Class == guest.Destructive)
+}
+
+// disturbance says in plain words what the step does that needs leave.
+func disturbance(step Step) string {
+	var words []string
+	for _, c := range step.Changes {
+		if (c.Class == guest.Disruptive || c.Class == guest.Destructive) && c.Note != "" {
+			words = append(words, c.Key+": "+c.Note)
+		}
+	}
+	if len(words) == 0 {
+		return "it interrupts the running guest"
+	}
+	return strings.Join(words, "; ")
 }
 
 // judgeReboot follows the manifest's rebootPolicy.
