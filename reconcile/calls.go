@@ -17,6 +17,7 @@ import (
 type conclusion struct {
 	result     journal.Result // "" while nobody can tell
 	err        error
+	done       int               // calls whose effect is there
 	dispatched int               // calls that Proxmox took
 	given      map[string]string // fingerprints of the secrets in those that were carried out, by key
 	warned     []string          // lines of tasks that ended well with warnings
@@ -76,6 +77,7 @@ func (w *worker) calls(ctx context.Context, world *world, id string, step Step, 
 		case err != nil:
 			return conclusion{err: err}
 		}
+		c.done++
 		c.give(calls[i].given)
 	}
 	c.result = journal.Done

@@ -17,6 +17,9 @@ func newBegun(id, revision string, step Step, verdict Verdict) journal.Begun {
 		TaskVMID: step.Guest.VMID, TaskTypes: taskTypes(last),
 		Detail: map[string]string{detailCalls: strconv.Itoa(len(step.Calls))},
 	}
+	if last.Op != step.Op {
+		b.Detail[detailLast] = string(last.Op)
+	}
 	if last.CloneOf != 0 {
 		b.TaskVMID = last.CloneOf
 	}
@@ -29,6 +32,7 @@ func newBegun(id, revision string, step Step, verdict Verdict) journal.Begun {
 // Keys of journal.Begun.Detail.
 const (
 	detailCalls     = "calls"     // how many calls the step makes
+	detailLast      = "last"      // the operation of the last one, where it is not the step's
 	detailApprovals = "approvals" // keys of the orders that released it
 )
 

@@ -24,8 +24,11 @@ func (w *worker) run(ctx context.Context, world *world, step Step, verdict Verdi
 	started := time.Now()
 	w.hooks.stepBegun(step, id)
 	c := w.calls(ctx, world, id, step, calls)
-	if step.Op == OpReboot {
+	switch {
+	case step.Op == OpReboot:
 		c = w.revive(ctx, id, step.Calls[0], started, c)
+	case owesDrive(begun) && c.done == 1:
+		c = w.refresh(ctx, begun, "", started, c)
 	}
 	if c.result == "" {
 		return c.warned, c.err // nobody can tell yet: the lane looks again before it does anything else

@@ -5,8 +5,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
 )
 
 // TestEverySourceConverges makes a guest from each source that there is, each once, and leaves it alone afterwards.
@@ -90,5 +93,43 @@ func TestCloudInitDriveIsWrittenAnew(t *testing.T) {
 		if got := l.sim.Counters().Routes["PUT /nodes/{node}/qemu/{vmid}/cloudinit"]; got != 1 {
 			t.Errorf("got the drive written anew %d times, want once", got)
 		}
+	})
+}
+
+// TestCloudInitDriveIsNotForgotten has the second call of the step fail, or the agent die before it, once nothing differs any more.
+func TestCloudInitDriveIsNotForgotten(t *testing.T) {
+	web := func(user string) string {
+		return vmYAML("web-1", 201, "state: running", "cloudInit: {storage: local, user: "+user+", onChange: regenerate}")
+	}
+	const route = "PUT /nodes/{node}/qemu/{vmid}/cloudinit"
+	t.Run("call_fails", func(t *testing.T) {
+		bubble(t, nil, func(t *testing.T, l *lab) {
+			l.files["web.yaml"] = web("ops")
+			l.push("one guest", alice)
+			defer l.start()()
+			l.converge()
+			l.sim.ResetCounters()
+			l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.ErrorText, Path: "/cloudinit$", Method: "PUT", Text: "can't lock file - got timeout", Times: 2}))
+			l.files["web.yaml"] = web("admin")
+			l.push("another user", alice)
+			l.converge()
+			time.Sleep(10 * time.Minute)
+			if got := l.sim.Counters().Routes[route]; got != 3 {
+				t.Errorf("got %d calls for the drive, want two that fail and one that does not", got)
+			}
+		})
+	})
+	t.Run("agent_dies", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLab(t, newSim(t, pvesim.Options{}))
+			l.files["web.yaml"] = web("ops")
+			l.dies(reconcile.OpCloudInit, "before-call", func(l *lab) {
+				l.files["web.yaml"] = web("admin")
+				l.push("another user", alice)
+			})
+			if got := l.sim.Counters().Routes[route]; got != 1 {
+				t.Errorf("got the drive written anew %d times, want once", got)
+			}
+		})
 	})
 }

@@ -77,15 +77,17 @@ func (w *worker) settleOpen(ctx context.Context, vmid int) error {
 		if Op(open.Op) == OpReboot && result != journal.NotRun {
 			c.dispatched = max(c.dispatched, 1)
 			c = w.revive(ctx, open.Step, Call{Op: OpReboot, Kind: guest.Kind(open.Kind), Node: open.Node, VMID: vmid}, open.Time, c)
-			if c.result == "" {
-				return c.err
-			}
-			result = c.result
+		}
+		if owesDrive(open.Begun) {
+			c = w.refresh(ctx, open.Begun, open.UPID, open.Time, c)
+		}
+		if c.result == "" {
+			return c.err
 		}
 		if err := w.append(ctx, closing(open.Begun, c, state)...); err != nil {
 			return err
 		}
-		w.hooks.recovered(vmid, Op(open.Op), result)
+		w.hooks.recovered(vmid, Op(open.Op), c.result)
 	}
 	return nil
 }
