@@ -11,6 +11,7 @@ const (
 	firstRetry    = 5 * time.Second
 	lastRetry     = 5 * time.Minute
 	terminalRetry = 30 * time.Minute // for what only a person or a new revision can mend
+	heavyTries    = 3                // of a move or restart whose task failed, before it is left to a person
 )
 
 // backoff is how long a guest is left alone after trouble.
@@ -19,12 +20,20 @@ type backoff struct {
 	until    time.Time
 }
 
-// after returns the backoff that follows from one more failure: exponential with jitter, and long for an error that no repetition mends.
-func (b backoff) after(err error, now time.Time) backoff {
+// after returns the backoff that follows from one more failure: exponential with jitter, and long for an error that no repetition mends and
+// for work that is heavy on the guest.
+func (b backoff) after(err error, op Op, now time.Time) backoff {
 	b.failures++
 	wait := min(firstRetry<<min(b.failures-1, 10), lastRetry)
 	if errors.Is(err, ErrDenied) || errors.Is(err, errFutile) {
 		wait = terminalRetry
+	}
+	var ran *TaskError
+	if isHeavy(op) && errors.As(err, &ran) {
+		wait = lastRetry // the guest, or its node, felt it
+		if b.failures > heavyTries {
+			wait = terminalRetry
+		}
 	}
 	if errors.Is(err, ErrConflict) && b.failures == 1 {
 		wait = 0 // somebody edited the guest: look again at once

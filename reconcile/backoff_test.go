@@ -13,23 +13,27 @@ func TestBackoff(t *testing.T) {
 	tests := map[string]struct {
 		failures int // before
 		err      error
+		op       Op
 		want     time.Duration // at least; jitter adds a fifth at most
 	}{
-		"first":            {0, boom, 5 * time.Second},
-		"second":           {1, boom, 10 * time.Second},
-		"sixth":            {5, boom, 160 * time.Second},
-		"bounded":          {6, boom, 5 * time.Minute},
-		"bounded_for_ever": {1 << 40, boom, 5 * time.Minute},
-		"locked":           {0, fmt.Errorf("config: %w", ErrLocked), 5 * time.Second},
-		"denied":           {0, fmt.Errorf("config: %w", ErrDenied), 30 * time.Minute},
-		"denied_again":     {9, fmt.Errorf("config: %w", ErrDenied), 30 * time.Minute},
-		"changed":          {0, fmt.Errorf("config: %w", ErrConflict), 0},
-		"changed_again":    {1, fmt.Errorf("config: %w", ErrConflict), 10 * time.Second},
+		"first":               {0, boom, OpConfig, 5 * time.Second},
+		"second":              {1, boom, OpConfig, 10 * time.Second},
+		"sixth":               {5, boom, OpConfig, 160 * time.Second},
+		"bounded":             {6, boom, OpConfig, 5 * time.Minute},
+		"bounded_for_ever":    {1 << 40, boom, OpConfig, 5 * time.Minute},
+		"locked":              {0, fmt.Errorf("config: %w", ErrLocked), OpConfig, 5 * time.Second},
+		"denied":              {0, fmt.Errorf("config: %w", ErrDenied), OpConfig, 30 * time.Minute},
+		"denied_again":        {9, fmt.Errorf("config: %w", ErrDenied), OpConfig, 30 * time.Minute},
+		"restart_fails":       {0, &TaskError{Exit: "got timeout"}, OpReboot, 5 * time.Minute},
+		"restart_fails_again": {3, &TaskError{Exit: "got timeout"}, OpReboot, 30 * time.Minute},
+		"move_is_not_begun":   {0, fmt.Errorf("move: %w", ErrLocked), OpMove, 5 * time.Second},
+		"changed":             {0, fmt.Errorf("config: %w", ErrConflict), OpConfig, 0},
+		"changed_again":       {1, fmt.Errorf("config: %w", ErrConflict), OpConfig, 10 * time.Second},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			for range 100 { // jitter is random
-				b := backoff{failures: test.failures}.after(test.err, now)
+				b := backoff{failures: test.failures}.after(test.err, test.op, now)
 				if got := b.until.Sub(now); got < test.want || got > test.want+test.want/5 {
 					t.Fatalf("got a wait of %s, want %s and up to a fifth more", got, test.want)
 				}

@@ -149,7 +149,7 @@ func (e *Engine) learn() {
 			t.warned = f.warned
 		}
 		if f.err == nil && f.ran > 0 {
-			t.heat = t.heat.warmer(now)
+			t.heat = t.heat.warmer(now, f.warmth())
 		}
 		if f.err == nil {
 			t.retry, t.failed, t.failedStep = backoff{}, nil, Step{}
@@ -158,6 +158,6 @@ func (e *Engine) learn() {
 		if t.failed == nil || t.failed.Error() != f.err.Error() {
 			e.log.Warn("guest not brought in sync", "vmid", f.vmid, "error", f.err)
 		}
-		t.retry, t.failed, t.failedStep = t.retry.after(f.err, now), f.err, f.step
+		t.retry, t.failed, t.failedStep = t.retry.after(f.err, f.step.Op, now), f.err, f.step
 	}
 }

@@ -79,7 +79,7 @@ func (g Gate) Judge(step Step) Verdict {
 		return g.judgeDestroy(step)
 	case step.Op == OpReboot:
 		return g.judgeReboot(step, policy.Lifecycle)
-	case step.Op == OpCreate || step.Op == OpStart:
+	case step.Op == OpCreate || step.Op == OpStart || startsByHA(step):
 		if g.Waits != nil {
 			if why := g.Waits(step); why != "" {
 				return held(HoldWaits, why, "")
@@ -90,6 +90,11 @@ func (g Gate) Judge(step Step) Verdict {
 		return g.judgeApproval(step, disturbance(step))
 	}
 	return Verdict{}
+}
+
+// startsByHA reports whether the step has the HA manager start the guest.
+func startsByHA(step Step) bool {
+	return (step.Op == OpHAAdd || step.Op == OpHASet) && step.Calls[0].Params["state"] == "started"
 }
 
 // interrupts reports whether the step disturbs a running guest, or cannot be taken back, in a way that its manifest did not plainly ask

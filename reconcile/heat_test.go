@@ -31,7 +31,7 @@ func TestHeat(t *testing.T) {
 				if i > 0 {
 					now = now.Add(test.every)
 				}
-				h = h.warmer(now)
+				h = h.warmer(now, 1)
 			}
 			if got := h.tooHot(now.Add(test.after)); got != test.want {
 				t.Errorf("got too hot %t at %.2f degrees, want %t", got, h.now(now.Add(test.after)), test.want)
@@ -43,10 +43,10 @@ func TestHeat(t *testing.T) {
 // A guest that was quiet for long has no more repairs to its credit than one that never drifted.
 func TestHeatDoesNotGoBelowZero(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	h := heat{}.warmer(start)
+	h := heat{}.warmer(start, 1)
 	later := start.Add(24 * time.Hour)
 	for range 9 {
-		h = h.warmer(later)
+		h = h.warmer(later, 1)
 	}
 	if !h.tooHot(later) {
 		t.Errorf("got %.2f degrees after nine repairs at once, want too hot", h.now(later))

@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
@@ -44,6 +45,52 @@ func TestTemplateIsMadeOnce(t *testing.T) {
 			if got := l.sim.Effects(vmid, pvesim.Templated); got != 1 || has(l.guest(l.engine.Report(), vmid), reconcile.Failed, "") {
 				t.Errorf("got %d templated %d times, want once and without trouble", vmid, got)
 			}
+		}
+	})
+}
+
+// TestMovedBackIsAMatterOfApproval has a disk moved back by hand. The next move would leave a second whole volume on its storage.
+func TestMovedBackIsAMatterOfApproval(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201, "disks: {scsi1: {storage: local, size: 1Gi}}")
+		l.push("one guest", alice)
+		defer l.start()()
+		l.converge()
+		l.files["web.yaml"] = vmYAML("web-1", 201, "disks: {scsi1: {storage: local-lvm, size: 1Gi}}")
+		l.push("another storage", alice)
+		l.converge()
+		l.files["web.yaml"] = vmYAML("web-1", 201, "disks: {scsi1: {storage: local, size: 1Gi}}")
+		l.push("and back", alice)
+		if l.digestOfHold(201) == "" || l.sim.Effects(201, pvesim.Moved) != 1 {
+			t.Errorf("got %d moves, want one and the way back held", l.sim.Effects(201, pvesim.Moved))
+		}
+	})
+}
+
+// TestPoolThatTheTokenDoesNotSee keeps a guest in a pool whose members the token is not shown: it is told once, and not joined for ever.
+func TestPoolThatTheTokenDoesNotSee(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201)
+		l.push("one guest", alice)
+		defer l.start()()
+		l.converge()
+		l.sim.AddPool("prod", "", 201)
+		l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{
+			{Path: "/", Role: "PVEAuditor"},
+			{Path: "/vms", Role: "PVEVMAdmin"},
+			{Path: "/pool/prod", Privileges: []string{"Pool.Allocate"}},
+			{Path: "/pool/" + reconcile.FloorPool, Privileges: []string{"Pool.Allocate", "Pool.Audit"}},
+		})
+		l.files["web.yaml"] = vmYAML("web-1", 201, "pool: prod")
+		l.push("into the pool", alice)
+		eventually(l, "a word on the privilege", func() bool {
+			g := l.guest(l.engine.Report(), 201)
+			return has(g, reconcile.Failed, "denied") && strings.Contains(g.Conditions[len(g.Conditions)-1].Message, "Pool.Audit on /pool/prod")
+		})
+		l.sim.ResetCounters()
+		time.Sleep(20 * time.Minute)
+		if got := l.sim.Counters().Routes["PUT /pools"]; got != 0 {
+			t.Errorf("got %d further calls within twenty minutes, want none", got)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"gitops-agent/reconcile/guest"
 )
@@ -86,6 +87,11 @@ func ownCall(p GuestPlan, d *guest.Desired, live guest.Observed, c guest.Change)
 		call.Digest, call.Params = live.Digest, map[string]string{"disk": c.Key, "storage": c.Value, "delete": "0"}
 		step := oneCall(p, live, c, call, "disk is on another storage")
 		step.Copies = []string{c.Value}
+		if left := guest.UnusedOn(live, c.Value); len(left) > 0 && step.Class == guest.Live {
+			// Each move back and forth leaves one more whole volume behind, until the storage is full.
+			step.Class, step.Changes[0].Class = guest.Disruptive, guest.Disruptive
+			step.Changes[0].Note += "; one is on " + c.Value + " already: " + strings.Join(left, ", ")
+		}
 		return step, true
 	case guest.WriteMigrate:
 		return oneCall(p, live, c, migrateCall(live, c.Value, d.Lifecycle), "guest is on another node"), true

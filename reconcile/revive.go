@@ -47,6 +47,9 @@ func (w *worker) revive(ctx context.Context, id string, reboot Call, began time.
 		return conclusion{err: fmt.Errorf("%w; nothing may be written now: %s", down, world.why), dispatched: c.dispatched}
 	}
 	start := Call{Op: OpStart, Kind: reboot.Kind, Node: reboot.Node, VMID: reboot.VMID}
+	if row, listed, err := w.whereabouts(ctx, reboot.VMID); err == nil && listed {
+		start.Node = row.Node // the HA manager may have recovered it elsewhere
+	}
 	if err := w.startAgain(ctx, id, start); err != nil {
 		return conclusion{err: errors.Join(down, err), dispatched: c.dispatched}
 	}

@@ -45,8 +45,9 @@ func (s Step) Digest(cluster, identity string) string {
 		Op       Op         `json:"op"`
 		Volumes  []string   `json:"volumes,omitempty"`
 		Pending  []string   `json:"pending,omitempty"`
+		Doubt    string     `json:"doubt,omitempty"`
 		Calls    []call     `json:"calls"`
-	}{cluster, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.Pending, nil}
+	}{cluster, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.Pending, s.Doubt, nil}
 	for _, c := range s.Calls {
 		if s.Op == OpDestroy && c.Op != OpDestroy {
 			continue // lifting protection and power belong to every destroy, also to one that was cut short after them

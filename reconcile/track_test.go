@@ -131,9 +131,9 @@ func TestTrackKeys(t *testing.T) {
 // What failed under one revision may work under the next.
 func TestClearFailures(t *testing.T) {
 	now := time.Now()
-	tr := &track{known: true, converged: now, failed: errors.New("boom"), failedStep: Step{Op: OpConfig}, retry: backoff{}.after(ErrDenied, now)}
+	tr := &track{known: true, converged: now, failed: errors.New("boom"), failedStep: Step{Op: OpConfig}, retry: backoff{}.after(ErrDenied, OpConfig, now)}
 	for range 20 {
-		tr.heat = tr.heat.warmer(now)
+		tr.heat = tr.heat.warmer(now, 1)
 	}
 	clearFailures(map[trackKey]*track{{vmid: 201}: tr})
 	if tr.failed != nil || tr.failedStep.Op != "" || !tr.retry.over(now) || tr.heat.tooHot(now) || !tr.known || !tr.converged.Equal(now) {

@@ -38,6 +38,7 @@ type finding struct {
 	err     error    // why the lane stopped early
 	step    Step     // that failed, or the last one
 	warned  []string // what the tasks of its steps warned of
+	heavy   bool     // one of them moved the guest or its disks, or restarted it
 	last    Step     // that was carried out
 	uses    []Shared
 }
@@ -143,6 +144,7 @@ func (w *worker) advance(ctx context.Context, f *finding) (again bool, err error
 		return false, err
 	}
 	f.ran++
+	f.heavy = f.heavy || isHeavy(step.Op)
 	f.last = step
 	return true, nil
 }

@@ -17,3 +17,11 @@ func Unused(o Observed) []string {
 	slices.Sort(list)
 	return list
 }
+
+// UnusedOn is the same for one storage.
+func UnusedOn(o Observed, storage string) []string {
+	return slices.DeleteFunc(Unused(o), func(volume string) bool {
+		_, id, _ := strings.Cut(volume, "=")
+		return storageOf(id) != storage
+	})
+}
