@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -82,7 +83,7 @@ func newDocument(n *node, r *report) *document {
 	case kind == "":
 		return problem("kind", n.at, "got none, want one of "+strings.Join(kinds, ", "), "")
 	case !slices.Contains(kinds, kind):
-		return problem("kind", doc.kind.at, "got "+quote(kind)+", want one of "+strings.Join(kinds, ", "), didYouMean(closest(kind, kinds)))
+		return problem("kind", doc.kind.at, "got "+quote(kind)+", want one of "+strings.Join(kinds, ", "), didYouMean(cmp.Or(synonym(kind, kinds), closest(kind, kinds))))
 	case doc.meta.name.value == "" && unreadable:
 		return nil
 	case doc.meta.name.value == "":

@@ -28,6 +28,9 @@ type pointer[T any] interface {
 // lowerer is an object that has more to say than its rows, or to check across them.
 type lowerer interface{ lower(l *lowering) }
 
+// misreader is an object with words of its own for a value that is no mapping.
+type misreader interface{ misread(n *node) complaint }
+
 // value is what a row decodes into. The way back from live keys is raisable, in adopt_raise.go; what lowers by hand here has its way
 // back by hand in adopt_hand.go, and a field without one is named in adopt_fields_test.go.
 type value interface {
@@ -78,7 +81,11 @@ func (d decoder) problem(at guest.Origin, message, hint string) {
 func decodeObject(d decoder, n *node, into object) {
 	rows := into.fields()
 	if n.kind != mapNode {
-		d.problem(n.at, "got "+n.describe()+", want a mapping", d.takes(rows, n))
+		wrong := complaint{"got " + n.describe() + ", want a mapping", d.takes(rows, n)}
+		if own, ok := into.(misreader); ok {
+			wrong = own.misread(n)
+		}
+		d.problem(n.at, wrong.message, wrong.hint)
 		return
 	}
 	if d.seen != nil {
@@ -96,15 +103,20 @@ func decodeObject(d decoder, n *node, into object) {
 	}
 }
 
-// takes returns a hint for a value without its name: the first field that it would fit, as in memory: 2Gi for memory: {size: 2Gi}.
+// takes returns a hint for a value without its name: the first field that it would fit, as it is or as what it was most likely meant
+// to be. memory: 2048 is memory: {size: 2048Mi}. No value means that something is to be removed.
 func (d decoder) takes(rows []field, n *node) string {
 	if d.path == "" || n.kind != scalarNode || n.null() {
 		return ""
 	}
 	for _, row := range rows {
-		trial := &report{}
-		if row.value.decode(decoder{report: trial}, n); trial.count == 0 {
-			return didYouMean("{" + row.name + ": " + shorten(n.text) + "}")
+		trial, fit := &report{}, shorten(n.text)
+		row.value.decode(decoder{report: trial}, n)
+		if trial.count > 0 {
+			fit = proposed(trial.list[0].Hint)
+		}
+		if fit != "" && row.name != "absent" {
+			return didYouMean("{" + row.name + ": " + fit + "}")
 		}
 	}
 	return ""

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -148,7 +149,7 @@ func (v vocabulary) parse(n *node) (string, *complaint) {
 		return n.text, nil
 	}
 	wrong := wanted(n, "one of "+strings.Join(v, ", "))
-	wrong.hint = didYouMean(closest(n.text, v))
+	wrong.hint = didYouMean(cmp.Or(synonym(n.text, v), closest(n.text, v)))
 	return "", wrong
 }
 

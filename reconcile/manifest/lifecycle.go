@@ -68,6 +68,14 @@ func (s *suspension) fields() []field {
 	}
 }
 
+func (s *suspension) misread(n *node) complaint {
+	hint := "give the reason, as in {reason: being moved to new disks}"
+	if n.text == "false" || n.text == "no" {
+		hint = "leave suspend out; null drops an inherited one"
+	}
+	return complaint{"got " + n.describe() + ", want a mapping", hint}
+}
+
 // value returns the suspension, nil where the guest is not suspended.
 func (c *common) suspended(l *lowering) *guest.Suspension {
 	if !c.suspend.set {

@@ -3,6 +3,7 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -49,6 +50,8 @@ func (v listValue) decode(d decoder, n *node) {
 		}
 		s, wrong := v.rule.parse(item)
 		switch {
+		case wrong != nil && n.kind == scalarNode && wrong.hint == "":
+			below.problem(item.at, wrong.message, v.apart(item.text))
 		case wrong != nil:
 			below.problem(item.at, wrong.message, wrong.hint)
 		case seen[s]:
@@ -59,6 +62,15 @@ func (v listValue) decode(d decoder, n *node) {
 		seen[s] = true
 	}
 	*v.into = out
+}
+
+// apart returns a hint for a text that holds several, as Proxmox joins them: [web, prod] for web;prod.
+func (v listValue) apart(text string) string {
+	words := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" ,;", c) })
+	if len(words) < 2 || slices.ContainsFunc(words, func(word string) bool { return !v.rule.ok(word) }) {
+		return ""
+	}
+	return didYouMean("[" + shorten(strings.Join(words, ", ")) + "]")
 }
 
 func (v listValue) lower(l *lowering, native string) {

@@ -135,7 +135,11 @@ type span struct{ most time.Duration }
 func (c span) parse(n *node) (time.Duration, *complaint) {
 	d, err := time.ParseDuration(n.text)
 	if n.kind != scalarNode || err != nil || d < 0 || d > c.most || d%time.Second != 0 {
-		return 0, wanted(n, fmt.Sprintf("a time span in whole seconds up to %s, such as 30s or 5m", c.most))
+		wrong := wanted(n, fmt.Sprintf("a time span in whole seconds up to %s, such as 30s or 5m", c.most))
+		if seconds, err := strconv.ParseUint(n.text, 10, 32); err == nil && time.Duration(seconds)*time.Second <= c.most {
+			wrong.hint = didYouMean(n.text + "s")
+		}
+		return 0, wrong
 	}
 	return d, nil
 }

@@ -17,6 +17,9 @@ type rule struct {
 	shape  *regexp.Regexp // nil accepts any shape
 	accept func(string) bool
 	most   int // bytes; 0 is 255
+
+	slip   func(string) string // returns a hint for a text that does not fit, "" where it knows none; may be nil
+	hidden bool                // a text that does not fit may be a secret, and is not repeated
 }
 
 // wanted returns what a message asks for: "the name of a storage, such as local-lvm".
@@ -35,6 +38,14 @@ func (r *rule) pattern() string {
 }
 
 func (r *rule) parse(n *node) (string, *complaint) {
+	text, wrong := r.read(n)
+	if wrong != nil && r.hidden && n.kind == scalarNode {
+		return "", &complaint{message: "got something else, want " + r.wanted()}
+	}
+	return text, wrong
+}
+
+func (r *rule) read(n *node) (string, *complaint) {
 	if n.kind != scalarNode {
 		return "", wanted(n, r.wanted())
 	}
@@ -44,7 +55,11 @@ func (r *rule) parse(n *node) (string, *complaint) {
 		return "", wrong
 	}
 	if !r.ok(n.text) {
-		return "", wanted(n, r.wanted())
+		wrong := wanted(n, r.wanted())
+		if r.slip != nil {
+			wrong.hint = r.slip(n.text)
+		}
+		return "", wrong
 	}
 	return n.text, nil
 }
@@ -93,16 +108,16 @@ var (
 	userName     = &rule{want: "a user name", such: []string{"debian"}, shape: exactly(`[A-Za-z_][A-Za-z0-9_.-]*\$?`), most: 64}
 	fileSystem   = &rule{want: "a file system", such: []string{"nfs"}, shape: exactly(`[a-zA-Z0-9_]+`)}
 	timeZone     = &rule{want: "host or a time zone", such: []string{"Europe/Berlin"}, shape: exactly(`[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*`)}
-	secretName   = &rule{want: "the name of a file without slashes", such: []string{"web-password"}, shape: exactly(`[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}`)}
+	secretName   = &rule{want: "the name of a file without slashes", such: []string{"web-password"}, shape: exactly(`[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}`), hidden: true}
 	snapshot     = &rule{want: "the name of a snapshot", such: []string{"golden"}, shape: exactly(`[A-Za-z][A-Za-z0-9_-]{1,39}`)}
 	commandLine  = &rule{want: "a command on one line", such: []string{"/usr/bin/app --serve"}, shape: regexp.MustCompile(`^[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$`), most: 1024}
 	variableName = &rule{want: "the name of a variable", such: []string{"LANG"}, shape: exactly(`[A-Za-z_][A-Za-z0-9_]*`)}
 	mediatedType = &rule{want: "the type of a mediated device", such: []string{"nvidia-63"}, shape: exactly(`[^\s,]+`)}
 	oneLine      = &rule{want: "a text on one line of at most 255 bytes", shape: regexp.MustCompile(`^[^\x00-\x1f\x7f]+$`), accept: printable}
 	mountOption  = &rule{want: "one of discard, lazytime, noatime, nodev, noexec, nosuid", shape: exactly(`discard|lazytime|noatime|nodev|noexec|nosuid`)}
-	nativeKey    = &rule{want: "a Proxmox key", such: []string{"keyboard"}, shape: exactly(`[a-z][a-z0-9_-]*`), most: 64}
+	nativeKey    = &rule{want: "a Proxmox key", such: []string{"keyboard"}, shape: exactly(`[a-z][a-z0-9_-]*`), most: 64, slip: smallLetters}
 	fieldPath    = &rule{want: "the path of a field", such: []string{"networks.net0.mac"}, shape: exactly(`[^\s]+`)}
-	guestLabel   = &rule{want: "a guest", such: []string{"VirtualMachine/db-1"}, shape: exactly(`(VirtualMachine|Container)/[^\s/]+`)}
+	guestLabel   = &rule{want: "a guest", such: []string{"VirtualMachine/db-1"}, shape: exactly(`(VirtualMachine|Container)/[^\s/]+`), slip: withKind}
 
 	macAddress = &rule{want: "auto or a unicast MAC address", such: []string{"BC:24:11:00:00:01"}, shape: exactly(`auto|[0-9A-Fa-f][02468ACEace](:[0-9A-Fa-f]{2}){5}`)}
 	ipAddress  = &rule{want: "an IP address", such: []string{"10.0.20.1"}, accept: func(s string) bool { return address(s).IsValid() }}

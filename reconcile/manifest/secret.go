@@ -14,6 +14,15 @@ func (s *secretRef) fields() []field {
 	return []field{{"file", "", "Name of a file in the agent's directory of secrets, without any slash. Needed.", text(&s.file, secretName)}}
 }
 
+// misread does not repeat the value, which is a password more often than the name of a file.
+func (s *secretRef) misread(n *node) complaint {
+	got := "a value by itself"
+	if n.kind == listNode {
+		got = "a list"
+	}
+	return complaint{"got " + got + ", want a mapping that names a file", "write {file: NAME} with the name of a file in the agent's directory of secrets; a password must not be in a repository"}
+}
+
 // secret wants a native key to have the content of a file on the agent's host.
 func (l *lowering) secret(key string, ref opt[secretRef]) {
 	switch {

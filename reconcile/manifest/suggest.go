@@ -62,9 +62,20 @@ func distance(a, b string) int {
 	return last[len(b)]
 }
 
+const didYou, questionMark = "did you mean ", "?"
+
 func didYouMean(word string) string {
 	if word == "" {
 		return ""
 	}
-	return "did you mean " + word + "?"
+	return didYou + word + questionMark
+}
+
+// proposed returns the word of a hint that didYouMean made, "" of any other hint.
+func proposed(hint string) string {
+	word, proposes := strings.CutPrefix(hint, didYou)
+	if !proposes {
+		return ""
+	}
+	return strings.TrimSuffix(word, questionMark)
 }
