@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,7 +30,7 @@ func planCreate(p GuestPlan, want Desired, d *guest.Desired, got Observed) Guest
 	}
 	call, err := createCall(&mine, got.Inventory)
 	if err != nil {
-		p.Conditions = append(p.Conditions, Condition{Type: Blocked, Reason: "no-source", Message: err.Error(), Hint: "correct spec.source and spec.node, or make what they name"})
+		p.Conditions = append(p.Conditions, cannotCreate(d, err))
 		return p
 	}
 	call.Secrets = secrets
@@ -44,6 +45,21 @@ func planCreate(p GuestPlan, want Desired, d *guest.Desired, got Observed) Guest
 		p.Steps = append(p.Steps, Step{Guest: d.Ref, Op: OpStart, Class: guest.Live, Wave: d.Wave, Calls: []Call{start}, Reason: "state: running"})
 	}
 	return p
+}
+
+// errKeys marks what the create call cannot carry.
+var errKeys = errors.New("not all of it can be set at creation")
+
+// cannotCreate says why a guest that is not there cannot be made, and what would help.
+func cannotCreate(d *guest.Desired, err error) Condition {
+	c := Condition{Type: Blocked, Reason: "no-source", Message: err.Error(), Hint: "correct spec.source and spec.node, or make what they name"}
+	switch {
+	case d.Source == (guest.Source{}):
+		c.Hint = "add spec.source to have it made, or correct spec.vmid of a guest that exists"
+	case errors.Is(err, errKeys):
+		c.Reason, c.Hint = "cannot-create", "change these fields, or leave them out of the manifest"
+	}
+	return c
 }
 
 // withBesides adds what a guest that is made gets beside its keys, for people: its pool, its entry with the HA manager, and the
@@ -96,7 +112,7 @@ func createCall(d *guest.Desired, inventory Inventory) (Call, error) {
 	}
 	params, err := guest.CreateParamsOn(*d, inventory.Version)
 	if err != nil {
-		return Call{}, fmt.Errorf("create %s: %w", d.Label(), err)
+		return Call{}, fmt.Errorf("create %s: %w: %w", d.Label(), errKeys, err)
 	}
 	params["vmid"] = strconv.Itoa(d.VMID)
 	return Call{Op: OpCreate, Kind: d.Kind, Node: d.Node, VMID: d.VMID, Params: params}, nil

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"strings"
 	"testing"
 
 	"gitops-agent/reconcile/guest"
@@ -233,5 +234,29 @@ func TestHADoesNotStartWithoutPassword(t *testing.T) {
 		if got := plan.Steps(); len(got) != steps {
 			t.Errorf("got %d steps for a guest that is %s, want %d", len(got), status, steps)
 		}
+	}
+}
+
+func TestWhatCannotBeMade(t *testing.T) {
+	keyctl := guest.Desired{
+		Ref: guest.Ref{Kind: guest.Container, Name: "dns-1", VMID: 210}, Node: "pve1", Source: guest.Source{Template: &guest.Template{Volume: "local:vztmpl/debian.tar.zst"}},
+		Intents: []guest.Intent{{Key: "features", Verb: guest.Want, Sub: map[string]string{"keyctl": "1"}}, {Key: "rootfs", Verb: guest.Want, Sub: map[string]string{"storage": "local", "size": "4G"}}},
+	}
+	sourceless := wantWeb()
+	sourceless.Source = guest.Source{}
+	for name, tt := range map[string]struct {
+		want         guest.Desired
+		reason, hint string
+	}{
+		"key":       {keyctl, "cannot-create", "change these fields"},
+		"no_source": {sourceless, "no-source", "add spec.source"},
+		"template":  {wantWeb(), "no-source", "make what they name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := NewPlan(Desired{Cluster: "home", Guests: []guest.Desired{tt.want}}, Observed{Absent: map[int]Absence{tt.want.VMID: Gone}}).Guests[0]
+			if len(p.Steps) != 0 || len(p.Conditions) != 1 || p.Conditions[0].Reason != tt.reason || !strings.Contains(p.Conditions[0].Hint, tt.hint) {
+				t.Errorf("got %d steps and %+v, want it blocked as %s with %q", len(p.Steps), p.Conditions, tt.reason, tt.hint)
+			}
+		})
 	}
 }

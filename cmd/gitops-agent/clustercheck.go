@@ -94,6 +94,8 @@ func (c *clusterChecker) surroundings(ctx context.Context, reader *proxmox.Reade
 	}
 	around.Storages, err = reader.Storages(ctx)
 	c.noteFailure("storages", err)
+	around.Pools, err = reader.Pools(ctx)
+	c.noteFailure("pools", err)
 	around.Inventory, err = reader.Inventory(ctx)
 	c.noteFailure("guests", err)
 	if err != nil {

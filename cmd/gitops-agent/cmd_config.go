@@ -55,7 +55,7 @@ func newConfigCheckCommand(p *program) *cobra.Command {
 It asks neither the remotes nor the cluster.
 
 With --cluster it also asks the cluster, and writes nothing there: whether each endpoint answers, with a certificate and a release that fit;
-quorum; whether the nodes, storages, templates to clone and secrets that manifests name are there; and what the token lacks for the manifests, with
+quorum; whether the nodes, storages, pools, templates to clone and secrets that manifests name are there; and what the token lacks for the manifests, with
 the key and the line that need it and the commands that would grant it. The manifests are those of --dir, or the revision that the agent
 accepted last; without either, what the agent itself needs.`,
 			ending{exitDone, "everything is as it should be"}, ending{exitError, "something is not; all of it is printed"}),

@@ -165,7 +165,7 @@ func applied(granted Granted, grants []Grant) Granted {
 func TestStrays(t *testing.T) {
 	d := container()
 	d.Node = "pve7"
-	clone := guest.Desired{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}, Source: guest.Source{Clone: &guest.Clone{Name: "tmpl", Storage: "fast"}}}
+	clone := guest.Desired{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}, Pool: "prod", Source: guest.Source{Clone: &guest.Clone{Name: "tmpl", Storage: "fast"}}}
 	words := func(strays []Stray) []string {
 		list := []string{}
 		for _, s := range strays {
@@ -178,8 +178,8 @@ func TestStrays(t *testing.T) {
 		around Surroundings
 		want   []string
 	}{
-		"all_missing":  {Surroundings{Nodes: []string{"pve1"}, Storages: []string{"other"}}, []string{"node pve7", "storage ceph", "storage fast", "storage local", "template tmpl"}},
-		"there":        {Surroundings{Nodes: []string{"pve7"}, Storages: []string{"ceph", "fast", "local"}, Inventory: reconcile.Inventory{Rows: []reconcile.Row{{Kind: guest.VirtualMachine, VMID: 9000, Name: "tmpl", Template: true}}}}, []string{}},
+		"all_missing":  {Surroundings{Nodes: []string{"pve1"}, Storages: []string{"other"}, Pools: []string{}}, []string{"node pve7", "pool lab", "pool prod", "storage ceph", "storage fast", "storage local", "template tmpl"}},
+		"there":        {Surroundings{Nodes: []string{"pve7"}, Storages: []string{"ceph", "fast", "local"}, Pools: []string{"lab", "prod"}, Inventory: reconcile.Inventory{Rows: []reconcile.Row{{Kind: guest.VirtualMachine, VMID: 9000, Name: "tmpl", Template: true}}}}, []string{}},
 		"made_already": {Surroundings{Nodes: []string{"pve7"}, Storages: []string{"ceph"}, Inventory: there}, []string{}},
 		"not_readable": {Surroundings{Inventory: there}, []string{}},
 	}

@@ -13,13 +13,13 @@ import (
 
 // Surroundings is what guests refer to on a cluster. A nil list is one that nobody could read, and nothing is missed in it.
 type Surroundings struct {
-	Nodes, Storages []string
-	Inventory       reconcile.Inventory
+	Nodes, Storages, Pools []string
+	Inventory              reconcile.Inventory
 }
 
 // Stray is something that manifests refer to and the cluster does not show.
 type Stray struct {
-	What    string // node, storage or template
+	What    string // node, storage, pool or template
 	Name    string
 	Problem string
 	For     []Cause
@@ -48,6 +48,9 @@ func Strays(guests []guest.Desired, around Surroundings) []Stray {
 			if around.Storages != nil && !slices.Contains(around.Storages, s.name) {
 				note(Stray{What: "storage", Name: s.name, Problem: "is not on the cluster, or the token may not see it"}, Cause{d.Ref, s.key, s.origin})
 			}
+		}
+		if d.Pool != "" && around.Pools != nil && !slices.Contains(around.Pools, d.Pool) {
+			note(Stray{What: "pool", Name: d.Pool, Problem: "does not exist, or the token may not see it"}, Cause{d.Ref, "pool", d.Origin})
 		}
 		if exists || d.Source.Clone == nil {
 			continue
