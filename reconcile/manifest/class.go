@@ -42,7 +42,7 @@ func decodeClass(doc *document, r *report) *class {
 		decodeObject(d, doc.spec, &c.spec)
 	}
 	if s := &c.spec.selects; s.set {
-		s.value.check(d.below("select"), s.place)
+		s.value.check(d.below("select"), s.place, doc.spec.get("select"))
 	}
 	checkInherited(d, &c.spec.defaults)
 	return c

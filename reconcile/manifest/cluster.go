@@ -119,7 +119,7 @@ func checkInherited(d decoder, given *defaults) {
 		}
 		s := newSpec(kind)
 		below := d.below(inheritedName[kind])
-		below.root = s
+		below.root, below.base = s, below.path
 		decodeObject(below, n, s)
 		for _, own := range []string{"vmid", "class", "name", "hostname"} {
 			if value := n.get(own); value != nil && !value.null() {

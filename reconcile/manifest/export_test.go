@@ -13,17 +13,6 @@ import (
 // Row is a field as users see it, for the test that keeps the reference.
 type Row struct{ Path, Native, Doc string }
 
-func objectOf(kind string) object {
-	switch kind {
-	case kindCluster:
-		return &clusterSpec{}
-	case kindClass:
-		return &classSpec{}
-	default:
-		return newSpec(guest.Kind(kind))
-	}
-}
-
 // Rows returns every field of a kind, in the order of its table. Slots are written as SLOT.
 func Rows(kind string) []Row {
 	var out []Row

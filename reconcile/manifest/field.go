@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"strings"
 
 	"gitops-agent/reconcile/guest"
@@ -59,6 +60,7 @@ type decoder struct {
 	label  string
 	path   string
 	root   object // whose fields a misplaced name is looked up in
+	base   string // path of the root, "" where it is the spec
 	seen   tables // keeps the tables of what is decoded; nil keeps none
 }
 
@@ -144,7 +146,7 @@ func (d decoder) meant(rows []field, name string) string {
 				return
 			}
 			elsewhere = append(elsewhere, path)
-			if strings.HasPrefix(path, d.path+".") {
+			if strings.HasPrefix(path, d.inside()+".") {
 				near = append(near, path)
 			}
 		})
@@ -158,7 +160,7 @@ func (d decoder) meant(rows []field, name string) string {
 	if kinds := ofKinds(rows, name); len(kinds) > 0 {
 		return didYouMean(strings.Join(kinds, " or "))
 	}
-	return didYouMean(closest(name, names))
+	return cmp.Or(d.ofOtherKind(name), d.belowSpec(rows, name), didYouMean(closest(name, names)))
 }
 
 // ofKinds returns where a guest's field belongs that stands beside the specs of both kinds of guests, as in a class.

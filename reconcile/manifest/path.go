@@ -13,19 +13,36 @@ func compared(s spec, l *lowering, path string) *complaint {
 	var known, native bool
 	var candidates []string
 	walkObject(s, "", func(pattern string, row field) {
-		candidates = append(candidates, pattern)
+		candidates = append(candidates, alike(pattern, path))
 		matched := matches(pattern, path)
 		known = known || matched
 		native = native || row.native != "" && (matched || matches(firstSegments(pattern, strings.Count(path, ".")+1), path))
 	})
+	field, named := l.setBy[path]
 	switch {
+	case !known && named && field.path != path:
+		return &complaint{"got " + quote(path) + ", want the path of a field", didYouMean(field.path)}
 	case !known:
 		return &complaint{"got " + quote(path) + ", want the path of a field", didYouMean(closest(path, candidates))}
 	case !native && len(l.nativesOf(path)) == 0:
-		return &complaint{message: fmt.Sprintf("field %s is never compared with the live guest", path)}
+		return &complaint{fmt.Sprintf("field %s is never compared with the live guest", path), leaving[path]}
 	default:
 		return nil
 	}
+}
+
+// leaving tells how to leave things alone that are no values of the guest's configuration.
+var leaving = map[string]string{"state": "say state: ignored", "placement.migrate": "say migrate: deny"}
+
+// alike returns a pattern with the segments of a path in place of its stars.
+func alike(pattern, path string) string {
+	want, got := strings.Split(pattern, "."), strings.Split(path, ".")
+	for i := range min(len(want), len(got)) {
+		if want[i] == "*" {
+			want[i] = got[i]
+		}
+	}
+	return strings.Join(want, ".")
 }
 
 // matches compares segment by segment; a star in the pattern stands for any one.

@@ -34,9 +34,9 @@ var pathPattern = &rule{
 	},
 }
 
-// check reports a selector that fits every guest or none.
-func (s *selector) check(d decoder, p place) {
-	if len(s.paths.value) == 0 && len(s.labels) == 0 {
+// check reports a selector that fits every guest or none. What was written but not understood is told elsewhere.
+func (s *selector) check(d decoder, p place, written *node) {
+	if !says(written.get("paths")) && !says(written.get("labels")) {
 		d.problem(p.at, "got no paths and no labels, want some", "what every guest inherits stands in defaults of the Cluster")
 	}
 	for _, pattern := range s.paths.value {
@@ -45,6 +45,11 @@ func (s *selector) check(d decoder, p place) {
 			d.problem(pattern.at, "got "+quote(pattern.value)+", which is the name of no manifest", didYouMean(pattern.value+"/**"))
 		}
 	}
+}
+
+// says reports whether a value is there and not empty.
+func says(n *node) bool {
+	return n != nil && (n.kind == scalarNode && !n.null() || len(n.items)+len(n.entries) > 0)
 }
 
 // checkReach reports the paths that lie outside the folder of the class, which is all that it may select in.

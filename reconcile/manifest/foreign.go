@@ -1,0 +1,75 @@
+package manifest
+
+import (
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// Names that stand where they mean nothing, but elsewhere do.
+
+// inside returns the path of the decoder below its root.
+func (d decoder) inside() string {
+	return strings.TrimPrefix(strings.TrimPrefix(d.path, d.base), ".")
+}
+
+// counterparts are what a kind of guest has in place of a field of the other kind.
+var counterparts = map[guest.Kind]map[string]string{
+	guest.VirtualMachine: {"rootfs": "disks", "mounts": "disks", "hostname": "name"},
+	guest.Container:      {"disks": "rootfs and mounts", "name": "hostname"},
+}
+
+// ofOtherKind returns a hint for a name that is a field of the other kind of guest in the same place.
+func (d decoder) ofOtherKind(name string) string {
+	var own, other guest.Kind
+	switch d.root.(type) {
+	case *machine:
+		own, other = guest.VirtualMachine, guest.Container
+	case *container:
+		own, other = guest.Container, guest.VirtualMachine
+	default:
+		return ""
+	}
+	path, there := strings.TrimPrefix(d.inside()+"."+name, "."), false
+	walkObject(newSpec(other), "", func(pattern string, row field) {
+		there = there || row.name == name && matches(pattern, path)
+	})
+	instead := counterparts[own][path]
+	switch {
+	case !there:
+		return ""
+	case instead == "":
+		return "that is a field of " + string(other)
+	default:
+		return "that is a field of " + string(other) + "; a " + string(own) + " has " + instead
+	}
+}
+
+// belowSpec returns a hint for a name beside spec that belongs in it, or in the metadata.
+func (d decoder) belowSpec(rows []field, name string) string {
+	if d.path != "" || find(rows, "spec") == nil {
+		return ""
+	}
+	if find((&metadata{}).fields(), name) != nil {
+		return didYouMean("metadata." + name)
+	}
+	kind, _, _ := strings.Cut(d.label, "/")
+	if o := objectOf(kind); o != nil && find(o.fields(), name) != nil {
+		return didYouMean("spec." + name)
+	}
+	return ""
+}
+
+// objectOf returns the spec of a kind, nil of an unknown one.
+func objectOf(kind string) object {
+	switch kind {
+	case kindCluster:
+		return &clusterSpec{}
+	case kindClass:
+		return &classSpec{}
+	case string(guest.VirtualMachine), string(guest.Container):
+		return newSpec(guest.Kind(kind))
+	default:
+		return nil
+	}
+}
