@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -51,6 +52,7 @@ var (
 	ErrNotReady       = errors.New("cluster is not ready")    // no quorum, node or daemon down
 	ErrNoTask         = errors.New("no such task")
 	ErrOutcomeUnknown = errors.New("outcome unknown") // dispatched, and no reply that can be believed
+	ErrSameSize       = fmt.Errorf("the volume has that size already: %w", ErrConflict)
 )
 
 // Inventory is one reading of /cluster/resources.

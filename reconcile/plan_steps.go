@@ -8,7 +8,7 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// changeSteps returns the steps that carry out a live guest's changes: its configuration first, then what has a call of its own.
+// changeSteps returns the steps that carry out a live guest's changes: its configuration, and what has a call of its own.
 func changeSteps(p GuestPlan, d *guest.Desired, live guest.Observed) []Step {
 	steps := configSteps(p, d, live)
 	for _, c := range p.Changes {
@@ -16,7 +16,25 @@ func changeSteps(p GuestPlan, d *guest.Desired, live guest.Observed) []Step {
 			steps = append(steps, step)
 		}
 	}
-	slices.SortStableFunc(steps, func(a, b Step) int { return slices.Index(Ops(), a.Op) - slices.Index(Ops(), b.Op) })
+	return inOrder(steps)
+}
+
+// inOrder sorts a guest's steps by operation. A disk is resized and moved before its text is written: what waits for the next start
+// names volume and size, and Proxmox does not correct it afterwards.
+func inOrder(steps []Step) []Step {
+	written := map[string]bool{}
+	for _, s := range steps {
+		for _, c := range s.Changes {
+			written[c.Key] = written[c.Key] || s.Op == OpConfig
+		}
+	}
+	rank := func(s Step) int {
+		if (s.Op == OpResize || s.Op == OpMove) && written[s.Changes[0].Key] {
+			return 2*slices.Index(Ops(), OpConfig) - 1
+		}
+		return 2 * slices.Index(Ops(), s.Op)
+	}
+	slices.SortStableFunc(steps, func(a, b Step) int { return rank(a) - rank(b) })
 	return steps
 }
 
@@ -106,6 +124,18 @@ func ownCall(p GuestPlan, d *guest.Desired, live guest.Observed, c guest.Change)
 	case guest.WriteSet, guest.WriteDelete, guest.WriteSecret, guest.WriteNone:
 	}
 	return Step{}, false
+}
+
+// remeasured returns what is done instead of a resize that left the guest as it was: the volume is as large already, and its text says
+// less, since a start brought an old text back. Written again, it tells the size that the volume has.
+func remeasured(resize Step, live guest.Observed) Step {
+	step, c := resize, resize.Changes[0]
+	step.Op, step.Reason = OpConfig, "the disk is larger than its text says"
+	c.Write, c.Value, c.Note = guest.WriteSet, guest.Resized(live, c.Key, c.Value), "the volume has that size already"
+	call := newCall(OpConfig, live)
+	call.Digest, call.Params = live.Digest, map[string]string{c.Key: c.Value}
+	step.Changes, step.Calls = []guest.Change{c}, []Call{call}
+	return step
 }
 
 func newStep(p GuestPlan, live guest.Observed, op Op, class guest.Class, reason string) Step {

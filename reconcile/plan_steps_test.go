@@ -146,3 +146,38 @@ func TestDestroyLeavesTheHAManagerFirst(t *testing.T) {
 		t.Errorf("calls differ (-want +got):\n%s", diff)
 	}
 }
+
+// What waits for the next start names the size and the volume of a disk, and nobody corrects it when they change.
+func TestDiskIsSettledBeforeItsTextIsWritten(t *testing.T) {
+	change := func(key string, class guest.Class, write guest.Write) guest.Change {
+		return guest.Change{Key: key, Class: class, Write: write, Value: "1"}
+	}
+	tests := map[string]struct {
+		changes []guest.Change
+		want    []Op
+	}{
+		"same_disk": {
+			[]guest.Change{change("scsi0", guest.Restart, guest.WriteSet), change("scsi0", guest.Live, guest.WriteMove), change("scsi0", guest.Live, guest.WriteResize)},
+			[]Op{OpMove, OpResize, OpConfig},
+		},
+		"another_disk": {
+			[]guest.Change{change("scsi0", guest.Live, guest.WriteResize), change("scsi1", guest.Live, guest.WriteSet)}, []Op{OpConfig, OpResize},
+		},
+		"after_the_node": {
+			[]guest.Change{change("node", guest.Live, guest.WriteMigrate), change("scsi0", guest.Live, guest.WriteResize), change("scsi0", guest.Live, guest.WriteSet)},
+			[]Op{OpMigrate, OpResize, OpConfig},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := wantWeb()
+			var got []Op
+			for _, s := range changeSteps(GuestPlan{Changes: tt.changes}, &d, liveWeb(guest.StatusStopped)) {
+				got = append(got, s.Op)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("steps differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -41,6 +41,7 @@ type finding struct {
 	heavy   bool     // one of them moved the guest or its disks, or restarted it
 	last    Step     // that was carried out
 	uses    []Shared
+	resent  bool // the text of a disk was written again, since the disk was larger than it said
 }
 
 // work brings one guest as far as the gate lets it, and as far as the step needs no more than what it may use. It returns what it saw
@@ -132,7 +133,11 @@ func (w *worker) advance(ctx context.Context, f *finding) (again bool, err error
 		if step.Op == OpReboot {
 			w.futile.add(f.vmid, restart)
 		}
-		return false, fmt.Errorf("%s of %s: Proxmox took it, and nothing changed", step.Op, step.Guest)
+		if step.Op != OpResize || f.resent {
+			return false, fmt.Errorf("%s of %s: Proxmox took it, and nothing changed", step.Op, step.Guest)
+		}
+		step, f.resent = remeasured(step, f.seen), true
+		f.step = step
 	}
 	calls, err := w.vault.fill(step.Calls, stepOSType(step, want, f.seen))
 	if err != nil {
@@ -140,7 +145,7 @@ func (w *worker) advance(ctx context.Context, f *finding) (again bool, err error
 	}
 	warned, err := w.run(ctx, world, step, verdict, calls)
 	f.warned = append(f.warned, warned...)
-	if err != nil {
+	if err != nil && (f.resent || !errors.Is(err, ErrSameSize)) {
 		return false, err
 	}
 	f.ran++

@@ -40,7 +40,7 @@ var signs = []sign{
 	// The guest is not any more what the call was made for.
 	{text: "is running - destroy failed", means: reconcile.ErrConflict},
 	{text: "unable to destroy CT ", also: "container is running", means: reconcile.ErrConflict},
-	{text: "disk is already at specified size", means: reconcile.ErrConflict},
+	{text: "disk is already at specified size", means: reconcile.ErrSameSize},
 	{text: "you can't convert a template to a template", means: reconcile.ErrConflict},
 	{text: alreadyInPool, means: reconcile.ErrConflict},
 	{text: "create resource failed: resource ID '", also: "already defined", means: reconcile.ErrConflict},

@@ -52,9 +52,7 @@ func (c *comparison) compareDrive(in *Intent, r *row) {
 	}
 	var found [24]pair
 	have := r.syntax.parse(found[:0], base)
-	if now != base {
-		s.refreshSize(have, now)
-	}
+	stale := now != base && s.refreshSize(have, now)
 	if now != next && s.elsewhere(have) && s.inPlace(now) {
 		s.keepMoved(now, next)
 		return
@@ -69,8 +67,13 @@ func (c *comparison) compareDrive(in *Intent, r *row) {
 	switch {
 	case moved != "" || next == "" || !s.wish.held(have):
 		s.rewrite(have, moved, now, next)
-	case now != next && !s.holds(now):
-		c.wait(in, r, now, next)
+	default:
+		if now != next && !s.holds(now) {
+			c.wait(in, r, now, next)
+		}
+		if stale && s.place.size != "" {
+			s.correctSize(have, now, next)
+		}
 	}
 	if moved == "" {
 		s.compareStorage(have, now, next)
@@ -87,12 +90,44 @@ func (s *slot) keepMoved(now, next string) {
 	s.compareSize(have)
 }
 
-// refreshSize gives have the size that its volume has now. Sizes never wait, so that what waits may name an old one.
-func (s *slot) refreshSize(have properties, now string) {
+// refreshSize gives have, which waits, the size that its volume has by now, and reports whether it named a smaller one. Volumes only grow,
+// and Proxmox does not correct what waits when one does, so that the larger of two sizes of a volume is its own.
+func (s *slot) refreshSize(have properties, now string) (stale bool) {
 	current := s.row.syntax.parse(nil, now)
-	if i, size := have.find("size"), current.text("size"); i >= 0 && size != "" && current.text("volume") == have.text("volume") {
-		have[i].text = size
+	i, size := have.find("size"), current.text("size")
+	if i < 0 || size == "" || current.text("volume") != have.text("volume") {
+		return false
 	}
+	waiting, errWaiting := ParseSize(have[i].text)
+	present, errPresent := ParseSize(size)
+	if errWaiting != nil || errPresent != nil || waiting >= present {
+		return false
+	}
+	have[i].text = size
+	return true
+}
+
+// correctSize adds the change that names the volume's size in what waits: the start would bring the old one back into the
+// configuration, and Proxmox does not resize a volume to the size that it has.
+func (s *slot) correctSize(have properties, now, next string) {
+	s.write(s.in, edit{live: s.live, key: s.in.Key, row: s.row, from: now, to: s.text(have, "")}, next)
+	change := &s.changes[len(s.changes)-1]
+	if change.Class != Impossible {
+		change.Class, change.Note = Live, "corrects the size in what waits"
+	}
+}
+
+// Resized returns the native text that a drive has after the guest's next start, with another size in it, to be written where the volume
+// has that size already and the text does not say so. Proxmox then measures the volume, but for the root volume of a container, of which it
+// keeps the text.
+func Resized(o Observed, key, size string) string {
+	r, _ := find(o.Kind, key)
+	_, next := texts(o.Keys[key])
+	text := r.syntax.parse(nil, next)
+	if i := text.find("size"); i >= 0 {
+		text[i].text = size
+	}
+	return r.syntax.native(text)
 }
 
 // holds reports whether a native text of the slot is what is wanted and where, but for its size.

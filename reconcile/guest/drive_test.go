@@ -123,7 +123,28 @@ func TestDiffSize(t *testing.T) {
 		"resized_while_options_wait": {
 			running(keys{"scsi1": "local:201/vm-201-disk-1.raw,size=2G ? local:201/vm-201-disk-1.raw,discard=on,size=1G"}),
 			[]Intent{subs("scsi1", "size=2G")},
+			[]string{"scsi1 set local:201/vm-201-disk-1.raw,discard=on,size=2G [live] corrects the size in what waits"},
+		},
+		"resized_while_a_wanted_option_waits": {
+			running(keys{"scsi1": "local:201/vm-201-disk-1.raw,size=2G ? local:201/vm-201-disk-1.raw,discard=on,size=1G"}),
+			[]Intent{subs("scsi1", "discard=on", "size=2G")},
+			[]string{"scsi1 none [restart] waits restart needed", "scsi1 set local:201/vm-201-disk-1.raw,discard=on,size=2G [live] corrects the size in what waits"},
+		},
+		"resized_of_which_nothing_is_wanted": {
+			running(keys{"scsi1": "local:201/vm-201-disk-1.raw,size=2G ? local:201/vm-201-disk-1.raw,discard=on,size=1G"}),
+			[]Intent{subs("scsi1", "storage=local")},
 			nil,
+		},
+		"what_waits_knows_a_larger_volume": {
+			running(keys{"scsi1": "local:201/vm-201-disk-1.raw,size=1G ? local:201/vm-201-disk-1.raw,size=2G"}), []Intent{subs("scsi1", "size=2G")}, nil,
+		},
+		"root_volume_resized_while_options_wait": {
+			container(running(keys{"rootfs": "local:400/vm-400-disk-0.raw,size=2G ? local:400/vm-400-disk-0.raw,mountoptions=noatime,size=1G"})),
+			[]Intent{subs("rootfs", "mountoptions=noatime", "size=2G")},
+			[]string{
+				"rootfs none [restart] waits restart needed",
+				"rootfs set local:400/vm-400-disk-0.raw,mountoptions=noatime,size=2G [live] corrects the size in what waits",
+			},
 		},
 		"firmware_is_left_alone": {live(keys{"efidisk0": "local:201/vm-201-disk-1.raw,efitype=4m,size=528K"}), []Intent{subs("efidisk0", "storage=local", "efitype=4m", "size=4M")}, nil},
 		"unreadable":             {live(keys{"scsi0": liveDisk}), []Intent{subs("scsi0", "size=lots")}, []string{"scsi0 none [impossible] the size cannot be read"}},
