@@ -111,10 +111,13 @@ func (l *lowering) close() {
 	l.slot = ""
 }
 
-// raw wants native text as written. A key that a field sets too would have two owners. Keys that the key table does not hold pass:
-// they may be newer than the agent.
+// raw wants native text as written. A key that a field sets too would have two owners. Keys that the key table does not hold pass,
+// since they may be newer than the agent, but for those that are one slip away from one that it holds.
 func (l *lowering) raw(key string, value opt[string]) {
 	if !l.free(key, value.place) {
+		return
+	}
+	if l.slipped(key, value.place) {
 		return
 	}
 	if err := guest.Check(l.kind, key, value.value); err != nil && value.value != "" && !errors.Is(err, guest.ErrUnknownKey) {
@@ -126,7 +129,7 @@ func (l *lowering) raw(key string, value opt[string]) {
 
 // unset wants a native key to be absent.
 func (l *lowering) unset(key opt[string]) {
-	if l.free(key.value, key.place) {
+	if l.free(key.value, key.place) && !l.slipped(key.value, key.place) {
 		l.remove(key.value, key.place)
 	}
 }

@@ -26,6 +26,13 @@ func (n *link) rows(mac string, leastMTU int) []field {
 	}
 }
 
+// checkPlugged reports an interface that a new guest would have, and that is plugged in nowhere. What exists may have one.
+func (c *common) checkPlugged(l *lowering, p place, n link) {
+	if !n.bridge.set && !n.removed() && c.adopt.value != "ifUnmanaged" {
+		l.problem(p, "got no bridge, want one for a new interface", "add bridge:, such as vmbr0")
+	}
+}
+
 // address48 is a MAC address, in the capitals that Proxmox writes; auto manages nothing.
 func address48(into *opt[string]) value { return leaf[string]{into, macCodec{macAddress}} }
 

@@ -45,6 +45,55 @@ func known(kind guest.Kind, key string) bool {
 	return holds
 }
 
+// slipped reports a native key that the key table does not hold, but with one letter more, less, another or swapped would: it would be
+// refused by Proxmox, or pass for unset, for ever.
+func (l *lowering) slipped(key string, p place) bool {
+	meant := slipOf(l.kind, key)
+	if meant == "" {
+		return false
+	}
+	l.problem(p, "got the unknown native key "+key, didYouMean(meant)+" If "+key+" is new in Proxmox, a newer agent may know it")
+	return true
+}
+
+// slipOf returns the native key that an unknown one is a slip away from, "" where there is none. A number is no slip: Proxmox may have
+// more slots than the agent knows.
+func slipOf(kind guest.Kind, key string) string {
+	const shortest, longest = 4, 24 // letters; shorter keys are all near one another
+	stem := strings.TrimRight(key, "0123456789")
+	if len(key) < shortest || len(key) > longest || known(kind, key) || known(kind, stem) || known(kind, stem+"0") {
+		return ""
+	}
+	for i := range len(key) + 1 {
+		head, tail := key[:i], key[i:]
+		near := swaps(head, tail)
+		if tail != "" {
+			near = append(near, head+tail[1:])
+		}
+		for _, letter := range "abcdefghijklmnopqrstuvwxyz_-" {
+			near = append(near, head+string(letter)+tail)
+			if tail != "" {
+				near = append(near, head+string(letter)+tail[1:])
+			}
+		}
+		for _, candidate := range near {
+			if known(kind, candidate) {
+				return candidate
+			}
+		}
+	}
+	return ""
+}
+
+// swaps returns a text, cut in two, with the letters around the cut swapped.
+func swaps(head, tail string) []string {
+	if head == "" || tail == "" {
+		return nil
+	}
+	last := len(head) - 1
+	return []string{head[:last] + tail[:1] + head[last:] + tail[1:]}
+}
+
 // withKind returns a hint for a guest that is named without its kind.
 func withKind(name string) string {
 	if !dnsName.ok(name) {

@@ -121,6 +121,15 @@ func (m *machine) checkNew(l *lowering, p place, imported string) {
 			l.problem(d.place, "got no storage and size, want both for a new disk", "")
 		}
 	}
+	for _, n := range m.networks {
+		m.checkPlugged(l, n.place, n.value.link)
+	}
+	if efi := m.firmware.efi; efi.set && !efi.value.storage.set {
+		l.problem(efi.place, "got no storage, want one for the new disk of UEFI variables", "add storage:, such as local-lvm")
+	}
+	if tpm := m.firmware.tpm; tpm.set && !tpm.value.storage.set {
+		l.problem(tpm.place, "got no storage, want one for the state of the new TPM", "add storage:, such as local-lvm")
+	}
 }
 
 func (c *common) needNode(l *lowering, p place) {
@@ -153,6 +162,9 @@ func (c *container) checkNew(l *lowering, t opt[template]) {
 	}
 	if !c.rootfs.storage.set || !c.rootfs.size.set {
 		l.problem(t.place, "got no rootfs.storage and rootfs.size, want both for a new container", "")
+	}
+	for _, n := range c.networks {
+		c.checkPlugged(l, n.place, n.value.link)
 	}
 	for _, m := range c.mounts {
 		if !m.value.volume.set && !m.value.removed() && (!m.value.storage.set || !m.value.size.set) {
