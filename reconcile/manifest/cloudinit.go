@@ -2,6 +2,8 @@ package manifest
 
 import (
 	"strings"
+
+	"gitops-agent/reconcile/guest"
 )
 
 // cloudInit is what cloud-init sets up inside a virtual machine.
@@ -58,6 +60,19 @@ func (c *cloudInit) lowerDrive(l *lowering) {
 	l.put(".storage", c.storage.place, c.storage.value)
 	l.put(".volume", c.storage.place, "cloudinit")
 	l.close()
+}
+
+// needDrive reports settings that would reach nobody: a guest that is made without a template has no drive that carries them.
+func (c *cloudInit) needDrive(l *lowering) {
+	if c.storage.set {
+		return
+	}
+	for _, in := range l.sorted() {
+		if in.Verb == guest.Want && guest.IsCloudInit(in.Key) {
+			l.problem(l.setBy[in.Key], "got settings for cloud-init, and no drive that carries them to the guest", "add cloudInit.storage")
+			return
+		}
+	}
 }
 
 // slotName is the name of a slot as a value.

@@ -115,6 +115,9 @@ func (m *machine) imported(l *lowering, i opt[image]) *guest.Image {
 // imported disk brings its own size.
 func (m *machine) checkNew(l *lowering, p place, imported string) {
 	m.needNode(l, p)
+	if m.adopt.value != "ifUnmanaged" { // what exists may have settings that reach nobody
+		m.cloudInit.needDrive(l)
+	}
 	for slot, d := range m.disks {
 		made := d.value.storage.set && (d.value.size.set || slot == imported)
 		if !made && slot != imported && !d.value.volume.set && !d.value.iso.set && !d.value.removed() {
