@@ -173,6 +173,8 @@ func (a *adoption) demoteUnsaid(r *raising) bool {
 			a.leaveParts(name, unsaid, "this agent does not know it")
 		case !holdsVolume(a.seen.Kind, name):
 			a.raw[name] = true
+		case namedOddly(key, unsaid) != "":
+			a.leave(name, namedOddly(key, unsaid))
 		case volume == nil:
 			a.leaveParts(name, unsaid, "no field says it, and raw would name the volume")
 		case strings.Contains(volume.text, ":") && !strings.HasPrefix(volume.text, "/"):
@@ -182,6 +184,20 @@ func (a *adoption) demoteUnsaid(r *raising) bool {
 		}
 	}
 	return moved
+}
+
+// namedOddly returns why no field says a drive of which not all is said, "" where that is not for a name.
+func namedOddly(key *liveKey, unsaid []*livePart) string {
+	cdrom := slices.ContainsFunc(unsaid, func(p *livePart) bool { return p.name == "media" && p.text == "cdrom" })
+	path := slices.ContainsFunc(unsaid, func(p *livePart) bool { return p.name == "mp" })
+	switch volume := key.find("volume"); {
+	case path:
+		return "a manifest takes no path with blanks, commas, colons or semicolons"
+	case cdrom && volume != nil && strings.Contains(volume.text, ":"):
+		return "a manifest takes no image with blanks, commas or semicolons in its name"
+	default:
+		return ""
+	}
 }
 
 // leaveParts leaves sub-keys out.

@@ -17,8 +17,10 @@ func (d *disk) raise(r *raising, rows func() []entry) []entry {
 	switch {
 	case volume == nil, cloudInitVolume.MatchString(volume.text):
 		return nil
-	case media == nil && volume.text != "none", media != nil && media.text != "cdrom", !isoVolume.ok(volume.text):
+	case media == nil && volume.text != "none", media != nil && media.text != "cdrom":
 		return rows()
+	case !isoVolume.ok(volume.text):
+		return nil // as a disk it would be said to be no CD-ROM drive
 	}
 	volume.by = r.below("iso").path
 	for i := range key.parts {

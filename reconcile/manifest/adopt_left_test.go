@@ -1,0 +1,42 @@
+package manifest_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest"
+)
+
+// TestAdoptTellsOddNames: what no manifest takes is told as what it is, and not as what the rest would be without it.
+func TestAdoptTellsOddNames(t *testing.T) {
+	tests := map[string]struct {
+		kind guest.Kind
+		keys map[string]string
+		want []manifest.LeftOut
+	}{
+		"path": {
+			guest.Container,
+			map[string]string{"rootfs": "local-lvm:vm-105-disk-0,size=8G", "mp0": "local-lvm:vm-105-disk-1,mp=/srv/my data,size=8G"},
+			[]manifest.LeftOut{{Key: "mp0", Reason: "a manifest takes no path with blanks, commas, colons or semicolons"}},
+		},
+		"image": {
+			guest.VirtualMachine,
+			map[string]string{"ide2": "local:iso/my debian.iso,media=cdrom,size=600M"},
+			[]manifest.LeftOut{{Key: "ide2", Reason: "a manifest takes no image with blanks, commas or semicolons in its name"}},
+		},
+		"plain": {guest.VirtualMachine, map[string]string{"ide2": "local:iso/debian.iso,media=cdrom,size=600M"}, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			a, err := manifest.Adopt(liveGuest(test.kind, test.keys), adoptOptions)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, a.Left); diff != "" {
+				t.Errorf("got other keys left out (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
