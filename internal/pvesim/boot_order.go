@@ -1,6 +1,9 @@
 package pvesim
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // bootOrder is the list of boot devices, or nil when the config has none of the order form.
 func bootOrder(v values) []string {
@@ -68,4 +71,18 @@ func bootOrderExplicit(conf *config) []string {
 		return nil
 	}
 	return strings.Split(order, ";")
+}
+
+// checkBootDevices wants every device of a new boot order there, waiting, or among what is written with it, and none that goes.
+func (u *update) checkBootDevices(conf *config, boot string) error {
+	order, ok := strings.CutPrefix(boot, "order=")
+	if !ok {
+		return nil
+	}
+	for dev := range strings.SplitSeq(order, ";") {
+		if conf.values[dev] == "" && conf.pending[dev] == "" && u.set[dev] == "" || slices.Contains(u.deletes, dev) {
+			return die("invalid bootorder: device '%s' does not exist'", dev)
+		}
+	}
+	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 )
 
@@ -212,9 +211,24 @@ func (s *Sim) generateCloudInit(g *guest, logf func(string, ...any)) error {
 }
 
 // hasCloudInit says whether the config holds a cloud-init drive.
-func (c *config) hasCloudInit() bool {
-	return slices.ContainsFunc(diskSlots(QEMU, c.values), func(slot string) bool {
-		d, err := parseDrive(slot, c.values[slot])
-		return err == nil && d.isCloudInit()
-	})
+func (c *config) hasCloudInit() bool { return cloudInitSlot(c.values, "") != "" }
+
+// cloudInitSlot is the slot of the cloud-init drive among the values, but for one slot; nothing where there is none.
+func cloudInitSlot(v values, but string) string {
+	for _, slot := range diskSlots(QEMU, v) {
+		if d, err := parseDrive(slot, v[slot]); err == nil && d.isCloudInit() && slot != but {
+			return slot
+		}
+	}
+	return ""
+}
+
+// checkOneCloudInit refuses a cloud-init drive beside another one, in effect or waiting, also one that is about to go.
+func checkOneCloudInit(d drive, have ...values) error {
+	for _, v := range have {
+		if other := cloudInitSlot(v, d.slot); other != "" && d.isCloudInit() {
+			return die("%s - cloud-init drive is already attached at '%s'", d.slot, other)
+		}
+	}
+	return nil
 }

@@ -144,11 +144,16 @@ func (t *task) createVM(vmid int, set values, pool string) error {
 }
 
 func (t *task) createDisks(vmid int, set values, made *[]string) error {
+	done := values{}
 	for _, slot := range sortedDrives(QEMU, set) {
 		d, err := parseDrive(slot, set[slot])
+		if err == nil {
+			err = checkOneCloudInit(d, done)
+		}
 		if err != nil {
 			return err
 		}
+		done[slot] = set[slot]
 		if !d.isNew() && !d.wantsCloudInit() {
 			err = t.locked(func() error { return t.createDisk(vmid, d, set, made) })
 		} else {

@@ -91,6 +91,9 @@ func (s *Sim) setVMKey(g *guest, key string, u *update) error {
 		if err != nil {
 			return err
 		}
+		if err := checkOneCloudInit(d, g.conf.values, g.conf.pending); err != nil {
+			return err
+		}
 		var made []string
 		if d, err = s.allocate(g.vmid, d, u.logf, &made); err != nil {
 			s.rollback(made)
@@ -101,6 +104,11 @@ func (s *Sim) setVMKey(g *guest, key string, u *update) error {
 		}
 		g.edit(func(conf *config) { s.setDrive(conf, key, d) })
 		return nil
+	}
+	if key == "boot" {
+		if err := u.checkBootDevices(g.conf, value); err != nil {
+			return err
+		}
 	}
 	if key == "cipassword" && value != "" && !isWindows(g.conf.values["ostype"]) {
 		value = s.hashPassword(value)

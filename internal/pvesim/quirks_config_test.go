@@ -125,6 +125,9 @@ func TestWhatIsRefused(t *testing.T) {
 		"slot_out_of_range":    {vm100, "scsi31=local:1", 400, unknownProperty},
 		"storage_unknown":      {vm100, "scsi0=nosuch:1", 500, "storage 'nosuch' does not exist"},
 		"volume_unknown":       {vm100, "scsi0=local:100/vm-100-disk-9.raw", 500, "volume 'local:100/vm-100-disk-9.raw' does not exist"},
+		"second_cloud_init":    {vm100, "ide0=local:cloudinit", 500, "ide0 - cloud-init drive is already attached at 'ide2'"},
+		"cloud_init_attached":  {vm100, "ide0=local:100/vm-100-cloudinit.qcow2,media=cdrom", 500, "ide0 - cloud-init drive is already attached at 'ide2'"},
+		"boot_unknown_device":  {vm100, "boot=order=scsi9", 500, "invalid bootorder: device 'scsi9' does not exist'"},
 		"set_and_delete":       {vm100, "cores=1&delete=cores", 400, "at the same time"},
 		"delete_unknown":       {vm100, "delete=nosuch", 400, "unknown option 'nosuch'"},
 		"ct_nameserver":        {"/nodes/pve1/lxc/200", "nameserver=bad", 400, "nameserver"},
@@ -134,7 +137,7 @@ func TestWhatIsRefused(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, Options{}, func(t *testing.T, c *client) {
-				addVM(t, c.sim, 100, "cores: 1\n")
+				addVM(t, c.sim, 100, "cores: 1\nide2: local:cloudinit\nnet0: virtio,bridge=vmbr0\n")
 				if _, err := c.sim.AddCT(Guest{VMID: 200}); err != nil {
 					t.Fatal(err)
 				}
@@ -151,6 +154,28 @@ func TestWhatIsRefused(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestBootOrderComesWithItsDevice writes a boot order together with the device that it names, and a cloud-init drive after the one before it
+// went.
+func TestBootOrderComesWithItsDevice(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, c *client) {
+		addVM(t, c.sim, 100, "ide2: local:cloudinit\nnet0: virtio,bridge=vmbr0\n")
+		refused(t, "drive that moves", c.call("PUT", vm100+"/config", "ide0=local:cloudinit", "delete=ide2"), 500,
+			"ide0 - cloud-init drive is already attached at 'ide2'")
+		refused(t, "device that goes", c.call("PUT", vm100+"/config", "boot=order=net0", "delete=net0"), 500,
+			"invalid bootorder: device 'net0' does not exist'")
+		c.ok("PUT", vm100+"/config", "boot=order=scsi0", "scsi0=local:1", "delete=ide2")
+		c.ok("PUT", vm100+"/config", "ide0=local:cloudinit")
+		conf := c.config(100)
+		if conf["boot"] != "order=scsi0" || !strings.Contains(conf["ide0"], "cloudinit") || conf["ide2"] != "" {
+			t.Errorf("got boot %q, ide0 %q, ide2 %q, want the disk to boot from, and the one drive in its new slot", conf["boot"], conf["ide0"], conf["ide2"])
+		}
+		got := c.task("POST", "/nodes/pve1/qemu", "vmid=101", "ide0=local:cloudinit", "ide2=local:cloudinit")
+		if want := "unable to create VM 101 - ide2 - cloud-init drive is already attached at 'ide0'"; got != want {
+			t.Errorf("create with two cloud-init drives: got %q, want %q", got, want)
+		}
+	})
 }
 
 func TestCreateAddsIdentities(t *testing.T) {
