@@ -49,6 +49,7 @@ func (c *comparison) run() []Change {
 		c.comparePool()
 		c.compareTemplate()
 	}
+	c.checkBoot()
 	if !slices.IsSortedFunc(c.changes, byKey) {
 		slices.SortStableFunc(c.changes, byKey)
 	}

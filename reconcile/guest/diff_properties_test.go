@@ -67,7 +67,37 @@ func TestDiffProperties(t *testing.T) {
 			container(live(keys{"features": "nesting=1", "unprivileged": "1"})), []Intent{subs("features", "nesting=")}, []string{"features delete [live]"},
 		},
 		"boot_order_counts": {
-			live(keys{"boot": "order=scsi0;net0"}), []Intent{subs("boot", "order=net0;scsi0")}, []string{"boot set order=net0;scsi0 [live]"},
+			live(keys{"boot": "order=scsi0;net0", "scsi0": liveDisk, "net0": liveCard}),
+			[]Intent{subs("boot", "order=net0;scsi0")},
+			[]string{"boot set order=net0;scsi0 [live]"},
+		},
+		"boot_from_what_is_not_there": {
+			live(keys{"boot": "order=scsi0", "scsi0": liveDisk}),
+			[]Intent{subs("boot", "order=scsi9;scsi0;net3")},
+			[]string{"boot none [impossible] the boot order names what is not there: scsi9, net3"},
+		},
+		"boot_from_what_is_added": {
+			live(keys{"boot": "order=scsi0", "scsi0": liveDisk}),
+			[]Intent{subs("boot", "order=scsi1;scsi0"), subs("scsi1", "storage=local", "size=1G")},
+			[]string{"boot set order=scsi1;scsi0 [live]", "scsi1 set local:1 [live]"},
+		},
+		"boot_from_what_cannot_be_added": {
+			live(keys{"boot": "order=scsi0", "scsi0": liveDisk}),
+			[]Intent{subs("boot", "order=scsi1;scsi0"), subs("scsi1", "storage=local")},
+			[]string{
+				"boot none [impossible] the boot order names what is not there: scsi1",
+				"scsi1 none [impossible] the slot is empty, and no size is given to allocate a volume of",
+			},
+		},
+		"boot_from_what_waits": {
+			running(keys{"boot": "order=scsi0", "scsi0": liveDisk, "ide0": "? none,media=cdrom"}),
+			[]Intent{subs("boot", "order=ide0")},
+			[]string{"boot set order=ide0 [restart] restart needed"},
+		},
+		"boot_from_what_goes": {
+			live(keys{"boot": "order=net0;scsi0", "scsi0": liveDisk, "net0": liveCard}),
+			[]Intent{subs("boot", "order=scsi0;net0"), absent("net0")},
+			[]string{"boot none [impossible] the boot order names what is not there: net0", "net0 delete [live]"},
 		},
 		"machine_family_holds_for_its_versions": {live(keys{"machine": "pc-q35-9.2+pve1"}), []Intent{subs("machine", "type=q35")}, nil},
 		"machine_version_is_pinned":             {live(keys{"machine": "q35"}), []Intent{subs("machine", "type=pc-q35-9.2")}, []string{"machine set pc-q35-9.2 [live]"}},

@@ -42,6 +42,9 @@ func (c *comparison) compareDrive(in *Intent, r *row) {
 		return
 	}
 	now, next := texts(c.live.Keys[in.Key])
+	if s.waitsForSlot(now, next) {
+		return
+	}
 	base := next
 	if base == "" {
 		base = now // it waits to be detached
@@ -113,9 +116,11 @@ func (s *slot) correctSize(have properties, now, next string) {
 	s.write(s.in, edit{live: s.live, key: s.in.Key, row: s.row, from: now, to: s.text(have, "")}, next)
 	change := &s.changes[len(s.changes)-1]
 	if change.Class != Impossible {
-		change.Class, change.Note = Live, "corrects the size in what waits"
+		change.Class, change.Note = Live, sizeNote
 	}
 }
+
+const sizeNote = "corrects the size in what waits"
 
 // Resized returns the native text that a drive has after the guest's next start, with another size in it, to be written where the volume
 // has that size already and the text does not say so. Proxmox then measures the volume, but for the root volume of a container, of which it

@@ -174,7 +174,32 @@ func TestDiffTrays(t *testing.T) {
 		"cloud_init_elsewhere":   {live(keys{"ide2": liveInit}), []Intent{subs("ide2", "storage=ceph", "volume=cloudinit")}, []string{"ide2 none [impossible] move disk: remove the cloud-init drive to make it on another storage"}},
 		"cloud_init_removed":     {live(keys{"ide2": liveInit}), []Intent{absent("ide2")}, []string{"ide2 delete [live] the cloud-init volume is made anew when it is needed"}},
 		"cloud_init_replaced":    {live(keys{"ide2": liveInit}), []Intent{subs("ide2", "volume=none")}, []string{"ide2 set none,media=cdrom [live] the cloud-init volume is made anew when it is needed"}},
-		"disk_over_a_tray":       {live(keys{"scsi1": "none,media=cdrom"}), []Intent{subs("scsi1", "storage=local", "size=1G")}, []string{"scsi1 set local:1 [live]"}},
+		"cloud_init_in_another_slot": {
+			live(keys{"ide0": liveInit}),
+			[]Intent{subs("ide2", "storage=local-lvm", "volume=cloudinit")},
+			[]string{"ide2 none [impossible] the cloud-init drive is on ide0: set cloudInit.slot: ide0"},
+		},
+		"cloud_init_waits_in_another_slot": {
+			running(keys{"ide0": "? " + liveInit}),
+			[]Intent{subs("ide2", "storage=local-lvm", "volume=cloudinit")},
+			[]string{"ide2 none [impossible] the cloud-init drive is on ide0: set cloudInit.slot: ide0"},
+		},
+		"cloud_init_moves_in_two_plans": {
+			live(keys{"ide0": liveInit}),
+			[]Intent{absent("ide0"), subs("ide2", "storage=local-lvm", "volume=cloudinit")},
+			[]string{"ide0 delete [live] the cloud-init volume is made anew when it is needed"},
+		},
+		"cloud_init_gives_way_to_a_tray": {
+			live(keys{"ide0": liveInit}),
+			[]Intent{subs("ide0", "volume=none", "media=cdrom"), subs("ide2", "storage=local-lvm", "volume=cloudinit")},
+			[]string{"ide0 set none,media=cdrom [live] the cloud-init volume is made anew when it is needed"},
+		},
+		"cloud_init_goes_with_the_next_start": {
+			running(keys{"ide0": liveInit + " !"}),
+			[]Intent{absent("ide0"), subs("ide2", "storage=local-lvm", "volume=cloudinit")},
+			[]string{"ide0 none [restart] waits restart needed"},
+		},
+		"disk_over_a_tray": {live(keys{"scsi1": "none,media=cdrom"}), []Intent{subs("scsi1", "storage=local", "size=1G")}, []string{"scsi1 set local:1 [live]"}},
 		"disk_over_a_tray_running": {
 			running(keys{"scsi1": "none,media=cdrom"}),
 			[]Intent{subs("scsi1", "storage=local", "size=1G")},

@@ -99,6 +99,31 @@ func TestIncidentMoveIsUndoneByTheNextStart(t *testing.T) {
 	})
 }
 
+// TestCloudInitDriveChangesItsSlotOnTheSimulator moves the drive, which takes two writes, and boots from what comes with the boot order.
+func TestCloudInitDriveChangesItsSlotOnTheSimulator(t *testing.T) {
+	simulate(t, func(l lab) {
+		vmid := l.renew(guest.VirtualMachine)
+		drive := guest.Intent{Key: "ide0", Verb: guest.Want, Sub: map[string]string{"storage": "local", "volume": "cloudinit"}}
+		d := guest.Desired{Ref: guest.Ref{Kind: guest.VirtualMachine, VMID: vmid}, Intents: []guest.Intent{drive}}
+		if got := l.converge(d); got != "set" {
+			t.Fatalf("the first drive: got %q written, want it set", got)
+		}
+		moved := guest.Intent{Key: "ide2", Verb: guest.Want, Sub: drive.Sub}
+		d.Intents = []guest.Intent{moved}
+		if got := l.converge(d); got != "" {
+			t.Errorf("a second drive: got %q written, want nothing", got)
+		}
+		d.Intents = []guest.Intent{{Key: "ide0", Verb: guest.Absent}, moved}
+		if got := l.converge(d); got != "delete set" {
+			t.Errorf("the drive in another slot: got %q written, want it removed and made", got)
+		}
+		d.Intents = []guest.Intent{{Key: "boot", Verb: guest.Want, Sub: map[string]string{"order": "scsi7;net0"}}}
+		if got := l.converge(d); got != "" {
+			t.Errorf("boot from what is not there: got %q written, want nothing", got)
+		}
+	})
+}
+
 func (l lab) power(vmid int, op reconcile.Op) {
 	l.Helper()
 	if refusal := l.do(reconcile.Call{Op: op, Kind: guest.VirtualMachine, Node: "pve1", VMID: vmid}); refusal != "" {

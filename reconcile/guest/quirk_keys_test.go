@@ -44,7 +44,7 @@ func TestQuirkOfVirtualMachineKey(t *testing.T) {
 		"tpmstate_version_is_fixed":              {live(keys{"tpmstate0": "local:201/vm-201-disk-1.raw,size=4M"}), []Intent{subs("tpmstate0", "version=v2.0")}, []string{"tpmstate0 none [impossible] cannot change once it is made"}},
 		"unused_appears_by_itself":               {live(keys{"unused0": "local:201/vm-201-disk-1.raw"}), nil, nil},
 		"boot_edits_itself":                      {live(keys{"boot": "order=scsi0;net0;ide2"}), nil, nil},
-		"boot_edited_where_it_is_pinned":         {live(keys{"boot": "order=scsi0;net0;ide2"}), []Intent{subs("boot", "order=scsi0;net0")}, []string{"boot set order=scsi0;net0 [live]"}},
+		"boot_edited_where_it_is_pinned":         {live(keys{"boot": "order=scsi0;net0;ide2", "scsi0": liveDisk, "net0": liveCard}), []Intent{subs("boot", "order=scsi0;net0")}, []string{"boot set order=scsi0;net0 [live]"}},
 		"boot_of_old":                            {live(keys{"boot": "cdn", "bootdisk": "scsi0"}), []Intent{text("boot", "legacy=cdn")}, nil},
 		"memory_by_name":                         {live(keys{"memory": "current=4096"}), []Intent{text("memory", "4096")}, nil},
 		"balloon_off_is_not_absent":              {live(nil), []Intent{text("balloon", "0")}, []string{"balloon set 0 [live]"}},

@@ -1,0 +1,50 @@
+package guest
+
+import (
+	"slices"
+	"strings"
+)
+
+// checkBoot makes a boot order impossible that names a device which is not there when it is written: Proxmox refuses it, with whatever it is
+// written with. A device may come in the same call.
+//
+// Source: PVE::API2::Qemu, update_vm_api.
+func (c *comparison) checkBoot() {
+	i := slices.IndexFunc(c.changes, func(change Change) bool { return change.Key == "boot" && change.Write == WriteSet })
+	if i < 0 || c.creating || c.want.Kind != VirtualMachine {
+		return
+	}
+	var missing []string
+	order := bootSyntax.parse(nil, c.changes[i].Value).text("order")
+	for device, rest := cutWord(order); device != ""; device, rest = cutWord(rest) {
+		if !c.bootable(device) {
+			missing = append(missing, device)
+		}
+	}
+	if len(missing) > 0 {
+		boot := &c.changes[i]
+		boot.Class, boot.Write, boot.Value = Impossible, WriteNone, ""
+		boot.Note = missingNote + ": " + strings.Join(missing, ", ")
+	}
+}
+
+const missingNote = "the boot order names what is not there"
+
+// bootable reports whether a device is there for Proxmox when the changes are written.
+func (c *comparison) bootable(device string) bool {
+	there := false
+	if value, known := c.live.Keys[device]; known {
+		now, next := texts(value)
+		there = now != "" || next != ""
+	}
+	for _, change := range c.changes {
+		switch {
+		case change.Key != device:
+		case change.Write == WriteDelete:
+			return false
+		case change.Write == WriteSet:
+			there = true
+		}
+	}
+	return there
+}
