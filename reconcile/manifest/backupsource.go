@@ -23,7 +23,7 @@ func (b *backupSource) fields() []field {
 func (b *backupSource) source(l *lowering, p place) *guest.Backup {
 	switch {
 	case !b.volume.set:
-		l.problem(p, "got no volume, want the backup to restore", "")
+		l.missing(p, "got no volume, want the backup to restore", "")
 	case backupKind(b.volume.value) != "" && backupKind(b.volume.value) != l.kind:
 		l.problem(b.volume.place, "got the backup of a "+string(backupKind(b.volume.value))+", want one of a "+string(l.kind), "")
 	}

@@ -34,7 +34,7 @@ func (c *clone) lower(l *lowering) {
 
 func (c *clone) source(l *lowering, p place) *guest.Clone {
 	if c.vmid.set == c.name.set {
-		l.problem(p, "want either the template's vmid (template) or its name (name)", "")
+		l.missing(p, "want either the template's vmid (template) or its name (name)", "")
 	}
 	return &guest.Clone{VMID: c.vmid.value, Name: c.name.value, Full: !c.linked(), Storage: c.storage.value, Snap: c.snapshot.value}
 }

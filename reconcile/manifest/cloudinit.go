@@ -47,7 +47,7 @@ func (c *cloudInit) lower(l *lowering) {
 	case c.storage.set:
 		c.lowerDrive(l)
 	case c.slot.set:
-		l.problem(c.slot.place, "got a slot without a storage for the drive", "add cloudInit.storage")
+		l.missing(c.slot.place, "got a slot without a storage for the drive", "add cloudInit.storage")
 	}
 }
 
@@ -69,7 +69,7 @@ func (c *cloudInit) needDrive(l *lowering) {
 	}
 	for _, in := range l.sorted() {
 		if in.Verb == guest.Want && guest.IsCloudInit(in.Key) {
-			l.problem(l.setBy[in.Key], "got settings for cloud-init, and no drive that carries them to the guest", "add cloudInit.storage")
+			l.missing(l.setBy[in.Key], "got settings for cloud-init, and no drive that carries them to the guest", "add cloudInit.storage")
 			return
 		}
 	}

@@ -152,7 +152,7 @@ func (m *mount) lower(l *lowering) {
 		l.problem(m.volume.place, "got both storage and volume, want one", "")
 	}
 	if (m.storage.set || m.volume.set) && !m.path.set {
-		l.problem(l.setBy[l.slot], "got no path, want the path inside the container", "")
+		l.missing(l.setBy[l.slot], "got no path, want the path inside the container", "")
 	}
 }
 

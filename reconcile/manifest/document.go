@@ -100,7 +100,11 @@ func (d *document) guess(n *node) {
 		return
 	}
 	d.kind.value = kind.text
-	if name := meta.get("name"); name != nil && dnsName.ok(name.text) {
+	name := meta.get("name")
+	if meta.kind == scalarNode {
+		name = meta // metadata: web-1
+	}
+	if name != nil && dnsName.ok(name.text) {
 		d.meta.name.value = name.text
 	}
 }

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"cmp"
+	"reflect"
 	"strings"
 
 	"gitops-agent/reconcile/guest"
@@ -83,7 +84,7 @@ func (d decoder) problem(at guest.Origin, message, hint string) {
 func decodeObject(d decoder, n *node, into object) {
 	rows := into.fields()
 	if n.kind != mapNode {
-		wrong := complaint{"got " + n.describe() + ", want a mapping", d.takes(rows, n)}
+		wrong := complaint{"got " + n.describe() + ", want a mapping", d.takes(into, n)}
 		if own, ok := into.(misreader); ok {
 			wrong = own.misread(n)
 		}
@@ -107,11 +108,15 @@ func decodeObject(d decoder, n *node, into object) {
 
 // takes returns a hint for a value without its name: the first field that it would fit, as it is or as what it was most likely meant
 // to be. memory: 2048 is memory: {size: 2048Mi}. No value means that something is to be removed.
-func (d decoder) takes(rows []field, n *node) string {
+func (d decoder) takes(into object, n *node) string {
 	if d.path == "" || n.kind != scalarNode || n.null() {
 		return ""
 	}
-	for _, row := range rows {
+	blank, ok := reflect.New(reflect.TypeOf(into).Elem()).Interface().(object) // so that the trial leaves nothing behind
+	if !ok {
+		return ""
+	}
+	for _, row := range blank.fields() {
 		trial, fit := &report{}, shorten(n.text)
 		row.value.decode(decoder{report: trial}, n)
 		if trial.count > 0 {

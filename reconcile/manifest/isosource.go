@@ -24,12 +24,12 @@ func (i *isoSource) source(l *lowering, p place) *guest.ISO {
 		slot = i.slot.value
 	}
 	if !i.volume.set {
-		l.problem(p, "got no volume, want the image to install from", "")
+		l.missing(p, "got no volume, want the image to install from", "")
 	}
 	if strings.HasPrefix(slot, "virtio") {
 		l.problem(i.slot.place, "got a virtio slot for an ISO image, want an ide, sata or scsi slot", "")
 	}
-	if in := l.intents[slot]; in != nil && in.Sub["volume"] != i.volume.value {
+	if in := l.intents[slot]; in != nil && i.volume.set && in.Sub["volume"] != i.volume.value {
 		l.problem(p, "got "+slot+" for the image, which "+l.blame(l.setBy[slot])+" sets",
 			"set source.iso.slot to a free one, or leave source out once the guest is installed")
 	}

@@ -32,10 +32,10 @@ func (c *lifecycle) fields() []field {
 func (c *lifecycle) check(l *lowering) {
 	policy := guest.RebootPolicy(c.rebootPolicy.value)
 	if policy == guest.RebootWindow && !c.window.set {
-		l.problem(c.rebootPolicy.place, "got rebootPolicy: window without a window", "add window: Sat 02:00-04:00 Europe/Berlin")
+		l.missing(c.rebootPolicy.place, "got rebootPolicy: window without a window", "add window: Sat 02:00-04:00 Europe/Berlin")
 	}
 	if c.window.set && policy != guest.RebootWindow {
-		l.problem(c.window.place, "got a window without rebootPolicy: window, so nothing would use it", "")
+		l.missing(c.window.place, "got a window without rebootPolicy: window, so nothing would use it", "")
 	}
 }
 
@@ -83,7 +83,7 @@ func (c *common) suspended(l *lowering) *guest.Suspension {
 	}
 	s := c.suspend.value
 	if s.reason.value == "" {
-		l.problem(c.suspend.place, "got no reason, want one", "add reason: and say why")
+		l.missing(c.suspend.place, "got no reason, want one", "add reason: and say why")
 	}
 	return &guest.Suspension{Reason: s.reason.value, Author: s.author.value, Until: s.until.value}
 }

@@ -75,7 +75,7 @@ func (v listValue) apart(text string) string {
 
 func (v listValue) lower(l *lowering, native string) {
 	if v.into.set && len(v.into.value) == 0 && strings.Contains(native, ".") {
-		l.problem(v.into.place, "got an empty list, want at least one", "null leaves the field alone")
+		l.missing(v.into.place, "got an empty list, want at least one", "null leaves the field alone")
 	}
 	if v.into.set && native != "" {
 		l.put(native, v.into.place, strings.Join(texts(*v.into), v.join))

@@ -21,11 +21,13 @@ type lowering struct {
 	setBy   map[string]place    // native key -> the field that set it first
 	natives map[string][]string // field path -> native keys, or key.sub, that it became
 	secrets []guest.Secret
+
+	doubtful bool // a part of the manifest was not understood, so that it may say more than there is here
 }
 
-func newLowering(r *report, kind guest.Kind, label string, seen tables) *lowering {
+func newLowering(r *report, ref guest.Ref, seen tables) *lowering {
 	return &lowering{
-		report: r, label: label, kind: kind, seen: seen,
+		report: r, label: ref.Label(), kind: ref.Kind, seen: seen,
 		intents: map[string]*guest.Intent{}, setBy: map[string]place{}, natives: map[string][]string{},
 	}
 }
@@ -46,6 +48,13 @@ func lowerObject(l *lowering, o object) {
 
 func (l *lowering) problem(p place, message, hint string) {
 	l.report.add(Problem{Origin: p.at, Guest: l.label, Field: p.path, Message: message, Hint: hint})
+}
+
+// missing reports what a manifest does not say. Where a part of it was not understood, that may be the very part.
+func (l *lowering) missing(p place, message, hint string) {
+	if !l.doubtful {
+		l.problem(p, message, hint)
+	}
 }
 
 // put wants native text of a key, a sub-key, or a sub-key of the slot at hand. Empty text wants a key absent.

@@ -175,7 +175,7 @@ func (b *boot) fields() []field {
 
 func (b *boot) lower(l *lowering) {
 	if b.order.set && len(b.order.value) == 0 {
-		l.problem(b.order.place, "got an empty boot order, want at least one device", "")
+		l.missing(b.order.place, "got an empty boot order, want at least one device", "")
 		return
 	}
 	if b.order.set {

@@ -29,7 +29,7 @@ func (n *link) rows(mac string, leastMTU int) []field {
 // checkPlugged reports an interface that a new guest would have, and that is plugged in nowhere. What exists may have one.
 func (c *common) checkPlugged(l *lowering, p place, n link) {
 	if !n.bridge.set && !n.removed() && c.adopt.value != "ifUnmanaged" {
-		l.problem(p, "got no bridge, want one for a new interface", "add bridge:, such as vmbr0")
+		l.missing(p, "got no bridge, want one for a new interface", "add bridge:, such as vmbr0")
 	}
 }
 
@@ -82,7 +82,12 @@ func (n *containerNetwork) lower(l *lowering) {
 
 // checkGateway refuses a gateway beside an address that is not static: Proxmox does, and a lease brings its own.
 func checkGateway(l *lowering, ip, gateway opt[string]) {
-	if gateway.set && !strings.Contains(ip.value, "/") {
-		l.problem(gateway.place, "got a gateway without a static address beside it", "")
+	const message = "got a gateway without a static address beside it"
+	switch {
+	case !gateway.set || strings.Contains(ip.value, "/"):
+	case ip.set:
+		l.problem(gateway.place, message, "")
+	default:
+		l.missing(gateway.place, message, "")
 	}
 }

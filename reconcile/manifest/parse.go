@@ -112,8 +112,10 @@ func (p *parser) guest(doc *document) {
 	for name, value := range doc.meta.labels {
 		g.Labels[name] = value.value
 	}
-	if p.report.count == before { // else what was misread would be reported as missing
-		g.desired = p.lower(doc, g.Ref, s, seen)
+	l := newLowering(p.report, g.Ref, seen)
+	l.doubtful = p.report.count > before
+	if desired := l.desired(doc, s); !l.doubtful {
+		g.desired = desired
 	}
 	p.set.Guests = append(p.set.Guests, g)
 }
@@ -137,9 +139,9 @@ func (p *parser) uses(own *node, kind guest.Kind, label string) []string {
 	return texts(uses)
 }
 
-func (p *parser) lower(doc *document, ref guest.Ref, s spec, seen tables) guest.Desired {
-	l := newLowering(p.report, ref.Kind, ref.Label(), seen)
-	c := s.shared()
+// desired lowers a guest, and reports what is wrong across its fields.
+func (l *lowering) desired(doc *document, s spec) guest.Desired {
+	c, ref := s.shared(), guest.Ref{Kind: l.kind, Name: doc.meta.name.value, VMID: s.shared().vmid.value}
 	lowerObject(l, s)
 	s.defaultName(l, opt[string]{place{doc.meta.name.at, "metadata.name"}, ref.Name, true})
 	d := guest.Desired{

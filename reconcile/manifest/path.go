@@ -24,7 +24,7 @@ func compared(s spec, l *lowering, path string) *complaint {
 		return &complaint{"got " + quote(path) + ", want the path of a field", didYouMean(field.path)}
 	case !known:
 		return &complaint{"got " + quote(path) + ", want the path of a field", didYouMean(closest(path, candidates))}
-	case !native && len(l.nativesOf(path)) == 0:
+	case !native && len(l.nativesOf(path)) == 0 && !l.doubtful:
 		return &complaint{fmt.Sprintf("field %s is never compared with the live guest", path), leaving[path]}
 	default:
 		return nil

@@ -54,8 +54,8 @@ func (c *common) lowerPlacement(l *lowering) {
 	case c.node.set && p.prefer.set:
 		l.problem(c.node.place, "got node beside "+l.blame(p.prefer.place)+", want one of the two", "null drops an inherited one")
 	case p.prefer.set && len(p.prefer.value) == 0:
-		l.problem(p.prefer.place, "got an empty list, want at least one node", "null leaves the field alone")
+		l.missing(p.prefer.place, "got an empty list, want at least one node", "null leaves the field alone")
 	case c.migration() != guest.MigrateDeny && c.home() == "":
-		l.problem(p.migrate.place, "got migrate: "+p.migrate.value+" without a node to move to", "add placement.prefer")
+		l.missing(p.migrate.place, "got migrate: "+p.migrate.value+" without a node to move to", "add placement.prefer")
 	}
 }

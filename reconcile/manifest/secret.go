@@ -28,7 +28,7 @@ func (l *lowering) secret(key string, ref opt[secretRef]) {
 	switch {
 	case !ref.set:
 	case !ref.value.file.set:
-		l.problem(ref.place, "got no file, want the name of one", "add file: and a name within the agent's directory of secrets")
+		l.missing(ref.place, "got no file, want the name of one", "add file: and a name within the agent's directory of secrets")
 	default:
 		l.claim(key, ref.place)
 		l.secrets = append(l.secrets, guest.Secret{Key: key, File: ref.value.file.value, Origin: ref.value.file.at})

@@ -102,10 +102,10 @@ func (m *machine) imported(l *lowering, i opt[image]) *guest.Image {
 		slot = i.value.slot.value
 	}
 	if !i.value.from.set {
-		l.problem(i.place, "got no from, want the image to import", "")
+		l.missing(i.place, "got no from, want the image to import", "")
 	}
 	if d := m.disks[slot]; d == nil || !d.value.storage.set {
-		l.problem(i.place, "got no storage for the imported disk", "add disks."+slot+".storage")
+		l.missing(i.place, "got no storage for the imported disk", "add disks."+slot+".storage")
 	}
 	m.checkNew(l, i.place, slot)
 	return &guest.Image{Volume: i.value.from.value, Slot: slot}
@@ -121,23 +121,23 @@ func (m *machine) checkNew(l *lowering, p place, imported string) {
 	for slot, d := range m.disks {
 		made := d.value.storage.set && (d.value.size.set || slot == imported)
 		if !made && slot != imported && !d.value.volume.set && !d.value.iso.set && !d.value.removed() {
-			l.problem(d.place, "got no storage and size, want both for a new disk", "")
+			l.missing(d.place, "got no storage and size, want both for a new disk", "")
 		}
 	}
 	for _, n := range m.networks {
 		m.checkPlugged(l, n.place, n.value.link)
 	}
 	if efi := m.firmware.efi; efi.set && !efi.value.storage.set {
-		l.problem(efi.place, "got no storage, want one for the new disk of UEFI variables", "add storage:, such as local-lvm")
+		l.missing(efi.place, "got no storage, want one for the new disk of UEFI variables", "add storage:, such as local-lvm")
 	}
 	if tpm := m.firmware.tpm; tpm.set && !tpm.value.storage.set {
-		l.problem(tpm.place, "got no storage, want one for the state of the new TPM", "add storage:, such as local-lvm")
+		l.missing(tpm.place, "got no storage, want one for the state of the new TPM", "add storage:, such as local-lvm")
 	}
 }
 
 func (c *common) needNode(l *lowering, p place) {
 	if c.home() == "" {
-		l.problem(p, "got no node, want one to create the guest on", "add node: at the top of the spec")
+		l.missing(p, "got no node, want one to create the guest on", "add node: at the top of the spec")
 	}
 }
 
@@ -161,17 +161,17 @@ func (c *container) source(l *lowering) guest.Source {
 func (c *container) checkNew(l *lowering, t opt[template]) {
 	c.needNode(l, t.place)
 	if !t.value.volume.set {
-		l.problem(t.place, "got no volume, want the container template", "")
+		l.missing(t.place, "got no volume, want the container template", "")
 	}
 	if !c.rootfs.storage.set || !c.rootfs.size.set {
-		l.problem(t.place, "got no rootfs.storage and rootfs.size, want both for a new container", "")
+		l.missing(t.place, "got no rootfs.storage and rootfs.size, want both for a new container", "")
 	}
 	for _, n := range c.networks {
 		c.checkPlugged(l, n.place, n.value.link)
 	}
 	for _, m := range c.mounts {
 		if !m.value.volume.set && !m.value.removed() && (!m.value.storage.set || !m.value.size.set) {
-			l.problem(m.place, "got no storage and size, want both for a new mount point", "")
+			l.missing(m.place, "got no storage and size, want both for a new mount point", "")
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (c *common) lower(l *lowering) {
 		c.lowerTags(l)
 	}
 	if c.adopt.value == "ifUnmanaged" && !c.vmid.set {
-		l.problem(c.adopt.place, "got adopt: ifUnmanaged without a vmid, want the vmid of the guest to adopt", "")
+		l.missing(c.adopt.place, "got adopt: ifUnmanaged without a vmid, want the vmid of the guest to adopt", "")
 	}
 	if c.pool.set {
 		l.claim("pool", c.pool.place)
