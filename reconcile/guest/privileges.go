@@ -133,6 +133,9 @@ func (n *needs) create() {
 	case s.Clone != nil:
 		n.add(guestPath(s.Clone.VMID), "VM.Clone", "source", at)
 		n.allocates(s.Clone.Storage, "source", at)
+		if n.d.Node != "" { // where the template need not be, on whose node the clone is made
+			n.onGuest("VM.Migrate", "node", at)
+		}
 	case s.Image != nil:
 		n.readable(s.Image.Volume, "source", at)
 	case s.ISO != nil:

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -94,4 +95,35 @@ func TestPrivilegesAreNeededOnTheSimulator(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestCloneNeedsToMigrateOnTheSimulator makes a clone of a template on another node than the clone's, and takes it there.
+func TestCloneNeedsToMigrateOnTheSimulator(t *testing.T) {
+	simulate(t, func(l lab) {
+		const template, vmid = 9000, 202
+		if _, err := l.sim.AddVM(pvesim.Guest{VMID: template, Node: "pve2", Config: "template: 1\nscsi0: local:1\n"}); err != nil {
+			t.Fatal(err)
+		}
+		d := guest.Desired{
+			Ref: guest.Ref{Kind: guest.VirtualMachine, VMID: vmid}, Node: "pve1", Lifecycle: guest.Lifecycle{Destroy: guest.Deny},
+			Source: guest.Source{Clone: &guest.Clone{VMID: template, Full: true, Storage: "local"}},
+		}
+		clone := reconcile.Call{
+			Op: reconcile.OpCreate, Kind: d.Kind, Node: "pve2", VMID: vmid, CloneOf: template, Params: map[string]string{"full": "1", "storage": "local"},
+		}
+		migrate := reconcile.Call{Op: reconcile.OpMigrate, Kind: d.Kind, Node: "pve2", VMID: vmid, Params: map[string]string{"target": "pve1"}}
+		needs := guest.Privileges(d)
+		isMigrate := func(need guest.Need) bool { return need.Privilege == "VM.Migrate" }
+		l.grant(slices.DeleteFunc(slices.Clone(needs), isMigrate), "node")
+		if refusal := l.do(clone); refusal != "" {
+			t.Fatalf("clone: got refusal %q, want none", refusal)
+		}
+		if refusal := l.do(migrate); !strings.Contains(refusal, "VM.Migrate") {
+			t.Errorf("migrate without VM.Migrate: got refusal %q, want one that names it", refusal)
+		}
+		l.grant(needs, "node")
+		if refusal := l.do(migrate); refusal != "" {
+			t.Errorf("migrate: got refusal %q, want none", refusal)
+		}
+	})
 }

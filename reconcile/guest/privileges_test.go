@@ -84,6 +84,14 @@ func TestPrivileges(t *testing.T) {
 				"VM.Config.Options /vms/201: tags", "VM.Clone /vms/9000: source",
 			},
 		},
+		"clone_to_a_node": {
+			Desired{Ref: vm, Lifecycle: kept, Node: "pve1", Migrate: MigrateOffline, Source: Source{Clone: &Clone{VMID: 9000, Full: true}}},
+			nil,
+			[]string{
+				"VM.Allocate /vms/201: source", "VM.Audit /vms/201: vmid", "VM.Config.Options /vms/201: tags", "VM.Migrate /vms/201: node",
+				"VM.Clone /vms/9000: source",
+			},
+		},
 		"clone_by_name": {
 			Desired{Ref: Ref{Kind: VirtualMachine, Name: "x"}, Observe: false, Lifecycle: kept, Source: Source{Clone: &Clone{Name: "debian"}}},
 			nil,
