@@ -52,6 +52,7 @@ var (
 	ErrNotReady       = errors.New("cluster is not ready")    // no quorum, node or daemon down
 	ErrNoTask         = errors.New("no such task")
 	ErrOutcomeUnknown = errors.New("outcome unknown") // dispatched, and no reply that can be believed
+	ErrIsMember       = fmt.Errorf("the guest is in that pool already: %w", ErrConflict)
 	ErrSameSize       = fmt.Errorf("the volume has that size already: %w", ErrConflict)
 )
 

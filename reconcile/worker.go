@@ -145,6 +145,10 @@ func (w *worker) advance(ctx context.Context, f *finding) (again bool, err error
 	}
 	warned, err := w.run(ctx, world, step, verdict, calls)
 	f.warned = append(f.warned, warned...)
+	if errors.Is(err, ErrIsMember) && f.seen.Pool == "" {
+		// It was planned since the guest was seen in no pool. A token without Pool.Audit is not shown the one that it is in.
+		err = fmt.Errorf("%w: %w, and the token does not see it: it lacks Pool.Audit on /pool/%s", ErrDenied, err, step.Calls[0].Params["poolid"])
+	}
 	if err != nil && (f.resent || !errors.Is(err, ErrSameSize)) {
 		return false, err
 	}

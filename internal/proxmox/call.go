@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"gitops-agent/reconcile"
 )
@@ -34,11 +33,7 @@ func (c *Client) do(ctx context.Context, call reconcile.Call) (string, error) {
 	}
 	x.secrets = secretsIn(params, call.Secrets)
 	data, err := c.write(ctx, x, params)
-	switch {
-	case err != nil && call.Op == reconcile.OpPool && strings.Contains(err.Error(), alreadyInPool):
-		// Whoever asked believed it to be elsewhere: a token without Pool.Audit is not shown the pool.
-		return "", fmt.Errorf("%w: the guest is in that pool, and the token does not see it: it lacks Pool.Audit on /pool/%s", reconcile.ErrDenied, call.Params["poolid"])
-	case err != nil:
+	if err != nil {
 		return "", err
 	}
 	if data == "" && mayLackTask(call.Op) {

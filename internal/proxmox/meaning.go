@@ -42,7 +42,7 @@ var signs = []sign{
 	{text: "unable to destroy CT ", also: "container is running", means: reconcile.ErrConflict},
 	{text: "disk is already at specified size", means: reconcile.ErrSameSize},
 	{text: "you can't convert a template to a template", means: reconcile.ErrConflict},
-	{text: alreadyInPool, means: reconcile.ErrConflict},
+	{text: "is already a pool member", means: reconcile.ErrIsMember},
 	{text: "create resource failed: resource ID '", also: "already defined", means: reconcile.ErrConflict},
 	{text: "not HA managed!", means: reconcile.ErrConflict},
 	{text: "no such resource '", means: reconcile.ErrConflict},
@@ -92,6 +92,3 @@ func (u upid) about() address {
 		return address{}
 	}
 }
-
-// alreadyInPool is what Proxmox says to a guest that is to join the pool which it is in.
-const alreadyInPool = "is already a pool member"
