@@ -125,9 +125,12 @@ func (w *worker) advance(ctx context.Context, f *finding) (again bool, err error
 		return false, nil // the engine offers the guest again, with what this step needs
 	}
 	f.step = step
-	restart := futileRestart{world.revision, step.Digest("", "")}
-	if step.Op == OpReboot && w.futile.is(f.vmid, restart) {
-		return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, errFutile)
+	var restart futileRestart // of a restart, the only step that it is asked of
+	if step.Op == OpReboot {
+		restart = futileRestart{world.revision, step.Digest("", "")}
+		if w.futile.is(f.vmid, restart) {
+			return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, errFutile)
+		}
 	}
 	if f.ran > 0 && sameEffect(f.last, step) {
 		if step.Op == OpReboot {
