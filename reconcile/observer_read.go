@@ -7,13 +7,15 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gitops-agent/reconcile/guest"
 )
 
-// readsPerNode is how many guests of a node are read at once: as many as Proxmox has workers for.
-const readsPerNode = 3
+// readsPerNode is how many guests of a node are read at once: as many as Proxmox has workers for, and one on its way, so that a worker
+// that is done finds the next. More would only queue there.
+const readsPerNode = 4
 
 // reading is what a look at one guest found.
 type reading struct {
@@ -65,16 +67,16 @@ func (o *observer) follow(ctx context.Context, readings []reading, moved []int) 
 // readEach looks at guests, a few at a time.
 func (o *observer) readEach(ctx context.Context, vmids []int) []reading {
 	readings := make([]reading, len(vmids))
-	limit := make(chan struct{}, readsPerNode*max(1, o.inventory.nodes()))
-	var wg sync.WaitGroup
-	for i, v := range vmids {
-		limit <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-limit }()
-			readings[i] = o.lookAt(ctx, v)
+	var next atomic.Int64
+	var readers sync.WaitGroup
+	for range min(len(vmids), readsPerNode*max(1, o.inventory.nodes())) {
+		readers.Go(func() { // its stack, once grown, serves many guests
+			for i := int(next.Add(1)) - 1; i < len(vmids); i = int(next.Add(1)) - 1 {
+				readings[i] = o.lookAt(ctx, vmids[i])
+			}
 		})
 	}
-	wg.Wait()
+	readers.Wait()
 	return readings
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"regexp"
 
 	"gitops-agent/reconcile"
 
@@ -16,8 +15,6 @@ import (
 
 // apiBase is where the JSON flavour of the API lives on every endpoint.
 const apiBase = "/api2/json"
-
-var nodeName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
 // Reader reads a cluster. It cannot write.
 type Reader struct {

@@ -128,8 +128,8 @@ func (c *cursor) decoded(start int) (string, error) {
 // skip passes over one value of any shape and returns its text.
 func (c *cursor) skip() (string, error) {
 	c.space()
-	if digits := c.digits(); digits != "" {
-		return digits, nil
+	if number := c.number(); number != "" {
+		return number, nil
 	}
 	var value json.RawMessage
 	if err := json.NewDecoder(strings.NewReader(c.text[c.at:])).Decode(&value); err != nil {
@@ -139,18 +139,40 @@ func (c *cursor) skip() (string, error) {
 	return string(value), nil
 }
 
-// digits reads a plain whole number, by far the most frequent value that is no string; "" where there is something else.
+// number reads a number; "" where there is something else.
+func (c *cursor) number() string {
+	start := c.at
+	c.sign("-")
+	whole := c.digits()
+	ok := len(whole) == 1 || whole != "" && whole[0] != '0'
+	if c.at < len(c.text) && c.text[c.at] == '.' {
+		c.at++
+		ok = c.digits() != "" && ok
+	}
+	if c.at < len(c.text) && (c.text[c.at] == 'e' || c.text[c.at] == 'E') {
+		c.at++
+		c.sign("+-")
+		ok = c.digits() != "" && ok
+	}
+	if !ok {
+		c.at = start
+	}
+	return c.text[start:c.at]
+}
+
 func (c *cursor) digits() string {
-	end := c.at
-	for end < len(c.text) && c.text[end] >= '0' && c.text[end] <= '9' {
-		end++
+	start := c.at
+	for c.at < len(c.text) && c.text[c.at] >= '0' && c.text[c.at] <= '9' {
+		c.at++
 	}
-	found := c.text[c.at:end]
-	if found == "" || len(found) > 1 && found[0] == '0' || end < len(c.text) && strings.IndexByte(".eE", c.text[end]) >= 0 {
-		return ""
+	return c.text[start:c.at]
+}
+
+// sign passes over one of the signs, if there is one.
+func (c *cursor) sign(signs string) {
+	if c.at < len(c.text) && strings.IndexByte(signs, c.text[c.at]) >= 0 {
+		c.at++
 	}
-	c.at = end
-	return found
 }
 
 // end fails unless nothing but white space is left.

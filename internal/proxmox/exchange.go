@@ -2,8 +2,10 @@ package proxmox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"gitops-agent/reconcile/guest"
@@ -92,7 +94,7 @@ func (a address) check() error {
 
 // path returns the guest's path below /api2/json.
 func (a address) path() string {
-	return fmt.Sprintf("/nodes/%s/%s/%d", a.node, a.kind.API(), a.vmid)
+	return "/nodes/" + a.node + "/" + a.kind.API() + "/" + strconv.Itoa(a.vmid)
 }
 
 // isMissing reports whether Proxmox said that the node has no such guest.
@@ -110,8 +112,16 @@ func (a address) String() string { return fmt.Sprintf("%s/%d on %s", a.kind.API(
 
 // checkNode accepts host names without dots, as Proxmox does: they become part of a path.
 func checkNode(node string) error {
-	if !nodeName.MatchString(node) {
-		return fmt.Errorf("node %q is not a node name", node)
+	for i := range len(node) {
+		switch b := node[i]; {
+		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9':
+		case b == '-' && i > 0 && i < len(node)-1:
+		default:
+			return fmt.Errorf("node %q is not a node name", node)
+		}
+	}
+	if node == "" {
+		return errors.New(`"" is not a node name`)
 	}
 	return nil
 }

@@ -17,68 +17,104 @@ import (
 // Source: PVE API, GET /cluster/resources.
 func (r *Reader) Inventory(ctx context.Context) (reconcile.Inventory, error) {
 	readAt := time.Now()
-	resources, err := get[[]resource](ctx, r, &exchange{route: routeResources, path: "/cluster/resources?type=vm"})
+	body, err := r.read(ctx, &exchange{route: routeResources, path: "/cluster/resources?type=vm"})
 	if err != nil {
 		return reconcile.Inventory{}, fmt.Errorf("list guests: %w", err)
 	}
-	rows := make([]reconcile.Row, 0, len(resources))
-	for _, found := range resources {
-		row, ok := found.row()
-		if !ok {
-			continue
-		}
-		if err := addressOf(row).check(); err != nil {
-			return reconcile.Inventory{}, fmt.Errorf("list guests: %w", err)
-		}
-		rows = append(rows, row)
+	rows, err := decodeResources(body)
+	if err != nil {
+		return reconcile.Inventory{}, fmt.Errorf("list guests: %w", err)
 	}
 	slices.SortFunc(rows, func(a, b reconcile.Row) int { return cmp.Compare(a.VMID, b.VMID) })
 	return reconcile.Inventory{Rows: rows, ReadAt: readAt, Version: r.release.of(ctx, r, readAt)}, nil
 }
 
-// resource is the part of a row of /cluster/resources that the agent uses.
-type resource struct {
-	Type     string  `json:"type"`
-	VMID     integer `json:"vmid"`
-	Node     string  `json:"node"`
-	Name     scalar  `json:"name"`
-	Status   string  `json:"status"`
-	Template scalar  `json:"template"`
-	Lock     scalar  `json:"lock"`
-	Tags     scalar  `json:"tags"`
-	Pool     scalar  `json:"pool"`
-	HAState  scalar  `json:"hastate"`
-	MaxMem   number  `json:"maxmem"`
-	MaxDisk  number  `json:"maxdisk"`
-	MaxCPU   number  `json:"maxcpu"`
+// decodeResources reads the reply of /cluster/resources: {"data":[{"type":…,"vmid":…,…},…]}. What is no guest is left out. One row
+// that cannot be read is an error: the list would otherwise pass for one with fewer guests.
+//
+// It walks the bytes once, for the list comes every tick. The texts share the memory of one string.
+func decodeResources(body []byte) ([]reconcile.Row, error) {
+	c := &cursor{text: string(body)}
+	var rows []reconcile.Row
+	sawData := false
+	err := c.object(func(field string) error {
+		if field != "data" || c.peek() == 'n' {
+			_, err := c.skip()
+			return err
+		}
+		sawData = true
+		return c.array(func() error {
+			row, err := decodeResource(c)
+			if err != nil || row.Kind == "" {
+				return err
+			}
+			rows = append(rows, row)
+			return addressOf(row).check()
+		})
+	})
+	if err == nil {
+		err = c.end()
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case !sawData:
+		return nil, errNoData
+	}
+	return rows, nil
 }
 
-// row returns the resource as a guest; false where it is none.
-func (r resource) row() (reconcile.Row, bool) {
-	var kind guest.Kind
-	switch r.Type {
+// decodeResource reads one resource. Where it is no guest, the row has no kind.
+func decodeResource(c *cursor) (reconcile.Row, error) {
+	row := reconcile.Row{Status: guest.StatusUnknown}
+	err := c.object(func(field string) error {
+		text, null, err := c.value()
+		if err != nil || null {
+			return err
+		}
+		switch field {
+		case "type":
+			row.Kind = kindOf(text)
+		case "vmid":
+			row.VMID, err = scalar(text).whole()
+		case "node":
+			row.Node = text
+		case "name":
+			row.Name = text
+		case "status":
+			row.Status = statusOf(text, "")
+		case "template":
+			row.Template = scalar(text).flag()
+		case "lock":
+			row.Lock = text
+		case "tags":
+			row.Tags = text
+		case "pool":
+			row.Pool = text
+		case "hastate":
+			row.HAState = text
+		case "maxmem":
+			row.MaxMem, err = scalar(text).size()
+		case "maxdisk":
+			row.MaxDisk, err = scalar(text).size()
+		case "maxcpu":
+			row.MaxCPU, err = scalar(text).float()
+		}
+		return err
+	})
+	return row, err
+}
+
+// kindOf returns the kind of guest that a type of resources stands for, "" where it is none.
+func kindOf(resource string) guest.Kind {
+	switch resource {
 	case "qemu":
-		kind = guest.VirtualMachine
+		return guest.VirtualMachine
 	case "lxc":
-		kind = guest.Container
+		return guest.Container
 	default:
-		return reconcile.Row{}, false
+		return ""
 	}
-	return reconcile.Row{
-		Kind:     kind,
-		VMID:     int(r.VMID),
-		Node:     r.Node,
-		Name:     string(r.Name),
-		Status:   statusOf(r.Status, ""),
-		Template: r.Template.flag(),
-		Lock:     string(r.Lock),
-		Tags:     string(r.Tags),
-		Pool:     string(r.Pool),
-		HAState:  string(r.HAState),
-		MaxMem:   int64(r.MaxMem),
-		MaxDisk:  int64(r.MaxDisk),
-		MaxCPU:   float64(r.MaxCPU),
-	}, true
 }
 
 func addressOf(row reconcile.Row) address {

@@ -3,7 +3,6 @@ package proxmox
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"gitops-agent/reconcile/guest"
 )
@@ -14,6 +13,9 @@ type pendingConfig struct {
 	digest string
 }
 
+// bytesPerRow is about what a key takes in a reply, so that a map of them seldom has to grow.
+const bytesPerRow = 64
+
 var errNoDigest = errors.New("reply has no digest")
 
 // decodePending reads the reply of a /pending call: {"data":[{"key":…,"value":…,"pending":…,"delete":…},…]}. Values keep
@@ -23,7 +25,7 @@ var errNoDigest = errors.New("reply has no digest")
 // It walks the bytes once. A sweep decodes thousands of these, and the texts share the memory of one string.
 func decodePending(body []byte) (pendingConfig, error) {
 	c := &cursor{text: string(body)}
-	config := pendingConfig{keys: make(map[string]guest.Value, strings.Count(c.text, `"key":`))}
+	config := pendingConfig{keys: make(map[string]guest.Value, len(body)/bytesPerRow)}
 	sawData := false
 	err := c.object(func(field string) error {
 		if field != "data" {

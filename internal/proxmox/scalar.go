@@ -30,25 +30,34 @@ func (s *scalar) UnmarshalJSON(raw []byte) error {
 // flag reads a Proxmox boolean.
 func (s scalar) flag() bool { return s != "" && s != "0" }
 
-// number is a JSON number, or a string that holds one; null and the empty string are 0.
-type number float64
-
-// UnmarshalJSON fails on text that is no number.
-func (n *number) UnmarshalJSON(raw []byte) error {
-	var digits scalar
-	if err := digits.UnmarshalJSON(raw); err != nil {
-		return err
+// float reads a number. The empty string is 0.
+func (s scalar) float() (float64, error) {
+	if s == "" {
+		return 0, nil
 	}
-	if digits == "" {
-		*n = 0
-		return nil
-	}
-	parsed, err := strconv.ParseFloat(string(digits), 64)
+	parsed, err := strconv.ParseFloat(string(s), 64)
 	if err != nil {
-		return fmt.Errorf("%q is no number", string(digits))
+		return 0, fmt.Errorf("%q is no number", string(s))
 	}
-	*n = number(parsed)
-	return nil
+	return parsed, nil
+}
+
+// size reads a number of bytes, which comes as 4294967296, "4294967296" or 4.294967296e9.
+func (s scalar) size() (int64, error) {
+	if bytes, err := strconv.ParseInt(string(s), 10, 64); err == nil {
+		return bytes, nil
+	}
+	bytes, err := s.float()
+	return int64(bytes), err
+}
+
+// whole reads a whole number.
+func (s scalar) whole() (int, error) {
+	parsed, err := strconv.Atoi(string(s))
+	if err != nil {
+		return 0, fmt.Errorf("%q is no whole number", string(s))
+	}
+	return parsed, nil
 }
 
 // integer is a whole JSON number, or a string that holds one.
@@ -60,10 +69,7 @@ func (i *integer) UnmarshalJSON(raw []byte) error {
 	if err := digits.UnmarshalJSON(raw); err != nil {
 		return err
 	}
-	parsed, err := strconv.Atoi(string(digits))
-	if err != nil {
-		return fmt.Errorf("%q is no whole number", string(digits))
-	}
+	parsed, err := digits.whole()
 	*i = integer(parsed)
-	return nil
+	return err
 }

@@ -56,7 +56,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	elapsed := time.Since(start)
 	code := codeOf(res, err)
 	t.onRequest(x.method, x.route, code, elapsed)
-	t.log.DebugContext(req.Context(), "proxmox request", "method", x.method, "path", x.path, "code", code, "duration", elapsed)
+	if t.log.Enabled(req.Context(), slog.LevelDebug) {
+		t.log.DebugContext(req.Context(), "proxmox request", "method", x.method, "path", x.path, "code", code, "duration", elapsed)
+	}
 	return res, err
 }
 

@@ -32,7 +32,7 @@ func (s *Sim) answer(r *http.Request, body []byte) response {
 	paramErr := c.readParams(r, body)
 	f := s.matchFault(c)
 	s.count(c)
-	if !s.wait(s.latency(c)) {
+	if !s.spend(c) {
 		return response{drop: true}
 	}
 	if resp, done := s.before(f, c); done {

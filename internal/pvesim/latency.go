@@ -2,14 +2,24 @@ package pvesim
 
 import "time"
 
-// latency is what the call takes apart from what it waits for.
-func (s *Sim) latency(c *call) time.Duration {
-	if c.route != nil {
-		if d, ok := s.opts.Latencies[c.route.label]; ok {
-			return d
-		}
+// spend takes the time that the call needs apart from what it waits for, and is false when the simulator closes. The time of a route of its
+// own is work, during which a front worker of the node does nothing else; the time of every call is the way there and back.
+func (s *Sim) spend(c *call) bool {
+	if c.route == nil {
+		return s.wait(s.opts.Latency)
 	}
-	return s.opts.Latency
+	d, isWork := s.opts.Latencies[c.route.label]
+	if !isWork {
+		return s.wait(s.opts.Latency)
+	}
+	if s.opts.Workers > 0 {
+		front := s.workersOf(c.node()).front
+		if !front.take(s.closed) {
+			return false
+		}
+		defer front.leave()
+	}
+	return s.wait(d)
 }
 
 // RecordedLatencies are for Options.Latencies: what reads took on a node with 200 VMs and 100 containers, client and server on the same

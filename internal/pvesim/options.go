@@ -24,15 +24,15 @@ type Options struct {
 
 	VMListFile string // kept like /etc/pve/.vmlist when not empty: a version per guest that rises with every change
 
-	Latency           time.Duration            // added to every call
-	Latencies         map[string]time.Duration // of single routes, by "METHOD /path/{with}/variables", instead of Latency
+	Latency           time.Duration            // added to every call: the way there and back
+	Latencies         map[string]time.Duration // of single routes, by "METHOD /path/{with}/variables", instead of Latency: work that one of Workers does
 	UnauthorizedDelay time.Duration            // before a 401; Proxmox waits 3 s; default none
 	ResourcesPeriod   time.Duration            // how often /cluster/resources learns run states, names and sizes; Proxmox 10 s; default at once
 	ResourcesCache    time.Duration            // how long each of three front workers keeps what it read of that, in turn; Proxmox 2 s; default none
 	HADelay           time.Duration            // how late the HA manager acts on a changed wish; default 10 s, negative never
 	LockTimeout       time.Duration            // how long a write waits for a guest's lock; default 10 s, as Proxmox
 	ProxyTimeout      time.Duration            // after which the proxy answers 596 to a call that goes on; default 30 s, as Proxmox; negative never
-	Workers           int                      // calls that need root and that a node does at once, the others wait; default 3, as Proxmox; negative any number
+	Workers           int                      // calls that a node does at once, those that need root and the others apart, while the rest waits; default 3, as Proxmox; negative any number
 }
 
 // Storage is one storage, known to all nodes by its name.

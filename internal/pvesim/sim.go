@@ -43,7 +43,7 @@ type Sim struct {
 	guard      guard
 	list       vmlist
 	ghosts     map[int]ghost
-	workers    map[string]workers // by node
+	workers    map[string]nodeWorkers // by node
 	inquorate  bool
 	down       []string // nodes that do not answer
 	downSince  map[string]time.Time
@@ -67,7 +67,7 @@ func New(opts Options) *Sim {
 		users:      map[string]*credential{},
 		ghosts:     map[int]ghost{},
 		downSince:  map[string]time.Time{},
-		workers:    map[string]workers{},
+		workers:    map[string]nodeWorkers{},
 		list:       vmlist{guests: map[int]listed{}},
 		taskIndex:  map[string]*task{},
 		nextPID:    1000,

@@ -12,19 +12,34 @@ const (
 	defaultProxyTimeout = 30 * time.Second
 )
 
-// workers are the free places among a node's workers.
+// workers are the places among processes that do one call each at a time.
 type workers chan struct{}
 
+// take waits for a place, and is false when closed is.
+func (w workers) take(closed <-chan struct{}) bool {
+	select {
+	case w <- struct{}{}:
+		return true
+	case <-closed:
+		return false
+	}
+}
+
+func (w workers) leave() { <-w }
+
+// nodeWorkers are the processes of a node: the proxy's, which read files themselves, and those behind it that may do all that root may.
+type nodeWorkers struct{ front, rooted workers }
+
 // workersOf returns the workers of the call's node; calls that concern no node are done by the first. The state is not locked.
-func (s *Sim) workersOf(node string) workers {
+func (s *Sim) workersOf(node string) nodeWorkers {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if node == "" {
 		node = s.opts.Nodes[0]
 	}
-	w := s.workers[node]
-	if w == nil {
-		w = make(workers, max(1, s.opts.Workers))
+	w, ok := s.workers[node]
+	if !ok {
+		w = nodeWorkers{front: make(workers, s.opts.Workers), rooted: make(workers, s.opts.Workers)}
 		s.workers[node] = w
 	}
 	return w
@@ -65,13 +80,11 @@ const (
 // onWorker waits for a worker and does the call.
 func (s *Sim) onWorker(c *call) outcome {
 	if s.opts.Workers > 0 {
-		w := s.workersOf(c.node())
-		select {
-		case w <- struct{}{}:
-		case <-s.closed:
+		rooted := s.workersOf(c.node()).rooted
+		if !rooted.take(s.closed) {
 			return outcome{err: errClosed}
 		}
-		defer func() { <-w }()
+		defer rooted.leave()
 	}
 	if c.isSlow() && !s.wait(c.fault.Delay) {
 		return outcome{err: errClosed}

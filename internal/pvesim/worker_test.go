@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,6 +61,34 @@ func TestThreeWorkersANode(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A read whose time is known holds one of the three processes that accept calls. The way there and back holds none.
+func TestThreeFrontWorkersANode(t *testing.T) {
+	tests := map[string]struct {
+		opts Options
+		want time.Duration // for the last of seven reads
+	}{
+		"work":          {Options{Latencies: map[string]time.Duration{"GET " + vmPath + "/pending": time.Second}}, 3 * time.Second},
+		"distance":      {Options{Latency: time.Second}, time.Second},
+		"without_limit": {Options{Workers: -1, Latencies: map[string]time.Duration{"GET " + vmPath + "/pending": time.Second}}, time.Second},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, tt.opts, func(t *testing.T, c *client) {
+				addVM(t, c.sim, 100, "")
+				begun := time.Now()
+				var reads sync.WaitGroup
+				for range 7 {
+					reads.Go(func() { c.ok("GET", vm100+"/pending") })
+				}
+				reads.Wait()
+				if got := time.Since(begun); got != tt.want {
+					t.Errorf("time of seven reads at once: got %s, want %s", got, tt.want)
+				}
+			})
+		})
+	}
 }
 
 func TestWorkersWithoutLimit(t *testing.T) {
