@@ -67,7 +67,7 @@ func (c *Client) write(ctx context.Context, x *exchange, params map[string]strin
 	var reply struct {
 		Data scalar `json:"data"`
 	}
-	if err := json.Unmarshal(x.reply, &reply); err != nil {
+	if err := json.Unmarshal([]byte(x.reply), &reply); err != nil {
 		return "", fmt.Errorf("%w: decode reply of %s: %w", reconcile.ErrOutcomeUnknown, x.path, err)
 	}
 	return string(reply.Data), nil

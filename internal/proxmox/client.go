@@ -122,11 +122,11 @@ func (g getOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.next.RoundTrip(req)
 }
 
-// read performs a GET and returns the reply's bytes.
-func (r *Reader) read(ctx context.Context, x *exchange) ([]byte, error) {
+// read performs a GET and returns the reply.
+func (r *Reader) read(ctx context.Context, x *exchange) (string, error) {
 	x.method = http.MethodGet
 	if err := r.api.Get(withExchange(ctx, x), x.path, nil); err != nil {
-		return nil, classify(x, err)
+		return "", classify(x, err)
 	}
 	return x.reply, nil
 }
@@ -141,7 +141,7 @@ func get[T any](ctx context.Context, r *Reader, x *exchange) (T, error) {
 	if err != nil {
 		return none, err
 	}
-	if err := json.Unmarshal(body, &reply); err != nil {
+	if err := json.Unmarshal([]byte(body), &reply); err != nil {
 		return none, fmt.Errorf("decode reply of %s: %w", x.path, err)
 	}
 	if reply.Data == nil {

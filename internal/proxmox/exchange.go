@@ -19,7 +19,7 @@ type exchange struct {
 	path   string  // below /api2/json, escaped
 	node   string  // whose workers it keeps busy; "" is whichever node answers
 	about  address // the guest that the reply speaks of; zero where there is none
-	reply  []byte  // of status 200
+	reply  string  // of status 200
 
 	secrets []string // among the parameters, to be kept out of errors
 }

@@ -33,8 +33,8 @@ func (r *Reader) Inventory(ctx context.Context) (reconcile.Inventory, error) {
 // that cannot be read is an error: the list would otherwise pass for one with fewer guests.
 //
 // It walks the bytes once, for the list comes every tick. The texts share the memory of one string.
-func decodeResources(body []byte) ([]reconcile.Row, error) {
-	c := &cursor{text: string(body)}
+func decodeResources(body string) ([]reconcile.Row, error) {
+	c := &cursor{text: body}
 	var rows []reconcile.Row
 	sawData := false
 	err := c.object(func(field string) error {

@@ -3,6 +3,7 @@ package proxmox
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"gitops-agent/reconcile/guest"
 )
@@ -13,9 +14,6 @@ type pendingConfig struct {
 	digest string
 }
 
-// bytesPerRow is about what a key takes in a reply, so that a map of them seldom has to grow.
-const bytesPerRow = 64
-
 var errNoDigest = errors.New("reply has no digest")
 
 // decodePending reads the reply of a /pending call: {"data":[{"key":…,"value":…,"pending":…,"delete":…},…]}. Values keep
@@ -23,9 +21,10 @@ var errNoDigest = errors.New("reply has no digest")
 // an error: it would otherwise pass for a guest with fewer keys.
 //
 // It walks the bytes once. A sweep decodes thousands of these, and the texts share the memory of one string.
-func decodePending(body []byte) (pendingConfig, error) {
-	c := &cursor{text: string(body)}
-	config := pendingConfig{keys: make(map[string]guest.Value, len(body)/bytesPerRow)}
+func decodePending(body string) (pendingConfig, error) {
+	c := &cursor{text: body}
+	// A row has a brace, and so has the whole; the digest's is no key.
+	config := pendingConfig{keys: make(map[string]guest.Value, max(0, strings.Count(body, "{")-2))}
 	sawData := false
 	err := c.object(func(field string) error {
 		if field != "data" {

@@ -45,7 +45,7 @@ func TestDecodePending(t *testing.T) {
 		"gone":                   {},
 		"lxc":                    {Text: `[["lxc.apparmor.profile","unconfined"]]`, Set: true},
 	}}
-	got, err := decodePending([]byte(body))
+	got, err := decodePending(body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestDecodePendingRefuses(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := decodePending([]byte(test.body))
+			got, err := decodePending(test.body)
 			if err == nil || test.want != nil && !errors.Is(err, test.want) || got.keys != nil {
 				t.Errorf("got %v, error %v, want error %v and no keys", got.keys, err, test.want)
 			}
@@ -158,7 +158,7 @@ func FuzzDecodePending(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got, err := decodePending(body)
+		got, err := decodePending(string(body))
 		want, wantErr := referencePending(body)
 		if hasRepeatedNames(body) {
 			return
@@ -221,7 +221,7 @@ func TestDecodePendingOfRecordedReplies(t *testing.T) {
 			continue
 		}
 		replies++
-		got, err := decodePending([]byte(e.Response.Body))
+		got, err := decodePending(e.Response.Body)
 		want, wantErr := referencePending([]byte(e.Response.Body))
 		if err != nil || wantErr != nil {
 			t.Errorf("got errors %v and %v, want none: %s", err, wantErr, e.Response.Body)
@@ -253,7 +253,7 @@ func BenchmarkDecodePending(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := decodePending(body); err != nil {
+		if _, err := decodePending(string(body)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,7 +1,6 @@
 package proxmox
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -96,28 +98,33 @@ func (t *transport) apiError(req *http.Request, res *http.Response) *APIError {
 
 // keep puts the reply into the exchange. The library reads an empty body then; where nobody keeps an exchange it reads
 // the whole one.
-func keep(res *http.Response, x *exchange, body []byte) *http.Response {
+func keep(res *http.Response, x *exchange, body string) *http.Response {
 	x.reply = body
 	if x.route == routeOther {
-		res.Body = io.NopCloser(bytes.NewReader(body))
+		res.Body = io.NopCloser(strings.NewReader(body))
 		return res
 	}
 	res.Body = http.NoBody
 	return res
 }
 
+// replies are buffers to read replies into that state their length, as Proxmox's do.
+var replies = sync.Pool{New: func() any { return new([]byte) }}
+
 // readBody reads a reply whole. One that ends before its stated length is an error.
-func readBody(res *http.Response) ([]byte, error) {
-	if size := res.ContentLength; size > 0 && size <= maxReply {
-		body := make([]byte, size)
-		_, err := io.ReadFull(res.Body, body)
-		return body, err
+func readBody(res *http.Response) (string, error) {
+	if res.ContentLength <= 0 || res.ContentLength > maxReply {
+		body, err := io.ReadAll(io.LimitReader(res.Body, maxReply+1))
+		if err == nil && len(body) > maxReply {
+			err = fmt.Errorf("more than %d MiB", maxReply>>20)
+		}
+		return string(body), err
 	}
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxReply+1))
-	if err == nil && len(body) > maxReply {
-		err = fmt.Errorf("more than %d MiB", maxReply>>20)
-	}
-	return body, err
+	buffer := replies.Get().(*[]byte)
+	defer replies.Put(buffer)
+	*buffer = slices.Grow((*buffer)[:0], int(res.ContentLength))[:res.ContentLength]
+	_, err := io.ReadFull(res.Body, *buffer)
+	return string(*buffer), err
 }
 
 // codeOf returns the label of an outcome.

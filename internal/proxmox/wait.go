@@ -148,7 +148,7 @@ func (r *Reader) logLines(ctx context.Context, parsed upid, name string, start, 
 		} `json:"data"`
 		Total integer `json:"total"`
 	}
-	if err := json.Unmarshal(body, &reply); err != nil {
+	if err := json.Unmarshal([]byte(body), &reply); err != nil {
 		return nil, 0, fmt.Errorf("decode log: %w", err)
 	}
 	for _, line := range reply.Data {
