@@ -13,9 +13,9 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// readsPerNode is how many guests of a node are read at once: as many as Proxmox has workers for, and one on its way, so that a worker
-// that is done finds the next. More would only queue there.
-const readsPerNode = 4
+// readsPerNode is how many guests of a node are read at once. Proxmox has three workers for that; each finds its next call waiting when
+// it is done with one, instead of waiting itself for as long as an answer and a question are on their way.
+const readsPerNode = 6
 
 // reading is what a look at one guest found.
 type reading struct {

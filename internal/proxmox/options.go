@@ -25,8 +25,8 @@ type Options struct {
 	// Timeout bounds one exchange, from the first byte sent to the last received. 0 is 35 seconds, five more than
 	// Proxmox waits for its own nodes.
 	Timeout time.Duration
-	// ReadsPerNode and WritesPerNode bound the exchanges in flight for one node. 0 is 4 and 2. A node has three workers for reads,
-	// which keep busy while a fourth one is on its way, and three for writes, of which one is left to others.
+	// ReadsPerNode and WritesPerNode bound the exchanges in flight for one node. 0 is 6 and 2. A node has three workers for reads, each
+	// of which finds its next one waiting, and three for writes, of which one is left to others.
 	ReadsPerNode, WritesPerNode int
 	// OnRequest, if set, is called after each exchange. Route is a path with its variables named, code is the HTTP status
 	// or "none" where there was no reply; both come from closed sets.
@@ -40,7 +40,7 @@ type Options struct {
 // The defaults of Options.
 const (
 	defaultTimeout       = 35 * time.Second
-	defaultReadsPerNode  = 4
+	defaultReadsPerNode  = 6
 	defaultWritesPerNode = 2
 	defaultPort          = "8006"
 )

@@ -52,7 +52,7 @@ func TestSlotsBoundANode(t *testing.T) {
 			}
 		}
 		all.Wait()
-		want := map[string]int{"GET pve1": 4, "GET pve2": 4, "POST pve1": 2, "POST pve2": 2}
+		want := map[string]int{"GET pve1": 6, "GET pve2": 6, "POST pve1": 2, "POST pve2": 2}
 		if diff := cmp.Diff(want, most); diff != "" {
 			t.Errorf("exchanges in flight at most (-want +got)\n%s", diff)
 		}
