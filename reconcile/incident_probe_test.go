@@ -23,9 +23,10 @@ type probe struct {
 
 // hands are what a test does with calls. Each may be nil.
 type hands struct {
-	read  func(o *guest.Observed)   // changes what a full read shows
-	wait  func(upid string) error   // fails a look at a task
-	write func(call reconcile.Call) // comes before a write
+	read  func(o *guest.Observed)         // changes what a full read shows
+	wait  func(upid string) error         // fails a look at a task
+	write func(call reconcile.Call)       // comes before a write
+	reply func(call reconcile.Call) error // loses the reply of a write that acted
 }
 
 // stall stops the lane of a guest in the middle of its next look: it knows the revision by then, and has not planned yet.
@@ -138,7 +139,13 @@ func (p *probe) Do(ctx context.Context, call reconcile.Call) (string, error) {
 	p.mu.Lock()
 	p.calls = append(p.calls, call)
 	p.mu.Unlock()
-	return p.Cluster.Do(ctx, call)
+	upid, err := p.Cluster.Do(ctx, call)
+	if reply := p.use().reply; reply != nil && err == nil {
+		if lost := reply(call); lost != nil {
+			return "", lost
+		}
+	}
+	return upid, err
 }
 
 // acceptance waits until a commit is in force.

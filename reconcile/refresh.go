@@ -20,26 +20,23 @@ func owesDrive(begun journal.Begun) bool {
 	return Op(begun.Op) == OpConfig && begun.Detail[detailLast] == string(OpCloudInit)
 }
 
-// refresh makes the call that a step still owes. Upid is that of its configuration, "" where it had no task or none is known.
-func (w *worker) refresh(ctx context.Context, begun journal.Begun, upid string, began time.Time, c conclusion) conclusion {
-	if c.result == journal.Done || c.result == journal.NotRun {
-		return c
-	}
-	if upid != "" {
-		if _, err := w.wait(ctx, upid); err != nil && !errors.Is(err, ErrNoTask) {
+// refresh makes the call that a step still owes, once the task of its configuration has ended where one is known.
+func (w *worker) refresh(ctx context.Context, step journal.OpenStep, c conclusion) conclusion {
+	if step.UPID != "" {
+		if _, err := w.wait(ctx, step.UPID); err != nil && !errors.Is(err, ErrNoTask) {
 			return conclusion{err: err, dispatched: c.dispatched}
 		}
 	}
 	err := errors.New("nothing may be written now")
 	if w.world().noWrites == WritesAllowed {
-		_, err = w.cluster.Do(context.WithoutCancel(ctx), Call{Op: OpCloudInit, Kind: guest.Kind(begun.Kind), Node: begun.Node, VMID: begun.VMID})
+		_, err = w.cluster.Do(context.WithoutCancel(ctx), Call{Op: OpCloudInit, Kind: guest.Kind(step.Kind), Node: step.Node, VMID: step.VMID})
 	}
-	owing := fmt.Errorf("the cloud-init drive of %s %d is not written anew: %w", begun.Kind, begun.VMID, errors.Join(c.err, err))
+	owing := fmt.Errorf("the cloud-init drive of %s %d is not written anew: %w", step.Kind, step.VMID, errors.Join(c.err, err))
 	switch {
 	case err == nil:
 		c.result, c.err = journal.Done, nil
 		return c
-	case time.Since(began) > refreshWithin:
+	case time.Since(step.Time) > refreshWithin:
 		return conclusion{result: journal.Failed, err: owing, dispatched: c.dispatched, given: c.given}
 	default:
 		return conclusion{err: owing, dispatched: c.dispatched}

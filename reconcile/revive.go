@@ -20,10 +20,8 @@ const (
 
 // revive sees to it that a guest runs again after the agent's reboot. The step stays open until it does, so that a start of the
 // agent meanwhile forgets nothing.
-func (w *worker) revive(ctx context.Context, id string, reboot Call, began time.Time, c conclusion) conclusion {
-	if c.dispatched == 0 || c.result == "" {
-		return c
-	}
+func (w *worker) revive(ctx context.Context, step journal.OpenStep, c conclusion) conclusion {
+	reboot := Call{Op: OpReboot, Kind: guest.Kind(step.Kind), Node: step.Node, VMID: step.VMID}
 	err := w.backUp(ctx, reboot)
 	switch {
 	case err == nil:
@@ -32,7 +30,7 @@ func (w *worker) revive(ctx context.Context, id string, reboot Call, began time.
 		return conclusion{err: err, dispatched: c.dispatched}
 	}
 	down := fmt.Errorf("%s %d stays down after its restart: %w", reboot.Kind, reboot.VMID, errors.Join(c.err, err))
-	back, err := w.cameBack(ctx, reboot, began)
+	back, err := w.cameBack(ctx, reboot, step.Time)
 	world := w.world()
 	switch why := world.leavesAlone(reboot.VMID, time.Now()); {
 	case err != nil:
@@ -41,7 +39,7 @@ func (w *worker) revive(ctx context.Context, id string, reboot Call, began time.
 		return c // somebody shut it down since
 	case why != "":
 		return conclusion{result: journal.Failed, err: fmt.Errorf("%w; its manifest says %s", down, why), dispatched: c.dispatched}
-	case time.Since(began) > reviveWithin:
+	case time.Since(step.Time) > reviveWithin:
 		return conclusion{result: journal.Failed, err: down, dispatched: c.dispatched}
 	case world.noWrites != WritesAllowed:
 		return conclusion{err: fmt.Errorf("%w; nothing may be written now: %s", down, world.why), dispatched: c.dispatched}
@@ -50,7 +48,7 @@ func (w *worker) revive(ctx context.Context, id string, reboot Call, began time.
 	if row, listed, err := w.whereabouts(ctx, reboot.VMID); err == nil && listed {
 		start.Node = row.Node // the HA manager may have recovered it elsewhere
 	}
-	if err := w.startAgain(ctx, id, start); err != nil {
+	if err := w.startAgain(ctx, step.Step, start); err != nil {
 		return conclusion{err: errors.Join(down, err), dispatched: c.dispatched}
 	}
 	c.result, c.err = journal.Done, nil

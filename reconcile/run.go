@@ -23,13 +23,7 @@ func (w *worker) run(ctx context.Context, world *world, step Step, verdict Verdi
 	}
 	started := time.Now()
 	w.hooks.stepBegun(step, id)
-	c := w.calls(ctx, world, id, step, calls)
-	switch {
-	case step.Op == OpReboot:
-		c = w.revive(ctx, id, step.Calls[0], started, c)
-	case owesDrive(begun) && c.done == 1:
-		c = w.refresh(ctx, begun, "", started, c)
-	}
+	c := w.finish(ctx, journal.OpenStep{Begun: begun, Time: started}, w.calls(ctx, world, id, step, calls))
 	if c.result == "" {
 		return c.warned, c.err // nobody can tell yet: the lane looks again before it does anything else
 	}

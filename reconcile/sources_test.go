@@ -96,7 +96,7 @@ func TestCloudInitDriveIsWrittenAnew(t *testing.T) {
 	})
 }
 
-// TestCloudInitDriveIsNotForgotten has the second call of the step fail, or the agent die before it, once nothing differs any more.
+// TestCloudInitDriveIsNotForgotten has the second call of the step fail or be lost, or the agent die before it, once nothing differs any more.
 func TestCloudInitDriveIsNotForgotten(t *testing.T) {
 	web := func(user string) string {
 		return vmYAML("web-1", 201, "state: running", "cloudInit: {storage: local, user: "+user+", onChange: regenerate}")
@@ -116,6 +116,23 @@ func TestCloudInitDriveIsNotForgotten(t *testing.T) {
 			time.Sleep(10 * time.Minute)
 			if got := l.sim.Counters().Routes[route]; got != 3 {
 				t.Errorf("got %d calls for the drive, want two that fail and one that does not", got)
+			}
+		})
+	})
+	t.Run("reply_lost", func(t *testing.T) {
+		bubble(t, nil, func(t *testing.T, l *lab) {
+			l.files["web.yaml"] = web("ops")
+			l.push("one guest", alice)
+			defer l.start()()
+			l.converge()
+			l.sim.ResetCounters()
+			l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.DropBefore, Path: "/cloudinit$", Method: "PUT"}))
+			l.files["web.yaml"] = web("admin")
+			l.push("another user", alice)
+			l.converge()
+			time.Sleep(10 * time.Minute)
+			if got := l.sim.Counters().Routes[route]; got != 2 {
+				t.Errorf("got %d calls for the drive, want one that is lost and one that is not", got)
 			}
 		})
 	})

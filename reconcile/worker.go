@@ -75,14 +75,7 @@ func (w *worker) settleOpen(ctx context.Context, vmid int) error {
 		if err != nil {
 			return err
 		}
-		c := conclusion{result: result, dispatched: open.Dispatched}
-		if Op(open.Op) == OpReboot && result != journal.NotRun {
-			c.dispatched = max(c.dispatched, 1)
-			c = w.revive(ctx, open.Step, Call{Op: OpReboot, Kind: guest.Kind(open.Kind), Node: open.Node, VMID: vmid}, open.Time, c)
-		}
-		if owesDrive(open.Begun) {
-			c = w.refresh(ctx, open.Begun, open.UPID, open.Time, c)
-		}
+		c := w.finish(ctx, open, conclusion{result: result, dispatched: open.Dispatched})
 		if c.result == "" {
 			return c.err
 		}
