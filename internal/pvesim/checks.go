@@ -145,15 +145,6 @@ func checkBootOrder(s string) error {
 	return nil
 }
 
-var builtinCPUs = strings.Fields(`486 Broadwell Broadwell-IBRS Broadwell-noTSX Broadwell-noTSX-IBRS Cascadelake-Server
-
-	Cascadelake-Server-noTSX Conroe Cooperlake EPYC EPYC-IBPB EPYC-Milan EPYC-Rome EPYC-Genoa GraniteRapids Haswell Haswell-IBRS
-	Haswell-noTSX Haswell-noTSX-IBRS Icelake-Client Icelake-Server IvyBridge IvyBridge-IBRS KnightsMill Nehalem Nehalem-IBRS
-	Opteron_G1 Opteron_G2 Opteron_G3 Opteron_G4 Opteron_G5 Penryn SandyBridge SandyBridge-IBRS SapphireRapids SierraForest
-	Skylake-Client Skylake-Client-IBRS Skylake-Client-noTSX-IBRS Skylake-Server Skylake-Server-IBRS Skylake-Server-noTSX-IBRS
-	Westmere Westmere-IBRS athlon core2duo coreduo host kvm32 kvm64 max pentium pentium2 pentium3 phenom qemu32 qemu64
-	x86-64-v2 x86-64-v2-AES x86-64-v3 x86-64-v4`)
-
 func checkCPU(s string) error {
 	p := propertyString{
 		"cputype": text().first(), "flags": text(), "hidden": boolean(), "hv-vendor-id": text(), "phys-bits": text(),
@@ -170,7 +161,7 @@ func checkCPU(s string) error {
 		return errors.New("CPU is missing cputype")
 	case isCustom:
 		return fmt.Errorf("Custom cputype '%s' not found", custom) //nolint:staticcheck // Proxmox's text
-	case !slices.Contains(builtinCPUs, cpu):
+	case !isBuiltinCPU(cpu):
 		return fmt.Errorf("Built-in cputype '%s' is not defined (missing 'custom-' prefix?)", cpu) //nolint:staticcheck // Proxmox's text
 	}
 	return nil
@@ -182,4 +173,12 @@ func atoi(s string) int {
 		return 0
 	}
 	return n
+}
+
+// checkContentType takes the kinds of volumes that a storage can hold.
+func checkContentType(s string) error {
+	if !slices.Contains([]string{"images", "rootdir", "vztmpl", "iso", "backup", "snippets", "import", "none"}, s) {
+		return fmt.Errorf("invalid content type '%s'", s)
+	}
+	return nil
 }

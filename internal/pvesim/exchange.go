@@ -106,6 +106,20 @@ func (s *Sim) handle(c *call) (reply, error) {
 	return s.delegate(c)
 }
 
+// reach looks for the node that a call is for. The state is locked.
+func (s *Sim) reach(c *call) error {
+	n, ok := c.vars["node"]
+	switch {
+	case !ok || c.route.unproxied:
+		return nil
+	case !s.hasNode(n):
+		return die("hostname lookup '%s' failed - failed to get address info for: %s: Name or service not known", n, n)
+	case slices.Contains(s.down, n):
+		return &apiError{status: statusUnreachable, message: "No route to host", bare: true}
+	}
+	return nil
+}
+
 // admit checks everything that does not need the handler. The state is locked.
 func (s *Sim) admit(c *call) error {
 	if c.route.permit != nil {
@@ -113,11 +127,8 @@ func (s *Sim) admit(c *call) error {
 			return err
 		}
 	}
-	if n, ok := c.vars["node"]; ok && !s.hasNode(n) {
-		return die("hostname lookup '%s' failed - failed to get address info for: %s: Name or service not known", n, n)
-	}
-	if slices.Contains(s.down, c.vars["node"]) {
-		return &apiError{status: statusUnreachable, message: "No route to host", bare: true}
+	if err := s.reach(c); err != nil {
+		return err
 	}
 	if v, ok := c.vars["vmid"]; ok {
 		if msg := vmidRule.verify(v); msg != "" {

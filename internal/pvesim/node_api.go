@@ -15,7 +15,8 @@ func nodeRoutes() []*route {
 			vncshell vzdump wakeonlan`)...),
 		get("/nodes/{node}/version", version),
 		get("/nodes/{node}/status", nodeStatus).permits(func(c *call) error { return c.require("/nodes/"+c.node(), "Sys.Audit") }),
-		get("/nodes/{node}/network", network).takes(map[string]rule{"type": text()}),
+		get("/nodes/{node}/network", networkList).takes(map[string]rule{"type": enum(interfaceTypes...)}),
+		get("/nodes/{node}/capabilities/qemu/cpu", cpuModels).takes(map[string]rule{"arch": enum("x86_64", "aarch64")}).answeredAnywhere(),
 	}
 }
 
@@ -90,10 +91,4 @@ func nodeStatus(c *call) (reply, error) {
 	o.raw("cpuinfo", cpu.bytes())
 	o.raw("loadavg", []byte(`["0.00","0.00","0.00"]`))
 	return data(o.bytes())
-}
-
-func network(*call) (reply, error) {
-	return data([]byte(`[{"iface":"eth0","type":"eth","families":["inet"],"method":"manual","method6":"manual","exists":1,"active":1},` +
-		`{"iface":"vmbr0","type":"bridge","families":["inet"],"method":"manual","method6":"manual","active":1,"autostart":1,` +
-		`"priority":3,"bridge_ports":"","bridge_stp":"off","bridge_fd":"0"}]`))
 }

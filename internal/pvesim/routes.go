@@ -14,6 +14,7 @@ type route struct {
 	verify       func(*schema, values) error // default: the schema alone
 	read, write  func(*call) (reply, error)
 	rooted       bool   // a worker does it although it is a read
+	unproxied    bool   // whichever node is asked answers it, whatever node the path names
 	label        string // method and path, for counting
 }
 
@@ -116,6 +117,12 @@ func (r *route) permits(f func(*call) error) *route {
 // onGuest demands a privilege on the guest of the path.
 func (r *route) onGuest(privileges ...string) *route {
 	return r.permits(func(c *call) error { return c.require("/vms/"+c.vars["vmid"], privileges...) })
+}
+
+// answeredAnywhere says that the call is not passed on to the node of its path, whose name is only checked for its form.
+func (r *route) answeredAnywhere() *route {
+	r.unproxied = true
+	return r
 }
 
 // index answers a directory call.

@@ -23,7 +23,7 @@ func storageRoutes() []*route {
 		act(http.MethodPost, "/nodes/{node}/storage/{storage}/content", allocateVolume).takes(map[string]rule{
 			"vmid": vmidRule.needed(), "filename": text().needed(), "size": matching(`\d+[MG]?`).needed(), "format": enum("raw", "qcow2", "subvol", "vmdk"),
 		}).permits(func(c *call) error { return c.require("/storage/"+c.vars["storage"], "Datastore.AllocateSpace") }),
-		get("/nodes/{node}/storage/{storage}/content", storageContent).takes(map[string]rule{"content": text(), "vmid": vmidRule}).permits(audit),
+		get("/nodes/{node}/storage/{storage}/content", storageContent).takes(map[string]rule{"content": checked(checkContentType), "vmid": vmidRule}).permits(audit),
 		act(http.MethodDelete, "/nodes/{node}/storage/{storage}/content/{volume}", deleteVolume).takes(map[string]rule{"delay": integer()}),
 	}
 }
@@ -125,9 +125,29 @@ func storageContent(c *call) (reply, error) {
 		if want := c.params["content"]; want != "" && want != v.Kind || owner != 0 && v.Owner != owner && v.Kind != "import" {
 			continue
 		}
-		a.add(v.object())
+		if c.permitVolume(st, v) {
+			a.add(v.object())
+		}
 	}
 	return data(a.bytes())
+}
+
+// permitVolume says whether the caller may read a volume: a disk is its guest's business too, and so is a backup.
+//
+// Source: PVE::Storage check_volume_access, which the list asks about each volume for no guest.
+func (c *call) permitVolume(st *storage, v *Volume) bool {
+	on, owner := "/storage/"+st.ID, ownerOf(v.ID)
+	switch {
+	case c.allowed(on, "Datastore.Allocate"):
+		return true
+	case v.Kind == "iso", v.Kind == "vztmpl", v.Kind == "import":
+		return c.requireAny(on, "Datastore.AllocateSpace", "Datastore.Audit") == nil
+	case v.Kind == "backup" && owner != "":
+		return c.allowed(on, "Datastore.AllocateSpace") && c.allowed("/vms/"+owner, "VM.Backup")
+	case (v.Kind == "images" || v.Kind == "rootdir") && owner != "":
+		return c.allowed(on, "Datastore.Audit") && c.allowed("/vms/"+owner, "VM.Config.Disk")
+	}
+	return false
 }
 
 func (v *Volume) stored() int64 {
