@@ -114,7 +114,7 @@ func (e *Engine) setWorld(waits func(Step) string) {
 	w := &world{cluster: e.opts.Scope.Cluster, inventory: e.observer.inventory, waits: waits}
 	if e.accepted.Valid() {
 		w.revision, w.commit = e.accepted.revision.String(), string(e.accepted.revision.Commit())
-		w.guests, w.guards = e.guests, e.accepted.set.Cluster.Guards
+		w.guests, w.policies, w.guards = e.guests, e.policies, e.accepted.set.Cluster.Guards
 	}
 	w.noWrites, w.why = e.writeStop()
 	e.world.Store(w)

@@ -53,6 +53,20 @@ type Policy struct {
 	Observe   bool
 	Suspend   *guest.Suspension
 	Lifecycle guest.Lifecycle
+	Window    guest.Window // that Lifecycle names; the zero Window, which is never open, where it cannot be read
+}
+
+// newPolicies returns the policies of guests by vmid. They are made once a revision, since reading a window looks up its time zone.
+func newPolicies(guests []guest.Desired) map[int]Policy {
+	policies := make(map[int]Policy, len(guests))
+	for _, d := range guests {
+		p := Policy{Observe: d.Observe, Suspend: d.Suspend, Lifecycle: d.Lifecycle}
+		if d.Lifecycle.RebootPolicy == guest.RebootWindow {
+			p.Window, _ = guest.ParseWindow(d.Lifecycle.Window) // manifests with another one are refused
+		}
+		policies[d.VMID] = p
+	}
+	return policies
 }
 
 // Verdict is the gate's word on one step.
@@ -78,7 +92,7 @@ func (g Gate) Judge(step Step) Verdict {
 	case step.Op == OpDestroy:
 		return g.judgeDestroy(step)
 	case step.Op == OpReboot:
-		return g.judgeReboot(step, policy.Lifecycle)
+		return g.judgeReboot(step, policy)
 	case step.Op == OpCreate || step.Op == OpStart || startsByHA(step):
 		if g.Waits != nil {
 			if why := g.Waits(step); why != "" {
@@ -119,19 +133,19 @@ func disturbance(step Step) string {
 }
 
 // judgeReboot follows the manifest's rebootPolicy.
-func (g Gate) judgeReboot(step Step, lifecycle guest.Lifecycle) Verdict {
-	switch lifecycle.RebootPolicy {
+func (g Gate) judgeReboot(step Step, policy Policy) Verdict {
+	switch policy.Lifecycle.RebootPolicy {
 	case guest.RebootAuto:
 		if step.Doubt == "" {
 			return Verdict{}
 		}
 	case guest.RebootWindow:
-		window, err := guest.ParseWindow(lifecycle.Window)
+		window := policy.Window
 		switch {
-		case err != nil:
-			return held(HoldWindow, "the window cannot be read: "+err.Error(), "correct lifecycle.window")
+		case window == guest.Window{}:
+			return held(HoldWindow, fmt.Sprintf("the window %q cannot be read", policy.Lifecycle.Window), "correct lifecycle.window")
 		case !window.Contains(g.Now):
-			return held(HoldWindow, fmt.Sprintf("it may restart in %s, next at %s", lifecycle.Window, window.Next(g.Now).UTC().Format(time.RFC3339)), "")
+			return held(HoldWindow, fmt.Sprintf("it may restart in %s, next at %s", policy.Lifecycle.Window, window.Next(g.Now).UTC().Format(time.RFC3339)), "")
 		case step.Doubt == "":
 			return Verdict{}
 		}

@@ -24,7 +24,7 @@ func TestGateJudge(t *testing.T) {
 	foreign.Doubt = "it also brings into effect what somebody else wrote: cpu"
 	rebooting := func(policy guest.RebootPolicy, window string) func(*Gate) {
 		return func(g *Gate) {
-			g.Policies[201] = Policy{Lifecycle: guest.Lifecycle{RebootPolicy: policy, Window: window}}
+			g.Policies = newPolicies([]guest.Desired{{Ref: ref, Lifecycle: guest.Lifecycle{RebootPolicy: policy, Window: window}}})
 		}
 	}
 	approval := func(step Step, age time.Duration, people ...string) func(*Gate) {

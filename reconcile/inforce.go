@@ -60,7 +60,7 @@ func (e *Engine) relower() {
 		return
 	}
 	e.observer.dueChanged(e.guests, guests)
-	e.guests = guests
+	e.guests, e.policies = guests, newPolicies(guests)
 }
 
 func (e *Engine) refuse(r *RefusedReport) {

@@ -40,7 +40,10 @@ func NewPreview(ctx context.Context, cluster Reader, set manifest.Set, revision 
 	if err != nil {
 		return Preview{}, fmt.Errorf("read cluster: %w", err)
 	}
-	w := &world{cluster: set.Cluster.Name, revision: revision, guests: guests, guards: set.Cluster.Guards, inventory: seen.Inventory, noWrites: WritesAllowed}
+	w := &world{
+		cluster: set.Cluster.Name, revision: revision, guests: guests, policies: newPolicies(guests), guards: set.Cluster.Guards,
+		inventory: seen.Inventory, noWrites: WritesAllowed,
+	}
 	plan := NewPlan(w.desired(state), seen)
 	w.waits = newOrdering(plan, guests, time.Now()).waits
 	return Preview{Plan: plan, Observed: seen, Gate: w.gate(state, time.Now())}, nil

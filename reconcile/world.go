@@ -16,6 +16,7 @@ type world struct {
 	revision  string
 	commit    string // of revision
 	guests    []guest.Desired
+	policies  map[int]Policy // of guests
 	guards    manifest.Guards
 	inventory Inventory
 	noWrites  WriteStop
@@ -87,7 +88,7 @@ func (w *world) row(vmid int) (Row, bool) { return w.inventory.Row(vmid) }
 // gate returns the gate for this world at a moment.
 func (w *world) gate(state journal.State, now time.Time) Gate {
 	g := Gate{
-		Cluster: w.cluster, Now: now, Policies: make(map[int]Policy, len(w.guests)), Remembered: state.Guarded, Owned: state.Owned,
+		Cluster: w.cluster, Now: now, Policies: w.policies, Remembered: state.Guarded, Owned: state.Owned,
 		Approvals: newApprovals(state.Orders), Need: w.guards.Approvals, Named: len(w.guests), MaxDestroy: w.guards.MaxDestroysPerDay,
 		Destroyed: len(state.Destroys), Waits: w.waits,
 	}
@@ -95,9 +96,6 @@ func (w *world) gate(state journal.State, now time.Time) Gate {
 		if open.Op == string(OpDestroy) {
 			g.Destroyed++
 		}
-	}
-	for _, d := range w.guests {
-		g.Policies[d.VMID] = Policy{Observe: d.Observe, Suspend: d.Suspend, Lifecycle: d.Lifecycle}
 	}
 	if w.noWrites != WritesAllowed {
 		g.NoWrites = strings.TrimSpace(string(w.noWrites) + ": " + w.why)
