@@ -1,0 +1,45 @@
+package guest
+
+import (
+	"fmt"
+	"strings"
+)
+
+// SubKeys returns the sub-keys of a native key that somebody may want by name, in the order of the key table: not those that Proxmox
+// fills in by itself, and not those that count only while the device is made. It is empty for a key that has none, or that the table
+// does not hold.
+func SubKeys(kind Kind, key string) []string {
+	r, _ := find(kind, key)
+	if r.syntax == nil {
+		return nil
+	}
+	var names []string
+	for _, known := range r.syntax.subs {
+		if !known.owned && !known.once {
+			names = append(names, known.name)
+		}
+	}
+	return names
+}
+
+// CheckSub returns why Proxmox would refuse text as the value of a sub-key, or nil, as Check does for a whole key. Text that would read
+// as more than this one value is refused.
+func CheckSub(kind Kind, key, sub, text string) error {
+	r, _ := find(kind, key)
+	if r.syntax == nil || r.syntax.sub(sub) == &anySub {
+		return fmt.Errorf("%w %s of %s", ErrUnknownKey, sub, key)
+	}
+	if text == "" || strings.TrimSpace(text) != text || strings.ContainsAny(text, ",\r\n\x00") {
+		return fmt.Errorf("got %q, want a value on one line, without commas and without blanks around it", text)
+	}
+	return r.syntax.sub(sub).check(text)
+}
+
+// Unreleased returns why the release that a node runs does not know a sub-key, or "".
+func Unreleased(kind Kind, key, sub string, node Version) string {
+	r, _ := find(kind, key)
+	if r.syntax == nil {
+		return ""
+	}
+	return r.syntax.sub(sub).excludes(node)
+}
