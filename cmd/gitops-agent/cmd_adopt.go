@@ -44,6 +44,7 @@ Guests that an agent or a manifest keeps already are not adopted again; --all le
 	cmd.Flags().BoolVar(&opts.all, "all", false, "adopt every guest that no agent and no manifest keeps")
 	cmd.Flags().StringVar(&opts.dir, "out", "", "write a file for each guest into this `directory`")
 	cmd.Flags().BoolVar(&opts.force, "force", false, "overwrite files that exist")
+	cmd.Flags().BoolVar(&opts.env, "env", false, "write the environments of containers too, which often carry secrets")
 	outputFlag(cmd, &opts.output, outputText, outputJSON)
 	return cmd
 }
@@ -68,6 +69,7 @@ type adoptOptions struct {
 	all    bool
 	dir    string
 	force  bool
+	env    bool
 	output string
 	log    *slog.Logger
 }
@@ -155,7 +157,7 @@ func (a *adopter) adopt(vmid int) error {
 		return err
 	}
 	name := a.kept.name(o)
-	adopted, err := manifest.Adopt(o, manifest.AdoptOptions{Cluster: a.cluster, Name: name})
+	adopted, err := manifest.Adopt(o, manifest.AdoptOptions{Cluster: a.cluster, Name: name, Env: a.opts.env})
 	var unfit *manifest.AdoptError
 	switch {
 	case errors.As(err, &unfit):

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,7 @@ import (
 type AdoptOptions struct {
 	Cluster string // name of the cluster, for the comment
 	Name    string // metadata.name, see AdoptName
+	Env     bool   // pin the environment of containers too, which may hold secrets
 }
 
 // Adopted is a manifest that was written from a live guest.
@@ -113,7 +115,7 @@ type adoption struct {
 func newAdoption(o guest.Observed, opts AdoptOptions) *adoption {
 	a := &adoption{seen: o, opts: opts, live: map[string]string{}, raw: map[string]bool{}, left: map[string]string{}}
 	for key, value := range o.Keys {
-		text, reason := adoptValue(o.Kind, key, value)
+		text, reason := adoptValue(o.Kind, key, value, opts)
 		switch {
 		case reason != "":
 			a.left[key] = reason
@@ -156,7 +158,8 @@ func resourceText(r *guest.HA) string {
 }
 
 // demoteUnsaid takes care of keys that the fields did not say, or not all of: they go to raw. A drive does not, since raw would name its
-// volume, which a guest made anew cannot have: what is left of it goes to the comment. It reports whether something moved.
+// volume, which a guest made anew cannot have: what is left of it goes to the comment, and so does what is left of any key that Proxmox
+// would refuse as a whole. It reports whether something moved.
 func (a *adoption) demoteUnsaid(r *raising) bool {
 	moved := false
 	for _, name := range slices.Sorted(maps.Keys(r.keys)) {
@@ -169,14 +172,16 @@ func (a *adoption) demoteUnsaid(r *raising) bool {
 		switch volume := key.find("volume"); {
 		case pseudoKeys[name] != "":
 			a.leave(name, pseudoKeys[name])
+		case name == "env": // whose separator YAML has no plain text for
+			a.leave(name, "a manifest takes variables of letters, digits and _, each once")
 		case !holdsVolume(a.seen.Kind, name) && key.said() && guest.Check(a.seen.Kind, name, key.raw()) != nil:
-			a.leaveParts(name, unsaid, "this agent does not know it")
+			a.leaveParts(key, unsaid)
 		case !holdsVolume(a.seen.Kind, name):
 			a.raw[name] = true
-		case namedOddly(key, unsaid) != "":
-			a.leave(name, namedOddly(key, unsaid))
+		case slices.ContainsFunc(unsaid, func(p *livePart) bool { return p.name == "mp" }):
+			a.leave(name, "a manifest takes "+folder.want)
 		case volume == nil:
-			a.leaveParts(name, unsaid, "no field says it, and raw would name the volume")
+			a.leaveParts(key, unsaid)
 		case strings.Contains(volume.text, ":") && !strings.HasPrefix(volume.text, "/"):
 			a.leave(name, "no field says its volume, and raw would name it")
 		default:
@@ -186,28 +191,30 @@ func (a *adoption) demoteUnsaid(r *raising) bool {
 	return moved
 }
 
-// namedOddly returns why no field says a drive of which not all is said, "" where that is not for a name.
-func namedOddly(key *liveKey, unsaid []*livePart) string {
-	cdrom := slices.ContainsFunc(unsaid, func(p *livePart) bool { return p.name == "media" && p.text == "cdrom" })
-	path := slices.ContainsFunc(unsaid, func(p *livePart) bool { return p.name == "mp" })
-	switch volume := key.find("volume"); {
-	case path:
-		return "a manifest takes no path with blanks, commas, colons or semicolons"
-	case cdrom && volume != nil && strings.Contains(volume.text, ":"):
-		return "a manifest takes no image with blanks, commas or semicolons in its name"
-	default:
-		return ""
-	}
-}
-
 // leaveParts leaves sub-keys out.
-func (a *adoption) leaveParts(key string, parts []*livePart, reason string) {
-	if _, again := a.left[key+"."+parts[0].name]; again {
-		a.leave(key, "its text says one thing twice")
+func (a *adoption) leaveParts(key *liveKey, parts []*livePart) {
+	if slices.ContainsFunc(parts, func(p *livePart) bool { return p.name == "" }) {
+		a.leave(key.key, "this agent does not know what it says")
 		return
 	}
 	for _, p := range parts {
-		a.left[key+"."+p.name] = reason
+		a.left[key.key+"."+p.name] = a.whyUnsaid(key, p)
+	}
+}
+
+// whyUnsaid returns why no field says a sub-key, and raw beside them neither.
+func (a *adoption) whyUnsaid(key *liveKey, p *livePart) string {
+	switch gone := guest.Unreleased(key.kind, key.key, p.name, a.seen.Version); {
+	case errors.Is(guest.CheckSub(key.kind, key.key, p.name, p.text), guest.ErrUnknownKey):
+		return "this agent does not know it"
+	case key.count(p.name) > 1:
+		return "its text says it twice"
+	case gone != "":
+		return gone
+	case slices.ContainsFunc(key.parts, func(p livePart) bool { return cloudInitVolume.MatchString(p.text) }):
+		return "cloudInit takes no options of its drive"
+	default:
+		return "a manifest does not take what it says"
 	}
 }
 
@@ -225,13 +232,15 @@ func holdsVolume(kind guest.Kind, key string) bool {
 	return key == "efidisk0" || key == "tpmstate0" || diskSlots.has(key)
 }
 
-// finding is what is wrong with pinning a key.
+// finding is what is wrong with pinning a key, or one sub-key of it, "features.keyctl".
 type finding struct{ key, reason string }
 
-// demote moves a key from its field to raw, or from there to the comment. It reports whether there was a way to go.
+// demote moves a key from its field to raw, or from there to the comment; a sub-key goes to the comment at once. It reports whether there was a way to go.
 func (a *adoption) demote(f finding) bool {
 	_, pinned := a.live[f.key]
-	switch {
+	switch key, _, isSub := strings.Cut(f.key, "."); {
+	case isSub && a.live[key] != "":
+		a.left[f.key] = f.reason
 	case !pinned:
 		return false
 	case a.raw[f.key] || holdsVolume(a.seen.Kind, f.key) || pseudoKeys[f.key] != "":

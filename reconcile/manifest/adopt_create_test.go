@@ -126,7 +126,7 @@ func TestAdoptedGuestCanBeMadeAnew(t *testing.T) {
 				if err := here.place(drawPlaced(rt, kind)); err != nil {
 					rt.Fatal(err)
 				}
-				checkMadeAnew(t, rt, here.observe(t, kind, 105))
+				checkMadeAnew(t, rt, here.observe(t, kind, 105), drawOptions(rt))
 			})
 		})
 	}
@@ -145,9 +145,9 @@ func drawPlaced(t *rapid.T, kind guest.Kind) guest.Observed {
 	return o
 }
 
-func checkMadeAnew(outer *testing.T, t *rapid.T, o guest.Observed) {
+func checkMadeAnew(outer *testing.T, t *rapid.T, o guest.Observed, opts manifest.AdoptOptions) {
 	t.Helper()
-	a, err := manifest.Adopt(o, adoptOptions)
+	a, err := manifest.Adopt(o, opts)
 	if err != nil {
 		t.Fatalf("adopt: %v", err)
 	}

@@ -16,7 +16,7 @@ var fieldsWithoutWayBack = map[guest.Kind][]string{
 		"cloudInit.ip.*.absent", "cloudInit.passwordFrom.file", "cloudInit.onChange",
 	}),
 	guest.Container: slices.Concat(wishes, []string{
-		"source.template.volume", "passwordFrom.file", "sshKeys", "env",
+		"source.template.volume", "passwordFrom.file", "sshKeys",
 		"mounts.*.absent", "mounts.*.volume", "networks.*.absent",
 		"features.keyctl", "features.fuse", "features.mknod", "features.mount", // root@pam's
 	}),

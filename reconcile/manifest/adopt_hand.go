@@ -10,7 +10,7 @@ import (
 
 // What objects lower by hand, they raise by hand.
 
-// raise leaves a cloud-init drive to cloudInit, and turns a CD-ROM drive into iso, which stands alone.
+// raise leaves a cloud-init drive to cloudInit, and turns a CD-ROM drive into iso and its options.
 func (d *disk) raise(r *raising, rows func() []entry) []entry {
 	key := r.keys[r.slot]
 	volume, media := key.find("volume"), key.find("media")
@@ -22,13 +22,17 @@ func (d *disk) raise(r *raising, rows func() []entry) []entry {
 	case !isoVolume.ok(volume.text):
 		return nil // as a disk it would be said to be no CD-ROM drive
 	}
-	volume.by = r.below("iso").path
-	for i := range key.parts {
-		if p := &key.parts[i]; p.name == "media" || p.name == "size" {
-			p.own = true
+	key.sayDrive(r.below("iso").path)
+	return append([]entry{{"iso", scalarOf("!!str", volume.text)}}, rows()...)
+}
+
+// sayDrive notes the field that says what is in a drive: its volume, that it is no disk, and the size, which Proxmox fills in.
+func (k *liveKey) sayDrive(path string) {
+	for _, name := range []string{"volume", "media", "size"} {
+		if p := k.find(name); p != nil {
+			p.by = path
 		}
 	}
-	return []entry{{"iso", scalarOf("!!str", volume.text)}}
 }
 
 // cloudInitVolume matches the volume of a cloud-init drive, on storages that keep files or not.
@@ -49,8 +53,8 @@ func (r *raising) raiseCloudInitDrive() []entry {
 		if volume == nil || key.by != "" || !cloudInitVolume.MatchString(volume.text) {
 			continue
 		}
-		storage, _ := key.storage()
-		key.by = r.below("storage").path
+		storage, _ := key.storage() // which no other key says
+		key.sayDrive(r.below("storage").path)
 		out := []entry{{"storage", scalarOf("!!str", storage)}}
 		if key.key != "ide2" {
 			out = append(out, entry{"slot", scalarOf("!!str", key.key)})
@@ -131,4 +135,31 @@ func (m *machine) raise(r *raising, rows func() []entry) []entry {
 	}
 	f.say(r.below("hotplug").path)
 	return append(rows(), entry{"hotplug", &node{kind: listNode}})
+}
+
+// raise takes the environment apart, which a container lowers by hand.
+func (c *container) raise(r *raising, rows func() []entry) []entry {
+	out := rows()
+	if variables := r.raiseEnvironment(); variables != nil {
+		out = append(out, entry{"env", variables})
+	}
+	return out
+}
+
+// raiseEnvironment returns the variables of a container, nil where the field does not take one of them.
+func (r *raising) raiseEnvironment() *node {
+	f, found := r.fact("env")
+	if !found {
+		return nil
+	}
+	out := &node{kind: mapNode}
+	for variable := range strings.SplitSeq(f.text, "\x00") {
+		name, value, _ := strings.Cut(variable, "=")
+		if !variableName.ok(name) || !anyText.ok(value) || out.get(name) != nil {
+			return nil
+		}
+		out.entries = append(out.entries, entry{name, scalarOf("!!str", value)})
+	}
+	f.say(r.below("env").path)
+	return out
 }

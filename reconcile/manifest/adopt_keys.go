@@ -11,7 +11,7 @@ const pendingReason = "a change of it waits for the next start: adopt it again a
 
 // adoptValue returns the text of a native key that a manifest is to pin, or why it cannot. Both are empty for what is Proxmox's own
 // business and for what has no value.
-func adoptValue(kind guest.Kind, key string, value guest.Value) (text, reason string) {
+func adoptValue(kind guest.Kind, key string, value guest.Value, opts AdoptOptions) (text, reason string) {
 	ours := reserved[key] == "" && !strings.HasPrefix(key, "unused")
 	switch _, known := guest.Canonical(kind, key, ""); {
 	case strings.Contains(reserved[key], "secret"):
@@ -23,8 +23,10 @@ func adoptValue(kind guest.Kind, key string, value guest.Value) (text, reason st
 		return "", pendingReason
 	case !known:
 		return "", "this agent does not know the key"
-	case unpinned[key] != "":
-		return "", unpinned[key]
+	case key == "lxc":
+		return "", "the API reads it and does not write it"
+	case key == "env" && !opts.Env:
+		return "", "variables often carry secrets: --env writes them all the same"
 	case guest.RootOnly(kind, key):
 		return "", "Proxmox lets only root@pam change it, and no API token"
 	case !utf8.ValidString(value.Text):
@@ -38,12 +40,6 @@ func adoptValue(kind guest.Kind, key string, value guest.Value) (text, reason st
 		return "", ""
 	}
 	return value.Text, ""
-}
-
-// unpinned are keys that a manifest could pin and an adopted one does not.
-var unpinned = map[string]string{
-	"env": "variables often carry secrets: add those that do not",
-	"lxc": "the API reads it and does not write it",
 }
 
 // waits reports whether the key means something else after the next start.

@@ -18,14 +18,20 @@ func TestAdoptTellsOddNames(t *testing.T) {
 	}{
 		"path": {
 			guest.Container,
-			map[string]string{"rootfs": "local-lvm:vm-105-disk-0,size=8G", "mp0": "local-lvm:vm-105-disk-1,mp=/srv/my data,size=8G"},
-			[]manifest.LeftOut{{Key: "mp0", Reason: "a manifest takes no path with blanks, commas, colons or semicolons"}},
+			map[string]string{"rootfs": "local-lvm:vm-105-disk-0,size=8G", "mp0": "local-lvm:vm-105-disk-1,mp=srv,size=8G"},
+			[]manifest.LeftOut{{Key: "mp0", Reason: "a manifest takes an absolute path without commas"}},
 		},
 		"image": {
 			guest.VirtualMachine,
-			map[string]string{"ide2": "local:iso/my debian.iso,media=cdrom,size=600M"},
-			[]manifest.LeftOut{{Key: "ide2", Reason: "a manifest takes no image with blanks, commas or semicolons in its name"}},
+			map[string]string{"ide2": "l:iso/debian.iso,media=cdrom,size=600M"},
+			[]manifest.LeftOut{{Key: "ide2", Reason: "no field says its volume, and raw would name it"}},
 		},
+		"blanks": {
+			guest.Container,
+			map[string]string{"rootfs": "local-lvm:vm-105-disk-0,size=8G", "mp0": "local-lvm:vm-105-disk-1,mp=/srv/my data; or: not,size=8G"},
+			nil,
+		},
+		"blank": {guest.VirtualMachine, map[string]string{"ide2": "local:iso/my debian.iso,media=cdrom,size=600M"}, nil},
 		"plain": {guest.VirtualMachine, map[string]string{"ide2": "local:iso/debian.iso,media=cdrom,size=600M"}, nil},
 	}
 	for name, test := range tests {

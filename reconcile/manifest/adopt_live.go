@@ -21,6 +21,7 @@ type livePart struct {
 	name, text string
 	by         string // path of the field that says it; "" while none does
 	own        bool   // Proxmox's own, which no field has to say
+	left       bool   // told in the comment, and said by no field
 }
 
 func newLiveKey(kind guest.Kind, key, text string) *liveKey {
@@ -54,11 +55,29 @@ var generated = map[string][]string{
 // find returns the part that a sub-key names, nil where there is none that nothing says yet.
 func (k *liveKey) find(sub string) *livePart {
 	for i := range k.parts {
-		if p := &k.parts[i]; p.by == "" && k.names(p.name, sub) {
+		if p := &k.parts[i]; p.by == "" && !p.left && k.names(p.name, sub) {
 			return p
 		}
 	}
 	return nil
+}
+
+// leave marks the parts of a name as told in the comment.
+func (k *liveKey) leave(name string) {
+	for i := range k.parts {
+		k.parts[i].left = k.parts[i].left || k.parts[i].name == name
+	}
+}
+
+// count returns how many parts have a name.
+func (k *liveKey) count(name string) int {
+	n := 0
+	for _, p := range k.parts {
+		if p.name == name {
+			n++
+		}
+	}
+	return n
 }
 
 // names reports whether a part's name is another spelling of a sub-key: no name at all, or an alias. The key table is asked with a
@@ -104,7 +123,7 @@ func (k *liveKey) means(sub, a, b string) bool {
 func (k *liveKey) unsaid() []*livePart {
 	var out []*livePart
 	for i := range k.parts {
-		if p := &k.parts[i]; k.by == "" && p.by == "" && !p.own {
+		if p := &k.parts[i]; k.by == "" && p.by == "" && !p.own && !p.left {
 			out = append(out, p)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 // raising is the way back of lowering: from native keys to the fields that say them. It goes through the same rows.
 type raising struct {
 	kind guest.Kind
+	node guest.Version       // what the guest's node runs
 	keys map[string]*liveKey // by native key; what is not there is not to be said by a field
 	slot string              // native key that sub-keys belong to at the moment
 	path string              // of the field at hand

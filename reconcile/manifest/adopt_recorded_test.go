@@ -15,11 +15,14 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
+// withEnv pins everything that can be.
+var withEnv = manifest.AdoptOptions{Cluster: "home", Name: "erp", Env: true}
+
 // TestRecordedGuestsPlanEmpty adopts every guest that was recorded from Proxmox's own code, whatever waits in it.
 func TestRecordedGuestsPlanEmpty(t *testing.T) {
 	guests := recordedGuests(t)
 	for where, o := range guests {
-		a, err := manifest.Adopt(o, adoptOptions)
+		a, err := manifest.Adopt(o, withEnv)
 		if err != nil {
 			t.Errorf("%s: adopt: %v", where, err)
 			continue
@@ -125,7 +128,7 @@ func recordedKeys(t *testing.T, call, body string) map[string]guest.Value {
 func TestRecordedGuestsCanBeMadeAnew(t *testing.T) {
 	made := map[string]bool{} // manifests: many recordings differ in nothing that a manifest says
 	for where, o := range recordedGuests(t) {
-		a, err := manifest.Adopt(o, adoptOptions)
+		a, err := manifest.Adopt(o, withEnv)
 		if err != nil {
 			t.Fatalf("%s: adopt: %v", where, err)
 		}

@@ -41,14 +41,21 @@ func wanted(t failer, data []byte) guest.Desired {
 func TestAdoptedPlansEmpty(t *testing.T) {
 	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
 		t.Run(string(kind), func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) { checkAdopted(t, drawLive(t, kind)) })
+			rapid.Check(t, func(t *rapid.T) { checkAdopted(t, drawLive(t, kind), drawOptions(t)) })
 		})
 	}
 }
 
-func checkAdopted(t *rapid.T, o guest.Observed) {
+// drawOptions draws whether the environment is pinned.
+func drawOptions(t *rapid.T) manifest.AdoptOptions {
+	out := adoptOptions
+	out.Env = rapid.Bool().Draw(t, "env")
+	return out
+}
+
+func checkAdopted(t *rapid.T, o guest.Observed, opts manifest.AdoptOptions) {
 	t.Helper()
-	a, err := manifest.Adopt(o, adoptOptions)
+	a, err := manifest.Adopt(o, opts)
 	if err != nil {
 		t.Fatalf("adopt: %v", err)
 	}
@@ -131,7 +138,7 @@ func TestEveryFieldHasAWayBack(t *testing.T) {
 
 func collectFields(t *testing.T, o guest.Observed, into map[string]bool) {
 	t.Helper()
-	a, err := manifest.Adopt(o, adoptOptions)
+	a, err := manifest.Adopt(o, withEnv)
 	if err != nil {
 		t.Fatalf("adopt %v: %v", o.Keys, err)
 	}
@@ -189,6 +196,26 @@ func TestAdoptTellsNoSecrets(t *testing.T) {
 	}
 }
 
+// TestAdoptPinsTheEnvironmentIfAsked: whoever asks for it gets all of it, or is told.
+func TestAdoptPinsTheEnvironmentIfAsked(t *testing.T) {
+	tests := map[string]struct{ env, want string }{
+		"some":    {"LANG=C.UTF-8\x00TOKEN=a,b=c", "\n  env: {LANG: C.UTF-8, TOKEN: 'a,b=c'}\n"},
+		"twice":   {"A=1\x00A=2", "\n#   env: a manifest takes variables of letters, digits and _, each once\n"},
+		"oddName": {"A.B=1", "\n#   env: a manifest takes variables of letters, digits and _, each once\n"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			a, err := manifest.Adopt(liveGuest(guest.Container, map[string]string{"env": test.env}), withEnv)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(a.Data), test.want) {
+				t.Errorf("got no %q, want it in\n%s", test.want, a.Data)
+			}
+		})
+	}
+}
+
 // TestAdoptCommentsCannotEnd: text from the cluster stays in the comment that it is put into.
 func TestAdoptCommentsCannotEnd(t *testing.T) {
 	o := liveGuest(guest.VirtualMachine, map[string]string{"x\nspec: {vmid: 100}": "1"})
@@ -219,14 +246,14 @@ func TestAdoptLeavesUnknownSubKeys(t *testing.T) {
 	}
 	want := []string{
 		"net0.future: this agent does not know it",
-		"sata0: its text says one thing twice",
+		"sata0.cache: its text says it twice",
 		"sata1: a manifest takes a scsi or virtio slot",
-		"scsi0.future: no field says it, and raw would name the volume",
+		"scsi0.future: this agent does not know it",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("got other keys left out (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"net0", "node", "pool", "scsi0"}, a.Pinned); diff != "" {
+	if diff := cmp.Diff([]string{"net0", "node", "pool", "sata0", "scsi0"}, a.Pinned); diff != "" {
 		t.Errorf("got other keys pinned (-want +got):\n%s", diff)
 	}
 }

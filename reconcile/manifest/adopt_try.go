@@ -2,7 +2,9 @@ package manifest
 
 import (
 	"errors"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"gitops-agent/reconcile/guest"
@@ -41,20 +43,48 @@ func refusal(message string) string {
 	return "a manifest does not take what it says"
 }
 
-// unsettable returns the keys that the agent could not set if they were lost, each with the reason.
+// unsettable returns what the agent could not set if it were lost, each with the reason: the sub-keys that stand in the way where the
+// others can be set, else whole keys.
 func unsettable(d guest.Desired, node guest.Version) []finding {
 	var out []finding
 	for _, in := range d.Intents {
-		alone := guest.Desired{Ref: d.Ref, Source: guest.Source{Blank: true}, Intents: []guest.Intent{in}}
-		if d.Kind == guest.Container {
-			alone.Source = guest.Source{Template: &guest.Template{Volume: "local:vztmpl/any"}}
-			alone.Intents = withPrivilege(alone.Intents, d)
-		}
-		if _, err := guest.CreateParamsOn(alone, node); err != nil {
-			out = append(out, finding{in.Key, strings.TrimPrefix(err.Error(), "set "+in.Key+": ")})
+		if reason := unsettableAlone(d, in, node); reason != "" {
+			out = append(out, unsettableParts(d, in, node, reason)...)
 		}
 	}
 	return out
+}
+
+// unsettableParts returns the sub-keys of an intent that stand in its way, or the key where the others make no value of their own.
+func unsettableParts(d guest.Desired, in guest.Intent, node guest.Version, reason string) []finding {
+	var out []finding
+	var others []string
+	for _, sub := range slices.Sorted(maps.Keys(in.Sub)) {
+		part := guest.Intent{Key: in.Key, Verb: in.Verb, Sub: map[string]string{sub: in.Sub[sub]}}
+		if why := unsettableAlone(d, part, node); why != "" {
+			out = append(out, finding{in.Key + "." + sub, why})
+		} else {
+			others = append(others, sub+"="+in.Sub[sub])
+		}
+	}
+	if len(out) == 0 || guest.Check(d.Kind, in.Key, strings.Join(others, ",")) != nil {
+		return []finding{{in.Key, reason}}
+	}
+	return out
+}
+
+// unsettableAlone returns why a guest cannot be made with one intent, or "".
+func unsettableAlone(d guest.Desired, in guest.Intent, node guest.Version) string {
+	alone := guest.Desired{Ref: d.Ref, Source: guest.Source{Blank: true}, Intents: []guest.Intent{in}}
+	if d.Kind == guest.Container {
+		alone.Source = guest.Source{Template: &guest.Template{Volume: "local:vztmpl/any"}}
+		alone.Intents = withPrivilege(alone.Intents, d)
+	}
+	_, err := guest.CreateParamsOn(alone, node)
+	if err == nil {
+		return ""
+	}
+	return strings.TrimPrefix(err.Error(), "set "+in.Key+": ")
 }
 
 // withPrivilege adds whether the container is privileged, which decides on what else a token may set.

@@ -16,7 +16,7 @@ import (
 // write returns the document as things stand, and what its fields say.
 func (a *adoption) write() ([]byte, *raising) {
 	s := newSpec(a.seen.Kind)
-	r := &raising{kind: a.seen.Kind, keys: map[string]*liveKey{}}
+	r := &raising{kind: a.seen.Kind, node: a.seen.Version, keys: map[string]*liveKey{}}
 	for name, text := range a.live {
 		if !a.raw[name] {
 			r.keys[name] = newLiveKey(a.seen.Kind, name, text)
@@ -24,9 +24,7 @@ func (a *adoption) write() ([]byte, *raising) {
 	}
 	for name := range a.left {
 		if key, sub, isSub := strings.Cut(name, "."); isSub && r.keys[key] != nil {
-			if p := r.keys[key].find(sub); p != nil {
-				p.own = true
-			}
+			r.keys[key].leave(sub)
 		}
 	}
 	fields := raiseObject(r, s)

@@ -111,16 +111,17 @@ type rootfs struct {
 	size             opt[int64]
 	replicate, quota opt[bool]
 	options          words
+	natives          pairs
 }
 
 func (r *rootfs) fields() []field {
-	return []field{
+	return withRaw(&r.natives, "rootfs.", `{"acl": true}`, []field{
 		{"storage", "rootfs.storage", "Storage to create the volume on.", text(&r.storage, storageName)},
 		{"size", "rootfs.size", "Least size, such as 8Gi. A smaller volume grows; none shrinks.", capacity(&r.size)},
 		{"replicate", "rootfs.replicate", "Include the volume in replication.", flag(&r.replicate)},
 		{"quota", "rootfs.quota", "User quotas.", flag(&r.quota)},
 		{"options", "rootfs.mountoptions", "Mount options, such as noatime.", such(list(&r.options, mountOption, ";"), `["noatime"]`)},
-	}
+	})
 }
 
 // mount is a mount point: a volume of its own, an existing one, or a folder of the host.
@@ -130,10 +131,11 @@ type mount struct {
 	size                               opt[int64]
 	backup, readOnly, replicate, quota opt[bool]
 	options                            words
+	natives                            pairs
 }
 
 func (m *mount) fields() []field {
-	return []field{
+	return withRaw(&m.natives, ".", `{"acl": true, "shared": true}`, []field{
 		m.row(),
 		{"storage", ".storage", "Storage to create the volume on.", text(&m.storage, storageName)},
 		{"size", ".size", "Least size, such as 8Gi. A smaller volume grows; none shrinks.", capacity(&m.size)},
@@ -144,7 +146,7 @@ func (m *mount) fields() []field {
 		{"replicate", ".replicate", "Include the volume in replication.", flag(&m.replicate)},
 		{"quota", ".quota", "User quotas.", flag(&m.quota)},
 		{"options", ".mountoptions", "Mount options, such as noatime.", list(&m.options, mountOption, ";")},
-	}
+	})
 }
 
 func (m *mount) lower(l *lowering) {

@@ -11,10 +11,11 @@ type device struct {
 	mapping, mediated     opt[string]
 	pcie, primary, romBar opt[bool]
 	usb3                  opt[bool]
+	natives               pairs
 }
 
 func (d *device) fields() []field {
-	return []field{
+	return withRaw(&d.natives, ".", `{"legacy-igd": true}`, []field{
 		d.row(),
 		{"mapping", ".mapping", "Name of the resource mapping.", text(&d.mapping, mapping)},
 		{"pcie", ".pcie", "Show a PCI device as PCI Express; needs machine q35.", flag(&d.pcie)},
@@ -22,7 +23,7 @@ func (d *device) fields() []field {
 		{"romBar", ".rombar", "Show the firmware of a PCI device to the guest. Proxmox's default: true.", flag(&d.romBar)},
 		{"mdev", ".mdev", "Type of a mediated device, to share a PCI device between guests.", text(&d.mediated, mediatedType)},
 		{"usb3", ".usb3", "Connect a USB device to a USB 3 port.", flag(&d.usb3)},
-	}
+	})
 }
 
 func (d *device) lower(l *lowering) {
@@ -44,16 +45,17 @@ type directory struct {
 	mapping, cache opt[string]
 	directIO       opt[bool]
 	acl            opt[bool]
+	natives        pairs
 }
 
 func (d *directory) fields() []field {
-	return []field{
+	return withRaw(&d.natives, ".", `{"expose-xattr": true}`, []field{
 		d.row(),
 		{"mapping", ".dirid", "Name of the directory mapping, which is also the mount tag inside the guest.", text(&d.mapping, mapping)},
 		{"cache", ".cache", "What the guest may cache. Proxmox's default: auto.", choice(&d.cache, "auto", "always", "metadata", "never")},
 		{"directIO", ".direct-io", "Honour the guest's wish for direct I/O.", flag(&d.directIO)},
 		{"acl", ".expose-acl", "Show POSIX ACLs to the guest.", flag(&d.acl)},
-	}
+	})
 }
 
 // rng is a source of random numbers.

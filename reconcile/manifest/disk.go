@@ -14,15 +14,16 @@ type disk struct {
 	size                                                opt[int64]
 	discard, ssd, iothread, backup, replicate, readOnly opt[bool]
 	limits                                              diskLimits
+	natives                                             pairs
 }
 
 func (d *disk) fields() []field {
-	return []field{
+	return withRaw(&d.natives, ".", `{"werror": "report", "wwn": "0x5000c500a1b2c3d4"}`, []field{
 		d.row(),
 		{"storage", ".storage", "Storage to create the disk on.", text(&d.storage, storageName)},
 		{"size", ".size", "Least size, such as 32Gi. A smaller disk grows; none shrinks.", capacity(&d.size)},
 		{"volume", ".volume", "Existing volume to attach, in place of storage.", such(text(&d.volume, volumeID), `"local-lvm:vm-201-disk-7"`)},
-		{"iso", ".volume", "Makes the slot a CD-ROM drive: an ISO image, or none for an empty drive. Stands alone.", byHand(text(&d.iso, isoVolume))},
+		{"iso", ".volume", "Makes the slot a CD-ROM drive: an ISO image, or none for an empty drive. Not beside storage, volume, size and format.", byHand(text(&d.iso, isoVolume))},
 		{"format", ".format", "Image format on a storage that keeps files. Used to create only.", choice(&d.format, "raw", "qcow2", "vmdk")},
 		{"discard", ".discard", "Pass discards on to the storage.", toggle(&d.discard, "on", "ignore")},
 		{"ssd", ".ssd", "Show the disk as an SSD; not for virtio slots.", flag(&d.ssd)},
@@ -34,13 +35,12 @@ func (d *disk) fields() []field {
 		{"readOnly", ".ro", "Read only; scsi and virtio slots only.", flag(&d.readOnly)},
 		{"serial", ".serial", "Serial number that the guest sees.", text(&d.serial, diskSerial)},
 		{"limits", "", "Throughput limits.", such(group(&d.limits), `{"readMBps": 100, "writeMBps": 50}`)},
-	}
+	})
 }
 
 func (d *disk) lower(l *lowering) {
 	if d.iso.set {
 		d.lowerDrive(l)
-		return
 	}
 	if d.storage.set && d.volume.set {
 		l.problem(d.volume.place, "got both storage and volume, want one", "")
@@ -57,8 +57,11 @@ func (d *disk) lower(l *lowering) {
 }
 
 func (d *disk) lowerDrive(l *lowering) {
-	if len(l.intents[l.slot].Sub) > 0 {
-		l.problem(d.iso.place, "got iso beside other fields, want it alone: a CD-ROM drive has no options", "")
+	for _, what := range []place{d.storage.place, d.volume.place, d.size.place, d.format.place} {
+		if what.path != "" {
+			l.problem(d.iso.place, "got iso beside "+lastSegment(what.path)+", want one: a CD-ROM drive has no disk", "")
+			return
+		}
 	}
 	l.put(".volume", d.iso.place, d.iso.value)
 	l.put(".media", d.iso.place, "cdrom")

@@ -18,7 +18,7 @@ func Rows(kind string) []Row {
 	var out []Row
 	walkObject(objectOf(kind), "", func(path string, row field) {
 		if row.name != "" {
-			out = append(out, Row{strings.ReplaceAll(path, "*", "SLOT"), strings.TrimPrefix(row.native, "."), row.doc})
+			out = append(out, Row{strings.ReplaceAll(path, "*", "SLOT"), strings.Trim(row.native, "."), row.doc})
 		}
 	})
 	return out

@@ -139,7 +139,7 @@ func find(rows []field, name string) *field {
 }
 
 // meant returns a hint for an unknown name: the one place below this object, or else anywhere, that has this name or this native
-// key, or a field of guests that a class keeps by kind, or a field of this object that is spelt like it.
+// key, or a native sub-key that raw takes, or a field of guests that a class keeps by kind, or a field of this object that is spelt like it.
 func (d decoder) meant(rows []field, name string) string {
 	var names, near, elsewhere []string
 	for _, row := range rows {
@@ -165,7 +165,7 @@ func (d decoder) meant(rows []field, name string) string {
 	if kinds := ofKinds(rows, name); len(kinds) > 0 {
 		return didYouMean(strings.Join(kinds, " or "))
 	}
-	return cmp.Or(d.ofOtherKind(name), d.belowSpec(rows, name), didYouMean(closest(name, names)))
+	return cmp.Or(d.takenRaw(rows, name), d.ofOtherKind(name), d.belowSpec(rows, name), didYouMean(closest(name, names)))
 }
 
 // ofKinds returns where a guest's field belongs that stands beside the specs of both kinds of guests, as in a class.

@@ -67,18 +67,23 @@ func (l *lowering) put(native string, p place, text string) {
 	case isSub && text == "":
 		return
 	case isSub:
-		in := l.intent(key, p)
-		if in.Sub == nil {
-			in.Sub = map[string]string{}
-		}
-		in.Sub[sub] = text
-		l.natives[p.path] = append(l.natives[p.path], key+"."+sub)
+		l.putSub(key, sub, p, text)
 	case text == "":
 		l.remove(key, p)
 	default:
 		l.intent(key, p).Text = text
 		l.natives[p.path] = append(l.natives[p.path], key)
 	}
+}
+
+// putSub wants native text of a sub-key. Empty text wants it absent.
+func (l *lowering) putSub(key, sub string, p place, text string) {
+	in := l.intent(key, p)
+	if in.Sub == nil {
+		in.Sub = map[string]string{}
+	}
+	in.Sub[sub] = text
+	l.natives[p.path] = append(l.natives[p.path], key+"."+sub)
 }
 
 // remove wants a key, and the slot behind it, to be absent.

@@ -93,10 +93,11 @@ type cpu struct {
 	flags                             words
 	limit                             opt[float64]
 	numa                              opt[bool]
+	natives                           pairs
 }
 
 func (c *cpu) fields() []field {
-	return []field{
+	return withRaw(&c.natives, "cpu.", `{"hidden": true}`, []field{
 		{"cores", "cores", "Cores of each socket.", integer(&c.cores, 1, 8192)},
 		{"sockets", "sockets", "Sockets.", integer(&c.sockets, 1, 64)},
 		{"type", "cpu.cputype", "CPU model, such as host or x86-64-v2-AES.", text(&c.model, cpuType)},
@@ -105,7 +106,7 @@ func (c *cpu) fields() []field {
 		{"limit", "cpulimit", "Processors that may be used at once; 0 is no limit.", number(&c.limit, 128)},
 		{"numa", "numa", "NUMA.", flag(&c.numa)},
 		{"hotplugged", "vcpus", "Processors that are plugged in at the start.", integer(&c.hotplugged, 1, math.MaxInt)},
-	}
+	})
 }
 
 // machineMemory is the memory of a virtual machine.

@@ -10,6 +10,7 @@ type link struct {
 	mac                opt[string]
 	firewall, linkDown opt[bool]
 	rate               opt[float64]
+	natives            pairs
 }
 
 // rows takes what differs between the kinds: the sub-key that holds the MAC address, and the least MTU.
@@ -53,10 +54,10 @@ type machineNetwork struct {
 }
 
 func (n *machineNetwork) fields() []field {
-	return append(n.rows(".macaddr", 1), []field{
+	return withRaw(&n.natives, ".", `{"trunks": "20;30"}`, append(n.rows(".macaddr", 1), []field{
 		{"model", ".model", "Adapter that the guest sees. Default for a new interface: virtio.", choice(&n.model, "virtio", "e1000", "e1000e", "rtl8139", "vmxnet3", "e1000-82540em", "e1000-82544gc", "e1000-82545em", "i82551", "i82557b", "i82559er", "ne2k_isa", "ne2k_pci", "pcnet")},
 		{"queues", ".queues", "Packet queues of a virtio interface.", integer(&n.queues, 0, 64)},
-	}...)
+	}...))
 }
 
 // containerNetwork is an interface of a container, which Proxmox configures inside the container too.
@@ -66,13 +67,13 @@ type containerNetwork struct {
 }
 
 func (n *containerNetwork) fields() []field {
-	return append(n.rows(".hwaddr", 64), []field{
+	return withRaw(&n.natives, ".", `{"trunks": "20;30"}`, append(n.rows(".hwaddr", 64), []field{
 		{"name", ".name", "Name inside the container, such as eth0. Default for a new interface: eth and the slot's number.", text(&n.name, linkName)},
 		{"ip4", ".ip", "IPv4 address with its prefix length, dhcp or manual.", text(&n.ip4, ip4LinkConfig)},
 		{"gw4", ".gw", "IPv4 gateway.", text(&n.gw4, ip4Address)},
 		{"ip6", ".ip6", "IPv6 address with its prefix length, auto, dhcp or manual.", text(&n.ip6, ip6LinkConfig)},
 		{"gw6", ".gw6", "IPv6 gateway.", text(&n.gw6, ip6Address)},
-	}...)
+	}...))
 }
 
 func (n *containerNetwork) lower(l *lowering) {

@@ -92,9 +92,9 @@ var (
 	poolName     = &rule{want: "the name of a pool", such: []string{"prod"}, shape: exactly(`[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}`)}
 	className    = &rule{want: "the name of a GuestClass", shape: exactly(dnsLabels)}
 	volumeID     = &rule{want: "a volume", such: []string{"local:iso/debian.iso"}, shape: exactly(`[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]:[^\s,;]+`)}
-	isoVolume    = &rule{want: "an ISO image or none", such: []string{"local:iso/debian.iso"}, shape: exactly(`none|[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]:[^\s,;]+`)}
+	isoVolume    = &rule{want: "an ISO image or none", such: []string{"local:iso/debian.iso"}, shape: exactly(`none|[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]:[^\s,]+( +[^\s,]+)*`)}
 	mountSource  = &rule{want: "a volume or a folder of the host", such: []string{"local-lvm:vm-101-disk-1", "/srv/data"}, shape: exactly(`([A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]:|/)[^\s,;]+`)}
-	folder       = &rule{want: "an absolute path", such: []string{"/var/lib/data"}, shape: exactly(`/[^,;:\s]*`)}
+	folder       = &rule{want: "an absolute path without commas", such: []string{"/var/lib/data"}, shape: exactly(`/[^\s,]*( +[^\s,]+)*`)}
 	tagName      = &rule{want: "a tag of letters, digits and _ - + . that starts with a letter, digit or _", shape: exactly(`[a-zA-Z0-9_][a-zA-Z0-9_.+-]*`)}
 	bridgeName   = &rule{want: "the name of a bridge or vnet", such: []string{"vmbr0"}, shape: exactly(`[A-Za-z0-9_.-]+`)}
 	linkName     = &rule{want: "the name of an interface", such: []string{"eth0"}, shape: exactly(`[A-Za-z0-9_.-]{2,15}`)}

@@ -1,0 +1,119 @@
+package manifest
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// withRaw adds the row raw to the rows of an object that are sub-keys of one native key: it takes what Proxmox knows of the device and no
+// field says. Native is that key with a dot, "rootfs.", or the dot alone where it is the slot at hand.
+func withRaw(into *pairs, native, example string, rows []field) []field {
+	v := subKeys{dictionaryValue{into, nativeKey, true}, rows}
+	doc := "Native sub-keys that have no field here, with their native values. An empty text wants one unset."
+	return append(rows, field{"raw", native, doc, such(v, example)})
+}
+
+// subKeys is a mapping of native sub-keys of one key to native values.
+type subKeys struct {
+	dictionaryValue
+	beside []field // whose sub-keys it does not take
+}
+
+func (v subKeys) lower(l *lowering, native string) {
+	key := cmp.Or(strings.TrimSuffix(native, "."), l.slot)
+	for _, sub := range slices.Sorted(maps.Keys(*v.into)) {
+		value := (*v.into)[sub]
+		if wrong := v.refuse(l.kind, key, sub, value.value); wrong != nil {
+			l.problem(value.place, wrong.message, wrong.hint)
+			continue
+		}
+		l.putSub(key, sub, value.place, value.value)
+	}
+}
+
+// refuse returns why a sub-key cannot be set here, nil where it can.
+func (v subKeys) refuse(kind guest.Kind, key, sub, text string) *complaint {
+	free := v.free(kind, key)
+	switch name := v.fieldOf(sub); {
+	case name != "":
+		return &complaint{"sub-key " + sub + " of " + key + " has a field of its own", "set " + name + " beside raw"}
+	case !slices.Contains(free, sub):
+		hint := cmp.Or(didYouMean(closest(sub, free)), "it has "+strings.Join(free, ", "))
+		return &complaint{"got the unknown sub-key " + sub + " of " + key, hint}
+	case text == "":
+		return nil
+	}
+	if err := guest.CheckSub(kind, key, sub, text); err != nil {
+		return &complaint{message: err.Error()}
+	}
+	return nil
+}
+
+// free returns the sub-keys of a key that have no field.
+func (v subKeys) free(kind guest.Kind, key string) []string {
+	return slices.DeleteFunc(guest.SubKeys(kind, key), func(sub string) bool { return v.fieldOf(sub) != "" })
+}
+
+// fieldOf returns the field that a sub-key has beside raw, "" where it has none.
+func (v subKeys) fieldOf(sub string) string {
+	found := ""
+	look := func(path string, row field) {
+		if _, own, isSub := strings.Cut(row.native, "."); isSub && own == sub {
+			found = cmp.Or(found, path)
+		}
+	}
+	for _, row := range v.beside {
+		look(row.name, row)
+		row.value.walk(row.name, look)
+	}
+	if sub == "media" && find(v.beside, "iso") != nil {
+		return "iso"
+	}
+	return found
+}
+
+// takenRaw returns a hint for an unknown name among the fields of a device that is one of its native sub-keys.
+func (d decoder) takenRaw(rows []field, name string) string {
+	row := find(rows, "raw")
+	if row == nil {
+		return ""
+	}
+	with, _ := row.value.(suchValue)
+	raw, ofDevice := with.value.(subKeys)
+	kind := guest.VirtualMachine
+	if _, isContainer := d.root.(*container); isContainer {
+		kind = guest.Container
+	}
+	if !ofDevice || !slices.Contains(raw.free(kind, lastSegment(d.path)), name) {
+		return ""
+	}
+	return didYouMean(d.inside() + ".raw." + name)
+}
+
+func (v subKeys) walk(path string, visit func(path string, row field)) {
+	visit(path+".*", field{native: "."}) // compared, whatever it is called
+}
+
+// raise says the sub-keys that no other field said. What it cannot say stays unsaid: a value of another form than Proxmox's, or one
+// that the guest's node does not know any more.
+func (v subKeys) raise(r *raising, native string) *node {
+	key := r.keys[cmp.Or(strings.TrimSuffix(native, "."), r.slot)]
+	if key == nil || key.by != "" {
+		return nil
+	}
+	out := &node{kind: mapNode}
+	for _, sub := range v.free(r.kind, key.key) {
+		part := key.find(sub)
+		if part == nil || part.own || !anyText.ok(part.text) || guest.CheckSub(r.kind, key.key, sub, part.text) != nil ||
+			guest.Unreleased(r.kind, key.key, sub, r.node) != "" {
+			continue
+		}
+		part.by = r.below(segment(sub)).path
+		out.entries = append(out.entries, entry{sub, scalarOf("!!str", part.text)})
+	}
+	return orNil(out)
+}
