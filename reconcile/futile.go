@@ -1,8 +1,10 @@
 package reconcile
 
 import (
+	"context"
 	"errors"
-	"sync"
+
+	"gitops-agent/reconcile/journal"
 )
 
 // errFutile says that a restart is not repeated, since the last one brought nothing into effect. Proxmox keeps a change waiting that it
@@ -10,28 +12,16 @@ import (
 var errFutile = errors.New("the last restart left waiting what it was to bring into effect; the guest is not restarted again for it " +
 	"under this revision, the log of its start tells why")
 
-// futileRestart is a restart that was carried out in vain.
-type futileRestart struct{ revision, digest string }
-
-// futileRestarts are the newest of them by vmid. They are forgotten when the agent ends, which costs a guest one restart more. The zero
-// value has none, and it is safe for concurrent use.
-type futileRestarts struct {
-	mu   sync.Mutex
-	last map[int]futileRestart
-}
-
-func (f *futileRestarts) is(vmid int, restart futileRestart) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	last, known := f.last[vmid]
-	return known && last == restart
-}
-
-func (f *futileRestarts) add(vmid int, restart futileRestart) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.last == nil {
-		f.last = make(map[int]futileRestart)
+// notInVain refuses a restart that was in vain under the same revision. One proves so when the guest needs it again right after it, and
+// that is journaled, so that starts of the agent cost the guest no further restarts. Last is the step that was carried out before.
+func (w *worker) notInVain(ctx context.Context, world *world, step, last Step) error {
+	vmid, state := step.Guest.VMID, w.journal.State()
+	restart := journal.Futile{VMID: vmid, Revision: world.revision, StepDigest: step.Digest(world.cluster, state.Owned[vmid].Identity)}
+	switch {
+	case state.Futile[vmid] == restart:
+		return errFutile
+	case sameEffect(last, step):
+		return errors.Join(errFutile, w.under(ctx, world, restart))
 	}
-	f.last[vmid] = restart
+	return nil
 }

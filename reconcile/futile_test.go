@@ -11,29 +11,52 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// TestRestartInVainIsNotRepeated has Proxmox keep a change waiting however often the guest is restarted for it.
+// TestRestartInVainIsNotRepeated has Proxmox keep a change waiting however often the guest is restarted for it, also by an agent that is
+// started again, until the revision or what waits is another one.
 func TestRestartInVainIsNotRepeated(t *testing.T) {
 	probed(t, nil, func(t *testing.T, l *lab, p *probe) {
 		l.files["web.yaml"] = restarting(1)
 		l.push("one guest", alice)
-		defer l.start()()
+		stop := l.start()
 		l.converge()
-		two := "2"
-		p.lay(hands{read: func(o *guest.Observed) {
-			if o.VMID == 201 && o.Keys["cores"].Set {
-				o.Keys["cores"] = guest.Value{Text: "1", Set: true, Pending: &two}
-			}
-		}})
+		p.lay(hands{read: waitsFor("cores", "1", "2")})
 		l.files["web.yaml"] = restarting(2)
 		l.acceptance(l.push("two cores", alice))
-		time.Sleep(3 * time.Hour)
-		if got := l.sim.Effects(201, pvesim.Stopped); got != 1 {
-			t.Errorf("got %d restarts in three hours, want one", got)
+		restarts := func(want int, when string) {
+			t.Helper()
+			time.Sleep(time.Hour)
+			if got := l.sim.Effects(201, pvesim.Stopped); got != want {
+				t.Errorf("got %d restarts an hour after %s, want %d", got, when, want)
+			}
+			if g := l.guest(l.engine.Report(), 201); !has(g, reconcile.Failed, "reboot") || !has(g, reconcile.PendingRestart, "") {
+				t.Errorf("got %+v after %s, want the restart told as failed", g.Conditions, when)
+			}
 		}
-		if g := l.guest(l.engine.Report(), 201); !has(g, reconcile.Failed, "reboot") || !has(g, reconcile.PendingRestart, "") {
-			t.Errorf("got %+v, want the restart told as failed", g.Conditions)
+		restarts(1, "the change")
+		for range 2 {
+			stop()
+			stop = l.start()
+			restarts(1, "another start of the agent")
 		}
+		l.files["README.md"] = "Another revision.\n"
+		l.acceptance(l.push("another revision", alice))
+		restarts(2, "another revision")
+		cores, sockets := waitsFor("cores", "1", "2"), waitsFor("sockets", "2", "1")
+		p.lay(hands{read: func(o *guest.Observed) { cores(o); sockets(o) }})
+		restarts(3, "another change that waits")
+		stop()
+		defer l.start()()
+		restarts(3, "a last start of the agent")
 	})
+}
+
+// waitsFor makes a key of web-1 look as if its change were never in effect.
+func waitsFor(key, now, next string) func(o *guest.Observed) {
+	return func(o *guest.Observed) {
+		if o.VMID == 201 && o.Keys["cores"].Set {
+			o.Keys[key] = guest.Value{Text: now, Set: true, Pending: &next}
+		}
+	}
 }
 
 // TestReviveLeavesDownWhatSomebodyShutDown ends the agent while it cannot see how a restart goes. The guest comes back by itself, and somebody

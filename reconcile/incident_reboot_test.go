@@ -12,7 +12,7 @@ import (
 
 // restarting is web-1, which runs and may be restarted.
 func restarting(cores int) string {
-	return vmYAML("web-1", 201, fmt.Sprintf("cpu: {cores: %d}", cores), "state: running", "lifecycle: {rebootPolicy: auto}")
+	return vmYAML("web-1", 201, fmt.Sprintf("cpu: {cores: %d, sockets: 1}", cores), "state: running", "lifecycle: {rebootPolicy: auto}")
 }
 
 // TestIncidentRebootThatLeavesTheGuestDown has Proxmox fail to start the guest again after a reboot, or never try. The reboot's own task

@@ -26,7 +26,6 @@ type worker struct {
 
 	turn       *sync.RWMutex // held for writing while a revision is accepted
 	destroying sync.Mutex    // makes counting destroys and beginning one a single act
-	futile     futileRestarts
 }
 
 // finding is what a lane leaves behind for the engine.
@@ -118,17 +117,12 @@ func (w *worker) advance(ctx context.Context, f *finding) (again bool, err error
 		return false, nil // the engine offers the guest again, with what this step needs
 	}
 	f.step = step
-	var restart futileRestart // of a restart, the only step that it is asked of
 	if step.Op == OpReboot {
-		restart = futileRestart{world.revision, step.Digest("", "")}
-		if w.futile.is(f.vmid, restart) {
-			return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, errFutile)
+		if err := w.notInVain(ctx, world, step, f.last); err != nil {
+			return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
 		}
 	}
 	if f.ran > 0 && sameEffect(f.last, step) {
-		if step.Op == OpReboot {
-			w.futile.add(f.vmid, restart)
-		}
 		if step.Op != OpResize || f.resent {
 			return false, fmt.Errorf("%s of %s: Proxmox took it, and nothing changed", step.Op, step.Guest)
 		}

@@ -41,6 +41,8 @@ func recordText(body journal.Body) string {
 		return fmt.Sprintf("%s/%s (%d): destroy %s", b.Kind, b.Name, b.VMID, cmp.Or(b.Destroy, "approve"))
 	case journal.Applied:
 		return fmt.Sprintf("%d has the secrets of now for %s", b.VMID, cmp.Or(strings.Join(slices.Sorted(maps.Keys(b.Fingerprints)), ", "), "no key"))
+	case journal.Futile:
+		return fmt.Sprintf("%d was restarted in vain, digest %s", b.VMID, b.StepDigest)
 	case journal.Ordered:
 		return fmt.Sprintf("%s by %s: %s", cmp.Or(b.Order, shortened(b.Key, 16)), cmp.Or(b.Subject, "nobody known"), b.State)
 	case journal.Event:

@@ -56,6 +56,8 @@ func check(b Body) error {
 		ok = b.VMID > 0
 	case Applied:
 		ok = b.VMID > 0 && b.Identity != ""
+	case Futile:
+		ok = b.VMID > 0 && b.Revision != "" && b.StepDigest != ""
 	case Ordered:
 		ok = b.Key != "" && (b.State.final() || b.State == OrderSeen || b.State == OrderReleased)
 	case Event:

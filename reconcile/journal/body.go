@@ -3,7 +3,7 @@ package journal
 import "time"
 
 // Body is what a record says. It is one of Accepted, Begun, Dispatched, Ended, Assigned, Owned, Disowned, Guarded,
-// Applied, Ordered and Event.
+// Applied, Futile, Ordered and Event.
 type Body interface{ kind() string }
 
 // Accepted says that a revision became the desired state. It is durable before any step that follows from it.
@@ -113,6 +113,14 @@ type Applied struct {
 	Fingerprints map[string]string `json:"fingerprints,omitempty"` // by native key
 }
 
+// Futile says that a restart of a guest left waiting what it was to bring into effect, so that the same one is not repeated under the
+// same revision. It replaces what was known of the guest before.
+type Futile struct {
+	VMID       int    `json:"vmid"`
+	Revision   string `json:"revision"`
+	StepDigest string `json:"stepDigest"`
+}
+
 // OrderState is how far a signed order came.
 type OrderState string
 
@@ -164,5 +172,6 @@ func (Owned) kind() string      { return "owned" }
 func (Disowned) kind() string   { return "disowned" }
 func (Guarded) kind() string    { return "guarded" }
 func (Applied) kind() string    { return "applied" }
+func (Futile) kind() string     { return "futile" }
 func (Ordered) kind() string    { return "ordered" }
 func (Event) kind() string      { return "event" }

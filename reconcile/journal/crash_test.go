@@ -36,7 +36,10 @@ func story() [][]Body {
 			})
 		}
 		if i%3 == 1 {
-			calls = append(calls, []Body{Applied{VMID: vmid, Identity: step, Fingerprints: map[string]string{"cipassword": step}}})
+			calls = append(calls, []Body{
+				Applied{VMID: vmid, Identity: step, Fingerprints: map[string]string{"cipassword": step}},
+				Futile{VMID: vmid, Revision: step, StepDigest: name},
+			})
 		}
 		if i%5 == 4 {
 			calls = append(calls, []Body{Disowned{VMID: vmid}, Assigned{Kind: "Container", Name: name}, Event{Name: "gone"}})
@@ -47,7 +50,7 @@ func story() [][]Body {
 
 // storyOptions make segments of a few records.
 func storyOptions(d disk) Options {
-	return Options{disk: d, SegmentSize: 1200, CompactAfter: 2, Retain: Retain{Records: 9}}
+	return Options{disk: d, SegmentSize: 1250, CompactAfter: 2, Retain: Retain{Records: 9}}
 }
 
 // tell makes the calls from the given one on, each at its own second of the bubble's clock, until one fails. It returns how

@@ -17,6 +17,7 @@ type fold struct {
 	owned    *book[int, Owned]
 	guarded  *book[int, Guarded]
 	applied  *book[int, Applied]
+	futile   *book[int, Futile]
 	orders   *book[string, Order]
 	destroys []destroy
 }
@@ -38,6 +39,7 @@ func newFold() *fold {
 		owned:    newBook[int, Owned](),
 		guarded:  newBook[int, Guarded](),
 		applied:  newBook[int, Applied](),
+		futile:   newBook[int, Futile](),
 		orders:   newBook[string, Order](),
 	}
 }
@@ -69,10 +71,13 @@ func (f *fold) add(r Record) {
 		f.owned.drop(b.VMID)
 		f.guarded.drop(b.VMID)
 		f.applied.drop(b.VMID)
+		f.futile.drop(b.VMID)
 	case Guarded:
 		f.guarded.set(b.VMID, r, b)
 	case Applied:
 		f.applied.set(b.VMID, r, b)
+	case Futile:
+		f.futile.set(b.VMID, r, b)
 	case Ordered:
 		f.orders.set(b.Key, r, Order{Ordered: b, Time: r.Time})
 	case Event:
@@ -122,6 +127,7 @@ func (f *fold) needs() map[uint64]bool {
 	f.owned.needs(keep)
 	f.guarded.needs(keep)
 	f.applied.needs(keep)
+	f.futile.needs(keep)
 	f.orders.needs(keep)
 	return keep
 }
@@ -134,6 +140,7 @@ func (f *fold) state() State {
 		Owned:    f.owned.read(),
 		Guarded:  f.guarded.read(),
 		Applied:  f.applied.read(),
+		Futile:   f.futile.read(),
 		Orders:   f.orders.read(),
 	}
 	if f.accepted != nil {

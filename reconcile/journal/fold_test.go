@@ -56,6 +56,11 @@ func TestFold(t *testing.T) {
 			State{Applied: map[int]Applied{7: {VMID: 7, Identity: "i"}}},
 		},
 		"applied_disowned": {[]Body{owned, Applied{VMID: 7, Identity: "i"}, Disowned{VMID: 7}}, State{}},
+		"futile_latest": {
+			[]Body{Futile{VMID: 7, Revision: "a", StepDigest: "d"}, Futile{VMID: 7, Revision: "b", StepDigest: "d"}},
+			State{Futile: map[int]Futile{7: {VMID: 7, Revision: "b", StepDigest: "d"}}},
+		},
+		"futile_disowned":  {[]Body{owned, Futile{VMID: 7, Revision: "a", StepDigest: "d"}, Disowned{VMID: 7}}, State{}},
 		"disowned":         {[]Body{owned, guarded, Disowned{VMID: 7}}, State{}},
 		"disowned_another": {[]Body{owned, Disowned{VMID: 8}}, State{Owned: map[int]Owned{7: owned}}},
 		"order_latest": {
@@ -163,6 +168,7 @@ func drawHistory(t *rapid.T) []frame {
 			Disowned{VMID: n},
 			Guarded{VMID: n, Destroy: "deny"},
 			Applied{VMID: n, Identity: key, Fingerprints: map[string]string{"cipassword": step}},
+			Futile{VMID: n, Revision: step, StepDigest: key},
 			Ordered{Key: key, State: OrderSeen},
 			Ordered{Key: key, State: OrderRun},
 			Event{Name: key},

@@ -34,6 +34,7 @@ func oneOfEach() []Body {
 		Owned{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Identity: "i1", Tag: "gitops-0a", UUID: "u1", Origin: Created},
 		Guarded{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Destroy: "deny", ShutdownTimeout: time.Minute, Protection: true},
 		Applied{VMID: 101, Identity: "i1", Fingerprints: map[string]string{"cipassword": "f1"}},
+		Futile{VMID: 101, Revision: "main@sha1:c1", StepDigest: "d2"},
 		Ordered{
 			Key: "k1", Order: "d1", Subject: "bo@example.org", Issuer: "https://issuer.example", Commit: "c2",
 			ProvenTime: proven, State: OrderReleased, Step: "s1",
@@ -103,8 +104,8 @@ func TestAppendSurvivesReopening(t *testing.T) {
 		t.Errorf("state after reopening (-want +got):\n%s", diff)
 	}
 	r := j.Recovered()
-	if r.Created || r.Records != 11 || r.Files != 1 || r.TornBytes != 0 {
-		t.Errorf("got %+v, want 11 records of one file", r)
+	if r.Created || r.Records != len(oneOfEach()) || r.Files != 1 || r.TornBytes != 0 {
+		t.Errorf("got %+v, want %d records of one file", r, len(oneOfEach()))
 	}
 	records := readAll(t, dir)
 	if diff := cmp.Diff(oneOfEach(), bodiesOf(records)); diff != "" {
@@ -151,6 +152,7 @@ func TestAppendRefuses(t *testing.T) {
 		"owned_no_origin":      {nil, []Body{Owned{VMID: 1, Identity: "i"}}},
 		"disowned_nothing":     {nil, []Body{Disowned{}}},
 		"applied_to_nobody":    {nil, []Body{Applied{VMID: 101}}},
+		"futile_at_any_time":   {nil, []Body{Futile{VMID: 101, StepDigest: "d"}}},
 		"guarded_nothing":      {nil, []Body{Guarded{Destroy: "deny"}}},
 		"ordered_no_key":       {nil, []Body{Ordered{State: OrderSeen}}},
 		"ordered_no_state":     {nil, []Body{Ordered{Key: "k"}}},

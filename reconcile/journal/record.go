@@ -18,7 +18,7 @@ type Record struct {
 }
 
 // Kind names the record's body as the format does: accepted, begun, dispatched, ended, assigned, owned, disowned,
-// guarded, applied, ordered or event.
+// guarded, applied, futile, ordered or event.
 func (r Record) Kind() string { return r.Body.kind() }
 
 // MarshalJSON writes seq, time, and the body as it stands in the journal: under the name of its kind.
@@ -33,12 +33,15 @@ func (r Record) MarshalJSON() ([]byte, error) {
 // payloadVersion is the newest of the JSON inside a frame. A new kind or a new field is a new version: an agent that does not
 // know a fact must not act as if it were not there. A payload bears the lowest version that knows all that is in it, so that
 // going back to an older agent is possible until it would miss something.
-const payloadVersion = 2
+const payloadVersion = 3
 
 // versionOf returns the first version that knows the body.
 func versionOf(b Body) int {
-	if _, ok := b.(Applied); ok {
+	switch b.(type) {
+	case Applied:
 		return 2
+	case Futile:
+		return 3
 	}
 	return 1
 }
@@ -63,6 +66,7 @@ type wireBody struct {
 	Disowned   *Disowned   `json:"disowned,omitempty"`
 	Guarded    *Guarded    `json:"guarded,omitempty"`
 	Applied    *Applied    `json:"applied,omitempty"`
+	Futile     *Futile     `json:"futile,omitempty"`
 	Ordered    *Ordered    `json:"ordered,omitempty"`
 	Event      *Event      `json:"event,omitempty"`
 }
@@ -88,6 +92,8 @@ func toWire(body Body) wireBody {
 		w.Guarded = &b
 	case Applied:
 		w.Applied = &b
+	case Futile:
+		w.Futile = &b
 	case Ordered:
 		w.Ordered = &b
 	case Event:
@@ -128,6 +134,9 @@ func fromWire(w wireBody) (Body, error) {
 	}
 	if w.Applied != nil {
 		take(*w.Applied)
+	}
+	if w.Futile != nil {
+		take(*w.Futile)
 	}
 	if w.Ordered != nil {
 		w.Ordered.ProvenTime = w.Ordered.ProvenTime.UTC()

@@ -30,7 +30,7 @@ func TestBodiesRoundTrip(t *testing.T) {
 	}
 	var fields map[string]any
 	whole, err := json.Marshal(wireBody{
-		&Accepted{}, &Begun{}, &Dispatched{}, &Ended{}, &Assigned{}, &Owned{}, &Disowned{}, &Guarded{}, &Applied{}, &Ordered{}, &Event{},
+		&Accepted{}, &Begun{}, &Dispatched{}, &Ended{}, &Assigned{}, &Owned{}, &Disowned{}, &Guarded{}, &Applied{}, &Futile{}, &Ordered{}, &Event{},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +60,7 @@ func TestDecodePayloadRefuses(t *testing.T) {
 		"unknown_field":             `{"v":1,"records":[{"event":{"name":"x","colour":"red"}}]}`,
 		"unknown_kind":              `{"v":1,"records":[{"moved":{"vmid":1}}]}`,
 		"version_1_with_applied":    `{"v":1,"records":[{"applied":{"vmid":1,"identity":"i"}}]}`,
+		"version_2_with_futile":     `{"v":2,"records":[{"futile":{"vmid":1,"revision":"r","stepDigest":"d"}}]}`,
 		"version_2_without_applied": `{"v":2,"records":[{"event":{"name":"x"}}]}`,
 		"no_body":                   `{"v":1,"records":[{}]}`,
 		"two_bodies":                `{"v":1,"records":[{"event":{"name":"x"},"disowned":{"vmid":1}}]}`,
@@ -75,20 +76,25 @@ func TestDecodePayloadRefuses(t *testing.T) {
 	}
 }
 
-// A payload without secrets is one that an agent of before them reads.
+// A payload without secrets and futile restarts is one that an agent of before them reads.
 func TestPayloadHasTheLowestVersion(t *testing.T) {
-	event, applied := Event{Name: "x"}, Applied{VMID: 1, Identity: "i"}
+	event, applied, futile := Event{Name: "x"}, Applied{VMID: 1, Identity: "i"}, Futile{VMID: 1, Revision: "r", StepDigest: "d"}
 	tests := map[string]struct {
 		bodies []Body
 		want   string
 	}{
 		"older":   {[]Body{event}, `{"v":1,"records":[{"event":{"name":"x"}}]}`},
 		"applied": {[]Body{event, applied}, `{"v":2,"records":[{"event":{"name":"x"}},{"applied":{"vmid":1,"identity":"i"}}]}`},
+		"futile":  {[]Body{event, futile}, `{"v":3,"records":[{"event":{"name":"x"}},{"futile":{"vmid":1,"revision":"r","stepDigest":"d"}}]}`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if got := string(encodeAll(t, test.bodies)); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
+			}
+			got, err := decodePayload([]byte(test.want))
+			if diff := cmp.Diff(test.bodies, got); diff != "" || err != nil {
+				t.Errorf("read back: %v (-want +got):\n%s", err, diff)
 			}
 		})
 	}

@@ -15,6 +15,7 @@ type State struct {
 	Owned      map[int]Owned    // by vmid
 	Guarded    map[int]Guarded  // by vmid; lasts until the guest is disowned
 	Applied    map[int]Applied  // by vmid; lasts until the guest is disowned
+	Futile     map[int]Futile   // by vmid; lasts until the guest is disowned
 	Orders     map[string]Order // by key; compaction and Open forget those that ended Retain.Orders ago
 	Destroys   []time.Time      // when destroys ended in the last 24 hours, done or unknown, oldest first
 }
