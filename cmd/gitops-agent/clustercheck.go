@@ -47,8 +47,13 @@ func (c *clusterChecker) check(ctx context.Context, subject planSubject) *cluste
 	}
 	defer reader.Close()
 	c.note("quorum", "", "", reader.Ready(ctx))
-	c.surroundings(ctx, reader, guests)
-	c.privileges(ctx, reader, guests)
+	permissions, err := reader.Permissions(ctx)
+	c.noteFailure("permissions", err)
+	granted := preflight.Granted(permissions)
+	c.surroundings(ctx, reader, guests, granted)
+	if err == nil {
+		c.privileges(guests, granted)
+	}
 	return c.result
 }
 
@@ -84,9 +89,9 @@ func versionOf(ctx context.Context, config agent.Config, log *slog.Logger) (stri
 	return "Proxmox VE " + version.String(), err
 }
 
-// surroundings looks for what the manifests refer to.
-func (c *clusterChecker) surroundings(ctx context.Context, reader *proxmox.Reader, guests []guest.Desired) {
-	var around preflight.Surroundings
+// surroundings looks for what the manifests refer to: on the cluster and, as far as it is known what the token may see there, on its nodes.
+func (c *clusterChecker) surroundings(ctx context.Context, reader *proxmox.Reader, guests []guest.Desired, granted preflight.Granted) {
+	around := preflight.Surroundings{Granted: granted}
 	nodes, err := reader.Nodes(ctx)
 	c.noteFailure("nodes", err)
 	for _, n := range nodes {
@@ -101,8 +106,17 @@ func (c *clusterChecker) surroundings(ctx context.Context, reader *proxmox.Reade
 	if err != nil {
 		return
 	}
-	for _, s := range preflight.Strays(guests, around) {
-		c.result.Checks = append(c.result.Checks, checkView{Check: s.What, Subject: s.Name, Message: s.Problem, For: newCauseViews(s.For)})
+	c.strays(preflight.Strays(guests, around))
+	if granted != nil {
+		c.strays(preflight.Missing(guests, around, ask(ctx, reader, preflight.Lists(guests, around), nodes)))
+	}
+}
+
+func (c *clusterChecker) strays(strays []preflight.Stray) {
+	for _, s := range strays {
+		c.result.Checks = append(c.result.Checks, checkView{
+			Check: s.What, Subject: s.Name, Unchecked: s.Unchecked, Message: s.Problem, Hint: s.Hint, For: newCauseViews(s.For),
+		})
 	}
 }
 
@@ -113,13 +127,7 @@ func (c *clusterChecker) noteFailure(check string, err error) {
 }
 
 // privileges compares what the token may do with what the manifests need.
-func (c *clusterChecker) privileges(ctx context.Context, reader *proxmox.Reader, guests []guest.Desired) {
-	permissions, err := reader.Permissions(ctx)
-	if err != nil {
-		c.note("permissions", "", "", err)
-		return
-	}
-	granted := preflight.Granted(permissions)
+func (c *clusterChecker) privileges(guests []guest.Desired, granted preflight.Granted) {
 	lacks := preflight.Lacks(guests, granted)
 	for _, l := range lacks {
 		if l.Privilege == guest.RootPAM {

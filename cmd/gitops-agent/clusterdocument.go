@@ -38,12 +38,13 @@ func (d *clusterDocument) good() bool {
 
 // checkView is one thing that was looked at.
 type checkView struct {
-	Check   string      `json:"check"`             // endpoint, quorum, permissions, nodes, storages, guests, node, storage, template, secret
-	Subject string      `json:"subject,omitempty"` // such as its address or name
-	Good    bool        `json:"good"`
-	Message string      `json:"message,omitempty"`
-	Hint    string      `json:"hint,omitempty"`
-	For     []causeView `json:"for,omitempty"`
+	Check     string      `json:"check"`             // endpoint, quorum, permissions, nodes, storages, guests, node, storage, template, bridge, volume, cpu, secret
+	Subject   string      `json:"subject,omitempty"` // such as its address or name
+	Good      bool        `json:"good"`
+	Unchecked bool        `json:"unchecked,omitempty"` // not good, and perhaps not bad: it could not be looked at
+	Message   string      `json:"message,omitempty"`
+	Hint      string      `json:"hint,omitempty"`
+	For       []causeView `json:"for,omitempty"`
 }
 
 // causeView is who needs something. An empty guest is the agent itself.

@@ -53,7 +53,10 @@ func (t clusterText) line(indent, text string) { _, _ = fmt.Fprintln(t.out, inde
 
 func (t clusterText) writeCheck(c checkView) {
 	word := t.p.paint(green, "ok  ")
-	if !c.Good {
+	switch {
+	case c.Unchecked:
+		word = t.p.paint(yellow, "skip")
+	case !c.Good:
 		word = t.p.paint(red, "FAIL")
 	}
 	t.line("  ", word+"  "+printable(c.Check+labelled(" ", c.Subject)+labelled(": ", c.Message)))

@@ -55,10 +55,11 @@ func newConfigCheckCommand(p *program) *cobra.Command {
 It asks neither the remotes nor the cluster.
 
 With --cluster it also asks the cluster, and writes nothing there: whether each endpoint answers, with a certificate and a release that fit;
-quorum; whether the nodes, storages, pools, templates to clone and secrets that manifests name are there; and what the token lacks for the manifests, with
-the key and the line that need it and the commands that would grant it. The manifests are those of --dir, or the revision that the agent
-accepted last; without either, what the agent itself needs.`,
-			ending{exitDone, "everything is as it should be"}, ending{exitError, "something is not; all of it is printed"}),
+quorum; whether the nodes, storages, pools, templates to clone and secrets that manifests name are there, and on the nodes where a guest may be
+its bridges, its cpu.type, ISO images and what it is made from; and what the token lacks for the manifests, with the key and the line that need
+it and the commands that would grant it. What the token may not see is called skipped, never missing. The manifests are those of --dir, or the
+revision that the agent accepted last; without either, what the agent itself needs.`,
+			ending{exitDone, "everything is as it should be"}, ending{exitError, "something is not, or could not be looked at; all of it is printed"}),
 		Example: `  gitops-agent config check --config ./config.yaml
   gitops-agent config check --cluster --dir .
   gitops-agent config check --cluster -o json`,

@@ -127,8 +127,13 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 	case "writes": // N since the last reset
 		got := s.sim.Counters().Writes
 		want(got == number(1), "got %d: %v", got, s.sim.Counters().Routes)
+	case "reads": // METHOD and ROUTE, N since the last reset
+		got := s.sim.Counters().Routes[arg(1)]
+		want(got == number(2), "got %d", got)
 	case "reset":
 		s.sim.ResetCounters()
+	case "volume": // ID of an image, a template or a backup to have
+		ts.Check(s.sim.AddVolume(arg(1), 1<<20))
 	case "unreadable": // VMID
 		ts.Check(s.sim.Inject(pvesim.Fault{Method: "GET", Path: fmt.Sprintf("/%d/", number(1)), Times: -1, Kind: pvesim.ErrorText, Text: "got timeout"}))
 	case "grant": // PATH PRIVILEGE..., in place of all that the agent's token may

@@ -117,3 +117,12 @@ func TestVolumesShowToWhomTheyConcern(t *testing.T) {
 		refused(t, "unknown content", c.call("GET", "/nodes/pve1/storage/local/content", "content=isos"), 400, "Parameter verification failed.")
 	})
 }
+
+func TestStoragesShowToWhomTheyConcern(t *testing.T) {
+	opts := Options{Tokens: append(DefaultTokens(), Token{ID: "u@pve!x", Secret: "s", ACL: []ACL{{Path: "/storage/local2", Privileges: []string{"Datastore.AllocateSpace"}}}})}
+	bubble(t, opts, func(t *testing.T, c *client) {
+		if diff := cmp.Diff([]string{"local2"}, c.as("u@pve!x").ok("GET", "/storage").named(t, "storage")); diff != "" {
+			t.Errorf("storages (-want +got):\n%s", diff)
+		}
+	})
+}

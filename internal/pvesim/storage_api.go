@@ -296,6 +296,9 @@ func storageConfigs(c *call) (reply, error) {
 		if t := c.params["type"]; t != "" && t != st.Type {
 			continue
 		}
+		if c.requireAny("/storage/"+st.ID, "Datastore.Audit", "Datastore.AllocateSpace") != nil {
+			continue
+		}
 		a.add(st.settings())
 	}
 	return data(a.bytes())

@@ -2,6 +2,9 @@ package manifest
 
 import "strings"
 
+// Suggestion returns "did you mean X?" with the option that a misspelt word most likely meant, "" where none is near.
+func Suggestion(word string, options []string) string { return didYouMean(closest(word, options)) }
+
 // closest returns the option that a misspelt word most likely meant, "" where none is near.
 func closest(word string, options []string) string {
 	const longest = 40 // longer words are no slips of the hand

@@ -191,3 +191,19 @@ func TestStrays(t *testing.T) {
 		})
 	}
 }
+
+// A storage is left out of the list for a token that it does not concern, and is then no stray.
+func TestStorageOutOfSightIsUnchecked(t *testing.T) {
+	d := container()
+	d.Pool = ""
+	granted := everywhere(map[string]bool{"VM.Audit": true})
+	granted["/storage/ceph"] = map[string]bool{"Datastore.AllocateSpace": true}
+	got := Strays([]guest.Desired{d}, Surroundings{Storages: []string{}, Granted: granted})
+	want := []Stray{
+		{What: "storage", Name: "ceph", Problem: "is not on the cluster, or the token may not see it", For: []Cause{{d.Ref, "rootfs", guest.Origin{File: "dns.yaml", Line: 7, Column: 3}}}},
+		{What: "storage", Name: "local", Problem: "not checked: Datastore.Audit on /storage/local would allow it", Unchecked: true, For: []Cause{{d.Ref, "source", guest.Origin{File: "dns.yaml", Line: 1, Column: 3}}}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Strays (-want +got):\n%s", diff)
+	}
+}

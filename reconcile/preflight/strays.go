@@ -15,14 +15,17 @@ import (
 type Surroundings struct {
 	Nodes, Storages, Pools []string
 	Inventory              reconcile.Inventory
+	Granted                Granted // what the token may see of it; nil where nobody knows
 }
 
 // Stray is something that manifests refer to and the cluster does not show.
 type Stray struct {
-	What    string // node, storage, pool or template
-	Name    string
-	Problem string
-	For     []Cause
+	What      string // node, storage, pool, template, or a Kind
+	Name      string
+	Problem   string
+	Hint      string // a question that may help; "" is none
+	Unchecked bool   // it may be there: the problem says why nobody could look
+	For       []Cause
 }
 
 // Strays returns what guests refer to and the cluster does not have, or the token may not see, sorted by kind and name. What only a
@@ -46,7 +49,7 @@ func Strays(guests []guest.Desired, around Surroundings) []Stray {
 		}
 		for _, s := range storagesOf(d, exists) {
 			if around.Storages != nil && !slices.Contains(around.Storages, s.name) {
-				note(Stray{What: "storage", Name: s.name, Problem: "is not on the cluster, or the token may not see it"}, Cause{d.Ref, s.key, s.origin})
+				note(storageStray(s.name, around.Granted), Cause{d.Ref, s.key, s.origin})
 			}
 		}
 		if d.Pool != "" && around.Pools != nil && !slices.Contains(around.Pools, d.Pool) {
@@ -64,6 +67,18 @@ func Strays(guests []guest.Desired, around Surroundings) []Stray {
 		strays = append(strays, *found[at])
 	}
 	return strays
+}
+
+// storageStray is a storage that is not in the list of them, which leaves out what does not concern the token.
+func storageStray(name string, granted Granted) Stray {
+	s := Stray{What: "storage", Name: name, Problem: "is not on the cluster, or the token may not see it"}
+	if granted == nil {
+		return s
+	}
+	if need := granted.without("/storage/"+name, "Datastore.Audit", "Datastore.AllocateSpace"); need != "" {
+		s.Problem, s.Unchecked = "not checked: "+need+" would allow it", true
+	}
+	return s
 }
 
 func templateName(c *guest.Clone) string {
