@@ -12,7 +12,7 @@ import (
 // passed over. The error is a *Problems with everything that is wrong; the Set is complete only without one. It is pure, and its
 // result does not depend on the order of the files.
 func Parse(files []File) (Set, error) {
-	p := parser{report: &report{}, classes: classes{}, firsts: map[string]guest.Origin{}, specs: map[string]spec{}}
+	p := parser{report: &report{}, classes: classes{}, firsts: map[string]guest.Origin{}, specs: map[string]spec{}, named: map[string]bool{}}
 	p.read(files)
 	p.classes.check(p.report)
 	p.classes.checkSelectors(p.report, p.folder())
@@ -22,6 +22,9 @@ func Parse(files []File) (Set, error) {
 	slices.SortFunc(p.set.Guests, func(a, b Guest) int { return strings.Compare(a.Label(), b.Label()) })
 	p.checkVMIDs()
 	p.checkDependencies()
+	if p.report.count == 0 {
+		p.set.Warnings = p.idle()
+	}
 	return p.set, p.report.err()
 }
 
@@ -34,6 +37,7 @@ type parser struct {
 	guests   []*document
 	firsts   map[string]guest.Origin // label -> document
 	specs    map[string]spec         // label -> decoded, by the label of the guest
+	named    map[string]bool         // classes that a guest names
 }
 
 func (p *parser) read(files []File) {
@@ -135,6 +139,9 @@ func (p *parser) uses(own *node, kind guest.Kind, label string) []string {
 			d.path = name.path
 			d.problem(name.at, fmt.Sprintf("class %s says nothing about a %s", name.value, kind), "it is at "+c.at.String())
 		}
+	}
+	for _, name := range texts(uses) {
+		p.named[name] = true
 	}
 	return texts(uses)
 }

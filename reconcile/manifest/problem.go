@@ -80,6 +80,11 @@ func (r *report) err() error {
 	if len(r.list) == 0 {
 		return nil
 	}
+	return &Problems{List: r.sorted()}
+}
+
+// sorted returns the problems by place, and how many more there are than anybody reads.
+func (r *report) sorted() []Problem {
 	slices.SortStableFunc(r.list, func(a, b Problem) int {
 		return cmp.Or(compareOrigins(a.Origin, b.Origin), cmp.Compare(a.Guest, b.Guest), cmp.Compare(a.Field, b.Field),
 			cmp.Compare(a.Message, b.Message))
@@ -87,7 +92,7 @@ func (r *report) err() error {
 	if more := len(r.list) - maxProblems; more > 0 {
 		r.list = append(r.list[:maxProblems], Problem{Message: fmt.Sprintf("%d more problems are not shown", more)})
 	}
-	return &Problems{List: r.list}
+	return r.list
 }
 
 func compareOrigins(a, b guest.Origin) int {

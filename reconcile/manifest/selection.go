@@ -80,13 +80,23 @@ func (s *selector) fits(doc *document, folder string) bool {
 			return false
 		}
 	}
-	file, below := doc.at.File, true
-	if folder != "." {
-		file, below = strings.CutPrefix(file, folder+"/")
-	}
+	return s.fitsPath(doc, folder)
+}
+
+// fitsPath reports whether one of the paths fits the file of a guest, or there are none.
+func (s *selector) fitsPath(doc *document, folder string) bool {
+	file, below := doc.fileBelow(folder)
 	return len(s.paths.value) == 0 || below && slices.ContainsFunc(texts(s.paths), func(pattern string) bool {
 		return matchesPath(strings.Split(pattern, "/"), strings.Split(file, "/"))
 	})
+}
+
+// fileBelow returns the document's file relative to a folder, and whether it lies there.
+func (d *document) fileBelow(folder string) (file string, below bool) {
+	if folder == "." {
+		return d.at.File, true
+	}
+	return strings.CutPrefix(d.at.File, folder+"/")
 }
 
 // matchesPath compares folder by folder; ** stands for any number of them, and at the end for any file below. Only the last ** is
@@ -121,7 +131,7 @@ func matchesName(pattern, name string) bool {
 func (c classes) selected(doc *document, folder string, named []string) []string {
 	var out []string
 	for name, one := range c {
-		if one.spec.selects.set && !slices.Contains(named, name) && within(doc.at.File, path.Dir(one.at.File)) && one.spec.selects.value.fits(doc, folder) {
+		if !slices.Contains(named, name) && one.selects(doc, folder) {
 			out = append(out, name)
 		}
 	}

@@ -8,8 +8,9 @@ import (
 
 // Set is what a source wants: one cluster and its guests, sorted by label. The zero Set wants nothing; only Parse fills one.
 type Set struct {
-	Cluster Cluster
-	Guests  []Guest
+	Cluster  Cluster
+	Guests   []Guest
+	Warnings []Problem // what is no mistake and may not be meant, sorted by place: classes that apply to no guest
 }
 
 // Guest is one guest as written.

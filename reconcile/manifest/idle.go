@@ -1,0 +1,112 @@
+package manifest
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// idle returns the classes that say something to nobody, as warnings: those whose select fits no guest, and those that select none and
+// that no guest and no class names. It is no error: the guest may be yet to come.
+func (p *parser) idle() []Problem {
+	r := &report{}
+	named := maps.Clone(p.named)
+	for _, one := range p.classes {
+		for _, base := range one.spec.class.value {
+			named[base.value] = true
+		}
+	}
+	for name, one := range p.classes {
+		warning := Problem{Origin: one.at, Guest: kindClass + "/" + name}
+		switch s := &one.spec.selects; {
+		case s.set && !slices.ContainsFunc(p.guests, func(doc *document) bool { return one.selects(doc, p.folder()) }):
+			warning.Origin, warning.Field = s.at, s.path
+			warning.Message, warning.Hint = "no guest fits", p.nearest(one)
+			r.add(warning)
+		case !s.set && !named[name]:
+			warning.Message, warning.Hint = "no guest and no class names it", "list it in spec.class of a guest, or give it a select"
+			r.add(warning)
+		}
+	}
+	return r.sorted()
+}
+
+// selects reports whether the class applies to the guest of a document by itself.
+func (c *class) selects(doc *document, folder string) bool {
+	return c.spec.selects.set && within(doc.at.File, path.Dir(c.at.File)) && c.spec.selects.value.fits(doc, folder)
+}
+
+// nearest returns a hint on a select that fits no guest: the label or path that was most likely meant.
+func (p *parser) nearest(one *class) string {
+	s, own := &one.spec.selects.value, path.Dir(one.at.File)
+	var reach []*document
+	for _, doc := range p.guests {
+		if within(doc.at.File, own) {
+			reach = append(reach, doc)
+		}
+	}
+	if len(reach) == 0 {
+		return "there is none in or below " + own + ", the folder of the class"
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.labels)) {
+		if hint, fits := nearestLabel(name, s.labels[name].value, reach); !fits {
+			return hint
+		}
+	}
+	if slices.ContainsFunc(reach, func(doc *document) bool { return s.fitsPath(doc, p.folder()) }) {
+		return "each of its conditions fits some guest, and all of them none"
+	}
+	for _, pattern := range s.paths.value {
+		if meant := nearestPath(pattern.value, reach, p.folder()); meant != "" {
+			return didYouMean(meant)
+		}
+	}
+	return ""
+}
+
+// nearestLabel reports whether some guest has a label with a value, and returns which one may be meant if none does.
+func nearestLabel(name, value string, guests []*document) (hint string, fits bool) {
+	var names, values []string
+	for _, doc := range guests {
+		names = slices.AppendSeq(names, maps.Keys(doc.meta.labels))
+		if have, there := doc.meta.labels[name]; there {
+			values = append(values, have.value)
+		}
+	}
+	slices.Sort(names) // the nearest of several must not hang on the order of a map
+	slices.Sort(values)
+	switch {
+	case slices.Contains(values, value):
+		return "", true
+	case len(values) > 0:
+		return labelled(name, closest(value, values)), false
+	default:
+		return labelled(closest(name, names), value), false
+	}
+}
+
+// labelled returns a hint at a label with a value, "" where one of both is not known.
+func labelled(name, value string) string {
+	if name == "" || value == "" {
+		return ""
+	}
+	return didYouMean(name + ": " + value)
+}
+
+// nearestPath returns a pattern with the folders of a guest in place of its own first ones, if they are spelt like them.
+func nearestPath(pattern string, guests []*document, folder string) string {
+	parts := strings.Split(pattern, "/")
+	literal := slices.IndexFunc(parts, func(part string) bool { return strings.ContainsAny(part, `*?[\`) })
+	if literal < 0 {
+		literal = len(parts)
+	}
+	var candidates []string
+	for _, doc := range guests {
+		file, below := doc.fileBelow(folder)
+		if have := strings.Split(file, "/"); below && len(have) >= literal {
+			candidates = append(candidates, strings.Join(append(have[:literal], parts[literal:]...), "/"))
+		}
+	}
+	return closest(pattern, candidates)
+}

@@ -1,0 +1,59 @@
+package manifest_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"gitops-agent/reconcile/manifest"
+)
+
+// TestParseWarnsOfIdleClasses: a class that applies to nobody is no mistake, and is told.
+func TestParseWarnsOfIdleClasses(t *testing.T) {
+	archive, err := txtar.ParseFile(filepath.Join("testdata", "warned", "classes.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := manifest.Parse(archived(archive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, w := range set.Warnings {
+		got += w.String() + "\n"
+	}
+	want := &archive.Files[len(archive.Files)-1]
+	if *update {
+		want.Data = []byte(got)
+		golden(t, filepath.Join("testdata", "warned", "classes.txtar"), txtar.Format(archive))
+	}
+	if diff := cmp.Diff(string(want.Data), got); diff != "" {
+		t.Errorf("got other warnings (-want +got):\n%s", diff)
+	}
+}
+
+// TestExamplesWarnOfNothing: what users copy has no class that applies to nobody.
+func TestExamplesWarnOfNothing(t *testing.T) {
+	for name := range exampleTrees {
+		set, err := manifest.Parse(exampleTree(t, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range set.Warnings {
+			t.Errorf("%s: got the warning %s, want none", name, w)
+		}
+	}
+}
+
+// TestParseWarnsOfNothingBesideProblems: a guest that was not understood may be the one that a class is for.
+func TestParseWarnsOfNothingBesideProblems(t *testing.T) {
+	class := "apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: some}\nspec: {virtualMachine: {osType: l26}}\n"
+	set, err := manifest.Parse([]manifest.File{
+		{Path: "cluster.yaml", Data: []byte(cluster)}, {Path: "some.yaml", Data: []byte(class)}, {Path: "web.yaml", Data: []byte(vm("web-1", "vmid: 20x"))},
+	})
+	if err == nil || len(set.Warnings) > 0 {
+		t.Errorf("got error %v and warnings %v, want an error alone", err, set.Warnings)
+	}
+}
