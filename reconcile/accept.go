@@ -97,6 +97,19 @@ func Load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsourc
 	return set, nil
 }
 
+// warnings returns what the manifests warn of, with their places; what nobody would read to the end is counted.
+func (a Accepted) warnings() []string {
+	const most = 10
+	var out []string
+	for i, w := range a.set.Warnings {
+		if i == most {
+			return append(out, fmt.Sprintf("and %d more: gitops-agent validate lists them", len(a.set.Warnings)-i))
+		}
+		out = append(out, w.String())
+	}
+	return out
+}
+
 // record returns what the journal keeps of an acceptance.
 func (a Accepted) record(sequence uint64) journal.Accepted {
 	signer := a.revision.Signer()

@@ -45,6 +45,9 @@ func (e *Engine) take(ctx context.Context, t taken) {
 		e.acceptedAt, e.firstSeen = time.Now(), t.at
 		e.relower()
 		e.log.InfoContext(ctx, "revision accepted", "revision", e.accepted.revision.String(), "signer", e.accepted.revision.Signer().Subject)
+		if warnings := e.accepted.warnings(); len(warnings) > 0 {
+			e.log.WarnContext(ctx, "manifests have warnings", "warnings", warnings)
+		}
 		clearFailures(e.tracks)
 	}
 }

@@ -81,7 +81,7 @@ func (e *Engine) revisionReport(state journal.State) *RevisionReport {
 	rev := e.accepted.revision
 	rr := &RevisionReport{
 		Commit: string(rev.Commit()), Revision: rev.String(), Subject: rev.Signer().Subject, Issuer: rev.Signer().Issuer,
-		ProvenTime: rev.ProvenTime(), AcceptedAt: e.acceptedAt,
+		ProvenTime: rev.ProvenTime(), AcceptedAt: e.acceptedAt, Warnings: e.accepted.warnings(),
 	}
 	if state.Accepted != nil && state.Accepted.Commit == rr.Commit {
 		rr.AcceptedAt = state.AcceptedAt

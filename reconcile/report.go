@@ -75,6 +75,7 @@ type RevisionReport struct {
 	ProvenTime time.Time `json:"provenTime"`
 	AcceptedAt time.Time `json:"acceptedAt"`
 	Converged  time.Time `json:"convergedAt,omitzero"` // when all its guests were in sync for the first time
+	Warnings   []string  `json:"warnings,omitempty"`   // what its manifests may not mean, such as a class that applies to no guest
 }
 
 // RefusedReport describes the refused head.

@@ -19,7 +19,8 @@ func newValidateCommand(p *program) *cobra.Command {
 		Use:   "validate DIR...",
 		Short: "Check manifests before they are committed",
 		Long: help(`Checks the manifests below some directories and prints every problem with its place. Several directories are one source, as
-source.paths of the config names several; check each cluster by itself. It asks neither the cluster nor the network.`,
+source.paths of the config names several; check each cluster by itself. It asks neither the cluster nor the network. Classes that apply to
+no guest are told as warnings, which refuse nothing.`,
 			ending{exitDone, "the manifests are good"}, ending{exitError, "a directory cannot be read"},
 			ending{exitRefused, "the agent would refuse a commit of them"}),
 		Example: `  gitops-agent validate .
@@ -53,6 +54,7 @@ type validateDocument struct {
 	Cluster       string          `json:"cluster,omitempty"`
 	Guests        int             `json:"guests"`
 	Problems      []problemReport `json:"problems"`
+	Warnings      []problemReport `json:"warnings"`
 }
 
 type problemReport struct {
@@ -65,23 +67,32 @@ type problemReport struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
+func newProblemReports(list []manifest.Problem) []problemReport {
+	out := make([]problemReport, 0, len(list))
+	for _, p := range list {
+		out = append(out, problemReport{p.Origin.File, p.Origin.Line, p.Origin.Column, p.Guest, p.Field, p.Message, p.Hint})
+	}
+	return out
+}
+
 func runValidate(ctx context.Context, out io.Writer, opts validateOptions) error {
 	set, err := readSet(ctx, opts.dirs)
 	var problems *manifest.Problems
 	if err != nil && !errors.As(err, &problems) {
 		return err
 	}
-	document := validateDocument{SchemaVersion: schemaVersion, Valid: err == nil, Cluster: set.Cluster.Name, Guests: len(set.Guests), Problems: []problemReport{}}
+	document := validateDocument{SchemaVersion: schemaVersion, Valid: err == nil, Cluster: set.Cluster.Name, Guests: len(set.Guests), Problems: []problemReport{}, Warnings: newProblemReports(set.Warnings)}
 	if problems != nil {
-		for _, p := range problems.List {
-			document.Problems = append(document.Problems, problemReport{p.Origin.File, p.Origin.Line, p.Origin.Column, p.Guest, p.Field, p.Message, p.Hint})
-		}
+		document.Problems = newProblemReports(problems.List)
 	}
 	if opts.output == outputJSON {
 		if err := writeJSON(out, document); err != nil {
 			return err
 		}
 	} else {
+		for _, w := range set.Warnings {
+			_, _ = fmt.Fprintln(out, printable("warning: "+w.String()))
+		}
 		writeProblems(out, document, problems)
 	}
 	if problems != nil {

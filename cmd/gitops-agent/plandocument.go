@@ -17,6 +17,7 @@ type planDocument struct {
 	Revision      string        `json:"revision"` // or the directory of a working copy
 	Summary       planSummary   `json:"summary"`
 	Guests        []plannedView `json:"guests"`
+	Warnings      []string      `json:"warnings,omitempty"` // of the manifests
 }
 
 type planSummary struct {
@@ -52,6 +53,9 @@ func (s planSummary) String() string {
 func newPlanDocument(subject planSubject, preview reconcile.Preview, labels []string) (planDocument, error) {
 	document := planDocument{
 		SchemaVersion: schemaVersion, Cluster: preview.Plan.Cluster, Basis: subject.basis, Revision: subject.revision, Guests: []plannedView{},
+	}
+	for _, w := range subject.set.Warnings {
+		document.Warnings = append(document.Warnings, w.String())
 	}
 	for _, label := range labels {
 		if !slices.ContainsFunc(preview.Plan.Guests, func(g reconcile.GuestPlan) bool { return g.Ref.Label() == label }) {

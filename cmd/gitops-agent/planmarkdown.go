@@ -14,6 +14,7 @@ import (
 const (
 	maxComment      = 60_000 // bytes
 	maxSummaryRows  = 150    // guests in the table at the top
+	maxWarnings     = 20     // of the manifests
 	maxCommentValue = 200    // runes of a value
 )
 
@@ -22,6 +23,7 @@ const (
 func writePlanMarkdown(out io.Writer, d planDocument) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "### %s\n\n%s\n", d.Summary, markdownText(d.heading()))
+	writeMarkdownWarnings(&b, d.Warnings)
 	writeMarkdownSummary(&b, d.Guests)
 	left := 0
 	for _, g := range d.Guests {
@@ -37,6 +39,16 @@ func writePlanMarkdown(out io.Writer, d planDocument) error {
 	}
 	_, err := out.Write(b.Bytes())
 	return err
+}
+
+func writeMarkdownWarnings(b *bytes.Buffer, warnings []string) {
+	for i, w := range warnings {
+		if i == maxWarnings {
+			fmt.Fprintf(b, "\nand %d more warnings\n", len(warnings)-i)
+			break
+		}
+		fmt.Fprintf(b, "\n**Warning:** %s\n", markdownText(w))
+	}
 }
 
 func writeMarkdownSummary(b *bytes.Buffer, guests []plannedView) {

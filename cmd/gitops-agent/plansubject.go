@@ -40,7 +40,16 @@ type subjectReader struct {
 	notes  io.Writer
 }
 
+// read returns what to plan, and tells what its manifests warn of.
 func (r subjectReader) read(ctx context.Context, ref, dir string) (planSubject, error) {
+	subject, err := r.find(ctx, ref, dir)
+	for _, w := range subject.set.Warnings {
+		_, _ = fmt.Fprintf(r.notes, "gitops-agent: warning: %s\n", printable(w.String()))
+	}
+	return subject, err
+}
+
+func (r subjectReader) find(ctx context.Context, ref, dir string) (planSubject, error) {
 	state, err := r.state()
 	switch {
 	case err != nil:

@@ -52,6 +52,9 @@ func headRows(r reconcile.Report) [][]cell {
 	}
 	if a := r.Source.Accepted; a != nil {
 		add(plain, "in force", fmt.Sprintf("%.10s of %s, signed by %s, proven %s", a.Commit, r.Source.Branch, a.Subject, a.ProvenTime.UTC().Format(time.RFC3339)))
+		for _, w := range a.Warnings {
+			add(yellow, "warning", w)
+		}
 	}
 	if refused := r.Source.Refused; refused != nil {
 		add(red, "refused", fmt.Sprintf("%.10s: %s: %s", refused.Commit, refused.Reason, refused.Error))

@@ -3,6 +3,7 @@ package status
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"gitops-agent/reconcile"
@@ -35,7 +36,7 @@ func notices(r reconcile.Report, now time.Time) []notice {
 	if r.Converged {
 		list = append(list, notice{Tone: good, Title: convergedTitle(r)})
 	}
-	return list
+	return append(list, warningNotices(r)...)
 }
 
 func severity(t tone) int { return slices.Index([]tone{bad, warn, busy, idle, good}, t) }
@@ -98,6 +99,14 @@ func sourceNotices(r reconcile.Report, now time.Time) []notice {
 		})
 	}
 	return list
+}
+
+// warningNotices tells what the manifests in force may not mean.
+func warningNotices(r reconcile.Report) []notice {
+	if a := r.Source.Accepted; a != nil && len(a.Warnings) > 0 {
+		return []notice{{Tone: warn, Title: "The manifests have warnings", Text: strings.Join(a.Warnings, "\n")}}
+	}
+	return nil
 }
 
 // troubleNotices tells of a cluster and a journal in doubt, where the state of writing does not say so already.

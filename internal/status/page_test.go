@@ -237,6 +237,13 @@ func TestPageSays(t *testing.T) {
 			[]string{"The remote could not be read", "does not answer", "All 4 guests"},
 			nil,
 		},
+		"warned": {
+			func(r *reconcile.Report) {
+				r.Source.Accepted.Warnings = []string{"classes.yaml:4:8: GuestClass web: select: no guest fits"}
+			},
+			[]string{"<title>All 4 guests are as main@3f2a1c94 says", "<h2>The manifests have warnings</h2>", "GuestClass web: select: no guest fits"},
+			nil,
+		},
 		"stuck":    {func(r *reconcile.Report) { r.Time = noon.Add(-time.Hour) }, []string{"The agent does not seem to work", "the last one ended 1 h ago"}, nil},
 		"approval": {func(r *reconcile.Report) { *r = troubled() }, []string{"gitops-agent approve " + stepDigest, "1 guest waits for a signed approval"}, []string{"→ gitops-agent approve"}},
 		"origin":   {func(r *reconcile.Report) { *r = troubled() }, []string{"guests/web.yaml:12:5", `href="/?guest=VirtualMachine%2fweb-2"`}, nil},
