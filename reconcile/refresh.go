@@ -33,6 +33,8 @@ func (w *worker) refresh(ctx context.Context, step journal.OpenStep, c conclusio
 	}
 	owing := fmt.Errorf("the cloud-init drive of %s %d is not written anew: %w", step.Kind, step.VMID, errors.Join(c.err, err))
 	switch {
+	case err == nil && c.dispatched == 0:
+		return c // whether the configuration was written, the next plan tells
 	case err == nil:
 		c.result, c.err = journal.Done, nil
 		return c

@@ -10,6 +10,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
 )
 
 // TestEverySourceConverges makes a guest from each source that there is, each once, and leaves it alone afterwards.
@@ -133,6 +134,28 @@ func TestCloudInitDriveIsNotForgotten(t *testing.T) {
 			time.Sleep(10 * time.Minute)
 			if got := l.sim.Counters().Routes[route]; got != 2 {
 				t.Errorf("got %d calls for the drive, want one that is lost and one that is not", got)
+			}
+		})
+	})
+	t.Run("configuration_lost", func(t *testing.T) {
+		bubble(t, nil, func(t *testing.T, l *lab) {
+			l.files["web.yaml"] = web("ops")
+			l.push("one guest", alice)
+			defer l.start()()
+			l.converge()
+			l.sim.ResetCounters()
+			l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.DropAfter, Path: "/qemu/201/config$", Method: "POST"}))
+			l.files["web.yaml"] = web("admin")
+			l.push("another user", alice)
+			l.converge()
+			l.mu.Lock()
+			last := l.steps[len(l.steps)-1]
+			l.mu.Unlock()
+			if last.Step.Op != reconcile.OpConfig || last.Result != journal.Unknown {
+				t.Errorf("got %s %s, want the configuration unknown, since its reply was lost", last.Step.Op, last.Result)
+			}
+			if got := l.sim.Counters().Routes[route]; got != 1 {
+				t.Errorf("got the drive written anew %d times, want once", got)
 			}
 		})
 	})
