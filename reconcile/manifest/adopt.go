@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"gitops-agent/reconcile/guest"
 )
@@ -286,10 +287,10 @@ func (a *adoption) readAt() string {
 	return a.seen.ReadAt.UTC().Truncate(time.Second).Format(time.RFC3339)
 }
 
-// oneLined returns text in which nothing ends a comment.
+// oneLined returns text in which nothing ends a comment, or is no character of YAML.
 func oneLined(text string) string {
 	return strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f || c == '\u0085' || c == '\u2028' || c == '\u2029' || c == '\ufeff' {
+		if unicode.IsControl(c) || strings.ContainsRune("\u2028\u2029\ufeff\ufffe\uffff", c) {
 			return ' '
 		}
 		return c
