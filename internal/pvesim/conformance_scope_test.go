@@ -133,7 +133,6 @@ var exceptions = map[string]string{
 	"26/87":  "rsync speaks",
 	"29/10":  "storages cannot be configured",
 	"32/10":  "the order of tasks within a second",
-	"32/23":  "a stop that need not wait for an interrupted shutdown",
 	"32/25":  "a shutdown that waited for another",
 	"35/14":  "the recorder lacked sendmail, which is found out before the backup begins",
 	"37/5":   "progress of a backup or restore",

@@ -18,7 +18,7 @@ import (
 
 const (
 	// conformanceFloor is how many recorded entries must match, as recorded and with everything renamed. It only goes up.
-	conformanceFloor = 2279
+	conformanceFloor = 2280
 	// conformanceEntries is how many entries the scope holds at least, so that no entry leaves it unnoticed.
 	conformanceEntries = 2341
 )

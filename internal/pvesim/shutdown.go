@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// overruleShutdown ends the shutdown tasks of a guest, so that a stop need not wait for them.
+// overruleShutdown ends the shutdown tasks of a guest, so that a stop need not wait for them: they have died by the time it wants the lock.
 func (t *task) overruleShutdown(kind Kind, vmid int) {
 	typ := typePrefix(kind) + "shutdown"
+	var names []string
 	_ = t.locked(func() error {
-		var names []string
 		for _, o := range t.sim.tasks {
 			if o.vmid == vmid && o.ended.IsZero() && o.upid.typ == typ {
 				o.stop.Do(func() { close(o.abort) })
@@ -21,7 +21,13 @@ func (t *task) overruleShutdown(kind Kind, vmid int) {
 		}
 		return nil
 	})
+	if len(names) > 0 {
+		t.sim.wait(deathTime)
+	}
 }
+
+// deathTime is how long a worker takes from its signal to its end.
+const deathTime = time.Millisecond
 
 func shutdownCall(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
