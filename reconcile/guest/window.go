@@ -100,7 +100,10 @@ func (w Window) Contains(at time.Time) bool {
 // Next returns when the window opens next: at itself while it is open, the zero time for a window that never does. It is exact to
 // the minute.
 func (w Window) Next(at time.Time) time.Time {
-	if w.zone == nil || w.Contains(at) {
+	if w.zone == nil {
+		return time.Time{}
+	}
+	if w.Contains(at) {
 		return at
 	}
 	local := at.In(w.zone)

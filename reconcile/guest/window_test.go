@@ -67,6 +67,9 @@ func TestWindowZero(t *testing.T) {
 	if (guest.Window{}).Contains(time.Now()) {
 		t.Error("got the zero window open, want it never open")
 	}
+	if got := (guest.Window{}).Next(time.Now()); !got.IsZero() {
+		t.Errorf("got the zero window open next at %s, want never", got)
+	}
 }
 
 func TestParseWindowRefuses(t *testing.T) {
