@@ -108,6 +108,9 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 	case "add": // VMID NAME, a virtual machine made by hand
 		_, err := s.sim.AddVM(pvesim.Guest{VMID: number(1), Config: "name: " + arg(2) + "\nmemory: 4096\n"})
 		ts.Check(err)
+	case "contain": // VMID NAME, a container made by hand
+		_, err := s.sim.AddCT(pvesim.Guest{VMID: number(1), Config: "hostname: " + arg(2) + "\nmemory: 512\nunprivileged: 1\n"})
+		ts.Check(err)
 	case "value": // VMID KEY WANT
 		got := s.sim.Value(number(1), arg(2))
 		want(got == arg(3), "got %q", got)
