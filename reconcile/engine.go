@@ -73,7 +73,7 @@ type Engine struct {
 	outages     int             // looks at the cluster in a row that failed
 	unassigned  error           // why guests without a vmid did not get one
 	guests      []guest.Desired // of the accepted revision, with the vmids that are assigned
-	policies    map[int]Policy  // of guests
+	policies    Policies        // of guests
 	copied      map[int][]Row   // guests that bear the marker of an owned one, by its vmid
 }
 

@@ -36,7 +36,7 @@ func HoldReasons() []HoldReason {
 type Gate struct {
 	Cluster    string
 	Now        time.Time
-	Policies   map[int]Policy // of the guests that a manifest names, by vmid
+	Policies   Policies // of the guests that a manifest names
 	Remembered map[int]journal.Guarded
 	Owned      map[int]journal.Owned
 	Approvals  Approvals
@@ -56,17 +56,30 @@ type Policy struct {
 	Window    guest.Window // that Lifecycle names; the zero Window, which is never open, where it cannot be read
 }
 
-// newPolicies returns the policies of guests by vmid. They are made once a revision, since reading a window looks up its time zone.
-func newPolicies(guests []guest.Desired) map[int]Policy {
-	policies := make(map[int]Policy, len(guests))
+// Policies are the policies of guests, by vmid alone, which outlives a new name, or by label alone where a guest has no vmid yet.
+type Policies map[guest.Ref]Policy
+
+// newPolicies returns the policies of guests. They are made once a revision, since reading a window looks up its time zone.
+func newPolicies(guests []guest.Desired) Policies {
+	policies := make(Policies, len(guests))
 	for _, d := range guests {
 		p := Policy{Observe: d.Observe, Suspend: d.Suspend, Lifecycle: d.Lifecycle}
 		if d.Lifecycle.RebootPolicy == guest.RebootWindow {
 			p.Window, _ = guest.ParseWindow(d.Lifecycle.Window) // manifests with another one are refused
 		}
-		policies[d.VMID] = p
+		policies[policyKey(d.Ref)] = p
 	}
 	return policies
+}
+
+// Of returns the policy of a guest; the zero Policy where no manifest names it.
+func (p Policies) Of(ref guest.Ref) Policy { return p[policyKey(ref)] }
+
+func policyKey(ref guest.Ref) guest.Ref {
+	if ref.VMID != 0 {
+		return guest.Ref{VMID: ref.VMID}
+	}
+	return ref
 }
 
 // Verdict is the gate's word on one step.
@@ -81,7 +94,7 @@ type Verdict struct {
 
 // Judge says whether the step may run now.
 func (g Gate) Judge(step Step) Verdict {
-	policy := g.Policies[step.Guest.VMID]
+	policy := g.Policies.Of(step.Guest)
 	switch {
 	case g.NoWrites != "":
 		return held(HoldWritesStopped, g.NoWrites, "")

@@ -38,7 +38,7 @@ func TestGateJudge(t *testing.T) {
 	lifecycle := func(destroy string) func(*Gate) {
 		return func(g *Gate) { g.Remembered[201] = journal.Guarded{VMID: 201, Destroy: destroy} }
 	}
-	policy := func(p Policy) func(*Gate) { return func(g *Gate) { g.Policies[201] = p } }
+	policy := func(p Policy) func(*Gate) { return func(g *Gate) { g.Policies[policyKey(ref)] = p } }
 	tests := map[string]struct {
 		step Step
 		with []func(*Gate)
@@ -88,7 +88,7 @@ func TestGateJudge(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := Gate{
-				Cluster: "home", Now: now, Policies: map[int]Policy{}, Remembered: map[int]journal.Guarded{201: {VMID: 201, Destroy: "approve"}},
+				Cluster: "home", Now: now, Policies: Policies{}, Remembered: map[int]journal.Guarded{201: {VMID: 201, Destroy: "approve"}},
 				Owned: map[int]journal.Owned{201: {Identity: "identity"}}, Approvals: Approvals{}, Need: 1, Named: 5, MaxDestroy: 3,
 			}
 			for _, with := range test.with {

@@ -165,7 +165,7 @@ func (e *Engine) guestReport(p GuestPlan, gate Gate, now time.Time) GuestReport 
 	case released || len(g.Held) > 0:
 		g.Operation = Waiting
 	}
-	g.Health = healthOf(g, isLive, gate.Policies[p.Ref.VMID], now)
+	g.Health = healthOf(g, isLive, gate.Policies.Of(p.Ref), now)
 	return g
 }
 

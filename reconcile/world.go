@@ -16,7 +16,7 @@ type world struct {
 	revision  string
 	commit    string // of revision
 	guests    []guest.Desired
-	policies  map[int]Policy // of guests
+	policies  Policies // of guests
 	guards    manifest.Guards
 	inventory Inventory
 	noWrites  WriteStop
