@@ -12,6 +12,7 @@ const (
 	lastRetry     = 5 * time.Minute
 	terminalRetry = 30 * time.Minute // for what only a person or a new revision can mend
 	heavyTries    = 3                // of a move or restart whose task failed, before it is left to a person
+	patientTries  = 5                // of a guest, a bit more than a minute of them, before guests of higher waves go ahead
 )
 
 // backoff is how long a guest is left alone after trouble.

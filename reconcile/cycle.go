@@ -20,7 +20,7 @@ func (e *Engine) cycle(ctx context.Context, observe bool) {
 	started := time.Now()
 	plan := NewPlan(e.desired(), e.observer.observed())
 	e.opts.Hooks.plan(PlanOutcome{Duration: time.Since(started), Steps: countSteps(plan)})
-	e.setWorld(newOrdering(plan, e.guests, time.Now()).waits)
+	e.setWorld(newOrdering(plan, e.guests, e.stuck(), time.Now()).waits)
 	e.offer(ctx, plan)
 	e.publish(plan)
 }

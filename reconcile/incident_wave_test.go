@@ -85,3 +85,34 @@ func TestSuspendedGuestHoldsUpNoWave(t *testing.T) {
 		})
 	}
 }
+
+// A guest of the first wave can never be made. One of the second, which exists, is stopped by hand meanwhile.
+func TestIncidentFailingGuestKeepsLaterWavesDown(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 202, "state: running", "wave: 1")
+		l.push("one guest", alice)
+		defer l.start()()
+		l.converge()
+		l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.TaskFails, Method: "POST", Path: "/clone$", Text: "no space left", Times: -1}))
+		l.files["db.yaml"] = vmYAML("db-1", 201, "state: running")
+		l.files["app.yaml"] = vmYAML("app-1", 203, "state: running", "dependsOn: [VirtualMachine/db-1]")
+		l.push("a first wave", alice)
+		eventually(t, "the first try", func() bool {
+			r := l.engine.Report()
+			return len(r.Guests) == 3 && has(l.guest(r, 201), reconcile.Failed, "create")
+		})
+		l.ok(l.sim.SetRunning(202, false))
+		held := func() bool {
+			g := l.guest(l.engine.Report(), 202)
+			return len(g.Held) > 0 && g.Held[0].Message == "wave 0 comes before wave 1"
+		}
+		eventually(t, "web-1 to wait for the first wave", held)
+		eventually(t, "the start of web-1", func() bool { return l.sim.Running(202) })
+		time.Sleep(time.Hour)
+		if !has(l.guest(l.engine.Report(), 201), reconcile.Failed, "create") || l.sim.Effects(203, pvesim.Cloned) != 0 {
+			t.Errorf("got %+v and app-1 made %d times, want db-1 failing, and app-1 waiting for it", l.guest(l.engine.Report(), 201), l.sim.Effects(203, pvesim.Cloned))
+		}
+		l.sim.ClearFaults()
+		l.converge()
+	})
+}

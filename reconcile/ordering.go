@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"gitops-agent/reconcile/guest"
@@ -15,16 +16,19 @@ type ordering struct {
 	waiting bool                // there is such a wave
 }
 
-// newOrdering reads the order off a plan. A wave waits only for guests that are on their way: one that nobody may touch, or
-// that cannot be made, does not hold up the rest of the cluster.
-func newOrdering(plan Plan, guests []guest.Desired, now time.Time) ordering {
+// newOrdering reads the order off a plan. A wave waits only for guests that are on their way: one that nobody may touch, that cannot be
+// made, that is stuck, or that depends on such a one, does not hold up the rest of the cluster. Stuck are labels of guests that were tried
+// in vain for long enough.
+func newOrdering(plan Plan, guests []guest.Desired, stuck map[string]bool, now time.Time) ordering {
 	o := ordering{depends: make(map[string][]string), missing: make(map[string]string)}
 	resting := make(map[string]bool)
 	for _, d := range guests {
 		if len(d.DependsOn) > 0 {
 			o.depends[d.Label()] = d.DependsOn
 		}
-		resting[d.Label()] = d.Observe || suspended(d.Suspend, now)
+		if d.Observe || suspended(d.Suspend, now) || stuck[d.Label()] {
+			resting[d.Label()] = true
+		}
 	}
 	for _, p := range plan.Guests {
 		if !p.Managed {
@@ -32,17 +36,30 @@ func newOrdering(plan Plan, guests []guest.Desired, now time.Time) ordering {
 		}
 		label := p.Ref.Label()
 		why := pending(p)
-		if why != "" && !resting[label] && (!o.waiting || p.Wave < o.lowest) {
-			o.lowest, o.waiting = p.Wave, true
-		}
 		if why == "" {
-			why = unusable(p)
+			if why = unusable(p); why != "" {
+				resting[label] = true
+			}
 		}
 		if why != "" {
 			o.missing[label] = why
 		}
 	}
+	for _, p := range plan.Guests {
+		if p.Managed && pending(p) != "" && (!o.waiting || p.Wave < o.lowest) && !o.rests(p.Ref.Label(), resting) {
+			o.lowest, o.waiting = p.Wave, true
+		}
+	}
 	return o
+}
+
+// rests reports whether a guest is not on its way to anything, by itself or for what it depends on. It adds what it finds to resting.
+func (o ordering) rests(label string, resting map[string]bool) bool {
+	if known, ok := resting[label]; ok {
+		return known
+	}
+	resting[label] = slices.ContainsFunc(o.depends[label], func(on string) bool { return o.missing[on] != "" && o.rests(on, resting) })
+	return resting[label]
 }
 
 // pending returns why nothing can build on a guest that is about to be made or started.

@@ -18,11 +18,13 @@ type waitingGuest struct {
 	observe   bool
 	suspend   *guest.Suspension
 	orphan    bool // no manifest names it
+	stuck     bool // it failed often
 }
 
 func orderingOf(now time.Time, guests ...waitingGuest) ordering {
 	var plan Plan
 	var wanted []guest.Desired
+	stuck := make(map[string]bool)
 	for _, g := range guests {
 		ref := guest.Ref{Kind: guest.VirtualMachine, Name: "vm-" + string(rune('a'+g.vmid)), VMID: g.vmid}
 		p := GuestPlan{Ref: ref, Wave: g.wave, Managed: !g.orphan}
@@ -33,11 +35,12 @@ func orderingOf(now time.Time, guests ...waitingGuest) ordering {
 			p.Conditions = []Condition{g.condition}
 		}
 		plan.Guests = append(plan.Guests, p)
+		stuck[ref.Label()] = g.stuck
 		if !g.orphan {
 			wanted = append(wanted, guest.Desired{Ref: ref, Wave: g.wave, DependsOn: g.depends, Observe: g.observe, Suspend: g.suspend})
 		}
 	}
-	return newOrdering(plan, wanted, now)
+	return newOrdering(plan, wanted, stuck, now)
 }
 
 func TestOrdering(t *testing.T) {
@@ -82,6 +85,8 @@ func TestOrdering(t *testing.T) {
 		"suspended_holds_up_none": {
 			first: a(func(g *waitingGuest) { g.steps, g.suspend = []Op{OpStart}, &guest.Suspension{Reason: "repair"} }), wave: 1,
 		},
+		"stuck_holds_up_none":  {first: a(func(g *waitingGuest) { g.steps, g.stuck = []Op{OpCreate}, true }), wave: 1},
+		"stuck_is_depended_on": {first: a(func(g *waitingGuest) { g.steps, g.stuck = []Op{OpCreate}, true }), deps: onA, want: "vm-a, which does not exist yet"},
 		"suspended_no_more": {
 			first: a(func(g *waitingGuest) { g.steps, g.suspend = []Op{OpStart}, &guest.Suspension{Until: now} }), wave: 1, want: "wave 0",
 		},
@@ -113,6 +118,22 @@ func TestOrderingWaitsForTheLowestWave(t *testing.T) {
 	}
 }
 
+// A guest that depends on one that is not on its way is not on its way either, however long the chain.
+func TestOrderingWaitsForNobodyBehindAStuckGuest(t *testing.T) {
+	for name, stuck := range map[string]bool{"stuck": true, "on_its_way": false} {
+		t.Run(name, func(t *testing.T) {
+			o := orderingOf(time.Now(),
+				waitingGuest{vmid: 0, steps: []Op{OpCreate}, stuck: stuck},
+				waitingGuest{vmid: 1, steps: []Op{OpCreate}, depends: []string{"VirtualMachine/vm-a"}},
+				waitingGuest{vmid: 2, steps: []Op{OpCreate}, depends: []string{"VirtualMachine/vm-b"}},
+				waitingGuest{vmid: 3, wave: 1, steps: []Op{OpStart}})
+			if got := o.waits(Step{Guest: guest.Ref{VMID: 3}, Wave: 1}); (got == "") != stuck {
+				t.Errorf("got %q for the next wave, want it to wait: %t", got, !stuck)
+			}
+		})
+	}
+}
+
 // In a preview several guests may have no vmid yet: each waits for what it depends on itself, and none for itself.
 func TestOrderingTellsGuestsWithoutVMIDApart(t *testing.T) {
 	web := guest.Desired{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web"}, DependsOn: []string{"VirtualMachine/db"}}
@@ -121,7 +142,7 @@ func TestOrderingTellsGuestsWithoutVMIDApart(t *testing.T) {
 	for _, d := range []guest.Desired{web, db} {
 		plan.Guests = append(plan.Guests, GuestPlan{Ref: d.Ref, Managed: true, Steps: []Step{{Guest: d.Ref, Op: OpCreate}}})
 	}
-	o := newOrdering(plan, []guest.Desired{web, db}, time.Now())
+	o := newOrdering(plan, []guest.Desired{web, db}, nil, time.Now())
 	if got, want := o.waits(Step{Guest: web.Ref, Op: OpCreate}), "it depends on VirtualMachine/db, which does not exist yet"; got != want {
 		t.Errorf("web: got %q, want %q", got, want)
 	}

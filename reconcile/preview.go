@@ -45,7 +45,7 @@ func NewPreview(ctx context.Context, cluster Reader, set manifest.Set, revision 
 		inventory: seen.Inventory, noWrites: WritesAllowed,
 	}
 	plan := NewPlan(w.desired(state), seen)
-	w.waits = newOrdering(plan, guests, time.Now()).waits
+	w.waits = newOrdering(plan, guests, nil, time.Now()).waits
 	return Preview{Plan: plan, Observed: seen, Gate: w.gate(state, time.Now())}, nil
 }
 

@@ -39,6 +39,18 @@ func (e *Engine) track(ref guest.Ref) *track {
 	return t
 }
 
+// stuck returns the labels of the guests that were tried in vain for so long that higher waves go ahead.
+func (e *Engine) stuck() map[string]bool {
+	labels := make(map[string]bool)
+	for _, d := range e.guests {
+		t, known := e.tracks[keyOf(d.Ref)]
+		if known && t.retry.failures >= patientTries || d.VMID == 0 && e.unassigned != nil {
+			labels[d.Label()] = true
+		}
+	}
+	return labels
+}
+
 // began returns when a condition began, and remembers it as still there in seen.
 func (t *track) began(id string, now time.Time, seen map[string]time.Time) time.Time {
 	since, ok := t.since[id]

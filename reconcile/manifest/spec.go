@@ -67,7 +67,7 @@ func (c *common) fields() []field {
 		{"mode", "", "observe plans and reports but writes nothing. Default: enforce.", choice(&c.mode, "enforce", "observe")},
 		{"suspend", "", "Stop all work on this guest.", such(child(&c.suspend), `{"reason": "being moved to new disks", "author": "ops", "until": "2026-12-01"}`)},
 		{"dependsOn", "", "Guests that must have converged before this one is worked on, as Kind/name.", list(&c.dependsOn, guestLabel, "")},
-		{"wave", "", "Guests of lower waves go first. Default: 0.", integer(&c.wave, -1000, 1000)},
+		{"wave", "", "Guests of lower waves go first; one that failed five times is no longer waited for. Default: 0.", integer(&c.wave, -1000, 1000)},
 		{"startup", "", "What happens when a node boots or shuts down.", such(group(&c.startup), `{"onBoot": true, "order": 2, "upDelay": "30s"}`)},
 		{"lifecycle", "", "What may be done to this guest without asking.", such(group(&c.lifecycle), `{"destroy": "deny", "rebootPolicy": "approve"}`)},
 		{"ignoreFields", "", "Fields that are used to create the guest and are never compared afterwards, such as networks.net0.mac.", such(list(&c.ignore, fieldPath, ""), `["description", "networks.net0.mac"]`)},
