@@ -111,13 +111,18 @@ func (w *worker) stillRight(ctx context.Context, world *world, step Step, call C
 	return nil
 }
 
-// afterDoubt looks at once for what became of a call without a believable reply.
+// afterDoubt looks at once for what became of a call without a believable reply. One without any reply may be waiting for its turn, so that
+// nothing to be seen says nothing yet.
 func (w *worker) afterDoubt(ctx context.Context, id string, doubt error) conclusion {
 	for _, open := range w.journal.State().Open {
 		if open.Step != id {
 			continue
 		}
-		result, err := settle(ctx, w.cluster, open, w.journal.State().Owned[open.VMID])
+		var late time.Time
+		if errors.Is(doubt, ErrUnanswered) {
+			late = open.Time.Add(lateTime)
+		}
+		result, err := settle(ctx, w.cluster, open, w.journal.State().Owned[open.VMID], late)
 		switch {
 		case err != nil:
 			return conclusion{err: errors.Join(doubt, err)}

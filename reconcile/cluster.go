@@ -15,7 +15,8 @@ import (
 type Cluster interface {
 	Reader
 	// Do dispatches one call and returns its UPID, empty where Proxmox answered synchronously. An error that wraps
-	// ErrOutcomeUnknown means that the effect may have happened; any other error means that it has not.
+	// ErrOutcomeUnknown means that the effect may have happened, and one that wraps ErrUnanswered that it may also come yet; any
+	// other error means that it has not.
 	Do(ctx context.Context, call Call) (upid string, err error)
 }
 
@@ -52,6 +53,7 @@ var (
 	ErrNotReady       = errors.New("cluster is not ready")    // no quorum, node or daemon down
 	ErrNoTask         = errors.New("no such task")
 	ErrOutcomeUnknown = errors.New("outcome unknown") // dispatched, and no reply that can be believed
+	ErrUnanswered     = fmt.Errorf("no answer, and the call may act yet: %w", ErrOutcomeUnknown)
 	ErrIsMember       = fmt.Errorf("the guest is in that pool already: %w", ErrConflict)
 	ErrSameSize       = fmt.Errorf("the volume has that size already: %w", ErrConflict)
 )

@@ -217,7 +217,7 @@ func indented(lines []string) string {
 // eventually waits until the condition holds, in the time of a synctest bubble.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	for range 600 {
+	for range 1200 {
 		if condition() {
 			return
 		}
@@ -226,5 +226,5 @@ func eventually(t testing.TB, what string, condition func() bool) {
 	if l, ok := t.(*lab); ok {
 		t.Logf("report: %+v\nrefused: %+v", l.engine.Report(), l.engine.Report().Source.Refused)
 	}
-	t.Fatalf("waited ten minutes in vain for: %s", what)
+	t.Fatalf("waited twenty minutes in vain for: %s", what)
 }

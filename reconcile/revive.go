@@ -30,13 +30,13 @@ func (w *worker) revive(ctx context.Context, step journal.OpenStep, c conclusion
 		return conclusion{err: err, dispatched: c.dispatched}
 	}
 	down := fmt.Errorf("%s %d stays down after its restart: %w", reboot.Kind, reboot.VMID, errors.Join(c.err, err))
-	back, err := w.cameBack(ctx, reboot, step.Time)
+	rebooted, back, err := w.cameBack(ctx, reboot, step.Time)
 	world := w.world()
 	switch why := world.leavesAlone(reboot.VMID, time.Now()); {
 	case err != nil:
 		return conclusion{err: errors.Join(down, err), dispatched: c.dispatched}
-	case back:
-		return c // somebody shut it down since
+	case back, c.result == journal.Unknown && !rebooted:
+		return c // somebody shut it down since, or instead
 	case why != "":
 		return conclusion{result: journal.Failed, err: fmt.Errorf("%w; its manifest says %s", down, why), dispatched: c.dispatched}
 	case time.Since(step.Time) > reviveWithin:
@@ -55,20 +55,21 @@ func (w *worker) revive(ctx context.Context, step journal.OpenStep, c conclusion
 	return c
 }
 
-// cameBack reports whether the guest was started after its newest reboot, by whomever: that it is down now is somebody's wish.
-func (w *worker) cameBack(ctx context.Context, reboot Call, began time.Time) (bool, error) {
+// cameBack reports whether there was a reboot at all, and whether the guest was started after its newest one, by whomever: that it is
+// down now is somebody's wish.
+func (w *worker) cameBack(ctx context.Context, reboot Call, began time.Time) (rebooted, back bool, err error) {
 	reboots, starts := taskTypes(reboot), taskTypes(Call{Op: OpStart, Kind: reboot.Kind})
 	tasks, err := w.cluster.Tasks(ctx, TaskQuery{
 		Node: reboot.Node, VMID: reboot.VMID, Types: slices.Concat(reboots, starts), Since: began.Add(-clockSkew),
 	})
 	if err != nil {
-		return false, fmt.Errorf("list tasks of %d: %w", reboot.VMID, err)
+		return false, false, fmt.Errorf("list tasks of %d: %w", reboot.VMID, err)
 	}
 	at := slices.IndexFunc(tasks, func(t Task) bool { return slices.Contains(reboots, t.Type) })
 	if at < 0 {
-		return false, nil
+		return false, false, nil
 	}
-	return slices.ContainsFunc(tasks, func(t Task) bool {
+	return true, slices.ContainsFunc(tasks, func(t Task) bool {
 		return slices.Contains(starts, t.Type) && t.OK() && !t.Start.Before(tasks[at].Start)
 	}), nil
 }

@@ -15,12 +15,21 @@ import (
 // clockSkew is how far the clocks of the agent and of a node may differ when a lost task is looked for.
 const clockSkew = 5 * time.Minute
 
+// lateTime is how long after the beginning of its step a call without an answer may still act. A node has few workers; a call waits for one
+// of them, and the proxy in front of them gives up long before the call does.
+const lateTime = 10 * time.Minute
+
+// taskLag is how much earlier than its step's beginning a task of the step may have begun, by the node's clock, and be known for one of it.
+const taskLag = 10 * time.Second
+
 // makingTime is how long a guest whose task is not known may look half-made before it is taken for one that stays so.
 const makingTime = 10 * time.Minute
 
 // settle establishes what became of a step whose outcome is not journaled, by looking at its task, at the task list and at the
-// guest, in this order. It repeats nothing. An error means that it could not look; the step stays open.
-func settle(ctx context.Context, cluster Reader, open journal.OpenStep, owned journal.Owned) (journal.Result, error) {
+// guest, in this order. It repeats nothing. An error means that it could not look, or that there is nothing to see yet; the step
+// stays open. Late is until when a call without an answer may still act, the zero time where all calls were answered, if only with
+// words that nobody can believe.
+func settle(ctx context.Context, cluster Reader, open journal.OpenStep, owned journal.Owned, late time.Time) (journal.Result, error) {
 	if open.UPID != "" && !partial(open) {
 		task, err := cluster.Wait(ctx, open.UPID)
 		if err == nil && !task.lost() {
@@ -33,24 +42,49 @@ func settle(ctx context.Context, cluster Reader, open journal.OpenStep, owned jo
 	if open.Dispatched > 0 && open.UPID == "" && !partial(open) {
 		return journal.Done, nil // Proxmox took the last call and had done it when it answered
 	}
-	lost := false
-	if open.Dispatched == 0 || partial(open) {
+	inDoubt, ran := open.Dispatched == 0 || partial(open), true
+	if inDoubt {
 		var err error
-		if lost, err = awaitLostTask(ctx, cluster, open); err != nil {
+		if ran, err = awaitLostTask(ctx, cluster, open); err != nil {
 			return "", err
 		}
 	}
-	if Op(open.Op) == OpReboot && !lost && open.Dispatched == 0 {
-		return journal.NotRun, nil // a reboot leaves a task behind, if nothing else
+	switch result, err := fromGuest(ctx, cluster, open, owned, ran); {
+	case err != nil || result != "":
+		return result, err
+	case !inDoubt || late.IsZero():
+		return untouched(open), nil
+	case time.Now().Before(late):
+		return "", fmt.Errorf("%s of %s %d: nothing shows it, and Proxmox may still carry it out; nothing else is done for the guest until %s: %w",
+			open.Op, open.Kind, open.VMID, late.UTC().Format(time.TimeOnly+" UTC"), ErrUnanswered)
+	case open.Dispatched+1 < calls(open):
+		return untouched(open), nil // the call in doubt prepared the one that the step is for, which was never sent
 	}
-	return fromGuest(ctx, cluster, open, owned)
+	return journal.Unknown, nil
+}
+
+// untouched returns what a step came to whose last call left the guest as it was.
+func untouched(open journal.OpenStep) journal.Result {
+	switch op := Op(open.Op); {
+	case op == OpDestroy && open.Dispatched > 0:
+		return journal.Failed // stopped or unprotected it was, at least
+	case op == OpMigrate, op == OpTemplate:
+		return journal.Unknown // planning again tells
+	}
+	return journal.NotRun
+}
+
+// calls returns how many calls the step makes, 0 where nobody knows.
+func calls(open journal.OpenStep) int {
+	n, err := strconv.Atoi(open.Detail[detailCalls])
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // partial reports whether the step has calls that were not known to be dispatched.
-func partial(open journal.OpenStep) bool {
-	calls, err := strconv.Atoi(open.Detail[detailCalls])
-	return err == nil && open.Dispatched < calls
-}
+func partial(open journal.OpenStep) bool { return open.Dispatched < calls(open) }
 
 func taskResult(task Task) journal.Result {
 	if task.OK() {
@@ -60,7 +94,7 @@ func taskResult(task Task) journal.Result {
 }
 
 // awaitLostTask waits for a task that the step's call may have started before the agent lost its reply, and reports whether there is one
-// at all. One that has ended left its mark on the guest.
+// that began with the step, not before it. One that has ended left its mark on the guest.
 func awaitLostTask(ctx context.Context, cluster Reader, open journal.OpenStep) (bool, error) {
 	if len(open.TaskTypes) == 0 {
 		return false, nil
@@ -69,19 +103,21 @@ func awaitLostTask(ctx context.Context, cluster Reader, open journal.OpenStep) (
 	if err != nil {
 		return false, fmt.Errorf("list tasks for step %s: %w", open.Step, err)
 	}
-	i := slices.IndexFunc(tasks, func(t Task) bool { return t.Running })
-	if i < 0 {
-		return len(tasks) > 0, nil
+	if i := slices.IndexFunc(tasks, func(t Task) bool { return t.Running }); i >= 0 {
+		if _, err := cluster.Wait(ctx, tasks[i].UPID); err != nil {
+			return false, fmt.Errorf("wait for task of step %s: %w", open.Step, err)
+		}
 	}
-	if _, err := cluster.Wait(ctx, tasks[i].UPID); err != nil {
-		return false, fmt.Errorf("wait for task of step %s: %w", open.Step, err)
-	}
-	return true, nil
+	return slices.ContainsFunc(tasks, func(t Task) bool { return !t.Start.Before(open.Time.Add(-taskLag)) }), nil
 }
 
-// fromGuest reads the effect off the guest itself. What leaves no unmistakable trace is unknown; planning again is safe then,
-// because a plan starts from what is there.
-func fromGuest(ctx context.Context, cluster Reader, open journal.OpenStep, owned journal.Owned) (journal.Result, error) {
+// fromGuest reads the effect off the guest itself; ran says whether the step's last call has a task. It returns "" for a guest that shows
+// no effect. What leaves no unmistakable trace is unknown; planning again is safe then, because a plan starts from what is there,
+// and a call that comes late is refused for its digest or does what is there already.
+func fromGuest(ctx context.Context, cluster Reader, open journal.OpenStep, owned journal.Owned, ran bool) (journal.Result, error) {
+	if op := Op(open.Op); !ran && (op == OpReboot || op == OpMigrate || op == OpTemplate) {
+		return "", nil // they leave a task behind, if nothing else
+	}
 	exists, err := cluster.Exists(ctx, open.VMID)
 	if err != nil {
 		return "", fmt.Errorf("ask for vmid %d of step %s: %w", open.VMID, open.Step, err)
@@ -89,13 +125,10 @@ func fromGuest(ctx context.Context, cluster Reader, open journal.OpenStep, owned
 	switch Op(open.Op) {
 	case OpCreate:
 		if !exists {
-			return journal.NotRun, nil
+			return "", nil
 		}
 		return whoseGuest(ctx, cluster, open, owned)
 	case OpDestroy:
-		if exists && open.Dispatched > 0 {
-			return journal.Failed, nil // stopped or unprotected it was, at least
-		}
 		return resultOf(!exists), nil
 	case OpStart:
 		return runStateResult(ctx, cluster, open, guest.StatusRunning)
@@ -132,7 +165,7 @@ func resultOf(done bool) journal.Result {
 	if done {
 		return journal.Done
 	}
-	return journal.NotRun
+	return ""
 }
 
 func runStateResult(ctx context.Context, cluster Reader, open journal.OpenStep, want guest.Status) (journal.Result, error) {

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,7 +29,7 @@ func TestSettle(t *testing.T) {
 	torso := liveWeb(guest.StatusStopped)
 	torso.Lock = "create"
 	stranger := liveWeb(guest.StatusStopped, "tags", "theirs")
-	lost := []Task{{UPID: "old", Exit: "OK"}, {UPID: "u", Running: true}}
+	lost := []Task{{UPID: "old", Exit: "OK"}, {UPID: "u", Running: true, Start: time.Unix(1750000000, 0)}}
 	synchronous := left(OpConfig, 1, 1, "")
 	synchronous.TaskTypes = nil
 	untyped := left(OpConfig, 0, 1, "")
@@ -78,12 +79,58 @@ func TestSettle(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			reader := &fakeReader{answers: test.reader}
-			got, err := settle(t.Context(), reader, test.open, owned201())
+			got, err := settle(t.Context(), reader, test.open, owned201(), time.Time{})
 			if err != nil || got != test.want {
 				t.Errorf("got %q, %v, want %q", got, err, test.want)
 			}
 			if diff := cmp.Diff(test.asked, strings.Join(reader.asked, ", ")); diff != "" {
 				t.Errorf("calls differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A call without an answer may act minutes later. Where its guest shows no effect the step stays open until then, and is unknown afterwards,
+// which spends its order; a composite whose own call was never sent is not. A task from before the step says nothing, and an effect is
+// believed at once.
+func TestSettleWaitsForWhatMayComeLate(t *testing.T) {
+	there := map[int]bool{201: true}
+	earlier := []Task{{UPID: "old", Exit: "OK", Start: time.Unix(1750000000, 0).Add(-time.Minute)}}
+	since := []Task{{UPID: "own", Exit: "OK", Start: time.Unix(1750000000, 0)}}
+	const early = journal.Result("")
+	tests := map[string]struct {
+		open          journal.OpenStep
+		reader        answers
+		before, after journal.Result // that the call can act no more
+	}{
+		"create":           {left(OpCreate, 0, 1, ""), answers{}, early, journal.Unknown},
+		"start":            {left(OpStart, 0, 1, ""), answers{taken: there, status: "stopped"}, early, journal.Unknown},
+		"started":          {left(OpStart, 0, 1, ""), answers{taken: there, status: "running"}, journal.Done, journal.Done},
+		"start_earlier":    {left(OpStart, 0, 1, ""), answers{taken: there, status: "stopped", tasks: earlier}, early, journal.Unknown},
+		"stop":             {left(OpStop, 0, 1, ""), answers{taken: there, status: "running"}, early, journal.Unknown},
+		"shutdown":         {left(OpShutdown, 0, 1, ""), answers{taken: there, status: "running"}, early, journal.Unknown},
+		"reboot":           {left(OpReboot, 0, 1, ""), answers{taken: there}, early, journal.Unknown},
+		"reboot_earlier":   {left(OpReboot, 0, 1, ""), answers{taken: there, tasks: earlier}, early, journal.Unknown},
+		"rebooted":         {left(OpReboot, 0, 1, ""), answers{taken: there, tasks: since}, journal.Failed, journal.Failed},
+		"migrate":          {left(OpMigrate, 0, 1, ""), answers{taken: there}, early, journal.Unknown},
+		"migrated":         {left(OpMigrate, 0, 1, ""), answers{taken: there, tasks: since}, journal.Unknown, journal.Unknown},
+		"template":         {left(OpTemplate, 0, 1, ""), answers{taken: there}, early, journal.Unknown},
+		"destroy":          {left(OpDestroy, 0, 1, ""), answers{taken: there}, early, journal.Unknown},
+		"destroyed":        {left(OpDestroy, 0, 1, ""), answers{}, journal.Done, journal.Done},
+		"destroy_stops":    {left(OpDestroy, 0, 2, ""), answers{taken: there}, early, journal.NotRun},
+		"destroy_stopped":  {left(OpDestroy, 1, 2, "u"), answers{taken: there}, early, journal.Unknown},
+		"destroy_unlocked": {left(OpDestroy, 1, 3, "u"), answers{taken: there}, early, journal.Failed},
+		"config":           {left(OpConfig, 0, 1, ""), answers{taken: there}, journal.Unknown, journal.Unknown},
+		"resize":           {left(OpResize, 0, 1, ""), answers{taken: there}, journal.Unknown, journal.Unknown},
+		"move":             {left(OpMove, 0, 1, ""), answers{taken: there}, journal.Unknown, journal.Unknown},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			for late, want := range map[time.Time]journal.Result{time.Now().Add(time.Minute): test.before, time.Now().Add(-time.Minute): test.after} {
+				got, err := settle(t.Context(), &fakeReader{answers: test.reader}, test.open, owned201(), late)
+				if got != want || (want == early) != errors.Is(err, ErrUnanswered) {
+					t.Errorf("got %q, %v where the call may act until %s, want %q", got, err, time.Until(late).Round(time.Minute), want)
+				}
 			}
 		})
 	}
@@ -111,7 +158,7 @@ func TestSettleKeepsWhatItCannotSee(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got, err := settle(t.Context(), &fakeReader{answers: test.reader}, test.open, owned201()); err == nil || got != "" {
+			if got, err := settle(t.Context(), &fakeReader{answers: test.reader}, test.open, owned201(), time.Time{}); err == nil || got != "" {
 				t.Errorf("got %q and no error, want none settled", got)
 			}
 		})
@@ -123,7 +170,7 @@ func TestSettleAsksForTheTasksOfTheStep(t *testing.T) {
 	open := left(OpCreate, 0, 1, "")
 	open.TaskVMID, open.TaskTypes = 9000, taskTypes(Call{Op: OpCreate, CloneOf: 9000, Kind: guest.VirtualMachine})
 	var reader fakeReader
-	if _, err := settle(t.Context(), &reader, open, journal.Owned{}); err != nil {
+	if _, err := settle(t.Context(), &reader, open, journal.Owned{}, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	want := TaskQuery{Node: "pve1", VMID: 9000, Types: []string{"qmclone"}, Since: open.Time.Add(-clockSkew)}

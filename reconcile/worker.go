@@ -70,7 +70,7 @@ func (w *worker) settleOpen(ctx context.Context, vmid int) error {
 		if open.VMID != vmid {
 			continue
 		}
-		result, err := settle(ctx, w.cluster, open, state.Owned[vmid])
+		result, err := settle(ctx, w.cluster, open, state.Owned[vmid], open.Time.Add(lateTime))
 		if err != nil {
 			return err
 		}

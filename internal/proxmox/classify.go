@@ -36,7 +36,7 @@ func classify(x *exchange, err error) error {
 	case !errors.As(err, &broken):
 		return err // refused on this side
 	case x.writes() && broken.sent:
-		return fmt.Errorf("%w: %w", reconcile.ErrOutcomeUnknown, err)
+		return fmt.Errorf("%w: %w", reconcile.ErrUnanswered, err)
 	case isCancelled(err):
 		return err // the caller's own wish says nothing about the cluster
 	default:
@@ -62,12 +62,19 @@ func meaningOf(x *exchange, e *APIError) error {
 		return reconcile.ErrNotReady // refused on the way, before Proxmox saw it
 	case !isFromGateway(e.Status):
 		return nil
-	case x.writes():
+	case x.writes() && e.Status == statusUnconnected:
 		return reconcile.ErrOutcomeUnknown
+	case x.writes():
+		return reconcile.ErrUnanswered
 	default:
 		return reconcile.ErrNotReady
 	}
 }
+
+// statusUnconnected is what pveproxy answers when it could not connect to the daemon or the node that a call is for.
+//
+// Source: AnyEvent::HTTP, whose pseudo-status pveproxy hands on.
+const statusUnconnected = 595
 
 // meaningOfText reads the text of a status 500, which is Proxmox's word for nearly every failure.
 func meaningOfText(x *exchange, said string) error {

@@ -97,6 +97,32 @@ func TestRepliesHaveAMeaning(t *testing.T) {
 	}
 }
 
+// A call may act later only where nobody answered for the code that acts: not after its own words, and not when the proxy found nobody to
+// hand it to.
+func TestCallsThatMayActYet(t *testing.T) {
+	tests := map[string]struct {
+		reply reply
+		late  bool
+	}{
+		"no_worker":       {refused("got no worker upid - start worker failed"), false},
+		"half_applied":    {respond(400, "Parameter verification failed.", `{"errors":{"net0":"hotplug problem - device in use"}}`), false},
+		"names_no_task":   {ok(`"nonsense"`), false},
+		"refused_595":     {respond(595, "Connection refused", ""), false},
+		"timeout_596":     {respond(596, "Connection timed out", ""), true},
+		"body_597":        {respond(597, "Broken pipe", ""), true},
+		"other_599":       {respond(599, "", ""), true},
+		"gateway_timeout": {respond(504, "Gateway Time-out", ""), true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := inProcess(t, always(test.reply.status, test.reply.reason, test.reply.body)).Do(t.Context(), startCall)
+			if !errors.Is(err, reconcile.ErrOutcomeUnknown) || errors.Is(err, reconcile.ErrUnanswered) != test.late {
+				t.Errorf("got error %v, want one whose call may act yet: %t", err, test.late)
+			}
+		})
+	}
+}
+
 // checkMeaning wants err to mean one thing and to keep what Proxmox said.
 func checkMeaning(t *testing.T, what string, err, want error, sent reply) {
 	t.Helper()

@@ -230,8 +230,8 @@ func TestCancel(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := client.Do(ctx, startCall)
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, reconcile.ErrOutcomeUnknown) {
-			t.Errorf("write: got error %v, want the context's and ErrOutcomeUnknown", err)
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, reconcile.ErrUnanswered) {
+			t.Errorf("write: got error %v, want the context's and ErrUnanswered", err)
 		}
 	})
 }

@@ -1,0 +1,171 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
+)
+
+// delayed has a node take three minutes for one call: its proxy answers 596 after thirty seconds, no task is listed, and then the call acts.
+func (l *lab) delayed(method, path string) {
+	l.Helper()
+	l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.SlowCall, Method: method, Path: path, Delay: 3 * time.Minute}))
+}
+
+// TestIncidentQueuedCallIsMadeAgain has calls wait in the queue of a node's workers for minutes. Each is made once and acts once, and the approval
+// of a restart is spent on that.
+func TestIncidentQueuedCallIsMadeAgain(t *testing.T) {
+	web := func(lines ...string) string { return vmYAML("web-1", 201, lines...) }
+	tests := map[string]struct {
+		method, path  string
+		before, after string
+		op            reconcile.Op
+		effect        pvesim.Op
+	}{
+		"approved_reboot": {
+			"POST", "/status/reboot$", web("state: running", "lifecycle: {rebootPolicy: approve}"),
+			web("state: running", "lifecycle: {rebootPolicy: approve}", "cpu: {cores: 2}"), reconcile.OpReboot, pvesim.Stopped,
+		},
+		"reboot": {
+			"POST", "/status/reboot$", web("state: running", "lifecycle: {rebootPolicy: auto}"),
+			web("state: running", "lifecycle: {rebootPolicy: auto}", "cpu: {cores: 2}"), reconcile.OpReboot, pvesim.Stopped,
+		},
+		"start":    {"POST", "/status/start$", web("state: stopped"), web("state: running"), reconcile.OpStart, pvesim.Started},
+		"shutdown": {"POST", "/status/shutdown$", web("state: running"), web("state: stopped"), reconcile.OpShutdown, pvesim.Stopped},
+		"clone":    {"POST", "/clone$", "", web(), reconcile.OpCreate, pvesim.Cloned},
+		"destroy":  {"DELETE", "/qemu/201$", web("lifecycle: {destroy: allow}"), "", reconcile.OpDestroy, pvesim.Destroyed},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+				l.files["keep.yaml"] = vmYAML("keep-1", 209)
+				l.files["web.yaml"] = test.before
+				if test.before == "" {
+					delete(l.files, "web.yaml")
+				}
+				l.push("before", alice)
+				defer l.start()()
+				l.converge()
+				l.sim.ResetCounters()
+				w.forget()
+				l.delayed(test.method, test.path)
+				l.files["web.yaml"] = test.after
+				if test.after == "" {
+					delete(l.files, "web.yaml")
+				}
+				l.acceptance(l.push("after", alice))
+				if name == "approved_reboot" {
+					l.approve(l.digestOfHold(201))
+				}
+				l.tellsOpen(201, test.op)
+				l.converge()
+				sent := 0
+				for _, s := range w.writes(strings.TrimSuffix(test.path, "$")) {
+					if s.method == test.method {
+						sent++
+					}
+				}
+				if got := l.sim.Effects(201, test.effect); got != 1 || sent != 1 {
+					t.Errorf("got %d times %s of %d calls, want one of one", got, test.effect, sent)
+				}
+				for _, o := range l.journal.State().Orders {
+					if o.State != journal.OrderRun && o.State != journal.OrderUnknown {
+						t.Errorf("got order %s, want it spent", o.State)
+					}
+				}
+				w.rests(t)
+			})
+		})
+	}
+}
+
+// tellsOpen waits until a step of this operation is open on the guest although its call had time to be answered.
+func (l *lab) tellsOpen(vmid int, op reconcile.Op) {
+	l.Helper()
+	eventually(l, fmt.Sprintf("an open %s of %d, a minute old", op, vmid), func() bool {
+		for _, o := range l.journal.State().Open {
+			if o.VMID == vmid && o.Op == string(op) && time.Since(o.Time) > time.Minute {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// TestQueuedCallThatNeverActs loses a restart for good, before anybody does it. The approval is spent all the same, since nobody can tell that the
+// restart does not come; without one the restart is planned again.
+func TestQueuedCallThatNeverActs(t *testing.T) {
+	for policy, restarts := range map[string]int{"approve": 0, "auto": 1} {
+		t.Run(policy, func(t *testing.T) {
+			bubble(t, nil, func(t *testing.T, l *lab) {
+				l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "lifecycle: {rebootPolicy: "+policy+"}")
+				l.push("one guest", alice)
+				defer l.start()()
+				l.converge()
+				l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.ProxyStatus, Status: 596, Path: "/status/reboot$"}))
+				l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "cpu: {cores: 2}", "lifecycle: {rebootPolicy: "+policy+"}")
+				l.acceptance(l.push("two cores", alice))
+				if policy == "approve" {
+					l.approve(l.digestOfHold(201))
+				}
+				l.tells(201, "reboot", "Proxmox may still carry it out")
+				time.Sleep(20 * time.Minute)
+				if got := l.sim.Effects(201, pvesim.Stopped); got != restarts || !l.sim.Running(201) {
+					t.Errorf("got %d restarts, running %t, want %d and a running guest", got, l.sim.Running(201), restarts)
+				}
+				for _, o := range l.journal.State().Orders {
+					if o.State != journal.OrderUnknown {
+						t.Errorf("got order %s, want it unknown", o.State)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestIncidentQueuedDestroyHitsTheNextGuest gives a destroy minutes to wait for its turn, in which another guest wants a vmid. The destroy ends the guest that it
+// was for, and the newcomer gets a vmid that nobody had.
+func TestIncidentQueuedDestroyHitsTheNextGuest(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["old.yaml"] = withoutVMID(vmYAML("old-1", 299, "lifecycle: {destroy: allow}"))
+		l.files["keep.yaml"] = vmYAML("keep-1", 250)
+		l.push("an old guest", alice)
+		defer l.start()()
+		l.converge()
+		l.delayed("DELETE", "/qemu/200$")
+		delete(l.files, "old.yaml")
+		l.acceptance(l.push("it goes", alice))
+		time.Sleep(50 * time.Second)
+		l.files["new.yaml"] = withoutVMID(vmYAML("new-1", 299, "lifecycle: {destroy: deny}"))
+		l.push("another comes", alice)
+		l.converge()
+		time.Sleep(30 * time.Minute)
+		if got := l.sim.Effects(200, pvesim.Destroyed); got != 1 || l.sim.Config(200) != "" || l.sim.Value(201, "name") != "new-1" {
+			t.Errorf("got %d destroys of 200, now %q, and %q under 201, want one destroy, none there and new-1", got, l.sim.Config(200), l.sim.Value(201, "name"))
+		}
+	})
+}
+
+// TestQueuedCloneOfARemovedManifest takes the manifest away while the clone waits for its turn. What comes late is known for the agent's
+// own guest, and held for a person, not left behind as a stranger.
+func TestQueuedCloneOfARemovedManifest(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["keep.yaml"], l.files["web.yaml"] = vmYAML("keep-1", 209), vmYAML("web-1", 201)
+		l.delayed("POST", "/clone$")
+		l.delayed("POST", "/clone$")
+		l.push("two guests", alice)
+		defer l.start()()
+		time.Sleep(10 * time.Second)
+		delete(l.files, "web.yaml")
+		l.acceptance(l.push("one guest", alice))
+		time.Sleep(20 * time.Minute)
+		if !has(l.guest(l.engine.Report(), 201), reconcile.Orphaned, "removed") || l.sim.Effects(201, pvesim.Cloned) != 1 {
+			t.Errorf("got %+v after %d clones, want one that is told of as removed", l.engine.Report().Unmanaged, l.sim.Effects(201, pvesim.Cloned))
+		}
+	})
+}
