@@ -3,6 +3,10 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
@@ -23,6 +27,9 @@ func allocate(ctx context.Context, cluster Reader, j *journal.Journal, span mani
 	for vmid := range state.Owned {
 		taken[vmid] = true
 	}
+	for vmid := range state.Freed {
+		taken[vmid] = true // calls, backups and firewall rules of the guest that had it may be about
+	}
 	for _, d := range guests {
 		taken[d.VMID] = true
 	}
@@ -33,7 +40,7 @@ func allocate(ctx context.Context, cluster Reader, j *journal.Journal, span mani
 		}
 		vmid, err := firstFree(ctx, cluster, span, next, taken)
 		if err != nil {
-			return fmt.Errorf("assign a vmid to %s: %w", d.Label(), err)
+			return fmt.Errorf("assign a vmid to %s: %w%s", d.Label(), err, atRest(state, span))
 		}
 		taken[vmid], next = true, vmid+1
 		if err := j.Append(ctx, journal.Assigned{Kind: string(d.Kind), Name: d.Name, VMID: vmid}); err != nil {
@@ -58,4 +65,18 @@ func firstFree(ctx context.Context, cluster Reader, span manifest.Range, from in
 		taken[vmid] = true
 	}
 	return 0, fmt.Errorf("the Cluster's vmid range %d to %d is used up", span.From, span.To)
+}
+
+// atRest says which vmids of the range are free and not handed out again yet, "" where there are none.
+func atRest(state journal.State, span manifest.Range) string {
+	var vmids []string
+	for _, vmid := range slices.Sorted(maps.Keys(state.Freed)) {
+		if _, owned := state.Owned[vmid]; !owned && vmid >= span.From && vmid <= span.To {
+			vmids = append(vmids, strconv.Itoa(vmid))
+		}
+	}
+	if len(vmids) == 0 {
+		return ""
+	}
+	return "; not handed out for a day after their guests went: " + strings.Join(vmids, ", ")
 }

@@ -19,6 +19,7 @@ type fold struct {
 	applied  *book[int, Applied]
 	futile   *book[int, Futile]
 	orders   *book[string, Order]
+	freed    *book[int, time.Time]
 	destroys []destroy
 }
 
@@ -41,6 +42,7 @@ func newFold() *fold {
 		applied:  newBook[int, Applied](),
 		futile:   newBook[int, Futile](),
 		orders:   newBook[string, Order](),
+		freed:    newBook[int, time.Time](),
 	}
 }
 
@@ -72,6 +74,7 @@ func (f *fold) add(r Record) {
 		f.guarded.drop(b.VMID)
 		f.applied.drop(b.VMID)
 		f.futile.drop(b.VMID)
+		f.freed.set(b.VMID, r, r.Time)
 	case Guarded:
 		f.guarded.set(b.VMID, r, b)
 	case Applied:
@@ -94,8 +97,13 @@ func (f *fold) end(r Record, b Ended) {
 	f.destroys = append(f.destroys, destroy{s.Seq, r.Seq, r.Time})
 }
 
-// forgetDestroys drops those that the window has left.
-func (f *fold) forgetDestroys(now time.Time) {
+// forgetPast drops the destroys that their window has left, and the vmids that were freed too long ago.
+func (f *fold) forgetPast(now time.Time) {
+	for vmid, e := range f.freed.entries {
+		if now.Sub(e.is) >= freedWindow {
+			f.freed.drop(vmid)
+		}
+	}
 	f.destroys = slices.DeleteFunc(f.destroys, func(d destroy) bool { return now.Sub(d.time) >= destroyWindow })
 }
 
@@ -129,6 +137,7 @@ func (f *fold) needs() map[uint64]bool {
 	f.applied.needs(keep)
 	f.futile.needs(keep)
 	f.orders.needs(keep)
+	f.freed.needs(keep)
 	return keep
 }
 
@@ -142,6 +151,7 @@ func (f *fold) state() State {
 		Applied:  f.applied.read(),
 		Futile:   f.futile.read(),
 		Orders:   f.orders.read(),
+		Freed:    f.freed.read(),
 	}
 	if f.accepted != nil {
 		a := f.accepted.is

@@ -55,14 +55,14 @@ func TestFold(t *testing.T) {
 			[]Body{Applied{VMID: 7, Identity: "i", Fingerprints: map[string]string{"a": "1"}}, Applied{VMID: 7, Identity: "i"}},
 			State{Applied: map[int]Applied{7: {VMID: 7, Identity: "i"}}},
 		},
-		"applied_disowned": {[]Body{owned, Applied{VMID: 7, Identity: "i"}, Disowned{VMID: 7}}, State{}},
+		"applied_disowned": {[]Body{owned, Applied{VMID: 7, Identity: "i"}, Disowned{VMID: 7}}, State{Freed: map[int]time.Time{7: noon.Add(2 * time.Minute)}}},
 		"futile_latest": {
 			[]Body{Futile{VMID: 7, Revision: "a", StepDigest: "d"}, Futile{VMID: 7, Revision: "b", StepDigest: "d"}},
 			State{Futile: map[int]Futile{7: {VMID: 7, Revision: "b", StepDigest: "d"}}},
 		},
-		"futile_disowned":  {[]Body{owned, Futile{VMID: 7, Revision: "a", StepDigest: "d"}, Disowned{VMID: 7}}, State{}},
-		"disowned":         {[]Body{owned, guarded, Disowned{VMID: 7}}, State{}},
-		"disowned_another": {[]Body{owned, Disowned{VMID: 8}}, State{Owned: map[int]Owned{7: owned}}},
+		"futile_disowned":  {[]Body{owned, Futile{VMID: 7, Revision: "a", StepDigest: "d"}, Disowned{VMID: 7}}, State{Freed: map[int]time.Time{7: noon.Add(2 * time.Minute)}}},
+		"disowned":         {[]Body{owned, guarded, Disowned{VMID: 7}}, State{Freed: map[int]time.Time{7: noon.Add(2 * time.Minute)}}},
+		"disowned_another": {[]Body{owned, Disowned{VMID: 8}}, State{Owned: map[int]Owned{7: owned}, Freed: map[int]time.Time{8: noon.Add(time.Minute)}}},
 		"order_latest": {
 			[]Body{Ordered{Key: "k", State: OrderSeen}, Ordered{Key: "k", State: OrderRun}},
 			State{Orders: map[string]Order{"k": {Ordered{Key: "k", State: OrderRun}, noon.Add(time.Minute)}}},
@@ -83,14 +83,18 @@ func TestFoldForgets(t *testing.T) {
 	f := foldOf(
 		Begun{Step: "s1", VMID: 1, Op: OpDestroy}, Ended{Step: "s1", Result: Done},
 		Begun{Step: "s2", VMID: 2, Op: OpDestroy}, Ended{Step: "s2", Result: Done},
+		Disowned{VMID: 1}, Disowned{VMID: 2},
 		Ordered{Key: "run", State: OrderRun},
 		Ordered{Key: "run_later_proven", State: OrderRun, ProvenTime: noon.Add(time.Hour)},
 		Ordered{Key: "seen", State: OrderSeen},
 	)
-	f.forgetDestroys(noon.Add(time.Minute + destroyWindow))
+	f.forgetPast(noon.Add(time.Minute + destroyWindow))
 	f.forgetOrders(noon.Add(time.Minute+destroyWindow), 24*time.Hour)
 	if got := f.state().Destroys; !cmp.Equal(got, []time.Time{noon.Add(3 * time.Minute)}) {
 		t.Errorf("got destroys %v, want the second one: the first is 24 hours old", got)
+	}
+	if f.forgetPast(noon.Add(4*time.Minute + freedWindow)); !cmp.Equal(f.state().Freed, map[int]time.Time{2: noon.Add(5 * time.Minute)}) {
+		t.Errorf("got freed %v, want the second one: the first is 24 hours old", f.state().Freed)
 	}
 	if len(f.orders.entries) != 3 {
 		t.Errorf("got %d orders, want 3: none is 24 hours old yet", len(f.orders.entries))
@@ -112,7 +116,7 @@ func TestCompactionKeepsState(t *testing.T) {
 			total += f.count
 		}
 		const keepOrders = 30 * time.Hour
-		whole.forgetDestroys(now)
+		whole.forgetPast(now)
 		whole.forgetOrders(now, keepOrders)
 
 		p := pruner{
@@ -126,7 +130,7 @@ func TestCompactionKeepsState(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		kept.forgetDestroys(now)
+		kept.forgetPast(now)
 		kept.forgetOrders(now, keepOrders)
 		kept.seq = whole.seq // the base's header carries it
 		if diff := cmp.Diff(whole.state(), kept.state(), sameLife); diff != "" {

@@ -86,7 +86,7 @@ func (j *Journal) Append(ctx context.Context, bodies ...Body) error {
 func (j *Journal) State() State {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.fold.forgetDestroys(time.Now())
+	j.fold.forgetPast(time.Now())
 	s := j.fold.state()
 	s.Lineage, s.Since = j.lineage, j.since
 	return s

@@ -12,7 +12,7 @@ func ReadState(dir string) (State, error) {
 		return nil
 	})
 	now := time.Now()
-	f.forgetDestroys(now)
+	f.forgetPast(now)
 	f.forgetOrders(now, Options{}.withDefaults().Retain.Orders)
 	state := f.state()
 	state.Lineage, state.Since, state.Seq = summary.Lineage, summary.Since, summary.Seq

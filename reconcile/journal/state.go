@@ -5,19 +5,20 @@ import "time"
 // State is what the journal's records add up to at one moment. It is safe to keep, and to read from any goroutine; its maps
 // are shared with other readers and must not be changed.
 type State struct {
-	Lineage    string           // names this chain; another one means that the history before it is lost
-	Since      time.Time        // when the lineage began: no order proven earlier may run under it
-	Seq        uint64           // of the last record; 0 when there is none
-	Accepted   *Accepted        // the last accepted revision, nil before the first
-	AcceptedAt time.Time        // when it was accepted
-	Open       []OpenStep       // begun and not ended, in the order they began
-	Assigned   map[Label]int    // vmid by label
-	Owned      map[int]Owned    // by vmid
-	Guarded    map[int]Guarded  // by vmid; lasts until the guest is disowned
-	Applied    map[int]Applied  // by vmid; lasts until the guest is disowned
-	Futile     map[int]Futile   // by vmid; lasts until the guest is disowned
-	Orders     map[string]Order // by key; compaction and Open forget those that ended Retain.Orders ago
-	Destroys   []time.Time      // when destroys ended in the last 24 hours, done or unknown, oldest first
+	Lineage    string            // names this chain; another one means that the history before it is lost
+	Since      time.Time         // when the lineage began: no order proven earlier may run under it
+	Seq        uint64            // of the last record; 0 when there is none
+	Accepted   *Accepted         // the last accepted revision, nil before the first
+	AcceptedAt time.Time         // when it was accepted
+	Open       []OpenStep        // begun and not ended, in the order they began
+	Assigned   map[Label]int     // vmid by label
+	Owned      map[int]Owned     // by vmid
+	Guarded    map[int]Guarded   // by vmid; lasts until the guest is disowned
+	Applied    map[int]Applied   // by vmid; lasts until the guest is disowned
+	Futile     map[int]Futile    // by vmid; lasts until the guest is disowned
+	Orders     map[string]Order  // by key; compaction and Open forget those that ended Retain.Orders ago
+	Freed      map[int]time.Time // when the guests of vmids were disowned in the last 24 hours
+	Destroys   []time.Time       // when destroys ended in the last 24 hours, done or unknown, oldest first
 }
 
 // Label is how a manifest calls a guest.
@@ -38,5 +39,8 @@ type Order struct {
 	Time time.Time // when that became known
 }
 
-// destroyWindow is the span over which destroys are counted against the cluster's limit.
-const destroyWindow = 24 * time.Hour
+// How long what is over still counts: destroys against the cluster's limit, and disowned guests as the last ones of their vmids.
+const (
+	destroyWindow = 24 * time.Hour
+	freedWindow   = 24 * time.Hour
+)

@@ -1,0 +1,52 @@
+package reconcile_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/reconcile"
+)
+
+// TestIncidentFreedVMIDIsHandedOutAgain destroys a guest and adds others. The vmid rests for a day, since calls, backups and
+// firewall rules of the old guest may still be about; then it is free.
+func TestIncidentFreedVMIDIsHandedOutAgain(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["cluster.yaml"] = strings.Replace(clusterYAML, "to: 299", "to: 202", 1)
+		l.files["old.yaml"] = withoutVMID(vmYAML("old-1", 299, "lifecycle: {destroy: allow}"))
+		l.files["keep.yaml"] = vmYAML("keep-1", 202)
+		l.push("an old guest", alice)
+		stop := l.start()
+		l.converge()
+		delete(l.files, "old.yaml")
+		l.push("it goes", alice)
+		l.converge()
+		l.files["new.yaml"] = withoutVMID(vmYAML("new-1", 299))
+		l.push("one more", alice)
+		l.converge()
+		stop()
+		defer l.start()() // the journal remembers
+		l.files["newer.yaml"] = withoutVMID(vmYAML("newer-1", 299))
+		l.acceptance(l.push("and one more", alice))
+		time.Sleep(time.Hour)
+		if l.sim.Config(200) != "" || l.sim.Value(201, "name") != "new-1" {
+			t.Errorf("got %q under 200 and %q under 201, want none and new-1", l.sim.Config(200), l.sim.Value(201, "name"))
+		}
+		guests := l.engine.Report().Guests
+		if !slices.ContainsFunc(guests, func(g reconcile.GuestReport) bool { return g.Name == "newer-1" && tellsRest(g) }) {
+			t.Errorf("got %+v, want newer-1 without a vmid, and told of the one that rests", guests)
+		}
+		time.Sleep(24 * time.Hour)
+		l.converge()
+		if got := l.sim.Value(200, "name"); got != "newer-1" {
+			t.Errorf("got %q under 200 a day later, want newer-1", got)
+		}
+	})
+}
+
+func tellsRest(g reconcile.GuestReport) bool {
+	return slices.ContainsFunc(g.Conditions, func(c reconcile.Condition) bool {
+		return c.Reason == "no-vmid" && strings.Contains(c.Message, "not handed out for a day after their guests went: 200")
+	})
+}
