@@ -57,7 +57,7 @@ func (e *Engine) relower() {
 	if !e.accepted.Valid() {
 		return
 	}
-	guests, err := e.accepted.set.Lower(assignedLabels(e.opts.Journal.State()))
+	guests, err := WantedGuests(e.accepted.set, e.opts.Journal.State())
 	if err != nil {
 		e.log.Warn("vmid assigned twice, the guests stay as they were", "error", err) // the intake refuses such a revision
 		return

@@ -164,7 +164,7 @@ func (in *intake) check(ctx context.Context, head gitsource.ID, base verify.Base
 	if err != nil {
 		return Accepted{}, nil, err
 	}
-	if _, err := accepted.set.Lower(assignedLabels(in.journal.State())); err != nil {
+	if _, err := WantedGuests(accepted.set, in.journal.State()); err != nil {
 		return Accepted{}, nil, &RefusedError{Commit: head, Reason: RefusedManifests, Err: err, Hint: "give one of the guests another vmid"}
 	}
 	return accepted, policy, nil

@@ -13,6 +13,7 @@ type Desired struct {
 	Cluster    string // name of the cluster, part of every marker and step digest
 	Revision   string // "main@sha1:<40 hex>"; empty for a working copy
 	Guests     []guest.Desired
+	Others     []guest.Desired           // that manifests name and that are not to be planned; what Guests holds may be among them
 	Owned      map[int]journal.Owned     // by vmid
 	Remembered map[int]journal.Guarded   // last accepted lifecycle, by vmid
 	Applied    map[int]journal.Applied   // secrets that guests were given last, by vmid

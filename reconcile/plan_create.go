@@ -159,7 +159,7 @@ func FindTemplate(d *guest.Desired, inventory Inventory) (Row, error) {
 // planUnnamed plans an owned guest that no manifest names.
 func planUnnamed(want Desired, owned journal.Owned, got Observed) GuestPlan {
 	if !want.Unknown {
-		return planRemoval(owned, got)
+		return planRemoval(want, owned, got)
 	}
 	ref := guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: owned.VMID}
 	return GuestPlan{Ref: ref, Node: got.Guests[owned.VMID].Node, Conditions: []Condition{{
@@ -167,8 +167,9 @@ func planUnnamed(want Desired, owned journal.Owned, got Observed) GuestPlan {
 	}}}
 }
 
-// planRemoval plans an owned guest that no manifest names any more.
-func planRemoval(owned journal.Owned, got Observed) GuestPlan {
+// planRemoval plans an owned guest that no manifest names any more. One whose label a manifest still bears is not destroyed without a
+// signature, whatever its lifecycle says.
+func planRemoval(want Desired, owned journal.Owned, got Observed) GuestPlan {
 	ref := guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: owned.VMID}
 	p := GuestPlan{Ref: ref}
 	live, seen := got.Guests[owned.VMID]
@@ -192,8 +193,14 @@ func planRemoval(owned journal.Owned, got Observed) GuestPlan {
 		p.Conditions = append(p.Conditions, lockCondition(live))
 		return p
 	}
-	p.Conditions = append(p.Conditions, Condition{Type: Orphaned, Reason: "removed", Message: "no manifest names this guest any more"})
-	p.Steps = []Step{destroyStep(ref, live, evidence)}
+	orphaned := Condition{Type: Orphaned, Reason: "removed", Message: "no manifest names this guest any more"}
+	step := destroyStep(ref, live, evidence)
+	if why := want.stillNamed(owned); why != "" {
+		orphaned.Message, orphaned.Hint = why, fmt.Sprintf("if that is this guest, say vmid: %d there", owned.VMID)
+		step.Doubt = cmp.Or(step.Doubt, why)
+	}
+	p.Conditions = append(p.Conditions, orphaned)
+	p.Steps = []Step{step}
 	return p
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
 )
@@ -20,7 +19,7 @@ type Preview struct {
 // NewPreview plans a set of manifests against the cluster as it is now. State is what the agent remembers; the zero State is an agent
 // that owns nothing. It writes nothing, neither to the cluster nor to disk: guests without a vmid keep none.
 func NewPreview(ctx context.Context, cluster Reader, set manifest.Set, revision string, state journal.State) (Preview, error) {
-	guests, err := set.Lower(assignedLabels(state))
+	guests, err := WantedGuests(set, state)
 	if err != nil {
 		return Preview{}, err
 	}
@@ -47,17 +46,4 @@ func NewPreview(ctx context.Context, cluster Reader, set manifest.Set, revision 
 	plan := NewPlan(w.desired(state), seen)
 	w.waits = newOrdering(plan, guests, nil, time.Now()).waits
 	return Preview{Plan: plan, Observed: seen, Gate: w.gate(state, time.Now())}, nil
-}
-
-func assignedLabels(state journal.State) map[string]int {
-	assigned := make(map[string]int, len(state.Assigned))
-	for label, vmid := range state.Assigned {
-		assigned[label.Kind+"/"+label.Name] = vmid
-	}
-	return assigned
-}
-
-// WantedGuests returns what a set of manifests wants, with the vmids that the agent remembers.
-func WantedGuests(set manifest.Set, state journal.State) ([]guest.Desired, error) {
-	return set.Lower(assignedLabels(state))
 }

@@ -15,7 +15,7 @@ const guardsPerAppend = 500
 // is done again when the revision is resumed, so a crash after the acceptance forgets none.
 func (in *intake) remember(ctx context.Context, accepted Accepted) error {
 	state := in.journal.State()
-	guests, err := accepted.set.Lower(assignedLabels(state))
+	guests, err := WantedGuests(accepted.set, state)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"gitops-agent/reconcile/guest"
@@ -19,7 +20,7 @@ func (e *Engine) tidy(ctx context.Context) {
 	for _, d := range e.guests {
 		named[d.VMID] = d.Name
 	}
-	records := append(e.ownershipNews(state, named), e.unusedVMIDs(state)...)
+	records := slices.Concat(e.ownershipNews(state, named), e.unusedVMIDs(state), e.keptVMIDs(state))
 	records = append(records, expiredOrders(state, time.Now())...)
 	if len(records) == 0 {
 		return
@@ -71,6 +72,24 @@ func (e *Engine) unusedVMIDs(state journal.State) []journal.Body {
 	for label, vmid := range state.Assigned {
 		if _, owned := state.Owned[vmid]; !uses[label] && (!owned || pinned[vmid]) && !isOpen(state, vmid) {
 			records = append(records, journal.Assigned{Kind: label.Kind, Name: label.Name})
+		}
+	}
+	return records
+}
+
+// keptVMIDs assigns to labels without a vmid the guests that are owned under them, so that no other manifest is given one of those from now on.
+func (e *Engine) keptVMIDs(state journal.State) []journal.Body {
+	var records []journal.Body
+	for i, g := range e.accepted.set.Guests {
+		if g.VMID != 0 || i >= len(e.guests) {
+			continue
+		}
+		d := e.guests[i] // in the manifests' order
+		if d.VMID == 0 || d.Label() != g.Label() {
+			continue
+		}
+		if _, known := state.Assigned[journal.Label{Kind: string(d.Kind), Name: d.Name}]; !known {
+			records = append(records, journal.Assigned{Kind: string(d.Kind), Name: d.Name, VMID: d.VMID})
 		}
 	}
 	return records

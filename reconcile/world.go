@@ -53,7 +53,7 @@ func (w *world) desired(state journal.State) Desired {
 // only returns what is wanted of one vmid.
 func (w *world) only(vmid int, state journal.State) Desired {
 	want := w.desired(state)
-	want.Guests = nil
+	want.Guests, want.Others = nil, w.guests
 	for _, d := range w.guests {
 		if d.VMID == vmid {
 			want.Guests = []guest.Desired{d}

@@ -1,0 +1,123 @@
+package reconcile_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
+)
+
+// TestIncidentVMIDLineIsTakenOut takes the line of the vmid out of a manifest. The guest is still meant: it is neither destroyed nor made a
+// second time, and its vmid is no other manifest's from then on.
+func TestIncidentVMIDLineIsTakenOut(t *testing.T) {
+	tests := map[string]struct {
+		manifest string
+		vmid     int
+		found    string // the config of a guest that was there before
+	}{
+		"made":          {vmYAML("web-1", 201, "state: running", "lifecycle: {destroy: allow}"), 201, ""},
+		"made_held":     {vmYAML("web-1", 201, "state: running"), 201, ""},
+		"container":     {dnsYAML("state: running", "lifecycle: {destroy: allow}"), 210, ""},
+		"adopted":       {adoptedYAML("adopt: ifUnmanaged", "lifecycle: {destroy: allow}"), 105, "name: erp\nmemory: 1024\nscsi0: local-lvm:8\n"},
+		"adopted_power": {adoptedYAML("adopt: ifUnmanaged", "state: running", "lifecycle: {destroy: allow}"), 105, "name: erp\nmemory: 1024\n"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+				if test.found != "" {
+					_, err := l.sim.AddVM(pvesim.Guest{VMID: 105, Config: test.found})
+					l.ok(err)
+				}
+				l.files["guest.yaml"], l.files["keep.yaml"] = test.manifest, vmYAML("keep-1", 209)
+				l.push("two guests", alice)
+				defer l.start()()
+				l.converge()
+				config := l.sim.Config(test.vmid)
+				l.files["guest.yaml"] = strings.Replace(withoutVMID(test.manifest), "  adopt: ifUnmanaged\n", "", 1)
+				l.push("no vmid", alice)
+				l.converge()
+				w.rests(t)
+				if got := l.sim.Config(test.vmid); got != config || l.sim.Config(200) != "" {
+					t.Errorf("got %q and a second guest %q, want %q alone", got, l.sim.Config(200), config)
+				}
+				l.files["other.yaml"] = vmYAML("other-1", test.vmid)
+				l.push("its vmid for another one", alice)
+				if r := l.refused(); r.Reason != reconcile.RefusedManifests {
+					t.Errorf("got %s refused for %s, want it for the manifests", r.Commit, r.Reason)
+				}
+				w.rests(t)
+			})
+		})
+	}
+}
+
+// adoptedYAML is the manifest of a guest that was there before, erp with vmid 105. It has no source.
+func adoptedYAML(lines ...string) string {
+	return "apiVersion: proxmox.gitops/v1alpha1\nkind: VirtualMachine\nmetadata: {name: erp}\nspec:\n  vmid: 105\n" + indented(lines)
+}
+
+// TestIncidentAssignmentIsLost damages the record that assigned a vmid, and repairs the journal as its page says to.
+func TestIncidentAssignmentIsLost(t *testing.T) {
+	wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+		l.files["auto.yaml"] = withoutVMID(vmYAML("auto", 299, "state: running", "lifecycle: {destroy: allow}"))
+		l.files["keep.yaml"] = vmYAML("keep-1", 250)
+		l.push("two guests", alice)
+		stop := l.start()
+		l.converge()
+		stop()
+		dir := filepath.Join(l.state, "journal")
+		segments, err := filepath.Glob(filepath.Join(dir, "*.journal"))
+		l.ok(err)
+		flipped := 0
+		for _, segment := range segments {
+			content, err := os.ReadFile(segment)
+			l.ok(err)
+			if at := bytes.Index(content, []byte(`"assigned"`)); at >= 0 {
+				content[at+2] ^= 1
+				flipped++
+				l.ok(os.WriteFile(segment, content, 0o600))
+			}
+		}
+		if flipped != 1 {
+			t.Fatalf("got %d records of an assignment, want one", flipped)
+		}
+		_, err = journal.Repair(dir)
+		l.ok(err)
+		w.forget()
+		defer l.start()()
+		l.converge()
+		w.rests(t)
+		auto := journal.Label{Kind: "VirtualMachine", Name: "auto"}
+		if got := l.journal.State().Assigned[auto]; got != 200 || !l.sim.Running(200) || l.sim.Config(201) != "" {
+			t.Errorf("got vmid %d assigned, 200 running %t and %q as 201, want 200 as it was", got, l.sim.Running(200), l.sim.Config(201))
+		}
+	})
+}
+
+// TestIncidentLabelMovesToAnotherVMID gives a manifest another vmid. The guest under the old one bears a label that is still in the repository,
+// so its end waits for a signature, although its lifecycle allows it.
+func TestIncidentLabelMovesToAnotherVMID(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}")
+		l.push("one guest", alice)
+		defer l.start()()
+		l.converge()
+		l.files["web.yaml"] = vmYAML("web-1", 231, "lifecycle: {destroy: allow}")
+		l.acceptance(l.push("another vmid", alice))
+		digest := l.digestOfHold(201)
+		l.tells(201, string(reconcile.Orphaned), "VirtualMachine/web-1", "231")
+		if got := l.sim.Effects(201, pvesim.Destroyed); got != 0 {
+			t.Fatalf("got %d destroys without a signature, want none", got)
+		}
+		l.approve(digest)
+		l.converge()
+		if l.sim.Effects(201, pvesim.Destroyed) != 1 || l.sim.Config(231) == "" {
+			t.Errorf("got 201 destroyed %d times and %q as 231, want it gone once and the other made", l.sim.Effects(201, pvesim.Destroyed), l.sim.Config(231))
+		}
+	})
+}
