@@ -59,13 +59,14 @@ func (a *adoption) header() string {
 
 // spec puts what every adopted guest has before its fields, and the raw keys behind them.
 func (a *adoption) spec(fields *node) *yaml.Node {
-	state := yamlText("state")
-	state.HeadComment = "To have it made anew without its data, should it ever be gone:\n" + a.sourceLine()
+	source := yamlText("source") // null drops what a class or the Cluster has, which would make it anew without a word
+	source.HeadComment = "Should it ever be gone, it is reported. To have it made anew without its data, in place of null:\n" + a.sourceLine()
 	power := yamlText(string(guest.Ignored))
 	power.LineComment = "it was " + string(a.seen.Status)
 	out := yamlMap(
 		yamlText("vmid"), &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(a.seen.VMID)},
-		yamlText("adopt"), yamlText("ifUnmanaged"), state, power,
+		yamlText("adopt"), yamlText("ifUnmanaged"),
+		source, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}, yamlText("state"), power,
 	)
 	for _, e := range fields.entries {
 		out.Content = append(out.Content, yamlText(e.name), styled(e.value))

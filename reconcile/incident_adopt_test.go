@@ -1,0 +1,39 @@
+package reconcile_test
+
+import (
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/manifest"
+)
+
+// adopted returns the manifest that adopt writes of a guest.
+func (l *lab) adopted(vmid int, name string) string {
+	l.Helper()
+	seen, err := reconcile.ReadAll(l.Context(), l.cluster, []int{vmid}, nil)
+	l.ok(err)
+	a, err := manifest.Adopt(seen.Guests[vmid], manifest.AdoptOptions{Cluster: "home", Name: name})
+	l.ok(err)
+	return string(a.Data)
+}
+
+// A guest that somebody made by hand is adopted where every new guest is a clone, and somebody destroys it.
+func TestIncidentAdoptedGuestIsMadeAnewEmpty(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		_, err := l.sim.AddVM(pvesim.Guest{VMID: 105, Config: "name: erp\nmemory: 4096\nscsi0: local-lvm:8\n", Running: true})
+		l.ok(err)
+		l.files["cluster.yaml"] = clusterYAML + "  defaults: {virtualMachine: {source: {clone: {name: tmpl-debian-12}}}}\n"
+		l.files["erp.yaml"] = l.adopted(105, "erp")
+		l.push("take erp over", alice)
+		defer l.start()()
+		l.converge()
+		l.ok(l.sim.RemoveGuest(105))
+		eventually(t, "the word that it is gone", func() bool { return has(l.guest(l.engine.Report(), 105), reconcile.Blocked, "no-source") })
+		time.Sleep(10 * time.Minute)
+		if got := l.sim.Effects(105, pvesim.Cloned) + l.sim.Effects(105, pvesim.Created); got != 0 {
+			t.Errorf("got it made %d times, want its vmid kept free for a restore", got)
+		}
+	})
+}
