@@ -1,12 +1,14 @@
 package reconcile_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
 )
 
 // lacking is what the agent's token has by default, but for some privileges.
@@ -121,4 +123,35 @@ func TestIncidentPurgeRemovesWhatIsNotOurs(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestDestroyLimitHoldsAcrossLanes takes eight manifests away that allow their guests' destruction. The lanes all find room under the limit when they
+// judge, so that each counts again as it begins: three guests go a day, the others are held.
+func TestDestroyLimitHoldsAcrossLanes(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["keep.yaml"] = vmYAML("keep-1", 250)
+		for i := range 8 {
+			l.files[fmt.Sprintf("web-%d.yaml", i)] = vmYAML(fmt.Sprintf("web-%d", i), 201+i, "lifecycle: {destroy: allow}")
+		}
+		l.push("nine guests", alice)
+		defer l.start()()
+		l.converge()
+		for i := range 8 {
+			delete(l.files, fmt.Sprintf("web-%d.yaml", i))
+		}
+		l.acceptance(l.push("one guest", alice))
+		time.Sleep(time.Hour)
+		destroyed, held := 0, 0
+		for _, g := range l.engine.Report().Guests {
+			if len(g.Held) == 1 && g.Held[0].Reason == reconcile.HoldDestroyLimit {
+				held++
+			}
+		}
+		for i := range 8 {
+			destroyed += l.sim.Effects(201+i, pvesim.Destroyed)
+		}
+		if destroyed != 3 || held != 5 {
+			t.Errorf("got %d guests destroyed in an hour and %d held, want 3 and 5", destroyed, held)
+		}
+	})
 }
