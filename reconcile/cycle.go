@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -115,6 +116,9 @@ func (e *Engine) setWorld(waits func(Step) string) {
 	if e.accepted.Valid() {
 		w.revision, w.commit = e.accepted.revision.String(), string(e.accepted.revision.Commit())
 		w.guests, w.policies, w.guards = e.guests, e.policies, e.accepted.set.Cluster.Guards
+	}
+	if observed := e.observer.observed(); len(atStake(w.desired(e.opts.Journal.State()), observed)) > 0 {
+		w.seen = maps.Clone(observed.Guests)
 	}
 	w.noWrites, w.why = e.writeStop()
 	e.world.Store(w)

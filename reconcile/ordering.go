@@ -85,7 +85,8 @@ func unusable(p GuestPlan) string {
 		case IdentityConflict:
 			return "is not there: its vmid is another guest's"
 		case Blocked:
-			if c.Reason == "no-source" || c.Reason == "cannot-create" || c.Reason == "hidden" || c.Reason == "half-made" {
+			if c.Reason == "no-source" || c.Reason == "cannot-create" || c.Reason == "hidden" || c.Reason == "half-made" ||
+				c.Reason == "volume-in-use" {
 				return "is not there: " + c.Message
 			}
 			if c.Reason == reasonNoSecret {

@@ -19,6 +19,8 @@ type Desired struct {
 	Applied    map[int]journal.Applied   // secrets that guests were given last, by vmid
 	Secrets    map[SecretPlace]SecretNow // what the secrets are now; one that is not among them was not looked at
 	Unknown    bool                      // no revision is in force: nothing is known to be wanted, or not wanted any more
+
+	around *around // where a guest is planned alone: what stands beside it
 }
 
 // Observed is everything that was seen.
@@ -80,22 +82,23 @@ func (p Plan) Steps() []Step {
 
 // NewPlan returns the steps that bring got to want, ordered by wave, then vmid, and within a guest configuration before
 // run state. It is pure. An owned guest that no manifest names gets a destroy step, which the gate judges; a guest that is
-// not owned is left alone unless its manifest says adopt.
+// not owned is left alone unless its manifest says adopt. No step destroys or takes over a volume that another guest uses.
 //
 // Source: PROXMOX VE API; why absent is not delete: docs/adr/0004.
 func NewPlan(want Desired, got Observed) Plan {
 	plan := Plan{Cluster: want.Cluster, Revision: want.Revision, Guests: make([]GuestPlan, 0, len(want.Guests))}
+	volumes := newHolders(want, got)
 	named := make(map[int]bool, len(want.Guests))
 	for i := range want.Guests {
 		d := &want.Guests[i]
 		if d.VMID != 0 {
 			named[d.VMID] = true
 		}
-		plan.Guests = append(plan.Guests, planGuest(want, d, got))
+		plan.Guests = append(plan.Guests, planGuest(want, d, got, volumes))
 	}
 	for vmid, owned := range want.Owned {
 		if !named[vmid] {
-			plan.Guests = append(plan.Guests, planUnnamed(want, owned, got))
+			plan.Guests = append(plan.Guests, planUnnamed(want, owned, got, volumes))
 		}
 	}
 	slices.SortFunc(plan.Guests, func(a, b GuestPlan) int {

@@ -14,7 +14,7 @@ import (
 
 // planCreate plans a guest whose vmid is free, or not assigned yet. What a clone does not bring is planned once the clone can be
 // read.
-func planCreate(p GuestPlan, want Desired, d *guest.Desired, got Observed) GuestPlan {
+func planCreate(p GuestPlan, want Desired, d *guest.Desired, got Observed, volumes holders) GuestPlan {
 	written := withSecrets(intended(d), intendedSecrets(d))
 	p.Changes = withBesides(written, d, got.Inventory)
 	owned, isOwned := want.Owned[d.VMID]
@@ -26,6 +26,10 @@ func planCreate(p GuestPlan, want Desired, d *guest.Desired, got Observed) Guest
 	secrets, blocked := createSecrets(want, d)
 	if len(blocked) > 0 {
 		p.Conditions = append(p.Conditions, blocked...)
+		return p
+	}
+	if c := volumes.holdsBack(d); c != nil {
+		p.Conditions = append(p.Conditions, *c)
 		return p
 	}
 	call, err := createCall(&mine, got.Inventory)
@@ -157,9 +161,9 @@ func FindTemplate(d *guest.Desired, inventory Inventory) (Row, error) {
 }
 
 // planUnnamed plans an owned guest that no manifest names.
-func planUnnamed(want Desired, owned journal.Owned, got Observed) GuestPlan {
+func planUnnamed(want Desired, owned journal.Owned, got Observed, volumes holders) GuestPlan {
 	if !want.Unknown {
-		return planRemoval(want, owned, got)
+		return planRemoval(want, owned, got, volumes)
 	}
 	ref := guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: owned.VMID}
 	return GuestPlan{Ref: ref, Node: got.Guests[owned.VMID].Node, Conditions: []Condition{{
@@ -169,7 +173,7 @@ func planUnnamed(want Desired, owned journal.Owned, got Observed) GuestPlan {
 
 // planRemoval plans an owned guest that no manifest names any more. One whose label a manifest still bears is not destroyed without a
 // signature, whatever its lifecycle says.
-func planRemoval(want Desired, owned journal.Owned, got Observed) GuestPlan {
+func planRemoval(want Desired, owned journal.Owned, got Observed, volumes holders) GuestPlan {
 	ref := guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: owned.VMID}
 	p := GuestPlan{Ref: ref}
 	live, seen := got.Guests[owned.VMID]
@@ -200,6 +204,10 @@ func planRemoval(want Desired, owned journal.Owned, got Observed) GuestPlan {
 		step.Doubt = cmp.Or(step.Doubt, why)
 	}
 	p.Conditions = append(p.Conditions, orphaned)
+	if c := volumes.keeps(live); c != nil {
+		p.Conditions = append(p.Conditions, *c)
+		return p
+	}
 	p.Steps = []Step{step}
 	return p
 }

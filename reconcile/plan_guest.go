@@ -11,14 +11,14 @@ import (
 )
 
 // planGuest plans one guest that a manifest names.
-func planGuest(want Desired, d *guest.Desired, got Observed) GuestPlan {
+func planGuest(want Desired, d *guest.Desired, got Observed, volumes holders) GuestPlan {
 	p := GuestPlan{Ref: d.Ref, Node: d.Node, Wave: d.Wave, Origin: d.Origin, Managed: true}
 	if d.VMID == 0 {
-		return planCreate(p, want, d, got)
+		return planCreate(p, want, d, got, volumes)
 	}
 	live, seen := got.Guests[d.VMID]
 	if !seen || got.Absent[d.VMID] == Unknown {
-		return planAbsent(p, want, d, got)
+		return planAbsent(p, want, d, got, volumes)
 	}
 	p.Node = live.Node
 	if halfMade(live) {
@@ -39,7 +39,7 @@ func planGuest(want Desired, d *guest.Desired, got Observed) GuestPlan {
 	mine := *d
 	mine.Marker = owned.Tag
 	secrets, blocked := secretChanges(want, d, live, owned)
-	p.Changes = withSecrets(guest.Diff(mine, live), secrets)
+	p.Changes = volumes.withoutTaken(withSecrets(guest.Diff(mine, live), secrets), live)
 	p.Conditions = append(p.Conditions, blocked...)
 	if isOwned && proof.note && live.Status == guest.StatusStopped {
 		p.Changes = settleFresh(p.Changes, d, live)
@@ -59,10 +59,10 @@ func planGuest(want Desired, d *guest.Desired, got Observed) GuestPlan {
 }
 
 // planAbsent plans a guest that no full read has shown.
-func planAbsent(p GuestPlan, want Desired, d *guest.Desired, got Observed) GuestPlan {
+func planAbsent(p GuestPlan, want Desired, d *guest.Desired, got Observed, volumes holders) GuestPlan {
 	switch got.Absent[d.VMID] {
 	case Gone:
-		return planCreate(p, want, d, got)
+		return planCreate(p, want, d, got, volumes)
 	case Hidden:
 		p.Conditions = append(p.Conditions, Condition{
 			Type: Blocked, Reason: "hidden", Message: fmt.Sprintf("vmid %d is taken by a guest that the token may not see", d.VMID),

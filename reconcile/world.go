@@ -19,6 +19,7 @@ type world struct {
 	policies  Policies // of guests
 	guards    manifest.Guards
 	inventory Inventory
+	seen      map[int]guest.Observed // of every guest, by vmid; nil where no volume is at stake
 	noWrites  WriteStop
 	why       string
 	waits     func(step Step) string
@@ -53,7 +54,7 @@ func (w *world) desired(state journal.State) Desired {
 // only returns what is wanted of one vmid.
 func (w *world) only(vmid int, state journal.State) Desired {
 	want := w.desired(state)
-	want.Guests, want.Others = nil, w.guests
+	want.Guests, want.Others, want.around = nil, w.guests, &around{w.seen}
 	for _, d := range w.guests {
 		if d.VMID == vmid {
 			want.Guests = []guest.Desired{d}
