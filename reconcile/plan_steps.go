@@ -54,11 +54,13 @@ func configSteps(p GuestPlan, d *guest.Desired, live guest.Observed) []Step {
 				continue
 			}
 			step.Changes = append(step.Changes, c)
+			step.Leaves = append(step.Leaves, leaves(live, c)...)
 			step.Class = worse(step.Class, c.Class)
 		}
 		if len(step.Changes) == 0 {
 			continue
 		}
+		slices.Sort(step.Leaves)
 		step.Calls = []Call{call}
 		if refreshes(d, live, step.Changes) {
 			step.Calls = append(step.Calls, newCall(OpCloudInit, live))
@@ -86,6 +88,19 @@ func addConfig(call *Call, c guest.Change) bool {
 	return true
 }
 
+// leaves returns the volumes that a change takes out of their slot: a call names the slot alone, and by the time that it is approved
+// another volume may be there.
+func leaves(live guest.Observed, c guest.Change) []string {
+	if c.Write != guest.WriteDelete && c.Write != guest.WriteMove && guest.Fills(live, c) == "" {
+		return nil
+	}
+	var list []string
+	for _, volume := range guest.Slot(live, c.Key) {
+		list = append(list, c.Key+"="+volume)
+	}
+	return list
+}
+
 // refreshes reports whether the guest's cloud-init drive has to be written anew for the changes: a stopped guest gets a new one
 // when it starts.
 func refreshes(d *guest.Desired, live guest.Observed, changes []guest.Change) bool {
@@ -104,7 +119,7 @@ func ownCall(p GuestPlan, d *guest.Desired, live guest.Observed, c guest.Change)
 		call := newCall(OpMove, live)
 		call.Digest, call.Params = live.Digest, map[string]string{"disk": c.Key, "storage": c.Value, "delete": "0"}
 		step := oneCall(p, live, c, call, "disk is on another storage")
-		step.Copies = []string{c.Value}
+		step.Copies, step.Leaves = []string{c.Value}, leaves(live, c)
 		if left := guest.UnusedOn(live, c.Value); len(left) > 0 && step.Class == guest.Live {
 			// Each move back and forth leaves one more whole volume behind, until the storage is full.
 			step.Class, step.Changes[0].Class = guest.Disruptive, guest.Disruptive

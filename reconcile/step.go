@@ -19,6 +19,7 @@ type Step struct {
 	Changes []guest.Change // what a person reads; empty for run-state steps
 	Calls   []Call
 	Volumes []string // that the step destroys, sorted
+	Leaves  []string // what is in the slots that the step empties, fills anew or moves: "scsi1=local-lvm:vm-201-disk-1"; sorted
 	Copies  []string // storages that whole volumes are written to; of a clone that names none, those of its template's node as "@pve1"
 	Pending []string // what a restart brings into effect, whoever wrote it: "key=value", or "key" for one that goes; sorted
 	Doubt   string   // why nobody can be sure that the step is meant for what is there; asks for an approval
@@ -26,8 +27,8 @@ type Step struct {
 	Reason  string   // a plain word on why: "removed from the repository", "state: running"
 }
 
-// Digest names the exact step in an approval: 32 hexadecimal digits over the cluster, the guest's identity, the volumes at stake and every call of
-// the composite. It leaves out the node and Proxmox's config digest, which migrations, backups and snapshots change
+// Digest names the exact step in an approval: 32 hexadecimal digits over the cluster, the guest's identity, the volumes at stake, those that leave their
+// slots among them, and every call of the composite. It leaves out the node and Proxmox's config digest, which migrations, backups and snapshots change
 // without changing what the step would do.
 func (s Step) Digest(cluster, identity string) string {
 	type call struct {
@@ -44,10 +45,11 @@ func (s Step) Digest(cluster, identity string) string {
 		Identity string     `json:"identity"`
 		Op       Op         `json:"op"`
 		Volumes  []string   `json:"volumes,omitempty"`
+		Leaves   []string   `json:"leaves,omitempty"`
 		Pending  []string   `json:"pending,omitempty"`
 		Doubt    string     `json:"doubt,omitempty"`
 		Calls    []call     `json:"calls"`
-	}{cluster, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.Pending, s.Doubt, nil}
+	}{cluster, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.Leaves, s.Pending, s.Doubt, nil}
 	for _, c := range s.Calls {
 		if s.Op == OpDestroy && c.Op != OpDestroy {
 			continue // lifting protection and power belong to every destroy, also to one that was cut short after them

@@ -1,0 +1,36 @@
+package reconcile_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestIncidentApprovedDetachTakesAnotherDisk approves that a slot is emptied, in which another disk is by then. The approval was for the disk that
+// was there, and releases nothing.
+func TestIncidentApprovedDetachTakesAnotherDisk(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "disks: {scsi1: {storage: local-lvm, size: 4Gi}}")
+		l.push("one guest", alice)
+		defer l.start()()
+		l.converge()
+		l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "disks: {scsi1: {absent: true}}")
+		l.acceptance(l.push("detach", alice))
+		before := l.digestOfHold(201)
+		l.ok(l.sim.AddVolume("local-lvm:vm-201-disk-7", 7<<30))
+		l.ok(l.sim.EditConfig(201, func(keys map[string]string) {
+			keys["scsi1"], keys["scsi2"] = "local-lvm:vm-201-disk-7,size=7G", keys["scsi1"]
+		}))
+		eventually(t, "another digest", func() bool {
+			g := l.guest(l.engine.Report(), 201)
+			return len(g.Held) > 0 && g.Held[0].Digest != before
+		})
+		l.approve(before)
+		time.Sleep(10 * time.Minute)
+		if got := l.sim.Value(201, "scsi1"); !strings.Contains(got, "size=7G") {
+			t.Errorf("got scsi1 %q, want the other disk: nobody approved to detach it", got)
+		}
+		l.approve(l.digestOfHold(201))
+		eventually(t, "the disk that was approved to go", func() bool { return l.sim.Value(201, "scsi1") == "" })
+	})
+}
