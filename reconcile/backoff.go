@@ -26,7 +26,7 @@ type backoff struct {
 func (b backoff) after(err error, op Op, now time.Time) backoff {
 	b.failures++
 	wait := min(firstRetry<<min(b.failures-1, 10), lastRetry)
-	if errors.Is(err, ErrDenied) || errors.Is(err, errFutile) {
+	if errors.Is(err, ErrDenied) || errors.Is(err, errFutile) || hopeless(err, op) {
 		wait = terminalRetry
 	}
 	var ran *TaskError
@@ -42,6 +42,12 @@ func (b backoff) after(err error, op Op, now time.Time) backoff {
 	jitter := time.Duration(rand.Int64N(int64(wait)/5 + 1)) //nolint:gosec // spreads load, guards nothing
 	b.until = now.Add(wait + jitter)
 	return b
+}
+
+// hopeless reports whether the same call would be refused again. A start is not: what it misses, a storage of another machine perhaps, may be
+// about to come.
+func hopeless(err error, op Op) bool {
+	return errors.Is(err, ErrInvalid) && op != OpStart && op != OpReboot
 }
 
 // over reports whether the guest may be tried again.

@@ -51,6 +51,7 @@ var (
 	ErrConflict       = errors.New("guest changed meanwhile") // another digest, run state or membership than planned for: read and plan again
 	ErrLocked         = errors.New("guest is locked")         // another task or a backup holds it: try later
 	ErrNotReady       = errors.New("cluster is not ready")    // no quorum, node or daemon down
+	ErrInvalid        = errors.New("refused as it stands")    // wrong in itself, or for want of what it names: a person or a new revision has to act
 	ErrNoTask         = errors.New("no such task")
 	ErrOutcomeUnknown = errors.New("outcome unknown") // dispatched, and no reply that can be believed
 	ErrUnanswered     = fmt.Errorf("no answer, and the call may act yet: %w", ErrOutcomeUnknown)

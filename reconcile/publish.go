@@ -211,7 +211,11 @@ func failedCondition(t *track, guests []guest.Desired) Condition {
 	if t.failedStep.Op != "" {
 		reason = string(t.failedStep.Op)
 	}
-	return Condition{Type: Failed, Reason: reason, Message: t.failed.Error()}
+	c := Condition{Type: Failed, Reason: reason, Message: t.failed.Error()}
+	if hopeless(t.failed, t.failedStep.Op) {
+		c.Hint = "correct the manifest, or put right what Proxmox names; it is tried again after half an hour, and with the next revision at once"
+	}
+	return c
 }
 
 // syncOf says whether the plan leaves anything to be done.

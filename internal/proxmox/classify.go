@@ -78,13 +78,15 @@ const statusUnconnected = 595
 
 // meaningOfText reads the text of a status 500, which is Proxmox's word for nearly every failure.
 func meaningOfText(x *exchange, said string) error {
-	if !strings.Contains(said, noWorker) {
-		return textMeaning(x.about, said)
-	}
-	if x.writes() {
+	switch lost := strings.Contains(said, noWorker); {
+	case lost && x.writes():
 		return reconcile.ErrOutcomeUnknown
+	case lost:
+		return reconcile.ErrNotReady
+	case x.writes():
+		return writeMeaning(x.about, said)
 	}
-	return reconcile.ErrNotReady
+	return textMeaning(x.about, said)
 }
 
 // meaningOfParameters reads the errors of a status 400. Nearly all say that the request was wrong. A synchronous config call may
@@ -100,7 +102,7 @@ func meaningOfParameters(e *APIError) error {
 			return reconcile.ErrConflict
 		}
 	}
-	return nil
+	return reconcile.ErrInvalid
 }
 
 // isFromGateway reports whether a status comes from something between us and the code that acts, so that it says

@@ -18,7 +18,7 @@ import (
 // sentinels are the errors that a reconcile.Cluster may wrap; a reply means at most one of them.
 var sentinels = []error{
 	reconcile.ErrNotExist, reconcile.ErrDenied, reconcile.ErrConflict, reconcile.ErrLocked,
-	reconcile.ErrNotReady, reconcile.ErrOutcomeUnknown, reconcile.ErrNoTask,
+	reconcile.ErrNotReady, reconcile.ErrOutcomeUnknown, reconcile.ErrNoTask, reconcile.ErrInvalid,
 }
 
 func meanings(err error) (found []string) {
@@ -32,6 +32,7 @@ func meanings(err error) (found []string) {
 
 func TestRepliesHaveAMeaning(t *testing.T) {
 	unknown, notReady, denied := reconcile.ErrOutcomeUnknown, reconcile.ErrNotReady, reconcile.ErrDenied
+	invalid := reconcile.ErrInvalid
 	const parameters = `{"errors":{"memory":"type check ('integer') failed - got 'lots'"},"message":"Parameter verification failed.\n","data":null}`
 	tests := map[string]struct {
 		reply       reply
@@ -62,11 +63,11 @@ func TestRepliesHaveAMeaning(t *testing.T) {
 		"running_ct":       {refused("CT 100 already running"), reconcile.ErrConflict, reconcile.ErrConflict},
 		"agent_not_up":     {refused("QEMU guest agent is not running"), nil, nil},
 		"pool_member":      {refused("update pools failed: VM 100 is already a pool member"), reconcile.ErrConflict, reconcile.ErrConflict},
-		"no_pool":          {refused("update pools failed: pool 'web' does not exist"), nil, nil},
+		"no_pool":          {refused("update pools failed: pool 'web' does not exist"), nil, invalid},
 		"cluster_lock":     {refused("update pools failed: cfs-lock 'file-user_cfg' error: got lock request timeout"), reconcile.ErrLocked, reconcile.ErrLocked},
 		"cluster_quorum":   {refused("update pools failed: cfs-lock 'file-user_cfg' error: no quorum!"), notReady, notReady},
 		"moved":            {respond(400, "Parameter verification failed.", `{"errors":{"target":"target is local node."}}`), nil, reconcile.ErrConflict},
-		"parameters":       {respond(400, "Parameter verification failed.", parameters), nil, nil},
+		"parameters":       {respond(400, "Parameter verification failed.", parameters), nil, invalid},
 		"half_applied":     {respond(400, "Parameter verification failed.", `{"errors":{"net0":"hotplug problem - device in use"},"message":"Parameter verification failed.\n"}`), nil, unknown},
 		"half_pending":     {respond(400, "Parameter verification failed.", `{"errors":{"mp0":"unable to apply pending change mp0: no space"}}`), nil, unknown},
 		"not_found":        {respond(404, "Not Found", "<html>"), nil, nil},

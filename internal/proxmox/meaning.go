@@ -76,8 +76,21 @@ func exitMeaning(task upid, exit string) error {
 	case exit == "unexpected status", exit == "received interrupt", strings.HasPrefix(exit, "unable to get last line from task log"):
 		return reconcile.ErrOutcomeUnknown
 	default:
-		return textMeaning(task.about(), exit)
+		return writeMeaning(task.about(), exit)
 	}
+}
+
+// writeMeaning is textMeaning for what a call that was to change something came to: it may be one that no repetition mends. That a
+// configuration is missing is not, since guests and templates move.
+//
+// Source: PVE::Storage, PVE::AccessControl, PVE::AbstractConfig; vdisk_free for base volumes.
+func writeMeaning(about address, said string) error {
+	meaning := textMeaning(about, said)
+	missing := strings.Contains(said, "' does not exist") && !strings.Contains(said, "Configuration file '")
+	if meaning == nil && (missing || strings.Contains(said, "is still in use by linked clone")) {
+		return reconcile.ErrInvalid
+	}
+	return meaning
 }
 
 // about returns the guest whose absence would be the task's failure. What a create or a clone misses is not the guest that it is

@@ -38,6 +38,8 @@ func TestFailedTasksHaveAMeaning(t *testing.T) {
 		"shutdown_in_vain": {"qmshutdown", "VM quit/powerdown failed - got timeout", nil},
 		"no_space":         {"qmcreate", "unable to create VM 151 - no space left on device", nil},
 		"no_shrinking":     {"resize", "shrinking disks is not supported", nil},
+		"linked_clones":    {"qmdestroy", "base volume 'local-lvm:base-9000-disk-0' is still in use by linked cloned", reconcile.ErrInvalid},
+		"no_storage":       {"qmmove", "storage 'fast' does not exist", reconcile.ErrInvalid},
 		"warnings":         {"qmstart", "WARNINGS: 2", nil},
 		"well":             {"qmstart", "OK", nil},
 	}

@@ -1,0 +1,62 @@
+package reconcile_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+)
+
+// TestIncidentHopelessCallIsRepeatedForEver asks for what Proxmox refuses however often it is asked. It is told of, and asked again twice an hour; a new revision
+// that puts it right is carried out at once.
+func TestIncidentHopelessCallIsRepeatedForEver(t *testing.T) {
+	template := vmYAML("tmpl-1", 201, "template: true", "lifecycle: {destroy: allow}")
+	linked := strings.Replace(vmYAML("web-1", 202), "clone: {name: tmpl-debian-12}", "clone: {template: 201, full: false}", 1)
+	tests := map[string]struct {
+		before, after, mended string // manifests of 201
+		said                  string
+	}{
+		"unknown_key":   {vmYAML("web-1", 201), vmYAML("web-1", 201, `raw: {nonesuch: "1"}`), vmYAML("web-1", 201), "nonesuch"},
+		"missing_pool":  {vmYAML("web-1", 201), vmYAML("web-1", 201, "pool: nonesuch"), vmYAML("web-1", 201), "nonesuch"},
+		"linked_clones": {template, "", template, "linked clone"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+				l.files["keep.yaml"], l.files["guest.yaml"] = vmYAML("keep-1", 209), test.before
+				l.push("before", alice)
+				defer l.start()()
+				if name == "linked_clones" {
+					l.acceptance(l.repo.Tip)
+					l.approveAll(201)
+					l.converge()
+					l.files["linked.yaml"] = linked
+					l.push("a linked clone", alice)
+				}
+				l.converge()
+				w.forget()
+				if l.files["guest.yaml"] = test.after; test.after == "" {
+					delete(l.files, "guest.yaml")
+				}
+				l.acceptance(l.push("after", alice))
+				l.tells(201, test.said)
+				time.Sleep(3 * time.Hour)
+				if got := len(w.writes("")); got < 2 || got > 8 {
+					t.Errorf("got %d writes in three hours, want two an hour at most", got)
+				}
+				told := l.guest(l.engine.Report(), 201).Conditions
+				if !slices.ContainsFunc(told, func(c reconcile.Condition) bool {
+					return c.Type == reconcile.Failed && strings.Contains(c.Message, test.said) && strings.Contains(c.Hint, "half an hour")
+				}) {
+					t.Errorf("got %+v, want Proxmox's words, and when it is tried again", told)
+				}
+				l.files["guest.yaml"] = test.mended
+				l.push("mended", alice)
+				l.converge()
+			})
+		})
+	}
+}
