@@ -95,3 +95,20 @@ func VolumeKey(volume string) string {
 func isVolume(text string) bool {
 	return strings.Contains(text, ":") && !strings.HasPrefix(text, "/") && !isTray(text) && !allocates(text)
 }
+
+// PinnedMAC returns the MAC address that an intent gives a network card, in capitals, or the empty string where it leaves that to Proxmox.
+func PinnedMAC(kind Kind, in Intent) string {
+	r, _ := find(kind, in.Key)
+	if r.syntax == nil || r.key != "net" || in.Verb != Want {
+		return ""
+	}
+	for _, name := range []string{"macaddr", "hwaddr"} {
+		if mac := in.Sub[name]; mac != "" {
+			return strings.ToUpper(mac)
+		}
+		if mac := r.syntax.parse(nil, in.Text).text(name); mac != "" {
+			return strings.ToUpper(mac)
+		}
+	}
+	return ""
+}

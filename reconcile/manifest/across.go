@@ -79,3 +79,29 @@ func sibling(unknown, self string, labels []string) string {
 	}
 	return ""
 }
+
+// checkShared reports volumes and addresses that two slots claim: both guests would write to the one, and answer to the other.
+func (p *parser) checkShared() {
+	type claim struct{ guest, key, at string }
+	firsts := map[string]claim{}
+	for _, g := range p.set.Guests {
+		check := func(what, key, identity string, at guest.Origin) {
+			first, taken := firsts[identity]
+			if !taken {
+				firsts[identity] = claim{g.Label(), key, at.String()}
+				return
+			}
+			p.report.add(Problem{
+				Origin: at, Guest: g.Label(), Field: key, Message: fmt.Sprintf("got the %s, which %s of %s has", what, first.key, first.guest), Hint: "at " + first.at,
+			})
+		}
+		for _, a := range guest.Attached(g.desired) {
+			check("volume "+a.Volume, a.Key, "volume "+guest.VolumeKey(a.Volume), a.Origin)
+		}
+		for _, in := range g.desired.Intents {
+			if mac := guest.PinnedMAC(g.Kind, in); mac != "" {
+				check("MAC address "+mac, in.Key, "mac "+mac, in.Origin)
+			}
+		}
+	}
+}

@@ -22,6 +22,7 @@ func Parse(files []File) (Set, error) {
 	slices.SortFunc(p.set.Guests, func(a, b Guest) int { return strings.Compare(a.Label(), b.Label()) })
 	p.checkVMIDs()
 	p.checkDependencies()
+	p.checkShared()
 	if p.report.count == 0 {
 		p.set.Warnings = p.idle()
 	}
