@@ -189,6 +189,9 @@ func (g Gate) judgeDestroy(step Step) Verdict {
 }
 
 func (g Gate) judgeApproval(step Step, why string) Verdict {
+	if step.Later {
+		return held(HoldApproval, why+": the guest is adopted first", "approve it once the guest is adopted: an approval names the identity that is drawn then")
+	}
 	digest := step.Digest(g.Cluster, g.Owned[step.Guest.VMID].Identity)
 	keys, people := g.Approvals.For(digest, g.Now)
 	need := max(g.Need, 1)

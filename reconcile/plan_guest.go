@@ -151,6 +151,9 @@ func planLive(p GuestPlan, d *guest.Desired, live guest.Observed, claims bool) G
 	if step, ok := runStateStep(p, d, live); ok {
 		p.Steps = append(p.Steps, step)
 	}
+	for i := range p.Steps {
+		p.Steps[i].Later = claims && !p.Steps[i].Claims
+	}
 	return p
 }
 

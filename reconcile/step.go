@@ -24,6 +24,7 @@ type Step struct {
 	Pending []string // what a restart brings into effect, whoever wrote it: "key=value", or "key" for one that goes; sorted
 	Doubt   string   // why nobody can be sure that the step is meant for what is there; asks for an approval
 	Claims  bool     // the guest is created or adopted: an identity must be journaled first
+	Later   bool     // the guest is adopted first: the identity that an approval names is not drawn yet
 	Reason  string   // a plain word on why: "removed from the repository", "state: running"
 }
 
