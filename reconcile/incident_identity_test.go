@@ -199,3 +199,47 @@ func TestIncidentHalfMadeGuestIsBuiltOver(t *testing.T) {
 		})
 	}
 }
+
+// The manifest of a guest that the agent made asks for another firmware uuid, which is what the guest is known by, beside what can be done.
+func TestIncidentAgentRewritesWhatItKnowsTheGuestBy(t *testing.T) {
+	const other = "11111111-2222-4333-8444-555555555555"
+	for name, raw := range map[string]string{"another": `"uuid=` + other + `,serial=A1"`, "at_creation": `"uuid=` + other + `"`} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, nil, func(t *testing.T, l *lab) {
+				l.files["web.yaml"] = vmYAML("web-1", 203)
+				if name == "at_creation" {
+					l.files["web.yaml"] = vmYAML("web-1", 203, "raw: {smbios1: "+raw+"}")
+				}
+				l.push("one guest", alice)
+				defer l.start()()
+				l.converge()
+				made := l.sim.Value(203, "smbios1")
+				l.files["web.yaml"] = vmYAML("web-1", 203, "memory: {size: 3Gi}", "raw: {smbios1: "+raw+"}")
+				l.acceptance(l.push("a uuid", alice))
+				eventually(t, "the memory", func() bool { return l.sim.Value(203, "memory") == "3072" })
+				if name == "at_creation" {
+					if l.converge(); !strings.Contains(made, other) {
+						t.Errorf("got smbios1 %q, want the manifest's uuid from the start", made)
+					}
+					return
+				}
+				l.lasts(203, "the uuid impossible", func(g reconcile.GuestReport) bool { return has(g, reconcile.Blocked, "impossible") })
+				if got := l.sim.Value(203, "smbios1"); got != made {
+					t.Errorf("got smbios1 %q, want %q", got, made)
+				}
+				l.ok(l.sim.Edit(203, "smbios1", "uuid="+other))
+				eventually(t, "the word that it is a stranger", func() bool { return has(l.guest(l.engine.Report(), 203), reconcile.IdentityConflict, "stranger") })
+				known := l.journal.State().Owned[203]
+				for _, c := range l.guest(l.engine.Report(), 203).Conditions {
+					if c.Type == reconcile.IdentityConflict && (!strings.Contains(c.Hint, "SMBIOS uuid "+known.UUID) || strings.Contains(c.Hint, known.Tag)) {
+						t.Errorf("got hint %q, want it to ask for the uuid %s, and not for the tag, which is there", c.Hint, known.UUID)
+					}
+				}
+				l.ok(l.sim.Edit(203, "smbios1", made))
+				l.files["web.yaml"] = vmYAML("web-1", 203, "memory: {size: 3Gi}")
+				l.push("no uuid", alice)
+				l.converge()
+			})
+		})
+	}
+}

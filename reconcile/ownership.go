@@ -78,7 +78,7 @@ func weigh(owned journal.Owned, got guest.Observed) evidence {
 func (e evidence) conflict(kind guest.Kind) string {
 	switch {
 	case !e.uuid:
-		return "its SMBIOS uuid is not the recorded one: the vmid was given to another guest"
+		return "its SMBIOS uuid is not the recorded one: the vmid was given to another guest, or somebody changed the uuid"
 	case e.tag || e.note || e.adopting:
 		return ""
 	case e.creating:
@@ -90,6 +90,18 @@ func (e evidence) conflict(kind guest.Kind) string {
 	default:
 		return ""
 	}
+}
+
+// lacks names what would have to be on the guest for it to be known by its record again.
+func (e evidence) lacks(owned journal.Owned) string {
+	var marks []string
+	if !e.uuid {
+		marks = append(marks, "SMBIOS uuid "+owned.UUID)
+	}
+	if !e.tag {
+		marks = append(marks, "tag "+owned.Tag)
+	}
+	return strings.Join(marks, " and its ")
 }
 
 // stranger reports whether the guest is certainly not the one of the record: another uuid, or one that appeared in place of a

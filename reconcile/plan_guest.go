@@ -47,6 +47,7 @@ func planGuest(want Desired, d *guest.Desired, got Observed, volumes holders) Gu
 	if isOwned && noted(live.Keys["description"].Text, owned.Tag) {
 		p.Changes = dropNote(p.Changes, d, live)
 	}
+	p.Changes = guest.KeepUUID(p.Changes, knownUUID(owned, isOwned, live))
 	if live.Lock != "" {
 		p.Conditions = append(p.Conditions, lockCondition(live))
 		return p
@@ -56,6 +57,14 @@ func planGuest(want Desired, d *guest.Desired, got Observed, volumes holders) Gu
 		p = notStarted(p, live)
 	}
 	return p
+}
+
+// knownUUID returns the uuid that the guest is known by, or will be once it is adopted; "" where it is not known yet.
+func knownUUID(owned journal.Owned, isOwned bool, live guest.Observed) string {
+	if !isOwned {
+		return guest.SMBIOSUUID(live)
+	}
+	return owned.UUID
 }
 
 // planAbsent plans a guest that no full read has shown.
@@ -96,7 +105,7 @@ func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned
 		c.Hint = "choose another vmid, or change the manifest's kind"
 	case isOwned:
 		c.Reason, c.Message = "stranger", proof.conflict(d.Kind)
-		c.Hint = "if it is the same guest, restore its tag " + owned.Tag + "; if not, give the manifest another vmid"
+		c.Hint = "if it is the same guest, restore its " + proof.lacks(owned) + "; if not, give the manifest another vmid"
 	case !d.Adopt:
 		c.Reason, c.Message = "not-managed", fmt.Sprintf("vmid %d exists and is not managed by this agent", d.VMID)
 		c.Hint = "set spec.adopt: ifUnmanaged to take it over, or choose another vmid"

@@ -35,7 +35,24 @@ func SMBIOSUUID(o Observed) string {
 	if o.Kind == Container {
 		return ""
 	}
-	return strings.ToLower(smbiosSyntax.parse(nil, o.Keys["smbios1"].Text).text("uuid"))
+	return uuidOf(o.Keys["smbios1"].Text)
+}
+
+func uuidOf(smbios string) string {
+	return strings.ToLower(smbiosSyntax.parse(nil, smbios).text("uuid"))
+}
+
+// KeepUUID returns the changes of a virtual machine that is known by its firmware uuid. One that would give it another uuid, or none, is
+// impossible: nobody would know the guest afterwards. Uuid is in lower case; the empty string holds nothing.
+func KeepUUID(changes []Change, uuid string) []Change {
+	kept := slices.Clone(changes)
+	for i := range kept {
+		c := &kept[i]
+		if uuid != "" && c.Key == "smbios1" && c.Write != WriteNone && (c.Write == WriteDelete || uuidOf(c.Value) != uuid) {
+			c.Class, c.Write, c.Note = Impossible, WriteNone, "the guest is known by its uuid "+uuid+", which stays: say this one, or none"
+		}
+	}
+	return kept
 }
 
 func holdsVolume(kind Kind, key string) bool {
