@@ -13,8 +13,8 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// allocate assigns a free vmid of the range to each guest that has none, and journals it before it is used. Proxmox reserves
-// nothing, so the vmid may still be lost to somebody else; the create then fails and nothing is overwritten.
+// allocate assigns a free vmid of the range to each guest that has none, and journals it before it is used. A guest that may exist
+// already gets none. Proxmox reserves nothing, so the vmid may still be lost to somebody else; the create then fails and nothing is overwritten.
 func allocate(ctx context.Context, cluster Reader, j *journal.Journal, span manifest.Range, guests []guest.Desired, inventory Inventory) error {
 	state := j.State()
 	taken := make(map[int]bool)
@@ -35,7 +35,7 @@ func allocate(ctx context.Context, cluster Reader, j *journal.Journal, span mani
 	}
 	next := span.From
 	for _, d := range guests {
-		if d.VMID != 0 {
+		if d.VMID != 0 || len(namesakes(&d, guests, state.Owned, inventory)) > 0 {
 			continue
 		}
 		vmid, err := firstFree(ctx, cluster, span, next, taken)

@@ -86,7 +86,7 @@ func unusable(p GuestPlan) string {
 			return "is not there: its vmid is another guest's"
 		case Blocked:
 			if c.Reason == "no-source" || c.Reason == "cannot-create" || c.Reason == "hidden" || c.Reason == "half-made" ||
-				c.Reason == "volume-in-use" {
+				c.Reason == "volume-in-use" || c.Reason == reasonNamesake {
 				return "is not there: " + c.Message
 			}
 			if c.Reason == reasonNoSecret {

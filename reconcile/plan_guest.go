@@ -14,6 +14,10 @@ import (
 func planGuest(want Desired, d *guest.Desired, got Observed, volumes holders) GuestPlan {
 	p := GuestPlan{Ref: d.Ref, Node: d.Node, Wave: d.Wave, Origin: d.Origin, Managed: true}
 	if d.VMID == 0 {
+		if found := namesakes(d, want.Guests, want.Owned, got.Inventory); len(found) > 0 {
+			p.Conditions = append(p.Conditions, namesakeCondition(found))
+			return p
+		}
 		return planCreate(p, want, d, got, volumes)
 	}
 	live, seen := got.Guests[d.VMID]
@@ -109,12 +113,16 @@ func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned
 	case !d.Adopt:
 		c.Reason, c.Message = "not-managed", fmt.Sprintf("vmid %d exists and is not managed by this agent", d.VMID)
 		c.Hint = "set spec.adopt: ifUnmanaged to take it over, or choose another vmid"
+		if len(proof.foreign) > 0 {
+			c.Message += ", and bears the marker " + proof.foreign[0]
+			c.Hint = "if no other agent manages it, take the tag " + proof.foreign[0] + " off it and set spec.adopt: ifUnmanaged to take it over; or choose another vmid"
+		}
 	default:
 		if len(proof.foreign) == 0 {
 			return nil
 		}
 		c.Reason, c.Message = "foreign-marker", "it bears the marker "+proof.foreign[0]+" of another owner"
-		c.Hint = "remove the tag if no other agent manages this guest"
+		c.Hint = "if no other agent manages the guest, take the tag " + proof.foreign[0] + " off it"
 	}
 	return &c
 }

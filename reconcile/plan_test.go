@@ -120,6 +120,10 @@ func TestNewPlan(t *testing.T) {
 			want: Desired{Guests: []guest.Desired{wantWeb()}}, live: []guest.Observed{liveWeb("running", "tags", "")},
 			outline: outline{Conditions: []string{"IdentityConflict/not-managed"}},
 		},
+		"not_ours_and_marked": {
+			want: Desired{Guests: []guest.Desired{wantWeb()}}, live: []guest.Observed{liveWeb("running")},
+			outline: outline{Conditions: []string{"IdentityConflict/not-managed"}},
+		},
 		"vmid_reused": {
 			want: Desired{Guests: []guest.Desired{wantWeb(memory("4096"))}, Owned: ours},
 			live: []guest.Observed{liveWeb("running", "smbios1", "uuid=11111111-2222-3333-4444-555555555555")}, outline: outline{Conditions: []string{"IdentityConflict/stranger"}},

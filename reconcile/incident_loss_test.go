@@ -1,0 +1,74 @@
+package reconcile_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+)
+
+// hintOf returns the hint of a guest's condition.
+func (l *lab) hintOf(vmid int, kind reconcile.ConditionType, reason string) string {
+	l.Helper()
+	for _, c := range l.guest(l.engine.Report(), vmid).Conditions {
+		if c.Type == kind && c.Reason == reason {
+			return c.Hint
+		}
+	}
+	l.Fatalf("got %+v for %d, want %s for %s", l.guest(l.engine.Report(), vmid).Conditions, vmid, kind, reason)
+	return ""
+}
+
+// TestIncidentLostStateDoublesGuests deletes the state directory of an agent that made two guests, one of them without a vmid in its manifest.
+// Neither is made again nor touched, and both are the agent's again once somebody did what the hints say.
+func TestIncidentLostStateDoublesGuests(t *testing.T) {
+	wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+		auto, web := withoutVMID(vmYAML("auto", 299, "state: running")), vmYAML("web-1", 201, "state: running")
+		l.files["auto.yaml"], l.files["web.yaml"] = auto, web
+		l.push("two guests", alice)
+		stop := l.start()
+		l.converge()
+		stop()
+		l.ok(os.RemoveAll(l.state))
+		l.ok(os.MkdirAll(l.state, 0o700))
+		defer l.start()()
+		markers := map[int]string{}
+		for _, vmid := range []int{200, 201} {
+			markers[vmid] = guest.MarkerTags(guest.Tags(l.sim.Value(vmid, "tags")))[0]
+		}
+		l.tells(0, string(reconcile.Blocked), "namesake", "200", markers[200])
+		l.tells(201, string(reconcile.IdentityConflict), "not-managed", markers[201])
+		w.rests(t)
+		if r := l.engine.Report(); r.Converged || len(l.sim.Guests()) != 3 {
+			t.Errorf("got converged %t with guests %+v, want the two and the template, held", r.Converged, l.sim.Guests())
+		}
+		hints := map[int]string{200: l.hintOf(0, reconcile.Blocked, "namesake"), 201: l.hintOf(201, reconcile.IdentityConflict, "not-managed")}
+		for vmid, hint := range hints {
+			if !strings.Contains(hint, markers[vmid]) || !strings.Contains(hint, "adopt: ifUnmanaged") {
+				t.Errorf("got hint %q, want the way to take %d over", hint, vmid)
+			}
+			l.ok(l.sim.Edit(vmid, "tags", "template"))
+		}
+		l.files["auto.yaml"] = vmYAML("auto", 200, "state: running", "adopt: ifUnmanaged")
+		l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "adopt: ifUnmanaged")
+		l.push("they are ours", alice)
+		l.converge()
+		l.files["auto.yaml"], l.files["web.yaml"] = auto, web
+		l.push("as before", alice)
+		l.converge()
+		time.Sleep(time.Hour)
+		for _, vmid := range []int{200, 201} {
+			if l.sim.Effects(vmid, pvesim.Cloned) != 1 || l.sim.Effects(vmid, pvesim.Stopped) != 0 || !l.sim.Running(vmid) {
+				t.Errorf("got %d made %d times, stopped %d times, running %t, want the guest that it was", vmid,
+					l.sim.Effects(vmid, pvesim.Cloned), l.sim.Effects(vmid, pvesim.Stopped), l.sim.Running(vmid))
+			}
+		}
+		if got := len(l.sim.Guests()); got != 3 {
+			t.Errorf("got %d guests, want the two and the template", got)
+		}
+	})
+}
