@@ -80,28 +80,49 @@ func sibling(unknown, self string, labels []string) string {
 	return ""
 }
 
-// checkShared reports volumes and addresses that two slots claim: both guests would write to the one, and answer to the other.
-func (p *parser) checkShared() {
-	type claim struct{ guest, key, at string }
-	firsts := map[string]claim{}
+// checkVolumes reports volumes that two slots claim: both guests would write to the one.
+func (p *parser) checkVolumes() {
+	claims := claims{report: p.report, firsts: map[string]claim{}}
 	for _, g := range p.set.Guests {
-		check := func(what, key, identity string, at guest.Origin) {
-			first, taken := firsts[identity]
-			if !taken {
-				firsts[identity] = claim{g.Label(), key, at.String()}
-				return
-			}
-			p.report.add(Problem{
-				Origin: at, Guest: g.Label(), Field: key, Message: fmt.Sprintf("got the %s, which %s of %s has", what, first.key, first.guest), Hint: "at " + first.at,
-			})
-		}
 		for _, a := range guest.Attached(g.desired) {
-			check("volume "+a.Volume, a.Key, "volume "+guest.VolumeKey(a.Volume), a.Origin)
+			claims.add("volume "+a.Volume, guest.VolumeKey(a.Volume), claim{g, a.Key, a.Origin})
 		}
+	}
+}
+
+// checkAddresses warns of MAC addresses that two slots claim. Bonds and spare guests have such on purpose.
+func (p *parser) checkAddresses(warnings *report) {
+	claims := claims{report: warnings, firsts: map[string]claim{}}
+	for _, g := range p.set.Guests {
 		for _, in := range g.desired.Intents {
 			if mac := guest.PinnedMAC(g.Kind, in); mac != "" {
-				check("MAC address "+mac, in.Key, "mac "+mac, in.Origin)
+				claims.add("MAC address "+mac, mac, claim{g, in.Key, in.Origin})
 			}
 		}
 	}
+}
+
+// claims tells of everything that is claimed twice.
+type claims struct {
+	report *report
+	firsts map[string]claim // by what is claimed
+}
+
+// claim is a slot that claims something for itself.
+type claim struct {
+	guest Guest
+	key   string
+	at    guest.Origin
+}
+
+func (c *claims) add(what, identity string, by claim) {
+	first, taken := c.firsts[identity]
+	if !taken {
+		c.firsts[identity] = by
+		return
+	}
+	c.report.add(Problem{
+		Origin: by.at, Guest: by.guest.Label(), Field: by.key,
+		Message: fmt.Sprintf("got the %s, which %s of %s has", what, first.key, first.guest.Label()), Hint: "at " + first.at.String(),
+	})
 }

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// idle returns the classes that say something to nobody, as warnings: those whose select fits no guest, and those that select none and
+// checkIdle warns of classes that say something to nobody: those whose select fits no guest, and those that select none and
 // that no guest and no class names. It is no error: the guest may be yet to come.
-func (p *parser) idle() []Problem {
-	r := &report{}
+func (p *parser) checkIdle(r *report) {
 	named := maps.Clone(p.named)
 	for _, one := range p.classes {
 		for _, base := range one.spec.class.value {
@@ -29,7 +28,6 @@ func (p *parser) idle() []Problem {
 			r.add(warning)
 		}
 	}
-	return r.sorted()
 }
 
 // selects reports whether the class applies to the guest of a document by itself.

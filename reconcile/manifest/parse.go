@@ -22,11 +22,19 @@ func Parse(files []File) (Set, error) {
 	slices.SortFunc(p.set.Guests, func(a, b Guest) int { return strings.Compare(a.Label(), b.Label()) })
 	p.checkVMIDs()
 	p.checkDependencies()
-	p.checkShared()
+	p.checkVolumes()
 	if p.report.count == 0 {
-		p.set.Warnings = p.idle()
+		p.set.Warnings = p.warnings()
 	}
 	return p.set, p.report.err()
+}
+
+// warnings returns what is no mistake and may not be meant.
+func (p *parser) warnings() []Problem {
+	r := &report{}
+	p.checkIdle(r)
+	p.checkAddresses(r)
+	return r.sorted()
 }
 
 // parser collects what the files say.

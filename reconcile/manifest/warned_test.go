@@ -10,9 +10,16 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// TestParseWarnsOfIdleClasses: a class that applies to nobody is no mistake, and is told.
-func TestParseWarnsOfIdleClasses(t *testing.T) {
-	archive, err := txtar.ParseFile(filepath.Join("testdata", "warned", "classes.txtar"))
+// TestParseWarns: a class that applies to nobody is no mistake, and is told; so is an address that two slots have.
+func TestParseWarns(t *testing.T) {
+	for _, name := range []string{"classes.txtar", "addresses.txtar"} {
+		t.Run(name, func(t *testing.T) { checkWarnings(t, filepath.Join("testdata", "warned", name)) })
+	}
+}
+
+func checkWarnings(t *testing.T, path string) {
+	t.Helper()
+	archive, err := txtar.ParseFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +34,7 @@ func TestParseWarnsOfIdleClasses(t *testing.T) {
 	want := &archive.Files[len(archive.Files)-1]
 	if *update {
 		want.Data = []byte(got)
-		golden(t, filepath.Join("testdata", "warned", "classes.txtar"), txtar.Format(archive))
+		golden(t, path, txtar.Format(archive))
 	}
 	if diff := cmp.Diff(string(want.Data), got); diff != "" {
 		t.Errorf("got other warnings (-want +got):\n%s", diff)
