@@ -239,7 +239,10 @@ type finding struct{ key, reason string }
 // demote moves a key from its field to raw, or from there to the comment; a sub-key goes to the comment at once. It reports whether there was a way to go.
 func (a *adoption) demote(f finding) bool {
 	_, pinned := a.live[f.key]
+	_, again := a.left[f.key]
 	switch key, _, isSub := strings.Cut(f.key, "."); {
+	case isSub && (again || a.raw[key]): // what is left of the key still says it
+		a.leave(key, f.reason)
 	case isSub && a.live[key] != "":
 		a.left[f.key] = f.reason
 	case !pinned:

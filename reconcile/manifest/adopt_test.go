@@ -297,6 +297,7 @@ func FuzzAdopt(f *testing.F) {
 	f.Add(false, "scsi0", "local-lvm:vm-1-disk-0,file=a:b,cache=none,cache=unsafe,size=1G", "")
 	f.Add(false, "net0", "virtio=BC:24:11:00:00:AA,bridge=vmbr0,future=1,bridge=vmbr1", "")
 	f.Add(false, "\u0083\uffff", "0", "0")
+	f.Add(false, "usb0", "mapping=stick,usb3?1", "spice")
 	f.Fuzz(func(t *testing.T, container bool, key, text, next string) {
 		kind := guest.VirtualMachine
 		if container {
