@@ -11,7 +11,7 @@ const (
 	firstRetry    = 5 * time.Second
 	lastRetry     = 5 * time.Minute
 	terminalRetry = 30 * time.Minute // for what only a person or a new revision can mend
-	heavyTries    = 3                // of a move or restart whose task failed, before it is left to a person
+	heavyTries    = 3                // of a move or restart whose task failed, and of what is refused as it stands, before it is left to a person
 	patientTries  = 5                // of a guest, a bit more than a minute of them, before guests of higher waves go ahead
 )
 
@@ -26,7 +26,7 @@ type backoff struct {
 func (b backoff) after(err error, op Op, now time.Time) backoff {
 	b.failures++
 	wait := min(firstRetry<<min(b.failures-1, 10), lastRetry)
-	if errors.Is(err, ErrDenied) || errors.Is(err, errFutile) || hopeless(err, op) {
+	if isTerminal(err) || hopeless(err, op) && b.failures > heavyTries {
 		wait = terminalRetry
 	}
 	var ran *TaskError
@@ -44,8 +44,11 @@ func (b backoff) after(err error, op Op, now time.Time) backoff {
 	return b
 }
 
-// hopeless reports whether the same call would be refused again. A start is not: what it misses, a storage of another machine perhaps, may be
-// about to come.
+// isTerminal reports whether only a person or a new revision can mend the trouble.
+func isTerminal(err error) bool { return errors.Is(err, ErrDenied) || errors.Is(err, errFutile) }
+
+// hopeless reports whether the same call would probably be refused again. What it misses, a clone that is about to go or a storage of
+// another machine, may be about to change, so that a few tries come first; a start is never hopeless for that reason.
 func hopeless(err error, op Op) bool {
 	return errors.Is(err, ErrInvalid) && op != OpStart && op != OpReboot
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gitops-agent/internal/pvesim"
@@ -103,7 +104,13 @@ func TestIncidentAssignmentIsLost(t *testing.T) {
 // so its end waits for a signature, although its lifecycle allows it.
 func TestIncidentLabelMovesToAnotherVMID(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, l *lab) {
-		l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}")
+		var failed atomic.Int64
+		l.opts.Hooks.OnStep = func(o reconcile.StepOutcome) {
+			if o.Err != nil {
+				failed.Add(1)
+			}
+		}
+		l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}", "state: running")
 		l.push("one guest", alice)
 		defer l.start()()
 		l.converge()
@@ -118,6 +125,9 @@ func TestIncidentLabelMovesToAnotherVMID(t *testing.T) {
 		l.converge()
 		if l.sim.Effects(201, pvesim.Destroyed) != 1 || l.sim.Config(231) == "" {
 			t.Errorf("got 201 destroyed %d times and %q as 231, want it gone once and the other made", l.sim.Effects(201, pvesim.Destroyed), l.sim.Config(231))
+		}
+		if failed.Load() > 0 {
+			t.Errorf("got %d failed steps, want the approved destroy carried out in one go", failed.Load())
 		}
 	})
 }

@@ -88,12 +88,19 @@ func TestSuspendedGuestHoldsUpNoWave(t *testing.T) {
 
 // A guest of the first wave can never be made. One of the second, which exists, is stopped by hand meanwhile.
 func TestIncidentFailingGuestKeepsLaterWavesDown(t *testing.T) {
+	for name, text := range map[string]string{"full": "no space left", "refused": "storage 'ssd' does not exist"} {
+		t.Run(name, func(t *testing.T) { failsInFrontOfAWave(t, text) })
+	}
+}
+
+func failsInFrontOfAWave(t *testing.T, text string) {
+	t.Helper()
 	bubble(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 202, "state: running", "wave: 1")
 		l.push("one guest", alice)
 		defer l.start()()
 		l.converge()
-		l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.TaskFails, Method: "POST", Path: "/clone$", Text: "no space left", Times: -1}))
+		l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.TaskFails, Method: "POST", Path: "/clone$", Text: text, Times: -1}))
 		l.files["db.yaml"] = vmYAML("db-1", 201, "state: running")
 		l.files["app.yaml"] = vmYAML("app-1", 203, "state: running", "dependsOn: [VirtualMachine/db-1]")
 		l.push("a first wave", alice)

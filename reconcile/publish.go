@@ -213,7 +213,7 @@ func failedCondition(t *track, guests []guest.Desired) Condition {
 	}
 	c := Condition{Type: Failed, Reason: reason, Message: t.failed.Error()}
 	if hopeless(t.failed, t.failedStep.Op) {
-		c.Hint = "correct the manifest, or put right what Proxmox names; it is tried again after half an hour, and with the next revision at once"
+		c.Hint = "correct the manifest, or put right what Proxmox names; it is tried a few times more, then every half an hour, and with the next revision at once"
 	}
 	return c
 }

@@ -44,7 +44,8 @@ func (e *Engine) stuck() map[string]bool {
 	labels := make(map[string]bool)
 	for _, d := range e.guests {
 		t, known := e.tracks[keyOf(d.Ref)]
-		if known && t.retry.failures >= patientTries || d.VMID == 0 && e.unassigned != nil {
+		tried := known && (t.retry.failures >= patientTries || isTerminal(t.failed) || t.retry.failures > heavyTries && hopeless(t.failed, t.failedStep.Op))
+		if tried || d.VMID == 0 && e.unassigned != nil {
 			labels[d.Label()] = true
 		}
 	}
