@@ -85,7 +85,9 @@ func atStake(want Desired, got Observed) map[string]bool {
 	for vmid := range want.Owned {
 		if live, seen := got.Guests[vmid]; seen && !named[vmid] {
 			for _, volume := range guest.Volumes(live) {
-				stake[guest.VolumeKey(volume)] = true
+				if _, bears := guest.OwnerOf(volume); bears { // Proxmox frees no other
+					stake[guest.VolumeKey(volume)] = true
+				}
 			}
 		}
 	}

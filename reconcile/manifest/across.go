@@ -80,20 +80,28 @@ func sibling(unknown, self string, labels []string) string {
 	return ""
 }
 
-// checkVolumes reports volumes that two slots claim: both guests would write to the one.
+// checkVolumes reports volumes of guests that two slots claim: both would write to the one.
 func (p *parser) checkVolumes() {
 	claims := claims{report: p.report, firsts: map[string]claim{}}
 	for _, g := range p.set.Guests {
 		for _, a := range guest.Attached(g.desired) {
-			claims.add("volume "+a.Volume, guest.VolumeKey(a.Volume), claim{g, a.Key, a.Origin})
+			if _, bears := guest.OwnerOf(a.Volume); bears {
+				claims.add("volume "+a.Volume, guest.VolumeKey(a.Volume), claim{g, a.Key, a.Origin})
+			}
 		}
 	}
 }
 
-// checkAddresses warns of MAC addresses that two slots claim. Bonds and spare guests have such on purpose.
-func (p *parser) checkAddresses(warnings *report) {
+// checkShared warns of MAC addresses that two slots claim, as bonds and spare guests do on purpose, and of volumes that bear no guest's
+// vmid, such as units of a disk array that clusters of guests share.
+func (p *parser) checkShared(warnings *report) {
 	claims := claims{report: warnings, firsts: map[string]claim{}}
 	for _, g := range p.set.Guests {
+		for _, a := range guest.Attached(g.desired) {
+			if _, bears := guest.OwnerOf(a.Volume); !bears {
+				claims.add("volume "+a.Volume, guest.VolumeKey(a.Volume), claim{g, a.Key, a.Origin})
+			}
+		}
 		for _, in := range g.desired.Intents {
 			if mac := guest.PinnedMAC(g.Kind, in); mac != "" {
 				claims.add("MAC address "+mac, mac, claim{g, in.Key, in.Origin})

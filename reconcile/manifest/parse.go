@@ -33,7 +33,7 @@ func Parse(files []File) (Set, error) {
 func (p *parser) warnings() []Problem {
 	r := &report{}
 	p.checkIdle(r)
-	p.checkAddresses(r)
+	p.checkShared(r)
 	return r.sorted()
 }
 

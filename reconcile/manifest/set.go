@@ -10,7 +10,7 @@ import (
 type Set struct {
 	Cluster  Cluster
 	Guests   []Guest
-	Warnings []Problem // what is no mistake and may not be meant, sorted by place: classes that apply to no guest, shared MAC addresses
+	Warnings []Problem // what is no mistake and may not be meant, sorted by place: classes that apply to no guest, shared MAC addresses and disk units
 }
 
 // Guest is one guest as written.

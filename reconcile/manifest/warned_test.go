@@ -12,7 +12,7 @@ import (
 
 // TestParseWarns: a class that applies to nobody is no mistake, and is told; so is an address that two slots have.
 func TestParseWarns(t *testing.T) {
-	for _, name := range []string{"classes.txtar", "addresses.txtar"} {
+	for _, name := range []string{"classes.txtar", "shared.txtar"} {
 		t.Run(name, func(t *testing.T) { checkWarnings(t, filepath.Join("testdata", "warned", name)) })
 	}
 }
