@@ -104,9 +104,9 @@ func (w *worker) stillRight(ctx context.Context, world *world, step Step, call C
 	if err != nil {
 		return fmt.Errorf("look again before destroying: %w", err)
 	}
-	owned := w.journal.State().Owned[call.VMID]
-	doubt := weigh(owned, seen).doubt() // of the guest itself; the step may have another one, which its approval knew
-	if doubt != "" && doubt != step.Doubt || weigh(owned, seen).conflict(seen.Kind) != "" || !slices.Equal(guest.Volumes(seen), step.Volumes) {
+	proof := weigh(w.journal.State().Owned[call.VMID], seen)
+	doubt := proof.doubt() // of the guest itself; the step may have another one, which its approval knew
+	if doubt != "" && doubt != step.Doubt || proof.conflict(seen.Kind) != "" || !slices.Equal(guest.Volumes(seen), step.Volumes) {
 		return errors.New("the guest is not the one any more that was to be destroyed")
 	}
 	return nil

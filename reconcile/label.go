@@ -53,8 +53,8 @@ func WantedGuests(set manifest.Set, state journal.State) ([]guest.Desired, error
 // label.
 func (want Desired) stillNamed(owned journal.Owned) string {
 	for _, guests := range [][]guest.Desired{want.Guests, want.Others} {
-		for _, d := range guests {
-			switch {
+		for i := range guests {
+			switch d := &guests[i]; {
 			case d.Name != owned.Name || string(d.Kind) != owned.Kind:
 			case d.VMID == 0:
 				return fmt.Sprintf("a manifest still names %s, and no vmid", d.Label())

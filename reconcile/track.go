@@ -44,12 +44,23 @@ func (e *Engine) stuck() map[string]bool {
 	labels := make(map[string]bool)
 	for _, d := range e.guests {
 		t, known := e.tracks[keyOf(d.Ref)]
-		tried := known && (t.retry.failures >= patientTries || isTerminal(t.failed) || t.retry.failures > heavyTries && hopeless(t.failed, t.failedStep.Op))
-		if tried || d.VMID == 0 && e.unassigned != nil {
+		if known && t.triedInVain() || d.VMID == 0 && e.unassigned != nil {
 			labels[d.Label()] = true
 		}
 	}
 	return labels
+}
+
+// triedInVain reports whether the guest failed so often, or for such a reason, that nobody should wait for it.
+func (t *track) triedInVain() bool {
+	switch {
+	case isTerminal(t.failed):
+		return true
+	case hopeless(t.failed, t.failedStep.Op):
+		return t.retry.failures > heavyTries
+	default:
+		return t.retry.failures >= patientTries
+	}
 }
 
 // began returns when a condition began, and remembers it as still there in seen.
