@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/verify"
 )
@@ -83,7 +84,7 @@ func cutRange(revision string) (from, to string, isRange bool) { return strings.
 // the beginning, an empty to is HEAD.
 func (a auditor) auditRange(ctx context.Context, from, to string) ([]audited, error) {
 	if strings.HasPrefix(to, ".") {
-		return nil, usageError("range: want A..B; A...B has no first-parent path")
+		return nil, term.UsageErrorf("range: want A..B; A...B has no first-parent path")
 	}
 	var floor gitsource.ID
 	if from != "" {
@@ -118,9 +119,9 @@ func rangeError(err error) error {
 		return err
 	}
 	if rejected.Reason == verify.ReasonNotDescendant {
-		err = withHint(err, "a range A..B, and what follows the anchor, is walked along first parents: its begin has to lie on that path of its end")
+		err = term.WithHint(err, "a range A..B, and what follows the anchor, is walked along first parents: its begin has to lie on that path of its end")
 	}
-	return &statusError{exitRefused, err}
+	return term.WithStatus(term.ExitRefused, err)
 }
 
 // seal notes which refused commits a seal vouches for. It asks only where there is something to vouch for.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/verify"
 )
 
@@ -32,7 +33,7 @@ func auditPolicy(trustedRoot string, signers []string) (*verify.Policy, error) {
 func parseSigner(text string) (verify.Signer, error) {
 	at := strings.LastIndex(text, "=")
 	if at <= 0 || at == len(text)-1 {
-		return verify.Signer{}, usageError("--signer %q: want ISSUER=SUBJECT", text)
+		return verify.Signer{}, term.UsageErrorf("--signer %q: want ISSUER=SUBJECT", text)
 	}
 	return verify.Signer{Name: text[at+1:], Issuer: text[:at], Subject: text[at+1:], May: []verify.Role{verify.RoleChange}}, nil
 }

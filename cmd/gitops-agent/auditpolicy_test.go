@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"gitops-agent/cmd/gitops-agent/internal/term"
+)
 
 func TestParseSigner(t *testing.T) {
 	tests := map[string]struct{ text, issuer, subject string }{
@@ -19,8 +23,8 @@ func TestParseSigner(t *testing.T) {
 			if (err != nil) != (test.issuer == "") || got.Issuer != test.issuer || got.Subject != test.subject {
 				t.Errorf("got %q, %q, %v, want %q, %q", got.Issuer, got.Subject, err, test.issuer, test.subject)
 			}
-			if err != nil && exitStatus(err) != exitUsage {
-				t.Errorf("got exit status %d, want %d", exitStatus(err), exitUsage)
+			if err != nil && term.ExitStatus(err) != term.ExitUsage {
+				t.Errorf("got exit status %d, want %d", term.ExitStatus(err), term.ExitUsage)
 			}
 		})
 	}

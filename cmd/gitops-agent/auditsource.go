@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
 )
@@ -40,7 +41,7 @@ func (r openedRepo) fetchTag(ctx context.Context, revision string) bool {
 }
 
 // open opens the repository, fetching it first where it is remote. The config may be the zero one.
-func (r auditRepo) open(ctx context.Context, config agent.Config, shown *progress) (openedRepo, error) {
+func (r auditRepo) open(ctx context.Context, config agent.Config, shown *term.Progress) (openedRepo, error) {
 	if isRemote(r.where) {
 		f, err := fetch(ctx, r.credentials(config), cmp.Or(r.branch, config.Source.Branch, "main"), shown)
 		if err != nil {
@@ -49,14 +50,14 @@ func (r auditRepo) open(ctx context.Context, config agent.Config, shown *progres
 		return openedRepo{f.source.Repository(), f.source, f.close}, nil
 	}
 	if r.branch != "" || r.remote != (gitsource.Remote{}) {
-		return openedRepo{}, usageError("--branch and credentials go with a URL for --repo")
+		return openedRepo{}, term.UsageErrorf("--branch and credentials go with a URL for --repo")
 	}
 	dir := cmp.Or(r.where, ".")
 	if r.where == "" && config.StateDir != "" {
 		dir = config.RepositoryDir()
 	}
 	repo, err := gitsource.OpenRepository(dir)
-	return openedRepo{repo, nil, func() error { return nil }}, withHint(err, "name a repository with --repo DIR")
+	return openedRepo{repo, nil, func() error { return nil }}, term.WithHint(err, "name a repository with --repo DIR")
 }
 
 // credentials returns the remote with the credentials of the flags, or of the config where it has this very URL and there are none.
@@ -94,7 +95,7 @@ type fetched struct {
 }
 
 // fetch fetches a branch with its whole history, and shows how far it is.
-func fetch(ctx context.Context, remote gitsource.Remote, branch string, shown *progress) (fetched, error) {
+func fetch(ctx context.Context, remote gitsource.Remote, branch string, shown *term.Progress) (fetched, error) {
 	dir, err := os.MkdirTemp("", "gitops-agent-verify-")
 	if err != nil {
 		return fetched{}, fmt.Errorf("make room for the remote: %w", err)
@@ -109,7 +110,7 @@ func fetch(ctx context.Context, remote gitsource.Remote, branch string, shown *p
 		stop()
 	}
 	if errors.Is(err, gitsource.ErrUnreachable) {
-		err = withHint(err, "check --repo, --branch and the credentials: --username, --token-file, --ssh-key-file, --known-hosts-file, --ca-file")
+		err = term.WithHint(err, "check --repo, --branch and the credentials: --username, --token-file, --ssh-key-file, --known-hosts-file, --ca-file")
 	}
 	if err != nil {
 		return fetched{}, errors.Join(err, f.close())
@@ -118,7 +119,7 @@ func fetch(ctx context.Context, remote gitsource.Remote, branch string, shown *p
 }
 
 // watch shows what arrived until it is told to stop.
-func (f fetched) watch(shown *progress) (stop func()) {
+func (f fetched) watch(shown *term.Progress) (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -129,7 +130,7 @@ func (f fetched) watch(shown *progress) (stop func()) {
 			case <-end:
 				return
 			case <-tick.C:
-				shown.show("fetching: %.1f MiB", float64(size(f.dir))/(1<<20))
+				shown.Show("fetching: %.1f MiB", float64(size(f.dir))/(1<<20))
 			}
 		}
 	}()

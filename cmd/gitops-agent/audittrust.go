@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 	"gitops-agent/verify"
 )
@@ -24,21 +25,21 @@ type auditGrounds struct {
 func (t auditTrust) read() (auditGrounds, error) {
 	switch {
 	case (t.root == "") != (len(t.signers) == 0):
-		return auditGrounds{}, usageError("--trusted-root and --signer go together")
+		return auditGrounds{}, term.UsageErrorf("--trusted-root and --signer go together")
 	case t.root != "":
 		policy, err := auditPolicy(t.root, t.signers)
 		return auditGrounds{policy: policy}, err
 	}
 	config, err := readConfig(t.config)
 	if errors.Is(err, fs.ErrNotExist) {
-		return auditGrounds{}, withHint(err, "no config is needed with --repo DIR --trusted-root FILE --signer ISSUER=SUBJECT")
+		return auditGrounds{}, term.WithHint(err, "no config is needed with --repo DIR --trusted-root FILE --signer ISSUER=SUBJECT")
 	}
 	if err != nil {
 		return auditGrounds{}, err
 	}
 	policy, err := config.Policy()
 	if err != nil {
-		return auditGrounds{}, withHint(err, "gitops-agent config check names every problem of the config")
+		return auditGrounds{}, term.WithHint(err, "gitops-agent config check names every problem of the config")
 	}
 	return auditGrounds{policy, config}, nil
 }

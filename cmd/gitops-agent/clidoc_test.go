@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"gitops-agent/cmd/gitops-agent/internal/term"
 )
 
 // docs/cli.md names every command, every exit status, every rule of an audit in its order, and every field of its JSON.
@@ -32,7 +34,7 @@ func TestManualNamesEverything(t *testing.T) {
 			want("\n| `" + cmd.CommandPath() + "` | ")
 		}
 	})
-	for _, status := range []int{exitDone, exitError, exitUsage, exitChanges, exitRefused, exitTimeout} {
+	for _, status := range []int{term.ExitDone, term.ExitError, term.ExitUsage, term.ExitChanges, term.ExitRefused, term.ExitTimeout} {
 		want(fmt.Sprintf("\n| %d | ", status))
 	}
 	var rules strings.Builder

@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"gitops-agent/cmd/gitops-agent/internal/term"
 )
 
 // maxCauses is how many of those who need something a text names; -o json names all.
@@ -12,13 +14,13 @@ const maxCauses = 3
 
 // writeConfigText prints a check of the config and, where it was asked, of the cluster.
 func writeConfigText(out io.Writer, d configDocument, facts [][2]string) {
-	p := newPalette(out)
+	p := term.NewPalette(out)
 	_, _ = fmt.Fprintf(out, "%s: good\n", d.Config)
-	t := table{indent: "  "}
+	t := term.Table{Indent: "  "}
 	for _, f := range facts {
-		t.addText(f[0], f[1])
+		t.AddText(f[0], f[1])
 	}
-	t.write(out, p)
+	t.Write(out, p)
 	if d.ClusterCheck != nil {
 		clusterText{out, p}.write(d.Cluster, d.ClusterCheck)
 	}
@@ -27,17 +29,17 @@ func writeConfigText(out io.Writer, d configDocument, facts [][2]string) {
 // clusterText prints what a cluster said.
 type clusterText struct {
 	out io.Writer
-	p   palette
+	p   term.Palette
 }
 
 func (t clusterText) write(cluster string, d *clusterDocument) {
 	about := "without manifests"
 	if d.Basis != "" {
 		heading := planDocument{Cluster: cluster, Basis: d.Basis, Revision: d.Revision}.heading()
-		about = strings.TrimPrefix(heading, "Cluster "+cluster+", ") + ", " + counted(d.Guests, "guest")
+		about = strings.TrimPrefix(heading, "Cluster "+cluster+", ") + ", " + term.Count(d.Guests, "guest")
 	}
 	t.line("", "")
-	t.line("", t.p.paint(bold, "Cluster "+printable(cluster))+", "+printable(about))
+	t.line("", t.p.Paint(term.Bold, "Cluster "+term.Printable(cluster))+", "+term.Printable(about))
 	for _, c := range d.Checks {
 		t.writeCheck(c)
 	}
@@ -45,27 +47,27 @@ func (t clusterText) write(cluster string, d *clusterDocument) {
 	t.writeRootOnly(d.RootOnly)
 	t.writeGrants(d)
 	if d.good() {
-		t.line("  ", t.p.paint(green, "ok  ")+"  token "+printable(d.Token)+" may do everything that is asked for")
+		t.line("  ", t.p.Paint(term.Green, "ok  ")+"  token "+term.Printable(d.Token)+" may do everything that is asked for")
 	}
 }
 
 func (t clusterText) line(indent, text string) { _, _ = fmt.Fprintln(t.out, indent+text) }
 
 func (t clusterText) writeCheck(c checkView) {
-	word := t.p.paint(green, "ok  ")
+	word := t.p.Paint(term.Green, "ok  ")
 	switch {
 	case c.Unchecked:
-		word = t.p.paint(yellow, "skip")
+		word = t.p.Paint(term.Yellow, "skip")
 	case !c.Good:
-		word = t.p.paint(red, "FAIL")
+		word = t.p.Paint(term.Red, "FAIL")
 	}
-	t.line("  ", word+"  "+printable(c.Check+labelled(" ", c.Subject)+labelled(": ", c.Message)))
+	t.line("  ", word+"  "+term.Printable(c.Check+term.Prefixed(" ", c.Subject)+term.Prefixed(": ", c.Message)))
 	if c.Hint != "" {
-		t.line("          ", printable(c.Hint))
+		t.line("          ", term.Printable(c.Hint))
 	}
 	if !c.Good {
 		for _, cause := range shortCauses(c.For) {
-			t.line("          ", "for "+printable(cause))
+			t.line("          ", "for "+term.Printable(cause))
 		}
 	}
 }
@@ -74,17 +76,17 @@ func (t clusterText) writeLacks(d *clusterDocument) {
 	if len(d.Lacks) == 0 {
 		return
 	}
-	t.line("\n", t.p.paint(red, "The token "+printable(d.Token)+" lacks:"))
-	rows := table{indent: "  "}
-	rows.addText("PATH", "PRIVILEGE", "NEEDED FOR")
+	t.line("\n", t.p.Paint(term.Red, "The token "+term.Printable(d.Token)+" lacks:"))
+	rows := term.Table{Indent: "  "}
+	rows.AddText("PATH", "PRIVILEGE", "NEEDED FOR")
 	for _, l := range folded(d.Lacks) {
-		path, privilege := l.Path+labelled(" or ", l.OrPath), l.Privilege+labelled(" or ", l.Or)
+		path, privilege := l.Path+term.Prefixed(" or ", l.OrPath), l.Privilege+term.Prefixed(" or ", l.Or)
 		for _, cause := range shortCauses(l.For) {
-			rows.addText(path, privilege, cause)
+			rows.AddText(path, privilege, cause)
 			path, privilege = "", ""
 		}
 	}
-	rows.write(t.out, t.p)
+	rows.Write(t.out, t.p)
 }
 
 // folded makes one of the lacks that one entry ends: of a hundred guests, one line says "/vms/*".
@@ -114,9 +116,9 @@ func (t clusterText) writeRootOnly(keys []causeView) {
 	if len(keys) == 0 {
 		return
 	}
-	t.line("\n", t.p.paint(red, "No token may set these keys, only root@pam itself:"))
+	t.line("\n", t.p.Paint(term.Red, "No token may set these keys, only root@pam itself:"))
 	for _, k := range keys {
-		t.line("  ", printable(k.String()))
+		t.line("  ", term.Printable(k.String()))
 	}
 	t.line("  ", "take them out of the manifests and set them on the node, with qm set or pct set")
 }
@@ -129,10 +131,10 @@ func (t clusterText) writeGrants(d *clusterDocument) {
 	t.line("\n", "This would grant it, typed on a node. A role replaces what its path inherits, so each names again what the token has there:")
 	for _, g := range d.Grants {
 		for _, command := range g.Commands {
-			t.line("  ", printable(command))
+			t.line("  ", term.Printable(command))
 		}
 	}
-	t.line("", printable("This is for a token with privilege separation, which has what both it and its user have. For one without (pveum user token list "+user+
+	t.line("", term.Printable("This is for a token with privilege separation, which has what both it and its user have. For one without (pveum user token list "+user+
 		" says), write --users "+user+" in place of --tokens "+shellWord(d.Token)+"."))
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest"
 
@@ -27,7 +28,7 @@ this command reads the cluster and cannot write to it. Before it writes a manife
 
 Manifests go to standard output, or with --out each to a file KIND-NAME.yaml of its own. A file that exists is kept unless --force is given.
 Guests that an agent or a manifest keeps already are not adopted again; --all leaves them out.`,
-			ending{exitDone, "every manifest was written"}, ending{exitError, "error, or a guest was not adopted; the others were"}),
+			ending{term.ExitDone, "every manifest was written"}, ending{term.ExitError, "error, or a guest was not adopted; the others were"}),
 		Example: `  gitops-agent adopt 105
   gitops-agent adopt 105 106 --out guests
   gitops-agent adopt --all --out guests && gitops-agent plan --dir .`,
@@ -77,11 +78,11 @@ type adoptOptions struct {
 func (o adoptOptions) check() error {
 	switch {
 	case len(o.vmids) == 0 && !o.all:
-		return usageError("name the vmids of the guests to adopt, or --all")
+		return term.UsageErrorf("name the vmids of the guests to adopt, or --all")
 	case len(o.vmids) > 0 && o.all:
-		return usageError("vmids and --all exclude each other")
+		return term.UsageErrorf("vmids and --all exclude each other")
 	case o.force && o.dir == "":
-		return usageError("--force needs --out: nothing else is overwritten")
+		return term.UsageErrorf("--force needs --out: nothing else is overwritten")
 	default:
 		return nil
 	}
@@ -104,7 +105,7 @@ func runAdopt(ctx context.Context, out, notes io.Writer, opts adoptOptions) erro
 		return err
 	}
 	defer cluster.Close()
-	found, err := adoptReader{cluster, newProgress(notes), notes}.read(ctx, opts.vmids)
+	found, err := adoptReader{cluster, term.NewProgress(notes), notes}.read(ctx, opts.vmids)
 	if err != nil {
 		return err
 	}
@@ -161,7 +162,7 @@ func (a *adopter) adopt(vmid int) error {
 	var unfit *manifest.AdoptError
 	switch {
 	case errors.As(err, &unfit):
-		return withHint(err, unfit.Hint)
+		return term.WithHint(err, unfit.Hint)
 	case err != nil:
 		return err
 	}
@@ -178,7 +179,7 @@ func (a *adopter) adopt(vmid int) error {
 // finish prints what was done and returns what was not.
 func (a *adopter) finish(out, notes io.Writer) error {
 	if a.passed > 0 {
-		_, _ = fmt.Fprintf(notes, "gitops-agent: note: left out %s that an agent or a manifest keeps already\n", counted(a.passed, "guest"))
+		_, _ = fmt.Fprintf(notes, "gitops-agent: note: left out %s that an agent or a manifest keeps already\n", term.Count(a.passed, "guest"))
 	}
 	if err := a.print(out); err != nil {
 		return err
@@ -192,7 +193,7 @@ func (a *adopter) finish(out, notes io.Writer) error {
 		lines = append(lines, fmt.Errorf("guest %d %w", r.vmid, r.err))
 		hint = cmp.Or(hint, hintFor(r.err))
 	}
-	return withHint(errors.Join(lines...), hint)
+	return term.WithHint(errors.Join(lines...), hint)
 }
 
 // label returns what an adopted guest is called in the repository.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
@@ -76,10 +77,10 @@ func (k *keepers) reason(o guest.Observed, overwrite bool) error {
 	case isAccepted:
 		return fmt.Errorf("is named by %s at %s in the accepted revision", accepted.Label(), accepted.Origin)
 	case len(marks) > 0:
-		return withHint(fmt.Errorf("bears the mark %s: another agent manages it, or it is a copy of a guest that one manages", marks[0]),
+		return term.WithHint(fmt.Errorf("bears the mark %s: another agent manages it, or it is a copy of a guest that one manages", marks[0]),
 			"take the tag off if no agent manages it")
 	case isDraft && !overwrite:
-		return withHint(fmt.Errorf("is named by %s at %s already", draft.Label(), draft.Origin), "--force writes its file anew")
+		return term.WithHint(fmt.Errorf("is named by %s at %s already", draft.Label(), draft.Origin), "--force writes its file anew")
 	default:
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
 )
@@ -14,7 +15,7 @@ import (
 // adoptReader reads guests in full, a few dozen at a time, so that a person sees how far it is.
 type adoptReader struct {
 	cluster  reconcile.Reader
-	progress *progress
+	progress *term.Progress
 	notes    io.Writer
 }
 
@@ -28,7 +29,7 @@ type liveGuests struct {
 
 // read reads the guests of the vmids, all of the cluster where none is named.
 func (r adoptReader) read(ctx context.Context, vmids []int) (liveGuests, error) {
-	defer r.progress.end()
+	defer r.progress.End()
 	if len(vmids) == 0 {
 		inventory, err := r.cluster.Inventory(ctx)
 		if err != nil {
@@ -41,7 +42,7 @@ func (r adoptReader) read(ctx context.Context, vmids []int) (liveGuests, error) 
 	out := liveGuests{vmids: vmids, guests: map[int]guest.Observed{}, absent: map[int]reconcile.Absence{}, fault: map[int]string{}}
 	const atOnce = 32
 	for chunk := range slices.Chunk(vmids, atOnce) {
-		r.progress.show("reading guests: %d of %d", len(out.guests), len(vmids))
+		r.progress.Show("reading guests: %d of %d", len(out.guests), len(vmids))
 		seen, err := reconcile.ReadAll(ctx, r.cluster, chunk, nil)
 		if err != nil {
 			return liveGuests{}, fmt.Errorf("read guests: %w", err)
@@ -65,7 +66,7 @@ func (r adoptReader) addResources(ctx context.Context, found liveGuests) {
 	}
 	resources, err := r.cluster.HA(ctx)
 	if err != nil {
-		_, _ = fmt.Fprintf(r.notes, "gitops-agent: note: what the HA manager does is not pinned: %s\n", printable(err.Error()))
+		_, _ = fmt.Fprintf(r.notes, "gitops-agent: note: what the HA manager does is not pinned: %s\n", term.Printable(err.Error()))
 		return
 	}
 	for vmid, o := range found.guests {
@@ -85,7 +86,7 @@ func (l liveGuests) guest(vmid int) (guest.Observed, error) {
 	case l.fault[vmid] != "":
 		return o, fmt.Errorf("could not be read: %s", l.fault[vmid])
 	case l.absent[vmid] == reconcile.Hidden:
-		return o, withHint(errors.New("exists, and the token may not see it"), "give the token VM.Audit on /vms")
+		return o, term.WithHint(errors.New("exists, and the token may not see it"), "give the token VM.Audit on /vms")
 	default:
 		return o, errors.New("does not exist")
 	}

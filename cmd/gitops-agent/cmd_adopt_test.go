@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
@@ -51,7 +52,7 @@ func testAdoptReaderAsksTheHAManager(t *testing.T) {
 	time.Sleep(time.Minute)
 	read := func() (guest.Observed, string) {
 		var notes bytes.Buffer
-		found, err := adoptReader{client, newProgress(&notes), &notes}.read(t.Context(), []int{105, 106})
+		found, err := adoptReader{client, term.NewProgress(&notes), &notes}.read(t.Context(), []int{105, 106})
 		if err != nil {
 			t.Fatal(err)
 		}

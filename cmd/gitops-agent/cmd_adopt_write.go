@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/manifest"
 )
 
@@ -23,7 +24,7 @@ func (a *adopter) write(adopted manifest.Adopted) (string, error) {
 	path := filepath.Join(a.opts.dir, name)
 	err := writeWhole(path, adopted.Data, a.opts.force)
 	if errors.Is(err, fs.ErrExist) {
-		return "", withHint(fmt.Errorf("would be written to %s, which exists", path), "--force overwrites it")
+		return "", term.WithHint(fmt.Errorf("would be written to %s, which exists", path), "--force overwrites it")
 	}
 	if err != nil {
 		return "", fmt.Errorf("has no file: %w", err)
@@ -55,7 +56,7 @@ func writeWhole(path string, data []byte, overwrite bool) error {
 func (a *adopter) print(out io.Writer) error {
 	switch {
 	case a.opts.output == outputJSON:
-		return writeJSON(out, a.document())
+		return term.WriteJSON(out, a.document())
 	case a.opts.dir != "":
 		a.printFiles(out)
 		return nil
@@ -72,16 +73,16 @@ func (a *adopter) print(out io.Writer) error {
 }
 
 func (a *adopter) printFiles(out io.Writer) {
-	var t table
+	var t term.Table
 	for _, g := range a.done {
 		left := ""
 		if len(g.Left) > 0 {
 			left = strconv.Itoa(len(g.Left)) + " not, see its comment"
 		}
-		t.addText(g.label(), strconv.Itoa(g.VMID), g.file, counted(len(g.Pinned), "key")+" pinned", left)
+		t.AddText(g.label(), strconv.Itoa(g.VMID), g.file, term.Count(len(g.Pinned), "key")+" pinned", left)
 	}
-	t.write(out, newPalette(out))
-	_, _ = fmt.Fprintf(out, "Adopted %s; %d refused\n", counted(len(a.done), "guest"), len(a.refused))
+	t.Write(out, term.NewPalette(out))
+	_, _ = fmt.Fprintf(out, "Adopted %s; %d refused\n", term.Count(len(a.done), "guest"), len(a.refused))
 }
 
 // adoptDocument is the JSON result.
@@ -113,7 +114,7 @@ type refusedView struct {
 }
 
 func (a *adopter) document() adoptDocument {
-	d := adoptDocument{SchemaVersion: schemaVersion, Guests: []adoptView{}, Refused: []refusedView{}}
+	d := adoptDocument{SchemaVersion: term.SchemaVersion, Guests: []adoptView{}, Refused: []refusedView{}}
 	for _, g := range a.done {
 		view := adoptView{
 			Kind: string(g.Kind), Name: g.Name, VMID: g.VMID, File: g.file, Manifest: string(g.Data), Pinned: g.Pinned, Left: []leftView{},

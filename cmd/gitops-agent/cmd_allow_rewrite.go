@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile"
@@ -25,7 +26,7 @@ signer who may sign it, its target and its age. What lies between the two is nei
 
 It leaves a note in the state directory, which the agent reads at its next look at the remote and removes when it accepted the commit; its
 journal keeps the event. A note for another commit replaces it, and removing the file allow-rewrite there takes it back.`,
-			ending{exitDone, "the note was left"}, ending{exitError, "error; nothing is allowed"}),
+			ending{term.ExitDone, "the note was left"}, ending{term.ExitError, "error; nothing is allowed"}),
 		Example: `  gitops-agent allow-rewrite "$(git rev-parse origin/main)"
   gitops-agent allow-rewrite 3f2a1c9d0e8b7a6c5d4e3f2a1b0c9d8e7f6a5b4c`,
 		Args: cobra.ExactArgs(1),
@@ -38,7 +39,7 @@ journal keeps the event. A note for another commit replaces it, and removing the
 func runAllowRewrite(ctx context.Context, out, notes io.Writer, configPath, commit string) error {
 	id, err := gitsource.ParseID(commit)
 	if err != nil {
-		return withHint(usageError("%q is no full commit id: want 40 lower-case hex digits, since a name may mean another commit tomorrow", commit), "git rev-parse REV prints the full id")
+		return term.WithHint(term.UsageErrorf("%q is no full commit id: want 40 lower-case hex digits, since a name may mean another commit tomorrow", commit), "git rev-parse REV prints the full id")
 	}
 	config, err := readConfig(configPath)
 	if err != nil {
@@ -61,10 +62,10 @@ func runAllowRewrite(ctx context.Context, out, notes io.Writer, configPath, comm
 	if err := (reconcile.RewriteNote{Dir: config.StateDir}).Leave(id); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(notes, "gitops-agent: note: %s\n", printable(foreseen(ctx, config, id)))
+	_, _ = fmt.Fprintf(notes, "gitops-agent: note: %s\n", term.Printable(foreseen(ctx, config, id)))
 	_, err = fmt.Fprintf(out, "%s may become the state of %s once, although it need not be a descendant %s.\n"+
 		"Its signature, signer, target and age are checked all the same. The agent looks at its next poll.\n",
-		commit, printable(config.Cluster.Name+"/"+config.Source.Branch), inForce)
+		commit, term.Printable(config.Cluster.Name+"/"+config.Source.Branch), inForce)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile"
 	"gitops-agent/verify"
@@ -25,7 +26,7 @@ func newApproveCommand(p *program) *cobra.Command {
 it in a clone and pushes. If the running agent answers, it says on stderr what the commit would release. This command changes nothing.
 
 The trailer Gitops-Target is added where the config says binding: trailer. Where the config is on another host, --target states it.`,
-			ending{exitDone, "the command was printed"}, ending{exitError, "error"}),
+			ending{term.ExitDone, "the command was printed"}, ending{term.ExitError, "error"}),
 		Example: `  gitops-agent approve 3c1f0f7a0e7b4a6f9d1c2b3a4d5e6f70
   gitops-agent approve --url http://pve1:9746 --target home/main 3c1f0f7a0e7b4a6f9d1c2b3a4d5e6f70`,
 		Args: cobra.MinimumNArgs(1),
@@ -50,11 +51,11 @@ type approveOptions struct {
 func runApprove(ctx context.Context, out, notes io.Writer, opts approveOptions) error {
 	for _, d := range opts.digests {
 		if len(d) != 32 || strings.Trim(d, "0123456789abcdef") != "" {
-			return usageError("%q is no step digest: want 32 lower-case hex digits, as status and plan show them", d)
+			return term.UsageErrorf("%q is no step digest: want 32 lower-case hex digits, as status and plan show them", d)
 		}
 	}
-	if opts.target != "" && (printable(opts.target) != opts.target || !strings.Contains(opts.target, "/")) {
-		return usageError("--target %q: want CLUSTER/BRANCH", opts.target)
+	if opts.target != "" && (term.Printable(opts.target) != opts.target || !strings.Contains(opts.target, "/")) {
+		return term.UsageErrorf("--target %q: want CLUSTER/BRANCH", opts.target)
 	}
 	target, err := opts.bindingTarget(notes)
 	if err != nil {
@@ -88,7 +89,7 @@ func (o approveOptions) bindingTarget(notes io.Writer) (string, error) {
 func (o approveOptions) released(ctx context.Context, notes io.Writer) []string {
 	report, err := o.report(ctx)
 	if err != nil {
-		_, _ = fmt.Fprintf(notes, "gitops-agent: note: what it would release is not known: %s\n", printable(err.Error()))
+		_, _ = fmt.Fprintf(notes, "gitops-agent: note: what it would release is not known: %s\n", term.Printable(err.Error()))
 		return nil
 	}
 	var released []string
@@ -99,7 +100,7 @@ func (o approveOptions) released(ctx context.Context, notes io.Writer) []string 
 			continue
 		}
 		released = append(released, fmt.Sprintf("%s of %s", h.Op, g.Label()))
-		_, _ = fmt.Fprintf(notes, "gitops-agent: note: %s would release %s of %s (%d), which is %s: %s\n", digest, h.Op, printable(g.Label()), g.VMID, h.Class, printable(h.Message))
+		_, _ = fmt.Fprintf(notes, "gitops-agent: note: %s would release %s of %s (%d), which is %s: %s\n", digest, h.Op, term.Printable(g.Label()), g.VMID, h.Class, term.Printable(h.Message))
 	}
 	return released
 }
@@ -126,7 +127,7 @@ func heldStep(r reconcile.Report, digest string) (reconcile.GuestReport, reconci
 func approvalCommand(released, digests []string, target string) string {
 	subject := "Approve " + strings.Join(released, ", ")
 	if len(released) != len(digests) {
-		subject = "Approve " + counted(len(digests), "step")
+		subject = "Approve " + term.Count(len(digests), "step")
 	}
 	trailers := make([]string, 0, len(digests)+1)
 	for _, d := range digests {
@@ -135,7 +136,7 @@ func approvalCommand(released, digests []string, target string) string {
 	if target != "" {
 		trailers = append(trailers, "Gitops-Target: "+target)
 	}
-	return "git commit --allow-empty -S -m " + shellQuoted(printable(subject)) + " -m " + shellQuoted(strings.Join(trailers, "\n"))
+	return "git commit --allow-empty -S -m " + shellQuoted(term.Printable(subject)) + " -m " + shellQuoted(strings.Join(trailers, "\n"))
 }
 
 func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -4,13 +4,15 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"gitops-agent/cmd/gitops-agent/internal/term"
 )
 
 func newCompletionCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print a completion script for a shell",
-		Long:  help("Prints a script that lets a shell complete commands, flags and their words.", ending{exitDone, "done"}, ending{exitError, "error"}),
+		Long:  help("Prints a script that lets a shell complete commands, flags and their words.", ending{term.ExitDone, "done"}, ending{term.ExitError, "error"}),
 		Example: `  gitops-agent completion bash > /etc/bash_completion.d/gitops-agent
   source <(gitops-agent completion zsh)`,
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 
 	"github.com/spf13/cobra"
@@ -16,9 +17,9 @@ func newConfigCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Check the agent's config, or print an example",
-		Long:  help("Works on the agent's config file.", ending{exitDone, "done"}, ending{exitError, "the config has a problem"}),
+		Long:  help("Works on the agent's config file.", ending{term.ExitDone, "done"}, ending{term.ExitError, "the config has a problem"}),
 		Args:  groupArgs,
-		RunE:  func(*cobra.Command, []string) error { return usageError("choose check or example") },
+		RunE:  func(*cobra.Command, []string) error { return term.UsageErrorf("choose check or example") },
 	}
 	cmd.AddCommand(newConfigCheckCommand(p), newConfigExampleCommand(p))
 	return cmd
@@ -28,7 +29,7 @@ func newConfigExampleCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:     "example",
 		Short:   "Print a config to copy",
-		Long:    help("Prints a config that names every field, with its meaning and its default.", ending{exitDone, "done"}, ending{exitError, "error"}),
+		Long:    help("Prints a config that names every field, with its meaning and its default.", ending{term.ExitDone, "done"}, ending{term.ExitError, "error"}),
 		Example: "  gitops-agent config example > /etc/gitops-agent/config.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -59,7 +60,7 @@ quorum; whether the nodes, storages, pools, templates to clone and secrets that 
 its bridges, its cpu.type, ISO images and what it is made from; and what the token lacks for the manifests, with the key and the line that need
 it and the commands that would grant it. What the token may not see is called skipped, never missing. The manifests are those of --dir, or the
 revision that the agent accepted last; without either, what the agent itself needs.`,
-			ending{exitDone, "everything is as it should be"}, ending{exitError, "something is not, or could not be looked at; all of it is printed"}),
+			ending{term.ExitDone, "everything is as it should be"}, ending{term.ExitError, "something is not, or could not be looked at; all of it is printed"}),
 		Example: `  gitops-agent config check --config ./config.yaml
   gitops-agent config check --cluster --dir .
   gitops-agent config check --cluster -o json`,
@@ -77,7 +78,7 @@ revision that the agent accepted last; without either, what the agent itself nee
 
 func runConfigCheck(ctx context.Context, out, notes io.Writer, opts configCheckOptions) error {
 	if opts.dir != "" && !opts.cluster {
-		return usageError("--dir says which manifests --cluster checks: add --cluster")
+		return term.UsageErrorf("--dir says which manifests --cluster checks: add --cluster")
 	}
 	config, err := readConfig(opts.config)
 	if err != nil {
@@ -87,7 +88,7 @@ func runConfigCheck(ctx context.Context, out, notes io.Writer, opts configCheckO
 	if err != nil {
 		return fmt.Errorf("config %s: %w", opts.config, err)
 	}
-	document := configDocument{SchemaVersion: schemaVersion, Config: opts.config, Cluster: config.Cluster.Name}
+	document := configDocument{SchemaVersion: term.SchemaVersion, Config: opts.config, Cluster: config.Cluster.Name}
 	if opts.cluster {
 		subject, err := checkedSubject(ctx, subjectReader{config, notes}, opts.dir)
 		if err != nil {
@@ -97,12 +98,12 @@ func runConfigCheck(ctx context.Context, out, notes io.Writer, opts configCheckO
 	}
 	document.Good = document.ClusterCheck == nil || document.ClusterCheck.good()
 	if opts.output == outputJSON {
-		err = writeJSON(out, document)
+		err = term.WriteJSON(out, document)
 	} else {
 		writeConfigText(out, document, facts)
 	}
 	if err == nil && !document.Good {
-		return &statusError{status: exitError}
+		return term.WithStatus(term.ExitError, nil)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"time"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/journal"
 
 	"github.com/spf13/cobra"
@@ -18,9 +19,9 @@ func newJournalCommand(p *program) *cobra.Command {
 		Use:   "journal",
 		Short: "Read, check or repair the agent's journal",
 		Long: help("Works on the journal in the state directory. show and verify take no lock and change nothing, so the agent may run; repair needs it\nstopped.",
-			ending{exitDone, "done"}, ending{exitError, "error"}),
+			ending{term.ExitDone, "done"}, ending{term.ExitError, "error"}),
 		Args: groupArgs,
-		RunE: func(*cobra.Command, []string) error { return usageError("choose show, verify or repair") },
+		RunE: func(*cobra.Command, []string) error { return term.UsageErrorf("choose show, verify or repair") },
 	}
 	cmd.AddCommand(newJournalShowCommand(p), newJournalVerifyCommand(p), newJournalRepairCommand(p))
 	return cmd
@@ -32,7 +33,7 @@ func newJournalShowCommand(p *program) *cobra.Command {
 		Use:   "show",
 		Short: "Print what the agent recorded",
 		Long: help(`Prints the records of the journal, oldest first: what was accepted, begun, dispatched and ended, who owns what, and what became of
-signed orders.`, ending{exitDone, "done"}, ending{exitError, "no journal, or one that is damaged; what can be read is printed"}),
+signed orders.`, ending{term.ExitDone, "done"}, ending{term.ExitError, "no journal, or one that is damaged; what can be read is printed"}),
 		Example: `  gitops-agent journal show | tail
   gitops-agent journal show -o json | jq '.records[] | select(.begun.vmid == 201)'`,
 		Args: cobra.NoArgs,
@@ -52,7 +53,7 @@ func newJournalVerifyCommand(p *program) *cobra.Command {
 		Use:   "verify",
 		Short: "Check every checksum, link and count of the journal",
 		Long: help(`Checks every checksum, link and count of the journal and prints its head, one value that stands for its whole history.`,
-			ending{exitDone, "the journal is whole"}, ending{exitError, "no journal, or one that is damaged"}),
+			ending{term.ExitDone, "the journal is whole"}, ending{term.ExitError, "no journal, or one that is damaged"}),
 		Example: "  gitops-agent journal verify",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -88,7 +89,7 @@ func runJournalShow(out io.Writer, opts journalOptions) error {
 	if err != nil {
 		return err
 	}
-	document := journalDocument{schemaVersion, []journal.Record{}}
+	document := journalDocument{term.SchemaVersion, []journal.Record{}}
 	_, err = journal.Read(dir, func(r journal.Record) error {
 		if opts.output == outputJSON {
 			document.Records = append(document.Records, r)
@@ -97,7 +98,7 @@ func runJournalShow(out io.Writer, opts journalOptions) error {
 		return writeRecord(out, r)
 	})
 	if opts.output == outputJSON && !errors.Is(err, fs.ErrNotExist) {
-		err = cmp.Or(writeJSON(out, document), err)
+		err = cmp.Or(term.WriteJSON(out, document), err)
 	}
 	return journalError(dir, err)
 }
@@ -124,8 +125,8 @@ func runJournalVerify(out io.Writer, opts journalOptions) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case opts.output == outputJSON:
-		document := journalSummary{schemaVersion, err == nil, s.Lineage, s.Since, s.Files, s.Records, s.Seq, s.Head, s.Bytes, s.TornBytes}
-		err = cmp.Or(writeJSON(out, document), err)
+		document := journalSummary{term.SchemaVersion, err == nil, s.Lineage, s.Since, s.Files, s.Records, s.Seq, s.Head, s.Bytes, s.TornBytes}
+		err = cmp.Or(term.WriteJSON(out, document), err)
 	default:
 		writeJournalSummary(out, s, err == nil)
 	}
@@ -138,20 +139,20 @@ func writeJournalSummary(out io.Writer, s journal.Summary, whole bool) {
 		word = "whole"
 	}
 	_, _ = fmt.Fprintf(out, "journal: %s\n", word)
-	t := table{indent: "  "}
-	t.addText("records", fmt.Sprintf("%d of %d", s.Records, s.Seq))
-	t.addText("files", fmt.Sprintf("%d, %d bytes", s.Files, s.Bytes))
-	t.addText("lineage", s.Lineage+", since "+s.Since.UTC().Format(time.RFC3339))
-	t.addText("head", s.Head)
+	t := term.Table{Indent: "  "}
+	t.AddText("records", fmt.Sprintf("%d of %d", s.Records, s.Seq))
+	t.AddText("files", fmt.Sprintf("%d, %d bytes", s.Files, s.Bytes))
+	t.AddText("lineage", s.Lineage+", since "+s.Since.UTC().Format(time.RFC3339))
+	t.AddText("head", s.Head)
 	if s.TornBytes > 0 {
-		t.addText("unfinished", fmt.Sprintf("%d bytes of a commit that is being written, or that a crash cut", s.TornBytes))
+		t.AddText("unfinished", fmt.Sprintf("%d bytes of a commit that is being written, or that a crash cut", s.TornBytes))
 	}
-	t.write(out, palette{})
+	t.Write(out, term.Palette{})
 }
 
 func journalError(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return withHint(fmt.Errorf("%s: %w", dir, err), "the agent makes one when it first runs; name another place with --dir or in state_dir")
+		return term.WithHint(fmt.Errorf("%s: %w", dir, err), "the agent makes one when it first runs; name another place with --dir or in state_dir")
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/journal"
 
 	"github.com/spf13/cobra"
@@ -25,12 +26,12 @@ lost. A journal without damage is left alone. The agent must not run meanwhile.
 
 What was lost makes the agent careful, not dangerous: it settles by looking at the cluster what it had begun, and a guest whose record is
 gone needs an approval to be destroyed. It asks before it does anything; where nobody can be asked, --yes says it.`,
-			ending{exitDone, "the journal is whole now, or was before"}, ending{exitError, "error, or nobody said yes; nothing was changed"}),
+			ending{term.ExitDone, "the journal is whole now, or was before"}, ending{term.ExitError, "error, or nobody said yes; nothing was changed"}),
 		Example: `  gitops-agent journal repair
   gitops-agent journal repair --yes -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			opts.config, opts.person = p.config, person{in: os.Stdin, out: p.err, present: isTerminal(os.Stdin)}
+			opts.config, opts.person = p.config, term.Prompt{In: os.Stdin, Out: p.err, Interactive: term.IsTerminal(os.Stdin)}
 			return runJournalRepair(p.out, opts)
 		},
 	}
@@ -43,7 +44,7 @@ gone needs an approval to be destroyed. It asks before it does anything; where n
 type repairOptions struct {
 	journalOptions
 	yes    bool
-	person person
+	person term.Prompt
 }
 
 // repairDocument says what a repair did.
@@ -89,7 +90,7 @@ func runJournalRepair(out io.Writer, opts repairOptions) error {
 	}
 	document := newRepairDocument(dir, report)
 	if opts.output == outputJSON {
-		return writeJSON(out, document)
+		return term.WriteJSON(out, document)
 	}
 	document.write(out)
 	return nil
@@ -100,10 +101,10 @@ func (o repairOptions) agree(damage *journal.DamageError) error {
 	if o.yes {
 		return nil
 	}
-	agreed, err := o.person.agrees(fmt.Sprintf("%s: byte %d: the journal is damaged: %s\nWhat cannot be read is lost to the agent; the damaged files are kept. Repair it?", damage.File, damage.Offset, damage.Err))
+	agreed, err := o.person.Confirm(fmt.Sprintf("%s: byte %d: the journal is damaged: %s\nWhat cannot be read is lost to the agent; the damaged files are kept. Repair it?", damage.File, damage.Offset, damage.Err))
 	switch {
-	case errors.Is(err, errNobody):
-		return withHint(damage, "--yes repairs it where nobody can be asked; docs/journal.md says what is kept and what is not")
+	case errors.Is(err, term.ErrNotInteractive):
+		return term.WithHint(damage, "--yes repairs it where nobody can be asked; docs/journal.md says what is kept and what is not")
 	case err != nil:
 		return err
 	case !agreed:
@@ -114,14 +115,14 @@ func (o repairOptions) agree(damage *journal.DamageError) error {
 
 func repairError(err error) error {
 	if errors.Is(err, journal.ErrLocked) {
-		return withHint(err, "stop the agent, repair, and start it again")
+		return term.WithHint(err, "stop the agent, repair, and start it again")
 	}
 	return err
 }
 
 func newRepairDocument(dir string, r journal.RepairReport) repairDocument {
 	d := repairDocument{
-		SchemaVersion: schemaVersion, Damaged: r.Damage != nil, Kept: r.Kept, Lost: []gap{}, LostCompacted: r.LostCompacted, LostBytes: r.LostBytes,
+		SchemaVersion: term.SchemaVersion, Damaged: r.Damage != nil, Kept: r.Kept, Lost: []gap{}, LostCompacted: r.LostCompacted, LostBytes: r.LostBytes,
 		UnknownOrders: append([]string{}, r.Orders...), Foreign: append([]string{}, r.Foreign...),
 	}
 	if r.Damage == nil {
@@ -140,18 +141,18 @@ func (d repairDocument) write(out io.Writer) {
 		return
 	}
 	_, _ = fmt.Fprintln(out, "journal: repaired")
-	t := table{indent: "  "}
-	t.addText("damage", d.Damage)
-	t.addText("kept", counted(d.Kept, "record"))
-	t.addText("lost", cmp.Or(d.lost(), "no record")+fmt.Sprintf(", %d bytes", d.LostBytes))
+	t := term.Table{Indent: "  "}
+	t.AddText("damage", d.Damage)
+	t.AddText("kept", term.Count(d.Kept, "record"))
+	t.AddText("lost", cmp.Or(d.lost(), "no record")+fmt.Sprintf(", %d bytes", d.LostBytes))
 	if len(d.UnknownOrders) > 0 {
-		t.addText("orders", strings.Join(d.UnknownOrders, ", ")+": unknown now; sign again what is still wanted")
+		t.AddText("orders", strings.Join(d.UnknownOrders, ", ")+": unknown now; sign again what is still wanted")
 	}
 	if len(d.Foreign) > 0 {
-		t.addText("foreign", strings.Join(d.Foreign, ", ")+": of another journal, set aside")
+		t.AddText("foreign", strings.Join(d.Foreign, ", ")+": of another journal, set aside")
 	}
-	t.addText("saved", d.Saved)
-	t.write(out, palette{})
+	t.AddText("saved", d.Saved)
+	t.Write(out, term.Palette{})
 }
 
 // lost names the records that are gone.
@@ -165,7 +166,7 @@ func (d repairDocument) lost() string {
 		}
 	}
 	if d.LostCompacted > 0 {
-		parts = append(parts, counted(d.LostCompacted, "record")+" that a compaction had kept")
+		parts = append(parts, term.Count(d.LostCompacted, "record")+" that a compaction had kept")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/journal"
 )
 
@@ -55,7 +56,7 @@ func TestJournalRepairAsks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir, before := damagedJournal(t)
 			var out, asked strings.Builder
-			opts := repairOptions{journalOptions: journalOptions{dir: dir, output: outputText}, person: person{in: strings.NewReader(test.answer), out: &asked, present: true}}
+			opts := repairOptions{journalOptions: journalOptions{dir: dir, output: outputText}, person: term.Prompt{In: strings.NewReader(test.answer), Out: &asked, Interactive: true}}
 			err := runJournalRepair(&out, opts)
 			if !strings.Contains(asked.String(), "the journal is damaged") || !strings.HasSuffix(asked.String(), "Repair it?\n[y/N] ") {
 				t.Errorf("got question %q", asked.String())

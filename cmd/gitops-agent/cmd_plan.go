@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
@@ -27,8 +28,8 @@ does to the guest, and the steps that are held. It reads the cluster and cannot 
 Without --ref and --dir it plans the revision that the agent accepted last. --ref plans any revision that the agent fetched; one that it
 would refuse is planned all the same, said so on stderr, and never applied. --dir plans a working copy before it is committed; where
 source.paths names a folder, name that folder.`,
-			ending{exitDone, "the plan was made"}, ending{exitError, "error"},
-			ending{exitChanges, "with --exit-code: the cluster differs, steps are held, or a guest could not be read"}),
+			ending{term.ExitDone, "the plan was made"}, ending{term.ExitError, "error"},
+			ending{term.ExitChanges, "with --exit-code: the cluster differs, steps are held, or a guest could not be read"}),
 		Example: `  gitops-agent plan --dir .
   gitops-agent plan --ref main~1 --guest VirtualMachine/web-1
   gitops-agent plan --dir . -o markdown > comment.md
@@ -72,7 +73,7 @@ type planOptions struct {
 
 func runPlan(ctx context.Context, out, notes io.Writer, opts planOptions) error {
 	if opts.ref != "" && opts.dir != "" {
-		return usageError("--ref and --dir exclude each other")
+		return term.UsageErrorf("--ref and --dir exclude each other")
 	}
 	config, err := readConfig(opts.config)
 	if err != nil {
@@ -94,7 +95,7 @@ func runPlan(ctx context.Context, out, notes io.Writer, opts planOptions) error 
 		return err
 	}
 	if opts.exitCode && len(document.Guests) > 0 {
-		return &statusError{status: exitChanges}
+		return term.WithStatus(term.ExitChanges, nil)
 	}
 	return nil
 }
@@ -106,8 +107,8 @@ func previewOf(ctx context.Context, config agent.Config, subject planSubject, no
 		return reconcile.Preview{}, err
 	}
 	defer cluster.Close()
-	counting := &countingReader{Reader: cluster, progress: newProgress(notes), of: guestsToRead(subject)}
-	defer counting.progress.end()
+	counting := &countingReader{Reader: cluster, progress: term.NewProgress(notes), of: guestsToRead(subject)}
+	defer counting.progress.End()
 	return reconcile.NewPreview(ctx, counting, subject.set, subject.revision, subject.state)
 }
 
@@ -130,7 +131,7 @@ func guestsToRead(subject planSubject) int {
 // countingReader shows how many guests were read.
 type countingReader struct {
 	reconcile.Reader
-	progress *progress
+	progress *term.Progress
 	of       int
 	read     atomic.Int64
 }
@@ -139,14 +140,14 @@ type countingReader struct {
 func (r *countingReader) Observe(ctx context.Context, row reconcile.Row) (guest.Observed, error) {
 	seen, err := r.Reader.Observe(ctx, row)
 	n := r.read.Add(1)
-	r.progress.show("read %d of %d guests", n, max(int64(r.of), n))
+	r.progress.Show("read %d of %d guests", n, max(int64(r.of), n))
 	return seen, err
 }
 
 func writePlan(out io.Writer, document planDocument, output string) error {
 	switch output {
 	case outputJSON:
-		return writeJSON(out, document)
+		return term.WriteJSON(out, document)
 	case outputMarkdown:
 		return writePlanMarkdown(out, document)
 	default:
@@ -164,5 +165,5 @@ func unknownGuest(label string, guests []reconcile.GuestPlan) error {
 			hint = "did you mean " + g.Ref.Label() + "?"
 		}
 	}
-	return withHint(fmt.Errorf("no guest %s: neither a manifest nor the agent's journal names it", label), hint)
+	return term.WithHint(fmt.Errorf("no guest %s: neither a manifest nor the agent's journal names it", label), hint)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/manifest"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,7 @@ func newRenderCommand(p *program) *cobra.Command {
 		Short: "Show a guest with everything that it inherits",
 		Long: help(`Prints one guest of a working copy as one manifest: its own spec over the classes that it names, over those that select it, over the
 defaults of the Cluster, each value with the file and line that it comes from. What is printed reads back as the same guest.`,
-			ending{exitDone, "done"}, ending{exitError, "the manifests cannot be read, or none is of this guest"}),
+			ending{term.ExitDone, "done"}, ending{term.ExitError, "the manifests cannot be read, or none is of this guest"}),
 		Example: `  gitops-agent render VirtualMachine/web-1
   gitops-agent render Container/dns-1 --dir clusters/home -o json`,
 		Args: cobra.ExactArgs(1),
@@ -71,7 +72,7 @@ func runRender(ctx context.Context, out io.Writer, opts renderOptions) error {
 	set, err := readSet(ctx, []string{opts.dir})
 	switch {
 	case errors.As(err, new(*manifest.Problems)):
-		return withHint(err, "gitops-agent validate "+opts.dir+" shows the same")
+		return term.WithHint(err, "gitops-agent validate "+opts.dir+" shows the same")
 	case err != nil:
 		return err
 	}
@@ -80,21 +81,21 @@ func runRender(ctx context.Context, out io.Writer, opts renderOptions) error {
 		return noGuest(set, opts)
 	}
 	if opts.output == outputJSON {
-		return writeJSON(out, newRenderDocument(set.Guests[i]))
+		return term.WriteJSON(out, newRenderDocument(set.Guests[i]))
 	}
 	text, err := set.Guests[i].Render()
 	if err != nil {
 		return err
 	}
 	for line := range strings.Lines(string(text)) {
-		_, _ = fmt.Fprintln(out, printable(strings.TrimSuffix(line, "\n")))
+		_, _ = fmt.Fprintln(out, term.Printable(strings.TrimSuffix(line, "\n")))
 	}
 	return nil
 }
 
 func newRenderDocument(g manifest.Guest) renderDocument {
 	document := renderDocument{
-		SchemaVersion: schemaVersion, Kind: string(g.Kind), Name: g.Name, Labels: g.Labels, File: g.Origin.File, Line: g.Origin.Line,
+		SchemaVersion: term.SchemaVersion, Kind: string(g.Kind), Name: g.Name, Labels: g.Labels, File: g.Origin.File, Line: g.Origin.Line,
 		Classes: append([]string{}, g.Classes...), Values: []renderedValue{},
 	}
 	for _, v := range g.Values() {
@@ -109,5 +110,5 @@ func noGuest(set manifest.Set, opts renderOptions) error {
 	if meant := set.Closest(opts.label); meant != "" {
 		hint = "did you mean " + meant + "?"
 	}
-	return withHint(fmt.Errorf("no guest %s among the %s of %s", opts.label, counted(len(set.Guests), "guest"), opts.dir), hint)
+	return term.WithHint(fmt.Errorf("no guest %s among the %s of %s", opts.label, term.Count(len(set.Guests), "guest"), opts.dir), hint)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile"
@@ -23,9 +24,9 @@ func newRunCommand(p *program) *cobra.Command {
 		Long: help(`Keeps the cluster as the repository says, until it is told to stop: it polls the repository, accepts what trusted people signed, and
 carries it out. With --once it looks once, works until nothing more can be done without a person, and prints the report. With --dry-run it
 observes, plans and reports, and writes nothing to the cluster.`,
-			ending{exitDone, "stopped; with --once: converged"}, ending{exitError, "error"},
-			ending{exitChanges, "with --once: changes, held steps or restarts are pending"},
-			ending{exitRefused, "with --once: the newest revision is refused; the last good one was kept in force"}),
+			ending{term.ExitDone, "stopped; with --once: converged"}, ending{term.ExitError, "error"},
+			ending{term.ExitChanges, "with --once: changes, held steps or restarts are pending"},
+			ending{term.ExitRefused, "with --once: the newest revision is refused; the last good one was kept in force"}),
 		Example: `  gitops-agent run
   gitops-agent run --dry-run --log-level debug
   gitops-agent run --once`,
@@ -81,17 +82,17 @@ func onceOutcome(r reconcile.Report) error {
 	for _, g := range r.Guests {
 		for _, c := range g.Conditions {
 			if c.Type == reconcile.Failed {
-				return withHint(fmt.Errorf("%s: %s", g.Label(), c.Message), c.Hint)
+				return term.WithHint(fmt.Errorf("%s: %s", g.Label(), c.Message), c.Hint)
 			}
 		}
 	}
 	switch {
 	case r.Writes.Reason == string(reconcile.StopUnverified):
-		return &statusError{exitRefused, fmt.Errorf("the accepted revision does not verify any more: %s", r.Writes.Message)}
+		return term.WithStatus(term.ExitRefused, fmt.Errorf("the accepted revision does not verify any more: %s", r.Writes.Message))
 	case r.Source.Refused != nil:
-		return &statusError{exitRefused, withHint(errors.New(r.Source.Refused.Error), r.Source.Refused.Hint)}
+		return term.WithStatus(term.ExitRefused, term.WithHint(errors.New(r.Source.Refused.Error), r.Source.Refused.Hint))
 	case !r.Converged:
-		return &statusError{status: exitChanges}
+		return term.WithStatus(term.ExitChanges, nil)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/manifest"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,7 @@ func newSchemaCommand(p *program) *cobra.Command {
 		Use:   "schema",
 		Short: "Print the JSON Schema of manifests",
 		Long: help(`Prints the JSON Schema (2020-12) of every kind of manifest, for editors: they complete fields and show their description.`,
-			ending{exitDone, "done"}, ending{exitError, "error"}),
+			ending{term.ExitDone, "done"}, ending{term.ExitError, "error"}),
 		Example: `  gitops-agent schema > schema.json
   # and in each manifest:
   # yaml-language-server: $schema=schema.json`,

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/status"
 	"gitops-agent/reconcile"
 
@@ -22,8 +23,8 @@ func newStatusCommand(p *program) *cobra.Command {
 		Short: "Show what the running agent knows, or wait until it converged",
 		Long: help(`Shows the newest report of the running agent: the revision in force, why a newer one is not, and every guest. With --wait it asks
 again until the cluster is as the revision says.`,
-			ending{exitDone, "the report was printed; with --wait: it converged"},
-			ending{exitError, "the agent does not answer, or refused the revision that is waited for"}, ending{exitTimeout, "with --wait: not converged in time"}),
+			ending{term.ExitDone, "the report was printed; with --wait: it converged"},
+			ending{term.ExitError, "the agent does not answer, or refused the revision that is waited for"}, ending{term.ExitTimeout, "with --wait: not converged in time"}),
 		Example: `  gitops-agent status
   gitops-agent status --wait converged --revision "$(git rev-parse HEAD)" --timeout 10m
   gitops-agent status -o json --url http://10.0.0.5:9746`,
@@ -59,11 +60,11 @@ type statusOptions struct {
 func (o statusOptions) check() error {
 	switch {
 	case o.wait == "" && o.revision != "":
-		return usageError("--revision goes with --wait")
+		return term.UsageErrorf("--revision goes with --wait")
 	case o.revision != "" && (len(o.revision) < 7 || strings.Trim(o.revision, "0123456789abcdef") != ""):
-		return usageError("--revision %q: want seven lower-case hex digits of a commit or more", o.revision)
+		return term.UsageErrorf("--revision %q: want seven lower-case hex digits of a commit or more", o.revision)
 	case o.timeout <= 0:
-		return usageError("--timeout must be positive")
+		return term.UsageErrorf("--timeout must be positive")
 	}
 	return nil
 }
@@ -81,7 +82,7 @@ func runStatus(ctx context.Context, out, notes io.Writer, opts statusOptions) er
 	if opts.wait == "" {
 		document, body, err = client.read(ctx)
 	} else {
-		document, body, err = awaitConverged(ctx, client, newProgress(notes), opts)
+		document, body, err = awaitConverged(ctx, client, term.NewProgress(notes), opts)
 	}
 	if body == nil {
 		return err
@@ -95,8 +96,8 @@ func runStatus(ctx context.Context, out, notes io.Writer, opts statusOptions) er
 }
 
 // awaitConverged asks until the agent converged. Beside an error it returns the last document, if there was one.
-func awaitConverged(ctx context.Context, client statusClient, shown *progress, opts statusOptions) (document status.Document, body []byte, err error) {
-	defer shown.end()
+func awaitConverged(ctx context.Context, client statusClient, shown *term.Progress, opts statusOptions) (document status.Document, body []byte, err error) {
+	defer shown.End()
 	deadline, cancel := context.WithTimeout(ctx, opts.timeout)
 	defer cancel()
 	tick := time.NewTicker(askAgain)
@@ -114,14 +115,14 @@ func awaitConverged(ctx context.Context, client statusClient, shown *progress, o
 				return document, body, err
 			}
 		}
-		shown.show("waiting: %s", outstanding(document.Report, opts.revision, trouble))
+		shown.Show("waiting: %s", outstanding(document.Report, opts.revision, trouble))
 		select {
 		case <-tick.C:
 		case <-deadline.Done():
 			if ctx.Err() != nil {
 				return document, body, ctx.Err()
 			}
-			return document, body, &statusError{exitTimeout, fmt.Errorf("not converged in %s: %s", opts.timeout, outstanding(document.Report, opts.revision, trouble))}
+			return document, body, term.WithStatus(term.ExitTimeout, fmt.Errorf("not converged in %s: %s", opts.timeout, outstanding(document.Report, opts.revision, trouble)))
 		}
 	}
 }
@@ -129,7 +130,7 @@ func awaitConverged(ctx context.Context, client statusClient, shown *progress, o
 // settled reports whether waiting is over: the revision converged, or was refused and will not.
 func settled(r reconcile.Report, revision string) (bool, error) {
 	if refused := r.Source.Refused; refused != nil && revision != "" && strings.HasPrefix(refused.Commit, revision) {
-		return true, withHint(fmt.Errorf("the agent refuses %s: %s", revision, refused.Error), refused.Hint)
+		return true, term.WithHint(fmt.Errorf("the agent refuses %s: %s", revision, refused.Error), refused.Hint)
 	}
 	return r.Converged && inForce(r, revision), nil
 }
@@ -160,5 +161,5 @@ func outstanding(r reconcile.Report, revision string, trouble error) string {
 	if len(left) == 0 {
 		return cmp.Or(r.Source.Error, r.Proxmox.Error, r.Journal.Error, "the work is not finished")
 	}
-	return fmt.Sprintf("%s not in sync: %s", counted(len(left), "guest"), strings.Join(left, ", "))
+	return fmt.Sprintf("%s not in sync: %s", term.Count(len(left), "guest"), strings.Join(left, ", "))
 }

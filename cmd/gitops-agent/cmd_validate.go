@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest"
@@ -21,8 +22,8 @@ func newValidateCommand(p *program) *cobra.Command {
 		Long: help(`Checks the manifests below some directories and prints every problem with its place. Several directories are one source, as
 source.paths of the config names several; check each cluster by itself. It asks neither the cluster nor the network. Classes that apply to
 no guest are told as warnings, which refuse nothing.`,
-			ending{exitDone, "the manifests are good"}, ending{exitError, "a directory cannot be read"},
-			ending{exitRefused, "the agent would refuse a commit of them"}),
+			ending{term.ExitDone, "the manifests are good"}, ending{term.ExitError, "a directory cannot be read"},
+			ending{term.ExitRefused, "the agent would refuse a commit of them"}),
 		Example: `  gitops-agent validate .
   gitops-agent validate clusters/home classes -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -81,35 +82,35 @@ func runValidate(ctx context.Context, out io.Writer, opts validateOptions) error
 	if err != nil && !errors.As(err, &problems) {
 		return err
 	}
-	document := validateDocument{SchemaVersion: schemaVersion, Valid: err == nil, Cluster: set.Cluster.Name, Guests: len(set.Guests), Problems: []problemReport{}, Warnings: newProblemReports(set.Warnings)}
+	document := validateDocument{SchemaVersion: term.SchemaVersion, Valid: err == nil, Cluster: set.Cluster.Name, Guests: len(set.Guests), Problems: []problemReport{}, Warnings: newProblemReports(set.Warnings)}
 	if problems != nil {
 		document.Problems = newProblemReports(problems.List)
 	}
 	if opts.output == outputJSON {
-		if err := writeJSON(out, document); err != nil {
+		if err := term.WriteJSON(out, document); err != nil {
 			return err
 		}
 	} else {
 		for _, w := range set.Warnings {
-			_, _ = fmt.Fprintln(out, printable("warning: "+w.String()))
+			_, _ = fmt.Fprintln(out, term.Printable("warning: "+w.String()))
 		}
 		writeProblems(out, document, problems)
 	}
 	if problems != nil {
-		return &statusError{status: exitRefused}
+		return term.WithStatus(term.ExitRefused, nil)
 	}
 	return nil
 }
 
 func writeProblems(out io.Writer, document validateDocument, problems *manifest.Problems) {
 	if problems == nil {
-		_, _ = fmt.Fprintf(out, "Cluster %s, %s: good\n", document.Cluster, counted(document.Guests, "guest"))
+		_, _ = fmt.Fprintf(out, "Cluster %s, %s: good\n", document.Cluster, term.Count(document.Guests, "guest"))
 		return
 	}
 	for _, p := range problems.List {
-		_, _ = fmt.Fprintln(out, printable(p.String()))
+		_, _ = fmt.Fprintln(out, term.Printable(p.String()))
 	}
-	_, _ = fmt.Fprintln(out, counted(len(problems.List), "problem"))
+	_, _ = fmt.Fprintln(out, term.Count(len(problems.List), "problem"))
 }
 
 // readSet reads and parses directories as one source. What the agent would refuse is a *manifest.Problems.
@@ -130,12 +131,4 @@ func readSet(ctx context.Context, dirs []string) (manifest.Set, error) {
 	}
 	_, err = set.Lower(nil)
 	return set, err
-}
-
-// counted returns "1 guest" or "3 guests".
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

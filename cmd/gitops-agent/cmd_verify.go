@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/verify"
 
@@ -28,8 +29,8 @@ a tag that is asked for, is fetched into a temporary directory. For a remote tha
 A commit's place in history, its age and its target are left to the agent: "accepted" here means that somebody who may sign it did, and
 "sealed" that a later commit of the range, by a signer with the role seal, vouches for it. An audit reads no manifests, so it does not
 compare what a commit changes with the guests of its signer. The agent does, before it accepts a tip.`,
-			ending{exitDone, "everything is accepted or sealed"}, ending{exitError, "something could not be read"},
-			ending{exitRefused, "something is refused, or the history is not whole"}),
+			ending{term.ExitDone, "everything is accepted or sealed"}, ending{term.ExitError, "something could not be read"},
+			ending{term.ExitRefused, "something is refused, or the history is not whole"}),
 		Example: `  gitops-agent verify main~20..main
   gitops-agent verify --since-anchor --explain
   gitops-agent verify --repo . --trusted-root trusted_root.json --signer https://accounts.google.com=alice@example.org v1.2
@@ -77,8 +78,8 @@ func runVerify(ctx context.Context, out, notes io.Writer, opts verifyOptions) (e
 	if err != nil {
 		return err
 	}
-	shown := newProgress(notes)
-	defer shown.end()
+	shown := term.NewProgress(notes)
+	defer shown.End()
 	repo, err := opts.repo.open(ctx, grounds.config, shown)
 	if err != nil {
 		return err
@@ -86,14 +87,14 @@ func runVerify(ctx context.Context, out, notes io.Writer, opts verifyOptions) (e
 	defer func() { err = errors.Join(err, repo.close()) }()
 	a := auditor{
 		repo: repo.Repository, policy: grounds.policy, denied: grounds.config.Trust.Deny.Commits,
-		done: func(n, of int) { shown.show("verified %d of %d", n, of) },
+		done: func(n, of int) { shown.Show("verified %d of %d", n, of) },
 	}
 	verdicts, err := a.audit(ctx, revision)
 	if errors.Is(err, gitsource.ErrNotFound) && repo.fetchTag(ctx, revision) {
 		verdicts, err = a.audit(ctx, revision)
 	}
 	if isRemote(opts.repo.where) && errors.Is(err, gitsource.ErrNotFound) {
-		err = withHint(err, "name a commit of the branch that --branch names, or a tag of the remote")
+		err = term.WithHint(err, "name a commit of the branch that --branch names, or a tag of the remote")
 	}
 	if err != nil {
 		return err
@@ -101,7 +102,7 @@ func runVerify(ctx context.Context, out, notes io.Writer, opts verifyOptions) (e
 	if opts.output == outputSARIF {
 		a.locate(ctx, verdicts)
 	}
-	shown.end()
+	shown.End()
 	document := newVerifyDocument(revision, verdicts)
 	return cmp.Or(opts.write(out, document, verdicts), unread(verdicts), document.outcome())
 }
@@ -116,11 +117,11 @@ func (o verifyOptions) subject(grounds auditGrounds) (string, error) {
 	anchor := grounds.config.Trust.Anchor
 	switch {
 	case isRange:
-		return "", usageError("--since-anchor and a range exclude each other")
+		return "", term.UsageErrorf("--since-anchor and a range exclude each other")
 	case o.trust.root != "":
-		return "", usageError("--since-anchor goes with a config, which has the anchor; name a range A..B instead")
+		return "", term.UsageErrorf("--since-anchor goes with a config, which has the anchor; name a range A..B instead")
 	case anchor == "":
-		return "", withHint(errors.New("the config has no trust.anchor"), "name a range instead: gitops-agent verify A..B")
+		return "", term.WithHint(errors.New("the config has no trust.anchor"), "name a range instead: gitops-agent verify A..B")
 	}
 	return anchor + ".." + revision, nil
 }
@@ -128,9 +129,9 @@ func (o verifyOptions) subject(grounds auditGrounds) (string, error) {
 func (o verifyOptions) write(out io.Writer, document verifyDocument, verdicts []audited) error {
 	switch o.output {
 	case outputJSON:
-		return writeJSON(out, document)
+		return term.WriteJSON(out, document)
 	case outputSARIF:
-		return writeJSON(out, newSARIF(thisBuild(), verdicts))
+		return term.WriteJSON(out, newSARIF(thisBuild(), verdicts))
 	default:
 		writeVerdicts(out, document)
 		if o.explain {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/metrics"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,7 @@ func newVersionCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print what this program was built from",
-		Long:    help("Prints the version, the commit and the Go release that this program was built from.", ending{exitDone, "done"}),
+		Long:    help("Prints the version, the commit and the Go release that this program was built from.", ending{term.ExitDone, "done"}),
 		Example: "  gitops-agent version -o json",
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return runVersion(p.out, opts) },
@@ -38,7 +39,7 @@ type versionDocument struct {
 func runVersion(out io.Writer, opts versionOptions) error {
 	b := opts.build
 	if opts.output == outputJSON {
-		return writeJSON(out, versionDocument{schemaVersion, b.Version, b.Commit, b.GoVersion})
+		return term.WriteJSON(out, versionDocument{term.SchemaVersion, b.Version, b.Commit, b.GoVersion})
 	}
 	_, err := fmt.Fprintf(out, "gitops-agent %s, commit %s, %s\n", b.Version, b.Commit, b.GoVersion)
 	return err

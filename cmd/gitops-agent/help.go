@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"gitops-agent/cmd/gitops-agent/internal/term"
 )
 
 // ending is an exit status of a command and when it is given.
@@ -20,7 +22,7 @@ type ending struct {
 func help(what string, endings ...ending) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(what) + "\n\nExit status:\n")
-	endings = append(endings, ending{exitUsage, "the command line is wrong"})
+	endings = append(endings, ending{term.ExitUsage, "the command line is wrong"})
 	slices.SortFunc(endings, func(a, b ending) int { return cmp.Compare(a.status, b.status) })
 	for _, e := range endings {
 		fmt.Fprintf(&b, "  %d  %s\n", e.status, e.when)
@@ -33,12 +35,12 @@ func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND...]",
 		Short:   "Explain a command",
-		Long:    help("Explains a command, as its --help does.", ending{exitDone, "done"}),
+		Long:    help("Explains a command, as its --help does.", ending{term.ExitDone, "done"}),
 		Example: "  gitops-agent help journal show",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return usageError("there is no command %q", strings.Join(args, " "))
+				return term.UsageErrorf("there is no command %q", strings.Join(args, " "))
 			}
 			about.InitDefaultHelpFlag()
 			return about.Help()

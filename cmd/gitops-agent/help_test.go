@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"gitops-agent/cmd/gitops-agent/internal/term"
 )
 
 // Scripts and people rely on exit statuses, so every command says which it has, and shows how it is used.
@@ -15,7 +17,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	root.InitDefaultHelpCmd()
 	walk(root, func(cmd *cobra.Command) {
 		name := cmd.CommandPath()
-		for _, want := range []string{"\n\nExit status:\n", fmt.Sprintf("\n  %d  ", exitDone), fmt.Sprintf("\n  %d  ", exitUsage)} {
+		for _, want := range []string{"\n\nExit status:\n", fmt.Sprintf("\n  %d  ", term.ExitDone), fmt.Sprintf("\n  %d  ", term.ExitUsage)} {
 			if !strings.Contains(cmd.Long, want) {
 				t.Errorf("%s: got help %q, want %q in it", name, cmd.Long, want)
 			}
@@ -30,7 +32,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 }
 
 func TestHelpSortsEndings(t *testing.T) {
-	got := help(" Does it. ", ending{exitRefused, "refused"}, ending{exitDone, "done"})
+	got := help(" Does it. ", ending{term.ExitRefused, "refused"}, ending{term.ExitDone, "done"})
 	want := "Does it.\n\nExit status:\n  0  done\n  2  the command line is wrong\n  4  refused"
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -3,12 +3,14 @@ package main
 import (
 	"io"
 	"log/slog"
+
+	"gitops-agent/cmd/gitops-agent/internal/term"
 )
 
 // newLogger writes text for a person at a terminal and JSON for a collector. The level is one of logLevels.
 func newLogger(w io.Writer, level string) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: logLevels()[level]}
-	if isTerminal(w) {
+	if term.IsTerminal(w) {
 		return slog.New(slog.NewTextHandler(w, opts))
 	}
 	return slog.New(slog.NewJSONHandler(w, opts))

@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile"
 )
 
@@ -22,8 +23,8 @@ func (a action) symbol() string {
 	return map[action]string{actionCreate: "+", actionChange: "~", actionDestroy: "-", actionBlocked: "!", actionWaiting: "!", actionUnknown: "?"}[a]
 }
 
-func (a action) colour() colour {
-	return map[action]colour{actionCreate: green, actionChange: yellow, actionDestroy: red, actionBlocked: red, actionWaiting: yellow, actionUnknown: red}[a]
+func (a action) colour() term.Colour {
+	return map[action]term.Colour{actionCreate: term.Green, actionChange: term.Yellow, actionDestroy: term.Red, actionBlocked: term.Red, actionWaiting: term.Yellow, actionUnknown: term.Red}[a]
 }
 
 // actionOf follows from the first step that makes or ends a guest, and else from whether there is a step at all.

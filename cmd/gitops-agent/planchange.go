@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -53,15 +54,15 @@ func (c changeView) symbol() string {
 	}
 }
 
-func (c changeView) colour() colour {
+func (c changeView) colour() term.Colour {
 	switch c.Class {
 	case guest.Restart:
-		return yellow
+		return term.Yellow
 	case guest.Disruptive, guest.Destructive, guest.Impossible:
-		return red
+		return term.Red
 	case guest.Live:
 	}
-	return map[string]colour{"+": green, "-": red, "~": yellow}[c.symbol()]
+	return map[string]term.Colour{"+": term.Green, "-": term.Red, "~": term.Yellow}[c.symbol()]
 }
 
 // effect returns what the change does to the guest, in plain words.
@@ -72,7 +73,7 @@ func (c changeView) effect() string {
 	case strings.HasPrefix(c.Note, string(c.Class)):
 		return c.Note
 	default:
-		return string(c.Class) + labelled(": ", c.Note)
+		return string(c.Class) + term.Prefixed(": ", c.Note)
 	}
 }
 

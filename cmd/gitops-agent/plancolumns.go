@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -19,12 +20,12 @@ const (
 // planRow is one change of a guest, ready to print.
 type planRow struct {
 	symbol, key, value, effect, place string
-	mark, paint                       colour // of the symbol and the effect
+	mark, paint                       term.Colour // of the symbol and the effect
 }
 
 func newPlanRow(g plannedView, c changeView, runes int) planRow {
 	r := planRow{
-		symbol: c.symbol(), key: printable(c.Key), value: printable(c.shown(runes)), effect: printable(c.effect()), place: printable(c.place(g)),
+		symbol: c.symbol(), key: term.Printable(c.Key), value: term.Printable(c.shown(runes)), effect: term.Printable(c.effect()), place: term.Printable(c.place(g)),
 		mark: c.colour(),
 	}
 	if c.Class != guest.Live {
@@ -93,23 +94,23 @@ func (t planText) writeChanges(g plannedView) {
 		}
 	}
 	for _, r := range rows {
-		_, _ = fmt.Fprint(t.out, "    ", t.paint(r.mark, r.symbol), " ", padded(r.key, columns.key), "  ")
+		_, _ = fmt.Fprint(t.out, "    ", t.Paint(r.mark, r.symbol), " ", padded(r.key, columns.key), "  ")
 		if !narrow && !r.isLong(columns.longest) {
 			t.writeColumns(r, columns)
 			continue
 		}
 		_, _ = fmt.Fprintln(t.out, r.value)
-		t.line(cmp.Or(r.paint, faint), strings.Repeat(" ", columns.lead()), strings.TrimPrefix(strings.TrimRight(r.effect+"  "+r.place, " "), "  "))
+		t.line(cmp.Or(r.paint, term.Faint), strings.Repeat(" ", columns.lead()), strings.TrimPrefix(strings.TrimRight(r.effect+"  "+r.place, " "), "  "))
 	}
 }
 
 func (t planText) writeColumns(r planRow, columns planColumns) {
 	text := padded(r.value, columns.value)
 	if columns.effect > 0 {
-		text += "  " + t.paint(r.paint, r.effect) + strings.Repeat(" ", columns.effect-utf8.RuneCountInString(r.effect))
+		text += "  " + t.Paint(r.paint, r.effect) + strings.Repeat(" ", columns.effect-utf8.RuneCountInString(r.effect))
 	}
 	if r.place != "" {
-		text += "  " + t.paint(faint, r.place)
+		text += "  " + t.Paint(term.Faint, r.place)
 	}
 	_, _ = fmt.Fprintln(t.out, strings.TrimRight(text, " "))
 }
@@ -123,10 +124,10 @@ func (c changeView) shown(runes int) string {
 	from, to := c.values()
 	switch {
 	case from == "":
-		return shortened(cmp.Or(to, "(empty)"), 2*runes)
+		return term.Shorten(cmp.Or(to, "(empty)"), 2*runes)
 	case to == "":
-		return shortened(from, 2*runes)
+		return term.Shorten(from, 2*runes)
 	default:
-		return shortened(from, runes) + " → " + shortened(to, runes)
+		return term.Shorten(from, runes) + " → " + term.Shorten(to, runes)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile"
 )
 
@@ -52,7 +53,7 @@ func (s planSummary) String() string {
 // newPlanDocument renders the guests with the given labels, all of them where none is given.
 func newPlanDocument(subject planSubject, preview reconcile.Preview, labels []string) (planDocument, error) {
 	document := planDocument{
-		SchemaVersion: schemaVersion, Cluster: preview.Plan.Cluster, Basis: subject.basis, Revision: subject.revision, Guests: []plannedView{},
+		SchemaVersion: term.SchemaVersion, Cluster: preview.Plan.Cluster, Basis: subject.basis, Revision: subject.revision, Guests: []plannedView{},
 	}
 	for _, w := range subject.set.Warnings {
 		document.Warnings = append(document.Warnings, w.String())

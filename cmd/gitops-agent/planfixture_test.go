@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
 )
@@ -19,7 +20,7 @@ var fixtureNow = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // fixtureDocument is a plan with every operation, class, hold and condition that a plan can have.
 func fixtureDocument() planDocument {
-	d := planDocument{SchemaVersion: schemaVersion, Cluster: "home", Basis: basisWorking, Revision: "guests", Guests: []plannedView{}}
+	d := planDocument{SchemaVersion: term.SchemaVersion, Cluster: "home", Basis: basisWorking, Revision: "guests", Guests: []plannedView{}}
 	for _, p := range fixture() {
 		next := 0
 		judge := func(reconcile.Step) reconcile.Verdict {

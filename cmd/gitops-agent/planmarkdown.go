@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile"
 )
 
@@ -35,7 +36,7 @@ func writePlanMarkdown(out io.Writer, d planDocument) error {
 		b.WriteString(section)
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "\n**The details of %s are left out**: a comment has no room for them. `gitops-agent plan` prints them.\n", counted(left, "guest"))
+		fmt.Fprintf(&b, "\n**The details of %s are left out**: a comment has no room for them. `gitops-agent plan` prints them.\n", term.Count(left, "guest"))
 	}
 	_, err := out.Write(b.Bytes())
 	return err
@@ -68,7 +69,7 @@ func writeMarkdownSummary(b *bytes.Buffer, guests []plannedView) {
 // markdownSection returns all about one guest. Its head is HTML, where markdown does not count.
 func markdownSection(g plannedView) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n<details><summary><code>%s</code> <code>%s</code>%s</summary>\n\n", g.Action.symbol(), markdownHTML(g.label()), labelled(" ", markdownHTML(g.read())))
+	fmt.Fprintf(&b, "\n<details><summary><code>%s</code> <code>%s</code>%s</summary>\n\n", g.Action.symbol(), markdownHTML(g.label()), term.Prefixed(" ", markdownHTML(g.read())))
 	if g.Origin != "" {
 		fmt.Fprintf(&b, "asked by %s\n\n", markdownCode(g.Origin))
 	}
@@ -77,14 +78,14 @@ func markdownSection(g plannedView) string {
 		if s.Held != "" || s.obvious() {
 			continue
 		}
-		fmt.Fprintf(&b, "- %s%s\n", markdownText(s.what()), labelled(": ", markdownText(s.why())))
+		fmt.Fprintf(&b, "- %s%s\n", markdownText(s.what()), term.Prefixed(": ", markdownText(s.why())))
 		writeMarkdownVolumes(&b, s.Volumes)
 	}
 	for _, h := range g.holds() {
 		writeMarkdownHold(&b, h)
 	}
 	for _, c := range g.remarks() {
-		fmt.Fprintf(&b, "- **%s** (%s): %s%s\n", c.Type, markdownText(c.Reason), markdownText(c.Message), labelled(" — ", markdownText(c.Hint)))
+		fmt.Fprintf(&b, "- **%s** (%s): %s%s\n", c.Type, markdownText(c.Reason), markdownText(c.Message), term.Prefixed(" — ", markdownText(c.Hint)))
 	}
 	b.WriteString("\n</details>\n")
 	return b.String()
@@ -97,14 +98,14 @@ func writeMarkdownChanges(b *strings.Builder, g plannedView) {
 	b.WriteString("| | key | from | to | effect | asked by |\n|---|---|---|---|---|---|\n")
 	for _, c := range g.Changes {
 		from, to := c.values()
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", c.symbol(), markdownCode(c.Key), markdownCode(shortened(from, maxCommentValue)),
-			markdownCode(shortened(to, maxCommentValue)), markdownText(c.effect()), markdownCode(c.Origin))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", c.symbol(), markdownCode(c.Key), markdownCode(term.Shorten(from, maxCommentValue)),
+			markdownCode(term.Shorten(to, maxCommentValue)), markdownText(c.effect()), markdownCode(c.Origin))
 	}
 	b.WriteString("\n")
 }
 
 func writeMarkdownHold(b *strings.Builder, h hold) {
-	what, hint := markdownText(strings.Join(h.what, "; ")), labelled(" — ", markdownCode(h.hint))
+	what, hint := markdownText(strings.Join(h.what, "; ")), term.Prefixed(" — ", markdownCode(h.hint))
 	if h.reason == reconcile.HoldWaits {
 		fmt.Fprintf(b, "- %s waits: %s%s\n", what, markdownText(h.message), hint)
 	} else {
@@ -128,18 +129,20 @@ var markdownEscapes = strings.NewReplacer(
 
 // markdownText keeps text from being read as markup: it comes from manifests and from the cluster.
 func markdownText(text string) string {
-	return markdownEscapes.Replace(unlinked.Replace(printable(text)))
+	return markdownEscapes.Replace(unlinked.Replace(term.Printable(text)))
 }
 
 // markdownHTML is markdownText inside of an HTML element, whose content is no markdown.
-func markdownHTML(text string) string { return html.EscapeString(unlinked.Replace(printable(text))) }
+func markdownHTML(text string) string {
+	return html.EscapeString(unlinked.Replace(term.Printable(text)))
+}
 
 // markdownCode returns text as a code span that also survives a table; nothing is an empty one.
 func markdownCode(text string) string {
 	if text == "" {
 		return ""
 	}
-	text = strings.ReplaceAll(printable(text), "|", `\|`)
+	text = strings.ReplaceAll(term.Printable(text), "|", `\|`)
 	fence := "`"
 	for strings.Contains(text, fence) {
 		fence += "`"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
 )
@@ -37,13 +38,13 @@ func renderings(t *testing.T) map[string]string {
 	t.Helper()
 	d := fixtureDocument()
 	var wide, narrow, coloured, markdown, document bytes.Buffer
-	planText{out: &wide, width: plainWidth}.write(d)
+	planText{out: &wide, width: term.DefaultWidth}.write(d)
 	planText{out: &narrow, width: 72, wraps: true}.write(d)
-	planText{out: &coloured, palette: palette{on: true}, width: plainWidth}.write(d)
+	planText{out: &coloured, Palette: term.Palette{On: true}, width: term.DefaultWidth}.write(d)
 	if err := writePlanMarkdown(&markdown, d); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeJSON(&document, d); err != nil {
+	if err := term.WriteJSON(&document, d); err != nil {
 		t.Fatal(err)
 	}
 	return map[string]string{

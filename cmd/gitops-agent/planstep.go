@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
 )
@@ -50,9 +51,9 @@ func making(s reconcile.Step) string {
 	full := call.Params["full"] == "1"
 	switch {
 	case call.CloneOf != 0 && !full:
-		return fmt.Sprintf("linked clone of %d", call.CloneOf) + labelled(" at snapshot ", call.Params["snapname"])
+		return fmt.Sprintf("linked clone of %d", call.CloneOf) + term.Prefixed(" at snapshot ", call.Params["snapname"])
 	case call.CloneOf != 0:
-		return fmt.Sprintf("full clone of %d", call.CloneOf) + labelled(" at snapshot ", call.Params["snapname"])
+		return fmt.Sprintf("full clone of %d", call.CloneOf) + term.Prefixed(" at snapshot ", call.Params["snapname"])
 	case call.Params["archive"] != "":
 		return "restored from " + call.Params["archive"]
 	case call.Params["restore"] == "1":
@@ -90,7 +91,7 @@ func (s stepView) obvious() bool {
 // what returns the operation and, where the step makes some of several changes, which.
 func (s stepView) what() string {
 	if s.Op == reconcile.OpConfig || s.Op == reconcile.OpResize || s.Op == reconcile.OpMove {
-		return string(s.Op) + labelled(" of ", strings.Join(s.Keys, ", "))
+		return string(s.Op) + term.Prefixed(" of ", strings.Join(s.Keys, ", "))
 	}
 	return string(s.Op)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile"
@@ -44,7 +45,7 @@ type subjectReader struct {
 func (r subjectReader) read(ctx context.Context, ref, dir string) (planSubject, error) {
 	subject, err := r.find(ctx, ref, dir)
 	for _, w := range subject.set.Warnings {
-		_, _ = fmt.Fprintf(r.notes, "gitops-agent: warning: %s\n", printable(w.String()))
+		_, _ = fmt.Fprintf(r.notes, "gitops-agent: warning: %s\n", term.Printable(w.String()))
 	}
 	return subject, err
 }
@@ -80,7 +81,7 @@ func (r subjectReader) state() (journal.State, error) {
 }
 
 func (r subjectReader) note(format string, args ...any) {
-	_, _ = fmt.Fprintf(r.notes, "gitops-agent: note: %s\n", printable(fmt.Sprintf(format, args...)))
+	_, _ = fmt.Fprintf(r.notes, "gitops-agent: note: %s\n", term.Printable(fmt.Sprintf(format, args...)))
 }
 
 func (r subjectReader) scope() reconcile.Scope {
@@ -91,11 +92,11 @@ func (r subjectReader) workingCopy(ctx context.Context, dir string, state journa
 	set, err := readSet(ctx, []string{dir})
 	switch {
 	case errors.As(err, new(*manifest.Problems)):
-		return planSubject{}, withHint(err, "gitops-agent validate "+dir+" shows the same")
+		return planSubject{}, term.WithHint(err, "gitops-agent validate "+dir+" shows the same")
 	case err != nil:
 		return planSubject{}, err
 	case set.Cluster.Name != r.config.Cluster.Name:
-		return planSubject{}, withHint(
+		return planSubject{}, term.WithHint(
 			fmt.Errorf("%s: the Cluster is called %q, and this agent keeps %q", set.Cluster.Origin, set.Cluster.Name, r.config.Cluster.Name),
 			"plan the folder of this agent's own cluster, or correct cluster.name in its config")
 	}
@@ -104,7 +105,7 @@ func (r subjectReader) workingCopy(ctx context.Context, dir string, state journa
 
 func (r subjectReader) accepted(ctx context.Context, state journal.State) (planSubject, error) {
 	if state.Accepted == nil {
-		return planSubject{}, withHint(errors.New("the agent has not accepted any revision yet"),
+		return planSubject{}, term.WithHint(errors.New("the agent has not accepted any revision yet"),
 			"gitops-agent plan --dir DIR plans a working copy, --ref REV a fetched revision")
 	}
 	repo, err := r.repository()
@@ -122,7 +123,7 @@ func (r subjectReader) revision(ctx context.Context, ref string, state journal.S
 	}
 	id, err := repo.Resolve(ctx, ref)
 	if err != nil {
-		return planSubject{}, withHint(err, "only what the agent fetched can be planned; --dir DIR plans a working copy")
+		return planSubject{}, term.WithHint(err, "only what the agent fetched can be planned; --dir DIR plans a working copy")
 	}
 	if state.Accepted != nil && state.Accepted.Commit == string(id) {
 		return r.load(ctx, repo, id, basisAccepted, state)
@@ -151,7 +152,7 @@ func (r subjectReader) verify(ctx context.Context, repo *gitsource.Repository, i
 
 func (r subjectReader) repository() (*gitsource.Repository, error) {
 	repo, err := gitsource.OpenRepository(r.config.RepositoryDir())
-	return repo, withHint(err, "the agent fetches it when it runs; --dir DIR plans a working copy without it")
+	return repo, term.WithHint(err, "the agent fetches it when it runs; --dir DIR plans a working copy without it")
 }
 
 func (r subjectReader) load(ctx context.Context, repo *gitsource.Repository, id gitsource.ID, on basis, state journal.State) (planSubject, error) {

@@ -6,29 +6,30 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile"
 )
 
 // planText prints a plan for a terminal: a block a guest, the summary last, where the reader looks first.
 type planText struct {
 	out io.Writer
-	palette
+	term.Palette
 	width int  // runes of a line of columns
 	wraps bool // prose is broken there too, as a terminal would in the middle of words
 }
 
 func writePlanText(out io.Writer, d planDocument) {
-	planText{out, newPalette(out), widthOf(out), isTerminal(out)}.write(d)
+	planText{out, term.NewPalette(out), term.Width(out), term.IsTerminal(out)}.write(d)
 }
 
 func (t planText) write(d planDocument) {
-	t.line(plain, "", d.heading())
+	t.line(term.Plain, "", d.heading())
 	for _, g := range d.Guests {
 		_, _ = fmt.Fprintln(t.out)
 		t.writeGuest(g)
 	}
 	_, _ = fmt.Fprintln(t.out)
-	t.line(bold, "", d.Summary.String())
+	t.line(term.Bold, "", d.Summary.String())
 }
 
 func (t planText) writeGuest(g plannedView) {
@@ -38,36 +39,36 @@ func (t planText) writeGuest(g plannedView) {
 		t.writeStep(s)
 	}
 	for _, h := range g.holds() {
-		colour := yellow
+		colour := term.Yellow
 		if h.reason == reconcile.HoldWaits {
-			colour = plain
+			colour = term.Plain
 		}
 		t.line(colour, "    ", h.String())
-		t.line(bold, "      ", h.hint)
+		t.line(term.Bold, "      ", h.hint)
 		t.writeVolumes(h.volumes)
 	}
 	for _, c := range g.remarks() {
-		colour := red
+		colour := term.Red
 		if c.Type == reconcile.PendingRestart {
-			colour = yellow
+			colour = term.Yellow
 		}
 		t.line(colour, "    ", string(c.Type)+" ("+c.Reason+"): "+c.Message)
-		t.line(plain, "      ", c.Hint)
+		t.line(term.Plain, "      ", c.Hint)
 	}
 }
 
 // writeHead prints the guest's name, and beside it, where there is room, who asked for it and how old its reading is.
 func (t planText) writeHead(g plannedView) {
-	head, aside := t.paint(g.Action.colour(), g.Action.symbol())+" "+t.paint(bold, printable(g.label())), g.Origin
+	head, aside := t.Paint(g.Action.colour(), g.Action.symbol())+" "+t.Paint(term.Bold, term.Printable(g.label())), g.Origin
 	if age := g.read(); age != "" {
 		aside = strings.TrimPrefix(aside+"  "+age, "  ")
 	}
 	if room := t.width - utf8.RuneCountInString("~ "+g.label()+"  "); t.wraps && utf8.RuneCountInString(aside) > room {
 		_, _ = fmt.Fprintln(t.out, head)
-		t.line(faint, "    ", aside)
+		t.line(term.Faint, "    ", aside)
 		return
 	}
-	_, _ = fmt.Fprintln(t.out, head+labelled("  ", t.paint(faint, printable(aside))))
+	_, _ = fmt.Fprintln(t.out, head+term.Prefixed("  ", t.Paint(term.Faint, term.Printable(aside))))
 }
 
 // writeStep prints what a step does that nothing holds, beyond the changes above it.
@@ -76,32 +77,32 @@ func (t planText) writeStep(s stepView) {
 	case s.Held != "" || s.obvious():
 		return
 	case s.Adopts:
-		t.line(plain, "    ", "adopt  the guest becomes this agent's")
+		t.line(term.Plain, "    ", "adopt  the guest becomes this agent's")
 	default:
-		t.line(plain, "    ", s.what()+"  "+s.why())
+		t.line(term.Plain, "    ", s.what()+"  "+s.why())
 	}
 	t.writeVolumes(s.Volumes)
 }
 
 func (t planText) writeVolumes(volumes []string) {
 	for _, v := range volumes {
-		t.line(red, "      ", "destroys "+v)
+		t.line(term.Red, "      ", "destroys "+v)
 	}
 }
 
 // line prints text behind an indent, in as many lines as its words need.
-func (t planText) line(c colour, indent, text string) {
+func (t planText) line(c term.Colour, indent, text string) {
 	if text == "" {
 		return
 	}
-	lines := []string{printable(text)}
+	lines := []string{term.Printable(text)}
 	if t.wraps {
-		lines = wrapped(lines[0], t.width-utf8.RuneCountInString(indent))
+		lines = term.Wrap(lines[0], t.width-utf8.RuneCountInString(indent))
 	}
 	for i, part := range lines {
 		if i > 0 {
-			part = continued + part
+			part = term.ContinuationIndent + part
 		}
-		_, _ = fmt.Fprintln(t.out, indent+t.paint(c, part))
+		_, _ = fmt.Fprintln(t.out, indent+t.Paint(c, part))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
 )
@@ -66,7 +67,7 @@ func (g plannedView) name() string {
 }
 
 // label returns "VirtualMachine/web-1 (201) on pve1".
-func (g plannedView) label() string { return g.name() + labelled(" on ", g.Node) }
+func (g plannedView) label() string { return g.name() + term.Prefixed(" on ", g.Node) }
 
 // oldReading is the age from which a plan says how old it is what a guest was compared with.
 const oldReading = 10 * time.Second
@@ -116,7 +117,7 @@ func (g plannedView) outcome() string {
 		words = g.effects()
 	}
 	if n := g.held(); n > 0 {
-		words = append(words, counted(n, "step")+" held")
+		words = append(words, term.Count(n, "step")+" held")
 	}
 	return strings.Join(words, "; ")
 }

@@ -6,28 +6,29 @@ import (
 	"slices"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/verify"
 )
 
 // explainVerdicts says of each refusal what was found, how far the rules went, and what to do.
 func explainVerdicts(out io.Writer, d verifyDocument, verdicts []audited) {
-	p := newPalette(out)
+	p := term.NewPalette(out)
 	r := remedies{verdicts}
 	for i, v := range d.Verdicts {
 		if v.Verdict == wordAccepted {
 			continue
 		}
-		_, _ = fmt.Fprintf(out, "\n%s %s\n  %s\n", p.paint(bold, v.Kind), v.ID, printable(v.Message))
+		_, _ = fmt.Fprintf(out, "\n%s %s\n  %s\n", p.Paint(term.Bold, v.Kind), v.ID, term.Printable(v.Message))
 		if v.Verdict == wordSealed {
 			_, _ = fmt.Fprintf(out, "  sealed: %s vouches for it\n", v.SealedBy)
 			continue
 		}
 		_, _ = fmt.Fprintf(out, "  rules: %s\n", v.rulesText())
 		if v.Hint != "" {
-			_, _ = fmt.Fprintf(out, "  remedy: %s\n", printable(v.Hint))
+			_, _ = fmt.Fprintf(out, "  remedy: %s\n", term.Printable(v.Hint))
 		}
 		for _, line := range r.commands(i) {
-			_, _ = fmt.Fprintf(out, "    %s\n", printable(line))
+			_, _ = fmt.Fprintf(out, "    %s\n", term.Printable(line))
 		}
 	}
 }

@@ -7,74 +7,75 @@ import (
 	"strconv"
 	"time"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile"
 )
 
 // writeReport prints the agent's report: the revision in force, what is wrong as a whole, a line a guest, and a summary.
 func writeReport(out io.Writer, r reconcile.Report) {
-	p := newPalette(out)
-	_, _ = fmt.Fprintf(out, "Cluster %s: %s\n", printable(r.Cluster), stateOf(r, p))
-	head := table{indent: "  "}
+	p := term.NewPalette(out)
+	_, _ = fmt.Fprintf(out, "Cluster %s: %s\n", term.Printable(r.Cluster), stateOf(r, p))
+	head := term.Table{Indent: "  "}
 	for _, row := range headRows(r) {
-		head.add(row...)
+		head.Add(row...)
 	}
-	head.write(out, p)
+	head.Write(out, p)
 	if len(r.Guests) > 0 {
 		_, _ = fmt.Fprintln(out)
-		guests := table{}
-		guests.addText("GUEST", "VMID", "NODE", "SYNC", "HEALTH", "OPERATION", "READ", "")
+		guests := term.Table{}
+		guests.AddText("GUEST", "VMID", "NODE", "SYNC", "HEALTH", "OPERATION", "READ", "")
 		for _, g := range r.Guests {
 			addGuest(&guests, g, r.Time)
 		}
-		guests.write(out, p)
+		guests.Write(out, p)
 	}
 	_, _ = fmt.Fprintf(out, "\n%s\n", summary(r))
 }
 
-func stateOf(r reconcile.Report, p palette) string {
+func stateOf(r reconcile.Report, p term.Palette) string {
 	switch {
 	case r.Converged:
-		return p.paint(green, "converged")
+		return p.Paint(term.Green, "converged")
 	case r.Source.Accepted == nil:
-		return p.paint(yellow, "no revision is accepted yet")
+		return p.Paint(term.Yellow, "no revision is accepted yet")
 	default:
-		return p.paint(yellow, "not converged")
+		return p.Paint(term.Yellow, "not converged")
 	}
 }
 
 // headRows are what concerns the agent as a whole.
-func headRows(r reconcile.Report) [][]cell {
-	var rows [][]cell
-	add := func(c colour, name, text string) {
+func headRows(r reconcile.Report) [][]term.Cell {
+	var rows [][]term.Cell
+	add := func(c term.Colour, name, text string) {
 		if text != "" {
-			rows = append(rows, []cell{{text: name}, {text, c}})
+			rows = append(rows, []term.Cell{{Text: name}, {Text: text, Colour: c}})
 		}
 	}
 	if a := r.Source.Accepted; a != nil {
-		add(plain, "in force", fmt.Sprintf("%.10s of %s, signed by %s, proven %s", a.Commit, r.Source.Branch, a.Subject, a.ProvenTime.UTC().Format(time.RFC3339)))
+		add(term.Plain, "in force", fmt.Sprintf("%.10s of %s, signed by %s, proven %s", a.Commit, r.Source.Branch, a.Subject, a.ProvenTime.UTC().Format(time.RFC3339)))
 		for _, w := range a.Warnings {
-			add(yellow, "warning", w)
+			add(term.Yellow, "warning", w)
 		}
 	}
 	if refused := r.Source.Refused; refused != nil {
-		add(red, "refused", fmt.Sprintf("%.10s: %s: %s", refused.Commit, refused.Reason, refused.Error))
-		add(plain, "remedy", refused.Hint)
+		add(term.Red, "refused", fmt.Sprintf("%.10s: %s: %s", refused.Commit, refused.Reason, refused.Error))
+		add(term.Plain, "remedy", refused.Hint)
 	}
-	add(red, "source", r.Source.Error)
-	add(red, "proxmox", r.Proxmox.Error)
-	add(yellow, "ha", r.Proxmox.HAError)
+	add(term.Red, "source", r.Source.Error)
+	add(term.Red, "proxmox", r.Proxmox.Error)
+	add(term.Yellow, "ha", r.Proxmox.HAError)
 	if list := r.Proxmox.VMList; list != nil && list.Error != "" {
-		add(yellow, "guest list", "not believed, every guest is read in turn: "+list.Error)
+		add(term.Yellow, "guest list", "not believed, every guest is read in turn: "+list.Error)
 	}
-	add(red, "journal", r.Journal.Error)
+	add(term.Red, "journal", r.Journal.Error)
 	if !r.Writes.Allowed && r.Source.Accepted != nil && r.Writes.Message != r.Proxmox.Error && r.Writes.Message != r.Journal.Error {
-		add(yellow, "no writes", r.Writes.Message)
+		add(term.Yellow, "no writes", r.Writes.Message)
 	}
 	return rows
 }
 
 // addGuest adds a guest's row, and below it one for each further remark.
-func addGuest(t *table, g reconcile.GuestReport, now time.Time) {
+func addGuest(t *term.Table, g reconcile.GuestReport, now time.Time) {
 	notes := remarks(g)
 	first := ""
 	if len(notes) > 0 {
@@ -84,10 +85,10 @@ func addGuest(t *table, g reconcile.GuestReport, now time.Time) {
 	if g.VMID != 0 {
 		vmid = strconv.Itoa(g.VMID)
 	}
-	t.add(cell{text: g.Label()}, cell{text: vmid}, cell{text: dash(g.Node)}, cell{string(g.Sync), syncColour(g.Sync)},
-		cell{string(g.Health), healthColour(g.Health)}, cell{text: string(g.Operation)}, readAge(g, now), cell{text: first})
+	t.Add(term.Cell{Text: g.Label()}, term.Cell{Text: vmid}, term.Cell{Text: dash(g.Node)}, term.Cell{Text: string(g.Sync), Colour: syncColour(g.Sync)},
+		term.Cell{Text: string(g.Health), Colour: healthColour(g.Health)}, term.Cell{Text: string(g.Operation)}, readAge(g, now), term.Cell{Text: first})
 	for _, note := range notes {
-		t.addText("", "", "", "", "", "", "", note)
+		t.AddText("", "", "", "", "", "", "", note)
 	}
 }
 
@@ -115,13 +116,13 @@ func remarks(g reconcile.GuestReport) []string {
 }
 
 // readAge says how long ago the guest was read in full, as the report was made.
-func readAge(g reconcile.GuestReport, now time.Time) cell {
+func readAge(g reconcile.GuestReport, now time.Time) term.Cell {
 	if g.ObservedAt.IsZero() {
-		return cell{text: "never"}
+		return term.Cell{Text: "never"}
 	}
-	c := cell{text: max(now.Sub(g.ObservedAt), 0).Round(time.Second).String() + " ago"}
+	c := term.Cell{Text: max(now.Sub(g.ObservedAt), 0).Round(time.Second).String() + " ago"}
 	if g.Stale {
-		c.text, c.paint = c.text+" (old)", yellow
+		c.Text, c.Colour = c.Text+" (old)", term.Yellow
 	}
 	return c
 }
@@ -133,28 +134,28 @@ func dash(text string) string {
 	return text
 }
 
-func syncColour(s reconcile.Sync) colour {
+func syncColour(s reconcile.Sync) term.Colour {
 	switch s {
 	case reconcile.Synced:
-		return green
+		return term.Green
 	case reconcile.OutOfSync:
-		return yellow
+		return term.Yellow
 	case reconcile.SyncUnknown:
-		return red
+		return term.Red
 	}
-	return plain
+	return term.Plain
 }
 
-func healthColour(h reconcile.Health) colour {
+func healthColour(h reconcile.Health) term.Colour {
 	switch h {
 	case reconcile.Healthy:
-		return green
+		return term.Green
 	case reconcile.Progressing, reconcile.HealthSuspended, reconcile.Missing:
-		return yellow
+		return term.Yellow
 	case reconcile.Degraded:
-		return red
+		return term.Red
 	}
-	return plain
+	return term.Plain
 }
 
 func summary(r reconcile.Report) string {
@@ -164,7 +165,7 @@ func summary(r reconcile.Report) string {
 			synced++
 		}
 	}
-	text := fmt.Sprintf("%s: %d in sync, %d not", counted(len(r.Guests), "guest"), synced, len(r.Guests)-synced)
+	text := fmt.Sprintf("%s: %d in sync, %d not", term.Count(len(r.Guests), "guest"), synced, len(r.Guests)-synced)
 	held := slices.ContainsFunc(r.Guests, func(g reconcile.GuestReport) bool { return len(g.Held) > 0 })
 	if held {
 		text += ", some of them held"

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 
 	"github.com/spf13/cobra"
@@ -32,15 +33,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cmd, err := root.ExecuteContextC(ctx)
 	switch {
 	case err != nil && !p.started:
-		err = &statusError{exitUsage, err}
+		err = term.WithStatus(term.ExitUsage, err)
 	case ctx.Err() != nil && errors.Is(err, context.Canceled): // whatever it broke off is not what went wrong
 		err = errors.New("interrupted")
 	}
-	if exitStatus(err) == exitUsage && hintFor(err) == "" {
-		err = withHint(err, cmd.CommandPath()+" --help")
+	if term.ExitStatus(err) == term.ExitUsage && hintFor(err) == "" {
+		err = term.WithHint(err, cmd.CommandPath()+" --help")
 	}
-	explain(stderr, err)
-	return exitStatus(err)
+	term.PrintError(stderr, err, hintFor(err))
+	return term.ExitStatus(err)
 }
 
 func newRootCommand(p *program) *cobra.Command {
@@ -49,10 +50,10 @@ func newRootCommand(p *program) *cobra.Command {
 		Short: "Keep the guests of a Proxmox VE cluster as a git repository says",
 		Long: help(`Keeps the guests of a Proxmox VE cluster as a git repository says: it accepts only commits that trusted people and workflows
 signed with Sigstore, plans them against the live cluster, and carries them out.`,
-			ending{exitDone, "done"}, ending{exitError, "error"}, ending{exitChanges, "changes, held steps or restarts are pending"},
-			ending{exitRefused, "a revision is refused"}, ending{exitTimeout, "waited in vain"}),
+			ending{term.ExitDone, "done"}, ending{term.ExitError, "error"}, ending{term.ExitChanges, "changes, held steps or restarts are pending"},
+			ending{term.ExitRefused, "a revision is refused"}, ending{term.ExitTimeout, "waited in vain"}),
 		SilenceErrors: true, SilenceUsage: true, Args: groupArgs,
-		RunE:              func(*cobra.Command, []string) error { return usageError("name a command") },
+		RunE:              func(*cobra.Command, []string) error { return term.UsageErrorf("name a command") },
 		PersistentPreRun:  func(*cobra.Command, []string) { p.started = true },
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
@@ -79,7 +80,7 @@ func groupArgs(cmd *cobra.Command, args []string) error {
 	err := fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
 	cmd.SuggestionsMinimumDistance = 2 // edits
 	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
-		return withHint(err, "did you mean "+strings.Join(meant, " or ")+"?")
+		return term.WithHint(err, "did you mean "+strings.Join(meant, " or ")+"?")
 	}
 	return err
 }
@@ -89,5 +90,5 @@ func (p *program) logger() *slog.Logger { return newLogger(p.err, p.level) }
 // readConfig reads the config that --config names.
 func readConfig(path string) (agent.Config, error) {
 	c, err := agent.ReadConfig(path)
-	return c, withHint(err, "gitops-agent config example shows every field; name another file with --config FILE")
+	return c, term.WithHint(err, "gitops-agent config example shows every field; name another file with --config FILE")
 }

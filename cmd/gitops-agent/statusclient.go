@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/status"
 )
 
@@ -28,7 +29,7 @@ func newStatusClient(address, configPath string) (statusClient, error) {
 	if address == "" {
 		config, err := readConfig(configPath)
 		if errors.Is(err, fs.ErrNotExist) {
-			return statusClient{}, withHint(err, "no config is needed with --url http://host:port of the agent")
+			return statusClient{}, term.WithHint(err, "no config is needed with --url http://host:port of the agent")
 		}
 		if err != nil {
 			return statusClient{}, err
@@ -40,7 +41,7 @@ func newStatusClient(address, configPath string) (statusClient, error) {
 	}
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
-		return statusClient{}, usageError("--url %q: want http://host:port", address)
+		return statusClient{}, term.UsageErrorf("--url %q: want http://host:port", address)
 	}
 	return statusClient{strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/status.json")}, nil
 }
@@ -63,7 +64,7 @@ func (c statusClient) read(ctx context.Context) (status.Document, []byte, error)
 	defer cancel()
 	document, body, err := c.get(ctx)
 	if err != nil {
-		return status.Document{}, nil, withHint(fmt.Errorf("ask the agent for its status: %w", err), "is it running? Its address is listen in the config; --url names another one")
+		return status.Document{}, nil, term.WithHint(fmt.Errorf("ask the agent for its status: %w", err), "is it running? Its address is listen in the config; --url names another one")
 	}
 	return document, body, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/verify"
 )
 
@@ -44,7 +45,7 @@ type verdictView struct {
 }
 
 func newVerifyDocument(revision string, verdicts []audited) verifyDocument {
-	d := verifyDocument{SchemaVersion: schemaVersion, Revision: revision, Verdicts: make([]verdictView, 0, len(verdicts))}
+	d := verifyDocument{SchemaVersion: term.SchemaVersion, Revision: revision, Verdicts: make([]verdictView, 0, len(verdicts))}
 	for _, v := range verdicts {
 		view := newVerdictView(v)
 		switch view.Verdict {
@@ -79,7 +80,7 @@ func newVerdictView(v audited) verdictView {
 
 func (d verifyDocument) outcome() error {
 	if d.Refused > 0 {
-		return &statusError{status: exitRefused}
+		return term.WithStatus(term.ExitRefused, nil)
 	}
 	return nil
 }

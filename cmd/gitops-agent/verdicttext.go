@@ -8,22 +8,24 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"gitops-agent/cmd/gitops-agent/internal/term"
 )
 
 // writeVerdicts prints a line a commit, and a summary by signer where there are several. Whom a certificate names is shown also where no
 // signer of the policy fits.
 func writeVerdicts(out io.Writer, d verifyDocument) {
-	p := newPalette(out)
+	p := term.NewPalette(out)
 	workflows := slices.ContainsFunc(d.Verdicts, func(v verdictView) bool { return v.Workflow != "" })
 	if len(d.Verdicts) > 0 {
-		t := table{}
-		t.add(plainly("VERDICT", "COMMIT", "REASON", "RULES", "SIGNER", "ISSUER", "PROVEN", "WORKFLOW")[:columns(workflows)]...)
+		t := term.Table{}
+		t.Add(plainly("VERDICT", "COMMIT", "REASON", "RULES", "SIGNER", "ISSUER", "PROVEN", "WORKFLOW")[:columns(workflows)]...)
 		for _, v := range d.Verdicts {
 			row := plainly(v.Verdict, v.shortID(), cmp.Or(string(v.Reason), "-"), v.passed(), cmp.Or(v.Subject, "-"), cmp.Or(v.Issuer, "-"), moment(v.ProvenTime), v.via())
 			row[0] = v.word()
-			t.add(row[:columns(workflows)]...)
+			t.Add(row[:columns(workflows)]...)
 		}
-		t.write(out, p)
+		t.Write(out, p)
 	}
 	if len(d.Verdicts) > 1 {
 		_, _ = fmt.Fprintln(out)
@@ -40,22 +42,22 @@ func columns(workflows bool) int {
 }
 
 // plainly returns a row without colours.
-func plainly(texts ...string) []cell {
-	row := make([]cell, len(texts))
+func plainly(texts ...string) []term.Cell {
+	row := make([]term.Cell, len(texts))
 	for i, text := range texts {
-		row[i] = cell{text: text}
+		row[i] = term.Cell{Text: text}
 	}
 	return row
 }
 
-func writeSigners(out io.Writer, signers []signerView, p palette) {
-	t := table{}
-	t.addText("SIGNER", "ISSUER", "ACCEPTED", "REFUSED", "SEALED", "FIRST", "LAST")
+func writeSigners(out io.Writer, signers []signerView, p term.Palette) {
+	t := term.Table{}
+	t.AddText("SIGNER", "ISSUER", "ACCEPTED", "REFUSED", "SEALED", "FIRST", "LAST")
 	for _, s := range signers {
-		t.addText(cmp.Or(s.Subject, "not proven"), cmp.Or(s.Issuer, "-"), strconv.Itoa(s.Accepted), strconv.Itoa(s.Refused), strconv.Itoa(s.Sealed),
+		t.AddText(cmp.Or(s.Subject, "not proven"), cmp.Or(s.Issuer, "-"), strconv.Itoa(s.Accepted), strconv.Itoa(s.Refused), strconv.Itoa(s.Sealed),
 			moment(s.First), moment(s.Last))
 	}
-	t.write(out, p)
+	t.Write(out, p)
 }
 
 // writeTotals prints the last line.
@@ -64,11 +66,11 @@ func writeTotals(out io.Writer, d verifyDocument) {
 	if d.Sealed > 0 {
 		text += fmt.Sprintf(", %d sealed", d.Sealed)
 	}
-	_, _ = fmt.Fprintf(out, "%s: %s\n", printable(d.Revision), text)
+	_, _ = fmt.Fprintf(out, "%s: %s\n", term.Printable(d.Revision), text)
 }
 
-func (v verdictView) word() cell {
-	return cell{v.Verdict, map[string]colour{wordAccepted: green, wordRefused: red, wordSealed: yellow}[v.Verdict]}
+func (v verdictView) word() term.Cell {
+	return term.Cell{Text: v.Verdict, Colour: map[string]term.Colour{wordAccepted: term.Green, wordRefused: term.Red, wordSealed: term.Yellow}[v.Verdict]}
 }
 
 // shortID returns the first digits of the id, and says so of a tag.

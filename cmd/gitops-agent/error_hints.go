@@ -4,41 +4,24 @@ import (
 	"errors"
 	"syscall"
 
+	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/verify"
 )
 
-// hintedError is an error with what a person can do about it.
-type hintedError struct {
-	err  error
-	hint string
-}
-
-func (e *hintedError) Error() string { return e.err.Error() }
-
-func (e *hintedError) Unwrap() error { return e.err }
-
-// withHint adds a hint to an error; nil stays nil.
-func withHint(err error, hint string) error {
-	if err == nil {
-		return nil
-	}
-	return &hintedError{err, hint}
-}
-
 // hintFor returns what a person can do about an error, or "". An error's own hint wins over a general one.
 func hintFor(err error) string {
+	if hint, found := term.Hint(err); found {
+		return hint
+	}
 	var (
-		hinted   *hintedError
 		rejected *verify.RejectedError
 		refused  *reconcile.RefusedError
 		damage   *journal.DamageError
 	)
 	switch {
-	case errors.As(err, &hinted):
-		return hinted.hint
 	case errors.As(err, &rejected):
 		return rejected.Hint
 	case errors.As(err, &refused):

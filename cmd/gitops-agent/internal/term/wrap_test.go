@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"testing"
@@ -19,7 +19,7 @@ func TestWrapped(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, wrapped(test.text, test.width)); diff != "" {
+			if diff := cmp.Diff(test.want, Wrap(test.text, test.width)); diff != "" {
 				t.Errorf("wrapped (-want +got):\n%s", diff)
 			}
 		})

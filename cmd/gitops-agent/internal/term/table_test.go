@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"strings"
@@ -6,18 +6,18 @@ import (
 )
 
 func TestTableAlignsRunesAndNotColours(t *testing.T) {
-	tab := table{indent: "  "}
-	tab.add(cell{text: "größe"}, cell{"a", red}, cell{text: "end"})
-	tab.add(cell{"x", green}, cell{text: "bb"}, cell{text: "a longer end that widens nothing"})
-	tab.addText("just one cell that is much longer than the column")
+	tab := Table{Indent: "  "}
+	tab.Add(Cell{Text: "größe"}, Cell{"a", Red}, Cell{Text: "end"})
+	tab.Add(Cell{"x", Green}, Cell{Text: "bb"}, Cell{Text: "a longer end that widens nothing"})
+	tab.AddText("just one cell that is much longer than the column")
 	var out strings.Builder
-	tab.write(&out, palette{})
+	tab.Write(&out, Palette{})
 	want := "  größe  a   end\n  x      bb  a longer end that widens nothing\n  just one cell that is much longer than the column\n"
 	if out.String() != want {
 		t.Errorf("got\n%s, want\n%s", out.String(), want)
 	}
 	out.Reset()
-	tab.write(&out, palette{on: true})
+	tab.Write(&out, Palette{On: true})
 	plainly := strings.NewReplacer("\x1b[31m", "", "\x1b[32m", "", "\x1b[0m", "").Replace(out.String())
 	if plainly != want || !strings.Contains(out.String(), "\x1b[31ma\x1b[0m") {
 		t.Errorf("got %q, want the same table in colours", out.String())
@@ -25,10 +25,10 @@ func TestTableAlignsRunesAndNotColours(t *testing.T) {
 }
 
 func TestTableDisarmsText(t *testing.T) {
-	tab := table{}
-	tab.addText("name\x1b[2J\nnext\u202e", "end")
+	tab := Table{}
+	tab.AddText("name\x1b[2J\nnext\u202e", "end")
 	var out strings.Builder
-	tab.write(&out, palette{})
+	tab.Write(&out, Palette{})
 	if got, want := out.String(), "name\uFFFD[2J next\uFFFD  end\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -37,11 +37,11 @@ func TestTableDisarmsText(t *testing.T) {
 func FuzzPrintable(f *testing.F) {
 	f.Add("web-1\x1b]0;title\x07\r\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		got := printable(text)
+		got := Printable(text)
 		if strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
 			t.Errorf("got %q, want nothing that steers a terminal", got)
 		}
-		if again := printable(got); again != got {
+		if again := Printable(got); again != got {
 			t.Errorf("got %q the second time, want %q", again, got)
 		}
 	})

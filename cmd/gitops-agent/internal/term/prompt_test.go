@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"errors"
@@ -7,11 +7,11 @@ import (
 	"testing/iotest"
 )
 
-func TestPersonAgrees(t *testing.T) {
+func TestPromptConfirms(t *testing.T) {
 	tests := map[string]bool{"y\n": true, "Yes\n": true, "yes": true, "n\n": false, "\n": false, "": false, "yes please\n": false}
 	for answer, want := range tests {
 		var asked strings.Builder
-		got, err := person{in: strings.NewReader(answer), out: &asked, present: true}.agrees("damaged\x1b\nRepair it?")
+		got, err := Prompt{In: strings.NewReader(answer), Out: &asked, Interactive: true}.Confirm("damaged\x1b\nRepair it?")
 		if got != want || err != nil {
 			t.Errorf("%q: got %t and %v, want %t", answer, got, err, want)
 		}
@@ -21,13 +21,13 @@ func TestPersonAgrees(t *testing.T) {
 	}
 }
 
-func TestPersonIsNotThere(t *testing.T) {
+func TestPromptWithoutTerminal(t *testing.T) {
 	var asked strings.Builder
-	if got, err := (person{in: strings.NewReader("y\n"), out: &asked}).agrees("?"); got || !errors.Is(err, errNobody) || asked.Len() > 0 {
-		t.Errorf("got %t, %v and question %q, want errNobody", got, err, asked.String())
+	if got, err := (Prompt{In: strings.NewReader("y\n"), Out: &asked}).Confirm("?"); got || !errors.Is(err, ErrNotInteractive) || asked.Len() > 0 {
+		t.Errorf("got %t, %v and question %q, want ErrNotInteractive", got, err, asked.String())
 	}
 	broken := errors.New("broken")
-	if got, err := (person{in: iotest.ErrReader(broken), out: &asked, present: true}).agrees("?"); got || !errors.Is(err, broken) {
+	if got, err := (Prompt{In: iotest.ErrReader(broken), Out: &asked, Interactive: true}).Confirm("?"); got || !errors.Is(err, broken) {
 		t.Errorf("got %t and %v, want the error", got, err)
 	}
 }

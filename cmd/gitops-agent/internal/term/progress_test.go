@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"bytes"
@@ -11,13 +11,13 @@ import (
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var terminal bytes.Buffer
-		p := &progress{out: &terminal}
-		p.show("verified %d of %d", 1, 9)
-		p.show("verified %d of %d", 2, 9) // too soon to be read
+		p := &Progress{out: &terminal}
+		p.Show("verified %d of %d", 1, 9)
+		p.Show("verified %d of %d", 2, 9) // too soon to be read
 		time.Sleep(time.Second)
-		p.show("verified %d of %d\x1b[2J", 3, 9)
-		p.end()
-		p.show("verified %d of %d", 4, 9)
+		p.Show("verified %d of %d\x1b[2J", 3, 9)
+		p.End()
+		p.Show("verified %d of %d", 4, 9)
 		want := "\r\x1b[Kverified 1 of 9\r\x1b[Kverified 3 of 9\uFFFD[2J\r\x1b[K"
 		if terminal.String() != want {
 			t.Errorf("got %q, want %q", terminal.String(), want)
@@ -28,9 +28,9 @@ func TestProgress(t *testing.T) {
 // What is no terminal gets no progress, and what was never shown needs no wiping.
 func TestProgressIsSilentElsewhere(t *testing.T) {
 	var file strings.Builder
-	p := newProgress(&file)
-	p.show("verified 1 of 9")
-	p.end()
+	p := NewProgress(&file)
+	p.Show("verified 1 of 9")
+	p.End()
 	if file.Len() > 0 {
 		t.Errorf("got %q, want nothing", file.String())
 	}

@@ -1,18 +1,18 @@
-package main
+package term
 
 import (
 	"strings"
 	"unicode/utf8"
 )
 
-// continued stands before a line that continues another.
-const continued = "    "
+// ContinuationIndent precedes each line after the first of a wrapped text.
+const ContinuationIndent = "    "
 
-// wrapped breaks text between words into lines of at most width runes, of which the ones after the first leave room for continued. A word
-// that is longer stays whole: it may be something to copy. Spaces between words stay as they are.
-func wrapped(text string, width int) []string {
+// Wrap breaks text between words into lines of at most width runes. Lines after the first leave room for ContinuationIndent, which the caller
+// prints. A longer word is not broken, because a user may copy it. Spaces between words are kept. The minimum width is 20.
+func Wrap(text string, width int) []string {
 	var lines []string
-	for limit := max(width, 20); utf8.RuneCountInString(text) > limit; limit = max(width-len(continued), 20) {
+	for limit := max(width, 20); utf8.RuneCountInString(text) > limit; limit = max(width-len(ContinuationIndent), 20) {
 		runes := []rune(text)
 		at := lastSpace(runes[:limit+1])
 		if at < 0 {

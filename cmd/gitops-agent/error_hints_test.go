@@ -1,0 +1,38 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/verify"
+)
+
+func TestHintFor(t *testing.T) {
+	tests := map[string]struct {
+		err  error
+		want string
+	}{
+		"rejected":      {&verify.RejectedError{Reason: verify.ReasonUnsigned, Hint: verify.ReasonUnsigned.Hint()}, "gitsign"},
+		"refused":       {&reconcile.RefusedError{Hint: "correct it"}, "correct it"},
+		"locked":        {fmt.Errorf("open: %w", journal.ErrLocked), "stop that agent first"},
+		"denied":        {fmt.Errorf("read: %w", reconcile.ErrDenied), "proxmox.token_file"},
+		"port_taken":    {fmt.Errorf("listen: %w", syscall.EADDRINUSE), "choose another address"},
+		"damaged":       {fmt.Errorf("read: %w", &journal.DamageError{File: "x", Err: errors.New("y")}), "gitops-agent journal repair"},
+		"own_hint_wins": {term.WithHint(fmt.Errorf("read: %w", reconcile.ErrDenied), "my own"), "my own"},
+		"unknown":       {errors.New("x"), ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := hintFor(test.err)
+			if !strings.Contains(got, test.want) || test.want == "" && got != "" {
+				t.Errorf("got %q, want %q in it", got, test.want)
+			}
+		})
+	}
+}

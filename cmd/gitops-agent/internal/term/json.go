@@ -1,0 +1,21 @@
+package term
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// SchemaVersion is the version of every JSON result. It grows when a field is removed or its meaning changes.
+const SchemaVersion = 1
+
+// WriteJSON prints a document as indented JSON.
+func WriteJSON[T any](w io.Writer, document T) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(document); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return nil
+}
