@@ -88,7 +88,7 @@ func TestApprovalIsSpentByAFailure(t *testing.T) {
 // approval is still good for the next one.
 func TestApprovalSurvivesACallThatNeverActed(t *testing.T) {
 	heldBridge(t, nil, func(t *testing.T, l *lab, p *probe, digest string) {
-		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/qemu/201/config$", Kind: pvesim.EditBeforeHand, Key: "onboot", Value: "1"}))
+		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/qemu/201/config$", Kind: pvesim.EditBefore, Key: "onboot", Value: "1"}))
 		l.approve(digest)
 		eventually(t, "the approved change", l.moved)
 		l.converge()

@@ -8,13 +8,13 @@ import (
 // agentRoutes are the calls that ask the agent inside a VM.
 func agentRoutes() []*route {
 	return []*route{
-		act(http.MethodPost, vmPath+"/agent/ping", pingAgent).permits(mayAskAgent),
-		get(vmPath+"/agent/network-get-interfaces", agentInterfaces).permits(mayAskAgent).needsRoot(),
+		writeRoute(http.MethodPost, vmPath+"/agent/ping", pingAgent).withPermission(permitAgent),
+		readRoute(vmPath+"/agent/network-get-interfaces", agentInterfaces).withPermission(permitAgent).needsRoot(),
 	}
 }
 
-// mayAskAgent wants the privilege that releases before 9 had under another name.
-func mayAskAgent(c *call) error {
+// permitAgent wants the privilege that releases before 9 had under another name.
+func permitAgent(c *call) error {
 	path := "/vms/" + c.vars["vmid"]
 	if c.sim.major() < 9 {
 		return c.require(path, "VM.Monitor")
@@ -22,8 +22,8 @@ func mayAskAgent(c *call) error {
 	return c.requireAny(path, "VM.GuestAgent.Audit", "VM.GuestAgent.Unrestricted")
 }
 
-// withAgent finds a VM whose agent answers. The state is locked.
-func (c *call) withAgent() (*guest, error) {
+// vmWithAgent finds a VM whose agent answers. The state is locked.
+func (c *call) vmWithAgent() (*guest, error) {
 	g, err := c.vm()
 	if err != nil {
 		return nil, err
@@ -31,26 +31,26 @@ func (c *call) withAgent() (*guest, error) {
 	a, err := agentFormat.parse("agent", g.conf.values["agent"])
 	switch {
 	case err != nil || a["enabled"] != "1":
-		return nil, die("No QEMU guest agent configured")
+		return nil, apiErrorf("No QEMU guest agent configured")
 	case !g.running:
-		return nil, die("VM %d is not running", g.vmid)
-	case g.deaf || g.paused:
-		return nil, die("QEMU guest agent is not running")
+		return nil, apiErrorf("VM %d is not running", g.vmid)
+	case g.unresponsive || g.paused:
+		return nil, apiErrorf("QEMU guest agent is not running")
 	}
 	return g, nil
 }
 
 func pingAgent(c *call) (reply, error) {
-	err := c.sim.locked(func() error { _, err := c.withAgent(); return err })
+	err := c.sim.locked(func() error { _, err := c.vmWithAgent(); return err })
 	if err != nil {
 		return reply{}, err
 	}
-	return data([]byte(`{"result":{}}`))
+	return dataReply([]byte(`{"result":{}}`))
 }
 
 // agentInterfaces shows the loopback device and the VM's network devices with the addresses that their ipconfig says.
 func agentInterfaces(c *call) (reply, error) {
-	g, err := c.withAgent()
+	g, err := c.vmWithAgent()
 	if err != nil {
 		return reply{}, err
 	}
@@ -67,7 +67,7 @@ func agentInterfaces(c *call) (reply, error) {
 	}
 	var o object
 	o.raw("result", a.bytes())
-	return data(o.bytes())
+	return dataReply(o.bytes())
 }
 
 func agentDevice(name, mac string, addresses []address) *object {

@@ -13,9 +13,9 @@ func TestGuestAgent(t *testing.T) {
 		if body := c.ok("POST", vm100+"/agent/ping").body; body != `{"data":{"result":{}}}` {
 			t.Errorf("ping: got %s, want an empty result", body)
 		}
-		refused(t, "no agent", c.call("POST", "/nodes/pve1/qemu/101/agent/ping"), 500, "No QEMU guest agent configured")
-		refused(t, "stopped", c.call("POST", "/nodes/pve1/qemu/102/agent/ping"), 500, "VM 102 is not running")
-		refused(t, "wrong method", c.call("PUT", vm100+"/agent/ping"), 501, "Method 'PUT "+vm100+"/agent/ping' not implemented")
+		checkReply(t, "no agent", c.call("POST", "/nodes/pve1/qemu/101/agent/ping"), 500, "No QEMU guest agent configured")
+		checkReply(t, "stopped", c.call("POST", "/nodes/pve1/qemu/102/agent/ping"), 500, "VM 102 is not running")
+		checkReply(t, "wrong method", c.call("PUT", vm100+"/agent/ping"), 501, "Method 'PUT "+vm100+"/agent/ping' not implemented")
 		body := c.ok("GET", vm100+"/agent/network-get-interfaces").body
 		for _, want := range []string{
 			`"name":"lo"`, `"hardware-address":"bc:24:11:00:00:01"`, `"ip-address":"10.0.0.5","prefix":24,"ip-address-type":"ipv4"`,
@@ -28,7 +28,7 @@ func TestGuestAgent(t *testing.T) {
 		if err := c.sim.IgnoreShutdown(100); err != nil {
 			t.Fatal(err)
 		}
-		refused(t, "still booting", c.call("POST", vm100+"/agent/ping"), 500, "QEMU guest agent is not running")
+		checkReply(t, "still booting", c.call("POST", vm100+"/agent/ping"), 500, "QEMU guest agent is not running")
 	})
 }
 
@@ -79,7 +79,7 @@ func TestMoveVolume(t *testing.T) {
 		if got := c.task("POST", ct+"/move_volume", "volume=mp0", "storage=local-lvm", "delete=1"); got != "OK" || c.sim.volume("local:200/vm-200-disk-1.raw") != nil {
 			t.Errorf("move with delete: got %s, want OK and the source gone", got)
 		}
-		refused(t, "to where it is", c.call("POST", ct+"/move_volume", "volume=mp0", "storage=local-lvm"), 500, "you can't move a volume to the same storage")
+		checkReply(t, "to where it is", c.call("POST", ct+"/move_volume", "volume=mp0", "storage=local-lvm"), 500, "you can't move a volume to the same storage")
 		if got := c.task("POST", ct+"/move_volume", "volume=mp0", "target-vmid=201", "target-volume=mp3"); got != "OK" {
 			t.Fatalf("hand over: got %s, want OK", got)
 		}
@@ -87,7 +87,7 @@ func TestMoveVolume(t *testing.T) {
 			t.Errorf("handed over: got %s, want the renamed volume with its new owner alone", got)
 		}
 		c.task("POST", ct+"/status/start")
-		refused(t, "running", c.call("POST", ct+"/move_volume", "volume=rootfs", "storage=local"), 500, "cannot move volumes of a running container")
+		checkReply(t, "running", c.call("POST", ct+"/move_volume", "volume=rootfs", "storage=local"), 500, "cannot move volumes of a running container")
 		if got := c.call("POST", ct+"/move_volume", "volume=rootfs", "storage=local", "digest=00"); got.status != 500 || !strings.HasPrefix(got.reason, "detected modified configuration") {
 			t.Errorf("stale digest: got %d %s, want it refused", got.status, got.reason)
 		}

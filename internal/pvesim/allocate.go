@@ -18,7 +18,7 @@ func (s *Sim) allocate(vmid int, d drive, logf func(string, ...any), made *[]str
 	}
 	v := s.volume(d.file())
 	if v == nil {
-		return d, die("volume '%s' does not exist", d.file())
+		return d, apiErrorf("volume '%s' does not exist", d.file())
 	}
 	if d.isCloudInit() {
 		return d, nil
@@ -71,7 +71,7 @@ func (s *Sim) allocateNew(vmid int, d drive, logf func(string, ...any), made *[]
 	if d.isImport() {
 		src := s.volume(d.values["import-from"])
 		if src == nil {
-			return d, die("failed to stat '%s'", s.pathOf(d.values["import-from"]))
+			return d, apiErrorf("failed to stat '%s'", s.pathOf(d.values["import-from"]))
 		}
 		size = src.Size
 		if d.values["format"] == "" && st.Type == "dir" {
@@ -81,7 +81,7 @@ func (s *Sim) allocateNew(vmid int, d drive, logf func(string, ...any), made *[]
 	v := Volume{ID: id + ":" + st.freeName(vmid, format), Owner: vmid, Size: st.roundUp(size), Format: format, Kind: "images"}
 	logf("%s", st.formatLog(&v))
 	if size > maxRawSize {
-		return d, die("unable to create image: qemu-img: %s: The image size is too large for file format '%s'", s.pathOf(v.ID), format)
+		return d, apiErrorf("unable to create image: qemu-img: %s: The image size is too large for file format '%s'", s.pathOf(v.ID), format)
 	}
 	if err := st.checkSpace(vmid, v.Size); err != nil {
 		return d, err
@@ -97,7 +97,7 @@ func (st *storage) formatFor(d drive) (string, error) {
 	case f == "":
 		return "raw", nil
 	case st.Type != "dir" && f != "raw":
-		return "", die("unsupported format '%s' at /usr/share/perl5/PVE/Storage/LvmThinPlugin.pm line 90.", f)
+		return "", apiErrorf("unsupported format '%s' at /usr/share/perl5/PVE/Storage/LvmThinPlugin.pm line 90.", f)
 	}
 	return f, nil
 }
@@ -111,10 +111,10 @@ func (s *Sim) pathOf(id string) string {
 	return id
 }
 
-// rollback frees volumes made by work that failed. The state is locked.
-func (s *Sim) rollback(made []string) {
+// freeAllocated frees volumes made by work that failed. The state is locked.
+func (s *Sim) freeAllocated(made []string) {
 	for _, id := range slices.Backward(made) {
-		s.free(id, lossFailed)
+		s.free(id, freedAfterFailure)
 	}
 }
 
@@ -126,7 +126,7 @@ func (s *Sim) moveToUnused(kind Kind, conf *config, slot, text string) {
 		return
 	}
 	if d.isCloudInit() {
-		s.free(d.file(), lossDetached)
+		s.free(d.file(), freedDetachedImage)
 		return
 	}
 	for k, v := range conf.values {
@@ -134,5 +134,5 @@ func (s *Sim) moveToUnused(kind Kind, conf *config, slot, text string) {
 			return
 		}
 	}
-	conf.values[unusedKey(conf.values)] = d.file()
+	conf.values[freeUnusedKey(conf.values)] = d.file()
 }

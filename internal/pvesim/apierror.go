@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -11,24 +12,24 @@ import (
 // apiError is a refusal in Proxmox's form: a status, a message whose first line is the reason phrase, and for 400 a text per
 // parameter. An error of any other type never reaches a client.
 type apiError struct {
-	status  int
-	message string            // as in the body, with the trailing newline that Perl's die leaves
-	params  map[string]string // only for 400
-	bare    bool              // no body at all, as for 401
-	plain   bool              // the body is the message as it is, not JSON
+	status    int
+	message   string            // as in the body, with the trailing newline that Perl's die leaves
+	params    map[string]string // only for 400
+	noBody    bool              // no body at all, as for 401
+	plainText bool              // the body is the message as it is, not JSON
 }
 
 func (e *apiError) Error() string { return strings.TrimSuffix(e.message, "\n") }
 
-// die is what Perl's die becomes: status 500 and the text.
-func die(format string, args ...any) error {
+// apiErrorf is what Perl's die becomes: status 500 and the text.
+func apiErrorf(format string, args ...any) error {
 	return &apiError{status: http.StatusInternalServerError, message: fmt.Sprintf(format, args...) + "\n"}
 }
 
-// badParam refuses one parameter with status 400.
-func badParam(name, text string) error { return badParams(map[string]string{name: text}) }
+// paramError refuses one parameter with status 400.
+func paramError(name, text string) error { return paramErrors(map[string]string{name: text}) }
 
-func badParams(params map[string]string) error {
+func paramErrors(params map[string]string) error {
 	return &apiError{status: http.StatusBadRequest, message: "Parameter verification failed.\n", params: params}
 }
 
@@ -38,7 +39,7 @@ func forbidden(detail string) error {
 }
 
 func unauthorized(reason string) error {
-	return &apiError{status: http.StatusUnauthorized, message: reason, bare: true}
+	return &apiError{status: http.StatusUnauthorized, message: reason, noBody: true}
 }
 
 func notImplemented(method, path string) error {
@@ -53,10 +54,10 @@ func (e *apiError) reason() string {
 
 // body is the message as JSON. Releases before 9 leave the text to the status line.
 func (e *apiError) body(release int) []byte {
-	if e.bare {
+	if e.noBody {
 		return nil
 	}
-	if e.plain {
+	if e.plainText {
 		return []byte(e.message)
 	}
 	var o object
@@ -73,3 +74,5 @@ func (e *apiError) body(release int) []byte {
 	}
 	return o.bytes()
 }
+
+func asAPIError(err error, target **apiError) bool { return errors.As(err, target) }

@@ -69,7 +69,7 @@ func (s *Sim) newCredential(t Token) *credential {
 	for _, a := range acl {
 		g := c.grantAt(strings.TrimSuffix(a.Path, "/"))
 		for _, p := range slices.Concat(roles[a.Role], a.Privileges) {
-			if p = s.privilege(p); p != "" {
+			if p = s.privilegeName(p); p != "" {
 				g.privileges[p] = true
 			}
 		}

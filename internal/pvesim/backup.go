@@ -20,12 +20,12 @@ var backupOwner = regexp.MustCompile(`:backup/vzdump-(?:qemu|lxc)-(\d+)-`)
 
 func backupRoutes() []*route {
 	return []*route{
-		act(http.MethodPost, "/nodes/{node}/vzdump", backup).takes(map[string]rule{
+		writeRoute(http.MethodPost, "/nodes/{node}/vzdump", backup).withParams(map[string]rule{
 			"vmid": vmidRule.needed(), "storage": checked(checkStorageID), "mode": enum("snapshot", "suspend", "stop"),
 			"compress": enum("0", "1", "gzip", "lzo", "zstd"), "notes-template": text(), "remove": boolean(), "protected": boolean(),
 			"bwlimit": integer(), "mailto": text(), "mailnotification": text(), "notification-mode": text(), "quiet": boolean(), "zstd": integer(),
 			"ionice": integer(), "stdexcludes": boolean(), "prune-backups": text(), "fleecing": text(), "pool": text(),
-		}).permits(func(c *call) error { return c.require("/vms/"+c.params["vmid"], "VM.Backup") }),
+		}).withPermission(func(c *call) error { return c.require("/vms/"+c.params["vmid"], "VM.Backup") }),
 	}
 }
 
@@ -37,7 +37,7 @@ func backup(c *call) (reply, error) {
 	}
 	err := c.sim.locked(func() error {
 		if c.sim.storage(id) == nil {
-			return die("storage '%s' does not exist", id)
+			return apiErrorf("storage '%s' does not exist", id)
 		}
 		return c.require("/storage/"+id, "Datastore.AllocateSpace")
 	})
@@ -49,7 +49,7 @@ func backup(c *call) (reply, error) {
 			return err
 		}
 		err := t.work(1)
-		if died(err) {
+		if workerDied(err) {
 			return err // the lock stays, as after a crash
 		}
 		return t.locked(func() error { return t.endBackup(c, vmid, id, err) })
@@ -59,12 +59,12 @@ func backup(c *call) (reply, error) {
 func (t *task) beginBackup(c *call, vmid int) error {
 	g := t.sim.guests[vmid]
 	if g == nil || g.node != c.node() {
-		return die("unable to find VM '%d'", vmid)
+		return apiErrorf("unable to find VM '%d'", vmid)
 	}
 	if err := g.checkLock(); err != nil {
 		return err
 	}
-	if err := t.sim.mayWrite(g); err != nil {
+	if err := t.sim.checkWritable(g); err != nil {
 		return err
 	}
 	t.printf("INFO: Starting Backup of VM %d (%s)", vmid, g.kind)
@@ -75,9 +75,9 @@ func (t *task) beginBackup(c *call, vmid int) error {
 func (t *task) endBackup(c *call, vmid int, storage string, err error) error {
 	g := t.sim.guests[vmid]
 	if g == nil {
-		return die("guest %d vanished during its backup", vmid)
+		return apiErrorf("guest %d vanished during its backup", vmid)
 	}
-	if err := t.sim.mayWrite(g); err != nil {
+	if err := t.sim.checkWritable(g); err != nil {
 		return err // and the lock stays
 	}
 	g.edit(func(conf *config) { delete(conf.values, "lock") })
@@ -99,13 +99,13 @@ func (t *task) endBackup(c *call, vmid int, storage string, err error) error {
 		total += a.sizes[slot]
 	}
 	if t.sim.storage(storage).full {
-		return die("job errors: vma_queue_write: write error - Broken pipe")
+		return apiErrorf("job errors: vma_queue_write: write error - Broken pipe")
 	}
 	name := storage + ":backup/vzdump-" + string(g.kind) + "-" + itoa(vmid) + "-" + time.Now().Format("2006_01_02-15_04_05") + "." + ext
 	v := t.sim.add(Volume{ID: name, Owner: vmid, Size: total/1000 + 1, Format: ext, Kind: "backup"})
 	v.archive = a
 	t.printf("INFO: Finished Backup of VM %d (00:00:01)", vmid)
-	t.sim.effect(vmid, BackedUp)
+	t.sim.countEffect(vmid, BackedUp)
 	return nil
 }
 
@@ -114,18 +114,18 @@ func restore(c *call, kind Kind, vmid int, from string) (reply, error) {
 	var a *archive
 	var set values
 	err := c.sim.locked(func() (err error) {
-		if err := c.needQuorum(); err != nil {
+		if err := c.requireQuorum(); err != nil {
 			return err
 		}
 		if err := c.permitAllocate(vmid); err != nil {
 			return err
 		}
 		if old := c.sim.guests[vmid]; old != nil {
-			return die("unable to restore %s %d - %s %d already exists on node '%s'", kindLabel(kind), vmid, old.label(), vmid, old.node)
+			return apiErrorf("unable to restore %s %d - %s %d already exists on node '%s'", kindLabel(kind), vmid, old.label(), vmid, old.node)
 		}
 		v := c.sim.volume(from)
 		if v == nil || v.archive == nil || v.archive.kind != kind {
-			return die("volume '%s' does not exist", from)
+			return apiErrorf("volume '%s' does not exist", from)
 		}
 		a = v.archive
 		if set, err = c.restoreConfig(kind, vmid); err != nil {
@@ -137,30 +137,30 @@ func restore(c *call, kind Kind, vmid int, from string) (reply, error) {
 		return reply{}, err
 	}
 	return c.start(typePrefix(kind)+"restore", vmid, func(t *task) error {
-		return t.withLock(kind, vmid, func() error { return t.restore(c, a, set, vmid) })
+		return t.withGuestLock(kind, vmid, func() error { return t.restore(c, a, set, vmid) })
 	})
 }
 
 func (t *task) restore(c *call, a *archive, set values, vmid int) error {
 	var made []string
 	err := t.work(1)
-	if died(err) {
+	if workerDied(err) {
 		return err
 	}
-	return t.finishing(vmid, func() error {
+	return t.commitGuest(vmid, func() error {
 		var v values
 		if err == nil {
 			v, err = t.unpack(c, a, vmid, &made)
 		}
 		if err != nil {
-			t.sim.rollback(made)
+			t.sim.freeAllocated(made)
 			delete(t.sim.guests, vmid)
-			return die("unable to restore %s %d - %s", kindLabel(a.kind), vmid, firstLine(err.Error()))
+			return apiErrorf("unable to restore %s %d - %s", kindLabel(a.kind), vmid, firstLine(err.Error()))
 		}
 		maps.Copy(v, set)
 		t.sim.guests[vmid].edit(func(conf *config) { conf.values = v })
-		c.joinPool(vmid)
-		t.sim.effect(vmid, Created)
+		c.addToPool(vmid)
+		t.sim.countEffect(vmid, Created)
 		return nil
 	})
 }
@@ -185,7 +185,7 @@ func (t *task) unpack(c *call, a *archive, vmid int, made *[]string) (values, er
 		}
 		st := t.sim.storage(id)
 		if st == nil {
-			return nil, die("storage '%s' does not exist", id)
+			return nil, apiErrorf("storage '%s' does not exist", id)
 		}
 		if err := st.checkSpace(vmid, size); err != nil {
 			return nil, err
@@ -196,16 +196,16 @@ func (t *task) unpack(c *call, a *archive, vmid int, made *[]string) (values, er
 		v[slot] = d.with(vol.ID, vol.Size).text()
 	}
 	if a.kind == QEMU {
-		v["vmgenid"] = t.sim.uuid()
+		v["vmgenid"] = t.sim.newUUID()
 	}
-	if c.is("unique") {
-		return v, t.renew(a.kind, v)
+	if c.flag("unique") {
+		return v, t.regenerateIdentities(a.kind, v)
 	}
 	return v, nil
 }
 
-// renew draws MAC addresses and the SMBIOS uuid anew.
-func (t *task) renew(kind Kind, v values) error {
+// regenerateIdentities draws MAC addresses and the SMBIOS uuid anew.
+func (t *task) regenerateIdentities(kind Kind, v values) error {
 	format, key := qemuNetFormat, "macaddr"
 	if kind == LXC {
 		format, key = lxcNetFormat, "hwaddr"
@@ -215,7 +215,7 @@ func (t *task) renew(kind Kind, v values) error {
 		if err != nil {
 			return err
 		}
-		n[key] = t.sim.mac()
+		n[key] = t.sim.newMAC()
 		v[k] = lxcNetFormat.format(n)
 		if kind == QEMU {
 			v[k] = printNet(n)
@@ -228,7 +228,7 @@ func (t *task) renew(kind Kind, v values) error {
 	if err != nil {
 		sm = values{}
 	}
-	sm["uuid"] = t.sim.uuid()
+	sm["uuid"] = t.sim.newUUID()
 	v["smbios1"] = smbiosFormat.format(sm)
 	return nil
 }

@@ -81,7 +81,7 @@ func (u *update) checkBootDevices(conf *config, boot string) error {
 	}
 	for dev := range strings.SplitSeq(order, ";") {
 		if conf.values[dev] == "" && conf.pending[dev] == "" && u.set[dev] == "" || slices.Contains(u.deletes, dev) {
-			return die("invalid bootorder: device '%s' does not exist'", dev)
+			return apiErrorf("invalid bootorder: device '%s' does not exist'", dev)
 		}
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -129,7 +128,7 @@ func checkBoot(s string) error {
 		return nil
 	}
 	p := propertyString{
-		"legacy": matching(`[acdn]{1,4}`).first(),
+		"legacy": matching(`[acdn]{1,4}`).asDefaultKey(),
 		"order":  checked(checkBootOrder),
 	}
 	_, err := p.parse("boot", s)
@@ -147,7 +146,7 @@ func checkBootOrder(s string) error {
 
 func checkCPU(s string) error {
 	p := propertyString{
-		"cputype": text().first(), "flags": text(), "hidden": boolean(), "hv-vendor-id": text(), "phys-bits": text(),
+		"cputype": text().asDefaultKey(), "flags": text(), "hidden": boolean(), "hv-vendor-id": text(), "phys-bits": text(),
 		"reported-model": text(), "level": integer(), "guest-phys-bits": integer(),
 	}
 	v, err := p.parse("cpu", s)
@@ -165,14 +164,6 @@ func checkCPU(s string) error {
 		return fmt.Errorf("Built-in cputype '%s' is not defined (missing 'custom-' prefix?)", cpu) //nolint:staticcheck // Proxmox's text
 	}
 	return nil
-}
-
-func atoi(s string) int {
-	n, err := strconv.Atoi(strings.TrimSpace(s))
-	if err != nil {
-		return 0
-	}
-	return n
 }
 
 // checkContentType takes the kinds of volumes that a storage can hold.

@@ -11,42 +11,42 @@ func cloneVM(c *call) (reply, error) {
 		}
 		src, err := c.vm()
 		if err != nil {
-			return die("unable to find configuration file for VM %d on node '%s'", c.vmid(), c.node())
+			return apiErrorf("unable to find configuration file for VM %d on node '%s'", c.vmid(), c.node())
 		}
 		if err := src.checkLock(); err != nil {
 			return err
 		}
-		if err := c.cloneable(src); err != nil {
+		if err := c.checkLinkedClone(src); err != nil {
 			return err
 		}
-		if err := c.permitCopies(src); err != nil {
+		if err := c.permitCloneTargets(src); err != nil {
 			return err
 		}
-		return c.mayClaim(newID)
+		return c.checkCloneID(newID)
 	})
 	if err != nil {
 		return reply{}, err
 	}
 	return c.start("qmclone", c.vmid(), func(t *task) error {
 		// the source's lock is held only while the id is claimed, the target's for the whole copy
-		err := t.withLock(QEMU, c.vmid(), func() error { return t.locked(func() error { return c.claim(newID) }) })
+		err := t.withGuestLock(QEMU, c.vmid(), func() error { return t.locked(func() error { return c.reserveCloneID(newID) }) })
 		if err != nil {
 			return err
 		}
-		return t.withLock(QEMU, newID, func() error { return t.clone(c, newID) })
+		return t.withGuestLock(QEMU, newID, func() error { return t.clone(c, newID) })
 	})
 }
 
-func (c *call) mayClaim(newID int) error {
+func (c *call) checkCloneID(newID int) error {
 	if c.sim.guests[newID] != nil {
-		return die("unable to create VM %d: config file already exists", newID)
+		return apiErrorf("unable to create VM %d: config file already exists", newID)
 	}
 	return nil
 }
 
-// claim makes the target's config, locked and empty. The state is locked.
-func (c *call) claim(newID int) error {
-	if err := c.mayClaim(newID); err != nil {
+// reserveCloneID makes the target's config, locked and empty. The state is locked.
+func (c *call) reserveCloneID(newID int) error {
+	if err := c.checkCloneID(newID); err != nil {
 		return err
 	}
 	g := newGuest(newID, QEMU, c.targetNode())
@@ -56,7 +56,7 @@ func (c *call) claim(newID int) error {
 }
 
 func (c *call) permitClone(newID int) error {
-	if err := c.needQuorum(); err != nil {
+	if err := c.requireQuorum(); err != nil {
 		return err
 	}
 	if err := c.permitAllocate(newID); err != nil {
@@ -64,20 +64,20 @@ func (c *call) permitClone(newID int) error {
 	}
 	if st := c.params["storage"]; st != "" {
 		if c.sim.storage(st) == nil {
-			return die("storage '%s' does not exist", st)
+			return apiErrorf("storage '%s' does not exist", st)
 		}
 		if err := c.require("/storage/"+st, "Datastore.AllocateSpace"); err != nil {
 			return err
 		}
 	}
 	if n := c.params["target"]; n != "" && !c.sim.hasNode(n) {
-		return die("no such cluster node '%s'", n)
+		return apiErrorf("no such cluster node '%s'", n)
 	}
 	return nil
 }
 
-// permitCopies wants the storages that the copies go to and the bridges that the clone will use. The state is locked.
-func (c *call) permitCopies(src *guest) error {
+// permitCloneTargets wants the storages that the copies go to and the bridges that the clone will use. The state is locked.
+func (c *call) permitCloneTargets(src *guest) error {
 	v, err := c.cloneSource(src)
 	if err != nil {
 		return err
@@ -114,13 +114,13 @@ func (c *call) targetNode() string {
 // isFull says whether a clone copies: always from an ordinary guest, on demand from a template.
 func (c *call) isFull(src *guest) bool {
 	if _, given := c.params["full"]; given {
-		return c.is("full")
+		return c.flag("full")
 	}
 	return !src.isTemplate()
 }
 
-// cloneable refuses a linked clone of volumes that are no base images, and an unknown snapshot. The state is locked.
-func (c *call) cloneable(src *guest) error {
+// checkLinkedClone refuses a linked clone of volumes that are no base images, and an unknown snapshot. The state is locked.
+func (c *call) checkLinkedClone(src *guest) error {
 	v, err := c.cloneSource(src)
 	if err != nil {
 		return err
@@ -138,9 +138,9 @@ func (c *call) cloneable(src *guest) error {
 			continue
 		}
 		if src.kind == LXC {
-			return die("Linked clone feature for '%s' is not available", d.file())
+			return apiErrorf("Linked clone feature for '%s' is not available", d.file())
 		}
-		return die("Linked clone feature is not supported for '%s' (%s)", d.file(), slot)
+		return apiErrorf("Linked clone feature is not supported for '%s' (%s)", d.file(), slot)
 	}
 	return nil
 }
@@ -154,12 +154,12 @@ func (c *call) cloneSource(src *guest) (values, error) {
 	if s := src.conf.snap(name); s != nil {
 		return s.values, nil
 	}
-	return nil, die("snapshot '%s' does not exist", name)
+	return nil, apiErrorf("snapshot '%s' does not exist", name)
 }
 
 func (t *task) clone(c *call, newID int) error {
 	var made []string
-	t.note("creating a clone of VM %d with ID %d", c.vmid(), newID)
+	t.logLine("creating a clone of VM %d with ID %d", c.vmid(), newID)
 	err := t.work(0.3)
 	var v values
 	if err == nil {
@@ -172,18 +172,18 @@ func (t *task) clone(c *call, newID int) error {
 		err = t.work(0.7)
 	}
 	if err == nil {
-		return t.finishing(newID, func() error {
+		return t.commitGuest(newID, func() error {
 			g := t.sim.guests[newID]
 			g.edit(func(conf *config) { conf.values = v })
-			c.joinPool(newID)
-			t.sim.effect(newID, Cloned)
+			c.addToPool(newID)
+			t.sim.countEffect(newID, Cloned)
 			return nil
 		})
 	}
-	return t.undo("clone failed: ", newID, made, err)
+	return t.removePartialGuest("clone failed: ", newID, made, err)
 }
 
-func (c *call) joinPool(vmid int) {
+func (c *call) addToPool(vmid int) {
 	if p := c.sim.pools[c.params["pool"]]; p != nil {
 		p.vms = append(p.vms, vmid)
 	}

@@ -33,15 +33,15 @@ func (t *task) copyVM(c *call, newID int, made *[]string) (values, error) {
 		}
 		v[slot] = d.text()
 	}
-	t.rename(c, v)
+	t.setCloneIdentity(c, v)
 	return v, nil
 }
 
-// rename gives the clone its own name, MAC addresses, uuid and generation id.
-func (t *task) rename(c *call, v values) {
+// setCloneIdentity gives the clone its own name, MAC addresses, uuid and generation id.
+func (t *task) setCloneIdentity(c *call, v values) {
 	for _, k := range slotsOf(v, isNet) {
 		if n, err := qemuNetFormat.parse(k, v[k]); err == nil {
-			n["macaddr"] = t.sim.mac()
+			n["macaddr"] = t.sim.newMAC()
 			v[k] = printNet(n)
 		}
 	}
@@ -56,12 +56,12 @@ func (t *task) rename(c *call, v values) {
 	if d, ok := c.params["description"]; ok {
 		v["description"] = d
 	}
-	v["vmgenid"] = t.sim.uuid()
+	v["vmgenid"] = t.sim.newUUID()
 	sm, err := smbiosFormat.parse("smbios1", v["smbios1"])
 	if err != nil {
 		sm = values{}
 	}
-	sm["uuid"] = t.sim.uuid()
+	sm["uuid"] = t.sim.newUUID()
 	v["smbios1"] = smbiosFormat.format(sm)
 }
 
@@ -70,7 +70,7 @@ func (t *task) copyDrive(c *call, src *guest, newID int, d drive, made *[]string
 	s := t.sim
 	old := s.volume(d.file())
 	if old == nil {
-		return d, die("volume '%s' does not exist", d.file())
+		return d, apiErrorf("volume '%s' does not exist", d.file())
 	}
 	st := s.storage(d.storageOf())
 	format := old.Format

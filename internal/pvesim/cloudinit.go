@@ -11,9 +11,9 @@ import (
 
 func cloudInitRoutes() []*route {
 	return []*route{
-		get(vmPath+"/cloudinit", readCloudInit).onGuest("VM.Audit"),
-		act(http.MethodPut, vmPath+"/cloudinit", regenerateCloudInit).onGuest("VM.Config.Cloudinit"),
-		get(vmPath+"/cloudinit/dump", dumpCloudInit).takes(map[string]rule{"type": enum("user", "network", "meta").needed()}).onGuest("VM.Audit"),
+		readRoute(vmPath+"/cloudinit", readCloudInit).withGuestPrivilege("VM.Audit"),
+		writeRoute(http.MethodPut, vmPath+"/cloudinit", regenerateCloudInit).withGuestPrivilege("VM.Config.Cloudinit"),
+		readRoute(vmPath+"/cloudinit/dump", dumpCloudInit).withParams(map[string]rule{"type": enum("user", "network", "meta").needed()}).withGuestPrivilege("VM.Audit"),
 	}
 }
 
@@ -39,11 +39,11 @@ func dumpCloudInit(c *call) (reply, error) {
 	i := c.sim.cloudInitImage(g)
 	switch c.params["type"] {
 	case "user":
-		return data(jsonString(i.user))
+		return dataReply(jsonString(i.user))
 	case "network":
-		return data(jsonString(i.network))
+		return dataReply(jsonString(i.network))
 	}
-	return data(jsonString(i.meta()))
+	return dataReply(jsonString(i.meta()))
 }
 
 // userData is the user part: names, account, keys.
@@ -166,7 +166,7 @@ func writeSubnets(b *strings.Builder, ip values) {
 
 // regenerateCloudInit writes the image anew, so that nothing about it is pending.
 func regenerateCloudInit(c *call) (reply, error) {
-	err := c.sim.withGuest(QEMU, c.vmid(), func() error {
+	err := c.sim.withGuestLock(QEMU, c.vmid(), func() error {
 		g, err := c.vm()
 		if err != nil {
 			return err
@@ -174,7 +174,7 @@ func regenerateCloudInit(c *call) (reply, error) {
 		if err := g.checkLock(); err != nil {
 			return err
 		}
-		if err := c.sim.mayWrite(g); err != nil {
+		if err := c.sim.checkWritable(g); err != nil {
 			return err
 		}
 		return c.sim.generateCloudInit(g, func(string, ...any) {})
@@ -182,7 +182,7 @@ func regenerateCloudInit(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return null()
+	return nullReply()
 }
 
 // generateCloudInit writes the image of a VM that has the drive for it, after which the drive shows a size. Parts of the user's own
@@ -196,7 +196,7 @@ func (s *Sim) generateCloudInit(g *guest, logf func(string, ...any)) error {
 		custom, err := customFormat.parse("cicustom", strings.TrimSpace(g.conf.values["cicustom"]))
 		for _, part := range []string{"user", "network", "meta", "vendor"} {
 			if vol := custom[part]; err == nil && vol != "" && s.volume(vol) == nil {
-				return die("volume '%s' does not exist", vol)
+				return apiErrorf("volume '%s' does not exist", vol)
 			}
 		}
 		logf("generating cloud-init ISO")
@@ -204,7 +204,7 @@ func (s *Sim) generateCloudInit(g *guest, logf func(string, ...any)) error {
 			if d.values["size"] == "" {
 				conf.values[slot] = d.with(d.file(), 4*mib).text()
 			}
-			conf.imaged = nil
+			conf.imageValues = nil
 		})
 	}
 	return nil
@@ -227,7 +227,7 @@ func cloudInitSlot(v values, but string) string {
 func checkOneCloudInit(d drive, have ...values) error {
 	for _, v := range have {
 		if other := cloudInitSlot(v, d.slot); other != "" && d.isCloudInit() {
-			return die("%s - cloud-init drive is already attached at '%s'", d.slot, other)
+			return apiErrorf("%s - cloud-init drive is already attached at '%s'", d.slot, other)
 		}
 	}
 	return nil

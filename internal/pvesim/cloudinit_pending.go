@@ -6,52 +6,52 @@ import (
 	"strings"
 )
 
-// inImage says whether a change of the key makes the cloud-init image stale.
-func inImage(key string) bool { return key == "name" || isCloudInitKey(key) }
+// isInCloudInitImage says whether a change of the key makes the cloud-init image stale.
+func isInCloudInitImage(key string) bool { return key == "name" || isCloudInitKey(key) }
 
-// recordImaged keeps what the cloud-init image of a running VM was made from, for every key that differs from it now. The keys that the image knows
+// recordImageValues keeps what the cloud-init image of a running VM was made from, for every key that differs from it now. The keys that the image knows
 // nothing of are listed under "added". The section goes when the image is made anew.
-func (c *config) recordImaged(before values) {
+func (c *config) recordImageValues(before values) {
 	if !c.hasCloudInit() {
 		return
 	}
-	added := listOf(c.imaged["added"])
+	added := listOf(c.imageValues["added"])
 	for k := range union(before, c.values) {
 		old, had := before[k]
 		now, has := c.values[k]
-		if !inImage(k) || had == has && old == now {
+		if !isInCloudInitImage(k) || had == has && old == now {
 			continue
 		}
-		_, known := c.imaged[k]
+		_, known := c.imageValues[k]
 		switch {
 		case known || slices.Contains(added, k): // the image is older than this change
 		case had:
-			c.remember(k, old)
+			c.setImageValue(k, old)
 		default:
 			added = append(added, k)
 		}
 	}
-	c.settleImaged(added)
+	c.pruneImageValues(added)
 }
 
-func (c *config) remember(key, old string) {
-	if c.imaged == nil {
-		c.imaged = values{}
+func (c *config) setImageValue(key, old string) {
+	if c.imageValues == nil {
+		c.imageValues = values{}
 	}
-	c.imaged[key] = old
+	c.imageValues[key] = old
 }
 
-// settleImaged forgets what is again as the image has it.
-func (c *config) settleImaged(added []string) {
-	maps.DeleteFunc(c.imaged, func(k, old string) bool { return k != "added" && c.values[k] == old })
+// pruneImageValues forgets what is again as the image has it.
+func (c *config) pruneImageValues(added []string) {
+	maps.DeleteFunc(c.imageValues, func(k, old string) bool { return k != "added" && c.values[k] == old })
 	added = slices.DeleteFunc(added, func(k string) bool { _, set := c.values[k]; return !set })
 	slices.Sort(added)
-	delete(c.imaged, "added")
+	delete(c.imageValues, "added")
 	if len(added) > 0 {
-		c.remember("added", strings.Join(added, ","))
+		c.setImageValue("added", strings.Join(added, ","))
 	}
-	if len(c.imaged) == 0 {
-		c.imaged = nil
+	if len(c.imageValues) == 0 {
+		c.imageValues = nil
 	}
 }
 
@@ -69,10 +69,10 @@ func readCloudInit(c *call) (reply, error) {
 		return reply{}, err
 	}
 	conf := g.conf
-	added := listOf(conf.imaged["added"])
+	added := listOf(conf.imageValues["added"])
 	var a array
-	for _, k := range slices.Sorted(maps.Keys(union(conf.imaged, conf.values))) {
-		old, changed := conf.imaged[k]
+	for _, k := range slices.Sorted(maps.Keys(union(conf.imageValues, conf.values))) {
+		old, changed := conf.imageValues[k]
 		now, set := conf.values[k]
 		if !isCloudInitKey(k) && !changed || k == "added" || !conf.hasDevice(k) {
 			continue
@@ -93,7 +93,7 @@ func readCloudInit(c *call) (reply, error) {
 		}
 		a.add(&o)
 	}
-	return data(a.bytes())
+	return dataReply(a.bytes())
 }
 
 // hasDevice says whether an ipconfig has its network device; other keys need none.

@@ -90,6 +90,6 @@ func TestCloudInitDump(t *testing.T) {
 			t.Errorf("instance after a change of name: got %q, want another than %q", got, before)
 		}
 		c.ok("PUT", vm100+"/config", "cicustom=user=local:snippets/u.yaml")
-		refused(t, "missing snippet", c.call("PUT", vm100+"/cloudinit"), 500, "volume 'local:snippets/u.yaml' does not exist")
+		checkReply(t, "missing snippet", c.call("PUT", vm100+"/cloudinit"), 500, "volume 'local:snippets/u.yaml' does not exist")
 	})
 }

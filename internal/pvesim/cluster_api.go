@@ -9,19 +9,19 @@ import (
 
 func clusterRoutes() []*route {
 	return []*route{
-		get("/version", version),
-		index("/cluster", "name", strings.Fields(`acme backup backup-info bulk-action ceph config firewall ha jobs log mapping metrics
+		readRoute("/version", version),
+		indexRoute("/cluster", "name", strings.Fields(`acme backup backup-info bulk-action ceph config firewall ha jobs log mapping metrics
 			notifications nextid options qemu replication resources status tasks sdn`)...),
-		get("/cluster/resources", clusterResources).takes(map[string]rule{"type": enum("vm", "storage", "node", "sdn")}),
-		get("/cluster/status", clusterStatus).permits(func(c *call) error { return c.require("/", "Sys.Audit") }),
-		get("/cluster/options", clusterOptions),
-		get("/cluster/nextid", nextID).takes(map[string]rule{"vmid": vmidRule}),
-		get("/cluster/tasks", clusterTasks),
-		get("/access/permissions", permissions).takes(map[string]rule{"path": text(), "userid": text()}),
-		get("/storage", storageConfigs).takes(map[string]rule{"type": text()}),
-		get("/storage/{storage}", storageConfig),
+		readRoute("/cluster/resources", clusterResources).withParams(map[string]rule{"type": enum("vm", "storage", "node", "sdn")}),
+		readRoute("/cluster/status", clusterStatus).withPermission(func(c *call) error { return c.require("/", "Sys.Audit") }),
+		readRoute("/cluster/options", clusterOptions),
+		readRoute("/cluster/nextid", nextID).withParams(map[string]rule{"vmid": vmidRule}),
+		readRoute("/cluster/tasks", clusterTasks),
+		readRoute("/access/permissions", permissions).withParams(map[string]rule{"path": text(), "userid": text()}),
+		readRoute("/storage", storageConfigs).withParams(map[string]rule{"type": text()}),
+		readRoute("/storage/{storage}", storageConfig),
 		{method: http.MethodGet, path: "/", read: func(*call) (reply, error) {
-			return data(subdirs("subdir", "version", "cluster", "nodes", "storage", "access", "pools"))
+			return dataReply(subdirs("subdir", "version", "cluster", "nodes", "storage", "access", "pools"))
 		}},
 	}
 }
@@ -35,7 +35,7 @@ func version(c *call) (reply, error) {
 	o.str("version", v)
 	o.str("repoid", repoID)
 	o.str("release", strings.Join(parts[:min(2, len(parts))], "."))
-	return data(o.bytes())
+	return dataReply(o.bytes())
 }
 
 func clusterStatus(c *call) (reply, error) {
@@ -47,7 +47,7 @@ func clusterStatus(c *call) (reply, error) {
 		o.str("name", "sim")
 		o.num("version", int64(len(c.sim.opts.Nodes)))
 		o.num("nodes", int64(len(c.sim.opts.Nodes)))
-		o.num("quorate", 1-b2i(c.sim.inquorate))
+		o.num("quorate", 1-boolToInt(c.sim.noQuorum))
 		a.add(&o)
 	}
 	for i, n := range c.sim.opts.Nodes {
@@ -64,28 +64,28 @@ func clusterStatus(c *call) (reply, error) {
 		}
 		o.num("local", local)
 		o.str("level", "")
-		o.num("online", 1-b2i(slices.Contains(c.sim.down, n)))
+		o.num("online", 1-boolToInt(slices.Contains(c.sim.down, n)))
 		o.num("nodeid", id)
 		o.str("id", "node/"+n)
 		a.add(&o)
 	}
-	return data(a.bytes())
+	return dataReply(a.bytes())
 }
 
 // nextID hands out the lowest free id and reserves nothing; asked for one id, it refuses one that exists.
 func nextID(c *call) (reply, error) {
 	if v := c.params["vmid"]; v != "" {
 		if g := c.sim.guests[atoi(v)]; g != nil {
-			return reply{}, badParam("vmid", g.label()+" "+v+" already exists")
+			return reply{}, paramError("vmid", g.label()+" "+v+" already exists")
 		}
-		return data(jsonString(v))
+		return dataReply(jsonString(v))
 	}
 	d := c.sim.opts.Cluster
 	id := c.sim.freeID(d.LowestID)
 	if id >= d.HighestID {
-		return reply{}, die("unable to get any free VMID in range [%d, %d]", d.LowestID, d.HighestID-1)
+		return reply{}, apiErrorf("unable to get any free VMID in range [%d, %d]", d.LowestID, d.HighestID-1)
 	}
-	return data(jsonString(itoa(id)))
+	return dataReply(jsonString(itoa(id)))
 }
 
 // freeID is the lowest unused vmid from the given one on. The state is locked.
@@ -101,7 +101,7 @@ func permissions(c *call) (reply, error) {
 	if p := c.params["path"]; p != "" {
 		paths = []string{p}
 	} else {
-		for _, a := range c.who.ACL {
+		for _, a := range c.caller.ACL {
 			if !slices.Contains(paths, a.Path) {
 				paths = append(paths, a.Path)
 			}
@@ -111,7 +111,7 @@ func permissions(c *call) (reply, error) {
 	for _, p := range paths {
 		held := map[string]bool{}
 		for _, name := range privilegesOf("") {
-			if name = c.sim.privilege(name); name != "" && c.sim.holds(c.who, p, name) {
+			if name = c.sim.privilegeName(name); name != "" && c.sim.holds(c.caller, p, name) {
 				held[name] = true
 			}
 		}
@@ -123,5 +123,5 @@ func permissions(c *call) (reply, error) {
 			o.raw(p, po.bytes())
 		}
 	}
-	return data(o.bytes())
+	return dataReply(o.bytes())
 }

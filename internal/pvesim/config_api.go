@@ -28,17 +28,17 @@ func readConfig(kind Kind) func(*call) (reply, error) {
 		}
 		v := g.conf.values
 		switch name := c.params["snapshot"]; {
-		case name != "" && c.is("current"):
-			return reply{}, badParams(map[string]string{
+		case name != "" && c.flag("current"):
+			return reply{}, paramErrors(map[string]string{
 				"snapshot": "cannot use 'snapshot' parameter with 'current'", "current": "cannot use 'snapshot' parameter with 'current'",
 			})
 		case name != "":
 			snap := g.conf.snap(name)
 			if snap == nil {
-				return reply{}, die("snapshot '%s' does not exist", name)
+				return reply{}, apiErrorf("snapshot '%s' does not exist", name)
 			}
 			v = snap.values
-		case !c.is("current"):
+		case !c.flag("current"):
 			v = g.conf.merged()
 		}
 		o := object{buf: make([]byte, 0, 512)}
@@ -46,7 +46,7 @@ func readConfig(kind Kind) func(*call) (reply, error) {
 			writeValue(&o, kind, k, k, x)
 		}
 		o.str("digest", g.digest)
-		return data(o.bytes())
+		return dataReply(o.bytes())
 	}
 }
 
@@ -108,7 +108,7 @@ func readPending(kind Kind) func(*call) (reply, error) {
 		o.str("key", "digest")
 		o.str("value", g.digest)
 		a.add(&o)
-		return data(a.bytes())
+		return dataReply(a.bytes())
 	}
 }
 

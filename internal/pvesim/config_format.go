@@ -25,9 +25,9 @@ func (c *config) format(kind Kind) string {
 		}
 		writeSection(&b, p)
 	}
-	if len(c.imaged) > 0 {
-		b.WriteString("\n" + imagedHeader + "\n")
-		writeSection(&b, c.imaged)
+	if len(c.imageValues) > 0 {
+		b.WriteString("\n" + cloudInitHeader + "\n")
+		writeSection(&b, c.imageValues)
 	}
 	for _, s := range slices.SortedFunc(slices.Values(c.snaps), func(a, b snapshot) int { return strings.Compare(a.name, b.name) }) {
 		b.WriteString("\n[" + s.name + "]\n")
@@ -36,7 +36,7 @@ func (c *config) format(kind Kind) string {
 	return b.String()
 }
 
-const imagedHeader = "[special:cloudinit]"
+const cloudInitHeader = "[special:cloudinit]"
 
 func pendingHeader(kind Kind) string {
 	if kind == LXC {
@@ -146,9 +146,9 @@ func (c *config) section(kind Kind, name string) values {
 	if "["+name+"]" == pendingHeader(kind) {
 		return c.pending
 	}
-	if "["+name+"]" == imagedHeader {
-		c.imaged = values{}
-		return c.imaged
+	if "["+name+"]" == cloudInitHeader {
+		c.imageValues = values{}
+		return c.imageValues
 	}
 	c.snaps = append(c.snaps, snapshot{name: name, values: values{}})
 	return c.snaps[len(c.snaps)-1].values

@@ -32,16 +32,16 @@ type snapshot struct {
 // through the text.
 type config struct {
 	values
-	pending values
-	deletes []pendingDelete
-	imaged  values // what the cloud-init image was made from, where the config says something else by now
-	snaps   []snapshot
+	pending     values
+	deletes     []pendingDelete
+	imageValues values // what the cloud-init image was made from, where the config says something else by now
+	snaps       []snapshot
 }
 
 func newConfig() *config { return &config{values: values{}, pending: values{}} }
 
 func (c *config) clone() *config {
-	n := &config{values: maps.Clone(c.values), pending: maps.Clone(c.pending), deletes: slices.Clone(c.deletes), imaged: maps.Clone(c.imaged)}
+	n := &config{values: maps.Clone(c.values), pending: maps.Clone(c.pending), deletes: slices.Clone(c.deletes), imageValues: maps.Clone(c.imageValues)}
 	for _, s := range c.snaps {
 		n.snaps = append(n.snaps, snapshot{name: s.name, values: maps.Clone(s.values)})
 	}

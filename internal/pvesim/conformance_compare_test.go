@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// only is what a canonical body has and the other has not.
-func only(body, other string) string {
+// missingWords is what a canonical body has and the other has not.
+func missingWords(body, other string) string {
 	var out []string
 	rest := strings.Split(other, " ")
 	for w := range strings.SplitSeq(body, " ") {

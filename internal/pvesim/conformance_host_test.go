@@ -22,8 +22,8 @@ func edit(vmid int, key, value string) hostAction {
 	return func(r *replay) error { return r.sim.Edit(r.vmid(vmid), key, value) }
 }
 
-// keep removes every guest but the named ones, as the recorder did by hand between files.
-func keep(vmids ...int) hostAction {
+// keepOnly removes every guest but the named ones, as the recorder did by hand between files.
+func keepOnly(vmids ...int) hostAction {
 	return func(r *replay) error {
 		for _, g := range r.sim.Guests() {
 			if !slices.ContainsFunc(vmids, func(id int) bool { return r.vmid(id) == g.VMID }) {
@@ -63,19 +63,19 @@ func noSendmail(r *replay) error {
 	return r.sim.Inject(Fault{Kind: TaskFails, Path: "/vzdump$", Text: "unable to find command 'sendmail'"})
 }
 
-func pass(d time.Duration) hostAction {
+func sleep(d time.Duration) hostAction {
 	return func(*replay) error { time.Sleep(d); return nil }
 }
 
-func deaf(vmid int) hostAction {
+func unresponsive(vmid int) hostAction {
 	return func(r *replay) error { return r.sim.IgnoreShutdown(r.vmid(vmid)) }
 }
 
-func hears(vmid int) hostAction {
-	return func(r *replay) error { r.sim.guests[r.vmid(vmid)].deaf = false; return nil }
+func responsive(vmid int) hostAction {
+	return func(r *replay) error { r.sim.guests[r.vmid(vmid)].unresponsive = false; return nil }
 }
 
-func all(actions ...hostAction) hostAction {
+func inOrder(actions ...hostAction) hostAction {
 	return func(r *replay) error {
 		for _, a := range actions {
 			if err := a(r); err != nil {
@@ -106,7 +106,7 @@ func addGuestVM(g Guest) hostAction {
 	}
 }
 
-func stopped(vmid int) hostAction {
+func stop(vmid int) hostAction {
 	return func(r *replay) error {
 		time.Sleep(time.Second)
 		return r.sim.SetRunning(r.vmid(vmid), false)
@@ -115,15 +115,15 @@ func stopped(vmid int) hostAction {
 
 func unlinkVolume(id string) hostAction {
 	return func(r *replay) error {
-		return r.sim.locked(func() error { r.sim.free(r.rename.text(id), lossByHand); return nil })
+		return r.sim.locked(func() error { r.sim.free(r.rename.text(id), freedOnHost); return nil })
 	}
 }
 
-// dying has a VM destroyed just now, while the list is made.
-func dying(vmid int) hostAction {
+// listRace has a VM destroyed just now, while the list is made.
+func listRace(vmid int) hostAction {
 	return func(r *replay) error {
 		return r.sim.locked(func() error {
-			r.sim.listed(r.vmid(vmid), r.sim.opts.Nodes[0], time.Second)
+			r.sim.startListRace(r.vmid(vmid), r.sim.opts.Nodes[0], time.Second)
 			return nil
 		})
 	}
@@ -139,11 +139,11 @@ func stopCall140And120(r *replay) error {
 	for _, recorded := range []int{140, 120} {
 		vmid := r.vmid(recorded)
 		s.spawn(node, "qmstop", itoa(vmid), vmid, "root@pam!full", nil, func(t *task) error {
-			return t.onGuest(QEMU, vmid, func() error {
+			return t.runOnGuest(QEMU, vmid, func() error {
 				c := &call{sim: s, vars: values{"node": node, "vmid": itoa(vmid)}}
-				g, err := c.taskGuest(QEMU)
+				g, err := c.findForTask(QEMU)
 				if err == nil && g.running {
-					s.halt(g)
+					s.markStopped(g)
 				}
 				return err
 			})
@@ -156,41 +156,41 @@ func stopCall140And120(r *replay) error {
 // hostActions are keyed by file and the entry that they precede.
 var hostActions = map[string]hostAction{
 	"10/153": edit(110, "efidisk0", ""), // the recorder's host lacked virt-fw-vars
-	"11/232": stopped(120),              // and the firmware
-	"13/0":   all(keep(101, 110), edit(101, "cores", "2")),
+	"11/232": stop(120),                 // and the firmware
+	"13/0":   inOrder(keepOnly(101, 110), edit(101, "cores", "2")),
 	"13/3":   edit(130, "lock", "backup"),
 	"13/25":  edit(130, "lock", ""),
-	"17/0": all(remove(140), addGuestVM(Guest{VMID: 140, Running: true, Config: "#v1\nagent: 1\nboot: order=ide2\ncores: 1\n" +
+	"17/0": inOrder(remove(140), addGuestVM(Guest{VMID: 140, Running: true, Config: "#v1\nagent: 1\nboot: order=ide2\ncores: 1\n" +
 		"ide2: local:iso/tiny.iso,media=cdrom\nmemory: 256\nname: snap\nscsi0: local:1,format=qcow2\nscsihw: virtio-scsi-single\n"})),
-	"17/23":  deaf(140),
+	"17/23":  unresponsive(140),
 	"17/58":  edit(140, "kvm", "0"),
-	"17/63":  all(hears(140), holdLock(140, 25*time.Second)),
-	"18/0":   all(stopCall140And120, volume("local:150/vm-150-disk-7.raw", mib)),
+	"17/63":  inOrder(responsive(140), holdLock(140, 25*time.Second)),
+	"18/0":   inOrder(stopCall140And120, volume("local:150/vm-150-disk-7.raw", mib)),
 	"20/136": lostWorker(214),
 	"20/138": lostWorker(216),
 	"20/142": lostWorker(220),
 	"20/177": holdLock(151, time.Minute),
 	"21/0":   lostWorker(305),
-	"22/10":  all(edit(214, "lock", ""), edit(216, "lock", ""), edit(220, "lock", "")),
-	"23/0":   keep(101, 110),
+	"22/10":  inOrder(edit(214, "lock", ""), edit(216, "lock", ""), edit(220, "lock", "")),
+	"23/0":   keepOnly(101, 110),
 	"25/0":   edit(401, "lock", ""),
-	"26/0":   all(remove(400), addCT(400, "arch: amd64\nhostname: CT400\nmemory: 512\nostype: alpine\nrootfs: local:1\nswap: 512\nunprivileged: 1\n")),
-	"27/1":   all(addGuestVM(Guest{VMID: 500, Config: "name: pm\n"}), pass(11*time.Second)),
-	"29/0":   all(keep(), volume("local:401/vm-401-disk-2.raw", gib)),
-	"32/0":   keep(520),
-	"27/0":   keep(404, 500),
-	"27/18":  pass(11 * time.Second),
-	"32/6":   pass(11 * time.Second),
-	"32/7":   deaf(530),
+	"26/0":   inOrder(remove(400), addCT(400, "arch: amd64\nhostname: CT400\nmemory: 512\nostype: alpine\nrootfs: local:1\nswap: 512\nunprivileged: 1\n")),
+	"27/1":   inOrder(addGuestVM(Guest{VMID: 500, Config: "name: pm\n"}), sleep(11*time.Second)),
+	"29/0":   inOrder(keepOnly(), volume("local:401/vm-401-disk-2.raw", gib)),
+	"32/0":   keepOnly(520),
+	"27/0":   keepOnly(404, 500),
+	"27/18":  sleep(11 * time.Second),
+	"32/6":   sleep(11 * time.Second),
+	"32/7":   unresponsive(530),
 	"32/34":  holdLock(530, 26*time.Second),
-	"33/1":   all(keep(520), daemonDown(2)),
+	"33/1":   inOrder(keepOnly(520), daemonDown(2)),
 	"35/12":  noSendmail,
-	"38/17":  deaf(570),
-	"40/0":   keep(),
+	"38/17":  unresponsive(570),
+	"40/0":   keepOnly(),
 	"33/4":   daemonDown(2),
-	"34/6":   deaf(550),
+	"34/6":   unresponsive(550),
 	"34/81":  volume("local:snippets/u.yaml", 20),
-	"36/0":   dying(581),
+	"36/0":   listRace(581),
 	"39/31":  unlinkVolume("local:iso/tiny.iso"),
 	"39/38":  volume("local:iso/tiny.iso", 17825792),
 	"39/42":  unlinkVolume("local:580/vm-580-disk-0.raw"),

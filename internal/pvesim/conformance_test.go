@@ -225,7 +225,7 @@ func (r *replay) replay(e recorded) string {
 	if got == want {
 		return ""
 	}
-	return fmt.Sprintf("  got  %d %s %s\n  want %d %s %s", got.status, got.reason, only(got.body, want.body), want.status, want.reason, only(want.body, got.body))
+	return fmt.Sprintf("  got  %d %s %s\n  want %d %s %s", got.status, got.reason, missingWords(got.body, want.body), want.status, want.reason, missingWords(want.body, got.body))
 }
 
 func (r *replay) send(e recorded) answer {

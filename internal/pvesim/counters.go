@@ -47,7 +47,7 @@ func newCounts() counts {
 	return counts{routes: map[string]int{}, effects: map[int]map[Op]int{}, freed: map[string]string{}}
 }
 
-func (s *Sim) count(c *call) {
+func (s *Sim) countCall(c *call) {
 	name := c.method + " unknown"
 	if c.route != nil {
 		name = c.route.label
@@ -62,9 +62,9 @@ func (s *Sim) count(c *call) {
 	}
 }
 
-// effect counts something that happened. The state is locked.
-func (s *Sim) effect(vmid int, op Op) {
-	s.watchQuorum(vmid, op)
+// countEffect counts something that happened. The state is locked.
+func (s *Sim) countEffect(vmid int, op Op) {
+	s.checkEffectQuorum(vmid, op)
 	m := s.counts.effects[vmid]
 	if m == nil {
 		m = map[Op]int{}
@@ -113,5 +113,5 @@ func (s *Sim) Writes() int {
 func (s *Sim) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.broken)
+	return slices.Clone(s.violations)
 }

@@ -43,11 +43,11 @@ func cpuModels(c *call) (reply, error) {
 	if c.params["arch"] == "aarch64" {
 		add("ARM", armCPUs...)
 		add("default", "max")
-		return data(a.bytes())
+		return dataReply(a.bytes())
 	}
 	add("GenuineIntel", intelCPUs...)
 	add("AuthenticAMD", amdCPUs...)
 	add("default", plainCPUs...)
 	add("default", abstractCPUs...)
-	return data(a.bytes())
+	return dataReply(a.bytes())
 }

@@ -33,7 +33,7 @@ func clusterOptions(c *call) (reply, error) {
 		}
 		o.raw("user-tag-access", access.bytes())
 	}
-	return data(o.bytes())
+	return dataReply(o.bytes())
 }
 
 func stringArray(list []string) []byte {

@@ -70,6 +70,6 @@ func TestNextIDKeepsToItsRange(t *testing.T) {
 			}
 			addVM(t, c.sim, atoi(strings.Trim(got, `"`)), "")
 		}
-		refused(t, "none left", c.call("GET", "/cluster/nextid"), 500, "unable to get any free VMID in range [500, 501]")
+		checkReply(t, "none left", c.call("GET", "/cluster/nextid"), 500, "unable to get any free VMID in range [500, 501]")
 	})
 }

@@ -13,21 +13,21 @@ func destroyVM(c *call) (reply, error) {
 			return err
 		}
 		if g.running {
-			return die("VM %d is running - destroy failed", g.vmid)
+			return apiErrorf("VM %d is running - destroy failed", g.vmid)
 		}
-		return c.leaveHA(g)
+		return c.checkNotManaged(g)
 	})
 	if err != nil {
 		return reply{}, err
 	}
 	return c.start("qmdestroy", c.vmid(), func(t *task) error {
-		return t.onGuest(QEMU, c.vmid(), func() error {
+		return t.runOnGuest(QEMU, c.vmid(), func() error {
 			g, err := c.vm()
 			if err != nil {
 				return err
 			}
 			if g.running {
-				return die("VM %d is running - destroy failed", g.vmid)
+				return apiErrorf("VM %d is running - destroy failed", g.vmid)
 			}
 			if l := g.conf.values["lock"]; l != "suspended" { // a hibernated VM may be destroyed
 				if err := g.checkLock(); err != nil {
@@ -61,32 +61,32 @@ func (t *task) destroy(g *guest, c *call) error {
 			doomed = append(doomed, v)
 		}
 	}
-	why := map[string]loss{}
+	why := map[string]freeReason{}
 	for _, id := range doomed {
-		why[id] = loss(lossOfGuest + itoa(g.vmid))
+		why[id] = freeReason(destroyReasonPrefix + itoa(g.vmid))
 	}
-	if c.is("destroy-unreferenced-disks") {
-		for _, v := range s.owned(g.vmid) {
+	if c.flag("destroy-unreferenced-disks") {
+		for _, v := range s.volumesOf(g.vmid) {
 			doomed = append(doomed, v.ID)
 		}
 	}
 	slices.Sort(doomed)
 	for _, id := range doomed {
-		if len(s.linkedTo(id)) > 0 {
-			return die("base volume '%s' is still in use by linked cloned", id)
+		if len(s.linkedClones(id)) > 0 {
+			return apiErrorf("base volume '%s' is still in use by linked cloned", id)
 		}
 	}
-	s.watchDestroy(g)
+	s.checkDestroy(g)
 	for _, id := range slices.Compact(doomed) {
 		if s.volume(id) == nil {
 			t.printf("disk image '%s' does not exist", s.pathOf(id))
 		}
 		if why[id] == "" {
-			why[id] = loss("sweeping up behind " + itoa(g.vmid))
+			why[id] = freeReason("sweeping up behind " + itoa(g.vmid))
 		}
 		s.free(id, why[id])
 	}
-	if c.is("purge") {
+	if c.flag("purge") {
 		t.printf("purging %s %d from related configurations..", g.label(), g.vmid)
 	}
 	if s.ha[g.vmid] != nil {
@@ -95,9 +95,49 @@ func (t *task) destroy(g *guest, c *call) error {
 	}
 	delete(s.guests, g.vmid)
 	if t.fault != nil && t.fault.Kind == ListRace && g.kind == QEMU {
-		s.listed(g.vmid, g.node, t.fault.Delay)
+		s.startListRace(g.vmid, g.node, t.fault.Delay)
 	}
-	s.leavePool(g.vmid)
-	s.effect(g.vmid, Destroyed)
+	s.removeFromPool(g.vmid)
+	s.countEffect(g.vmid, Destroyed)
 	return nil
+}
+
+func destroyCT(c *call) (reply, error) {
+	err := c.sim.locked(func() error {
+		g, err := c.ct()
+		if err != nil {
+			return err
+		}
+		if err := g.checkProtection("can't remove CT " + itoa(g.vmid)); err != nil {
+			return err
+		}
+		if g.running && !c.flag("force") {
+			return apiErrorf("unable to destroy CT %d - container is running", g.vmid)
+		}
+		if err := c.checkNotManaged(g); err != nil {
+			return err
+		}
+		return g.checkLock()
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return c.start("vzdestroy", c.vmid(), func(t *task) error {
+		return t.runOnGuest(LXC, c.vmid(), func() error {
+			g, err := c.ct()
+			if err != nil {
+				return err
+			}
+			if err := g.checkLock(); err != nil {
+				return err
+			}
+			if g.running {
+				if !c.flag("force") {
+					return apiErrorf("unable to destroy CT %d - container is running", g.vmid)
+				}
+				c.sim.markStopped(g)
+			}
+			return t.destroy(g, c)
+		})
+	})
 }

@@ -2,11 +2,11 @@ package pvesim
 
 import "strings"
 
-var errArbitraryPath = die("Only root can pass arbitrary filesystem paths. at /usr/share/perl5/PVE/Storage.pm line 651.")
+var errArbitraryPath = apiErrorf("Only root can pass arbitrary filesystem paths. at /usr/share/perl5/PVE/Storage.pm line 651.")
 
 // checkDisks refuses what can be refused before any work: unknown storages, foreign paths, missing privileges. The state is locked.
 func (c *call) checkDisks(kind Kind, p values) error {
-	for _, slot := range sortedDrives(kind, p) {
+	for _, slot := range diskSlots(kind, p) {
 		d, err := parseDisk(kind, slot, p[slot])
 		if err != nil {
 			return err
@@ -32,7 +32,7 @@ func (c *call) checkDisk(d drive) error {
 	id := d.storageOf()
 	st := c.sim.storage(id)
 	if st == nil {
-		return die("storage '%s' does not exist", id)
+		return apiErrorf("storage '%s' does not exist", id)
 	}
 	if d.isImport() {
 		if err := c.checkImport(d.values["import-from"]); err != nil {
@@ -42,7 +42,7 @@ func (c *call) checkDisk(d drive) error {
 	if d.isNew() || d.wantsCloudInit() {
 		return c.require("/storage/"+id, "Datastore.AllocateSpace")
 	}
-	if _, err := st.describe(f[len(id)+1:]); err != nil {
+	if _, err := st.volumeFromName(f[len(id)+1:]); err != nil {
 		return err
 	}
 	return c.requireAny("/storage/"+id, "Datastore.Audit", "Datastore.AllocateSpace")
@@ -52,7 +52,7 @@ func (c *call) checkDisk(d drive) error {
 func (c *call) checkImport(id string) error {
 	m := volumeID.FindStringSubmatch(id)
 	if m == nil || c.sim.storage(m[1]) == nil {
-		return die("storage '%s' does not exist", strings.SplitN(id, ":", 2)[0])
+		return apiErrorf("storage '%s' does not exist", strings.SplitN(id, ":", 2)[0])
 	}
 	if v := c.sim.volume(id); v != nil && v.Owner != 0 { // a disk of another guest, not an image
 		return c.require("/vms/"+itoa(v.Owner), "VM.Clone")

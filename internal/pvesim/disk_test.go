@@ -23,9 +23,9 @@ func TestImport(t *testing.T) {
 		if got := agent.task("POST", "/nodes/pve1/qemu", "vmid=101", "scsi0=local:0,import-from=local:import/nosuch.qcow2"); got != want {
 			t.Errorf("missing image: got %s, want %s", got, want)
 		}
-		refused(t, "unknown storage", agent.call("POST", "/nodes/pve1/qemu", "vmid=102", "scsi0=local:0,import-from=nosuch:import/x.qcow2"), 500,
+		checkReply(t, "unknown storage", agent.call("POST", "/nodes/pve1/qemu", "vmid=102", "scsi0=local:0,import-from=nosuch:import/x.qcow2"), 500,
 			"storage 'nosuch' does not exist")
-		refused(t, "a path", c.call("POST", "/nodes/pve1/qemu", "vmid=102", "scsi0=local:0,import-from=/root/x.qcow2"), 500,
+		checkReply(t, "a path", c.call("POST", "/nodes/pve1/qemu", "vmid=102", "scsi0=local:0,import-from=/root/x.qcow2"), 500,
 			"Only root can pass arbitrary filesystem paths. at /usr/share/perl5/PVE/Storage.pm line 651.")
 	})
 }
@@ -46,7 +46,7 @@ func TestMoveDisk(t *testing.T) {
 		if c.sim.volume("local:100/vm-100-disk-0.qcow2") != nil || c.sim.Value(100, "unused1") != "" {
 			t.Error("source after a move with delete: got it kept, want it freed")
 		}
-		refused(t, "to where it is", c.call("POST", vm100+"/move_disk", "disk=scsi0", "storage=local2"), 500,
+		checkReply(t, "to where it is", c.call("POST", vm100+"/move_disk", "disk=scsi0", "storage=local2"), 500,
 			"you can't move to the same storage with same format")
 	})
 }

@@ -19,7 +19,7 @@ func parseDrive(slot, text string) (drive, error) {
 	d := drive{slot: slot, format: driveFormat(QEMU, slot), volKey: "file"}
 	v, err := d.format.parse(slot, text)
 	if err != nil {
-		return d, die("unable to parse drive options of %s", slot)
+		return d, apiErrorf("unable to parse drive options of %s", slot)
 	}
 	d.values = v
 	if d.file() == "cdrom" || d.file() == "none" {
@@ -32,7 +32,7 @@ func parseMount(slot, text string) (drive, error) {
 	d := drive{slot: slot, format: driveFormat(LXC, slot), volKey: "volume"}
 	v, err := d.format.parse(slot, text)
 	if err != nil {
-		return d, die("unable to parse mount point %s", slot)
+		return d, apiErrorf("unable to parse mount point %s", slot)
 	}
 	d.values = v
 	return d, nil
@@ -110,4 +110,19 @@ func (d drive) storageOf() string {
 		return m[1]
 	}
 	return ""
+}
+
+func driveFormat(kind Kind, slot string) propertyString {
+	switch {
+	case kind == LXC && slot == "rootfs":
+		return rootfsFormat
+	case kind == LXC:
+		return mountFormat
+	case slot == "efidisk0":
+		return efiFormat
+	case slot == "tpmstate0":
+		return tpmFormat
+	}
+	stem, _, _ := splitIndex(slot)
+	return qemuFormats[stem].format
 }

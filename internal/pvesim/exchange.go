@@ -16,7 +16,7 @@ const apiRoot = "/api2/json"
 func (s *Sim) exchange(r *http.Request) response {
 	body, err := readAll(r)
 	if err != nil {
-		return s.failure(die("%v", err))
+		return s.failure(apiErrorf("%v", err))
 	}
 	return s.answer(r, body)
 }
@@ -31,8 +31,8 @@ func (s *Sim) answer(r *http.Request, body []byte) response {
 	c.route, c.vars = s.routes.find(r.Method, segments)
 	paramErr := c.readParams(r, body)
 	f := s.matchFault(c)
-	s.count(c)
-	if !s.spend(c) {
+	s.countCall(c)
+	if !s.waitLatency(c) {
 		return response{drop: true}
 	}
 	if resp, done := s.before(f, c); done {
@@ -67,14 +67,14 @@ func (s *Sim) perform(c *call, authorization string, paramErr error) response {
 	switch c.method {
 	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete:
 	default:
-		return s.failure(&apiError{status: http.StatusNotImplemented, message: "method '" + c.method + "' not available", bare: true})
+		return s.failure(&apiError{status: http.StatusNotImplemented, message: "method '" + c.method + "' not available", noBody: true})
 	}
 	who, err := s.authenticate(authorization)
 	if err != nil {
 		s.wait(s.opts.UnauthorizedDelay)
 		return s.failure(err)
 	}
-	c.who = who
+	c.caller = who
 	if paramErr != nil {
 		return s.failure(paramErr)
 	}
@@ -93,8 +93,8 @@ func (s *Sim) perform(c *call, authorization string, paramErr error) response {
 
 func (s *Sim) handle(c *call) (reply, error) {
 	s.mu.Lock()
-	err := s.admit(c)
-	if err == nil && !c.route.isDelegated() && !c.isSlow() {
+	err := s.checkCall(c)
+	if err == nil && !c.route.needsWorker() && !c.isSlow() {
 		rep, err := c.route.read(c)
 		s.mu.Unlock()
 		return rep, err
@@ -103,42 +103,42 @@ func (s *Sim) handle(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return s.delegate(c)
+	return s.runWithinProxyTimeout(c)
 }
 
-// reach looks for the node that a call is for. The state is locked.
-func (s *Sim) reach(c *call) error {
+// checkNode looks for the node that a call is for. The state is locked.
+func (s *Sim) checkNode(c *call) error {
 	n, ok := c.vars["node"]
 	switch {
 	case !ok || c.route.unproxied:
 		return nil
 	case !s.hasNode(n):
-		return die("hostname lookup '%s' failed - failed to get address info for: %s: Name or service not known", n, n)
+		return apiErrorf("hostname lookup '%s' failed - failed to get address info for: %s: Name or service not known", n, n)
 	case slices.Contains(s.down, n):
-		return &apiError{status: statusUnreachable, message: "No route to host", bare: true}
+		return &apiError{status: statusUnreachable, message: "No route to host", noBody: true}
 	}
 	return nil
 }
 
-// admit checks everything that does not need the handler. The state is locked.
-func (s *Sim) admit(c *call) error {
-	if c.route.permit != nil {
-		if err := c.route.permit(c); err != nil {
+// checkCall checks everything that does not need the handler. The state is locked.
+func (s *Sim) checkCall(c *call) error {
+	if c.route.permission != nil {
+		if err := c.route.permission(c); err != nil {
 			return err
 		}
 	}
-	if err := s.reach(c); err != nil {
+	if err := s.checkNode(c); err != nil {
 		return err
 	}
 	if v, ok := c.vars["vmid"]; ok {
 		if msg := vmidRule.verify(v); msg != "" {
-			return badParam("vmid", msg)
+			return paramError("vmid", msg)
 		}
 	}
 	if err := c.refuseArrays(c.route.schema); err != nil {
 		return err
 	}
-	if err := c.refuseNewKeys(); err != nil {
+	if err := c.refuseRelease9Keys(); err != nil {
 		return err
 	}
 	if c.route.verify != nil {

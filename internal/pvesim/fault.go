@@ -13,24 +13,24 @@ type FaultKind string
 // The kinds of faults. A status of the proxy (595 connect, 596 timeout, 599 other) has an empty body; the call behind it acts or
 // not as AfterActing of the fault says.
 const (
-	Latency        FaultKind = "latency"         // the call takes Delay longer
-	ProxyStatus    FaultKind = "proxy-status"    // Status with an empty body
-	ErrorText      FaultKind = "error-text"      // 500 with Text
-	DropBefore     FaultKind = "drop-before"     // the connection ends before the call acts
-	DropAfter      FaultKind = "drop-after"      // the connection ends after the call acted
-	HoldBefore     FaultKind = "hold-before"     // the call waits for Release before it acts
-	HoldAfter      FaultKind = "hold-after"      // the call acts and waits for Release before it replies
-	TruncatedBody  FaultKind = "truncated-body"  // half the body, then the connection ends
-	InvalidJSON    FaultKind = "invalid-json"    // 200 with a body that is not JSON
-	TaskFails      FaultKind = "task-fails"      // the task ends with Text at Phase, leaving what it had done
-	TaskKilled     FaultKind = "task-killed"     // the worker dies at Phase: "unexpected status", nothing cleaned up
-	TaskNeverEnds  FaultKind = "task-never-ends" // the task stays at Phase until aborted
-	LostWorker     FaultKind = "lost-worker"     // 500 "got no worker upid"; a create leaves a config with lock=create
-	EditBeforeHand FaultKind = "edit-before"     // a foreign actor sets Key to Value just before the call acts
-	SlowCall       FaultKind = "slow-call"       // the node takes Delay for the call, which holds one of its workers
-	FailMidway     FaultKind = "fail-midway"     // a config write ends with Text after Phase keys, in random order, have been written
-	ListRace       FaultKind = "list-race"       // for Delay after the destroy that the call starts, the list of VMs looks for the guest and answers 500
-	StaysDown      FaultKind = "stays-down"      // the reboot that the call starts is OK, and the task that starts the VM again fails with Text; without a Text there is none
+	Latency       FaultKind = "latency"         // the call takes Delay longer
+	ProxyStatus   FaultKind = "proxy-status"    // Status with an empty body
+	ErrorText     FaultKind = "error-text"      // 500 with Text
+	DropBefore    FaultKind = "drop-before"     // the connection ends before the call acts
+	DropAfter     FaultKind = "drop-after"      // the connection ends after the call acted
+	HoldBefore    FaultKind = "hold-before"     // the call waits for Release before it acts
+	HoldAfter     FaultKind = "hold-after"      // the call acts and waits for Release before it replies
+	TruncatedBody FaultKind = "truncated-body"  // half the body, then the connection ends
+	InvalidJSON   FaultKind = "invalid-json"    // 200 with a body that is not JSON
+	TaskFails     FaultKind = "task-fails"      // the task ends with Text at Phase, leaving what it had done
+	TaskKilled    FaultKind = "task-killed"     // the worker dies at Phase: "unexpected status", nothing cleaned up
+	TaskNeverEnds FaultKind = "task-never-ends" // the task stays at Phase until aborted
+	LostWorker    FaultKind = "lost-worker"     // 500 "got no worker upid"; a create leaves a config with lock=create
+	EditBefore    FaultKind = "edit-before"     // a foreign actor sets Key to Value just before the call acts
+	SlowCall      FaultKind = "slow-call"       // the node takes Delay for the call, which holds one of its workers
+	FailMidway    FaultKind = "fail-midway"     // a config write ends with Text after Phase keys, in random order, have been written
+	ListRace      FaultKind = "list-race"       // for Delay after the destroy that the call starts, the list of VMs looks for the guest and answers 500
+	StaysDown     FaultKind = "stays-down"      // the reboot that the call starts is OK, and the task that starts the VM again fails with Text; without a Text there is none
 )
 
 // Fault goes wrong for some calls. Zero fields match every call.
@@ -55,7 +55,7 @@ type fault struct {
 	Fault
 	path    *regexp.Regexp
 	matched int // calls that fitted so far
-	hit     int // calls that suffered so far
+	applied int // calls that suffered so far
 }
 
 // Inject arms a fault. The first armed fault that fits a call applies, alone.
@@ -64,7 +64,7 @@ func (s *Sim) Inject(f Fault) error {
 	if err != nil {
 		return fmt.Errorf("compile fault path %q: %w", f.Path, err)
 	}
-	if !knownFault(f.Kind) {
+	if !isKnownFault(f.Kind) {
 		return fmt.Errorf("inject fault: kind %q is unknown", f.Kind)
 	}
 	if f.Nth == 0 {
@@ -79,10 +79,10 @@ func (s *Sim) Inject(f Fault) error {
 	return nil
 }
 
-func knownFault(k FaultKind) bool {
+func isKnownFault(k FaultKind) bool {
 	switch k {
 	case Latency, ProxyStatus, ErrorText, DropBefore, DropAfter, HoldBefore, HoldAfter, TruncatedBody, InvalidJSON, TaskFails,
-		TaskKilled, TaskNeverEnds, LostWorker, EditBeforeHand, SlowCall, FailMidway, ListRace, StaysDown:
+		TaskKilled, TaskNeverEnds, LostWorker, EditBefore, SlowCall, FailMidway, ListRace, StaysDown:
 		return true
 	}
 	return false
@@ -95,7 +95,7 @@ func (s *Sim) ClearFaults() {
 	s.faults = nil
 }
 
-func (f *fault) fits(c *call) bool {
+func (f *fault) matches(c *call) bool {
 	if f.Method != "" && f.Method != c.method || !f.path.MatchString(c.path) {
 		return false
 	}
@@ -108,14 +108,14 @@ func (s *Sim) matchFault(c *call) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.faults {
-		if !f.fits(c) {
+		if !f.matches(c) {
 			continue
 		}
 		f.matched++
-		if f.matched < f.Nth || f.Times > 0 && f.hit >= f.Times || f.Chance > 0 && s.rng.Float64() >= f.Chance {
+		if f.matched < f.Nth || f.Times > 0 && f.applied >= f.Times || f.Chance > 0 && s.rng.Float64() >= f.Chance {
 			continue
 		}
-		f.hit++
+		f.applied++
 		return &f.Fault
 	}
 	return nil
@@ -132,12 +132,12 @@ func (s *Sim) before(f *Fault, c *call) (resp response, done bool) {
 	case ProxyStatus:
 		return proxyStatus(f.Status), !f.AfterActing
 	case ErrorText:
-		return s.failure(die("%s", f.Text)), true
+		return s.failure(apiErrorf("%s", f.Text)), true
 	case DropBefore:
 		return response{drop: true}, true
 	case HoldBefore:
-		return response{drop: true}, !s.hold(c, f.Kind)
-	case EditBeforeHand:
+		return response{drop: true}, !s.holdCall(c, f.Kind)
+	case EditBefore:
 		vmid := f.VMID
 		if vmid == 0 {
 			vmid = c.vmid()
@@ -161,12 +161,12 @@ func (s *Sim) after(f *Fault, c *call, resp response) response {
 	case DropAfter:
 		resp.drop = true
 	case HoldAfter:
-		resp.drop = !s.hold(c, f.Kind)
+		resp.drop = !s.holdCall(c, f.Kind)
 	case TruncatedBody:
-		resp.cut = true
+		resp.truncated = true
 	case InvalidJSON:
 		resp = response{status: http.StatusOK, reason: "OK", body: []byte(`{"data":<html>`)}
-	case Latency, ErrorText, DropBefore, HoldBefore, EditBeforeHand, TaskFails, TaskKilled, TaskNeverEnds, LostWorker, SlowCall, FailMidway, ListRace, StaysDown:
+	case Latency, ErrorText, DropBefore, HoldBefore, EditBefore, TaskFails, TaskKilled, TaskNeverEnds, LostWorker, SlowCall, FailMidway, ListRace, StaysDown:
 	}
 	return resp
 }

@@ -31,7 +31,7 @@ func TestFaultsOfACall(t *testing.T) {
 		"error_text":    {Fault{Kind: ErrorText, Text: "cluster not ready - no quorum?"}, 500, "cluster not ready - no quorum?", 0},
 		"truncated":     {Fault{Kind: TruncatedBody}, 200, "unexpected EOF", 1},
 		"invalid_json":  {Fault{Kind: InvalidJSON}, 200, "OK", 1},
-		"foreign_edit":  {Fault{Kind: EditBeforeHand, VMID: 100, Key: "lock", Value: "backup"}, 500, "VM is locked (backup)", 0},
+		"foreign_edit":  {Fault{Kind: EditBefore, VMID: 100, Key: "lock", Value: "backup"}, 500, "VM is locked (backup)", 0},
 		"other_method":  {Fault{Kind: DropBefore, Method: "DELETE"}, 200, "OK", 1},
 		"other_path":    {Fault{Kind: DropBefore, Path: "/lxc/"}, 200, "OK", 1},
 		"other_guest":   {Fault{Kind: DropBefore, VMID: 101}, 200, "OK", 1},
@@ -171,7 +171,7 @@ func TestTaskThatNeverEndsHoldsTheGuest(t *testing.T) {
 		if got := c.ok("GET", "/nodes/pve1/tasks/"+upid+"/status").fields(t)["status"]; got != "running" {
 			t.Errorf("after an hour: got %s, want running", got)
 		}
-		refused(t, "write meanwhile", c.call("PUT", vm100+"/config", "cores=2"), 500, "can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout")
+		checkReply(t, "write meanwhile", c.call("PUT", vm100+"/config", "cores=2"), 500, "can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout")
 		c.ok("DELETE", "/nodes/pve1/tasks/"+upid)
 		if got := c.wait(upid); got != "received interrupt" {
 			t.Errorf("aborted: got %s, want received interrupt", got)
@@ -185,8 +185,8 @@ func TestTaskThatNeverEndsHoldsTheGuest(t *testing.T) {
 func TestLostWorkerLeavesHalfAGuest(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		inject(t, c.sim, Fault{Kind: LostWorker, VMID: 100})
-		refused(t, "create", c.call("POST", "/nodes/pve1/qemu", "vmid=100", "name=x"), 500, "got no worker upid - start worker failed")
-		refused(t, "again", c.call("POST", "/nodes/pve1/qemu", "vmid=100"), 500, "unable to create VM 100 - VM 100 already exists on node 'pve1'")
+		checkReply(t, "create", c.call("POST", "/nodes/pve1/qemu", "vmid=100", "name=x"), 500, "got no worker upid - start worker failed")
+		checkReply(t, "again", c.call("POST", "/nodes/pve1/qemu", "vmid=100"), 500, "unable to create VM 100 - VM 100 already exists on node 'pve1'")
 		if got := c.task("DELETE", vm100); got != "VM is locked (create)" {
 			t.Errorf("destroy: got %s, want it locked", got)
 		}
@@ -205,12 +205,12 @@ func TestLostWorkerHitsAnyTask(t *testing.T) {
 				if _, err := c.sim.AddCT(Guest{VMID: 200}); err != nil {
 					t.Fatal(err)
 				}
-				before := texts(c.sim)
+				before := configTexts(c.sim)
 				inject(t, c.sim, Fault{Kind: LostWorker})
 				f := strings.Fields(call)
-				refused(t, "call", c.call(f[0], f[1], f[2:]...), 500, "got no worker upid - start worker failed")
+				checkReply(t, "call", c.call(f[0], f[1], f[2:]...), 500, "got no worker upid - start worker failed")
 				time.Sleep(time.Minute)
-				if diff := cmp.Diff(before, texts(c.sim)); diff != "" || len(c.sim.Tasks()) != 0 {
+				if diff := cmp.Diff(before, configTexts(c.sim)); diff != "" || len(c.sim.Tasks()) != 0 {
 					t.Errorf("got %d tasks and files (-before +after):\n%s, want nothing done", len(c.sim.Tasks()), diff)
 				}
 			})

@@ -4,7 +4,7 @@ import "maps"
 
 // The parameters of VM configs, written by hand from the schema that the running API reports.
 
-func withKeys(base, more propertyString) propertyString {
+func mergeFormats(base, more propertyString) propertyString {
 	out := maps.Clone(base)
 	maps.Copy(out, more)
 	return out
@@ -33,8 +33,8 @@ func throttleKeys() propertyString {
 var (
 	imageFormats = []string{"raw", "qcow", "qed", "qcow2", "vmdk", "cloop"}
 
-	driveCommon = withKeys(throttleKeys(), propertyString{
-		"file": checked(checkVolume).first().needed(), "volume": {alias: "file"},
+	driveCommon = mergeFormats(throttleKeys(), propertyString{
+		"file": checked(checkVolume).asDefaultKey().needed(), "volume": {alias: "file"},
 		"aio": enum("native", "threads", "io_uring"), "backup": boolean(),
 		"cache":   enum("none", "writethrough", "writeback", "unsafe", "directsync"),
 		"discard": enum("ignore", "on"), "detect_zeroes": boolean(), "format": enum(imageFormats...),
@@ -44,20 +44,20 @@ var (
 	})
 	wwn = matching(`0x[0-9a-fA-F]{16}`)
 
-	ideFormat  = withKeys(driveCommon, propertyString{"model": checked(checkURLEncoded).length(0, 120), "ssd": boolean(), "wwn": wwn})
-	sataFormat = withKeys(driveCommon, propertyString{"ssd": boolean(), "wwn": wwn})
-	scsiFormat = withKeys(driveCommon, propertyString{
+	ideFormat  = mergeFormats(driveCommon, propertyString{"model": checked(checkURLEncoded).length(0, 120), "ssd": boolean(), "wwn": wwn})
+	sataFormat = mergeFormats(driveCommon, propertyString{"ssd": boolean(), "wwn": wwn})
+	scsiFormat = mergeFormats(driveCommon, propertyString{
 		"iothread": boolean(), "product": matching(`[A-Za-z0-9\-_\s]{0,16}`), "queues": integer().atLeast(2), "ro": boolean(),
 		"scsiblock": boolean(), "ssd": boolean(), "vendor": matching(`[A-Za-z0-9\-_\s]{0,8}`), "wwn": wwn,
 	})
-	virtioFormat = withKeys(driveCommon, propertyString{"iothread": boolean(), "ro": boolean()})
+	virtioFormat = mergeFormats(driveCommon, propertyString{"iothread": boolean(), "ro": boolean()})
 	efiFormat    = propertyString{
-		"file": checked(checkVolume).first().needed(), "volume": {alias: "file"}, "format": enum(imageFormats...),
+		"file": checked(checkVolume).asDefaultKey().needed(), "volume": {alias: "file"}, "format": enum(imageFormats...),
 		"size": checked(checkSize), "efitype": enum("2m", "4m"), "pre-enrolled-keys": boolean(),
 		"ms-cert": enum("2011", "2023", "2023w", "2023k"), "import-from": text(),
 	}
 	tpmFormat = propertyString{
-		"file": checked(checkVolume).first().needed(), "volume": {alias: "file"}, "format": enum("raw", "qcow2", "vmdk"),
+		"file": checked(checkVolume).asDefaultKey().needed(), "volume": {alias: "file"}, "format": enum("raw", "qcow2", "vmdk"),
 		"size": checked(checkSize), "version": enum("v1.2", "v2.0"), "import-from": text(),
 	}
 
@@ -71,17 +71,17 @@ var (
 		"ip": checked(checkIPv4Config), "gw": checked(checkIPv4), "ip6": checked(checkIPv6Config), "gw6": checked(checkIPv6),
 	}
 	agentFormat = propertyString{
-		"enabled": boolean().first().needed(), "freeze-fs": boolean(), "freeze-fs-on-backup": {alias: "freeze-fs"},
+		"enabled": boolean().asDefaultKey().needed(), "freeze-fs": boolean(), "freeze-fs-on-backup": {alias: "freeze-fs"},
 		"guest-fsfreeze": {alias: "freeze-fs"}, "fstrim_cloned_disks": boolean(), "type": enum("virtio", "isa"),
 	}
-	memoryFormat  = propertyString{"current": integer().atLeast(16).first().needed()}
+	memoryFormat  = propertyString{"current": integer().atLeast(16).asDefaultKey().needed()}
 	machineFormat = propertyString{
-		"type":   matching(`pc|pc(-i440fx)?-\d+(\.\d+)+(\+pve\d+)?(\.pxe)?|q35|pc-q35-\d+(\.\d+)+(\+pve\d+)?(\.pxe)?|virt(-\d+(\.\d+)+)?(\+pve\d+)?`).length(0, 40).first(),
+		"type":   matching(`pc|pc(-i440fx)?-\d+(\.\d+)+(\+pve\d+)?(\.pxe)?|q35|pc-q35-\d+(\.\d+)+(\+pve\d+)?(\.pxe)?|virt(-\d+(\.\d+)+)?(\+pve\d+)?`).length(0, 40).asDefaultKey(),
 		"viommu": enum("intel", "virtio"), "aw-bits": number().atLeast(32).atMost(64), "enable-s3": boolean(), "enable-s4": boolean(),
 	}
 	vgaFormat = propertyString{
 		"type": enum("cirrus", "qxl", "qxl2", "qxl3", "qxl4", "none", "serial0", "serial1", "serial2", "serial3", "std", "virtio",
-			"virtio-gl", "vmware").first(),
+			"virtio-gl", "vmware").asDefaultKey(),
 		"memory": integer().atLeast(4).atMost(512), "clipboard": enum("vnc"),
 	}
 	smbiosFormat = propertyString{
@@ -93,26 +93,26 @@ var (
 		"memory": number(), "policy": enum("preferred", "bind", "interleave"),
 	}
 	hostpciFormat = propertyString{
-		"host": text().first(), "mapping": text(), "pcie": boolean(), "rombar": boolean(), "romfile": text(), "x-vga": boolean(),
+		"host": text().asDefaultKey(), "mapping": text(), "pcie": boolean(), "rombar": boolean(), "romfile": text(), "x-vga": boolean(),
 		"mdev": text(), "legacy-igd": boolean(), "vendor-id": text(), "device-id": text(), "sub-vendor-id": text(),
 		"sub-device-id": text(), "driver": enum("vfio", "keep"),
 	}
-	usbFormat      = propertyString{"host": text().first(), "mapping": text(), "usb3": boolean()}
-	rngFormat      = propertyString{"source": enum("/dev/urandom", "/dev/random", "/dev/hwrng").first().needed(), "max_bytes": integer(), "period": integer()}
-	watchdogFormat = propertyString{"model": enum("i6300esb", "ib700").first(), "action": enum("reset", "shutdown", "poweroff", "pause", "debug", "none")}
+	usbFormat      = propertyString{"host": text().asDefaultKey(), "mapping": text(), "usb3": boolean()}
+	rngFormat      = propertyString{"source": enum("/dev/urandom", "/dev/random", "/dev/hwrng").asDefaultKey().needed(), "max_bytes": integer(), "period": integer()}
+	watchdogFormat = propertyString{"model": enum("i6300esb", "ib700").asDefaultKey(), "action": enum("reset", "shutdown", "poweroff", "pause", "debug", "none")}
 	audioFormat    = propertyString{"device": enum("ich9-intel-hda", "intel-hda", "AC97").needed(), "driver": enum("spice", "none")}
-	unusedFormat   = propertyString{"file": checked(checkVolumeID).first().needed(), "volume": {alias: "file"}}
+	unusedFormat   = propertyString{"file": checked(checkVolumeID).asDefaultKey().needed(), "volume": {alias: "file"}}
 	virtiofsFormat = propertyString{
-		"dirid": checked(checkConfigID).first().needed(), "cache": enum("auto", "always", "metadata", "never"), "direct-io": boolean(),
+		"dirid": checked(checkConfigID).asDefaultKey().needed(), "cache": enum("auto", "always", "metadata", "never"), "direct-io": boolean(),
 		"expose-acl": boolean(), "expose-xattr": boolean(),
 	}
-	tdxFormat    = propertyString{"type": text().first(), "attestation": boolean().needed(), "quoting-service": text(), "vsock-cid": integer(), "vsock-port": integer()}
+	tdxFormat    = propertyString{"type": text().asDefaultKey(), "attestation": boolean().needed(), "quoting-service": text(), "vsock-cid": integer(), "vsock-port": integer()}
 	customFormat = propertyString{"meta": checked(checkVolumeID), "network": checked(checkVolumeID), "user": checked(checkVolumeID), "vendor": checked(checkVolumeID)}
 )
 
 func qemuNet() propertyString {
 	p := propertyString{
-		"model": enum(netModels...).first().needed(), "macaddr": checked(checkMAC), "bridge": checked(checkBridge),
+		"model": enum(netModels...).asDefaultKey().needed(), "macaddr": checked(checkMAC), "bridge": checked(checkBridge),
 		"firewall": boolean(), "host-tunnel": boolean(), "link_down": boolean(), "mtu": integer().atLeast(1).atMost(65520),
 		"queues": integer().atLeast(0).atMost(64), "rate": number().atLeast(0), "tag": integer().atLeast(1).atMost(4094),
 		"trunks": matching(`\d+(?:-\d+)?(?:;\d+(?:-\d+)?)*`),
@@ -142,3 +142,5 @@ func checkIPConfig(name string) func(string) error {
 }
 
 type formatError struct{ text string }
+
+func (e *formatError) Error() string { return "format error\n" + e.text }

@@ -7,9 +7,9 @@ import (
 
 // guard holds what a test says that its client may destroy. It knows nothing of the client's own reasons.
 type guard struct {
-	armed    bool
-	destroys map[int]string // marker by vmid
-	frees    map[string]bool
+	enabled           bool
+	announcedDestroys map[int]string // marker by vmid
+	announcedFrees    map[string]bool
 }
 
 // Guard makes Violations watch over data: from now on no guest is destroyed and no volume is freed through the API unless the test has
@@ -17,7 +17,7 @@ type guard struct {
 func (s *Sim) Guard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.guard.armed = true
+	s.guard.enabled = true
 }
 
 // AnnounceDestroy says that a guest may be destroyed once, with the volumes that its config names, if it then bears the tag marker; an
@@ -25,7 +25,7 @@ func (s *Sim) Guard() {
 func (s *Sim) AnnounceDestroy(vmid int, marker string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.guard.destroys[vmid] = marker
+	s.guard.announcedDestroys[vmid] = marker
 }
 
 // AnnounceFree says that a volume may be freed: by deleting an unused or a detached disk, by a move that deletes its source, or as an
@@ -33,55 +33,55 @@ func (s *Sim) AnnounceDestroy(vmid int, marker string) {
 func (s *Sim) AnnounceFree(volume string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.guard.frees[volume] = true
+	s.guard.announcedFrees[volume] = true
 }
 
-// loss says why a volume goes.
-type loss string
+// freeReason says why a volume goes.
+type freeReason string
 
 // The losses that cost nothing. All others are described by what was asked for.
 const (
-	lossFailed   loss = "failed allocation"
-	lossDetached loss = "detached cloud-init image"
-	lossResumed  loss = "resumed"
-	lossByHand   loss = "removed by hand"
+	freedAfterFailure  freeReason = "failed allocation"
+	freedDetachedImage freeReason = "detached cloud-init image"
+	freedAfterResume   freeReason = "resumed"
+	freedOnHost        freeReason = "removed by hand"
 )
 
-const lossOfGuest = "destroy of "
+const destroyReasonPrefix = "destroy of "
 
-// watchFree notes a volume that goes without an announcement. The state is locked.
-func (s *Sim) watchFree(id string, why loss) {
+// checkFree notes a volume that goes without an announcement. The state is locked.
+func (s *Sim) checkFree(id string, why freeReason) {
 	switch why {
 	case "":
-		s.violate("volume %s freed without a destroy or a delete", id)
-	case lossFailed, lossDetached, lossResumed, lossByHand:
+		s.addViolation("volume %s freed without a destroy or a delete", id)
+	case freedAfterFailure, freedDetachedImage, freedAfterResume, freedOnHost:
 		return
 	}
-	if s.guard.armed && !strings.HasPrefix(string(why), lossOfGuest) && !s.guard.frees[id] {
-		s.violate("volume %s freed by %s, which was not announced", id, why)
+	if s.guard.enabled && !strings.HasPrefix(string(why), destroyReasonPrefix) && !s.guard.announcedFrees[id] {
+		s.addViolation("volume %s freed by %s, which was not announced", id, why)
 	}
-	delete(s.guard.frees, id)
+	delete(s.guard.announcedFrees, id)
 }
 
-// watchDestroy notes a guest that goes without an announcement, or with other marks than the announced one. The state is locked.
-func (s *Sim) watchDestroy(g *guest) {
-	if !s.guard.armed {
+// checkDestroy notes a guest that goes without an announcement, or with other marks than the announced one. The state is locked.
+func (s *Sim) checkDestroy(g *guest) {
+	if !s.guard.enabled {
 		return
 	}
-	marker, announced := s.guard.destroys[g.vmid]
-	delete(s.guard.destroys, g.vmid)
+	marker, announced := s.guard.announcedDestroys[g.vmid]
+	delete(s.guard.announcedDestroys, g.vmid)
 	tags := listOf(g.conf.values["tags"])
 	switch {
 	case !announced:
-		s.violate("guest %d destroyed, which was not announced", g.vmid)
+		s.addViolation("guest %d destroyed, which was not announced", g.vmid)
 	case marker != "" && !slices.Contains(tags, marker):
-		s.violate("guest %d destroyed with the tags %q, announced with %s", g.vmid, tags, marker)
+		s.addViolation("guest %d destroyed with the tags %q, announced with %s", g.vmid, tags, marker)
 	}
 }
 
-// watchQuorum notes an effect that a cluster without quorum cannot have. The state is locked.
-func (s *Sim) watchQuorum(vmid int, op Op) {
-	if s.inquorate && op != Started && op != Stopped {
-		s.violate("guest %d %s without quorum", vmid, op)
+// checkEffectQuorum notes an effect that a cluster without quorum cannot have. The state is locked.
+func (s *Sim) checkEffectQuorum(vmid int, op Op) {
+	if s.noQuorum && op != Started && op != Stopped {
+		s.addViolation("guest %d %s without quorum", vmid, op)
 	}
 }

@@ -76,12 +76,12 @@ func TestWatchesItself(t *testing.T) {
 		_ = c.sim.locked(func() error {
 			task := &task{sim: c.sim, name: "second"}
 			c.sim.writers[100] = "first"
-			_ = task.enter(100, false)
+			_ = task.registerWriter(100, false)
 			delete(c.sim.writers, 100)
 			c.sim.free("local-lvm:vm-100-disk-0", "")
-			c.sim.inquorate = true
-			c.sim.effect(100, ConfigWritten)
-			c.sim.effect(100, Stopped)
+			c.sim.noQuorum = true
+			c.sim.countEffect(100, ConfigWritten)
+			c.sim.countEffect(100, Stopped)
 			return nil
 		})
 		want := []string{

@@ -14,10 +14,10 @@ type guest struct {
 	running, paused bool
 	startedAt       time.Time
 	pid             int
-	deaf            bool // does not react to a shutdown request
+	unresponsive    bool // does not react to a shutdown request
 
-	base *row // what the text alone says, worked out when first asked
-	seen *row // what the last resource broadcast said; nil before the first
+	configRow     *row // what the text alone says, worked out when first asked
+	lastBroadcast *row // what the last resource broadcast said; nil before the first
 }
 
 func newGuest(vmid int, kind Kind, node string) *guest {
@@ -32,7 +32,7 @@ func (g *guest) write(conf *config) { g.setText(conf.format(g.kind)) }
 func (g *guest) setText(text string) {
 	g.text = text
 	g.conf = parseConfig(g.kind, text)
-	g.base = nil
+	g.configRow = nil
 	g.digest = digest(text)
 }
 
@@ -79,7 +79,7 @@ func configPath(kind Kind, node string, vmid int) string {
 
 func (g *guest) checkLock() error {
 	if l := g.conf.values["lock"]; l != "" {
-		return die("%s is locked (%s)", g.label(), l)
+		return apiErrorf("%s is locked (%s)", g.label(), l)
 	}
 	return nil
 }
@@ -90,14 +90,14 @@ func (g *guest) checkDigest(want string) error {
 		return nil
 	}
 	if g.kind == LXC {
-		return die("detected modified configuration - file changed by other user? Try again.")
+		return apiErrorf("detected modified configuration - file changed by other user? Try again.")
 	}
-	return die("checksum mismatch (file change by other user?)")
+	return apiErrorf("checksum mismatch (file change by other user?)")
 }
 
 func (g *guest) checkProtection(what string) error {
 	if g.conf.values["protection"] == "1" {
-		return die("%s - protection mode enabled", what)
+		return apiErrorf("%s - protection mode enabled", what)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (g *guest) checkProtection(what string) error {
 func (s *Sim) find(kind Kind, node string, vmid int) (*guest, error) {
 	g := s.guests[vmid]
 	if g == nil || g.kind != kind || g.node != node {
-		return nil, die("Configuration file '%s' does not exist", configPath(kind, node, vmid))
+		return nil, apiErrorf("Configuration file '%s' does not exist", configPath(kind, node, vmid))
 	}
 	return g, nil
 }

@@ -9,11 +9,11 @@ import (
 
 // haResource is a guest that the cluster's resource manager watches over: calls set its wish, the manager acts later.
 type haResource struct {
-	vmid  int
-	kind  Kind
-	state string
-	seen  string // the wish that the manager has looked at last
-	extra values // comment, max_restart, ...
+	vmid         int
+	kind         Kind
+	state        string
+	managerState string // the wish that the manager has looked at last
+	extra        values // comment, max_restart, ...
 }
 
 func haRoutes() []*route {
@@ -29,12 +29,12 @@ func haRoutes() []*route {
 	audit := func(c *call) error { return c.require("/", "Sys.Audit") }
 	console := func(c *call) error { return c.require("/", "Sys.Console") }
 	return []*route{
-		get("/cluster/ha/resources", haList).takes(map[string]rule{"type": enum("ct", "vm")}).permits(audit),
-		act(http.MethodPost, "/cluster/ha/resources", haCreate).takes(create).permits(console),
-		get("/cluster/ha/resources/{sid}", haGet).permits(audit),
-		act(http.MethodPut, "/cluster/ha/resources/{sid}", haUpdate).takes(change).permits(console),
-		act(http.MethodDelete, "/cluster/ha/resources/{sid}", haDelete).takes(map[string]rule{"purge": boolean()}).permits(console),
-		get("/cluster/ha/status/current", haStatus).permits(audit),
+		readRoute("/cluster/ha/resources", haList).withParams(map[string]rule{"type": enum("ct", "vm")}).withPermission(audit),
+		writeRoute(http.MethodPost, "/cluster/ha/resources", haCreate).withParams(create).withPermission(console),
+		readRoute("/cluster/ha/resources/{sid}", haGet).withPermission(audit),
+		writeRoute(http.MethodPut, "/cluster/ha/resources/{sid}", haUpdate).withParams(change).withPermission(console),
+		writeRoute(http.MethodDelete, "/cluster/ha/resources/{sid}", haDelete).withParams(map[string]rule{"purge": boolean()}).withPermission(console),
+		readRoute("/cluster/ha/status/current", haStatus).withPermission(audit),
 	}
 }
 
@@ -68,7 +68,7 @@ func haList(c *call) (reply, error) {
 			a.add(h.object(c.sim))
 		}
 	}
-	return data(a.bytes())
+	return dataReply(a.bytes())
 }
 
 func haStatus(c *call) (reply, error) {
@@ -77,7 +77,7 @@ func haStatus(c *call) (reply, error) {
 	for _, kv := range [][2]string{{"id", "quorum"}, {"type", "quorum"}, {"node", c.sim.opts.Nodes[0]}, {"status", "OK"}} {
 		q.str(kv[0], kv[1])
 	}
-	q.num("quorate", 1-b2i(c.sim.inquorate))
+	q.num("quorate", 1-boolToInt(c.sim.noQuorum))
 	for _, kv := range [][2]string{
 		{"id", "fencing"}, {"type", "fencing"}, {"node", c.sim.opts.Nodes[0]}, {"status", "standby (CRM watchdog standby)"}, {"armed-state", "standby"},
 	} {
@@ -85,7 +85,7 @@ func haStatus(c *call) (reply, error) {
 	}
 	a.add(&q)
 	a.add(&f)
-	return data(a.bytes())
+	return dataReply(a.bytes())
 }
 
 // haOf finds the resource of the path.
@@ -100,14 +100,14 @@ func (c *call) haOf() *haResource {
 func haGet(c *call) (reply, error) {
 	h := c.haOf()
 	if h == nil {
-		return reply{}, die("no such resource '%s'", c.vars["sid"])
+		return reply{}, apiErrorf("no such resource '%s'", c.vars["sid"])
 	}
-	return data(h.object(c.sim).bytes())
+	return dataReply(h.object(c.sim).bytes())
 }
 
 func haCreate(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
-		if err := c.mayLock("create resource failed: ", "domain-ha"); err != nil {
+		if err := c.checkClusterLock("create resource failed: ", "domain-ha"); err != nil {
 			return err
 		}
 		sid := c.params["sid"]
@@ -118,20 +118,20 @@ func haCreate(c *call) (reply, error) {
 		g := c.sim.guests[atoi(id)]
 		switch {
 		case g == nil:
-			return die("resource '%s' does not exist in cluster", sid)
+			return apiErrorf("resource '%s' does not exist in cluster", sid)
 		case c.sim.ha[g.vmid] != nil:
-			return die("create resource failed: resource ID '%s' already defined", sid)
+			return apiErrorf("create resource failed: resource ID '%s' already defined", sid)
 		}
 		h := &haResource{vmid: g.vmid, kind: g.kind, state: "started", extra: values{}}
 		c.sim.ha[g.vmid] = h
 		h.change(c)
-		c.sim.haWish(h)
+		c.sim.scheduleHA(h)
 		return nil
 	})
 	if err != nil {
 		return reply{}, err
 	}
-	return null()
+	return nullReply()
 }
 
 func (h *haResource) change(c *call) {
@@ -151,31 +151,31 @@ func (h *haResource) change(c *call) {
 
 func haUpdate(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
-		if err := c.mayLock("update resource failed: ", "domain-ha"); err != nil {
+		if err := c.checkClusterLock("update resource failed: ", "domain-ha"); err != nil {
 			return err
 		}
 		h := c.haOf()
 		if h == nil {
-			return die("no such resource '%s'", c.vars["sid"])
+			return apiErrorf("no such resource '%s'", c.vars["sid"])
 		}
 		h.change(c)
-		c.sim.haWish(h)
+		c.sim.scheduleHA(h)
 		return nil
 	})
 	if err != nil {
 		return reply{}, err
 	}
-	return null()
+	return nullReply()
 }
 
 func haDelete(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
-		if err := c.mayLock("delete resource failed: ", "domain-ha"); err != nil {
+		if err := c.checkClusterLock("delete resource failed: ", "domain-ha"); err != nil {
 			return err
 		}
 		h := c.haOf()
 		if h == nil {
-			return die("cannot delete service '%s', not HA managed!", c.vars["sid"])
+			return apiErrorf("cannot delete service '%s', not HA managed!", c.vars["sid"])
 		}
 		delete(c.sim.ha, h.vmid)
 		return nil
@@ -183,7 +183,7 @@ func haDelete(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return null()
+	return nullReply()
 }
 
 // haDigest is the digest of the manager's whole configuration, which every resource shows.

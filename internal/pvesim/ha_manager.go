@@ -17,42 +17,42 @@ func (c *call) haCall(typ, word, state string) (rep reply, ok bool, err error) {
 		return t.locked(func() error {
 			t.printf("Requesting HA %s for %s %d", word, kindLabel(h.kind), h.vmid)
 			h.state = state
-			t.sim.haWish(h)
+			t.sim.scheduleHA(h)
 			return nil
 		})
 	})
 	return rep, true, err
 }
 
-// haWish makes the manager act on a resource after HADelay, with tasks of its own. The state is locked.
-func (s *Sim) haWish(h *haResource) {
-	s.later(s.opts.HADelay, func() {
+// scheduleHA makes the manager act on a resource after HADelay, with tasks of its own. The state is locked.
+func (s *Sim) scheduleHA(h *haResource) {
+	s.afterDelay(s.opts.HADelay, func() {
 		s.mu.Lock()
 		g, current := s.guests[h.vmid], s.ha[h.vmid]
-		idle := g == nil || current != h || s.inquorate
+		idle := g == nil || current != h || s.noQuorum
 		if !idle {
-			h.seen = h.state
+			h.managerState = h.state
 		}
 		start := !idle && !g.running && (h.state == "started" || h.state == "enabled")
 		stop := !idle && g.running && (h.state == "stopped" || h.state == "disabled")
 		s.mu.Unlock()
 		if start || stop {
-			s.haAct(g, start)
+			s.haStartOrShutdown(g, start)
 		}
 	})
 }
 
-// haAct starts a guest or shuts it down where it is now, as root@pam. The state is not locked.
-func (s *Sim) haAct(g *guest, start bool) {
+// haStartOrShutdown starts a guest or shuts it down where it is now, as root@pam. The state is not locked.
+func (s *Sim) haStartOrShutdown(g *guest, start bool) {
 	s.mu.Lock()
 	node := g.node
 	s.mu.Unlock()
 	typ := typePrefix(g.kind)
 	if !start {
 		s.spawn(node, typ+"shutdown", itoa(g.vmid), g.vmid, "root@pam", nil, func(t *task) error {
-			return t.onGuest(g.kind, g.vmid, func() error {
+			return t.runOnGuest(g.kind, g.vmid, func() error {
 				if g.running {
-					s.halt(g)
+					s.markStopped(g)
 				}
 				return nil
 			})
@@ -67,12 +67,12 @@ func (s *Sim) haAct(g *guest, start bool) {
 	})
 }
 
-// leaveHA refuses to destroy a managed guest without purge. The state is locked.
-func (c *call) leaveHA(g *guest) error {
-	if c.sim.ha[g.vmid] == nil || c.is("purge") {
+// checkNotManaged refuses to destroy a managed guest without purge. The state is locked.
+func (c *call) checkNotManaged(g *guest) error {
+	if c.sim.ha[g.vmid] == nil || c.flag("purge") {
 		return nil
 	}
-	return die("unable to remove %s %d - used in HA resources and purge parameter not set.", g.label(), g.vmid)
+	return apiErrorf("unable to remove %s %d - used in HA resources and purge parameter not set.", g.label(), g.vmid)
 }
 
 const defaultHADelay = 10 * time.Second

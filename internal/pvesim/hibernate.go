@@ -5,12 +5,12 @@ import "time"
 // hibernate saves a running VM to disk. The VM is locked until its next start, which resumes it.
 func hibernate(c *call) (reply, error) {
 	return c.start("qmsuspend", c.vmid(), func(t *task) error {
-		return t.onGuest(QEMU, c.vmid(), func() error {
-			g, err := c.taskGuest(QEMU)
+		return t.runOnGuest(QEMU, c.vmid(), func() error {
+			g, err := c.findForTask(QEMU)
 			if err != nil {
 				return err
 			}
-			if err := mustRun(g); err != nil {
+			if err := checkRunning(g); err != nil {
 				return err
 			}
 			if err := g.checkLock(); err != nil {
@@ -29,14 +29,14 @@ func hibernate(c *call) (reply, error) {
 				conf.values["runningcpu"] = "qemu64"
 				conf.values["running-nets-host-mtu"] = " "
 			})
-			c.sim.effect(g.vmid, Stopped)
+			c.sim.countEffect(g.vmid, Stopped)
 			return nil
 		})
 	})
 }
 
-// wake starts a hibernated VM from its saved state. The state is locked.
-func (t *task) wake(g *guest) {
+// resumeHibernated starts a hibernated VM from its saved state. The state is locked.
+func (t *task) resumeHibernated(g *guest) {
 	t.printf("Resuming suspended VM")
 	state := g.conf.values["vmstate"]
 	t.printf("activating and using '%s' as vmstate", state)
@@ -45,7 +45,7 @@ func (t *task) wake(g *guest) {
 			delete(conf.values, k)
 		}
 	})
-	t.sim.free(state, lossResumed)
+	t.sim.free(state, freedAfterResume)
 	t.printf("Resumed VM, removing state")
-	t.sim.run(g)
+	t.sim.markRunning(g)
 }

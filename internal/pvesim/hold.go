@@ -12,18 +12,18 @@ type HeldCall struct {
 	Stage  FaultKind `json:"stage"` // HoldBefore or HoldAfter
 }
 
-type hold struct {
+type heldCall struct {
 	HeldCall
 	release chan struct{}
 }
 
-// hold blocks the call until Release; it returns false when the Sim is closed.
-func (s *Sim) hold(c *call, stage FaultKind) bool {
-	h := &hold{HeldCall: HeldCall{Method: c.method, Path: c.path, Stage: stage}, release: make(chan struct{})}
+// holdCall blocks the call until Release; it returns false when the Sim is closed.
+func (s *Sim) holdCall(c *call, stage FaultKind) bool {
+	h := &heldCall{HeldCall: HeldCall{Method: c.method, Path: c.path, Stage: stage}, release: make(chan struct{})}
 	s.mu.Lock()
 	s.held = append(s.held, h)
-	close(s.heldNews)
-	s.heldNews = make(chan struct{})
+	close(s.heldChanged)
+	s.heldChanged = make(chan struct{})
 	s.mu.Unlock()
 	select {
 	case <-h.release:
@@ -58,7 +58,7 @@ func (s *Sim) Held() []HeldCall {
 func (s *Sim) WaitHeld(ctx context.Context, n int) error {
 	for {
 		s.mu.Lock()
-		enough, news := len(s.held) >= n, s.heldNews
+		enough, news := len(s.held) >= n, s.heldChanged
 		s.mu.Unlock()
 		if enough {
 			return nil

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// fastPlug are the keys that take effect at once whatever the VM does. All cloud-init keys are among them.
-var fastPlug = map[string]bool{
+// fastPlugKeys are the keys that take effect at once whatever the VM does. All cloud-init keys are among them.
+var fastPlugKeys = map[string]bool{
 	"description": true, "hookscript": true, "lock": true, "migrate_downtime": true, "migrate_speed": true, "name": true, "onboot": true,
 	"protection": true, "shares": true, "startup": true, "tags": true, "vmstatestorage": true,
 	"hotplug": true, "cpuunits": true, "cpulimit": true, "tablet": true,
@@ -32,27 +32,27 @@ func hotplugFeatures(v values) map[string]bool {
 func (s *Sim) hotplug(g *guest) {
 	g.edit(func(conf *config) {
 		for k := range conf.pending {
-			if (fastPlug[k] && k != "tablet" || isCloudInitKey(k)) && !keepsFeatures(conf, k) {
-				s.settle(conf, k)
+			if (fastPlugKeys[k] && k != "tablet" || isCloudInitKey(k)) && !waitsForStart(conf, k) {
+				s.applyKey(conf, k)
 			}
 		}
 		features := hotplugFeatures(conf.values)
 		for _, d := range slices.Clone(conf.deletes) {
 			if canUnplug(conf, d.key, features) {
 				conf.dropDelete(d.key)
-				s.dropKey(conf, d)
+				s.removeKey(conf, d)
 			}
 		}
 		for _, k := range slices.SortedFunc(maps.Keys(conf.pending), compareSlots) {
 			if canPlug(conf, k, features) {
-				s.settle(conf, k)
+				s.applyKey(conf, k)
 			}
 		}
 	})
 }
 
-// keepsFeatures says whether a change of the hotplug key waits: memory and processors are plugged as the machine was started for it.
-func keepsFeatures(conf *config, key string) bool {
+// waitsForStart says whether a change of the hotplug key waits: memory and processors are plugged as the machine was started for it.
+func waitsForStart(conf *config, key string) bool {
 	if key != "hotplug" {
 		return false
 	}
@@ -65,9 +65,9 @@ func canUnplug(conf *config, key string, features map[string]bool) bool {
 	switch {
 	case key == "tablet":
 		return features["usb"]
-	case keepsFeatures(conf, key):
+	case waitsForStart(conf, key):
 		return false
-	case fastPlug[key] || isCloudInitKey(key):
+	case fastPlugKeys[key] || isCloudInitKey(key):
 		return true
 	case isNet(key):
 		return features["network"]
@@ -118,8 +118,8 @@ func onlyTrimChanged(old, value string) bool {
 	return maps.Equal(a, b)
 }
 
-// coldDriveKeys cannot change while the drive is in use.
-var coldDriveKeys = []string{"aio", "discard", "iothread", "queues", "product", "cache", "ssd", "vendor", "ro", "media"}
+// fixedDriveKeys cannot change while the drive is in use.
+var fixedDriveKeys = []string{"aio", "discard", "iothread", "queues", "product", "cache", "ssd", "vendor", "ro", "media"}
 
 func canPlugDrive(key, old, value string, features map[string]bool) bool {
 	n, err := parseDrive(key, value)
@@ -140,7 +140,7 @@ func canPlugDrive(key, old, value string, features map[string]bool) bool {
 	case o.file() != n.file():
 		return pluggable && o.isCDROM() == n.isCDROM()
 	}
-	for _, k := range coldDriveKeys {
+	for _, k := range fixedDriveKeys {
 		if o.values[k] != n.values[k] {
 			return false
 		}

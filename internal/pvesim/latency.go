@@ -2,9 +2,9 @@ package pvesim
 
 import "time"
 
-// spend takes the time that the call needs apart from what it waits for, and is false when the simulator closes. The time of a route of its
+// waitLatency takes the time that the call needs apart from what it waits for, and is false when the simulator closes. The time of a route of its
 // own is work, during which a front worker of the node does nothing else; the time of every call is the way there and back.
-func (s *Sim) spend(c *call) bool {
+func (s *Sim) waitLatency(c *call) bool {
 	if c.route == nil {
 		return s.wait(s.opts.Latency)
 	}
@@ -14,10 +14,10 @@ func (s *Sim) spend(c *call) bool {
 	}
 	if s.opts.Workers > 0 {
 		front := s.workersOf(c.node()).front
-		if !front.take(s.closed) {
+		if !front.acquire(s.closed) {
 			return false
 		}
-		defer front.leave()
+		defer front.release()
 	}
 	return s.wait(d)
 }

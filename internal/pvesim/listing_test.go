@@ -114,7 +114,7 @@ func TestVolumesShowToWhomTheyConcern(t *testing.T) {
 		})
 	}
 	bubble(t, Options{}, func(t *testing.T, c *client) {
-		refused(t, "unknown content", c.call("GET", "/nodes/pve1/storage/local/content", "content=isos"), 400, "Parameter verification failed.")
+		checkReply(t, "unknown content", c.call("GET", "/nodes/pve1/storage/local/content", "content=isos"), 400, "Parameter verification failed.")
 	})
 }
 

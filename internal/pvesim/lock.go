@@ -40,7 +40,7 @@ func (s *Sim) acquire(kind Kind, vmid int, abort <-chan struct{}, waiting func()
 	case l <- struct{}{}:
 		return release, nil
 	case <-t.C:
-		return nil, die("can't lock file '%s' - got timeout", lockPath(kind, vmid))
+		return nil, apiErrorf("can't lock file '%s' - got timeout", lockPath(kind, vmid))
 	case <-abort:
 		return nil, errInterrupted
 	case <-s.closed:
@@ -48,15 +48,15 @@ func (s *Sim) acquire(kind Kind, vmid int, abort <-chan struct{}, waiting func()
 	}
 }
 
-// withStorage runs f while the task holds a storage's lock: allocations on one storage come one after the other.
-func (t *task) withStorage(id string, f func() error) error {
+// withStorageLock runs f while the task holds a storage's lock: allocations on one storage come one after the other.
+func (t *task) withStorageLock(id string, f func() error) error {
 	t.sim.mu.Lock()
 	st := t.sim.storage(id)
 	t.sim.mu.Unlock()
 	select {
 	case st.lock <- struct{}{}:
 	default:
-		t.note("trying to acquire lock...")
+		t.logLine("trying to acquire lock...")
 		select {
 		case st.lock <- struct{}{}:
 		case <-t.abort:
@@ -64,17 +64,17 @@ func (t *task) withStorage(id string, f func() error) error {
 		case <-t.sim.closed:
 			return errClosed
 		}
-		t.note(" OK")
+		t.logLine(" OK")
 	}
 	defer func() { <-st.lock }()
-	if err := t.pause(0.1); err != nil {
+	if err := t.sleepShare(0.1); err != nil {
 		return err
 	}
 	return f()
 }
 
-// withGuest runs f with a guest's lock and the state held, as a synchronous write does.
-func (s *Sim) withGuest(kind Kind, vmid int, f func() error) error {
+// withGuestLock runs f with a guest's lock and the state held, as a synchronous write does.
+func (s *Sim) withGuestLock(kind Kind, vmid int, f func() error) error {
 	release, err := s.acquire(kind, vmid, nil, func() {})
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *Sim) withGuest(kind Kind, vmid int, f func() error) error {
 	defer release()
 	return s.locked(func() error {
 		if w := s.writers[vmid]; w != "" {
-			s.violate("guest %d has two writers: %s and a call", vmid, w)
+			s.addViolation("guest %d has two writers: %s and a call", vmid, w)
 		}
 		return f()
 	})

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// liveCT are the keys that a running container takes at once.
-func liveCT(conf *config, key string) bool {
+// isLiveCTKey are the keys that a running container takes at once.
+func isLiveCTKey(conf *config, key string) bool {
 	switch key {
 	case "description", "onboot", "startup", "protection", "hostname", "hookscript", "cores", "tags", "lock", "cpulimit", "cpuunits", "memory", "swap":
 		return true
@@ -15,8 +15,8 @@ func liveCT(conf *config, key string) bool {
 	return stem == "net" || (stem == "mp" || stem == "dev") && conf.values[key] == "" || stem == "unused"
 }
 
-// liveCTDelete differs in that a mount point or a device in use stays, and network devices from net10 on do.
-func liveCTDelete(conf *config, key string) bool {
+// isLiveCTDelete differs in that a mount point or a device in use stays, and network devices from net10 on do.
+func isLiveCTDelete(conf *config, key string) bool {
 	stem, index, _ := splitIndex(key)
 	switch stem {
 	case "mp", "dev":
@@ -24,29 +24,29 @@ func liveCTDelete(conf *config, key string) bool {
 	case "net":
 		return index < 10
 	}
-	return liveCT(conf, key)
+	return isLiveCTKey(conf, key)
 }
 
 // applyCT makes pending changes real: all of them in a stopped container, the live ones in a running one.
 func (s *Sim) applyCT(g *guest, conf *config) error {
 	for _, d := range slices.Clone(conf.deletes) {
-		if !g.running || liveCTDelete(conf, d.key) {
-			s.dropCTKey(conf, d.key)
+		if !g.running || isLiveCTDelete(conf, d.key) {
+			s.removeCTKey(conf, d.key)
 			conf.dropDelete(d.key)
 		}
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(conf.pending), compareSlots) {
-		if g.running && !liveCT(conf, k) {
+		if g.running && !isLiveCTKey(conf, k) {
 			continue
 		}
-		if err := s.settleCT(g, conf, k); err != nil {
+		if err := s.applyCTKey(g, conf, k); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Sim) dropCTKey(conf *config, key string) {
+func (s *Sim) removeCTKey(conf *config, key string) {
 	old, ok := conf.values[key]
 	if !ok {
 		return
@@ -54,14 +54,14 @@ func (s *Sim) dropCTKey(conf *config, key string) {
 	delete(conf.values, key)
 	switch {
 	case isUnused(key):
-		s.free(old, loss("delete of "+key))
+		s.free(old, freeReason("delete of "+key))
 	case isDisk(LXC, key):
 		s.moveToUnused(LXC, conf, key, old)
 	}
 }
 
-// settleCT moves one pending value into the config, allocating a mount point that asks for it.
-func (s *Sim) settleCT(g *guest, conf *config, key string) error {
+// applyCTKey moves one pending value into the config, allocating a mount point that asks for it.
+func (s *Sim) applyCTKey(g *guest, conf *config, key string) error {
 	value := conf.pending[key]
 	switch {
 	case isNet(key):
@@ -71,7 +71,7 @@ func (s *Sim) settleCT(g *guest, conf *config, key string) error {
 		}
 		value = n
 	case isDisk(LXC, key) && key != "rootfs":
-		v, err := s.settleMount(g, conf, key, value)
+		v, err := s.applyMount(g, conf, key, value)
 		if err != nil {
 			return err
 		}
@@ -86,14 +86,14 @@ func (s *Sim) settleCT(g *guest, conf *config, key string) error {
 	return nil
 }
 
-func (s *Sim) settleMount(g *guest, conf *config, key, value string) (string, error) {
+func (s *Sim) applyMount(g *guest, conf *config, key, value string) (string, error) {
 	d, err := parseMount(key, value)
 	if err != nil {
 		return "", err
 	}
 	var made []string
 	if d, err = s.allocate(g.vmid, d, func(string, ...any) {}, &made); err != nil {
-		s.rollback(made)
+		s.freeAllocated(made)
 		return "", err
 	}
 	if old, ok := conf.values[key]; ok {

@@ -16,17 +16,17 @@ func cloneCT(c *call) (reply, error) {
 		if err := src.checkLock(); err != nil {
 			return err
 		}
-		if err := c.cloneable(src); err != nil {
+		if err := c.checkLinkedClone(src); err != nil {
 			return err
 		}
-		if err := c.permitCopies(src); err != nil {
+		if err := c.permitCloneTargets(src); err != nil {
 			return err
 		}
 		if src.running {
-			return die("cannot clone a running container without a snapshot")
+			return apiErrorf("cannot clone a running container without a snapshot")
 		}
 		if old := c.sim.guests[newID]; old != nil {
-			return die("unable to create CT %d: config file already exists", newID)
+			return apiErrorf("unable to create CT %d: config file already exists", newID)
 		}
 		g := newGuest(newID, LXC, c.targetNode())
 		g.edit(func(conf *config) { conf.values["lock"] = "create" })
@@ -42,12 +42,12 @@ func cloneCT(c *call) (reply, error) {
 
 func (t *task) cloneCT(c *call, newID int) error {
 	var made []string
-	t.note("creating a clone of container %d with ID %d", c.vmid(), newID)
+	t.logLine("creating a clone of container %d with ID %d", c.vmid(), newID)
 	err := t.work(1)
-	if died(err) {
+	if workerDied(err) {
 		return err
 	}
-	return t.finishing(newID, func() error {
+	return t.commitGuest(newID, func() error {
 		src, srcErr := c.ct()
 		if srcErr == nil {
 			src.edit(func(conf *config) { delete(conf.values, "lock") })
@@ -59,12 +59,12 @@ func (t *task) cloneCT(c *call, newID int) error {
 			err = t.copyCT(c, src, newID, &made)
 		}
 		if err != nil {
-			t.sim.rollback(made)
+			t.sim.freeAllocated(made)
 			delete(t.sim.guests, newID)
-			return die("clone failed: %s", firstLine(err.Error()))
+			return apiErrorf("clone failed: %s", firstLine(err.Error()))
 		}
-		c.joinPool(newID)
-		t.sim.effect(newID, Cloned)
+		c.addToPool(newID)
+		t.sim.countEffect(newID, Cloned)
 		return nil
 	})
 }
@@ -94,7 +94,7 @@ func (t *task) copyCT(c *call, src *guest, newID int, made *[]string) error {
 	}
 	for _, k := range slotsOf(v, isNet) {
 		if n, err := lxcNetFormat.parse(k, v[k]); err == nil {
-			n["hwaddr"] = t.sim.mac()
+			n["hwaddr"] = t.sim.newMAC()
 			v[k] = lxcNetFormat.format(n)
 		}
 	}

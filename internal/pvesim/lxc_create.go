@@ -14,7 +14,7 @@ var createOnlyCT = []string{
 // createCT reserves the id and unpacks the template in a task.
 func createCT(c *call) (reply, error) {
 	vmid := atoi(c.params["vmid"])
-	if c.is("restore") {
+	if c.flag("restore") {
 		return restore(c, LXC, vmid, c.params["ostemplate"])
 	}
 	set := maps.Clone(c.params)
@@ -31,25 +31,25 @@ func createCT(c *call) (reply, error) {
 		return reply{}, err
 	}
 	return c.start("vzcreate", vmid, func(t *task) error {
-		err := t.withLock(LXC, vmid, func() error { return t.createCT(vmid, set, c.params["ostemplate"], c.params["pool"]) })
+		err := t.withGuestLock(LXC, vmid, func() error { return t.createCT(vmid, set, c.params["ostemplate"], c.params["pool"]) })
 		if err == nil {
-			_ = t.locked(func() error { c.manageHA(c.sim.guests[vmid]); return nil })
+			_ = t.locked(func() error { c.addToHA(c.sim.guests[vmid]); return nil })
 		}
-		if err == nil && c.is("start") && !c.is("ha-managed") {
-			c.sim.spawn(c.node(), "vzstart", itoa(vmid), vmid, c.who.ID, nil, func(t *task) error { return t.startCT(c.node(), vmid) })
+		if err == nil && c.flag("start") && !c.flag("ha-managed") {
+			c.sim.spawn(c.node(), "vzstart", itoa(vmid), vmid, c.caller.ID, nil, func(t *task) error { return t.startCT(c.node(), vmid) })
 		}
 		return err
 	})
 }
 
 func (c *call) permitCreateCT(vmid int, set values) error {
-	if err := c.needQuorum(); err != nil {
+	if err := c.requireQuorum(); err != nil {
 		return err
 	}
 	if err := c.permitAllocate(vmid); err != nil {
 		return err
 	}
-	if err := c.permitAfterwards(vmid); err != nil {
+	if err := c.permitStartAndHA(vmid); err != nil {
 		return err
 	}
 	for _, k := range sortedKeys(set) {
@@ -78,7 +78,7 @@ func (c *call) permitCreateCT(vmid int, set values) error {
 	if set["rootfs"] == "" {
 		set["rootfs"] = storage + ":4"
 	}
-	for _, slot := range sortedDrives(LXC, set) {
+	for _, slot := range diskSlots(LXC, set) {
 		if g := newVolume.FindStringSubmatch(set[slot]); g != nil && g[1] == "" {
 			set[slot] = storage + ":" + set[slot]
 		}
@@ -119,9 +119,9 @@ func (t *task) createCT(vmid int, set values, template, pool string) error {
 		err = t.work(0.7)
 	}
 	if err == nil {
-		return t.finishing(vmid, func() error { t.finishCT(vmid, set, template, pool); return nil })
+		return t.commitGuest(vmid, func() error { t.finishCT(vmid, set, template, pool); return nil })
 	}
-	return t.undo("unable to create CT "+itoa(vmid)+" - ", vmid, made, err)
+	return t.removePartialGuest("unable to create CT "+itoa(vmid)+" - ", vmid, made, err)
 }
 
 func (t *task) createMounts(vmid int, set values, template string, made *[]string) error {
@@ -141,7 +141,7 @@ func (t *task) createMounts(vmid int, set values, template string, made *[]strin
 	}
 	if t.sim.volume(template) == nil {
 		t.printf("volume '%s' does not exist", template)
-		return die("volume '%s' does not exist", template)
+		return apiErrorf("volume '%s' does not exist", template)
 	}
 	t.printf("extracting archive '%s'", t.sim.pathOf(template))
 	t.printf("Detected container architecture: amd64")
@@ -153,7 +153,7 @@ func (t *task) logFilesystem(size int64) {
 	const blockSize, groupBlocks, inodeRatio = 4096, 32768, 16384
 	blocks := size / blockSize
 	t.printf("Creating filesystem with %d 4k blocks and %d inodes", blocks, size/inodeRatio)
-	t.printf("Filesystem UUID: %s", t.sim.uuid())
+	t.printf("Filesystem UUID: %s", t.sim.newUUID())
 	t.printf("Superblock backups stored on blocks: ")
 	groups := map[int64]bool{}
 	for _, base := range []int64{3, 5, 7} {
@@ -171,7 +171,7 @@ func (t *task) logFilesystem(size int64) {
 // mountOrder is the root first, then the mount points.
 func mountOrder(set values) []string {
 	out := []string{"rootfs"}
-	for _, s := range sortedDrives(LXC, set) {
+	for _, s := range diskSlots(LXC, set) {
 		if s != "rootfs" {
 			out = append(out, s)
 		}
@@ -193,7 +193,7 @@ func (t *task) finishCT(vmid int, set values, template, pool string) {
 	if pool != "" && s.pools[pool] != nil {
 		s.pools[pool].vms = append(s.pools[pool].vms, vmid)
 	}
-	s.effect(vmid, Created)
+	s.countEffect(vmid, Created)
 }
 
 // templateOS guesses the distribution from the template's name.

@@ -9,7 +9,7 @@ func ctInterfaces(c *call) (reply, error) {
 		return reply{}, err
 	}
 	if !g.running {
-		return null()
+		return nullReply()
 	}
 	var a array
 	a.add(ctDevice("lo", "00:00:00:00:00:00", nil))
@@ -20,7 +20,7 @@ func ctInterfaces(c *call) (reply, error) {
 		}
 		a.add(ctDevice(n["name"], strings.ToLower(n["hwaddr"]), guestAddresses(g.vmid, n, [2]string{"inet", "inet6"})))
 	}
-	return data(a.bytes())
+	return dataReply(a.bytes())
 }
 
 // ctDevice has some values twice, under an older name and a newer one.

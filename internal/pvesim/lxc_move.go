@@ -21,15 +21,15 @@ func moveVolume(c *call) (reply, error) {
 			return err
 		}
 		if c.params["target-vmid"] != "" {
-			return c.mayHandOver(g)
+			return c.checkReassign(g)
 		}
-		return c.mayMoveVolume(g)
+		return c.checkMoveVolume(g)
 	})
 	if err != nil {
 		return reply{}, err
 	}
 	return c.start("move_volume", c.vmid(), func(t *task) error {
-		return t.onGuest(LXC, c.vmid(), func() error {
+		return t.runOnGuest(LXC, c.vmid(), func() error {
 			g, err := c.ct()
 			if err != nil {
 				return err
@@ -38,28 +38,28 @@ func moveVolume(c *call) (reply, error) {
 				return err
 			}
 			if c.params["target-vmid"] != "" {
-				return t.handOver(c, g)
+				return t.reassignVolume(c, g)
 			}
 			return t.moveVolume(c, g)
 		})
 	})
 }
 
-func (c *call) mayMoveVolume(g *guest) error {
+func (c *call) checkMoveVolume(g *guest) error {
 	id, slot := c.params["storage"], c.params["volume"]
 	switch {
 	case id == "":
-		return badParam("storage", "property is missing and it is not optional")
+		return paramError("storage", "property is missing and it is not optional")
 	case c.sim.storage(id) == nil:
-		return die("storage '%s' does not exist", id)
+		return apiErrorf("storage '%s' does not exist", id)
 	case g.conf.values[slot] == "":
-		return die("volume '%s' does not exist", slot)
+		return apiErrorf("volume '%s' does not exist", slot)
 	}
 	if err := c.require("/storage/"+id, "Datastore.AllocateSpace"); err != nil {
 		return err
 	}
 	if g.running {
-		return die("cannot move volumes of a running container")
+		return apiErrorf("cannot move volumes of a running container")
 	}
 	d, err := g.volumeAt(slot)
 	if err != nil {
@@ -67,11 +67,11 @@ func (c *call) mayMoveVolume(g *guest) error {
 	}
 	switch {
 	case !d.ownsVolume():
-		return die("cannot move %s", mountKind(d))
+		return apiErrorf("cannot move %s", mountKind(d))
 	case d.storageOf() == id:
-		return die("you can't move a volume to the same storage")
-	case c.is("delete") && len(g.conf.snaps) > 0:
-		return die("Cannot remove source volume. Volume '%s' is referenced by snapshot", d.file())
+		return apiErrorf("you can't move a volume to the same storage")
+	case c.flag("delete") && len(g.conf.snaps) > 0:
+		return apiErrorf("Cannot remove source volume. Volume '%s' is referenced by snapshot", d.file())
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func mountKind(d drive) string {
 }
 
 func (t *task) moveVolume(c *call, g *guest) error {
-	if err := c.mayMoveVolume(g); err != nil {
+	if err := c.checkMoveVolume(g); err != nil {
 		return err
 	}
 	slot := c.params["volume"]
@@ -103,7 +103,7 @@ func (t *task) moveVolume(c *call, g *guest) error {
 	}
 	old := t.sim.volume(d.file())
 	if old == nil {
-		return die("volume '%s' does not exist", d.file())
+		return apiErrorf("volume '%s' does not exist", d.file())
 	}
 	st := t.sim.storage(c.params["storage"])
 	if err := st.checkSpace(g.vmid, old.Size); err != nil {
@@ -119,18 +119,18 @@ func (t *task) moveVolume(c *call, g *guest) error {
 			conf.values[slot] = d.with(v.ID, v.Size).text()
 		}
 		switch {
-		case c.is("delete"):
+		case c.flag("delete"):
 			t.sim.free(old.ID, "move with delete")
 		case !isUnused(slot):
-			conf.values[unusedKey(conf.values)] = old.ID
+			conf.values[freeUnusedKey(conf.values)] = old.ID
 		}
 	})
-	t.sim.effect(g.vmid, Moved)
+	t.sim.countEffect(g.vmid, Moved)
 	return nil
 }
 
-// mayHandOver checks giving a volume to another container.
-func (c *call) mayHandOver(g *guest) error {
+// checkReassign checks giving a volume to another container.
+func (c *call) checkReassign(g *guest) error {
 	id := atoi(c.params["target-vmid"])
 	if err := c.require("/vms/"+itoa(id), "VM.Config.Disk"); err != nil {
 		return err
@@ -141,9 +141,9 @@ func (c *call) mayHandOver(g *guest) error {
 	case err != nil:
 		return err
 	case id == g.vmid:
-		return die("Moving a volume to the same container is not possible. Did you mean to move the volume to a different storage?")
+		return apiErrorf("Moving a volume to the same container is not possible. Did you mean to move the volume to a different storage?")
 	case slot != "" && !isUnused(slot) && target.conf.values[slot] != "":
-		return die("Target volume key '%s' is already in use for container '%d'", slot, id)
+		return apiErrorf("Target volume key '%s' is already in use for container '%d'", slot, id)
 	}
 	if err := target.checkDigest(c.params["target-digest"]); err != nil {
 		return err
@@ -152,17 +152,17 @@ func (c *call) mayHandOver(g *guest) error {
 		return err
 	}
 	if g.running {
-		return die("cannot move volumes of a running container")
+		return apiErrorf("cannot move volumes of a running container")
 	}
 	if c.params["volume"] == "rootfs" {
-		return die("Cannot move the rootfs of a container")
+		return apiErrorf("Cannot move the rootfs of a container")
 	}
 	return nil
 }
 
-// handOver renames the volume to the name of its new owner and moves it into that config.
-func (t *task) handOver(c *call, g *guest) error {
-	if err := c.mayHandOver(g); err != nil {
+// reassignVolume renames the volume to the name of its new owner and moves it into that config.
+func (t *task) reassignVolume(c *call, g *guest) error {
+	if err := c.checkReassign(g); err != nil {
 		return err
 	}
 	slot := c.params["volume"]
@@ -174,27 +174,27 @@ func (t *task) handOver(c *call, g *guest) error {
 	if err != nil {
 		return err
 	}
-	v := t.sim.rename(d.file(), target.vmid)
+	v := t.sim.renameVolume(d.file(), target.vmid)
 	if v == nil {
-		return die("volume '%s' does not exist", d.file())
+		return apiErrorf("volume '%s' does not exist", d.file())
 	}
 	g.edit(func(conf *config) { delete(conf.values, slot) })
 	target.edit(func(conf *config) {
 		to := c.params["target-volume"]
 		if to == "" || isUnused(to) {
-			conf.values[unusedKey(conf.values)] = v.ID
+			conf.values[freeUnusedKey(conf.values)] = v.ID
 			return
 		}
 		conf.values[to] = d.with(v.ID, v.Size).text()
 	})
 	t.printf("removing volume '%s' from container '%d' config", slot, g.vmid)
 	t.printf("target container '%d' updated with '%s'", target.vmid, v.ID)
-	t.sim.effect(target.vmid, Moved)
+	t.sim.countEffect(target.vmid, Moved)
 	return nil
 }
 
-// rename gives a volume to another guest on the same storage.
-func (s *Sim) rename(id string, owner int) *Volume {
+// renameVolume gives a volume to another guest on the same storage.
+func (s *Sim) renameVolume(id string, owner int) *Volume {
 	old := s.volume(id)
 	if old == nil {
 		return nil

@@ -18,37 +18,37 @@ func lxcRoutes() []*route {
 	power := func(op string, f func(*call) (reply, error), extra map[string]rule) *route {
 		rules := map[string]rule{"skiplock": boolean(), "timeout": integer().atLeast(0)}
 		maps.Copy(rules, extra)
-		return act(http.MethodPost, ctPath+"/status/"+op, f).takes(rules).onGuest("VM.PowerMgmt")
+		return writeRoute(http.MethodPost, ctPath+"/status/"+op, f).withParams(rules).withGuestPrivilege("VM.PowerMgmt")
 	}
 	routes := []*route{
-		get("/nodes/{node}/lxc", listGuests(LXC)).needsRoot(),
-		act(http.MethodPost, "/nodes/{node}/lxc", createCT).takesSchema(create, verifyLXC),
-		index(ctPath, "subdir", "config", "pending", "status", "vncproxy", "termproxy", "vncwebsocket", "spiceproxy", "migrate", "clone", "rrd",
-			"rrddata", "firewall", "snapshot", "resize", "interfaces").onGuest("VM.Audit"),
-		index(ctPath+"/status", "subdir", "current", "start", "stop", "shutdown", "suspend", "resume", "reboot").onGuest("VM.Audit"),
-		get(ctPath+"/config", readConfig(LXC)).takes(readConfigParams).onGuest("VM.Audit"),
-		act(http.MethodPut, ctPath+"/config", updateCT).takesSchema(update, verifyLXC).permits(anyConfig),
-		get(ctPath+"/pending", readPending(LXC)).onGuest("VM.Audit"),
-		get(ctPath+"/interfaces", ctInterfaces).onGuest("VM.Audit").needsRoot(),
-		act(http.MethodDelete, ctPath, destroyCT).takes(map[string]rule{
+		readRoute("/nodes/{node}/lxc", listGuests(LXC)).needsRoot(),
+		writeRoute(http.MethodPost, "/nodes/{node}/lxc", createCT).withSchema(create, verifyLXC),
+		indexRoute(ctPath, "subdir", "config", "pending", "status", "vncproxy", "termproxy", "vncwebsocket", "spiceproxy", "migrate", "clone", "rrd",
+			"rrddata", "firewall", "snapshot", "resize", "interfaces").withGuestPrivilege("VM.Audit"),
+		indexRoute(ctPath+"/status", "subdir", "current", "start", "stop", "shutdown", "suspend", "resume", "reboot").withGuestPrivilege("VM.Audit"),
+		readRoute(ctPath+"/config", readConfig(LXC)).withParams(readConfigParams).withGuestPrivilege("VM.Audit"),
+		writeRoute(http.MethodPut, ctPath+"/config", updateCT).withSchema(update, verifyLXC).withPermission(anyConfig),
+		readRoute(ctPath+"/pending", readPending(LXC)).withGuestPrivilege("VM.Audit"),
+		readRoute(ctPath+"/interfaces", ctInterfaces).withGuestPrivilege("VM.Audit").needsRoot(),
+		writeRoute(http.MethodDelete, ctPath, destroyCT).withParams(map[string]rule{
 			"purge": boolean(), "force": boolean(), "destroy-unreferenced-disks": boolean(),
-		}).onGuest("VM.Allocate"),
-		get(ctPath+"/status/current", currentStatus(LXC)).onGuest("VM.Audit").needsRoot(),
+		}).withGuestPrivilege("VM.Allocate"),
+		readRoute(ctPath+"/status/current", currentStatus(LXC)).withGuestPrivilege("VM.Audit").needsRoot(),
 		power("start", startCall(LXC), map[string]rule{"debug": boolean()}),
 		power("stop", stopCall(LXC), map[string]rule{"overrule-shutdown": boolean()}),
 		power("shutdown", shutdownCall(LXC), map[string]rule{"forceStop": boolean()}),
 		power("reboot", rebootCall(LXC), nil),
-		act(http.MethodPost, ctPath+"/status/suspend", freezeCT("vzsuspend", "-s -D /var/lib/vz/dump")).onGuest("VM.PowerMgmt"),
-		act(http.MethodPost, ctPath+"/status/resume", freezeCT("vzresume", "-r -D /var/lib/vz/dump")).onGuest("VM.PowerMgmt"),
-		act(http.MethodPost, ctPath+"/move_volume", moveVolume).takes(moveVolumeParams).onGuest("VM.Config.Disk"),
-		act(http.MethodPost, ctPath+"/clone", cloneCT).takes(map[string]rule{
+		writeRoute(http.MethodPost, ctPath+"/status/suspend", freezeCT("vzsuspend", "-s -D /var/lib/vz/dump")).withGuestPrivilege("VM.PowerMgmt"),
+		writeRoute(http.MethodPost, ctPath+"/status/resume", freezeCT("vzresume", "-r -D /var/lib/vz/dump")).withGuestPrivilege("VM.PowerMgmt"),
+		writeRoute(http.MethodPost, ctPath+"/move_volume", moveVolume).withParams(moveVolumeParams).withGuestPrivilege("VM.Config.Disk"),
+		writeRoute(http.MethodPost, ctPath+"/clone", cloneCT).withParams(map[string]rule{
 			"newid": vmidRule.needed(), "hostname": checked(checkDNSName), "description": text(), "pool": text(), "snapname": checked(checkConfigID),
 			"storage": checked(checkStorageID), "full": boolean(), "target": text(), "bwlimit": integer(),
-		}).onGuest("VM.Clone"),
-		act(http.MethodPut, ctPath+"/resize", resizeCT).takes(map[string]rule{
+		}).withGuestPrivilege("VM.Clone"),
+		writeRoute(http.MethodPut, ctPath+"/resize", resizeCT).withParams(map[string]rule{
 			"disk": checked(checkSlot(LXC)).needed(), "size": resizeSize.needed(), "digest": text(),
-		}).onGuest("VM.Config.Disk"),
-		act(http.MethodPost, ctPath+"/template", templateCT).onGuest("VM.Allocate"),
+		}).withGuestPrivilege("VM.Config.Disk"),
+		writeRoute(http.MethodPost, ctPath+"/template", templateCT).withGuestPrivilege("VM.Allocate"),
 	}
 	return append(routes, snapshotRoutes(LXC, ctPath)...)
 }

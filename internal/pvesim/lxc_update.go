@@ -13,16 +13,16 @@ func updateCT(c *call) (reply, error) {
 		logf: func(string, ...any) {},
 	}
 	if len(u.set)+len(u.deletes)+len(u.reverts) == 0 {
-		return reply{}, die("no options specified")
+		return reply{}, apiErrorf("no options specified")
 	}
 	err := c.sim.locked(func() error { return c.permitUpdateCT(u) })
 	if err != nil {
 		return reply{}, err
 	}
-	if err := c.sim.withGuest(LXC, u.vmid, func() error { return c.applyUpdateCT(u) }); err != nil {
+	if err := c.sim.withGuestLock(LXC, u.vmid, func() error { return c.applyUpdateCT(u) }); err != nil {
 		return reply{}, err
 	}
-	return null()
+	return nullReply()
 }
 
 // applyUpdateCT changes the config under the lock. The state is locked.
@@ -45,12 +45,12 @@ func (c *call) applyUpdateCT(u *update) error {
 	if err := c.sim.applyCT(g, conf); err != nil {
 		return err
 	}
-	if err := c.sim.mayWrite(g); err != nil {
+	if err := c.sim.checkWritable(g); err != nil {
 		return err
 	}
 	if text := conf.format(LXC); text != g.text {
 		g.setText(text)
-		c.sim.effect(g.vmid, ConfigWritten)
+		c.sim.countEffect(g.vmid, ConfigWritten)
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (c *call) stageCT(g *guest, conf *config, u *update) error {
 			return err
 		}
 	}
-	for _, k := range sortedDrives(LXC, u.set) {
+	for _, k := range diskSlots(LXC, u.set) {
 		if err := g.checkProtection("can't update CT " + itoa(g.vmid) + " drive '" + k + "'"); err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (c *call) stageCT(g *guest, conf *config, u *update) error {
 	c.sim.normalizeCT(u.set)
 	for k, v := range u.set {
 		if k == "unprivileged" {
-			return die("unable to modify read-only option: 'unprivileged'")
+			return apiErrorf("unable to modify read-only option: 'unprivileged'")
 		}
 		conf.dropDelete(k)
 		conf.pending[k] = v
@@ -89,11 +89,11 @@ func stageCTDelete(g *guest, conf *config, key string) error {
 	_, pending := conf.pending[key]
 	switch {
 	case !isLXCKey(key):
-		return badParam("delete", "unknown option '"+key+"'")
+		return paramError("delete", "unknown option '"+key+"'")
 	case requiredCT[key]:
-		return die("unable to delete required option '%s'", key)
+		return apiErrorf("unable to delete required option '%s'", key)
 	case key == "unprivileged":
-		return die("unable to delete read-only option '%s'", key)
+		return apiErrorf("unable to delete read-only option '%s'", key)
 	case isDisk(LXC, key) || isUnused(key):
 		if err := g.checkProtection("can't remove CT " + itoa(g.vmid) + " drive '" + key + "'"); err != nil {
 			return err

@@ -11,15 +11,15 @@ import (
 
 func migrateRoutes() []*route {
 	return []*route{
-		get(vmPath+"/migrate", migratePreconditions).takes(map[string]rule{"target": text()}).onGuest("VM.Migrate").needsRoot(),
-		act(http.MethodPost, vmPath+"/migrate", migrate(QEMU)).takes(map[string]rule{
+		readRoute(vmPath+"/migrate", migratePreconditions).withParams(map[string]rule{"target": text()}).withGuestPrivilege("VM.Migrate").needsRoot(),
+		writeRoute(http.MethodPost, vmPath+"/migrate", migrate(QEMU)).withParams(map[string]rule{
 			"target": text().needed(), "online": boolean(), "force": boolean(), "migration_type": enum("secure", "insecure"), "migration_network": text(),
 			"with-local-disks": boolean(), "with-conntrack-state": boolean(), "targetstorage": text(), "bwlimit": integer().atLeast(0),
-		}).onGuest("VM.Migrate"),
-		get(ctPath+"/migrate", migratePreconditions).takes(map[string]rule{"target": text()}).onGuest("VM.Migrate").needsRoot(),
-		act(http.MethodPost, ctPath+"/migrate", migrate(LXC)).takes(map[string]rule{
+		}).withGuestPrivilege("VM.Migrate"),
+		readRoute(ctPath+"/migrate", migratePreconditions).withParams(map[string]rule{"target": text()}).withGuestPrivilege("VM.Migrate").needsRoot(),
+		writeRoute(http.MethodPost, ctPath+"/migrate", migrate(LXC)).withParams(map[string]rule{
 			"target": text().needed(), "online": boolean(), "restart": boolean(), "timeout": integer(), "target-storage": text(), "bwlimit": number().atLeast(0),
-		}).onGuest("VM.Migrate"),
+		}).withGuestPrivilege("VM.Migrate"),
 	}
 }
 
@@ -47,7 +47,7 @@ func migratePreconditions(c *call) (reply, error) {
 		return reply{}, err
 	}
 	var o object
-	o.num("running", b2i(g.running))
+	o.num("running", boolToInt(g.running))
 	var nodes array
 	for _, n := range c.sim.opts.Nodes {
 		if n != g.node && !slices.Contains(c.sim.down, n) {
@@ -56,7 +56,7 @@ func migratePreconditions(c *call) (reply, error) {
 	}
 	if g.kind == LXC {
 		o.raw("allowed-nodes", nodes.bytes())
-		return data(o.bytes())
+		return dataReply(o.bytes())
 	}
 	o.raw("allowed_nodes", nodes.bytes())
 	var disks array
@@ -69,7 +69,7 @@ func migratePreconditions(c *call) (reply, error) {
 	o.raw("local_disks", disks.bytes())
 	o.raw("local_resources", []byte("[]"))
 	o.raw("mapped-resources", []byte("[]"))
-	return data(o.bytes())
+	return dataReply(o.bytes())
 }
 
 // localVolumes are those of a guest's disks that the other nodes cannot reach.
@@ -91,29 +91,29 @@ func (s *Sim) localVolumes(g *guest) []*Volume {
 func migrate(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		target := c.params["target"]
-		if err := c.sim.locked(func() error { return c.mayMigrate(kind, target) }); err != nil {
+		if err := c.sim.locked(func() error { return c.checkMigration(kind, target) }); err != nil {
 			return reply{}, err
 		}
 		if rep, managed, err := c.haMigrate(target); managed {
 			return rep, err
 		}
 		typ := map[Kind]string{QEMU: "qmigrate", LXC: "vzmigrate"}[kind]
-		online := c.is("online") || c.is("restart")
+		online := c.flag("online") || c.flag("restart")
 		return c.start(typ, c.vmid(), func(t *task) error {
-			return t.migrate(migration{kind: kind, vmid: c.vmid(), target: target, online: online, copiesDisks: c.is("with-local-disks")})
+			return t.migrate(migration{kind: kind, vmid: c.vmid(), target: target, online: online, copiesDisks: c.flag("with-local-disks")})
 		})
 	}
 }
 
-func (c *call) mayMigrate(kind Kind, target string) error {
+func (c *call) checkMigration(kind Kind, target string) error {
 	if target == c.node() {
-		return badParam("target", "target is local node.")
+		return paramError("target", "target is local node.")
 	}
-	if err := c.needQuorum(); err != nil {
+	if err := c.requireQuorum(); err != nil {
 		return err
 	}
 	if !c.sim.hasNode(target) {
-		return die("no such cluster node '%s'", target)
+		return apiErrorf("no such cluster node '%s'", target)
 	}
 	g, err := c.sim.find(kind, c.node(), c.vmid())
 	if err != nil {
@@ -123,14 +123,14 @@ func (c *call) mayMigrate(kind Kind, target string) error {
 		return err
 	}
 	switch {
-	case c.sim.ha[g.vmid] != nil || !g.running || c.is("online"):
+	case c.sim.ha[g.vmid] != nil || !g.running || c.flag("online"):
 	case kind == QEMU:
-		return die("can't migrate running VM without --online")
-	case !c.is("restart"):
-		return die("can't migrate running container without --online or --restart")
+		return apiErrorf("can't migrate running VM without --online")
+	case !c.flag("restart"):
+		return apiErrorf("can't migrate running container without --online or --restart")
 	}
-	if kind == LXC && g.running && c.is("online") {
-		return die("lxc live migration is currently not implemented")
+	if kind == LXC && g.running && c.flag("online") {
+		return apiErrorf("lxc live migration is currently not implemented")
 	}
 	return nil
 }
@@ -139,8 +139,8 @@ func (c *call) mayMigrate(kind Kind, target string) error {
 // stops and starts. A worker that dies leaves the lock.
 func (t *task) migrate(m migration) error {
 	from := t.upid.node
-	t.note("starting migration of %s %d to node '%s'", kindLabel(m.kind), m.vmid, m.target)
-	return t.withLock(m.kind, m.vmid, func() error {
+	t.logLine("starting migration of %s %d to node '%s'", kindLabel(m.kind), m.vmid, m.target)
+	return t.withGuestLock(m.kind, m.vmid, func() error {
 		was := false
 		err := t.locked(func() error {
 			g, err := t.sim.find(m.kind, from, m.vmid)
@@ -154,7 +154,7 @@ func (t *task) migrate(m migration) error {
 			return err
 		}
 		for range 2 {
-			if err := t.work(0.5); died(err) {
+			if err := t.work(0.5); workerDied(err) {
 				return err
 			} else if err != nil {
 				return t.endMigration(m, from, err)
@@ -169,7 +169,7 @@ func (t *task) migrate(m migration) error {
 				return nil
 			}
 			t.printf("start container on target node")
-			return t.sim.boot(g)
+			return t.sim.startContainer(g)
 		})
 	})
 }
@@ -177,18 +177,18 @@ func (t *task) migrate(m migration) error {
 // beginMigration sets the lock. The state is locked.
 func (t *task) beginMigration(g *guest, m migration) error {
 	s := t.sim
-	if err := s.mayWrite(g); err != nil {
+	if err := s.checkWritable(g); err != nil {
 		return err
 	}
 	if slices.Contains(s.down, m.target) {
-		return die("migration aborted (duration 00:00:00): Can't connect to destination address using public key")
+		return apiErrorf("migration aborted (duration 00:00:00): Can't connect to destination address using public key")
 	}
 	if g.running && g.kind == QEMU && !m.copiesDisks && len(s.localVolumes(g)) > 0 {
-		return die("can't live migrate attached local disks without with-local-disks option")
+		return apiErrorf("can't live migrate attached local disks without with-local-disks option")
 	}
 	if g.running && g.kind == LXC {
 		t.printf("shutdown CT %d", g.vmid)
-		s.halt(g)
+		s.markStopped(g)
 	}
 	if g.running && m.online {
 		t.printf("starting VM %d on remote node '%s'", g.vmid, m.target)
@@ -202,18 +202,18 @@ func (t *task) endMigration(m migration, node string, err error) error {
 	return t.locked(func() error {
 		g := t.sim.guests[m.vmid]
 		if g == nil {
-			return die("Configuration file '%s' does not exist", configPath(m.kind, t.upid.node, m.vmid))
+			return apiErrorf("Configuration file '%s' does not exist", configPath(m.kind, t.upid.node, m.vmid))
 		}
-		if err := t.sim.mayWrite(g); err != nil {
+		if err := t.sim.checkWritable(g); err != nil {
 			return err // and the lock stays
 		}
 		g.edit(func(conf *config) { delete(conf.values, "lock") })
 		if err != nil {
-			return die("migration aborted (duration %s): %s", clock(t.long), firstLine(err.Error()))
+			return apiErrorf("migration aborted (duration %s): %s", clock(t.duration), firstLine(err.Error()))
 		}
 		g.node = node
-		t.printf("migration finished successfully (duration %s)", clock(t.long))
-		t.sim.effect(m.vmid, Migrated)
+		t.printf("migration finished successfully (duration %s)", clock(t.duration))
+		t.sim.countEffect(m.vmid, Migrated)
 		return nil
 	})
 }

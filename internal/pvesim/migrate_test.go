@@ -13,13 +13,13 @@ var twoNodes = Options{
 	Storages: []Storage{{ID: "local-lvm", Type: "lvmthin", Content: "images,rootdir"}, {ID: "san", Type: "lvmthin", Content: "images,rootdir", Shared: true}},
 }
 
-const oldPlace = "Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist"
+const oldNodeMissing = "Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist"
 
 func TestMigrationMovesTheConfig(t *testing.T) {
 	bubble(t, twoNodes, func(t *testing.T, c *client) {
 		addRunningVM(t, c.sim, 100, "scsi0: san:1\n")
 		before := c.sim.Digest(100)
-		refused(t, "running", c.call("POST", vm100+"/migrate", "target=pve2"), 500, "can't migrate running VM without --online")
+		checkReply(t, "running", c.call("POST", vm100+"/migrate", "target=pve2"), 500, "can't migrate running VM without --online")
 		var upid string
 		if err := json.Unmarshal(c.ok("POST", vm100+"/migrate", "target=pve2", "online=1").data(t), &upid); err != nil {
 			t.Fatal(err)
@@ -28,11 +28,11 @@ func TestMigrationMovesTheConfig(t *testing.T) {
 		if got := c.config(100)["lock"]; got != "migrate" {
 			t.Errorf("lock on the way: got %q, want migrate", got)
 		}
-		refused(t, "write on the way", c.call("PUT", vm100+"/config", "cores=2"), 500, "VM is locked (migrate)")
+		checkReply(t, "write on the way", c.call("PUT", vm100+"/config", "cores=2"), 500, "VM is locked (migrate)")
 		if got := c.wait(upid); got != "OK" {
 			t.Fatalf("migration: got %s, want OK", got)
 		}
-		refused(t, "old node", c.call("GET", vm100+"/config"), 500, oldPlace)
+		checkReply(t, "old node", c.call("GET", vm100+"/config"), 500, oldNodeMissing)
 		f := c.ok("GET", "/nodes/pve2/qemu/100/config").fields(t)
 		if f["lock"] != "" || f["digest"] != before || !c.sim.Running(100) {
 			t.Errorf("new node: got %v running %v, want the same file and it running", f, c.sim.Running(100))
@@ -55,11 +55,11 @@ func TestMigrationRefuses(t *testing.T) {
 		if got := c.call("POST", vm100+"/migrate", "target=pve1"); !strings.Contains(got.body, `"target":"target is local node."`) {
 			t.Errorf("to itself: got %d %s, want the target refused", got.status, got.body)
 		}
-		refused(t, "unknown node", c.call("POST", vm100+"/migrate", "target=x"), 500, "no such cluster node 'x'")
+		checkReply(t, "unknown node", c.call("POST", vm100+"/migrate", "target=x"), 500, "no such cluster node 'x'")
 		if got, want := c.task("POST", vm100+"/migrate", "target=pve2", "online=1"), "can't live migrate attached local disks without with-local-disks option"; got != want {
 			t.Errorf("local disk: got %s, want %s", got, want)
 		}
-		refused(t, "container", c.call("POST", "/nodes/pve1/lxc/200/migrate", "target=pve2"), 500, "can't migrate running container without --online or --restart")
+		checkReply(t, "container", c.call("POST", "/nodes/pve1/lxc/200/migrate", "target=pve2"), 500, "can't migrate running container without --online or --restart")
 		if got := c.task("POST", "/nodes/pve1/lxc/200/migrate", "target=pve2", "restart=1"); got != "OK" || !c.sim.Running(200) {
 			t.Errorf("container with restart: got %s running %v, want OK and running", got, c.sim.Running(200))
 		}
@@ -113,7 +113,7 @@ func TestHAMigratesLate(t *testing.T) {
 		c.ok("GET", vm100+"/config")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		refused(t, "old node", c.call("GET", vm100+"/config"), 500, oldPlace)
+		checkReply(t, "old node", c.call("GET", vm100+"/config"), 500, oldNodeMissing)
 	})
 }
 
@@ -124,7 +124,7 @@ func TestFencedNodeLosesItsManagedGuests(t *testing.T) {
 		c.ok("POST", "/cluster/ha/resources", "sid=vm:100", "state=started")
 		c.sim.StopNode("pve1")
 		time.Sleep(time.Minute)
-		refused(t, "before the fence", c.call("GET", "/nodes/pve2/qemu/100/config"), 500,
+		checkReply(t, "before the fence", c.call("GET", "/nodes/pve2/qemu/100/config"), 500,
 			"Configuration file 'nodes/pve2/qemu-server/100.conf' does not exist")
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
@@ -132,7 +132,7 @@ func TestFencedNodeLosesItsManagedGuests(t *testing.T) {
 		if !c.sim.Running(100) {
 			t.Error("recovered guest: got it stopped, want it started on the other node")
 		}
-		refused(t, "guest without HA", c.call("GET", "/nodes/pve1/qemu/101/config"), 595, "No route to host")
+		checkReply(t, "guest without HA", c.call("GET", "/nodes/pve1/qemu/101/config"), 595, "No route to host")
 	})
 }
 
@@ -147,7 +147,7 @@ func TestRebootOfANode(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		c.sim.RebootNode("pve1", time.Minute)
-		refused(t, "while down", c.call("GET", vm100+"/config"), 595, "No route to host")
+		checkReply(t, "while down", c.call("GET", vm100+"/config"), 595, "No route to host")
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if !c.sim.Running(100) || c.sim.Running(101) {

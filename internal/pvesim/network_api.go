@@ -20,7 +20,7 @@ func networkList(c *call) (reply, error) {
 		a.add(card)
 	}
 	for i, bridge := range c.sim.opts.Bridges {
-		if !slices.Contains([]string{"", "include_sdn", "bridge", "any_bridge", "any_local_bridge"}, c.params["type"]) || !c.seesBridge(bridge) {
+		if !slices.Contains([]string{"", "include_sdn", "bridge", "any_bridge", "any_local_bridge"}, c.params["type"]) || !c.canSeeBridge(bridge) {
 			continue
 		}
 		o := interfaceOf(bridge, "bridge")
@@ -31,7 +31,7 @@ func networkList(c *call) (reply, error) {
 		o.str("bridge_fd", "0")
 		a.add(o)
 	}
-	return data(a.bytes())
+	return dataReply(a.bytes())
 }
 
 func interfaceOf(name, kind string) *object {
@@ -45,13 +45,13 @@ func interfaceOf(name, kind string) *object {
 	return o
 }
 
-// seesBridge says whether the caller may look at a bridge, or use it or one of its VLANs. The state is locked.
+// canSeeBridge says whether the caller may look at a bridge, or use it or one of its VLANs. The state is locked.
 //
 // Source: PVE::RPCEnvironment check_sdn_bridge.
-func (c *call) seesBridge(bridge string) bool {
+func (c *call) canSeeBridge(bridge string) bool {
 	path := "/sdn/zones/localnetwork/" + bridge
 	paths := []string{path}
-	for _, who := range []*credential{c.who, c.sim.users[c.who.user()]} {
+	for _, who := range []*credential{c.caller, c.sim.users[c.caller.user()]} {
 		if who == nil {
 			continue
 		}

@@ -8,15 +8,15 @@ import (
 
 func nodeRoutes() []*route {
 	return []*route{
-		get("/nodes", nodes),
-		index("/nodes/{node}", "name", strings.Fields(`aplinfo apt capabilities ceph certificates config disks dns firewall hardware
+		readRoute("/nodes", nodes),
+		indexRoute("/nodes/{node}", "name", strings.Fields(`aplinfo apt capabilities ceph certificates config disks dns firewall hardware
 			hosts journal lxc migrateall netstat network qemu query-oci-repo-tags query-url-metadata replication report rrd rrddata
 			scan sdn services spiceshell startall status stopall storage subscription suspendall syslog tasks termproxy time version
 			vncshell vzdump wakeonlan`)...),
-		get("/nodes/{node}/version", version),
-		get("/nodes/{node}/status", nodeStatus).permits(func(c *call) error { return c.require("/nodes/"+c.node(), "Sys.Audit") }),
-		get("/nodes/{node}/network", networkList).takes(map[string]rule{"type": enum(interfaceTypes...)}),
-		get("/nodes/{node}/capabilities/qemu/cpu", cpuModels).takes(map[string]rule{"arch": enum("x86_64", "aarch64")}).answeredAnywhere(),
+		readRoute("/nodes/{node}/version", version),
+		readRoute("/nodes/{node}/status", nodeStatus).withPermission(func(c *call) error { return c.require("/nodes/"+c.node(), "Sys.Audit") }),
+		readRoute("/nodes/{node}/network", networkList).withParams(map[string]rule{"type": enum(interfaceTypes...)}),
+		readRoute("/nodes/{node}/capabilities/qemu/cpu", cpuModels).withParams(map[string]rule{"arch": enum("x86_64", "aarch64")}).withoutProxy(),
 	}
 }
 
@@ -48,7 +48,7 @@ func (s *Sim) nodeRow(name string, in nodeRowKind) *object {
 	o.num("mem", usedMemory)
 	o.num("maxdisk", defaultStorageSize)
 	o.num("disk", usedDisk)
-	o.num("uptime", int64(time.Since(s.booted)/time.Second))
+	o.num("uptime", int64(time.Since(s.bootTime)/time.Second))
 	o.float("cpu", 0.04)
 	if in == nodeInResources {
 		o.num("cgroup-mode", 2)
@@ -63,14 +63,14 @@ func nodes(c *call) (reply, error) {
 	for _, n := range c.sim.opts.Nodes {
 		a.add(c.sim.nodeRow(n, nodeInList))
 	}
-	return data(a.bytes())
+	return dataReply(a.bytes())
 }
 
 func nodeStatus(c *call) (reply, error) {
 	var o object
 	o.str("pveversion", "pve-manager/"+c.sim.opts.Version+"/"+repoID)
 	o.str("kversion", "Linux 6.17.2-1-pve #1 SMP PREEMPT_DYNAMIC")
-	o.num("uptime", int64(time.Since(c.sim.booted)/time.Second))
+	o.num("uptime", int64(time.Since(c.sim.bootTime)/time.Second))
 	o.num("cpu", 0)
 	o.num("wait", 0)
 	o.num("idle", 0)
@@ -90,5 +90,5 @@ func nodeStatus(c *call) (reply, error) {
 	cpu.num("cores", int64(c.sim.opts.CPUs))
 	o.raw("cpuinfo", cpu.bytes())
 	o.raw("loadavg", []byte(`["0.00","0.00","0.00"]`))
-	return data(o.bytes())
+	return dataReply(o.bytes())
 }

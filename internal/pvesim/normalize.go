@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// newMeta is the key that create writes and nobody changes.
-func newMeta(ctime int64) string { return "creation-qemu=10.0.13,ctime=" + itoa64(ctime) }
+// creationMeta is the key that create writes and nobody changes.
+func creationMeta(ctime int64) string { return "creation-qemu=10.0.13,ctime=" + itoa64(ctime) }
 
 // pinnedMachine is the machine version that a Windows guest is nailed to.
 func pinnedMachine(current string) string {

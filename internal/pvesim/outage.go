@@ -14,7 +14,7 @@ func (s *Sim) RegainQuorum() { s.setQuorum(true) }
 func (s *Sim) setQuorum(quorate bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.inquorate = !quorate
+	s.noQuorum = !quorate
 }
 
 // StopNode makes a node unreachable: calls for it answer 595. Its guests stay in the inventory as last seen, without a run state or a
@@ -47,24 +47,24 @@ func (s *Sim) RebootNode(name string, takes time.Duration) {
 	_ = s.locked(func() error {
 		for _, t := range s.tasks {
 			if t.upid.node == name && t.ended.IsZero() {
-				t.die()
+				t.kill()
 			}
 		}
 		for _, g := range s.guests {
 			if g.node == name && g.running {
 				g.running, g.paused = false, false
-				s.effect(g.vmid, Stopped)
+				s.countEffect(g.vmid, Stopped)
 			}
 		}
 		return nil
 	})
-	s.later(takes, func() {
+	s.afterDelay(takes, func() {
 		s.StartNode(name)
 		s.startAll(name)
 		_ = s.locked(func() error {
 			for id, h := range s.ha {
 				if g := s.guests[id]; g != nil && g.node == name {
-					s.haWish(h)
+					s.scheduleHA(h)
 				}
 			}
 			return nil
@@ -84,32 +84,32 @@ func (s *Sim) startAll(node string) {
 		}
 		t.sim.mu.Unlock()
 		for _, g := range boot {
-			s.haAct(g, true)
+			s.haStartOrShutdown(g, true)
 		}
 		return nil
 	})
 }
 
-// needQuorum refuses calls that begin by asking for a quorate cluster. The state is locked.
-func (c *call) needQuorum() error {
-	if c.sim.inquorate {
-		return die("cluster not ready - no quorum?")
+// requireQuorum refuses calls that begin by asking for a quorate cluster. The state is locked.
+func (c *call) requireQuorum() error {
+	if c.sim.noQuorum {
+		return apiErrorf("cluster not ready - no quorum?")
 	}
 	return nil
 }
 
-// mayWrite refuses to write a config file while the cluster file system is read-only. The state is locked.
-func (s *Sim) mayWrite(g *guest) error {
-	if s.inquorate {
-		return die("unable to open file '/etc/pve/%s.tmp.%d' - Permission denied", configPath(g.kind, g.node, g.vmid), s.nextPID)
+// checkWritable refuses to write a config file while the cluster file system is read-only. The state is locked.
+func (s *Sim) checkWritable(g *guest) error {
+	if s.noQuorum {
+		return apiErrorf("unable to open file '/etc/pve/%s.tmp.%d' - Permission denied", configPath(g.kind, g.node, g.vmid), s.nextPID)
 	}
 	return nil
 }
 
-// mayLock refuses to change a file that all nodes share, such as the one of the pools. The state is locked.
-func (c *call) mayLock(what, file string) error {
-	if c.sim.inquorate {
-		return die("%scfs-lock '%s' error: no quorum!", what, file)
+// checkClusterLock refuses to change a file that all nodes share, such as the one of the pools. The state is locked.
+func (c *call) checkClusterLock(what, file string) error {
+	if c.sim.noQuorum {
+		return apiErrorf("%scfs-lock '%s' error: no quorum!", what, file)
 	}
 	return nil
 }

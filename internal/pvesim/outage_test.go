@@ -17,7 +17,7 @@ func TestLostQuorum(t *testing.T) {
 			"clone":  c.call("POST", vm100+"/clone", "newid=101"),
 			"start":  c.call("POST", vm100+"/status/start"),
 		} {
-			refused(t, what, got, 500, "cluster not ready - no quorum?")
+			checkReply(t, what, got, 500, "cluster not ready - no quorum?")
 		}
 		got := c.call("PUT", vm100+"/config", "cores=2")
 		if got.status != 500 || !strings.Contains(got.reason, "Permission denied") {
@@ -66,7 +66,7 @@ func TestWritesWithoutQuorum(t *testing.T) {
 				}
 				c.sim.AddPool("p", "")
 				c.ok("PUT", vm100+"/config", "sockets=2") // waits for the stop
-				before := texts(c.sim)
+				before := configTexts(c.sim)
 				c.sim.LoseQuorum()
 				f := strings.Fields(tt.call)
 				got := c.call(f[0], f[1], f[2:]...)
@@ -77,7 +77,7 @@ func TestWritesWithoutQuorum(t *testing.T) {
 				if tt.want == "" && outcome != "OK" || !strings.Contains(outcome, tt.want) {
 					t.Errorf("got %s, want %s", outcome, tt.want)
 				}
-				if diff := cmp.Diff(before, texts(c.sim)); diff != "" {
+				if diff := cmp.Diff(before, configTexts(c.sim)); diff != "" {
 					t.Errorf("files (-before +after):\n%s", diff)
 				}
 				if v := c.sim.Violations(); len(v) > 0 {
@@ -110,12 +110,12 @@ func TestQuorumLostWhileTasksRun(t *testing.T) {
 				f := strings.Fields(tt.call)
 				upid := strings.Trim(string(c.ok(f[0], f[1], f[2:]...).data(t)), `"`)
 				time.Sleep(500 * time.Millisecond)
-				before := texts(c.sim)
+				before := configTexts(c.sim)
 				c.sim.LoseQuorum()
 				if got := c.wait(upid); !strings.Contains(got, "Permission denied") {
 					t.Errorf("exit: got %s, want the write denied", got)
 				}
-				if diff := cmp.Diff(before, texts(c.sim)); diff != "" {
+				if diff := cmp.Diff(before, configTexts(c.sim)); diff != "" {
 					t.Errorf("files (-before +after):\n%s", diff)
 				}
 				if got := c.sim.Value(101, "lock"); got != tt.left {
@@ -136,7 +136,7 @@ func TestStoppedNode(t *testing.T) {
 		}
 		c.sim.StopNode("pve2")
 		got := c.call("GET", "/nodes/pve2/qemu/100/config")
-		refused(t, "read", got, 595, "No route to host")
+		checkReply(t, "read", got, 595, "No route to host")
 		if got.body != "" {
 			t.Errorf("body: got %q, want none", got.body)
 		}
@@ -145,7 +145,7 @@ func TestStoppedNode(t *testing.T) {
 		}
 		c.sim.StartNode("pve2")
 		c.ok("GET", "/nodes/pve2/qemu/100/config")
-		refused(t, "wrong node", c.call("GET", vm100+"/config"), 500, "Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist")
+		checkReply(t, "wrong node", c.call("GET", vm100+"/config"), 500, "Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist")
 	})
 }
 
@@ -165,12 +165,12 @@ func TestBackupAndRestore(t *testing.T) {
 				archive = v.ID
 			}
 		}
-		refused(t, "restore over it", c.call("POST", "/nodes/pve1/qemu", "vmid=100", "archive="+archive), 500,
+		checkReply(t, "restore over it", c.call("POST", "/nodes/pve1/qemu", "vmid=100", "archive="+archive), 500,
 			"unable to restore VM 100 - VM 100 already exists on node 'pve1'")
 		if got := c.task("POST", "/nodes/pve1/qemu", "vmid=101", "archive="+archive, "unique=1"); got != "OK" {
 			t.Fatalf("restore: got %s, want OK", got)
 		}
-		refused(t, "restore over its disks", c.call("POST", "/nodes/pve1/qemu", "vmid=102", "archive="+archive, "scsi0=local-lvm:1"), 400, "Parameter verification failed.")
+		checkReply(t, "restore over its disks", c.call("POST", "/nodes/pve1/qemu", "vmid=102", "archive="+archive, "scsi0=local-lvm:1"), 400, "Parameter verification failed.")
 		if got := c.task("POST", "/nodes/pve1/qemu", "vmid=102", "archive="+archive, "name=new", "tags=B;a"); got != "OK" {
 			t.Fatalf("restore under another name: got %s, want OK", got)
 		}
@@ -191,6 +191,6 @@ func TestBackupThatDiesLeavesTheLock(t *testing.T) {
 		if got := c.task("POST", "/nodes/pve1/vzdump", "vmid=100"); got != "unexpected status" {
 			t.Errorf("killed backup: got %s, want unexpected status", got)
 		}
-		refused(t, "write afterwards", c.call("PUT", vm100+"/config", "cores=2"), 500, "VM is locked (backup)")
+		checkReply(t, "write afterwards", c.call("PUT", vm100+"/config", "cores=2"), 500, "VM is locked (backup)")
 	})
 }

@@ -124,19 +124,19 @@ func TestDigestsAndLocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		const stale = "digest=0000000000000000000000000000000000000000"
-		refused(t, "vm", c.call("PUT", vm100+"/config", "cores=2", stale), 500, "checksum mismatch (file change by other user?)")
-		refused(t, "vm async", c.call("POST", vm100+"/config", "cores=2", stale), 500, "checksum mismatch (file change by other user?)")
+		checkReply(t, "vm", c.call("PUT", vm100+"/config", "cores=2", stale), 500, "checksum mismatch (file change by other user?)")
+		checkReply(t, "vm async", c.call("POST", vm100+"/config", "cores=2", stale), 500, "checksum mismatch (file change by other user?)")
 		if got, want := c.task("PUT", vm100+"/resize", "disk=scsi0", "size=+1G", stale), "checksum mismatch (file change by other user?)"; got != want {
 			t.Errorf("resize: got %s, want %s", got, want)
 		}
-		refused(t, "ct", c.call("PUT", "/nodes/pve1/lxc/200/config", "cores=2", stale), 500,
+		checkReply(t, "ct", c.call("PUT", "/nodes/pve1/lxc/200/config", "cores=2", stale), 500,
 			"detected modified configuration - file changed by other user? Try again.")
 		c.ok("PUT", vm100+"/config", "cores=2", "digest="+c.sim.Digest(100))
 
 		if err := c.sim.Edit(100, "lock", "backup"); err != nil {
 			t.Fatal(err)
 		}
-		refused(t, "locked", c.call("PUT", vm100+"/config", "cores=3"), 500, "VM is locked (backup)")
+		checkReply(t, "locked", c.call("PUT", vm100+"/config", "cores=3"), 500, "VM is locked (backup)")
 		if got, want := c.task("POST", vm100+"/status/start"), "VM is locked (backup)"; got != want {
 			t.Errorf("start of a locked VM: got %s, want %s", got, want)
 		}
@@ -148,7 +148,7 @@ func TestDigestsAndLocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		begun := time.Now()
-		refused(t, "flock", c.call("PUT", vm100+"/config", "cores=3"), 500, "can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout")
+		checkReply(t, "flock", c.call("PUT", vm100+"/config", "cores=3"), 500, "can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout")
 		if waited := time.Since(begun); waited != 10*time.Second {
 			t.Errorf("wait for the lock: got %s, want 10s", waited)
 		}

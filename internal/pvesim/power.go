@@ -9,10 +9,10 @@ func qemuPowerRoutes() []*route {
 	power := func(op string, f func(*call) (reply, error), extra map[string]rule) *route {
 		rules := map[string]rule{"skiplock": boolean(), "timeout": integer().atLeast(0)}
 		maps.Copy(rules, extra)
-		return act(http.MethodPost, vmPath+"/status/"+op, f).takes(rules).onGuest("VM.PowerMgmt")
+		return writeRoute(http.MethodPost, vmPath+"/status/"+op, f).withParams(rules).withGuestPrivilege("VM.PowerMgmt")
 	}
 	return []*route{
-		get(vmPath+"/status/current", currentStatus(QEMU)).onGuest("VM.Audit").needsRoot(),
+		readRoute(vmPath+"/status/current", currentStatus(QEMU)).withGuestPrivilege("VM.Audit").needsRoot(),
 		power("start", startCall(QEMU), map[string]rule{"machine": text(), "force-cpu": text(), "migratedfrom": text(), "stateuri": text(), "targetstorage": text()}),
 		power("stop", stopCall(QEMU), map[string]rule{"keepActive": boolean(), "migratedfrom": text(), "overrule-shutdown": boolean()}),
 		power("shutdown", shutdownCall(QEMU), map[string]rule{"forceStop": boolean(), "keepActive": boolean()}),
@@ -30,11 +30,11 @@ func typePrefix(kind Kind) string {
 	return "qm"
 }
 
-// halt makes a guest stopped and applies what waited for that. The state is locked.
-func (s *Sim) halt(g *guest) {
+// markStopped makes a guest stopped and applies what waited for that. The state is locked.
+func (s *Sim) markStopped(g *guest) {
 	g.running, g.paused = false, false
-	s.effect(g.vmid, Stopped)
-	if g.kind == QEMU && !s.inquorate {
+	s.countEffect(g.vmid, Stopped)
+	if g.kind == QEMU && !s.noQuorum {
 		s.applyPending(g)
 	}
 }
@@ -44,15 +44,15 @@ func stopCall(kind Kind) func(*call) (reply, error) {
 		if rep, managed, err := c.haCall("hastop", "stop", "stopped"); managed {
 			return rep, err
 		}
-		if err := c.refuseContainer(kind, mustRun); err != nil {
+		if err := c.refuseContainer(kind, checkRunning); err != nil {
 			return reply{}, err
 		}
 		return c.start(typePrefix(kind)+"stop", c.vmid(), func(t *task) error {
-			if c.is("overrule-shutdown") {
+			if c.flag("overrule-shutdown") {
 				t.overruleShutdown(kind, c.vmid())
 			}
-			return t.onGuest(kind, c.vmid(), func() error {
-				g, err := c.taskGuest(kind)
+			return t.runOnGuest(kind, c.vmid(), func() error {
+				g, err := c.findForTask(kind)
 				if err != nil {
 					return err
 				}
@@ -60,7 +60,7 @@ func stopCall(kind Kind) func(*call) (reply, error) {
 					return err
 				}
 				if g.running {
-					c.sim.halt(g)
+					c.sim.markStopped(g)
 				}
 				return nil
 			})
@@ -68,18 +68,18 @@ func stopCall(kind Kind) func(*call) (reply, error) {
 	}
 }
 
-// taskGuest finds the guest inside a stop or shutdown task, whose text for a missing VM is its own.
-func (c *call) taskGuest(kind Kind) (*guest, error) {
+// findForTask finds the guest inside a stop or shutdown task, whose text for a missing VM is its own.
+func (c *call) findForTask(kind Kind) (*guest, error) {
 	g, err := c.sim.find(kind, c.node(), c.vmid())
 	if err != nil && kind == QEMU {
-		return nil, die("unable to find configuration file for VM %d on node '%s'", c.vmid(), c.node())
+		return nil, apiErrorf("unable to find configuration file for VM %d on node '%s'", c.vmid(), c.node())
 	}
 	return g, err
 }
 
-func mustRun(g *guest) error {
+func checkRunning(g *guest) error {
 	if !g.running {
-		return die("%s %d not running", g.label(), g.vmid)
+		return apiErrorf("%s %d not running", g.label(), g.vmid)
 	}
 	return nil
 }
@@ -92,21 +92,21 @@ func pauseCall(typ string, change func(*guest)) func(*call) (reply, error) {
 			if err != nil {
 				return err
 			}
-			return mustRun(g)
+			return checkRunning(g)
 		})
 		if err != nil {
 			return reply{}, err
 		}
-		if c.is("todisk") {
+		if c.flag("todisk") {
 			return hibernate(c)
 		}
 		return c.start(typ, c.vmid(), func(t *task) error {
-			return t.onGuest(QEMU, c.vmid(), func() error {
-				g, err := c.taskGuest(QEMU)
+			return t.runOnGuest(QEMU, c.vmid(), func() error {
+				g, err := c.findForTask(QEMU)
 				if err != nil {
 					return err
 				}
-				if err := mustRun(g); err != nil {
+				if err := checkRunning(g); err != nil {
 					return err
 				}
 				change(g)

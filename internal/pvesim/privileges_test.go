@@ -163,10 +163,10 @@ func TestRootOnlyKeys(t *testing.T) {
 			"keephugepages=1", "amd-sev=type=std", "parallel0=/dev/parport0", "lock=backup",
 		} {
 			key, _, _ := strings.Cut(set, "=")
-			refused(t, key, c.call("PUT", vm100+"/config", set), 500, "only root can set '"+key+"' config")
+			checkReply(t, key, c.call("PUT", vm100+"/config", set), 500, "only root can set '"+key+"' config")
 		}
-		refused(t, "lock removed", c.call("PUT", vm100+"/config", "delete=lock"), 500, "only root can set 'lock' config")
-		refused(t, "device", c.call("PUT", vm100+"/config", "hostpci0=0000:01:00.0"), 500, "only root can set 'hostpci0' config for non-mapped devices")
+		checkReply(t, "lock removed", c.call("PUT", vm100+"/config", "delete=lock"), 500, "only root can set 'lock' config")
+		checkReply(t, "device", c.call("PUT", vm100+"/config", "hostpci0=0000:01:00.0"), 500, "only root can set 'hostpci0' config for non-mapped devices")
 		if got := c.call("PUT", vm100+"/config", "skiplock=1", "cores=2"); got.status != 400 || !strings.Contains(got.body, "Only root may use this option.") {
 			t.Errorf("skiplock: got %d %s, want it refused", got.status, got.body)
 		}
@@ -176,7 +176,7 @@ func TestRootOnlyKeys(t *testing.T) {
 			"hookscript=local:snippets/x.sh": "changing the hookscript is only allowed for root@pam",
 			"mp0=/srv,mp=/srv":               "mount point type bind is only allowed for root@pam",
 		} {
-			refused(t, set, c.call("PUT", "/nodes/pve1/lxc/200/config", set), 403, "Permission check failed ("+want+")")
+			checkReply(t, set, c.call("PUT", "/nodes/pve1/lxc/200/config", set), 403, "Permission check failed ("+want+")")
 		}
 	})
 }
@@ -195,16 +195,16 @@ func TestTokenMayWhatItsUserMay(t *testing.T) {
 	bubble(t, opts, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "")
 		start := func(token string) answer { return c.as(token).call("POST", vm100+"/status/start") }
-		refused(t, "token with less", start("a@pve!separate"), 403, "Permission check failed (/vms/100, VM.PowerMgmt)")
-		refused(t, "token with more", c.as("a@pve!more").call("PUT", vm100+"/config", "cores=2"), 403,
+		checkReply(t, "token with less", start("a@pve!separate"), 403, "Permission check failed (/vms/100, VM.PowerMgmt)")
+		checkReply(t, "token with more", c.as("a@pve!more").call("PUT", vm100+"/config", "cores=2"), 403,
 			"Permission check failed (/vms/100, "+strings.Join(configPrivileges, "|")+")")
 		c.as("a@pve!shared").ok("POST", vm100+"/status/start")
-		refused(t, "user disabled", c.as("b@pve!x").call("GET", vm100+"/config"), 401, "Authentication failed!")
+		checkReply(t, "user disabled", c.as("b@pve!x").call("GET", vm100+"/config"), 401, "Authentication failed!")
 		c.as("a@pve!short").ok("GET", vm100+"/config")
 		time.Sleep(time.Hour)
-		refused(t, "token expired", c.as("a@pve!short").call("GET", vm100+"/config"), 401, "Authentication failed!")
+		checkReply(t, "token expired", c.as("a@pve!short").call("GET", vm100+"/config"), 401, "Authentication failed!")
 		c.sim.SetPrivileges("a@pve", audit)
-		refused(t, "user's right revoked", start("a@pve!more"), 403, "Permission check failed (/vms/100, VM.PowerMgmt)")
+		checkReply(t, "user's right revoked", start("a@pve!more"), 403, "Permission check failed (/vms/100, VM.PowerMgmt)")
 		if body := c.as("a@pve!more").ok("GET", "/access/permissions", "path=/vms").body; body != `{"data":{"/vms":{"VM.Audit":1}}}` {
 			t.Errorf("permissions: got %s, want what both may", body)
 		}
@@ -223,11 +223,11 @@ func TestPoolGrantsItsMembers(t *testing.T) {
 		addVM(t, c.sim, 102, "")
 		u := c.as("u@pve!x")
 		u.ok("GET", vm100+"/config")
-		refused(t, "guest outside", u.call("GET", "/nodes/pve1/qemu/102/config"), 403, "Permission check failed (/vms/102, VM.Audit)")
-		refused(t, "create outside", u.call("POST", "/nodes/pve1/qemu", "vmid=103", "cores=2"), 403, "Permission check failed")
+		checkReply(t, "guest outside", u.call("GET", "/nodes/pve1/qemu/102/config"), 403, "Permission check failed (/vms/102, VM.Audit)")
+		checkReply(t, "create outside", u.call("POST", "/nodes/pve1/qemu", "vmid=103", "cores=2"), 403, "Permission check failed")
 		if got := u.task("POST", "/nodes/pve1/qemu", "vmid=103", "cores=2", "scsi0=local:1", "pool=mine"); got != "OK" {
 			t.Errorf("create in the pool: got %s, want OK", got)
 		}
-		refused(t, "unknown pool", u.call("POST", "/nodes/pve1/qemu", "vmid=104", "pool=none"), 403, "Permission check failed (pool 'none' does not exist)")
+		checkReply(t, "unknown pool", u.call("POST", "/nodes/pve1/qemu", "vmid=104", "pool=none"), 403, "Permission check failed (pool 'none' does not exist)")
 	})
 }

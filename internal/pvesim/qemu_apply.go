@@ -12,17 +12,17 @@ func (s *Sim) applyPending(g *guest) {
 	}
 	g.edit(func(conf *config) {
 		for _, d := range conf.deletes {
-			s.dropKey(conf, d)
+			s.removeKey(conf, d)
 		}
 		conf.deletes = nil
 		for _, k := range slices.Sorted(maps.Keys(conf.pending)) {
-			s.settle(conf, k)
+			s.applyKey(conf, k)
 		}
 	})
 }
 
-// dropKey removes a key for good. The volume of a drive becomes unused, or goes with force.
-func (s *Sim) dropKey(conf *config, d pendingDelete) {
+// removeKey removes a key for good. The volume of a drive becomes unused, or goes with force.
+func (s *Sim) removeKey(conf *config, d pendingDelete) {
 	old, ok := conf.values[d.key]
 	if !ok {
 		return
@@ -32,14 +32,14 @@ func (s *Sim) dropKey(conf *config, d pendingDelete) {
 		return
 	}
 	if dr, err := parseDrive(d.key, old); err == nil && d.force && dr.ownsVolume() {
-		s.free(dr.file(), loss("forced delete of "+d.key))
+		s.free(dr.file(), freeReason("forced delete of "+d.key))
 		return
 	}
 	s.moveToUnused(QEMU, conf, d.key, old)
 }
 
-// settle moves one pending value into the config.
-func (s *Sim) settle(conf *config, key string) {
+// applyKey moves one pending value into the config.
+func (s *Sim) applyKey(conf *config, key string) {
 	value := conf.pending[key]
 	delete(conf.pending, key)
 	if old, ok := conf.values[key]; ok && isDisk(QEMU, key) {

@@ -32,27 +32,27 @@ func createVM(c *call) (reply, error) {
 		return reply{}, err
 	}
 	return c.start("qmcreate", vmid, func(t *task) error {
-		err := t.withLock(QEMU, vmid, func() error { return t.createVM(vmid, set, c.params["pool"]) })
+		err := t.withGuestLock(QEMU, vmid, func() error { return t.createVM(vmid, set, c.params["pool"]) })
 		if err != nil {
 			return err
 		}
-		_ = t.locked(func() error { c.manageHA(c.sim.guests[vmid]); return nil })
-		if c.is("start") && !c.is("ha-managed") {
-			t.note("Execute autostart")
-			c.sim.spawn(c.node(), "qmstart", itoa(vmid), vmid, c.who.ID, nil, func(t *task) error { return t.startVM(c.node(), vmid) })
+		_ = t.locked(func() error { c.addToHA(c.sim.guests[vmid]); return nil })
+		if c.flag("start") && !c.flag("ha-managed") {
+			t.logLine("Execute autostart")
+			c.sim.spawn(c.node(), "qmstart", itoa(vmid), vmid, c.caller.ID, nil, func(t *task) error { return t.startVM(c.node(), vmid) })
 		}
 		return nil
 	})
 }
 
 func (c *call) permitCreate(vmid int, set values) error {
-	if err := c.needQuorum(); err != nil {
+	if err := c.requireQuorum(); err != nil {
 		return err
 	}
 	if err := c.permitAllocate(vmid); err != nil {
 		return err
 	}
-	if err := c.permitAfterwards(vmid); err != nil {
+	if err := c.permitStartAndHA(vmid); err != nil {
 		return err
 	}
 	if v, ok := set["cdrom"]; ok {
@@ -73,31 +73,31 @@ func (c *call) permitCreate(vmid int, set values) error {
 	return checkBalloon(newConfig(), &update{set: set})
 }
 
-// permitAfterwards checks what a create does when the guest is there: release 9 wants a privilege to start it, all to put it under HA.
-func (c *call) permitAfterwards(vmid int) error {
-	if c.is("start") && c.sim.major() >= 9 {
+// permitStartAndHA checks what a create does when the guest is there: release 9 wants a privilege to start it, all to put it under HA.
+func (c *call) permitStartAndHA(vmid int) error {
+	if c.flag("start") && c.sim.major() >= 9 {
 		if err := c.require("/vms/"+itoa(vmid), "VM.PowerMgmt"); err != nil {
 			return err
 		}
 	}
-	if c.is("ha-managed") {
+	if c.flag("ha-managed") {
 		return c.require("/", "Sys.Console")
 	}
 	return nil
 }
 
-// manageHA puts a new guest under the HA manager if the call asks for it. The state is locked.
-func (c *call) manageHA(g *guest) {
-	if !c.is("ha-managed") {
+// addToHA puts a new guest under the HA manager if the call asks for it. The state is locked.
+func (c *call) addToHA(g *guest) {
+	if !c.flag("ha-managed") {
 		return
 	}
 	state := "stopped"
-	if c.is("start") {
+	if c.flag("start") {
 		state = "started"
 	}
 	h := &haResource{vmid: g.vmid, kind: g.kind, state: state, extra: values{}}
 	c.sim.ha[g.vmid] = h
-	c.sim.haWish(h)
+	c.sim.scheduleHA(h)
 }
 
 // permitAllocate wants VM.Allocate on the new guest or on the pool it goes into.
@@ -106,7 +106,7 @@ func (c *call) permitAllocate(vmid int) error {
 	if p != "" && c.sim.pools[p] == nil {
 		return forbidden("pool '" + p + "' does not exist")
 	}
-	if c.sim.allows(c.who, "/vms/"+itoa(vmid), "VM.Allocate") || p != "" && c.sim.allows(c.who, "/pool/"+p, "VM.Allocate") {
+	if c.sim.allows(c.caller, "/vms/"+itoa(vmid), "VM.Allocate") || p != "" && c.sim.allows(c.caller, "/pool/"+p, "VM.Allocate") {
 		return nil
 	}
 	return &apiError{status: http.StatusForbidden, message: "Permission check failed\n"}
@@ -119,7 +119,7 @@ func (c *call) reserve(kind Kind, vmid int) error {
 		if kind == QEMU {
 			text = "unable to create VM " + itoa(vmid) + " - " + text
 		}
-		return die("%s", text)
+		return apiErrorf("%s", text)
 	}
 	g := newGuest(vmid, kind, c.node())
 	g.edit(func(conf *config) { conf.values["lock"] = "create" })
@@ -138,14 +138,14 @@ func (t *task) createVM(vmid int, set values, pool string) error {
 		err = t.work(0.6)
 	}
 	if err == nil {
-		return t.finishing(vmid, func() error { t.finishVM(vmid, set, pool); return nil })
+		return t.commitGuest(vmid, func() error { t.finishVM(vmid, set, pool); return nil })
 	}
-	return t.undo("unable to create VM "+itoa(vmid)+" - ", vmid, made, err)
+	return t.removePartialGuest("unable to create VM "+itoa(vmid)+" - ", vmid, made, err)
 }
 
 func (t *task) createDisks(vmid int, set values, made *[]string) error {
 	done := values{}
-	for _, slot := range sortedDrives(QEMU, set) {
+	for _, slot := range diskSlots(QEMU, set) {
 		d, err := parseDrive(slot, set[slot])
 		if err == nil {
 			err = checkOneCloudInit(d, done)
@@ -157,7 +157,7 @@ func (t *task) createDisks(vmid int, set values, made *[]string) error {
 		if !d.isNew() && !d.wantsCloudInit() {
 			err = t.locked(func() error { return t.createDisk(vmid, d, set, made) })
 		} else {
-			err = t.withStorage(d.storageOf(), func() error {
+			err = t.withStorageLock(d.storageOf(), func() error {
 				return t.locked(func() error { return t.createDisk(vmid, d, set, made) })
 			})
 		}
@@ -187,27 +187,27 @@ func (t *task) finishVM(vmid int, set values, pool string) {
 	g := s.guests[vmid]
 	g.edit(func(conf *config) {
 		conf.values = maps.Clone(set)
-		s.identify(conf.values)
+		s.addIdentities(conf.values)
 	})
 	if pool != "" && s.pools[pool] != nil {
 		s.pools[pool].vms = append(s.pools[pool].vms, vmid)
 	}
-	s.effect(vmid, Created)
+	s.countEffect(vmid, Created)
 }
 
-// identify adds what every new VM gets: boot order, birth data, SMBIOS uuid, generation id, and a pinned machine for Windows.
-func (s *Sim) identify(v values) {
+// addIdentities adds what every new VM gets: boot order, birth data, SMBIOS uuid, generation id, and a pinned machine for Windows.
+func (s *Sim) addIdentities(v values) {
 	if _, ok := v["boot"]; !ok {
 		v["boot"] = printBootOrder(defaultBootDevices(v))
 	}
-	v["meta"] = newMeta(time.Now().Unix())
+	v["meta"] = creationMeta(time.Now().Unix())
 	if v["smbios1"] == "" {
-		v["smbios1"] = "uuid=" + s.uuid()
+		v["smbios1"] = "uuid=" + s.newUUID()
 	} else if !strings.Contains(v["smbios1"], "uuid=") {
-		v["smbios1"] += ",uuid=" + s.uuid()
+		v["smbios1"] += ",uuid=" + s.newUUID()
 	}
 	if v["vmgenid"] == "" {
-		v["vmgenid"] = s.uuid()
+		v["vmgenid"] = s.newUUID()
 	}
 	if isWindows(v["ostype"]) && !strings.Contains(v["machine"], "+pve") {
 		v["machine"] = pinnedMachine(v["machine"])

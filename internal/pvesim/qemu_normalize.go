@@ -12,18 +12,18 @@ func (u *update) checkLists() error {
 			u.deletes[i], k = "ide2", "ide2"
 		}
 		if _, set := u.set[k]; set {
-			return badParam("delete", "you can't use '-"+k+"' and -delete "+k+"' at the same time")
+			return paramError("delete", "you can't use '-"+k+"' and -delete "+k+"' at the same time")
 		}
 		if !isQEMUKey(k) {
-			return badParam("delete", "unknown option '"+k+"'")
+			return paramError("delete", "unknown option '"+k+"'")
 		}
 	}
 	for _, k := range u.reverts {
 		if !isQEMUKey(k) {
-			return badParam("revert", "unknown option '"+k+"'")
+			return paramError("revert", "unknown option '"+k+"'")
 		}
 		if _, set := u.set[k]; set {
-			return badParam("revert", "you can't use '-"+k+"' and '-revert "+k+"' at the same time")
+			return paramError("revert", "you can't use '-"+k+"' and '-revert "+k+"' at the same time")
 		}
 	}
 	return nil
@@ -45,10 +45,10 @@ func (c *call) normalizeVM(set values) error {
 		set["cpuunits"] = clampCPUUnits(v)
 	}
 	if v, ok := set["vmgenid"]; ok && v == "1" {
-		set["vmgenid"] = c.sim.uuid()
+		set["vmgenid"] = c.sim.newUUID()
 	}
 	if v, ok := set["hookscript"]; ok && c.sim.volume(v) == nil {
-		return badParam("hookscript", "script '"+v+"' does not exist\n")
+		return paramError("hookscript", "script '"+v+"' does not exist\n")
 	}
 	for _, k := range sortedKeys(set) { // in order, so that a seed decides which address goes where
 		v := set[k]
@@ -65,7 +65,7 @@ func (c *call) normalizeVM(set values) error {
 				return err
 			}
 			if strings.Contains(d.file(), ":iso/") && !d.isCDROM() {
-				return badParam(k, "explicit 'media=cdrom' is required for iso images")
+				return paramError(k, "explicit 'media=cdrom' is required for iso images")
 			}
 			set[k] = d.text()
 		}

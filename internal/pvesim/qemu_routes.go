@@ -15,29 +15,29 @@ func qemuRoutes() []*route {
 	})
 	anyConfig := func(c *call) error { return c.requireAny("/vms/"+c.vars["vmid"], configPrivileges...) }
 	routes := []*route{
-		get("/nodes/{node}/qemu", listGuests(QEMU)).takes(map[string]rule{"full": boolean()}).needsRoot(),
-		act(http.MethodPost, "/nodes/{node}/qemu", createVM).takesSchema(create, verifyQEMU),
-		index(vmPath, "subdir", "config", "cloudinit", "pending", "status", "unlink", "vncproxy", "termproxy", "migrate", "resize", "move", "rrd",
-			"rrddata", "monitor", "agent", "snapshot", "spiceproxy", "sendkey", "firewall", "mtunnel", "remote_migrate").onGuest("VM.Audit"),
-		index(vmPath+"/status", "subdir", "current", "start", "stop", "reset", "shutdown", "suspend", "reboot").onGuest("VM.Audit"),
-		get(vmPath+"/config", readConfig(QEMU)).takes(readConfigParams).onGuest("VM.Audit"),
-		act(http.MethodPut, vmPath+"/config", updateVM).takesSchema(update, verifyQEMU).permits(anyConfig),
-		act(http.MethodPost, vmPath+"/config", updateVMAsync).takesSchema(updateAsync, verifyQEMU).permits(anyConfig),
-		get(vmPath+"/pending", readPending(QEMU)).onGuest("VM.Audit"),
-		act(http.MethodDelete, vmPath, destroyVM).takes(destroyParams).onGuest("VM.Allocate"),
-		act(http.MethodPost, vmPath+"/clone", cloneVM).takes(map[string]rule{
+		readRoute("/nodes/{node}/qemu", listGuests(QEMU)).withParams(map[string]rule{"full": boolean()}).needsRoot(),
+		writeRoute(http.MethodPost, "/nodes/{node}/qemu", createVM).withSchema(create, verifyQEMU),
+		indexRoute(vmPath, "subdir", "config", "cloudinit", "pending", "status", "unlink", "vncproxy", "termproxy", "migrate", "resize", "move", "rrd",
+			"rrddata", "monitor", "agent", "snapshot", "spiceproxy", "sendkey", "firewall", "mtunnel", "remote_migrate").withGuestPrivilege("VM.Audit"),
+		indexRoute(vmPath+"/status", "subdir", "current", "start", "stop", "reset", "shutdown", "suspend", "reboot").withGuestPrivilege("VM.Audit"),
+		readRoute(vmPath+"/config", readConfig(QEMU)).withParams(readConfigParams).withGuestPrivilege("VM.Audit"),
+		writeRoute(http.MethodPut, vmPath+"/config", updateVM).withSchema(update, verifyQEMU).withPermission(anyConfig),
+		writeRoute(http.MethodPost, vmPath+"/config", updateVMAsync).withSchema(updateAsync, verifyQEMU).withPermission(anyConfig),
+		readRoute(vmPath+"/pending", readPending(QEMU)).withGuestPrivilege("VM.Audit"),
+		writeRoute(http.MethodDelete, vmPath, destroyVM).withParams(destroyParams).withGuestPrivilege("VM.Allocate"),
+		writeRoute(http.MethodPost, vmPath+"/clone", cloneVM).withParams(map[string]rule{
 			"newid": vmidRule.needed(), "name": checked(checkDNSName), "description": text(), "pool": text(), "snapname": checked(checkConfigID),
 			"storage": checked(checkStorageID), "format": enum("raw", "qcow2", "vmdk"), "full": boolean(), "target": text(), "bwlimit": integer(),
-		}).onGuest("VM.Clone"),
-		act(http.MethodPut, vmPath+"/resize", resizeVM).takes(map[string]rule{
+		}).withGuestPrivilege("VM.Clone"),
+		writeRoute(http.MethodPut, vmPath+"/resize", resizeVM).withParams(map[string]rule{
 			"disk": checked(checkSlot(QEMU)).needed(), "size": resizeSize.needed(), "digest": text(), "skiplock": boolean(),
-		}).onGuest("VM.Config.Disk"),
-		act(http.MethodPost, vmPath+"/move_disk", moveDisk).takes(map[string]rule{
+		}).withGuestPrivilege("VM.Config.Disk"),
+		writeRoute(http.MethodPost, vmPath+"/move_disk", moveDisk).withParams(map[string]rule{
 			"disk": checked(checkSlot(QEMU)).needed(), "storage": checked(checkStorageID), "delete": boolean(), "digest": text(), "bwlimit": integer(),
 			"format": enum("raw", "qcow2", "vmdk"), "skiplock": boolean(), "target-vmid": vmidRule, "target-disk": text(), "target-digest": text(),
 		}),
-		act(http.MethodPost, vmPath+"/template", templateVM).takes(map[string]rule{"disk": text()}).onGuest("VM.Allocate"),
-		act(http.MethodPut, vmPath+"/unlink", unlinkVM).takes(map[string]rule{"idlist": text().needed(), "force": boolean()}).onGuest("VM.Config.Disk"),
+		writeRoute(http.MethodPost, vmPath+"/template", templateVM).withParams(map[string]rule{"disk": text()}).withGuestPrivilege("VM.Allocate"),
+		writeRoute(http.MethodPut, vmPath+"/unlink", unlinkVM).withParams(map[string]rule{"idlist": text().needed(), "force": boolean()}).withGuestPrivilege("VM.Config.Disk"),
 	}
 	return append(routes, append(qemuPowerRoutes(), snapshotRoutes(QEMU, vmPath)...)...)
 }
@@ -51,7 +51,7 @@ var (
 func checkSlot(kind Kind) func(string) error {
 	return func(s string) error {
 		if !isDisk(kind, s) && !isUnused(s) {
-			return die("invalid drive '%s'", s)
+			return apiErrorf("invalid drive '%s'", s)
 		}
 		return nil
 	}

@@ -16,13 +16,13 @@ func checkBalloon(conf *config, u *update) error {
 		v = values{"memory": m}
 	}
 	if int64(atoi(b)) > vmMemory(v) {
-		return die("balloon value too large (must be smaller than assigned memory)")
+		return apiErrorf("balloon value too large (must be smaller than assigned memory)")
 	}
 	return nil
 }
 
-// revert drops a pending change. A volume allocated for it stays as unused.
-func (s *Sim) revert(conf *config, key string) {
+// revertKey drops a pending change. A volume allocated for it stays as unused.
+func (s *Sim) revertKey(conf *config, key string) {
 	if v, ok := conf.pending[key]; ok {
 		if isDisk(QEMU, key) {
 			s.keepVolume(conf, key, v)
@@ -46,8 +46,8 @@ func (s *Sim) keepVolume(conf *config, key, pending string) {
 	s.moveToUnused(QEMU, conf, key, pending)
 }
 
-// deleteVMKey marks a key for deletion. An unused volume is destroyed at once.
-func (s *Sim) deleteVMKey(g *guest, key string, u *update) error {
+// stageVMDelete marks a key for deletion. An unused volume is destroyed at once.
+func (s *Sim) stageVMDelete(g *guest, key string, u *update) error {
 	val, set := g.conf.values[key]
 	if _, pending := g.conf.pending[key]; !set && !pending {
 		u.logf("cannot delete '%s' - not set in current configuration!", key)
@@ -58,7 +58,7 @@ func (s *Sim) deleteVMKey(g *guest, key string, u *update) error {
 		if err := g.checkProtection("can't remove unused disk '" + val + "'"); err != nil {
 			return err
 		}
-		s.free(val, loss("delete of "+key))
+		s.free(val, freeReason("delete of "+key))
 		g.edit(func(conf *config) { delete(conf.values, key) })
 		return nil
 	case isDisk(QEMU, key):
@@ -83,8 +83,8 @@ func (s *Sim) deleteVMKey(g *guest, key string, u *update) error {
 	return nil
 }
 
-// setVMKey puts a value into the pending section, allocating volumes that it asks for.
-func (s *Sim) setVMKey(g *guest, key string, u *update) error {
+// stageVMKey puts a value into the pending section, allocating volumes that it asks for.
+func (s *Sim) stageVMKey(g *guest, key string, u *update) error {
 	value := u.set[key]
 	if isDisk(QEMU, key) {
 		d, err := parseDrive(key, value)
@@ -96,13 +96,13 @@ func (s *Sim) setVMKey(g *guest, key string, u *update) error {
 		}
 		var made []string
 		if d, err = s.allocate(g.vmid, d, u.logf, &made); err != nil {
-			s.rollback(made)
+			s.freeAllocated(made)
 			return err
 		}
 		if len(made) > 0 {
 			u.logf("%s: successfully created disk '%s'", key, d.text())
 		}
-		g.edit(func(conf *config) { s.setDrive(conf, key, d) })
+		g.edit(func(conf *config) { s.stageDrive(conf, key, d) })
 		return nil
 	}
 	if key == "boot" {
@@ -127,7 +127,7 @@ func (s *Sim) setVMKey(g *guest, key string, u *update) error {
 	return nil
 }
 
-func (s *Sim) setDrive(conf *config, key string, d drive) {
+func (s *Sim) stageDrive(conf *config, key string, d drive) {
 	if old, ok := conf.pending[key]; ok {
 		s.keepVolume(conf, key, old)
 	}

@@ -21,16 +21,16 @@ type update struct {
 // newUpdate reads a change of a VM's config from the call's parameters, refusing what does not depend on the guest. The state is
 // locked.
 func (c *call) newUpdate() (*update, error) {
-	u := &update{vmid: c.vmid(), set: maps.Clone(c.params), digest: c.params["digest"], force: c.is("force"), logf: func(string, ...any) {}}
+	u := &update{vmid: c.vmid(), set: maps.Clone(c.params), digest: c.params["digest"], force: c.flag("force"), logf: func(string, ...any) {}}
 	u.deletes, u.reverts = listOf(c.params["delete"]), listOf(c.params["revert"])
 	for _, k := range []string{"digest", "delete", "revert", "force", "skiplock", "background_delay", "import-working-storage"} {
 		delete(u.set, k)
 	}
 	if _, ok := c.params["skiplock"]; ok && !c.isRoot() {
-		return nil, badParam("skiplock", "Only root may use this option.")
+		return nil, paramError("skiplock", "Only root may use this option.")
 	}
 	if len(u.set)+len(u.deletes)+len(u.reverts) == 0 {
-		return nil, die("no options specified")
+		return nil, apiErrorf("no options specified")
 	}
 	if v, ok := u.set["cdrom"]; ok {
 		delete(u.set, "cdrom")
@@ -67,10 +67,10 @@ func updateVM(c *call) (reply, error) {
 	if err := c.sim.locked(func() (err error) { u, err = c.checkedUpdate(); return err }); err != nil {
 		return reply{}, err
 	}
-	if err := c.sim.withGuest(QEMU, u.vmid, func() error { return c.applyUpdate(u) }); err != nil {
+	if err := c.sim.withGuestLock(QEMU, u.vmid, func() error { return c.applyUpdate(u) }); err != nil {
 		return reply{}, err
 	}
-	return null()
+	return nullReply()
 }
 
 // updateVMAsync is POST config: digest and lock are checked before the worker starts, and again inside it. With a background
@@ -81,25 +81,25 @@ func updateVMAsync(c *call) (reply, error) {
 		return reply{}, err
 	}
 	if c.fault != nil && c.fault.Kind == LostWorker {
-		return reply{}, die("got no worker upid - start worker failed")
+		return reply{}, apiErrorf("got no worker upid - start worker failed")
 	}
 	done := make(chan struct{})
-	t := c.sim.spawn(c.node(), "qmconfig", itoa(u.vmid), u.vmid, c.who.ID, c.fault, func(t *task) error {
+	t := c.sim.spawn(c.node(), "qmconfig", itoa(u.vmid), u.vmid, c.caller.ID, c.fault, func(t *task) error {
 		defer close(done)
 		u.logf = t.printf
-		return t.onGuest(QEMU, u.vmid, func() error {
+		return t.runOnGuest(QEMU, u.vmid, func() error {
 			t.printf("update VM %d: %s", u.vmid, c.describeUpdate())
 			return c.applyUpdate(u)
 		})
 	})
-	if d := atoi(c.params["background_delay"]); d > 0 && c.sim.finishes(t, done, time.Duration(d)*time.Second) {
-		return null()
+	if d := atoi(c.params["background_delay"]); d > 0 && c.sim.finishesWithin(t, done, time.Duration(d)*time.Second) {
+		return nullReply()
 	}
-	return data(jsonString(t.name))
+	return dataReply(jsonString(t.name))
 }
 
-// finishes waits for a task and says whether it ended well in time.
-func (s *Sim) finishes(t *task, done <-chan struct{}, limit time.Duration) bool {
+// finishesWithin waits for a task and says whether it ended well in time.
+func (s *Sim) finishesWithin(t *task, done <-chan struct{}, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
@@ -144,7 +144,7 @@ func (c *call) failMidway(written int) error {
 	if c.fault == nil || c.fault.Kind != FailMidway || c.fault.Phase != written {
 		return nil
 	}
-	return die("%s", c.fault.Text)
+	return apiErrorf("%s", c.fault.Text)
 }
 
 // applyUpdate changes the config under the guest's lock: reverts, deletes, then the values one by one, each written as it comes,
@@ -163,15 +163,15 @@ func (c *call) applyUpdate(u *update) error {
 	if err := checkBalloon(g.conf, u); err != nil {
 		return err
 	}
-	if err := c.sim.mayWrite(g); err != nil {
+	if err := c.sim.checkWritable(g); err != nil {
 		return err
 	}
 	before, old := g.text, g.conf.values
 	for _, k := range u.reverts {
-		g.edit(func(conf *config) { c.sim.revert(conf, k) })
+		g.edit(func(conf *config) { c.sim.revertKey(conf, k) })
 	}
 	for _, k := range u.deletes {
-		if err := c.sim.deleteVMKey(g, k, u); err != nil {
+		if err := c.sim.stageVMDelete(g, k, u); err != nil {
 			return err
 		}
 	}
@@ -179,19 +179,28 @@ func (c *call) applyUpdate(u *update) error {
 		if err := c.failMidway(i); err != nil {
 			return err
 		}
-		if err := c.sim.setVMKey(g, k, u); err != nil {
+		if err := c.sim.stageVMKey(g, k, u); err != nil {
 			return err
 		}
 	}
 	g.edit((*config).cleanPending)
 	if g.running {
 		c.sim.hotplug(g)
-		g.edit(func(conf *config) { conf.recordImaged(old) })
+		g.edit(func(conf *config) { conf.recordImageValues(old) })
 	} else {
 		c.sim.applyPending(g)
 	}
 	if g.text != before {
-		c.sim.effect(g.vmid, ConfigWritten)
+		c.sim.countEffect(g.vmid, ConfigWritten)
 	}
 	return nil
+}
+
+// unlinkVM is the older way to delete disks.
+func unlinkVM(c *call) (reply, error) {
+	u := &update{vmid: c.vmid(), deletes: listOf(c.params["idlist"]), force: c.flag("force"), set: values{}, logf: func(string, ...any) {}}
+	if err := c.sim.withGuestLock(QEMU, u.vmid, func() error { return c.applyUpdate(u) }); err != nil {
+		return reply{}, err
+	}
+	return nullReply()
 }

@@ -141,12 +141,12 @@ func TestWhatIsRefused(t *testing.T) {
 				if _, err := c.sim.AddCT(Guest{VMID: 200}); err != nil {
 					t.Fatal(err)
 				}
-				before := texts(c.sim)
+				before := configTexts(c.sim)
 				got := c.call("PUT", tt.path+"/config", strings.Split(tt.set, "&")...)
 				if got.status != tt.status || !strings.Contains(got.reason+got.body, tt.text) {
 					t.Errorf("got %d %s %s, want %d with %q", got.status, got.reason, got.body, tt.status, tt.text)
 				}
-				for id, text := range texts(c.sim) {
+				for id, text := range configTexts(c.sim) {
 					if text != before[id] {
 						t.Errorf("file of %d: got it changed, want it as before", id)
 					}
@@ -161,9 +161,9 @@ func TestWhatIsRefused(t *testing.T) {
 func TestBootOrderComesWithItsDevice(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "ide2: local:cloudinit\nnet0: virtio,bridge=vmbr0\n")
-		refused(t, "drive that moves", c.call("PUT", vm100+"/config", "ide0=local:cloudinit", "delete=ide2"), 500,
+		checkReply(t, "drive that moves", c.call("PUT", vm100+"/config", "ide0=local:cloudinit", "delete=ide2"), 500,
 			"ide0 - cloud-init drive is already attached at 'ide2'")
-		refused(t, "device that goes", c.call("PUT", vm100+"/config", "boot=order=net0", "delete=net0"), 500,
+		checkReply(t, "device that goes", c.call("PUT", vm100+"/config", "boot=order=net0", "delete=net0"), 500,
 			"invalid bootorder: device 'net0' does not exist'")
 		c.ok("PUT", vm100+"/config", "boot=order=scsi0", "scsi0=local:1", "delete=ide2")
 		c.ok("PUT", vm100+"/config", "ide0=local:cloudinit")
@@ -209,7 +209,7 @@ func TestCloneUnderWay(t *testing.T) {
 			t.Errorf("target under way: got %v, want the lock and the note alone", conf)
 		}
 		const target = "/nodes/pve1/qemu/101"
-		refused(t, "write to the target", c.call("PUT", target+"/config", "cores=2"), 500, "VM is locked (clone)")
+		checkReply(t, "write to the target", c.call("PUT", target+"/config", "cores=2"), 500, "VM is locked (clone)")
 		c.ok("PUT", vm100+"/config", "cores=2") // the source is free
 		if got := c.wait(upid); got != "OK" {
 			t.Fatalf("clone: got %s, want OK", got)
@@ -225,7 +225,7 @@ func TestCloneUnderWay(t *testing.T) {
 		upid = strings.Trim(string(c.ok("POST", vm100+"/clone", "newid=102", "full=1").data(t)), `"`)
 		time.Sleep(30 * time.Second)
 		c.ok("DELETE", "/nodes/pve1/tasks/"+upid)
-		if got := c.wait(upid); got == "OK" || c.sim.Config(102) != "" || len(c.sim.owned(102)) != 0 {
+		if got := c.wait(upid); got == "OK" || c.sim.Config(102) != "" || len(c.sim.volumesOf(102)) != 0 {
 			t.Errorf("aborted clone: got %s and config %q, want it cleaned up", got, c.sim.Config(102))
 		}
 	})

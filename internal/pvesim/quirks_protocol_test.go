@@ -12,11 +12,11 @@ func TestMissingGuests(t *testing.T) {
 	const gone = "Configuration file 'nodes/pve1/qemu-server/999.conf' does not exist"
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		const vm = "/nodes/pve1/qemu/999"
-		refused(t, "read", c.call("GET", vm+"/config"), 500, gone)
-		refused(t, "write", c.call("PUT", vm+"/config", "cores=1"), 500, gone)
-		refused(t, "destroy", c.call("DELETE", vm), 500, gone)
-		refused(t, "clone", c.call("POST", vm+"/clone", "newid=100"), 500, "unable to find configuration file for VM 999 on node 'pve1'")
-		refused(t, "container", c.call("GET", "/nodes/pve1/lxc/999/config"), 500, "Configuration file 'nodes/pve1/lxc/999.conf' does not exist")
+		checkReply(t, "read", c.call("GET", vm+"/config"), 500, gone)
+		checkReply(t, "write", c.call("PUT", vm+"/config", "cores=1"), 500, gone)
+		checkReply(t, "destroy", c.call("DELETE", vm), 500, gone)
+		checkReply(t, "clone", c.call("POST", vm+"/clone", "newid=100"), 500, "unable to find configuration file for VM 999 on node 'pve1'")
+		checkReply(t, "container", c.call("GET", "/nodes/pve1/lxc/999/config"), 500, "Configuration file 'nodes/pve1/lxc/999.conf' does not exist")
 		for op, want := range map[string]string{"start": gone, "stop": "unable to find configuration file for VM 999 on node 'pve1'"} {
 			if got := c.task("POST", vm+"/status/"+op); got != want {
 				t.Errorf("%s: got %s, want it to fail in the task with %s", op, got, want)
@@ -36,16 +36,16 @@ func TestStateErrorsDifferByKind(t *testing.T) {
 			if got := c.task("POST", vm100+"/status/"+op); got != "OK" {
 				t.Errorf("%s of a stopped VM: got %s, want OK", op, got)
 			}
-			refused(t, op+" of a stopped container", c.call("POST", "/nodes/pve1/lxc/200/status/"+op), 500, "CT 200 not running")
+			checkReply(t, op+" of a stopped container", c.call("POST", "/nodes/pve1/lxc/200/status/"+op), 500, "CT 200 not running")
 		}
 		for _, op := range []string{"reboot", "reset", "suspend", "resume"} {
-			refused(t, op+" of a stopped VM", c.call("POST", vm100+"/status/"+op), 500, "VM 100 not running")
+			checkReply(t, op+" of a stopped VM", c.call("POST", vm100+"/status/"+op), 500, "VM 100 not running")
 		}
 		if got := c.task("POST", "/nodes/pve1/qemu/101/status/start"); got != "VM 101 already running" {
 			t.Errorf("start of a running VM: got %s, want it to fail in the task", got)
 		}
 		c.task("POST", "/nodes/pve1/lxc/200/status/start")
-		refused(t, "start of a running container", c.call("POST", "/nodes/pve1/lxc/200/status/start"), 500, "CT 200 already running")
+		checkReply(t, "start of a running container", c.call("POST", "/nodes/pve1/lxc/200/status/start"), 500, "CT 200 already running")
 		if got := c.sim.Effects(100, Stopped) + c.sim.Effects(101, Started); got != 0 {
 			t.Errorf("effects: got %d, want none", got)
 		}
@@ -63,13 +63,13 @@ func TestDestroyRules(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		refused(t, "running", c.call("DELETE", vm100), 500, "VM 100 is running - destroy failed")
+		checkReply(t, "running", c.call("DELETE", vm100), 500, "VM 100 is running - destroy failed")
 		if got := c.task("DELETE", "/nodes/pve1/qemu/101"); got != "OK" {
 			t.Errorf("hibernated: got %s, want OK", got)
 		}
 		c.ok("POST", "/cluster/ha/resources", "sid=vm:102")
-		refused(t, "under HA", c.call("DELETE", "/nodes/pve1/qemu/102"), 500, "unable to remove VM 102 - used in HA resources and purge parameter not set.")
-		_ = c.sim.locked(func() error { c.sim.free("local-lvm:vm-102-disk-0", lossByHand); return nil })
+		checkReply(t, "under HA", c.call("DELETE", "/nodes/pve1/qemu/102"), 500, "unable to remove VM 102 - used in HA resources and purge parameter not set.")
+		_ = c.sim.locked(func() error { c.sim.free("local-lvm:vm-102-disk-0", freedOnHost); return nil })
 		if got := c.task("DELETE", "/nodes/pve1/qemu/102", "purge=1"); got != "OK" {
 			t.Errorf("without its disk: got %s, want OK", got)
 		}
@@ -126,7 +126,7 @@ func TestUnauthorizedIsSlow(t *testing.T) {
 		c.token = "nobody@pve!x=y"
 		begun := time.Now()
 		got := c.call("GET", "/version")
-		refused(t, "unknown token", got, 401, "Authentication failed!")
+		checkReply(t, "unknown token", got, 401, "Authentication failed!")
 		if d := time.Since(begun); d != 3*time.Second || got.body != "" {
 			t.Errorf("unknown token: got %s and body %q, want 3s and none", d, got.body)
 		}

@@ -13,8 +13,8 @@ func majorOf(version string) int {
 	return atoi(n)
 }
 
-// privilege is the name that the release has for a privilege, or nothing.
-func (s *Sim) privilege(name string) string {
+// privilegeName is the name that the release has for a privilege, or nothing.
+func (s *Sim) privilegeName(name string) string {
 	if s.major() >= 9 {
 		return name
 	}
@@ -27,25 +27,25 @@ func (s *Sim) privilege(name string) string {
 	return name
 }
 
-// newKeys are config keys that release 8 does not know.
-var newKeys = map[Kind]map[string]bool{
+// release9Keys are config keys that release 8 does not know.
+var release9Keys = map[Kind]map[string]bool{
 	QEMU: {"intel-tdx": true},
 	LXC:  {"entrypoint": true, "env": true},
 }
 
-// refuseNewKeys answers keys of release 9 as unknown where the cluster runs release 8.
-func (c *call) refuseNewKeys() error {
+// refuseRelease9Keys answers keys of release 9 as unknown where the cluster runs release 8.
+func (c *call) refuseRelease9Keys() error {
 	if c.sim.major() >= 9 || c.route.verify == nil {
 		return nil
 	}
 	bad := map[string]string{}
 	for k := range c.params {
-		if newKeys[c.kindOfPath()][k] {
+		if release9Keys[c.kindOfPath()][k] {
 			bad[k] = unknownProperty
 		}
 	}
 	if len(bad) > 0 {
-		return badParams(bad)
+		return paramErrors(bad)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func TestReleasesDiffer(t *testing.T) {
 				u := c.as("u@pve!audit")
 				u.ok("POST", vm100+"/agent/ping")
 				c.sim.SetPrivileges("u@pve!audit", []ACL{{Path: "/vms", Privileges: limited.ACL[0].Privileges[:1]}})
-				refused(t, "agent", u.call("POST", vm100+"/agent/ping"), 403, "Permission check failed (/vms/100, "+tt.agent+")")
+				checkReply(t, "agent", u.call("POST", vm100+"/agent/ping"), 403, "Permission check failed (/vms/100, "+tt.agent+")")
 				c.sim.SetPrivileges("u@pve!audit", limited.ACL)
 				if got := u.call("POST", "/nodes/pve1/qemu", "vmid=101", "start=1"); got.status != tt.start {
 					t.Errorf("create and start: got %d %s, want %d", got.status, got.reason, tt.start)
@@ -75,7 +75,7 @@ func TestHAGroupsAndRules(t *testing.T) {
 				if body := c.ok("GET", tt.path+"/fast").body; !strings.Contains(body, tt.want) {
 					t.Errorf("changed: got %s, want %s", body, tt.want)
 				}
-				refused(t, "without privilege", c.as("gitops@pve!agent").call("DELETE", tt.path+"/fast"), 403, "Permission check failed (/, Sys.Console)")
+				checkReply(t, "without privilege", c.as("gitops@pve!agent").call("DELETE", tt.path+"/fast"), 403, "Permission check failed (/, Sys.Console)")
 				c.ok("DELETE", tt.path+"/fast")
 				if body := c.ok("GET", tt.path).body; body != `{"data":[]}` {
 					t.Errorf("deleted: got %s, want an empty list", body)

@@ -22,7 +22,7 @@ type call struct {
 	method string
 	path   string // below /api2/json, decoded
 	route  *route
-	who    *credential
+	caller *credential
 	fault  *Fault // to be suffered by the task that this call starts
 
 	vars   values // from the path: node, vmid, ...
@@ -33,8 +33,8 @@ type call struct {
 func (c *call) node() string { return c.vars["node"] }
 func (c *call) vmid() int    { return atoi(c.vars["vmid"]) }
 
-// is reads a boolean parameter that has been verified.
-func (c *call) is(name string) bool { return c.params[name] == "1" }
+// flag reads a boolean parameter that has been verified.
+func (c *call) flag(name string) bool { return c.params[name] == "1" }
 
 // vm finds the VM of the path. The state is locked.
 func (c *call) vm() (*guest, error) { return c.sim.find(QEMU, c.node(), c.vmid()) }
@@ -64,15 +64,15 @@ func (c *call) requireAny(path string, privileges ...string) error {
 }
 
 func (c *call) allowed(path, privilege string) bool {
-	if c.sim.allows(c.who, path, privilege) {
+	if c.sim.allows(c.caller, path, privilege) {
 		return true
 	}
 	pool := c.params["pool"]
-	return pool != "" && path == "/vms/"+itoa(c.newGuest()) && c.sim.allows(c.who, "/pool/"+pool, privilege)
+	return pool != "" && path == "/vms/"+itoa(c.newGuestID()) && c.sim.allows(c.caller, "/pool/"+pool, privilege)
 }
 
-// newGuest is the vmid of the guest that the call makes, or 0.
-func (c *call) newGuest() int {
+// newGuestID is the vmid of the guest that the call makes, or 0.
+func (c *call) newGuestID() int {
 	if c.method != http.MethodPost {
 		return 0
 	}
@@ -83,7 +83,7 @@ func (c *call) newGuest() int {
 }
 
 // isRoot says whether the literal user root@pam calls. A token never is, not even one of root@pam.
-func (c *call) isRoot() bool { return c.who.ID == "root@pam" }
+func (c *call) isRoot() bool { return c.caller.ID == "root@pam" }
 
 // readParams collects query and body; the query wins.
 func (c *call) readParams(r *http.Request, body []byte) error {
@@ -101,7 +101,7 @@ func (c *call) readParams(r *http.Request, body []byte) error {
 
 func (c *call) readBody(r *http.Request, body []byte) error {
 	if r.Method == http.MethodDelete || r.Method == http.MethodGet {
-		return &apiError{status: http.StatusNotImplemented, message: fmt.Sprintf("Unexpected content for method '%s'", r.Method), plain: true}
+		return &apiError{status: http.StatusNotImplemented, message: fmt.Sprintf("Unexpected content for method '%s'", r.Method), plainText: true}
 	}
 	header := r.Header.Get("Content-Type")
 	typ, _, err := mime.ParseMediaType(header)
@@ -111,13 +111,13 @@ func (c *call) readBody(r *http.Request, body []byte) error {
 	case header == "" || err == nil && typ == "application/x-www-form-urlencoded":
 		return c.addForm(string(body))
 	}
-	return &apiError{status: http.StatusVariantAlsoNegotiates, message: fmt.Sprintf("upload 'Content-Type '%s' not implemented", header), plain: true}
+	return &apiError{status: http.StatusVariantAlsoNegotiates, message: fmt.Sprintf("upload 'Content-Type '%s' not implemented", header), plainText: true}
 }
 
 func (c *call) addForm(form string) error {
 	q, err := url.ParseQuery(form)
 	if err != nil {
-		return die("unable to parse parameters: %v", err)
+		return apiErrorf("unable to parse parameters: %v", err)
 	}
 	for k, vs := range q {
 		c.params[k] = strings.Join(vs, ",")
@@ -131,7 +131,7 @@ func (c *call) addForm(form string) error {
 func (c *call) addJSON(body []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
-		return &apiError{status: http.StatusInternalServerError, message: jsonComplaint(body), plain: true}
+		return &apiError{status: http.StatusInternalServerError, message: jsonParseError(body), plainText: true}
 	}
 	for k, raw := range fields {
 		v, isList, err := jsonParam(k, raw)
@@ -146,8 +146,8 @@ func (c *call) addJSON(body []byte) error {
 	return nil
 }
 
-// jsonComplaint is what the JSON parser of the real server says about the start of an object without a quoted key.
-func jsonComplaint(body []byte) string {
+// jsonParseError is what the JSON parser of the real server says about the start of an object without a quoted key.
+func jsonParseError(body []byte) string {
 	rest := bytes.TrimPrefix(bytes.TrimSpace(body), []byte("{"))
 	rest = bytes.TrimSuffix(rest, []byte("\n"))
 	return fmt.Sprintf("'\"' expected, at character offset %d (before \"%s\") at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line 934.\n",
@@ -159,7 +159,7 @@ func jsonParam(key string, raw json.RawMessage) (text string, list bool, err err
 	raw = bytes.TrimSpace(raw)
 	switch {
 	case string(raw) == "null":
-		return "", false, die("unable to parse value of '%s' - got undefined value", key)
+		return "", false, apiErrorf("unable to parse value of '%s' - got undefined value", key)
 	case string(raw) == "true":
 		return "1", false, nil
 	case string(raw) == "false":
@@ -170,7 +170,7 @@ func jsonParam(key string, raw json.RawMessage) (text string, list bool, err err
 	case raw[0] == '[':
 		var items []json.RawMessage
 		if err := json.Unmarshal(raw, &items); err != nil {
-			return "", true, die("unable to parse value of '%s'", key)
+			return "", true, apiErrorf("unable to parse value of '%s'", key)
 		}
 		parts := make([]string, 0, len(items))
 		for _, it := range items {
@@ -207,7 +207,7 @@ func (c *call) refuseArrays(s *schema) error {
 		bad[k] = fmt.Sprintf("type check ('%s') failed - got ARRAY", typ)
 	}
 	if len(bad) > 0 {
-		return badParams(bad)
+		return paramErrors(bad)
 	}
 	return nil
 }
@@ -227,5 +227,3 @@ func readAll(r *http.Request) ([]byte, error) {
 	}
 	return b, nil
 }
-
-func asAPIError(err error, target **apiError) bool { return errors.As(err, target) }

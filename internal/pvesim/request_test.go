@@ -41,7 +41,7 @@ func TestBodies(t *testing.T) {
 				if tt.typ != "" {
 					req.Header.Set("Content-Type", tt.typ)
 				}
-				refused(t, name, c.send(req), tt.status, tt.reason)
+				checkReply(t, name, c.send(req), tt.status, tt.reason)
 				conf := c.config(100)
 				for k, want := range tt.want {
 					if conf[k] != want {
@@ -55,9 +55,9 @@ func TestBodies(t *testing.T) {
 
 func TestPaths(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
-		refused(t, "unknown path", c.call("GET", "/nosuch"), 501, "Method 'GET /nosuch' not implemented")
-		refused(t, "unknown method", c.call("DELETE", "/version"), 501, "Method 'DELETE /version' not implemented")
-		refused(t, "unknown node", c.call("GET", "/nodes/x/qemu"), 500,
+		checkReply(t, "unknown path", c.call("GET", "/nosuch"), 501, "Method 'GET /nosuch' not implemented")
+		checkReply(t, "unknown method", c.call("DELETE", "/version"), 501, "Method 'DELETE /version' not implemented")
+		checkReply(t, "unknown node", c.call("GET", "/nodes/x/qemu"), 500,
 			"hostname lookup 'x' failed - failed to get address info for: x: Name or service not known")
 		if got := c.call("GET", "/nodes/pve1/qemu/abc/config"); !strings.Contains(got.body, "type check ('integer') failed - got 'abc'") {
 			t.Errorf("bad vmid: got %s, want a failed type check", got.body)

@@ -10,11 +10,11 @@ func clusterResources(c *call) (reply, error) {
 	s := c.sim
 	s.broadcast()
 	a := array{buf: make([]byte, 0, 320*len(s.guests))}
-	typ, rows := c.params["type"], s.dumped()
+	typ, rows := c.params["type"], s.frontWorkerRows()
 	if typ == "" || typ == "vm" {
 		for _, id := range s.vmids() {
-			if g := s.guests[id]; s.allows(c.who, "/vms/"+itoa(id), "VM.Audit") {
-				a.add(s.resource(g, rows(g), c.who))
+			if g := s.guests[id]; s.allows(c.caller, "/vms/"+itoa(id), "VM.Audit") {
+				a.add(s.resource(g, rows(g), c.caller))
 			}
 		}
 	}
@@ -42,13 +42,13 @@ func clusterResources(c *call) (reply, error) {
 			a.add(&o)
 		}
 	}
-	return data(a.bytes())
+	return dataReply(a.bytes())
 }
 
 // broadcast takes a new round of the status broadcast if one is due; nodes that are down take no part. The state is locked.
 func (s *Sim) broadcast() {
 	if s.opts.ResourcesPeriod > 0 {
-		n := int64(time.Since(s.booted) / s.opts.ResourcesPeriod)
+		n := int64(time.Since(s.bootTime) / s.opts.ResourcesPeriod)
 		if n == s.round {
 			return
 		}
@@ -59,41 +59,41 @@ func (s *Sim) broadcast() {
 			continue
 		}
 		r := s.rowOf(g)
-		g.seen = &r
+		g.lastBroadcast = &r
 	}
 }
 
 // broadcastLife is how long the broadcast of a node counts after its last round.
 const broadcastLife = 300 * time.Second
 
-// heard is what the broadcast says of a guest, or nil when it says nothing any more or yet. The state is locked.
-func (s *Sim) heard(g *guest) *row {
+// broadcastRow is what the broadcast says of a guest, or nil when it says nothing any more or yet. The state is locked.
+func (s *Sim) broadcastRow(g *guest) *row {
 	if since, ok := s.downSince[g.node]; ok && slices.Contains(s.down, g.node) && time.Since(since) > broadcastLife {
 		return nil
 	}
-	return g.seen
+	return g.lastBroadcast
 }
 
 // frontWorkers is how many processes answer calls that need no root; each keeps the broadcast for Options.ResourcesCache.
 const frontWorkers = 3
 
-// dump is the broadcast as one front worker read it.
-type dump struct {
+// broadcastCopy is the broadcast as one front worker read it.
+type broadcastCopy struct {
 	at   time.Time
 	rows map[int]*row
 }
 
-// dumped is the broadcast as the front worker knows it whose turn it is, so that answers may go back in time. The state is locked.
-func (s *Sim) dumped() func(*guest) *row {
+// frontWorkerRows is the broadcast as the front worker knows it whose turn it is, so that answers may go back in time. The state is locked.
+func (s *Sim) frontWorkerRows() func(*guest) *row {
 	if s.opts.ResourcesCache <= 0 {
-		return s.heard
+		return s.broadcastRow
 	}
-	d := &s.dumps[s.front]
-	s.front = (s.front + 1) % frontWorkers
+	d := &s.broadcastCopies[s.nextFrontWorker]
+	s.nextFrontWorker = (s.nextFrontWorker + 1) % frontWorkers
 	if d.rows == nil || time.Since(d.at) >= s.opts.ResourcesCache {
 		d.at, d.rows = time.Now(), make(map[int]*row, len(s.guests))
 		for id, g := range s.guests {
-			d.rows[id] = s.heard(g)
+			d.rows[id] = s.broadcastRow(g)
 		}
 	}
 	return func(g *guest) *row { return d.rows[g.vmid] }
@@ -114,8 +114,8 @@ func (s *Sim) resource(g *guest, r *row, who *credential) *object {
 	if p := s.poolOf(g.vmid); p != "" && who != nil && s.allows(who, "/pool/"+p, "Pool.Audit") {
 		o.str("pool", p)
 	}
-	if h := s.ha[g.vmid]; h != nil && h.seen != "" {
-		o.str("hastate", h.seen)
+	if h := s.ha[g.vmid]; h != nil && h.managerState != "" {
+		o.str("hastate", h.managerState)
 	}
 	if r == nil {
 		o.str("status", "unknown")

@@ -17,17 +17,17 @@ type reply struct {
 	total int // -1 when the call has none
 }
 
-func data(b []byte) (reply, error) { return reply{data: b, total: -1}, nil }
+func dataReply(b []byte) (reply, error) { return reply{data: b, total: -1}, nil }
 
-func null() (reply, error) { return data(jsonNull) }
+func nullReply() (reply, error) { return dataReply(jsonNull) }
 
 // response is a call's answer before it becomes bytes on a wire.
 type response struct {
-	status int
-	reason string
-	body   []byte
-	drop   bool // the connection ends instead of a reply
-	cut    bool // the connection ends in the middle of the body
+	status    int
+	reason    string
+	body      []byte
+	drop      bool // the connection ends instead of a reply
+	truncated bool // the connection ends in the middle of the body
 }
 
 func success(r reply) response {
@@ -44,7 +44,7 @@ func success(r reply) response {
 func (s *Sim) failure(err error) response {
 	var e *apiError
 	if !asAPIError(err, &e) {
-		return s.failure(die("%v", err))
+		return s.failure(apiErrorf("%v", err))
 	}
 	return response{status: e.status, reason: e.reason(), body: e.body(s.major())}
 }
@@ -68,7 +68,7 @@ func (resp response) header() http.Header {
 
 // send writes the response. A reason phrase of Proxmox's own, or a broken reply, needs the connection itself.
 func (resp response) send(w http.ResponseWriter, _ *http.Request) {
-	plain := !resp.drop && !resp.cut
+	plain := !resp.drop && !resp.truncated
 	hj, ok := w.(http.Hijacker)
 	if plain && (!ok || resp.status < http.StatusBadRequest) {
 		maps.Copy(w.Header(), resp.header())
@@ -98,7 +98,7 @@ func (resp response) writeTo(w *bufio.Writer) error {
 		return fmt.Errorf("write header: %w", err)
 	}
 	body := resp.body
-	if resp.cut {
+	if resp.truncated {
 		body = body[:len(body)/2]
 	}
 	if _, err := w.WriteString("\r\n" + string(body)); err != nil {
@@ -115,7 +115,7 @@ func (resp response) httpResponse(req *http.Request) (*http.Response, error) {
 		return nil, errConnectionLost
 	}
 	var body io.Reader = bytes.NewReader(resp.body)
-	if resp.cut {
+	if resp.truncated {
 		body = io.MultiReader(bytes.NewReader(resp.body[:len(resp.body)/2]), brokenReader{})
 	}
 	return &http.Response{

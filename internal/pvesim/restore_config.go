@@ -12,11 +12,11 @@ func (c *call) restoreConfig(kind Kind, vmid int) (values, error) {
 	for _, k := range own {
 		delete(set, k)
 	}
-	if slots := sortedDrives(kind, set); len(slots) > 0 {
+	if slots := diskSlots(kind, set); len(slots) > 0 {
 		if kind == LXC {
-			return nil, die("restoring '%s' as given is not simulated", slots[0])
+			return nil, apiErrorf("restoring '%s' as given is not simulated", slots[0])
 		}
-		return nil, badParam(slots[0], "option conflicts with option 'archive'")
+		return nil, paramError(slots[0], "option conflicts with option 'archive'")
 	}
 	if kind == LXC {
 		return set, c.permitRestoreCT(vmid, set)

@@ -27,11 +27,11 @@ type roundtrip struct {
 func TestRoundtrips(t *testing.T) {
 	rows := readRoundtrips(t, filepath.Join(sharedDir(t, "transcripts"), "ROUNDTRIPS.md"))
 	synctest.Test(t, func(t *testing.T) {
-		s := newRoundtripStage(t)
+		s := newRoundtripGuests(t)
 		passed := 0
 		for i, row := range rows {
-			s.choose(row)
-			if diff := s.play(row); diff != "" {
+			s.selectGuest(row)
+			if diff := s.run(row); diff != "" {
 				t.Logf("MISS row %d: %s = %q\n%s", i+1, row.key, row.sent, diff)
 			} else {
 				passed++
@@ -44,15 +44,15 @@ func TestRoundtrips(t *testing.T) {
 	})
 }
 
-// roundtripStage is the guest that the rows write to: the recorder went through four of them.
-type roundtripStage struct {
+// roundtripGuests is the guest that the rows write to: the recorder went through four of them.
+type roundtripGuests struct {
 	*client
 	kind   Kind
 	vmid   int
 	locked bool
 }
 
-func newRoundtripStage(t *testing.T) *roundtripStage {
+func newRoundtripGuests(t *testing.T) *roundtripGuests {
 	c := newClient(t, Options{Storages: []Storage{
 		{ID: "local", Type: "dir", Path: "/var/lib/vz", Content: "images,rootdir,iso,vztmpl,import,snippets,backup"},
 		{ID: "local2", Type: "dir", Path: "/var/lib/vz2", Content: "images,iso,rootdir"},
@@ -62,7 +62,7 @@ func newRoundtripStage(t *testing.T) *roundtripStage {
 			t.Fatal(err)
 		}
 	}
-	s := &roundtripStage{client: c, kind: QEMU, vmid: 101}
+	s := &roundtripGuests{client: c, kind: QEMU, vmid: 101}
 	addVM(t, c.sim, 101, "name: min\nboot:  \n")
 	addVM(t, c.sim, 110, "name: opts\nscsi0: local:1\nnet0: virtio,bridge=vmbr0\n")
 	addVM(t, c.sim, 550, "name: la\nscsi0: local:1\nunused0: local:550/vm-550-disk-9.raw\n")
@@ -74,8 +74,8 @@ func newRoundtripStage(t *testing.T) *roundtripStage {
 	return s
 }
 
-// choose moves on to the next guest where the recorder did.
-func (s *roundtripStage) choose(row roundtrip) {
+// selectGuest moves on to the next guest where the recorder did.
+func (s *roundtripGuests) selectGuest(row roundtrip) {
 	next := s.vmid
 	switch {
 	case s.vmid == 101 && row.key == "memory":
@@ -101,8 +101,8 @@ func (s *roundtripStage) choose(row roundtrip) {
 	s.vmid = next
 }
 
-// play writes one row and returns how the outcome differs.
-func (s *roundtripStage) play(row roundtrip) string {
+// run writes one row and returns how the outcome differs.
+func (s *roundtripGuests) run(row roundtrip) string {
 	path := "/nodes/pve1/" + string(s.kind) + "/" + itoa(s.vmid) + "/config"
 	var out string
 	if want, ok := strings.CutPrefix(row.refusal, "task: "); ok {

@@ -9,11 +9,11 @@ import (
 // it needs itself because it may wait.
 type route struct {
 	method, path string
-	permit       func(*call) error // what the schema of the real API declares; checked before the parameters
+	permission   func(*call) error // what the schema of the real API declares; checked before the parameters
 	schema       *schema
 	verify       func(*schema, values) error // default: the schema alone
 	read, write  func(*call) (reply, error)
-	rooted       bool   // a worker does it although it is a read
+	rootRead     bool   // a worker does it although it is a read
 	unproxied    bool   // whichever node is asked answers it, whatever node the path names
 	label        string // method and path, for counting
 }
@@ -91,42 +91,42 @@ func (n *routeNode) find(method string, segments []string) (*route, values) {
 	return n.methods[method], vars
 }
 
-func get(path string, f func(*call) (reply, error)) *route {
+func readRoute(path string, f func(*call) (reply, error)) *route {
 	return &route{method: http.MethodGet, path: path, read: f}
 }
 
-func act(method, path string, f func(*call) (reply, error)) *route {
+func writeRoute(method, path string, f func(*call) (reply, error)) *route {
 	return &route{method: method, path: path, write: f}
 }
 
-func (r *route) takes(rules map[string]rule) *route {
+func (r *route) withParams(rules map[string]rule) *route {
 	r.schema = params(rules)
 	return r
 }
 
-func (r *route) takesSchema(s *schema, verify func(*schema, values) error) *route {
+func (r *route) withSchema(s *schema, verify func(*schema, values) error) *route {
 	r.schema, r.verify = s, verify
 	return r
 }
 
-func (r *route) permits(f func(*call) error) *route {
-	r.permit = f
+func (r *route) withPermission(f func(*call) error) *route {
+	r.permission = f
 	return r
 }
 
-// onGuest demands a privilege on the guest of the path.
-func (r *route) onGuest(privileges ...string) *route {
-	return r.permits(func(c *call) error { return c.require("/vms/"+c.vars["vmid"], privileges...) })
+// withGuestPrivilege demands a privilege on the guest of the path.
+func (r *route) withGuestPrivilege(privileges ...string) *route {
+	return r.withPermission(func(c *call) error { return c.require("/vms/"+c.vars["vmid"], privileges...) })
 }
 
-// answeredAnywhere says that the call is not passed on to the node of its path, whose name is only checked for its form.
-func (r *route) answeredAnywhere() *route {
+// withoutProxy says that the call is not passed on to the node of its path, whose name is only checked for its form.
+func (r *route) withoutProxy() *route {
 	r.unproxied = true
 	return r
 }
 
-// index answers a directory call.
-func index(path, key string, names ...string) *route {
+// indexRoute answers a directory call.
+func indexRoute(path, key string, names ...string) *route {
 	body := subdirs(key, names...)
-	return get(path, func(*call) (reply, error) { return data(body) })
+	return readRoute(path, func(*call) (reply, error) { return dataReply(body) })
 }

@@ -51,7 +51,7 @@ func (r rule) atLeast(f float64) rule { r.min = &f; return r }
 func (r rule) atMost(f float64) rule  { r.max = &f; return r }
 func (r rule) length(lo, hi int) rule { r.minLen, r.maxLen = lo, hi; return r }
 func (r rule) needed() rule           { r.required = true; return r }
-func (r rule) first() rule            { r.defaultKey = true; return r }
+func (r rule) asDefaultKey() rule     { r.defaultKey = true; return r }
 
 // verify returns the text that Proxmox shows for a value it refuses, or "" for one it takes.
 func (r rule) verify(value string) string {
@@ -160,7 +160,7 @@ func (s *schema) verify(params values) error {
 		}
 	}
 	if len(bad) > 0 {
-		return badParams(bad)
+		return paramErrors(bad)
 	}
 	return nil
 }

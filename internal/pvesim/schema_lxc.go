@@ -4,13 +4,13 @@ package pvesim
 
 var (
 	mountFormat = propertyString{
-		"volume": checked(checkMountSource).first().needed(), "mp": text().needed(), "acl": boolean(), "backup": boolean(),
+		"volume": checked(checkMountSource).asDefaultKey().needed(), "mp": text().needed(), "acl": boolean(), "backup": boolean(),
 		"idmap": text(), "keepattrs": boolean(),
 		"mountoptions": matching(`(discard|lazytime|noatime|nodev|noexec|nosuid)(;(discard|lazytime|noatime|nodev|noexec|nosuid))*`),
 		"quota":        boolean(), "replicate": boolean(), "ro": boolean(), "shared": boolean(), "size": checked(checkSize),
 	}
 	rootfsFormat = func() propertyString {
-		p := withKeys(mountFormat, nil)
+		p := mergeFormats(mountFormat, nil)
 		delete(p, "mp")
 		delete(p, "backup")
 		delete(p, "keepattrs")
@@ -28,10 +28,10 @@ var (
 		"nesting": boolean(),
 	}
 	deviceFormat = propertyString{
-		"path": text().first(), "deny-write": boolean(), "gid": integer().atLeast(0), "uid": integer().atLeast(0),
+		"path": text().asDefaultKey(), "deny-write": boolean(), "gid": integer().atLeast(0), "uid": integer().atLeast(0),
 		"mode": matching(`0[0-7]{3}`),
 	}
-	lxcUnusedFormat = propertyString{"volume": checked(checkVolumeID).first().needed()}
+	lxcUnusedFormat = propertyString{"volume": checked(checkVolumeID).asDefaultKey().needed()}
 )
 
 func checkMountSource(string) error { return nil }
@@ -40,13 +40,13 @@ var lxcConfig = &schema{rules: map[string]rule{
 	"arch": enum("amd64", "i386", "arm64", "armhf", "riscv32", "riscv64"), "cmode": enum("shell", "console", "tty"),
 	"console": boolean(), "cores": integer().atLeast(1).atMost(8192), "cpulimit": number().atLeast(0).atMost(8192),
 	"cpuunits": integer().atLeast(0).atMost(500000), "debug": boolean(), "description": text().length(0, 8192),
-	"entrypoint": text(), "env": text(), "features": optionalProps("features", featuresFormat), "hookscript": checked(checkVolumeID),
+	"entrypoint": text(), "env": text(), "features": optionalPropertyRule("features", featuresFormat), "hookscript": checked(checkVolumeID),
 	"hostname": checked(checkDNSName).length(0, 255),
 	"lock":     enum("backup", "create", "destroyed", "disk", "fstrim", "migrate", "mounted", "rollback", "snapshot", "snapshot-delete"),
 	"memory":   integer().atLeast(16), "nameserver": checked(checkIPList), "onboot": boolean(),
 	"ostype": enum("debian", "devuan", "ubuntu", "centos", "fedora", "opensuse", "archlinux", "alpine", "gentoo", "nixos",
 		"unmanaged"),
-	"protection": boolean(), "rootfs": inProps("rootfs", rootfsFormat), "searchdomain": checked(checkDNSNameList),
+	"protection": boolean(), "rootfs": propertyRule("rootfs", rootfsFormat), "searchdomain": checked(checkDNSNameList),
 	"startup": checked(checkStartup), "swap": integer().atLeast(0), "tags": checked(checkTags), "template": boolean(),
 	"timezone": text(), "tty": integer().atLeast(0).atMost(6), "unprivileged": boolean(),
 }}
@@ -67,11 +67,11 @@ func verifyLXC(s *schema, p values) error {
 			plain[k] = v
 			continue
 		}
-		if msg := inProps(k, f.format).verify(v); msg != "" {
+		if msg := propertyRule(k, f.format).verify(v); msg != "" {
 			bad[k] = msg
 		}
 	}
-	return mergeBad(s.verify(plain), bad)
+	return mergeParamErrors(s.verify(plain), bad)
 }
 
 func isLXCKey(k string) bool {

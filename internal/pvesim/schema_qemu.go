@@ -5,18 +5,16 @@ import (
 	"strings"
 )
 
-// inProps turns a property-string format into the rule of a parameter.
-func inProps(name string, p propertyString) rule {
+// propertyRule turns a property-string format into the rule of a parameter.
+func propertyRule(name string, p propertyString) rule {
 	return checked(func(s string) error {
 		_, err := p.parse(name, s)
 		return err
 	})
 }
 
-func (e *formatError) Error() string { return "format error\n" + e.text }
-
-// optionalProps is a property string that may also be empty.
-func optionalProps(name string, p propertyString) rule {
+// optionalPropertyRule is a property string that may also be empty.
+func optionalPropertyRule(name string, p propertyString) rule {
 	return checked(func(s string) error {
 		if strings.TrimSpace(s) == "" {
 			return nil
@@ -35,30 +33,30 @@ var (
 // qemuConfig knows every key of a VM config.
 var qemuConfig = &schema{
 	rules: map[string]rule{
-		"acpi": boolean(), "affinity": text(), "agent": inProps("agent", agentFormat), "allow-ksm": boolean(), "amd-sev": text(),
-		"arch": enum("x86_64", "aarch64"), "args": text(), "audio0": inProps("audio0", audioFormat), "autostart": boolean(),
+		"acpi": boolean(), "affinity": text(), "agent": propertyRule("agent", agentFormat), "allow-ksm": boolean(), "amd-sev": text(),
+		"arch": enum("x86_64", "aarch64"), "args": text(), "audio0": propertyRule("audio0", audioFormat), "autostart": boolean(),
 		"balloon": integer().atLeast(0), "bios": enum("seabios", "ovmf"), "boot": checked(checkBoot),
-		"bootdisk": matching(`(ide|sata|scsi|virtio)\d+`), "cdrom": inProps("cdrom", ideFormat),
-		"cicustom": optionalProps("cicustom", customFormat), "cipassword": text(),
+		"bootdisk": matching(`(ide|sata|scsi|virtio)\d+`), "cdrom": propertyRule("cdrom", ideFormat),
+		"cicustom": optionalPropertyRule("cicustom", customFormat), "cipassword": text(),
 		"citype": enum("configdrive2", "nocloud", "opennebula"), "ciupgrade": boolean(), "ciuser": text(),
 		"cores": integer().atLeast(1), "cpu": checked(checkCPU), "cpulimit": number().atLeast(0).atMost(128),
 		"cpuunits": integer().atLeast(1).atMost(262144), "description": text().length(0, 8192),
-		"efidisk0": inProps("efidisk0", efiFormat), "freeze": boolean(), "hookscript": checked(checkVolumeID),
-		"hotplug": checked(checkHotplug), "hugepages": enum("any", "2", "1024"), "intel-tdx": inProps("intel-tdx", tdxFormat), "ivshmem": text(),
+		"efidisk0": propertyRule("efidisk0", efiFormat), "freeze": boolean(), "hookscript": checked(checkVolumeID),
+		"hotplug": checked(checkHotplug), "hugepages": enum("any", "2", "1024"), "intel-tdx": propertyRule("intel-tdx", tdxFormat), "ivshmem": text(),
 		"keephugepages": boolean(), "keyboard": enum(keymaps...), "kvm": boolean(), "localtime": boolean(), "lock": enum(locks...),
-		"machine": inProps("machine", machineFormat), "memory": inProps("memory", memoryFormat),
+		"machine": propertyRule("machine", machineFormat), "memory": propertyRule("memory", memoryFormat),
 		"migrate_downtime": number().atLeast(0), "migrate_speed": integer().atLeast(0), "name": checked(checkDNSName),
 		"nameserver": checked(checkAddressList), "numa": boolean(), "onboot": boolean(), "ostype": enum(osTypes...),
-		"protection": boolean(), "reboot": boolean(), "rng0": inProps("rng0", rngFormat),
+		"protection": boolean(), "reboot": boolean(), "rng0": propertyRule("rng0", rngFormat),
 		"scsihw":       enum("lsi", "lsi53c810", "virtio-scsi-pci", "virtio-scsi-single", "megasas", "pvscsi"),
 		"searchdomain": text(), "shares": integer().atLeast(0).atMost(50000),
-		"smbios1": inProps("smbios1", smbiosFormat).length(0, 512), "smp": integer().atLeast(1), "sockets": integer().atLeast(1),
+		"smbios1": propertyRule("smbios1", smbiosFormat).length(0, 512), "smp": integer().atLeast(1), "sockets": integer().atLeast(1),
 		"spice_enhancements": text(), "sshkeys": checked(checkURLEncoded),
 		"startdate": matching(`now|\d{4}-\d{1,2}-\d{1,2}(T\d{1,2}:\d{1,2}:\d{1,2})?`), "startup": checked(checkStartup),
 		"tablet": boolean(), "tags": checked(checkTags), "tdf": boolean(), "template": boolean(),
-		"tpmstate0": inProps("tpmstate0", tpmFormat), "vcpus": integer().atLeast(1), "vga": optionalProps("vga", vgaFormat),
+		"tpmstate0": propertyRule("tpmstate0", tpmFormat), "vcpus": integer().atLeast(1), "vga": optionalPropertyRule("vga", vgaFormat),
 		"vmgenid":        matching(`[a-fA-F0-9]{8}(?:-[a-fA-F0-9]{4}){3}-[a-fA-F0-9]{12}|[01]`),
-		"vmstatestorage": checked(checkStorageID), "watchdog": inProps("watchdog", watchdogFormat),
+		"vmstatestorage": checked(checkStorageID), "watchdog": propertyRule("watchdog", watchdogFormat),
 	},
 }
 
@@ -81,7 +79,7 @@ func verifyQEMU(s *schema, p values) error {
 		f, known := qemuFormats[stem]
 		switch {
 		case ok && known && index < f.count:
-			if msg := inProps(k, f.format).verify(v); msg != "" {
+			if msg := propertyRule(k, f.format).verify(v); msg != "" {
 				bad[k] = msg
 			}
 		case ok && stem == "ipconfig" && index < 32:
@@ -100,17 +98,17 @@ func verifyQEMU(s *schema, p values) error {
 			plain[k] = v
 		}
 	}
-	return mergeBad(s.verify(plain), bad)
+	return mergeParamErrors(s.verify(plain), bad)
 }
 
-// mergeBad joins refusals found in two passes.
-func mergeBad(err error, bad map[string]string) error {
+// mergeParamErrors joins refusals found in two passes.
+func mergeParamErrors(err error, bad map[string]string) error {
 	var e *apiError
 	if asAPIError(err, &e) {
 		maps.Copy(bad, e.params)
 	}
 	if len(bad) > 0 {
-		return badParams(bad)
+		return paramErrors(bad)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (s *Sim) AddVolume(id string, size int64) error {
 		if sto == nil {
 			return fmt.Errorf("add volume %s: no such storage", id)
 		}
-		v, err := sto.describe(name)
+		v, err := sto.volumeFromName(name)
 		if err != nil {
 			return fmt.Errorf("add volume %s: %w", id, err)
 		}
@@ -63,14 +63,14 @@ func (s *Sim) AddPool(id, comment string, vmids ...int) {
 
 func (s *Sim) addGuest(kind Kind, g Guest) (vmid int, err error) {
 	err = s.locked(func() error {
-		vmid, err = s.placeGuest(kind, g)
+		vmid, err = s.addGuestLocked(kind, g)
 		return err
 	})
 	return vmid, err
 }
 
-// placeGuest makes the guest. The state is locked.
-func (s *Sim) placeGuest(kind Kind, g Guest) (int, error) {
+// addGuestLocked makes the guest. The state is locked.
+func (s *Sim) addGuestLocked(kind Kind, g Guest) (int, error) {
 	if g.VMID == 0 {
 		g.VMID = s.freeID(100)
 	}
@@ -82,7 +82,7 @@ func (s *Sim) placeGuest(kind Kind, g Guest) (int, error) {
 	}
 	n := newGuest(g.VMID, kind, g.Node)
 	conf := parseConfig(kind, g.Config)
-	if err := s.furnish(kind, g.VMID, conf.values); err != nil {
+	if err := s.completeConfig(kind, g.VMID, conf.values); err != nil {
 		return 0, fmt.Errorf("add guest %d: %w", g.VMID, err)
 	}
 	n.write(conf)
@@ -94,8 +94,8 @@ func (s *Sim) placeGuest(kind Kind, g Guest) (int, error) {
 	return g.VMID, nil
 }
 
-// furnish completes a config: volumes, network devices, identities.
-func (s *Sim) furnish(kind Kind, vmid int, v values) error {
+// completeConfig completes a config: volumes, network devices, identities.
+func (s *Sim) completeConfig(kind Kind, vmid int, v values) error {
 	if kind == LXC && v["rootfs"] == "" {
 		v["rootfs"] = s.storages[0].ID + ":4"
 	}
@@ -104,7 +104,7 @@ func (s *Sim) furnish(kind Kind, vmid int, v values) error {
 		if err != nil {
 			return err
 		}
-		if d, err = s.furnishDisk(vmid, d); err != nil {
+		if d, err = s.completeDisk(vmid, d); err != nil {
 			return err
 		}
 		v[slot] = d.text()
@@ -122,7 +122,7 @@ func (s *Sim) furnish(kind Kind, vmid int, v values) error {
 	}
 	if kind == QEMU {
 		meta := v["meta"]
-		s.identify(v)
+		s.addIdentities(v)
 		if meta != "" {
 			v["meta"] = meta
 		}
@@ -136,7 +136,7 @@ func (s *Sim) furnish(kind Kind, vmid int, v values) error {
 	return nil
 }
 
-func (s *Sim) furnishDisk(vmid int, d drive) (drive, error) {
+func (s *Sim) completeDisk(vmid int, d drive) (drive, error) {
 	if !d.ownsVolume() || s.volume(d.file()) != nil {
 		var made []string
 		return s.allocate(vmid, d, func(string, ...any) {}, &made)
@@ -147,9 +147,9 @@ func (s *Sim) furnishDisk(vmid int, d drive) (drive, error) {
 	}
 	st := s.storage(d.storageOf())
 	if st == nil {
-		return d, die("storage '%s' does not exist", d.storageOf())
+		return d, apiErrorf("storage '%s' does not exist", d.storageOf())
 	}
-	v, err := st.describe(baseName(d.file()))
+	v, err := st.volumeFromName(baseName(d.file()))
 	if err != nil {
 		return d, err
 	}
@@ -165,8 +165,8 @@ func (s *Sim) furnishDisk(vmid int, d drive) (drive, error) {
 func (s *Sim) generate(n int) error {
 	return s.locked(func() error {
 		for i := range n {
-			kind, g := s.invent(i)
-			if _, err := s.placeGuest(kind, g); err != nil {
+			kind, g := s.generatedGuest(i)
+			if _, err := s.addGuestLocked(kind, g); err != nil {
 				return err
 			}
 		}
@@ -174,8 +174,8 @@ func (s *Sim) generate(n int) error {
 	})
 }
 
-// invent describes the i-th generated guest.
-func (s *Sim) invent(i int) (Kind, Guest) {
+// generatedGuest describes the i-th generated guest.
+func (s *Sim) generatedGuest(i int) (Kind, Guest) {
 	sizes := []string{"512", "1024", "2048", "4096", "8192"}
 	roles := []string{"web", "db", "cache", "build", "mail"}
 	role, mem, cores := roles[s.rng.IntN(len(roles))], sizes[s.rng.IntN(len(sizes))], itoa(1+s.rng.IntN(4))

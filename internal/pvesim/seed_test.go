@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// texts are the config files of all guests.
-func texts(s *Sim) map[int]string {
+// configTexts are the config files of all guests.
+func configTexts(s *Sim) map[int]string {
 	out := map[int]string{}
 	for _, g := range s.Guests() {
 		out[g.VMID] = s.Config(g.VMID)
@@ -23,7 +23,7 @@ func TestSeedDecidesEverything(t *testing.T) {
 		for range 5 {
 			c := newClient(t, Options{Guests: 40, Seed: 7})
 			c.task("POST", "/nodes/pve1/qemu", "vmid=100", "net0=virtio,bridge=vmbr0", "net1=virtio,bridge=vmbr1", "net2=e1000,bridge=vmbr0")
-			got := texts(c.sim)
+			got := configTexts(c.sim)
 			for id, text := range got { // birth times follow the clock
 				got[id] = strings.ReplaceAll(text, c.sim.Value(id, "meta"), "")
 			}

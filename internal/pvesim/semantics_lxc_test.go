@@ -21,18 +21,18 @@ func TestContainerLife(t *testing.T) {
 			!strings.HasSuffix(conf["net0"], ",type=veth") || conf["unprivileged"] != "1" {
 			t.Errorf("config: got %v, want the defaults filled in", conf)
 		}
-		refused(t, "stop when stopped", c.call("POST", ct+"/status/stop"), 500, "CT 200 not running")
+		checkReply(t, "stop when stopped", c.call("POST", ct+"/status/stop"), 500, "CT 200 not running")
 		if got := c.task("POST", ct+"/status/start"); got != "OK" {
 			t.Fatalf("start: got %s, want OK", got)
 		}
-		refused(t, "start when running", c.call("POST", ct+"/status/start"), 500, "CT 200 already running")
+		checkReply(t, "start when running", c.call("POST", ct+"/status/start"), 500, "CT 200 already running")
 		c.ok("PUT", ct+"/config", "memory=1024", "nameserver=8.8.8.8")
 		now := c.ok("GET", ct+"/config", "current=1").fields(t)
 		if now["memory"] != "1024" || now["nameserver"] != "1.1.1.1 9.9.9.9" {
 			t.Errorf("running: got memory %s nameserver %s, want the one applied and the other pending", now["memory"], now["nameserver"])
 		}
-		refused(t, "unprivileged", c.call("PUT", ct+"/config", "unprivileged=0"), 500, "unable to modify read-only option: 'unprivileged'")
-		refused(t, "destroy running", c.call("DELETE", ct), 500, "unable to destroy CT 200 - container is running")
+		checkReply(t, "unprivileged", c.call("PUT", ct+"/config", "unprivileged=0"), 500, "unable to modify read-only option: 'unprivileged'")
+		checkReply(t, "destroy running", c.call("DELETE", ct), 500, "unable to destroy CT 200 - container is running")
 		if got := c.task("POST", ct+"/status/shutdown"); got != "OK" {
 			t.Errorf("shutdown: got %s, want OK", got)
 		}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// refused demands a status and a reason.
-func refused(t *testing.T, what string, got answer, status int, reason string) {
+// checkReply demands a status and a reason.
+func checkReply(t *testing.T, what string, got answer, status int, reason string) {
 	t.Helper()
 	if got.status != status || got.reason != reason {
 		t.Errorf("%s: got %d %s %s, want %d %s", what, got.status, got.reason, got.body, status, reason)
@@ -80,8 +80,8 @@ func TestAllocationNeverReuses(t *testing.T) {
 func TestProtection(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "protection: 1\nscsi0: local-lvm:1\n")
-		refused(t, "destroy", c.call("DELETE", vm100), 500, "can't remove VM 100 - protection mode enabled")
-		refused(t, "detach", c.call("PUT", vm100+"/config", "delete=scsi0"), 500, "can't remove drive 'scsi0' - protection mode enabled")
+		checkReply(t, "destroy", c.call("DELETE", vm100), 500, "can't remove VM 100 - protection mode enabled")
+		checkReply(t, "detach", c.call("PUT", vm100+"/config", "delete=scsi0"), 500, "can't remove drive 'scsi0' - protection mode enabled")
 		if got := c.task("PUT", vm100+"/resize", "disk=scsi0", "size=2G"); got != "OK" {
 			t.Errorf("resize of a protected VM: got %s, want OK", got)
 		}
@@ -103,8 +103,8 @@ func TestResizeRulesDifferByKind(t *testing.T) {
 			t.Errorf("resized: got %d, want 0", got)
 		}
 		ct := "/nodes/pve1/lxc/200/resize"
-		refused(t, "ct smaller", c.call("PUT", ct, "disk=rootfs", "size=1G"), 500, "unable to shrink disk size")
-		refused(t, "ct same", c.call("PUT", ct, "disk=rootfs", "size=2G"), 500, "disk is already at specified size")
+		checkReply(t, "ct smaller", c.call("PUT", ct, "disk=rootfs", "size=1G"), 500, "unable to shrink disk size")
+		checkReply(t, "ct same", c.call("PUT", ct, "disk=rootfs", "size=2G"), 500, "disk is already at specified size")
 		if got := c.task("PUT", ct, "disk=rootfs", "size=+1.5G"); got != "OK" {
 			t.Errorf("ct grow: got %s, want OK", got)
 		}
@@ -156,7 +156,7 @@ func TestNextIDReservesNothing(t *testing.T) {
 		if got.status != 400 || !strings.Contains(got.body, `"vmid":"VM 100 already exists"`) {
 			t.Errorf("taken id: got %d %s, want 400", got.status, got.body)
 		}
-		refused(t, "create over it", c.call("POST", "/nodes/pve1/qemu", "vmid=100"), 500, "unable to create VM 100 - VM 100 already exists on node 'pve1'")
+		checkReply(t, "create over it", c.call("POST", "/nodes/pve1/qemu", "vmid=100"), 500, "unable to create VM 100 - VM 100 already exists on node 'pve1'")
 	})
 }
 

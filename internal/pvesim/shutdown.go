@@ -12,7 +12,7 @@ func (t *task) overruleShutdown(kind Kind, vmid int) {
 	_ = t.locked(func() error {
 		for _, o := range t.sim.tasks {
 			if o.vmid == vmid && o.ended.IsZero() && o.upid.typ == typ {
-				o.stop.Do(func() { close(o.abort) })
+				o.abortOnce.Do(func() { close(o.abort) })
 				names = append(names, o.name)
 			}
 		}
@@ -22,23 +22,23 @@ func (t *task) overruleShutdown(kind Kind, vmid int) {
 		return nil
 	})
 	if len(names) > 0 {
-		t.sim.wait(deathTime)
+		t.sim.wait(killDelay)
 	}
 }
 
-// deathTime is how long a worker takes from its signal to its end.
-const deathTime = time.Millisecond
+// killDelay is how long a worker takes from its signal to its end.
+const killDelay = time.Millisecond
 
 func shutdownCall(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		if rep, managed, err := c.haCall("hastop", "stop", "stopped"); managed {
 			return rep, err
 		}
-		if err := c.refuseContainer(kind, mustRun); err != nil {
+		if err := c.refuseContainer(kind, checkRunning); err != nil {
 			return reply{}, err
 		}
 		return c.start(typePrefix(kind)+"shutdown", c.vmid(), func(t *task) error {
-			return t.withLock(kind, c.vmid(), func() error { return t.shutdown(c, kind) })
+			return t.withGuestLock(kind, c.vmid(), func() error { return t.shutdown(c, kind) })
 		})
 	}
 }
@@ -49,13 +49,13 @@ const defaultShutdownTimeout = 60 * time.Second
 func (t *task) shutdown(c *call, kind Kind) error {
 	var deaf bool
 	err := t.locked(func() error {
-		g, err := c.taskGuest(kind)
+		g, err := c.findForTask(kind)
 		if err != nil {
 			return err
 		}
-		deaf = g.deaf && g.running
+		deaf = g.unresponsive && g.running
 		if g.paused {
-			return die("VM is paused - cannot shutdown")
+			return apiErrorf("VM is paused - cannot shutdown")
 		}
 		return g.checkLock()
 	})
@@ -66,21 +66,21 @@ func (t *task) shutdown(c *call, kind Kind) error {
 		return err
 	}
 	if deaf {
-		if err := t.outlast(c); err != nil {
+		if err := t.waitShutdownTimeout(c); err != nil {
 			return err
 		}
 	}
 	return t.locked(func() error {
-		g, err := c.taskGuest(kind)
+		g, err := c.findForTask(kind)
 		if err == nil && g.running {
-			c.sim.halt(g)
+			c.sim.markStopped(g)
 		}
 		return err
 	})
 }
 
-// outlast waits for the timeout of a guest that ignores the request; nil means to use force.
-func (t *task) outlast(c *call) error {
+// waitShutdownTimeout waits for the timeout of a guest that ignores the request; nil means to use force.
+func (t *task) waitShutdownTimeout(c *call) error {
 	_ = t.locked(func() error {
 		if a, err := agentFormat.parse("agent", t.sim.guests[c.vmid()].conf.values["agent"]); err == nil && a["enabled"] == "1" {
 			t.printf("QEMU Guest Agent is not running - VM %d qga command 'guest-ping' failed - got timeout", c.vmid())
@@ -100,10 +100,10 @@ func (t *task) outlast(c *call) error {
 	case <-t.sim.closed:
 		return errClosed
 	}
-	if c.is("forceStop") {
+	if c.flag("forceStop") {
 		return t.locked(func() error { t.printf("VM still running - terminating now with SIGTERM"); return nil })
 	}
-	return die("VM quit/powerdown failed - got timeout")
+	return apiErrorf("VM quit/powerdown failed - got timeout")
 }
 
 // rebootCall shuts down in its task; the start of a VM afterwards is another task, by root@pam.
@@ -114,13 +114,13 @@ func rebootCall(kind Kind) func(*call) (reply, error) {
 			if err != nil {
 				return err
 			}
-			return mustRun(g)
+			return checkRunning(g)
 		})
 		if err != nil {
 			return reply{}, err
 		}
 		return c.start(typePrefix(kind)+"reboot", c.vmid(), func(t *task) error {
-			if err := t.withLock(kind, c.vmid(), func() error { return t.shutdown(c, kind) }); err != nil {
+			if err := t.withGuestLock(kind, c.vmid(), func() error { return t.shutdown(c, kind) }); err != nil {
 				return err
 			}
 			if kind == LXC {

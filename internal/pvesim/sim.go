@@ -16,67 +16,67 @@ type Sim struct {
 	release int // major version
 	routes  *routeNode
 	closed  chan struct{}
-	life    sync.Mutex     // orders the start of work before the wait of Close
+	closeMu sync.Mutex     // orders the start of work before the wait of Close
 	work    sync.WaitGroup // tasks and calls under way
 
-	mu         sync.Mutex // guards everything below; never held while waiting
-	rng        *rand.Rand
-	guests     map[int]*guest
-	storages   []*storage
-	pools      map[string]*pool
-	ha         map[int]*haResource
-	placements map[string]values // HA groups or rules
-	tokens     map[string]*credential
-	users      map[string]*credential
-	tasks      []*task // oldest first
-	taskIndex  map[string]*task
-	nextPID    int
-	booted     time.Time
-	round      int64 // the last round of the resource broadcast that was taken
-	faults     []*fault
-	held       []*hold
-	heldNews   chan struct{} // closed and replaced whenever a call begins to be held
-	locks      map[int]guestLock
-	writers    map[int]string // UPID of the task that holds a guest's lock
-	counts     counts
-	broken     []string // violated invariants
-	guard      guard
-	list       vmlist
-	ghosts     map[int]ghost
-	workers    map[string]nodeWorkers // by node
-	inquorate  bool
-	down       []string // nodes that do not answer
-	downSince  map[string]time.Time
-	dumps      [frontWorkers]dump // what each front worker last read of the broadcast
-	front      int                // the front worker whose turn is next
+	mu              sync.Mutex // guards everything below; never held while waiting
+	rng             *rand.Rand
+	guests          map[int]*guest
+	storages        []*storage
+	pools           map[string]*pool
+	ha              map[int]*haResource
+	placements      map[string]values // HA groups or rules
+	tokens          map[string]*credential
+	users           map[string]*credential
+	tasks           []*task // oldest first
+	taskIndex       map[string]*task
+	nextPID         int
+	bootTime        time.Time
+	round           int64 // the last round of the resource broadcast that was taken
+	faults          []*fault
+	held            []*heldCall
+	heldChanged     chan struct{} // closed and replaced whenever a call begins to be held
+	locks           map[int]guestLock
+	writers         map[int]string // UPID of the task that holds a guest's lock
+	counts          counts
+	violations      []string // violated invariants
+	guard           guard
+	vmlist          vmlist
+	listRaces       map[int]destroyedVM
+	workers         map[string]nodeWorkers // by node
+	noQuorum        bool
+	down            []string // nodes that do not answer
+	downSince       map[string]time.Time
+	broadcastCopies [frontWorkers]broadcastCopy // what each front worker last read of the broadcast
+	nextFrontWorker int                         // the front worker whose turn is next
 }
 
 // New returns a running cluster.
 func New(opts Options) *Sim {
 	opts = opts.withDefaults()
 	s := &Sim{
-		opts:       opts,
-		release:    majorOf(opts.Version),
-		closed:     make(chan struct{}),
-		rng:        rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15)), //nolint:gosec // made-up identities have to be repeatable
-		guests:     map[int]*guest{},
-		pools:      map[string]*pool{},
-		ha:         map[int]*haResource{},
-		placements: map[string]values{},
-		tokens:     map[string]*credential{},
-		users:      map[string]*credential{},
-		ghosts:     map[int]ghost{},
-		downSince:  map[string]time.Time{},
-		workers:    map[string]nodeWorkers{},
-		list:       vmlist{guests: map[int]listed{}},
-		taskIndex:  map[string]*task{},
-		nextPID:    1000,
-		booted:     time.Now().Add(-40 * time.Minute),
-		heldNews:   make(chan struct{}),
-		locks:      map[int]guestLock{},
-		writers:    map[int]string{},
-		counts:     newCounts(),
-		guard:      guard{destroys: map[int]string{}, frees: map[string]bool{}},
+		opts:        opts,
+		release:     majorOf(opts.Version),
+		closed:      make(chan struct{}),
+		rng:         rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15)), //nolint:gosec // made-up identities have to be repeatable
+		guests:      map[int]*guest{},
+		pools:       map[string]*pool{},
+		ha:          map[int]*haResource{},
+		placements:  map[string]values{},
+		tokens:      map[string]*credential{},
+		users:       map[string]*credential{},
+		listRaces:   map[int]destroyedVM{},
+		downSince:   map[string]time.Time{},
+		workers:     map[string]nodeWorkers{},
+		vmlist:      vmlist{guests: map[int]vmlistEntry{}},
+		taskIndex:   map[string]*task{},
+		nextPID:     1000,
+		bootTime:    time.Now().Add(-40 * time.Minute),
+		heldChanged: make(chan struct{}),
+		locks:       map[int]guestLock{},
+		writers:     map[int]string{},
+		counts:      newCounts(),
+		guard:       guard{announcedDestroys: map[int]string{}, announcedFrees: map[string]bool{}},
 	}
 	for _, t := range opts.Tokens {
 		s.tokens[t.ID] = s.newCredential(t)
@@ -97,11 +97,11 @@ func New(opts Options) *Sim {
 
 // Close ends all tasks where they are and releases held calls; it returns when no goroutine of the Sim is left.
 func (s *Sim) Close() {
-	s.life.Lock()
+	s.closeMu.Lock()
 	if !s.isClosed() {
 		close(s.closed)
 	}
-	s.life.Unlock()
+	s.closeMu.Unlock()
 	s.work.Wait()
 }
 
@@ -114,10 +114,10 @@ func (s *Sim) isClosed() bool {
 	}
 }
 
-// track runs f in a goroutine that Close waits for. After Close it runs nothing and returns false.
-func (s *Sim) track(f func()) bool {
-	s.life.Lock()
-	defer s.life.Unlock()
+// goTracked runs f in a goroutine that Close waits for. After Close it runs nothing and returns false.
+func (s *Sim) goTracked(f func()) bool {
+	s.closeMu.Lock()
+	defer s.closeMu.Unlock()
 	if s.isClosed() {
 		return false
 	}
@@ -166,9 +166,9 @@ func (s *Sim) locked(f func() error) error {
 	return f()
 }
 
-// violate records a broken invariant. The state is locked.
-func (s *Sim) violate(format string, args ...any) {
-	s.broken = append(s.broken, fmt.Sprintf(format, args...))
+// addViolation records a broken invariant. The state is locked.
+func (s *Sim) addViolation(format string, args ...any) {
+	s.violations = append(s.violations, fmt.Sprintf(format, args...))
 }
 
 func (s *Sim) hasNode(name string) bool { return slices.Contains(s.opts.Nodes, name) }
@@ -184,14 +184,14 @@ func (s *Sim) storage(id string) *storage {
 	return nil
 }
 
-// mac returns a new address under Proxmox's own prefix.
-func (s *Sim) mac() string {
+// newMAC returns a new address under Proxmox's own prefix.
+func (s *Sim) newMAC() string {
 	n := s.rng.Uint32()
 	return fmt.Sprintf("BC:24:11:%02X:%02X:%02X", byte(n>>16), byte(n>>8), byte(n))
 }
 
-// uuid returns a new random UUID (version 4).
-func (s *Sim) uuid() string {
+// newUUID returns a new random UUID (version 4).
+func (s *Sim) newUUID() string {
 	a, b := s.rng.Uint64(), s.rng.Uint64()
 	a = a&^0xf000 | 0x4000
 	b = b&^(3<<62) | 2<<62

@@ -36,28 +36,8 @@ func isNet(key string) bool {
 	return ok && stem == "net" && index < 32
 }
 
-func driveFormat(kind Kind, slot string) propertyString {
-	switch {
-	case kind == LXC && slot == "rootfs":
-		return rootfsFormat
-	case kind == LXC:
-		return mountFormat
-	case slot == "efidisk0":
-		return efiFormat
-	case slot == "tpmstate0":
-		return tpmFormat
-	}
-	stem, _, _ := splitIndex(slot)
-	return qemuFormats[stem].format
-}
-
-// sortedDrives returns the disk slots among the parameters in the order in which they are made.
-func sortedDrives(kind Kind, p values) []string {
-	return diskSlots(kind, p)
-}
-
-// unusedKey returns the lowest free unusedN.
-func unusedKey(v values) string {
+// freeUnusedKey returns the lowest free unusedN.
+func freeUnusedKey(v values) string {
 	for i := 0; ; i++ {
 		if k := "unused" + itoa(i); v[k] == "" {
 			return k
@@ -89,3 +69,5 @@ func compareSlots(a, b string) int {
 func slotsOf(v values, keep func(string) bool) []string {
 	return slices.DeleteFunc(slices.SortedFunc(maps.Keys(v), compareSlots), func(k string) bool { return !keep(k) })
 }
+
+func sortedKeys(v values) []string { return slices.Sorted(maps.Keys(v)) }

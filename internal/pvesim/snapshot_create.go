@@ -10,10 +10,10 @@ func createSnapshot(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		name := c.params["snapname"]
 		if name == "current" || name == "pending" {
-			return reply{}, die("unable to use snapshot name '%s' (reserved name)", name)
+			return reply{}, apiErrorf("unable to use snapshot name '%s' (reserved name)", name)
 		}
 		return c.start(typePrefix(kind)+"snapshot", c.vmid(), func(t *task) error {
-			return t.onGuest(kind, c.vmid(), func() error { return t.snapshot(c, kind, name) })
+			return t.runOnGuest(kind, c.vmid(), func() error { return t.snapshot(c, kind, name) })
 		})
 	}
 }
@@ -27,10 +27,10 @@ func (t *task) snapshot(c *call, kind Kind, name string) error {
 		return err
 	}
 	if g.conf.snap(name) != nil {
-		return die("snapshot name '%s' already used", name)
+		return apiErrorf("snapshot name '%s' already used", name)
 	}
 	if g.isTemplate() || !c.sim.canSnapshot(g) {
-		return die("snapshot feature is not available")
+		return apiErrorf("snapshot feature is not available")
 	}
 	for _, slot := range diskSlots(kind, g.conf.values) {
 		if d, err := parseDisk(kind, slot, g.conf.values[slot]); err == nil && d.ownsVolume() && !d.isCloudInit() {
@@ -41,7 +41,7 @@ func (t *task) snapshot(c *call, kind Kind, name string) error {
 		t.printf("internal qemu snapshot")
 	}
 	state := ""
-	if c.is("vmstate") && g.running {
+	if c.flag("vmstate") && g.running {
 		if state, err = t.saveState(g, name); err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (t *task) snapshot(c *call, kind Kind, name string) error {
 		conf.snaps = append(conf.snaps, snapshot{name: name, values: v})
 		conf.values["parent"] = name
 	})
-	t.sim.effect(g.vmid, Snapshotted)
+	t.sim.countEffect(g.vmid, Snapshotted)
 	return nil
 }
 

@@ -5,19 +5,19 @@ import "maps"
 func rollbackSnapshot(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		return c.start(typePrefix(kind)+"rollback", c.vmid(), func(t *task) error {
-			return t.onGuest(kind, c.vmid(), func() error {
+			return t.runOnGuest(kind, c.vmid(), func() error {
 				g, err := c.sim.find(kind, c.node(), c.vmid())
 				if err != nil {
 					return err
 				}
 				snap := g.conf.snap(c.vars["snapname"])
 				if snap == nil {
-					return die("snapshot '%s' does not exist", c.vars["snapname"])
+					return apiErrorf("snapshot '%s' does not exist", c.vars["snapname"])
 				}
 				if err := g.checkLock(); err != nil {
 					return err
 				}
-				t.sim.rollBack(g, snap, c.is("start"))
+				t.sim.rollBack(g, snap, c.flag("start"))
 				return nil
 			})
 		})
@@ -29,7 +29,7 @@ func rollbackSnapshot(kind Kind) func(*call) (reply, error) {
 func (s *Sim) rollBack(g *guest, snap *snapshot, start bool) {
 	if g.running {
 		g.running, g.paused = false, false
-		s.effect(g.vmid, Stopped)
+		s.countEffect(g.vmid, Stopped)
 	}
 	resume := snap.values["vmstate"] != ""
 	g.edit(func(conf *config) {
@@ -43,15 +43,15 @@ func (s *Sim) rollBack(g *guest, snap *snapshot, start bool) {
 		}
 		v["parent"] = snap.name
 		if g.kind == QEMU {
-			v["vmgenid"] = s.uuid()
+			v["vmgenid"] = s.newUUID()
 		}
 		conf.values, conf.pending, conf.deletes = v, values{}, nil
 		s.keepNewer(conf, g.kind, old)
 	})
 	s.restoreSizes(g)
-	s.effect(g.vmid, RolledBack)
+	s.countEffect(g.vmid, RolledBack)
 	if resume || start {
-		s.run(g)
+		s.markRunning(g)
 	}
 }
 
@@ -86,7 +86,7 @@ func (s *Sim) keepNewer(conf *config, kind Kind, old values) {
 			vol = d.file()
 		}
 		if !used[vol] {
-			conf.values[unusedKey(conf.values)] = vol
+			conf.values[freeUnusedKey(conf.values)] = vol
 		}
 	}
 }

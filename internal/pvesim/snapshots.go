@@ -9,19 +9,19 @@ import (
 func snapshotRoutes(kind Kind, path string) []*route {
 	one := path + "/snapshot/{snapname}"
 	return []*route{
-		get(path+"/snapshot", listSnapshots(kind)).onGuest("VM.Audit"),
-		act(http.MethodPost, path+"/snapshot", createSnapshot(kind)).takes(map[string]rule{
+		readRoute(path+"/snapshot", listSnapshots(kind)).withGuestPrivilege("VM.Audit"),
+		writeRoute(http.MethodPost, path+"/snapshot", createSnapshot(kind)).withParams(map[string]rule{
 			"snapname": checked(checkConfigID).length(0, 40).needed(), "description": text(), "vmstate": boolean(),
-		}).onGuest("VM.Snapshot"),
-		index(one, "cmd", "rollback", "config").onGuest("VM.Snapshot"),
-		act(http.MethodDelete, one, deleteSnapshot(kind)).takes(map[string]rule{"force": boolean()}).onGuest("VM.Snapshot"),
-		act(http.MethodPost, one+"/rollback", rollbackSnapshot(kind)).takes(map[string]rule{"start": boolean()}).permits(func(c *call) error {
+		}).withGuestPrivilege("VM.Snapshot"),
+		indexRoute(one, "cmd", "rollback", "config").withGuestPrivilege("VM.Snapshot"),
+		writeRoute(http.MethodDelete, one, deleteSnapshot(kind)).withParams(map[string]rule{"force": boolean()}).withGuestPrivilege("VM.Snapshot"),
+		writeRoute(http.MethodPost, one+"/rollback", rollbackSnapshot(kind)).withParams(map[string]rule{"start": boolean()}).withPermission(func(c *call) error {
 			return c.requireAny("/vms/"+c.vars["vmid"], "VM.Snapshot", "VM.Snapshot.Rollback")
 		}),
-		get(one+"/config", snapshotConfig(kind)).permits(func(c *call) error {
+		readRoute(one+"/config", snapshotConfig(kind)).withPermission(func(c *call) error {
 			return c.requireAny("/vms/"+c.vars["vmid"], "VM.Snapshot", "VM.Snapshot.Rollback", "VM.Audit")
 		}),
-		act(http.MethodPut, one+"/config", editSnapshot(kind)).takes(map[string]rule{"description": text()}).onGuest("VM.Snapshot"),
+		writeRoute(http.MethodPut, one+"/config", editSnapshot(kind)).withParams(map[string]rule{"description": text()}).withGuestPrivilege("VM.Snapshot"),
 	}
 }
 
@@ -38,7 +38,7 @@ func listSnapshots(kind Kind) func(*call) (reply, error) {
 			o.str("description", s.values["description"])
 			o.num("snaptime", int64(atoi(s.values["snaptime"])))
 			if kind == QEMU {
-				o.num("vmstate", b2i(s.values["vmstate"] != ""))
+				o.num("vmstate", boolToInt(s.values["vmstate"] != ""))
 			}
 			if p := s.values["parent"]; p != "" {
 				o.str("parent", p)
@@ -49,43 +49,36 @@ func listSnapshots(kind Kind) func(*call) (reply, error) {
 		o.str("name", "current")
 		o.str("description", "You are here!")
 		o.str("digest", g.digest)
-		o.num("running", b2i(g.running))
+		o.num("running", boolToInt(g.running))
 		if p := g.conf.values["parent"]; p != "" {
 			o.str("parent", p)
 		}
 		a.add(&o)
-		return data(a.bytes())
+		return dataReply(a.bytes())
 	}
-}
-
-func b2i(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func deleteSnapshot(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		name := c.vars["snapname"]
 		return c.start(typePrefix(kind)+"delsnapshot", c.vmid(), func(t *task) error {
-			return t.onGuest(kind, c.vmid(), func() error {
+			return t.runOnGuest(kind, c.vmid(), func() error {
 				g, err := c.sim.find(kind, c.node(), c.vmid())
 				if err != nil {
 					return err
 				}
 				snap := g.conf.snap(name)
 				if snap == nil {
-					return die("snapshot '%s' does not exist", name)
+					return apiErrorf("snapshot '%s' does not exist", name)
 				}
 				if err := g.checkLock(); err != nil {
 					return err
 				}
 				if v := snap.values["vmstate"]; v != "" {
-					c.sim.free(v, loss("delete of snapshot "+name))
+					c.sim.free(v, freeReason("delete of snapshot "+name))
 				}
 				g.edit(func(conf *config) { conf.dropSnapshot(name) })
-				c.sim.effect(g.vmid, SnapshotDeleted)
+				c.sim.countEffect(g.vmid, SnapshotDeleted)
 				return nil
 			})
 		})
@@ -119,19 +112,19 @@ func snapshotConfig(kind Kind) func(*call) (reply, error) {
 		}
 		snap := g.conf.snap(c.vars["snapname"])
 		if snap == nil {
-			return reply{}, die("snapshot '%s' does not exist", c.vars["snapname"])
+			return reply{}, apiErrorf("snapshot '%s' does not exist", c.vars["snapname"])
 		}
 		var o object
 		for k, v := range snap.values {
 			writeValue(&o, kind, k, k, v)
 		}
-		return data(o.bytes())
+		return dataReply(o.bytes())
 	}
 }
 
 func editSnapshot(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
-		err := c.sim.withGuest(kind, c.vmid(), func() error {
+		err := c.sim.withGuestLock(kind, c.vmid(), func() error {
 			g, err := c.sim.find(kind, c.node(), c.vmid())
 			if err != nil {
 				return err
@@ -139,11 +132,11 @@ func editSnapshot(kind Kind) func(*call) (reply, error) {
 			if err := g.checkLock(); err != nil {
 				return err
 			}
-			if err := c.sim.mayWrite(g); err != nil {
+			if err := c.sim.checkWritable(g); err != nil {
 				return err
 			}
 			if g.conf.snap(c.vars["snapname"]) == nil {
-				return die("snapshot '%s' does not exist", c.vars["snapname"])
+				return apiErrorf("snapshot '%s' does not exist", c.vars["snapname"])
 			}
 			g.edit(func(conf *config) {
 				conf.snap(c.vars["snapname"]).values["description"] = strings.TrimRight(c.params["description"], "\n")
@@ -153,6 +146,6 @@ func editSnapshot(kind Kind) func(*call) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		return null()
+		return nullReply()
 	}
 }

@@ -15,7 +15,7 @@ var sshKeyLine = regexp.MustCompile(`^(?:\S+ +)?(ssh-rsa|ssh-dss|ssh-ed25519|ecd
 func checkSSHKeys(encoded string) error {
 	text, err := url.PathUnescape(encoded)
 	if err != nil {
-		return die("SSH public key validation error")
+		return apiErrorf("SSH public key validation error")
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		if strings.TrimSpace(line) == "" {
@@ -23,7 +23,7 @@ func checkSSHKeys(encoded string) error {
 		}
 		m := sshKeyLine.FindStringSubmatch(line)
 		if m == nil || !validKeyBlob(m[1], m[2]) {
-			return die("SSH public key validation error")
+			return apiErrorf("SSH public key validation error")
 		}
 	}
 	return nil

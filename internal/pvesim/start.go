@@ -9,7 +9,7 @@ import (
 // startCall answers with a task whatever the state of a VM; a running container is refused at once.
 func startCall(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
-		if err := c.sim.locked(c.needQuorum); err != nil {
+		if err := c.sim.locked(c.requireQuorum); err != nil {
 			return reply{}, err
 		}
 		if rep, managed, err := c.haCall("hastart", "start", "started"); managed {
@@ -17,7 +17,7 @@ func startCall(kind Kind) func(*call) (reply, error) {
 		}
 		if err := c.refuseContainer(kind, func(g *guest) error {
 			if g.running {
-				return die("CT %d already running", g.vmid)
+				return apiErrorf("CT %d already running", g.vmid)
 			}
 			return nil
 		}); err != nil {
@@ -47,8 +47,8 @@ func (c *call) refuseContainer(kind Kind, check func(*guest) error) error {
 }
 
 func (t *task) startVM(node string, vmid int) error {
-	return t.withLock(QEMU, vmid, func() error {
-		if err := t.locked(func() error { return t.mayStart(node, vmid) }); err != nil {
+	return t.withGuestLock(QEMU, vmid, func() error {
+		if err := t.locked(func() error { return t.checkStartable(node, vmid) }); err != nil {
 			return err
 		}
 		if err := t.work(1); err != nil {
@@ -60,7 +60,7 @@ func (t *task) startVM(node string, vmid int) error {
 				return err
 			}
 			if g.conf.values["lock"] == "suspended" {
-				t.wake(g)
+				t.resumeHibernated(g)
 				return nil
 			}
 			t.sim.applyPending(g)
@@ -70,25 +70,25 @@ func (t *task) startVM(node string, vmid int) error {
 			if err := t.sim.generateCloudInit(g, t.printf); err != nil {
 				return err
 			}
-			if err := t.checkStart(g); err != nil {
+			if err := t.checkHostLimits(g); err != nil {
 				return err
 			}
-			t.sim.run(g)
+			t.sim.markRunning(g)
 			return nil
 		})
 	})
 }
 
-func (t *task) mayStart(node string, vmid int) error {
+func (t *task) checkStartable(node string, vmid int) error {
 	g, err := t.sim.find(QEMU, node, vmid)
 	if err != nil {
 		return err
 	}
-	if t.sim.inquorate {
-		return die("cluster not ready - no quorum?")
+	if t.sim.noQuorum {
+		return apiErrorf("cluster not ready - no quorum?")
 	}
 	if g.isTemplate() {
-		return die("you can't start a vm if it's a template")
+		return apiErrorf("you can't start a vm if it's a template")
 	}
 	if g.conf.values["lock"] == "suspended" {
 		return nil
@@ -97,16 +97,16 @@ func (t *task) mayStart(node string, vmid int) error {
 		return err
 	}
 	if g.running {
-		return die("VM %d already running", vmid)
+		return apiErrorf("VM %d already running", vmid)
 	}
 	return nil
 }
 
-// checkStart refuses what QEMU or its set-up would, and warns of what it would ignore.
-func (t *task) checkStart(g *guest) error {
+// checkHostLimits refuses what QEMU or its set-up would, and warns of what it would ignore.
+func (t *task) checkHostLimits(g *guest) error {
 	v := g.conf.values
 	if max(vmCPUs(v), int64(atoi(v["vcpus"]))) > int64(t.sim.opts.CPUs) {
-		return die("MAX %d vcpus allowed per VM on this node", t.sim.opts.CPUs)
+		return apiErrorf("MAX %d vcpus allowed per VM on this node", t.sim.opts.CPUs)
 	}
 	for _, slot := range diskSlots(QEMU, v) {
 		d, err := parseDrive(slot, v[slot])
@@ -120,12 +120,12 @@ func (t *task) checkStart(g *guest) error {
 	for _, k := range slotsOf(v, isNet) {
 		n, err := qemuNetFormat.parse(k, v[k])
 		if err == nil && n["bridge"] != "" && !slices.Contains(t.sim.opts.Bridges, n["bridge"]) {
-			return die("bridge '%s' does not exist", n["bridge"])
+			return apiErrorf("bridge '%s' does not exist", n["bridge"])
 		}
 	}
 	if vmMemory(v)*mib > t.sim.opts.Memory {
 		t.printf("kvm: cannot set up guest memory 'pc.ram': Cannot allocate memory")
-		return die("start failed: QEMU exited with code 1")
+		return apiErrorf("start failed: QEMU exited with code 1")
 	}
 	return nil
 }
@@ -135,15 +135,15 @@ func (s *Sim) checkVolumes(g *guest) error {
 	for _, slot := range diskSlots(g.kind, g.conf.values) {
 		d, err := parseDisk(g.kind, slot, g.conf.values[slot])
 		if err == nil && volumeID.MatchString(d.file()) && s.volume(d.file()) == nil {
-			return die("volume '%s' does not exist", d.file())
+			return apiErrorf("volume '%s' does not exist", d.file())
 		}
 	}
 	return nil
 }
 
-// run makes a guest running. The state is locked.
-func (s *Sim) run(g *guest) {
+// markRunning makes a guest running. The state is locked.
+func (s *Sim) markRunning(g *guest) {
 	s.nextPID++
 	g.running, g.paused, g.startedAt, g.pid = true, false, time.Now(), s.nextPID
-	s.effect(g.vmid, Started)
+	s.countEffect(g.vmid, Started)
 }

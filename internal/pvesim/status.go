@@ -74,24 +74,24 @@ func (s *Sim) writeRunning(o *object, g *guest) {
 func listGuests(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		if kind == QEMU {
-			if err := c.checkGhosts(); err != nil {
+			if err := c.checkListRaces(); err != nil {
 				return reply{}, err
 			}
 		}
 		var a array
 		for _, id := range c.sim.vmids() {
 			g := c.sim.guests[id]
-			if g.kind != kind || g.node != c.node() || !c.sim.allows(c.who, "/vms/"+itoa(id), "VM.Audit") {
+			if g.kind != kind || g.node != c.node() || !c.sim.allows(c.caller, "/vms/"+itoa(id), "VM.Audit") {
 				continue
 			}
 			var o object
 			c.sim.writeRow(&o, g)
-			if kind == QEMU && c.is("full") {
-				c.sim.writeFull(&o, g)
+			if kind == QEMU && c.flag("full") {
+				c.sim.writeMonitorFields(&o, g)
 			}
 			a.add(&o)
 		}
-		return data(a.bytes())
+		return dataReply(a.bytes())
 	}
 }
 
@@ -130,8 +130,8 @@ func writeNICs(o *object, g *guest) {
 	}
 }
 
-// writeFull adds what only the monitor of a VM knows.
-func (s *Sim) writeFull(o *object, g *guest) {
+// writeMonitorFields adds what only the monitor of a VM knows.
+func (s *Sim) writeMonitorFields(o *object, g *guest) {
 	o.str("qmpstatus", qmpStatus(g))
 	if !g.running {
 		return
@@ -176,20 +176,20 @@ func currentStatus(kind Kind) func(*call) (reply, error) {
 		var ha object
 		if h := c.sim.ha[g.vmid]; h != nil {
 			ha.num("managed", 1)
-			if h.seen == "" {
+			if h.managerState == "" {
 				ha.null("state") // the manager has not looked yet
 			} else {
-				ha.str("state", h.seen)
+				ha.str("state", h.managerState)
 			}
 		} else {
 			ha.num("managed", 0)
 		}
 		o.raw("ha", ha.bytes())
 		if kind == QEMU {
-			c.sim.writeFull(&o, g)
+			c.sim.writeMonitorFields(&o, g)
 			writeStatusFlags(&o, g.conf.values)
 		}
-		return data(o.bytes())
+		return dataReply(o.bytes())
 	}
 }
 

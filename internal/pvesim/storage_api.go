@@ -13,18 +13,18 @@ func storageRoutes() []*route {
 		return c.requireAny("/storage/"+c.vars["storage"], "Datastore.Audit", "Datastore.AllocateSpace")
 	}
 	return []*route{
-		get("/nodes/{node}/storage", storageList).takes(map[string]rule{
+		readRoute("/nodes/{node}/storage", storageList).withParams(map[string]rule{
 			"content": text(), "enabled": boolean(), "format": boolean(), "storage": text(), "target": text(),
 		}),
-		index("/nodes/{node}/storage/{storage}", "subdir", "content", "download-url", "file-restore", "import-metadata", "oci-registry-pull",
-			"prunebackups", "rrd", "rrddata", "status", "upload").permits(audit),
-		get("/nodes/{node}/storage/{storage}/status", storageStatus).permits(audit),
-		get("/nodes/{node}/storage/{storage}/content/{volume}", volumeInfo).permits(audit),
-		act(http.MethodPost, "/nodes/{node}/storage/{storage}/content", allocateVolume).takes(map[string]rule{
+		indexRoute("/nodes/{node}/storage/{storage}", "subdir", "content", "download-url", "file-restore", "import-metadata", "oci-registry-pull",
+			"prunebackups", "rrd", "rrddata", "status", "upload").withPermission(audit),
+		readRoute("/nodes/{node}/storage/{storage}/status", storageStatus).withPermission(audit),
+		readRoute("/nodes/{node}/storage/{storage}/content/{volume}", volumeInfo).withPermission(audit),
+		writeRoute(http.MethodPost, "/nodes/{node}/storage/{storage}/content", allocateVolume).withParams(map[string]rule{
 			"vmid": vmidRule.needed(), "filename": text().needed(), "size": matching(`\d+[MG]?`).needed(), "format": enum("raw", "qcow2", "subvol", "vmdk"),
-		}).permits(func(c *call) error { return c.require("/storage/"+c.vars["storage"], "Datastore.AllocateSpace") }),
-		get("/nodes/{node}/storage/{storage}/content", storageContent).takes(map[string]rule{"content": checked(checkContentType), "vmid": vmidRule}).permits(audit),
-		act(http.MethodDelete, "/nodes/{node}/storage/{storage}/content/{volume}", deleteVolume).takes(map[string]rule{"delay": integer()}),
+		}).withPermission(func(c *call) error { return c.require("/storage/"+c.vars["storage"], "Datastore.AllocateSpace") }),
+		readRoute("/nodes/{node}/storage/{storage}/content", storageContent).withParams(map[string]rule{"content": checked(checkContentType), "vmid": vmidRule}).withPermission(audit),
+		writeRoute(http.MethodDelete, "/nodes/{node}/storage/{storage}/content/{volume}", deleteVolume).withParams(map[string]rule{"delay": integer()}),
 	}
 }
 
@@ -33,7 +33,7 @@ func (st *storage) used() int64 {
 	case st.full:
 		return st.Size
 	case st.Thick:
-		return st.promised()
+		return st.allocatedBytes()
 	}
 	n := int64(usedDisk)
 	for _, v := range st.volumes {
@@ -42,7 +42,7 @@ func (st *storage) used() int64 {
 	return min(n, st.Size)
 }
 
-func (st *storage) shared() int64 { return b2i(st.Shared) }
+func (st *storage) shared() int64 { return boolToInt(st.Shared) }
 
 func (st *storage) resource(node string) *object {
 	o := &object{}
@@ -92,24 +92,24 @@ func storageList(c *call) (reply, error) {
 		o.float("used_fraction", float64(st.used())/float64(st.Size))
 		a.add(&o)
 	}
-	return data(a.bytes())
+	return dataReply(a.bytes())
 }
 
 func (c *call) storage() (*storage, error) {
 	if st := c.sim.storage(c.vars["storage"]); st != nil {
 		return st, nil
 	}
-	return nil, die("storage '%s' does not exist", c.vars["storage"])
+	return nil, apiErrorf("storage '%s' does not exist", c.vars["storage"])
 }
 
 func storageStatus(c *call) (reply, error) {
 	st, err := c.storage()
 	if err != nil {
-		return reply{}, badParam("storage", "No such storage.")
+		return reply{}, paramError("storage", "No such storage.")
 	}
 	var o object
 	st.writeStatus(&o)
-	return data(o.bytes())
+	return dataReply(o.bytes())
 }
 
 func storageContent(c *call) (reply, error) {
@@ -129,7 +129,7 @@ func storageContent(c *call) (reply, error) {
 			a.add(v.object())
 		}
 	}
-	return data(a.bytes())
+	return dataReply(a.bytes())
 }
 
 // permitVolume says whether the caller may read a volume: a disk is its guest's business too, and so is a backup.
@@ -187,7 +187,7 @@ func (v *Volume) object() *object {
 func volumeInfo(c *call) (reply, error) {
 	v := c.sim.volume(c.vars["volume"])
 	if v == nil {
-		return reply{}, die("volume_size_info on '%s' failed - no format", c.vars["volume"])
+		return reply{}, apiErrorf("volume_size_info on '%s' failed - no format", c.vars["volume"])
 	}
 	var o object
 	o.str("path", c.sim.pathOf(v.ID))
@@ -198,7 +198,7 @@ func volumeInfo(c *call) (reply, error) {
 		format = "raw"
 	}
 	o.str("format", format)
-	return data(o.bytes())
+	return dataReply(o.bytes())
 }
 
 // allocateVolume makes a disk image by name. A bare size is in KiB.
@@ -213,12 +213,12 @@ func allocateVolume(c *call) (reply, error) {
 		if st.Type == "dir" {
 			name = c.params["vmid"] + "/" + name
 		}
-		v, err := st.describe(name)
+		v, err := st.volumeFromName(name)
 		if err != nil {
 			return err
 		}
 		if c.sim.volume(v.ID) != nil {
-			return die("unable to create image: disk image '%s' already exists", c.sim.pathOf(v.ID))
+			return apiErrorf("unable to create image: disk image '%s' already exists", c.sim.pathOf(v.ID))
 		}
 		size := c.params["size"]
 		if n, ok := parseSize(size); ok {
@@ -237,7 +237,7 @@ func allocateVolume(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return data(jsonString(id))
+	return dataReply(jsonString(id))
 }
 
 func deleteVolume(c *call) (reply, error) {
@@ -301,7 +301,7 @@ func storageConfigs(c *call) (reply, error) {
 		}
 		a.add(st.settings())
 	}
-	return data(a.bytes())
+	return dataReply(a.bytes())
 }
 
 func storageConfig(c *call) (reply, error) {
@@ -309,7 +309,7 @@ func storageConfig(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return data(st.settings().bytes())
+	return dataReply(st.settings().bytes())
 }
 
 // settings is the storage's section of the storage configuration.

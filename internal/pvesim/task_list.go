@@ -19,7 +19,7 @@ func (t *task) failed() bool { return !t.ended.IsZero() && t.exit != "OK" }
 func listTasks(c *call) (reply, error) {
 	var fit []*task
 	for _, t := range slices.Backward(c.sim.tasks) {
-		if t.upid.node == c.node() && c.sim.taskIndex[t.name] != nil && c.visible(t) && c.fits(t) {
+		if t.upid.node == c.node() && c.sim.taskIndex[t.name] != nil && c.canSeeTask(t) && c.matchesFilter(t) {
 			fit = append(fit, t)
 		}
 	}
@@ -35,7 +35,7 @@ func listTasks(c *call) (reply, error) {
 	var a array
 	for _, t := range fit {
 		var o object
-		t.writeCommon(&o)
+		t.writeUPIDFields(&o)
 		o.str("status", t.statusText())
 		if t.ended.IsZero() {
 			o.str("user", t.upid.user)
@@ -49,7 +49,7 @@ func listTasks(c *call) (reply, error) {
 	return reply{data: a.bytes(), total: total}, nil
 }
 
-func (c *call) fits(t *task) bool {
+func (c *call) matchesFilter(t *task) bool {
 	p := c.params
 	source := p["source"]
 	running := t.ended.IsZero()
@@ -58,7 +58,7 @@ func (c *call) fits(t *task) bool {
 		return false
 	case p["vmid"] != "" && t.upid.id != p["vmid"]:
 		return false
-	case c.is("errors") && !t.failed():
+	case c.flag("errors") && !t.failed():
 		return false
 	case p["typefilter"] != "" && !strings.Contains(t.upid.typ, p["typefilter"]):
 		return false
@@ -69,11 +69,11 @@ func (c *call) fits(t *task) bool {
 	case p["until"] != "" && t.upid.starttime > int64(atoi(p["until"])):
 		return false
 	}
-	return p["statusfilter"] == "" || slices.Contains(listOf(p["statusfilter"]), t.class())
+	return p["statusfilter"] == "" || slices.Contains(listOf(p["statusfilter"]), t.statusClass())
 }
 
-// class is the exit status by the names of statusfilter.
-func (t *task) class() string {
+// statusClass is the exit status by the names of statusfilter.
+func (t *task) statusClass() string {
 	switch {
 	case t.exit == "OK":
 		return "ok"
@@ -89,7 +89,7 @@ func clusterTasks(c *call) (reply, error) {
 	var a array
 	n := 0
 	for _, t := range slices.Backward(c.sim.tasks) {
-		if c.sim.taskIndex[t.name] == nil || !c.visible(t) {
+		if c.sim.taskIndex[t.name] == nil || !c.canSeeTask(t) {
 			continue
 		}
 		if n++; n > 25 {
@@ -109,5 +109,5 @@ func clusterTasks(c *call) (reply, error) {
 		}
 		a.add(&o)
 	}
-	return data(a.bytes())
+	return dataReply(a.bytes())
 }

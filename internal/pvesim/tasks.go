@@ -17,16 +17,16 @@ var (
 
 // task is one worker. Its mutable fields are guarded by the Sim's lock.
 type task struct {
-	sim   *Sim
-	upid  upid
-	name  string // the UPID's text
-	vmid  int
-	abort chan struct{}
-	stop  sync.Once
-	fault *Fault
-	phase int
-	long  time.Duration
-	dead  bool // the worker was killed; set before abort is closed
+	sim       *Sim
+	upid      upid
+	name      string // the UPID's text
+	vmid      int
+	abort     chan struct{}
+	abortOnce sync.Once
+	fault     *Fault
+	phase     int
+	duration  time.Duration
+	killed    bool // the worker was killed; set before abort is closed
 
 	ended time.Time // zero while running
 	exit  string
@@ -40,10 +40,10 @@ func (c *call) start(typ string, vmid int, body func(*task) error) (reply, error
 
 func (c *call) startAs(typ, id string, vmid int, body func(*task) error) (reply, error) {
 	if c.fault != nil && c.fault.Kind == LostWorker {
-		return reply{}, die("got no worker upid - start worker failed")
+		return reply{}, apiErrorf("got no worker upid - start worker failed")
 	}
-	t := c.sim.spawn(c.node(), typ, id, vmid, c.who.ID, c.fault, body)
-	return data(jsonString(t.name))
+	t := c.sim.spawn(c.node(), typ, id, vmid, c.caller.ID, c.fault, body)
+	return dataReply(jsonString(t.name))
 }
 
 // spawn starts a task. The state must not be locked.
@@ -52,7 +52,7 @@ func (s *Sim) spawn(node, typ, id string, vmid int, user string, f *Fault, body 
 	if !ok {
 		long = s.opts.TaskTime
 	}
-	t := &task{sim: s, vmid: vmid, abort: make(chan struct{}), fault: f, long: long}
+	t := &task{sim: s, vmid: vmid, abort: make(chan struct{}), fault: f, duration: long}
 	s.mu.Lock()
 	t.upid = s.newUPID(node, typ, id, user)
 	t.name = t.upid.String()
@@ -60,7 +60,7 @@ func (s *Sim) spawn(node, typ, id string, vmid int, user string, f *Fault, body 
 	s.expireTasks(node)
 	s.taskIndex[t.name] = t
 	s.mu.Unlock()
-	if !s.track(func() { t.run(body) }) {
+	if !s.goTracked(func() { t.run(body) }) {
 		_ = s.locked(func() error { t.finish(errClosed); return nil })
 	}
 	return t
@@ -99,7 +99,7 @@ func (t *task) finish(err error) {
 		}
 	}
 	switch {
-	case died(err):
+	case workerDied(err):
 		t.exit = errKilled.Error()
 		return
 	case err != nil:
@@ -114,24 +114,19 @@ func (t *task) finish(err error) {
 	}
 }
 
-func firstLine(s string) string {
-	l, _, _ := strings.Cut(s, "\n")
-	return l
-}
-
 // work is one phase: it takes the share of the task's time, and is where an abort or a fault strikes. The state is not locked.
 func (t *task) work(share float64) error {
 	n := t.phase
 	t.phase++
-	if err := t.pause(share); err != nil {
+	if err := t.sleepShare(share); err != nil {
 		return err
 	}
-	return t.suffer(n)
+	return t.applyFault(n)
 }
 
-// pause lets a share of the task's time pass.
-func (t *task) pause(share float64) error {
-	timer := time.NewTimer(time.Duration(share * float64(t.long)))
+// sleepShare lets a share of the task's time pass.
+func (t *task) sleepShare(share float64) error {
+	timer := time.NewTimer(time.Duration(share * float64(t.duration)))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -143,30 +138,30 @@ func (t *task) pause(share float64) error {
 	return nil
 }
 
-// die kills the worker: it does nothing more, not even a last line in its log. The state is locked.
-func (t *task) die() {
-	t.stop.Do(func() {
-		t.dead = true
+// kill kills the worker: it does nothing more, not even a last line in its log. The state is locked.
+func (t *task) kill() {
+	t.abortOnce.Do(func() {
+		t.killed = true
 		close(t.abort)
 	})
 }
 
 // interrupted is why a task ends whose abort channel is closed.
 func (t *task) interrupted() error {
-	if t.dead {
+	if t.killed {
 		return errKilled
 	}
 	return errInterrupted
 }
 
-// suffer applies the task's fault if its phase has come.
-func (t *task) suffer(phase int) error {
+// applyFault applies the task's fault if its phase has come.
+func (t *task) applyFault(phase int) error {
 	if t.fault == nil || t.fault.Phase != phase {
 		return nil
 	}
 	switch t.fault.Kind {
 	case TaskFails:
-		return die("%s", t.fault.Text)
+		return apiErrorf("%s", t.fault.Text)
 	case TaskKilled:
 		return errKilled
 	case TaskNeverEnds:
@@ -177,7 +172,7 @@ func (t *task) suffer(phase int) error {
 			return errClosed
 		}
 	case Latency, ProxyStatus, ErrorText, DropBefore, DropAfter, HoldBefore, HoldAfter, TruncatedBody, InvalidJSON, LostWorker,
-		EditBeforeHand, SlowCall, FailMidway, ListRace, StaysDown:
+		EditBefore, SlowCall, FailMidway, ListRace, StaysDown:
 	}
 	return nil
 }
@@ -187,36 +182,36 @@ func (t *task) printf(format string, args ...any) {
 	t.log = append(t.log, fmt.Sprintf(format, args...))
 }
 
-// note adds a line to the log. The state is not locked.
-func (t *task) note(format string, args ...any) {
+// logLine adds a line to the log. The state is not locked.
+func (t *task) logLine(format string, args ...any) {
 	t.sim.mu.Lock()
 	defer t.sim.mu.Unlock()
 	t.printf(format, args...)
 }
 
-// died says whether the worker is gone, so that it cleans nothing up.
-func died(err error) bool { return errors.Is(err, errKilled) || errors.Is(err, errClosed) }
+// workerDied says whether the worker is gone, so that it cleans nothing up.
+func workerDied(err error) bool { return errors.Is(err, errKilled) || errors.Is(err, errClosed) }
 
-// undo removes what a failed create or clone began, unless the worker died, and puts what failed before the cause.
-func (t *task) undo(what string, vmid int, made []string, err error) error {
-	if died(err) {
+// removePartialGuest removes what a failed create or clone began, unless the worker died, and puts what failed before the cause.
+func (t *task) removePartialGuest(what string, vmid int, made []string, err error) error {
+	if workerDied(err) {
 		return err
 	}
 	return t.locked(func() error {
-		if t.sim.inquorate {
-			return die("%s%s", what, firstLine(err.Error())) // nothing can be removed
+		if t.sim.noQuorum {
+			return apiErrorf("%s%s", what, firstLine(err.Error())) // nothing can be removed
 		}
-		t.sim.rollback(made)
+		t.sim.freeAllocated(made)
 		delete(t.sim.guests, vmid)
-		return die("%s%s", what, firstLine(err.Error()))
+		return apiErrorf("%s%s", what, firstLine(err.Error()))
 	})
 }
 
-// finishing runs the last step of a task that makes a guest, with the state locked. Without quorum the guest stays as it is: half made.
-func (t *task) finishing(vmid int, f func() error) error {
+// commitGuest runs the last step of a task that makes a guest, with the state locked. Without quorum the guest stays as it is: half made.
+func (t *task) commitGuest(vmid int, f func() error) error {
 	return t.locked(func() error {
 		if g := t.sim.guests[vmid]; g != nil {
-			if err := t.sim.mayWrite(g); err != nil {
+			if err := t.sim.checkWritable(g); err != nil {
 				return err
 			}
 		}
@@ -227,19 +222,19 @@ func (t *task) finishing(vmid int, f func() error) error {
 // locked runs f with the state locked, unless the worker is dead by then.
 func (t *task) locked(f func() error) error {
 	return t.sim.locked(func() error {
-		if t.dead {
+		if t.killed {
 			return errKilled
 		}
 		return f()
 	})
 }
 
-// withLock runs f while the task holds the guest's lock. The state is not locked in f.
-func (t *task) withLock(kind Kind, vmid int, f func() error) error {
+// withGuestLock runs f while the task holds the guest's lock. The state is not locked in f.
+func (t *task) withGuestLock(kind Kind, vmid int, f func() error) error {
 	waited := false
 	release, err := t.sim.acquire(kind, vmid, t.abort, func() {
 		waited = true
-		t.note("trying to acquire lock...")
+		t.logLine("trying to acquire lock...")
 	})
 	if errors.Is(err, errInterrupted) {
 		return t.interrupted()
@@ -248,7 +243,7 @@ func (t *task) withLock(kind Kind, vmid int, f func() error) error {
 		return err
 	}
 	defer release()
-	if err := t.locked(func() error { return t.enter(vmid, waited) }); err != nil {
+	if err := t.locked(func() error { return t.registerWriter(vmid, waited) }); err != nil {
 		return err
 	}
 	err = f()
@@ -256,27 +251,27 @@ func (t *task) withLock(kind Kind, vmid int, f func() error) error {
 	return err
 }
 
-// enter notes the task as the guest's only writer.
-func (t *task) enter(vmid int, waited bool) error {
+// registerWriter notes the task as the guest's only writer.
+func (t *task) registerWriter(vmid int, waited bool) error {
 	if waited {
 		t.printf(" OK")
 	}
 	if w := t.sim.writers[vmid]; w != "" {
-		t.sim.violate("guest %d has two writers: %s and %s", vmid, w, t.name)
+		t.sim.addViolation("guest %d has two writers: %s and %s", vmid, w, t.name)
 	}
 	t.sim.writers[vmid] = t.name
 	return nil
 }
 
-// onGuest is the common shape of a task: take the lock, let time pass, act. The state is locked in act.
-func (t *task) onGuest(kind Kind, vmid int, act func() error) error {
-	return t.withLock(kind, vmid, func() error {
+// runOnGuest is the common shape of a task: take the lock, let time pass, act. The state is locked in act.
+func (t *task) runOnGuest(kind Kind, vmid int, act func() error) error {
+	return t.withGuestLock(kind, vmid, func() error {
 		if err := t.work(1); err != nil {
 			return err
 		}
 		return t.locked(func() error {
-			if g := t.sim.guests[vmid]; g != nil && !writesNothing[t.upid.typ] {
-				if err := t.sim.mayWrite(g); err != nil {
+			if g := t.sim.guests[vmid]; g != nil && !tasksWithoutWrites[t.upid.typ] {
+				if err := t.sim.checkWritable(g); err != nil {
 					return err
 				}
 			}
@@ -285,8 +280,8 @@ func (t *task) onGuest(kind Kind, vmid int, act func() error) error {
 	})
 }
 
-// writesNothing are the tasks that leave a guest's config file alone, so that they work without quorum.
-var writesNothing = map[string]bool{
+// tasksWithoutWrites are the tasks that leave a guest's config file alone, so that they work without quorum.
+var tasksWithoutWrites = map[string]bool{
 	"qmstop": true, "qmshutdown": true, "qmreset": true, "qmpause": true, "qmresume": true, "vzstop": true, "vzshutdown": true, "vzsuspend": true,
 	"vzresume": true,
 }

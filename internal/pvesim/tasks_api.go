@@ -7,22 +7,22 @@ import (
 
 func taskRoutes() []*route {
 	return []*route{
-		get("/nodes/{node}/tasks", listTasks).takes(map[string]rule{
+		readRoute("/nodes/{node}/tasks", listTasks).withParams(map[string]rule{
 			"errors": boolean(), "limit": integer().atLeast(0), "since": integer(), "until": integer(),
 			"source": enum("archive", "active", "all"), "start": integer().atLeast(0), "statusfilter": text(), "typefilter": text(),
 			"userfilter": text(), "vmid": vmidRule,
 		}),
-		index("/nodes/{node}/tasks/{upid}", "name", "log", "status"),
-		get("/nodes/{node}/tasks/{upid}/status", taskStatus).needsRoot(),
-		get("/nodes/{node}/tasks/{upid}/log", taskLog).takes(map[string]rule{
+		indexRoute("/nodes/{node}/tasks/{upid}", "name", "log", "status"),
+		readRoute("/nodes/{node}/tasks/{upid}/status", taskStatus).needsRoot(),
+		readRoute("/nodes/{node}/tasks/{upid}/log", taskLog).withParams(map[string]rule{
 			"download": boolean(), "limit": integer().atLeast(0), "start": integer().atLeast(0),
 		}).needsRoot(),
-		act(http.MethodDelete, "/nodes/{node}/tasks/{upid}", stopTask),
+		writeRoute(http.MethodDelete, "/nodes/{node}/tasks/{upid}", stopTask),
 	}
 }
 
-// writeCommon prints the parts of the UPID. In lists the user of a running task keeps its token.
-func (t *task) writeCommon(o *object) {
+// writeUPIDFields prints the parts of the UPID. In lists the user of a running task keeps its token.
+func (t *task) writeUPIDFields(o *object) {
 	o.str("upid", t.name)
 	o.str("node", t.upid.node)
 	o.num("pid", int64(t.upid.pid))
@@ -40,23 +40,23 @@ func (t *task) writeUser(o *object) {
 	}
 }
 
-// visible says whether the caller may see the task: its own, or any with Sys.Audit on the node.
-func (c *call) visible(t *task) bool {
+// canSeeTask says whether the caller may see the task: its own, or any with Sys.Audit on the node.
+func (c *call) canSeeTask(t *task) bool {
 	user, _, _ := strings.Cut(t.upid.user, "!")
-	return user == c.who.user() || c.sim.allows(c.who, "/nodes/"+t.upid.node, "Sys.Audit")
+	return user == c.caller.user() || c.sim.allows(c.caller, "/nodes/"+t.upid.node, "Sys.Audit")
 }
 
 // task finds the task of the path, with the texts for a malformed and an unknown name.
 func (c *call) task() (*task, error) {
 	name := c.vars["upid"]
 	if !upidText.MatchString(name) {
-		return nil, badParam("upid", "unable to parse worker upid")
+		return nil, paramError("upid", "unable to parse worker upid")
 	}
 	t := c.sim.taskIndex[name]
 	if t == nil {
-		return nil, badParam("upid", "no such task")
+		return nil, paramError("upid", "no such task")
 	}
-	if !c.visible(t) {
+	if !c.canSeeTask(t) {
 		return nil, forbidden("/nodes/" + c.node() + ", Sys.Audit")
 	}
 	return t, nil
@@ -68,7 +68,7 @@ func taskStatus(c *call) (reply, error) {
 		return reply{}, err
 	}
 	var o object
-	t.writeCommon(&o)
+	t.writeUPIDFields(&o)
 	t.writeUser(&o)
 	if t.ended.IsZero() {
 		o.str("status", "running")
@@ -76,7 +76,7 @@ func taskStatus(c *call) (reply, error) {
 		o.str("status", "stopped")
 		o.str("exitstatus", t.exit)
 	}
-	return data(o.bytes())
+	return dataReply(o.bytes())
 }
 
 // taskLog pages through the log; the log of an unknown task is one line that says so.
@@ -123,16 +123,16 @@ func stopTask(c *call) (reply, error) {
 		if err != nil {
 			return err
 		}
-		if c.who.user() != strings.SplitN(t.upid.user, "!", 2)[0] {
+		if c.caller.user() != strings.SplitN(t.upid.user, "!", 2)[0] {
 			if err := c.require("/nodes/"+c.node(), "Sys.Modify"); err != nil {
 				return err
 			}
 		}
-		t.stop.Do(func() { close(t.abort) })
+		t.abortOnce.Do(func() { close(t.abort) })
 		return nil
 	})
 	if err != nil {
 		return reply{}, err
 	}
-	return null()
+	return nullReply()
 }

@@ -77,7 +77,7 @@ func TestTaskListFilters(t *testing.T) {
 				t.Errorf("tasks with %q: got %d, want %d", query, got, want)
 			}
 		}
-		refused(t, "unknown", c.call("GET", "/nodes/pve1/tasks/UPID:pve1:00000001:00000001:00000001:qmstart:1:root@pam:/status"), 400,
+		checkReply(t, "unknown", c.call("GET", "/nodes/pve1/tasks/UPID:pve1:00000001:00000001:00000001:qmstart:1:root@pam:/status"), 400,
 			"Parameter verification failed.")
 	})
 }
@@ -121,7 +121,7 @@ func TestShutdownOfADeafGuestHoldsTheLock(t *testing.T) {
 		}
 		c.ok("POST", vm100+"/status/shutdown", "timeout=40")
 		time.Sleep(time.Second)
-		refused(t, "write meanwhile", c.call("PUT", vm100+"/config", "onboot=1"), 500, "can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout")
+		checkReply(t, "write meanwhile", c.call("PUT", vm100+"/config", "onboot=1"), 500, "can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout")
 		if got := c.task("POST", vm100+"/status/stop", "overrule-shutdown=1"); got != "OK" || c.sim.Running(100) {
 			t.Errorf("stop that overrules: got %s, want OK and stopped", got)
 		}

@@ -12,18 +12,18 @@ func templateVM(c *call) (reply, error) {
 		if err != nil {
 			return err
 		}
-		return mayBecomeTemplate(g)
+		return checkTemplateConversion(g)
 	})
 	if err != nil {
 		return reply{}, err
 	}
 	return c.start("qmtemplate", c.vmid(), func(t *task) error {
-		return t.onGuest(QEMU, c.vmid(), func() error {
+		return t.runOnGuest(QEMU, c.vmid(), func() error {
 			g, err := c.vm()
 			if err != nil {
 				return err
 			}
-			if err := mayBecomeTemplate(g); err != nil {
+			if err := checkTemplateConversion(g); err != nil {
 				return err
 			}
 			return c.sim.makeTemplate(g)
@@ -31,16 +31,16 @@ func templateVM(c *call) (reply, error) {
 	})
 }
 
-func mayBecomeTemplate(g *guest) error {
+func checkTemplateConversion(g *guest) error {
 	switch {
 	case g.isTemplate():
-		return die("you can't convert a template to a template")
+		return apiErrorf("you can't convert a template to a template")
 	case len(g.conf.snaps) > 0:
-		return die("unable to create template, because VM contains snapshots")
+		return apiErrorf("unable to create template, because VM contains snapshots")
 	case g.running && g.kind == QEMU:
-		return die("you can't convert a VM to template if VM is running")
+		return apiErrorf("you can't convert a VM to template if VM is running")
 	case g.running:
-		return die("you can't convert a CT to template if the CT is running")
+		return apiErrorf("you can't convert a CT to template if the CT is running")
 	}
 	return g.checkLock()
 }
@@ -60,7 +60,7 @@ func (s *Sim) makeTemplate(g *guest) error {
 	}
 	v["template"] = "1"
 	g.edit(func(conf *config) { conf.values = v })
-	s.effect(g.vmid, Templated)
+	s.countEffect(g.vmid, Templated)
 	return nil
 }
 
@@ -80,4 +80,30 @@ func (s *Sim) makeBase(id string) string {
 	delete(s.storage(st).volumes, name)
 	s.storage(st).volumes[base] = &v
 	return v.ID
+}
+
+func templateCT(c *call) (reply, error) {
+	err := c.sim.locked(func() error {
+		g, err := c.ct()
+		if err != nil {
+			return err
+		}
+		return checkTemplateConversion(g)
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	_, err = c.start("vztemplate", c.vmid(), func(t *task) error {
+		return t.runOnGuest(LXC, c.vmid(), func() error {
+			g, err := c.ct()
+			if err != nil {
+				return err
+			}
+			return c.sim.makeTemplate(g)
+		})
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return nullReply() // a worker runs all the same
 }

@@ -25,7 +25,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	// a client that gives up does not stop the server: the call goes on by itself
 	out := make(chan response, 1)
-	if !t.sim.track(func() { out <- t.sim.answer(r, body) }) {
+	if !t.sim.goTracked(func() { out <- t.sim.answer(r, body) }) {
 		return nil, errConnectionLost
 	}
 	select {

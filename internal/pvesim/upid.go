@@ -3,12 +3,8 @@ package pvesim
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"time"
 )
-
-func itoa(n int) string     { return strconv.Itoa(n) }
-func itoa64(n int64) string { return strconv.FormatInt(n, 10) }
 
 // upid names a task: node, process, process start, start time, type, id and user, as worker ids are printed.
 type upid struct {
@@ -31,7 +27,7 @@ func (s *Sim) newUPID(node, typ, id, user string) upid {
 	s.nextPID++
 	now := time.Now()
 	return upid{
-		node: node, pid: s.nextPID, pstart: now.Sub(s.booted).Milliseconds() / 10, starttime: now.Unix(),
+		node: node, pid: s.nextPID, pstart: now.Sub(s.bootTime).Milliseconds() / 10, starttime: now.Unix(),
 		typ: typ, id: id, user: user,
 	}
 }

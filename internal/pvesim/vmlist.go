@@ -10,10 +10,10 @@ import (
 // whatever route.
 type vmlist struct {
 	version int
-	guests  map[int]listed
+	guests  map[int]vmlistEntry
 }
 
-type listed struct {
+type vmlistEntry struct {
 	version int
 	kind    Kind
 	node    string
@@ -27,16 +27,16 @@ func (s *Sim) syncVMList() {
 	}
 	changed := false
 	for id, g := range s.guests {
-		if l := s.list.guests[id]; l.digest != g.digest || l.node != g.node || l.kind != g.kind {
-			s.list.version++
-			s.list.guests[id] = listed{version: s.list.version, kind: g.kind, node: g.node, digest: g.digest}
+		if l := s.vmlist.guests[id]; l.digest != g.digest || l.node != g.node || l.kind != g.kind {
+			s.vmlist.version++
+			s.vmlist.guests[id] = vmlistEntry{version: s.vmlist.version, kind: g.kind, node: g.node, digest: g.digest}
 			changed = true
 		}
 	}
-	for id := range s.list.guests {
+	for id := range s.vmlist.guests {
 		if s.guests[id] == nil {
-			s.list.version++
-			delete(s.list.guests, id)
+			s.vmlist.version++
+			delete(s.vmlist.guests, id)
 			changed = true
 		}
 	}
@@ -44,7 +44,7 @@ func (s *Sim) syncVMList() {
 		return
 	}
 	if err := s.writeVMList(); err != nil {
-		s.violate("write the list of guests: %v", err)
+		s.addViolation("write the list of guests: %v", err)
 	}
 }
 
@@ -52,10 +52,10 @@ func (s *Sim) syncVMList() {
 func (s *Sim) writeVMList() error {
 	var rows []string
 	for _, id := range s.vmids() {
-		l := s.list.guests[id]
+		l := s.vmlist.guests[id]
 		rows = append(rows, fmt.Sprintf("\"%d\": { \"node\": \"%s\", \"type\": \"%s\", \"version\": %d }", id, l.node, l.kind, l.version))
 	}
-	text := fmt.Sprintf("{\n\"version\": %d,\n\"ids\": {\n%s}\n\n}\n", s.list.version, strings.Join(rows, ",\n"))
+	text := fmt.Sprintf("{\n\"version\": %d,\n\"ids\": {\n%s}\n\n}\n", s.vmlist.version, strings.Join(rows, ",\n"))
 	tmp := s.opts.VMListFile + ".tmp"
 	if err := os.WriteFile(tmp, []byte(text), 0o600); err != nil {
 		return err

@@ -11,8 +11,8 @@ var (
 	contentVolume = regexp.MustCompile(`^(iso|vztmpl|import|snippets|backup)/([^/]+)$`)
 )
 
-// describe fills owner, format and content type from a volume's name, or refuses a name that the storage cannot hold.
-func (st *storage) describe(name string) (Volume, error) {
+// volumeFromName fills owner, format and content type from a volume's name, or refuses a name that the storage cannot hold.
+func (st *storage) volumeFromName(name string) (Volume, error) {
 	v := Volume{ID: st.ID + ":" + name}
 	if m := contentVolume.FindStringSubmatch(name); m != nil && st.Type == "dir" {
 		v.Kind, v.Format = m[1], formatByName(m[2])
@@ -21,14 +21,14 @@ func (st *storage) describe(name string) (Volume, error) {
 	if st.Type == "dir" {
 		m := dirVolume.FindStringSubmatch(name)
 		if m == nil {
-			return v, die("unable to parse directory volume name '%s'", name)
+			return v, apiErrorf("unable to parse directory volume name '%s'", name)
 		}
 		v.Kind, v.Owner, v.Format = "images", atoi(m[3]), m[4]
 		return v, nil
 	}
 	m := lvmVolume.FindStringSubmatch(name)
 	if m == nil {
-		return v, die("unable to parse lvm volume name '%s'", name)
+		return v, apiErrorf("unable to parse lvm volume name '%s'", name)
 	}
 	v.Kind, v.Owner, v.Format = "images", atoi(m[2]), "raw"
 	return v, nil

@@ -12,11 +12,11 @@ const (
 	defaultProxyTimeout = 30 * time.Second
 )
 
-// workers are the places among processes that do one call each at a time.
-type workers chan struct{}
+// workerSlots are the places among processes that do one call each at a time.
+type workerSlots chan struct{}
 
-// take waits for a place, and is false when closed is.
-func (w workers) take(closed <-chan struct{}) bool {
+// acquire waits for a place, and is false when closed is.
+func (w workerSlots) acquire(closed <-chan struct{}) bool {
 	select {
 	case w <- struct{}{}:
 		return true
@@ -25,10 +25,10 @@ func (w workers) take(closed <-chan struct{}) bool {
 	}
 }
 
-func (w workers) leave() { <-w }
+func (w workerSlots) release() { <-w }
 
 // nodeWorkers are the processes of a node: the proxy's, which read files themselves, and those behind it that may do all that root may.
-type nodeWorkers struct{ front, rooted workers }
+type nodeWorkers struct{ front, root workerSlots }
 
 // workersOf returns the workers of the call's node; calls that concern no node are done by the first. The state is not locked.
 func (s *Sim) workersOf(node string) nodeWorkers {
@@ -39,22 +39,22 @@ func (s *Sim) workersOf(node string) nodeWorkers {
 	}
 	w, ok := s.workers[node]
 	if !ok {
-		w = nodeWorkers{front: make(workers, s.opts.Workers), rooted: make(workers, s.opts.Workers)}
+		w = nodeWorkers{front: make(workerSlots, s.opts.Workers), root: make(workerSlots, s.opts.Workers)}
 		s.workers[node] = w
 	}
 	return w
 }
 
-// outcome is what a worker hands to the proxy.
-type outcome struct {
+// workerResult is what a worker hands to the proxy.
+type workerResult struct {
 	rep reply
 	err error
 }
 
-// delegate has a worker of the node do the call and waits for it, no longer than the proxy does.
-func (s *Sim) delegate(c *call) (reply, error) {
-	out := make(chan outcome, 1)
-	if !s.track(func() { out <- s.onWorker(c) }) {
+// runWithinProxyTimeout has a worker of the node do the call and waits for it, no longer than the proxy does.
+func (s *Sim) runWithinProxyTimeout(c *call) (reply, error) {
+	out := make(chan workerResult, 1)
+	if !s.goTracked(func() { out <- s.runOnWorker(c) }) {
 		return reply{}, errClosed
 	}
 	if s.opts.ProxyTimeout < 0 {
@@ -67,7 +67,7 @@ func (s *Sim) delegate(c *call) (reply, error) {
 	case o := <-out:
 		return o.rep, o.err
 	case <-timer.C:
-		return reply{}, &apiError{status: statusTimeout, message: "Connection timed out", bare: true}
+		return reply{}, &apiError{status: statusTimeout, message: "Connection timed out", noBody: true}
 	}
 }
 
@@ -77,19 +77,19 @@ const (
 	statusTimeout     = 596
 )
 
-// onWorker waits for a worker and does the call.
-func (s *Sim) onWorker(c *call) outcome {
+// runOnWorker waits for a worker and does the call.
+func (s *Sim) runOnWorker(c *call) workerResult {
 	if s.opts.Workers > 0 {
-		rooted := s.workersOf(c.node()).rooted
-		if !rooted.take(s.closed) {
-			return outcome{err: errClosed}
+		rooted := s.workersOf(c.node()).root
+		if !rooted.acquire(s.closed) {
+			return workerResult{err: errClosed}
 		}
-		defer rooted.leave()
+		defer rooted.release()
 	}
 	if c.isSlow() && !s.wait(c.fault.Delay) {
-		return outcome{err: errClosed}
+		return workerResult{err: errClosed}
 	}
-	var o outcome
+	var o workerResult
 	if c.route.write != nil {
 		o.rep, o.err = c.route.write(c)
 		return o
@@ -102,12 +102,12 @@ func (s *Sim) onWorker(c *call) outcome {
 
 func (c *call) isSlow() bool { return c.fault != nil && c.fault.Kind == SlowCall }
 
-// isDelegated says whether a worker does the call: every write, and the reads that look at processes. All other reads are done by the
+// needsWorker says whether a worker does the call: every write, and the reads that look at processes. All other reads are done by the
 // proxy itself.
-func (r *route) isDelegated() bool { return r.write != nil || r.rooted }
+func (r *route) needsWorker() bool { return r.write != nil || r.rootRead }
 
 // needsRoot marks a read that a worker does.
 func (r *route) needsRoot() *route {
-	r.rooted = r.method == http.MethodGet
+	r.rootRead = r.method == http.MethodGet
 	return r
 }

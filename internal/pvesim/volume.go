@@ -66,19 +66,19 @@ func (s *Sim) add(v Volume) *Volume {
 }
 
 // free removes a volume for a stated reason; without one it is a violated invariant. The state is locked.
-func (s *Sim) free(id string, why loss) {
+func (s *Sim) free(id string, why freeReason) {
 	st, name, _ := strings.Cut(id, ":")
 	sto := s.storage(st)
 	if sto == nil || sto.volumes[name] == nil {
 		return
 	}
-	s.watchFree(id, why)
+	s.checkFree(id, why)
 	delete(sto.volumes, name)
 	s.counts.freed[id] = string(why)
 }
 
-// linkedTo lists the volumes that are linked clones of base.
-func (s *Sim) linkedTo(base string) []string {
+// linkedClones lists the volumes that are linked clones of base.
+func (s *Sim) linkedClones(base string) []string {
 	var out []string
 	for _, st := range s.storages {
 		for _, v := range st.volumes {
@@ -91,8 +91,8 @@ func (s *Sim) linkedTo(base string) []string {
 	return out
 }
 
-// owned lists the volumes of a guest, by id.
-func (s *Sim) owned(vmid int) []*Volume {
+// volumesOf lists the volumes of a guest, by id.
+func (s *Sim) volumesOf(vmid int) []*Volume {
 	var out []*Volume
 	for _, st := range s.storages {
 		for _, name := range slices.Sorted(maps.Keys(st.volumes)) {

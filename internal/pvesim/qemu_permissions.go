@@ -58,7 +58,7 @@ func (c *call) permitKey(vmid int, key, value string) error {
 		if value == "" || value == "socket" {
 			return c.require(path, "VM.Config.HWType")
 		}
-		return die("only root can modify '%s' config for real devices", key)
+		return apiErrorf("only root can modify '%s' config for real devices", key)
 	case indexed && stem == "usb":
 		v, err := usbFormat.parse(key, value)
 		switch {
@@ -67,7 +67,7 @@ func (c *call) permitKey(vmid int, key, value string) error {
 		case err == nil && v["host"] == "" && v["mapping"] != "":
 			return c.permitMapping(path, "usb", v["mapping"])
 		}
-		return die("only root can set '%s' config for real devices", key)
+		return apiErrorf("only root can set '%s' config for real devices", key)
 	case indexed && stem == "hostpci":
 		if value == "" {
 			return c.require(path, "VM.Config.HWType")
@@ -75,7 +75,7 @@ func (c *call) permitKey(vmid int, key, value string) error {
 		if v, err := hostpciFormat.parse(key, value); err == nil && v["mapping"] != "" {
 			return c.permitMapping(path, "pci", v["mapping"])
 		}
-		return die("only root can set '%s' config for non-mapped devices", key)
+		return apiErrorf("only root can set '%s' config for non-mapped devices", key)
 	case indexed && stem == "virtiofs":
 		if v, err := virtiofsFormat.parse(key, value); err == nil && v["dirid"] != "" {
 			if err := c.require("/mapping/dir/"+v["dirid"], "Mapping.Use"); err != nil {
@@ -84,7 +84,7 @@ func (c *call) permitKey(vmid int, key, value string) error {
 		}
 		return c.require(path, "VM.Config.Disk")
 	}
-	return die("only root can set '%s' config", key)
+	return apiErrorf("only root can set '%s' config", key)
 }
 
 // permitMapping is for a device of the host by the name that the cluster has for it.

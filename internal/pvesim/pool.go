@@ -32,13 +32,13 @@ func poolRoutes() []*route {
 	maps.Copy(withID, change)
 	allocate := func(c *call) error { return c.require("/pool/"+c.poolID(), "Pool.Allocate") }
 	return []*route{
-		get("/pools", listPools).takes(map[string]rule{"poolid": text(), "type": enum("qemu", "lxc", "storage")}),
-		act(http.MethodPost, "/pools", createPool).takes(map[string]rule{"poolid": text().needed(), "comment": text()}).permits(createPermit),
-		act(http.MethodPut, "/pools", updatePool).takes(withID).permits(allocate),
-		act(http.MethodDelete, "/pools", deletePool).takes(map[string]rule{"poolid": text().needed()}).permits(allocate),
-		get("/pools/{poolid}", getPool).takes(map[string]rule{"type": enum("qemu", "lxc", "storage")}),
-		act(http.MethodPut, "/pools/{poolid}", updatePool).takes(change).permits(allocate),
-		act(http.MethodDelete, "/pools/{poolid}", deletePool).permits(allocate),
+		readRoute("/pools", listPools).withParams(map[string]rule{"poolid": text(), "type": enum("qemu", "lxc", "storage")}),
+		writeRoute(http.MethodPost, "/pools", createPool).withParams(map[string]rule{"poolid": text().needed(), "comment": text()}).withPermission(createPermit),
+		writeRoute(http.MethodPut, "/pools", updatePool).withParams(withID).withPermission(allocate),
+		writeRoute(http.MethodDelete, "/pools", deletePool).withParams(map[string]rule{"poolid": text().needed()}).withPermission(allocate),
+		readRoute("/pools/{poolid}", getPool).withParams(map[string]rule{"type": enum("qemu", "lxc", "storage")}),
+		writeRoute(http.MethodPut, "/pools/{poolid}", updatePool).withParams(change).withPermission(allocate),
+		writeRoute(http.MethodDelete, "/pools/{poolid}", deletePool).withPermission(allocate),
 	}
 }
 
@@ -78,7 +78,7 @@ func (s *Sim) poolObject(p *pool, with poolDetail) *object {
 	var a array
 	for _, id := range p.vms {
 		if g := s.guests[id]; g != nil {
-			m := s.resource(g, s.heard(g), nil)
+			m := s.resource(g, s.broadcastRow(g), nil)
 			a.add(m)
 		}
 	}
@@ -100,15 +100,15 @@ func listPools(c *call) (reply, error) {
 		}
 		var a array
 		a.add(s.poolObject(p, poolMembers))
-		return data(a.bytes())
+		return dataReply(a.bytes())
 	}
 	var a array
 	for _, id := range slices.Sorted(maps.Keys(s.pools)) {
-		if s.allows(c.who, "/pool/"+id, "Pool.Audit") {
+		if s.allows(c.caller, "/pool/"+id, "Pool.Audit") {
 			a.add(s.poolObject(s.pools[id], poolHead))
 		}
 	}
-	return data(a.bytes())
+	return dataReply(a.bytes())
 }
 
 func (c *call) visiblePool(id string) (*pool, error) {
@@ -117,7 +117,7 @@ func (c *call) visiblePool(id string) (*pool, error) {
 	}
 	p := c.sim.pools[id]
 	if p == nil {
-		return nil, die("pool '%s' does not exist", id)
+		return nil, apiErrorf("pool '%s' does not exist", id)
 	}
 	return p, nil
 }
@@ -127,17 +127,17 @@ func getPool(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return data(c.sim.poolObject(p, poolMembers).bytes())
+	return dataReply(c.sim.poolObject(p, poolMembers).bytes())
 }
 
 func createPool(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
-		if err := c.mayLock("create pool failed: ", "file-user_cfg"); err != nil {
+		if err := c.checkClusterLock("create pool failed: ", "file-user_cfg"); err != nil {
 			return err
 		}
 		id := c.poolID()
 		if c.sim.pools[id] != nil {
-			return die("create pool failed: pool '%s' already exists", id)
+			return apiErrorf("create pool failed: pool '%s' already exists", id)
 		}
 		c.sim.pools[id] = &pool{id: id, comment: c.params["comment"]}
 		return nil
@@ -145,17 +145,17 @@ func createPool(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return null()
+	return nullReply()
 }
 
 func updatePool(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
-		if err := c.mayLock("update pools failed: ", "file-user_cfg"); err != nil {
+		if err := c.checkClusterLock("update pools failed: ", "file-user_cfg"); err != nil {
 			return err
 		}
 		p := c.sim.pools[c.poolID()]
 		if p == nil {
-			return die("update pools failed: pool '%s' does not exist", c.poolID())
+			return apiErrorf("update pools failed: pool '%s' does not exist", c.poolID())
 		}
 		next := *p
 		next.vms, next.storages = slices.Clone(p.vms), slices.Clone(p.storages)
@@ -171,7 +171,7 @@ func updatePool(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return null()
+	return nullReply()
 }
 
 func (c *call) changeMembers(p *pool) error {
@@ -182,18 +182,18 @@ func (c *call) changeMembers(p *pool) error {
 		}
 		in := slices.Index(p.vms, id)
 		switch other := c.sim.poolOf(id); {
-		case c.is("delete") && in < 0:
-			return die("update pools failed: VM %d is not a pool member", id)
-		case c.is("delete"):
+		case c.flag("delete") && in < 0:
+			return apiErrorf("update pools failed: VM %d is not a pool member", id)
+		case c.flag("delete"):
 			p.vms = slices.Delete(p.vms, in, in+1)
 		case in >= 0:
-			return die("update pools failed: VM %d is already a pool member", id)
-		case other != "" && !c.is("allow-move"):
-			return die("update pools failed: VM %d belongs already to pool '%s' and allow-move is not set", id, other)
+			return apiErrorf("update pools failed: VM %d is already a pool member", id)
+		case other != "" && !c.flag("allow-move"):
+			return apiErrorf("update pools failed: VM %d belongs already to pool '%s' and allow-move is not set", id, other)
 		case other != "" && c.require("/pool/"+other, "Pool.Allocate") != nil:
 			return forbidden("/pool/" + other + ", Pool.Allocate")
 		default:
-			c.sim.leavePool(id)
+			c.sim.removeFromPool(id)
 			p.vms = append(p.vms, id)
 		}
 	}
@@ -203,12 +203,12 @@ func (c *call) changeMembers(p *pool) error {
 		}
 		in := slices.Index(p.storages, st)
 		switch {
-		case c.is("delete") && in < 0:
-			return die("update pools failed: Storage '%s' is not a pool member", st)
-		case c.is("delete"):
+		case c.flag("delete") && in < 0:
+			return apiErrorf("update pools failed: Storage '%s' is not a pool member", st)
+		case c.flag("delete"):
 			p.storages = slices.Delete(p.storages, in, in+1)
 		case in >= 0:
-			return die("update pools failed: Storage '%s' is already a pool member", st)
+			return apiErrorf("update pools failed: Storage '%s' is already a pool member", st)
 		default:
 			p.storages = append(p.storages, st)
 		}
@@ -216,7 +216,7 @@ func (c *call) changeMembers(p *pool) error {
 	return nil
 }
 
-func (s *Sim) leavePool(vmid int) {
+func (s *Sim) removeFromPool(vmid int) {
 	for _, p := range s.pools {
 		p.vms = slices.DeleteFunc(p.vms, func(id int) bool { return id == vmid })
 	}
@@ -224,21 +224,21 @@ func (s *Sim) leavePool(vmid int) {
 
 func deletePool(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
-		if err := c.mayLock("delete pool failed: ", "file-user_cfg"); err != nil {
+		if err := c.checkClusterLock("delete pool failed: ", "file-user_cfg"); err != nil {
 			return err
 		}
 		id := c.poolID()
 		p := c.sim.pools[id]
 		if p == nil {
-			return die("delete pool failed: pool '%s' does not exist", id)
+			return apiErrorf("delete pool failed: pool '%s' does not exist", id)
 		}
 		for _, vm := range p.vms {
 			if c.sim.guests[vm] != nil {
-				return die("delete pool failed: pool '%s' is not empty (contains VM %d)", id, vm)
+				return apiErrorf("delete pool failed: pool '%s' is not empty (contains VM %d)", id, vm)
 			}
 		}
 		if len(p.storages) > 0 {
-			return die("delete pool failed: pool '%s' is not empty (contains storage '%s')", id, p.storages[0])
+			return apiErrorf("delete pool failed: pool '%s' is not empty (contains storage '%s')", id, p.storages[0])
 		}
 		delete(c.sim.pools, id)
 		return nil
@@ -246,10 +246,5 @@ func deletePool(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return null()
-}
-
-// listOf splits a list parameter at commas, semicolons and blanks.
-func listOf(s string) []string {
-	return slices.DeleteFunc(tagSplit.Split(s, -1), func(p string) bool { return p == "" })
+	return nullReply()
 }

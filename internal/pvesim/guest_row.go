@@ -18,11 +18,11 @@ type row struct {
 }
 
 func (s *Sim) rowOf(g *guest) row {
-	if g.base == nil {
+	if g.configRow == nil {
 		r := s.baseRow(g)
-		g.base = &r
+		g.configRow = &r
 	}
-	r := *g.base
+	r := *g.configRow
 	if g.running {
 		r.status = "running"
 		r.uptime = int64(time.Since(g.startedAt) / time.Second)
@@ -32,10 +32,10 @@ func (s *Sim) rowOf(g *guest) row {
 
 // baseRow is the row of a stopped guest.
 func (s *Sim) baseRow(g *guest) row {
-	r := row{status: "stopped", name: g.name(), template: b2i(g.isTemplate())}
+	r := row{status: "stopped", name: g.name(), template: boolToInt(g.isTemplate())}
 	v := g.conf.values
 	if g.kind == LXC {
-		r.cpus, r.maxmem, r.maxswap = orDefault(v["cores"], int64(s.opts.CPUs)), orDefault(v["memory"], 512)*mib, orDefault(v["swap"], 0)*mib
+		r.cpus, r.maxmem, r.maxswap = intOrDefault(v["cores"], int64(s.opts.CPUs)), intOrDefault(v["memory"], 512)*mib, intOrDefault(v["swap"], 0)*mib
 		r.maxdisk = lxcRootSize(v)
 		return r
 	}
@@ -48,7 +48,7 @@ func (s *Sim) baseRow(g *guest) row {
 	return r
 }
 
-func orDefault(text string, def int64) int64 {
+func intOrDefault(text string, def int64) int64 {
 	if strings.TrimSpace(text) == "" {
 		return def
 	}
@@ -56,7 +56,7 @@ func orDefault(text string, def int64) int64 {
 }
 
 // vmCPUs is how many CPUs a VM is given.
-func vmCPUs(v values) int64 { return orDefault(v["sockets"], 1) * orDefault(v["cores"], 1) }
+func vmCPUs(v values) int64 { return intOrDefault(v["sockets"], 1) * intOrDefault(v["cores"], 1) }
 
 // vmMemory reads a VM's memory in MiB.
 func vmMemory(v values) int64 {

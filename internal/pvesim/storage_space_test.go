@@ -54,7 +54,7 @@ func TestThickStorageHoldsItsSize(t *testing.T) {
 	bubble(t, Options{Storages: []Storage{{ID: "local", Type: "dir", Path: "/x", Content: "images,rootdir,backup", Size: 5 * gib, Thick: true}}}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "scsi0: local:3\n")
 		c.ok("PUT", vm100+"/config", "scsi1=local:2")
-		refused(t, "more than fits", c.call("PUT", vm100+"/config", "scsi2=local:1"), 500,
+		checkReply(t, "more than fits", c.call("PUT", vm100+"/config", "scsi2=local:1"), 500,
 			"unable to create image: qemu-img: /x/images/100/vm-100-disk-2.raw: Could not resize file: No space left on device")
 		c.ok("PUT", vm100+"/config", "delete=scsi1", "force=1")
 		c.ok("PUT", vm100+"/config", "scsi2=local:1")

@@ -9,7 +9,7 @@ import (
 func (c *call) permitUpdateCT(u *update) error {
 	for _, k := range slices.Concat(u.deletes, u.reverts) {
 		if _, set := u.set[k]; set {
-			return badParam("delete", "unable to delete and set '"+k+"' at the same time")
+			return paramError("delete", "unable to delete and set '"+k+"' at the same time")
 		}
 		if err := c.permitCTKey(u.vmid, k, ""); err != nil {
 			return err
@@ -32,7 +32,7 @@ func (c *call) permitUpdateCT(u *update) error {
 
 // checkCTDisks looks at storages only where a volume is to be allocated: the text of a root is stored unseen.
 func (c *call) checkCTDisks(set values) error {
-	for _, slot := range sortedDrives(LXC, set) {
+	for _, slot := range diskSlots(LXC, set) {
 		d, err := parseMount(slot, set[slot])
 		if err != nil {
 			return err
@@ -55,7 +55,7 @@ func (c *call) permitFeatures(set, cur values) error {
 	}
 	n, err := featuresFormat.parse("features", text)
 	if err != nil {
-		return badParam("features", "invalid format - "+err.Error()+"\n")
+		return paramError("features", "invalid format - "+err.Error()+"\n")
 	}
 	o, err := featuresFormat.parse("features", cur["features"])
 	if err != nil {

@@ -22,19 +22,19 @@ func (c *call) haMigrate(target string) (rep reply, managed bool, err error) {
 		if err := t.work(1); err != nil {
 			return err
 		}
-		t.note("Requesting HA migration for %s %d to node %s", kindLabel(h.kind), h.vmid, target)
-		t.sim.later(t.sim.opts.HADelay, func() { t.sim.haMove(h, target) })
+		t.logLine("Requesting HA migration for %s %d to node %s", kindLabel(h.kind), h.vmid, target)
+		t.sim.afterDelay(t.sim.opts.HADelay, func() { t.sim.haMove(h, target) })
 		return nil
 	})
 	return rep, true, err
 }
 
-// later does something after a while, unless the manager is switched off or the Sim is closed.
-func (s *Sim) later(d time.Duration, f func()) {
+// afterDelay does something after a while, unless the manager is switched off or the Sim is closed.
+func (s *Sim) afterDelay(d time.Duration, f func()) {
 	if d < 0 {
 		return
 	}
-	s.track(func() {
+	s.goTracked(func() {
 		if s.wait(d) {
 			f()
 		}
@@ -45,7 +45,7 @@ func (s *Sim) later(d time.Duration, f func()) {
 func (s *Sim) haMove(h *haResource, target string) {
 	s.mu.Lock()
 	g := s.guests[h.vmid]
-	if g == nil || s.ha[h.vmid] != h || s.inquorate || g.node == target {
+	if g == nil || s.ha[h.vmid] != h || s.noQuorum || g.node == target {
 		s.mu.Unlock()
 		return
 	}
@@ -58,32 +58,32 @@ func (s *Sim) haMove(h *haResource, target string) {
 
 // fence gives a node that went silent up after a while: its managed guests are stopped there for certain and recovered elsewhere.
 func (s *Sim) fence(node string) {
-	s.later(fenceRounds*s.opts.HADelay, func() {
+	s.afterDelay(fenceRounds*s.opts.HADelay, func() {
 		var lost []*guest
 		_ = s.locked(func() error {
-			if !slices.Contains(s.down, node) || s.inquorate {
+			if !slices.Contains(s.down, node) || s.noQuorum {
 				return nil
 			}
 			for _, id := range s.vmids() {
-				if g, h := s.guests[id], s.ha[id]; g.node == node && h != nil && s.recover(g, h) {
+				if g, h := s.guests[id], s.ha[id]; g.node == node && h != nil && s.recoverGuest(g, h) {
 					lost = append(lost, g)
 				}
 			}
 			return nil
 		})
 		for _, g := range lost {
-			s.haAct(g, true)
+			s.haStartOrShutdown(g, true)
 		}
 	})
 }
 
-// recover puts a guest of a fenced node on another one and says whether it is to be started there. The state is locked.
-func (s *Sim) recover(g *guest, h *haResource) bool {
+// recoverGuest puts a guest of a fenced node on another one and says whether it is to be started there. The state is locked.
+func (s *Sim) recoverGuest(g *guest, h *haResource) bool {
 	i := slices.IndexFunc(s.opts.Nodes, func(n string) bool { return !slices.Contains(s.down, n) })
 	if i < 0 {
 		return false
 	}
 	g.node, g.running, g.paused = s.opts.Nodes[i], false, false
-	s.effect(g.vmid, Migrated)
+	s.countEffect(g.vmid, Migrated)
 	return h.state == "started" || h.state == "enabled"
 }

@@ -5,10 +5,10 @@ package pvesim
 func (s *Sim) normalizeNet(key, text string) (string, error) {
 	v, err := qemuNetFormat.parse(key, text)
 	if err != nil {
-		return "", badParam(key, "invalid format - "+err.Error()+"\n")
+		return "", paramError(key, "invalid format - "+err.Error()+"\n")
 	}
 	if v["macaddr"] == "" {
-		v["macaddr"] = s.mac()
+		v["macaddr"] = s.newMAC()
 	}
 	return printNet(v), nil
 }
@@ -32,10 +32,10 @@ func printNet(v values) string {
 func (s *Sim) normalizeLXCNet(key, text string) (string, error) {
 	v, err := lxcNetFormat.parse(key, text)
 	if err != nil {
-		return "", badParam(key, "invalid format - "+err.Error()+"\n")
+		return "", paramError(key, "invalid format - "+err.Error()+"\n")
 	}
 	if v["hwaddr"] == "" {
-		v["hwaddr"] = s.mac()
+		v["hwaddr"] = s.newMAC()
 	}
 	v["type"] = "veth"
 	return lxcNetFormat.format(v), nil

@@ -11,7 +11,7 @@ func TestWriteFailsBetweenKeys(t *testing.T) {
 		bubble(t, Options{Seed: seed}, func(t *testing.T, c *client) {
 			addVM(t, c.sim, 100, "name: old\n")
 			inject(t, c.sim, Fault{Kind: FailMidway, Phase: 1, Text: "unable to open file: Input/output error", VMID: 100})
-			refused(t, "write", c.call("PUT", vm100+"/config", "cores=3", "onboot=1", "delete=name"), 500, "unable to open file: Input/output error")
+			checkReply(t, "write", c.call("PUT", vm100+"/config", "cores=3", "onboot=1", "delete=name"), 500, "unable to open file: Input/output error")
 			c.ok("PUT", vm100+"/config", "description=x") // what was staged comes with the next write
 			conf := c.config(100)
 			if conf["name"] != "" {
@@ -34,7 +34,7 @@ func TestListRacesWithADestroy(t *testing.T) {
 		addVM(t, c.sim, 101, "")
 		inject(t, c.sim, Fault{Kind: ListRace, Method: "DELETE", VMID: 100, Delay: time.Second})
 		c.task("DELETE", vm100)
-		refused(t, "list", c.call("GET", "/nodes/pve1/qemu"), 500, "Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist")
+		checkReply(t, "list", c.call("GET", "/nodes/pve1/qemu"), 500, "Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist")
 		c.ok("GET", "/nodes/pve1/lxc")
 		c.ok("GET", "/cluster/resources")
 		c.ok("GET", "/nodes/pve1/qemu/101/config")

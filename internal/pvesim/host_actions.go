@@ -38,9 +38,9 @@ func (s *Sim) SetRunning(vmid int, running bool) error {
 		}
 		switch {
 		case running && !g.running:
-			s.run(g)
+			s.markRunning(g)
 		case !running && g.running:
-			s.halt(g)
+			s.markStopped(g)
 		}
 		return nil
 	})
@@ -80,7 +80,7 @@ func (s *Sim) IgnoreShutdown(vmid int) error {
 	if g == nil {
 		return fmt.Errorf("make guest %d ignore shutdown: no such guest", vmid)
 	}
-	g.deaf = true
+	g.unresponsive = true
 	return nil
 }
 
@@ -90,11 +90,11 @@ func (s *Sim) RemoveGuest(vmid int) error {
 		if s.guests[vmid] == nil {
 			return fmt.Errorf("remove guest %d: no such guest", vmid)
 		}
-		for _, v := range s.owned(vmid) {
-			s.free(v.ID, lossByHand)
+		for _, v := range s.volumesOf(vmid) {
+			s.free(v.ID, freedOnHost)
 		}
 		delete(s.guests, vmid)
-		s.leavePool(vmid)
+		s.removeFromPool(vmid)
 		return nil
 	})
 }

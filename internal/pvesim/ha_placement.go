@@ -23,28 +23,28 @@ func haPlacementRoutes() []*route {
 	newRule["rule"], newRule["resources"] = checked(checkConfigID).needed(), text().needed()
 	rule9["delete"], rule9["digest"] = text(), text()
 	return []*route{
-		get("/cluster/ha/groups", listPlacements(8)).permits(audit),
-		act(http.MethodPost, "/cluster/ha/groups", createPlacement(8, "group")).takes(newGroup).permits(console),
-		get("/cluster/ha/groups/{placement}", getPlacement(8)).permits(audit),
-		act(http.MethodPut, "/cluster/ha/groups/{placement}", changePlacement(8)).takes(group).permits(console),
-		act(http.MethodDelete, "/cluster/ha/groups/{placement}", deletePlacement(8)).permits(console),
-		get("/cluster/ha/rules", listPlacements(9)).takes(map[string]rule{"type": enum("node-affinity", "resource-affinity"), "resource": text()}).permits(audit),
-		act(http.MethodPost, "/cluster/ha/rules", createPlacement(9, "rule")).takes(newRule).permits(console),
-		get("/cluster/ha/rules/{placement}", getPlacement(9)).permits(audit),
-		act(http.MethodPut, "/cluster/ha/rules/{placement}", changePlacement(9)).takes(rule9).permits(console),
-		act(http.MethodDelete, "/cluster/ha/rules/{placement}", deletePlacement(9)).permits(console),
+		readRoute("/cluster/ha/groups", listPlacements(8)).withPermission(audit),
+		writeRoute(http.MethodPost, "/cluster/ha/groups", createPlacement(8, "group")).withParams(newGroup).withPermission(console),
+		readRoute("/cluster/ha/groups/{placement}", getPlacement(8)).withPermission(audit),
+		writeRoute(http.MethodPut, "/cluster/ha/groups/{placement}", changePlacement(8)).withParams(group).withPermission(console),
+		writeRoute(http.MethodDelete, "/cluster/ha/groups/{placement}", deletePlacement(8)).withPermission(console),
+		readRoute("/cluster/ha/rules", listPlacements(9)).withParams(map[string]rule{"type": enum("node-affinity", "resource-affinity"), "resource": text()}).withPermission(audit),
+		writeRoute(http.MethodPost, "/cluster/ha/rules", createPlacement(9, "rule")).withParams(newRule).withPermission(console),
+		readRoute("/cluster/ha/rules/{placement}", getPlacement(9)).withPermission(audit),
+		writeRoute(http.MethodPut, "/cluster/ha/rules/{placement}", changePlacement(9)).withParams(rule9).withPermission(console),
+		writeRoute(http.MethodDelete, "/cluster/ha/rules/{placement}", deletePlacement(9)).withPermission(console),
 	}
 }
 
-// ofRelease refuses the calls that the cluster's release does not have, or no longer.
-func (c *call) ofRelease(release int) error {
+// requireRelease refuses the calls that the cluster's release does not have, or no longer.
+func (c *call) requireRelease(release int) error {
 	switch {
 	case c.sim.major() == release:
 		return nil
 	case release == 9:
 		return notImplemented(c.method, c.path)
 	}
-	return die("cannot index groups: ha groups have been migrated to rules")
+	return apiErrorf("cannot index groups: ha groups have been migrated to rules")
 }
 
 func (s *Sim) placement(name string) *object {
@@ -62,7 +62,7 @@ func (s *Sim) placement(name string) *object {
 
 func listPlacements(release int) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
-		if err := c.ofRelease(release); err != nil {
+		if err := c.requireRelease(release); err != nil {
 			return reply{}, err
 		}
 		var a array
@@ -76,37 +76,37 @@ func listPlacements(release int) func(*call) (reply, error) {
 			}
 			a.add(c.sim.placement(name))
 		}
-		return data(a.bytes())
+		return dataReply(a.bytes())
 	}
 }
 
 func getPlacement(release int) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
-		if err := c.ofRelease(release); err != nil {
+		if err := c.requireRelease(release); err != nil {
 			return reply{}, err
 		}
 		if err := c.sim.hasPlacement(c.vars["placement"]); err != nil {
 			return reply{}, err
 		}
-		return data(c.sim.placement(c.vars["placement"]).bytes())
+		return dataReply(c.sim.placement(c.vars["placement"]).bytes())
 	}
 }
 
 func (s *Sim) hasPlacement(name string) error {
 	if s.placements[name] == nil {
 		word := map[int]string{8: "ha group", 9: "HA rule"}[s.major()]
-		return die("no such %s '%s'", word, name)
+		return apiErrorf("no such %s '%s'", word, name)
 	}
 	return nil
 }
 
-// placing runs a change of the groups or rules.
-func (c *call) placing(release int, change func() error) (reply, error) {
+// updatePlacements runs a change of the groups or rules.
+func (c *call) updatePlacements(release int, change func() error) (reply, error) {
 	err := c.sim.locked(func() error {
-		if err := c.ofRelease(release); err != nil {
+		if err := c.requireRelease(release); err != nil {
 			return err
 		}
-		if err := c.mayLock("", "domain-ha"); err != nil {
+		if err := c.checkClusterLock("", "domain-ha"); err != nil {
 			return err
 		}
 		return change()
@@ -114,15 +114,15 @@ func (c *call) placing(release int, change func() error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return null()
+	return nullReply()
 }
 
 func createPlacement(release int, key string) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
-		return c.placing(release, func() error {
+		return c.updatePlacements(release, func() error {
 			name := c.params[key]
 			if c.sim.placements[name] != nil {
-				return die("create %s failed: %s ID '%s' already defined", key, key, name)
+				return apiErrorf("create %s failed: %s ID '%s' already defined", key, key, name)
 			}
 			p := values(maps.Clone(c.params))
 			if p["type"] == "" {
@@ -136,7 +136,7 @@ func createPlacement(release int, key string) func(*call) (reply, error) {
 
 func changePlacement(release int) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
-		return c.placing(release, func() error {
+		return c.updatePlacements(release, func() error {
 			name := c.vars["placement"]
 			if err := c.sim.hasPlacement(name); err != nil {
 				return err
@@ -157,7 +157,7 @@ func changePlacement(release int) func(*call) (reply, error) {
 
 func deletePlacement(release int) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
-		return c.placing(release, func() error {
+		return c.updatePlacements(release, func() error {
 			if err := c.sim.hasPlacement(c.vars["placement"]); err != nil {
 				return err
 			}
