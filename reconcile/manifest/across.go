@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // checkVMIDs reports vmids that two guests claim, that lie outside the cluster's range, or that nothing can give.
@@ -18,8 +19,8 @@ func (p *parser) checkVMIDs() {
 		label, c := g.Label(), p.specs[g.Label()].shared()
 		vmid := c.vmid.value
 		readable := p.set.Cluster.Name != "" && g.desired.Name != ""
-		problem := func(at guest.Origin, message, hint string) {
-			p.report.add(Problem{Origin: at, Guest: label, Field: "vmid", Message: message, Hint: hint})
+		problem := func(at tree.Position, message, hint string) {
+			p.report.add(Problem{Origin: guest.Origin(at), Guest: label, Field: "vmid", Message: message, Hint: hint})
 		}
 		first, taken := firsts[vmid]
 		switch {
@@ -44,7 +45,7 @@ func (p *parser) checkDependencies() {
 		for _, on := range p.specs[label].shared().dependsOn.value {
 			if p.specs[on.value] == nil {
 				p.report.add(Problem{
-					Origin: on.at, Guest: label, Field: on.path, Message: "got the unknown guest " + quote(on.value),
+					Origin: guest.Origin(on.at), Guest: label, Field: on.path, Message: "got the unknown guest " + tree.Quote(on.value),
 					Hint: didYouMean(sibling(on.value, label, labels)),
 				})
 			}
@@ -59,7 +60,7 @@ func (p *parser) checkDependencies() {
 	for _, cycle := range cycles(labels, next) {
 		on := p.specs[cycle[0]].shared().dependsOn
 		p.report.add(Problem{
-			Origin: on.at, Guest: cycle[0], Field: on.path,
+			Origin: guest.Origin(on.at), Guest: cycle[0], Field: on.path,
 			Message: "guest depends on itself: " + strings.Join(append(cycle, cycle[0]), " -> "),
 		})
 	}

@@ -1,6 +1,10 @@
 package manifest
 
-import "strings"
+import (
+	"strings"
+
+	"gitops-agent/reconcile/manifest/tree"
+)
 
 // FieldPatterns returns the fields of a kind that hold a value, slots as *.
 func FieldPatterns(kind string) []string {
@@ -24,14 +28,14 @@ func MatchesField(pattern, path string) bool { return matches(pattern, path) }
 func SpecFields(data []byte) []string {
 	var out []string
 	for _, doc := range (File{"test.yaml", data}).documents(&report{}) {
-		var walk func(n *node, path string)
-		walk = func(n *node, path string) {
+		var walk func(n *tree.Node, path string)
+		walk = func(n *tree.Node, path string) {
 			out = append(out, path)
-			for _, e := range n.entries {
-				walk(e.value, strings.TrimPrefix(path+"."+e.name, "."))
+			for _, e := range n.Entries {
+				walk(e.Value, strings.TrimPrefix(path+"."+e.Name, "."))
 			}
 		}
-		walk(doc.get("spec"), "")
+		walk(doc.Get("spec"), "")
 	}
 	return out
 }

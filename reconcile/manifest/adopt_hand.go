@@ -6,12 +6,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // What objects lower by hand, they raise by hand.
 
 // raise leaves a cloud-init drive to cloudInit, and turns a CD-ROM drive into iso and its options.
-func (d *disk) raise(r *raising, rows func() []entry) []entry {
+func (d *disk) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
 	key := r.keys[r.slot]
 	volume, media := key.find("volume"), key.find("media")
 	switch {
@@ -23,7 +25,7 @@ func (d *disk) raise(r *raising, rows func() []entry) []entry {
 		return nil // as a disk it would be said to be no CD-ROM drive
 	}
 	key.sayDrive(r.below("iso").path)
-	return append([]entry{{"iso", scalarOf("!!str", volume.text)}}, rows()...)
+	return append([]tree.Entry{{Name: "iso", Value: scalarOf("!!str", volume.text)}}, rows()...)
 }
 
 // sayDrive notes the field that says what is in a drive: its volume, that it is no disk, and the size, which Proxmox fills in.
@@ -39,15 +41,15 @@ func (k *liveKey) sayDrive(path string) {
 var cloudInitVolume = regexp.MustCompile(`^[^:]+:([0-9]+/)?vm-[0-9]+-cloudinit(\.[a-z0-9]+)?$`)
 
 // raise finds the drive that carries the settings, and takes the public keys apart.
-func (c *cloudInit) raise(r *raising, rows func() []entry) []entry {
+func (c *cloudInit) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
 	out := r.raiseCloudInitDrive()
 	if keys := r.raiseKeys("sshkeys", "sshKeys"); keys != nil {
-		out = append(out, entry{"sshKeys", keys})
+		out = append(out, tree.Entry{Name: "sshKeys", Value: keys})
 	}
 	return append(out, rows()...)
 }
 
-func (r *raising) raiseCloudInitDrive() []entry {
+func (r *raising) raiseCloudInitDrive() []tree.Entry {
 	for _, key := range r.drives() {
 		volume := key.find("volume")
 		if volume == nil || key.by != "" || !cloudInitVolume.MatchString(volume.text) {
@@ -55,9 +57,9 @@ func (r *raising) raiseCloudInitDrive() []entry {
 		}
 		storage, _ := key.storage() // which no other key says
 		key.sayDrive(r.below("storage").path)
-		out := []entry{{"storage", scalarOf("!!str", storage)}}
+		out := []tree.Entry{{Name: "storage", Value: scalarOf("!!str", storage)}}
 		if key.key != "ide2" {
-			out = append(out, entry{"slot", scalarOf("!!str", key.key)})
+			out = append(out, tree.Entry{Name: "slot", Value: scalarOf("!!str", key.key)})
 		}
 		return out
 	}
@@ -76,7 +78,7 @@ func (r *raising) drives() []*liveKey {
 }
 
 // raiseKeys returns URL-encoded public keys as a list, nil where the field does not take one of them.
-func (r *raising) raiseKeys(native, field string) *node {
+func (r *raising) raiseKeys(native, field string) *tree.Node {
 	f, found := r.fact(native)
 	if !found {
 		return nil
@@ -103,16 +105,16 @@ func (r *raising) raiseKeys(native, field string) *node {
 	return listOf(keys)
 }
 
-func (s *serial) raise(r *raising, _ func() []entry) []entry {
+func (s *serial) raise(r *raising, _ func() []tree.Entry) []tree.Entry {
 	key := r.keys[r.slot]
 	if !serialPort.ok(key.text) {
 		return nil
 	}
 	key.by = r.below("port").path
-	return []entry{{"port", scalarOf("!!str", key.text)}}
+	return []tree.Entry{{Name: "port", Value: scalarOf("!!str", key.text)}}
 }
 
-func (b *boot) raise(r *raising, _ func() []entry) []entry {
+func (b *boot) raise(r *raising, _ func() []tree.Entry) []tree.Entry {
 	f, found := r.fact("boot.order")
 	if !found || len(f.key.parts) > 1 {
 		return nil
@@ -124,41 +126,41 @@ func (b *boot) raise(r *raising, _ func() []entry) []entry {
 		}
 	}
 	f.say(r.below("order").path)
-	return []entry{{"order", listOf(devices)}}
+	return []tree.Entry{{Name: "order", Value: listOf(devices)}}
 }
 
 // raise says that nothing can be changed while the guest runs, which is an empty list.
-func (m *machine) raise(r *raising, rows func() []entry) []entry {
+func (m *machine) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
 	f, found := r.fact("hotplug")
 	if !found || f.text != "0" {
 		return rows()
 	}
 	f.say(r.below("hotplug").path)
-	return append(rows(), entry{"hotplug", &node{kind: listNode}})
+	return append(rows(), tree.Entry{Name: "hotplug", Value: &tree.Node{Kind: tree.List}})
 }
 
 // raise takes the environment apart, which a container lowers by hand.
-func (c *container) raise(r *raising, rows func() []entry) []entry {
+func (c *container) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
 	out := rows()
 	if variables := r.raiseEnvironment(); variables != nil {
-		out = append(out, entry{"env", variables})
+		out = append(out, tree.Entry{Name: "env", Value: variables})
 	}
 	return out
 }
 
 // raiseEnvironment returns the variables of a container, nil where the field does not take one of them.
-func (r *raising) raiseEnvironment() *node {
+func (r *raising) raiseEnvironment() *tree.Node {
 	f, found := r.fact("env")
 	if !found {
 		return nil
 	}
-	out := &node{kind: mapNode}
+	out := &tree.Node{Kind: tree.Mapping}
 	for variable := range strings.SplitSeq(f.text, "\x00") {
 		name, value, _ := strings.Cut(variable, "=")
-		if !variableName.ok(name) || !anyText.ok(value) || out.get(name) != nil {
+		if !variableName.ok(name) || !anyText.ok(value) || out.Get(name) != nil {
 			return nil
 		}
-		out.entries = append(out.entries, entry{name, scalarOf("!!str", value)})
+		out.Entries = append(out.Entries, tree.Entry{Name: name, Value: scalarOf("!!str", value)})
 	}
 	f.say(r.below("env").path)
 	return out

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // raising is the way back of lowering: from native keys to the fields that say them. It goes through the same rows.
@@ -19,12 +20,12 @@ type raising struct {
 
 // raiser is an object with more to raise than its rows tell: the way back of a lowerer. The rows' own entries it may ask for, or not.
 type raiser interface {
-	raise(r *raising, rows func() []entry) []entry
+	raise(r *raising, rows func() []tree.Entry) []tree.Entry
 }
 
 // raisable is a value that has a way back.
 type raisable interface {
-	raise(r *raising, native string) *node
+	raise(r *raising, native string) *tree.Node
 }
 
 // below returns the raising of a field of the object at hand.
@@ -45,37 +46,37 @@ func (r *raising) at(key string) *raising {
 }
 
 // raiseObject returns the fields of an object that say something of the live guest, nil where none does.
-func raiseObject(r *raising, o object) *node {
-	rows := func() []entry { return r.rows(o.fields()) }
-	out := &node{kind: mapNode}
+func raiseObject(r *raising, o object) *tree.Node {
+	rows := func() []tree.Entry { return r.rows(o.fields()) }
+	out := &tree.Node{Kind: tree.Mapping}
 	if more, ok := o.(raiser); ok {
-		out.entries = more.raise(r, rows)
+		out.Entries = more.raise(r, rows)
 	} else {
-		out.entries = rows()
+		out.Entries = rows()
 	}
 	return orNil(out)
 }
 
-func (r *raising) rows(rows []field) []entry {
-	var out []entry
+func (r *raising) rows(rows []field) []tree.Entry {
+	var out []tree.Entry
 	for _, row := range rows {
 		if n := r.below(row.name).value(row.value, row.native); n != nil {
-			out = append(out, entry{row.name, n})
+			out = append(out, tree.Entry{Name: row.name, Value: n})
 		}
 	}
 	return out
 }
 
 // value goes the way back of one value, nil where it has none.
-func (r *raising) value(v value, native string) *node {
+func (r *raising) value(v value, native string) *tree.Node {
 	if known, ok := v.(raisable); ok {
 		return known.raise(r, native)
 	}
 	return nil
 }
 
-func orNil(n *node) *node {
-	if len(n.entries) == 0 {
+func orNil(n *tree.Node) *tree.Node {
+	if len(n.Entries) == 0 {
 		return nil
 	}
 	return n
@@ -146,7 +147,7 @@ func (f fact) say(path string) {
 	}
 }
 
-func (v leaf[T]) raise(r *raising, native string) *node {
+func (v leaf[T]) raise(r *raising, native string) *tree.Node {
 	f, found := r.fact(native)
 	if !found {
 		return nil
@@ -160,7 +161,7 @@ func (v leaf[T]) raise(r *raising, native string) *node {
 	return nil
 }
 
-func (v listValue) raise(r *raising, native string) *node {
+func (v listValue) raise(r *raising, native string) *tree.Node {
 	f, found := r.fact(native)
 	if !found {
 		return nil
@@ -179,19 +180,19 @@ func (v listValue) raise(r *raising, native string) *node {
 func distinct(words []string) []string { return slices.Compact(slices.Sorted(slices.Values(words))) }
 
 // raise goes into the group; of a device that a guest has once, native is its key.
-func (g groupValue) raise(r *raising, native string) *node {
+func (g groupValue) raise(r *raising, native string) *tree.Node {
 	if native != "" {
 		r = r.at(native)
 	}
 	return raiseObject(r, g.into)
 }
 
-func (v byHandValue) raise(r *raising, native string) *node { return r.value(v.value, native) }
+func (v byHandValue) raise(r *raising, native string) *tree.Node { return r.value(v.value, native) }
 
-func (s suchValue) raise(r *raising, native string) *node { return r.value(s.value, native) }
+func (s suchValue) raise(r *raising, native string) *tree.Node { return r.value(s.value, native) }
 
-func (s slotsValue[T, P]) raise(r *raising, native string) *node {
-	out := &node{kind: mapNode}
+func (s slotsValue[T, P]) raise(r *raising, native string) *tree.Node {
+	out := &tree.Node{Kind: tree.Mapping}
 	for _, key := range slices.SortedFunc(maps.Keys(r.keys), compareSlots) {
 		slot, fits := s.slotOf(key, native)
 		if !fits {
@@ -199,7 +200,7 @@ func (s slotsValue[T, P]) raise(r *raising, native string) *node {
 		}
 		var device T
 		if n := raiseObject(r.at(key).below(slot), P(&device)); n != nil {
-			out.entries = append(out.entries, entry{slot, n})
+			out.Entries = append(out.Entries, tree.Entry{Name: slot, Value: n})
 		}
 	}
 	return orNil(out)

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // spelling returns the YAML value that a field prints as the native text, or as one that means the same; nil where its values do
 // not reach that far. It tries what people may write for the text and asks the codec, so that no field's way back is written down
 // beside its way there.
-func spelling[T any](c codec[T], text string, means func(printed, text string) bool) *node {
+func spelling[T any](c codec[T], text string, means func(printed, text string) bool) *tree.Node {
 	candidates := spellings(text)
 	for _, same := range []func(printed, text string) bool{isEqual, means} {
 		for _, n := range candidates {
@@ -26,8 +27,8 @@ func spelling[T any](c codec[T], text string, means func(printed, text string) b
 func isEqual(a, b string) bool { return a == b }
 
 // spellings are what people may write for a native text, what is read most easily first.
-func spellings(text string) []*node {
-	out := []*node{scalarOf("!!str", text)}
+func spellings(text string) []*tree.Node {
+	out := []*tree.Node{scalarOf("!!str", text)}
 	if number, err := strconv.Atoi(text); err == nil {
 		out = append(out, scalarOf("!!int", strconv.Itoa(number)), scalarOf("!!str", spelledSize(int64(number)*mib)),
 			scalarOf("!!str", spelledSpan(time.Duration(number)*time.Second)))
@@ -65,12 +66,14 @@ func spelledSpan(d time.Duration) string {
 	return text
 }
 
-func scalarOf(tag, text string) *node { return &node{kind: scalarNode, tag: tag, text: text} }
+func scalarOf(tag, text string) *tree.Node {
+	return &tree.Node{Kind: tree.Scalar, Tag: tag, Text: text}
+}
 
-func listOf(words []string) *node {
-	out := &node{kind: listNode}
+func listOf(words []string) *tree.Node {
+	out := &tree.Node{Kind: tree.List}
 	for _, word := range words {
-		out.items = append(out.items, scalarOf("!!str", word))
+		out.Items = append(out.Items, scalarOf("!!str", word))
 	}
 	return out
 }

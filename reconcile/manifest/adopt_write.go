@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // write returns the document as things stand, and what its fields say.
@@ -29,7 +30,7 @@ func (a *adoption) write() ([]byte, *raising) {
 	}
 	fields := raiseObject(r, s)
 	if fields == nil {
-		fields = &node{kind: mapNode}
+		fields = &tree.Node{Kind: tree.Mapping}
 	}
 	var out bytes.Buffer
 	out.WriteString(a.header())
@@ -58,7 +59,7 @@ func (a *adoption) header() string {
 }
 
 // spec puts what every adopted guest has before its fields, and the raw keys behind them.
-func (a *adoption) spec(fields *node) *yaml.Node {
+func (a *adoption) spec(fields *tree.Node) *yaml.Node {
 	source := yamlText("source") // null drops what a class or the Cluster has, which would make it anew without a word
 	source.HeadComment = "Should it ever be gone, it is reported. To have it made anew without its data, in place of null:\n" + a.sourceLine()
 	power := yamlText(string(guest.Ignored))
@@ -68,8 +69,8 @@ func (a *adoption) spec(fields *node) *yaml.Node {
 		yamlText("adopt"), yamlText("ifUnmanaged"),
 		source, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}, yamlText("state"), power,
 	)
-	for _, e := range fields.entries {
-		out.Content = append(out.Content, yamlText(e.name), styled(e.value))
+	for _, e := range fields.Entries {
+		out.Content = append(out.Content, yamlText(e.Name), styled(e.Value))
 	}
 	raw := &yaml.Node{Kind: yaml.MappingNode}
 	for _, key := range slices.Sorted(maps.Keys(a.raw)) {
@@ -92,26 +93,26 @@ func (a *adoption) sourceLine() string {
 }
 
 // styled returns a value for people: on one line where it is short, texts of several lines as such.
-func styled(n *node) *yaml.Node {
-	switch n.kind {
-	case mapNode:
+func styled(n *tree.Node) *yaml.Node {
+	switch n.Kind {
+	case tree.Mapping:
 		out := &yaml.Node{Kind: yaml.MappingNode}
-		for _, e := range n.entries {
-			out.Content = append(out.Content, yamlText(e.name), styled(e.value))
+		for _, e := range n.Entries {
+			out.Content = append(out.Content, yamlText(e.Name), styled(e.Value))
 		}
 		return compact(out)
-	case listNode:
+	case tree.List:
 		out := &yaml.Node{Kind: yaml.SequenceNode}
-		for _, item := range n.items {
+		for _, item := range n.Items {
 			out.Content = append(out.Content, styled(item))
 		}
 		return compact(out)
-	case scalarNode:
+	case tree.Scalar:
 	}
-	out := &yaml.Node{Kind: yaml.ScalarNode, Tag: n.tag, Value: n.text}
-	if strings.ContainsAny(n.text, "\n\r\t") {
+	out := &yaml.Node{Kind: yaml.ScalarNode, Tag: n.Tag, Value: n.Text}
+	if strings.ContainsAny(n.Text, "\n\r\t") {
 		out.Style = yaml.DoubleQuotedStyle
-		if plainLines(n.text) {
+		if plainLines(n.Text) {
 			out.Style = yaml.LiteralStyle
 		}
 	}

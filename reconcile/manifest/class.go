@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // classSpec is what guests have in common, by kind. A class may build on other classes.
@@ -25,10 +26,10 @@ func (c *classSpec) fields() []field {
 // class is one GuestClass.
 type class struct {
 	spec classSpec
-	at   guest.Origin
+	at   tree.Position
 	// merged is what the class and those that it builds on give, by kind. It is made once: a class that builds twice on one that
 	// builds twice on one ... is as cheap as a list of them.
-	merged map[guest.Kind]*node
+	merged map[guest.Kind]*tree.Node
 	open   bool // being merged; a class that meets itself is a cycle, reported elsewhere
 }
 
@@ -36,13 +37,13 @@ type class struct {
 type classes map[string]*class
 
 func decodeClass(doc *document, r *report) *class {
-	c := &class{at: doc.at, merged: map[guest.Kind]*node{}}
+	c := &class{at: doc.at, merged: map[guest.Kind]*tree.Node{}}
 	d := decoder{report: r, label: doc.label(), root: &c.spec}
 	if doc.spec != nil {
 		decodeObject(d, doc.spec, &c.spec)
 	}
 	if s := &c.spec.selects; s.set {
-		s.value.check(d.below("select"), s.place, doc.spec.get("select"))
+		s.value.check(d.below("select"), s.place, doc.spec.Get("select"))
 	}
 	checkInherited(d, &c.spec.defaults)
 	return c
@@ -63,7 +64,7 @@ func (c classes) check(r *report) {
 	for _, cycle := range cycles(names, next) {
 		uses := c[cycle[0]].spec.class
 		r.add(Problem{
-			Origin: uses.at, Guest: kindClass + "/" + cycle[0], Field: uses.path,
+			Origin: guest.Origin(uses.at), Guest: kindClass + "/" + cycle[0], Field: uses.path,
 			Message: "class builds on itself: " + strings.Join(append(cycle, cycle[0]), " -> "),
 		})
 	}
@@ -73,13 +74,13 @@ func (c classes) checkNames(d decoder, uses words) {
 	for _, name := range uses.value {
 		if c[name.value] == nil {
 			d.path = name.path
-			d.problem(name.at, "got the unknown class "+quote(name.value), didYouMean(closest(name.value, slices.Sorted(maps.Keys(c)))))
+			d.problem(name.at, "got the unknown class "+tree.Quote(name.value), didYouMean(closest(name.value, slices.Sorted(maps.Keys(c)))))
 		}
 	}
 }
 
 // lay merges the named classes over a base, left to right.
-func (c classes) lay(base *node, names []string, kind guest.Kind) *node {
+func (c classes) lay(base *tree.Node, names []string, kind guest.Kind) *tree.Node {
 	for _, name := range names {
 		if over := c.give(name, kind); over != nil {
 			base = merge(base, over)
@@ -89,7 +90,7 @@ func (c classes) lay(base *node, names []string, kind guest.Kind) *node {
 }
 
 // give returns what a class gives to a kind of guest; nil where it gives nothing.
-func (c classes) give(name string, kind guest.Kind) *node {
+func (c classes) give(name string, kind guest.Kind) *tree.Node {
 	one := c[name]
 	if one == nil || one.open {
 		return nil

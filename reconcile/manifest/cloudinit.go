@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // cloudInit is what cloud-init sets up inside a virtual machine.
@@ -82,9 +83,9 @@ func slotName(into *opt[string], names families) value {
 
 type slotCodec struct{ names families }
 
-func (c slotCodec) parse(n *node) (string, *complaint) {
-	if n.kind == scalarNode && c.names.has(n.text) {
-		return n.text, nil
+func (c slotCodec) parse(n *tree.Node) (string, *complaint) {
+	if n.Kind == tree.Scalar && c.names.has(n.Text) {
+		return n.Text, nil
 	}
 	return "", wanted(n, "a slot of "+c.names.String())
 }

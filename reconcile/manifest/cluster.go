@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // Vmids that Proxmox accepts.
@@ -64,7 +65,7 @@ func (g *guards) fields() []field {
 	}
 }
 
-type defaults struct{ machine, container *node }
+type defaults struct{ machine, container *tree.Node }
 
 func (d *defaults) fields() []field {
 	return []field{
@@ -74,7 +75,7 @@ func (d *defaults) fields() []field {
 }
 
 // of returns what is given for a kind, nil where nothing is.
-func (d *defaults) of(kind guest.Kind) *node {
+func (d *defaults) of(kind guest.Kind) *tree.Node {
 	if kind == guest.Container {
 		return d.container
 	}
@@ -90,7 +91,7 @@ func decodeCluster(doc *document, r *report) (Cluster, defaults) {
 		decodeObject(d, doc.spec, &s)
 	}
 	out := Cluster{
-		Name: doc.meta.name.value, Origin: doc.at,
+		Name: doc.meta.name.value, Origin: guest.Origin(doc.at),
 		VMIDs:  Range{s.vmids.value.from.value, s.vmids.value.to.value},
 		Guards: Guards{MaxDestroysPerDay: 3, Approvals: 1},
 	}
@@ -122,8 +123,8 @@ func checkInherited(d decoder, given *defaults) {
 		below.root, below.base = s, below.path
 		decodeObject(below, n, s)
 		for _, own := range []string{"vmid", "class", "name", "hostname"} {
-			if value := n.get(own); value != nil && !value.null() {
-				below.below(own).problem(value.key, "a guest cannot inherit its "+own, "set it in the guest, or list classes in spec.class")
+			if value := n.Get(own); value != nil && !value.IsNull() {
+				below.below(own).problem(value.Key, "a guest cannot inherit its "+own, "set it in the guest, or list classes in spec.class")
 			}
 		}
 	}

@@ -3,7 +3,7 @@
 // A file holds any number of documents of four kinds: Cluster (one in the whole source), GuestClass (what guests have in
 // common), VirtualMachine and Container. Reading goes through one value a step:
 //
-//	File -> node       a tree of positions and text, bounded, without aliases (tree.go)
+//	File -> tree.Node  a tree of positions and text, bounded, without aliases (package tree)
 //	node -> node       classes laid under a guest's own spec, left to right (merge.go)
 //	node -> spec       typed fields that know whether they were set and where (field.go, vm.go, container.go)
 //	spec -> Desired    intents on native Proxmox keys (lowering.go)

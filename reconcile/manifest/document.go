@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 const (
@@ -22,8 +23,8 @@ var kinds = []string{kindCluster, kindClass, string(guest.VirtualMachine), strin
 type document struct {
 	apiVersion, kind opt[string]
 	meta             metadata
-	spec             *node // nil where there is none
-	at               guest.Origin
+	spec             *tree.Node // nil where there is none
+	at               tree.Position
 }
 
 type metadata struct {
@@ -59,67 +60,67 @@ func (d *document) label() string {
 }
 
 // newDocument reads what every kind begins with. It returns nil where the rest cannot be understood.
-func newDocument(n *node, r *report) *document {
-	doc := &document{at: n.at}
+func newDocument(n *tree.Node, r *report) *document {
+	doc := &document{at: n.At}
 	doc.guess(n)
 	before := r.count
 	decodeObject(decoder{report: r, label: doc.label()}, n, doc)
 	unreadable := r.count > before
-	if n.kind != mapNode {
+	if n.Kind != tree.Mapping {
 		return nil
 	}
-	problem := func(field string, at guest.Origin, message, hint string) *document {
-		r.add(Problem{Origin: at, Guest: doc.label(), Field: field, Message: message, Hint: hint})
+	problem := func(field string, at tree.Position, message, hint string) *document {
+		r.add(Problem{Origin: guest.Origin(at), Guest: doc.label(), Field: field, Message: message, Hint: hint})
 		return nil
 	}
 	version, kind := doc.apiVersion.value, doc.kind.value
 	switch {
 	case version == "":
-		return problem("apiVersion", n.at, "got none, want "+apiVersion, "")
+		return problem("apiVersion", n.At, "got none, want "+apiVersion, "")
 	case version != apiVersion && strings.HasPrefix(version, apiGroup):
-		return problem("apiVersion", doc.apiVersion.at, "got "+quote(version)+", want "+apiVersion, "a newer agent may understand it")
+		return problem("apiVersion", doc.apiVersion.at, "got "+tree.Quote(version)+", want "+apiVersion, "a newer agent may understand it")
 	case version != apiVersion:
-		return problem("apiVersion", doc.apiVersion.at, "got "+quote(version)+", want "+apiVersion, didYouMean(closest(version, []string{apiVersion})))
+		return problem("apiVersion", doc.apiVersion.at, "got "+tree.Quote(version)+", want "+apiVersion, didYouMean(closest(version, []string{apiVersion})))
 	case kind == "":
-		return problem("kind", n.at, "got none, want one of "+strings.Join(kinds, ", "), "")
+		return problem("kind", n.At, "got none, want one of "+strings.Join(kinds, ", "), "")
 	case !slices.Contains(kinds, kind):
-		return problem("kind", doc.kind.at, "got "+quote(kind)+", want one of "+strings.Join(kinds, ", "), didYouMean(cmp.Or(synonym(kind, kinds), closest(kind, kinds))))
+		return problem("kind", doc.kind.at, "got "+tree.Quote(kind)+", want one of "+strings.Join(kinds, ", "), didYouMean(cmp.Or(synonym(kind, kinds), closest(kind, kinds))))
 	case doc.meta.name.value == "" && unreadable:
 		return nil
 	case doc.meta.name.value == "":
-		return problem("metadata.name", n.at, "got none, want a name that is unique in its kind", "")
+		return problem("metadata.name", n.At, "got none, want a name that is unique in its kind", "")
 	default:
 		return doc
 	}
 }
 
 // guess looks kind and name up before decoding, so that problems on the way can be told by their document.
-func (d *document) guess(n *node) {
-	kind, meta := n.get("kind"), n.get("metadata")
+func (d *document) guess(n *tree.Node) {
+	kind, meta := n.Get("kind"), n.Get("metadata")
 	if kind == nil || meta == nil {
 		return
 	}
-	d.kind.value = kind.text
-	name := meta.get("name")
-	if meta.kind == scalarNode {
+	d.kind.value = kind.Text
+	name := meta.Get("name")
+	if meta.Kind == tree.Scalar {
 		name = meta // metadata: web-1
 	}
-	if name != nil && dnsName.ok(name.text) {
-		d.meta.name.value = name.text
+	if name != nil && dnsName.ok(name.Text) {
+		d.meta.name.value = name.Text
 	}
 }
 
 // subtree is a row that is decoded later, against the fields of a kind.
-func subtree(into **node, kind string) value { return subtreeValue{into, kind} }
+func subtree(into **tree.Node, kind string) value { return subtreeValue{into, kind} }
 
 type subtreeValue struct {
-	into **node
+	into **tree.Node
 	kind string
 }
 
-func (v subtreeValue) decode(d decoder, n *node) {
-	if n.kind != mapNode {
-		d.problem(n.at, "got "+n.describe()+", want a mapping", "")
+func (v subtreeValue) decode(d decoder, n *tree.Node) {
+	if n.Kind != tree.Mapping {
+		d.problem(n.At, "got "+n.Describe()+", want a mapping", "")
 		return
 	}
 	*v.into = n

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // Row is a field as users see it, for the test that keeps the reference.
@@ -27,11 +26,11 @@ func Rows(kind string) []Row {
 // Unused returns the fields of a kind that none of the guests sets.
 func Unused(kind guest.Kind, guests []Guest) []string {
 	var used, unused []string
-	var collect func(n *node, path string)
-	collect = func(n *node, path string) {
+	var collect func(n *tree.Node, path string)
+	collect = func(n *tree.Node, path string) {
 		used = append(used, path)
-		for _, e := range n.entries {
-			collect(e.value, strings.TrimPrefix(path+"."+e.name, "."))
+		for _, e := range n.Entries {
+			collect(e.Value, strings.TrimPrefix(path+"."+e.Name, "."))
 		}
 	}
 	for _, g := range guests {
@@ -55,13 +54,9 @@ func WrongExamples(kind string) []string {
 			return
 		}
 		for i, example := range row.value.schema().Examples {
-			var y yaml.Node
-			if err := yaml.Unmarshal(example, &y); err != nil {
-				r.add(Problem{Field: path, Message: err.Error()})
-				continue
+			for _, n := range (File{fmt.Sprintf("%s#%d", path, i), example}).documents(r) {
+				row.value.decode(decoder{report: r, path: path}, n)
 			}
-			b := &builder{file: fmt.Sprintf("%s#%d", path, i), report: r}
-			row.value.decode(decoder{report: r, path: path}, b.build(y.Content[0], 0))
 		}
 	}
 	walkObject(objectOf(kind), "", check)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // field is one row of an object's table: all that decoding, lowering and the schema need to know.
@@ -31,12 +32,12 @@ type pointer[T any] interface {
 type lowerer interface{ lower(l *lowering) }
 
 // misreader is an object with words of its own for a value that is no mapping.
-type misreader interface{ misread(n *node) complaint }
+type misreader interface{ misread(n *tree.Node) complaint }
 
 // value is what a row decodes into. The way back from live keys is raisable, in adopt_raise.go; what lowers by hand here has its way
 // back by hand in adopt_hand.go, and a field without one is named in adopt_fields_test.go.
 type value interface {
-	decode(d decoder, n *node)
+	decode(d decoder, n *tree.Node)
 	lower(l *lowering, native string)
 	schema() *schema
 	walk(path string, visit func(path string, row field)) // every row below
@@ -44,7 +45,7 @@ type value interface {
 
 // place is where a value was set.
 type place struct {
-	at   guest.Origin
+	at   tree.Position
 	path string
 }
 
@@ -76,40 +77,40 @@ func (d decoder) below(name string) decoder {
 	return d
 }
 
-func (d decoder) problem(at guest.Origin, message, hint string) {
-	d.report.add(Problem{Origin: at, Guest: d.label, Field: d.path, Message: message, Hint: hint})
+func (d decoder) problem(at tree.Position, message, hint string) {
+	d.report.add(Problem{Origin: guest.Origin(at), Guest: d.label, Field: d.path, Message: message, Hint: hint})
 }
 
 // decodeObject fills an object from a mapping; a null leaves its field unset.
-func decodeObject(d decoder, n *node, into object) {
+func decodeObject(d decoder, n *tree.Node, into object) {
 	rows := into.fields()
-	if n.kind != mapNode {
-		wrong := complaint{"got " + n.describe() + ", want a mapping", d.takes(into, n)}
+	if n.Kind != tree.Mapping {
+		wrong := complaint{"got " + n.Describe() + ", want a mapping", d.takes(into, n)}
 		if own, ok := into.(misreader); ok {
 			wrong = own.misread(n)
 		}
-		d.problem(n.at, wrong.message, wrong.hint)
+		d.problem(n.At, wrong.message, wrong.hint)
 		return
 	}
 	if d.seen != nil {
 		d.seen[into] = rows
 	}
-	for _, e := range n.entries {
-		row := find(rows, e.name)
+	for _, e := range n.Entries {
+		row := find(rows, e.Name)
 		switch {
 		case row == nil:
-			below := d.below(segment(e.name))
-			below.problem(e.value.key, "unknown field", d.meant(rows, e.name))
-		case !e.value.null():
-			row.value.decode(d.below(e.name), e.value)
+			below := d.below(segment(e.Name))
+			below.problem(e.Value.Key, "unknown field", d.meant(rows, e.Name))
+		case !e.Value.IsNull():
+			row.value.decode(d.below(e.Name), e.Value)
 		}
 	}
 }
 
 // takes returns a hint for a value without its name: the first field that it would fit, as it is or as what it was most likely meant
 // to be. memory: 2048 is memory: {size: 2048Mi}. No value means that something is to be removed.
-func (d decoder) takes(into object, n *node) string {
-	if d.path == "" || n.kind != scalarNode || n.null() {
+func (d decoder) takes(into object, n *tree.Node) string {
+	if d.path == "" || n.Kind != tree.Scalar || n.IsNull() {
 		return ""
 	}
 	blank, ok := reflect.New(reflect.TypeOf(into).Elem()).Interface().(object) // so that the trial leaves nothing behind
@@ -117,7 +118,7 @@ func (d decoder) takes(into object, n *node) string {
 		return ""
 	}
 	for _, row := range blank.fields() {
-		trial, fit := &report{}, shorten(n.text)
+		trial, fit := &report{}, tree.Shorten(n.Text)
 		row.value.decode(decoder{report: trial}, n)
 		if trial.count > 0 {
 			fit = proposed(trial.list[0].Hint)
@@ -197,7 +198,7 @@ func group(into object) value { return groupValue{into} }
 
 type groupValue struct{ into object }
 
-func (g groupValue) decode(d decoder, n *node) { decodeObject(d, n, g.into) }
+func (g groupValue) decode(d decoder, n *tree.Node) { decodeObject(d, n, g.into) }
 
 func (g groupValue) lower(l *lowering, _ string) { lowerObject(l, g.into) }
 
@@ -218,8 +219,8 @@ type childValue struct {
 	set  *bool
 }
 
-func (c childValue) decode(d decoder, n *node) {
-	c.mark(place{n.key, d.path})
+func (c childValue) decode(d decoder, n *tree.Node) {
+	c.mark(place{n.Key, d.path})
 	c.groupValue.decode(d, n)
 }
 

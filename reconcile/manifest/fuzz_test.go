@@ -17,8 +17,8 @@ import (
 
 // FuzzParse holds that whatever parses renders to documents that parse to the same guests, and that lowering twice gives the same.
 func FuzzParse(f *testing.F) {
-	for _, pattern := range []string{"bad", "lower"} {
-		names, err := filepath.Glob(filepath.Join("testdata", pattern, "*.txtar"))
+	for _, folder := range []string{"testdata/bad", "testdata/lower", "tree/testdata"} {
+		names, err := filepath.Glob(filepath.Join(folder, "*.txtar"))
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -27,7 +27,7 @@ func (h *ha) wish(p place) *guest.HAWish {
 	if !h.absent.value && !h.state.set && !h.maxRestart.set && !h.maxRelocate.set {
 		return nil
 	}
-	w := guest.HAWish{Absent: h.absent.value, State: h.state.value, Origin: p.at}
+	w := guest.HAWish{Absent: h.absent.value, State: h.state.value, Origin: guest.Origin(p.at)}
 	if h.maxRestart.set {
 		w.MaxRestart = &h.maxRestart.value
 	}

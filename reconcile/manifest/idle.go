@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"gitops-agent/reconcile/guest"
 )
 
 // checkIdle warns of classes that say something to nobody: those whose select fits no guest, and those that select none and
@@ -17,10 +19,10 @@ func (p *parser) checkIdle(r *report) {
 		}
 	}
 	for name, one := range p.classes {
-		warning := Problem{Origin: one.at, Guest: kindClass + "/" + name}
+		warning := Problem{Origin: guest.Origin(one.at), Guest: kindClass + "/" + name}
 		switch s := &one.spec.selects; {
 		case s.set && !slices.ContainsFunc(p.guests, func(doc *document) bool { return one.selects(doc, p.folder()) }):
-			warning.Origin, warning.Field = s.at, s.path
+			warning.Origin, warning.Field = guest.Origin(s.at), s.path
 			warning.Message, warning.Hint = "no guest fits", p.nearest(one)
 			r.add(warning)
 		case !s.set && !named[name]:

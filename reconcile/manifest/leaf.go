@@ -7,18 +7,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // complaint is why a value was refused.
 type complaint struct{ message, hint string }
 
-func wanted(n *node, want string) *complaint {
-	return &complaint{message: "got " + n.describe() + ", want " + want}
+func wanted(n *tree.Node, want string) *complaint {
+	return &complaint{message: "got " + n.Describe() + ", want " + want}
 }
 
 // codec reads a YAML value and prints it for Proxmox.
 type codec[T any] interface {
-	parse(n *node) (T, *complaint)
+	parse(n *tree.Node) (T, *complaint)
 	format(value T) string // native text; "" where the value wants its key absent
 	form() schema
 }
@@ -29,13 +31,13 @@ type leaf[T any] struct {
 	codec codec[T]
 }
 
-func (v leaf[T]) decode(d decoder, n *node) {
+func (v leaf[T]) decode(d decoder, n *tree.Node) {
 	parsed, wrong := v.codec.parse(n)
 	if wrong != nil {
-		d.problem(n.at, wrong.message, wrong.hint)
+		d.problem(n.At, wrong.message, wrong.hint)
 		return
 	}
-	*v.into = opt[T]{place{n.at, d.path}, parsed, true}
+	*v.into = opt[T]{place{n.At, d.path}, parsed, true}
 }
 
 func (v leaf[T]) lower(l *lowering, native string) {
@@ -53,14 +55,14 @@ func integer(into *opt[int], least, most int) value { return leaf[int]{into, who
 
 type whole struct{ least, most int }
 
-func (w whole) parse(n *node) (int, *complaint) {
-	number, err := strconv.Atoi(n.text)
-	plain := err == nil && strconv.Itoa(number) == n.text
-	if n.kind == scalarNode && plain && number >= w.least && number <= w.most && n.tag == "!!int" {
+func (w whole) parse(n *tree.Node) (int, *complaint) {
+	number, err := strconv.Atoi(n.Text)
+	plain := err == nil && strconv.Itoa(number) == n.Text
+	if n.Kind == tree.Scalar && plain && number >= w.least && number <= w.most && n.Tag == "!!int" {
 		return number, nil
 	}
 	wrong := wanted(n, "a whole number "+bounds(w.least, w.most))
-	if plain && n.tag == "!!str" {
+	if plain && n.Tag == "!!str" {
 		wrong.hint = "leave out the quotes"
 	}
 	return 0, wrong
@@ -81,9 +83,9 @@ func number(into *opt[float64], most int) value { return leaf[float64]{into, dec
 
 type decimal struct{ most int }
 
-func (c decimal) parse(n *node) (float64, *complaint) {
-	f, err := strconv.ParseFloat(n.text, 64)
-	numeric := n.kind == scalarNode && (n.tag == "!!int" || n.tag == "!!float")
+func (c decimal) parse(n *tree.Node) (float64, *complaint) {
+	f, err := strconv.ParseFloat(n.Text, 64)
+	numeric := n.Kind == tree.Scalar && (n.Tag == "!!int" || n.Tag == "!!float")
 	if numeric && err == nil && f >= 0 && f <= float64(c.most) { // which no NaN is
 		return f, nil
 	}
@@ -111,12 +113,12 @@ func toggle(into *opt[bool], on, off string) value { return leaf[bool]{into, tru
 
 type truth struct{ on, off string }
 
-func (c truth) parse(n *node) (bool, *complaint) {
-	if n.kind == scalarNode && n.tag == "!!bool" {
-		return strings.EqualFold(n.text, "true"), nil
+func (c truth) parse(n *tree.Node) (bool, *complaint) {
+	if n.Kind == tree.Scalar && n.Tag == "!!bool" {
+		return strings.EqualFold(n.Text, "true"), nil
 	}
 	wrong := wanted(n, "true or false")
-	switch n.text {
+	switch n.Text {
 	case "yes", "on", "true":
 		wrong.hint = didYouMean("true")
 	case "no", "off", "false":
@@ -144,12 +146,12 @@ func choice(into *opt[string], options ...string) value {
 
 type vocabulary []string
 
-func (v vocabulary) parse(n *node) (string, *complaint) {
-	if n.kind == scalarNode && slices.Contains(v, n.text) {
-		return n.text, nil
+func (v vocabulary) parse(n *tree.Node) (string, *complaint) {
+	if n.Kind == tree.Scalar && slices.Contains(v, n.Text) {
+		return n.Text, nil
 	}
 	wrong := wanted(n, "one of "+strings.Join(v, ", "))
-	wrong.hint = didYouMean(cmp.Or(synonym(n.text, v), closest(n.text, v)))
+	wrong.hint = didYouMean(cmp.Or(synonym(n.Text, v), closest(n.Text, v)))
 	return "", wrong
 }
 

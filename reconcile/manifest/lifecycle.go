@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 const maxDelay = 24 * time.Hour
@@ -68,12 +69,12 @@ func (s *suspension) fields() []field {
 	}
 }
 
-func (s *suspension) misread(n *node) complaint {
+func (s *suspension) misread(n *tree.Node) complaint {
 	hint := "give the reason, as in {reason: being moved to new disks}"
-	if n.text == "false" || n.text == "no" {
+	if n.Text == "false" || n.Text == "no" {
 		hint = "leave suspend out; null drops an inherited one"
 	}
-	return complaint{"got " + n.describe() + ", want a mapping", hint}
+	return complaint{"got " + n.Describe() + ", want a mapping", hint}
 }
 
 // value returns the suspension, nil where the guest is not suspended.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // words is a list of texts, each knowing its place.
@@ -32,32 +34,32 @@ type listValue struct {
 
 const maxItems = 256 // of one list or map
 
-func (v listValue) decode(d decoder, n *node) {
-	items := n.items
-	if n.kind == scalarNode {
-		items = []*node{n}
+func (v listValue) decode(d decoder, n *tree.Node) {
+	items := n.Items
+	if n.Kind == tree.Scalar {
+		items = []*tree.Node{n}
 	}
-	if n.kind == mapNode || len(items) > maxItems {
-		d.problem(n.at, fmt.Sprintf("got %s, want a list of at most %d", n.describe(), maxItems), "")
+	if n.Kind == tree.Mapping || len(items) > maxItems {
+		d.problem(n.At, fmt.Sprintf("got %s, want a list of at most %d", n.Describe(), maxItems), "")
 		return
 	}
-	out := words{place: place{n.key, d.path}, set: true}
+	out := words{place: place{n.Key, d.path}, set: true}
 	seen := map[string]bool{}
 	for i, item := range items {
 		below := d
-		if n.kind == listNode {
+		if n.Kind == tree.List {
 			below.path = fmt.Sprintf("%s[%d]", d.path, i)
 		}
 		s, wrong := v.rule.parse(item)
 		switch {
-		case wrong != nil && n.kind == scalarNode && wrong.hint == "":
-			below.problem(item.at, wrong.message, v.apart(item.text))
+		case wrong != nil && n.Kind == tree.Scalar && wrong.hint == "":
+			below.problem(item.At, wrong.message, v.apart(item.Text))
 		case wrong != nil:
-			below.problem(item.at, wrong.message, wrong.hint)
+			below.problem(item.At, wrong.message, wrong.hint)
 		case seen[s]:
-			below.problem(item.at, "got "+quote(s)+" twice", "")
+			below.problem(item.At, "got "+tree.Quote(s)+" twice", "")
 		default:
-			out.value = append(out.value, opt[string]{place{item.at, below.path}, s, true})
+			out.value = append(out.value, opt[string]{place{item.At, below.path}, s, true})
 		}
 		seen[s] = true
 	}
@@ -70,7 +72,7 @@ func (v listValue) apart(text string) string {
 	if len(words) < 2 || slices.ContainsFunc(words, func(word string) bool { return !v.rule.ok(word) }) {
 		return ""
 	}
-	return didYouMean("[" + shorten(strings.Join(words, ", ")) + "]")
+	return didYouMean("[" + tree.Shorten(strings.Join(words, ", ")) + "]")
 }
 
 func (v listValue) lower(l *lowering, native string) {
@@ -108,42 +110,42 @@ type dictionaryValue struct {
 	native bool
 }
 
-func (v dictionaryValue) decode(d decoder, n *node) {
-	if n.kind != mapNode || len(n.entries) > maxItems {
-		d.problem(n.at, fmt.Sprintf("got %s, want a mapping of at most %d names to values", n.describe(), maxItems), "")
+func (v dictionaryValue) decode(d decoder, n *tree.Node) {
+	if n.Kind != tree.Mapping || len(n.Entries) > maxItems {
+		d.problem(n.At, fmt.Sprintf("got %s, want a mapping of at most %d names to values", n.Describe(), maxItems), "")
 		return
 	}
 	*v.into = pairs{}
-	for _, e := range n.entries {
-		below := d.below(segment(e.name))
-		if !v.names.ok(e.name) {
-			below.problem(e.value.key, "got the name "+quote(e.name)+", want "+v.names.wanted(), "")
+	for _, e := range n.Entries {
+		below := d.below(segment(e.Name))
+		if !v.names.ok(e.Name) {
+			below.problem(e.Value.Key, "got the name "+tree.Quote(e.Name)+", want "+v.names.wanted(), "")
 			continue
 		}
-		if e.value.null() {
+		if e.Value.IsNull() {
 			continue
 		}
-		s, wrong := v.parse(e.value)
+		s, wrong := v.parse(e.Value)
 		if wrong != nil {
-			below.problem(e.value.at, wrong.message, wrong.hint)
+			below.problem(e.Value.At, wrong.message, wrong.hint)
 			continue
 		}
-		(*v.into)[e.name] = opt[string]{place{e.value.key, below.path}, s, true}
+		(*v.into)[e.Name] = opt[string]{place{e.Value.Key, below.path}, s, true}
 	}
 }
 
-func (v dictionaryValue) parse(n *node) (string, *complaint) {
+func (v dictionaryValue) parse(n *tree.Node) (string, *complaint) {
 	switch {
 	case !v.native:
 		return anyText.parse(n)
-	case n.kind != scalarNode || !anyText.ok(n.text):
+	case n.Kind != tree.Scalar || !anyText.ok(n.Text):
 		return "", wanted(n, "a text, a number or a truth value")
-	case n.tag == "!!bool" && strings.EqualFold(n.text, "true"):
+	case n.Tag == "!!bool" && strings.EqualFold(n.Text, "true"):
 		return "1", nil
-	case n.tag == "!!bool":
+	case n.Tag == "!!bool":
 		return "0", nil
 	default:
-		return n.text, nil
+		return n.Text, nil
 	}
 }
 

@@ -1,5 +1,9 @@
 package manifest
 
+import (
+	"gitops-agent/reconcile/manifest/tree"
+)
+
 // lone is a row whose mapping is a device that a guest has once, under the native key of the row: rng is rng0.
 func lone[T any, P slotted[T]](into *opt[T]) value {
 	return loneValue[T, P]{childValue{groupValue{P(&into.value)}, func(p place) { into.place, into.set = p, true }, &into.set}, into}
@@ -10,10 +14,10 @@ type loneValue[T any, P slotted[T]] struct {
 	into *opt[T]
 }
 
-func (v loneValue[T, P]) decode(d decoder, n *node) {
+func (v loneValue[T, P]) decode(d decoder, n *tree.Node) {
 	v.childValue.decode(d, n)
-	if P(&v.into.value).removed() && len(withoutNulls(n).entries) > 1 {
-		d.problem(n.key, "got absent: true beside other fields, want it alone", "")
+	if P(&v.into.value).removed() && len(withoutNulls(n).Entries) > 1 {
+		d.problem(n.Key, "got absent: true beside other fields, want it alone", "")
 	}
 }
 

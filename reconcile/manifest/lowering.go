@@ -47,7 +47,7 @@ func lowerObject(l *lowering, o object) {
 }
 
 func (l *lowering) problem(p place, message, hint string) {
-	l.report.add(Problem{Origin: p.at, Guest: l.label, Field: p.path, Message: message, Hint: hint})
+	l.report.add(Problem{Origin: guest.Origin(p.at), Guest: l.label, Field: p.path, Message: message, Hint: hint})
 }
 
 // missing reports what a manifest does not say. Where a part of it was not understood, that may be the very part.
@@ -100,7 +100,7 @@ func (l *lowering) claim(native string, p place) {
 func (l *lowering) intent(key string, p place) *guest.Intent {
 	in, there := l.intents[key]
 	if !there {
-		in = &guest.Intent{Key: key, Verb: guest.Want, Origin: p.at}
+		in = &guest.Intent{Key: key, Verb: guest.Want, Origin: guest.Origin(p.at)}
 		l.intents[key], l.setBy[key] = in, p
 	}
 	return in

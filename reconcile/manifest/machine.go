@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // machine is the spec of a VirtualMachine.
@@ -134,8 +135,8 @@ func balloon(into *opt[int64]) value { return leaf[int64]{into, mebibytesOrOff{m
 
 type mebibytesOrOff struct{ mebibytes }
 
-func (c mebibytesOrOff) parse(n *node) (int64, *complaint) {
-	if n.kind == scalarNode && n.text == "off" {
+func (c mebibytesOrOff) parse(n *tree.Node) (int64, *complaint) {
+	if n.Kind == tree.Scalar && n.Text == "off" {
 		return 0, nil
 	}
 	return c.mebibytes.parse(n)

@@ -1,47 +1,49 @@
 package manifest
 
+import "gitops-agent/reconcile/manifest/tree"
+
 // merge lays one value over another and returns the result; neither argument changes. Mappings are merged name by name, anything
 // else replaces. A null stays a null, so that a class can drop what the classes before it gave. A slot that one of the two
 // removes (absent: true) is not mixed with the other.
-func merge(base, over *node) *node {
-	if base == nil || base.kind != mapNode || over.kind != mapNode || removes(base) || removes(over) {
+func merge(base, over *tree.Node) *tree.Node {
+	if base == nil || base.Kind != tree.Mapping || over.Kind != tree.Mapping || removes(base) || removes(over) {
 		return over
 	}
-	upper := make(map[string]*node, len(over.entries))
-	for _, e := range over.entries {
-		upper[e.name] = e.value
+	upper := make(map[string]*tree.Node, len(over.Entries))
+	for _, e := range over.Entries {
+		upper[e.Name] = e.Value
 	}
-	out := &node{kind: mapNode, at: over.at, key: over.key}
-	for _, e := range base.entries {
-		if value, named := upper[e.name]; named {
-			e.value = merge(e.value, value)
-			delete(upper, e.name)
+	out := &tree.Node{Kind: tree.Mapping, At: over.At, Key: over.Key}
+	for _, e := range base.Entries {
+		if value, named := upper[e.Name]; named {
+			e.Value = merge(e.Value, value)
+			delete(upper, e.Name)
 		}
-		out.entries = append(out.entries, e)
+		out.Entries = append(out.Entries, e)
 	}
-	for _, e := range over.entries {
-		if _, left := upper[e.name]; left {
-			out.entries = append(out.entries, e)
+	for _, e := range over.Entries {
+		if _, left := upper[e.Name]; left {
+			out.Entries = append(out.Entries, e)
 		}
 	}
 	return out
 }
 
 // withoutNulls returns the value without what it drops: a null means the field is not managed.
-func withoutNulls(n *node) *node {
-	if n.kind != mapNode {
+func withoutNulls(n *tree.Node) *tree.Node {
+	if n.Kind != tree.Mapping {
 		return n
 	}
-	out := &node{kind: mapNode, at: n.at, key: n.key}
-	for _, e := range n.entries {
-		if !e.value.null() {
-			out.entries = append(out.entries, entry{e.name, withoutNulls(e.value)})
+	out := &tree.Node{Kind: tree.Mapping, At: n.At, Key: n.Key}
+	for _, e := range n.Entries {
+		if !e.Value.IsNull() {
+			out.Entries = append(out.Entries, tree.Entry{Name: e.Name, Value: withoutNulls(e.Value)})
 		}
 	}
 	return out
 }
 
-func removes(n *node) bool {
-	absent := n.get("absent")
-	return absent != nil && absent.tag == "!!bool" && absent.text == "true"
+func removes(n *tree.Node) bool {
+	absent := n.Get("absent")
+	return absent != nil && absent.Tag == "!!bool" && absent.Text == "true"
 }

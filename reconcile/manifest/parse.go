@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // Parse reads all files of a source. Files that are no YAML by their name, and those below a folder that begins with a dot, are
 // passed over. The error is a *Problems with everything that is wrong; the Set is complete only without one. It is pure, and its
 // result does not depend on the order of the files.
 func Parse(files []File) (Set, error) {
-	p := parser{report: &report{}, classes: classes{}, firsts: map[string]guest.Origin{}, specs: map[string]spec{}, named: map[string]bool{}}
+	p := parser{report: &report{}, classes: classes{}, firsts: map[string]tree.Position{}, specs: map[string]spec{}, named: map[string]bool{}}
 	p.read(files)
 	p.classes.check(p.report)
 	p.classes.checkSelectors(p.report, p.folder())
@@ -44,16 +45,16 @@ type parser struct {
 	defaults defaults
 	classes  classes
 	guests   []*document
-	firsts   map[string]guest.Origin // label -> document
-	specs    map[string]spec         // label -> decoded, by the label of the guest
-	named    map[string]bool         // classes that a guest names
+	firsts   map[string]tree.Position // label -> document
+	specs    map[string]spec          // label -> decoded, by the label of the guest
+	named    map[string]bool          // classes that a guest names
 }
 
 func (p *parser) read(files []File) {
 	files = slices.SortedFunc(slices.Values(files), func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	var cluster *document
 	for _, f := range files {
-		if !f.manifest() {
+		if !f.isManifest() {
 			continue
 		}
 		for _, n := range f.documents(p.report) {
@@ -81,7 +82,7 @@ func (p *parser) repeated(doc *document) bool {
 	first, twice := p.firsts[doc.label()]
 	if twice {
 		p.report.add(Problem{
-			Origin: doc.at, Guest: doc.label(), Field: "metadata.name",
+			Origin: guest.Origin(doc.at), Guest: doc.label(), Field: "metadata.name",
 			Message: "another " + doc.kind.value + " has this name", Hint: "first at " + first.String(),
 		})
 		return true
@@ -93,7 +94,7 @@ func (p *parser) repeated(doc *document) bool {
 func (p *parser) onlyCluster(first, doc *document) *document {
 	if first != nil {
 		p.report.add(Problem{
-			Origin: doc.at, Guest: doc.label(), Message: "got a second Cluster, want one in the source", Hint: "first at " + first.at.String(),
+			Origin: guest.Origin(doc.at), Guest: doc.label(), Message: "got a second Cluster, want one in the source", Hint: "first at " + first.at.String(),
 		})
 		return first
 	}
@@ -107,7 +108,7 @@ func (p *parser) guest(doc *document) {
 	before := p.report.count
 	own := doc.spec
 	if own == nil {
-		own = &node{kind: mapNode, at: doc.at, key: doc.at}
+		own = &tree.Node{Kind: tree.Mapping, At: doc.at, Key: doc.at}
 	}
 	selected, named := p.layers(doc, own)
 	classes := append(selected, named...)
@@ -120,7 +121,7 @@ func (p *parser) guest(doc *document) {
 	p.specs[label] = s
 	g := Guest{
 		Ref:    guest.Ref{Kind: kind, Name: doc.meta.name.value, VMID: s.shared().vmid.value},
-		Labels: map[string]string{}, Classes: classes, Origin: doc.at, merged: merged,
+		Labels: map[string]string{}, Classes: classes, Origin: guest.Origin(doc.at), merged: merged,
 	}
 	for name, value := range doc.meta.labels {
 		g.Labels[name] = value.value
@@ -134,9 +135,9 @@ func (p *parser) guest(doc *document) {
 }
 
 // uses returns the classes that a guest names. They are read ahead of the other fields, which depend on them.
-func (p *parser) uses(own *node, kind guest.Kind, label string) []string {
-	named := own.get("class")
-	if named == nil || named.null() {
+func (p *parser) uses(own *tree.Node, kind guest.Kind, label string) []string {
+	named := own.Get("class")
+	if named == nil || named.IsNull() {
 		return nil
 	}
 	var uses words
@@ -161,7 +162,7 @@ func (l *lowering) desired(doc *document, s spec) guest.Desired {
 	lowerObject(l, s)
 	s.defaultName(l, opt[string]{place{doc.meta.name.at, "metadata.name"}, ref.Name, true})
 	d := guest.Desired{
-		Ref: ref, Origin: doc.at, Node: c.home(), Nodes: c.nodes(), Migrate: c.migration(), Pool: c.pool.value, State: guest.Ignored,
+		Ref: ref, Origin: guest.Origin(doc.at), Node: c.home(), Nodes: c.nodes(), Migrate: c.migration(), Pool: c.pool.value, State: guest.Ignored,
 		Template: c.template.value, HA: c.ha.value.wish(c.ha.place), Refresh: s.refresh(),
 		Adopt: c.adopt.value == "ifUnmanaged", Observe: c.mode.value == "observe", Wave: c.wave.value,
 		Source: s.source(l), Suspend: c.suspended(l), Lifecycle: c.lifecycle.value(),

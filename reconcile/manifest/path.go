@@ -2,7 +2,10 @@ package manifest
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 func lastSegment(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
@@ -21,9 +24,9 @@ func compared(s spec, l *lowering, path string) *complaint {
 	field, named := l.setBy[path]
 	switch {
 	case !known && named && field.path != path:
-		return &complaint{"got " + quote(path) + ", want the path of a field", didYouMean(field.path)}
+		return &complaint{"got " + tree.Quote(path) + ", want the path of a field", didYouMean(field.path)}
 	case !known:
-		return &complaint{"got " + quote(path) + ", want the path of a field", didYouMean(closest(path, candidates))}
+		return &complaint{"got " + tree.Quote(path) + ", want the path of a field", didYouMean(closest(path, candidates))}
 	case !native && len(l.nativesOf(path)) == 0 && !l.doubtful:
 		return &complaint{fmt.Sprintf("field %s is never compared with the live guest", path), leaving[path]}
 	default:
@@ -62,4 +65,25 @@ func matches(pattern, path string) bool {
 func firstSegments(path string, n int) string {
 	parts := strings.SplitN(path, ".", n+1)
 	return strings.Join(parts[:min(n, len(parts))], ".")
+}
+
+// segment returns a key as part of a field path in a message.
+func segment(name string) string {
+	if needsQuotes(name) {
+		return tree.Quote(name)
+	}
+	return tree.Shorten(name)
+}
+
+// wholeSegment returns a key as part of a field path, without shortening it.
+func wholeSegment(name string) string {
+	if needsQuotes(name) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// needsQuotes reports whether a key could be misread as part of a path.
+func needsQuotes(name string) bool {
+	return name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`".:`, r) })
 }

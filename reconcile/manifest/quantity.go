@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // Binary units, as bytes.
@@ -23,12 +24,12 @@ var units = map[string]int64{"Ki": kib, "Mi": mib, "Gi": gib, "Ti": tib}
 var sizeShape = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]*)$`)
 
 // parseSize reads "512Mi", "4Gi" or "1.5Ti" into bytes. Bare returns the unit that is meant by a number without one.
-func parseSize(n *node, bare func(number string) string) (int64, *complaint) {
+func parseSize(n *tree.Node, bare func(number string) string) (int64, *complaint) {
 	const want = "a size with a unit, such as 512Mi or 32Gi"
-	if n.kind != scalarNode {
+	if n.Kind != tree.Scalar {
 		return 0, wanted(n, want)
 	}
-	match := sizeShape.FindStringSubmatch(n.text)
+	match := sizeShape.FindStringSubmatch(n.Text)
 	if match == nil {
 		return 0, wanted(n, want)
 	}
@@ -88,9 +89,9 @@ func memory(into *opt[int64], least int64) value { return leaf[int64]{into, mebi
 
 type mebibytes struct{ least int64 }
 
-func (c mebibytes) parse(n *node) (int64, *complaint) { return c.parseBare(n, bareMemory) }
+func (c mebibytes) parse(n *tree.Node) (int64, *complaint) { return c.parseBare(n, bareMemory) }
 
-func (c mebibytes) parseBare(n *node, bare func(number string) string) (int64, *complaint) {
+func (c mebibytes) parseBare(n *tree.Node, bare func(number string) string) (int64, *complaint) {
 	bytes, wrong := parseSize(n, bare)
 	switch {
 	case wrong != nil:
@@ -115,7 +116,7 @@ func capacity(into *opt[int64]) value { return leaf[int64]{into, diskSize{mebiby
 
 type diskSize struct{ mebibytes }
 
-func (c diskSize) parse(n *node) (int64, *complaint) { return c.parseBare(n, bareDisk) }
+func (c diskSize) parse(n *tree.Node) (int64, *complaint) { return c.parseBare(n, bareDisk) }
 
 func (c diskSize) form() schema {
 	out := c.mebibytes.form()
@@ -132,12 +133,12 @@ func duration(into *opt[time.Duration], most time.Duration) value {
 
 type span struct{ most time.Duration }
 
-func (c span) parse(n *node) (time.Duration, *complaint) {
-	d, err := time.ParseDuration(n.text)
-	if n.kind != scalarNode || err != nil || d < 0 || d > c.most || d%time.Second != 0 {
+func (c span) parse(n *tree.Node) (time.Duration, *complaint) {
+	d, err := time.ParseDuration(n.Text)
+	if n.Kind != tree.Scalar || err != nil || d < 0 || d > c.most || d%time.Second != 0 {
 		wrong := wanted(n, fmt.Sprintf("a time span in whole seconds up to %s, such as 30s or 5m", c.most))
-		if seconds, err := strconv.ParseUint(n.text, 10, 32); err == nil && time.Duration(seconds)*time.Second <= c.most {
-			wrong.hint = didYouMean(n.text + "s")
+		if seconds, err := strconv.ParseUint(n.Text, 10, 32); err == nil && time.Duration(seconds)*time.Second <= c.most {
+			wrong.hint = didYouMean(n.Text + "s")
 		}
 		return 0, wrong
 	}
@@ -155,9 +156,9 @@ func moment(into *opt[time.Time]) value { return leaf[time.Time]{into, instant{}
 
 type instant struct{}
 
-func (instant) parse(n *node) (time.Time, *complaint) {
+func (instant) parse(n *tree.Node) (time.Time, *complaint) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, n.text); n.kind == scalarNode && err == nil {
+		if t, err := time.Parse(layout, n.Text); n.Kind == tree.Scalar && err == nil {
 			return t.UTC(), nil
 		}
 	}

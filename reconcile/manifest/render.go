@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"gitops-agent/reconcile/manifest/tree"
+
 	"gopkg.in/yaml.v3"
 )
 
@@ -37,37 +39,37 @@ func (g Guest) Render() ([]byte, error) {
 }
 
 // yamlNode returns the value for the encoder, without one name of its mapping.
-func yamlNode(n *node, leaveOut string) *yaml.Node {
-	switch n.kind {
-	case mapNode:
-		out := &yaml.Node{Kind: yaml.MappingNode, LineComment: n.remark(len(n.entries))}
-		for _, e := range n.entries {
-			if e.name != leaveOut {
-				out.Content = append(out.Content, yamlText(e.name), yamlNode(e.value, ""))
+func yamlNode(n *tree.Node, leaveOut string) *yaml.Node {
+	switch n.Kind {
+	case tree.Mapping:
+		out := &yaml.Node{Kind: yaml.MappingNode, LineComment: remark(n, len(n.Entries))}
+		for _, e := range n.Entries {
+			if e.Name != leaveOut {
+				out.Content = append(out.Content, yamlText(e.Name), yamlNode(e.Value, ""))
 			}
 		}
 		return out
-	case listNode:
-		out := &yaml.Node{Kind: yaml.SequenceNode, LineComment: n.remark(len(n.items))}
-		for _, item := range n.items {
+	case tree.List:
+		out := &yaml.Node{Kind: yaml.SequenceNode, LineComment: remark(n, len(n.Items))}
+		for _, item := range n.Items {
 			out.Content = append(out.Content, yamlNode(item, ""))
 		}
 		return out
-	case scalarNode:
+	case tree.Scalar:
 	}
-	out := &yaml.Node{Kind: yaml.ScalarNode, Tag: n.tag, Value: n.text, LineComment: n.remark(0)}
-	if n.tag == "!!str" {
-		out.SetString(n.text)
+	out := &yaml.Node{Kind: yaml.ScalarNode, Tag: n.Tag, Value: n.Text, LineComment: remark(n, 0)}
+	if n.Tag == "!!str" {
+		out.SetString(n.Text)
 	}
 	return out
 }
 
 // remark returns the place of a value without others below it, which have places of their own.
-func (n *node) remark(below int) string {
+func remark(n *tree.Node, below int) string {
 	if below > 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s:%d", n.at.File, n.at.Line)
+	return fmt.Sprintf("%s:%d", n.At.File, n.At.Line)
 }
 
 func yamlText(s string) *yaml.Node {

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // rule says which texts a field accepts. Texts that become part of a native property string exclude the comma, which would
@@ -37,31 +39,31 @@ func (r *rule) pattern() string {
 	return r.shape.String()
 }
 
-func (r *rule) parse(n *node) (string, *complaint) {
+func (r *rule) parse(n *tree.Node) (string, *complaint) {
 	text, wrong := r.read(n)
-	if wrong != nil && r.hidden && n.kind == scalarNode {
+	if wrong != nil && r.hidden && n.Kind == tree.Scalar {
 		return "", &complaint{message: "got something else, want " + r.wanted()}
 	}
 	return text, wrong
 }
 
-func (r *rule) read(n *node) (string, *complaint) {
-	if n.kind != scalarNode {
+func (r *rule) read(n *tree.Node) (string, *complaint) {
+	if n.Kind != tree.Scalar {
 		return "", wanted(n, r.wanted())
 	}
-	if n.tag != "!!str" {
+	if n.Tag != "!!str" {
 		wrong := wanted(n, r.wanted())
 		wrong.hint = "YAML reads this as something else than text: put it in quotes"
 		return "", wrong
 	}
-	if !r.ok(n.text) {
+	if !r.ok(n.Text) {
 		wrong := wanted(n, r.wanted())
 		if r.slip != nil {
-			wrong.hint = r.slip(n.text)
+			wrong.hint = r.slip(n.Text)
 		}
 		return "", wrong
 	}
-	return n.text, nil
+	return n.Text, nil
 }
 
 func (r *rule) format(s string) string { return s }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // secretRef names a secret, whose content never stands in a repository.
@@ -15,9 +16,9 @@ func (s *secretRef) fields() []field {
 }
 
 // misread does not repeat the value, which is a password more often than the name of a file.
-func (s *secretRef) misread(n *node) complaint {
+func (s *secretRef) misread(n *tree.Node) complaint {
 	got := "a value by itself"
-	if n.kind == listNode {
+	if n.Kind == tree.List {
 		got = "a list"
 	}
 	return complaint{"got " + got + ", want a mapping that names a file", "write {file: NAME} with the name of a file in the agent's directory of secrets; a password must not be in a repository"}
@@ -31,7 +32,7 @@ func (l *lowering) secret(key string, ref opt[secretRef]) {
 		l.missing(ref.place, "got no file, want the name of one", "add file: and a name within the agent's directory of secrets")
 	default:
 		l.claim(key, ref.place)
-		l.secrets = append(l.secrets, guest.Secret{Key: key, File: ref.value.file.value, Origin: ref.value.file.at})
+		l.secrets = append(l.secrets, guest.Secret{Key: key, File: ref.value.file.value, Origin: guest.Origin(ref.value.file.at)})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // selector says to which guests a class applies by itself: to those in and below the folder of the class's own file that fit all of
@@ -35,21 +36,21 @@ var pathPattern = &rule{
 }
 
 // check reports a selector that fits every guest or none. What was written but not understood is told elsewhere.
-func (s *selector) check(d decoder, p place, written *node) {
-	if !says(written.get("paths")) && !says(written.get("labels")) {
+func (s *selector) check(d decoder, p place, written *tree.Node) {
+	if !says(written.Get("paths")) && !says(written.Get("labels")) {
 		d.problem(p.at, "got no paths and no labels, want some", "what every guest inherits stands in defaults of the Cluster")
 	}
 	for _, pattern := range s.paths.value {
 		if !strings.ContainsAny(pattern.value, "*?[") && path.Ext(pattern.value) != ".yaml" && path.Ext(pattern.value) != ".yml" {
 			d.path = pattern.path
-			d.problem(pattern.at, "got "+quote(pattern.value)+", which is the name of no manifest", didYouMean(pattern.value+"/**"))
+			d.problem(pattern.at, "got "+tree.Quote(pattern.value)+", which is the name of no manifest", didYouMean(pattern.value+"/**"))
 		}
 	}
 }
 
 // says reports whether a value is there and not empty.
-func says(n *node) bool {
-	return n != nil && (n.kind == scalarNode && !n.null() || len(n.items)+len(n.entries) > 0)
+func says(n *tree.Node) bool {
+	return n != nil && (n.Kind == tree.Scalar && !n.IsNull() || len(n.Items)+len(n.Entries) > 0)
 }
 
 // checkReach reports the paths that lie outside the folder of the class, which is all that it may select in.
@@ -62,7 +63,7 @@ func (s *selector) checkReach(d decoder, own, cluster string) {
 		meant := path.Join(cluster, literal)
 		if !within(meant, own) && !within(own, meant) && !strings.HasPrefix(own, meant) {
 			d.path = pattern.path
-			d.problem(pattern.at, "got "+quote(pattern.value)+", want files in or below "+own+", the folder of the class",
+			d.problem(pattern.at, "got "+tree.Quote(pattern.value)+", want files in or below "+own+", the folder of the class",
 				"move the class beside the Cluster, or name it in spec.class of the guests")
 		}
 	}
@@ -156,7 +157,7 @@ func (c classes) order(name string) int { return c[name].spec.selects.value.orde
 func (p *parser) folder() string { return path.Dir(p.set.Cluster.Origin.File) }
 
 // layers returns the classes of a guest in the order in which they are laid down: those that select it, then those that it names.
-func (p *parser) layers(doc *document, own *node) (selected, named []string) {
+func (p *parser) layers(doc *document, own *tree.Node) (selected, named []string) {
 	named = p.uses(own, guest.Kind(doc.kind.value), doc.label())
 	return p.classes.selected(doc, p.folder(), named), named
 }

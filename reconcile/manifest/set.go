@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // Set is what a source wants: one cluster and its guests, sorted by label. The zero Set wants nothing; only Parse fills one.
@@ -21,7 +22,7 @@ type Guest struct {
 	Origin    guest.Origin      // of the document
 
 	desired guest.Desired
-	merged  *node // the spec with everything inherited
+	merged  *tree.Node // the spec with everything inherited
 }
 
 // Lower returns what is wanted of every guest, sorted by label. Assigned gives vmids, by label, to guests whose manifests name

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // family is the slots of one kind of device: {"scsi", 31} is scsi0 to scsi30.
@@ -86,24 +88,24 @@ type slotsValue[T any, P slotted[T]] struct {
 	names families
 }
 
-func (s slotsValue[T, P]) decode(d decoder, n *node) {
-	if n.kind != mapNode {
-		d.problem(n.at, "got "+n.describe()+", want a mapping of slots", "")
+func (s slotsValue[T, P]) decode(d decoder, n *tree.Node) {
+	if n.Kind != tree.Mapping {
+		d.problem(n.At, "got "+n.Describe()+", want a mapping of slots", "")
 		return
 	}
 	*s.into = map[string]*opt[T]{}
-	for _, e := range n.entries {
-		below := d.below(segment(e.name))
+	for _, e := range n.Entries {
+		below := d.below(segment(e.Name))
 		switch {
-		case !s.names.has(e.name):
-			below.problem(e.value.key, "unknown slot", s.names.meant(e.name))
-		case !e.value.null():
-			device := &opt[T]{place: place{e.value.key, below.path}, set: true}
-			decodeObject(below, e.value, P(&device.value))
-			if P(&device.value).removed() && len(withoutNulls(e.value).entries) > 1 {
-				below.problem(e.value.key, "got absent: true beside other fields, want it alone", "")
+		case !s.names.has(e.Name):
+			below.problem(e.Value.Key, "unknown slot", s.names.meant(e.Name))
+		case !e.Value.IsNull():
+			device := &opt[T]{place: place{e.Value.Key, below.path}, set: true}
+			decodeObject(below, e.Value, P(&device.value))
+			if P(&device.value).removed() && len(withoutNulls(e.Value).Entries) > 1 {
+				below.problem(e.Value.Key, "got absent: true beside other fields, want it alone", "")
 			}
-			(*s.into)[e.name] = device
+			(*s.into)[e.Name] = device
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // withRaw adds the row raw to the rows of an object that are sub-keys of one native key: it takes what Proxmox knows of the device and no
@@ -100,12 +101,12 @@ func (v subKeys) walk(path string, visit func(path string, row field)) {
 
 // raise says the sub-keys that no other field said. What it cannot say stays unsaid: a value of another form than Proxmox's, or one
 // that the guest's node does not know any more.
-func (v subKeys) raise(r *raising, native string) *node {
+func (v subKeys) raise(r *raising, native string) *tree.Node {
 	key := r.keys[cmp.Or(strings.TrimSuffix(native, "."), r.slot)]
 	if key == nil || key.by != "" {
 		return nil
 	}
-	out := &node{kind: mapNode}
+	out := &tree.Node{Kind: tree.Mapping}
 	for _, sub := range v.free(r.kind, key.key) {
 		part := key.find(sub)
 		if part == nil || part.own || !anyText.ok(part.text) || guest.CheckSub(r.kind, key.key, sub, part.text) != nil ||
@@ -113,7 +114,7 @@ func (v subKeys) raise(r *raising, native string) *node {
 			continue
 		}
 		part.by = r.below(segment(sub)).path
-		out.entries = append(out.entries, entry{sub, scalarOf("!!str", part.text)})
+		out.Entries = append(out.Entries, tree.Entry{Name: sub, Value: scalarOf("!!str", part.text)})
 	}
 	return orNil(out)
 }

@@ -3,10 +3,9 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/manifest/tree"
 )
 
 // Value is one value of a guest with everything that it inherits.
@@ -20,42 +19,26 @@ type Value struct {
 // not among them, what they give is.
 func (g Guest) Values() []Value {
 	var out []Value
-	for _, e := range g.merged.entries {
-		if e.name != "class" {
-			out = e.value.values(out, wholeSegment(e.name))
+	for _, e := range g.merged.Entries {
+		if e.Name != "class" {
+			out = appendValues(out, e.Value, wholeSegment(e.Name))
 		}
 	}
 	return out
 }
 
-func (n *node) values(out []Value, path string) []Value {
-	for _, e := range n.entries {
-		out = e.value.values(out, path+"."+wholeSegment(e.name))
+// appendValues appends the values at and below a node.
+func appendValues(out []Value, n *tree.Node, path string) []Value {
+	for _, e := range n.Entries {
+		out = appendValues(out, e.Value, path+"."+wholeSegment(e.Name))
 	}
-	for i, item := range n.items {
-		out = item.values(out, fmt.Sprintf("%s[%d]", path, i))
+	for i, item := range n.Items {
+		out = appendValues(out, item, fmt.Sprintf("%s[%d]", path, i))
 	}
-	if len(n.entries) == 0 && len(n.items) == 0 {
-		out = append(out, Value{Path: path, JSON: n.json(), Origin: n.at})
+	if len(n.Entries) == 0 && len(n.Items) == 0 {
+		out = append(out, Value{Path: path, JSON: n.JSON(), Origin: guest.Origin(n.At)})
 	}
 	return out
-}
-
-// json returns a value without any below it.
-func (n *node) json() json.RawMessage {
-	number := n.tag == "!!int" || n.tag == "!!float"
-	switch {
-	case n.kind == mapNode:
-		return json.RawMessage("{}")
-	case n.kind == listNode:
-		return json.RawMessage("[]")
-	case n.tag == "!!bool":
-		return strconv.AppendBool(nil, strings.EqualFold(n.text, "true"))
-	case number && json.Valid([]byte(n.text)):
-		return json.RawMessage(n.text)
-	default:
-		return encoded(n.text)
-	}
 }
 
 // Closest returns the label of the guest that an unknown one most likely meant, "" where none is near. A name alone means the guest of

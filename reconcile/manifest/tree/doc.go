@@ -1,0 +1,10 @@
+// Package tree reads the YAML of manifests into trees of values. Each value has its position in the file.
+//
+// Read is the entrance. It returns one Node per document and the list of problems. Start with read.go (limits, documents, syntax
+// errors), then build.go (which YAML is refused) and node.go (what callers work with).
+//
+// The files are untrusted text. Read limits the size of a file, and the number and depth of the values of a document. It refuses aliases,
+// anchors, merge keys and tags: an alias can repeat a large value thousands of times, and a tag changes the meaning of a text.
+//
+// The package imports only the YAML library and the standard library. It does not know the fields of manifests.
+package tree
