@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/planview"
 	"gitops-agent/internal/agent"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/reconcile"
@@ -28,13 +29,13 @@ func newClusterChecker(config agent.Config, log *slog.Logger) *clusterChecker {
 }
 
 // check looks at everything that can be looked at: one thing that is wrong hides no other.
-func (c *clusterChecker) check(ctx context.Context, subject planSubject) *clusterDocument {
-	c.result.Basis, c.result.Revision = subject.basis, subject.revision
+func (c *clusterChecker) check(ctx context.Context, subject planview.Subject) *clusterDocument {
+	c.result.Basis, c.result.Revision = subject.Basis, subject.Revision
 	c.result.Token = tokenName(c.config.Proxmox.TokenFile)
-	guests, err := reconcile.WantedGuests(subject.set, subject.state)
+	guests, err := reconcile.WantedGuests(subject.Set, subject.State)
 	c.result.Guests = len(guests)
 	if err != nil {
-		c.note("manifests", subject.revision, "", err)
+		c.note("manifests", subject.Revision, "", err)
 	}
 	c.secrets(guests)
 	if !c.endpoints(ctx) {

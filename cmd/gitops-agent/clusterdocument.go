@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/planview"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/preflight"
 )
@@ -21,14 +22,14 @@ type configDocument struct {
 
 // clusterDocument is what a cluster says to a config and its manifests.
 type clusterDocument struct {
-	Basis    basis       `json:"basis,omitempty"` // "" without manifests
-	Revision string      `json:"revision,omitempty"`
-	Guests   int         `json:"guests"`
-	Token    string      `json:"token"` // user@realm!name
-	Checks   []checkView `json:"checks"`
-	Lacks    []lackView  `json:"lacks"`    // privileges that the token has not
-	RootOnly []causeView `json:"rootOnly"` // keys that no token may write
-	Grants   []grantView `json:"grants"`   // what would give the token what it lacks
+	Basis    planview.Basis `json:"basis,omitempty"` // "" without manifests
+	Revision string         `json:"revision,omitempty"`
+	Guests   int            `json:"guests"`
+	Token    string         `json:"token"` // user@realm!name
+	Checks   []checkView    `json:"checks"`
+	Lacks    []lackView     `json:"lacks"`    // privileges that the token has not
+	RootOnly []causeView    `json:"rootOnly"` // keys that no token may write
+	Grants   []grantView    `json:"grants"`   // what would give the token what it lacks
 }
 
 func (d *clusterDocument) good() bool {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/planview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 )
 
@@ -35,8 +36,7 @@ type clusterText struct {
 func (t clusterText) write(cluster string, d *clusterDocument) {
 	about := "without manifests"
 	if d.Basis != "" {
-		heading := planDocument{Cluster: cluster, Basis: d.Basis, Revision: d.Revision}.heading()
-		about = strings.TrimPrefix(heading, "Cluster "+cluster+", ") + ", " + term.Count(d.Guests, "guest")
+		about = planview.Subject{Basis: d.Basis, Revision: d.Revision}.Description() + ", " + term.Count(d.Guests, "guest")
 	}
 	t.line("", "")
 	t.line("", t.p.Paint(term.Bold, "Cluster "+term.Printable(cluster))+", "+term.Printable(about))

@@ -40,7 +40,7 @@ func newKeepers(ctx context.Context, config agent.Config, notes io.Writer, dir s
 		if err != nil {
 			reader.note("the accepted manifests cannot be read: %v", err)
 		}
-		k.take(k.accepted, subject.set)
+		k.take(k.accepted, subject.Set)
 	}
 	if dir == "" {
 		return k, nil

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/planview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 
@@ -130,14 +131,14 @@ func checkConfig(config agent.Config) ([][2]string, error) {
 }
 
 // checkedSubject returns the manifests to check the cluster for. An agent that accepted nothing yet has none.
-func checkedSubject(ctx context.Context, r subjectReader, dir string) (planSubject, error) {
+func checkedSubject(ctx context.Context, r subjectReader, dir string) (planview.Subject, error) {
 	state, err := r.state()
 	switch {
 	case err != nil:
-		return planSubject{}, err
+		return planview.Subject{}, err
 	case dir == "" && state.Accepted == nil:
 		r.note("no revision is accepted yet, so that this is about the agent alone; --dir DIR adds the manifests of a working copy")
-		return planSubject{state: state}, nil
+		return planview.Subject{State: state}, nil
 	default:
 		return r.read(ctx, "", dir)
 	}

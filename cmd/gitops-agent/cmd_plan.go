@@ -3,12 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 
+	"gitops-agent/cmd/gitops-agent/internal/planview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile"
@@ -87,7 +86,7 @@ func runPlan(ctx context.Context, out, notes io.Writer, opts planOptions) error 
 	if err != nil {
 		return err
 	}
-	document, err := newPlanDocument(subject, preview, opts.guests)
+	document, err := planview.NewDocument(subject, preview, opts.guests)
 	if err != nil {
 		return err
 	}
@@ -101,7 +100,7 @@ func runPlan(ctx context.Context, out, notes io.Writer, opts planOptions) error 
 }
 
 // previewOf plans against the cluster as it is, through a client that cannot write.
-func previewOf(ctx context.Context, config agent.Config, subject planSubject, notes io.Writer, log *slog.Logger) (reconcile.Preview, error) {
+func previewOf(ctx context.Context, config agent.Config, subject planview.Subject, notes io.Writer, log *slog.Logger) (reconcile.Preview, error) {
 	cluster, err := config.ProxmoxReader(log)
 	if err != nil {
 		return reconcile.Preview{}, err
@@ -109,17 +108,17 @@ func previewOf(ctx context.Context, config agent.Config, subject planSubject, no
 	defer cluster.Close()
 	counting := &countingReader{Reader: cluster, progress: term.NewProgress(notes), of: guestsToRead(subject)}
 	defer counting.progress.End()
-	return reconcile.NewPreview(ctx, counting, subject.set, subject.revision, subject.state)
+	return reconcile.NewPreview(ctx, counting, subject.Set, subject.Revision, subject.State)
 }
 
 // guestsToRead counts the guests that a plan looks at: those that the manifests name by a vmid, and those that the agent owns. What is wrong
 // with the manifests the plan itself says.
-func guestsToRead(subject planSubject) int {
+func guestsToRead(subject planview.Subject) int {
 	vmids := make(map[int]bool)
-	for vmid := range subject.state.Owned {
+	for vmid := range subject.State.Owned {
 		vmids[vmid] = true
 	}
-	guests, _ := reconcile.WantedGuests(subject.set, subject.state)
+	guests, _ := reconcile.WantedGuests(subject.Set, subject.State)
 	for _, d := range guests {
 		if d.VMID != 0 {
 			vmids[d.VMID] = true
@@ -144,26 +143,14 @@ func (r *countingReader) Observe(ctx context.Context, row reconcile.Row) (guest.
 	return seen, err
 }
 
-func writePlan(out io.Writer, document planDocument, output string) error {
+func writePlan(out io.Writer, document planview.Document, output string) error {
 	switch output {
 	case outputJSON:
 		return term.WriteJSON(out, document)
 	case outputMarkdown:
-		return writePlanMarkdown(out, document)
+		return planview.WriteMarkdown(out, document)
 	default:
-		writePlanText(out, document)
+		planview.WriteText(out, document)
 		return nil
 	}
-}
-
-// unknownGuest says that a guest to show is not in the plan, and which one may be meant.
-func unknownGuest(label string, guests []reconcile.GuestPlan) error {
-	hint := "guests are named KIND/NAME, such as VirtualMachine/web-1"
-	name := label[strings.LastIndex(label, "/")+1:]
-	for _, g := range guests {
-		if strings.EqualFold(g.Ref.Name, name) {
-			hint = "did you mean " + g.Ref.Label() + "?"
-		}
-	}
-	return term.WithHint(fmt.Errorf("no guest %s: neither a manifest nor the agent's journal names it", label), hint)
 }

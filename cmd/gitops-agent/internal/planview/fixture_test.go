@@ -1,4 +1,4 @@
-package main
+package planview
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 )
 
 // planned is one guest of the fixture; each step has a verdict of the same index.
-type planned struct {
+type plannedGuest struct {
 	plan     reconcile.GuestPlan
 	verdicts []reconcile.Verdict
 	age      time.Duration
@@ -19,8 +19,8 @@ type planned struct {
 var fixtureNow = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // fixtureDocument is a plan with every operation, class, hold and condition that a plan can have.
-func fixtureDocument() planDocument {
-	d := planDocument{SchemaVersion: term.SchemaVersion, Cluster: "home", Basis: basisWorking, Revision: "guests", Guests: []plannedView{}}
+func fixtureDocument() Document {
+	d := Document{SchemaVersion: term.SchemaVersion, Cluster: "home", Basis: BasisWorkingCopy, Revision: "guests", Guests: []guestView{}}
 	for _, p := range fixture() {
 		next := 0
 		judge := func(reconcile.Step) reconcile.Verdict {
@@ -30,7 +30,7 @@ func fixtureDocument() planDocument {
 			}
 			return p.verdicts[next-1]
 		}
-		view := newPlannedView(p.plan, judge)
+		view := newGuestView(p.plan, judge)
 		if p.age > 0 {
 			view = view.readAt(fixtureNow.Add(-p.age), fixtureNow)
 		}
@@ -40,8 +40,8 @@ func fixtureDocument() planDocument {
 	return d
 }
 
-func fixture() []planned {
-	return []planned{
+func fixture() []plannedGuest {
+	return []plannedGuest{
 		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(),
 		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
 	}
@@ -70,7 +70,7 @@ const (
 )
 
 // busyMachine has a change of every kind.
-func busyMachine() planned {
+func busyMachine() plannedGuest {
 	file := "guests/web/web-1.yaml"
 	live := []guest.Change{
 		{Key: "description", From: "old text", To: "<b>bold</b> @ops | see https://example.org\n" + "and a long story that no terminal has room for on one line, so it is cut", Class: guest.Live, Write: guest.WriteSet, Origin: at(file, 20, 3)},
@@ -106,7 +106,7 @@ func busyMachine() planned {
 			{Type: reconcile.Blocked, Reason: "impossible", Message: "scsi2: a disk cannot shrink", Hint: "change the manifest, or do it by hand"},
 		},
 	}
-	return planned{plan: p, age: 95 * time.Second, verdicts: []reconcile.Verdict{
+	return plannedGuest{plan: p, age: 95 * time.Second, verdicts: []reconcile.Verdict{
 		{},
 		approval("it interrupts the running guest: 0 of 1 approvals", firstDigest),
 		approval("it destroys data: 0 of 2 approvals", secondDigest),
@@ -115,7 +115,7 @@ func busyMachine() planned {
 	}}
 }
 
-func cloned() planned {
+func cloned() plannedGuest {
 	p := reconcile.GuestPlan{
 		Ref: ref(guest.VirtualMachine, "db-1", 202), Node: "pve1", Managed: true, Origin: at("guests/db.yaml", 1, 1),
 		Changes: []guest.Change{
@@ -128,10 +128,10 @@ func cloned() planned {
 	create.Calls = []reconcile.Call{{Op: reconcile.OpCreate, CloneOf: 9000, Params: map[string]string{"full": "1", "snapname": "clean"}}}
 	p.Steps = []reconcile.Step{create, step(reconcile.OpHAAdd, guest.Live, "HA is wanted"), step(reconcile.OpStart, guest.Live, "state: running")}
 	waits := reconcile.Verdict{Held: true, Reason: reconcile.HoldWaits, Message: "it depends on VirtualMachine/web-1, which waits itself"}
-	return planned{plan: p, verdicts: []reconcile.Verdict{waits, waits, waits}}
+	return plannedGuest{plan: p, verdicts: []reconcile.Verdict{waits, waits, waits}}
 }
 
-func restoredContainer() planned {
+func restoredContainer() plannedGuest {
 	p := reconcile.GuestPlan{
 		Ref: ref(guest.Container, "dns-2", 211), Node: "pve2", Managed: true, Origin: at("guests/dns.yaml", 1, 1),
 		Changes: []guest.Change{
@@ -142,29 +142,29 @@ func restoredContainer() planned {
 	create := step(reconcile.OpCreate, guest.Live, "does not exist", p.Changes...)
 	create.Calls = []reconcile.Call{{Op: reconcile.OpCreate, Params: map[string]string{"ostemplate": "pbs:backup/ct/211/2026-01-01T00:00:00Z", "restore": "1"}}}
 	p.Steps = []reconcile.Step{create, step(reconcile.OpStart, guest.Live, "state: running")}
-	return planned{plan: p}
+	return plannedGuest{plan: p}
 }
 
-func imported() planned {
+func imported() plannedGuest {
 	p := reconcile.GuestPlan{Ref: ref(guest.VirtualMachine, "talos-1", 203), Node: "pve2", Managed: true, Origin: at("guests/k8s.yaml", 1, 1)}
 	create := step(reconcile.OpCreate, guest.Live, "does not exist")
 	create.Calls = []reconcile.Call{{Op: reconcile.OpCreate, Params: map[string]string{"scsi0": "local-lvm:0,import-from=local:import/talos.qcow2,discard=on"}}}
 	p.Steps = []reconcile.Step{create}
-	return planned{plan: p}
+	return plannedGuest{plan: p}
 }
 
 // unassigned has no vmid yet, and no source.
-func unassigned() planned {
-	return planned{plan: reconcile.GuestPlan{
+func unassigned() plannedGuest {
+	return plannedGuest{plan: reconcile.GuestPlan{
 		Ref: ref(guest.VirtualMachine, "new", 0), Managed: true, Origin: at("guests/new.yaml", 1, 1),
 		Conditions: []reconcile.Condition{{Type: reconcile.Blocked, Reason: "no-source", Message: "VirtualMachine/new does not exist, and the manifest has no source to create it from", Hint: "correct spec.source and spec.node, or make what they name"}},
 	}}
 }
 
-func destroy(name string, vmid int, verdict reconcile.Verdict, volumes ...string) planned {
+func destroy(name string, vmid int, verdict reconcile.Verdict, volumes ...string) plannedGuest {
 	s := step(reconcile.OpDestroy, guest.Destructive, "removed from the repository")
 	s.Volumes = volumes
-	return planned{
+	return plannedGuest{
 		plan: reconcile.GuestPlan{
 			Ref: ref(guest.Container, name, vmid), Node: "pve1", Steps: []reconcile.Step{s},
 			Conditions: []reconcile.Condition{{Type: reconcile.Orphaned, Reason: "removed", Message: "no manifest names this guest any more"}},
@@ -173,7 +173,7 @@ func destroy(name string, vmid int, verdict reconcile.Verdict, volumes ...string
 	}
 }
 
-func destroyed() planned {
+func destroyed() plannedGuest {
 	return destroy("dns-1", 210, approval("it destroys the guest and its volumes: 0 of 1 approvals", thirdDigest), "local-lvm:vm-210-disk-0", "local-lvm:vm-210-disk-1")
 }
 
@@ -181,23 +181,23 @@ func held(reason reconcile.HoldReason, message, hint string) reconcile.Verdict {
 	return reconcile.Verdict{Held: true, Reason: reason, Message: message, Hint: hint}
 }
 
-func destroyDenied() planned {
+func destroyDenied() plannedGuest {
 	return destroy("vault", 212, held(reconcile.HoldDenied, "its last accepted manifest says lifecycle.destroy: deny", "put the manifest back with lifecycle.destroy: approve or allow, then remove it"), "ceph:vm-212-disk-0")
 }
 
-func destroyLimited() planned {
+func destroyLimited() plannedGuest {
 	return destroy("old-1", 213, held(reconcile.HoldDestroyLimit, "3 guests were destroyed in the last 24 hours", "wait, or raise spec.guards.maxDestroysPerDay of the Cluster"))
 }
 
-func emptyDesired() planned {
+func emptyDesired() plannedGuest {
 	return destroy("old-2", 214, held(reconcile.HoldEmptyDesired, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository"))
 }
 
 // several is a guest with three steps, all held for one reason.
-func several(name string, vmid int, verdict reconcile.Verdict) planned {
+func several(name string, vmid int, verdict reconcile.Verdict) plannedGuest {
 	cores := guest.Change{Key: "cores", From: "2", To: "4", Class: guest.Restart, Write: guest.WriteSet, Note: "restart needed", Origin: at("guests/"+name+".yaml", 7, 9)}
 	grow := guest.Change{Key: "scsi0", From: "size=8G", To: "size=16G", Class: guest.Live, Write: guest.WriteResize, Note: "grows, which cannot be undone", Origin: at("guests/"+name+".yaml", 9, 5)}
-	return planned{
+	return plannedGuest{
 		plan: reconcile.GuestPlan{
 			Ref: ref(guest.VirtualMachine, name, vmid), Node: "pve1", Managed: true, Origin: at("guests/"+name+".yaml", 1, 1), Changes: []guest.Change{cores, grow},
 			Steps: []reconcile.Step{
@@ -209,28 +209,28 @@ func several(name string, vmid int, verdict reconcile.Verdict) planned {
 	}
 }
 
-func observed() planned {
+func observed() plannedGuest {
 	return several("erp", 220, held(reconcile.HoldObserve, "the manifest says mode: observe", "set spec.mode: enforce"))
 }
 
-func suspendedGuest() planned {
+func suspendedGuest() plannedGuest {
 	p := several("ci", 221, held(reconcile.HoldSuspended, "suspended by olga until 2026-04-01T00:00:00Z: migration", "remove spec.suspend"))
 	p.plan.Conditions = []reconcile.Condition{{Type: reconcile.Suspended, Reason: "suspended", Message: "suspended by olga until 2026-04-01T00:00:00Z: migration", Hint: "remove spec.suspend"}}
 	return p
 }
 
-func writesStopped() planned {
+func writesStopped() plannedGuest {
 	return several("git", 222, held(reconcile.HoldWritesStopped, "cluster: cluster sim has no quorum", ""))
 }
 
-func adopted() planned {
+func adopted() plannedGuest {
 	claim := step(reconcile.OpConfig, guest.Live, "adopt", guest.Change{Key: "tags", To: "ownership marker", Class: guest.Live, Write: guest.WriteSet, Note: "adopt"})
 	claim.Claims = true
-	return planned{plan: reconcile.GuestPlan{Ref: ref(guest.VirtualMachine, "legacy", 230), Node: "pve1", Managed: true, Origin: at("guests/legacy.yaml", 1, 1), Steps: []reconcile.Step{claim}}}
+	return plannedGuest{plan: reconcile.GuestPlan{Ref: ref(guest.VirtualMachine, "legacy", 230), Node: "pve1", Managed: true, Origin: at("guests/legacy.yaml", 1, 1), Steps: []reconcile.Step{claim}}}
 }
 
 // inWindow has a step that a maintenance window lets through, and one that it stopped by force.
-func inWindow() planned {
+func inWindow() plannedGuest {
 	p := several("nas", 223, reconcile.Verdict{})
 	p.verdicts = append(p.verdicts[:2], held(reconcile.HoldWindow, "its window opens at 2026-03-07T02:00:00Z", "wait, or widen lifecycle.window"))
 	p.plan.Steps = []reconcile.Step{p.plan.Steps[0], step(reconcile.OpStop, guest.Disruptive, "state: stopped"), step(reconcile.OpReboot, guest.Disruptive, "written changes wait for a restart")}
@@ -238,10 +238,10 @@ func inWindow() planned {
 	return p
 }
 
-func converted() planned {
+func converted() plannedGuest {
 	template := guest.Change{Key: "template", To: "1", Class: guest.Disruptive, Write: guest.WriteTemplate, Note: "cannot be undone", Origin: at("guests/golden.yaml", 6, 3)}
 	ha := guest.Change{Key: "ha", From: "started, restart 1, relocate 1", Class: guest.Live, Write: guest.WriteHA, Value: "remove", Origin: at("guests/golden.yaml", 7, 3)}
-	return planned{
+	return plannedGuest{
 		plan: reconcile.GuestPlan{
 			Ref: ref(guest.VirtualMachine, "golden", 240), Node: "pve1", Managed: true, Origin: at("guests/golden.yaml", 1, 1), Changes: []guest.Change{ha, template},
 			Steps: []reconcile.Step{step(reconcile.OpHARemove, guest.Live, "HA is not wanted", ha), step(reconcile.OpTemplate, guest.Disruptive, "a template is wanted", template)},
@@ -250,37 +250,37 @@ func converted() planned {
 	}
 }
 
-func blocked(name string, vmid int, c reconcile.Condition) planned {
-	return planned{plan: reconcile.GuestPlan{Ref: ref(guest.VirtualMachine, name, vmid), Node: "pve1", Managed: true, Origin: at("guests/"+name+".yaml", 1, 1), Conditions: []reconcile.Condition{c}}}
+func blocked(name string, vmid int, c reconcile.Condition) plannedGuest {
+	return plannedGuest{plan: reconcile.GuestPlan{Ref: ref(guest.VirtualMachine, name, vmid), Node: "pve1", Managed: true, Origin: at("guests/"+name+".yaml", 1, 1), Conditions: []reconcile.Condition{c}}}
 }
 
-func stranger() planned {
+func stranger() plannedGuest {
 	return blocked("crm", 250, reconcile.Condition{Type: reconcile.IdentityConflict, Reason: "not-managed", Message: "vmid 250 exists and is not managed by this agent", Hint: "set spec.adopt: ifUnmanaged to take it over, or choose another vmid"})
 }
 
-func locked() planned {
+func locked() plannedGuest {
 	return blocked("backup", 251, reconcile.Condition{Type: reconcile.Blocked, Reason: "locked", Message: "the guest is locked (backup)", Hint: "wait for the task that holds it"})
 }
 
-func unreadGuest() planned {
+func unreadGuest() plannedGuest {
 	p := blocked("far", 252, reconcile.Condition{Type: reconcile.NotObserved, Reason: "not-observed", Message: "the guest could not be read: GET /nodes/pve3/qemu/252/pending: 595 No route to host"})
 	p.age = 3 * time.Minute
 	return p
 }
 
-func waitingGuest() planned {
+func waitingGuest() plannedGuest {
 	p := blocked("mail", 253, reconcile.Condition{Type: reconcile.PendingRestart, Reason: "pending-restart", Message: "written, in effect after the next stop and start: cores", Hint: "stop and start the guest from Proxmox; a reboot from inside the guest is not enough"})
 	p.plan.Changes = []guest.Change{{Key: "cores", From: "2", To: "4", Class: guest.Restart, Waits: true, Write: guest.WriteNone, Note: "restart needed", Origin: at("guests/mail.yaml", 7, 9)}}
 	return p
 }
 
-func forgotten() planned {
+func forgotten() plannedGuest {
 	p := blocked("lost", 254, reconcile.Condition{Type: reconcile.WaitsFor, Reason: "dependency", Message: "it depends on a guest that is not there"})
 	p.plan.Managed = false
 	return p
 }
 
-func missingPrivilege() planned {
+func missingPrivilege() plannedGuest {
 	return blocked("gpu", 255, reconcile.Condition{Type: reconcile.Blocked, Reason: "privilege", Message: "hostpci0: the token lacks Mapping.Use on /mapping/pci/gpu", Hint: "pveum acl modify /mapping/pci/gpu --tokens 'gitops@pve!agent' --roles PVEMappingUser"})
 }
 

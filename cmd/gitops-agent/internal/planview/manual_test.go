@@ -1,4 +1,4 @@
-package main
+package planview
 
 import (
 	"os"
@@ -18,7 +18,7 @@ var shownOutput = regexp.MustCompile(`(?ms)^~~~~(\w+) ([\w.]+)/([\w.]+)\n.*?^~~~
 
 // docs/plan.md shows what the scripts compare with, which -update keeps so; it names every reason to hold a step, and every symbol and action.
 func TestPlanManualIsTrue(t *testing.T) {
-	path := filepath.Join("..", "..", "docs", "plan.md")
+	path := filepath.Join("..", "..", "..", "..", "docs", "plan.md")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestPlanManualIsTrue(t *testing.T) {
 // scriptFile returns a file that a script holds.
 func scriptFile(t *testing.T, script, name string) string {
 	t.Helper()
-	archive, err := txtar.ParseFile(filepath.Join("testdata", "script", script))
+	archive, err := txtar.ParseFile(filepath.Join("..", "..", "testdata", "script", script))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package planview
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// plannedView is a guest that is not as wanted, for printing.
-type plannedView struct {
+// guestView is a guest that differs from its manifest, for printing.
+type guestView struct {
 	Action     action          `json:"action"`
 	Kind       guest.Kind      `json:"kind"`
 	Name       string          `json:"name"`
@@ -35,9 +35,9 @@ type conditionView struct {
 	Hint    string                  `json:"hint,omitempty"`
 }
 
-// newPlannedView renders one guest's plan with the word of judge on each of its steps.
-func newPlannedView(p reconcile.GuestPlan, judge func(reconcile.Step) reconcile.Verdict) plannedView {
-	g := plannedView{
+// newGuestView returns one guest's plan with the verdict of judge on each of its steps.
+func newGuestView(p reconcile.GuestPlan, judge func(reconcile.Step) reconcile.Verdict) guestView {
+	g := guestView{
 		Action: actionOf(p), Kind: p.Ref.Kind, Name: p.Ref.Name, VMID: p.Ref.VMID, Node: p.Node, Origin: p.Origin.String(),
 		Changes: []changeView{}, Steps: []stepView{}, Conditions: []conditionView{},
 	}
@@ -54,7 +54,7 @@ func newPlannedView(p reconcile.GuestPlan, judge func(reconcile.Step) reconcile.
 }
 
 // readAt returns the view with the time of its observation; the plan was made at now.
-func (g plannedView) readAt(at, now time.Time) plannedView {
+func (g guestView) readAt(at, now time.Time) guestView {
 	if !at.IsZero() {
 		g.ObservedAt, g.age = at.UTC(), now.Sub(at)
 	}
@@ -62,18 +62,18 @@ func (g plannedView) readAt(at, now time.Time) plannedView {
 }
 
 // name returns "VirtualMachine/web-1 (201)".
-func (g plannedView) name() string {
+func (g guestView) name() string {
 	return guest.Ref{Kind: g.Kind, Name: g.Name, VMID: g.VMID}.String()
 }
 
 // label returns "VirtualMachine/web-1 (201) on pve1".
-func (g plannedView) label() string { return g.name() + term.Prefixed(" on ", g.Node) }
+func (g guestView) label() string { return g.name() + term.Prefixed(" on ", g.Node) }
 
 // oldReading is the age from which a plan says how old it is what a guest was compared with.
 const oldReading = 10 * time.Second
 
 // read returns "read 40s ago" where that matters.
-func (g plannedView) read() string {
+func (g guestView) read() string {
 	if g.age < oldReading {
 		return ""
 	}
@@ -81,7 +81,7 @@ func (g plannedView) read() string {
 }
 
 // held counts the steps that wait for a person.
-func (g plannedView) held() int {
+func (g guestView) held() int {
 	n := 0
 	for _, s := range g.Steps {
 		if s.Held != "" && !s.waits() {
@@ -92,7 +92,7 @@ func (g plannedView) held() int {
 }
 
 // remarks are the conditions that no step says as well.
-func (g plannedView) remarks() []conditionView {
+func (g guestView) remarks() []conditionView {
 	return slices.DeleteFunc(slices.Clone(g.Conditions), func(c conditionView) bool {
 		said := slices.ContainsFunc(g.Steps, func(s stepView) bool { return s.Message == c.Message })
 		return said || c.Type == reconcile.Orphaned
@@ -100,7 +100,7 @@ func (g plannedView) remarks() []conditionView {
 }
 
 // outcome says in a few words what happens to the guest, the worst first.
-func (g plannedView) outcome() string {
+func (g guestView) outcome() string {
 	var words []string
 	switch g.Action {
 	case actionCreate:
@@ -123,7 +123,7 @@ func (g plannedView) outcome() string {
 }
 
 // effects returns the effects of changes, and else what the steps are, each once.
-func (g plannedView) effects() []string {
+func (g guestView) effects() []string {
 	severity := []guest.Class{guest.Destructive, guest.Disruptive, guest.Restart, guest.Impossible, guest.Live}
 	changes := slices.Clone(g.Changes)
 	slices.SortStableFunc(changes, func(a, b changeView) int {

@@ -1,7 +1,8 @@
-package main
+package planview
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,10 +16,12 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// checkGolden compares text with a file of testdata/plan, which -update rewrites.
+var update = flag.Bool("update", false, "rewrite the golden files and the outputs in docs/plan.md")
+
+// checkGolden compares text with a file of testdata, which -update rewrites.
 func checkGolden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", "plan", name)
+	path := filepath.Join("testdata", name)
 	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
@@ -38,10 +41,10 @@ func renderings(t *testing.T) map[string]string {
 	t.Helper()
 	d := fixtureDocument()
 	var wide, narrow, coloured, markdown, document bytes.Buffer
-	planText{out: &wide, width: term.DefaultWidth}.write(d)
-	planText{out: &narrow, width: 72, wraps: true}.write(d)
-	planText{out: &coloured, Palette: term.Palette{On: true}, width: term.DefaultWidth}.write(d)
-	if err := writePlanMarkdown(&markdown, d); err != nil {
+	textPrinter{out: &wide, width: term.DefaultWidth}.write(d)
+	textPrinter{out: &narrow, width: 72, wraps: true}.write(d)
+	textPrinter{out: &coloured, Palette: term.Palette{On: true}, width: term.DefaultWidth}.write(d)
+	if err := WriteMarkdown(&markdown, d); err != nil {
 		t.Fatal(err)
 	}
 	if err := term.WriteJSON(&document, d); err != nil {
@@ -103,15 +106,15 @@ func TestChangeValuesShowWhatDiffers(t *testing.T) {
 
 // A comment has an upper bound, whatever the plan; what is left out is said, and no section is cut in its middle.
 func TestMarkdownIsBounded(t *testing.T) {
-	d := planDocument{Cluster: "home", Basis: basisWorking, Revision: "."}
+	d := Document{Cluster: "home", Basis: BasisWorkingCopy, Revision: "."}
 	for i := range 400 {
 		p := busyMachine()
 		p.plan.Ref.VMID = 1000 + i
 		p.plan.Changes = append(p.plan.Changes, guest.Change{Key: "cicustom", From: "x", To: strings.Repeat("long ", 2000), Class: guest.Live})
-		d.add(newPlannedView(p.plan, func(reconcile.Step) reconcile.Verdict { return reconcile.Verdict{} }))
+		d.add(newGuestView(p.plan, func(reconcile.Step) reconcile.Verdict { return reconcile.Verdict{} }))
 	}
 	var out bytes.Buffer
-	if err := writePlanMarkdown(&out, d); err != nil {
+	if err := WriteMarkdown(&out, d); err != nil {
 		t.Fatal(err)
 	}
 	text := out.String()

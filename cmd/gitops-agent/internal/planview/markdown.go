@@ -1,4 +1,4 @@
-package main
+package planview
 
 import (
 	"bytes"
@@ -19,9 +19,9 @@ const (
 	maxCommentValue = 200    // runes of a value
 )
 
-// writePlanMarkdown prints a plan as a comment on a pull request: a table with a row a guest, and a section of each that opens on a click.
-// What does not fit is counted.
-func writePlanMarkdown(out io.Writer, d planDocument) error {
+// WriteMarkdown prints a plan as a comment on a pull request: a table with one row per guest, and a section per guest that opens on a click.
+// Guests that do not fit are counted.
+func WriteMarkdown(out io.Writer, d Document) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "### %s\n\n%s\n", d.Summary, markdownText(d.heading()))
 	writeMarkdownWarnings(&b, d.Warnings)
@@ -52,7 +52,7 @@ func writeMarkdownWarnings(b *bytes.Buffer, warnings []string) {
 	}
 }
 
-func writeMarkdownSummary(b *bytes.Buffer, guests []plannedView) {
+func writeMarkdownSummary(b *bytes.Buffer, guests []guestView) {
 	if len(guests) == 0 {
 		return
 	}
@@ -67,7 +67,7 @@ func writeMarkdownSummary(b *bytes.Buffer, guests []plannedView) {
 }
 
 // markdownSection returns all about one guest. Its head is HTML, where markdown does not count.
-func markdownSection(g plannedView) string {
+func markdownSection(g guestView) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n<details><summary><code>%s</code> <code>%s</code>%s</summary>\n\n", g.Action.symbol(), markdownHTML(g.label()), term.Prefixed(" ", markdownHTML(g.read())))
 	if g.Origin != "" {
@@ -91,7 +91,7 @@ func markdownSection(g plannedView) string {
 	return b.String()
 }
 
-func writeMarkdownChanges(b *strings.Builder, g plannedView) {
+func writeMarkdownChanges(b *strings.Builder, g guestView) {
 	if len(g.Changes) == 0 {
 		return
 	}

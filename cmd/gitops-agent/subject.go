@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 
+	"gitops-agent/cmd/gitops-agent/internal/planview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
@@ -17,24 +18,6 @@ import (
 	"gitops-agent/verify"
 )
 
-// basis says what stands behind the manifests that are planned.
-type basis string
-
-const (
-	basisAccepted   basis = "accepted"     // the revision that the agent accepted last
-	basisVerified   basis = "verified"     // a revision that the agent would accept as things stand
-	basisUnverified basis = "unverified"   // a revision that it would refuse
-	basisWorking    basis = "working-copy" // files that were never committed
-)
-
-// planSubject is what a plan is made of on the side of the wishes.
-type planSubject struct {
-	basis    basis
-	revision string // "main@sha1:<40 hex>", or the directory of a working copy
-	set      manifest.Set
-	state    journal.State // what the agent remembers
-}
-
 // subjectReader finds out what to plan. Notes go to a person, beside the plan.
 type subjectReader struct {
 	config agent.Config
@@ -42,19 +25,19 @@ type subjectReader struct {
 }
 
 // read returns what to plan, and tells what its manifests warn of.
-func (r subjectReader) read(ctx context.Context, ref, dir string) (planSubject, error) {
+func (r subjectReader) read(ctx context.Context, ref, dir string) (planview.Subject, error) {
 	subject, err := r.find(ctx, ref, dir)
-	for _, w := range subject.set.Warnings {
+	for _, w := range subject.Set.Warnings {
 		_, _ = fmt.Fprintf(r.notes, "gitops-agent: warning: %s\n", term.Printable(w.String()))
 	}
 	return subject, err
 }
 
-func (r subjectReader) find(ctx context.Context, ref, dir string) (planSubject, error) {
+func (r subjectReader) find(ctx context.Context, ref, dir string) (planview.Subject, error) {
 	state, err := r.state()
 	switch {
 	case err != nil:
-		return planSubject{}, err
+		return planview.Subject{}, err
 	case dir != "":
 		return r.workingCopy(ctx, dir, state)
 	case ref != "":
@@ -88,49 +71,49 @@ func (r subjectReader) scope() reconcile.Scope {
 	return reconcile.Scope{Cluster: r.config.Cluster.Name, Paths: r.config.Source.Paths}
 }
 
-func (r subjectReader) workingCopy(ctx context.Context, dir string, state journal.State) (planSubject, error) {
+func (r subjectReader) workingCopy(ctx context.Context, dir string, state journal.State) (planview.Subject, error) {
 	set, err := readSet(ctx, []string{dir})
 	switch {
 	case errors.As(err, new(*manifest.Problems)):
-		return planSubject{}, term.WithHint(err, "gitops-agent validate "+dir+" shows the same")
+		return planview.Subject{}, term.WithHint(err, "gitops-agent validate "+dir+" shows the same")
 	case err != nil:
-		return planSubject{}, err
+		return planview.Subject{}, err
 	case set.Cluster.Name != r.config.Cluster.Name:
-		return planSubject{}, term.WithHint(
+		return planview.Subject{}, term.WithHint(
 			fmt.Errorf("%s: the Cluster is called %q, and this agent keeps %q", set.Cluster.Origin, set.Cluster.Name, r.config.Cluster.Name),
 			"plan the folder of this agent's own cluster, or correct cluster.name in its config")
 	}
-	return planSubject{basis: basisWorking, revision: dir, set: set, state: state}, nil
+	return planview.Subject{Basis: planview.BasisWorkingCopy, Revision: dir, Set: set, State: state}, nil
 }
 
-func (r subjectReader) accepted(ctx context.Context, state journal.State) (planSubject, error) {
+func (r subjectReader) accepted(ctx context.Context, state journal.State) (planview.Subject, error) {
 	if state.Accepted == nil {
-		return planSubject{}, term.WithHint(errors.New("the agent has not accepted any revision yet"),
+		return planview.Subject{}, term.WithHint(errors.New("the agent has not accepted any revision yet"),
 			"gitops-agent plan --dir DIR plans a working copy, --ref REV a fetched revision")
 	}
 	repo, err := r.repository()
 	if err != nil {
-		return planSubject{}, err
+		return planview.Subject{}, err
 	}
-	return r.load(ctx, repo, gitsource.ID(state.Accepted.Commit), basisAccepted, state)
+	return r.load(ctx, repo, gitsource.ID(state.Accepted.Commit), planview.BasisAccepted, state)
 }
 
 // revision plans any commit of the fetched repository, trusted or not: a plan changes nothing.
-func (r subjectReader) revision(ctx context.Context, ref string, state journal.State) (planSubject, error) {
+func (r subjectReader) revision(ctx context.Context, ref string, state journal.State) (planview.Subject, error) {
 	repo, err := r.repository()
 	if err != nil {
-		return planSubject{}, err
+		return planview.Subject{}, err
 	}
 	id, err := repo.Resolve(ctx, ref)
 	if err != nil {
-		return planSubject{}, term.WithHint(err, "only what the agent fetched can be planned; --dir DIR plans a working copy")
+		return planview.Subject{}, term.WithHint(err, "only what the agent fetched can be planned; --dir DIR plans a working copy")
 	}
 	if state.Accepted != nil && state.Accepted.Commit == string(id) {
-		return r.load(ctx, repo, id, basisAccepted, state)
+		return r.load(ctx, repo, id, planview.BasisAccepted, state)
 	}
-	on := basisVerified
+	on := planview.BasisVerified
 	if err := r.verify(ctx, repo, id, state); err != nil {
-		on = basisUnverified
+		on = planview.BasisUnverified
 		r.note("%.7s is not verified, and the agent would not apply it: %v", string(id), err)
 	}
 	return r.load(ctx, repo, id, on, state)
@@ -155,20 +138,20 @@ func (r subjectReader) repository() (*gitsource.Repository, error) {
 	return repo, term.WithHint(err, "the agent fetches it when it runs; --dir DIR plans a working copy without it")
 }
 
-func (r subjectReader) load(ctx context.Context, repo *gitsource.Repository, id gitsource.ID, on basis, state journal.State) (planSubject, error) {
+func (r subjectReader) load(ctx context.Context, repo *gitsource.Repository, id gitsource.ID, on planview.Basis, state journal.State) (planview.Subject, error) {
 	commit, err := repo.Commit(ctx, id)
 	if err != nil {
-		return planSubject{}, err
+		return planview.Subject{}, err
 	}
 	tree, err := treeOf(commit)
 	if err != nil {
-		return planSubject{}, err
+		return planview.Subject{}, err
 	}
 	set, err := reconcile.Load(ctx, repo, id, tree, r.scope())
 	if err != nil {
-		return planSubject{}, err
+		return planview.Subject{}, err
 	}
-	return planSubject{basis: on, revision: r.config.Source.Branch + "@sha1:" + string(id), set: set, state: state}, nil
+	return planview.Subject{Basis: on, Revision: r.config.Source.Branch + "@sha1:" + string(id), Set: set, State: state}, nil
 }
 
 // treeOf returns the tree that a commit names in its first line. It is good for looking, not for trusting: a revision that is applied

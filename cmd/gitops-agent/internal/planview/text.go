@@ -1,4 +1,4 @@
-package main
+package planview
 
 import (
 	"fmt"
@@ -10,19 +10,20 @@ import (
 	"gitops-agent/reconcile"
 )
 
-// planText prints a plan for a terminal: a block a guest, the summary last, where the reader looks first.
-type planText struct {
+// textPrinter prints a plan for a terminal: a block per guest, and the summary as the last line, where the reader looks first.
+type textPrinter struct {
 	out io.Writer
 	term.Palette
 	width int  // runes of a line of columns
 	wraps bool // prose is broken there too, as a terminal would in the middle of words
 }
 
-func writePlanText(out io.Writer, d planDocument) {
-	planText{out, term.NewPalette(out), term.Width(out), term.IsTerminal(out)}.write(d)
+// WriteText prints a plan for a terminal, or for a file if out is not one.
+func WriteText(out io.Writer, d Document) {
+	textPrinter{out, term.NewPalette(out), term.Width(out), term.IsTerminal(out)}.write(d)
 }
 
-func (t planText) write(d planDocument) {
+func (t textPrinter) write(d Document) {
 	t.line(term.Plain, "", d.heading())
 	for _, g := range d.Guests {
 		_, _ = fmt.Fprintln(t.out)
@@ -32,7 +33,7 @@ func (t planText) write(d planDocument) {
 	t.line(term.Bold, "", d.Summary.String())
 }
 
-func (t planText) writeGuest(g plannedView) {
+func (t textPrinter) writeGuest(g guestView) {
 	t.writeHead(g)
 	t.writeChanges(g)
 	for _, s := range g.Steps {
@@ -58,7 +59,7 @@ func (t planText) writeGuest(g plannedView) {
 }
 
 // writeHead prints the guest's name, and beside it, where there is room, who asked for it and how old its reading is.
-func (t planText) writeHead(g plannedView) {
+func (t textPrinter) writeHead(g guestView) {
 	head, aside := t.Paint(g.Action.colour(), g.Action.symbol())+" "+t.Paint(term.Bold, term.Printable(g.label())), g.Origin
 	if age := g.read(); age != "" {
 		aside = strings.TrimPrefix(aside+"  "+age, "  ")
@@ -72,7 +73,7 @@ func (t planText) writeHead(g plannedView) {
 }
 
 // writeStep prints what a step does that nothing holds, beyond the changes above it.
-func (t planText) writeStep(s stepView) {
+func (t textPrinter) writeStep(s stepView) {
 	switch {
 	case s.Held != "" || s.obvious():
 		return
@@ -84,14 +85,14 @@ func (t planText) writeStep(s stepView) {
 	t.writeVolumes(s.Volumes)
 }
 
-func (t planText) writeVolumes(volumes []string) {
+func (t textPrinter) writeVolumes(volumes []string) {
 	for _, v := range volumes {
 		t.line(term.Red, "      ", "destroys "+v)
 	}
 }
 
 // line prints text behind an indent, in as many lines as its words need.
-func (t planText) line(c term.Colour, indent, text string) {
+func (t textPrinter) line(c term.Colour, indent, text string) {
 	if text == "" {
 		return
 	}

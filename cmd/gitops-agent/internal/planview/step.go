@@ -1,4 +1,4 @@
-package main
+package planview
 
 import (
 	"fmt"
@@ -117,7 +117,7 @@ type hold struct {
 }
 
 // holds groups the held steps by what holds them: one suspension is one remark, however many steps it holds.
-func (g plannedView) holds() []hold {
+func (g guestView) holds() []hold {
 	var list []hold
 	for _, s := range g.Steps {
 		if s.Held == "" {

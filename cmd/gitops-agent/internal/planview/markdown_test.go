@@ -1,4 +1,4 @@
-package main
+package planview
 
 import (
 	"regexp"
@@ -40,12 +40,12 @@ func TestMarkdownText(t *testing.T) {
 // A guest's name and node are the cluster's word, too: in the head of a section they are HTML, in the table markdown.
 func TestMarkdownDisarmsGuests(t *testing.T) {
 	hostile := "</summary></details><script>alert(1)</script> | @team `"
-	d := planDocument{Cluster: hostile, Revision: hostile, Basis: basisWorking}
-	d.add(plannedView{Action: actionBlocked, Kind: guest.VirtualMachine, Name: hostile, Node: hostile, Origin: hostile, Conditions: []conditionView{
+	d := Document{Cluster: hostile, Revision: hostile, Basis: BasisWorkingCopy}
+	d.add(guestView{Action: actionBlocked, Kind: guest.VirtualMachine, Name: hostile, Node: hostile, Origin: hostile, Conditions: []conditionView{
 		{reconcile.Blocked, hostile, hostile, hostile},
 	}})
 	var out strings.Builder
-	if err := writePlanMarkdown(&out, d); err != nil {
+	if err := WriteMarkdown(&out, d); err != nil {
 		t.Fatal(err)
 	}
 	spans := regexp.MustCompile("(?s)``.*?``") // code, in which nothing is markup

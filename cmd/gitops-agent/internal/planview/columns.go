@@ -1,4 +1,4 @@
-package main
+package planview
 
 import (
 	"cmp"
@@ -17,14 +17,14 @@ const (
 	wholeRow      = 1 << 10
 )
 
-// planRow is one change of a guest, ready to print.
-type planRow struct {
+// changeRow is one change of a guest, ready to print.
+type changeRow struct {
 	symbol, key, value, effect, place string
 	mark, paint                       term.Colour // of the symbol and the effect
 }
 
-func newPlanRow(g plannedView, c changeView, runes int) planRow {
-	r := planRow{
+func newChangeRow(g guestView, c changeView, runes int) changeRow {
+	r := changeRow{
 		symbol: c.symbol(), key: term.Printable(c.Key), value: term.Printable(c.shown(runes)), effect: term.Printable(c.effect()), place: term.Printable(c.place(g)),
 		mark: c.colour(),
 	}
@@ -38,7 +38,7 @@ func newPlanRow(g plannedView, c changeView, runes int) planRow {
 }
 
 // place names the manifest line that asked, without the file where the guest's own head names it.
-func (c changeView) place(g plannedView) string {
+func (c changeView) place(g guestView) string {
 	file, _, _ := strings.Cut(g.Origin, ":")
 	if rest, own := strings.CutPrefix(c.Origin, file+":"); own && file != "" {
 		line, _, _ := strings.Cut(rest, ":")
@@ -48,19 +48,19 @@ func (c changeView) place(g plannedView) string {
 }
 
 // isLong reports whether the row would widen the columns of all others for itself alone.
-func (r planRow) isLong(longest int) bool {
+func (r changeRow) isLong(longest int) bool {
 	return utf8.RuneCountInString(r.value) > longest || utf8.RuneCountInString(r.effect) > longest
 }
 
-// planColumns are the widths of a guest's columns, in runes.
-type planColumns struct {
+// columnWidths are the widths of a guest's columns, in runes.
+type columnWidths struct {
 	key, value, effect, place int
 	longest                   int // what is longer is in no column
 }
 
 // columnsOf returns the widths that the rows need, but for what is longer than a bound.
-func columnsOf(rows []planRow, longest int) planColumns {
-	c := planColumns{longest: longest}
+func columnsOf(rows []changeRow, longest int) columnWidths {
+	c := columnWidths{longest: longest}
 	for _, r := range rows {
 		c.key = max(c.key, utf8.RuneCountInString(r.key))
 		if !r.isLong(longest) {
@@ -72,16 +72,16 @@ func columnsOf(rows []planRow, longest int) planColumns {
 }
 
 // lead is where values begin: behind an indent, a symbol and the key.
-func (c planColumns) lead() int { return 4 + 2 + c.key + 2 }
+func (c columnWidths) lead() int { return 4 + 2 + c.key + 2 }
 
-func (c planColumns) width() int { return c.lead() + c.value + 2 + c.effect + 2 + c.place }
+func (c columnWidths) width() int { return c.lead() + c.value + 2 + c.effect + 2 + c.place }
 
 // writeChanges prints a line a change, in columns. Where there is no room for them, what a change does is on a second line, and so it is
 // for single changes that are long.
-func (t planText) writeChanges(g plannedView) {
-	rows := make([]planRow, len(g.Changes))
+func (t textPrinter) writeChanges(g guestView) {
+	rows := make([]changeRow, len(g.Changes))
 	for i, c := range g.Changes {
-		rows[i] = newPlanRow(g, c, maxShownValue)
+		rows[i] = newChangeRow(g, c, maxShownValue)
 	}
 	columns := columnsOf(rows, wholeRow)
 	if columns.width() > t.width {
@@ -90,7 +90,7 @@ func (t planText) writeChanges(g plannedView) {
 	narrow := columns.width() > t.width
 	if t.wraps { // values are cut to the room that a terminal has
 		for i, c := range g.Changes {
-			rows[i] = newPlanRow(g, c, min(maxShownValue, max((t.width-columns.lead()-len(" > "))/2, 8)))
+			rows[i] = newChangeRow(g, c, min(maxShownValue, max((t.width-columns.lead()-len(" > "))/2, 8)))
 		}
 	}
 	for _, r := range rows {
@@ -104,7 +104,7 @@ func (t planText) writeChanges(g plannedView) {
 	}
 }
 
-func (t planText) writeColumns(r planRow, columns planColumns) {
+func (t textPrinter) writeColumns(r changeRow, columns columnWidths) {
 	text := padded(r.value, columns.value)
 	if columns.effect > 0 {
 		text += "  " + t.Paint(r.paint, r.effect) + strings.Repeat(" ", columns.effect-utf8.RuneCountInString(r.effect))

@@ -1,0 +1,114 @@
+package planview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/reconcile"
+)
+
+// A Document is a plan for printing, and the JSON result of the command plan. Guests that are in sync are only counted.
+type Document struct {
+	SchemaVersion int         `json:"schemaVersion"`
+	Cluster       string      `json:"cluster"`
+	Basis         Basis       `json:"basis"`
+	Revision      string      `json:"revision"` // or the directory of a working copy
+	Summary       Summary     `json:"summary"`
+	Guests        []guestView `json:"guests"`
+	Warnings      []string    `json:"warnings,omitempty"` // of the manifests
+}
+
+// A Summary counts guests, and held steps.
+type Summary struct {
+	Create  int `json:"create"`
+	Change  int `json:"change"`
+	Destroy int `json:"destroy"`
+	Held    int `json:"held"`    // steps that wait for a person
+	Blocked int `json:"blocked"` // guests with differences and no step that removes them
+	Waiting int `json:"waiting"` // guests whose written changes wait for a restart
+	Unknown int `json:"unknown"` // guests that could not be read, so it is unknown whether they differ
+	InSync  int `json:"inSync"`
+}
+
+// String returns "Plan: 1 to create, 2 to change, 0 to destroy, 1 held; 12 in sync".
+func (s Summary) String() string {
+	if s == (Summary{InSync: s.InSync}) {
+		return fmt.Sprintf("No changes: %d in sync", s.InSync)
+	}
+	text := fmt.Sprintf("Plan: %d to create, %d to change, %d to destroy, %d held", s.Create, s.Change, s.Destroy, s.Held)
+	if s.Blocked > 0 {
+		text += fmt.Sprintf(", %d blocked", s.Blocked)
+	}
+	if s.Waiting > 0 {
+		text += fmt.Sprintf(", %d waiting for a restart", s.Waiting)
+	}
+	if s.Unknown > 0 {
+		text += fmt.Sprintf(", %d unknown", s.Unknown)
+	}
+	return text + fmt.Sprintf("; %d in sync", s.InSync)
+}
+
+// NewDocument returns the plan of the guests with the given labels, or of all guests if there are none. The error names a label that is not
+// in the plan.
+func NewDocument(subject Subject, preview reconcile.Preview, labels []string) (Document, error) {
+	document := Document{
+		SchemaVersion: term.SchemaVersion, Cluster: preview.Plan.Cluster, Basis: subject.Basis, Revision: subject.Revision, Guests: []guestView{},
+	}
+	for _, w := range subject.Set.Warnings {
+		document.Warnings = append(document.Warnings, w.String())
+	}
+	for _, label := range labels {
+		if !slices.ContainsFunc(preview.Plan.Guests, func(g reconcile.GuestPlan) bool { return g.Ref.Label() == label }) {
+			return Document{}, unknownGuest(label, preview.Plan.Guests)
+		}
+	}
+	for _, g := range preview.Plan.Guests {
+		switch {
+		case len(labels) > 0 && !slices.Contains(labels, g.Ref.Label()):
+		case g.Empty() && g.Managed:
+			document.Summary.InSync++
+		case !g.Empty():
+			document.add(newGuestView(g, preview.Gate.Judge).readAt(preview.Observed.Guests[g.Ref.VMID].ReadAt, preview.Gate.Now))
+		}
+	}
+	return document, nil
+}
+
+func (d *Document) add(g guestView) {
+	d.Guests = append(d.Guests, g)
+	s := &d.Summary
+	switch g.Action {
+	case actionCreate:
+		s.Create++
+	case actionChange:
+		s.Change++
+	case actionDestroy:
+		s.Destroy++
+	case actionBlocked:
+		s.Blocked++
+	case actionWaiting:
+		s.Waiting++
+	case actionUnknown:
+		s.Unknown++
+	}
+	s.Held += g.held()
+}
+
+// heading returns the document's first line.
+func (d Document) heading() string {
+	return "Cluster " + d.Cluster + ", " + describe(d.Basis, d.Revision)
+}
+
+// unknownGuest returns the error for a label that is not in the plan. Its hint suggests the label that may be meant.
+func unknownGuest(label string, guests []reconcile.GuestPlan) error {
+	hint := "guests are named KIND/NAME, such as VirtualMachine/web-1"
+	name := label[strings.LastIndex(label, "/")+1:]
+	for _, g := range guests {
+		if strings.EqualFold(g.Ref.Name, name) {
+			hint = "did you mean " + g.Ref.Label() + "?"
+		}
+	}
+	return term.WithHint(fmt.Errorf("no guest %s: neither a manifest nor the agent's journal names it", label), hint)
+}
