@@ -10,12 +10,12 @@ const (
 	armorType  = "SIGNED MESSAGE"
 	armorBegin = "-----BEGIN " + armorType + "-----"
 
-	// maxSignature is the largest armored signature, in bytes; one with a log entry and a timestamp has about 9,000.
+	// maxSignature is the largest armored signature, in bytes. A signature with a log entry and a timestamp has about 9,000.
 	maxSignature = 128 << 10
 )
 
-// unarmor returns the bytes inside a PEM block of type SIGNED MESSAGE. Only the canonical armor is accepted, so that the
-// same signature cannot be wrapped in two ways.
+// unarmor returns the bytes inside a PEM block of type SIGNED MESSAGE. It accepts only the canonical armor, so that the
+// same signature cannot be encoded in two ways.
 func unarmor(armored []byte) ([]byte, error) {
 	switch {
 	case len(armored) == 0:

@@ -10,31 +10,31 @@ import (
 	"gitops-agent/gitsource"
 )
 
-// A Verdict is what an audit says of one commit or tag on its own. It is a report: nothing acts on it.
+// A Verdict is the result of auditing one commit or tag alone. It is a report: no code acts on it.
 type Verdict struct {
 	Object   gitsource.ID
 	Accepted bool
-	Reason   Reason // why not; empty when accepted, or when reading failed
-	Hint     string
-	Err      error // a *RejectedError, or why the object could not be read
+	Reason   Reason // why the object was refused; empty when it was accepted, or when reading failed
+	Hint     string // the remedy for Reason; empty with it
+	Err      error  // a *RejectedError, or why the object could not be read; nil when it was accepted
 
-	// What the proof says; empty where the signature proves nothing. An identity shown here may be one that no signer fits.
+	// The fields below come from the proof and are empty if the signature proves nothing. The identity may match no signer.
 	Subject, Issuer string
 	ProvenTime      time.Time
 	Log             string // address of the transparency log
 	LogIndex        int64
-	Certificate     string // SHA-256 of its DER in hex
-	Workflow        string // what signed, with its ref, where a workflow did
-	Repository, Ref string // what the workflow ran for
-	Trigger         string
+	Certificate     string // SHA-256 of the certificate's DER in hex
+	Workflow        string // the workflow that signed, with its ref; empty for a person
+	Repository, Ref string // the repository and the ref that the workflow ran for
+	Trigger         string // the event that started the workflow, such as push
 
-	Signer string // name in the policy
-	Roles  []Role
+	Signer string // name in the policy; empty if no signer matches
+	Roles  []Role // roles of Signer
 	Target string // value of the trailer Gitops-Target
 }
 
-// Audit verifies one commit on its own: signature, signer, deny list, and whether the signer may make its change against
-// its first parent. Rules on its place in a history, its age and its target are Check's.
+// Audit verifies one commit alone: its signature, its signer, the deny list, and whether the signer may make the change
+// from the commit's first parent. Only Check applies the rules about the commit's place in a history, its age and its target.
 func (p *Policy) Audit(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) Verdict {
 	v := Verdict{Object: id}
 	return v.conclude(p.auditCommit(ctx, repo, &v))
@@ -60,11 +60,11 @@ func (p *Policy) auditCommit(ctx context.Context, repo *gitsource.Repository, v 
 	if err != nil {
 		return err
 	}
-	return p.mayMake(ctx, repo, a, before)
+	return p.authorizeChange(ctx, repo, a, before)
 }
 
-// AuditTag verifies one annotated tag: its signature, its signer, and the deny list. What the tag points at is not looked
-// at, and no tag is ever asked for when a revision is accepted.
+// AuditTag verifies one annotated tag: its signature, its signer, and the deny list. It does not read the object that the
+// tag points at. Check never reads tags.
 func (p *Policy) AuditTag(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) Verdict {
 	v := Verdict{Object: id}
 	return v.conclude(p.auditTag(ctx, repo, &v))
@@ -86,7 +86,7 @@ func (p *Policy) auditTag(ctx context.Context, repo *gitsource.Repository, v *Ve
 	return err
 }
 
-// auditObject proves o and notes what the proof says, also if no signer fits it.
+// auditObject proves o and copies the proof into v, even if no signer matches.
 func (p *Policy) auditObject(o object, v *Verdict) (*matcher, error) {
 	proven, err := p.prover.prove(o)
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *Policy) auditObject(o object, v *Verdict) (*matcher, error) {
 	v.Subject, v.Issuer, v.ProvenTime = c.SubjectAlternativeName, c.Issuer, proven.provenTime
 	v.Log, v.LogIndex, v.Certificate = proven.log, proven.logIndex, hex.EncodeToString(proven.fingerprint[:])
 	v.Workflow, v.Repository, v.Ref, v.Trigger = c.BuildSignerURI, c.SourceRepositoryURI, c.SourceRepositoryRef, c.BuildTrigger
-	signer, err := p.recognise(v.Object, proven)
+	signer, err := p.matchSigner(v.Object, proven)
 	if err != nil {
 		return nil, err
 	}
@@ -104,10 +104,10 @@ func (p *Policy) auditObject(o object, v *Verdict) (*matcher, error) {
 	return signer, nil
 }
 
-// conclude fills in the outcome.
+// conclude fills in the outcome from err and returns v.
 func (v *Verdict) conclude(err error) Verdict {
 	var rejected *RejectedError
-	v.Err = at(v.Object, err)
+	v.Err = forCommit(v.Object, err)
 	v.Accepted = err == nil
 	if errors.As(v.Err, &rejected) {
 		v.Reason, v.Hint = rejected.Reason, rejected.Hint

@@ -10,7 +10,7 @@ import (
 )
 
 func TestAudit(t *testing.T) {
-	l := newLab(t)
+	l := newTestRepo(t)
 	id := l.commit(draft{by: workflow, tree: l.tree("a=1"), message: "change\n\nGitops-Target: lab/main"})
 	v := l.policy(func(o *verify.Options) { trustWorkflow(func(*verify.Extensions) {})(l, o) }).Audit(t.Context(), l.repo, id)
 	if !v.Accepted || v.Err != nil || v.Signer != "merge" || v.Subject != workflow.Subject || v.Target != "lab/main" {
@@ -21,17 +21,17 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAuditNamesWhoSigned: a refusal for the identity shows which identity it was.
-func TestAuditNamesWhoSigned(t *testing.T) {
-	l := newLab(t)
+// TestAuditReportsUntrustedIdentity: a refusal for the identity contains the identity that signed.
+func TestAuditReportsUntrustedIdentity(t *testing.T) {
+	l := newTestRepo(t)
 	v := l.policy().Audit(t.Context(), l.repo, l.commit(draft{by: mallory}))
 	if v.Accepted || v.Reason != verify.ReasonWrongIdentity || v.Subject != mallory.Subject || v.Signer != "" || v.Hint == "" {
-		t.Errorf("got %+v, want mallory refused by name", v)
+		t.Errorf("got %+v, want a refusal with mallory's subject", v)
 	}
 }
 
 func TestAuditJudgesTheChange(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	p := s.policy(addSigner(approver(bob)))
 	d := s.on(s.next)
 	d.by = bob
@@ -45,7 +45,7 @@ func TestAuditJudgesTheChange(t *testing.T) {
 }
 
 func TestAuditTag(t *testing.T) {
-	l := newLab(t)
+	l := newTestRepo(t)
 	commit := l.commit(draft{})
 	raw, _, err := l.sig.Tag(sigtest.TagSpec{Object: string(commit), Name: "v1", Message: "release"}, alice, sigtest.SignOptions{At: l.now.Add(time.Minute)})
 	if err != nil {
@@ -69,10 +69,10 @@ func TestAuditTag(t *testing.T) {
 	}
 }
 
-func TestAuditReportsReadingApart(t *testing.T) {
-	l := newLab(t)
+func TestAuditSeparatesReadErrors(t *testing.T) {
+	l := newTestRepo(t)
 	v := l.policy().AuditTag(t.Context(), l.repo, gitsource.ID("1111111111111111111111111111111111111111"))
 	if v.Accepted || v.Err == nil || v.Reason != "" {
-		t.Errorf("got %+v, want an error that is no refusal", v)
+		t.Errorf("got %+v, want an error that is not a refusal", v)
 	}
 }

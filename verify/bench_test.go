@@ -9,14 +9,14 @@ import (
 	"gitops-agent/verify"
 )
 
-// BenchmarkAudit verifies one commit: read, split, parse, prove, recognise. cpu-ms/commit is processor time, which other load on
-// the machine does not change much.
+// BenchmarkAudit verifies one commit: read, split, parse, prove, match the signer. cpu-ms/commit is processor time, which
+// depends little on other load of the machine.
 func BenchmarkAudit(b *testing.B) {
 	for name, opts := range map[string]sigtest.SignOptions{
 		"v1": {}, "v2_timestamp": {LogPart: sigtest.RekorV2},
 	} {
 		b.Run(name, func(b *testing.B) {
-			l := newLab(b)
+			l := newTestRepo(b)
 			if opts.LogPart == sigtest.RekorV2 {
 				opts.TSA = sigtest.By(l.sig)
 			}
@@ -34,8 +34,8 @@ func BenchmarkAudit(b *testing.B) {
 
 // BenchmarkCheckRange verifies a thousand commits on all processors; ms/commit is wall time.
 func BenchmarkCheckRange(b *testing.B) {
-	l := newLab(b)
-	base, tip := thousand(l)
+	l := newTestRepo(b)
+	base, tip := thousandCommits(l)
 	p := l.policy()
 	b.ReportAllocs()
 	before := processorTime(b)
@@ -46,7 +46,7 @@ func BenchmarkCheckRange(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N)/1000, "ms/commit")
 }
 
-// processorTime returns the time that this process has kept processors busy.
+// processorTime returns the processor time that this process has used.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage

@@ -12,31 +12,31 @@ import (
 	"gitops-agent/gitsource"
 )
 
-// maxClockSkew is how far the proven time may go back: logs and timestamp authorities do not share a clock.
+// maxClockSkew is how far the proven time may go back. Logs and timestamp authorities do not share a clock.
 const maxClockSkew = 5 * time.Minute
 
-// A Base is what was accepted last. The zero value means that nothing was: the first revision then starts from the
-// policy's anchor, or from trust on first use.
+// A Base is what was accepted last. The zero value means that nothing was accepted: the first revision then starts from
+// the policy's anchor, or from trust on first use.
 type Base struct {
 	Commit     gitsource.ID
 	ProvenTime time.Time
-	// Rewrite is a tip that somebody on this host allowed by its full id, although it does not descend from Commit. It
-	// counts for that tip alone. Its signature, signer, target and NotBefore are checked all the same.
+	// Rewrite is a tip that the operator of this host allowed by its full id although it does not descend from Commit. The
+	// permission applies only to that tip. Check still verifies its signature, signer, target and NotBefore.
 	Rewrite gitsource.ID
 }
 
-// Check decides whether tip may become the state of the cluster after base. It reads whatever lies between from repo,
-// verifies it, and keeps nothing: a refused tip leaves no trace that could move the base. Every refusal is a
-// *RejectedError; any other error means that nothing was decided.
+// Check decides whether tip may become the state of the cluster after base. It reads and verifies the commits between
+// base and tip from repo. It stores nothing, so a refused tip cannot move the base. Every refusal is a *RejectedError.
+// Any other error means that nothing was decided.
 //
-// Time is the proven time of signatures throughout; the clock of this machine has no say.
+// Check uses only the proven time of signatures and never the clock of this machine.
 func (p *Policy) Check(ctx context.Context, repo *gitsource.Repository, tip gitsource.ID, base Base) (Revision, error) {
 	commits, last, err := p.checkHistory(ctx, repo, tip, base)
 	if err != nil {
 		return Revision{}, err
 	}
 	if err := p.checkTip(last); err != nil {
-		return Revision{}, at(tip, err)
+		return Revision{}, forCommit(tip, err)
 	}
 	return Revision{
 		commit: last.id, tree: last.tree, branch: p.options.Branch, provenTime: last.proof.provenTime,
@@ -47,7 +47,8 @@ func (p *Policy) Check(ctx context.Context, repo *gitsource.Repository, tip gits
 	}, nil
 }
 
-// checkHistory verifies what leads to tip, and returns it with the tip.
+// checkHistory verifies the commits that lead from the base to tip. It returns the commits that give the revision its
+// content, oldest first, and the tip itself.
 func (p *Policy) checkHistory(ctx context.Context, repo *gitsource.Repository, tip gitsource.ID, base Base) ([]SignedCommit, admitted, error) {
 	floor := base.Commit
 	if floor == "" {
@@ -60,31 +61,31 @@ func (p *Policy) checkHistory(ctx context.Context, repo *gitsource.Repository, t
 	case floor == "":
 		return p.checkFirstUse(ctx, repo, tip)
 	}
-	way, err := lineageFrom(ctx, repo, floor, tip)
+	l, err := boundedLineage(ctx, repo, floor, tip)
 	if err != nil {
-		return nil, admitted{}, p.orMissingAnchor(base, err)
+		return nil, admitted{}, p.asMissingAnchor(base, err)
 	}
-	if len(way.path) == 0 { // tip is the floor, which was judged when it became that
+	if len(l.path) == 0 { // tip is the floor, which was judged when it was accepted
 		last, err := p.admit(ctx, repo, tip)
 		if err == nil {
-			err = notBack(base.ProvenTime, last)
+			err = checkProvenTime(base.ProvenTime, last)
 		}
 		return nil, last, err
 	}
-	return p.checkPath(ctx, repo, way, base.ProvenTime)
+	return p.checkPath(ctx, repo, l, base.ProvenTime)
 }
 
-// orMissingAnchor names a history without its floor after the anchor where the anchor is that floor.
-func (p *Policy) orMissingAnchor(base Base, err error) error {
+// asMissingAnchor changes the reason not-descendant to missing-anchor if the floor of the history is the anchor.
+func (p *Policy) asMissingAnchor(base Base, err error) error {
 	var rejected *RejectedError
 	if base.Commit == "" && errors.As(err, &rejected) && rejected.Reason == ReasonNotDescendant {
-		return at(rejected.Commit, refusal(ReasonMissingAnchor, rejected.Err))
+		return forCommit(rejected.Commit, refusal(ReasonMissingAnchor, rejected.Err))
 	}
 	return err
 }
 
-// checkFirstUse takes tip as it comes, if whoever signed it may vouch for its whole tree. Where the tip only gives
-// orders, that is for the nearest first parent with a signer who may change files.
+// checkFirstUse accepts tip without a base if the signer of its tree may change the whole tree. If the signer of tip may
+// not change files, checkFirstUse walks down first parents to the nearest commit whose signer may.
 func (p *Policy) checkFirstUse(ctx context.Context, repo *gitsource.Repository, tip gitsource.ID) ([]SignedCommit, admitted, error) {
 	var path []admitted
 	for id := tip; ; {
@@ -103,18 +104,18 @@ func (p *Policy) checkFirstUse(ctx context.Context, repo *gitsource.Repository, 
 	return commits, path[len(path)-1], err
 }
 
-// checkPath verifies the commits of a lineage as far as the history mode asks and no seal vouches for them.
-func (p *Policy) checkPath(ctx context.Context, repo *gitsource.Repository, way lineage, since time.Time) ([]SignedCommit, admitted, error) {
-	before, err := readCommit(ctx, repo, way.floor)
+// checkPath verifies the commits of a lineage that the history mode requires and that are not sealed, and judges them.
+func (p *Policy) checkPath(ctx context.Context, repo *gitsource.Repository, l lineage, since time.Time) ([]SignedCommit, admitted, error) {
+	before, err := readCommit(ctx, repo, l.floor)
 	if err != nil {
 		return nil, admitted{}, err
 	}
-	for _, id := range way.path {
+	for _, id := range l.path {
 		if slices.Contains(p.options.Deny.Commits, id) {
-			return nil, admitted{}, at(id, refuse(ReasonDenied, "commit is on the list"))
+			return nil, admitted{}, forCommit(id, refuse(ReasonDenied, "commit is in trust.deny.commits"))
 		}
 	}
-	verified, err := p.admitPath(ctx, repo, way)
+	verified, err := p.admitPath(ctx, repo, l)
 	if err != nil {
 		return nil, admitted{}, err
 	}
@@ -122,23 +123,23 @@ func (p *Policy) checkPath(ctx context.Context, repo *gitsource.Repository, way 
 	return commits, verified[len(verified)-1], err
 }
 
-// admitPath verifies what the history mode asks for, and returns those commits of the path that it verified.
-func (p *Policy) admitPath(ctx context.Context, repo *gitsource.Repository, way lineage) ([]admitted, error) {
+// admitPath verifies the commits that the history mode requires, and returns the verified commits of the path.
+func (p *Policy) admitPath(ctx context.Context, repo *gitsource.Repository, l lineage) ([]admitted, error) {
 	if p.options.History == HistoryTip {
-		return p.admitAll(ctx, repo, way.path[len(way.path)-1:])
+		return p.admitAll(ctx, repo, l.path[len(l.path)-1:])
 	}
-	found, err := p.readSeals(ctx, repo, way)
+	found, err := p.readSeals(ctx, repo, l)
 	if err != nil {
 		return nil, err
 	}
 	if p.options.History == HistoryAll {
-		if err := p.checkSides(ctx, repo, way, found); err != nil {
+		if err := p.checkSideBranches(ctx, repo, l, found); err != nil {
 			return nil, err
 		}
 	}
-	verified, err := p.admitAll(ctx, repo, found.unsealed(way.path))
+	verified, err := p.admitAll(ctx, repo, found.unsealed(l.path))
 	if err != nil {
-		return nil, found.explain(way.path, err)
+		return nil, found.explain(l.path, err)
 	}
 	for i := range verified {
 		found.mark(&verified[i])
@@ -146,18 +147,18 @@ func (p *Policy) admitPath(ctx context.Context, repo *gitsource.Repository, way 
 	return verified, nil
 }
 
-// checkSides verifies what merges on the way bring in, each commit against its own first parent.
-func (p *Policy) checkSides(ctx context.Context, repo *gitsource.Repository, way lineage, found seals) error {
-	excused, err := found.vouched(ctx, repo, maxWalk)
+// checkSideBranches verifies the commits that merges on the path bring in, each against its own first parent.
+func (p *Policy) checkSideBranches(ctx context.Context, repo *gitsource.Repository, l lineage, found seals) error {
+	sealed, err := found.sealedCommits(ctx, repo, maxWalk)
 	if err != nil {
 		return err
 	}
 	for _, id := range p.options.Deny.Commits {
-		if excused[id] {
-			return at(id, refuse(ReasonDenied, "commit is on the list"))
+		if sealed[id] {
+			return forCommit(id, refuse(ReasonDenied, "commit is in trust.deny.commits"))
 		}
 	}
-	sides, err := sideCommits(ctx, repo, way, excused)
+	sides, err := sideBranchCommits(ctx, repo, l, sealed)
 	if err != nil {
 		return err
 	}
@@ -170,40 +171,41 @@ func (p *Policy) checkSides(ctx context.Context, repo *gitsource.Repository, way
 		if err != nil {
 			return err
 		}
-		if err := p.mayMake(ctx, repo, a, before); err != nil {
+		if err := p.authorizeChange(ctx, repo, a, before); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// judge applies the rules that need the neighbours of a commit: proven time does not go back, and each signer may make
-// the change from the tree before. The first of path is measured against the tree before all of them.
+// judge applies the rules that need the neighbours of a commit: the proven time does not go back, and each signer may
+// make the change from the tree before the commit. The tree before the first commit of path is before.
 func (p *Policy) judge(ctx context.Context, repo *gitsource.Repository, path []admitted, before gitsource.ID, since time.Time) ([]SignedCommit, error) {
 	commits := make([]SignedCommit, 0, len(path))
 	for _, a := range path {
-		if err := notBack(since, a); err != nil {
+		if err := checkProvenTime(since, a); err != nil {
 			return nil, err
 		}
 		if a.proof.provenTime.After(since) {
 			since = a.proof.provenTime
 		}
-		if err := p.mayMake(ctx, repo, a, before); err != nil {
+		if err := p.authorizeChange(ctx, repo, a, before); err != nil {
 			return nil, err
 		}
-		parent, err := orderTree(ctx, repo, a)
+		parent, err := parentTreeForOrders(ctx, repo, a)
 		if err != nil {
 			return nil, err
 		}
-		commits = append(commits, a.signed(before, parent))
+		commits = append(commits, a.signedCommit(before, parent))
 		before = a.tree
 	}
 	return commits, nil
 }
 
-// orderTree returns the tree of the first parent where it decides whether the commit gives orders.
-func orderTree(ctx context.Context, repo *gitsource.Repository, a admitted) (gitsource.ID, error) {
-	if !a.seemsOrder {
+// parentTreeForOrders returns the tree of the first parent if a's message mentions an order, and "" otherwise. The tree
+// decides whether the commit gives orders.
+func parentTreeForOrders(ctx context.Context, repo *gitsource.Repository, a admitted) (gitsource.ID, error) {
+	if !a.mentionsOrder {
 		return "", nil
 	}
 	return parentTree(ctx, repo, a)
@@ -218,16 +220,16 @@ func parentTree(ctx context.Context, repo *gitsource.Repository, a admitted) (gi
 	return o.tree, err
 }
 
-// notBack refuses a commit that was signed before what came earlier.
-func notBack(since time.Time, a admitted) error {
+// checkProvenTime refuses a commit whose proven time is more than maxClockSkew before since.
+func checkProvenTime(since time.Time, a admitted) error {
 	if !a.proof.provenTime.Before(since.Add(-maxClockSkew)) {
 		return nil
 	}
-	return at(a.id, refuse(ReasonTimeWentBack, "proven time %s, accepted before it %s",
+	return forCommit(a.id, refuse(ReasonTimeWentBack, "proven time %s, accepted before it %s",
 		a.proof.provenTime.Format(time.RFC3339), since.Format(time.RFC3339)))
 }
 
-// checkTip applies the rules that concern the tip alone.
+// checkTip applies the rules that concern only the tip: NotBefore and the target.
 func (p *Policy) checkTip(tip admitted) error {
 	if tip.proof.provenTime.Before(p.options.NotBefore) {
 		return refuse(ReasonTooOld, "proven time %s", tip.proof.provenTime.Format(time.RFC3339))
@@ -239,15 +241,15 @@ func (p *Policy) checkTip(tip admitted) error {
 	case len(targets) == 0:
 		return refuse(ReasonWrongTarget, "message does not end with the trailer %s: %s", trailerTarget, p.options.Target)
 	case len(targets) > 1:
-		return refuse(ReasonWrongTarget, "trailer %s stands %d times", trailerTarget, len(targets))
+		return refuse(ReasonWrongTarget, "trailer %s occurs %d times", trailerTarget, len(targets))
 	case targets[0] != p.options.Target:
 		return refuse(ReasonWrongTarget, "got target %q, want %q", targets[0], p.options.Target)
 	}
 	return nil
 }
 
-// admitAll admits every commit of ids on all processors. Of several refusals it returns the one that stands first in
-// ids, so that the same history is always refused for the same reason.
+// admitAll admits every commit of ids in parallel on all processors. Of several refusals it returns the one for the first
+// commit in ids, so that the same history is always refused for the same reason.
 func (p *Policy) admitAll(ctx context.Context, repo *gitsource.Repository, ids []gitsource.ID) ([]admitted, error) {
 	all, errs := make([]admitted, len(ids)), make([]error, len(ids))
 	var next, stop atomic.Int64

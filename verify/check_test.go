@@ -13,19 +13,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A story is the history most tests begin with: an accepted commit with a tree, and a later one that changes it.
-type story struct {
-	*lab
+// A testHistory is the history that most tests begin with: an accepted commit with a tree, and a later commit that changes
+// the tree.
+type testHistory struct {
+	*testRepo
 	first, second  gitsource.ID // trees
 	accepted, next gitsource.ID // commits
 	base           verify.Base
 	acceptedAt     time.Time
 }
 
-func newStory(tb testing.TB) story {
+func newTestHistory(tb testing.TB) testHistory {
 	tb.Helper()
-	l := newLab(tb)
-	s := story{lab: l, first: l.tree("web.yaml=1"), second: l.tree("web.yaml=2")}
+	l := newTestRepo(tb)
+	s := testHistory{testRepo: l, first: l.tree("web.yaml=1"), second: l.tree("web.yaml=2")}
 	s.accepted = l.commit(draft{tree: s.first})
 	s.acceptedAt = l.now
 	s.next = l.commit(draft{tree: s.second, parents: []gitsource.ID{s.accepted}})
@@ -33,14 +34,14 @@ func newStory(tb testing.TB) story {
 	return s
 }
 
-// on is a draft of a commit on top of parent that changes nothing.
-func (s story) on(parent gitsource.ID) draft {
+// on returns a draft of a commit on top of parent that changes nothing.
+func (s testHistory) on(parent gitsource.ID) draft {
 	return draft{tree: s.second, parents: []gitsource.ID{parent}}
 }
 
 func TestCheckAcceptsSignedCommit(t *testing.T) {
-	s := newStory(t)
-	got := s.lab.accepted(s.policy(), s.next, s.base)
+	s := newTestHistory(t)
+	got := s.testRepo.accepted(s.policy(), s.next, s.base)
 	if want := "main@sha1:" + string(s.next); got.String() != want {
 		t.Errorf("String: got %q, want %q", got.String(), want)
 	}
@@ -64,39 +65,39 @@ func TestRevisionZeroIsInvalid(t *testing.T) {
 	}
 }
 
-// TestCheckHistory has the rows of the git-level matrix that concern which commits of a history must be signed.
+// TestCheckHistory has the rows of the history matrix about which commits of a history must be signed.
 func TestCheckHistory(t *testing.T) {
 	tests := map[string]struct {
-		make func(s story) (tip, culprit gitsource.ID)
+		make func(s testHistory) (tip, culprit gitsource.ID)
 		want map[verify.History]verify.Reason // "" means accepted
 	}{
 		"unsigned_tip": {
-			func(s story) (gitsource.ID, gitsource.ID) { tip := s.unsigned(s.on(s.next)); return tip, tip },
+			func(s testHistory) (gitsource.ID, gitsource.ID) { tip := s.unsigned(s.on(s.next)); return tip, tip },
 			map[verify.History]verify.Reason{"first-parent": "unsigned", "tip": "unsigned", "all": "unsigned"},
 		},
 		"forge_merge_tip": {
-			func(s story) (gitsource.ID, gitsource.ID) {
+			func(s testHistory) (gitsource.ID, gitsource.ID) {
 				tip := s.foreign(s.on(s.next), pgpSignature)
 				return tip, tip
 			},
 			map[verify.History]verify.Reason{"first-parent": "not-sigstore", "tip": "not-sigstore", "all": "not-sigstore"},
 		},
 		"ssh_tip": {
-			func(s story) (gitsource.ID, gitsource.ID) {
+			func(s testHistory) (gitsource.ID, gitsource.ID) {
 				tip := s.foreign(s.on(s.next), sshSignature)
 				return tip, tip
 			},
 			map[verify.History]verify.Reason{"first-parent": "not-sigstore", "tip": "not-sigstore", "all": "not-sigstore"},
 		},
 		"unsigned_in_the_middle": {
-			func(s story) (gitsource.ID, gitsource.ID) {
+			func(s testHistory) (gitsource.ID, gitsource.ID) {
 				middle := s.unsigned(s.on(s.next))
 				return s.commit(s.on(middle)), middle
 			},
 			map[verify.History]verify.Reason{"first-parent": "unsigned", "tip": "", "all": "unsigned"},
 		},
 		"wrong_identity_in_the_middle": {
-			func(s story) (gitsource.ID, gitsource.ID) {
+			func(s testHistory) (gitsource.ID, gitsource.ID) {
 				d := s.on(s.next)
 				d.by = mallory
 				middle := s.commit(d)
@@ -105,7 +106,7 @@ func TestCheckHistory(t *testing.T) {
 			map[verify.History]verify.Reason{"first-parent": "wrong-identity", "tip": "", "all": "wrong-identity"},
 		},
 		"signed_merge_of_unsigned_side": {
-			func(s story) (gitsource.ID, gitsource.ID) {
+			func(s testHistory) (gitsource.ID, gitsource.ID) {
 				side := s.unsigned(s.on(s.accepted))
 				d := s.on(s.next)
 				d.parents = append(d.parents, side)
@@ -114,7 +115,7 @@ func TestCheckHistory(t *testing.T) {
 			map[verify.History]verify.Reason{"first-parent": "", "tip": "", "all": "unsigned"},
 		},
 		"signed_merge_of_signed_side": {
-			func(s story) (gitsource.ID, gitsource.ID) {
+			func(s testHistory) (gitsource.ID, gitsource.ID) {
 				d := s.on(s.next)
 				d.parents = append(d.parents, s.commit(s.on(s.accepted)))
 				return s.commit(d), ""
@@ -122,14 +123,14 @@ func TestCheckHistory(t *testing.T) {
 			map[verify.History]verify.Reason{"first-parent": "", "tip": "", "all": ""},
 		},
 		"signed_on_top_of_forge_merge": {
-			func(s story) (gitsource.ID, gitsource.ID) {
+			func(s testHistory) (gitsource.ID, gitsource.ID) {
 				merge := s.foreign(s.on(s.next), pgpSignature)
 				return s.commit(s.on(merge)), merge
 			},
 			map[verify.History]verify.Reason{"first-parent": "not-sigstore", "tip": "", "all": "not-sigstore"},
 		},
 		"accepted_becomes_second_parent": {
-			func(s story) (gitsource.ID, gitsource.ID) {
+			func(s testHistory) (gitsource.ID, gitsource.ID) {
 				d := s.on(s.commit(draft{}))
 				d.parents = append(d.parents, s.next)
 				tip := s.commit(d)
@@ -138,14 +139,14 @@ func TestCheckHistory(t *testing.T) {
 			map[verify.History]verify.Reason{"first-parent": "not-descendant", "tip": "not-descendant", "all": "not-descendant"},
 		},
 		"sibling_branch": {
-			func(s story) (gitsource.ID, gitsource.ID) {
+			func(s testHistory) (gitsource.ID, gitsource.ID) {
 				tip := s.commit(s.on(s.commit(draft{})))
 				return tip, tip
 			},
 			map[verify.History]verify.Reason{"first-parent": "not-descendant", "tip": "not-descendant", "all": "not-descendant"},
 		},
 		"side_forked_before_the_base": {
-			func(s story) (gitsource.ID, gitsource.ID) {
+			func(s testHistory) (gitsource.ID, gitsource.ID) {
 				d := s.on(s.next)
 				d.parents = append(d.parents, s.accepted)
 				return s.commit(d), ""
@@ -153,7 +154,7 @@ func TestCheckHistory(t *testing.T) {
 			map[verify.History]verify.Reason{"first-parent": "", "tip": "", "all": ""},
 		},
 		"shallow": {
-			func(s story) (gitsource.ID, gitsource.ID) {
+			func(s testHistory) (gitsource.ID, gitsource.ID) {
 				middle := s.commit(s.on(s.next))
 				tip := s.commit(s.on(middle))
 				s.forget(middle)
@@ -165,13 +166,13 @@ func TestCheckHistory(t *testing.T) {
 	for name, tt := range tests {
 		for _, mode := range []verify.History{verify.HistoryFirstParent, verify.HistoryTip, verify.HistoryAll} {
 			t.Run(name+"/"+string(mode), func(t *testing.T) {
-				s := newStory(t)
+				s := newTestHistory(t)
 				tip, culprit := tt.make(s)
 				p := s.policy(func(o *verify.Options) { o.History = mode })
 				if want := tt.want[mode]; want != "" {
 					s.refused(p, tip, s.base, want, culprit)
 				} else {
-					s.lab.accepted(p, tip, s.base)
+					s.testRepo.accepted(p, tip, s.base)
 				}
 			})
 		}
@@ -179,13 +180,13 @@ func TestCheckHistory(t *testing.T) {
 }
 
 func TestCheckRefusesRollback(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	s.refused(s.policy(), s.accepted, verify.Base{Commit: s.next, ProvenTime: s.now}, verify.ReasonNotDescendant, s.accepted)
 }
 
 func TestCheckSameTipAgain(t *testing.T) {
-	s := newStory(t)
-	got := s.lab.accepted(s.policy(), s.accepted, s.base)
+	s := newTestHistory(t)
+	got := s.testRepo.accepted(s.policy(), s.accepted, s.base)
 	if len(got.Commits()) != 0 {
 		t.Errorf("commits: got %d, want none since the base", len(got.Commits()))
 	}
@@ -193,9 +194,9 @@ func TestCheckSameTipAgain(t *testing.T) {
 }
 
 func TestCheckAnchor(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	anchored := func(o *verify.Options) { o.Anchor, o.TrustOnFirstUse = s.accepted, false }
-	got := s.lab.accepted(s.policy(anchored), s.next, verify.Base{})
+	got := s.testRepo.accepted(s.policy(anchored), s.next, verify.Base{})
 	if commits := got.Commits(); len(commits) != 1 || commits[0].Before != s.first {
 		t.Errorf("commits: got %+v, want the one after the anchor", commits)
 	}
@@ -203,30 +204,31 @@ func TestCheckAnchor(t *testing.T) {
 	s.refused(s.policy(anchored), foreign, verify.Base{}, verify.ReasonMissingAnchor, foreign)
 }
 
-func TestCheckUnsignedAnchorIsTrustedByItsID(t *testing.T) {
-	s := newStory(t)
+func TestCheckTrustsUnsignedAnchorByID(t *testing.T) {
+	s := newTestHistory(t)
 	anchor := s.unsigned(draft{tree: s.first})
 	tip := s.commit(s.on(anchor))
-	s.lab.accepted(s.policy(func(o *verify.Options) { o.Anchor, o.TrustOnFirstUse = anchor, false }), tip, verify.Base{})
+	s.testRepo.accepted(s.policy(func(o *verify.Options) { o.Anchor, o.TrustOnFirstUse = anchor, false }), tip, verify.Base{})
 	s.refused(s.policy(func(o *verify.Options) { o.Anchor, o.TrustOnFirstUse = anchor, false }), anchor, verify.Base{}, verify.ReasonUnsigned, anchor)
 }
 
 func TestCheckFirstUse(t *testing.T) {
-	s := newStory(t)
-	got := s.lab.accepted(s.policy(), s.next, verify.Base{})
+	s := newTestHistory(t)
+	got := s.testRepo.accepted(s.policy(), s.next, verify.Base{})
 	if commits := got.Commits(); len(commits) != 1 || commits[0].Before != "" {
 		t.Errorf("commits: got %+v, want the tip alone, measured against the empty tree", commits)
 	}
 }
 
-// TestCheckFirstUseNeedsSignerOfTheTree: whoever may not change files cannot vouch for a tree that nobody else signed.
-func TestCheckFirstUseNeedsSignerOfTheTree(t *testing.T) {
-	s := newStory(t)
+// TestCheckFirstUseNeedsRoleChange: on first use, a signer without the role change cannot introduce a tree that no other
+// signer signed.
+func TestCheckFirstUseNeedsRoleChange(t *testing.T) {
+	s := newTestHistory(t)
 	d := s.on(s.next)
 	d.by, d.message = bob, "approve\n\nGitops-Approve: 1234"
 	tip := s.commit(d)
 	withBob := addSigner(approver(bob))
-	got := s.lab.accepted(s.policy(withBob), tip, verify.Base{})
+	got := s.testRepo.accepted(s.policy(withBob), tip, verify.Base{})
 	if len(got.Commits()) != 2 || got.Commits()[0].ID != s.next {
 		t.Errorf("commits: got %+v, want the change and the approval on it", got.Commits())
 	}
@@ -240,12 +242,12 @@ func TestCheckFirstUseNeedsSignerOfTheTree(t *testing.T) {
 }
 
 func TestCheckRewriteCountsForOneTip(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	other := s.commit(draft{tree: s.second})
 	s.refused(s.policy(), other, s.base, verify.ReasonNotDescendant, other)
 	allowed := s.base
 	allowed.Rewrite = other
-	got := s.lab.accepted(s.policy(), other, allowed)
+	got := s.testRepo.accepted(s.policy(), other, allowed)
 	if len(got.Commits()) != 0 {
 		t.Errorf("commits: got %+v, want none: a rewritten tip gives no orders", got.Commits())
 	}
@@ -265,12 +267,12 @@ func TestCheckProvenTime(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
+			s := newTestHistory(t)
 			d := s.on(s.accepted)
 			d.sign.At = s.acceptedAt.Add(-tt.lag)
 			tip := s.commit(d)
 			if tt.want == "" {
-				s.lab.accepted(s.policy(), tip, s.base)
+				s.testRepo.accepted(s.policy(), tip, s.base)
 				return
 			}
 			s.refused(s.policy(), tip, s.base, tt.want, tip)
@@ -280,7 +282,7 @@ func TestCheckProvenTime(t *testing.T) {
 }
 
 func TestCheckProvenTimeInsideRange(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	d := s.on(s.next)
 	d.sign.At = s.now.Add(time.Hour)
 	late := s.commit(d)
@@ -290,17 +292,17 @@ func TestCheckProvenTimeInsideRange(t *testing.T) {
 
 // TestCheckNotBefore is what is left when the agent lost its state and the forge serves an old commit.
 func TestCheckNotBefore(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	at := func(limit time.Time) *verify.Policy {
 		return s.policy(func(o *verify.Options) { o.NotBefore = limit })
 	}
 	s.refused(at(s.now), s.accepted, verify.Base{}, verify.ReasonTooOld, s.accepted)
-	s.lab.accepted(at(s.now), s.next, verify.Base{})
+	s.testRepo.accepted(at(s.now), s.next, verify.Base{})
 	s.refused(at(s.now.Add(time.Second)), s.next, s.base, verify.ReasonTooOld, s.next)
 }
 
 func TestCheckLimitsRange(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	tip := s.accepted
 	for i := range 1001 {
 		d := s.on(tip)
@@ -310,24 +312,24 @@ func TestCheckLimitsRange(t *testing.T) {
 	s.refused(s.policy(), tip, s.base, verify.ReasonTooManyCommits, tip)
 }
 
-// TestCheckLimitsCommits: nobody needs to read what is larger than any commit.
+// TestCheckLimitsCommits: a commit object above the limit is refused.
 func TestCheckLimitsCommits(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	d := s.on(s.next)
 	d.message = strings.Repeat("x", 1<<20)
 	tip := s.unsigned(d)
 	s.refused(s.policy(), tip, s.base, verify.ReasonTooLarge, tip)
 }
 
-// TestCheckTreesThatCannotBeCompared: what a signer with paths changed must be known.
+// TestCheckTreesThatCannotBeCompared: a commit of a signer with paths is refused if its change cannot be computed.
 func TestCheckTreesThatCannotBeCompared(t *testing.T) {
 	tests := map[string]struct {
-		tree func(s story) gitsource.ID
+		tree func(s testHistory) gitsource.ID
 		want verify.Reason
 	}{
-		"climbs":    {func(s story) gitsource.ID { return s.tree("...=1", "..=1") }, verify.ReasonOutOfScope},
-		"too_large": {func(s story) gitsource.ID { return s.object("tree", make([]byte, 17<<20)) }, verify.ReasonOutOfScope},
-		"missing": {func(s story) gitsource.ID {
+		"climbs":    {func(s testHistory) gitsource.ID { return s.tree("...=1", "..=1") }, verify.ReasonOutOfScope},
+		"too_large": {func(s testHistory) gitsource.ID { return s.object("tree", make([]byte, 17<<20)) }, verify.ReasonOutOfScope},
+		"missing": {func(s testHistory) gitsource.ID {
 			id := s.tree("web.yaml=9")
 			s.forget(id)
 			return id
@@ -335,7 +337,7 @@ func TestCheckTreesThatCannotBeCompared(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
+			s := newTestHistory(t)
 			d := s.on(s.next)
 			d.tree = tt.tree(s)
 			tip := s.commit(d)
@@ -362,7 +364,7 @@ func TestCheckTarget(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
+			s := newTestHistory(t)
 			d := s.on(s.next)
 			d.message = tt.message
 			tip := s.commit(d)
@@ -370,15 +372,15 @@ func TestCheckTarget(t *testing.T) {
 			if tt.want != "" {
 				s.refused(bound, tip, s.base, tt.want, tip)
 			} else {
-				s.lab.accepted(bound, tip, s.base)
+				s.testRepo.accepted(bound, tip, s.base)
 			}
-			s.lab.accepted(s.policy(), tip, s.base) // without the binding, an unreviewed branch counts
+			s.testRepo.accepted(s.policy(), tip, s.base) // without the binding, an unreviewed branch counts
 		})
 	}
 }
 
 func TestCheckIsDeterministic(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	first := s.unsigned(s.on(s.next))
 	tip := first
 	for range 20 {
@@ -389,18 +391,18 @@ func TestCheckIsDeterministic(t *testing.T) {
 	}
 }
 
-func TestCheckReportsReadingApart(t *testing.T) {
-	s := newStory(t)
+func TestCheckSeparatesReadErrors(t *testing.T) {
+	s := newTestHistory(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.policy().Check(ctx, s.repo, s.next, s.base)
 	if err == nil || isRejected(err) {
-		t.Errorf("check after cancelling: got %v, want an error that is no refusal", err)
+		t.Errorf("check after cancelling: got %v, want an error that is not a refusal", err)
 	}
 }
 
 func TestFirstParents(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	third := s.commit(s.on(s.next))
 	got, err := verify.FirstParents(t.Context(), s.repo, s.accepted, third, 2)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"gitops-agent/verify"
 )
 
-// A check is one thing that the verifying sequence or the policy looks at. The test named here fails when the check is
-// taken out, which the test with the build tag mutation proves for each row.
+// A check is one check of the verifying sequence or of the policy. The named test fails if the check is removed. The test
+// with the build tag mutation proves this for each row.
 type check struct {
-	name string // as docs/verify.md lists it
+	name string // as in docs/verify.md
 	file string
-	// code stands exactly once in file: a condition that becomes false, with as much of what follows as tells it from others,
-	// or what becomes instead.
+	// code occurs exactly once in file. If instead is empty, its first line is a condition that the mutation makes false;
+	// the other lines only make the text unique. Otherwise instead replaces the whole of code.
 	code string
-	// instead is what replaces code where code is not a condition that guards a refusal.
+	// instead replaces code if code is not the condition of a refusal.
 	instead string
 	test    string // Test, or Test/row
 }
@@ -30,22 +30,22 @@ func checks() []check {
 		{"commits beyond the limit are refused", "policy.go", `errors.Is(err, gitsource.ErrTooLarge):
 		return object{}`, "", "TestCheckLimitsCommits"},
 		{"tags beyond the limit are refused", "audit.go", `errors.Is(err, gitsource.ErrTooLarge)`, "", "TestAuditTag"},
-		{"commit that cannot be read is no refusal", "policy.go", `err != nil:
-		return object{}, fmt.Errorf("read`, "", "TestCheckReportsReadingApart"},
-		{"tag that cannot be read is no refusal", "audit.go", `err != nil:
-		return fmt.Errorf("read`, "", "TestAuditReportsReadingApart"},
+		{"commit that cannot be read is not refused", "policy.go", `err != nil:
+		return object{}, fmt.Errorf("read`, "", "TestCheckSeparatesReadErrors"},
+		{"tag that cannot be read is not refused", "audit.go", `err != nil:
+		return fmt.Errorf("read`, "", "TestAuditSeparatesReadErrors"},
 		{"number of headers", "object.go", `len(headers) == maxHeaders`, "", "TestSplitCommitRefuses/many_headers"},
 		{"no NUL among headers", "object.go", `bytes.IndexByte(line, 0) >= 0`, "", "TestSplitCommitRefuses/nul_in_header"},
-		{"tree is there", "object.go", `o.tree != "" && h.key == "author"`, `h.key == "author"`, "TestSplitCommitRefuses/tree_missing"},
+		{"tree is present", "object.go", `o.tree != "" && h.key == "author"`, `h.key == "author"`, "TestSplitCommitRefuses/tree_missing"},
 		{"parent is an id", "object.go", `err != nil {
 				return nil, refuse(ReasonMalformed, "parent`, "", "TestSplitCommitRefuses/parent_not_an_id"},
 		{"one-line headers", "object.go", `h.lines != 1 && isReserved(h.key)`, "", "TestSplitCommitRefuses/author_continued"},
 		{"one-line committer", "object.go", `headers[position+1].lines != 1`, "", "TestSplitCommitRefuses/committer_continued"},
 		{"committer after author", "object.go", `position+1 < len(headers) && headers[position+1].key == "committer"`, `position+1 < len(headers)`, "TestSplitCommitRefuses/committer_replaced"},
-		{"no headers out of place", "object.go", `case isReserved(h.key)`, `case false`, "TestSplitCommitRefuses/tree_after_committer"},
+		{"no misplaced headers", "object.go", `case isReserved(h.key)`, `case false`, "TestSplitCommitRefuses/tree_after_committer"},
 		{"no uncovered signature", "object.go", `h.key == "gpgsig-sha256"`, "", "TestSplitCommitRefuses/sha256_signature"},
 		{"headers have values", "object.go", `!found`, "", "TestSplitCommitRefuses/header_without_value"},
-		{"no continuation of nothing", "object.go", `line[0] == ' ' && len(headers) == 0`, "", "TestSplitCommitRefuses/starts_with_continuation"},
+		{"no continuation without a header", "object.go", `line[0] == ' ' && len(headers) == 0`, "", "TestSplitCommitRefuses/starts_with_continuation"},
 		{"one signature", "object.go", `seen[h.key] && (h.key == "gpgsig" || h.key == "encoding")`, "", "TestSplitCommitRefuses/signature_twice"},
 		{"all headers of a tag", "object.go", `len(headers) != len(want)`, `len(headers) > len(want)`, "TestSplitTag/tagger_missing"},
 		{"no more headers in a tag", "object.go", `len(headers) != len(want)`, `len(headers) < len(want)`, "TestSplitTag/extra_header"},
@@ -55,11 +55,11 @@ func checks() []check {
 		{"one signature in a tag", "object.go", `bytes.Count(raw, []byte(armorBegin)) > 1`, "", "TestSplitTag"},
 		// The signature's form.
 		{"signed at all", "armor.go", `len(armored) == 0`, "", "TestProveForm/unsigned"},
-		{"Sigstore's kind of signature", "armor.go", `!strings.HasPrefix(string(armored), armorBegin)`, "", "TestProveForm/pgp"},
+		{"Sigstore signature", "armor.go", `!strings.HasPrefix(string(armored), armorBegin)`, "", "TestProveForm/pgp"},
 		{"signature size", "armor.go", `len(armored) > maxSignature`, "", "TestUnarmorRefuses/too_large"},
 		{"armor is PEM", "armor.go", `block == nil`, "", "TestUnarmorRefuses/cut_short"},
 		{"canonical armor", "armor.go", `!bytes.Equal(armor(block.Bytes), armored)`, "", "TestProveForm/junk_after_armor"},
-		{"nothing but the profile, in DER", "cms.go", `err != nil || !bytes.Equal(again, der)`, "", "TestProveForm/embedded_content"},
+		{"only the profile, in DER", "cms.go", `err != nil || !bytes.Equal(again, der)`, "", "TestProveForm/embedded_content"},
 		{"content type SignedData", "cms.go", `!c.Type.Equal(oidSignedData)`, "", "TestParseSignatureIsStrict/content_type"},
 		{"SignedData version", "cms.go", `data.Version != 1`, "", "TestParseSignatureIsStrict/version"},
 		{"one digest algorithm", "cms.go", `len(data.Algorithms) != 1 || !data.Algorithms[0].Algorithm.Equal(oidSHA256)`, "", "TestParseSignatureIsStrict/two_digests"},
@@ -69,7 +69,7 @@ func checks() []check {
 		{"one certificate", "cms.go", `len(rest) != 0 {
 		return nil, refuse(ReasonMalformedSignature, "more`, `len(rest) < 0 {
 		return nil, refuse(ReasonMalformedSignature, "more`, "TestProveForm/two_certificates"},
-		{"certificate is one", "cms.go", `err != nil {
+		{"certificate can be parsed", "cms.go", `err != nil {
 		return nil, refuse(ReasonMalformedSignature, "certificate: %w", err)
 	}
 	if key`, "", "TestParseSignatureIsStrict/certificate_garbled"},
@@ -84,92 +84,92 @@ func checks() []check {
 		{"three signed attributes", "cms.go", `len(values) != 3`, "", "TestProveForm/signing_time_missing"},
 		{"signed content type", "cms.go", `err != nil || len(rest) != 0 || !contentType.Equal(oidData)`, "", "TestProveForm/wrong_content_type"},
 		{"signed digest is SHA-256", "cms.go", `err != nil || len(rest) != 0 || len(digest) != len(s.content)`, "", "TestParseSignatureIsStrict/digest_short"},
-		{"known attributes only", "cms.go", `!contains(known, a.Type)`, "", "TestProveForm/unknown_attribute"},
+		{"known attributes only", "cms.go", `!containsOID(known, a.Type)`, "", "TestProveForm/unknown_attribute"},
 		{"attributes once", "cms.go", `values[name]; twice`, `values[name]; twice && false`, "TestParseSignatureIsStrict/entry_twice"},
 		{"attribute values are a set", "cms.go", `a.Values.Class != asn1.ClassUniversal || a.Values.Tag != asn1.TagSet || !a.Values.IsCompound`, "", "TestParseSignatureIsStrict/values_tag"},
-		{"one value each", "cms.go", `err != nil || len(rest) != 0 {
+		{"one value for each attribute", "cms.go", `err != nil || len(rest) != 0 {
 			return nil, refuse(ReasonMalformedSignature, "attribute %s does not`, `err != nil || len(rest) < 0 {
 			return nil, refuse(ReasonMalformedSignature, "attribute %s does not`, "TestParseSignatureIsStrict/two_values"},
 		{"log entry is an octet string", "cms.go", `err != nil || len(rest) != 0 || len(s.logEntry) == 0`, "", "TestParseSignatureIsStrict/entry_not_octets"},
 		{"log entry is protobuf", "entity.go", `err != nil {
 		return entity{}, refuse(ReasonMalformedSignature, "log entry: %w"`, "", "TestNewEntityRefusesOtherBytes"},
-		{"nothing hidden in the log entry", "entity.go", `hasUnknown(logged.ProtoReflect()) || len(logged.GetCanonicalizedBody()) != 0`, "", "TestProveForm/hidden_field_in_entry"},
+		{"no hidden fields in the log entry", "entity.go", `hasUnknownFields(logged.ProtoReflect()) || len(logged.GetCanonicalizedBody()) != 0`, "", "TestProveForm/hidden_field_in_entry"},
 		// The proof.
 		{"signature is about this object", "proof.go", `content != s.content`, "", "TestProveContent/message_changed"},
 		{"log entry is embedded", "proof.go", `len(s.logEntry) == 0`, "", "TestProveForm/no_log_entry"},
-		{"inclusion proof is there", "entity.go", `logged.GetInclusionProof() == nil`, "", "TestNewEntityRefusesWithoutProof"},
+		{"inclusion proof is present", "entity.go", `logged.GetInclusionProof() == nil`, "", "TestNewEntityRefusesWithoutProof"},
 		{"log entry can be read", "entity.go", `err != nil {
 		return entity{}, refuse(ReasonBadLogEntry, "entry: %w"`, "", "TestProveLog/checkpoint_removed"},
-		{"Rekor v1 signs the entry's time", "entity.go", `first && len(logged.GetInclusionPromise().GetSignedEntryTimestamp()) == 0`, "", "TestProveLog/set_removed_timestamp"},
-		{"body by the checkpoint's origin", "entity.go", `first := isFirstGeneration(logged.GetInclusionProof().GetCheckpoint().GetEnvelope())`, `first := logged.GetKindVersion().GetVersion() != "0.0.9"`, "TestProveAccepts/rekor_v2_timestamp"},
+		{"Rekor v1 signs the entry's time", "entity.go", `isV1 && len(logged.GetInclusionPromise().GetSignedEntryTimestamp()) == 0`, "", "TestProveLog/set_removed_timestamp"},
+		{"body version from the checkpoint's origin", "entity.go", `isV1 := isRekorV1(logged.GetInclusionProof().GetCheckpoint().GetEnvelope())`, `isV1 := logged.GetKindVersion().GetVersion() != "0.0.9"`, "TestProveAccepts/rekor_v2_timestamp"},
 		{"body is rebuilt from this digest", "entity.go", `hex.EncodeToString(digest[:])`, `hex.EncodeToString(make([]byte, 32))`, "TestProveAccepts/rekor_v1"},
 		{"timestamp token is read", "entity.go", `len(s.token) > 0`, "", "TestProveAccepts/rekor_v2_timestamp"},
 		{"transparency log", "proof.go", `sigstore.WithTransparencyLog(1),`, `// out`, "TestProveLog/v2_checkpoint"},
-		{"trusted time", "proof.go", `sigstore.WithObserverTimestamps(1),`, `sigstore.WithCurrentTime(),`, "TestProveLog/v2_log_without_witness"},
+		{"trusted time", "proof.go", `sigstore.WithObserverTimestamps(1),`, `sigstore.WithCurrentTime(),`, "TestProveLog/v2_log_without_timestamp"},
 		{"certificate log", "proof.go", `sigstore.WithSignedCertificateTimestamps(1),`, `// out`, "TestProveCertificate/no_certificate_log"},
 		{"timestamp where required", "proof.go", `timestamps == TimestampRequired`, "", "TestProveLog/timestamp_required_absent"},
 		{"log trusted at that time", "proof.go", `if !trusted {`, `if !trusted && false {`, "TestProveLog/v2_log_retired_before"},
-		{"authority trusted at that time", "trustedroot.go", `if outside {`, `if outside && false {`, "TestPinnedChainKeepsToItsWindow"},
-		{"certificate is for signing code", "trustedroot.go", `Roots: p.issuer, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},`, `Roots: p.issuer, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},`, "TestProveCertificate/certificate_for_another_usage"},
-		{"certificate valid at that time", "trustedroot.go", `Roots: p.issuer, CurrentTime: at,`, `Roots: p.issuer, CurrentTime: leaf.NotBefore,`, "TestProveCertificate/v2_timestamp_after_expiry"},
-		{"issuer is an authority", "trustedroot.go", `!issuer.BasicConstraintsValid || !issuer.IsCA`, `false`, "TestCheckedOnceLeavesOthersWhole/issuer_is_no_authority"},
-		{"root constrains nothing", "trustedroot.go", `constrains(top, 1)`, `false`, "TestCheckedOnceLeavesOthersWhole/names"},
-		{"root signed the issuer", "trustedroot.go", `err != nil || end.Before(start)`, "", "TestCheckedOnceLeavesOthersWhole/issuer_of_another_root"},
-		{"entry with a bad signature is named so", "entity.go", `err != nil && !s.fitsCertificate()`, "", "TestProveLog/signature_bit"},
-		{"bad signature is named so", "proof.go", `!s.fitsCertificate()`, "", "TestProveLog/v2_signature_bit"},
-		{"untrusted log is named so", "proof.go", `!trusted && (!integrated.IsZero() || !p.knowsLog(e))`, "", "TestProveLog/unknown_log"},
-		{"altered time is named so", "proof.go", `e.HasInclusionPromise() && tlog.VerifySET(e.entry, p.root.RekorLogs()) != nil`, "", "TestProveLog/time_shifted_far"},
-		{"entry after the certificate's end is named so", "proof.go", `!integrated.IsZero() && !e.leaf.ValidAtTime(integrated, p.root)`, "", "TestProveCertificate/logged_after_expiry"},
-		{"bad log entry is named so", "proof.go", `err != nil {
+		{"authority trusted at that time", "trusted_root.go", `if outside {`, `if outside && false {`, "TestPinnedChainRespectsValidityPeriod"},
+		{"certificate is for signing code", "trusted_root.go", `Roots: p.issuer, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},`, `Roots: p.issuer, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},`, "TestProveCertificate/certificate_for_another_usage"},
+		{"certificate valid at that time", "trusted_root.go", `Roots: p.issuer, CurrentTime: at,`, `Roots: p.issuer, CurrentTime: leaf.NotBefore,`, "TestProveCertificate/v2_timestamp_after_expiry"},
+		{"issuer is a certificate authority", "trusted_root.go", `!issuer.BasicConstraintsValid || !issuer.IsCA`, `false`, "TestPinChainSkipsOtherChains/issuer_is_not_an_authority"},
+		{"root has no constraints", "trusted_root.go", `hasConstraints(top, 1)`, `false`, "TestPinChainSkipsOtherChains/names"},
+		{"root signed the issuer", "trusted_root.go", `err != nil || end.Before(start)`, "", "TestPinChainSkipsOtherChains/issuer_of_another_root"},
+		{"reason of an entry with a bad signature", "entity.go", `err != nil && !s.matchesCertificateKey()`, "", "TestProveLog/signature_bit"},
+		{"reason of a bad signature", "proof.go", `!s.matchesCertificateKey()`, "", "TestProveLog/v2_signature_bit"},
+		{"reason of an untrusted log", "proof.go", `!trusted && (!integrated.IsZero() || !p.hasLog(e))`, "", "TestProveLog/unknown_log"},
+		{"reason of an altered time", "proof.go", `e.HasInclusionPromise() && tlog.VerifySET(e.entry, p.root.RekorLogs()) != nil`, "", "TestProveLog/time_shifted_far"},
+		{"reason of an entry after the certificate's end", "proof.go", `!integrated.IsZero() && !e.leaf.ValidAtTime(integrated, p.root)`, "", "TestProveCertificate/logged_after_expiry"},
+		{"reason of a bad log entry", "proof.go", `err != nil {
 		return refusal(ReasonBadLogEntry, cause)
 	}
 	times`, "", "TestProveLog/v2_proof_hash"},
-		{"absent timestamp is named so", "proof.go", `logged > 0`, "", "TestProveLog/timestamp_required_absent"},
-		{"expired certificate is named so", "proof.go", `!e.leaf.ValidAtTime(t.Timestamp, p.root)`, "", "TestProveCertificate/timestamp_after_expiry"},
-		{"untrusted certificate is named so", "proof.go", `err != nil {
+		{"reason of a missing timestamp", "proof.go", `logged > 0`, "", "TestProveLog/timestamp_required_absent"},
+		{"reason of an expired certificate", "proof.go", `!e.leaf.ValidAtTime(t.Timestamp, p.root)`, "", "TestProveCertificate/timestamp_after_expiry"},
+		{"reason of an untrusted certificate", "proof.go", `err != nil {
 			return refusal(ReasonUntrustedCertificate`, "", "TestProveCertificate/foreign_authority"},
-		{"unlogged certificate is named so", "proof.go", `err != nil {
+		{"reason of an unlogged certificate", "proof.go", `err != nil {
 			return refusal(ReasonNoCertificateLog`, "", "TestProveCertificate/no_certificate_log"},
 		// The signer.
-		{"identity", "policy.go", `s.identity.Verify(proven.certificate) != nil`, "", "TestProveIdentity/wrong_subject"},
+		{"identity matches", "policy.go", `s.identity.Verify(proven.certificate) != nil`, "", "TestProveIdentity/wrong_subject"},
 		{"certificate extensions", "signer.go", `sigstore.NewCertificateIdentity(subject, issuer, s.Extensions.expected())`, `sigstore.NewCertificateIdentity(subject, issuer, certificate.Extensions{})`, "TestProveIdentity/other_ref"},
 		{"pattern is anchored", "signer.go", `"^(?:"+s.SubjectRegexp+")$"`, `s.SubjectRegexp`, "TestProveIdentity/subject_as_prefix"},
 		{"pattern stays inside its anchors", "signer.go", `regexp.Compile(s.SubjectRegexp)`, `regexp.Compile("^(?:" + s.SubjectRegexp + ")$")`, "TestNewPolicyRefuses/pattern_escapes"},
 		{"pattern size", "signer.go", `len(s.SubjectRegexp) > maxPattern`, "", "TestNewPolicyRefuses/pattern_too_long"},
-		{"pattern is one", "signer.go", `err != nil {
+		{"pattern can be compiled", "signer.go", `err != nil {
 		return sigstore.SubjectAlternativeNameMatcher{}, fmt.Errorf("subject_regexp`, "", "TestNewPolicyRefuses/bad_pattern"},
-		{"pattern names somebody", "signer.go", `alone.MatchString("")`, "", "TestNewPolicyRefuses/pattern_of_everybody"},
-		{"from", "signer.go", `!at.Before(m.From)`, `true`, "TestCheckWindow/from_is_later"},
-		{"until", "signer.go", `(m.Until.IsZero() || at.Before(m.Until))`, `true`, "TestCheckWindow/until_is_exclusive"},
-		{"signer outside the time is named so", "policy.go", `known != ""`, "", "TestCheckRemovedSigner"},
+		{"pattern does not match the empty text", "signer.go", `alone.MatchString("")`, "", "TestNewPolicyRefuses/pattern_matches_everything"},
+		{"signer's from", "signer.go", `!at.Before(m.From)`, `true`, "TestCheckWindow/from_is_later"},
+		{"signer's until", "signer.go", `(m.Until.IsZero() || at.Before(m.Until))`, `true`, "TestCheckWindow/until_is_exclusive"},
+		{"reason of a signer outside the time", "policy.go", `untrusted != ""`, "", "TestCheckRemovedSigner"},
 		{"denied commit", "policy.go", `slices.Contains(p.options.Deny.Commits, id)`, "", "TestCheckSameTipAgain"},
-		{"denied commit in between", "check.go", `slices.Contains(p.options.Deny.Commits, id)`, "", "TestCheckDeny/commit_not_verified_in_tip_mode"},
+		{"denied commit between base and tip", "check.go", `slices.Contains(p.options.Deny.Commits, id)`, "", "TestCheckDeny/commit_not_verified_in_tip_mode"},
 		{"denied certificate", "policy.go", `slices.Contains(p.options.Deny.Certificates, fingerprint)`, "", "TestCheckDeny/certificate"},
 		{"denied log entry", "policy.go", `slices.Contains(p.options.Deny.LogIndexes, proven.logIndex)`, "", "TestCheckDeny/log_index"},
 		{"role change", "policy.go", `!a.signer.may(RoleChange)`, "", "TestCheckRoles"},
-		{"paths", "policy.go", `!a.signer.mayTouch(path)`, "", "TestCheckPaths/other_folder"},
+		{"paths", "policy.go", `!a.signer.mayChangePath(path)`, "", "TestCheckPaths/other_folder"},
 		{"trees can be compared", "policy.go", `err != nil {
-		return at(a.id, treeProblem`, "", "TestCheckTreesThatCannotBeCompared/climbs"},
-		{"unfit tree is a refusal", "policy.go", `errors.As(err, &unfit)`, "", "TestCheckTreesThatCannotBeCompared/climbs"},
-		{"too large a tree is a refusal", "policy.go", `errors.Is(err, gitsource.ErrTooLarge):
+		return forCommit(a.id, treeProblem`, "", "TestCheckTreesThatCannotBeCompared/climbs"},
+		{"invalid tree is refused", "policy.go", `errors.As(err, &treeError)`, "", "TestCheckTreesThatCannotBeCompared/climbs"},
+		{"tree that is too large is refused", "policy.go", `errors.Is(err, gitsource.ErrTooLarge):
 		return refusal(ReasonOutOfScope`, "", "TestCheckTreesThatCannotBeCompared/too_large"},
-		{"missing tree is a refusal", "policy.go", `errors.Is(err, gitsource.ErrNotFound):
+		{"missing tree is refused", "policy.go", `errors.Is(err, gitsource.ErrNotFound):
 		return refusal(ReasonIncompleteHistory, err)
 	}`, "", "TestCheckTreesThatCannotBeCompared/missing"},
 		// The history.
-		{"every first parent is verified", "check.go", `p.admitAll(ctx, repo, found.unsealed(way.path))`, `p.admitAll(ctx, repo, way.path[len(way.path)-1:])`, "TestCheckHistory/unsigned_in_the_middle/first-parent"},
+		{"every first parent is verified", "check.go", `p.admitAll(ctx, repo, found.unsealed(l.path))`, `p.admitAll(ctx, repo, l.path[len(l.path)-1:])`, "TestCheckHistory/unsigned_in_the_middle/first-parent"},
 		{"side branches are verified", "check.go", `p.options.History == HistoryAll`, "", "TestCheckHistory/signed_merge_of_unsigned_side/all"},
-		{"side commits are judged", "check.go", `if err := p.mayMake(ctx, repo, a, before); err != nil {
-			return err`, `if err := p.mayMake(ctx, repo, a, before); err != nil && false {
+		{"side commits are judged", "check.go", `if err := p.authorizeChange(ctx, repo, a, before); err != nil {
+			return err`, `if err := p.authorizeChange(ctx, repo, a, before); err != nil && false {
 			return err`, "TestCheckAllModeJudgesSideCommits"},
 		{"tip mode judges the whole change", "check.go", `p.judge(ctx, repo, verified, before.tree, since)`, `p.judge(ctx, repo, verified, before.tree[:0]+verified[0].tree, since)`, "TestCheckTipModeJudgesWholeChange"},
 		{"descent", "lineage.go", `if from != "" {`, `if false {`, "TestCheckHistory/sibling_branch"},
 		{"descent along first parents", "lineage.go", `id = o.parents[0]`, `id = o.parents[len(o.parents)-1]`, "TestCheckHistory/accepted_becomes_second_parent"},
 		{"anchor", "check.go", `floor = p.options.Anchor`, `floor = ""`, "TestCheckAnchor"},
-		{"missing anchor is named so", "check.go", `base.Commit == "" && errors.As(err, &rejected) && rejected.Reason == ReasonNotDescendant`, "", "TestCheckAnchor"},
-		{"rewrite counts for one tip", "check.go", `base.Rewrite != "" && base.Rewrite == tip`, `base.Rewrite != ""`, "TestCheckRewriteCountsForOneTip"},
-		{"first use needs a signer of the tree", "check.go", `a.signer.may(RoleChange) || len(a.parents) == 0`, `true || len(a.parents) == 0`, "TestCheckFirstUseNeedsSignerOfTheTree"},
-		{"first use takes the tree whole", "check.go", `p.judge(ctx, repo, path, "", time.Time{})`, `p.judge(ctx, repo, path, path[0].tree, time.Time{})`, "TestCheckScopedSignerIsNoFirstUse"},
+		{"reason of a missing anchor", "check.go", `base.Commit == "" && errors.As(err, &rejected) && rejected.Reason == ReasonNotDescendant`, "", "TestCheckAnchor"},
+		{"rewrite is allowed for one tip only", "check.go", `base.Rewrite != "" && base.Rewrite == tip`, `base.Rewrite != ""`, "TestCheckRewriteCountsForOneTip"},
+		{"first use needs a signer with the role change", "check.go", `a.signer.may(RoleChange) || len(a.parents) == 0`, `true || len(a.parents) == 0`, "TestCheckFirstUseNeedsRoleChange"},
+		{"first use judges the whole tree", "check.go", `p.judge(ctx, repo, path, "", time.Time{})`, `p.judge(ctx, repo, path, path[0].tree, time.Time{})`, "TestCheckFirstUseNeedsTheWholeScope"},
 		{"complete history", "policy.go", `case errors.Is(err, gitsource.ErrNotFound):
 		return object{}`, `case false:
 		return object{}`, "TestCheckHistory/shallow/tip"},
@@ -177,30 +177,30 @@ func checks() []check {
 		{"range limit of an audit", "lineage.go", `len(l.path) == limit`, "", "TestFirstParents"},
 		{"side branches count towards the limit", "lineage.go", `len(sides)+len(l.path) == maxCommits`, "", "TestCheckLimitsSideBranches"},
 		{"ancestors are limited", "lineage.go", `read == limit`, "", "TestAncestorsAreLimited"},
-		{"proven time does not go back", "check.go", `if err := notBack(since, a); err != nil {`, `if err := notBack(time.Time{}, a); err != nil {`, "TestCheckProvenTime/beyond_clock_skew"},
-		{"nor when the tip is the base", "check.go", `err = notBack(base.ProvenTime, last)`, `err = nil`, "TestCheckProvenTime/beyond_clock_skew"},
-		{"nor inside a range", "check.go", `a.proof.provenTime.After(since)`, "", "TestCheckProvenTimeInsideRange"},
-		{"not before", "check.go", `tip.proof.provenTime.Before(p.options.NotBefore)`, "", "TestCheckNotBefore"},
+		{"proven time does not go back", "check.go", `if err := checkProvenTime(since, a); err != nil {`, `if err := checkProvenTime(time.Time{}, a); err != nil {`, "TestCheckProvenTime/beyond_clock_skew"},
+		{"proven time does not go back if the tip is the base", "check.go", `err = checkProvenTime(base.ProvenTime, last)`, `err = nil`, "TestCheckProvenTime/beyond_clock_skew"},
+		{"proven time does not go back inside a range", "check.go", `a.proof.provenTime.After(since)`, "", "TestCheckProvenTimeInsideRange"},
+		{"tip is not proven before trust.not_before", "check.go", `tip.proof.provenTime.Before(p.options.NotBefore)`, "", "TestCheckNotBefore"},
 		{"target is named", "check.go", `len(targets) == 0`, `false`, "TestCheckTarget/absent"},
 		{"target once", "check.go", `len(targets) > 1`, "", "TestCheckTarget/twice"},
 		{"target is this one", "check.go", `targets[0] != p.options.Target`, "", "TestCheckTarget/other_branch"},
 		// Orders.
-		{"order has one parent", "order.go", `len(a.parents) != 1`, "", "TestOrdersAreNotSmuggled/merge"},
-		{"order changes nothing", "order.go", `!sameTree`, "", "TestOrdersAreNotSmuggled/tree_changed"},
-		{"order stands in the last paragraph", "order.go", `len(found) == 0`, "", "TestOrdersAreNotSmuggled/before_target"},
-		{"seal stands in the last paragraph", "order.go", `len(a.trailers) == 0`, "", "TestSealsThatDoNotCount/quoted"},
-		{"order among Gitops trailers alone", "order.go", `!slices.Contains([]string{trailerTarget, trailerApprove, trailerRun, trailerSeal}, t.key)`, "", "TestOrdersAreNotSmuggled/among_others"},
-		{"order once", "order.go", `slices.Contains(a.trailers[:i], t)`, "", "TestOrdersAreNotSmuggled/twice"},
-		{"order by who may", "order.go", `Allowed: a.signer.may(role)`, `Allowed: a.signer.may(role) || true`, "TestOrdersNeedTheRole"},
-		{"trailers are no subject", "trailer.go", `gap < 0 || len(bytes.TrimSpace(text[:gap])) == 0 || bytes.IndexByte(message, 0) >= 0`, `gap < 0`, "TestParseTrailers/hidden_by_nul"},
+		{"order has one parent", "order.go", `len(a.parents) != 1`, "", "TestOrdersThatDoNotCount/merge"},
+		{"order changes nothing", "order.go", `!sameTree`, "", "TestOrdersThatDoNotCount/tree_changed"},
+		{"order is in the last paragraph", "order.go", `len(found) == 0`, "", "TestOrdersThatDoNotCount/before_target"},
+		{"seal is in the last paragraph", "order.go", `len(a.trailers) == 0`, "", "TestSealsThatDoNotCount/quoted"},
+		{"order paragraph has only Gitops trailers", "order.go", `!slices.Contains([]string{trailerTarget, trailerApprove, trailerRun, trailerSeal}, t.key)`, "", "TestOrdersThatDoNotCount/among_others"},
+		{"order occurs once", "order.go", `slices.Contains(a.trailers[:i], t)`, "", "TestOrdersThatDoNotCount/twice"},
+		{"order needs the role", "order.go", `Allowed: a.signer.may(role)`, `Allowed: a.signer.may(role) || true`, "TestOrdersNeedTheRole"},
+		{"trailers are not the subject", "trailer.go", `gap < 0 || len(bytes.TrimSpace(text[:gap])) == 0 || bytes.IndexByte(message, 0) >= 0`, `gap < 0`, "TestParseTrailers/hidden_by_nul"},
 		{"trailer lines only", "trailer.go", `!found || len(line) > maxTrailerLine || !isTrailerKey(key) || !isTrailerValue(value) ||`, `!found ||`, "TestParseTrailers/control_character"},
-		{"nothing invisible in an order", "trailer.go", `hides(key, value)`, "", "TestOrdersAreNotSmuggled/overridden"},
+		{"no invisible characters in an order", "trailer.go", `hasInvisible(key, value)`, "", "TestOrdersThatDoNotCount/overridden"},
 		{"trailer count", "trailer.go", `len(lines) > maxTrailers`, "", "TestParseTrailers/too_many"},
 		// Seals.
 		{"seal does nothing else", "seal.go", `problem != ""`, "", "TestSealsThatDoNotCount/tree_changed"},
 		{"one range in a seal", "seal.go", `len(ranges) != 1`, "", "TestSealsThatDoNotCount/twice"},
-		{"seal by who may", "seal.go", `!a.signer.may(RoleSeal)`, "", "TestSealsThatDoNotCount/role"},
-		{"range names a commit", "seal.go", `first == last`, "", "TestSealsThatDoNotCount/empty"},
+		{"seal needs the role", "seal.go", `!a.signer.may(RoleSeal)`, "", "TestSealsThatDoNotCount/role"},
+		{"range contains a commit", "seal.go", `first == last`, "", "TestSealsThatDoNotCount/empty"},
 		{"range begins at an id", "seal.go", `err != nil {
 		return span{}, fmt.Errorf("range %q: want <full id>..<full id>: %w", text, err)
 	}
@@ -209,30 +209,30 @@ func checks() []check {
 		return span{}, fmt.Errorf("range %q: want <full id>..<full id>: %w", text, err)
 	}
 	if`, "", "TestSealsThatDoNotCount/short_end"},
-		{"range is read", "seal.go", `err != nil:
+		{"range can be parsed", "seal.go", `err != nil:
 		return span{}, void`, "", "TestSealsThatDoNotCount/short_ids"},
-		{"seal stands on its range", "seal.go", `s.to != a.parents[0]`, "", "TestSealsThatDoNotCount/ends_below"},
+		{"seal is directly above its range", "seal.go", `s.to != a.parents[0]`, "", "TestSealsThatDoNotCount/ends_below"},
 		{"range begins below the seal", "seal.go", `depth < 0 || depth+seal > maxCommits`, "", "TestSealsThatDoNotCount/begins_elsewhere"},
 		{"range is not too long", "seal.go", `depth+seal > maxCommits`, `false`, "TestSealLength"},
 		{"seal stops at its range", "seal.go", `below[id] || all[id]`, `all[id]`, "TestSealStopsAtItsRange"},
 		{"sealed commits are limited", "seal.go", `read >= limit`, "", "TestSealedIsLimited"},
-		{"refusal speaks of the seal", "seal.go", `s.void[id]; reason != ""`, `s.void[id]; reason != "" && false`, "TestSealsThatDoNotCount/role"},
-		{"refusal speaks of the commit too", "seal.go", `rejected.Err != nil`, "", "TestVoidSealKeepsTheReason"},
-		{"denied beside a sealed path", "check.go", `excused[id]`, "", "TestSealIsOutranked"},
+		{"refusal mentions the void seal", "seal.go", `s.void[id]; reason != nil`, `s.void[id]; reason != nil && false`, "TestSealsThatDoNotCount/role"},
+		{"refusal keeps the reason of the commit", "seal.go", `rejected.Err != nil`, "", "TestVoidSealKeepsTheReason"},
+		{"denied commit on a sealed side branch", "check.go", `sealed[id]`, "", "TestSealDoesNotOverrideDenyList"},
 		// The options.
 		{"trusted root is required", "options.go", `len(o.TrustedRoot) == 0`, "", "TestNewPolicyReportsEveryProblem"},
-		{"trusted root is JSON", "trustedroot.go", `err != nil {
+		{"trusted root is JSON", "trusted_root.go", `err != nil {
 		return nil, fmt.Errorf("parse trusted root`, "", "TestNewPolicyRefuses/root_not_json"},
-		{"trusted root is complete", "trustedroot.go", `count == 0`, "", "TestNewPolicyRefuses/root_empty"},
-		{"policy without problems", "policy.go", `err != nil {
+		{"trusted root is complete", "trusted_root.go", `count == 0`, "", "TestNewPolicyRefuses/root_empty"},
+		{"policy has no problems", "policy.go", `err != nil {
 		return nil, fmt.Errorf("make policy: %w", err)
 	}
 	prover`, "", "TestNewPolicyRefuses/no_issuer"},
 		{"branch is required", "options.go", `o.Branch == ""`, "", "TestNewPolicyRefuses/branch_missing"},
 		{"signers are required", "options.go", `len(o.Signers) == 0`, "", "TestNewPolicyReportsEveryProblem"},
-		{"signers without problems", "options.go", `err != nil {
+		{"signers have no problems", "options.go", `err != nil {
 			problems = append(problems, fmt.Errorf("signer`, "", "TestNewPolicyRefuses/no_issuer"},
-		{"signers by different names", "options.go", `s.Name != "" && names[s.Name]`, "", "TestNewPolicyRefuses/name_twice"},
+		{"signers have different names", "options.go", `s.Name != "" && names[s.Name]`, "", "TestNewPolicyRefuses/name_twice"},
 		{"signer has a name", "signer.go", `s.Name == ""`, "", "TestNewPolicyRefuses/signer_without_name"},
 		{"one subject or pattern", "signer.go", `(s.Subject == "") == (s.SubjectRegexp == "")`, "", "TestNewPolicyRefuses/no_subject"},
 		{"from before until", "signer.go", `!s.From.IsZero() && !s.Until.IsZero() && !s.From.Before(s.Until)`, "", "TestNewPolicyRefuses/from_after_until"},
@@ -240,11 +240,11 @@ func checks() []check {
 		{"role once", "signer.go", `slices.Contains(s.May[:i], role)`, "", "TestNewPolicyRefuses/role_twice"},
 		{"path is clean", "signer.go", `p != path.Clean(p)`, "", "TestNewPolicyRefuses/path_with_slash"},
 		{"path is relative", "signer.go", `path.IsAbs(p)`, "", "TestNewPolicyRefuses/path_absolute"},
-		{"path names something", "signer.go", `p == "."`, "", "TestNewPolicyRefuses/path_of_everything"},
-		{"path is not above", "signer.go", `p == ".."`, "", "TestNewPolicyRefuses/path_above"},
-		{"path does not climb", "signer.go", `strings.HasPrefix(p, "../")`, "", "TestNewPolicyRefuses/path_climbs"},
-		{"guests are a pattern", "signer.go", `err != nil || g == ""`, `err != nil && false || g == ""`, "TestNewPolicyRefuses/bad_guest_pattern"},
-		{"guests name something", "signer.go", `g == ""`, "", "TestNewPolicyRefuses/guest_empty"},
+		{"path is not the whole source", "signer.go", `p == "."`, "", "TestNewPolicyRefuses/path_of_everything"},
+		{"path is not the parent folder", "signer.go", `p == ".."`, "", "TestNewPolicyRefuses/path_above"},
+		{"path does not leave the source", "signer.go", `strings.HasPrefix(p, "../")`, "", "TestNewPolicyRefuses/path_climbs"},
+		{"guest pattern is valid", "signer.go", `err != nil || g == ""`, `err != nil && false || g == ""`, "TestNewPolicyRefuses/bad_guest_pattern"},
+		{"guest pattern is not empty", "signer.go", `g == ""`, "", "TestNewPolicyRefuses/guest_empty"},
 		{"issuer is required", "signer.go", `s.Issuer == ""`, `false`, "TestNewPolicyRefuses/no_issuer"},
 		{"start of trust is required", "options.go", `o.Anchor == "" && !o.TrustOnFirstUse`, "", "TestNewPolicyReportsEveryProblem"},
 		{"one start of trust", "options.go", `o.Anchor != "" && o.TrustOnFirstUse`, "", "TestNewPolicyRefuses/anchor_and_first_use"},
@@ -255,13 +255,13 @@ func checks() []check {
 		{"denied certificate is hexadecimal", "options.go", `err != nil || len(raw) != 32`, `err != nil && false || len(raw) != 32`, "TestNewPolicyRefuses/deny_more_than_hex"},
 		{"denied certificate is a SHA-256", "options.go", `len(raw) != 32`, "", "TestNewPolicyRefuses/deny_short_certificate"},
 		{"denied certificate in lower case", "options.go", `strings.ToLower(fingerprint) != fingerprint`, "", "TestNewPolicyRefuses/deny_upper_case"},
-		{"denied log index is a number of the log", "options.go", `index < 0`, "", "TestNewPolicyRefuses/deny_negative_index"},
+		{"denied log index is not negative", "options.go", `index < 0`, "", "TestNewPolicyRefuses/deny_negative_index"},
 		{"certificates name the branch", "options.go", `m.may(RoleChange) && !s.Extensions.namesRepositoryAndRef()`, "", "TestNewPolicyRefuses/certificate_unbound"},
 		{"target fits the branch", "options.go", `o.Target == "" || !strings.HasSuffix(o.Target, "/"+o.Branch)`, "", "TestNewPolicyRefuses/target_other_branch"},
 	}
 }
 
-// TestChecksAreListed holds the list of checks against the source and the documentation.
+// TestChecksAreListed compares the list of checks with the source and the documentation.
 func TestChecksAreListed(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "docs", "verify.md"))
 	if err != nil {
@@ -277,7 +277,7 @@ func TestChecksAreListed(t *testing.T) {
 			t.Errorf("%s: got its code %d times in %s, want once", c.name, n, c.file)
 		}
 		if names[c.name] {
-			t.Errorf("%s stands twice in the list", c.name)
+			t.Errorf("%s is listed twice", c.name)
 		}
 		names[c.name] = true
 		if !strings.Contains(string(doc), c.row()) {
@@ -286,7 +286,7 @@ func TestChecksAreListed(t *testing.T) {
 	}
 }
 
-// without is the code with its condition behind a switch, which is false to take the check out.
+// without returns the code with the expression switched before its condition. If switched is false, the check is off.
 func (c check) without(switched string) string {
 	condition, rest := c.code, ""
 	if end := strings.Index(c.code, "\n"); end >= 0 {
@@ -296,10 +296,10 @@ func (c check) without(switched string) string {
 	return "(" + switched + " && (" + condition + "))" + rest
 }
 
-// row is the line of the table in docs/verify.md.
+// row returns the line of the table in docs/verify.md.
 func (c check) row() string { return "| " + c.name + " | `" + c.test + "` |" }
 
-// TestReasonsAreDocumented: each reason has its paragraph.
+// TestReasonsAreDocumented: each reason has its section in docs/verify.md.
 func TestReasonsAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "docs", "verify.md"))
 	if err != nil {
@@ -307,7 +307,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 	}
 	for _, r := range verify.Reasons() {
 		if !strings.Contains(string(doc), "\n### "+string(r)+"\n") {
-			t.Errorf("docs/verify.md lacks the paragraph ### %s", r)
+			t.Errorf("docs/verify.md lacks the section ### %s", r)
 		}
 	}
 }

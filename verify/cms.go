@@ -23,27 +23,26 @@ var (
 	oidLogEntry      = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 3, 1}
 )
 
-// A signature is what gitsign puts into the signature of a commit or tag, taken out of its CMS wrapping. Nothing in it
-// has been verified except its form.
+// A signature holds the parts of a gitsign CMS signature of a commit or tag. Only its form has been verified.
 type signature struct {
 	leaf     *x509.Certificate
-	signed   []byte            // DER of the signed attributes, SET OF: the bytes that value signs
+	signed   []byte            // DER of the signed attributes as a SET OF: the bytes that value signs
 	value    []byte            // ECDSA signature
 	content  [sha256.Size]byte // digest of the git object, as the signed attributes state it
 	logEntry []byte            // protobuf TransparencyLogEntry; empty in online mode
-	token    []byte            // RFC 3161 TimeStampToken; empty where no authority was asked
+	token    []byte            // RFC 3161 TimeStampToken; empty if the commit has no timestamp
 }
 
-// fitsCertificate says whether the key of the certificate made the signature. It serves to name a refusal; what counts is
-// sigstore-go's own verification.
-func (s signature) fitsCertificate() bool {
+// matchesCertificateKey reports whether the key of the certificate made the signature. It is used only to find the reason
+// of a refusal; the decision is sigstore-go's own verification.
+func (s signature) matchesCertificateKey() bool {
 	key, ok := s.leaf.PublicKey.(*ecdsa.PublicKey)
 	digest := sha256.Sum256(s.signed)
 	return ok && ecdsa.VerifyASN1(key, digest[:], s.value)
 }
 
-// The ASN.1 of the profile, and of nothing else: what these types do not name, marshalling drops, and the comparison in
-// parseSignature then refuses the input.
+// These types are the ASN.1 of the profile. Marshalling drops every element that the types do not name, and the
+// comparison in parseSignature then refuses the input.
 type (
 	contentInfo struct {
 		Type    asn1.ObjectIdentifier
@@ -52,7 +51,7 @@ type (
 	signedData struct {
 		Version      int
 		Algorithms   []algorithm `asn1:"set"`
-		Detached     algorithm   // EncapsulatedContentInfo without content has the same form
+		Detached     algorithm   // EncapsulatedContentInfo; without content it has the same form as an algorithm
 		Certificates asn1.RawValue
 		Signers      []signerInfo `asn1:"set"`
 	}
@@ -76,9 +75,9 @@ type (
 	}
 )
 
-// parseSignature takes a CMS signature apart. It accepts exactly what gitsign writes: SignedData, detached, SHA-256, one
-// signer with ECDSA P-256, its certificate alone, and the known attributes once each, in DER. It extracts and verifies
-// nothing; because only one encoding is accepted, a signature cannot be rewrapped into another commit id.
+// parseSignature parses a CMS signature. It accepts exactly what gitsign writes: SignedData, detached, SHA-256, one
+// signer with ECDSA P-256, only the signer's certificate, and each known attribute once, in DER. It extracts the parts
+// and verifies no cryptography. Since it accepts only one encoding, the same signature cannot appear under another commit id.
 func parseSignature(der []byte) (signature, error) {
 	var info contentInfo
 	if _, err := asn1.Unmarshal(der, &info); err != nil {
@@ -89,7 +88,7 @@ func parseSignature(der []byte) (signature, error) {
 		return signature{}, err
 	}
 	if again, err := asn1.Marshal(info); err != nil || !bytes.Equal(again, der) {
-		return signature{}, refuse(ReasonMalformedSignature, "CMS holds more than the profile, or is not DER, or data follows")
+		return signature{}, refuse(ReasonMalformedSignature, "CMS has elements outside the profile, is not DER, or is followed by more data")
 	}
 	return s, nil
 }
@@ -102,7 +101,7 @@ func (c contentInfo) extract() (signature, error) {
 	case data.Version != 1:
 		return signature{}, refuse(ReasonMalformedSignature, "got SignedData version %d, want 1", data.Version)
 	case len(data.Algorithms) != 1 || !data.Algorithms[0].Algorithm.Equal(oidSHA256):
-		return signature{}, refuse(ReasonMalformedSignature, "want the digest algorithm SHA-256 alone")
+		return signature{}, refuse(ReasonMalformedSignature, "want SHA-256 as the only digest algorithm")
 	case !data.Detached.Algorithm.Equal(oidData):
 		return signature{}, refuse(ReasonMalformedSignature, "got content of type %v, want detached data", data.Detached.Algorithm)
 	case len(data.Signers) != 1:
@@ -126,7 +125,7 @@ func onlyCertificate(set asn1.RawValue) (*x509.Certificate, error) {
 		return nil, refuse(ReasonMalformedSignature, "certificate: %w", err)
 	}
 	if len(rest) != 0 {
-		return nil, refuse(ReasonMalformedSignature, "more than the certificate of the signer")
+		return nil, refuse(ReasonMalformedSignature, "more certificates than that of the signer")
 	}
 	leaf, err := x509.ParseCertificate(first.FullBytes)
 	if err != nil {
@@ -138,7 +137,7 @@ func onlyCertificate(set asn1.RawValue) (*x509.Certificate, error) {
 	return leaf, nil
 }
 
-// isImplicitSet says whether raw is a set under the tag [0].
+// isImplicitSet reports whether raw is a set under the tag [0].
 func isImplicitSet(raw asn1.RawValue) bool {
 	return raw.Class == asn1.ClassContextSpecific && raw.Tag == 0 && raw.IsCompound
 }
@@ -148,9 +147,9 @@ func (i signerInfo) extract(leaf *x509.Certificate) (signature, error) {
 	case i.Version != 1:
 		return signature{}, refuse(ReasonMalformedSignature, "got signer version %d, want 1", i.Version)
 	case !bytes.Equal(i.Certificate.Issuer.FullBytes, leaf.RawIssuer):
-		return signature{}, refuse(ReasonMalformedSignature, "signer has another issuer than the certificate")
+		return signature{}, refuse(ReasonMalformedSignature, "issuer of the signer differs from that of the certificate")
 	case i.Certificate.Serial.Cmp(leaf.SerialNumber) != 0:
-		return signature{}, refuse(ReasonMalformedSignature, "signer has another serial number than the certificate")
+		return signature{}, refuse(ReasonMalformedSignature, "serial number of the signer differs from that of the certificate")
 	case !i.Digest.Algorithm.Equal(oidSHA256):
 		return signature{}, refuse(ReasonMalformedSignature, "got digest %v, want SHA-256", i.Digest.Algorithm)
 	case !i.Algorithm.Algorithm.Equal(oidECDSASHA256):
@@ -166,8 +165,8 @@ func (i signerInfo) extract(leaf *x509.Certificate) (signature, error) {
 	return s, nil
 }
 
-// readSigned reads the signed attributes. The signature covers them as a SET OF, although they stand in the message
-// under the tag [0]: RFC 5652, 5.4.
+// readSigned reads the signed attributes. The signature covers them as a SET OF, although the message encodes them under
+// the tag [0]. Source: RFC 5652, 5.4.
 func (s *signature) readSigned(raw asn1.RawValue) error {
 	if !isImplicitSet(raw) {
 		return refuse(ReasonMalformedSignature, "no signed attributes")
@@ -201,6 +200,7 @@ func (s *signature) readSigned(raw asn1.RawValue) error {
 	return nil
 }
 
+// readUnsigned reads the log entry and the timestamp token; both may be absent.
 func (s *signature) readUnsigned(attributes []attribute) error {
 	values, err := uniqueValues(attributes, oidLogEntry, oidTimestamp)
 	if err != nil {
@@ -217,16 +217,16 @@ func (s *signature) readUnsigned(attributes []attribute) error {
 	return nil
 }
 
-// uniqueValues returns the one value of each attribute by its type. Every type must be known and stand once.
+// uniqueValues returns the one value of each attribute by its type. Every type must be among known and occur once.
 func uniqueValues(attributes []attribute, known ...asn1.ObjectIdentifier) (map[string][]byte, error) {
 	values := make(map[string][]byte, len(attributes))
 	for _, a := range attributes {
 		name := a.Type.String()
-		if !contains(known, a.Type) {
+		if !containsOID(known, a.Type) {
 			return nil, refuse(ReasonMalformedSignature, "unknown attribute %s", name)
 		}
 		if _, twice := values[name]; twice {
-			return nil, refuse(ReasonMalformedSignature, "attribute %s stands twice", name)
+			return nil, refuse(ReasonMalformedSignature, "attribute %s occurs twice", name)
 		}
 		if a.Values.Class != asn1.ClassUniversal || a.Values.Tag != asn1.TagSet || !a.Values.IsCompound {
 			return nil, refuse(ReasonMalformedSignature, "values of attribute %s are not a set", name)
@@ -240,7 +240,7 @@ func uniqueValues(attributes []attribute, known ...asn1.ObjectIdentifier) (map[s
 	return values, nil
 }
 
-func contains(known []asn1.ObjectIdentifier, oid asn1.ObjectIdentifier) bool {
+func containsOID(known []asn1.ObjectIdentifier, oid asn1.ObjectIdentifier) bool {
 	for _, k := range known {
 		if k.Equal(oid) {
 			return true

@@ -9,7 +9,7 @@ import (
 	"gitops-agent/internal/sigtest"
 )
 
-// testSigner signs for the tests of the parsers.
+// testSigner is the identity that signs in the tests of the parsers.
 var testSigner = sigtest.Identity{Subject: "alice@lab.test", Issuer: "https://issuer.test"}
 
 func testMessage(tb testing.TB, opts sigtest.SignOptions) []byte {
@@ -38,12 +38,12 @@ func TestParseSignature(t *testing.T) {
 	if s.leaf == nil || len(s.value) == 0 || len(s.logEntry) == 0 || s.token != nil || s.signed[0] != 0x31 {
 		t.Errorf("got %+v, want certificate, signature, log entry and the attributes as a set", s)
 	}
-	if !s.fitsCertificate() {
-		t.Error("the signature does not fit its certificate")
+	if !s.matchesCertificateKey() {
+		t.Error("the signature does not match its certificate")
 	}
 }
 
-// TestParseSignatureIsStrict changes one thing in the encoding of a good signature.
+// TestParseSignatureIsStrict changes one part of the encoding of a valid signature.
 func TestParseSignatureIsStrict(t *testing.T) {
 	sha256 := []byte{0x30, 0x0b, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01}
 	ecdsa := []byte{0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02}
@@ -90,7 +90,7 @@ func TestParseSignatureIsStrict(t *testing.T) {
 			der := testMessage(t, sigtest.SignOptions{})
 			changed := change(bytes.Clone(der))
 			if bytes.Equal(changed, der) {
-				t.Fatal("the change changed nothing")
+				t.Fatal("the row does not change the signature")
 			}
 			if s, err := parseSignature(changed); reasonOf(err) != ReasonMalformedSignature {
 				t.Errorf("got %+v, %v, want %s", s.content, err, ReasonMalformedSignature)
@@ -130,7 +130,7 @@ func TestNewEntityRefusesWithoutProof(t *testing.T) {
 	}
 }
 
-// TestNewEntityRefusesOtherBytes: a log entry is what its format says, or no entry.
+// TestNewEntityRefusesOtherBytes: bytes that are not a protobuf log entry are refused.
 func TestNewEntityRefusesOtherBytes(t *testing.T) {
 	s, err := parseSignature(testMessage(t, sigtest.SignOptions{}))
 	if err != nil {
@@ -154,7 +154,7 @@ func replaceLast(der, old []byte, last byte) []byte {
 	return der
 }
 
-// changeData encodes a signature again with something in it changed.
+// changeData returns a function that decodes a signature, applies change and encodes the signature again.
 func changeData(change func(*signedData)) func([]byte) []byte {
 	return func(der []byte) []byte {
 		var info contentInfo
@@ -174,14 +174,14 @@ func changeSigner(change func(*signerInfo)) func([]byte) []byte {
 	return changeData(func(d *signedData) { change(&d.Signers[0]) })
 }
 
-// swapSigned puts the first signed attribute behind the others, which is not DER.
+// swapSigned moves the first signed attribute after the others, which is not DER.
 func swapSigned(i *signerInfo) {
 	first := i.SignedAttributes.Bytes[1] + 2
 	rotated := append(bytes.Clone(i.SignedAttributes.Bytes[first:]), i.SignedAttributes.Bytes[:first]...)
 	copy(i.SignedAttributes.FullBytes[len(i.SignedAttributes.FullBytes)-len(rotated):], rotated)
 }
 
-// shortDigest makes a byte of the message digest part of nothing: 31 bytes remain, and all lengths fit.
+// shortDigest shortens the message digest to 31 bytes and adjusts the lengths around it.
 func shortDigest(i *signerInfo) {
 	attributes := i.SignedAttributes.Bytes
 	last := bytes.LastIndex(attributes, []byte{0x04, 32})
@@ -218,8 +218,8 @@ func FuzzParseSignature(f *testing.F) {
 	})
 }
 
-// FuzzLogEntry: whatever stands in the log entry of a good signature, verifying it ends in a verdict, and the only entry
-// that proves the signature is its own.
+// FuzzLogEntry: for every content of the log entry of a valid signature, verification ends with a result, and only the
+// signature's own entry proves the signature.
 func FuzzLogEntry(f *testing.F) {
 	s := mustSigstore(f)
 	json, err := s.TrustedRoot()

@@ -13,7 +13,7 @@ import (
 	"gitops-agent/gitsource"
 )
 
-// corpusObject is one line of the corpus: a public or recorded object with the verdict it must get.
+// corpusObject is one line of the corpus: a public or recorded object with its expected verdict.
 type corpusObject struct {
 	ID      gitsource.ID `json:"sha"`
 	Type    string       `json:"type"`
@@ -26,7 +26,7 @@ type corpusObject struct {
 	Times   []string     `json:"times"`
 }
 
-// readCorpus returns the objects of a corpus file, or skips the test where the corpus is absent.
+// readCorpus returns the objects of a corpus file. It skips the test if the corpus is absent.
 func readCorpus(tb testing.TB, name string) []corpusObject {
 	tb.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "shared", "corpus", name))
@@ -66,7 +66,7 @@ func corpusRoot(tb testing.TB, name string) []byte {
 	return json
 }
 
-// corpusPolicy trusts what the corpus says is trusted.
+// corpusPolicy returns a policy with a trusted root of the corpus and the given signers.
 func corpusPolicy(tb testing.TB, root string, subjects ...Signer) *Policy {
 	tb.Helper()
 	p, err := NewPolicy(Options{
@@ -92,7 +92,7 @@ func judgeObject(p *Policy, o corpusObject) Verdict {
 	return v.conclude(err)
 }
 
-// publicSigners has a signer for each identity that signed one of objects.
+// publicSigners returns one signer for each identity that signed one of objects.
 func publicSigners(objects []corpusObject) []Signer {
 	var signers []Signer
 	seen := map[string]bool{}
@@ -105,10 +105,10 @@ func publicSigners(objects []corpusObject) []Signer {
 	return signers
 }
 
-// corpusReasons says which reason the corpus means by the words it uses.
+// corpusReasons maps the beginning of a reason text in the corpus files to a Reason. The texts are not from this package.
 var corpusReasons = []struct {
-	words string
-	want  Reason
+	prefix string
+	want   Reason
 }{
 	{"unsigned", ReasonUnsigned},
 	{"signature is not a Sigstore CMS", ReasonNotSigstore},
@@ -121,11 +121,11 @@ var corpusReasons = []struct {
 func corpusReason(tb testing.TB, o corpusObject) Reason {
 	tb.Helper()
 	for _, r := range corpusReasons {
-		if strings.HasPrefix(o.Reason, r.words) {
+		if strings.HasPrefix(o.Reason, r.prefix) {
 			return r.want
 		}
 	}
-	tb.Fatalf("corpus: no reason known for %q", o.Reason)
+	tb.Fatalf("corpusReasons has no prefix of %q", o.Reason)
 	return ""
 }
 

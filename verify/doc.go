@@ -1,18 +1,35 @@
 // Package verify decides which commits may change the cluster.
 //
-// A Policy is the trust that the host of the agent states: a Sigstore trusted root, the signers with their roles and
-// times, what ties a commit to this target, and where trust begins. Policy.Check takes a tip that nobody trusts yet and
-// what was accepted last, and returns a Revision or the reason why not. Nothing else makes a Revision, and its zero value
-// is not valid, so holding a valid one means that the check passed.
+// # Types, in order of use
 //
-// The way from bytes to trust has one type per step. splitCommit takes raw object bytes apart; parseSignature takes the
-// CMS signature apart; a prover verifies, offline, that the certificate's holder signed these bytes at a proven time (a
-// proof); the policy recognises the signer (an admitted commit) and judges it by its place in the history (a
-// SignedCommit). Tree, parents and message are read from the bytes that the signature covers, the time is what a
-// transparency log or a timestamp authority proves, and no clock of this machine is looked at. All cryptography is
-// sigstore-go's; what it cannot know, that the signature is about this git object, is checked here first.
+//   - Options state the trust of the agent's host: a Sigstore trusted root, the signers with their roles and times, what
+//     binds a commit to this target, and where trust begins.
+//   - NewPolicy checks Options and returns a Policy, or an error that lists every problem. A Policy is immutable.
+//   - Base is what was accepted last.
+//   - Policy.Check takes an untrusted tip and a Base. It returns a Revision, or a *RejectedError with a Reason and a Hint.
+//   - Revision is a state of the source that may change the cluster; Revision.Commits are its SignedCommits with their Orders.
+//   - Policy.Audit and Policy.AuditTag verify one commit or tag alone and return a Verdict, which is only a report.
 //
-// There is no hook for tests: a test that wants another trust writes another trusted root.
+// # Steps from bytes to trust
 //
-// The sequence, the reasons for refusal with their remedies, and the test behind every check: docs/verify.md.
+// Each step has its own type. splitCommit splits a raw object (object). parseSignature parses its CMS signature
+// (signature). A prover verifies, offline, that the holder of the certificate signed these bytes at a proven time (proof).
+// Policy.admit finds the signer of the proof (admitted). Policy.judge checks the commit's place in the history and whether
+// its signer may make the change (SignedCommit). sigstore-go does all cryptography. sigstore-go cannot check that the
+// signature is about this git object, so this package checks that first.
+//
+// # Invariants
+//
+//   - Only Policy.Check makes a Revision, and the zero value is not valid. So a valid Revision has passed the check.
+//   - Tree, parents and message are read from the bytes that the signature covers, and from no other parser.
+//   - Time is what a transparency log or a timestamp authority proves. The clock of this machine is never read.
+//   - Every refusal is a *RejectedError. Any other error means that nothing was decided, so a retry can help.
+//   - The reasons are a closed list with fixed names: metrics, status and the command line use them.
+//   - No hook weakens a check for tests. A test that needs other trust writes another trusted root.
+//
+// # Where to start
+//
+// Read check.go (a history), policy.go (one commit) and proof.go (one signature), in this order. docs/verify.md lists the
+// sequence, the reasons with their remedies, and the test behind every check. checks_test.go lists every check with the
+// test that fails without it: change its rows together with the lines that they quote.
 package verify

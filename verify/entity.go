@@ -18,8 +18,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// An entity is a signature in the shape in which sigstore-go verifies it, equal to a bundle of version 0.3: one
-// certificate, one message signature, one log entry with an inclusion proof, at most one timestamp.
+// An entity is a signature in the form that sigstore-go verifies. It equals a bundle of version 0.3: one certificate, one
+// message signature, one log entry with an inclusion proof, at most one timestamp.
 type entity struct {
 	leaf    *bundle.Certificate
 	message *bundle.MessageSignature
@@ -29,25 +29,25 @@ type entity struct {
 
 var _ sigstore.SignedEntity = entity{}
 
-// newEntity builds the entity of s. The body of the log entry is not in the signature: it is rebuilt here from the
-// digest, the signature and the certificate, so whatever proves the entry proves that it is about exactly these.
+// newEntity builds the entity of s. The body of the log entry is not in the signature. newEntity rebuilds the body from
+// the digest, the signature and the certificate, so a proof of the entry is a proof about exactly these three.
 func newEntity(s signature) (entity, error) {
 	logged := &protorekor.TransparencyLogEntry{}
 	if err := proto.Unmarshal(s.logEntry, logged); err != nil {
 		return entity{}, refuse(ReasonMalformedSignature, "log entry: %w", err)
 	}
-	if hasUnknown(logged.ProtoReflect()) || len(logged.GetCanonicalizedBody()) != 0 {
-		return entity{}, refuse(ReasonMalformedSignature, "log entry holds more than the profile")
+	if hasUnknownFields(logged.ProtoReflect()) || len(logged.GetCanonicalizedBody()) != 0 {
+		return entity{}, refuse(ReasonMalformedSignature, "log entry has fields outside the profile")
 	}
 	if logged.GetInclusionProof() == nil {
 		return entity{}, refuse(ReasonBadLogEntry, "no inclusion proof")
 	}
 	digest := sha256.Sum256(s.signed)
-	first := isFirstGeneration(logged.GetInclusionProof().GetCheckpoint().GetEnvelope())
-	if first && len(logged.GetInclusionPromise().GetSignedEntryTimestamp()) == 0 {
+	isV1 := isRekorV1(logged.GetInclusionProof().GetCheckpoint().GetEnvelope())
+	if isV1 && len(logged.GetInclusionPromise().GetSignedEntryTimestamp()) == 0 {
 		return entity{}, refuse(ReasonBadLogEntry, "entry of a Rekor v1 log has no signed entry timestamp")
 	}
-	if first {
+	if isV1 {
 		body, err := bodyV1(digest, s)
 		if err != nil {
 			return entity{}, err
@@ -59,7 +59,7 @@ func newEntity(s signature) (entity, error) {
 		logged.KindVersion = &protorekor.KindVersion{Kind: "hashedrekord", Version: "0.0.2"}
 	}
 	entry, err := tlog.ParseTransparencyLogEntry(logged)
-	if err != nil && !s.fitsCertificate() { // parsing a v1 entry verifies the signature in it
+	if err != nil && !s.matchesCertificateKey() { // parsing a v1 entry verifies the signature in it
 		return entity{}, refusal(ReasonBadSignature, err)
 	}
 	if err != nil {
@@ -76,9 +76,10 @@ func newEntity(s signature) (entity, error) {
 	return e, nil
 }
 
-// isFirstGeneration says whether a checkpoint is one of a Rekor v1 log, whose origin ends in a numeric tree id. The label
-// that a signature stores beside the entry says nothing: gitsign writes the same one for both generations.
-func isFirstGeneration(checkpoint string) bool {
+// isRekorV1 reports whether a checkpoint comes from a Rekor v1 log. The origin of a Rekor v1 checkpoint ends in a numeric
+// tree id. The version label that a signature stores with the entry cannot decide: gitsign writes the same label for both
+// versions.
+func isRekorV1(checkpoint string) bool {
 	lines := strings.Split(checkpoint, "\n")
 	separator := strings.LastIndex(lines[0], " - ")
 	if separator < 0 || len(lines) < 4 {
@@ -106,25 +107,25 @@ func bodyV2(digest [sha256.Size]byte, s signature) []byte {
 		base64.StdEncoding.EncodeToString(digest[:]), base64.StdEncoding.EncodeToString(s.value), base64.StdEncoding.EncodeToString(s.leaf.Raw))
 }
 
-// timestampResponse wraps a TimeStampToken as a granted TimeStampResp (RFC 3161, 2.4.2), which sigstore-go parses.
+// timestampResponse wraps a TimeStampToken as a granted TimeStampResp, which sigstore-go parses. Source: RFC 3161, 2.4.2.
 func timestampResponse(token []byte) []byte {
 	granted := []byte{0x30, 0x03, 0x02, 0x01, 0x00}
 	wrapped, err := asn1.Marshal(asn1.RawValue{
 		Class: asn1.ClassUniversal, Tag: asn1.TagSequence, IsCompound: true, Bytes: append(granted, token...),
 	})
 	if err != nil {
-		return nil // not reached: a raw value of known form always marshals
+		return nil // not reached: this raw value always marshals
 	}
 	return wrapped
 }
 
-// hasUnknown says whether m or a message within it holds fields that its type does not have. They are covered by no
-// signature, so the same log entry could be written in many ways.
-func hasUnknown(m protoreflect.Message) bool {
+// hasUnknownFields reports whether m, or a message inside it, has fields that its type does not define. No signature
+// covers such fields, so the same log entry could be written in many ways.
+func hasUnknownFields(m protoreflect.Message) bool {
 	found := len(m.GetUnknown()) > 0
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		if field.Message() != nil && !field.IsList() && !field.IsMap() {
-			found = found || hasUnknown(value.Message())
+			found = found || hasUnknownFields(value.Message())
 		}
 		return !found
 	})

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A guard is a condition whose body refuses.
+// A guard is a condition whose body returns or collects a refusal.
 type guard struct {
 	file       string
 	line       int
@@ -22,14 +22,14 @@ type guard struct {
 // An exemption is a guard without a row in the list of checks.
 type exemption struct {
 	file string
-	code string // stands exactly once in file and touches the condition
+	code string // occurs exactly once in file and overlaps the condition
 	why  string
 }
 
-// exemptions returns every guard that no mutation is made of, with the reason.
+// exemptions returns every guard without a mutation, with the reason.
 func exemptions() []exemption {
-	const restated = "what does not parse stays empty, and what is asked of it next refuses for the same reason"
-	const cannotFail = "the input was made or checked before, so no test can bring the error about"
+	const restated = "a value that does not parse stays empty, and the next check on it refuses with the same reason"
+	const cannotFail = "the input was made or checked before, so no test can cause the error"
 	return []exemption{
 		{"object.go", `err != nil {
 				return nil, refuse(ReasonMalformed, "tree`, restated},
@@ -52,8 +52,8 @@ func exemptions() []exemption {
 	}
 }
 
-// TestEveryGuardIsListed finds the guards of the package in its source and fails where neither a check nor an exemption
-// stands for one, so that a new refusal comes with a test that misses it.
+// TestEveryGuardIsListed finds the guards in the source of the package. It fails if a guard has neither a check nor an
+// exemption, so that a new refusal must come with a test that fails without it.
 func TestEveryGuardIsListed(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -74,9 +74,9 @@ func TestEveryGuardIsListed(t *testing.T) {
 		for _, g := range guards {
 			switch covered, excused := touches(listed, g), touches(exempt, g); {
 			case !covered && !excused:
-				t.Errorf("%s:%d: no row of checks takes out the guard %s", g.file, g.line, g.text)
+				t.Errorf("%s:%d: no row of checks removes the guard %s", g.file, g.line, g.text)
 			case covered && excused:
-				t.Errorf("%s:%d: the guard %s is a check, so it needs no exemption", g.file, g.line, g.text)
+				t.Errorf("%s:%d: the guard %s has a check and an exemption: remove the exemption", g.file, g.line, g.text)
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func TestEveryGuardIsListed(t *testing.T) {
 	}
 }
 
-// TestExemptionsAreCurrent: an exemption names a condition that still refuses, and says why.
+// TestExemptionsAreCurrent: each exemption names an existing guard and has a reason.
 func TestExemptionsAreCurrent(t *testing.T) {
 	for _, e := range exemptions() {
 		source, err := os.ReadFile(e.file)
@@ -99,15 +99,15 @@ func TestExemptionsAreCurrent(t *testing.T) {
 		at := strings.Index(string(source), e.code)
 		own := []span{{at, at + len(e.code)}}
 		if !slices.ContainsFunc(guardsIn(t, e.file, source), func(g guard) bool { return touches(own, g) }) || e.why == "" {
-			t.Errorf("%s: %q exempts no guard, or says not why", e.file, e.code)
+			t.Errorf("%s: %q overlaps no guard, or the exemption has no reason", e.file, e.code)
 		}
 	}
 }
 
-// A span is where something stands in a file, in bytes.
+// A span is a range of bytes in a file.
 type span struct{ start, end int }
 
-// spans returns where the checks and the exemptions of a file stand in its source.
+// spans returns the positions of the checks and the exemptions of a file in its source.
 func spans(file, source string) (listed, exempt []span) {
 	for _, c := range checks() {
 		if at := strings.Index(source, c.code); c.file == file && at >= 0 {
@@ -126,8 +126,7 @@ func touches(spans []span, g guard) bool {
 	return slices.ContainsFunc(spans, func(s span) bool { return s.start < g.end && g.start < s.end })
 }
 
-// guardsIn returns the conditions of a file that decide whether something is refused. Of a condition with || each part is
-// a guard of its own.
+// guardsIn returns the conditions of a file that decide on a refusal. Each part of a condition with || is a separate guard.
 func guardsIn(t *testing.T, file string, source []byte) []guard {
 	t.Helper()
 	set := token.NewFileSet()
@@ -167,7 +166,8 @@ func alternatives(condition ast.Expr) []ast.Expr {
 	return []ast.Expr{condition}
 }
 
-// refuses says whether a statement, not one nested in it, returns or collects an error or a problem that it makes.
+// refuses reports whether a statement itself, without the statements nested in it, returns or collects an error or a
+// problem that it makes.
 func refuses(statement ast.Stmt) bool {
 	var results []ast.Expr
 	switch s := statement.(type) {
@@ -191,7 +191,7 @@ func refuses(statement ast.Stmt) bool {
 	})
 }
 
-// makesRefusal says whether a function is one of those that refusals and problems come from.
+// makesRefusal reports whether a function makes refusals or problems.
 func makesRefusal(function ast.Expr) bool {
 	switch f := function.(type) {
 	case *ast.Ident:

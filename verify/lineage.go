@@ -11,42 +11,44 @@ import (
 const (
 	// maxCommits is how many commits may be accepted at once.
 	maxCommits = 1000
-	// maxWalk is how far back a commit is looked for, to tell a long history from a rewritten one.
+	// maxWalk is how many commits a walk reads at most. It is larger than maxCommits so that a history that is too long is
+	// not reported as a rewritten one.
 	maxWalk = 50_000
 )
 
-// FirstParents returns the commits after from, up to and with to, along first parents, oldest first; from "" means from
-// the beginning. Nothing is verified. It refuses a history that does not contain from (not-descendant), one that lacks
-// objects (incomplete-history), and one with more than limit commits in between (too-many-commits).
+// FirstParents returns the commits after from, up to and including to, along first parents, oldest first. If from is "",
+// the list begins with the first commit of the history. FirstParents verifies nothing. It returns a *RejectedError if the
+// history does not contain from (not-descendant), lacks objects (incomplete-history), or has more than limit commits after
+// from (too-many-commits).
 func FirstParents(ctx context.Context, repo *gitsource.Repository, from, to gitsource.ID, limit int) ([]gitsource.ID, error) {
-	l, err := walk(ctx, repo, from, to, limit)
+	l, err := walkFirstParents(ctx, repo, from, to, limit)
 	return l.path, err
 }
 
-// A lineage is a way through history along first parents.
+// A lineage is a path through a history along first parents.
 type lineage struct {
-	floor  gitsource.ID   // where it starts from; not on path
-	path   []gitsource.ID // oldest first
-	claims []int          // where on path a message seems to seal, in order
+	floor          gitsource.ID   // the commit below the path; not on path
+	path           []gitsource.ID // oldest first
+	sealCandidates []int          // positions on path of the commits whose messages mention a seal, in ascending order
 }
 
-func walk(ctx context.Context, repo *gitsource.Repository, from, to gitsource.ID, limit int) (lineage, error) {
+func walkFirstParents(ctx context.Context, repo *gitsource.Repository, from, to gitsource.ID, limit int) (lineage, error) {
 	l := lineage{floor: from}
 	for id := to; id != from; {
 		if len(l.path) == limit {
-			return lineage{}, at(to, refuse(ReasonTooManyCommits, "more than %d since %.12s", limit, string(from)))
+			return lineage{}, forCommit(to, refuse(ReasonTooManyCommits, "more than %d since %.12s", limit, string(from)))
 		}
 		o, err := readCommit(ctx, repo, id)
 		if err != nil {
 			return lineage{}, err
 		}
-		if seemsSeal(o.message) {
-			l.claims = append(l.claims, len(l.path))
+		if mentionsSeal(o.message) {
+			l.sealCandidates = append(l.sealCandidates, len(l.path))
 		}
 		l.path = append(l.path, id)
 		if len(o.parents) == 0 {
 			if from != "" {
-				return lineage{}, at(to, refuse(ReasonNotDescendant, "%s is not on the first-parent path", from))
+				return lineage{}, forCommit(to, refuse(ReasonNotDescendant, "%s is not on the first-parent path", from))
 			}
 			break
 		}
@@ -55,32 +57,32 @@ func walk(ctx context.Context, repo *gitsource.Repository, from, to gitsource.ID
 	return l.reversed(), nil
 }
 
-// reversed turns a lineage that was walked down into one that leads up.
+// reversed turns a lineage from newest first into oldest first.
 func (l lineage) reversed() lineage {
 	slices.Reverse(l.path)
-	slices.Reverse(l.claims)
-	for i, claim := range l.claims {
-		l.claims[i] = len(l.path) - 1 - claim
+	slices.Reverse(l.sealCandidates)
+	for i, candidate := range l.sealCandidates {
+		l.sealCandidates[i] = len(l.path) - 1 - candidate
 	}
 	return l
 }
 
-// lineageFrom is walk within the limits of a step.
-func lineageFrom(ctx context.Context, repo *gitsource.Repository, floor, tip gitsource.ID) (lineage, error) {
-	l, err := walk(ctx, repo, floor, tip, maxWalk)
+// boundedLineage is walkFirstParents with the limits for one acceptance: maxWalk commits read, maxCommits on the path.
+func boundedLineage(ctx context.Context, repo *gitsource.Repository, floor, tip gitsource.ID) (lineage, error) {
+	l, err := walkFirstParents(ctx, repo, floor, tip, maxWalk)
 	if err != nil {
 		return lineage{}, err
 	}
 	if len(l.path) > maxCommits {
-		return lineage{}, at(tip, refuse(ReasonTooManyCommits, "got %d since %s", len(l.path), floor))
+		return lineage{}, forCommit(tip, refuse(ReasonTooManyCommits, "got %d since %s", len(l.path), floor))
 	}
 	return l, nil
 }
 
-// sideCommits returns the commits reachable from the path of l and neither on it nor reachable from its floor, and not
-// among those excused: what merges bring in.
-func sideCommits(ctx context.Context, repo *gitsource.Repository, l lineage, excused map[gitsource.ID]bool) ([]gitsource.ID, error) {
-	seen := maps.Clone(excused)
+// sideBranchCommits returns the commits that merges on the path of l bring in: reachable from the path, not on it, not
+// reachable from its floor, and not in sealed.
+func sideBranchCommits(ctx context.Context, repo *gitsource.Repository, l lineage, sealed map[gitsource.ID]bool) ([]gitsource.ID, error) {
+	seen := maps.Clone(sealed)
 	seen[l.floor] = true
 	var merged []gitsource.ID
 	for _, id := range l.path {
@@ -108,7 +110,7 @@ func sideCommits(ctx context.Context, repo *gitsource.Repository, l lineage, exc
 		}
 		seen[id] = true
 		if len(sides)+len(l.path) == maxCommits {
-			return nil, at(id, refuse(ReasonTooManyCommits, "more than %d with the side branches", maxCommits))
+			return nil, forCommit(id, refuse(ReasonTooManyCommits, "more than %d with the side branches", maxCommits))
 		}
 		sides = append(sides, id)
 		o, err := readCommit(ctx, repo, id)
@@ -120,12 +122,12 @@ func sideCommits(ctx context.Context, repo *gitsource.Repository, l lineage, exc
 	return sides, nil
 }
 
-// markAncestors adds every ancestor of id to seen. It reads limit commits at most.
+// markAncestors adds every ancestor of id to seen. It refuses to read more than limit commits.
 func markAncestors(ctx context.Context, repo *gitsource.Repository, id gitsource.ID, seen map[gitsource.ID]bool, limit int) error {
 	open := []gitsource.ID{id}
 	for read := 0; len(open) > 0; read++ {
 		if read == limit {
-			return at(id, refuse(ReasonTooManyCommits, "more than %d ancestors to compare side branches with", limit))
+			return forCommit(id, refuse(ReasonTooManyCommits, "more than %d ancestors to compare side branches with", limit))
 		}
 		next := open[len(open)-1]
 		open = open[:len(open)-1]

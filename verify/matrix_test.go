@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// A matrixCase is a way to be fooled, or not to be fooled needlessly, and the test that holds what happens then.
+// A matrixCase is an attack or a valid special case, with its outcome and the tests of it.
 type matrixCase struct {
 	what    string
-	outcome string // what happens
-	folder  string // of the test, below the module's root
+	outcome string
+	folder  string // of the tests, below the module's root
 	tests   []string
 }
 
-// cryptographic are the cases that concern one object, its signature and what proves it.
+// cryptographic returns the cases about one object, its signature and the proof.
 func cryptographic() []matrixCase {
 	c := func(what, outcome string, tests ...string) matrixCase {
 		return matrixCase{what, outcome, "verify", tests}
@@ -29,7 +29,7 @@ func cryptographic() []matrixCase {
 		c("workflow with its extensions", "accept", "TestProveAccepts/workflow"),
 		c("trusted root written and read again", "accept", "TestProveAccepts/trusted_root_round_trip"),
 		c("log key retired after the entry", "accept", "TestProveAccepts/log_retired_later"),
-		c("timestamp of a stranger where none is required", "accept", "TestProveAccepts/foreign_timestamp_only"),
+		c("timestamp of an untrusted authority where none is required", "accept", "TestProveAccepts/foreign_timestamp_only"),
 		c("annotated tag", "accept", "TestAuditTag"),
 		c("unsigned", "unsigned", "TestProveForm/unsigned"),
 		c("message changed", "content-mismatch", "TestProveContent/message_changed"),
@@ -48,8 +48,8 @@ func cryptographic() []matrixCase {
 		c("digest rewritten to fit", "bad-signature", "TestProveContent/digest_rewritten_to_fit"),
 		c("no log entry", "online-only", "TestProveForm/no_log_entry"),
 		c("timestamp and no log entry", "online-only", "TestProveForm/timestamp_but_no_log_entry"),
-		c("timestamp required and absent", "no-timestamp", "TestProveLog/timestamp_required_absent"),
-		c("timestamp required and of a stranger", "no-timestamp", "TestProveLog/timestamp_required_foreign"),
+		c("timestamp required and missing", "no-timestamp", "TestProveLog/timestamp_required_absent"),
+		c("timestamp required and of an untrusted authority", "no-timestamp", "TestProveLog/timestamp_required_foreign"),
 		c("signed entry timestamp altered", "bad-log-entry", "TestProveLog/set_flipped"),
 		c("signed entry timestamp removed", "bad-log-entry", "TestProveLog/set_removed"),
 		c("integrated time shifted", "bad-log-entry", "TestProveLog/time_shifted"),
@@ -76,7 +76,7 @@ func cryptographic() []matrixCase {
 	}
 }
 
-// histories are the cases that concern branches, remotes and time.
+// histories returns the cases about branches, remotes and time.
 func histories() []matrixCase {
 	in := func(folder, what, outcome string, tests ...string) matrixCase {
 		return matrixCase{what, outcome, folder, tests}
@@ -86,7 +86,7 @@ func histories() []matrixCase {
 		c("unsigned tip", "unsigned", "TestCheckHistory/unsigned_tip"),
 		c("PGP or SSH tip, merge by a forge", "not-sigstore", "TestCheckHistory/forge_merge_tip", "TestCheckHistory/ssh_tip"),
 		c("unsigned commit below a signed tip", "unsigned; accept with history tip", "TestCheckHistory/unsigned_in_the_middle"),
-		c("commit of a stranger below a signed tip", "wrong-identity; accept with history tip", "TestCheckHistory/wrong_identity_in_the_middle"),
+		c("commit of an untrusted identity below a signed tip", "wrong-identity; accept with history tip", "TestCheckHistory/wrong_identity_in_the_middle"),
 		c("signed merge of an unsigned side branch", "accept; unsigned with history all", "TestCheckHistory/signed_merge_of_unsigned_side"),
 		c("signed commit on a forge's merge", "not-sigstore; accept with history tip", "TestCheckHistory/signed_on_top_of_forge_merge"),
 		c("merge that makes the accepted commit the second parent", "not-descendant", "TestCheckHistory/accepted_becomes_second_parent"),
@@ -108,8 +108,8 @@ func histories() []matrixCase {
 			"TestProveAccepts/log_retired_later", "TestProveAccepts/authority_retired"),
 		c("removed signer", "accept before until, outside-window after", "TestCheckRemovedSigner"),
 		c("entry of a leaked identity with an old time", "time-went-back or not-descendant", "TestCheckLeakedIdentity"),
-		c("clock of the agent wrong", "no effect on verdicts", "TestClockHasNoSay"),
-		c("remote keeps serving an old tip (freeze)", "cannot be seen; alert on age", "TestCheckFreezeIsNotSeen"),
+		c("clock of the agent wrong", "no effect on verdicts", "TestClockIsNotUsed"),
+		c("remote keeps serving an old tip (freeze)", "cannot be detected; alert on age", "TestCheckFreezeIsNotDetected"),
 		in("internal/agent", "TUF mirror rolled back", "last root holds", "TestRefreshKeepsTheLastRoot/rolled_back"),
 		in("internal/agent", "TUF metadata expired", "last root holds", "TestRefreshKeepsTheLastRoot/expired"),
 		in("gitsource", "symlink, submodule, .. or .git in the tree", "refuse when the tree is read",
@@ -118,12 +118,12 @@ func histories() []matrixCase {
 	}
 }
 
-// row is the line of the table in docs/verify.md.
+// row returns the line of the table in docs/verify.md.
 func (c matrixCase) row() string {
 	return "| " + c.what + " | " + c.outcome + " | `" + strings.Join(c.tests, "`, `") + "` |"
 }
 
-// TestMatrixIsCovered holds the matrices against the documentation and against the tests that they name.
+// TestMatrixIsCovered compares the matrices with the documentation and with the tests that they name.
 func TestMatrixIsCovered(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "docs", "verify.md"))
 	if err != nil {
@@ -141,7 +141,7 @@ func TestMatrixIsCovered(t *testing.T) {
 	}
 }
 
-// hasTest says whether a folder has a test, Test or Test/row, in one of its files.
+// hasTest reports whether a folder has a test, Test or Test/row, in one of its files.
 func hasTest(t *testing.T, folder, test string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))

@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// TestEveryCheckMatters takes each check of the list out of the source, one at a time, and fails where the test that is
-// named for it does not notice. The source on disk is not touched: the compiler sees the changed files by an overlay.
-// Conditions share one build, in which the environment says which of them is off; other changes have a build each.
+// TestEveryCheckMatters removes each check of the list from the source, one at a time, and fails if the test of that check
+// still passes. The source on disk does not change: the compiler reads the changed files through an overlay. All
+// conditions share one build, in which the environment selects the one that is off. Each other change has its own build.
 //
 // Run it with go test -tags mutation -run TestEveryCheckMatters ./verify.
 func TestEveryCheckMatters(t *testing.T) {
@@ -46,7 +46,7 @@ func name(c check) string { return strings.ReplaceAll(c.name, " ", "_") }
 // An overlay is changed source by file name.
 type overlay map[string]string
 
-// switchable returns the source with a switch before each condition, which is then false if the environment names it.
+// switchable returns the source with a switch before each condition. A condition is false if the environment names its check.
 func switchable(t *testing.T, conditions []check) overlay {
 	t.Helper()
 	changed := overlay{"off.go": "package verify\n\nimport \"os\"\n\nvar off = os.Getenv(\"VERIFY_CHECK_OFF\")\n"}
@@ -109,7 +109,7 @@ func workingDirectory(t *testing.T) string {
 	return here
 }
 
-// requirePass fails unless all tests pass while no check is off.
+// requirePass fails unless all tests pass while every check is on.
 func requirePass(t *testing.T, binary string) {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), binary).CombinedOutput(); err != nil {
@@ -117,7 +117,7 @@ func requirePass(t *testing.T, binary string) {
 	}
 }
 
-// requireNotice fails unless the test named for c fails without it.
+// requireNotice fails unless the test of c fails while c is off.
 func requireNotice(t *testing.T, binary string, c check) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary, "-test.v", "-test.run", exactly(c.test))
@@ -132,7 +132,7 @@ func requireNotice(t *testing.T, binary string, c check) {
 	}
 }
 
-// exactly is the pattern that selects one test or subtest.
+// exactly returns the pattern that selects one test or subtest.
 func exactly(test string) string {
 	return "^" + strings.ReplaceAll(test, "/", "$/^") + "$"
 }

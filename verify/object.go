@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	// maxObject is the largest commit or tag object, in bytes, that is looked at.
+	// maxObject is the largest accepted commit or tag object, in bytes.
 	maxObject = 1 << 20
-	// maxHeaders is how many headers an object may have; git itself writes a parent each for branches merged at once.
+	// maxHeaders is how many headers an object may have. git writes one parent header for each branch that a merge joins.
 	maxHeaders = 1000
 )
 
-// An object is a signed git object taken apart without changing a byte: what the signature covers, and the signature.
-// Everything else in it is read from payload, never from a second parser.
+// An object is a git object, split without changing a byte into the payload, which the signature covers, and the
+// signature. All other fields are read from payload, never by a second parser.
 type object struct {
 	payload   []byte // the object without its signature, byte for byte
-	signature []byte // armored, with its final newline; empty when the object is not signed
-	offset    int    // where in payload the signature was taken out
+	signature []byte // armored, with its final newline; empty if the object is not signed
+	offset    int    // position in payload where the signature was removed
 
 	tree    gitsource.ID // of a commit
 	parents []gitsource.ID
@@ -27,33 +27,33 @@ type object struct {
 	message []byte       // part of payload
 }
 
-// digest is the SHA-256 of what the signature covers. It stays the same under every way of wrapping the signature
-// differently, so it identifies what was signed better than the object's id does.
+// digest is the SHA-256 of the payload. The object's id depends on the encoding of the signature, and the digest does
+// not. So the digest identifies the signed content better than the id.
 func (o object) digest() [sha256.Size]byte { return sha256.Sum256(o.payload) }
 
-// splitCommit takes a commit object apart. It accepts the one layout that git writes: tree, parents, author, committer,
-// then other headers, among them at most one gpgsig, then an empty line and the message. Any layout that another reader
-// could understand differently is refused: a repeated or misplaced header, a NUL byte among the headers, a continuation
-// of a one-line header, and gpgsig-sha256, which the signature does not cover.
+// splitCommit splits a commit object. It accepts only the layout that git writes: tree, parents, author, committer, then
+// other headers with at most one gpgsig, then an empty line and the message. It refuses every layout that another reader
+// could understand differently: a repeated or misplaced header, a NUL byte among the headers, a continuation of a one-line
+// header, and gpgsig-sha256, which the signature does not cover.
 func splitCommit(raw []byte) (object, error) {
 	headers, message, err := splitHeaders(raw)
 	if err != nil {
 		return object{}, err
 	}
 	var o object
-	rest, err := o.takeFixed(headers)
+	rest, err := o.readFixedHeaders(headers)
 	if err != nil {
 		return object{}, err
 	}
-	if err := o.takeSignature(raw, rest); err != nil {
+	if err := o.extractSignature(raw, rest); err != nil {
 		return object{}, err
 	}
 	o.message = o.payload[len(o.payload)-len(message):]
 	return o, nil
 }
 
-// takeFixed reads the headers that every commit begins with and returns those after them.
-func (o *object) takeFixed(headers []header) ([]header, error) {
+// readFixedHeaders reads the headers that every commit begins with, and returns the headers after them.
+func (o *object) readFixedHeaders(headers []header) ([]header, error) {
 	for position, h := range headers {
 		if h.lines != 1 && isReserved(h.key) {
 			return nil, refuse(ReasonMalformed, "header %q has a continuation line", h.key)
@@ -83,8 +83,8 @@ func (o *object) takeFixed(headers []header) ([]header, error) {
 	return nil, refuse(ReasonMalformed, "headers end before author and committer")
 }
 
-// takeSignature finds the gpgsig header among the last headers and cuts it out of raw.
-func (o *object) takeSignature(raw []byte, headers []header) error {
+// extractSignature finds the gpgsig header among headers, sets the signature, and sets the payload to raw without it.
+func (o *object) extractSignature(raw []byte, headers []header) error {
 	o.payload = raw
 	seen := map[string]bool{}
 	for _, h := range headers {
@@ -92,9 +92,9 @@ func (o *object) takeSignature(raw []byte, headers []header) error {
 		case h.key == "gpgsig-sha256":
 			return refuse(ReasonMalformed, "header gpgsig-sha256 is not covered by the signature")
 		case isReserved(h.key):
-			return refuse(ReasonMalformed, "header %q stands after committer", h.key)
+			return refuse(ReasonMalformed, "header %q after committer", h.key)
 		case seen[h.key] && (h.key == "gpgsig" || h.key == "encoding"):
-			return refuse(ReasonMalformed, "header %q stands twice", h.key)
+			return refuse(ReasonMalformed, "header %q occurs twice", h.key)
 		case h.key == "gpgsig":
 			o.offset = h.start
 			o.signature = append(bytes.Clone(h.value), '\n')
@@ -105,8 +105,8 @@ func (o *object) takeSignature(raw []byte, headers []header) error {
 	return nil
 }
 
-// splitTag takes an annotated tag apart: object, type, tag, tagger, an empty line, the message, and at its end the
-// signature. Signatures of other kinds are left for the caller to name.
+// splitTag splits an annotated tag: object, type, tag, tagger, an empty line, the message, and at the end of the message
+// the signature. A PGP or SSH signature is split off too; unarmor refuses it.
 func splitTag(raw []byte) (object, error) {
 	headers, message, err := splitHeaders(raw)
 	if err != nil {
@@ -135,7 +135,7 @@ func splitTag(raw []byte) (object, error) {
 	}, nil
 }
 
-// signatureStart returns where the signature of a tag begins in its message, or the message's length.
+// signatureStart returns the position in a tag's message where the signature begins, or the message's length.
 func signatureStart(message []byte) int {
 	for at := 0; at < len(message); {
 		line := message[at:]
@@ -153,20 +153,20 @@ func signatureStart(message []byte) int {
 	return len(message)
 }
 
-// A header is one header of a git object with the bytes it takes up, continuation lines included.
+// A header is one header of a git object with its position in the object, continuation lines included.
 type header struct {
 	key        string
 	value      []byte // continuation lines joined by newlines, without their leading space
-	lines      int
-	start, end int // in the object; end is after the last newline
+	lines      int    // 1 plus the continuation lines
+	start, end int    // bytes in the object; end is after the last newline
 }
 
-// isReserved says whether a header has one meaning and one place, so that it may not stand anywhere else.
+// isReserved reports whether git allows a header only in one place, at the beginning of a commit.
 func isReserved(key string) bool {
 	return key == "tree" || key == "parent" || key == "author" || key == "committer"
 }
 
-// splitHeaders reads the headers of an object and returns the rest behind the empty line.
+// splitHeaders reads the headers of an object. It returns them and the bytes after the empty line.
 func splitHeaders(raw []byte) ([]header, []byte, error) {
 	if len(raw) > maxObject {
 		return nil, nil, refuse(ReasonTooLarge, "got %d bytes, want at most %d", len(raw), maxObject)

@@ -118,8 +118,7 @@ func TestSplitTag(t *testing.T) {
 	}
 }
 
-// FuzzSplitCommit: what is accepted is put together again from its parts to the same bytes, so the signature can cover
-// nothing less than the commit.
+// FuzzSplitCommit: the parts of an accepted commit join to the same bytes, so the signature covers the whole commit.
 func FuzzSplitCommit(f *testing.F) {
 	f.Add([]byte(treeLine + parentLine + authorLines + sigLines + "\nsubject\n"))
 	f.Add([]byte(treeLine + authorLines + "encoding x\n" + sigLines + "mergetag a\n b\n\n"))

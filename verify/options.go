@@ -10,59 +10,59 @@ import (
 	"gitops-agent/gitsource"
 )
 
-// A History says how much of what lies between two accepted revisions must be signed.
+// A History selects which commits between two accepted revisions must be signed.
 type History string
 
 // The history modes. The zero value means HistoryFirstParent.
 const (
-	HistoryFirstParent History = "first-parent" // every commit on the first-parent path; a signed merge vouches for its side branch
-	HistoryTip         History = "tip"          // the tip alone; it vouches for everything since the last accepted revision
-	HistoryAll         History = "all"          // every commit that is new, on side branches too
+	HistoryFirstParent History = "first-parent" // every commit on the first-parent path; a signed merge also covers its side branch
+	HistoryTip         History = "tip"          // only the tip, which covers everything since the last accepted revision
+	HistoryAll         History = "all"          // every new commit, also on side branches
 )
 
-// A Binding says what ties a commit to this target, since a signature says neither repository nor branch.
+// A Binding selects what binds a commit to this target. A signature contains neither repository nor branch.
 type Binding string
 
 // The bindings. There is no default.
 const (
 	BindingTrailer     Binding = "trailer"     // the tip's message ends with Gitops-Target: <cluster>/<branch>
 	BindingCertificate Binding = "certificate" // signers are workflows whose certificate names repository and ref
-	BindingNone        Binding = "none"        // knowingly: any branch with signed commits can become the target's
+	BindingNone        Binding = "none"        // nothing: any branch with signed commits can become the target's branch
 )
 
-// A TimestampRule says whether a timestamp authority must vouch for the time of a signature.
+// A TimestampRule selects whether a timestamp authority must prove the time of a signature.
 type TimestampRule string
 
 // The timestamp rules. The zero value means TimestampOptional.
 const (
-	TimestampOptional TimestampRule = "optional" // a Rekor v1 log's own time suffices
-	TimestampRequired TimestampRule = "required" // a token of an authority in the trusted root must be there
+	TimestampOptional TimestampRule = "optional" // the time of a Rekor v1 log is enough
+	TimestampRequired TimestampRule = "required" // the commit needs a token of an authority in the trusted root
 )
 
-// Deny lists what is refused although everything else about it is right.
+// Deny lists objects that are refused although every other check accepts them.
 type Deny struct {
 	Commits      []gitsource.ID
 	Certificates []string // SHA-256 of the certificate's DER, 64 lower-case hex digits
 	LogIndexes   []int64  // index of the transparency log entry
 }
 
-// Options are the trust that a Policy stands for. They come from the agent's host, never from the repository.
+// Options are the settings of a Policy. They come from the agent's host, never from the repository.
 type Options struct {
-	TrustedRoot []byte // content of trusted_root.json; required
-	Signers     []Signer
-	Branch      string // the branch, for Revision.String and the binding; required
-	Target      string // <cluster>/<branch>, as the trailer Gitops-Target must say it; required with BindingTrailer
-	Binding     Binding
+	TrustedRoot []byte   // content of trusted_root.json; required
+	Signers     []Signer // at least one is required; the first match counts
+	Branch      string   // the branch, for Revision.String and the binding; required
+	Target      string   // <cluster>/<branch>, the required value of the trailer Gitops-Target; required with BindingTrailer
+	Binding     Binding  // required
 	History     History
 	Timestamps  TimestampRule
 
-	Anchor          gitsource.ID // trusted by its id: the first revision must descend from it
-	TrustOnFirstUse bool         // instead of Anchor: take the first signed tip as it comes
-	NotBefore       time.Time    // no tip proven earlier is accepted; zero switches this off
+	Anchor          gitsource.ID // a commit trusted by its id: the first revision must descend from it
+	TrustOnFirstUse bool         // instead of Anchor: accept the first signed tip without a base
+	NotBefore       time.Time    // no tip with an earlier proven time is accepted; the zero time disables this check
 	Deny            Deny
 }
 
-// validate reports every problem in o at once, each with the choice to make. What it needs to parse, it returns.
+// validate reports every problem in o at once, each with the remedy. It returns the parsed trusted root and signers.
 func (o Options) validate() (*trustedRoot, []*matcher, error) {
 	var problems []error
 	tr, err := o.parseRoot()
@@ -77,14 +77,14 @@ func (o Options) validate() (*trustedRoot, []*matcher, error) {
 
 func (o Options) parseRoot() (*trustedRoot, error) {
 	if len(o.TrustedRoot) == 0 {
-		return nil, errors.New("trusted root is required: name a trusted_root.json that you obtained yourself in trust.trusted_root_file")
+		return nil, errors.New("trusted root is required: set trust.trusted_root_file to a trusted_root.json that you obtained yourself")
 	}
 	return parseTrustedRoot(o.TrustedRoot)
 }
 
 func (o Options) matchers() ([]*matcher, error) {
 	if len(o.Signers) == 0 {
-		return nil, errors.New("at least one signer is required: name who may sign in trust.signers")
+		return nil, errors.New("at least one signer is required: list in trust.signers who may sign")
 	}
 	var problems []error
 	matchers := make([]*matcher, 0, len(o.Signers))
@@ -95,7 +95,7 @@ func (o Options) matchers() ([]*matcher, error) {
 			problems = append(problems, fmt.Errorf("signer %d %q: %w", i+1, s.Name, err))
 		}
 		if s.Name != "" && names[s.Name] {
-			problems = append(problems, fmt.Errorf("signer %d %q: the name stands twice", i+1, s.Name))
+			problems = append(problems, fmt.Errorf("signer %d %q: another signer has the same name", i+1, s.Name))
 		}
 		names[s.Name] = true
 		matchers = append(matchers, m)
@@ -109,18 +109,18 @@ func (o Options) bindingProblem() error {
 		return nil
 	case BindingTrailer:
 		if o.Target == "" || !strings.HasSuffix(o.Target, "/"+o.Branch) {
-			return fmt.Errorf("target: got %q, want <cluster>/%s for the trailer", o.Target, o.Branch)
+			return fmt.Errorf("target: got %q, want <cluster>/%s because the binding is trailer", o.Target, o.Branch)
 		}
 		return nil
 	case BindingCertificate:
 		return o.certificateProblem()
 	default:
-		return fmt.Errorf("binding: got %q: choose what ties a commit to this target, in trust.binding: trailer, certificate or none", o.Binding)
+		return fmt.Errorf("binding: got %q: set trust.binding to what binds a commit to this target: trailer, certificate or none", o.Binding)
 	}
 }
 
-// certificateProblem reports signers whose certificates could come from any branch. Those who cannot change the tree need
-// no such tie: what they sign leaves the tree to commits of the others.
+// certificateProblem reports signers whose certificates could come from any branch. A signer without RoleChange needs no
+// such binding, because the commits of that signer leave the tree unchanged.
 func (o Options) certificateProblem() error {
 	var problems []error
 	for _, s := range o.Signers {
@@ -135,9 +135,9 @@ func (o Options) certificateProblem() error {
 func (o Options) startProblem() error {
 	switch {
 	case o.Anchor == "" && !o.TrustOnFirstUse:
-		return errors.New("no start of trust: set trust.anchor to a commit that you reviewed, or trust.trust_on_first_use: true to take the first signed tip")
+		return errors.New("no start of trust: set trust.anchor to a commit that you reviewed, or set trust.trust_on_first_use to true to accept the first signed tip")
 	case o.Anchor != "" && o.TrustOnFirstUse:
-		return errors.New("trust.anchor and trust.trust_on_first_use exclude each other: choose one")
+		return errors.New("trust.anchor and trust.trust_on_first_use exclude each other: remove one")
 	case o.Anchor != "":
 		if _, err := gitsource.ParseID(string(o.Anchor)); err != nil {
 			return fmt.Errorf("anchor: %w", err)

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// An OrderKind is what an order asks for.
+// An OrderKind is the kind of action that an order requests.
 type OrderKind string
 
 // The kinds of orders.
@@ -16,25 +16,25 @@ const (
 	OrderRun     OrderKind = "run"     // run an operation; the value is "<operation> <kind>/<name> [key=value...]"
 )
 
-// An Order is a request that a signed commit makes beside its tree, by a trailer.
+// An Order is a request in a trailer of a signed commit.
 type Order struct {
-	// Key identifies the order: SHA-256 of the signed payload in hex, a colon, the position. It stays the same when the
+	// Key identifies the order: SHA-256 of the signed payload in hex, a colon, the position. The key stays the same if the
 	// same payload appears under another commit id.
 	Key      string
 	Kind     OrderKind
-	Value    string // as written; who executes the order parses it
+	Value    string // as written; the package that executes the order parses it
 	Position int    // line in the trailer paragraph, from 0
 	Allowed  bool   // the signer has the role that the kind needs
 }
 
-// orders returns the orders of a commit, or why a commit that seems to give orders gives none. Only a commit that does
-// nothing else gives orders: one parent, the tree as it was, and a last paragraph of Gitops trailers alone. So neither a
-// merge text nor a quoted request nor a change can smuggle one in.
+// orders returns the orders of a commit, or the reason why a commit whose message mentions an order gives none. Only a
+// commit that does nothing else gives orders: it has one parent, leaves the tree unchanged, and its last paragraph has
+// only Gitops trailers. So an order cannot hide in a merge message, in a quoted request or in a change of files.
 func orders(a admitted, sameTree bool) ([]Order, string) {
-	if !a.seemsOrder {
+	if !a.mentionsOrder {
 		return nil, ""
 	}
-	if problem := quietProblem(a, sameTree); problem != "" {
+	if problem := trailerCommitProblem(a, sameTree); problem != "" {
 		return nil, problem
 	}
 	var found []Order
@@ -57,10 +57,11 @@ func orders(a admitted, sameTree bool) ([]Order, string) {
 	return found, ""
 }
 
-const notInLastParagraph = "orders and seals stand in the last paragraph of the message, which holds nothing but trailers"
+const notInLastParagraph = "orders and seals must be in the last paragraph of the message, which may have only trailers"
 
-// quietProblem says what else a commit does, or may seem to do, than speak by its trailers.
-func quietProblem(a admitted, sameTree bool) string {
+// trailerCommitProblem returns why a commit may give no orders and seals nothing, or "". Such a commit must only carry
+// trailers: one parent, no change of files, and a last paragraph with only Gitops trailers, none of them twice.
+func trailerCommitProblem(a admitted, sameTree bool) string {
 	switch {
 	case len(a.parents) != 1:
 		return fmt.Sprintf("a commit with %d parents gives no orders and seals nothing", len(a.parents))
@@ -72,9 +73,9 @@ func quietProblem(a admitted, sameTree bool) string {
 	for i, t := range a.trailers {
 		switch {
 		case !slices.Contains([]string{trailerTarget, trailerApprove, trailerRun, trailerSeal}, t.key):
-			return fmt.Sprintf("trailer %s stands among orders or seals, which have a paragraph to themselves", t.key)
+			return fmt.Sprintf("trailer %s is in the paragraph of the orders or seals, which may have only Gitops trailers", t.key)
 		case slices.Contains(a.trailers[:i], t):
-			return fmt.Sprintf("trailer %s stands twice with the same value", t.key)
+			return fmt.Sprintf("trailer %s occurs twice with the same value", t.key)
 		}
 	}
 	return ""
@@ -84,8 +85,8 @@ func orderKey(payload [sha256.Size]byte, position int) string {
 	return fmt.Sprintf("%x:%d", payload, position)
 }
 
-// seemsOrder says whether a message contains what looks like an order anywhere, so that one which counts for nothing can
-// be reported rather than passed over.
-func seemsOrder(message []byte) bool {
+// mentionsOrder reports whether a message contains the text of an order trailer anywhere. An order that does not count can
+// then be reported.
+func mentionsOrder(message []byte) bool {
 	return bytes.Contains(message, []byte(trailerApprove+":")) || bytes.Contains(message, []byte(trailerRun+":"))
 }

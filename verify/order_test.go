@@ -11,15 +11,15 @@ import (
 	"gitops-agent/verify"
 )
 
-// ordersOf accepts a tip on s.next and returns what it orders.
-func ordersOf(s story, d draft, change ...func(*verify.Options)) verify.SignedCommit {
+// ordersOf makes the commit d, checks that it is accepted as the tip, and returns it with its orders.
+func ordersOf(s testHistory, d draft, change ...func(*verify.Options)) verify.SignedCommit {
 	s.Helper()
-	commits := s.lab.accepted(s.policy(change...), s.commit(d), s.base).Commits()
+	commits := s.testRepo.accepted(s.policy(change...), s.commit(d), s.base).Commits()
 	return commits[len(commits)-1]
 }
 
 func TestOrders(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	d := s.on(s.next)
 	d.message = "release\n\nGitops-Approve: 12ab\nGitops-Target: lab/main\nGitops-Run: snapshot VirtualMachine/web name=before"
 	got := ordersOf(s, d)
@@ -37,7 +37,7 @@ func TestOrders(t *testing.T) {
 }
 
 func TestOrdersNeedTheRole(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	d := s.on(s.next)
 	d.by, d.message = bob, "release\n\nGitops-Approve: 12ab\nGitops-Run: stop VirtualMachine/web"
 	got := ordersOf(s, d, addSigner(approver(bob)))
@@ -46,45 +46,47 @@ func TestOrdersNeedTheRole(t *testing.T) {
 	}
 }
 
-// TestOrdersAreNotSmuggled has the ways to make a signer order what the signer did not mean to.
-func TestOrdersAreNotSmuggled(t *testing.T) {
+// TestOrdersThatDoNotCount has the ways to make a signer give an order without intent.
+func TestOrdersThatDoNotCount(t *testing.T) {
 	const order = "Gitops-Approve: 12ab"
 	tests := map[string]struct {
-		change func(s story, d *draft)
+		change func(s testHistory, d *draft)
 		want   string
 	}{
-		"tree_changed":  {func(s story, d *draft) { d.tree, d.message = s.tree("web.yaml=9"), "release\n\n"+order }, "changes files"},
-		"merge":         {func(s story, d *draft) { d.parents, d.message = append(d.parents, s.accepted), "release\n\n"+order }, "2 parents"},
-		"quoted":        {func(_ story, d *draft) { d.message = "why\n\n> " + order + "\n\nno" }, "last paragraph"},
-		"first_of_two":  {func(_ story, d *draft) { d.message = "why\n\n" + order + "\n\nSigned-off-by: A <a@x>" }, "Signed-off-by"},
-		"before_target": {func(_ story, d *draft) { d.message = "why\n\n" + order + "\n\nGitops-Target: lab/main" }, "last paragraph"},
-		"in_subject":    {func(_ story, d *draft) { d.message = order }, "last paragraph"},
-		"in_prose":      {func(_ story, d *draft) { d.message = "why\n\nplease do\n" + order }, "last paragraph"},
-		"among_others":  {func(_ story, d *draft) { d.message = "why\n\n" + order + "\nSigned-off-by: A <a@x>" }, "Signed-off-by"},
-		"unknown_key":   {func(_ story, d *draft) { d.message = "why\n\n" + order + "\nGitops-Aprove: 34" }, "Gitops-Aprove"},
-		"twice":         {func(_ story, d *draft) { d.message = "why\n\n" + order + "\n" + order }, "stands twice"},
-		"last_but_one":  {func(_ story, d *draft) { d.message = "why\n\n" + order + "\n\nand that is all" }, "last paragraph"},
-		"merge_text": {func(s story, d *draft) {
+		"tree_changed": {func(s testHistory, d *draft) { d.tree, d.message = s.tree("web.yaml=9"), "release\n\n"+order }, "changes files"},
+		"merge": {func(s testHistory, d *draft) {
+			d.parents, d.message = append(d.parents, s.accepted), "release\n\n"+order
+		}, "2 parents"},
+		"quoted":        {func(_ testHistory, d *draft) { d.message = "why\n\n> " + order + "\n\nno" }, "last paragraph"},
+		"first_of_two":  {func(_ testHistory, d *draft) { d.message = "why\n\n" + order + "\n\nSigned-off-by: A <a@x>" }, "Signed-off-by"},
+		"before_target": {func(_ testHistory, d *draft) { d.message = "why\n\n" + order + "\n\nGitops-Target: lab/main" }, "last paragraph"},
+		"in_subject":    {func(_ testHistory, d *draft) { d.message = order }, "last paragraph"},
+		"in_prose":      {func(_ testHistory, d *draft) { d.message = "why\n\nplease do\n" + order }, "last paragraph"},
+		"among_others":  {func(_ testHistory, d *draft) { d.message = "why\n\n" + order + "\nSigned-off-by: A <a@x>" }, "Signed-off-by"},
+		"unknown_key":   {func(_ testHistory, d *draft) { d.message = "why\n\n" + order + "\nGitops-Aprove: 34" }, "Gitops-Aprove"},
+		"twice":         {func(_ testHistory, d *draft) { d.message = "why\n\n" + order + "\n" + order }, "occurs twice"},
+		"last_but_one":  {func(_ testHistory, d *draft) { d.message = "why\n\n" + order + "\n\nand that is all" }, "last paragraph"},
+		"merge_text": {func(s testHistory, d *draft) {
 			d.parents, d.message = append(d.parents, s.accepted), "Merge branch 'x'\n\n* x:\n  "+order+"\n\n"+order
 		}, "2 parents"},
-		"crlf":           {func(_ story, d *draft) { d.message = "why\r\n\r\n" + order + "\r\n" }, "last paragraph"},
-		"crlf_at_end":    {func(_ story, d *draft) { d.message = "why\n\n" + order + "\r\n" }, "last paragraph"},
-		"carriage_only":  {func(_ story, d *draft) { d.message = "why\n\nGitops-Target: lab/main\r" + order }, "last paragraph"},
-		"folded":         {func(_ story, d *draft) { d.message = "why\n\nGitops-Approve: 12\n ab" }, "last paragraph"},
-		"fold_of_other":  {func(_ story, d *draft) { d.message = "why\n\nSigned-off-by: A <a@x>\n " + order }, "last paragraph"},
-		"tabbed":         {func(_ story, d *draft) { d.message = "why\n\nGitops-Approve:\t12ab" }, "last paragraph"},
-		"space_before":   {func(_ story, d *draft) { d.message = "why\n\nGitops-Approve : 12ab\nGitops-Run: x" }, "last paragraph"},
-		"line_separator": {func(_ story, d *draft) { d.message = "why\n\nGitops-Target: lab/main\u2028" + order }, "last paragraph"},
-		"overridden":     {func(_ story, d *draft) { d.message = "why\n\n" + order + "\u202e43" }, "last paragraph"},
-		"zero_width":     {func(_ story, d *draft) { d.message = "why\n\nGitops-Approve: 12\u200bab" }, "last paragraph"},
-		"not_utf8":       {func(_ story, d *draft) { d.message = "why\n\n" + order + "\xff" }, "last paragraph"},
-		"behind_nul":     {func(_ story, d *draft) { d.message = "why\x00\n\n" + order }, "last paragraph"},
-		"lookalike_near": {func(_ story, d *draft) { d.message = "why\n\n" + order + "\nGitops-\u0410pprove: 34" }, "last paragraph"},
-		"other_spelling": {func(_ story, d *draft) { d.message = "why\n\nGitops-approve: 12\n\nnot Gitops-Run: either" }, "last paragraph"},
+		"crlf":           {func(_ testHistory, d *draft) { d.message = "why\r\n\r\n" + order + "\r\n" }, "last paragraph"},
+		"crlf_at_end":    {func(_ testHistory, d *draft) { d.message = "why\n\n" + order + "\r\n" }, "last paragraph"},
+		"carriage_only":  {func(_ testHistory, d *draft) { d.message = "why\n\nGitops-Target: lab/main\r" + order }, "last paragraph"},
+		"folded":         {func(_ testHistory, d *draft) { d.message = "why\n\nGitops-Approve: 12\n ab" }, "last paragraph"},
+		"fold_of_other":  {func(_ testHistory, d *draft) { d.message = "why\n\nSigned-off-by: A <a@x>\n " + order }, "last paragraph"},
+		"tabbed":         {func(_ testHistory, d *draft) { d.message = "why\n\nGitops-Approve:\t12ab" }, "last paragraph"},
+		"space_before":   {func(_ testHistory, d *draft) { d.message = "why\n\nGitops-Approve : 12ab\nGitops-Run: x" }, "last paragraph"},
+		"line_separator": {func(_ testHistory, d *draft) { d.message = "why\n\nGitops-Target: lab/main\u2028" + order }, "last paragraph"},
+		"overridden":     {func(_ testHistory, d *draft) { d.message = "why\n\n" + order + "\u202e43" }, "last paragraph"},
+		"zero_width":     {func(_ testHistory, d *draft) { d.message = "why\n\nGitops-Approve: 12\u200bab" }, "last paragraph"},
+		"not_utf8":       {func(_ testHistory, d *draft) { d.message = "why\n\n" + order + "\xff" }, "last paragraph"},
+		"behind_nul":     {func(_ testHistory, d *draft) { d.message = "why\x00\n\n" + order }, "last paragraph"},
+		"lookalike_near": {func(_ testHistory, d *draft) { d.message = "why\n\n" + order + "\nGitops-\u0410pprove: 34" }, "last paragraph"},
+		"other_spelling": {func(_ testHistory, d *draft) { d.message = "why\n\nGitops-approve: 12\n\nnot Gitops-Run: either" }, "last paragraph"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
+			s := newTestHistory(t)
 			d := s.on(s.next)
 			tt.change(s, &d)
 			got := ordersOf(s, d)
@@ -95,7 +97,7 @@ func TestOrdersAreNotSmuggled(t *testing.T) {
 	}
 }
 
-// TestOrdersLookalikes: what only looks like an order is prose.
+// TestOrdersLookalikes: a line that only looks like an order is ordinary text.
 func TestOrdersLookalikes(t *testing.T) {
 	for name, line := range map[string]string{
 		"cyrillic":   "Gitops-\u0410pprove: 12ab",
@@ -107,7 +109,7 @@ func TestOrdersLookalikes(t *testing.T) {
 		"upper_case": "GITOPS-APPROVE: 12ab",
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
+			s := newTestHistory(t)
 			d := s.on(s.next)
 			d.message = "why\n\n" + line
 			if got := ordersOf(s, d); len(got.Orders) != 0 || got.Ignored != "" {
@@ -117,21 +119,21 @@ func TestOrdersLookalikes(t *testing.T) {
 	}
 }
 
-// TestOrderKeyOutlivesTheCommitID: the same signed payload under another signature, and so another id, is the same order.
-func TestOrderKeyOutlivesTheCommitID(t *testing.T) {
-	s := newStory(t)
+// TestOrderKeyDoesNotDependOnCommitID: the same payload with another signature has another commit id and is the same order.
+func TestOrderKeyDoesNotDependOnCommitID(t *testing.T) {
+	s := newTestHistory(t)
 	d := s.on(s.next)
 	d.message, d.sign.At = "release\n\nGitops-Approve: 12ab", s.now
 	first := ordersOf(s, d)
 	second := ordersOf(s, d) // signed again: another log entry
 	if first.ID == second.ID || first.Orders[0].Key != second.Orders[0].Key {
-		t.Errorf("got ids %s and %s, keys %s and %s, want other ids and one key", first.ID, second.ID, first.Orders[0].Key, second.Orders[0].Key)
+		t.Errorf("got ids %s and %s, keys %s and %s, want different ids and the same key", first.ID, second.ID, first.Orders[0].Key, second.Orders[0].Key)
 	}
 }
 
-// TestOrdersInTipModeLookAtTheParent: what counts for an order is that it changes nothing itself.
-func TestOrdersInTipModeLookAtTheParent(t *testing.T) {
-	s := newStory(t)
+// TestOrdersInTipModeCompareWithTheParent: a commit gives orders if it changes nothing compared with its own parent.
+func TestOrdersInTipModeCompareWithTheParent(t *testing.T) {
+	s := newTestHistory(t)
 	d := s.on(s.unsigned(s.on(s.accepted)))
 	d.message = "release\n\nGitops-Approve: 12ab"
 	tip := func(o *verify.Options) { o.History = verify.HistoryTip }
@@ -145,10 +147,10 @@ func TestOrdersInTipModeLookAtTheParent(t *testing.T) {
 }
 
 func TestCommitsAreCopies(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	d := s.on(s.next)
 	d.message = "release\n\nGitops-Approve: 12ab"
-	r := s.lab.accepted(s.policy(), s.commit(d), s.base)
+	r := s.testRepo.accepted(s.policy(), s.commit(d), s.base)
 	r.Commits()[1].Orders[0].Allowed = false
 	r.Commits()[1].Roles[0] = "none"
 	if again := r.Commits()[1]; !again.Orders[0].Allowed || again.Roles[0] == "none" {

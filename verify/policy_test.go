@@ -21,12 +21,12 @@ func signer(change func(*verify.Signer)) verify.Signer {
 }
 
 func TestCheckRoles(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	withBob := s.policy(addSigner(approver(bob)))
 
 	same := s.on(s.next)
 	same.by = bob
-	if got := s.lab.accepted(withBob, s.commit(same), s.base); got.Signer().Signer != "approver" {
+	if got := s.testRepo.accepted(withBob, s.commit(same), s.base); got.Signer().Signer != "approver" {
 		t.Errorf("signer: got %q, want approver", got.Signer().Signer)
 	}
 	changing := s.on(s.next)
@@ -36,9 +36,10 @@ func TestCheckRoles(t *testing.T) {
 	s.refused(withBob, s.commit(s.on(changed)), s.base, verify.ReasonMissingRole, changed)
 }
 
-// TestCheckTipModeJudgesWholeChange: where commits in between are not verified, the tip's signer answers for them.
+// TestCheckTipModeJudgesWholeChange: commits below the tip are not verified, so the tip's signer needs the role for their
+// changes too.
 func TestCheckTipModeJudgesWholeChange(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	d := s.on(s.unsigned(s.on(s.accepted)))
 	d.by = bob
 	tip := s.commit(d)
@@ -47,11 +48,11 @@ func TestCheckTipModeJudgesWholeChange(t *testing.T) {
 
 	d.tree = s.first
 	d.parents = []gitsource.ID{s.unsigned(d)}
-	s.lab.accepted(p, s.commit(d), s.base)
+	s.testRepo.accepted(p, s.commit(d), s.base)
 }
 
 func TestCheckAllModeJudgesSideCommits(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	side := s.on(s.accepted)
 	side.by, side.tree = bob, s.tree("web.yaml=evil")
 	sideCommit := s.commit(side)
@@ -60,7 +61,7 @@ func TestCheckAllModeJudgesSideCommits(t *testing.T) {
 	tip := s.commit(merge)
 	all := func(o *verify.Options) { o.History = verify.HistoryAll }
 	s.refused(s.policy(addSigner(approver(bob)), all), tip, s.base, verify.ReasonMissingRole, sideCommit)
-	s.lab.accepted(s.policy(addSigner(approver(bob))), tip, s.base)
+	s.testRepo.accepted(s.policy(addSigner(approver(bob))), tip, s.base)
 }
 
 func TestCheckPaths(t *testing.T) {
@@ -80,7 +81,7 @@ func TestCheckPaths(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := newTestRepo(t)
 			base := l.commit(draft{tree: l.tree("web/a.yaml=1", "db/a.yaml=1")})
 			tip := l.commit(draft{tree: l.tree(tt.after...), parents: []gitsource.ID{base}})
 			p := l.policy(onlySigner(signer(func(s *verify.Signer) { s.Paths = tt.paths })))
@@ -93,9 +94,9 @@ func TestCheckPaths(t *testing.T) {
 	}
 }
 
-// TestCheckScopedSignerIsNoFirstUse: the first tip is taken whole, so its signer must be allowed the whole of it.
-func TestCheckScopedSignerIsNoFirstUse(t *testing.T) {
-	l := newLab(t)
+// TestCheckFirstUseNeedsTheWholeScope: on first use the signer must be allowed to change the whole tree.
+func TestCheckFirstUseNeedsTheWholeScope(t *testing.T) {
+	l := newTestRepo(t)
 	tip := l.commit(draft{tree: l.tree("web/a.yaml=1", "db/a.yaml=1")})
 	scoped := func(paths ...string) *verify.Policy {
 		return l.policy(onlySigner(signer(func(s *verify.Signer) { s.Paths = paths })))
@@ -105,7 +106,7 @@ func TestCheckScopedSignerIsNoFirstUse(t *testing.T) {
 }
 
 func TestCheckWindow(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	at := s.now // when next was proven
 	tests := map[string]struct {
 		from, until time.Time
@@ -121,7 +122,7 @@ func TestCheckWindow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := s.policy(onlySigner(signer(func(s *verify.Signer) { s.From, s.Until = tt.from, tt.until })))
 			if tt.want == "" {
-				s.lab.accepted(p, s.next, s.base)
+				s.testRepo.accepted(p, s.next, s.base)
 			} else {
 				s.refused(p, s.next, s.base, tt.want, s.next)
 			}
@@ -129,9 +130,9 @@ func TestCheckWindow(t *testing.T) {
 	}
 }
 
-// TestCheckTakesSignerOfTheTime: one identity may stand several times in the list, with other rights at other times.
-func TestCheckTakesSignerOfTheTime(t *testing.T) {
-	s := newStory(t)
+// TestCheckUsesSignerTrustedAtTheTime: one identity may occur several times in the list, with other rights at other times.
+func TestCheckUsesSignerTrustedAtTheTime(t *testing.T) {
+	s := newTestHistory(t)
 	p := s.policy(func(o *verify.Options) {
 		o.Signers = []verify.Signer{
 			signer(func(v *verify.Signer) { v.Name, v.Until = "alice-then", s.now }),
@@ -140,14 +141,14 @@ func TestCheckTakesSignerOfTheTime(t *testing.T) {
 			}),
 		}
 	})
-	got := s.lab.accepted(p, s.next, s.base)
+	got := s.testRepo.accepted(p, s.next, s.base)
 	if c := got.Commits()[0]; c.Signer != "alice-now" || !slices.Equal(c.Guests, []string{"VirtualMachine/web-*"}) {
 		t.Errorf("got signer %q with guests %v, want alice-now with hers", c.Signer, c.Guests)
 	}
 }
 
 func TestCheckDeny(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	tip := s.commit(s.on(s.next))
 	v := s.policy().Audit(t.Context(), s.repo, s.next)
 	if !v.Accepted || v.Certificate == "" {
@@ -174,7 +175,7 @@ func TestNewPolicyReportsEveryProblem(t *testing.T) {
 	}
 	for _, want := range []string{"trusted_root_file", "trust.signers", "trust.binding", "trust.anchor", "trust_on_first_use", "branch"} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("got %q, want it to speak of %s", err, want)
+			t.Errorf("got %q, want it to mention %s", err, want)
 		}
 	}
 }
@@ -184,34 +185,34 @@ func TestNewPolicyRefuses(t *testing.T) {
 		change func(o *verify.Options)
 		want   string
 	}{
-		"root_not_json":        {func(o *verify.Options) { o.TrustedRoot = []byte("{") }, "trusted root"},
-		"root_empty":           {func(o *verify.Options) { o.TrustedRoot = []byte(emptyRoot) }, "no transparency log"},
-		"root_without_ca":      {func(o *verify.Options) { o.TrustedRoot = []byte(emptyRoot) }, "no certificate authority"},
-		"root_without_ct":      {func(o *verify.Options) { o.TrustedRoot = []byte(emptyRoot) }, "no certificate log"},
-		"signer_without_name":  {func(o *verify.Options) { o.Signers[0].Name = "" }, "name is required"},
-		"signer_without_role":  {func(o *verify.Options) { o.Signers[0].May = nil }, "may is required"},
-		"unknown_role":         {func(o *verify.Options) { o.Signers[0].May = []verify.Role{"admin"} }, "admin"},
-		"role_twice":           {func(o *verify.Options) { o.Signers[0].May = []verify.Role{"change", "change"} }, "stands twice"},
-		"no_issuer":            {func(o *verify.Options) { o.Signers[0].Issuer = "" }, "issuer is required"},
-		"no_subject":           {func(o *verify.Options) { o.Signers[0].Subject = "" }, "exactly one of subject"},
-		"two_subjects":         {func(o *verify.Options) { o.Signers[0].SubjectRegexp = "x" }, "exactly one of subject"},
-		"bad_pattern":          {pattern("("), "subject_regexp"},
-		"pattern_escapes":      {pattern("a)|(?:b"), "subject_regexp"},
-		"pattern_of_everybody": {pattern(".*"), "names nobody"},
-		"pattern_too_long":     {pattern(strings.Repeat("a", 1025)), "at most 1024"},
-		"path_absolute":        {func(o *verify.Options) { o.Signers[0].Paths = []string{"/web"} }, "paths"},
-		"path_climbs":          {func(o *verify.Options) { o.Signers[0].Paths = []string{"../web"} }, "paths"},
-		"path_of_everything":   {func(o *verify.Options) { o.Signers[0].Paths = []string{"."} }, "paths"},
-		"path_above":           {func(o *verify.Options) { o.Signers[0].Paths = []string{".."} }, "paths"},
-		"path_empty":           {func(o *verify.Options) { o.Signers[0].Paths = []string{""} }, "paths"},
-		"guest_empty":          {func(o *verify.Options) { o.Signers[0].Guests = []string{""} }, "guests"},
-		"branch_missing":       {func(o *verify.Options) { o.Branch = "" }, "branch is required"},
-		"path_with_slash":      {func(o *verify.Options) { o.Signers[0].Paths = []string{"web/"} }, "paths"},
-		"bad_guest_pattern":    {func(o *verify.Options) { o.Signers[0].Guests = []string{"["} }, "guests"},
+		"root_not_json":              {func(o *verify.Options) { o.TrustedRoot = []byte("{") }, "trusted root"},
+		"root_empty":                 {func(o *verify.Options) { o.TrustedRoot = []byte(emptyRoot) }, "no transparency log"},
+		"root_without_ca":            {func(o *verify.Options) { o.TrustedRoot = []byte(emptyRoot) }, "no certificate authority"},
+		"root_without_ct":            {func(o *verify.Options) { o.TrustedRoot = []byte(emptyRoot) }, "no certificate log"},
+		"signer_without_name":        {func(o *verify.Options) { o.Signers[0].Name = "" }, "name is required"},
+		"signer_without_role":        {func(o *verify.Options) { o.Signers[0].May = nil }, "may is required"},
+		"unknown_role":               {func(o *verify.Options) { o.Signers[0].May = []verify.Role{"admin"} }, "admin"},
+		"role_twice":                 {func(o *verify.Options) { o.Signers[0].May = []verify.Role{"change", "change"} }, "listed twice"},
+		"no_issuer":                  {func(o *verify.Options) { o.Signers[0].Issuer = "" }, "issuer is required"},
+		"no_subject":                 {func(o *verify.Options) { o.Signers[0].Subject = "" }, "exactly one of subject"},
+		"two_subjects":               {func(o *verify.Options) { o.Signers[0].SubjectRegexp = "x" }, "exactly one of subject"},
+		"bad_pattern":                {pattern("("), "subject_regexp"},
+		"pattern_escapes":            {pattern("a)|(?:b"), "subject_regexp"},
+		"pattern_matches_everything": {pattern(".*"), "matches the empty text"},
+		"pattern_too_long":           {pattern(strings.Repeat("a", 1025)), "at most 1024"},
+		"path_absolute":              {func(o *verify.Options) { o.Signers[0].Paths = []string{"/web"} }, "paths"},
+		"path_climbs":                {func(o *verify.Options) { o.Signers[0].Paths = []string{"../web"} }, "paths"},
+		"path_of_everything":         {func(o *verify.Options) { o.Signers[0].Paths = []string{"."} }, "paths"},
+		"path_above":                 {func(o *verify.Options) { o.Signers[0].Paths = []string{".."} }, "paths"},
+		"path_empty":                 {func(o *verify.Options) { o.Signers[0].Paths = []string{""} }, "paths"},
+		"guest_empty":                {func(o *verify.Options) { o.Signers[0].Guests = []string{""} }, "guests"},
+		"branch_missing":             {func(o *verify.Options) { o.Branch = "" }, "branch is required"},
+		"path_with_slash":            {func(o *verify.Options) { o.Signers[0].Paths = []string{"web/"} }, "paths"},
+		"bad_guest_pattern":          {func(o *verify.Options) { o.Signers[0].Guests = []string{"["} }, "guests"},
 		"from_after_until": {func(o *verify.Options) {
 			o.Signers[0].From, o.Signers[0].Until = noon, noon
 		}, "from must be before until"},
-		"name_twice":             {func(o *verify.Options) { o.Signers = append(o.Signers, o.Signers[0]) }, "name stands twice"},
+		"name_twice":             {func(o *verify.Options) { o.Signers = append(o.Signers, o.Signers[0]) }, "another signer has the same name"},
 		"target_missing":         {func(o *verify.Options) { o.Binding, o.Target = verify.BindingTrailer, "" }, "want <cluster>/main"},
 		"target_other_branch":    {func(o *verify.Options) { o.Binding, o.Target = verify.BindingTrailer, "lab/dev" }, "lab/dev"},
 		"certificate_unbound":    {func(o *verify.Options) { o.Binding = verify.BindingCertificate }, "must name repository and ref"},
@@ -229,11 +230,11 @@ func TestNewPolicyRefuses(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := newTestRepo(t)
 			opts := l.options()
 			tt.change(&opts)
 			if _, err := verify.NewPolicy(opts); err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got %v, want an error that speaks of %q", err, tt.want)
+				t.Errorf("got %v, want an error that contains %q", err, tt.want)
 			}
 		})
 	}
@@ -247,7 +248,7 @@ func pattern(p string) func(*verify.Options) {
 
 // TestNewPolicyCertificateBinding: people who cannot change files need no certificate that names a branch.
 func TestNewPolicyCertificateBinding(t *testing.T) {
-	l := newLab(t)
+	l := newTestRepo(t)
 	d := draft{by: workflow, tree: l.tree("web.yaml=1")}
 	tip := l.commit(d)
 	p := l.policy(func(o *verify.Options) {
@@ -259,7 +260,7 @@ func TestNewPolicyCertificateBinding(t *testing.T) {
 }
 
 func TestPolicyRoot(t *testing.T) {
-	l := newLab(t)
+	l := newTestRepo(t)
 	if got := l.policy().Root(); !got.Expiry.After(noon) || got.SHA256 == [32]byte{} {
 		t.Errorf("got %+v, want a digest and an expiry after the tests", got)
 	}

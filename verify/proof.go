@@ -12,18 +12,17 @@ import (
 	sigstore "github.com/sigstore/sigstore-go/pkg/verify"
 )
 
-// A proof is what a signature has been proven to say: that the holder of this certificate signed this object at this
-// time. It says nothing on whether the holder may; that is for the policy, which turns no proof into a revision before a
-// signer matches it.
+// A proof states that the holder of this certificate signed this object at this time. It does not state that the holder
+// may sign. The policy decides that when it matches the proof with its signers.
 type proof struct {
 	certificate certificate.Summary
 	fingerprint [sha256.Size]byte // of the certificate's DER
 	provenTime  time.Time
-	logIndex    int64 // where the transparency log has the entry
-	log         string
+	logIndex    int64  // index of the entry in the transparency log
+	log         string // address of the transparency log
 }
 
-// A prover runs the verifying sequence. It is immutable and safe for concurrent use.
+// A prover verifies signatures in a fixed sequence of steps. It is immutable and safe for concurrent use.
 type prover struct {
 	root     *trustedRoot
 	verifier *sigstore.Verifier
@@ -45,8 +44,9 @@ func newProver(tr *trustedRoot, timestamps TimestampRule) (*prover, error) {
 	return &prover{root: tr, verifier: verifier}, nil
 }
 
-// prove verifies the signature of o, offline and from its bytes alone: form of the signature, the binding to the content
-// of o, and then everything behind it, which sigstore-go checks. The order is that of docs/verify.md.
+// prove verifies the signature of o offline, from the bytes of o and the trusted root. It checks the form of the signature
+// first, then that the signature is about the content of o, and then lets sigstore-go check the rest. docs/verify.md
+// describes the sequence.
 func (p *prover) prove(o object) (proof, error) {
 	der, err := unarmor(o.signature)
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *prover) prove(o object) (proof, error) {
 		return proof{}, err
 	}
 	if content := o.digest(); content != s.content {
-		return proof{}, refuse(ReasonContentMismatch, "signature is over content with SHA-256 %x, this has %x", s.content[:6], content[:6])
+		return proof{}, refuse(ReasonContentMismatch, "signed content has SHA-256 %x, this object has %x", s.content[:6], content[:6])
 	}
 	if len(s.logEntry) == 0 {
 		return proof{}, refuse(ReasonOnlineOnly, "signed in gitsign's online mode, which cannot be verified offline")
@@ -69,8 +69,8 @@ func (p *prover) prove(o object) (proof, error) {
 	return p.verify(s, e)
 }
 
-// verify has sigstore-go verify e. Identities are left to the policy, which compares them with several signers, each with
-// its own time; the certificate that it compares is the one verified here.
+// verify calls sigstore-go to verify e. It does not compare identities: the policy compares the certificate verified here
+// with several signers, each with its own time.
 func (p *prover) verify(s signature, e entity) (proof, error) {
 	result, err := p.verifier.Verify(e, sigstore.NewPolicy(sigstore.WithArtifact(bytes.NewReader(s.signed)), sigstore.WithoutIdentitiesUnsafe()))
 	if err != nil {
@@ -91,8 +91,9 @@ func (p *prover) verify(s signature, e entity) (proof, error) {
 	return proven, nil
 }
 
-// logAt returns the address of the log that e comes from, and whether the trusted root trusts it at the given time. The
-// time matters where the entry itself carries none, as with Rekor v2: there sigstore-go does not look at the log's window.
+// logAt returns the address of the log that e comes from, and whether the trusted root trusts that log at the given time.
+// This check is needed for entries without a time of their own, as in Rekor v2: sigstore-go does not compare these with
+// the log's validity period.
 func (p *prover) logAt(e entity, at time.Time) (string, bool) {
 	id := hex.EncodeToString([]byte(e.entry.LogKeyID()))
 	log, known := p.root.RekorLogs()[id]
@@ -103,14 +104,14 @@ func (p *prover) logAt(e entity, at time.Time) (string, bool) {
 	return log.BaseURL, inside
 }
 
-// explain finds the reason of a verification that failed, by asking for its stages one at a time. It only names: the
-// decision has fallen, and an explanation that finds nothing wrong still refuses.
+// explain finds the reason of a failed verification by running its steps separately. It only selects the reason: it
+// returns a refusal even if no step fails alone.
 func (p *prover) explain(s signature, e entity, cause error) error {
-	if !s.fitsCertificate() {
+	if !s.matchesCertificateKey() {
 		return refusal(ReasonBadSignature, cause)
 	}
 	integrated := e.entry.IntegratedTime()
-	if _, trusted := p.logAt(e, integrated); !trusted && (!integrated.IsZero() || !p.knowsLog(e)) {
+	if _, trusted := p.logAt(e, integrated); !trusted && (!integrated.IsZero() || !p.hasLog(e)) {
 		return refusal(ReasonUntrustedLog, cause)
 	}
 	if e.HasInclusionPromise() && tlog.VerifySET(e.entry, p.root.RekorLogs()) != nil {
@@ -130,11 +131,13 @@ func (p *prover) explain(s signature, e entity, cause error) error {
 	return p.explainCertificate(e, times, cause)
 }
 
-func (p *prover) knowsLog(e entity) bool {
+// hasLog reports whether the trusted root contains the log of e at any time.
+func (p *prover) hasLog(e entity) bool {
 	_, known := p.root.RekorLogs()[hex.EncodeToString([]byte(e.entry.LogKeyID()))]
 	return known
 }
 
+// explainTime returns the reason if no trusted time was found; logged is the number of verified log entries.
 func (p *prover) explainTime(logged int, cause error) error {
 	if logged > 0 {
 		return refusal(ReasonNoTimestamp, cause)
@@ -142,6 +145,7 @@ func (p *prover) explainTime(logged int, cause error) error {
 	return refusal(ReasonNoTrustedTime, cause)
 }
 
+// explainCertificate returns the reason if the log entry and the times are valid.
 func (p *prover) explainCertificate(e entity, times []sigstore.TimestampVerificationResult, cause error) error {
 	leaf := e.leaf.Certificate()
 	for _, t := range times {

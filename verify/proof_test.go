@@ -14,19 +14,19 @@ import (
 	"gitops-agent/verify"
 )
 
-// A forgery is one row of the cryptographic matrix: a commit that is right except for what the row does to it.
+// A forgery is one row of the cryptographic matrix: a commit that is valid except for the changes of the row.
 type forgery struct {
-	by     sigtest.Identity                      // alice, if zero
-	sign   func(l *lab) sigtest.SignOptions      // how it is signed
-	edit   func(l *lab, raw []byte) []byte       // what happens to the object afterwards
-	policy func(l *lab, options *verify.Options) // what the policy asks for
-	want   verify.Reason                         // "" means accepted
+	by     sigtest.Identity                           // alice, if zero
+	sign   func(l *testRepo) sigtest.SignOptions      // options of the signature
+	edit   func(l *testRepo, raw []byte) []byte       // changes the signed object
+	policy func(l *testRepo, options *verify.Options) // changes the policy
+	want   verify.Reason                              // "" means accepted
 }
 
 // verdict makes the commit of a row and audits it.
 func (f forgery) verdict(t *testing.T) verify.Verdict {
 	t.Helper()
-	l := newLab(t)
+	l := newTestRepo(t)
 	parent := l.commit(draft{tree: l.tree("web.yaml=1")}) // so that neither log nor history is empty
 	d := draft{by: f.by, tree: l.tree("web.yaml=2"), parents: []gitsource.ID{parent}, message: "change web"}
 	if f.sign != nil {
@@ -59,20 +59,20 @@ func runForgeries(t *testing.T, rows map[string]forgery) {
 }
 
 // signed returns options that apply mutations to the finished signature.
-func signed(mutations ...sigtest.Mutation) func(*lab) sigtest.SignOptions {
-	return func(*lab) sigtest.SignOptions { return sigtest.SignOptions{Mutate: mutations} }
+func signed(mutations ...sigtest.Mutation) func(*testRepo) sigtest.SignOptions {
+	return func(*testRepo) sigtest.SignOptions { return sigtest.SignOptions{Mutate: mutations} }
 }
 
-// stamped adds a timestamp to what the given options make.
-func stamped(opts sigtest.SignOptions) func(*lab) sigtest.SignOptions {
-	return func(l *lab) sigtest.SignOptions { opts.TSA = sigtest.By(l.sig); return opts }
+// stamped returns the given options with a timestamp.
+func stamped(opts sigtest.SignOptions) func(*testRepo) sigtest.SignOptions {
+	return func(l *testRepo) sigtest.SignOptions { opts.TSA = sigtest.By(l.sig); return opts }
 }
 
 // foreign returns a Sigstore that no policy of the tests trusts.
-func foreign(l *lab) sigtest.Party { return sigtest.By(newSigstore(l, "foreign")) }
+func foreign(l *testRepo) sigtest.Party { return sigtest.By(newSigstore(l, "foreign")) }
 
-func replace(from, to string) func(*lab, []byte) []byte {
-	return func(l *lab, raw []byte) []byte {
+func replace(from, to string) func(*testRepo, []byte) []byte {
+	return func(l *testRepo, raw []byte) []byte {
 		l.Helper()
 		if bytes.Count(raw, []byte(from)) == 0 {
 			l.Fatalf("replace: %q is not in the commit", from)
@@ -81,18 +81,18 @@ func replace(from, to string) func(*lab, []byte) []byte {
 	}
 }
 
-func requireTimestamp(_ *lab, o *verify.Options) { o.Timestamps = verify.TimestampRequired }
+func requireTimestamp(_ *testRepo, o *verify.Options) { o.Timestamps = verify.TimestampRequired }
 
-// retired ends the validity of a part of the lab's Sigstore so long after the signature.
-func retired(part sigtest.Part, after time.Duration) func(*lab, *verify.Options) {
-	return func(l *lab, o *verify.Options) {
+// retired ends the validity of a part of the test's Sigstore; after is the time between the signature and the end.
+func retired(part sigtest.Part, after time.Duration) func(*testRepo, *verify.Options) {
+	return func(l *testRepo, o *verify.Options) {
 		l.sig.Retire(part, noon.Add(after))
 		o.TrustedRoot = l.options().TrustedRoot
 	}
 }
 
-func trustWorkflow(change func(*verify.Extensions)) func(*lab, *verify.Options) {
-	return func(_ *lab, o *verify.Options) {
+func trustWorkflow(change func(*verify.Extensions)) func(*testRepo, *verify.Options) {
+	return func(_ *testRepo, o *verify.Options) {
 		e := verify.Extensions{
 			BuildSignerURI: workflow.Extensions.BuildSignerURI, BuildConfigURI: workflow.Extensions.BuildConfigURI,
 			SourceRepositoryURI: workflow.Extensions.SourceRepositoryURI, SourceRepositoryRef: workflow.Extensions.SourceRepositoryRef,
@@ -108,8 +108,8 @@ func trustWorkflow(change func(*verify.Extensions)) func(*lab, *verify.Options) 
 	}
 }
 
-func trustPattern(subject string) func(*lab, *verify.Options) {
-	return func(_ *lab, o *verify.Options) { o.Signers[0].Subject, o.Signers[0].SubjectRegexp = "", subject }
+func trustPattern(subject string) func(*testRepo, *verify.Options) {
+	return func(_ *testRepo, o *verify.Options) { o.Signers[0].Subject, o.Signers[0].SubjectRegexp = "", subject }
 }
 
 func TestProveAccepts(t *testing.T) {
@@ -125,9 +125,9 @@ func TestProveAccepts(t *testing.T) {
 		"log_retired_later":      {policy: retired(sigtest.RekorV1, time.Hour)},
 		"authority_retired":      {policy: retired(sigtest.CA, time.Hour)},
 		"v2_log_retired_later":   {sign: stamped(v2), policy: retired(sigtest.RekorV2, time.Hour)},
-		"foreign_timestamp_only": {sign: func(l *lab) sigtest.SignOptions { return sigtest.SignOptions{TSA: foreign(l)} }},
+		"foreign_timestamp_only": {sign: func(l *testRepo) sigtest.SignOptions { return sigtest.SignOptions{TSA: foreign(l)} }},
 		"broken_timestamp":       {sign: stamped(sigtest.SignOptions{Mutate: []sigtest.Mutation{sigtest.FlipTokenSignature}})},
-		"trusted_root_round_trip": {policy: func(l *lab, o *verify.Options) {
+		"trusted_root_round_trip": {policy: func(l *testRepo, o *verify.Options) {
 			parsed, err := root.NewTrustedRootFromJSON(o.TrustedRoot)
 			if err != nil {
 				l.Fatal(err)
@@ -139,7 +139,7 @@ func TestProveAccepts(t *testing.T) {
 	})
 }
 
-// TestProveKeys: both generations of the log, with each kind of key that authorities and logs use.
+// TestProveKeys: both versions of the log, with each kind of key that authorities and logs use.
 func TestProveKeys(t *testing.T) {
 	for name, keys := range map[string]sigtest.Options{
 		"ed25519_log": {CAKey: sigtest.P384, RekorV2Key: sigtest.Ed25519},
@@ -147,7 +147,7 @@ func TestProveKeys(t *testing.T) {
 	} {
 		for generation, part := range map[string]sigtest.Part{"v1": sigtest.RekorV1, "v2": sigtest.RekorV2} {
 			t.Run(name+"_"+generation, func(t *testing.T) {
-				l := newLab(t)
+				l := newTestRepo(t)
 				keys.Seed = name
 				sig, err := sigtest.New(keys)
 				if err != nil {
@@ -167,7 +167,7 @@ func TestProveKeys(t *testing.T) {
 	}
 }
 
-// TestProveContent has the rows where the signature is good and the content is not what was signed.
+// TestProveContent has the rows where the signature is valid and the content is not the signed content.
 func TestProveContent(t *testing.T) {
 	other := strings.Repeat("12", 20)
 	runForgeries(t, map[string]forgery{
@@ -178,18 +178,18 @@ func TestProveContent(t *testing.T) {
 		"date_changed":      {edit: replace(" +0000\ngpgsig", " +0100\ngpgsig"), want: verify.ReasonContentMismatch},
 		"header_added":      {edit: replace("gpgsig ", "encoding UTF-8\ngpgsig "), want: verify.ReasonContentMismatch},
 		"header_added_last": {edit: replace("-----END SIGNED MESSAGE-----\n", "-----END SIGNED MESSAGE-----\nnote x\n"), want: verify.ReasonContentMismatch},
-		"signature_of_another_commit": {edit: func(l *lab, raw []byte) []byte {
+		"signature_of_another_commit": {edit: func(l *testRepo, raw []byte) []byte {
 			donor := l.raw(draft{tree: l.tree("web.yaml=2"), message: "change db"})
 			return withSignature(l, raw, signatureOf(donor))
 		}, want: verify.ReasonContentMismatch},
-		"signature_of_a_tag": {edit: func(l *lab, raw []byte) []byte {
+		"signature_of_a_tag": {edit: func(l *testRepo, raw []byte) []byte {
 			tag, _, err := l.sig.Tag(sigtest.TagSpec{Object: other, Name: "v1", Message: "release"}, alice, sigtest.SignOptions{At: noon})
 			if err != nil {
 				l.Fatal(err)
 			}
 			return withSignature(l, raw, tag[bytes.Index(tag, []byte("-----BEGIN")):])
 		}, want: verify.ReasonContentMismatch},
-		"digest_rewritten_to_fit": {edit: func(l *lab, raw []byte) []byte {
+		"digest_rewritten_to_fit": {edit: func(l *testRepo, raw []byte) []byte {
 			payload := draft{tree: l.tree("web.yaml=3"), message: "evil"}.spec().Payload(noon)
 			signature, err := l.sig.Sign([]byte("something else"), alice, sigtest.SignOptions{
 				At: noon, Mutate: []sigtest.Mutation{sigtest.RewriteDigest(payload)},
@@ -202,12 +202,12 @@ func TestProveContent(t *testing.T) {
 	})
 }
 
-// TestProveForm has the rows where the signature is not what gitsign writes.
+// TestProveForm has the rows where the signature does not have the form that gitsign writes.
 func TestProveForm(t *testing.T) {
 	end := "-----END SIGNED MESSAGE-----\n"
 	extra := sigtest.Attribute{Type: asn1.ObjectIdentifier{1, 2, 3}, Value: []byte{5, 0}}
 	runForgeries(t, map[string]forgery{
-		"unsigned":              {edit: func(_ *lab, raw []byte) []byte { return payloadOf(raw) }, want: verify.ReasonUnsigned},
+		"unsigned":              {edit: func(_ *testRepo, raw []byte) []byte { return payloadOf(raw) }, want: verify.ReasonUnsigned},
 		"pgp":                   {edit: resigned(pgpSignature), want: verify.ReasonNotSigstore},
 		"ssh":                   {edit: resigned(sshSignature), want: verify.ReasonNotSigstore},
 		"text":                  {edit: resigned("usage: gitsign\n"), want: verify.ReasonNotSigstore},
@@ -250,40 +250,40 @@ func TestProveForm(t *testing.T) {
 func TestProveLog(t *testing.T) {
 	v2 := sigtest.SignOptions{LogPart: sigtest.RekorV2}
 	runForgeries(t, map[string]forgery{
-		"signature_bit":          {sign: signed(sigtest.FlipSignature), want: verify.ReasonBadSignature},
-		"v2_signature_bit":       {sign: stamped(sigtest.SignOptions{LogPart: sigtest.RekorV2, Mutate: []sigtest.Mutation{sigtest.FlipSignature}}), want: verify.ReasonBadSignature},
-		"set_flipped":            {sign: signed(sigtest.FlipSET), want: verify.ReasonBadLogEntry},
-		"set_removed":            {sign: signed(sigtest.RemoveSET), want: verify.ReasonBadLogEntry},
-		"set_removed_timestamp":  {sign: stamped(sigtest.SignOptions{Mutate: []sigtest.Mutation{sigtest.RemoveSET}}), want: verify.ReasonBadLogEntry},
-		"time_shifted":           {sign: signed(sigtest.ShiftIntegratedTime(time.Minute)), want: verify.ReasonBadLogEntry},
-		"time_shifted_far":       {sign: signed(sigtest.ShiftIntegratedTime(time.Hour)), want: verify.ReasonBadLogEntry},
-		"index_changed":          {sign: signed(func(m *sigtest.Message) { m.Entry.LogIndex++ }), want: verify.ReasonBadLogEntry},
-		"proof_removed":          {sign: signed(sigtest.RemoveProof), want: verify.ReasonBadLogEntry},
-		"proof_hash":             {sign: signed(sigtest.FlipProofHash), want: verify.ReasonBadLogEntry},
-		"root_hash":              {sign: signed(sigtest.FlipRootHash), want: verify.ReasonBadLogEntry},
-		"checkpoint_signature":   {sign: signed(sigtest.FlipCheckpointSignature), want: verify.ReasonBadLogEntry},
-		"checkpoint_removed":     {sign: signed(func(m *sigtest.Message) { m.Entry.InclusionProof.Checkpoint = nil }), want: verify.ReasonBadLogEntry},
-		"entry_of_another":       {sign: entryOfAnother(sigtest.SignOptions{}), want: verify.ReasonBadLogEntry},
-		"v2_entry_of_another":    {sign: entryOfAnother(v2), want: verify.ReasonBadLogEntry},
-		"v2_proof_hash":          {sign: stamped(sigtest.SignOptions{LogPart: sigtest.RekorV2, Mutate: []sigtest.Mutation{moveIndex}}), want: verify.ReasonBadLogEntry},
-		"v2_checkpoint":          {sign: stamped(sigtest.SignOptions{LogPart: sigtest.RekorV2, Mutate: []sigtest.Mutation{sigtest.FlipCheckpointSignature}}), want: verify.ReasonBadLogEntry},
-		"unknown_log":            {sign: func(l *lab) sigtest.SignOptions { return sigtest.SignOptions{Log: foreign(l)} }, want: verify.ReasonUntrustedLog},
-		"log_retired_before":     {policy: retired(sigtest.RekorV1, -time.Second), want: verify.ReasonUntrustedLog},
-		"v2_log_retired_before":  {sign: stamped(v2), policy: retired(sigtest.RekorV2, -time.Second), want: verify.ReasonUntrustedLog},
-		"another_sigstore":       {sign: everythingForeign, want: verify.ReasonUntrustedLog},
-		"v2_log_without_witness": {sign: func(*lab) sigtest.SignOptions { return v2 }, want: verify.ReasonNoTrustedTime},
-		"v2_log_broken_witness": {
+		"signature_bit":            {sign: signed(sigtest.FlipSignature), want: verify.ReasonBadSignature},
+		"v2_signature_bit":         {sign: stamped(sigtest.SignOptions{LogPart: sigtest.RekorV2, Mutate: []sigtest.Mutation{sigtest.FlipSignature}}), want: verify.ReasonBadSignature},
+		"set_flipped":              {sign: signed(sigtest.FlipSET), want: verify.ReasonBadLogEntry},
+		"set_removed":              {sign: signed(sigtest.RemoveSET), want: verify.ReasonBadLogEntry},
+		"set_removed_timestamp":    {sign: stamped(sigtest.SignOptions{Mutate: []sigtest.Mutation{sigtest.RemoveSET}}), want: verify.ReasonBadLogEntry},
+		"time_shifted":             {sign: signed(sigtest.ShiftIntegratedTime(time.Minute)), want: verify.ReasonBadLogEntry},
+		"time_shifted_far":         {sign: signed(sigtest.ShiftIntegratedTime(time.Hour)), want: verify.ReasonBadLogEntry},
+		"index_changed":            {sign: signed(func(m *sigtest.Message) { m.Entry.LogIndex++ }), want: verify.ReasonBadLogEntry},
+		"proof_removed":            {sign: signed(sigtest.RemoveProof), want: verify.ReasonBadLogEntry},
+		"proof_hash":               {sign: signed(sigtest.FlipProofHash), want: verify.ReasonBadLogEntry},
+		"root_hash":                {sign: signed(sigtest.FlipRootHash), want: verify.ReasonBadLogEntry},
+		"checkpoint_signature":     {sign: signed(sigtest.FlipCheckpointSignature), want: verify.ReasonBadLogEntry},
+		"checkpoint_removed":       {sign: signed(func(m *sigtest.Message) { m.Entry.InclusionProof.Checkpoint = nil }), want: verify.ReasonBadLogEntry},
+		"entry_of_another":         {sign: entryOfAnother(sigtest.SignOptions{}), want: verify.ReasonBadLogEntry},
+		"v2_entry_of_another":      {sign: entryOfAnother(v2), want: verify.ReasonBadLogEntry},
+		"v2_proof_hash":            {sign: stamped(sigtest.SignOptions{LogPart: sigtest.RekorV2, Mutate: []sigtest.Mutation{moveIndex}}), want: verify.ReasonBadLogEntry},
+		"v2_checkpoint":            {sign: stamped(sigtest.SignOptions{LogPart: sigtest.RekorV2, Mutate: []sigtest.Mutation{sigtest.FlipCheckpointSignature}}), want: verify.ReasonBadLogEntry},
+		"unknown_log":              {sign: func(l *testRepo) sigtest.SignOptions { return sigtest.SignOptions{Log: foreign(l)} }, want: verify.ReasonUntrustedLog},
+		"log_retired_before":       {policy: retired(sigtest.RekorV1, -time.Second), want: verify.ReasonUntrustedLog},
+		"v2_log_retired_before":    {sign: stamped(v2), policy: retired(sigtest.RekorV2, -time.Second), want: verify.ReasonUntrustedLog},
+		"another_sigstore":         {sign: everythingForeign, want: verify.ReasonUntrustedLog},
+		"v2_log_without_timestamp": {sign: func(*testRepo) sigtest.SignOptions { return v2 }, want: verify.ReasonNoTrustedTime},
+		"v2_log_broken_timestamp": {
 			sign: stamped(sigtest.SignOptions{LogPart: sigtest.RekorV2, Mutate: []sigtest.Mutation{sigtest.FlipTokenSignature}}),
 			want: verify.ReasonNoTrustedTime,
 		},
 		"timestamp_required_absent": {policy: requireTimestamp, want: verify.ReasonNoTimestamp},
 		"timestamp_required_foreign": {
-			sign:   func(l *lab) sigtest.SignOptions { return sigtest.SignOptions{TSA: foreign(l)} },
+			sign:   func(l *testRepo) sigtest.SignOptions { return sigtest.SignOptions{TSA: foreign(l)} },
 			policy: requireTimestamp, want: verify.ReasonNoTimestamp,
 		},
 		"timestamp_required_retired": {
 			sign: stamped(sigtest.SignOptions{}),
-			policy: func(l *lab, o *verify.Options) {
+			policy: func(l *testRepo, o *verify.Options) {
 				retired(sigtest.TSA, -time.Second)(l, o)
 				requireTimestamp(l, o)
 			}, want: verify.ReasonNoTimestamp,
@@ -291,17 +291,17 @@ func TestProveLog(t *testing.T) {
 	})
 }
 
-// TestProveCertificate has the rows where the certificate does not bear the signature.
+// TestProveCertificate has the rows where the certificate was not valid for the signature.
 func TestProveCertificate(t *testing.T) {
 	expired, early := noon.Add(10*time.Minute+time.Second), noon.Add(-time.Second)
 	runForgeries(t, map[string]forgery{
-		"no_certificate_log":            {sign: func(*lab) sigtest.SignOptions { return sigtest.SignOptions{CTLog: sigtest.Nobody()} }, want: verify.ReasonNoCertificateLog},
-		"foreign_certificate_log":       {sign: func(l *lab) sigtest.SignOptions { return sigtest.SignOptions{CTLog: foreign(l)} }, want: verify.ReasonNoCertificateLog},
+		"no_certificate_log":            {sign: func(*testRepo) sigtest.SignOptions { return sigtest.SignOptions{CTLog: sigtest.Nobody()} }, want: verify.ReasonNoCertificateLog},
+		"foreign_certificate_log":       {sign: func(l *testRepo) sigtest.SignOptions { return sigtest.SignOptions{CTLog: foreign(l)} }, want: verify.ReasonNoCertificateLog},
 		"certificate_log_retired":       {policy: retired(sigtest.CTLog, -time.Second), want: verify.ReasonNoCertificateLog},
-		"foreign_authority":             {sign: func(l *lab) sigtest.SignOptions { return sigtest.SignOptions{CA: foreign(l)} }, want: verify.ReasonUntrustedCertificate},
+		"foreign_authority":             {sign: func(l *testRepo) sigtest.SignOptions { return sigtest.SignOptions{CA: foreign(l)} }, want: verify.ReasonUntrustedCertificate},
 		"authority_retired_before":      {policy: retired(sigtest.CA, -time.Second), want: verify.ReasonUntrustedCertificate},
-		"logged_after_expiry":           {sign: func(*lab) sigtest.SignOptions { return sigtest.SignOptions{LoggedAt: expired} }, want: verify.ReasonExpiredCertificate},
-		"logged_before_validity":        {sign: func(*lab) sigtest.SignOptions { return sigtest.SignOptions{LoggedAt: early} }, want: verify.ReasonExpiredCertificate},
+		"logged_after_expiry":           {sign: func(*testRepo) sigtest.SignOptions { return sigtest.SignOptions{LoggedAt: expired} }, want: verify.ReasonExpiredCertificate},
+		"logged_before_validity":        {sign: func(*testRepo) sigtest.SignOptions { return sigtest.SignOptions{LoggedAt: early} }, want: verify.ReasonExpiredCertificate},
 		"timestamp_after_expiry":        {sign: stamped(sigtest.SignOptions{StampedAt: expired}), want: verify.ReasonExpiredCertificate},
 		"v2_timestamp_after_expiry":     {sign: stamped(sigtest.SignOptions{StampedAt: expired, LogPart: sigtest.RekorV2}), want: verify.ReasonExpiredCertificate},
 		"timestamp_required_and_late":   {sign: stamped(sigtest.SignOptions{StampedAt: expired}), policy: requireTimestamp, want: verify.ReasonExpiredCertificate},
@@ -309,7 +309,7 @@ func TestProveCertificate(t *testing.T) {
 	})
 }
 
-// TestProveIdentity has the rows where everything is proven, about somebody else.
+// TestProveIdentity has the rows where the proof is valid and the identity is not that of a signer.
 func TestProveIdentity(t *testing.T) {
 	runForgeries(t, map[string]forgery{
 		"wrong_subject":          {by: mallory, want: verify.ReasonWrongIdentity},

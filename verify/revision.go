@@ -7,8 +7,8 @@ import (
 	"gitops-agent/gitsource"
 )
 
-// A Revision is a state of the source that may change the cluster. Only Policy.Check makes one; the zero value is not
-// valid. A copy shares nothing that could be changed.
+// A Revision is a state of the source that may change the cluster. Only Policy.Check makes a valid Revision; the zero
+// value is not valid. A Revision is immutable.
 type Revision struct {
 	commit, tree gitsource.ID
 	branch       string
@@ -17,53 +17,53 @@ type Revision struct {
 	commits      []SignedCommit
 }
 
-// An Identity is who signed: the name of the signer in the policy, and what the certificate says.
+// An Identity states who signed: the name of the signer in the policy, and issuer and subject of the certificate.
 type Identity struct {
 	Signer, Issuer, Subject string
 }
 
-// A SignedCommit is one commit of an accepted range. Every field comes from bytes that the signature covers, or from
-// what proves the signature.
+// A SignedCommit is one commit of an accepted range. Every field comes from bytes that the signature covers, or from the
+// proof of the signature.
 type SignedCommit struct {
 	ID, Tree gitsource.ID
-	// Before is the tree that this commit's changes are measured against: that of its first parent, with HistoryTip that
-	// of the last accepted revision, with Sealed that of the commit before those, and the empty tree ("") where nothing
-	// before it is trusted.
+	// Before is the tree that the changes of this commit are compared with. It is the tree of the first parent; with
+	// HistoryTip, the tree of the last accepted revision; if the commit seals others, the tree of the commit before them;
+	// and the empty tree ("") if no earlier commit is trusted.
 	Before  gitsource.ID
 	Parents []gitsource.ID
 
-	Subject, Issuer string // of the certificate
-	Signer          string // name in the policy
-	Roles           []Role
-	Guests          []string // that the signer may change; none stands for the whole source
+	Subject, Issuer string   // of the certificate
+	Signer          string   // name in the policy
+	Roles           []Role   // of the signer
+	Guests          []string // guests that the signer may change; empty means the whole source
 
 	ProvenTime    time.Time
-	PayloadDigest [32]byte // SHA-256 of what the signature covers
+	PayloadDigest [32]byte // SHA-256 of the bytes that the signature covers
 	Orders        []Order
-	Ignored       string // why a commit that seems to give orders, or to seal, does not; otherwise empty
+	Ignored       string // why a commit whose message mentions an order or a seal has none; otherwise empty
 
-	// Sealed are the commits since the base, along first parents and oldest first, that this one vouches for. Their own
-	// signatures were not looked at, and what they order does not count.
+	// Sealed are the commits since the base that this commit seals, along first parents, oldest first. Their own
+	// signatures were not verified, and their orders do not count.
 	Sealed []gitsource.ID
 }
 
-// Commit is the tip that was accepted.
+// Commit returns the tip that was accepted.
 func (r Revision) Commit() gitsource.ID { return r.commit }
 
-// Tree is the tip's tree.
+// Tree returns the tree of the tip.
 func (r Revision) Tree() gitsource.ID { return r.tree }
 
-// Branch is the branch of the policy that accepted the revision.
+// Branch returns the branch of the policy that accepted the revision.
 func (r Revision) Branch() string { return r.branch }
 
-// ProvenTime is when the tip was signed, as the log or a timestamp authority proves; never what the commit claims.
+// ProvenTime returns when the tip was signed. The time is proven by a log or a timestamp authority, not read from the commit.
 func (r Revision) ProvenTime() time.Time { return r.provenTime }
 
-// Signer is who signed the tip.
+// Signer returns who signed the tip.
 func (r Revision) Signer() Identity { return r.signer }
 
-// Commits are the verified commits since the base, oldest first, along first parents. The list is empty when the tip is
-// the base or the anchor itself, or was named by allow-rewrite; with HistoryTip it has the tip alone.
+// Commits returns copies of the verified commits since the base, oldest first, along first parents. The list is empty if
+// the tip is the base or the anchor, or was allowed by allow-rewrite. With HistoryTip the list has only the tip.
 func (r Revision) Commits() []SignedCommit {
 	commits := slices.Clone(r.commits)
 	for i := range commits {
@@ -76,10 +76,10 @@ func (r Revision) Commits() []SignedCommit {
 	return commits
 }
 
-// Valid says whether r came from a check; the zero value did not.
+// Valid reports whether r came from Policy.Check. The zero value did not.
 func (r Revision) Valid() bool { return r.commit != "" }
 
-// String is the revision as people read it, such as main@sha1:3f2a1c9…, with all 40 digits.
+// String returns the revision as branch and full commit id, such as main@sha1:3f2a1c9… with all 40 digits.
 func (r Revision) String() string {
 	if !r.Valid() {
 		return "no revision"

@@ -11,14 +11,15 @@ import (
 	"gitops-agent/gitsource"
 )
 
-// A span is what a seal names: the commits after from, up to and with to, along first parents, and what they merged.
+// A span is the range that a seal names: the commits after from, up to and including to, along first parents, and the
+// commits that they merged.
 type span struct {
 	from, to gitsource.ID
 }
 
 func (s span) String() string { return string(s.from) + ".." + string(s.to) }
 
-// parseSpan reads two full commit ids. Short ids and names mean another commit tomorrow.
+// parseSpan reads two full commit ids. It refuses short ids and names, because these can mean another commit later.
 func parseSpan(text string) (span, error) {
 	from, to, _ := strings.Cut(text, "..")
 	first, err := gitsource.ParseID(from)
@@ -30,31 +31,32 @@ func parseSpan(text string) (span, error) {
 		return span{}, fmt.Errorf("range %q: want <full id>..<full id>: %w", text, err)
 	}
 	if first == last {
-		return span{}, fmt.Errorf("range %q names no commit", text)
+		return span{}, fmt.Errorf("range %q contains no commit", text)
 	}
 	return span{first, last}, nil
 }
 
-// seemsSeal says whether a message contains what looks like a seal anywhere.
-func seemsSeal(message []byte) bool { return bytes.Contains(message, []byte(trailerSeal+":")) }
+// mentionsSeal reports whether a message contains the text of a seal trailer anywhere.
+func mentionsSeal(message []byte) bool { return bytes.Contains(message, []byte(trailerSeal+":")) }
 
-// seals are those found on a path. A commit that they vouch for needs no signature of its own: its id, and with it its
-// content and everything it stands on, is fixed by the signed range.
+// seals are the seals found on a path. A sealed commit needs no signature of its own: the signed range fixes its id, and
+// the id fixes its content and its ancestors.
 type seals struct {
-	spans []span                          // in force, newest first
-	by    map[gitsource.ID][]gitsource.ID // commits of the path that each seal in force vouches for, oldest first
-	void  map[gitsource.ID]string         // commits that seem to seal and do not, with the reason
+	spans []span                          // ranges of the valid seals, newest first
+	by    map[gitsource.ID][]gitsource.ID // by valid seal, the commits of the path that it seals, oldest first
+	void  map[gitsource.ID]error          // by commit whose message mentions a seal and that seals nothing, the reason
 }
 
-// SealedBy returns, for an audit, which commits after from, up to and with to, along first parents, a seal among them vouches
-// for, and the commit that seals; from "" means from the beginning. It counts seals as the history modes do that know them, and
-// decides nothing. It refuses the histories that FirstParents refuses.
+// SealedBy returns, for an audit, the sealed commits after from, up to and including to, along first parents. The value of
+// each is the commit that seals it. If from is "", the range begins with the first commit of the history. SealedBy applies
+// the rules of HistoryFirstParent and HistoryAll to seals, whatever the mode of the policy. It returns the same refusals as
+// FirstParents.
 func (p *Policy) SealedBy(ctx context.Context, repo *gitsource.Repository, from, to gitsource.ID, limit int) (map[gitsource.ID]gitsource.ID, error) {
-	way, err := walk(ctx, repo, from, to, limit)
+	l, err := walkFirstParents(ctx, repo, from, to, limit)
 	if err != nil {
 		return nil, err
 	}
-	found, err := p.readSeals(ctx, repo, way)
+	found, err := p.readSeals(ctx, repo, l)
 	if err != nil {
 		return nil, err
 	}
@@ -67,45 +69,45 @@ func (p *Policy) SealedBy(ctx context.Context, repo *gitsource.Repository, from,
 	return by, nil
 }
 
-// readSeals finds the seals in force on the path of l, from the newest down: a seal among sealed commits says nothing. A
-// seal that does not count is no refusal; what it meant to vouch for is then verified like anything else.
+// readSeals finds the valid seals on the path of l, newest first. It skips seals in sealed commits. A seal that is not
+// valid is not refused: the commits of its range are then verified like all others.
 func (p *Policy) readSeals(ctx context.Context, repo *gitsource.Repository, l lineage) (seals, error) {
-	found := seals{by: map[gitsource.ID][]gitsource.ID{}, void: map[gitsource.ID]string{}}
+	found := seals{by: map[gitsource.ID][]gitsource.ID{}, void: map[gitsource.ID]error{}}
 	below := &ancestry{start: l.floor}
 	lowest := len(l.path)
-	for _, claim := range slices.Backward(l.claims) {
-		if claim >= lowest {
+	for _, candidate := range slices.Backward(l.sealCandidates) {
+		if candidate >= lowest {
 			continue
 		}
-		id := l.path[claim]
+		id := l.path[candidate]
 		s, err := p.readSeal(ctx, repo, id)
 		var start int
 		if err == nil {
-			start, err = l.begin(ctx, repo, s, claim, below)
+			start, err = l.rangeStart(ctx, repo, s, candidate, below)
 		}
 		switch {
-		case isRefusal(err), errors.As(err, new(voidError)): // a commit that is to be refused itself is, where it is admitted
-			found.void[id] = err.Error()
+		case isRefusal(err), errors.As(err, new(voidError)): // if the commit itself must be refused, admitPath does so
+			found.void[id] = err
 		case err != nil:
 			return seals{}, err
 		default:
 			lowest = start
 			found.spans = append(found.spans, s)
-			found.by[id] = slices.Clone(l.path[start:claim])
+			found.by[id] = slices.Clone(l.path[start:candidate])
 		}
 	}
 	return found, nil
 }
 
-// A voidError says why a commit that seems to seal does not.
+// A voidError is the reason why a commit whose message mentions a seal seals nothing.
 type voidError string
 
 func (e voidError) Error() string { return string(e) }
 
 func void(format string, args ...any) error { return voidError(fmt.Sprintf(format, args...)) }
 
-// readSeal verifies the commit that seals, and what it can say without its place in history: that it does nothing else,
-// that its signer may, and that it names the commits right below it.
+// readSeal verifies a commit that seals and returns the range. It checks that the commit does nothing else, that its
+// signer has RoleSeal, and that the range ends at the parent. rangeStart checks where the range begins.
 func (p *Policy) readSeal(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) (span, error) {
 	a, err := p.admit(ctx, repo, id)
 	if err != nil {
@@ -115,13 +117,13 @@ func (p *Policy) readSeal(ctx context.Context, repo *gitsource.Repository, id gi
 	if err != nil {
 		return span{}, err
 	}
-	if problem := quietProblem(a, a.tree == before); problem != "" {
+	if problem := trailerCommitProblem(a, a.tree == before); problem != "" {
 		return span{}, void("%s", problem)
 	}
 	ranges := values(a.trailers, trailerSeal)
 	switch {
 	case len(ranges) != 1:
-		return span{}, void("trailer %s stands %d times among the last lines", trailerSeal, len(ranges))
+		return span{}, void("trailer %s occurs %d times in the last paragraph, want once", trailerSeal, len(ranges))
 	case !a.signer.may(RoleSeal):
 		return span{}, void("signer %q lacks the role %s", a.signer.Name, RoleSeal)
 	}
@@ -130,13 +132,13 @@ func (p *Policy) readSeal(ctx context.Context, repo *gitsource.Repository, id gi
 	case err != nil:
 		return span{}, void("%v", err)
 	case s.to != a.parents[0]:
-		return span{}, void("range ends at %.7s, and the parent of the seal is %.7s", s.to, a.parents[0])
+		return span{}, void("range ends at %.7s, want %.7s, the parent of the seal", s.to, a.parents[0])
 	}
 	return s, nil
 }
 
-// begin returns where on the path the commits of s begin; seal is where the seal itself stands.
-func (l lineage) begin(ctx context.Context, repo *gitsource.Repository, s span, seal int, below *ancestry) (int, error) {
+// rangeStart returns the position on the path of the first commit of s. The seal itself is at position seal.
+func (l lineage) rangeStart(ctx context.Context, repo *gitsource.Repository, s span, seal int, below *ancestry) (int, error) {
 	if at := slices.Index(l.path[:seal], s.from); at >= 0 {
 		return at + 1, nil
 	}
@@ -150,21 +152,21 @@ func (l lineage) begin(ctx context.Context, repo *gitsource.Repository, s span, 
 	return 0, nil
 }
 
-// An ancestry knows how far below start its first parents are. It is read when it is asked for.
+// An ancestry holds the first parents below start with their depths. It is read on the first call of depth.
 type ancestry struct {
-	start gitsource.ID
-	known map[gitsource.ID]int
+	start  gitsource.ID
+	depths map[gitsource.ID]int
 }
 
-// depth returns how many first parents lie between the start and id, or -1 if it is not among the next maxCommits.
+// depth returns how many steps along first parents lead from start to id, or -1 if id is not among the next maxCommits.
 func (a *ancestry) depth(ctx context.Context, repo *gitsource.Repository, id gitsource.ID) (int, error) {
 	if id == a.start {
 		return 0, nil
 	}
-	if a.known == nil && a.start != "" {
-		a.known = map[gitsource.ID]int{}
+	if a.depths == nil && a.start != "" {
+		a.depths = map[gitsource.ID]int{}
 		for next, depth := a.start, 0; depth <= maxCommits; depth++ {
-			a.known[next] = depth
+			a.depths[next] = depth
 			o, err := readCommit(ctx, repo, next)
 			if err != nil && !isRefusal(err) {
 				return 0, err
@@ -175,13 +177,13 @@ func (a *ancestry) depth(ctx context.Context, repo *gitsource.Repository, id git
 			next = o.parents[0]
 		}
 	}
-	if depth, found := a.known[id]; found {
+	if depth, found := a.depths[id]; found {
 		return depth, nil
 	}
 	return -1, nil
 }
 
-// unsealed returns the commits of path that nothing vouches for.
+// unsealed returns the commits of path that no seal covers.
 func (s seals) unsealed(path []gitsource.ID) []gitsource.ID {
 	sealed := map[gitsource.ID]bool{}
 	for _, ids := range s.by {
@@ -192,36 +194,36 @@ func (s seals) unsealed(path []gitsource.ID) []gitsource.ID {
 	return slices.DeleteFunc(slices.Clone(path), func(id gitsource.ID) bool { return sealed[id] })
 }
 
-// mark notes on a verified commit what its seal came to.
+// mark sets on a verified commit the commits that it seals, or why it seals nothing.
 func (s seals) mark(a *admitted) {
 	a.sealed, a.voidSeal = s.by[a.id], ""
-	if reason := s.void[a.id]; reason != "" {
-		a.voidSeal = "the seal does not count: " + reason
+	if reason := s.void[a.id]; reason != nil {
+		a.voidSeal = "the seal does not count: " + reason.Error()
 	}
 }
 
-// explain adds to the refusal of a commit why the nearest seal above it does not vouch for it.
+// explain adds to the refusal of a commit why the nearest seal above the commit does not count.
 func (s seals) explain(path []gitsource.ID, err error) error {
 	var rejected *RejectedError
 	if !errors.As(err, &rejected) {
 		return err
 	}
 	for _, id := range path[slices.Index(path, rejected.Commit)+1:] {
-		if reason := s.void[id]; reason != "" {
-			named := *rejected
-			named.Err = fmt.Errorf("the seal %.7s does not count: %s", id, reason)
+		if reason := s.void[id]; reason != nil {
+			explained := *rejected
+			explained.Err = fmt.Errorf("the seal %.7s does not count: %s", id, reason)
 			if rejected.Err != nil {
-				named.Err = fmt.Errorf("%w; %w", rejected.Err, named.Err)
+				explained.Err = fmt.Errorf("%w; %w", rejected.Err, explained.Err)
 			}
-			return &named
+			return &explained
 		}
 	}
 	return err
 }
 
-// vouched returns every commit that the seals in force vouch for, those of side branches included: what the end of a range
-// reaches and its beginning does not. It reads limit commits at most on either side of a seal.
-func (s seals) vouched(ctx context.Context, repo *gitsource.Repository, limit int) (map[gitsource.ID]bool, error) {
+// sealedCommits returns every commit that the valid seals cover, also on side branches: the commits that are reachable from
+// the end of a range and not from its beginning. It refuses to read more than limit commits above or below the beginning.
+func (s seals) sealedCommits(ctx context.Context, repo *gitsource.Repository, limit int) (map[gitsource.ID]bool, error) {
 	all := map[gitsource.ID]bool{}
 	for _, span := range s.spans {
 		below := map[gitsource.ID]bool{span.from: true}
@@ -236,7 +238,7 @@ func (s seals) vouched(ctx context.Context, repo *gitsource.Repository, limit in
 				continue
 			}
 			if read >= limit {
-				return nil, at(id, refuse(ReasonTooManyCommits, "a seal vouches for more than %d", limit))
+				return nil, forCommit(id, refuse(ReasonTooManyCommits, "a seal covers more than %d", limit))
 			}
 			all[id] = true
 			o, err := readCommit(ctx, repo, id)
@@ -249,4 +251,5 @@ func (s seals) vouched(ctx context.Context, repo *gitsource.Repository, limit in
 	return all, nil
 }
 
+// isRefusal reports whether err is a refusal, in contrast to a failure to read.
 func isRefusal(err error) bool { return errors.As(err, new(*RejectedError)) }

@@ -12,7 +12,7 @@ import (
 	"gitops-agent/verify"
 )
 
-// sealer trusts bob to vouch for the commits of others, and for nothing else.
+// sealer adds bob as a signer with only the role seal.
 func sealer(paths ...string) func(*verify.Options) {
 	return addSigner(verify.Signer{
 		Name: "sealer", Issuer: bob.Issuer, Subject: bob.Subject, May: []verify.Role{verify.RoleSeal}, Paths: paths,
@@ -23,22 +23,22 @@ func history(mode verify.History) func(*verify.Options) {
 	return func(o *verify.Options) { o.History = mode }
 }
 
-// seal is bob's commit on top of to that vouches for what came after from.
-func (s story) seal(from, to gitsource.ID) draft {
+// seal returns a draft by bob on top of to that seals the commits after from.
+func (s testHistory) seal(from, to gitsource.ID) draft {
 	d := s.on(to)
 	d.by, d.message = bob, fmt.Sprintf("reviewed\n\nGitops-Seal: %s..%s", from, to)
 	return d
 }
 
-// A sealing is a story in which two commits of nobody follow the accepted one, the second of which changes a file.
-type sealing struct {
-	story
+// A sealHistory is a testHistory in which two unsigned commits follow the commit next. The second one changes a file.
+type sealHistory struct {
+	testHistory
 	loose, changed gitsource.ID
 }
 
-func newSealing(t *testing.T) sealing {
+func newSealHistory(t *testing.T) sealHistory {
 	t.Helper()
-	s := sealing{story: newStory(t)}
+	s := sealHistory{testHistory: newTestHistory(t)}
 	d := s.on(s.next)
 	s.loose = s.unsigned(d)
 	d.parents, d.tree = []gitsource.ID{s.loose}, s.tree("web.yaml=3")
@@ -47,11 +47,11 @@ func newSealing(t *testing.T) sealing {
 	return s
 }
 
-func TestSealVouchesForItsRange(t *testing.T) {
-	s := newSealing(t)
+func TestSealCoversItsRange(t *testing.T) {
+	s := newSealHistory(t)
 	tip := s.commit(s.seal(s.next, s.changed))
 	for _, mode := range []verify.History{verify.HistoryFirstParent, verify.HistoryAll} {
-		commits := s.lab.accepted(s.policy(sealer(), history(mode)), tip, s.base).Commits()
+		commits := s.testRepo.accepted(s.policy(sealer(), history(mode)), tip, s.base).Commits()
 		if len(commits) != 2 || commits[0].ID != s.next || commits[1].ID != tip {
 			t.Fatalf("%s: got commits %+v, want the signed one and the seal", mode, commits)
 		}
@@ -63,14 +63,14 @@ func TestSealVouchesForItsRange(t *testing.T) {
 			t.Errorf("%s: got %+v, want the seal measured against the tree before the sealed commits", mode, seal)
 		}
 	}
-	commits := s.lab.accepted(s.policy(sealer()), tip, s.base).Commits()
+	commits := s.testRepo.accepted(s.policy(sealer()), tip, s.base).Commits()
 	commits[1].Sealed[0] = "changed by a caller"
 	s.refused(s.policy(), tip, s.base, verify.ReasonUnsigned, s.loose)
 }
 
-// TestSealedBy: an audit sees what is vouched for, from wherever it begins, and by whom it is not.
+// TestSealedBy: an audit finds the sealed commits for every begin of its range. Seals of other signers do not count.
 func TestSealedBy(t *testing.T) {
-	s := newSealing(t)
+	s := newSealHistory(t)
 	seal := s.commit(s.seal(s.next, s.changed))
 	tip := s.commit(s.on(seal))
 	want := map[gitsource.ID]gitsource.ID{s.loose: seal, s.changed: seal}
@@ -89,129 +89,129 @@ func TestSealedBy(t *testing.T) {
 	}
 }
 
-// TestSealOnTheWay: work goes on above a seal, and who signs it needs no role to seal.
-func TestSealOnTheWay(t *testing.T) {
-	s := newSealing(t)
+// TestSealBelowTheTip: commits above a seal need no signer with the role seal.
+func TestSealBelowTheTip(t *testing.T) {
+	s := newSealHistory(t)
 	tip := s.commit(s.on(s.commit(s.seal(s.next, s.changed))))
-	s.lab.accepted(s.policy(sealer()), tip, s.base)
+	s.testRepo.accepted(s.policy(sealer()), tip, s.base)
 	loose := s.unsigned(s.on(tip))
 	above := s.commit(s.on(loose))
 	s.refused(s.policy(sealer()), above, s.base, verify.ReasonUnsigned, loose)
-	s.lab.accepted(s.policy(sealer()), s.commit(s.seal(tip, above)), s.base)
+	s.testRepo.accepted(s.policy(sealer()), s.commit(s.seal(tip, above)), s.base)
 }
 
-// TestSealThatBeginsBelowTheBase was made before some of its commits were accepted otherwise.
+// TestSealThatBeginsBelowTheBase: a seal may cover commits that were accepted before.
 func TestSealThatBeginsBelowTheBase(t *testing.T) {
-	s := newSealing(t)
+	s := newSealHistory(t)
 	tip := s.commit(s.seal(s.accepted, s.changed))
-	commits := s.lab.accepted(s.policy(sealer()), tip, verify.Base{Commit: s.loose}).Commits()
+	commits := s.testRepo.accepted(s.policy(sealer()), tip, verify.Base{Commit: s.loose}).Commits()
 	if len(commits) != 1 || !slices.Equal(commits[0].Sealed, []gitsource.ID{s.changed}) {
-		t.Errorf("got %+v, want the seal to vouch for what is new", commits)
+		t.Errorf("got %+v, want the seal to cover only the new commit", commits)
 	}
-	s.lab.accepted(s.policy(sealer()), tip, s.base)
+	s.testRepo.accepted(s.policy(sealer()), tip, s.base)
 }
 
-// TestSealAnswersWithinItsScope: the signer of a seal answers for the sealed change by the paths of the seal's signer.
-func TestSealAnswersWithinItsScope(t *testing.T) {
-	s := newSealing(t)
+// TestSealIsBoundToPaths: the sealed change must be inside the paths of the seal's signer.
+func TestSealIsBoundToPaths(t *testing.T) {
+	s := newSealHistory(t)
 	tip := s.commit(s.seal(s.next, s.changed))
 	s.refused(s.policy(sealer("db")), tip, s.base, verify.ReasonOutOfScope, tip)
-	s.lab.accepted(s.policy(sealer("web.yaml")), tip, s.base)
+	s.testRepo.accepted(s.policy(sealer("web.yaml")), tip, s.base)
 }
 
-// TestSealIsOutranked: what vouches for a commit does not take it off the deny list, on the path or beside it.
-func TestSealIsOutranked(t *testing.T) {
-	s := newSealing(t)
+// TestSealDoesNotOverrideDenyList: a sealed commit on the deny list is refused, on the path and on a side branch.
+func TestSealDoesNotOverrideDenyList(t *testing.T) {
+	s := newSealHistory(t)
 	side := s.unsigned(s.on(s.accepted))
 	merge := s.on(s.changed)
 	merge.parents = append(merge.parents, side)
 	merged := s.unsigned(merge)
 	tip := s.commit(s.seal(s.next, merged))
-	s.lab.accepted(s.policy(sealer(), history(verify.HistoryAll)), tip, s.base)
+	s.testRepo.accepted(s.policy(sealer(), history(verify.HistoryAll)), tip, s.base)
 	s.refused(s.policy(sealer(), denyCommit(s.loose)), tip, s.base, verify.ReasonDenied, s.loose)
 	s.refused(s.policy(sealer(), denyCommit(side), history(verify.HistoryAll)), tip, s.base, verify.ReasonDenied, side)
 }
 
-// TestSealStopsAtItsRange: with every commit to be signed, a seal excuses side branches that its range brought in, and
-// none that came in below.
+// TestSealStopsAtItsRange: with HistoryAll, a seal covers the side branches that its range brought in, and no side branches
+// from below the range.
 func TestSealStopsAtItsRange(t *testing.T) {
-	s := newSealing(t)
+	s := newSealHistory(t)
 	side := s.unsigned(s.on(s.accepted))
 	merge := s.on(s.next)
 	merge.parents = append(merge.parents, side)
 	merged := s.commit(merge)
 	tip := s.commit(s.seal(merged, s.unsigned(s.on(merged))))
-	s.lab.accepted(s.policy(sealer()), tip, s.base)
+	s.testRepo.accepted(s.policy(sealer()), tip, s.base)
 	s.refused(s.policy(sealer(), history(verify.HistoryAll)), tip, s.base, verify.ReasonUnsigned, side)
 }
 
-// TestSealedOrdersDoNotCount: nobody looked at who signed a sealed commit, so nothing that it asks for happens.
+// TestSealedOrdersDoNotCount: the signer of a sealed commit is not verified, so its orders do not count.
 func TestSealedOrdersDoNotCount(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	d := s.on(s.next)
 	d.message = "release\n\nGitops-Approve: 12ab"
 	order := s.commit(d)
 	tip := s.commit(s.seal(s.next, order))
-	for _, c := range s.lab.accepted(s.policy(sealer()), tip, s.base).Commits() {
+	for _, c := range s.testRepo.accepted(s.policy(sealer()), tip, s.base).Commits() {
 		if len(c.Orders) != 0 {
 			t.Errorf("%s: got orders %+v, want none from a sealed commit", c.ID, c.Orders)
 		}
 	}
 }
 
-// TestSealInTipMode: nothing below the tip needs to be vouched for, and the tip's signer answers for all of it.
+// TestSealInTipMode: with HistoryTip seals have no effect, and the tip's signer needs the role change for the whole change.
 func TestSealInTipMode(t *testing.T) {
-	s := newSealing(t)
+	s := newSealHistory(t)
 	tip := s.commit(s.seal(s.next, s.changed))
 	s.refused(s.policy(sealer(), history(verify.HistoryTip)), tip, s.base, verify.ReasonMissingRole, tip)
 }
 
-// TestSealIsNoFirstUse: a range ends somewhere, and what lies below it nobody vouched for.
-func TestSealIsNoFirstUse(t *testing.T) {
-	s := newSealing(t)
+// TestSealDoesNotApplyOnFirstUse: on first use the whole tree needs a signer, and a seal covers only a range.
+func TestSealDoesNotApplyOnFirstUse(t *testing.T) {
+	s := newSealHistory(t)
 	tip := s.commit(s.seal(s.next, s.changed))
 	s.refused(s.policy(sealer()), tip, verify.Base{}, verify.ReasonUnsigned, s.changed)
 }
 
-// TestSealsThatDoNotCount has the ways in which a seal could vouch for more than its signer meant to or may: the sealed
-// commits are then refused for what they are, with a word on the seal.
+// TestSealsThatDoNotCount has the ways in which a seal could cover more than its signer intended or may seal. The commits
+// are then refused for their own reasons, and the message explains why the seal does not count.
 func TestSealsThatDoNotCount(t *testing.T) {
 	ranges := func(from, to gitsource.ID) string { return "Gitops-Seal: " + string(from) + ".." + string(to) }
 	tests := map[string]struct {
-		change func(s sealing, d *draft)
+		change func(s sealHistory, d *draft)
 		want   string
 	}{
-		"role":             {func(_ sealing, d *draft) { d.by = alice }, "lacks the role seal"},
-		"tree_changed":     {func(s sealing, d *draft) { d.tree = s.tree("web.yaml=9") }, "changes files"},
-		"merge":            {func(s sealing, d *draft) { d.parents = append(d.parents, s.accepted) }, "2 parents"},
-		"ends_below":       {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.next, s.loose) }, "the parent of the seal is"},
-		"ends_elsewhere":   {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.next, s.unsigned(draft{})) }, "the parent of the seal is"},
-		"begins_elsewhere": {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.unsigned(draft{}), s.changed) }, "not among the 1000 first parents"},
-		"begins_nowhere": {func(s sealing, d *draft) {
+		"role":             {func(_ sealHistory, d *draft) { d.by = alice }, "lacks the role seal"},
+		"tree_changed":     {func(s sealHistory, d *draft) { d.tree = s.tree("web.yaml=9") }, "changes files"},
+		"merge":            {func(s sealHistory, d *draft) { d.parents = append(d.parents, s.accepted) }, "2 parents"},
+		"ends_below":       {func(s sealHistory, d *draft) { d.message = "x\n\n" + ranges(s.next, s.loose) }, "the parent of the seal"},
+		"ends_elsewhere":   {func(s sealHistory, d *draft) { d.message = "x\n\n" + ranges(s.next, s.unsigned(draft{})) }, "the parent of the seal"},
+		"begins_elsewhere": {func(s sealHistory, d *draft) { d.message = "x\n\n" + ranges(s.unsigned(draft{}), s.changed) }, "not among the 1000 first parents"},
+		"begins_nowhere": {func(s sealHistory, d *draft) {
 			d.message = "x\n\n" + ranges(gitsource.ID(strings.Repeat("12", 20)), s.changed)
 		}, "not among the 1000 first parents"},
-		"begins_beside": {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.unsigned(s.on(s.accepted)), s.changed) }, "not among the 1000 first parents"},
-		"backwards":     {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.changed, s.next) }, "the parent of the seal is"},
-		"empty":         {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.changed, s.changed) }, "names no commit"},
-		"short_ids":     {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.next[:12], s.changed[:12]) }, "40 lower-case hex digits"},
-		"short_begin":   {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.next[:12], s.changed) }, "40 lower-case hex digits"},
-		"short_end":     {func(s sealing, d *draft) { d.message = "x\n\n" + ranges(s.next, s.changed[:12]) }, "40 lower-case hex digits"},
-		"one_id":        {func(s sealing, d *draft) { d.message = "x\n\nGitops-Seal: " + string(s.changed) }, "40 lower-case hex digits"},
-		"three_dots": {func(s sealing, d *draft) {
+		"begins_beside": {func(s sealHistory, d *draft) { d.message = "x\n\n" + ranges(s.unsigned(s.on(s.accepted)), s.changed) }, "not among the 1000 first parents"},
+		"backwards":     {func(s sealHistory, d *draft) { d.message = "x\n\n" + ranges(s.changed, s.next) }, "the parent of the seal"},
+		"empty":         {func(s sealHistory, d *draft) { d.message = "x\n\n" + ranges(s.changed, s.changed) }, "contains no commit"},
+		"short_ids":     {func(s sealHistory, d *draft) { d.message = "x\n\n" + ranges(s.next[:12], s.changed[:12]) }, "40 lower-case hex digits"},
+		"short_begin":   {func(s sealHistory, d *draft) { d.message = "x\n\n" + ranges(s.next[:12], s.changed) }, "40 lower-case hex digits"},
+		"short_end":     {func(s sealHistory, d *draft) { d.message = "x\n\n" + ranges(s.next, s.changed[:12]) }, "40 lower-case hex digits"},
+		"one_id":        {func(s sealHistory, d *draft) { d.message = "x\n\nGitops-Seal: " + string(s.changed) }, "40 lower-case hex digits"},
+		"three_dots": {func(s sealHistory, d *draft) {
 			d.message = "x\n\nGitops-Seal: " + string(s.next) + "..." + string(s.changed)
 		}, "40 lower-case hex digits"},
-		"names":          {func(_ sealing, d *draft) { d.message = "x\n\nGitops-Seal: main~3..main" }, "40 lower-case hex digits"},
-		"twice":          {func(s sealing, d *draft) { d.message += "\n" + ranges(s.loose, s.changed) }, "2 times"},
-		"quoted":         {func(_ sealing, d *draft) { d.message = strings.ReplaceAll(d.message, "Gitops", "> Gitops") }, "last paragraph"},
-		"not_at_the_end": {func(_ sealing, d *draft) { d.message += "\n\nand more" }, "last paragraph"},
-		"among_others":   {func(_ sealing, d *draft) { d.message += "\nSigned-off-by: A <a@x>" }, "Signed-off-by"},
-		"no_first_paragraph": {func(_ sealing, d *draft) {
+		"names":          {func(_ sealHistory, d *draft) { d.message = "x\n\nGitops-Seal: main~3..main" }, "40 lower-case hex digits"},
+		"twice":          {func(s sealHistory, d *draft) { d.message += "\n" + ranges(s.loose, s.changed) }, "2 times"},
+		"quoted":         {func(_ sealHistory, d *draft) { d.message = strings.ReplaceAll(d.message, "Gitops", "> Gitops") }, "last paragraph"},
+		"not_at_the_end": {func(_ sealHistory, d *draft) { d.message += "\n\nand more" }, "last paragraph"},
+		"among_others":   {func(_ sealHistory, d *draft) { d.message += "\nSigned-off-by: A <a@x>" }, "Signed-off-by"},
+		"no_first_paragraph": {func(_ sealHistory, d *draft) {
 			d.message = strings.TrimPrefix(d.message, "reviewed\n\n")
 		}, "last paragraph"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newSealing(t)
+			s := newSealHistory(t)
 			d := s.seal(s.next, s.changed)
 			tt.change(s, &d)
 			p := s.policy(sealer(), func(o *verify.Options) {
@@ -220,15 +220,15 @@ func TestSealsThatDoNotCount(t *testing.T) {
 			tip := s.commit(d)
 			s.refused(p, tip, s.base, verify.ReasonUnsigned, s.loose)
 			if _, err := p.Check(t.Context(), s.repo, tip, s.base); err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got %v, want it to say %q of the seal", err, tt.want)
+				t.Errorf("got %v, want it to contain %q about the seal", err, tt.want)
 			}
 		})
 	}
 }
 
-// TestSealByNobody: an unsigned seal and one of a stranger are refused like any other commit.
-func TestSealByNobody(t *testing.T) {
-	s := newSealing(t)
+// TestSealByUntrustedSigner: an unsigned seal and a seal of an untrusted identity are refused like any other commit.
+func TestSealByUntrustedSigner(t *testing.T) {
+	s := newSealHistory(t)
 	d := s.seal(s.next, s.changed)
 	s.refused(s.policy(sealer()), s.unsigned(d), s.base, verify.ReasonUnsigned, s.loose)
 	d.by = mallory
@@ -241,46 +241,47 @@ func TestSealByNobody(t *testing.T) {
 	s.refused(s.policy(sealer()), tip, s.base, verify.ReasonWrongIdentity, tip)
 }
 
-// TestSealOutsideItsTime: a seal counts when its signer was trusted, and the refusal of what it meant to vouch for says so.
+// TestSealOutsideItsTime: a seal counts only if its signer was trusted at the proven time. Otherwise the refusal of the
+// commits explains why the seal does not count.
 func TestSealOutsideItsTime(t *testing.T) {
-	s := newSealing(t)
+	s := newSealHistory(t)
 	tip := s.commit(s.seal(s.next, s.changed))
 	p := s.policy(sealer(), func(o *verify.Options) { o.Signers[1].Until = s.now })
 	s.refused(p, tip, s.base, verify.ReasonUnsigned, s.loose)
 	if _, err := p.Check(t.Context(), s.repo, tip, s.base); err == nil || !strings.Contains(err.Error(), "was not trusted at") {
-		t.Errorf("got %v, want it to say why the seal does not count", err)
+		t.Errorf("got %v, want it to explain why the seal does not count", err)
 	}
-	s.lab.accepted(s.policy(sealer(), func(o *verify.Options) { o.Signers[1].From = s.now }), tip, s.base)
+	s.testRepo.accepted(s.policy(sealer(), func(o *verify.Options) { o.Signers[1].From = s.now }), tip, s.base)
 }
 
-// TestVoidSealKeepsTheReason: a word on the seal does not replace what is wrong with the commit.
+// TestVoidSealKeepsTheReason: the explanation about the seal does not replace the reason of the commit.
 func TestVoidSealKeepsTheReason(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	loose := s.foreign(s.on(s.next), pgpSignature)
 	d := s.seal(s.next, loose)
 	d.by = alice
 	_, err := s.policy(sealer()).Check(t.Context(), s.repo, s.commit(d), s.base)
 	for _, want := range []string{"PGP SIGNATURE", "lacks the role seal"} {
 		if !isReason(err, verify.ReasonNotSigstore) || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want it to speak of %q", err, want)
+			t.Errorf("got %v, want it to contain %q", err, want)
 		}
 	}
 }
 
-// TestVoidSealIsReported: a seal that does not count over commits that need none changes nothing, and says so.
+// TestVoidSealIsReported: a seal that does not count, over commits that need no seal, is accepted and reported as ignored.
 func TestVoidSealIsReported(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	d := s.seal(s.accepted, s.next)
 	d.by = alice
-	commits := s.lab.accepted(s.policy(sealer()), s.commit(d), s.base).Commits()
+	commits := s.testRepo.accepted(s.policy(sealer()), s.commit(d), s.base).Commits()
 	if got := commits[1]; len(got.Sealed) != 0 || !strings.Contains(got.Ignored, "lacks the role seal") {
 		t.Errorf("got sealed %v, ignored %q, want nothing sealed and the reason", got.Sealed, got.Ignored)
 	}
 }
 
-// TestSealLength: a range is as long as what may be accepted at once, counted from its end.
+// TestSealLength: a range may have as many commits as may be accepted at once, counted from its end.
 func TestSealLength(t *testing.T) {
-	s := newStory(t)
+	s := newTestHistory(t)
 	var path []gitsource.ID
 	tip := s.next
 	for i := range 1000 {
@@ -290,6 +291,6 @@ func TestSealLength(t *testing.T) {
 		path = append(path, tip)
 	}
 	base := verify.Base{Commit: path[997]}
-	s.lab.accepted(s.policy(sealer()), s.commit(s.seal(s.next, tip)), base)
+	s.testRepo.accepted(s.policy(sealer()), s.commit(s.seal(s.next, tip)), base)
 	s.refused(s.policy(sealer()), s.commit(s.seal(s.accepted, tip)), base, verify.ReasonUnsigned, path[998])
 }

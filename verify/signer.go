@@ -13,36 +13,37 @@ import (
 	sigstore "github.com/sigstore/sigstore-go/pkg/verify"
 )
 
-// maxPattern is the longest subject_regexp, in bytes. A pattern takes memory for each of its repetitions, and is kept.
+// maxPattern is the longest subject_regexp, in bytes. A compiled pattern takes memory for each of its repetitions, and the
+// policy keeps it.
 const maxPattern = 1024
 
 // A Role is something that a signer may do.
 type Role string
 
-// The roles of a signer. A signer without RoleChange may only sign commits that leave the tree as it was.
+// The roles of a signer. A signer without RoleChange may only sign commits that leave the tree unchanged.
 const (
 	RoleChange  Role = "change"  // change files
 	RoleApprove Role = "approve" // release held steps by a Gitops-Approve trailer
 	RoleOperate Role = "operate" // order one-shot operations by a Gitops-Run trailer
-	RoleSeal    Role = "seal"    // vouch for ancestors by a Gitops-Seal trailer
+	RoleSeal    Role = "seal"    // accept ancestors by a Gitops-Seal trailer
 )
 
-// A Signer is somebody, or some workflow, whose signature counts, and for what. Of several signers that fit a
-// certificate, the first one in the list whose time covers the commit is taken.
+// A Signer is a person or a workflow whose signatures are accepted, with what the signer may do. If several signers match
+// a certificate, the first one in the list that was trusted at the proven time counts.
 type Signer struct {
-	Name          string     // unique; for logs and reports
-	Issuer        string     // OpenID Connect issuer, compared exactly
+	Name          string     // unique; for logs and reports; required
+	Issuer        string     // OpenID Connect issuer, compared exactly; required
 	Subject       string     // certificate subject (mail address or URI), compared exactly
-	SubjectRegexp string     // instead of Subject; always matches the whole subject, as if between ^(?: and )$
-	Extensions    Extensions // what else the certificate must say
-	May           []Role     // stated; there is no default
-	Paths         []string   // folders and files that the signer may change; none stands for the whole source
-	Guests        []string   // guests, as kind/name or patterns of path.Match; applied where guests are known
-	From, Until   time.Time  // From <= proven time < Until; zero leaves that side open
+	SubjectRegexp string     // instead of Subject; must match the whole subject, as if between ^(?: and )$
+	Extensions    Extensions // further claims that the certificate must contain
+	May           []Role     // required; there is no default
+	Paths         []string   // folders and files that the signer may change; empty means the whole source
+	Guests        []string   // guests, as kind/name or patterns of path.Match; verify only passes them on to SignedCommit.Guests
+	From, Until   time.Time  // From <= proven time < Until; the zero time leaves that side open
 }
 
-// Extensions are claims of the issuer in the certificate, compared exactly; an empty field is not compared. The numeric
-// identifiers survive that a repository is renamed and its name registered by somebody else.
+// Extensions are claims of the issuer in the certificate, compared exactly. An empty field is not compared. The numeric
+// identifiers stay the same when a repository is renamed, and differ when its old name is registered again.
 //
 // Source: Fulcio's certificate extensions, OID 1.3.6.1.4.1.57264.1.
 type Extensions struct {
@@ -57,6 +58,7 @@ type Extensions struct {
 	BuildTrigger                    string // .20, such as push
 }
 
+// expected returns e in the type that sigstore-go compares.
 func (e Extensions) expected() certificate.Extensions {
 	return certificate.Extensions{
 		BuildSignerURI:                  e.BuildSignerURI,
@@ -71,18 +73,18 @@ func (e Extensions) expected() certificate.Extensions {
 	}
 }
 
-// namesRepositoryAndRef says whether a certificate that fits e was issued for one branch of one repository.
+// namesRepositoryAndRef reports whether a certificate that matches e was issued for one branch of one repository.
 func (e Extensions) namesRepositoryAndRef() bool {
 	return (e.SourceRepositoryURI != "" || e.SourceRepositoryIdentifier != "") && e.SourceRepositoryRef != ""
 }
 
-// A matcher is a Signer ready to be compared with certificates.
+// A matcher is a validated Signer with its compiled identity, which is compared with certificates.
 type matcher struct {
 	Signer
 	identity sigstore.CertificateIdentity
 }
 
-// newMatcher checks a signer and prepares it. It reports every problem.
+// newMatcher validates a signer and compiles its identity. The error lists every problem.
 func newMatcher(s Signer) (*matcher, error) {
 	problems := slices.Concat(s.identityProblems(), s.roleProblems(), s.scopeProblems())
 	if !s.From.IsZero() && !s.Until.IsZero() && !s.From.Before(s.Until) {
@@ -112,7 +114,7 @@ func (s Signer) identityProblems() []error {
 		problems = append(problems, errors.New("name is required"))
 	}
 	if s.Issuer == "" {
-		problems = append(problems, errors.New("issuer is required: the same subject of another issuer is somebody else"))
+		problems = append(problems, errors.New("issuer is required: the same subject of another issuer is another identity"))
 	}
 	if (s.Subject == "") == (s.SubjectRegexp == "") {
 		problems = append(problems, errors.New("exactly one of subject and subject_regexp is required"))
@@ -132,7 +134,7 @@ func (s Signer) roleProblems() []error {
 			problems = append(problems, fmt.Errorf("may: unknown role %q: choose from change, approve, operate, seal", role))
 		}
 		if slices.Contains(s.May[:i], role) {
-			problems = append(problems, fmt.Errorf("may: role %q stands twice", role))
+			problems = append(problems, fmt.Errorf("may: role %q is listed twice", role))
 		}
 	}
 	return problems
@@ -153,8 +155,8 @@ func (s Signer) scopeProblems() []error {
 	return problems
 }
 
-// subjectMatcher compiles the pattern alone first, so that one which only parses inside the anchors, and there escapes
-// them, is an error.
+// subjectMatcher returns the matcher of the subject. It compiles a pattern without the anchors first: a pattern such as
+// "a)|(b" is valid only between the anchors, and would there match more than whole subjects.
 func (s Signer) subjectMatcher() (sigstore.SubjectAlternativeNameMatcher, error) {
 	if s.SubjectRegexp == "" {
 		return sigstore.NewSANMatcher(s.Subject, "")
@@ -167,20 +169,21 @@ func (s Signer) subjectMatcher() (sigstore.SubjectAlternativeNameMatcher, error)
 		return sigstore.SubjectAlternativeNameMatcher{}, fmt.Errorf("subject_regexp: %w", err)
 	}
 	if alone.MatchString("") {
-		return sigstore.SubjectAlternativeNameMatcher{}, errors.New("subject_regexp: matches the empty text, so it names nobody")
+		return sigstore.SubjectAlternativeNameMatcher{}, errors.New("subject_regexp: the pattern matches the empty text: write a pattern that matches only the intended subjects")
 	}
 	return sigstore.NewSANMatcher("", "^(?:"+s.SubjectRegexp+")$")
 }
 
-// covers says whether the signer is trusted at the given time.
-func (m *matcher) covers(at time.Time) bool {
+// trustedAt reports whether the signer is trusted at the given time.
+func (m *matcher) trustedAt(at time.Time) bool {
 	return !at.Before(m.From) && (m.Until.IsZero() || at.Before(m.Until))
 }
 
+// may reports whether the signer has the role.
 func (m *matcher) may(role Role) bool { return slices.Contains(m.May, role) }
 
-// mayTouch says whether a path lies within the signer's paths.
-func (m *matcher) mayTouch(changed string) bool {
+// mayChangePath reports whether a path is inside the signer's paths.
+func (m *matcher) mayChangePath(changed string) bool {
 	if len(m.Paths) == 0 {
 		return true
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
 )
 
-// requireBounded runs f and fails the test if it allocates more than limit bytes and a megabyte that everything may have.
+// requireBounded runs f and fails the test if f allocates more than limit bytes plus 1 MiB.
 func requireBounded(tb testing.TB, limit int, f func()) {
 	tb.Helper()
 	before := allocated()
@@ -25,8 +25,8 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// FuzzSignerPattern: a pattern that is accepted matches the subjects that it describes from their first to their last byte, and
-// no others: there is no way out of the anchors, by alternatives, flags, groups or line ends.
+// FuzzSignerPattern: an accepted pattern matches a subject only from its first to its last byte. Alternatives, flags, groups
+// and line ends cannot escape the anchors.
 func FuzzSignerPattern(f *testing.F) {
 	for _, seed := range []struct{ pattern, subject string }{
 		{"alice@lab[.]test", "alice@lab.test"},

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Keys of the trailers that have a meaning here. They are compared letter by letter.
+// The keys of the trailers that this package reads. They are compared exactly, including case.
 const (
 	trailerTarget  = "Gitops-Target"
 	trailerApprove = "Gitops-Approve"
@@ -15,12 +15,12 @@ const (
 	trailerSeal    = "Gitops-Seal"
 )
 
-// trailerPrefix begins every key that has, or may get, a meaning here.
+// trailerPrefix begins every key that this package reads now or may read in a later version.
 const trailerPrefix = "Gitops-"
 
-// Bounds of a trailer paragraph; a longer one is prose.
+// The limits of a trailer paragraph. A longer paragraph is ordinary text.
 const (
-	maxTrailers    = 64
+	maxTrailers    = 64   // lines
 	maxTrailerLine = 1024 // bytes
 )
 
@@ -29,10 +29,10 @@ type trailer struct {
 	key, value string
 }
 
-// parseTrailers returns the trailers of a commit message: the lines of its last paragraph, if every one of them reads
-// "Key: value", and if a paragraph stands before them, as git asks too. Otherwise there are none. What is accepted here
-// renders back to the same bytes, so nothing hides in it: no continuation, no carriage return, no other space. Trailers with
-// a meaning here hold nothing that a reader cannot see.
+// parseTrailers returns the trailers of a commit message: the lines of its last paragraph, if every line has the form
+// "Key: value" and a paragraph comes before them, as git requires too. Otherwise it returns nil. The result renders to the
+// same bytes: continuation lines, carriage returns and other white space are not accepted. Trailers whose key begins
+// with trailerPrefix may not contain invisible characters.
 func parseTrailers(message []byte) []trailer {
 	text := bytes.TrimSuffix(message, []byte("\n"))
 	gap := bytes.LastIndex(text, []byte("\n\n"))
@@ -46,7 +46,7 @@ func parseTrailers(message []byte) []trailer {
 	trailers := make([]trailer, 0, len(lines))
 	for _, line := range lines {
 		key, value, found := strings.Cut(line, ": ")
-		if !found || len(line) > maxTrailerLine || !isTrailerKey(key) || !isTrailerValue(value) || hides(key, value) {
+		if !found || len(line) > maxTrailerLine || !isTrailerKey(key) || !isTrailerValue(value) || hasInvisible(key, value) {
 			return nil
 		}
 		trailers = append(trailers, trailer{key, value})
@@ -66,15 +66,15 @@ func isTrailerKey(key string) bool {
 	return key != ""
 }
 
-// isTrailerValue accepts text without control characters that neither begins nor ends with a space.
+// isTrailerValue accepts text that has no control characters and neither begins nor ends with white space.
 func isTrailerValue(value string) bool {
 	return value != "" && strings.TrimSpace(value) == value &&
 		!strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// hides says whether a trailer of ours holds what does not show as it stands: characters without a shape, or that change
-// the order in which others are shown.
-func hides(key, value string) bool {
+// hasInvisible reports whether a trailer with trailerPrefix contains invisible characters, characters that change the order
+// in which others are displayed, or invalid UTF-8.
+func hasInvisible(key, value string) bool {
 	invisible := func(r rune) bool { return !unicode.IsPrint(r) }
 	return strings.HasPrefix(key, trailerPrefix) && (!utf8.ValidString(value) || strings.ContainsFunc(value, invisible))
 }

@@ -47,7 +47,7 @@ func TestParseTrailers(t *testing.T) {
 	}
 }
 
-// FuzzParseSpan: what is accepted renders back to the same text, so that a range has one spelling.
+// FuzzParseSpan: an accepted range renders to the same text, so that a range has only one spelling.
 func FuzzParseSpan(f *testing.F) {
 	first, second := strings.Repeat("1", 40), strings.Repeat("2", 40)
 	f.Add(first + ".." + second)
@@ -60,7 +60,7 @@ func FuzzParseSpan(f *testing.F) {
 	})
 }
 
-// FuzzParseTrailers: what is accepted renders back to the end of the message.
+// FuzzParseTrailers: accepted trailers render to the end of the message.
 func FuzzParseTrailers(f *testing.F) {
 	f.Add("subject\n\nGitops-Target: lab/main\n")
 	f.Add("subject\n\nbody\n\nGitops-Approve: 12\nGitops-Run: stop VirtualMachine/web")

@@ -13,8 +13,8 @@ import (
 	"gitops-agent/verify"
 )
 
-// anyWorkflow trusts every workflow of the issuer whose certificate names the lab's repository and main branch.
-func anyWorkflow(_ *lab, o *verify.Options) {
+// anyWorkflow trusts every workflow of the issuer whose certificate names the repository lab/guests and the branch main.
+func anyWorkflow(_ *testRepo, o *verify.Options) {
 	o.Signers = []verify.Signer{{
 		Name: "merge", Issuer: workflow.Issuer, SubjectRegexp: "https://.+", May: []verify.Role{verify.RoleChange},
 		Extensions: verify.Extensions{
@@ -23,15 +23,15 @@ func anyWorkflow(_ *lab, o *verify.Options) {
 	}}
 }
 
-// everythingForeign signs as alice, with all parts of another Sigstore.
-func everythingForeign(l *lab) sigtest.SignOptions {
+// everythingForeign signs as alice with all services of another Sigstore.
+func everythingForeign(l *testRepo) sigtest.SignOptions {
 	other := foreign(l)
 	return sigtest.SignOptions{CA: other, CTLog: other, Log: other, TSA: other}
 }
 
-// entryOfAnother signs with the log entry of another signature, which is in the log for real.
-func entryOfAnother(opts sigtest.SignOptions) func(*lab) sigtest.SignOptions {
-	return func(l *lab) sigtest.SignOptions {
+// entryOfAnother signs with the log entry of another signature. That entry is really in the log.
+func entryOfAnother(opts sigtest.SignOptions) func(*testRepo) sigtest.SignOptions {
+	return func(l *testRepo) sigtest.SignOptions {
 		opts.At, opts.TSA = noon, sigtest.By(l.sig)
 		donor, err := l.sig.Message([]byte("another"), alice, opts)
 		if err != nil {
@@ -43,7 +43,7 @@ func entryOfAnother(opts sigtest.SignOptions) func(*lab) sigtest.SignOptions {
 }
 
 // secondCertificate adds another valid certificate to the signature.
-func secondCertificate(l *lab) sigtest.SignOptions {
+func secondCertificate(l *testRepo) sigtest.SignOptions {
 	donor, err := l.sig.Message([]byte("another"), bob, sigtest.SignOptions{At: noon})
 	if err != nil {
 		l.Fatal(err)
@@ -51,8 +51,8 @@ func secondCertificate(l *lab) sigtest.SignOptions {
 	return sigtest.SignOptions{Mutate: []sigtest.Mutation{sigtest.AddCertificate(donor.Certificates[0])}}
 }
 
-// largerKey has the signer use a key on another curve.
-func largerKey(l *lab) sigtest.SignOptions {
+// largerKey signs with a key on the curve P-384.
+func largerKey(l *testRepo) sigtest.SignOptions {
 	key, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
 	if err != nil {
 		l.Fatal(err)
@@ -62,7 +62,7 @@ func largerKey(l *lab) sigtest.SignOptions {
 
 func doubleToken(m *sigtest.Message) { m.Tokens = append(m.Tokens, m.Tokens[0]) }
 
-// moveIndex says that the entry stands elsewhere in the log, which its proof does not show.
+// moveIndex increases the index of the entry in the log, so that it differs from the inclusion proof.
 func moveIndex(m *sigtest.Message) {
 	m.Entry.LogIndex++
 	m.Entry.InclusionProof.LogIndex++
@@ -74,13 +74,13 @@ func hideField(m *sigtest.Message) {
 	m.Entry.InclusionProof.ProtoReflect().SetUnknown(protowire.AppendVarint(unknown, 1))
 }
 
-// attributes changes the signed attributes before they are signed.
-func attributes(change func([]sigtest.Attribute) []sigtest.Attribute) func(*lab) sigtest.SignOptions {
-	return func(*lab) sigtest.SignOptions { return sigtest.SignOptions{Attributes: change} }
+// attributes returns options that change the signed attributes before they are signed.
+func attributes(change func([]sigtest.Attribute) []sigtest.Attribute) func(*testRepo) sigtest.SignOptions {
+	return func(*testRepo) sigtest.SignOptions { return sigtest.SignOptions{Attributes: change} }
 }
 
-// otherUsage has the certificate issued for TLS servers.
-func otherUsage(*lab) sigtest.SignOptions {
+// otherUsage signs with a certificate that is issued for TLS servers.
+func otherUsage(*testRepo) sigtest.SignOptions {
 	return sigtest.SignOptions{Certificate: func(c *sigtest.Certificate) {
 		codeSigning, serverAuth := []byte{1, 3, 6, 1, 5, 5, 7, 3, 3}, []byte{1, 3, 6, 1, 5, 5, 7, 3, 1}
 		for i, e := range c.Extensions {
@@ -89,7 +89,7 @@ func otherUsage(*lab) sigtest.SignOptions {
 	}}
 }
 
-// cutSignature splits a signed commit into its signature, armored, and the rest.
+// cutSignature splits a signed commit into its payload and its armored signature.
 func cutSignature(raw []byte) (payload, signature []byte) {
 	start := bytes.Index(raw, []byte("\ngpgsig ")) + 1
 	for end := start; ; {
@@ -112,8 +112,8 @@ func signatureOf(raw []byte) []byte {
 	return signature
 }
 
-// withSignature gives a commit, signed or not, another signature.
-func withSignature(l *lab, raw, signature []byte) []byte {
+// withSignature replaces or adds the signature of a commit.
+func withSignature(l *testRepo, raw, signature []byte) []byte {
 	l.Helper()
 	if bytes.Contains(raw, []byte("\ngpgsig ")) {
 		raw = payloadOf(raw)
@@ -125,13 +125,13 @@ func withSignature(l *lab, raw, signature []byte) []byte {
 	return signed
 }
 
-func resigned(signature string) func(*lab, []byte) []byte {
-	return func(l *lab, raw []byte) []byte { return withSignature(l, raw, []byte(signature)) }
+func resigned(signature string) func(*testRepo, []byte) []byte {
+	return func(l *testRepo, raw []byte) []byte { return withSignature(l, raw, []byte(signature)) }
 }
 
 // changeHeader replaces the value of the first header of that name.
-func changeHeader(name, value string) func(*lab, []byte) []byte {
-	return func(_ *lab, raw []byte) []byte {
+func changeHeader(name, value string) func(*testRepo, []byte) []byte {
+	return func(_ *testRepo, raw []byte) []byte {
 		start := bytes.Index(raw, []byte(name+" ")) + len(name) + 1
 		end := start + bytes.IndexByte(raw[start:], '\n')
 		return append(append(bytes.Clone(raw[:start]), value...), raw[end:]...)

@@ -18,7 +18,7 @@ import (
 	"gitops-agent/verify"
 )
 
-// The people and workflows of the tests.
+// The identities of the tests.
 var (
 	alice    = sigtest.Identity{Subject: "alice@lab.test", Issuer: "https://issuer.test"}
 	bob      = sigtest.Identity{Subject: "bob@lab.test", Issuer: "https://issuer.test"}
@@ -26,11 +26,11 @@ var (
 	workflow = sigtest.GitHubWorkflow("lab/guests", "merge.yaml", "refs/heads/main")
 )
 
-// noon is when the tests begin; every commit of a lab is a minute later than the one before.
+// noon is when the tests begin. Every commit of a testRepo is a minute later than the one before it.
 var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
-// A lab is a bare repository of loose objects and a Sigstore to sign them.
-type lab struct {
+// A testRepo is a bare repository of loose objects and a Sigstore to sign them.
+type testRepo struct {
 	testing.TB
 	sig  *sigtest.Sigstore
 	dir  string
@@ -38,9 +38,9 @@ type lab struct {
 	now  time.Time
 }
 
-func newLab(tb testing.TB) *lab {
+func newTestRepo(tb testing.TB) *testRepo {
 	tb.Helper()
-	l := &lab{TB: tb, sig: newSigstore(tb, "lab"), dir: tb.TempDir(), now: noon}
+	l := &testRepo{TB: tb, sig: newSigstore(tb, "lab"), dir: tb.TempDir(), now: noon}
 	for name, content := range map[string]string{
 		"HEAD": "ref: refs/heads/main\n", "config": "[core]\n\trepositoryformatversion = 0\n\tbare = true\n",
 		"objects/info/packs": "", "refs/heads/.keep": "",
@@ -65,7 +65,7 @@ func newSigstore(tb testing.TB, seed string) *sigtest.Sigstore {
 	return s
 }
 
-func (l *lab) writeFile(path string, content []byte) {
+func (l *testRepo) writeFile(path string, content []byte) {
 	l.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		l.Fatal(err)
@@ -76,7 +76,7 @@ func (l *lab) writeFile(path string, content []byte) {
 }
 
 // object stores a raw object and returns its id.
-func (l *lab) object(kind string, raw []byte) gitsource.ID {
+func (l *testRepo) object(kind string, raw []byte) gitsource.ID {
 	l.Helper()
 	var packed bytes.Buffer
 	z := zlib.NewWriter(&packed)
@@ -92,8 +92,8 @@ func (l *lab) object(kind string, raw []byte) gitsource.ID {
 	return gitsource.ID(id)
 }
 
-// forget removes an object, as a shallow clone would lack it.
-func (l *lab) forget(id gitsource.ID) {
+// forget removes an object, like in a shallow clone.
+func (l *testRepo) forget(id gitsource.ID) {
 	l.Helper()
 	if err := os.Remove(filepath.Join(l.dir, "objects", string(id[:2]), string(id[2:]))); err != nil {
 		l.Fatal(err)
@@ -101,7 +101,7 @@ func (l *lab) forget(id gitsource.ID) {
 }
 
 // tree stores files and their folders, given as "path=content", and returns the tree.
-func (l *lab) tree(files ...string) gitsource.ID {
+func (l *testRepo) tree(files ...string) gitsource.ID {
 	l.Helper()
 	var entries []string
 	folders := map[string][]string{}
@@ -132,7 +132,7 @@ func entry(mode, name string, id gitsource.ID) string {
 	return mode + " " + name + "\x00" + string(sum)
 }
 
-// A draft is a commit to be made. Its zero value is alice's commit without parents that leaves the tree empty.
+// A draft describes a commit to make. The zero value is a commit by alice without parents and with an empty tree.
 type draft struct {
 	by      sigtest.Identity
 	tree    gitsource.ID
@@ -152,13 +152,13 @@ func (d draft) spec() sigtest.CommitSpec {
 	return spec
 }
 
-// commit makes, signs and stores a commit, a minute after the one before.
-func (l *lab) commit(d draft) gitsource.ID {
+// commit makes, signs and stores a commit, a minute after the previous one.
+func (l *testRepo) commit(d draft) gitsource.ID {
 	l.Helper()
 	return l.object("commit", l.raw(d))
 }
 
-func (l *lab) raw(d draft) []byte {
+func (l *testRepo) raw(d draft) []byte {
 	l.Helper()
 	if d.by.Subject == "" {
 		d.by = alice
@@ -175,14 +175,14 @@ func (l *lab) raw(d draft) []byte {
 }
 
 // unsigned stores a commit without a signature.
-func (l *lab) unsigned(d draft) gitsource.ID {
+func (l *testRepo) unsigned(d draft) gitsource.ID {
 	l.Helper()
 	l.now = l.now.Add(time.Minute)
 	return l.object("commit", d.spec().Payload(l.now))
 }
 
-// options is a policy under which alice may do everything, with an anchor that no test needs unless it says so.
-func (l *lab) options() verify.Options {
+// options returns the options of a policy in which alice has every role but seal, with trust on first use.
+func (l *testRepo) options() verify.Options {
 	l.Helper()
 	root, err := l.sig.TrustedRoot()
 	if err != nil {
@@ -198,7 +198,7 @@ func (l *lab) options() verify.Options {
 	}
 }
 
-func (l *lab) policy(change ...func(*verify.Options)) *verify.Policy {
+func (l *testRepo) policy(change ...func(*verify.Options)) *verify.Policy {
 	l.Helper()
 	opts := l.options()
 	for _, c := range change {
@@ -212,7 +212,7 @@ func (l *lab) policy(change ...func(*verify.Options)) *verify.Policy {
 }
 
 // accepted checks tip and fails the test unless it is accepted.
-func (l *lab) accepted(p *verify.Policy, tip gitsource.ID, base verify.Base) verify.Revision {
+func (l *testRepo) accepted(p *verify.Policy, tip gitsource.ID, base verify.Base) verify.Revision {
 	l.Helper()
 	revision, err := p.Check(l.Context(), l.repo, tip, base)
 	if err != nil {
@@ -224,12 +224,12 @@ func (l *lab) accepted(p *verify.Policy, tip gitsource.ID, base verify.Base) ver
 	return revision
 }
 
-// refused checks tip and fails the test unless it is refused for the given reason, at the given commit.
-func (l *lab) refused(p *verify.Policy, tip gitsource.ID, base verify.Base, want verify.Reason, at gitsource.ID) {
+// refused checks tip and fails the test unless tip is refused for the given reason at the given commit.
+func (l *testRepo) refused(p *verify.Policy, tip gitsource.ID, base verify.Base, want verify.Reason, at gitsource.ID) {
 	l.Helper()
 	revision, err := p.Check(l.Context(), l.repo, tip, base)
 	if revision.Valid() {
-		l.Errorf("check: got revision %v beside %v, want none", revision, err)
+		l.Errorf("check: got revision %v and error %v, want no revision", revision, err)
 	}
 	var rejected *verify.RejectedError
 	if !errors.As(err, &rejected) {
@@ -249,7 +249,7 @@ const (
 )
 
 // foreign stores a commit with a signature of another kind.
-func (l *lab) foreign(d draft, signature string) gitsource.ID {
+func (l *testRepo) foreign(d draft, signature string) gitsource.ID {
 	l.Helper()
 	l.now = l.now.Add(time.Minute)
 	raw, err := sigtest.AttachToCommit(d.spec().Payload(l.now), []byte(signature))

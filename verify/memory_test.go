@@ -15,24 +15,24 @@ import (
 	"gitops-agent/verify"
 )
 
-// residentDir is the environment variable that makes the test binary verify the range in the named directory, and say how much
-// memory that took.
+// residentDir is the environment variable that makes the test binary verify the range in the named directory and print how
+// much memory the process used.
 const residentDir = "VERIFY_RESIDENT_DIR"
 
-// maxResident is how much memory a process may occupy that verifies a thousand commits, in bytes.
+// maxResident is the most resident memory of a process that verifies a thousand commits, in bytes.
 const maxResident = 64 << 20
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(residentDir); dir != "" {
 		if err := verifyAlone(dir, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err) // the parent misses the figure and fails
+			fmt.Fprintln(os.Stderr, err) // the parent fails because the output lacks the value
 		}
 		return
 	}
 	m.Run()
 }
 
-// verifyAlone checks the range in dir and writes the status of this process, as Linux tells it.
+// verifyAlone checks the range in dir and writes /proc/self/status of this process.
 func verifyAlone(dir string, out io.Writer) error {
 	var files [3][]byte
 	for i, name := range []string{"root.json", "base", "tip"} {
@@ -65,8 +65,8 @@ func verifyAlone(dir string, out io.Writer) error {
 	return err
 }
 
-// thousand makes a range of a thousand commits.
-func thousand(l *lab) (base, tip gitsource.ID) {
+// thousandCommits makes a range of a thousand commits.
+func thousandCommits(l *testRepo) (base, tip gitsource.ID) {
 	l.Helper()
 	tree := l.tree("web.yaml=1")
 	base = l.commit(draft{tree: tree})
@@ -79,11 +79,11 @@ func thousand(l *lab) (base, tip gitsource.ID) {
 
 var residentLine = regexp.MustCompile(`(?s)^commits 1000\n.*\nVmHWM:\s+(\d+) kB\n`)
 
-// BenchmarkCheckResident verifies a thousand commits in a process of its own; MiB is the most memory that it ever occupied, the
-// program itself included. It fails beyond 64 MiB, and needs Linux.
+// BenchmarkCheckResident verifies a thousand commits in a separate process. MiB is the highest resident memory of that
+// process, including the program itself. The benchmark fails above 64 MiB and needs Linux.
 func BenchmarkCheckResident(b *testing.B) {
-	l := newLab(b)
-	base, tip := thousand(l)
+	l := newTestRepo(b)
+	base, tip := thousandCommits(l)
 	l.writeFile(filepath.Join(l.dir, "root.json"), l.options().TrustedRoot)
 	l.writeFile(filepath.Join(l.dir, "base"), []byte(base))
 	l.writeFile(filepath.Join(l.dir, "tip"), []byte(tip))

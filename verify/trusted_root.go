@@ -14,19 +14,20 @@ import (
 // signatures are verified against. It is immutable.
 type trustedRoot struct {
 	*root.TrustedRoot
-	authorities []root.CertificateAuthority // those of the root, each with its upper chain checked once
+	authorities []root.CertificateAuthority // those of the root, each after pinChain
 	info        RootInfo
 }
 
-// RootInfo says which trusted root is in use.
+// RootInfo describes the trusted root of a Policy.
 type RootInfo struct {
 	SHA256 [sha256.Size]byte // of the file
-	// Expiry is when the root stops to be of use for new signatures: no certificate authority, no transparency log, or
-	// no certificate log in it is valid after that. It is zero when that never happens.
+	// Expiry is when the root can no longer verify new signatures: after it no certificate authority, no transparency log
+	// or no certificate log in the root is valid. It is zero if that time never comes.
 	Expiry time.Time
 }
 
-// parseTrustedRoot reads a trusted_root.json. A root that could never verify anything is an error.
+// parseTrustedRoot reads a trusted_root.json. It returns an error if the root has no certificate authority, no
+// transparency log or no certificate log, because such a root cannot verify any signature.
 func parseTrustedRoot(json []byte) (*trustedRoot, error) {
 	parsed, err := root.NewTrustedRootFromJSON(json)
 	if err != nil {
@@ -40,17 +41,17 @@ func parseTrustedRoot(json []byte) (*trustedRoot, error) {
 		"certificate log":       len(parsed.CTLogs()),
 	} {
 		if count == 0 {
-			problems = append(problems, fmt.Errorf("parse trusted root: no %s in it", kind))
+			problems = append(problems, fmt.Errorf("parse trusted root: no %s in the file", kind))
 		}
 	}
 	for _, ca := range parsed.FulcioCertificateAuthorities() {
-		tr.authorities = append(tr.authorities, checkedOnce(ca))
+		tr.authorities = append(tr.authorities, pinChain(ca))
 	}
 	tr.info = RootInfo{SHA256: sha256.Sum256(json), Expiry: expiry(parsed)}
 	return tr, errors.Join(problems...)
 }
 
-// FulcioCertificateAuthorities replaces those of the embedded root.
+// FulcioCertificateAuthorities returns the authorities with their pinned chains, instead of those of the embedded root.
 func (t *trustedRoot) FulcioCertificateAuthorities() []root.CertificateAuthority {
 	return t.authorities
 }
@@ -60,7 +61,7 @@ func expiry(r *root.TrustedRoot) time.Time {
 	var authorities, logs, certificateLogs []time.Time
 	for _, ca := range r.FulcioCertificateAuthorities() {
 		if fulcio, ok := ca.(*root.FulcioCertificateAuthority); ok {
-			authorities = append(authorities, earliest(fulcio.ValidityPeriodEnd, lastMoment(fulcio)))
+			authorities = append(authorities, earliest(fulcio.ValidityPeriodEnd, chainExpiry(fulcio)))
 		}
 	}
 	for _, l := range r.RekorLogs() {
@@ -72,8 +73,8 @@ func expiry(r *root.TrustedRoot) time.Time {
 	return earliest(latest(authorities), latest(logs), latest(certificateLogs))
 }
 
-// lastMoment returns when the first certificate of an authority's own chain expires.
-func lastMoment(ca *root.FulcioCertificateAuthority) time.Time {
+// chainExpiry returns when the first certificate of the authority's chain expires.
+func chainExpiry(ca *root.FulcioCertificateAuthority) time.Time {
 	end := ca.Root.NotAfter
 	for _, c := range ca.Intermediates {
 		end = earliest(end, c.NotAfter)
@@ -81,7 +82,7 @@ func lastMoment(ca *root.FulcioCertificateAuthority) time.Time {
 	return end
 }
 
-// earliest returns the first of times; zero stands for never.
+// earliest returns the earliest of times. The zero time means never.
 func earliest(times ...time.Time) time.Time {
 	var first time.Time
 	for _, t := range times {
@@ -92,7 +93,7 @@ func earliest(times ...time.Time) time.Time {
 	return first
 }
 
-// latest returns the last of times; zero stands for never and is later than all.
+// latest returns the latest of times. The zero time means never and is later than all others.
 func latest(times []time.Time) time.Time {
 	var last time.Time
 	for _, t := range times {
@@ -106,9 +107,9 @@ func latest(times []time.Time) time.Time {
 	return last
 }
 
-// A pinnedChain is a certificate authority whose chain from the issuing certificate up to the root has been verified
-// already. What remains for a leaf is the issuer's signature on it and the time. A third of the work on a commit would
-// otherwise be the signature of a root on an intermediate that never changes.
+// A pinnedChain is a certificate authority whose chain from the issuing certificate up to the root is already verified. For
+// a leaf, only the issuer's signature and the time remain to be checked. Without pinning, a third of the work on a commit
+// would be to verify the root's signature on the same intermediate each time.
 type pinnedChain struct {
 	whole      *root.FulcioCertificateAuthority
 	upper      []*x509.Certificate // issuer first, root last
@@ -116,15 +117,15 @@ type pinnedChain struct {
 	issuer     *x509.CertPool
 }
 
-// checkedOnce returns ca with its upper chain verified, or ca itself where that chain is not the plain one intermediate
-// below one root that a leaf can be judged by without it: then every leaf is verified through the whole chain.
-func checkedOnce(ca root.CertificateAuthority) root.CertificateAuthority {
+// pinChain returns ca with its upper chain verified. It pins only a chain of one intermediate below one root without
+// constraints. For every other chain it returns ca itself, and each leaf is verified through the whole chain.
+func pinChain(ca root.CertificateAuthority) root.CertificateAuthority {
 	fulcio, ok := ca.(*root.FulcioCertificateAuthority)
 	if !ok || fulcio.Root == nil || len(fulcio.Intermediates) != 1 {
 		return ca
 	}
 	issuer, top := fulcio.Intermediates[0], fulcio.Root
-	if !issuer.BasicConstraintsValid || !issuer.IsCA || constrains(top, 1) {
+	if !issuer.BasicConstraintsValid || !issuer.IsCA || hasConstraints(top, 1) {
 		return ca
 	}
 	start, end := top.NotBefore, earliest(top.NotAfter, issuer.NotAfter)
@@ -146,16 +147,16 @@ func checkedOnce(ca root.CertificateAuthority) root.CertificateAuthority {
 	}
 }
 
-// constrains says whether ca limits the names below it, or allows fewer than depth authorities below it.
-func constrains(ca *x509.Certificate, depth int) bool {
+// hasConstraints reports whether ca limits the names below it, or allows fewer than depth authorities below it.
+func hasConstraints(ca *x509.Certificate, depth int) bool {
 	names := len(ca.PermittedDNSDomains) + len(ca.ExcludedDNSDomains) + len(ca.PermittedIPRanges) + len(ca.ExcludedIPRanges) +
 		len(ca.PermittedEmailAddresses) + len(ca.ExcludedEmailAddresses) + len(ca.PermittedURIDomains) + len(ca.ExcludedURIDomains)
 	limited := ca.MaxPathLen > 0 || ca.MaxPathLenZero
 	return names > 0 || len(ca.UnhandledCriticalExtensions) > 0 || limited && ca.MaxPathLen < depth
 }
 
-// Verify returns the chain from leaf to the root if it is valid at the given time. Whatever the pinned chain refuses, the
-// whole chain decides, so pinning can only save work.
+// Verify returns the chain from leaf to the root if the chain is valid at the given time. If the pinned chain refuses the
+// leaf, Verify verifies the whole chain, so pinning changes the speed and never the result.
 func (p *pinnedChain) Verify(leaf *x509.Certificate, at time.Time) ([][]*x509.Certificate, error) {
 	outside := at.Before(p.start) || at.After(p.end) ||
 		!p.whole.ValidityPeriodStart.IsZero() && at.Before(p.whole.ValidityPeriodStart) ||

@@ -15,14 +15,14 @@ import (
 	"gitops-agent/internal/sigtest"
 )
 
-// A family is a root, an intermediate below it, and a leaf below that.
-type family struct {
+// A certChain is a root, an intermediate below it, and a leaf below that.
+type certChain struct {
 	top, issuer, leaf *x509.Certificate
 }
 
 var chainStart = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
-func newFamily(t *testing.T, change func(top, issuer *x509.Certificate)) family {
+func newCertChain(t *testing.T, change func(top, issuer *x509.Certificate)) certChain {
 	t.Helper()
 	days := func(n int) time.Time { return chainStart.AddDate(0, 0, n) }
 	authority := x509.Certificate{
@@ -38,7 +38,7 @@ func newFamily(t *testing.T, change func(top, issuer *x509.Certificate)) family 
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning}, KeyUsage: x509.KeyUsageDigitalSignature,
 	}
 	topKey, issuerKey := newKey(t), newKey(t)
-	var f family
+	var f certChain
 	f.top = issue(t, &top, &top, topKey, topKey)
 	f.issuer = issue(t, &issuer, f.top, issuerKey, topKey)
 	f.leaf = issue(t, &leaf, f.issuer, newKey(t), issuerKey)
@@ -67,7 +67,7 @@ func issue(t *testing.T, template, parent *x509.Certificate, key, signer *ecdsa.
 	return c
 }
 
-func (f family) authority() *root.FulcioCertificateAuthority {
+func (f certChain) authority() *root.FulcioCertificateAuthority {
 	return &root.FulcioCertificateAuthority{
 		Root: f.top, Intermediates: []*x509.Certificate{f.issuer},
 		ValidityPeriodStart: chainStart.AddDate(0, 0, 2), ValidityPeriodEnd: chainStart.AddDate(0, 0, 35),
@@ -76,12 +76,12 @@ func (f family) authority() *root.FulcioCertificateAuthority {
 
 func unchanged(_, _ *x509.Certificate) {}
 
-// TestPinnedChainAgrees: at every time, pinning the upper chain gives the verdict of verifying the whole one.
+// TestPinnedChainAgrees: at every time, the pinned chain and the whole chain give the same result.
 func TestPinnedChainAgrees(t *testing.T) {
-	f := newFamily(t, unchanged)
+	f := newCertChain(t, unchanged)
 	whole := f.authority()
 	whole.ValidityPeriodStart = time.Time{}
-	pinned := checkedOnce(whole)
+	pinned := pinChain(whole)
 	if _, ok := pinned.(*pinnedChain); !ok {
 		t.Fatalf("got %T, want a plain chain to be pinned", pinned)
 	}
@@ -105,14 +105,14 @@ func TestPinnedChainAgrees(t *testing.T) {
 	if accepted == 0 {
 		t.Error("the chain was never valid, so nothing was compared")
 	}
-	if _, err := pinned.Verify(newFamily(t, unchanged).leaf, chainStart.AddDate(0, 0, 5)); err == nil {
+	if _, err := pinned.Verify(newCertChain(t, unchanged).leaf, chainStart.AddDate(0, 0, 5)); err == nil {
 		t.Error("a leaf of another authority: got it accepted, want an error")
 	}
 }
 
-func TestPinnedChainKeepsToItsWindow(t *testing.T) {
-	f := newFamily(t, unchanged)
-	pinned := checkedOnce(f.authority())
+func TestPinnedChainRespectsValidityPeriod(t *testing.T) {
+	f := newCertChain(t, unchanged)
+	pinned := pinChain(f.authority())
 	for day, want := range map[int]bool{1: false, 3: true, 29: true, 36: false} {
 		_, err := pinned.Verify(f.leaf, chainStart.AddDate(0, 0, day))
 		if (err == nil) != want {
@@ -121,49 +121,49 @@ func TestPinnedChainKeepsToItsWindow(t *testing.T) {
 	}
 }
 
-// TestCheckedOnceLeavesOthersWhole: what a leaf cannot be judged by without the whole chain is not pinned.
-func TestCheckedOnceLeavesOthersWhole(t *testing.T) {
+// TestPinChainSkipsOtherChains: a chain is not pinned if each leaf needs the verification of the whole chain.
+func TestPinChainSkipsOtherChains(t *testing.T) {
 	tests := map[string]func() root.CertificateAuthority{
 		"path_length": func() root.CertificateAuthority {
-			return newFamily(t, func(top, _ *x509.Certificate) { top.MaxPathLen, top.MaxPathLenZero = 0, true }).authority()
+			return newCertChain(t, func(top, _ *x509.Certificate) { top.MaxPathLen, top.MaxPathLenZero = 0, true }).authority()
 		},
 		"names": func() root.CertificateAuthority {
-			return newFamily(t, func(top, _ *x509.Certificate) { top.PermittedEmailAddresses = []string{"other.test"} }).authority()
+			return newCertChain(t, func(top, _ *x509.Certificate) { top.PermittedEmailAddresses = []string{"other.test"} }).authority()
 		},
-		"issuer_is_no_authority": func() root.CertificateAuthority {
-			return newFamily(t, func(_, issuer *x509.Certificate) { issuer.IsCA, issuer.MaxPathLen = false, 0 }).authority()
+		"issuer_is_not_an_authority": func() root.CertificateAuthority {
+			return newCertChain(t, func(_, issuer *x509.Certificate) { issuer.IsCA, issuer.MaxPathLen = false, 0 }).authority()
 		},
 		"issuer_of_another_root": func() root.CertificateAuthority {
-			ca := newFamily(t, unchanged).authority()
-			ca.Root = newFamily(t, unchanged).top
+			ca := newCertChain(t, unchanged).authority()
+			ca.Root = newCertChain(t, unchanged).top
 			return ca
 		},
 		"issuer_for_another_usage": func() root.CertificateAuthority {
-			return newFamily(t, func(_, issuer *x509.Certificate) {
+			return newCertChain(t, func(_, issuer *x509.Certificate) {
 				issuer.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 			}).authority()
 		},
 		"no_intermediate": func() root.CertificateAuthority {
-			ca := newFamily(t, unchanged).authority()
+			ca := newCertChain(t, unchanged).authority()
 			ca.Intermediates = nil
 			return ca
 		},
 		"never_valid_together": func() root.CertificateAuthority {
-			return newFamily(t, func(_, issuer *x509.Certificate) {
+			return newCertChain(t, func(_, issuer *x509.Certificate) {
 				issuer.NotBefore, issuer.NotAfter = chainStart.AddDate(1, 0, 0), chainStart.AddDate(2, 0, 0)
 			}).authority()
 		},
 	}
 	for name, build := range tests {
 		t.Run(name, func(t *testing.T) {
-			if ca, pinned := checkedOnce(build()).(*pinnedChain); pinned {
+			if ca, pinned := pinChain(build()).(*pinnedChain); pinned {
 				t.Errorf("got %+v, want the whole chain to be verified each time", ca)
 			}
 		})
 	}
 }
 
-// FuzzParseTrustedRoot: what is accepted marshals to a root that is accepted again and is worth as much.
+// FuzzParseTrustedRoot: an accepted root marshals to a root that is accepted again and has equal parts.
 func FuzzParseTrustedRoot(f *testing.F) {
 	s, err := sigtest.New(sigtest.Options{Seed: "parsers"})
 	if err != nil {
