@@ -1,13 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 
+	"gitops-agent/cmd/gitops-agent/internal/audit"
 	"gitops-agent/cmd/gitops-agent/internal/planview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
@@ -143,7 +143,7 @@ func (r subjectReader) load(ctx context.Context, repo *gitsource.Repository, id 
 	if err != nil {
 		return planview.Subject{}, err
 	}
-	tree, err := treeOf(commit)
+	tree, err := audit.TreeOf(commit)
 	if err != nil {
 		return planview.Subject{}, err
 	}
@@ -152,15 +152,4 @@ func (r subjectReader) load(ctx context.Context, repo *gitsource.Repository, id 
 		return planview.Subject{}, err
 	}
 	return planview.Subject{Basis: on, Revision: r.config.Source.Branch + "@sha1:" + string(id), Set: set, State: state}, nil
-}
-
-// treeOf returns the tree that a commit names in its first line. It is good for looking, not for trusting: a revision that is applied
-// gets its tree from package verify.
-func treeOf(commit gitsource.Commit) (gitsource.ID, error) {
-	line, _, _ := bytes.Cut(commit.Raw, []byte("\n"))
-	text, found := bytes.CutPrefix(line, []byte("tree "))
-	if !found {
-		return "", fmt.Errorf("commit %s does not begin with a tree", commit.ID)
-	}
-	return gitsource.ParseID(string(text))
 }

@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ func TestEveryReasonHasItsRule(t *testing.T) {
 		verify.ReasonTimeWentBack: true, verify.ReasonTooOld: true,
 	}
 	count := map[verify.Reason]int{}
-	for _, r := range auditRules() {
+	for _, r := range rules() {
 		for _, reason := range r.reasons {
 			count[reason]++
 		}
@@ -42,16 +42,16 @@ func TestRuleViews(t *testing.T) {
 		return verify.Verdict{Reason: reason, Signer: signer, Err: &verify.RejectedError{Reason: reason}}
 	}
 	tests := map[string]struct {
-		verdict audited
+		verdict verdict
 		want    []ruleResult
 	}{
-		"accepted":     {audited{kind: "commit", Verdict: verify.Verdict{Accepted: true}}, []ruleResult{y, y, y, y, y, y, y, y}},
-		"tag":          {audited{kind: "tag", Verdict: verify.Verdict{Accepted: true}}, []ruleResult{y, y, y, y, y, y, y}},
-		"malformed":    {audited{kind: "commit", Verdict: refused(verify.ReasonMalformed, "")}, []ruleResult{n, x, x, x, x, x, x, x}},
-		"bad_log":      {audited{kind: "commit", Verdict: refused(verify.ReasonBadLogEntry, "")}, []ruleResult{y, y, y, y, n, x, x, x}},
-		"out_of_scope": {audited{kind: "commit", Verdict: refused(verify.ReasonOutOfScope, "alice")}, []ruleResult{y, y, y, y, y, y, y, n}},
-		"no_parent":    {audited{kind: "commit", Verdict: refused(verify.ReasonIncompleteHistory, "alice")}, []ruleResult{y, y, y, y, y, y, y, n}},
-		"unread":       {audited{kind: "tag", Verdict: verify.Verdict{Err: errors.New("disk")}}, []ruleResult{x, x, x, x, x, x, x}},
+		"accepted":     {verdict{kind: "commit", Verdict: verify.Verdict{Accepted: true}}, []ruleResult{y, y, y, y, y, y, y, y}},
+		"tag":          {verdict{kind: "tag", Verdict: verify.Verdict{Accepted: true}}, []ruleResult{y, y, y, y, y, y, y}},
+		"malformed":    {verdict{kind: "commit", Verdict: refused(verify.ReasonMalformed, "")}, []ruleResult{n, x, x, x, x, x, x, x}},
+		"bad_log":      {verdict{kind: "commit", Verdict: refused(verify.ReasonBadLogEntry, "")}, []ruleResult{y, y, y, y, n, x, x, x}},
+		"out_of_scope": {verdict{kind: "commit", Verdict: refused(verify.ReasonOutOfScope, "alice")}, []ruleResult{y, y, y, y, y, y, y, n}},
+		"no_parent":    {verdict{kind: "commit", Verdict: refused(verify.ReasonIncompleteHistory, "alice")}, []ruleResult{y, y, y, y, y, y, y, n}},
+		"unread":       {verdict{kind: "tag", Verdict: verify.Verdict{Err: errors.New("disk")}}, []ruleResult{x, x, x, x, x, x, x}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"os"
@@ -28,18 +28,18 @@ func TestIsRemote(t *testing.T) {
 // The config's credentials go to the config's own remote and to no other.
 func TestCredentials(t *testing.T) {
 	config := agent.Config{Source: agent.SourceConfig{Remotes: []agent.RemoteConfig{{URL: "https://example.org/a.git", Username: "oauth2", TokenFile: "token"}}}}
-	tests := map[string]struct{ repo, want auditRepo }{
-		"known":   {auditRepo{where: "https://example.org/a.git"}, auditRepo{remote: gitsource.Remote{URL: "https://example.org/a.git", Username: "oauth2", TokenFile: "token"}}},
-		"unknown": {auditRepo{where: "https://example.org/b.git"}, auditRepo{remote: gitsource.Remote{URL: "https://example.org/b.git"}}},
+	tests := map[string]struct{ repo, want Repository }{
+		"known":   {Repository{Where: "https://example.org/a.git"}, Repository{Remote: gitsource.Remote{URL: "https://example.org/a.git", Username: "oauth2", TokenFile: "token"}}},
+		"unknown": {Repository{Where: "https://example.org/b.git"}, Repository{Remote: gitsource.Remote{URL: "https://example.org/b.git"}}},
 		"flags": {
-			auditRepo{where: "https://example.org/a.git", remote: gitsource.Remote{TokenFile: "mine"}},
-			auditRepo{remote: gitsource.Remote{URL: "https://example.org/a.git", TokenFile: "mine"}},
+			Repository{Where: "https://example.org/a.git", Remote: gitsource.Remote{TokenFile: "mine"}},
+			Repository{Remote: gitsource.Remote{URL: "https://example.org/a.git", TokenFile: "mine"}},
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := test.repo.credentials(config); got != test.want.remote {
-				t.Errorf("got %+v, want %+v", got, test.want.remote)
+			if got := test.repo.credentials(config); got != test.want.Remote {
+				t.Errorf("got %+v, want %+v", got, test.want.Remote)
 			}
 		})
 	}

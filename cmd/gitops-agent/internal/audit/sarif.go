@@ -1,10 +1,9 @@
-package main
+package audit
 
 import (
 	"fmt"
 	"net/url"
 
-	"gitops-agent/metrics"
 	"gitops-agent/verify"
 )
 
@@ -108,9 +107,9 @@ type sarifProperties struct {
 }
 
 // newSARIF renders verdicts for tools that collect findings.
-func newSARIF(build metrics.Build, verdicts []audited) sarifLog {
+func newSARIF(version string, verdicts []verdict) sarifLog {
 	run := sarifRun{
-		Tool:    sarifTool{sarifDriver{Name: "gitops-agent", Version: build.Version}},
+		Tool:    sarifTool{sarifDriver{Name: "gitops-agent", Version: version}},
 		Results: []sarifResult{},
 	}
 	index := map[verify.Reason]int{}
@@ -133,7 +132,7 @@ func newSARIF(build metrics.Build, verdicts []audited) sarifLog {
 	return sarifLog{sarifSchema, sarifVersion, []sarifRun{run}}
 }
 
-func newSARIFResult(v audited, rule int) sarifResult {
+func newSARIFResult(v verdict, rule int) sarifResult {
 	result := sarifResult{
 		RuleID: string(v.Reason), RuleIndex: rule, Level: sarifError, Message: sarifMessage{fmt.Sprintf("%s. Remedy: %s", v.Err, v.Hint)},
 		Locations:           []sarifLocation{{LogicalLocations: []sarifLogicalLocation{{string(v.Object), v.kind}}}},

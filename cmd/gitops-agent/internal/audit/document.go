@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"cmp"
@@ -9,8 +9,8 @@ import (
 	"gitops-agent/verify"
 )
 
-// verifyDocument is the outcome of an audit.
-type verifyDocument struct {
+// A Document is the JSON result of an audit.
+type Document struct {
 	SchemaVersion int           `json:"schemaVersion"`
 	Revision      string        `json:"revision"` // as asked for, or the range since the anchor
 	Accepted      int           `json:"accepted"`
@@ -44,8 +44,8 @@ type verdictView struct {
 	Target      string        `json:"target,omitempty"`
 }
 
-func newVerifyDocument(revision string, verdicts []audited) verifyDocument {
-	d := verifyDocument{SchemaVersion: term.SchemaVersion, Revision: revision, Verdicts: make([]verdictView, 0, len(verdicts))}
+func newDocument(revision string, verdicts []verdict) Document {
+	d := Document{SchemaVersion: term.SchemaVersion, Revision: revision, Verdicts: make([]verdictView, 0, len(verdicts))}
 	for _, v := range verdicts {
 		view := newVerdictView(v)
 		switch view.Verdict {
@@ -62,7 +62,7 @@ func newVerifyDocument(revision string, verdicts []audited) verifyDocument {
 	return d
 }
 
-func newVerdictView(v audited) verdictView {
+func newVerdictView(v verdict) verdictView {
 	view := verdictView{
 		Kind: v.kind, ID: string(v.Object), Verdict: v.word(), Accepted: v.Accepted, Reason: v.Reason, Hint: v.Hint, Rules: ruleViews(v),
 		Signer: v.Signer, Subject: v.Subject, Issuer: v.Issuer, ProvenTime: v.ProvenTime,
@@ -78,7 +78,7 @@ func newVerdictView(v audited) verdictView {
 	return view
 }
 
-func (d verifyDocument) outcome() error {
+func (d Document) outcome() error {
 	if d.Refused > 0 {
 		return term.WithStatus(term.ExitRefused, nil)
 	}

@@ -1,8 +1,10 @@
-package main
+package audit
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"runtime"
 	"slices"
@@ -26,8 +28,8 @@ type auditor struct {
 	done   func(n, of int) // told after each commit, from several goroutines
 }
 
-// audited is a verdict and what it is about.
-type audited struct {
+// verdict is a verdict with its object.
+type verdict struct {
 	verify.Verdict
 	kind     string       // "commit" or "tag"
 	name     string       // what the reader called a tag
@@ -44,7 +46,7 @@ const (
 	wordSealed   = "sealed" // not accepted by itself, and a seal vouches for it
 )
 
-func (a audited) word() string {
+func (a verdict) word() string {
 	switch {
 	case a.Accepted:
 		return wordAccepted
@@ -57,14 +59,14 @@ func (a audited) word() string {
 
 // audit verifies what a revision names: a commit, an annotated tag with its commit, or the commits of a range A..B along first parents,
 // oldest first.
-func (a auditor) audit(ctx context.Context, revision string) ([]audited, error) {
+func (a auditor) audit(ctx context.Context, revision string) ([]verdict, error) {
 	if from, to, isRange := cutRange(revision); isRange {
 		return a.auditRange(ctx, from, to)
 	}
-	var verdicts []audited
+	var verdicts []verdict
 	name := strings.TrimSuffix(revision, "^{tag}")
 	if tag, err := a.repo.Resolve(ctx, name+"^{tag}"); err == nil {
-		verdicts = append(verdicts, audited{kind: "tag", name: path.Base(name), Verdict: a.policy.AuditTag(ctx, a.repo, tag), tip: true})
+		verdicts = append(verdicts, verdict{kind: "tag", name: path.Base(name), Verdict: a.policy.AuditTag(ctx, a.repo, tag), tip: true})
 	}
 	if len(verdicts) > 0 && name != revision {
 		return verdicts, nil
@@ -82,7 +84,7 @@ func cutRange(revision string) (from, to string, isRange bool) { return strings.
 
 // auditRange verifies the commits after from up to to, and says for which of the refused ones a seal among them vouches. An empty from is
 // the beginning, an empty to is HEAD.
-func (a auditor) auditRange(ctx context.Context, from, to string) ([]audited, error) {
+func (a auditor) auditRange(ctx context.Context, from, to string) ([]verdict, error) {
 	if strings.HasPrefix(to, ".") {
 		return nil, term.UsageErrorf("range: want A..B; A...B has no first-parent path")
 	}
@@ -125,8 +127,8 @@ func rangeError(err error) error {
 }
 
 // seal notes which refused commits a seal vouches for. It asks only where there is something to vouch for.
-func (a auditor) seal(ctx context.Context, verdicts []audited, floor, tip gitsource.ID) error {
-	if !slices.ContainsFunc(verdicts, func(v audited) bool { return !v.Accepted }) {
+func (a auditor) seal(ctx context.Context, verdicts []verdict, floor, tip gitsource.ID) error {
+	if !slices.ContainsFunc(verdicts, func(v verdict) bool { return !v.Accepted }) {
 		return nil
 	}
 	sealedBy, err := a.policy.SealedBy(ctx, a.repo, floor, tip, maxAudited)
@@ -142,8 +144,8 @@ func (a auditor) seal(ctx context.Context, verdicts []audited, floor, tip gitsou
 }
 
 // auditAll verifies commits on every processor, and returns the verdicts in their order.
-func (a auditor) auditAll(ctx context.Context, ids []gitsource.ID) ([]audited, error) {
-	verdicts := make([]audited, len(ids))
+func (a auditor) auditAll(ctx context.Context, ids []gitsource.ID) ([]verdict, error) {
+	verdicts := make([]verdict, len(ids))
 	var next, done atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(ids)) {
@@ -161,8 +163,8 @@ func (a auditor) auditAll(ctx context.Context, ids []gitsource.ID) ([]audited, e
 	return verdicts, ctx.Err()
 }
 
-func (a auditor) auditCommit(ctx context.Context, id gitsource.ID) audited {
-	v := audited{kind: "commit", Verdict: a.policy.Audit(ctx, a.repo, id)}
+func (a auditor) auditCommit(ctx context.Context, id gitsource.ID) verdict {
+	v := verdict{kind: "commit", Verdict: a.policy.Audit(ctx, a.repo, id)}
 	if !v.Accepted {
 		_, err := a.repo.Resolve(ctx, string(id)+"~1")
 		v.first = errors.Is(err, gitsource.ErrNotFound)
@@ -172,7 +174,7 @@ func (a auditor) auditCommit(ctx context.Context, id gitsource.ID) audited {
 
 // locate notes for each refused commit a file that it changes, for readers that want a place in the tree. A commit whose trees cannot be
 // compared gets none.
-func (a auditor) locate(ctx context.Context, verdicts []audited) {
+func (a auditor) locate(ctx context.Context, verdicts []verdict) {
 	for i, v := range verdicts {
 		if v.Accepted || v.kind != "commit" {
 			continue
@@ -202,5 +204,16 @@ func (a auditor) tree(ctx context.Context, revision string) (gitsource.ID, error
 	if err != nil {
 		return "", err
 	}
-	return treeOf(commit)
+	return TreeOf(commit)
+}
+
+// TreeOf returns the tree that a commit names in its first line. Use it only to read an untrusted commit: a revision that is applied gets
+// its tree from package verify.
+func TreeOf(commit gitsource.Commit) (gitsource.ID, error) {
+	line, _, _ := bytes.Cut(commit.Raw, []byte("\n"))
+	text, found := bytes.CutPrefix(line, []byte("tree "))
+	if !found {
+		return "", fmt.Errorf("commit %s does not begin with a tree", commit.ID)
+	}
+	return gitsource.ParseID(string(text))
 }

@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 
 // writeVerdicts prints a line a commit, and a summary by signer where there are several. Whom a certificate names is shown also where no
 // signer of the policy fits.
-func writeVerdicts(out io.Writer, d verifyDocument) {
+func writeVerdicts(out io.Writer, d Document) {
 	p := term.NewPalette(out)
 	workflows := slices.ContainsFunc(d.Verdicts, func(v verdictView) bool { return v.Workflow != "" })
 	if len(d.Verdicts) > 0 {
@@ -61,7 +61,7 @@ func writeSigners(out io.Writer, signers []signerView, p term.Palette) {
 }
 
 // writeTotals prints the last line.
-func writeTotals(out io.Writer, d verifyDocument) {
+func writeTotals(out io.Writer, d Document) {
 	text := fmt.Sprintf("%d accepted, %d refused", d.Accepted, d.Refused)
 	if d.Sealed > 0 {
 		text += fmt.Sprintf(", %d sealed", d.Sealed)

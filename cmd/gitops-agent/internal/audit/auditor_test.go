@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"runtime"
@@ -12,7 +12,7 @@ import (
 func TestAuditUsesEveryProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	dir, root := longHistory(t, 2)
-	policy, err := auditPolicy(root, []string{people()["alice"].Issuer + "=" + people()["alice"].Subject})
+	policy, err := policyOf(root, []string{signer.Issuer + "=" + signer.Subject})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"fmt"
@@ -9,10 +9,10 @@ import (
 	"gitops-agent/verify"
 )
 
-// auditPolicy returns a policy that says who signed and nothing about what an agent would accept: with neither config nor host there is
+// policyOf returns a policy that says who signed and nothing about what an agent would accept: with neither config nor host there is
 // no branch, no target and no start of trust. Policy.Audit asks for none of them; the values below are there because every policy has
 // them, and are the ones that promise nothing. The signers may change files, so that a commit that does is not refused for that.
-func auditPolicy(trustedRoot string, signers []string) (*verify.Policy, error) {
+func policyOf(trustedRoot string, signers []string) (*verify.Policy, error) {
 	root, err := os.ReadFile(trustedRoot) //nolint:gosec // the file that the user named
 	if err != nil {
 		return nil, fmt.Errorf("read trusted root: %w", err)

@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"gitops-agent/verify"
 )
 
-// explainVerdicts says of each refusal what was found, how far the rules went, and what to do.
-func explainVerdicts(out io.Writer, d verifyDocument, verdicts []audited) {
+// writeExplanations prints for each refusal the problem, the rules that passed, and the remedy.
+func writeExplanations(out io.Writer, d Document, verdicts []verdict) {
 	p := term.NewPalette(out)
 	r := remedies{verdicts}
 	for i, v := range d.Verdicts {
@@ -53,7 +53,7 @@ func (v verdictView) rulesText() string {
 }
 
 // remedies knows what to type for refused commits and tags. Comments in the lines are for whoever copies them.
-type remedies struct{ verdicts []audited }
+type remedies struct{ verdicts []verdict }
 
 // settings are those without which signing once more would not help, for each refusal that signing once more puts right.
 func settings() map[verify.Reason][]string {

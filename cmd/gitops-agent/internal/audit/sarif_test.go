@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"encoding/json"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
-	"gitops-agent/metrics"
 	"gitops-agent/verify"
 )
 
@@ -60,14 +59,14 @@ func checkSARIF(t *testing.T, path string, value any, seen map[string]bool) {
 	}
 }
 
-func sarifVerdicts() []audited {
+func sarifVerdicts() []verdict {
 	id := func(digit string) gitsource.ID { return gitsource.ID(strings.Repeat(digit, 40)) }
 	refused := func(digit string, reason verify.Reason) verify.Verdict {
 		return verify.Verdict{Object: id(digit), Reason: reason, Hint: reason.Hint(), Err: &verify.RejectedError{Commit: id(digit), Reason: reason}}
 	}
 	stranger := refused("3", verify.ReasonWrongIdentity)
 	stranger.Subject, stranger.Issuer, stranger.ProvenTime = "mallory@example.org", "https://accounts.test", time.Unix(1_800_000_000, 0)
-	return []audited{
+	return []verdict{
 		{kind: "commit", Verdict: verify.Verdict{Object: id("1"), Accepted: true}},
 		{kind: "commit", Verdict: refused("2", verify.ReasonUnsigned), path: "gäste/a b:c?.yaml"},
 		{kind: "commit", Verdict: stranger},
@@ -78,7 +77,7 @@ func sarifVerdicts() []audited {
 }
 
 func TestSARIFHasWhatTheFormatRequires(t *testing.T) {
-	text, err := json.Marshal(newSARIF(metrics.Build{Version: "v1.2.3"}, sarifVerdicts()))
+	text, err := json.Marshal(newSARIF("v1.2.3", sarifVerdicts()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +95,7 @@ func TestSARIFHasWhatTheFormatRequires(t *testing.T) {
 }
 
 func TestSARIFSaysWhatTheVerdictsSay(t *testing.T) {
-	log := newSARIF(metrics.Build{Version: "v1.2.3"}, sarifVerdicts())
+	log := newSARIF("v1.2.3", sarifVerdicts())
 	if log.Version != "2.1.0" || len(log.Runs) != 1 {
 		t.Fatalf("got version %s and %d runs, want 2.1.0 and 1", log.Version, len(log.Runs))
 	}
@@ -125,7 +124,7 @@ func TestSARIFSaysWhatTheVerdictsSay(t *testing.T) {
 	if run.Results[1].Locations[0].PhysicalLocation != nil {
 		t.Errorf("got a place for a commit without one")
 	}
-	if got := newSARIF(metrics.Build{}, nil).Runs[0]; got.Results == nil || !got.Invocations[0].ExecutionSuccessful {
+	if got := newSARIF("", nil).Runs[0]; got.Results == nil || !got.Invocations[0].ExecutionSuccessful {
 		t.Errorf("nothing refused: got %+v, want an empty list and success", got)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"slices"
@@ -6,9 +6,9 @@ import (
 	"gitops-agent/verify"
 )
 
-// auditRule is a question that an audit puts to a commit or tag, in the order in which it asks. The first one that is answered with no
+// rule is a question that an audit puts to a commit or tag, in the order in which it asks. The first one that is answered with no
 // ends the audit, so that everything before it is known to be well, and nothing is known of what follows.
-type auditRule struct {
+type rule struct {
 	name    string
 	asks    string
 	reasons []verify.Reason // of a no
@@ -17,8 +17,8 @@ type auditRule struct {
 // ruleChange is the rule that no tag is asked about.
 const ruleChange = "change"
 
-func auditRules() []auditRule {
-	return []auditRule{
+func rules() []rule {
+	return []rule{
 		{"object", "it is there and laid out as git writes it", []verify.Reason{
 			verify.ReasonMalformed, verify.ReasonTooLarge, verify.ReasonIncompleteHistory,
 		}},
@@ -54,7 +54,7 @@ type ruleView struct {
 }
 
 // ruleViews returns the answers that lead to a verdict. Where an object could not be read, nothing was asked.
-func ruleViews(v audited) []ruleView {
+func ruleViews(v verdict) []ruleView {
 	result, failed := rulePassed, ""
 	switch {
 	case v.Accepted:
@@ -66,7 +66,7 @@ func ruleViews(v audited) []ruleView {
 		failed = ruleOf(v.Reason)
 	}
 	var views []ruleView
-	for _, r := range auditRules() {
+	for _, r := range rules() {
 		switch {
 		case v.kind == "tag" && r.name == ruleChange:
 		case r.name == failed:
@@ -81,7 +81,7 @@ func ruleViews(v audited) []ruleView {
 
 // ruleOf names the rule that a reason answers, "" for reasons that only a history gives.
 func ruleOf(reason verify.Reason) string {
-	for _, r := range auditRules() {
+	for _, r := range rules() {
 		if slices.Contains(r.reasons, reason) {
 			return r.name
 		}

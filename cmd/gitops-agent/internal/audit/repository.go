@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"cmp"
@@ -17,22 +17,22 @@ import (
 	"gitops-agent/internal/agent"
 )
 
-// auditRepo names what is audited.
-type auditRepo struct {
-	where  string           // a directory or URL; "" is what the agent fetched, or the working directory without a config
-	branch string           // of a URL
-	remote gitsource.Remote // credentials for a URL
+// A Repository names the repository to verify.
+type Repository struct {
+	Where  string           // a directory or URL; "" is the repository that the agent fetched, or the working directory if there is no config
+	Branch string           // of a URL
+	Remote gitsource.Remote // credentials for a URL
 }
 
-// openedRepo is a repository to read, and what goes with it when it is closed.
-type openedRepo struct {
+// openRepository is a repository to read. Its close function removes what was fetched for it.
+type openRepository struct {
 	*gitsource.Repository
 	source *gitsource.Source // of a remote; nil for a directory
 	close  func() error
 }
 
 // fetchTag fetches what a revision names from the remote's tags, and reports whether there is something new to look at.
-func (r openedRepo) fetchTag(ctx context.Context, revision string) bool {
+func (r openRepository) fetchTag(ctx context.Context, revision string) bool {
 	if r.source == nil {
 		return false
 	}
@@ -41,41 +41,41 @@ func (r openedRepo) fetchTag(ctx context.Context, revision string) bool {
 }
 
 // open opens the repository, fetching it first where it is remote. The config may be the zero one.
-func (r auditRepo) open(ctx context.Context, config agent.Config, shown *term.Progress) (openedRepo, error) {
-	if isRemote(r.where) {
-		f, err := fetch(ctx, r.credentials(config), cmp.Or(r.branch, config.Source.Branch, "main"), shown)
+func (r Repository) open(ctx context.Context, config agent.Config, shown *term.Progress) (openRepository, error) {
+	if isRemote(r.Where) {
+		f, err := fetch(ctx, r.credentials(config), cmp.Or(r.Branch, config.Source.Branch, "main"), shown)
 		if err != nil {
-			return openedRepo{}, err
+			return openRepository{}, err
 		}
-		return openedRepo{f.source.Repository(), f.source, f.close}, nil
+		return openRepository{f.source.Repository(), f.source, f.close}, nil
 	}
-	if r.branch != "" || r.remote != (gitsource.Remote{}) {
-		return openedRepo{}, term.UsageErrorf("--branch and credentials go with a URL for --repo")
+	if r.Branch != "" || r.Remote != (gitsource.Remote{}) {
+		return openRepository{}, term.UsageErrorf("--branch and credentials go with a URL for --repo")
 	}
-	dir := cmp.Or(r.where, ".")
-	if r.where == "" && config.StateDir != "" {
+	dir := cmp.Or(r.Where, ".")
+	if r.Where == "" && config.StateDir != "" {
 		dir = config.RepositoryDir()
 	}
 	repo, err := gitsource.OpenRepository(dir)
-	return openedRepo{repo, nil, func() error { return nil }}, term.WithHint(err, "name a repository with --repo DIR")
+	return openRepository{repo, nil, func() error { return nil }}, term.WithHint(err, "name a repository with --repo DIR")
 }
 
 // credentials returns the remote with the credentials of the flags, or of the config where it has this very URL and there are none.
-func (r auditRepo) credentials(config agent.Config) gitsource.Remote {
-	if r.remote == (gitsource.Remote{}) {
+func (r Repository) credentials(config agent.Config) gitsource.Remote {
+	if r.Remote == (gitsource.Remote{}) {
 		for _, known := range config.Source.Remotes {
-			if known.URL == r.where {
+			if known.URL == r.Where {
 				return known.Remote()
 			}
 		}
 	}
-	remote := r.remote
-	remote.URL = r.where
+	remote := r.Remote
+	remote.URL = r.Where
 	return remote
 }
 
-// auditTimeout bounds the fetch of a remote that is audited. A person who waits longer can interrupt it.
-const auditTimeout = 30 * time.Minute
+// fetchTimeout bounds the fetch of a remote that is audited. A person who waits longer can interrupt it.
+const fetchTimeout = 30 * time.Minute
 
 // remoteLike is what names a remote rather than a directory: a URL, or the short form of ssh.
 var remoteLike = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://|[A-Za-z0-9._-]+@[^/]+:)`)
@@ -102,7 +102,7 @@ func fetch(ctx context.Context, remote gitsource.Remote, branch string, shown *t
 	}
 	f := fetched{dir: dir}
 	f.source, err = gitsource.Open(gitsource.Options{
-		Dir: filepath.Join(dir, "repository"), Branch: branch, Remotes: []gitsource.Remote{remote}, Timeout: auditTimeout,
+		Dir: filepath.Join(dir, "repository"), Branch: branch, Remotes: []gitsource.Remote{remote}, Timeout: fetchTimeout,
 	})
 	if err == nil {
 		stop := f.watch(shown)

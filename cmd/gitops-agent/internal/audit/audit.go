@@ -1,0 +1,136 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/gitsource"
+	"gitops-agent/internal/agent"
+	"gitops-agent/verify"
+)
+
+// Options are the subject of an audit and the signers that it accepts.
+type Options struct {
+	Repository  Repository
+	Trust       Trust
+	Revision    string                       // a commit, a tag or a range A..B; "" is HEAD
+	Paths       bool                         // find a file that each refused commit changes, for WriteSARIF
+	SinceAnchor bool                         // verify everything after the config's trust.anchor, up to Revision
+	ReadConfig  func() (agent.Config, error) // called unless Trust names a root and signers
+	Progress    *term.Progress               // Run ends it
+}
+
+// An Audit verifies the commits of an open repository.
+type Audit struct {
+	auditor
+	repository openRepository
+	remote     bool
+	paths      bool
+	revision   string
+	progress   *term.Progress
+}
+
+// Open reads the trust settings and opens the repository; a remote repository is fetched first. The caller closes the Audit.
+func Open(ctx context.Context, opts Options) (*Audit, error) {
+	grounds, err := opts.Trust.read(opts.ReadConfig)
+	if err != nil {
+		return nil, err
+	}
+	revision, err := opts.subject(grounds)
+	if err != nil {
+		return nil, err
+	}
+	repo, err := opts.Repository.open(ctx, grounds.config, opts.Progress)
+	if err != nil {
+		opts.Progress.End()
+		return nil, err
+	}
+	return &Audit{
+		auditor: auditor{
+			repo: repo.Repository, policy: grounds.policy, denied: grounds.config.Trust.Deny.Commits,
+			done: func(n, of int) { opts.Progress.Show("verified %d of %d", n, of) },
+		},
+		repository: repo, remote: isRemote(opts.Repository.Where), paths: opts.Paths, revision: revision, progress: opts.Progress,
+	}, nil
+}
+
+// Close removes the fetched repository.
+func (a *Audit) Close() error { return a.repository.close() }
+
+// Run verifies the revision. Its error is about the whole audit, such as an unknown revision; refusals are in the Result.
+func (a *Audit) Run(ctx context.Context) (Result, error) {
+	defer a.progress.End()
+	verdicts, err := a.audit(ctx, a.revision)
+	if errors.Is(err, gitsource.ErrNotFound) && a.repository.fetchTag(ctx, a.revision) {
+		verdicts, err = a.audit(ctx, a.revision)
+	}
+	if a.remote && errors.Is(err, gitsource.ErrNotFound) {
+		err = term.WithHint(err, "name a commit of the branch that --branch names, or a tag of the remote")
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	if a.paths {
+		a.locate(ctx, verdicts)
+	}
+	return Result{newDocument(a.revision, verdicts), verdicts}, nil
+}
+
+// subject returns the revision or range to verify.
+func (o Options) subject(grounds grounds) (string, error) {
+	revision := cmp.Or(o.Revision, "HEAD")
+	if !o.SinceAnchor {
+		return revision, nil
+	}
+	_, _, isRange := cutRange(revision)
+	anchor := grounds.config.Trust.Anchor
+	switch {
+	case isRange:
+		return "", term.UsageErrorf("--since-anchor and a range exclude each other")
+	case o.Trust.Root != "":
+		return "", term.UsageErrorf("--since-anchor goes with a config, which has the anchor; name a range A..B instead")
+	case anchor == "":
+		return "", term.WithHint(errors.New("the config has no trust.anchor"), "name a range instead: gitops-agent verify A..B")
+	}
+	return anchor + ".." + revision, nil
+}
+
+// A Result is the outcome of an audit.
+type Result struct {
+	Document Document // the JSON result
+	verdicts []verdict
+}
+
+// WriteText prints the verdicts and the totals and, if explain is set, the reason and the remedy of each refusal.
+func (r Result) WriteText(out io.Writer, explain bool) {
+	writeVerdicts(out, r.Document)
+	if explain {
+		writeExplanations(out, r.Document, r.verdicts)
+	}
+	if len(r.verdicts) > 1 || explain && r.Document.Accepted < len(r.verdicts) { // more than one table precedes the totals
+		_, _ = fmt.Fprintln(out)
+	}
+	writeTotals(out, r.Document)
+}
+
+// WriteSARIF prints the refusals as a SARIF log. The version is the one of this program.
+func (r Result) WriteSARIF(out io.Writer, version string) error {
+	return term.WriteJSON(out, newSARIF(version, r.verdicts))
+}
+
+// Err returns the reason why an object could not be read, or an error with the status ExitRefused if a commit or tag is refused, or nil.
+func (r Result) Err() error { return cmp.Or(r.unread(), r.Document.outcome()) }
+
+// unread returns the reason why an object could not be read. Such an object has no verdict.
+func (r Result) unread() error {
+	for _, v := range r.verdicts {
+		if v.Err != nil && !errors.As(v.Err, new(*verify.RejectedError)) {
+			return v.Err
+		}
+	}
+	return nil
+}
