@@ -52,7 +52,7 @@ var vmRows = []row{
 	{key: "machine", syntax: machineSyntax, absent: "pc", effect: atStart, cost: bootRule, privilege: configHardware},
 	{key: "scsihw", scalar: oneOf("lsi", "lsi53c810", "virtio-scsi-pci", "virtio-scsi-single", "megasas", "pvscsi"), absent: "lsi", effect: atStart, cost: bootRule, privilege: configHardware},
 	{key: "arch", scalar: oneOf("x86_64", "aarch64"), effect: atStart, rootOnly: true},
-	{key: "hotplug", scalar: scalar{form: hotplugForm, words: []string{"network", "disk", "cpu", "memory", "usb", "cloudinit"}}, absent: "1", effect: atOnce, cost: hotplugRule, privilege: configHardware},
+	{key: "hotplug", scalar: scalar{form: hotplugForm, words: []string{"network", "disk", "usb", "memory", "cpu", "cloudinit"}}, absent: "1", effect: atOnce, cost: hotplugRule, privilege: configHardware},
 	{key: "vga", syntax: vgaSyntax, absent: "std", effect: atStart, privilege: configHardware},
 	{key: "tablet", scalar: yesNo, absent: "1", effect: plugUSB, privilege: configHardware},
 	{key: "keyboard", scalar: oneOf("de", "de-ch", "da", "en-gb", "en-us", "es", "fi", "fr", "fr-be", "fr-ca", "fr-ch", "hu", "is", "it", "ja", "lt", "mk", "nl", "no", "pl", "pt", "pt-br", "sv", "sl", "tr"), effect: atStart, privilege: configOptions},
@@ -73,7 +73,7 @@ var vmRows = []row{
 	{key: "amd-sev", syntax: sevSyntax, effect: atStart, rootOnly: true},
 	{key: "intel-tdx", syntax: tdxSyntax, effect: atStart, rootOnly: true, span: since91},
 
-	{key: "citype", scalar: oneOf("configdrive2", "nocloud", "opennebula"), effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
+	{key: "citype", scalar: oneOf("nocloud", "configdrive2", "opennebula"), effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
 	{key: "ciuser", scalar: anyText, effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
 	{key: "cipassword", scalar: asSecret, effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},
 	{key: "ciupgrade", scalar: yesNo, absent: "1", effect: atOnce, cost: cloudInitRule, privilege: configCloudInit},

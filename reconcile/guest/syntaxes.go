@@ -39,7 +39,7 @@ var (
 		{name: "aw-bits", scalar: fraction(32, 64), span: since91},
 	}}
 	vgaSyntax = &syntax{bare: "type", subs: []sub{
-		{name: "type", scalar: oneOf("std", "none", "serial0", "serial1", "serial2", "serial3", "virtio", "virtio-gl", "qxl", "qxl2", "qxl3", "qxl4", "vmware", "cirrus"), absent: "std"},
+		{name: "type", scalar: oneOf("std", "virtio", "virtio-gl", "qxl", "qxl2", "qxl3", "qxl4", "vmware", "cirrus", "serial0", "serial1", "serial2", "serial3", "none"), absent: "std"},
 		{name: "memory", scalar: whole(4, 512)},
 		{name: "clipboard", scalar: oneOf("vnc")},
 	}}
@@ -168,7 +168,7 @@ var (
 	tpmSyntax = &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: []sub{
 		subVolume,
 		{name: "size", scalar: asSize, owned: true},
-		{name: "format", scalar: oneOf("raw", "qcow2", "vmdk"), once: true},
+		{name: "format", scalar: oneOf(newVolumeFormats...), once: true},
 		{name: "import-from", once: true},
 		{name: "version", scalar: oneOf("v1.2", "v2.0"), absent: "v1.2", fixed: true},
 	}}

@@ -175,9 +175,9 @@ func (a *adoption) demoteUnsaid(r *raising) bool {
 			a.leave(name, pseudoKeys[name])
 		case name == "env": // whose separator YAML has no plain text for
 			a.leave(name, "a manifest takes variables of letters, digits and _, each once")
-		case !holdsVolume(a.seen.Kind, name) && key.said() && guest.Check(a.seen.Kind, name, key.raw()) != nil:
+		case !guest.IsDrive(a.seen.Kind, name) && key.said() && guest.Check(a.seen.Kind, name, key.raw()) != nil:
 			a.leaveParts(key, unsaid)
-		case !holdsVolume(a.seen.Kind, name):
+		case !guest.IsDrive(a.seen.Kind, name):
 			a.raw[name] = true
 		case slices.ContainsFunc(unsaid, func(p *livePart) bool { return p.name == "mp" }):
 			a.leave(name, "a manifest takes "+folder.want)
@@ -225,14 +225,6 @@ var pseudoKeys = map[string]string{
 	"ha": "no field says what the HA manager does with it", "template": "no field says that it is a template",
 }
 
-// holdsVolume reports whether a key is a slot that a volume is in.
-func holdsVolume(kind guest.Kind, key string) bool {
-	if kind == guest.Container {
-		return key == "rootfs" || families{{"mp", 256}}.has(key)
-	}
-	return key == "efidisk0" || key == "tpmstate0" || diskSlots.has(key)
-}
-
 // finding is what is wrong with pinning a key, or one sub-key of it, "features.keyctl".
 type finding struct{ key, reason string }
 
@@ -247,7 +239,7 @@ func (a *adoption) demote(f finding) bool {
 		a.left[f.key] = f.reason
 	case !pinned:
 		return false
-	case a.raw[f.key] || holdsVolume(a.seen.Kind, f.key) || pseudoKeys[f.key] != "":
+	case a.raw[f.key] || guest.IsDrive(a.seen.Kind, f.key) || pseudoKeys[f.key] != "":
 		a.leave(f.key, f.reason)
 	default:
 		a.raw[f.key] = true

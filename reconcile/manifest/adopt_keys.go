@@ -13,7 +13,7 @@ const pendingReason = "a change of it waits for the next start: adopt it again a
 // business and for what has no value.
 func adoptValue(kind guest.Kind, key string, value guest.Value, opts AdoptOptions) (text, reason string) {
 	ours := reserved[key] == "" && !strings.HasPrefix(key, "unused")
-	switch _, known := guest.Canonical(kind, key, ""); {
+	switch {
 	case strings.Contains(reserved[key], "secret"):
 		_, remedy, _ := strings.Cut(reserved[key], ": ")
 		return "", "it is set, and cannot be read: " + remedy
@@ -21,7 +21,7 @@ func adoptValue(kind guest.Kind, key string, value guest.Value, opts AdoptOption
 		return "", ""
 	case waits(kind, key, value):
 		return "", pendingReason
-	case !known:
+	case !guest.IsKnown(kind, key):
 		return "", "this agent does not know the key"
 	case key == "lxc":
 		return "", "the API reads it and does not write it"
@@ -36,7 +36,7 @@ func adoptValue(kind guest.Kind, key string, value guest.Value, opts AdoptOption
 	case key == "description":
 		return tidy(value.Text), ""
 	}
-	if keptByProxmox(kind, key) {
+	if guest.KeptByProxmox(kind, key) {
 		return "", ""
 	}
 	return value.Text, ""
@@ -48,12 +48,6 @@ func waits(kind guest.Kind, key string, value guest.Value) bool {
 	now, _ := guest.Canonical(kind, key, value.Text)
 	then, _ := guest.Canonical(kind, key, next)
 	return there != value.Set || now != then
-}
-
-// keptByProxmox reports whether the key table takes no value at all for a key.
-func keptByProxmox(kind guest.Kind, key string) bool {
-	some := guest.Check(kind, key, "1")
-	return some != nil && some.Error() == guest.Check(kind, "digest", "1").Error()
 }
 
 // withoutMarkers returns tags without marks of ownership.

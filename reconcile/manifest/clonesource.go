@@ -46,7 +46,7 @@ type machineClone struct {
 }
 
 func (c *machineClone) fields() []field {
-	return append(c.clone.fields(), field{"format", "", "Image format of the copied disks on a storage that keeps files. Default: the storage's.", choice(&c.format, "raw", "qcow2", "vmdk")})
+	return append(c.clone.fields(), field{"format", "", "Image format of the copied disks on a storage that keeps files. Default: the storage's.", choice(&c.format, guest.ImageFormats()...)})
 }
 
 func (c *machineClone) lower(l *lowering) {

@@ -23,11 +23,11 @@ func (c *cloudInit) fields() []field {
 	return []field{
 		{"storage", "", "Storage for the drive that carries the settings. Leave it out where the template has the drive.", text(&c.storage, storageName)},
 		{"slot", "", "Slot of the drive. Default: ide2.", slotName(&c.slot, diskSlots)},
-		{"type", "citype", "Format of the settings. Default: the operating system's.", choice(&c.kind, "nocloud", "configdrive2", "opennebula")},
+		{"type", "citype", "Format of the settings. Default: the operating system's.", nativeChoice(&c.kind, "citype", "")},
 		{"user", "ciuser", "User to set up in place of the image's.", text(&c.user, userName)},
 		{"passwordFrom", "cipassword", "The user's password, kept on the agent's host.", such(child(&c.passwordFrom), `{"file": "web-password"}`)},
 		{"sshKeys", "sshkeys", "Public keys that may log in, as a set.", such(byHand(list(&c.sshKeys, sshKey, "")), `["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMEXsBt6JGhURlK36Rj2dZ3oVIHElPKYsEQc2G4E2+QK ops@home"]`)},
-		{"ip", "ipconfig", "Addresses by network slot.", such(slots(&c.ip, families{{"net", 32}}), `{"net0": {"v4": "10.0.20.11/24", "gw4": "10.0.20.1"}}`, `{"net0": {"v4": "dhcp"}}`)},
+		{"ip", "ipconfig", "Addresses by network slot.", such(slots(&c.ip, networkSlots), `{"net0": {"v4": "10.0.20.11/24", "gw4": "10.0.20.1"}}`, `{"net0": {"v4": "dhcp"}}`)},
 		{"dns", "", "Name servers.", group(&c.dns)},
 		{"upgrade", "ciupgrade", "Upgrade packages at the first boot.", flag(&c.upgrade)},
 		{"custom", "", "Files that replace what Proxmox writes. The agent does not see changes within them.", group(&c.custom)},

@@ -52,7 +52,7 @@ func (d *directory) fields() []field {
 	return withRaw(&d.natives, ".", `{"expose-xattr": true}`, []field{
 		d.row(),
 		{"mapping", ".dirid", "Name of the directory mapping, which is also the mount tag inside the guest.", text(&d.mapping, mapping)},
-		{"cache", ".cache", "What the guest may cache. Proxmox's default: auto.", choice(&d.cache, "auto", "always", "metadata", "never")},
+		{"cache", ".cache", "What the guest may cache. Proxmox's default: auto.", nativeChoice(&d.cache, "virtiofs0", "cache")},
 		{"directIO", ".direct-io", "Honour the guest's wish for direct I/O.", flag(&d.directIO)},
 		{"acl", ".expose-acl", "Show POSIX ACLs to the guest.", flag(&d.acl)},
 	})
@@ -68,7 +68,7 @@ type rng struct {
 func (r *rng) fields() []field {
 	return []field{
 		r.row(),
-		{"source", ".source", "Device of the host that the numbers come from.", choice(&r.source, "/dev/urandom", "/dev/random", "/dev/hwrng")},
+		{"source", ".source", "Device of the host that the numbers come from.", nativeChoice(&r.source, "rng0", "source")},
 		{"maxBytes", ".max_bytes", "Bytes in one period; 0 is no limit. Proxmox's default: 1024.", integer(&r.maxBytes, 0, math.MaxInt32)},
 		{"periodMs", ".period", "Length of a period in milliseconds. Proxmox's default: 1000.", integer(&r.periodMS, 0, math.MaxInt32)},
 	}
@@ -83,8 +83,8 @@ type watchdog struct {
 func (w *watchdog) fields() []field {
 	return []field{
 		w.row(),
-		{"model", ".model", "Device that the guest sees. Proxmox's default: i6300esb.", choice(&w.model, "i6300esb", "ib700")},
-		{"action", ".action", "What happens when the guest no longer answers to it. Proxmox's default: reset.", choice(&w.action, "reset", "shutdown", "poweroff", "pause", "debug", "none")},
+		{"model", ".model", "Device that the guest sees. Proxmox's default: i6300esb.", nativeChoice(&w.model, "watchdog", "model")},
+		{"action", ".action", "What happens when the guest no longer answers to it. Proxmox's default: reset.", nativeChoice(&w.action, "watchdog", "action")},
 	}
 }
 
@@ -97,8 +97,8 @@ type audio struct {
 func (a *audio) fields() []field {
 	return []field{
 		a.row(),
-		{"device", ".device", "Card that the guest sees.", choice(&a.device, "ich9-intel-hda", "intel-hda", "AC97")},
-		{"driver", ".driver", "Where the sound goes. Proxmox's default: spice.", choice(&a.driver, "spice", "none")},
+		{"device", ".device", "Card that the guest sees.", nativeChoice(&a.device, "audio0", "device")},
+		{"driver", ".driver", "Where the sound goes. Proxmox's default: spice.", nativeChoice(&a.driver, "audio0", "driver")},
 	}
 }
 

@@ -2,10 +2,24 @@ package manifest
 
 import (
 	"math"
+	"slices"
 	"strings"
+
+	"gitops-agent/reconcile/guest"
 )
 
-var diskSlots = families{{"scsi", 31}, {"virtio", 16}, {"sata", 6}, {"ide", 4}}
+// diskBuses are the families of slots for disks of virtual machines.
+var diskBuses = []string{"scsi", "virtio", "sata", "ide"}
+
+var diskSlots = slotsOf(guest.VirtualMachine, diskBuses...)
+
+// busesWith returns the buses whose disks have a native sub-key: "scsi, sata or ide".
+func busesWith(sub string) string {
+	buses := slices.DeleteFunc(slices.Clone(diskBuses), func(bus string) bool {
+		return !slices.Contains(guest.SubKeys(guest.VirtualMachine, bus+"0"), sub)
+	})
+	return strings.TrimPrefix(strings.Join(buses[:len(buses)-1], ", ")+" or "+buses[len(buses)-1], " or ")
+}
 
 // disk is a disk or a CD-ROM drive of a virtual machine.
 type disk struct {
@@ -24,12 +38,12 @@ func (d *disk) fields() []field {
 		{"size", ".size", "Least size, such as 32Gi. A smaller disk grows; none shrinks.", capacity(&d.size)},
 		{"volume", ".volume", "Existing volume to attach, in place of storage.", such(text(&d.volume, volumeID), `"local-lvm:vm-201-disk-7"`)},
 		{"iso", ".volume", "Makes the slot a CD-ROM drive: an ISO image, or none for an empty drive. Not beside storage, volume, size and format.", byHand(text(&d.iso, isoVolume))},
-		{"format", ".format", "Image format on a storage that keeps files. Used to create only.", choice(&d.format, "raw", "qcow2", "vmdk")},
+		{"format", ".format", "Image format on a storage that keeps files. Used to create only.", choice(&d.format, guest.ImageFormats()...)},
 		{"discard", ".discard", "Pass discards on to the storage.", toggle(&d.discard, "on", "ignore")},
 		{"ssd", ".ssd", "Show the disk as an SSD; not for virtio slots.", flag(&d.ssd)},
 		{"iothread", ".iothread", "A thread of its own; scsi and virtio slots only.", flag(&d.iothread)},
-		{"cache", ".cache", "Cache mode.", choice(&d.cache, "none", "writethrough", "writeback", "unsafe", "directsync")},
-		{"aio", ".aio", "Asynchronous I/O.", choice(&d.aio, "native", "threads", "io_uring")},
+		{"cache", ".cache", "Cache mode.", nativeChoice(&d.cache, "scsi0", "cache")},
+		{"aio", ".aio", "Asynchronous I/O.", nativeChoice(&d.aio, "scsi0", "aio")},
 		{"backup", ".backup", "Include the disk in backups.", flag(&d.backup)},
 		{"replicate", ".replicate", "Include the disk in replication.", flag(&d.replicate)},
 		{"readOnly", ".ro", "Read only; scsi and virtio slots only.", flag(&d.readOnly)},
@@ -45,14 +59,15 @@ func (d *disk) lower(l *lowering) {
 	if d.storage.set && d.volume.set {
 		l.problem(d.volume.place, "got both storage and volume, want one", "")
 	}
-	bus := strings.TrimRight(l.slot, "0123456789")
-	if d.ssd.set && bus == "virtio" {
-		l.problem(d.ssd.place, "got ssd on a virtio slot, want a scsi, sata or ide slot", "")
-	}
-	for _, only := range []opt[bool]{d.iothread, d.readOnly} {
-		if only.set && bus != "scsi" && bus != "virtio" {
-			l.problem(only.place, "got it on slot "+l.slot+", want a scsi or virtio slot", "")
-		}
+	needsSubKey(l, d.ssd, "ssd")
+	needsSubKey(l, d.iothread, "iothread")
+	needsSubKey(l, d.readOnly, "ro")
+}
+
+// needsSubKey reports a field that is set on a bus whose disks do not have its native sub-key.
+func needsSubKey(l *lowering, field opt[bool], sub string) {
+	if field.set && !slices.Contains(guest.SubKeys(l.kind, l.slot), sub) {
+		l.problem(field.place, "got it on slot "+l.slot+", want a "+busesWith(sub)+" slot", "")
 	}
 }
 

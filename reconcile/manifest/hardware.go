@@ -9,7 +9,7 @@ type firmware struct {
 
 func (f *firmware) fields() []field {
 	return []field{
-		{"bios", "bios", "seabios, or ovmf for UEFI.", choice(&f.bios, "seabios", "ovmf")},
+		{"bios", "bios", "seabios, or ovmf for UEFI.", nativeChoice(&f.bios, "bios", "")},
 		{"machine", "machine.type", "Machine type, such as q35. A version pins it.", text(&f.machine, machineType)},
 		{"efi", "", "Disk for UEFI variables, slot efidisk0.", child(&f.efi)},
 		{"tpm", "", "TPM, slot tpmstate0.", child(&f.tpm)},
@@ -25,7 +25,7 @@ type efi struct {
 func (e *efi) fields() []field {
 	return []field{
 		{"storage", "efidisk0.storage", "Storage to create the disk on.", text(&e.storage, storageName)},
-		{"type", "efidisk0.efitype", "Size of the variables; secure boot needs 4m. Used to create only. Default: 4m with secureBoot, else Proxmox's.", choice(&e.kind, "2m", "4m")},
+		{"type", "efidisk0.efitype", "Size of the variables; secure boot needs 4m. Used to create only. Default: 4m with secureBoot, else Proxmox's.", nativeChoice(&e.kind, "efidisk0", "efitype")},
 		{"secureBoot", "efidisk0.pre-enrolled-keys", "Enroll the distributions' and Microsoft's keys. Used to create only.", flag(&e.secureBoot)},
 	}
 }
@@ -45,7 +45,7 @@ type tpm struct{ storage, version opt[string] }
 func (t *tpm) fields() []field {
 	return []field{
 		{"storage", "tpmstate0.storage", "Storage to keep the state on.", text(&t.storage, storageName)},
-		{"version", "tpmstate0.version", "Version; Windows 11 needs v2.0. Used to create only.", choice(&t.version, "v1.2", "v2.0")},
+		{"version", "tpmstate0.version", "Version; Windows 11 needs v2.0. Used to create only.", nativeChoice(&t.version, "tpmstate0", "version")},
 	}
 }
 
@@ -57,9 +57,9 @@ type display struct {
 
 func (d *display) fields() []field {
 	return []field{
-		{"type", "vga.type", "Adapter; serial0 shows a serial port as the console.", choice(&d.adapter, "std", "virtio", "virtio-gl", "qxl", "qxl2", "qxl3", "qxl4", "vmware", "cirrus", "serial0", "serial1", "serial2", "serial3", "none")},
+		{"type", "vga.type", "Adapter; serial0 shows a serial port as the console.", nativeChoice(&d.adapter, "vga", "type")},
 		{"memory", "vga.memory", "Video memory, such as 32Mi.", memory(&d.memory, 4*mib)},
-		{"clipboard", "vga.clipboard", "Share the clipboard with the console; vnc is the one way.", choice(&d.clipboard, "vnc")},
+		{"clipboard", "vga.clipboard", "Share the clipboard with the console; vnc is the one way.", nativeChoice(&d.clipboard, "vga", "clipboard")},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest/tree"
 )
 
@@ -142,6 +143,11 @@ func text(into *opt[string], r *rule) value { return leaf[string]{into, r} }
 // choice is one of some words.
 func choice(into *opt[string], options ...string) value {
 	return leaf[string]{into, vocabulary(options)}
+}
+
+// nativeChoice is one of the words that a native key of virtual machines accepts, or a sub-key of it where sub is not empty.
+func nativeChoice(into *opt[string], key, sub string) value {
+	return choice(into, guest.Words(guest.VirtualMachine, key, sub)...)
 }
 
 type vocabulary []string

@@ -43,17 +43,17 @@ func (m *machine) fields() []field {
 		{"cpu", "", "Processors.", such(group(&m.cpu), `{"cores": 2, "type": "x86-64-v2-AES"}`)},
 		{"memory", "", "Memory.", such(group(&m.memory), `{"size": "4Gi"}`, `{"size": "4Gi", "min": "2Gi"}`)},
 		{"agent", "", "The QEMU guest agent.", such(group(&m.agent), `{"enabled": true, "fstrim": true}`)},
-		{"osType", "ostype", "Guest operating system, which decides on defaults: l26 is any Linux.", choice(&m.osType, "other", "wxp", "w2k", "w2k3", "w2k8", "wvista", "win7", "win8", "win10", "win11", "l24", "l26", "solaris")},
-		{"scsiController", "scsihw", "SCSI controller; iothread needs virtio-scsi-single.", choice(&m.scsiController, "lsi", "lsi53c810", "virtio-scsi-pci", "virtio-scsi-single", "megasas", "pvscsi")},
+		{"osType", "ostype", "Guest operating system, which decides on defaults: l26 is any Linux.", nativeChoice(&m.osType, "ostype", "")},
+		{"scsiController", "scsihw", "SCSI controller; iothread needs virtio-scsi-single.", nativeChoice(&m.scsiController, "scsihw", "")},
 		{"firmware", "", "BIOS or UEFI, machine type, TPM.", such(group(&m.firmware), `{"bios": "ovmf", "machine": "q35", "efi": {"storage": "local-lvm", "secureBoot": true}, "tpm": {"storage": "local-lvm", "version": "v2.0"}}`)},
 		{"display", "", "Graphics.", group(&m.display)},
 		{"tablet", "tablet", "A pointer device for the console.", flag(&m.tablet)},
 		{"hotplug", "hotplug", "What can be changed while the guest runs: network, disk, usb, memory, cpu, cloudinit. An empty list: nothing.", such(byHand(list(&m.hotplug, hotplugFeature, ",")), `["network", "disk"]`)},
 		{"disks", "", "Disks and CD-ROM drives by slot.", such(slots(&m.disks, diskSlots), `{"scsi0": {"storage": "local-lvm", "size": "32Gi", "discard": true}, "ide2": {"iso": "local:iso/debian-12.iso"}}`)},
-		{"networks", "", "Network interfaces by slot.", such(slots(&m.networks, families{{"net", 32}}), `{"net0": {"bridge": "vmbr0", "vlan": 20}}`)},
-		{"serial", "", "Serial ports by slot.", such(slots(&m.serial, families{{"serial", 4}}), `{"serial0": {"port": "socket"}}`)},
-		{"devices", "", "PCI and USB devices of the host by slot, through resource mappings.", such(slots(&m.devices, families{{"hostpci", 16}, {"usb", 14}}), `{"hostpci0": {"mapping": "gpu", "pcie": true}, "usb0": {"mapping": "zigbee"}}`)},
-		{"directories", "", "Folders of the host to mount inside the guest, by slot, through directory mappings.", such(slots(&m.directories, families{{"virtiofs", 10}}), `{"virtiofs0": {"mapping": "media"}}`)},
+		{"networks", "", "Network interfaces by slot.", such(slots(&m.networks, networkSlots), `{"net0": {"bridge": "vmbr0", "vlan": 20}}`)},
+		{"serial", "", "Serial ports by slot.", such(slots(&m.serial, slotsOf(guest.VirtualMachine, "serial")), `{"serial0": {"port": "socket"}}`)},
+		{"devices", "", "PCI and USB devices of the host by slot, through resource mappings.", such(slots(&m.devices, slotsOf(guest.VirtualMachine, "hostpci", "usb")), `{"hostpci0": {"mapping": "gpu", "pcie": true}, "usb0": {"mapping": "zigbee"}}`)},
+		{"directories", "", "Folders of the host to mount inside the guest, by slot, through directory mappings.", such(slots(&m.directories, slotsOf(guest.VirtualMachine, "virtiofs")), `{"virtiofs0": {"mapping": "media"}}`)},
 		{"rng", "rng0", "A source of random numbers.", such(lone(&m.rng), `{"source": "/dev/urandom"}`)},
 		{"watchdog", "watchdog", "A device that restarts a guest which hangs.", such(lone(&m.watchdog), `{"model": "i6300esb", "action": "reset"}`)},
 		{"audio", "audio0", "A sound card.", such(lone(&m.audio), `{"device": "ich9-intel-hda", "driver": "none"}`)},
@@ -157,7 +157,7 @@ func (a *agent) fields() []field {
 		{"enabled", "agent.enabled", "Whether Proxmox may talk to the agent inside the guest.", flag(&a.enabled)},
 		{"fstrim", "agent.fstrim_cloned_disks", "Trim file systems after a disk was moved or the guest migrated.", flag(&a.fstrim)},
 		{"freezeOnBackup", "agent.freeze-fs-on-backup", "Freeze file systems while a backup begins. Proxmox's default: true.", flag(&a.freeze)},
-		{"type", "agent.type", "How the agent is connected.", choice(&a.link, "virtio", "isa")},
+		{"type", "agent.type", "How the agent is connected.", nativeChoice(&a.link, "agent", "type")},
 	}
 }
 
@@ -185,7 +185,7 @@ func (b *boot) lower(l *lowering) {
 	}
 }
 
-var hotplugFeatures = []string{"network", "disk", "usb", "memory", "cpu", "cloudinit"}
+var hotplugFeatures = guest.Words(guest.VirtualMachine, "hotplug", "")
 
 var hotplugFeature = &rule{
 	want:   "one of " + strings.Join(hotplugFeatures, ", "),

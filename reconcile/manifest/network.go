@@ -1,6 +1,10 @@
 package manifest
 
-import "strings"
+import (
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
 
 // link is what network interfaces of both kinds of guest share.
 type link struct {
@@ -46,6 +50,8 @@ func (macCodec) format(s string) string {
 	return strings.ToUpper(s)
 }
 
+var networkSlots = slotsOf(guest.VirtualMachine, "net")
+
 // machineNetwork is an interface of a virtual machine.
 type machineNetwork struct {
 	link
@@ -55,7 +61,7 @@ type machineNetwork struct {
 
 func (n *machineNetwork) fields() []field {
 	return withRaw(&n.natives, ".", `{"trunks": "20;30"}`, append(n.rows(".macaddr", 1), []field{
-		{"model", ".model", "Adapter that the guest sees. Default for a new interface: virtio.", choice(&n.model, "virtio", "e1000", "e1000e", "rtl8139", "vmxnet3", "e1000-82540em", "e1000-82544gc", "e1000-82545em", "i82551", "i82557b", "i82559er", "ne2k_isa", "ne2k_pci", "pcnet")},
+		{"model", ".model", "Adapter that the guest sees. Default for a new interface: virtio.", nativeChoice(&n.model, "net0", "model")},
 		{"queues", ".queues", "Packet queues of a virtio interface.", integer(&n.queues, 0, 64)},
 	}...))
 }

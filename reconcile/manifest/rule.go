@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest/tree"
 )
 
@@ -116,7 +117,6 @@ var (
 	variableName = &rule{want: "the name of a variable", such: []string{"LANG"}, shape: exactly(`[A-Za-z_][A-Za-z0-9_]*`)}
 	mediatedType = &rule{want: "the type of a mediated device", such: []string{"nvidia-63"}, shape: exactly(`[^\s,]+`)}
 	oneLine      = &rule{want: "a text on one line of at most 255 bytes", shape: regexp.MustCompile(`^[^\x00-\x1f\x7f]+$`), accept: printable}
-	mountOption  = &rule{want: "one of discard, lazytime, noatime, nodev, noexec, nosuid", shape: exactly(`discard|lazytime|noatime|nodev|noexec|nosuid`)}
 	nativeKey    = &rule{want: "a Proxmox key", such: []string{"keyboard"}, shape: exactly(`[a-z][a-z0-9_-]*`), most: 64, slip: smallLetters}
 	fieldPath    = &rule{want: "the path of a field", such: []string{"networks.net0.mac"}, shape: exactly(`[^\s]+`)}
 	guestLabel   = &rule{want: "a guest", such: []string{"VirtualMachine/db-1"}, shape: exactly(`(VirtualMachine|Container)/[^\s/]+`), slip: withKind}
@@ -139,6 +139,10 @@ var (
 	}}
 	sshKey = &rule{want: "an SSH public key, such as ssh-ed25519 AAAA... me@host", accept: isSSHKey, most: 16384}
 )
+
+var mountOptions = guest.Words(guest.Container, "rootfs", "mountoptions")
+
+var mountOption = &rule{want: "one of " + strings.Join(mountOptions, ", "), shape: exactly(strings.Join(mountOptions, "|"))}
 
 // printable accepts lines of text.
 func printable(s string) bool {

@@ -32,17 +32,11 @@ func synonym(word string, options []string) string {
 func smallLetters(key string) string {
 	small := strings.ToLower(key)
 	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
-		if known(kind, small) {
+		if guest.IsKnown(kind, small) {
 			return didYouMean(small)
 		}
 	}
 	return ""
-}
-
-// known reports whether the key table holds a native key.
-func known(kind guest.Kind, key string) bool {
-	_, holds := guest.Canonical(kind, key, "")
-	return holds
 }
 
 // slipped reports a native key that the key table does not hold, but with one letter more, less, another or swapped would: it would be
@@ -61,7 +55,7 @@ func (l *lowering) slipped(key string, p place) bool {
 func slipOf(kind guest.Kind, key string) string {
 	const shortest, longest = 4, 24 // letters; shorter keys are all near one another
 	stem := strings.TrimRight(key, "0123456789")
-	if len(key) < shortest || len(key) > longest || known(kind, key) || known(kind, stem) || known(kind, stem+"0") {
+	if len(key) < shortest || len(key) > longest || guest.IsKnown(kind, key) || guest.IsKnown(kind, stem) || guest.IsKnown(kind, stem+"0") {
 		return ""
 	}
 	for i := range len(key) + 1 {
@@ -77,7 +71,7 @@ func slipOf(kind guest.Kind, key string) string {
 			}
 		}
 		for _, candidate := range near {
-			if known(kind, candidate) {
+			if guest.IsKnown(kind, candidate) {
 				return candidate
 			}
 		}

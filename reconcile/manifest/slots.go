@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest/tree"
 )
 
@@ -18,6 +19,15 @@ type family struct {
 
 // families are the slots that a mapping accepts.
 type families []family
+
+// slotsOf returns the slots that families of native keys have.
+func slotsOf(kind guest.Kind, prefixes ...string) families {
+	out := make(families, len(prefixes))
+	for i, prefix := range prefixes {
+		out[i] = family{prefix, guest.Slots(kind, prefix)}
+	}
+	return out
+}
 
 func (f families) has(slot string) bool {
 	for _, fam := range f {
