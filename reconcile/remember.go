@@ -41,6 +41,6 @@ func guarded(d guest.Desired) journal.Guarded {
 		destroy = guest.Approve
 	}
 	return journal.Guarded{
-		VMID: d.VMID, Kind: string(d.Kind), Name: d.Name, Destroy: string(destroy), ShutdownTimeout: d.Lifecycle.ShutdownTimeout,
+		VMID: d.VMID, Kind: string(d.Kind), Name: d.Name, Destroy: string(destroy),
 	}
 }

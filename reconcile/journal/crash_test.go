@@ -171,7 +171,7 @@ func TestCutAtEveryByte(t *testing.T) {
 	calls := story()
 	states, whole := storyStates(t, calls)
 	names, _ := whole.list()
-	last := parseListing(names).growing()
+	last := parseListing(names).active()
 	content := whole.names[last].cache
 	ends := commitEnds(t, content)
 	if len(ends) < 3 {
@@ -204,7 +204,7 @@ func commitEnds(t *testing.T, content []byte) []int {
 	t.Helper()
 	var ends []int
 	for at := headerSize; at < len(content); {
-		f, err := readFrame(bytes.NewReader(content[at:]))
+		f, err := readFrame(bytes.NewReader(content[at:]), maxPayload)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,8 +2,8 @@ package journal
 
 import "fmt"
 
-// DamageError says where the journal contradicts its own checksums. What was recorded before that place still counts; what
-// follows cannot be told from a forgery. The remedy is Repair.
+// DamageError is a place where the journal contradicts its own checksums. The records before that place are valid; the records after it
+// cannot be distinguished from a forgery. The remedy is Repair.
 type DamageError struct {
 	File   string
 	Offset int64 // of the first byte that cannot be trusted

@@ -59,7 +59,7 @@ func TestEveryByteIsGuarded(t *testing.T) {
 	for _, name := range l.files() {
 		content := whole.names[name].cache
 		lastCommit := len(content)
-		if name == l.growing() {
+		if name == l.active() {
 			ends := commitEnds(t, content)
 			lastCommit = ends[len(ends)-2]
 		}
@@ -274,7 +274,7 @@ func TestNewerFormatIsLeftAlone(t *testing.T) {
 	}
 	c := newChain(time.Now(), 1)
 	h := header{role: roleSegment, chain: c}.bytes()
-	newer := reseal(func(b []byte) { b[8] = fileVersion + 1 }, h)
+	newer := reseal(func(b []byte) { b[8] = largeFileVersion + 1 }, h)
 	tests := map[string][]byte{
 		"file":    newer,
 		"kind":    append(slices.Clone(h), link(c, `{"v":4,"records":[{"moved":{"vmid":1}}]}`)...),

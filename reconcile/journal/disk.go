@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// disk is the directory that a journal lives in. Two things implement it: osDisk, and the disk of the tests, which
-// fills up, fails and forgets what was not synced. Names have no folder.
+// disk is the directory of a journal. It has two implementations: osDisk, and the disk of the tests, which can be full, fail and lose
+// data that was not synced. Names have no folder.
 type disk interface {
 	list() ([]string, error) // sorted
 	open(name string) (reader, error)
@@ -18,17 +18,17 @@ type disk interface {
 	resume(name string) (file, error)
 	rename(from, to string) error
 	remove(name string) error
-	keep(names []string, folder string) error // links names into a new folder, durably
-	sync() error                              // makes create, rename and remove durable
+	linkInto(names []string, folder string) error // makes a new folder with hard links to the files, durably
+	sync() error                                  // makes create, rename and remove durable
 }
 
-// reader is a file as it was named when it was opened, also after it was renamed or removed.
+// reader is an open file. It stays readable after the file is renamed or removed.
 type reader interface {
 	io.ReaderAt
 	io.Closer
 }
 
-// file is written at offsets that the journal counts itself.
+// file is an open file for writing. The journal itself counts the offsets.
 type file interface {
 	io.WriterAt
 	Truncate(size int64) error
@@ -36,7 +36,7 @@ type file interface {
 	Close() error
 }
 
-// osDisk confines itself to its directory.
+// osDisk is a directory of the operating system. It never leaves the directory.
 type osDisk struct{ root *os.Root }
 
 func openDisk(dir string) (osDisk, error) {
@@ -67,7 +67,7 @@ func (d osDisk) rename(from, to string) error { return d.root.Rename(from, to) }
 
 func (d osDisk) remove(name string) error { return d.root.Remove(name) }
 
-func (d osDisk) keep(names []string, folder string) error {
+func (d osDisk) linkInto(names []string, folder string) error {
 	if err := d.root.Mkdir(folder, 0o700); err != nil {
 		return err
 	}
@@ -96,7 +96,8 @@ func (d osDisk) syncDir(name string) error {
 	return nil
 }
 
-// writeFile creates name, fills it and makes content and name durable. A crash leaves the whole file or only name+".tmp".
+// writeFile creates the file name, fills it, and makes its content and its name durable. A crash leaves the whole file or only
+// name+".tmp".
 func writeFile(d disk, name string, fill func(io.WriterAt) error) (file, error) {
 	tmp := name + tmpSuffix
 	f, err := d.create(tmp)
@@ -119,7 +120,7 @@ func writeFile(d disk, name string, fill func(io.WriterAt) error) (file, error) 
 	return f, nil
 }
 
-// installError says that a file may or may not be found under its name at the next start.
+// installError means that the next start may or may not find a file under its name.
 type installError struct{ error }
 
 func (e installError) Unwrap() error { return e.error }

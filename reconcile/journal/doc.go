@@ -1,20 +1,28 @@
-// Package journal is the agent's only durable state: what was accepted, begun, ended and assigned.
+// Package journal stores the agent's only durable state: accepted revisions, steps, vmid assignments, ownership, guards and signed orders.
 //
-// A journal is a directory of append-only segments. Every Append call returns once its records are on disk, and the agent
-// appends what it is about to do before it does it, so that after a crash the open steps are known. Records that arrive
-// while the disk is busy share one write and one fsync, called a commit. A commit is one frame: it is there as a whole or
-// not at all, its CRC-32C tells a torn one, and its SHA-256 covers the commit before it, so that nothing can be lost,
-// moved or altered in the middle without being noticed. Compaction replaces old segments by a base that keeps what still
-// matters and carries the chain's head over.
+// A journal is a directory of append-only segments. [Journal.Append] returns when its records are on disk. The agent appends a record
+// of each step before it executes the step, so after a crash it knows which steps were open. Records that arrive while the disk is
+// busy share one write and one fsync, which is called a commit. A commit is one frame: it exists as a whole or not at all. Its CRC-32C
+// detects a torn commit. Its SHA-256 link covers the commit before, so no commit can be lost, moved or changed in the middle without
+// detection. Compaction replaces old segments with a base, which keeps the records that still matter and the link of the last commit.
 //
-// What a reader may rely on:
-//   - after any crash the journal holds a prefix of the commits that were written, and every record whose Append returned nil;
-//   - the folded State before a crash, after it, and after a compaction is the same;
-//   - a journal that cannot be trusted (damage, a failed write, a failed fsync) says so in Healthy, refuses Append until
-//     the agent is restarted or repair was run, and keeps its State readable.
+// Types in the order of use: [Options] and [Open] give a [Journal]; [Journal.Append] takes values of the [Body] types;
+// [Journal.State] returns the folded [State]; [Read] and [ReadState] work beside a running agent; [Repair] rebuilds a journal with a
+// [DamageError].
 //
-// Nothing secret belongs into a record: no token, no password, no cloud-init content, no configuration value of a guest.
-// Records name things (vmid, step, digest, identity), they do not carry them.
+// Invariants:
+//   - After any crash the journal contains a prefix of the commits that were written, with every record whose Append returned nil.
+//   - The records of one Append call are in one commit, whatever their number (up to [MaxAppend] bytes): all of them or none.
+//   - The folded State is the same before a crash, after the crash, and after a compaction.
+//   - A journal with damage, a failed write or a failed fsync returns the reason from Healthy, refuses Append until the agent is
+//     restarted or Repair has run, and keeps its State readable.
+//   - Records contain no secret: no token, password, cloud-init content or configuration value of a guest. They contain names (vmid,
+//     step, digest, identity), not values.
 //
-// The format, byte by byte, and the way out of damage: docs/journal.md.
+// To add a kind of record, add a type to record.go and a row to the table in kinds.go, with a new version, and the same row to
+// docs/journal.md. If the kind has a state, add a field to State and to fold.
+//
+// Start reading with record.go, kinds.go and journal.go; then writer.go (commits), replay.go (recovery) and compact.go. The files refer to
+// each other in one direction only: record and fold, payload and frame, replay, then Journal and Repair. docs/journal.md
+// describes the format byte by byte, and the recovery from damage.
 package journal

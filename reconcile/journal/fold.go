@@ -6,88 +6,60 @@ import (
 	"time"
 )
 
-// fold turns records into state, one at a time and in order. It is total: records of a step or guest that compaction forgot
-// change nothing. Every entry knows the records it stands on, which are those that compaction has to keep.
+// fold is the state that records add up to, built one record at a time and in order. It accepts every sequence of records: a record
+// about a step or guest that compaction has dropped changes nothing. The fold knows which records each entry comes from, and
+// compaction keeps those records. The table kinds defines what each kind of record does to the fold.
 type fold struct {
-	seq      uint64
-	accepted *noted[Accepted]
-	taken    time.Time // when the accepted revision was
-	open     map[string]*openStep
-	assigned *book[Label, int]
-	owned    *book[int, Owned]
-	guarded  *book[int, Guarded]
-	applied  *book[int, Applied]
-	futile   *book[int, Futile]
-	orders   *book[string, Order]
-	freed    *book[int, time.Time]
-	destroys []destroy
+	seq        uint64
+	accepted   *entry[Accepted]
+	acceptedAt time.Time
+	open       map[string]*openStep
+	assigned   *index[Label, int]
+	owned      *index[int, Owned]
+	guarded    *index[int, Guarded]
+	applied    *index[int, Applied]
+	futile     *index[int, Futile]
+	orders     *index[string, Order]
+	freed      *index[int, time.Time]
+	destroys   []destroy
 }
 
 type openStep struct {
 	OpenStep
-	calls []uint64 // seqs of the Dispatched records
+	dispatched []uint64 // numbers of the Dispatched records
 }
 
 type destroy struct {
-	begun, ended uint64
+	begun, ended uint64 // numbers of the records
 	time         time.Time
 }
 
 func newFold() *fold {
 	return &fold{
 		open:     map[string]*openStep{},
-		assigned: newBook[Label, int](),
-		owned:    newBook[int, Owned](),
-		guarded:  newBook[int, Guarded](),
-		applied:  newBook[int, Applied](),
-		futile:   newBook[int, Futile](),
-		orders:   newBook[string, Order](),
-		freed:    newBook[int, time.Time](),
+		assigned: newIndex[Label, int](),
+		owned:    newIndex[int, Owned](),
+		guarded:  newIndex[int, Guarded](),
+		applied:  newIndex[int, Applied](),
+		futile:   newIndex[int, Futile](),
+		orders:   newIndex[string, Order](),
+		freed:    newIndex[int, time.Time](),
 	}
 }
 
-func (f *fold) add(r Record) {
-	f.seq = r.Seq
-	switch b := r.Body.(type) {
-	case Accepted:
-		f.accepted, f.taken = &noted[Accepted]{r.Seq, b}, r.Time
-	case Begun:
-		f.open[b.Step] = &openStep{OpenStep: OpenStep{Begun: b, Seq: r.Seq, Time: r.Time}}
-	case Dispatched:
-		if s := f.open[b.Step]; s != nil {
-			s.Dispatched++
-			s.UPID = b.UPID
-			s.calls = append(s.calls, r.Seq)
-		}
-	case Ended:
-		f.end(r, b)
-	case Assigned:
-		if b.VMID == 0 {
-			f.assigned.drop(Label{b.Kind, b.Name})
-		} else {
-			f.assigned.set(Label{b.Kind, b.Name}, r, b.VMID)
-		}
-	case Owned:
-		f.owned.set(b.VMID, r, b)
-	case Disowned:
-		f.owned.drop(b.VMID)
-		f.guarded.drop(b.VMID)
-		f.applied.drop(b.VMID)
-		f.futile.drop(b.VMID)
-		f.freed.set(b.VMID, r, r.Time)
-	case Guarded:
-		f.guarded.set(b.VMID, r, b)
-	case Applied:
-		f.applied.set(b.VMID, r, b)
-	case Futile:
-		f.futile.set(b.VMID, r, b)
-	case Ordered:
-		f.orders.set(b.Key, r, Order{Ordered: b, Time: r.Time})
-	case Event:
+func (f *fold) begin(r Record, b Begun) {
+	f.open[b.Step] = &openStep{OpenStep: OpenStep{Begun: b, Seq: r.Seq, Time: r.Time}}
+}
+
+func (f *fold) dispatch(r Record, b Dispatched) {
+	if s := f.open[b.Step]; s != nil {
+		s.Dispatched++
+		s.UPID = b.UPID
+		s.dispatched = append(s.dispatched, r.Seq)
 	}
 }
 
-// end closes a step. A destroy whose outcome is unknown counts like one that was done: a limit must not undercount.
+// end closes a step. A destroy with an unknown outcome counts like a completed one: the limit on destroys must not undercount.
 func (f *fold) end(r Record, b Ended) {
 	s := f.open[b.Step]
 	delete(f.open, b.Step)
@@ -97,65 +69,82 @@ func (f *fold) end(r Record, b Ended) {
 	f.destroys = append(f.destroys, destroy{s.Seq, r.Seq, r.Time})
 }
 
-// forgetPast drops the destroys that their window has left, and the vmids that were freed too long ago.
+func (f *fold) assign(r Record, b Assigned) {
+	label := Label{b.Kind, b.Name}
+	if b.VMID == 0 {
+		f.assigned.remove(label)
+		return
+	}
+	f.assigned.set(label, r, b.VMID)
+}
+
+func (f *fold) disown(r Record, b Disowned) {
+	f.owned.remove(b.VMID)
+	f.guarded.remove(b.VMID)
+	f.applied.remove(b.VMID)
+	f.futile.remove(b.VMID)
+	f.freed.set(b.VMID, r, r.Time)
+}
+
+// forgetPast removes the destroys and the freed vmids that are older than their windows.
 func (f *fold) forgetPast(now time.Time) {
 	for vmid, e := range f.freed.entries {
-		if now.Sub(e.is) >= freedWindow {
-			f.freed.drop(vmid)
+		if now.Sub(e.value) >= freedWindow {
+			f.freed.remove(vmid)
 		}
 	}
 	f.destroys = slices.DeleteFunc(f.destroys, func(d destroy) bool { return now.Sub(d.time) >= destroyWindow })
 }
 
-// forgetOrders drops those that ended, and were proven, keep ago or earlier.
+// forgetOrders removes the orders that reached a final state, and were proven, at least keep ago.
 func (f *fold) forgetOrders(now time.Time, keep time.Duration) {
-	for key, o := range f.orders.entries {
-		if o.is.State.final() && now.Sub(o.is.Time) >= keep && now.Sub(o.is.ProvenTime) >= keep {
-			f.orders.drop(key)
+	for key, e := range f.orders.entries {
+		if o := e.value; o.State.final() && now.Sub(o.Time) >= keep && now.Sub(o.ProvenTime) >= keep {
+			f.orders.remove(key)
 		}
 	}
 }
 
-// needs returns the records that the state stands on.
-func (f *fold) needs() map[uint64]bool {
-	keep := map[uint64]bool{}
+// needed returns the numbers of the records that the state comes from. Compaction keeps them.
+func (f *fold) needed() map[uint64]bool {
+	seqs := map[uint64]bool{}
 	if f.accepted != nil {
-		keep[f.accepted.seq] = true
+		seqs[f.accepted.seq] = true
 	}
 	for _, s := range f.open {
-		keep[s.Seq] = true
-		for _, seq := range s.calls {
-			keep[seq] = true
+		seqs[s.Seq] = true
+		for _, seq := range s.dispatched {
+			seqs[seq] = true
 		}
 	}
 	for _, d := range f.destroys {
-		keep[d.begun], keep[d.ended] = true, true
+		seqs[d.begun], seqs[d.ended] = true, true
 	}
-	f.assigned.needs(keep)
-	f.owned.needs(keep)
-	f.guarded.needs(keep)
-	f.applied.needs(keep)
-	f.futile.needs(keep)
-	f.orders.needs(keep)
-	f.freed.needs(keep)
-	return keep
+	f.assigned.addSeqs(seqs)
+	f.owned.addSeqs(seqs)
+	f.guarded.addSeqs(seqs)
+	f.applied.addSeqs(seqs)
+	f.futile.addSeqs(seqs)
+	f.orders.addSeqs(seqs)
+	f.freed.addSeqs(seqs)
+	return seqs
 }
 
-// state shows the fold. The caller fills in the lineage.
+// state returns the fold as a State. The caller sets Lineage and Since.
 func (f *fold) state() State {
 	s := State{
 		Seq:      f.seq,
-		Assigned: f.assigned.read(),
-		Owned:    f.owned.read(),
-		Guarded:  f.guarded.read(),
-		Applied:  f.applied.read(),
-		Futile:   f.futile.read(),
-		Orders:   f.orders.read(),
-		Freed:    f.freed.read(),
+		Assigned: f.assigned.snapshot(),
+		Owned:    f.owned.snapshot(),
+		Guarded:  f.guarded.snapshot(),
+		Applied:  f.applied.snapshot(),
+		Futile:   f.futile.snapshot(),
+		Orders:   f.orders.snapshot(),
+		Freed:    f.freed.snapshot(),
 	}
 	if f.accepted != nil {
-		a := f.accepted.is
-		s.Accepted, s.AcceptedAt = &a, f.taken
+		a := f.accepted.value
+		s.Accepted, s.AcceptedAt = &a, f.acceptedAt
 	}
 	for _, step := range f.open {
 		s.Open = append(s.Open, step.OpenStep)
@@ -167,15 +156,15 @@ func (f *fold) state() State {
 	return s
 }
 
-// admission returns what the writer checks new records against.
+// admission returns the facts that the writer checks new records against.
 func (f *fold) admission() *admission {
-	a := &admission{open: map[string]bool{}, settled: map[string]bool{}}
+	a := &admission{open: map[string]bool{}, ended: map[string]bool{}}
 	for step := range f.open {
 		a.open[step] = true
 	}
-	for key, o := range f.orders.entries {
-		if o.is.State.final() {
-			a.settled[key] = true
+	for key, e := range f.orders.entries {
+		if e.value.State.final() {
+			a.ended[key] = true
 		}
 	}
 	return a

@@ -120,7 +120,7 @@ func TestCompactionKeepsState(t *testing.T) {
 		whole.forgetOrders(now, keepOrders)
 
 		p := pruner{
-			needs:  whole.needs(),
+			needed: whole.needed(),
 			cutoff: now.Add(-time.Duration(rapid.IntRange(0, 60).Draw(t, "age")) * time.Hour),
 			skip:   total - rapid.IntRange(1, 40).Draw(t, "records"),
 		}
@@ -183,7 +183,7 @@ func drawHistory(t *rapid.T) []frame {
 	for _, bodies := range rapid.SliceOfN(rapid.SliceOfN(body, 1, 4), 0, 25).Draw(t, "history") {
 		hour += rapid.IntRange(-2, 6).Draw(t, "hours")
 		f := frame{seq: seq, time: noon.Add(time.Duration(hour) * time.Hour).UnixNano(), count: len(bodies)}
-		var elements []encoded
+		var elements []element
 		for _, b := range bodies {
 			e, err := encodeBody(b)
 			if err != nil {

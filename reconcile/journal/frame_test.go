@@ -41,7 +41,7 @@ func TestReadFrameRefuses(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if _, err := readFrame(bytes.NewReader(tt.content)); !errors.Is(err, tt.want) {
+			if _, err := readFrame(bytes.NewReader(tt.content), maxPayload); !errors.Is(err, tt.want) {
 				t.Errorf("got %v, want %v", err, tt.want)
 			}
 		})
@@ -72,11 +72,11 @@ func TestFindFrame(t *testing.T) {
 	want := sampleFrame()
 	whole := want.append(nil)
 	hay := append([]byte("noise\xffJRN\xffJR"), whole...)
-	f, at := findFrame(hay)
+	f, at := findFrame(hay, maxPayload)
 	if at != len(hay)-len(whole) || f.link != want.link {
 		t.Errorf("got a frame at %d, want it at %d", at, len(hay)-len(whole))
 	}
-	if _, at := findFrame(hay[:len(hay)-1]); at != -1 {
+	if _, at := findFrame(hay[:len(hay)-1], maxPayload); at != -1 {
 		t.Errorf("got a frame at %d, want none", at)
 	}
 }
@@ -92,7 +92,7 @@ func FuzzReadFrame(f *testing.F) {
 			binary.LittleEndian.PutUint32(b[8:], frameSum(b)) // or no input would come past the checksum
 		}
 		in := bytes.NewReader(b)
-		got, err := readFrame(in)
+		got, err := readFrame(in, maxPayload)
 		if err != nil {
 			return
 		}

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// chain is where the journal stands: its lineage and the end of its commits.
+// chain is the position of a journal: its lineage and the end of its commits.
 type chain struct {
-	id   [16]byte // random, for the life of the journal
-	born int64    // when the lineage began, nanoseconds since 1970
-	next uint64   // seq of the next record
-	link [sha256.Size]byte
+	id   [16]byte          // random, for the life of the journal
+	born int64             // start of the lineage, nanoseconds since 1970
+	next uint64            // number of the next record
+	link [sha256.Size]byte // of the last commit
 }
 
-// newChain starts a lineage whose first record will be next.
+// newChain starts a lineage whose first record has the number next.
 func newChain(now time.Time, next uint64) chain {
 	c := chain{born: now.UnixNano(), next: next}
 	_, _ = rand.Read(c.id[:]) // never fails: crypto/rand ends the program instead
@@ -31,30 +31,43 @@ func newChain(now time.Time, next uint64) chain {
 func (c chain) lineage() string  { return hex.EncodeToString(c.id[:]) }
 func (c chain) since() time.Time { return time.Unix(0, c.born).UTC() }
 
-// A header opens every file, integers little-endian:
+// A header is at the start of every file. Integers are little-endian:
 //
 //	0   8  magic, "gitopsj\n"
-//	8   4  version of the file format
-//	12  4  what the file is: 1 a segment, 2 a base
+//	8   4  version of the file format: 2 if frames may have a payload above maxPayload, otherwise 1
+//	12  4  role of the file: 1 a segment, 2 a base
 //	16  16 lineage
-//	32  8  when the lineage began, nanoseconds since 1970
-//	40  8  seq of the record that follows: a segment's first, a base's last one plus one
+//	32  8  start of the lineage, nanoseconds since 1970
+//	40  8  number of the record that follows: of a segment's first record, or of a base's last one plus one
 //	48  32 link of the last commit before that record
-//	80  8  base: how many records it keeps
+//	80  8  base: number of records in it
 //	88  32 base: link of its own last frame
-//	120 4  CRC-32C of bytes 0 to 120
+//	120 4  CRC-32C of bytes 0 to 119
 type header struct {
+	large bool // version 2
 	role  uint32
 	chain chain
 	kept  uint64
 	end   [sha256.Size]byte
 }
 
+// limit is the largest payload of a frame in the file.
+func (h header) limit() int {
+	if h.large {
+		return maxLargePayload
+	}
+	return maxPayload
+}
+
+// castagnoli is the polynomial of every checksum in a journal file.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 const (
-	fileVersion        = 1
-	headerSize         = 124
-	roleSegment uint32 = 1
-	roleBase    uint32 = 2
+	fileVersion             = 1
+	largeFileVersion        = 2
+	headerSize              = 124
+	roleSegment      uint32 = 1
+	roleBase         uint32 = 2
 )
 
 var headerMagic = [8]byte{'g', 'i', 't', 'o', 'p', 's', 'j', '\n'}
@@ -63,7 +76,11 @@ var errHeader = errors.New("not a journal file")
 
 func (h header) bytes() []byte {
 	b := append(make([]byte, 0, headerSize), headerMagic[:]...)
-	b = binary.LittleEndian.AppendUint32(b, fileVersion)
+	version := uint32(fileVersion)
+	if h.large {
+		version = largeFileVersion
+	}
+	b = binary.LittleEndian.AppendUint32(b, version)
 	b = binary.LittleEndian.AppendUint32(b, h.role)
 	b = append(b, h.chain.id[:]...)
 	b = binary.LittleEndian.AppendUint64(b, uint64(h.chain.born)) //nolint:gosec // two's complement, read back the same way
@@ -87,14 +104,16 @@ func readHeader(r io.Reader) (header, error) {
 	if got, want := crc32.Checksum(b[:120], castagnoli), binary.LittleEndian.Uint32(b[120:]); got != want {
 		return header{}, fmt.Errorf("%w: got header CRC-32C %08x, want %08x", errHeader, got, want)
 	}
-	switch v := binary.LittleEndian.Uint32(b[8:]); {
-	case v > fileVersion:
+	version := binary.LittleEndian.Uint32(b[8:])
+	switch {
+	case version > largeFileVersion:
 		return header{}, ErrNewerFormat
-	case v != fileVersion:
-		return header{}, fmt.Errorf("%w: got version %d", errHeader, v)
+	case version < fileVersion:
+		return header{}, fmt.Errorf("%w: got version %d", errHeader, version)
 	}
 	h := header{
-		role: binary.LittleEndian.Uint32(b[12:]),
+		large: version == largeFileVersion,
+		role:  binary.LittleEndian.Uint32(b[12:]),
 		chain: chain{
 			id:   [16]byte(b[16:]),
 			born: int64(binary.LittleEndian.Uint64(b[32:])), //nolint:gosec // two's complement, as written

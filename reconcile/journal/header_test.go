@@ -53,8 +53,8 @@ func TestReadHeaderRefuses(t *testing.T) {
 		"magic":       {reseal(func(b []byte) { b[0] = 'G' }, whole), errHeader},
 		"role":        {reseal(func(b []byte) { b[12] = 3 }, whole), errHeader},
 		"older":       {reseal(func(b []byte) { b[8] = 0 }, whole), errHeader},
-		"newer":       {reseal(func(b []byte) { b[8] = 2 }, whole), ErrNewerFormat},
-		"newer_wrong": {append([]byte(nil), append(bytes.Clone(whole[:8]), append([]byte{2}, whole[9:]...)...)...), errHeader},
+		"newer":       {reseal(func(b []byte) { b[8] = largeFileVersion + 1 }, whole), ErrNewerFormat},
+		"newer_wrong": {append([]byte(nil), append(bytes.Clone(whole[:8]), append([]byte{largeFileVersion + 1}, whole[9:]...)...)...), errHeader},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -80,11 +80,11 @@ func TestFormatOnDisk(t *testing.T) {
 	if !bytes.Equal(b[:8], []byte("\xffJRN\x07\x00\x00\x00")) || b[44] != 5 || b[52] != 6 || b[60] != 1 || string(b[64:]) != `{"v":1}` {
 		t.Errorf("got frame % x", b)
 	}
-	element, err := encodeBody(oneOfEach()[4])
+	encoded, err := encodeBody(oneOfEach()[4])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := string(payloadOf([]encoded{element})), `{"v":1,"records":[{"assigned":{"kind":"VirtualMachine","name":"web-1","vmid":101}}]}`; got != want {
+	if got, want := string(payloadOf([]element{encoded})), `{"v":1,"records":[{"assigned":{"kind":"VirtualMachine","name":"web-1","vmid":101}}]}`; got != want {
 		t.Errorf("got payload %s, want %s", got, want)
 	}
 }

@@ -9,13 +9,10 @@ import (
 	"time"
 )
 
-// ErrClosed says that the journal was closed before the records were taken. None of them was written.
-var ErrClosed = errors.New("journal is closed")
-
 // Journal is an open journal. Its methods may be called from any number of goroutines.
 type Journal struct {
 	opts     Options
-	lock     io.Closer // nil on the tests' own disk
+	lock     io.Closer // nil with a test's disk
 	recovery Recovery
 	requests chan *request
 	closing  chan struct{}
@@ -23,66 +20,74 @@ type Journal struct {
 	close    sync.Once
 	closeErr error
 
-	// The writer's own.
+	// Used only by the writer.
 	admission *admission
 	chain     chain
-	active    file  // the segment that is written to; nil when there is none
-	size      int64 // of its contents
-	sealed    int   // segments before it, the base not counted
+	active    file  // the segment that is written to; nil if there is none
+	large     bool  // the active segment has version 2
+	size      int64 // of the active segment
+	sealed    int   // number of segments before the active one
 	stored    int   // records in all files
 
 	mu     sync.Mutex
-	fold   *fold // of what is durable
+	fold   *fold // of the durable records
 	failed error
 
-	// Fixed once Open returned.
+	// Constant after Open.
 	lineage string
 	since   time.Time
 }
 
-// request is one Append call on its way through the writer.
-type request struct {
-	bodies  []Body
-	encoded []encoded
-	size    int
-	done    chan error // holds one
+// Recovery is what Open found.
+type Recovery struct {
+	Created   bool   // there was no journal
+	Files     int    // including the base
+	Records   int    // folded into the state
+	TornBytes int64  // left by a crash after the last commit, and cut
+	TornFile  string // the file that was cut
+	Removed   int    // files left by an interrupted compaction or rotation
+	Duration  time.Duration
 }
 
-// Append makes bodies durable, in this order, next to one another, and all or none of them. When it returns nil they are
-// on disk and part of State. ErrRefused and ErrClosed mean that nothing was written. Any other error means that the
-// records may or may not be found at the next start: after a failed write or fsync the journal takes nothing more until
-// then, and when ctx ends while the disk is busy the outcome is not waited for. Records that must be written while the
-// agent shuts down need a ctx of their own.
+// Append makes bodies durable in this order, without other records between them, all or none of them. MaxAppend bounds their size. If
+// Append returns nil, the records are on disk and part of State. Every error wraps ErrAppend. With ErrRefused and ErrClosed, nothing
+// was written. With any other error, the next start may or may not find the records: after a failed write or fsync the journal takes no
+// more records until the next start, and Append does not wait for the outcome if ctx ends while the disk is busy. Records that must
+// be written while the agent shuts down need a ctx of their own.
 func (j *Journal) Append(ctx context.Context, bodies ...Body) error {
 	if len(bodies) == 0 {
 		return nil
 	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("append: %w", err)
-	}
-	req, err := newRequest(bodies)
-	if err != nil {
-		return fmt.Errorf("append: %w", err)
-	}
-	select {
-	case j.requests <- req:
-	case <-j.closing:
-		return fmt.Errorf("append: %w", ErrClosed)
-	case <-ctx.Done():
-		return fmt.Errorf("append: %w", ctx.Err())
-	}
-	select {
-	case err = <-req.done:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	if err != nil {
-		return fmt.Errorf("append: %w", err)
+	if err := j.append(ctx, bodies); err != nil {
+		return fmt.Errorf("%w: %w", ErrAppend, err)
 	}
 	return nil
 }
 
-// State returns what the durable records add up to. It also answers after Close and on a journal that is not healthy.
+func (j *Journal) append(ctx context.Context, bodies []Body) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	req, err := newRequest(bodies)
+	if err != nil {
+		return err
+	}
+	select {
+	case j.requests <- req:
+	case <-j.closing:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-req.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// State returns the state that the durable records add up to. It also works after Close and on a journal that is not healthy.
 func (j *Journal) State() State {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -92,9 +97,9 @@ func (j *Journal) State() State {
 	return s
 }
 
-// Healthy returns nil, or why the journal takes no more records: *DamageError, or the failed write or fsync with the
-// system's error inside. It does not recover: a failed fsync is never retried, because the system may have dropped the
-// data and would report success. The next Open looks at what is really there.
+// Healthy returns nil, or the reason why the journal takes no more records: *DamageError, or the failed write or fsync with the
+// system's error inside. The journal does not become healthy again: a failed fsync is never retried, because the system may have
+// dropped the data and would report success. The next Open reads what the disk really holds.
 func (j *Journal) Healthy() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -104,7 +109,7 @@ func (j *Journal) Healthy() error {
 // Recovered returns what Open found.
 func (j *Journal) Recovered() Recovery { return j.recovery }
 
-// Close lets the running commit finish, refuses further records and releases the directory.
+// Close waits for the running commit, refuses further records and releases the directory.
 func (j *Journal) Close() error {
 	j.close.Do(func() {
 		close(j.closing)

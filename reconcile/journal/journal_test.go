@@ -32,7 +32,7 @@ func oneOfEach() []Body {
 		Ended{Step: "s1", Result: Failed, Error: "clone: <no space> \"left\""},
 		Assigned{Kind: "VirtualMachine", Name: "web-1", VMID: 101},
 		Owned{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Identity: "i1", Tag: "gitops-0a", UUID: "u1", Origin: Created},
-		Guarded{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Destroy: "deny", ShutdownTimeout: time.Minute, Protection: true},
+		Guarded{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Destroy: "deny"},
 		Applied{VMID: 101, Identity: "i1", Fingerprints: map[string]string{"cipassword": "f1"}},
 		Futile{VMID: 101, Revision: "main@sha1:c1", StepDigest: "d2"},
 		Ordered{
@@ -159,7 +159,7 @@ func TestAppendRefuses(t *testing.T) {
 		"order_comes_back":     {[]Body{Ordered{Key: "k", State: OrderRun}}, []Body{Ordered{Key: "k", State: OrderReleased}}},
 		"order_back_in_a_call": {nil, []Body{Ordered{Key: "k", State: OrderUnknown}, Ordered{Key: "k", State: OrderSeen}}},
 		"event_no_name":        {nil, []Body{Event{}}},
-		"too_long":             {nil, []Body{Event{Name: "x", Message: strings.Repeat("x", maxCall)}}},
+		"too_long":             {nil, []Body{Event{Name: "x", Message: strings.Repeat("x", MaxAppend)}}},
 		"all_or_none":          {nil, []Body{Event{Name: "x"}, Ended{Step: "s", Result: Done}}},
 	}
 	for name, tt := range tests {
@@ -267,7 +267,7 @@ func TestAppendBoundsCommits(t *testing.T) {
 		d.fault = func(int, string, string) error { <-resume; return nil }
 		for range calls {
 			go func() {
-				if err := j.Append(t.Context(), Event{Name: "x", Message: strings.Repeat("x", maxCall/4)}); err != nil {
+				if err := j.Append(t.Context(), Event{Name: "x", Message: strings.Repeat("x", sharedCommit/4)}); err != nil {
 					t.Error(err)
 				}
 			}()
@@ -277,8 +277,8 @@ func TestAppendBoundsCommits(t *testing.T) {
 		synctest.Wait()
 		mustClose(t, j)
 		for i, c := range commits {
-			if c.Bytes > maxCall+frameHead+64 {
-				t.Errorf("commit %d: got %d bytes, want at most one call's %d", i, c.Bytes, maxCall)
+			if c.Bytes > sharedCommit+frameHead+64 {
+				t.Errorf("commit %d: got %d bytes, want at most %d", i, c.Bytes, sharedCommit)
 			}
 		}
 		if len(commits) >= calls || len(commits) < calls/4 {

@@ -14,18 +14,18 @@ const (
 	seqDigits     = 20
 )
 
-// segmentName is named for the first record that it may hold.
+// segmentName returns the name of the segment whose first record has the given number.
 func segmentName(first uint64) string { return fmt.Sprintf("%0*d%s", seqDigits, first, segmentSuffix) }
 
-// baseName is named for the last record that it stands for.
+// baseName returns the name of the base that replaces the records up to the given number.
 func baseName(last uint64) string { return fmt.Sprintf("%0*d%s", seqDigits, last, baseSuffix) }
 
-// listing is what a directory holds of a journal. Other files in it are not the journal's business.
+// listing is the files of a journal in a directory. Other files in the directory are ignored.
 type listing struct {
-	base     string   // the newest base; "" when nothing was compacted yet
-	segments []string // those after it, oldest first
-	covered  []string // files that the base stands for: a compaction was interrupted before they were removed
-	tmp      []string // files that were never finished
+	base       string   // the newest base; "" before the first compaction
+	segments   []string // after the base, oldest first
+	obsolete   []string // replaced by the base, but a compaction was interrupted before it removed them
+	unfinished []string // temporary files that never got their names
 }
 
 func parseListing(names []string) listing {
@@ -34,7 +34,7 @@ func parseListing(names []string) listing {
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if seq, ok := parseName(name, baseSuffix); ok {
 			if l.base != "" {
-				l.covered = append(l.covered, l.base)
+				l.obsolete = append(l.obsolete, l.base)
 			}
 			l.base, last = name, seq
 		}
@@ -42,21 +42,21 @@ func parseListing(names []string) listing {
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if first, ok := parseName(name, segmentSuffix); ok {
 			if l.base != "" && first <= last {
-				l.covered = append(l.covered, name)
+				l.obsolete = append(l.obsolete, name)
 			} else {
 				l.segments = append(l.segments, name)
 			}
 		}
 		for _, suffix := range []string{segmentSuffix + tmpSuffix, baseSuffix + tmpSuffix} {
 			if _, ok := parseName(name, suffix); ok {
-				l.tmp = append(l.tmp, name)
+				l.unfinished = append(l.unfinished, name)
 			}
 		}
 	}
 	return l
 }
 
-// files returns what has to be read, in order.
+// files returns the files to read, in order.
 func (l listing) files() []string {
 	if l.base == "" {
 		return slices.Clone(l.segments)
@@ -73,11 +73,11 @@ func parseName(name, suffix string) (uint64, bool) {
 	return seq, err == nil
 }
 
-// all returns every finished file.
-func (l listing) all() []string { return append(l.files(), l.covered...) }
+// all returns every file that has its final name.
+func (l listing) all() []string { return append(l.files(), l.obsolete...) }
 
-// growing returns the segment that commits are written to, "" when there is none.
-func (l listing) growing() string {
+// active returns the segment that commits are written to, or "" if there is none.
+func (l listing) active() string {
 	if len(l.segments) == 0 {
 		return ""
 	}

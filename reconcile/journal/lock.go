@@ -10,13 +10,13 @@ import (
 	"syscall"
 )
 
-// ErrLocked says that another process holds the state directory. The error that wraps it names the process.
+// ErrLocked means that another process uses the state directory. The error that wraps it contains the process id.
 var ErrLocked = errors.New("state directory is in use by another gitops-agent")
 
 const lockName = "lock"
 
-// lock takes the directory for this process. The kernel gives it back when the file is closed, however the process ends;
-// the file itself stays, because removing it would let two processes lock two files of one name.
+// lock locks the directory for this process. The kernel releases the lock when the file is closed, however the process ends. The file
+// itself stays, because removing it would let two processes lock two files with the same name.
 func (d osDisk) lock() (io.Closer, error) {
 	f, err := d.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -30,7 +30,7 @@ func (d osDisk) lock() (io.Closer, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("lock state directory %s: %w", d.root.Name(), err)
 	}
-	// The pid is a courtesy to whoever is refused; on a full disk it may be missing, and the lock holds all the same.
+	// The pid is only information for the process that is refused. On a full disk it may be missing; the lock still holds.
 	if f.Truncate(0) == nil {
 		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
@@ -39,7 +39,7 @@ func (d osDisk) lock() (io.Closer, error) {
 
 func holder(f io.ReaderAt) string {
 	b := make([]byte, 32)
-	n, _ := f.ReadAt(b, 0) // io.EOF is the rule here
+	n, _ := f.ReadAt(b, 0) // io.EOF is normal here
 	pid, err := strconv.Atoi(strings.TrimSpace(string(b[:n])))
 	if err != nil {
 		return ""

@@ -123,7 +123,7 @@ func (d *memDisk) remove(name string) error {
 	return d.change("remove", name, func(names map[string]*memFile) { delete(names, name) })
 }
 
-func (d *memDisk) keep(names []string, folder string) error {
+func (d *memDisk) linkInto(names []string, folder string) error {
 	err := d.change("keep", folder, func(all map[string]*memFile) {
 		for _, name := range names {
 			all[path.Join(folder, name)] = all[name]

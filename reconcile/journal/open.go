@@ -8,21 +8,10 @@ import (
 	"time"
 )
 
-// Recovery says what Open found.
-type Recovery struct {
-	Created   bool   // there was no journal
-	Files     int    // a base counts as one
-	Records   int    // that were folded
-	TornBytes int64  // that a crash left after the last commit and that were cut
-	TornFile  string // where
-	Removed   int    // files that an interrupted compaction or rotation left
-	Duration  time.Duration
-}
-
-// Open locks opts.Dir, recovers the journal in it and folds its records. It fails with ErrLocked when another process has
-// the directory, and with ErrNewerFormat when a newer release wrote it. Damage and a disk that does not take writes are no
-// errors here: the journal that is returned shows the state up to that point, says why in Healthy and refuses Append, so
-// that the agent can go on observing.
+// Open locks opts.Dir, recovers the journal in it and folds its records. It returns ErrLocked if another process has the
+// directory, and ErrNewerFormat if a newer release wrote the journal. Damage and a disk that cannot be written are not errors of
+// Open: the returned journal has the state up to the damage, returns the reason from Healthy and refuses Append, so that the
+// agent can continue to observe.
 func Open(opts Options) (*Journal, error) {
 	opts = opts.withDefaults()
 	lock := io.Closer(nil)
@@ -63,14 +52,14 @@ type closers []io.Closer
 
 func (c closers) Close() error {
 	var errs []error
-	for _, one := range c {
-		errs = append(errs, one.Close())
+	for _, closer := range c {
+		errs = append(errs, closer.Close())
 	}
 	return errors.Join(errs...)
 }
 
-// recover folds what is there and makes the last segment ready to go on. What stops it short of that, other than an
-// unreadable directory or a newer format, becomes the journal's ill health.
+// recover folds the records on disk and prepares the last segment for writing. It returns an error only for an unreadable directory or
+// a newer format. Every other obstacle becomes the error that Healthy returns.
 func (j *Journal) recover() error {
 	start := time.Now()
 	names, err := j.opts.disk.list()
@@ -78,7 +67,7 @@ func (j *Journal) recover() error {
 		return err
 	}
 	l := parseListing(names)
-	r := replay{open: j.opts.disk.open, growing: l.growing(), visit: eachRecord(func(rec Record) error { j.fold.add(rec); return nil })}
+	r := replay{open: j.opts.disk.open, active: l.active(), visit: eachRecord(func(rec Record) error { j.fold.add(rec); return nil })}
 	err = r.run(l)
 	damage := (*DamageError)(nil)
 	if err != nil && !errors.As(err, &damage) {
@@ -89,20 +78,20 @@ func (j *Journal) recover() error {
 	if damage != nil {
 		j.failed = damage
 	} else {
-		j.fold.seq = max(r.chain.next, 1) - 1 // the last records of a base may not have been worth keeping
+		j.fold.seq = max(r.chain.next, 1) - 1 // a base may have dropped the last records
 		j.failed = j.resume(l, r.tail)
 	}
-	j.fold.forgetOrders(start, j.opts.Retain.Orders) // history may still tell of some that a compaction forgot
+	j.fold.forgetOrders(start, j.opts.Retain.Orders) // the history may still contain orders that a compaction has forgotten
 	j.lineage, j.since = j.chain.lineage(), j.chain.since()
 	j.admission = j.fold.admission()
 	j.recovery.Duration = time.Since(start)
 	return nil
 }
 
-// resume removes what a crash left over and opens the tail for writing. The last commit is written once more and synced: a
-// run that ended in a failed fsync may have left it in the page cache alone, where it looks durable and is not.
+// resume removes the files that a crash left over and opens the tail for writing. It writes the last commit once more and syncs it: a
+// run that ended with a failed fsync may have left the commit only in the page cache, where it looks durable but is not.
 func (j *Journal) resume(l listing, t tail) error {
-	for _, name := range append(l.covered, l.tmp...) {
+	for _, name := range append(l.obsolete, l.unfinished...) {
 		if err := j.opts.disk.remove(name); err != nil {
 			return fmt.Errorf("remove %s: %w", name, err)
 		}
@@ -112,13 +101,13 @@ func (j *Journal) resume(l listing, t tail) error {
 		if j.recovery.Created {
 			j.chain = newChain(time.Now(), 1)
 		}
-		return errors.Join(j.opts.disk.sync(), j.begin())
+		return errors.Join(j.opts.disk.sync(), j.begin(false))
 	}
 	f, err := j.opts.disk.resume(t.name)
 	if err != nil {
 		return fmt.Errorf("resume %s: %w", t.name, err)
 	}
-	j.active, j.size = f, t.size
+	j.active, j.large, j.size = f, t.large, t.size
 	if t.torn > 0 {
 		if err := f.Truncate(t.size); err != nil {
 			return fmt.Errorf("cut torn commit off %s: %w", t.name, err)
@@ -134,18 +123,4 @@ func (j *Journal) resume(l listing, t tail) error {
 		return fmt.Errorf("confirm last commit of %s: %w", t.name, err)
 	}
 	return j.opts.disk.sync()
-}
-
-// begin starts the segment that the chain's next record goes to.
-func (j *Journal) begin() error {
-	h := header{role: roleSegment, chain: j.chain}
-	f, err := writeFile(j.opts.disk, segmentName(j.chain.next), func(w io.WriterAt) error {
-		_, err := w.WriteAt(h.bytes(), 0)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	j.active, j.size = f, headerSize
-	return nil
 }

@@ -2,33 +2,34 @@ package journal
 
 import "time"
 
-// Options say where a journal is kept and how long. Only Dir is required.
+// Options are the location and the retention of a journal. Only Dir is required.
 type Options struct {
-	Dir          string          // made with mode 0700 where it is missing
+	Dir          string          // created with mode 0700 if it is missing
 	SegmentSize  int64           // bytes after which the next segment begins; default 4 MiB
-	CompactAfter int             // full segments after which they are compacted; default 8
-	Retain       Retain          // what compaction keeps beyond the state
-	OnSync       func(Sync)      // called after each commit, from the writer: it must be quick and must not call the journal
-	OnCompact    func(Compacted) // called after each compaction, likewise
-	disk         disk            // the tests' own
+	CompactAfter int             // number of full segments that starts a compaction; default 8
+	Retain       Retain          // history that compaction keeps in addition to the state
+	OnSync       func(Sync)      // called after each commit by the writer: it must be quick and must not call the journal
+	OnCompact    func(Compacted) // called after each compaction by the writer, with the same rules
+	disk         disk            // set by tests
+	largePayload int             // bytes of a payload above which a commit needs a segment of version 2; set by tests
 }
 
-// Retain bounds the history that compaction keeps. State never depends on it, Orders excepted.
+// Retain bounds the history that compaction keeps. Only Orders affects the State.
 type Retain struct {
-	Age     time.Duration // records younger than this are kept; default 90 days
-	Records int           // but at most so many of them; default 50,000
-	Orders  time.Duration // orders that ended are remembered so long; default 180 days, longer than any order stays valid
+	Age     time.Duration // younger records are kept; default 90 days
+	Records int           // at most this many of them are kept; default 50,000
+	Orders  time.Duration // how long orders in a final state are kept; default 180 days, longer than any order stays valid
 }
 
-// Sync tells how a commit went.
+// Sync is the result of a commit.
 type Sync struct {
 	Records  int
 	Bytes    int
 	Duration time.Duration // of write and fsync
-	Err      error         // the reason why the journal stopped, if it did
+	Err      error         // why the journal stopped; nil if it did not
 }
 
-// Compacted tells how a compaction went. After an error the segments are still there and the next rotation tries again.
+// Compacted is the result of a compaction. After an error the segments still exist and the next rotation tries again.
 type Compacted struct {
 	Kept, Dropped int // records
 	Duration      time.Duration
@@ -50,6 +51,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Retain.Orders <= 0 {
 		o.Retain.Orders = 180 * 24 * time.Hour
+	}
+	if o.largePayload <= 0 {
+		o.largePayload = maxPayload
 	}
 	return o
 }

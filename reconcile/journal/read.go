@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// Summary says what Read went through.
+// Summary describes the journal that Read has read.
 type Summary struct {
 	Lineage   string
-	Since     time.Time
+	Since     time.Time // start of the lineage
 	Files     int
-	Records   int    // that are kept; fewer than Seq once records were compacted
+	Records   int    // in the files; fewer than Seq after a compaction
 	Seq       uint64 // of the last record
-	Head      string // hex link of the last commit: the whole history in one value
-	Bytes     int64  // that hold
-	TornBytes int64  // after the last commit: a crash, or a commit that is being written
+	Head      string // hex link of the last commit: one value for the whole history
+	Bytes     int64  // valid ones
+	TornBytes int64  // after the last commit: from a crash, or of a commit that is being written
 }
 
-// Read yields the journal's records in order and checks every checksum, link and count. It takes no lock and changes
-// nothing, so it may run beside the agent. What yield returns ends the reading and is returned as it is. The summary counts
-// what held, also beside a *DamageError or ErrNewerFormat.
+// Read yields the journal's records in order and checks every checksum, link and count. It takes no lock and changes nothing, so
+// it may run beside the agent. An error of yield ends the reading and is returned unchanged. The summary counts the valid part,
+// also together with a *DamageError or ErrNewerFormat.
 func Read(dir string, yield func(Record) error) (Summary, error) {
 	d, err := openDisk(dir)
 	if err != nil {
@@ -40,9 +40,9 @@ func read(d disk, yield func(Record) error) (Summary, error) {
 	}
 	defer snap.close()
 	if len(snap.listing.files()) == 0 {
-		return Summary{}, fmt.Errorf("read journal: no journal here: %w", fs.ErrNotExist)
+		return Summary{}, fmt.Errorf("read journal: no journal in this directory: %w", fs.ErrNotExist)
 	}
-	r := replay{open: snap.open, growing: snap.listing.growing(), visit: eachRecord(yield)}
+	r := replay{open: snap.open, active: snap.listing.active(), visit: eachRecord(yield)}
 	err = r.run(snap.listing)
 	s := Summary{
 		Lineage:   r.chain.lineage(),
@@ -57,17 +57,18 @@ func read(d disk, yield func(Record) error) (Summary, error) {
 	return s, err
 }
 
-// snapshot is the files of a journal opened together. A file that compaction removes meanwhile stays readable through it.
+// snapshot is the open files of a journal at one moment. It can still read a file that compaction removes later.
 type snapshot struct {
 	listing listing
 	files   map[string]reader
 }
 
-// snapshotTries bounds how often a reader begins anew because the agent changed the set of files under it, which it does
-// once in thousands of commits.
+// snapshotTries bounds how often a reader starts again because the agent has changed the set of files, which happens once in
+// thousands of commits.
 const snapshotTries = 10
 
-// takeSnapshot opens every file. No name is ever used twice, so two equal lists mean that nothing changed in between.
+// takeSnapshot opens every file. If the lists of names before and after are equal, the files belong together: a name is used again
+// only for a segment that replaces the empty last one.
 func takeSnapshot(d disk) (*snapshot, error) {
 	var err error
 	for range snapshotTries {
@@ -97,7 +98,7 @@ func trySnapshot(d disk) (*snapshot, error) {
 	}
 	again, err := d.list()
 	if err == nil && !slices.Equal(parseListing(again).files(), s.listing.files()) {
-		err = fmt.Errorf("files change while they are listed: %w", fs.ErrNotExist)
+		err = fmt.Errorf("files changed while they were listed: %w", fs.ErrNotExist)
 	}
 	if err != nil {
 		s.close()
@@ -106,8 +107,8 @@ func trySnapshot(d disk) (*snapshot, error) {
 	return s, nil
 }
 
-// open lends a file; the snapshot closes it.
-func (s *snapshot) open(name string) (reader, error) { return lent{s.files[name]}, nil }
+// open returns a file whose Close does nothing: the snapshot closes the file.
+func (s *snapshot) open(name string) (reader, error) { return nopCloser{s.files[name]}, nil }
 
 func (s *snapshot) close() {
 	for _, f := range s.files {
@@ -115,6 +116,6 @@ func (s *snapshot) close() {
 	}
 }
 
-type lent struct{ io.ReaderAt }
+type nopCloser struct{ io.ReaderAt }
 
-func (lent) Close() error { return nil }
+func (nopCloser) Close() error { return nil }

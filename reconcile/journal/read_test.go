@@ -172,9 +172,9 @@ func TestReadOvertakenByWriter(t *testing.T) {
 	content := d.names[segmentName(1)].cache
 	ends := commitEnds(t, content)
 	r := replay{
-		open:    func(string) (reader, error) { return &growing{now: content[:ends[1]-5], later: content}, nil },
-		growing: segmentName(1),
-		visit:   func(frame) error { return nil },
+		open:   func(string) (reader, error) { return &growing{now: content[:ends[1]-5], later: content}, nil },
+		active: segmentName(1),
+		visit:  func(frame) error { return nil },
 	}
 	if err := r.run(listing{segments: []string{segmentName(1)}}); err != nil || r.records != 1 {
 		t.Errorf("got %v after %d records, want the one that was whole", err, r.records)

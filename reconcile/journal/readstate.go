@@ -2,9 +2,9 @@ package journal
 
 import "time"
 
-// ReadState returns what the records of the journal in dir add up to. Like Read it takes no lock and changes nothing, so it
-// may run beside the agent, and it shows what was durable when it began. Its errors are those of Read; beside a
-// *DamageError the state is the one up to the damage.
+// ReadState returns the state that the records of the journal in dir add up to. Like Read, it takes no lock and changes nothing, so it
+// may run beside the agent; the state is the one that was durable when ReadState began. Its errors are those of Read. Together with
+// a *DamageError, the state is the one before the damage.
 func ReadState(dir string) (State, error) {
 	f := newFold()
 	summary, err := Read(dir, func(r Record) error {

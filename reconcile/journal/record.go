@@ -1,13 +1,6 @@
 package journal
 
-import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"time"
-)
+import "time"
 
 // Record is one entry of the journal. Seq counts from 1 without gaps as records are appended; compaction leaves gaps.
 // Time is the host's clock in UTC and may step back.
@@ -17,203 +10,185 @@ type Record struct {
 	Body Body
 }
 
-// Kind names the record's body as the format does: accepted, begun, dispatched, ended, assigned, owned, disowned,
-// guarded, applied, futile, ordered or event.
-func (r Record) Kind() string { return r.Body.kind() }
+// Body is the content of a record: a value, not a pointer, of one of the types in this file. The table kinds describes each of them.
+type Body interface{ isBody() }
 
-// MarshalJSON writes seq, time, and the body as it stands in the journal: under the name of its kind.
-func (r Record) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Seq  uint64    `json:"seq"`
-		Time time.Time `json:"time"`
-		wireBody
-	}{r.Seq, r.Time, toWire(r.Body)})
+// Accepted records that a revision became the desired state. It is durable before any step that follows from the revision.
+type Accepted struct {
+	Commit     string    `json:"commit"` // full hex object id
+	Tree       string    `json:"tree,omitempty"`
+	Branch     string    `json:"branch,omitempty"`
+	ProvenTime time.Time `json:"provenTime,omitzero"`
+	Sequence   uint64    `json:"sequence,omitempty"` // counts accepted revisions; outlives this journal elsewhere
+	Subject    string    `json:"subject,omitempty"`
+	Issuer     string    `json:"issuer,omitempty"`
 }
 
-// payloadVersion is the newest of the JSON inside a frame. A new kind or a new field is a new version: an agent that does not
-// know a fact must not act as if it were not there. A payload bears the lowest version that knows all that is in it, so that
-// going back to an older agent is possible until it would miss something.
-const payloadVersion = 3
+// OpDestroy is the Begun.Op whose steps State.Destroys counts.
+const OpDestroy = "destroy"
 
-// versionOf returns the first version that knows the body.
-func versionOf(b Body) int {
-	switch b.(type) {
-	case Applied:
-		return 2
-	case Futile:
-		return 3
-	}
-	return 1
+// Begun records that a step is about to be dispatched. It is durable before the call that changes the cluster.
+type Begun struct {
+	Step       string            `json:"step"` // never used for another step
+	VMID       int               `json:"vmid"`
+	Kind       string            `json:"kind,omitempty"`
+	Name       string            `json:"name,omitempty"`
+	Node       string            `json:"node,omitempty"`
+	Op         string            `json:"op"`
+	Class      string            `json:"class,omitempty"`
+	Revision   string            `json:"revision,omitempty"`
+	StepDigest string            `json:"stepDigest,omitempty"`
+	TaskVMID   int               `json:"taskVmid,omitempty"`  // the vmid in Proxmox's task list; for a clone, that of its source
+	TaskTypes  []string          `json:"taskTypes,omitempty"` // types of the task in Proxmox's task list
+	Detail     map[string]string `json:"detail,omitempty"`    // facts that crash recovery needs; never a secret
 }
 
-// ErrNewerFormat says that a newer release wrote this journal. Nothing was changed.
-var ErrNewerFormat = errors.New("journal was written by a newer gitops-agent: run that release, or restore the state directory kept from before the upgrade")
-
-// wirePayload is the JSON of a frame: the bodies that became durable together.
-type wirePayload struct {
-	Version int        `json:"v"`
-	Records []wireBody `json:"records"`
+// Dispatched records that Proxmox accepted a call of a step. A step with several calls has one record for each.
+type Dispatched struct {
+	Step string `json:"step"`
+	UPID string `json:"upid,omitempty"` // empty if Proxmox answered synchronously
 }
 
-// wireBody has exactly one field set. One struct for all kinds lets a payload be decoded in one strict pass.
-type wireBody struct {
-	Accepted   *Accepted   `json:"accepted,omitempty"`
-	Begun      *Begun      `json:"begun,omitempty"`
-	Dispatched *Dispatched `json:"dispatched,omitempty"`
-	Ended      *Ended      `json:"ended,omitempty"`
-	Assigned   *Assigned   `json:"assigned,omitempty"`
-	Owned      *Owned      `json:"owned,omitempty"`
-	Disowned   *Disowned   `json:"disowned,omitempty"`
-	Guarded    *Guarded    `json:"guarded,omitempty"`
-	Applied    *Applied    `json:"applied,omitempty"`
-	Futile     *Futile     `json:"futile,omitempty"`
-	Ordered    *Ordered    `json:"ordered,omitempty"`
-	Event      *Event      `json:"event,omitempty"`
+// Result is the outcome of a step.
+type Result string
+
+// The results of a step. Unknown means that the effect could not be determined and that the step must not be attempted again.
+// NotRun means that the call certainly had no effect.
+const (
+	Done    Result = "done"
+	Failed  Result = "failed"
+	Unknown Result = "unknown"
+	NotRun  Result = "not-run"
+)
+
+// Ended records the outcome of a step and closes the step.
+type Ended struct {
+	Step   string `json:"step"`
+	Result Result `json:"result"`
+	Error  string `json:"error,omitempty"`
 }
 
-func toWire(body Body) wireBody {
-	var w wireBody
-	switch b := body.(type) {
-	case Accepted:
-		w.Accepted = &b
-	case Begun:
-		w.Begun = &b
-	case Dispatched:
-		w.Dispatched = &b
-	case Ended:
-		w.Ended = &b
-	case Assigned:
-		w.Assigned = &b
-	case Owned:
-		w.Owned = &b
-	case Disowned:
-		w.Disowned = &b
-	case Guarded:
-		w.Guarded = &b
-	case Applied:
-		w.Applied = &b
-	case Futile:
-		w.Futile = &b
-	case Ordered:
-		w.Ordered = &b
-	case Event:
-		w.Event = &b
-	}
-	return w
+// Assigned binds a label to a vmid before the vmid is used. VMID 0 removes the assignment of the label.
+type Assigned struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	VMID int    `json:"vmid"`
 }
 
-// fromWire refuses no body and several: neither was ever written.
-func fromWire(w wireBody) (Body, error) {
-	var body Body
-	bodies := 0
-	take := func(b Body) { body = b; bodies++ }
-	if w.Accepted != nil {
-		w.Accepted.ProvenTime = w.Accepted.ProvenTime.UTC()
-		take(*w.Accepted)
-	}
-	if w.Begun != nil {
-		take(*w.Begun)
-	}
-	if w.Dispatched != nil {
-		take(*w.Dispatched)
-	}
-	if w.Ended != nil {
-		take(*w.Ended)
-	}
-	if w.Assigned != nil {
-		take(*w.Assigned)
-	}
-	if w.Owned != nil {
-		take(*w.Owned)
-	}
-	if w.Disowned != nil {
-		take(*w.Disowned)
-	}
-	if w.Guarded != nil {
-		take(*w.Guarded)
-	}
-	if w.Applied != nil {
-		take(*w.Applied)
-	}
-	if w.Futile != nil {
-		take(*w.Futile)
-	}
-	if w.Ordered != nil {
-		w.Ordered.ProvenTime = w.Ordered.ProvenTime.UTC()
-		take(*w.Ordered)
-	}
-	if w.Event != nil {
-		take(*w.Event)
-	}
-	if bodies != 1 {
-		return nil, fmt.Errorf("got %d bodies in a record, want 1", bodies)
-	}
-	return body, nil
+// Origin is the way in which the agent became the owner of a guest.
+type Origin string
+
+// The origins of an owned guest.
+const (
+	Created Origin = "created"
+	Adopted Origin = "adopted"
+)
+
+// Owned records that the agent owns a guest, and the proof: the tag on the guest is derived from the identity in this record.
+type Owned struct {
+	VMID     int    `json:"vmid"`
+	Kind     string `json:"kind,omitempty"`
+	Name     string `json:"name,omitempty"`
+	Identity string `json:"identity"`
+	Tag      string `json:"tag,omitempty"`
+	UUID     string `json:"uuid,omitempty"` // SMBIOS uuid; empty for containers
+	Origin   Origin `json:"origin"`
+	Claiming bool   `json:"claiming,omitempty"` // true until the tag has been read from the guest
 }
 
-// encoded is one element of a payload's records.
-type encoded struct {
-	version int // the first that knows it
-	json    []byte
+// Disowned ends the ownership of a guest. It also removes the guest's Guarded, Applied and Futile entries from the state.
+type Disowned struct {
+	VMID   int    `json:"vmid"`
+	Reason string `json:"reason,omitempty"`
 }
 
-func encodeBody(b Body) (encoded, error) {
-	out, err := json.Marshal(toWire(b))
-	if err != nil {
-		return encoded{}, fmt.Errorf("encode %s: %w", b.kind(), err)
-	}
-	return encoded{versionOf(b), out}, nil
+// Guarded records the lifecycle rule that an accepted manifest gave a guest. The rule stays in force after the manifest is removed.
+type Guarded struct {
+	VMID    int    `json:"vmid"`
+	Kind    string `json:"kind,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Destroy string `json:"destroy,omitempty"` // deny, approve or allow
 }
 
-// payloadOf joins encoded bodies into a payload.
-func payloadOf(bodies []encoded) []byte {
-	version := 1
-	for _, body := range bodies {
-		version = max(version, body.version)
-	}
-	b := fmt.Appendf(nil, `{"v":%d,"records":[`, version)
-	for i, body := range bodies {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, body.json...)
-	}
-	return append(b, "]}"...)
+// Applied records the secrets that a guest received last. It replaces the guest's earlier Applied record. A fingerprint distinguishes
+// one content from another; it is useless without the key that it was made with, and the key is not in the journal.
+type Applied struct {
+	VMID         int               `json:"vmid"`
+	Identity     string            `json:"identity"`               // of the guest; another guest with this vmid has received nothing
+	Fingerprints map[string]string `json:"fingerprints,omitempty"` // by native key
 }
 
-// decodePayload is strict: a payload that this version would not have written is an error.
-func decodePayload(payload []byte) ([]Body, error) {
-	var p wirePayload
-	dec := json.NewDecoder(bytes.NewReader(payload))
-	dec.DisallowUnknownFields()
-	err := dec.Decode(&p)
-	if p.Version > payloadVersion || err != nil && newerPayload(payload) {
-		return nil, ErrNewerFormat
-	}
-	if err != nil {
-		return nil, fmt.Errorf("decode records: %w", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("decode records: bytes follow the JSON value")
-	}
-	version := 1
-	bodies := make([]Body, len(p.Records))
-	for i, w := range p.Records {
-		if bodies[i], err = fromWire(w); err != nil {
-			return nil, fmt.Errorf("decode records: %w", err)
-		}
-		version = max(version, versionOf(bodies[i]))
-	}
-	if p.Version != version {
-		return nil, fmt.Errorf("decode records: got version %d, want %d", p.Version, version)
-	}
-	return bodies, nil
+// Futile records that a restart of a guest did not bring the waiting changes into effect, so that the same restart is not repeated
+// under the same revision. It replaces the guest's earlier Futile record.
+type Futile struct {
+	VMID       int    `json:"vmid"`
+	Revision   string `json:"revision"`
+	StepDigest string `json:"stepDigest"`
 }
 
-// newerPayload asks a payload that does not decode for its version alone.
-func newerPayload(payload []byte) bool {
-	var v struct {
-		Version int `json:"v"`
+// OrderState is the progress of a signed order.
+type OrderState string
+
+// The states of an order. The last four are final: an order in a final state is never seen or released again.
+const (
+	OrderSeen     OrderState = "seen"
+	OrderReleased OrderState = "released"
+	OrderRun      OrderState = "run"
+	OrderExpired  OrderState = "expired"
+	OrderRefused  OrderState = "refused"
+	OrderUnknown  OrderState = "unknown"
+)
+
+// Ordered records the state of a signed order. Key is SHA-256 of the signed payload and the trailer's position.
+type Ordered struct {
+	Key        string     `json:"key"`
+	Order      string     `json:"order,omitempty"` // the trailer's value
+	Subject    string     `json:"subject,omitempty"`
+	Issuer     string     `json:"issuer,omitempty"`
+	Commit     string     `json:"commit,omitempty"`
+	ProvenTime time.Time  `json:"provenTime,omitzero"`
+	State      OrderState `json:"state"`
+	Step       string     `json:"step,omitempty"` // the step that executes the order
+}
+
+// Event is audit history only: it does not change the state, and compaction drops old events.
+type Event struct {
+	Name     string `json:"name"`
+	VMID     int    `json:"vmid,omitempty"`
+	Revision string `json:"revision,omitempty"`
+	Message  string `json:"message,omitempty"`
+}
+
+func (Accepted) isBody()   {}
+func (Begun) isBody()      {}
+func (Dispatched) isBody() {}
+func (Ended) isBody()      {}
+func (Assigned) isBody()   {}
+func (Owned) isBody()      {}
+func (Disowned) isBody()   {}
+func (Guarded) isBody()    {}
+func (Applied) isBody()    {}
+func (Futile) isBody()     {}
+func (Ordered) isBody()    {}
+func (Event) isBody()      {}
+
+func (r Result) valid() bool {
+	switch r {
+	case Done, Failed, Unknown, NotRun:
+		return true
 	}
-	return json.Unmarshal(payload, &v) == nil && v.Version > payloadVersion
+	return false
+}
+
+func (o Origin) valid() bool { return o == Created || o == Adopted }
+
+func (s OrderState) valid() bool { return s == OrderSeen || s == OrderReleased || s.final() }
+
+func (s OrderState) final() bool {
+	switch s {
+	case OrderRun, OrderExpired, OrderRefused, OrderUnknown:
+		return true
+	case OrderSeen, OrderReleased:
+	}
+	return false
 }

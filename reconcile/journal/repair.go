@@ -9,31 +9,28 @@ import (
 	"time"
 )
 
-// RepairReport says what Repair did.
+// RepairReport is the result of Repair.
 type RepairReport struct {
-	Damage        *DamageError // what was wrong; nil when nothing was, and then nothing was changed
-	Saved         string       // folder in the journal's directory that keeps the files as they were
-	Kept          int          // records that could be read
-	Lost          []Gap        // records that could not
-	LostCompacted int          // records that could not be read of those that a compaction had kept
+	Damage        *DamageError // the damage; nil if there was none, and then nothing was changed
+	Saved         string       // folder in the journal's directory with the files as they were
+	Kept          int          // records that were read
+	Lost          []Gap        // records that could not be read
+	LostCompacted int          // records of a base that could not be read
 	LostBytes     int64
-	Foreign       []string // files of another journal, which were set aside
-	Orders        []string // keys of the orders that had not ended: they are unknown now, and must be signed again
+	Foreign       []string // files of another journal, which were moved to Saved
+	Orders        []string // keys of the orders that had no final state: they are now unknown and must be signed again
 }
 
-// Gap is a run of missing records.
-type Gap struct{ First, Last uint64 }
-
-// EventRepaired is the name of the Event that Repair leaves.
+// EventRepaired is the name of the Event that Repair records.
 const EventRepaired = "journal_repaired"
 
-// Repair makes a damaged journal usable again. It keeps every record whose own checksum holds, also those behind the
-// damage, and begins a new lineage with them, because the old chain cannot be continued. Orders that had not ended become
-// unknown: whether they ran may be what was lost. The damaged files are kept in a folder beside the journal. A journal
-// without damage is left alone; a torn tail is none. It fails with ErrLocked while an agent runs.
+// Repair makes a damaged journal usable again. It keeps every record whose own checksum is valid, also behind the damage, and starts a
+// new lineage with these records, because the old chain cannot be continued. Orders without a final state become unknown: the lost
+// records may say that they ran. The damaged files are kept in a folder beside the journal. Repair does not change a journal without
+// damage; a torn tail is not damage. It returns ErrLocked while an agent runs.
 //
-// What the agent does afterwards is safe without the lost records: a step without an end is settled by looking at the
-// cluster, a guest without its ownership record needs an approval to be destroyed.
+// The agent stays safe without the lost records: it settles a step without an end by reading the cluster, and it needs an approval
+// to destroy a guest without an ownership record.
 func Repair(dir string) (RepairReport, error) {
 	d, err := openDisk(dir)
 	if err != nil {
@@ -58,12 +55,12 @@ func repair(d disk, now time.Time) (RepairReport, error) {
 		return RepairReport{}, err
 	}
 	l := parseListing(names)
-	r := replay{open: d.open, growing: l.growing(), visit: eachRecord(func(Record) error { return nil })}
+	r := replay{open: d.open, active: l.active(), visit: eachRecord(func(Record) error { return nil })}
 	var report RepairReport
 	if err := r.run(l); err == nil || !errors.As(err, &report.Damage) {
 		return report, err
 	}
-	s, err := gatherRemains(d, l)
+	s, err := salvageAll(d, l)
 	if err != nil {
 		return report, err
 	}
@@ -71,7 +68,7 @@ func repair(d disk, now time.Time) (RepairReport, error) {
 	report.Kept, report.Lost = len(s.records), s.gaps(compacted)
 	report.LostCompacted, report.LostBytes, report.Foreign = s.lostKept, s.lostBytes, s.foreign
 	var records []Record
-	records, report.Orders = s.closed(now.UTC().Round(0))
+	records, report.Orders = s.withRepair(now.UTC().Round(0))
 
 	report.Saved, err = setAside(d, l.all(), now, names)
 	if err != nil {
@@ -80,8 +77,9 @@ func repair(d disk, now time.Time) (RepairReport, error) {
 	return report, replaceAll(d, l.all(), records, now)
 }
 
-// closed returns the saved records and those that tell of the repair. The numbers of lost records are not used again.
-func (s *salvage) closed(now time.Time) ([]Record, []string) {
+// withRepair returns the salvaged records and the records about the repair, and the keys of the orders that became unknown. The numbers
+// of lost records are not used again.
+func (s *salvage) withRepair(now time.Time) ([]Record, []string) {
 	records := s.inOrder()
 	f := newFold()
 	for _, r := range records {
@@ -95,7 +93,7 @@ func (s *salvage) closed(now time.Time) ([]Record, []string) {
 	add(Event{Name: EventRepaired, Message: fmt.Sprintf("continues %s with %d records; %d bytes were lost", s.lineage, len(s.records), s.lostBytes)})
 	var unknown []string
 	for _, key := range slices.Sorted(maps.Keys(f.orders.entries)) {
-		o := f.orders.entries[key].is.Ordered
+		o := f.orders.entries[key].value.Ordered
 		if o.State.final() {
 			continue
 		}
@@ -106,21 +104,21 @@ func (s *salvage) closed(now time.Time) ([]Record, []string) {
 	return records, unknown
 }
 
-// setAside keeps the files under a folder named for the time, or for the time and a number where that was taken.
+// setAside links the files into a folder that is named for the time, with a number if that name is taken, and returns the name.
 func setAside(d disk, files []string, now time.Time, taken []string) (string, error) {
 	stamp := "damaged-" + now.UTC().Format("20060102T150405Z")
 	folder := stamp
 	for i := 2; slices.Contains(taken, folder); i++ {
 		folder = fmt.Sprintf("%s-%d", stamp, i)
 	}
-	if err := d.keep(files, folder); err != nil {
+	if err := d.linkInto(files, folder); err != nil {
 		return "", fmt.Errorf("keep damaged files in %s: %w", folder, err)
 	}
 	return folder, nil
 }
 
-// replaceAll installs a base of records in place of files. It stands for more than any of them, so a crash before the last
-// of them is gone leaves files that Open removes.
+// replaceAll writes a base of records and removes files. The base replaces all of them, so a crash before the last one is removed
+// leaves files that Open removes.
 func replaceAll(d disk, files []string, records []Record, now time.Time) error {
 	next := records[len(records)-1].Seq + 1
 	h := header{role: roleBase, chain: newChain(now, next)}

@@ -189,7 +189,7 @@ func recordsOf(t *testing.T, d *memDisk) map[uint64]Body {
 	names, _ := d.list()
 	for _, name := range parseListing(names).all() {
 		for b := d.names[name].cache; ; {
-			f, at := findFrame(b)
+			f, at := findFrame(b, maxPayload)
 			if at < 0 {
 				break
 			}
@@ -234,20 +234,20 @@ func TestRepairUsesNoNumberTwice(t *testing.T) {
 	names, _ := whole.list()
 	l := parseListing(names)
 	compacted, _ := parseName(l.base, baseSuffix)
-	first, _ := parseName(l.growing(), segmentSuffix)
+	first, _ := parseName(l.active(), segmentSuffix)
 	tests := map[string]struct {
 		spoil func(d *memDisk)
 		above uint64
 	}{
 		"base_lost": {func(d *memDisk) {
 			d.put(l.base, nil)
-			delete(d.names, l.growing())
-			delete(d.durable, l.growing())
+			delete(d.names, l.active())
+			delete(d.durable, l.active())
 		}, compacted},
 		"both_lost": {func(d *memDisk) {
 			d.put(l.base, nil)
-			d.put(l.growing(), nil)
-			d.names[segmentName(first+40)] = d.names[l.growing()]
+			d.put(l.active(), nil)
+			d.names[segmentName(first+40)] = d.names[l.active()]
 		}, first + 39},
 	}
 	for name, tt := range tests {

@@ -9,30 +9,33 @@ import (
 	"slices"
 )
 
-// salvage is what can be read of a damaged journal: every commit whose own checksum holds, wherever it stands.
+// salvage is the readable part of a damaged journal: every commit with a valid checksum, in any place.
 type salvage struct {
-	lineage   string // that of most files
-	foreign   []string
+	lineage   string   // of most files
+	foreign   []string // files of other lineages
 	records   map[uint64]Record
-	last      uint64 // highest seq that is known to have been given out
+	last      uint64 // highest number that was certainly used
 	lostBytes int64
-	lostKept  int // records that a base counted and that are gone
+	lostKept  int // records that a base counted and that cannot be read
 }
 
-// remains is one file of a damaged journal.
-type remains struct {
+// Gap is a range of missing records.
+type Gap struct{ First, Last uint64 }
+
+// salvagedFile is one file of a damaged journal.
+type salvagedFile struct {
 	name    string
 	header  header
-	intact  bool // the header is
+	intact  bool // the header is valid
 	records []Record
-	lost    int64
+	lost    int64 // bytes
 }
 
-// gatherRemains reads every file of the journal in d, those that compaction had left behind included.
-func gatherRemains(d disk, l listing) (salvage, error) {
-	var files []remains
+// salvageAll reads every file of the journal in d, including the files that an interrupted compaction left behind.
+func salvageAll(d disk, l listing) (salvage, error) {
+	var files []salvagedFile
 	for _, name := range l.all() {
-		f, err := readRemains(d, name)
+		f, err := salvageFile(d, name)
 		if err != nil {
 			return salvage{}, err
 		}
@@ -49,7 +52,7 @@ func gatherRemains(d disk, l listing) (salvage, error) {
 	return s, nil
 }
 
-func (s *salvage) add(f remains) {
+func (s *salvage) add(f salvagedFile) {
 	for _, r := range f.records {
 		s.records[r.Seq] = r
 		s.last = max(s.last, r.Seq)
@@ -66,24 +69,25 @@ func (s *salvage) add(f remains) {
 	}
 }
 
-// readRemains takes the frames that hold out of one file. Bytes that the disk does not give back are lost like bad ones.
-func readRemains(d disk, name string) (remains, error) {
+// salvageFile reads the valid frames of one file. Bytes that the disk cannot read are lost like bad bytes.
+func salvageFile(d disk, name string) (salvagedFile, error) {
 	src, err := d.open(name)
 	if err != nil {
-		return remains{}, fmt.Errorf("open %s: %w", name, err)
+		return salvagedFile{}, fmt.Errorf("open %s: %w", name, err)
 	}
 	defer src.Close()
-	b, readErr := io.ReadAll(from(src, 0))
-	f := remains{name: name}
+	b, readErr := io.ReadAll(streamFrom(src, 0))
+	f := salvagedFile{name: name}
 	f.header, err = readHeader(bytes.NewReader(b))
 	if errors.Is(err, ErrNewerFormat) {
-		return remains{}, fmt.Errorf("read %s: %w", name, err)
+		return salvagedFile{}, fmt.Errorf("read %s: %w", name, err)
 	}
+	limit := maxLargePayload
 	if f.intact = err == nil; f.intact {
-		b = b[headerSize:]
+		b, limit = b[headerSize:], f.header.limit()
 	}
 	for {
-		frame, at := findFrame(b)
+		frame, at := findFrame(b, limit)
 		if at < 0 {
 			break
 		}
@@ -92,7 +96,7 @@ func readRemains(d disk, name string) (remains, error) {
 		records, err := frame.records()
 		switch {
 		case errors.Is(err, ErrNewerFormat):
-			return remains{}, fmt.Errorf("read %s: %w", name, err)
+			return salvagedFile{}, fmt.Errorf("read %s: %w", name, err)
 		case err != nil:
 			f.lost += frame.size()
 		default:
@@ -101,12 +105,12 @@ func readRemains(d disk, name string) (remains, error) {
 	}
 	f.lost += int64(len(b))
 	if readErr != nil && f.lost == 0 {
-		f.lost = 1 // how much it was, only the disk knows
+		f.lost = 1 // the real number is unknown
 	}
 	return f, nil
 }
 
-func commonLineage(files []remains) string {
+func commonLineage(files []salvagedFile) string {
 	votes := map[string]int{}
 	best := ""
 	for _, f := range files {
@@ -121,7 +125,7 @@ func commonLineage(files []remains) string {
 	return best
 }
 
-// inOrder returns what was saved, oldest first.
+// inOrder returns the records, oldest first.
 func (s *salvage) inOrder() []Record {
 	out := make([]Record, 0, len(s.records))
 	for _, r := range s.records {
@@ -131,7 +135,7 @@ func (s *salvage) inOrder() []Record {
 	return out
 }
 
-// gaps returns the records after compacted that are missing. Those up to there may be missing for good reason.
+// gaps returns the missing records after the record compacted. Earlier ones may be missing because compaction dropped them.
 func (s *salvage) gaps(compacted uint64) []Gap {
 	var gaps []Gap
 	next := compacted + 1

@@ -2,26 +2,26 @@ package journal
 
 import "time"
 
-// State is what the journal's records add up to at one moment. It is safe to keep, and to read from any goroutine; its maps
+// State is the result of folding the journal's records at one moment. A caller may keep it and read it from any goroutine. The maps
 // are shared with other readers and must not be changed.
 type State struct {
-	Lineage    string            // names this chain; another one means that the history before it is lost
-	Since      time.Time         // when the lineage began: no order proven earlier may run under it
-	Seq        uint64            // of the last record; 0 when there is none
-	Accepted   *Accepted         // the last accepted revision, nil before the first
-	AcceptedAt time.Time         // when it was accepted
-	Open       []OpenStep        // begun and not ended, in the order they began
+	Lineage    string            // identifies this chain; a new lineage means that the earlier history is lost
+	Since      time.Time         // start of the lineage: no order proven earlier may run
+	Seq        uint64            // of the last record; 0 if there is none
+	Accepted   *Accepted         // the last accepted revision; nil before the first
+	AcceptedAt time.Time         // time of that acceptance
+	Open       []OpenStep        // begun and not ended, in the order in which they began
 	Assigned   map[Label]int     // vmid by label
 	Owned      map[int]Owned     // by vmid
 	Guarded    map[int]Guarded   // by vmid; lasts until the guest is disowned
 	Applied    map[int]Applied   // by vmid; lasts until the guest is disowned
 	Futile     map[int]Futile    // by vmid; lasts until the guest is disowned
-	Orders     map[string]Order  // by key; compaction and Open forget those that ended Retain.Orders ago
-	Freed      map[int]time.Time // when the guests of vmids were disowned in the last 24 hours
-	Destroys   []time.Time       // when destroys ended in the last 24 hours, done or unknown, oldest first
+	Orders     map[string]Order  // by key; compaction and Open remove orders that have been in a final state for Retain.Orders
+	Freed      map[int]time.Time // by vmid: when a guest was disowned in the last 24 hours
+	Destroys   []time.Time       // times at which destroys ended in the last 24 hours, done or unknown, oldest first
 }
 
-// Label is how a manifest calls a guest.
+// Label is the kind and the name of a guest in its manifest.
 type Label struct{ Kind, Name string }
 
 // OpenStep is a step without an outcome.
@@ -29,17 +29,17 @@ type OpenStep struct {
 	Begun
 	Seq        uint64    // of the Begun record
 	Time       time.Time // when it began
-	Dispatched int       // how many calls Proxmox is known to have taken; 0 means that it may or may not have taken one
-	UPID       string    // of the last of them; empty where Proxmox answered synchronously
+	Dispatched int       // number of calls that Proxmox has certainly accepted; with 0, Proxmox may or may not have accepted a call
+	UPID       string    // of the last of these calls; empty if Proxmox answered synchronously
 }
 
-// Order is the last that is known of an order.
+// Order is the latest state of an order.
 type Order struct {
 	Ordered
-	Time time.Time // when that became known
+	Time time.Time // of the record
 }
 
-// How long what is over still counts: destroys against the cluster's limit, and disowned guests as the last ones of their vmids.
+// destroyWindow is how long a destroy counts against the cluster's limit. freedWindow is how long a vmid counts as freed.
 const (
 	destroyWindow = 24 * time.Hour
 	freedWindow   = 24 * time.Hour

@@ -1,18 +1,17 @@
 package journal
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"time"
 )
 
-// write is the one goroutine that touches the disk after Open. Requests that wait while it syncs become the next commit.
+// write is the only goroutine that uses the disk after Open. Requests that arrive while it syncs become the next commit.
 func (j *Journal) write() {
 	defer close(j.stopped)
-	var over *request // did not fit into the commit before
+	var leftover *request // did not fit into the commit before
 	for {
-		first := over
+		first := leftover
 		if first == nil {
 			select {
 			case first = <-j.requests:
@@ -21,14 +20,14 @@ func (j *Journal) write() {
 			}
 		}
 		var batch []*request
-		batch, over = j.gather(first)
+		batch, leftover = j.collect(first)
 		j.commit(batch)
 	}
 }
 
-// gather adds to first what is waiting, up to the size of one commit. It gives way to the callers that the commit before
-// released for as long as they have more to say: an fsync shared costs less than an fsync soon.
-func (j *Journal) gather(first *request) (batch []*request, over *request) {
+// collect adds the waiting requests to first, up to the size of one shared commit. It yields to the callers that the commit before
+// released, as long as they send more requests: sharing an fsync costs less than starting the fsync earlier.
+func (j *Journal) collect(first *request) (batch []*request, leftover *request) {
 	batch = []*request{first}
 	size := first.size
 	for seen := 0; seen < len(batch); {
@@ -37,7 +36,7 @@ func (j *Journal) gather(first *request) (batch []*request, over *request) {
 		for waiting := true; waiting; {
 			select {
 			case r := <-j.requests:
-				if size += r.size; size > maxCall {
+				if size += r.size; size > sharedCommit {
 					return batch, r
 				}
 				batch = append(batch, r)
@@ -49,7 +48,7 @@ func (j *Journal) gather(first *request) (batch []*request, over *request) {
 	return batch, nil
 }
 
-// commit writes one frame, syncs it, and only then shows its records in the state and answers those who wait.
+// commit writes one frame and syncs it. Only then does it fold the records into the state and answer the callers.
 func (j *Journal) commit(batch []*request) {
 	if j.failed != nil { // only this goroutine sets it
 		for _, req := range batch {
@@ -57,40 +56,40 @@ func (j *Journal) commit(batch []*request) {
 		}
 		return
 	}
-	taken, f, bodies := j.stage(batch)
+	admitted, f, bodies := j.buildFrame(batch)
 	if len(bodies) == 0 {
 		return
 	}
 	start := time.Now()
 	err := j.put(f)
-	took := Sync{Records: len(bodies), Bytes: int(f.size()), Duration: time.Since(start), Err: err}
+	sync := Sync{Records: len(bodies), Bytes: int(f.size()), Duration: time.Since(start), Err: err}
 	if err != nil {
 		j.fail(err)
 	} else {
 		j.publish(f, bodies)
 	}
-	for _, req := range taken {
+	for _, req := range admitted {
 		req.done <- err
 	}
 	if j.opts.OnSync != nil {
-		j.opts.OnSync(took)
+		j.opts.OnSync(sync)
 	}
-	if j.size >= j.opts.SegmentSize { // never after a failure: the commit before would have rotated
+	if err == nil && j.size >= j.opts.SegmentSize {
 		j.rotate()
 	}
 }
 
-// stage makes a frame of the requests that the journal admits and answers the others.
-func (j *Journal) stage(batch []*request) (taken []*request, f frame, bodies []Body) {
-	var elements []encoded
+// buildFrame makes a frame of the requests that the journal admits and answers the other requests.
+func (j *Journal) buildFrame(batch []*request) (admitted []*request, f frame, bodies []Body) {
+	var elements []element
 	for _, req := range batch {
 		if err := j.admission.admit(req.bodies); err != nil {
 			req.done <- err
 			continue
 		}
-		taken = append(taken, req)
+		admitted = append(admitted, req)
 		bodies = append(bodies, req.bodies...)
-		elements = append(elements, req.encoded...)
+		elements = append(elements, req.elements...)
 	}
 	f = frame{
 		seq:     j.chain.next,
@@ -98,17 +97,7 @@ func (j *Journal) stage(batch []*request) (taken []*request, f frame, bodies []B
 		count:   len(bodies),
 		payload: payloadOf(elements),
 	}
-	return taken, f.after(j.chain.link), bodies
-}
-
-func (j *Journal) put(f frame) error {
-	if _, err := j.active.WriteAt(f.append(make([]byte, 0, f.size())), j.size); err != nil {
-		return fmt.Errorf("write journal: %w", err)
-	}
-	if err := j.active.Sync(); err != nil {
-		return fmt.Errorf("sync journal: %w", err)
-	}
-	return nil
+	return admitted, f.after(j.chain.link), bodies
 }
 
 func (j *Journal) publish(f frame, bodies []Body) {
@@ -129,36 +118,23 @@ func (j *Journal) fail(err error) {
 	j.failed = err
 }
 
-// rotate begins the next segment and compacts when enough of them are full. The commit that filled the segment is durable
-// already: what fails here stops the journal but takes nothing back.
+// rotate begins the next segment and compacts if enough segments are full. The commit that filled the segment is already durable: a
+// failure here stops the journal but does not undo the commit.
 func (j *Journal) rotate() {
-	full := j.active
-	if err := j.begin(); err != nil {
-		j.fail(fmt.Errorf("begin segment: %w", err))
+	if err := j.seal(false); err != nil {
+		j.fail(err)
 		return
 	}
-	if err := full.Close(); err != nil {
-		j.fail(fmt.Errorf("close segment: %w", err))
-		return
-	}
-	j.sealed++
 	if j.sealed < j.opts.CompactAfter {
 		return
 	}
 	start := time.Now()
 	done, err := j.compact(start)
 	done.Duration, done.Err = time.Since(start), err
-	if doubtful(err) {
+	if leavesDoubt(err) {
 		j.fail(err)
 	}
 	if j.opts.OnCompact != nil {
 		j.opts.OnCompact(done)
 	}
-}
-
-// doubtful says whether a compaction failed in a way that leaves the directory in doubt. One that merely found no room
-// left everything as it was.
-func doubtful(err error) bool {
-	install, damage := installError{}, (*DamageError)(nil)
-	return errors.As(err, &install) || errors.As(err, &damage)
 }

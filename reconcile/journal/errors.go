@@ -1,0 +1,16 @@
+package journal
+
+import "errors"
+
+// ErrAppend is wrapped by every error of Journal.Append. A caller that sees it must assume that its records are not durable.
+var ErrAppend = errors.New("append to journal")
+
+// ErrRefused means that a record contradicts the journal or lacks a required field, or that the call is too large. Nothing of the call
+// was written, and the journal stays healthy.
+var ErrRefused = errors.New("record refused")
+
+// ErrClosed means that the journal was closed before it took the records. None of them was written.
+var ErrClosed = errors.New("journal is closed")
+
+// ErrNewerFormat means that a newer release wrote this journal. Nothing was changed.
+var ErrNewerFormat = errors.New("journal was written by a newer gitops-agent: run that release, or restore the state directory kept from before the upgrade")

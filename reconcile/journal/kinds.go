@@ -1,0 +1,148 @@
+package journal
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// kinds describes every kind of record. To add a kind, add a type to record.go and a row here; docs/journal.md lists the same rows,
+// and a test compares the two. The name and the version of a row never change, because journals on disk contain them.
+//
+// kept completes the sentence "compaction keeps the record ..., and as long as it is recent history". The fold decides it: compaction
+// keeps a record while an entry of the fold comes from it.
+var kinds = []*kind{
+	row[Accepted]{
+		name: "accepted", version: 1,
+		decode:   decodeVia(func(b Accepted) Accepted { b.ProvenTime = b.ProvenTime.UTC(); return b }),
+		complete: func(b Accepted) bool { return b.Commit != "" },
+		fold:     func(f *fold, r Record, b Accepted) { f.accepted, f.acceptedAt = &entry[Accepted]{r.Seq, b}, r.Time },
+		kept:     "until the next `accepted`",
+	}.kind(),
+	row[Begun]{
+		name: "begun", version: 1,
+		complete: func(b Begun) bool { return b.Step != "" && b.VMID > 0 && b.Op != "" },
+		admit:    (*trial).begin,
+		fold:     (*fold).begin,
+		kept:     "until the step ends; that of a destroy (done or unknown) 24 hours longer",
+	}.kind(),
+	row[Dispatched]{
+		name: "dispatched", version: 1,
+		complete: func(b Dispatched) bool { return b.Step != "" },
+		admit:    (*trial).dispatch,
+		fold:     (*fold).dispatch,
+		kept:     "until the step ends",
+	}.kind(),
+	row[Ended]{
+		name: "ended", version: 1,
+		complete: func(b Ended) bool { return b.Step != "" && b.Result.valid() },
+		admit:    (*trial).end,
+		fold:     (*fold).end,
+		kept:     "no longer; that of a destroy (done or unknown) for 24 hours",
+	}.kind(),
+	row[Assigned]{
+		name: "assigned", version: 1,
+		complete: func(b Assigned) bool { return b.Kind != "" && b.Name != "" && b.VMID >= 0 },
+		fold:     (*fold).assign,
+		kept:     "until the label's next `assigned`; one with vmid 0 no longer",
+	}.kind(),
+	row[Owned]{
+		name: "owned", version: 1,
+		complete: func(b Owned) bool { return b.VMID > 0 && b.Identity != "" && b.Origin.valid() },
+		fold:     func(f *fold, r Record, b Owned) { f.owned.set(b.VMID, r, b) },
+		kept:     "until the vmid's next `owned` or `disowned`",
+	}.kind(),
+	row[Disowned]{
+		name: "disowned", version: 1,
+		complete: func(b Disowned) bool { return b.VMID > 0 },
+		fold:     (*fold).disown,
+		kept:     "for 24 hours",
+	}.kind(),
+	row[Guarded]{
+		name: "guarded", version: 1,
+		decode:   decodeVia(func(b olderGuarded) Guarded { return b.Guarded }),
+		complete: func(b Guarded) bool { return b.VMID > 0 },
+		fold:     func(f *fold, r Record, b Guarded) { f.guarded.set(b.VMID, r, b) },
+		kept:     "until the vmid's next `guarded` or `disowned`",
+	}.kind(),
+	row[Applied]{
+		name: "applied", version: 2,
+		complete: func(b Applied) bool { return b.VMID > 0 && b.Identity != "" },
+		fold:     func(f *fold, r Record, b Applied) { f.applied.set(b.VMID, r, b) },
+		kept:     "until the vmid's next `applied` or `disowned`",
+	}.kind(),
+	row[Futile]{
+		name: "futile", version: 3,
+		complete: func(b Futile) bool { return b.VMID > 0 && b.Revision != "" && b.StepDigest != "" },
+		fold:     func(f *fold, r Record, b Futile) { f.futile.set(b.VMID, r, b) },
+		kept:     "until the vmid's next `futile` or `disowned`",
+	}.kind(),
+	row[Ordered]{
+		name: "ordered", version: 1,
+		decode:   decodeVia(func(b Ordered) Ordered { b.ProvenTime = b.ProvenTime.UTC(); return b }),
+		complete: func(b Ordered) bool { return b.Key != "" && b.State.valid() },
+		admit:    (*trial).order,
+		fold:     func(f *fold, r Record, b Ordered) { f.orders.set(b.Key, r, Order{Ordered: b, Time: r.Time}) },
+		kept:     "until the order's next `ordered`; in a final state for 180 days",
+	}.kind(),
+	row[Event]{
+		name: "event", version: 1,
+		complete: func(b Event) bool { return b.Name != "" },
+		kept:     "no longer",
+	}.kind(),
+}
+
+// olderGuarded also accepts the fields that older releases wrote and that nothing reads.
+type olderGuarded struct {
+	Guarded
+	ShutdownTimeout ignored `json:"shutdownTimeoutNanos"`
+	Protection      ignored `json:"protection"`
+}
+
+// The rows by name and by type, and the newest version of a payload.
+var kindByName, kindByType, payloadVersion = indexKinds()
+
+func indexKinds() (byName map[string]*kind, byType map[reflect.Type]*kind, newest int) {
+	byName, byType = map[string]*kind{}, map[reflect.Type]*kind{}
+	for _, k := range kinds {
+		byName[k.name], byType[k.body] = k, k
+		newest = max(newest, k.version)
+	}
+	return byName, byType, newest
+}
+
+// kindOf returns the row of a body, or nil if the body is nil or a pointer.
+func kindOf(b Body) *kind { return kindByType[reflect.TypeOf(b)] }
+
+// Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, begun, dispatched, ended,
+// assigned, owned, disowned, guarded, applied, futile, ordered or event.
+func (r Record) Kind() string { return kindOf(r.Body).name }
+
+// check returns ErrRefused if a field that the kind requires is empty or invalid.
+func check(b Body) error {
+	k := kindOf(b)
+	if k == nil {
+		return fmt.Errorf("%w: got %T, want a value of one of the body types", ErrRefused, b)
+	}
+	if !k.complete(b) {
+		return fmt.Errorf("%w: incomplete %s record: %+v", ErrRefused, k.name, b)
+	}
+	return nil
+}
+
+// admit checks the records of one Append call and takes all of them or none.
+func (a *admission) admit(bodies []Body) error {
+	t := a.try()
+	for _, b := range bodies {
+		if err := kindOf(b).admit(t, b); err != nil {
+			return err
+		}
+	}
+	t.commit()
+	return nil
+}
+
+// add folds one record into the state.
+func (f *fold) add(r Record) {
+	f.seq = r.Seq
+	kindOf(r.Body).fold(f, r)
+}
