@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/clusterview"
 	"gitops-agent/cmd/gitops-agent/internal/planview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
@@ -77,6 +78,15 @@ revision that the agent accepted last; without either, what the agent itself nee
 	return cmd
 }
 
+// configDocument is the result of a check of the config, for printing.
+type configDocument struct {
+	SchemaVersion int                   `json:"schemaVersion"`
+	Config        string                `json:"config"` // path
+	Cluster       string                `json:"cluster"`
+	Good          bool                  `json:"good"`
+	ClusterCheck  *clusterview.Document `json:"clusterCheck,omitempty"`
+}
+
 func runConfigCheck(ctx context.Context, out, notes io.Writer, opts configCheckOptions) error {
 	if opts.dir != "" && !opts.cluster {
 		return term.UsageErrorf("--dir says which manifests --cluster checks: add --cluster")
@@ -95,9 +105,12 @@ func runConfigCheck(ctx context.Context, out, notes io.Writer, opts configCheckO
 		if err != nil {
 			return err
 		}
-		document.ClusterCheck = newClusterChecker(config, opts.log).check(ctx, subject)
+		document.ClusterCheck = clusterview.Check(ctx, clusterview.Options{
+			Config: config, Logger: opts.log, Hint: hintFor, Basis: string(subject.Basis), Revision: subject.Revision, Description: subject.Description(),
+			Manifests: subject.Set, State: subject.State,
+		})
 	}
-	document.Good = document.ClusterCheck == nil || document.ClusterCheck.good()
+	document.Good = document.ClusterCheck == nil || document.ClusterCheck.Good()
 	if opts.output == outputJSON {
 		err = term.WriteJSON(out, document)
 	} else {
@@ -141,5 +154,18 @@ func checkedSubject(ctx context.Context, r subjectReader, dir string) (planview.
 		return planview.Subject{State: state}, nil
 	default:
 		return r.read(ctx, "", dir)
+	}
+}
+
+// writeConfigText prints a check of the config and, where it was asked, of the cluster.
+func writeConfigText(out io.Writer, d configDocument, facts [][2]string) {
+	_, _ = fmt.Fprintf(out, "%s: good\n", d.Config)
+	t := term.Table{Indent: "  "}
+	for _, f := range facts {
+		t.AddText(f[0], f[1])
+	}
+	t.Write(out, term.NewPalette(out))
+	if d.ClusterCheck != nil {
+		d.ClusterCheck.WriteText(out, d.Cluster)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package clusterview
 
 import (
 	"cmp"
@@ -6,49 +6,42 @@ import (
 	"strconv"
 	"strings"
 
-	"gitops-agent/cmd/gitops-agent/internal/planview"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/preflight"
 )
 
-// configDocument is the result of a check of the config, for printing.
-type configDocument struct {
-	SchemaVersion int              `json:"schemaVersion"`
-	Config        string           `json:"config"` // path
-	Cluster       string           `json:"cluster"`
-	Good          bool             `json:"good"`
-	ClusterCheck  *clusterDocument `json:"clusterCheck,omitempty"`
+// A Document is the result of the check of a cluster.
+type Document struct {
+	Basis    string      `json:"basis,omitempty"` // "" without manifests
+	Revision string      `json:"revision,omitempty"`
+	Guests   int         `json:"guests"`
+	Token    string      `json:"token"` // user@realm!name
+	Checks   []checkView `json:"checks"`
+	Lacks    []lackView  `json:"lacks"`    // privileges that the token does not have
+	RootOnly []causeView `json:"rootOnly"` // keys that no token may write
+	Grants   []grantView `json:"grants"`   // commands that would grant the missing privileges
+
+	description string // of the manifests
 }
 
-// clusterDocument is what a cluster says to a config and its manifests.
-type clusterDocument struct {
-	Basis    planview.Basis `json:"basis,omitempty"` // "" without manifests
-	Revision string         `json:"revision,omitempty"`
-	Guests   int            `json:"guests"`
-	Token    string         `json:"token"` // user@realm!name
-	Checks   []checkView    `json:"checks"`
-	Lacks    []lackView     `json:"lacks"`    // privileges that the token has not
-	RootOnly []causeView    `json:"rootOnly"` // keys that no token may write
-	Grants   []grantView    `json:"grants"`   // what would give the token what it lacks
-}
-
-func (d *clusterDocument) good() bool {
+// Good reports whether the cluster fits the config and the manifests. Skipped checks count as not good.
+func (d *Document) Good() bool {
 	bad := func(c checkView) bool { return !c.Good }
 	return !slices.ContainsFunc(d.Checks, bad) && len(d.Lacks) == 0 && len(d.RootOnly) == 0
 }
 
-// checkView is one thing that was looked at.
+// checkView is the result of one check.
 type checkView struct {
 	Check     string      `json:"check"`             // endpoint, quorum, permissions, nodes, storages, guests, node, storage, template, bridge, volume, cpu, secret
-	Subject   string      `json:"subject,omitempty"` // such as its address or name
+	Subject   string      `json:"subject,omitempty"` // its address or name
 	Good      bool        `json:"good"`
-	Unchecked bool        `json:"unchecked,omitempty"` // not good, and perhaps not bad: it could not be looked at
+	Unchecked bool        `json:"unchecked,omitempty"` // not good, but possibly not bad: it could not be read
 	Message   string      `json:"message,omitempty"`
 	Hint      string      `json:"hint,omitempty"`
 	For       []causeView `json:"for,omitempty"`
 }
 
-// causeView is who needs something. An empty guest is the agent itself.
+// causeView is the guest, the key and the manifest line that need something. An empty guest is the agent itself.
 type causeView struct {
 	Guest  string `json:"guest,omitempty"`
 	Key    string `json:"key,omitempty"`
@@ -75,16 +68,17 @@ func (c causeView) String() string {
 	return strings.Join(slices.DeleteFunc([]string{c.Guest, c.Key, c.Origin}, func(part string) bool { return part == "" }), " ")
 }
 
+// lackView is a privilege that the token does not have.
 type lackView struct {
 	Path      string      `json:"path"`
 	Privilege string      `json:"privilege"`
-	Or        string      `json:"or,omitempty"`     // another privilege that would do
-	OrPath    string      `json:"orPath,omitempty"` // another path where it would do
-	Entry     string      `json:"entry"`            // path of the grant that ends it
+	Or        string      `json:"or,omitempty"`     // another sufficient privilege
+	OrPath    string      `json:"orPath,omitempty"` // another sufficient path
+	Entry     string      `json:"entry"`            // path of the grant that provides it
 	For       []causeView `json:"for"`
 }
 
-// grantView is an entry of the access control list, with the lines that make it.
+// grantView is an entry of the access control list, with the commands that create it.
 type grantView struct {
 	Path       string   `json:"path"`
 	Role       string   `json:"role"`
@@ -93,7 +87,7 @@ type grantView struct {
 	Commands   []string `json:"commands"`
 }
 
-// newGrantViews names a role for each set of privileges and kind of object, and makes it where it is first used.
+// newGrantViews names a role for each set of privileges and kind of object. The first grant that uses a role also creates it.
 func newGrantViews(grants []preflight.Grant, token string) []grantView {
 	views := make([]grantView, 0, len(grants))
 	roles := map[string]string{}
@@ -121,13 +115,13 @@ func newGrantViews(grants []preflight.Grant, token string) []grantView {
 	return views
 }
 
-// kindOf returns the kind of object that a path is about: "vms", "storage", "cluster".
+// kindOf returns the kind of object that a path names: "vms", "storage", "cluster".
 func kindOf(path string) string {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return cmp.Or(kind, "cluster")
 }
 
-// shellWord returns text as one word of a shell, whatever a manifest put into a name.
+// shellWord quotes text as one word of a shell. Names come from manifests and may contain any character.
 func shellWord(text string) string {
 	plain := strings.IndexFunc(text, func(r rune) bool {
 		return !strings.ContainsRune("/._-@", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')

@@ -1,4 +1,4 @@
-package main
+package clusterview
 
 import (
 	"context"
@@ -7,44 +7,59 @@ import (
 	"os"
 	"strings"
 
-	"gitops-agent/cmd/gitops-agent/internal/planview"
 	"gitops-agent/internal/agent"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/preflight"
 )
 
-// clusterChecker asks a cluster, through a client that cannot write, whether it fits a config and the manifests.
-type clusterChecker struct {
-	config agent.Config
-	log    *slog.Logger
-	result *clusterDocument
+// Options are the config of an agent, and the manifests that the cluster is checked for.
+type Options struct {
+	Config agent.Config
+	Logger *slog.Logger
+	Hint   func(error) string // returns the remedy for an error, or ""
+
+	Basis       string // where the manifests come from; "" without manifests
+	Revision    string // of the manifests, or their directory
+	Description string // of both, for people
+	Manifests   manifest.Set
+	State       journal.State // of the agent's journal
 }
 
-func newClusterChecker(config agent.Config, log *slog.Logger) *clusterChecker {
-	return &clusterChecker{config: config, log: log, result: &clusterDocument{
-		Checks: []checkView{}, Lacks: []lackView{}, RootOnly: []causeView{}, Grants: []grantView{},
+// checker compares a cluster with a config and the manifests. Its client cannot write.
+type checker struct {
+	Options
+	result *Document
+}
+
+// Check compares a cluster with a config and the manifests. It reads the cluster and writes nothing. Every check runs, also after others fail,
+// unless no endpoint answers.
+func Check(ctx context.Context, opts Options) *Document {
+	c := checker{Options: opts, result: &Document{
+		Basis: opts.Basis, Revision: opts.Revision, Token: tokenName(opts.Config.Proxmox.TokenFile),
+		Checks: []checkView{}, Lacks: []lackView{}, RootOnly: []causeView{}, Grants: []grantView{}, description: opts.Description,
 	}}
+	c.check(ctx)
+	return c.result
 }
 
-// check looks at everything that can be looked at: one thing that is wrong hides no other.
-func (c *clusterChecker) check(ctx context.Context, subject planview.Subject) *clusterDocument {
-	c.result.Basis, c.result.Revision = subject.Basis, subject.Revision
-	c.result.Token = tokenName(c.config.Proxmox.TokenFile)
-	guests, err := reconcile.WantedGuests(subject.Set, subject.State)
+func (c *checker) check(ctx context.Context) {
+	guests, err := reconcile.WantedGuests(c.Manifests, c.State)
 	c.result.Guests = len(guests)
 	if err != nil {
-		c.note("manifests", subject.Revision, "", err)
+		c.note("manifests", c.Revision, "", err)
 	}
 	c.secrets(guests)
 	if !c.endpoints(ctx) {
-		return c.result
+		return
 	}
-	reader, err := c.config.ProxmoxReader(c.log)
+	reader, err := c.Config.ProxmoxReader(c.Logger)
 	if err != nil {
 		c.note("endpoint", "", "", err)
-		return c.result
+		return
 	}
 	defer reader.Close()
 	c.note("quorum", "", "", reader.Ready(ctx))
@@ -55,25 +70,25 @@ func (c *clusterChecker) check(ctx context.Context, subject planview.Subject) *c
 	if err == nil {
 		c.privileges(guests, granted)
 	}
-	return c.result
 }
 
-// note adds the outcome of one look, good where err is nil.
-func (c *clusterChecker) note(check, subject, message string, err error) {
+// note adds the result of a check, which is good if err is nil.
+func (c *checker) note(check, subject, message string, err error) {
 	view := checkView{Check: check, Subject: subject, Good: err == nil, Message: message}
 	if err != nil {
-		view.Message, view.Hint = err.Error(), hintFor(err)
+		view.Message, view.Hint = err.Error(), c.Hint(err)
 	}
 	c.result.Checks = append(c.result.Checks, view)
 }
 
-// endpoints asks each endpoint by itself, since reads would pass over one that is down. It reports whether one answered.
-func (c *clusterChecker) endpoints(ctx context.Context) bool {
+// endpoints reads the version from each endpoint separately, because a client with all endpoints skips those that are down. It reports whether
+// at least one answered.
+func (c *checker) endpoints(ctx context.Context) bool {
 	answered := false
-	for _, endpoint := range c.config.Proxmox.Endpoints {
-		one := c.config
+	for _, endpoint := range c.Config.Proxmox.Endpoints {
+		one := c.Config
 		one.Proxmox.Endpoints = []string{endpoint}
-		version, err := versionOf(ctx, one, c.log)
+		version, err := versionOf(ctx, one, c.Logger)
 		c.note("endpoint", endpoint, version, err)
 		answered = answered || err == nil
 	}
@@ -90,8 +105,9 @@ func versionOf(ctx context.Context, config agent.Config, log *slog.Logger) (stri
 	return "Proxmox VE " + version.String(), err
 }
 
-// surroundings looks for what the manifests refer to: on the cluster and, as far as it is known what the token may see there, on its nodes.
-func (c *clusterChecker) surroundings(ctx context.Context, reader *proxmox.Reader, guests []guest.Desired, granted preflight.Granted) {
+// surroundings checks that everything that the manifests refer to exists: on the cluster and, if the permissions of the token are known, on its
+// nodes.
+func (c *checker) surroundings(ctx context.Context, reader *proxmox.Reader, guests []guest.Desired, granted preflight.Granted) {
 	around := preflight.Surroundings{Granted: granted}
 	nodes, err := reader.Nodes(ctx)
 	c.noteFailure("nodes", err)
@@ -113,7 +129,7 @@ func (c *clusterChecker) surroundings(ctx context.Context, reader *proxmox.Reade
 	}
 }
 
-func (c *clusterChecker) strays(strays []preflight.Stray) {
+func (c *checker) strays(strays []preflight.Stray) {
 	for _, s := range strays {
 		c.result.Checks = append(c.result.Checks, checkView{
 			Check: s.What, Subject: s.Name, Unchecked: s.Unchecked, Message: s.Problem, Hint: s.Hint, For: newCauseViews(s.For),
@@ -121,14 +137,14 @@ func (c *clusterChecker) strays(strays []preflight.Stray) {
 	}
 }
 
-func (c *clusterChecker) noteFailure(check string, err error) {
+func (c *checker) noteFailure(check string, err error) {
 	if err != nil {
 		c.note(check, "", "", err)
 	}
 }
 
-// privileges compares what the token may do with what the manifests need.
-func (c *clusterChecker) privileges(guests []guest.Desired, granted preflight.Granted) {
+// privileges compares the privileges of the token with those that the manifests need.
+func (c *checker) privileges(guests []guest.Desired, granted preflight.Granted) {
 	lacks := preflight.Lacks(guests, granted)
 	for _, l := range lacks {
 		if l.Privilege == guest.RootPAM {
@@ -140,8 +156,8 @@ func (c *clusterChecker) privileges(guests []guest.Desired, granted preflight.Gr
 	c.result.Grants = newGrantViews(preflight.Grants(lacks, granted), c.result.Token)
 }
 
-// secrets looks for the files that manifests name, each once.
-func (c *clusterChecker) secrets(guests []guest.Desired) {
+// secrets checks the files that manifests name, each once.
+func (c *checker) secrets(guests []guest.Desired) {
 	causes := map[string][]preflight.Cause{}
 	var names []string
 	for _, d := range guests {
@@ -154,8 +170,8 @@ func (c *clusterChecker) secrets(guests []guest.Desired) {
 	}
 	for _, name := range names {
 		view := checkView{Check: "secret", Subject: name, Good: true, For: newCauseViews(causes[name])}
-		if err := c.config.CheckSecret(name); err != nil {
-			view.Good, view.Message, view.Hint = false, err.Error(), hintFor(err)
+		if err := c.Config.CheckSecret(name); err != nil {
+			view.Good, view.Message, view.Hint = false, err.Error(), c.Hint(err)
 			var secret *reconcile.SecretError
 			if errors.As(err, &secret) {
 				view.Message, view.Hint = secret.Reason, secret.Hint
@@ -165,7 +181,7 @@ func (c *clusterChecker) secrets(guests []guest.Desired) {
 	}
 }
 
-// tokenName returns the name in a token file, never the secret. The file was read before, so that an error shows elsewhere.
+// tokenName returns the name in a token file, never the secret. It returns "" for a file that cannot be read; the endpoint checks report that.
 func tokenName(path string) string {
 	text, err := os.ReadFile(path) //nolint:gosec // the path is the operator's own
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package clusterview
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"gitops-agent/reconcile/preflight"
 )
 
-// errOffline stands for the answer of a node that is not asked, since a reply would only come from its absence.
+// errOffline replaces the answer of an offline node. Such a node is not asked, because the request would only fail.
 var errOffline = errors.New("the node is offline")
 
-// ask puts each list's question to its node, one after the other.
+// ask reads each list from its node, one after the other.
 func ask(ctx context.Context, reader *proxmox.Reader, lists []preflight.List, nodes []proxmox.Node) map[preflight.List]preflight.Answer {
 	answers := make(map[preflight.List]preflight.Answer, len(lists))
 	for _, l := range lists {
@@ -20,7 +20,7 @@ func ask(ctx context.Context, reader *proxmox.Reader, lists []preflight.List, no
 		offline := slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == l.Node && !n.Online })
 		switch {
 		case l.Kind == preflight.CPU:
-			a.Names, a.Err = reader.CPUModels(ctx, l.Node) // any node answers that
+			a.Names, a.Err = reader.CPUModels(ctx, l.Node) // every node answers this
 		case offline:
 			a.Err = errOffline
 		case l.Kind == preflight.Bridge:

@@ -1,4 +1,4 @@
-package main
+package clusterview
 
 import (
 	"fmt"
@@ -6,37 +6,27 @@ import (
 	"slices"
 	"strings"
 
-	"gitops-agent/cmd/gitops-agent/internal/planview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 )
 
-// maxCauses is how many of those who need something a text names; -o json names all.
+// maxCauses is the number of causes that a text names; -o json names all.
 const maxCauses = 3
 
-// writeConfigText prints a check of the config and, where it was asked, of the cluster.
-func writeConfigText(out io.Writer, d configDocument, facts [][2]string) {
-	p := term.NewPalette(out)
-	_, _ = fmt.Fprintf(out, "%s: good\n", d.Config)
-	t := term.Table{Indent: "  "}
-	for _, f := range facts {
-		t.AddText(f[0], f[1])
-	}
-	t.Write(out, p)
-	if d.ClusterCheck != nil {
-		clusterText{out, p}.write(d.Cluster, d.ClusterCheck)
-	}
+// WriteText prints the result of the check of a cluster.
+func (d *Document) WriteText(out io.Writer, cluster string) {
+	textPrinter{out, term.NewPalette(out)}.write(cluster, d)
 }
 
-// clusterText prints what a cluster said.
-type clusterText struct {
+// textPrinter prints a Document.
+type textPrinter struct {
 	out io.Writer
 	p   term.Palette
 }
 
-func (t clusterText) write(cluster string, d *clusterDocument) {
+func (t textPrinter) write(cluster string, d *Document) {
 	about := "without manifests"
 	if d.Basis != "" {
-		about = planview.Subject{Basis: d.Basis, Revision: d.Revision}.Description() + ", " + term.Count(d.Guests, "guest")
+		about = d.description + ", " + term.Count(d.Guests, "guest")
 	}
 	t.line("", "")
 	t.line("", t.p.Paint(term.Bold, "Cluster "+term.Printable(cluster))+", "+term.Printable(about))
@@ -46,14 +36,14 @@ func (t clusterText) write(cluster string, d *clusterDocument) {
 	t.writeLacks(d)
 	t.writeRootOnly(d.RootOnly)
 	t.writeGrants(d)
-	if d.good() {
+	if d.Good() {
 		t.line("  ", t.p.Paint(term.Green, "ok  ")+"  token "+term.Printable(d.Token)+" may do everything that is asked for")
 	}
 }
 
-func (t clusterText) line(indent, text string) { _, _ = fmt.Fprintln(t.out, indent+text) }
+func (t textPrinter) line(indent, text string) { _, _ = fmt.Fprintln(t.out, indent+text) }
 
-func (t clusterText) writeCheck(c checkView) {
+func (t textPrinter) writeCheck(c checkView) {
 	word := t.p.Paint(term.Green, "ok  ")
 	switch {
 	case c.Unchecked:
@@ -72,7 +62,7 @@ func (t clusterText) writeCheck(c checkView) {
 	}
 }
 
-func (t clusterText) writeLacks(d *clusterDocument) {
+func (t textPrinter) writeLacks(d *Document) {
 	if len(d.Lacks) == 0 {
 		return
 	}
@@ -89,7 +79,7 @@ func (t clusterText) writeLacks(d *clusterDocument) {
 	rows.Write(t.out, t.p)
 }
 
-// folded makes one of the lacks that one entry ends: of a hundred guests, one line says "/vms/*".
+// folded merges the missing privileges that the same grant provides: for a hundred guests, one line with "/vms/*".
 func folded(lacks []lackView) []lackView {
 	var list []lackView
 	for _, l := range lacks {
@@ -97,7 +87,7 @@ func folded(lacks []lackView) []lackView {
 			return other.Entry == l.Entry && other.Privilege == l.Privilege && other.Or == l.Or
 		})
 		if i < 0 {
-			if l.Path == "/vms" { // a guest without a vmid, whatever it will be
+			if l.Path == "/vms" { // of a guest that has no vmid yet
 				l.Path += "/*"
 			}
 			list = append(list, l)
@@ -112,7 +102,7 @@ func folded(lacks []lackView) []lackView {
 	return list
 }
 
-func (t clusterText) writeRootOnly(keys []causeView) {
+func (t textPrinter) writeRootOnly(keys []causeView) {
 	if len(keys) == 0 {
 		return
 	}
@@ -123,7 +113,7 @@ func (t clusterText) writeRootOnly(keys []causeView) {
 	t.line("  ", "take them out of the manifests and set them on the node, with qm set or pct set")
 }
 
-func (t clusterText) writeGrants(d *clusterDocument) {
+func (t textPrinter) writeGrants(d *Document) {
 	if len(d.Grants) == 0 {
 		return
 	}
@@ -138,7 +128,7 @@ func (t clusterText) writeGrants(d *clusterDocument) {
 		" says), write --users "+user+" in place of --tokens "+shellWord(d.Token)+"."))
 }
 
-// shortCauses names the first of those who need something, and counts the rest.
+// shortCauses returns the first causes, and the number of the others.
 func shortCauses(causes []causeView) []string {
 	var list []string
 	for i, c := range causes {
