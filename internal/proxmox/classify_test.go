@@ -4,15 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/internal/recordings"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // sentinels are the errors that a reconcile.Cluster may wrap; a reply means at most one of them.
@@ -190,32 +190,25 @@ func TestAPIErrorText(t *testing.T) {
 
 // Every failure that was recorded from Proxmox keeps its status, reason, message and parameters.
 func TestAPIErrorKeepsRecordedFailures(t *testing.T) {
-	type entry struct {
-		Request  struct{ Method, URL string }
-		Response struct {
-			Status       int
-			Reason, Body string
-		}
-	}
 	failures := 0
-	for _, e := range transcripts[entry](t) {
-		if e.Response.Status == http.StatusOK || e.Response.Status == 0 {
+	for _, e := range recorded(t) {
+		if e.Status == http.StatusOK || e.Status == 0 {
 			continue
 		}
 		failures++
-		_, err := inProcess(t, always(e.Response.Status, e.Response.Reason, e.Response.Body)).Version(t.Context())
+		_, err := inProcess(t, always(e.Status, e.Reason, e.Reply)).Version(t.Context())
 		var api *APIError
 		if !errors.As(err, &api) {
-			t.Errorf("%s %s: got error %v, want an *APIError", e.Request.Method, e.Request.URL, err)
+			t.Errorf("%s %s: got error %v, want an *APIError", e.Method, e.URL, err)
 			continue
 		}
 		var body struct {
 			Message string
 			Errors  map[string]string
 		}
-		_ = json.Unmarshal([]byte(e.Response.Body), &body) // some bodies are empty or text
-		if api.Status != e.Response.Status || api.Reason != strings.TrimSpace(e.Response.Reason) || api.Message != strings.TrimSpace(body.Message) {
-			t.Errorf("got %d %q %q, want %d %q %q", api.Status, api.Reason, api.Message, e.Response.Status, e.Response.Reason, body.Message)
+		_ = json.Unmarshal([]byte(e.Reply), &body) // some bodies are empty or text
+		if api.Status != e.Status || api.Reason != strings.TrimSpace(e.Reason) || api.Message != strings.TrimSpace(body.Message) {
+			t.Errorf("got %d %q %q, want %d %q %q", api.Status, api.Reason, api.Message, e.Status, e.Reason, body.Message)
 		}
 		for key, problem := range body.Errors {
 			if api.Errors[key] != strings.TrimSpace(problem) {
@@ -228,27 +221,12 @@ func TestAPIErrorKeepsRecordedFailures(t *testing.T) {
 	}
 }
 
-// transcripts reads the recorded exchanges that lie beside the module, where they do.
-func transcripts[T any](t testing.TB) []T {
+// recorded returns the exchanges of both series of recordings.
+func recorded(t testing.TB) []recordings.Exchange {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "..", "..", "shared", "transcripts", "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) == 0 {
-		t.Skip("../shared/transcripts is absent")
-	}
-	var all []T
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var transcript struct{ Entries []T }
-		if err := json.Unmarshal(text, &transcript); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		all = append(all, transcript.Entries...)
+	var all []recordings.Exchange
+	for _, file := range slices.Concat(recordings.First(t), recordings.Second(t)) {
+		all = append(all, file.Exchanges...)
 	}
 	return all
 }

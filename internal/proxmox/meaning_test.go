@@ -71,15 +71,12 @@ func TestFailedTasksHaveAMeaning(t *testing.T) {
 
 // Every exit status that was recorded is read as one thing at most, and no success has an error.
 func TestRecordedExitsHaveAMeaning(t *testing.T) {
-	type entry struct {
-		Response struct{ Body string }
-	}
 	counts := map[string]int{}
-	for _, e := range transcripts[entry](t) {
+	for _, e := range recorded(t) {
 		var body struct {
 			Data struct{ UPID, ExitStatus string }
 		}
-		if json.Unmarshal([]byte(e.Response.Body), &body) != nil || body.Data.ExitStatus == "" {
+		if json.Unmarshal([]byte(e.Reply), &body) != nil || body.Data.ExitStatus == "" {
 			continue
 		}
 		parsed, err := parseUPID(body.Data.UPID)

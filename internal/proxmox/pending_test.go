@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"gitops-agent/reconcile/guest"
-
 	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile/guest"
 )
 
 func TestDecodePending(t *testing.T) {
@@ -208,23 +208,16 @@ func hasRepeatedNames(body []byte) bool {
 
 // Every /pending reply that was recorded decodes to what encoding/json makes of it.
 func TestDecodePendingOfRecordedReplies(t *testing.T) {
-	type entry struct {
-		Request  struct{ Method, URL string }
-		Response struct {
-			Status int
-			Body   string
-		}
-	}
 	replies := 0
-	for _, e := range transcripts[entry](t) {
-		if e.Request.Method != http.MethodGet || !strings.HasSuffix(e.Request.URL, "/pending") || e.Response.Status != http.StatusOK {
+	for _, e := range recorded(t) {
+		if e.Method != http.MethodGet || !strings.HasSuffix(e.URL, "/pending") || e.Status != http.StatusOK {
 			continue
 		}
 		replies++
-		got, err := decodePending(e.Response.Body)
-		want, wantErr := referencePending([]byte(e.Response.Body))
+		got, err := decodePending(e.Reply)
+		want, wantErr := referencePending([]byte(e.Reply))
 		if err != nil || wantErr != nil {
-			t.Errorf("got errors %v and %v, want none: %s", err, wantErr, e.Response.Body)
+			t.Errorf("got errors %v and %v, want none: %s", err, wantErr, e.Reply)
 		}
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(pendingConfig{})); diff != "" {
 			t.Errorf("configuration (-want +got)\n%s", diff)

@@ -1,14 +1,13 @@
 package pvesim
 
 import (
-	"encoding/json"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"gitops-agent/internal/recordings"
 )
 
 // renaming gives all guests, the node, the second storage and the pool of the recordings other names, in what is sent and in what is expected back,
@@ -138,50 +137,38 @@ func (n renaming) path(s string) string {
 }
 
 // entry renames one recorded call.
-func (n renaming) entry(e recorded) recorded {
+func (n renaming) entry(e recordings.Exchange) recordings.Exchange {
 	if !n.on {
 		return e
 	}
-	path, query, found := strings.Cut(e.Request.URL, "?")
-	e.Request.URL = n.path(path)
+	path, query, found := strings.Cut(e.URL, "?")
+	e.URL = n.path(path)
 	if found {
-		e.Request.URL += "?" + n.body(query)
+		e.URL += "?" + n.body(query)
 	}
-	if e.Request.RawBody != nil {
-		b := n.body(*e.Request.RawBody)
-		e.Request.RawBody = &b
+	if e.Body != nil {
+		b := n.body(*e.Body)
+		e.Body = &b
 	}
-	e.Response.Body = n.text(e.Response.Body)
-	e.Response.Reason = n.text(e.Response.Reason)
+	e.Reply = n.text(e.Reply)
+	e.Reason = n.text(e.Reason)
 	return e
 }
 
 // TestRenamingReachesEveryName: no guest is created or set under the name that the recording gave it.
 func TestRenamingReachesEveryName(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(sharedDir(t, "transcripts"), "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	sent := regexp.MustCompile(`(?:^|&)(?:host)?name=([^&]+)|"(?:host)?name": ?"([^"]+)"`)
 	seen := map[string]bool{}
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var rec recording
-		if err := json.Unmarshal(b, &rec); err != nil {
-			t.Fatalf("decode %s: %v", f, err)
-		}
-		for i, e := range rec.Entries {
-			if e.Request.RawBody == nil {
+	for _, f := range recordings.First(t) {
+		for i, e := range f.Exchanges {
+			if e.Body == nil {
 				continue
 			}
-			renamed := renaming{on: true}.body(*e.Request.RawBody)
-			for _, name := range sent.FindAllString(*e.Request.RawBody, -1) {
+			renamed := renaming{on: true}.body(*e.Body)
+			for _, name := range sent.FindAllString(*e.Body, -1) {
 				seen[name] = true
 				if slices.Contains(sent.FindAllString(renamed, -1), name) {
-					t.Errorf("%s/%d: got %s renamed to itself, want it among guestNames", filepath.Base(f), i, name)
+					t.Errorf("%s/%d: got %s renamed to itself, want it among guestNames", f.Name, i, name)
 				}
 			}
 		}

@@ -1,10 +1,11 @@
 package pvesim
 
 import (
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"gitops-agent/internal/recordings"
 )
 
 // endpoints are the groups of calls that a recorded file is compared in, by their path below the API root.
@@ -21,46 +22,46 @@ var endpoints = map[string]*regexp.Regexp{
 // scope is fixed by file and, inside a file, by the groups of endpoints: every entry of these is compared and counts. What is left are
 // three calls about the host: its load, its network interfaces, its log.
 var scope = map[string]string{
-	"01-auth-and-http.json":         "cluster guests access unknown",
-	"02-cluster-and-nodes.json":     "cluster guests storage pools",
-	"03-qemu-create.json":           "guests tasks cluster",
-	"04-put-vs-post-config.json":    "guests tasks",
-	"05-description.json":           "guests",
-	"06-tags.json":                  "guests",
-	"07-net.json":                   "guests",
-	"08-disks.json":                 "guests tasks storage",
-	"09-cloudinit.json":             "guests",
-	"10-options.json":               "guests tasks",
-	"11-running-vm-config.json":     "guests tasks",
-	"12-reboot-followup.json":       "guests tasks",
-	"13-locks-and-protection.json":  "guests tasks cluster",
-	"14-resize-and-move.json":       "guests tasks",
-	"15-clone-and-template.json":    "guests tasks",
-	"16-snapshots.json":             "guests tasks",
-	"17-power.json":                 "guests tasks",
-	"18-destroy.json":               "guests tasks storage",
-	"19-tasks.json":                 "guests tasks",
-	"20-parallel.json":              "guests tasks cluster",
-	"21-list-races.json":            "guests",
-	"22-half-created.json":          "guests tasks",
-	"23-lxc-create.json":            "guests tasks cluster",
-	"24-lxc-config.json":            "guests",
-	"25-lxc-config-2.json":          "guests tasks",
-	"26-lxc-power-and-running.json": "guests tasks",
-	"27-pools.json":                 "pools guests tasks cluster",
-	"28-ha.json":                    "cluster guests tasks",
-	"29-storage.json":               "storage",
-	"31-json-bodies.json":           "guests tasks",
-	"32-running-extra.json":         "guests tasks cluster",
-	"33-daemon-down.json":           "cluster guests tasks",
-	"34-lock-after-abort.json":      "guests tasks",
-	"35-warnings-exitstatus.json":   "guests tasks storage",
-	"36-list-500-race.json":         "guests",
-	"37-backup-restore.json":        "guests tasks storage",
-	"38-golden-image.json":          "guests tasks",
-	"39-start-failures.json":        "guests tasks",
-	"40-extra-checks.json":          "guests tasks",
-	"41-sshkeys-slash.json":         "guests tasks",
+	"01-auth-and-http":         "cluster guests access unknown",
+	"02-cluster-and-nodes":     "cluster guests storage pools",
+	"03-qemu-create":           "guests tasks cluster",
+	"04-put-vs-post-config":    "guests tasks",
+	"05-description":           "guests",
+	"06-tags":                  "guests",
+	"07-net":                   "guests",
+	"08-disks":                 "guests tasks storage",
+	"09-cloudinit":             "guests",
+	"10-options":               "guests tasks",
+	"11-running-vm-config":     "guests tasks",
+	"12-reboot-followup":       "guests tasks",
+	"13-locks-and-protection":  "guests tasks cluster",
+	"14-resize-and-move":       "guests tasks",
+	"15-clone-and-template":    "guests tasks",
+	"16-snapshots":             "guests tasks",
+	"17-power":                 "guests tasks",
+	"18-destroy":               "guests tasks storage",
+	"19-tasks":                 "guests tasks",
+	"20-parallel":              "guests tasks cluster",
+	"21-list-races":            "guests",
+	"22-half-created":          "guests tasks",
+	"23-lxc-create":            "guests tasks cluster",
+	"24-lxc-config":            "guests",
+	"25-lxc-config-2":          "guests tasks",
+	"26-lxc-power-and-running": "guests tasks",
+	"27-pools":                 "pools guests tasks cluster",
+	"28-ha":                    "cluster guests tasks",
+	"29-storage":               "storage",
+	"31-json-bodies":           "guests tasks",
+	"32-running-extra":         "guests tasks cluster",
+	"33-daemon-down":           "cluster guests tasks",
+	"34-lock-after-abort":      "guests tasks",
+	"35-warnings-exitstatus":   "guests tasks storage",
+	"36-list-500-race":         "guests",
+	"37-backup-restore":        "guests tasks storage",
+	"38-golden-image":          "guests tasks",
+	"39-start-failures":        "guests tasks",
+	"40-extra-checks":          "guests tasks",
+	"41-sshkeys-slash":         "guests tasks",
 }
 
 func inScope(file, url string) bool {
@@ -74,11 +75,11 @@ func inScope(file, url string) bool {
 }
 
 // checkScope demands that every recorded file is in the scope and the other way round.
-func checkScope(t *testing.T, files []string) {
+func checkScope(t *testing.T, files []recordings.File) {
 	t.Helper()
 	for _, f := range files {
-		if scope[filepath.Base(f)] == "" {
-			t.Errorf("scope: got no entry for %s, want its endpoints", filepath.Base(f))
+		if scope[f.Name] == "" {
+			t.Errorf("scope: got no entry for %s, want its endpoints", f.Name)
 		}
 	}
 	if len(files) != len(scope) {

@@ -1,19 +1,18 @@
 package pvesim
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gitops-agent/internal/recordings"
 )
 
 const (
@@ -23,43 +22,9 @@ const (
 	conformanceEntries = 2341
 )
 
-// recording is one file of recorded calls.
-type recording struct {
-	Title   string
-	Entries []recorded
-}
-
-type recorded struct {
-	Note    string
-	Request struct {
-		Method, URL, Token string
-		Headers            map[string]string
-		RawBody            *string `json:"raw_body"`
-	}
-	Response struct {
-		Status int
-		Reason string
-		Body   string
-	}
-}
-
-// sharedDir finds the recorded material beside the module, or skips.
-func sharedDir(t *testing.T, elem ...string) string {
-	t.Helper()
-	dir := filepath.Join(append([]string{"..", "..", "..", "shared"}, elem...)...)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("recorded material is absent: %v", err)
-	}
-	return dir
-}
-
 // TestConformance replays the recorded calls in order and compares status, reason and body up to generated values.
 func TestConformance(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(sharedDir(t, "transcripts"), "*.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("list recordings: got %d, %v", len(files), err)
-	}
-	slices.Sort(files)
+	files := recordings.First(t)
 	checkScope(t, files)
 	for name, rename := range map[string]renaming{"as_recorded": {}, "renamed": {on: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +33,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-func conform(t *testing.T, files []string, rename renaming) {
+func conform(t *testing.T, files []recordings.File, rename renaming) {
 	t.Helper()
 	r := newReplay(t, rename)
 	for _, f := range files {
@@ -134,27 +99,19 @@ func newReplay(t *testing.T, rename renaming) *replay {
 
 func (r *replay) vmid(recorded int) int { return r.rename.vmid(recorded) }
 
-func (r *replay) file(path string) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	var rec recording
-	if err := json.Unmarshal(b, &rec); err != nil {
-		r.t.Fatalf("decode %s: %v", path, err)
-	}
-	name, _, _ := strings.Cut(filepath.Base(path), "-")
+func (r *replay) file(f recordings.File) {
+	name, _, _ := strings.Cut(f.Name, "-")
 	passed, total := 0, 0
-	for i, e := range rec.Entries {
+	for i, e := range f.Exchanges {
 		hostActions[name+"/"+itoa(i)].run(r)
-		if !inScope(filepath.Base(path), e.Request.URL) {
+		if !inScope(f.Name, e.URL) {
 			r.outside++
 			continue
 		}
 		total++
 		r.advance(e)
 		diff := r.replay(r.rename.entry(e))
-		time.Sleep(pauseAfter(rec.Entries, i))
+		time.Sleep(pauseAfter(f.Exchanges, i))
 		why, excused := exceptions[name+"/"+itoa(i)]
 		switch {
 		case diff == "" && excused:
@@ -162,37 +119,36 @@ func (r *replay) file(path string) {
 		case diff == "":
 			passed++
 		case !excused:
-			r.t.Errorf("%s/%d %s %s %s: got another answer, want it equal or the reason among the exceptions\n%s", name, i, e.Request.Method, e.Request.URL, e.Note, diff)
+			r.t.Errorf("%s/%d %s %s: got another answer, want it equal or the reason among the exceptions\n%s", name, i, e.Method, e.URL, diff)
 		case testing.Verbose():
-			r.t.Logf("MISS %s/%d %s %s: %s\n%s", name, i, e.Request.Method, e.Request.URL, why, diff)
+			r.t.Logf("MISS %s/%d %s %s: %s\n%s", name, i, e.Method, e.URL, why, diff)
 		}
 	}
 	r.passed += passed
 	r.total += total
-	r.t.Logf("%s: %d of %d", filepath.Base(path), passed, total)
+	r.t.Logf("%s: %d of %d", f.Name, passed, total)
 }
 
 // pauseAfter is the time between a call and the next one: none to speak of where the recorder called in parallel or found a task
 // still running, else long enough for a task to end.
-func pauseAfter(entries []recorded, i int) time.Duration {
-	note := entries[i].Note
+func pauseAfter(entries []recordings.Exchange, i int) time.Duration {
 	next := i + 1
-	if strings.Contains(note, "parallel") || strings.Contains(note, "race") || entries[i].Response.Status != http.StatusOK {
+	if entries[i].Parallel || entries[i].Status != http.StatusOK {
 		return time.Millisecond
 	}
-	if next < len(entries) && strings.Contains(entries[next].Response.Body, `"status":"running","upid"`) {
+	if next < len(entries) && strings.Contains(entries[next].Reply, `"status":"running","upid"`) {
 		return time.Millisecond
 	}
-	if next < len(entries) && strings.HasSuffix(entries[next].Note, "immediately after") {
+	if next < len(entries) && entries[next].AtOnce {
 		return time.Millisecond
 	}
 	return 30 * time.Millisecond
 }
 
 // advance lets as much time pass as the recorded task ids show.
-func (r *replay) advance(e recorded) {
-	m := upidStart.FindStringSubmatch(e.Response.Body)
-	if m == nil || e.Request.Method == http.MethodGet {
+func (r *replay) advance(e recordings.Exchange) {
+	m := upidStart.FindStringSubmatch(e.Reply)
+	if m == nil || e.Method == http.MethodGet {
 		return
 	}
 	at, err := strconv.ParseInt(m[1], 16, 64)
@@ -208,9 +164,9 @@ func (r *replay) advance(e recorded) {
 }
 
 // replay sends one recorded request and returns how the answer differs.
-func (r *replay) replay(e recorded) string {
+func (r *replay) replay(e recordings.Exchange) string {
 	got := r.send(e)
-	if strings.HasSuffix(e.Request.URL, "/status") && strings.Contains(e.Response.Body, `"stopped"`) && strings.Contains(e.Request.URL, "/tasks/") {
+	if strings.HasSuffix(e.URL, "/status") && strings.Contains(e.Reply, `"stopped"`) && strings.Contains(e.URL, "/tasks/") {
 		for range 3000 { // the recorder waited for the end
 			if !strings.Contains(got.body, `"running"`) {
 				break
@@ -219,8 +175,8 @@ func (r *replay) replay(e recorded) string {
 			got = r.send(e)
 		}
 	}
-	r.learn(e.Response.Body, got.body)
-	want := answer{status: e.Response.Status, reason: e.Response.Reason, body: r.normalize(e.Response.Body)}
+	r.learn(e.Reply, got.body)
+	want := answer{status: e.Status, reason: e.Reason, body: r.normalize(e.Reply)}
 	got.body = r.normalize(got.body)
 	if got == want {
 		return ""
@@ -228,8 +184,8 @@ func (r *replay) replay(e recorded) string {
 	return fmt.Sprintf("  got  %d %s %s\n  want %d %s %s", got.status, got.reason, missingWords(got.body, want.body), want.status, want.reason, missingWords(want.body, got.body))
 }
 
-func (r *replay) send(e recorded) answer {
-	u := e.Request.URL
+func (r *replay) send(e recordings.Exchange) answer {
+	u := e.URL
 	for old, now := range r.backups {
 		u = strings.ReplaceAll(u, old, now)
 	}
@@ -238,8 +194,8 @@ func (r *replay) send(e recorded) answer {
 		u = strings.ReplaceAll(u, url.QueryEscape(old), url.QueryEscape(now))
 	}
 	var body io.Reader
-	if e.Request.RawBody != nil {
-		s := *e.Request.RawBody
+	if e.Body != nil {
+		s := *e.Body
 		for old, now := range r.digests {
 			s = strings.ReplaceAll(s, old, now)
 		}
@@ -251,14 +207,14 @@ func (r *replay) send(e recorded) answer {
 		}
 		body = strings.NewReader(s)
 	}
-	req, err := http.NewRequestWithContext(r.t.Context(), e.Request.Method, "http://pve"+u, body)
+	req, err := http.NewRequestWithContext(r.t.Context(), e.Method, "http://pve"+u, body)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	for k, v := range e.Request.Headers {
-		req.Header.Set(k, v)
+	if e.ContentType != "" {
+		req.Header.Set("Content-Type", e.ContentType)
 	}
-	if tok := e.Request.Token; tok != "" {
+	if tok := e.Token; tok != "" {
 		if known := r.tokens[tok]; known != "" {
 			tok = known
 		}

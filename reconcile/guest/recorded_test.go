@@ -1,40 +1,44 @@
 package guest
 
 import (
-	"encoding/json"
+	"net/url"
 	"strings"
 	"testing"
+
+	"gitops-agent/internal/recordings"
 )
 
 // TestRecordedEffects replays what was written to running guests: a change is a Restart exactly where Proxmox kept the value
 // waiting, and the value that waited was one that Diff calls waiting.
 func TestRecordedEffects(t *testing.T) {
-	tests := map[string]Kind{"transcripts/11-running-vm-config.json": VirtualMachine, "transcripts/26-lxc-power-and-running.json": Container}
-	for name, kind := range tests {
-		t.Run(string(kind), func(t *testing.T) {
-			var recorded transcript
-			if err := json.Unmarshal(sharedFile(t, name), &recorded); err != nil {
-				t.Fatalf("decode %s: %v", name, err)
-			}
-			checkEffects(t, kind, recorded)
-		})
+	tests := map[string]Kind{"11-running-vm-config": VirtualMachine, "26-lxc-power-and-running": Container}
+	compared := 0
+	for _, file := range recordings.First(t) {
+		kind, compares := tests[file.Name]
+		if !compares {
+			continue
+		}
+		compared++
+		t.Run(string(kind), func(t *testing.T) { checkEffects(t, kind, file.Exchanges) })
+	}
+	if compared != len(tests) {
+		t.Errorf("got %d of the files of running guests, want %d", compared, len(tests))
 	}
 }
 
-func checkEffects(t *testing.T, kind Kind, recorded transcript) {
+func checkEffects(t *testing.T, kind Kind, recorded []recordings.Exchange) {
 	t.Helper()
 	var before map[string]Value
-	var written map[string]any
+	var written url.Values
 	checked := 0
-	for _, entry := range recorded.Entries {
-		request, response := entry.Request, entry.Response
+	for _, e := range recorded {
 		switch {
-		case request.Method == "PUT" && strings.HasSuffix(request.URL, "/config") && response.Status == 200:
-			written = request.Params
-		case request.Method == "POST" && strings.Contains(request.URL, "/status/"):
+		case e.Method == "PUT" && strings.HasSuffix(e.URL, "/config") && e.Status == 200:
+			written = formOf(t, e)
+		case e.Method == "POST" && strings.Contains(e.URL, "/status/"):
 			before, written = nil, nil // the guest goes to another run state
-		case request.Method == "GET" && strings.HasSuffix(request.URL, "/pending") && response.Status == 200:
-			after := pendingOf(t, response.Body)
+		case e.Method == "GET" && strings.HasSuffix(e.URL, "/pending") && e.Status == 200:
+			after := pendingOf(t, e.Reply)
 			if before != nil && len(written) == 1 {
 				checked += checkEffect(t, kind, written, before, after)
 			}
@@ -47,10 +51,10 @@ func checkEffects(t *testing.T, kind Kind, recorded transcript) {
 }
 
 // checkEffect compares one recorded write with what Diff says of it, and returns how many keys it compared.
-func checkEffect(t *testing.T, kind Kind, written map[string]any, before, after map[string]Value) int {
+func checkEffect(t *testing.T, kind Kind, written url.Values, before, after map[string]Value) int {
 	t.Helper()
-	for key, value := range written {
-		sent := plainNumber(value)
+	for key := range written {
+		sent := written.Get(key)
 		in := intentOf(roundTrip{kind: kind, key: key, sent: sent})
 		if key == "delete" {
 			key, in = sent, absent(sent)
@@ -78,9 +82,15 @@ func checkEffect(t *testing.T, kind Kind, written map[string]any, before, after 
 	return 1
 }
 
-func plainNumber(value any) string {
-	if number, ok := value.(float64); ok {
-		return decimal(number)
+// formOf returns the parameters of a request.
+func formOf(t *testing.T, e recordings.Exchange) url.Values {
+	t.Helper()
+	if e.Body == nil {
+		return nil
 	}
-	return plain(value)
+	values, err := url.ParseQuery(*e.Body)
+	if err != nil || e.ContentType != "application/x-www-form-urlencoded" {
+		t.Fatalf("%s %s: got a body of type %q, %v, want a form", e.Method, e.URL, e.ContentType, err)
+	}
+	return values
 }

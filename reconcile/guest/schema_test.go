@@ -1,12 +1,11 @@
 package guest
 
 import (
-	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
+
+	"gitops-agent/internal/recordings"
 )
 
 // judgedOtherwise are the figures in which the table departs from the schema, and why.
@@ -21,31 +20,12 @@ var judgedOtherwise = map[string]string{
 	"Container lock enum":             "it cannot be written",
 }
 
-// property is what the schema says of a key or a sub-key.
-type property struct {
-	Type             string
-	Default          any
-	Enum             []string
-	Minimum, Maximum *float64
-	Alias            string
-	KeyAlias         string
-	DefaultKey       int `json:"default_key"`
-	Optional         int
-	Format           json.RawMessage
-	Typetext         string
-}
-
 // TestSchemaIsKnown holds the table against the schema that Proxmox's running code reports: every key and every sub-key is
 // in the table, none left out, and defaults, enumerations and bounds are the schema's.
 func TestSchemaIsKnown(t *testing.T) {
-	api := apiParameters(t)
 	keys, subs, unknown := 0, 0, 0
-	for kind, name := range map[Kind]string{VirtualMachine: "schema/qemu-config.json", Container: "schema/lxc-config.json"} {
-		var schema map[string]property
-		if err := json.Unmarshal(sharedFile(t, name), &schema); err != nil {
-			t.Fatalf("decode %s: %v", name, err)
-		}
-		for key, p := range schema {
+	for _, kind := range []Kind{VirtualMachine, Container} {
+		for key, p := range recordings.Schema(t, kind.API()) {
 			keys++
 			r, known := find(kind, key)
 			switch {
@@ -56,7 +36,7 @@ func TestSchemaIsKnown(t *testing.T) {
 				continue // Proxmox stores it as another key, which has a row
 			}
 			checkFigures(t, kind, key, &r.scalar, r.absent, r.syntax == nil, p)
-			for sub, sp := range subsOf(p, api[kind.API()+" "+familyOf(key)]) {
+			for sub, sp := range p.Parts {
 				subs++
 				unknown += checkSub(t, kind, key, r, sub, sp)
 			}
@@ -75,7 +55,7 @@ func missing(t *testing.T, kind Kind, name string) int {
 	return 1
 }
 
-func checkSub(t *testing.T, kind Kind, key string, r *row, sub string, p property) int {
+func checkSub(t *testing.T, kind Kind, key string, r *row, sub string, p recordings.Property) int {
 	t.Helper()
 	switch {
 	case r.syntax == nil && (p.DefaultKey == 1 || p.Alias != ""):
@@ -104,7 +84,7 @@ func checkSub(t *testing.T, kind Kind, key string, r *row, sub string, p propert
 }
 
 // checkFigures compares a default, an enumeration and bounds with the schema's.
-func checkFigures(t *testing.T, kind Kind, name string, s *scalar, absent string, plain bool, p property) {
+func checkFigures(t *testing.T, kind Kind, name string, s *scalar, absent string, plain bool, p recordings.Property) {
 	t.Helper()
 	differs := func(what string, got, want any) {
 		if judgedOtherwise[string(kind)+" "+name+" "+what] != "" {
@@ -144,73 +124,4 @@ func plainDefault(value any) string {
 	default:
 		return ""
 	}
-}
-
-// subsOf returns the sub-keys of a property string. Where the schema names its format, the text for people lists them.
-func subsOf(p property, typetext string) map[string]property {
-	var subs map[string]property
-	if json.Unmarshal(p.Format, &subs) == nil {
-		return subs
-	}
-	subs = map[string]property{}
-	if !strings.Contains(typetext, "=") {
-		return subs
-	}
-	for _, m := range subText.FindAllStringSubmatch(typetext, -1) {
-		sub := property{}
-		if strings.HasPrefix(m[1], "[") {
-			sub.Optional = 1
-		}
-		name := m[2]
-		if strings.Contains(m[3], "|") && !strings.Contains(m[3], "-") && m[3] != "1|0" {
-			sub.Enum = strings.Split(m[3], "|")
-		}
-		if m[3] == "1|0" {
-			sub.Type = "boolean"
-		}
-		subs[name] = sub
-	}
-	return subs
-}
-
-// subText matches one sub-key of a text such as "[[cputype=]<string>] [,flags=<+FLAG[;-FLAG...]>]".
-var subText = regexp.MustCompile(`(\[\[|\[,|\[|,)([a-z][a-z0-9_-]*)=\]?<?([^>\]]*)`)
-
-var trailingNumber = regexp.MustCompile(`\d+$`)
-
-// familyOf is the name under which the API's own schema has a key: "net[n]" for net0.
-func familyOf(key string) string { return trailingNumber.ReplaceAllString(key, "[n]") }
-
-// apiParameters returns the texts for people of the parameters of the config calls, "qemu cpu" among them.
-func apiParameters(t *testing.T) map[string]string {
-	t.Helper()
-	type node struct {
-		Path string
-		Info struct {
-			PUT struct {
-				Parameters struct{ Properties map[string]property }
-			}
-		}
-		Children json.RawMessage
-	}
-	texts := map[string]string{}
-	var walk func(raw json.RawMessage)
-	walk = func(raw json.RawMessage) {
-		var nodes []node
-		if len(raw) == 0 || json.Unmarshal(raw, &nodes) != nil {
-			return
-		}
-		for _, n := range nodes {
-			for _, api := range []string{"qemu", "lxc"} {
-				if n.Path == "/nodes/{node}/"+api+"/{vmid}/config" {
-					for key, p := range n.Info.PUT.Parameters.Properties {
-						texts[api+" "+key] = p.Typetext
-					}
-				}
-			}
-			walk(n.Children)
-		}
-	}
-	walk(sharedFile(t, "schema/api.json"))
-	return texts
 }

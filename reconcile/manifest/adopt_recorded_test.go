@@ -3,14 +3,13 @@ package manifest_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"gitops-agent/internal/recordings"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest"
 )
@@ -20,7 +19,7 @@ var withEnv = manifest.AdoptOptions{Cluster: "home", Name: "erp", Env: true}
 
 // TestRecordedGuestsPlanEmpty adopts every guest that was recorded from Proxmox's own code, whatever waits in it.
 func TestRecordedGuestsPlanEmpty(t *testing.T) {
-	guests := recordedGuests(t)
+	guests := recordedGuests(t, slices.Concat(recordings.First(t), recordings.Second(t)))
 	for where, o := range guests {
 		a, err := manifest.Adopt(o, withEnv)
 		if err != nil {
@@ -31,54 +30,31 @@ func TestRecordedGuestsPlanEmpty(t *testing.T) {
 			t.Errorf("%s: got change %+v, want none, in\n%s", where, c, a.Data)
 		}
 	}
-	if len(guests) < 400 {
-		t.Errorf("got %d guests, want at least 400", len(guests))
+	if len(guests) < 700 {
+		t.Errorf("got %d guests, want at least 700", len(guests))
 	}
 }
 
 var guestURL = regexp.MustCompile(`/(qemu|lxc)/([0-9]+)/(config|pending)`)
 
 // recordedGuests returns the guests in the recorded replies by where the first of its kind stands, each once.
-func recordedGuests(t *testing.T) map[string]guest.Observed {
+func recordedGuests(t *testing.T, files []recordings.File) map[string]guest.Observed {
 	t.Helper()
-	files, err := filepath.Glob(filepath.FromSlash("../../../shared/transcripts/*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) == 0 {
-		t.Skip("../shared/transcripts is absent")
-	}
 	out, seen := map[string]guest.Observed{}, map[string]bool{}
 	for _, file := range files {
-		var transcript struct {
-			Entries []struct {
-				Request  struct{ Method, URL string }
-				Response struct {
-					Status int
-					Body   string
-				}
-			}
-		}
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(data, &transcript); err != nil {
-			t.Fatalf("decode %s: %v", file, err)
-		}
-		for i, entry := range transcript.Entries {
-			match := guestURL.FindStringSubmatch(entry.Request.URL)
-			if match == nil || entry.Request.Method != "GET" || entry.Response.Status != 200 || seen[entry.Response.Body] {
+		for i, e := range file.Exchanges {
+			match := guestURL.FindStringSubmatch(e.URL)
+			if match == nil || e.Method != "GET" || e.Status != 200 || seen[e.Reply] {
 				continue
 			}
-			seen[entry.Response.Body] = true
+			seen[e.Reply] = true
 			o := guest.Observed{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "x"}, Node: "pve1", Status: guest.StatusRunning}
 			if match[1] == "lxc" {
 				o.Kind = guest.Container
 			}
 			o.VMID, _ = strconv.Atoi(match[2]) // digits by the pattern
-			o.Keys = recordedKeys(t, match[3], entry.Response.Body)
-			out[fmt.Sprintf("%s:%d", filepath.Base(file), i)] = o
+			o.Keys = recordedKeys(t, match[3], e.Reply)
+			out[fmt.Sprintf("%s:%d", file.Name, i)] = o
 		}
 	}
 	return out
@@ -127,7 +103,7 @@ func recordedKeys(t *testing.T, call, body string) map[string]guest.Value {
 // TestRecordedGuestsCanBeMadeAnew makes the recorded guests on the simulator, which has none of the recorder's host.
 func TestRecordedGuestsCanBeMadeAnew(t *testing.T) {
 	made := map[string]bool{} // manifests: many recordings differ in nothing that a manifest says
-	for where, o := range recordedGuests(t) {
+	for where, o := range recordedGuests(t, recordings.First(t)) {
 		a, err := manifest.Adopt(o, withEnv)
 		if err != nil {
 			t.Fatalf("%s: adopt: %v", where, err)

@@ -2,27 +2,12 @@ package guest
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-)
 
-// sharedFile reads material that stands beside the repository, and skips the test where it is absent.
-func sharedFile(t *testing.T, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", filepath.FromSlash(name)))
-	if os.IsNotExist(err) {
-		t.Skipf("../shared/%s is absent", name)
-	}
-	if err != nil {
-		t.Fatalf("read %s: %v", name, err)
-	}
-	return data
-}
+	"gitops-agent/internal/recordings"
+)
 
 // roundTrip is one recorded write and what was read back.
 type roundTrip struct {
@@ -31,55 +16,27 @@ type roundTrip struct {
 	refusal        string // "" where it was stored
 }
 
-var tableRow = regexp.MustCompile(`^\| (\S+) \| (.*?) \| (.*?) \| (yes|NO|refused) \| ?(.*)\|$`)
-
-// shortened matches a long text of one letter that is told by its length.
-var shortened = regexp.MustCompile(`^'(.).*\.\.\.\((\d+) chars\)$`)
-
-// roundTrips reads the recorded pairs.
+// roundTrips returns the recorded pairs. The containers' block begins with the first hostname and ends with a stored unused0.
 func roundTrips(t *testing.T) []roundTrip {
 	t.Helper()
 	var all []roundTrip
 	kind := VirtualMachine
-	for line := range strings.Lines(string(sharedFile(t, "transcripts/ROUNDTRIPS.md"))) {
-		m := tableRow.FindStringSubmatch(strings.TrimSpace(line))
-		if m == nil {
-			continue
-		}
-		if m[1] == "hostname" {
+	for _, row := range recordings.Roundtrips(t) {
+		if row.Key == "hostname" {
 			kind = Container
 		}
-		sent, okSent := unquote(m[2])
-		got, okGot := unquote(m[3])
-		if okSent && okGot {
-			all = append(all, roundTrip{kind, m[1], sent, got, strings.TrimSpace(m[5])})
+		got := row.Got
+		if strings.HasPrefix(got, `"`) {
+			if err := json.Unmarshal([]byte(row.Got), &got); err != nil {
+				t.Fatalf("decode %s: %v", row.Got, err)
+			}
 		}
-		if kind == Container && m[1] == "unused0" && m[4] == "yes" {
-			kind = VirtualMachine // the containers' block ends here
+		all = append(all, roundTrip{kind, row.Key, row.Sent, got, row.Refusal})
+		if kind == Container && row.Key == "unused0" && row.Same {
+			kind = VirtualMachine
 		}
 	}
 	return all
-}
-
-// unquote reads a cell: a quoted text, a number, or "absent".
-func unquote(cell string) (string, bool) {
-	cell = strings.ReplaceAll(cell, `\|`, "|")
-	if cell == "absent" {
-		return "", true
-	}
-	if !strings.HasPrefix(cell, "'") {
-		return cell, !strings.Contains(cell, "...")
-	}
-	if m := shortened.FindStringSubmatch(cell); m != nil {
-		n, err := strconv.Atoi(m[2])
-		return strings.Repeat(m[1], n), err == nil
-	}
-	if !strings.HasSuffix(cell, "'") {
-		return "", false
-	}
-	inner := strings.ReplaceAll(cell[1:len(cell)-1], `\'`, "'")
-	text, err := strconv.Unquote(`"` + strings.ReplaceAll(inner, `"`, `\"`) + `"`)
-	return text, err == nil
 }
 
 // storedRoundTrips are the recorded writes that Proxmox took, of keys that the table holds.
@@ -172,19 +129,6 @@ func TestRecordedValuesAreAccepted(t *testing.T) {
 		}
 		if err := Check(r.kind, r.key, r.got); err != nil && !isBlank(r.got) {
 			t.Errorf("check %s %q: got %v, but Proxmox reads so", r.key, r.got, err)
-		}
-	}
-}
-
-type transcript struct {
-	Entries []struct {
-		Request struct {
-			Method, URL string
-			Params      map[string]any
-		}
-		Response struct {
-			Status int
-			Body   string
 		}
 	}
 }
