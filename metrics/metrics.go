@@ -9,7 +9,6 @@ import (
 
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/journal"
-	"gitops-agent/verify"
 )
 
 // namespace begins every name.
@@ -55,8 +54,9 @@ var (
 	work  = []float64{.1, .5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800}
 )
 
-// New registers every metric of the agent. It panics, as registering does, when one is registered already.
-func New(reg prometheus.Registerer, build Build) *Metrics {
+// New registers every metric of the agent. Rejections are the reasons for which a signature can be rejected (verify.Reasons), so that their
+// series start at zero; this package does not link the verifier for them. New panics if a metric is already registered.
+func New(reg prometheus.Registerer, build Build, rejections []string) *Metrics {
 	m := &Metrics{
 		polls:       counters("source_polls_total", "Looks at the remote, by result.", "result"),
 		pollTime:    histogram("source_poll_duration_seconds", "Time of one look at the remote, verification included.", calls),
@@ -85,7 +85,7 @@ func New(reg prometheus.Registerer, build Build) *Metrics {
 	info := gauges("build_info", "The running program.", "version", "commit", "goversion")
 	info.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
 	m.report.Store(&reconcile.Report{Writes: reconcile.WritesReport{Reason: string(reconcile.StopNoRevision)}}) // until the first cycle
-	m.zero()
+	m.zero(rejections)
 	reg.MustRegister(
 		info, m.polls, m.pollTime, m.verified, m.verifyTime, m.refused, m.planTime, m.planSteps, m.steps, m.stepTime, m.queueWait, m.convergence,
 		m.pushed, m.stages, m.drift, m.corrected, m.orders, m.requests, m.requestTime, m.records, m.syncTime, m.recovered, m.trustedRoot,
@@ -95,14 +95,14 @@ func New(reg prometheus.Registerer, build Build) *Metrics {
 }
 
 // zero makes every member of the closed label sets exist, so that rates and alerts work from the first scrape.
-func (m *Metrics) zero() {
+func (m *Metrics) zero(rejections []string) {
 	for _, r := range reconcile.PollResults() {
 		m.polls.WithLabelValues(string(r))
 	}
 	m.verified.WithLabelValues("accepted", "")
-	for _, r := range verify.Reasons() {
-		m.verified.WithLabelValues("refused", string(r))
-		m.refused.WithLabelValues(string(r))
+	for _, r := range rejections {
+		m.verified.WithLabelValues("refused", r)
+		m.refused.WithLabelValues(r)
 	}
 	for _, r := range reconcile.RefusedReasons() {
 		m.refused.WithLabelValues(r)

@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func built(t *testing.T) (*metrics.Metrics, *prometheus.Registry) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	return metrics.New(registry, metrics.Build{Version: "1.2.3", Commit: "abcdef0", GoVersion: "go1.26.8"}), registry
+	return metrics.New(registry, metrics.Build{Version: "1.2.3", Commit: "abcdef0", GoVersion: "go1.26.8"}, rejections()), registry
 }
 
 // scrape returns what Prometheus would read.
@@ -112,17 +112,16 @@ func TestCountersBeginAtZero(t *testing.T) {
 
 func TestGuestThatLeavesHasNoSeries(t *testing.T) {
 	m, registry := built(t)
-	h := m.Hooks()
 	of := func(vmid string) []string {
 		return slices.DeleteFunc(series(t, registry), func(s string) bool { return !strings.Contains(s, `vmid="`+vmid+`"`) })
 	}
-	h.OnReport(report())
+	m.Report(report())
 	if got := len(of("307")); got != 7 {
 		t.Errorf("got %d series of the guest, want 7", got)
 	}
 	r := report()
 	r.Guests = slices.DeleteFunc(r.Guests, func(g reconcile.GuestReport) bool { return g.VMID == 307 })
-	h.OnReport(r)
+	m.Report(r)
 	if got := of("307"); len(got) != 0 {
 		t.Errorf("got %v of a guest that left, want none", got)
 	}
@@ -146,7 +145,7 @@ func TestSeriesAreBounded(t *testing.T) {
 		r.Guests = append(r.Guests, reconcile.GuestReport{Kind: guest.Container, VMID: 100 + i, Sync: reconcile.Synced})
 	}
 	r.Source = report().Source
-	m.Hooks().OnReport(r)
+	m.Report(r)
 	own, others := 0, 0
 	for _, s := range series(t, registry) {
 		if strings.Contains(s, `vmid="`) {
@@ -189,7 +188,7 @@ func TestScrapeSurvivesOddReports(t *testing.T) {
 	other := twin
 	other.Name = "twin"
 	unassigned := reconcile.GuestReport{Kind: guest.Container, Sync: reconcile.OutOfSync}
-	m.Hooks().OnReport(reconcile.Report{Guests: []reconcile.GuestReport{twin, other, unassigned, unassigned}})
+	m.Report(reconcile.Report{Guests: []reconcile.GuestReport{twin, other, unassigned, unassigned}})
 	got := scrape(t, registry)
 	for _, want := range []string{
 		`gitops_agent_guest_info{kind="Container",name="bad?name",node="?",vmid="101"} 1`, `gitops_agent_guests{sync="Synced"} 2`,
@@ -214,7 +213,7 @@ func TestTrustedRootIsReplaced(t *testing.T) {
 	}
 }
 
-func TestHooksAndScrapesTogether(t *testing.T) {
+func TestEventsAndScrapesTogether(t *testing.T) {
 	m, registry := built(t)
 	var wg sync.WaitGroup
 	for range 4 {
@@ -222,7 +221,7 @@ func TestHooksAndScrapesTogether(t *testing.T) {
 			for range 20 {
 				work(m)
 				if _, err := registry.Gather(); err != nil {
-					t.Errorf("gather while hooks run: %v", err)
+					t.Errorf("gather while events are recorded: %v", err)
 				}
 			}
 		})
@@ -235,13 +234,13 @@ func TestHooksAndScrapesTogether(t *testing.T) {
 
 func BenchmarkScrape(b *testing.B) {
 	registry := prometheus.NewRegistry()
-	m := metrics.New(registry, metrics.Build{})
+	m := metrics.New(registry, metrics.Build{}, rejections())
 	work(m)
 	r := report()
 	for i := range 1000 {
 		r.Guests = append(r.Guests, reconcile.GuestReport{Kind: guest.VirtualMachine, VMID: 1000 + i, Name: "guest", Node: "pve1", Sync: reconcile.Synced})
 	}
-	m.Hooks().OnReport(r)
+	m.Report(r)
 	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	for b.Loop() {
 		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil))

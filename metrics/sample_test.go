@@ -49,67 +49,74 @@ func report() reconcile.Report {
 
 // work feeds what happens on the way from a push to a converged cluster.
 func work(m *metrics.Metrics) {
-	h := m.Hooks()
-	h.OnPoll(reconcile.PollOutcome{Result: reconcile.PollAccepted, Duration: 300 * time.Millisecond})
-	h.OnPoll(reconcile.PollOutcome{Result: reconcile.PollRefused, Duration: 200 * time.Millisecond})
-	h.OnVerify(reconcile.VerifyOutcome{Duration: time.Millisecond})
-	h.OnVerify(reconcile.VerifyOutcome{Reason: string(verify.ReasonUnsigned), Duration: time.Millisecond})
-	h.OnRefused(reconcile.RefusedReport{Reason: string(verify.ReasonUnsigned)})
-	h.OnRefused(reconcile.RefusedReport{Reason: reconcile.RefusedManifests})
-	h.OnPlan(reconcile.PlanOutcome{Duration: 3 * time.Millisecond, Steps: map[guest.Class]int{guest.Live: 7, guest.Destructive: 1}})
-	h.OnPlan(reconcile.PlanOutcome{Duration: 2 * time.Millisecond, Steps: map[guest.Class]int{guest.Live: 2}})
-	h.OnStep(reconcile.StepOutcome{Step: reconcile.Step{Op: reconcile.OpCreate}, Result: journal.Done, Duration: 12 * time.Second})
-	h.OnStep(reconcile.StepOutcome{Step: reconcile.Step{Op: reconcile.OpStart}, Result: journal.Failed, Duration: 2 * time.Second})
-	h.OnQueueWait(40 * time.Millisecond)
-	h.OnDrift(reconcile.DriftOutcome{Cause: reconcile.DriftCluster})
-	h.OnDrift(reconcile.DriftOutcome{Cause: reconcile.DriftCluster, Repaired: true})
-	h.OnConverged(reconcile.ConvergedOutcome{Total: 20 * time.Second, SinceProof: 50 * time.Second, Verify: time.Second, Apply: 19 * time.Second})
-	h.OnRecovered(211, reconcile.OpStart, journal.NotRun)
-	h.OnOrder("approve", journal.OrderRun)
+	m.Poll(reconcile.PollOutcome{Result: reconcile.PollAccepted, Duration: 300 * time.Millisecond})
+	m.Poll(reconcile.PollOutcome{Result: reconcile.PollRefused, Duration: 200 * time.Millisecond})
+	m.Verified(reconcile.VerifyOutcome{Duration: time.Millisecond})
+	m.Verified(reconcile.VerifyOutcome{Reason: string(verify.ReasonUnsigned), Duration: time.Millisecond})
+	m.Refused(reconcile.RefusedReport{Reason: string(verify.ReasonUnsigned)})
+	m.Refused(reconcile.RefusedReport{Reason: reconcile.RefusedManifests})
+	m.Planned(reconcile.PlanOutcome{Duration: 3 * time.Millisecond, Steps: map[guest.Class]int{guest.Live: 7, guest.Destructive: 1}})
+	m.Planned(reconcile.PlanOutcome{Duration: 2 * time.Millisecond, Steps: map[guest.Class]int{guest.Live: 2}})
+	m.Step(reconcile.StepOutcome{Step: reconcile.Step{Op: reconcile.OpCreate}, Result: journal.Done, Duration: 12 * time.Second})
+	m.Step(reconcile.StepOutcome{Step: reconcile.Step{Op: reconcile.OpStart}, Result: journal.Failed, Duration: 2 * time.Second})
+	m.QueueWait(40 * time.Millisecond)
+	m.Drift(reconcile.DriftOutcome{Cause: reconcile.DriftCluster})
+	m.Drift(reconcile.DriftOutcome{Cause: reconcile.DriftCluster, Repaired: true})
+	m.Converged(reconcile.ConvergedOutcome{Total: 20 * time.Second, SinceProof: 50 * time.Second, Verify: time.Second, Apply: 19 * time.Second})
+	m.Recovered(211, reconcile.OpStart, journal.NotRun)
+	m.Order("approve", journal.OrderRun)
 	m.Request("GET", "/cluster/resources", "200", 20*time.Millisecond)
 	m.Request("PUT", "/nodes/{node}/{kind}/{vmid}/config", "500", time.Second)
 	m.JournalSync(5, 2*time.Millisecond)
 	m.TrustedRoot("0f1e2d", noon.AddDate(1, 0, 0))
-	h.OnReport(report())
+	m.Report(report())
 }
 
 // everyWord feeds every word of every closed vocabulary.
 func everyWord(m *metrics.Metrics) {
-	h := m.Hooks()
 	for _, r := range reconcile.PollResults() {
-		h.OnPoll(reconcile.PollOutcome{Result: r})
+		m.Poll(reconcile.PollOutcome{Result: r})
 	}
 	for _, r := range verify.Reasons() {
-		h.OnVerify(reconcile.VerifyOutcome{Reason: string(r)})
-		h.OnRefused(reconcile.RefusedReport{Reason: string(r)})
+		m.Verified(reconcile.VerifyOutcome{Reason: string(r)})
+		m.Refused(reconcile.RefusedReport{Reason: string(r)})
 	}
 	for _, r := range reconcile.RefusedReasons() {
-		h.OnRefused(reconcile.RefusedReport{Reason: r})
+		m.Refused(reconcile.RefusedReport{Reason: r})
 	}
 	results := []journal.Result{journal.Done, journal.Failed, journal.Unknown, journal.NotRun}
 	for _, op := range reconcile.Ops() {
 		for _, r := range results {
-			h.OnStep(reconcile.StepOutcome{Step: reconcile.Step{Op: op}, Result: r})
-			h.OnRecovered(1, op, r)
+			m.Step(reconcile.StepOutcome{Step: reconcile.Step{Op: op}, Result: r})
+			m.Recovered(1, op, r)
 		}
 	}
 	for _, c := range reconcile.DriftCauses() {
-		h.OnDrift(reconcile.DriftOutcome{Cause: c})
+		m.Drift(reconcile.DriftOutcome{Cause: c})
 	}
 	for _, operation := range []string{"approve", "run"} {
 		for _, s := range []journal.OrderState{
 			journal.OrderSeen, journal.OrderReleased, journal.OrderRun, journal.OrderExpired, journal.OrderRefused, journal.OrderUnknown,
 		} {
-			h.OnOrder(operation, s)
+			m.Order(operation, s)
 		}
 	}
-	h.OnPlan(reconcile.PlanOutcome{Steps: map[guest.Class]int{guest.Live: 1, guest.Restart: 1, guest.Disruptive: 1, guest.Destructive: 1, guest.Impossible: 1}})
+	m.Planned(reconcile.PlanOutcome{Steps: map[guest.Class]int{guest.Live: 1, guest.Restart: 1, guest.Disruptive: 1, guest.Destructive: 1, guest.Impossible: 1}})
 	for _, stop := range reconcile.WriteStops() {
-		h.OnReport(reconcile.Report{Writes: reconcile.WritesReport{Reason: string(stop)}})
+		m.Report(reconcile.Report{Writes: reconcile.WritesReport{Reason: string(stop)}})
 	}
 	r := reconcile.Report{}
 	for _, hold := range reconcile.HoldReasons() {
 		r.Guests = append(r.Guests, reconcile.GuestReport{Sync: reconcile.OutOfSync, Held: []reconcile.HeldReport{{Reason: hold}}})
 	}
-	h.OnReport(r)
+	m.Report(r)
+}
+
+// rejections returns the reasons for which the verifier rejects a signature.
+func rejections() []string {
+	var reasons []string
+	for _, r := range verify.Reasons() {
+		reasons = append(reasons, string(r))
+	}
+	return reasons
 }

@@ -44,7 +44,7 @@ func allocate(ctx context.Context, cluster Reader, j *journal.Journal, span mani
 		}
 		taken[vmid], next = true, vmid+1
 		if err := j.Append(ctx, journal.Assigned{Kind: string(d.Kind), Name: d.Name, VMID: vmid}); err != nil {
-			return fmt.Errorf("%w: %w", errJournal, err)
+			return fmt.Errorf("write journal: %w", err)
 		}
 	}
 	return nil

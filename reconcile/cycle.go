@@ -147,13 +147,13 @@ func (e *Engine) writeStop() (WriteStop, string) {
 func (e *Engine) learn() {
 	now := time.Now()
 	for _, f := range e.lanes.empty() {
-		e.observer.learn(f)
+		e.observer.learn(sighting{vmid: f.vmid, seen: f.seen, absence: f.absence, again: f.ran > 0 || f.err != nil})
 		t := e.track(guest.Ref{VMID: f.vmid})
 		if f.ran > 0 {
 			t.warned = f.warned
 		}
 		if f.err == nil && f.ran > 0 {
-			t.heat = t.heat.warmer(now, f.warmth())
+			t.heat = t.heat.warmer(now, warmth(f.heavy))
 		}
 		if f.err == nil {
 			t.retry, t.failed, t.failedStep = backoff{}, nil, Step{}

@@ -89,7 +89,7 @@ func NewEngine(opts Options) *Engine {
 	e := &Engine{
 		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), tracks: make(map[trackKey]*track),
 		intake: &intake{
-			source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, hooks: opts.Hooks, floors: opts.Floors, note: opts.Note,
+			source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, hooks: opts.Hooks.Intake, floors: opts.Floors, note: opts.Note,
 			dryRun: opts.DryRun, log: opts.Logger, turn: &sync.RWMutex{},
 		},
 		observer: newObserver(opts.Cluster, opts.Tick, opts.Resync),

@@ -27,9 +27,9 @@ func (e *Engine) event(ev journal.Event) {
 	}
 }
 
-// loggedHooks adds the log lines of steps to the caller's hooks.
-func (e *Engine) loggedHooks() Hooks {
-	h := e.opts.Hooks
+// loggedHooks returns the caller's hooks of lanes with log lines for each step.
+func (e *Engine) loggedHooks() LaneHooks {
+	h := e.opts.Hooks.Lane
 	begun, ended, recovered := h.OnStepBegun, h.OnStep, h.OnRecovered
 	h.OnStepBegun = func(step Step, id string) {
 		e.log.Info("step begun", "vmid", step.Guest.VMID, "guest", step.Guest.Label(), "op", string(step.Op), "step", id, "why", step.Reason)

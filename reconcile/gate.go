@@ -100,8 +100,8 @@ func (g Gate) Judge(step Step) Verdict {
 		return held(HoldWritesStopped, g.NoWrites, "")
 	case policy.Observe:
 		return held(HoldObserve, "the manifest says mode: observe", "set spec.mode: enforce")
-	case suspended(policy.Suspend, g.Now):
-		return held(HoldSuspended, suspensionText(*policy.Suspend), "remove spec.suspend")
+	case policy.Suspend.Active(g.Now):
+		return held(HoldSuspended, policy.Suspend.String(), "remove spec.suspend")
 	case step.Op == OpDestroy:
 		return g.judgeDestroy(step)
 	case step.Op == OpReboot:
@@ -205,24 +205,6 @@ func (g Gate) judgeApproval(step Step, why string) Verdict {
 
 func held(reason HoldReason, message, hint string) Verdict {
 	return Verdict{Held: true, Reason: reason, Message: message, Hint: hint}
-}
-
-func suspended(s *guest.Suspension, now time.Time) bool {
-	return s != nil && (s.Until.IsZero() || now.Before(s.Until))
-}
-
-func suspensionText(s guest.Suspension) string {
-	text := "suspended"
-	if s.Author != "" {
-		text += " by " + s.Author
-	}
-	if !s.Until.IsZero() {
-		text += " until " + s.Until.UTC().Format(time.RFC3339)
-	}
-	if s.Reason != "" {
-		text += ": " + s.Reason
-	}
-	return text
 }
 
 // Next returns the first step of the guest's plan that may run now. A guest that is not created yet is not started either.

@@ -21,8 +21,8 @@ const (
 func isHeavy(op Op) bool { return op == OpMigrate || op == OpMove || op == OpReboot }
 
 // warmth is by how much what a lane did warms its guest.
-func (f finding) warmth() float64 {
-	if f.heavy {
+func warmth(isHeavy bool) float64 {
+	if isHeavy {
 		return heavy
 	}
 	return 1

@@ -1,120 +1,23 @@
 package reconcile
 
-import (
-	"time"
+import "time"
 
-	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
-)
-
-// Hooks are told what happens. Each field may be nil. They are called from the engine and from lanes, so they must be quick
-// and safe for concurrent use.
+// Hooks are called when something happens. Each field may be nil. The functions are called from the engine and from lanes, so they must
+// return quickly and be safe for concurrent use.
 type Hooks struct {
+	Intake      IntakeHooks
+	Lane        LaneHooks
 	OnReport    func(Report)
-	OnPoll      func(PollOutcome)
-	OnVerify    func(VerifyOutcome)
-	OnRefused   func(RefusedReport) // once a refused head
+	OnRefused   func(RefusedReport) // once for each refused head
 	OnPlan      func(PlanOutcome)
-	OnStepBegun func(step Step, id string)
-	OnStep      func(StepOutcome)
 	OnDrift     func(DriftOutcome)
 	OnConverged func(ConvergedOutcome)
-	OnRecovered func(vmid int, op Op, result journal.Result)
-	OnOrder     func(operation string, state journal.OrderState)
 	OnQueueWait func(d time.Duration)
-}
-
-// PollOutcome is how one look at the remote ended.
-type PollOutcome struct {
-	Result   PollResult
-	Duration time.Duration
-	Head     string
-	Err      error
-}
-
-// PollResult is a label of metrics.
-type PollResult string
-
-// Results of a poll.
-const (
-	PollUnchanged PollResult = "unchanged"
-	PollAccepted  PollResult = "accepted"
-	PollRefused   PollResult = "refused"
-	PollFailed    PollResult = "error"
-)
-
-// PollResults lists every result, for metrics that start at zero.
-func PollResults() []PollResult {
-	return []PollResult{PollUnchanged, PollAccepted, PollRefused, PollFailed}
-}
-
-// VerifyOutcome is how checking one revision ended. Reason is empty when it was accepted.
-type VerifyOutcome struct {
-	Reason   string
-	Duration time.Duration
-}
-
-// PlanOutcome is what planning every guest found.
-type PlanOutcome struct {
-	Duration time.Duration
-	Steps    map[guest.Class]int
-}
-
-// StepOutcome is how one step ended.
-type StepOutcome struct {
-	Step     Step
-	ID       string
-	Revision string
-	Result   journal.Result
-	Err      error
-	Warnings []string // of tasks that ended well all the same
-	Duration time.Duration
-}
-
-// DriftOutcome says that a guest went out of sync, or came back.
-type DriftOutcome struct {
-	Guest    guest.Ref
-	Cause    DriftCause
-	Keys     []string
-	Repaired bool
-}
-
-// DriftCause says what moved away from what. It is a label of metrics.
-type DriftCause string
-
-// Causes of drift.
-const (
-	DriftRevision DriftCause = "revision" // a new revision wants something else
-	DriftCluster  DriftCause = "cluster"  // somebody changed the guest
-)
-
-// DriftCauses lists every cause, for metrics that start at zero.
-func DriftCauses() []DriftCause { return []DriftCause{DriftRevision, DriftCluster} }
-
-// ConvergedOutcome says that every guest of a revision was in sync for the first time, and how long each stage took.
-type ConvergedOutcome struct {
-	Revision   string
-	Total      time.Duration // from the first sight of the revision
-	SinceProof time.Duration // from the proven signing time
-	Verify     time.Duration // from the first sight to acceptance
-	Apply      time.Duration // from acceptance to convergence
 }
 
 func (h Hooks) report(r Report) {
 	if h.OnReport != nil {
 		h.OnReport(r)
-	}
-}
-
-func (h Hooks) poll(o PollOutcome) {
-	if h.OnPoll != nil {
-		h.OnPoll(o)
-	}
-}
-
-func (h Hooks) verify(o VerifyOutcome) {
-	if h.OnVerify != nil {
-		h.OnVerify(o)
 	}
 }
 
@@ -130,18 +33,6 @@ func (h Hooks) plan(o PlanOutcome) {
 	}
 }
 
-func (h Hooks) stepBegun(step Step, id string) {
-	if h.OnStepBegun != nil {
-		h.OnStepBegun(step, id)
-	}
-}
-
-func (h Hooks) stepEnded(o StepOutcome) {
-	if h.OnStep != nil {
-		h.OnStep(o)
-	}
-}
-
 func (h Hooks) drift(o DriftOutcome) {
 	if h.OnDrift != nil {
 		h.OnDrift(o)
@@ -151,17 +42,5 @@ func (h Hooks) drift(o DriftOutcome) {
 func (h Hooks) converged(o ConvergedOutcome) {
 	if h.OnConverged != nil {
 		h.OnConverged(o)
-	}
-}
-
-func (h Hooks) recovered(vmid int, op Op, result journal.Result) {
-	if h.OnRecovered != nil {
-		h.OnRecovered(vmid, op, result)
-	}
-}
-
-func (h Hooks) order(operation string, state journal.OrderState) {
-	if h.OnOrder != nil {
-		h.OnOrder(operation, state)
 	}
 }

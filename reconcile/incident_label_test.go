@@ -105,7 +105,7 @@ func TestIncidentAssignmentIsLost(t *testing.T) {
 func TestIncidentLabelMovesToAnotherVMID(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, l *lab) {
 		var failed atomic.Int64
-		l.opts.Hooks.OnStep = func(o reconcile.StepOutcome) {
+		l.opts.Hooks.Lane.OnStep = func(o reconcile.StepOutcome) {
 			if o.Err != nil {
 				failed.Add(1)
 			}

@@ -66,7 +66,7 @@ func TestForgottenTaskIsSettled(t *testing.T) {
 	var mu sync.Mutex
 	var results []journal.Result
 	noting := func(o *reconcile.Options) {
-		o.Hooks.OnRecovered = func(_ int, _ reconcile.Op, result journal.Result) {
+		o.Hooks.Lane.OnRecovered = func(_ int, _ reconcile.Op, result journal.Result) {
 			mu.Lock()
 			defer mu.Unlock()
 			results = append(results, result)

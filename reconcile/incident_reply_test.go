@@ -98,7 +98,7 @@ func TestIncidentLostWorkerCalledASuccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				var recovered sync.Map // results of what was looked into later, by vmid
-				l.opts.Hooks.OnRecovered = func(vmid int, _ reconcile.Op, result journal.Result) { recovered.Store(vmid, result) }
+				l.opts.Hooks.Lane.OnRecovered = func(vmid int, _ reconcile.Op, result journal.Result) { recovered.Store(vmid, result) }
 				if test.before != "" {
 					l.files["guest.yaml"] = test.before
 				}

@@ -82,7 +82,7 @@ func TestUnverifiedStartKnowsNothingOfItsGuests(t *testing.T) {
 func TestReportNamesTheRevisionItSpeaksOf(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, l *lab) {
 		var lagging atomic.Bool
-		l.opts.Hooks.OnPoll = func(p reconcile.PollOutcome) {
+		l.opts.Hooks.Intake.OnPoll = func(p reconcile.PollOutcome) {
 			if p.Result == reconcile.PollAccepted && lagging.Load() {
 				time.Sleep(40 * time.Second)
 			}

@@ -20,7 +20,7 @@ type intake struct {
 	policy  func() (*verify.Policy, error) // the policy in force; trusted roots change under way
 	journal *journal.Journal
 	scope   Scope
-	hooks   Hooks
+	hooks   IntakeHooks
 	floors  FloorKeeper // nil keeps none
 	note    RewriteNote
 	dryRun  bool // reads the floor and does not raise it
@@ -219,7 +219,7 @@ func (in *intake) tell(ctx context.Context, o journal.Ordered) {
 
 func (in *intake) append(ctx context.Context, bodies ...journal.Body) error {
 	if err := in.journal.Append(ctx, bodies...); err != nil {
-		return fmt.Errorf("%w: %w", errJournal, err)
+		return fmt.Errorf("write journal: %w", err)
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
 	t.Cleanup(l.cluster.Close)
 	l.opts = reconcile.Options{
 		Cluster: l.cluster, Policy: func() (*verify.Policy, error) { return l.policy, nil }, Branch: "main",
-		Scope: reconcile.Scope{Cluster: "home"}, Floors: l.cluster, Note: reconcile.RewriteNote{Dir: l.state}, Hooks: reconcile.Hooks{OnStep: l.onStep},
+		Scope: reconcile.Scope{Cluster: "home"}, Floors: l.cluster, Note: reconcile.RewriteNote{Dir: l.state}, Hooks: reconcile.Hooks{Lane: reconcile.LaneHooks{OnStep: l.onStep}},
 	}
 	for _, o := range options {
 		o(&l.opts)

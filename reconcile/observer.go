@@ -168,18 +168,26 @@ func (o *observer) stale(vmid int, now time.Time) bool {
 	return known && now.Sub(seen.ReadAt) > 2*max(within, o.tick)
 }
 
-// learn takes what a lane saw, which is newer than any sweep but the one that overtook it.
-func (o *observer) learn(f finding) {
+// sighting is what a lane read of its guest last.
+type sighting struct {
+	vmid    int
+	seen    guest.Observed // the zero value if the guest was not read
+	absence Absence        // "" if the guest was read
+	again   bool           // the guest must be read again: the lane changed it, or failed
+}
+
+// learn takes a lane's reading if it is newer than the observer's own.
+func (o *observer) learn(s sighting) {
 	switch {
-	case f.absence != "":
-		o.lose(f.vmid, f.absence)
-	case f.seen.VMID != 0 && !f.seen.ReadAt.Before(o.seen[f.vmid].ReadAt):
-		o.seen[f.vmid] = f.seen
-		delete(o.absent, f.vmid)
-		delete(o.trouble, f.vmid)
+	case s.absence != "":
+		o.lose(s.vmid, s.absence)
+	case s.seen.VMID != 0 && !s.seen.ReadAt.Before(o.seen[s.vmid].ReadAt):
+		o.seen[s.vmid] = s.seen
+		delete(o.absent, s.vmid)
+		delete(o.trouble, s.vmid)
 	}
-	if f.ran > 0 || f.err != nil {
-		o.due[f.vmid] = true
+	if s.again {
+		o.due[s.vmid] = true
 	}
 }
 

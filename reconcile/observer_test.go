@@ -172,19 +172,19 @@ func TestObserverLearnsFromLanes(t *testing.T) {
 	now := time.Now()
 	o := newObserver(nil, time.Second, time.Minute)
 	o.absent[201], o.trouble[201] = Unknown, "595"
-	o.learn(finding{vmid: 201, seen: seenAt(201, now)})
+	o.learn(sighting{vmid: 201, seen: seenAt(201, now)})
 	if _, doubt := o.absent[201]; doubt || o.trouble[201] != "" || !o.seen[201].ReadAt.Equal(now) || o.due[201] {
 		t.Errorf("got %+v, %v, %v, want what the lane saw and no more to read", o.seen[201], o.absent, o.due)
 	}
-	o.learn(finding{vmid: 201, seen: seenAt(201, now), ran: 1})
+	o.learn(sighting{vmid: 201, seen: seenAt(201, now), again: true})
 	if !o.due[201] {
 		t.Error("got no read due after a step, want one")
 	}
-	o.learn(finding{vmid: 201, absence: Gone})
+	o.learn(sighting{vmid: 201, absence: Gone})
 	if _, seen := o.seen[201]; seen || o.absent[201] != Gone {
 		t.Errorf("got %v and %v after the guest was destroyed, want it gone", o.seen, o.absent)
 	}
-	o.learn(finding{vmid: 202, err: ErrLocked})
+	o.learn(sighting{vmid: 202, again: true})
 	if !o.due[202] {
 		t.Error("got no read due after a failure, want one")
 	}

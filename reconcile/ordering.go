@@ -26,7 +26,7 @@ func newOrdering(plan Plan, guests []guest.Desired, stuck map[string]bool, now t
 		if len(d.DependsOn) > 0 {
 			o.depends[d.Label()] = d.DependsOn
 		}
-		if d.Observe || suspended(d.Suspend, now) || stuck[d.Label()] {
+		if d.Observe || d.Suspend.Active(now) || stuck[d.Label()] {
 			resting[d.Label()] = true
 		}
 	}

@@ -237,7 +237,7 @@ func healthOf(g GuestReport, isLive bool, policy Policy, now time.Time) Health {
 		return slices.ContainsFunc(g.Conditions, func(c Condition) bool { return slices.Contains(types, c.Type) })
 	}
 	switch {
-	case suspended(policy.Suspend, now):
+	case policy.Suspend.Active(now):
 		return HealthSuspended
 	case has(Failed, IdentityConflict, Blocked):
 		return Degraded

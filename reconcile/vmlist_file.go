@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -66,7 +67,7 @@ func (f *vmlistFile) readInTime() ([]byte, error) {
 			return nil, errVMListHangs
 		}
 	}
-	patience := time.NewTimer(orDefault(f.patient, vmlistPatience))
+	patience := time.NewTimer(cmp.Or(f.patient, vmlistPatience))
 	defer patience.Stop()
 	select {
 	case got := <-f.late:

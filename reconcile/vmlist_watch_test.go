@@ -252,7 +252,7 @@ func TestObserverKeepsTheNewerReading(t *testing.T) {
 		time.Sleep(time.Second)
 		w.set(201, "second")
 		w.tick()
-		w.o.learn(finding{vmid: 201, seen: old})
+		w.o.learn(sighting{vmid: 201, seen: old})
 		if got := w.o.seen[201].Digest; got != "second" {
 			t.Errorf("got digest %q, want the newer reading's", got)
 		}

@@ -20,7 +20,7 @@ type worker struct {
 	cluster Cluster
 	journal *journal.Journal
 	vault   *vault
-	hooks   Hooks
+	hooks   LaneHooks
 	world   func() *world
 	ids     func() string // a fresh step id
 
@@ -235,10 +235,7 @@ func absent(ctx context.Context, cluster Reader, vmid int) (Absence, error) {
 // append makes records durable even while the agent is stopping: a record of what was done is never dropped.
 func (w *worker) append(ctx context.Context, bodies ...journal.Body) error {
 	if err := w.journal.Append(context.WithoutCancel(ctx), bodies...); err != nil {
-		return fmt.Errorf("%w: %w", errJournal, err)
+		return fmt.Errorf("write journal: %w", err)
 	}
 	return nil
 }
-
-// errJournal marks trouble with the journal, after which nothing is written to the cluster any more.
-var errJournal = errors.New("write journal")

@@ -74,8 +74,8 @@ func (w *world) leavesAlone(vmid int, now time.Time) string {
 		case d.VMID != vmid:
 		case d.Observe:
 			return "mode: observe"
-		case suspended(d.Suspend, now):
-			return suspensionText(*d.Suspend)
+		case d.Suspend.Active(now):
+			return d.Suspend.String()
 		case d.State == guest.Stopped:
 			return "state: stopped"
 		}

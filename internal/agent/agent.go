@@ -58,7 +58,7 @@ func New(ctx context.Context, opts Options) (*Agent, error) {
 func (a *Agent) open(ctx context.Context) error {
 	c := a.opts.Config
 	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m := metrics.New(a.registry, a.opts.Build)
+	m := metrics.New(a.registry, a.opts.Build, rejections())
 	a.trust = &trust{
 		config: c, tuf: c.Trust.TUF, log: a.opts.Logger,
 		onRoot: func(r verify.RootInfo) { m.TrustedRoot(fmt.Sprintf("%x", r.SHA256), r.Expiry) },
@@ -92,7 +92,7 @@ func (a *Agent) open(ctx context.Context) error {
 		Poll:  time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
 		VMList: c.Proxmox.VMListFile, Check: time.Duration(c.Proxmox.VMListCheck),
 		Parallel: c.Parallel, Limits: reconcile.Limits{PerNode: c.Limits.GuestsPerNode, PerStorage: c.Limits.CopiesPerStorage}, DryRun: a.opts.DryRun,
-		Floors: client, Note: reconcile.RewriteNote{Dir: c.StateDir}, Logger: a.opts.Logger, Hooks: m.Hooks(),
+		Floors: client, Note: reconcile.RewriteNote{Dir: c.StateDir}, Logger: a.opts.Logger, Hooks: hooks(m),
 		Secrets: secrets,
 	})
 	return nil

@@ -1,0 +1,79 @@
+package metrics
+
+import (
+	"time"
+
+	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+)
+
+// Report replaces the report that the gauges are collected from.
+func (m *Metrics) Report(r reconcile.Report) { m.report.Store(&r) }
+
+// Poll counts one poll of the remote.
+func (m *Metrics) Poll(o reconcile.PollOutcome) {
+	m.polls.WithLabelValues(string(o.Result)).Inc()
+	m.pollTime.Observe(o.Duration.Seconds())
+}
+
+// Refused counts a head that was refused, once for each head.
+func (m *Metrics) Refused(r reconcile.RefusedReport) { m.refused.WithLabelValues(r.Reason).Inc() }
+
+// Recovered counts a step that was found open and is settled.
+func (m *Metrics) Recovered(_ int, _ reconcile.Op, result journal.Result) {
+	m.recovered.WithLabelValues(string(result)).Inc()
+}
+
+// Order counts a signed order by what became of it.
+func (m *Metrics) Order(operation string, state journal.OrderState) {
+	m.orders.WithLabelValues(operation, string(state)).Inc()
+}
+
+// QueueWait records how long a guest's work waited for its lane.
+func (m *Metrics) QueueWait(d time.Duration) { m.queueWait.Observe(d.Seconds()) }
+
+// Verified counts one revision that was checked against the policy.
+func (m *Metrics) Verified(o reconcile.VerifyOutcome) {
+	result := "accepted"
+	if o.Reason != "" {
+		result = "refused"
+	}
+	m.verified.WithLabelValues(result, o.Reason).Inc()
+	m.verifyTime.Observe(o.Duration.Seconds())
+}
+
+// Planned records one planning of all guests.
+func (m *Metrics) Planned(o reconcile.PlanOutcome) {
+	m.planTime.Observe(o.Duration.Seconds())
+	for _, class := range classes() {
+		m.planSteps.WithLabelValues(string(class)).Set(float64(o.Steps[class]))
+	}
+}
+
+// Step counts a step that ended.
+func (m *Metrics) Step(o reconcile.StepOutcome) {
+	m.steps.WithLabelValues(string(o.Step.Op), string(o.Result)).Inc()
+	m.stepTime.WithLabelValues(string(o.Step.Op)).Observe(o.Duration.Seconds())
+}
+
+// Drift counts a guest that went out of sync or came back.
+func (m *Metrics) Drift(o reconcile.DriftOutcome) {
+	if o.Repaired {
+		m.corrected.Inc()
+		return
+	}
+	m.drift.WithLabelValues(string(o.Cause)).Inc()
+}
+
+// Converged records how long a revision took.
+func (m *Metrics) Converged(o reconcile.ConvergedOutcome) {
+	m.convergence.Observe(o.Total.Seconds())
+	m.pushed.Observe(o.SinceProof.Seconds())
+	m.stages.WithLabelValues("verify").Observe(o.Verify.Seconds())
+	m.stages.WithLabelValues("apply").Observe(o.Apply.Seconds())
+}
+
+func classes() []guest.Class {
+	return []guest.Class{guest.Live, guest.Restart, guest.Disruptive, guest.Destructive, guest.Impossible}
+}
