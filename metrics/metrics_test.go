@@ -115,11 +115,11 @@ func TestGuestThatLeavesHasNoSeries(t *testing.T) {
 	of := func(vmid string) []string {
 		return slices.DeleteFunc(series(t, registry), func(s string) bool { return !strings.Contains(s, `vmid="`+vmid+`"`) })
 	}
-	m.Report(report())
+	m.Report(sampleReport())
 	if got := len(of("307")); got != 7 {
 		t.Errorf("got %d series of the guest, want 7", got)
 	}
-	r := report()
+	r := sampleReport()
 	r.Guests = slices.DeleteFunc(r.Guests, func(g reconcile.GuestReport) bool { return g.VMID == 307 })
 	m.Report(r)
 	if got := of("307"); len(got) != 0 {
@@ -144,7 +144,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	for i := range guests {
 		r.Guests = append(r.Guests, reconcile.GuestReport{Kind: guest.Container, VMID: 100 + i, Sync: reconcile.Synced})
 	}
-	r.Source = report().Source
+	r.Source = sampleReport().Source
 	m.Report(r)
 	own, others := 0, 0
 	for _, s := range series(t, registry) {
@@ -236,7 +236,7 @@ func BenchmarkScrape(b *testing.B) {
 	registry := prometheus.NewRegistry()
 	m := metrics.New(registry, metrics.Build{}, rejections())
 	work(m)
-	r := report()
+	r := sampleReport()
 	for i := range 1000 {
 		r.Guests = append(r.Guests, reconcile.GuestReport{Kind: guest.VirtualMachine, VMID: 1000 + i, Name: "guest", Node: "pve1", Sync: reconcile.Synced})
 	}

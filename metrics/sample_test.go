@@ -15,7 +15,7 @@ var noon = time.Date(2026, time.March, 22, 12, 0, 0, 0, time.UTC)
 const commit = "3f2a1c94d07b5f2e6a8c1b0d9e4f7a6b5c3d2e1f"
 
 // report is a cluster with a guest of each sync state, one that no manifest names any more, and one that has no vmid yet.
-func report() reconcile.Report {
+func sampleReport() reconcile.Report {
 	return reconcile.Report{
 		Time: noon, Cluster: "pve-lab", QueueDepth: 2,
 		Source: reconcile.SourceReport{
@@ -69,7 +69,7 @@ func work(m *metrics.Metrics) {
 	m.Request("PUT", "/nodes/{node}/{kind}/{vmid}/config", "500", time.Second)
 	m.JournalSync(5, 2*time.Millisecond)
 	m.TrustedRoot("0f1e2d", noon.AddDate(1, 0, 0))
-	m.Report(report())
+	m.Report(sampleReport())
 }
 
 // everyWord feeds every word of every closed vocabulary.

@@ -15,7 +15,7 @@ import (
 
 // allocate assigns a free vmid of the range to each guest that has none, and journals it before it is used. A guest that may exist
 // already gets none. Proxmox reserves nothing, so the vmid may still be lost to somebody else; the create then fails and nothing is overwritten.
-func allocate(ctx context.Context, cluster Reader, j *journal.Journal, span manifest.Range, guests []guest.Desired, inventory Inventory) error {
+func allocate(ctx context.Context, reader Reader, j *journal.Journal, span manifest.Range, guests []guest.Desired, inventory Inventory) error {
 	state := j.State()
 	taken := make(map[int]bool)
 	for _, row := range inventory.Rows {
@@ -38,7 +38,7 @@ func allocate(ctx context.Context, cluster Reader, j *journal.Journal, span mani
 		if d.VMID != 0 || len(namesakes(&d, guests, state.Owned, inventory)) > 0 {
 			continue
 		}
-		vmid, err := firstFree(ctx, cluster, span, next, taken)
+		vmid, err := firstFree(ctx, reader, span, next, taken)
 		if err != nil {
 			return fmt.Errorf("assign a vmid to %s: %w%s", d.Label(), err, atRest(state, span))
 		}
@@ -50,12 +50,12 @@ func allocate(ctx context.Context, cluster Reader, j *journal.Journal, span mani
 	return nil
 }
 
-func firstFree(ctx context.Context, cluster Reader, span manifest.Range, from int, taken map[int]bool) (int, error) {
+func firstFree(ctx context.Context, reader Reader, span manifest.Range, from int, taken map[int]bool) (int, error) {
 	for vmid := from; vmid <= span.To; vmid++ {
 		if taken[vmid] {
 			continue
 		}
-		exists, err := cluster.Exists(ctx, vmid)
+		exists, err := reader.Exists(ctx, vmid)
 		if err != nil {
 			return 0, err
 		}

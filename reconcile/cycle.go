@@ -19,16 +19,16 @@ func (e *Engine) cycle(ctx context.Context, observe bool) {
 	e.setWorld(e.world.Load().waits)
 	e.tidy(ctx)
 	started := time.Now()
-	plan := NewPlan(e.desired(), e.observer.observed())
-	e.opts.Hooks.plan(PlanOutcome{Duration: time.Since(started), Steps: countSteps(plan)})
-	e.setWorld(newOrdering(plan, e.guests, e.stuck(), time.Now()).waits)
-	e.offer(ctx, plan)
-	e.publish(plan)
+	planned := NewPlan(e.desired(), e.observer.observed())
+	e.opts.Hooks.plan(PlanOutcome{Duration: time.Since(started), Steps: countSteps(planned)})
+	e.setWorld(newOrdering(planned, e.guests, e.stuck(), time.Now()).waits)
+	e.offer(ctx, planned)
+	e.publish(planned)
 }
 
-func countSteps(plan Plan) map[guest.Class]int {
+func countSteps(planned Plan) map[guest.Class]int {
 	counts := make(map[guest.Class]int)
-	for _, s := range plan.Steps() {
+	for _, s := range planned.Steps() {
 		counts[s.Class]++
 	}
 	return counts

@@ -106,7 +106,7 @@ func TestGateJudge(t *testing.T) {
 }
 
 func TestGateNextNeverStartsBeforeCreate(t *testing.T) {
-	plan := GuestPlan{Steps: []Step{
+	planned := GuestPlan{Steps: []Step{
 		{Op: OpCreate, Guest: guest.Ref{VMID: 201}, Calls: []Call{{Op: OpCreate}}},
 		{Op: OpStart, Guest: guest.Ref{VMID: 201}, Calls: []Call{{Op: OpStart}}},
 	}}
@@ -116,17 +116,17 @@ func TestGateNextNeverStartsBeforeCreate(t *testing.T) {
 		}
 		return ""
 	}}
-	if step, _, ok := g.Next(plan); ok {
+	if step, _, ok := g.Next(planned); ok {
 		t.Errorf("got %s released while the create is held, want nothing", step.Op)
 	}
 }
 
 func TestGateNextPassesOverHeldChange(t *testing.T) {
-	plan := GuestPlan{Steps: []Step{
+	planned := GuestPlan{Steps: []Step{
 		{Op: OpConfig, Class: guest.Disruptive, Guest: guest.Ref{VMID: 201}, Calls: []Call{{Op: OpConfig}}},
 		{Op: OpStart, Guest: guest.Ref{VMID: 201}, Calls: []Call{{Op: OpStart}}},
 	}}
-	step, _, ok := Gate{}.Next(plan)
+	step, _, ok := Gate{}.Next(planned)
 	if !ok || step.Op != OpStart {
 		t.Errorf("got %q released, want start", step.Op)
 	}

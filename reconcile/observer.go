@@ -14,11 +14,11 @@ import (
 // asks for it, and when its turn in the rolling sweep comes, so that every guest is read within resync; where Proxmox's own list of
 // guests vouches for what is known of a guest, within check. It belongs to the engine.
 type observer struct {
-	cluster Reader
-	tick    time.Duration
-	resync  time.Duration
-	check   time.Duration
-	list    *vmlistWatch // nil without a file
+	reader Reader
+	tick   time.Duration
+	resync time.Duration
+	check  time.Duration
+	list   *vmlistWatch // nil without a file
 
 	inventory Inventory
 	seen      map[int]guest.Observed
@@ -28,9 +28,9 @@ type observer struct {
 	haTrouble string         // why the HA manager's resources could not be read
 }
 
-func newObserver(cluster Reader, tick, resync time.Duration) *observer {
+func newObserver(reader Reader, tick, resync time.Duration) *observer {
 	return &observer{
-		cluster: cluster, tick: tick, resync: resync, check: resync,
+		reader: reader, tick: tick, resync: resync, check: resync,
 		seen: make(map[int]guest.Observed), absent: make(map[int]Absence),
 		trouble: make(map[int]string), due: make(map[int]bool),
 	}
@@ -50,7 +50,7 @@ func (o *observer) observe(ctx context.Context, vmids, underHA []int) error {
 	if o.list != nil {
 		o.list.look(time.Now())
 	}
-	inventory, err := o.cluster.Inventory(ctx)
+	inventory, err := o.reader.Inventory(ctx)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func (o *observer) readHA(ctx context.Context, vmids []int) {
 	if len(vmids) == 0 {
 		return
 	}
-	resources, err := o.cluster.HA(ctx)
+	resources, err := o.reader.HA(ctx)
 	if err != nil {
 		o.haTrouble = err.Error()
 	}
@@ -58,11 +58,11 @@ func underHA(guests []guest.Desired) []int {
 }
 
 // withHAFor returns one guest with its entry at the HA manager, which is asked only where its manifest names it.
-func withHAFor(ctx context.Context, cluster Reader, guests []guest.Desired, seen guest.Observed) guest.Observed {
+func withHAFor(ctx context.Context, reader Reader, guests []guest.Desired, seen guest.Observed) guest.Observed {
 	if !slices.Contains(underHA(guests), seen.VMID) {
 		return seen
 	}
-	resources, err := cluster.HA(ctx)
+	resources, err := reader.HA(ctx)
 	if err != nil {
 		return withoutHA(seen)
 	}

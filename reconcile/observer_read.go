@@ -48,7 +48,7 @@ func (o *observer) read(ctx context.Context, vmids []int) {
 
 // follow reads guests that are not where they were, where a new inventory has them.
 func (o *observer) follow(ctx context.Context, readings []reading, moved []int) {
-	inventory, err := o.cluster.Inventory(ctx)
+	inventory, err := o.reader.Inventory(ctx)
 	if err != nil {
 		return // they stay astray
 	}
@@ -95,7 +95,7 @@ func (o *observer) lookAt(ctx context.Context, vmid int) reading {
 	}
 	unseen := !listed && !wasSeen
 	if unseen || errors.Is(r.err, ErrNotExist) || !listed && errors.Is(r.err, ErrDenied) {
-		r.absence, r.err = absent(ctx, o.cluster, vmid)
+		r.absence, r.err = absent(ctx, o.reader, vmid)
 	}
 	if listed && r.absence == Hidden {
 		r.absence, r.err = "", fmt.Errorf("read guest %d on %s: %w", vmid, row.Node, errAstray)
@@ -142,26 +142,26 @@ func (i Inventory) with(row Row) Inventory {
 func (o *observer) full(ctx context.Context, row Row) (guest.Observed, error) {
 	known, ok := o.seen[row.VMID]
 	if ok && known.Status != row.Status || row.Status == guest.StatusUnknown {
-		status, err := o.cluster.Status(ctx, row)
+		status, err := o.reader.Status(ctx, row)
 		if err != nil {
 			return guest.Observed{}, err
 		}
 		row.Status = status
 	}
-	return observe(ctx, o.cluster, row, o.inventory.Version)
+	return observe(ctx, o.reader, row, o.inventory.Version)
 }
 
 // observe reads a guest in full, and notes which release it lives on.
-func observe(ctx context.Context, cluster Reader, row Row, version guest.Version) (guest.Observed, error) {
-	seen, err := cluster.Observe(ctx, row)
+func observe(ctx context.Context, reader Reader, row Row, version guest.Version) (guest.Observed, error) {
+	seen, err := reader.Observe(ctx, row)
 	seen.Version = version
 	return seen, err
 }
 
 // ReadAll reads the inventory and the guests of vmids in full, once, and the HA manager's list if there are any of underHA. A guest that
 // could not be read is Unknown there.
-func ReadAll(ctx context.Context, cluster Reader, vmids, underHA []int) (Observed, error) {
-	o := newObserver(cluster, time.Second, time.Second)
+func ReadAll(ctx context.Context, reader Reader, vmids, underHA []int) (Observed, error) {
+	o := newObserver(reader, time.Second, time.Second)
 	err := o.observe(ctx, vmids, underHA)
 	return o.observed(), err
 }

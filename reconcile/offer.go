@@ -16,19 +16,19 @@ func isOpen(state journal.State, vmid int) bool {
 }
 
 // offer gives every guest with a released step, or with a step left open by an earlier life, to its lane.
-func (e *Engine) offer(ctx context.Context, plan Plan) {
+func (e *Engine) offer(ctx context.Context, planned Plan) {
 	state := e.opts.Journal.State()
 	world := e.world.Load()
 	now := time.Now()
-	gate := world.gate(state, now)
+	judge := world.gate(state, now)
 	work := make(map[int]Work)
 	for _, open := range state.Open {
 		if world.noWrites == WritesAllowed || world.noWrites == StopNoRevision {
 			work[open.VMID] = Work{Holds: []int{open.VMID, cmp.Or(open.TaskVMID, open.VMID)}, Uses: []Shared{{Node: open.Node}}}
 		}
 	}
-	for _, p := range plan.Guests {
-		if step, _, ok := gate.Next(p); ok && p.Ref.VMID != 0 {
+	for _, p := range planned.Guests {
+		if step, _, ok := judge.Next(p); ok && p.Ref.VMID != 0 {
 			w := work[p.Ref.VMID]
 			work[p.Ref.VMID] = Work{Holds: append(w.Holds, step.Holds()...), Uses: append(w.Uses, step.Uses()...)}
 		}
@@ -41,7 +41,7 @@ func (e *Engine) offer(ctx context.Context, plan Plan) {
 	if len(work) == 0 || !e.ready(ctx) {
 		return
 	}
-	for _, vmid := range order(plan, work) {
+	for _, vmid := range order(planned, work) {
 		w := work[vmid]
 		slices.Sort(w.Holds)
 		w.VMID, w.Holds, w.Uses = vmid, slices.Compact(w.Holds), compactShared(w.Uses)
@@ -51,20 +51,20 @@ func (e *Engine) offer(ctx context.Context, plan Plan) {
 }
 
 // order returns the vmids with work in the plan's order, and those of no plan first.
-func order(plan Plan, work map[int]Work) []int {
-	var vmids, planned []int
-	for _, p := range plan.Guests {
+func order(planned Plan, work map[int]Work) []int {
+	var vmids, inPlan []int
+	for _, p := range planned.Guests {
 		if _, ok := work[p.Ref.VMID]; ok {
-			planned = append(planned, p.Ref.VMID)
+			inPlan = append(inPlan, p.Ref.VMID)
 		}
 	}
 	for vmid := range work {
-		if !slices.Contains(planned, vmid) {
+		if !slices.Contains(inPlan, vmid) {
 			vmids = append(vmids, vmid)
 		}
 	}
 	slices.Sort(vmids)
-	return append(vmids, planned...)
+	return append(vmids, inPlan...)
 }
 
 // ready asks the cluster, before a wave of work, whether it may be written to.

@@ -18,7 +18,7 @@ type Preview struct {
 
 // NewPreview plans a set of manifests against the cluster as it is now. State is what the agent remembers; the zero State is an agent
 // that owns nothing. It writes nothing, neither to the cluster nor to disk: guests without a vmid keep none.
-func NewPreview(ctx context.Context, cluster Reader, set manifest.Set, revision string, state journal.State) (Preview, error) {
+func NewPreview(ctx context.Context, reader Reader, set manifest.Set, revision string, state journal.State) (Preview, error) {
 	guests, err := WantedGuests(set, state)
 	if err != nil {
 		return Preview{}, err
@@ -35,7 +35,7 @@ func NewPreview(ctx context.Context, cluster Reader, set manifest.Set, revision 
 			vmids = append(vmids, vmid)
 		}
 	}
-	seen, err := ReadAll(ctx, cluster, vmids, underHA(guests))
+	seen, err := ReadAll(ctx, reader, vmids, underHA(guests))
 	if err != nil {
 		return Preview{}, fmt.Errorf("read cluster: %w", err)
 	}
@@ -43,7 +43,7 @@ func NewPreview(ctx context.Context, cluster Reader, set manifest.Set, revision 
 		cluster: set.Cluster.Name, revision: revision, guests: guests, policies: newPolicies(guests), guards: set.Cluster.Guards,
 		inventory: seen.Inventory, noWrites: WritesAllowed,
 	}
-	plan := NewPlan(w.desired(state), seen)
-	w.waits = newOrdering(plan, guests, nil, time.Now()).waits
-	return Preview{Plan: plan, Observed: seen, Gate: w.gate(state, time.Now())}, nil
+	planned := NewPlan(w.desired(state), seen)
+	w.waits = newOrdering(planned, guests, nil, time.Now()).waits
+	return Preview{Plan: planned, Observed: seen, Gate: w.gate(state, time.Now())}, nil
 }

@@ -11,32 +11,32 @@ import (
 )
 
 // publish makes one report of everything that the cycle knows.
-func (e *Engine) publish(plan Plan) {
+func (e *Engine) publish(planned Plan) {
 	now := time.Now()
 	state := e.opts.Journal.State()
 	world := e.world.Load()
-	gate := world.gate(state, now)
+	judge := world.gate(state, now)
 	r := Report{
 		Time: now, Cluster: world.cluster, Source: e.source, Proxmox: e.proxmox, QueueDepth: e.queue.Depth(), Cycle: e.cycles,
 		Writes:  WritesReport{Allowed: world.noWrites == WritesAllowed, Reason: string(world.noWrites), Message: world.why},
 		Journal: JournalReport{Healthy: true, Inflight: len(state.Open)},
-		Guests:  make([]GuestReport, 0, len(plan.Guests)),
+		Guests:  make([]GuestReport, 0, len(planned.Guests)),
 	}
 	if err := e.opts.Journal.Healthy(); err != nil {
 		r.Journal.Healthy, r.Journal.Error = false, err.Error()
 	}
 	r.Source.Accepted = e.revisionReport(state)
 	e.copied = copied(e.observer.inventory, state.Owned)
-	for _, p := range plan.Guests {
+	for _, p := range planned.Guests {
 		if !p.Managed && p.Empty() {
 			continue // owned, gone, and soon forgotten
 		}
-		r.Guests = append(r.Guests, e.guestReport(p, gate, now))
+		r.Guests = append(r.Guests, e.guestReport(p, judge, now))
 	}
 	slices.SortFunc(r.Guests, func(a, b GuestReport) int {
 		return cmp.Or(cmp.Compare(a.VMID, b.VMID), cmp.Compare(a.Label(), b.Label()))
 	})
-	e.forgetTracks(plan)
+	e.forgetTracks(planned)
 	r.Unmanaged = unmanaged(e.observer.inventory, r.Guests)
 	r.Converged = e.settled(r)
 	e.noteConverged(&r, now)
@@ -105,7 +105,7 @@ func unmanaged(inventory Inventory, guests []GuestReport) []GuestName {
 }
 
 // guestReport derives a guest's three axes from its plan, the gate's word and what its lane does.
-func (e *Engine) guestReport(p GuestPlan, gate Gate, now time.Time) GuestReport {
+func (e *Engine) guestReport(p GuestPlan, judge Gate, now time.Time) GuestReport {
 	t := e.track(p.Ref)
 	seen := make(map[string]time.Time)
 	live, isLive := e.observer.seen[p.Ref.VMID]
@@ -119,7 +119,7 @@ func (e *Engine) guestReport(p GuestPlan, gate Gate, now time.Time) GuestReport 
 	if g.Sync == Synced && !e.queue.Busy(p.Ref.VMID) && t.retry.over(now) {
 		t.retry, t.failed, t.failedStep = backoff{}, nil, Step{} // somebody else mended what the agent could not
 	}
-	released := e.judgeSteps(&g, p, gate, t, now, seen)
+	released := e.judgeSteps(&g, p, judge, t, now, seen)
 	if g.Sync == OutOfSync && p.Managed && isLive {
 		g.Conditions = append(g.Conditions, Condition{Type: Drifted, Reason: "differs", Message: "the guest is not as its manifest says"})
 	}
@@ -129,7 +129,7 @@ func (e *Engine) guestReport(p GuestPlan, gate Gate, now time.Time) GuestReport 
 		})
 	}
 	if copies := e.copied[p.Ref.VMID]; len(copies) > 0 {
-		g.Conditions = append(g.Conditions, copiedCondition(copies, gate.Owned[p.Ref.VMID].Tag))
+		g.Conditions = append(g.Conditions, copiedCondition(copies, judge.Owned[p.Ref.VMID].Tag))
 	}
 	if t.heat.tooHot(now) {
 		g.Conditions = append(g.Conditions, Condition{
@@ -165,15 +165,15 @@ func (e *Engine) guestReport(p GuestPlan, gate Gate, now time.Time) GuestReport 
 	case released || len(g.Held) > 0:
 		g.Operation = Waiting
 	}
-	g.Health = healthOf(g, isLive, gate.Policies.Of(p.Ref), now)
+	g.Health = healthOf(g, isLive, judge.Policies.Of(p.Ref), now)
 	return g
 }
 
 // judgeSteps lists the steps that the gate holds, and reports whether one may run.
-func (e *Engine) judgeSteps(g *GuestReport, p GuestPlan, gate Gate, t *track, now time.Time, seen map[string]time.Time) bool {
+func (e *Engine) judgeSteps(g *GuestReport, p GuestPlan, judge Gate, t *track, now time.Time, seen map[string]time.Time) bool {
 	released := false
 	for _, step := range p.Steps {
-		v := gate.Judge(step)
+		v := judge.Judge(step)
 		if !v.Held {
 			released = true
 			continue

@@ -29,9 +29,9 @@ const makingTime = 10 * time.Minute
 // guest, in this order. It repeats nothing. An error means that it could not look, or that there is nothing to see yet; the step
 // stays open. Late is until when a call without an answer may still act, the zero time where all calls were answered, if only with
 // words that nobody can believe.
-func settle(ctx context.Context, cluster Reader, open journal.OpenStep, owned journal.Owned, late time.Time) (journal.Result, error) {
+func settle(ctx context.Context, reader Reader, open journal.OpenStep, owned journal.Owned, late time.Time) (journal.Result, error) {
 	if open.UPID != "" && !partial(open) {
-		task, err := cluster.Wait(ctx, open.UPID)
+		task, err := reader.Wait(ctx, open.UPID)
 		if err == nil && !task.lost() {
 			return taskResult(task), nil
 		}
@@ -45,11 +45,11 @@ func settle(ctx context.Context, cluster Reader, open journal.OpenStep, owned jo
 	inDoubt, ran := open.Dispatched == 0 || partial(open), true
 	if inDoubt {
 		var err error
-		if ran, err = awaitLostTask(ctx, cluster, open); err != nil {
+		if ran, err = awaitLostTask(ctx, reader, open); err != nil {
 			return "", err
 		}
 	}
-	switch result, err := fromGuest(ctx, cluster, open, owned, ran); {
+	switch result, err := fromGuest(ctx, reader, open, owned, ran); {
 	case err != nil || result != "":
 		return result, err
 	case !inDoubt || late.IsZero():
@@ -95,16 +95,16 @@ func taskResult(task Task) journal.Result {
 
 // awaitLostTask waits for a task that the step's call may have started before the agent lost its reply, and reports whether there is one
 // that began with the step, not before it. One that has ended left its mark on the guest.
-func awaitLostTask(ctx context.Context, cluster Reader, open journal.OpenStep) (bool, error) {
+func awaitLostTask(ctx context.Context, reader Reader, open journal.OpenStep) (bool, error) {
 	if len(open.TaskTypes) == 0 {
 		return false, nil
 	}
-	tasks, err := cluster.Tasks(ctx, TaskQuery{Node: open.Node, VMID: open.TaskVMID, Types: open.TaskTypes, Since: open.Time.Add(-clockSkew)})
+	tasks, err := reader.Tasks(ctx, TaskQuery{Node: open.Node, VMID: open.TaskVMID, Types: open.TaskTypes, Since: open.Time.Add(-clockSkew)})
 	if err != nil {
 		return false, fmt.Errorf("list tasks for step %s: %w", open.Step, err)
 	}
 	if i := slices.IndexFunc(tasks, func(t Task) bool { return t.Running }); i >= 0 {
-		if _, err := cluster.Wait(ctx, tasks[i].UPID); err != nil {
+		if _, err := reader.Wait(ctx, tasks[i].UPID); err != nil {
 			return false, fmt.Errorf("wait for task of step %s: %w", open.Step, err)
 		}
 	}
@@ -114,11 +114,11 @@ func awaitLostTask(ctx context.Context, cluster Reader, open journal.OpenStep) (
 // fromGuest reads the effect off the guest itself; ran says whether the step's last call has a task. It returns "" for a guest that shows
 // no effect. What leaves no unmistakable trace is unknown; planning again is safe then, because a plan starts from what is there,
 // and a call that comes late is refused for its digest or does what is there already.
-func fromGuest(ctx context.Context, cluster Reader, open journal.OpenStep, owned journal.Owned, ran bool) (journal.Result, error) {
+func fromGuest(ctx context.Context, reader Reader, open journal.OpenStep, owned journal.Owned, ran bool) (journal.Result, error) {
 	if op := Op(open.Op); !ran && (op == OpReboot || op == OpMigrate || op == OpTemplate) {
 		return "", nil // they leave a task behind, if nothing else
 	}
-	exists, err := cluster.Exists(ctx, open.VMID)
+	exists, err := reader.Exists(ctx, open.VMID)
 	if err != nil {
 		return "", fmt.Errorf("ask for vmid %d of step %s: %w", open.VMID, open.Step, err)
 	}
@@ -127,13 +127,13 @@ func fromGuest(ctx context.Context, cluster Reader, open journal.OpenStep, owned
 		if !exists {
 			return "", nil
 		}
-		return whoseGuest(ctx, cluster, open, owned)
+		return whoseGuest(ctx, reader, open, owned)
 	case OpDestroy:
 		return resultOf(!exists), nil
 	case OpStart:
-		return runStateResult(ctx, cluster, open, guest.StatusRunning)
+		return runStateResult(ctx, reader, open, guest.StatusRunning)
 	case OpShutdown, OpStop:
-		return runStateResult(ctx, cluster, open, guest.StatusStopped)
+		return runStateResult(ctx, reader, open, guest.StatusStopped)
 	case OpReboot:
 		return journal.Failed, nil // whether it came back is looked at next; what it was to bring into effect, the plan tells
 	case OpConfig, OpResize, OpMove, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpMigrate, OpTemplate:
@@ -143,8 +143,8 @@ func fromGuest(ctx context.Context, cluster Reader, open journal.OpenStep, owned
 
 // whoseGuest tells what a create without a believable reply left under its vmid: the guest that was wanted, a torso of it, or
 // another one that took the vmid meanwhile.
-func whoseGuest(ctx context.Context, cluster Reader, open journal.OpenStep, owned journal.Owned) (journal.Result, error) {
-	seen, err := cluster.Observe(ctx, Row{Kind: guest.Kind(open.Kind), VMID: open.VMID, Node: open.Node})
+func whoseGuest(ctx context.Context, reader Reader, open journal.OpenStep, owned journal.Owned) (journal.Result, error) {
+	seen, err := reader.Observe(ctx, Row{Kind: guest.Kind(open.Kind), VMID: open.VMID, Node: open.Node})
 	switch proof := weigh(owned, seen); {
 	case errors.Is(err, ErrNotExist), errors.Is(err, ErrDenied):
 		return journal.Unknown, nil // it is another kind, on another node, or nobody may look
@@ -168,8 +168,8 @@ func resultOf(done bool) journal.Result {
 	return ""
 }
 
-func runStateResult(ctx context.Context, cluster Reader, open journal.OpenStep, want guest.Status) (journal.Result, error) {
-	status, err := cluster.Status(ctx, Row{Kind: guest.Kind(open.Kind), VMID: open.VMID, Node: open.Node})
+func runStateResult(ctx context.Context, reader Reader, open journal.OpenStep, want guest.Status) (journal.Result, error) {
+	status, err := reader.Status(ctx, Row{Kind: guest.Kind(open.Kind), VMID: open.VMID, Node: open.Node})
 	if errors.Is(err, ErrNotExist) {
 		return journal.Unknown, nil // moved or gone
 	}

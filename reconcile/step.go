@@ -31,7 +31,7 @@ type Step struct {
 // Digest names the exact step in an approval: 32 hexadecimal digits over the cluster, the guest's identity, the volumes at stake, those that leave their
 // slots among them, and every call of the composite. It leaves out the node and Proxmox's config digest, which migrations, backups and snapshots change
 // without changing what the step would do.
-func (s Step) Digest(cluster, identity string) string {
+func (s Step) Digest(clusterName, identity string) string {
 	type call struct {
 		Op      Op                `json:"op"`
 		CloneOf int               `json:"cloneOf,omitempty"`
@@ -50,7 +50,7 @@ func (s Step) Digest(cluster, identity string) string {
 		Pending  []string   `json:"pending,omitempty"`
 		Doubt    string     `json:"doubt,omitempty"`
 		Calls    []call     `json:"calls"`
-	}{cluster, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.Leaves, s.Pending, s.Doubt, nil}
+	}{clusterName, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.Leaves, s.Pending, s.Doubt, nil}
 	for _, c := range s.Calls {
 		if s.Op == OpDestroy && c.Op != OpDestroy {
 			continue // lifting protection and power belong to every destroy, also to one that was cut short after them

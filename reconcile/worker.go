@@ -102,11 +102,11 @@ func (w *worker) advance(ctx context.Context, f *finding) (again bool, err error
 	}
 	want := world.only(f.vmid, state)
 	want.Secrets = w.vault.look(want.Guests)
-	plan := NewPlan(want, got)
-	if len(plan.Guests) != 1 {
+	planned := NewPlan(want, got)
+	if len(planned.Guests) != 1 {
 		return false, nil
 	}
-	step, verdict, ok := world.gate(state, time.Now()).Next(plan.Guests[0])
+	step, verdict, ok := world.gate(state, time.Now()).Next(planned.Guests[0])
 	if !ok {
 		return false, nil
 	}
@@ -220,8 +220,8 @@ func (w *worker) read(ctx context.Context, row Row, version guest.Version) (gues
 }
 
 // absent asks the cluster itself about a vmid that no list shows.
-func absent(ctx context.Context, cluster Reader, vmid int) (Absence, error) {
-	taken, err := cluster.Exists(ctx, vmid)
+func absent(ctx context.Context, reader Reader, vmid int) (Absence, error) {
+	taken, err := reader.Exists(ctx, vmid)
 	switch {
 	case err != nil:
 		return Unknown, fmt.Errorf("ask for vmid %d: %w", vmid, err)

@@ -25,7 +25,7 @@ type failer interface {
 // wanted returns what an adopted manifest comes to in a source of its own.
 func wanted(t failer, data []byte) guest.Desired {
 	t.Helper()
-	set, err := manifest.Parse([]manifest.File{{Path: "erp.yaml", Data: data}, {Path: "cluster.yaml", Data: []byte(cluster)}})
+	set, err := manifest.Parse([]manifest.File{{Path: "erp.yaml", Data: data}, {Path: "cluster.yaml", Data: []byte(clusterManifest)}})
 	if err != nil {
 		t.Fatalf("got %v, want no problems in\n%s", err, data)
 	}

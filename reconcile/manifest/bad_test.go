@@ -15,12 +15,12 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// cluster is the document that every source needs.
-const cluster = "apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: home}\nspec: {vmids: {from: 100, to: 99999}}\n"
+// clusterManifest is the document that every source needs.
+const clusterManifest = "apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: home}\nspec: {vmids: {from: 100, to: 99999}}\n"
 
 // archived returns the files of an archive, with a Cluster unless it brings its own.
 func archived(archive *txtar.Archive) []manifest.File {
-	files := []manifest.File{{Path: "cluster.yaml", Data: []byte(cluster)}}
+	files := []manifest.File{{Path: "cluster.yaml", Data: []byte(clusterManifest)}}
 	for _, f := range archive.Files {
 		switch f.Name {
 		case "want":
@@ -89,7 +89,7 @@ func TestParseBounds(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := manifest.Parse([]manifest.File{
-				{Path: "cluster.yaml", Data: []byte(cluster)}, {Path: "web.yaml", Data: []byte(test.data)},
+				{Path: "cluster.yaml", Data: []byte(clusterManifest)}, {Path: "web.yaml", Data: []byte(test.data)},
 			})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %.2000v, want %q in it", err, test.want)
@@ -101,7 +101,7 @@ func TestParseBounds(t *testing.T) {
 // TestParseBoundsClasses builds each class twice on the one before: what a reader of YAML aliases would take years for.
 func TestParseBoundsClasses(t *testing.T) {
 	var b bytes.Buffer
-	b.WriteString(cluster)
+	b.WriteString(clusterManifest)
 	name := func(i int) string { return "c" + strings.Repeat("x", i) }
 	for i := range 60 {
 		b.WriteString("---\napiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: " + name(i) + "}\nspec:\n  virtualMachine: {cpu: {cores: 2}}\n")
@@ -118,7 +118,7 @@ func TestParseBoundsClasses(t *testing.T) {
 
 func TestParsePassesOverOtherFiles(t *testing.T) {
 	_, err := manifest.Parse([]manifest.File{
-		{Path: "cluster.yml", Data: []byte(cluster)},
+		{Path: "cluster.yml", Data: []byte(clusterManifest)},
 		{Path: "README.md", Data: []byte("# no YAML: at all: here")},
 		{Path: ".github/workflows/ci.yaml", Data: []byte("on: push\n")},
 		{Path: "guests/.yamllint.yaml", Data: []byte("rules: {}\n")},

@@ -58,7 +58,7 @@ func TestReferenceExamples(t *testing.T) {
 		code, _, _ := strings.Cut(block, "```")
 		files := []manifest.File{{Path: fmt.Sprintf("block-%d.yaml", i+1), Data: []byte(code)}}
 		if !strings.Contains(code, "kind: Cluster") {
-			files = append(files, manifest.File{Path: "cluster.yaml", Data: []byte(cluster)})
+			files = append(files, manifest.File{Path: "cluster.yaml", Data: []byte(clusterManifest)})
 		}
 		if _, err := manifest.Parse(files); err != nil {
 			t.Errorf("got problems, want none:\n%v", err)

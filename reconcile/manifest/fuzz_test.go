@@ -35,7 +35,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		set, err := manifest.Parse([]manifest.File{{Path: "a.yaml", Data: data}})
 		if err != nil {
-			set, err = manifest.Parse([]manifest.File{{Path: "a.yaml", Data: data}, {Path: "cluster.yaml", Data: []byte(cluster)}})
+			set, err = manifest.Parse([]manifest.File{{Path: "a.yaml", Data: data}, {Path: "cluster.yaml", Data: []byte(clusterManifest)}})
 		}
 		if err != nil {
 			return
@@ -99,7 +99,7 @@ func rendered(t *testing.T, set manifest.Set) []byte {
 
 func BenchmarkParse(b *testing.B) {
 	var source bytes.Buffer
-	source.WriteString(cluster)
+	source.WriteString(clusterManifest)
 	source.WriteString("---\napiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: small}\nspec:\n  virtualMachine:\n    cpu: {cores: 2, type: host}\n    memory: {size: 2Gi}\n    networks: {net0: {bridge: vmbr0, model: virtio}}\n    disks: {scsi0: {storage: local-lvm, size: 32Gi, discard: true}}\n")
 	const guests = 500
 	for i := range guests {

@@ -186,7 +186,7 @@ func lowered(t *testing.T, files []manifest.File) []guest.Desired {
 }
 
 func TestLowerAssignsVMIDs(t *testing.T) {
-	files := []manifest.File{{Path: "all.yaml", Data: []byte(cluster + vm("web-1", "vmid: 201") + vm("web-2", "wave: 1") + vm("web-3", "wave: 2"))}}
+	files := []manifest.File{{Path: "all.yaml", Data: []byte(clusterManifest + vm("web-1", "vmid: 201") + vm("web-2", "wave: 1") + vm("web-3", "wave: 2"))}}
 	set, err := manifest.Parse(files)
 	if err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func TestSelectPaths(t *testing.T) {
 				}
 				class := fmt.Sprintf("apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: some}\nspec: {select: {paths: [%q]}, virtualMachine: {osType: l26}}\n", test.pattern)
 				set, err := manifest.Parse([]manifest.File{
-					{Path: root + "cluster.yaml", Data: []byte(cluster)},
+					{Path: root + "cluster.yaml", Data: []byte(clusterManifest)},
 					{Path: "classes.yaml", Data: []byte(class)},
 					{Path: root + file, Data: []byte(vm("web-1", "vmid: 201"))},
 					{Path: "elsewhere/web-2.yaml", Data: []byte(vm("web-2", "vmid: 202"))},
@@ -72,7 +72,7 @@ func TestSelectStaysInItsFolder(t *testing.T) {
 		return []byte(strings.Replace(vm(name, fmt.Sprintf("vmid: %d", vmid)), "{name: "+name+"}", "{name: "+name+", labels: {stage: prod}}", 1))
 	}
 	set, err := manifest.Parse([]manifest.File{
-		{Path: "home/cluster.yaml", Data: []byte(cluster)},
+		{Path: "home/cluster.yaml", Data: []byte(clusterManifest)},
 		{Path: "home/classes.yaml", Data: class("all")},
 		{Path: "home/web/classes.yaml", Data: class("web")},
 		{Path: "home/web/deep/classes.yaml", Data: class("deep")},

@@ -31,7 +31,7 @@ func TestSubKeysArePlanned(t *testing.T) {
 			if test.ignore != "" {
 				spec += "\n  ignoreFields: [" + test.ignore + "]"
 			}
-			set, err := manifest.Parse([]manifest.File{{Path: "cluster.yaml", Data: []byte(cluster)}, {Path: "web.yaml", Data: []byte(vm("web-1", spec))}})
+			set, err := manifest.Parse([]manifest.File{{Path: "cluster.yaml", Data: []byte(clusterManifest)}, {Path: "web.yaml", Data: []byte(vm("web-1", spec))}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +57,7 @@ func TestSubKeysOfNewGuests(t *testing.T) {
   source: {blank: {}}
   disks: {scsi0: {storage: local-lvm, size: 8Gi, raw: {werror: "", rerror: stop}}, ide2: {iso: none, cache: unsafe, raw: {werror: stop}}}
   networks: {net0: {bridge: vmbr0, raw: {trunks: ""}}}`
-	set, err := manifest.Parse([]manifest.File{{Path: "cluster.yaml", Data: []byte(cluster)}, {Path: "web.yaml", Data: []byte(vm("web-1", spec))}})
+	set, err := manifest.Parse([]manifest.File{{Path: "cluster.yaml", Data: []byte(clusterManifest)}, {Path: "web.yaml", Data: []byte(vm("web-1", spec))}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func TestExamplesWarnOfNothing(t *testing.T) {
 func TestParseWarnsOfNothingBesideProblems(t *testing.T) {
 	class := "apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: some}\nspec: {virtualMachine: {osType: l26}}\n"
 	set, err := manifest.Parse([]manifest.File{
-		{Path: "cluster.yaml", Data: []byte(cluster)}, {Path: "some.yaml", Data: []byte(class)}, {Path: "web.yaml", Data: []byte(vm("web-1", "vmid: 20x"))},
+		{Path: "cluster.yaml", Data: []byte(clusterManifest)}, {Path: "some.yaml", Data: []byte(class)}, {Path: "web.yaml", Data: []byte(vm("web-1", "vmid: 20x"))},
 	})
 	if err == nil || len(set.Warnings) > 0 {
 		t.Errorf("got error %v and warnings %v, want an error alone", err, set.Warnings)

@@ -106,12 +106,12 @@ func (m *machine) try(t *testing.T, call reconcile.Call) (reconcile.Task, error)
 	return settle(ctx, m.Cluster, call)
 }
 
-func settle(ctx context.Context, cluster reconcile.Cluster, call reconcile.Call) (reconcile.Task, error) {
-	upid, err := cluster.Do(ctx, call)
+func settle(ctx context.Context, live reconcile.Cluster, call reconcile.Call) (reconcile.Task, error) {
+	upid, err := live.Do(ctx, call)
 	if err != nil || upid == "" {
 		return reconcile.Task{}, err
 	}
-	return cluster.Wait(ctx, upid)
+	return live.Wait(ctx, upid)
 }
 
 // fails wants a call, or the task that it began, to fail with an error.
