@@ -114,3 +114,10 @@ func TestMarkerCoversTheGuest(t *testing.T) {
 		}
 	}
 }
+
+func TestMarkerOfTheFixture(t *testing.T) {
+	owned := owned201()
+	if got := marker("home", owned.VMID, owned.Identity); got != owned.Tag {
+		t.Errorf("got marker %s, want %s", got, owned.Tag)
+	}
+}

@@ -16,7 +16,7 @@ const testUUID = "6ab3f7c5-2f0e-4c35-9a0b-0c5f8a0f3c11"
 func owned201() journal.Owned {
 	identity := "00112233445566778899aabbccddeeff"
 	return journal.Owned{
-		VMID: 201, Kind: "VirtualMachine", Name: "web-1", Identity: identity, Tag: marker("home", 201, identity), UUID: testUUID, Origin: journal.Created,
+		VMID: 201, Kind: "VirtualMachine", Name: "web-1", Identity: identity, Tag: "gitops-367faa8f", UUID: testUUID, Origin: journal.Created,
 	}
 }
 

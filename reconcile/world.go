@@ -54,7 +54,7 @@ func (w *world) desired(state journal.State) Desired {
 // only returns what is wanted of one vmid.
 func (w *world) only(vmid int, state journal.State) Desired {
 	want := w.desired(state)
-	want.Guests, want.Others, want.around = nil, w.guests, &around{w.seen}
+	want.Guests, want.Others, want.around = nil, w.guests, &around{seen: w.seen}
 	for _, d := range w.guests {
 		if d.VMID == vmid {
 			want.Guests = []guest.Desired{d}
