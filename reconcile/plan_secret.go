@@ -19,7 +19,7 @@ func secretChanges(want Desired, d *guest.Desired, live guest.Observed, owned jo
 		if change.Key == "" {
 			continue // ignored, or used when the guest is made and never again
 		}
-		now, known := want.Secrets[SecretPlace{d.VMID, s.Key}]
+		now, known := want.Secrets[SecretPlace{VMID: d.VMID, Key: s.Key}]
 		if problem := misfit(s, now, live.Kind, ostypeOf(live)); problem != nil {
 			conditions = append(conditions, withheld(s, problem))
 			continue
@@ -37,7 +37,7 @@ func secretChanges(want Desired, d *guest.Desired, live guest.Observed, owned jo
 // neverGiven reports whether a secret of the guest that cannot be given now was not given before either.
 func neverGiven(want Desired, d *guest.Desired, live guest.Observed, owned journal.Owned) bool {
 	for _, s := range d.Secrets {
-		now := want.Secrets[SecretPlace{d.VMID, s.Key}]
+		now := want.Secrets[SecretPlace{VMID: d.VMID, Key: s.Key}]
 		blocked := guest.SecretChange(*d, live, s).Key != "" && misfit(s, now, live.Kind, ostypeOf(live)) != nil
 		if blocked && given(want.Applied[d.VMID], owned)[s.Key] == "" {
 			return true
@@ -105,7 +105,7 @@ func createSecrets(want Desired, d *guest.Desired) (map[string]string, []Conditi
 		if names[s.Key] == "" {
 			continue
 		}
-		now := want.Secrets[SecretPlace{d.VMID, s.Key}]
+		now := want.Secrets[SecretPlace{VMID: d.VMID, Key: s.Key}]
 		if problem := misfit(s, now, d.Kind, wantedOSType(d)); problem != nil {
 			c := withheld(s, problem)
 			c.Reason = reasonNoSecret

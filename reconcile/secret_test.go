@@ -108,7 +108,7 @@ func TestPlanCreatesWithSecrets(t *testing.T) {
 	if len(p.Steps) != 1 || p.Steps[0].Calls[0].Secrets["cipassword"] != "web" {
 		t.Errorf("got steps %+v, want a creation that carries the secret", p.Steps)
 	}
-	want.Secrets[SecretPlace{201, "cipassword"}] = SecretNow{Problem: &SecretError{Name: "web", Reason: "no such file"}}
+	want.Secrets[SecretPlace{VMID: 201, Key: "cipassword"}] = SecretNow{Problem: &SecretError{Name: "web", Reason: "no such file"}}
 	if p := NewPlan(want, gone).Guests[0]; len(p.Steps) != 0 || len(p.Conditions) != 1 || p.Conditions[0].Reason != "no-secret" {
 		t.Errorf("got steps %+v and conditions %+v, want nothing made and the reason", p.Steps, p.Conditions)
 	}

@@ -52,7 +52,7 @@ func (v *vault) look(guests []guest.Desired) map[SecretPlace]SecretNow {
 			if places == nil {
 				places = make(map[SecretPlace]SecretNow)
 			}
-			places[SecretPlace{guests[i].VMID, s.Key}] = now
+			places[SecretPlace{VMID: guests[i].VMID, Key: s.Key}] = now
 		}
 	}
 	return places
