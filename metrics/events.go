@@ -3,25 +3,26 @@ package metrics
 import (
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/report"
 )
 
 // Report replaces the report that the gauges are collected from.
-func (m *Metrics) Report(r reconcile.Report) { m.report.Store(&r) }
+func (m *Metrics) Report(r report.Report) { m.report.Store(&r) }
 
 // Poll counts one poll of the remote.
-func (m *Metrics) Poll(o reconcile.PollOutcome) {
+func (m *Metrics) Poll(o report.PollOutcome) {
 	m.polls.WithLabelValues(string(o.Result)).Inc()
 	m.pollTime.Observe(o.Duration.Seconds())
 }
 
 // Refused counts a head that was refused, once for each head.
-func (m *Metrics) Refused(r reconcile.RefusedReport) { m.refused.WithLabelValues(r.Reason).Inc() }
+func (m *Metrics) Refused(r report.Refused) { m.refused.WithLabelValues(r.Reason).Inc() }
 
 // Recovered counts a step that was found open and is settled.
-func (m *Metrics) Recovered(_ int, _ reconcile.Op, result journal.Result) {
+func (m *Metrics) Recovered(_ int, _ cluster.Op, result journal.Result) {
 	m.recovered.WithLabelValues(string(result)).Inc()
 }
 
@@ -34,7 +35,7 @@ func (m *Metrics) Order(operation string, state journal.OrderState) {
 func (m *Metrics) QueueWait(d time.Duration) { m.queueWait.Observe(d.Seconds()) }
 
 // Verified counts one revision that was checked against the policy.
-func (m *Metrics) Verified(o reconcile.VerifyOutcome) {
+func (m *Metrics) Verified(o report.VerifyOutcome) {
 	result := "accepted"
 	if o.Reason != "" {
 		result = "refused"
@@ -44,7 +45,7 @@ func (m *Metrics) Verified(o reconcile.VerifyOutcome) {
 }
 
 // Planned records one planning of all guests.
-func (m *Metrics) Planned(o reconcile.PlanOutcome) {
+func (m *Metrics) Planned(o report.PlanOutcome) {
 	m.planTime.Observe(o.Duration.Seconds())
 	for _, class := range classes() {
 		m.planSteps.WithLabelValues(string(class)).Set(float64(o.Steps[class]))
@@ -52,13 +53,13 @@ func (m *Metrics) Planned(o reconcile.PlanOutcome) {
 }
 
 // Step counts a step that ended.
-func (m *Metrics) Step(o reconcile.StepOutcome) {
+func (m *Metrics) Step(o report.StepOutcome) {
 	m.steps.WithLabelValues(string(o.Step.Op), string(o.Result)).Inc()
 	m.stepTime.WithLabelValues(string(o.Step.Op)).Observe(o.Duration.Seconds())
 }
 
 // Drift counts a guest that went out of sync or came back.
-func (m *Metrics) Drift(o reconcile.DriftOutcome) {
+func (m *Metrics) Drift(o report.DriftOutcome) {
 	if o.Repaired {
 		m.corrected.Inc()
 		return
@@ -67,7 +68,7 @@ func (m *Metrics) Drift(o reconcile.DriftOutcome) {
 }
 
 // Converged records how long a revision took.
-func (m *Metrics) Converged(o reconcile.ConvergedOutcome) {
+func (m *Metrics) Converged(o report.ConvergedOutcome) {
 	m.convergence.Observe(o.Total.Seconds())
 	m.pushed.Observe(o.SinceProof.Seconds())
 	m.stages.WithLabelValues("verify").Observe(o.Verify.Seconds())

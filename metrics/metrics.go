@@ -7,8 +7,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/report"
 )
 
 // namespace begins every name.
@@ -16,7 +18,7 @@ const namespace = "gitops_agent"
 
 // Metrics are the agent's counters and histograms, and the collector of its gauges. Make one with New.
 type Metrics struct {
-	report atomic.Pointer[reconcile.Report]
+	report atomic.Pointer[report.Report]
 	calls  sync.Map // call to true: those whose series exist
 
 	polls       *prometheus.CounterVec
@@ -84,7 +86,7 @@ func New(reg prometheus.Registerer, build Build, rejections []string) *Metrics {
 	}
 	info := gauges("build_info", "The running program.", "version", "commit", "goversion")
 	info.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
-	m.report.Store(&reconcile.Report{Writes: reconcile.WritesReport{Reason: string(reconcile.StopNoRevision)}}) // until the first cycle
+	m.report.Store(&report.Report{Writes: report.Writes{Reason: string(gate.StopNoRevision)}}) // until the first cycle
 	m.zero(rejections)
 	reg.MustRegister(
 		info, m.polls, m.pollTime, m.verified, m.verifyTime, m.refused, m.planTime, m.planSteps, m.steps, m.stepTime, m.queueWait, m.convergence,
@@ -96,7 +98,7 @@ func New(reg prometheus.Registerer, build Build, rejections []string) *Metrics {
 
 // zero makes every member of the closed label sets exist, so that rates and alerts work from the first scrape.
 func (m *Metrics) zero(rejections []string) {
-	for _, r := range reconcile.PollResults() {
+	for _, r := range report.PollResults() {
 		m.polls.WithLabelValues(string(r))
 	}
 	m.verified.WithLabelValues("accepted", "")
@@ -104,13 +106,13 @@ func (m *Metrics) zero(rejections []string) {
 		m.verified.WithLabelValues("refused", r)
 		m.refused.WithLabelValues(r)
 	}
-	for _, r := range reconcile.RefusedReasons() {
+	for _, r := range report.RefusedReasons() {
 		m.refused.WithLabelValues(r)
 	}
 	for _, c := range classes() {
 		m.planSteps.WithLabelValues(string(c))
 	}
-	for _, op := range reconcile.Ops() {
+	for _, op := range cluster.Ops() {
 		m.stepTime.WithLabelValues(string(op))
 		for _, r := range results() {
 			m.steps.WithLabelValues(string(op), string(r))
@@ -119,7 +121,7 @@ func (m *Metrics) zero(rejections []string) {
 	for _, stage := range stageNames() {
 		m.stages.WithLabelValues(stage)
 	}
-	for _, c := range reconcile.DriftCauses() {
+	for _, c := range report.DriftCauses() {
 		m.drift.WithLabelValues(string(c))
 	}
 	for _, operation := range []string{"approve", "run"} {

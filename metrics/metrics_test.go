@@ -17,8 +17,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"gitops-agent/metrics"
-	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/report"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -120,7 +120,7 @@ func TestGuestThatLeavesHasNoSeries(t *testing.T) {
 		t.Errorf("got %d series of the guest, want 7", got)
 	}
 	r := sampleReport()
-	r.Guests = slices.DeleteFunc(r.Guests, func(g reconcile.GuestReport) bool { return g.VMID == 307 })
+	r.Guests = slices.DeleteFunc(r.Guests, func(g report.Guest) bool { return g.VMID == 307 })
 	m.Report(r)
 	if got := of("307"); len(got) != 0 {
 		t.Errorf("got %v of a guest that left, want none", got)
@@ -140,9 +140,9 @@ func TestSeriesAreBounded(t *testing.T) {
 			m.Request(method, fmt.Sprintf("/route/%d", i%(routes/2)), fmt.Sprint(100+i), 0)
 		}
 	}
-	var r reconcile.Report
+	var r report.Report
 	for i := range guests {
-		r.Guests = append(r.Guests, reconcile.GuestReport{Kind: guest.Container, VMID: 100 + i, Sync: reconcile.Synced})
+		r.Guests = append(r.Guests, report.Guest{Kind: guest.Container, VMID: 100 + i, Sync: report.Synced})
 	}
 	r.Source = sampleReport().Source
 	m.Report(r)
@@ -184,11 +184,11 @@ func TestRequestKeepsLabelsClosed(t *testing.T) {
 
 func TestScrapeSurvivesOddReports(t *testing.T) {
 	m, registry := built(t)
-	twin := reconcile.GuestReport{Kind: guest.Container, VMID: 101, Name: "bad\xffname", Node: "\xff", Sync: reconcile.Synced}
+	twin := report.Guest{Kind: guest.Container, VMID: 101, Name: "bad\xffname", Node: "\xff", Sync: report.Synced}
 	other := twin
 	other.Name = "twin"
-	unassigned := reconcile.GuestReport{Kind: guest.Container, Sync: reconcile.OutOfSync}
-	m.Report(reconcile.Report{Guests: []reconcile.GuestReport{twin, other, unassigned, unassigned}})
+	unassigned := report.Guest{Kind: guest.Container, Sync: report.OutOfSync}
+	m.Report(report.Report{Guests: []report.Guest{twin, other, unassigned, unassigned}})
 	got := scrape(t, registry)
 	for _, want := range []string{
 		`gitops_agent_guest_info{kind="Container",name="bad?name",node="?",vmid="101"} 1`, `gitops_agent_guests{sync="Synced"} 2`,
@@ -238,7 +238,7 @@ func BenchmarkScrape(b *testing.B) {
 	work(m)
 	r := sampleReport()
 	for i := range 1000 {
-		r.Guests = append(r.Guests, reconcile.GuestReport{Kind: guest.VirtualMachine, VMID: 1000 + i, Name: "guest", Node: "pve1", Sync: reconcile.Synced})
+		r.Guests = append(r.Guests, report.Guest{Kind: guest.VirtualMachine, VMID: 1000 + i, Name: "guest", Node: "pve1", Sync: report.Synced})
 	}
 	m.Report(r)
 	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})

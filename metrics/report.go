@@ -6,8 +6,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/report"
 )
 
 // reportCollector turns the newest report into gauges at every scrape.
@@ -77,7 +78,7 @@ func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
 	send(queueDepth, float64(r.QueueDepth))
 	send(inflight, float64(r.Journal.Inflight))
 	send(journalHealthy, truth(r.Journal.Healthy))
-	for _, stop := range reconcile.WriteStops() {
+	for _, stop := range gate.WriteStops() {
 		send(writesAllowed, truth(r.Writes.Reason == string(stop)), string(stop))
 	}
 }
@@ -90,10 +91,10 @@ type guestKey struct {
 
 type sender func(d *prometheus.Desc, value float64, labels ...string)
 
-func sendGuest(send sender, g reconcile.GuestReport) {
+func sendGuest(send sender, g report.Guest) {
 	kind, vmid := string(g.Kind), strconv.Itoa(g.VMID)
 	send(guestInfo, 1, kind, vmid, strings.ToValidUTF8(g.Node, "?"), strings.ToValidUTF8(g.Name, "?"))
-	send(guestInSync, truth(g.Sync == reconcile.Synced), kind, vmid)
+	send(guestInSync, truth(g.Sync == report.Synced), kind, vmid)
 	send(guestDriftKeys, float64(len(g.Changes)), kind, vmid)
 	send(guestHeld, float64(len(g.Held)), kind, vmid)
 	send(guestDrift, timestamp(g.DriftSince), kind, vmid)
@@ -101,7 +102,7 @@ func sendGuest(send sender, g reconcile.GuestReport) {
 	send(guestObserved, timestamp(g.ObservedAt), kind, vmid)
 }
 
-func sendFleet(send sender, r *reconcile.Report) {
+func sendFleet(send sender, r *report.Report) {
 	sync, class, reason := map[string]int{}, map[string]int{}, map[string]int{}
 	orphaned, suspended, oldest := 0, 0, 0.0
 	for _, g := range r.Guests {
@@ -118,17 +119,17 @@ func sendFleet(send sender, r *reconcile.Report) {
 		if !g.Managed {
 			orphaned++
 		}
-		if g.Health == reconcile.HealthSuspended {
+		if g.Health == report.HealthSuspended {
 			suspended++
 		}
 	}
-	for _, s := range []reconcile.Sync{reconcile.Synced, reconcile.OutOfSync, reconcile.SyncUnknown} {
+	for _, s := range []report.Sync{report.Synced, report.OutOfSync, report.SyncUnknown} {
 		send(fleetGuests, float64(sync[string(s)]), string(s))
 	}
 	for _, c := range classes() {
 		send(fleetDrift, float64(class[string(c)]), string(c))
 	}
-	for _, h := range reconcile.HoldReasons() {
+	for _, h := range gate.HoldReasons() {
 		send(fleetHeld, float64(reason[string(h)]), string(h))
 	}
 	send(fleetUnmanaged, float64(len(r.Unmanaged)))
@@ -137,7 +138,7 @@ func sendFleet(send sender, r *reconcile.Report) {
 	send(fleetOldest, oldest)
 }
 
-func sendSource(send sender, r *reconcile.Report) {
+func sendSource(send sender, r *report.Report) {
 	send(sourceSuccess, timestamp(r.Source.LastSuccess))
 	send(sourceCommit, timestamp(r.Source.HeadSeen), "head")
 	accepted, converged := 0.0, 0.0

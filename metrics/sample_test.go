@@ -4,9 +4,12 @@ import (
 	"time"
 
 	"gitops-agent/metrics"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
 
@@ -15,55 +18,55 @@ var noon = time.Date(2026, time.March, 22, 12, 0, 0, 0, time.UTC)
 const commit = "3f2a1c94d07b5f2e6a8c1b0d9e4f7a6b5c3d2e1f"
 
 // report is a cluster with a guest of each sync state, one that no manifest names any more, and one that has no vmid yet.
-func sampleReport() reconcile.Report {
-	return reconcile.Report{
+func sampleReport() report.Report {
+	return report.Report{
 		Time: noon, Cluster: "pve-lab", QueueDepth: 2,
-		Source: reconcile.SourceReport{
+		Source: report.Source{
 			Branch: "main", HeadSeen: noon.Add(-time.Minute), LastSuccess: noon.Add(-5 * time.Second),
-			Accepted: &reconcile.RevisionReport{Commit: commit, ProvenTime: noon.Add(-2 * time.Minute), Converged: noon.Add(-30 * time.Second)},
+			Accepted: &report.Revision{Commit: commit, ProvenTime: noon.Add(-2 * time.Minute), Converged: noon.Add(-30 * time.Second)},
 		},
-		Writes:    reconcile.WritesReport{Allowed: true, Reason: string(reconcile.WritesAllowed)},
-		Journal:   reconcile.JournalReport{Healthy: true, Inflight: 1},
-		Unmanaged: []reconcile.GuestName{{Kind: guest.VirtualMachine, VMID: 100}},
-		Guests: []reconcile.GuestReport{
+		Writes:    report.Writes{Allowed: true, Reason: string(gate.WritesAllowed)},
+		Journal:   report.Journal{Healthy: true, Inflight: 1},
+		Unmanaged: []report.GuestName{{Kind: guest.VirtualMachine, VMID: 100}},
+		Guests: []report.Guest{
 			{
-				Kind: guest.VirtualMachine, Name: "web-1", VMID: 211, Node: "pve1", Managed: true, Sync: reconcile.Synced, Health: reconcile.Healthy,
+				Kind: guest.VirtualMachine, Name: "web-1", VMID: 211, Node: "pve1", Managed: true, Sync: report.Synced, Health: report.Healthy,
 				ObservedAt: noon.Add(-9 * time.Second), Converged: noon,
 			},
 			{
-				Kind: guest.Container, Name: "dns-1", VMID: 201, Node: "pve2", Managed: true, Sync: reconcile.OutOfSync, Health: reconcile.HealthSuspended,
-				Changes:    []reconcile.ChangeReport{{Key: "memory", Class: guest.Live}, {Key: "rootfs", Class: guest.Destructive}},
-				Held:       []reconcile.HeldReport{{Op: reconcile.OpConfig, Reason: reconcile.HoldSuspended, Since: noon.Add(-time.Hour)}},
+				Kind: guest.Container, Name: "dns-1", VMID: 201, Node: "pve2", Managed: true, Sync: report.OutOfSync, Health: report.HealthSuspended,
+				Changes:    []report.Change{{Key: "memory", Class: guest.Live}, {Key: "rootfs", Class: guest.Destructive}},
+				Held:       []report.HeldStep{{Op: cluster.OpConfig, Reason: gate.HoldSuspended, Since: noon.Add(-time.Hour)}},
 				ObservedAt: noon.Add(-12 * time.Second), DriftSince: noon.Add(-time.Hour), Converged: noon.Add(-time.Hour),
 			},
 			{
-				Kind: guest.VirtualMachine, Name: "batch-7", VMID: 307, Node: "pve3", Sync: reconcile.OutOfSync, Health: reconcile.Healthy,
-				Held:       []reconcile.HeldReport{{Op: reconcile.OpDestroy, Reason: reconcile.HoldApproval, Since: noon.Add(-3 * time.Hour)}},
+				Kind: guest.VirtualMachine, Name: "batch-7", VMID: 307, Node: "pve3", Sync: report.OutOfSync, Health: report.Healthy,
+				Held:       []report.HeldStep{{Op: cluster.OpDestroy, Reason: gate.HoldApproval, Since: noon.Add(-3 * time.Hour)}},
 				ObservedAt: noon.Add(-15 * time.Second), DriftSince: noon.Add(-3 * time.Hour),
 			},
-			{Kind: guest.VirtualMachine, Name: "web-3", Managed: true, Sync: reconcile.SyncUnknown, Health: reconcile.Missing},
-			{Kind: guest.VirtualMachine, Name: "web-4", Managed: true, Sync: reconcile.OutOfSync, Health: reconcile.Missing},
+			{Kind: guest.VirtualMachine, Name: "web-3", Managed: true, Sync: report.SyncUnknown, Health: report.Missing},
+			{Kind: guest.VirtualMachine, Name: "web-4", Managed: true, Sync: report.OutOfSync, Health: report.Missing},
 		},
 	}
 }
 
 // work feeds what happens on the way from a push to a converged cluster.
 func work(m *metrics.Metrics) {
-	m.Poll(reconcile.PollOutcome{Result: reconcile.PollAccepted, Duration: 300 * time.Millisecond})
-	m.Poll(reconcile.PollOutcome{Result: reconcile.PollRefused, Duration: 200 * time.Millisecond})
-	m.Verified(reconcile.VerifyOutcome{Duration: time.Millisecond})
-	m.Verified(reconcile.VerifyOutcome{Reason: string(verify.ReasonUnsigned), Duration: time.Millisecond})
-	m.Refused(reconcile.RefusedReport{Reason: string(verify.ReasonUnsigned)})
-	m.Refused(reconcile.RefusedReport{Reason: reconcile.RefusedManifests})
-	m.Planned(reconcile.PlanOutcome{Duration: 3 * time.Millisecond, Steps: map[guest.Class]int{guest.Live: 7, guest.Destructive: 1}})
-	m.Planned(reconcile.PlanOutcome{Duration: 2 * time.Millisecond, Steps: map[guest.Class]int{guest.Live: 2}})
-	m.Step(reconcile.StepOutcome{Step: reconcile.Step{Op: reconcile.OpCreate}, Result: journal.Done, Duration: 12 * time.Second})
-	m.Step(reconcile.StepOutcome{Step: reconcile.Step{Op: reconcile.OpStart}, Result: journal.Failed, Duration: 2 * time.Second})
+	m.Poll(report.PollOutcome{Result: report.PollAccepted, Duration: 300 * time.Millisecond})
+	m.Poll(report.PollOutcome{Result: report.PollRefused, Duration: 200 * time.Millisecond})
+	m.Verified(report.VerifyOutcome{Duration: time.Millisecond})
+	m.Verified(report.VerifyOutcome{Reason: string(verify.ReasonUnsigned), Duration: time.Millisecond})
+	m.Refused(report.Refused{Reason: string(verify.ReasonUnsigned)})
+	m.Refused(report.Refused{Reason: report.RefusedManifests})
+	m.Planned(report.PlanOutcome{Duration: 3 * time.Millisecond, Steps: map[guest.Class]int{guest.Live: 7, guest.Destructive: 1}})
+	m.Planned(report.PlanOutcome{Duration: 2 * time.Millisecond, Steps: map[guest.Class]int{guest.Live: 2}})
+	m.Step(report.StepOutcome{Step: plan.Step{Op: cluster.OpCreate}, Result: journal.Done, Duration: 12 * time.Second})
+	m.Step(report.StepOutcome{Step: plan.Step{Op: cluster.OpStart}, Result: journal.Failed, Duration: 2 * time.Second})
 	m.QueueWait(40 * time.Millisecond)
-	m.Drift(reconcile.DriftOutcome{Cause: reconcile.DriftCluster})
-	m.Drift(reconcile.DriftOutcome{Cause: reconcile.DriftCluster, Repaired: true})
-	m.Converged(reconcile.ConvergedOutcome{Total: 20 * time.Second, SinceProof: 50 * time.Second, Verify: time.Second, Apply: 19 * time.Second})
-	m.Recovered(211, reconcile.OpStart, journal.NotRun)
+	m.Drift(report.DriftOutcome{Cause: report.DriftCluster})
+	m.Drift(report.DriftOutcome{Cause: report.DriftCluster, Repaired: true})
+	m.Converged(report.ConvergedOutcome{Total: 20 * time.Second, SinceProof: 50 * time.Second, Verify: time.Second, Apply: 19 * time.Second})
+	m.Recovered(211, cluster.OpStart, journal.NotRun)
 	m.Order("approve", journal.OrderRun)
 	m.Request("GET", "/cluster/resources", "200", 20*time.Millisecond)
 	m.Request("PUT", "/nodes/{node}/{kind}/{vmid}/config", "500", time.Second)
@@ -74,25 +77,25 @@ func work(m *metrics.Metrics) {
 
 // everyWord feeds every word of every closed vocabulary.
 func everyWord(m *metrics.Metrics) {
-	for _, r := range reconcile.PollResults() {
-		m.Poll(reconcile.PollOutcome{Result: r})
+	for _, r := range report.PollResults() {
+		m.Poll(report.PollOutcome{Result: r})
 	}
 	for _, r := range verify.Reasons() {
-		m.Verified(reconcile.VerifyOutcome{Reason: string(r)})
-		m.Refused(reconcile.RefusedReport{Reason: string(r)})
+		m.Verified(report.VerifyOutcome{Reason: string(r)})
+		m.Refused(report.Refused{Reason: string(r)})
 	}
-	for _, r := range reconcile.RefusedReasons() {
-		m.Refused(reconcile.RefusedReport{Reason: r})
+	for _, r := range report.RefusedReasons() {
+		m.Refused(report.Refused{Reason: r})
 	}
 	results := []journal.Result{journal.Done, journal.Failed, journal.Unknown, journal.NotRun}
-	for _, op := range reconcile.Ops() {
+	for _, op := range cluster.Ops() {
 		for _, r := range results {
-			m.Step(reconcile.StepOutcome{Step: reconcile.Step{Op: op}, Result: r})
+			m.Step(report.StepOutcome{Step: plan.Step{Op: op}, Result: r})
 			m.Recovered(1, op, r)
 		}
 	}
-	for _, c := range reconcile.DriftCauses() {
-		m.Drift(reconcile.DriftOutcome{Cause: c})
+	for _, c := range report.DriftCauses() {
+		m.Drift(report.DriftOutcome{Cause: c})
 	}
 	for _, operation := range []string{"approve", "run"} {
 		for _, s := range []journal.OrderState{
@@ -101,13 +104,13 @@ func everyWord(m *metrics.Metrics) {
 			m.Order(operation, s)
 		}
 	}
-	m.Planned(reconcile.PlanOutcome{Steps: map[guest.Class]int{guest.Live: 1, guest.Restart: 1, guest.Disruptive: 1, guest.Destructive: 1, guest.Impossible: 1}})
-	for _, stop := range reconcile.WriteStops() {
-		m.Report(reconcile.Report{Writes: reconcile.WritesReport{Reason: string(stop)}})
+	m.Planned(report.PlanOutcome{Steps: map[guest.Class]int{guest.Live: 1, guest.Restart: 1, guest.Disruptive: 1, guest.Destructive: 1, guest.Impossible: 1}})
+	for _, stop := range gate.WriteStops() {
+		m.Report(report.Report{Writes: report.Writes{Reason: string(stop)}})
 	}
-	r := reconcile.Report{}
-	for _, hold := range reconcile.HoldReasons() {
-		r.Guests = append(r.Guests, reconcile.GuestReport{Sync: reconcile.OutOfSync, Held: []reconcile.HeldReport{{Reason: hold}}})
+	r := report.Report{}
+	for _, hold := range gate.HoldReasons() {
+		r.Guests = append(r.Guests, report.Guest{Sync: report.OutOfSync, Held: []report.HeldStep{{Reason: hold}}})
 	}
 	m.Report(r)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/report"
 )
 
 // Whoever finds a reason in an error or in metrics finds below a heading of the same word what to do.
@@ -21,7 +21,7 @@ func TestRefusedReasonsHaveTheirRemedy(t *testing.T) {
 	if !found || !ended {
 		t.Fatal("docs/verify.md: got no section of reasons and remedies, want one with another after it")
 	}
-	for _, reason := range reconcile.RefusedReasons() {
+	for _, reason := range report.RefusedReasons() {
 		paragraph := regexp.MustCompile(`(?m)^### ` + regexp.QuoteMeta(reason) + `\n[^#\s]`)
 		if n := len(paragraph.FindAllString(section, -1)); n != 1 {
 			t.Errorf("docs/verify.md: got %d paragraphs ### %s, want one", n, reason)

@@ -8,14 +8,16 @@ import (
 	"strconv"
 	"strings"
 
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/plan"
 )
 
 // allocate assigns a free vmid of the range to each guest that has none, and journals it before it is used. A guest that may exist
 // already gets none. Proxmox reserves nothing, so the vmid may still be lost to somebody else; the create then fails and nothing is overwritten.
-func allocate(ctx context.Context, reader Reader, j *journal.Journal, span manifest.Range, guests []guest.Desired, inventory Inventory) error {
+func allocate(ctx context.Context, reader cluster.Reader, j *journal.Journal, span manifest.Range, guests []guest.Desired, inventory cluster.Inventory) error {
 	state := j.State()
 	taken := make(map[int]bool)
 	for _, row := range inventory.Rows {
@@ -35,7 +37,7 @@ func allocate(ctx context.Context, reader Reader, j *journal.Journal, span manif
 	}
 	next := span.From
 	for _, d := range guests {
-		if d.VMID != 0 || len(namesakes(&d, guests, state.Owned, inventory)) > 0 {
+		if d.VMID != 0 || len(plan.Namesakes(&d, guests, state.Owned, inventory)) > 0 {
 			continue
 		}
 		vmid, err := firstFree(ctx, reader, span, next, taken)
@@ -50,7 +52,7 @@ func allocate(ctx context.Context, reader Reader, j *journal.Journal, span manif
 	return nil
 }
 
-func firstFree(ctx context.Context, reader Reader, span manifest.Range, from int, taken map[int]bool) (int, error) {
+func firstFree(ctx context.Context, reader cluster.Reader, span manifest.Range, from int, taken map[int]bool) (int, error) {
 	for vmid := from; vmid <= span.To; vmid++ {
 		if taken[vmid] {
 			continue

@@ -2,6 +2,8 @@ package reconcile
 
 import (
 	"errors"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/lane"
 	"math/rand/v2"
 	"time"
 )
@@ -23,20 +25,20 @@ type backoff struct {
 
 // after returns the backoff that follows from one more failure: exponential with jitter, and long for an error that no repetition mends and
 // for work that is heavy on the guest.
-func (b backoff) after(err error, op Op, now time.Time) backoff {
+func (b backoff) after(err error, op cluster.Op, now time.Time) backoff {
 	b.failures++
 	wait := min(firstRetry<<min(b.failures-1, 10), lastRetry)
 	if isTerminal(err) || hopeless(err, op) && b.failures > heavyTries {
 		wait = terminalRetry
 	}
-	var ran *TaskError
-	if isHeavy(op) && errors.As(err, &ran) {
+	var ran *cluster.TaskError
+	if cluster.IsHeavy(op) && errors.As(err, &ran) {
 		wait = lastRetry // the guest, or its node, felt it
 		if b.failures > heavyTries {
 			wait = terminalRetry
 		}
 	}
-	if errors.Is(err, ErrConflict) && b.failures == 1 {
+	if errors.Is(err, cluster.ErrConflict) && b.failures == 1 {
 		wait = 0 // somebody edited the guest: look again at once
 	}
 	jitter := time.Duration(rand.Int64N(int64(wait)/5 + 1)) //nolint:gosec // spreads load, guards nothing
@@ -45,12 +47,14 @@ func (b backoff) after(err error, op Op, now time.Time) backoff {
 }
 
 // isTerminal reports whether only a person or a new revision can mend the trouble.
-func isTerminal(err error) bool { return errors.Is(err, ErrDenied) || errors.Is(err, errFutile) }
+func isTerminal(err error) bool {
+	return errors.Is(err, cluster.ErrDenied) || errors.Is(err, lane.ErrRestartIneffective)
+}
 
 // hopeless reports whether the same call would probably be refused again. What it misses, a clone that is about to go or a storage of
 // another machine, may be about to change, so that a few tries come first; a start is never hopeless for that reason.
-func hopeless(err error, op Op) bool {
-	return errors.Is(err, ErrInvalid) && op != OpStart && op != OpReboot
+func hopeless(err error, op cluster.Op) bool {
+	return errors.Is(err, cluster.ErrInvalid) && op != cluster.OpStart && op != cluster.OpReboot
 }
 
 // over reports whether the guest may be tried again.

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"errors"
 	"fmt"
+	"gitops-agent/reconcile/cluster"
 	"testing"
 	"time"
 )
@@ -13,26 +14,26 @@ func TestBackoff(t *testing.T) {
 	tests := map[string]struct {
 		failures int // before
 		err      error
-		op       Op
+		op       cluster.Op
 		want     time.Duration // at least; jitter adds a fifth at most
 	}{
-		"first":               {0, boom, OpConfig, 5 * time.Second},
-		"second":              {1, boom, OpConfig, 10 * time.Second},
-		"sixth":               {5, boom, OpConfig, 160 * time.Second},
-		"bounded":             {6, boom, OpConfig, 5 * time.Minute},
-		"bounded_for_ever":    {1 << 40, boom, OpConfig, 5 * time.Minute},
-		"locked":              {0, fmt.Errorf("config: %w", ErrLocked), OpConfig, 5 * time.Second},
-		"denied":              {0, fmt.Errorf("config: %w", ErrDenied), OpConfig, 30 * time.Minute},
-		"denied_again":        {9, fmt.Errorf("config: %w", ErrDenied), OpConfig, 30 * time.Minute},
-		"invalid":             {0, fmt.Errorf("config: %w", ErrInvalid), OpConfig, 5 * time.Second},
-		"invalid_again":       {3, fmt.Errorf("config: %w", ErrInvalid), OpConfig, 30 * time.Minute},
-		"destroy_is_refused":  {3, &TaskError{Exit: "base volume 'a' is still in use by linked cloned", Err: ErrInvalid}, OpDestroy, 30 * time.Minute},
-		"start_lacks_volume":  {0, &TaskError{Exit: "volume 'a' does not exist", Err: ErrInvalid}, OpStart, 5 * time.Second},
-		"restart_fails":       {0, &TaskError{Exit: "got timeout"}, OpReboot, 5 * time.Minute},
-		"restart_fails_again": {3, &TaskError{Exit: "got timeout"}, OpReboot, 30 * time.Minute},
-		"move_is_not_begun":   {0, fmt.Errorf("move: %w", ErrLocked), OpMove, 5 * time.Second},
-		"changed":             {0, fmt.Errorf("config: %w", ErrConflict), OpConfig, 0},
-		"changed_again":       {1, fmt.Errorf("config: %w", ErrConflict), OpConfig, 10 * time.Second},
+		"first":               {0, boom, cluster.OpConfig, 5 * time.Second},
+		"second":              {1, boom, cluster.OpConfig, 10 * time.Second},
+		"sixth":               {5, boom, cluster.OpConfig, 160 * time.Second},
+		"bounded":             {6, boom, cluster.OpConfig, 5 * time.Minute},
+		"bounded_for_ever":    {1 << 40, boom, cluster.OpConfig, 5 * time.Minute},
+		"locked":              {0, fmt.Errorf("config: %w", cluster.ErrLocked), cluster.OpConfig, 5 * time.Second},
+		"denied":              {0, fmt.Errorf("config: %w", cluster.ErrDenied), cluster.OpConfig, 30 * time.Minute},
+		"denied_again":        {9, fmt.Errorf("config: %w", cluster.ErrDenied), cluster.OpConfig, 30 * time.Minute},
+		"invalid":             {0, fmt.Errorf("config: %w", cluster.ErrInvalid), cluster.OpConfig, 5 * time.Second},
+		"invalid_again":       {3, fmt.Errorf("config: %w", cluster.ErrInvalid), cluster.OpConfig, 30 * time.Minute},
+		"destroy_is_refused":  {3, &cluster.TaskError{Exit: "base volume 'a' is still in use by linked cloned", Err: cluster.ErrInvalid}, cluster.OpDestroy, 30 * time.Minute},
+		"start_lacks_volume":  {0, &cluster.TaskError{Exit: "volume 'a' does not exist", Err: cluster.ErrInvalid}, cluster.OpStart, 5 * time.Second},
+		"restart_fails":       {0, &cluster.TaskError{Exit: "got timeout"}, cluster.OpReboot, 5 * time.Minute},
+		"restart_fails_again": {3, &cluster.TaskError{Exit: "got timeout"}, cluster.OpReboot, 30 * time.Minute},
+		"move_is_not_begun":   {0, fmt.Errorf("move: %w", cluster.ErrLocked), cluster.OpMove, 5 * time.Second},
+		"changed":             {0, fmt.Errorf("config: %w", cluster.ErrConflict), cluster.OpConfig, 0},
+		"changed_again":       {1, fmt.Errorf("config: %w", cluster.ErrConflict), cluster.OpConfig, 10 * time.Second},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

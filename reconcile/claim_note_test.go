@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/plan"
 )
 
 // TestClaimNoteOpensNothing gives a guest that runs the note of a fresh clone, whose changes need no approval: by a signed manifest, and by
@@ -29,10 +30,10 @@ func TestClaimNoteOpensNothing(t *testing.T) {
 				l.acceptance(l.push("without its protection", alice))
 				time.Sleep(5 * time.Minute)
 				g := l.guest(l.engine.Report(), 201)
-				if len(g.Held) != 1 || g.Held[0].Reason != reconcile.HoldApproval || l.sim.Value(201, "protection") != "1" {
+				if len(g.Held) != 1 || g.Held[0].Reason != gate.HoldApproval || l.sim.Value(201, "protection") != "1" {
 					t.Errorf("got protection %q and held %+v, want it kept until somebody approves", l.sim.Value(201, "protection"), g.Held)
 				}
-				if has(g, reconcile.Failed, "") {
+				if has(g, plan.Failed, "") {
 					t.Errorf("got %+v, want no fight over the description", g.Conditions)
 				}
 			})

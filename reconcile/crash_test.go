@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
 )
 
 // dying is a cluster whose agent dies at one point of one operation: the lane is gone there, and writes nothing any more.
 type dying struct {
-	reconcile.Cluster
-	op    reconcile.Op
+	cluster.Cluster
+	op    cluster.Op
 	at    string // before-call, after-call or waiting
 	died  atomic.Bool
 	doing atomic.Bool // the call of op was dispatched
@@ -28,7 +28,7 @@ func (d *dying) die() {
 	panic("the agent dies here")
 }
 
-func (d *dying) Do(ctx context.Context, call reconcile.Call) (string, error) {
+func (d *dying) Do(ctx context.Context, call cluster.Call) (string, error) {
 	if call.Op != d.op || d.died.Load() {
 		return d.Cluster.Do(ctx, call)
 	}
@@ -43,7 +43,7 @@ func (d *dying) Do(ctx context.Context, call reconcile.Call) (string, error) {
 	return upid, err
 }
 
-func (d *dying) Wait(ctx context.Context, upid string) (reconcile.Task, error) {
+func (d *dying) Wait(ctx context.Context, upid string) (cluster.Task, error) {
 	if d.at == "waiting" && d.doing.Load() && !d.died.Load() {
 		d.die()
 	}
@@ -54,28 +54,28 @@ func (d *dying) Wait(ctx context.Context, upid string) (reconcile.Task, error) {
 // happened once, by the simulator's own count.
 func TestCrashAtEveryWritePoint(t *testing.T) {
 	ops := map[string]struct {
-		op      reconcile.Op
+		op      cluster.Op
 		vmid    int
 		effect  pvesim.Op
 		prepare func(l *lab) // brings about that op is next, after a first convergence
 	}{
-		"clone": {reconcile.OpCreate, 202, pvesim.Cloned, func(l *lab) {
+		"clone": {cluster.OpCreate, 202, pvesim.Cloned, func(l *lab) {
 			l.files["db.yaml"] = vmYAML("db-1", 202)
 			l.push("clone", alice)
 		}},
-		"create": {reconcile.OpCreate, 210, pvesim.Created, func(l *lab) {
+		"create": {cluster.OpCreate, 210, pvesim.Created, func(l *lab) {
 			l.files["dns.yaml"] = dnsYAML()
 			l.push("create", alice)
 		}},
-		"config": {reconcile.OpConfig, 201, pvesim.ConfigWritten, func(l *lab) {
+		"config": {cluster.OpConfig, 201, pvesim.ConfigWritten, func(l *lab) {
 			l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 3Gi}", "lifecycle: {destroy: allow}")
 			l.push("more memory", alice)
 		}},
-		"start": {reconcile.OpStart, 201, pvesim.Started, func(l *lab) {
+		"start": {cluster.OpStart, 201, pvesim.Started, func(l *lab) {
 			l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "lifecycle: {destroy: allow}")
 			l.push("start", alice)
 		}},
-		"destroy": {reconcile.OpDestroy, 201, pvesim.Destroyed, func(l *lab) {
+		"destroy": {cluster.OpDestroy, 201, pvesim.Destroyed, func(l *lab) {
 			delete(l.files, "web.yaml")
 			l.push("destroy", alice)
 		}},
@@ -102,13 +102,13 @@ func TestCrashAroundARunningGuest(t *testing.T) {
 		return vmYAML("web-1", 201, append(lines, "state: running", "lifecycle: {rebootPolicy: auto}")...)
 	}
 	ops := map[string]struct {
-		op     reconcile.Op
+		op     cluster.Op
 		effect pvesim.Op
 		then   string // the manifest that brings about that op is next
 	}{
-		"reboot":  {reconcile.OpReboot, pvesim.Stopped, web("cpu: {cores: 3}")},
-		"migrate": {reconcile.OpMigrate, pvesim.Migrated, onNode(web(), "pve2")},
-		"resize":  {reconcile.OpResize, pvesim.Resized, web("disks: {scsi0: {size: 4Gi}}")},
+		"reboot":  {cluster.OpReboot, pvesim.Stopped, web("cpu: {cores: 3}")},
+		"migrate": {cluster.OpMigrate, pvesim.Migrated, onNode(web(), "pve2")},
+		"resize":  {cluster.OpResize, pvesim.Resized, web("disks: {scsi0: {size: 4Gi}}")},
 	}
 	for name, test := range ops {
 		for _, at := range []string{"before-call", "after-call", "waiting"} {
@@ -129,7 +129,7 @@ func TestCrashAroundARunningGuest(t *testing.T) {
 }
 
 // dies lets the agent converge, die at one point of an operation that prepare brings about, and converge in another life.
-func (l *lab) dies(op reconcile.Op, at string, prepare func(l *lab)) {
+func (l *lab) dies(op cluster.Op, at string, prepare func(l *lab)) {
 	l.Helper()
 	l.files["cluster.yaml"] = clusterYAML
 	l.files["keep.yaml"] = vmYAML("keep-1", 209)

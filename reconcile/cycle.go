@@ -6,7 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/observe"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // cycle compares what is wanted with what is there, gives the lanes their work and publishes one report, also when it could
@@ -16,17 +21,17 @@ func (e *Engine) cycle(ctx context.Context, observe bool) {
 	if observe {
 		e.observe(ctx)
 	}
-	e.setWorld(e.world.Load().waits)
+	e.setWorld(e.world.Load().Waits)
 	e.tidy(ctx)
 	started := time.Now()
-	planned := NewPlan(e.desired(), e.observer.observed())
-	e.opts.Hooks.plan(PlanOutcome{Duration: time.Since(started), Steps: countSteps(planned)})
-	e.setWorld(newOrdering(planned, e.guests, e.stuck(), time.Now()).waits)
+	planned := plan.New(e.desired(), e.observer.Snapshot())
+	e.opts.Hooks.plan(report.PlanOutcome{Duration: time.Since(started), Steps: countSteps(planned)})
+	e.setWorld(plan.NewOrdering(planned, e.guests, e.stuck(), time.Now()).Waits)
 	e.offer(ctx, planned)
 	e.publish(planned)
 }
 
-func countSteps(planned Plan) map[guest.Class]int {
+func countSteps(planned plan.Plan) map[guest.Class]int {
 	counts := make(map[guest.Class]int)
 	for _, s := range planned.Steps() {
 		counts[s.Class]++
@@ -36,22 +41,22 @@ func countSteps(planned Plan) map[guest.Class]int {
 
 // observe reads the cluster and assigns vmids that are missing.
 func (e *Engine) observe(ctx context.Context) {
-	err := e.observer.observe(ctx, e.vmids(), underHA(e.guests))
-	e.sayDoubts(ctx, e.observer.doubts())
+	err := e.observer.Observe(ctx, e.vmids(), observe.UnderHA(e.guests))
+	e.sayDoubts(ctx, e.observer.Doubts())
 	if err != nil {
 		if e.proxmox.Error == "" && ctx.Err() == nil {
 			e.log.WarnContext(ctx, "cluster not observed", "error", err)
 		}
 		e.proxmox.Error, e.proxmox.Ready, e.clusterErr = err.Error(), false, err
-		e.proxmox.VMList = e.observer.list.report()
-		e.observer.doubt(time.Now(), err)
+		e.proxmox.VMList = e.observer.List.Report()
+		e.observer.Doubt(time.Now(), err)
 		return
 	}
 	if e.proxmox.Error != "" {
 		e.log.InfoContext(ctx, "cluster observed again")
 	}
-	e.proxmox, e.clusterErr = ProxmoxReport{
-		Ready: true, LastSuccess: time.Now(), HAError: e.observer.haTrouble, VMList: e.observer.list.report(),
+	e.proxmox, e.clusterErr = report.Proxmox{
+		Ready: true, LastSuccess: time.Now(), HAError: e.observer.HaTrouble, VMList: e.observer.List.Report(),
 	}, nil
 	if e.mayWrite() {
 		e.unassigned = e.allocate(ctx)
@@ -59,16 +64,16 @@ func (e *Engine) observe(ctx context.Context) {
 }
 
 // sayDoubts logs once when something that observing rests on fails, and when it works again.
-func (e *Engine) sayDoubts(ctx context.Context, now observingDoubts) {
+func (e *Engine) sayDoubts(ctx context.Context, now observe.ObservingDoubts) {
 	said := e.doubts
-	if now.list != "" && now.list != said.list {
-		e.log.WarnContext(ctx, "list of guests not believed, every guest is read in turn", "path", e.opts.VMList, "reason", now.list)
+	if now.List != "" && now.List != said.List {
+		e.log.WarnContext(ctx, "list of guests not believed, every guest is read in turn", "path", e.opts.VMList, "reason", now.List)
 	}
-	if now.list == "" && said.list != "" {
+	if now.List == "" && said.List != "" {
 		e.log.InfoContext(ctx, "list of guests believed again", "path", e.opts.VMList)
 	}
-	if now.ha != "" && now.ha != said.ha {
-		e.log.WarnContext(ctx, "HA resources not read", "error", now.ha)
+	if now.Ha != "" && now.Ha != said.Ha {
+		e.log.WarnContext(ctx, "HA resources not read", "error", now.Ha)
 	}
 	e.doubts = now
 }
@@ -82,12 +87,12 @@ func (e *Engine) allocate(ctx context.Context) error {
 		return nil
 	}
 	defer e.relower()
-	return allocate(ctx, e.opts.Cluster, e.opts.Journal, e.accepted.set.Cluster.VMIDs, e.guests, e.observer.inventory)
+	return allocate(ctx, e.opts.Cluster, e.opts.Journal, e.accepted.Set.Cluster.VMIDs, e.guests, e.observer.Inventory)
 }
 
-func (e *Engine) desired() Desired {
-	want := e.world.Load().desired(e.opts.Journal.State())
-	want.Secrets = e.vault.look(want.Guests)
+func (e *Engine) desired() plan.Desired {
+	want := e.world.Load().Desired(e.opts.Journal.State())
+	want.Secrets = e.vault.Look(want.Guests)
 	return want
 }
 
@@ -111,57 +116,57 @@ func (e *Engine) vmids() []int {
 }
 
 // setWorld shows the lanes how things stand now.
-func (e *Engine) setWorld(waits func(Step) string) {
-	w := &world{cluster: e.opts.Scope.Cluster, inventory: e.observer.inventory, waits: waits}
+func (e *Engine) setWorld(waits func(plan.Step) string) {
+	w := &lane.Basis{Cluster: e.opts.Scope.Cluster, Inventory: e.observer.Inventory, Waits: waits}
 	if e.accepted.Valid() {
-		w.revision, w.commit = e.accepted.revision.String(), string(e.accepted.revision.Commit())
-		w.guests, w.policies, w.guards = e.guests, e.policies, e.accepted.set.Cluster.Guards
+		w.Revision, w.Commit = e.accepted.Revision.String(), string(e.accepted.Revision.Commit())
+		w.Guests, w.Policies, w.Guards = e.guests, e.policies, e.accepted.Set.Cluster.Guards
 	}
-	if observed := e.observer.observed(); len(atStake(w.desired(e.opts.Journal.State()), observed)) > 0 {
-		w.seen = maps.Clone(observed.Guests)
+	if observed := e.observer.Snapshot(); len(plan.VolumesAtStake(w.Desired(e.opts.Journal.State()), observed)) > 0 {
+		w.Seen = maps.Clone(observed.Guests)
 	}
-	w.noWrites, w.why = e.writeStop()
+	w.NoWrites, w.Why = e.writeStop()
 	e.world.Store(w)
 }
 
 // writeStop returns why nothing may be written now.
-func (e *Engine) writeStop() (WriteStop, string) {
+func (e *Engine) writeStop() (gate.WriteStop, string) {
 	switch err := e.opts.Journal.Healthy(); {
 	case e.closing:
-		return StopClosing, "the agent is stopping"
+		return gate.StopClosing, "the agent is stopping"
 	case err != nil:
-		return StopJournal, err.Error()
+		return gate.StopJournal, err.Error()
 	case e.unverified != nil:
-		return StopUnverified, e.unverified.Error()
+		return gate.StopUnverified, e.unverified.Error()
 	case !e.accepted.Valid():
-		return StopNoRevision, "no revision was accepted yet"
+		return gate.StopNoRevision, "no revision was accepted yet"
 	case e.opts.DryRun:
-		return StopDryRun, "started with --dry-run"
+		return gate.StopDryRun, "started with --dry-run"
 	case !e.proxmox.Ready:
-		return StopNotReady, e.proxmox.Error
+		return gate.StopNotReady, e.proxmox.Error
 	}
-	return WritesAllowed, ""
+	return gate.WritesAllowed, ""
 }
 
 // learn takes what the lanes found.
 func (e *Engine) learn() {
 	now := time.Now()
 	for _, f := range e.lanes.empty() {
-		e.observer.learn(sighting{vmid: f.vmid, seen: f.seen, absence: f.absence, again: f.ran > 0 || f.err != nil})
-		t := e.track(guest.Ref{VMID: f.vmid})
-		if f.ran > 0 {
-			t.warned = f.warned
+		e.observer.Learn(observe.Sighting{Vmid: f.Vmid, Seen: f.Seen, Absence: f.Absence, Again: f.Steps > 0 || f.Err != nil})
+		t := e.track(guest.Ref{VMID: f.Vmid})
+		if f.Steps > 0 {
+			t.warned = f.Warned
 		}
-		if f.err == nil && f.ran > 0 {
-			t.heat = t.heat.warmer(now, warmth(f.heavy))
+		if f.Err == nil && f.Steps > 0 {
+			t.flaps = t.flaps.add(now, workCost(f.Heavy))
 		}
-		if f.err == nil {
-			t.retry, t.failed, t.failedStep = backoff{}, nil, Step{}
+		if f.Err == nil {
+			t.retry, t.failed, t.failedStep = backoff{}, nil, plan.Step{}
 			continue
 		}
-		if t.failed == nil || t.failed.Error() != f.err.Error() {
-			e.log.Warn("guest not brought in sync", "vmid", f.vmid, "error", f.err)
+		if t.failed == nil || t.failed.Error() != f.Err.Error() {
+			e.log.Warn("guest not brought in sync", "vmid", f.Vmid, "error", f.Err)
 		}
-		t.retry, t.failed, t.failedStep = t.retry.after(f.err, f.step.Op, now), f.err, f.step
+		t.retry, t.failed, t.failedStep = t.retry.after(f.Err, f.Step.Op, now), f.Err, f.Step
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
 )
 
 // What Proxmox says when a token may not do something. The privileges stand together where any of them would do.
@@ -18,11 +20,11 @@ var (
 
 // deniedCondition returns the condition of a guest whose step the token may not carry out: it names the privilege, and the keys and manifest
 // lines that need it. It reports false for any other trouble.
-func deniedCondition(t *track, guests []guest.Desired) (Condition, bool) {
-	if !errors.Is(t.failed, ErrDenied) {
-		return Condition{}, false
+func deniedCondition(t *track, guests []guest.Desired) (plan.Condition, bool) {
+	if !errors.Is(t.failed, cluster.ErrDenied) {
+		return plan.Condition{}, false
 	}
-	c := Condition{Type: Failed, Reason: "denied", Message: t.failed.Error(), Hint: "look at the token's permissions: gitops-agent config check --cluster lists what is missing"}
+	c := plan.Condition{Type: plan.Failed, Reason: "denied", Message: t.failed.Error(), Hint: "look at the token's permissions: gitops-agent config check --cluster lists what is missing"}
 	text := t.failed.Error()
 	if found := permissionText.FindStringSubmatch(text); found != nil {
 		path := found[1]
@@ -44,7 +46,7 @@ func deniedCondition(t *track, guests []guest.Desired) (Condition, bool) {
 
 // askers lists the changes of a step that need one of several privileges, each with its manifest line, and those of the privileges that
 // they need. Where nobody knows, it is all of both.
-func askers(step Step, guests []guest.Desired, anyOf []string) (keys, privileges []string) {
+func askers(step plan.Step, guests []guest.Desired, anyOf []string) (keys, privileges []string) {
 	needed := make(map[string]string) // privilege by key
 	for _, d := range guests {
 		if d.VMID != step.Guest.VMID {

@@ -6,14 +6,17 @@ import (
 	"strings"
 	"testing"
 
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/internal/fixture"
+	"gitops-agent/reconcile/plan"
 )
 
 func TestDeniedCondition(t *testing.T) {
 	at := guest.Origin{File: "web.yaml", Line: 9, Column: 5}
-	d := wantWeb(memory("4096"), guest.Intent{Key: "cores", Verb: guest.Want, Text: "4", Origin: at})
-	step := Step{Guest: d.Ref, Op: OpConfig, Changes: []guest.Change{{Key: "cores", Origin: at}, {Key: "memory"}}}
-	refused := func(text string) error { return fmt.Errorf("config of web-1: %w: %s", ErrDenied, text) }
+	d := fixture.WantWeb(fixture.MemoryIntent("4096"), guest.Intent{Key: "cores", Verb: guest.Want, Text: "4", Origin: at})
+	step := plan.Step{Guest: d.Ref, Op: cluster.OpConfig, Changes: []guest.Change{{Key: "cores", Origin: at}, {Key: "memory"}}}
+	refused := func(text string) error { return fmt.Errorf("config of web-1: %w: %s", cluster.ErrDenied, text) }
 	tests := map[string]struct {
 		err    error
 		reason string // "" is no such condition

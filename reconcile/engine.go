@@ -10,32 +10,41 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/observe"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/queue"
+	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/secret"
 	"gitops-agent/verify"
 )
 
 // Options configures an Engine. Cluster, Source, Policy, Journal and Scope.Cluster are required.
 type Options struct {
-	Cluster Cluster
+	Cluster cluster.Cluster
 	Source  *gitsource.Source
 	Policy  func() (*verify.Policy, error) // the policy in force; asked at every check
 	Journal *journal.Journal
-	Scope   Scope
+	Scope   intake.Scope
 	Branch  string
 
-	Poll     time.Duration // between looks at the remote; 0 is 30 s
-	Tick     time.Duration // between inventories; 0 is 15 s
-	Resync   time.Duration // every guest is read in full within it; 0 is 60 s
-	VMList   string        // Proxmox's own list of guests, /etc/pve/.vmlist on a node; "" is none
-	Check    time.Duration // guests that VMList vouches for are read in full within it; 0 is 10 times Resync
-	Parallel int           // lanes at work at once; 0 is 8
-	Limits   Limits        // of what those lanes share
-	DryRun   bool          // plan and report, write nothing
-	Floors   FloorKeeper   // where the newest accepted revision outlives the state directory; nil keeps it nowhere
-	Note     RewriteNote   // where allow-rewrite leaves its word; the zero value looks nowhere
-	Secrets  Secrets       // where passwords come from that manifests name
-	Logger   *slog.Logger  // nil is silent
+	Poll     time.Duration      // between looks at the remote; 0 is 30 s
+	Tick     time.Duration      // between inventories; 0 is 15 s
+	Resync   time.Duration      // every guest is read in full within it; 0 is 60 s
+	VMList   string             // Proxmox's own list of guests, /etc/pve/.vmlist on a node; "" is none
+	Check    time.Duration      // guests that VMList vouches for are read in full within it; 0 is 10 times Resync
+	Parallel int                // lanes at work at once; 0 is 8
+	Limits   queue.Limits       // of what those lanes share
+	DryRun   bool               // plan and report, write nothing
+	Floors   intake.FloorKeeper // where the newest accepted revision outlives the state directory; nil keeps it nowhere
+	Note     intake.RewriteNote // where allow-rewrite leaves its word; the zero value looks nowhere
+	Secrets  secret.Source      // where passwords come from that manifests name
+	Logger   *slog.Logger       // nil is silent
 	Hooks    Hooks
 }
 
@@ -43,25 +52,25 @@ type Options struct {
 type Engine struct {
 	opts     Options
 	log      *slog.Logger
-	intake   *intake
-	observer *observer
-	worker   *worker
-	vault    *vault
-	queue    *Queue
+	intake   *intake.Intake
+	observer *observe.Observer
+	worker   *lane.Worker
+	vault    *secret.Vault
+	queue    *queue.Queue
 	hint     chan struct{}
 	lanes    mailbox
 
-	world  atomic.Pointer[world]
-	report atomic.Pointer[Report]
+	world  atomic.Pointer[lane.Basis]
+	report atomic.Pointer[report.Report]
 
 	// What follows belongs to the goroutine of Run or Once.
-	accepted    Accepted
+	accepted    intake.Accepted
 	acceptedAt  time.Time
 	firstSeen   time.Time // of the accepted revision's commit
 	unverified  error     // why the accepted revision does not verify any more
-	source      SourceReport
+	source      report.Source
 	fetchErr    error // behind source.Error
-	proxmox     ProxmoxReport
+	proxmox     report.Proxmox
 	clusterErr  error // behind proxmox.Error
 	tracks      map[trackKey]*track
 	cycles      uint64
@@ -69,12 +78,12 @@ type Engine struct {
 	convergedAt time.Time
 	resumed     bool // the accepted revision was accepted by an earlier run
 	closing     bool
-	doubts      observingDoubts // that were told of
-	outages     int             // looks at the cluster in a row that failed
-	unassigned  error           // why guests without a vmid did not get one
-	guests      []guest.Desired // of the accepted revision, with the vmids that are assigned
-	policies    Policies        // of guests
-	copied      map[int][]Row   // guests that bear the marker of an owned one, by its vmid
+	doubts      observe.ObservingDoubts // that were told of
+	outages     int                     // looks at the cluster in a row that failed
+	unassigned  error                   // why guests without a vmid did not get one
+	guests      []guest.Desired         // of the accepted revision, with the vmids that are assigned
+	policies    gate.Policies           // of guests
+	copied      map[int][]cluster.Row   // guests that bear the marker of an owned one, by its vmid
 }
 
 // NewEngine returns an engine that has not begun. It writes nothing before Run or Once.
@@ -88,22 +97,22 @@ func NewEngine(opts Options) *Engine {
 	opts.Check = orDefault(opts.Check, 10*opts.Resync)
 	e := &Engine{
 		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), tracks: make(map[trackKey]*track),
-		intake: &intake{
-			source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, hooks: opts.Hooks.Intake, floors: opts.Floors, note: opts.Note,
-			dryRun: opts.DryRun, log: opts.Logger, turn: &sync.RWMutex{},
+		intake: &intake.Intake{
+			Source: opts.Source, Policy: opts.Policy, Journal: opts.Journal, Scope: opts.Scope, Hooks: opts.Hooks.Intake, Floors: opts.Floors, Note: opts.Note,
+			DryRun: opts.DryRun, Log: opts.Logger, Turn: &sync.RWMutex{},
 		},
-		observer: newObserver(opts.Cluster, opts.Tick, opts.Resync),
-		vault:    newVault(opts.Secrets, opts.Scope.Cluster),
-		source:   SourceReport{Branch: opts.Branch},
+		observer: observe.New(opts.Cluster, opts.Tick, opts.Resync),
+		vault:    secret.NewVault(opts.Secrets, opts.Scope.Cluster),
+		source:   report.Source{Branch: opts.Branch},
 	}
-	e.observer.trust(opts.VMList, opts.Check)
+	e.observer.UseVMList(opts.VMList, opts.Check)
 	e.lanes.bell = make(chan struct{}, 1)
-	e.queue = NewQueue(QueueOptions{Parallel: opts.Parallel, Bears: opts.Limits.bears, OnWait: opts.Hooks.OnQueueWait, OnPanic: e.lanePanicked, OnIdle: func(int) { e.lanes.ring() }})
-	e.worker = &worker{
-		cluster: opts.Cluster, journal: opts.Journal, vault: e.vault, hooks: e.loggedHooks(), world: e.world.Load, ids: newStepID, turn: e.intake.turn,
+	e.queue = queue.New(queue.Options{Parallel: opts.Parallel, Limit: opts.Limits.For, OnWait: opts.Hooks.OnQueueWait, OnPanic: e.lanePanicked, OnIdle: func(int) { e.lanes.ring() }})
+	e.worker = &lane.Worker{
+		Cluster: opts.Cluster, Journal: opts.Journal, Vault: e.vault, Hooks: e.loggedHooks(), World: e.world.Load, Ids: newStepID, Turn: e.intake.Turn,
 	}
-	e.world.Store(&world{cluster: opts.Scope.Cluster, noWrites: StopNoRevision, why: "no revision was accepted yet"})
-	e.report.Store(&Report{Cluster: opts.Scope.Cluster, Source: e.source})
+	e.world.Store(&lane.Basis{Cluster: opts.Scope.Cluster, NoWrites: gate.StopNoRevision, Why: "no revision was accepted yet"})
+	e.report.Store(&report.Report{Cluster: opts.Scope.Cluster, Source: e.source})
 	return e
 }
 
@@ -118,7 +127,7 @@ func orDefault(d, standard time.Duration) time.Duration {
 func newStepID() string { return rand.Text()[:16] }
 
 // Report returns the newest report. It is safe for concurrent use, and the report must not be changed.
-func (e *Engine) Report() Report { return *e.report.Load() }
+func (e *Engine) Report() report.Report { return *e.report.Load() }
 
 // Hint asks for a look at the remote now. It never blocks and carries no content.
 func (e *Engine) Hint() {
@@ -132,19 +141,19 @@ func (e *Engine) Hint() {
 // that still runs is left to the next start.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.queue.Close()
-	polls := make(chan taken)
+	polls := make(chan intake.Polled)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	e.resume(ctx, e.intake.resume(ctx))
+	e.resume(ctx, e.intake.Resume(ctx))
 	wg.Go(func() {
 		poller := gitsource.Poller{Interval: e.opts.Poll, Hint: e.hint}
 		poller.Run(ctx, func(ctx context.Context) error {
-			t := e.intake.poll(ctx)
+			t := e.intake.Poll(ctx)
 			select {
 			case polls <- t:
 			case <-ctx.Done():
 			}
-			return t.err
+			return t.Err
 		})
 	})
 	tick := time.NewTimer(0)
@@ -158,7 +167,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			return nil
 		case t := <-polls:
 			e.take(ctx, t)
-			e.cycle(ctx, t.accepted != nil) // what a new revision says is compared with what is there now
+			e.cycle(ctx, t.Accepted != nil) // what a new revision says is compared with what is there now
 		case <-e.lanes.bell:
 			e.learn()
 			e.cycle(ctx, false)
@@ -166,7 +175,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			e.cycle(ctx, true)
 			tick.Reset(e.nextTick())
 		case <-peek.C:
-			if e.proxmox.Error == "" && e.observer.list.stirs(e.vmids()) {
+			if e.proxmox.Error == "" && e.observer.List.ChangedSinceLastRead(e.vmids()) {
 				e.cycle(ctx, true)
 				tick.Reset(e.nextTick())
 			}
@@ -204,12 +213,12 @@ func (e *Engine) nextTick() time.Duration {
 // stop lets running calls end and publishes the last report.
 func (e *Engine) stop() {
 	e.closing = true
-	e.setWorld(e.world.Load().waits)
+	e.setWorld(e.world.Load().Waits)
 	e.queue.Close()
 	e.learn()
-	e.publish(NewPlan(e.desired(), e.observer.observed()))
+	e.publish(plan.New(e.desired(), e.observer.Snapshot()))
 }
 
 func (e *Engine) lanePanicked(vmid int, err error) {
-	e.lanes.post(finding{vmid: vmid, err: fmt.Errorf("lane of %d: %w", vmid, err)})
+	e.lanes.post(lane.Result{Vmid: vmid, Err: fmt.Errorf("lane of %d: %w", vmid, err)})
 }

@@ -9,7 +9,11 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 func TestEngineConverges(t *testing.T) {
@@ -21,7 +25,7 @@ func TestEngineConverges(t *testing.T) {
 	l.push("two guests", alice)
 	r := l.once()
 	for _, g := range r.Guests {
-		if g.Sync != reconcile.Synced {
+		if g.Sync != report.Synced {
 			t.Errorf("got %s %s: %+v, want it in sync", g.Label(), g.Sync, g)
 		}
 	}
@@ -161,7 +165,7 @@ func TestEngineDestroyDenied(t *testing.T) {
 		l.push("remove db-1", alice)
 		eventually(t, "the held destroy", func() bool {
 			g := l.engine.Report().Guests
-			return len(g) == 2 && len(g[1].Held) == 1 && g[1].Held[0].Reason == reconcile.HoldDenied
+			return len(g) == 2 && len(g[1].Held) == 1 && g[1].Held[0].Reason == gate.HoldDenied
 		})
 		time.Sleep(time.Hour)
 		if got := l.sim.Effects(202, pvesim.Destroyed); got != 0 {
@@ -180,7 +184,7 @@ func TestEngineEmptyRepositoryPrunesNothing(t *testing.T) {
 		l.push("nothing left", alice)
 		eventually(t, "the hold", func() bool {
 			g := l.engine.Report().Guests
-			return len(g) == 1 && len(g[0].Held) == 1 && g[0].Held[0].Reason == reconcile.HoldEmptyDesired
+			return len(g) == 1 && len(g[0].Held) == 1 && g[0].Held[0].Reason == gate.HoldEmptyDesired
 		})
 	})
 }
@@ -284,7 +288,7 @@ func TestEngineTokenDenied(t *testing.T) {
 		l.sim.ResetCounters()
 		eventually(l, "a condition that names key and privilege", func() bool {
 			for _, c := range l.guest(l.engine.Report(), 201).Conditions {
-				if c.Type == reconcile.Failed && c.Reason == "denied" && strings.Contains(c.Message, "VM.Config.Memory on /vms/201") && strings.Contains(c.Message, "memory (web.yaml:") {
+				if c.Type == plan.Failed && c.Reason == "denied" && strings.Contains(c.Message, "VM.Config.Memory on /vms/201") && strings.Contains(c.Message, "memory (web.yaml:") {
 					return true
 				}
 			}
@@ -324,7 +328,7 @@ func TestEngineAdopts(t *testing.T) {
 		defer l.start()()
 		eventually(t, "the conflict", func() bool {
 			g := l.engine.Report().Guests
-			return len(g) == 1 && g[0].Health == reconcile.Degraded
+			return len(g) == 1 && g[0].Health == report.Degraded
 		})
 		if got := l.sim.Effects(205, pvesim.ConfigWritten); got != 0 {
 			t.Fatalf("got %d writes to a guest that is not ours, want none", got)
@@ -347,7 +351,7 @@ func TestEngineOrdersByDependency(t *testing.T) {
 		l.converge()
 		var order []string
 		for _, s := range l.steps {
-			if s.Step.Op == reconcile.OpStart || s.Step.Op == reconcile.OpCreate {
+			if s.Step.Op == cluster.OpStart || s.Step.Op == cluster.OpCreate {
 				order = append(order, string(s.Step.Op)+" "+s.Step.Guest.Name)
 			}
 		}
@@ -366,7 +370,7 @@ func TestOldReadingsAreDoubtedWhileTheClusterIsDown(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Kind: pvesim.ProxyStatus, Status: 595, Times: -1}))
-		eventually(t, "the doubt", func() bool { return l.guest(l.engine.Report(), 201).Sync == reconcile.SyncUnknown })
+		eventually(t, "the doubt", func() bool { return l.guest(l.engine.Report(), 201).Sync == report.SyncUnknown })
 		l.sim.ClearFaults()
 		l.converge()
 	})

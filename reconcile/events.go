@@ -3,11 +3,15 @@ package reconcile
 import (
 	"context"
 
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // drifted tells logs, metrics and the journal's history of drift that appeared or was repaired.
-func (e *Engine) drifted(o DriftOutcome) {
+func (e *Engine) drifted(o report.DriftOutcome) {
 	name := "drift-found"
 	if o.Repaired {
 		name = "drift-repaired"
@@ -20,7 +24,7 @@ func (e *Engine) drifted(o DriftOutcome) {
 // event adds to the audit history. Losing one is no reason to stop; the journal's own health tells.
 func (e *Engine) event(ev journal.Event) {
 	if ev.Revision == "" {
-		ev.Revision = e.world.Load().revision
+		ev.Revision = e.world.Load().Revision
 	}
 	if e.opts.Journal.Healthy() == nil && !e.opts.DryRun {
 		_ = e.opts.Journal.Append(context.Background(), ev)
@@ -28,16 +32,16 @@ func (e *Engine) event(ev journal.Event) {
 }
 
 // loggedHooks returns the caller's hooks of lanes with log lines for each step.
-func (e *Engine) loggedHooks() LaneHooks {
+func (e *Engine) loggedHooks() lane.Hooks {
 	h := e.opts.Hooks.Lane
 	begun, ended, recovered := h.OnStepBegun, h.OnStep, h.OnRecovered
-	h.OnStepBegun = func(step Step, id string) {
+	h.OnStepBegun = func(step plan.Step, id string) {
 		e.log.Info("step begun", "vmid", step.Guest.VMID, "guest", step.Guest.Label(), "op", string(step.Op), "step", id, "why", step.Reason)
 		if begun != nil {
 			begun(step, id)
 		}
 	}
-	h.OnStep = func(o StepOutcome) {
+	h.OnStep = func(o report.StepOutcome) {
 		attrs := []any{
 			"vmid", o.Step.Guest.VMID, "guest", o.Step.Guest.Label(), "op", string(o.Step.Op), "step", o.ID,
 			"result", string(o.Result), "revision", o.Revision, "duration", o.Duration,
@@ -57,7 +61,7 @@ func (e *Engine) loggedHooks() LaneHooks {
 			ended(o)
 		}
 	}
-	h.OnRecovered = func(vmid int, op Op, result journal.Result) {
+	h.OnRecovered = func(vmid int, op cluster.Op, result journal.Result) {
 		e.log.Info("open step settled", "vmid", vmid, "op", string(op), "result", string(result))
 		if recovered != nil {
 			recovered(vmid, op, result)

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
 )
 
@@ -21,9 +21,9 @@ func TestRestartWithoutAReplyIsFinished(t *testing.T) {
 		l.converge()
 		l.ok(l.sim.SetRunning(201, true))
 		l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.StaysDown, Path: "/status/reboot$"}))
-		p.lay(hands{reply: func(call reconcile.Call) error {
-			if call.Op == reconcile.OpReboot {
-				return reconcile.ErrOutcomeUnknown
+		p.lay(hands{reply: func(call cluster.Call) error {
+			if call.Op == cluster.OpReboot {
+				return cluster.ErrOutcomeUnknown
 			}
 			return nil
 		}})

@@ -11,11 +11,13 @@ import (
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/intake"
+	"gitops-agent/reconcile/report"
 )
 
 // refused waits for a refusal and returns it.
-func (l *lab) refused() reconcile.RefusedReport {
+func (l *lab) refused() report.Refused {
 	l.Helper()
 	eventually(l, "a refusal", func() bool { return l.engine.Report().Source.Refused != nil })
 	return *l.engine.Report().Source.Refused
@@ -83,12 +85,12 @@ func TestOlderStateDoesNotRollBack(t *testing.T) {
 		second := l.push("second", alice)
 		l.once()
 		l.state = backup
-		l.opts.Note = reconcile.RewriteNote{Dir: backup}
+		l.opts.Note = intake.RewriteNote{Dir: backup}
 		l.repo.Git(nil, "update-ref", "refs/heads/main", first)
 		defer l.start()()
 		eventually(t, "writes to stop", func() bool {
 			w := l.engine.Report().Writes
-			return !w.Allowed && w.Reason == string(reconcile.StopUnverified)
+			return !w.Allowed && w.Reason == string(gate.StopUnverified)
 		})
 		l.ok(l.sim.Edit(201, "memory", "4096"))
 		time.Sleep(time.Hour)
@@ -137,7 +139,7 @@ func TestEditedFloor(t *testing.T) {
 			l.ok(l.cluster.SetPoolComment(t.Context(), "gitops-agent",
 				"gitops-agent floor 99 "+strings.Repeat("a", 40)+" 2026-03-01T12:00:00Z"))
 			defer l.start()()
-			eventually(t, "writes to stop", func() bool { return l.engine.Report().Writes.Reason == string(reconcile.StopUnverified) })
+			eventually(t, "writes to stop", func() bool { return l.engine.Report().Writes.Reason == string(gate.StopUnverified) })
 		})
 	})
 }
@@ -209,8 +211,8 @@ func TestGuestScope(t *testing.T) {
 					l.converge()
 					return
 				}
-				if r := l.refused(); r.Reason != reconcile.RefusedScope {
-					t.Errorf("got reason %s, want %s", r.Reason, reconcile.RefusedScope)
+				if r := l.refused(); r.Reason != report.RefusedScope {
+					t.Errorf("got reason %s, want %s", r.Reason, report.RefusedScope)
 				}
 			})
 		})
@@ -226,7 +228,7 @@ func TestEmptyCommitDoesNotReviveARemovedSigner(t *testing.T) {
 		l.once()
 		l.trust(olga, wanda)
 		defer l.start()()
-		stopped := func() bool { return l.engine.Report().Writes.Reason == string(reconcile.StopUnverified) }
+		stopped := func() bool { return l.engine.Report().Writes.Reason == string(gate.StopUnverified) }
 		eventually(t, "writes to stop", stopped)
 		empty := l.push("nothing new", olga)
 		eventually(t, "the empty commit to be refused", func() bool { return l.refused().Commit == empty })

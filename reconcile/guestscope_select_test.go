@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/report"
 )
 
 // TestGuestScopeSeesSelectedGuests: Wanda may change the web servers alone. A class that selects guests by file or label changes those
@@ -71,7 +71,7 @@ func TestGuestScopeSeesSelectedGuests(t *testing.T) {
 					t.Errorf("got the change refused for %s, want it accepted", refused.Error)
 				case test.outside != "" && refused == nil:
 					t.Errorf("got the change accepted, want it refused for %s", test.outside)
-				case test.outside != "" && (refused.Reason != reconcile.RefusedScope || !strings.Contains(refused.Error, "changed "+test.outside)):
+				case test.outside != "" && (refused.Reason != report.RefusedScope || !strings.Contains(refused.Error, "changed "+test.outside)):
 					t.Errorf("got it refused as %s: %s, want %s named", refused.Reason, refused.Error, test.outside)
 				}
 			})

@@ -1,45 +1,50 @@
 package reconcile
 
-import "time"
+import (
+	"gitops-agent/reconcile/intake"
+	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/report"
+	"time"
+)
 
 // Hooks are called when something happens. Each field may be nil. The functions are called from the engine and from lanes, so they must
 // return quickly and be safe for concurrent use.
 type Hooks struct {
-	Intake      IntakeHooks
-	Lane        LaneHooks
-	OnReport    func(Report)
-	OnRefused   func(RefusedReport) // once for each refused head
-	OnPlan      func(PlanOutcome)
-	OnDrift     func(DriftOutcome)
-	OnConverged func(ConvergedOutcome)
+	Intake      intake.Hooks
+	Lane        lane.Hooks
+	OnReport    func(report.Report)
+	OnRefused   func(report.Refused) // once for each refused head
+	OnPlan      func(report.PlanOutcome)
+	OnDrift     func(report.DriftOutcome)
+	OnConverged func(report.ConvergedOutcome)
 	OnQueueWait func(d time.Duration)
 }
 
-func (h Hooks) report(r Report) {
+func (h Hooks) report(r report.Report) {
 	if h.OnReport != nil {
 		h.OnReport(r)
 	}
 }
 
-func (h Hooks) refused(r RefusedReport) {
+func (h Hooks) refused(r report.Refused) {
 	if h.OnRefused != nil {
 		h.OnRefused(r)
 	}
 }
 
-func (h Hooks) plan(o PlanOutcome) {
+func (h Hooks) plan(o report.PlanOutcome) {
 	if h.OnPlan != nil {
 		h.OnPlan(o)
 	}
 }
 
-func (h Hooks) drift(o DriftOutcome) {
+func (h Hooks) drift(o report.DriftOutcome) {
 	if h.OnDrift != nil {
 		h.OnDrift(o)
 	}
 }
 
-func (h Hooks) converged(o ConvergedOutcome) {
+func (h Hooks) converged(o report.ConvergedOutcome) {
 	if h.OnConverged != nil {
 		h.OnConverged(o)
 	}

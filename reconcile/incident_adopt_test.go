@@ -5,14 +5,15 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/observe"
+	"gitops-agent/reconcile/plan"
 )
 
 // adopted returns the manifest that adopt writes of a guest.
 func (l *lab) adopted(vmid int, name string) string {
 	l.Helper()
-	seen, err := reconcile.ReadAll(l.Context(), l.cluster, []int{vmid}, nil)
+	seen, err := observe.ReadAll(l.Context(), l.cluster, []int{vmid}, nil)
 	l.ok(err)
 	a, err := manifest.Adopt(seen.Guests[vmid], manifest.AdoptOptions{Cluster: "home", Name: name})
 	l.ok(err)
@@ -30,7 +31,7 @@ func TestIncidentAdoptedGuestIsMadeAnewEmpty(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		l.ok(l.sim.RemoveGuest(105))
-		eventually(t, "the word that it is gone", func() bool { return has(l.guest(l.engine.Report(), 105), reconcile.Blocked, "no-source") })
+		eventually(t, "the word that it is gone", func() bool { return has(l.guest(l.engine.Report(), 105), plan.Blocked, "no-source") })
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.Effects(105, pvesim.Cloned) + l.sim.Effects(105, pvesim.Created); got != 0 {
 			t.Errorf("got it made %d times, want its vmid kept free for a restore", got)

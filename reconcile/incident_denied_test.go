@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // TestIncidentMissingPrivilegeIsRetriedForEver takes a privilege from the token that one guest's change needs. The condition names key,
@@ -102,7 +103,7 @@ func TestIncidentRootOnlyKeyBlocksTheRest(t *testing.T) {
 				eventually(l, "the repair of the other guest", func() bool { return l.sim.Value(201, "onboot") == "1" })
 				w.rests(t)
 				r := l.engine.Report()
-				if g := l.guest(r, test.vmid); r.Converged || !has(g, reconcile.Blocked, "") || g.Health != reconcile.Degraded {
+				if g := l.guest(r, test.vmid); r.Converged || !has(g, plan.Blocked, "") || g.Health != report.Degraded {
 					t.Errorf("got converged %t and %+v, want the guest blocked", r.Converged, g.Conditions)
 				}
 			})

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
 )
 
 // lacking is what the agent's token has by default, but for some privileges.
@@ -143,7 +143,7 @@ func TestDestroyLimitHoldsAcrossLanes(t *testing.T) {
 		time.Sleep(time.Hour)
 		destroyed, held := 0, 0
 		for _, g := range l.engine.Report().Guests {
-			if len(g.Held) == 1 && g.Held[0].Reason == reconcile.HoldDestroyLimit {
+			if len(g.Held) == 1 && g.Held[0].Reason == gate.HoldDestroyLimit {
 				held++
 			}
 		}

@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // TestIncidentFreedVMIDIsHandedOutAgain destroys a guest and adds others. The vmid rests for a day, since calls, backups and
@@ -34,7 +35,7 @@ func TestIncidentFreedVMIDIsHandedOutAgain(t *testing.T) {
 			t.Errorf("got %q under 200 and %q under 201, want none and new-1", l.sim.Config(200), l.sim.Value(201, "name"))
 		}
 		guests := l.engine.Report().Guests
-		if !slices.ContainsFunc(guests, func(g reconcile.GuestReport) bool { return g.Name == "newer-1" && tellsRest(g) }) {
+		if !slices.ContainsFunc(guests, func(g report.Guest) bool { return g.Name == "newer-1" && tellsRest(g) }) {
 			t.Errorf("got %+v, want newer-1 without a vmid, and told of the one that rests", guests)
 		}
 		time.Sleep(24 * time.Hour)
@@ -45,8 +46,8 @@ func TestIncidentFreedVMIDIsHandedOutAgain(t *testing.T) {
 	})
 }
 
-func tellsRest(g reconcile.GuestReport) bool {
-	return slices.ContainsFunc(g.Conditions, func(c reconcile.Condition) bool {
+func tellsRest(g report.Guest) bool {
+	return slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool {
 		return c.Reason == "no-vmid" && strings.Contains(c.Message, "not handed out for a day after their guests went: 200")
 	})
 }

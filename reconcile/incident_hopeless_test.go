@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/plan"
 )
 
 // TestIncidentHopelessCallIsRepeatedForEver asks for what Proxmox refuses however often it is asked. It is told of, and asked again twice an hour; a new revision
@@ -48,8 +48,8 @@ func TestIncidentHopelessCallIsRepeatedForEver(t *testing.T) {
 					t.Errorf("got %d writes in three hours, want a few at once and then two an hour", got)
 				}
 				told := l.guest(l.engine.Report(), 201).Conditions
-				if !slices.ContainsFunc(told, func(c reconcile.Condition) bool {
-					return c.Type == reconcile.Failed && strings.Contains(c.Message, test.said) && strings.Contains(c.Hint, "half an hour")
+				if !slices.ContainsFunc(told, func(c plan.Condition) bool {
+					return c.Type == plan.Failed && strings.Contains(c.Message, test.said) && strings.Contains(c.Hint, "half an hour")
 				}) {
 					t.Errorf("got %+v, want Proxmox's words, and when it is tried again", told)
 				}

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // TestIncidentVMIDIsReusedBySomebodyElse replaces an owned guest by another one under its vmid, behind the agent's back, in every disguise but
@@ -46,7 +47,7 @@ func TestIncidentVMIDIsReusedBySomebodyElse(t *testing.T) {
 				_, err := add(pvesim.Guest{VMID: test.vmid, Config: strings.Replace(test.disguise, "MARKER", marker, 1), Running: true})
 				l.ok(err)
 				config := l.sim.Config(test.vmid)
-				l.tells(test.vmid, string(reconcile.IdentityConflict))
+				l.tells(test.vmid, string(plan.IdentityConflict))
 				w.rests(t)
 				delete(l.files, "guest.yaml")
 				l.acceptance(l.push("remove it", alice))
@@ -105,7 +106,7 @@ func TestIncidentCloneByHandCarriesTheMarker(t *testing.T) {
 					return len(unmanaged) == 1 && unmanaged[0].VMID == 250
 				})
 				l.tells(test.vmid, "copied", "250", marker)
-				if r := l.engine.Report(); !r.Converged || l.guest(r, test.vmid).Health != reconcile.Healthy {
+				if r := l.engine.Report(); !r.Converged || l.guest(r, test.vmid).Health != report.Healthy {
 					t.Errorf("got converged %t and %+v, want the copy told and nothing else", r.Converged, l.guest(r, test.vmid))
 				}
 				w.rests(t)
@@ -115,7 +116,7 @@ func TestIncidentCloneByHandCarriesTheMarker(t *testing.T) {
 				for _, manifest := range []string{strings.Replace(adopting, "adopt: ifUnmanaged", "adopt: deny", 1), adopting} {
 					l.files["copy.yaml"] = manifest
 					l.acceptance(l.push("the copy", alice))
-					l.tells(250, string(reconcile.IdentityConflict))
+					l.tells(250, string(plan.IdentityConflict))
 					w.rests(t)
 				}
 				if g := l.guest(l.engine.Report(), 250); !strings.Contains(fmt.Sprint(g.Conditions), marker) {
@@ -185,7 +186,7 @@ func TestIncidentHalfMadeGuestIsBuiltOver(t *testing.T) {
 				w.rests(t)
 				r := l.engine.Report()
 				g, unlock := l.guest(r, test.vmid), fmt.Sprintf("%s unlock %d", test.tool, test.vmid)
-				if r.Converged || g.Health != reconcile.Degraded || !strings.Contains(fmt.Sprint(g.Conditions), unlock) {
+				if r.Converged || g.Health != report.Degraded || !strings.Contains(fmt.Sprint(g.Conditions), unlock) {
 					t.Errorf("got %+v, want a guest that is degraded, and %s as the way out", g, unlock)
 				}
 				delete(l.files, "guest.yaml")
@@ -223,15 +224,15 @@ func TestIncidentAgentRewritesWhatItKnowsTheGuestBy(t *testing.T) {
 					}
 					return
 				}
-				l.lasts(203, "the uuid impossible", func(g reconcile.GuestReport) bool { return has(g, reconcile.Blocked, "impossible") })
+				l.lasts(203, "the uuid impossible", func(g report.Guest) bool { return has(g, plan.Blocked, "impossible") })
 				if got := l.sim.Value(203, "smbios1"); got != made {
 					t.Errorf("got smbios1 %q, want %q", got, made)
 				}
 				l.ok(l.sim.Edit(203, "smbios1", "uuid="+other))
-				eventually(t, "the word that it is a stranger", func() bool { return has(l.guest(l.engine.Report(), 203), reconcile.IdentityConflict, "stranger") })
+				eventually(t, "the word that it is a stranger", func() bool { return has(l.guest(l.engine.Report(), 203), plan.IdentityConflict, "stranger") })
 				known := l.journal.State().Owned[203]
 				for _, c := range l.guest(l.engine.Report(), 203).Conditions {
-					if c.Type == reconcile.IdentityConflict && (!strings.Contains(c.Hint, "SMBIOS uuid "+known.UUID) || strings.Contains(c.Hint, known.Tag)) {
+					if c.Type == plan.IdentityConflict && (!strings.Contains(c.Hint, "SMBIOS uuid "+known.UUID) || strings.Contains(c.Hint, known.Tag)) {
 						t.Errorf("got hint %q, want it to ask for the uuid %s, and not for the tag, which is there", c.Hint, known.UUID)
 					}
 				}

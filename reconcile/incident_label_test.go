@@ -9,8 +9,9 @@ import (
 	"testing"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // TestIncidentVMIDLineIsTakenOut takes the line of the vmid out of a manifest. The guest is still meant: it is neither destroyed nor made a
@@ -48,7 +49,7 @@ func TestIncidentVMIDLineIsTakenOut(t *testing.T) {
 				}
 				l.files["other.yaml"] = vmYAML("other-1", test.vmid)
 				l.push("its vmid for another one", alice)
-				if r := l.refused(); r.Reason != reconcile.RefusedManifests {
+				if r := l.refused(); r.Reason != report.RefusedManifests {
 					t.Errorf("got %s refused for %s, want it for the manifests", r.Commit, r.Reason)
 				}
 				w.rests(t)
@@ -105,7 +106,7 @@ func TestIncidentAssignmentIsLost(t *testing.T) {
 func TestIncidentLabelMovesToAnotherVMID(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, l *lab) {
 		var failed atomic.Int64
-		l.opts.Hooks.Lane.OnStep = func(o reconcile.StepOutcome) {
+		l.opts.Hooks.Lane.OnStep = func(o report.StepOutcome) {
 			if o.Err != nil {
 				failed.Add(1)
 			}
@@ -117,7 +118,7 @@ func TestIncidentLabelMovesToAnotherVMID(t *testing.T) {
 		l.files["web.yaml"] = vmYAML("web-1", 231, "lifecycle: {destroy: allow}")
 		l.acceptance(l.push("another vmid", alice))
 		digest := l.digestOfHold(201)
-		l.tells(201, string(reconcile.Orphaned), "VirtualMachine/web-1", "231")
+		l.tells(201, string(plan.Orphaned), "VirtualMachine/web-1", "231")
 		if got := l.sim.Effects(201, pvesim.Destroyed); got != 0 {
 			t.Fatalf("got %d destroys without a signature, want none", got)
 		}

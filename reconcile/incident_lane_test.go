@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 )
 
 // stranger is the config of a guest that somebody made by hand.
@@ -128,7 +128,7 @@ func TestDestroyLooksAgainBeforeTheEnd(t *testing.T) {
 				l.push("remove", alice)
 				eventually(t, "what happens after the stop", happened.Load)
 				time.Sleep(time.Second)
-				if got := p.count(reconcile.OpDestroy, 202); got != 0 {
+				if got := p.count(cluster.OpDestroy, 202); got != 0 {
 					t.Errorf("got %d destroys after the world had changed, want none before another look", got)
 				}
 				if l.sim.Config(202) == "" {

@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
 )
 
 // delayed has a node take three minutes for one call: its proxy answers 596 after thirty seconds, no task is listed, and then the call acts.
@@ -24,21 +25,21 @@ func TestIncidentQueuedCallIsMadeAgain(t *testing.T) {
 	tests := map[string]struct {
 		method, path  string
 		before, after string
-		op            reconcile.Op
+		op            cluster.Op
 		effect        pvesim.Op
 	}{
 		"approved_reboot": {
 			"POST", "/status/reboot$", web("state: running", "lifecycle: {rebootPolicy: approve}"),
-			web("state: running", "lifecycle: {rebootPolicy: approve}", "cpu: {cores: 2}"), reconcile.OpReboot, pvesim.Stopped,
+			web("state: running", "lifecycle: {rebootPolicy: approve}", "cpu: {cores: 2}"), cluster.OpReboot, pvesim.Stopped,
 		},
 		"reboot": {
 			"POST", "/status/reboot$", web("state: running", "lifecycle: {rebootPolicy: auto}"),
-			web("state: running", "lifecycle: {rebootPolicy: auto}", "cpu: {cores: 2}"), reconcile.OpReboot, pvesim.Stopped,
+			web("state: running", "lifecycle: {rebootPolicy: auto}", "cpu: {cores: 2}"), cluster.OpReboot, pvesim.Stopped,
 		},
-		"start":    {"POST", "/status/start$", web("state: stopped"), web("state: running"), reconcile.OpStart, pvesim.Started},
-		"shutdown": {"POST", "/status/shutdown$", web("state: running"), web("state: stopped"), reconcile.OpShutdown, pvesim.Stopped},
-		"clone":    {"POST", "/clone$", "", web(), reconcile.OpCreate, pvesim.Cloned},
-		"destroy":  {"DELETE", "/qemu/201$", web("lifecycle: {destroy: allow}"), "", reconcile.OpDestroy, pvesim.Destroyed},
+		"start":    {"POST", "/status/start$", web("state: stopped"), web("state: running"), cluster.OpStart, pvesim.Started},
+		"shutdown": {"POST", "/status/shutdown$", web("state: running"), web("state: stopped"), cluster.OpShutdown, pvesim.Stopped},
+		"clone":    {"POST", "/clone$", "", web(), cluster.OpCreate, pvesim.Cloned},
+		"destroy":  {"DELETE", "/qemu/201$", web("lifecycle: {destroy: allow}"), "", cluster.OpDestroy, pvesim.Destroyed},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +86,7 @@ func TestIncidentQueuedCallIsMadeAgain(t *testing.T) {
 }
 
 // tellsOpen waits until a step of this operation is open on the guest although its call had time to be answered.
-func (l *lab) tellsOpen(vmid int, op reconcile.Op) {
+func (l *lab) tellsOpen(vmid int, op cluster.Op) {
 	l.Helper()
 	eventually(l, fmt.Sprintf("an open %s of %d, a minute old", op, vmid), func() bool {
 		for _, o := range l.journal.State().Open {
@@ -164,7 +165,7 @@ func TestQueuedCloneOfARemovedManifest(t *testing.T) {
 		delete(l.files, "web.yaml")
 		l.acceptance(l.push("one guest", alice))
 		time.Sleep(20 * time.Minute)
-		if !has(l.guest(l.engine.Report(), 201), reconcile.Orphaned, "removed") || l.sim.Effects(201, pvesim.Cloned) != 1 {
+		if !has(l.guest(l.engine.Report(), 201), plan.Orphaned, "removed") || l.sim.Effects(201, pvesim.Cloned) != 1 {
 			t.Errorf("got %+v after %d clones, want one that is told of as removed", l.engine.Report().Unmanaged, l.sim.Effects(201, pvesim.Cloned))
 		}
 	})

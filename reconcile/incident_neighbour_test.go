@@ -9,7 +9,10 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // repaired edits web-1 by hand and waits for the agent to notice. The guest's memory is 2 GiB by its manifest.
@@ -27,11 +30,11 @@ func TestOneUnreadableGuestStopsNoOther(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Path: "/qemu/202/pending", Kind: pvesim.ProxyStatus, Status: 595, Times: -1}))
-		eventually(t, "doubt about db-1", func() bool { return l.guest(l.engine.Report(), 202).Sync == reconcile.SyncUnknown })
+		eventually(t, "doubt about db-1", func() bool { return l.guest(l.engine.Report(), 202).Sync == report.SyncUnknown })
 		time.Sleep(5 * time.Minute)
 		l.repaired("the repair of the guest that can be read")
 		r := l.engine.Report()
-		if g := l.guest(r, 202); !r.Writes.Allowed || !has(g, reconcile.NotObserved, "not-observed") || r.Time.Sub(g.ObservedAt) < 5*time.Minute {
+		if g := l.guest(r, 202); !r.Writes.Allowed || !has(g, plan.NotObserved, "not-observed") || r.Time.Sub(g.ObservedAt) < 5*time.Minute {
 			t.Errorf("got writes %+v, and db-1 seen at %s with %+v, want it unknown, with the age of its last reading", r.Writes, g.ObservedAt, g.Conditions)
 		}
 		l.sim.ClearFaults()
@@ -52,7 +55,7 @@ func TestUsedUpRangeStopsNoOther(t *testing.T) {
 		l.acceptance(l.push("one too many", alice))
 		l.repaired("the repair of a guest that has its vmid")
 		r := l.engine.Report()
-		if g := l.guest(r, 0); !has(g, reconcile.Blocked, "no-vmid") || !r.Writes.Allowed || !r.Proxmox.Ready {
+		if g := l.guest(r, 0); !has(g, plan.Blocked, "no-vmid") || !r.Writes.Allowed || !r.Proxmox.Ready {
 			t.Errorf("got %+v with writes %+v, want the condition at the guest alone", g.Conditions, r.Writes)
 		}
 		l.files["cluster.yaml"] = clusterYAML
@@ -66,7 +69,7 @@ func TestForgottenTaskIsSettled(t *testing.T) {
 	var mu sync.Mutex
 	var results []journal.Result
 	noting := func(o *reconcile.Options) {
-		o.Hooks.Lane.OnRecovered = func(_ int, _ reconcile.Op, result journal.Result) {
+		o.Hooks.Lane.OnRecovered = func(_ int, _ cluster.Op, result journal.Result) {
 			mu.Lock()
 			defer mu.Unlock()
 			results = append(results, result)
@@ -75,7 +78,7 @@ func TestForgottenTaskIsSettled(t *testing.T) {
 	probed(t, []labOption{noting}, func(t *testing.T, l *lab, p *probe) {
 		p.lay(hands{wait: func(upid string) error {
 			if strings.Contains(upid, ":qmclone:") {
-				return fmt.Errorf("wait for %s: %w", upid, reconcile.ErrNoTask)
+				return fmt.Errorf("wait for %s: %w", upid, cluster.ErrNoTask)
 			}
 			return nil
 		}})
@@ -103,7 +106,7 @@ func TestDeadNodeStopsNoOther(t *testing.T) {
 		l.converge()
 		p.lay(hands{wait: func(upid string) error {
 			if strings.Contains(upid, ":vzcreate:") {
-				return fmt.Errorf("wait for %s: %w", upid, reconcile.ErrNotReady)
+				return fmt.Errorf("wait for %s: %w", upid, cluster.ErrNotReady)
 			}
 			return nil
 		}})

@@ -9,20 +9,22 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // forgetful is a cluster whose list leaves guests out, for as long as a test says.
 type forgetful struct {
-	reconcile.Cluster
+	cluster.Cluster
 	leavesOut atomic.Int64 // a vmid; 0 is none
 }
 
-func (f *forgetful) Inventory(ctx context.Context) (reconcile.Inventory, error) {
+func (f *forgetful) Inventory(ctx context.Context) (cluster.Inventory, error) {
 	inventory, err := f.Cluster.Inventory(ctx)
 	out := int(f.leavesOut.Load())
-	inventory.Rows = slices.DeleteFunc(inventory.Rows, func(r reconcile.Row) bool { return r.VMID == out })
+	inventory.Rows = slices.DeleteFunc(inventory.Rows, func(r cluster.Row) bool { return r.VMID == out })
 	return inventory, err
 }
 
@@ -35,7 +37,7 @@ func (l *lab) onlyOnce() {
 }
 
 // lasts lets a while pass in which the guest's reports must all be as the test wants.
-func (l *lab) lasts(vmid int, what string, right func(g reconcile.GuestReport) bool) {
+func (l *lab) lasts(vmid int, what string, right func(g report.Guest) bool) {
 	l.Helper()
 	for range 20 {
 		time.Sleep(15 * time.Second)
@@ -54,7 +56,7 @@ func TestIncidentLaggingListReadAsGone(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		f.leavesOut.Store(201)
-		l.lasts(201, "the guest in sync, since it answers", func(g reconcile.GuestReport) bool { return g.Sync == reconcile.Synced && g.Health == reconcile.Healthy })
+		l.lasts(201, "the guest in sync, since it answers", func(g report.Guest) bool { return g.Sync == report.Synced && g.Health == report.Healthy })
 		l.repaired("the repair of a guest that the list leaves out")
 		l.onlyOnce()
 	})
@@ -70,13 +72,13 @@ func TestIncidentListThatAnswers500ReadAsGone(t *testing.T) {
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Path: "/cluster/resources", Kind: pvesim.ErrorText, Text: "Configuration file 'nodes/pve1/qemu-server/205.conf' does not exist", Times: -1}))
 		writes := l.sim.Writes()
 		time.Sleep(10 * time.Minute)
-		if r := l.engine.Report(); r.Proxmox.Ready || l.guest(r, 201).Sync != reconcile.SyncUnknown || r.Converged {
+		if r := l.engine.Report(); r.Proxmox.Ready || l.guest(r, 201).Sync != report.SyncUnknown || r.Converged {
 			t.Errorf("got ready %t and %+v, want the guest unknown while the list fails", r.Proxmox.Ready, l.guest(r, 201))
 		}
 		stop()
 		stop = l.start() // with nothing remembered of the guest but that it is owned
 		time.Sleep(10 * time.Minute)
-		if r := l.engine.Report(); l.guest(r, 201).Sync != reconcile.SyncUnknown {
+		if r := l.engine.Report(); l.guest(r, 201).Sync != report.SyncUnknown {
 			t.Errorf("got %+v after a new start, want the guest unknown", l.guest(r, 201))
 		}
 		if got := l.sim.Writes(); got != writes {
@@ -99,8 +101,8 @@ func TestIncidentHiddenGuestReadAsGone(t *testing.T) {
 		l.converge()
 		all := []pvesim.ACL{{Path: "/", Role: "Administrator"}}
 		l.sim.SetPrivileges("gitops@pve!agent", append(slices.Clone(all), pvesim.ACL{Path: "/vms/201", Role: "NoAccess"}))
-		eventually(t, "the word that it is hidden", func() bool { return has(l.guest(l.engine.Report(), 201), reconcile.Blocked, "hidden") })
-		l.lasts(201, "the guest hidden", func(g reconcile.GuestReport) bool { return has(g, reconcile.Blocked, "hidden") })
+		eventually(t, "the word that it is hidden", func() bool { return has(l.guest(l.engine.Report(), 201), plan.Blocked, "hidden") })
+		l.lasts(201, "the guest hidden", func(g report.Guest) bool { return has(g, plan.Blocked, "hidden") })
 		l.sim.SetPrivileges("gitops@pve!agent", all)
 		l.converge()
 		l.onlyOnce()
@@ -122,9 +124,9 @@ func TestIncidentHAMoveReadAsMustBeReplaced(t *testing.T) {
 		l.sim.StopNode("pve1")
 		eventually(t, "its new node", func() bool {
 			g := l.guest(l.engine.Report(), 201)
-			return g.Node == "pve2" && g.Sync == reconcile.Synced && g.Status == guest.StatusRunning
+			return g.Node == "pve2" && g.Sync == report.Synced && g.Status == guest.StatusRunning
 		})
-		l.lasts(201, "the guest in sync where HA put it", func(g reconcile.GuestReport) bool { return g.Node == "pve2" && g.Sync == reconcile.Synced })
+		l.lasts(201, "the guest in sync where HA put it", func(g report.Guest) bool { return g.Node == "pve2" && g.Sync == report.Synced })
 		l.onlyOnce()
 		l.ok(l.sim.Edit(201, "description", "by hand"))
 		eventually(t, "the repair at its new node", func() bool { return l.sim.Value(201, "description") == "serves the web" })

@@ -9,6 +9,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
 )
 
@@ -28,7 +29,7 @@ func heldBridge(t *testing.T, options []labOption, test func(t *testing.T, l *la
 		l.files["web.yaml"] = bridged("vmbr1")
 		l.push("another bridge", alice)
 		digest := l.digestOfHold(201)
-		if got := p.count(reconcile.OpConfig, 201); got != 1 {
+		if got := p.count(cluster.OpConfig, 201); got != 1 {
 			t.Fatalf("got %d writes of the configuration before any approval, want the first one alone", got)
 		}
 		test(t, l, p, digest)
@@ -64,7 +65,7 @@ func TestApprovalIsSpentWhenTheOutcomeIsUnknown(t *testing.T) {
 			t.Errorf("got digest %s for the same change, want %s", again, digest)
 		}
 		time.Sleep(10 * time.Minute)
-		if got := p.count(reconcile.OpConfig, 201); l.moved() || got != 2 {
+		if got := p.count(cluster.OpConfig, 201); l.moved() || got != 2 {
 			t.Errorf("got %d writes and the guest moved %t, want one approval to be worth one write", got, l.moved())
 		}
 	})
@@ -75,9 +76,9 @@ func TestApprovalIsSpentByAFailure(t *testing.T) {
 	heldBridge(t, nil, func(t *testing.T, l *lab, p *probe, digest string) {
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/qemu/201/config$", Kind: pvesim.TaskFails, Text: "hotplug problem - net0", Times: -1}))
 		l.approve(digest)
-		eventually(t, "the attempt", func() bool { return p.count(reconcile.OpConfig, 201) == 2 })
+		eventually(t, "the attempt", func() bool { return p.count(cluster.OpConfig, 201) == 2 })
 		time.Sleep(2 * time.Hour)
-		if got := p.count(reconcile.OpConfig, 201); got != 2 {
+		if got := p.count(cluster.OpConfig, 201); got != 2 {
 			t.Errorf("got %d writes, want 2: the first configuration and one attempt of the approved change", got)
 		}
 		l.wantOrder(digest, journal.OrderRun)
@@ -92,7 +93,7 @@ func TestApprovalSurvivesACallThatNeverActed(t *testing.T) {
 		l.approve(digest)
 		eventually(t, "the approved change", l.moved)
 		l.converge()
-		if got := p.count(reconcile.OpConfig, 201); got != 3 {
+		if got := p.count(cluster.OpConfig, 201); got != 3 {
 			t.Errorf("got %d writes, want 3: the first configuration, an attempt in vain and another one", got)
 		}
 		l.wantOrder(digest, journal.OrderRun)
@@ -117,7 +118,7 @@ func TestOrdersExpire(t *testing.T) {
 		l.wantOrder(digest, journal.OrderSeen)
 		time.Sleep(2 * 24 * time.Hour)
 		l.wantOrder(digest, journal.OrderExpired)
-		if l.moved() || p.count(reconcile.OpConfig, 201) != 1 {
+		if l.moved() || p.count(cluster.OpConfig, 201) != 1 {
 			t.Errorf("got the guest moved by one of two approvals, want it held")
 		}
 	})

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // TestIncidentPendingChangeTakenForApplied writes what a running guest takes at its next start. Proxmox's plain reading of the configuration
@@ -39,11 +40,11 @@ func TestIncidentPendingChangeTakenForApplied(t *testing.T) {
 				old := l.sim.Value(test.vmid, test.key)
 				l.files["guest.yaml"] = test.after
 				l.push("a change that waits", alice)
-				l.tells(test.vmid, string(reconcile.PendingRestart), test.key)
+				l.tells(test.vmid, string(plan.PendingRestart), test.key)
 				waits := func(when string) {
 					t.Helper()
 					r := l.engine.Report()
-					if g := l.guest(r, test.vmid); r.Converged || g.Sync != reconcile.OutOfSync || !has(g, reconcile.PendingRestart, "pending-restart") {
+					if g := l.guest(r, test.vmid); r.Converged || g.Sync != report.OutOfSync || !has(g, plan.PendingRestart, "pending-restart") {
 						t.Errorf("%s: got converged %t and %s with %+v, want a change that waits", when, r.Converged, g.Sync, g.Conditions)
 					}
 					if got := l.sim.Value(test.vmid, test.key); got != old || !strings.Contains(strings.ToLower(l.sim.Config(test.vmid)), "pending]") {

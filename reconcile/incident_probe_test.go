@@ -6,27 +6,29 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // probe is a cluster on whose calls a test may lay hands.
 type probe struct {
-	reconcile.Cluster
+	cluster.Cluster
 
 	mu     sync.Mutex
 	hands  hands
 	stall  *stall
 	inLane bool // a lane has begun its work since the stall was set up
-	calls  []reconcile.Call
+	calls  []cluster.Call
 }
 
 // hands are what a test does with calls. Each may be nil.
 type hands struct {
-	read  func(o *guest.Observed)         // changes what a full read shows
-	wait  func(upid string) error         // fails a look at a task
-	write func(call reconcile.Call)       // comes before a write
-	reply func(call reconcile.Call) error // loses the reply of a write that acted
+	read  func(o *guest.Observed)       // changes what a full read shows
+	wait  func(upid string) error       // fails a look at a task
+	write func(call cluster.Call)       // comes before a write
+	reply func(call cluster.Call) error // loses the reply of a write that acted
 }
 
 // stall stops the lane of a guest in the middle of its next look: it knows the revision by then, and has not planned yet.
@@ -93,7 +95,7 @@ func (p *probe) pass(ctx context.Context, vmid int) {
 }
 
 // count returns how many writes of an operation were sent for a guest.
-func (p *probe) count(op reconcile.Op, vmid int) int {
+func (p *probe) count(op cluster.Op, vmid int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := 0
@@ -105,7 +107,7 @@ func (p *probe) count(op reconcile.Op, vmid int) int {
 	return n
 }
 
-func (p *probe) Status(ctx context.Context, row reconcile.Row) (guest.Status, error) {
+func (p *probe) Status(ctx context.Context, row cluster.Row) (guest.Status, error) {
 	p.pass(ctx, row.VMID)
 	return p.Cluster.Status(ctx, row)
 }
@@ -115,7 +117,7 @@ func (p *probe) Exists(ctx context.Context, vmid int) (bool, error) {
 	return p.Cluster.Exists(ctx, vmid)
 }
 
-func (p *probe) Observe(ctx context.Context, row reconcile.Row) (guest.Observed, error) {
+func (p *probe) Observe(ctx context.Context, row cluster.Row) (guest.Observed, error) {
 	o, err := p.Cluster.Observe(ctx, row)
 	if read := p.use().read; read != nil && err == nil {
 		read(&o)
@@ -123,16 +125,16 @@ func (p *probe) Observe(ctx context.Context, row reconcile.Row) (guest.Observed,
 	return o, err
 }
 
-func (p *probe) Wait(ctx context.Context, upid string) (reconcile.Task, error) {
+func (p *probe) Wait(ctx context.Context, upid string) (cluster.Task, error) {
 	if wait := p.use().wait; wait != nil {
 		if err := wait(upid); err != nil {
-			return reconcile.Task{}, err
+			return cluster.Task{}, err
 		}
 	}
 	return p.Cluster.Wait(ctx, upid)
 }
 
-func (p *probe) Do(ctx context.Context, call reconcile.Call) (string, error) {
+func (p *probe) Do(ctx context.Context, call cluster.Call) (string, error) {
 	if write := p.use().write; write != nil {
 		write(call)
 	}
@@ -179,7 +181,7 @@ func (l *lab) approve(digest string) {
 }
 
 // has reports whether a guest has a condition of this type and, unless it is empty, this reason.
-func has(g reconcile.GuestReport, kind reconcile.ConditionType, reason string) bool {
+func has(g report.Guest, kind plan.ConditionType, reason string) bool {
 	for _, c := range g.Conditions {
 		if c.Type == kind && (reason == "" || c.Reason == reason) {
 			return true

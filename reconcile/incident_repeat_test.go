@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // deaf makes web-1's memory look as if no write had ever changed it.
@@ -25,13 +27,13 @@ func TestChangeThatDoesNotStickIsNotRepeated(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		p.lay(deaf)
-		eventually(t, "the failure", func() bool { return has(l.guest(l.engine.Report(), 201), reconcile.Failed, "config") })
-		before := p.count(reconcile.OpConfig, 201)
+		eventually(t, "the failure", func() bool { return has(l.guest(l.engine.Report(), 201), plan.Failed, "config") })
+		before := p.count(cluster.OpConfig, 201)
 		time.Sleep(time.Hour)
-		if got := p.count(reconcile.OpConfig, 201) - before; got > 60/5+6 {
+		if got := p.count(cluster.OpConfig, 201) - before; got > 60/5+6 {
 			t.Errorf("got %d writes in an hour, want the few that the growing wait between attempts lets through", got)
 		}
-		if g := l.guest(l.engine.Report(), 201); g.Health != reconcile.Degraded || g.Sync != reconcile.OutOfSync {
+		if g := l.guest(l.engine.Report(), 201); g.Health != report.Degraded || g.Sync != report.OutOfSync {
 			t.Errorf("got %s and %s, want Degraded and OutOfSync", g.Health, g.Sync)
 		}
 	})
@@ -49,7 +51,7 @@ func TestChangeThatDoesNotStickEndsASingleRun(t *testing.T) {
 		defer cancel()
 		r, err := l.engine.Once(ctx)
 		if err != nil || r.Converged {
-			t.Errorf("got converged %t and %v after %d writes, want a run that ends without it", r.Converged, err, p.count(reconcile.OpConfig, 201))
+			t.Errorf("got converged %t and %v after %d writes, want a run that ends without it", r.Converged, err, p.count(cluster.OpConfig, 201))
 		}
 	})
 }
@@ -68,7 +70,7 @@ func TestFightIsSpacedOut(t *testing.T) {
 				l.ok(l.sim.Edit(201, "memory", "4096"))
 				repairs++
 			}
-			spaced = spaced || has(l.guest(l.engine.Report(), 201), reconcile.Blocked, "fight")
+			spaced = spaced || has(l.guest(l.engine.Report(), 201), plan.Blocked, "fight")
 		}
 		if !spaced {
 			t.Error("got no word of a fight, want the condition")
@@ -90,11 +92,11 @@ func TestFailureEndsWhenSomebodyMendsIt(t *testing.T) {
 		l.converge()
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/qemu/201/config$", Kind: pvesim.ErrorText, Text: "storage is full", Times: -1}))
 		l.ok(l.sim.Edit(201, "memory", "4096"))
-		eventually(t, "the failure", func() bool { return has(l.guest(l.engine.Report(), 201), reconcile.Failed, "config") })
+		eventually(t, "the failure", func() bool { return has(l.guest(l.engine.Report(), 201), plan.Failed, "config") })
 		l.ok(l.sim.Edit(201, "memory", "2048"))
 		eventually(t, "the end of the failure", func() bool {
 			g := l.guest(l.engine.Report(), 201)
-			return g.Health == reconcile.Healthy && !has(g, reconcile.Failed, "")
+			return g.Health == report.Healthy && !has(g, plan.Failed, "")
 		})
 		if r := l.engine.Report(); !r.Converged {
 			t.Errorf("got %+v, want it converged without a write", r.Guests)

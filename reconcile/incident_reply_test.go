@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // results lists how the steps of an operation on a guest ended, in order.
-func (l *lab) results(op reconcile.Op, vmid int) []journal.Result {
+func (l *lab) results(op cluster.Op, vmid int) []journal.Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var list []journal.Result
@@ -58,7 +60,7 @@ func TestIncidentCloneIsRetriedIntoThree(t *testing.T) {
 					if got := l.sim.Effects(vmid, pvesim.Cloned); got != 1 {
 						t.Errorf("got %d clones of %d, want 1", got, vmid)
 					}
-					if got := l.results(reconcile.OpCreate, vmid); test.calls == 2 && !slices.Equal(got, []journal.Result{journal.Done}) {
+					if got := l.results(cluster.OpCreate, vmid); test.calls == 2 && !slices.Equal(got, []journal.Result{journal.Done}) {
 						t.Errorf("got results %v for %d, want it done, at the first attempt", got, vmid)
 					}
 				}
@@ -75,21 +77,21 @@ func TestIncidentCloneIsRetriedIntoThree(t *testing.T) {
 func TestIncidentLostWorkerCalledASuccess(t *testing.T) {
 	tests := map[string]struct {
 		path   string
-		op     reconcile.Op
+		op     cluster.Op
 		vmid   int
 		before string // the manifest to converge first
 		after  string
 		effect pvesim.Op
 		torso  bool
 	}{
-		"clone":  {"/clone$", reconcile.OpCreate, 201, "", vmYAML("web-1", 201), pvesim.Cloned, false},
-		"config": {"/201/config$", reconcile.OpConfig, 201, vmYAML("web-1", 201), vmYAML("web-1", 201, "memory: {size: 3Gi}"), pvesim.ConfigWritten, false},
-		"start":  {"/status/start$", reconcile.OpStart, 201, vmYAML("web-1", 201), vmYAML("web-1", 201, "state: running"), pvesim.Started, false},
+		"clone":  {"/clone$", cluster.OpCreate, 201, "", vmYAML("web-1", 201), pvesim.Cloned, false},
+		"config": {"/201/config$", cluster.OpConfig, 201, vmYAML("web-1", 201), vmYAML("web-1", 201, "memory: {size: 3Gi}"), pvesim.ConfigWritten, false},
+		"start":  {"/status/start$", cluster.OpStart, 201, vmYAML("web-1", 201), vmYAML("web-1", 201, "state: running"), pvesim.Started, false},
 		"create_container": {
-			"/lxc$", reconcile.OpCreate, 210, "", dnsYAML("memory: {size: 1Gi}", "state: running"), pvesim.Created, true,
+			"/lxc$", cluster.OpCreate, 210, "", dnsYAML("memory: {size: 1Gi}", "state: running"), pvesim.Created, true,
 		},
 		"create_machine": {
-			"/qemu$", reconcile.OpCreate, 201, "",
+			"/qemu$", cluster.OpCreate, 201, "",
 			strings.Replace(vmYAML("web-1", 201, "disks: {scsi0: {storage: local, size: 4Gi}}", "state: running"), "clone: {name: tmpl-debian-12}", "blank: {}", 1),
 			pvesim.Created, true,
 		},
@@ -98,7 +100,7 @@ func TestIncidentLostWorkerCalledASuccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				var recovered sync.Map // results of what was looked into later, by vmid
-				l.opts.Hooks.Lane.OnRecovered = func(vmid int, _ reconcile.Op, result journal.Result) { recovered.Store(vmid, result) }
+				l.opts.Hooks.Lane.OnRecovered = func(vmid int, _ cluster.Op, result journal.Result) { recovered.Store(vmid, result) }
 				if test.before != "" {
 					l.files["guest.yaml"] = test.before
 				}
@@ -140,18 +142,18 @@ func TestIncidentFailedTaskTakenForASuccess(t *testing.T) {
 	running, stopped := vmYAML("web-1", 201, "state: running"), vmYAML("web-1", 201, "state: stopped")
 	tests := map[string]struct {
 		path          string
-		op            reconcile.Op
+		op            cluster.Op
 		vmid          int
 		before, after string
 		effect        pvesim.Op
 	}{
-		"clone":    {"/clone$", reconcile.OpCreate, 201, "", running, pvesim.Cloned},
-		"create":   {"/lxc$", reconcile.OpCreate, 210, "", dnsYAML(), pvesim.Created},
-		"config":   {"/201/config$", reconcile.OpConfig, 201, running, vmYAML("web-1", 201, "state: running", "cpu: {cores: 2}", "lifecycle: {rebootPolicy: auto}"), pvesim.ConfigWritten},
-		"resize":   {"/201/resize$", reconcile.OpResize, 201, running, vmYAML("web-1", 201, "state: running", "disks: {scsi0: {size: 8Gi}}"), pvesim.Resized},
-		"start":    {"/201/status/start$", reconcile.OpStart, 201, stopped, running, pvesim.Started},
-		"shutdown": {"/201/status/shutdown$", reconcile.OpShutdown, 201, running, stopped, pvesim.Stopped},
-		"destroy":  {"/qemu/201$", reconcile.OpDestroy, 201, vmYAML("web-1", 201, "lifecycle: {destroy: allow}"), "", pvesim.Destroyed},
+		"clone":    {"/clone$", cluster.OpCreate, 201, "", running, pvesim.Cloned},
+		"create":   {"/lxc$", cluster.OpCreate, 210, "", dnsYAML(), pvesim.Created},
+		"config":   {"/201/config$", cluster.OpConfig, 201, running, vmYAML("web-1", 201, "state: running", "cpu: {cores: 2}", "lifecycle: {rebootPolicy: auto}"), pvesim.ConfigWritten},
+		"resize":   {"/201/resize$", cluster.OpResize, 201, running, vmYAML("web-1", 201, "state: running", "disks: {scsi0: {size: 8Gi}}"), pvesim.Resized},
+		"start":    {"/201/status/start$", cluster.OpStart, 201, stopped, running, pvesim.Started},
+		"shutdown": {"/201/status/shutdown$", cluster.OpShutdown, 201, running, stopped, pvesim.Stopped},
+		"destroy":  {"/qemu/201$", cluster.OpDestroy, 201, vmYAML("web-1", 201, "lifecycle: {destroy: allow}"), "", pvesim.Destroyed},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -203,12 +205,12 @@ func TestIncidentWarningsTakenForAFailure(t *testing.T) {
 		for _, task := range l.sim.Tasks() {
 			warned = warned || strings.HasPrefix(task.Exit, "WARNINGS: ")
 		}
-		if got := l.results(reconcile.OpStart, 201); !warned || len(got) != 1 || got[0] != journal.Done {
+		if got := l.results(cluster.OpStart, 201); !warned || len(got) != 1 || got[0] != journal.Done {
 			t.Errorf("got results %v of the start, warnings %t, want one that is done with warnings", got, warned)
 		}
-		l.tells(201, string(reconcile.Warned), "efidisk")
+		l.tells(201, string(plan.Warned), "efidisk")
 		g := l.guest(l.engine.Report(), 201)
-		if has(g, reconcile.Failed, "") || g.Health != reconcile.Healthy || l.sim.Effects(201, pvesim.Started) != 1 {
+		if has(g, plan.Failed, "") || g.Health != report.Healthy || l.sim.Effects(201, pvesim.Started) != 1 {
 			t.Errorf("got %s with %+v after %d starts, want a healthy guest after one", g.Health, g.Conditions, l.sim.Effects(201, pvesim.Started))
 		}
 	})

@@ -19,11 +19,15 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/secret"
 )
 
 // safe keeps the secrets of a test, and every text that the agent sent of them.
 type safe struct {
-	reconcile.Cluster
+	cluster.Cluster
 	mu       sync.Mutex
 	contents map[string]string
 	sent     []string
@@ -41,12 +45,12 @@ func (s *safe) read(name string) (string, error) {
 	defer s.mu.Unlock()
 	content, ok := s.contents[name]
 	if !ok {
-		return "", &reconcile.SecretError{Name: name, Reason: "no such file", Hint: "put it there"}
+		return "", &secret.Error{Name: name, Reason: "no such file", Hint: "put it there"}
 	}
 	return content, nil
 }
 
-func (s *safe) Do(ctx context.Context, call reconcile.Call) (string, error) {
+func (s *safe) Do(ctx context.Context, call cluster.Call) (string, error) {
 	s.mu.Lock()
 	for key := range call.Secrets {
 		s.sent = append(s.sent, call.Params[key])
@@ -70,7 +74,7 @@ func guarded(t *testing.T, test func(t *testing.T, l *lab, s *safe)) {
 	bubble(t, nil, func(t *testing.T, l *lab) {
 		s := &safe{Cluster: l.cluster, contents: map[string]string{"web": hunter}}
 		l.opts.Cluster = s
-		l.opts.Secrets = reconcile.Secrets{Read: s.read, Key: []byte("of the state directory")}
+		l.opts.Secrets = secret.Source{Read: s.read, Key: []byte("of the state directory")}
 		test(t, l, s)
 	})
 }
@@ -137,7 +141,7 @@ func TestMissingSecretStopsNothingElse(t *testing.T) {
 		defer l.start()()
 		eventually(t, "the condition", func() bool {
 			r := l.engine.Report()
-			return len(r.Guests) == 1 && has(r.Guests[0], reconcile.Blocked, "no-secret") && l.sim.Value(201, "memory") == "2048"
+			return len(r.Guests) == 1 && has(r.Guests[0], plan.Blocked, "no-secret") && l.sim.Value(201, "memory") == "2048"
 		})
 		l.repaired("drift of another key")
 		time.Sleep(time.Hour)
@@ -212,7 +216,7 @@ func TestCrashAroundAPassword(t *testing.T) {
 				l.once()
 				l.files["web.yaml"] = vmYAML("web-1", 201, withPassword...)
 				l.push("a password", alice)
-				d := &dying{Cluster: s, op: reconcile.OpConfig, at: at}
+				d := &dying{Cluster: s, op: cluster.OpConfig, at: at}
 				l.opts.Cluster = d
 				stop := l.start()
 				eventually(t, "death", d.died.Load)
@@ -238,7 +242,7 @@ func TestCrashWhileMadeWithAPassword(t *testing.T) {
 	guarded(t, func(t *testing.T, l *lab, s *safe) {
 		l.files["web.yaml"] = strings.Replace(vmYAML("web-1", 201, withPassword...), "{clone: {name: tmpl-debian-12}}", "{blank: {}}", 1)
 		l.push("a blank guest", alice)
-		d := &dying{Cluster: s, op: reconcile.OpCreate, at: "after-call"}
+		d := &dying{Cluster: s, op: cluster.OpCreate, at: "after-call"}
 		l.opts.Cluster = d
 		stop := l.start()
 		eventually(t, "death", d.died.Load)
@@ -266,7 +270,7 @@ func TestSecretsStayOutOfEverything(t *testing.T) {
 			o.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		})
 		s := &safe{Cluster: l.cluster, contents: map[string]string{"web": hunter}}
-		l.opts.Cluster, l.opts.Secrets = s, reconcile.Secrets{Read: s.read, Key: []byte("of the state directory")}
+		l.opts.Cluster, l.opts.Secrets = s, secret.Source{Read: s.read, Key: []byte("of the state directory")}
 		l.files["cluster.yaml"] = clusterYAML
 		l.files["web.yaml"] = vmYAML("web-1", 201, withPassword...)
 		l.files["dns.yaml"] = dnsYAML("passwordFrom: {file: web}")
@@ -314,7 +318,7 @@ func TestSecretsStayOutOfEverything(t *testing.T) {
 	})
 }
 
-func rendered(t *testing.T, r reconcile.Report) string {
+func rendered(t *testing.T, r report.Report) string {
 	t.Helper()
 	text, err := json.Marshal(r)
 	if err != nil {

@@ -8,13 +8,15 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/queue"
 )
 
 // TestIncidentFortyClonesOfOneStorage wants forty clones of forty templates on one storage, which locks itself while it allocates. No more
 // are under way than it bears, and all of them come to be, each of them once.
 func TestIncidentFortyClonesOfOneStorage(t *testing.T) {
 	limits := func(o *reconcile.Options) {
-		o.Parallel, o.Limits = 40, reconcile.Limits{PerStorage: 2, PerNode: 20}
+		o.Parallel, o.Limits = 40, queue.Limits{PerStorage: 2, PerNode: 20}
 	}
 	probed(t, []labOption{limits}, func(t *testing.T, l *lab, p *probe) {
 		for i := range 40 {
@@ -24,7 +26,7 @@ func TestIncidentFortyClonesOfOneStorage(t *testing.T) {
 				"clone: {name: tmpl-debian-12}", fmt.Sprintf("clone: {template: %d, storage: local}", 9100+i), 1)
 		}
 		var most atomic.Int64
-		p.lay(hands{write: func(call reconcile.Call) {
+		p.lay(hands{write: func(call cluster.Call) {
 			if call.CloneOf == 0 {
 				return
 			}

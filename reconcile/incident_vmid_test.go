@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // withoutVMID leaves the vmid of a manifest to the Cluster's range.
@@ -27,7 +29,7 @@ func TestAssignedVMIDIsTaken(t *testing.T) {
 		l.converge()
 		l.files["db.yaml"] = vmYAML("db-1", 200)
 		l.push("its vmid for another one", alice)
-		if r := l.refused(); r.Reason != reconcile.RefusedManifests || !strings.Contains(r.Error, "200") {
+		if r := l.refused(); r.Reason != report.RefusedManifests || !strings.Contains(r.Error, "200") {
 			t.Errorf("got reason %s: %s, want the manifests refused for vmid 200", r.Reason, r.Error)
 		}
 		l.ok(l.sim.Edit(209, "memory", "4096"))
@@ -92,8 +94,8 @@ func TestIncidentReusedVMIDGoesWithItsManifest(t *testing.T) {
 // nor does it stand in the way of adopting it on request.
 func TestIncidentVMIDIsLostBeforeTheCreate(t *testing.T) {
 	probed(t, nil, func(t *testing.T, l *lab, p *probe) {
-		p.lay(hands{write: func(call reconcile.Call) {
-			if call.Op == reconcile.OpCreate && call.VMID == 201 {
+		p.lay(hands{write: func(call cluster.Call) {
+			if call.Op == cluster.OpCreate && call.VMID == 201 {
 				_, _ = l.sim.AddVM(pvesim.Guest{VMID: 201, Config: "name: dave\nmemory: 512\n"}) // once; later it is there already
 			}
 		}})
@@ -103,10 +105,10 @@ func TestIncidentVMIDIsLostBeforeTheCreate(t *testing.T) {
 		defer l.start()()
 		eventually(t, "the conflict", func() bool {
 			r := l.engine.Report()
-			return len(r.Guests) == 2 && has(l.guest(r, 201), reconcile.IdentityConflict, "stranger")
+			return len(r.Guests) == 2 && has(l.guest(r, 201), plan.IdentityConflict, "stranger")
 		})
 		time.Sleep(10 * time.Minute)
-		if got := p.count(reconcile.OpConfig, 201); got != 0 {
+		if got := p.count(cluster.OpConfig, 201); got != 0 {
 			t.Fatalf("got %d writes to somebody else's guest, want none", got)
 		}
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}", "adopt: ifUnmanaged")

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // TestIncidentDestroyTakesADiskOfAnother removes the manifest of a guest whose former disk another guest has by now. The volume still bears the
@@ -48,8 +49,8 @@ func TestIncidentDestroyTakesADiskOfAnother(t *testing.T) {
 				delete(l.files, "old.yaml")
 				l.acceptance(l.push("the old one goes", alice))
 				l.tells(201, "volume-in-use", volume, "VirtualMachine/new (202) as scsi1", test.said)
-				l.lasts(gone, "a guest that is kept, and nothing to approve", func(g reconcile.GuestReport) bool {
-					return len(g.Held) == 0 && has(g, reconcile.Blocked, "volume-in-use")
+				l.lasts(gone, "a guest that is kept, and nothing to approve", func(g report.Guest) bool {
+					return len(g.Held) == 0 && has(g, plan.Blocked, "volume-in-use")
 				})
 				if !slices.Contains(l.volumesOf(201), volume) || l.sim.Effects(201, pvesim.Destroyed) != 0 {
 					t.Fatalf("got volumes %v and %d destroys, want the disk that 202 has, and none", l.volumesOf(201), l.sim.Effects(201, pvesim.Destroyed))

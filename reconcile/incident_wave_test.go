@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // TestDependencyThatCannotExistIsWaitedFor builds on a guest whose template is nowhere.
@@ -19,7 +21,7 @@ func TestDependencyThatCannotExistIsWaitedFor(t *testing.T) {
 		defer l.start()()
 		eventually(t, "the hold", func() bool {
 			r := l.engine.Report()
-			return len(r.Guests) == 2 && len(l.guest(r, 201).Held) > 0 && l.guest(r, 201).Held[0].Reason == reconcile.HoldWaits
+			return len(r.Guests) == 2 && len(l.guest(r, 201).Held) > 0 && l.guest(r, 201).Held[0].Reason == gate.HoldWaits
 		})
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.Effects(201, pvesim.Cloned); got != 0 {
@@ -39,7 +41,7 @@ func TestDependencyThatCannotExistIsWaitedFor(t *testing.T) {
 func TestNewDependencyCountsFromTheStart(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, l *lab) {
 		var slow atomic.Bool
-		l.opts.Hooks.OnPlan = func(reconcile.PlanOutcome) {
+		l.opts.Hooks.OnPlan = func(report.PlanOutcome) {
 			if slow.Load() {
 				time.Sleep(3 * time.Second)
 			}
@@ -106,7 +108,7 @@ func failsInFrontOfAWave(t *testing.T, text string) {
 		l.push("a first wave", alice)
 		eventually(t, "the first try", func() bool {
 			r := l.engine.Report()
-			return len(r.Guests) == 3 && has(l.guest(r, 201), reconcile.Failed, "create")
+			return len(r.Guests) == 3 && has(l.guest(r, 201), plan.Failed, "create")
 		})
 		l.ok(l.sim.SetRunning(202, false))
 		held := func() bool {
@@ -116,7 +118,7 @@ func failsInFrontOfAWave(t *testing.T, text string) {
 		eventually(t, "web-1 to wait for the first wave", held)
 		eventually(t, "the start of web-1", func() bool { return l.sim.Running(202) })
 		time.Sleep(time.Hour)
-		if !has(l.guest(l.engine.Report(), 201), reconcile.Failed, "create") || l.sim.Effects(203, pvesim.Cloned) != 0 {
+		if !has(l.guest(l.engine.Report(), 201), plan.Failed, "create") || l.sim.Effects(203, pvesim.Cloned) != 0 {
 			t.Errorf("got %+v and app-1 made %d times, want db-1 failing, and app-1 waiting for it", l.guest(l.engine.Report(), 201), l.sim.Effects(203, pvesim.Cloned))
 		}
 		l.sim.ClearFaults()

@@ -16,7 +16,10 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
 
@@ -42,7 +45,7 @@ type lab struct {
 	opts    reconcile.Options
 
 	mu    sync.Mutex
-	steps []reconcile.StepOutcome
+	steps []report.StepOutcome
 	files map[string]string // of repo
 
 	segment int64 // bytes of a segment of the journal; 0 is the default
@@ -66,7 +69,7 @@ func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
 	t.Cleanup(l.cluster.Close)
 	l.opts = reconcile.Options{
 		Cluster: l.cluster, Policy: func() (*verify.Policy, error) { return l.policy, nil }, Branch: "main",
-		Scope: reconcile.Scope{Cluster: "home"}, Floors: l.cluster, Note: reconcile.RewriteNote{Dir: l.state}, Hooks: reconcile.Hooks{Lane: reconcile.LaneHooks{OnStep: l.onStep}},
+		Scope: intake.Scope{Cluster: "home"}, Floors: l.cluster, Note: intake.RewriteNote{Dir: l.state}, Hooks: reconcile.Hooks{Lane: lane.Hooks{OnStep: l.onStep}},
 	}
 	for _, o := range options {
 		o(&l.opts)
@@ -94,7 +97,7 @@ func (l *lab) trust(people ...sigtest.Identity) {
 	l.ok(err)
 }
 
-func (l *lab) onStep(o reconcile.StepOutcome) {
+func (l *lab) onStep(o report.StepOutcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.steps = append(l.steps, o)
@@ -120,7 +123,7 @@ func (l *lab) close() {
 }
 
 // once runs one agent from start to end.
-func (l *lab) once() reconcile.Report {
+func (l *lab) once() report.Report {
 	l.Helper()
 	l.open()
 	defer l.close()
@@ -157,7 +160,7 @@ func (l *lab) ok(err error) {
 }
 
 // guest returns the report of one vmid.
-func (l *lab) guest(r reconcile.Report, vmid int) reconcile.GuestReport {
+func (l *lab) guest(r report.Report, vmid int) report.Guest {
 	l.Helper()
 	for _, g := range r.Guests {
 		if g.VMID == vmid {
@@ -165,7 +168,7 @@ func (l *lab) guest(r reconcile.Report, vmid int) reconcile.GuestReport {
 		}
 	}
 	l.Fatalf("got no guest %d in the report, want one", vmid)
-	return reconcile.GuestReport{}
+	return report.Guest{}
 }
 
 // newSim returns a cluster with a template and what the manifests of the tests refer to.

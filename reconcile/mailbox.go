@@ -1,16 +1,19 @@
 package reconcile
 
-import "sync"
+import (
+	"gitops-agent/reconcile/lane"
+	"sync"
+)
 
 // mailbox carries findings from lanes to the engine without ever blocking a lane. The bell rings when a lane has ended, so
 // that whoever hears it finds the lane free.
 type mailbox struct {
 	mu    sync.Mutex
-	items []finding
+	items []lane.Result
 	bell  chan struct{}
 }
 
-func (m *mailbox) post(f finding) {
+func (m *mailbox) post(f lane.Result) {
 	m.mu.Lock()
 	m.items = append(m.items, f)
 	m.mu.Unlock()
@@ -29,7 +32,7 @@ func (m *mailbox) isEmpty() bool {
 	return len(m.items) == 0
 }
 
-func (m *mailbox) empty() []finding {
+func (m *mailbox) empty() []lane.Result {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	items := m.items

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
 )
 
 // nodes is a bubble around a cluster of two nodes.
@@ -129,7 +129,7 @@ func (l *lab) approveAll(vmid int) {
 			return false
 		}
 		for _, g := range r.Guests {
-			if g.VMID == vmid && len(g.Held) == 1 && g.Held[0].Reason == reconcile.HoldApproval {
+			if g.VMID == vmid && len(g.Held) == 1 && g.Held[0].Reason == gate.HoldApproval {
 				digest = g.Held[0].Digest
 				return true
 			}

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/intake"
+	"gitops-agent/reconcile/plan"
 )
 
 // TestMovedDiskLeavesItsVolumeBehind moves the disk of a stopped guest to another storage. The old volume is kept, and told of.
@@ -22,7 +23,7 @@ func TestMovedDiskLeavesItsVolumeBehind(t *testing.T) {
 		if config := l.sim.Config(201); !strings.Contains(config, "scsi1: local-lvm:") || !strings.Contains(config, "unused0: local:") {
 			t.Errorf("got config %q, want the disk on local-lvm and its old volume kept", config)
 		}
-		if g := l.guest(l.engine.Report(), 201); !has(g, reconcile.Leftover, "unused-volumes") {
+		if g := l.guest(l.engine.Report(), 201); !has(g, plan.Leftover, "unused-volumes") {
 			t.Errorf("got %+v, want a word on the volume that is left", g.Conditions)
 		}
 	})
@@ -42,7 +43,7 @@ func TestTemplateIsMadeOnce(t *testing.T) {
 		l.approve(l.digestOfHold(210))
 		l.converge()
 		for _, vmid := range []int{201, 210} {
-			if got := l.sim.Effects(vmid, pvesim.Templated); got != 1 || has(l.guest(l.engine.Report(), vmid), reconcile.Failed, "") {
+			if got := l.sim.Effects(vmid, pvesim.Templated); got != 1 || has(l.guest(l.engine.Report(), vmid), plan.Failed, "") {
 				t.Errorf("got %d templated %d times, want once and without trouble", vmid, got)
 			}
 		}
@@ -79,13 +80,13 @@ func TestPoolThatTheTokenDoesNotSee(t *testing.T) {
 			{Path: "/", Role: "PVEAuditor"},
 			{Path: "/vms", Role: "PVEVMAdmin"},
 			{Path: "/pool/prod", Privileges: []string{"Pool.Allocate"}},
-			{Path: "/pool/" + reconcile.FloorPool, Privileges: []string{"Pool.Allocate", "Pool.Audit"}},
+			{Path: "/pool/" + intake.FloorPool, Privileges: []string{"Pool.Allocate", "Pool.Audit"}},
 		})
 		l.files["web.yaml"] = vmYAML("web-1", 201, "pool: prod")
 		l.push("into the pool", alice)
 		eventually(l, "a word on the privilege", func() bool {
 			g := l.guest(l.engine.Report(), 201)
-			return has(g, reconcile.Failed, "denied") && strings.Contains(g.Conditions[len(g.Conditions)-1].Message, "Pool.Audit on /pool/prod")
+			return has(g, plan.Failed, "denied") && strings.Contains(g.Conditions[len(g.Conditions)-1].Message, "Pool.Audit on /pool/prod")
 		})
 		l.sim.ResetCounters()
 		time.Sleep(20 * time.Minute)

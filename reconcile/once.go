@@ -3,19 +3,20 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"gitops-agent/reconcile/report"
 )
 
 // Once looks at the remote once and works until nothing more can be done without somebody else. The report says what is left.
-func (e *Engine) Once(ctx context.Context) (Report, error) {
+func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 	defer e.queue.Close()
-	e.resume(ctx, e.intake.resume(ctx))
-	e.take(ctx, e.intake.poll(ctx))
+	e.resume(ctx, e.intake.Resume(ctx))
+	e.take(ctx, e.intake.Poll(ctx))
 	e.cycle(ctx, true)
 	for range len(e.guests) + 2 { // what one guest did may release what another one waits for, each of them once
 		if err := e.drain(ctx); err != nil {
 			return e.Report(), err
 		}
-		e.observer.dueAll()
+		e.observer.DueAll()
 		e.cycle(ctx, true)
 		if e.queue.Depth() == 0 && e.lanes.isEmpty() { // in this order: a lane leaves its finding before it ends
 			break

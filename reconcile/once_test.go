@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/report"
 )
 
 // Who runs the engine once branches on why it could not do its work, so the error keeps what the cluster said.
@@ -17,7 +18,7 @@ func TestOnceKeepsTheCause(t *testing.T) {
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Kind: pvesim.ProxyStatus, Status: 595, Times: -1}))
 		l.open()
 		defer l.close()
-		if _, err := l.engine.Once(l.Context()); !errors.Is(err, reconcile.ErrNotReady) {
+		if _, err := l.engine.Once(l.Context()); !errors.Is(err, cluster.ErrNotReady) {
 			t.Errorf("got %v, want reconcile.ErrNotReady", err)
 		}
 	})
@@ -30,7 +31,7 @@ func TestOnceFollowsDependencies(t *testing.T) {
 		l.files["b.yaml"] = vmYAML("b-1", 202, "memory: {size: 2Gi}", "state: running", "dependsOn: [VirtualMachine/a-1]")
 		l.files["c.yaml"] = vmYAML("c-1", 203, "memory: {size: 2Gi}", "dependsOn: [VirtualMachine/b-1]")
 		l.push("a chain", alice)
-		l.opts.Hooks.OnReport = func(reconcile.Report) { time.Sleep(time.Minute) } // every lane ends while the engine is elsewhere
+		l.opts.Hooks.OnReport = func(report.Report) { time.Sleep(time.Minute) } // every lane ends while the engine is elsewhere
 		if report := l.once(); !report.Converged || report.QueueDepth != 0 {
 			t.Errorf("got converged %t and %d busy lanes, want a converged cluster and none", report.Converged, report.QueueDepth)
 		}

@@ -5,21 +5,26 @@ import (
 	"fmt"
 	"time"
 
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/observe"
+	"gitops-agent/reconcile/plan"
 )
 
 // Preview is a plan that nobody carries out, with what it was made from and the gate that would judge it.
 type Preview struct {
-	Plan     Plan
-	Observed Observed
-	Gate     Gate
+	Plan     plan.Plan
+	Observed cluster.Snapshot
+	Gate     gate.Gate
 }
 
 // NewPreview plans a set of manifests against the cluster as it is now. State is what the agent remembers; the zero State is an agent
 // that owns nothing. It writes nothing, neither to the cluster nor to disk: guests without a vmid keep none.
-func NewPreview(ctx context.Context, reader Reader, set manifest.Set, revision string, state journal.State) (Preview, error) {
-	guests, err := WantedGuests(set, state)
+func NewPreview(ctx context.Context, reader cluster.Reader, set manifest.Set, revision string, state journal.State) (Preview, error) {
+	guests, err := plan.WantedGuests(set, state)
 	if err != nil {
 		return Preview{}, err
 	}
@@ -35,15 +40,15 @@ func NewPreview(ctx context.Context, reader Reader, set manifest.Set, revision s
 			vmids = append(vmids, vmid)
 		}
 	}
-	seen, err := ReadAll(ctx, reader, vmids, underHA(guests))
+	seen, err := observe.ReadAll(ctx, reader, vmids, observe.UnderHA(guests))
 	if err != nil {
 		return Preview{}, fmt.Errorf("read cluster: %w", err)
 	}
-	w := &world{
-		cluster: set.Cluster.Name, revision: revision, guests: guests, policies: newPolicies(guests), guards: set.Cluster.Guards,
-		inventory: seen.Inventory, noWrites: WritesAllowed,
+	w := &lane.Basis{
+		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests), Guards: set.Cluster.Guards,
+		Inventory: seen.Inventory, NoWrites: gate.WritesAllowed,
 	}
-	planned := NewPlan(w.desired(state), seen)
-	w.waits = newOrdering(planned, guests, nil, time.Now()).waits
-	return Preview{Plan: planned, Observed: seen, Gate: w.gate(state, time.Now())}, nil
+	planned := plan.New(w.Desired(state), seen)
+	w.Waits = plan.NewOrdering(planned, guests, nil, time.Now()).Waits
+	return Preview{Plan: planned, Observed: seen, Gate: w.Gate(state, time.Now())}, nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/sigtest"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/verify"
 )
@@ -44,7 +44,7 @@ func TestOlderStateRevivesNoSpentApproval(t *testing.T) {
 		l.converge()
 		stop()
 		l.ok(l.sim.Edit(201, "net0", old))
-		l.state, l.opts.Note = backup, reconcile.RewriteNote{Dir: backup}
+		l.state, l.opts.Note = backup, intake.RewriteNote{Dir: backup}
 		defer l.start()()
 		eventually(t, "the older state to be brought up", func() bool {
 			a := l.engine.Report().Source.Accepted

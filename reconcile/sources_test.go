@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
 )
 
@@ -151,7 +151,7 @@ func TestCloudInitDriveIsNotForgotten(t *testing.T) {
 			l.mu.Lock()
 			last := l.steps[len(l.steps)-1]
 			l.mu.Unlock()
-			if last.Step.Op != reconcile.OpConfig || last.Result != journal.Unknown {
+			if last.Step.Op != cluster.OpConfig || last.Result != journal.Unknown {
 				t.Errorf("got %s %s, want the configuration unknown, since its reply was lost", last.Step.Op, last.Result)
 			}
 			if got := l.sim.Counters().Routes[route]; got != 1 {
@@ -163,7 +163,7 @@ func TestCloudInitDriveIsNotForgotten(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLab(t, newSim(t, pvesim.Options{}))
 			l.files["web.yaml"] = web("ops")
-			l.dies(reconcile.OpCloudInit, "before-call", func(l *lab) {
+			l.dies(cluster.OpCloudInit, "before-call", func(l *lab) {
 				l.files["web.yaml"] = web("admin")
 				l.push("another user", alice)
 			})

@@ -9,6 +9,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/report"
 )
 
 // BenchmarkIdleTick is what a tick of a converged cluster of 1,000 guests costs while nothing happens: the inventory, a quarter of the
@@ -21,7 +22,7 @@ func BenchmarkIdleTick(b *testing.B) {
 	ticks := make(chan struct{}, 1)
 	l := newLab(b, sim, func(o *reconcile.Options) {
 		o.Tick, o.Resync, o.Poll, o.Parallel = time.Second, 4*time.Second, time.Hour, 32
-		o.Hooks.OnReport = func(reconcile.Report) {
+		o.Hooks.OnReport = func(report.Report) {
 			select {
 			case ticks <- struct{}{}:
 			default:

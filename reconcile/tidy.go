@@ -5,8 +5,12 @@ import (
 	"slices"
 	"time"
 
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/ownership"
+	"gitops-agent/reconcile/plan"
 )
 
 // tidy journals what follows from the state of things without any step: guests that are gone or were never ours, vmids that nobody
@@ -41,15 +45,15 @@ func (e *Engine) ownershipNews(state journal.State, named map[int]string) []jour
 			continue
 		}
 		name, isNamed := named[vmid]
-		live, seen := e.observer.seen[vmid]
+		live, seen := e.observer.Seen[vmid]
 		switch {
 		case isNamed && name != owned.Name:
 			owned.Name = name
 			records = append(records, owned)
 		case isNamed:
-		case e.observer.absent[vmid] == Gone:
+		case e.observer.Absent[vmid] == cluster.Gone:
 			records = append(records, journal.Disowned{VMID: vmid, Reason: "gone"})
-		case seen && !halfMade(live) && weigh(owned, live).stranger():
+		case seen && !cluster.PartlyCreated(live) && ownership.Weigh(owned, live).Stranger():
 			records = append(records, journal.Disowned{VMID: vmid, Reason: "the vmid went to another guest"})
 		}
 	}
@@ -59,13 +63,13 @@ func (e *Engine) ownershipNews(state journal.State, named map[int]string) []jour
 // unusedVMIDs gives back the vmids of labels that no manifest leaves to the range any more, once nothing is owned under them.
 func (e *Engine) unusedVMIDs(state journal.State) []journal.Body {
 	uses := make(map[journal.Label]bool)
-	for _, g := range e.accepted.set.Guests {
+	for _, g := range e.accepted.Set.Guests {
 		if g.VMID == 0 {
 			uses[journal.Label{Kind: string(g.Kind), Name: g.Name}] = true
 		}
 	}
 	pinned := make(map[int]bool)
-	for _, g := range e.accepted.set.Guests {
+	for _, g := range e.accepted.Set.Guests {
 		pinned[g.VMID] = true
 	}
 	var records []journal.Body
@@ -80,7 +84,7 @@ func (e *Engine) unusedVMIDs(state journal.State) []journal.Body {
 // keptVMIDs assigns to labels without a vmid the guests that are owned under them, so that no other manifest is given one of those from now on.
 func (e *Engine) keptVMIDs(state journal.State) []journal.Body {
 	var records []journal.Body
-	for i, g := range e.accepted.set.Guests {
+	for i, g := range e.accepted.Set.Guests {
 		if g.VMID != 0 || i >= len(e.guests) {
 			continue
 		}
@@ -99,7 +103,7 @@ func (e *Engine) keptVMIDs(state journal.State) []journal.Body {
 func expiredOrders(state journal.State, now time.Time) []journal.Body {
 	var records []journal.Body
 	for _, o := range state.Orders {
-		if o.State == journal.OrderSeen && !now.Before(o.ProvenTime.Add(orderLife)) {
+		if o.State == journal.OrderSeen && !now.Before(o.ProvenTime.Add(gate.OrderLife)) {
 			ended := o.Ordered
 			ended.State = journal.OrderExpired
 			records = append(records, ended)
@@ -109,7 +113,7 @@ func expiredOrders(state journal.State, now time.Time) []journal.Body {
 }
 
 // forgetTracks drops what is remembered of guests that left the plan, so that a vmid that comes back starts afresh.
-func (e *Engine) forgetTracks(plan Plan) {
+func (e *Engine) forgetTracks(plan plan.Plan) {
 	keep := make(map[trackKey]bool, len(plan.Guests))
 	for _, p := range plan.Guests {
 		keep[keyOf(p.Ref)] = true

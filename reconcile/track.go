@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // trackKey is a guest's vmid, or its label while it has none.
@@ -18,15 +20,15 @@ type track struct {
 	known      bool // its sync state was reported once
 	synced     bool
 	driftSince time.Time
-	cause      DriftCause // of the drift since then
+	cause      report.DriftCause // of the drift since then
 	converged  time.Time
 	revision   string               // that it was last in sync with
 	since      map[string]time.Time // when a condition or a hold began, by its identity
 	retry      backoff
-	heat       heat
+	flaps      flapDamper
 	failed     error
-	failedStep Step     // its zero value where no step was at fault
-	warned     []string // what the tasks of the last steps warned of
+	failedStep plan.Step // its zero value where no step was at fault
+	warned     []string  // what the tasks of the last steps warned of
 }
 
 func (e *Engine) track(ref guest.Ref) *track {
@@ -76,20 +78,20 @@ func (t *track) began(id string, now time.Time, seen map[string]time.Time) time.
 // clearFailures lets guests be tried again that waited, after a new revision.
 func clearFailures(tracks map[trackKey]*track) {
 	for _, t := range tracks {
-		t.retry, t.heat, t.failed, t.failedStep = backoff{}, heat{}, nil, Step{}
+		t.retry, t.flaps, t.failed, t.failedStep = backoff{}, flapDamper{}, nil, plan.Step{}
 	}
 }
 
 // judge compares the guest's sync state with the one of the cycle before and tells of drift that appeared or went.
-func (e *Engine) judge(t *track, p GuestPlan, sync Sync, now time.Time) {
+func (e *Engine) judge(t *track, p plan.Guest, sync report.Sync, now time.Time) {
 	switch {
-	case sync == SyncUnknown:
+	case sync == report.SyncUnknown:
 		return
-	case sync == Synced:
+	case sync == report.Synced:
 		if t.known && !t.synced && t.cause != "" {
-			e.drifted(DriftOutcome{Guest: p.Ref, Cause: t.cause, Repaired: true})
+			e.drifted(report.DriftOutcome{Guest: p.Ref, Cause: t.cause, Repaired: true})
 		}
-		t.driftSince, t.converged, t.revision = time.Time{}, now, e.world.Load().revision
+		t.driftSince, t.converged, t.revision = time.Time{}, now, e.world.Load().Revision
 	case t.synced || !t.known:
 		t.driftSince, t.cause = now, e.cause(t)
 		if t.cause == "" {
@@ -99,19 +101,19 @@ func (e *Engine) judge(t *track, p GuestPlan, sync Sync, now time.Time) {
 		for _, c := range p.Changes {
 			keys = append(keys, c.Key)
 		}
-		e.drifted(DriftOutcome{Guest: p.Ref, Cause: t.cause, Keys: keys})
+		e.drifted(report.DriftOutcome{Guest: p.Ref, Cause: t.cause, Keys: keys})
 	}
-	t.known, t.synced = true, sync == Synced
+	t.known, t.synced = true, sync == report.Synced
 }
 
 // cause tells a guest that was left behind by a new revision from one that somebody changed. It is "" at the first sight after a
 // restart, where nobody knows whether the revision was carried out before.
-func (e *Engine) cause(t *track) DriftCause {
+func (e *Engine) cause(t *track) report.DriftCause {
 	switch {
-	case t.revision == e.world.Load().revision:
-		return DriftCluster
+	case t.revision == e.world.Load().Revision:
+		return report.DriftCluster
 	case !t.known && e.resumed:
 		return ""
 	}
-	return DriftRevision
+	return report.DriftRevision
 }

@@ -7,12 +7,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // resting returns an engine that was never run, and the drift that it tells of.
-func resting(t *testing.T) (*Engine, *[]DriftOutcome) {
+func resting(t *testing.T) (*Engine, *[]report.DriftOutcome) {
 	t.Helper()
 	j, err := journal.Open(journal.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -23,37 +29,39 @@ func resting(t *testing.T) (*Engine, *[]DriftOutcome) {
 			t.Error(err)
 		}
 	})
-	var told []DriftOutcome
-	e := NewEngine(Options{Journal: j, Scope: Scope{Cluster: "home"}, Hooks: Hooks{OnDrift: func(o DriftOutcome) { told = append(told, o) }}})
-	e.world.Store(&world{revision: "main@sha1:1"})
+	var told []report.DriftOutcome
+	e := NewEngine(Options{Journal: j, Scope: intake.Scope{Cluster: "home"}, Hooks: Hooks{OnDrift: func(o report.DriftOutcome) { told = append(told, o) }}})
+	e.world.Store(&lane.Basis{Revision: "main@sha1:1"})
 	return e, &told
 }
 
 func TestJudgeTellsOfDrift(t *testing.T) {
 	ref := guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}
-	changed := GuestPlan{Ref: ref, Changes: []guest.Change{{Key: "memory"}, {Key: "cores"}}}
-	found := func(cause DriftCause) DriftOutcome {
-		return DriftOutcome{Guest: ref, Cause: cause, Keys: []string{"memory", "cores"}}
+	changed := plan.Guest{Ref: ref, Changes: []guest.Change{{Key: "memory"}, {Key: "cores"}}}
+	found := func(cause report.DriftCause) report.DriftOutcome {
+		return report.DriftOutcome{Guest: ref, Cause: cause, Keys: []string{"memory", "cores"}}
 	}
-	mended := func(cause DriftCause) DriftOutcome { return DriftOutcome{Guest: ref, Cause: cause, Repaired: true} }
+	mended := func(cause report.DriftCause) report.DriftOutcome {
+		return report.DriftOutcome{Guest: ref, Cause: cause, Repaired: true}
+	}
 	tests := map[string]struct {
 		resumed bool
-		syncs   []Sync
+		syncs   []report.Sync
 		revised int // the look before which a new revision came into force; 0 is none
-		want    []DriftOutcome
+		want    []report.DriftOutcome
 	}{
-		"in_sync_for_ever":    {syncs: []Sync{Synced, Synced}},
-		"new_guest":           {syncs: []Sync{OutOfSync, OutOfSync, Synced}, want: []DriftOutcome{found(DriftRevision), mended(DriftRevision)}},
-		"edited_by_hand":      {syncs: []Sync{Synced, OutOfSync, Synced}, want: []DriftOutcome{found(DriftCluster), mended(DriftCluster)}},
-		"unknown_after_start": {resumed: true, syncs: []Sync{OutOfSync, Synced}}, // the revision may never have been carried out
+		"in_sync_for_ever":    {syncs: []report.Sync{report.Synced, report.Synced}},
+		"new_guest":           {syncs: []report.Sync{report.OutOfSync, report.OutOfSync, report.Synced}, want: []report.DriftOutcome{found(report.DriftRevision), mended(report.DriftRevision)}},
+		"edited_by_hand":      {syncs: []report.Sync{report.Synced, report.OutOfSync, report.Synced}, want: []report.DriftOutcome{found(report.DriftCluster), mended(report.DriftCluster)}},
+		"unknown_after_start": {resumed: true, syncs: []report.Sync{report.OutOfSync, report.Synced}}, // the revision may never have been carried out
 		"edited_after_start": {
-			resumed: true, syncs: []Sync{OutOfSync, Synced, OutOfSync, Synced}, want: []DriftOutcome{found(DriftCluster), mended(DriftCluster)},
+			resumed: true, syncs: []report.Sync{report.OutOfSync, report.Synced, report.OutOfSync, report.Synced}, want: []report.DriftOutcome{found(report.DriftCluster), mended(report.DriftCluster)},
 		},
-		"edited_then_revised":  {syncs: []Sync{Synced, OutOfSync, Synced}, revised: 2, want: []DriftOutcome{found(DriftCluster), mended(DriftCluster)}},
-		"revision_wants_more":  {syncs: []Sync{Synced, OutOfSync, Synced}, revised: 1, want: []DriftOutcome{found(DriftRevision), mended(DriftRevision)}},
-		"doubt_is_no_drift":    {syncs: []Sync{Synced, SyncUnknown, Synced}},
-		"doubt_hides_no_drift": {syncs: []Sync{Synced, SyncUnknown, OutOfSync}, want: []DriftOutcome{found(DriftCluster)}},
-		"doubt_repairs_none":   {syncs: []Sync{Synced, OutOfSync, SyncUnknown, OutOfSync}, want: []DriftOutcome{found(DriftCluster)}},
+		"edited_then_revised":  {syncs: []report.Sync{report.Synced, report.OutOfSync, report.Synced}, revised: 2, want: []report.DriftOutcome{found(report.DriftCluster), mended(report.DriftCluster)}},
+		"revision_wants_more":  {syncs: []report.Sync{report.Synced, report.OutOfSync, report.Synced}, revised: 1, want: []report.DriftOutcome{found(report.DriftRevision), mended(report.DriftRevision)}},
+		"doubt_is_no_drift":    {syncs: []report.Sync{report.Synced, report.SyncUnknown, report.Synced}},
+		"doubt_hides_no_drift": {syncs: []report.Sync{report.Synced, report.SyncUnknown, report.OutOfSync}, want: []report.DriftOutcome{found(report.DriftCluster)}},
+		"doubt_repairs_none":   {syncs: []report.Sync{report.Synced, report.OutOfSync, report.SyncUnknown, report.OutOfSync}, want: []report.DriftOutcome{found(report.DriftCluster)}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +70,7 @@ func TestJudgeTellsOfDrift(t *testing.T) {
 			tr := e.track(ref)
 			for i, sync := range test.syncs {
 				if test.revised != 0 && i == test.revised {
-					e.world.Store(&world{revision: "main@sha1:2"})
+					e.world.Store(&lane.Basis{Revision: "main@sha1:2"})
 				}
 				e.judge(tr, changed, sync, time.Now())
 			}
@@ -77,13 +85,13 @@ func TestJudgeRemembersTimes(t *testing.T) {
 	e, _ := resting(t)
 	tr := e.track(guest.Ref{VMID: 201})
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	for i, sync := range []Sync{Synced, OutOfSync, OutOfSync, SyncUnknown} {
-		e.judge(tr, GuestPlan{}, sync, start.Add(time.Duration(i)*time.Minute))
+	for i, sync := range []report.Sync{report.Synced, report.OutOfSync, report.OutOfSync, report.SyncUnknown} {
+		e.judge(tr, plan.Guest{}, sync, start.Add(time.Duration(i)*time.Minute))
 	}
 	if !tr.converged.Equal(start) || !tr.driftSince.Equal(start.Add(time.Minute)) || tr.revision != "main@sha1:1" {
 		t.Errorf("got converged %s with %s, drifting since %s, want the first and the second look", tr.converged, tr.revision, tr.driftSince)
 	}
-	e.judge(tr, GuestPlan{}, Synced, start.Add(time.Hour))
+	e.judge(tr, plan.Guest{}, report.Synced, start.Add(time.Hour))
 	if !tr.driftSince.IsZero() || !tr.converged.Equal(start.Add(time.Hour)) {
 		t.Errorf("got drifting since %s and converged %s after the repair, want no drift", tr.driftSince, tr.converged)
 	}
@@ -122,7 +130,7 @@ func TestTrackKeys(t *testing.T) {
 	if e.track(guest.Ref{Kind: guest.Container, Name: "new-1"}) == fresh {
 		t.Error("got one track for two guests without vmids, want two")
 	}
-	e.forgetTracks(Plan{Guests: []GuestPlan{{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "new-1"}}}})
+	e.forgetTracks(plan.Plan{Guests: []plan.Guest{{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "new-1"}}}})
 	if len(e.tracks) != 1 || e.track(guest.Ref{Kind: guest.VirtualMachine, Name: "new-1"}) != fresh {
 		t.Errorf("got %d tracks after the others left the plan, want the one that stayed", len(e.tracks))
 	}
@@ -131,12 +139,12 @@ func TestTrackKeys(t *testing.T) {
 // What failed under one revision may work under the next.
 func TestClearFailures(t *testing.T) {
 	now := time.Now()
-	tr := &track{known: true, converged: now, failed: errors.New("boom"), failedStep: Step{Op: OpConfig}, retry: backoff{}.after(ErrDenied, OpConfig, now)}
+	tr := &track{known: true, converged: now, failed: errors.New("boom"), failedStep: plan.Step{Op: cluster.OpConfig}, retry: backoff{}.after(cluster.ErrDenied, cluster.OpConfig, now)}
 	for range 20 {
-		tr.heat = tr.heat.warmer(now, 1)
+		tr.flaps = tr.flaps.add(now, 1)
 	}
 	clearFailures(map[trackKey]*track{{vmid: 201}: tr})
-	if tr.failed != nil || tr.failedStep.Op != "" || !tr.retry.over(now) || tr.heat.tooHot(now) || !tr.known || !tr.converged.Equal(now) {
+	if tr.failed != nil || tr.failedStep.Op != "" || !tr.retry.over(now) || tr.flaps.overLimit(now) || !tr.known || !tr.converged.Equal(now) {
 		t.Errorf("got %+v, want a guest that may be tried again at once, and everything else as it was", tr)
 	}
 }
@@ -145,8 +153,8 @@ func TestClearFailures(t *testing.T) {
 func TestFailedPollKeepsDoubtAboutTheRevision(t *testing.T) {
 	e, _ := resting(t)
 	doubt := errors.New("log entry is from a log that the trusted root does not trust")
-	e.take(t.Context(), taken{err: errors.New("keep 0123456: no space left on device"), resumed: &resumption{err: doubt}})
-	if stop, why := e.writeStop(); stop != StopUnverified || why != doubt.Error() {
-		t.Errorf("got %s: %s, want %s: %s", stop, why, StopUnverified, doubt)
+	e.take(t.Context(), intake.Polled{Err: errors.New("keep 0123456: no space left on device"), Resumed: &intake.Resumption{Err: doubt}})
+	if stop, why := e.writeStop(); stop != gate.StopUnverified || why != doubt.Error() {
+		t.Errorf("got %s: %s, want %s: %s", stop, why, gate.StopUnverified, doubt)
 	}
 }

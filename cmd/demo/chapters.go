@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/report"
 )
 
 // chapter is one part of the story. It fails when the simulated cluster is not as the story says.
@@ -129,10 +130,10 @@ func destroyApproved(s *stage, n narrator) error {
 	if _, err := s.repo.commit(s.ctx, "no more dns-1"); err != nil {
 		return err
 	}
-	var held reconcile.HeldReport
+	var held report.HeldStep
 	if err := s.until("the held destroy", func() bool {
 		for _, g := range s.agent.Report().Guests {
-			if g.VMID == dns1 && len(g.Held) == 1 && g.Held[0].Op == reconcile.OpDestroy && g.Held[0].Digest != "" {
+			if g.VMID == dns1 && len(g.Held) == 1 && g.Held[0].Op == cluster.OpDestroy && g.Held[0].Digest != "" {
 				held = g.Held[0]
 			}
 		}

@@ -21,7 +21,7 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/metrics"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/report"
 )
 
 // patience is how long a chapter waits for what it expects.
@@ -195,7 +195,7 @@ func (s *stage) until(what string, condition func() bool) error {
 }
 
 // summary tells a report in a line, for a chapter that failed.
-func summary(r reconcile.Report) string {
+func summary(r report.Report) string {
 	var parts []string
 	if r.Source.Error != "" {
 		parts = append(parts, "source: "+r.Source.Error)

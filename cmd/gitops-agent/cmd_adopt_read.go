@@ -8,13 +8,14 @@ import (
 	"slices"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/observe"
 )
 
 // adoptReader reads guests in full, a few dozen at a time, so that a person sees how far it is.
 type adoptReader struct {
-	cluster  reconcile.Reader
+	cluster  cluster.Reader
 	progress *term.Progress
 	notes    io.Writer
 }
@@ -23,7 +24,7 @@ type adoptReader struct {
 type liveGuests struct {
 	vmids  []int // sorted
 	guests map[int]guest.Observed
-	absent map[int]reconcile.Absence
+	absent map[int]cluster.Absence
 	fault  map[int]string
 }
 
@@ -39,11 +40,11 @@ func (r adoptReader) read(ctx context.Context, vmids []int) (liveGuests, error) 
 			vmids = append(vmids, row.VMID)
 		}
 	}
-	out := liveGuests{vmids: vmids, guests: map[int]guest.Observed{}, absent: map[int]reconcile.Absence{}, fault: map[int]string{}}
+	out := liveGuests{vmids: vmids, guests: map[int]guest.Observed{}, absent: map[int]cluster.Absence{}, fault: map[int]string{}}
 	const atOnce = 32
 	for chunk := range slices.Chunk(vmids, atOnce) {
 		r.progress.Show("reading guests: %d of %d", len(out.guests), len(vmids))
-		seen, err := reconcile.ReadAll(ctx, r.cluster, chunk, nil)
+		seen, err := observe.ReadAll(ctx, r.cluster, chunk, nil)
 		if err != nil {
 			return liveGuests{}, fmt.Errorf("read guests: %w", err)
 		}
@@ -85,7 +86,7 @@ func (l liveGuests) guest(vmid int) (guest.Observed, error) {
 		return o, nil
 	case l.fault[vmid] != "":
 		return o, fmt.Errorf("could not be read: %s", l.fault[vmid])
-	case l.absent[vmid] == reconcile.Hidden:
+	case l.absent[vmid] == cluster.Hidden:
 		return o, term.WithHint(errors.New("exists, and the token may not see it"), "give the token VM.Audit on /vms")
 	default:
 		return o, errors.New("does not exist")

@@ -16,7 +16,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -42,8 +42,8 @@ func testAdoptReaderAsksTheHAManager(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	resource := reconcile.Call{
-		Op: reconcile.OpHAAdd, Kind: guest.VirtualMachine, Node: "pve1", VMID: 105,
+	resource := cluster.Call{
+		Op: cluster.OpHAAdd, Kind: guest.VirtualMachine, Node: "pve1", VMID: 105,
 		Params: map[string]string{"state": "stopped", "max_restart": "3"},
 	}
 	if _, err := client.Do(t.Context(), resource); err != nil {

@@ -10,7 +10,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 
 	"github.com/spf13/cobra"
@@ -59,7 +59,7 @@ func runAllowRewrite(ctx context.Context, out, notes io.Writer, configPath, comm
 		}
 		inForce = fmt.Sprintf("of %.10s, which is in force", a.Commit)
 	}
-	if err := (reconcile.RewriteNote{Dir: config.StateDir}).Leave(id); err != nil {
+	if err := (intake.RewriteNote{Dir: config.StateDir}).Leave(id); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(notes, "gitops-agent: note: %s\n", term.Printable(foreseen(ctx, config, id)))

@@ -11,7 +11,7 @@ import (
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 
 	"github.com/spf13/cobra"
@@ -105,22 +105,22 @@ func (o approveOptions) released(ctx context.Context, notes io.Writer) []string 
 	return released
 }
 
-func (o approveOptions) report(ctx context.Context) (reconcile.Report, error) {
+func (o approveOptions) report(ctx context.Context) (report.Report, error) {
 	client, err := newStatusClient(o.url, o.config)
 	if err != nil {
-		return reconcile.Report{}, err
+		return report.Report{}, err
 	}
 	document, _, err := client.read(ctx)
 	return document.Report, err
 }
 
-func heldStep(r reconcile.Report, digest string) (reconcile.GuestReport, reconcile.HeldReport, bool) {
+func heldStep(r report.Report, digest string) (report.Guest, report.HeldStep, bool) {
 	for _, g := range r.Guests {
-		if at := slices.IndexFunc(g.Held, func(h reconcile.HeldReport) bool { return h.Digest == digest }); at >= 0 {
+		if at := slices.IndexFunc(g.Held, func(h report.HeldStep) bool { return h.Digest == digest }); at >= 0 {
 			return g, g.Held[at], true
 		}
 	}
-	return reconcile.GuestReport{}, reconcile.HeldReport{}, false
+	return report.Guest{}, report.HeldStep{}, false
 }
 
 // approvalCommand returns the command for a POSIX shell. All trailers stand in one paragraph, the last, or they would count for nothing.

@@ -11,7 +11,9 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
 
 	"github.com/spf13/cobra"
 )
@@ -118,7 +120,7 @@ func guestsToRead(subject planview.Subject) int {
 	for vmid := range subject.State.Owned {
 		vmids[vmid] = true
 	}
-	guests, _ := reconcile.WantedGuests(subject.Set, subject.State)
+	guests, _ := plan.WantedGuests(subject.Set, subject.State)
 	for _, d := range guests {
 		if d.VMID != 0 {
 			vmids[d.VMID] = true
@@ -129,14 +131,14 @@ func guestsToRead(subject planview.Subject) int {
 
 // countingReader shows how many guests were read.
 type countingReader struct {
-	reconcile.Reader
+	cluster.Reader
 	progress *term.Progress
 	of       int
 	read     atomic.Int64
 }
 
 // Observe reads a guest in full.
-func (r *countingReader) Observe(ctx context.Context, row reconcile.Row) (guest.Observed, error) {
+func (r *countingReader) Observe(ctx context.Context, row cluster.Row) (guest.Observed, error) {
 	seen, err := r.Reader.Observe(ctx, row)
 	n := r.read.Add(1)
 	r.progress.Show("read %d of %d guests", n, max(int64(r.of), n))

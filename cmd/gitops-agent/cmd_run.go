@@ -11,7 +11,9 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 	"gitops-agent/metrics"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 
 	"github.com/spf13/cobra"
 )
@@ -78,16 +80,16 @@ func runOnce(ctx context.Context, out io.Writer, a *agent.Agent) error {
 }
 
 // onceOutcome returns what a report means for who waited for it. A failure outweighs a refusal, and a refusal what is pending.
-func onceOutcome(r reconcile.Report) error {
+func onceOutcome(r report.Report) error {
 	for _, g := range r.Guests {
 		for _, c := range g.Conditions {
-			if c.Type == reconcile.Failed {
+			if c.Type == plan.Failed {
 				return term.WithHint(fmt.Errorf("%s: %s", g.Label(), c.Message), c.Hint)
 			}
 		}
 	}
 	switch {
-	case r.Writes.Reason == string(reconcile.StopUnverified):
+	case r.Writes.Reason == string(gate.StopUnverified):
 		return term.WithStatus(term.ExitRefused, fmt.Errorf("the accepted revision does not verify any more: %s", r.Writes.Message))
 	case r.Source.Refused != nil:
 		return term.WithStatus(term.ExitRefused, term.WithHint(errors.New(r.Source.Refused.Error), r.Source.Refused.Hint))

@@ -5,25 +5,27 @@ import (
 	"testing"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // A failure outweighs a refusal, and a refusal what is pending.
 func TestOnceOutcome(t *testing.T) {
-	failed := reconcile.GuestReport{Kind: "VirtualMachine", Name: "web-1", Conditions: []reconcile.Condition{{Type: reconcile.Failed, Message: "no space"}}}
-	held := reconcile.GuestReport{Sync: reconcile.OutOfSync, Held: []reconcile.HeldReport{{}}}
-	refused := reconcile.SourceReport{Refused: &reconcile.RefusedReport{Error: "reject x", Hint: "sign it"}}
-	unverified := reconcile.WritesReport{Reason: string(reconcile.StopUnverified), Message: "reject y"}
+	failed := report.Guest{Kind: "VirtualMachine", Name: "web-1", Conditions: []plan.Condition{{Type: plan.Failed, Message: "no space"}}}
+	held := report.Guest{Sync: report.OutOfSync, Held: []report.HeldStep{{}}}
+	refused := report.Source{Refused: &report.Refused{Error: "reject x", Hint: "sign it"}}
+	unverified := report.Writes{Reason: string(gate.StopUnverified), Message: "reject y"}
 	tests := map[string]struct {
-		report reconcile.Report
+		report report.Report
 		status int
 		want   string
 	}{
-		"converged":  {reconcile.Report{Converged: true}, term.ExitDone, ""},
-		"held":       {reconcile.Report{Guests: []reconcile.GuestReport{held}}, term.ExitChanges, ""},
-		"refused":    {reconcile.Report{Source: refused, Guests: []reconcile.GuestReport{held}}, term.ExitRefused, "reject x"},
-		"unverified": {reconcile.Report{Writes: unverified, Source: refused}, term.ExitRefused, "reject y"},
-		"failed":     {reconcile.Report{Source: refused, Guests: []reconcile.GuestReport{held, failed}}, term.ExitError, "VirtualMachine/web-1: no space"},
+		"converged":  {report.Report{Converged: true}, term.ExitDone, ""},
+		"held":       {report.Report{Guests: []report.Guest{held}}, term.ExitChanges, ""},
+		"refused":    {report.Report{Source: refused, Guests: []report.Guest{held}}, term.ExitRefused, "reject x"},
+		"unverified": {report.Report{Writes: unverified, Source: refused}, term.ExitRefused, "reject y"},
+		"failed":     {report.Report{Source: refused, Guests: []report.Guest{held, failed}}, term.ExitError, "VirtualMachine/web-1: no space"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

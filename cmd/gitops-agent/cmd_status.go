@@ -11,7 +11,7 @@ import (
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/status"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/report"
 
 	"github.com/spf13/cobra"
 )
@@ -128,19 +128,19 @@ func awaitConverged(ctx context.Context, client statusClient, shown *term.Progre
 }
 
 // settled reports whether waiting is over: the revision converged, or was refused and will not.
-func settled(r reconcile.Report, revision string) (bool, error) {
+func settled(r report.Report, revision string) (bool, error) {
 	if refused := r.Source.Refused; refused != nil && revision != "" && strings.HasPrefix(refused.Commit, revision) {
 		return true, term.WithHint(fmt.Errorf("the agent refuses %s: %s", revision, refused.Error), refused.Hint)
 	}
 	return r.Converged && inForce(r, revision), nil
 }
 
-func inForce(r reconcile.Report, revision string) bool {
+func inForce(r report.Report, revision string) bool {
 	return r.Source.Accepted != nil && strings.HasPrefix(r.Source.Accepted.Commit, revision)
 }
 
 // outstanding says what is still to come.
-func outstanding(r reconcile.Report, revision string, trouble error) string {
+func outstanding(r report.Report, revision string, trouble error) string {
 	switch {
 	case trouble != nil:
 		return trouble.Error()
@@ -153,7 +153,7 @@ func outstanding(r reconcile.Report, revision string, trouble error) string {
 	}
 	var left []string
 	for _, g := range r.Guests {
-		if g.Sync != reconcile.Synced {
+		if g.Sync != report.Synced {
 			left = append(left, g.Label())
 		}
 	}

@@ -6,7 +6,8 @@ import (
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/verify"
 )
@@ -18,7 +19,7 @@ func hintFor(err error) string {
 	}
 	var (
 		rejected *verify.RejectedError
-		refused  *reconcile.RefusedError
+		refused  *intake.RefusedError
 		damage   *journal.DamageError
 	)
 	switch {
@@ -30,9 +31,9 @@ func hintFor(err error) string {
 		return "stop the agent and run gitops-agent journal repair; docs/journal.md says what it keeps"
 	case errors.Is(err, journal.ErrLocked):
 		return "stop that agent first; plan, status, verify and journal work beside it"
-	case errors.Is(err, reconcile.ErrDenied):
+	case errors.Is(err, cluster.ErrDenied):
 		return "look at proxmox.token_file, and at what the token may do: pveum user token permissions USER TOKEN"
-	case errors.Is(err, reconcile.ErrNotReady):
+	case errors.Is(err, cluster.ErrNotReady):
 		return "check that proxmox.endpoints answer from this host, and that their certificate fits ca_file or fingerprints"
 	case errors.Is(err, syscall.EADDRINUSE):
 		return "another program listens there: choose another address for listen in the config"

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/verify"
 )
@@ -19,12 +20,12 @@ func TestHintFor(t *testing.T) {
 		want string
 	}{
 		"rejected":      {&verify.RejectedError{Reason: verify.ReasonUnsigned, Hint: verify.ReasonUnsigned.Hint()}, "gitsign"},
-		"refused":       {&reconcile.RefusedError{Hint: "correct it"}, "correct it"},
+		"refused":       {&intake.RefusedError{Hint: "correct it"}, "correct it"},
 		"locked":        {fmt.Errorf("open: %w", journal.ErrLocked), "stop that agent first"},
-		"denied":        {fmt.Errorf("read: %w", reconcile.ErrDenied), "proxmox.token_file"},
+		"denied":        {fmt.Errorf("read: %w", cluster.ErrDenied), "proxmox.token_file"},
 		"port_taken":    {fmt.Errorf("listen: %w", syscall.EADDRINUSE), "choose another address"},
 		"damaged":       {fmt.Errorf("read: %w", &journal.DamageError{File: "x", Err: errors.New("y")}), "gitops-agent journal repair"},
-		"own_hint_wins": {term.WithHint(fmt.Errorf("read: %w", reconcile.ErrDenied), "my own"), "my own"},
+		"own_hint_wins": {term.WithHint(fmt.Errorf("read: %w", cluster.ErrDenied), "my own"), "my own"},
 		"unknown":       {errors.New("x"), ""},
 	}
 	for name, test := range tests {

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // writeReport prints the agent's report: the revision in force, what is wrong as a whole, a line a guest, and a summary.
-func writeReport(out io.Writer, r reconcile.Report) {
+func writeReport(out io.Writer, r report.Report) {
 	p := term.NewPalette(out)
 	_, _ = fmt.Fprintf(out, "Cluster %s: %s\n", term.Printable(r.Cluster), stateOf(r, p))
 	head := term.Table{Indent: "  "}
@@ -32,7 +33,7 @@ func writeReport(out io.Writer, r reconcile.Report) {
 	_, _ = fmt.Fprintf(out, "\n%s\n", summary(r))
 }
 
-func stateOf(r reconcile.Report, p term.Palette) string {
+func stateOf(r report.Report, p term.Palette) string {
 	switch {
 	case r.Converged:
 		return p.Paint(term.Green, "converged")
@@ -44,7 +45,7 @@ func stateOf(r reconcile.Report, p term.Palette) string {
 }
 
 // headRows are what concerns the agent as a whole.
-func headRows(r reconcile.Report) [][]term.Cell {
+func headRows(r report.Report) [][]term.Cell {
 	var rows [][]term.Cell
 	add := func(c term.Colour, name, text string) {
 		if text != "" {
@@ -75,7 +76,7 @@ func headRows(r reconcile.Report) [][]term.Cell {
 }
 
 // addGuest adds a guest's row, and below it one for each further remark.
-func addGuest(t *term.Table, g reconcile.GuestReport, now time.Time) {
+func addGuest(t *term.Table, g report.Guest, now time.Time) {
 	notes := remarks(g)
 	first := ""
 	if len(notes) > 0 {
@@ -93,7 +94,7 @@ func addGuest(t *term.Table, g reconcile.GuestReport, now time.Time) {
 }
 
 // remarks are what a person should know of a guest: what is held with its way out, and what went wrong.
-func remarks(g reconcile.GuestReport) []string {
+func remarks(g report.Guest) []string {
 	var notes []string
 	for _, h := range g.Held {
 		notes = append(notes, fmt.Sprintf("held %s (%s): %s", h.Op, h.Reason, h.Message))
@@ -103,9 +104,9 @@ func remarks(g reconcile.GuestReport) []string {
 	}
 	for _, c := range g.Conditions {
 		switch c.Type {
-		case reconcile.Held, reconcile.Drifted, reconcile.Orphaned: // said above, and by the sync column
-		case reconcile.Blocked, reconcile.Failed, reconcile.IdentityConflict, reconcile.NotObserved, reconcile.PendingRestart, reconcile.Suspended,
-			reconcile.WaitsFor, reconcile.Leftover, reconcile.Warned:
+		case plan.Held, plan.Drifted, plan.Orphaned: // said above, and by the sync column
+		case plan.Blocked, plan.Failed, plan.IdentityConflict, plan.NotObserved, plan.PendingRestart, plan.Suspended,
+			plan.WaitsFor, plan.Leftover, plan.Warned:
 			notes = append(notes, string(c.Type)+": "+c.Message)
 			if c.Hint != "" {
 				notes = append(notes, c.Hint)
@@ -116,7 +117,7 @@ func remarks(g reconcile.GuestReport) []string {
 }
 
 // readAge says how long ago the guest was read in full, as the report was made.
-func readAge(g reconcile.GuestReport, now time.Time) term.Cell {
+func readAge(g report.Guest, now time.Time) term.Cell {
 	if g.ObservedAt.IsZero() {
 		return term.Cell{Text: "never"}
 	}
@@ -134,39 +135,39 @@ func dash(text string) string {
 	return text
 }
 
-func syncColour(s reconcile.Sync) term.Colour {
+func syncColour(s report.Sync) term.Colour {
 	switch s {
-	case reconcile.Synced:
+	case report.Synced:
 		return term.Green
-	case reconcile.OutOfSync:
+	case report.OutOfSync:
 		return term.Yellow
-	case reconcile.SyncUnknown:
+	case report.SyncUnknown:
 		return term.Red
 	}
 	return term.Plain
 }
 
-func healthColour(h reconcile.Health) term.Colour {
+func healthColour(h report.Health) term.Colour {
 	switch h {
-	case reconcile.Healthy:
+	case report.Healthy:
 		return term.Green
-	case reconcile.Progressing, reconcile.HealthSuspended, reconcile.Missing:
+	case report.Progressing, report.HealthSuspended, report.Missing:
 		return term.Yellow
-	case reconcile.Degraded:
+	case report.Degraded:
 		return term.Red
 	}
 	return term.Plain
 }
 
-func summary(r reconcile.Report) string {
+func summary(r report.Report) string {
 	synced := 0
 	for _, g := range r.Guests {
-		if g.Sync == reconcile.Synced {
+		if g.Sync == report.Synced {
 			synced++
 		}
 	}
 	text := fmt.Sprintf("%s: %d in sync, %d not", term.Count(len(r.Guests), "guest"), synced, len(r.Guests)-synced)
-	held := slices.ContainsFunc(r.Guests, func(g reconcile.GuestReport) bool { return len(g.Held) > 0 })
+	held := slices.ContainsFunc(r.Guests, func(g report.Guest) bool { return len(g.Held) > 0 })
 	if held {
 		text += ", some of them held"
 	}

@@ -7,25 +7,27 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/observe"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // What keeps the agent from its work, or from knowing, is said with what would end it. What the table shows anyway is not said twice.
 func TestRemarks(t *testing.T) {
 	tests := map[string]struct {
-		condition reconcile.Condition
+		condition plan.Condition
 		want      []string
 	}{
-		"fight":       {reconcile.Condition{Type: reconcile.Blocked, Reason: "fight", Message: "somebody changes it back", Hint: "find out who"}, []string{"Blocked: somebody changes it back", "find out who"}},
-		"no_vmid":     {reconcile.Condition{Type: reconcile.Blocked, Reason: "no-vmid", Message: "no vmid is free", Hint: "widen spec.vmids"}, []string{"Blocked: no vmid is free", "widen spec.vmids"}},
-		"no_revision": {reconcile.Condition{Type: reconcile.NotObserved, Reason: "no-revision", Message: "no revision is in force"}, []string{"Unknown: no revision is in force"}},
-		"drifted":     {reconcile.Condition{Type: reconcile.Drifted, Reason: "differs", Message: "it differs"}, nil},
-		"orphaned":    {reconcile.Condition{Type: reconcile.Orphaned, Reason: "no-manifest", Message: "no manifest names it"}, nil},
+		"fight":       {plan.Condition{Type: plan.Blocked, Reason: "fight", Message: "somebody changes it back", Hint: "find out who"}, []string{"Blocked: somebody changes it back", "find out who"}},
+		"no_vmid":     {plan.Condition{Type: plan.Blocked, Reason: "no-vmid", Message: "no vmid is free", Hint: "widen spec.vmids"}, []string{"Blocked: no vmid is free", "widen spec.vmids"}},
+		"no_revision": {plan.Condition{Type: plan.NotObserved, Reason: "no-revision", Message: "no revision is in force"}, []string{"Unknown: no revision is in force"}},
+		"drifted":     {plan.Condition{Type: plan.Drifted, Reason: "differs", Message: "it differs"}, nil},
+		"orphaned":    {plan.Condition{Type: plan.Orphaned, Reason: "no-manifest", Message: "no manifest names it"}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := remarks(reconcile.GuestReport{Conditions: []reconcile.Condition{test.condition}})
+			got := remarks(report.Guest{Conditions: []plan.Condition{test.condition}})
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("remarks (-want +got):\n%s", diff)
 			}
@@ -36,12 +38,12 @@ func TestRemarks(t *testing.T) {
 // Each row says how old its reading is, and one that is too old stands out.
 func TestReportSaysHowOldReadingsAre(t *testing.T) {
 	now := time.Date(2026, 3, 22, 12, 0, 0, 0, time.UTC)
-	r := reconcile.Report{Time: now, Guests: []reconcile.GuestReport{
+	r := report.Report{Time: now, Guests: []report.Guest{
 		{Kind: guest.VirtualMachine, Name: "new", ObservedAt: now.Add(-4 * time.Second)},
 		{Kind: guest.VirtualMachine, Name: "old", ObservedAt: now.Add(-5 * time.Minute), Stale: true},
 		{Kind: guest.VirtualMachine, Name: "unseen"},
 	}}
-	r.Proxmox.VMList = &reconcile.VMListReport{Error: "no such file"}
+	r.Proxmox.VMList = &observe.VMListStatus{Error: "no such file"}
 	r.Proxmox.HAError = "403"
 	var out strings.Builder
 	writeReport(&out, r)

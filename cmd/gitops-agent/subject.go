@@ -12,7 +12,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/gitsource"
 	"gitops-agent/internal/agent"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/verify"
@@ -67,8 +67,8 @@ func (r subjectReader) note(format string, args ...any) {
 	_, _ = fmt.Fprintf(r.notes, "gitops-agent: note: %s\n", term.Printable(fmt.Sprintf(format, args...)))
 }
 
-func (r subjectReader) scope() reconcile.Scope {
-	return reconcile.Scope{Cluster: r.config.Cluster.Name, Paths: r.config.Source.Paths}
+func (r subjectReader) scope() intake.Scope {
+	return intake.Scope{Cluster: r.config.Cluster.Name, Paths: r.config.Source.Paths}
 }
 
 func (r subjectReader) workingCopy(ctx context.Context, dir string, state journal.State) (planview.Subject, error) {
@@ -147,7 +147,7 @@ func (r subjectReader) load(ctx context.Context, repo *gitsource.Repository, id 
 	if err != nil {
 		return planview.Subject{}, err
 	}
-	set, err := reconcile.Load(ctx, repo, id, tree, r.scope())
+	set, err := intake.Load(ctx, repo, id, tree, r.scope())
 	if err != nil {
 		return planview.Subject{}, err
 	}

@@ -19,7 +19,11 @@ import (
 	"gitops-agent/internal/status"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/queue"
+	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/secret"
 	"gitops-agent/verify"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -88,11 +92,11 @@ func (a *Agent) open(ctx context.Context) error {
 	}
 	a.engine = reconcile.NewEngine(reconcile.Options{
 		Cluster: client, Source: source, Policy: a.trust.Policy, Journal: j, Branch: c.Source.Branch,
-		Scope: reconcile.Scope{Cluster: c.Cluster.Name, Paths: c.Source.Paths},
+		Scope: intake.Scope{Cluster: c.Cluster.Name, Paths: c.Source.Paths},
 		Poll:  time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
 		VMList: c.Proxmox.VMListFile, Check: time.Duration(c.Proxmox.VMListCheck),
-		Parallel: c.Parallel, Limits: reconcile.Limits{PerNode: c.Limits.GuestsPerNode, PerStorage: c.Limits.CopiesPerStorage}, DryRun: a.opts.DryRun,
-		Floors: client, Note: reconcile.RewriteNote{Dir: c.StateDir}, Logger: a.opts.Logger, Hooks: hooks(m),
+		Parallel: c.Parallel, Limits: queue.Limits{PerNode: c.Limits.GuestsPerNode, PerStorage: c.Limits.CopiesPerStorage}, DryRun: a.opts.DryRun,
+		Floors: client, Note: intake.RewriteNote{Dir: c.StateDir}, Logger: a.opts.Logger, Hooks: hooks(m),
 		Secrets: secrets,
 	})
 	return nil
@@ -135,7 +139,7 @@ func (a *Agent) Address() string {
 }
 
 // Report returns the newest report.
-func (a *Agent) Report() reconcile.Report { return a.engine.Report() }
+func (a *Agent) Report() report.Report { return a.engine.Report() }
 
 // Hint asks for a look at the remote now.
 func (a *Agent) Hint() { a.engine.Hint() }
@@ -166,7 +170,7 @@ func (a *Agent) Run(ctx context.Context) error {
 
 // Once looks at the remote once and works until nothing more can be done without somebody else. The trusted root is refreshed
 // afterwards, for the next time, and the outcome does not depend on it.
-func (a *Agent) Once(ctx context.Context) (reconcile.Report, error) {
+func (a *Agent) Once(ctx context.Context) (report.Report, error) {
 	report, err := a.engine.Once(ctx)
 	if a.trust.tuf.URL != "" {
 		_ = a.trust.refresh(ctx) // reported there
@@ -204,12 +208,12 @@ func (c closer) Close() error { c(); return nil }
 func (c Config) JournalDir() string { return filepath.Join(c.StateDir, "journal") }
 
 // secrets returns where the passwords come from that manifests name. The state directory must be locked: a key is made where none is.
-func (c Config) secrets() (reconcile.Secrets, error) {
+func (c Config) secrets() (secret.Source, error) {
 	if c.SecretsDir == "" {
-		return reconcile.Secrets{}, nil
+		return secret.Source{}, nil
 	}
 	key, err := secretKey(c.StateDir)
-	return reconcile.Secrets{Read: newSecretDir(c.SecretsDir).read, Key: key}, err
+	return secret.Source{Read: newSecretDir(c.SecretsDir).read, Key: key}, err
 }
 
 // RepositoryDir is where the fetched repository is.

@@ -3,14 +3,16 @@ package agent
 import (
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/intake"
+	"gitops-agent/reconcile/lane"
 	"gitops-agent/verify"
 )
 
 // hooks connects what the engine reports to the metrics.
 func hooks(m *metrics.Metrics) reconcile.Hooks {
 	return reconcile.Hooks{
-		Intake:   reconcile.IntakeHooks{OnPoll: m.Poll, OnVerify: m.Verified, OnOrder: m.Order},
-		Lane:     reconcile.LaneHooks{OnStep: m.Step, OnRecovered: m.Recovered},
+		Intake:   intake.Hooks{OnPoll: m.Poll, OnVerify: m.Verified, OnOrder: m.Order},
+		Lane:     lane.Hooks{OnStep: m.Step, OnRecovered: m.Recovered},
 		OnReport: m.Report, OnRefused: m.Refused, OnPlan: m.Planned, OnDrift: m.Drift, OnConverged: m.Converged, OnQueueWait: m.QueueWait,
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/secret"
 )
 
 // secretDir is the directory with the secrets that manifests name. A file in it is a secret only if it is plain, small, and
@@ -155,7 +155,7 @@ func (d *secretDir) line(name, text string) (string, error) {
 }
 
 func (d *secretDir) refuse(name, reason, hint string) error {
-	return &reconcile.SecretError{Name: name, Reason: reason, Hint: hint}
+	return &secret.Error{Name: name, Reason: reason, Hint: hint}
 }
 
 // unreadable tells what the system answered, and what usually helps against it.

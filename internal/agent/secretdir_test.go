@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/secret"
 )
 
 const sample = "correct horse battery staple"
@@ -90,7 +90,7 @@ func TestSecretDirRefuses(t *testing.T) {
 				test.prepare(t, dir)
 			}
 			got, err := newSecretDir(dir).read(test.name)
-			var refused *reconcile.SecretError
+			var refused *secret.Error
 			if !errors.As(err, &refused) || got != "" || !strings.Contains(err.Error(), test.reason) || refused.Hint == "" {
 				t.Errorf("got %q and %#v, want a refusal with a hint about %q", got, err, test.reason)
 			}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 )
 
 // Do sends one call, once, with the call's own parameters and no others. It returns the UPID of the task that Proxmox began,
@@ -18,7 +18,7 @@ import (
 //
 // Source: PVE API, POST /nodes/{node}/{kind}, POST …/clone, POST or PUT …/config, PUT …/resize, POST …/move_disk and
 // …/move_volume, PUT …/cloudinit, POST …/migrate, …/template and …/status/*, DELETE; PUT /pools, /cluster/ha/resources.
-func (c *Client) Do(ctx context.Context, call reconcile.Call) (string, error) {
+func (c *Client) Do(ctx context.Context, call cluster.Call) (string, error) {
 	upid, err := c.do(ctx, call)
 	if err != nil {
 		return "", fmt.Errorf("%s %s/%d on %s: %w", call.Op, call.Kind.API(), call.VMID, call.Node, err)
@@ -26,7 +26,7 @@ func (c *Client) Do(ctx context.Context, call reconcile.Call) (string, error) {
 	return upid, nil
 }
 
-func (c *Client) do(ctx context.Context, call reconcile.Call) (string, error) {
+func (c *Client) do(ctx context.Context, call cluster.Call) (string, error) {
 	x, params, err := encode(call)
 	if err != nil {
 		return "", err
@@ -40,7 +40,7 @@ func (c *Client) do(ctx context.Context, call reconcile.Call) (string, error) {
 		return "", nil
 	}
 	if _, err := parseUPID(data); err != nil {
-		return "", fmt.Errorf("%w: reply names no task: %w", reconcile.ErrOutcomeUnknown, err)
+		return "", fmt.Errorf("%w: reply names no task: %w", cluster.ErrOutcomeUnknown, err)
 	}
 	return data, nil
 }
@@ -68,7 +68,7 @@ func (c *Client) write(ctx context.Context, x *exchange, params map[string]strin
 		Data scalar `json:"data"`
 	}
 	if err := json.Unmarshal([]byte(x.reply), &reply); err != nil {
-		return "", fmt.Errorf("%w: decode reply of %s: %w", reconcile.ErrOutcomeUnknown, x.path, err)
+		return "", fmt.Errorf("%w: decode reply of %s: %w", cluster.ErrOutcomeUnknown, x.path, err)
 	}
 	return string(reply.Data), nil
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,55 +14,55 @@ func TestDoSendsTheCall(t *testing.T) {
 	const vm, ct = guest.VirtualMachine, guest.Container
 	const digest = "533c280962b1180498b74b48ed6d2d8d9b0eeb52"
 	tests := map[string]struct {
-		call reconcile.Call
+		call cluster.Call
 		want seen
 	}{
 		"create_vm": {
-			reconcile.Call{Op: reconcile.OpCreate, Kind: vm, VMID: 101, Params: map[string]string{"name": "web", "scsi0": "local-lvm:32", "vmid": "101"}},
+			cluster.Call{Op: cluster.OpCreate, Kind: vm, VMID: 101, Params: map[string]string{"name": "web", "scsi0": "local-lvm:32", "vmid": "101"}},
 			seen{"POST", "/nodes/pve1/qemu", `{"name":"web","scsi0":"local-lvm:32","vmid":"101"}`, "application/json"},
 		},
 		"create_ct": {
-			reconcile.Call{Op: reconcile.OpCreate, Kind: ct, VMID: 101, Params: map[string]string{"ostemplate": "local:vztmpl/debian.tar.zst"}},
+			cluster.Call{Op: cluster.OpCreate, Kind: ct, VMID: 101, Params: map[string]string{"ostemplate": "local:vztmpl/debian.tar.zst"}},
 			seen{"POST", "/nodes/pve1/lxc", `{"ostemplate":"local:vztmpl/debian.tar.zst","vmid":"101"}`, "application/json"},
 		},
 		"clone": {
-			reconcile.Call{Op: reconcile.OpCreate, Kind: vm, VMID: 101, CloneOf: 9000, Params: map[string]string{"full": "1"}},
+			cluster.Call{Op: cluster.OpCreate, Kind: vm, VMID: 101, CloneOf: 9000, Params: map[string]string{"full": "1"}},
 			seen{"POST", "/nodes/pve1/qemu/9000/clone", `{"full":"1","newid":"101"}`, "application/json"},
 		},
 		"config_vm": {
-			reconcile.Call{Op: reconcile.OpConfig, Kind: vm, VMID: 101, Digest: digest, Params: map[string]string{"description": "a\nb"}, Delete: []string{"tags", "net1"}},
+			cluster.Call{Op: cluster.OpConfig, Kind: vm, VMID: 101, Digest: digest, Params: map[string]string{"description": "a\nb"}, Delete: []string{"tags", "net1"}},
 			seen{"POST", "/nodes/pve1/qemu/101/config", `{"delete":"tags,net1","description":"a\nb","digest":"` + digest + `"}`, "application/json"},
 		},
 		"config_ct": {
-			reconcile.Call{Op: reconcile.OpConfig, Kind: ct, VMID: 101, Delete: []string{"tags"}},
+			cluster.Call{Op: cluster.OpConfig, Kind: ct, VMID: 101, Delete: []string{"tags"}},
 			seen{"PUT", "/nodes/pve1/lxc/101/config", `{"delete":"tags"}`, "application/json"},
 		},
 		"sshkeys_once_encoded": {
-			reconcile.Call{Op: reconcile.OpConfig, Kind: vm, VMID: 101, Params: map[string]string{"sshkeys": "ssh-ed25519%20AAAA%2Fx%20me%40lan%0A"}},
+			cluster.Call{Op: cluster.OpConfig, Kind: vm, VMID: 101, Params: map[string]string{"sshkeys": "ssh-ed25519%20AAAA%2Fx%20me%40lan%0A"}},
 			seen{"POST", "/nodes/pve1/qemu/101/config", `{"sshkeys":"ssh-ed25519%20AAAA%2Fx%20me%40lan%0A"}`, "application/json"},
 		},
 		"resize": {
-			reconcile.Call{Op: reconcile.OpResize, Kind: vm, VMID: 101, Digest: digest, Params: map[string]string{"disk": "scsi0", "size": "64G"}},
+			cluster.Call{Op: cluster.OpResize, Kind: vm, VMID: 101, Digest: digest, Params: map[string]string{"disk": "scsi0", "size": "64G"}},
 			seen{"PUT", "/nodes/pve1/qemu/101/resize", `{"digest":"` + digest + `","disk":"scsi0","size":"64G"}`, "application/json"},
 		},
 		"start": {
-			reconcile.Call{Op: reconcile.OpStart, Kind: vm, VMID: 101},
+			cluster.Call{Op: cluster.OpStart, Kind: vm, VMID: 101},
 			seen{"POST", "/nodes/pve1/qemu/101/status/start", "", ""},
 		},
 		"shutdown": {
-			reconcile.Call{Op: reconcile.OpShutdown, Kind: ct, VMID: 101, Params: map[string]string{"timeout": "180"}},
+			cluster.Call{Op: cluster.OpShutdown, Kind: ct, VMID: 101, Params: map[string]string{"timeout": "180"}},
 			seen{"POST", "/nodes/pve1/lxc/101/status/shutdown", `{"timeout":"180"}`, "application/json"},
 		},
 		"stop": {
-			reconcile.Call{Op: reconcile.OpStop, Kind: vm, VMID: 101},
+			cluster.Call{Op: cluster.OpStop, Kind: vm, VMID: 101},
 			seen{"POST", "/nodes/pve1/qemu/101/status/stop", "", ""},
 		},
 		"destroy": { // nothing is added: leftovers of another guest are not this call's business
-			reconcile.Call{Op: reconcile.OpDestroy, Kind: vm, VMID: 101},
+			cluster.Call{Op: cluster.OpDestroy, Kind: vm, VMID: 101},
 			seen{"DELETE", "/nodes/pve1/qemu/101", "", ""},
 		},
 		"destroy_with_purge": {
-			reconcile.Call{Op: reconcile.OpDestroy, Kind: vm, VMID: 101, Params: map[string]string{"purge": "1", "destroy-unreferenced-disks": "0"}},
+			cluster.Call{Op: cluster.OpDestroy, Kind: vm, VMID: 101, Params: map[string]string{"purge": "1", "destroy-unreferenced-disks": "0"}},
 			seen{"DELETE", "/nodes/pve1/qemu/101?destroy-unreferenced-disks=0&purge=1", "", ""},
 		},
 	}
@@ -87,23 +87,23 @@ func TestDoSendsTheCall(t *testing.T) {
 
 func TestDoRefuses(t *testing.T) {
 	tests := map[string]struct {
-		call reconcile.Call
+		call cluster.Call
 		want string
 	}{
-		"empty_config":      {reconcile.Call{Op: reconcile.OpConfig}, "nothing to set or delete"},
-		"delete_elsewhere":  {reconcile.Call{Op: reconcile.OpStart, Delete: []string{"net0"}}, "go with a config call"},
-		"force":             {reconcile.Call{Op: reconcile.OpConfig, Params: map[string]string{"force": "1"}, Delete: []string{"scsi1"}}, "force is not allowed"},
-		"skiplock":          {reconcile.Call{Op: reconcile.OpStop, Params: map[string]string{"skiplock": "1"}}, "skiplock is not allowed"},
-		"digest_twice":      {reconcile.Call{Op: reconcile.OpConfig, Params: map[string]string{"digest": "x"}}, "digest is not allowed"},
-		"delete_twice":      {reconcile.Call{Op: reconcile.OpConfig, Params: map[string]string{"delete": "net0"}}, "delete is not allowed"},
-		"delete_list":       {reconcile.Call{Op: reconcile.OpConfig, Delete: []string{"net0,scsi0"}}, `"net0,scsi0" is not a parameter name`},
-		"other_vmid":        {reconcile.Call{Op: reconcile.OpCreate, Params: map[string]string{"vmid": "102"}}, `vmid is "102", want 101`},
-		"other_newid":       {reconcile.Call{Op: reconcile.OpCreate, CloneOf: 9000, Params: map[string]string{"newid": "102"}}, `newid is "102", want 101`},
-		"bad_template":      {reconcile.Call{Op: reconcile.OpCreate, CloneOf: 7}, "template: vmid 7"},
-		"unknown_operation": {reconcile.Call{Op: "suspend"}, `operation "suspend" has no call`},
-		"line_break":        {reconcile.Call{Op: reconcile.OpConfig, Params: map[string]string{"name": "a\nargs: -x"}}, "name: control character at byte 1"},
-		"not_utf8":          {reconcile.Call{Op: reconcile.OpConfig, Params: map[string]string{"description": "a\xff"}}, "description: value is not UTF-8"},
-		"bad_name":          {reconcile.Call{Op: reconcile.OpConfig, Params: map[string]string{"na me": "x"}}, `"na me" is not a parameter name`},
+		"empty_config":      {cluster.Call{Op: cluster.OpConfig}, "nothing to set or delete"},
+		"delete_elsewhere":  {cluster.Call{Op: cluster.OpStart, Delete: []string{"net0"}}, "go with a config call"},
+		"force":             {cluster.Call{Op: cluster.OpConfig, Params: map[string]string{"force": "1"}, Delete: []string{"scsi1"}}, "force is not allowed"},
+		"skiplock":          {cluster.Call{Op: cluster.OpStop, Params: map[string]string{"skiplock": "1"}}, "skiplock is not allowed"},
+		"digest_twice":      {cluster.Call{Op: cluster.OpConfig, Params: map[string]string{"digest": "x"}}, "digest is not allowed"},
+		"delete_twice":      {cluster.Call{Op: cluster.OpConfig, Params: map[string]string{"delete": "net0"}}, "delete is not allowed"},
+		"delete_list":       {cluster.Call{Op: cluster.OpConfig, Delete: []string{"net0,scsi0"}}, `"net0,scsi0" is not a parameter name`},
+		"other_vmid":        {cluster.Call{Op: cluster.OpCreate, Params: map[string]string{"vmid": "102"}}, `vmid is "102", want 101`},
+		"other_newid":       {cluster.Call{Op: cluster.OpCreate, CloneOf: 9000, Params: map[string]string{"newid": "102"}}, `newid is "102", want 101`},
+		"bad_template":      {cluster.Call{Op: cluster.OpCreate, CloneOf: 7}, "template: vmid 7"},
+		"unknown_operation": {cluster.Call{Op: "suspend"}, `operation "suspend" has no call`},
+		"line_break":        {cluster.Call{Op: cluster.OpConfig, Params: map[string]string{"name": "a\nargs: -x"}}, "name: control character at byte 1"},
+		"not_utf8":          {cluster.Call{Op: cluster.OpConfig, Params: map[string]string{"description": "a\xff"}}, "description: value is not UTF-8"},
+		"bad_name":          {cluster.Call{Op: cluster.OpConfig, Params: map[string]string{"na me": "x"}}, `"na me" is not a parameter name`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -6,12 +6,12 @@ import (
 	"maps"
 	"slices"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
 // checkCall refuses what a Call must not carry, and what Proxmox would understand as something else.
-func checkCall(call reconcile.Call) error {
+func checkCall(call cluster.Call) error {
 	problems := []error{checkReserved(call), checkDelete(call), checkShape(call)}
 	for _, key := range slices.Sorted(maps.Keys(call.Secrets)) {
 		if _, ok := call.Params[key]; !ok {
@@ -23,10 +23,10 @@ func checkCall(call reconcile.Call) error {
 
 // checkReserved refuses parameters that a Call has a field for, and those that widen a call's effect: force destroys the volume
 // of a detached disk, skiplock ignores a running backup.
-func checkReserved(call reconcile.Call) error {
+func checkReserved(call cluster.Call) error {
 	var problems []error
 	for _, key := range []string{"digest", "delete", "force", "skiplock"} {
-		if key == "delete" && call.Op == reconcile.OpMove {
+		if key == "delete" && call.Op == cluster.OpMove {
 			continue // there it says what becomes of the source
 		}
 		if _, ok := call.Params[key]; ok {
@@ -36,12 +36,12 @@ func checkReserved(call reconcile.Call) error {
 	return errors.Join(problems...)
 }
 
-func checkDelete(call reconcile.Call) error {
+func checkDelete(call cluster.Call) error {
 	var problems []error
 	switch {
-	case call.Op == reconcile.OpConfig && len(call.Params)+len(call.Delete) == 0:
+	case call.Op == cluster.OpConfig && len(call.Params)+len(call.Delete) == 0:
 		problems = append(problems, errors.New("nothing to set or delete"))
-	case call.Op != reconcile.OpConfig && len(call.Delete) > 0:
+	case call.Op != cluster.OpConfig && len(call.Delete) > 0:
 		problems = append(problems, errors.New("keys to delete go with a config call"))
 	}
 	for _, key := range call.Delete {
@@ -53,35 +53,35 @@ func checkDelete(call reconcile.Call) error {
 }
 
 // checkShape refuses an operation's call that lacks what makes it one.
-func checkShape(call reconcile.Call) error {
+func checkShape(call cluster.Call) error {
 	switch call.Op {
-	case reconcile.OpMove:
+	case cluster.OpMove:
 		if call.Params["disk"] == "" || call.Params["storage"] == "" {
 			return errors.New("a move needs disk and storage")
 		}
-	case reconcile.OpPool:
+	case cluster.OpPool:
 		if !poolName.MatchString(call.Params["poolid"]) {
 			return fmt.Errorf("%q is not a pool name", call.Params["poolid"])
 		}
-	case reconcile.OpMigrate:
+	case cluster.OpMigrate:
 		if target := call.Params["target"]; target == call.Node {
 			return fmt.Errorf("migrate to %s: the guest is there", target)
 		}
 		return checkNode(call.Params["target"])
-	case reconcile.OpCloudInit:
+	case cluster.OpCloudInit:
 		if call.Kind != guest.VirtualMachine {
 			return errors.New("a container has no cloud-init drive")
 		}
 		return checkEmpty(call)
-	case reconcile.OpTemplate, reconcile.OpHARemove:
+	case cluster.OpTemplate, cluster.OpHARemove:
 		return checkEmpty(call)
-	case reconcile.OpCreate, reconcile.OpConfig, reconcile.OpResize, reconcile.OpHAAdd, reconcile.OpHASet, reconcile.OpStart,
-		reconcile.OpReboot, reconcile.OpShutdown, reconcile.OpStop, reconcile.OpDestroy:
+	case cluster.OpCreate, cluster.OpConfig, cluster.OpResize, cluster.OpHAAdd, cluster.OpHASet, cluster.OpStart,
+		cluster.OpReboot, cluster.OpShutdown, cluster.OpStop, cluster.OpDestroy:
 	}
 	return nil
 }
 
-func checkEmpty(call reconcile.Call) error {
+func checkEmpty(call cluster.Call) error {
 	if len(call.Params) > 0 {
 		return fmt.Errorf("%s takes no parameters", call.Op)
 	}

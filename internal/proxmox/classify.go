@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"strings"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 )
 
 // classify gives an exchange's error its meaning for a reconcile.Cluster. The *APIError stays within reach of errors.As.
@@ -36,11 +36,11 @@ func classify(x *exchange, err error) error {
 	case !errors.As(err, &broken):
 		return err // refused on this side
 	case x.writes() && broken.sent:
-		return fmt.Errorf("%w: %w", reconcile.ErrUnanswered, err)
+		return fmt.Errorf("%w: %w", cluster.ErrUnanswered, err)
 	case isCancelled(err):
 		return err // the caller's own wish says nothing about the cluster
 	default:
-		return fmt.Errorf("%w: %w", reconcile.ErrNotReady, err)
+		return fmt.Errorf("%w: %w", cluster.ErrNotReady, err)
 	}
 }
 
@@ -53,21 +53,21 @@ func isCancelled(err error) bool {
 func meaningOf(x *exchange, e *APIError) error {
 	switch {
 	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
-		return reconcile.ErrDenied
+		return cluster.ErrDenied
 	case e.Status == http.StatusInternalServerError:
 		return meaningOfText(x, e.Text())
 	case e.Status == http.StatusBadRequest && x.writes():
 		return meaningOfParameters(e)
 	case e.Status == http.StatusTooManyRequests:
-		return reconcile.ErrNotReady // refused on the way, before Proxmox saw it
+		return cluster.ErrNotReady // refused on the way, before Proxmox saw it
 	case !isFromGateway(e.Status):
 		return nil
 	case x.writes() && e.Status == statusUnconnected:
-		return reconcile.ErrOutcomeUnknown
+		return cluster.ErrOutcomeUnknown
 	case x.writes():
-		return reconcile.ErrUnanswered
+		return cluster.ErrUnanswered
 	default:
-		return reconcile.ErrNotReady
+		return cluster.ErrNotReady
 	}
 }
 
@@ -80,9 +80,9 @@ const statusUnconnected = 595
 func meaningOfText(x *exchange, said string) error {
 	switch lost := strings.Contains(said, noWorker); {
 	case lost && x.writes():
-		return reconcile.ErrOutcomeUnknown
+		return cluster.ErrOutcomeUnknown
 	case lost:
-		return reconcile.ErrNotReady
+		return cluster.ErrNotReady
 	case x.writes():
 		return writeMeaning(x.about, said)
 	}
@@ -95,14 +95,14 @@ func meaningOfParameters(e *APIError) error {
 	for key, problem := range e.Errors {
 		for _, sign := range []string{"hotplug problem", "unable to hotplug", "unable to apply pending change"} {
 			if strings.Contains(problem, sign) {
-				return reconcile.ErrOutcomeUnknown
+				return cluster.ErrOutcomeUnknown
 			}
 		}
 		if key == "target" && strings.Contains(problem, "target is local node") {
-			return reconcile.ErrConflict
+			return cluster.ErrConflict
 		}
 	}
-	return reconcile.ErrInvalid
+	return cluster.ErrInvalid
 }
 
 // isFromGateway reports whether a status comes from something between us and the code that acts, so that it says

@@ -11,14 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gitops-agent/internal/recordings"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
 // sentinels are the errors that a reconcile.Cluster may wrap; a reply means at most one of them.
 var sentinels = []error{
-	reconcile.ErrNotExist, reconcile.ErrDenied, reconcile.ErrConflict, reconcile.ErrLocked,
-	reconcile.ErrNotReady, reconcile.ErrOutcomeUnknown, reconcile.ErrNoTask, reconcile.ErrInvalid,
+	cluster.ErrNotExist, cluster.ErrDenied, cluster.ErrConflict, cluster.ErrLocked,
+	cluster.ErrNotReady, cluster.ErrOutcomeUnknown, cluster.ErrNoTask, cluster.ErrInvalid,
 }
 
 func meanings(err error) (found []string) {
@@ -31,8 +31,8 @@ func meanings(err error) (found []string) {
 }
 
 func TestRepliesHaveAMeaning(t *testing.T) {
-	unknown, notReady, denied := reconcile.ErrOutcomeUnknown, reconcile.ErrNotReady, reconcile.ErrDenied
-	invalid := reconcile.ErrInvalid
+	unknown, notReady, denied := cluster.ErrOutcomeUnknown, cluster.ErrNotReady, cluster.ErrDenied
+	invalid := cluster.ErrInvalid
 	const parameters = `{"errors":{"memory":"type check ('integer') failed - got 'lots'"},"message":"Parameter verification failed.\n","data":null}`
 	tests := map[string]struct {
 		reply       reply
@@ -41,13 +41,13 @@ func TestRepliesHaveAMeaning(t *testing.T) {
 		"no_ticket":        {respond(401, "No ticket", ""), denied, denied},
 		"wrong_token":      {respond(401, "Authentication failed!", ""), denied, denied},
 		"no_privilege":     {respond(403, "Permission check failed (/vms/100, VM.Config.Disk)", `{"message":"Permission check failed (/vms/100, VM.Config.Disk)\n","data":null}`), denied, denied},
-		"digest_vm":        {refused("checksum mismatch (file change by other user?)"), reconcile.ErrConflict, reconcile.ErrConflict},
-		"digest_ct":        {refused("detected modified configuration - file changed by other user? Try again."), reconcile.ErrConflict, reconcile.ErrConflict},
-		"locked_vm":        {refused("VM is locked (backup)"), reconcile.ErrLocked, reconcile.ErrLocked},
-		"locked_ct":        {refused("CT is locked (snapshot)"), reconcile.ErrLocked, reconcile.ErrLocked},
-		"flock":            {refused("can't lock file '/var/lock/qemu-server/lock-151.conf' - got timeout"), reconcile.ErrLocked, reconcile.ErrLocked},
-		"flock_old_body":   {respond(500, "can't lock file '/var/lock/pve-manager/pve-storage-local' - got timeout", ""), reconcile.ErrLocked, reconcile.ErrLocked},
-		"gone":             {refused("Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist"), reconcile.ErrNotExist, reconcile.ErrNotExist},
+		"digest_vm":        {refused("checksum mismatch (file change by other user?)"), cluster.ErrConflict, cluster.ErrConflict},
+		"digest_ct":        {refused("detected modified configuration - file changed by other user? Try again."), cluster.ErrConflict, cluster.ErrConflict},
+		"locked_vm":        {refused("VM is locked (backup)"), cluster.ErrLocked, cluster.ErrLocked},
+		"locked_ct":        {refused("CT is locked (snapshot)"), cluster.ErrLocked, cluster.ErrLocked},
+		"flock":            {refused("can't lock file '/var/lock/qemu-server/lock-151.conf' - got timeout"), cluster.ErrLocked, cluster.ErrLocked},
+		"flock_old_body":   {respond(500, "can't lock file '/var/lock/pve-manager/pve-storage-local' - got timeout", ""), cluster.ErrLocked, cluster.ErrLocked},
+		"gone":             {refused("Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist"), cluster.ErrNotExist, cluster.ErrNotExist},
 		"another_gone":     {refused("Configuration file 'nodes/pve1/qemu-server/581.conf' does not exist"), nil, nil},
 		"another_node":     {refused("Configuration file 'nodes/pve2/qemu-server/100.conf' does not exist"), nil, nil},
 		"another_kind":     {refused("Configuration file 'nodes/pve1/lxc/100.conf' does not exist"), nil, nil},
@@ -59,14 +59,14 @@ func TestRepliesHaveAMeaning(t *testing.T) {
 		"protection":       {refused("can't remove VM 100 - protection mode enabled"), nil, nil},
 		"exists":           {refused("unable to create VM 100 - VM 100 already exists on node 'pve1'"), nil, nil},
 		"root_only":        {refused("only root can set 'args' config"), denied, denied},
-		"running_vm":       {refused("VM 100 is running - destroy failed"), reconcile.ErrConflict, reconcile.ErrConflict},
-		"running_ct":       {refused("CT 100 already running"), reconcile.ErrConflict, reconcile.ErrConflict},
+		"running_vm":       {refused("VM 100 is running - destroy failed"), cluster.ErrConflict, cluster.ErrConflict},
+		"running_ct":       {refused("CT 100 already running"), cluster.ErrConflict, cluster.ErrConflict},
 		"agent_not_up":     {refused("QEMU guest agent is not running"), nil, nil},
-		"pool_member":      {refused("update pools failed: VM 100 is already a pool member"), reconcile.ErrConflict, reconcile.ErrConflict},
+		"pool_member":      {refused("update pools failed: VM 100 is already a pool member"), cluster.ErrConflict, cluster.ErrConflict},
 		"no_pool":          {refused("update pools failed: pool 'web' does not exist"), nil, invalid},
-		"cluster_lock":     {refused("update pools failed: cfs-lock 'file-user_cfg' error: got lock request timeout"), reconcile.ErrLocked, reconcile.ErrLocked},
+		"cluster_lock":     {refused("update pools failed: cfs-lock 'file-user_cfg' error: got lock request timeout"), cluster.ErrLocked, cluster.ErrLocked},
 		"cluster_quorum":   {refused("update pools failed: cfs-lock 'file-user_cfg' error: no quorum!"), notReady, notReady},
-		"moved":            {respond(400, "Parameter verification failed.", `{"errors":{"target":"target is local node."}}`), nil, reconcile.ErrConflict},
+		"moved":            {respond(400, "Parameter verification failed.", `{"errors":{"target":"target is local node."}}`), nil, cluster.ErrConflict},
 		"parameters":       {respond(400, "Parameter verification failed.", parameters), nil, invalid},
 		"half_applied":     {respond(400, "Parameter verification failed.", `{"errors":{"net0":"hotplug problem - device in use"},"message":"Parameter verification failed.\n"}`), nil, unknown},
 		"half_pending":     {respond(400, "Parameter verification failed.", `{"errors":{"mp0":"unable to apply pending change mp0: no space"}}`), nil, unknown},
@@ -90,8 +90,8 @@ func TestRepliesHaveAMeaning(t *testing.T) {
 			client := inProcess(t, always(test.reply.status, test.reply.reason, test.reply.body))
 			_, readErr := client.Observe(t.Context(), vmRow)
 			checkMeaning(t, "read", readErr, test.read, test.reply)
-			_, writeErr := client.Do(t.Context(), reconcile.Call{
-				Op: reconcile.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, Params: map[string]string{"memory": "512"},
+			_, writeErr := client.Do(t.Context(), cluster.Call{
+				Op: cluster.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, Params: map[string]string{"memory": "512"},
 			})
 			checkMeaning(t, "write", writeErr, test.write, test.reply)
 		})
@@ -117,7 +117,7 @@ func TestCallsThatMayActYet(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := inProcess(t, always(test.reply.status, test.reply.reason, test.reply.body)).Do(t.Context(), startCall)
-			if !errors.Is(err, reconcile.ErrOutcomeUnknown) || errors.Is(err, reconcile.ErrUnanswered) != test.late {
+			if !errors.Is(err, cluster.ErrOutcomeUnknown) || errors.Is(err, cluster.ErrUnanswered) != test.late {
 				t.Errorf("got error %v, want one whose call may act yet: %t", err, test.late)
 			}
 		})
@@ -149,8 +149,8 @@ func TestCreateNeverMeansNotExist(t *testing.T) {
 		return refused("Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist")
 	}})
 	for _, template := range []int{0, 9000} {
-		_, err := client.Do(t.Context(), reconcile.Call{Op: reconcile.OpCreate, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, CloneOf: template})
-		if errors.Is(err, reconcile.ErrNotExist) {
+		_, err := client.Do(t.Context(), cluster.Call{Op: cluster.OpCreate, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, CloneOf: template})
+		if errors.Is(err, cluster.ErrNotExist) {
 			t.Errorf("template %d: got %v, want an error other than ErrNotExist", template, err)
 		}
 	}

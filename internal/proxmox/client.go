@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 
 	pve "github.com/luthermonson/go-proxmox"
 )
@@ -31,8 +31,8 @@ type Client struct {
 }
 
 var (
-	_ reconcile.Reader  = (*Reader)(nil)
-	_ reconcile.Cluster = (*Client)(nil)
+	_ cluster.Reader  = (*Reader)(nil)
+	_ cluster.Cluster = (*Client)(nil)
 )
 
 // NewReader returns a Reader. It makes no request. Its error names everything that is wrong with options.

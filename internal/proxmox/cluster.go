@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 )
 
 // Exists asks whether a vmid is taken, by a guest of either kind, seen or unseen by this token. It needs no privilege.
@@ -39,18 +39,18 @@ func (r *Reader) Ready(ctx context.Context) error {
 		return err
 	}
 	if version.Major < oldestMajor {
-		return fmt.Errorf("%w: Proxmox VE %s, want %d or newer", reconcile.ErrNotReady, version, oldestMajor)
+		return fmt.Errorf("%w: Proxmox VE %s, want %d or newer", cluster.ErrNotReady, version, oldestMajor)
 	}
 	members, err := get[[]member](ctx, r, &exchange{route: routeClusterInfo, path: "/cluster/status"})
 	if err != nil {
 		return fmt.Errorf("read cluster status: %w", err)
 	}
 	if len(members) == 0 {
-		return fmt.Errorf("%w: cluster status is empty", reconcile.ErrNotReady)
+		return fmt.Errorf("%w: cluster status is empty", cluster.ErrNotReady)
 	}
 	for _, m := range members {
 		if m.Type == "cluster" && !m.Quorate.flag() {
-			return fmt.Errorf("%w: cluster %s has no quorum", reconcile.ErrNotReady, m.Name)
+			return fmt.Errorf("%w: cluster %s has no quorum", cluster.ErrNotReady, m.Name)
 		}
 	}
 	return nil

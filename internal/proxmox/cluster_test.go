@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -50,14 +50,14 @@ func TestReady(t *testing.T) {
 		"single_node":  {ok(`{"version":"9.2.11"}`), ok(`[` + node + `]`), nil},
 		"quorate":      {ok(`{"version":"8.4.1"}`), ok(`[{"type":"cluster","name":"lab","quorate":1},` + node + `]`), nil},
 		"quorate_text": {ok(`{"version":"9.0.0~beta1"}`), ok(`[` + node + `,{"type":"cluster","name":"lab","quorate":"1"}]`), nil},
-		"no_quorum":    {ok(`{"version":"9.2.11"}`), ok(`[{"type":"cluster","name":"lab","quorate":0},` + node + `]`), reconcile.ErrNotReady},
-		"no_word":      {ok(`{"version":"9.2.11"}`), ok(`[{"type":"cluster","name":"lab"}]`), reconcile.ErrNotReady},
-		"nobody":       {ok(`{"version":"9.2.11"}`), ok(`[]`), reconcile.ErrNotReady},
-		"old":          {ok(`{"version":"7.4-17"}`), ok(`[` + node + `]`), reconcile.ErrNotReady},
-		"daemon_down":  {ok(`{"version":"9.2.11"}`), respond(595, "Connection refused", ""), reconcile.ErrNotReady},
-		"proxy_down":   {respond(502, "Bad Gateway", ""), ok(`[` + node + `]`), reconcile.ErrNotReady},
-		"wrong_token":  {respond(401, "Authentication failed!", ""), ok(`[` + node + `]`), reconcile.ErrDenied},
-		"no_privilege": {ok(`{"version":"9.2.11"}`), respond(403, "Permission check failed (/, Sys.Audit)", ""), reconcile.ErrDenied},
+		"no_quorum":    {ok(`{"version":"9.2.11"}`), ok(`[{"type":"cluster","name":"lab","quorate":0},` + node + `]`), cluster.ErrNotReady},
+		"no_word":      {ok(`{"version":"9.2.11"}`), ok(`[{"type":"cluster","name":"lab"}]`), cluster.ErrNotReady},
+		"nobody":       {ok(`{"version":"9.2.11"}`), ok(`[]`), cluster.ErrNotReady},
+		"old":          {ok(`{"version":"7.4-17"}`), ok(`[` + node + `]`), cluster.ErrNotReady},
+		"daemon_down":  {ok(`{"version":"9.2.11"}`), respond(595, "Connection refused", ""), cluster.ErrNotReady},
+		"proxy_down":   {respond(502, "Bad Gateway", ""), ok(`[` + node + `]`), cluster.ErrNotReady},
+		"wrong_token":  {respond(401, "Authentication failed!", ""), ok(`[` + node + `]`), cluster.ErrDenied},
+		"no_privilege": {ok(`{"version":"9.2.11"}`), respond(403, "Permission check failed (/, Sys.Audit)", ""), cluster.ErrDenied},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestSetPoolComment(t *testing.T) {
 	if err := client.SetPoolComment(t.Context(), "gitops-agent", "a\nb"); err == nil {
 		t.Error("got no error for two lines, want one")
 	}
-	if err := inProcess(t, always(596, "", "")).SetPoolComment(t.Context(), "gitops-agent", "x"); !errors.Is(err, reconcile.ErrOutcomeUnknown) {
+	if err := inProcess(t, always(596, "", "")).SetPoolComment(t.Context(), "gitops-agent", "x"); !errors.Is(err, cluster.ErrOutcomeUnknown) {
 		t.Errorf("got error %v, want ErrOutcomeUnknown", err)
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"strconv"
 	"strings"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
 // encode turns a call into an exchange and the parameters of its body; nil is no body.
-func encode(call reconcile.Call) (*exchange, map[string]string, error) {
+func encode(call cluster.Call) (*exchange, map[string]string, error) {
 	about := address{kind: call.Kind, node: call.Node, vmid: call.VMID}
 	if err := errors.Join(about.check(), checkCall(call), checkParams(call.Params)); err != nil {
 		return nil, nil, err
@@ -25,38 +25,38 @@ func encode(call reconcile.Call) (*exchange, map[string]string, error) {
 		params = make(map[string]string)
 	}
 	switch call.Op {
-	case reconcile.OpCreate:
+	case cluster.OpCreate:
 		if err := encodeCreate(call, x, params); err != nil {
 			return nil, nil, err
 		}
-	case reconcile.OpConfig:
+	case cluster.OpConfig:
 		x.to(configMethod(call.Kind), routeConfig, about.path()+"/config")
 		if len(call.Delete) > 0 {
 			params["delete"] = strings.Join(call.Delete, ",")
 		}
-	case reconcile.OpResize:
+	case cluster.OpResize:
 		x.to(http.MethodPut, routeResize, about.path()+"/resize")
-	case reconcile.OpMove:
+	case cluster.OpMove:
 		encodeMove(call.Kind, x, params)
-	case reconcile.OpCloudInit:
+	case cluster.OpCloudInit:
 		x.to(http.MethodPut, routeCloudInit, about.path()+"/cloudinit")
-	case reconcile.OpPool:
+	case cluster.OpPool:
 		encodePool(call, x, params)
-	case reconcile.OpHAAdd, reconcile.OpHASet, reconcile.OpHARemove:
+	case cluster.OpHAAdd, cluster.OpHASet, cluster.OpHARemove:
 		encodeHA(call, x, params)
-	case reconcile.OpMigrate:
+	case cluster.OpMigrate:
 		x.to(http.MethodPost, routeMigrate, about.path()+"/migrate")
-	case reconcile.OpTemplate:
+	case cluster.OpTemplate:
 		x.to(http.MethodPost, routeTemplate, about.path()+"/template")
-	case reconcile.OpStart:
+	case cluster.OpStart:
 		x.to(http.MethodPost, routeStart, about.path()+"/status/start")
-	case reconcile.OpReboot:
+	case cluster.OpReboot:
 		x.to(http.MethodPost, routeReboot, about.path()+"/status/reboot")
-	case reconcile.OpShutdown:
+	case cluster.OpShutdown:
 		x.to(http.MethodPost, routeShutdown, about.path()+"/status/shutdown")
-	case reconcile.OpStop:
+	case cluster.OpStop:
 		x.to(http.MethodPost, routeStop, about.path()+"/status/stop")
-	case reconcile.OpDestroy:
+	case cluster.OpDestroy:
 		x.to(http.MethodDelete, routeGuest, about.path()+query(params)) // a body would be refused
 	default:
 		return nil, nil, fmt.Errorf("operation %q has no call", string(call.Op))
@@ -71,7 +71,7 @@ func encode(call reconcile.Call) (*exchange, map[string]string, error) {
 func (x *exchange) to(method, route, path string) { x.method, x.route, x.path = method, route, path }
 
 // encodeCreate fills in the new guest's vmid, which create and clone name differently.
-func encodeCreate(call reconcile.Call, x *exchange, params map[string]string) error {
+func encodeCreate(call cluster.Call, x *exchange, params map[string]string) error {
 	list := address{kind: call.Kind, node: call.Node, vmid: call.CloneOf}
 	x.to(http.MethodPost, routeGuests, fmt.Sprintf("/nodes/%s/%s", call.Node, call.Kind.API()))
 	x.about = address{} // a missing configuration is not this guest's: it does not exist yet
@@ -107,7 +107,7 @@ func encodeMove(kind guest.Kind, x *exchange, params map[string]string) {
 // of Proxmox VE 8 lack allow-move and refuse the call.
 //
 // Source: PVE API, PUT /pools.
-func encodePool(call reconcile.Call, x *exchange, params map[string]string) {
+func encodePool(call cluster.Call, x *exchange, params map[string]string) {
 	x.node, x.about = "", address{}
 	x.to(http.MethodPut, routePools, "/pools")
 	params["vms"], params["allow-move"] = strconv.Itoa(call.VMID), "1"
@@ -116,16 +116,16 @@ func encodePool(call reconcile.Call, x *exchange, params map[string]string) {
 // encodeHA names the guest as the HA manager does. Any member of the cluster carries the call out.
 //
 // Source: PVE API, POST /cluster/ha/resources, PUT and DELETE /cluster/ha/resources/{sid}.
-func encodeHA(call reconcile.Call, x *exchange, params map[string]string) {
+func encodeHA(call cluster.Call, x *exchange, params map[string]string) {
 	x.node, x.about = "", address{}
 	sid := haID(call.Kind, call.VMID)
-	if call.Op == reconcile.OpHAAdd {
+	if call.Op == cluster.OpHAAdd {
 		x.to(http.MethodPost, routeHAResources, "/cluster/ha/resources")
 		params["sid"] = sid
 		return
 	}
 	method := http.MethodPut
-	if call.Op == reconcile.OpHARemove {
+	if call.Op == cluster.OpHARemove {
 		method = http.MethodDelete
 	}
 	x.to(method, routeHAResource, "/cluster/ha/resources/"+sid)
@@ -148,18 +148,18 @@ func configMethod(kind guest.Kind) string {
 
 // isGuarded reports whether a call takes the digest, which makes Proxmox refuse the write if the guest's configuration is no
 // longer the one that was read.
-func isGuarded(op reconcile.Op) bool {
-	return op == reconcile.OpConfig || op == reconcile.OpResize || op == reconcile.OpMove
+func isGuarded(op cluster.Op) bool {
+	return op == cluster.OpConfig || op == cluster.OpResize || op == cluster.OpMove
 }
 
 // mayLackTask reports whether null is an answer: the call was carried out while it was answered.
-func mayLackTask(op reconcile.Op) bool {
+func mayLackTask(op cluster.Op) bool {
 	switch op {
-	case reconcile.OpConfig, reconcile.OpResize, reconcile.OpCloudInit, reconcile.OpPool, reconcile.OpHAAdd, reconcile.OpHASet,
-		reconcile.OpHARemove, reconcile.OpTemplate:
+	case cluster.OpConfig, cluster.OpResize, cluster.OpCloudInit, cluster.OpPool, cluster.OpHAAdd, cluster.OpHASet,
+		cluster.OpHARemove, cluster.OpTemplate:
 		return true
-	case reconcile.OpCreate, reconcile.OpMove, reconcile.OpMigrate, reconcile.OpStart, reconcile.OpReboot, reconcile.OpShutdown,
-		reconcile.OpStop, reconcile.OpDestroy:
+	case cluster.OpCreate, cluster.OpMove, cluster.OpMigrate, cluster.OpStart, cluster.OpReboot, cluster.OpShutdown,
+		cluster.OpStop, cluster.OpDestroy:
 	}
 	return false
 }

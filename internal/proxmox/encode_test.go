@@ -7,24 +7,24 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // oneOfEach is a well-formed call of every operation.
-func oneOfEach() map[reconcile.Op]reconcile.Call {
-	calls := map[reconcile.Op]reconcile.Call{
-		reconcile.OpConfig:  {Params: map[string]string{"cores": "2"}},
-		reconcile.OpResize:  {Params: map[string]string{"disk": "scsi0", "size": "2G"}},
-		reconcile.OpMove:    {Params: map[string]string{"disk": "scsi0", "storage": "ceph"}},
-		reconcile.OpPool:    {Params: map[string]string{"poolid": "web"}},
-		reconcile.OpHAAdd:   {Params: map[string]string{"state": "started"}},
-		reconcile.OpHASet:   {Params: map[string]string{"max_restart": "2"}},
-		reconcile.OpMigrate: {Params: map[string]string{"target": "pve2"}},
+func oneOfEach() map[cluster.Op]cluster.Call {
+	calls := map[cluster.Op]cluster.Call{
+		cluster.OpConfig:  {Params: map[string]string{"cores": "2"}},
+		cluster.OpResize:  {Params: map[string]string{"disk": "scsi0", "size": "2G"}},
+		cluster.OpMove:    {Params: map[string]string{"disk": "scsi0", "storage": "ceph"}},
+		cluster.OpPool:    {Params: map[string]string{"poolid": "web"}},
+		cluster.OpHAAdd:   {Params: map[string]string{"state": "started"}},
+		cluster.OpHASet:   {Params: map[string]string{"max_restart": "2"}},
+		cluster.OpMigrate: {Params: map[string]string{"target": "pve2"}},
 	}
-	for _, op := range reconcile.Ops() {
+	for _, op := range cluster.Ops() {
 		call := calls[op]
 		call.Op, call.Kind, call.Node, call.VMID = op, guest.VirtualMachine, "pve1", 101
 		calls[op] = call
@@ -36,59 +36,59 @@ func TestDoSendsFurtherCalls(t *testing.T) {
 	const vm, ct = guest.VirtualMachine, guest.Container
 	const json, digest = "application/json", "533c280962b1180498b74b48ed6d2d8d9b0eeb52"
 	tests := map[string]struct {
-		call reconcile.Call
+		call cluster.Call
 		want seen
 	}{
 		"move_vm": {
-			reconcile.Call{Op: reconcile.OpMove, Kind: vm, Digest: digest, Params: map[string]string{"disk": "scsi1", "storage": "ceph", "delete": "0"}},
+			cluster.Call{Op: cluster.OpMove, Kind: vm, Digest: digest, Params: map[string]string{"disk": "scsi1", "storage": "ceph", "delete": "0"}},
 			seen{"POST", "/nodes/pve1/qemu/101/move_disk", `{"delete":"0","digest":"` + digest + `","disk":"scsi1","storage":"ceph"}`, json},
 		},
 		"move_ct": {
-			reconcile.Call{Op: reconcile.OpMove, Kind: ct, Digest: digest, Params: map[string]string{"disk": "rootfs", "storage": "ceph", "delete": "0"}},
+			cluster.Call{Op: cluster.OpMove, Kind: ct, Digest: digest, Params: map[string]string{"disk": "rootfs", "storage": "ceph", "delete": "0"}},
 			seen{"POST", "/nodes/pve1/lxc/101/move_volume", `{"delete":"0","digest":"` + digest + `","storage":"ceph","volume":"rootfs"}`, json},
 		},
 		"cloudinit": {
-			reconcile.Call{Op: reconcile.OpCloudInit, Kind: vm, Digest: digest}, // which the call does not take
+			cluster.Call{Op: cluster.OpCloudInit, Kind: vm, Digest: digest}, // which the call does not take
 			seen{"PUT", "/nodes/pve1/qemu/101/cloudinit", "", ""},
 		},
 		"pool": {
-			reconcile.Call{Op: reconcile.OpPool, Kind: vm, Params: map[string]string{"poolid": "prod/web"}},
+			cluster.Call{Op: cluster.OpPool, Kind: vm, Params: map[string]string{"poolid": "prod/web"}},
 			seen{"PUT", "/pools", `{"allow-move":"1","poolid":"prod/web","vms":"101"}`, json},
 		},
 		"ha_add_vm": {
-			reconcile.Call{Op: reconcile.OpHAAdd, Kind: vm, Params: map[string]string{"state": "started", "max_restart": "2"}},
+			cluster.Call{Op: cluster.OpHAAdd, Kind: vm, Params: map[string]string{"state": "started", "max_restart": "2"}},
 			seen{"POST", "/cluster/ha/resources", `{"max_restart":"2","sid":"vm:101","state":"started"}`, json},
 		},
 		"ha_add_ct": {
-			reconcile.Call{Op: reconcile.OpHAAdd, Kind: ct},
+			cluster.Call{Op: cluster.OpHAAdd, Kind: ct},
 			seen{"POST", "/cluster/ha/resources", `{"sid":"ct:101"}`, json},
 		},
 		"ha_set": {
-			reconcile.Call{Op: reconcile.OpHASet, Kind: vm, Params: map[string]string{"max_relocate": "3"}},
+			cluster.Call{Op: cluster.OpHASet, Kind: vm, Params: map[string]string{"max_relocate": "3"}},
 			seen{"PUT", "/cluster/ha/resources/vm:101", `{"max_relocate":"3"}`, json},
 		},
 		"ha_remove": {
-			reconcile.Call{Op: reconcile.OpHARemove, Kind: ct},
+			cluster.Call{Op: cluster.OpHARemove, Kind: ct},
 			seen{"DELETE", "/cluster/ha/resources/ct:101", "", ""},
 		},
 		"migrate_vm": {
-			reconcile.Call{Op: reconcile.OpMigrate, Kind: vm, Params: map[string]string{"target": "pve2", "online": "1", "with-local-disks": "1"}},
+			cluster.Call{Op: cluster.OpMigrate, Kind: vm, Params: map[string]string{"target": "pve2", "online": "1", "with-local-disks": "1"}},
 			seen{"POST", "/nodes/pve1/qemu/101/migrate", `{"online":"1","target":"pve2","with-local-disks":"1"}`, json},
 		},
 		"migrate_ct": {
-			reconcile.Call{Op: reconcile.OpMigrate, Kind: ct, Params: map[string]string{"target": "pve2", "restart": "1", "timeout": "180"}},
+			cluster.Call{Op: cluster.OpMigrate, Kind: ct, Params: map[string]string{"target": "pve2", "restart": "1", "timeout": "180"}},
 			seen{"POST", "/nodes/pve1/lxc/101/migrate", `{"restart":"1","target":"pve2","timeout":"180"}`, json},
 		},
 		"template_vm": {
-			reconcile.Call{Op: reconcile.OpTemplate, Kind: vm},
+			cluster.Call{Op: cluster.OpTemplate, Kind: vm},
 			seen{"POST", "/nodes/pve1/qemu/101/template", "", ""},
 		},
 		"template_ct": {
-			reconcile.Call{Op: reconcile.OpTemplate, Kind: ct},
+			cluster.Call{Op: cluster.OpTemplate, Kind: ct},
 			seen{"POST", "/nodes/pve1/lxc/101/template", "", ""},
 		},
 		"reboot": {
-			reconcile.Call{Op: reconcile.OpReboot, Kind: vm, Params: map[string]string{"timeout": "180"}},
+			cluster.Call{Op: cluster.OpReboot, Kind: vm, Params: map[string]string{"timeout": "180"}},
 			seen{"POST", "/nodes/pve1/qemu/101/status/reboot", `{"timeout":"180"}`, json},
 		},
 	}
@@ -112,13 +112,13 @@ func TestDoSendsFurtherCalls(t *testing.T) {
 
 // Where Proxmox answers without a task there is no UPID, and that is a success. Elsewhere null is no answer.
 func TestDoWithoutTask(t *testing.T) {
-	synchronous := map[reconcile.Op]bool{
-		reconcile.OpConfig: true, reconcile.OpResize: true, reconcile.OpCloudInit: true, reconcile.OpPool: true, reconcile.OpHAAdd: true,
-		reconcile.OpHASet: true, reconcile.OpHARemove: true, reconcile.OpTemplate: true,
+	synchronous := map[cluster.Op]bool{
+		cluster.OpConfig: true, cluster.OpResize: true, cluster.OpCloudInit: true, cluster.OpPool: true, cluster.OpHAAdd: true,
+		cluster.OpHASet: true, cluster.OpHARemove: true, cluster.OpTemplate: true,
 	}
 	for op, call := range oneOfEach() {
 		upid, err := inProcess(t, always(200, "OK", `{"data":null}`)).Do(t.Context(), call)
-		if upid != "" || synchronous[op] && err != nil || !synchronous[op] && !errors.Is(err, reconcile.ErrOutcomeUnknown) {
+		if upid != "" || synchronous[op] && err != nil || !synchronous[op] && !errors.Is(err, cluster.ErrOutcomeUnknown) {
 			t.Errorf("%s: got %q, error %v, want a success without a UPID: %v", op, upid, err, synchronous[op])
 		}
 	}
@@ -146,7 +146,7 @@ func TestEveryCallMayEndInDoubt(t *testing.T) {
 			client := newClient(t, Options{Endpoints: []string{server.URL, server.URL}})
 			for op, call := range oneOfEach() {
 				requests.Store(0)
-				if upid, err := client.Do(t.Context(), call); upid != "" || !errors.Is(err, reconcile.ErrOutcomeUnknown) || requests.Load() != 1 {
+				if upid, err := client.Do(t.Context(), call); upid != "" || !errors.Is(err, cluster.ErrOutcomeUnknown) || requests.Load() != 1 {
 					t.Errorf("%s: got %q, error %v after %d requests, want ErrOutcomeUnknown after one", op, upid, err, requests.Load())
 				}
 			}
@@ -171,22 +171,22 @@ func TestRoutesHoldNoIDs(t *testing.T) {
 func TestDoRefusesMisshapenCalls(t *testing.T) {
 	const vm, ct = guest.VirtualMachine, guest.Container
 	tests := map[string]struct {
-		call reconcile.Call
+		call cluster.Call
 		want string
 	}{
-		"move_nothing":     {reconcile.Call{Op: reconcile.OpMove, Kind: vm, Params: map[string]string{"storage": "ceph"}}, "a move needs disk and storage"},
-		"move_nowhere":     {reconcile.Call{Op: reconcile.OpMove, Kind: ct, Params: map[string]string{"disk": "mp0"}}, "a move needs disk and storage"},
-		"cloudinit_ct":     {reconcile.Call{Op: reconcile.OpCloudInit, Kind: ct}, "no cloud-init drive"},
-		"cloudinit_params": {reconcile.Call{Op: reconcile.OpCloudInit, Kind: vm, Params: map[string]string{"ciuser": "a"}}, "takes no parameters"},
-		"no_pool":          {reconcile.Call{Op: reconcile.OpPool, Kind: vm}, `"" is not a pool name`},
-		"bad_pool":         {reconcile.Call{Op: reconcile.OpPool, Kind: vm, Params: map[string]string{"poolid": "a b"}}, `"a b" is not a pool name`},
-		"pool_delete":      {reconcile.Call{Op: reconcile.OpPool, Kind: vm, Params: map[string]string{"poolid": "a", "delete": "1"}}, "delete is not allowed"},
-		"ha_remove_params": {reconcile.Call{Op: reconcile.OpHARemove, Kind: vm, Params: map[string]string{"purge": "1"}}, "takes no parameters"},
-		"template_params":  {reconcile.Call{Op: reconcile.OpTemplate, Kind: vm, Params: map[string]string{"disk": "scsi0"}}, "takes no parameters"},
-		"migrate_nowhere":  {reconcile.Call{Op: reconcile.OpMigrate, Kind: vm}, "is not a node name"},
-		"migrate_to_here":  {reconcile.Call{Op: reconcile.OpMigrate, Kind: vm, Params: map[string]string{"target": "pve1"}}, "the guest is there"},
-		"migrate_force":    {reconcile.Call{Op: reconcile.OpMigrate, Kind: vm, Params: map[string]string{"target": "pve2", "force": "1"}}, "force is not allowed"},
-		"secret_not_there": {reconcile.Call{Op: reconcile.OpConfig, Kind: vm, Params: map[string]string{"ciuser": "a"}, Secrets: map[string]string{"cipassword": "web"}}, "cipassword: its secret was not filled in"},
+		"move_nothing":     {cluster.Call{Op: cluster.OpMove, Kind: vm, Params: map[string]string{"storage": "ceph"}}, "a move needs disk and storage"},
+		"move_nowhere":     {cluster.Call{Op: cluster.OpMove, Kind: ct, Params: map[string]string{"disk": "mp0"}}, "a move needs disk and storage"},
+		"cloudinit_ct":     {cluster.Call{Op: cluster.OpCloudInit, Kind: ct}, "no cloud-init drive"},
+		"cloudinit_params": {cluster.Call{Op: cluster.OpCloudInit, Kind: vm, Params: map[string]string{"ciuser": "a"}}, "takes no parameters"},
+		"no_pool":          {cluster.Call{Op: cluster.OpPool, Kind: vm}, `"" is not a pool name`},
+		"bad_pool":         {cluster.Call{Op: cluster.OpPool, Kind: vm, Params: map[string]string{"poolid": "a b"}}, `"a b" is not a pool name`},
+		"pool_delete":      {cluster.Call{Op: cluster.OpPool, Kind: vm, Params: map[string]string{"poolid": "a", "delete": "1"}}, "delete is not allowed"},
+		"ha_remove_params": {cluster.Call{Op: cluster.OpHARemove, Kind: vm, Params: map[string]string{"purge": "1"}}, "takes no parameters"},
+		"template_params":  {cluster.Call{Op: cluster.OpTemplate, Kind: vm, Params: map[string]string{"disk": "scsi0"}}, "takes no parameters"},
+		"migrate_nowhere":  {cluster.Call{Op: cluster.OpMigrate, Kind: vm}, "is not a node name"},
+		"migrate_to_here":  {cluster.Call{Op: cluster.OpMigrate, Kind: vm, Params: map[string]string{"target": "pve1"}}, "the guest is there"},
+		"migrate_force":    {cluster.Call{Op: cluster.OpMigrate, Kind: vm, Params: map[string]string{"target": "pve2", "force": "1"}}, "force is not allowed"},
+		"secret_not_there": {cluster.Call{Op: cluster.OpConfig, Kind: vm, Params: map[string]string{"ciuser": "a"}, Secrets: map[string]string{"cipassword": "web"}}, "cipassword: its secret was not filled in"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -29,7 +29,7 @@ func TestFailover(t *testing.T) {
 	})
 	client := newClient(t, Options{Endpoints: []string{"http://" + closedPort(t), server.URL}})
 
-	if _, err := client.Do(t.Context(), startCall); !errors.Is(err, reconcile.ErrNotReady) || requests.Load() != 0 {
+	if _, err := client.Do(t.Context(), startCall); !errors.Is(err, cluster.ErrNotReady) || requests.Load() != 0 {
 		t.Errorf("got error %v after %d requests, want ErrNotReady: a write does not move on", err, requests.Load())
 	}
 	if _, err := client.Do(t.Context(), startCall); err != nil || requests.Load() != 1 {
@@ -105,7 +105,7 @@ func TestReadWithoutAnyMember(t *testing.T) {
 	}})
 	for range 2 {
 		var api *APIError
-		if _, err := client.Version(t.Context()); !errors.Is(err, reconcile.ErrNotReady) || !errors.As(err, &api) || api.Status != 595 {
+		if _, err := client.Version(t.Context()); !errors.Is(err, cluster.ErrNotReady) || !errors.As(err, &api) || api.Status != 595 {
 			t.Errorf("got error %v, want ErrNotReady with status 595", err)
 		}
 	}
@@ -128,7 +128,7 @@ func TestWriteStaysWithOneMember(t *testing.T) {
 				return raw(200, "OK", `{"data":"`+testUPID+`"}`)
 			})
 			client := newClient(t, Options{Endpoints: []string{bad.URL, good.URL}})
-			if _, err := client.Do(t.Context(), startCall); !errors.Is(err, reconcile.ErrOutcomeUnknown) || first.Load() != 1 || second.Load() != 0 {
+			if _, err := client.Do(t.Context(), startCall); !errors.Is(err, cluster.ErrOutcomeUnknown) || first.Load() != 1 || second.Load() != 0 {
 				t.Errorf("got error %v after %d and %d requests, want ErrOutcomeUnknown after one to the first", err, first.Load(), second.Load())
 			}
 		})
@@ -150,7 +150,7 @@ func TestSilentMemberIsLeft(t *testing.T) {
 				return ok(`{"version":"9.2.11"}`), nil
 			}),
 		})
-		if _, err := client.Version(t.Context()); !errors.Is(err, reconcile.ErrNotReady) || !errors.Is(err, errTimeout) {
+		if _, err := client.Version(t.Context()); !errors.Is(err, cluster.ErrNotReady) || !errors.Is(err, errTimeout) {
 			t.Errorf("got error %v, want ErrNotReady for want of a reply", err)
 		}
 		if _, err := client.Version(t.Context()); err != nil {
@@ -179,7 +179,7 @@ func TestFailoverOnSimulator(t *testing.T) {
 	if err := sim.Inject(pvesim.Fault{Kind: pvesim.DropAfter, Method: "POST", Path: "^/nodes/pve1/qemu$"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Do(t.Context(), create); !errors.Is(err, reconcile.ErrOutcomeUnknown) {
+	if _, err := client.Do(t.Context(), create); !errors.Is(err, cluster.ErrOutcomeUnknown) {
 		t.Errorf("got error %v, want ErrOutcomeUnknown", err)
 	}
 	stopFirst()
@@ -201,7 +201,7 @@ func TestFailoverOnSimulator(t *testing.T) {
 	}
 
 	sim.StopNode("pve2") // which its neighbour says, too
-	if _, err := client.Tasks(t.Context(), reconcile.TaskQuery{Node: "pve2"}); !errors.Is(err, reconcile.ErrNotReady) {
+	if _, err := client.Tasks(t.Context(), cluster.TaskQuery{Node: "pve2"}); !errors.Is(err, cluster.ErrNotReady) {
 		t.Errorf("got error %v, want ErrNotReady", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -15,27 +15,27 @@ import (
 // current; name, run state and template lag by up to ten seconds, and are missing for a guest just made.
 //
 // Source: PVE API, GET /cluster/resources.
-func (r *Reader) Inventory(ctx context.Context) (reconcile.Inventory, error) {
+func (r *Reader) Inventory(ctx context.Context) (cluster.Inventory, error) {
 	readAt := time.Now()
 	body, err := r.read(ctx, &exchange{route: routeResources, path: "/cluster/resources?type=vm"})
 	if err != nil {
-		return reconcile.Inventory{}, fmt.Errorf("list guests: %w", err)
+		return cluster.Inventory{}, fmt.Errorf("list guests: %w", err)
 	}
 	rows, err := decodeResources(body)
 	if err != nil {
-		return reconcile.Inventory{}, fmt.Errorf("list guests: %w", err)
+		return cluster.Inventory{}, fmt.Errorf("list guests: %w", err)
 	}
-	slices.SortFunc(rows, func(a, b reconcile.Row) int { return cmp.Compare(a.VMID, b.VMID) })
-	return reconcile.Inventory{Rows: rows, ReadAt: readAt, Version: r.release.of(ctx, r, readAt)}, nil
+	slices.SortFunc(rows, func(a, b cluster.Row) int { return cmp.Compare(a.VMID, b.VMID) })
+	return cluster.Inventory{Rows: rows, ReadAt: readAt, Version: r.release.of(ctx, r, readAt)}, nil
 }
 
 // decodeResources reads the reply of /cluster/resources: {"data":[{"type":…,"vmid":…,…},…]}. What is no guest is left out. One row
 // that cannot be read is an error: the list would otherwise pass for one with fewer guests.
 //
 // It walks the bytes once, for the list comes every tick. The texts share the memory of one string.
-func decodeResources(body string) ([]reconcile.Row, error) {
+func decodeResources(body string) ([]cluster.Row, error) {
 	c := &cursor{text: body}
-	var rows []reconcile.Row
+	var rows []cluster.Row
 	sawData := false
 	err := c.object(func(field string) error {
 		if field != "data" || c.peek() == 'n' {
@@ -65,8 +65,8 @@ func decodeResources(body string) ([]reconcile.Row, error) {
 }
 
 // decodeResource reads one resource. Where it is no guest, the row has no kind.
-func decodeResource(c *cursor) (reconcile.Row, error) {
-	row := reconcile.Row{Status: guest.StatusUnknown}
+func decodeResource(c *cursor) (cluster.Row, error) {
+	row := cluster.Row{Status: guest.StatusUnknown}
 	err := c.object(func(field string) error {
 		text, null, err := c.value()
 		if err != nil || null {
@@ -117,6 +117,6 @@ func kindOf(resource string) guest.Kind {
 	}
 }
 
-func addressOf(row reconcile.Row) address {
+func addressOf(row cluster.Row) address {
 	return address{kind: row.Kind, node: row.Node, vmid: row.VMID}
 }

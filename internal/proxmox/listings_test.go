@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -36,7 +36,7 @@ func TestListingsOnSimulator(t *testing.T) {
 			t.Errorf("got cpu models %v, error %v, want x86-64-v2-AES among them", got, err)
 		}
 		sim.SetPrivileges(simToken, []pvesim.ACL{{Path: "/vms", Privileges: []string{"VM.Audit"}}})
-		if got, err := client.Volumes(t.Context(), "pve1", "local", "iso"); !errors.Is(err, reconcile.ErrDenied) {
+		if got, err := client.Volumes(t.Context(), "pve1", "local", "iso"); !errors.Is(err, cluster.ErrDenied) {
 			t.Errorf("got volumes %v, error %v, want ErrDenied", got, err)
 		}
 		if got, err := client.Bridges(t.Context(), "pve1"); err != nil || len(got) != 0 {

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -24,28 +24,28 @@ type sign struct {
 // Source: PVE::AbstractConfig check_lock, PVE::Tools lock_file and assert_if_modified, PVE::Cluster cfs_lock and check_cfs_quorum,
 // PVE::QemuServer, PVE::LXC, PVE::RPCEnvironment, pve-ha-manager API2.
 var signs = []sign{
-	{text: "checksum mismatch (file change by other user?)", means: reconcile.ErrConflict},
-	{text: "detected modified configuration - file changed by other user", means: reconcile.ErrConflict},
-	{text: "VM is locked (", means: reconcile.ErrLocked},
-	{text: "CT is locked (", means: reconcile.ErrLocked},
-	{text: "no quorum", means: reconcile.ErrNotReady},
-	{text: "can't lock file '", also: "got timeout", means: reconcile.ErrLocked},
-	{text: "cfs-lock", also: "got lock request timeout", means: reconcile.ErrLocked},
-	{text: "unable to open file '/etc/pve/", also: "Permission denied", means: reconcile.ErrNotReady}, // read-only while there is no quorum
-	{text: "hostname lookup '", means: reconcile.ErrNotReady},                                         // the node is not reachable by name
-	{text: "Permission check failed", means: reconcile.ErrDenied},
-	{text: "only root can ", means: reconcile.ErrDenied},
-	{text: "Only root can ", means: reconcile.ErrDenied},
-	{text: "is only allowed for root@pam", means: reconcile.ErrDenied},
+	{text: "checksum mismatch (file change by other user?)", means: cluster.ErrConflict},
+	{text: "detected modified configuration - file changed by other user", means: cluster.ErrConflict},
+	{text: "VM is locked (", means: cluster.ErrLocked},
+	{text: "CT is locked (", means: cluster.ErrLocked},
+	{text: "no quorum", means: cluster.ErrNotReady},
+	{text: "can't lock file '", also: "got timeout", means: cluster.ErrLocked},
+	{text: "cfs-lock", also: "got lock request timeout", means: cluster.ErrLocked},
+	{text: "unable to open file '/etc/pve/", also: "Permission denied", means: cluster.ErrNotReady}, // read-only while there is no quorum
+	{text: "hostname lookup '", means: cluster.ErrNotReady},                                         // the node is not reachable by name
+	{text: "Permission check failed", means: cluster.ErrDenied},
+	{text: "only root can ", means: cluster.ErrDenied},
+	{text: "Only root can ", means: cluster.ErrDenied},
+	{text: "is only allowed for root@pam", means: cluster.ErrDenied},
 	// The guest is not any more what the call was made for.
-	{text: "is running - destroy failed", means: reconcile.ErrConflict},
-	{text: "unable to destroy CT ", also: "container is running", means: reconcile.ErrConflict},
-	{text: "disk is already at specified size", means: reconcile.ErrSameSize},
-	{text: "you can't convert a template to a template", means: reconcile.ErrConflict},
-	{text: "is already a pool member", means: reconcile.ErrIsMember},
-	{text: "create resource failed: resource ID '", also: "already defined", means: reconcile.ErrConflict},
-	{text: "not HA managed!", means: reconcile.ErrConflict},
-	{text: "no such resource '", means: reconcile.ErrConflict},
+	{text: "is running - destroy failed", means: cluster.ErrConflict},
+	{text: "unable to destroy CT ", also: "container is running", means: cluster.ErrConflict},
+	{text: "disk is already at specified size", means: cluster.ErrSameSize},
+	{text: "you can't convert a template to a template", means: cluster.ErrConflict},
+	{text: "is already a pool member", means: cluster.ErrIsMember},
+	{text: "create resource failed: resource ID '", also: "already defined", means: cluster.ErrConflict},
+	{text: "not HA managed!", means: cluster.ErrConflict},
+	{text: "no such resource '", means: cluster.ErrConflict},
 }
 
 // runState is what Proxmox says of a guest that already is as it was to be, or is not what it must be for that.
@@ -54,10 +54,10 @@ var runState = regexp.MustCompile(`\b(VM|CT) [0-9]+ (already|not) running`)
 // textMeaning returns the sentinel that a text stands for, nil where it speaks for itself.
 func textMeaning(about address, said string) error {
 	if about.isMissing(said) {
-		return reconcile.ErrNotExist
+		return cluster.ErrNotExist
 	}
 	if runState.MatchString(said) {
-		return reconcile.ErrConflict
+		return cluster.ErrConflict
 	}
 	for _, s := range signs {
 		if strings.Contains(said, s.text) && strings.Contains(said, s.also) {
@@ -74,7 +74,7 @@ func textMeaning(about address, said string) error {
 func exitMeaning(task upid, exit string) error {
 	switch {
 	case exit == "unexpected status", exit == "received interrupt", strings.HasPrefix(exit, "unable to get last line from task log"):
-		return reconcile.ErrOutcomeUnknown
+		return cluster.ErrOutcomeUnknown
 	default:
 		return writeMeaning(task.about(), exit)
 	}
@@ -88,7 +88,7 @@ func writeMeaning(about address, said string) error {
 	meaning := textMeaning(about, said)
 	missing := strings.Contains(said, "' does not exist") && !strings.Contains(said, "Configuration file '")
 	if meaning == nil && (missing || strings.Contains(said, "is still in use by linked clone")) {
-		return reconcile.ErrInvalid
+		return cluster.ErrInvalid
 	}
 	return meaning
 }

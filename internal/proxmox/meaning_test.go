@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 )
 
 // exitUPID is a task of vmid 151 on pve1.
@@ -15,7 +15,7 @@ func exitUPID(kind string) string {
 
 // The texts are ends of tasks as Proxmox has them; a list of tasks and a wait for one agree on what they mean.
 func TestFailedTasksHaveAMeaning(t *testing.T) {
-	conflict, locked, unknown := reconcile.ErrConflict, reconcile.ErrLocked, reconcile.ErrOutcomeUnknown
+	conflict, locked, unknown := cluster.ErrConflict, cluster.ErrLocked, cluster.ErrOutcomeUnknown
 	tests := map[string]struct {
 		kind, exit string
 		want       error // nil: the text speaks for itself
@@ -25,11 +25,11 @@ func TestFailedTasksHaveAMeaning(t *testing.T) {
 		"running_already":  {"qmstart", "VM 151 already running", conflict},
 		"backup":           {"qmconfig", "VM is locked (backup)", locked},
 		"flock":            {"qmstart", "can't lock file '/var/lock/qemu-server/lock-151.conf' - got timeout", locked},
-		"quorum":           {"vzstart", "cluster not ready - no quorum?", reconcile.ErrNotReady},
-		"privilege":        {"qmclone", "Permission check failed (/storage/ceph, Datastore.AllocateSpace)", reconcile.ErrDenied},
-		"gone_vm":          {"qmstart", "Configuration file 'nodes/pve1/qemu-server/151.conf' does not exist", reconcile.ErrNotExist},
-		"gone_ct":          {"vzstart", "Configuration file 'nodes/pve1/lxc/151.conf' does not exist", reconcile.ErrNotExist},
-		"gone_for_stop":    {"qmshutdown", "unable to find configuration file for VM 151 on node 'pve1'", reconcile.ErrNotExist},
+		"quorum":           {"vzstart", "cluster not ready - no quorum?", cluster.ErrNotReady},
+		"privilege":        {"qmclone", "Permission check failed (/storage/ceph, Datastore.AllocateSpace)", cluster.ErrDenied},
+		"gone_vm":          {"qmstart", "Configuration file 'nodes/pve1/qemu-server/151.conf' does not exist", cluster.ErrNotExist},
+		"gone_ct":          {"vzstart", "Configuration file 'nodes/pve1/lxc/151.conf' does not exist", cluster.ErrNotExist},
+		"gone_for_stop":    {"qmshutdown", "unable to find configuration file for VM 151 on node 'pve1'", cluster.ErrNotExist},
 		"other_gone":       {"qmstart", "Configuration file 'nodes/pve1/qemu-server/152.conf' does not exist", nil},
 		"no_template":      {"qmclone", "Configuration file 'nodes/pve1/qemu-server/151.conf' does not exist", nil},
 		"interrupted":      {"qmclone", "received interrupt", unknown},
@@ -38,8 +38,8 @@ func TestFailedTasksHaveAMeaning(t *testing.T) {
 		"shutdown_in_vain": {"qmshutdown", "VM quit/powerdown failed - got timeout", nil},
 		"no_space":         {"qmcreate", "unable to create VM 151 - no space left on device", nil},
 		"no_shrinking":     {"resize", "shrinking disks is not supported", nil},
-		"linked_clones":    {"qmdestroy", "base volume 'local-lvm:base-9000-disk-0' is still in use by linked cloned", reconcile.ErrInvalid},
-		"no_storage":       {"qmmove", "storage 'fast' does not exist", reconcile.ErrInvalid},
+		"linked_clones":    {"qmdestroy", "base volume 'local-lvm:base-9000-disk-0' is still in use by linked cloned", cluster.ErrInvalid},
+		"no_storage":       {"qmmove", "storage 'fast' does not exist", cluster.ErrInvalid},
 		"warnings":         {"qmstart", "WARNINGS: 2", nil},
 		"well":             {"qmstart", "OK", nil},
 	}
@@ -61,7 +61,7 @@ func TestFailedTasksHaveAMeaning(t *testing.T) {
 			if err != nil || !errors.Is(task.Err, test.want) {
 				t.Errorf("got task error %v, error %v, want task error %v", task.Err, err, test.want)
 			}
-			tasks, err := client.Tasks(t.Context(), reconcile.TaskQuery{Node: "pve1"})
+			tasks, err := client.Tasks(t.Context(), cluster.TaskQuery{Node: "pve1"})
 			if err != nil || len(tasks) != 1 || !errors.Is(tasks[0].Err, test.want) {
 				t.Errorf("got tasks %v, error %v, want one with error %v", tasks, err, test.want)
 			}
@@ -92,7 +92,7 @@ func TestRecordedExitsHaveAMeaning(t *testing.T) {
 			counts[meaning]++
 		}
 	}
-	for _, want := range []error{reconcile.ErrConflict, reconcile.ErrLocked, reconcile.ErrNotExist, reconcile.ErrOutcomeUnknown} {
+	for _, want := range []error{cluster.ErrConflict, cluster.ErrLocked, cluster.ErrNotExist, cluster.ErrOutcomeUnknown} {
 		if counts[want.Error()] == 0 {
 			t.Errorf("got no recorded end that means %q among %v, want some", want, counts)
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -14,7 +14,7 @@ import (
 // under way is newer than the observation. ErrNotExist means that row's node has no such guest: it may have moved.
 //
 // Source: PVE API, GET /nodes/{node}/{kind}/{vmid}/pending. Not /config, which hides what waits for a restart.
-func (r *Reader) Observe(ctx context.Context, row reconcile.Row) (guest.Observed, error) {
+func (r *Reader) Observe(ctx context.Context, row cluster.Row) (guest.Observed, error) {
 	about := addressOf(row)
 	if err := about.check(); err != nil {
 		return guest.Observed{}, fmt.Errorf("read %s: %w", about, err)
@@ -32,7 +32,7 @@ func (r *Reader) Observe(ctx context.Context, row reconcile.Row) (guest.Observed
 	return observed(row, config, readAt), nil
 }
 
-func observed(row reconcile.Row, config pendingConfig, readAt time.Time) guest.Observed {
+func observed(row cluster.Row, config pendingConfig, readAt time.Time) guest.Observed {
 	o := guest.Observed{
 		Ref:      guest.Ref{Kind: row.Kind, Name: row.Name, VMID: row.VMID},
 		Node:     row.Node,

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,7 +29,7 @@ func TestObserve(t *testing.T) {
 	vm.Pool, vm.HAState = "web", "started"
 	ct.Lock = "snapshot"
 	tests := map[string]struct {
-		row  reconcile.Row
+		row  cluster.Row
 		want guest.Observed
 	}{
 		"configuration_wins": {vm, guest.Observed{
@@ -67,7 +67,7 @@ func TestAddressesAreChecked(t *testing.T) {
 		t.Errorf("got request %s, want none", req.URL)
 		return ok(`null`), nil
 	}))
-	for _, row := range []reconcile.Row{
+	for _, row := range []cluster.Row{
 		{Kind: guest.VirtualMachine, VMID: 100, Node: ""},
 		{Kind: guest.VirtualMachine, VMID: 100, Node: "../access"},
 		{Kind: guest.VirtualMachine, VMID: 100, Node: "pve1.lan"},
@@ -81,7 +81,7 @@ func TestAddressesAreChecked(t *testing.T) {
 		if _, err := client.Status(t.Context(), row); err == nil {
 			t.Errorf("Status(%v): got no error, want one", row)
 		}
-		if _, err := client.Do(t.Context(), reconcile.Call{Op: reconcile.OpStart, Kind: row.Kind, VMID: row.VMID, Node: row.Node}); err == nil {
+		if _, err := client.Do(t.Context(), cluster.Call{Op: cluster.OpStart, Kind: row.Kind, VMID: row.VMID, Node: row.Node}); err == nil {
 			t.Errorf("Do(%v): got no error, want one", row)
 		}
 	}
@@ -112,7 +112,7 @@ func TestStatus(t *testing.T) {
 		})
 	}
 	client := inProcess(t, always(500, "Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist", ""))
-	if got, err := client.Status(t.Context(), vmRow); got != guest.StatusUnknown || !errors.Is(err, reconcile.ErrNotExist) {
+	if got, err := client.Status(t.Context(), vmRow); got != guest.StatusUnknown || !errors.Is(err, cluster.ErrNotExist) {
 		t.Errorf("got %q, error %v, want unknown and ErrNotExist", got, err)
 	}
 }
@@ -131,7 +131,7 @@ func TestInventory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []reconcile.Row{
+	want := []cluster.Row{
 		{
 			Kind: guest.VirtualMachine, VMID: 100, Node: "pve1", Name: "1234", Status: guest.StatusRunning, Template: true, Lock: "backup",
 			Tags: "a;b", Pool: "web", HAState: "started", MaxMem: 4 << 30, MaxDisk: 32 << 30, MaxCPU: 4,

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -22,8 +22,8 @@ func TestSecretsStayInside(t *testing.T) {
 		Transport: always(400, echo, fmt.Sprintf(`{"message":%q,"errors":{"cipassword":%q,"args":%q}}`, echo, "bad value "+password, "bad value "+named)),
 		Logger:    slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
-	_, err := client.Do(t.Context(), reconcile.Call{
-		Op: reconcile.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100,
+	_, err := client.Do(t.Context(), cluster.Call{
+		Op: cluster.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100,
 		Params: map[string]string{"cipassword": password, "args": named}, Secrets: map[string]string{"args": "snippet"},
 	})
 	var api *APIError
@@ -43,10 +43,10 @@ func TestSecretsStayInside(t *testing.T) {
 // Secrets are taken out after an error has been understood: a password may be a word that Proxmox uses.
 func TestSecretDoesNotHideTheMeaning(t *testing.T) {
 	client := inProcess(t, always(500, "VM is locked (backup)", ""))
-	_, err := client.Do(t.Context(), reconcile.Call{
-		Op: reconcile.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, Params: map[string]string{"cipassword": "locked"},
+	_, err := client.Do(t.Context(), cluster.Call{
+		Op: cluster.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, Params: map[string]string{"cipassword": "locked"},
 	})
-	if !errors.Is(err, reconcile.ErrLocked) || strings.Contains(err.Error(), "VM is locked") {
+	if !errors.Is(err, cluster.ErrLocked) || strings.Contains(err.Error(), "VM is locked") {
 		t.Errorf("got error %v, want ErrLocked and the password left out", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,13 +37,13 @@ func simulate(t *testing.T, test func(t *testing.T, sim *pvesim.Sim, client *Cli
 	})
 }
 
-var createCall = reconcile.Call{
-	Op: reconcile.OpCreate, Kind: guest.VirtualMachine, Node: "pve1", VMID: 101, Params: map[string]string{"name": "web", "scsi0": "local-lvm:1"},
+var createCall = cluster.Call{
+	Op: cluster.OpCreate, Kind: guest.VirtualMachine, Node: "pve1", VMID: 101, Params: map[string]string{"name": "web", "scsi0": "local-lvm:1"},
 }
 
 // What the client says of a create that went wrong, and what the cluster knows of it.
 func TestCreateUnderFaults(t *testing.T) {
-	unknown := reconcile.ErrOutcomeUnknown
+	unknown := cluster.ErrOutcomeUnknown
 	tests := map[string]struct {
 		fault   pvesim.Fault
 		want    error
@@ -57,8 +57,8 @@ func TestCreateUnderFaults(t *testing.T) {
 		"truncated_body":      {pvesim.Fault{Kind: pvesim.TruncatedBody}, unknown, 1, 1},
 		"invalid_json":        {pvesim.Fault{Kind: pvesim.InvalidJSON}, unknown, 1, 1},
 		"refused":             {pvesim.Fault{Kind: pvesim.ErrorText, Text: "storage 'local-lvm' is not online"}, nil, 0, 0},
-		"locked":              {pvesim.Fault{Kind: pvesim.ErrorText, Text: "can't lock file '/var/lock/qemu-server/lock-101.conf' - got timeout"}, reconcile.ErrLocked, 0, 0},
-		"no_quorum":           {pvesim.Fault{Kind: pvesim.ErrorText, Text: "cluster not ready - no quorum?"}, reconcile.ErrNotReady, 0, 0},
+		"locked":              {pvesim.Fault{Kind: pvesim.ErrorText, Text: "can't lock file '/var/lock/qemu-server/lock-101.conf' - got timeout"}, cluster.ErrLocked, 0, 0},
+		"no_quorum":           {pvesim.Fault{Kind: pvesim.ErrorText, Text: "cluster not ready - no quorum?"}, cluster.ErrNotReady, 0, 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestCreateUnderFaults(t *testing.T) {
 				if got := sim.Effects(101, pvesim.Created); got != test.created {
 					t.Errorf("got %d guests created, want %d", got, test.created)
 				}
-				tasks, err := client.Tasks(t.Context(), reconcile.TaskQuery{Node: "pve1", VMID: 101, Types: []string{"qmcreate"}})
+				tasks, err := client.Tasks(t.Context(), cluster.TaskQuery{Node: "pve1", VMID: 101, Types: []string{"qmcreate"}})
 				if err != nil || len(tasks) != test.tasks {
 					t.Errorf("got tasks %v, error %v, want %d", tasks, err, test.tasks)
 				}
@@ -97,10 +97,10 @@ func TestLostWorkerLeavesALockedGuest(t *testing.T) {
 		if err := sim.Inject(pvesim.Fault{Kind: pvesim.LostWorker, Method: "POST", Path: "^/nodes/pve1/qemu$"}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := client.Do(t.Context(), createCall); !errors.Is(err, reconcile.ErrOutcomeUnknown) {
+		if _, err := client.Do(t.Context(), createCall); !errors.Is(err, cluster.ErrOutcomeUnknown) {
 			t.Errorf("got error %v, want ErrOutcomeUnknown", err)
 		}
-		got, err := client.Observe(t.Context(), reconcile.Row{Kind: guest.VirtualMachine, VMID: 101, Node: "pve1"})
+		got, err := client.Observe(t.Context(), cluster.Row{Kind: guest.VirtualMachine, VMID: 101, Node: "pve1"})
 		if err != nil || got.Lock != "create" {
 			t.Errorf("got lock %q, error %v, want create", got.Lock, err)
 		}
@@ -150,8 +150,8 @@ func TestObserveUnderFaults(t *testing.T) {
 				if err := sim.Inject(pvesim.Fault{Kind: kind, Path: "/pending$", Text: "internal error"}); err != nil {
 					t.Fatal(err)
 				}
-				row := reconcile.Row{Kind: guest.VirtualMachine, VMID: vmid, Node: "pve1"}
-				if got, err := client.Observe(t.Context(), row); err == nil || got.Keys != nil || errors.Is(err, reconcile.ErrNotExist) {
+				row := cluster.Row{Kind: guest.VirtualMachine, VMID: vmid, Node: "pve1"}
+				if got, err := client.Observe(t.Context(), row); err == nil || got.Keys != nil || errors.Is(err, cluster.ErrNotExist) {
 					t.Errorf("got %v, error %v, want an error other than ErrNotExist", got.Keys, err)
 				}
 				if got, err := client.Observe(t.Context(), row); err != nil || got.Digest != sim.Digest(vmid) {
@@ -173,31 +173,31 @@ func TestWritesAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		config := func(kind guest.Kind, vmid int, digest string) error {
-			_, err := client.Do(t.Context(), reconcile.Call{
-				Op: reconcile.OpConfig, Kind: kind, Node: "pve1", VMID: vmid, Digest: digest, Params: map[string]string{"onboot": "1"},
+			_, err := client.Do(t.Context(), cluster.Call{
+				Op: cluster.OpConfig, Kind: kind, Node: "pve1", VMID: vmid, Digest: digest, Params: map[string]string{"onboot": "1"},
 			})
 			return err
 		}
 		old := strings.Repeat("0", 40)
-		if err := config(guest.VirtualMachine, vm, old); !errors.Is(err, reconcile.ErrConflict) {
+		if err := config(guest.VirtualMachine, vm, old); !errors.Is(err, cluster.ErrConflict) {
 			t.Errorf("got error %v, want ErrConflict", err)
 		}
-		if err := config(guest.Container, ct, old); !errors.Is(err, reconcile.ErrConflict) {
+		if err := config(guest.Container, ct, old); !errors.Is(err, cluster.ErrConflict) {
 			t.Errorf("got error %v, want ErrConflict", err)
 		}
-		if err := config(guest.Container, vm, ""); !errors.Is(err, reconcile.ErrNotExist) {
+		if err := config(guest.Container, vm, ""); !errors.Is(err, cluster.ErrNotExist) {
 			t.Errorf("got error %v, want ErrNotExist: there is no container of that vmid", err)
 		}
 		for kind, vmid := range map[guest.Kind]int{guest.VirtualMachine: vm, guest.Container: ct} {
 			if err := sim.Edit(vmid, "lock", "backup"); err != nil {
 				t.Fatal(err)
 			}
-			if err := config(kind, vmid, ""); !errors.Is(err, reconcile.ErrLocked) {
+			if err := config(kind, vmid, ""); !errors.Is(err, cluster.ErrLocked) {
 				t.Errorf("%s: got error %v, want ErrLocked", kind, err)
 			}
 		}
 		sim.SetPrivileges(simToken, []pvesim.ACL{{Path: "/", Role: "PVEAuditor"}})
-		if err := config(guest.VirtualMachine, vm, ""); !errors.Is(err, reconcile.ErrDenied) {
+		if err := config(guest.VirtualMachine, vm, ""); !errors.Is(err, cluster.ErrDenied) {
 			t.Errorf("got error %v, want ErrDenied", err)
 		}
 		if got := sim.Effects(vm, pvesim.ConfigWritten) + sim.Effects(ct, pvesim.ConfigWritten); got != 0 {

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,12 +40,12 @@ func TestSlotsBoundANode(t *testing.T) {
 		for i := range 20 {
 			for _, node := range []string{"pve1", "pve2"} {
 				all.Go(func() {
-					if _, err := client.Status(t.Context(), reconcile.Row{Kind: guest.Container, VMID: 100 + i, Node: node}); err != nil {
+					if _, err := client.Status(t.Context(), cluster.Row{Kind: guest.Container, VMID: 100 + i, Node: node}); err != nil {
 						t.Error(err)
 					}
 				})
 				all.Go(func() {
-					if _, err := client.Do(t.Context(), reconcile.Call{Op: reconcile.OpStop, Kind: guest.Container, VMID: 100 + i, Node: node}); err != nil {
+					if _, err := client.Do(t.Context(), cluster.Call{Op: cluster.OpStop, Kind: guest.Container, VMID: 100 + i, Node: node}); err != nil {
 						t.Error(err)
 					}
 				})

@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
 // Status reads the run state from the guest's node.
 //
 // Source: PVE API, GET /nodes/{node}/{kind}/{vmid}/status/current.
-func (r *Reader) Status(ctx context.Context, row reconcile.Row) (guest.Status, error) {
+func (r *Reader) Status(ctx context.Context, row cluster.Row) (guest.Status, error) {
 	about := addressOf(row)
 	if err := about.check(); err != nil {
 		return guest.StatusUnknown, fmt.Errorf("read status of %s: %w", about, err)

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -172,8 +172,8 @@ func raw(status int, reason, body string) string {
 }
 
 var (
-	vmRow = reconcile.Row{Kind: guest.VirtualMachine, VMID: 100, Node: "pve1", Name: "web", Status: guest.StatusRunning}
-	ctRow = reconcile.Row{Kind: guest.Container, VMID: 200, Node: "pve1", Name: "dns", Status: guest.StatusStopped}
+	vmRow = cluster.Row{Kind: guest.VirtualMachine, VMID: 100, Node: "pve1", Name: "web", Status: guest.StatusRunning}
+	ctRow = cluster.Row{Kind: guest.Container, VMID: 200, Node: "pve1", Name: "dns", Status: guest.StatusStopped}
 )
 
 const (

@@ -16,7 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/observe"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -86,12 +87,12 @@ func (h *half) take(b *testing.B) {
 }
 
 // sweep has the agent read everything.
-func sweep(b *testing.B, client *Client, inventory reconcile.Inventory) error {
+func sweep(b *testing.B, client *Client, inventory cluster.Inventory) error {
 	vmids := make([]int, len(inventory.Rows))
 	for i, row := range inventory.Rows {
 		vmids[i] = row.VMID
 	}
-	seen, err := reconcile.ReadAll(b.Context(), client, vmids, nil)
+	seen, err := observe.ReadAll(b.Context(), client, vmids, nil)
 	if err == nil && len(seen.Guests) != len(vmids) {
 		err = fmt.Errorf("got %d guests of %d", len(seen.Guests), len(vmids))
 	}
@@ -114,7 +115,7 @@ func ownTime(b *testing.B) time.Duration {
 }
 
 // plainReader reads like any client has to, on connections of its own: the inventory, then the guests, a number of them at a time.
-func plainReader(b *testing.B, options Options) func(rows []reconcile.Row, parallel int) error {
+func plainReader(b *testing.B, options Options) func(rows []cluster.Row, parallel int) error {
 	b.Helper()
 	certificate, err := os.ReadFile(options.CAFile)
 	if err != nil {
@@ -138,7 +139,7 @@ func plainReader(b *testing.B, options Options) func(rows []reconcile.Row, paral
 		req.Header.Set("Authorization", "PVEAPIToken="+strings.TrimSpace(string(token)))
 		return readPlain(plain, req)
 	}
-	return func(rows []reconcile.Row, parallel int) error {
+	return func(rows []cluster.Row, parallel int) error {
 		if err := read("/cluster/resources?type=vm"); err != nil {
 			return err
 		}

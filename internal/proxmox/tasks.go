@@ -9,14 +9,14 @@ import (
 	"slices"
 	"strconv"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 )
 
 // Tasks lists a node's tasks of the query, newest first, running ones included. Tasks of other users need Sys.Audit on the
 // node. A clone is filed under its template's vmid.
 //
 // Source: PVE API, GET /nodes/{node}/tasks.
-func (r *Reader) Tasks(ctx context.Context, query reconcile.TaskQuery) ([]reconcile.Task, error) {
+func (r *Reader) Tasks(ctx context.Context, query cluster.TaskQuery) ([]cluster.Task, error) {
 	if err := checkNode(query.Node); err != nil {
 		return nil, fmt.Errorf("list tasks: %w", err)
 	}
@@ -24,7 +24,7 @@ func (r *Reader) Tasks(ctx context.Context, query reconcile.TaskQuery) ([]reconc
 	if len(types) == 0 {
 		types = []string{""}
 	}
-	found := make(map[string]reconcile.Task)
+	found := make(map[string]cluster.Task)
 	for _, kind := range types { // the API filters by one type at a time
 		if err := r.tasksOf(ctx, query, kind, found); err != nil {
 			return nil, fmt.Errorf("list tasks of %s: %w", query.Node, err)
@@ -37,7 +37,7 @@ func (r *Reader) Tasks(ctx context.Context, query reconcile.TaskQuery) ([]reconc
 const maxTasks = 2000
 
 // tasksOf adds the tasks of one type to found.
-func (r *Reader) tasksOf(ctx context.Context, query reconcile.TaskQuery, kind string, found map[string]reconcile.Task) error {
+func (r *Reader) tasksOf(ctx context.Context, query cluster.TaskQuery, kind string, found map[string]cluster.Task) error {
 	values := url.Values{"source": {"all"}, "limit": {strconv.Itoa(maxTasks)}}
 	if query.VMID != 0 {
 		values.Set("vmid", strconv.Itoa(query.VMID))
@@ -70,10 +70,10 @@ type taskEntry struct {
 	EndTime scalar `json:"endtime"`
 }
 
-func (e taskEntry) task() (reconcile.Task, error) {
+func (e taskEntry) task() (cluster.Task, error) {
 	parsed, err := parseUPID(e.UPID)
 	if err != nil {
-		return reconcile.Task{}, err
+		return cluster.Task{}, err
 	}
 	if e.EndTime != "" {
 		return parsed.ended(e.UPID, string(e.Status)), nil
@@ -84,8 +84,8 @@ func (e taskEntry) task() (reconcile.Task, error) {
 }
 
 // newestFirst sorts by start, and by UPID within a second.
-func newestFirst(found map[string]reconcile.Task) []reconcile.Task {
-	return slices.SortedFunc(maps.Values(found), func(a, b reconcile.Task) int {
+func newestFirst(found map[string]cluster.Task) []cluster.Task {
+	return slices.SortedFunc(maps.Values(found), func(a, b cluster.Task) int {
 		return cmp.Or(b.Start.Compare(a.Start), cmp.Compare(b.UPID, a.UPID))
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -66,11 +66,11 @@ func TestTrust(t *testing.T) {
 				}
 				return
 			}
-			if err == nil || !strings.Contains(err.Error(), test.want) || !errors.Is(err, reconcile.ErrNotReady) {
+			if err == nil || !strings.Contains(err.Error(), test.want) || !errors.Is(err, cluster.ErrNotReady) {
 				t.Errorf("got error %v, want ErrNotReady with %q", err, test.want)
 			}
 			_, err = client.Do(t.Context(), startCall)
-			if diff := cmp.Diff([]string{reconcile.ErrNotReady.Error()}, meanings(err)); diff != "" {
+			if diff := cmp.Diff([]string{cluster.ErrNotReady.Error()}, meanings(err)); diff != "" {
 				t.Errorf("write: got error %v: meaning (-want +got)\n%s", err, diff)
 			}
 			if served.Load() != before {

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,8 +92,8 @@ func TestWriteIsSentOnce(t *testing.T) {
 				return text
 			})
 			client := newClient(t, Options{Endpoints: []string{server.URL, server.URL}})
-			_, err := client.Do(t.Context(), reconcile.Call{Op: reconcile.OpCreate, Kind: guest.VirtualMachine, Node: "pve1", VMID: 101, CloneOf: 9000})
-			if !errors.Is(err, reconcile.ErrOutcomeUnknown) {
+			_, err := client.Do(t.Context(), cluster.Call{Op: cluster.OpCreate, Kind: guest.VirtualMachine, Node: "pve1", VMID: 101, CloneOf: 9000})
+			if !errors.Is(err, cluster.ErrOutcomeUnknown) {
 				t.Errorf("got error %v, want ErrOutcomeUnknown", err)
 			}
 			if got := requests.Load(); got != 1 {
@@ -118,7 +118,7 @@ func TestReadFailsOnBrokenReply(t *testing.T) {
 			server := rawServer(t, func(*http.Request) string { return text })
 			client := newClient(t, Options{Endpoints: []string{server.URL}})
 			got, err := client.Observe(t.Context(), vmRow)
-			if err == nil || errors.Is(err, reconcile.ErrNotExist) || got.Keys != nil {
+			if err == nil || errors.Is(err, cluster.ErrNotExist) || got.Keys != nil {
 				t.Errorf("got %v, error %v, want an error other than ErrNotExist", got, err)
 			}
 			if inventory, err := client.Inventory(t.Context()); err == nil && name != "no_digest" {
@@ -167,10 +167,10 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 func TestDialErrorIsNotUnknown(t *testing.T) {
 	client := newClient(t, Options{Endpoints: []string{"http://" + closedPort(t)}})
 	_, err := client.Do(t.Context(), startCall)
-	if diff := cmp.Diff([]string{reconcile.ErrNotReady.Error()}, meanings(err)); diff != "" {
+	if diff := cmp.Diff([]string{cluster.ErrNotReady.Error()}, meanings(err)); diff != "" {
 		t.Errorf("got error %v: meaning (-want +got)\n%s", err, diff)
 	}
-	if _, err := client.Version(t.Context()); !errors.Is(err, reconcile.ErrNotReady) {
+	if _, err := client.Version(t.Context()); !errors.Is(err, cluster.ErrNotReady) {
 		t.Errorf("got error %v, want ErrNotReady", err)
 	}
 }
@@ -188,7 +188,7 @@ func closedPort(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-var startCall = reconcile.Call{Op: reconcile.OpStart, Kind: guest.VirtualMachine, Node: "pve1", VMID: 101}
+var startCall = cluster.Call{Op: cluster.OpStart, Kind: guest.VirtualMachine, Node: "pve1", VMID: 101}
 
 // stall answers nothing until the request is given up.
 var stall = roundTrip(func(req *http.Request) (reply, error) {
@@ -201,14 +201,14 @@ func TestTimeout(t *testing.T) {
 		client := inProcess(t, stall)
 		start := time.Now()
 		_, err := client.Do(t.Context(), startCall)
-		if diff := cmp.Diff([]string{reconcile.ErrOutcomeUnknown.Error()}, meanings(err)); diff != "" {
+		if diff := cmp.Diff([]string{cluster.ErrOutcomeUnknown.Error()}, meanings(err)); diff != "" {
 			t.Errorf("write: got error %v: meaning (-want +got)\n%s", err, diff)
 		}
 		if got := time.Since(start); got != defaultTimeout {
 			t.Errorf("got an end after %v, want %v", got, defaultTimeout)
 		}
 		_, err = client.Version(t.Context())
-		if diff := cmp.Diff([]string{reconcile.ErrNotReady.Error()}, meanings(err)); diff != "" {
+		if diff := cmp.Diff([]string{cluster.ErrNotReady.Error()}, meanings(err)); diff != "" {
 			t.Errorf("read: got error %v: meaning (-want +got)\n%s", err, diff)
 		}
 	})
@@ -230,7 +230,7 @@ func TestCancel(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := client.Do(ctx, startCall)
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, reconcile.ErrUnanswered) {
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, cluster.ErrUnanswered) {
 			t.Errorf("write: got error %v, want the context's and ErrUnanswered", err)
 		}
 	})

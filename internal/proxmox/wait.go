@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 )
 
 // Polling of a task. The first look is at once, as a task that is waited for again has often ended; the next ones come soon, as a
@@ -33,21 +33,21 @@ const (
 // "WARNINGS: 2" what was warned of, if they can be read. ErrNoTask means that the node has no record of the task.
 //
 // Source: PVE API, GET /nodes/{node}/tasks/{upid}/status and …/log.
-func (r *Reader) Wait(ctx context.Context, name string) (reconcile.Task, error) {
+func (r *Reader) Wait(ctx context.Context, name string) (cluster.Task, error) {
 	parsed, err := parseUPID(name)
 	if err != nil {
-		return reconcile.Task{}, fmt.Errorf("wait for task: %w", err)
+		return cluster.Task{}, fmt.Errorf("wait for task: %w", err)
 	}
 	for pause := firstPoll; ; pause = min(pause*3/2, lastPoll) {
 		exit, running, err := r.taskStatus(ctx, parsed, name)
 		if err != nil {
-			return reconcile.Task{}, fmt.Errorf("wait for %s: %w", name, err)
+			return cluster.Task{}, fmt.Errorf("wait for %s: %w", name, err)
 		}
 		if !running {
 			return r.ended(ctx, parsed, name, exit), nil
 		}
 		if err := sleep(ctx, pause); err != nil {
-			return reconcile.Task{}, fmt.Errorf("wait for %s: %w", name, err)
+			return cluster.Task{}, fmt.Errorf("wait for %s: %w", name, err)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func (r *Reader) taskStatus(ctx context.Context, parsed upid, name string) (exit
 	var api *APIError
 	switch {
 	case errors.As(err, &api) && api.Status == http.StatusBadRequest && strings.Contains(api.Errors["upid"], "no such task"):
-		return "", false, fmt.Errorf("%w: %w", reconcile.ErrNoTask, err)
+		return "", false, fmt.Errorf("%w: %w", cluster.ErrNoTask, err)
 	case err != nil:
 		return "", false, err
 	case status.Status == "running":
@@ -74,7 +74,7 @@ func (r *Reader) taskStatus(ctx context.Context, parsed upid, name string) (exit
 }
 
 // ended returns a task that has ended, with what its log says unless all is well. How it ended is known without the log.
-func (r *Reader) ended(ctx context.Context, parsed upid, name, exit string) reconcile.Task {
+func (r *Reader) ended(ctx context.Context, parsed upid, name, exit string) cluster.Task {
 	task := parsed.ended(name, exit)
 	var err error
 	switch {
@@ -91,7 +91,7 @@ func (r *Reader) ended(ctx context.Context, parsed upid, name, exit string) reco
 }
 
 // ended returns what the UPID and the exit status say.
-func (u upid) ended(name, exit string) reconcile.Task {
+func (u upid) ended(name, exit string) cluster.Task {
 	task := u.task(name)
 	task.Exit = oneLine(exit)
 	if !task.OK() {
@@ -101,8 +101,8 @@ func (u upid) ended(name, exit string) reconcile.Task {
 }
 
 // task returns what the UPID says.
-func (u upid) task(name string) reconcile.Task {
-	return reconcile.Task{UPID: name, Node: u.node, Type: u.kind, VMID: u.vmid(), User: u.user, Start: u.start}
+func (u upid) task(name string) cluster.Task {
+	return cluster.Task{UPID: name, Node: u.node, Type: u.kind, VMID: u.vmid(), User: u.user, Start: u.start}
 }
 
 // logTail reads the last lines of a log.

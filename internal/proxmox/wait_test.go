@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -57,7 +57,7 @@ func (s *taskServer) page(query url.Values) string {
 	return fmt.Sprintf(`{"total":%d,"data":[%s]}`, len(s.log), strings.Join(rows, ","))
 }
 
-var endedTask = reconcile.Task{
+var endedTask = cluster.Task{
 	UPID: testUPID, Node: "pve1", Type: "qmcreate", VMID: 101, User: "gitops@pve!agent", Start: time.Unix(0x6B00C1F6, 0),
 }
 
@@ -78,10 +78,10 @@ func TestWait(t *testing.T) {
 	}{
 		"ok":       {"OK", []string{"TASK OK"}, true, nil, "", nil, nil},
 		"warnings": {"WARNINGS: 3", warned, true, nil, "", []string{"a", "b"}, []string{"start=0&limit=1", "start=0&limit=2000"}},
-		"failed":   {"VM 140 already running", long, false, reconcile.ErrConflict, "line 116\nline 117\nline 118\nline 119\nline 120", nil, []string{"start=0&limit=1", "start=115&limit=5"}},
+		"failed":   {"VM 140 already running", long, false, cluster.ErrConflict, "line 116\nline 117\nline 118\nline 119\nline 120", nil, []string{"start=0&limit=1", "start=115&limit=5"}},
 		"unnamed":  {"no space left on device", []string{"a", "b"}, false, nil, "a\nb", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
-		"died":     {"unexpected status", nil, false, reconcile.ErrOutcomeUnknown, "", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
-		"stopped":  {"received interrupt", []string{"a"}, false, reconcile.ErrOutcomeUnknown, "a", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
+		"died":     {"unexpected status", nil, false, cluster.ErrOutcomeUnknown, "", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
+		"stopped":  {"received interrupt", []string{"a"}, false, cluster.ErrOutcomeUnknown, "a", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestWaitMayBeRepeated(t *testing.T) {
 		}
 		return ok(`{"status":"stopped","exitstatus":"OK"}`), nil
 	}))
-	if _, err := client.Wait(t.Context(), testUPID); !errors.Is(err, reconcile.ErrNotReady) {
+	if _, err := client.Wait(t.Context(), testUPID); !errors.Is(err, cluster.ErrNotReady) {
 		t.Errorf("got error %v, want ErrNotReady", err)
 	}
 	down = false
@@ -217,7 +217,7 @@ func TestTasks(t *testing.T) {
 		"GET /nodes/pve2/tasks?limit=2000&source=all":                                               ok("[" + entry(image, `"status":"OK","endtime":"1795212272"`) + "]"),
 		"GET /nodes/pve3/tasks?limit=2000&source=all":                                               ok("[]"),
 	}))
-	got, err := client.Tasks(t.Context(), reconcile.TaskQuery{
+	got, err := client.Tasks(t.Context(), cluster.TaskQuery{
 		Node: "pve1", VMID: 101, Types: []string{"qmcreate", "qmstart"}, Since: time.Unix(1795211700, 5),
 	})
 	if err != nil {
@@ -225,20 +225,20 @@ func TestTasks(t *testing.T) {
 	}
 	created := endedTask
 	created.Exit = "WARNINGS: 1"
-	started := reconcile.Task{
+	started := cluster.Task{
 		UPID: testUPID2, Node: "pve1", Type: "qmstart", VMID: 101, User: "root@pam", Start: time.Unix(0x6B00C1F8, 0), Running: true,
 	}
-	if diff := cmp.Diff([]reconcile.Task{started, created}, got); diff != "" {
+	if diff := cmp.Diff([]cluster.Task{started, created}, got); diff != "" {
 		t.Errorf("tasks (-want +got)\n%s", diff)
 	}
-	got, err = client.Tasks(t.Context(), reconcile.TaskQuery{Node: "pve2"})
+	got, err = client.Tasks(t.Context(), cluster.TaskQuery{Node: "pve2"})
 	if err != nil || len(got) != 1 || got[0].VMID != 0 || got[0].Exit != "OK" || got[0].Running {
 		t.Errorf("got %v, error %v, want an image's task", got, err)
 	}
-	if got, err := client.Tasks(t.Context(), reconcile.TaskQuery{Node: "pve3"}); err != nil || len(got) != 0 {
+	if got, err := client.Tasks(t.Context(), cluster.TaskQuery{Node: "pve3"}); err != nil || len(got) != 0 {
 		t.Errorf("got %v, error %v, want no tasks", got, err)
 	}
-	if _, err := client.Tasks(t.Context(), reconcile.TaskQuery{Node: "../pve3"}); err == nil {
+	if _, err := client.Tasks(t.Context(), cluster.TaskQuery{Node: "../pve3"}); err == nil {
 		t.Error("got no error for a bad node, want one")
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/report"
 )
 
 // SchemaVersion is that of Document. It grows when a field changes its meaning or goes; new fields leave it as it is.
@@ -13,16 +13,16 @@ const SchemaVersion = 1
 // Document is what /status.json serves: the report with the version of its schema beside its fields.
 type Document struct {
 	SchemaVersion int `json:"schemaVersion"`
-	reconcile.Report
+	report.Report
 }
 
 // NewDocument returns the report as a document. Lists are never null.
-func NewDocument(r reconcile.Report) Document {
+func NewDocument(r report.Report) Document {
 	if r.Guests == nil {
-		r.Guests = []reconcile.GuestReport{}
+		r.Guests = []report.Guest{}
 	}
 	if r.Unmanaged == nil {
-		r.Unmanaged = []reconcile.GuestName{}
+		r.Unmanaged = []report.GuestName{}
 	}
 	return Document{SchemaVersion: SchemaVersion, Report: r}
 }

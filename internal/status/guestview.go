@@ -4,8 +4,9 @@ import (
 	"strings"
 	"time"
 
-	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // maxOpen is how many guests show their details unasked, so that a change to the whole fleet stays a page that can be read.
@@ -13,7 +14,7 @@ const maxOpen = 25
 
 // guestView is a row of the table and what unfolds below it.
 type guestView struct {
-	reconcile.GuestReport
+	report.Guest
 	Open       bool // show the details unasked
 	DriftSince moment
 	Observed   moment
@@ -25,23 +26,23 @@ type guestView struct {
 // factView is a condition for people.
 type factView struct {
 	badge
-	reconcile.Condition
+	plan.Condition
 	Began moment
 }
 
 // heldView is a held step and the command that would release it.
 type heldView struct {
-	reconcile.HeldReport
+	report.HeldStep
 	Began   moment
 	Command string
 }
 
-func newGuestView(g reconcile.GuestReport, now time.Time) guestView {
+func newGuestView(g report.Guest, now time.Time) guestView {
 	v := guestView{
-		GuestReport: g, DriftSince: moment{g.DriftSince, now}, Observed: moment{g.ObservedAt, now}, LastSync: moment{g.Converged, now},
+		Guest: g, DriftSince: moment{g.DriftSince, now}, Observed: moment{g.ObservedAt, now}, LastSync: moment{g.Converged, now},
 	}
 	for _, c := range g.Conditions {
-		told := c.Type == reconcile.Held && len(g.Held) > 0 || c.Type == reconcile.Drifted && len(g.Changes) > 0
+		told := c.Type == plan.Held && len(g.Held) > 0 || c.Type == plan.Drifted && len(g.Changes) > 0
 		if !told {
 			v.Facts = append(v.Facts, factView{conditionBadge(c), c, moment{c.Since, now}})
 		}
@@ -52,8 +53,8 @@ func newGuestView(g reconcile.GuestReport, now time.Time) guestView {
 	return v
 }
 
-func newHeldView(h reconcile.HeldReport, now time.Time) heldView {
-	v := heldView{HeldReport: h, Began: moment{h.Since, now}}
+func newHeldView(h report.HeldStep, now time.Time) heldView {
+	v := heldView{HeldStep: h, Began: moment{h.Since, now}}
 	if h.Digest == "" {
 		return v
 	}
@@ -66,8 +67,8 @@ func newHeldView(h reconcile.HeldReport, now time.Time) heldView {
 
 // needsLook reports whether the guest belongs above those where all is well.
 func (v guestView) needsLook() bool {
-	return v.Sync != reconcile.Synced || v.Stale || len(v.Conditions) > 0 || len(v.Held) > 0 || v.Health == reconcile.Degraded ||
-		v.Health == reconcile.Missing
+	return v.Sync != report.Synced || v.Stale || len(v.Conditions) > 0 || len(v.Held) > 0 || v.Health == report.Degraded ||
+		v.Health == report.Missing
 }
 
 // Short returns the kind in two letters.

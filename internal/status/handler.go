@@ -8,13 +8,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/report"
 )
 
 // Options says what is served. Report is required.
 type Options struct {
 	// Report returns the newest report. It is called at each request, from several goroutines.
-	Report func() reconcile.Report
+	Report func() report.Report
 	// Gatherer is what /metrics shows; nil is no /metrics.
 	Gatherer prometheus.Gatherer
 	// Hint asks for a look at the remote now; it must not block. nil is no webhook.

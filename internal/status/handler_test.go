@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"gitops-agent/internal/status"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/report"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -49,8 +49,8 @@ func atNoon(t *testing.T, run func(t *testing.T)) {
 }
 
 // of serves one report.
-func of(r reconcile.Report) status.Options {
-	return status.Options{Report: func() reconcile.Report { return r }, Version: "1.2.3"}
+func of(r report.Report) status.Options {
+	return status.Options{Report: func() report.Report { return r }, Version: "1.2.3"}
 }
 
 // ask sends one request to the handler of opts.
@@ -126,7 +126,7 @@ func TestHandlerWithoutTheRest(t *testing.T) {
 
 func TestHandlerTurnsPanicInto500(t *testing.T) {
 	var log bytes.Buffer
-	opts := status.Options{Report: func() reconcile.Report { panic("no report") }, Logger: textLogger(&log)}
+	opts := status.Options{Report: func() report.Report { panic("no report") }, Logger: textLogger(&log)}
 	res, body := ask(t, opts, "GET", "/status.json")
 	if res.Code != http.StatusInternalServerError || body != "internal error\n" {
 		t.Errorf("got %d %q, want 500 without the cause", res.Code, body)

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // notice is something that somebody should know, most urgent first.
@@ -23,7 +25,7 @@ type notice struct {
 const maxLinks = 12
 
 // notices returns everything worth a line above the table. A fleet where all is well has one that says so.
-func notices(r reconcile.Report, now time.Time) []notice {
+func notices(r report.Report, now time.Time) []notice {
 	if r.Time.IsZero() {
 		return []notice{{Tone: busy, Title: "Starting", Text: "The first cycle has not ended yet."}}
 	}
@@ -41,7 +43,7 @@ func notices(r reconcile.Report, now time.Time) []notice {
 
 func severity(t tone) int { return slices.Index([]tone{bad, warn, busy, idle, good}, t) }
 
-func convergedTitle(r reconcile.Report) string {
+func convergedTitle(r report.Report) string {
 	what := "the accepted revision"
 	if a := r.Source.Accepted; a != nil {
 		what = r.Source.Branch + "@" + short(a.Commit)
@@ -57,31 +59,31 @@ func convergedTitle(r reconcile.Report) string {
 }
 
 // stopNotices tells why nothing is written.
-func stopNotices(r reconcile.Report) []notice {
+func stopNotices(r report.Report) []notice {
 	n := notice{Tone: bad, Title: "Nothing is written to the cluster", Text: r.Writes.Message}
 	if r.Writes.Allowed {
 		return nil
 	}
-	switch reconcile.WriteStop(r.Writes.Reason) {
-	case reconcile.StopNoRevision:
+	switch gate.WriteStop(r.Writes.Reason) {
+	case gate.StopNoRevision:
 		n.Tone, n.Title, n.Text = idle, "No revision accepted yet", "The cluster is left as it is: "+noRevision(r)+"."
-	case reconcile.StopDryRun:
+	case gate.StopDryRun:
 		n.Tone, n.Title, n.Text = idle, "Dry run", "The agent plans and reports, and writes nothing."
-	case reconcile.StopJournal:
+	case gate.StopJournal:
 		n.Title, n.Hint = "The journal takes no records, so nothing is written to the cluster", "free the disk, or see gitops-agent journal repair"
-	case reconcile.StopNotReady:
+	case gate.StopNotReady:
 		n.Title, n.Hint = "The cluster cannot be written to", "the last good state holds; work goes on when the cluster answers and has quorum"
-	case reconcile.StopUnverified:
+	case gate.StopUnverified:
 		n.Title, n.Hint = "The accepted revision does not verify any more", "look at the trusted root and the policy; a newly signed commit on top is accepted under them"
-	case reconcile.StopClosing:
+	case gate.StopClosing:
 		n.Tone, n.Title = busy, "The agent is stopping"
-	case reconcile.WritesAllowed:
+	case gate.WritesAllowed:
 	}
 	return []notice{n}
 }
 
 // sourceNotices tells of a refused head and of a remote that does not answer.
-func sourceNotices(r reconcile.Report, now time.Time) []notice {
+func sourceNotices(r report.Report, now time.Time) []notice {
 	var list []notice
 	holds := "No revision is in force."
 	if a := r.Source.Accepted; a != nil {
@@ -102,7 +104,7 @@ func sourceNotices(r reconcile.Report, now time.Time) []notice {
 }
 
 // warningNotices tells what the manifests in force may not mean.
-func warningNotices(r reconcile.Report) []notice {
+func warningNotices(r report.Report) []notice {
 	if a := r.Source.Accepted; a != nil && len(a.Warnings) > 0 {
 		return []notice{{Tone: warn, Title: "The manifests have warnings", Text: strings.Join(a.Warnings, "\n")}}
 	}
@@ -110,9 +112,9 @@ func warningNotices(r reconcile.Report) []notice {
 }
 
 // troubleNotices tells of a cluster and a journal in doubt, where the state of writing does not say so already.
-func troubleNotices(r reconcile.Report, now time.Time) []notice {
+func troubleNotices(r report.Report, now time.Time) []notice {
 	var list []notice
-	if r.Proxmox.Error != "" && r.Writes.Reason != string(reconcile.StopNotReady) {
+	if r.Proxmox.Error != "" && r.Writes.Reason != string(gate.StopNotReady) {
 		list = append(list, notice{
 			Tone: warn, Title: "The cluster was not read in full", Text: r.Proxmox.Error, Since: moment{r.Proxmox.LastSuccess, now},
 		})
@@ -128,43 +130,43 @@ func troubleNotices(r reconcile.Report, now time.Time) []notice {
 			Since: moment{vmlist.ReadAt, now},
 		})
 	}
-	if r.Journal.Error != "" && r.Writes.Reason != string(reconcile.StopJournal) {
+	if r.Journal.Error != "" && r.Writes.Reason != string(gate.StopJournal) {
 		list = append(list, notice{Tone: bad, Title: "The journal takes no records", Text: r.Journal.Error})
 	}
 	return list
 }
 
 // guestNotices sums up what stands in the way of guests.
-func guestNotices(r reconcile.Report) []notice {
-	has := func(types ...reconcile.ConditionType) func(reconcile.GuestReport) bool {
-		return func(g reconcile.GuestReport) bool {
-			return slices.ContainsFunc(g.Conditions, func(c reconcile.Condition) bool { return slices.Contains(types, c.Type) })
+func guestNotices(r report.Report) []notice {
+	has := func(types ...plan.ConditionType) func(report.Guest) bool {
+		return func(g report.Guest) bool {
+			return slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool { return slices.Contains(types, c.Type) })
 		}
 	}
-	holds := func(reasons ...reconcile.HoldReason) func(reconcile.GuestReport) bool {
-		return func(g reconcile.GuestReport) bool {
-			return slices.ContainsFunc(g.Held, func(h reconcile.HeldReport) bool { return slices.Contains(reasons, h.Reason) })
+	holds := func(reasons ...gate.HoldReason) func(report.Guest) bool {
+		return func(g report.Guest) bool {
+			return slices.ContainsFunc(g.Held, func(h report.HeldStep) bool { return slices.Contains(reasons, h.Reason) })
 		}
 	}
-	guarded := holds(reconcile.HoldDenied, reconcile.HoldDestroyLimit, reconcile.HoldEmptyDesired)
-	working := func(g reconcile.GuestReport) bool {
-		return g.Sync == reconcile.OutOfSync && (g.Operation == reconcile.Busy || g.Operation == reconcile.Waiting && len(g.Held) == 0)
+	guarded := holds(gate.HoldDenied, gate.HoldDestroyLimit, gate.HoldEmptyDesired)
+	working := func(g report.Guest) bool {
+		return g.Sync == report.OutOfSync && (g.Operation == report.Busy || g.Operation == report.Waiting && len(g.Held) == 0)
 	}
-	old := func(g reconcile.GuestReport) bool { return g.Stale && !has(reconcile.NotObserved)(g) }
+	old := func(g report.Guest) bool { return g.Stale && !has(plan.NotObserved)(g) }
 	var list []notice
 	for _, kind := range []struct {
 		tone      tone
 		one, many string
-		of        func(reconcile.GuestReport) bool
+		of        func(report.Guest) bool
 	}{
-		{bad, "1 guest could not be brought in sync", "%d guests could not be brought in sync", has(reconcile.Failed)},
-		{bad, "1 guest is not the one that it should be", "%d guests are not the ones that they should be", has(reconcile.IdentityConflict)},
-		{warn, "1 guest waits for a signed approval", "%d guests wait for a signed approval", holds(reconcile.HoldApproval)},
+		{bad, "1 guest could not be brought in sync", "%d guests could not be brought in sync", has(plan.Failed)},
+		{bad, "1 guest is not the one that it should be", "%d guests are not the ones that they should be", has(plan.IdentityConflict)},
+		{warn, "1 guest waits for a signed approval", "%d guests wait for a signed approval", holds(gate.HoldApproval)},
 		{warn, "1 guest is kept by a guard against destroying", "%d guests are kept by a guard against destroying", guarded},
-		{warn, "1 guest is blocked", "%d guests are blocked", has(reconcile.Blocked)},
-		{warn, "1 guest could not be read", "%d guests could not be read", has(reconcile.NotObserved)},
+		{warn, "1 guest is blocked", "%d guests are blocked", has(plan.Blocked)},
+		{warn, "1 guest could not be read", "%d guests could not be read", has(plan.NotObserved)},
 		{warn, "1 guest was not read for too long", "%d guests were not read for too long", old},
-		{idle, "1 guest needs a restart", "%d guests need a restart", has(reconcile.PendingRestart)},
+		{idle, "1 guest needs a restart", "%d guests need a restart", has(plan.PendingRestart)},
 		{busy, "1 guest is being brought in sync", "%d guests are being brought in sync", working},
 	} {
 		named := labels(r.Guests, kind.of)
@@ -179,7 +181,7 @@ func guestNotices(r reconcile.Report) []notice {
 	return list
 }
 
-func labels(guests []reconcile.GuestReport, of func(reconcile.GuestReport) bool) []string {
+func labels(guests []report.Guest, of func(report.Guest) bool) []string {
 	var labels []string
 	for _, g := range guests {
 		if of(g) {

@@ -15,11 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
-func samples() map[string]reconcile.Report {
-	return map[string]reconcile.Report{"steady": steady(), "troubled": troubled(), "starting": starting(), "unaccepted": unaccepted()}
+func samples() map[string]report.Report {
+	return map[string]report.Report{"steady": steady(), "troubled": troubled(), "starting": starting(), "unaccepted": unaccepted()}
 }
 
 func TestPageGolden(t *testing.T) {
@@ -153,7 +155,7 @@ func fill(v reflect.Value, path string, text func(path string) string) {
 
 func TestPageEscapesEveryText(t *testing.T) {
 	const hostile = `"'><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}javascript:alert(1)`
-	var r reconcile.Report
+	var r report.Report
 	fill(reflect.ValueOf(&r).Elem(), "", func(string) string { return hostile })
 	_, body := ask(t, of(r), "GET", "/")
 	for _, bad := range []string{"<script", "<img", `href="javascript`, `"'>`} {
@@ -167,13 +169,13 @@ func TestPageEscapesEveryText(t *testing.T) {
 }
 
 func TestPageShowsEveryText(t *testing.T) {
-	var r reconcile.Report
+	var r report.Report
 	var paths []string
 	fill(reflect.ValueOf(&r).Elem(), "", func(path string) string {
 		paths = append(paths, path)
 		return "text of " + path + " end"
 	})
-	r.Guests[0].Conditions = append(r.Guests[0].Conditions, reconcile.Condition{Type: reconcile.Held})
+	r.Guests[0].Conditions = append(r.Guests[0].Conditions, plan.Condition{Type: plan.Held})
 	_, body := ask(t, of(r), "GET", "/")
 	body = html.UnescapeString(body)
 	elsewhere := map[string]string{
@@ -188,8 +190,8 @@ func TestPageShowsEveryText(t *testing.T) {
 }
 
 func TestPageSays(t *testing.T) {
-	many := func(n int) func(r *reconcile.Report) {
-		return func(r *reconcile.Report) {
+	many := func(n int) func(r *report.Report) {
+		return func(r *report.Report) {
 			r.Guests = nil
 			for i := range n {
 				g := broken()
@@ -199,66 +201,66 @@ func TestPageSays(t *testing.T) {
 		}
 	}
 	tests := map[string]struct {
-		change func(r *reconcile.Report)
+		change func(r *report.Report)
 		want   []string
 		not    []string
 	}{
-		"all_well":     {func(*reconcile.Report) {}, []string{"<title>All 4 guests are as main@3f2a1c94 says · pve-lab"}, []string{"Worth a look"}},
-		"one_guest":    {func(r *reconcile.Report) { r.Guests = r.Guests[:1] }, []string{"The one guest is as main@3f2a1c94 says"}, nil},
-		"nothing_kept": {func(r *reconcile.Report) { r.Guests = nil }, []string{"Nothing to keep: main@3f2a1c94 names no guest", "The revision in force names no guest"}, nil},
-		"refused": {func(r *reconcile.Report) { *r = troubled() }, []string{
+		"all_well":     {func(*report.Report) {}, []string{"<title>All 4 guests are as main@3f2a1c94 says · pve-lab"}, []string{"Worth a look"}},
+		"one_guest":    {func(r *report.Report) { r.Guests = r.Guests[:1] }, []string{"The one guest is as main@3f2a1c94 says"}, nil},
+		"nothing_kept": {func(r *report.Report) { r.Guests = nil }, []string{"Nothing to keep: main@3f2a1c94 names no guest", "The revision in force names no guest"}, nil},
+		"refused": {func(r *report.Report) { *r = troubled() }, []string{
 			"<title>Revision 9be1d772 is refused: unsigned", "reject 9be1d77: commit is not signed", "sign it with gitsign",
 			"The last good state holds: main@3f2a1c94.",
 		}, []string{"guests are as main"}},
-		"no_revision": {func(r *reconcile.Report) { *r = unaccepted() }, []string{
+		"no_revision": {func(r *report.Report) { *r = unaccepted() }, []string{
 			"No revision accepted yet", "the head 9be1d772 is refused (missing-anchor)", "No revision is in force.",
 		}, []string{"Writing is stopped"}},
-		"journal": {func(r *reconcile.Report) {
-			r.Writes, r.Journal = stop(reconcile.StopJournal, "no space left on device"), reconcile.JournalReport{Error: "no space left on device"}
+		"journal": {func(r *report.Report) {
+			r.Writes, r.Journal = stop(gate.StopJournal, "no space left on device"), report.Journal{Error: "no space left on device"}
 		}, []string{"<title>The journal takes no records, so nothing is written to the cluster"}, []string{`<h2>The journal takes no records</h2>`}},
-		"journal_in_dry_run": {func(r *reconcile.Report) {
-			r.Writes, r.Journal = stop(reconcile.StopDryRun, ""), reconcile.JournalReport{Error: "no space left on device"}
+		"journal_in_dry_run": {func(r *report.Report) {
+			r.Writes, r.Journal = stop(gate.StopDryRun, ""), report.Journal{Error: "no space left on device"}
 		}, []string{"<title>The journal takes no records · ", "Dry run"}, nil},
-		"cluster": {func(r *reconcile.Report) {
-			r.Writes, r.Proxmox = stop(reconcile.StopNotReady, "no quorum"), reconcile.ProxmoxReport{Error: "no quorum"}
+		"cluster": {func(r *report.Report) {
+			r.Writes, r.Proxmox = stop(gate.StopNotReady, "no quorum"), report.Proxmox{Error: "no quorum"}
 		}, []string{"<title>The cluster cannot be written to"}, []string{"was not read in full"}},
-		"cluster_before_a_revision": {func(r *reconcile.Report) {
+		"cluster_before_a_revision": {func(r *report.Report) {
 			*r = unaccepted()
-			r.Proxmox = reconcile.ProxmoxReport{Error: "no route to host"}
+			r.Proxmox = report.Proxmox{Error: "no route to host"}
 		}, []string{"The cluster was not read in full", "no route to host", "known: the cluster has not been read yet"}, nil},
 		"unverified": {
-			func(r *reconcile.Report) { r.Writes = stop(reconcile.StopUnverified, "its log is not trusted") },
+			func(r *report.Report) { r.Writes = stop(gate.StopUnverified, "its log is not trusted") },
 			[]string{"The accepted revision does not verify any more", "its log is not trusted"},
 			nil,
 		},
-		"stopping": {func(r *reconcile.Report) { r.Writes = stop(reconcile.StopClosing, "the agent is stopping") }, []string{"<h2>The agent is stopping</h2>"}, nil},
+		"stopping": {func(r *report.Report) { r.Writes = stop(gate.StopClosing, "the agent is stopping") }, []string{"<h2>The agent is stopping</h2>"}, nil},
 		"forge_down": {
-			func(r *reconcile.Report) { r.Source.Error = "fetch: connection refused" },
+			func(r *report.Report) { r.Source.Error = "fetch: connection refused" },
 			[]string{"The remote could not be read", "does not answer", "All 4 guests"},
 			nil,
 		},
 		"warned": {
-			func(r *reconcile.Report) {
+			func(r *report.Report) {
 				r.Source.Accepted.Warnings = []string{"classes.yaml:4:8: GuestClass web: select: no guest fits"}
 			},
 			[]string{"<title>All 4 guests are as main@3f2a1c94 says", "<h2>The manifests have warnings</h2>", "GuestClass web: select: no guest fits"},
 			nil,
 		},
-		"stuck":    {func(r *reconcile.Report) { r.Time = noon.Add(-time.Hour) }, []string{"The agent does not seem to work", "the last one ended 1 h ago"}, nil},
-		"approval": {func(r *reconcile.Report) { *r = troubled() }, []string{"gitops-agent approve " + stepDigest, "1 guest waits for a signed approval"}, []string{"→ gitops-agent approve"}},
-		"origin":   {func(r *reconcile.Report) { *r = troubled() }, []string{"guests/web.yaml:12:5", `href="/?guest=VirtualMachine%2fweb-2"`}, nil},
-		"guarded": {func(r *reconcile.Report) {
+		"stuck":    {func(r *report.Report) { r.Time = noon.Add(-time.Hour) }, []string{"The agent does not seem to work", "the last one ended 1 h ago"}, nil},
+		"approval": {func(r *report.Report) { *r = troubled() }, []string{"gitops-agent approve " + stepDigest, "1 guest waits for a signed approval"}, []string{"→ gitops-agent approve"}},
+		"origin":   {func(r *report.Report) { *r = troubled() }, []string{"guests/web.yaml:12:5", `href="/?guest=VirtualMachine%2fweb-2"`}, nil},
+		"guarded": {func(r *report.Report) {
 			g := removed()
-			g.Held[0].Reason, g.Held[0].Digest, g.Held[0].Hint = reconcile.HoldEmptyDesired, "", "check source.paths and the repository"
+			g.Held[0].Reason, g.Held[0].Digest, g.Held[0].Hint = gate.HoldEmptyDesired, "", "check source.paths and the repository"
 			r.Guests, r.Converged = append(r.Guests, g), false
 		}, []string{"1 guest is kept by a guard against destroying", "check source.paths and the repository"}, []string{"gitops-agent approve"}},
-		"suspended": {func(r *reconcile.Report) {
-			r.Guests[0].Health, r.Guests[0].Sync, r.Converged = reconcile.HealthSuspended, reconcile.OutOfSync, false
-			r.Guests[0].Conditions = []reconcile.Condition{{Type: reconcile.Suspended, Message: "suspended by alice: maintenance"}}
+		"suspended": {func(r *report.Report) {
+			r.Guests[0].Health, r.Guests[0].Sync, r.Converged = report.HealthSuspended, report.OutOfSync, false
+			r.Guests[0].Conditions = []plan.Condition{{Type: plan.Suspended, Message: "suspended by alice: maintenance"}}
 		}, []string{"Suspended</span>", "suspended by alice: maintenance", "<title>3 of 4 guests in sync · pve-lab"}, nil},
 		"few_open":         {many(3), []string{"3 guests could not be brought in sync", "<details open>"}, []string{"<details>"}},
 		"too_many_to_open": {many(100), []string{"100 guests could not be brought in sync", "<details open>", "<details>"}, nil},
-		"unmanaged":        {func(*reconcile.Report) {}, []string{"old-fileserver", "no name"}, nil},
+		"unmanaged":        {func(*report.Report) {}, []string{"old-fileserver", "no name"}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/report"
 )
 
 // serveHealth answers whether the process does its rounds. It says nothing about the cluster: restarting the agent would not mend that.
@@ -29,7 +30,7 @@ func (s *site) serveReady(w http.ResponseWriter, _ *http.Request) {
 }
 
 // stuck returns why the engine does not seem to cycle, or "".
-func (s *site) stuck(r reconcile.Report, now time.Time) string {
+func (s *site) stuck(r report.Report, now time.Time) string {
 	last := r.Time
 	if last.IsZero() {
 		last = s.started
@@ -45,12 +46,12 @@ func (s *site) stuck(r reconcile.Report, now time.Time) string {
 }
 
 // unready returns what stands between the agent and its job.
-func unready(r reconcile.Report) []string {
+func unready(r report.Report) []string {
 	var reasons []string
 	switch {
 	case r.Source.Accepted == nil:
 		reasons = append(reasons, "revision: none accepted yet: "+noRevision(r))
-	case r.Writes.Reason == string(reconcile.StopUnverified):
+	case r.Writes.Reason == string(gate.StopUnverified):
 		reasons = append(reasons, "revision: the accepted one does not verify any more: "+r.Writes.Message)
 	}
 	if !r.Proxmox.Ready {
@@ -63,7 +64,7 @@ func unready(r reconcile.Report) []string {
 }
 
 // noRevision says why no revision is in force.
-func noRevision(r reconcile.Report) string {
+func noRevision(r report.Report) string {
 	switch {
 	case r.Source.Refused != nil:
 		return fmt.Sprintf("the head %s is refused (%s)", short(r.Source.Refused.Commit), r.Source.Refused.Reason)

@@ -7,34 +7,35 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gitops-agent/internal/status"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/report"
 )
 
 func TestReadiness(t *testing.T) {
 	tests := map[string]struct {
-		change func(r *reconcile.Report)
+		change func(r *report.Report)
 		want   string // "" is ready
 	}{
-		"steady": {func(*reconcile.Report) {}, ""},
-		"refused_head_keeps_the_good_one": {func(r *reconcile.Report) {
-			r.Source.Refused = &reconcile.RefusedReport{Commit: commitRefused, Reason: "unsigned"}
+		"steady": {func(*report.Report) {}, ""},
+		"refused_head_keeps_the_good_one": {func(r *report.Report) {
+			r.Source.Refused = &report.Refused{Commit: commitRefused, Reason: "unsigned"}
 		}, ""},
-		"forge_down":    {func(r *reconcile.Report) { r.Source.Error = "fetch: connection refused" }, ""},
-		"dry_run":       {func(r *reconcile.Report) { r.Writes = stop(reconcile.StopDryRun, "started with --dry-run") }, ""},
-		"nothing_read":  {func(r *reconcile.Report) { r.Source = reconcile.SourceReport{} }, "revision: none accepted yet: the remote has not been read so far\n"},
-		"nothing_taken": {func(r *reconcile.Report) { r.Source.Accepted = nil }, "revision: none accepted yet: the head is not checked so far\n"},
-		"remote_never_answered": {func(r *reconcile.Report) {
-			r.Source = reconcile.SourceReport{Error: "fetch https://git.example.org: no such host"}
+		"forge_down":    {func(r *report.Report) { r.Source.Error = "fetch: connection refused" }, ""},
+		"dry_run":       {func(r *report.Report) { r.Writes = stop(gate.StopDryRun, "started with --dry-run") }, ""},
+		"nothing_read":  {func(r *report.Report) { r.Source = report.Source{} }, "revision: none accepted yet: the remote has not been read so far\n"},
+		"nothing_taken": {func(r *report.Report) { r.Source.Accepted = nil }, "revision: none accepted yet: the head is not checked so far\n"},
+		"remote_never_answered": {func(r *report.Report) {
+			r.Source = report.Source{Error: "fetch https://git.example.org: no such host"}
 		}, "revision: none accepted yet: the remote could not be read: fetch https://git.example.org: no such host\n"},
-		"only_a_refused_head": {func(r *reconcile.Report) { *r = unaccepted() }, "revision: none accepted yet: the head 9be1d772 is refused (missing-anchor)\n"},
-		"unverified": {func(r *reconcile.Report) {
-			r.Writes = stop(reconcile.StopUnverified, "reject 3f2a1c9:\nits log is not trusted")
+		"only_a_refused_head": {func(r *report.Report) { *r = unaccepted() }, "revision: none accepted yet: the head 9be1d772 is refused (missing-anchor)\n"},
+		"unverified": {func(r *report.Report) {
+			r.Writes = stop(gate.StopUnverified, "reject 3f2a1c9:\nits log is not trusted")
 		}, "revision: the accepted one does not verify any more: reject 3f2a1c9: its log is not trusted\n"},
-		"cluster": {func(r *reconcile.Report) { r.Proxmox = reconcile.ProxmoxReport{Error: "no quorum"} }, "cluster: no quorum\n"},
-		"journal": {func(r *reconcile.Report) { r.Journal = reconcile.JournalReport{Error: "no space left on device"} }, "journal: no space left on device\n"},
-		"stuck":   {func(r *reconcile.Report) { r.Time = noon.Add(-time.Hour) }, "cycle: the last one ended 1 h ago\n"},
+		"cluster": {func(r *report.Report) { r.Proxmox = report.Proxmox{Error: "no quorum"} }, "cluster: no quorum\n"},
+		"journal": {func(r *report.Report) { r.Journal = report.Journal{Error: "no space left on device"} }, "journal: no space left on device\n"},
+		"stuck":   {func(r *report.Report) { r.Time = noon.Add(-time.Hour) }, "cycle: the last one ended 1 h ago\n"},
 		"everything": {
-			func(r *reconcile.Report) { *r = reconcile.Report{Time: noon} },
+			func(r *report.Report) { *r = report.Report{Time: noon} },
 			"revision: none accepted yet: the remote has not been read so far\ncluster: not asked yet\njournal: not looked at yet\n",
 		},
 	}
@@ -59,14 +60,14 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-func stop(reason reconcile.WriteStop, message string) reconcile.WritesReport {
-	return reconcile.WritesReport{Reason: string(reason), Message: message}
+func stop(reason gate.WriteStop, message string) report.Writes {
+	return report.Writes{Reason: string(reason), Message: message}
 }
 
 func TestHealthFollowsTheCycle(t *testing.T) {
 	atNoon(t, func(t *testing.T) {
-		r := reconcile.Report{}
-		opts := status.Options{Report: func() reconcile.Report { return r }, StaleAfter: time.Minute}
+		r := report.Report{}
+		opts := status.Options{Report: func() report.Report { return r }, StaleAfter: time.Minute}
 		handler := status.Handler(opts)
 		check := func(after time.Duration, code int, want string) {
 			t.Helper()

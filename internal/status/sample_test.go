@@ -3,8 +3,12 @@ package status_test
 import (
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/observe"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // noon is when the sample reports are made.
@@ -18,143 +22,143 @@ const (
 )
 
 // steady is the report of a small cluster where all is well.
-func steady() reconcile.Report {
-	r := reconcile.Report{
+func steady() report.Report {
+	r := report.Report{
 		Time: noon.Add(-4 * time.Second), Cluster: "pve-lab", Cycle: 4711, Converged: true,
-		Source: reconcile.SourceReport{
+		Source: report.Source{
 			Branch: "main", Remote: "https://git.example.org/infra/guests.git", Head: commitInForce, HeadSeen: noon.Add(-50 * time.Hour),
 			LastSuccess: noon.Add(-12 * time.Second),
-			Accepted: &reconcile.RevisionReport{
+			Accepted: &report.Revision{
 				Commit: commitInForce, Revision: inForce, Subject: "alice@example.org", Issuer: "https://accounts.example.org",
 				ProvenTime: noon.Add(-51 * time.Hour), AcceptedAt: noon.Add(-50 * time.Hour), Converged: noon.Add(-49 * time.Hour),
 			},
 		},
-		Writes: reconcile.WritesReport{Allowed: true, Reason: string(reconcile.WritesAllowed)},
-		Proxmox: reconcile.ProxmoxReport{
+		Writes: report.Writes{Allowed: true, Reason: string(gate.WritesAllowed)},
+		Proxmox: report.Proxmox{
 			Ready: true, LastSuccess: noon.Add(-4 * time.Second),
-			VMList: &reconcile.VMListReport{Path: "/etc/pve/.vmlist", ReadAt: noon.Add(-time.Second), Spared: 4},
+			VMList: &observe.VMListStatus{Path: "/etc/pve/.vmlist", ReadAt: noon.Add(-time.Second), Spared: 4},
 		},
-		Journal: reconcile.JournalReport{Healthy: true},
-		Unmanaged: []reconcile.GuestName{
+		Journal: report.Journal{Healthy: true},
+		Unmanaged: []report.GuestName{
 			{Kind: guest.VirtualMachine, VMID: 100, Name: "old-fileserver", Node: "pve1"}, {Kind: guest.Container, VMID: 107, Node: "pve2"},
 		},
 	}
-	r.Guests = []reconcile.GuestReport{
+	r.Guests = []report.Guest{
 		synced(guest.Container, "dns-1", 201, "pve1"), synced(guest.Container, "dns-2", 202, "pve2"),
 		synced(guest.VirtualMachine, "web-1", 211, "pve1"), synced(guest.VirtualMachine, "db-1", 221, "pve3"),
 	}
 	return r
 }
 
-func synced(kind guest.Kind, name string, vmid int, node string) reconcile.GuestReport {
-	return reconcile.GuestReport{
-		Kind: kind, Name: name, VMID: vmid, Node: node, Managed: true, Sync: reconcile.Synced, Health: reconcile.Healthy,
-		Operation: reconcile.Idle, Status: guest.StatusRunning, ObservedAt: noon.Add(-time.Duration(vmid%60) * time.Second),
+func synced(kind guest.Kind, name string, vmid int, node string) report.Guest {
+	return report.Guest{
+		Kind: kind, Name: name, VMID: vmid, Node: node, Managed: true, Sync: report.Synced, Health: report.Healthy,
+		Operation: report.Idle, Status: guest.StatusRunning, ObservedAt: noon.Add(-time.Duration(vmid%60) * time.Second),
 		Converged: noon.Add(-4 * time.Second), Revision: inForce,
 	}
 }
 
 // troubled is the report of the same cluster on a bad day: a refused head, a guest of each kind of trouble.
-func troubled() reconcile.Report {
+func troubled() report.Report {
 	r := steady()
 	r.Converged = false
 	r.QueueDepth, r.Journal.Inflight = 2, 1
 	r.Source.Head, r.Source.HeadSeen = commitRefused, noon.Add(-8*time.Minute)
 	r.Source.Accepted.Converged = time.Time{}
-	r.Source.Refused = &reconcile.RefusedReport{
+	r.Source.Refused = &report.Refused{
 		Commit: commitRefused, Reason: "unsigned", Error: "reject 9be1d77: commit is not signed",
 		Hint:  "sign it with gitsign: git config gpg.format x509, gpg.x509.program gitsign, commit.gpgsign true, gitsign.rekorMode offline",
 		Since: noon.Add(-8 * time.Minute),
 	}
 	r.Proxmox.HAError = "list HA resources: 403 Forbidden: Permission check failed (/, Sys.Audit)"
-	r.Proxmox.VMList = &reconcile.VMListReport{Path: "/etc/pve/.vmlist", ReadAt: noon.Add(-5 * time.Minute), Error: "read list of guests: open /etc/pve/.vmlist: permission denied"}
+	r.Proxmox.VMList = &observe.VMListStatus{Path: "/etc/pve/.vmlist", ReadAt: noon.Add(-5 * time.Minute), Error: "read list of guests: open /etc/pve/.vmlist: permission denied"}
 	r.Guests[1].ObservedAt, r.Guests[1].Stale = noon.Add(-7*time.Minute), true
 	r.Guests = append(r.Guests, drifted(), removed(), broken(), made(), stranger(), restarting())
 	return r
 }
 
-func drifted() reconcile.GuestReport {
+func drifted() report.Guest {
 	g := synced(guest.VirtualMachine, "web-2", 212, "pve2")
-	g.Sync, g.Health, g.Operation = reconcile.OutOfSync, reconcile.Progressing, reconcile.Busy
+	g.Sync, g.Health, g.Operation = report.OutOfSync, report.Progressing, report.Busy
 	g.DriftSince, g.Converged = noon.Add(-90*time.Second), noon.Add(-105*time.Second)
-	g.Changes = []reconcile.ChangeReport{
+	g.Changes = []report.Change{
 		{Key: "memory", From: "2048", To: "4096", Class: guest.Live, Note: "hotplug", Origin: "guests/web.yaml:12:5"},
 		{Key: "net0", From: "bridge=vmbr1,firewall=1,model=virtio,tag=30", To: "bridge=vmbr0,firewall=1,model=virtio,tag=20", Class: guest.Disruptive, Note: "link flap", Origin: "guests/web.yaml:20:7"},
 		{Key: "tags", From: "web", To: "", Class: guest.Live},
 	}
-	g.Conditions = []reconcile.Condition{{Type: reconcile.Drifted, Reason: "differs", Message: "the guest is not as its manifest says", Since: noon.Add(-90 * time.Second), Revision: inForce}}
+	g.Conditions = []plan.Condition{{Type: plan.Drifted, Reason: "differs", Message: "the guest is not as its manifest says", Since: noon.Add(-90 * time.Second), Revision: inForce}}
 	return g
 }
 
-func removed() reconcile.GuestReport {
+func removed() report.Guest {
 	g := synced(guest.VirtualMachine, "batch-7", 307, "pve3")
-	g.Managed, g.Sync, g.Operation, g.DriftSince = false, reconcile.OutOfSync, reconcile.Waiting, noon.Add(-3*time.Hour)
-	g.Held = []reconcile.HeldReport{{
-		Op: reconcile.OpDestroy, Class: guest.Destructive, Reason: reconcile.HoldApproval, Message: "it destroys the guest and its volumes: 0 of 1 approvals",
+	g.Managed, g.Sync, g.Operation, g.DriftSince = false, report.OutOfSync, report.Waiting, noon.Add(-3*time.Hour)
+	g.Held = []report.HeldStep{{
+		Op: cluster.OpDestroy, Class: guest.Destructive, Reason: gate.HoldApproval, Message: "it destroys the guest and its volumes: 0 of 1 approvals",
 		Hint: "gitops-agent approve " + stepDigest, Digest: stepDigest, Since: noon.Add(-3 * time.Hour),
 	}}
-	g.Conditions = []reconcile.Condition{
-		{Type: reconcile.Orphaned, Reason: "no-manifest", Message: "removed from the repository", Since: noon.Add(-3 * time.Hour)},
-		{Type: reconcile.Held, Reason: "approval", Message: "destroy: it destroys the guest and its volumes", Digest: stepDigest, Since: noon.Add(-3 * time.Hour)},
+	g.Conditions = []plan.Condition{
+		{Type: plan.Orphaned, Reason: "no-manifest", Message: "removed from the repository", Since: noon.Add(-3 * time.Hour)},
+		{Type: plan.Held, Reason: "approval", Message: "destroy: it destroys the guest and its volumes", Digest: stepDigest, Since: noon.Add(-3 * time.Hour)},
 	}
 	return g
 }
 
-func broken() reconcile.GuestReport {
+func broken() report.Guest {
 	g := synced(guest.Container, "mail-1", 231, "pve1")
-	g.Sync, g.Health, g.Status, g.DriftSince = reconcile.OutOfSync, reconcile.Degraded, guest.StatusStopped, noon.Add(-26*time.Hour)
-	g.Conditions = []reconcile.Condition{{
-		Type: reconcile.Failed, Reason: "start", Since: noon.Add(-26 * time.Hour),
+	g.Sync, g.Health, g.Status, g.DriftSince = report.OutOfSync, report.Degraded, guest.StatusStopped, noon.Add(-26*time.Hour)
+	g.Conditions = []plan.Condition{{
+		Type: plan.Failed, Reason: "start", Since: noon.Add(-26 * time.Hour),
 		Message: "start of Container/mail-1 (231): task UPID:pve1:0003A7F2:01C9D3A1:69BFD0C0:vzstart:231:root@pam!gitops:: startup for container '231' failed\n" +
 			"run_buffer: 571 Script exited with status 2\nlxc_init: 845 Failed to run lxc.hook.pre-start for container \"231\"",
 	}}
 	return g
 }
 
-func made() reconcile.GuestReport {
-	return reconcile.GuestReport{
-		Kind: guest.VirtualMachine, Name: "web-3", Managed: true, Sync: reconcile.OutOfSync, Health: reconcile.Missing, Operation: reconcile.Waiting,
+func made() report.Guest {
+	return report.Guest{
+		Kind: guest.VirtualMachine, Name: "web-3", Managed: true, Sync: report.OutOfSync, Health: report.Missing, Operation: report.Waiting,
 		DriftSince: noon.Add(-20 * time.Second),
-		Changes:    []reconcile.ChangeReport{{Key: "cores", To: "2", Class: guest.Live, Origin: "guests/web.yaml:31:5"}},
-		Held: []reconcile.HeldReport{{
-			Op: reconcile.OpCreate, Class: guest.Live, Reason: reconcile.HoldWaits, Message: "it depends on VirtualMachine/web-2, which is not running yet", Since: noon.Add(-20 * time.Second),
+		Changes:    []report.Change{{Key: "cores", To: "2", Class: guest.Live, Origin: "guests/web.yaml:31:5"}},
+		Held: []report.HeldStep{{
+			Op: cluster.OpCreate, Class: guest.Live, Reason: gate.HoldWaits, Message: "it depends on VirtualMachine/web-2, which is not running yet", Since: noon.Add(-20 * time.Second),
 		}},
 	}
 }
 
-func stranger() reconcile.GuestReport {
+func stranger() report.Guest {
 	g := synced(guest.VirtualMachine, "backup-1", 241, "pve2")
-	g.Sync, g.Health, g.DriftSince, g.Converged = reconcile.OutOfSync, reconcile.Degraded, noon.Add(-5*24*time.Hour), time.Time{}
-	g.Conditions = []reconcile.Condition{{
-		Type: reconcile.IdentityConflict, Reason: "not-managed", Message: "vmid 241 exists and is not managed by this agent",
+	g.Sync, g.Health, g.DriftSince, g.Converged = report.OutOfSync, report.Degraded, noon.Add(-5*24*time.Hour), time.Time{}
+	g.Conditions = []plan.Condition{{
+		Type: plan.IdentityConflict, Reason: "not-managed", Message: "vmid 241 exists and is not managed by this agent",
 		Hint: "set spec.adopt: ifUnmanaged to take it over, or choose another vmid", Since: noon.Add(-5 * 24 * time.Hour),
 	}}
 	return g
 }
 
-func restarting() reconcile.GuestReport {
+func restarting() report.Guest {
 	g := synced(guest.VirtualMachine, "db-2", 222, "pve1")
-	g.Sync, g.DriftSince = reconcile.OutOfSync, noon.Add(-40*time.Minute)
-	g.Changes = []reconcile.ChangeReport{{Key: "cpu", From: "kvm64", To: "host", Class: guest.Restart, Note: "restart needed", Origin: "classes.yaml:14:3"}}
-	g.Conditions = []reconcile.Condition{{
-		Type: reconcile.PendingRestart, Reason: "pending-restart", Message: "written, in effect after the next stop and start: cpu",
+	g.Sync, g.DriftSince = report.OutOfSync, noon.Add(-40*time.Minute)
+	g.Changes = []report.Change{{Key: "cpu", From: "kvm64", To: "host", Class: guest.Restart, Note: "restart needed", Origin: "classes.yaml:14:3"}}
+	g.Conditions = []plan.Condition{{
+		Type: plan.PendingRestart, Reason: "pending-restart", Message: "written, in effect after the next stop and start: cpu",
 		Hint: "stop and start the guest from Proxmox; a reboot from inside the guest is not enough", Since: noon.Add(-40 * time.Minute),
 	}}
 	return g
 }
 
 // starting is what an engine reports before its first cycle.
-func starting() reconcile.Report {
-	return reconcile.Report{Cluster: "pve-lab", Source: reconcile.SourceReport{Branch: "main"}}
+func starting() report.Report {
+	return report.Report{Cluster: "pve-lab", Source: report.Source{Branch: "main"}}
 }
 
 // unaccepted is a report of an agent that found only a commit that it refuses.
-func unaccepted() reconcile.Report {
+func unaccepted() report.Report {
 	r := steady()
 	r.Converged, r.Guests, r.Unmanaged = false, nil, nil
 	r.Source.Accepted = nil
 	r.Source.Head = commitRefused
-	r.Source.Refused = &reconcile.RefusedReport{Commit: commitRefused, Reason: "missing-anchor", Error: "reject 9be1d77: anchor is not in the history", Since: noon}
-	r.Writes = reconcile.WritesReport{Reason: string(reconcile.StopNoRevision), Message: "no revision was accepted yet"}
+	r.Source.Refused = &report.Refused{Commit: commitRefused, Reason: "missing-anchor", Error: "reject 9be1d77: anchor is not in the history", Since: noon}
+	r.Writes = report.Writes{Reason: string(gate.StopNoRevision), Message: "no revision was accepted yet"}
 	return r
 }

@@ -1,6 +1,9 @@
 package status
 
-import "gitops-agent/reconcile"
+import (
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
+)
 
 // tone is how the page colours a word. The word itself says the same, so that colour is never the only sign.
 type tone string
@@ -20,62 +23,62 @@ type badge struct {
 	Title string // said when somebody points at it
 }
 
-func syncBadge(s reconcile.Sync) badge {
+func syncBadge(s report.Sync) badge {
 	b := badge{Tone: idle, Text: string(s)}
 	switch s {
-	case reconcile.Synced:
+	case report.Synced:
 		b.Tone = good
-	case reconcile.OutOfSync:
+	case report.OutOfSync:
 		b.Tone, b.Text = warn, "Out of sync"
-	case reconcile.SyncUnknown:
+	case report.SyncUnknown:
 	}
 	return b
 }
 
-func healthBadge(h reconcile.Health) badge {
+func healthBadge(h report.Health) badge {
 	b := badge{Tone: idle, Text: string(h)}
 	switch h {
-	case reconcile.Healthy:
+	case report.Healthy:
 		b.Tone = good
-	case reconcile.Progressing:
+	case report.Progressing:
 		b.Tone = busy
-	case reconcile.Degraded, reconcile.Missing:
+	case report.Degraded, report.Missing:
 		b.Tone = bad
-	case reconcile.HealthSuspended:
+	case report.HealthSuspended:
 	}
 	return b
 }
 
-func operationBadge(o reconcile.Operation) badge {
+func operationBadge(o report.Operation) badge {
 	b := badge{Tone: idle, Text: string(o)}
 	switch o {
-	case reconcile.Busy:
+	case report.Busy:
 		b.Tone = busy
-	case reconcile.Waiting:
+	case report.Waiting:
 		b.Tone = warn
-	case reconcile.Idle:
+	case report.Idle:
 	}
 	return b
 }
 
-func conditionBadge(c reconcile.Condition) badge {
+func conditionBadge(c plan.Condition) badge {
 	b := badge{Tone: warn, Text: string(c.Type), Title: c.Message}
 	switch c.Type {
-	case reconcile.Failed:
+	case plan.Failed:
 		b.Tone = bad
-	case reconcile.IdentityConflict:
+	case plan.IdentityConflict:
 		b.Text, b.Tone = "Identity conflict", bad
-	case reconcile.Suspended, reconcile.NotObserved:
+	case plan.Suspended, plan.NotObserved:
 		b.Tone = idle
-	case reconcile.WaitsFor:
+	case plan.WaitsFor:
 		b.Text, b.Tone = "Waits for another", idle
-	case reconcile.PendingRestart:
+	case plan.PendingRestart:
 		b.Text = "Pending restart"
-	case reconcile.Leftover:
+	case plan.Leftover:
 		b.Text, b.Tone = "Unused volumes", idle
-	case reconcile.Warned:
+	case plan.Warned:
 		b.Text = "Warnings"
-	case reconcile.Drifted, reconcile.Held, reconcile.Blocked, reconcile.Orphaned:
+	case plan.Drifted, plan.Held, plan.Blocked, plan.Orphaned:
 	}
 	return b
 }

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/report"
 )
 
 // view is what the template prints: a report in the words and the order in which people ask.
@@ -14,7 +15,7 @@ type view struct {
 	Refresh   int    // seconds between reloads; 0 is none
 	Asked     string // label of a guest to show above all others; "" is none
 	Chosen    *guestView
-	Report    reconcile.Report
+	Report    report.Report
 	Made      moment // when the report was made
 	Notices   []notice
 	Tiles     []tile
@@ -39,7 +40,7 @@ type share struct{ Synced, OutOfSync float64 }
 
 // sourceView is where the revisions come from and which one is in force.
 type sourceView struct {
-	Accepted    *reconcile.RevisionReport
+	Accepted    *report.Revision
 	Branch      string
 	Short       string // id of the accepted commit as people write it
 	NoRevision  string // why there is none
@@ -50,7 +51,7 @@ type sourceView struct {
 	LastSuccess moment
 }
 
-func newView(r reconcile.Report, now time.Time) view {
+func newView(r report.Report, now time.Time) view {
 	v := view{
 		Report: r, Made: moment{r.Time, now}, Notices: notices(r, now), Contact: moment{r.Proxmox.LastSuccess, now},
 		Source: newSourceView(r, now), NoGuests: noGuests(r),
@@ -70,7 +71,7 @@ func newView(r reconcile.Report, now time.Time) view {
 	return v
 }
 
-func newSourceView(r reconcile.Report, now time.Time) sourceView {
+func newSourceView(r report.Report, now time.Time) sourceView {
 	s := sourceView{
 		Accepted: r.Source.Accepted, Branch: r.Source.Branch, HeadSeen: moment{r.Source.HeadSeen, now}, LastSuccess: moment{r.Source.LastSuccess, now},
 	}
@@ -83,23 +84,23 @@ func newSourceView(r reconcile.Report, now time.Time) sourceView {
 	return s
 }
 
-func tiles(r reconcile.Report) ([]tile, share) {
-	count := map[reconcile.Sync]int{}
+func tiles(r report.Report) ([]tile, share) {
+	count := map[report.Sync]int{}
 	held := 0
 	for _, g := range r.Guests {
 		count[g.Sync]++
 		held += len(g.Held)
 	}
-	of := func(s reconcile.Sync) float64 { return 100 * float64(count[s]) / float64(max(len(r.Guests), 1)) }
+	of := func(s report.Sync) float64 { return 100 * float64(count[s]) / float64(max(len(r.Guests), 1)) }
 	return []tile{
 		{idle, len(r.Guests), "guests"},
-		{unless(count[reconcile.Synced] == 0, good), count[reconcile.Synced], "in sync"},
-		{unless(count[reconcile.OutOfSync] == 0, warn), count[reconcile.OutOfSync], "out of sync"},
-		{unless(count[reconcile.SyncUnknown] == 0, warn), count[reconcile.SyncUnknown], "unknown"},
+		{unless(count[report.Synced] == 0, good), count[report.Synced], "in sync"},
+		{unless(count[report.OutOfSync] == 0, warn), count[report.OutOfSync], "out of sync"},
+		{unless(count[report.SyncUnknown] == 0, warn), count[report.SyncUnknown], "unknown"},
 		{unless(held == 0, warn), held, "steps held"},
 		{unless(r.QueueDepth == 0, busy), r.QueueDepth, "at work"},
 		{idle, len(r.Unmanaged), "unmanaged"},
-	}, share{of(reconcile.Synced), of(reconcile.OutOfSync)}
+	}, share{of(report.Synced), of(report.OutOfSync)}
 }
 
 // unless returns the tone, or idle where there is nothing to point at.
@@ -111,7 +112,7 @@ func unless(nothing bool, t tone) tone {
 }
 
 // noGuests explains an empty table.
-func noGuests(r reconcile.Report) string {
+func noGuests(r report.Report) string {
 	switch {
 	case len(r.Guests) > 0:
 		return ""
@@ -129,7 +130,7 @@ func (v view) Headline() string {
 	}
 	synced := 0
 	for _, g := range v.Report.Guests {
-		if g.Sync == reconcile.Synced {
+		if g.Sync == report.Synced {
 			synced++
 		}
 	}
@@ -166,7 +167,7 @@ func (v view) Writes() badge {
 		return badge{Tone: good, Text: "allowed"}
 	}
 	b := badge{Tone: warn, Text: "stopped", Title: w.Reason}
-	if slices.Contains([]string{string(reconcile.StopJournal), string(reconcile.StopUnverified), string(reconcile.StopNotReady)}, w.Reason) {
+	if slices.Contains([]string{string(gate.StopJournal), string(gate.StopUnverified), string(gate.StopNotReady)}, w.Reason) {
 		b.Tone = bad
 	}
 	return b

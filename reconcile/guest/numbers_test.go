@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"gitops-agent/internal/proxmox"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,7 +49,7 @@ func TestQuirkNumbersComeAsTextOrNumber(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := client.Observe(t.Context(), reconcile.Row{Kind: guest.VirtualMachine, VMID: labVM, Node: "pve1", Status: guest.StatusRunning})
+			o, err := client.Observe(t.Context(), cluster.Row{Kind: guest.VirtualMachine, VMID: labVM, Node: "pve1", Status: guest.StatusRunning})
 			if err != nil || len(o.Keys) != 4 {
 				t.Fatalf("observe: got %v, %v, want four keys", o.Keys, err)
 			}

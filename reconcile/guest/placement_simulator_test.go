@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -70,11 +70,11 @@ func TestIncidentMoveIsUndoneByTheNextStart(t *testing.T) {
 		if got := l.converge(d); got != "set" || l.sim.Value(vmid, "scsi1") != before {
 			t.Fatalf("while it runs: got %q written and %s, want the option to wait and the disk where it was", got, l.sim.Value(vmid, "scsi1"))
 		}
-		l.power(vmid, reconcile.OpStop)
+		l.power(vmid, cluster.OpStop)
 		if got := l.converge(d); got != "move" {
 			t.Errorf("while it is stopped: got %q written, want the move", got)
 		}
-		l.power(vmid, reconcile.OpStart)
+		l.power(vmid, cluster.OpStart)
 		if got := l.sim.Value(vmid, "scsi1"); !strings.HasPrefix(got, "local2:") || !strings.Contains(got, "discard=on") {
 			t.Errorf("after the start: got %s, want the moved volume with its option", got)
 		}
@@ -85,14 +85,14 @@ func TestIncidentMoveIsUndoneByTheNextStart(t *testing.T) {
 		if got := l.converge(d); got != "set" {
 			t.Fatalf("the option back: got %q written, want the option to wait", got)
 		}
-		if refusal := l.do(reconcile.Call{Op: reconcile.OpMove, Kind: d.Kind, Node: "pve1", VMID: vmid, Params: map[string]string{"disk": "scsi1", "storage": "local", "delete": "0"}}); refusal != "" {
+		if refusal := l.do(cluster.Call{Op: cluster.OpMove, Kind: d.Kind, Node: "pve1", VMID: vmid, Params: map[string]string{"disk": "scsi1", "storage": "local", "delete": "0"}}); refusal != "" {
 			t.Fatal(refusal)
 		}
 		if got := l.converge(d); got != "set" {
 			t.Errorf("after a move by hand: got %q written, want what waits to name the new volume", got)
 		}
-		l.power(vmid, reconcile.OpStop)
-		l.power(vmid, reconcile.OpStart)
+		l.power(vmid, cluster.OpStop)
+		l.power(vmid, cluster.OpStart)
 		if got := l.sim.Value(vmid, "scsi1"); got == moved || !strings.HasPrefix(got, "local:") {
 			t.Errorf("after the next start: got %s, want the volume that the hand moved it to", got)
 		}
@@ -124,9 +124,9 @@ func TestCloudInitDriveChangesItsSlotOnTheSimulator(t *testing.T) {
 	})
 }
 
-func (l lab) power(vmid int, op reconcile.Op) {
+func (l lab) power(vmid int, op cluster.Op) {
 	l.Helper()
-	if refusal := l.do(reconcile.Call{Op: op, Kind: guest.VirtualMachine, Node: "pve1", VMID: vmid}); refusal != "" {
+	if refusal := l.do(cluster.Call{Op: op, Kind: guest.VirtualMachine, Node: "pve1", VMID: vmid}); refusal != "" {
 		l.Fatalf("%s: %s", op, refusal)
 	}
 }
@@ -196,29 +196,29 @@ func (l lab) look(vmid int) guest.Observed {
 }
 
 // callOf is the call of one change.
-func callOf(d guest.Desired, o guest.Observed, c guest.Change) reconcile.Call {
-	call := reconcile.Call{Kind: o.Kind, Node: o.Node, VMID: o.VMID, Digest: o.Digest, Op: reconcile.OpConfig}
+func callOf(d guest.Desired, o guest.Observed, c guest.Change) cluster.Call {
+	call := cluster.Call{Kind: o.Kind, Node: o.Node, VMID: o.VMID, Digest: o.Digest, Op: cluster.OpConfig}
 	switch c.Write {
 	case guest.WriteSet:
 		call.Params = map[string]string{c.Key: c.Value}
 	case guest.WriteDelete:
 		call.Delete = []string{c.Key}
 	case guest.WriteResize:
-		call.Op, call.Params = reconcile.OpResize, map[string]string{"disk": c.Key, "size": c.Value}
+		call.Op, call.Params = cluster.OpResize, map[string]string{"disk": c.Key, "size": c.Value}
 	case guest.WriteMove:
-		call.Op, call.Params = reconcile.OpMove, map[string]string{"disk": c.Key, "storage": c.Value, "delete": "0"}
+		call.Op, call.Params = cluster.OpMove, map[string]string{"disk": c.Key, "storage": c.Value, "delete": "0"}
 	case guest.WritePool:
-		call.Op, call.Digest, call.Params = reconcile.OpPool, "", map[string]string{"poolid": c.Value}
+		call.Op, call.Digest, call.Params = cluster.OpPool, "", map[string]string{"poolid": c.Value}
 	case guest.WriteHA:
-		call.Op = map[string]reconcile.Op{guest.HAAdd: reconcile.OpHAAdd, guest.HASet: reconcile.OpHASet, guest.HARemove: reconcile.OpHARemove}[c.Value]
+		call.Op = map[string]cluster.Op{guest.HAAdd: cluster.OpHAAdd, guest.HASet: cluster.OpHASet, guest.HARemove: cluster.OpHARemove}[c.Value]
 		call.Digest, call.Params = "", guest.HAParams(d, c.Value)
 	case guest.WriteMigrate:
-		call.Op, call.Digest, call.Params = reconcile.OpMigrate, "", map[string]string{"target": c.Value}
+		call.Op, call.Digest, call.Params = cluster.OpMigrate, "", map[string]string{"target": c.Value}
 		if o.Status == guest.StatusRunning {
 			call.Params["online"], call.Params["with-local-disks"] = "1", "1"
 		}
 	case guest.WriteTemplate:
-		call.Op, call.Digest = reconcile.OpTemplate, ""
+		call.Op, call.Digest = cluster.OpTemplate, ""
 	case guest.WriteSecret, guest.WriteNone:
 	}
 	return call
@@ -268,7 +268,7 @@ func TestSourcesSettleOnTheSimulator(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if refusal := l.do(reconcile.Call{Op: reconcile.OpCreate, Kind: d.Kind, Node: "pve1", VMID: d.VMID, Params: params}); refusal != "" {
+				if refusal := l.do(cluster.Call{Op: cluster.OpCreate, Kind: d.Kind, Node: "pve1", VMID: d.VMID, Params: params}); refusal != "" {
 					t.Fatalf("create with %v: %s", params, refusal)
 				}
 				if tags := l.sim.Value(d.VMID, "tags"); tags != d.Marker {

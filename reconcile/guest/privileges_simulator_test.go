@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -108,10 +108,10 @@ func TestCloneNeedsToMigrateOnTheSimulator(t *testing.T) {
 			Ref: guest.Ref{Kind: guest.VirtualMachine, VMID: vmid}, Node: "pve1", Lifecycle: guest.Lifecycle{Destroy: guest.Deny},
 			Source: guest.Source{Clone: &guest.Clone{VMID: template, Full: true, Storage: "local"}},
 		}
-		clone := reconcile.Call{
-			Op: reconcile.OpCreate, Kind: d.Kind, Node: "pve2", VMID: vmid, CloneOf: template, Params: map[string]string{"full": "1", "storage": "local"},
+		clone := cluster.Call{
+			Op: cluster.OpCreate, Kind: d.Kind, Node: "pve2", VMID: vmid, CloneOf: template, Params: map[string]string{"full": "1", "storage": "local"},
 		}
-		migrate := reconcile.Call{Op: reconcile.OpMigrate, Kind: d.Kind, Node: "pve2", VMID: vmid, Params: map[string]string{"target": "pve1"}}
+		migrate := cluster.Call{Op: cluster.OpMigrate, Kind: d.Kind, Node: "pve2", VMID: vmid, Params: map[string]string{"target": "pve1"}}
 		needs := guest.Privileges(d)
 		isMigrate := func(need guest.Need) bool { return need.Privilege == "VM.Migrate" }
 		l.grant(slices.DeleteFunc(slices.Clone(needs), isMigrate), "node")

@@ -10,7 +10,7 @@ import (
 
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -69,7 +69,7 @@ func (l lab) renew(kind guest.Kind) int {
 
 func (l lab) observe(kind guest.Kind, vmid int) guest.Observed {
 	l.Helper()
-	o, err := l.client.Observe(l.Context(), reconcile.Row{Kind: kind, VMID: vmid, Node: "pve1", Status: l.status})
+	o, err := l.client.Observe(l.Context(), cluster.Row{Kind: kind, VMID: vmid, Node: "pve1", Status: l.status})
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -77,14 +77,14 @@ func (l lab) observe(kind guest.Kind, vmid int) guest.Observed {
 }
 
 // write sends parameters to a guest's configuration. It returns what Proxmox says against them.
-func (l lab) write(kind guest.Kind, vmid int, call reconcile.Call) string {
+func (l lab) write(kind guest.Kind, vmid int, call cluster.Call) string {
 	l.Helper()
-	call.Op, call.Kind, call.Node, call.VMID = reconcile.OpConfig, kind, "pve1", vmid
+	call.Op, call.Kind, call.Node, call.VMID = cluster.OpConfig, kind, "pve1", vmid
 	return l.do(call)
 }
 
 // do sends a call and waits for the task, if there is one. It returns what Proxmox says against it.
-func (l lab) do(call reconcile.Call) string {
+func (l lab) do(call cluster.Call) string {
 	l.Helper()
 	upid, err := l.client.Do(l.Context(), call)
 	if err != nil {
@@ -144,9 +144,9 @@ func (l lab) carryOut(sample guest.WrittenSample, vmid int, change guest.Change)
 	l.Helper()
 	switch change.Write {
 	case guest.WriteSet:
-		return l.write(sample.Kind, vmid, reconcile.Call{Params: map[string]string{change.Key: change.Value}})
+		return l.write(sample.Kind, vmid, cluster.Call{Params: map[string]string{change.Key: change.Value}})
 	case guest.WriteDelete:
-		return l.write(sample.Kind, vmid, reconcile.Call{Delete: []string{change.Key}})
+		return l.write(sample.Kind, vmid, cluster.Call{Delete: []string{change.Key}})
 	case guest.WriteNone, guest.WriteResize, guest.WriteSecret, guest.WriteMove, guest.WriteMigrate, guest.WritePool, guest.WriteTemplate, guest.WriteHA:
 	}
 	if !strings.Contains(change.Note, "root@pam") {
@@ -170,7 +170,7 @@ func TestRecordedWritesSettleOnTheSimulator(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if refusal := l.write(r.Kind, vmid, reconcile.Call{Params: map[string]string{r.Intent.Key: r.Sent}}); refusal != "" {
+			if refusal := l.write(r.Kind, vmid, cluster.Call{Params: map[string]string{r.Intent.Key: r.Sent}}); refusal != "" {
 				t.Errorf("write %s %s=%q: got refusal %q, want it stored as Proxmox did", r.Kind, r.Intent.Key, r.Sent, refusal)
 				continue
 			}
@@ -206,7 +206,7 @@ func TestUnknownKeysSurviveOnTheSimulator(t *testing.T) {
 			}
 			d := guest.Desired{Ref: guest.Ref{Kind: kind, VMID: vmid}, Intents: []guest.Intent{{Key: "onboot", Verb: guest.Want, Text: "1"}}}
 			for _, change := range guest.Diff(d, l.observe(kind, vmid)) {
-				if refusal := l.write(kind, vmid, reconcile.Call{Params: map[string]string{change.Key: change.Value}}); refusal != "" || change.Key != "onboot" {
+				if refusal := l.write(kind, vmid, cluster.Call{Params: map[string]string{change.Key: change.Value}}); refusal != "" || change.Key != "onboot" {
 					t.Errorf("write %s %s: got %q, want onboot written", kind, change.Key, refusal)
 				}
 			}
@@ -242,7 +242,7 @@ func FuzzStoredTextReadsEqual(f *testing.F) {
 			if len(changes) != 1 || changes[0].Write != guest.WriteSet {
 				return
 			}
-			if l.write(kind, vmid, reconcile.Call{Params: map[string]string{key: changes[0].Value}}) == "" {
+			if l.write(kind, vmid, cluster.Call{Params: map[string]string{key: changes[0].Value}}) == "" {
 				l.settled(d, text)
 			}
 		})

@@ -15,7 +15,7 @@ import (
 
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest"
 )
@@ -69,7 +69,7 @@ func (s stand) place(o guest.Observed) error {
 
 func (s stand) observe(t *testing.T, kind guest.Kind, vmid int) guest.Observed {
 	t.Helper()
-	o, err := s.client.Observe(t.Context(), reconcile.Row{Kind: kind, VMID: vmid, Node: "pve1", Status: guest.StatusStopped})
+	o, err := s.client.Observe(t.Context(), cluster.Row{Kind: kind, VMID: vmid, Node: "pve1", Status: guest.StatusStopped})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func madeAnew(t *testing.T, d guest.Desired) (made guest.Observed, refusal strin
 	synctest.Test(t, func(t *testing.T) {
 		s := newStand(t)
 		defer s.close()
-		upid, err := s.client.Do(t.Context(), reconcile.Call{Op: reconcile.OpCreate, Kind: d.Kind, Node: d.Node, VMID: d.VMID, Params: params})
+		upid, err := s.client.Do(t.Context(), cluster.Call{Op: cluster.OpCreate, Kind: d.Kind, Node: d.Node, VMID: d.VMID, Params: params})
 		if err != nil {
 			refusal = err.Error()
 			return

@@ -19,8 +19,11 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/secret"
 	"gitops-agent/verify"
 )
 
@@ -106,7 +109,7 @@ func wasMade(sim *pvesim.Sim, vmid int) int {
 }
 
 // troubles tells what stands in the way of guests.
-func troubles(r reconcile.Report) string {
+func troubles(r report.Report) string {
 	var b strings.Builder
 	if r.Source.Refused != nil {
 		fmt.Fprintf(&b, "\nrefused: %s", r.Source.Refused.Error)
@@ -188,8 +191,8 @@ func newExampleEngine(t *testing.T, sim *pvesim.Sim, cluster string, from pushed
 	secrets := map[string]string{"files-root": "a password", "windows-administrator": "another one"}
 	engine = reconcile.NewEngine(reconcile.Options{
 		Cluster: client, Policy: func() (*verify.Policy, error) { return from.policy, nil }, Branch: "main", Floors: client,
-		Scope: reconcile.Scope{Cluster: cluster}, Note: reconcile.RewriteNote{Dir: state}, Journal: j, Source: source,
-		Secrets: reconcile.Secrets{Key: []byte("a key of the tests, of 32 bytes."), Read: func(name string) (string, error) {
+		Scope: intake.Scope{Cluster: cluster}, Note: intake.RewriteNote{Dir: state}, Journal: j, Source: source,
+		Secrets: secret.Source{Key: []byte("a key of the tests, of 32 bytes."), Read: func(name string) (string, error) {
 			if !slices.Contains(slices.Collect(maps.Keys(secrets)), name) {
 				return "", fmt.Errorf("no secret %s", name)
 			}

@@ -5,8 +5,8 @@ import (
 	"path"
 	"slices"
 
-	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/intake"
 )
 
 // Granted is what a token may do: privileges by path ("/vms/100", "VM.Audit"), with the word on whether they also hold below that path.
@@ -125,7 +125,7 @@ func met(n guest.Need, granted Granted) bool {
 func ownNeeds() []guest.Need {
 	return []guest.Need{
 		{Path: "/", Privilege: "Sys.Audit"},
-		{Path: "/pool/" + reconcile.FloorPool, Privilege: "Pool.Allocate"},
-		{Path: "/pool/" + reconcile.FloorPool, Privilege: "Pool.Audit"},
+		{Path: "/pool/" + intake.FloorPool, Privilege: "Pool.Allocate"},
+		{Path: "/pool/" + intake.FloorPool, Privilege: "Pool.Audit"},
 	}
 }

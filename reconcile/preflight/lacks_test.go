@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -173,13 +173,13 @@ func TestStrays(t *testing.T) {
 		}
 		return list
 	}
-	there := reconcile.Inventory{Rows: []reconcile.Row{{Kind: guest.VirtualMachine, VMID: 201}, {Kind: guest.Container, VMID: 210}}}
+	there := cluster.Inventory{Rows: []cluster.Row{{Kind: guest.VirtualMachine, VMID: 201}, {Kind: guest.Container, VMID: 210}}}
 	tests := map[string]struct {
 		around Surroundings
 		want   []string
 	}{
 		"all_missing":  {Surroundings{Nodes: []string{"pve1"}, Storages: []string{"other"}, Pools: []string{}}, []string{"node pve7", "pool lab", "pool prod", "storage ceph", "storage fast", "storage local", "template tmpl"}},
-		"there":        {Surroundings{Nodes: []string{"pve7"}, Storages: []string{"ceph", "fast", "local"}, Pools: []string{"lab", "prod"}, Inventory: reconcile.Inventory{Rows: []reconcile.Row{{Kind: guest.VirtualMachine, VMID: 9000, Name: "tmpl", Template: true}}}}, []string{}},
+		"there":        {Surroundings{Nodes: []string{"pve7"}, Storages: []string{"ceph", "fast", "local"}, Pools: []string{"lab", "prod"}, Inventory: cluster.Inventory{Rows: []cluster.Row{{Kind: guest.VirtualMachine, VMID: 9000, Name: "tmpl", Template: true}}}}, []string{}},
 		"made_already": {Surroundings{Nodes: []string{"pve7"}, Storages: []string{"ceph"}, Inventory: there}, []string{}},
 		"not_readable": {Surroundings{Inventory: there}, []string{}},
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
 )
 
 // Kind is what a List lists. It is the word for one of it, too.
@@ -106,7 +106,7 @@ func whereabouts(d *guest.Desired, around Surroundings) []string {
 	case exists || len(nodes) > 0 || d.Source.Clone == nil:
 		return nodes
 	}
-	template, err := reconcile.FindTemplate(d, around.Inventory)
+	template, err := plan.FindTemplate(d, around.Inventory)
 	if err != nil {
 		return nil // a stray of its own
 	}

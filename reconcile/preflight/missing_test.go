@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -31,10 +31,10 @@ func machine() guest.Desired {
 	}
 }
 
-func around(rows ...reconcile.Row) Surroundings {
+func around(rows ...cluster.Row) Surroundings {
 	all := map[string]bool{"Datastore.Audit": true, "Datastore.AllocateSpace": true, "SDN.Use": true, "Sys.Audit": true, "VM.Config.Disk": true, "VM.Backup": true}
 	return Surroundings{
-		Nodes: []string{"pve1", "pve2", "pve3"}, Storages: []string{"local"}, Inventory: reconcile.Inventory{Rows: rows}, Granted: everywhere(all),
+		Nodes: []string{"pve1", "pve2", "pve3"}, Storages: []string{"local"}, Inventory: cluster.Inventory{Rows: rows}, Granted: everywhere(all),
 	}
 }
 
@@ -67,7 +67,7 @@ func TestListsAsksOnce(t *testing.T) {
 	stays, moves, elsewhere := machine(), machine(), machine()
 	moves.Migrate = guest.MigrateOffline
 	elsewhere.Node, elsewhere.Nodes = "pve7", []string{"pve7"}
-	there := reconcile.Row{Kind: guest.VirtualMachine, VMID: 201, Node: "pve3"}
+	there := cluster.Row{Kind: guest.VirtualMachine, VMID: 201, Node: "pve3"}
 	unseen := around()
 	unseen.Storages = nil
 	tests := map[string]struct {
@@ -80,7 +80,7 @@ func TestListsAsksOnce(t *testing.T) {
 		}},
 		"there":        {[]guest.Desired{stays}, around(there), []List{bridges("pve3"), models("pve3"), volumes("pve3", "iso")}},
 		"there_moves":  {[]guest.Desired{moves}, around(there), []List{bridges("pve1"), bridges("pve2"), bridges("pve3"), models("pve1"), models("pve2"), models("pve3"), volumes("pve1", "iso"), volumes("pve2", "iso"), volumes("pve3", "iso")}},
-		"clone":        {[]guest.Desired{template}, around(reconcile.Row{Kind: guest.VirtualMachine, VMID: 9000, Node: "pve2", Template: true}), []List{bridges("pve2")}},
+		"clone":        {[]guest.Desired{template}, around(cluster.Row{Kind: guest.VirtualMachine, VMID: 9000, Node: "pve2", Template: true}), []List{bridges("pve2")}},
 		"unknown_node": {[]guest.Desired{elsewhere}, around(), nil},
 		"no_storages":  {[]guest.Desired{machine()}, unseen, []List{bridges("pve1"), bridges("pve2"), models("pve1"), models("pve2")}},
 	}

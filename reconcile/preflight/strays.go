@@ -7,14 +7,15 @@ import (
 	"strconv"
 	"strings"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
 )
 
 // Surroundings is what guests refer to on a cluster. A nil list is one that nobody could read, and nothing is missed in it.
 type Surroundings struct {
 	Nodes, Storages, Pools []string
-	Inventory              reconcile.Inventory
+	Inventory              cluster.Inventory
 	Granted                Granted // what the token may see of it; nil where nobody knows
 }
 
@@ -58,7 +59,7 @@ func Strays(guests []guest.Desired, around Surroundings) []Stray {
 		if exists || d.Source.Clone == nil {
 			continue
 		}
-		if _, err := reconcile.FindTemplate(d, around.Inventory); err != nil {
+		if _, err := plan.FindTemplate(d, around.Inventory); err != nil {
 			note(Stray{What: "template", Name: templateName(d.Source.Clone), Problem: err.Error()}, Cause{d.Ref, "source", d.Origin})
 		}
 	}

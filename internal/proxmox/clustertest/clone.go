@@ -4,19 +4,19 @@ import (
 	"strings"
 	"testing"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
 // testTemplate makes a template, and guests from it, in full and linked.
 func testTemplate(t *testing.T, s *suite) {
 	m := s.newVM(t, map[string]string{"net0": "virtio,bridge=" + s.Bridge, "tags": "golden"})
-	m.do(t, reconcile.OpTemplate, nil)
+	m.do(t, cluster.OpTemplate, nil)
 	if got := m.key(t, "template"); got != "1" {
 		t.Fatalf("got template %q, want 1", got)
 	}
-	m.fails(t, "convert again", m.call(reconcile.OpTemplate, nil), reconcile.ErrConflict)
-	if task, err := m.try(t, m.call(reconcile.OpStart, nil)); err == nil && task.OK() {
+	m.fails(t, "convert again", m.call(cluster.OpTemplate, nil), cluster.ErrConflict)
+	if task, err := m.try(t, m.call(cluster.OpStart, nil)); err == nil && task.OK() {
 		t.Errorf("got task %+v, want no start of a template", task)
 	}
 
@@ -28,7 +28,7 @@ func testTemplate(t *testing.T, s *suite) {
 	if mine, its := addressOf(seen.Keys["net0"].Text), addressOf(m.key(t, "net0")); mine == its {
 		t.Errorf("got address %s in the clone, want another than the template's", mine)
 	}
-	full.do(t, reconcile.OpStart, nil)
+	full.do(t, cluster.OpStart, nil)
 	full.wantStatus(t, guest.StatusRunning)
 
 	t.Run("linked", func(t *testing.T) { m.testLinked(t) })
@@ -37,7 +37,7 @@ func testTemplate(t *testing.T, s *suite) {
 // testLinked makes a clone that lives on the template's volumes, so that the template cannot go.
 func (m *machine) testLinked(t *testing.T) {
 	linked := &machine{suite: m.suite, kind: m.kind, vmid: m.suite.vmid(t), node: m.node}
-	call := linked.call(reconcile.OpCreate, map[string]string{"name": "clustertest-linked", "full": "0"})
+	call := linked.call(cluster.OpCreate, map[string]string{"name": "clustertest-linked", "full": "0"})
 	call.CloneOf = m.vmid
 	t.Cleanup(func() { linked.remove(t) })
 	task, err := linked.try(t, call)
@@ -50,7 +50,7 @@ func (m *machine) testLinked(t *testing.T) {
 	if got := linked.key(t, "scsi0"); !strings.Contains(got, "base-") {
 		t.Errorf("got scsi0 %q, want a volume on the template's base", got)
 	}
-	if task, err := m.try(t, m.call(reconcile.OpDestroy, nil)); err == nil && task.OK() {
+	if task, err := m.try(t, m.call(cluster.OpDestroy, nil)); err == nil && task.OK() {
 		t.Errorf("got task %+v, want no end of a template that is in use", task)
 	}
 	m.wantTaken(t, true)

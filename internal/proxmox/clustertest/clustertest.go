@@ -6,17 +6,17 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 )
 
 // Target is a cluster that the suite may change.
 type Target struct {
-	Cluster     reconcile.Cluster
-	Denied      reconcile.Cluster // the same cluster, with a token that it refuses
-	Nodes       []string          // that are online: guests are made on the first, and go to the second if there is one
-	Storage     string            // where disks are allocated; it has to allow linked clones, or that test is left out
-	Bridge      string            // of network devices
-	First, Last int               // vmids for the suite alone, both inclusive; thirty are enough
+	Cluster     cluster.Cluster
+	Denied      cluster.Cluster // the same cluster, with a token that it refuses
+	Nodes       []string        // that are online: guests are made on the first, and go to the second if there is one
+	Storage     string          // where disks are allocated; it has to allow linked clones, or that test is left out
+	Bridge      string          // of network devices
+	First, Last int             // vmids for the suite alone, both inclusive; thirty are enough
 
 	// What a cluster may lack.
 	OtherStorage string    // where disks go from Storage

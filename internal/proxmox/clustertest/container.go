@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -17,14 +17,14 @@ func testContainer(t *testing.T, s *suite) {
 		t.Errorf("got %v with digest %q, want the guest as it was made", before.Keys, before.Digest)
 	}
 
-	change := m.call(reconcile.OpConfig, map[string]string{"description": "a container", "swap": "0", "tags": "b;a"})
+	change := m.call(cluster.OpConfig, map[string]string{"description": "a container", "swap": "0", "tags": "b;a"})
 	change.Digest = before.Digest
 	m.run(t, change)
 	after := m.observe(t)
 	if got := strings.TrimSpace(after.Keys["description"].Text); got != "a container" || after.Keys["swap"].Text != "0" {
 		t.Errorf("got description %q and swap %q, want them as written", got, after.Keys["swap"].Text)
 	}
-	m.fails(t, "config under the digest of before", change, reconcile.ErrConflict)
+	m.fails(t, "config under the digest of before", change, cluster.ErrConflict)
 
 	address := hardwareAddress(after.Keys["net0"].Text)
 	m.set(t, map[string]string{"net0": "name=eth0,bridge=" + s.Bridge + ",firewall=1,hwaddr=" + address})
@@ -32,13 +32,13 @@ func testContainer(t *testing.T, s *suite) {
 		t.Errorf("got net0 %q, want the address %s and the firewall", got, address)
 	}
 
-	m.do(t, reconcile.OpTemplate, nil) // whose task Proxmox may not name
+	m.do(t, cluster.OpTemplate, nil) // whose task Proxmox may not name
 	eventually(t, "the template", func() bool { return m.key(t, "template") == "1" })
 	clone := m.clone(t, map[string]string{"hostname": "clustertest-full", "full": "1", "storage": s.Storage})
 	if got := clone.observe(t); got.Keys["hostname"].Text != "clustertest-full" || got.Keys["template"].Text == "1" {
 		t.Errorf("got %v, want a guest of its own", got.Keys)
 	}
-	clone.do(t, reconcile.OpDestroy, map[string]string{"purge": "1"})
+	clone.do(t, cluster.OpDestroy, map[string]string{"purge": "1"})
 	clone.wantTaken(t, false)
 }
 
@@ -52,11 +52,11 @@ func hardwareAddress(device string) string {
 // testContainerVolumes grows a root file system, and adds, moves and detaches a mount point.
 func testContainerVolumes(t *testing.T, s *suite) {
 	m := s.newCT(t, map[string]string{"mp0": s.Storage + ":1,mp=/data"})
-	m.do(t, reconcile.OpResize, map[string]string{"disk": "rootfs", "size": "3G"})
+	m.do(t, cluster.OpResize, map[string]string{"disk": "rootfs", "size": "3G"})
 	if got := m.key(t, "rootfs"); !strings.Contains(got, "size=3G") {
 		t.Errorf("got rootfs %q, want size=3G", got)
 	}
-	m.fails(t, "grow to the size that it has", m.call(reconcile.OpResize, map[string]string{"disk": "rootfs", "size": "3G"}), reconcile.ErrConflict)
+	m.fails(t, "grow to the size that it has", m.call(cluster.OpResize, map[string]string{"disk": "rootfs", "size": "3G"}), cluster.ErrConflict)
 
 	m.set(t, map[string]string{"mp1": s.Storage + ":1,mp=/more"})
 	if got := m.key(t, "mp1"); !strings.Contains(got, "mp=/more") || !strings.Contains(got, "size=1G") {
@@ -73,7 +73,7 @@ func testContainerVolumes(t *testing.T, s *suite) {
 		s.lacks(t, "second storage")
 	}
 	from := volumeOf(m.key(t, "mp0"))
-	move := m.call(reconcile.OpMove, map[string]string{"disk": "mp0", "storage": s.OtherStorage, "delete": "0"})
+	move := m.call(cluster.OpMove, map[string]string{"disk": "mp0", "storage": s.OtherStorage, "delete": "0"})
 	move.Digest = m.observe(t).Digest
 	m.run(t, move)
 	if got := m.observe(t).Keys; !strings.HasPrefix(got["mp0"].Text, s.OtherStorage+":") || volumeOf(got["unused0"].Text) != from {
@@ -84,17 +84,17 @@ func testContainerVolumes(t *testing.T, s *suite) {
 // testContainerPower starts, reboots, shuts down and stops a container.
 func testContainerPower(t *testing.T, s *suite) {
 	m := s.newCT(t, nil)
-	m.fails(t, "stop when stopped", m.call(reconcile.OpStop, nil), reconcile.ErrConflict)
-	m.do(t, reconcile.OpStart, nil)
+	m.fails(t, "stop when stopped", m.call(cluster.OpStop, nil), cluster.ErrConflict)
+	m.do(t, cluster.OpStart, nil)
 	m.wantStatus(t, guest.StatusRunning)
-	m.fails(t, "start again", m.call(reconcile.OpStart, nil), reconcile.ErrConflict)
-	m.fails(t, "destroy while it runs", m.call(reconcile.OpDestroy, nil), reconcile.ErrConflict)
+	m.fails(t, "start again", m.call(cluster.OpStart, nil), cluster.ErrConflict)
+	m.fails(t, "destroy while it runs", m.call(cluster.OpDestroy, nil), cluster.ErrConflict)
 
 	m.set(t, map[string]string{"searchdomain": "lan.test"})
 	if got := m.observe(t).Keys["searchdomain"]; got.Pending == nil || *got.Pending != "lan.test" {
 		t.Errorf("got searchdomain %+v, want lan.test pending", got)
 	}
-	m.do(t, reconcile.OpReboot, map[string]string{"timeout": "60"})
+	m.do(t, cluster.OpReboot, map[string]string{"timeout": "60"})
 	eventually(t, "the container running again", func() bool {
 		status, err := m.Cluster.Status(t.Context(), m.row())
 		return err == nil && status == guest.StatusRunning
@@ -102,6 +102,6 @@ func testContainerPower(t *testing.T, s *suite) {
 	if got := m.observe(t).Keys["searchdomain"]; got.Text != "lan.test" || got.Pending != nil {
 		t.Errorf("got searchdomain %+v, want lan.test and nothing pending", got)
 	}
-	m.do(t, reconcile.OpShutdown, map[string]string{"timeout": "60", "forceStop": "1"})
+	m.do(t, cluster.OpShutdown, map[string]string{"timeout": "60", "forceStop": "1"})
 	m.wantStatus(t, guest.StatusStopped)
 }

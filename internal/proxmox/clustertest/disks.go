@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 )
 
 // testDisks adds, grows, detaches, attaches and deletes a disk. No data is lost before the last step.
@@ -15,14 +15,14 @@ func testDisks(t *testing.T, s *suite) {
 		t.Errorf("got disk %q, want 1 GiB on %s with discard", got, s.Storage)
 	}
 
-	grow := m.call(reconcile.OpResize, map[string]string{"disk": "scsi1", "size": "2G"})
+	grow := m.call(cluster.OpResize, map[string]string{"disk": "scsi1", "size": "2G"})
 	grow.Digest = m.observe(t).Digest
 	m.run(t, grow)
 	if got := m.key(t, "scsi1"); !strings.Contains(got, "size=2G") {
 		t.Errorf("got disk %q, want size=2G", got)
 	}
-	m.fails(t, "grow under the digest of before", grow, reconcile.ErrConflict)
-	if task, err := m.try(t, m.call(reconcile.OpResize, map[string]string{"disk": "scsi1", "size": "1G"})); err == nil && task.OK() {
+	m.fails(t, "grow under the digest of before", grow, cluster.ErrConflict)
+	if task, err := m.try(t, m.call(cluster.OpResize, map[string]string{"disk": "scsi1", "size": "1G"})); err == nil && task.OK() {
 		t.Errorf("got task %+v, want Proxmox to refuse to shrink", task)
 	}
 
@@ -55,9 +55,9 @@ func testDiskMove(t *testing.T, s *suite) {
 	}
 	m := s.newVM(t, nil)
 	from := volumeOf(m.key(t, "scsi0"))
-	move := m.call(reconcile.OpMove, map[string]string{"disk": "scsi0", "storage": s.OtherStorage, "delete": "0"})
+	move := m.call(cluster.OpMove, map[string]string{"disk": "scsi0", "storage": s.OtherStorage, "delete": "0"})
 	move.Digest = strings.Repeat("0", 40)
-	m.fails(t, "move under another digest", move, reconcile.ErrConflict)
+	m.fails(t, "move under another digest", move, cluster.ErrConflict)
 	move.Digest = m.observe(t).Digest
 	m.run(t, move)
 	if got := m.observe(t).Keys; !strings.HasPrefix(got["scsi0"].Text, s.OtherStorage+":") || volumeOf(got["unused0"].Text) != from {
@@ -65,8 +65,8 @@ func testDiskMove(t *testing.T, s *suite) {
 	}
 
 	m.unset(t, "unused0")
-	m.do(t, reconcile.OpStart, nil)
-	m.do(t, reconcile.OpMove, map[string]string{"disk": "scsi0", "storage": s.Storage, "delete": "1"})
+	m.do(t, cluster.OpStart, nil)
+	m.do(t, cluster.OpMove, map[string]string{"disk": "scsi0", "storage": s.Storage, "delete": "1"})
 	if got := m.observe(t).Keys; !strings.HasPrefix(got["scsi0"].Text, s.Storage+":") || got["unused0"].Text != "" {
 		t.Errorf("got scsi0 %q and unused0 %q, want the disk on %s and nothing left", got["scsi0"].Text, got["unused0"].Text, s.Storage)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -26,7 +26,7 @@ func testLife(t *testing.T, s *suite) {
 		t.Errorf("got %v with digest %q, want the guest as it was made", before.Keys, before.Digest)
 	}
 
-	change := m.call(reconcile.OpConfig, map[string]string{"description": "first line\nsecond line", "onboot": "0", "tags": "b;a"})
+	change := m.call(cluster.OpConfig, map[string]string{"description": "first line\nsecond line", "onboot": "0", "tags": "b;a"})
 	change.Digest, change.Delete = before.Digest, []string{"memory"}
 	m.run(t, change)
 	after := m.observe(t)
@@ -40,14 +40,14 @@ func testLife(t *testing.T, s *suite) {
 		t.Errorf("got memory set: %v, digest %q, want no memory and another digest", set, after.Digest)
 	}
 
-	m.do(t, reconcile.OpStart, nil)
+	m.do(t, cluster.OpStart, nil)
 	m.wantStatus(t, guest.StatusRunning)
-	m.fails(t, "start again", m.call(reconcile.OpStart, nil), reconcile.ErrConflict)
-	m.fails(t, "destroy while it runs", m.call(reconcile.OpDestroy, nil), reconcile.ErrConflict)
-	m.do(t, reconcile.OpStop, nil)
+	m.fails(t, "start again", m.call(cluster.OpStart, nil), cluster.ErrConflict)
+	m.fails(t, "destroy while it runs", m.call(cluster.OpDestroy, nil), cluster.ErrConflict)
+	m.do(t, cluster.OpStop, nil)
 	m.wantStatus(t, guest.StatusStopped)
 
-	m.do(t, reconcile.OpDestroy, map[string]string{"purge": "1"})
+	m.do(t, cluster.OpDestroy, map[string]string{"purge": "1"})
 	m.wantTaken(t, false)
 	m.wantTasks(t, began, "qmcreate", "qmdestroy")
 }
@@ -55,7 +55,7 @@ func testLife(t *testing.T, s *suite) {
 // wantTasks wants the node to remember tasks of the guest that ended well.
 func (m *machine) wantTasks(t *testing.T, began time.Time, types ...string) {
 	t.Helper()
-	tasks, err := m.Cluster.Tasks(t.Context(), reconcile.TaskQuery{Node: m.node, VMID: m.vmid, Types: types, Since: began})
+	tasks, err := m.Cluster.Tasks(t.Context(), cluster.TaskQuery{Node: m.node, VMID: m.vmid, Types: types, Since: began})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func testISO(t *testing.T, s *suite) {
 		s.lacks(t, "ISO image")
 	}
 	m := &machine{suite: s, kind: guest.VirtualMachine, vmid: s.vmid(t), node: s.Nodes[0]}
-	m.make(t, m.call(reconcile.OpCreate, map[string]string{"name": "clustertest", "memory": "64", "ide2": s.ISO + ",media=cdrom", "boot": "order=ide2"}))
+	m.make(t, m.call(cluster.OpCreate, map[string]string{"name": "clustertest", "memory": "64", "ide2": s.ISO + ",media=cdrom", "boot": "order=ide2"}))
 	if got := m.key(t, "ide2"); !strings.HasPrefix(got, s.ISO+",") || !strings.Contains(got, "media=cdrom") {
 		t.Errorf("got ide2 %q, want the image", got)
 	}

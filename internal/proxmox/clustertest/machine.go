@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -30,7 +30,7 @@ func (s *suite) newVM(t *testing.T, extra map[string]string) *machine {
 	m := &machine{suite: s, kind: guest.VirtualMachine, vmid: s.vmid(t), node: s.Nodes[0]}
 	params := map[string]string{"name": "clustertest", "memory": "64", "scsihw": "virtio-scsi-single", "scsi0": s.Storage + ":1"}
 	maps.Copy(params, extra)
-	m.make(t, m.call(reconcile.OpCreate, params))
+	m.make(t, m.call(cluster.OpCreate, params))
 	return m
 }
 
@@ -43,7 +43,7 @@ func (s *suite) newCT(t *testing.T, extra map[string]string) *machine {
 	m := &machine{suite: s, kind: guest.Container, vmid: s.vmid(t), node: s.Nodes[0]}
 	params := map[string]string{"hostname": "clustertest", "memory": "128", "ostemplate": s.Template, "rootfs": s.Storage + ":2", "unprivileged": "1"}
 	maps.Copy(params, extra)
-	m.make(t, m.call(reconcile.OpCreate, params))
+	m.make(t, m.call(cluster.OpCreate, params))
 	return m
 }
 
@@ -51,25 +51,25 @@ func (s *suite) newCT(t *testing.T, extra map[string]string) *machine {
 func (m *machine) clone(t *testing.T, params map[string]string) *machine {
 	t.Helper()
 	c := &machine{suite: m.suite, kind: m.kind, vmid: m.suite.vmid(t), node: m.node}
-	call := c.call(reconcile.OpCreate, params)
+	call := c.call(cluster.OpCreate, params)
 	call.CloneOf = m.vmid
 	c.make(t, call)
 	return c
 }
 
 // make carries out the call that makes the guest. What a call that failed half-way leaves is removed, too.
-func (m *machine) make(t *testing.T, call reconcile.Call) {
+func (m *machine) make(t *testing.T, call cluster.Call) {
 	t.Helper()
 	t.Cleanup(func() { m.remove(t) })
 	m.run(t, call)
 }
 
-func (m *machine) call(op reconcile.Op, params map[string]string) reconcile.Call {
-	return reconcile.Call{Op: op, Kind: m.kind, Node: m.node, VMID: m.vmid, Params: params}
+func (m *machine) call(op cluster.Op, params map[string]string) cluster.Call {
+	return cluster.Call{Op: op, Kind: m.kind, Node: m.node, VMID: m.vmid, Params: params}
 }
 
 // do carries out an operation and wants its task to end well.
-func (m *machine) do(t *testing.T, op reconcile.Op, params map[string]string) {
+func (m *machine) do(t *testing.T, op cluster.Op, params map[string]string) {
 	t.Helper()
 	m.run(t, m.call(op, params))
 }
@@ -77,19 +77,19 @@ func (m *machine) do(t *testing.T, op reconcile.Op, params map[string]string) {
 // set writes keys of the configuration.
 func (m *machine) set(t *testing.T, params map[string]string) {
 	t.Helper()
-	m.do(t, reconcile.OpConfig, params)
+	m.do(t, cluster.OpConfig, params)
 }
 
 // unset removes keys of the configuration.
 func (m *machine) unset(t *testing.T, keys ...string) {
 	t.Helper()
-	call := m.call(reconcile.OpConfig, nil)
+	call := m.call(cluster.OpConfig, nil)
 	call.Delete = keys
 	m.run(t, call)
 }
 
 // run carries out a call and wants its task to end well.
-func (m *machine) run(t *testing.T, call reconcile.Call) {
+func (m *machine) run(t *testing.T, call cluster.Call) {
 	t.Helper()
 	if task, err := m.try(t, call); err != nil {
 		t.Fatal(err)
@@ -99,23 +99,23 @@ func (m *machine) run(t *testing.T, call reconcile.Call) {
 }
 
 // try carries out a call and returns the end of its task, the zero Task where there is none. The error is the call's own.
-func (m *machine) try(t *testing.T, call reconcile.Call) (reconcile.Task, error) {
+func (m *machine) try(t *testing.T, call cluster.Call) (cluster.Task, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	return settle(ctx, m.Cluster, call)
 }
 
-func settle(ctx context.Context, live reconcile.Cluster, call reconcile.Call) (reconcile.Task, error) {
+func settle(ctx context.Context, live cluster.Cluster, call cluster.Call) (cluster.Task, error) {
 	upid, err := live.Do(ctx, call)
 	if err != nil || upid == "" {
-		return reconcile.Task{}, err
+		return cluster.Task{}, err
 	}
 	return live.Wait(ctx, upid)
 }
 
 // fails wants a call, or the task that it began, to fail with an error.
-func (m *machine) fails(t *testing.T, what string, call reconcile.Call, want error) {
+func (m *machine) fails(t *testing.T, what string, call cluster.Call, want error) {
 	t.Helper()
 	task, err := m.try(t, call)
 	if err == nil {
@@ -128,8 +128,8 @@ func (m *machine) fails(t *testing.T, what string, call reconcile.Call, want err
 }
 
 // row returns the guest's row of the inventory, without waiting for the inventory to show it.
-func (m *machine) row() reconcile.Row {
-	return reconcile.Row{Kind: m.kind, VMID: m.vmid, Node: m.node}
+func (m *machine) row() cluster.Row {
+	return cluster.Row{Kind: m.kind, VMID: m.vmid, Node: m.node}
 }
 
 func (m *machine) observe(t *testing.T) guest.Observed {
@@ -162,15 +162,15 @@ func (m *machine) wantTaken(t *testing.T, want bool) {
 }
 
 // listed returns the guest's row of the inventory.
-func (m *machine) listed(t *testing.T) (reconcile.Row, bool) {
+func (m *machine) listed(t *testing.T) (cluster.Row, bool) {
 	t.Helper()
 	inventory, err := m.Cluster.Inventory(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := slices.IndexFunc(inventory.Rows, func(r reconcile.Row) bool { return r.VMID == m.vmid })
+	at := slices.IndexFunc(inventory.Rows, func(r cluster.Row) bool { return r.VMID == m.vmid })
 	if at < 0 {
-		return reconcile.Row{}, false
+		return cluster.Row{}, false
 	}
 	return inventory.Rows[at], true
 }
@@ -222,12 +222,12 @@ func (m *machine) destroy(ctx context.Context) error {
 		return err
 	}
 	if _, managed := resources[m.vmid]; managed {
-		if err := m.finish(ctx, m.call(reconcile.OpHARemove, nil)); err != nil {
+		if err := m.finish(ctx, m.call(cluster.OpHARemove, nil)); err != nil {
 			return err
 		}
 	}
 	if seen.Keys["protection"].Text == "1" {
-		if err := m.finish(ctx, m.call(reconcile.OpConfig, map[string]string{"protection": "0"})); err != nil {
+		if err := m.finish(ctx, m.call(cluster.OpConfig, map[string]string{"protection": "0"})); err != nil {
 			return err
 		}
 	}
@@ -236,11 +236,11 @@ func (m *machine) destroy(ctx context.Context) error {
 		return err
 	}
 	if status != guest.StatusStopped {
-		if err := m.finish(ctx, m.call(reconcile.OpStop, nil)); err != nil {
+		if err := m.finish(ctx, m.call(cluster.OpStop, nil)); err != nil {
 			return err
 		}
 	}
-	return m.finish(ctx, m.call(reconcile.OpDestroy, map[string]string{"purge": "1"}))
+	return m.finish(ctx, m.call(cluster.OpDestroy, map[string]string{"purge": "1"}))
 }
 
 // locate finds the node that the guest is on: a test may have ended while it was on its way.
@@ -258,7 +258,7 @@ func (m *machine) locate(ctx context.Context) error {
 }
 
 // finish carries out a call and fails if its task does.
-func (m *machine) finish(ctx context.Context, call reconcile.Call) error {
+func (m *machine) finish(ctx context.Context, call cluster.Call) error {
 	task, err := settle(ctx, m.Cluster, call)
 	if err == nil && task.UPID != "" && !task.OK() {
 		return errors.Join(task.Err, fmt.Errorf("%s: task ended with %s: %s", call.Op, task.Exit, task.LogTail))

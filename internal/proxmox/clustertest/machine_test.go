@@ -9,7 +9,7 @@ import (
 
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -18,14 +18,14 @@ func TestDestroyFromAnyState(t *testing.T) {
 	tests := map[string]struct {
 		kind  guest.Kind
 		left  pvesim.Guest
-		calls []reconcile.Op // of the test, before it ended
+		calls []cluster.Op // of the test, before it ended
 	}{
 		"stopped":           {guest.VirtualMachine, pvesim.Guest{}, nil},
 		"running":           {guest.VirtualMachine, pvesim.Guest{Running: true}, nil},
 		"protected":         {guest.VirtualMachine, pvesim.Guest{Config: "protection: 1\nscsi0: local-lvm:1\n", Running: true}, nil},
 		"on_the_other_node": {guest.VirtualMachine, pvesim.Guest{Node: "pve2", Running: true}, nil},
-		"under_ha":          {guest.VirtualMachine, pvesim.Guest{Running: true}, []reconcile.Op{reconcile.OpHAAdd}},
-		"template":          {guest.VirtualMachine, pvesim.Guest{Config: "scsi0: local-lvm:1\n"}, []reconcile.Op{reconcile.OpTemplate}},
+		"under_ha":          {guest.VirtualMachine, pvesim.Guest{Running: true}, []cluster.Op{cluster.OpHAAdd}},
+		"template":          {guest.VirtualMachine, pvesim.Guest{Config: "scsi0: local-lvm:1\n"}, []cluster.Op{cluster.OpTemplate}},
 		"container":         {guest.Container, pvesim.Guest{Config: "protection: 1\n", Running: true}, nil},
 		"container_away":    {guest.Container, pvesim.Guest{Node: "pve2"}, nil},
 	}
@@ -62,7 +62,7 @@ func TestDestroyReportsALock(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &machine{suite: &suite{Target: Target{Cluster: rootClient(t, sim)}}, kind: guest.VirtualMachine, vmid: 9000, node: "pve1"}
-	if err := m.destroy(t.Context()); !errors.Is(err, reconcile.ErrLocked) {
+	if err := m.destroy(t.Context()); !errors.Is(err, cluster.ErrLocked) {
 		t.Errorf("got error %v, want ErrLocked", err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 )
 
 // testNetwork changes a network device. Proxmox draws a new address whenever none is sent, so it has to be sent.
@@ -36,7 +36,7 @@ func addressOf(device string) string {
 func testCloudInit(t *testing.T, s *suite) {
 	m := s.newVM(t, map[string]string{"ide2": s.Storage + ":cloudinit", "net0": "virtio,bridge=" + s.Bridge})
 	const password = "clustertest-password"
-	change := m.call(reconcile.OpConfig, map[string]string{
+	change := m.call(cluster.OpConfig, map[string]string{
 		"ciuser": "ops", "cipassword": password, "ipconfig0": "ip=192.0.2.10/24,gw=192.0.2.1", "nameserver": "192.0.2.53",
 		"sshkeys": "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIMjJIgmBwGHzxaes7iXh%2Fdc%2FpDtJpQGzKyEmvFJ5xPfE%20ops%40lan%0A",
 	})
@@ -49,14 +49,14 @@ func testCloudInit(t *testing.T, s *suite) {
 	if got := seen.Keys["ipconfig0"].Text; got != "ip=192.0.2.10/24,gw=192.0.2.1" {
 		t.Errorf("got ipconfig0 %q, want it as written", got)
 	}
-	m.do(t, reconcile.OpCloudInit, nil)
+	m.do(t, cluster.OpCloudInit, nil)
 	if got := m.key(t, "ide2"); !strings.Contains(got, "cloudinit") || !strings.Contains(got, "media=cdrom") {
 		t.Errorf("got ide2 %q, want the cloud-init drive", got)
 	}
 
-	refused := m.call(reconcile.OpConfig, map[string]string{"cipassword": password, "memory": "lots"})
+	refused := m.call(cluster.OpConfig, map[string]string{"cipassword": password, "memory": "lots"})
 	refused.Secrets = map[string]string{"cipassword": "clustertest"}
-	if _, err := m.try(t, refused); err == nil || errors.Is(err, reconcile.ErrOutcomeUnknown) || strings.Contains(err.Error(), password) {
+	if _, err := m.try(t, refused); err == nil || errors.Is(err, cluster.ErrOutcomeUnknown) || strings.Contains(err.Error(), password) {
 		t.Errorf("got error %v, want a refusal without the password", err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"testing"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -16,34 +16,34 @@ func testPool(t *testing.T, s *suite) {
 	}
 	m := s.newVM(t, nil)
 	for _, pool := range s.Pools {
-		m.do(t, reconcile.OpPool, map[string]string{"poolid": pool})
+		m.do(t, cluster.OpPool, map[string]string{"poolid": pool})
 		eventually(t, "the guest in pool "+pool, func() bool {
 			row, listed := m.listed(t)
 			return listed && row.Pool == pool
 		})
-		m.fails(t, "join the pool again", m.call(reconcile.OpPool, map[string]string{"poolid": pool}), reconcile.ErrConflict)
+		m.fails(t, "join the pool again", m.call(cluster.OpPool, map[string]string{"poolid": pool}), cluster.ErrConflict)
 	}
 }
 
 // testHA makes a guest a resource of the HA manager, which must not start it, and takes it out again.
 func testHA(t *testing.T, s *suite) {
 	m := s.newVM(t, nil)
-	_, err := m.try(t, m.call(reconcile.OpHAAdd, map[string]string{"state": "stopped", "max_restart": "2"}))
-	if errors.Is(err, reconcile.ErrDenied) {
+	_, err := m.try(t, m.call(cluster.OpHAAdd, map[string]string{"state": "stopped", "max_restart": "2"}))
+	if errors.Is(err, cluster.ErrDenied) {
 		s.lacks(t, "privilege for HA: "+err.Error())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.wantHA(t, guest.HA{State: "stopped", MaxRestart: 2, MaxRelocate: 1})
-	m.fails(t, "add again", m.call(reconcile.OpHAAdd, nil), reconcile.ErrConflict)
-	m.do(t, reconcile.OpHASet, map[string]string{"max_relocate": "3"})
+	m.fails(t, "add again", m.call(cluster.OpHAAdd, nil), cluster.ErrConflict)
+	m.do(t, cluster.OpHASet, map[string]string{"max_relocate": "3"})
 	m.wantHA(t, guest.HA{State: "stopped", MaxRestart: 2, MaxRelocate: 3})
-	m.do(t, reconcile.OpHARemove, nil)
+	m.do(t, cluster.OpHARemove, nil)
 	if got, listed := m.resource(t); listed {
 		t.Errorf("got resource %+v, want none", got)
 	}
-	m.fails(t, "remove again", m.call(reconcile.OpHARemove, nil), reconcile.ErrConflict)
+	m.fails(t, "remove again", m.call(cluster.OpHARemove, nil), cluster.ErrConflict)
 	m.wantStatus(t, guest.StatusStopped)
 }
 
@@ -73,10 +73,10 @@ func testMigrate(t *testing.T, s *suite) {
 	m := s.newVM(t, nil)
 	m.migrate(t, s.Nodes[1], nil)
 	m.wantStatus(t, guest.StatusStopped)
-	old := m.call(reconcile.OpConfig, map[string]string{"onboot": "1"})
+	old := m.call(cluster.OpConfig, map[string]string{"onboot": "1"})
 	old.Node = s.Nodes[0]
-	m.fails(t, "config on the old node", old, reconcile.ErrNotExist)
-	m.do(t, reconcile.OpStart, nil)
+	m.fails(t, "config on the old node", old, cluster.ErrNotExist)
+	m.do(t, cluster.OpStart, nil)
 	m.migrate(t, s.Nodes[0], map[string]string{"online": "1", "with-local-disks": "1"})
 	m.wantStatus(t, guest.StatusRunning)
 }
@@ -87,7 +87,7 @@ func testMigrateContainer(t *testing.T, s *suite) {
 		s.lacks(t, "second node")
 	}
 	m := s.newCT(t, nil)
-	m.do(t, reconcile.OpStart, nil)
+	m.do(t, cluster.OpStart, nil)
 	m.migrate(t, s.Nodes[1], map[string]string{"restart": "1", "timeout": "60"})
 	eventually(t, "the container running on the other node", func() bool {
 		status, err := m.Cluster.Status(t.Context(), m.row())
@@ -98,11 +98,11 @@ func testMigrateContainer(t *testing.T, s *suite) {
 // migrate moves the guest and wants it on its new node and no longer on the old one.
 func (m *machine) migrate(t *testing.T, target string, params map[string]string) {
 	t.Helper()
-	call := m.call(reconcile.OpMigrate, map[string]string{"target": target})
+	call := m.call(cluster.OpMigrate, map[string]string{"target": target})
 	maps.Copy(call.Params, params)
 	m.run(t, call)
 	_, err := m.Cluster.Observe(t.Context(), m.row())
-	wantError(t, "observe on the old node", err, reconcile.ErrNotExist)
+	wantError(t, "observe on the old node", err, cluster.ErrNotExist)
 	m.node = target
 	if got := m.observe(t); got.Lock != "" {
 		t.Errorf("got lock %q, want none", got.Lock)

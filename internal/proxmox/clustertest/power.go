@@ -4,17 +4,17 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
 // testPending changes a key of a running guest that only a restart brings into effect.
 func testPending(t *testing.T, s *suite) {
 	m := s.newVM(t, nil)
-	m.do(t, reconcile.OpStart, nil)
+	m.do(t, cluster.OpStart, nil)
 	m.set(t, map[string]string{"memory": "128"})
 	m.wantMemory(t, "64", "128")
-	m.do(t, reconcile.OpStop, nil)
+	m.do(t, cluster.OpStop, nil)
 	m.wantMemory(t, "128", "")
 }
 
@@ -34,10 +34,10 @@ func (m *machine) wantMemory(t *testing.T, now, pending string) {
 // testShutdown asks a guest that does not listen to go: for a while in vain, then with force.
 func testShutdown(t *testing.T, s *suite) {
 	m := s.newVM(t, nil)
-	m.do(t, reconcile.OpStart, nil)
+	m.do(t, cluster.OpStart, nil)
 	m.deafen(t)
 
-	task, err := m.try(t, m.call(reconcile.OpShutdown, map[string]string{"timeout": "1"}))
+	task, err := m.try(t, m.call(cluster.OpShutdown, map[string]string{"timeout": "1"}))
 	if task.OK() && m.Deafen == nil {
 		s.lacks(t, deafGuest)
 	}
@@ -45,7 +45,7 @@ func testShutdown(t *testing.T, s *suite) {
 		t.Errorf("got task %+v, error %v, want one that failed for a reason of its own, with the end of its log", task, err)
 	}
 	m.wantStatus(t, guest.StatusRunning)
-	m.do(t, reconcile.OpShutdown, map[string]string{"timeout": "1", "forceStop": "1"})
+	m.do(t, cluster.OpShutdown, map[string]string{"timeout": "1", "forceStop": "1"})
 	m.wantStatus(t, guest.StatusStopped)
 }
 
@@ -68,9 +68,9 @@ func (m *machine) deafen(t *testing.T) {
 func testReboot(t *testing.T, s *suite) {
 	began := time.Now().Add(-time.Minute)
 	m := s.newVM(t, nil)
-	m.do(t, reconcile.OpStart, nil)
+	m.do(t, cluster.OpStart, nil)
 	m.set(t, map[string]string{"memory": "128"})
-	task, err := m.try(t, m.call(reconcile.OpReboot, map[string]string{"timeout": "5"}))
+	task, err := m.try(t, m.call(cluster.OpReboot, map[string]string{"timeout": "5"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func testReboot(t *testing.T, s *suite) {
 
 func (m *machine) startedByHost(t *testing.T, began time.Time) bool {
 	t.Helper()
-	tasks, err := m.Cluster.Tasks(t.Context(), reconcile.TaskQuery{Node: m.node, VMID: m.vmid, Types: []string{"qmstart"}, Since: began})
+	tasks, err := m.Cluster.Tasks(t.Context(), cluster.TaskQuery{Node: m.node, VMID: m.vmid, Types: []string{"qmstart"}, Since: began})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -65,12 +65,12 @@ func refused(t *testing.T, options pvesim.Options) (refusals []error) {
 	}
 	client := connect(t, proxmox.Options{Endpoints: []string{"https://pve1"}, Transport: sim.Transport(), TokenFile: file(t, sim.Token(agentToken))})
 	note := func(err error) {
-		if errors.Is(err, reconcile.ErrDenied) {
+		if errors.Is(err, cluster.ErrDenied) {
 			refusals = append(refusals, err)
 		}
 	}
 	note(client.Ready(t.Context()))
-	_, err := client.Observe(t.Context(), reconcile.Row{Kind: guest.VirtualMachine, VMID: 100, Node: "pve1"})
+	_, err := client.Observe(t.Context(), cluster.Row{Kind: guest.VirtualMachine, VMID: 100, Node: "pve1"})
 	note(err)
 	_, err = client.HA(t.Context())
 	note(err)
@@ -79,7 +79,7 @@ func refused(t *testing.T, options pvesim.Options) (refusals []error) {
 	note(err)
 	for i, call := range agentCalls() {
 		call.Kind, call.Node, call.VMID = guest.VirtualMachine, "pve1", 100+i // a guest for each
-		if call.Op == reconcile.OpCreate {
+		if call.Op == cluster.OpCreate {
 			call.VMID = 500 + i
 		}
 		_, err := client.Do(t.Context(), call)
@@ -89,19 +89,19 @@ func refused(t *testing.T, options pvesim.Options) (refusals []error) {
 }
 
 // agentCalls are calls that ask for every privilege of the roles.
-func agentCalls() []reconcile.Call {
-	config := func(key, value string) reconcile.Call {
-		return reconcile.Call{Op: reconcile.OpConfig, Params: map[string]string{key: value}}
+func agentCalls() []cluster.Call {
+	config := func(key, value string) cluster.Call {
+		return cluster.Call{Op: cluster.OpConfig, Params: map[string]string{key: value}}
 	}
-	return []reconcile.Call{
+	return []cluster.Call{
 		config("cores", "2"), config("memory", "64"), config("scsihw", "virtio-scsi-pci"), config("onboot", "1"), config("net0", "virtio,bridge=vmbr0"),
 		config("scsi1", "local-lvm:1"), config("ide3", "local:iso/tiny.iso,media=cdrom"),
-		{Op: reconcile.OpCreate, Params: map[string]string{"memory": "64"}},
-		{Op: reconcile.OpCreate, CloneOf: 9000},
-		{Op: reconcile.OpCloudInit},
-		{Op: reconcile.OpStart},
-		{Op: reconcile.OpMigrate, Params: map[string]string{"target": "pve2"}},
-		{Op: reconcile.OpPool, Params: map[string]string{"poolid": "gitops-agent"}},
-		{Op: reconcile.OpHAAdd, Params: map[string]string{"state": "stopped"}},
+		{Op: cluster.OpCreate, Params: map[string]string{"memory": "64"}},
+		{Op: cluster.OpCreate, CloneOf: 9000},
+		{Op: cluster.OpCloudInit},
+		{Op: cluster.OpStart},
+		{Op: cluster.OpMigrate, Params: map[string]string{"target": "pve2"}},
+		{Op: cluster.OpPool, Params: map[string]string{"poolid": "gitops-agent"}},
+		{Op: cluster.OpHAAdd, Params: map[string]string{"state": "stopped"}},
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"testing"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 )
 
 // occupied is a cluster of which only one thing is known: which vmids are taken.
 type occupied struct {
-	reconcile.Cluster
+	cluster.Cluster
 	taken int
 	err   error
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
@@ -17,13 +17,13 @@ func testConflict(t *testing.T, s *suite) {
 	read := m.observe(t)
 	m.set(t, map[string]string{"description": "foreign"})
 
-	stale := m.call(reconcile.OpConfig, map[string]string{"description": "ours"})
+	stale := m.call(cluster.OpConfig, map[string]string{"description": "ours"})
 	stale.Digest = read.Digest
-	m.fails(t, "config under an old digest", stale, reconcile.ErrConflict)
+	m.fails(t, "config under an old digest", stale, cluster.ErrConflict)
 	if got := m.key(t, "description"); got != "foreign" {
 		t.Errorf("got description %q, want it as the foreign edit left it", got)
 	}
-	if _, err := m.try(t, m.call(reconcile.OpCreate, nil)); err == nil {
+	if _, err := m.try(t, m.call(cluster.OpCreate, nil)); err == nil {
 		t.Error("got no error from creating a guest twice, want one")
 	}
 }
@@ -32,41 +32,41 @@ func testConflict(t *testing.T, s *suite) {
 func testAbsent(t *testing.T, s *suite) {
 	m := &machine{suite: s, kind: guest.VirtualMachine, vmid: s.vmid(t), node: s.Nodes[0]}
 	_, err := s.Cluster.Observe(t.Context(), m.row())
-	wantError(t, "observe", err, reconcile.ErrNotExist)
+	wantError(t, "observe", err, cluster.ErrNotExist)
 	_, err = s.Cluster.Status(t.Context(), m.row())
-	wantError(t, "status", err, reconcile.ErrNotExist)
-	m.fails(t, "config", m.call(reconcile.OpConfig, map[string]string{"memory": "64"}), reconcile.ErrNotExist)
-	m.fails(t, "destroy", m.call(reconcile.OpDestroy, nil), reconcile.ErrNotExist)
-	m.fails(t, "start", m.call(reconcile.OpStart, nil), reconcile.ErrNotExist) // in its task
+	wantError(t, "status", err, cluster.ErrNotExist)
+	m.fails(t, "config", m.call(cluster.OpConfig, map[string]string{"memory": "64"}), cluster.ErrNotExist)
+	m.fails(t, "destroy", m.call(cluster.OpDestroy, nil), cluster.ErrNotExist)
+	m.fails(t, "start", m.call(cluster.OpStart, nil), cluster.ErrNotExist) // in its task
 	m.wantTaken(t, false)
 }
 
 // testDenied uses a token that the cluster refuses.
 func testDenied(t *testing.T, s *suite) {
 	m := &machine{suite: s, kind: guest.VirtualMachine, vmid: s.vmid(t), node: s.Nodes[0]}
-	wantError(t, "ready", s.Denied.Ready(t.Context()), reconcile.ErrDenied)
+	wantError(t, "ready", s.Denied.Ready(t.Context()), cluster.ErrDenied)
 	_, err := s.Denied.Inventory(t.Context())
-	wantError(t, "inventory", err, reconcile.ErrDenied)
-	_, err = s.Denied.Do(t.Context(), m.call(reconcile.OpCreate, nil))
-	wantError(t, "create", err, reconcile.ErrDenied)
+	wantError(t, "inventory", err, cluster.ErrDenied)
+	_, err = s.Denied.Do(t.Context(), m.call(cluster.OpCreate, nil))
+	wantError(t, "create", err, cluster.ErrDenied)
 	m.wantTaken(t, false)
 
 	m = s.newVM(t, nil)
-	m.fails(t, "what no token may", m.call(reconcile.OpConfig, map[string]string{"args": "-nodefaults"}), reconcile.ErrDenied)
+	m.fails(t, "what no token may", m.call(cluster.OpConfig, map[string]string{"args": "-nodefaults"}), cluster.ErrDenied)
 }
 
 // testLocked writes to a guest while a shutdown in vain holds its lock.
 func testLocked(t *testing.T, s *suite) {
 	m := s.newVM(t, nil)
-	m.do(t, reconcile.OpStart, nil)
+	m.do(t, cluster.OpStart, nil)
 	m.deafen(t)
 	holds := (2*s.LockTimeout + time.Second).Round(time.Second) // which is longer than a write waits for it
-	upid, err := s.Cluster.Do(t.Context(), m.call(reconcile.OpShutdown, map[string]string{"timeout": strconv.Itoa(int(holds.Seconds()))}))
+	upid, err := s.Cluster.Do(t.Context(), m.call(cluster.OpShutdown, map[string]string{"timeout": strconv.Itoa(int(holds.Seconds()))}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(time.Second / 2) // for its worker to take the lock
-	refused, refusal := m.try(t, m.call(reconcile.OpConfig, map[string]string{"onboot": "1"}))
+	refused, refusal := m.try(t, m.call(cluster.OpConfig, map[string]string{"onboot": "1"}))
 	shutdown, err := s.Cluster.Wait(t.Context(), upid)
 	if shutdown.OK() && m.Deafen == nil {
 		s.lacks(t, deafGuest)
@@ -74,7 +74,7 @@ func testLocked(t *testing.T, s *suite) {
 	if err != nil || shutdown.OK() {
 		t.Errorf("got task %+v, error %v, want a shutdown in vain", shutdown, err)
 	}
-	wantError(t, "config", cmp.Or(refusal, refused.Err), reconcile.ErrLocked)
+	wantError(t, "config", cmp.Or(refusal, refused.Err), cluster.ErrLocked)
 	m.set(t, map[string]string{"onboot": "1"})
 }
 
@@ -82,10 +82,10 @@ func testLocked(t *testing.T, s *suite) {
 func testProtected(t *testing.T, s *suite) {
 	m := s.newVM(t, map[string]string{"protection": "1"})
 	disk := m.key(t, "scsi0")
-	if _, err := m.try(t, m.call(reconcile.OpDestroy, nil)); err == nil || !strings.Contains(err.Error(), "protection mode enabled") {
+	if _, err := m.try(t, m.call(cluster.OpDestroy, nil)); err == nil || !strings.Contains(err.Error(), "protection mode enabled") {
 		t.Errorf("got error %v, want one about the protection", err)
 	}
-	detach := m.call(reconcile.OpConfig, nil)
+	detach := m.call(cluster.OpConfig, nil)
 	detach.Delete = []string{"scsi0"}
 	if task, err := m.try(t, detach); err == nil && task.OK() {
 		t.Errorf("got task %+v, want the disk to be protected", task)
@@ -98,7 +98,7 @@ func testProtected(t *testing.T, s *suite) {
 // testWarnings starts a guest about which Proxmox has something to say. That is a success.
 func testWarnings(t *testing.T, s *suite) {
 	m := s.newVM(t, map[string]string{"scsihw": "virtio-scsi-pci", "scsi0": s.Storage + ":1,iothread=1"})
-	task, err := m.try(t, m.call(reconcile.OpStart, nil))
+	task, err := m.try(t, m.call(cluster.OpStart, nil))
 	if err != nil || !task.OK() || task.Err != nil || !strings.HasPrefix(task.Exit, "WARNINGS: ") {
 		t.Errorf("got task %+v, error %v, want a success with warnings", task, err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"gitops-agent/internal/proxmox"
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -72,8 +72,8 @@ func TestRoleWithoutHA(t *testing.T) {
 	if _, err := client.HA(t.Context()); err != nil {
 		t.Errorf("got error %v, want the list of resources", err)
 	}
-	_, err := client.Do(t.Context(), reconcile.Call{Op: reconcile.OpHAAdd, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100})
-	if !errors.Is(err, reconcile.ErrDenied) || !strings.Contains(err.Error(), "Sys.Console") {
+	_, err := client.Do(t.Context(), cluster.Call{Op: cluster.OpHAAdd, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100})
+	if !errors.Is(err, cluster.ErrDenied) || !strings.Contains(err.Error(), "Sys.Console") {
 		t.Errorf("got error %v, want ErrDenied and the privilege", err)
 	}
 }

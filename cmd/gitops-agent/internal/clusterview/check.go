@@ -9,11 +9,12 @@ import (
 
 	"gitops-agent/internal/agent"
 	"gitops-agent/internal/proxmox"
-	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/preflight"
+	"gitops-agent/reconcile/secret"
 )
 
 // Options are the config of an agent, and the manifests that the cluster is checked for.
@@ -47,7 +48,7 @@ func Check(ctx context.Context, opts Options) *Document {
 }
 
 func (c *checker) check(ctx context.Context) {
-	guests, err := reconcile.WantedGuests(c.Manifests, c.State)
+	guests, err := plan.WantedGuests(c.Manifests, c.State)
 	c.result.Guests = len(guests)
 	if err != nil {
 		c.note("manifests", c.Revision, "", err)
@@ -172,7 +173,7 @@ func (c *checker) secrets(guests []guest.Desired) {
 		view := checkView{Check: "secret", Subject: name, Good: true, For: newCauseViews(causes[name])}
 		if err := c.Config.CheckSecret(name); err != nil {
 			view.Good, view.Message, view.Hint = false, err.Error(), c.Hint(err)
-			var secret *reconcile.SecretError
+			var secret *secret.Error
 			if errors.As(err, &secret) {
 				view.Message, view.Hint = secret.Reason, secret.Hint
 			}

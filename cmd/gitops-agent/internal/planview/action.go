@@ -4,7 +4,8 @@ import (
 	"slices"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/plan"
 )
 
 // action is what a plan does to a guest as a whole.
@@ -28,18 +29,18 @@ func (a action) colour() term.Colour {
 }
 
 // actionOf follows from the first step that makes or ends a guest, and else from whether there is a step at all.
-func actionOf(p reconcile.GuestPlan) action {
-	has := func(op reconcile.Op) bool {
-		return slices.ContainsFunc(p.Steps, func(s reconcile.Step) bool { return s.Op == op })
+func actionOf(p plan.Guest) action {
+	has := func(op cluster.Op) bool {
+		return slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Op == op })
 	}
-	waits := func(c reconcile.Condition) bool { return c.Type != reconcile.PendingRestart }
-	unread := func(c reconcile.Condition) bool { return c.Type == reconcile.NotObserved }
+	waits := func(c plan.Condition) bool { return c.Type != plan.PendingRestart }
+	unread := func(c plan.Condition) bool { return c.Type == plan.NotObserved }
 	switch {
 	case slices.ContainsFunc(p.Conditions, unread):
 		return actionUnknown
-	case has(reconcile.OpCreate):
+	case has(cluster.OpCreate):
 		return actionCreate
-	case has(reconcile.OpDestroy):
+	case has(cluster.OpDestroy):
 		return actionDestroy
 	case len(p.Steps) > 0:
 		return actionChange

@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/plan"
 )
 
 // A Document is a plan for printing, and the JSON result of the command plan. Guests that are in sync are only counted.
@@ -60,7 +61,7 @@ func NewDocument(subject Subject, preview reconcile.Preview, labels []string) (D
 		document.Warnings = append(document.Warnings, w.String())
 	}
 	for _, label := range labels {
-		if !slices.ContainsFunc(preview.Plan.Guests, func(g reconcile.GuestPlan) bool { return g.Ref.Label() == label }) {
+		if !slices.ContainsFunc(preview.Plan.Guests, func(g plan.Guest) bool { return g.Ref.Label() == label }) {
 			return Document{}, unknownGuest(label, preview.Plan.Guests)
 		}
 	}
@@ -102,7 +103,7 @@ func (d Document) heading() string {
 }
 
 // unknownGuest returns the error for a label that is not in the plan. Its hint suggests the label that may be meant.
-func unknownGuest(label string, guests []reconcile.GuestPlan) error {
+func unknownGuest(label string, guests []plan.Guest) error {
 	hint := "guests are named KIND/NAME, such as VirtualMachine/web-1"
 	name := label[strings.LastIndex(label, "/")+1:]
 	for _, g := range guests {

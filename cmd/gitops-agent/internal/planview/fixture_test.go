@@ -5,14 +5,16 @@ import (
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
 )
 
 // planned is one guest of the fixture; each step has a verdict of the same index.
 type plannedGuest struct {
-	plan     reconcile.GuestPlan
-	verdicts []reconcile.Verdict
+	plan     plan.Guest
+	verdicts []gate.Verdict
 	age      time.Duration
 }
 
@@ -23,10 +25,10 @@ func fixtureDocument() Document {
 	d := Document{SchemaVersion: term.SchemaVersion, Cluster: "home", Basis: BasisWorkingCopy, Revision: "guests", Guests: []guestView{}}
 	for _, p := range fixture() {
 		next := 0
-		judge := func(reconcile.Step) reconcile.Verdict {
+		judge := func(plan.Step) gate.Verdict {
 			next++
 			if next > len(p.verdicts) {
-				return reconcile.Verdict{}
+				return gate.Verdict{}
 			}
 			return p.verdicts[next-1]
 		}
@@ -55,12 +57,12 @@ func at(file string, line, column int) guest.Origin {
 	return guest.Origin{File: file, Line: line, Column: column}
 }
 
-func step(op reconcile.Op, class guest.Class, reason string, changes ...guest.Change) reconcile.Step {
-	return reconcile.Step{Op: op, Class: class, Reason: reason, Changes: changes}
+func step(op cluster.Op, class guest.Class, reason string, changes ...guest.Change) plan.Step {
+	return plan.Step{Op: op, Class: class, Reason: reason, Changes: changes}
 }
 
-func approval(message, digest string) reconcile.Verdict {
-	return reconcile.Verdict{Held: true, Reason: reconcile.HoldApproval, Message: message, Hint: "gitops-agent approve " + digest, Digest: digest}
+func approval(message, digest string) gate.Verdict {
+	return gate.Verdict{Held: true, Reason: gate.HoldApproval, Message: message, Hint: "gitops-agent approve " + digest, Digest: digest}
 }
 
 const (
@@ -91,22 +93,22 @@ func busyMachine() plannedGuest {
 	ha := guest.Change{Key: "ha", From: "started, restart 1, relocate 1", To: "started, restart 3, relocate 1", Class: guest.Live, Write: guest.WriteHA, Value: "set", Origin: at(file, 16, 3)}
 	leave := guest.Change{Key: "startup", From: "order=1", To: "order=2", Class: guest.Restart, Waits: true, Write: guest.WriteNone, Note: "restart needed", Origin: at(file, 17, 3)}
 	shrink := guest.Change{Key: "scsi2", From: "size=64G", To: "size=32G", Class: guest.Impossible, Write: guest.WriteNone, Note: "a disk cannot shrink", Origin: at(file, 18, 5)}
-	p := reconcile.GuestPlan{
+	p := plan.Guest{
 		Ref: ref(guest.VirtualMachine, "web-1", 201), Node: "pve1", Managed: true, Origin: at(file, 1, 1),
 		Changes: append(append(append([]guest.Change{}, live...), flap...), loss, grow, move, node, pool, ha, leave, shrink),
-		Steps: []reconcile.Step{
-			step(reconcile.OpConfig, guest.Restart, "configuration differs", live...), step(reconcile.OpConfig, guest.Disruptive, "configuration differs", flap...),
-			step(reconcile.OpConfig, guest.Destructive, "configuration differs", loss), step(reconcile.OpResize, guest.Live, "disk is smaller than wanted", grow),
-			step(reconcile.OpMove, guest.Disruptive, "disk is on another storage", move), step(reconcile.OpMigrate, guest.Live, "another node is wanted", node),
-			step(reconcile.OpPool, guest.Live, "another pool is wanted", pool), step(reconcile.OpHASet, guest.Live, "HA differs", ha),
-			step(reconcile.OpCloudInit, guest.Restart, "cloud-init keys changed"), step(reconcile.OpReboot, guest.Disruptive, "written changes wait for a restart"),
+		Steps: []plan.Step{
+			step(cluster.OpConfig, guest.Restart, "configuration differs", live...), step(cluster.OpConfig, guest.Disruptive, "configuration differs", flap...),
+			step(cluster.OpConfig, guest.Destructive, "configuration differs", loss), step(cluster.OpResize, guest.Live, "disk is smaller than wanted", grow),
+			step(cluster.OpMove, guest.Disruptive, "disk is on another storage", move), step(cluster.OpMigrate, guest.Live, "another node is wanted", node),
+			step(cluster.OpPool, guest.Live, "another pool is wanted", pool), step(cluster.OpHASet, guest.Live, "HA differs", ha),
+			step(cluster.OpCloudInit, guest.Restart, "cloud-init keys changed"), step(cluster.OpReboot, guest.Disruptive, "written changes wait for a restart"),
 		},
-		Conditions: []reconcile.Condition{
-			{Type: reconcile.PendingRestart, Reason: "pending-restart", Message: "written, in effect after the next stop and start: startup", Hint: "stop and start the guest from Proxmox; a reboot from inside the guest is not enough"},
-			{Type: reconcile.Blocked, Reason: "impossible", Message: "scsi2: a disk cannot shrink", Hint: "change the manifest, or do it by hand"},
+		Conditions: []plan.Condition{
+			{Type: plan.PendingRestart, Reason: "pending-restart", Message: "written, in effect after the next stop and start: startup", Hint: "stop and start the guest from Proxmox; a reboot from inside the guest is not enough"},
+			{Type: plan.Blocked, Reason: "impossible", Message: "scsi2: a disk cannot shrink", Hint: "change the manifest, or do it by hand"},
 		},
 	}
-	return plannedGuest{plan: p, age: 95 * time.Second, verdicts: []reconcile.Verdict{
+	return plannedGuest{plan: p, age: 95 * time.Second, verdicts: []gate.Verdict{
 		{},
 		approval("it interrupts the running guest: 0 of 1 approvals", firstDigest),
 		approval("it destroys data: 0 of 2 approvals", secondDigest),
@@ -116,60 +118,60 @@ func busyMachine() plannedGuest {
 }
 
 func cloned() plannedGuest {
-	p := reconcile.GuestPlan{
+	p := plan.Guest{
 		Ref: ref(guest.VirtualMachine, "db-1", 202), Node: "pve1", Managed: true, Origin: at("guests/db.yaml", 1, 1),
 		Changes: []guest.Change{
 			{Key: "memory", To: "1024", Class: guest.Live, Write: guest.WriteSet, Origin: at("guests/db.yaml", 6, 18)},
 			{Key: "name", To: "db-1", Class: guest.Live, Write: guest.WriteSet, Origin: at("guests/db.yaml", 3, 18)},
 		},
 	}
-	create := step(reconcile.OpCreate, guest.Live, "does not exist", p.Changes...)
-	create.Claims = true
-	create.Calls = []reconcile.Call{{Op: reconcile.OpCreate, CloneOf: 9000, Params: map[string]string{"full": "1", "snapname": "clean"}}}
-	p.Steps = []reconcile.Step{create, step(reconcile.OpHAAdd, guest.Live, "HA is wanted"), step(reconcile.OpStart, guest.Live, "state: running")}
-	waits := reconcile.Verdict{Held: true, Reason: reconcile.HoldWaits, Message: "it depends on VirtualMachine/web-1, which waits itself"}
-	return plannedGuest{plan: p, verdicts: []reconcile.Verdict{waits, waits, waits}}
+	create := step(cluster.OpCreate, guest.Live, "does not exist", p.Changes...)
+	create.TakesOwnership = true
+	create.Calls = []cluster.Call{{Op: cluster.OpCreate, CloneOf: 9000, Params: map[string]string{"full": "1", "snapname": "clean"}}}
+	p.Steps = []plan.Step{create, step(cluster.OpHAAdd, guest.Live, "HA is wanted"), step(cluster.OpStart, guest.Live, "state: running")}
+	waits := gate.Verdict{Held: true, Reason: gate.HoldWaits, Message: "it depends on VirtualMachine/web-1, which waits itself"}
+	return plannedGuest{plan: p, verdicts: []gate.Verdict{waits, waits, waits}}
 }
 
 func restoredContainer() plannedGuest {
-	p := reconcile.GuestPlan{
+	p := plan.Guest{
 		Ref: ref(guest.Container, "dns-2", 211), Node: "pve2", Managed: true, Origin: at("guests/dns.yaml", 1, 1),
 		Changes: []guest.Change{
 			{Key: "hostname", To: "dns-2", Class: guest.Live, Write: guest.WriteSet, Origin: at("guests/dns.yaml", 3, 18)},
 			{Key: "password", To: "plain text that must not show", Class: guest.Live, Write: guest.WriteSet, Origin: at("guests/dns.yaml", 8, 3)},
 		},
 	}
-	create := step(reconcile.OpCreate, guest.Live, "does not exist", p.Changes...)
-	create.Calls = []reconcile.Call{{Op: reconcile.OpCreate, Params: map[string]string{"ostemplate": "pbs:backup/ct/211/2026-01-01T00:00:00Z", "restore": "1"}}}
-	p.Steps = []reconcile.Step{create, step(reconcile.OpStart, guest.Live, "state: running")}
+	create := step(cluster.OpCreate, guest.Live, "does not exist", p.Changes...)
+	create.Calls = []cluster.Call{{Op: cluster.OpCreate, Params: map[string]string{"ostemplate": "pbs:backup/ct/211/2026-01-01T00:00:00Z", "restore": "1"}}}
+	p.Steps = []plan.Step{create, step(cluster.OpStart, guest.Live, "state: running")}
 	return plannedGuest{plan: p}
 }
 
 func imported() plannedGuest {
-	p := reconcile.GuestPlan{Ref: ref(guest.VirtualMachine, "talos-1", 203), Node: "pve2", Managed: true, Origin: at("guests/k8s.yaml", 1, 1)}
-	create := step(reconcile.OpCreate, guest.Live, "does not exist")
-	create.Calls = []reconcile.Call{{Op: reconcile.OpCreate, Params: map[string]string{"scsi0": "local-lvm:0,import-from=local:import/talos.qcow2,discard=on"}}}
-	p.Steps = []reconcile.Step{create}
+	p := plan.Guest{Ref: ref(guest.VirtualMachine, "talos-1", 203), Node: "pve2", Managed: true, Origin: at("guests/k8s.yaml", 1, 1)}
+	create := step(cluster.OpCreate, guest.Live, "does not exist")
+	create.Calls = []cluster.Call{{Op: cluster.OpCreate, Params: map[string]string{"scsi0": "local-lvm:0,import-from=local:import/talos.qcow2,discard=on"}}}
+	p.Steps = []plan.Step{create}
 	return plannedGuest{plan: p}
 }
 
 // unassigned has no vmid yet, and no source.
 func unassigned() plannedGuest {
-	return plannedGuest{plan: reconcile.GuestPlan{
+	return plannedGuest{plan: plan.Guest{
 		Ref: ref(guest.VirtualMachine, "new", 0), Managed: true, Origin: at("guests/new.yaml", 1, 1),
-		Conditions: []reconcile.Condition{{Type: reconcile.Blocked, Reason: "no-source", Message: "VirtualMachine/new does not exist, and the manifest has no source to create it from", Hint: "correct spec.source and spec.node, or make what they name"}},
+		Conditions: []plan.Condition{{Type: plan.Blocked, Reason: "no-source", Message: "VirtualMachine/new does not exist, and the manifest has no source to create it from", Hint: "correct spec.source and spec.node, or make what they name"}},
 	}}
 }
 
-func destroy(name string, vmid int, verdict reconcile.Verdict, volumes ...string) plannedGuest {
-	s := step(reconcile.OpDestroy, guest.Destructive, "removed from the repository")
+func destroy(name string, vmid int, verdict gate.Verdict, volumes ...string) plannedGuest {
+	s := step(cluster.OpDestroy, guest.Destructive, "removed from the repository")
 	s.Volumes = volumes
 	return plannedGuest{
-		plan: reconcile.GuestPlan{
-			Ref: ref(guest.Container, name, vmid), Node: "pve1", Steps: []reconcile.Step{s},
-			Conditions: []reconcile.Condition{{Type: reconcile.Orphaned, Reason: "removed", Message: "no manifest names this guest any more"}},
+		plan: plan.Guest{
+			Ref: ref(guest.Container, name, vmid), Node: "pve1", Steps: []plan.Step{s},
+			Conditions: []plan.Condition{{Type: plan.Orphaned, Reason: "removed", Message: "no manifest names this guest any more"}},
 		},
-		verdicts: []reconcile.Verdict{verdict},
+		verdicts: []gate.Verdict{verdict},
 	}
 }
 
@@ -177,63 +179,63 @@ func destroyed() plannedGuest {
 	return destroy("dns-1", 210, approval("it destroys the guest and its volumes: 0 of 1 approvals", thirdDigest), "local-lvm:vm-210-disk-0", "local-lvm:vm-210-disk-1")
 }
 
-func held(reason reconcile.HoldReason, message, hint string) reconcile.Verdict {
-	return reconcile.Verdict{Held: true, Reason: reason, Message: message, Hint: hint}
+func held(reason gate.HoldReason, message, hint string) gate.Verdict {
+	return gate.Verdict{Held: true, Reason: reason, Message: message, Hint: hint}
 }
 
 func destroyDenied() plannedGuest {
-	return destroy("vault", 212, held(reconcile.HoldDenied, "its last accepted manifest says lifecycle.destroy: deny", "put the manifest back with lifecycle.destroy: approve or allow, then remove it"), "ceph:vm-212-disk-0")
+	return destroy("vault", 212, held(gate.HoldDenied, "its last accepted manifest says lifecycle.destroy: deny", "put the manifest back with lifecycle.destroy: approve or allow, then remove it"), "ceph:vm-212-disk-0")
 }
 
 func destroyLimited() plannedGuest {
-	return destroy("old-1", 213, held(reconcile.HoldDestroyLimit, "3 guests were destroyed in the last 24 hours", "wait, or raise spec.guards.maxDestroysPerDay of the Cluster"))
+	return destroy("old-1", 213, held(gate.HoldDestroyLimit, "3 guests were destroyed in the last 24 hours", "wait, or raise spec.guards.maxDestroysPerDay of the Cluster"))
 }
 
 func emptyDesired() plannedGuest {
-	return destroy("old-2", 214, held(reconcile.HoldEmptyDesired, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository"))
+	return destroy("old-2", 214, held(gate.HoldEmptyDesired, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository"))
 }
 
 // several is a guest with three steps, all held for one reason.
-func several(name string, vmid int, verdict reconcile.Verdict) plannedGuest {
+func several(name string, vmid int, verdict gate.Verdict) plannedGuest {
 	cores := guest.Change{Key: "cores", From: "2", To: "4", Class: guest.Restart, Write: guest.WriteSet, Note: "restart needed", Origin: at("guests/"+name+".yaml", 7, 9)}
 	grow := guest.Change{Key: "scsi0", From: "size=8G", To: "size=16G", Class: guest.Live, Write: guest.WriteResize, Note: "grows, which cannot be undone", Origin: at("guests/"+name+".yaml", 9, 5)}
 	return plannedGuest{
-		plan: reconcile.GuestPlan{
+		plan: plan.Guest{
 			Ref: ref(guest.VirtualMachine, name, vmid), Node: "pve1", Managed: true, Origin: at("guests/"+name+".yaml", 1, 1), Changes: []guest.Change{cores, grow},
-			Steps: []reconcile.Step{
-				step(reconcile.OpConfig, guest.Restart, "configuration differs", cores), step(reconcile.OpResize, guest.Live, "disk is smaller than wanted", grow),
-				step(reconcile.OpShutdown, guest.Disruptive, "state: stopped"),
+			Steps: []plan.Step{
+				step(cluster.OpConfig, guest.Restart, "configuration differs", cores), step(cluster.OpResize, guest.Live, "disk is smaller than wanted", grow),
+				step(cluster.OpShutdown, guest.Disruptive, "state: stopped"),
 			},
 		},
-		verdicts: []reconcile.Verdict{verdict, verdict, verdict},
+		verdicts: []gate.Verdict{verdict, verdict, verdict},
 	}
 }
 
 func observed() plannedGuest {
-	return several("erp", 220, held(reconcile.HoldObserve, "the manifest says mode: observe", "set spec.mode: enforce"))
+	return several("erp", 220, held(gate.HoldObserve, "the manifest says mode: observe", "set spec.mode: enforce"))
 }
 
 func suspendedGuest() plannedGuest {
-	p := several("ci", 221, held(reconcile.HoldSuspended, "suspended by olga until 2026-04-01T00:00:00Z: migration", "remove spec.suspend"))
-	p.plan.Conditions = []reconcile.Condition{{Type: reconcile.Suspended, Reason: "suspended", Message: "suspended by olga until 2026-04-01T00:00:00Z: migration", Hint: "remove spec.suspend"}}
+	p := several("ci", 221, held(gate.HoldSuspended, "suspended by olga until 2026-04-01T00:00:00Z: migration", "remove spec.suspend"))
+	p.plan.Conditions = []plan.Condition{{Type: plan.Suspended, Reason: "suspended", Message: "suspended by olga until 2026-04-01T00:00:00Z: migration", Hint: "remove spec.suspend"}}
 	return p
 }
 
 func writesStopped() plannedGuest {
-	return several("git", 222, held(reconcile.HoldWritesStopped, "cluster: cluster sim has no quorum", ""))
+	return several("git", 222, held(gate.HoldWritesStopped, "cluster: cluster sim has no quorum", ""))
 }
 
 func adopted() plannedGuest {
-	claim := step(reconcile.OpConfig, guest.Live, "adopt", guest.Change{Key: "tags", To: "ownership marker", Class: guest.Live, Write: guest.WriteSet, Note: "adopt"})
-	claim.Claims = true
-	return plannedGuest{plan: reconcile.GuestPlan{Ref: ref(guest.VirtualMachine, "legacy", 230), Node: "pve1", Managed: true, Origin: at("guests/legacy.yaml", 1, 1), Steps: []reconcile.Step{claim}}}
+	claim := step(cluster.OpConfig, guest.Live, "adopt", guest.Change{Key: "tags", To: "ownership marker", Class: guest.Live, Write: guest.WriteSet, Note: "adopt"})
+	claim.TakesOwnership = true
+	return plannedGuest{plan: plan.Guest{Ref: ref(guest.VirtualMachine, "legacy", 230), Node: "pve1", Managed: true, Origin: at("guests/legacy.yaml", 1, 1), Steps: []plan.Step{claim}}}
 }
 
 // inWindow has a step that a maintenance window lets through, and one that it stopped by force.
 func inWindow() plannedGuest {
-	p := several("nas", 223, reconcile.Verdict{})
-	p.verdicts = append(p.verdicts[:2], held(reconcile.HoldWindow, "its window opens at 2026-03-07T02:00:00Z", "wait, or widen lifecycle.window"))
-	p.plan.Steps = []reconcile.Step{p.plan.Steps[0], step(reconcile.OpStop, guest.Disruptive, "state: stopped"), step(reconcile.OpReboot, guest.Disruptive, "written changes wait for a restart")}
+	p := several("nas", 223, gate.Verdict{})
+	p.verdicts = append(p.verdicts[:2], held(gate.HoldWindow, "its window opens at 2026-03-07T02:00:00Z", "wait, or widen lifecycle.window"))
+	p.plan.Steps = []plan.Step{p.plan.Steps[0], step(cluster.OpStop, guest.Disruptive, "state: stopped"), step(cluster.OpReboot, guest.Disruptive, "written changes wait for a restart")}
 	p.plan.Changes = p.plan.Changes[:1]
 	return p
 }
@@ -242,51 +244,51 @@ func converted() plannedGuest {
 	template := guest.Change{Key: "template", To: "1", Class: guest.Disruptive, Write: guest.WriteTemplate, Note: "cannot be undone", Origin: at("guests/golden.yaml", 6, 3)}
 	ha := guest.Change{Key: "ha", From: "started, restart 1, relocate 1", Class: guest.Live, Write: guest.WriteHA, Value: "remove", Origin: at("guests/golden.yaml", 7, 3)}
 	return plannedGuest{
-		plan: reconcile.GuestPlan{
+		plan: plan.Guest{
 			Ref: ref(guest.VirtualMachine, "golden", 240), Node: "pve1", Managed: true, Origin: at("guests/golden.yaml", 1, 1), Changes: []guest.Change{ha, template},
-			Steps: []reconcile.Step{step(reconcile.OpHARemove, guest.Live, "HA is not wanted", ha), step(reconcile.OpTemplate, guest.Disruptive, "a template is wanted", template)},
+			Steps: []plan.Step{step(cluster.OpHARemove, guest.Live, "HA is not wanted", ha), step(cluster.OpTemplate, guest.Disruptive, "a template is wanted", template)},
 		},
-		verdicts: []reconcile.Verdict{{}, approval("it turns the guest into a template for good: 0 of 1 approvals", firstDigest)},
+		verdicts: []gate.Verdict{{}, approval("it turns the guest into a template for good: 0 of 1 approvals", firstDigest)},
 	}
 }
 
-func blocked(name string, vmid int, c reconcile.Condition) plannedGuest {
-	return plannedGuest{plan: reconcile.GuestPlan{Ref: ref(guest.VirtualMachine, name, vmid), Node: "pve1", Managed: true, Origin: at("guests/"+name+".yaml", 1, 1), Conditions: []reconcile.Condition{c}}}
+func blocked(name string, vmid int, c plan.Condition) plannedGuest {
+	return plannedGuest{plan: plan.Guest{Ref: ref(guest.VirtualMachine, name, vmid), Node: "pve1", Managed: true, Origin: at("guests/"+name+".yaml", 1, 1), Conditions: []plan.Condition{c}}}
 }
 
 func stranger() plannedGuest {
-	return blocked("crm", 250, reconcile.Condition{Type: reconcile.IdentityConflict, Reason: "not-managed", Message: "vmid 250 exists and is not managed by this agent", Hint: "set spec.adopt: ifUnmanaged to take it over, or choose another vmid"})
+	return blocked("crm", 250, plan.Condition{Type: plan.IdentityConflict, Reason: "not-managed", Message: "vmid 250 exists and is not managed by this agent", Hint: "set spec.adopt: ifUnmanaged to take it over, or choose another vmid"})
 }
 
 func locked() plannedGuest {
-	return blocked("backup", 251, reconcile.Condition{Type: reconcile.Blocked, Reason: "locked", Message: "the guest is locked (backup)", Hint: "wait for the task that holds it"})
+	return blocked("backup", 251, plan.Condition{Type: plan.Blocked, Reason: "locked", Message: "the guest is locked (backup)", Hint: "wait for the task that holds it"})
 }
 
 func unreadGuest() plannedGuest {
-	p := blocked("far", 252, reconcile.Condition{Type: reconcile.NotObserved, Reason: "not-observed", Message: "the guest could not be read: GET /nodes/pve3/qemu/252/pending: 595 No route to host"})
+	p := blocked("far", 252, plan.Condition{Type: plan.NotObserved, Reason: "not-observed", Message: "the guest could not be read: GET /nodes/pve3/qemu/252/pending: 595 No route to host"})
 	p.age = 3 * time.Minute
 	return p
 }
 
 func waitingGuest() plannedGuest {
-	p := blocked("mail", 253, reconcile.Condition{Type: reconcile.PendingRestart, Reason: "pending-restart", Message: "written, in effect after the next stop and start: cores", Hint: "stop and start the guest from Proxmox; a reboot from inside the guest is not enough"})
+	p := blocked("mail", 253, plan.Condition{Type: plan.PendingRestart, Reason: "pending-restart", Message: "written, in effect after the next stop and start: cores", Hint: "stop and start the guest from Proxmox; a reboot from inside the guest is not enough"})
 	p.plan.Changes = []guest.Change{{Key: "cores", From: "2", To: "4", Class: guest.Restart, Waits: true, Write: guest.WriteNone, Note: "restart needed", Origin: at("guests/mail.yaml", 7, 9)}}
 	return p
 }
 
 func forgotten() plannedGuest {
-	p := blocked("lost", 254, reconcile.Condition{Type: reconcile.WaitsFor, Reason: "dependency", Message: "it depends on a guest that is not there"})
+	p := blocked("lost", 254, plan.Condition{Type: plan.WaitsFor, Reason: "dependency", Message: "it depends on a guest that is not there"})
 	p.plan.Managed = false
 	return p
 }
 
 func missingPrivilege() plannedGuest {
-	return blocked("gpu", 255, reconcile.Condition{Type: reconcile.Blocked, Reason: "privilege", Message: "hostpci0: the token lacks Mapping.Use on /mapping/pci/gpu", Hint: "pveum acl modify /mapping/pci/gpu --tokens 'gitops@pve!agent' --roles PVEMappingUser"})
+	return blocked("gpu", 255, plan.Condition{Type: plan.Blocked, Reason: "privilege", Message: "hostpci0: the token lacks Mapping.Use on /mapping/pci/gpu", Hint: "pveum acl modify /mapping/pci/gpu --tokens 'gitops@pve!agent' --roles PVEMappingUser"})
 }
 
 // The fixture has every operation, every hold and every class, so that the golden files show each.
 func TestPlanFixtureIsComplete(t *testing.T) {
-	ops, holds, classes := map[reconcile.Op]bool{}, map[reconcile.HoldReason]bool{}, map[guest.Class]bool{}
+	ops, holds, classes := map[cluster.Op]bool{}, map[gate.HoldReason]bool{}, map[guest.Class]bool{}
 	for _, g := range fixtureDocument().Guests {
 		for _, s := range g.Steps {
 			ops[s.Op], holds[s.Held] = true, true
@@ -295,12 +297,12 @@ func TestPlanFixtureIsComplete(t *testing.T) {
 			classes[c.Class] = true
 		}
 	}
-	for _, op := range reconcile.Ops() {
+	for _, op := range cluster.Ops() {
 		if !ops[op] {
 			t.Errorf("got no step %s", op)
 		}
 	}
-	for _, reason := range reconcile.HoldReasons() {
+	for _, reason := range gate.HoldReasons() {
 		if !holds[reason] {
 			t.Errorf("got no step held for %s", reason)
 		}

@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
 )
 
 // guestView is a guest that differs from its manifest, for printing.
@@ -29,14 +30,14 @@ type guestView struct {
 }
 
 type conditionView struct {
-	Type    reconcile.ConditionType `json:"type"`
-	Reason  string                  `json:"reason"`
-	Message string                  `json:"message"`
-	Hint    string                  `json:"hint,omitempty"`
+	Type    plan.ConditionType `json:"type"`
+	Reason  string             `json:"reason"`
+	Message string             `json:"message"`
+	Hint    string             `json:"hint,omitempty"`
 }
 
 // newGuestView returns one guest's plan with the verdict of judge on each of its steps.
-func newGuestView(p reconcile.GuestPlan, judge func(reconcile.Step) reconcile.Verdict) guestView {
+func newGuestView(p plan.Guest, judge func(plan.Step) gate.Verdict) guestView {
 	g := guestView{
 		Action: actionOf(p), Kind: p.Ref.Kind, Name: p.Ref.Name, VMID: p.Ref.VMID, Node: p.Node, Origin: p.Origin.String(),
 		Changes: []changeView{}, Steps: []stepView{}, Conditions: []conditionView{},
@@ -95,7 +96,7 @@ func (g guestView) held() int {
 func (g guestView) remarks() []conditionView {
 	return slices.DeleteFunc(slices.Clone(g.Conditions), func(c conditionView) bool {
 		said := slices.ContainsFunc(g.Steps, func(s stepView) bool { return s.Message == c.Message })
-		return said || c.Type == reconcile.Orphaned
+		return said || c.Type == plan.Orphaned
 	})
 }
 

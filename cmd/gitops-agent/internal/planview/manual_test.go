@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
 )
 
 // shownOutput is a block of a page that shows what a script compares with: "~~~~text plan.txtar/differs.txt".
@@ -40,7 +40,7 @@ func TestPlanManualIsTrue(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, reason := range reconcile.HoldReasons() {
+	for _, reason := range gate.HoldReasons() {
 		if !strings.Contains(manual, "\n| `"+string(reason)+"` | ") {
 			t.Errorf("docs/plan.md: got no row for steps held by %s", reason)
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
 )
 
 // Bounds of a comment. Forges refuse longer ones: GitHub takes 65,536 characters.
@@ -106,7 +106,7 @@ func writeMarkdownChanges(b *strings.Builder, g guestView) {
 
 func writeMarkdownHold(b *strings.Builder, h hold) {
 	what, hint := markdownText(strings.Join(h.what, "; ")), term.Prefixed(" — ", markdownCode(h.hint))
-	if h.reason == reconcile.HoldWaits {
+	if h.reason == gate.HoldWaits {
 		fmt.Fprintf(b, "- %s waits: %s%s\n", what, markdownText(h.message), hint)
 	} else {
 		fmt.Fprintf(b, "- **held** %s (%s): %s%s\n", what, h.reason, markdownText(h.message), hint)

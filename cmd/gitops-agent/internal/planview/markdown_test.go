@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
 )
 
 func TestMarkdownCode(t *testing.T) {
@@ -42,7 +42,7 @@ func TestMarkdownDisarmsGuests(t *testing.T) {
 	hostile := "</summary></details><script>alert(1)</script> | @team `"
 	d := Document{Cluster: hostile, Revision: hostile, Basis: BasisWorkingCopy}
 	d.add(guestView{Action: actionBlocked, Kind: guest.VirtualMachine, Name: hostile, Node: hostile, Origin: hostile, Conditions: []conditionView{
-		{reconcile.Blocked, hostile, hostile, hostile},
+		{plan.Blocked, hostile, hostile, hostile},
 	}})
 	var out strings.Builder
 	if err := WriteMarkdown(&out, d); err != nil {

@@ -12,8 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files and the outputs in docs/plan.md")
@@ -111,7 +113,7 @@ func TestMarkdownIsBounded(t *testing.T) {
 		p := busyMachine()
 		p.plan.Ref.VMID = 1000 + i
 		p.plan.Changes = append(p.plan.Changes, guest.Change{Key: "cicustom", From: "x", To: strings.Repeat("long ", 2000), Class: guest.Live})
-		d.add(newGuestView(p.plan, func(reconcile.Step) reconcile.Verdict { return reconcile.Verdict{} }))
+		d.add(newGuestView(p.plan, func(plan.Step) gate.Verdict { return gate.Verdict{} }))
 	}
 	var out bytes.Buffer
 	if err := WriteMarkdown(&out, d); err != nil {
@@ -133,21 +135,21 @@ func TestMarkdownIsBounded(t *testing.T) {
 
 func TestMaking(t *testing.T) {
 	tests := map[string]struct {
-		call reconcile.Call
+		call cluster.Call
 		want string
 	}{
-		"full_clone":   {reconcile.Call{CloneOf: 9000, Params: map[string]string{"full": "1"}}, "full clone of 9000"},
-		"linked_clone": {reconcile.Call{CloneOf: 9000, Params: map[string]string{"full": "0", "snapname": "clean"}}, "linked clone of 9000 at snapshot clean"},
-		"image":        {reconcile.Call{Params: map[string]string{"scsi0": "local-lvm:0,import-from=local:import/a.qcow2,discard=on"}}, "from image local:import/a.qcow2"},
-		"iso":          {reconcile.Call{Params: map[string]string{"scsi0": "local-lvm:8", "ide2": "local:iso/a.iso,media=cdrom"}}, "with empty disks and local:iso/a.iso"},
-		"template":     {reconcile.Call{Params: map[string]string{"ostemplate": "local:vztmpl/a.tar.zst"}}, "from template local:vztmpl/a.tar.zst"},
-		"backup":       {reconcile.Call{Params: map[string]string{"archive": "pbs:backup/vm/201/2026"}}, "restored from pbs:backup/vm/201/2026"},
-		"restored_ct":  {reconcile.Call{Params: map[string]string{"ostemplate": "pbs:backup/ct/211/2026", "restore": "1"}}, "restored from pbs:backup/ct/211/2026"},
-		"blank":        {reconcile.Call{Params: map[string]string{"scsi0": "local-lvm:8"}}, "from nothing"},
+		"full_clone":   {cluster.Call{CloneOf: 9000, Params: map[string]string{"full": "1"}}, "full clone of 9000"},
+		"linked_clone": {cluster.Call{CloneOf: 9000, Params: map[string]string{"full": "0", "snapname": "clean"}}, "linked clone of 9000 at snapshot clean"},
+		"image":        {cluster.Call{Params: map[string]string{"scsi0": "local-lvm:0,import-from=local:import/a.qcow2,discard=on"}}, "from image local:import/a.qcow2"},
+		"iso":          {cluster.Call{Params: map[string]string{"scsi0": "local-lvm:8", "ide2": "local:iso/a.iso,media=cdrom"}}, "with empty disks and local:iso/a.iso"},
+		"template":     {cluster.Call{Params: map[string]string{"ostemplate": "local:vztmpl/a.tar.zst"}}, "from template local:vztmpl/a.tar.zst"},
+		"backup":       {cluster.Call{Params: map[string]string{"archive": "pbs:backup/vm/201/2026"}}, "restored from pbs:backup/vm/201/2026"},
+		"restored_ct":  {cluster.Call{Params: map[string]string{"ostemplate": "pbs:backup/ct/211/2026", "restore": "1"}}, "restored from pbs:backup/ct/211/2026"},
+		"blank":        {cluster.Call{Params: map[string]string{"scsi0": "local-lvm:8"}}, "from nothing"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := making(reconcile.Step{Op: reconcile.OpCreate, Calls: []reconcile.Call{test.call}})
+			got := making(plan.Step{Op: cluster.OpCreate, Calls: []cluster.Call{test.call}})
 			if got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}

@@ -7,28 +7,30 @@ import (
 	"strings"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
 )
 
 // stepView is one step of a guest's plan, with the gate's word on it.
 type stepView struct {
-	Op      reconcile.Op         `json:"op"`
-	Class   guest.Class          `json:"class"`
-	Reason  string               `json:"reason,omitempty"`
-	Does    string               `json:"does,omitempty"`    // how a guest is made
-	Adopts  bool                 `json:"adopts,omitempty"`  // the guest becomes the agent's
-	Keys    []string             `json:"keys,omitempty"`    // of the changes that the step makes
-	Volumes []string             `json:"volumes,omitempty"` // that the step destroys
-	Held    reconcile.HoldReason `json:"held,omitempty"`
-	Message string               `json:"message,omitempty"` // why it is held
-	Hint    string               `json:"hint,omitempty"`    // what would release it
-	Digest  string               `json:"digest,omitempty"`  // for gitops-agent approve
+	Op      cluster.Op      `json:"op"`
+	Class   guest.Class     `json:"class"`
+	Reason  string          `json:"reason,omitempty"`
+	Does    string          `json:"does,omitempty"`    // how a guest is made
+	Adopts  bool            `json:"adopts,omitempty"`  // the guest becomes the agent's
+	Keys    []string        `json:"keys,omitempty"`    // of the changes that the step makes
+	Volumes []string        `json:"volumes,omitempty"` // that the step destroys
+	Held    gate.HoldReason `json:"held,omitempty"`
+	Message string          `json:"message,omitempty"` // why it is held
+	Hint    string          `json:"hint,omitempty"`    // what would release it
+	Digest  string          `json:"digest,omitempty"`  // for gitops-agent approve
 }
 
-func newStepView(s reconcile.Step, v reconcile.Verdict) stepView {
+func newStepView(s plan.Step, v gate.Verdict) stepView {
 	step := stepView{
-		Op: s.Op, Class: s.Class, Reason: s.Reason, Does: making(s), Adopts: s.Claims && s.Op == reconcile.OpConfig,
+		Op: s.Op, Class: s.Class, Reason: s.Reason, Does: making(s), Adopts: s.TakesOwnership && s.Op == cluster.OpConfig,
 		Volumes: s.Volumes, Digest: v.Digest,
 	}
 	for _, c := range s.Changes {
@@ -43,8 +45,8 @@ func newStepView(s reconcile.Step, v reconcile.Verdict) stepView {
 }
 
 // making says how a step makes its guest: "full clone of 9000".
-func making(s reconcile.Step) string {
-	if s.Op != reconcile.OpCreate || len(s.Calls) == 0 {
+func making(s plan.Step) string {
+	if s.Op != cluster.OpCreate || len(s.Calls) == 0 {
 		return ""
 	}
 	call := s.Calls[0]
@@ -81,16 +83,16 @@ func makingOf(params map[string]string) string {
 }
 
 // waits reports whether the step is held by others of the plan, and so by nobody.
-func (s stepView) waits() bool { return s.Held == reconcile.HoldWaits }
+func (s stepView) waits() bool { return s.Held == gate.HoldWaits }
 
 // obvious reports whether the changes say everything about a step that nothing holds.
 func (s stepView) obvious() bool {
-	return s.Held == "" && s.Digest == "" && !s.Adopts && len(s.Volumes) == 0 && len(s.Keys) > 0 && s.Op != reconcile.OpCreate
+	return s.Held == "" && s.Digest == "" && !s.Adopts && len(s.Volumes) == 0 && len(s.Keys) > 0 && s.Op != cluster.OpCreate
 }
 
 // what returns the operation and, where the step makes some of several changes, which.
 func (s stepView) what() string {
-	if s.Op == reconcile.OpConfig || s.Op == reconcile.OpResize || s.Op == reconcile.OpMove {
+	if s.Op == cluster.OpConfig || s.Op == cluster.OpResize || s.Op == cluster.OpMove {
 		return string(s.Op) + term.Prefixed(" of ", strings.Join(s.Keys, ", "))
 	}
 	return string(s.Op)
@@ -111,7 +113,7 @@ func (s stepView) why() string {
 // hold is a reason that steps of one guest share.
 type hold struct {
 	what          []string
-	reason        reconcile.HoldReason
+	reason        gate.HoldReason
 	message, hint string
 	volumes       []string
 }
@@ -136,7 +138,7 @@ func (g guestView) holds() []hold {
 
 // String returns "held config of net0 (approval): it interrupts the running guest".
 func (h hold) String() string {
-	if h.reason == reconcile.HoldWaits {
+	if h.reason == gate.HoldWaits {
 		return strings.Join(h.what, "; ") + " waits: " + h.message
 	}
 	return fmt.Sprintf("held %s (%s): %s", strings.Join(h.what, "; "), h.reason, h.message)

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/reconcile"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/plan"
 )
 
 // textPrinter prints a plan for a terminal: a block per guest, and the summary as the last line, where the reader looks first.
@@ -41,7 +42,7 @@ func (t textPrinter) writeGuest(g guestView) {
 	}
 	for _, h := range g.holds() {
 		colour := term.Yellow
-		if h.reason == reconcile.HoldWaits {
+		if h.reason == gate.HoldWaits {
 			colour = term.Plain
 		}
 		t.line(colour, "    ", h.String())
@@ -50,7 +51,7 @@ func (t textPrinter) writeGuest(g guestView) {
 	}
 	for _, c := range g.remarks() {
 		colour := term.Red
-		if c.Type == reconcile.PendingRestart {
+		if c.Type == plan.PendingRestart {
 			colour = term.Yellow
 		}
 		t.line(colour, "    ", string(c.Type)+" ("+c.Reason+"): "+c.Message)

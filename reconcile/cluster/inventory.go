@@ -1,0 +1,59 @@
+package cluster
+
+import (
+	"cmp"
+	"gitops-agent/reconcile/guest"
+	"slices"
+	"time"
+)
+
+// Inventory is one reading of /cluster/resources.
+type Inventory struct {
+	Rows    []Row // sorted by vmid
+	ReadAt  time.Time
+	Version guest.Version // of the cluster; zero where nobody knows
+}
+
+// Row returns the row of a vmid, and whether the inventory has one.
+func (i Inventory) Row(vmid int) (Row, bool) {
+	at, found := slices.BinarySearchFunc(i.Rows, vmid, func(r Row, v int) int { return cmp.Compare(r.VMID, v) })
+	if !found {
+		return Row{}, false
+	}
+	return i.Rows[at], true
+}
+
+// Nodes returns the number of nodes that have guests.
+func (i Inventory) Nodes() int {
+	names := make(map[string]bool)
+	for _, r := range i.Rows {
+		names[r.Node] = true
+	}
+	return len(names)
+}
+
+// Row is one guest of the inventory.
+type Row struct {
+	Kind     guest.Kind
+	VMID     int
+	Node     string
+	Name     string // "" while the statistics daemon has not seen the guest
+	Status   guest.Status
+	Template bool
+	Lock     string
+	Tags     string // as Proxmox joins them: "a;b"
+	Pool     string
+	HAState  string
+	MaxMem   int64 // bytes
+	MaxDisk  int64 // bytes
+	MaxCPU   float64
+}
+
+// With returns the inventory with the row of a guest that it left out.
+func (i Inventory) With(row Row) Inventory {
+	at, listed := slices.BinarySearchFunc(i.Rows, row.VMID, func(r Row, v int) int { return cmp.Compare(r.VMID, v) })
+	if !listed {
+		i.Rows = slices.Insert(slices.Clone(i.Rows), at, row)
+	}
+	return i
+}

@@ -1,0 +1,45 @@
+package gate
+
+import (
+	"sort"
+	"time"
+
+	"gitops-agent/reconcile/journal"
+)
+
+// OrderLife is how long a signed order stays valid, counted from its proven time.
+const OrderLife = 7 * 24 * time.Hour
+
+// Approvals are the signed approvals that were accepted and not spent, by step digest.
+type Approvals map[string][]Approval
+
+// Approval is one signed Gitops-Approve order.
+type Approval struct {
+	Key    string // of the order: SHA-256 of the signed payload, and its position
+	Person string // issuer and subject of who signed
+	Proven time.Time
+}
+
+// NewApprovals collects the unspent approvals of the journal.
+func NewApprovals(orders map[string]journal.Order) Approvals {
+	list := make(Approvals)
+	for key, o := range orders {
+		if digest, ok := approvedDigest(o.Order); ok && o.State == journal.OrderSeen {
+			list[digest] = append(list[digest], Approval{Key: key, Person: o.Issuer + " " + o.Subject, Proven: o.ProvenTime})
+		}
+	}
+	return list
+}
+
+// For returns the keys of the valid approvals of a step and by how many distinct people they were signed.
+func (a Approvals) For(digest string, now time.Time) (keys []string, people int) {
+	seen := make(map[string]bool)
+	for _, approval := range a[digest] {
+		if now.Before(approval.Proven.Add(OrderLife)) {
+			keys = append(keys, approval.Key)
+			seen[approval.Person] = true
+		}
+	}
+	sort.Strings(keys)
+	return keys, len(seen)
+}

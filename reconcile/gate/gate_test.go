@@ -1,0 +1,135 @@
+package gate
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
+)
+
+func TestGateJudge(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	ref := guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}
+	destroy := plan.Step{Guest: ref, Op: cluster.OpDestroy, Class: guest.Destructive, Calls: []cluster.Call{{Op: cluster.OpDestroy, VMID: 201}}}
+	doubtful := destroy
+	doubtful.Doubt = "ownership record and tag do not agree"
+	config := plan.Step{Guest: ref, Op: cluster.OpConfig, Class: guest.Live, Calls: []cluster.Call{{Op: cluster.OpConfig, Params: map[string]string{"memory": "2048"}}}}
+	linkFlap := plan.Step{Guest: ref, Op: cluster.OpConfig, Class: guest.Disruptive, Calls: []cluster.Call{{Op: cluster.OpConfig, Params: map[string]string{"net0": "x"}}}}
+	shutdown := plan.Step{Guest: ref, Op: cluster.OpShutdown, Class: guest.Disruptive, Calls: []cluster.Call{{Op: cluster.OpShutdown}}}
+	create := plan.Step{Guest: ref, Op: cluster.OpCreate, Class: guest.Live, Calls: []cluster.Call{{Op: cluster.OpCreate}}}
+	reboot := plan.Step{Guest: ref, Op: cluster.OpReboot, Class: guest.Disruptive, Pending: []string{"cores=4"}, Calls: []cluster.Call{{Op: cluster.OpReboot}}}
+	foreign := reboot
+	foreign.Doubt = "it also brings into effect what somebody else wrote: cpu"
+	rebooting := func(policy guest.RebootPolicy, window string) func(*Gate) {
+		return func(g *Gate) {
+			g.Policies = NewPolicies([]guest.Desired{{Ref: ref, Lifecycle: guest.Lifecycle{RebootPolicy: policy, Window: window}}})
+		}
+	}
+	approval := func(step plan.Step, age time.Duration, people ...string) func(*Gate) {
+		return func(g *Gate) {
+			digest := step.Digest("home", "identity")
+			for _, p := range people {
+				g.Approvals[digest] = append(g.Approvals[digest], Approval{Key: p + age.String(), Person: p, Proven: now.Add(-age)})
+			}
+		}
+	}
+	lifecycle := func(destroy string) func(*Gate) {
+		return func(g *Gate) { g.Remembered[201] = journal.Guarded{VMID: 201, Destroy: destroy} }
+	}
+	policy := func(p Policy) func(*Gate) { return func(g *Gate) { g.Policies[policyKey(ref)] = p } }
+	tests := map[string]struct {
+		step plan.Step
+		with []func(*Gate)
+		want HoldReason // "" is released
+	}{
+		"live_config":                  {step: config},
+		"interrupting_config":          {step: linkFlap, want: HoldApproval},
+		"interrupting_config_approved": {step: linkFlap, with: []func(*Gate){approval(linkFlap, time.Hour, "olga")}},
+		"shutdown_is_asked_for":        {step: shutdown},
+		"reboot_auto":                  {step: reboot, with: []func(*Gate){rebooting(guest.RebootAuto, "")}},
+		"reboot_auto_foreign_pending":  {step: foreign, with: []func(*Gate){rebooting(guest.RebootAuto, "")}, want: HoldApproval},
+		"reboot_approve":               {step: reboot, with: []func(*Gate){rebooting(guest.RebootApprove, "")}, want: HoldApproval},
+		"reboot_approved":              {step: reboot, with: []func(*Gate){rebooting(guest.RebootApprove, ""), approval(reboot, time.Hour, "olga")}},
+		"reboot_in_window":             {step: reboot, with: []func(*Gate){rebooting(guest.RebootWindow, "Sun 11:00-13:00 UTC")}},
+		"reboot_out_of_window":         {step: reboot, with: []func(*Gate){rebooting(guest.RebootWindow, "Sun 13:00-14:00 UTC")}, want: HoldWindow},
+		"reboot_approved_out_of_window": {
+			step: foreign, with: []func(*Gate){rebooting(guest.RebootWindow, "Sun 13:00-14:00 UTC"), approval(foreign, time.Hour, "olga")}, want: HoldWindow,
+		},
+		"reboot_in_window_foreign_pending": {step: foreign, with: []func(*Gate){rebooting(guest.RebootWindow, "Sun 11:00-13:00 UTC")}, want: HoldApproval},
+		"reboot_unreadable_window":         {step: reboot, with: []func(*Gate){rebooting(guest.RebootWindow, "someday")}, want: HoldWindow},
+		"destroy":                          {step: destroy, want: HoldApproval},
+		"destroy_approved":                 {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga")}},
+		"destroy_approved_for_another":     {step: destroy, with: []func(*Gate){approval(config, time.Hour, "olga")}, want: HoldApproval},
+		"destroy_approval_expired":         {step: destroy, with: []func(*Gate){approval(destroy, 7*24*time.Hour, "olga")}, want: HoldApproval},
+		"destroy_denied_though_approved": {
+			step: destroy, with: []func(*Gate){lifecycle("deny"), approval(destroy, time.Hour, "olga")}, want: HoldDenied,
+		},
+		"destroy_allowed":             {step: destroy, with: []func(*Gate){lifecycle("allow")}},
+		"destroy_allowed_with_doubt":  {step: doubtful, with: []func(*Gate){lifecycle("allow")}, want: HoldApproval},
+		"destroy_over_the_limit":      {step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.Destroyed = 3 }}, want: HoldDestroyLimit},
+		"destroy_of_everything":       {step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.Named = 0 }}, want: HoldEmptyDesired},
+		"two_needed_one_there":        {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga"), func(g *Gate) { g.Need = 2 }}, want: HoldApproval},
+		"two_needed_one_person_twice": {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga", "olga"), func(g *Gate) { g.Need = 2 }}, want: HoldApproval},
+		"two_needed_two_there":        {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga", "pia"), func(g *Gate) { g.Need = 2 }}},
+		"observe":                     {step: config, with: []func(*Gate){policy(Policy{Observe: true})}, want: HoldObserve},
+		"suspended":                   {step: config, with: []func(*Gate){policy(Policy{Suspend: &guest.Suspension{Reason: "migration"}})}, want: HoldSuspended},
+		"suspended_until_then": {
+			step: config, with: []func(*Gate){policy(Policy{Suspend: &guest.Suspension{Until: now.Add(time.Second)}})}, want: HoldSuspended,
+		},
+		"suspended_no_more": {step: config, with: []func(*Gate){policy(Policy{Suspend: &guest.Suspension{Until: now}})}},
+		"no_writes":         {step: config, with: []func(*Gate){func(g *Gate) { g.NoWrites = "journal: no space left" }}, want: HoldWritesStopped},
+		"waits":             {step: create, with: []func(*Gate){func(g *Gate) { g.Waits = func(plan.Step) string { return "it depends on db-1" } }}, want: HoldWaits},
+		"drift_does_not_wait": {
+			step: config, with: []func(*Gate){func(g *Gate) { g.Waits = func(plan.Step) string { return "it depends on db-1" } }},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := Gate{
+				Cluster: "home", Now: now, Policies: Policies{}, Remembered: map[int]journal.Guarded{201: {VMID: 201, Destroy: "approve"}},
+				Owned: map[int]journal.Owned{201: {Identity: "identity"}}, Approvals: Approvals{}, Need: 1, Named: 5, MaxDestroy: 3,
+			}
+			for _, with := range test.with {
+				with(&g)
+			}
+			got := g.Judge(test.step)
+			if got.Held != (test.want != "") || got.Reason != test.want {
+				t.Errorf("got held %t for %q (%s), want %q", got.Held, got.Reason, got.Message, test.want)
+			}
+			if got.Reason == HoldApproval && !strings.Contains(got.Hint, got.Digest) {
+				t.Errorf("got hint %q, want it to name the digest %s", got.Hint, got.Digest)
+			}
+		})
+	}
+}
+
+func TestGateNextNeverStartsBeforeCreate(t *testing.T) {
+	planned := plan.Guest{Steps: []plan.Step{
+		{Op: cluster.OpCreate, Guest: guest.Ref{VMID: 201}, Calls: []cluster.Call{{Op: cluster.OpCreate}}},
+		{Op: cluster.OpStart, Guest: guest.Ref{VMID: 201}, Calls: []cluster.Call{{Op: cluster.OpStart}}},
+	}}
+	g := Gate{Waits: func(s plan.Step) string {
+		if s.Op == cluster.OpCreate {
+			return "something else comes first"
+		}
+		return ""
+	}}
+	if step, _, ok := g.Next(planned); ok {
+		t.Errorf("got %s released while the create is held, want nothing", step.Op)
+	}
+}
+
+func TestGateNextPassesOverHeldChange(t *testing.T) {
+	planned := plan.Guest{Steps: []plan.Step{
+		{Op: cluster.OpConfig, Class: guest.Disruptive, Guest: guest.Ref{VMID: 201}, Calls: []cluster.Call{{Op: cluster.OpConfig}}},
+		{Op: cluster.OpStart, Guest: guest.Ref{VMID: 201}, Calls: []cluster.Call{{Op: cluster.OpStart}}},
+	}}
+	step, _, ok := Gate{}.Next(planned)
+	if !ok || step.Op != cluster.OpStart {
+		t.Errorf("got %q released, want start", step.Op)
+	}
+}

@@ -1,0 +1,20 @@
+package gate
+
+// WriteStop says why the agent does not write to the cluster. It is a label of metrics.
+type WriteStop string
+
+// Reasons not to write. WritesAllowed is none.
+const (
+	WritesAllowed  WriteStop = "allowed"
+	StopNoRevision WriteStop = "no-revision" // nothing was accepted yet
+	StopDryRun     WriteStop = "dry-run"
+	StopJournal    WriteStop = "journal"    // the journal cannot be written
+	StopNotReady   WriteStop = "cluster"    // no quorum, or no answer
+	StopUnverified WriteStop = "unverified" // the accepted revision no longer verifies
+	StopClosing    WriteStop = "stopping"
+)
+
+// WriteStops lists every reason, for metrics that start at zero.
+func WriteStops() []WriteStop {
+	return []WriteStop{WritesAllowed, StopNoRevision, StopDryRun, StopJournal, StopNotReady, StopUnverified, StopClosing}
+}

@@ -1,0 +1,31 @@
+package intake
+
+import (
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/report"
+)
+
+// Hooks are called for each poll. Each field may be nil. The functions must return quickly and be safe for concurrent use.
+type Hooks struct {
+	OnPoll   func(report.PollOutcome)
+	OnVerify func(report.VerifyOutcome)
+	OnOrder  func(operation string, state journal.OrderState)
+}
+
+func (h Hooks) poll(o report.PollOutcome) {
+	if h.OnPoll != nil {
+		h.OnPoll(o)
+	}
+}
+
+func (h Hooks) verify(o report.VerifyOutcome) {
+	if h.OnVerify != nil {
+		h.OnVerify(o)
+	}
+}
+
+func (h Hooks) order(operation string, state journal.OrderState) {
+	if h.OnOrder != nil {
+		h.OnOrder(operation, state)
+	}
+}

@@ -1,0 +1,52 @@
+package intake
+
+import (
+	"time"
+
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/verify"
+)
+
+// newOrders returns the journal records of the orders in a freshly accepted revision. An order whose signer lacks the role is
+// recorded as refused, so that the report can say what became of it. One that was signed before this journal began may have
+// run in a life that nobody remembers: it has expired.
+func newOrders(rev verify.Revision, memory journal.State) []journal.Body {
+	var records []journal.Body
+	for _, commit := range rev.Commits() {
+		for _, order := range commit.Orders {
+			if _, seen := memory.Orders[order.Key]; seen {
+				continue
+			}
+			state, prefix := journal.OrderSeen, gate.ApprovePrefix
+			if order.Kind != verify.OrderApprove {
+				prefix = gate.RunPrefix
+			}
+			if !order.Allowed || prefix == gate.RunPrefix {
+				state = journal.OrderRefused // an order is never left waiting: one-shot operations are not supported
+			}
+			// Logs prove times in whole seconds.
+			if commit.ProvenTime.Before(memory.Since.Truncate(time.Second)) && state == journal.OrderSeen {
+				state = journal.OrderExpired
+			}
+			records = append(records, journal.Ordered{
+				Key: order.Key, Order: prefix + order.Value, Subject: commit.Subject, Issuer: commit.Issuer,
+				Commit: string(commit.ID), ProvenTime: commit.ProvenTime, State: state,
+			})
+		}
+	}
+	return records
+}
+
+// voidOrders ends every order that an older state still holds for unspent: it may have run in what that state does not know.
+func voidOrders(memory journal.State) []journal.Body {
+	var records []journal.Body
+	for _, o := range memory.Orders {
+		if o.State == journal.OrderSeen || o.State == journal.OrderReleased {
+			ended := o.Ordered
+			ended.State = journal.OrderExpired
+			records = append(records, ended)
+		}
+	}
+	return records
+}

@@ -1,0 +1,135 @@
+package intake
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/internal/gittest"
+	"gitops-agent/internal/sigtest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/verify"
+)
+
+// orderly is a repository in which alice may change files and olga may approve. Orders are commits that leave the tree as it is.
+type orderly struct {
+	*testing.T
+	repo *gittest.Repo
+	sig  *sigtest.Sigstore
+}
+
+func newOrderly(t *testing.T) *orderly {
+	t.Helper()
+	sig, err := sigtest.New(sigtest.Options{Name: "orders", Seed: "orders"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &orderly{T: t, repo: gittest.New(t), sig: sig}
+	o.repo.Files["cluster.yaml"] = "kind: Cluster\n"
+	o.commit("alice", "first")
+	return o
+}
+
+func (o *orderly) commit(who, message string) {
+	o.Helper()
+	o.repo.Push(o.sig, sigtest.Identity{Subject: who + "@lab.test", Issuer: "https://issuer.test"}, message)
+}
+
+// revision verifies what was committed after a base.
+func (o *orderly) revision(base string) verify.Revision {
+	o.Helper()
+	root, err := o.sig.TrustedRoot()
+	if err != nil {
+		o.Fatal(err)
+	}
+	signer := func(name string, role verify.Role) verify.Signer {
+		return verify.Signer{Name: name, Issuer: "https://issuer.test", Subject: name + "@lab.test", May: []verify.Role{role}}
+	}
+	policy, err := verify.NewPolicy(verify.Options{
+		TrustedRoot: root, Branch: "main", Target: "home/main", Binding: verify.BindingNone, TrustOnFirstUse: true,
+		Signers: []verify.Signer{signer("alice", verify.RoleChange), signer("olga", verify.RoleApprove), signer("otto", verify.RoleOperate)},
+	})
+	if err != nil {
+		o.Fatal(err)
+	}
+	source, err := gitsource.Open(gitsource.Options{
+		Dir: filepath.Join(o.TempDir(), "repository"), Branch: "main", Remotes: []gitsource.Remote{{URL: "file://" + o.repo.Dir}},
+	})
+	if err != nil {
+		o.Fatal(err)
+	}
+	head, err := source.Fetch(o.Context())
+	if err != nil {
+		o.Fatal(err)
+	}
+	rev, err := policy.Check(o.Context(), source.Repository(), head.Commit, verify.Base{Commit: gitsource.ID(base)})
+	if err != nil {
+		o.Fatal(err)
+	}
+	return rev
+}
+
+// became returns the state in which each order is first journaled, by its text.
+func became(records []journal.Body) map[string]journal.OrderState {
+	states := make(map[string]journal.OrderState)
+	for _, r := range records {
+		if o, ok := r.(journal.Ordered); ok {
+			states[o.Subject+" "+o.Order] = o.State
+		}
+	}
+	return states
+}
+
+// Every order of an accepted revision is journaled, also one that comes to nothing, so that the report can say what became of it.
+func TestNewOrders(t *testing.T) {
+	o := newOrderly(t)
+	base := o.repo.Tip
+	o.commit("olga", "Approve\n\nGitops-Approve: 00000000000000000000000000000000\n")
+	o.commit("alice", "Approve\n\nGitops-Approve: 11111111111111111111111111111111\n")
+	o.commit("otto", "Restart\n\nGitops-Run: reboot VirtualMachine/web-1\n")
+	rev := o.revision(base)
+	want := map[string]journal.OrderState{
+		"olga@lab.test Gitops-Approve: 00000000000000000000000000000000":  journal.OrderSeen,
+		"alice@lab.test Gitops-Approve: 11111111111111111111111111111111": journal.OrderRefused, // may change, and not approve
+		"otto@lab.test Gitops-Run: reboot VirtualMachine/web-1":           journal.OrderRefused, // not carried out, and not left waiting
+	}
+	records := newOrders(rev, journal.State{Since: rev.ProvenTime().Add(-24 * time.Hour)})
+	if diff := cmp.Diff(want, became(records)); diff != "" {
+		t.Errorf("orders differ (-want +got):\n%s", diff)
+	}
+
+	seen := make(map[string]journal.Order)
+	for _, r := range records {
+		if ordered, ok := r.(journal.Ordered); ok {
+			seen[ordered.Key] = journal.Order{Ordered: ordered}
+		}
+	}
+	if got := newOrders(rev, journal.State{Orders: seen}); len(got) != 0 {
+		t.Errorf("got %+v from a revision whose orders are known, want none again", got)
+	}
+}
+
+// An order that was signed before this journal began may have run in a life that nobody remembers.
+func TestOrdersBeforeTheJournalHaveExpired(t *testing.T) {
+	o := newOrderly(t)
+	base := o.repo.Tip
+	o.commit("olga", "Approve\n\nGitops-Approve: 00000000000000000000000000000000\n")
+	rev := o.revision(base)
+	for name, test := range map[string]struct {
+		since time.Time
+		want  journal.OrderState
+	}{
+		"journal_began_before":             {rev.ProvenTime().Add(-time.Second), journal.OrderSeen},
+		"journal_began_in_the_same_second": {rev.ProvenTime().Add(900 * time.Millisecond), journal.OrderSeen},
+		"journal_began_later":              {rev.ProvenTime().Add(time.Second), journal.OrderExpired},
+	} {
+		got := became(newOrders(rev, journal.State{Since: test.since}))
+		want := map[string]journal.OrderState{"olga@lab.test Gitops-Approve: 00000000000000000000000000000000": test.want}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: orders differ (-want +got):\n%s", name, diff)
+		}
+	}
+}

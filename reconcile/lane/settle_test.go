@@ -1,0 +1,184 @@
+package lane
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/internal/fixture"
+	"gitops-agent/reconcile/journal"
+)
+
+// left is a step that the journal holds open: Proxmox is known to have taken some of its calls, the last of them as the task "u".
+func left(op cluster.Op, dispatched, calls int, upid string) journal.OpenStep {
+	o := journal.OpenStep{Time: time.Unix(1750000000, 0), Dispatched: dispatched, UPID: upid}
+	o.Step, o.VMID, o.Kind, o.Node, o.Op = "s", 201, "VirtualMachine", "pve1", string(op)
+	o.TaskVMID, o.TaskTypes = 201, cluster.TaskTypes(cluster.Call{Op: op, Kind: guest.VirtualMachine})
+	o.Detail = map[string]string{detailCalls: strconv.Itoa(calls)}
+	return o
+}
+
+func TestSettle(t *testing.T) {
+	ended := func(exit string) map[string]cluster.Task {
+		return map[string]cluster.Task{"u": {UPID: "u", Exit: exit}}
+	}
+	there := map[int]bool{201: true}
+	ours := map[int]guest.Observed{201: fixture.LiveWeb(guest.StatusStopped)}
+	torso := fixture.LiveWeb(guest.StatusStopped)
+	torso.Lock = "create"
+	stranger := fixture.LiveWeb(guest.StatusStopped, "tags", "theirs")
+	lost := []cluster.Task{{UPID: "old", Exit: "OK"}, {UPID: "u", Running: true, Start: time.Unix(1750000000, 0)}}
+	synchronous := left(cluster.OpConfig, 1, 1, "")
+	synchronous.TaskTypes = nil
+	untyped := left(cluster.OpConfig, 0, 1, "")
+	untyped.TaskTypes = nil
+	tests := map[string]struct {
+		open   journal.OpenStep
+		reader fixture.Answers
+		want   journal.Result
+		asked  string // of the cluster, in order
+	}{
+		"task_done":          {left(cluster.OpConfig, 1, 1, "u"), fixture.Answers{Ends: ended("OK")}, journal.Done, "wait u"},
+		"task_with_warnings": {left(cluster.OpCreate, 1, 1, "u"), fixture.Answers{Ends: ended("WARNINGS: 2")}, journal.Done, "wait u"},
+		"task_failed":        {left(cluster.OpStart, 1, 1, "u"), fixture.Answers{Ends: ended("start failed: exit code 1")}, journal.Failed, "wait u"},
+		"task_died_start_up": {left(cluster.OpStart, 1, 1, "u"), fixture.Answers{Taken: there, Ends: ended("unexpected status"), RunState: "running"}, journal.Done, "wait u, exists 201, status 201"},
+		"task_odd_warnings":  {left(cluster.OpStart, 1, 1, "u"), fixture.Answers{Ends: ended("WARNINGS: none")}, journal.Failed, "wait u"},
+
+		"forgotten_create_there": {left(cluster.OpCreate, 1, 1, "u"), fixture.Answers{Taken: there, Guests: ours}, journal.Done, "wait u, exists 201, observe 201"},
+		"forgotten_create_gone":  {left(cluster.OpCreate, 1, 1, "u"), fixture.Answers{}, journal.NotRun, "wait u, exists 201"},
+		"forgotten_config":       {left(cluster.OpConfig, 1, 1, "u"), fixture.Answers{Taken: there}, journal.Unknown, "wait u, exists 201"},
+		"forgotten_resize":       {left(cluster.OpResize, 1, 1, "u"), fixture.Answers{Taken: there}, journal.Unknown, "wait u, exists 201"},
+
+		"synchronous_config": {synchronous, fixture.Answers{}, journal.Done, ""},
+		"no_reply_untyped":   {untyped, fixture.Answers{Taken: there}, journal.Unknown, "exists 201"},
+
+		"no_reply_create_there":    {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, Guests: ours}, journal.Done, "tasks, exists 201, observe 201"},
+		"no_reply_create_torso":    {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, Guests: map[int]guest.Observed{201: torso}}, journal.Failed, "tasks, exists 201, observe 201"},
+		"no_reply_create_stranger": {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, Guests: map[int]guest.Observed{201: stranger}}, journal.NotRun, "tasks, exists 201, observe 201"},
+		"no_reply_create_hidden":   {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, ObserveErr: map[int]error{201: cluster.ErrDenied}}, journal.Unknown, "tasks, exists 201, observe 201"},
+		"no_reply_reboot":          {left(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there}, journal.NotRun, "tasks"},
+		"no_reply_reboot_ran":      {left(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there, TaskList: lost, Ends: ended("OK")}, journal.Failed, "tasks, wait u, exists 201"},
+		"no_reply_create_gone":     {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{}, journal.NotRun, "tasks, exists 201"},
+		"no_reply_task_still_runs": {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, Guests: ours, TaskList: lost, Ends: ended("OK")}, journal.Done, "tasks, wait u, exists 201, observe 201"},
+		"no_reply_config":          {left(cluster.OpConfig, 0, 1, ""), fixture.Answers{Taken: there}, journal.Unknown, "tasks, exists 201"},
+		"no_reply_start_up":        {left(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "running"}, journal.Done, "tasks, exists 201, status 201"},
+		"no_reply_start_down":      {left(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "stopped"}, journal.NotRun, "tasks, exists 201, status 201"},
+		"no_reply_stop_down":       {left(cluster.OpStop, 0, 1, ""), fixture.Answers{Taken: there, RunState: "stopped"}, journal.Done, "tasks, exists 201, status 201"},
+		"no_reply_shutdown_up":     {left(cluster.OpShutdown, 0, 1, ""), fixture.Answers{Taken: there, RunState: "running"}, journal.NotRun, "tasks, exists 201, status 201"},
+		"no_reply_start_moved":     {left(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, StatusErr: cluster.ErrNotExist}, journal.Unknown, "tasks, exists 201, status 201"},
+		"no_reply_destroy_gone":    {left(cluster.OpDestroy, 0, 2, ""), fixture.Answers{}, journal.Done, "tasks, exists 201"},
+		"no_reply_destroy_there":   {left(cluster.OpDestroy, 0, 2, ""), fixture.Answers{Taken: there}, journal.NotRun, "tasks, exists 201"},
+
+		// The task that is known is the one of the stop. It says nothing about the destroy.
+		"half_a_destroy_there": {left(cluster.OpDestroy, 1, 2, "u"), fixture.Answers{Taken: there, Ends: ended("OK")}, journal.Failed, "tasks, exists 201"},
+		"half_a_destroy_gone":  {left(cluster.OpDestroy, 1, 2, "u"), fixture.Answers{Ends: ended("OK")}, journal.Done, "tasks, exists 201"},
+		"whole_destroy":        {left(cluster.OpDestroy, 2, 2, "u"), fixture.Answers{Ends: ended("OK")}, journal.Done, "wait u"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			reader := &fixture.FakeReader{Answers: test.reader}
+			got, err := settle(t.Context(), reader, test.open, fixture.Owned201(), time.Time{})
+			if err != nil || got != test.want {
+				t.Errorf("got %q, %v, want %q", got, err, test.want)
+			}
+			if diff := cmp.Diff(test.asked, strings.Join(reader.Asked, ", ")); diff != "" {
+				t.Errorf("calls differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A call without an answer may act minutes later. Where its guest shows no effect the step stays open until then, and is unknown afterwards,
+// which spends its order; a composite whose own call was never sent is not. A task from before the step says nothing, and an effect is
+// believed at once.
+func TestSettleWaitsForWhatMayComeLate(t *testing.T) {
+	there := map[int]bool{201: true}
+	earlier := []cluster.Task{{UPID: "old", Exit: "OK", Start: time.Unix(1750000000, 0).Add(-time.Minute)}}
+	since := []cluster.Task{{UPID: "own", Exit: "OK", Start: time.Unix(1750000000, 0)}}
+	const early = journal.Result("")
+	tests := map[string]struct {
+		open          journal.OpenStep
+		reader        fixture.Answers
+		before, after journal.Result // that the call can act no more
+	}{
+		"create":           {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{}, early, journal.Unknown},
+		"start":            {left(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "stopped"}, early, journal.Unknown},
+		"started":          {left(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "running"}, journal.Done, journal.Done},
+		"start_earlier":    {left(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "stopped", TaskList: earlier}, early, journal.Unknown},
+		"stop":             {left(cluster.OpStop, 0, 1, ""), fixture.Answers{Taken: there, RunState: "running"}, early, journal.Unknown},
+		"shutdown":         {left(cluster.OpShutdown, 0, 1, ""), fixture.Answers{Taken: there, RunState: "running"}, early, journal.Unknown},
+		"reboot":           {left(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there}, early, journal.Unknown},
+		"reboot_earlier":   {left(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there, TaskList: earlier}, early, journal.Unknown},
+		"rebooted":         {left(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there, TaskList: since}, journal.Failed, journal.Failed},
+		"migrate":          {left(cluster.OpMigrate, 0, 1, ""), fixture.Answers{Taken: there}, early, journal.Unknown},
+		"migrated":         {left(cluster.OpMigrate, 0, 1, ""), fixture.Answers{Taken: there, TaskList: since}, journal.Unknown, journal.Unknown},
+		"template":         {left(cluster.OpTemplate, 0, 1, ""), fixture.Answers{Taken: there}, early, journal.Unknown},
+		"destroy":          {left(cluster.OpDestroy, 0, 1, ""), fixture.Answers{Taken: there}, early, journal.Unknown},
+		"destroyed":        {left(cluster.OpDestroy, 0, 1, ""), fixture.Answers{}, journal.Done, journal.Done},
+		"destroy_stops":    {left(cluster.OpDestroy, 0, 2, ""), fixture.Answers{Taken: there}, early, journal.NotRun},
+		"destroy_stopped":  {left(cluster.OpDestroy, 1, 2, "u"), fixture.Answers{Taken: there}, early, journal.Unknown},
+		"destroy_unlocked": {left(cluster.OpDestroy, 1, 3, "u"), fixture.Answers{Taken: there}, early, journal.Failed},
+		"config":           {left(cluster.OpConfig, 0, 1, ""), fixture.Answers{Taken: there}, journal.Unknown, journal.Unknown},
+		"resize":           {left(cluster.OpResize, 0, 1, ""), fixture.Answers{Taken: there}, journal.Unknown, journal.Unknown},
+		"move":             {left(cluster.OpMove, 0, 1, ""), fixture.Answers{Taken: there}, journal.Unknown, journal.Unknown},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			for late, want := range map[time.Time]journal.Result{time.Now().Add(time.Minute): test.before, time.Now().Add(-time.Minute): test.after} {
+				got, err := settle(t.Context(), &fixture.FakeReader{Answers: test.reader}, test.open, fixture.Owned201(), late)
+				if got != want || (want == early) != errors.Is(err, cluster.ErrUnanswered) {
+					t.Errorf("got %q, %v where the call may act until %s, want %q", got, err, time.Until(late).Round(time.Minute), want)
+				}
+			}
+		})
+	}
+}
+
+// A step that nobody could look at stays open.
+func TestSettleKeepsWhatItCannotSee(t *testing.T) {
+	there := map[int]bool{201: true}
+	torso := fixture.LiveWeb(guest.StatusStopped)
+	torso.Lock = "clone"
+	young := func(o journal.OpenStep) journal.OpenStep {
+		o.Time = time.Now()
+		return o
+	}
+	tests := map[string]struct {
+		open   journal.OpenStep
+		reader fixture.Answers
+	}{
+		"task":      {left(cluster.OpConfig, 1, 1, "u"), fixture.Answers{WaitErr: cluster.ErrNotReady}},
+		"tasks":     {left(cluster.OpConfig, 0, 1, ""), fixture.Answers{TasksErr: cluster.ErrNotReady}},
+		"lost_task": {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{TaskList: []cluster.Task{{UPID: "u", Running: true}}, WaitErr: cluster.ErrNotReady}},
+		"vmid":      {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{ExistsErr: cluster.ErrDenied}},
+		"torso":     {young(left(cluster.OpCreate, 0, 1, "")), fixture.Answers{Taken: there, Guests: map[int]guest.Observed{201: torso}}},
+		"run_state": {left(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, StatusErr: cluster.ErrNotReady}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got, err := settle(t.Context(), &fixture.FakeReader{Answers: test.reader}, test.open, fixture.Owned201(), time.Time{}); err == nil || got != "" {
+				t.Errorf("got %q and no error, want none settled", got)
+			}
+		})
+	}
+}
+
+// The clocks of agent and node differ, and a clone's task is filed under its template.
+func TestSettleAsksForTheTasksOfTheStep(t *testing.T) {
+	open := left(cluster.OpCreate, 0, 1, "")
+	open.TaskVMID, open.TaskTypes = 9000, cluster.TaskTypes(cluster.Call{Op: cluster.OpCreate, CloneOf: 9000, Kind: guest.VirtualMachine})
+	var reader fixture.FakeReader
+	if _, err := settle(t.Context(), &reader, open, journal.Owned{}, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	want := cluster.TaskQuery{Node: "pve1", VMID: 9000, Types: []string{"qmclone"}, Since: open.Time.Add(-clockSkew)}
+	if diff := cmp.Diff(want, reader.Query); diff != "" {
+		t.Errorf("query differs (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,74 @@
+package observe
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/internal/fixture"
+)
+
+// The HA manager is asked where a manifest names it, and what it does not say is never "no resource".
+func TestObserverReadsHA(t *testing.T) {
+	entry := guest.HA{State: "started", MaxRestart: 1, MaxRelocate: 1}
+	type resource struct {
+		HA       bool
+		Resource *guest.HA
+	}
+	tests := map[string]struct {
+		hastate string // of the inventory
+		listed  bool   // by the HA manager
+		fails   bool   // from the second look on
+		want    resource
+		trouble string
+	}{
+		"entry":                  {hastate: "started", listed: true, want: resource{true, &entry}},
+		"none":                   {want: resource{false, nil}},
+		"added_a_moment_ago":     {listed: true, want: resource{true, &entry}},
+		"removed_a_moment_ago":   {hastate: "started", want: resource{false, nil}},
+		"fails_with_an_entry":    {hastate: "started", listed: true, fails: true, want: resource{true, &entry}, trouble: cluster.ErrDenied.Error()},
+		"fails_without_an_entry": {fails: true, want: resource{true, nil}, trouble: cluster.ErrDenied.Error()},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			reader := &fixture.FakeReader{Answers: fixture.Answers{Listed: rows(201), Guests: map[int]guest.Observed{201: seenAt(201, time.Now())}, HAResources: map[int]guest.HA{}}}
+			reader.Listed.Rows[0].HAState = test.hastate
+			if test.listed {
+				reader.HAResources[201] = entry
+			}
+			o := New(reader, time.Second, time.Second)
+			for range 2 {
+				if err := o.Observe(t.Context(), []int{201}, []int{201}); err != nil {
+					t.Fatal(err)
+				}
+				if test.fails {
+					reader.HaErr = cluster.ErrDenied
+				}
+			}
+			seen := o.Seen[201]
+			if diff := cmp.Diff(test.want, resource{seen.HA, seen.Resource}); diff != "" || o.HaTrouble != test.trouble {
+				t.Errorf("got trouble %q, want %q; HA differs (-want +got):\n%s", o.HaTrouble, test.trouble, diff)
+			}
+		})
+	}
+}
+
+// A lane knows nothing of earlier looks, so what it cannot read it leaves alone.
+func TestLaneReadsHA(t *testing.T) {
+	seen := guest.Observed{Ref: guest.Ref{VMID: 201}, HA: true}
+	named := []guest.Desired{{Ref: guest.Ref{VMID: 201}, HA: &guest.HAWish{State: "started"}}}
+	reader := &fixture.FakeReader{Answers: fixture.Answers{HaErr: cluster.ErrNotReady}}
+	if got := WithHAFor(t.Context(), reader, named, seen); !got.HA || got.Resource != nil {
+		t.Errorf("got %t, %+v without an answer, want an entry that nobody knows", got.HA, got.Resource)
+	}
+	if got := WithHAFor(t.Context(), reader, nil, seen); got.HA != seen.HA {
+		t.Errorf("got %t for a guest whose manifest says nothing, want what the inventory says", got.HA)
+	}
+	reader.Answers = fixture.Answers{HAResources: map[int]guest.HA{201: {State: "stopped"}}}
+	if got := WithHAFor(t.Context(), reader, named, seen); got.Resource == nil || got.Resource.State != "stopped" {
+		t.Errorf("got %+v, want the entry", got.Resource)
+	}
+}

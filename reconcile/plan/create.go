@@ -1,0 +1,238 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/ownership"
+)
+
+// planCreate plans a guest whose vmid is free, or not assigned yet. What a clone does not bring is planned once the clone can be
+// read.
+func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, volumes holders) Guest {
+	written := withSecrets(intended(d), intendedSecrets(d))
+	p.Changes = withChangesOutsideConfig(written, d, got.Inventory)
+	owned, isOwned := want.Owned[d.VMID]
+	isOwned = isOwned && owned.Claiming && owned.Origin == journal.Created
+	mine := *d
+	if isOwned {
+		mine.Marker = owned.Tag
+	}
+	secrets, blocked := createSecrets(want, d)
+	if len(blocked) > 0 {
+		p.Conditions = append(p.Conditions, blocked...)
+		return p
+	}
+	if c := volumes.createBlockedBy(d); c != nil {
+		p.Conditions = append(p.Conditions, *c)
+		return p
+	}
+	call, err := createCall(&mine, got.Inventory)
+	if err != nil {
+		p.Conditions = append(p.Conditions, cannotCreate(d, err))
+		return p
+	}
+	call.Secrets = secrets
+	step := Step{
+		Guest: d.Ref, Op: cluster.OpCreate, Class: guest.Live, Wave: d.Wave, Changes: written,
+		Calls: []cluster.Call{call}, Copies: copies(d, call), TakesOwnership: !isOwned, Reason: "does not exist",
+	}
+	p.Node = call.Node
+	p.Steps = append(p.Steps, step)
+	if d.State == guest.Running {
+		start := cluster.Call{Op: cluster.OpStart, Kind: d.Kind, Node: call.Node, VMID: d.VMID}
+		p.Steps = append(p.Steps, Step{Guest: d.Ref, Op: cluster.OpStart, Class: guest.Live, Wave: d.Wave, Calls: []cluster.Call{start}, Reason: "state: running"})
+	}
+	return p
+}
+
+// errKeys marks what the create call cannot carry.
+var errKeys = errors.New("not all of it can be set at creation")
+
+// cannotCreate says why a guest that is not there cannot be made, and what would help.
+func cannotCreate(d *guest.Desired, err error) Condition {
+	c := Condition{Type: Blocked, Reason: "no-source", Message: err.Error(), Hint: "correct spec.source and spec.node, or make what they name"}
+	switch {
+	case d.Source == (guest.Source{}):
+		c.Hint = "add spec.source to have it made, or correct spec.vmid of a guest that exists"
+	case errors.Is(err, errKeys):
+		c.Reason, c.Hint = "cannot-create", "change these fields, or leave them out of the manifest"
+	}
+	return c
+}
+
+// withChangesOutsideConfig adds what a guest that is made gets beside its keys, for people: its pool, its entry with the HA manager, and the
+// node that a clone goes to from its template's. The step of the creation does not count them: the last two are written by later plans.
+func withChangesOutsideConfig(written []guest.Change, d *guest.Desired, inventory cluster.Inventory) []guest.Change {
+	all := slices.Concat(written, guest.Besides(*d))
+	if d.Source.Clone != nil && d.Node != "" {
+		template, err := FindTemplate(d, inventory)
+		if err == nil && template.Node != d.Node && !slices.Contains(d.Nodes, template.Node) {
+			all = append(all, guest.Change{
+				Key: "node", From: template.Node, To: d.Node, Class: guest.Live, Write: guest.WriteMigrate, Value: d.Node,
+				Note: "moves to its node", Origin: d.Origin,
+			})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b guest.Change) int { return cmp.Compare(a.Key, b.Key) })
+	return all
+}
+
+// copies returns the storages that making a guest writes whole volumes to. A linked clone and an empty disk write none.
+func copies(d *guest.Desired, call cluster.Call) []string {
+	switch s := d.Source; {
+	case s.Clone != nil && !s.Clone.Full, s.Blank, s.ISO != nil:
+		return nil
+	case s.Clone != nil:
+		return []string{cmp.Or(s.Clone.Storage, "@"+call.Node)}
+	case s.Backup != nil:
+		return []string{cmp.Or(s.Backup.Storage, "@"+call.Node)}
+	}
+	var storages []string
+	for _, in := range d.Intents {
+		if storage := in.Sub["storage"]; storage != "" {
+			storages = append(storages, storage)
+		}
+	}
+	slices.Sort(storages)
+	return slices.Compact(storages)
+}
+
+// createCall returns the call that creates the guest.
+func createCall(d *guest.Desired, inventory cluster.Inventory) (cluster.Call, error) {
+	if d.Source.Clone != nil {
+		return cloneCall(d, inventory)
+	}
+	if d.Source == (guest.Source{}) {
+		return cluster.Call{}, fmt.Errorf("%s does not exist, and the manifest has no source to create it from", d.Label())
+	}
+	if d.Node == "" {
+		return cluster.Call{}, fmt.Errorf("%s does not exist, and the manifest names no node to create it on", d.Label())
+	}
+	params, err := guest.CreateParamsOn(*d, inventory.Version)
+	if err != nil {
+		return cluster.Call{}, fmt.Errorf("create %s: %w: %w", d.Label(), errKeys, err)
+	}
+	params["vmid"] = strconv.Itoa(d.VMID)
+	return cluster.Call{Op: cluster.OpCreate, Kind: d.Kind, Node: d.Node, VMID: d.VMID, Params: params}, nil
+}
+
+func cloneCall(d *guest.Desired, inventory cluster.Inventory) (cluster.Call, error) {
+	template, err := FindTemplate(d, inventory)
+	if err != nil {
+		return cluster.Call{}, err
+	}
+	params := guest.CloneParams(*d)
+	if d.Marker != "" {
+		params["description"] = ownership.ClaimNote(d.Marker)
+	}
+	return cluster.Call{Op: cluster.OpCreate, Kind: d.Kind, Node: template.Node, VMID: d.VMID, CloneOf: template.VMID, Params: params}, nil
+}
+
+// FindTemplate resolves the clone's template by vmid or name. Two templates of one name are an error: which one was meant
+// cannot be known.
+func FindTemplate(d *guest.Desired, inventory cluster.Inventory) (cluster.Row, error) {
+	clone := d.Source.Clone
+	var found []cluster.Row
+	for _, row := range inventory.Rows {
+		if row.Kind == d.Kind && (row.VMID == clone.VMID || clone.VMID == 0 && row.Template && row.Name == clone.Name) {
+			found = append(found, row)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		var ids []string
+		for _, row := range found {
+			ids = append(ids, strconv.Itoa(row.VMID))
+		}
+		return cluster.Row{}, fmt.Errorf("%d templates are called %s (vmids %s): name one by vmid", len(found), clone.Name, strings.Join(ids, ", "))
+	case clone.VMID != 0:
+		return cluster.Row{}, fmt.Errorf("template %d is not on the cluster, or the token may not see it", clone.VMID)
+	default:
+		return cluster.Row{}, fmt.Errorf("template %s is not on the cluster, or the token may not see it", clone.Name)
+	}
+}
+
+// planUnnamed plans an owned guest that no manifest names.
+func planUnnamed(want Desired, owned journal.Owned, got cluster.Snapshot, volumes holders) Guest {
+	if !want.Unknown {
+		return planRemoval(want, owned, got, volumes)
+	}
+	ref := guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: owned.VMID}
+	return Guest{Ref: ref, Node: got.Guests[owned.VMID].Node, Conditions: []Condition{{
+		Type: NotObserved, Reason: "no-revision", Message: "no revision is in force that would say what is wanted of this guest",
+	}}}
+}
+
+// planRemoval plans an owned guest that no manifest names any more. One whose label a manifest still bears is not destroyed without a
+// signature, whatever its lifecycle says.
+func planRemoval(want Desired, owned journal.Owned, got cluster.Snapshot, volumes holders) Guest {
+	ref := guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: owned.VMID}
+	p := Guest{Ref: ref}
+	live, seen := got.Guests[owned.VMID]
+	if !seen || got.Absent[owned.VMID] == cluster.Unknown {
+		// One that is gone needs nothing; the engine forgets it.
+		if got.Absent[owned.VMID] != cluster.Gone {
+			p.Conditions = append(p.Conditions, unobserved(owned.VMID, got))
+		}
+		return p
+	}
+	p.Node = live.Node
+	evidence := ownership.Weigh(owned, live)
+	if reason := evidence.Conflict(live.Kind); reason != "" || live.Kind != ref.Kind {
+		p.Conditions = append(p.Conditions, Condition{
+			Type: IdentityConflict, Reason: "stranger", Message: strings.TrimPrefix(reason+"; it stays untouched", "; "),
+			Hint: "no manifest names this vmid any more: remove the guest by hand if it is not needed",
+		})
+		return p
+	}
+	if live.Lock != "" {
+		p.Conditions = append(p.Conditions, lockCondition(live))
+		return p
+	}
+	orphaned := Condition{Type: Orphaned, Reason: "removed", Message: "no manifest names this guest any more"}
+	step := destroyStep(ref, live, evidence)
+	if why := want.stillNamed(owned); why != "" {
+		orphaned.Message, orphaned.Hint = why, fmt.Sprintf("if that is this guest, say vmid: %d there", owned.VMID)
+		step.Doubt = cmp.Or(step.Doubt, why)
+	}
+	p.Conditions = append(p.Conditions, orphaned)
+	if c := volumes.destroyBlockedBy(live); c != nil {
+		p.Conditions = append(p.Conditions, *c)
+		return p
+	}
+	p.Steps = []Step{step}
+	return p
+}
+
+// destroyStep is the composite that ends a guest: out of the HA manager, which would start it again, protection off, power off,
+// destroy. Protection comes before power, so that a guest whose protection cannot be lifted is not stopped for nothing. Nothing is
+// purged: backup jobs, replication and volumes that are not in its configuration are not the agent's.
+func destroyStep(ref guest.Ref, live guest.Observed, e ownership.Evidence) Step {
+	step := Step{Guest: ref, Op: cluster.OpDestroy, Class: guest.Destructive, Volumes: guest.Volumes(live), Reason: "removed from the repository", Doubt: e.Doubt()}
+	base := newCall(cluster.OpDestroy, live)
+	if live.HA {
+		step.Calls = append(step.Calls, newCall(cluster.OpHARemove, live))
+	}
+	if slices.Contains([]string{"1", "yes", "on", "true"}, live.Keys["protection"].Text) {
+		unprotect := base
+		unprotect.Op, unprotect.Delete, unprotect.Digest = cluster.OpConfig, []string{"protection"}, live.Digest
+		step.Calls = append(step.Calls, unprotect)
+	}
+	if live.Status != guest.StatusStopped {
+		stop := base
+		stop.Op = cluster.OpStop
+		step.Calls = append(step.Calls, stop)
+	}
+	step.Calls = append(step.Calls, base)
+	return step
+}

@@ -1,0 +1,263 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/ownership"
+)
+
+// planGuest plans one guest that a manifest names.
+func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes holders) Guest {
+	p := Guest{Ref: d.Ref, Node: d.Node, Wave: d.Wave, Origin: d.Origin, Managed: true}
+	if d.VMID == 0 {
+		if found := Namesakes(d, want.Guests, want.Owned, got.Inventory); len(found) > 0 {
+			p.Conditions = append(p.Conditions, namesakeCondition(found))
+			return p
+		}
+		return planCreate(p, want, d, got, volumes)
+	}
+	live, seen := got.Guests[d.VMID]
+	if !seen || got.Absent[d.VMID] == cluster.Unknown {
+		return planAbsent(p, want, d, got, volumes)
+	}
+	p.Node = live.Node
+	if cluster.PartlyCreated(live) {
+		p.Conditions = append(p.Conditions, lockCondition(live))
+		return p
+	}
+	owned, isOwned := want.Owned[d.VMID]
+	proof := ownership.Weigh(owned, live)
+	if isOwned && proof.Creating && d.Adopt && proof.Conflict(d.Kind) != "" {
+		// The vmid was lost to this guest before the agent made its own, and the manifest now says to take over what is there.
+		owned, isOwned = journal.Owned{}, false
+		proof = ownership.Weigh(owned, live)
+	}
+	if c := identityConflict(d, live, owned, isOwned, proof); c != nil {
+		p.Conditions = append(p.Conditions, *c)
+		return p
+	}
+	mine := *d
+	mine.Marker = owned.Tag
+	secrets, blocked := secretChanges(want, d, live, owned)
+	p.Changes = volumes.blockTakenVolumes(withSecrets(guest.Diff(mine, live), secrets), live)
+	p.Conditions = append(p.Conditions, blocked...)
+	if isOwned && proof.Note && live.Status == guest.StatusStopped {
+		p.Changes = settleFresh(p.Changes, d, live)
+	}
+	if isOwned && ownership.Noted(live.Keys["description"].Text, owned.Tag) {
+		p.Changes = dropNote(p.Changes, d, live)
+	}
+	p.Changes = guest.KeepUUID(p.Changes, knownUUID(owned, isOwned, live))
+	if live.Lock != "" {
+		p.Conditions = append(p.Conditions, lockCondition(live))
+		return p
+	}
+	p = planLive(p, d, live, !isOwned)
+	if neverGiven(want, d, live, owned) {
+		p = notStarted(p, live)
+	}
+	return p
+}
+
+// knownUUID returns the uuid that the guest is known by, or will be once it is adopted; "" where it is not known yet.
+func knownUUID(owned journal.Owned, isOwned bool, live guest.Observed) string {
+	if !isOwned {
+		return guest.SMBIOSUUID(live)
+	}
+	return owned.UUID
+}
+
+// planAbsent plans a guest that no full read has shown.
+func planAbsent(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, volumes holders) Guest {
+	switch got.Absent[d.VMID] {
+	case cluster.Gone:
+		return planCreate(p, want, d, got, volumes)
+	case cluster.Hidden:
+		p.Conditions = append(p.Conditions, Condition{
+			Type: Blocked, Reason: "hidden", Message: fmt.Sprintf("vmid %d is taken by a guest that the token may not see", d.VMID),
+			Hint: fmt.Sprintf("grant VM.Audit on /vms/%d, or choose another vmid", d.VMID),
+		})
+	case cluster.Unknown:
+		p.Conditions = append(p.Conditions, unobserved(d.VMID, got))
+	default:
+		p.Conditions = append(p.Conditions, unobserved(d.VMID, got))
+	}
+	return p
+}
+
+func unobserved(vmid int, got cluster.Snapshot) Condition {
+	c := Condition{Type: NotObserved, Reason: "not-observed", Message: "the guest could not be read, and nothing says that it is gone"}
+	if why := got.Trouble[vmid]; why != "" {
+		c.Message = "the guest could not be read: " + why
+	}
+	return c
+}
+
+// identityConflict returns why the live guest must not be touched under this manifest, or nil.
+func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned, isOwned bool, proof ownership.Evidence) *Condition {
+	if isOwned && live.Kind == d.Kind && proof.Conflict(d.Kind) == "" {
+		return nil
+	}
+	c := Condition{Type: IdentityConflict}
+	switch {
+	case live.Kind != d.Kind:
+		c.Reason, c.Message = "kind", fmt.Sprintf("vmid %d is a %s", d.VMID, live.Kind)
+		c.Hint = "choose another vmid, or change the manifest's kind"
+	case isOwned:
+		c.Reason, c.Message = "stranger", proof.Conflict(d.Kind)
+		c.Hint = "if it is the same guest, restore its " + proof.Lacks(owned) + "; if not, give the manifest another vmid"
+	case !d.Adopt:
+		c.Reason, c.Message = "not-managed", fmt.Sprintf("vmid %d exists and is not managed by this agent", d.VMID)
+		c.Hint = "set spec.adopt: ifUnmanaged to take it over, or choose another vmid"
+		if len(proof.Foreign) > 0 {
+			c.Message += ", and bears the marker " + proof.Foreign[0]
+			c.Hint = "if no other agent manages it, take the tag " + proof.Foreign[0] + " off it and set spec.adopt: ifUnmanaged to take it over; or choose another vmid"
+		}
+	default:
+		if len(proof.Foreign) == 0 {
+			return nil
+		}
+		c.Reason, c.Message = "foreign-marker", "it bears the marker "+proof.Foreign[0]+" of another owner"
+		c.Hint = "if no other agent manages the guest, take the tag " + proof.Foreign[0] + " off it"
+	}
+	return &c
+}
+
+// dropNote adds the removal of a clone's claim note, unless the manifest gives the guest a description of its own, even this one.
+func dropNote(changes []guest.Change, d *guest.Desired, live guest.Observed) []guest.Change {
+	described := slices.ContainsFunc(d.Intents, func(in guest.Intent) bool { return in.Key == "description" })
+	if described && !slices.Contains(d.Ignore, "description") {
+		return changes
+	}
+	return append(changes, guest.Change{
+		Key: "description", From: strings.TrimSpace(live.Keys["description"].Text), Class: guest.Live, Write: guest.WriteDelete,
+		Note: "the note of the fresh clone is no longer needed",
+	})
+}
+
+func lockCondition(live guest.Observed) Condition {
+	c := Condition{Type: Blocked, Reason: "locked", Message: "the guest is locked (" + live.Lock + ")", Hint: "wait for the task that holds it"}
+	if cluster.PartlyCreated(live) {
+		tool := "qm"
+		if live.Kind == guest.Container {
+			tool = "pct"
+		}
+		c.Reason = "half-made"
+		c.Hint = fmt.Sprintf("wait; if no task is creating it any more, unlock it on its node (%s unlock %d) and remove it", tool, live.VMID)
+	}
+	return c
+}
+
+// planLive plans a guest that exists and is ours, or is to be adopted.
+func planLive(p Guest, d *guest.Desired, live guest.Observed, claims bool) Guest {
+	p.Conditions = append(p.Conditions, changeConditions(p.Changes, d.Lifecycle.RebootPolicy)...)
+	p.Steps = changeSteps(p, d, live)
+	if claims {
+		p.Steps = claimFirst(p, d)
+	}
+	if step, ok := rebootStep(p, d, live); ok {
+		p.Steps = append(p.Steps, step)
+	}
+	if step, ok := runStateStep(p, d, live); ok {
+		p.Steps = append(p.Steps, step)
+	}
+	for i := range p.Steps {
+		p.Steps[i].AfterAdoption = claims && !p.Steps[i].TakesOwnership
+	}
+	return p
+}
+
+// settleFresh fits the changes to a copy that the agent has just made and nobody has used yet: nothing interrupts it. It goes to
+// its node first, since it was made where its template is.
+func settleFresh(changes []guest.Change, d *guest.Desired, live guest.Observed) []guest.Change {
+	out := make([]guest.Change, 0, len(changes)+1)
+	for _, c := range changes {
+		if c.Write != guest.WriteNone && c.Class != guest.Live {
+			c.Class, c.Note = guest.Live, ""
+		}
+		if c.Write != guest.WriteMigrate {
+			out = append(out, c)
+		}
+	}
+	if d.Node == "" || live.Node == d.Node || slices.Contains(d.Nodes, live.Node) {
+		return out
+	}
+	return append(out, guest.Change{
+		Key: "node", From: live.Node, To: d.Node, Class: guest.Live, Write: guest.WriteMigrate, Value: d.Node,
+		Note: "moves to its node", Origin: d.Origin,
+	})
+}
+
+// changeConditions tells of the differences that no write removes.
+func changeConditions(changes []guest.Change, policy guest.RebootPolicy) []Condition {
+	var waiting, impossible []string
+	for _, c := range changes {
+		switch {
+		case c.Waits:
+			waiting = append(waiting, c.Key)
+		case c.Write == guest.WriteNone:
+			impossible = append(impossible, c.Key+": "+c.Note)
+		}
+	}
+	var list []Condition
+	if len(waiting) > 0 {
+		list = append(list, Condition{
+			Type: PendingRestart, Reason: "pending-restart", Message: "written, in effect after the next stop and start: " + strings.Join(waiting, ", "),
+			Hint: restartHint(policy),
+		})
+	}
+	if len(impossible) > 0 {
+		list = append(list, Condition{
+			Type: Blocked, Reason: "impossible", Message: strings.Join(impossible, "; "),
+			Hint: "change the manifest, or do it by hand",
+		})
+	}
+	return list
+}
+
+func restartHint(policy guest.RebootPolicy) string {
+	if policy == "" || policy == guest.RebootNever {
+		return "stop and start the guest from Proxmox, or set lifecycle.rebootPolicy; a reboot from inside the guest is not enough"
+	}
+	return "lifecycle.rebootPolicy: " + string(policy) + " restarts it"
+}
+
+// claimFirst makes adopting the guest's first step. Its calls are planned again once the identity is journaled, together with the
+// marker that the identity gives.
+func claimFirst(p Guest, d *guest.Desired) []Step {
+	claim := Step{
+		Guest: d.Ref, Op: cluster.OpConfig, Class: guest.Live, Wave: d.Wave, TakesOwnership: true, Reason: "adopt",
+		Changes: []guest.Change{{Key: "tags", To: "ownership marker", Class: guest.Live, Write: guest.WriteSet, Note: "adopt", Origin: d.Origin}},
+	}
+	return append([]Step{claim}, p.Steps...)
+}
+
+// intended lists what a create will bring about, as changes from nothing.
+func intended(d *guest.Desired) []guest.Change {
+	var list []guest.Change
+	for _, in := range d.Intents {
+		if in.Verb == guest.Absent {
+			continue
+		}
+		list = append(list, guest.Change{Key: in.Key, To: intentText(in), Class: guest.Live, Write: guest.WriteSet, Origin: in.Origin})
+	}
+	return list
+}
+
+// intentText returns an intent for people: "bridge=vmbr0,tag=20".
+func intentText(in guest.Intent) string {
+	if in.Sub == nil {
+		return in.Text
+	}
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(in.Sub)) {
+		parts = append(parts, key+"="+in.Sub[key])
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,74 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/internal/fixture"
+	"gitops-agent/reconcile/journal"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestNamesakesHoldWhatHasNoVMID plans web-1 without a vmid beside guests that may be it, and beside others.
+func TestNamesakesHoldWhatHasNoVMID(t *testing.T) {
+	const marker = "a;gitops-0011aabb"
+	held := outline{Conditions: []string{"Blocked/namesake"}}
+	made := outline{Steps: []string{"create live claims"}}
+	tests := map[string]struct {
+		row     cluster.Row // of vmid 205
+		owned   map[int]journal.Owned
+		named   int // the vmid of another manifest
+		outline outline
+	}{
+		"marked_namesake":       {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: marker}, outline: held},
+		"marked_without_a_name": {row: cluster.Row{Kind: guest.VirtualMachine, Tags: marker}, outline: held},
+		"marked_template":       {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: marker, Template: true}, outline: held},
+		"unmarked_namesake":     {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: "a;gitops-agent"}, outline: made},
+		"marked_other":          {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-2", Tags: marker}, outline: made},
+		"marked_container":      {row: cluster.Row{Kind: guest.Container, Name: "web-1", Tags: marker}, outline: made},
+		"another_manifest_s":    {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: marker}, named: 205, outline: made},
+		"owned_under_another_name": {
+			row:   cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: marker},
+			owned: map[int]journal.Owned{205: {VMID: 205, Kind: "VirtualMachine", Name: "web-2"}}, outline: made,
+		},
+		"owned_twice": {
+			row:   cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: marker},
+			owned: map[int]journal.Owned{205: {VMID: 205, Kind: "VirtualMachine", Name: "web-1"}, 206: {VMID: 206, Kind: "VirtualMachine", Name: "web-1"}}, outline: held,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			web, other := fixture.WantWeb(), fixture.WantWeb()
+			web.VMID, other.VMID, other.Name = 0, test.named, "other-1"
+			want := Desired{Cluster: "home", Guests: []guest.Desired{web}, Owned: test.owned}
+			if test.named != 0 {
+				want.Guests = append(want.Guests, other)
+			}
+			test.row.VMID, test.row.Node = 205, "pve1"
+			plan := New(want, cluster.Snapshot{Inventory: cluster.Inventory{Rows: []cluster.Row{test.row, template()}}})
+			for _, p := range plan.Guests {
+				if !p.Managed || p.Ref.Name != web.Name {
+					continue
+				}
+				if diff := cmp.Diff(test.outline, outlineOf(Plan{Guests: []Guest{p}})); diff != "" {
+					t.Errorf("plan differs (-want +got):\n%s", diff)
+				}
+				for _, c := range p.Conditions {
+					if !strings.Contains(c.Message, "205") || !strings.Contains(c.Hint, "205") {
+						t.Errorf("got %q, hint %q, want guest 205 named in both", c.Message, c.Hint)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestNamesakeKeepsDependentsWaiting has a guest depend on one that is not made for the sake of a namesake.
+func TestNamesakeKeepsDependentsWaiting(t *testing.T) {
+	if got := unusable(Guest{Conditions: []Condition{namesakeCondition([]namesake{{vmid: 205, name: "web-1", marker: "gitops-0011aabb"}})}}); got == "" {
+		t.Error("got a guest that others may build on, want none")
+	}
+}

@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+)
+
+// defaultShutdownTimeout bounds a shutdown whose lifecycle states no timeout.
+const defaultShutdownTimeout = 180 // seconds
+
+// runStateStep returns the step that brings the guest to the wanted run state. A paused guest and one whose state is not known
+// are left alone.
+func runStateStep(p Guest, d *guest.Desired, live guest.Observed) (Step, bool) {
+	if live.Template {
+		return Step{}, false
+	}
+	call := newCall("", live)
+	class := guest.Live
+	switch {
+	case d.State == guest.Running && live.Status == guest.StatusStopped:
+		call.Op = cluster.OpStart
+	case d.State == guest.Stopped && live.Status == guest.StatusRunning:
+		call.Op, class = cluster.OpShutdown, guest.Disruptive
+		call.Params = map[string]string{"timeout": strconv.Itoa(shutdownSeconds(d.Lifecycle))}
+		if d.Lifecycle.ForceStop {
+			call.Params["forceStop"] = "1"
+		}
+	default:
+		return Step{}, false
+	}
+	step := newStep(p, live, call.Op, class, "state: "+string(d.State))
+	step.Calls = []cluster.Call{call}
+	return step, true
+}
+
+// rebootStep returns the restart that brings written changes into effect, where the manifest's rebootPolicy allows one at all. The
+// gate decides when. It is Proxmox's own reboot, since one from inside the guest applies nothing.
+func rebootStep(p Guest, d *guest.Desired, live guest.Observed) (Step, bool) {
+	policy := d.Lifecycle.RebootPolicy
+	if policy == "" || policy == guest.RebootNever || live.Template || live.Status != guest.StatusRunning || d.State == guest.Stopped {
+		return Step{}, false
+	}
+	step := newStep(p, live, cluster.OpReboot, guest.Disruptive, "rebootPolicy: "+string(policy))
+	for _, c := range p.Changes {
+		if restarts(c) {
+			step.Pending = append(step.Pending, c.Key+"="+c.To)
+		}
+	}
+	if len(step.Pending) == 0 {
+		return Step{}, false
+	}
+	if foreign := foreignPending(d, p.Changes, live); len(foreign) > 0 {
+		step.Doubt = "it also brings into effect what somebody else wrote: " + strings.Join(foreign, ", ")
+		for _, key := range foreign {
+			step.Pending = append(step.Pending, waiting(key, live.Keys[key]))
+		}
+	}
+	slices.Sort(step.Pending)
+	call := newCall(cluster.OpReboot, live)
+	call.Params = map[string]string{"timeout": strconv.Itoa(shutdownSeconds(d.Lifecycle))}
+	step.Calls = []cluster.Call{call}
+	return step, true
+}
+
+// restarts reports whether a change is in effect only after a restart, written yet or not. What goes into the cloud-init drive is not:
+// nothing waits for a restart, and a machine is not set up anew because of it unless somebody asks.
+func restarts(c guest.Change) bool {
+	if c.Waits {
+		return true
+	}
+	written := c.Write == guest.WriteSet || c.Write == guest.WriteDelete
+	return c.Class == guest.Restart && written && !guest.IsCloudInit(c.Key) && c.Key != "name"
+}
+
+// foreignPending lists the keys that wait for the next start and that the manifest has no part in. What waits in a key that the manifest
+// names, and is no change that it asks for, is somebody else's as well: another volume in a slot of which only the size is wanted.
+func foreignPending(d *guest.Desired, changes []guest.Change, live guest.Observed) []string {
+	var keys []string
+	for key, value := range live.Keys {
+		if value.Pending == nil && !value.Delete {
+			continue
+		}
+		managed := slices.ContainsFunc(d.Secrets, func(s guest.Secret) bool { return s.Key == key }) ||
+			slices.ContainsFunc(changes, func(c guest.Change) bool { return c.Key == key && restarts(c) })
+		if !managed {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// waiting tells what waits in a key: "key=value", or "key" where it goes.
+func waiting(key string, value guest.Value) string {
+	if next, there := value.Next(); there {
+		return key + "=" + next
+	}
+	return key
+}
+
+func shutdownSeconds(l guest.Lifecycle) int {
+	if l.ShutdownTimeout <= 0 {
+		return defaultShutdownTimeout
+	}
+	return int(l.ShutdownTimeout.Seconds())
+}

@@ -1,0 +1,180 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Queue runs work in one lane a vmid: serial within a guest, parallel across guests, at most Parallel at a time and no more at once than
+// what they share bears. A lane keeps one waiting item, the newest; it ends when it is idle.
+type Queue struct {
+	opts  Options
+	slots chan struct{}
+
+	mu     sync.Mutex
+	lanes  map[int]*lane
+	held   map[int]bool   // vmids that running work holds
+	used   map[Shared]int // by how much running work
+	freed  *sync.Cond     // held, used or closed changed
+	closed bool
+	wg     sync.WaitGroup
+}
+
+// Options configures a Queue. The zero value is useful.
+type Options struct {
+	Parallel int                       // lanes that may work at once; 0 is 8
+	Limit    func(what Shared) int     // how much work may use it at once; nil never limits
+	OnWait   func(d time.Duration)     // told how long an item waited for its turn
+	OnPanic  func(vmid int, err error) // told of work that panicked
+	OnIdle   func(vmid int)            // told that a lane has ended
+}
+
+// Work is an item of a lane. It must return when ctx ends. Holds are the vmids whose lanes it needs for itself, its own included; Uses
+// is what it shares with others, each named once.
+type Work struct {
+	VMID  int
+	Holds []int
+	Uses  []Shared
+	Run   func(ctx context.Context)
+}
+
+type lane struct {
+	waiting *Work
+	since   time.Time
+}
+
+// New returns an empty queue.
+func New(opts Options) *Queue {
+	if opts.Parallel <= 0 {
+		opts.Parallel = 8
+	}
+	if opts.Limit == nil {
+		opts.Limit = func(Shared) int { return math.MaxInt }
+	}
+	q := &Queue{opts: opts, slots: make(chan struct{}, opts.Parallel), lanes: make(map[int]*lane), held: make(map[int]bool), used: make(map[Shared]int)}
+	q.freed = sync.NewCond(&q.mu)
+	return q
+}
+
+// Offer hands work to its lane, in place of work that still waits there. It reports false after Close.
+func (q *Queue) Offer(ctx context.Context, work Work) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false
+	}
+	if l, ok := q.lanes[work.VMID]; ok {
+		if l.waiting == nil {
+			l.since = time.Now()
+		}
+		l.waiting = &work
+		return true
+	}
+	l := &lane{waiting: &work, since: time.Now()}
+	q.lanes[work.VMID] = l
+	q.wg.Go(func() { q.drain(ctx, work.VMID, l) })
+	return true
+}
+
+// Busy reports whether the vmid's lane has work running or waiting.
+func (q *Queue) Busy(vmid int) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.lanes[vmid] != nil
+}
+
+// Depth returns the number of lanes with work running or waiting.
+func (q *Queue) Depth() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.lanes)
+}
+
+// Close takes no new work, drops what waits and returns when the running work has ended.
+func (q *Queue) Close() {
+	q.mu.Lock()
+	q.closed = true
+	for _, l := range q.lanes {
+		l.waiting = nil
+	}
+	q.freed.Broadcast()
+	q.mu.Unlock()
+	q.wg.Wait()
+}
+
+// drain runs a lane's items until none waits.
+func (q *Queue) drain(ctx context.Context, vmid int, l *lane) {
+	for {
+		work, since := q.next(vmid, l)
+		if work == nil {
+			if q.opts.OnIdle != nil {
+				q.opts.OnIdle(vmid)
+			}
+			return
+		}
+		q.slots <- struct{}{}
+		if q.opts.OnWait != nil {
+			q.opts.OnWait(time.Since(since))
+		}
+		q.run(ctx, *work)
+		<-q.slots
+		q.release(work)
+	}
+}
+
+// next takes the lane's newest item once all that it holds is free. It returns nil when the lane ended.
+func (q *Queue) next(vmid int, l *lane) (*Work, time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for l.waiting != nil && !q.free(l.waiting) {
+		q.freed.Wait()
+	}
+	if l.waiting == nil {
+		delete(q.lanes, vmid)
+		return nil, time.Time{}
+	}
+	work := l.waiting
+	l.waiting = nil
+	for _, v := range work.Holds {
+		q.held[v] = true
+	}
+	for _, s := range work.Uses {
+		q.used[s]++
+	}
+	return work, l.since
+}
+
+// free reports whether nobody holds what the work needs for itself, and what it shares bears it as well.
+func (q *Queue) free(work *Work) bool {
+	return !slices.ContainsFunc(work.Holds, func(v int) bool { return q.held[v] }) &&
+		!slices.ContainsFunc(work.Uses, func(s Shared) bool { return q.used[s] >= q.opts.Limit(s) })
+}
+
+func (q *Queue) release(work *Work) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, v := range work.Holds {
+		delete(q.held, v)
+	}
+	for _, s := range work.Uses {
+		if q.used[s]--; q.used[s] == 0 {
+			delete(q.used, s)
+		}
+	}
+	q.freed.Broadcast()
+}
+
+// run turns a panic into a report: one guest's trouble must not end the agent.
+func (q *Queue) run(ctx context.Context, work Work) {
+	defer func() {
+		if r := recover(); r != nil && q.opts.OnPanic != nil {
+			q.opts.OnPanic(work.VMID, fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
+		}
+	}()
+	work.Run(ctx)
+}

@@ -1,0 +1,85 @@
+package report
+
+import (
+	"time"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
+)
+
+// PollOutcome is how one look at the remote ended.
+type PollOutcome struct {
+	Result   PollResult
+	Duration time.Duration
+	Head     string
+	Err      error
+}
+
+// PollResult is a label of metrics.
+type PollResult string
+
+// Results of a poll.
+const (
+	PollUnchanged PollResult = "unchanged"
+	PollAccepted  PollResult = "accepted"
+	PollRefused   PollResult = "refused"
+	PollFailed    PollResult = "error"
+)
+
+// PollResults lists every result, for metrics that start at zero.
+func PollResults() []PollResult {
+	return []PollResult{PollUnchanged, PollAccepted, PollRefused, PollFailed}
+}
+
+// VerifyOutcome is how checking one revision ended. Reason is empty when it was accepted.
+type VerifyOutcome struct {
+	Reason   string
+	Duration time.Duration
+}
+
+// PlanOutcome is what planning every guest found.
+type PlanOutcome struct {
+	Duration time.Duration
+	Steps    map[guest.Class]int
+}
+
+// StepOutcome is how one step ended.
+type StepOutcome struct {
+	Step     plan.Step
+	ID       string
+	Revision string
+	Result   journal.Result
+	Err      error
+	Warnings []string // of tasks that ended well all the same
+	Duration time.Duration
+}
+
+// DriftOutcome says that a guest went out of sync, or came back.
+type DriftOutcome struct {
+	Guest    guest.Ref
+	Cause    DriftCause
+	Keys     []string
+	Repaired bool
+}
+
+// DriftCause says what moved away from what. It is a label of metrics.
+type DriftCause string
+
+// Causes of drift.
+const (
+	DriftRevision DriftCause = "revision" // a new revision wants something else
+	DriftCluster  DriftCause = "cluster"  // somebody changed the guest
+)
+
+// DriftCauses lists every cause, for metrics that start at zero.
+func DriftCauses() []DriftCause { return []DriftCause{DriftRevision, DriftCluster} }
+
+// ConvergedOutcome says that every guest of a revision was in sync for the first time, and how long each stage took.
+type ConvergedOutcome struct {
+	Revision   string
+	Total      time.Duration // from the first sight of the revision
+	SinceProof time.Duration // from the proven signing time
+	Verify     time.Duration // from the first sight to acceptance
+	Apply      time.Duration // from acceptance to convergence
+}
