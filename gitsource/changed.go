@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Changed returns the paths whose object or mode differs between the trees a and b, sorted. It covers the whole tree
-// and every kind of entry: a path may name a symbolic link or a submodule, and may hold any bytes but NUL. A file that
-// became a directory is listed along with the files now in it; an added or removed empty directory is listed itself.
-// The names ".", ".." and ".git" fail with *TreeError, since they would make a path mean another. The empty ID stands
-// for the empty tree.
+// Changed returns the paths whose object or mode differs between the trees a and b, sorted. It compares the whole tree and
+// every kind of entry: a path may name a symbolic link or a submodule, and may contain any bytes but NUL. If a file became
+// a directory, the list has the file and the files in the directory. An added or removed empty directory is in the list
+// itself. The names ".", ".." and ".git" are a *TreeError, because a path with them could mean another path. The empty ID
+// stands for the empty tree.
 func (r *Repository) Changed(ctx context.Context, a, b ID) ([]string, error) {
 	w := changeWalk{repo: r}
 	if err := w.dirs(ctx, "", a, b, 0); err != nil {
@@ -20,19 +20,20 @@ func (r *Repository) Changed(ctx context.Context, a, b ID) ([]string, error) {
 	return slices.Compact(w.paths), nil
 }
 
+// A changeWalk collects the changed paths and counts the entries that it has read.
 type changeWalk struct {
 	repo    *Repository
 	paths   []string
 	entries int
 }
 
-// dirs compares two directories at the same path. Equal ids are equal content and are not read.
+// dirs compares two directories at the same path. It does not read directories with equal ids, whose content is equal.
 func (w *changeWalk) dirs(ctx context.Context, at string, a, b ID, depth int) error {
 	if a == b {
 		return nil
 	}
 	if depth > maxDepth {
-		return &TreeError{at, fmt.Sprintf("more than %d directories inside one another", maxDepth)}
+		return &TreeError{at, fmt.Sprintf("more than %d nested directories", maxDepth)}
 	}
 	before, err := w.repo.tree(ctx, at, a)
 	if err != nil {
@@ -74,7 +75,7 @@ func (w *changeWalk) pairs(ctx context.Context, at string, before, after []entry
 	return nil
 }
 
-// pair compares what a name was with what it is; the zero entry is absent.
+// pair compares the entries of one name before and after the change. The zero entry means that the entry is absent.
 func (w *changeWalk) pair(ctx context.Context, dir, name string, a, b entry, depth int) error {
 	if a == b {
 		return nil

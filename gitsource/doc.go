@@ -1,27 +1,44 @@
-// Package gitsource fetches the commits of one branch and reads them. Nothing it returns is trusted: it hands out the
-// bytes that a commit id names, and package verify decides whether they may change the cluster.
+// Package gitsource fetches the commits of one branch and reads git objects. It trusts nothing that it fetches: it returns
+// the bytes that an object id names, and package verify decides whether a commit may change the cluster.
 //
-// A Source keeps a bare repository on disk, with the full history of one branch and no work tree. Fetch asks its
-// remotes in order (https, ssh or file) and takes the first that can serve the branch. What arrives is distrusted from
-// the first byte: it is bounded while it is read, parsed in this goroutine under recover, and checked to be complete
-// before any of it enters the store. A ref moves last, so a fetch that is cut short leaves only what was there before.
-// A store in which an object cannot be read any more is cloned anew beside the old one, which stays in use until the
-// clone is whole.
+// # Types, in order of use
 //
-// A Repository reads objects as they are stored and checks each against its id (SHA-1 with collision detection).
-// Trees are read straight from the object store, entry by entry, under rules about modes, names and sizes; symbolic
-// links and submodules are errors, and outside the wanted paths nothing is read.
+//   - Options and Remote state what to fetch, from where, and where to store it. Open checks them and returns a Source.
+//   - Source keeps a bare repository on disk with the full history of one branch and no work tree. Source.Fetch asks its
+//     remotes (https, ssh or file) in order and returns a Head from the first one that serves the branch. Source.Keep
+//     protects a commit that must stay readable.
+//   - Repository reads objects: Commit, Tag, Files of a tree, and Changed paths between two trees. Source.Repository returns
+//     the one of the store, and OpenRepository opens any repository. Resolve finds the commit that a person names.
+//   - Poller decides when to fetch.
+//   - RemoteError and ErrUnreachable mean that a remote failed. ErrNotFound, ErrTooLarge, ErrNoPath and TreeError mean that a
+//     read failed.
 //
-// # What is bounded and what is not
+// # Invariants
 //
-// A fetch reads at most Options.MaxFetchBytes from a remote, ref advertisement included, whatever the transport. One
-// object may inflate to 128 MiB at most, checked before it is unpacked, for deltas too, and a pack may hold 2,000,000
-// objects. The memory that unpacking takes does not follow the size of the pack: it is some 100 MiB of caches, about
-// 1 KiB an object, and the largest object with its delta base. Processor time is bounded by Options.Timeout alone.
+//   - An object is returned only if its content has the SHA-1 of its id (with collision detection).
+//   - The store is complete: if it has an object, it has every object that the object leads to. A fetch checks this before
+//     the objects enter the store.
+//   - A ref moves last, so an interrupted fetch changes nothing.
+//   - A pack is bounded while it is read, and parsed in the calling goroutine, where recover catches a panic of go-git.
+//   - A damaged store is cloned again into a directory beside it, and stays in use until the clone is complete.
+//   - Trees are read from the object store, entry by entry, under rules about modes, names and sizes. Symbolic links and
+//     submodules are errors. Nothing outside the wanted paths is read.
+//   - Secrets are read at each fetch and are never logged.
 //
-// What is not bounded: the git program behind a file remote takes the memory and time it likes, and the store on disk
-// grows with all that was ever fetched.
+// # Limits
 //
-// Limits of the git side: SHA-1 repositories only; no partial or shallow fetches; protocol version 0 without
-// multi_ack, which a server must be able to speak.
+// A fetch reads at most Options.MaxFetchBytes from a remote with every transport; this includes the ref advertisement. One
+// object may have at most 128 MiB unpacked. This is checked before the object is unpacked, for deltas too. A pack may have at
+// most 2,000,000 objects. The memory for unpacking does not depend on the size of the pack: it is about 100 MiB of caches,
+// about 1 KiB for each object, and the largest object with its delta base. Only Options.Timeout bounds the processor time.
+//
+// There is no limit for the memory and time of the git program behind a file remote, and none for the size of the store,
+// which grows with everything that was ever fetched.
+//
+// gitsource supports only SHA-1 repositories, no partial or shallow fetches, and protocol version 0 without multi_ack, which
+// a server must support.
+//
+// # Where to start
+//
+// Read source.go, fetch.go and pack.go for fetching, and repository.go and files.go for reading.
 package gitsource

@@ -9,26 +9,26 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// A Head is the commit that a remote said the branch is at. It is in the repository, complete, and not trusted.
+// A Head is the commit of the branch at a remote. The repository contains it with its full history. It is not trusted.
 type Head struct {
 	Commit ID
 	Remote string // the URL of the remote that served it, without secrets
 }
 
-// Fetch asks the remotes for the branch, in order, until one serves it with its full history. The branch may have moved
-// in any way, also backwards. If no remote serves it, the error matches ErrUnreachable and holds a RemoteError for
-// each; other errors are this machine's. Either way what was fetched before is there as it was.
+// Fetch asks the remotes for the branch, in order, until one serves the branch with its full history. The branch may have
+// moved in any way, also backwards. If no remote serves the branch, the error matches ErrUnreachable and contains a
+// RemoteError for each remote. Other errors concern this machine. After an error, the store is unchanged.
 func (s *Source) Fetch(ctx context.Context) (Head, error) {
-	return s.fetch(ctx, wanted{ref: s.tracking(), in: func(a advert) (plumbing.Hash, error) { return a.branch(s.opts.Branch) }})
+	return s.fetch(ctx, wanted{ref: s.tracking(), in: func(a advertisement) (plumbing.Hash, error) { return a.branch(s.opts.Branch) }})
 }
 
-// FetchTag asks the remotes for one tag and all it leads to, and returns the tag object, or the commit of a lightweight tag. It
-// does not move the branch. A tag that no remote has is ErrNotFound within each RemoteError.
+// FetchTag fetches one tag and every object that it leads to. It returns the tag object, or the commit of a lightweight tag.
+// It does not move the branch. If no remote has the tag, each RemoteError matches ErrNotFound.
 func (s *Source) FetchTag(ctx context.Context, name string) (ID, error) {
 	if plumbing.NewTagReferenceName(name).Validate() != nil {
-		return "", fmt.Errorf("fetch tag %q: no tag name", name)
+		return "", fmt.Errorf("fetch tag %q: not a valid tag name", name)
 	}
-	head, err := s.fetch(ctx, wanted{ref: "refs/tags/" + name, in: func(a advert) (plumbing.Hash, error) { return a.tag(name) }})
+	head, err := s.fetch(ctx, wanted{ref: "refs/tags/" + name, in: func(a advertisement) (plumbing.Hash, error) { return a.tag(name) }})
 	if err != nil {
 		return "", err
 	}
@@ -36,20 +36,20 @@ func (s *Source) FetchTag(ctx context.Context, name string) (ID, error) {
 		return head.Commit, nil
 	}
 	if _, err := s.repo.Commit(ctx, head.Commit); err != nil {
-		return "", fmt.Errorf("fetch tag %s: it leads to no commit: %w", name, err)
+		return "", fmt.Errorf("fetch tag %s: it does not point at a commit: %w", name, err)
 	}
 	return head.Commit, nil
 }
 
-// wanted is what a fetch is for: the ref that will hold it here, and how to find it among a remote's refs.
+// A wanted is the ref that a fetch updates in the store, and the function that finds its object in a remote's advertisement.
 type wanted struct {
 	ref string
-	in  func(advert) (plumbing.Hash, error)
+	in  func(advertisement) (plumbing.Hash, error)
 }
 
 func (s *Source) fetch(ctx context.Context, want wanted) (Head, error) {
-	s.fetching.Lock()
-	defer s.fetching.Unlock()
+	s.fetchMu.Lock()
+	defer s.fetchMu.Unlock()
 	var failures []error
 	for _, r := range s.remotes {
 		tip, err := s.fetchFrom(ctx, r, want)
@@ -69,9 +69,10 @@ func (s *Source) fetch(ctx context.Context, want wanted) (Head, error) {
 	return Head{}, errors.Join(failures...)
 }
 
+// warn logs the failures of the remotes that were tried before the one that served the branch.
 func (s *Source) warn(ctx context.Context, failures []error) {
 	for _, err := range failures {
-		s.opts.Logger.WarnContext(ctx, "remote passed over", "error", err)
+		s.opts.Logger.WarnContext(ctx, "remote skipped", "error", err)
 	}
 }
 
@@ -81,104 +82,104 @@ func (s *Source) fetchFrom(ctx context.Context, r remote, want wanted) (tip plum
 	defer cancel()
 	defer func() {
 		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			err = fmt.Errorf("not done within %s: %w", s.opts.Timeout, err)
+			err = fmt.Errorf("timeout of %s exceeded: %w", s.opts.Timeout, err)
 		}
 	}()
 	defer recoverTo(&err)
-	left := s.opts.MaxFetchBytes
-	session, err := r.dial(ctx, &left)
+	remaining := s.opts.MaxFetchBytes
+	session, err := r.dial(ctx, &remaining)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
 	defer func() {
-		if said := session.end(); err != nil && said != "" {
-			err = fmt.Errorf("%w (the remote says: %q)", err, said)
+		if message := session.end(); err != nil && message != "" {
+			err = fmt.Errorf("%w (message of the remote: %q)", err, message)
 		}
 	}()
-	advert, err := readAdvert(ctx, session)
+	advertisement, err := readAdvertisement(ctx, session)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	if tip, err = want.in(advert); err != nil {
+	if tip, err = want.in(advertisement); err != nil {
 		return plumbing.ZeroHash, err
 	}
-	return tip, s.bring(ctx, transfer{session, advert, tip, want.ref})
+	return tip, s.update(ctx, transfer{session, advertisement, tip, want.ref})
 }
 
-// A transfer is a conversation in which the refs were read and a pack may be asked for.
+// A transfer is a session after its refs were read. A pack may be requested next.
 type transfer struct {
-	session session
-	advert  advert
-	tip     plumbing.Hash
-	ref     string // that will hold tip
+	session       session
+	advertisement advertisement
+	tip           plumbing.Hash
+	ref           string // the ref in the store that will point at tip
 }
 
-// bring makes the store hold the tip.
-func (s *Source) bring(ctx context.Context, t transfer) error {
-	if damage := s.repo.damaged(); damage != nil {
+// update fetches the tip into the store, unless the store has it, and moves the ref. It clones again if the store is damaged.
+func (s *Source) update(ctx context.Context, t transfer) error {
+	if damage := s.repo.damageFound(); damage != nil {
 		if t.ref != s.tracking() {
-			return storeError{damage} // the next fetch of the branch clones anew
+			return storeError{damage} // only a fetch of the branch clones again
 		}
-		s.opts.Logger.WarnContext(ctx, "store is damaged, cloning anew", "dir", s.opts.Dir, "error", damage)
-		return s.renew(ctx, t)
+		s.opts.Logger.WarnContext(ctx, "store is damaged, cloning again", "dir", s.opts.Dir, "error", damage)
+		return s.reclone(ctx, t)
 	}
 	st, err := openStore(s.opts.Dir)
 	if err != nil {
-		return s.broken(err)
+		return s.markDamaged(err)
 	}
 	defer st.close()
 	current, err := st.ref(t.ref)
 	if err != nil {
-		return s.broken(err)
+		return s.markDamaged(err)
 	}
 	if current == t.tip && s.repo.has(t.tip) {
 		return nil
 	}
 	branch, err := st.ref(s.tracking())
 	if err != nil {
-		return s.broken(err)
+		return s.markDamaged(err)
 	}
-	if err := st.sweep(); err != nil {
+	if err := st.removeTemporary(); err != nil {
 		return storeError{err}
 	}
 	if !st.has(t.tip) {
 		haves, err := st.haves(branch)
 		if err != nil {
-			return s.broken(err)
+			return s.markDamaged(err)
 		}
-		err = t.into(ctx, st, haves)
-		if errors.Is(err, errIncomplete) && len(haves) > 0 { // what the remote left out may be what the store lost
-			return s.broken(err)
+		err = t.receive(ctx, st, haves)
+		if errors.Is(err, errIncomplete) && len(haves) > 0 { // the remote may have omitted objects that the store has lost
+			return s.markDamaged(err)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	s.placing.Lock()
-	defer s.placing.Unlock()
+	s.storeMu.Lock()
+	defer s.storeMu.Unlock()
 	if err := st.setRef(t.ref, t.tip); err != nil {
 		return storeError{err}
 	}
 	return s.repo.reopen()
 }
 
-// tracking is the ref of the branch as fetched last. The store mirrors the remote's name, so that git shows it as usual.
+// tracking returns the ref of the branch as fetched last. It has the same name as at the remote, so that git shows it as usual.
 func (s *Source) tracking() string { return "refs/heads/" + s.opts.Branch }
 
-// broken notes that the store cannot be read, so that the next fetch clones anew.
-func (s *Source) broken(err error) error {
-	s.repo.suspect(err)
+// markDamaged records that the store cannot be read, so that the next fetch clones again. It returns err as a storeError.
+func (s *Source) markDamaged(err error) error {
+	s.repo.markDamaged(err)
 	return storeError{err}
 }
 
-// mayBe reports whether the ref may point at an object of this type.
-func (t transfer) mayBe(kind plumbing.ObjectType) bool {
+// acceptsType reports whether the ref may point at an object of the type kind.
+func (t transfer) acceptsType(kind plumbing.ObjectType) bool {
 	return kind == plumbing.CommitObject || kind == plumbing.TagObject && strings.HasPrefix(t.ref, "refs/tags/")
 }
 
-// into asks for the pack and takes it into st.
-func (t transfer) into(ctx context.Context, st *store, haves []plumbing.Hash) error {
-	stream, err := requestPack(ctx, t.session, t.advert, t.tip, haves)
+// receive requests the pack, checks it and adds it to st.
+func (t transfer) receive(ctx context.Context, st *store, haves []plumbing.Hash) error {
+	stream, err := requestPack(ctx, t.session, t.advertisement, t.tip, haves)
 	if err != nil {
 		return err
 	}
@@ -187,10 +188,10 @@ func (t transfer) into(ctx context.Context, st *store, haves []plumbing.Hash) er
 		return err
 	}
 	defer p.discard()
-	if obj, err := p.read.Get(t.tip); err != nil || !t.mayBe(obj.Type()) {
-		return fmt.Errorf("%w: %s is at %s, and no such commit was sent", errIncomplete, t.ref, t.tip)
+	if obj, err := p.read.Get(t.tip); err != nil || !t.acceptsType(obj.Type()) {
+		return fmt.Errorf("%w: %s points at %s, and the remote sent no such commit", errIncomplete, t.ref, t.tip)
 	}
-	if err := checkClosed(ctx, p, st); err != nil {
+	if err := checkComplete(ctx, p, st); err != nil {
 		return err
 	}
 	if err := st.install(p); err != nil {

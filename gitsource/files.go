@@ -12,22 +12,22 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// ErrNoPath says that a wanted path is not in the tree.
+// ErrNoPath means that a wanted path is not in the tree.
 var ErrNoPath = errors.New("no such path in the tree")
 
-// TreeOptions say what to read of a tree and how much at most. The zero value reads everything within the defaults.
+// TreeOptions select the files of a tree to read, and limit them. The zero value reads all files within the default limits.
 type TreeOptions struct {
 	Paths    []string // files and directories to read, relative to the root; none, "" or "." means the whole tree
-	Suffixes []string // read only files whose name ends in one of these; none means all
-	MaxFile  int64    // bytes of one file read; default 1 MiB
-	MaxTotal int64    // bytes of all files read; default 64 MiB
-	MaxFiles int      // files read; default 10,000
+	Suffixes []string // read only files whose names end in one of these; none means all files
+	MaxFile  int64    // largest file, in bytes; default 1 MiB
+	MaxTotal int64    // largest sum of all files, in bytes; default 64 MiB
+	MaxFiles int      // largest number of files; default 10,000
 }
 
 const (
-	maxEntries = 100_000 // tree entries looked at in one call; a few small objects can span an endless tree
-	dirCost    = 8       // entries that a directory counts as on top, since it is an object to read
-	maxDepth   = 64      // directories inside one another
+	maxEntries = 100_000 // tree entries read in one call; a few small objects can describe an endless tree
+	dirCost    = 8       // entries that each directory adds to the count, because it is one more object to read
+	maxDepth   = 64      // nested directories
 )
 
 func (o TreeOptions) withDefaults() TreeOptions {
@@ -37,16 +37,16 @@ func (o TreeOptions) withDefaults() TreeOptions {
 	return o
 }
 
-// A File is a regular file of a tree. Path is relative to the root, with slashes.
+// A File is a regular file of a tree. Path is relative to the root and has slashes.
 type File struct {
 	Path string
 	Data []byte
 }
 
-// Files returns the regular files of the tree named tree that lie under opts.Paths, sorted by path. Symbolic links,
-// submodules and bad names under these paths fail with *TreeError whether or not their suffix is wanted; entries
-// elsewhere are not looked at. It fails with ErrNoPath if a wanted path is absent, with ErrTooLarge beyond a limit,
-// and with ErrNotFound if the repository is incomplete. The empty ID stands for the empty tree.
+// Files returns the regular files under opts.Paths in the tree, sorted by path. It returns a *TreeError for symbolic links,
+// submodules and invalid names under these paths, also if their suffix is not wanted. It does not read entries outside these
+// paths. It returns ErrNoPath if a wanted path is missing, ErrTooLarge above a limit, and ErrNotFound if the repository is
+// incomplete. The empty ID stands for the empty tree.
 func (r *Repository) Files(ctx context.Context, tree ID, opts TreeOptions) ([]File, error) {
 	w := fileWalk{repo: r, opts: opts.withDefaults()}
 	paths, err := cleanPaths(w.opts.Paths)
@@ -62,7 +62,7 @@ func (r *Repository) Files(ctx context.Context, tree ID, opts TreeOptions) ([]Fi
 	return w.files, nil
 }
 
-// cleanPaths returns paths in one spelling, without those that another one covers. [""] is the whole tree.
+// cleanPaths returns paths in their canonical spelling, without paths inside others. [""] is the whole tree.
 func cleanPaths(paths []string) ([]string, error) {
 	if len(paths) == 0 {
 		return []string{""}, nil
@@ -89,7 +89,7 @@ func cleanPaths(paths []string) ([]string, error) {
 	return outer, nil
 }
 
-// A fileWalk collects files and counts what it has seen against the limits.
+// A fileWalk collects files and counts files, bytes and entries for the limits.
 type fileWalk struct {
 	repo    *Repository
 	opts    TreeOptions
@@ -98,7 +98,7 @@ type fileWalk struct {
 	entries int
 }
 
-// start descends from the root to p and reads what is there.
+// start walks from the root to p and reads the file or the directory there.
 func (w *fileWalk) start(ctx context.Context, root ID, p string) error {
 	if p == "" {
 		return w.dir(ctx, "", root, 0)
@@ -132,7 +132,7 @@ func (w *fileWalk) start(ctx context.Context, root ID, p string) error {
 
 func (w *fileWalk) dir(ctx context.Context, at string, id ID, depth int) error {
 	if depth > maxDepth {
-		return &TreeError{at, fmt.Sprintf("more than %d directories inside one another", maxDepth)}
+		return &TreeError{at, fmt.Sprintf("more than %d nested directories", maxDepth)}
 	}
 	entries, err := w.readDir(ctx, at, id)
 	if err != nil {
@@ -187,7 +187,7 @@ func (w *fileWalk) file(ctx context.Context, at string, id ID) error {
 	return nil
 }
 
-// tree returns the entries of the tree object id, which is at path at. The empty ID is the empty tree.
+// tree returns the entries of the tree object id, which is at the path at. The empty ID stands for the empty tree.
 func (r *Repository) tree(ctx context.Context, at string, id ID) ([]entry, error) {
 	if id == "" {
 		return nil, nil
@@ -203,7 +203,7 @@ func (r *Repository) tree(ctx context.Context, at string, id ID) ([]entry, error
 	return entries, nil
 }
 
-// joinName appends a name to a path as it is: names such as ".." must not be resolved away.
+// joinName appends a name to a path without cleaning it. Unlike path.Join, it keeps names such as "..".
 func joinName(dir, name string) string {
 	if dir == "" {
 		return name

@@ -138,7 +138,8 @@ func TestFilesLimits(t *testing.T) {
 	}
 }
 
-// TestFilesBoundsTheWalk reads trees that a few objects make endless: wide ones of shared subtrees, and a deep one.
+// TestFilesBoundsTheWalk reads trees in which a few objects describe very many entries: wide trees of shared subtrees, and a
+// deep tree.
 func TestFilesBoundsTheWalk(t *testing.T) {
 	g := newGit(t)
 	wide := g.files(map[string]string{"a.txt": "1"})

@@ -13,7 +13,7 @@ import (
 	"gitops-agent/gitsource"
 )
 
-// A git is a bare repository that the git program works on: the remote side of these tests.
+// A git is a bare repository of the git program: the remote in these tests.
 type git struct {
 	t   testing.TB
 	dir string
@@ -32,7 +32,7 @@ func (g git) run(args ...string) string {
 	return g.exec("", append([]string{"--git-dir", g.dir}, args...)...)
 }
 
-// exec runs git with stdin, away from any configuration of the machine.
+// exec runs git with stdin and without any git configuration of the machine.
 func (g git) exec(stdin string, args ...string) string {
 	g.t.Helper()
 	cmd := exec.CommandContext(g.t.Context(), "git", args...)
@@ -56,7 +56,7 @@ func gitEnv() []string {
 	}
 }
 
-// object stores an object of any content, well-formed or not.
+// object stores an object with any content, also malformed.
 func (g git) object(kind string, raw []byte) gitsource.ID {
 	g.t.Helper()
 	return gitsource.ID(g.exec(string(raw), "--git-dir", g.dir, "hash-object", "-w", "-t", kind, "--literally", "--stdin"))
@@ -118,7 +118,7 @@ func (g git) commit(tree gitsource.ID, message string, parents ...gitsource.ID) 
 	return gitsource.ID(g.run(args...))
 }
 
-// push moves a branch, by force if need be.
+// push moves a branch to any commit.
 func (g git) push(branch string, id gitsource.ID) {
 	g.run("update-ref", "refs/heads/"+branch, string(id))
 }

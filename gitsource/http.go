@@ -21,13 +21,13 @@ const infoRefs = "/info/refs"
 // An httpSession speaks the smart HTTP protocol: one GET for the refs, one POST for the pack.
 type httpSession struct {
 	client      *http.Client
-	base        *url.URL // of the repository; moves with a redirect on the same host
+	base        *url.URL // of the repository; a redirect on the same host changes it
 	user, token string
-	left        *int64
+	remaining   *int64
 	bodies      []io.Closer
 }
 
-func dialHTTP(r remote, left *int64) (session, error) {
+func dialHTTP(r remote, remaining *int64) (session, error) {
 	roots, err := r.rootCAs()
 	if err != nil {
 		return nil, err
@@ -36,9 +36,9 @@ func dialHTTP(r remote, left *int64) (session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &httpSession{base: r.url, user: cmp.Or(r.conf.Username, "x-access-token"), token: token, left: left}
+	s := &httpSession{base: r.url, user: cmp.Or(r.conf.Username, "x-access-token"), token: token, remaining: remaining}
 	s.client = &http.Client{
-		CheckRedirect: sameHost,
+		CheckRedirect: checkRedirect,
 		Transport: &http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
 			DialContext:            (&net.Dialer{Timeout: connectTimeout}).DialContext,
@@ -51,7 +51,7 @@ func dialHTTP(r remote, left *int64) (session, error) {
 	return s, nil
 }
 
-// rootCAs returns the system's authorities and those of the CA file; nil means the system's.
+// rootCAs returns the authorities of the system and of the CA file. Nil means only those of the system.
 func (r remote) rootCAs() (*x509.CertPool, error) {
 	if r.conf.CAFile == "" {
 		return nil, nil
@@ -65,12 +65,12 @@ func (r remote) rootCAs() (*x509.CertPool, error) {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("read certificate authorities: %s holds no PEM certificate", r.conf.CAFile)
+		return nil, fmt.Errorf("read certificate authorities: %s contains no PEM certificate", r.conf.CAFile)
 	}
 	return pool, nil
 }
 
-// token returns the one line of the token file, or nothing if there is no file.
+// token returns the one line of the token file, or "" if there is no file.
 func (r remote) token() (string, error) {
 	if r.conf.TokenFile == "" {
 		return "", nil
@@ -81,23 +81,23 @@ func (r remote) token() (string, error) {
 	}
 	token := strings.TrimRight(string(data), "\r\n")
 	if token == "" || strings.ContainsAny(token, "\r\n") {
-		return "", fmt.Errorf("read token: %s does not hold one line", r.conf.TokenFile)
+		return "", fmt.Errorf("read token: %s must contain exactly one line", r.conf.TokenFile)
 	}
 	return token, nil
 }
 
-// sameHost follows a redirect of the refs only, as forges give for renamed repositories, and only within one origin.
-func sameHost(req *http.Request, via []*http.Request) error {
+// checkRedirect allows redirects only for the refs and only within one origin. Forges redirect renamed repositories so.
+func checkRedirect(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
 	case first.Method != http.MethodGet:
-		return errors.New("the pack is redirected")
+		return errors.New("redirect of the request for the pack, which is not allowed")
 	case len(via) > 5:
 		return errors.New("more than 5 redirects")
 	case req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host:
-		return fmt.Errorf("redirected to another host, %s: configure that one if it is right", req.URL.Host)
+		return fmt.Errorf("redirected to another host, %s: configure that host if it is correct", req.URL.Host)
 	case !strings.HasSuffix(req.URL.Path, infoRefs):
-		return errors.New("redirected to something that is not a git repository")
+		return errors.New("redirected to a URL that is not a git repository")
 	}
 	return nil
 }
@@ -131,9 +131,9 @@ func (s *httpSession) pack(ctx context.Context, request []byte) (io.Reader, erro
 	return body, err
 }
 
-// do sends req, checks that git answers, and returns the answer and the URL that it came from.
+// do sends req and checks that the reply is from a git server. It returns the body and the URL after redirects.
 func (s *httpSession) do(req *http.Request, kind string) (io.Reader, *url.URL, error) {
-	req.Header.Set("User-Agent", "git/gitops-agent") // some servers serve git to clients that call themselves git
+	req.Header.Set("User-Agent", "git/gitops-agent") // some servers serve git only to clients whose name begins with git
 	if s.token != "" {
 		req.SetBasicAuth(s.user, s.token)
 	}
@@ -147,12 +147,12 @@ func (s *httpSession) do(req *http.Request, kind string) (io.Reader, *url.URL, e
 	}
 	got, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if want := "application/x-git-upload-pack-" + kind; got != want {
-		return nil, nil, fmt.Errorf("no git repository answers: content type %q, want %q", got, want)
+		return nil, nil, fmt.Errorf("the reply is not from a git repository: got content type %q, want %q", got, want)
 	}
-	return &meter{r: res.Body, left: s.left}, res.Request.URL, nil
+	return &budgetReader{r: res.Body, remaining: s.remaining}, res.Request.URL, nil
 }
 
-// withoutURL drops the request's URL from an error of net/http; the remote is named elsewhere.
+// withoutURL removes the request's URL from an error of net/http. RemoteError names the remote.
 func withoutURL(err error) error {
 	var inner *url.Error
 	if errors.As(err, &inner) {
@@ -161,15 +161,16 @@ func withoutURL(err error) error {
 	return err
 }
 
+// statusError returns the error for an HTTP status other than 200, with the likely cause.
 func statusError(code int, withToken bool) error {
 	hint := ""
 	switch {
 	case (code == http.StatusUnauthorized || code == http.StatusForbidden) && !withToken:
-		hint = ": it asks for credentials and there is no token file"
+		hint = ": the server requires credentials and no token file is configured"
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		hint = ": the token is not accepted, or may not read this repository"
+		hint = ": the server does not accept the token, or the token may not read this repository"
 	case code == http.StatusNotFound:
-		hint = ": no such repository, or it is not shown to these credentials"
+		hint = ": the repository does not exist, or these credentials may not read it"
 	}
 	return fmt.Errorf("HTTP status %d %s%s", code, http.StatusText(code), hint)
 }

@@ -16,7 +16,7 @@ import (
 	"gitops-agent/gitsource"
 )
 
-// gitHTTP serves the repository the way forges do, through git's own CGI program.
+// gitHTTP serves the repository like a forge, through git's own CGI program.
 func gitHTTP(t testing.TB, g git) http.Handler {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "git", "--exec-path").Output()
@@ -37,7 +37,7 @@ func serve(t testing.TB, h http.Handler) *httptest.Server {
 	return srv
 }
 
-// plain is a repository on a server without TLS.
+// plain returns the remote of a repository on a server without TLS.
 func plain(srv *httptest.Server) gitsource.Remote {
 	return gitsource.Remote{URL: srv.URL + "/remote.git", AllowInsecure: true}
 }
@@ -72,7 +72,7 @@ func TestFetchHTTP(t *testing.T) {
 	fsck(t, dir)
 }
 
-// TestFetchHTTPS fetches with a token, which is read anew each time.
+// TestFetchHTTPS fetches with a token, which is read at each fetch.
 func TestFetchHTTPS(t *testing.T) {
 	g := newGit(t)
 	history := g.history("main", 2)
@@ -91,7 +91,7 @@ func TestFetchHTTPS(t *testing.T) {
 	wantRemoteError(t, s, "no token file")
 	remote.TokenFile = token
 	s, _ = openSource(t, remote)
-	wantRemoteError(t, s, "HTTP status 401 Unauthorized: the token is not accepted")
+	wantRemoteError(t, s, "HTTP status 401 Unauthorized: the server does not accept the token")
 	if err := os.WriteFile(token, []byte("s3cret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestFetchHTTPS(t *testing.T) {
 	wantRemoteError(t, s, "certificate")
 }
 
-// wantRemoteError fetches and expects a RemoteError that holds text and no secret.
+// wantRemoteError fetches and expects a RemoteError that contains text and no secret.
 func wantRemoteError(t *testing.T, s *gitsource.Source, text string) {
 	t.Helper()
 	_, err := s.Fetch(t.Context())
@@ -113,7 +113,7 @@ func wantRemoteError(t *testing.T, s *gitsource.Source, text string) {
 		t.Errorf("got %v, want %q", err, text)
 	}
 	if strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "0ther") {
-		t.Errorf("the error tells the token: %v", err)
+		t.Errorf("the error contains the token: %v", err)
 	}
 }
 
@@ -126,7 +126,7 @@ func TestFetchHTTPSecretFiles(t *testing.T) {
 		"token_empty":     {writeFile(t, "token", "\n"), ca, "one line"},
 		"token_two_lines": {writeFile(t, "token", "a\nb\n"), ca, "one line"},
 		"ca_absent":       {"", "/nonexistent/ca", "read certificate authorities"},
-		"ca_garbage":      {"", writeFile(t, "ca", "garbage"), "holds no PEM certificate"},
+		"ca_garbage":      {"", writeFile(t, "ca", "garbage"), "contains no PEM certificate"},
 		"ca_huge":         {"", writeFile(t, "ca", strings.Repeat("x", 2<<20)), "larger than the limit"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,18 +169,18 @@ func TestFetchHTTPRedirects(t *testing.T) {
 	fetch(t, s, history...)
 	for path, want := range map[string]string{
 		"/away.git": "redirected to another host", "/login.git": "not a git repository", "/loop.git": "more than 5",
-		"/half.git": "the pack is redirected", "/page.git": "no git repository answers", "/none.git": "404",
+		"/half.git": "redirect of the request for the pack", "/page.git": "the reply is not from a git repository", "/none.git": "404",
 	} {
 		s, _ := openSource(t, remote(path))
 		wantRemoteError(t, s, want)
 	}
 	if len(leaked) != 0 {
-		t.Errorf("another host was asked: %q", leaked)
+		t.Errorf("another host got a request: %q", leaked)
 	}
 }
 
-// TestFetchPassesOverHangingRemote waits for a remote that accepts the connection and says nothing.
-func TestFetchPassesOverHangingRemote(t *testing.T) {
+// TestFetchSkipsHangingRemote fetches from a remote that accepts the connection and sends nothing.
+func TestFetchSkipsHangingRemote(t *testing.T) {
 	g := newGit(t)
 	history := g.history("main", 2)
 	hanging := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
@@ -200,7 +200,7 @@ type recorded struct {
 	body   []byte
 }
 
-// record returns what the repository answers to the next fetch of s, without letting the fetch succeed.
+// record returns the reply of the repository to the next fetch of s. The fetch itself fails.
 func record(t *testing.T, g git, dir string) recorded {
 	t.Helper()
 	var pack recorded
@@ -217,12 +217,12 @@ func record(t *testing.T, g git, dir string) recorded {
 	}))
 	wantRemoteError(t, reopenSource(t, dir, plain(srv)), "503")
 	if len(pack.body) == 0 {
-		t.Fatal("no pack was asked for")
+		t.Fatal("got no request for a pack")
 	}
 	return pack
 }
 
-// serveReply answers requests for a pack with a body of the test's choice, and then as abort says.
+// serveReply answers requests for a pack with the body from the test, and breaks the connection if abort is true.
 func serveReply(t *testing.T, g git, header http.Header, body func() (reply []byte, abort bool)) *httptest.Server {
 	backend := gitHTTP(t, g)
 	return serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -240,7 +240,7 @@ func serveReply(t *testing.T, g git, header http.Header, body func() (reply []by
 	}))
 }
 
-// offsets returns where to cut or flip n bytes: the first ones, the last ones, and some between.
+// offsets returns positions in n bytes: the first ones, the last ones, and some between.
 func offsets(n int) []int {
 	var at []int
 	for i := range n {
@@ -251,8 +251,8 @@ func offsets(n int) []int {
 	return at
 }
 
-// TestFetchSurvivesCuts ends the reply at many offsets, as a clean end and as a broken connection, for a clone and for
-// an update. Nothing of it may stick, and the next fetch succeeds.
+// TestFetchSurvivesCuts ends the reply at many offsets, with a clean end and with a broken connection, for a clone and for
+// an update. The store must not change, and the next fetch must succeed.
 func TestFetchSurvivesCuts(t *testing.T) {
 	g := newGit(t)
 	first := g.history("main", 3)
@@ -270,7 +270,7 @@ func TestFetchSurvivesCuts(t *testing.T) {
 				t.Fatalf("cut at %d of %d: got %s", cut, len(reply.body), head.Commit)
 			}
 			if after := looseObjects(t, dir); after != before {
-				t.Fatalf("cut at %d: %d objects stuck", cut, after-before)
+				t.Fatalf("cut at %d: got %d new objects in the store, want none", cut, after-before)
 			}
 		}
 		cut, abort = len(reply.body), false
@@ -283,7 +283,7 @@ func TestFetchSurvivesCuts(t *testing.T) {
 	check(append(first, next)...)
 }
 
-// TestFetchNoticesFlippedBits flips bits of the reply. A fetch that succeeds nevertheless has the right objects.
+// TestFetchNoticesFlippedBits flips bits of the reply. A fetch that still succeeds must have the right objects.
 func TestFetchNoticesFlippedBits(t *testing.T) {
 	g := newGit(t)
 	first := g.history("main", 2)
@@ -312,6 +312,6 @@ func TestFetchNoticesFlippedBits(t *testing.T) {
 		fsck(t, dir)
 	}
 	if refused == 0 {
-		t.Error("no flipped bit was noticed")
+		t.Error("no fetch with a flipped bit failed")
 	}
 }

@@ -27,7 +27,7 @@ import (
 	"gitops-agent/gitsource"
 )
 
-// A forgeCA certifies forges.
+// A forgeCA is a certificate authority for test servers that act as forges.
 type forgeCA struct {
 	t    *testing.T
 	cert *x509.Certificate
@@ -47,7 +47,7 @@ func newForgeCA(t *testing.T) forgeCA {
 	return ca
 }
 
-// certify issues a certificate with a key of its own; an authority without a certificate certifies itself.
+// certify issues a certificate with a new key. An authority without a certificate signs its own.
 func (ca forgeCA) certify(template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	ca.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -70,7 +70,7 @@ func (ca forgeCA) certify(template *x509.Certificate) (*x509.Certificate, *ecdsa
 	return cert, key
 }
 
-// serve serves h with a certificate for a host, valid until a time.
+// serve serves h with a certificate for host that is valid until the given time.
 func (ca forgeCA) serve(h http.Handler, host string, until time.Time) *httptest.Server {
 	ca.t.Helper()
 	template := &x509.Certificate{
@@ -85,7 +85,7 @@ func (ca forgeCA) serve(h http.Handler, host string, until time.Time) *httptest.
 	cert, key := ca.certify(template)
 	srv := httptest.NewUnstartedServer(h)
 	srv.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}}}
-	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that are refused on purpose
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // some handshakes fail on purpose
 	srv.EnableHTTP2 = true
 	srv.StartTLS()
 	ca.t.Cleanup(srv.Close)
@@ -94,7 +94,7 @@ func (ca forgeCA) serve(h http.Handler, host string, until time.Time) *httptest.
 
 const loopback = "127.0.0.1"
 
-// forge serves a repository as forges do: git's own program behind TLS, for whoever brings the token.
+// forge serves a repository like a forge: git's own program behind TLS, for requests with the token.
 func (ca forgeCA) forge(g git) gitsource.Remote {
 	ca.t.Helper()
 	backend := gitHTTP(ca.t, g)
@@ -108,7 +108,7 @@ func (ca forgeCA) forge(g git) gitsource.Remote {
 	return gitsource.Remote{URL: srv.URL + "/remote.git", CAFile: ca.file, TokenFile: writeFile(ca.t, "token", "s3cret\n")}
 }
 
-// TestHTTPSTrust reaches a forge only if its certificate is valid, for its host, and from an authority that the remote names.
+// TestHTTPSTrust: a forge is accepted only if its certificate is valid, for its host, and from a configured authority.
 func TestHTTPSTrust(t *testing.T) {
 	g := newGit(t)
 	history := g.history("main", 2)
@@ -119,7 +119,7 @@ func TestHTTPSTrust(t *testing.T) {
 		host   string
 		until  time.Time
 		caFile string
-		want   string // "" if it is reached
+		want   string // "" if the fetch succeeds
 	}{
 		"right":        {loopback, later, ours.file, ""},
 		"wrong_ca":     {loopback, later, other.file, "certificate signed by unknown authority"},
@@ -139,8 +139,8 @@ func TestHTTPSTrust(t *testing.T) {
 	}
 }
 
-// TestHTTPSRedirectKeepsTheToken is redirected to another host of the same authority, for the refs and for the pack, and must not even
-// connect to it.
+// TestHTTPSRedirectKeepsTheToken: a redirect of the refs or of the pack to another host of the same authority is refused before
+// a connection to that host.
 func TestHTTPSRedirectKeepsTheToken(t *testing.T) {
 	g := newGit(t)
 	g.history("main", 2)
@@ -165,13 +165,13 @@ func TestHTTPSRedirectKeepsTheToken(t *testing.T) {
 			})
 			wantRemoteError(t, s, "redirected")
 			if len(asked) != 0 {
-				t.Errorf("the other host was asked: %q", <-asked)
+				t.Errorf("the other host got a request: %q", <-asked)
 			}
 		})
 	}
 }
 
-// TestHTTPSRefusesCredentialsInTheURL never gets as far as a connection.
+// TestHTTPSRefusesCredentialsInTheURL: Open returns an error before any connection.
 func TestHTTPSRefusesCredentialsInTheURL(t *testing.T) {
 	g := newGit(t)
 	g.history("main", 1)
@@ -183,7 +183,7 @@ func TestHTTPSRefusesCredentialsInTheURL(t *testing.T) {
 	}
 }
 
-// TestHTTPSTrees fetches commits whose trees name what must never be read, and expects what is beside it to be readable.
+// TestHTTPSTrees fetches commits whose trees have entries that must never be read, and reads the entries beside them.
 func TestHTTPSTrees(t *testing.T) {
 	g := newGit(t)
 	blob := string(g.blob("x"))
@@ -224,7 +224,7 @@ func TestHTTPSTrees(t *testing.T) {
 	}
 }
 
-// TestHTTPSManyRefs finds one branch among 10,000 refs, some of them with names that are not UTF-8.
+// TestHTTPSManyRefs finds one branch among 10,000 refs, some of which have names that are not UTF-8.
 func TestHTTPSManyRefs(t *testing.T) {
 	g := newGit(t)
 	history := g.history("main", 3)
@@ -242,11 +242,11 @@ func TestHTTPSManyRefs(t *testing.T) {
 	fetch(t, s, history...)
 	fsck(t, dir)
 	if got := (git{t, dir}).run("for-each-ref", "--format=%(refname)"); got != "refs/heads/main" {
-		t.Errorf("refs of the store: got %q, want main alone", got)
+		t.Errorf("refs of the store: got %q, want only main", got)
 	}
 }
 
-// TestHTTPSSHA256 says of a repository with SHA-256 ids what it is.
+// TestHTTPSSHA256: the error for a repository with SHA-256 ids names the cause.
 func TestHTTPSSHA256(t *testing.T) {
 	g := newGit(t, "--object-format=sha256")
 	tree := g.exec("", "--git-dir", g.dir, "mktree")
@@ -255,7 +255,7 @@ func TestHTTPSSHA256(t *testing.T) {
 	wantRemoteError(t, s, "SHA-256")
 }
 
-// TestHTTPSShallow refuses a repository that lacks the history.
+// TestHTTPSShallow: a repository without the full history is refused.
 func TestHTTPSShallow(t *testing.T) {
 	g := newGit(t)
 	g.history("main", 5)
@@ -264,12 +264,12 @@ func TestHTTPSShallow(t *testing.T) {
 	s, dir := openSource(t, newForgeCA(t).forge(shallow))
 	wantRemoteError(t, s, "incomplete history")
 	if n := looseObjects(t, dir); n != 0 {
-		t.Errorf("%d objects stuck", n)
+		t.Errorf("got %d objects in the store, want none", n)
 	}
 }
 
-// TestHTTPSLargeBlobs fetches a file of 100 MB, which a repository may hold and no manifest is; a larger one is refused before it is
-// unpacked, and a pack beyond the bound before it is taken in.
+// TestHTTPSLargeBlobs fetches a file of 100 MB, which a repository may contain although no manifest is so large. A larger file
+// is refused before it is unpacked, and a pack above the limit before it enters the store.
 func TestHTTPSLargeBlobs(t *testing.T) {
 	const mb = 1_000_000
 	noise := make([]byte, 20*mb) // does not compress, so that the pack is as large
@@ -278,7 +278,7 @@ func TestHTTPSLargeBlobs(t *testing.T) {
 	for name, test := range map[string]struct {
 		content  string
 		maxFetch int64
-		want     string // "" if it is fetched
+		want     string // "" if the fetch succeeds
 	}{
 		"100_MB":    {strings.Repeat("\x00", 100*mb), 0, ""},
 		"200_MB":    {strings.Repeat("\x00", 200*mb), 0, "larger than the limit"},
@@ -316,7 +316,7 @@ func TestHTTPSLargeBlobs(t *testing.T) {
 	}
 }
 
-// TestHTTPSFallsBackFromAHangingPack is served half a pack by a forge that then says nothing more, and takes it from the next forge.
+// TestHTTPSFallsBackFromAHangingPack: if a forge sends half a pack and then nothing, the branch comes from the next forge.
 func TestHTTPSFallsBackFromAHangingPack(t *testing.T) {
 	g := newGit(t)
 	history := g.history("main", 120)
@@ -345,6 +345,6 @@ func TestHTTPSFallsBackFromAHangingPack(t *testing.T) {
 	}
 	fetch(t, s, history...)
 	if len(hung) != 1 {
-		t.Error("the first forge was not asked for a pack")
+		t.Error("the first forge got no request for a pack")
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// ID names a git object: the SHA-1 of its header and content as 40 lower-case hex digits. The zero value names nothing,
-// except where a function says that it stands for the empty tree.
+// An ID names a git object: the SHA-1 of its header and content as 40 lower-case hex digits. The zero value names no object.
+// Some functions document that it stands for the empty tree.
 type ID string
 
-// ParseID returns s as an ID. It accepts full ids only; a name or an abbreviation is Repository.Resolve's to read.
+// ParseID returns s as an ID. It accepts only full ids. Repository.Resolve reads names and abbreviations.
 func ParseID(s string) (ID, error) {
 	if len(s) == 64 && isLowerHex(s) {
 		return "", fmt.Errorf("parse object id %q: SHA-256 repositories are not supported", s)

@@ -24,7 +24,7 @@ func TestParseID(t *testing.T) {
 		id, err := ParseID(s)
 		if want == "" {
 			if err != nil || string(id) != s {
-				t.Errorf("ParseID(%q): got %q, %v, want it back", s, id, err)
+				t.Errorf("ParseID(%q): got %q, %v, want the same text", s, id, err)
 			}
 			continue
 		}

@@ -11,11 +11,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 )
 
-// looseLimit is how many objects a pack may hold to be stored one by one. An agent fetches some objects every few
-// minutes for years: as packs they would have to be searched one after the other at each lookup.
+// looseLimit is the largest number of objects of a pack whose objects are stored as separate files. An agent fetches a few
+// objects every few minutes for years. As packs, each lookup would have to search them one after another.
 const looseLimit = 100
 
-// install makes the pack's objects part of the store, on disk when it returns.
+// install adds the pack's objects to the store. They are on disk when it returns.
 func (s *store) install(p *pack) error {
 	if len(p.objects) <= looseLimit {
 		return s.installLoose(p)
@@ -23,7 +23,7 @@ func (s *store) install(p *pack) error {
 	return s.installPack(p)
 }
 
-// installPack takes the pack as it is. The index comes last: without it nobody sees the pack.
+// installPack moves the pack file into the store. It moves the index last, because a pack without an index is not read.
 func (s *store) installPack(p *pack) error {
 	base := filepath.Join(s.packDir(), "pack-"+p.checksum.String())
 	index, err := os.CreateTemp(s.packDir(), "tmp_idx_")
@@ -43,20 +43,20 @@ func (s *store) installPack(p *pack) error {
 	return syncPath(s.packDir())
 }
 
-// installLoose writes each object to a file of its own.
+// installLoose writes each object to a separate file.
 func (s *store) installLoose(p *pack) error {
 	get := func(h plumbing.Hash) (plumbing.EncodedObject, error) { return p.read.Get(h) }
 	for _, o := range p.objects {
-		if err := s.copyClosed(o.hash, get); err != nil {
+		if err := s.copyReachable(o.hash, get); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// copyClosed writes the object root and all that it names, as far as the store lacks them. What is named goes before
-// what names it, so that the store is closed at any moment.
-func (s *store) copyClosed(root plumbing.Hash, get func(plumbing.Hash) (plumbing.EncodedObject, error)) error {
+// copyReachable writes the object root and every object that it leads to, unless the store has them. It writes an object
+// after all objects that the object names, so that the store is complete at any moment.
+func (s *store) copyReachable(root plumbing.Hash, get func(plumbing.Hash) (plumbing.EncodedObject, error)) error {
 	for stack := []plumbing.Hash{root}; len(stack) > 0; {
 		h := stack[len(stack)-1]
 		if s.has(h) {
@@ -85,7 +85,7 @@ func (s *store) copyClosed(root plumbing.Hash, get func(plumbing.Hash) (plumbing
 	return nil
 }
 
-// write stores one object as a file, on disk when it returns.
+// write stores one object as a file. The file is on disk when it returns.
 func (s *store) write(obj plumbing.EncodedObject) error {
 	h, err := s.storage.SetEncodedObject(obj)
 	if err != nil {

@@ -17,12 +17,11 @@ import (
 
 const (
 	objectCacheSize = 16 * cache.MiByte
-	maxOpenPacks    = 16 // descriptors kept per repository
+	maxOpenPacks    = 16 // file descriptors per repository
 )
 
-// openStorage opens the repository at dir, wherever its git directory is. Objects are always unpacked in memory, after
-// a look at their size: go-git's streaming of large objects does so in goroutines of its own, where a panic cannot be
-// caught.
+// openStorage opens the repository at dir and finds its git directory. Objects are always unpacked in memory, after their
+// size is checked. go-git's streaming of large objects unpacks them in other goroutines, where a panic cannot be caught.
 func openStorage(dir string) (*filesystem.Storage, error) {
 	gitDir, err := findGitDir(dir)
 	if err != nil {
@@ -40,7 +39,7 @@ func openStorage(dir string) (*filesystem.Storage, error) {
 	return st, nil
 }
 
-// findGitDir returns the directory that holds HEAD and objects: dir itself, dir/.git, or where the file dir/.git points.
+// findGitDir returns the directory that contains HEAD and objects: dir itself, dir/.git, or the target of the file dir/.git.
 func findGitDir(dir string) (string, error) {
 	dotGit := filepath.Join(dir, ".git")
 	info, err := os.Stat(dotGit)
@@ -77,7 +76,7 @@ func checkGitDir(dir string) error {
 	return errors.New("not a git repository: no objects directory")
 }
 
-// repositoryFS joins the git directory with the common directory that linked work trees share.
+// repositoryFS returns the git directory, combined with the common directory that linked work trees share.
 func repositoryFS(gitDir string) (billy.Filesystem, error) {
 	own := osfs.New(gitDir, osfs.WithBoundOS())
 	common, err := readPointer(filepath.Join(gitDir, "commondir"), "")
@@ -90,7 +89,7 @@ func repositoryFS(gitDir string) (billy.Filesystem, error) {
 	return dotgit.NewRepositoryFilesystem(own, osfs.New(relativeTo(gitDir, common), osfs.WithBoundOS())), nil
 }
 
-// readPointer reads a file of one line and returns what follows prefix there.
+// readPointer reads a file of one line and returns the text after prefix.
 func readPointer(file, prefix string) (string, error) {
 	line, err := readSmallFile(file)
 	if err != nil {
@@ -98,7 +97,7 @@ func readPointer(file, prefix string) (string, error) {
 	}
 	target, ok := strings.CutPrefix(strings.TrimRight(string(line), "\r\n"), prefix)
 	if !ok || target == "" {
-		return "", fmt.Errorf("%s: want one line %q and a name", file, prefix)
+		return "", fmt.Errorf("%s: want one line of %q and a name", file, prefix)
 	}
 	return target, nil
 }
@@ -110,7 +109,7 @@ func relativeTo(dir, target string) string {
 	return filepath.Join(dir, target)
 }
 
-// checkFormat refuses repositories whose objects or refs go-git would misread.
+// checkFormat refuses repositories whose objects or refs go-git cannot read correctly.
 func checkFormat(st *filesystem.Storage) error {
 	cfg, err := st.Config()
 	if err != nil {
@@ -118,10 +117,10 @@ func checkFormat(st *filesystem.Storage) error {
 	}
 	ext := cfg.Raw.Section("extensions")
 	if f := ext.Option("objectformat"); f != "" && !strings.EqualFold(f, "sha1") {
-		return fmt.Errorf("object format %q is not supported: only sha1 is", f)
+		return fmt.Errorf("object format %q is not supported, want sha1", f)
 	}
 	if f := ext.Option("refstorage"); f != "" && !strings.EqualFold(f, "files") {
-		return fmt.Errorf("ref storage %q is not supported: only files is", f)
+		return fmt.Errorf("ref storage %q is not supported, want files", f)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 )
 
-// A pack is what a remote sent, in a temporary file of the store, parsed but not yet part of it.
+// A pack is a received pack in a temporary file of the store. It is parsed and not yet part of the store.
 type pack struct {
 	file     *os.File
 	index    *idxfile.MemoryIndex
@@ -29,8 +29,8 @@ type packed struct {
 	typ  plumbing.ObjectType
 }
 
-// receivePack writes stream to a temporary file in dir and parses it: every object is unpacked and hashed, and the
-// pack's own checksum must fit. The caller discards the pack.
+// receivePack writes stream to a temporary file in dir and parses it. It unpacks and hashes every object and compares the
+// pack's checksum. The caller must discard the pack.
 func receivePack(ctx context.Context, dir string, stream io.Reader) (_ *pack, err error) {
 	file, err := os.CreateTemp(dir, "tmp_pack_")
 	if err != nil {
@@ -45,8 +45,8 @@ func receivePack(ctx context.Context, dir string, stream io.Reader) (_ *pack, er
 	if _, err := io.Copy(storeWriter{file}, stream); err != nil {
 		return nil, fmt.Errorf("receive pack: %w", err)
 	}
-	if err := p.measure(ctx); err != nil {
-		return nil, fmt.Errorf("measure pack: %w", err)
+	if err := p.checkLimits(ctx); err != nil {
+		return nil, fmt.Errorf("check pack limits: %w", err)
 	}
 	if err := p.parse(ctx); err != nil {
 		return nil, fmt.Errorf("parse pack: %w", err)
@@ -54,17 +54,17 @@ func receivePack(ctx context.Context, dir string, stream io.Reader) (_ *pack, er
 	return p, p.open()
 }
 
-// discard removes the temporary file. The objects that the store took stay there.
+// discard removes the temporary file. Objects that were added to the store stay there.
 func (p *pack) discard() {
 	if p.read != nil {
 		_ = p.read.Close()
 	}
 	_ = p.file.Close()
-	_ = os.Remove(p.file.Name()) // gone already if the store took it as it is
+	_ = os.Remove(p.file.Name()) // already renamed if the store has the pack as a file
 }
 
-// rewound returns the file from its start.
-func (p *pack) rewound(ctx context.Context) (ctxFile, error) {
+// fromStart returns the file, set to its start.
+func (p *pack) fromStart(ctx context.Context) (ctxFile, error) {
 	if _, err := p.file.Seek(0, io.SeekStart); err != nil {
 		return ctxFile{}, storeError{err}
 	}
@@ -73,7 +73,7 @@ func (p *pack) rewound(ctx context.Context) (ctxFile, error) {
 
 // parse builds the index and the list of objects.
 func (p *pack) parse(ctx context.Context) error {
-	file, err := p.rewound(ctx)
+	file, err := p.fromStart(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (p *pack) parse(ctx context.Context) error {
 	return err
 }
 
-// A lister is a packfile.Observer that notes the objects as they are resolved.
+// A lister is a packfile.Observer that adds each resolved object to the pack's list.
 type lister struct {
 	p   *pack
 	typ plumbing.ObjectType
@@ -133,13 +133,13 @@ func (p *pack) object(o packed) (plumbing.EncodedObject, error) {
 	return obj, nil
 }
 
-// A storeError is a failure of this machine's disk, for which no remote is to blame.
+// A storeError is a failure of the store on this machine, not of a remote.
 type storeError struct{ err error }
 
 func (e storeError) Error() string { return e.err.Error() }
 func (e storeError) Unwrap() error { return e.err }
 
-// A storeWriter marks the errors of writing as this machine's.
+// A storeWriter returns write errors as storeError.
 type storeWriter struct{ w io.Writer }
 
 func (w storeWriter) Write(p []byte) (int, error) {

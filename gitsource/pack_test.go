@@ -17,7 +17,7 @@ import (
 	"gitops-agent/gitsource"
 )
 
-// A hostile is a remote that sends what git never would.
+// A hostile is a remote that sends replies that git never sends.
 type hostile struct {
 	tip   gitsource.ID
 	refs  int // further refs to list
@@ -61,7 +61,7 @@ func objectID(kind string, body []byte) gitsource.ID {
 	return gitsource.ID(fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "%s %d\x00%s", kind, len(body), body))))
 }
 
-// add appends an object that claims to have size bytes; base stands between the header and the data.
+// add appends an object whose header claims size bytes. The bytes of base are between the header and the data.
 func (p *packWriter) add(kind int, size uint64, base, data []byte) (offset int) {
 	offset = p.Len() + 12
 	p.count++
@@ -82,7 +82,7 @@ func (p *packWriter) object(kind int, data []byte) int {
 	return p.add(kind, uint64(len(data)), nil, data)
 }
 
-// pack returns the pack with a header that claims count objects and a fitting checksum.
+// pack returns the pack with a header that claims count objects, and a correct checksum.
 func (p *packWriter) pack(count uint32) []byte {
 	raw := append([]byte("PACK"), 0, 0, 0, 2)
 	raw = binary.BigEndian.AppendUint32(raw, count)
@@ -104,7 +104,7 @@ func newOneCommit() oneCommit {
 
 func (c oneCommit) tip() gitsource.ID { return objectID("commit", c.commit) }
 
-// whole is the complete pack.
+// whole returns the complete pack.
 func (c oneCommit) whole() *packWriter {
 	p := new(packWriter)
 	p.object(packCommit, c.commit)
@@ -159,11 +159,11 @@ func TestFetchRefusesHostilePacks(t *testing.T) {
 		"nothing":       {nil, "empty"},
 		"garbage":       {[]byte("this is no pack at all, sorry"), "signature"},
 		"checksum":      {wrongSum, "checksum"},
-		"no_commit":     {without(packCommit), "no such commit was sent"},
+		"no_commit":     {without(packCommit), "the remote sent no such commit"},
 		"no_tree":       {without(packTree), "names " + string(objectID("tree", c.tree))},
 		"no_blob":       {without(packBlob), "names " + string(objectID("blob", c.blob))},
 		"count_bomb":    {c.whole().pack(1<<32 - 1), "larger than the limit of 2000000"},
-		"count_high":    {c.whole().pack(4), "measure pack"},
+		"count_high":    {c.whole().pack(4), "check pack limits"},
 		"size_bomb":     {build(func(p *packWriter) { p.add(packBlob, 1<<40, nil, []byte("x")) }), "larger than the limit"},
 		"size_overflow": {build(func(p *packWriter) { p.add(packBlob, 1<<63+5, nil, []byte("x")) }), "pack"},
 		"size_lie":      {build(func(p *packWriter) { p.add(packBlob, 1, nil, []byte("long enough")) }), "exceeds declared size"},
@@ -186,7 +186,7 @@ func TestFetchRefusesHostilePacks(t *testing.T) {
 			s, dir := openSource(t, plain(serve(t, hostile{tip: c.tip(), reply: sends(test.pack)})))
 			wantRemoteError(t, s, test.want)
 			if n := looseObjects(t, dir); n != 0 {
-				t.Errorf("%d objects stuck", n)
+				t.Errorf("got %d objects in the store, want none", n)
 			}
 			if _, err := s.Repository().Commit(t.Context(), c.tip()); !errors.Is(err, gitsource.ErrNotFound) {
 				t.Errorf("Commit: got %v, want ErrNotFound", err)
@@ -195,7 +195,7 @@ func TestFetchRefusesHostilePacks(t *testing.T) {
 	}
 }
 
-// TestFetchBoundsMemory sends packs that unpack to far more than they weigh.
+// TestFetchBoundsMemory sends a pack that is much larger unpacked than packed.
 func TestFetchBoundsMemory(t *testing.T) {
 	c := newOneCommit()
 	p := c.whole()
@@ -225,7 +225,7 @@ func TestFetchBoundsMemory(t *testing.T) {
 	}
 }
 
-// TestFetchBoundsEndlessReplies reads from remotes that never stop.
+// TestFetchBoundsEndlessReplies reads from remotes whose replies never end.
 func TestFetchBoundsEndlessReplies(t *testing.T) {
 	c := newOneCommit()
 	noise := make([]byte, 64<<10)
@@ -260,8 +260,8 @@ func TestFetchBoundsEndlessReplies(t *testing.T) {
 	}
 }
 
-// TestFetchCleansWhatRemotesSay keeps control characters of a remote's messages from logs and terminals.
-func TestFetchCleansWhatRemotesSay(t *testing.T) {
+// TestFetchCleansRemoteMessages: control characters in a remote's message do not reach logs and terminals.
+func TestFetchCleansRemoteMessages(t *testing.T) {
 	c := newOneCommit()
 	h := hostile{tip: c.tip(), reply: func(w io.Writer) { _, _ = io.WriteString(w, "0015ERR \x1b[2J\nbad\r\n") }}
 	s, _ := openSource(t, plain(serve(t, h)))

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// polls runs p while script does and returns when polls began, in seconds since the start.
+// polls runs p until script returns. It returns when the polls began, in seconds since the start.
 func polls(t *testing.T, p Poller, takes time.Duration, script func()) []float64 {
 	t.Helper()
 	start := time.Now()

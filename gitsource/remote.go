@@ -10,39 +10,40 @@ import (
 	"strings"
 )
 
-// A Remote is one place that serves the branch. Files are read at each fetch, so that secrets can be rotated under a
-// running agent; they are never logged.
+// A Remote is one place that serves the branch. The files are read at each fetch, so that secrets can be rotated while the
+// agent runs. Their content is never logged.
 type Remote struct {
-	// URL is https://host/path, ssh://user@host[:port]/path, user@host:path, file:///path or an absolute path. It
-	// holds no password. A file remote needs the git program.
+	// URL is https://host/path, ssh://user@host[:port]/path, user@host:path, file:///path or an absolute path. It must
+	// not contain a password. A file remote needs the git program.
 	URL string
-	// Username goes with the token (default "x-access-token") or is the ssh user, unless the URL names one (default
-	// "git").
+	// Username is the user for the token (default "x-access-token"), or the ssh user (default "git"). The user in an ssh
+	// URL overrides it.
 	Username string
-	// TokenFile holds the password or access token for https, on one line.
+	// TokenFile contains the password or access token for https, on one line.
 	TokenFile string
-	// SSHKeyFile holds the private key for ssh, without a passphrase. ssh needs it.
+	// SSHKeyFile contains the private key for ssh, without a passphrase. Required for ssh.
 	SSHKeyFile string
-	// KnownHostsFile holds the host keys that ssh accepts, as OpenSSH writes them. ssh needs it.
+	// KnownHostsFile contains the host keys that ssh accepts, in OpenSSH's format. Required for ssh.
 	KnownHostsFile string
-	// CAFile holds PEM certificates of authorities that https accepts besides the system's.
+	// CAFile contains PEM certificates of authorities that https accepts in addition to those of the system.
 	CAFile string
-	// AllowInsecure permits http:// to this machine's loopback addresses; tests and port forwards need it.
+	// AllowInsecure permits http:// to the loopback addresses of this machine. Tests and port forwards need it.
 	AllowInsecure bool
 }
 
-// A remote is a Remote whose URL was understood.
+// A remote is a validated Remote.
 type remote struct {
 	conf   Remote
 	scheme string   // https, http, ssh or file
 	url    *url.URL // without user information for http and https
-	name   string   // the URL as it may be shown
+	name   string   // the URL without secrets, for messages
 }
+
+// scpLike matches the short form of ssh URLs, user@host:path.
 
 var scpLike = regexp.MustCompile(`^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(.*)$`)
 
-// parseRemote understands a remote's URL and refuses what would be unsafe. Its errors never hold the URL, which may
-// hold a secret.
+// parseRemote parses a remote's URL and refuses unsafe ones. Its errors never contain the URL, which may contain a secret.
 func parseRemote(conf Remote) (remote, error) {
 	u, err := parseURL(conf.URL)
 	if err != nil {
@@ -63,7 +64,7 @@ func parseRemote(conf Remote) (remote, error) {
 	default:
 		err = errors.New("unknown scheme: use https, ssh or file")
 	}
-	r.name = showURL(u)
+	r.name = redactURL(u)
 	return r, err
 }
 
@@ -71,7 +72,7 @@ func parseRemote(conf Remote) (remote, error) {
 func parseURL(s string) (*url.URL, error) {
 	switch {
 	case s == "":
-		return nil, errors.New("no URL")
+		return nil, errors.New("URL is required")
 	case strings.HasPrefix(s, "/"):
 		return &url.URL{Scheme: "file", Path: s}, nil
 	case strings.Contains(s, "://"):
@@ -83,7 +84,7 @@ func parseURL(s string) (*url.URL, error) {
 		return u, nil
 	}
 	m := scpLike.FindStringSubmatch(s)
-	if m == nil || strings.HasPrefix(m[3], ":") { // ext::command and its like run programs
+	if m == nil || strings.HasPrefix(m[3], ":") { // in git, ext::command and similar forms run programs
 		return nil, errors.New("neither a URL nor an absolute path")
 	}
 	u := &url.URL{Scheme: "ssh", Host: m[2], Path: m[3]}
@@ -96,7 +97,7 @@ func parseURL(s string) (*url.URL, error) {
 func checkHTTP(u *url.URL) error {
 	switch {
 	case u.User != nil:
-		return errors.New("credentials in the URL: put the user name into the remote's username and the token into a token file")
+		return errors.New("credentials in the URL: use the remote's username and a token file instead")
 	case u.Hostname() == "":
 		return errors.New("no host in the URL")
 	case u.RawQuery != "" || u.Fragment != "":
@@ -110,7 +111,7 @@ func checkLoopback(conf Remote, u *url.URL) error {
 	ip := net.ParseIP(host)
 	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
 	if !conf.AllowInsecure || !loopback {
-		return errors.New("http:// is neither private nor authenticated: use https, ssh or file")
+		return errors.New("http:// is not encrypted and not authenticated: use https, ssh or file")
 	}
 	return nil
 }
@@ -119,13 +120,13 @@ func (r *remote) checkSSH() error {
 	_, hasPassword := r.url.User.Password()
 	switch {
 	case hasPassword:
-		return errors.New("credentials in the URL: put the private key into an ssh key file")
+		return errors.New("credentials in the URL: use a private key in an ssh key file instead")
 	case r.url.Hostname() == "":
 		return errors.New("no host in the URL")
 	case strings.Trim(r.url.Path, "/") == "":
 		return errors.New("no path in the URL")
 	case r.conf.KnownHostsFile == "":
-		return errors.New("ssh needs a known hosts file (ssh-keyscan prints lines for one: compare them with the host's)")
+		return errors.New("ssh needs a known hosts file: ssh-keyscan prints its lines; compare them with the keys on the host")
 	case r.conf.SSHKeyFile == "":
 		return errors.New("ssh needs a private key file")
 	}
@@ -135,15 +136,15 @@ func (r *remote) checkSSH() error {
 func checkFile(u *url.URL) error {
 	switch {
 	case u.Host != "" && u.Host != "localhost":
-		return errors.New("a file URL names no host: file:///path")
+		return errors.New("a file URL must not name a host: want file:///path")
 	case !path.IsAbs(u.Path):
 		return errors.New("a file remote needs an absolute path")
 	}
 	return nil
 }
 
-// showURL is the URL without passwords, query and fragment; https user names go as well, since tokens stand there too.
-func showURL(u *url.URL) string {
+// redactURL returns the URL without passwords, query and fragment. It also removes user names of https, which can be tokens.
+func redactURL(u *url.URL) string {
 	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
 	if u.Scheme == "ssh" && u.User != nil {
 		shown.User = url.User(u.User.Username())
@@ -154,18 +155,18 @@ func showURL(u *url.URL) string {
 	return shown.String()
 }
 
-// A RemoteError says which remote could not serve the branch. It matches ErrUnreachable.
+// A RemoteError is the failure of one remote. It matches ErrUnreachable.
 type RemoteError struct {
 	Remote string // the URL without secrets
 	Err    error
 }
 
-// ErrUnreachable says that no remote could serve the branch, for whatever reason: network, credentials, a missing
-// branch, a malformed or incomplete reply. What was fetched before is as good as ever. Errors that do not match it are
-// this machine's: the disk, the store, a cancelled context.
+// ErrUnreachable means that no remote could serve the branch. The cause may be the network, the credentials, a missing
+// branch, or a malformed or incomplete reply. The objects of earlier fetches stay valid. Errors that do not match
+// ErrUnreachable concern this machine: the disk, the store, or a cancelled context.
 var ErrUnreachable = errors.New("no remote can serve the branch")
 
-// Error is the message on one line: remotes put text of their choice into it.
+// Error returns the message on one line. It replaces control characters, because the text of a remote can be part of it.
 func (e *RemoteError) Error() string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -175,5 +176,5 @@ func (e *RemoteError) Error() string {
 	}, fmt.Sprintf("fetch %s: %v", e.Remote, e.Err))
 }
 
-// Unwrap gives both the cause and ErrUnreachable to errors.Is and errors.As.
+// Unwrap returns the cause and ErrUnreachable, for errors.Is and errors.As.
 func (e *RemoteError) Unwrap() []error { return []error{e.Err, ErrUnreachable} }

@@ -38,7 +38,7 @@ func TestParseRemoteRefuses(t *testing.T) {
 		conf Remote
 		want string
 	}{
-		"":                                       {want: "no URL"},
+		"":                                       {want: "URL is required"},
 		"https://x:s3cret@forge.example/r.git":   {want: "credentials in the URL"},
 		"https://s3cret@forge.example/r.git":     {want: "credentials in the URL"},
 		"https://s3cret:%zz@forge.example/r.git": {want: "malformed URL"},
@@ -54,7 +54,7 @@ func TestParseRemoteRefuses(t *testing.T) {
 		"ssh://git@forge.example":                {ssh, "no path"},
 		"ssh://forge.example/r.git":              {Remote{SSHKeyFile: "key"}, "known hosts file"},
 		"git@forge.example:r.git":                {Remote{KnownHostsFile: "k"}, "private key file"},
-		"file://server/share/r.git":              {want: "names no host"},
+		"file://server/share/r.git":              {want: "must not name a host"},
 		"file:relative":                          {want: ""},
 		"relative/path":                          {want: "neither a URL nor an absolute path"},
 		"-oProxyCommand=s3cret":                  {want: "neither a URL nor an absolute path"},
@@ -65,7 +65,7 @@ func TestParseRemoteRefuses(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", url, err, test.want)
 		}
 		if err != nil && strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s: the error tells the secret: %v", url, err)
+			t.Errorf("%s: the error contains the secret: %v", url, err)
 		}
 	}
 }
@@ -75,12 +75,12 @@ func TestOpenReportsEveryProblem(t *testing.T) {
 	if err == nil {
 		t.Fatal("got no error")
 	}
-	for _, want := range []string{"no directory", "no branch name", "negative", "remote 1: unknown scheme", "remote 2: credentials"} {
+	for _, want := range []string{"directory is required", "not a valid branch name", "negative", "remote 1: unknown scheme", "remote 2: credentials"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}
 	}
-	if _, err := Open(Options{Dir: t.TempDir(), Branch: "main"}); err == nil || !strings.Contains(err.Error(), "no remote") {
+	if _, err := Open(Options{Dir: t.TempDir(), Branch: "main"}); err == nil || !strings.Contains(err.Error(), "at least one remote is required") {
 		t.Errorf("got %v, want no remote", err)
 	}
 }
@@ -91,7 +91,7 @@ func TestShellQuote(t *testing.T) {
 	}
 }
 
-// TestReadObjectSurvivesPanics reads from a storage that go-git dereferences without looking.
+// TestReadObjectSurvivesPanics reads from a nil storage, with which go-git panics.
 func TestReadObjectSurvivesPanics(t *testing.T) {
 	_, err := readObject(nil, 0, someID.hash(), 1)
 	if err == nil || !strings.Contains(err.Error(), "panic") {

@@ -12,15 +12,15 @@ import (
 )
 
 var (
-	// ErrNotFound says that the repository holds no object of that id and type.
+	// ErrNotFound means that the repository contains no object of that id and type.
 	ErrNotFound = errors.New("object not found")
-	// ErrTooLarge says that an object, a tree or a fetch is larger than its limit.
+	// ErrTooLarge means that an object, a tree or a fetch is larger than its limit.
 	ErrTooLarge = errors.New("larger than the limit")
 )
 
 const (
-	maxCommit = 1 << 20  // a commit or annotated tag, bytes; more than this is no commit a person reads
-	maxTree   = 16 << 20 // one tree object, bytes: some 400,000 entries
+	maxCommit = 1 << 20  // bytes of a commit or annotated tag; people do not write larger ones
+	maxTree   = 16 << 20 // bytes of one tree object: about 400,000 entries
 )
 
 // A Commit is a commit object exactly as stored: untrusted bytes whose SHA-1 is ID.
@@ -35,14 +35,14 @@ type Tag struct {
 	Raw []byte // the object's body without git's "tag <size>" header
 }
 
-// A Repository reads git objects. It never writes. Its methods may be called by several goroutines at once. It keeps
-// some packs open for as long as it is referred to.
+// A Repository reads git objects. It never writes. Its methods are safe for concurrent use. It keeps some packs open as long
+// as it is in use.
 type Repository struct {
 	dir string
 
 	mu      sync.Mutex // go-git's storage loads indexes lazily and is not safe for concurrent use
 	storage *filesystem.Storage
-	damage  error // the first read that failed for no fault of the caller; a Source clones anew then
+	damage  error // the first error that shows a damaged store; a Source then clones again
 }
 
 // OpenRepository opens the repository at dir for reading: a bare repository, the root of a work tree, or a linked work
@@ -55,8 +55,8 @@ func OpenRepository(dir string) (*Repository, error) {
 	return &Repository{dir: dir, storage: st}, nil
 }
 
-// Commit returns the commit object named id. It fails with ErrNotFound if there is none (also when id names an object
-// of another type) and with ErrTooLarge above 1 MiB.
+// Commit returns the commit object id. It returns ErrNotFound if there is no such commit, also if id names an object of
+// another type, and ErrTooLarge if the object is larger than 1 MiB.
 func (r *Repository) Commit(ctx context.Context, id ID) (Commit, error) {
 	raw, err := r.read(ctx, plumbing.CommitObject, id, maxCommit)
 	if err != nil {
@@ -65,7 +65,7 @@ func (r *Repository) Commit(ctx context.Context, id ID) (Commit, error) {
 	return Commit{ID: id, Raw: raw}, nil
 }
 
-// Tag returns the annotated tag object named id, under the rules of Commit. A lightweight tag is a ref and no object.
+// Tag returns the annotated tag object id, with the same errors as Commit. A lightweight tag is a ref, not an object.
 func (r *Repository) Tag(ctx context.Context, id ID) (Tag, error) {
 	raw, err := r.read(ctx, plumbing.TagObject, id, maxCommit)
 	if err != nil {
@@ -88,50 +88,50 @@ func (r *Repository) read(ctx context.Context, typ plumbing.ObjectType, id ID, l
 	if err != nil {
 		err = fmt.Errorf("read %s %s: %w", typ, id, err)
 		if !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrTooLarge) {
-			r.noteDamage(err)
+			r.setDamage(err)
 		}
 		return nil, err
 	}
 	return raw, nil
 }
 
-// readLinked reads an object that another object refers to: that it is missing means damage, not a wrong question.
+// readLinked reads an object that another object names. If it is missing, the store is damaged.
 func (r *Repository) readLinked(ctx context.Context, typ plumbing.ObjectType, id ID, limit int64) ([]byte, error) {
 	raw, err := r.read(ctx, typ, id, limit)
 	if errors.Is(err, ErrNotFound) {
-		r.suspect(err)
+		r.markDamaged(err)
 	}
 	return raw, err
 }
 
-// suspect notes that the store needs to be cloned anew.
-func (r *Repository) suspect(err error) {
+// markDamaged records that the store must be cloned again.
+func (r *Repository) markDamaged(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.noteDamage(err)
+	r.setDamage(err)
 }
 
-func (r *Repository) noteDamage(err error) {
+func (r *Repository) setDamage(err error) {
 	if r.damage == nil {
 		r.damage = err
 	}
 }
 
-// damaged returns why the store needs to be cloned anew, or nil.
-func (r *Repository) damaged() error {
+// damageFound returns why the store must be cloned again, or nil.
+func (r *Repository) damageFound() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.damage
 }
 
-// has tells whether the object h is there, without reading it.
+// has reports whether the repository contains the object h, without reading it.
 func (r *Repository) has(h plumbing.Hash) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.storage.HasEncodedObject(h) == nil
 }
 
-// reopen makes objects and packs visible that came since the repository was opened.
+// reopen makes objects and packs visible that were added after the repository was opened.
 func (r *Repository) reopen() error {
 	st, err := openStorage(r.dir)
 	if err != nil {
@@ -139,17 +139,17 @@ func (r *Repository) reopen() error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.use(st)
+	r.setStorage(st)
 	return nil
 }
 
-// use puts st in place of the storage, whose descriptors it closes.
-func (r *Repository) use(st *filesystem.Storage) {
-	_ = r.storage.Close() // it was open for reading
+// setStorage replaces the storage by st and closes the old one.
+func (r *Repository) setStorage(st *filesystem.Storage) {
+	_ = r.storage.Close() // it was open only for reading
 	r.storage = st
 }
 
-// replace has swap put another repository in this one's place while nobody reads.
+// replace calls swap, which puts another repository at the same directory, and opens it. No read runs at that time.
 func (r *Repository) replace(swap func() error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,17 +160,17 @@ func (r *Repository) replace(swap func() error) error {
 	if err != nil {
 		return err
 	}
-	r.use(st)
+	r.setStorage(st)
 	r.damage = nil
 	return nil
 }
 
-// readObject reads the object named h. The size is asked for first, so that nothing larger than limit is unpacked. A
-// panic in go-git, as a malformed pack may cause, is an error.
+// readObject reads the object h. It checks the size first, so that no object larger than limit is unpacked. It returns a
+// panic in go-git, which a malformed pack may cause, as an error.
 func readObject(st *filesystem.Storage, typ plumbing.ObjectType, h plumbing.Hash, limit int64) (raw []byte, err error) {
 	defer recoverTo(&err)
 	size, err := st.EncodedObjectSize(h)
-	if err != nil && !errors.Is(err, plumbing.ErrObjectNotFound) { // an alternate may still have it
+	if err != nil && !errors.Is(err, plumbing.ErrObjectNotFound) { // an alternate may still have the object
 		return nil, err
 	}
 	if size > limit {

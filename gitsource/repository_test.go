@@ -69,7 +69,7 @@ func TestCommitRefuses(t *testing.T) {
 	}
 }
 
-// TestCommitChecksItsID stores another commit's bytes under an id, as a damaged or hostile disk would.
+// TestCommitChecksItsID stores the bytes of another commit under an id, as on a damaged disk.
 func TestCommitChecksItsID(t *testing.T) {
 	g := newGit(t)
 	tree := g.files(map[string]string{"a": "1"})
@@ -122,7 +122,7 @@ func TestOpenRepositoryLayouts(t *testing.T) {
 	}
 }
 
-// listing returns every file under dir with its size and time of change.
+// listing returns every file under dir with its size and modification time.
 func listing(t *testing.T, dir string) []string {
 	t.Helper()
 	var names []string

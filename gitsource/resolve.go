@@ -16,12 +16,13 @@ import (
 
 const minShortID = 4 // digits
 
+// revStep matches one step after a name in a revision: ~N, ^N, ^{commit}, ^{tag}, ^{} or ^.
 var revStep = regexp.MustCompile(`^(?:~([0-9]*)|\^([0-9]+)|\^\{(commit|tag|)\}|(\^))`)
 
-// Resolve returns the commit that rev names, for people who type: a full or abbreviated id (four digits or more), a
-// branch, remote branch or tag, HEAD or @, any of them followed by ~N, ^N, ^{commit} or ^{}. Annotated tags are
-// followed to their commit, except by ^{tag}, which returns the tag object itself. It fails with ErrNotFound if there
-// is no such thing. What a name stands for is the repository's word: nothing may be trusted for its name.
+// Resolve returns the commit that a person names by rev: a full or abbreviated id (four digits or more), a branch, a remote
+// branch, a tag, HEAD or @, each optionally followed by ~N, ^N, ^{commit} or ^{}. Resolve follows an annotated tag to its
+// commit, but returns the tag object itself for ^{tag}. It returns ErrNotFound if rev names nothing. The repository decides
+// what a name stands for, so a commit must not be trusted because of its name.
 func (r *Repository) Resolve(ctx context.Context, rev string) (ID, error) {
 	id, err := r.resolve(ctx, rev)
 	if err != nil {
@@ -143,14 +144,14 @@ func (r *Repository) resolveBase(ctx context.Context, base string) (ID, error) {
 	return "", err
 }
 
-// resolveRef looks a ref up where git does, in its order, following symbolic refs.
+// resolveRef looks up a ref in the same places and order as git, and follows symbolic refs.
 func (r *Repository) resolveRef(name string) (ID, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, rule := range plumbing.RefRevParseRules {
 		full := plumbing.ReferenceName(fmt.Sprintf(rule, name))
 		if full != plumbing.HEAD && (!strings.HasPrefix(string(full), "refs/") || full.Validate() != nil) {
-			continue // other top-level names are files of git's own, such as config
+			continue // other top-level names are files of git, such as config
 		}
 		for range 5 {
 			ref, err := r.storage.Reference(full)
@@ -195,6 +196,7 @@ func (r *Repository) resolveShort(ctx context.Context, prefix string) (ID, error
 	return "", fmt.Errorf("abbreviated id is ambiguous: %s, %s", found[0], found[1])
 }
 
+// withPrefix returns the ids of all objects, of any type, that begin with prefix.
 func (r *Repository) withPrefix(prefix string) (ids []ID, err error) {
 	defer recoverTo(&err)
 	even, err := hex.DecodeString(prefix[:len(prefix)&^1])
@@ -215,8 +217,8 @@ func (r *Repository) withPrefix(prefix string) (ids []ID, err error) {
 	return ids, nil
 }
 
-// headerIDs returns the ids that the header lines named key hold, in order. It reads for navigation alone: what a
-// commit says about its tree and parents counts only once verify has read it from the signed bytes.
+// headerIDs returns the ids in the header lines with the given key, in order. It is used only for navigation. Only package
+// verify reads tree and parents from the signed bytes for a decision.
 func headerIDs(raw []byte, key string) []ID {
 	header, _, _ := bytes.Cut(raw, []byte("\n\n"))
 	var ids []ID

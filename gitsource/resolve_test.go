@@ -24,7 +24,7 @@ func TestResolve(t *testing.T) {
 	tag := gitsource.ID(g.run("rev-parse", "v1"))
 	g.run("tag", "-m", "m", "nested", "v1")
 	g.push("cafe", ids[2])
-	g.push(string(tip[:8]), ids[0]) // a branch may look like an abbreviation
+	g.push(string(tip[:8]), ids[0]) // the name of a branch may look like an abbreviated id
 	check := func(t *testing.T, rev string, want gitsource.ID) {
 		t.Helper()
 		got, err := open(t, g.dir).Resolve(t.Context(), rev)
@@ -71,7 +71,7 @@ func TestResolveRefuses(t *testing.T) {
 	}
 }
 
-// TestResolveAmbiguous looks for two commits that share their first four digits.
+// TestResolveAmbiguous makes commits until two of them share their first four digits.
 func TestResolveAmbiguous(t *testing.T) {
 	g := newGit(t)
 	tree := g.files(map[string]string{"a": "1"})
@@ -84,7 +84,7 @@ func TestResolveAmbiguous(t *testing.T) {
 			g.object("commit", []byte(other))
 			_, err := open(t, g.dir).Resolve(t.Context(), prefix)
 			if err == nil || !strings.Contains(err.Error(), "ambiguous") {
-				t.Errorf("Resolve(%s): got %v, want it ambiguous", prefix, err)
+				t.Errorf("Resolve(%s): got %v, want an error about an ambiguous id", prefix, err)
 			}
 			return
 		}

@@ -16,57 +16,61 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 )
 
-// A session is one conversation with upload-pack on a remote, in protocol version 0: the refs, then at most one pack.
-// Transports are driven from here rather than through go-git's, so that every read obeys the context and the
-// allowance, no host is followed elsewhere, and neither ssh_config nor a process-wide table of protocols has a say.
+// A session is one exchange with upload-pack on a remote, in protocol version 0: the refs, then at most one pack. It is
+// used instead of go-git's transports, so that every read obeys the context and the byte limit, redirects to other hosts
+// are refused, and neither ssh_config nor a process-wide table of protocols is read.
 type session interface {
 	refs(ctx context.Context) (io.Reader, error)
 	pack(ctx context.Context, request []byte) (io.Reader, error)
-	end() (said string) // closes everything and returns what the remote wrote for people, if anything
+	end() (message string) // closes everything and returns what the remote wrote to stderr, if anything
 }
 
-// dial begins a session that may read as many bytes as left holds.
-func (r remote) dial(ctx context.Context, left *int64) (session, error) {
+// dial begins a session that may read *remaining bytes.
+func (r remote) dial(ctx context.Context, remaining *int64) (session, error) {
 	switch r.scheme {
 	case "file":
-		return dialFile(ctx, r, left)
+		return dialFile(ctx, r, remaining)
 	case "ssh":
-		return dialSSH(ctx, r, left)
+		return dialSSH(ctx, r, remaining)
 	default:
-		return dialHTTP(r, left)
+		return dialHTTP(r, remaining)
 	}
 }
 
-// An advert is what a remote offers.
-type advert struct {
-	refs  map[string]plumbing.Hash
-	speak *capability.List
+// sha256Capability is protocol text: a server announces it in the first line of the refs if its repository uses SHA-256.
+// Source: gitprotocol-capabilities, object-format.
+const sha256Capability = "object-format=sha256"
+
+// An advertisement contains the refs and the capabilities that a remote announces.
+type advertisement struct {
+	refs         map[string]plumbing.Hash
+	capabilities *capability.List
 }
 
-// readAdvert reads the refs. A SHA-256 repository is recognised by what its first line announces.
-func readAdvert(ctx context.Context, s session) (advert, error) {
+// readAdvertisement reads the refs. It returns an error for a SHA-256 repository.
+func readAdvertisement(ctx context.Context, s session) (advertisement, error) {
 	stream, err := s.refs(ctx)
 	if err != nil {
-		return advert{}, err
+		return advertisement{}, err
 	}
 	var start bytes.Buffer
 	adv := packp.NewAdvRefs()
 	err = adv.Decode(io.TeeReader(stream, &prefixWriter{&start, 8 << 10}))
 	switch {
-	case bytes.Contains(start.Bytes(), []byte("object-format=sha256")):
-		return advert{}, errors.New("the remote is a SHA-256 repository: only SHA-1 is supported")
+	case bytes.Contains(start.Bytes(), []byte(sha256Capability)):
+		return advertisement{}, errors.New("the remote is a SHA-256 repository: only SHA-1 is supported")
 	case errors.Is(err, packp.ErrEmptyAdvRefs):
-		return advert{}, errors.New("the remote repository is empty")
+		return advertisement{}, errors.New("the remote repository is empty")
 	case errors.Is(err, packp.ErrEmptyInput):
-		return advert{}, errors.New("the remote sent nothing")
+		return advertisement{}, errors.New("the remote sent nothing")
 	case err != nil:
-		return advert{}, fmt.Errorf("read refs: %w", err)
+		return advertisement{}, fmt.Errorf("read refs: %w", err)
 	}
-	return advert{adv.References, adv.Capabilities}, nil
+	return advertisement{adv.References, adv.Capabilities}, nil
 }
 
-// branch returns the commit that a branch is at.
-func (a advert) branch(name string) (plumbing.Hash, error) {
+// branch returns the commit that a branch points at.
+func (a advertisement) branch(name string) (plumbing.Hash, error) {
 	if h, ok := a.refs["refs/heads/"+name]; ok && !h.IsZero() {
 		return h, nil
 	}
@@ -83,20 +87,20 @@ func (a advert) branch(name string) (plumbing.Hash, error) {
 	return plumbing.ZeroHash, fmt.Errorf("the remote has no branch %q (it has %q)", name, others)
 }
 
-// tag returns what a tag points at.
-func (a advert) tag(name string) (plumbing.Hash, error) {
+// tag returns the object that a tag points at.
+func (a advertisement) tag(name string) (plumbing.Hash, error) {
 	if h, ok := a.refs["refs/tags/"+name]; ok && !h.IsZero() {
 		return h, nil
 	}
 	return plumbing.ZeroHash, fmt.Errorf("the remote has no tag %q: %w", name, ErrNotFound)
 }
 
-// requestPack asks for want and all it needs beyond haves, and returns the pack as it arrives.
-func requestPack(ctx context.Context, s session, a advert, want plumbing.Hash, haves []plumbing.Hash) (io.Reader, error) {
+// requestPack requests want and every object that it leads to and that haves do not. It returns the pack as a stream.
+func requestPack(ctx context.Context, s session, a advertisement, want plumbing.Hash, haves []plumbing.Hash) (io.Reader, error) {
 	req := packp.NewUploadPackRequest()
 	req.Wants, req.Haves = []plumbing.Hash{want}, haves
 	for _, c := range []capability.Capability{capability.Sideband64k, capability.OFSDelta, capability.NoProgress} {
-		if a.speak.Supports(c) {
+		if a.capabilities.Supports(c) {
 			if err := req.Capabilities.Set(c); err != nil {
 				return nil, fmt.Errorf("request pack: %w", err)
 			}
@@ -120,6 +124,7 @@ func requestPack(ctx context.Context, s session, a advert, want plumbing.Hash, h
 	return reply, nil
 }
 
+// encodeRequest writes the request as upload-pack reads it: the wants, the haves, and "done".
 func encodeRequest(w io.Writer, req *packp.UploadPackRequest) error {
 	if err := req.UploadRequest.Encode(w); err != nil {
 		return err
@@ -130,7 +135,7 @@ func encodeRequest(w io.Writer, req *packp.UploadPackRequest) error {
 	return pktline.NewEncoder(w).EncodeString("done\n")
 }
 
-// A prefixWriter keeps the first bytes that are written to it.
+// A prefixWriter stores the first max bytes that are written to it and drops the rest.
 type prefixWriter struct {
 	kept *bytes.Buffer
 	max  int

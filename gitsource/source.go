@@ -13,35 +13,35 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Options say what to fetch and where to keep it.
+// Options state what to fetch and where to store it.
 type Options struct {
-	// Dir is where the bare repository is kept. Dir.new and Dir.old beside it belong to the Source as well.
+	// Dir is the directory of the bare repository. The Source also uses the directories Dir.new and Dir.old beside it.
 	Dir string
 	// Branch is the branch to fetch, such as main.
 	Branch string
 	// Remotes serve the branch; they are tried in order at each fetch.
 	Remotes []Remote
-	// Timeout bounds the whole of a fetch from one remote. Default 2 minutes.
+	// Timeout bounds the whole fetch from one remote. Default 2 minutes.
 	Timeout time.Duration
-	// MaxFetchBytes bounds what one fetch reads from one remote. Default 512 MiB.
+	// MaxFetchBytes bounds how many bytes one fetch reads from one remote. Default 512 MiB.
 	MaxFetchBytes int64
-	// Logger gets a warning when a remote was passed over or the store had to be cloned anew. Default none.
+	// Logger gets a warning when a remote was skipped or the store is cloned again. Default none.
 	Logger *slog.Logger
 }
 
-// A Source keeps one branch of some remotes on disk. Its methods may be called by several goroutines at once; one
-// process may use a directory at a time, which is the caller's to see to.
+// A Source keeps one branch of some remotes on disk. Its methods are safe for concurrent use. The caller must ensure that
+// only one process uses a directory at a time.
 type Source struct {
 	opts    Options
 	remotes []remote
 	repo    *Repository
 
-	fetching sync.Mutex // one fetch at a time
-	placing  sync.Mutex // held while refs are written or the directory is replaced
+	fetchMu sync.Mutex // one fetch at a time
+	storeMu sync.Mutex // held while refs are written or the directory is replaced
 }
 
-// Open opens the store at opts.Dir, or makes an empty one. It contacts no remote and reads no secret. All problems of
-// opts are reported at once. A store that cannot be opened at all is set aside, and the next fetch clones anew.
+// Open opens the store at opts.Dir, or makes an empty store. It contacts no remote and reads no secret. The error lists every
+// problem of opts. A store that cannot be opened is moved to Dir.old, and the next fetch clones again.
 func Open(opts Options) (*Source, error) {
 	opts.Timeout = cmp.Or(opts.Timeout, 2*time.Minute)
 	opts.MaxFetchBytes = cmp.Or(opts.MaxFetchBytes, 512<<20)
@@ -49,7 +49,7 @@ func Open(opts Options) (*Source, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Source{opts: opts}
-	if err := s.check(); err != nil {
+	if err := s.validate(); err != nil {
 		return nil, fmt.Errorf("open source: %w", err)
 	}
 	if err := s.openDir(); err != nil {
@@ -58,20 +58,20 @@ func Open(opts Options) (*Source, error) {
 	return s, nil
 }
 
-// check validates the options.
-func (s *Source) check() error {
+// validate checks the options and parses the remotes.
+func (s *Source) validate() error {
 	var problems []error
 	if s.opts.Dir == "" {
-		problems = append(problems, errors.New("no directory"))
+		problems = append(problems, errors.New("directory is required"))
 	}
 	if plumbing.NewBranchReferenceName(s.opts.Branch).Validate() != nil {
-		problems = append(problems, fmt.Errorf("%q is no branch name", s.opts.Branch))
+		problems = append(problems, fmt.Errorf("branch: %q is not a valid branch name", s.opts.Branch))
 	}
 	if s.opts.Timeout < 0 || s.opts.MaxFetchBytes < 0 {
 		problems = append(problems, errors.New("timeout and fetch size must not be negative"))
 	}
 	if len(s.opts.Remotes) == 0 {
-		problems = append(problems, errors.New("no remote"))
+		problems = append(problems, errors.New("at least one remote is required"))
 	}
 	for i, conf := range s.opts.Remotes {
 		r, err := parseRemote(conf)
@@ -83,15 +83,15 @@ func (s *Source) check() error {
 	return errors.Join(problems...)
 }
 
-// Repository returns the store for reading. It stays valid, and shows each fetch as it is done.
+// Repository returns the store for reading. It stays valid, and contains the objects of each fetch when the fetch ends.
 func (s *Source) Repository() *Repository { return s.repo }
 
-// Keep protects the commit id, and all it leads to, from being dropped while the branch moves elsewhere: what was
-// accepted last has to stay readable. It replaces the commit kept before, and fails with ErrNotFound if the store does
-// not hold id.
+// Keep protects the commit id, and every object that it leads to, when the branch moves to another history. The last
+// accepted commit must stay readable. Keep replaces the commit that was kept before. It returns ErrNotFound if the store
+// does not contain id.
 func (s *Source) Keep(ctx context.Context, id ID) error {
-	s.placing.Lock()
-	defer s.placing.Unlock()
+	s.storeMu.Lock()
+	defer s.storeMu.Unlock()
 	if _, err := s.repo.Commit(ctx, id); err != nil {
 		return fmt.Errorf("keep commit: %w", err)
 	}
@@ -101,15 +101,15 @@ func (s *Source) Keep(ctx context.Context, id ID) error {
 	return nil
 }
 
-// openDir puts right what a crash left and opens the store.
+// openDir recovers from a crash and opens the store.
 func (s *Source) openDir() error {
 	if err := s.recoverDirs(); err != nil {
 		return err
 	}
 	repo, err := OpenRepository(s.opts.Dir)
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
-		s.opts.Logger.Warn("store cannot be opened, starting anew", "dir", s.opts.Dir, "error", err)
-		if err := s.setAside(); err != nil {
+		s.opts.Logger.Warn("store cannot be opened, starting with an empty store", "dir", s.opts.Dir, "error", err)
+		if err := s.replaceWithEmpty(); err != nil {
 			return err
 		}
 		repo, err = OpenRepository(s.opts.Dir)
@@ -121,7 +121,7 @@ func (s *Source) openDir() error {
 	return s.useBranch()
 }
 
-// useBranch adapts a store that was made for another branch.
+// useBranch sets the branch of a store that was made for another branch.
 func (s *Source) useBranch() error {
 	st := &store{dir: s.opts.Dir}
 	head, err := readPointer(st.path("HEAD"), "ref: refs/heads/")

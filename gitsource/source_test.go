@@ -12,7 +12,7 @@ import (
 	"gitops-agent/gitsource"
 )
 
-// openSource opens a Source of remotes with a store of its own.
+// openSource opens a Source of remotes with a new store.
 func openSource(t testing.TB, remotes ...gitsource.Remote) (*gitsource.Source, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
@@ -30,7 +30,7 @@ func reopenSource(t testing.TB, dir string, remotes ...gitsource.Remote) *gitsou
 
 func fileRemote(g git) gitsource.Remote { return gitsource.Remote{URL: "file://" + g.dir} }
 
-// fetch fetches and expects tip, with all its history readable.
+// fetch fetches and expects the last commit of history as the tip, and every commit of history to be readable.
 func fetch(t testing.TB, s *gitsource.Source, history ...gitsource.ID) {
 	t.Helper()
 	head, err := s.Fetch(t.Context())
@@ -43,7 +43,7 @@ func fetch(t testing.TB, s *gitsource.Source, history ...gitsource.ID) {
 	readable(t, s, history...)
 }
 
-// readable expects commits with their trees and files.
+// readable expects the commits of history to be readable with their trees and files.
 func readable(t testing.TB, s *gitsource.Source, history ...gitsource.ID) {
 	t.Helper()
 	repo := s.Repository()
@@ -55,7 +55,7 @@ func readable(t testing.TB, s *gitsource.Source, history ...gitsource.ID) {
 	}
 }
 
-// fsck has git check the whole store.
+// fsck checks the whole store with git fsck.
 func fsck(t testing.TB, dir string) {
 	t.Helper()
 	g := git{t, dir}
@@ -71,7 +71,7 @@ func TestFetchFollowsTheBranch(t *testing.T) {
 			first := g.history("main", commits)
 			s, dir := openSource(t, fileRemote(g))
 			fetch(t, s, first...)
-			fetch(t, s, first...) // no news
+			fetch(t, s, first...) // no new commits
 
 			next := g.commit(g.files(map[string]string{"new.yaml": "x"}), "next", first[len(first)-1])
 			g.push("main", next)
@@ -82,7 +82,7 @@ func TestFetchFollowsTheBranch(t *testing.T) {
 			fetch(t, s, forced)
 			readable(t, s, next)
 
-			g.push("main", first[1]) // backwards, to a commit that is there
+			g.push("main", first[1]) // backwards, to a commit that the store has
 			fetch(t, s, first[1])
 			fsck(t, dir)
 
@@ -98,8 +98,8 @@ func TestFetchFollowsTheBranch(t *testing.T) {
 	}
 }
 
-// TestFetchTransfersNewsOnly counts what arrives: the store takes new objects as files of their own.
-func TestFetchTransfersNewsOnly(t *testing.T) {
+// TestFetchTransfersOnlyNewObjects counts the new objects: the store writes each one to a separate file.
+func TestFetchTransfersOnlyNewObjects(t *testing.T) {
 	g := newGit(t)
 	history := g.history("main", 120)
 	s, dir := openSource(t, fileRemote(g))
@@ -163,7 +163,7 @@ func TestFetchErrors(t *testing.T) {
 		"sha256":         {"file://" + sha256.dir, "SHA-256"},
 		"no_repository":  {"file://" + t.TempDir(), "does not appear to be a git repository"},
 		"nothing_there":  {"file:///nonexistent/repo.git", "/nonexistent/repo.git"},
-		"not_a_commit":   {"file://" + notACommit.dir, "no such commit was sent"},
+		"not_a_commit":   {"file://" + notACommit.dir, "the remote sent no such commit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, dir := openSource(t, gitsource.Remote{URL: test.url})
@@ -217,7 +217,7 @@ func TestFetchIsBounded(t *testing.T) {
 	}
 }
 
-func TestKeepOutlivesForcePushAndClone(t *testing.T) {
+func TestKeepSurvivesForcePushAndClone(t *testing.T) {
 	g := newGit(t)
 	history := g.history("main", 3)
 	s, dir := openSource(t, fileRemote(g))
@@ -231,7 +231,7 @@ func TestKeepOutlivesForcePushAndClone(t *testing.T) {
 	forced := g.commit(g.files(map[string]string{"forced.yaml": "x"}), "forced")
 	g.push("main", forced)
 	g.run("reflog", "expire", "--expire=now", "--all")
-	g.run("prune", "--expire=now") // nobody else has the history now
+	g.run("prune", "--expire=now") // no ref leads to the history now
 	fetch(t, s, forced)
 	git{t, dir}.run("gc", "-q", "--prune=now")
 	s = reopenSource(t, dir, fileRemote(g))
@@ -239,7 +239,7 @@ func TestKeepOutlivesForcePushAndClone(t *testing.T) {
 
 	damage(t, dir, history[2], forced)
 	if _, err := s.Repository().Commit(t.Context(), forced); err == nil {
-		t.Fatal("the damage does not show")
+		t.Fatal("reading the damaged store: got no error")
 	}
 	fetch(t, s, forced)
 	readable(t, s, history...)
@@ -249,7 +249,7 @@ func TestKeepOutlivesForcePushAndClone(t *testing.T) {
 	}
 }
 
-// damage unpacks the store so that all but keep's history is unreadable: want's file is overwritten.
+// damage unpacks the store and overwrites the file of want. The history of keep stays readable.
 func damage(t *testing.T, dir string, keep, want gitsource.ID) {
 	t.Helper()
 	g := git{t, dir}

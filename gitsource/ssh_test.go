@@ -21,7 +21,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// An sshd is an ssh server in this process that runs git upload-pack and nothing else.
+// An sshd is an ssh server in this process that runs only git upload-pack.
 type sshd struct {
 	t        testing.TB
 	address  string
@@ -29,7 +29,7 @@ type sshd struct {
 	commands atomic.Value // the last command, a string
 }
 
-// serveSSH starts a server with the given host keys that lets in whoever has the client key.
+// serveSSH starts a server with the given host keys that accepts the client key.
 func serveSSH(t testing.TB, client ssh.PublicKey, hostKeys ...ssh.Signer) *sshd {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -182,7 +182,7 @@ func TestFetchSSHHostKeys(t *testing.T) {
 	elsewhere := knownhosts.Line([]string{"forge.example.org"}, other.PublicKey())
 	for name, test := range map[string]struct{ known, want string }{
 		"both_keys":          {knownHosts(t, d.line(ed.PublicKey()), d.line(ec.PublicKey())), ""},
-		"only_the_second":    {knownHosts(t, d.line(ec.PublicKey())), ""}, // needs the host's algorithms to be asked for
+		"only_the_second":    {knownHosts(t, d.line(ec.PublicKey())), ""}, // the client must offer only the algorithm of the known key
 		"only_the_first":     {knownHosts(t, elsewhere, d.line(ed.PublicKey())), ""},
 		"hashed_name":        {knownHosts(t, hashed), ""},
 		"another_key":        {knownHosts(t, d.line(other.PublicKey())), "is not the one in"},
@@ -202,6 +202,17 @@ func TestFetchSSHHostKeys(t *testing.T) {
 			wantRemoteError(t, s, test.want)
 		})
 	}
+}
+
+// TestFetchSSHHostKeyType: the known hosts file has only a key of a type that the host does not have.
+func TestFetchSSHHostKeyType(t *testing.T) {
+	g := newGit(t)
+	g.history("main", 1)
+	known, _ := ed25519Key(t)
+	client, keyFile := ed25519Key(t)
+	d := serveSSH(t, client.PublicKey(), ecdsaKey(t))
+	s, _ := openSource(t, d.remote(g, keyFile, knownHosts(t, d.line(known.PublicKey()))))
+	wantRemoteError(t, s, "has no key of the types in")
 }
 
 func TestFetchSSHRefuses(t *testing.T) {
@@ -238,7 +249,7 @@ func TestFetchSSHRefuses(t *testing.T) {
 	}
 }
 
-// TestFetchSSHHangs waits for a host that accepts connections and never speaks ssh.
+// TestFetchSSHHangs fetches from a host that accepts connections and sends nothing.
 func TestFetchSSHHangs(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -255,5 +266,5 @@ func TestFetchSSHHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantRemoteError(t, s, "not done within 300ms")
+	wantRemoteError(t, s, "timeout of 300ms exceeded")
 }

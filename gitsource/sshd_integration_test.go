@@ -19,18 +19,18 @@ import (
 	"gitops-agent/gitsource"
 )
 
-// An openssh is the real sshd in front of git. The test listens and starts a server for each connection, as inetd does, so that no port is
-// taken that another test may have taken first, and nothing is left running.
+// An openssh is the real sshd in front of git. The test listens and starts one sshd for each connection, as inetd does. So
+// the test chooses a free port, and no server keeps running.
 type openssh struct {
 	t       *testing.T
 	dir     string // of its keys and settings
 	address string
 
 	mu  sync.Mutex
-	log bytes.Buffer // what the servers said
+	log bytes.Buffer // stderr of the servers
 }
 
-// newOpenSSH starts to listen. Only the key named client is let in.
+// newOpenSSH starts to listen. It accepts only the key named client.
 func newOpenSSH(t *testing.T) *openssh {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -56,8 +56,8 @@ func newOpenSSH(t *testing.T) *openssh {
 	return o
 }
 
-// requirements fails where sshd cannot run, and makes the folder that it wants to confine its children to, which on Debian the service
-// manager makes.
+// requirements fails the test if sshd cannot run. It makes the folder that sshd confines its children to. On Debian the
+// service manager makes this folder.
 func (o *openssh) requirements() {
 	o.t.Helper()
 	if os.Getuid() != 0 {
@@ -73,7 +73,7 @@ func (o *openssh) requirements() {
 	}
 }
 
-// tell shows what the servers said if a test failed.
+// tell logs stderr of the servers if the test failed.
 func (o *openssh) tell() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -91,7 +91,7 @@ func (o *openssh) write(name, content string) {
 	}
 }
 
-// keygen makes a key pair, in place of an older one of the name.
+// keygen makes a key pair and replaces an older pair of the same name.
 func (o *openssh) keygen(name, kind, passphrase string) {
 	o.t.Helper()
 	_ = os.Remove(o.file(name))
@@ -101,10 +101,10 @@ func (o *openssh) keygen(name, kind, passphrase string) {
 	}
 }
 
-// gitShell serves repositories and does nothing else, as on forges.
+// gitShell is a command that only serves repositories, as on forges.
 const gitShell = `git-shell -c \"$SSH_ORIGINAL_COMMAND\"`
 
-// admit lets in one key and no other. A command runs for it whatever it asks for.
+// admit accepts only the given key. The server always runs command for it.
 func (o *openssh) admit(key, command string) {
 	o.t.Helper()
 	public, err := os.ReadFile(o.file(key + ".pub"))
@@ -114,7 +114,7 @@ func (o *openssh) admit(key, command string) {
 	o.write("authorized_keys", `restrict,command="`+command+`" `+string(public))
 }
 
-// hostKeys gives the host new keys of some kinds: those that it had before are gone.
+// hostKeys replaces all keys of the host by new keys of the given kinds.
 func (o *openssh) hostKeys(kinds ...string) {
 	o.t.Helper()
 	var config strings.Builder
@@ -127,7 +127,7 @@ func (o *openssh) hostKeys(kinds ...string) {
 	o.write("sshd_config", config.String())
 }
 
-// serve has an sshd of its own answer one connection.
+// serve starts one sshd for one connection.
 func (o *openssh) serve(conn *net.TCPConn) {
 	defer conn.Close()
 	socket, err := conn.File()
@@ -144,8 +144,8 @@ func (o *openssh) serve(conn *net.TCPConn) {
 	fmt.Fprintf(&o.log, "%s(%v)\n", said.String(), err)
 }
 
-// meet has the real ssh connect for the first time and note the host in a known_hosts file, as a person does. It prefers one kind of host
-// key. The command is one that git-shell refuses, so only the connection counts.
+// meet connects with the real ssh for the first time, which writes the host to a known_hosts file, as for a person. ssh
+// prefers one kind of host key. git-shell refuses the command, so only the connection counts.
 func (o *openssh) meet(hostKeyAlgorithm string, options ...string) (knownHosts string) {
 	o.t.Helper()
 	file := filepath.Join(o.t.TempDir(), "known_hosts")
@@ -160,7 +160,7 @@ func (o *openssh) meet(hostKeyAlgorithm string, options ...string) (knownHosts s
 	}
 	out, err := exec.CommandContext(o.t.Context(), "ssh", append(args, loginName(o.t)+"@"+host, "true")...).CombinedOutput()
 	var refused *exec.ExitError
-	if !errors.As(err, &refused) || refused.ExitCode() == 255 { // 255 is ssh's own
+	if !errors.As(err, &refused) || refused.ExitCode() == 255 { // 255 is an error of ssh itself
 		o.t.Fatalf("ssh: got %v, want the command to be refused\n%s", err, out)
 	}
 	if known, err := os.ReadFile(file); err != nil || strings.Count(string(known), "\n") != 1 {
@@ -178,14 +178,14 @@ func loginName(t *testing.T) string {
 	return me.Username
 }
 
-// remote is the repository behind this host, for somebody with a key of this host's folder.
+// remote returns the repository on this host, with a key of this host's folder.
 func (o *openssh) remote(g git, key, knownHosts string) gitsource.Remote {
 	return gitsource.Remote{
 		URL: "ssh://" + loginName(o.t) + "@" + o.address + g.dir, SSHKeyFile: o.file(key), KnownHostsFile: knownHosts,
 	}
 }
 
-// TestOpenSSHFetch clones, finds no news, and fetches news through the real sshd.
+// TestOpenSSHFetch clones, fetches without new commits, and fetches new commits through the real sshd.
 func TestOpenSSHFetch(t *testing.T) {
 	g := newGit(t)
 	history := g.history("main", 120)
@@ -199,7 +199,8 @@ func TestOpenSSHFetch(t *testing.T) {
 	fsck(t, dir)
 }
 
-// TestOpenSSHHostKeys fetches from a host with keys of three kinds, of which the agent knows one, in the ways that ssh notes them.
+// TestOpenSSHHostKeys fetches from a host with keys of three kinds. The known_hosts file has one of them, in each form that
+// ssh writes.
 func TestOpenSSHHostKeys(t *testing.T) {
 	g := newGit(t)
 	history := g.history("main", 2)
@@ -215,7 +216,7 @@ func TestOpenSSHHostKeys(t *testing.T) {
 	}
 }
 
-// TestOpenSSHHostKeyChanges fetches, gives the host another key, and expects the agent to stay away until it is told of that key.
+// TestOpenSSHHostKeyChanges fetches, gives the host another key, and expects an error until the known_hosts file has that key.
 func TestOpenSSHHostKeyChanges(t *testing.T) {
 	g := newGit(t)
 	history := g.history("main", 2)
@@ -234,11 +235,11 @@ func TestOpenSSHHostKeyChanges(t *testing.T) {
 	}
 	fetch(t, reopenSource(t, dir, o.remote(g, "client", o.meet("ssh-ed25519"))), next)
 
-	o.hostKeys("ecdsa") // of another kind than the one that is known
-	wantRemoteError(t, s, "host key")
+	o.hostKeys("ecdsa") // of another type than the known key
+	wantRemoteError(t, s, "has no key of the types in")
 }
 
-// TestOpenSSHRefuses expects one error for each way not to get in.
+// TestOpenSSHRefuses expects a different error for each cause of a refusal.
 func TestOpenSSHRefuses(t *testing.T) {
 	g := newGit(t)
 	g.history("main", 1)
@@ -266,7 +267,7 @@ func TestOpenSSHRefuses(t *testing.T) {
 	}
 }
 
-// TestOpenSSHKeyKinds lets the agent in with each kind of key that ssh-keygen makes.
+// TestOpenSSHKeyKinds fetches with each kind of client key that ssh-keygen makes.
 func TestOpenSSHKeyKinds(t *testing.T) {
 	g := newGit(t)
 	history := g.history("main", 1)
@@ -282,7 +283,7 @@ func TestOpenSSHKeyKinds(t *testing.T) {
 	}
 }
 
-// TestOpenSSHCommandsThatAreNotGit is let in by hosts that do something else, and takes the branch from the next remote.
+// TestOpenSSHCommandsThatAreNotGit: if a host runs another command than git, the branch comes from the next remote.
 func TestOpenSSHCommandsThatAreNotGit(t *testing.T) {
 	g := newGit(t)
 	history := g.history("main", 2)

@@ -13,11 +13,11 @@ import (
 
 const (
 	acceptedRef = "refs/gitops/accepted"
-	maxHaves    = 256 // commits told to a remote, so that it sends what is new alone
+	maxHaves    = 256 // commits listed to a remote, so that the remote sends only new objects
 )
 
-// A store is the writing side of a Source's repository on disk. What it holds is closed: with an object it has all that
-// the object leads to. Refs move after objects are in place.
+// A store writes the repository of a Source on disk. It is complete: with an object it contains every object that the
+// object leads to. Refs move after the objects are written.
 type store struct {
 	dir     string
 	storage *filesystem.Storage
@@ -45,13 +45,13 @@ func openStore(dir string) (*store, error) {
 	return &store{dir, st}, nil
 }
 
-func (s *store) close() { _ = s.storage.Close() } // it was open for reading; what is written is closed and synced
+func (s *store) close() { _ = s.storage.Close() } // it was open only for reading; written files are closed and synced
 
 func (s *store) path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 func (s *store) packDir() string         { return s.path("objects/pack") }
 
-// setBranch makes HEAD name the branch and drops the ref of one that was fetched before: its name may be a directory of
-// this one's.
+// setBranch sets HEAD to the branch and removes the ref of a branch that was fetched before. The old name may be a directory
+// in the path of the new name.
 func (s *store) setBranch(branch string) error {
 	if err := errors.Join(os.RemoveAll(s.path("refs/heads")), os.Mkdir(s.path("refs/heads"), 0o700)); err != nil {
 		return err
@@ -59,8 +59,8 @@ func (s *store) setBranch(branch string) error {
 	return os.WriteFile(s.path("HEAD"), []byte("ref: refs/heads/"+branch+"\n"), 0o600)
 }
 
-// sweep removes what an interrupted fetch left behind.
-func (s *store) sweep() error {
+// removeTemporary removes the temporary files of interrupted fetches.
+func (s *store) removeTemporary() error {
 	left, err := filepath.Glob(filepath.Join(s.packDir(), "tmp_*"))
 	for _, name := range left {
 		err = errors.Join(err, os.Remove(name))
@@ -70,7 +70,7 @@ func (s *store) sweep() error {
 
 func (s *store) has(h plumbing.Hash) bool { return s.storage.HasEncodedObject(h) == nil }
 
-// ref returns what a ref names, or the zero hash.
+// ref returns the object that a ref points at, or the zero hash if there is no such ref.
 func (s *store) ref(name string) (plumbing.Hash, error) {
 	ref, err := s.storage.Reference(plumbing.ReferenceName(name))
 	if errors.Is(err, plumbing.ErrReferenceNotFound) {
@@ -82,7 +82,7 @@ func (s *store) ref(name string) (plumbing.Hash, error) {
 	return ref.Hash(), nil
 }
 
-// setRef moves a ref in one step: after a crash it names the old object or the new one.
+// setRef moves a ref atomically: after a crash the ref points at the old or at the new object.
 func (s *store) setRef(name string, h plumbing.Hash) error {
 	file := s.path(name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -103,7 +103,7 @@ func (s *store) setRef(name string, h plumbing.Hash) error {
 	return syncPath(filepath.Dir(file))
 }
 
-// haves returns tip and commits before it, nearest first.
+// haves returns tip and its ancestors, nearest first, up to about maxHaves commits.
 func (s *store) haves(tip plumbing.Hash) ([]plumbing.Hash, error) {
 	if tip.IsZero() {
 		return nil, nil
@@ -124,7 +124,7 @@ func (s *store) haves(tip plumbing.Hash) ([]plumbing.Hash, error) {
 	return queue, nil
 }
 
-// exists tells whether there is anything at name.
+// exists reports whether there is a file or directory at name.
 func exists(name string) (bool, error) {
 	_, err := os.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {

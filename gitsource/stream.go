@@ -8,32 +8,32 @@ import (
 	"strings"
 )
 
-// A stream is a session over the standard input and output of one upload-pack: behind ssh, or a program of this
-// machine.
+// A stream is a session over the standard input and output of one upload-pack, through ssh or as a program on this machine.
 type stream struct {
-	in     io.WriteCloser
-	out    *meter
-	stderr *bytes.Buffer // read only after stop
-	stop   func()        // ends the program or connection and waits for it
-	asked  bool
+	in        io.WriteCloser
+	out       *budgetReader
+	stderr    *bytes.Buffer // read only after stop
+	stop      func()        // ends the program or connection and waits for it
+	requested bool
 }
 
-const maxSaid = 1 << 10 // of what a remote writes for people, bytes
+const maxMessage = 1 << 10 // bytes of a remote's stderr that are kept
 
 func (s *stream) refs(context.Context) (io.Reader, error) { return s.out, nil }
 
 func (s *stream) pack(_ context.Context, request []byte) (io.Reader, error) {
-	s.asked = true
+	s.requested = true
 	if _, err := s.in.Write(request); err != nil {
 		return nil, fmt.Errorf("write to the remote: %w", err)
 	}
 	return s.out, s.in.Close()
 }
 
-// end says goodbye if no pack was asked for, so that upload-pack does not complain, and stops it.
+// end stops upload-pack and returns what it wrote to stderr. If no pack was requested, end sends a flush packet first, so that
+// upload-pack ends without an error.
 func (s *stream) end() string {
-	if !s.asked {
-		_, _ = s.in.Write([]byte("0000")) // it is leaving anyway
+	if !s.requested {
+		_, _ = s.in.Write([]byte("0000")) // an error does not matter: upload-pack ends in any case
 	}
 	_ = s.in.Close()
 	s.stop()

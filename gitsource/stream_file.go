@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// dialFile runs git upload-pack on a repository of this machine.
-func dialFile(ctx context.Context, r remote, left *int64) (session, error) {
+// dialFile runs git upload-pack on a repository on this machine.
+func dialFile(ctx context.Context, r remote, remaining *int64) (session, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, "git", "upload-pack", r.url.Path) // #nosec G204 -- an absolute path, so no option
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
 	cmd.WaitDelay = 5 * time.Second
 	s := &stream{stderr: new(bytes.Buffer)}
-	cmd.Stderr = &prefixWriter{s.stderr, maxSaid}
+	cmd.Stderr = &prefixWriter{s.stderr, maxMessage}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		cancel()
@@ -37,12 +37,12 @@ func dialFile(ctx context.Context, r remote, left *int64) (session, error) {
 		}
 		return nil, err
 	}
-	s.in, s.out = in, &meter{r: out, left: left}
+	s.in, s.out = in, &budgetReader{r: out, remaining: remaining}
 	s.stop = func() {
-		_ = out.Close()                              // it may be waiting to write
-		leave := time.AfterFunc(time.Second, cancel) // after its input ended it leaves by itself, with its last words
-		_ = cmd.Wait()                               // how it ended does not matter: the pack is checked
-		leave.Stop()
+		_ = out.Close()                             // the program may wait to write
+		kill := time.AfterFunc(time.Second, cancel) // at the end of its input the program writes its last message and ends
+		_ = cmd.Wait()                              // the exit status does not matter: the pack is checked
+		kill.Stop()
 		cancel()
 	}
 	return s, nil

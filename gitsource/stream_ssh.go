@@ -14,10 +14,10 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-const connectTimeout = 15 * time.Second // to reach a host: an unreachable one must not use up the fetch's time
+const connectTimeout = 15 * time.Second // to connect to a host, so that an unreachable host does not use the whole Timeout
 
 // dialSSH runs git-upload-pack on a host whose key is in the known hosts file.
-func dialSSH(ctx context.Context, r remote, left *int64) (session, error) {
+func dialSSH(ctx context.Context, r remote, remaining *int64) (session, error) {
 	address := net.JoinHostPort(r.url.Hostname(), cmp.Or(r.url.Port(), "22"))
 	config, err := r.sshConfig(address)
 	if err != nil {
@@ -27,35 +27,35 @@ func dialSSH(ctx context.Context, r remote, left *int64) (session, error) {
 	if err != nil {
 		return nil, err
 	}
-	stopWatch := context.AfterFunc(ctx, func() { _ = conn.Close() }) // ssh itself knows no context
-	hangUp := func() {
+	stopWatch := context.AfterFunc(ctx, func() { _ = conn.Close() }) // package ssh does not support contexts
+	closeConn := func() {
 		stopWatch()
 		_ = conn.Close()
 	}
 	_ = conn.SetDeadline(time.Now().Add(connectTimeout))
 	c, channels, requests, err := ssh.NewClientConn(conn, address, config)
 	if err != nil {
-		hangUp()
+		closeConn()
 		return nil, explainHostKey(err, address, r.conf.KnownHostsFile)
 	}
 	_ = conn.SetDeadline(time.Time{})
 	client := ssh.NewClient(c, channels, requests)
-	s, err := startUploadPack(client, r.sshCommand(), left)
+	s, err := startUploadPack(client, r.sshCommand(), remaining)
 	if err != nil {
-		hangUp()
+		closeConn()
 		return nil, err
 	}
 	stop := s.stop
 	s.stop = func() {
 		stop()
-		hangUp()
-		_ = client.Wait() // its goroutines have ended
+		closeConn()
+		_ = client.Wait() // until its goroutines have ended
 	}
 	return s, nil
 }
 
-// sshConfig reads the key and the host's known keys. The algorithms asked for are those of the keys known for this
-// host: with others, a host that has several keys would offer one that is not in the file.
+// sshConfig reads the key and the known keys of the host. It offers only the algorithms of the known keys of this host.
+// Otherwise a host with several keys could choose a key that is not in the file.
 func (r remote) sshConfig(address string) (*ssh.ClientConfig, error) {
 	pem, err := readSmallFile(r.conf.SSHKeyFile)
 	if err != nil {
@@ -64,7 +64,7 @@ func (r remote) sshConfig(address string) (*ssh.ClientConfig, error) {
 	key, err := ssh.ParsePrivateKey(pem)
 	var locked *ssh.PassphraseMissingError
 	if errors.As(err, &locked) {
-		return nil, fmt.Errorf("read ssh key %s: it has a passphrase: use a key without", r.conf.SSHKeyFile)
+		return nil, fmt.Errorf("read ssh key %s: the key has a passphrase: use a key without a passphrase", r.conf.SSHKeyFile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read ssh key %s: %w", r.conf.SSHKeyFile, err)
@@ -82,22 +82,27 @@ func (r remote) sshConfig(address string) (*ssh.ClientConfig, error) {
 	}, nil
 }
 
-// explainHostKey says what a person has to compare.
+// negotiatedHostKey is the value of ssh.AlgorithmNegotiationError.What if client and host have no common host key algorithm.
+// Source: findAgreedAlgorithms in golang.org/x/crypto/ssh.
+const negotiatedHostKey = "host key"
+
+// explainHostKey adds to an error of the ssh handshake what the operator has to compare.
 func explainHostKey(err error, address, file string) error {
+	var negotiation *ssh.AlgorithmNegotiationError
 	switch {
 	case knownhosts.IsHostKeyChanged(err):
 		return fmt.Errorf("the host key of %s is not the one in %s: "+
-			"the host was set up anew, or somebody is in between: %w", address, file, err)
+			"the host has a new key, or another host intercepts the connection: %w", address, file, err)
 	case knownhosts.IsHostUnknown(err):
 		return fmt.Errorf("%s has no host key in %s: %w", address, file, err)
-	case strings.Contains(err.Error(), "no common algorithm for host key"): // the package has no error of its own for it
-		return fmt.Errorf("the host %s has no key of the kinds that %s knows of it: "+
-			"the host was set up anew, or somebody is in between: %w", address, file, err)
+	case errors.As(err, &negotiation) && negotiation.What == negotiatedHostKey:
+		return fmt.Errorf("the host %s has no key of the types in %s: "+
+			"the host has a new key, or another host intercepts the connection: %w", address, file, err)
 	}
 	return err
 }
 
-// sshCommand is what the host's shell is asked to run.
+// sshCommand returns the command that the host's shell runs.
 func (r remote) sshCommand() string {
 	path := r.url.Path
 	if strings.HasPrefix(path, "/~") { // ssh://host/~user/path is relative to a home directory
@@ -106,18 +111,19 @@ func (r remote) sshCommand() string {
 	return "git-upload-pack " + shellQuote(path)
 }
 
-// shellQuote makes one word of s for POSIX shells and csh, as git does.
+// shellQuote quotes s as one word for POSIX shells and csh, as git does.
 func shellQuote(s string) string {
 	return "'" + strings.NewReplacer("'", `'\''`, "!", `'\!'`).Replace(s) + "'"
 }
 
-func startUploadPack(client *ssh.Client, command string, left *int64) (*stream, error) {
+// startUploadPack runs command in a session of client.
+func startUploadPack(client *ssh.Client, command string, remaining *int64) (*stream, error) {
 	session, err := client.NewSession()
 	if err != nil {
 		return nil, fmt.Errorf("open ssh session: %w", err)
 	}
 	s := &stream{stderr: new(bytes.Buffer)}
-	session.Stderr = &prefixWriter{s.stderr, maxSaid}
+	session.Stderr = &prefixWriter{s.stderr, maxMessage}
 	if s.in, err = session.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -125,14 +131,14 @@ func startUploadPack(client *ssh.Client, command string, left *int64) (*stream, 
 	if err != nil {
 		return nil, err
 	}
-	s.out = &meter{r: out, left: left}
+	s.out = &budgetReader{r: out, remaining: remaining}
 	if err := session.Start(command); err != nil {
 		return nil, fmt.Errorf("run git-upload-pack: %w", err)
 	}
 	s.stop = func() {
-		leave := time.AfterFunc(time.Second, func() { _ = client.Close() })
-		_ = session.Wait() // how it ended does not matter: the pack is checked
-		leave.Stop()
+		kill := time.AfterFunc(time.Second, func() { _ = client.Close() })
+		_ = session.Wait() // the exit status does not matter: the pack is checked
+		kill.Stop()
 	}
 	return s, nil
 }

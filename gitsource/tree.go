@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// A TreeError says which path of a tree cannot be accepted and why. Path is relative to the root and may hold any
-// bytes; Error quotes it.
+// A TreeError is a path of a tree that is refused, with the reason for people. Path is relative to the root and may contain
+// any bytes; Error quotes it.
 type TreeError struct{ Path, Reason string }
 
 func (e *TreeError) Error() string { return fmt.Sprintf("tree path %q: %s", e.Path, e.Reason) }
 
-// The modes git writes. Other spellings, such as the group-writable 100664 of git's first year, are refused.
+// The modes that git writes. Other modes are refused, such as the group-writable 100664 of git's first year.
 const (
 	modeDir        = "40000"
 	modeFile       = "100644"
@@ -24,7 +24,7 @@ const (
 	modeSubmodule  = "160000"
 )
 
-// An entry is one line of a tree object: a mode as written, a name, and what it names.
+// An entry is one entry of a tree object: a mode as written, a name, and the object that it names.
 type entry struct {
 	mode, name string
 	id         ID
@@ -32,7 +32,7 @@ type entry struct {
 
 func (e entry) isDir() bool { return e.mode == modeDir }
 
-// sortName is the name as git sorts it: directories as if they ended in a slash.
+// sortName returns the name by which git sorts: a directory name ends in a slash.
 func (e entry) sortName() string {
 	if e.isDir() {
 		return e.name + "/"
@@ -40,9 +40,8 @@ func (e entry) sortName() string {
 	return e.name
 }
 
-// parseTree reads a tree object. Everything it accepts serialises to the same bytes again: modes are spelled one way,
-// names are not empty and hold no slash, and entries stand in git's order without duplicates. It does not judge modes
-// and names any further.
+// parseTree reads a tree object. An accepted tree serialises to the same bytes: modes have one spelling, names are not empty
+// and have no slash, and entries are in git's order without duplicates. parseTree does not check modes and names further.
 func parseTree(raw []byte) ([]entry, error) {
 	var entries []entry
 	seen := make(map[string]bool)
@@ -55,7 +54,7 @@ func parseTree(raw []byte) ([]entry, error) {
 			return nil, fmt.Errorf("entry %d: %q is out of order", n+1, e.name)
 		}
 		if seen[e.name] {
-			return nil, fmt.Errorf("entry %d: %q is there twice", len(entries)+1, e.name)
+			return nil, fmt.Errorf("entry %d: %q occurs twice", len(entries)+1, e.name)
 		}
 		seen[e.name] = true
 		entries, raw = append(entries, e), rest
@@ -66,24 +65,24 @@ func parseTree(raw []byte) ([]entry, error) {
 func parseEntry(raw []byte) (entry, []byte, error) {
 	mode, rest, ok := bytes.Cut(raw, []byte{' '})
 	if !ok {
-		return entry{}, nil, errors.New("no mode")
+		return entry{}, nil, errors.New("mode is missing")
 	}
 	switch string(mode) {
 	case modeDir, modeFile, modeExecutable, modeSymlink, modeSubmodule:
 	default:
-		return entry{}, nil, fmt.Errorf("mode %.12q is none that git writes", mode)
+		return entry{}, nil, fmt.Errorf("git does not write the mode %.12q", mode)
 	}
 	name, rest, ok := bytes.Cut(rest, []byte{0})
 	if !ok || len(rest) < 20 {
-		return entry{}, nil, errors.New("cut short")
+		return entry{}, nil, errors.New("entry is truncated")
 	}
 	if len(name) == 0 || bytes.IndexByte(name, '/') >= 0 {
-		return entry{}, nil, fmt.Errorf("name %q is empty or holds a slash", name)
+		return entry{}, nil, fmt.Errorf("name %q is empty or contains a slash", name)
 	}
 	return entry{string(mode), string(name), ID(hex.EncodeToString(rest[:20]))}, rest[20:], nil
 }
 
-// nameProblem says what is wrong with a name that file systems or git itself give a meaning to, or returns "".
+// nameProblem returns why a name is refused that has a special meaning in file systems or in git, or "".
 func nameProblem(name string) string {
 	if name == "." || name == ".." || strings.EqualFold(name, ".git") {
 		return "the name is reserved"
@@ -91,7 +90,7 @@ func nameProblem(name string) string {
 	return ""
 }
 
-// fileProblem says why an entry under the wanted paths is refused, or returns "".
+// fileProblem returns why an entry under the wanted paths is refused, or "".
 func fileProblem(e entry) string {
 	if p := nameProblem(e.name); p != "" {
 		return p
@@ -100,7 +99,7 @@ func fileProblem(e entry) string {
 	case !utf8.ValidString(e.name):
 		return "the name is not UTF-8"
 	case strings.ContainsRune(e.name, '\\'):
-		return "the name holds a backslash"
+		return "the name contains a backslash"
 	case e.mode == modeSymlink:
 		return "symbolic links are not accepted"
 	case e.mode == modeSubmodule:

@@ -11,7 +11,7 @@ import (
 
 const someID = ID("0123456789abcdef0123456789abcdef01234567")
 
-// appendEntry appends e as a tree object spells it.
+// appendEntry appends e in the encoding of a tree object.
 func appendEntry(raw []byte, e entry) []byte {
 	h := e.id.hash()
 	raw = append(raw, e.mode+" "+e.name+"\x00"...)
@@ -24,20 +24,20 @@ func TestParseTreeRefuses(t *testing.T) {
 		raw  []byte
 		want string
 	}{
-		"no_mode":         {[]byte("100644"), "no mode"},
+		"no_mode":         {[]byte("100644"), "mode is missing"},
 		"zero_padded":     {file("040000", "a"), "mode"},
 		"group_writable":  {file("100664", "a"), "mode"},
 		"device":          {file("20666", "a"), "mode"},
 		"empty_name":      {file(modeFile, ""), "empty"},
 		"slash":           {file(modeFile, "a/b"), "slash"},
-		"no_id":           {[]byte("100644 a\x00"), "cut short"},
-		"id_cut":          {file(modeFile, "a")[:20], "cut short"},
-		"no_nul":          {[]byte("100644 a"), "cut short"},
+		"no_id":           {[]byte("100644 a\x00"), "truncated"},
+		"id_cut":          {file(modeFile, "a")[:20], "truncated"},
+		"no_nul":          {[]byte("100644 a"), "truncated"},
 		"order":           {append(file(modeFile, "b"), file(modeFile, "a")...), "out of order"},
 		"twice":           {append(file(modeFile, "a"), file(modeFile, "a")...), "out of order"},
 		"dir_order":       {append(file(modeDir, "a"), file(modeFile, "a.b")...), "out of order"},
 		"file_and_dir":    {append(append(file(modeFile, "a"), file(modeFile, "a.b")...), file(modeDir, "a")...), "twice"},
-		"trailing_garble": {append(file(modeFile, "a"), 'x'), "no mode"},
+		"trailing_garble": {append(file(modeFile, "a"), 'x'), "mode is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := parseTree(test.raw); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -47,15 +47,15 @@ func TestParseTreeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParseTree: what is accepted serialises to the same bytes, no name that passes can leave its folder, and memory is bounded by the
-// size of the input.
+// FuzzParseTree: an accepted tree serialises to the same bytes, no accepted name can leave its folder, and the memory is
+// bounded by the size of the input.
 func FuzzParseTree(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(appendEntry(appendEntry(nil, entry{modeFile, "a.b", someID}), entry{modeDir, "a", someID}))
 	f.Add(appendEntry(nil, entry{modeSymlink, "..", someID}))
 	f.Add([]byte("100644 a\x00"))
 	var many []byte
-	for n := range 20_000 { // the shortest names that count upwards
+	for n := range 20_000 { // the shortest names in ascending order
 		many = appendEntry(many, entry{modeDir, fmt.Sprintf("%05d", n), someID})
 	}
 	f.Add(many)

@@ -43,7 +43,7 @@ func TestFetchTagRefuses(t *testing.T) {
 	s := reopenSource(t, t.TempDir(), fileRemote(g))
 	fetch(t, s, first)
 	if _, err := s.FetchTag(t.Context(), "v9"); !errors.Is(err, gitsource.ErrNotFound) {
-		t.Errorf("got %v for a tag that is not there, want ErrNotFound", err)
+		t.Errorf("got %v for a missing tag, want ErrNotFound", err)
 	}
 	for _, name := range []string{"", "../heads/main", "a..b", "a b"} {
 		if _, err := s.FetchTag(t.Context(), name); err == nil {

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-const maxSmallFile = 1 << 20 // keys, tokens, certificates, known_hosts: bytes
+const maxSmallFile = 1 << 20 // bytes of a key, a token, certificates or a file of git
 
 // readSmallFile reads a file of at most 1 MiB.
 func readSmallFile(name string) ([]byte, error) {

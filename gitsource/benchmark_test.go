@@ -9,7 +9,7 @@ import (
 	"gitops-agent/gitsource"
 )
 
-// bigHistory makes a repository of 2000 commits over 200 files, each changing one, with git's own fast import.
+// bigHistory makes a repository of 200 files and 2000 commits, each of which changes one file, with git fast-import.
 func bigHistory(b *testing.B) git {
 	b.Helper()
 	g := newGit(b)
@@ -45,7 +45,7 @@ func BenchmarkClone2000Commits(b *testing.B) {
 	}
 }
 
-func BenchmarkFetchWithoutNews(b *testing.B) {
+func BenchmarkFetchWithoutNewCommits(b *testing.B) {
 	s := benchSource(b, bigHistory(b))
 	if _, err := s.Fetch(b.Context()); err != nil {
 		b.Fatal(err)

@@ -31,8 +31,8 @@ func overwrite(t *testing.T, dir string, id gitsource.ID, content string) {
 	}
 }
 
-// TestDamagedStoreIsClonedAnew damages a store and fetches: while the remotes are down the rest of it stays readable.
-func TestDamagedStoreIsClonedAnew(t *testing.T) {
+// TestDamagedStoreIsClonedAgain damages a store and fetches. While the remotes are down, its other objects stay readable.
+func TestDamagedStoreIsClonedAgain(t *testing.T) {
 	g := newGit(t)
 	first := g.history("main", 3)
 	blob := g.blob("memory: 2\n") // of the third revision
@@ -68,8 +68,9 @@ func TestDamagedStoreIsClonedAnew(t *testing.T) {
 	}
 }
 
-// TestLossShowsAtTheNextPush loses an object that the store believes it has and the remote therefore does not send.
-func TestLossShowsAtTheNextPush(t *testing.T) {
+// TestLostObjectShowsAtTheNextPush removes an object from the store. The next commit needs the object, and the remote does not
+// send it, because the store lists the commit of the object as present.
+func TestLostObjectShowsAtTheNextPush(t *testing.T) {
 	g := newGit(t)
 	first := g.history("main", 3)
 	lost := g.blob("memory: 2\n")
@@ -90,13 +91,13 @@ func TestLossShowsAtTheNextPush(t *testing.T) {
 	if err == nil || errors.Is(err, gitsource.ErrUnreachable) || !strings.Contains(err.Error(), "names "+string(lost)) {
 		t.Fatalf("got %v, want an error of the store", err)
 	}
-	wantRemoteError(t, s, "incomplete history") // a clone from this remote is no better
+	wantRemoteError(t, s, "incomplete history") // a clone from this remote lacks the object too
 	handler = gitHTTP(t, g)
 	fetch(t, s, append(first, next)...)
 	fsck(t, dir)
 }
 
-func TestLocalTroubleIsNotTheRemotes(t *testing.T) {
+func TestLocalErrorsAreNotRemoteErrors(t *testing.T) {
 	g := newGit(t)
 	g.history("main", 1)
 	s, dir := openSource(t, fileRemote(g))
@@ -113,7 +114,7 @@ func TestLocalTroubleIsNotTheRemotes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Fetch(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, gitsource.ErrUnreachable) {
-		t.Errorf("cancelled: got %v, want context.Canceled alone", err)
+		t.Errorf("cancelled: got %v, want only context.Canceled", err)
 	}
 }
 
@@ -157,8 +158,8 @@ func TestOpenAfterCrash(t *testing.T) {
 	}
 }
 
-// TestOpenSetsUnusableStoreAside opens a store that is not a repository any more.
-func TestOpenSetsUnusableStoreAside(t *testing.T) {
+// TestOpenMovesUnusableStore opens a store that is no longer a repository. It is moved to Dir.old.
+func TestOpenMovesUnusableStore(t *testing.T) {
 	g := newGit(t)
 	first := g.history("main", 2)
 	s, dir := openSource(t, fileRemote(g))
@@ -179,15 +180,15 @@ func TestOpenRefusesForeignDirectories(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := gitsource.Open(gitsource.Options{Dir: dir, Branch: "main", Remotes: []gitsource.Remote{{URL: "/srv/r.git"}}})
-	if err == nil || !strings.Contains(err.Error(), "holds no bare repository") {
-		t.Errorf("got %v, want the directory left alone", err)
+	if err == nil || !strings.Contains(err.Error(), "is not a bare repository") {
+		t.Errorf("got %v, want the directory unchanged", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "precious")); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestBranchChanges gives the store another branch, whose name has the former one's as a directory.
+// TestBranchChanges gives the store another branch, whose name has the name of the old branch as a directory.
 func TestBranchChanges(t *testing.T) {
 	g := newGit(t)
 	first := g.history("main", 2)
@@ -240,7 +241,7 @@ func TestReadingWhileFetching(t *testing.T) {
 		}
 		overwrite(t, dir, tip, "torn")
 		if _, err := s.Repository().Commit(t.Context(), tip); err == nil {
-			t.Error("the damage does not show")
+			t.Error("reading the damaged store: got no error")
 		}
 		fetch(t, s, tip)
 	}

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	maxObjects = 2_000_000 // in one pack: each takes some hundred bytes of memory while it is unpacked
-	maxObject  = 128 << 20 // one object, unpacked: it is held in memory together with its delta base
+	maxObjects = 2_000_000 // in one pack; each takes some hundred bytes of memory while it is unpacked
+	maxObject  = 128 << 20 // bytes of one unpacked object; it is in memory together with its delta base
 )
 
-// measure reads the pack once without keeping anything, so that no size in it is believed by what allocates memory for
-// it later.
-func (p *pack) measure(ctx context.Context) error {
-	file, err := p.rewound(ctx)
+// checkLimits reads the pack once without storing it, and checks every size in it. Later steps allocate memory for these
+// sizes.
+func (p *pack) checkLimits(ctx context.Context) error {
+	file, err := p.fromStart(ctx)
 	if err != nil {
 		return err
 	}
@@ -32,14 +32,14 @@ func (p *pack) measure(ctx context.Context) error {
 	for range count {
 		h, err := scanner.NextObjectHeader()
 		if err != nil {
-			return noEOF(err)
+			return unexpectedEOF(err)
 		}
 		if h.Length > maxObject {
 			return fmt.Errorf("object of %d bytes: %w of %d bytes", h.Length, ErrTooLarge, maxObject)
 		}
 		var start deltaStart
 		if _, _, err := scanner.NextObject(&start); err != nil {
-			return noEOF(err)
+			return unexpectedEOF(err)
 		}
 		if h.Type.IsDelta() && start.target() > maxObject {
 			return fmt.Errorf("object of %d bytes: %w of %d bytes", start.target(), ErrTooLarge, maxObject)
@@ -48,15 +48,15 @@ func (p *pack) measure(ctx context.Context) error {
 	return nil
 }
 
-// noEOF turns an end of file in the middle of a pack into an error that says so.
-func noEOF(err error) error {
+// unexpectedEOF returns io.ErrUnexpectedEOF for an io.EOF in the middle of a pack, and every other error unchanged.
+func unexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
 }
 
-// A deltaStart keeps the first bytes of a delta, where two sizes stand: of its base and of its result.
+// A deltaStart stores the first bytes of a delta, which contain two sizes: that of its base and that of its result.
 type deltaStart struct {
 	bytes [20]byte
 	n     int
@@ -67,13 +67,14 @@ func (d *deltaStart) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// target returns the size of the result; a size that does not fit 63 bits is as large as they come.
+// target returns the size of the result. It returns 1<<63 for a size with more than 63 bits.
 func (d *deltaStart) target() uint64 {
 	_, rest := leb128(d.bytes[:d.n])
 	size, _ := leb128(rest)
 	return size
 }
 
+// leb128 reads a size and returns the bytes after it. Source: gitformat-pack, size encoding.
 func leb128(b []byte) (uint64, []byte) {
 	var n uint64
 	for i, c := range b {

@@ -13,8 +13,8 @@ import (
 func (s *Source) newDir() string { return filepath.Clean(s.opts.Dir) + ".new" }
 func (s *Source) oldDir() string { return filepath.Clean(s.opts.Dir) + ".old" }
 
-// recoverDirs makes sure that there is a store at opts.Dir: the one that is there, or the old one if a crash came between
-// moving it away and moving its successor in, or an empty one.
+// recoverDirs ensures that opts.Dir contains a store. If the directory is missing because of a crash between the two renames
+// of activateNew, it moves Dir.old back. If there is no Dir.old, it makes an empty store.
 func (s *Source) recoverDirs() error {
 	if err := os.RemoveAll(s.newDir()); err != nil {
 		return err
@@ -29,17 +29,17 @@ func (s *Source) recoverDirs() error {
 	}
 	switch {
 	case there:
-		return s.checkOurs()
+		return s.checkIsStore()
 	case aside:
 		return os.Rename(s.oldDir(), s.opts.Dir)
 	default:
-		return s.setAside()
+		return s.replaceWithEmpty()
 	}
 }
 
-// checkOurs refuses a directory that holds something else than a store, as a slip in the configuration would name: it
-// might be set aside and replaced.
-func (s *Source) checkOurs() error {
+// checkIsStore refuses a directory that contains other files than a store. A wrong path in the configuration must not
+// replace such a directory.
+func (s *Source) checkIsStore() error {
 	entries, err := os.ReadDir(s.opts.Dir)
 	if err != nil {
 		return err
@@ -52,17 +52,18 @@ func (s *Source) checkOurs() error {
 			return nil
 		}
 	}
-	return errors.New("the directory is not empty and holds no bare repository")
+	return errors.New("the directory is not empty and is not a bare repository: choose an empty or a new directory")
 }
 
-// setAside puts an empty store at opts.Dir. What was there is at Dir.old until a clone is whole.
-func (s *Source) setAside() error {
+// replaceWithEmpty moves the directory at opts.Dir to Dir.old and puts an empty store in its place. The next complete clone
+// removes Dir.old.
+func (s *Source) replaceWithEmpty() error {
 	st, err := s.prepareNew()
 	if err != nil {
 		return err
 	}
 	st.close()
-	return s.placeNew()
+	return s.activateNew()
 }
 
 // prepareNew makes an empty store beside the one in use.
@@ -76,8 +77,8 @@ func (s *Source) prepareNew() (*store, error) {
 	return openStore(s.newDir())
 }
 
-// placeNew puts the new store at opts.Dir, and what was there at Dir.old.
-func (s *Source) placeNew() error {
+// activateNew moves the directory at opts.Dir to Dir.old and the new store to opts.Dir.
+func (s *Source) activateNew() error {
 	there, err := exists(s.opts.Dir)
 	if err != nil {
 		return err
@@ -99,27 +100,27 @@ func (s *Source) placeNew() error {
 	return syncPath(filepath.Dir(filepath.Clean(s.opts.Dir)))
 }
 
-// renew clones into a directory of its own and, when the clone is whole, puts it in the damaged store's place. Until
-// then the damaged one stays in use: most of it can be read.
-func (s *Source) renew(ctx context.Context, t transfer) error {
+// reclone clones into a new directory and replaces the damaged store when the clone is complete. Until then the damaged
+// store stays in use, because most of its objects can be read.
+func (s *Source) reclone(ctx context.Context, t transfer) error {
 	st, err := s.prepareNew()
 	if err != nil {
 		return storeError{err}
 	}
 	defer st.close()
-	defer os.RemoveAll(s.newDir()) // gone already if all went well
-	if err := t.into(ctx, st, nil); err != nil {
+	defer os.RemoveAll(s.newDir()) // already renamed after a success
+	if err := t.receive(ctx, st, nil); err != nil {
 		return err
 	}
 	if err := st.setRef(s.tracking(), t.tip); err != nil {
 		return storeError{err}
 	}
-	s.placing.Lock()
-	defer s.placing.Unlock()
-	if err := s.carryAccepted(st); err != nil {
-		s.opts.Logger.WarnContext(ctx, "accepted commit is lost with the damaged store", "error", err)
+	s.storeMu.Lock()
+	defer s.storeMu.Unlock()
+	if err := s.copyAccepted(st); err != nil {
+		s.opts.Logger.WarnContext(ctx, "accepted commit could not be copied from the damaged store", "error", err)
 	}
-	if err := s.repo.replace(s.placeNew); err != nil {
+	if err := s.repo.replace(s.activateNew); err != nil {
 		return storeError{err}
 	}
 	if err := os.RemoveAll(s.oldDir()); err != nil {
@@ -128,8 +129,8 @@ func (s *Source) renew(ctx context.Context, t transfer) error {
 	return nil
 }
 
-// carryAccepted copies the kept commit, and all it leads to, from the damaged store, unless the clone holds it.
-func (s *Source) carryAccepted(to *store) error {
+// copyAccepted copies the kept commit, and every object that it leads to, from the damaged store to the clone.
+func (s *Source) copyAccepted(to *store) error {
 	from, err := openStore(s.opts.Dir)
 	if err != nil {
 		return err
@@ -142,8 +143,8 @@ func (s *Source) carryAccepted(to *store) error {
 	get := func(h plumbing.Hash) (plumbing.EncodedObject, error) {
 		return from.storage.EncodedObject(plumbing.AnyObject, h)
 	}
-	if err := to.copyClosed(h, get); err != nil {
-		return fmt.Errorf("carry accepted commit %s over: %w", h, err)
+	if err := to.copyReachable(h, get); err != nil {
+		return fmt.Errorf("copy accepted commit %s: %w", h, err)
 	}
 	return to.setRef(acceptedRef, h)
 }

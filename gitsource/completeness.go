@@ -12,16 +12,16 @@ import (
 // A link is an object that another one names.
 type link struct {
 	hash plumbing.Hash
-	typ  plumbing.ObjectType // AnyObject if only the object itself tells
+	typ  plumbing.ObjectType // AnyObject if only reading the object shows its type
 }
 
-// errIncomplete says that what a remote sent, together with the store, leads to objects that are in neither.
+// errIncomplete means that the pack of a remote leads to objects that are neither in the pack nor in the store.
 var errIncomplete = errors.New("incomplete history")
 
-// checkClosed fails unless everything that the pack's objects name is in the pack or in the store. The store was closed
-// in this sense before, so it is afterwards: a history that ends in nothing never gets in, whatever a remote omits.
-func checkClosed(ctx context.Context, p *pack, st *store) error {
-	known := make(map[plumbing.Hash]bool) // objects of the store that were asked for before
+// checkComplete returns errIncomplete unless every object that the pack's objects name is in the pack or in the store. The
+// store was complete before, so it stays complete: an incomplete history never enters the store.
+func checkComplete(ctx context.Context, p *pack, st *store) error {
+	known := make(map[plumbing.Hash]bool) // objects that are in the store, as found before
 	for _, o := range p.objects {
 		if o.typ == plumbing.BlobObject {
 			continue
@@ -42,7 +42,7 @@ func checkClosed(ctx context.Context, p *pack, st *store) error {
 				continue
 			}
 			if !st.has(l.hash) {
-				return fmt.Errorf("%w: %s %s names %s, which was not sent", errIncomplete, o.typ, o.hash, l.hash)
+				return fmt.Errorf("%w: %s %s names %s, which the remote did not send", errIncomplete, o.typ, o.hash, l.hash)
 			}
 			known[l.hash] = true
 		}
@@ -50,8 +50,8 @@ func checkClosed(ctx context.Context, p *pack, st *store) error {
 	return nil
 }
 
-// links returns what an object names. Malformed objects name what can be read of them: whether they are acceptable is
-// decided where they are used.
+// links returns the objects that an object names. For a malformed object it returns those that can be read. The code that
+// uses the object decides whether to accept it.
 func links(typ plumbing.ObjectType, raw []byte) []link {
 	var found []link
 	add := func(typ plumbing.ObjectType, ids []ID) {
@@ -59,7 +59,7 @@ func links(typ plumbing.ObjectType, raw []byte) []link {
 			found = append(found, link{id.hash(), typ})
 		}
 	}
-	switch typ { //nolint:exhaustive // blobs name nothing, and the other values are no objects
+	switch typ { //nolint:exhaustive // blobs name no objects, and the other values are not object types
 	case plumbing.CommitObject:
 		add(plumbing.TreeObject, headerIDs(raw, "tree"))
 		add(plumbing.CommitObject, headerIDs(raw, "parent"))
@@ -71,8 +71,8 @@ func links(typ plumbing.ObjectType, raw []byte) []link {
 	return found
 }
 
-// treeLinks reads a tree as leniently as git's own history needs: old trees hold modes and orders that parseTree
-// refuses.
+// treeLinks returns the objects that a tree names. It is less strict than parseTree, because old trees in git histories can
+// have modes and an order that parseTree refuses.
 func treeLinks(raw []byte) []link {
 	var found []link
 	for {
