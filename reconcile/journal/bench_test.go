@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The baseline: every append waits for an fsync of its own.
+// BenchmarkAppendAlone is the baseline: every append waits for its own fsync.
 func BenchmarkAppendAlone(b *testing.B) {
 	j := openJournal(b, Options{Dir: b.TempDir()})
 	for l := (lane{}); b.Loop(); {
@@ -17,7 +17,7 @@ func BenchmarkAppendAlone(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
 }
 
-// 64 lanes share commits; compare appends/s with BenchmarkAppendAlone.
+// BenchmarkAppend64 appends from 64 lanes, which share commits. Compare appends/s with BenchmarkAppendAlone.
 func BenchmarkAppend64(b *testing.B) {
 	var commits atomic.Int64
 	j := openJournal(b, Options{Dir: b.TempDir(), OnSync: func(Sync) { commits.Add(1) }})
@@ -45,7 +45,7 @@ func BenchmarkOpen100k(b *testing.B) {
 	}
 }
 
-// The state of many guests, asked for after every record of a step.
+// BenchmarkState reads the state of many guests after every record of a step.
 func BenchmarkState(b *testing.B) {
 	for _, guests := range []int{300, 10_000} {
 		b.Run(fmt.Sprint(guests), func(b *testing.B) {
@@ -69,7 +69,7 @@ func BenchmarkState(b *testing.B) {
 	}
 }
 
-// fillJournal appends n records of the size and mix that steps make.
+// fillJournal appends n records with the sizes and kinds of real steps.
 func fillJournal(tb testing.TB, dir string, n int) {
 	tb.Helper()
 	j := openJournal(tb, Options{Dir: dir, CompactAfter: 1 << 20})
@@ -85,7 +85,7 @@ func fillJournal(tb testing.TB, dir string, n int) {
 	mustClose(tb, j)
 }
 
-// lane begins a step and ends it, again and again.
+// lane returns records that begin and end one step after the other.
 type lane struct{ id, appended int }
 
 func (l *lane) next() Body {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// story is a run of calls that touches every kind of record, fills several segments and compacts more than once.
-func story() [][]Body {
+// scenario returns Append calls with every kind of record, which fill several segments and start more than one compaction.
+func scenario() [][]Body {
 	var calls [][]Body
 	for i := range 14 {
 		step, vmid, name := fmt.Sprintf("s%d", i), 100+i%5, fmt.Sprintf("web-%d", i%5)
@@ -48,14 +48,14 @@ func story() [][]Body {
 	return calls
 }
 
-// storyOptions make segments of a few records.
-func storyOptions(d disk) Options {
+// scenarioOptions returns options with segments of a few records.
+func scenarioOptions(d disk) Options {
 	return Options{disk: d, SegmentSize: 1250, CompactAfter: 2, Retain: Retain{Records: 9}}
 }
 
-// tell makes the calls from the given one on, each at its own second of the bubble's clock, until one fails. It returns how
-// many were made in all.
-func tell(t *testing.T, j *Journal, calls [][]Body, done int) int {
+// appendFrom makes the calls from number done on, each at its own second of the bubble's clock, until one fails. It returns the number
+// of all completed calls.
+func appendFrom(t *testing.T, j *Journal, calls [][]Body, done int) int {
 	t.Helper()
 	for ; done < len(calls); done++ {
 		time.Sleep(time.Until(bubbleEpoch.Add(time.Duration(done) * time.Second)))
@@ -66,19 +66,19 @@ func tell(t *testing.T, j *Journal, calls [][]Body, done int) int {
 	return done
 }
 
-// bubbleEpoch is when a synctest bubble begins.
+// bubbleEpoch is the time at which a synctest bubble starts.
 var bubbleEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// sameLife compares states of different lineages.
-var sameLife = cmp.Options{cmpopts.IgnoreFields(State{}, "Lineage", "Since"), cmpopts.EquateEmpty()}
+// ignoreLineage compares states of different lineages.
+var ignoreLineage = cmp.Options{cmpopts.IgnoreFields(State{}, "Lineage", "Since"), cmpopts.EquateEmpty()}
 
-// storyStates are the states after each number of calls, and how many disk operations it took to come to the end.
-func storyStates(t *testing.T, calls [][]Body) (states []State, d *memDisk) {
+// scenarioStates returns the states after each number of calls, and the disk at the end.
+func scenarioStates(t *testing.T, calls [][]Body) (states []State, d *memDisk) {
 	t.Helper()
 	d = newMemDisk()
 	synctest.Test(t, func(t *testing.T) {
 		compacted := 0
-		opts := storyOptions(d)
+		opts := scenarioOptions(d)
 		opts.OnCompact = func(c Compacted) {
 			compacted++
 			if c.Err != nil || c.Dropped == 0 {
@@ -88,39 +88,40 @@ func storyStates(t *testing.T, calls [][]Body) (states []State, d *memDisk) {
 		j := openJournal(t, opts)
 		for i := range calls {
 			states = append(states, j.State())
-			tell(t, j, calls[:i+1], i)
+			appendFrom(t, j, calls[:i+1], i)
 		}
 		states = append(states, j.State())
 		mustClose(t, j)
 		if compacted < 3 {
-			t.Errorf("got %d compactions, want at least 3: the story is too short to crash in one", compacted)
+			t.Errorf("got %d compactions, want at least 3: the scenario is too short to crash in a compaction", compacted)
 		}
 	})
 	return states, d
 }
 
-// Whatever the power does at whatever instant, the journal comes back with every record whose Append returned, with a prefix
-// of what was asked for, and goes on from there as if nothing had been.
+// The power fails at every disk operation. The recovered journal has every record whose Append returned, is a prefix of the calls, and
+// continues from there normally.
 func TestCrashAtEveryWrite(t *testing.T) {
-	calls := story()
-	states, d := storyStates(t, calls)
-	for how, survive := range survivors {
+	t.Parallel()
+	calls := scenario()
+	states, d := scenarioStates(t, calls)
+	for how, survive := range crashOutcomes {
 		t.Run(how, func(t *testing.T) {
 			for at := 1; at <= d.ops; at++ {
 				synctest.Test(t, func(t *testing.T) {
 					rng := rand.New(rand.NewPCG(uint64(at), 7))
 					disk := newMemDisk()
 					disk.crashAt(at)
-					j := openJournal(t, storyOptions(disk))
-					acked := tell(t, j, calls, 0)
+					j := openJournal(t, scenarioOptions(disk))
+					acked := appendFrom(t, j, calls, 0)
 					mustClose(t, j)
 					disk = survive(disk, rng)
 
 					disk.crashAt(1 + rng.IntN(6)) // recovery may be interrupted as well
-					mustClose(t, openJournal(t, storyOptions(disk)))
+					mustClose(t, openJournal(t, scenarioOptions(disk)))
 					disk = survive(disk, rng)
 
-					goesOn(t, disk, calls, states, acked, fmt.Sprintf("crash at operation %d", at))
+					checkRecovery(t, disk, calls, states, acked, fmt.Sprintf("crash at operation %d", at))
 				})
 				if t.Failed() {
 					return
@@ -130,10 +131,10 @@ func TestCrashAtEveryWrite(t *testing.T) {
 	}
 }
 
-// goesOn opens the journal on disk, wants the first acked calls in it and at most one more, and tells the rest.
-func goesOn(t *testing.T, disk *memDisk, calls [][]Body, states []State, acked int, when string) {
+// checkRecovery opens the journal on disk, checks that it contains the first acked calls and at most one more, and makes the other calls.
+func checkRecovery(t *testing.T, disk *memDisk, calls [][]Body, states []State, acked int, when string) {
 	t.Helper()
-	j := openJournal(t, storyOptions(disk))
+	j := openJournal(t, scenarioOptions(disk))
 	if err := j.Healthy(); err != nil {
 		t.Fatalf("%s: got %v, want a healthy journal", when, err)
 	}
@@ -142,13 +143,13 @@ func goesOn(t *testing.T, disk *memDisk, calls [][]Body, states []State, acked i
 	if prefix != acked && prefix != acked+1 {
 		t.Fatalf("%s: got record %d as the last, want that of call %d or one more", when, got.Seq, acked)
 	}
-	if diff := cmp.Diff(states[prefix], got, sameLife); diff != "" {
+	if diff := cmp.Diff(states[prefix], got, ignoreLineage); diff != "" {
 		t.Fatalf("%s: state after %d calls (-want +got):\n%s", when, prefix, diff)
 	}
-	if end := tell(t, j, calls, prefix); end != len(calls) {
-		t.Fatalf("%s: got stuck at call %d: %v", when, end, j.Healthy())
+	if end := appendFrom(t, j, calls, prefix); end != len(calls) {
+		t.Fatalf("%s: stopped at call %d: %v", when, end, j.Healthy())
 	}
-	if diff := cmp.Diff(states[len(calls)], j.State(), sameLife); diff != "" {
+	if diff := cmp.Diff(states[len(calls)], j.State(), ignoreLineage); diff != "" {
 		t.Errorf("%s: state at the end (-want +got):\n%s", when, diff)
 	}
 	mustClose(t, j)
@@ -166,10 +167,11 @@ func countFrom(calls [][]Body, from int) uint64 {
 	return uint64(n)
 }
 
-// A file that ends at any byte of the last segment's commits holds the commits before that byte.
+// The last segment is cut at every byte. The journal then contains the commits before that byte.
 func TestCutAtEveryByte(t *testing.T) {
-	calls := story()
-	states, whole := storyStates(t, calls)
+	t.Parallel()
+	calls := scenario()
+	states, whole := scenarioStates(t, calls)
 	names, _ := whole.list()
 	last := parseListing(names).active()
 	content := whole.names[last].cache
@@ -182,24 +184,24 @@ func TestCutAtEveryByte(t *testing.T) {
 			time.Sleep(time.Duration(len(calls)) * time.Second)
 			disk := whole.clone()
 			disk.put(last, content[:cut])
-			j := openJournal(t, storyOptions(disk))
+			j := openJournal(t, scenarioOptions(disk))
 			left := len(slices.DeleteFunc(slices.Clone(ends), func(end int) bool { return end > cut }))
-			if diff := cmp.Diff(states[len(calls)-len(ends)+left], j.State(), sameLife); diff != "" {
+			if diff := cmp.Diff(states[len(calls)-len(ends)+left], j.State(), ignoreLineage); diff != "" {
 				t.Fatalf("cut at %d: state (-want +got):\n%s", cut, diff)
 			}
-			if cut < headerSize { // it is written before the file has its name, so a crash leaves it whole
+			if cut < headerSize { // the header is written before the file has its name, so a crash leaves the header whole
 				wantDamage(t, j, last)
 				return
 			}
 			if j.Recovered().TornBytes == 0 != (cut == headerSize || slices.Contains(ends, cut)) {
-				t.Errorf("cut at %d: got %+v, want the torn bytes told", cut, j.Recovered())
+				t.Errorf("cut at %d: got %+v, want the torn bytes reported", cut, j.Recovered())
 			}
 			mustAppend(t, j, Event{Name: "next"})
 		})
 	}
 }
 
-// commitEnds returns where the commits of a file end.
+// commitEnds returns the offsets at which the commits of a file end.
 func commitEnds(t *testing.T, content []byte) []int {
 	t.Helper()
 	var ends []int
@@ -214,7 +216,7 @@ func commitEnds(t *testing.T, content []byte) []int {
 	return ends
 }
 
-// wantDamage wants j to name file as damaged and to take nothing.
+// wantDamage checks that j reports damage in file and takes no records.
 func wantDamage(t *testing.T, j *Journal, file string) {
 	t.Helper()
 	var damage *DamageError

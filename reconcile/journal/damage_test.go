@@ -11,25 +11,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// atStoryEnd runs check in a bubble whose clock stands where the story ended.
-func atStoryEnd(t *testing.T, check func(t *testing.T)) {
+// atScenarioEnd runs check in a bubble at the time of the scenario's end.
+func atScenarioEnd(t *testing.T, check func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Duration(len(story())) * time.Second)
+		time.Sleep(time.Duration(len(scenario())) * time.Second)
 		check(t)
 	})
 }
 
-// openDamaged wants damage in file, a state that was true once, and nothing changed on the disk.
+// openDamaged checks that Open reports damage in file, returns a state that existed once, and changes nothing on the disk.
 func openDamaged(t *testing.T, d *memDisk, states []State, file string) {
 	t.Helper()
 	before := d.clone()
-	j := openJournal(t, storyOptions(d))
+	j := openJournal(t, scenarioOptions(d))
 	wantDamage(t, j, file)
 	got := j.State()
 	known := slices.IndexFunc(states, func(s State) bool { return s.Seq == got.Seq })
-	if !partOfBase(d, got) && (known < 0 || !cmp.Equal(states[known], got, sameLife)) {
-		t.Fatalf("got a state that never was: %+v", got)
+	if !partOfBase(d, got) && (known < 0 || !cmp.Equal(states[known], got, ignoreLineage)) {
+		t.Fatalf("got a state that never existed: %+v", got)
 	}
 	mustClose(t, j)
 	for name, f := range before.names {
@@ -42,18 +42,19 @@ func openDamaged(t *testing.T, d *memDisk, states []State, file string) {
 	}
 }
 
-// partOfBase says whether a state is older than what the base stands for. Within a base the state of earlier times is not
-// complete, because compaction kept what mattered at its end.
+// partOfBase reports whether a state is older than the end of the base. Such a state is not complete, because compaction kept only
+// the records that mattered at the end.
 func partOfBase(d *memDisk, got State) bool {
 	names, _ := d.list()
 	base, ok := parseName(parseListing(names).base, baseSuffix)
 	return ok && got.Seq <= base
 }
 
-// Every bit counts: one that flips is damage, or, in the very last commit, a torn tail. It never goes unnoticed.
-func TestEveryByteIsGuarded(t *testing.T) {
-	calls := story()
-	states, whole := storyStates(t, calls)
+// A flipped bit is damage or, in the very last commit, a torn tail. Every flipped bit is detected.
+func TestEveryFlippedBitIsDetected(t *testing.T) {
+	t.Parallel()
+	calls := scenario()
+	states, whole := scenarioStates(t, calls)
 	names, _ := whole.list()
 	l := parseListing(names)
 	for _, name := range l.files() {
@@ -63,19 +64,19 @@ func TestEveryByteIsGuarded(t *testing.T) {
 			ends := commitEnds(t, content)
 			lastCommit = ends[len(ends)-2]
 		}
-		for at := 0; at < len(content); at += 1 + at%3 { // every bit of a byte has its turn
-			atStoryEnd(t, func(t *testing.T) {
+		for at := 0; at < len(content); at += 1 + at%3 { // every bit position is tested
+			atScenarioEnd(t, func(t *testing.T) {
 				d := whole.clone()
 				d.names[name].cache[at] ^= 1 << (at % 8)
 				if at < lastCommit {
 					openDamaged(t, d, states, name)
 					return
 				}
-				j := openJournal(t, storyOptions(d))
+				j := openJournal(t, scenarioOptions(d))
 				if j.Healthy() != nil || j.Recovered().TornBytes != int64(len(content)-lastCommit) {
 					t.Errorf("byte %d: got %v, %+v, want the last commit cut", at, j.Healthy(), j.Recovered())
 				}
-				if diff := cmp.Diff(states[len(calls)-1], j.State(), sameLife); diff != "" {
+				if diff := cmp.Diff(states[len(calls)-1], j.State(), ignoreLineage); diff != "" {
 					t.Errorf("byte %d: state (-want +got):\n%s", at, diff)
 				}
 			})
@@ -134,7 +135,7 @@ func TestMissingOrForeignFilesAreDamage(t *testing.T) {
 	}
 }
 
-// Checksums made right again do not make a forged or misplaced commit right.
+// A forged or misplaced commit is damage even with correct checksums.
 func TestForgeryIsDamage(t *testing.T) {
 	c := newChain(time.Now(), 1)
 	commit := func(seq uint64, name string) frame {
@@ -143,7 +144,7 @@ func TestForgeryIsDamage(t *testing.T) {
 	one := commit(1, "one").after(c.link)
 	two := commit(2, "two").after(one.link)
 	forged := commit(1, "forged")
-	forged.link = one.link // what follows it still fits
+	forged.link = one.link // the next commit still follows it
 	base := func(kept uint64, next uint64, commits ...frame) []byte {
 		h := header{role: roleBase, chain: c, kept: kept, end: commits[len(commits)-1].link}
 		h.chain.next = next
@@ -190,22 +191,22 @@ func atSeq(c chain, next uint64) chain {
 	return c
 }
 
-// newChainLinked is a chain that does not begin where its lineage says.
+// newChainLinked returns a chain that does not start at the link of its lineage.
 func newChainLinked(link [32]byte) chain {
 	c := newChain(time.Now(), 1)
 	c.link = link
 	return c
 }
 
-// A segment that vanishes while the agent runs is noticed before a base is made without it.
-func TestCompactionMissesNoSegment(t *testing.T) {
+// Compaction detects a segment that was removed while the agent runs, before it writes a base without that segment.
+func TestCompactionDetectsMissingSegment(t *testing.T) {
 	d := newMemDisk()
 	j := openJournal(t, Options{disk: d, SegmentSize: 1, CompactAfter: 3})
 	mustAppend(t, j, Event{Name: "x"})
 	mustAppend(t, j, Event{Name: "y"})
-	settle(t, j)
+	waitForWriter(t, j)
 	d.mu.Lock()
-	delete(d.names, segmentName(3)) // open for writing, so that the next commit still goes there
+	delete(d.names, segmentName(3)) // still open for writing, so the next commit is written to it
 	d.mu.Unlock()
 	mustAppend(t, j, Event{Name: "z"})
 	wantDamage(t, j, segmentName(2))
@@ -216,7 +217,7 @@ func TestCompactionMissesNoSegment(t *testing.T) {
 	}
 }
 
-// manySegments is a journal with one record in each of five segments and none in the sixth.
+// manySegments returns a journal with one record in each of five segments and none in the sixth, and its states.
 func manySegments(t *testing.T, name string) ([]State, *memDisk) {
 	t.Helper()
 	d := newMemDisk()
@@ -230,8 +231,8 @@ func manySegments(t *testing.T, name string) ([]State, *memDisk) {
 	return states, d.clone()
 }
 
-// Bad bytes with a later commit behind them were good once: cutting them would lose acknowledged records.
-func TestTornTailIsToldFromDamage(t *testing.T) {
+// Bad bytes before a later commit were valid once: cutting them would lose acknowledged records.
+func TestTornTailIsNotDamage(t *testing.T) {
 	d := newMemDisk()
 	j := openJournal(t, Options{disk: d})
 	for range 3 {
@@ -267,8 +268,8 @@ func TestTornTailIsToldFromDamage(t *testing.T) {
 	}
 }
 
-// A newer release's journal is left alone: neither cut, nor compacted, nor repaired.
-func TestNewerFormatIsLeftAlone(t *testing.T) {
+// The journal of a newer release is not cut, not compacted and not repaired.
+func TestNewerFormatIsNotChanged(t *testing.T) {
 	link := func(c chain, payload string) []byte {
 		return frame{seq: 1, count: 1, payload: []byte(payload)}.after(c.link).append(nil)
 	}

@@ -12,7 +12,7 @@
 //
 // Invariants:
 //   - After any crash the journal contains a prefix of the commits that were written, with every record whose Append returned nil.
-//   - The records of one Append call are in one commit, whatever their number (up to [MaxAppend] bytes): all of them or none.
+//   - The records of one Append call are in one commit, up to [MaxAppend] bytes: all of them or none.
 //   - The folded State is the same before a crash, after the crash, and after a compaction.
 //   - A journal with damage, a failed write or a failed fsync returns the reason from Healthy, refuses Append until the agent is
 //     restarted or Repair has run, and keeps its State readable.

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// failing is a disk on which every operation of one sort fails from now on.
+// failing makes every operation of one kind fail from now on.
 func (d *memDisk) failing(what, suffix string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -24,8 +24,8 @@ func (d *memDisk) failing(what, suffix string, err error) {
 	}
 }
 
-// settle waits until the writer has done what follows the last commit: a record that it refuses goes the same way.
-func settle(t *testing.T, j *Journal) {
+// waitForWriter waits until the writer has finished the work after the last commit: a refused record takes the same way.
+func waitForWriter(t *testing.T, j *Journal) {
 	t.Helper()
 	if err := j.Append(t.Context(), Ended{Step: "never begun", Result: Done}); !errors.Is(err, ErrRefused) {
 		t.Fatalf("got %v, want ErrRefused", err)
@@ -38,8 +38,8 @@ func (d *memDisk) operations() int {
 	return d.ops
 }
 
-// A write or an fsync that fails ends the journal's writing for good, whatever the disk does later, and costs nothing that
-// was acknowledged. Half of the write is on the disk: the next start cuts it.
+// After a failed write or fsync the journal takes no more records, even if the disk works again, and no acknowledged record is lost.
+// Half of the write is on the disk: the next start cuts it.
 func TestFailedCommitStopsTheJournal(t *testing.T) {
 	tests := map[string]struct {
 		what string
@@ -73,7 +73,7 @@ func TestFailedCommitStopsTheJournal(t *testing.T) {
 			}
 			mustClose(t, j)
 
-			j = openJournal(t, Options{disk: survivors["nothing_unsynced"](d, nil)})
+			j = openJournal(t, Options{disk: crashOutcomes["nothing_unsynced"](d, nil)})
 			if diff := cmp.Diff(want, j.State()); diff != "" || j.Healthy() != nil {
 				t.Errorf("after a crash: %v, state (-want +got):\n%s", j.Healthy(), diff)
 			}
@@ -81,7 +81,7 @@ func TestFailedCommitStopsTheJournal(t *testing.T) {
 	}
 }
 
-func TestTornCommitIsCutAndTold(t *testing.T) {
+func TestTornCommitIsCutAndReported(t *testing.T) {
 	d := newMemDisk()
 	j := openJournal(t, Options{disk: d})
 	mustAppend(t, j, Event{Name: "first"})
@@ -106,8 +106,8 @@ func TestTornCommitIsCutAndTold(t *testing.T) {
 	}
 }
 
-// After a failed fsync the page cache may show a commit that the disk never had. A start that folds it must make it durable
-// before anything is built upon it.
+// After a failed fsync the page cache may contain a commit that the disk never had. A start that folds the commit must make it durable
+// before it takes new records.
 func TestOpenConfirmsWhatItFolds(t *testing.T) {
 	d := newMemDisk()
 	j := openJournal(t, Options{disk: d})
@@ -120,16 +120,16 @@ func TestOpenConfirmsWhatItFolds(t *testing.T) {
 	j = openJournal(t, Options{disk: d})
 	want := j.State()
 	if len(want.Open) != 1 {
-		t.Fatalf("got %+v, want the step that the cache shows", want)
+		t.Fatalf("got %+v, want the step in the page cache", want)
 	}
 	mustClose(t, j)
-	j = openJournal(t, Options{disk: survivors["nothing_unsynced"](d, nil)})
+	j = openJournal(t, Options{disk: crashOutcomes["nothing_unsynced"](d, nil)})
 	if diff := cmp.Diff(want, j.State()); diff != "" {
 		t.Errorf("state after a crash (-want +got):\n%s", diff)
 	}
 }
 
-// A full disk at the start leaves a journal that can be read and says why it cannot be written.
+// With a full disk at the start, the journal is readable and reports why it takes no records.
 func TestOpenOnFailingDisk(t *testing.T) {
 	for _, what := range []string{"create", "write", "sync", "rename", "syncdir", "truncate", "remove"} {
 		t.Run(what, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestOpenOnFailingDisk(t *testing.T) {
 			mustClose(t, j)
 			whole := d.names[segmentName(1)].cache
 			switch what {
-			case "create", "rename": // happen only where there is nothing yet
+			case "create", "rename": // happen only in an empty directory
 				d, want = newMemDisk(), State{}
 			case "truncate":
 				d.put(segmentName(1), append(whole, "torn"...))
@@ -155,14 +155,14 @@ func TestOpenOnFailingDisk(t *testing.T) {
 			if err := j.Append(t.Context(), Event{Name: "x"}); !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("Append: got %v, want ENOSPC", err)
 			}
-			if diff := cmp.Diff(want, j.State(), sameLife); diff != "" {
+			if diff := cmp.Diff(want, j.State(), ignoreLineage); diff != "" {
 				t.Errorf("state (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// The commit that fills a segment is acknowledged even when the next segment cannot be made.
+// The commit that fills a segment is acknowledged even if the next segment cannot be created.
 func TestFailedRotationStopsTheJournal(t *testing.T) {
 	d := newMemDisk()
 	j := openJournal(t, Options{disk: d, SegmentSize: 1})
@@ -180,8 +180,8 @@ func TestFailedRotationStopsTheJournal(t *testing.T) {
 	mustAppend(t, j, Event{Name: "second"})
 }
 
-// A compaction that finds no room leaves everything as it was and is tried again.
-func TestFailedCompactionIsTriedAgain(t *testing.T) {
+// A compaction without enough disk space changes nothing and is retried.
+func TestFailedCompactionIsRetried(t *testing.T) {
 	d := newMemDisk()
 	var told []Compacted
 	opts := Options{disk: d, SegmentSize: 1, CompactAfter: 2, Retain: Retain{Records: 1}, OnCompact: func(c Compacted) { told = append(told, c) }}
@@ -190,7 +190,7 @@ func TestFailedCompactionIsTriedAgain(t *testing.T) {
 	mustAppend(t, j, Accepted{Commit: "c1"})
 	mustAppend(t, j, Event{Name: "x"})
 	mustAppend(t, j, Event{Name: "y"})
-	settle(t, j)
+	waitForWriter(t, j)
 	d.failing("", "", nil)
 	mustAppend(t, j, Event{Name: "z"})
 	want := j.State()
@@ -199,7 +199,7 @@ func TestFailedCompactionIsTriedAgain(t *testing.T) {
 		t.Errorf("got %v, want a healthy journal", err)
 	}
 	if len(told) != 3 || !errors.Is(told[1].Err, syscall.ENOSPC) || told[2].Err != nil || told[2].Kept != 2 || told[2].Dropped != 2 {
-		t.Errorf("got %+v, want two that found no room and one that kept 2 of 4", told)
+		t.Errorf("got %+v, want two without disk space and one that kept 2 of 4", told)
 	}
 	names, _ := d.list()
 	if diff := cmp.Diff([]string{baseName(4), segmentName(5)}, names); diff != "" {
@@ -211,7 +211,7 @@ func TestFailedCompactionIsTriedAgain(t *testing.T) {
 	}
 }
 
-// Full segments count from before a restart.
+// The number of full segments includes those from before a restart.
 func TestCompactionAfterReopening(t *testing.T) {
 	d := newMemDisk()
 	compacted := 0
@@ -226,7 +226,7 @@ func TestCompactionAfterReopening(t *testing.T) {
 	}
 }
 
-// History that is too old goes as a whole, and the numbers go on where they were.
+// Compaction drops the old history, and the numbers continue.
 func TestCompactionDropsOldHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newMemDisk()
@@ -240,10 +240,10 @@ func TestCompactionDropsOldHistory(t *testing.T) {
 		mustAppend(t, j, Accepted{Commit: "c1"}, Ordered{Key: "ran", State: OrderRun}, Ordered{Key: "waits", State: OrderSeen})
 		time.Sleep(90 * time.Minute)
 		mustAppend(t, j, Event{Name: "x"})
-		settle(t, j)
+		waitForWriter(t, j)
 		time.Sleep(90 * time.Minute)
 		d.mu.Lock()
-		d.fault = func(int, string, string) error { time.Sleep(10 * time.Minute); return nil } // the last one ages as it is written
+		d.fault = func(int, string, string) error { time.Sleep(10 * time.Minute); return nil } // the last commit gets older while it is written
 		d.mu.Unlock()
 		mustAppend(t, j, Event{Name: "y"})
 		want := j.State()
@@ -253,7 +253,7 @@ func TestCompactionDropsOldHistory(t *testing.T) {
 		j = openJournal(t, opts)
 		got := j.State()
 		if len(want.Orders) != 2 || len(got.Orders) != 1 || got.Orders["waits"].State != OrderSeen {
-			t.Errorf("got orders %+v, want that which ended forgotten", got.Orders)
+			t.Errorf("got orders %+v, want only the one that has not ended", got.Orders)
 		}
 		if got.Seq != 5 || got.Accepted.Commit != "c1" {
 			t.Errorf("got %+v, want c1 and record 5", got)
@@ -265,7 +265,7 @@ func TestCompactionDropsOldHistory(t *testing.T) {
 	})
 }
 
-// A base whose name may or may not last leaves the directory in doubt.
+// If it is unknown whether the base has its name, the content of the directory is uncertain.
 func TestUncertainBaseStopsTheJournal(t *testing.T) {
 	d := newMemDisk()
 	j := openJournal(t, Options{disk: d, SegmentSize: 1, CompactAfter: 1})
@@ -276,12 +276,12 @@ func TestUncertainBaseStopsTheJournal(t *testing.T) {
 	}
 }
 
-// Damage in old segments that compaction comes upon stops the journal before they are replaced.
+// If compaction finds damage in old segments, it stops the journal and does not replace the segments.
 func TestCompactionRefusesDamage(t *testing.T) {
 	d := newMemDisk()
 	j := openJournal(t, Options{disk: d, SegmentSize: 1, CompactAfter: 2})
 	mustAppend(t, j, Event{Name: "x"})
-	settle(t, j)
+	waitForWriter(t, j)
 	d.mu.Lock()
 	d.names[segmentName(1)].cache[headerSize+frameHead+3] ^= 1
 	d.mu.Unlock()
@@ -294,10 +294,10 @@ func TestCompactionRefusesDamage(t *testing.T) {
 	}
 }
 
-// Files of an interrupted compaction count no longer and go at the next start.
+// Files of an interrupted compaction are ignored, and the next start removes them.
 func TestOpenRemovesLeftovers(t *testing.T) {
-	calls := story()
-	states, d := storyStates(t, calls)
+	calls := scenario()
+	states, d := scenarioStates(t, calls)
 	old := newMemDisk()
 	j := openJournal(t, Options{disk: old})
 	mustAppend(t, j, Event{Name: "older than the base"})
@@ -310,7 +310,7 @@ func TestOpenRemovesLeftovers(t *testing.T) {
 	if got := j.State().Seq; got != states[len(calls)].Seq || j.Recovered().Removed != 3 {
 		t.Errorf("got seq %d, %+v, want %d and 3 files removed", got, j.Recovered(), states[len(calls)].Seq)
 	}
-	names, _ := survivors["nothing_unsynced"](d, rand.New(rand.NewPCG(1, 1))).list()
+	names, _ := crashOutcomes["nothing_unsynced"](d, rand.New(rand.NewPCG(1, 1))).list()
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}

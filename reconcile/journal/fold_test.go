@@ -11,7 +11,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// foldOf folds bodies written a minute apart, the first at noon.
+// foldOf folds bodies with a minute between them, the first at noon.
 func foldOf(bodies ...Body) *fold {
 	f := newFold()
 	for i, b := range bodies {
@@ -72,7 +72,7 @@ func TestFold(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			tt.want.Seq = uint64(len(tt.bodies))
-			if diff := cmp.Diff(tt.want, foldOf(tt.bodies...).state(), sameLife); diff != "" {
+			if diff := cmp.Diff(tt.want, foldOf(tt.bodies...).state(), ignoreLineage); diff != "" {
 				t.Errorf("state (-want +got):\n%s", diff)
 			}
 		})
@@ -101,11 +101,11 @@ func TestFoldForgets(t *testing.T) {
 	}
 	f.forgetOrders(noon.Add(30*time.Minute+24*time.Hour), 24*time.Hour)
 	if _, ok := f.orders.entries["run"]; ok || len(f.orders.entries) != 2 {
-		t.Errorf("got %v, want run forgotten, and neither what was proven later nor what has not ended", f.orders.entries)
+		t.Errorf("got %v, want only run removed: one was proven later and one has not ended", f.orders.entries)
 	}
 }
 
-// Whatever the history is and wherever the audit history begins: what compaction keeps folds to the same state.
+// The records that compaction keeps fold to the same state, for every history and every start of the kept history.
 func TestCompactionKeepsState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		commits := drawHistory(t)
@@ -132,12 +132,12 @@ func TestCompactionKeepsState(t *testing.T) {
 		}
 		kept.forgetPast(now)
 		kept.forgetOrders(now, keepOrders)
-		kept.seq = whole.seq // the base's header carries it
-		if diff := cmp.Diff(whole.state(), kept.state(), sameLife); diff != "" {
+		kept.seq = whole.seq // the base's header contains it
+		if diff := cmp.Diff(whole.state(), kept.state(), ignoreLineage); diff != "" {
 			t.Fatalf("state (-whole +kept):\n%s", diff)
 		}
 		if diff := cmp.Diff(whole.admission(), kept.admission(), cmp.AllowUnexported(admission{})); diff != "" {
-			t.Fatalf("what new records are checked against (-whole +kept):\n%s", diff)
+			t.Fatalf("admission of new records (-whole +kept):\n%s", diff)
 		}
 	})
 }
@@ -152,8 +152,8 @@ func addAll(t *rapid.T, to *fold, f frame) {
 	}
 }
 
-// drawHistory makes commits of a few guests, steps and orders, so that records often undo one another. The clock steps back
-// at times.
+// drawHistory returns commits about a few guests, steps and orders, so that records often undo each other. The clock sometimes steps
+// back.
 func drawHistory(t *rapid.T) []frame {
 	small := rapid.IntRange(1, 4)
 	body := rapid.Custom(func(t *rapid.T) Body {

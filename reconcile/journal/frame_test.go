@@ -13,7 +13,7 @@ func sampleFrame() frame {
 	return frame{seq: 3, time: noon.UnixNano(), count: 1, payload: []byte(`{"v":1,"records":[{"event":{"name":"x"}}]}`)}.after(link)
 }
 
-// resum changes a frame and makes its CRC right again.
+// resum changes a frame and corrects its CRC.
 func resum(change func([]byte), b []byte) []byte {
 	b = bytes.Clone(b)
 	change(b)
@@ -52,7 +52,7 @@ func TestFrameFollows(t *testing.T) {
 	first := sampleFrame()
 	second := frame{seq: 4, count: 1, payload: []byte("{}")}.after(first.link)
 	if !second.follows(first.link) || second.follows(second.link) {
-		t.Error("got a commit that does not follow the one it was made for alone")
+		t.Error("got a commit that does not follow exactly its predecessor")
 	}
 	for name, change := range map[string]func(*frame){
 		"seq":     func(f *frame) { f.seq++ },
@@ -63,7 +63,7 @@ func TestFrameFollows(t *testing.T) {
 		changed := second
 		change(&changed)
 		if changed.follows(first.link) {
-			t.Errorf("%s: got a link that does not cover it", name)
+			t.Errorf("%s: got a link that does not cover the field", name)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func TestFindFrame(t *testing.T) {
 	}
 }
 
-// What is read as a frame is written as the same bytes, and what the records in it say is read back the same.
+// A frame that is read is written as the same bytes, and its records have the numbers in its head.
 func FuzzReadFrame(f *testing.F) {
 	whole := sampleFrame().append(nil)
 	f.Add(whole)
@@ -89,7 +89,7 @@ func FuzzReadFrame(f *testing.F) {
 	f.Add(resum(func(b []byte) { b[60] = 2 }, whole))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) >= 12 {
-			binary.LittleEndian.PutUint32(b[8:], frameSum(b)) // or no input would come past the checksum
+			binary.LittleEndian.PutUint32(b[8:], frameSum(b)) // without it, no input would pass the checksum
 		}
 		in := bytes.NewReader(b)
 		got, err := readFrame(in, maxPayload)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// reseal changes a header and makes its checksum right again.
+// reseal changes a header and corrects its checksum.
 func reseal(change func([]byte), b []byte) []byte {
 	b = bytes.Clone(b)
 	change(b)
@@ -38,7 +38,7 @@ func TestHeaderRoundTrip(t *testing.T) {
 		t.Errorf("header (-want +got):\n%s", diff)
 	}
 	if !got.chain.since().Equal(time.Date(2026, 3, 1, 12, 0, 0, 7, time.UTC)) {
-		t.Errorf("got %s, want when the lineage began", got.chain.since())
+		t.Errorf("got %s, want the start of the lineage", got.chain.since())
 	}
 }
 
@@ -65,7 +65,7 @@ func TestReadHeaderRefuses(t *testing.T) {
 	}
 }
 
-// The format on disk is a promise: these are the bytes that docs/journal.md describes.
+// The format on disk never changes: these are the bytes that docs/journal.md describes.
 func TestFormatOnDisk(t *testing.T) {
 	c := chain{id: [16]byte{0xa1}, born: 1, next: 1, link: [32]byte{0xb2}}
 	h := header{role: roleSegment, chain: c}.bytes()

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// oneOfEach is a record of every kind, with every field set.
+// oneOfEach returns a record of every kind, with every field set.
 func oneOfEach() []Body {
 	proven := time.Date(2026, 3, 1, 12, 0, 0, 5000, time.UTC)
 	return []Body{
@@ -145,14 +145,14 @@ func TestAppendRefuses(t *testing.T) {
 		"ended_unknown":        {nil, []Body{Ended{Step: "s", Result: Done}}},
 		"ended_twice":          {[]Body{Begun{Step: "s", VMID: 1, Op: "start"}}, []Body{Ended{Step: "s", Result: Done}, Ended{Step: "s", Result: Done}}},
 		"ended_without_result": {[]Body{Begun{Step: "s", VMID: 1, Op: "start"}}, []Body{Ended{Step: "s"}}},
-		"result_unheard_of":    {[]Body{Begun{Step: "s", VMID: 1, Op: "start"}}, []Body{Ended{Step: "s", Result: "maybe"}}},
+		"result_not_defined":   {[]Body{Begun{Step: "s", VMID: 1, Op: "start"}}, []Body{Ended{Step: "s", Result: "maybe"}}},
 		"assigned_no_name":     {nil, []Body{Assigned{Kind: "Container", VMID: 1}}},
 		"assigned_negative":    {nil, []Body{Assigned{Kind: "Container", Name: "a", VMID: -1}}},
 		"owned_no_identity":    {nil, []Body{Owned{VMID: 1, Origin: Created}}},
 		"owned_no_origin":      {nil, []Body{Owned{VMID: 1, Identity: "i"}}},
 		"disowned_nothing":     {nil, []Body{Disowned{}}},
-		"applied_to_nobody":    {nil, []Body{Applied{VMID: 101}}},
-		"futile_at_any_time":   {nil, []Body{Futile{VMID: 101, StepDigest: "d"}}},
+		"applied_no_identity":  {nil, []Body{Applied{VMID: 101}}},
+		"futile_no_revision":   {nil, []Body{Futile{VMID: 101, StepDigest: "d"}}},
 		"guarded_nothing":      {nil, []Body{Guarded{Destroy: "deny"}}},
 		"ordered_no_key":       {nil, []Body{Ordered{State: OrderSeen}}},
 		"ordered_no_state":     {nil, []Body{Ordered{Key: "k"}}},
@@ -183,7 +183,7 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
-// What was open or settled before a restart is known after it.
+// After a restart, the journal still rejects records about steps that are open and orders that have ended.
 func TestAppendRefusesAfterReopening(t *testing.T) {
 	dir := t.TempDir()
 	j := openJournal(t, Options{Dir: dir})
@@ -198,7 +198,7 @@ func TestAppendRefusesAfterReopening(t *testing.T) {
 	mustAppend(t, j, Ended{Step: "s", Result: Unknown}, Begun{Step: "s", VMID: 1, Op: "start"})
 }
 
-// Concurrent calls keep their own order, their records stay together, and they share commits.
+// Concurrent calls share commits. Each caller's calls stay in order, and the records of a call stay together.
 func TestAppendConcurrently(t *testing.T) {
 	dir := t.TempDir()
 	var commits, synced int
@@ -233,7 +233,7 @@ func TestAppendConcurrently(t *testing.T) {
 		}
 		next[w]++
 		if diff := cmp.Diff(Body(Ended{Step: begun.Step, Result: Done}), records[i+1].Body); diff != "" {
-			t.Fatalf("the record beside it (-want +got):\n%s", diff)
+			t.Fatalf("the next record (-want +got):\n%s", diff)
 		}
 	}
 	if len(records) != 2*writers*calls {
@@ -250,13 +250,13 @@ func TestAppendEndsWithContext(t *testing.T) {
 			t.Fatalf("got %v, want context.Canceled", err)
 		}
 	}
-	settle(t, j)
+	waitForWriter(t, j)
 	if got := j.State().Seq; got != 0 {
-		t.Errorf("got seq %d, want 0: nothing was handed over", got)
+		t.Errorf("got seq %d, want 0: no record was sent to the writer", got)
 	}
 }
 
-// While the disk is busy, calls pile up; those that then exceed one commit share several.
+// Calls wait while the disk is busy. If they exceed one commit together, they share several commits.
 func TestAppendBoundsCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newMemDisk()
@@ -272,7 +272,7 @@ func TestAppendBoundsCommits(t *testing.T) {
 				}
 			}()
 		}
-		synctest.Wait() // all of them wait, most while the first commit is written
+		synctest.Wait() // all calls wait, most of them for the first commit
 		close(resume)
 		synctest.Wait()
 		mustClose(t, j)
@@ -348,7 +348,7 @@ func TestOpenWithoutDirectory(t *testing.T) {
 	}
 }
 
-// A state that was taken stays as it was while the journal goes on and others look.
+// A State does not change when the journal takes more records.
 func TestStateIsASnapshot(t *testing.T) {
 	dir := t.TempDir()
 	j := openJournal(t, Options{Dir: dir})

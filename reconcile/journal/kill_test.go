@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// killDir, when set, makes this test binary the program that TestKill kills.
+// killDir is an environment variable. If it is set, this test binary is the program that TestKill kills.
 const killDir = "JOURNAL_TEST_KILL_DIR"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(killDir); dir != "" {
-		if err := appendForEver(dir); err != nil {
+		if err := appendForever(dir); err != nil {
 			panic(err)
 		}
 	}
@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 
 const killWriters = 8
 
-// appendForEver appends from several goroutines and prints each record once its Append returned.
-func appendForEver(dir string) error {
+// appendForever appends from several goroutines and prints each record after its Append returned.
+func appendForever(dir string) error {
 	j, err := Open(killOptions(dir))
 	if err != nil {
 		return err
@@ -39,21 +39,22 @@ func appendForEver(dir string) error {
 				if err := j.Append(context.Background(), Event{Name: "one", Message: line}, Event{Name: "two", Message: line}); err != nil {
 					failed <- err
 				}
-				_, _ = os.Stdout.WriteString(line + "\n") // the reader may be gone already
+				_, _ = os.Stdout.WriteString(line + "\n") // the reader may have closed the pipe
 			}
 		}()
 	}
 	return <-failed
 }
 
-// killOptions rotate and compact all the time, and keep everything.
+// killOptions returns options with frequent rotations and compactions that keep everything.
 func killOptions(dir string) Options {
 	return Options{Dir: dir, SegmentSize: 8 << 10, CompactAfter: 2, Retain: Retain{Records: 1 << 30}}
 }
 
-// A process that is killed with SIGKILL while it appends, rotates and compacts leaves every acknowledged record, the two of a
-// call side by side, each writer's in its order, and a directory that the next process can lock and use.
+// A process is killed with SIGKILL while it appends, rotates and compacts. Every acknowledged record exists, the two records of a call are
+// next to each other, the records of each writer are in order, and the next process can lock and use the directory.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	acked := map[string]bool{}
 	for round := range 6 {
@@ -70,7 +71,7 @@ func TestKill(t *testing.T) {
 	for i := 0; i < len(records); i += 2 {
 		one, two := records[i].Body.(Event), records[i+1].Body.(Event)
 		if one.Name != "one" || two.Name != "two" || one.Message != two.Message {
-			t.Fatalf("got %+v beside %+v, want the two of a call", one, two)
+			t.Fatalf("got %+v next to %+v, want the two records of a call", one, two)
 		}
 		at := strings.LastIndexByte(one.Message, ' ')
 		writer := one.Message[:at]
@@ -85,7 +86,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// killOnce runs the program until it acknowledged enough, kills it, and adds what it had said to acked.
+// killOnce runs the program until it has acknowledged enough records, kills it, and adds the records to acked.
 func killOnce(t *testing.T, dir string, enough int, acked map[string]bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -99,17 +100,17 @@ func killOnce(t *testing.T, dir string, enough int, acked map[string]bool) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out)
-	said := 0
+	printed := 0
 	for lines.Scan() {
 		acked[lines.Text()] = true
-		if said++; said == enough {
+		if printed++; printed == enough {
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	_ = cmd.Wait() // it was killed, and says so
-	if said < enough {
-		t.Fatalf("got %d records before the program ended by itself, want %d", said, enough)
+	_ = cmd.Wait() // returns an error, because the program was killed
+	if printed < enough {
+		t.Fatalf("got %d records before the program ended by itself, want %d", printed, enough)
 	}
 }

@@ -15,8 +15,9 @@ import (
 
 var errCrash = errors.New("the machine is off")
 
-// memDisk is a disk in memory that knows what a crash would leave: file content counts once its file was synced, names once
-// the directory was. Every operation that changes something has a number, at which a test may let it fail or end the world.
+// memDisk is a disk in memory that models a crash: the content of a file survives if the file was synced, and a name survives if the
+// directory was synced. Every operation that changes something has a number, at which a test can make the operation fail or the
+// power fail.
 type memDisk struct {
 	mu      sync.Mutex
 	names   map[string]*memFile // as a running program sees it
@@ -24,14 +25,14 @@ type memDisk struct {
 	pending []func(map[string]*memFile)
 	ops     int
 	off     bool
-	fault   func(op int, what, name string) error // errCrash ends everything; other errors fail this operation
+	fault   func(op int, what, name string) error // errCrash turns the machine off; any other error fails only this operation
 }
 
 func newMemDisk() *memDisk {
 	return &memDisk{names: map[string]*memFile{}, durable: map[string]*memFile{}}
 }
 
-// crashAt lets the machine end in the middle of operation n, counted from now.
+// crashAt turns the machine off in the middle of operation n, counted from now.
 func (d *memDisk) crashAt(n int) {
 	d.ops = 0
 	d.fault = func(op int, _, _ string) error {
@@ -42,7 +43,7 @@ func (d *memDisk) crashAt(n int) {
 	}
 }
 
-// step counts an operation and says what becomes of it. d.mu is held.
+// step counts an operation and returns its error. The caller holds d.mu.
 func (d *memDisk) step(what, name string) error {
 	if d.off {
 		return errCrash
@@ -56,7 +57,7 @@ func (d *memDisk) step(what, name string) error {
 	return err
 }
 
-// change does a directory operation. One that the crash interrupts may still have reached the disk.
+// change executes a directory operation. An operation that a crash interrupts may still have reached the disk.
 func (d *memDisk) change(what, name string, do func(map[string]*memFile)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -142,7 +143,7 @@ func (d *memDisk) sync() error {
 	return nil
 }
 
-// memBlock is the grain in which unsynced content may reach a disk before the power goes.
+// memBlock is the size of the blocks in which unsynced content may reach the disk before a crash.
 const memBlock = 32
 
 type memFile struct {
@@ -150,7 +151,7 @@ type memFile struct {
 	name    string
 	cache   []byte // as a running program sees it
 	durable []byte
-	dirty   map[int]bool // blocks of cache that the system still intends to write
+	dirty   map[int]bool // blocks of cache that the system has not written yet
 }
 
 func (f *memFile) WriteAt(b []byte, off int64) (int, error) {
@@ -181,7 +182,7 @@ func (f *memFile) Truncate(size int64) error {
 	return err
 }
 
-// Sync that fails drops what was to be written, as Linux does: the page cache shows it, the disk never had it.
+// Sync drops the unwritten blocks if it fails, as Linux does: the page cache contains them, the disk never had them.
 func (f *memFile) Sync() error {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
@@ -198,7 +199,7 @@ func (f *memFile) Sync() error {
 
 func (f *memFile) Close() error { return nil }
 
-// reached is what the disk holds when of the file's blocks those that written names arrived in addition to the synced ones.
+// reached returns the content of the disk if the blocks that written selects arrived in addition to the synced ones.
 func (f *memFile) reached(size int, written func(block int) bool) []byte {
 	out := make([]byte, size)
 	copy(out, f.durable)
@@ -210,8 +211,8 @@ func (f *memFile) reached(size int, written func(block int) bool) []byte {
 	return out
 }
 
-// survivors are the ways in which a crash may treat what was not synced.
-var survivors = map[string]func(d *memDisk, rng *rand.Rand) *memDisk{
+// crashOutcomes are the ways in which a crash may treat unsynced data.
+var crashOutcomes = map[string]func(d *memDisk, rng *rand.Rand) *memDisk{
 	"nothing_unsynced": func(d *memDisk, _ *rand.Rand) *memDisk {
 		return d.after(0, func(f *memFile) []byte { return bytes.Clone(f.durable) })
 	},
@@ -231,7 +232,7 @@ var survivors = map[string]func(d *memDisk, rng *rand.Rand) *memDisk{
 	},
 }
 
-// after is the disk that the next start finds: the first of the unsynced directory operations done, files as content says.
+// after returns the disk at the next start: with the first unsynced directory operations done, and the files with the given content.
 func (d *memDisk) after(done int, content func(*memFile) []byte) *memDisk {
 	names := maps.Clone(d.durable)
 	for _, do := range d.pending[:done] {
@@ -244,13 +245,13 @@ func (d *memDisk) after(done int, content func(*memFile) []byte) *memDisk {
 	return next
 }
 
-// put places a durable file.
+// put adds a durable file.
 func (d *memDisk) put(name string, content []byte) {
 	f := &memFile{disk: d, name: name, cache: bytes.Clone(content), durable: bytes.Clone(content), dirty: map[int]bool{}}
 	d.names[name], d.durable[name] = f, f
 }
 
-// clone is a durable copy of what a running program sees.
+// clone returns a durable copy of the disk as a running program sees it.
 func (d *memDisk) clone() *memDisk {
 	next := newMemDisk()
 	for name, f := range d.names {

@@ -66,7 +66,7 @@ func decodePayload(payload []byte) ([]Body, error) {
 	return nil, fmt.Errorf("decode records: %w", err)
 }
 
-// decodeRecords reads the elements one by one. Memory stays within a small multiple of the payload, whatever the payload contains.
+// decodeRecords reads the elements one by one. Its memory is at most a small multiple of the payload for any content.
 func decodeRecords(payload []byte) ([]Body, error) {
 	dec := json.NewDecoder(bytes.NewReader(payload))
 	dec.DisallowUnknownFields()

@@ -66,7 +66,7 @@ func TestDecodePayloadRefuses(t *testing.T) {
 	}
 }
 
-// A payload without secrets and futile restarts is one that an agent of before them reads.
+// A payload without secrets and futile restarts has the version that an older release reads.
 func TestPayloadHasTheLowestVersion(t *testing.T) {
 	event, applied, futile := Event{Name: "x"}, Applied{VMID: 1, Identity: "i"}, Futile{VMID: 1, Revision: "r", StepDigest: "d"}
 	tests := map[string]struct {
@@ -104,7 +104,7 @@ func TestRecordJSON(t *testing.T) {
 	}
 }
 
-// What decodes, encodes and decodes to the same bodies.
+// A payload that decodes is encoded and decoded to the same bodies.
 func FuzzDecodePayload(f *testing.F) {
 	f.Add(encodeAll(f, oneOfEach()))
 	for _, b := range oneOfEach() {

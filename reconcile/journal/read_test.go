@@ -30,7 +30,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// The head tells any two histories apart, and a compaction does not change it.
+// Two different histories have different heads, and a compaction does not change the head.
 func TestReadHead(t *testing.T) {
 	d := newMemDisk()
 	compacted := 0
@@ -39,7 +39,7 @@ func TestReadHead(t *testing.T) {
 	heads := map[string]bool{}
 	for range 6 {
 		mustAppend(t, j, Event{Name: "x"})
-		settle(t, j)
+		waitForWriter(t, j)
 		s, err := read(d, func(Record) error { return nil })
 		if err != nil {
 			t.Fatal(err)
@@ -73,7 +73,7 @@ func (d *memDisk) bytes() int64 {
 
 func headOf(j *Journal) string { return hex.EncodeToString(j.chain.link[:]) }
 
-func TestReadStopsWhereItsCallerDoes(t *testing.T) {
+func TestReadStopsWithYield(t *testing.T) {
 	dir := t.TempDir()
 	mustAppend(t, openJournal(t, Options{Dir: dir}), oneOfEach()...)
 	enough := errors.New("enough")
@@ -89,7 +89,7 @@ func TestReadStopsWhereItsCallerDoes(t *testing.T) {
 	}
 	var damage *DamageError
 	if errors.As(err, &damage) {
-		t.Errorf("got %v, want no word of damage", err)
+		t.Errorf("got %v, want an error that is not damage", err)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestReadNoJournal(t *testing.T) {
 	}
 }
 
-func TestReadTellsDamageAndWhatHeld(t *testing.T) {
+func TestReadReportsDamageAndTheValidPart(t *testing.T) {
 	_, d := manySegments(t, "x")
 	d.names[segmentName(4)].cache[headerSize+frameHead+3] ^= 1
 	seen := 0
@@ -115,7 +115,7 @@ func TestReadTellsDamageAndWhatHeld(t *testing.T) {
 	}
 }
 
-// staleList is a disk whose directory changes while it is listed: the first list misses what came and shows what went.
+// staleList is a disk whose directory changes while it is listed: the first list lacks new files and contains removed ones.
 type staleList struct {
 	*memDisk
 	first []string
@@ -130,7 +130,7 @@ func (d *staleList) list() ([]string, error) {
 }
 
 func TestReadListsAgain(t *testing.T) {
-	_, d := storyStates(t, story())
+	_, d := scenarioStates(t, scenario())
 	names, _ := d.list()
 	for name, first := range map[string][]string{
 		"base_missed":      names[1:],
@@ -143,7 +143,7 @@ func TestReadListsAgain(t *testing.T) {
 	}
 }
 
-// growing is a file that is appended to between one reading and the next.
+// growing is a file that gets longer between two reads.
 type growing struct {
 	now, later []byte
 	ended      bool
@@ -161,7 +161,7 @@ func (g *growing) ReadAt(b []byte, off int64) (int, error) {
 
 func (*growing) Close() error { return nil }
 
-// A commit that was half written when the reader came to it, and whole with another behind it a moment later, is no damage.
+// A commit that is partly written when it is read first, and complete with another one behind it a moment later, is not damage.
 func TestReadOvertakenByWriter(t *testing.T) {
 	d := newMemDisk()
 	j := openJournal(t, Options{disk: d})
@@ -177,12 +177,13 @@ func TestReadOvertakenByWriter(t *testing.T) {
 		visit:  func(frame) error { return nil },
 	}
 	if err := r.run(listing{segments: []string{segmentName(1)}}); err != nil || r.records != 1 {
-		t.Errorf("got %v after %d records, want the one that was whole", err, r.records)
+		t.Errorf("got %v after %d records, want the complete one", err, r.records)
 	}
 }
 
-// Reading goes on beside a journal that rotates and compacts under the reader.
+// Read works while the journal rotates and compacts.
 func TestReadBesideWriter(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	j := openJournal(t, killOptions(dir))
 	done := make(chan struct{})

@@ -16,13 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestRepairLeavesAWholeJournalAlone(t *testing.T) {
+func TestRepairDoesNotChangeAWholeJournal(t *testing.T) {
 	dir := t.TempDir()
 	j := openJournal(t, Options{Dir: dir})
 	mustAppend(t, j, oneOfEach()...)
 	want := j.State()
 	mustClose(t, j)
-	appendTo(t, filepath.Join(dir, segmentName(1)), "a torn tail is no damage")
+	appendTo(t, filepath.Join(dir, segmentName(1)), "a torn tail is not damage")
 	report, err := Repair(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func appendTo(t *testing.T, path, content string) {
 	}
 }
 
-// On a real directory, from the damage to a journal that is written again.
+// A damaged journal in a real directory is repaired and then written again.
 func TestRepair(t *testing.T) {
 	dir := t.TempDir()
 	j := openJournal(t, Options{Dir: dir, SegmentSize: 1})
@@ -105,25 +105,26 @@ func TestRepair(t *testing.T) {
 		t.Errorf("got open steps %+v, want s1, whose end was lost", got.Open)
 	}
 	if got.Accepted.Commit != "c1" || len(got.Owned) != 2 {
-		t.Errorf("got %+v, want what stood before and behind the damage", got)
+		t.Errorf("got %+v, want the records before and behind the damage", got)
 	}
 	mustAppend(t, j, Ended{Step: "s1", Result: Unknown})
 	mustClose(t, j)
 	records := readAll(t, dir)
 	if len(records) != 9 || records[6].Body.(Event).Name != EventRepaired {
-		t.Errorf("got %d records, want 9 with the repair told in the seventh: %+v", len(records), records)
+		t.Errorf("got %d records, want 9 with the repair in the seventh: %+v", len(records), records)
 	}
 	if again, err := Repair(dir); err != nil || again.Damage != nil {
 		t.Errorf("got %+v, %v, want nothing left to repair", again, err)
 	}
 }
 
-// Whatever single file is cut, emptied, spoilt or gone, and wherever the machine ends while it is repaired, the journal
-// comes back, keeps everything that the other files hold, and every file is still there under its old name or set aside.
+// Any single file is cut, emptied, changed or removed, and the machine crashes at any operation of the repair. The journal is then usable,
+// contains every record of the other files, and every file still exists under its old name or in the folder of damaged files.
 func TestRepairAnything(t *testing.T) {
-	_, whole := storyStates(t, story())
+	t.Parallel()
+	_, whole := scenarioStates(t, scenario())
 	names, _ := whole.list()
-	spoil := map[string]func(d *memDisk, name string){
+	damageFile := map[string]func(d *memDisk, name string){
 		"gone":   func(d *memDisk, name string) { delete(d.names, name); delete(d.durable, name) },
 		"empty":  func(d *memDisk, name string) { d.put(name, nil) },
 		"cut":    func(d *memDisk, name string) { d.put(name, d.names[name].cache[:headerSize+frameHead+9]) },
@@ -133,21 +134,21 @@ func TestRepairAnything(t *testing.T) {
 			d.put(name, d.names[name].cache)
 		},
 	}
-	for how, spoil := range spoil {
+	for how, damageFile := range damageFile {
 		for _, name := range names {
 			for at := range 14 {
 				t.Run(fmt.Sprintf("%s/%s/%d", how, name, at), func(t *testing.T) {
-					atStoryEnd(t, func(t *testing.T) { repairSpoilt(t, whole, func(d *memDisk) { spoil(d, name) }, at) })
+					atScenarioEnd(t, func(t *testing.T) { repairDamaged(t, whole, func(d *memDisk) { damageFile(d, name) }, at) })
 				})
 			}
 		}
 	}
 }
 
-func repairSpoilt(t *testing.T, whole *memDisk, spoil func(*memDisk), crashAt int) {
+func repairDamaged(t *testing.T, whole *memDisk, damageFile func(*memDisk), crashAt int) {
 	t.Helper()
 	d := whole.clone()
-	spoil(d)
+	damageFile(d)
 	files, _ := d.list()
 	left := recordsOf(t, d)
 	if crashAt > 0 {
@@ -155,14 +156,14 @@ func repairSpoilt(t *testing.T, whole *memDisk, spoil func(*memDisk), crashAt in
 		if _, err := repair(d, time.Now()); err != nil && !errors.Is(err, errCrash) {
 			t.Fatal(err)
 		}
-		d = survivors["some"](d, rand.New(rand.NewPCG(uint64(crashAt), 3)))
+		d = crashOutcomes["some"](d, rand.New(rand.NewPCG(uint64(crashAt), 3)))
 	}
 	report, err := repair(d, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	d = survivors["nothing_unsynced"](d, nil)
-	j := openJournal(t, storyOptions(d))
+	d = crashOutcomes["nothing_unsynced"](d, nil)
+	j := openJournal(t, scenarioOptions(d))
 	if j.Healthy() != nil {
 		t.Fatalf("got %v after %+v, want a healthy journal", j.Healthy(), report)
 	}
@@ -177,12 +178,12 @@ func repairSpoilt(t *testing.T, whole *memDisk, spoil func(*memDisk), crashAt in
 	all := slices.Collect(maps.Keys(d.names))
 	for _, file := range files {
 		if !slices.ContainsFunc(all, func(name string) bool { return filepath.Base(name) == file }) {
-			t.Errorf("%s is gone, want it set aside: %v", file, all)
+			t.Errorf("%s does not exist, want it in the folder of damaged files: %v", file, all)
 		}
 	}
 }
 
-// recordsOf finds the commits in all files of d that hold by themselves.
+// recordsOf returns the records of all valid commits in the files of d.
 func recordsOf(t *testing.T, d *memDisk) map[uint64]Body {
 	t.Helper()
 	out := map[uint64]Body{}
@@ -206,7 +207,7 @@ func recordsOf(t *testing.T, d *memDisk) map[uint64]Body {
 	return out
 }
 
-// A file of another journal that got into the directory is set aside, not merged.
+// A file of another journal in the directory is moved to the folder of damaged files and not merged.
 func TestRepairSetsForeignFilesAside(t *testing.T) {
 	_, foreign := manySegments(t, "foreign")
 	_, d := manySegments(t, "ours")
@@ -228,16 +229,16 @@ func TestRepairSetsForeignFilesAside(t *testing.T) {
 	}
 }
 
-// A number that was given out is never given out again, also when nothing is left of the file that it stood in.
-func TestRepairUsesNoNumberTwice(t *testing.T) {
-	_, whole := storyStates(t, story())
+// A number is never used twice, even if the file with the first record of that number is lost.
+func TestRepairReusesNoNumber(t *testing.T) {
+	_, whole := scenarioStates(t, scenario())
 	names, _ := whole.list()
 	l := parseListing(names)
 	compacted, _ := parseName(l.base, baseSuffix)
 	first, _ := parseName(l.active(), segmentSuffix)
 	tests := map[string]struct {
-		spoil func(d *memDisk)
-		above uint64
+		damageFile func(d *memDisk)
+		above      uint64
 	}{
 		"base_lost": {func(d *memDisk) {
 			d.put(l.base, nil)
@@ -253,7 +254,7 @@ func TestRepairUsesNoNumberTwice(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := whole.clone()
-			tt.spoil(d)
+			tt.damageFile(d)
 			if _, err := repair(d, time.Now()); err != nil {
 				t.Fatal(err)
 			}
@@ -265,7 +266,7 @@ func TestRepairUsesNoNumberTwice(t *testing.T) {
 	}
 }
 
-// The second repair within a second finds a folder name of its own.
+// The second repair within a second uses a different folder name.
 func TestRepairTwiceInASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var saved []string

@@ -62,7 +62,7 @@ func (j *Journal) commit(batch []*request) {
 	}
 	start := time.Now()
 	err := j.put(f)
-	sync := Sync{Records: len(bodies), Bytes: int(f.size()), Duration: time.Since(start), Err: err}
+	result := Sync{Records: len(bodies), Bytes: int(f.size()), Duration: time.Since(start), Err: err}
 	if err != nil {
 		j.fail(err)
 	} else {
@@ -72,7 +72,7 @@ func (j *Journal) commit(batch []*request) {
 		req.done <- err
 	}
 	if j.opts.OnSync != nil {
-		j.opts.OnSync(sync)
+		j.opts.OnSync(result)
 	}
 	if err == nil && j.size >= j.opts.SegmentSize {
 		j.rotate()
