@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -29,9 +30,40 @@ func TestPageGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			atNoon(t, func(t *testing.T) {
 				_, body := ask(t, of(report), "GET", "/")
-				golden(t, name+".golden.html", []byte(body))
+				golden(t, name+".golden.html", []byte(withoutStyle(t, body)))
 			})
 		})
+	}
+}
+
+var styleElement = regexp.MustCompile(`(?s)<style>(.*?)</style>`)
+
+// style returns the style sheet in a page. A page has one.
+func style(t *testing.T, page string) string {
+	t.Helper()
+	found := styleElement.FindAllStringSubmatch(page, -1)
+	if len(found) != 1 {
+		t.Fatalf("got %d style elements, want 1", len(found))
+	}
+	return found[0][1]
+}
+
+// withoutStyle returns a page with a placeholder for its style sheet, so that the golden files show the page alone.
+func withoutStyle(t *testing.T, page string) string {
+	t.Helper()
+	return strings.Replace(page, style(t, page), "page.css", 1)
+}
+
+func TestPageCarriesItsStyleSheet(t *testing.T) {
+	want, err := os.ReadFile("page.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, report := range samples() {
+		_, body := ask(t, of(report), "GET", "/")
+		if got := style(t, body); got != string(want) || len(want) == 0 {
+			t.Errorf("%s: got a style sheet of %d bytes, want the %d bytes of page.css", name, len(got), len(want))
+		}
 	}
 }
 
@@ -80,11 +112,7 @@ func balanced(page string) error {
 
 func TestPagePolicyFitsItsStyle(t *testing.T) {
 	res, body := ask(t, of(troubled()), "GET", "/")
-	style := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindStringSubmatch(body)
-	if style == nil {
-		t.Fatal("got no style")
-	}
-	sum := sha256.Sum256([]byte(style[1]))
+	sum := sha256.Sum256([]byte(style(t, body)))
 	want := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	if got := res.Header().Get("Content-Security-Policy"); got != want {
