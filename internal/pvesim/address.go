@@ -10,7 +10,7 @@ import (
 type address struct {
 	ip     string
 	prefix int64
-	family string // ipv4 or ipv6 in the agent's words, inet or inet6 in those of a container
+	family string // ipv4 or ipv6 in replies of the guest agent, inet or inet6 in replies about containers
 }
 
 func addressList(list []address) []byte {
@@ -25,7 +25,8 @@ func addressList(list []address) []byte {
 	return a.bytes()
 }
 
-// addresses are those that a VM's ipconfig gives a device. One from DHCP is made up of the vmid.
+// addresses returns the IP addresses that a VM's ipconfig assigns to the network device with the index. An address from DHCP is
+// derived from the vmid.
 func (g *guest) addresses(index int) []address {
 	v, err := ipconfigFormat.parse("ipconfig", g.conf.values["ipconfig"+itoa(index)])
 	if err != nil {
@@ -48,11 +49,11 @@ func guestAddresses(vmid int, v values, family [2]string) []address {
 	return out
 }
 
-// linkLocal is the IPv6 address that a device makes of its MAC address.
+// linkLocal returns the IPv6 link-local address that a device derives from its MAC address.
 func linkLocal(mac string) address {
 	b, err := hex.DecodeString(strings.ReplaceAll(mac, ":", ""))
 	if err != nil || len(b) != 6 {
-		return address{"fe80::", 64, "ipv6"} // no config holds such an address
+		return address{"fe80::", 64, "ipv6"} // no config holds a MAC address of another form
 	}
 	ip := netip.AddrFrom16([16]byte{0xfe, 0x80, 8: b[0] ^ 2, b[1], b[2], 0xff, 0xfe, b[3], b[4], b[5]})
 	return address{ip.String(), 64, "ipv6"}

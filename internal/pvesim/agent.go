@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// agentRoutes are the calls that ask the agent inside a VM.
+// agentRoutes returns the calls that the agent inside a VM answers.
 func agentRoutes() []*route {
 	return []*route{
 		writeRoute(http.MethodPost, vmPath+"/agent/ping", pingAgent).withPermission(permitAgent),
@@ -13,7 +13,7 @@ func agentRoutes() []*route {
 	}
 }
 
-// permitAgent wants the privilege that releases before 9 had under another name.
+// permitAgent requires the privilege to query the guest agent. Releases before 9 have another name for this privilege.
 func permitAgent(c *call) error {
 	path := "/vms/" + c.vars["vmid"]
 	if c.sim.major() < 9 {
@@ -22,7 +22,7 @@ func permitAgent(c *call) error {
 	return c.requireAny(path, "VM.GuestAgent.Audit", "VM.GuestAgent.Unrestricted")
 }
 
-// vmWithAgent finds a VM whose agent answers. The state is locked.
+// vmWithAgent returns the VM of the path if its guest agent answers. The state is locked.
 func (c *call) vmWithAgent() (*guest, error) {
 	g, err := c.vm()
 	if err != nil {
@@ -48,7 +48,7 @@ func pingAgent(c *call) (reply, error) {
 	return dataReply([]byte(`{"result":{}}`))
 }
 
-// agentInterfaces shows the loopback device and the VM's network devices with the addresses that their ipconfig says.
+// agentInterfaces lists the loopback device and the VM's network devices, with the addresses from their ipconfig.
 func agentInterfaces(c *call) (reply, error) {
 	g, err := c.vmWithAgent()
 	if err != nil {

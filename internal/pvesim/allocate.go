@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// allocate makes the volume that a drive asks for, or looks up the one it names, and returns the drive as it is stored. What it
-// makes is appended to made. The state is locked.
+// allocate creates the volume that a drive requests, or finds the volume that a drive names, and returns the drive as it is stored.
+// It appends the ids of new volumes to made. The state is locked.
 func (s *Sim) allocate(vmid int, d drive, logf func(string, ...any), made *[]string) (drive, error) {
 	switch {
 	case d.file() == "none" || d.file() == "cdrom":
@@ -49,7 +49,7 @@ func (s *Sim) allocateCloudInit(vmid int, d drive, logf func(string, ...any), ma
 	return d, nil
 }
 
-// maxRawSize is where the file system of a dir storage gives up, in bytes.
+// maxRawSize is the largest file that the file system of a dir storage can hold, in bytes.
 const maxRawSize = 16 * tib
 
 func (s *Sim) allocateNew(vmid int, d drive, logf func(string, ...any), made *[]string) (drive, error) {
@@ -102,7 +102,7 @@ func (st *storage) formatFor(d drive) (string, error) {
 	return f, nil
 }
 
-// pathOf is the file of a volume id.
+// pathOf returns the path of a volume's file.
 func (s *Sim) pathOf(id string) string {
 	st, name, _ := strings.Cut(id, ":")
 	if sto := s.storage(st); sto != nil {
@@ -111,14 +111,14 @@ func (s *Sim) pathOf(id string) string {
 	return id
 }
 
-// freeAllocated frees volumes made by work that failed. The state is locked.
+// freeAllocated frees the volumes that failed work has created, the last one first. The state is locked.
 func (s *Sim) freeAllocated(made []string) {
 	for _, id := range slices.Backward(made) {
 		s.free(id, freedAfterFailure)
 	}
 }
 
-// moveToUnused keeps a detached volume in the config. A CD-ROM leaves nothing behind; a cloud-init image is freed. The state is
+// moveToUnused keeps a detached volume in the config as unusedN. A CD-ROM adds nothing; a cloud-init image is freed. The state is
 // locked.
 func (s *Sim) moveToUnused(kind Kind, conf *config, slot, text string) {
 	d, err := parseDisk(kind, slot, text)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// apiError is a refusal in Proxmox's form: a status, a message whose first line is the reason phrase, and for 400 a text per
-// parameter. An error of any other type never reaches a client.
+// apiError is an error reply in Proxmox's form: a status, a message whose first line is the reason phrase, and for status 400 a text
+// per parameter. A client never receives an error of another type.
 type apiError struct {
 	status    int
 	message   string            // as in the body, with the trailing newline that Perl's die leaves
@@ -21,19 +21,19 @@ type apiError struct {
 
 func (e *apiError) Error() string { return strings.TrimSuffix(e.message, "\n") }
 
-// apiErrorf is what Perl's die becomes: status 500 and the text.
+// apiErrorf returns the error that Perl's die produces: status 500 and the text.
 func apiErrorf(format string, args ...any) error {
 	return &apiError{status: http.StatusInternalServerError, message: fmt.Sprintf(format, args...) + "\n"}
 }
 
-// paramError refuses one parameter with status 400.
+// paramError rejects one parameter with status 400.
 func paramError(name, text string) error { return paramErrors(map[string]string{name: text}) }
 
 func paramErrors(params map[string]string) error {
 	return &apiError{status: http.StatusBadRequest, message: "Parameter verification failed.\n", params: params}
 }
 
-// forbidden is a missing privilege; detail is the part in parentheses, often "path, privilege".
+// forbidden returns the error for a missing privilege; detail is the part in parentheses, often "path, privilege".
 func forbidden(detail string) error {
 	return &apiError{status: http.StatusForbidden, message: "Permission check failed (" + detail + ")\n"}
 }
@@ -46,13 +46,13 @@ func notImplemented(method, path string) error {
 	return &apiError{status: http.StatusNotImplemented, message: fmt.Sprintf("Method '%s %s' not implemented", method, path)}
 }
 
-// reason is the first line of the message, as the status line carries it.
+// reason returns the first line of the message, which is the reason phrase of the status line.
 func (e *apiError) reason() string {
 	line, _, _ := strings.Cut(e.message, "\n")
 	return line
 }
 
-// body is the message as JSON. Releases before 9 leave the text to the status line.
+// body returns the message as JSON. Releases before 9 put the text into the status line only.
 func (e *apiError) body(release int) []byte {
 	if e.noBody {
 		return nil

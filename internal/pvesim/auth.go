@@ -19,14 +19,14 @@ var (
 		VM.Config.Cloudinit VM.Config.Disk VM.Config.HWType VM.Config.Memory VM.Config.Network VM.Config.Options VM.Console
 		VM.GuestAgent.Audit VM.GuestAgent.FileRead VM.GuestAgent.FileSystemMgmt VM.GuestAgent.FileWrite
 		VM.GuestAgent.Unrestricted VM.Migrate VM.PowerMgmt VM.Replicate VM.Snapshot VM.Snapshot.Rollback`)
-	// configPrivileges are those of which any one opens the config call; the keys are checked one by one.
+	// configPrivileges are the privileges that permit the config call. Any one of them is enough; each key is then checked by itself.
 	configPrivileges = []string{
 		"VM.Config.Disk", "VM.Config.CDROM", "VM.Config.CPU", "VM.Config.Memory", "VM.Config.Network", "VM.Config.HWType",
 		"VM.Config.Options", "VM.Config.Cloudinit",
 	}
 )
 
-// roles are Proxmox's own, apart from those made of a prefix.
+// roles are the predefined roles of Proxmox with their privileges.
 var roles = map[string][]string{
 	"Administrator":     allPrivileges,
 	"PVEAuditor":        auditPrivileges,
@@ -48,7 +48,7 @@ func privilegesOf(prefix string) []string {
 	return slices.DeleteFunc(slices.Clone(allPrivileges), func(p string) bool { return !strings.HasPrefix(p, prefix) })
 }
 
-// credential is a token, or a user, with its ACL worked out: what it holds at each path that the ACL names.
+// credential is a token or a user with its resolved ACL: the privileges at each path that the ACL names.
 type credential struct {
 	Token
 	disabled bool
@@ -89,13 +89,13 @@ func (t *credential) grantAt(path string) grant {
 	return g
 }
 
-// user is the part of a token id before the exclamation mark.
+// user returns the part of a token id before the exclamation mark.
 func (t *credential) user() string {
 	u, _, _ := strings.Cut(t.ID, "!")
 	return u
 }
 
-// privileges are those of the deepest ACL entry at or above the path.
+// privileges returns the privileges of the deepest ACL entry at or above the path.
 func (t *credential) privileges(path string) map[string]bool {
 	for _, g := range t.grants {
 		if g.path == "" || strings.HasPrefix(path, g.path) && (len(path) == len(g.path) || path[len(g.path)] == '/') {
@@ -105,7 +105,7 @@ func (t *credential) privileges(path string) map[string]bool {
 	return nil
 }
 
-// holds says whether the token holds the privilege on the path itself: as far as its user does. The state is locked.
+// holds reports whether the token has the privilege on the path itself, limited to the privileges of its user. The state is locked.
 func (s *Sim) holds(t *credential, path, privilege string) bool {
 	u := s.users[t.user()]
 	if u == nil {
@@ -114,7 +114,8 @@ func (s *Sim) holds(t *credential, path, privilege string) bool {
 	return u.privileges(path)[privilege] && (t.SharesUser || t.privileges(path)[privilege])
 }
 
-// allows says whether the token holds the privilege on the path. A guest also has what its pool grants. The state is locked.
+// allows reports whether the token has the privilege on the path. The privileges on a pool count for the pool's guests. The state is
+// locked.
 func (s *Sim) allows(t *credential, path, privilege string) bool {
 	if s.holds(t, path, privilege) {
 		return true
@@ -127,7 +128,7 @@ func (s *Sim) allows(t *credential, path, privilege string) bool {
 	return false
 }
 
-// authenticate finds the token of an Authorization header.
+// authenticate returns the token of an Authorization header.
 func (s *Sim) authenticate(header string) (*credential, error) {
 	if header == "" {
 		return nil, unauthorized("No ticket")
@@ -144,7 +145,8 @@ func (s *Sim) authenticate(header string) (*credential, error) {
 	return nil, unauthorized("Authentication failed!")
 }
 
-// isValid says whether a token with the right secret is let in. The state is locked.
+// isValid reports whether a token with the right secret is accepted: its user is enabled and the token has not expired. The state is
+// locked.
 func (s *Sim) isValid(t *credential) bool {
 	if u := s.users[t.user()]; u != nil && u.disabled {
 		return false

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// archive is what a backup holds: the config and the sizes of the disks in it.
+// archive is the content of a backup: the config and the sizes of the disks.
 type archive struct {
 	kind  Kind
 	text  string
@@ -29,7 +29,7 @@ func backupRoutes() []*route {
 	}
 }
 
-// backup writes a guest's config and disks into an archive; the guest is locked meanwhile.
+// backup writes a guest's config and disks into an archive. The guest's config is locked until the task ends.
 func backup(c *call) (reply, error) {
 	vmid, id := atoi(c.params["vmid"]), c.params["storage"]
 	if id == "" {
@@ -78,7 +78,7 @@ func (t *task) endBackup(c *call, vmid int, storage string, err error) error {
 		return apiErrorf("guest %d vanished during its backup", vmid)
 	}
 	if err := t.sim.checkWritable(g); err != nil {
-		return err // and the lock stays
+		return err // the lock stays
 	}
 	g.edit(func(conf *config) { delete(conf.values, "lock") })
 	if err != nil {
@@ -109,7 +109,7 @@ func (t *task) endBackup(c *call, vmid int, storage string, err error) error {
 	return nil
 }
 
-// restore makes a guest from an archive. It is a create with another source.
+// restore creates a guest from an archive, in a task.
 func restore(c *call, kind Kind, vmid int, from string) (reply, error) {
 	var a *archive
 	var set values
@@ -165,7 +165,7 @@ func (t *task) restore(c *call, a *archive, set values, vmid int) error {
 	})
 }
 
-// unpack gives the archived config volumes of its own, and with unique new addresses and uuids.
+// unpack returns the archived config with new volumes and, if the call sets unique, with new MAC addresses and a new uuid.
 func (t *task) unpack(c *call, a *archive, vmid int, made *[]string) (values, error) {
 	v := maps.Clone(parseConfig(a.kind, a.text).values)
 	delete(v, "lock")
@@ -204,7 +204,7 @@ func (t *task) unpack(c *call, a *archive, vmid int, made *[]string) (values, er
 	return v, nil
 }
 
-// regenerateIdentities draws MAC addresses and the SMBIOS uuid anew.
+// regenerateIdentities replaces the MAC addresses and the SMBIOS uuid by new ones.
 func (t *task) regenerateIdentities(kind Kind, v values) error {
 	format, key := qemuNetFormat, "macaddr"
 	if kind == LXC {

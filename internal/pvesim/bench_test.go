@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkReads is the rate at which 1,000 guests are read through the transport: one pending call a guest, in turn.
+// BenchmarkReads measures reads of 1,000 guests through the transport: one pending call per guest, in turn.
 func BenchmarkReads(b *testing.B) {
 	sim := New(Options{Guests: 1000, Seed: 7})
 	defer sim.Close()
@@ -33,7 +33,7 @@ func BenchmarkReads(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "reads/s")
 }
 
-// BenchmarkInventory is one /cluster/resources call on 1,000 guests.
+// BenchmarkInventory measures one /cluster/resources call with 1,000 guests.
 func BenchmarkInventory(b *testing.B) {
 	sim := New(Options{Guests: 1000, Seed: 7})
 	defer sim.Close()

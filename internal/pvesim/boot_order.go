@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// bootOrder is the list of boot devices, or nil when the config has none of the order form.
+// bootOrder returns the boot devices: those of the order form, else the legacy bootdisk, else the default devices. It returns nil if
+// the boot key is blank.
 func bootOrder(v values) []string {
 	order, ok := strings.CutPrefix(v["boot"], "order=")
 	if ok {
@@ -27,7 +28,7 @@ func printBootOrder(devices []string) string {
 	return "order=" + strings.Join(devices, ";")
 }
 
-// defaultBootDevices are the first disk, the CD-ROMs and the first network device.
+// defaultBootDevices returns the first disk, the CD-ROMs and the first network device.
 func defaultBootDevices(v values) []string {
 	var disk string
 	var cds []string
@@ -60,7 +61,8 @@ func defaultBootDevices(v values) []string {
 	return out
 }
 
-// bootOrderExplicit is the boot order that the config states, pending first; nil for none or the legacy form.
+// bootOrderExplicit returns the boot order that the config states. A pending boot order comes before the current one. It returns nil
+// without a boot order and for the legacy form.
 func bootOrderExplicit(conf *config) []string {
 	b, ok := conf.pending["boot"]
 	if !ok {
@@ -73,7 +75,8 @@ func bootOrderExplicit(conf *config) []string {
 	return strings.Split(order, ";")
 }
 
-// checkBootDevices wants every device of a new boot order there, waiting, or among what is written with it, and none that goes.
+// checkBootDevices rejects a boot order with a device that is not configured, not pending and not set by the same call, or that the
+// same call deletes.
 func (u *update) checkBootDevices(conf *config, boot string) error {
 	order, ok := strings.CutPrefix(boot, "order=")
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The formats that more than one parameter uses, with Proxmox's texts.
+// Value formats that more than one parameter uses. The error texts are Proxmox's.
 
 var (
 	dnsLabel    = `[a-zA-Z0-9](?:[a-zA-Z0-9\-]*[a-zA-Z0-9])?`
@@ -95,7 +95,7 @@ func checkSize(s string) error {
 	return nil
 }
 
-// checkVolume takes what a drive may name: nothing, a volume id, allocation syntax or a path.
+// checkVolume accepts the values of a drive's volume: none, cdrom, a volume id, allocation syntax or a path.
 func checkVolume(s string) error {
 	if s == "none" || s == "cdrom" || strings.HasPrefix(s, "/") || newVolume.MatchString(s) || volumeID.MatchString(s) {
 		return nil
@@ -122,7 +122,7 @@ func checkHotplug(s string) error {
 	return nil
 }
 
-// checkBoot takes the order form and the legacy letters.
+// checkBoot accepts the order form and the legacy letters.
 func checkBoot(s string) error {
 	if s == "" || regexp.MustCompile(`^[acdn]{1,4}$`).MatchString(s) {
 		return nil
@@ -166,7 +166,7 @@ func checkCPU(s string) error {
 	return nil
 }
 
-// checkContentType takes the kinds of volumes that a storage can hold.
+// checkContentType accepts the kinds of volumes that a storage can hold.
 func checkContentType(s string) error {
 	if !slices.Contains([]string{"images", "rootdir", "vztmpl", "iso", "backup", "snippets", "import", "none"}, s) {
 		return fmt.Errorf("invalid content type '%s'", s)

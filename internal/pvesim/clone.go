@@ -2,7 +2,7 @@ package pvesim
 
 import "strings"
 
-// cloneVM copies or links a VM in a task that is filed under the source.
+// cloneVM copies or links a VM in a task. The task has the vmid of the source.
 func cloneVM(c *call) (reply, error) {
 	newID := atoi(c.params["newid"])
 	err := c.sim.locked(func() error {
@@ -28,7 +28,7 @@ func cloneVM(c *call) (reply, error) {
 		return reply{}, err
 	}
 	return c.start("qmclone", c.vmid(), func(t *task) error {
-		// the source's lock is held only while the id is claimed, the target's for the whole copy
+		// the source's lock is held only while the id is reserved, the target's lock during the whole copy
 		err := t.withGuestLock(QEMU, c.vmid(), func() error { return t.locked(func() error { return c.reserveCloneID(newID) }) })
 		if err != nil {
 			return err
@@ -44,7 +44,7 @@ func (c *call) checkCloneID(newID int) error {
 	return nil
 }
 
-// reserveCloneID makes the target's config, locked and empty. The state is locked.
+// reserveCloneID creates the config of the target, which is locked and otherwise empty. The state is locked.
 func (c *call) reserveCloneID(newID int) error {
 	if err := c.checkCloneID(newID); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (c *call) permitClone(newID int) error {
 	return nil
 }
 
-// permitCloneTargets wants the storages that the copies go to and the bridges that the clone will use. The state is locked.
+// permitCloneTargets requires privileges on the storages of the copies and on the bridges of the clone. The state is locked.
 func (c *call) permitCloneTargets(src *guest) error {
 	v, err := c.cloneSource(src)
 	if err != nil {
@@ -103,7 +103,7 @@ func (c *call) permitCloneTargets(src *guest) error {
 	return nil
 }
 
-// targetNode is where a clone goes.
+// targetNode returns the node on which a clone is created.
 func (c *call) targetNode() string {
 	if n := c.params["target"]; n != "" {
 		return n
@@ -111,7 +111,7 @@ func (c *call) targetNode() string {
 	return c.node()
 }
 
-// isFull says whether a clone copies: always from an ordinary guest, on demand from a template.
+// isFull reports whether a clone copies the disks: by default for an ordinary guest, only on request for a template.
 func (c *call) isFull(src *guest) bool {
 	if _, given := c.params["full"]; given {
 		return c.flag("full")
@@ -119,7 +119,7 @@ func (c *call) isFull(src *guest) bool {
 	return !src.isTemplate()
 }
 
-// checkLinkedClone refuses a linked clone of volumes that are no base images, and an unknown snapshot. The state is locked.
+// checkLinkedClone rejects a linked clone of volumes that are not base images, and an unknown snapshot. The state is locked.
 func (c *call) checkLinkedClone(src *guest) error {
 	v, err := c.cloneSource(src)
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *call) checkLinkedClone(src *guest) error {
 	return nil
 }
 
-// cloneSource are the values that are copied: the config or one snapshot.
+// cloneSource returns the values that are copied: those of the config or those of the named snapshot.
 func (c *call) cloneSource(src *guest) (values, error) {
 	name := c.params["snapname"]
 	if name == "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// copyVM makes the clone's values: volumes copied or linked, and new identities. The state is locked.
+// copyVM returns the values of the clone, with copied or linked volumes and new identities. The state is locked.
 func (t *task) copyVM(c *call, newID int, made *[]string) (values, error) {
 	src, err := c.vm()
 	if err != nil {
@@ -65,7 +65,7 @@ func (t *task) setCloneIdentity(c *call, v values) {
 	v["smbios1"] = smbiosFormat.format(sm)
 }
 
-// copyDrive makes one volume of the clone: linked to a base image, or a full copy.
+// copyDrive creates one volume of the clone: a link to a base image, or a full copy.
 func (t *task) copyDrive(c *call, src *guest, newID int, d drive, made *[]string) (drive, error) {
 	s := t.sim
 	old := s.volume(d.file())
@@ -77,7 +77,7 @@ func (t *task) copyDrive(c *call, src *guest, newID int, d drive, made *[]string
 	if !c.isFull(src) && !d.isCloudInit() {
 		t.printf("create linked clone of drive %s (%s)", d.slot, old.ID)
 		if st.Type == "dir" {
-			format = "qcow2" // an overlay, whatever the base is
+			format = "qcow2" // an overlay for a base of any format
 		}
 		if err := st.checkSpace(newID, 0); err != nil {
 			return d, err
@@ -108,7 +108,7 @@ func (t *task) copyDrive(c *call, src *guest, newID int, d drive, made *[]string
 	return d.with(v.ID, v.Size), nil
 }
 
-// logLink says how a linked clone was made.
+// logLink logs how a linked clone was created.
 func (t *task) logLink(st *storage, base, v *Volume) {
 	if st.Type != "dir" {
 		t.printf("  Logical volume \"%s\" created.", strings.TrimPrefix(baseName(v.ID), baseName(base.ID)+"/"))
@@ -121,7 +121,7 @@ func (t *task) logLink(st *storage, base, v *Volume) {
 		"backing_file=../%s backing_fmt=%s lazy_refcounts=off refcount_bits=16", t.sim.pathOf(v.ID), v.Size, name, base.Format)
 }
 
-// baseName is the part of a base volume's name that linked clones carry in front.
+// baseName returns the part of a volume id after the storage. A linked clone has the name of its base volume before its own.
 func baseName(id string) string {
 	_, name, _ := strings.Cut(id, ":")
 	return name

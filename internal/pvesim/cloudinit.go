@@ -17,7 +17,7 @@ func cloudInitRoutes() []*route {
 	}
 }
 
-// cloudInitImage is what a generated image holds. All types of images are shown in the form of NoCloud.
+// cloudInitImage is the content of a generated image. Images of all types are shown in the form of NoCloud.
 type cloudInitImage struct{ user, network string }
 
 func (s *Sim) cloudInitImage(g *guest) cloudInitImage {
@@ -25,7 +25,7 @@ func (s *Sim) cloudInitImage(g *guest) cloudInitImage {
 	return cloudInitImage{user: userData(g.vmid, v), network: networkData(v)}
 }
 
-// meta names the instance by everything else, so that any change makes a new instance of the guest.
+// meta returns the instance id. The id is a hash of everything else, so any change makes a new instance of the guest.
 func (i cloudInitImage) meta() string {
 	sum := sha1.Sum([]byte(i.user + i.network)) //nolint:gosec // see the import
 	return "instance-id: " + hex.EncodeToString(sum[:]) + "\n"
@@ -46,7 +46,7 @@ func dumpCloudInit(c *call) (reply, error) {
 	return dataReply(jsonString(i.meta()))
 }
 
-// userData is the user part: names, account, keys.
+// userData returns the user part of the image: names, account, keys.
 func userData(vmid int, v values) string {
 	var b strings.Builder
 	host := v["name"]
@@ -97,7 +97,7 @@ func writeKeys(b *strings.Builder, encoded string) {
 	}
 }
 
-// networkData is the network part, version 1: the devices that have an ipconfig, then the name servers.
+// networkData returns the network part of the image, version 1: the devices that have an ipconfig, then the name servers.
 func networkData(v values) string {
 	var b strings.Builder
 	b.WriteString("version: 1\nconfig:\n")
@@ -164,7 +164,7 @@ func writeSubnets(b *strings.Builder, ip values) {
 	}
 }
 
-// regenerateCloudInit writes the image anew, so that nothing about it is pending.
+// regenerateCloudInit writes the image again, so that no cloud-init value is pending.
 func regenerateCloudInit(c *call) (reply, error) {
 	err := c.sim.withGuestLock(QEMU, c.vmid(), func() error {
 		g, err := c.vm()
@@ -185,8 +185,8 @@ func regenerateCloudInit(c *call) (reply, error) {
 	return nullReply()
 }
 
-// generateCloudInit writes the image of a VM that has the drive for it, after which the drive shows a size. Parts of the user's own
-// must exist. The state is locked.
+// generateCloudInit writes the image of a VM that has a cloud-init drive. Afterwards the drive has a size. The files that cicustom
+// names must exist. The state is locked.
 func (s *Sim) generateCloudInit(g *guest, logf func(string, ...any)) error {
 	for _, slot := range diskSlots(QEMU, g.conf.values) {
 		d, err := parseDrive(slot, g.conf.values[slot])
@@ -210,20 +210,21 @@ func (s *Sim) generateCloudInit(g *guest, logf func(string, ...any)) error {
 	return nil
 }
 
-// hasCloudInit says whether the config holds a cloud-init drive.
+// hasCloudInit reports whether the config has a cloud-init drive.
 func (c *config) hasCloudInit() bool { return cloudInitSlot(c.values, "") != "" }
 
-// cloudInitSlot is the slot of the cloud-init drive among the values, but for one slot; nothing where there is none.
-func cloudInitSlot(v values, but string) string {
+// cloudInitSlot returns the slot of the cloud-init drive among the values, or "". It ignores the slot except.
+func cloudInitSlot(v values, except string) string {
 	for _, slot := range diskSlots(QEMU, v) {
-		if d, err := parseDrive(slot, v[slot]); err == nil && d.isCloudInit() && slot != but {
+		if d, err := parseDrive(slot, v[slot]); err == nil && d.isCloudInit() && slot != except {
 			return slot
 		}
 	}
 	return ""
 }
 
-// checkOneCloudInit refuses a cloud-init drive beside another one, in effect or waiting, also one that is about to go.
+// checkOneCloudInit rejects a second cloud-init drive. Current and pending drives count, and so does a drive that the same call
+// deletes.
 func checkOneCloudInit(d drive, have ...values) error {
 	for _, v := range have {
 		if other := cloudInitSlot(v, d.slot); other != "" && d.isCloudInit() {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// isInCloudInitImage says whether a change of the key makes the cloud-init image stale.
+// isInCloudInitImage reports whether the cloud-init image depends on the key.
 func isInCloudInitImage(key string) bool { return key == "name" || isCloudInitKey(key) }
 
-// recordImageValues keeps what the cloud-init image of a running VM was made from, for every key that differs from it now. The keys that the image knows
-// nothing of are listed under "added". The section goes when the image is made anew.
+// recordImageValues records what the cloud-init image of a running VM contains, for every key that now differs from the image. Keys
+// that the image does not contain are listed under "added". The section is removed when the image is generated again.
 func (c *config) recordImageValues(before values) {
 	if !c.hasCloudInit() {
 		return
@@ -22,9 +22,9 @@ func (c *config) recordImageValues(before values) {
 		if !isInCloudInitImage(k) || had == has && old == now {
 			continue
 		}
-		_, known := c.imageValues[k]
+		_, recorded := c.imageValues[k]
 		switch {
-		case known || slices.Contains(added, k): // the image is older than this change
+		case recorded || slices.Contains(added, k): // the image is older than the previous change
 		case had:
 			c.setImageValue(k, old)
 		default:
@@ -41,7 +41,7 @@ func (c *config) setImageValue(key, old string) {
 	c.imageValues[key] = old
 }
 
-// pruneImageValues forgets what is again as the image has it.
+// pruneImageValues removes the recorded values that the config has again.
 func (c *config) pruneImageValues(added []string) {
 	maps.DeleteFunc(c.imageValues, func(k, old string) bool { return k != "added" && c.values[k] == old })
 	added = slices.DeleteFunc(added, func(k string) bool { _, set := c.values[k]; return !set })
@@ -62,7 +62,7 @@ func union(a, b values) values {
 	return u
 }
 
-// readCloudInit answers, for every key that goes into the cloud-init image, what the image holds and what the next one will.
+// readCloudInit returns, for every key of the cloud-init image, the value in the image and the value in the next image.
 func readCloudInit(c *call) (reply, error) {
 	g, err := c.vm()
 	if err != nil {
@@ -96,7 +96,7 @@ func readCloudInit(c *call) (reply, error) {
 	return dataReply(a.bytes())
 }
 
-// hasDevice says whether an ipconfig has its network device; other keys need none.
+// hasDevice reports whether the network device of an ipconfig exists. Other keys need no device.
 func (c *config) hasDevice(key string) bool {
 	stem, index, ok := splitIndex(key)
 	return !ok || stem != "ipconfig" || c.values["net"+itoa(index)] != ""

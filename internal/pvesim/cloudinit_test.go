@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// imageRows are the keys of the cloud-init image as "value>pending", with "-" for a pending delete.
+// imageRows returns the keys of the cloud-init image as "value>pending", with "-" for a pending delete.
 func imageRows(t *testing.T, c *client) map[string]string {
 	t.Helper()
 	var rows []struct {

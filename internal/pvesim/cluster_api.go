@@ -72,7 +72,7 @@ func clusterStatus(c *call) (reply, error) {
 	return dataReply(a.bytes())
 }
 
-// nextID hands out the lowest free id and reserves nothing; asked for one id, it refuses one that exists.
+// nextID returns the lowest free vmid and reserves nothing. With the parameter vmid it rejects that id if a guest has it.
 func nextID(c *call) (reply, error) {
 	if v := c.params["vmid"]; v != "" {
 		if g := c.sim.guests[atoi(v)]; g != nil {
@@ -88,7 +88,7 @@ func nextID(c *call) (reply, error) {
 	return dataReply(jsonString(itoa(id)))
 }
 
-// freeID is the lowest unused vmid from the given one on. The state is locked.
+// freeID returns the lowest unused vmid that is not below from. The state is locked.
 func (s *Sim) freeID(from int) int {
 	for s.guests[from] != nil {
 		from++

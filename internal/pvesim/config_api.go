@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// writeValue prints one config value in the type that the API gives its key.
+// writeValue writes one config value with the JSON type that the API has for its key.
 func writeValue(o *object, kind Kind, key, name, value string) {
 	if key == "cipassword" {
 		o.str(name, "**********")
@@ -19,7 +19,7 @@ func writeValue(o *object, kind Kind, key, name, value string) {
 	o.str(name, value)
 }
 
-// readConfig answers GET config: with the pending changes folded in, or as running now, or of a snapshot.
+// readConfig returns the handler of GET config. It shows the config after the next start, the current config, or a snapshot.
 func readConfig(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		g, err := c.sim.find(kind, c.node(), c.vmid())
@@ -65,7 +65,7 @@ func (c *config) merged() values {
 	return v
 }
 
-// readPending answers value, pending value and pending delete of every key in one call.
+// readPending returns the handler of GET pending. It shows the value, the pending value and the pending delete of every key.
 func readPending(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		g, err := c.sim.find(kind, c.node(), c.vmid())
@@ -121,7 +121,7 @@ func deleteLevel(d pendingDelete) int64 {
 
 func writePending(o *object, kind Kind, key, value string) {
 	if key == "cipassword" {
-		o.str("pending", "********** ") // the blank is Proxmox's
+		o.str("pending", "********** ") // Proxmox adds the space
 		return
 	}
 	writeValue(o, kind, key, "pending", value)

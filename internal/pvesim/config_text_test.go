@@ -55,7 +55,7 @@ func TestDescriptionDiffersByKind(t *testing.T) {
 	}
 }
 
-// FuzzConfigText: whatever a file holds, what is read from it is written and read to the same text again.
+// FuzzConfigText checks that a parsed file, formatted and parsed again, gives the same text for every content.
 func FuzzConfigText(f *testing.F) {
 	f.Add("#d\nboot:  \ncores: 2\n\n[PENDING]\ndelete: a,!b\n\n[snap]\n#x\nname: y\n")
 	f.Add("name: x\n\n[special:cloudinit]\nadded: sshkeys\nname: y\n")

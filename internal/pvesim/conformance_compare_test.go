@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// missingWords is what a canonical body has and the other has not.
+// missingWords returns the parts of a canonical body that the other body does not have.
 func missingWords(body, other string) string {
 	var out []string
 	rest := strings.Split(other, " ")
@@ -31,13 +31,13 @@ var (
 	backupPattern = regexp.MustCompile(`vzdump-((?:qemu|lxc)-\d+)-\d{4}_\d\d_\d\d-\d\d_\d\d_\d\d`)
 	digestPattern = regexp.MustCompile(`"digest":"([0-9a-f]{40})"`)
 	macPattern    = regexp.MustCompile(`(?i)\bBC:24:11(?::[0-9A-F]{2}){3}\b`)
-	// an instance id is the hash of data with MAC addresses in it, a link-local address holds one.
+	// An instance id is a hash of data with MAC addresses. A link-local address contains a MAC address.
 	instancePattern  = regexp.MustCompile(`instance-id: [0-9a-f]{40}`)
 	linkLocalPattern = regexp.MustCompile(`fe80::be24:11ff:fe[0-9a-f:]+`)
 	uuidPattern      = regexp.MustCompile(`\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
 )
 
-// learn remembers which of our generated values stands for which recorded one.
+// learn records which generated value of the simulator stands for which recorded value.
 func (r *replay) learn(want, got string) {
 	w, g := upidPattern.FindAllString(want, -1), upidPattern.FindAllString(got, -1)
 	if len(w) > 0 && len(g) > 0 {
@@ -55,7 +55,7 @@ func (r *replay) learn(want, got string) {
 	}
 }
 
-// measured are keys whose values depend on the host or the moment.
+// measured are keys whose values depend on the host or on the time.
 var measured = map[string]bool{
 	"cpu": true, "mem": true, "memhost": true, "disk": true, "netin": true, "netout": true, "diskread": true, "diskwrite": true, "uptime": true,
 	"used": true, "avail": true, "used_fraction": true, "pid": true, "pstart": true, "starttime": true, "endtime": true, "ctime": true,
@@ -64,7 +64,7 @@ var measured = map[string]bool{
 	"total": true, "rx-bytes": true, "rx-packets": true, "tx-bytes": true, "tx-packets": true,
 }
 
-// isMeasured also knows the keys that are measured in a status and settings in a config.
+// isMeasured reports whether a value is measured. Some keys are measured in a status and settings in a config.
 func isMeasured(key string, in map[string]any) bool {
 	if key == "size" {
 		return in["subtype"] != nil // of a backup
@@ -134,6 +134,6 @@ func canonical(b *bytes.Buffer, v any) {
 		b.WriteString("[" + strings.Join(items, " ") + "]")
 	default:
 		fmt.Fprintf(b, "%q", fmt.Sprint(v))
-		fmt.Fprintf(b, "%.1T", v) // a number is not the text of a number
+		fmt.Fprintf(b, "%.1T", v) // a number differs from its text
 	}
 }

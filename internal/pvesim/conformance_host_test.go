@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// hostAction is something that happened on the recorder's host without a call.
+// hostAction repeats what happened on the recorder's host without a call.
 type hostAction func(*replay) error
 
 func (a hostAction) run(r *replay) {
@@ -22,7 +22,7 @@ func edit(vmid int, key, value string) hostAction {
 	return func(r *replay) error { return r.sim.Edit(r.vmid(vmid), key, value) }
 }
 
-// keepOnly removes every guest but the named ones, as the recorder did by hand between files.
+// keepOnly removes every guest except the given ones, as the recorder did by hand between files.
 func keepOnly(vmids ...int) hostAction {
 	return func(r *replay) error {
 		for _, g := range r.sim.Guests() {
@@ -36,7 +36,7 @@ func keepOnly(vmids ...int) hostAction {
 	}
 }
 
-// holdLock keeps a guest's lock for a while, as a process on the host did.
+// holdLock holds a guest's lock for d, as a process on the host did.
 func holdLock(vmid int, d time.Duration) hostAction {
 	return func(r *replay) error {
 		unlock, err := r.sim.LockGuest(r.vmid(vmid))
@@ -47,7 +47,7 @@ func holdLock(vmid int, d time.Duration) hostAction {
 	}
 }
 
-// lostWorker makes the next create of a vmid lose its worker, which happened to the recorder by chance.
+// lostWorker makes the next create of a vmid lose its worker, as happened to the recorder by chance.
 func lostWorker(vmid int) hostAction {
 	return func(r *replay) error {
 		return r.sim.Inject(Fault{Kind: LostWorker, Method: http.MethodPost, VMID: r.vmid(vmid)})
@@ -58,7 +58,7 @@ func daemonDown(times int) hostAction {
 	return func(r *replay) error { return r.sim.Inject(Fault{Kind: ProxyStatus, Status: 595, Times: times}) }
 }
 
-// noSendmail makes the next backup fail, as the recorder's did for want of a program.
+// noSendmail makes the next backup fail, because the recorder's host had no sendmail.
 func noSendmail(r *replay) error {
 	return r.sim.Inject(Fault{Kind: TaskFails, Path: "/vzdump$", Text: "unable to find command 'sendmail'"})
 }
@@ -119,7 +119,7 @@ func unlinkVolume(id string) hostAction {
 	}
 }
 
-// listRace has a VM destroyed just now, while the list is made.
+// listRace has a VM destroyed while the list is made.
 func listRace(vmid int) hostAction {
 	return func(r *replay) error {
 		return r.sim.locked(func() error {
@@ -133,7 +133,7 @@ func volume(id string, size int64) hostAction {
 	return func(r *replay) error { return r.sim.AddVolume(r.rename.text(id), size) }
 }
 
-// stopCall140And120 are two calls that the recorder made without recording them.
+// stopCall140And120 repeats two calls that the recorder made without recording them.
 func stopCall140And120(r *replay) error {
 	s, node := r.sim, r.sim.opts.Nodes[0]
 	for _, recorded := range []int{140, 120} {
@@ -153,7 +153,7 @@ func stopCall140And120(r *replay) error {
 	return nil
 }
 
-// hostActions are keyed by file and the entry that they precede.
+// hostActions are keyed by the file and the number of the entry that they precede.
 var hostActions = map[string]hostAction{
 	"10/153": edit(110, "efidisk0", ""), // the recorder's host lacked virt-fw-vars
 	"11/232": stop(120),                 // and the firmware

@@ -10,14 +10,14 @@ import (
 	"gitops-agent/internal/recordings"
 )
 
-// renaming gives all guests, the node, the second storage and the pool of the recordings other names, in what is sent and in what is expected back,
-// so that no answer can be a recording played back. The storage "local" keeps its name, which is Proxmox's default.
+// renaming gives other names to all guests, the node, the second storage and the pool of the recordings, in requests and in expected replies,
+// so that no reply can be a copy of a recording. The storage "local" keeps its name, which is Proxmox's default.
 type renaming struct{ on bool }
 
 const vmidShift = 7000
 
-// vmidContexts are the places in URLs, bodies and texts where a number of three digits is a vmid; the number is the last group but
-// one, so that what stands around it stays.
+// vmidContexts match the places in URLs, bodies and texts where a number of three digits is a vmid. The number is the second of three
+// groups; the other two are kept.
 var vmidContexts = func() []*regexp.Regexp {
 	var out []*regexp.Regexp
 	for _, e := range []string{
@@ -51,12 +51,12 @@ var namePatterns = []struct {
 	{regexp.MustCompile(`\bgitops("|$|&|/|')`), "crew${1}"}, // the pool, not the user gitops@pve
 }
 
-// guestNames are all names that the recordings send for guests, as TestRenamingReachesEveryName sees to.
+// guestNames are all names that the recordings send for guests; TestRenamingReachesEveryName checks that none is missing.
 const guestNames = `(?:r5|min|del|js|nx|dup|novmid|bad_name!?|started|opts|UPPER\.case|UPPER|a\.b-c|1abc|under_score|-x|ünï|run2?|lk|clone-full|` +
 	`linked|fulltpl|snap|w|race\d+|p\d+|again|ct1|bad_host|web1\.example\.com|web1|newname|c2|inpool|la|wa|bk|gold|sf|xc|k)`
 
-// nameContexts are the places where such a word names a guest. The names grow at their end, so that one that is refused for how it
-// begins is refused again.
+// nameContexts match the places where one of guestNames names a guest. The new name has a suffix, so that a name that is rejected for its
+// beginning is rejected again.
 var nameContexts = func() []*regexp.Regexp {
 	var out []*regexp.Regexp
 	for _, e := range []string{
@@ -76,7 +76,7 @@ func (n renaming) text(s string) string {
 	if !n.on {
 		return s
 	}
-	s = strings.ReplaceAll(s, "+pve1", "\x00") // a machine version, not the node
+	s = strings.ReplaceAll(s, "+pve1", "\x00") // part of a machine version, not the node
 	s = strings.ReplaceAll(s, "pve1", "node7")
 	s = strings.ReplaceAll(s, "\x00", "+pve1")
 	for _, p := range namePatterns {
@@ -94,7 +94,7 @@ func (n renaming) text(s string) string {
 	return s
 }
 
-// vmid renames a guest. 100 is what nextid answers on an empty cluster, whatever the others are called.
+// vmid returns the new vmid of a guest. 100 stays, because nextid returns it on an empty cluster.
 func (n renaming) vmid(id int) int {
 	if !n.on || id <= 100 {
 		return id
@@ -121,7 +121,7 @@ func (n renaming) body(s string) string {
 	return strings.Join(out, "&")
 }
 
-// path renames a URL's path, and keeps encoded what was.
+// path renames a URL's path. Encoded segments stay encoded.
 func (n renaming) path(s string) string {
 	d, err := url.PathUnescape(s)
 	if err != nil || d == s {
@@ -155,7 +155,7 @@ func (n renaming) entry(e recordings.Exchange) recordings.Exchange {
 	return e
 }
 
-// TestRenamingReachesEveryName: no guest is created or set under the name that the recording gave it.
+// TestRenamingReachesEveryName checks that no request contains the recorded name of a guest.
 func TestRenamingReachesEveryName(t *testing.T) {
 	sent := regexp.MustCompile(`(?:^|&)(?:host)?name=([^&]+)|"(?:host)?name": ?"([^"]+)"`)
 	seen := map[string]bool{}

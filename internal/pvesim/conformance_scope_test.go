@@ -8,7 +8,7 @@ import (
 	"gitops-agent/internal/recordings"
 )
 
-// endpoints are the groups of calls that a recorded file is compared in, by their path below the API root.
+// endpoints are the groups of calls that are compared, by their path below the API root.
 var endpoints = map[string]*regexp.Regexp{
 	"guests":  regexp.MustCompile(`^/nodes/[^/]+/(?:qemu|lxc)(?:/|\?|$)|^/nodes/[^/]+/vzdump$`),
 	"tasks":   regexp.MustCompile(`^/nodes/[^/]+/tasks(?:/|\?|$)|^/cluster/tasks$`),
@@ -19,8 +19,8 @@ var endpoints = map[string]*regexp.Regexp{
 	"unknown": regexp.MustCompile(`^/nosuch$`), // a path that no API has
 }
 
-// scope is fixed by file and, inside a file, by the groups of endpoints: every entry of these is compared and counts. What is left are
-// three calls about the host: its load, its network interfaces, its log.
+// scope lists the recorded files and the groups of endpoints that are compared in each. Every entry in these groups counts. Three calls about
+// the host are outside the scope: its load, its network interfaces, its log.
 var scope = map[string]string{
 	"01-auth-and-http":         "cluster guests access unknown",
 	"02-cluster-and-nodes":     "cluster guests storage pools",
@@ -87,7 +87,7 @@ func checkScope(t *testing.T, files []recordings.File) {
 	}
 }
 
-// exceptions say why an entry differs, by file and number. They count as failing all the same; one that is equal must leave the list.
+// exceptions state why an entry differs, by file and number. Exceptions count as failed, and an entry that is equal must not be in the list.
 var exceptions = map[string]string{
 	"10/152": "the recorder lacked virt-fw-vars",
 	"12/1":   "the recorder lacked the EFI firmware",
@@ -123,7 +123,7 @@ var exceptions = map[string]string{
 	"20/154": "which of twenty parallel creates had to wait for a lock",
 	"23/2":   "tar and ssh-keygen speak",
 	"23/9":   "tar and ssh-keygen speak",
-	"23/30":  "no broadcast of states had run for a while",
+	"23/30":  "no broadcast of states had run for some time",
 	"25/18":  "file system tools speak",
 	"25/22":  "file system tools speak",
 	"26/4":   "the file system is smaller than its volume",

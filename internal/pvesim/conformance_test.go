@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// conformanceFloor is how many recorded entries must match, as recorded and with everything renamed. It only goes up.
+	// conformanceFloor is the number of recorded entries that must match, as recorded and with everything renamed. It never decreases.
 	conformanceFloor = 2280
-	// conformanceEntries is how many entries the scope holds at least, so that no entry leaves it unnoticed.
+	// conformanceEntries is the minimum number of entries in the scope, so that no entry can drop out unnoticed.
 	conformanceEntries = 2341
 )
 
@@ -57,12 +57,12 @@ type replay struct {
 	sim                    *Sim
 	rename                 renaming
 	tokens                 map[string]string
-	upids                  map[string]string // recorded to ours
-	digests                map[string]string // recorded to ours
-	backups                map[string]string // recorded archive names to ours
+	upids                  map[string]string // recorded value to the simulator's
+	digests                map[string]string // recorded value to the simulator's
+	backups                map[string]string // recorded archive name to the simulator's
 	sentMACs               map[string]bool
 	passed, total, outside int
-	first                  int64 // start of the first recorded task
+	first                  int64 // start of the first recorded task, in seconds since 1970
 	begun                  time.Time
 }
 
@@ -129,8 +129,8 @@ func (r *replay) file(f recordings.File) {
 	r.t.Logf("%s: %d of %d", f.Name, passed, total)
 }
 
-// pauseAfter is the time between a call and the next one: none to speak of where the recorder called in parallel or found a task
-// still running, else long enough for a task to end.
+// pauseAfter returns the time between a call and the next call: one millisecond where the recorder called in parallel or found a task
+// still running, otherwise long enough for a task to end.
 func pauseAfter(entries []recordings.Exchange, i int) time.Duration {
 	next := i + 1
 	if entries[i].Parallel || entries[i].Status != http.StatusOK {
@@ -145,7 +145,7 @@ func pauseAfter(entries []recordings.Exchange, i int) time.Duration {
 	return 30 * time.Millisecond
 }
 
-// advance lets as much time pass as the recorded task ids show.
+// advance waits until the time that the recorded task id shows.
 func (r *replay) advance(e recordings.Exchange) {
 	m := upidStart.FindStringSubmatch(e.Reply)
 	if m == nil || e.Method == http.MethodGet {
@@ -163,7 +163,7 @@ func (r *replay) advance(e recordings.Exchange) {
 	}
 }
 
-// replay sends one recorded request and returns how the answer differs.
+// replay sends one recorded request and returns the difference of the reply, or "".
 func (r *replay) replay(e recordings.Exchange) string {
 	got := r.send(e)
 	if strings.HasSuffix(e.URL, "/status") && strings.Contains(e.Reply, `"stopped"`) && strings.Contains(e.URL, "/tasks/") {

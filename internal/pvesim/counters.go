@@ -9,7 +9,7 @@ import (
 // Op names an effect on a guest.
 type Op string
 
-// The effects that are counted, each when it happens and not when it was asked for.
+// The effects that are counted. Each is counted when it happens, not when it is requested.
 const (
 	Created         Op = "created"
 	ConfigWritten   Op = "config-written" // the file changed through the API
@@ -27,7 +27,7 @@ const (
 	Migrated        Op = "migrated" // the config is on another node
 )
 
-// Counters say what was asked of the API and what came of it.
+// Counters hold the numbers of calls, their effects, and the volumes that were freed.
 type Counters struct {
 	Reads   int                `json:"reads"`   // calls with GET
 	Writes  int                `json:"writes"`  // calls with any other method
@@ -62,7 +62,7 @@ func (s *Sim) countCall(c *call) {
 	}
 }
 
-// countEffect counts something that happened. The state is locked.
+// countEffect counts an effect on a guest. The state is locked.
 func (s *Sim) countEffect(vmid int, op Op) {
 	s.checkEffectQuorum(vmid, op)
 	m := s.counts.effects[vmid]
@@ -94,22 +94,22 @@ func (s *Sim) ResetCounters() {
 	s.counts = newCounts()
 }
 
-// Effects is how often an effect happened to a guest.
+// Effects returns how often an effect happened to a guest since New or ResetCounters.
 func (s *Sim) Effects(vmid int, op Op) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.counts.effects[vmid][op]
 }
 
-// Writes is how many calls with another method than GET have come since New or ResetCounters, whatever became of them.
+// Writes returns the number of calls with a method other than GET since New or ResetCounters. Failed calls count too.
 func (s *Sim) Writes() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.counts.writes
 }
 
-// Violations lists what must never happen and did: two writers on one guest, a write without quorum, a volume freed for no reason, and
-// after Guard what was destroyed or freed without an announcement.
+// Violations returns the broken invariants, oldest first: two writers on one guest, a write without quorum, a volume that was freed
+// without a reason and, after Guard, every guest that was destroyed and every volume that was freed without an announcement.
 func (s *Sim) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

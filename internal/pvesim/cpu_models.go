@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// intelCPUs, amdCPUs and plainCPUs are the models of x86_64 by the vendor that a guest sees, abstractCPUs the profiles of Proxmox's own.
+// intelCPUs, amdCPUs and plainCPUs are the CPU models of x86_64, grouped by the vendor that a guest sees. abstractCPUs are the profiles
+// that Proxmox defines.
 var (
 	intelCPUs = strings.Fields(`486 Broadwell Broadwell-IBRS Broadwell-noTSX Broadwell-noTSX-IBRS Cascadelake-Server
 		Cascadelake-Server-noTSX Conroe Cooperlake GraniteRapids Haswell Haswell-IBRS Haswell-noTSX Haswell-noTSX-IBRS Icelake-Client
@@ -23,7 +24,7 @@ func isBuiltinCPU(model string) bool {
 	return slices.ContainsFunc([][]string{intelCPUs, amdCPUs, plainCPUs, abstractCPUs}, func(list []string) bool { return slices.Contains(list, model) })
 }
 
-// cpuModels lists what a VM's processor can be, whoever asks. There are no models of the cluster's own.
+// cpuModels lists the CPU models of VMs to every caller. The cluster has no custom models.
 //
 // Source: PVE::API2::Qemu::CPU index.
 func cpuModels(c *call) (reply, error) {

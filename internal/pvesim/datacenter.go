@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// clusterOptions shows the options that a client may want to know, those that differ from the defaults.
+// clusterOptions shows options of the datacenter. Options that have their default value are mostly absent.
 func clusterOptions(c *call) (reply, error) {
 	d := c.sim.opts.Cluster
 	var o object
@@ -44,8 +44,8 @@ func stringArray(list []string) []byte {
 	return a.bytes()
 }
 
-// normalizeTags joins tags with semicolons, once each; in lower case and sorted unless the cluster wants them as they come. Nothing at
-// all is stored as an empty value.
+// normalizeTags removes duplicates and joins the tags with semicolons, in lower case and sorted unless the options of the datacenter
+// differ. Without tags the stored value is empty.
 func (s *Sim) normalizeTags(text string) string {
 	if !s.opts.Cluster.CaseSensitiveTags {
 		text = strings.ToLower(text)
@@ -56,13 +56,13 @@ func (s *Sim) normalizeTags(text string) string {
 	}
 	seen := map[string]bool{}
 	return strings.Join(slices.DeleteFunc(tags, func(t string) bool {
-		known := seen[t]
+		duplicate := seen[t]
 		seen[t] = true
-		return known
+		return duplicate
 	}), ";")
 }
 
-// permitTags refuses to add or remove tags that the cluster keeps for those with Sys.Modify. The state is locked.
+// permitTags returns an error if the call adds or removes a tag that only a caller with Sys.Modify may change. The state is locked.
 func (c *call) permitTags(vmid int, value string) error {
 	d := c.sim.opts.Cluster
 	if d.TagAccess == "" && len(d.RegisteredTags) == 0 || c.require("/", "Sys.Modify") == nil {
@@ -81,7 +81,7 @@ func (c *call) permitTags(vmid int, value string) error {
 	return nil
 }
 
-// isFreeTag says whether any user may set the tag. The state is locked.
+// isFreeTag reports whether any user may set the tag. The state is locked.
 func (s *Sim) isFreeTag(tag string) bool {
 	d := s.opts.Cluster
 	if slices.Contains(d.RegisteredTags, tag) {

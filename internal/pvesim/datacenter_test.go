@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTagsFollowTheDatacenter(t *testing.T) {
+func TestTagsFollowDatacenterOptions(t *testing.T) {
 	tests := map[string]struct {
 		cluster Datacenter
 		want    string
@@ -31,7 +31,7 @@ func TestTagsFollowTheDatacenter(t *testing.T) {
 	}
 }
 
-func TestTagsOfOthers(t *testing.T) {
+func TestTagAccess(t *testing.T) {
 	tests := map[string]struct {
 		cluster Datacenter
 		tags    string
@@ -61,7 +61,7 @@ func TestTagsOfOthers(t *testing.T) {
 	}
 }
 
-func TestNextIDKeepsToItsRange(t *testing.T) {
+func TestNextIDRange(t *testing.T) {
 	bubble(t, Options{Cluster: Datacenter{LowestID: 500, HighestID: 502}}, func(t *testing.T, c *client) {
 		for _, want := range []string{`"500"`, `"501"`} {
 			got := string(c.ok("GET", "/cluster/nextid").data(t))

@@ -2,7 +2,7 @@ package pvesim
 
 import "slices"
 
-// destroyVM refuses at once for protection and a running VM; locks and linked clones are found in the task.
+// destroyVM rejects a protected or running VM at once. The task checks locks and linked clones.
 func destroyVM(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
 		g, err := c.vm()
@@ -39,52 +39,52 @@ func destroyVM(c *call) (reply, error) {
 	})
 }
 
-// destroy frees the referenced volumes, with destroy-unreferenced-disks all that bear the vmid, and removes the config. The
-// state is locked.
+// destroy removes the config and frees the volumes that it names. With destroy-unreferenced-disks it also frees all other volumes of
+// the vmid. The state is locked.
 func (t *task) destroy(g *guest, c *call) error {
 	s := t.sim
-	var doomed []string
+	var volumes []string
 	for k, v := range g.conf.values {
 		if isUnused(k) {
-			doomed = append(doomed, v)
+			volumes = append(volumes, v)
 			continue
 		}
 		if !isDisk(g.kind, k) {
 			continue
 		}
 		if d, err := parseDisk(g.kind, k, v); err == nil && d.ownsVolume() {
-			doomed = append(doomed, d.file())
+			volumes = append(volumes, d.file())
 		}
 	}
 	for _, snap := range g.conf.snaps {
 		if v := snap.values["vmstate"]; v != "" {
-			doomed = append(doomed, v)
+			volumes = append(volumes, v)
 		}
 	}
-	why := map[string]freeReason{}
-	for _, id := range doomed {
-		why[id] = freeReason(destroyReasonPrefix + itoa(g.vmid))
+	reasons := map[string]freeReason{}
+	for _, id := range volumes {
+		reasons[id] = freeReason(destroyReasonPrefix + itoa(g.vmid))
 	}
 	if c.flag("destroy-unreferenced-disks") {
 		for _, v := range s.volumesOf(g.vmid) {
-			doomed = append(doomed, v.ID)
+			volumes = append(volumes, v.ID)
 		}
 	}
-	slices.Sort(doomed)
-	for _, id := range doomed {
+	slices.Sort(volumes)
+	for _, id := range volumes {
 		if len(s.linkedClones(id)) > 0 {
 			return apiErrorf("base volume '%s' is still in use by linked cloned", id)
 		}
 	}
 	s.checkDestroy(g)
-	for _, id := range slices.Compact(doomed) {
+	for _, id := range slices.Compact(volumes) {
 		if s.volume(id) == nil {
 			t.printf("disk image '%s' does not exist", s.pathOf(id))
 		}
-		if why[id] == "" {
-			why[id] = freeReason("sweeping up behind " + itoa(g.vmid))
+		if reasons[id] == "" {
+			reasons[id] = freeReason("destroy-unreferenced-disks of " + itoa(g.vmid))
 		}
-		s.free(id, why[id])
+		s.free(id, reasons[id])
 	}
 	if c.flag("purge") {
 		t.printf("purging %s %d from related configurations..", g.label(), g.vmid)

@@ -4,7 +4,8 @@ import "strings"
 
 var errArbitraryPath = apiErrorf("Only root can pass arbitrary filesystem paths. at /usr/share/perl5/PVE/Storage.pm line 651.")
 
-// checkDisks refuses what can be refused before any work: unknown storages, foreign paths, missing privileges. The state is locked.
+// checkDisks rejects drives for reasons that are known before any work: unknown storages, file system paths, missing privileges. The
+// state is locked.
 func (c *call) checkDisks(kind Kind, p values) error {
 	for _, slot := range diskSlots(kind, p) {
 		d, err := parseDisk(kind, slot, p[slot])
@@ -48,7 +49,7 @@ func (c *call) checkDisk(d drive) error {
 	return c.requireAny("/storage/"+id, "Datastore.Audit", "Datastore.AllocateSpace")
 }
 
-// checkImport looks at the storage that an image is imported from.
+// checkImport checks the storage that an image is imported from.
 func (c *call) checkImport(id string) error {
 	m := volumeID.FindStringSubmatch(id)
 	if m == nil || c.sim.storage(m[1]) == nil {

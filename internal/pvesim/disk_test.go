@@ -46,7 +46,7 @@ func TestMoveDisk(t *testing.T) {
 		if c.sim.volume("local:100/vm-100-disk-0.qcow2") != nil || c.sim.Value(100, "unused1") != "" {
 			t.Error("source after a move with delete: got it kept, want it freed")
 		}
-		checkReply(t, "to where it is", c.call("POST", vm100+"/move_disk", "disk=scsi0", "storage=local2"), 500,
+		checkReply(t, "to the same storage", c.call("POST", vm100+"/move_disk", "disk=scsi0", "storage=local2"), 500,
 			"you can't move to the same storage with same format")
 	})
 }
@@ -87,7 +87,7 @@ func TestSnapshots(t *testing.T) {
 func TestLiveDriveKeys(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addRunningVM(t, c.sim, 100, "scsi0: local-lvm:2\nsata0: local-lvm:1\nide2: none,media=cdrom\n")
-		const vol = "local-lvm:vm-100-disk-1" // sata0 was made first
+		const vol = "local-lvm:vm-100-disk-1" // sata0 was created first
 		for value, live := range map[string]bool{
 			"scsi0=" + vol + ",backup=0": true, "scsi0=" + vol + ",iops_rd=100": true, "scsi0=" + vol + ",discard=on": false,
 			"scsi0=" + vol + ",iothread=1": false, "sata1=local-lvm:1": false, "virtio3=local-lvm:1": true, "hotplug=network": true,

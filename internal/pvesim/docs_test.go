@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestDocsNameTests: every test that the documentation promises exists.
+// TestDocsNameTests checks that every test in the documentation exists.
 func TestDocsNameTests(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "simulator.md"))
 	if err != nil {

@@ -45,7 +45,8 @@ func parseDisk(kind Kind, slot, text string) (drive, error) {
 	return parseDrive(slot, text)
 }
 
-// with returns the drive on another volume of the given size; what belonged to the allocation goes.
+// with returns the drive on another volume of the given size in bytes; a negative size is left out. Options of the allocation are
+// removed.
 func (d drive) with(vol string, size int64) drive {
 	d.values = maps.Clone(d.values)
 	d.values[d.volKey] = vol
@@ -68,22 +69,22 @@ func (d drive) isImport() bool { return d.values["import-from"] != "" }
 
 var cloudInitName = regexp.MustCompile(`[:/](?:vm-\d+-)?cloudinit(?:\.(?:raw|qcow2))?$`)
 
-// isCloudInit says whether the drive is a generated cloud-init image, allocated or yet to be.
+// isCloudInit reports whether the drive is a generated cloud-init image, allocated or requested.
 func (d drive) isCloudInit() bool { return cloudInitName.MatchString(d.file()) }
 
-// isNew says whether the drive asks for an allocation: a size in GiB instead of a volume.
+// isNew reports whether the drive requests an allocation: it has a size in GiB in place of a volume.
 func (d drive) isNew() bool { return newVolume.MatchString(d.file()) }
 
-// wantsCloudInit says whether the drive asks for a new cloud-init image.
+// wantsCloudInit reports whether the drive requests a new cloud-init image.
 func (d drive) wantsCloudInit() bool { return strings.HasSuffix(d.file(), ":cloudinit") }
 
-// ownsVolume says whether the drive sits on a volume that belongs to the guest.
+// ownsVolume reports whether the drive has a volume that belongs to the guest.
 func (d drive) ownsVolume() bool {
 	f := d.file()
 	return volumeID.MatchString(f) && !d.isNew() && (!d.isCDROM() || d.isCloudInit()) && !contentVolume.MatchString(f[strings.IndexByte(f, ':')+1:])
 }
 
-// newStorage splits allocation syntax into storage and bytes. Without a storage it is "local".
+// newStorage returns the storage and the size in bytes of an allocation request. The default storage is "local".
 func (d drive) newStorage() (string, int64) {
 	m := newVolume.FindStringSubmatch(d.file())
 	if m == nil {
@@ -100,7 +101,7 @@ func (d drive) newStorage() (string, int64) {
 	return st, int64(g * float64(gib))
 }
 
-// storageOf is the storage that a drive names, or nothing.
+// storageOf returns the storage that a drive names, or "".
 func (d drive) storageOf() string {
 	if d.isNew() {
 		st, _ := d.newStorage()

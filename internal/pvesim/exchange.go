@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// apiRoot is the only output format served.
+// apiRoot is the path of the API. JSON is the only output format.
 const apiRoot = "/api2/json"
 
-// exchange answers one HTTP request: faults around it, the call in between.
+// exchange reads the body of one HTTP request and answers the request.
 func (s *Sim) exchange(r *http.Request) response {
 	body, err := readAll(r)
 	if err != nil {
@@ -21,6 +21,7 @@ func (s *Sim) exchange(r *http.Request) response {
 	return s.answer(r, body)
 }
 
+// answer runs the call of a request, with the effects of a fault before and after it.
 func (s *Sim) answer(r *http.Request, body []byte) response {
 	c := &call{sim: s, method: r.Method}
 	segments, ok := splitPath(r.URL.EscapedPath())
@@ -42,7 +43,7 @@ func (s *Sim) answer(r *http.Request, body []byte) response {
 	return s.after(f, c, resp)
 }
 
-// splitPath cuts the path below the API root into decoded segments.
+// splitPath splits the path below the API root into decoded segments.
 func splitPath(escaped string) ([]string, bool) {
 	rest, ok := strings.CutPrefix(escaped, apiRoot)
 	if !ok {
@@ -62,7 +63,7 @@ func splitPath(escaped string) ([]string, bool) {
 	return out, true
 }
 
-// perform goes through the gates in Proxmox's order: ticket, route, permission, node, parameters, handler.
+// perform runs the checks in Proxmox's order, then the handler: token, route, permission, node, parameters.
 func (s *Sim) perform(c *call, authorization string, paramErr error) response {
 	switch c.method {
 	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete:
@@ -106,7 +107,7 @@ func (s *Sim) handle(c *call) (reply, error) {
 	return s.runWithinProxyTimeout(c)
 }
 
-// checkNode looks for the node that a call is for. The state is locked.
+// checkNode returns an error if the node of the call does not exist or does not answer. The state is locked.
 func (s *Sim) checkNode(c *call) error {
 	n, ok := c.vars["node"]
 	switch {
@@ -120,7 +121,7 @@ func (s *Sim) checkNode(c *call) error {
 	return nil
 }
 
-// checkCall checks everything that does not need the handler. The state is locked.
+// checkCall runs all checks that do not need the handler. The state is locked.
 func (s *Sim) checkCall(c *call) error {
 	if c.route.permission != nil {
 		if err := c.route.permission(c); err != nil {
@@ -149,7 +150,7 @@ func (s *Sim) checkCall(c *call) error {
 
 var vmidRule = rule{typ: typeInteger, check: checkVMID}
 
-// wait lets time pass. It returns false when the Sim is closed meanwhile.
+// wait waits for d. It returns false if the Sim is closed first.
 func (s *Sim) wait(d time.Duration) bool {
 	if d <= 0 {
 		return true

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// FaultKind says what goes wrong.
+// FaultKind names what goes wrong.
 type FaultKind string
 
-// The kinds of faults. A status of the proxy (595 connect, 596 timeout, 599 other) has an empty body; the call behind it acts or
-// not as AfterActing of the fault says.
+// The kinds of faults. A status of the proxy (595 connect, 596 timeout, 599 other) has an empty body; AfterActing decides whether the
+// call acts.
 const (
 	Latency       FaultKind = "latency"         // the call takes Delay longer
 	ProxyStatus   FaultKind = "proxy-status"    // Status with an empty body
@@ -22,43 +22,44 @@ const (
 	HoldAfter     FaultKind = "hold-after"      // the call acts and waits for Release before it replies
 	TruncatedBody FaultKind = "truncated-body"  // half the body, then the connection ends
 	InvalidJSON   FaultKind = "invalid-json"    // 200 with a body that is not JSON
-	TaskFails     FaultKind = "task-fails"      // the task ends with Text at Phase, leaving what it had done
-	TaskKilled    FaultKind = "task-killed"     // the worker dies at Phase: "unexpected status", nothing cleaned up
+	TaskFails     FaultKind = "task-fails"      // the task fails with Text at Phase
+	TaskKilled    FaultKind = "task-killed"     // the worker is killed at Phase: exit status "unexpected status", no cleanup
 	TaskNeverEnds FaultKind = "task-never-ends" // the task stays at Phase until aborted
 	LostWorker    FaultKind = "lost-worker"     // 500 "got no worker upid"; a create leaves a config with lock=create
-	EditBefore    FaultKind = "edit-before"     // a foreign actor sets Key to Value just before the call acts
-	SlowCall      FaultKind = "slow-call"       // the node takes Delay for the call, which holds one of its workers
-	FailMidway    FaultKind = "fail-midway"     // a config write ends with Text after Phase keys, in random order, have been written
-	ListRace      FaultKind = "list-race"       // for Delay after the destroy that the call starts, the list of VMs looks for the guest and answers 500
-	StaysDown     FaultKind = "stays-down"      // the reboot that the call starts is OK, and the task that starts the VM again fails with Text; without a Text there is none
+	EditBefore    FaultKind = "edit-before"     // another actor sets Key to Value just before the call acts
+	SlowCall      FaultKind = "slow-call"       // the node needs Delay for the call, which occupies one of its workers
+	FailMidway    FaultKind = "fail-midway"     // a config write fails with Text after it has written Phase keys in random order
+	ListRace      FaultKind = "list-race"       // for Delay after the destroy that the call starts, the list of VMs still reads the guest's file and answers 500
+	StaysDown     FaultKind = "stays-down"      // the reboot task ends with OK, and the task that starts the VM again fails with Text; without Text there is no start task
 )
 
-// Fault goes wrong for some calls. Zero fields match every call.
+// Fault describes what goes wrong in which calls. Zero fields match every call.
 type Fault struct {
 	Method string
 	Path   string  // regular expression on the path below /api2/json
-	VMID   int     // of the path, or the parameter vmid or newid
-	Nth    int     // the first matching call to suffer, counting from 1; default 1
-	Times  int     // how many calls suffer; default 1, negative all
-	Chance float64 // of a matching call to suffer, drawn from the seed; default always
+	VMID   int     // in the path, or in the parameter vmid or newid
+	Nth    int     // the first matching call that is affected, counting from 1; default 1
+	Times  int     // the number of calls that are affected; default 1, negative means all
+	Chance float64 // probability that a matching call is affected, drawn from the seed; default 1
 
 	Kind        FaultKind
 	Delay       time.Duration
 	Status      int
 	Text        string
-	Phase       int // of the task, counting from 0; FailMidway: keys written
+	Phase       int // phase of the task, counting from 0; FailMidway: number of keys written
 	Key, Value  string
-	AfterActing bool // ProxyStatus: the call acts although the client hears a failure
+	AfterActing bool // ProxyStatus: the call acts although the client receives a failure
 }
 
 type fault struct {
 	Fault
 	path    *regexp.Regexp
-	matched int // calls that fitted so far
-	applied int // calls that suffered so far
+	matched int // calls that matched so far
+	applied int // calls that were affected so far
 }
 
-// Inject arms a fault. The first armed fault that fits a call applies, alone.
+// Inject adds a fault. Only the first fault that matches a call applies to it. Inject returns an error for an unknown kind and for a
+// Path that does not compile.
 func (s *Sim) Inject(f Fault) error {
 	re, err := regexp.Compile(f.Path)
 	if err != nil {
@@ -88,7 +89,7 @@ func isKnownFault(k FaultKind) bool {
 	return false
 }
 
-// ClearFaults disarms every fault. Held calls stay held until Release.
+// ClearFaults removes all faults. Held calls stay held until Release.
 func (s *Sim) ClearFaults() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +104,7 @@ func (f *fault) matches(c *call) bool {
 	return f.VMID == 0 || c.vars["vmid"] == id || c.params["vmid"] == id || c.params["newid"] == id
 }
 
-// matchFault finds the fault that a call suffers, or nil.
+// matchFault returns the fault that affects a call, or nil.
 func (s *Sim) matchFault(c *call) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +122,7 @@ func (s *Sim) matchFault(c *call) *Fault {
 	return nil
 }
 
-// before applies what happens ahead of the call. done means that the call does not act.
+// before applies the effect of a fault before the call. done reports that the call does not act.
 func (s *Sim) before(f *Fault, c *call) (resp response, done bool) {
 	if f == nil {
 		return response{}, false
@@ -142,7 +143,7 @@ func (s *Sim) before(f *Fault, c *call) (resp response, done bool) {
 		if vmid == 0 {
 			vmid = c.vmid()
 		}
-		_ = s.Edit(vmid, f.Key, f.Value) // a guest that is gone cannot be edited, which is as good
+		_ = s.Edit(vmid, f.Key, f.Value) // a missing guest needs no edit
 	case TaskFails, TaskKilled, TaskNeverEnds, LostWorker, SlowCall, FailMidway, ListRace, StaysDown:
 		c.fault = f
 	case DropAfter, HoldAfter, TruncatedBody, InvalidJSON:
@@ -150,7 +151,7 @@ func (s *Sim) before(f *Fault, c *call) (resp response, done bool) {
 	return response{}, false
 }
 
-// after applies what happens to the reply of a call that acted.
+// after applies the effect of a fault to the reply of a call that acted.
 func (s *Sim) after(f *Fault, c *call, resp response) response {
 	if f == nil {
 		return resp

@@ -12,7 +12,7 @@ func TestWriteFailsBetweenKeys(t *testing.T) {
 			addVM(t, c.sim, 100, "name: old\n")
 			inject(t, c.sim, Fault{Kind: FailMidway, Phase: 1, Text: "unable to open file: Input/output error", VMID: 100})
 			checkReply(t, "write", c.call("PUT", vm100+"/config", "cores=3", "onboot=1", "delete=name"), 500, "unable to open file: Input/output error")
-			c.ok("PUT", vm100+"/config", "description=x") // what was staged comes with the next write
+			c.ok("PUT", vm100+"/config", "description=x") // the staged changes are applied with the next write
 			conf := c.config(100)
 			if conf["name"] != "" {
 				t.Errorf("name: got %s, want it deleted first", conf["name"])

@@ -182,7 +182,7 @@ func TestTaskThatNeverEndsHoldsTheGuest(t *testing.T) {
 	})
 }
 
-func TestLostWorkerLeavesHalfAGuest(t *testing.T) {
+func TestLostWorkerLeavesPartialGuest(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		inject(t, c.sim, Fault{Kind: LostWorker, VMID: 100})
 		checkReply(t, "create", c.call("POST", "/nodes/pve1/qemu", "vmid=100", "name=x"), 500, "got no worker upid - start worker failed")
@@ -193,7 +193,7 @@ func TestLostWorkerLeavesHalfAGuest(t *testing.T) {
 	})
 }
 
-func TestLostWorkerHitsAnyTask(t *testing.T) {
+func TestLostWorkerOfEveryTask(t *testing.T) {
 	for _, call := range []string{
 		"POST " + vm100 + "/status/start", "POST " + vm100 + "/config cores=2", "PUT " + vm100 + "/resize disk=scsi0 size=+1G", "DELETE " + vm100,
 		"POST " + vm100 + "/snapshot snapname=s1", "POST " + vm100 + "/clone newid=101", "POST /nodes/pve1/vzdump vmid=100",
@@ -247,7 +247,7 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestCloseEndsEverything would deadlock or report leaked goroutines from its bubble otherwise.
+// TestCloseEndsEverything checks that Close ends tasks and held calls. Otherwise the bubble would report a deadlock or leaked goroutines.
 func TestCloseEndsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClient(t, Options{TaskTime: time.Hour})
@@ -270,6 +270,6 @@ func TestCloseEndsEverything(t *testing.T) {
 		if got := c.call("GET", "/version"); got.status != 0 {
 			t.Errorf("call after Close: got %d %s, want no reply", got.status, got.reason)
 		}
-		c.sim.Close() // twice is once
+		c.sim.Close() // a second Close does nothing
 	})
 }

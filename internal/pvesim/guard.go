@@ -5,65 +5,68 @@ import (
 	"strings"
 )
 
-// guard holds what a test says that its client may destroy. It knows nothing of the client's own reasons.
+// guard holds the announcements of a test: which guests its client may destroy and which volumes it may free. The client's reasons are
+// not known here.
 type guard struct {
 	enabled           bool
 	announcedDestroys map[int]string // marker by vmid
 	announcedFrees    map[string]bool
 }
 
-// Guard makes Violations watch over data: from now on no guest is destroyed and no volume is freed through the API unless the test has
-// announced it. What is made anew at will (cloud-init images, saved memory, volumes of a creation that failed) needs no announcement.
+// Guard makes Violations check for loss of data: from now on a guest that is destroyed or a volume that is freed through the API is a
+// violation unless the test has announced it. Volumes that can be created again (cloud-init images, saved memory, volumes of a failed
+// creation) need no announcement.
 func (s *Sim) Guard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.guard.enabled = true
 }
 
-// AnnounceDestroy says that a guest may be destroyed once, with the volumes that its config names, if it then bears the tag marker; an
-// empty marker fits every guest.
+// AnnounceDestroy permits one destruction of a guest, with the volumes that its config names, if the guest then has the tag marker. An
+// empty marker permits it with any tags.
 func (s *Sim) AnnounceDestroy(vmid int, marker string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.guard.announcedDestroys[vmid] = marker
 }
 
-// AnnounceFree says that a volume may be freed: by deleting an unused or a detached disk, by a move that deletes its source, or as an
-// unreferenced volume of a guest that is destroyed.
+// AnnounceFree permits that a volume is freed: by the deletion of an unused or detached disk, by a move that deletes its source, or as an
+// unreferenced volume of a destroyed guest.
 func (s *Sim) AnnounceFree(volume string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.guard.announcedFrees[volume] = true
 }
 
-// freeReason says why a volume goes.
+// freeReason states why a volume is freed.
 type freeReason string
 
-// The losses that cost nothing. All others are described by what was asked for.
+// These reasons need no announcement. All other reasons describe the request.
 const (
 	freedAfterFailure  freeReason = "failed allocation"
 	freedDetachedImage freeReason = "detached cloud-init image"
 	freedAfterResume   freeReason = "resumed"
-	freedOnHost        freeReason = "removed by hand"
+	freedOnHost        freeReason = "removed on the host"
 )
 
+// destroyReasonPrefix begins the reason of the volumes that the config of a destroyed guest names.
 const destroyReasonPrefix = "destroy of "
 
-// checkFree notes a volume that goes without an announcement. The state is locked.
-func (s *Sim) checkFree(id string, why freeReason) {
-	switch why {
+// checkFree records a violation if a volume is freed without a reason or without an announcement. The state is locked.
+func (s *Sim) checkFree(id string, reason freeReason) {
+	switch reason {
 	case "":
 		s.addViolation("volume %s freed without a destroy or a delete", id)
 	case freedAfterFailure, freedDetachedImage, freedAfterResume, freedOnHost:
 		return
 	}
-	if s.guard.enabled && !strings.HasPrefix(string(why), destroyReasonPrefix) && !s.guard.announcedFrees[id] {
-		s.addViolation("volume %s freed by %s, which was not announced", id, why)
+	if s.guard.enabled && !strings.HasPrefix(string(reason), destroyReasonPrefix) && !s.guard.announcedFrees[id] {
+		s.addViolation("volume %s freed by %s, which was not announced", id, reason)
 	}
 	delete(s.guard.announcedFrees, id)
 }
 
-// checkDestroy notes a guest that goes without an announcement, or with other marks than the announced one. The state is locked.
+// checkDestroy records a violation if a guest is destroyed without an announcement or without the announced tag. The state is locked.
 func (s *Sim) checkDestroy(g *guest) {
 	if !s.guard.enabled {
 		return
@@ -79,7 +82,7 @@ func (s *Sim) checkDestroy(g *guest) {
 	}
 }
 
-// checkEffectQuorum notes an effect that a cluster without quorum cannot have. The state is locked.
+// checkEffectQuorum records a violation for an effect that a cluster without quorum cannot have. The state is locked.
 func (s *Sim) checkEffectQuorum(vmid int, op Op) {
 	if s.noQuorum && op != Started && op != Stopped {
 		s.addViolation("guest %d %s without quorum", vmid, op)

@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-func TestGuardWantsAnnouncements(t *testing.T) {
+func TestGuardReportsUnannouncedLoss(t *testing.T) {
 	const (
 		disk = "local-lvm:vm-100-disk-0"
-		old  = "local:100/vm-100-disk-7.raw" // no config names it
+		old  = "local:100/vm-100-disk-7.raw" // not named by any config
 	)
 	destroy := func(c *client) { c.task("DELETE", vm100) }
 	tests := map[string]struct {
 		announce func(*Sim)
 		act      func(*client)
-		want     []string // beginnings of the violations
+		want     []string // prefixes of the violations
 	}{
 		"destroy":              {nil, destroy, []string{"guest 100 destroyed, which was not announced"}},
 		"destroy_announced":    {func(s *Sim) { s.AnnounceDestroy(100, "mine") }, destroy, nil},
@@ -29,7 +29,7 @@ func TestGuardWantsAnnouncements(t *testing.T) {
 		}, []string{"guest 100 destroyed, which was not announced"}},
 		"destroy_sweeps": {func(s *Sim) { s.AnnounceDestroy(100, "mine") }, func(c *client) {
 			c.task("DELETE", vm100, "destroy-unreferenced-disks=1")
-		}, []string{"volume " + old + " freed by sweeping up behind 100, which was not announced"}},
+		}, []string{"volume " + old + " freed by destroy-unreferenced-disks of 100, which was not announced"}},
 		"detach":           {nil, func(c *client) { c.ok("PUT", vm100+"/config", "delete=scsi0") }, nil},
 		"detach_with_data": {nil, func(c *client) { c.ok("PUT", vm100+"/config", "delete=scsi0", "force=1") }, []string{"volume " + disk + " freed by forced delete of scsi0"}},
 		"delete_unused": {nil, func(c *client) {
@@ -69,8 +69,8 @@ func TestGuardWantsAnnouncements(t *testing.T) {
 	}
 }
 
-// TestWatchesItself breaks the simulator's own rules by hand, since no call can.
-func TestWatchesItself(t *testing.T) {
+// TestBrokenInvariants breaks the simulator's invariants directly, since no call can.
+func TestBrokenInvariants(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "scsi0: local-lvm:1\n")
 		_ = c.sim.locked(func() error {
@@ -104,7 +104,7 @@ func TestWritesAreCounted(t *testing.T) {
 		c.ok("PUT", vm100+"/config", "cores=2")
 		c.call("DELETE", "/nodes/pve1/qemu/999")
 		if n := c.sim.Writes(); n != 2 {
-			t.Errorf("after a write and one that is refused: got %d, want 2", n)
+			t.Errorf("after a write and a rejected write: got %d, want 2", n)
 		}
 		c.sim.ResetCounters()
 		if n := c.sim.Writes(); n != 0 {

@@ -2,7 +2,7 @@ package pvesim
 
 import "time"
 
-// guest is one VM or container. The text is the truth; conf and digest are what it says.
+// guest is one VM or container. The text of the config file is authoritative; conf and digest are derived from it.
 type guest struct {
 	vmid   int
 	kind   Kind
@@ -14,10 +14,10 @@ type guest struct {
 	running, paused bool
 	startedAt       time.Time
 	pid             int
-	unresponsive    bool // does not react to a shutdown request
+	unresponsive    bool // ignores shutdown requests; its agent does not answer
 
-	configRow     *row // what the text alone says, worked out when first asked
-	lastBroadcast *row // what the last resource broadcast said; nil before the first
+	configRow     *row // the row of the stopped guest, derived from the text on first use
+	lastBroadcast *row // the row in the last resource broadcast; nil before the first
 }
 
 func newGuest(vmid int, kind Kind, node string) *guest {
@@ -26,7 +26,7 @@ func newGuest(vmid int, kind Kind, node string) *guest {
 	return g
 }
 
-// write makes conf the content of the file and reads it back.
+// write formats conf as the new file and parses the file again.
 func (g *guest) write(conf *config) { g.setText(conf.format(g.kind)) }
 
 func (g *guest) setText(text string) {
@@ -36,7 +36,7 @@ func (g *guest) setText(text string) {
 	g.digest = digest(text)
 }
 
-// edit changes the file.
+// edit changes a copy of the config and writes it to the file.
 func (g *guest) edit(change func(*config)) {
 	c := g.conf.clone()
 	change(c)
@@ -58,7 +58,7 @@ func (g *guest) name() string {
 	return "VM " + itoa(g.vmid)
 }
 
-// label is how error texts call the guest's kind.
+// label returns the guest's kind as error texts print it.
 func (g *guest) label() string { return kindLabel(g.kind) }
 
 func kindLabel(k Kind) string {
@@ -68,7 +68,7 @@ func kindLabel(k Kind) string {
 	return "VM"
 }
 
-// configPath is the file's name as error texts show it.
+// configPath returns the path of the config file as error texts print it.
 func configPath(kind Kind, node string, vmid int) string {
 	dir := "qemu-server"
 	if kind == LXC {
@@ -84,7 +84,7 @@ func (g *guest) checkLock() error {
 	return nil
 }
 
-// checkDigest refuses a write based on another version of the file. The text differs by kind.
+// checkDigest rejects a write that is based on another version of the file. The error text differs by kind.
 func (g *guest) checkDigest(want string) error {
 	if want == "" || want == g.digest {
 		return nil
@@ -102,7 +102,7 @@ func (g *guest) checkProtection(what string) error {
 	return nil
 }
 
-// find returns a guest of the kind on the node. Proxmox answers for a missing one with the path of its file.
+// find returns the guest of the kind on the node. For a missing guest, Proxmox's error contains the path of the config file.
 func (s *Sim) find(kind Kind, node string, vmid int) (*guest, error) {
 	g := s.guests[vmid]
 	if g == nil || g.kind != kind || g.node != node {

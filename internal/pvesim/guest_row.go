@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// row is what lists and status calls tell of a guest.
+// row holds the values that lists and status calls show of a guest.
 type row struct {
 	status   string
 	name     string
@@ -30,7 +30,7 @@ func (s *Sim) rowOf(g *guest) row {
 	return r
 }
 
-// baseRow is the row of a stopped guest.
+// baseRow returns the row of a stopped guest.
 func (s *Sim) baseRow(g *guest) row {
 	r := row{status: "stopped", name: g.name(), template: boolToInt(g.isTemplate())}
 	v := g.conf.values
@@ -39,7 +39,7 @@ func (s *Sim) baseRow(g *guest) row {
 		r.maxdisk = lxcRootSize(v)
 		return r
 	}
-	r.cpus = min(vmCPUs(v), int64(s.opts.CPUs)) // no more than the node has, unless vcpus says so
+	r.cpus = min(vmCPUs(v), int64(s.opts.CPUs)) // at most the CPUs of the node, unless vcpus is set
 	if n := v["vcpus"]; n != "" {
 		r.cpus = int64(atoi(n))
 	}
@@ -55,10 +55,10 @@ func intOrDefault(text string, def int64) int64 {
 	return int64(atoi(text))
 }
 
-// vmCPUs is how many CPUs a VM is given.
+// vmCPUs returns the number of CPUs of a VM.
 func vmCPUs(v values) int64 { return intOrDefault(v["sockets"], 1) * intOrDefault(v["cores"], 1) }
 
-// vmMemory reads a VM's memory in MiB.
+// vmMemory returns the memory of a VM in MiB.
 func vmMemory(v values) int64 {
 	if p, err := memoryFormat.parse("memory", v["memory"]); err == nil {
 		return int64(atoi(p["current"]))
@@ -75,7 +75,7 @@ func lxcRootSize(v values) int64 {
 	return 4 * gib
 }
 
-// bootDiskSize is the size of the first boot device if that is a disk.
+// bootDiskSize returns the size in bytes of the first boot device, or 0 if it is not a disk.
 func (s *Sim) bootDiskSize(g *guest) int64 {
 	order := bootOrder(g.conf.values)
 	if len(order) == 0 || !isDisk(QEMU, order[0]) {

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// haResource is a guest that the cluster's resource manager watches over: calls set its wish, the manager acts later.
+// haResource is a guest that the HA manager manages. Calls set the requested state, and the manager acts later.
 type haResource struct {
 	vmid         int
 	kind         Kind
 	state        string
-	managerState string // the wish that the manager has looked at last
+	managerState string // the requested state that the manager last read, or ""
 	extra        values // comment, max_restart, ...
 }
 
@@ -88,7 +88,7 @@ func haStatus(c *call) (reply, error) {
 	return dataReply(a.bytes())
 }
 
-// haOf finds the resource of the path.
+// haOf returns the HA resource of the path, or nil.
 func (c *call) haOf() *haResource {
 	_, id, found := strings.Cut(c.vars["sid"], ":")
 	if !found {
@@ -186,7 +186,7 @@ func haDelete(c *call) (reply, error) {
 	return nullReply()
 }
 
-// haDigest is the digest of the manager's whole configuration, which every resource shows.
+// haDigest returns the digest of the manager's whole configuration, which every resource shows.
 func (s *Sim) haDigest() string {
 	var b strings.Builder
 	for _, id := range slices.Sorted(maps.Keys(s.ha)) {

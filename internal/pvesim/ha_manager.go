@@ -2,8 +2,9 @@ package pvesim
 
 import "time"
 
-// haCall turns a power call on a managed guest into a task that only records the wish. ok says whether the guest is managed.
-func (c *call) haCall(typ, word, state string) (rep reply, ok bool, err error) {
+// haCall turns a power call on a managed guest into a task that only records the requested state. It does nothing for other guests, and
+// managed is then false.
+func (c *call) haCall(typ, word, state string) (rep reply, managed bool, err error) {
 	c.sim.mu.Lock()
 	h := c.sim.ha[c.vmid()]
 	c.sim.mu.Unlock()
@@ -42,7 +43,7 @@ func (s *Sim) scheduleHA(h *haResource) {
 	})
 }
 
-// haStartOrShutdown starts a guest or shuts it down where it is now, as root@pam. The state is not locked.
+// haStartOrShutdown starts a guest or shuts it down on its current node, as root@pam. The state is not locked.
 func (s *Sim) haStartOrShutdown(g *guest, start bool) {
 	s.mu.Lock()
 	node := g.node
@@ -67,7 +68,7 @@ func (s *Sim) haStartOrShutdown(g *guest, start bool) {
 	})
 }
 
-// checkNotManaged refuses to destroy a managed guest without purge. The state is locked.
+// checkNotManaged rejects the destruction of a managed guest without purge. The state is locked.
 func (c *call) checkNotManaged(g *guest) error {
 	if c.sim.ha[g.vmid] == nil || c.flag("purge") {
 		return nil

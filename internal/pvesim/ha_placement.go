@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Release 8 places managed guests by groups of nodes, release 9 by rules. Both are kept and shown, neither moves a guest here.
+// Release 8 places managed guests by groups of nodes, release 9 by rules. The simulator stores and shows both; neither moves a guest.
 
 func haPlacementRoutes() []*route {
 	audit := func(c *call) error { return c.require("/", "Sys.Audit") }
@@ -36,7 +36,7 @@ func haPlacementRoutes() []*route {
 	}
 }
 
-// requireRelease refuses the calls that the cluster's release does not have, or no longer.
+// requireRelease rejects a call that the cluster's release does not have yet or no longer has.
 func (c *call) requireRelease(release int) error {
 	switch {
 	case c.sim.major() == release:
@@ -100,7 +100,7 @@ func (s *Sim) hasPlacement(name string) error {
 	return nil
 }
 
-// updatePlacements runs a change of the groups or rules.
+// updatePlacements runs a change of the groups or rules with the state locked.
 func (c *call) updatePlacements(release int, change func() error) (reply, error) {
 	err := c.sim.locked(func() error {
 		if err := c.requireRelease(release); err != nil {

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// Where the HA manager puts guests: on request, and when their node is gone. Proxmox's sources say how; no recording shows it.
+// How the HA manager moves guests: on request, and when their node fails. This follows Proxmox's sources; no recording shows it.
 
-// fenceRounds is how many times HADelay the manager waits before it takes a silent node for dead, two minutes by default.
+// fenceRounds times HADelay is the time after which the manager treats a node that does not answer as failed, two minutes by default.
 const fenceRounds = 12
 
-// haMigrate turns a move of a managed guest into a wish that the manager fulfils later.
+// haMigrate turns the migration of a managed guest into a request that the manager carries out later. It does nothing for other guests,
+// and managed is then false.
 func (c *call) haMigrate(target string) (rep reply, managed bool, err error) {
 	c.sim.mu.Lock()
 	h := c.sim.ha[c.vmid()]
@@ -29,7 +30,7 @@ func (c *call) haMigrate(target string) (rep reply, managed bool, err error) {
 	return rep, true, err
 }
 
-// afterDelay does something after a while, unless the manager is switched off or the Sim is closed.
+// afterDelay runs f after d. It does not run f if d is negative, as when the manager is switched off, or if the Sim is closed first.
 func (s *Sim) afterDelay(d time.Duration, f func()) {
 	if d < 0 {
 		return
@@ -41,7 +42,7 @@ func (s *Sim) afterDelay(d time.Duration, f func()) {
 	})
 }
 
-// haMove has the manager move a guest, with a task of its own.
+// haMove migrates a managed guest in a task of the manager.
 func (s *Sim) haMove(h *haResource, target string) {
 	s.mu.Lock()
 	g := s.guests[h.vmid]
@@ -56,7 +57,7 @@ func (s *Sim) haMove(h *haResource, target string) {
 	s.spawn(node, typ, itoa(g.vmid), g.vmid, "root@pam", nil, func(t *task) error { return t.migrate(m) })
 }
 
-// fence gives a node that went silent up after a while: its managed guests are stopped there for certain and recovered elsewhere.
+// fence waits for fenceRounds. If the node still does not answer, its managed guests count as stopped and are recovered on another node.
 func (s *Sim) fence(node string) {
 	s.afterDelay(fenceRounds*s.opts.HADelay, func() {
 		var lost []*guest
@@ -77,7 +78,7 @@ func (s *Sim) fence(node string) {
 	})
 }
 
-// recoverGuest puts a guest of a fenced node on another one and says whether it is to be started there. The state is locked.
+// recoverGuest moves a guest of a fenced node to another node and reports whether to start it there. The state is locked.
 func (s *Sim) recoverGuest(g *guest, h *haResource) bool {
 	i := slices.IndexFunc(s.opts.Nodes, func(n string) bool { return !slices.Contains(s.down, n) })
 	if i < 0 {

@@ -2,7 +2,7 @@ package pvesim
 
 import "time"
 
-// hibernate saves a running VM to disk. The VM is locked until its next start, which resumes it.
+// hibernate saves the memory of a running VM to disk and stops the VM. The VM is locked until its next start, which resumes it.
 func hibernate(c *call) (reply, error) {
 	return c.start("qmsuspend", c.vmid(), func(t *task) error {
 		return t.runOnGuest(QEMU, c.vmid(), func() error {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// HeldCall is a call that a fault holds.
+// HeldCall describes a call that a fault holds.
 type HeldCall struct {
 	Method string    `json:"method"`
 	Path   string    `json:"path"`
@@ -17,7 +17,7 @@ type heldCall struct {
 	release chan struct{}
 }
 
-// holdCall blocks the call until Release; it returns false when the Sim is closed.
+// holdCall blocks the call until Release. It returns false if the Sim is closed first.
 func (s *Sim) holdCall(c *call, stage FaultKind) bool {
 	h := &heldCall{HeldCall: HeldCall{Method: c.method, Path: c.path, Stage: stage}, release: make(chan struct{})}
 	s.mu.Lock()
@@ -33,7 +33,7 @@ func (s *Sim) holdCall(c *call, stage FaultKind) bool {
 	}
 }
 
-// Release lets all held calls go on.
+// Release lets all held calls continue.
 func (s *Sim) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *Sim) Release() {
 	s.held = nil
 }
 
-// Held lists the calls held now, oldest first.
+// Held returns the calls that are held now, oldest first.
 func (s *Sim) Held() []HeldCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *Sim) Held() []HeldCall {
 	return out
 }
 
-// WaitHeld waits until at least n calls are held.
+// WaitHeld waits until at least n calls are held. It returns an error if ctx ends or the Sim is closed first.
 func (s *Sim) WaitHeld(ctx context.Context, n int) error {
 	for {
 		s.mu.Lock()

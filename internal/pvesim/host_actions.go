@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Edit changes one key of a guest's config behind the API's back, as "qm set" or an editor does: no lock is taken, nothing is
-// normalised, no privilege asked, a running guest notices nothing, and no effect is counted. An empty value removes the key.
+// Edit changes one key of a guest's config without the API, as "qm set" or an editor does. It takes no lock, normalizes nothing, checks
+// no privilege, does not affect the running guest and counts no effect. An empty value removes the key. It returns an error if the guest
+// does not exist.
 func (s *Sim) Edit(vmid int, key, value string) error {
 	return s.EditConfig(vmid, func(v map[string]string) {
 		if value == "" {
@@ -17,24 +18,25 @@ func (s *Sim) Edit(vmid int, key, value string) error {
 	})
 }
 
-// EditConfig changes the current section of a guest's config behind the API's back.
+// EditConfig changes the current section of a guest's config without the API. It returns an error if the guest does not exist.
 func (s *Sim) EditConfig(vmid int, change func(map[string]string)) error {
 	return s.locked(func() error {
 		g := s.guests[vmid]
 		if g == nil {
-			return fmt.Errorf("edit guest %d: no such guest", vmid)
+			return fmt.Errorf("edit guest %d: the guest does not exist", vmid)
 		}
 		g.edit(func(c *config) { change(c.values) })
 		return nil
 	})
 }
 
-// SetRunning turns a guest on or off behind the API's back. Pending changes of a VM that stops are applied, as its cleanup does.
+// SetRunning starts or stops a guest without the API. Stopping a VM applies its pending changes, as Proxmox's cleanup does. It returns
+// an error if the guest does not exist.
 func (s *Sim) SetRunning(vmid int, running bool) error {
 	return s.locked(func() error {
 		g := s.guests[vmid]
 		if g == nil {
-			return fmt.Errorf("set running state of guest %d: no such guest", vmid)
+			return fmt.Errorf("set running state of guest %d: the guest does not exist", vmid)
 		}
 		switch {
 		case running && !g.running:
@@ -46,13 +48,13 @@ func (s *Sim) SetRunning(vmid int, running bool) error {
 	})
 }
 
-// RestartInside reboots a running guest from within, as its own operating system does: the process of a VM survives, so nothing that is
-// pending is applied and no effect is counted. A container that restarts itself takes its pending changes.
+// RestartInside reboots a running guest from its own operating system. The process of a VM survives, so no pending change is applied and
+// no effect is counted. A container applies its pending changes. It returns an error if the guest does not run.
 func (s *Sim) RestartInside(vmid int) error {
 	return s.locked(func() error {
 		g := s.guests[vmid]
 		if g == nil || !g.running {
-			return fmt.Errorf("restart guest %d: it does not run", vmid)
+			return fmt.Errorf("restart guest %d: the guest does not run", vmid)
 		}
 		if g.kind == QEMU {
 			return nil
@@ -72,23 +74,24 @@ func (s *Sim) RestartInside(vmid int) error {
 	})
 }
 
-// IgnoreShutdown makes a guest deaf to shutdown requests, as one that is still booting is.
+// IgnoreShutdown makes a guest ignore shutdown requests, as a guest that is still booting does. Its agent does not answer either.
 func (s *Sim) IgnoreShutdown(vmid int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := s.guests[vmid]
 	if g == nil {
-		return fmt.Errorf("make guest %d ignore shutdown: no such guest", vmid)
+		return fmt.Errorf("make guest %d ignore shutdown: the guest does not exist", vmid)
 	}
 	g.unresponsive = true
 	return nil
 }
 
-// RemoveGuest deletes a guest and its volumes behind the API's back, as "qm destroy" on the host does.
+// RemoveGuest deletes a guest and its volumes without the API, as "qm destroy" on the host does. It returns an error if the guest does
+// not exist.
 func (s *Sim) RemoveGuest(vmid int) error {
 	return s.locked(func() error {
 		if s.guests[vmid] == nil {
-			return fmt.Errorf("remove guest %d: no such guest", vmid)
+			return fmt.Errorf("remove guest %d: the guest does not exist", vmid)
 		}
 		for _, v := range s.volumesOf(vmid) {
 			s.free(v.ID, freedOnHost)
@@ -99,7 +102,7 @@ func (s *Sim) RemoveGuest(vmid int) error {
 	})
 }
 
-// LockGuest takes the lock of a guest's config as a command on the host does, waiting for nobody: it fails when the lock is taken.
+// LockGuest takes the lock of a guest's config without waiting, as a command on the host does. It returns an error if the lock is taken.
 // Calls that need the lock wait for LockTimeout and fail.
 func (s *Sim) LockGuest(vmid int) (unlock func(), err error) {
 	l := s.lockOf(vmid)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// fastPlugKeys are the keys that take effect at once whatever the VM does. All cloud-init keys are among them.
+// fastPlugKeys are the keys that take effect at once, whether the VM runs or not. So do all cloud-init keys.
 var fastPlugKeys = map[string]bool{
 	"description": true, "hookscript": true, "lock": true, "migrate_downtime": true, "migrate_speed": true, "name": true, "onboot": true,
 	"protection": true, "shares": true, "startup": true, "tags": true, "vmstatestorage": true,
@@ -28,7 +28,7 @@ func hotplugFeatures(v values) map[string]bool {
 	return out
 }
 
-// hotplug makes those pending changes real that a running VM can take; the others stay pending. The state is locked.
+// hotplug applies the pending changes that a running VM can apply. The other changes stay pending. The state is locked.
 func (s *Sim) hotplug(g *guest) {
 	g.edit(func(conf *config) {
 		for k := range conf.pending {
@@ -51,7 +51,8 @@ func (s *Sim) hotplug(g *guest) {
 	})
 }
 
-// waitsForStart says whether a change of the hotplug key waits: memory and processors are plugged as the machine was started for it.
+// waitsForStart reports whether a change of the key hotplug waits for the next start: it does if memory or cpu is among the current or the
+// new features, because the machine is started for them.
 func waitsForStart(conf *config, key string) bool {
 	if key != "hotplug" {
 		return false
@@ -118,7 +119,7 @@ func onlyTrimChanged(old, value string) bool {
 	return maps.Equal(a, b)
 }
 
-// fixedDriveKeys cannot change while the drive is in use.
+// fixedDriveKeys are the options of a drive that cannot change while the drive is in use.
 var fixedDriveKeys = []string{"aio", "discard", "iothread", "queues", "product", "cache", "ssd", "vendor", "ro", "media"}
 
 func canPlugDrive(key, old, value string, features map[string]bool) bool {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Config is the text of a guest's config file, or "" when there is none.
+// Config returns the text of a guest's config file, or "" if the guest does not exist.
 func (s *Sim) Config(vmid int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -15,7 +15,7 @@ func (s *Sim) Config(vmid int) string {
 	return ""
 }
 
-// Value is one value of a guest's config as running now, or "".
+// Value returns the current value of a key in a guest's config, or "".
 func (s *Sim) Value(vmid int, key string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,7 +25,7 @@ func (s *Sim) Value(vmid int, key string) string {
 	return ""
 }
 
-// Digest is the digest of a guest's config file, or "".
+// Digest returns the digest of a guest's config file, or "" if the guest does not exist.
 func (s *Sim) Digest(vmid int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +35,7 @@ func (s *Sim) Digest(vmid int) string {
 	return ""
 }
 
-// Running says whether the guest exists and runs.
+// Running reports whether the guest exists and runs.
 func (s *Sim) Running(vmid int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *Sim) Running(vmid int) bool {
 	return g != nil && g.running
 }
 
-// GuestInfo is one guest as seen from outside.
+// GuestInfo is a summary of one guest.
 type GuestInfo struct {
 	VMID     int    `json:"vmid"`
 	Kind     Kind   `json:"kind"`
@@ -54,10 +54,10 @@ type GuestInfo struct {
 	Lock     string `json:"lock,omitempty"`
 	Tags     string `json:"tags,omitempty"`
 	Pool     string `json:"pool,omitempty"`
-	Pending  bool   `json:"pending"` // changes wait for the next start
+	Pending  bool   `json:"pending"` // some changes wait for the next start
 }
 
-// Guests lists all guests by vmid.
+// Guests returns all guests, sorted by vmid.
 func (s *Sim) Guests() []GuestInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *Sim) Guests() []GuestInfo {
 	return out
 }
 
-// Volumes lists the volumes of all storages by id.
+// Volumes returns the volumes of all storages, sorted by id.
 func (s *Sim) Volumes() []Volume {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Sim) Volumes() []Volume {
 	return out
 }
 
-// TaskInfo is one task as seen from outside.
+// TaskInfo is a summary of one task.
 type TaskInfo struct {
 	UPID   string   `json:"upid"`
 	Type   string   `json:"type"`
@@ -96,7 +96,7 @@ type TaskInfo struct {
 	Active bool     `json:"active"`
 }
 
-// Tasks lists all tasks, oldest first.
+// Tasks returns all tasks, oldest first.
 func (s *Sim) Tasks() []TaskInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *Sim) Tasks() []TaskInfo {
 	return out
 }
 
-// PoolComment is the comment of a pool and whether the pool exists.
+// PoolComment returns the comment of a pool, and whether the pool exists.
 func (s *Sim) PoolComment(id string) (string, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// object builds one JSON object by appending; the simulator serves thousands of reads a second, so nothing reflects.
+// object builds one JSON object by appending. It uses no reflection, because the simulator serves thousands of reads a second.
 type object struct{ buf []byte }
 
 func (o *object) key(name string) {
@@ -33,7 +33,7 @@ func (o *object) float(name string, value float64) {
 	o.buf = strconv.AppendFloat(o.buf, value, 'g', -1, 64)
 }
 
-// raw adds a value that is JSON already.
+// raw adds a value that is already JSON.
 func (o *object) raw(name string, value []byte) {
 	o.key(name)
 	o.buf = append(o.buf, value...)
@@ -73,7 +73,7 @@ var jsonNull = []byte("null")
 
 func jsonString(s string) []byte { return appendString(nil, s) }
 
-// subdirs answers an index call: one object per name under the given key.
+// subdirs returns the reply to an index call: one object per name, with the name under the given key.
 func subdirs(key string, names ...string) []byte {
 	var a array
 	for _, n := range names {

@@ -2,8 +2,8 @@ package pvesim
 
 import "time"
 
-// waitLatency takes the time that the call needs apart from what it waits for, and is false when the simulator closes. The time of a route of its
-// own is work, during which a front worker of the node does nothing else; the time of every call is the way there and back.
+// waitLatency waits for the latency of the call and returns false if the Sim is closed first. The latency of a route in Options.Latencies
+// is work, which occupies a front worker of the node. Options.Latency is time on the network and occupies no worker.
 func (s *Sim) waitLatency(c *call) bool {
 	if c.route == nil {
 		return s.wait(s.opts.Latency)
@@ -22,8 +22,8 @@ func (s *Sim) waitLatency(c *call) bool {
 	return s.wait(d)
 }
 
-// RecordedLatencies are for Options.Latencies: what reads took on a node with 200 VMs and 100 containers, client and server on the same
-// two cores, in the median.
+// RecordedLatencies returns a value for Options.Latencies: the median duration of reads on a node with 200 VMs and 100 containers, with
+// client and server on the same two cores.
 func RecordedLatencies() map[string]time.Duration {
 	const ms = time.Millisecond
 	return map[string]time.Duration{

@@ -2,18 +2,18 @@ package pvesim
 
 import "time"
 
-// destroyedVM is a VM that was destroyed while the list of its node was being made: the list still looks for its file.
+// destroyedVM is a VM that was destroyed while the list of its node was made: until the time, the list still reads the config file.
 type destroyedVM struct {
 	node  string
 	until time.Time
 }
 
-// startListRace leaves a destroyed VM in the list of its node for a while. The state is locked.
+// startListRace makes the list of a node read the config file of a destroyed VM for d. The state is locked.
 func (s *Sim) startListRace(vmid int, node string, d time.Duration) {
 	s.listRaces[vmid] = destroyedVM{node: node, until: time.Now().Add(d)}
 }
 
-// checkListRaces fails a list of VMs that stumbles over a file that has just gone. The state is locked.
+// checkListRaces returns the error of a list of VMs that reads a config file which has just been removed. The state is locked.
 func (c *call) checkListRaces() error {
 	for id, g := range c.sim.listRaces {
 		switch {

@@ -24,8 +24,8 @@ func (a answer) named(t *testing.T, field string) []string {
 	return names
 }
 
-// A bridge shows to whoever may look at it, or use it or one of its VLANs; the node's cards show to everybody.
-func TestBridgesShowToWhomTheyConcern(t *testing.T) {
+// Callers see the bridges that they may audit or use, and the bridges of VLANs that they may use. Every caller sees the node's cards.
+func TestBridgesVisibleByPrivilege(t *testing.T) {
 	at := func(path, privilege string) []ACL { return []ACL{{Path: path, Privileges: []string{privilege}}} }
 	tests := map[string]struct {
 		acl  []ACL
@@ -59,8 +59,8 @@ func TestBridgesShowToWhomTheyConcern(t *testing.T) {
 	}
 }
 
-// The list of processors is that of the node that answers: the one of the path may be down.
-func TestProcessorsAreListedToAnybody(t *testing.T) {
+// The node that receives the call lists the CPU models, so the node in the path may be down.
+func TestCPUModelsNeedNoPrivilege(t *testing.T) {
 	opts := Options{Nodes: []string{"pve1", "pve2"}, Tokens: append(DefaultTokens(), Token{ID: "u@pve!x", Secret: "s"})}
 	bubble(t, opts, func(t *testing.T, c *client) {
 		c.sim.StopNode("pve2")
@@ -73,7 +73,7 @@ func TestProcessorsAreListedToAnybody(t *testing.T) {
 		}
 		for _, model := range models {
 			if err := checkCPU(model); err != nil {
-				t.Errorf("cpu=%s: got %v, want what is listed taken", model, err)
+				t.Errorf("cpu=%s: got %v, want every listed model accepted", model, err)
 			}
 		}
 		if arm := u.ok("GET", "/nodes/pve1/capabilities/qemu/cpu", "arch=aarch64").named(t, "name"); slices.Contains(arm, "host") || !slices.Contains(arm, "cortex-a76") {
@@ -82,8 +82,8 @@ func TestProcessorsAreListedToAnybody(t *testing.T) {
 	})
 }
 
-// Images and templates show to whoever may look at the storage; a disk or a backup is its guest's business too.
-func TestVolumesShowToWhomTheyConcern(t *testing.T) {
+// Callers with a privilege on the storage see images and templates. A disk or a backup also requires a privilege on its guest.
+func TestVolumesVisibleByPrivilege(t *testing.T) {
 	const iso, disk, backup = "local:iso/debian.iso", "local:100/vm-100-disk-0.raw", "local:backup/vzdump-qemu-100-2026_11_20-22_17_39.vma.zst"
 	tests := map[string]struct {
 		acl  []ACL
@@ -118,7 +118,7 @@ func TestVolumesShowToWhomTheyConcern(t *testing.T) {
 	})
 }
 
-func TestStoragesShowToWhomTheyConcern(t *testing.T) {
+func TestStoragesVisibleByPrivilege(t *testing.T) {
 	opts := Options{Tokens: append(DefaultTokens(), Token{ID: "u@pve!x", Secret: "s", ACL: []ACL{{Path: "/storage/local2", Privileges: []string{"Datastore.AllocateSpace"}}}})}
 	bubble(t, opts, func(t *testing.T, c *client) {
 		if diff := cmp.Diff([]string{"local2"}, c.as("u@pve!x").ok("GET", "/storage").named(t, "storage")); diff != "" {

@@ -2,7 +2,7 @@ package pvesim
 
 import "time"
 
-// guestLock is the lock file of a guest's config: one holder, others wait.
+// guestLock is the lock file of a guest's config: one holder, the others wait.
 type guestLock chan struct{}
 
 func (s *Sim) lockOf(vmid int) guestLock {
@@ -16,7 +16,7 @@ func (s *Sim) lockOf(vmid int) guestLock {
 	return l
 }
 
-// lockPath is the lock file's name in error texts.
+// lockPath returns the path of the lock file as error texts print it.
 func lockPath(kind Kind, vmid int) string {
 	if kind == LXC {
 		return "/run/lock/lxc/pve-config-" + itoa(vmid) + ".lock"
@@ -24,7 +24,7 @@ func lockPath(kind Kind, vmid int) string {
 	return "/var/lock/qemu-server/lock-" + itoa(vmid) + ".conf"
 }
 
-// acquire takes a guest's lock, waiting up to the timeout. waiting is called once if it has to wait.
+// acquire takes a guest's lock. If the lock is taken, it calls waiting once and waits up to Options.LockTimeout.
 func (s *Sim) acquire(kind Kind, vmid int, abort <-chan struct{}, waiting func()) (release func(), err error) {
 	l := s.lockOf(vmid)
 	release = func() { <-l }
@@ -48,7 +48,7 @@ func (s *Sim) acquire(kind Kind, vmid int, abort <-chan struct{}, waiting func()
 	}
 }
 
-// withStorageLock runs f while the task holds a storage's lock: allocations on one storage come one after the other.
+// withStorageLock runs f while the task holds the lock of a storage, so allocations on one storage run one after the other.
 func (t *task) withStorageLock(id string, f func() error) error {
 	t.sim.mu.Lock()
 	st := t.sim.storage(id)
@@ -73,7 +73,7 @@ func (t *task) withStorageLock(id string, f func() error) error {
 	return f()
 }
 
-// withGuestLock runs f with a guest's lock and the state held, as a synchronous write does.
+// withGuestLock runs f with a guest's lock held and the state locked, as a synchronous write does.
 func (s *Sim) withGuestLock(kind Kind, vmid int, f func() error) error {
 	release, err := s.acquire(kind, vmid, nil, func() {})
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// isLiveCTKey are the keys that a running container takes at once.
+// isLiveCTKey reports whether a running container applies a change of the key at once.
 func isLiveCTKey(conf *config, key string) bool {
 	switch key {
 	case "description", "onboot", "startup", "protection", "hostname", "hookscript", "cores", "tags", "lock", "cpulimit", "cpuunits", "memory", "swap":
@@ -15,7 +15,8 @@ func isLiveCTKey(conf *config, key string) bool {
 	return stem == "net" || (stem == "mp" || stem == "dev") && conf.values[key] == "" || stem == "unused"
 }
 
-// isLiveCTDelete differs in that a mount point or a device in use stays, and network devices from net10 on do.
+// isLiveCTDelete reports whether a running container deletes the key at once. Mount points and devices stay until the container stops, and so
+// do network devices from net10 on.
 func isLiveCTDelete(conf *config, key string) bool {
 	stem, index, _ := splitIndex(key)
 	switch stem {
@@ -27,7 +28,7 @@ func isLiveCTDelete(conf *config, key string) bool {
 	return isLiveCTKey(conf, key)
 }
 
-// applyCT makes pending changes real: all of them in a stopped container, the live ones in a running one.
+// applyCT applies pending changes: all of them to a stopped container, only the live ones to a running container.
 func (s *Sim) applyCT(g *guest, conf *config) error {
 	for _, d := range slices.Clone(conf.deletes) {
 		if !g.running || isLiveCTDelete(conf, d.key) {
@@ -60,7 +61,7 @@ func (s *Sim) removeCTKey(conf *config, key string) {
 	}
 }
 
-// applyCTKey moves one pending value into the config, allocating a mount point that asks for it.
+// applyCTKey moves one pending value into the config. It allocates the volume that a mount point requests.
 func (s *Sim) applyCTKey(g *guest, conf *config, key string) error {
 	value := conf.pending[key]
 	switch {

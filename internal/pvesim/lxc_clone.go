@@ -2,7 +2,7 @@ package pvesim
 
 import "maps"
 
-// cloneCT locks the source with "disk" and the target with "create" while the task copies.
+// cloneCT locks the source's config with "disk" and the target's config with "create" until the task has copied.
 func cloneCT(c *call) (reply, error) {
 	newID := atoi(c.params["newid"])
 	err := c.sim.locked(func() error {

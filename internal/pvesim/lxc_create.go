@@ -11,7 +11,7 @@ var createOnlyCT = []string{
 	"ignore-unpack-errors", "ha-managed",
 }
 
-// createCT reserves the id and unpacks the template in a task.
+// createCT reserves the vmid and unpacks the template in a task.
 func createCT(c *call) (reply, error) {
 	vmid := atoi(c.params["vmid"])
 	if c.flag("restore") {
@@ -54,7 +54,7 @@ func (c *call) permitCreateCT(vmid int, set values) error {
 	}
 	for _, k := range sortedKeys(set) {
 		if k == "features" {
-			continue // has rules of its own
+			continue // permitFeatures checks this key
 		}
 		if err := c.permitCTKey(vmid, k, set[k]); err != nil {
 			return err
@@ -94,7 +94,7 @@ func (c *call) permitCreateCT(vmid int, set values) error {
 	return c.checkDisks(LXC, set)
 }
 
-// normalizeCT rewrites the lists that a container stores in its own form.
+// normalizeCT rewrites the values that a container stores in another form.
 func (s *Sim) normalizeCT(set values) {
 	if v, ok := set["tags"]; ok {
 		set["tags"] = s.normalizeTags(v)
@@ -148,7 +148,7 @@ func (t *task) createMounts(vmid int, set values, template string, made *[]strin
 	return nil
 }
 
-// logFilesystem prints what mkfs says about a new file system of the given size in bytes.
+// logFilesystem logs the output of mkfs for a new file system of the given size in bytes.
 func (t *task) logFilesystem(size int64) {
 	const blockSize, groupBlocks, inodeRatio = 4096, 32768, 16384
 	blocks := size / blockSize
@@ -168,7 +168,7 @@ func (t *task) logFilesystem(size int64) {
 	t.printf("\t%s", strings.Join(at, ", "))
 }
 
-// mountOrder is the root first, then the mount points.
+// mountOrder returns rootfs first, then the mount points.
 func mountOrder(set values) []string {
 	out := []string{"rootfs"}
 	for _, s := range diskSlots(LXC, set) {
@@ -196,7 +196,7 @@ func (t *task) finishCT(vmid int, set values, template, pool string) {
 	s.countEffect(vmid, Created)
 }
 
-// templateOS guesses the distribution from the template's name.
+// templateOS derives the distribution from the template's name. The default is alpine.
 func templateOS(template string) string {
 	for _, os := range []string{"debian", "devuan", "ubuntu", "centos", "fedora", "opensuse", "archlinux", "alpine", "gentoo", "nixos"} {
 		if strings.Contains(template, os) {

@@ -1,6 +1,6 @@
 package pvesim
 
-// freezeCT suspends or resumes a container with CRIU, which Proxmox's package does without: the task always fails.
+// freezeCT suspends or resumes a container with CRIU. Proxmox's package does not install CRIU, so the task always fails.
 func freezeCT(typ, options string) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		return c.start(typ, c.vmid(), func(t *task) error {

@@ -2,7 +2,7 @@ package pvesim
 
 import "strings"
 
-// ctInterfaces shows the devices inside a running container, and null for one that is stopped.
+// ctInterfaces lists the devices inside a running container. For a stopped container it returns null.
 func ctInterfaces(c *call) (reply, error) {
 	g, err := c.ct()
 	if err != nil {
@@ -23,7 +23,7 @@ func ctInterfaces(c *call) (reply, error) {
 	return dataReply(a.bytes())
 }
 
-// ctDevice has some values twice, under an older name and a newer one.
+// ctDevice describes one device. Some values appear twice, under an older and a newer name.
 func ctDevice(name, mac string, addresses []address) *object {
 	o := &object{}
 	o.str("name", name)

@@ -7,7 +7,7 @@ var moveVolumeParams = map[string]rule{
 	"target-vmid": vmidRule, "target-volume": checked(checkSlot(LXC)), "target-digest": text(),
 }
 
-// moveVolume copies a volume of a stopped container to another storage, or hands it to another container.
+// moveVolume copies a volume of a stopped container to another storage, or reassigns it to another container.
 func moveVolume(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
 		g, err := c.ct()
@@ -76,7 +76,7 @@ func (c *call) checkMoveVolume(g *guest) error {
 	return nil
 }
 
-// volumeAt reads a mount point or an unused volume.
+// volumeAt returns the mount point or the unused volume of a slot.
 func (g *guest) volumeAt(slot string) (drive, error) {
 	text := g.conf.values[slot]
 	if isUnused(slot) {
@@ -129,7 +129,7 @@ func (t *task) moveVolume(c *call, g *guest) error {
 	return nil
 }
 
-// checkReassign checks giving a volume to another container.
+// checkReassign checks the reassignment of a volume to another container. The state is locked.
 func (c *call) checkReassign(g *guest) error {
 	id := atoi(c.params["target-vmid"])
 	if err := c.require("/vms/"+itoa(id), "VM.Config.Disk"); err != nil {
@@ -160,7 +160,7 @@ func (c *call) checkReassign(g *guest) error {
 	return nil
 }
 
-// reassignVolume renames the volume to the name of its new owner and moves it into that config.
+// reassignVolume renames the volume after its new owner and moves it into the owner's config. The state is locked.
 func (t *task) reassignVolume(c *call, g *guest) error {
 	if err := c.checkReassign(g); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (t *task) reassignVolume(c *call, g *guest) error {
 	return nil
 }
 
-// renameVolume gives a volume to another guest on the same storage.
+// renameVolume renames a volume after another guest of the same storage.
 func (s *Sim) renameVolume(id string, owner int) *Volume {
 	old := s.volume(id)
 	if old == nil {

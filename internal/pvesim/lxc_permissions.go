@@ -30,7 +30,7 @@ func (c *call) permitUpdateCT(u *update) error {
 	return c.checkCTDisks(u.set)
 }
 
-// checkCTDisks looks at storages only where a volume is to be allocated: the text of a root is stored unseen.
+// checkCTDisks checks the storages of new volumes only. The value of rootfs is stored without a check.
 func (c *call) checkCTDisks(set values) error {
 	for _, slot := range diskSlots(LXC, set) {
 		d, err := parseMount(slot, set[slot])
@@ -47,7 +47,7 @@ func (c *call) checkCTDisks(set values) error {
 	return nil
 }
 
-// permitFeatures lets tokens change nothing but nesting, and that on unprivileged containers.
+// permitFeatures rejects changes of feature flags other than nesting. Only root@pam may change them.
 func (c *call) permitFeatures(set, cur values) error {
 	text, ok := set["features"]
 	if !ok || c.isRoot() {

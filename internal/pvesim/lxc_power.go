@@ -1,6 +1,6 @@
 package pvesim
 
-// startCT applies what is pending and starts.
+// startCT applies the pending changes of a container and starts it.
 func (t *task) startCT(node string, vmid int) error {
 	return t.withGuestLock(LXC, vmid, func() error {
 		err := t.locked(func() error {
@@ -38,7 +38,7 @@ func (t *task) startCT(node string, vmid int) error {
 	})
 }
 
-// startContainer makes a stopped container running, with what was pending. The state is locked.
+// startContainer applies the pending changes of a stopped container and marks it as running. The state is locked.
 func (s *Sim) startContainer(g *guest) error {
 	if g.conf.hasPending() {
 		conf := g.conf.clone()

@@ -2,7 +2,7 @@ package pvesim
 
 import "maps"
 
-// updateCT is the only way to change a container's config. Everything is validated before anything is written.
+// updateCT handles PUT config of a container, the only call that changes the config. It checks everything before it writes anything.
 func updateCT(c *call) (reply, error) {
 	set := maps.Clone(c.params)
 	for _, k := range []string{"digest", "delete", "revert"} {
@@ -25,7 +25,7 @@ func updateCT(c *call) (reply, error) {
 	return nullReply()
 }
 
-// applyUpdateCT changes the config under the lock. The state is locked.
+// applyUpdateCT changes the config while the guest's lock is held. The state is locked.
 func (c *call) applyUpdateCT(u *update) error {
 	g, err := c.ct()
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *call) applyUpdateCT(u *update) error {
 
 var requiredCT = map[string]bool{"memory": true, "rootfs": true, "hostname": false}
 
-// stageCT puts every change into the pending section, refusing the impossible ones.
+// stageCT puts all changes into the pending section and rejects impossible changes.
 func (c *call) stageCT(g *guest, conf *config, u *update) error {
 	for _, k := range u.reverts {
 		delete(conf.pending, k)

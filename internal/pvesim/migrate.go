@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Moving guests between nodes. All of it follows Proxmox's sources; the recordings come from a single node.
+// Migration of guests between nodes. All of it follows Proxmox's sources, because the recordings come from a single node.
 
 func migrateRoutes() []*route {
 	return []*route{
@@ -23,16 +23,16 @@ func migrateRoutes() []*route {
 	}
 }
 
-// migration is one guest on its way to another node.
+// migration describes the migration of one guest to another node.
 type migration struct {
 	kind        Kind
 	vmid        int
 	target      string // node
 	online      bool   // a VM keeps running, a container is started again
-	copiesDisks bool   // those that the target cannot reach
+	copiesDisks bool   // also copies the disks that the target cannot reach
 }
 
-// kindOfPath is the kind of guest that the path names.
+// kindOfPath returns the kind of guest in the call's path.
 func (c *call) kindOfPath() Kind {
 	if strings.HasPrefix(c.route.path, "/nodes/{node}/lxc") {
 		return LXC
@@ -40,7 +40,7 @@ func (c *call) kindOfPath() Kind {
 	return QEMU
 }
 
-// migratePreconditions lists where a guest may go, and the disks that would have to be copied.
+// migratePreconditions lists the nodes to which a guest can migrate, and the disks that would have to be copied.
 func migratePreconditions(c *call) (reply, error) {
 	g, err := c.sim.find(c.kindOfPath(), c.node(), c.vmid())
 	if err != nil {
@@ -72,7 +72,7 @@ func migratePreconditions(c *call) (reply, error) {
 	return dataReply(o.bytes())
 }
 
-// localVolumes are those of a guest's disks that the other nodes cannot reach.
+// localVolumes returns the volumes of a guest that the other nodes cannot reach.
 func (s *Sim) localVolumes(g *guest) []*Volume {
 	var out []*Volume
 	for _, slot := range diskSlots(g.kind, g.conf.values) {
@@ -87,7 +87,8 @@ func (s *Sim) localVolumes(g *guest) []*Volume {
 	return out
 }
 
-// migrate answers with a task that moves the guest, or records the wish where the HA manager has it.
+// migrate returns the handler that starts a migration. The task migrates the guest or, for a managed guest, records the request for the HA
+// manager.
 func migrate(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		target := c.params["target"]
@@ -135,19 +136,19 @@ func (c *call) checkMigration(kind Kind, target string) error {
 	return nil
 }
 
-// migrate locks the config, copies, and moves the config to the target, where it is unlocked. A VM keeps running on the way, a container
-// stops and starts. A worker that dies leaves the lock.
+// migrate locks the config, copies, moves the config to the target and unlocks it there. A VM keeps running meanwhile; a container stops
+// and starts again. A worker that is killed leaves the lock.
 func (t *task) migrate(m migration) error {
 	from := t.upid.node
 	t.logLine("starting migration of %s %d to node '%s'", kindLabel(m.kind), m.vmid, m.target)
 	return t.withGuestLock(m.kind, m.vmid, func() error {
-		was := false
+		wasRunning := false
 		err := t.locked(func() error {
 			g, err := t.sim.find(m.kind, from, m.vmid)
 			if err != nil {
 				return err
 			}
-			was = g.running
+			wasRunning = g.running
 			return t.beginMigration(g, m)
 		})
 		if err != nil {
@@ -165,7 +166,7 @@ func (t *task) migrate(m migration) error {
 		}
 		return t.locked(func() error {
 			g := t.sim.guests[m.vmid]
-			if m.kind == QEMU || !was || g == nil {
+			if m.kind == QEMU || !wasRunning || g == nil {
 				return nil
 			}
 			t.printf("start container on target node")
@@ -174,7 +175,7 @@ func (t *task) migrate(m migration) error {
 	})
 }
 
-// beginMigration sets the lock. The state is locked.
+// beginMigration checks the target and sets the lock. The state is locked.
 func (t *task) beginMigration(g *guest, m migration) error {
 	s := t.sim
 	if err := s.checkWritable(g); err != nil {
@@ -197,7 +198,7 @@ func (t *task) beginMigration(g *guest, m migration) error {
 	return nil
 }
 
-// endMigration puts the config on a node and unlocks it; err is why the guest goes nowhere.
+// endMigration puts the config on a node and unlocks it. err is the reason why the migration failed, or nil.
 func (t *task) endMigration(m migration, node string, err error) error {
 	return t.locked(func() error {
 		g := t.sim.guests[m.vmid]
@@ -205,7 +206,7 @@ func (t *task) endMigration(m migration, node string, err error) error {
 			return apiErrorf("Configuration file '%s' does not exist", configPath(m.kind, t.upid.node, m.vmid))
 		}
 		if err := t.sim.checkWritable(g); err != nil {
-			return err // and the lock stays
+			return err // the lock stays
 		}
 		g.edit(func(conf *config) { delete(conf.values, "lock") })
 		if err != nil {
@@ -218,5 +219,5 @@ func (t *task) endMigration(m migration, node string, err error) error {
 	})
 }
 
-// clock prints a duration as task logs do.
+// clock formats a duration as task logs do.
 func clock(d time.Duration) string { return time.Time{}.Add(d).Format(time.TimeOnly) }

@@ -75,7 +75,7 @@ func TestMigrationRefuses(t *testing.T) {
 	})
 }
 
-func TestMigrationThatDiesLeavesTheLock(t *testing.T) {
+func TestKilledMigrationLeavesTheLock(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fault Fault
 		exit  string
@@ -100,7 +100,7 @@ func TestMigrationThatDiesLeavesTheLock(t *testing.T) {
 	}
 }
 
-func TestHAMigratesLate(t *testing.T) {
+func TestHAMigratesAfterDelay(t *testing.T) {
 	bubble(t, twoNodes, func(t *testing.T, c *client) {
 		addRunningVM(t, c.sim, 100, "scsi0: san:1\n")
 		c.ok("POST", "/cluster/ha/resources", "sid=vm:100")

@@ -1,6 +1,6 @@
 package pvesim
 
-// moveDisk copies a disk to another storage or format. The source stays as unused unless it is to be deleted.
+// moveDisk copies a disk to another storage or format. The source becomes unused unless the call sets delete.
 func moveDisk(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
 		if err := c.require("/vms/"+itoa(c.vmid()), "VM.Config.Disk"); err != nil {
@@ -41,6 +41,7 @@ func moveDisk(c *call) (reply, error) {
 	})
 }
 
+// moveTarget checks the move of a disk and returns the disk and its volume.
 func (c *call) moveTarget(g *guest) (drive, *Volume, error) {
 	slot := c.params["disk"]
 	text := g.conf.values[slot]

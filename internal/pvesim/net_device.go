@@ -1,6 +1,6 @@
 package pvesim
 
-// normalizeNet prints a network device of a VM as Proxmox stores it: a value without MAC gets a new one, each time. The state is
+// normalizeNet returns a VM's network device as Proxmox stores it. A value without a MAC address gets a new one on every write. The state is
 // locked.
 func (s *Sim) normalizeNet(key, text string) (string, error) {
 	v, err := qemuNetFormat.parse(key, text)
@@ -13,7 +13,7 @@ func (s *Sim) normalizeNet(key, text string) (string, error) {
 	return printNet(v), nil
 }
 
-// printNet writes model=MAC first and the rest sorted.
+// printNet writes model=MAC first and the other options sorted.
 func printNet(v values) string {
 	rest := values{}
 	for k, x := range v {
@@ -28,7 +28,7 @@ func printNet(v values) string {
 	return out
 }
 
-// normalizeLXCNet fills the MAC and the type of a container's network device. The state is locked.
+// normalizeLXCNet adds the MAC address and the type to a container's network device. The state is locked.
 func (s *Sim) normalizeLXCNet(key, text string) (string, error) {
 	v, err := lxcNetFormat.parse(key, text)
 	if err != nil {

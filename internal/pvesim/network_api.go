@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// interfaceTypes are what the list of a node's network interfaces can be narrowed to.
+// interfaceTypes are the values of the parameter type, which filters the list of a node's network interfaces.
 var interfaceTypes = strings.Fields("bridge bond eth alias vlan fabric OVSBridge OVSBond OVSPort OVSIntPort vnet any_bridge any_local_bridge include_sdn")
 
-// networkList shows a node's interfaces: its one card, and the bridges that the caller may look at or use. There are no zones of SDN
-// beside the bridges of the hosts, and so no virtual networks.
+// networkList lists the interfaces of a node: its only network card, and the bridges that the caller may see or use. SDN has no zones other
+// than the bridges of the hosts, and therefore no virtual networks.
 //
 // Source: PVE::API2::Network index.
 func networkList(c *call) (reply, error) {
@@ -45,7 +45,7 @@ func interfaceOf(name, kind string) *object {
 	return o
 }
 
-// canSeeBridge says whether the caller may look at a bridge, or use it or one of its VLANs. The state is locked.
+// canSeeBridge reports whether the caller may audit a bridge, or use the bridge or one of its VLANs. The state is locked.
 //
 // Source: PVE::RPCEnvironment check_sdn_bridge.
 func (c *call) canSeeBridge(bridge string) bool {

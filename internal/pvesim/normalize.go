@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// creationMeta is the key that create writes and nobody changes.
+// creationMeta returns the value of the key meta, which a create call writes and no call changes.
 func creationMeta(ctime int64) string { return "creation-qemu=10.0.13,ctime=" + itoa64(ctime) }
 
-// pinnedMachine is the machine version that a Windows guest is nailed to.
+// pinnedMachine returns the machine version that Proxmox pins for a Windows guest.
 func pinnedMachine(current string) string {
 	if strings.HasPrefix(current, "q35") || strings.HasPrefix(current, "type=q35") {
 		return "pc-q35-10.0+pve1"
@@ -25,7 +25,7 @@ func clampCPUUnits(s string) string { return itoa(max(1, min(atoi(s), 10000))) }
 
 var hashedPassword = regexp.MustCompile(`^\$(?:5|6|y)\$`)
 
-// hashPassword stands in for crypt: the text looks like a hash and has a new salt each time.
+// hashPassword replaces crypt: the result looks like a hash and has a new salt each time. A value that is already a hash stays as it is.
 func (s *Sim) hashPassword(plain string) string {
 	if hashedPassword.MatchString(plain) {
 		return plain

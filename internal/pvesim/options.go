@@ -2,37 +2,37 @@ package pvesim
 
 import "time"
 
-// Options shape a Sim. The zero value is a cluster of one node, pve1, with the storages local (directory), local-lvm (LVM thin)
+// Options configure a Sim. The zero value is a cluster of one node, pve1, with the storages local (directory), local-lvm (LVM thin)
 // and local2 (directory), the bridges vmbr0 and vmbr1, and the tokens of DefaultTokens.
 type Options struct {
 	Nodes    []string  // names; default pve1
-	Storages []Storage // default see above
+	Storages []Storage // default: see above
 	Version  string    // default 9.2.11
 	Tokens   []Token   // default DefaultTokens
-	Users    []User    // accounts that bound what their tokens may; a user who is not listed bounds nothing
+	Users    []User    // accounts whose privileges limit those of their tokens; a user who is not listed sets no limit
 	Cluster  Datacenter
-	Bridges  []string // default vmbr0 and vmbr1; a VM does not start on another
-	CPUs     int      // cores of a node, which a VM cannot exceed; default 64
-	Memory   int64    // of a node in bytes, which a VM cannot exceed; default 256 GiB
+	Bridges  []string // default vmbr0 and vmbr1; a VM does not start with another bridge
+	CPUs     int      // cores of a node and limit of a VM; default 64
+	Memory   int64    // of a node in bytes and limit of a VM; default 256 GiB
 	Seed     uint64   // of every generated MAC address, uuid and guest
-	Guests   int      // generated guests to start with, from vmid 1000 on; every fourth is a container
+	Guests   int      // number of generated guests, from vmid 1000 on; every fourth is a container
 
 	TaskTime  time.Duration            // how long a task takes; default 50 ms
-	TaskTimes map[string]time.Duration // by task type (qmcreate, vzstart, ...), before TaskTime
+	TaskTimes map[string]time.Duration // by task type (qmcreate, vzstart, ...), in place of TaskTime
 
-	TaskArchive int // ended tasks that a node remembers; older ones are unknown; default 1000, as Proxmox keeps at least
+	TaskArchive int // number of ended tasks in a node's index; older tasks are unknown; default 1000, the minimum in Proxmox
 
-	VMListFile string // kept like /etc/pve/.vmlist when not empty: a version per guest that rises with every change
+	VMListFile string // path of a file like /etc/pve/.vmlist: a version per guest that rises with every change; default none
 
-	Latency           time.Duration            // added to every call: the way there and back
-	Latencies         map[string]time.Duration // of single routes, by "METHOD /path/{with}/variables", instead of Latency: work that one of Workers does
+	Latency           time.Duration            // added to every call: the network round trip
+	Latencies         map[string]time.Duration // of single routes, by "METHOD /path/{with}/variables", in place of Latency: work that occupies one of Workers
 	UnauthorizedDelay time.Duration            // before a 401; Proxmox waits 3 s; default none
-	ResourcesPeriod   time.Duration            // how often /cluster/resources learns run states, names and sizes; Proxmox 10 s; default at once
-	ResourcesCache    time.Duration            // how long each of three front workers keeps what it read of that, in turn; Proxmox 2 s; default none
-	HADelay           time.Duration            // how late the HA manager acts on a changed wish; default 10 s, negative never
+	ResourcesPeriod   time.Duration            // how often run states, names and sizes in /cluster/resources are updated; Proxmox 10 s; default at once
+	ResourcesCache    time.Duration            // how long each of three front workers, used in turn, caches those values; Proxmox 2 s; default not at all
+	HADelay           time.Duration            // delay before the HA manager acts on a request; default 10 s, negative never acts
 	LockTimeout       time.Duration            // how long a write waits for a guest's lock; default 10 s, as Proxmox
-	ProxyTimeout      time.Duration            // after which the proxy answers 596 to a call that goes on; default 30 s, as Proxmox; negative never
-	Workers           int                      // calls that a node does at once, those that need root and the others apart, while the rest waits; default 3, as Proxmox; negative any number
+	ProxyTimeout      time.Duration            // after which the proxy answers 596 while the call continues; default 30 s, as Proxmox; negative never
+	Workers           int                      // concurrent calls of a node, with separate limits for calls that need root and for other calls; default 3, as Proxmox; negative no limit
 }
 
 // Storage is one storage, known to all nodes by its name.
@@ -42,46 +42,46 @@ type Storage struct {
 	Path    string // of a dir storage; shown in task logs
 	Content string // comma-separated content types
 	Size    int64  // bytes; 0 means 252 GiB
-	Thick   bool   // volumes take their whole size at once, and no more than Size fits; otherwise only FillStorage fills it
-	Shared  bool   // between the nodes, so that a running VM moves without copying
+	Thick   bool   // volumes use their whole size at once, up to Size in total; otherwise the storage is full only after FillStorage
+	Shared  bool   // between the nodes, so that a running VM migrates without copying
 }
 
-// Datacenter are the options of the whole cluster, as in its datacenter.cfg.
+// Datacenter holds the options of the whole cluster, as in datacenter.cfg.
 type Datacenter struct {
 	CaseSensitiveTags bool     // tags keep their case
 	TagsAsGiven       bool     // tags keep their order ("ordering=config")
-	RegisteredTags    []string // only for those with Sys.Modify on /
+	RegisteredTags    []string // only callers with Sys.Modify on / may set them
 	TagAccess         string   // user-tag-access: free (default), existing, list or none
-	AllowedTags       []string // with TagAccess list, and with existing beside the tags in use
-	LowestID          int      // that nextid hands out; default 100
-	HighestID         int      // nextid stays below; default 1000000
+	AllowedTags       []string // with TagAccess list, and with existing in addition to the tags in use
+	LowestID          int      // the lowest id that nextid returns; default 100
+	HighestID         int      // nextid returns lower ids only; default 1000000
 }
 
-// User is an account. A token may what both the token and its user may.
+// User is an account. A token has the privileges that both its own ACL and its user's ACL grant.
 type User struct {
 	ID       string // user@realm
 	ACL      []ACL
-	Disabled bool // its tokens are refused
+	Disabled bool // its tokens are rejected
 }
 
-// Token is an API token, with privilege separation unless SharesUser says otherwise: what the ACL of the token says, as far as its user
-// may that too.
+// Token is an API token. It has privilege separation unless SharesUser is set: it has the privileges in its own ACL, limited to those of
+// its user.
 type Token struct {
 	ID         string // user@realm!name
 	Secret     string
-	ACL        []ACL     // empty for a user root@pam means every privilege, for others none
-	SharesUser bool      // no privilege separation: what the user may, and ACL does not matter
-	Expires    time.Time // refused from then on; zero never
+	ACL        []ACL     // without entries root@pam has every privilege, other users none
+	SharesUser bool      // no privilege separation: the token has its user's privileges, and ACL is ignored
+	Expires    time.Time // the token is rejected from this time on; zero means never
 }
 
 // ACL grants a role or single privileges on a path and everything below it.
 type ACL struct {
 	Path       string
-	Role       string   // one of Proxmox's own, such as PVEVMAdmin or NoAccess; unknown ones grant nothing
-	Privileges []string // in addition to the role's
+	Role       string   // a predefined role of Proxmox such as PVEVMAdmin or NoAccess; an unknown role grants nothing
+	Privileges []string // in addition to those of the role
 }
 
-// DefaultTokens are root@pam!full with every privilege, gitops@pve!agent with what a reconciler needs on /, and
+// DefaultTokens returns root@pam!full with every privilege, gitops@pve!agent with the privileges that a reconciler needs on /, and
 // gitops@pve!ro with PVEAuditor on /.
 func DefaultTokens() []Token {
 	return []Token{

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// LoseQuorum leaves the cluster without a majority: reads go on, what needs /etc/pve to be writable is refused.
+// LoseQuorum takes the majority from the cluster: reads work, and calls that need a writable /etc/pve fail.
 func (s *Sim) LoseQuorum() { s.setQuorum(false) }
 
 // RegainQuorum ends LoseQuorum.
@@ -17,13 +17,13 @@ func (s *Sim) setQuorum(quorate bool) {
 	s.noQuorum = !quorate
 }
 
-// StopNode makes a node unreachable: calls for it answer 595. Its guests stay in the inventory as last seen, without a run state or a
-// name after five minutes; those under HA are recovered on another node when the manager has fenced it.
+// StopNode makes a node unreachable: calls for it answer 595. The inventory shows its guests as last seen, and after five minutes without
+// run state and name. Its managed guests are recovered on another node after the manager has fenced the node.
 func (s *Sim) StopNode(name string) {
 	s.mu.Lock()
 	stopped := s.hasNode(name) && !slices.Contains(s.down, name)
 	if stopped {
-		s.broadcast() // its last round
+		s.broadcast() // the node's last round
 		s.down = append(s.down, name)
 		s.downSince[name] = time.Now()
 	}
@@ -40,8 +40,8 @@ func (s *Sim) StartNode(name string) {
 	s.down = slices.DeleteFunc(s.down, func(n string) bool { return n == name })
 }
 
-// RebootNode switches a node off and on again: its workers die without a last word, its guests stop, and after the given time those with
-// onboot are started by a task of root@pam.
+// RebootNode stops a node and starts it again after the time takes. Its running tasks end as killed, and its guests stop. After the start, a
+// task of root@pam starts the guests that have onboot.
 func (s *Sim) RebootNode(name string, takes time.Duration) {
 	s.StopNode(name)
 	_ = s.locked(func() error {
@@ -72,7 +72,7 @@ func (s *Sim) RebootNode(name string, takes time.Duration) {
 	})
 }
 
-// startAll starts what is marked for it, in order of the vmid.
+// startAll starts the guests of a node that have onboot and are not managed, in order of their vmids.
 func (s *Sim) startAll(node string) {
 	s.spawn(node, "startall", "", 0, "root@pam", nil, func(t *task) error {
 		t.sim.mu.Lock()
@@ -90,7 +90,7 @@ func (s *Sim) startAll(node string) {
 	})
 }
 
-// requireQuorum refuses calls that begin by asking for a quorate cluster. The state is locked.
+// requireQuorum rejects calls that check the quorum first. The state is locked.
 func (c *call) requireQuorum() error {
 	if c.sim.noQuorum {
 		return apiErrorf("cluster not ready - no quorum?")
@@ -98,7 +98,7 @@ func (c *call) requireQuorum() error {
 	return nil
 }
 
-// checkWritable refuses to write a config file while the cluster file system is read-only. The state is locked.
+// checkWritable returns an error if the cluster file system is read-only, so that no config file can be written. The state is locked.
 func (s *Sim) checkWritable(g *guest) error {
 	if s.noQuorum {
 		return apiErrorf("unable to open file '/etc/pve/%s.tmp.%d' - Permission denied", configPath(g.kind, g.node, g.vmid), s.nextPID)
@@ -106,10 +106,10 @@ func (s *Sim) checkWritable(g *guest) error {
 	return nil
 }
 
-// checkClusterLock refuses to change a file that all nodes share, such as the one of the pools. The state is locked.
-func (c *call) checkClusterLock(what, file string) error {
+// checkClusterLock returns an error if a file that all nodes share, such as the one of the pools, cannot be changed. The state is locked.
+func (c *call) checkClusterLock(prefix, file string) error {
 	if c.sim.noQuorum {
-		return apiErrorf("%scfs-lock '%s' error: no quorum!", what, file)
+		return apiErrorf("%scfs-lock '%s' error: no quorum!", prefix, file)
 	}
 	return nil
 }

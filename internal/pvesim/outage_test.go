@@ -184,7 +184,7 @@ func TestBackupAndRestore(t *testing.T) {
 	})
 }
 
-func TestBackupThatDiesLeavesTheLock(t *testing.T) {
+func TestKilledBackupLeavesTheLock(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "")
 		inject(t, c.sim, Fault{Kind: TaskKilled, Path: "/vzdump$"})

@@ -47,7 +47,7 @@ func TestPendingOnARunningVM(t *testing.T) {
 		if got := c.task("POST", vm100+"/status/reboot"); got != "OK" {
 			t.Fatalf("reboot: got %s, want OK", got)
 		}
-		time.Sleep(time.Second) // the start is another task
+		time.Sleep(time.Second) // a separate task starts the VM
 		synctest.Wait()
 		if !c.sim.Running(100) || c.sim.Value(100, "serial0") != "" {
 			t.Errorf("after reboot: got running %v serial0 %q, want it running without", c.sim.Running(100), c.sim.Value(100, "serial0"))
@@ -55,8 +55,8 @@ func TestPendingOnARunningVM(t *testing.T) {
 	})
 }
 
-// TestPluggedFeaturesWait: a change of the hotplug key that involves memory or processors is one of how the VM was started.
-func TestPluggedFeaturesWait(t *testing.T) {
+// TestHotplugFeaturesPending checks that a change of the key hotplug that involves memory or cpu waits for the next start.
+func TestHotplugFeaturesPending(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addRunningVM(t, c.sim, 100, "name: a\n")
 		for _, step := range []struct{ write, now, pending string }{

@@ -14,7 +14,7 @@ type pool struct {
 	storages []string
 }
 
-// poolOf names the pool of a guest, or nothing. The state is locked.
+// poolOf returns the name of a guest's pool, or "". The state is locked.
 func (s *Sim) poolOf(vmid int) string {
 	for id, p := range s.pools {
 		if slices.Contains(p.vms, vmid) {
@@ -33,7 +33,7 @@ func poolRoutes() []*route {
 	allocate := func(c *call) error { return c.require("/pool/"+c.poolID(), "Pool.Allocate") }
 	return []*route{
 		readRoute("/pools", listPools).withParams(map[string]rule{"poolid": text(), "type": enum("qemu", "lxc", "storage")}),
-		writeRoute(http.MethodPost, "/pools", createPool).withParams(map[string]rule{"poolid": text().needed(), "comment": text()}).withPermission(createPermit),
+		writeRoute(http.MethodPost, "/pools", createPool).withParams(map[string]rule{"poolid": text().needed(), "comment": text()}).withPermission(permitCreatePool),
 		writeRoute(http.MethodPut, "/pools", updatePool).withParams(withID).withPermission(allocate),
 		writeRoute(http.MethodDelete, "/pools", deletePool).withParams(map[string]rule{"poolid": text().needed()}).withPermission(allocate),
 		readRoute("/pools/{poolid}", getPool).withParams(map[string]rule{"type": enum("qemu", "lxc", "storage")}),
@@ -49,15 +49,15 @@ func (c *call) poolID() string {
 	return c.params["poolid"]
 }
 
-// createPermit also refuses a name that no ACL path can hold, which is how Proxmox notices it.
-func createPermit(c *call) error {
+// permitCreatePool requires Pool.Allocate. It also rejects a name that no ACL path can contain, as Proxmox does.
+func permitCreatePool(c *call) error {
 	if strings.ContainsAny(c.params["poolid"], " !@") {
 		return forbidden(", Pool.Allocate")
 	}
 	return c.require("/pool/"+c.params["poolid"], "Pool.Allocate")
 }
 
-// poolDetail says how much of a pool is shown.
+// poolDetail selects how much of a pool is shown.
 type poolDetail int
 
 const (

@@ -30,7 +30,7 @@ func typePrefix(kind Kind) string {
 	return "qm"
 }
 
-// markStopped makes a guest stopped and applies what waited for that. The state is locked.
+// markStopped marks a guest as stopped. A VM then applies its pending changes. The state is locked.
 func (s *Sim) markStopped(g *guest) {
 	g.running, g.paused = false, false
 	s.countEffect(g.vmid, Stopped)
@@ -44,7 +44,7 @@ func stopCall(kind Kind) func(*call) (reply, error) {
 		if rep, managed, err := c.haCall("hastop", "stop", "stopped"); managed {
 			return rep, err
 		}
-		if err := c.refuseContainer(kind, checkRunning); err != nil {
+		if err := c.checkContainer(kind, checkRunning); err != nil {
 			return reply{}, err
 		}
 		return c.start(typePrefix(kind)+"stop", c.vmid(), func(t *task) error {
@@ -68,7 +68,7 @@ func stopCall(kind Kind) func(*call) (reply, error) {
 	}
 }
 
-// findForTask finds the guest inside a stop or shutdown task, whose text for a missing VM is its own.
+// findForTask returns the guest inside a stop or shutdown task, where the error text for a missing VM differs.
 func (c *call) findForTask(kind Kind) (*guest, error) {
 	g, err := c.sim.find(kind, c.node(), c.vmid())
 	if err != nil && kind == QEMU {
@@ -84,7 +84,7 @@ func checkRunning(g *guest) error {
 	return nil
 }
 
-// pauseCall is for what needs a running VM and changes little: reset, suspend, resume.
+// pauseCall returns the handler of reset, suspend or resume. They need a running VM.
 func pauseCall(typ string, change func(*guest)) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		err := c.sim.locked(func() error {

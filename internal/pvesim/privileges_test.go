@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestEveryCallChecksItsPrivileges takes one privilege from a token that holds all others, and demands that the call is refused for it.
+// TestEveryCallChecksItsPrivileges calls with a token that has all privileges except one, and checks that the call is rejected for that one.
 func TestEveryCallChecksItsPrivileges(t *testing.T) {
 	const (
 		ct   = "/nodes/pve1/lxc/200"
@@ -136,13 +136,13 @@ func TestEveryCallChecksItsPrivileges(t *testing.T) {
 				u := c.as("u@pve!x")
 				got := u.call(f[0], f[1], f[2:]...)
 				reason := got.reason
-				if got.status == 200 { // some are found out in the task
+				if got.status == 200 { // some privileges are checked in the task
 					reason = u.wait(strings.Trim(string(got.data(t)), `"`))
 				} else if got.status != 403 && got.status != 500 {
-					t.Errorf("status: got %d, want a refusal", got.status)
+					t.Errorf("status: got %d, want 403 or 500", got.status)
 				}
 				if !strings.HasPrefix(reason, "Permission check failed (") || !strings.Contains(reason, tt.path+", ") || !strings.Contains(reason, tt.without) {
-					t.Errorf("got %d %s, want it refused for %s on %s", got.status, reason, tt.without, tt.path)
+					t.Errorf("got %d %s, want it rejected for %s on %s", got.status, reason, tt.without, tt.path)
 				}
 				if n := len(c.sim.Counters().Effects); n != 0 {
 					t.Errorf("effects: got %d guests changed, want none", n)
@@ -168,7 +168,7 @@ func TestRootOnlyKeys(t *testing.T) {
 		checkReply(t, "lock removed", c.call("PUT", vm100+"/config", "delete=lock"), 500, "only root can set 'lock' config")
 		checkReply(t, "device", c.call("PUT", vm100+"/config", "hostpci0=0000:01:00.0"), 500, "only root can set 'hostpci0' config for non-mapped devices")
 		if got := c.call("PUT", vm100+"/config", "skiplock=1", "cores=2"); got.status != 400 || !strings.Contains(got.body, "Only root may use this option.") {
-			t.Errorf("skiplock: got %d %s, want it refused", got.status, got.body)
+			t.Errorf("skiplock: got %d %s, want it rejected", got.status, got.body)
 		}
 		for set, want := range map[string]string{
 			"features=keyctl=1":              "changing feature flags (except nesting) is only allowed for root@pam",
@@ -181,7 +181,7 @@ func TestRootOnlyKeys(t *testing.T) {
 	})
 }
 
-func TestTokenMayWhatItsUserMay(t *testing.T) {
+func TestTokenLimitedByUser(t *testing.T) {
 	audit := []ACL{{Path: "/", Privileges: []string{"VM.Audit"}}}
 	both := []ACL{{Path: "/", Privileges: []string{"VM.Audit", "VM.PowerMgmt"}}}
 	opts := Options{
@@ -189,7 +189,7 @@ func TestTokenMayWhatItsUserMay(t *testing.T) {
 		Tokens: append(DefaultTokens(),
 			Token{ID: "a@pve!separate", Secret: "s", ACL: audit}, Token{ID: "a@pve!shared", Secret: "s", SharesUser: true},
 			Token{ID: "a@pve!more", Secret: "s", ACL: []ACL{{Path: "/", Role: "Administrator"}}}, Token{ID: "b@pve!x", Secret: "s", ACL: both},
-			Token{ID: "a@pve!short", Secret: "s", ACL: both, Expires: time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC)}, // an hour after a bubble begins
+			Token{ID: "a@pve!short", Secret: "s", ACL: both, Expires: time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC)}, // an hour after the start of a bubble
 		),
 	}
 	bubble(t, opts, func(t *testing.T, c *client) {
@@ -206,12 +206,12 @@ func TestTokenMayWhatItsUserMay(t *testing.T) {
 		c.sim.SetPrivileges("a@pve", audit)
 		checkReply(t, "user's right revoked", start("a@pve!more"), 403, "Permission check failed (/vms/100, VM.PowerMgmt)")
 		if body := c.as("a@pve!more").ok("GET", "/access/permissions", "path=/vms").body; body != `{"data":{"/vms":{"VM.Audit":1}}}` {
-			t.Errorf("permissions: got %s, want what both may", body)
+			t.Errorf("permissions: got %s, want the privileges that both have", body)
 		}
 	})
 }
 
-func TestPoolGrantsItsMembers(t *testing.T) {
+func TestPoolPrivilegesApplyToGuests(t *testing.T) {
 	opts := Options{Tokens: append(DefaultTokens(), Token{ID: "u@pve!x", Secret: "s", ACL: []ACL{
 		{Path: "/pool/mine", Privileges: slices.Concat([]string{"VM.Allocate", "VM.Audit", "Pool.Audit"}, configPrivileges)},
 		{Path: "/storage", Role: "PVEDatastoreUser"},

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// propertyString is the format of values such as "virtio=AA:..,bridge=vmbr0": comma-separated keys with one default key.
+// propertyString is the format of values such as "virtio=AA:..,bridge=vmbr0": comma-separated keys with values, and one default key.
 type propertyString map[string]rule
 
-// parse splits and verifies a value. Booleans become 0 or 1, aliases their target. The error's text is Proxmox's.
+// parse splits and checks a value. Booleans become 0 or 1, and an alias becomes its target key. The error text is Proxmox's.
 func (p propertyString) parse(name, value string) (values, error) {
 	out := values{}
 	for part := range strings.SplitSeq(value, ",") {
@@ -102,7 +102,7 @@ func (p propertyString) verify(name string, got values) error {
 	return errors.New("format error\n" + strings.TrimSuffix(b.String(), "\n"))
 }
 
-// format writes the default key without its name, then the required keys, then the rest, each group sorted.
+// format writes the default key without its name, then the required keys, then the others. Each group is sorted.
 func (p propertyString) format(v values) string {
 	var lead, needed, rest []string
 	for _, k := range slices.Sorted(maps.Keys(v)) {

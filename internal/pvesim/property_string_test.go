@@ -10,8 +10,8 @@ func TestPropertyStrings(t *testing.T) {
 		format propertyString
 		name   string
 		in     string
-		want   string // printed again
-		err    string // or part of the refusal
+		want   string // the formatted value
+		err    string // or part of the error
 	}{
 		"drive_sorts":        {scsiFormat, "scsi0", "local:1,ssd=1,discard=on", "local:1,discard=on,ssd=1", ""},
 		"drive_alias":        {scsiFormat, "scsi0", "ssd=yes,volume=local:1", "local:1,ssd=1", ""},
@@ -58,7 +58,7 @@ func TestSizes(t *testing.T) {
 	}
 	for _, in := range []string{"", "G", "-1G", "1X", "1.G"} {
 		if n, ok := parseSize(in); ok {
-			t.Errorf("size %q: got %d, want a refusal", in, n)
+			t.Errorf("size %q: got %d, want it rejected", in, n)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// applyPending makes every pending change real; the VM is stopped. The state is locked.
+// applyPending applies every pending change of a stopped VM. The state is locked.
 func (s *Sim) applyPending(g *guest) {
 	if !g.conf.hasPending() {
 		return
@@ -21,7 +21,7 @@ func (s *Sim) applyPending(g *guest) {
 	})
 }
 
-// removeKey removes a key for good. The volume of a drive becomes unused, or goes with force.
+// removeKey removes a key from the config. The volume of a drive becomes unused; with force it is freed.
 func (s *Sim) removeKey(conf *config, d pendingDelete) {
 	old, ok := conf.values[d.key]
 	if !ok {
@@ -38,7 +38,7 @@ func (s *Sim) removeKey(conf *config, d pendingDelete) {
 	s.moveToUnused(QEMU, conf, d.key, old)
 }
 
-// applyKey moves one pending value into the config.
+// applyKey moves one pending value into the config. The volume of a replaced drive becomes unused.
 func (s *Sim) applyKey(conf *config, key string) {
 	value := conf.pending[key]
 	delete(conf.pending, key)

@@ -12,7 +12,7 @@ var createOnly = []string{
 	"vmid", "archive", "bwlimit", "force", "pool", "start", "storage", "unique", "live-restore", "ha-managed", "import-working-storage",
 }
 
-// createVM checks, reserves the id with a locked config, and leaves the rest to a task.
+// createVM checks the call and reserves the vmid with a locked config. A task creates the VM.
 func createVM(c *call) (reply, error) {
 	vmid := atoi(c.params["vmid"])
 	if from := c.params["archive"]; from != "" {
@@ -73,7 +73,7 @@ func (c *call) permitCreate(vmid int, set values) error {
 	return checkBalloon(newConfig(), &update{set: set})
 }
 
-// permitStartAndHA checks what a create does when the guest is there: release 9 wants a privilege to start it, all to put it under HA.
+// permitStartAndHA checks the privileges for the start of the new guest, which release 9 requires, and for adding the guest to HA.
 func (c *call) permitStartAndHA(vmid int) error {
 	if c.flag("start") && c.sim.major() >= 9 {
 		if err := c.require("/vms/"+itoa(vmid), "VM.PowerMgmt"); err != nil {
@@ -86,7 +86,7 @@ func (c *call) permitStartAndHA(vmid int) error {
 	return nil
 }
 
-// addToHA puts a new guest under the HA manager if the call asks for it. The state is locked.
+// addToHA adds a new guest to the HA manager if the call sets ha-managed. The state is locked.
 func (c *call) addToHA(g *guest) {
 	if !c.flag("ha-managed") {
 		return
@@ -100,7 +100,7 @@ func (c *call) addToHA(g *guest) {
 	c.sim.scheduleHA(h)
 }
 
-// permitAllocate wants VM.Allocate on the new guest or on the pool it goes into.
+// permitAllocate requires VM.Allocate on the new guest or on its pool.
 func (c *call) permitAllocate(vmid int) error {
 	p := c.params["pool"]
 	if p != "" && c.sim.pools[p] == nil {
@@ -112,7 +112,7 @@ func (c *call) permitAllocate(vmid int) error {
 	return &apiError{status: http.StatusForbidden, message: "Permission check failed\n"}
 }
 
-// reserve makes a config that holds nothing but the create lock. The state is locked.
+// reserve creates a config that contains only the create lock. The state is locked.
 func (c *call) reserve(kind Kind, vmid int) error {
 	if old := c.sim.guests[vmid]; old != nil {
 		text := old.label() + " " + itoa(vmid) + " already exists on node '" + old.node + "'"
@@ -127,7 +127,7 @@ func (c *call) reserve(kind Kind, vmid int) error {
 	return nil
 }
 
-// createVM fills the reserved config. A failure removes it and what was allocated; a killed worker leaves both.
+// createVM fills the reserved config. A failure removes the config and the allocated volumes; a killed worker leaves both.
 func (t *task) createVM(vmid int, set values, pool string) error {
 	var made []string
 	err := t.work(0.3)
@@ -168,7 +168,7 @@ func (t *task) createDisks(vmid int, set values, made *[]string) error {
 	return nil
 }
 
-// createDisk makes one disk and writes it into the values. The state is locked.
+// createDisk allocates one disk and writes it into the values. The state is locked.
 func (t *task) createDisk(vmid int, d drive, set values, made *[]string) error {
 	before := len(*made)
 	d, err := t.sim.allocate(vmid, d, t.printf, made)
@@ -195,7 +195,8 @@ func (t *task) finishVM(vmid int, set values, pool string) {
 	s.countEffect(vmid, Created)
 }
 
-// addIdentities adds what every new VM gets: boot order, birth data, SMBIOS uuid, generation id, and a pinned machine for Windows.
+// addIdentities adds the values that every new VM gets: boot order, creation data, SMBIOS uuid, generation id, and a pinned machine version
+// for Windows.
 func (s *Sim) addIdentities(v values) {
 	if _, ok := v["boot"]; !ok {
 		v["boot"] = printBootOrder(defaultBootDevices(v))

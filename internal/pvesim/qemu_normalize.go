@@ -29,11 +29,11 @@ func (u *update) checkLists() error {
 	return nil
 }
 
-// normalizeVM rewrites the values that Proxmox does not store as given.
+// normalizeVM rewrites the values that Proxmox stores in another form.
 func (c *call) normalizeVM(set values) error {
 	if v, ok := set["sshkeys"]; ok {
 		if v == "" {
-			delete(set, "sshkeys") // accepted, and without any effect
+			delete(set, "sshkeys") // accepted without effect
 		} else if err := checkSSHKeys(v); err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (c *call) normalizeVM(set values) error {
 	if v, ok := set["hookscript"]; ok && c.sim.volume(v) == nil {
 		return paramError("hookscript", "script '"+v+"' does not exist\n")
 	}
-	for _, k := range sortedKeys(set) { // in order, so that a seed decides which address goes where
+	for _, k := range sortedKeys(set) { // in order, so that equal seeds give equal addresses
 		v := set[k]
 		switch {
 		case isNet(k):

@@ -87,7 +87,7 @@ func (c *call) permitKey(vmid int, key, value string) error {
 	return apiErrorf("only root can set '%s' config", key)
 }
 
-// permitMapping is for a device of the host by the name that the cluster has for it.
+// permitMapping requires the privileges for a host device that the cluster has mapped under a name.
 func (c *call) permitMapping(path, kind, name string) error {
 	if err := c.require(path, "VM.Config.HWType"); err != nil {
 		return err
@@ -118,11 +118,11 @@ func (c *call) permitNet(path, value string) error {
 	return c.permitBridge(qemuNetFormat, value)
 }
 
-// permitBridge wants the use of a network device's bridge, or of its VLAN there.
+// permitBridge requires SDN.Use on the bridge of a network device, or on the VLAN of that bridge.
 func (c *call) permitBridge(format propertyString, value string) error {
 	v, err := format.parse("net", value)
 	if err != nil || v["bridge"] == "" {
-		return nil //nolint:nilerr // a delete has no bridge to ask for
+		return nil //nolint:nilerr // a delete names no bridge
 	}
 	path := "/sdn/zones/localnetwork/" + v["bridge"]
 	if v["tag"] != "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// checkBalloon keeps the balloon below the memory.
+// checkBalloon rejects a balloon that is larger than the memory.
 func checkBalloon(conf *config, u *update) error {
 	b, ok := u.set["balloon"]
 	if !ok {
@@ -21,7 +21,7 @@ func checkBalloon(conf *config, u *update) error {
 	return nil
 }
 
-// revertKey drops a pending change. A volume allocated for it stays as unused.
+// revertKey drops the pending change of a key. A volume that was allocated for it becomes unused.
 func (s *Sim) revertKey(conf *config, key string) {
 	if v, ok := conf.pending[key]; ok {
 		if isDisk(QEMU, key) {
@@ -32,7 +32,7 @@ func (s *Sim) revertKey(conf *config, key string) {
 	conf.dropDelete(key)
 }
 
-// keepVolume makes the volume of a dropped pending drive unused, unless the running drive sits on it too.
+// keepVolume makes the volume of a dropped pending drive unused, unless the current drive has the same volume.
 func (s *Sim) keepVolume(conf *config, key, pending string) {
 	p, err := parseDrive(key, pending)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Sim) keepVolume(conf *config, key, pending string) {
 	s.moveToUnused(QEMU, conf, key, pending)
 }
 
-// stageVMDelete marks a key for deletion. An unused volume is destroyed at once.
+// stageVMDelete marks a key for deletion. An unused volume is freed at once.
 func (s *Sim) stageVMDelete(g *guest, key string, u *update) error {
 	val, set := g.conf.values[key]
 	if _, pending := g.conf.pending[key]; !set && !pending {
@@ -83,7 +83,7 @@ func (s *Sim) stageVMDelete(g *guest, key string, u *update) error {
 	return nil
 }
 
-// stageVMKey puts a value into the pending section, allocating volumes that it asks for.
+// stageVMKey puts a value into the pending section. It allocates the volume that a drive requests.
 func (s *Sim) stageVMKey(g *guest, key string, u *update) error {
 	value := u.set[key]
 	if isDisk(QEMU, key) {

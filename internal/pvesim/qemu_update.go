@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// update is a change of a VM's config, taken apart.
+// update is a parsed change of a guest's config.
 type update struct {
 	vmid    int
 	set     values
@@ -15,11 +15,11 @@ type update struct {
 	reverts []string
 	force   bool
 	digest  string
-	logf    func(string, ...any) // of the task, or nothing
+	logf    func(string, ...any) // writes to the task log; without a task it does nothing
 }
 
-// newUpdate reads a change of a VM's config from the call's parameters, refusing what does not depend on the guest. The state is
-// locked.
+// newUpdate reads a change of a VM's config from the call's parameters. It rejects a change for reasons that do not depend on the guest. The
+// state is locked.
 func (c *call) newUpdate() (*update, error) {
 	u := &update{vmid: c.vmid(), set: maps.Clone(c.params), digest: c.params["digest"], force: c.flag("force"), logf: func(string, ...any) {}}
 	u.deletes, u.reverts = listOf(c.params["delete"]), listOf(c.params["revert"])
@@ -45,7 +45,7 @@ func (c *call) newUpdate() (*update, error) {
 	return u, c.permitUpdate(u)
 }
 
-// checkedUpdate also looks at digest and lock, which are checked once before anything waits and again under the guest's lock.
+// checkedUpdate also checks digest and lock. Both are checked before the call waits, and again while the guest's lock is held.
 func (c *call) checkedUpdate() (*update, error) {
 	u, err := c.newUpdate()
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *call) checkedUpdate() (*update, error) {
 	return u, g.checkLock()
 }
 
-// updateVM is PUT config: everything happens before the reply.
+// updateVM handles PUT config: the change is made before the reply.
 func updateVM(c *call) (reply, error) {
 	var u *update
 	if err := c.sim.locked(func() (err error) { u, err = c.checkedUpdate(); return err }); err != nil {
@@ -73,8 +73,8 @@ func updateVM(c *call) (reply, error) {
 	return nullReply()
 }
 
-// updateVMAsync is POST config: digest and lock are checked before the worker starts, and again inside it. With a background
-// delay the reply waits for the worker that long.
+// updateVMAsync handles POST config: digest and lock are checked before the task starts, and again inside it. With background_delay the
+// reply waits up to that many seconds for the task.
 func updateVMAsync(c *call) (reply, error) {
 	var u *update
 	if err := c.sim.locked(func() (err error) { u, err = c.checkedUpdate(); return err }); err != nil {
@@ -98,7 +98,7 @@ func updateVMAsync(c *call) (reply, error) {
 	return dataReply(jsonString(t.name))
 }
 
-// finishesWithin waits for a task and says whether it ended well in time.
+// finishesWithin waits for a task and reports whether it ended successfully within the limit.
 func (s *Sim) finishesWithin(t *task, done <-chan struct{}, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -113,7 +113,7 @@ func (s *Sim) finishesWithin(t *task, done <-chan struct{}, limit time.Duration)
 	return false
 }
 
-// describeUpdate is the task log's line about the parameters.
+// describeUpdate returns the line of the task log that lists the parameters.
 func (c *call) describeUpdate() string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(c.params)) {
@@ -129,8 +129,8 @@ func (c *call) describeUpdate() string {
 	return strings.Join(parts, " ")
 }
 
-// writeOrder is the order in which keys are written: by name, so that a seed decides what is drawn for which; random, as Proxmox has it,
-// where a fault looks for trouble between two of them. The state is locked.
+// writeOrder returns the order in which the keys are written. It is by name, so that equal seeds give equal results; with the fault
+// FailMidway it is random, as in Proxmox. The state is locked.
 func (c *call) writeOrder(u *update) []string {
 	keys := slices.SortedFunc(maps.Keys(u.set), compareSlots)
 	if c.fault != nil && c.fault.Kind == FailMidway {
@@ -139,7 +139,7 @@ func (c *call) writeOrder(u *update) []string {
 	return keys
 }
 
-// failMidway fails a write after as many keys as the fault says. The state is locked.
+// failMidway returns the error of the fault FailMidway if the fault's number of keys is written. The state is locked.
 func (c *call) failMidway(written int) error {
 	if c.fault == nil || c.fault.Kind != FailMidway || c.fault.Phase != written {
 		return nil
@@ -147,8 +147,8 @@ func (c *call) failMidway(written int) error {
 	return apiErrorf("%s", c.fault.Text)
 }
 
-// applyUpdate changes the config under the guest's lock: reverts, deletes, then the values one by one, each written as it comes,
-// so that a refusal in the middle leaves the earlier ones. The state is locked.
+// applyUpdate changes the config while the guest's lock is held: reverts, deletes, then the values one by one. Each value is written at once,
+// so an error in the middle keeps the earlier ones. The state is locked.
 func (c *call) applyUpdate(u *update) error {
 	g, err := c.sim.find(QEMU, c.node(), u.vmid)
 	if err != nil {
@@ -196,7 +196,7 @@ func (c *call) applyUpdate(u *update) error {
 	return nil
 }
 
-// unlinkVM is the older way to delete disks.
+// unlinkVM handles the older call that deletes disks.
 func unlinkVM(c *call) (reply, error) {
 	u := &update{vmid: c.vmid(), deletes: listOf(c.params["idlist"]), force: c.flag("force"), set: values{}, logf: func(string, ...any) {}}
 	if err := c.sim.withGuestLock(QEMU, u.vmid, func() error { return c.applyUpdate(u) }); err != nil {

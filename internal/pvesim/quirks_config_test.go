@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// TestWhatIsReadBack has a case for each way in which a value reads back other than it was written, of VMs unless its name begins with ct.
+// TestValuesReadBack has a case for each way in which a value that is read differs from the value that was written. Cases are about VMs unless
+// their name begins with ct.
 // want is the value as JSON, "" for an absent key; MAC stands for a generated address, UUID for a generated uuid.
-func TestWhatIsReadBack(t *testing.T) {
+func TestValuesReadBack(t *testing.T) {
 	const (
 		key = "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIMjJIgmBwGHzxaes7iXh%2fdc%2F0gj2H%2BIRWkEN5c9tx7Wa%20a%40h%0A"
 		dir = "local:100/vm-100-disk-"
@@ -107,7 +108,7 @@ func TestWhatIsReadBack(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefused(t *testing.T) {
+func TestRejectedValues(t *testing.T) {
 	tests := map[string]struct {
 		path, set string
 		status    int
@@ -156,9 +157,9 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// TestBootOrderComesWithItsDevice writes a boot order together with the device that it names, and a cloud-init drive after the one before it
-// went.
-func TestBootOrderComesWithItsDevice(t *testing.T) {
+// TestBootOrderWithNewDevice writes a boot order together with the device that it names, and a cloud-init drive after the previous one was
+// deleted.
+func TestBootOrderWithNewDevice(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "ide2: local:cloudinit\nnet0: virtio,bridge=vmbr0\n")
 		checkReply(t, "drive that moves", c.call("PUT", vm100+"/config", "ide0=local:cloudinit", "delete=ide2"), 500,
@@ -198,7 +199,7 @@ func TestCreateAddsIdentities(t *testing.T) {
 	})
 }
 
-func TestCloneUnderWay(t *testing.T) {
+func TestCloneInProgress(t *testing.T) {
 	bubble(t, Options{TaskTimes: map[string]time.Duration{"qmclone": time.Minute}}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "#source\nname: xc\nonboot: 1\ntags: t\nipconfig0: ip=dhcp\nscsi0: local-lvm:1\nnet0: virtio,bridge=vmbr0\n")
 		upid := strings.Trim(string(c.ok("POST", vm100+"/clone", "newid=101", "full=1").data(t)), `"`)
@@ -231,12 +232,12 @@ func TestCloneUnderWay(t *testing.T) {
 	})
 }
 
-func TestRunningWindowsPinsItsMachineLater(t *testing.T) {
+func TestWindowsMachinePinnedAsPending(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addRunningVM(t, c.sim, 100, "")
 		c.ok("PUT", vm100+"/config", "ostype=win10")
 		if body := c.ok("GET", vm100+"/pending").body; !strings.Contains(body, `{"key":"machine","pending":"pc-i440fx-10.0+pve1"}`) {
-			t.Errorf("pending: got %s, want the machine that nobody wrote", body)
+			t.Errorf("pending: got %s, want a machine although no call wrote it", body)
 		}
 	})
 }

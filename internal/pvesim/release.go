@@ -2,10 +2,10 @@ package pvesim
 
 import "strings"
 
-// What differs between releases 9 and 8 follows Proxmox's sources; the recordings are of release 9. It is decided by the functions here,
-// and by s.major() in the few places that print other fields.
+// The differences between releases 9 and 8 follow Proxmox's sources; the recordings are of release 9. They are in the functions of this
+// file, and in the few places that print other fields and call s.major().
 
-// major is the release that the cluster runs, 9 or 8.
+// major returns the major version of the cluster, 9 or 8.
 func (s *Sim) major() int { return s.release }
 
 func majorOf(version string) int {
@@ -13,7 +13,7 @@ func majorOf(version string) int {
 	return atoi(n)
 }
 
-// privilegeName is the name that the release has for a privilege, or nothing.
+// privilegeName returns the name of a privilege in the cluster's release, or "" if the release does not have it.
 func (s *Sim) privilegeName(name string) string {
 	if s.major() >= 9 {
 		return name
@@ -27,13 +27,13 @@ func (s *Sim) privilegeName(name string) string {
 	return name
 }
 
-// release9Keys are config keys that release 8 does not know.
+// release9Keys are config keys that release 8 does not have.
 var release9Keys = map[Kind]map[string]bool{
 	QEMU: {"intel-tdx": true},
 	LXC:  {"entrypoint": true, "env": true},
 }
 
-// refuseRelease9Keys answers keys of release 9 as unknown where the cluster runs release 8.
+// refuseRelease9Keys rejects keys of release 9 as unknown if the cluster runs release 8.
 func (c *call) refuseRelease9Keys() error {
 	if c.sim.major() >= 9 || c.route.verify == nil {
 		return nil

@@ -16,34 +16,34 @@ import (
 // maxBody is the largest request body that the API reads, in bytes.
 const maxBody = 512 << 10
 
-// call is one API call under way.
+// call is one API call in flight.
 type call struct {
 	sim    *Sim
 	method string
 	path   string // below /api2/json, decoded
 	route  *route
 	caller *credential
-	fault  *Fault // to be suffered by the task that this call starts
+	fault  *Fault // applied by the handler or by the task that it starts
 
 	vars   values // from the path: node, vmid, ...
 	params values
-	arrays map[string]bool // parameters that came more than once or as a JSON array
+	arrays map[string]bool // parameters that were sent more than once or as a JSON array
 }
 
 func (c *call) node() string { return c.vars["node"] }
 func (c *call) vmid() int    { return atoi(c.vars["vmid"]) }
 
-// flag reads a boolean parameter that has been verified.
+// flag returns a boolean parameter that has been checked.
 func (c *call) flag(name string) bool { return c.params[name] == "1" }
 
-// vm finds the VM of the path. The state is locked.
+// vm returns the VM of the path. The state is locked.
 func (c *call) vm() (*guest, error) { return c.sim.find(QEMU, c.node(), c.vmid()) }
 
-// ct finds the container of the path. The state is locked.
+// ct returns the container of the path. The state is locked.
 func (c *call) ct() (*guest, error) { return c.sim.find(LXC, c.node(), c.vmid()) }
 
-// require refuses with 403 unless the caller holds every privilege on the path. What a call puts into a pool is also under the pool's
-// rules. The state is locked.
+// require returns an error with status 403 unless the caller has every privilege on the path. Privileges on a pool count for a guest that the
+// call creates in the pool. The state is locked.
 func (c *call) require(path string, privileges ...string) error {
 	for _, p := range privileges {
 		if !c.allowed(path, p) {
@@ -53,7 +53,7 @@ func (c *call) require(path string, privileges ...string) error {
 	return nil
 }
 
-// requireAny refuses unless the caller holds one of the privileges. The state is locked.
+// requireAny returns an error with status 403 unless the caller has one of the privileges. The state is locked.
 func (c *call) requireAny(path string, privileges ...string) error {
 	for _, p := range privileges {
 		if c.allowed(path, p) {
@@ -71,7 +71,7 @@ func (c *call) allowed(path, privilege string) bool {
 	return pool != "" && path == "/vms/"+itoa(c.newGuestID()) && c.sim.allows(c.caller, "/pool/"+pool, privilege)
 }
 
-// newGuestID is the vmid of the guest that the call makes, or 0.
+// newGuestID returns the vmid of the guest that the call creates, or 0.
 func (c *call) newGuestID() int {
 	if c.method != http.MethodPost {
 		return 0
@@ -82,10 +82,10 @@ func (c *call) newGuestID() int {
 	return atoi(c.params["vmid"])
 }
 
-// isRoot says whether the literal user root@pam calls. A token never is, not even one of root@pam.
+// isRoot reports whether the caller is the user root@pam itself. No token is, not even a token of root@pam.
 func (c *call) isRoot() bool { return c.caller.ID == "root@pam" }
 
-// readParams collects query and body; the query wins.
+// readParams reads the parameters of query and body. The query takes precedence.
 func (c *call) readParams(r *http.Request, body []byte) error {
 	c.params, c.arrays = values{}, map[string]bool{}
 	if len(body) > 0 {
@@ -146,7 +146,7 @@ func (c *call) addJSON(body []byte) error {
 	return nil
 }
 
-// jsonParseError is what the JSON parser of the real server says about the start of an object without a quoted key.
+// jsonParseError returns the error text of the real server's JSON parser for an object that begins without a quoted key.
 func jsonParseError(body []byte) string {
 	rest := bytes.TrimPrefix(bytes.TrimSpace(body), []byte("{"))
 	rest = bytes.TrimSuffix(rest, []byte("\n"))
@@ -154,7 +154,7 @@ func jsonParseError(body []byte) string {
 		len(body)-len(rest), rest)
 }
 
-// jsonParam turns a JSON value into the text that a form would carry.
+// jsonParam returns a JSON value as the text that a form would contain.
 func jsonParam(key string, raw json.RawMessage) (text string, list bool, err error) {
 	raw = bytes.TrimSpace(raw)
 	switch {
@@ -188,12 +188,12 @@ func jsonParam(key string, raw json.RawMessage) (text string, list bool, err err
 	return string(raw), false, nil
 }
 
-// listParams are those whose format is a list, so that an array is as good as a comma.
+// listParams are the parameters whose format is a list. For them an array is as valid as a comma-separated text.
 var listParams = map[string]bool{
 	"delete": true, "revert": true, "tags": true, "vms": true, "storage": true, "idlist": true, "nameserver": true, "searchdomain": true,
 }
 
-// refuseArrays answers arrays where the schema wants one value.
+// refuseArrays rejects an array for a parameter that takes one value.
 func (c *call) refuseArrays(s *schema) error {
 	bad := map[string]string{}
 	for k := range c.arrays {

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// newSize reads a resize parameter: absolute, or relative with a plus.
+// newSize returns the size in bytes that a resize parameter requests: absolute, or relative to old with a plus sign.
 func newSize(text string, old int64) int64 {
 	rel, relative := strings.CutPrefix(text, "+")
 	n, _ := parseSize(rel)
@@ -14,7 +14,7 @@ func newSize(text string, old int64) int64 {
 	return n
 }
 
-// resizeVM checks everything inside the task, the digest included.
+// resizeVM checks everything inside the task, also the digest.
 func resizeVM(c *call) (reply, error) {
 	if _, ok := c.params["skiplock"]; ok {
 		return reply{}, paramError("skiplock", "Only root may use this option.")
@@ -39,11 +39,11 @@ func resizeVM(c *call) (reply, error) {
 	})
 }
 
-// permitGrowth wants room on the storage of the disk. The state is locked.
+// permitGrowth requires Datastore.AllocateSpace on the storage of the disk. The state is locked.
 func (c *call) permitGrowth(g *guest) error {
 	d, err := parseDisk(g.kind, c.params["disk"], g.conf.values[c.params["disk"]])
 	if err != nil || d.storageOf() == "" {
-		return nil //nolint:nilerr // refused where the disk is looked at
+		return nil //nolint:nilerr // rejected where the disk is read
 	}
 	return c.require("/storage/"+d.storageOf(), "Datastore.AllocateSpace")
 }
@@ -77,7 +77,7 @@ func (t *task) resize(g *guest, slot, size string) error {
 	}
 	v.Size = st.roundUp(n)
 	switch {
-	case g.running && g.kind == QEMU: // QEMU itself resizes and says nothing
+	case g.running && g.kind == QEMU: // QEMU itself resizes and logs nothing
 	case st.Type == "dir":
 		t.printf("Image resized.")
 	default:
@@ -88,7 +88,7 @@ func (t *task) resize(g *guest, slot, size string) error {
 	return nil
 }
 
-// resizeCT refuses what it can before the task: the digest, a lock, shrinking, and the size it has already.
+// resizeCT rejects what it can before the task: a wrong digest, a lock, a smaller size and the current size.
 func resizeCT(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
 		g, err := c.ct()

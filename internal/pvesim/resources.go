@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// clusterResources is the inventory. Run states, names and sizes come from the last broadcast round; the rest is current.
+// clusterResources returns the inventory. Run states, names and sizes are those of the last broadcast; the rest is current.
 func clusterResources(c *call) (reply, error) {
 	s := c.sim
 	s.broadcast()
@@ -45,7 +45,7 @@ func clusterResources(c *call) (reply, error) {
 	return dataReply(a.bytes())
 }
 
-// broadcast takes a new round of the status broadcast if one is due; nodes that are down take no part. The state is locked.
+// broadcast starts a new round of the status broadcast if a round is due. Nodes that are down do not take part. The state is locked.
 func (s *Sim) broadcast() {
 	if s.opts.ResourcesPeriod > 0 {
 		n := int64(time.Since(s.bootTime) / s.opts.ResourcesPeriod)
@@ -63,10 +63,10 @@ func (s *Sim) broadcast() {
 	}
 }
 
-// broadcastLife is how long the broadcast of a node counts after its last round.
+// broadcastLife is how long the broadcast of a node stays valid after its last round.
 const broadcastLife = 300 * time.Second
 
-// broadcastRow is what the broadcast says of a guest, or nil when it says nothing any more or yet. The state is locked.
+// broadcastRow returns a guest's row in the broadcast, or nil if there is no row yet or the row has expired. The state is locked.
 func (s *Sim) broadcastRow(g *guest) *row {
 	if since, ok := s.downSince[g.node]; ok && slices.Contains(s.down, g.node) && time.Since(since) > broadcastLife {
 		return nil
@@ -74,16 +74,17 @@ func (s *Sim) broadcastRow(g *guest) *row {
 	return g.lastBroadcast
 }
 
-// frontWorkers is how many processes answer calls that need no root; each keeps the broadcast for Options.ResourcesCache.
+// frontWorkers is the number of processes that answer calls without root privileges. Each caches the broadcast for Options.ResourcesCache.
 const frontWorkers = 3
 
-// broadcastCopy is the broadcast as one front worker read it.
+// broadcastCopy is the broadcast as one front worker last read it.
 type broadcastCopy struct {
 	at   time.Time
 	rows map[int]*row
 }
 
-// frontWorkerRows is the broadcast as the front worker knows it whose turn it is, so that answers may go back in time. The state is locked.
+// frontWorkerRows returns the broadcast in the cache of the next front worker. The workers take turns, so a reply can be older than the reply
+// before it. The state is locked.
 func (s *Sim) frontWorkerRows() func(*guest) *row {
 	if s.opts.ResourcesCache <= 0 {
 		return s.broadcastRow

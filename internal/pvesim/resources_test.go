@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// inventory is one field of the guests in /cluster/resources, by vmid.
+// inventory returns one field of the guests in /cluster/resources, by vmid.
 func inventory(t *testing.T, c *client, field string) map[int]string {
 	t.Helper()
 	var rows []map[string]json.RawMessage
@@ -46,15 +46,15 @@ func TestBroadcastOfADeadNodeExpires(t *testing.T) {
 	})
 }
 
-func TestInventoryGoesBackInTime(t *testing.T) {
+func TestInventoryCachedPerFrontWorker(t *testing.T) {
 	bubble(t, Options{ResourcesPeriod: 10 * time.Second, ResourcesCache: 2 * time.Second}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "name: old\n")
 		time.Sleep(12 * time.Second)
-		inventory(t, c, "name") // the first front worker reads
+		inventory(t, c, "name") // fills the cache of the first front worker
 		time.Sleep(7 * time.Second)
-		inventory(t, c, "name") // the second does
+		inventory(t, c, "name") // fills the cache of the second
 		c.ok("PUT", vm100+"/config", "name=new")
-		time.Sleep(1500 * time.Millisecond) // a round has come
+		time.Sleep(1500 * time.Millisecond) // a new round has started
 		got := []string{inventory(t, c, "name")[100], inventory(t, c, "name")[100], inventory(t, c, "name")[100]}
 		if strings.Join(got, " ") != "new new old" {
 			t.Errorf("three calls in a row: got %v, want new, new and, from the worker that read last, old", got)
@@ -80,7 +80,7 @@ func TestInventoryOfManagedGuests(t *testing.T) {
 	})
 }
 
-func TestInventoryLeavesOutWhatTheCallerMayNotSee(t *testing.T) {
+func TestInventoryFilteredByPrivilege(t *testing.T) {
 	opts := Options{Tokens: append(DefaultTokens(), Token{ID: "u@pve!x", Secret: "s", ACL: []ACL{{Path: "/vms/100", Privileges: []string{"VM.Audit"}}}})}
 	bubble(t, opts, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "")
@@ -96,7 +96,7 @@ func TestInventoryLeavesOutWhatTheCallerMayNotSee(t *testing.T) {
 	})
 }
 
-func TestOldTasksAreForgotten(t *testing.T) {
+func TestOldTasksExpire(t *testing.T) {
 	bubble(t, Options{TaskArchive: 2}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "")
 		var names []string
@@ -108,7 +108,7 @@ func TestOldTasksAreForgotten(t *testing.T) {
 			c.wait(upid)
 			names = append(names, upid)
 		}
-		for i, known := range []bool{false, true, true, true} { // the newest was not yet ended when the index was cut
+		for i, known := range []bool{false, true, true, true} { // the newest task was running when the index was shortened
 			got := c.call("GET", "/nodes/pve1/tasks/"+names[i]+"/status")
 			if (got.status == 200) != known {
 				t.Errorf("task %d: got %d %s, want it known: %v", i, got.status, got.body, known)

@@ -11,17 +11,17 @@ import (
 	"strconv"
 )
 
-// reply is what a successful call hands back: the value of "data" and, for paged lists, the total beside it.
+// reply is the result of a successful call: the value of "data" and, for paged lists, the total next to it.
 type reply struct {
 	data  []byte
-	total int // -1 when the call has none
+	total int // -1 if the call has none
 }
 
 func dataReply(b []byte) (reply, error) { return reply{data: b, total: -1}, nil }
 
 func nullReply() (reply, error) { return dataReply(jsonNull) }
 
-// response is a call's answer before it becomes bytes on a wire.
+// response is the answer to a call before it is written to a connection.
 type response struct {
 	status    int
 	reason    string
@@ -34,7 +34,7 @@ func success(r reply) response {
 	b := make([]byte, 0, len(r.data)+24)
 	b = append(b, `{"data":`...)
 	b = append(b, r.data...)
-	if r.total > 0 { // Perl leaves a total of zero out
+	if r.total > 0 { // Perl omits a total of zero
 		b = append(b, `,"total":`...)
 		b = strconv.AppendInt(b, int64(r.total), 10)
 	}
@@ -66,7 +66,7 @@ func (resp response) header() http.Header {
 	return h
 }
 
-// send writes the response. A reason phrase of Proxmox's own, or a broken reply, needs the connection itself.
+// send writes the response. A reason phrase of Proxmox's own, or a broken reply, requires the raw connection.
 func (resp response) send(w http.ResponseWriter, _ *http.Request) {
 	plain := !resp.drop && !resp.truncated
 	hj, ok := w.(http.Hijacker)
@@ -87,7 +87,7 @@ func (resp response) send(w http.ResponseWriter, _ *http.Request) {
 	if resp.drop {
 		return
 	}
-	_ = resp.writeTo(buf.Writer) // the client may be gone; there is nobody to tell
+	_ = resp.writeTo(buf.Writer) // an error means that the client has disconnected
 }
 
 func (resp response) writeTo(w *bufio.Writer) error {
@@ -109,7 +109,7 @@ func (resp response) writeTo(w *bufio.Writer) error {
 
 var errConnectionLost = errors.New("connection closed before the reply")
 
-// httpResponse is the response as http.Client sees it.
+// httpResponse returns the response as http.Client receives it.
 func (resp response) httpResponse(req *http.Request) (*http.Response, error) {
 	if resp.drop {
 		return nil, errConnectionLost

@@ -2,8 +2,8 @@ package pvesim
 
 import "maps"
 
-// restoreConfig returns the keys of a restore call that stand in for those of the backup. A VM's drives always come from there; a
-// container takes given ones in place of all of the backup's, which this simulator leaves out. The state is locked.
+// restoreConfig returns the keys of a restore call, which replace those of the backup. A VM's drives always come from the backup. In Proxmox
+// the drives in a container's call replace all drives of the backup; the simulator rejects them. The state is locked.
 func (c *call) restoreConfig(kind Kind, vmid int) (values, error) {
 	set, own := maps.Clone(c.params), createOnly
 	if kind == LXC {
@@ -14,7 +14,7 @@ func (c *call) restoreConfig(kind Kind, vmid int) (values, error) {
 	}
 	if slots := diskSlots(kind, set); len(slots) > 0 {
 		if kind == LXC {
-			return nil, apiErrorf("restoring '%s' as given is not simulated", slots[0])
+			return nil, apiErrorf("the simulator does not support '%s' when it restores a container", slots[0])
 		}
 		return nil, paramError(slots[0], "option conflicts with option 'archive'")
 	}
@@ -35,7 +35,7 @@ func (c *call) restoreConfig(kind Kind, vmid int) (values, error) {
 func (c *call) permitRestoreCT(vmid int, set values) error {
 	for _, k := range sortedKeys(set) {
 		if k == "features" || k == "unprivileged" {
-			continue // have rules of their own
+			continue // checked below
 		}
 		if err := c.permitCTKey(vmid, k, set[k]); err != nil {
 			return err

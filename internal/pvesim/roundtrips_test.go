@@ -12,8 +12,8 @@ import (
 	"gitops-agent/internal/recordings"
 )
 
-// roundtripFloor is how many recorded writes must read back as recorded. It only goes up. The one that does not is an EFI disk that the
-// recorder's host refused for want of a program; it counts as failing.
+// roundtripFloor is the number of recorded writes that must read back as recorded. It never decreases. One write does not: an EFI disk that the
+// recorder's host rejected because it lacked a program. It counts as failed.
 const roundtripFloor = 394
 
 // TestRoundtrips sends every recorded write of a single key through the API and reads the key back.
@@ -37,7 +37,7 @@ func TestRoundtrips(t *testing.T) {
 	})
 }
 
-// roundtripGuests is the guest that the rows write to: the recorder went through four of them.
+// roundtripGuests is the current guest of the rows. The recorder wrote to several guests in turn.
 type roundtripGuests struct {
 	*client
 	kind   Kind
@@ -67,7 +67,7 @@ func newRoundtripGuests(t *testing.T) *roundtripGuests {
 	return s
 }
 
-// selectGuest moves on to the next guest where the recorder did.
+// selectGuest changes to the next guest where the recorder did.
 func (s *roundtripGuests) selectGuest(row recordings.Roundtrip) {
 	next := s.vmid
 	switch {
@@ -94,7 +94,7 @@ func (s *roundtripGuests) selectGuest(row recordings.Roundtrip) {
 	s.vmid = next
 }
 
-// run writes one row and returns how the outcome differs.
+// run writes one row and returns the difference of the result, or "".
 func (s *roundtripGuests) run(row recordings.Roundtrip) string {
 	path := "/nodes/pve1/" + string(s.kind) + "/" + itoa(s.vmid) + "/config"
 	var out string
@@ -136,7 +136,7 @@ var (
 	generated  = regexp.MustCompile(`BC:24:11(?::[0-9A-F]{2}){3}|^"[0-9a-f]{40}"$|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|ctime=\d+`)
 )
 
-// generic blanks what a server draws itself, unless the row sent it, and the numbers of volumes.
+// generic replaces values that a server generates, unless the row sent them, and the numbers of volumes.
 func generic(s string, row recordings.Roundtrip) string {
 	s = diskNumber.ReplaceAllString(s, "N/vm-N-disk-N")
 	return generated.ReplaceAllStringFunc(s, func(m string) string {

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// route is one method on one path. Exactly one of read and write is set: read runs with the state locked, write takes the locks
-// it needs itself because it may wait.
+// route is one method on one path. Exactly one of read and write is set: read runs with the state locked; write takes the locks that it
+// needs itself, because it may wait.
 type route struct {
 	method, path string
-	permission   func(*call) error // what the schema of the real API declares; checked before the parameters
+	permission   func(*call) error // the check that the schema of the real API declares; runs before the check of the parameters
 	schema       *schema
-	verify       func(*schema, values) error // default: the schema alone
+	verify       func(*schema, values) error // default: schema.verify
 	read, write  func(*call) (reply, error)
-	rootRead     bool   // a worker does it although it is a read
-	unproxied    bool   // whichever node is asked answers it, whatever node the path names
-	label        string // method and path, for counting
+	rootRead     bool   // a read that a root worker runs
+	unproxied    bool   // answered by the node that receives the call, not by the node of the path
+	label        string // method and path, as in Counters
 }
 
-// routeNode is one path segment of the routing tree.
+// routeNode is one path segment in the tree of routes.
 type routeNode struct {
 	children map[string]*routeNode
 	variable *routeNode
@@ -114,18 +114,18 @@ func (r *route) withPermission(f func(*call) error) *route {
 	return r
 }
 
-// withGuestPrivilege demands a privilege on the guest of the path.
+// withGuestPrivilege requires privileges on the guest of the path.
 func (r *route) withGuestPrivilege(privileges ...string) *route {
 	return r.withPermission(func(c *call) error { return c.require("/vms/"+c.vars["vmid"], privileges...) })
 }
 
-// withoutProxy says that the call is not passed on to the node of its path, whose name is only checked for its form.
+// withoutProxy marks a call that is not forwarded to the node of its path.
 func (r *route) withoutProxy() *route {
 	r.unproxied = true
 	return r
 }
 
-// indexRoute answers a directory call.
+// indexRoute returns the route of a directory call.
 func indexRoute(path, key string, names ...string) *route {
 	body := subdirs(key, names...)
 	return readRoute(path, func(*call) (reply, error) { return dataReply(body) })

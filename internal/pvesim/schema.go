@@ -20,18 +20,18 @@ const (
 	typeBoolean valueType = "boolean"
 )
 
-// rule is what a parameter's text must satisfy, in the order in which Proxmox looks: type, bounds, enumeration, pattern,
-// length, format. A zero rule accepts any text.
+// rule describes the valid texts of a parameter. The checks run in this order: type, bounds, length, pattern, enumeration, format. A zero
+// rule accepts any text.
 type rule struct {
 	typ              valueType
 	min, max         *float64
 	enum             []string
 	pattern          *regexp.Regexp
 	minLen, maxLen   int
-	check            func(text string) error // its text becomes "invalid format - ..."
+	check            func(text string) error // its error becomes "invalid format - ..."
 	required         bool
 	defaultKey       bool
-	alias, modelFrom string // inside property strings: another name, and the key that takes this name as its value
+	alias, modelFrom string // in property strings: the key that this name stands for, and the key whose value is this name
 }
 
 func text() rule                 { return rule{typ: typeString} }
@@ -53,7 +53,7 @@ func (r rule) length(lo, hi int) rule { r.minLen, r.maxLen = lo, hi; return r }
 func (r rule) needed() rule           { r.required = true; return r }
 func (r rule) asDefaultKey() rule     { r.defaultKey = true; return r }
 
-// verify returns the text that Proxmox shows for a value it refuses, or "" for one it takes.
+// verify returns the text that Proxmox shows for an invalid value, or "" for a valid value.
 func (r rule) verify(value string) string {
 	if msg := r.verifyType(value); msg != "" {
 		return msg
@@ -124,10 +124,10 @@ func (r rule) verifyBounds(value string) string {
 
 const unknownProperty = "property is not defined in schema and the schema does not allow additional properties"
 
-// schema says which parameters a call takes, apart from families such as net0 to net31, which verifyQEMU and verifyLXC know.
+// schema lists the parameters of a call, except families such as net0 to net31, which verifyQEMU and verifyLXC check.
 type schema struct{ rules map[string]rule }
 
-// splitIndex cuts "net10" into "net" and 10. An index with a leading zero is not one.
+// splitIndex splits "net10" into "net" and 10. ok is false without an index. A number with a leading zero is not an index.
 func splitIndex(key string) (stem string, index int, ok bool) {
 	i := len(key)
 	for i > 0 && key[i-1] >= '0' && key[i-1] <= '9' {
@@ -141,7 +141,7 @@ func splitIndex(key string) (stem string, index int, ok bool) {
 	return key[:i], n, err == nil
 }
 
-// verify checks all parameters and returns every refusal at once.
+// verify checks all parameters and returns all errors at once.
 func (s *schema) verify(params values) error {
 	bad := map[string]string{}
 	for k, v := range params {
@@ -165,7 +165,7 @@ func (s *schema) verify(params values) error {
 	return nil
 }
 
-// with returns a copy of the schema that knows more parameters.
+// with returns a copy of the schema with additional parameters.
 func (s *schema) with(more map[string]rule) *schema {
 	n := &schema{rules: make(map[string]rule, len(s.rules)+len(more))}
 	maps.Copy(n.rules, s.rules)

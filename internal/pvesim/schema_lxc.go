@@ -83,7 +83,7 @@ func isLXCKey(k string) bool {
 	return ok && known && index < f.count
 }
 
-// isNumeric says whether the API shows a key of this kind as a JSON number.
+// isNumeric reports whether the API shows a key of this kind of guest as a JSON number.
 func isNumeric(kind Kind, key string) bool {
 	s := qemuConfig
 	if kind == LXC {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// propertyRule turns a property-string format into the rule of a parameter.
+// propertyRule returns the rule of a parameter with a property-string format.
 func propertyRule(name string, p propertyString) rule {
 	return checked(func(s string) error {
 		_, err := p.parse(name, s)
@@ -13,7 +13,7 @@ func propertyRule(name string, p propertyString) rule {
 	})
 }
 
-// optionalPropertyRule is a property string that may also be empty.
+// optionalPropertyRule returns the rule of a parameter with a property-string format that may also be empty.
 func optionalPropertyRule(name string, p propertyString) rule {
 	return checked(func(s string) error {
 		if strings.TrimSpace(s) == "" {
@@ -30,7 +30,7 @@ var (
 	locks   = []string{"backup", "clone", "create", "migrate", "rollback", "snapshot", "snapshot-delete", "suspending", "suspended"}
 )
 
-// qemuConfig knows every key of a VM config.
+// qemuConfig lists the keys of a VM config, except the families in qemuFormats.
 var qemuConfig = &schema{
 	rules: map[string]rule{
 		"acpi": boolean(), "affinity": text(), "agent": propertyRule("agent", agentFormat), "allow-ksm": boolean(), "amd-sev": text(),
@@ -60,7 +60,7 @@ var qemuConfig = &schema{
 	},
 }
 
-// qemuFormats are the property strings of the families, for rules and for reading values.
+// qemuFormats are the property strings of the indexed keys, both for rules and for reading values.
 var qemuFormats = map[string]struct {
 	count  int
 	format propertyString
@@ -70,8 +70,8 @@ var qemuFormats = map[string]struct {
 	"virtiofs": {10, virtiofsFormat},
 }
 
-// verifyQEMU checks the parameters of a call that takes VM config keys. The name of the key is part of the texts, so families
-// are checked here and not in the table.
+// verifyQEMU checks the parameters of a call that takes VM config keys. Error texts contain the name of the key, so families are checked here
+// and not in the table.
 func verifyQEMU(s *schema, p values) error {
 	plain, bad := values{}, map[string]string{}
 	for k, v := range p {
@@ -101,7 +101,7 @@ func verifyQEMU(s *schema, p values) error {
 	return mergeParamErrors(s.verify(plain), bad)
 }
 
-// mergeParamErrors joins refusals found in two passes.
+// mergeParamErrors joins the parameter errors of two passes.
 func mergeParamErrors(err error, bad map[string]string) error {
 	var e *apiError
 	if asAPIError(err, &e) {
@@ -113,7 +113,7 @@ func mergeParamErrors(err error, bad map[string]string) error {
 	return nil
 }
 
-// isQEMUKey says whether a VM config may hold the key.
+// isQEMUKey reports whether a VM config may contain the key.
 func isQEMUKey(k string) bool {
 	if _, ok := qemuConfig.rules[k]; ok || k == "meta" {
 		return true

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Guest describes a guest to begin with.
+// Guest describes a guest that AddVM, AddCT or AddTemplate adds.
 type Guest struct {
 	VMID    int    // 0 means the lowest free id
 	Node    string // "" means the first node
@@ -14,15 +14,15 @@ type Guest struct {
 	Running bool
 }
 
-// AddVM puts a VM into the cluster without any call. What every VM has and Config does not say (boot order, birth data, SMBIOS
-// uuid, generation id, MAC addresses) is generated; volumes that its drives name are made with the size they state, 1 GiB by
-// default. It returns the vmid.
+// AddVM adds a VM to the cluster without a call. It generates the values that every VM has and that Config lacks (boot order, creation data,
+// SMBIOS uuid, generation id, MAC addresses). It creates the volumes that the drives name, with the size that they state or 1 GiB. It
+// returns the vmid. It returns an error if the vmid is taken or a value of Config is invalid.
 func (s *Sim) AddVM(g Guest) (int, error) { return s.addGuest(QEMU, g) }
 
-// AddCT puts a container into the cluster.
+// AddCT adds a container to the cluster, as AddVM adds a VM.
 func (s *Sim) AddCT(g Guest) (int, error) { return s.addGuest(LXC, g) }
 
-// AddTemplate puts a VM template into the cluster: its volumes bear the names of base images.
+// AddTemplate adds a VM template to the cluster. Its volumes have the names of base images.
 func (s *Sim) AddTemplate(g Guest) (int, error) {
 	id, err := s.addGuest(QEMU, g)
 	if err != nil {
@@ -35,13 +35,14 @@ func (s *Sim) AddTemplate(g Guest) (int, error) {
 	})
 }
 
-// AddVolume puts an ISO image, a container template, an import image or a disk on a storage. Size is in bytes.
+// AddVolume adds an ISO image, a container template, an import image or a disk to a storage. size is in bytes. It returns an error for an
+// unknown storage and for a name that the storage cannot hold.
 func (s *Sim) AddVolume(id string, size int64) error {
 	return s.locked(func() error {
 		st, name, _ := strings.Cut(id, ":")
 		sto := s.storage(st)
 		if sto == nil {
-			return fmt.Errorf("add volume %s: no such storage", id)
+			return fmt.Errorf("add volume %s: the storage does not exist", id)
 		}
 		v, err := sto.volumeFromName(name)
 		if err != nil {
@@ -53,7 +54,7 @@ func (s *Sim) AddVolume(id string, size int64) error {
 	})
 }
 
-// AddPool makes a pool with the given comment and members.
+// AddPool adds a pool with the given comment and members.
 func (s *Sim) AddPool(id, comment string, vmids ...int) {
 	_ = s.locked(func() error {
 		s.pools[id] = &pool{id: id, comment: comment, vms: vmids}
@@ -69,7 +70,7 @@ func (s *Sim) addGuest(kind Kind, g Guest) (vmid int, err error) {
 	return vmid, err
 }
 
-// addGuestLocked makes the guest. The state is locked.
+// addGuestLocked creates the guest. The state is locked.
 func (s *Sim) addGuestLocked(kind Kind, g Guest) (int, error) {
 	if g.VMID == 0 {
 		g.VMID = s.freeID(100)
@@ -78,7 +79,7 @@ func (s *Sim) addGuestLocked(kind Kind, g Guest) (int, error) {
 		g.Node = s.opts.Nodes[0]
 	}
 	if s.guests[g.VMID] != nil {
-		return 0, fmt.Errorf("add guest %d: it exists already", g.VMID)
+		return 0, fmt.Errorf("add guest %d: the vmid is taken", g.VMID)
 	}
 	n := newGuest(g.VMID, kind, g.Node)
 	conf := parseConfig(kind, g.Config)
@@ -94,7 +95,7 @@ func (s *Sim) addGuestLocked(kind Kind, g Guest) (int, error) {
 	return g.VMID, nil
 }
 
-// completeConfig completes a config: volumes, network devices, identities.
+// completeConfig adds what a config lacks: volumes, network devices, identities.
 func (s *Sim) completeConfig(kind Kind, vmid int, v values) error {
 	if kind == LXC && v["rootfs"] == "" {
 		v["rootfs"] = s.storages[0].ID + ":4"
@@ -161,7 +162,7 @@ func (s *Sim) completeDisk(vmid int, d drive) (drive, error) {
 	return d.with(v.ID, v.Size), nil
 }
 
-// generate makes n guests from the seed, from vmid 1000 on; every fourth is a container, every second runs.
+// generate adds n guests that depend on the seed, from vmid 1000 on. Every fourth is a container, and every second runs.
 func (s *Sim) generate(n int) error {
 	return s.locked(func() error {
 		for i := range n {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// configTexts are the config files of all guests.
+// configTexts returns the config files of all guests.
 func configTexts(s *Sim) map[int]string {
 	out := map[int]string{}
 	for _, g := range s.Guests() {
@@ -17,14 +17,14 @@ func configTexts(s *Sim) map[int]string {
 	return out
 }
 
-func TestSeedDecidesEverything(t *testing.T) {
+func TestSeedIsDeterministic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var first map[int]string
 		for range 5 {
 			c := newClient(t, Options{Guests: 40, Seed: 7})
 			c.task("POST", "/nodes/pve1/qemu", "vmid=100", "net0=virtio,bridge=vmbr0", "net1=virtio,bridge=vmbr1", "net2=e1000,bridge=vmbr0")
 			got := configTexts(c.sim)
-			for id, text := range got { // birth times follow the clock
+			for id, text := range got { // creation times follow the clock
 				got[id] = strings.ReplaceAll(text, c.sim.Value(id, "meta"), "")
 			}
 			if first == nil {

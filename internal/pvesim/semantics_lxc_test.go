@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestContainerLife(t *testing.T) {
+func TestContainerLifecycle(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		if err := c.sim.AddVolume("local:vztmpl/debian-13.tar.zst", 1<<20); err != nil {
 			t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// checkReply demands a status and a reason.
+// checkReply fails the test unless the reply has the status and the reason.
 func checkReply(t *testing.T, what string, got answer, status int, reason string) {
 	t.Helper()
 	if got.status != status || got.reason != reason {
@@ -32,7 +32,7 @@ func addRunningVM(t *testing.T, s *Sim, vmid int, config string) {
 
 const vm100 = "/nodes/pve1/qemu/100"
 
-func TestMACIsRedrawnWithoutOne(t *testing.T) {
+func TestMissingMACIsGenerated(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "name: a\n")
 		macs := map[string]bool{}
@@ -160,7 +160,7 @@ func TestNextIDReservesNothing(t *testing.T) {
 	})
 }
 
-func TestResourcesLag(t *testing.T) {
+func TestResourcesDelayed(t *testing.T) {
 	bubble(t, Options{ResourcesPeriod: 10 * time.Second}, func(t *testing.T, c *client) {
 		time.Sleep(time.Second)
 		c.task("POST", "/nodes/pve1/qemu", "vmid=100", "name=new", "tags=a")
@@ -179,7 +179,7 @@ func TestResourcesLag(t *testing.T) {
 	})
 }
 
-func TestHAActsLate(t *testing.T) {
+func TestHAActsAfterDelay(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "")
 		c.ok("POST", "/cluster/ha/resources", "sid=vm:100", "state=stopped")

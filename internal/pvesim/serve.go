@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// Serve answers calls on the listener until ctx ends, over TLS when config is not nil. It closes the listener. Calls under way
-// when ctx ends are cut off. Like the real server it speaks HTTP/1.1 alone and drops a connection that idles for 5 s or has carried a hundred calls.
+// Serve answers calls on the listener until ctx ends, over TLS if config is not nil. It closes the listener. Calls in flight when ctx ends are
+// cut off. Like the real server it supports only HTTP/1.1, and it closes a connection that is idle for 5 s or has carried a hundred calls.
 func (s *Sim) Serve(ctx context.Context, l net.Listener, config *tls.Config) error {
 	srv := &http.Server{
 		Handler: http.HandlerFunc(s.serveConnection),
@@ -34,7 +34,7 @@ func (s *Sim) Serve(ctx context.Context, l net.Listener, config *tls.Config) err
 		IdleTimeout:       5 * time.Second,
 		TLSConfig:         config,
 		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){}, // no HTTP/2
-		ErrorLog:          log.New(io.Discard, "", 0),                               // dropped connections are on purpose
+		ErrorLog:          log.New(io.Discard, "", 0),                               // dropped connections are intended
 	}
 	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
 	defer stop()
@@ -50,13 +50,13 @@ func (s *Sim) Serve(ctx context.Context, l net.Listener, config *tls.Config) err
 	return fmt.Errorf("serve the API: %w", err)
 }
 
-// maxServed is how many calls a connection carries before the server closes it.
+// maxServed is the number of calls after which the server closes a connection.
 const maxServed = 100
 
-// servedKey finds the number of calls that a connection has carried.
+// servedKey is the context key of the number of calls that a connection has carried.
 type servedKey struct{}
 
-// serveConnection counts the calls of a connection and closes it after the last.
+// serveConnection counts the calls of a connection and closes the connection after the last one.
 func (s *Sim) serveConnection(w http.ResponseWriter, r *http.Request) {
 	if n, ok := r.Context().Value(servedKey{}).(*atomic.Int32); ok && n.Add(1) >= maxServed {
 		w.Header().Set("Connection", "close")
@@ -64,14 +64,14 @@ func (s *Sim) serveConnection(w http.ResponseWriter, r *http.Request) {
 	s.ServeHTTP(w, r)
 }
 
-// Certificate is a self-signed server certificate, made at start as a fresh node does.
+// Certificate is a self-signed server certificate, created at start as on a new node.
 type Certificate struct {
 	Config      *tls.Config // for Serve
 	PEM         []byte      // the certificate, for a client's pool of roots
 	Fingerprint string      // SHA-256, upper-case hex with colons, as Proxmox shows it
 }
 
-// NewCertificate makes a certificate for localhost, the loopback addresses and the given names, good for a day.
+// NewCertificate returns a certificate for localhost, the loopback addresses and the given names, valid for a day.
 func NewCertificate(names ...string) (*Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

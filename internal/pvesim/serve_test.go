@@ -35,7 +35,7 @@ func served(t *testing.T, sim *Sim, config *tls.Config) string {
 	return l.Addr().String()
 }
 
-// exchangeRaw sends a request by hand and returns everything that comes back until the server closes.
+// exchangeRaw sends the bytes of a request and returns everything that the server sends until it closes the connection.
 func exchangeRaw(t *testing.T, addr, request string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -118,8 +118,8 @@ func TestTLSFingerprint(t *testing.T) {
 	}
 }
 
-// TestRecorder: a handler test without a connection still sees status and body.
-func TestRecorder(t *testing.T) {
+// TestResponseRecorder checks that a handler test without a connection receives status and body.
+func TestResponseRecorder(t *testing.T) {
 	sim := New(Options{})
 	defer sim.Close()
 	w := httptest.NewRecorder()

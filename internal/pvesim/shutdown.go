@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// overruleShutdown ends the shutdown tasks of a guest, so that a stop need not wait for them: they have died by the time it wants the lock.
+// overruleShutdown aborts the shutdown tasks of a guest, so that a stop does not wait for them. They have ended when the stop takes the lock.
 func (t *task) overruleShutdown(kind Kind, vmid int) {
 	typ := typePrefix(kind) + "shutdown"
 	var names []string
@@ -26,7 +26,7 @@ func (t *task) overruleShutdown(kind Kind, vmid int) {
 	}
 }
 
-// killDelay is how long a worker takes from its signal to its end.
+// killDelay is the time between a worker's signal and its end.
 const killDelay = time.Millisecond
 
 func shutdownCall(kind Kind) func(*call) (reply, error) {
@@ -34,7 +34,7 @@ func shutdownCall(kind Kind) func(*call) (reply, error) {
 		if rep, managed, err := c.haCall("hastop", "stop", "stopped"); managed {
 			return rep, err
 		}
-		if err := c.refuseContainer(kind, checkRunning); err != nil {
+		if err := c.checkContainer(kind, checkRunning); err != nil {
 			return reply{}, err
 		}
 		return c.start(typePrefix(kind)+"shutdown", c.vmid(), func(t *task) error {
@@ -45,15 +45,16 @@ func shutdownCall(kind Kind) func(*call) (reply, error) {
 
 const defaultShutdownTimeout = 60 * time.Second
 
-// shutdown asks the guest to go. One that does not listen keeps the task, and with it the guest's lock, for the whole timeout.
+// shutdown requests a shutdown from the guest. A guest that ignores the request blocks the task, and with it the guest's lock, for the whole
+// timeout.
 func (t *task) shutdown(c *call, kind Kind) error {
-	var deaf bool
+	var ignores bool
 	err := t.locked(func() error {
 		g, err := c.findForTask(kind)
 		if err != nil {
 			return err
 		}
-		deaf = g.unresponsive && g.running
+		ignores = g.unresponsive && g.running
 		if g.paused {
 			return apiErrorf("VM is paused - cannot shutdown")
 		}
@@ -65,7 +66,7 @@ func (t *task) shutdown(c *call, kind Kind) error {
 	if err := t.work(1); err != nil {
 		return err
 	}
-	if deaf {
+	if ignores {
 		if err := t.waitShutdownTimeout(c); err != nil {
 			return err
 		}
@@ -79,7 +80,7 @@ func (t *task) shutdown(c *call, kind Kind) error {
 	})
 }
 
-// waitShutdownTimeout waits for the timeout of a guest that ignores the request; nil means to use force.
+// waitShutdownTimeout waits for the timeout of a guest that ignores the request. It returns nil if the guest is then stopped by force.
 func (t *task) waitShutdownTimeout(c *call) error {
 	_ = t.locked(func() error {
 		if a, err := agentFormat.parse("agent", t.sim.guests[c.vmid()].conf.values["agent"]); err == nil && a["enabled"] == "1" {
@@ -106,7 +107,7 @@ func (t *task) waitShutdownTimeout(c *call) error {
 	return apiErrorf("VM quit/powerdown failed - got timeout")
 }
 
-// rebootCall shuts down in its task; the start of a VM afterwards is another task, by root@pam.
+// rebootCall returns the handler of reboot. Its task shuts the guest down; a VM is then started by another task, of root@pam.
 func rebootCall(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		err := c.sim.locked(func() error {
@@ -131,16 +132,16 @@ func rebootCall(kind Kind) func(*call) (reply, error) {
 	}
 }
 
-// startAfterReboot starts a VM in a task of its own, whose end nobody waits for.
+// startAfterReboot starts a VM in a separate task and does not wait for its end.
 func (c *call) startAfterReboot() error {
-	var suffers *Fault
+	var startFault *Fault
 	if c.fault != nil && c.fault.Kind == StaysDown {
 		if c.fault.Text == "" {
 			return nil
 		}
-		suffers = &Fault{Kind: TaskFails, Text: c.fault.Text}
+		startFault = &Fault{Kind: TaskFails, Text: c.fault.Text}
 	}
-	c.sim.spawn(c.node(), "qmstart", itoa(c.vmid()), c.vmid(), "root@pam", suffers,
+	c.sim.spawn(c.node(), "qmstart", itoa(c.vmid()), c.vmid(), "root@pam", startFault,
 		func(t *task) error { return t.startVM(c.node(), c.vmid()) })
 	return nil
 }

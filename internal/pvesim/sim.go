@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// Sim is a Proxmox VE cluster. Its methods may be called from any goroutine. Inside a synctest bubble it must be made there too.
+// Sim is a simulated Proxmox VE cluster. Its methods may be called from any goroutine. A Sim for a synctest bubble must be created in the
+// bubble.
 type Sim struct {
 	opts    Options
 	release int // major version
 	routes  *routeNode
 	closed  chan struct{}
-	closeMu sync.Mutex     // orders the start of work before the wait of Close
-	work    sync.WaitGroup // tasks and calls under way
+	closeMu sync.Mutex     // no work starts after Close has begun to wait
+	work    sync.WaitGroup // tasks and calls in flight
 
 	mu              sync.Mutex // guards everything below; never held while waiting
 	rng             *rand.Rand
@@ -35,11 +36,11 @@ type Sim struct {
 	round           int64 // the last round of the resource broadcast that was taken
 	faults          []*fault
 	held            []*heldCall
-	heldChanged     chan struct{} // closed and replaced whenever a call begins to be held
+	heldChanged     chan struct{} // closed and replaced whenever another call is held
 	locks           map[int]guestLock
 	writers         map[int]string // UPID of the task that holds a guest's lock
 	counts          counts
-	violations      []string // violated invariants
+	violations      []string // broken invariants
 	guard           guard
 	vmlist          vmlist
 	listRaces       map[int]destroyedVM
@@ -47,8 +48,8 @@ type Sim struct {
 	noQuorum        bool
 	down            []string // nodes that do not answer
 	downSince       map[string]time.Time
-	broadcastCopies [frontWorkers]broadcastCopy // what each front worker last read of the broadcast
-	nextFrontWorker int                         // the front worker whose turn is next
+	broadcastCopies [frontWorkers]broadcastCopy // the cache of each front worker
+	nextFrontWorker int                         // index of the front worker that answers next
 }
 
 // New returns a running cluster.
@@ -58,7 +59,7 @@ func New(opts Options) *Sim {
 		opts:        opts,
 		release:     majorOf(opts.Version),
 		closed:      make(chan struct{}),
-		rng:         rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15)), //nolint:gosec // made-up identities have to be repeatable
+		rng:         rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15)), //nolint:gosec // generated identities must be reproducible
 		guests:      map[int]*guest{},
 		pools:       map[string]*pool{},
 		ha:          map[int]*haResource{},
@@ -90,12 +91,12 @@ func New(opts Options) *Sim {
 	}
 	s.routes = newRoutes()
 	if err := s.generate(opts.Guests); err != nil {
-		panic(fmt.Sprintf("generate guests: %v", err)) // their configs are ours; an error is a bug
+		panic(fmt.Sprintf("generate guests: %v", err)) // the generated configs are valid; an error is a bug
 	}
 	return s
 }
 
-// Close ends all tasks where they are and releases held calls; it returns when no goroutine of the Sim is left.
+// Close ends all tasks where they are and releases held calls. It returns when all goroutines of the Sim have ended.
 func (s *Sim) Close() {
 	s.closeMu.Lock()
 	if !s.isClosed() {
@@ -114,7 +115,7 @@ func (s *Sim) isClosed() bool {
 	}
 }
 
-// goTracked runs f in a goroutine that Close waits for. After Close it runs nothing and returns false.
+// goTracked runs f in a goroutine that Close waits for. After Close it does not run f and returns false.
 func (s *Sim) goTracked(f func()) bool {
 	s.closeMu.Lock()
 	defer s.closeMu.Unlock()
@@ -125,14 +126,14 @@ func (s *Sim) goTracked(f func()) bool {
 	return true
 }
 
-// ServeHTTP answers one API call. Where the connection can be taken over it writes Proxmox's own status line; a recorder without
-// a connection gets the status and body alone.
+// ServeHTTP answers one API call. It writes Proxmox's own status line if it can take over the connection. A response recorder without a
+// connection receives only the status, the header and the body.
 func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	resp := s.exchange(r)
 	resp.send(w, r)
 }
 
-// Token returns the credentials of a token as the Authorization header wants them after "PVEAPIToken=".
+// Token returns the credentials of a token as they follow "PVEAPIToken=" in the Authorization header, or "" for an unknown token.
 func (s *Sim) Token(id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +143,7 @@ func (s *Sim) Token(id string) string {
 	return ""
 }
 
-// SetPrivileges replaces the ACL of a token or of a user of Options, as an administrator does while clients run. Another id is ignored.
+// SetPrivileges replaces the ACL of a token or of a user in Options, as an administrator does while clients run. An unknown id is ignored.
 func (s *Sim) SetPrivileges(id string, acl []ACL) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,13 +156,13 @@ func (s *Sim) SetPrivileges(id string, acl []ACL) {
 	}
 }
 
-// locked runs f with the state locked; everything that changes guests goes through here.
+// locked runs f with the state locked. All changes of guests use it.
 func (s *Sim) locked(f func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.syncVMList()
 	if s.opts.ResourcesPeriod > 0 {
-		s.broadcast() // rounds that are due saw the state before this change
+		s.broadcast() // due rounds show the state before this change
 	}
 	return f()
 }
@@ -184,7 +185,7 @@ func (s *Sim) storage(id string) *storage {
 	return nil
 }
 
-// newMAC returns a new address under Proxmox's own prefix.
+// newMAC returns a new MAC address with Proxmox's prefix.
 func (s *Sim) newMAC() string {
 	n := s.rng.Uint32()
 	return fmt.Sprintf("BC:24:11:%02X:%02X:%02X", byte(n>>16), byte(n>>8), byte(n))

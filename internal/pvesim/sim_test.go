@@ -18,7 +18,7 @@ type client struct {
 	token string
 }
 
-// answer is a reply as a client sees it.
+// answer is a reply as a client receives it.
 type answer struct {
 	status int
 	reason string
@@ -34,7 +34,7 @@ func (a answer) data(t *testing.T) json.RawMessage {
 	return v.Data
 }
 
-// fields decodes an object, numbers and strings alike as text.
+// fields decodes an object; it returns numbers and strings as text.
 func (a answer) fields(t *testing.T) map[string]string {
 	t.Helper()
 	var v map[string]json.RawMessage
@@ -102,7 +102,7 @@ func (c *client) send(req *http.Request) answer {
 	return answer{status: resp.StatusCode, reason: reason, body: string(b)}
 }
 
-// ok calls and demands 200.
+// ok calls and fails the test unless the status is 200.
 func (c *client) ok(method, path string, params ...string) answer {
 	c.t.Helper()
 	a := c.call(method, path, params...)
@@ -140,13 +140,13 @@ func (c *client) config(vmid int) map[string]string {
 	return c.ok(http.MethodGet, "/nodes/pve1/qemu/"+itoa(vmid)+"/config").fields(c.t)
 }
 
-// bubble runs a test in virtual time with a fresh Sim.
+// bubble runs a test in virtual time with a new Sim.
 func bubble(t *testing.T, opts Options, f func(t *testing.T, c *client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { f(t, newClient(t, opts)) })
 }
 
-func TestLifeOfAVM(t *testing.T) {
+func TestVMLifecycle(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		got := c.task("POST", "/nodes/pve1/qemu", "vmid=100", "name=web", "memory=1024", "scsi0=local:1", "net0=virtio,bridge=vmbr0")
 		if got != "OK" {

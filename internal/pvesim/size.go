@@ -15,7 +15,7 @@ const (
 
 var sizePattern = regexp.MustCompile(`^(\d+(\.\d+)?)([KMGT])?$`)
 
-// parseSize reads a disk size such as 32G, 4.5G, 512M or plain bytes. The result is in bytes.
+// parseSize reads a disk size such as 32G, 4.5G, 512M or plain bytes. It returns bytes.
 func parseSize(s string) (int64, bool) {
 	m := sizePattern.FindStringSubmatch(s)
 	if m == nil {
@@ -29,7 +29,7 @@ func parseSize(s string) (int64, bool) {
 	return int64(math.Floor(f * float64(unit))), true
 }
 
-// formatSize prints bytes in the largest unit that divides them.
+// formatSize prints a size in bytes with the largest unit that divides it.
 func formatSize(n int64) string {
 	for _, u := range []struct {
 		size int64

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// isDisk says whether a key is a disk slot. Unused volumes are not.
+// isDisk reports whether a key is a disk slot. The keys of unused volumes are not disk slots.
 func isDisk(kind Kind, key string) bool {
 	if kind == LXC {
 		stem, _, ok := splitIndex(key)
@@ -45,6 +45,7 @@ func freeUnusedKey(v values) string {
 	}
 }
 
+// diskSlots returns the disk slots among the keys, in the order in which the disks are created.
 func diskSlots(kind Kind, v values) []string {
 	var out []string
 	for k := range v {
@@ -56,7 +57,7 @@ func diskSlots(kind Kind, v values) []string {
 	return out
 }
 
-// compareSlots orders scsi2 before scsi10 and otherwise by name.
+// compareSlots orders keys by name, and scsi2 before scsi10.
 func compareSlots(a, b string) int {
 	as, ai, _ := splitIndex(a)
 	bs, bi, _ := splitIndex(b)
@@ -66,6 +67,7 @@ func compareSlots(a, b string) int {
 	return ai - bi
 }
 
+// slotsOf returns the keys that keep accepts, in the order of compareSlots.
 func slotsOf(v values, keep func(string) bool) []string {
 	return slices.DeleteFunc(slices.SortedFunc(maps.Keys(v), compareSlots), func(k string) bool { return !keep(k) })
 }

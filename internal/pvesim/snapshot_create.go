@@ -64,7 +64,7 @@ func (t *task) snapshot(c *call, kind Kind, name string) error {
 	return nil
 }
 
-// saveState allocates the volume for a running VM's memory.
+// saveState allocates the volume for the memory of a running VM and returns the volume's id.
 func (t *task) saveState(g *guest, name string) (string, error) {
 	st := t.sim.storages[0]
 	for _, slot := range diskSlots(QEMU, g.conf.values) {
@@ -84,7 +84,7 @@ func (t *task) saveState(g *guest, name string) (string, error) {
 	return v.ID, nil
 }
 
-// canSnapshot wants storage-side snapshots on every disk: qcow2 files or LVM thin volumes.
+// canSnapshot reports whether every disk of the guest supports snapshots: qcow2 files and LVM thin volumes do.
 func (s *Sim) canSnapshot(g *guest) bool {
 	for _, slot := range diskSlots(g.kind, g.conf.values) {
 		d, err := parseDisk(g.kind, slot, g.conf.values[slot])

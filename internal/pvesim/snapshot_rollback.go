@@ -24,8 +24,8 @@ func rollbackSnapshot(kind Kind) func(*call) (reply, error) {
 	}
 }
 
-// rollBack puts the snapshot's config in place of the current one, except the description. Disks that the snapshot does not know
-// become unused; the guest runs afterwards if the snapshot holds its memory or a start is asked for.
+// rollBack replaces the current config by that of the snapshot, except the description. Disks that the snapshot does not have become unused.
+// Afterwards the guest runs if the snapshot contains its memory or start is set.
 func (s *Sim) rollBack(g *guest, snap *snapshot, start bool) {
 	if g.running {
 		g.running, g.paused = false, false
@@ -46,7 +46,7 @@ func (s *Sim) rollBack(g *guest, snap *snapshot, start bool) {
 			v["vmgenid"] = s.newUUID()
 		}
 		conf.values, conf.pending, conf.deletes = v, values{}, nil
-		s.keepNewer(conf, g.kind, old)
+		s.keepUnreferenced(conf, g.kind, old)
 	})
 	s.restoreSizes(g)
 	s.countEffect(g.vmid, RolledBack)
@@ -55,7 +55,7 @@ func (s *Sim) rollBack(g *guest, snap *snapshot, start bool) {
 	}
 }
 
-// restoreSizes gives the disks the sizes that they had in the snapshot.
+// restoreSizes gives the volumes the sizes that they had in the snapshot.
 func (s *Sim) restoreSizes(g *guest) {
 	for _, slot := range diskSlots(g.kind, g.conf.values) {
 		d, err := parseDisk(g.kind, slot, g.conf.values[slot])
@@ -68,8 +68,8 @@ func (s *Sim) restoreSizes(g *guest) {
 	}
 }
 
-// keepNewer adds volumes of the old config that the new one does not use as unused ones.
-func (s *Sim) keepNewer(conf *config, kind Kind, old values) {
+// keepUnreferenced adds the volumes of the old config that the new config does not use as unused volumes.
+func (s *Sim) keepUnreferenced(conf *config, kind Kind, old values) {
 	used := map[string]bool{}
 	for _, slot := range diskSlots(kind, conf.values) {
 		if d, err := parseDisk(kind, slot, conf.values[slot]); err == nil {

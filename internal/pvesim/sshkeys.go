@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// sshKeyTypes are the algorithms whose keys pass, with the length of the blob's first field checked.
+// sshKeyLine matches a public key of an accepted algorithm. The groups are the algorithm and the encoded key.
 var sshKeyLine = regexp.MustCompile(`^(?:\S+ +)?(ssh-rsa|ssh-dss|ssh-ed25519|ecdsa-sha2-nistp(?:256|384|521)|sk-ssh-ed25519@openssh\.com|sk-ecdsa-sha2-nistp256@openssh\.com) +(\S+)(?: .*)?$`)
 
-// checkSSHKeys decodes the URL-encoded list and looks at every key as ssh-keygen would.
+// checkSSHKeys decodes the URL-encoded list and checks every key as ssh-keygen does.
 func checkSSHKeys(encoded string) error {
 	text, err := url.PathUnescape(encoded)
 	if err != nil {
@@ -29,7 +29,7 @@ func checkSSHKeys(encoded string) error {
 	return nil
 }
 
-// validKeyBlob walks the length-prefixed fields of the key: they must fill it exactly.
+// validKeyBlob reports whether the length-prefixed fields fill the key exactly and the first field is the algorithm.
 func validKeyBlob(typ, text string) bool {
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

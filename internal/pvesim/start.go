@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// startCall answers with a task whatever the state of a VM; a running container is refused at once.
+// startCall returns the handler of start. A VM gets a task in every state; a running container is rejected at once.
 func startCall(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		if err := c.sim.locked(c.requireQuorum); err != nil {
@@ -15,7 +15,7 @@ func startCall(kind Kind) func(*call) (reply, error) {
 		if rep, managed, err := c.haCall("hastart", "start", "started"); managed {
 			return rep, err
 		}
-		if err := c.refuseContainer(kind, func(g *guest) error {
+		if err := c.checkContainer(kind, func(g *guest) error {
 			if g.running {
 				return apiErrorf("CT %d already running", g.vmid)
 			}
@@ -32,15 +32,15 @@ func startCall(kind Kind) func(*call) (reply, error) {
 	}
 }
 
-// refuseContainer runs a check before the task, which only containers have. A container that is missing is left to the task.
-func (c *call) refuseContainer(kind Kind, check func(*guest) error) error {
+// checkContainer runs a check before the task, for containers only. A missing container is reported by the task.
+func (c *call) checkContainer(kind Kind, check func(*guest) error) error {
 	if kind != LXC {
 		return nil
 	}
 	return c.sim.locked(func() error {
 		g, err := c.ct()
 		if err != nil {
-			return nil //nolint:nilerr // Proxmox finds out in the task
+			return nil //nolint:nilerr // Proxmox reports it in the task
 		}
 		return check(g)
 	})
@@ -102,7 +102,7 @@ func (t *task) checkStartable(node string, vmid int) error {
 	return nil
 }
 
-// checkHostLimits refuses what QEMU or its set-up would, and warns of what it would ignore.
+// checkHostLimits rejects what QEMU or its setup rejects, and logs warnings for what they ignore.
 func (t *task) checkHostLimits(g *guest) error {
 	v := g.conf.values
 	if max(vmCPUs(v), int64(atoi(v["vcpus"]))) > int64(t.sim.opts.CPUs) {
@@ -130,7 +130,7 @@ func (t *task) checkHostLimits(g *guest) error {
 	return nil
 }
 
-// checkVolumes refuses to start on a volume that is gone.
+// checkVolumes rejects a start if a volume of the guest is missing.
 func (s *Sim) checkVolumes(g *guest) error {
 	for _, slot := range diskSlots(g.kind, g.conf.values) {
 		d, err := parseDisk(g.kind, slot, g.conf.values[slot])
@@ -141,7 +141,7 @@ func (s *Sim) checkVolumes(g *guest) error {
 	return nil
 }
 
-// markRunning makes a guest running. The state is locked.
+// markRunning marks a guest as running, with a new process id. The state is locked.
 func (s *Sim) markRunning(g *guest) {
 	s.nextPID++
 	g.running, g.paused, g.startedAt, g.pid = true, false, time.Now(), s.nextPID

@@ -2,7 +2,7 @@ package pvesim
 
 import "strings"
 
-// writeRow prints a list row.
+// writeRow writes a guest's row of a list.
 func (s *Sim) writeRow(o *object, g *guest) {
 	r := s.rowOf(g)
 	o.num("vmid", int64(g.vmid))
@@ -70,7 +70,7 @@ func (s *Sim) writeRunning(o *object, g *guest) {
 	}
 }
 
-// listGuests answers the list of one node. It leaves out what the caller may not see.
+// listGuests returns the handler that lists the guests of one node. It leaves out guests that the caller may not see.
 func listGuests(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		if kind == QEMU {
@@ -105,7 +105,7 @@ func qmpStatus(g *guest) string {
 	return "running"
 }
 
-// runningMachine is the machine version of a running VM: network devices raise it by one.
+// runningMachine returns the machine version of a running VM. Network devices raise the last number by one.
 func runningMachine(v values) string {
 	for k := range v {
 		if isNet(k) {
@@ -115,7 +115,7 @@ func runningMachine(v values) string {
 	return "pc-i440fx-10.0+pve0"
 }
 
-// writeNICs shows the host side of each network device.
+// writeNICs writes the host side of each network device.
 func writeNICs(o *object, g *guest) {
 	var nics object
 	for _, k := range slotsOf(g.conf.values, isNet) {
@@ -130,7 +130,7 @@ func writeNICs(o *object, g *guest) {
 	}
 }
 
-// writeMonitorFields adds what only the monitor of a VM knows.
+// writeMonitorFields adds the values that come from the monitor of a VM.
 func (s *Sim) writeMonitorFields(o *object, g *guest) {
 	o.str("qmpstatus", qmpStatus(g))
 	if !g.running {
@@ -177,7 +177,7 @@ func currentStatus(kind Kind) func(*call) (reply, error) {
 		if h := c.sim.ha[g.vmid]; h != nil {
 			ha.num("managed", 1)
 			if h.managerState == "" {
-				ha.null("state") // the manager has not looked yet
+				ha.null("state") // the manager has not read the request yet
 			} else {
 				ha.str("state", h.managerState)
 			}

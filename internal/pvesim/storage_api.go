@@ -37,7 +37,7 @@ func (st *storage) used() int64 {
 	}
 	n := int64(usedDisk)
 	for _, v := range st.volumes {
-		n += v.Size / 1000 // thin: what is written, not what is promised
+		n += v.Size / 1000 // thin: the part that is written, not the whole size
 	}
 	return min(n, st.Size)
 }
@@ -70,7 +70,7 @@ func (st *storage) writeStatus(o *object) {
 	o.num("avail", st.Size-st.used())
 }
 
-// contents are the content types in another order every time, as Proxmox gives them.
+// contents returns the content types in another order every time, as Proxmox does.
 func (st *storage) contents() string {
 	list := listOf(st.Content)
 	rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -121,7 +121,7 @@ func storageContent(c *call) (reply, error) {
 	var a array
 	for _, name := range slices.Sorted(maps.Keys(st.volumes)) {
 		v := st.volumes[name]
-		// an owner narrows images and backups; an import image has no owner and stays in the list
+		// an owner filters images and backups; an import image has no owner and stays in the list
 		if want := c.params["content"]; want != "" && want != v.Kind || owner != 0 && v.Owner != owner && v.Kind != "import" {
 			continue
 		}
@@ -132,9 +132,9 @@ func storageContent(c *call) (reply, error) {
 	return dataReply(a.bytes())
 }
 
-// permitVolume says whether the caller may read a volume: a disk is its guest's business too, and so is a backup.
+// permitVolume reports whether the caller may see a volume. Disks and backups also require a privilege on their guest.
 //
-// Source: PVE::Storage check_volume_access, which the list asks about each volume for no guest.
+// Source: PVE::Storage check_volume_access, which the list calls for each volume without a guest.
 func (c *call) permitVolume(st *storage, v *Volume) bool {
 	on, owner := "/storage/"+st.ID, ownerOf(v.ID)
 	switch {
@@ -201,7 +201,7 @@ func volumeInfo(c *call) (reply, error) {
 	return dataReply(o.bytes())
 }
 
-// allocateVolume makes a disk image by name. A bare size is in KiB.
+// allocateVolume creates a disk image by name. A size without a unit is in KiB.
 func allocateVolume(c *call) (reply, error) {
 	var id string
 	err := c.sim.locked(func() error {
@@ -263,7 +263,8 @@ func deleteVolume(c *call) (reply, error) {
 	})
 }
 
-// permitRemoval wants the storage as a whole, or for a backup room on it and the right to back its guest up. The state is locked.
+// permitRemoval requires Datastore.Allocate on the storage. A backup requires space on the storage and VM.Backup on its guest. The state is
+// locked.
 func (c *call) permitRemoval(id, vol string) error {
 	owner := ownerOf(vol)
 	if owner == "" || !backupOwner.MatchString(vol) {
@@ -275,7 +276,7 @@ func (c *call) permitRemoval(id, vol string) error {
 	return c.require("/vms/"+owner, "VM.Backup")
 }
 
-// ownerOf is the vmid in a volume's name, or nothing.
+// ownerOf returns the vmid in a volume's name, or "".
 func ownerOf(vol string) string {
 	if m := backupOwner.FindStringSubmatch(vol); m != nil {
 		return m[1]
@@ -312,7 +313,7 @@ func storageConfig(c *call) (reply, error) {
 	return dataReply(st.settings().bytes())
 }
 
-// settings is the storage's section of the storage configuration.
+// settings returns the storage's section of the storage configuration.
 func (st *storage) settings() *object {
 	o := &object{}
 	o.str("storage", st.ID)

@@ -1,6 +1,6 @@
 package pvesim
 
-// FillStorage leaves no room on a storage: what allocates or grows a volume on it fails with the text of its type, reads go on. An
+// FillStorage makes a storage full: calls that allocate or grow a volume on it fail with the error text of its type, and reads work. An
 // unknown storage is ignored.
 func (s *Sim) FillStorage(id string) {
 	s.changeStorage(id, func(st *storage) { st.full = true })
@@ -19,7 +19,7 @@ func (s *Sim) changeStorage(id string, change func(*storage)) {
 	}
 }
 
-// allocatedBytes is what the volumes could grow to, in bytes.
+// allocatedBytes returns the bytes that the volumes take when they are completely written.
 func (st *storage) allocatedBytes() int64 {
 	n := int64(0)
 	for _, v := range st.volumes {
@@ -28,8 +28,8 @@ func (st *storage) allocatedBytes() int64 {
 	return n
 }
 
-// checkSpace refuses to write size more bytes for a guest where they do not fit. A storage with Thick holds no more than its size; any
-// other lets its volumes promise more than it has, until it is full. The state is locked.
+// checkSpace returns an error if size more bytes for a guest do not fit. A storage with Thick holds at most its size. On any other storage
+// the volumes together may be larger than the storage, until FillStorage makes it full. The state is locked.
 func (st *storage) checkSpace(vmid int, size int64) error {
 	if !st.full && (!st.Thick || st.allocatedBytes()+size <= st.Size) {
 		return nil

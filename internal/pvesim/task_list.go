@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// statusText is the exit status as lists show it.
+// statusText returns the exit status as lists show it.
 func (t *task) statusText() string {
 	if t.ended.IsZero() {
 		return "RUNNING"
@@ -15,7 +15,7 @@ func (t *task) statusText() string {
 
 func (t *task) failed() bool { return !t.ended.IsZero() && t.exit != "OK" }
 
-// listTasks shows the archive newest first; running tasks come with source active or all.
+// listTasks shows the ended tasks, newest first. With source=active it shows the running tasks, with source=all both.
 func listTasks(c *call) (reply, error) {
 	var fit []*task
 	for _, t := range slices.Backward(c.sim.tasks) {
@@ -72,7 +72,7 @@ func (c *call) matchesFilter(t *task) bool {
 	return p["statusfilter"] == "" || slices.Contains(listOf(p["statusfilter"]), t.statusClass())
 }
 
-// statusClass is the exit status by the names of statusfilter.
+// statusClass returns the class of the exit status by the names of the parameter statusfilter.
 func (t *task) statusClass() string {
 	switch {
 	case t.exit == "OK":

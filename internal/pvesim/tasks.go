@@ -12,10 +12,10 @@ import (
 var (
 	errInterrupted = errors.New("received interrupt")
 	errClosed      = errors.New("simulator closed")
-	errKilled      = errors.New("unexpected status") // the worker died; its log has no last line
+	errKilled      = errors.New("unexpected status") // the worker was killed; its log has no last line
 )
 
-// task is one worker. Its mutable fields are guarded by the Sim's lock.
+// task is one worker. The Sim's lock guards the fields that change.
 type task struct {
 	sim       *Sim
 	upid      upid
@@ -33,7 +33,7 @@ type task struct {
 	log   []string
 }
 
-// start forks a worker for the call and answers its UPID. A worker's id is usually the vmid.
+// start starts a task for the call and returns its UPID. The id of a task is usually the vmid.
 func (c *call) start(typ string, vmid int, body func(*task) error) (reply, error) {
 	return c.startAs(typ, itoa(vmid), vmid, body)
 }
@@ -66,7 +66,7 @@ func (s *Sim) spawn(node, typ, id string, vmid int, user string, f *Fault, body 
 	return t
 }
 
-// expireTasks forgets the oldest ended tasks of a node beyond what its index holds. The state is locked.
+// expireTasks removes the oldest ended tasks of a node from the index, beyond Options.TaskArchive. The state is locked.
 func (s *Sim) expireTasks(node string) {
 	kept := 0
 	for _, t := range slices.Backward(s.tasks) {
@@ -75,7 +75,7 @@ func (s *Sim) expireTasks(node string) {
 		}
 		if kept++; kept > s.opts.TaskArchive {
 			if s.taskIndex[t.name] == nil {
-				return // and all before it
+				return // as are all older tasks
 			}
 			delete(s.taskIndex, t.name)
 		}
@@ -89,7 +89,7 @@ func (t *task) run(body func(*task) error) {
 	t.finish(err)
 }
 
-// finish writes the last line of the log. The state is locked.
+// finish sets the exit status and writes the last line of the log. The state is locked.
 func (t *task) finish(err error) {
 	t.ended = time.Now()
 	warnings := 0
@@ -114,7 +114,8 @@ func (t *task) finish(err error) {
 	}
 }
 
-// work is one phase: it takes the share of the task's time, and is where an abort or a fault strikes. The state is not locked.
+// work is one phase of a task. It waits for the share of the task's duration; then an abort or the fault of the phase takes effect. The state
+// is not locked.
 func (t *task) work(share float64) error {
 	n := t.phase
 	t.phase++
@@ -124,7 +125,7 @@ func (t *task) work(share float64) error {
 	return t.applyFault(n)
 }
 
-// sleepShare lets a share of the task's time pass.
+// sleepShare waits for a share of the task's duration.
 func (t *task) sleepShare(share float64) error {
 	timer := time.NewTimer(time.Duration(share * float64(t.duration)))
 	defer timer.Stop()
@@ -138,7 +139,7 @@ func (t *task) sleepShare(share float64) error {
 	return nil
 }
 
-// kill kills the worker: it does nothing more, not even a last line in its log. The state is locked.
+// kill ends the worker at once: it changes nothing more and writes no last line to its log. The state is locked.
 func (t *task) kill() {
 	t.abortOnce.Do(func() {
 		t.killed = true
@@ -146,7 +147,7 @@ func (t *task) kill() {
 	})
 }
 
-// interrupted is why a task ends whose abort channel is closed.
+// interrupted returns the error of a task whose abort channel is closed.
 func (t *task) interrupted() error {
 	if t.killed {
 		return errKilled
@@ -154,7 +155,7 @@ func (t *task) interrupted() error {
 	return errInterrupted
 }
 
-// applyFault applies the task's fault if its phase has come.
+// applyFault applies the fault of the task if the fault has this phase.
 func (t *task) applyFault(phase int) error {
 	if t.fault == nil || t.fault.Phase != phase {
 		return nil
@@ -189,25 +190,26 @@ func (t *task) logLine(format string, args ...any) {
 	t.printf(format, args...)
 }
 
-// workerDied says whether the worker is gone, so that it cleans nothing up.
+// workerDied reports whether the worker is gone, so that it cleans up nothing.
 func workerDied(err error) bool { return errors.Is(err, errKilled) || errors.Is(err, errClosed) }
 
-// removePartialGuest removes what a failed create or clone began, unless the worker died, and puts what failed before the cause.
-func (t *task) removePartialGuest(what string, vmid int, made []string, err error) error {
+// removePartialGuest removes the guest and the volumes of a failed create or clone and returns the cause after the prefix. It removes nothing
+// if the worker died or the cluster has no quorum.
+func (t *task) removePartialGuest(prefix string, vmid int, made []string, err error) error {
 	if workerDied(err) {
 		return err
 	}
 	return t.locked(func() error {
 		if t.sim.noQuorum {
-			return apiErrorf("%s%s", what, firstLine(err.Error())) // nothing can be removed
+			return apiErrorf("%s%s", prefix, firstLine(err.Error())) // without quorum nothing can be removed
 		}
 		t.sim.freeAllocated(made)
 		delete(t.sim.guests, vmid)
-		return apiErrorf("%s%s", what, firstLine(err.Error()))
+		return apiErrorf("%s%s", prefix, firstLine(err.Error()))
 	})
 }
 
-// commitGuest runs the last step of a task that makes a guest, with the state locked. Without quorum the guest stays as it is: half made.
+// commitGuest runs the last step of a task that creates a guest, with the state locked. Without quorum the guest stays partly created.
 func (t *task) commitGuest(vmid int, f func() error) error {
 	return t.locked(func() error {
 		if g := t.sim.guests[vmid]; g != nil {
@@ -219,7 +221,7 @@ func (t *task) commitGuest(vmid int, f func() error) error {
 	})
 }
 
-// locked runs f with the state locked, unless the worker is dead by then.
+// locked runs f with the state locked, unless the worker has been killed.
 func (t *task) locked(f func() error) error {
 	return t.sim.locked(func() error {
 		if t.killed {
@@ -251,7 +253,7 @@ func (t *task) withGuestLock(kind Kind, vmid int, f func() error) error {
 	return err
 }
 
-// registerWriter notes the task as the guest's only writer.
+// registerWriter records the task as the only writer of the guest. The state is locked.
 func (t *task) registerWriter(vmid int, waited bool) error {
 	if waited {
 		t.printf(" OK")
@@ -263,7 +265,7 @@ func (t *task) registerWriter(vmid int, waited bool) error {
 	return nil
 }
 
-// runOnGuest is the common shape of a task: take the lock, let time pass, act. The state is locked in act.
+// runOnGuest is the common sequence of a task: it takes the guest's lock, waits for the task's duration and calls act with the state locked.
 func (t *task) runOnGuest(kind Kind, vmid int, act func() error) error {
 	return t.withGuestLock(kind, vmid, func() error {
 		if err := t.work(1); err != nil {
@@ -280,7 +282,7 @@ func (t *task) runOnGuest(kind Kind, vmid int, act func() error) error {
 	})
 }
 
-// tasksWithoutWrites are the tasks that leave a guest's config file alone, so that they work without quorum.
+// tasksWithoutWrites are the types of tasks that do not write the config file of their guest, so that they work without quorum.
 var tasksWithoutWrites = map[string]bool{
 	"qmstop": true, "qmshutdown": true, "qmreset": true, "qmpause": true, "qmresume": true, "vzstop": true, "vzshutdown": true, "vzsuspend": true,
 	"vzresume": true,

@@ -21,7 +21,7 @@ func taskRoutes() []*route {
 	}
 }
 
-// writeUPIDFields prints the parts of the UPID. In lists the user of a running task keeps its token.
+// writeUPIDFields writes the parts of the UPID, except the user.
 func (t *task) writeUPIDFields(o *object) {
 	o.str("upid", t.name)
 	o.str("node", t.upid.node)
@@ -32,6 +32,7 @@ func (t *task) writeUPIDFields(o *object) {
 	o.str("id", t.upid.id)
 }
 
+// writeUser writes the user and the token as separate fields. The list of running tasks shows both in one field instead.
 func (t *task) writeUser(o *object) {
 	user, token, found := strings.Cut(t.upid.user, "!")
 	o.str("user", user)
@@ -40,13 +41,13 @@ func (t *task) writeUser(o *object) {
 	}
 }
 
-// canSeeTask says whether the caller may see the task: its own, or any with Sys.Audit on the node.
+// canSeeTask reports whether the caller may see the task: a task of the same user, or any task with Sys.Audit on the node.
 func (c *call) canSeeTask(t *task) bool {
 	user, _, _ := strings.Cut(t.upid.user, "!")
 	return user == c.caller.user() || c.sim.allows(c.caller, "/nodes/"+t.upid.node, "Sys.Audit")
 }
 
-// task finds the task of the path, with the texts for a malformed and an unknown name.
+// task returns the task of the path. The errors for a malformed name and an unknown name differ.
 func (c *call) task() (*task, error) {
 	name := c.vars["upid"]
 	if !upidText.MatchString(name) {
@@ -79,7 +80,7 @@ func taskStatus(c *call) (reply, error) {
 	return dataReply(o.bytes())
 }
 
-// taskLog pages through the log; the log of an unknown task is one line that says so.
+// taskLog returns a page of the log. The log of an unknown task is one line with an error.
 func taskLog(c *call) (reply, error) {
 	t, err := c.task()
 	var lines []string

@@ -106,7 +106,7 @@ func TestLogPaging(t *testing.T) {
 	})
 }
 
-func TestShutdownOfADeafGuestHoldsTheLock(t *testing.T) {
+func TestIgnoredShutdownHoldsTheLock(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addRunningVM(t, c.sim, 100, "")
 		if err := c.sim.IgnoreShutdown(100); err != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// templateVM turns the disks into base images; there is no way back through the API.
+// templateVM turns the disks into base images. No call reverses this.
 func templateVM(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
 		g, err := c.vm()
@@ -105,5 +105,5 @@ func templateCT(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return nullReply() // a worker runs all the same
+	return nullReply() // although a task runs
 }

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// Transport answers requests in process. It starts goroutines only for calls under way, and Close ends those, so it works in a
-// synctest bubble. The host of a URL does not matter.
+// Transport returns a RoundTripper that answers requests in process. It starts goroutines only for calls in flight, and Close ends them, so it
+// works in a synctest bubble. The host of a URL is ignored.
 func (s *Sim) Transport() http.RoundTripper { return transport{s} }
 
 type transport struct{ sim *Sim }
@@ -23,7 +23,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if ctx.Done() == nil {
 		return t.sim.answer(r, body).httpResponse(r)
 	}
-	// a client that gives up does not stop the server: the call goes on by itself
+	// the call continues when the client gives up
 	out := make(chan response, 1)
 	if !t.sim.goTracked(func() { out <- t.sim.answer(r, body) }) {
 		return nil, errConnectionLost

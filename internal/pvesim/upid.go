@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// upid names a task: node, process, process start, start time, type, id and user, as worker ids are printed.
+// upid identifies a task: node, process id, process start, start time, type, id and user, in the order of the printed form.
 type upid struct {
 	node      string
 	pid       int
 	pstart    int64
 	starttime int64 // seconds since 1970
 	typ, id   string
-	user      string // with the token behind an exclamation mark
+	user      string // with the token after an exclamation mark
 }
 
 func (u upid) String() string {
@@ -22,7 +22,7 @@ func (u upid) String() string {
 
 var upidText = regexp.MustCompile(`^UPID:[a-zA-Z0-9]([a-zA-Z0-9\-]*[a-zA-Z0-9])?:[0-9A-F]{8}:[0-9A-F]{8,9}:[0-9A-F]{8}:[^:\s]+:[^:\s]*:[^:\s]+:$`)
 
-// newUPID draws the process numbers. The state is locked.
+// newUPID returns a UPID with a new process id. The state is locked.
 func (s *Sim) newUPID(node, typ, id, user string) upid {
 	s.nextPID++
 	now := time.Now()

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// vmlist is the cluster file system's list of guests with a version for each, which rises with every change of a config file by
-// whatever route.
+// vmlist is the cluster file system's list of guests. Each guest has a version, which rises with every change of the config file from any
+// source.
 type vmlist struct {
 	version int
 	guests  map[int]vmlistEntry
@@ -20,7 +20,7 @@ type vmlistEntry struct {
 	digest  string
 }
 
-// syncVMList brings the list and its file up to date. The state is locked.
+// syncVMList updates the list and its file. The state is locked.
 func (s *Sim) syncVMList() {
 	if s.opts.VMListFile == "" {
 		return
@@ -48,7 +48,7 @@ func (s *Sim) syncVMList() {
 	}
 }
 
-// writeVMList replaces the file as a whole, in the form that the real one is read.
+// writeVMList replaces the whole file, in the format of the real file.
 func (s *Sim) writeVMList() error {
 	var rows []string
 	for _, id := range s.vmids() {

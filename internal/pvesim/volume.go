@@ -12,7 +12,7 @@ type Volume struct {
 	ID     string // storage:name
 	Owner  int    // vmid, or 0
 	Size   int64  // bytes that a guest sees
-	Stored int64  // bytes of the file when they differ, as for a compressed image; 0 means Size
+	Stored int64  // bytes of the file if they differ, as for a compressed image; 0 means Size
 	Format string
 	Base   string // id of the base image of a linked clone
 	Kind   string // content type: images, rootdir, iso, vztmpl, import, snippets, backup
@@ -21,12 +21,12 @@ type Volume struct {
 	archive *archive // of a backup
 }
 
-// storage holds volumes by their name behind the colon.
+// storage holds volumes by the part of their id after the colon.
 type storage struct {
 	Storage
 	volumes map[string]*Volume
 	lock    guestLock
-	full    bool // by hand
+	full    bool // set by FillStorage
 }
 
 func newStorage(st Storage) *storage {
@@ -36,7 +36,7 @@ func newStorage(st Storage) *storage {
 	return &storage{Storage: st, volumes: map[string]*Volume{}, lock: make(guestLock, 1)}
 }
 
-// volume finds a volume by its id.
+// volume returns the volume with the id, or nil.
 func (s *Sim) volume(id string) *Volume {
 	st, name, ok := strings.Cut(id, ":")
 	if !ok {
@@ -48,7 +48,7 @@ func (s *Sim) volume(id string) *Volume {
 	return nil
 }
 
-// roundUp gives the size that the storage really allocates: LVM counts in extents of 4 MiB.
+// roundUp returns the size that the storage allocates: LVM rounds up to extents of 4 MiB.
 func (st *storage) roundUp(size int64) int64 {
 	if st.Type == "dir" {
 		return size
@@ -57,7 +57,7 @@ func (st *storage) roundUp(size int64) int64 {
 	return (size + extent - 1) / extent * extent
 }
 
-// add makes a volume. The state is locked.
+// add adds a volume to its storage. The state is locked.
 func (s *Sim) add(v Volume) *Volume {
 	id, name, _ := strings.Cut(v.ID, ":")
 	v.Made = time.Now()
@@ -65,19 +65,19 @@ func (s *Sim) add(v Volume) *Volume {
 	return &v
 }
 
-// free removes a volume for a stated reason; without one it is a violated invariant. The state is locked.
-func (s *Sim) free(id string, why freeReason) {
+// free removes a volume for a reason. Without a reason it records a violation. The state is locked.
+func (s *Sim) free(id string, reason freeReason) {
 	st, name, _ := strings.Cut(id, ":")
 	sto := s.storage(st)
 	if sto == nil || sto.volumes[name] == nil {
 		return
 	}
-	s.checkFree(id, why)
+	s.checkFree(id, reason)
 	delete(sto.volumes, name)
-	s.counts.freed[id] = string(why)
+	s.counts.freed[id] = string(reason)
 }
 
-// linkedClones lists the volumes that are linked clones of base.
+// linkedClones returns the ids of the volumes that are linked clones of base.
 func (s *Sim) linkedClones(base string) []string {
 	var out []string
 	for _, st := range s.storages {
@@ -91,7 +91,7 @@ func (s *Sim) linkedClones(base string) []string {
 	return out
 }
 
-// volumesOf lists the volumes of a guest, by id.
+// volumesOf returns the volumes of a guest.
 func (s *Sim) volumesOf(vmid int) []*Volume {
 	var out []*Volume
 	for _, st := range s.storages {

@@ -11,7 +11,8 @@ var (
 	contentVolume = regexp.MustCompile(`^(iso|vztmpl|import|snippets|backup)/([^/]+)$`)
 )
 
-// volumeFromName fills owner, format and content type from a volume's name, or refuses a name that the storage cannot hold.
+// volumeFromName returns a volume with the owner, format and content type of its name. It returns an error for a name that the storage cannot
+// hold.
 func (st *storage) volumeFromName(name string) (Volume, error) {
 	v := Volume{ID: st.ID + ":" + name}
 	if m := contentVolume.FindStringSubmatch(name); m != nil && st.Type == "dir" {
@@ -47,7 +48,7 @@ func formatByName(file string) string {
 	return "raw"
 }
 
-// freeName returns the first unused disk name of a guest: the file formats of a dir share one counter.
+// freeName returns the first unused disk name of a guest. The file formats of a dir storage share one counter.
 func (st *storage) freeName(vmid int, format string) string {
 	for i := 0; ; i++ {
 		stem := "vm-" + itoa(vmid) + "-disk-" + itoa(i)
@@ -69,7 +70,7 @@ func (st *storage) hasStem(stem string) bool {
 	return false
 }
 
-// volumeName is the name behind the colon for a file stem such as vm-100-disk-0.
+// volumeName returns the part of the id after the colon for a file stem such as vm-100-disk-0.
 func (st *storage) volumeName(vmid int, stem, format string) string {
 	if st.Type == "dir" {
 		return itoa(vmid) + "/" + stem + "." + format
@@ -77,7 +78,7 @@ func (st *storage) volumeName(vmid int, stem, format string) string {
 	return stem
 }
 
-// path is the file of a volume, as task logs and errors show it.
+// path returns the path of a volume's file, as task logs and errors print it.
 func (st *storage) path(name string) string {
 	if st.Type != "dir" {
 		return "/dev/pve/" + name
@@ -93,7 +94,7 @@ func (st *storage) path(name string) string {
 	return st.Path + "/images/" + name
 }
 
-// formatLog is the line that allocating prints.
+// formatLog returns the line that the allocation of a volume logs.
 func (st *storage) formatLog(v *Volume) string {
 	_, name, _ := strings.Cut(v.ID, ":")
 	switch {

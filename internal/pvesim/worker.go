@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Workers and the proxy of a node, as Proxmox has them: few processes do the calls that need root, one call each at a time, and the proxy
-// in front of them gives up on a call that takes long while the call goes on.
+// Workers and the proxy of a node, as in Proxmox: a few processes run the calls that need root, each one call at a time. The proxy in front
+// of them gives up on a call that takes too long, and the call continues.
 const (
 	defaultWorkers      = 3
 	defaultProxyTimeout = 30 * time.Second
 )
 
-// workerSlots are the places among processes that do one call each at a time.
+// workerSlots are processes that run one call at a time each.
 type workerSlots chan struct{}
 
-// acquire waits for a place, and is false when closed is.
+// acquire waits for an idle process. It returns false if closed is closed first.
 func (w workerSlots) acquire(closed <-chan struct{}) bool {
 	select {
 	case w <- struct{}{}:
@@ -27,10 +27,10 @@ func (w workerSlots) acquire(closed <-chan struct{}) bool {
 
 func (w workerSlots) release() { <-w }
 
-// nodeWorkers are the processes of a node: the proxy's, which read files themselves, and those behind it that may do all that root may.
+// nodeWorkers are the processes of a node: those of the proxy, which read files themselves, and those behind it, which have the rights of root.
 type nodeWorkers struct{ front, root workerSlots }
 
-// workersOf returns the workers of the call's node; calls that concern no node are done by the first. The state is not locked.
+// workersOf returns the workers of the call's node. Calls without a node run on the first node. The state is not locked.
 func (s *Sim) workersOf(node string) nodeWorkers {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,13 +45,13 @@ func (s *Sim) workersOf(node string) nodeWorkers {
 	return w
 }
 
-// workerResult is what a worker hands to the proxy.
+// workerResult is the result that a worker returns to the proxy.
 type workerResult struct {
 	rep reply
 	err error
 }
 
-// runWithinProxyTimeout has a worker of the node do the call and waits for it, no longer than the proxy does.
+// runWithinProxyTimeout runs the call on a worker of the node and waits for the result, at most as long as the proxy does.
 func (s *Sim) runWithinProxyTimeout(c *call) (reply, error) {
 	out := make(chan workerResult, 1)
 	if !s.goTracked(func() { out <- s.runOnWorker(c) }) {
@@ -71,13 +71,13 @@ func (s *Sim) runWithinProxyTimeout(c *call) (reply, error) {
 	}
 }
 
-// The statuses that the proxy makes up, with an empty body.
+// The statuses that the proxy itself returns, with an empty body.
 const (
 	statusUnreachable = 595
 	statusTimeout     = 596
 )
 
-// runOnWorker waits for a worker and does the call.
+// runOnWorker waits for a worker and runs the call.
 func (s *Sim) runOnWorker(c *call) workerResult {
 	if s.opts.Workers > 0 {
 		rooted := s.workersOf(c.node()).root
@@ -102,11 +102,11 @@ func (s *Sim) runOnWorker(c *call) workerResult {
 
 func (c *call) isSlow() bool { return c.fault != nil && c.fault.Kind == SlowCall }
 
-// needsWorker says whether a worker does the call: every write, and the reads that look at processes. All other reads are done by the
-// proxy itself.
+// needsWorker reports whether a root worker runs the call: every write, and the reads that inspect processes. The proxy runs all other reads
+// itself.
 func (r *route) needsWorker() bool { return r.write != nil || r.rootRead }
 
-// needsRoot marks a read that a worker does.
+// needsRoot marks a read that a root worker runs.
 func (r *route) needsRoot() *route {
 	r.rootRead = r.method == http.MethodGet
 	return r

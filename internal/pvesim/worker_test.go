@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestProxyGivesUpWhileTheCallGoesOn(t *testing.T) {
+func TestProxyTimeoutWhileCallContinues(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "")
 		inject(t, c.sim, Fault{Kind: SlowCall, Method: http.MethodPut, Delay: 45 * time.Second})
@@ -51,7 +51,7 @@ func TestThreeWorkersANode(t *testing.T) {
 		if d := time.Since(begun); d != 0 {
 			t.Errorf("read and write to another node: got %s, want no waiting", d)
 		}
-		c.ok("GET", vm100+"/status/current") // looks at a process, which needs a worker
+		c.ok("GET", vm100+"/status/current") // inspects a process, which requires a worker
 		if d := time.Since(begun); d != 5*time.Second {
 			t.Errorf("status while all workers are busy: got %s, want 5s", d)
 		}
@@ -63,7 +63,7 @@ func TestThreeWorkersANode(t *testing.T) {
 	})
 }
 
-// A read whose time is known holds one of the three processes that accept calls. The way there and back holds none.
+// A read with a latency of its own occupies one of the three processes that accept calls. Time on the network occupies none.
 func TestThreeFrontWorkersANode(t *testing.T) {
 	tests := map[string]struct {
 		opts Options
