@@ -28,7 +28,7 @@ func addressList(list []address) []byte {
 // addresses returns the IP addresses that a VM's ipconfig assigns to the network device with the index. An address from DHCP is
 // derived from the vmid.
 func (g *guest) addresses(index int) []address {
-	v, err := ipconfigFormat.parse("ipconfig", g.conf.values["ipconfig"+itoa(index)])
+	v, err := ipconfigFormat.parse("ipconfig", g.conf.Values["ipconfig"+itoa(index)])
 	if err != nil {
 		return nil
 	}

@@ -28,7 +28,7 @@ func (c *call) vmWithAgent() (*guest, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := agentFormat.parse("agent", g.conf.values["agent"])
+	a, err := agentFormat.parse("agent", g.conf.Values["agent"])
 	switch {
 	case err != nil || a["enabled"] != "1":
 		return nil, apiErrorf("No QEMU guest agent configured")
@@ -56,9 +56,9 @@ func agentInterfaces(c *call) (reply, error) {
 	}
 	var a array
 	a.add(agentDevice("lo", "00:00:00:00:00:00", []address{{"127.0.0.1", 8, "ipv4"}, {"::1", 128, "ipv6"}}))
-	for _, k := range slotsOf(g.conf.values, isNet) {
+	for _, k := range slotsOf(g.conf.Values, isNet) {
 		_, index, _ := splitIndex(k)
-		n, err := qemuNetFormat.parse(k, g.conf.values[k])
+		n, err := qemuNetFormat.parse(k, g.conf.Values[k])
 		if err != nil {
 			continue
 		}

@@ -129,10 +129,10 @@ func (s *Sim) moveToUnused(kind Kind, conf *config, slot, text string) {
 		s.free(d.file(), freedDetachedImage)
 		return
 	}
-	for k, v := range conf.values {
+	for k, v := range conf.Values {
 		if isUnused(k) && v == d.file() {
 			return
 		}
 	}
-	conf.values[freeUnusedKey(conf.values)] = d.file()
+	conf.Values[freeUnusedKey(conf.Values)] = d.file()
 }

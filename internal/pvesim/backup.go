@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"gitops-agent/internal/pvesim/configtext"
 	"maps"
 	"net/http"
 	"regexp"
@@ -68,7 +69,7 @@ func (t *task) beginBackup(c *call, vmid int) error {
 		return err
 	}
 	t.printf("INFO: Starting Backup of VM %d (%s)", vmid, g.kind)
-	g.edit(func(conf *config) { conf.values["lock"] = "backup" })
+	g.edit(func(conf *config) { conf.Values["lock"] = "backup" })
 	return nil
 }
 
@@ -80,7 +81,7 @@ func (t *task) endBackup(c *call, vmid int, storage string, err error) error {
 	if err := t.sim.checkWritable(g); err != nil {
 		return err // the lock stays
 	}
-	g.edit(func(conf *config) { delete(conf.values, "lock") })
+	g.edit(func(conf *config) { delete(conf.Values, "lock") })
 	if err != nil {
 		return err
 	}
@@ -90,8 +91,8 @@ func (t *task) endBackup(c *call, vmid int, storage string, err error) error {
 	}
 	a := &archive{kind: g.kind, text: g.text, notes: strings.ReplaceAll(c.params["notes-template"], "{{guestname}}", g.name()), sizes: map[string]int64{}}
 	total := int64(0)
-	for _, slot := range diskSlots(g.kind, g.conf.values) {
-		d, err := parseDisk(g.kind, slot, g.conf.values[slot])
+	for _, slot := range diskSlots(g.kind, g.conf.Values) {
+		d, err := parseDisk(g.kind, slot, g.conf.Values[slot])
 		if err != nil || !d.ownsVolume() || d.values["backup"] == "0" || t.sim.volume(d.file()) == nil {
 			continue
 		}
@@ -158,7 +159,7 @@ func (t *task) restore(c *call, a *archive, set values, vmid int) error {
 			return apiErrorf("unable to restore %s %d - %s", kindLabel(a.kind), vmid, firstLine(err.Error()))
 		}
 		maps.Copy(v, set)
-		t.sim.guests[vmid].edit(func(conf *config) { conf.values = v })
+		t.sim.guests[vmid].edit(func(conf *config) { conf.Values = v })
 		c.addToPool(vmid)
 		t.sim.countEffect(vmid, Created)
 		return nil
@@ -167,7 +168,7 @@ func (t *task) restore(c *call, a *archive, set values, vmid int) error {
 
 // unpack returns the archived config with new volumes and, if the call sets unique, with new MAC addresses and a new uuid.
 func (t *task) unpack(c *call, a *archive, vmid int, made *[]string) (values, error) {
-	v := maps.Clone(parseConfig(a.kind, a.text).values)
+	v := maps.Clone(configtext.Parse(a.kind, a.text).Values)
 	delete(v, "lock")
 	maps.DeleteFunc(v, func(k, _ string) bool { return isUnused(k) })
 	for _, slot := range diskSlots(a.kind, v) {

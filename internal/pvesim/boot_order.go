@@ -64,9 +64,9 @@ func defaultBootDevices(v values) []string {
 // bootOrderExplicit returns the boot order that the config states. A pending boot order comes before the current one. It returns nil
 // without a boot order and for the legacy form.
 func bootOrderExplicit(conf *config) []string {
-	b, ok := conf.pending["boot"]
+	b, ok := conf.Pending["boot"]
 	if !ok {
-		b = conf.values["boot"]
+		b = conf.Values["boot"]
 	}
 	order, ok := strings.CutPrefix(b, "order=")
 	if !ok {
@@ -83,7 +83,7 @@ func (u *update) checkBootDevices(conf *config, boot string) error {
 		return nil
 	}
 	for dev := range strings.SplitSeq(order, ";") {
-		if conf.values[dev] == "" && conf.pending[dev] == "" && u.set[dev] == "" || slices.Contains(u.deletes, dev) {
+		if conf.Values[dev] == "" && conf.Pending[dev] == "" && u.set[dev] == "" || slices.Contains(u.deletes, dev) {
 			return apiErrorf("invalid bootorder: device '%s' does not exist'", dev)
 		}
 	}

@@ -149,10 +149,10 @@ func (c *call) checkLinkedClone(src *guest) error {
 func (c *call) cloneSource(src *guest) (values, error) {
 	name := c.params["snapname"]
 	if name == "" {
-		return src.conf.values, nil
+		return src.conf.Values, nil
 	}
-	if s := src.conf.snap(name); s != nil {
-		return s.values, nil
+	if s := src.conf.Snapshot(name); s != nil {
+		return s.Values, nil
 	}
 	return nil, apiErrorf("snapshot '%s' does not exist", name)
 }
@@ -174,7 +174,7 @@ func (t *task) clone(c *call, newID int) error {
 	if err == nil {
 		return t.commitGuest(newID, func() error {
 			g := t.sim.guests[newID]
-			g.edit(func(conf *config) { conf.values = v })
+			g.edit(func(conf *config) { conf.Values = v })
 			c.addToPool(newID)
 			t.sim.countEffect(newID, Cloned)
 			return nil

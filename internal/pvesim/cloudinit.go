@@ -21,7 +21,7 @@ func cloudInitRoutes() []*route {
 type cloudInitImage struct{ user, network string }
 
 func (s *Sim) cloudInitImage(g *guest) cloudInitImage {
-	v := g.conf.merged()
+	v := g.conf.Merged()
 	return cloudInitImage{user: userData(g.vmid, v), network: networkData(v)}
 }
 
@@ -188,12 +188,12 @@ func regenerateCloudInit(c *call) (reply, error) {
 // generateCloudInit writes the image of a VM that has a cloud-init drive. Afterwards the drive has a size. The files that cicustom
 // names must exist. The state is locked.
 func (s *Sim) generateCloudInit(g *guest, logf func(string, ...any)) error {
-	for _, slot := range diskSlots(QEMU, g.conf.values) {
-		d, err := parseDrive(slot, g.conf.values[slot])
+	for _, slot := range diskSlots(QEMU, g.conf.Values) {
+		d, err := parseDrive(slot, g.conf.Values[slot])
 		if err != nil || !d.isCloudInit() {
 			continue
 		}
-		custom, err := customFormat.parse("cicustom", strings.TrimSpace(g.conf.values["cicustom"]))
+		custom, err := customFormat.parse("cicustom", strings.TrimSpace(g.conf.Values["cicustom"]))
 		for _, part := range []string{"user", "network", "meta", "vendor"} {
 			if vol := custom[part]; err == nil && vol != "" && s.volume(vol) == nil {
 				return apiErrorf("volume '%s' does not exist", vol)
@@ -202,16 +202,16 @@ func (s *Sim) generateCloudInit(g *guest, logf func(string, ...any)) error {
 		logf("generating cloud-init ISO")
 		g.edit(func(conf *config) {
 			if d.values["size"] == "" {
-				conf.values[slot] = d.with(d.file(), 4*mib).text()
+				conf.Values[slot] = d.with(d.file(), 4*mib).text()
 			}
-			conf.imageValues = nil
+			conf.ImageValues = nil
 		})
 	}
 	return nil
 }
 
 // hasCloudInit reports whether the config has a cloud-init drive.
-func (c *config) hasCloudInit() bool { return cloudInitSlot(c.values, "") != "" }
+func hasCloudInit(c *config) bool { return cloudInitSlot(c.Values, "") != "" }
 
 // cloudInitSlot returns the slot of the cloud-init drive among the values, or "". It ignores the slot except.
 func cloudInitSlot(v values, except string) string {

@@ -11,47 +11,47 @@ func isInCloudInitImage(key string) bool { return key == "name" || isCloudInitKe
 
 // recordImageValues records what the cloud-init image of a running VM contains, for every key that now differs from the image. Keys
 // that the image does not contain are listed under "added". The section is removed when the image is generated again.
-func (c *config) recordImageValues(before values) {
-	if !c.hasCloudInit() {
+func recordImageValues(c *config, before values) {
+	if !hasCloudInit(c) {
 		return
 	}
-	added := listOf(c.imageValues["added"])
-	for k := range union(before, c.values) {
+	added := listOf(c.ImageValues["added"])
+	for k := range union(before, c.Values) {
 		old, had := before[k]
-		now, has := c.values[k]
+		now, has := c.Values[k]
 		if !isInCloudInitImage(k) || had == has && old == now {
 			continue
 		}
-		_, recorded := c.imageValues[k]
+		_, recorded := c.ImageValues[k]
 		switch {
 		case recorded || slices.Contains(added, k): // the image is older than the previous change
 		case had:
-			c.setImageValue(k, old)
+			setImageValue(c, k, old)
 		default:
 			added = append(added, k)
 		}
 	}
-	c.pruneImageValues(added)
+	pruneImageValues(c, added)
 }
 
-func (c *config) setImageValue(key, old string) {
-	if c.imageValues == nil {
-		c.imageValues = values{}
+func setImageValue(c *config, key, old string) {
+	if c.ImageValues == nil {
+		c.ImageValues = values{}
 	}
-	c.imageValues[key] = old
+	c.ImageValues[key] = old
 }
 
 // pruneImageValues removes the recorded values that the config has again.
-func (c *config) pruneImageValues(added []string) {
-	maps.DeleteFunc(c.imageValues, func(k, old string) bool { return k != "added" && c.values[k] == old })
-	added = slices.DeleteFunc(added, func(k string) bool { _, set := c.values[k]; return !set })
+func pruneImageValues(c *config, added []string) {
+	maps.DeleteFunc(c.ImageValues, func(k, old string) bool { return k != "added" && c.Values[k] == old })
+	added = slices.DeleteFunc(added, func(k string) bool { _, set := c.Values[k]; return !set })
 	slices.Sort(added)
-	delete(c.imageValues, "added")
+	delete(c.ImageValues, "added")
 	if len(added) > 0 {
-		c.setImageValue("added", strings.Join(added, ","))
+		setImageValue(c, "added", strings.Join(added, ","))
 	}
-	if len(c.imageValues) == 0 {
-		c.imageValues = nil
+	if len(c.ImageValues) == 0 {
+		c.ImageValues = nil
 	}
 }
 
@@ -69,12 +69,12 @@ func readCloudInit(c *call) (reply, error) {
 		return reply{}, err
 	}
 	conf := g.conf
-	added := listOf(conf.imageValues["added"])
+	added := listOf(conf.ImageValues["added"])
 	var a array
-	for _, k := range slices.Sorted(maps.Keys(union(conf.imageValues, conf.values))) {
-		old, changed := conf.imageValues[k]
-		now, set := conf.values[k]
-		if !isCloudInitKey(k) && !changed || k == "added" || !conf.hasDevice(k) {
+	for _, k := range slices.Sorted(maps.Keys(union(conf.ImageValues, conf.Values))) {
+		old, changed := conf.ImageValues[k]
+		now, set := conf.Values[k]
+		if !isCloudInitKey(k) && !changed || k == "added" || !hasDevice(conf, k) {
 			continue
 		}
 		var o object
@@ -97,7 +97,7 @@ func readCloudInit(c *call) (reply, error) {
 }
 
 // hasDevice reports whether the network device of an ipconfig exists. Other keys need no device.
-func (c *config) hasDevice(key string) bool {
+func hasDevice(c *config, key string) bool {
 	stem, index, ok := splitIndex(key)
-	return !ok || stem != "ipconfig" || c.values["net"+itoa(index)] != ""
+	return !ok || stem != "ipconfig" || c.Values["net"+itoa(index)] != ""
 }

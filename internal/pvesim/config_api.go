@@ -1,7 +1,7 @@
 package pvesim
 
 import (
-	"maps"
+	"gitops-agent/internal/pvesim/configtext"
 	"slices"
 	"strings"
 )
@@ -26,20 +26,20 @@ func readConfig(kind Kind) func(*call) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		v := g.conf.values
+		v := g.conf.Values
 		switch name := c.params["snapshot"]; {
 		case name != "" && c.flag("current"):
 			return reply{}, paramErrors(map[string]string{
 				"snapshot": "cannot use 'snapshot' parameter with 'current'", "current": "cannot use 'snapshot' parameter with 'current'",
 			})
 		case name != "":
-			snap := g.conf.snap(name)
+			snap := g.conf.Snapshot(name)
 			if snap == nil {
 				return reply{}, apiErrorf("snapshot '%s' does not exist", name)
 			}
-			v = snap.values
+			v = snap.Values
 		case !c.flag("current"):
-			v = g.conf.merged()
+			v = g.conf.Merged()
 		}
 		o := object{buf: make([]byte, 0, 512)}
 		for k, x := range v {
@@ -48,21 +48,6 @@ func readConfig(kind Kind) func(*call) (reply, error) {
 		o.str("digest", g.digest)
 		return dataReply(o.bytes())
 	}
-}
-
-// merged is the config after the next start. A key under pending delete stays visible when its value is false.
-func (c *config) merged() values {
-	if !c.hasPending() {
-		return c.values
-	}
-	v := maps.Clone(c.values)
-	maps.Copy(v, c.pending)
-	for _, d := range c.deletes {
-		if x := v[d.key]; x != "" && x != "0" {
-			delete(v, d.key)
-		}
-	}
-	return v
 }
 
 // readPending returns the handler of GET pending. It shows the value, the pending value and the pending delete of every key.
@@ -74,20 +59,20 @@ func readPending(kind Kind) func(*call) (reply, error) {
 		}
 		a := array{buf: make([]byte, 0, 1024)}
 		conf := g.conf
-		for k, v := range conf.values {
+		for k, v := range conf.Values {
 			var o object
 			o.str("key", k)
 			writeValue(&o, kind, k, "value", v)
-			if p, ok := conf.pending[k]; ok {
+			if p, ok := conf.Pending[k]; ok {
 				writePending(&o, kind, k, p)
 			}
-			if i := slices.IndexFunc(conf.deletes, func(d pendingDelete) bool { return d.key == k }); i >= 0 {
-				o.num("delete", deleteLevel(conf.deletes[i]))
+			if i := slices.IndexFunc(conf.Deletes, func(d configtext.PendingDelete) bool { return d.Key == k }); i >= 0 {
+				o.num("delete", deleteLevel(conf.Deletes[i]))
 			}
 			a.add(&o)
 		}
-		for k, p := range conf.pending {
-			if _, set := conf.values[k]; set {
+		for k, p := range conf.Pending {
+			if _, set := conf.Values[k]; set {
 				continue
 			}
 			var o object
@@ -95,12 +80,12 @@ func readPending(kind Kind) func(*call) (reply, error) {
 			writePending(&o, kind, k, p)
 			a.add(&o)
 		}
-		for _, d := range conf.deletes {
-			if _, set := conf.values[d.key]; set || conf.pending[d.key] != "" {
+		for _, d := range conf.Deletes {
+			if _, set := conf.Values[d.Key]; set || conf.Pending[d.Key] != "" {
 				continue
 			}
 			var o object
-			o.str("key", d.key)
+			o.str("key", d.Key)
 			o.num("delete", 2)
 			a.add(&o)
 		}
@@ -112,8 +97,8 @@ func readPending(kind Kind) func(*call) (reply, error) {
 	}
 }
 
-func deleteLevel(d pendingDelete) int64 {
-	if d.force {
+func deleteLevel(d configtext.PendingDelete) int64 {
+	if d.Force {
 		return 2
 	}
 	return 1

@@ -70,7 +70,7 @@ func (c *call) permitTags(vmid int, value string) error {
 	}
 	var old []string
 	if g := c.sim.guests[vmid]; g != nil {
-		old = listOf(g.conf.values["tags"])
+		old = listOf(g.conf.Values["tags"])
 	}
 	now := listOf(c.sim.normalizeTags(value))
 	for _, t := range append(slices.Clone(old), now...) {
@@ -92,7 +92,7 @@ func (s *Sim) isFreeTag(tag string) bool {
 		return true
 	case "existing":
 		for _, g := range s.guests {
-			if slices.Contains(listOf(g.conf.values["tags"]), tag) {
+			if slices.Contains(listOf(g.conf.Values["tags"]), tag) {
 				return true
 			}
 		}

@@ -29,7 +29,7 @@ func destroyVM(c *call) (reply, error) {
 			if g.running {
 				return apiErrorf("VM %d is running - destroy failed", g.vmid)
 			}
-			if l := g.conf.values["lock"]; l != "suspended" { // a hibernated VM may be destroyed
+			if l := g.conf.Values["lock"]; l != "suspended" { // a hibernated VM may be destroyed
 				if err := g.checkLock(); err != nil {
 					return err
 				}
@@ -44,7 +44,7 @@ func destroyVM(c *call) (reply, error) {
 func (t *task) destroy(g *guest, c *call) error {
 	s := t.sim
 	var volumes []string
-	for k, v := range g.conf.values {
+	for k, v := range g.conf.Values {
 		if isUnused(k) {
 			volumes = append(volumes, v)
 			continue
@@ -56,8 +56,8 @@ func (t *task) destroy(g *guest, c *call) error {
 			volumes = append(volumes, d.file())
 		}
 	}
-	for _, snap := range g.conf.snaps {
-		if v := snap.values["vmstate"]; v != "" {
+	for _, snap := range g.conf.Snapshots {
+		if v := snap.Values["vmstate"]; v != "" {
 			volumes = append(volumes, v)
 		}
 	}

@@ -73,7 +73,7 @@ func (s *Sim) checkDestroy(g *guest) {
 	}
 	marker, announced := s.guard.announcedDestroys[g.vmid]
 	delete(s.guard.announcedDestroys, g.vmid)
-	tags := listOf(g.conf.values["tags"])
+	tags := listOf(g.conf.Values["tags"])
 	switch {
 	case !announced:
 		s.addViolation("guest %d destroyed, which was not announced", g.vmid)

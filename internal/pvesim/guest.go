@@ -1,6 +1,9 @@
 package pvesim
 
-import "time"
+import (
+	"gitops-agent/internal/pvesim/configtext"
+	"time"
+)
 
 // guest is one VM or container. The text of the config file is authoritative; conf and digest are derived from it.
 type guest struct {
@@ -22,37 +25,37 @@ type guest struct {
 
 func newGuest(vmid int, kind Kind, node string) *guest {
 	g := &guest{vmid: vmid, kind: kind, node: node}
-	g.write(newConfig())
+	g.write(configtext.New())
 	return g
 }
 
 // write formats conf as the new file and parses the file again.
-func (g *guest) write(conf *config) { g.setText(conf.format(g.kind)) }
+func (g *guest) write(conf *config) { g.setText(conf.Format(g.kind)) }
 
 func (g *guest) setText(text string) {
 	g.text = text
-	g.conf = parseConfig(g.kind, text)
+	g.conf = configtext.Parse(g.kind, text)
 	g.configRow = nil
-	g.digest = digest(text)
+	g.digest = configtext.Digest(text)
 }
 
 // edit changes a copy of the config and writes it to the file.
 func (g *guest) edit(change func(*config)) {
-	c := g.conf.clone()
+	c := g.conf.Clone()
 	change(c)
 	g.write(c)
 }
 
-func (g *guest) isTemplate() bool { return g.conf.values["template"] == "1" }
+func (g *guest) isTemplate() bool { return g.conf.Values["template"] == "1" }
 
 func (g *guest) name() string {
 	if g.kind == LXC {
-		if n := g.conf.values["hostname"]; n != "" {
+		if n := g.conf.Values["hostname"]; n != "" {
 			return n
 		}
 		return "CT" + itoa(g.vmid)
 	}
-	if n := g.conf.values["name"]; n != "" {
+	if n := g.conf.Values["name"]; n != "" {
 		return n
 	}
 	return "VM " + itoa(g.vmid)
@@ -78,7 +81,7 @@ func configPath(kind Kind, node string, vmid int) string {
 }
 
 func (g *guest) checkLock() error {
-	if l := g.conf.values["lock"]; l != "" {
+	if l := g.conf.Values["lock"]; l != "" {
 		return apiErrorf("%s is locked (%s)", g.label(), l)
 	}
 	return nil
@@ -96,7 +99,7 @@ func (g *guest) checkDigest(want string) error {
 }
 
 func (g *guest) checkProtection(what string) error {
-	if g.conf.values["protection"] == "1" {
+	if g.conf.Values["protection"] == "1" {
 		return apiErrorf("%s - protection mode enabled", what)
 	}
 	return nil

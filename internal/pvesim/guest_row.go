@@ -33,7 +33,7 @@ func (s *Sim) rowOf(g *guest) row {
 // baseRow returns the row of a stopped guest.
 func (s *Sim) baseRow(g *guest) row {
 	r := row{status: "stopped", name: g.name(), template: boolToInt(g.isTemplate())}
-	v := g.conf.values
+	v := g.conf.Values
 	if g.kind == LXC {
 		r.cpus, r.maxmem, r.maxswap = intOrDefault(v["cores"], int64(s.opts.CPUs)), intOrDefault(v["memory"], 512)*mib, intOrDefault(v["swap"], 0)*mib
 		r.maxdisk = lxcRootSize(v)
@@ -77,11 +77,11 @@ func lxcRootSize(v values) int64 {
 
 // bootDiskSize returns the size in bytes of the first boot device, or 0 if it is not a disk.
 func (s *Sim) bootDiskSize(g *guest) int64 {
-	order := bootOrder(g.conf.values)
+	order := bootOrder(g.conf.Values)
 	if len(order) == 0 || !isDisk(QEMU, order[0]) {
 		return 0
 	}
-	d, err := parseDrive(order[0], g.conf.values[order[0]])
+	d, err := parseDrive(order[0], g.conf.Values[order[0]])
 	if err != nil || d.isCDROM() {
 		return 0
 	}

@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"gitops-agent/internal/pvesim/configtext"
 	"maps"
 	"net/http"
 	"slices"
@@ -193,5 +194,5 @@ func (s *Sim) haDigest() string {
 		h := s.ha[id]
 		b.WriteString(h.sid() + " " + h.state + "\n")
 	}
-	return digest(b.String())
+	return configtext.Digest(b.String())
 }

@@ -23,11 +23,11 @@ func hibernate(c *call) (reply, error) {
 			t.printf("State saved, quitting")
 			g.running = false
 			g.edit(func(conf *config) {
-				conf.values["lock"] = "suspended"
-				conf.values["vmstate"] = state
-				conf.values["runningmachine"] = runningMachine(conf.values)
-				conf.values["runningcpu"] = "qemu64"
-				conf.values["running-nets-host-mtu"] = " "
+				conf.Values["lock"] = "suspended"
+				conf.Values["vmstate"] = state
+				conf.Values["runningmachine"] = runningMachine(conf.Values)
+				conf.Values["runningcpu"] = "qemu64"
+				conf.Values["running-nets-host-mtu"] = " "
 			})
 			c.sim.countEffect(g.vmid, Stopped)
 			return nil
@@ -38,11 +38,11 @@ func hibernate(c *call) (reply, error) {
 // resumeHibernated starts a hibernated VM from its saved state. The state is locked.
 func (t *task) resumeHibernated(g *guest) {
 	t.printf("Resuming suspended VM")
-	state := g.conf.values["vmstate"]
+	state := g.conf.Values["vmstate"]
 	t.printf("activating and using '%s' as vmstate", state)
 	g.edit(func(conf *config) {
 		for _, k := range []string{"lock", "vmstate", "runningmachine", "runningcpu", "running-nets-host-mtu"} {
-			delete(conf.values, k)
+			delete(conf.Values, k)
 		}
 	})
 	t.sim.free(state, freedAfterResume)

@@ -25,7 +25,7 @@ func (s *Sim) EditConfig(vmid int, change func(map[string]string)) error {
 		if g == nil {
 			return fmt.Errorf("edit guest %d: the guest does not exist", vmid)
 		}
-		g.edit(func(c *config) { change(c.values) })
+		g.edit(func(c *config) { change(c.Values) })
 		return nil
 	})
 }
@@ -60,10 +60,10 @@ func (s *Sim) RestartInside(vmid int) error {
 			return nil
 		}
 		g.startedAt = time.Now()
-		if !g.conf.hasPending() {
+		if !g.conf.HasPending() {
 			return nil
 		}
-		conf := g.conf.clone()
+		conf := g.conf.Clone()
 		g.running = false
 		defer func() { g.running = true }()
 		if err := s.applyCT(g, conf); err != nil {

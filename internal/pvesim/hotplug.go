@@ -31,19 +31,19 @@ func hotplugFeatures(v values) map[string]bool {
 // hotplug applies the pending changes that a running VM can apply. The other changes stay pending. The state is locked.
 func (s *Sim) hotplug(g *guest) {
 	g.edit(func(conf *config) {
-		for k := range conf.pending {
+		for k := range conf.Pending {
 			if (fastPlugKeys[k] && k != "tablet" || isCloudInitKey(k)) && !waitsForStart(conf, k) {
 				s.applyKey(conf, k)
 			}
 		}
-		features := hotplugFeatures(conf.values)
-		for _, d := range slices.Clone(conf.deletes) {
-			if canUnplug(conf, d.key, features) {
-				conf.dropDelete(d.key)
+		features := hotplugFeatures(conf.Values)
+		for _, d := range slices.Clone(conf.Deletes) {
+			if canUnplug(conf, d.Key, features) {
+				conf.DropDelete(d.Key)
 				s.removeKey(conf, d)
 			}
 		}
-		for _, k := range slices.SortedFunc(maps.Keys(conf.pending), compareSlots) {
+		for _, k := range slices.SortedFunc(maps.Keys(conf.Pending), compareSlots) {
 			if canPlug(conf, k, features) {
 				s.applyKey(conf, k)
 			}
@@ -57,7 +57,7 @@ func waitsForStart(conf *config, key string) bool {
 	if key != "hotplug" {
 		return false
 	}
-	features := conf.values[key] + "," + conf.pending[key]
+	features := conf.Values[key] + "," + conf.Pending[key]
 	return strings.Contains(features, "memory") || strings.Contains(features, "cpu")
 }
 
@@ -75,7 +75,7 @@ func canUnplug(conf *config, key string, features map[string]bool) bool {
 	case key == "vcpus":
 		return features["cpu"]
 	case key == "memory":
-		return features["memory"] && conf.values["numa"] == "1"
+		return features["memory"] && conf.Values["numa"] == "1"
 	case stem == "scsi" || stem == "virtio":
 		return features["disk"]
 	}
@@ -83,14 +83,14 @@ func canUnplug(conf *config, key string, features map[string]bool) bool {
 }
 
 func canPlug(conf *config, key string, features map[string]bool) bool {
-	value, old := conf.pending[key], conf.values[key]
+	value, old := conf.Pending[key], conf.Values[key]
 	switch {
 	case key == "tablet":
 		return features["usb"]
 	case key == "vcpus":
 		return features["cpu"]
 	case key == "memory":
-		return features["memory"] && conf.values["numa"] == "1"
+		return features["memory"] && conf.Values["numa"] == "1"
 	case key == "balloon":
 		return (old == "0") == (value == "0")
 	case key == "agent":

@@ -20,7 +20,7 @@ func (s *Sim) Value(vmid int, key string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if g := s.guests[vmid]; g != nil {
-		return g.conf.values[key]
+		return g.conf.Values[key]
 	}
 	return ""
 }
@@ -66,7 +66,7 @@ func (s *Sim) Guests() []GuestInfo {
 		g := s.guests[id]
 		out = append(out, GuestInfo{
 			VMID: id, Kind: g.kind, Node: g.node, Name: g.name(), Running: g.running, Template: g.isTemplate(),
-			Lock: g.conf.values["lock"], Tags: g.conf.values["tags"], Pool: s.poolOf(id), Pending: g.conf.hasPending(),
+			Lock: g.conf.Values["lock"], Tags: g.conf.Values["tags"], Pool: s.poolOf(id), Pending: g.conf.HasPending(),
 		})
 	}
 	return out

@@ -12,7 +12,7 @@ func isLiveCTKey(conf *config, key string) bool {
 		return true
 	}
 	stem, _, _ := splitIndex(key)
-	return stem == "net" || (stem == "mp" || stem == "dev") && conf.values[key] == "" || stem == "unused"
+	return stem == "net" || (stem == "mp" || stem == "dev") && conf.Values[key] == "" || stem == "unused"
 }
 
 // isLiveCTDelete reports whether a running container deletes the key at once. Mount points and devices stay until the container stops, and so
@@ -30,13 +30,13 @@ func isLiveCTDelete(conf *config, key string) bool {
 
 // applyCT applies pending changes: all of them to a stopped container, only the live ones to a running container.
 func (s *Sim) applyCT(g *guest, conf *config) error {
-	for _, d := range slices.Clone(conf.deletes) {
-		if !g.running || isLiveCTDelete(conf, d.key) {
-			s.removeCTKey(conf, d.key)
-			conf.dropDelete(d.key)
+	for _, d := range slices.Clone(conf.Deletes) {
+		if !g.running || isLiveCTDelete(conf, d.Key) {
+			s.removeCTKey(conf, d.Key)
+			conf.DropDelete(d.Key)
 		}
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(conf.pending), compareSlots) {
+	for _, k := range slices.SortedFunc(maps.Keys(conf.Pending), compareSlots) {
 		if g.running && !isLiveCTKey(conf, k) {
 			continue
 		}
@@ -48,11 +48,11 @@ func (s *Sim) applyCT(g *guest, conf *config) error {
 }
 
 func (s *Sim) removeCTKey(conf *config, key string) {
-	old, ok := conf.values[key]
+	old, ok := conf.Values[key]
 	if !ok {
 		return
 	}
-	delete(conf.values, key)
+	delete(conf.Values, key)
 	switch {
 	case isUnused(key):
 		s.free(old, freeReason("delete of "+key))
@@ -63,7 +63,7 @@ func (s *Sim) removeCTKey(conf *config, key string) {
 
 // applyCTKey moves one pending value into the config. It allocates the volume that a mount point requests.
 func (s *Sim) applyCTKey(g *guest, conf *config, key string) error {
-	value := conf.pending[key]
+	value := conf.Pending[key]
 	switch {
 	case isNet(key):
 		n, err := s.normalizeLXCNet(key, value)
@@ -78,12 +78,12 @@ func (s *Sim) applyCTKey(g *guest, conf *config, key string) error {
 		}
 		value = v
 	}
-	delete(conf.pending, key)
+	delete(conf.Pending, key)
 	if key == "description" && value == "" {
-		delete(conf.values, key)
+		delete(conf.Values, key)
 		return nil
 	}
-	conf.values[key] = value
+	conf.Values[key] = value
 	return nil
 }
 
@@ -97,14 +97,14 @@ func (s *Sim) applyMount(g *guest, conf *config, key, value string) (string, err
 		s.freeAllocated(made)
 		return "", err
 	}
-	if old, ok := conf.values[key]; ok {
+	if old, ok := conf.Values[key]; ok {
 		if o, err := parseMount(key, old); err == nil && o.file() != d.file() {
 			s.moveToUnused(LXC, conf, key, old)
 		}
 	}
-	for k, v := range conf.values {
+	for k, v := range conf.Values {
 		if isUnused(k) && v == d.file() {
-			delete(conf.values, k)
+			delete(conf.Values, k)
 		}
 	}
 	return d.text(), nil

@@ -29,9 +29,9 @@ func cloneCT(c *call) (reply, error) {
 			return apiErrorf("unable to create CT %d: config file already exists", newID)
 		}
 		g := newGuest(newID, LXC, c.targetNode())
-		g.edit(func(conf *config) { conf.values["lock"] = "create" })
+		g.edit(func(conf *config) { conf.Values["lock"] = "create" })
 		c.sim.guests[newID] = g
-		src.edit(func(conf *config) { conf.values["lock"] = "disk" })
+		src.edit(func(conf *config) { conf.Values["lock"] = "disk" })
 		return nil
 	})
 	if err != nil {
@@ -50,7 +50,7 @@ func (t *task) cloneCT(c *call, newID int) error {
 	return t.commitGuest(newID, func() error {
 		src, srcErr := c.ct()
 		if srcErr == nil {
-			src.edit(func(conf *config) { delete(conf.values, "lock") })
+			src.edit(func(conf *config) { delete(conf.Values, "lock") })
 		}
 		if err == nil {
 			err = srcErr
@@ -104,6 +104,6 @@ func (t *task) copyCT(c *call, src *guest, newID int, made *[]string) error {
 	if d, ok := c.params["description"]; ok {
 		v["description"] = d
 	}
-	t.sim.guests[newID].edit(func(conf *config) { conf.values = v })
+	t.sim.guests[newID].edit(func(conf *config) { conf.Values = v })
 	return nil
 }

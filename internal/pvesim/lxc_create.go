@@ -189,7 +189,7 @@ func (t *task) finishCT(vmid int, set values, template, pool string) {
 			v[k] = def
 		}
 	}
-	s.guests[vmid].edit(func(conf *config) { conf.values = v })
+	s.guests[vmid].edit(func(conf *config) { conf.Values = v })
 	if pool != "" && s.pools[pool] != nil {
 		s.pools[pool].vms = append(s.pools[pool].vms, vmid)
 	}

@@ -13,8 +13,8 @@ func ctInterfaces(c *call) (reply, error) {
 	}
 	var a array
 	a.add(ctDevice("lo", "00:00:00:00:00:00", nil))
-	for _, k := range slotsOf(g.conf.values, isNet) {
-		n, err := lxcNetFormat.parse(k, g.conf.values[k])
+	for _, k := range slotsOf(g.conf.Values, isNet) {
+		n, err := lxcNetFormat.parse(k, g.conf.Values[k])
 		if err != nil {
 			continue
 		}

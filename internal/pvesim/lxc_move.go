@@ -52,7 +52,7 @@ func (c *call) checkMoveVolume(g *guest) error {
 		return paramError("storage", "property is missing and it is not optional")
 	case c.sim.storage(id) == nil:
 		return apiErrorf("storage '%s' does not exist", id)
-	case g.conf.values[slot] == "":
+	case g.conf.Values[slot] == "":
 		return apiErrorf("volume '%s' does not exist", slot)
 	}
 	if err := c.require("/storage/"+id, "Datastore.AllocateSpace"); err != nil {
@@ -70,7 +70,7 @@ func (c *call) checkMoveVolume(g *guest) error {
 		return apiErrorf("cannot move %s", mountKind(d))
 	case d.storageOf() == id:
 		return apiErrorf("you can't move a volume to the same storage")
-	case c.flag("delete") && len(g.conf.snaps) > 0:
+	case c.flag("delete") && len(g.conf.Snapshots) > 0:
 		return apiErrorf("Cannot remove source volume. Volume '%s' is referenced by snapshot", d.file())
 	}
 	return nil
@@ -78,7 +78,7 @@ func (c *call) checkMoveVolume(g *guest) error {
 
 // volumeAt returns the mount point or the unused volume of a slot.
 func (g *guest) volumeAt(slot string) (drive, error) {
-	text := g.conf.values[slot]
+	text := g.conf.Values[slot]
 	if isUnused(slot) {
 		return drive{slot: slot, format: rootfsFormat, volKey: "volume", values: values{"volume": text}}, nil
 	}
@@ -114,15 +114,15 @@ func (t *task) moveVolume(c *call, g *guest) error {
 	t.logFilesystem(v.Size)
 	g.edit(func(conf *config) {
 		if isUnused(slot) {
-			conf.values[slot] = v.ID
+			conf.Values[slot] = v.ID
 		} else {
-			conf.values[slot] = d.with(v.ID, v.Size).text()
+			conf.Values[slot] = d.with(v.ID, v.Size).text()
 		}
 		switch {
 		case c.flag("delete"):
 			t.sim.free(old.ID, "move with delete")
 		case !isUnused(slot):
-			conf.values[freeUnusedKey(conf.values)] = old.ID
+			conf.Values[freeUnusedKey(conf.Values)] = old.ID
 		}
 	})
 	t.sim.countEffect(g.vmid, Moved)
@@ -142,7 +142,7 @@ func (c *call) checkReassign(g *guest) error {
 		return err
 	case id == g.vmid:
 		return apiErrorf("Moving a volume to the same container is not possible. Did you mean to move the volume to a different storage?")
-	case slot != "" && !isUnused(slot) && target.conf.values[slot] != "":
+	case slot != "" && !isUnused(slot) && target.conf.Values[slot] != "":
 		return apiErrorf("Target volume key '%s' is already in use for container '%d'", slot, id)
 	}
 	if err := target.checkDigest(c.params["target-digest"]); err != nil {
@@ -178,14 +178,14 @@ func (t *task) reassignVolume(c *call, g *guest) error {
 	if v == nil {
 		return apiErrorf("volume '%s' does not exist", d.file())
 	}
-	g.edit(func(conf *config) { delete(conf.values, slot) })
+	g.edit(func(conf *config) { delete(conf.Values, slot) })
 	target.edit(func(conf *config) {
 		to := c.params["target-volume"]
 		if to == "" || isUnused(to) {
-			conf.values[freeUnusedKey(conf.values)] = v.ID
+			conf.Values[freeUnusedKey(conf.Values)] = v.ID
 			return
 		}
-		conf.values[to] = d.with(v.ID, v.Size).text()
+		conf.Values[to] = d.with(v.ID, v.Size).text()
 	})
 	t.printf("removing volume '%s' from container '%d' config", slot, g.vmid)
 	t.printf("target container '%d' updated with '%s'", target.vmid, v.ID)

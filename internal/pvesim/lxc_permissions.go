@@ -17,7 +17,7 @@ func (c *call) permitUpdateCT(u *update) error {
 	}
 	var cur values
 	if g, err := c.ct(); err == nil {
-		cur = g.conf.values
+		cur = g.conf.Values
 	}
 	if err := c.permitFeatures(u.set, cur); err != nil {
 		return err

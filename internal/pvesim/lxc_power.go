@@ -40,8 +40,8 @@ func (t *task) startCT(node string, vmid int) error {
 
 // startContainer applies the pending changes of a stopped container and marks it as running. The state is locked.
 func (s *Sim) startContainer(g *guest) error {
-	if g.conf.hasPending() {
-		conf := g.conf.clone()
+	if g.conf.HasPending() {
+		conf := g.conf.Clone()
 		if err := s.applyCT(g, conf); err != nil {
 			return err
 		}

@@ -37,18 +37,18 @@ func (c *call) applyUpdateCT(u *update) error {
 	if err := g.checkDigest(u.digest); err != nil {
 		return err
 	}
-	conf := g.conf.clone()
+	conf := g.conf.Clone()
 	if err := c.stageCT(g, conf, u); err != nil {
 		return err
 	}
-	conf.cleanPending()
+	conf.CleanPending()
 	if err := c.sim.applyCT(g, conf); err != nil {
 		return err
 	}
 	if err := c.sim.checkWritable(g); err != nil {
 		return err
 	}
-	if text := conf.format(LXC); text != g.text {
+	if text := conf.Format(LXC); text != g.text {
 		g.setText(text)
 		c.sim.countEffect(g.vmid, ConfigWritten)
 	}
@@ -60,8 +60,8 @@ var requiredCT = map[string]bool{"memory": true, "rootfs": true, "hostname": fal
 // stageCT puts all changes into the pending section and rejects impossible changes.
 func (c *call) stageCT(g *guest, conf *config, u *update) error {
 	for _, k := range u.reverts {
-		delete(conf.pending, k)
-		conf.dropDelete(k)
+		delete(conf.Pending, k)
+		conf.DropDelete(k)
 	}
 	for _, k := range u.deletes {
 		if err := stageCTDelete(g, conf, k); err != nil {
@@ -78,15 +78,15 @@ func (c *call) stageCT(g *guest, conf *config, u *update) error {
 		if k == "unprivileged" {
 			return apiErrorf("unable to modify read-only option: 'unprivileged'")
 		}
-		conf.dropDelete(k)
-		conf.pending[k] = v
+		conf.DropDelete(k)
+		conf.Pending[k] = v
 	}
 	return nil
 }
 
 func stageCTDelete(g *guest, conf *config, key string) error {
-	_, set := conf.values[key]
-	_, pending := conf.pending[key]
+	_, set := conf.Values[key]
+	_, pending := conf.Pending[key]
 	switch {
 	case !isLXCKey(key):
 		return paramError("delete", "unknown option '"+key+"'")
@@ -99,11 +99,11 @@ func stageCTDelete(g *guest, conf *config, key string) error {
 			return err
 		}
 	}
-	delete(conf.pending, key)
+	delete(conf.Pending, key)
 	if set {
-		conf.addDelete(key, false)
+		conf.AddDelete(key, false)
 	} else if !pending {
-		conf.dropDelete(key)
+		conf.DropDelete(key)
 	}
 	return nil
 }

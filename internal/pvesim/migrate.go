@@ -75,8 +75,8 @@ func migratePreconditions(c *call) (reply, error) {
 // localVolumes returns the volumes of a guest that the other nodes cannot reach.
 func (s *Sim) localVolumes(g *guest) []*Volume {
 	var out []*Volume
-	for _, slot := range diskSlots(g.kind, g.conf.values) {
-		d, err := parseDisk(g.kind, slot, g.conf.values[slot])
+	for _, slot := range diskSlots(g.kind, g.conf.Values) {
+		d, err := parseDisk(g.kind, slot, g.conf.Values[slot])
 		if err != nil || !d.ownsVolume() || d.isCloudInit() {
 			continue
 		}
@@ -194,7 +194,7 @@ func (t *task) beginMigration(g *guest, m migration) error {
 	if g.running && m.online {
 		t.printf("starting VM %d on remote node '%s'", g.vmid, m.target)
 	}
-	g.edit(func(conf *config) { conf.values["lock"] = "migrate" })
+	g.edit(func(conf *config) { conf.Values["lock"] = "migrate" })
 	return nil
 }
 
@@ -208,7 +208,7 @@ func (t *task) endMigration(m migration, node string, err error) error {
 		if err := t.sim.checkWritable(g); err != nil {
 			return err // the lock stays
 		}
-		g.edit(func(conf *config) { delete(conf.values, "lock") })
+		g.edit(func(conf *config) { delete(conf.Values, "lock") })
 		if err != nil {
 			return apiErrorf("migration aborted (duration %s): %s", clock(t.duration), firstLine(err.Error()))
 		}

@@ -44,7 +44,7 @@ func moveDisk(c *call) (reply, error) {
 // moveTarget checks the move of a disk and returns the disk and its volume.
 func (c *call) moveTarget(g *guest) (drive, *Volume, error) {
 	slot := c.params["disk"]
-	text := g.conf.values[slot]
+	text := g.conf.Values[slot]
 	if text == "" {
 		return drive{}, nil, apiErrorf("disk '%s' does not exist", slot)
 	}
@@ -64,7 +64,7 @@ func (c *call) moveTarget(g *guest) (drive, *Volume, error) {
 	if c.params["storage"] == d.storageOf() && (c.params["format"] == "" || c.params["format"] == v.Format) {
 		return d, nil, apiErrorf("you can't move to the same storage with same format")
 	}
-	if len(g.conf.snaps) > 0 && c.flag("delete") {
+	if len(g.conf.Snapshots) > 0 && c.flag("delete") {
 		return d, nil, apiErrorf("you can't move a disk with snapshots and delete the source")
 	}
 	return d, v, nil
@@ -84,7 +84,7 @@ func (t *task) move(c *call, g *guest) error {
 		format = "raw"
 	}
 	t.printf("copying volume '%s' from current storage '%s' to target storage '%s'", old.ID, d.storageOf(), st.ID)
-	if len(g.conf.snaps) > 0 {
+	if len(g.conf.Snapshots) > 0 {
 		t.printf("moving disk with snapshots, snapshots will not be moved!")
 	}
 	t.printf("create full clone of drive %s (%s)", d.slot, old.ID)
@@ -95,13 +95,13 @@ func (t *task) move(c *call, g *guest) error {
 	t.printf("%s", st.formatLog(v))
 	t.printf("allocated target volume '%s'", v.ID)
 	g.edit(func(conf *config) {
-		conf.values[d.slot] = d.with(v.ID, v.Size).text()
+		conf.Values[d.slot] = d.with(v.ID, v.Size).text()
 		if c.flag("delete") {
 			t.printf("removing source volume '%s' after successful copy", old.ID)
 			t.sim.free(old.ID, "move with delete")
 		} else {
-			t.printf("adding source volume '%s' as '%s' to config", old.ID, freeUnusedKey(conf.values))
-			conf.values[freeUnusedKey(conf.values)] = old.ID
+			t.printf("adding source volume '%s' as '%s' to config", old.ID, freeUnusedKey(conf.Values))
+			conf.Values[freeUnusedKey(conf.Values)] = old.ID
 		}
 	})
 	t.sim.countEffect(g.vmid, Moved)

@@ -78,7 +78,7 @@ func (s *Sim) startAll(node string) {
 		t.sim.mu.Lock()
 		var boot []*guest
 		for _, id := range s.vmids() {
-			if g := s.guests[id]; g.node == node && g.conf.values["onboot"] == "1" && s.ha[id] == nil {
+			if g := s.guests[id]; g.node == node && g.conf.Values["onboot"] == "1" && s.ha[id] == nil {
 				boot = append(boot, g)
 			}
 		}

@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"gitops-agent/internal/pvesim/configtext"
 	"maps"
 	"net/http"
 	"strings"
@@ -70,7 +71,7 @@ func (c *call) permitCreate(vmid int, set values) error {
 	if err := c.checkDisks(QEMU, set); err != nil {
 		return err
 	}
-	return checkBalloon(newConfig(), &update{set: set})
+	return checkBalloon(configtext.New(), &update{set: set})
 }
 
 // permitStartAndHA checks the privileges for the start of the new guest, which release 9 requires, and for adding the guest to HA.
@@ -122,7 +123,7 @@ func (c *call) reserve(kind Kind, vmid int) error {
 		return apiErrorf("%s", text)
 	}
 	g := newGuest(vmid, kind, c.node())
-	g.edit(func(conf *config) { conf.values["lock"] = "create" })
+	g.edit(func(conf *config) { conf.Values["lock"] = "create" })
 	c.sim.guests[vmid] = g
 	return nil
 }
@@ -186,8 +187,8 @@ func (t *task) finishVM(vmid int, set values, pool string) {
 	s := t.sim
 	g := s.guests[vmid]
 	g.edit(func(conf *config) {
-		conf.values = maps.Clone(set)
-		s.addIdentities(conf.values)
+		conf.Values = maps.Clone(set)
+		s.addIdentities(conf.Values)
 	})
 	if pool != "" && s.pools[pool] != nil {
 		s.pools[pool].vms = append(s.pools[pool].vms, vmid)

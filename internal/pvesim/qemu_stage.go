@@ -11,7 +11,7 @@ func checkBalloon(conf *config, u *update) error {
 	if !ok {
 		return nil
 	}
-	v := conf.merged()
+	v := conf.Merged()
 	if m, ok := u.set["memory"]; ok {
 		v = values{"memory": m}
 	}
@@ -23,13 +23,13 @@ func checkBalloon(conf *config, u *update) error {
 
 // revertKey drops the pending change of a key. A volume that was allocated for it becomes unused.
 func (s *Sim) revertKey(conf *config, key string) {
-	if v, ok := conf.pending[key]; ok {
+	if v, ok := conf.Pending[key]; ok {
 		if isDisk(QEMU, key) {
 			s.keepVolume(conf, key, v)
 		}
-		delete(conf.pending, key)
+		delete(conf.Pending, key)
 	}
-	conf.dropDelete(key)
+	conf.DropDelete(key)
 }
 
 // keepVolume makes the volume of a dropped pending drive unused, unless the current drive has the same volume.
@@ -38,7 +38,7 @@ func (s *Sim) keepVolume(conf *config, key, pending string) {
 	if err != nil {
 		return
 	}
-	if cur, ok := conf.values[key]; ok {
+	if cur, ok := conf.Values[key]; ok {
 		if d, err := parseDrive(key, cur); err == nil && d.file() == p.file() {
 			return
 		}
@@ -48,8 +48,8 @@ func (s *Sim) keepVolume(conf *config, key, pending string) {
 
 // stageVMDelete marks a key for deletion. An unused volume is freed at once.
 func (s *Sim) stageVMDelete(g *guest, key string, u *update) error {
-	val, set := g.conf.values[key]
-	if _, pending := g.conf.pending[key]; !set && !pending {
+	val, set := g.conf.Values[key]
+	if _, pending := g.conf.Pending[key]; !set && !pending {
 		u.logf("cannot delete '%s' - not set in current configuration!", key)
 		return nil
 	}
@@ -59,7 +59,7 @@ func (s *Sim) stageVMDelete(g *guest, key string, u *update) error {
 			return err
 		}
 		s.free(val, freeReason("delete of "+key))
-		g.edit(func(conf *config) { delete(conf.values, key) })
+		g.edit(func(conf *config) { delete(conf.Values, key) })
 		return nil
 	case isDisk(QEMU, key):
 		if err := g.checkProtection("can't remove drive '" + key + "'"); err != nil {
@@ -67,17 +67,17 @@ func (s *Sim) stageVMDelete(g *guest, key string, u *update) error {
 		}
 	}
 	g.edit(func(conf *config) {
-		if p, ok := conf.pending[key]; ok {
+		if p, ok := conf.Pending[key]; ok {
 			if isDisk(QEMU, key) {
 				s.keepVolume(conf, key, p)
 			}
-			delete(conf.pending, key)
+			delete(conf.Pending, key)
 		}
 		if order := bootOrderExplicit(conf); slices.Contains(order, key) && !slices.Contains(u.deletes, "boot") {
-			conf.pending["boot"] = printBootOrder(slices.DeleteFunc(order, func(d string) bool { return d == key }))
+			conf.Pending["boot"] = printBootOrder(slices.DeleteFunc(order, func(d string) bool { return d == key }))
 		}
 		if set {
-			conf.addDelete(key, u.force)
+			conf.AddDelete(key, u.force)
 		}
 	})
 	return nil
@@ -91,7 +91,7 @@ func (s *Sim) stageVMKey(g *guest, key string, u *update) error {
 		if err != nil {
 			return err
 		}
-		if err := checkOneCloudInit(d, g.conf.values, g.conf.pending); err != nil {
+		if err := checkOneCloudInit(d, g.conf.Values, g.conf.Pending); err != nil {
 			return err
 		}
 		var made []string
@@ -110,35 +110,35 @@ func (s *Sim) stageVMKey(g *guest, key string, u *update) error {
 			return err
 		}
 	}
-	if key == "cipassword" && value != "" && !isWindows(g.conf.values["ostype"]) {
+	if key == "cipassword" && value != "" && !isWindows(g.conf.Values["ostype"]) {
 		value = s.hashPassword(value)
 	}
 	if key == "description" && strings.TrimSpace(value) == "" {
-		g.edit(func(conf *config) { delete(conf.values, key) })
+		g.edit(func(conf *config) { delete(conf.Values, key) })
 		return nil
 	}
 	g.edit(func(conf *config) {
-		conf.dropDelete(key)
-		conf.pending[key] = value
-		if key == "ostype" && isWindows(value) && !strings.Contains(conf.values["machine"], "+pve") && u.set["machine"] == "" {
-			conf.pending["machine"] = pinnedMachine(conf.values["machine"])
+		conf.DropDelete(key)
+		conf.Pending[key] = value
+		if key == "ostype" && isWindows(value) && !strings.Contains(conf.Values["machine"], "+pve") && u.set["machine"] == "" {
+			conf.Pending["machine"] = pinnedMachine(conf.Values["machine"])
 		}
 	})
 	return nil
 }
 
 func (s *Sim) stageDrive(conf *config, key string, d drive) {
-	if old, ok := conf.pending[key]; ok {
+	if old, ok := conf.Pending[key]; ok {
 		s.keepVolume(conf, key, old)
 	}
-	conf.dropDelete(key)
-	conf.pending[key] = d.text()
+	conf.DropDelete(key)
+	conf.Pending[key] = d.text()
 	if order := bootOrderExplicit(conf); len(order) > 0 && d.isCDROM() && !d.isCloudInit() && !slices.Contains(order, key) {
-		conf.pending["boot"] = printBootOrder(append(order, key))
+		conf.Pending["boot"] = printBootOrder(append(order, key))
 	}
-	for k, v := range conf.values { // a volume attached again is not unused any more
+	for k, v := range conf.Values { // a volume attached again is not unused any more
 		if isUnused(k) && v == d.file() {
-			delete(conf.values, k)
+			delete(conf.Values, k)
 		}
 	}
 }

@@ -166,7 +166,7 @@ func (c *call) applyUpdate(u *update) error {
 	if err := c.sim.checkWritable(g); err != nil {
 		return err
 	}
-	before, old := g.text, g.conf.values
+	before, old := g.text, g.conf.Values
 	for _, k := range u.reverts {
 		g.edit(func(conf *config) { c.sim.revertKey(conf, k) })
 	}
@@ -183,10 +183,10 @@ func (c *call) applyUpdate(u *update) error {
 			return err
 		}
 	}
-	g.edit((*config).cleanPending)
+	g.edit((*config).CleanPending)
 	if g.running {
 		c.sim.hotplug(g)
-		g.edit(func(conf *config) { conf.recordImageValues(old) })
+		g.edit(func(conf *config) { recordImageValues(conf, old) })
 	} else {
 		c.sim.applyPending(g)
 	}

@@ -41,7 +41,7 @@ func resizeVM(c *call) (reply, error) {
 
 // permitGrowth requires Datastore.AllocateSpace on the storage of the disk. The state is locked.
 func (c *call) permitGrowth(g *guest) error {
-	d, err := parseDisk(g.kind, c.params["disk"], g.conf.values[c.params["disk"]])
+	d, err := parseDisk(g.kind, c.params["disk"], g.conf.Values[c.params["disk"]])
 	if err != nil || d.storageOf() == "" {
 		return nil //nolint:nilerr // rejected where the disk is read
 	}
@@ -49,7 +49,7 @@ func (c *call) permitGrowth(g *guest) error {
 }
 
 func (t *task) resize(g *guest, slot, size string) error {
-	text := g.conf.values[slot]
+	text := g.conf.Values[slot]
 	if text == "" {
 		return apiErrorf("disk '%s' does not exist", slot)
 	}
@@ -83,7 +83,7 @@ func (t *task) resize(g *guest, slot, size string) error {
 	default:
 		t.printf("  Size of logical volume pve/%s changed.", baseName(v.ID))
 	}
-	g.edit(func(conf *config) { conf.values[slot] = d.with(d.file(), v.Size).text() })
+	g.edit(func(conf *config) { conf.Values[slot] = d.with(d.file(), v.Size).text() })
 	t.sim.countEffect(g.vmid, Resized)
 	return nil
 }
@@ -102,10 +102,10 @@ func resizeCT(c *call) (reply, error) {
 			return err
 		}
 		slot := c.params["disk"]
-		if g.conf.values[slot] == "" {
+		if g.conf.Values[slot] == "" {
 			return apiErrorf("no such volume: %s", slot)
 		}
-		d, err := parseMount(slot, g.conf.values[slot])
+		d, err := parseMount(slot, g.conf.Values[slot])
 		if err != nil {
 			return err
 		}

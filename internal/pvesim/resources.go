@@ -106,10 +106,10 @@ func (s *Sim) resource(g *guest, r *row, who *credential) *object {
 	o.str("type", string(g.kind))
 	o.num("vmid", int64(g.vmid))
 	o.str("node", g.node)
-	if t := g.conf.values["tags"]; t != "" {
+	if t := g.conf.Values["tags"]; t != "" {
 		o.str("tags", t)
 	}
-	if l := g.conf.values["lock"]; l != "" {
+	if l := g.conf.Values["lock"]; l != "" {
 		o.str("lock", l)
 	}
 	if p := s.poolOf(g.vmid); p != "" && who != nil && s.allows(who, "/pool/"+p, "Pool.Audit") {

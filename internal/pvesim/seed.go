@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"fmt"
+	"gitops-agent/internal/pvesim/configtext"
 	"strings"
 	"time"
 )
@@ -82,8 +83,8 @@ func (s *Sim) addGuestLocked(kind Kind, g Guest) (int, error) {
 		return 0, fmt.Errorf("add guest %d: the vmid is taken", g.VMID)
 	}
 	n := newGuest(g.VMID, kind, g.Node)
-	conf := parseConfig(kind, g.Config)
-	if err := s.completeConfig(kind, g.VMID, conf.values); err != nil {
+	conf := configtext.Parse(kind, g.Config)
+	if err := s.completeConfig(kind, g.VMID, conf.Values); err != nil {
 		return 0, fmt.Errorf("add guest %d: %w", g.VMID, err)
 	}
 	n.write(conf)

@@ -83,7 +83,7 @@ func (t *task) shutdown(c *call, kind Kind) error {
 // waitShutdownTimeout waits for the timeout of a guest that ignores the request. It returns nil if the guest is then stopped by force.
 func (t *task) waitShutdownTimeout(c *call) error {
 	_ = t.locked(func() error {
-		if a, err := agentFormat.parse("agent", t.sim.guests[c.vmid()].conf.values["agent"]); err == nil && a["enabled"] == "1" {
+		if a, err := agentFormat.parse("agent", t.sim.guests[c.vmid()].conf.Values["agent"]); err == nil && a["enabled"] == "1" {
 			t.printf("QEMU Guest Agent is not running - VM %d qga command 'guest-ping' failed - got timeout", c.vmid())
 		}
 		return nil

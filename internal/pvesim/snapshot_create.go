@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"gitops-agent/internal/pvesim/configtext"
 	"maps"
 	"strings"
 	"time"
@@ -26,14 +27,14 @@ func (t *task) snapshot(c *call, kind Kind, name string) error {
 	if err := g.checkLock(); err != nil {
 		return err
 	}
-	if g.conf.snap(name) != nil {
+	if g.conf.Snapshot(name) != nil {
 		return apiErrorf("snapshot name '%s' already used", name)
 	}
 	if g.isTemplate() || !c.sim.canSnapshot(g) {
 		return apiErrorf("snapshot feature is not available")
 	}
-	for _, slot := range diskSlots(kind, g.conf.values) {
-		if d, err := parseDisk(kind, slot, g.conf.values[slot]); err == nil && d.ownsVolume() && !d.isCloudInit() {
+	for _, slot := range diskSlots(kind, g.conf.Values) {
+		if d, err := parseDisk(kind, slot, g.conf.Values[slot]); err == nil && d.ownsVolume() && !d.isCloudInit() {
 			t.printf("snapshotting 'drive-%s' (%s)", slot, d.file())
 		}
 	}
@@ -47,7 +48,7 @@ func (t *task) snapshot(c *call, kind Kind, name string) error {
 		}
 	}
 	g.edit(func(conf *config) {
-		v := maps.Clone(conf.values)
+		v := maps.Clone(conf.Values)
 		maps.DeleteFunc(v, func(k, _ string) bool { return isUnused(k) || k == "description" })
 		v["snaptime"] = itoa64(time.Now().Unix())
 		if d := c.params["description"]; d != "" {
@@ -57,8 +58,8 @@ func (t *task) snapshot(c *call, kind Kind, name string) error {
 			v["vmstate"] = state
 			v["runningmachine"], v["runningcpu"], v["running-nets-host-mtu"] = runningMachine(v), "qemu64", " "
 		}
-		conf.snaps = append(conf.snaps, snapshot{name: name, values: v})
-		conf.values["parent"] = name
+		conf.Snapshots = append(conf.Snapshots, configtext.Snapshot{Name: name, Values: v})
+		conf.Values["parent"] = name
 	})
 	t.sim.countEffect(g.vmid, Snapshotted)
 	return nil
@@ -67,13 +68,13 @@ func (t *task) snapshot(c *call, kind Kind, name string) error {
 // saveState allocates the volume for the memory of a running VM and returns the volume's id.
 func (t *task) saveState(g *guest, name string) (string, error) {
 	st := t.sim.storages[0]
-	for _, slot := range diskSlots(QEMU, g.conf.values) {
-		if d, err := parseDrive(slot, g.conf.values[slot]); err == nil && d.ownsVolume() {
+	for _, slot := range diskSlots(QEMU, g.conf.Values) {
+		if d, err := parseDrive(slot, g.conf.Values[slot]); err == nil && d.ownsVolume() {
 			st = t.sim.storage(d.storageOf())
 			break
 		}
 	}
-	size := 2*vmMemory(g.conf.values)*mib + 500*mib
+	size := 2*vmMemory(g.conf.Values)*mib + 500*mib
 	if err := st.checkSpace(g.vmid, size); err != nil {
 		return "", err
 	}
@@ -86,8 +87,8 @@ func (t *task) saveState(g *guest, name string) (string, error) {
 
 // canSnapshot reports whether every disk of the guest supports snapshots: qcow2 files and LVM thin volumes do.
 func (s *Sim) canSnapshot(g *guest) bool {
-	for _, slot := range diskSlots(g.kind, g.conf.values) {
-		d, err := parseDisk(g.kind, slot, g.conf.values[slot])
+	for _, slot := range diskSlots(g.kind, g.conf.Values) {
+		d, err := parseDisk(g.kind, slot, g.conf.Values[slot])
 		if err != nil || !d.ownsVolume() || d.isCloudInit() {
 			continue
 		}

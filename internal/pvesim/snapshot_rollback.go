@@ -1,6 +1,9 @@
 package pvesim
 
-import "maps"
+import (
+	"gitops-agent/internal/pvesim/configtext"
+	"maps"
+)
 
 func rollbackSnapshot(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
@@ -10,7 +13,7 @@ func rollbackSnapshot(kind Kind) func(*call) (reply, error) {
 				if err != nil {
 					return err
 				}
-				snap := g.conf.snap(c.vars["snapname"])
+				snap := g.conf.Snapshot(c.vars["snapname"])
 				if snap == nil {
 					return apiErrorf("snapshot '%s' does not exist", c.vars["snapname"])
 				}
@@ -26,26 +29,26 @@ func rollbackSnapshot(kind Kind) func(*call) (reply, error) {
 
 // rollBack replaces the current config by that of the snapshot, except the description. Disks that the snapshot does not have become unused.
 // Afterwards the guest runs if the snapshot contains its memory or start is set.
-func (s *Sim) rollBack(g *guest, snap *snapshot, start bool) {
+func (s *Sim) rollBack(g *guest, snap *configtext.Snapshot, start bool) {
 	if g.running {
 		g.running, g.paused = false, false
 		s.countEffect(g.vmid, Stopped)
 	}
-	resume := snap.values["vmstate"] != ""
+	resume := snap.Values["vmstate"] != ""
 	g.edit(func(conf *config) {
-		old := conf.values
-		v := maps.Clone(snap.values)
+		old := conf.Values
+		v := maps.Clone(snap.Values)
 		for _, k := range []string{"snaptime", "vmstate", "description", "runningmachine", "runningcpu", "running-nets-host-mtu"} {
 			delete(v, k)
 		}
 		if d, ok := old["description"]; ok {
 			v["description"] = d
 		}
-		v["parent"] = snap.name
+		v["parent"] = snap.Name
 		if g.kind == QEMU {
 			v["vmgenid"] = s.newUUID()
 		}
-		conf.values, conf.pending, conf.deletes = v, values{}, nil
+		conf.Values, conf.Pending, conf.Deletes = v, values{}, nil
 		s.keepUnreferenced(conf, g.kind, old)
 	})
 	s.restoreSizes(g)
@@ -57,8 +60,8 @@ func (s *Sim) rollBack(g *guest, snap *snapshot, start bool) {
 
 // restoreSizes gives the volumes the sizes that they had in the snapshot.
 func (s *Sim) restoreSizes(g *guest) {
-	for _, slot := range diskSlots(g.kind, g.conf.values) {
-		d, err := parseDisk(g.kind, slot, g.conf.values[slot])
+	for _, slot := range diskSlots(g.kind, g.conf.Values) {
+		d, err := parseDisk(g.kind, slot, g.conf.Values[slot])
 		if err != nil || !d.ownsVolume() {
 			continue
 		}
@@ -71,8 +74,8 @@ func (s *Sim) restoreSizes(g *guest) {
 // keepUnreferenced adds the volumes of the old config that the new config does not use as unused volumes.
 func (s *Sim) keepUnreferenced(conf *config, kind Kind, old values) {
 	used := map[string]bool{}
-	for _, slot := range diskSlots(kind, conf.values) {
-		if d, err := parseDisk(kind, slot, conf.values[slot]); err == nil {
+	for _, slot := range diskSlots(kind, conf.Values) {
+		if d, err := parseDisk(kind, slot, conf.Values[slot]); err == nil {
 			used[d.file()] = true
 		}
 	}
@@ -86,7 +89,7 @@ func (s *Sim) keepUnreferenced(conf *config, kind Kind, old values) {
 			vol = d.file()
 		}
 		if !used[vol] {
-			conf.values[freeUnusedKey(conf.values)] = vol
+			conf.Values[freeUnusedKey(conf.Values)] = vol
 		}
 	}
 }

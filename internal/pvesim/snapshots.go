@@ -2,7 +2,6 @@ package pvesim
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 )
 
@@ -32,15 +31,15 @@ func listSnapshots(kind Kind) func(*call) (reply, error) {
 			return reply{}, err
 		}
 		var a array
-		for _, s := range g.conf.snaps {
+		for _, s := range g.conf.Snapshots {
 			var o object
-			o.str("name", s.name)
-			o.str("description", s.values["description"])
-			o.num("snaptime", int64(atoi(s.values["snaptime"])))
+			o.str("name", s.Name)
+			o.str("description", s.Values["description"])
+			o.num("snaptime", int64(atoi(s.Values["snaptime"])))
 			if kind == QEMU {
-				o.num("vmstate", boolToInt(s.values["vmstate"] != ""))
+				o.num("vmstate", boolToInt(s.Values["vmstate"] != ""))
 			}
-			if p := s.values["parent"]; p != "" {
+			if p := s.Values["parent"]; p != "" {
 				o.str("parent", p)
 			}
 			a.add(&o)
@@ -50,7 +49,7 @@ func listSnapshots(kind Kind) func(*call) (reply, error) {
 		o.str("description", "You are here!")
 		o.str("digest", g.digest)
 		o.num("running", boolToInt(g.running))
-		if p := g.conf.values["parent"]; p != "" {
+		if p := g.conf.Values["parent"]; p != "" {
 			o.str("parent", p)
 		}
 		a.add(&o)
@@ -67,41 +66,22 @@ func deleteSnapshot(kind Kind) func(*call) (reply, error) {
 				if err != nil {
 					return err
 				}
-				snap := g.conf.snap(name)
+				snap := g.conf.Snapshot(name)
 				if snap == nil {
 					return apiErrorf("snapshot '%s' does not exist", name)
 				}
 				if err := g.checkLock(); err != nil {
 					return err
 				}
-				if v := snap.values["vmstate"]; v != "" {
+				if v := snap.Values["vmstate"]; v != "" {
 					c.sim.free(v, freeReason("delete of snapshot "+name))
 				}
-				g.edit(func(conf *config) { conf.dropSnapshot(name) })
+				g.edit(func(conf *config) { conf.DropSnapshot(name) })
 				c.sim.countEffect(g.vmid, SnapshotDeleted)
 				return nil
 			})
 		})
 	}
-}
-
-// dropSnapshot removes a snapshot; its children and the current state move to its parent.
-func (c *config) dropSnapshot(name string) {
-	parent := c.snap(name).values["parent"]
-	adopt := func(v values) {
-		if v["parent"] != name {
-			return
-		}
-		delete(v, "parent")
-		if parent != "" {
-			v["parent"] = parent
-		}
-	}
-	adopt(c.values)
-	for _, s := range c.snaps {
-		adopt(s.values)
-	}
-	c.snaps = slices.DeleteFunc(c.snaps, func(s snapshot) bool { return s.name == name })
 }
 
 func snapshotConfig(kind Kind) func(*call) (reply, error) {
@@ -110,12 +90,12 @@ func snapshotConfig(kind Kind) func(*call) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		snap := g.conf.snap(c.vars["snapname"])
+		snap := g.conf.Snapshot(c.vars["snapname"])
 		if snap == nil {
 			return reply{}, apiErrorf("snapshot '%s' does not exist", c.vars["snapname"])
 		}
 		var o object
-		for k, v := range snap.values {
+		for k, v := range snap.Values {
 			writeValue(&o, kind, k, k, v)
 		}
 		return dataReply(o.bytes())
@@ -135,11 +115,11 @@ func editSnapshot(kind Kind) func(*call) (reply, error) {
 			if err := c.sim.checkWritable(g); err != nil {
 				return err
 			}
-			if g.conf.snap(c.vars["snapname"]) == nil {
+			if g.conf.Snapshot(c.vars["snapname"]) == nil {
 				return apiErrorf("snapshot '%s' does not exist", c.vars["snapname"])
 			}
 			g.edit(func(conf *config) {
-				conf.snap(c.vars["snapname"]).values["description"] = strings.TrimRight(c.params["description"], "\n")
+				conf.Snapshot(c.vars["snapname"]).Values["description"] = strings.TrimRight(c.params["description"], "\n")
 			})
 			return nil
 		})

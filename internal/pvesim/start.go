@@ -59,7 +59,7 @@ func (t *task) startVM(node string, vmid int) error {
 			if err != nil {
 				return err
 			}
-			if g.conf.values["lock"] == "suspended" {
+			if g.conf.Values["lock"] == "suspended" {
 				t.resumeHibernated(g)
 				return nil
 			}
@@ -90,7 +90,7 @@ func (t *task) checkStartable(node string, vmid int) error {
 	if g.isTemplate() {
 		return apiErrorf("you can't start a vm if it's a template")
 	}
-	if g.conf.values["lock"] == "suspended" {
+	if g.conf.Values["lock"] == "suspended" {
 		return nil
 	}
 	if err := g.checkLock(); err != nil {
@@ -104,7 +104,7 @@ func (t *task) checkStartable(node string, vmid int) error {
 
 // checkHostLimits rejects what QEMU or its setup rejects, and logs warnings for what they ignore.
 func (t *task) checkHostLimits(g *guest) error {
-	v := g.conf.values
+	v := g.conf.Values
 	if max(vmCPUs(v), int64(atoi(v["vcpus"]))) > int64(t.sim.opts.CPUs) {
 		return apiErrorf("MAX %d vcpus allowed per VM on this node", t.sim.opts.CPUs)
 	}
@@ -132,8 +132,8 @@ func (t *task) checkHostLimits(g *guest) error {
 
 // checkVolumes rejects a start if a volume of the guest is missing.
 func (s *Sim) checkVolumes(g *guest) error {
-	for _, slot := range diskSlots(g.kind, g.conf.values) {
-		d, err := parseDisk(g.kind, slot, g.conf.values[slot])
+	for _, slot := range diskSlots(g.kind, g.conf.Values) {
+		d, err := parseDisk(g.kind, slot, g.conf.Values[slot])
 		if err == nil && volumeID.MatchString(d.file()) && s.volume(d.file()) == nil {
 			return apiErrorf("volume '%s' does not exist", d.file())
 		}

@@ -18,10 +18,10 @@ func (s *Sim) writeRow(o *object, g *guest) {
 	if r.template == 1 {
 		o.num("template", 1)
 	}
-	if t := g.conf.values["tags"]; t != "" {
+	if t := g.conf.Values["tags"]; t != "" {
 		o.str("tags", t)
 	}
-	if l := g.conf.values["lock"]; l != "" {
+	if l := g.conf.Values["lock"]; l != "" {
 		o.str("lock", l)
 	}
 	if g.kind == LXC {
@@ -34,7 +34,7 @@ func (s *Sim) writeRow(o *object, g *guest) {
 		if s.major() >= 9 {
 			o.num("memhost", 0)
 		}
-		writeSerial(o, g.conf.values)
+		writeSerial(o, g.conf.Values)
 	}
 	if g.running {
 		s.writeRunning(o, g)
@@ -118,7 +118,7 @@ func runningMachine(v values) string {
 // writeNICs writes the host side of each network device.
 func writeNICs(o *object, g *guest) {
 	var nics object
-	for _, k := range slotsOf(g.conf.values, isNet) {
+	for _, k := range slotsOf(g.conf.Values, isNet) {
 		var n object
 		n.num("netin", 0)
 		n.num("netout", 0)
@@ -136,8 +136,8 @@ func (s *Sim) writeMonitorFields(o *object, g *guest) {
 	if !g.running {
 		return
 	}
-	mem := vmMemory(g.conf.values) * mib
-	o.str("running-machine", runningMachine(g.conf.values))
+	mem := vmMemory(g.conf.Values) * mib
+	o.str("running-machine", runningMachine(g.conf.Values))
 	o.str("running-qemu", "10.0.13")
 	o.num("balloon", mem)
 	var b object
@@ -154,7 +154,7 @@ func (s *Sim) writeMonitorFields(o *object, g *guest) {
 	p.str("pbs-library-version", "")
 	o.raw("proxmox-support", p.bytes())
 	var bs object
-	for _, slot := range diskSlots(QEMU, g.conf.values) {
+	for _, slot := range diskSlots(QEMU, g.conf.Values) {
 		var d object
 		for _, k := range []string{"rd_bytes", "rd_operations", "wr_bytes", "wr_operations"} {
 			d.num(k, 0)
@@ -187,7 +187,7 @@ func currentStatus(kind Kind) func(*call) (reply, error) {
 		o.raw("ha", ha.bytes())
 		if kind == QEMU {
 			c.sim.writeMonitorFields(&o, g)
-			writeStatusFlags(&o, g.conf.values)
+			writeStatusFlags(&o, g.conf.Values)
 		}
 		return dataReply(o.bytes())
 	}

@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"gitops-agent/internal/pvesim/configtext"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -328,6 +329,6 @@ func (st *storage) settings() *object {
 		o.str("thinpool", "data")
 		o.str("vgname", "pve")
 	}
-	o.str("digest", digest(st.ID+st.Content))
+	o.str("digest", configtext.Digest(st.ID+st.Content))
 	return o
 }

@@ -35,7 +35,7 @@ func checkTemplateConversion(g *guest) error {
 	switch {
 	case g.isTemplate():
 		return apiErrorf("you can't convert a template to a template")
-	case len(g.conf.snaps) > 0:
+	case len(g.conf.Snapshots) > 0:
 		return apiErrorf("unable to create template, because VM contains snapshots")
 	case g.running && g.kind == QEMU:
 		return apiErrorf("you can't convert a VM to template if VM is running")
@@ -47,7 +47,7 @@ func checkTemplateConversion(g *guest) error {
 
 // makeTemplate renames every volume to base-. The state is locked.
 func (s *Sim) makeTemplate(g *guest) error {
-	v := maps.Clone(g.conf.values)
+	v := maps.Clone(g.conf.Values)
 	for _, slot := range diskSlots(g.kind, v) {
 		d, err := parseDisk(g.kind, slot, v[slot])
 		if err != nil {
@@ -59,7 +59,7 @@ func (s *Sim) makeTemplate(g *guest) error {
 		}
 	}
 	v["template"] = "1"
-	g.edit(func(conf *config) { conf.values = v })
+	g.edit(func(conf *config) { conf.Values = v })
 	s.countEffect(g.vmid, Templated)
 	return nil
 }

@@ -1,4 +1,4 @@
-package pvesim
+package configtext
 
 import (
 	"crypto/sha1" //nolint:gosec // Proxmox's digest is SHA-1 by definition; nothing is protected by it
@@ -10,28 +10,29 @@ import (
 	"strings"
 )
 
-// format prints the file: description as comments, sorted keys, the pending section, what the cloud-init image was made from, the snapshots.
-func (c *config) format(kind Kind) string {
+// Format returns the text of the file: the description as comments, sorted keys, the pending section, the section of the cloud-init image,
+// and the snapshots, sorted by name.
+func (c *Config) Format(kind Kind) string {
 	var b strings.Builder
-	writeSection(&b, c.values)
-	if c.hasPending() {
+	writeSection(&b, c.Values)
+	if c.HasPending() {
 		b.WriteString("\n" + pendingHeader(kind) + "\n")
-		p := maps.Clone(c.pending)
+		p := maps.Clone(c.Pending)
 		if p == nil {
-			p = values{}
+			p = Values{}
 		}
-		if len(c.deletes) > 0 {
-			p["delete"] = formatDeletes(c.deletes)
+		if len(c.Deletes) > 0 {
+			p["delete"] = formatDeletes(c.Deletes)
 		}
 		writeSection(&b, p)
 	}
-	if len(c.imageValues) > 0 {
+	if len(c.ImageValues) > 0 {
 		b.WriteString("\n" + cloudInitHeader + "\n")
-		writeSection(&b, c.imageValues)
+		writeSection(&b, c.ImageValues)
 	}
-	for _, s := range slices.SortedFunc(slices.Values(c.snaps), func(a, b snapshot) int { return strings.Compare(a.name, b.name) }) {
-		b.WriteString("\n[" + s.name + "]\n")
-		writeSection(&b, s.values)
+	for _, s := range slices.SortedFunc(slices.Values(c.Snapshots), func(a, b Snapshot) int { return strings.Compare(a.Name, b.Name) }) {
+		b.WriteString("\n[" + s.Name + "]\n")
+		writeSection(&b, s.Values)
 	}
 	return b.String()
 }
@@ -45,20 +46,20 @@ func pendingHeader(kind Kind) string {
 	return "[PENDING]"
 }
 
-func formatDeletes(ds []pendingDelete) string {
+func formatDeletes(ds []PendingDelete) string {
 	keys := make([]string, 0, len(ds))
 	for _, d := range ds {
-		if d.force {
-			keys = append(keys, "!"+d.key)
+		if d.Force {
+			keys = append(keys, "!"+d.Key)
 		} else {
-			keys = append(keys, d.key)
+			keys = append(keys, d.Key)
 		}
 	}
 	slices.Sort(keys)
 	return strings.Join(keys, ",")
 }
 
-func writeSection(b *strings.Builder, v values) {
+func writeSection(b *strings.Builder, v Values) {
 	if d := v["description"]; d != "" {
 		for line := range strings.SplitSeq(strings.TrimSuffix(d, "\n"), "\n") {
 			b.WriteString("#" + encodeComment(line) + "\n")
@@ -72,7 +73,7 @@ func writeSection(b *strings.Builder, v values) {
 	}
 }
 
-// encodeComment percent-encodes what a comment line cannot hold: percent signs, control characters and non-ASCII bytes.
+// encodeComment percent-encodes the bytes that a comment line cannot contain: percent signs, control characters and non-ASCII bytes.
 func encodeComment(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -109,10 +110,10 @@ var (
 	keyLine     = regexp.MustCompile(`^([a-z][a-z_\-]*\d*):\s*(.*?)\s*$`)
 )
 
-// parseConfig reads a file as written by format or by hand. Lines it does not understand are dropped, as Proxmox does.
-func parseConfig(kind Kind, text string) *config {
-	c := newConfig()
-	cur, descr := c.values, []string(nil)
+// Parse parses the text of a file, as Format or a person wrote it. It drops lines that it does not understand, as Proxmox does.
+func Parse(kind Kind, text string) *Config {
+	c := New()
+	cur, descr := c.Values, []string(nil)
 	flush := func() {
 		if d := joinDescription(kind, descr); d != "" {
 			cur["description"] = d
@@ -137,24 +138,24 @@ func parseConfig(kind Kind, text string) *config {
 		}
 	}
 	flush()
-	c.deletes = parseDeletes(c.pending["delete"])
-	delete(c.pending, "delete")
+	c.Deletes = parseDeletes(c.Pending["delete"])
+	delete(c.Pending, "delete")
 	return c
 }
 
-func (c *config) section(kind Kind, name string) values {
+func (c *Config) section(kind Kind, name string) Values {
 	if "["+name+"]" == pendingHeader(kind) {
-		return c.pending
+		return c.Pending
 	}
 	if "["+name+"]" == cloudInitHeader {
-		c.imageValues = values{}
-		return c.imageValues
+		c.ImageValues = Values{}
+		return c.ImageValues
 	}
-	c.snaps = append(c.snaps, snapshot{name: name, values: values{}})
-	return c.snaps[len(c.snaps)-1].values
+	c.Snapshots = append(c.Snapshots, Snapshot{Name: name, Values: Values{}})
+	return c.Snapshots[len(c.Snapshots)-1].Values
 }
 
-// splitKeyLine reads "key: value". An empty value reads as one blank, which is what the API then shows.
+// splitKeyLine splits "key: value". An empty value becomes one space, which is what the API then shows.
 func splitKeyLine(line string) (key, value string, ok bool) {
 	k, v, found := strings.Cut(line, ":")
 	if !found || k == "" || !keyLine.MatchString(k+": x") {
@@ -177,21 +178,21 @@ func joinDescription(kind Kind, lines []string) string {
 	return d
 }
 
-func parseDeletes(s string) []pendingDelete {
-	var ds []pendingDelete
+func parseDeletes(s string) []PendingDelete {
+	var ds []PendingDelete
 	for k := range strings.SplitSeq(s, ",") {
 		k = strings.TrimSpace(k)
 		if k == "" {
 			continue
 		}
 		key, force := strings.CutPrefix(k, "!")
-		ds = append(ds, pendingDelete{key: key, force: force})
+		ds = append(ds, PendingDelete{Key: key, Force: force})
 	}
 	return ds
 }
 
-// digest is the SHA-1 of the whole file, pending changes and snapshots included.
-func digest(text string) string {
+// Digest returns the SHA-1 of the whole file in hexadecimal. The pending changes and the snapshots are part of it.
+func Digest(text string) string {
 	sum := sha1.Sum([]byte(text)) //nolint:gosec // see the import
 	return hex.EncodeToString(sum[:])
 }
