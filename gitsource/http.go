@@ -91,7 +91,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
 	case first.Method != http.MethodGet:
-		return errors.New("redirect of the request for the pack, which is not allowed")
+		return errors.New("the request for the pack was redirected, which is not allowed")
 	case len(via) > 5:
 		return errors.New("more than 5 redirects")
 	case req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host:

@@ -169,7 +169,7 @@ func TestFetchHTTPRedirects(t *testing.T) {
 	fetch(t, s, history...)
 	for path, want := range map[string]string{
 		"/away.git": "redirected to another host", "/login.git": "not a git repository", "/loop.git": "more than 5",
-		"/half.git": "redirect of the request for the pack", "/page.git": "the reply is not from a git repository", "/none.git": "404",
+		"/half.git": "the request for the pack was redirected", "/page.git": "the reply is not from a git repository", "/none.git": "404",
 	} {
 		s, _ := openSource(t, remote(path))
 		wantRemoteError(t, s, want)

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPersonIsAccepted follows a branch on which a person signs with gitsign, Rekor v2 and timestamps.
+// TestPersonIsAccepted verifies a branch on which a person signs with gitsign, Rekor v2 and timestamps.
 func TestPersonIsAccepted(t *testing.T) {
 	s := startSigstore(t)
 	r := newRepository(t).as(s, s.aliceLogsIn())
@@ -31,7 +31,7 @@ func TestPersonIsAccepted(t *testing.T) {
 	want := verify.Verdict{
 		Object: tip, Accepted: true, Subject: "alice@lab.test", Issuer: s.people.url, Log: "https://" + rekorHost, LogIndex: 2,
 		Signer: "alice", Roles: []verify.Role{verify.RoleChange}, Target: "home/main",
-		ProvenTime: verdict.ProvenTime, Certificate: verdict.Certificate, // these two differ from run to run
+		ProvenTime: verdict.ProvenTime, Certificate: verdict.Certificate, // these two differ between runs
 	}
 	if diff := cmp.Diff(want, verdict); diff != "" {
 		t.Errorf("Audit (-want +got):\n%s", diff)
@@ -66,8 +66,8 @@ func (s *sigstore) release() verify.Signer {
 	}
 }
 
-// TestWorkflowIsAccepted trusts one workflow of one repository, by every claim of its certificate, and neither another workflow of it nor
-// the same workflow of another repository.
+// TestWorkflowIsAccepted trusts one workflow of one repository by every claim of its certificate. Another workflow of the same
+// repository and the same workflow of another repository are refused.
 func TestWorkflowIsAccepted(t *testing.T) {
 	s := startSigstore(t)
 	r := newRepository(t)
@@ -121,7 +121,7 @@ func TestTags(t *testing.T) {
 	r.verify(4, s.auditFlags(s.alice(), "v2"), "v2: 1 accepted, 1 refused", "wrong-identity")
 }
 
-// TestSignedMerge merges a side branch that nobody signed, with git and gitsign, locally: a forge's merge button cannot sign so.
+// TestSignedMerge merges an unsigned side branch locally with git and gitsign. The merge button of a forge cannot sign so.
 func TestSignedMerge(t *testing.T) {
 	s := startSigstore(t)
 	r := newRepository(t).as(s, s.aliceLogsIn())

@@ -9,7 +9,7 @@ import (
 	"gitops-agent/verify"
 )
 
-// TestRekorV1 signs with the log that gitsign uses unless it is told otherwise. It promises a time itself, so that a timestamp is an extra.
+// TestRekorV1 signs with Rekor v1, gitsign's default log. Rekor v1 signs the time of an entry, so a timestamp is optional.
 func TestRekorV1(t *testing.T) {
 	s := startSigstore(t)
 	s.startRekorV1()
@@ -25,14 +25,14 @@ func TestRekorV1(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy *verify.Policy
 		who    login
-		reason verify.Reason // "" if it is accepted
+		reason verify.Reason // "" if the commit is accepted
 	}{
 		"log_alone":             {policy, login{token: alice, noTimestamp: true}, ""},
 		"log_and_timestamp":     {policy, login{token: alice}, ""},
 		"timestamp_required":    {required, login{token: alice}, ""},
 		"timestamp_missing":     {required, login{token: alice, noTimestamp: true}, verify.ReasonNoTimestamp},
 		"workflow":              {policy, login{token: release, noTimestamp: true}, ""},
-		"somebody_else":         {policy, login{token: s.people.person("mallory@lab.test"), noTimestamp: true}, verify.ReasonWrongIdentity},
+		"another_person":        {policy, login{token: s.people.person("mallory@lab.test"), noTimestamp: true}, verify.ReasonWrongIdentity},
 		"online":                {policy, login{token: alice, noTimestamp: true, mode: "online"}, verify.ReasonOnlineOnly},
 		"online_with_timestamp": {policy, login{token: alice, mode: "online"}, verify.ReasonOnlineOnly},
 	} {

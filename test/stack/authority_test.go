@@ -21,7 +21,7 @@ type authority struct {
 	chain []*x509.Certificate
 }
 
-// newRoot makes an authority that certifies itself.
+// newRoot makes an authority with a self-signed certificate.
 func newRoot(t *testing.T, name string) authority {
 	t.Helper()
 	a := authority{keyPair: newKeyPair(t, p384)}
@@ -40,7 +40,7 @@ func (a authority) issue(template *x509.Certificate, kind keyKind) authority {
 	return next
 }
 
-// certify signs a certificate that is valid from yesterday for two days.
+// certify signs a certificate that is valid for two days, from yesterday.
 func (a authority) certify(template *x509.Certificate, public crypto.PublicKey) *x509.Certificate {
 	a.t.Helper()
 	template.SerialNumber = big.NewInt(time.Now().UnixNano())
@@ -70,7 +70,7 @@ func newCodeSigner(t *testing.T) authority {
 	}, p384)
 }
 
-// newTimestamper makes a timestamp authority, whose use of the key must be critical (RFC 3161, section 2.3).
+// newTimestamper makes a timestamp authority. The extended key usage of its certificate must be critical (RFC 3161, section 2.3).
 func newTimestamper(t *testing.T) authority {
 	t.Helper()
 	oidExtKeyUsage, oidTimeStamping := asn1.ObjectIdentifier{2, 5, 29, 37}, asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 8}

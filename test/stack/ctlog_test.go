@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// A ctLog is a certificate transparency log that promises to include every certificate and keeps none: the signed timestamps that it
-// gives are real, and they are all that a certificate carries of its log.
+// A ctLog is a certificate transparency log that promises to include every certificate and stores none. Its signed timestamps
+// are real. A certificate contains only these timestamps of its log.
 type ctLog struct {
 	keyPair
 	url string
@@ -46,7 +46,7 @@ func newCTLog(t *testing.T) *ctLog {
 	return l
 }
 
-// A promise is what a log answers to a submission (RFC 6962, section 4.1).
+// A promise is the reply of a log to a submission (RFC 6962, section 4.1).
 type promise struct {
 	Version    int    `json:"sct_version"`
 	ID         []byte `json:"id"`
@@ -55,7 +55,7 @@ type promise struct {
 	Signature  []byte `json:"signature"`
 }
 
-// add logs a precertificate, the first of a chain whose second is its issuer.
+// add returns the promise for a precertificate. The request has a chain: the precertificate first, then its issuer.
 func (l *ctLog) add(r *http.Request) (promise, error) {
 	if r.URL.Path != "/ct/v1/add-pre-chain" {
 		return promise{}, fmt.Errorf("no such method: %s", r.URL.Path)
@@ -85,7 +85,7 @@ const (
 	tlsSHA256, tlsECDSA  = 4, 3
 )
 
-// sign returns a timestamp's signature as a TLS structure.
+// sign returns the signature of a timestamp as a TLS structure.
 func (l *ctLog) sign(timestamp int64, issuer *x509.Certificate, body []byte) ([]byte, error) {
 	issuerKey := sha256.Sum256(issuer.RawSubjectPublicKeyInfo)
 	signed := []byte{sctVersion1, certificateTimestamp}
@@ -103,8 +103,8 @@ func (l *ctLog) sign(timestamp int64, issuer *x509.Certificate, body []byte) ([]
 	return append([]byte{tlsSHA256, tlsECDSA, byte(len(signature) >> 8), byte(len(signature))}, signature...), nil
 }
 
-// withoutPoison returns the part of a precertificate that its issuer signed, without the extension that keeps it from being used as a
-// certificate: the bytes that the certificate itself will have without the timestamps.
+// withoutPoison returns the signed part of a precertificate without the poison extension, which prevents its use as a
+// certificate. The result equals the signed part of the final certificate without its timestamps.
 func withoutPoison(precertificate []byte) ([]byte, error) {
 	parsed, err := x509.ParseCertificate(precertificate)
 	if err != nil {
@@ -118,12 +118,12 @@ func withoutPoison(precertificate []byte) ([]byte, error) {
 		Extensions                           []pkix.Extension `asn1:"explicit,tag:3"`
 	}
 	if _, err := asn1.Unmarshal(parsed.RawTBSCertificate, &body); err != nil {
-		return nil, fmt.Errorf("parse what is signed of the precertificate: %w", err)
+		return nil, fmt.Errorf("parse the signed part of the precertificate: %w", err)
 	}
 	poison := asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 3}
 	at := slices.IndexFunc(body.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(poison) })
 	if at < 0 {
-		return nil, errors.New("this is no precertificate")
+		return nil, errors.New("not a precertificate: the poison extension is missing")
 	}
 	body.Extensions = slices.Delete(body.Extensions, at, at+1)
 	return asn1.Marshal(body)

@@ -13,7 +13,7 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/root"
 )
 
-// trust has gitsign trust another Sigstore, of Rekor v1, by the files that it reads keys and certificates from.
+// trust makes gitsign trust another Sigstore with Rekor v1: it writes the files from which gitsign reads keys and certificates.
 func (r *repository) trust(trustedRoot []byte) {
 	r.t.Helper()
 	parsed, err := root.NewTrustedRootFromJSON(trustedRoot)
@@ -28,7 +28,7 @@ func (r *repository) trust(trustedRoot []byte) {
 	}
 	var rekor, certificates []byte
 	for _, l := range parsed.RekorLogs() {
-		if l.BaseURL == "https://rekor-1.home" { // gitsign reads one key
+		if l.BaseURL == "https://rekor-1.home" { // gitsign reads only one key
 			rekor = publicPEM(r.t, l.PublicKey)
 		}
 	}
@@ -42,8 +42,8 @@ func (r *repository) trust(trustedRoot []byte) {
 	})
 }
 
-// TestGitsignVerifiesOurSignatures makes commits and tags with internal/sigtest, whose signatures every other test stands on, and has the
-// real gitsign judge them.
+// TestGitsignVerifiesOurSignatures makes commits and tags with internal/sigtest and verifies them with the real gitsign. All
+// other tests of signatures depend on internal/sigtest.
 func TestGitsignVerifiesOurSignatures(t *testing.T) {
 	s, err := sigtest.New(sigtest.Options{Name: "home"})
 	if err != nil {
@@ -81,7 +81,7 @@ func TestGitsignVerifiesOurSignatures(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		command []string
-		want    string // of what it prints
+		want    string // part of the output
 		refused bool
 	}{
 		"commit":         {claims("verify", alice, byAlice), "Good signature from [alice@example.org](https://accounts.example.org)", false},
@@ -104,7 +104,7 @@ func TestGitsignVerifiesOurSignatures(t *testing.T) {
 	}
 }
 
-// foreign returns options in which another Sigstore plays one part.
+// foreign returns options in which another Sigstore provides one service.
 func foreign(t *testing.T, part func(*sigtest.SignOptions, sigtest.Party)) sigtest.SignOptions {
 	t.Helper()
 	other, err := sigtest.New(sigtest.Options{Name: "home"})

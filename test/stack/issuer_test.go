@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// An issuer says who somebody is: an OpenID Connect issuer without a login, which gives a token to whoever asks the test.
+// An issuer is an OpenID Connect issuer without a login. Tests request tokens from it directly.
 type issuer struct {
 	t   *testing.T
 	key *ecdsa.PrivateKey
@@ -62,12 +62,12 @@ func (i *issuer) answer(w http.ResponseWriter, document any) {
 
 func base64url(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// person returns a token for somebody with a mail address.
+// person returns a token for a person with the given mail address.
 func (i *issuer) person(email string) string {
 	return i.token(map[string]any{"sub": email, "email": email, "email_verified": true})
 }
 
-// workflow returns a token for a run of a workflow on main, with the claims that GitHub makes.
+// workflow returns a token for a run of a workflow on main, with the claims of GitHub.
 func (i *issuer) workflow(repository, file string) string {
 	const ref, commit = "refs/heads/main", "9f0b2b5b4f3f4d4c8a1e0d8c2a7b6e5d4c3b2a19"
 	definition := repository + "/.github/workflows/" + file + "@" + ref

@@ -15,7 +15,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 )
 
-// A keyPair is what a service signs with.
+// A keyPair is the signing key of a service.
 type keyPair struct {
 	t   *testing.T
 	key crypto.Signer
@@ -69,7 +69,7 @@ func publicPEM(t *testing.T, key crypto.PublicKey) []byte {
 	return out
 }
 
-// keyID is how Rekor v1 and certificate logs name their keys.
+// keyID returns the id of the key in Rekor v1 and in certificate logs.
 func (k keyPair) keyID() []byte {
 	block, _ := pem.Decode(k.public())
 	sum := sha256.Sum256(block.Bytes)

@@ -15,10 +15,11 @@ import (
 	"testing"
 )
 
-// programsVariable is set within the namespace. It names the programs that were built outside, where there is a network.
+// programsVariable is the environment variable that is set inside the namespace. It lists the programs that were built outside,
+// where there is a network.
 const programsVariable = "GITOPS_AGENT_STACK"
 
-// TestMain builds what the tests run, and runs them in a namespace of their own.
+// TestMain builds the programs and runs the tests in a new namespace.
 func TestMain(m *testing.M) {
 	if os.Getenv(programsVariable) == "" {
 		log.Fatal(enter()) // it only returns with an error
@@ -29,8 +30,8 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// enter replaces this process by one in new network and process namespaces, with loopback up. When the former ends, everything that the
-// tests started ends with it.
+// enter replaces this process by one in new network and process namespaces, with loopback up. When the process ends, all
+// processes that the tests started end too.
 func enter() error {
 	if os.Getuid() != 0 {
 		return errors.New("network namespaces need root")
@@ -63,8 +64,8 @@ func enter() error {
 	return nil
 }
 
-// noteSources looks at every folder of the module, so that go test takes no result of these tests from its cache after a change of what
-// the programs are built from: of a program that a test runs the cache knows nothing.
+// noteSources reads every folder of the module. The cache of go test depends on the folders that a test reads, and not on the
+// programs that it runs. So after a change of the programs' source, go test runs these tests again.
 func noteSources(root string) error {
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), ".") {

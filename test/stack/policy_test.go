@@ -9,7 +9,8 @@ import (
 	"gitops-agent/verify"
 )
 
-// newPolicy returns one that trusts a Sigstore, takes the first tip as it comes, and binds by trailer unless edit says otherwise.
+// newPolicy returns a policy with the given trusted root and signers, trust on first use, and the binding by trailer. The
+// function edit can change its options.
 func newPolicy(t *testing.T, trustedRoot []byte, edit func(*verify.Options), signers ...verify.Signer) *verify.Policy {
 	t.Helper()
 	opts := verify.Options{
@@ -27,14 +28,14 @@ func newPolicy(t *testing.T, trustedRoot []byte, edit func(*verify.Options), sig
 
 const trailer = "Gitops-Target: home/main"
 
-// alice is the person whom most policies trust.
+// alice returns the signer that most policies trust.
 func (s *sigstore) alice() verify.Signer {
 	return verify.Signer{Name: "alice", Issuer: s.people.url, Subject: "alice@lab.test", May: []verify.Role{verify.RoleChange}}
 }
 
 func (s *sigstore) aliceLogsIn() login { return login{token: s.people.person("alice@lab.test")} }
 
-// auditFlags are for the verify command without a config.
+// auditFlags returns the flags of the verify command without a config.
 func (s *sigstore) auditFlags(signer verify.Signer, args ...string) []string {
 	return append([]string{"--trusted-root", s.path("trusted_root.json"), "--signer", signer.Issuer + "=" + signer.Subject}, args...)
 }
@@ -46,7 +47,7 @@ func wantRefused(t *testing.T, verdict verify.Verdict, reason verify.Reason) {
 	}
 }
 
-// reasonOf returns why a revision was refused, and "" if it was not.
+// reasonOf returns the reason of a refusal, and "" for any other error or none.
 func reasonOf(err error) verify.Reason {
 	var rejected *verify.RejectedError
 	if errors.As(err, &rejected) {

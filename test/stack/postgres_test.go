@@ -16,7 +16,7 @@ import (
 
 const postgresPort = "5432"
 
-// postgresPrograms returns the folder in which Debian keeps the server's programs.
+// postgresPrograms returns the folder in which Debian installs the programs of the server.
 func postgresPrograms() (string, error) {
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil || len(found) == 0 {
@@ -25,7 +25,8 @@ func postgresPrograms() (string, error) {
 	return filepath.Dir(found[len(found)-1]), nil
 }
 
-// startPostgres starts a database with the tables of a schema, for the user trillian. It does not run as root, and so gets a folder of its own.
+// startPostgres starts a database with the tables of a schema, for the user trillian. PostgreSQL does not run as root, so the
+// database gets a separate folder that belongs to the account postgres.
 func startPostgres(t *testing.T, schema string) {
 	t.Helper()
 	programs, err := postgresPrograms()
@@ -47,7 +48,7 @@ func startPostgres(t *testing.T, schema string) {
 	}
 	server := command("postgres", "-D", data, "-h", "127.0.0.1", "-p", postgresPort, "-k", dir, "-F")
 	psql := []string{"-h", "127.0.0.1", "-p", postgresPort, "-U", "trillian", "-v", "ON_ERROR_STOP=1", "-q", "postgres"}
-	quit := syscall.SIGQUIT // without it the processes that serve connections outlive the one that started them
+	quit := syscall.SIGQUIT // with another signal, the processes that serve connections may run longer than the server
 	runService(t, server, quit, func(ctx context.Context) bool {
 		return exec.CommandContext(ctx, "psql", append(psql, "-c", "select 1")...).Run() == nil
 	})

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// patience is how long a service may take to start on a busy machine.
-const patience = 2 * time.Minute
+// startTimeout is how long a service may take to start on a busy machine.
+const startTimeout = 2 * time.Minute
 
 // start runs one of the programs until the end of the test, and waits until it is ready.
 func (s *sigstore) start(p program, ready func(context.Context) bool, args ...string) {
@@ -22,8 +22,8 @@ func (s *sigstore) start(p program, ready func(context.Context) bool, args ...st
 	runService(s.t, exec.Command(p.file(), args...), syscall.SIGKILL, ready)
 }
 
-// runService runs a command until the end of the test, which a signal tells it, and waits until it is ready. What it said is shown if the
-// test fails.
+// runService starts a command and waits until it is ready. At the end of the test it sends the signal end to the command. If
+// the test failed, it logs the command's output.
 func runService(t *testing.T, cmd *exec.Cmd, end syscall.Signal, ready func(context.Context) bool) {
 	t.Helper()
 	name := filepath.Base(cmd.Path)
@@ -41,12 +41,12 @@ func runService(t *testing.T, cmd *exec.Cmd, end syscall.Signal, ready func(cont
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(end) // it may have ended
 		err := <-ended
-		if said, _ := os.ReadFile(log.Name()); t.Failed() {
-			t.Logf("%s: %v\n%s", name, err, said)
+		if output, _ := os.ReadFile(log.Name()); t.Failed() {
+			t.Logf("%s: %v\n%s", name, err, output)
 		}
 		_ = log.Close()
 	})
-	for deadline := time.Now().Add(patience); !ready(t.Context()); {
+	for deadline := time.Now().Add(startTimeout); !ready(t.Context()); {
 		select {
 		case err := <-ended:
 			ended <- err
@@ -54,12 +54,12 @@ func runService(t *testing.T, cmd *exec.Cmd, end syscall.Signal, ready func(cont
 		case <-time.After(50 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%s is not ready after %s", name, patience)
+			t.Fatalf("%s is not ready after %s", name, startTimeout)
 		}
 	}
 }
 
-// answers is ready when a URL does.
+// answers returns a function that reports whether the URL returns status 200.
 func answers(url string) func(context.Context) bool {
 	return func(ctx context.Context) bool {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

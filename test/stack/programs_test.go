@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A program is one that the tests run. The first are those of the tools module, under the names by which go tool knows them.
+// A program is a program that the tests run. The programs of the tools module come first; tools has their names for go tool.
 type program int
 
 const (
@@ -24,7 +24,7 @@ const (
 	trillianSigner
 	createTree
 	agent
-	trillianSchema // no program: the tables of Trillian's database
+	trillianSchema // not a program: the file with the tables of Trillian's database
 )
 
 func tools() []string {
@@ -40,8 +40,8 @@ func tools() []string {
 	}
 }
 
-// build returns the files of all programs. Those of the tools module come out of Go's build cache and are built if they are not there;
-// the agent is built beside this test's own binary, which go test removes.
+// build returns the files of all programs. The programs of the tools module are in Go's build cache; build builds missing ones.
+// The agent is built in the folder of the test binary, which go test removes.
 func build() ([]string, error) {
 	var built []string
 	for _, tool := range tools() {
@@ -66,7 +66,7 @@ func build() ([]string, error) {
 	return append(built, file, filepath.Join(strings.TrimSpace(trillian), "storage", "postgresql", "schema", "storage.sql")), nil
 }
 
-// goCommand runs go in a folder, with flags of its own whatever those of the tests are.
+// goCommand runs go in a folder. It overrides GOFLAGS and CGO_ENABLED of the tests.
 func goCommand(dir string, args ...string) (string, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
@@ -79,12 +79,12 @@ func goCommand(dir string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// file returns where a program is, for tests within the namespace.
+// file returns the path of a program, for tests inside the namespace.
 func (p program) file() string {
 	return filepath.SplitList(os.Getenv(programsVariable))[p]
 }
 
-// TestProgramsAreThePinnedOnes expects of each tool the version that the tools module requires.
+// TestProgramsAreThePinnedOnes expects each tool to have the version that the tools module requires.
 func TestProgramsAreThePinnedOnes(t *testing.T) {
 	for tool, version := range map[program]string{
 		gitsign: "v0.17.1", fulcio: "v1.8.8", rekor: "v2.3.0", timestamper: "v2.1.3", rekorV1: "v1.5.4", trillianServer: "v1.8.0",

@@ -12,7 +12,8 @@ import (
 	"gitops-agent/verify"
 )
 
-// TestRefusals makes, with gitsign, what must not be accepted, and expects the reason and the remedy from library and program.
+// TestRefusals makes commits with gitsign that must be refused, and expects the reason from the library, and the reason and
+// the remedy from the program.
 func TestRefusals(t *testing.T) {
 	s := startSigstore(t)
 	policy := newPolicy(t, s.trustedRoot(), nil, s.alice())
@@ -73,7 +74,7 @@ func signatureOf(t *testing.T, raw string) string {
 	return signature
 }
 
-// TestForeignSigstores are refused in both directions: neither trusts what the other has signed.
+// TestForeignSigstores: a policy of one Sigstore refuses commits of another, in both directions.
 func TestForeignSigstores(t *testing.T) {
 	s := startSigstore(t)
 	other, err := sigtest.New(sigtest.Options{Name: "other"})
@@ -96,7 +97,7 @@ func TestForeignSigstores(t *testing.T) {
 	wantRefused(t, newPolicy(t, s.trustedRoot(), nil, s.alice()).Audit(t.Context(), r.open(), r.place("commit", raw)), verify.ReasonUntrustedLog)
 }
 
-// TestHintMakesItRight signs as gitsign does by default, and then does what the agent's hint says, word for word.
+// TestHintMakesItRight signs in gitsign's default mode and then runs the commands of the agent's hint exactly as printed.
 func TestHintMakesItRight(t *testing.T) {
 	s := startSigstore(t)
 	r := newRepository(t).as(s, s.aliceLogsIn())

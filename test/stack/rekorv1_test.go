@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Where Rekor v1 and what it stands on listen.
+// The addresses of Rekor v1 and Trillian.
 const (
 	rekorV1URL  = "http://127.0.0.1:6001"
 	rekorV1Host = "rekor1.lab" // begins its checkpoints
 	trillianURL = "127.0.0.1:8090"
 )
 
-// startRekorV1 adds a Rekor v1 to the services: PostgreSQL, Trillian's server and signer with one tree, and the log in front of them. There
-// is no search index, which would want another database.
+// startRekorV1 adds a Rekor v1 to the services: PostgreSQL, Trillian's server and signer with one tree, and the log in front of
+// them. There is no search index, which would need another database.
 func (s *sigstore) startRekorV1() {
 	s.t.Helper()
 	startPostgres(s.t, trillianSchema.file())

@@ -23,7 +23,7 @@ type repository struct {
 	env map[string]string // for git, and so for gitsign
 }
 
-// newRepository makes an empty one. Settings are those that docs and hints tell people to make.
+// newRepository makes an empty repository with the git settings from the docs and hints.
 func newRepository(t *testing.T) *repository {
 	t.Helper()
 	r := &repository{t: t, dir: t.TempDir(), env: map[string]string{
@@ -39,7 +39,7 @@ func newRepository(t *testing.T) *repository {
 	return r
 }
 
-// run runs a program in the work tree and returns what it printed, on both of its outputs.
+// run runs a program in the work tree and returns its output on stdout and stderr.
 func (r *repository) run(program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(r.t.Context(), program, args...)
 	cmd.Dir = r.dir
@@ -50,7 +50,7 @@ func (r *repository) run(program string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// git runs git, which has to succeed.
+// git runs git and fails the test if git fails.
 func (r *repository) git(args ...string) string {
 	r.t.Helper()
 	out, err := r.run("git", args...)
@@ -60,7 +60,7 @@ func (r *repository) git(args ...string) string {
 	return strings.TrimSpace(out)
 }
 
-// commit changes a file and commits it, signed. Each paragraph is one of the message.
+// commit changes a file and makes a signed commit. Each argument is a paragraph of the message.
 func (r *repository) commit(paragraphs ...string) gitsource.ID {
 	r.t.Helper()
 	r.change("web.yaml", strings.Join(paragraphs, "\n"))
@@ -101,7 +101,7 @@ func (r *repository) raw(kind string, id gitsource.ID) []byte {
 	return out
 }
 
-// place stores an object as it is.
+// place stores the bytes as an object without checks.
 func (r *repository) place(kind string, raw []byte) gitsource.ID {
 	r.t.Helper()
 	cmd := exec.CommandContext(r.t.Context(), "git", "hash-object", "-w", "-t", kind, "--stdin")
@@ -135,7 +135,7 @@ type login struct {
 	rekorV1     bool // else Rekor v2
 }
 
-// as lets whoever has a token of an issuer sign from now on, with a Sigstore of services.
+// as makes the holder of a token sign all following commits with the given Sigstore. It returns r.
 func (r *repository) as(s *sigstore, who login) *repository {
 	maps.Copy(r.env, map[string]string{
 		"GITSIGN_FULCIO_URL": fulcioURL, "GITSIGN_FULCIO_ROOT": s.path("fulcio.pem"), "GITSIGN_REKOR_URL": rekorURL,
@@ -152,7 +152,7 @@ func (r *repository) as(s *sigstore, who login) *repository {
 	return r
 }
 
-// verify runs the agent's verify command in the work tree, and expects an exit status and texts in what it prints.
+// verify runs the agent's verify command in the work tree, and expects an exit status and texts in its output.
 func (r *repository) verify(status int, args []string, wants ...string) {
 	r.t.Helper()
 	cmd := exec.CommandContext(r.t.Context(), agent.file(), append([]string{"verify"}, args...)...)
@@ -171,7 +171,7 @@ func (r *repository) verify(status int, args []string, wants ...string) {
 	}
 }
 
-// scratch returns a file of the test with a content.
+// scratch returns the path of a temporary file with the given content.
 func scratch(t *testing.T, name string, content []byte) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)

@@ -23,8 +23,8 @@ type cluster struct {
 	dir string
 }
 
-// newCluster serves an empty cluster until the end of the test. The agent trusts alice and the workflow of a Sigstore, and each
-// certificate and commit has to name what it is for.
+// newCluster serves an empty cluster until the end of the test. The agent trusts alice and the release workflow of a Sigstore. A
+// workflow's certificate must name the repository and the ref, and a commit must name its target.
 func newCluster(t *testing.T, s *sigstore, r *repository) *cluster {
 	t.Helper()
 	c := &cluster{t: t, sim: pvesim.New(pvesim.Options{}), dir: t.TempDir()}
@@ -81,7 +81,7 @@ func (c *cluster) write(name, content string) {
 	}
 }
 
-// run has the agent do one cycle, and expects its exit status and texts in what it prints.
+// run runs one cycle of the agent, and expects its exit status and texts in its output.
 func (c *cluster) run(status int, wants ...string) {
 	c.t.Helper()
 	cmd := exec.CommandContext(c.t.Context(), agent.file(), "run", "--once", "--config", c.path("config.yaml"))
@@ -99,7 +99,7 @@ func (c *cluster) run(status int, wants ...string) {
 	}
 }
 
-// cores expects the cluster's one guest to have so many.
+// cores expects the cluster's only guest to have the given number of cores.
 func (c *cluster) cores(want string) {
 	c.t.Helper()
 	if got := c.sim.Value(201, "cores"); got != want {
@@ -107,7 +107,7 @@ func (c *cluster) cores(want string) {
 	}
 }
 
-// manifests writes those of a cluster with one guest.
+// manifests writes the manifests of a cluster with one guest.
 func (r *repository) manifests(cores string) {
 	r.t.Helper()
 	r.change("cluster.yaml", "apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: home}\n")
@@ -115,14 +115,14 @@ func (r *repository) manifests(cores string) {
 		"spec: {vmid: 201, node: pve1, source: {blank: {}}, cpu: {cores: "+cores+"}}\n")
 }
 
-// push commits the manifests, signed, onto the branch that the agent follows.
+// push makes a signed commit of the manifests on the branch that the agent follows.
 func (r *repository) push(message string) {
 	r.t.Helper()
 	r.git("commit", "--quiet", "-m", message, "-m", trailer)
 }
 
-// TestAgentFollowsRealSignatures lets the agent run on a branch that gitsign signs: what a person and a workflow sign reaches the cluster,
-// and nothing else does.
+// TestAgentFollowsRealSignatures runs the agent on a branch that is signed with gitsign. Only the changes that the trusted
+// person and the trusted workflow signed reach the cluster.
 func TestAgentFollowsRealSignatures(t *testing.T) {
 	s := startSigstore(t)
 	r := newRepository(t).as(s, s.aliceLogsIn())
@@ -139,7 +139,7 @@ func TestAgentFollowsRealSignatures(t *testing.T) {
 	c.cores("2")
 
 	for who, refusal := range map[login]string{
-		{token: s.people.person("mallory@lab.test")}:                     `got "mallory@lab.test"`,
+		{token: s.people.person("mallory@lab.test")}:                     `got subject "mallory@lab.test"`,
 		{token: s.workflows.workflow("mallory/homelab", "release.yaml")}: "wrong-identity",
 		{token: s.people.person("alice@lab.test"), mode: "online"}:       "hint: git config gitsign.rekorMode offline",
 		{token: s.people.person("alice@lab.test"), noTimestamp: true}:    "no-trusted-time",

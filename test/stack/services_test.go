@@ -18,7 +18,7 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/root"
 )
 
-// Where the services listen. The namespace is ours, so every port is free.
+// The addresses of the services. Only these tests run in the namespace, so every port is free.
 const (
 	fulcioURL    = "http://127.0.0.1:6555"
 	timestampURL = "http://127.0.0.1:6004"
@@ -26,8 +26,8 @@ const (
 	rekorHost    = "rekor.lab" // the log's name in its checkpoints
 )
 
-// A sigstore is a private Sigstore: the real Fulcio, timestamp authority and Rekor v2, each a process with keys made for this test, and an
-// issuer each for people and for workflows.
+// A sigstore is a private Sigstore: the real Fulcio, timestamp authority and Rekor v2, each a process with keys made for this
+// test, and one issuer for people and one for workflows.
 type sigstore struct {
 	t                 *testing.T
 	dir               string
@@ -39,7 +39,7 @@ type sigstore struct {
 	logV1             *keyPair // nil unless Rekor v1 runs
 }
 
-// startSigstore starts all services and waits until each answers.
+// startSigstore starts all services and waits until each one is ready.
 func startSigstore(t *testing.T) *sigstore {
 	t.Helper()
 	s := &sigstore{
@@ -62,7 +62,8 @@ func startSigstore(t *testing.T) *sigstore {
 	return s
 }
 
-// fulcioConfig says which issuers vouch for whom. What becomes of a workflow's claims is as the public Fulcio has it for GitHub.
+// fulcioConfig returns Fulcio's config: which issuers it accepts, and for which kind of identity. The claims of a workflow
+// become extensions as in the public Fulcio's config for GitHub.
 func (s *sigstore) fulcioConfig() []byte {
 	return fmt.Appendf(nil, `oidc-issuers:
   %[1]s: {issuer-url: %[1]s, client-id: sigstore, type: email}
@@ -113,7 +114,7 @@ func (s *sigstore) folder(name string) string {
 	return s.path(name)
 }
 
-// trustedRoot returns the trusted_root.json that the operator of this Sigstore would hand out.
+// trustedRoot returns the trusted_root.json that an operator of this Sigstore would publish.
 func (s *sigstore) trustedRoot() []byte {
 	s.t.Helper()
 	since := time.Now().Add(-time.Hour)
@@ -146,7 +147,7 @@ func (s *sigstore) trustedRoot() []byte {
 	return out
 }
 
-// noteKeyID is how Rekor v2 names its key: as signed notes do.
+// noteKeyID returns the id of the key in Rekor v2, which is the key id of signed notes.
 func (s *sigstore) noteKeyID() []byte {
 	public, ok := s.log.key.Public().(ed25519.PublicKey)
 	if !ok {
