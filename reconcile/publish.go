@@ -144,7 +144,7 @@ func (e *Engine) guestReport(p plan.Guest, judge gate.Gate, now time.Time) repor
 	if t.failed != nil {
 		g.Conditions = append(g.Conditions, failedCondition(t, e.guests))
 	}
-	if left := guest.Unused(live); len(left) > 0 && isLive {
+	if left := guest.UnusedVolumes(live); len(left) > 0 && isLive {
 		g.Conditions = append(g.Conditions, plan.Condition{
 			Type: plan.Leftover, Reason: "unused-volumes", Message: "volumes that no slot uses: " + strings.Join(left, ", "),
 			Hint: "attach one by disks.SLOT.volume, or remove it in Proxmox; the agent frees none",

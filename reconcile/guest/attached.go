@@ -12,12 +12,12 @@ type Attachment struct {
 	Origin Origin // the manifest line that asks for it; zero for one that is seen
 }
 
-// Spare reports whether the volume is in no slot that the guest uses.
-func (a Attachment) Spare() bool { return strings.HasPrefix(a.Key, "unused") }
+// IsUnused reports whether the volume is in no slot that the guest uses.
+func (a Attachment) IsUnused() bool { return strings.HasPrefix(a.Key, "unused") }
 
-// Attached returns the volumes that a manifest puts into slots by their names. Images of CD-ROM drives, folders and devices of the host
+// WantedAttachments returns the volumes that a manifest puts into slots by their names. Images of CD-ROM drives, folders and devices of the host
 // and what Proxmox allocates are not among them.
-func Attached(d Desired) []Attachment {
+func WantedAttachments(d Desired) []Attachment {
 	var list []Attachment
 	for i := range d.Intents {
 		in := &d.Intents[i]
@@ -32,8 +32,8 @@ func Attached(d Desired) []Attachment {
 	return list
 }
 
-// Attachments returns the volumes that a guest's configuration names, now or after the next start, whoever they belong to, in no order.
-func Attachments(o Observed) []Attachment {
+// LiveAttachments returns the volumes that a guest's configuration names, now or after the next start, whoever they belong to, in no order.
+func LiveAttachments(o Observed) []Attachment {
 	var list []Attachment
 	for key, value := range o.Keys {
 		texts := []string{value.Text}
@@ -49,13 +49,13 @@ func Attachments(o Observed) []Attachment {
 	return list
 }
 
-// Slot returns the volumes that a slot of the guest names, now and after the next start, CD-ROM images among them.
-func Slot(o Observed, key string) []string {
+// VolumesInSlot returns the volumes that a slot of the guest names, now and after the next start, CD-ROM images among them.
+func VolumesInSlot(o Observed, key string) []string {
 	if !holdsVolume(o.Kind, key) {
 		return nil
 	}
 	var volumes []string
-	now, next := texts(o.Keys[key])
+	now, next := nowAndNext(o.Keys[key])
 	for _, text := range []string{now, next} {
 		if volume := volumeOf(text); volume != "" && (len(volumes) == 0 || volumes[0] != volume) {
 			volumes = append(volumes, volume)
@@ -64,28 +64,28 @@ func Slot(o Observed, key string) []string {
 	return volumes
 }
 
-// Fills returns the volume that a change puts into a slot which does not name it yet, or the empty string.
-func Fills(o Observed, c Change) string {
+// AddedVolume returns the volume that a change puts into a slot which does not name it yet, or the empty string.
+func AddedVolume(o Observed, c Change) string {
 	if c.Write != WriteSet || !holdsVolume(o.Kind, c.Key) {
 		return ""
 	}
 	volume := volumeOf(c.Value)
-	if slices.Contains(Slot(o, c.Key), volume) {
+	if slices.Contains(VolumesInSlot(o, c.Key), volume) {
 		return ""
 	}
 	return volume
 }
 
-// OwnerOf returns the vmid that a volume's id bears, and whether it bears one.
-func OwnerOf(volume string) (vmid int, ok bool) {
+// VolumeOwner returns the vmid that a volume's id bears, and whether it bears one.
+func VolumeOwner(volume string) (vmid int, ok bool) {
 	_, name, _ := strings.Cut(volume, ":")
-	return ownerOf(name)
+	return volumeOwner(name)
 }
 
 // VolumeKey returns what two ids of one volume have in common: a linked clone's id may begin with its base or not.
 func VolumeKey(volume string) string {
 	storage, name, _ := strings.Cut(volume, ":")
-	if _, owned := ownerOf(name); owned {
+	if _, owned := volumeOwner(name); owned {
 		name = name[strings.LastIndexByte(name, '/')+1:]
 	}
 	return storage + ":" + name

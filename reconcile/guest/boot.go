@@ -24,17 +24,17 @@ func (c *comparison) checkBoot() {
 	if len(missing) > 0 {
 		boot := &c.changes[i]
 		boot.Class, boot.Write, boot.Value = Impossible, WriteNone, ""
-		boot.Note = missingNote + ": " + strings.Join(missing, ", ")
+		boot.Note = bootDeviceNote + ": " + strings.Join(missing, ", ")
 	}
 }
 
-const missingNote = "the boot order names what is not there"
+const bootDeviceNote = "the boot order names what is not there"
 
 // bootable reports whether a device is there for Proxmox when the changes are written.
 func (c *comparison) bootable(device string) bool {
 	there := false
 	if value, known := c.live.Keys[device]; known {
-		now, next := texts(value)
+		now, next := nowAndNext(value)
 		there = now != "" || next != ""
 	}
 	for _, change := range c.changes {

@@ -15,10 +15,10 @@ func IsCloudInit(key string) bool {
 	return known && r.cost == cloudInitRule
 }
 
-// waitsForSlot reports whether the slot is to hold the cloud-init drive while another one does. Proxmox refuses a second drive, also in the
+// blockedByCloudInitDrive reports whether the slot is to hold the cloud-init drive while another one does. Proxmox refuses a second drive, also in the
 // call that removes the first. Nothing is added where the manifest removes that one: the slot is compared again afterwards.
-func (s *slot) waitsForSlot(now, next string) bool {
-	wants := s.place.volume == cloudInitVolume || isCloudInit(s.place.volume)
+func (s *slot) blockedByCloudInitDrive(now, next string) bool {
+	wants := s.target.volume == cloudInitVolume || isCloudInit(s.target.volume)
 	if !wants || s.creating || isCloudInit(volumeOf(now)) || isCloudInit(volumeOf(next)) {
 		return false
 	}
@@ -26,8 +26,8 @@ func (s *slot) waitsForSlot(now, next string) bool {
 	if other == "" {
 		return false
 	}
-	if !s.vacates(other) {
-		s.refuse(next, s.place.String(), slotNote+" "+other+": set cloudInit.slot: "+other)
+	if !s.removesCloudInitFrom(other) {
+		s.addImpossible(next, s.target.String(), slotNote+" "+other+": set cloudInit.slot: "+other)
 	}
 	return true
 }
@@ -37,7 +37,7 @@ const slotNote = "the cloud-init drive is on"
 // cloudInitSlot returns the slot that holds the cloud-init drive, now or after the next start, "" if none does.
 func (c *comparison) cloudInitSlot() string {
 	for _, key := range slices.Sorted(maps.Keys(c.live.Keys)) {
-		now, next := texts(c.live.Keys[key])
+		now, next := nowAndNext(c.live.Keys[key])
 		if isDriveKey(key) && (isCloudInit(volumeOf(now)) || isCloudInit(volumeOf(next))) {
 			return key
 		}
@@ -45,9 +45,9 @@ func (c *comparison) cloudInitSlot() string {
 	return ""
 }
 
-// vacates reports whether the manifest wants no cloud-init drive in a slot.
-func (c *comparison) vacates(key string) bool {
-	return !c.leavesOut(key) && slices.ContainsFunc(c.want.Intents, func(in Intent) bool {
+// removesCloudInitFrom reports whether the manifest wants no cloud-init drive in a slot.
+func (c *comparison) removesCloudInitFrom(key string) bool {
+	return !c.ignoresKey(key) && slices.ContainsFunc(c.want.Intents, func(in Intent) bool {
 		volume := in.Sub["volume"]
 		if in.Sub == nil {
 			volume = volumeOf(in.Text)

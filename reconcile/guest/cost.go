@@ -50,7 +50,7 @@ func protectionCost(e edit) (Class, string) {
 
 // bootCost is that of hardware that an installed system may not boot on.
 func bootCost(e edit) (Class, string) {
-	class, note := e.plain()
+	class, note := e.effectCost()
 	if class == Restart {
 		note += ", and the guest may not boot as before"
 	}
@@ -79,9 +79,9 @@ func memoryCost(e edit) (Class, string) {
 	switch {
 	case !e.running():
 		return Live, ""
-	case !e.plugs("memory") || truth(e.live.Keys["numa"].Text) != "1":
+	case !e.hotplugs("memory") || truth(e.live.Keys["numa"].Text) != "1":
 		return Restart, restartNeeded
-	case shrinks(e.row.canonical(orDefault(e.from, e.row.absent)), e.row.canonical(orDefault(e.to, e.row.absent))):
+	case shrinks(e.row.canonical(orDefault(e.from, e.row.absentValue)), e.row.canonical(orDefault(e.to, e.row.absentValue))):
 		return Disruptive, memoryNote
 	default:
 		return Live, ""
@@ -105,7 +105,7 @@ func balloonCost(e edit) (Class, string) {
 
 // shrinkCost is that of a container's memory and swap, which follow at once.
 func shrinkCost(e edit) (Class, string) {
-	if from, to := orDefault(e.from, e.row.absent), orDefault(e.to, e.row.absent); e.running() && shrinks(from, to) {
+	if from, to := orDefault(e.from, e.row.absentValue), orDefault(e.to, e.row.absentValue); e.running() && shrinks(from, to) {
 		return Disruptive, memoryNote
 	}
 	return Live, ""
@@ -136,11 +136,11 @@ func cardCost(e edit) (Class, string) {
 }
 
 func (e edit) cardClass() (Class, string) {
-	replugs := e.from == "" || e.to == "" || e.differs("model", "macaddr", "queues", "mtu") || e.untied()
+	replugs := e.from == "" || e.to == "" || e.differs("model", "macaddr", "queues", "mtu") || e.lacksBridge()
 	switch {
 	case !e.running():
 		return Live, ""
-	case replugs && !e.takesEffect():
+	case replugs && !e.appliesLive():
 		return Restart, restartNeeded
 	case e.from == "":
 		return Live, ""
@@ -155,8 +155,8 @@ func (e edit) cardClass() (Class, string) {
 	}
 }
 
-// untied reports whether a card is without a bridge before or after the edit.
-func (e edit) untied() bool {
+// lacksBridge reports whether a card is without a bridge before or after the edit.
+func (e edit) lacksBridge() bool {
 	from, to := e.parts()
 	return from.text("bridge") == "" || to.text("bridge") == ""
 }
@@ -189,7 +189,7 @@ func usbCost(e edit) (Class, string) {
 	switch {
 	case !e.running():
 		return Live, ""
-	case !e.takesEffect() || !slices.Contains(able, e.live.Keys["ostype"].Text):
+	case !e.appliesLive() || !slices.Contains(able, e.live.Keys["ostype"].Text):
 		return Restart, restartNeeded
 	case e.from == "":
 		return Live, ""

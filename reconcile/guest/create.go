@@ -27,7 +27,7 @@ func CreateParamsOn(d Desired, node Version) (map[string]string, error) {
 	params := map[string]string{}
 	setUnlessEmpty(params, nameKey(d.Kind), d.Name)
 	var problems []error
-	live := unmade(d)
+	live := beforeCreation(d)
 	live.Version = node
 	for _, change := range (&comparison{want: &d, live: live, creating: true}).run() {
 		r, _ := find(d.Kind, change.Key)
@@ -84,9 +84,9 @@ func CloneParams(d Desired) map[string]string {
 	return params
 }
 
-// unmade is the guest before its creation, as far as costs and obstacles ask: containers are unprivileged unless they are
+// beforeCreation is the guest before its creation, as far as costs and obstacles ask: containers are unprivileged unless they are
 // wanted otherwise.
-func unmade(d Desired) *Observed {
+func beforeCreation(d Desired) *Observed {
 	o := Observed{Ref: d.Ref, Status: StatusStopped, Keys: map[string]Value{}}
 	if d.Kind == Container {
 		o.Keys["unprivileged"] = Value{Text: "1", Set: true}

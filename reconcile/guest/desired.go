@@ -10,13 +10,13 @@ type Desired struct {
 	Node      string   // to create the guest on; "" leaves it to the source, which must imply one
 	Nodes     []string // where the guest may be, Node among them; compared only where Migrate allows a move
 	Migrate   Migration
-	Template  bool     // the guest is a template; false is unmanaged
-	HA        *HAWish  // what the HA manager does with it; nil is unmanaged
-	Secrets   []Secret // sorted by key
-	Refresh   bool     // write the cloud-init drive anew when cloud-init keys of a running guest change
-	Source    Source   // how to create the guest; never compared with a live one
-	Intents   []Intent // sorted by key, one a key
-	Pool      string   // "" is unmanaged
+	Template  bool      // the guest is a template; false is unmanaged
+	HA        *HAWanted // what the HA manager does with it; nil is unmanaged
+	Secrets   []Secret  // sorted by key
+	Refresh   bool      // write the cloud-init drive anew when cloud-init keys of a running guest change
+	Source    Source    // how to create the guest; never compared with a live one
+	Intents   []Intent  // sorted by key, one a key
+	Pool      string    // "" is unmanaged
 	State     RunState
 	Adopt     bool // take over a guest that bears no marker
 	Observe   bool // mode: observe: plan and report, write nothing

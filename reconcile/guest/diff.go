@@ -25,11 +25,11 @@ type comparison struct {
 	live     *Observed
 	creating bool // the guest is yet to be made: every intent is written
 	changes  []Change
-	wanted   [24]pair // room for the wish of a drive, one at a time
+	buffer   [24]pair // room for the wish of a drive, one at a time
 }
 
 func (c *comparison) run() []Change {
-	tagged, ignored := false, c.ignored()
+	tagged, ignored := false, c.ignoredKeys()
 	for i := range c.want.Intents {
 		in := &c.want.Intents[i]
 		switch {
@@ -63,7 +63,7 @@ func (c *comparison) compare(in *Intent) {
 	r, _ := find(c.want.Kind, in.Key)
 	switch {
 	case r.once && !c.creating:
-	case in.Verb == Absent, in.Sub == nil && r.syntax == nil && !r.device && r.empties(in.Text):
+	case in.Verb == Absent, in.Sub == nil && r.syntax == nil && !r.device && r.isEmpty(in.Text):
 		c.compareAbsent(in, r)
 	case r.drive:
 		c.compareDrive(in, r)
@@ -76,13 +76,13 @@ func (c *comparison) compare(in *Intent) {
 	}
 }
 
-// empties reports whether writing text leaves the key without a value.
-func (r *row) empties(text string) bool {
+// isEmpty reports whether writing text leaves the key without a value.
+func (r *row) isEmpty(text string) bool {
 	return isBlank(text) || r.form == notesForm && strings.TrimSpace(text) == ""
 }
 
-// texts returns the native text of a value now and after the next start, "" where there is none or an empty one.
-func texts(v Value) (now, next string) {
+// nowAndNext returns the native text of a value now and after the next start, "" where there is none or an empty one.
+func nowAndNext(v Value) (now, next string) {
 	if v.Set && !isBlank(v.Text) {
 		now = v.Text
 	}
@@ -93,9 +93,9 @@ func texts(v Value) (now, next string) {
 }
 
 func (c *comparison) compareScalar(in *Intent, r *row) {
-	c.settle(in, r, func(text string) bool {
+	c.compareValue(in, r, func(text string) bool {
 		if text == "" {
-			text = r.absent
+			text = r.absentValue
 		}
 		return text != "" && r.satisfied(in.Text, text)
 	}, func(string) string { return r.native(in.Text) })
@@ -103,41 +103,41 @@ func (c *comparison) compareScalar(in *Intent, r *row) {
 
 func (c *comparison) compareProperties(in *Intent, r *row, s *syntax) {
 	var wanted, found [24]pair
-	w := newWish(wanted[:0], in, s, c.ignored(), c.live.Version)
-	c.settle(in, r, func(text string) bool {
+	w := newWantedProperties(wanted[:0], in, s, c.ignoredKeys(), c.live.Version)
+	c.compareValue(in, r, func(text string) bool {
 		if text == "" {
-			text = r.absent
+			text = r.absentValue
 		}
-		return (text != "" || !r.device) && w.held(s.parse(found[:0], text))
+		return (text != "" || !r.device) && w.heldBy(s.parse(found[:0], text))
 	}, func(base string) string {
-		merged := completed(in.Key, s, w.merge(s.parse(nil, base)))
-		if r.device && len(merged) == 0 && s.nothingNamed(w.pairs) == nil {
+		merged := withRequiredSubKeys(in.Key, s, w.merge(s.parse(nil, base)))
+		if r.device && len(merged) == 0 && s.checkDeviceNamed(w.pairs) == nil {
 			merged = w.pairs // defaults that have to be said for the device to be there
 		}
 		return s.native(merged)
 	})
 }
 
-// ignored is what is left out of the comparison, which concerns a guest that exists.
-func (c *comparison) ignored() []string {
+// ignoredKeys is what is left out of the comparison, which concerns a guest that exists.
+func (c *comparison) ignoredKeys() []string {
 	if c.creating {
 		return nil
 	}
 	return c.want.Ignore
 }
 
-// leavesOut reports whether the manifest wants a key, native or not, left out of the comparison as a whole.
-func (c *comparison) leavesOut(key string) bool {
+// ignoresKey reports whether the manifest wants a key, native or not, left out of the comparison as a whole.
+func (c *comparison) ignoresKey(key string) bool {
 	return len(c.want.Ignore) > 0 && ignores(c.want.Ignore, key, "")
 }
 
-// completed adds what a new device, or the processor, cannot be without, if nobody said it.
-func completed(key string, s *syntax, p properties) properties {
+// withRequiredSubKeys adds what a new device, or the processor, cannot be without, if nobody said it.
+func withRequiredSubKeys(key string, s *syntax, p properties) properties {
 	switch {
 	case s == cardSyntax && p.text("model") == "":
 		return append(p, pair{"model", "virtio"})
 	case s == cpuSyntax && len(p) > 0 && p.text("cputype") == "":
-		return append(p, pair{"cputype", s.sub("cputype").absent}) // Proxmox refuses flags without it, though it has a default
+		return append(p, pair{"cputype", s.sub("cputype").absentValue}) // Proxmox refuses flags without it, though it has a default
 	case s == vethSyntax && p.text("name") == "":
 		return slices.Insert(p, 0, pair{"name", "eth" + strings.TrimPrefix(key, "net")})
 	default:
@@ -149,35 +149,35 @@ func (c *comparison) compareAbsent(in *Intent, r *row) {
 	if c.creating {
 		return
 	}
-	c.settle(in, r, func(text string) bool {
-		return text == "" || !r.device && r.absent != "" && r.canonical(text) == r.canonical(r.absent)
+	c.compareValue(in, r, func(text string) bool {
+		return text == "" || !r.device && r.absentValue != "" && r.canonical(text) == r.canonical(r.absentValue)
 	}, func(string) string {
 		if r.required {
-			return r.absent
+			return r.absentValue
 		}
 		return ""
 	})
 }
 
-// settle adds the change, if any, that makes the key hold. text gives the native text to write, from the one that the key
+// compareValue adds the change, if any, that makes the key hold. text gives the native text to write, from the one that the key
 // has after the next start.
-func (c *comparison) settle(in *Intent, r *row, holds func(text string) bool, text func(base string) string) {
-	now, next := texts(c.live.Keys[in.Key])
+func (c *comparison) compareValue(in *Intent, r *row, holds func(text string) bool, text func(base string) string) {
+	now, next := nowAndNext(c.live.Keys[in.Key])
 	switch {
 	case c.creating:
-		c.write(in, edit{live: c.live, key: in.Key, row: r, to: text("")}, "")
+		c.addWrite(in, edit{live: c.live, key: in.Key, row: r, to: text("")}, "")
 	case !holds(next):
-		c.write(in, edit{live: c.live, key: in.Key, row: r, from: now, to: text(next)}, next)
+		c.addWrite(in, edit{live: c.live, key: in.Key, row: r, from: now, to: text(next)}, next)
 		if now != next && holds(now) {
-			c.revert()
+			c.markAsRevert()
 		}
 	case now != next && !holds(now):
-		c.wait(in, r, now, next)
+		c.addWaiting(in, r, now, next)
 	}
 }
 
-// write adds the change of an edit. The guest has the text next after its next start.
-func (c *comparison) write(in *Intent, e edit, next string) {
+// addWrite adds the change of an edit. The guest has the text next after its next start.
+func (c *comparison) addWrite(in *Intent, e edit, next string) {
 	change := Change{
 		Key: e.key, From: e.row.canonical(next), To: e.row.canonical(e.to),
 		Write: WriteSet, Value: e.to, Origin: in.Origin,
@@ -188,7 +188,7 @@ func (c *comparison) write(in *Intent, e edit, next string) {
 	if change.Class, change.Note = e.class(); c.creating {
 		change.Class, change.Note = Live, ""
 	}
-	if why := e.blocked(); why != "" {
+	if why := e.blockedBy(); why != "" {
 		change.Class, change.Note = Impossible, why
 	} else if e.to == "" && next == "" && e.from == "" && !c.creating {
 		change.Class, change.Note = Impossible, "nothing is named that would make the device"
@@ -196,16 +196,16 @@ func (c *comparison) write(in *Intent, e edit, next string) {
 	c.add(change)
 }
 
-// revert says of the last change that it only takes back one which waits: the running guest does not notice.
-func (c *comparison) revert() {
+// markAsRevert says of the last change that it only takes back one which waits: the running guest does not notice.
+func (c *comparison) markAsRevert() {
 	change := &c.changes[len(c.changes)-1]
 	if change.Class != Impossible {
 		change.Class, change.Note = Live, "takes back a waiting change"
 	}
 }
 
-// wait adds the change that is written already.
-func (c *comparison) wait(in *Intent, r *row, now, next string) {
+// addWaiting adds the change that is written already.
+func (c *comparison) addWaiting(in *Intent, r *row, now, next string) {
 	c.add(Change{
 		Key: in.Key, From: r.canonical(now), To: r.canonical(next), Class: Restart, Write: WriteNone,
 		Waits: true, Note: restartNeeded, Origin: in.Origin,
@@ -221,12 +221,12 @@ func (c *comparison) add(change Change) {
 
 // compareTags compares the tags and the ownership marker among them. in is nil where the manifest has no tags.
 func (c *comparison) compareTags(in *Intent) {
-	open := in == nil || len(c.ignored()) > 0 && ignores(c.ignored(), "tags", "")
+	open := in == nil || len(c.ignoredKeys()) > 0 && ignores(c.ignoredKeys(), "tags", "")
 	if open && c.want.Marker == "" {
 		return
 	}
 	var liveBuffer, wantedBuffer, ownedBuffer [16]string
-	_, next := texts(c.live.Keys["tags"])
+	_, next := nowAndNext(c.live.Keys["tags"])
 	live := appendTags(liveBuffer[:0], next)
 	wanted := live
 	origin := c.want.Origin
@@ -241,5 +241,5 @@ func (c *comparison) compareTags(in *Intent) {
 		return
 	}
 	r, _ := find(c.want.Kind, "tags")
-	c.write(&Intent{Key: "tags", Origin: origin}, edit{live: c.live, key: "tags", row: r, from: next, to: strings.Join(owned, ";")}, next)
+	c.addWrite(&Intent{Key: "tags", Origin: origin}, edit{live: c.live, key: "tags", row: r, from: next, to: strings.Join(owned, ";")}, next)
 }

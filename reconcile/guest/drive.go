@@ -11,21 +11,21 @@ const sizeSlack = 4 * mebibyte
 // slot is a drive's slot in a comparison.
 type slot struct {
 	*comparison
-	in    *Intent
-	row   *row
-	wish  wish // of the native sub-keys
-	place place
+	in         *Intent
+	row        *row
+	properties wantedProperties // of the native sub-keys
+	target     driveVolume
 }
 
 // newSlot reads an intent on a drive.
 func (c *comparison) newSlot(in *Intent, r *row) slot {
-	s := slot{comparison: c, in: in, row: r, wish: newWish(c.wanted[:0], in, r.syntax, c.ignored(), c.live.Version)}
-	s.place = place{storage: s.wish.take("storage"), volume: s.wish.take("volume"), size: s.wish.take("size")}
-	if s.wish.exact {
-		s.place.size = "" // in native text it is Proxmox's own, which ignores another one
+	s := slot{comparison: c, in: in, row: r, properties: newWantedProperties(c.buffer[:0], in, r.syntax, c.ignoredKeys(), c.live.Version)}
+	s.target = driveVolume{storage: s.properties.remove("storage"), volume: s.properties.remove("volume"), size: s.properties.remove("size")}
+	if s.properties.exact {
+		s.target.size = "" // in native text it is Proxmox's own, which ignores another one
 	}
-	if isTray(s.place.volume) && s.wish.pairs.text("media") == "" {
-		s.wish.pairs = append(s.wish.pairs, pair{"media", "cdrom"})
+	if isTray(s.target.volume) && s.properties.pairs.text("media") == "" {
+		s.properties.pairs = append(s.properties.pairs, pair{"media", "cdrom"})
 	}
 	return s
 }
@@ -33,16 +33,16 @@ func (c *comparison) newSlot(in *Intent, r *row) slot {
 // compareDrive adds the changes of one drive. No intent may hold allocation syntax: it would allocate in every cycle.
 func (c *comparison) compareDrive(in *Intent, r *row) {
 	s := c.newSlot(in, r)
-	if s.place.volume != cloudInitVolume && allocates(s.place.volume) {
-		s.refuse("", s.place.String(), "a new volume is asked for by storage and size")
+	if s.target.volume != cloudInitVolume && allocates(s.target.volume) {
+		s.addImpossible("", s.target.String(), "a new volume is asked for by storage and size")
 		return
 	}
-	if s.place.volume == "" && s.place.storage != "" && s.wish.pairs.text("media") == "cdrom" {
-		s.refuse("", s.place.String(), "a CD-ROM drive takes a volume that exists, none, or cloudinit")
+	if s.target.volume == "" && s.target.storage != "" && s.properties.pairs.text("media") == "cdrom" {
+		s.addImpossible("", s.target.String(), "a CD-ROM drive takes a volume that exists, none, or cloudinit")
 		return
 	}
-	now, next := texts(c.live.Keys[in.Key])
-	if s.waitsForSlot(now, next) {
+	now, next := nowAndNext(c.live.Keys[in.Key])
+	if s.blockedByCloudInitDrive(now, next) {
 		return
 	}
 	base := next
@@ -50,31 +50,31 @@ func (c *comparison) compareDrive(in *Intent, r *row) {
 		base = now // it waits to be detached
 	}
 	if base == "" {
-		s.fill()
+		s.fillEmpty()
 		return
 	}
 	var found [24]pair
 	have := r.syntax.parse(found[:0], base)
-	stale := now != base && s.refreshSize(have, now)
-	if now != next && s.elsewhere(have) && s.inPlace(now) {
+	stale := now != base && s.useCurrentSize(have, now)
+	if now != next && s.onOtherStorage(have) && s.onTargetStorage(now) {
 		s.keepMoved(now, next)
 		return
 	}
 	moved, obstacle := s.volumeFor(have)
 	if obstacle != "" {
-		s.refuse(canonicalPlace(have), s.place.String(), obstacle)
+		s.addImpossible(volumeText(have), s.target.String(), obstacle)
 		if !s.sameMedia(have) {
 			return
 		}
 	}
 	switch {
-	case moved != "" || next == "" || !s.wish.held(have):
+	case moved != "" || next == "" || !s.properties.heldBy(have):
 		s.rewrite(have, moved, now, next)
 	default:
-		if now != next && !s.holds(now) {
-			c.wait(in, r, now, next)
+		if now != next && !s.matches(now) {
+			c.addWaiting(in, r, now, next)
 		}
-		if stale && s.place.size != "" {
+		if stale && s.target.size != "" {
 			s.correctSize(have, now, next)
 		}
 	}
@@ -93,9 +93,9 @@ func (s *slot) keepMoved(now, next string) {
 	s.compareSize(have)
 }
 
-// refreshSize gives have, which waits, the size that its volume has by now, and reports whether it named a smaller one. Volumes only grow,
+// useCurrentSize gives have, which waits, the size that its volume has by now, and reports whether it named a smaller one. Volumes only grow,
 // and Proxmox does not correct what waits when one does, so that the larger of two sizes of a volume is its own.
-func (s *slot) refreshSize(have properties, now string) (stale bool) {
+func (s *slot) useCurrentSize(have properties, now string) (stale bool) {
 	current := s.row.syntax.parse(nil, now)
 	i, size := have.find("size"), current.text("size")
 	if i < 0 || size == "" || current.text("volume") != have.text("volume") {
@@ -113,7 +113,7 @@ func (s *slot) refreshSize(have properties, now string) (stale bool) {
 // correctSize adds the change that names the volume's size in what waits: the start would bring the old one back into the
 // configuration, and Proxmox does not resize a volume to the size that it has.
 func (s *slot) correctSize(have properties, now, next string) {
-	s.write(s.in, edit{live: s.live, key: s.in.Key, row: s.row, from: now, to: s.text(have, "")}, next)
+	s.addWrite(s.in, edit{live: s.live, key: s.in.Key, row: s.row, from: now, to: s.text(have, "")}, next)
 	change := &s.changes[len(s.changes)-1]
 	if change.Class != Impossible {
 		change.Class, change.Note = Live, sizeNote
@@ -122,12 +122,12 @@ func (s *slot) correctSize(have properties, now, next string) {
 
 const sizeNote = "corrects the size in what waits"
 
-// Resized returns the native text that a drive has after the guest's next start, with another size in it, to be written where the volume
+// TextWithSize returns the native text that a drive has after the guest's next start, with another size in it, to be written where the volume
 // has that size already and the text does not say so. Proxmox then measures the volume, but for the root volume of a container, of which it
 // keeps the text.
-func Resized(o Observed, key, size string) string {
+func TextWithSize(o Observed, key, size string) string {
 	r, _ := find(o.Kind, key)
-	_, next := texts(o.Keys[key])
+	_, next := nowAndNext(o.Keys[key])
 	text := r.syntax.parse(nil, next)
 	if i := text.find("size"); i >= 0 {
 		text[i].text = size
@@ -135,25 +135,25 @@ func Resized(o Observed, key, size string) string {
 	return r.syntax.native(text)
 }
 
-// holds reports whether a native text of the slot is what is wanted and where, but for its size.
-func (s *slot) holds(text string) bool {
+// matches reports whether a native text of the slot is what is wanted and where, but for its size.
+func (s *slot) matches(text string) bool {
 	if text == "" {
 		return false
 	}
 	have := s.row.syntax.parse(nil, text)
 	moved, obstacle := s.volumeFor(have)
-	return moved == "" && obstacle == "" && !s.elsewhere(have) && s.wish.held(have)
+	return moved == "" && obstacle == "" && !s.onOtherStorage(have) && s.properties.heldBy(have)
 }
 
-// fill adds the change that puts a volume into an empty slot.
-func (s *slot) fill() {
+// fillEmpty adds the change that puts a volume into an empty slot.
+func (s *slot) fillEmpty() {
 	volume, obstacle := s.newVolume()
 	if obstacle != "" {
-		s.refuse("", s.place.String(), obstacle)
+		s.addImpossible("", s.target.String(), obstacle)
 		return
 	}
-	s.write(s.in, edit{live: s.live, key: s.in.Key, row: s.row, to: s.text(nil, volume)}, "")
-	s.showPlace()
+	s.addWrite(s.in, edit{live: s.live, key: s.in.Key, row: s.row, to: s.text(nil, volume)}, "")
+	s.showTarget()
 }
 
 // rewrite adds the change of what is in the slot: its volume if moved names another one, and its options.
@@ -162,18 +162,18 @@ func (s *slot) rewrite(have properties, moved, now, next string) {
 	if moved != "" {
 		kept = slices.DeleteFunc(kept, func(p pair) bool { return p.name == "volume" || p.name == "size" || !s.sameMedia(have) })
 	}
-	s.write(s.in, edit{live: s.live, key: s.in.Key, row: s.row, from: now, to: s.text(kept, moved)}, next)
+	s.addWrite(s.in, edit{live: s.live, key: s.in.Key, row: s.row, from: now, to: s.text(kept, moved)}, next)
 	if moved != "" {
-		s.showPlace()
+		s.showTarget()
 	}
-	if now != next && s.holds(now) {
-		s.revert()
+	if now != next && s.matches(now) {
+		s.markAsRevert()
 	}
 }
 
 // text is the native text of the slot: the volume that base has, or moved, then the options.
 func (s *slot) text(base properties, moved string) string {
-	merged := s.wish.merge(base)
+	merged := s.properties.merge(base)
 	if moved != "" {
 		if strings.HasSuffix(moved, ":"+cloudInitVolume) {
 			merged = slices.DeleteFunc(merged, func(p pair) bool { return p.name == "media" })
@@ -188,38 +188,38 @@ func (s *slot) text(base properties, moved string) string {
 	return s.row.syntax.native(merged)
 }
 
-// showPlace makes the last change say in words what its allocation syntax does.
-func (s *slot) showPlace() {
+// showTarget makes the last change say in words what its allocation syntax does.
+func (s *slot) showTarget() {
 	change := &s.changes[len(s.changes)-1]
-	options := s.row.syntax.native(s.wish.merge(nil))
-	change.To = strings.Trim(s.place.String()+","+options, ",")
+	options := s.row.syntax.native(s.properties.merge(nil))
+	change.To = strings.Trim(s.target.String()+","+options, ",")
 }
 
 // compareSize adds a resize where the volume is too small.
 func (s *slot) compareSize(have properties) {
 	live := have.text("size")
-	if s.place.size == "" || live == "" || !isDisk(have) || s.row.syntax == efiSyntax || s.row.syntax == tpmSyntax {
+	if s.target.size == "" || live == "" || !isDisk(have) || s.row.syntax == efiSyntax || s.row.syntax == tpmSyntax {
 		return
 	}
-	want, errWant := ParseSize(s.place.size)
+	want, errWant := ParseSize(s.target.size)
 	got, errGot := ParseSize(live)
 	switch {
 	case errWant != nil || errGot != nil:
-		s.refuse("size="+live, "size="+s.place.size, "the size cannot be read")
+		s.addImpossible("size="+live, "size="+s.target.size, "the size cannot be read")
 	case got < want:
 		s.add(Change{
-			Key: s.in.Key, From: "size=" + live, To: "size=" + s.place.size, Class: Live, Write: WriteResize, Value: FormatSize(want),
+			Key: s.in.Key, From: "size=" + live, To: "size=" + s.target.size, Class: Live, Write: WriteResize, Value: FormatSize(want),
 			Note: "grows, which cannot be undone", Origin: s.in.Origin,
 		})
 	case got-want >= sizeSlack:
-		s.refuse("size="+live, "size="+s.place.size, "a disk cannot shrink")
+		s.addImpossible("size="+live, "size="+s.target.size, "a disk cannot shrink")
 	}
 }
 
-func (s *slot) refuse(from, to, why string) {
+func (s *slot) addImpossible(from, to, why string) {
 	s.add(Change{Key: s.in.Key, From: from, To: to, Class: Impossible, Note: why, Origin: s.in.Origin})
 }
 
 func (s *slot) running() bool { return edit{live: s.live}.running() }
 
-func canonicalPlace(have properties) string { return "volume=" + have.text("volume") }
+func volumeText(have properties) string { return "volume=" + have.text("volume") }

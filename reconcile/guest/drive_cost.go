@@ -7,14 +7,14 @@ func driveCost(e edit) (Class, string) {
 	from, to := volumeOf(e.from), volumeOf(e.to)
 	switch {
 	case e.from == "":
-		return e.plain()
+		return e.effectCost()
 	case from != to && isCloudInit(from):
-		class, _ := e.plain()
+		class, _ := e.effectCost()
 		return class, "the cloud-init volume is made anew when it is needed"
 	case from != to && !isTray(from):
 		return Disruptive, detachedNote
 	case e.to == "":
-		return e.plain()
+		return e.effectCost()
 	case from != to && isTray(to):
 		return Live, "medium changed"
 	case from != to:

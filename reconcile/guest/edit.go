@@ -22,16 +22,16 @@ func (e edit) class() (Class, string) {
 	case e.row.cost != nil:
 		return e.row.cost.cost(e)
 	default:
-		return e.plain()
+		return e.effectCost()
 	}
 }
 
-// plain is the cost of an edit that does no more than its row's effect says.
-func (e edit) plain() (Class, string) {
+// effectCost is the cost of an edit that does no more than its row's effect says.
+func (e edit) effectCost() (Class, string) {
 	switch {
 	case e.row.effect == atCreate:
 		return Impossible, "can only be set when the guest is created"
-	case !e.running() || e.takesEffect():
+	case !e.running() || e.appliesLive():
 		return Live, ""
 	default:
 		return Restart, restartNeeded
@@ -40,29 +40,29 @@ func (e edit) plain() (Class, string) {
 
 const restartNeeded = "restart needed"
 
-// takesEffect reports whether Proxmox applies the edit to the running guest.
-func (e edit) takesEffect() bool {
+// appliesLive reports whether Proxmox applies the edit to the running guest.
+func (e edit) appliesLive() bool {
 	switch e.row.effect {
 	case atOnce:
 		return true
 	case plugNetwork:
-		return e.plugs("network")
+		return e.hotplugs("network")
 	case plugDisk:
-		return e.plugs("disk")
+		return e.hotplugs("disk")
 	case plugUSB:
-		return e.plugs("usb")
+		return e.hotplugs("usb")
 	case plugCPU:
-		return e.plugs("cpu")
+		return e.hotplugs("cpu")
 	case plugMemory:
-		return e.plugs("memory")
+		return e.hotplugs("memory")
 	case atStart, atCreate, never:
 		return false
 	}
 	return false
 }
 
-// plugs reports whether a virtual machine's hotplug key names a feature.
-func (e edit) plugs(feature string) bool {
+// hotplugs reports whether a virtual machine's hotplug key names a feature.
+func (e edit) hotplugs(feature string) bool {
 	features := e.live.Keys["hotplug"].Text
 	if isBlank(features) || features == "1" {
 		features = defaultHotplug
@@ -75,9 +75,9 @@ func (e edit) plugs(feature string) bool {
 	return false
 }
 
-// blocked says why the edit cannot be made through the API at all, or returns "".
-func (e edit) blocked() string {
-	unreleased := e.unreleased()
+// blockedBy says why the edit cannot be made through the API at all, or returns "".
+func (e edit) blockedBy() string {
+	unreleased := e.unsupported()
 	switch {
 	case e.row.instead != "":
 		return "Proxmox keeps it as " + e.row.instead + ": want that key"
@@ -92,7 +92,7 @@ func (e edit) blocked() string {
 	case e.row.drive:
 		return driveBlocked(e)
 	case e.row.blocks != nil:
-		return e.row.blocks.why(e)
+		return e.row.blocks.reason(e)
 	default:
 		return ""
 	}

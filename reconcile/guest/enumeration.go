@@ -16,8 +16,8 @@ func Words(kind Kind, key, sub string) []string {
 	}
 }
 
-// Slots returns the number of slots of a family of keys: 31 for "scsi", which is scsi0 to scsi30. It is 0 for any other text.
-func Slots(kind Kind, family string) int {
+// SlotCount returns the number of slots of a family of keys: 31 for "scsi", which is scsi0 to scsi30. It is 0 for any other text.
+func SlotCount(kind Kind, family string) int {
 	r, _ := find(kind, family+"0")
 	if r.key != family {
 		return 0

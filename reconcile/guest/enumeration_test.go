@@ -57,7 +57,7 @@ func TestSlots(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := guest.Slots(test.kind, test.family); got != test.want {
+			if got := guest.SlotCount(test.kind, test.family); got != test.want {
 				t.Errorf("got %d slots, want %d", got, test.want)
 			}
 		})

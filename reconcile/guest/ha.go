@@ -5,6 +5,25 @@ import (
 	"strconv"
 )
 
+// HA is a guest's entry with the HA manager, as Proxmox shows it.
+//
+// Source: PVE API, GET /cluster/ha/resources.
+type HA struct {
+	State       string // started, stopped, disabled, ignored
+	MaxRestart  int    // attempts on one node
+	MaxRelocate int    // attempts on other nodes
+	Group       string // before Proxmox VE 9
+}
+
+// HAWanted is what a manifest wants of the HA manager. A nil or empty field is unmanaged.
+type HAWanted struct {
+	Absent      bool // the guest is no resource
+	State       string
+	MaxRestart  *int
+	MaxRelocate *int
+	Origin      Origin
+}
+
 // Values of a Change with WriteHA.
 const (
 	HAAdd    = "add"
@@ -31,7 +50,7 @@ func HAParams(d Desired, verb string) map[string]string {
 	}
 	wish := *d.HA
 	if verb == HASet {
-		wish = wish.without(d.Ignore)
+		wish = wish.withoutIgnored(d.Ignore)
 	}
 	setUnlessEmpty(params, "state", wish.State)
 	if wish.MaxRestart != nil {
@@ -43,8 +62,8 @@ func HAParams(d Desired, verb string) map[string]string {
 	return params
 }
 
-// without returns the wish for an entry that exists, without the fields that are left out of the comparison.
-func (w HAWish) without(ignore []string) HAWish {
+// withoutIgnored returns the wish for an entry that exists, without the fields that are left out of the comparison.
+func (w HAWanted) withoutIgnored(ignore []string) HAWanted {
 	if len(ignore) == 0 {
 		return w
 	}
@@ -60,8 +79,8 @@ func (w HAWish) without(ignore []string) HAWish {
 	return w
 }
 
-// over returns the resource as the wish makes it.
-func (w HAWish) over(h HA) HA {
+// appliedTo returns the resource as the wish makes it.
+func (w HAWanted) appliedTo(h HA) HA {
 	if w.State != "" {
 		h.State = w.State
 	}
@@ -77,7 +96,7 @@ func (w HAWish) over(h HA) HA {
 // compareHA adds the change of the guest's entry with the HA manager. Where it has one that nobody read, nothing is said.
 func (c *comparison) compareHA() {
 	wish, have := c.want.HA, c.live.Resource
-	if wish == nil || c.leavesOut("ha") || have == nil && c.live.HA {
+	if wish == nil || c.ignoresKey("ha") || have == nil && c.live.HA {
 		return
 	}
 	change := Change{Key: "ha", Write: WriteHA, Origin: wish.Origin}
@@ -91,11 +110,11 @@ func (c *comparison) compareHA() {
 		change.Value = HARemove
 		change.Class, change.Note = Disruptive, "HA removed: no other node takes it over"
 	case have == nil:
-		next := wish.over(haDefault)
+		next := wish.appliedTo(haDefault)
 		change.To, change.Value = next.String(), HAAdd
 		change.Class, change.Note = c.haCost("", next.State)
 	default:
-		next := wish.without(c.want.Ignore).over(*have)
+		next := wish.withoutIgnored(c.want.Ignore).appliedTo(*have)
 		if next == *have {
 			return
 		}

@@ -51,7 +51,7 @@ func TestIncidentSlotIsAllocatedAgain(t *testing.T) {
 	check := func(t *rapid.T, kind Kind, samples, wishes map[string][]string) {
 		o := drawObserved(t, kind, samples)
 		for _, c := range Diff(drawDesired(t, o, samples, wishes), o) {
-			_, next := texts(o.Keys[c.Key])
+			_, next := nowAndNext(o.Keys[c.Key])
 			r, _ := find(kind, c.Key)
 			if r.drive && c.Write == WriteSet && allocates(volumeOf(c.Value)) && next != "" && !isTray(volumeOf(next)) {
 				t.Fatalf("%s holds %q: got %q written", c.Key, next, c.Value)

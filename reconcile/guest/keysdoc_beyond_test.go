@@ -38,7 +38,7 @@ var words = []struct{ note, means string }{
 	{guardNote, "Nothing keeps the guest and its disks from being deleted any more."},
 	{detachedNote, "The disk leaves the guest, and what is on it stays."},
 	{sizeNote, "The disk has grown since that was written. It would bring the old size back into the configuration, which Proxmox does not correct."},
-	{missingNote, "Proxmox refuses an order with a device that the guest does not have. One that the same plan adds is there."},
+	{bootDeviceNote, "Proxmox refuses an order with a device that the guest does not have. One that the same plan adds is there."},
 	{slotNote, "Proxmox knows one such drive. It stays where it is if `cloudInit.slot` names that slot; with that slot `absent: true` under `disks` it is removed, " +
 		"and made in the other one afterwards."},
 	{dataLostNote, "What is on the volume is gone for good."},

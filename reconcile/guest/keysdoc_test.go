@@ -37,7 +37,7 @@ func TestKeysPage(t *testing.T) {
 func TestEveryRuleSaysWhatItDoes(t *testing.T) {
 	for _, kind := range []Kind{VirtualMachine, Container} {
 		for _, r := range rowsOf(kind) {
-			if r.cost != nil && (r.cost.says == "" || r.cost.cost == nil) || r.blocks != nil && (r.blocks.says == "" || r.blocks.why == nil) {
+			if r.cost != nil && (r.cost.description == "" || r.cost.cost == nil) || r.blocks != nil && (r.blocks.description == "" || r.blocks.reason == nil) {
 				t.Errorf("%s %s: got a rule without words or without a function", kind, r.key)
 			}
 		}
@@ -109,16 +109,16 @@ func writeReleases(b *bytes.Buffer) {
 	for _, kind := range []Kind{VirtualMachine, Container} {
 		seen := map[string]bool{}
 		for _, r := range rowsOf(kind) {
-			if r.span != (span{}) {
-				fmt.Fprintf(b, "| %s | %s | %s |\n", kind, keysOf(r), r.span)
+			if r.releases != (releases{}) {
+				fmt.Fprintf(b, "| %s | %s | %s |\n", kind, keysOf(r), r.releases)
 			}
 			if r.syntax == nil {
 				continue
 			}
 			for i := range r.syntax.subs {
 				known := &r.syntax.subs[i]
-				line := fmt.Sprintf("| %s | `%s` of %s | %s |\n", kind, known.name, familiesWith(kind, known), known.span)
-				if known.span != (span{}) && !seen[line] {
+				line := fmt.Sprintf("| %s | `%s` of %s | %s |\n", kind, known.name, familiesWith(kind, known), known.releases)
+				if known.releases != (releases{}) && !seen[line] {
 					seen[line] = true
 					b.WriteString(line)
 				}
@@ -131,7 +131,7 @@ func writeReleases(b *bytes.Buffer) {
 func familiesWith(kind Kind, known *sub) string {
 	var names []string
 	for _, r := range rowsOf(kind) {
-		if r.syntax != nil && known.span != (span{}) && r.syntax.sub(known.name).span == known.span {
+		if r.syntax != nil && known.releases != (releases{}) && r.syntax.sub(known.name).releases == known.releases {
 			names = append(names, code(r.key))
 		}
 	}
@@ -143,11 +143,11 @@ func writeRow(b *bytes.Buffer, r *row) {
 	if r.syntax != nil {
 		value = "see below"
 	}
-	absent := code(r.absent)
+	absent := code(r.absentValue)
 	if r.device {
 		absent = "none"
 	}
-	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", keysOf(r), value, absent, r.effectText(), r.classText(), r.writerText(), r.span)
+	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", keysOf(r), value, absent, r.effectText(), r.classText(), r.writerText(), r.releases)
 }
 
 func (r *row) effectText() string {
@@ -165,7 +165,7 @@ func (r *row) classText() string {
 	case r.rootOnly, r.effect == never, r.effect == atCreate:
 		return "impossible"
 	case r.cost != nil:
-		return r.cost.says
+		return r.cost.description
 	case r.drive && r.required: // a container's root
 		return "options: restart; growth: live, for good; shrinking, replacing: impossible"
 	case r.drive && r.syntax.waits():
@@ -188,7 +188,7 @@ func (r *row) writerText() string {
 	case r.rootOnly:
 		return "root@pam alone"
 	case r.blocks != nil:
-		return r.privilege + "; " + r.blocks.says
+		return r.privilege + "; " + r.blocks.description
 	case r.effect == atCreate:
 		return "VM.Allocate"
 	default:
@@ -216,14 +216,14 @@ func writeSubs(b *bytes.Buffer, title string, s *syntax, subs []sub) {
 		}
 		for note, is := range map[string]bool{
 			"required": known.required, "filled in by Proxmox": known.owned, "at creation": known.once, "fixed once made": known.fixed, "next start": known.restart,
-			"needs no name": known.name == s.bare, "one of " + strings.Join(s.either, ", "): slices.Contains(s.either, known.name) && len(s.either) > 1,
+			"needs no name": known.name == s.bare, "one of " + strings.Join(s.anyOf, ", "): slices.Contains(s.anyOf, known.name) && len(s.anyOf) > 1,
 			"needs `" + known.needs + "`": known.needs != "",
 		} {
 			if is {
 				notes = append(notes, note)
 			}
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", known.name, describe(&known.scalar), code(known.absent), strings.Join(slices.Sorted(slices.Values(notes)), ", "), known.span)
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", known.name, describe(&known.scalar), code(known.absentValue), strings.Join(slices.Sorted(slices.Values(notes)), ", "), known.releases)
 	}
 }
 

@@ -27,12 +27,12 @@ func TestSurroundingsSettleOnTheSimulator(t *testing.T) {
 	}{
 		"machine": {
 			guest.VirtualMachine, guest.StatusStopped,
-			guest.Desired{Pool: "prod", Node: "pve2", Migrate: guest.MigrateOffline, HA: &guest.HAWish{State: "stopped", MaxRestart: &two}, Intents: []guest.Intent{disk}},
+			guest.Desired{Pool: "prod", Node: "pve2", Migrate: guest.MigrateOffline, HA: &guest.HAWanted{State: "stopped", MaxRestart: &two}, Intents: []guest.Intent{disk}},
 			"set move resize pool ha migrate",
 		},
 		"running_machine": {
 			guest.VirtualMachine, guest.StatusRunning,
-			guest.Desired{Pool: "prod", Node: "pve2", Migrate: guest.MigrateOnline, HA: &guest.HAWish{State: "started"}, Intents: []guest.Intent{live}},
+			guest.Desired{Pool: "prod", Node: "pve2", Migrate: guest.MigrateOnline, HA: &guest.HAWanted{State: "started"}, Intents: []guest.Intent{live}},
 			"set move resize pool ha migrate",
 		},
 		"container": {

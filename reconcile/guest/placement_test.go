@@ -141,37 +141,37 @@ func TestDiffHA(t *testing.T) {
 	}
 	unread := running(nil)
 	unread.HA = true
-	wishes := func(w HAWish) func(*Desired) { return func(d *Desired) { d.HA = &w } }
+	wishes := func(w HAWanted) func(*Desired) { return func(d *Desired) { d.HA = &w } }
 	three := 3
 	runPlaced(t, map[string]placed{
 		"unmanaged":       {nil, resource("started", 1, 1, running(nil)), nil},
-		"absent_holds":    {wishes(HAWish{Absent: true}), running(nil), nil},
-		"holds":           {wishes(HAWish{State: "started"}), resource("started", 2, 2, running(nil)), nil},
-		"nobody_asked":    {wishes(HAWish{State: "stopped"}), unread, nil},
-		"nobody_asked_no": {wishes(HAWish{Absent: true}), unread, nil},
-		"ignored":         {func(d *Desired) { d.HA, d.Ignore = &HAWish{Absent: true}, []string{"ha"} }, resource("started", 1, 1, running(nil)), nil},
-		"ignored_field":   {func(d *Desired) { d.HA, d.Ignore = &HAWish{State: "started"}, []string{"ha.state"} }, resource("stopped", 1, 1, live(nil)), nil},
-		"adds":            {wishes(HAWish{MaxRestart: &three}), running(nil), []string{" -> started, restart 3, relocate 1: ha ha add [live] the HA manager takes charge of it"}},
-		"adds_and_starts": {wishes(HAWish{State: "started"}), live(nil), []string{" -> started, restart 1, relocate 1: ha ha add [live] the HA manager starts the guest"}},
-		"adds_and_stops":  {wishes(HAWish{State: "stopped"}), running(nil), []string{" -> stopped, restart 1, relocate 1: ha ha add [disruptive] the HA manager shuts the guest down"}},
-		"stops":           {wishes(HAWish{State: "disabled"}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> disabled, restart 1, relocate 1: ha ha set [disruptive] the HA manager shuts the guest down"}},
-		"lets_go":         {wishes(HAWish{State: "ignored"}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> ignored, restart 1, relocate 1: ha ha set [disruptive] HA suspended: no other node takes it over"}},
-		"counts":          {wishes(HAWish{MaxRelocate: &three}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> started, restart 1, relocate 3: ha ha set [live]"}},
-		"removes":         {wishes(HAWish{Absent: true}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> : ha ha remove [disruptive] HA removed: no other node takes it over"}},
+		"absent_holds":    {wishes(HAWanted{Absent: true}), running(nil), nil},
+		"holds":           {wishes(HAWanted{State: "started"}), resource("started", 2, 2, running(nil)), nil},
+		"nobody_asked":    {wishes(HAWanted{State: "stopped"}), unread, nil},
+		"nobody_asked_no": {wishes(HAWanted{Absent: true}), unread, nil},
+		"ignored":         {func(d *Desired) { d.HA, d.Ignore = &HAWanted{Absent: true}, []string{"ha"} }, resource("started", 1, 1, running(nil)), nil},
+		"ignored_field":   {func(d *Desired) { d.HA, d.Ignore = &HAWanted{State: "started"}, []string{"ha.state"} }, resource("stopped", 1, 1, live(nil)), nil},
+		"adds":            {wishes(HAWanted{MaxRestart: &three}), running(nil), []string{" -> started, restart 3, relocate 1: ha ha add [live] the HA manager takes charge of it"}},
+		"adds_and_starts": {wishes(HAWanted{State: "started"}), live(nil), []string{" -> started, restart 1, relocate 1: ha ha add [live] the HA manager starts the guest"}},
+		"adds_and_stops":  {wishes(HAWanted{State: "stopped"}), running(nil), []string{" -> stopped, restart 1, relocate 1: ha ha add [disruptive] the HA manager shuts the guest down"}},
+		"stops":           {wishes(HAWanted{State: "disabled"}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> disabled, restart 1, relocate 1: ha ha set [disruptive] the HA manager shuts the guest down"}},
+		"lets_go":         {wishes(HAWanted{State: "ignored"}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> ignored, restart 1, relocate 1: ha ha set [disruptive] HA suspended: no other node takes it over"}},
+		"counts":          {wishes(HAWanted{MaxRelocate: &three}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> started, restart 1, relocate 3: ha ha set [live]"}},
+		"removes":         {wishes(HAWanted{Absent: true}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> : ha ha remove [disruptive] HA removed: no other node takes it over"}},
 	})
 }
 
 func TestHAParams(t *testing.T) {
 	zero, two := 0, 2
-	all := &HAWish{State: "started", MaxRestart: &zero, MaxRelocate: &two}
+	all := &HAWanted{State: "started", MaxRestart: &zero, MaxRelocate: &two}
 	tests := map[string]struct {
-		wish   *HAWish
+		wish   *HAWanted
 		verb   string
 		ignore []string
 		want   map[string]string
 	}{
 		"unmanaged":            {nil, HASet, nil, map[string]string{}},
-		"nothing":              {&HAWish{}, HAAdd, nil, map[string]string{}},
+		"nothing":              {&HAWanted{}, HAAdd, nil, map[string]string{}},
 		"all":                  {all, HASet, nil, map[string]string{"state": "started", "max_restart": "0", "max_relocate": "2"}},
 		"set_leaves_out":       {all, HASet, []string{"ha.state", "ha.max_relocate"}, map[string]string{"max_restart": "0"}},
 		"set_leaves_out_count": {all, HASet, []string{"ha.max_restart"}, map[string]string{"state": "started", "max_relocate": "2"}},

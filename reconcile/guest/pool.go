@@ -3,7 +3,7 @@ package guest
 // comparePool adds the change of the pool that the guest is in.
 func (c *comparison) comparePool() {
 	d, o := c.want, c.live
-	if d.Pool == "" || d.Pool == o.Pool || c.leavesOut("pool") {
+	if d.Pool == "" || d.Pool == o.Pool || c.ignoresKey("pool") {
 		return
 	}
 	c.add(Change{

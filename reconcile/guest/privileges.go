@@ -30,7 +30,7 @@ func Privileges(d Desired) []Need {
 	n := needs{d: &d}
 	n.onGuest("VM.Audit", "vmid", d.Origin)
 	if !d.Observe {
-		n.keep()
+		n.ongoing()
 		n.create()
 		for i := range d.Intents {
 			n.intent(&d.Intents[i])
@@ -86,8 +86,8 @@ func guestPath(vmid int) string {
 	return "/vms/" + strconv.Itoa(vmid)
 }
 
-// keep adds what has calls of its own, and the marker that every owned guest bears.
-func (n *needs) keep() {
+// ongoing adds what has calls of its own, and the marker that every owned guest bears.
+func (n *needs) ongoing() {
 	d := n.d
 	n.onGuest(configOptions, "tags", d.Origin)
 	if d.State == Running || d.State == Stopped {

@@ -43,7 +43,7 @@ func (n *needs) isRoots(in *Intent, r *row) bool {
 		return true
 	}
 	want := Desired{Ref: n.d.Ref, Intents: []Intent{*in}}
-	c := comparison{want: &want, live: unmade(*n.d), creating: true}
+	c := comparison{want: &want, live: beforeCreation(*n.d), creating: true}
 	for _, change := range c.run() {
 		if change.Note == rootOnlyNote {
 			return true

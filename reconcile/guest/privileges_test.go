@@ -37,7 +37,7 @@ func TestPrivileges(t *testing.T) {
 			"VM.Allocate /vms/201: lifecycle", "VM.Audit /vms/201: vmid", "VM.Config.Options /vms/201: tags", "VM.PowerMgmt /vms/201: lifecycle",
 		}},
 		"surroundings": {
-			Desired{Ref: vm, Lifecycle: kept, Pool: "prod", HA: &HAWish{State: "started"}, Migrate: MigrateOnline, Template: true, State: Running, Refresh: true},
+			Desired{Ref: vm, Lifecycle: kept, Pool: "prod", HA: &HAWanted{State: "started"}, Migrate: MigrateOnline, Template: true, State: Running, Refresh: true},
 			nil,
 			[]string{
 				"Sys.Audit /: ha", "Sys.Console /: ha", "Pool.Allocate /pool/prod: pool", "Pool.Audit /pool/prod: pool",

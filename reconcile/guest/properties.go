@@ -42,27 +42,27 @@ const (
 
 // syntax says how a property string is written and compared.
 type syntax struct {
-	style  style
-	bare   string            // the sub-key that is written without its name; "" if none
-	named  bool              // the bare sub-key is printed with its name all the same, as people know it
-	alias  map[string]string // other names of sub-keys
-	off    bool              // a bare sub-key of 0 makes the others meaningless
-	either []string          // sub-keys one of which names the device
-	subs   []sub
+	style style
+	bare  string            // the sub-key that is written without its name; "" if none
+	named bool              // the bare sub-key is printed with its name all the same, as people know it
+	alias map[string]string // other names of sub-keys
+	off   bool              // a bare sub-key of 0 makes the others meaningless
+	anyOf []string          // sub-keys one of which names the device
+	subs  []sub
 }
 
 // sub is one sub-key of a property string.
 type sub struct {
 	name string
 	scalar
-	absent   string // what an absent sub-key means; "" if absence is a value of its own
-	required bool   // Proxmox refuses a value without it
-	needs    string // the sub-key that it cannot be without
-	owned    bool   // Proxmox fills it in, so that its presence is not a difference
-	once     bool   // only used when the device is made, and not read back
-	fixed    bool   // cannot change once the device is made
-	restart  bool   // of a drive: not applied to a running guest
-	span
+	absentValue string // what an absent sub-key means; "" if absence is a value of its own
+	required    bool   // Proxmox refuses a value without it
+	needs       string // the sub-key that it cannot be without
+	owned       bool   // Proxmox fills it in, so that its presence is not a difference
+	once        bool   // only used when the device is made, and not read back
+	fixed       bool   // cannot change once the device is made
+	restart     bool   // of a drive: not applied to a running guest
+	releases
 }
 
 // anySub stands for the sub-keys that this agent does not know. They are compared as text, and kept.
@@ -171,7 +171,7 @@ func (s *syntax) canonical(text string) string {
 	kept := properties(room[:0])
 	for i, sub := range all {
 		if sub.name != s.bare && all[:i].find(sub.name) < 0 {
-			if value := s.meaning(all, sub.name); value != s.sub(sub.name).absent {
+			if value := s.meaning(all, sub.name); value != s.sub(sub.name).absentValue {
 				kept = append(kept, pair{sub.name, value})
 			}
 		}
@@ -189,7 +189,7 @@ func (s *syntax) meaning(p properties, name string) string {
 	if text := p.text(name); text != "" {
 		return known.canonical(text)
 	}
-	return known.absent
+	return known.absentValue
 }
 
 // check returns why Proxmox would refuse text, or nil.
@@ -217,15 +217,15 @@ func (s *syntax) check(text string) error {
 			return fmt.Errorf("got %s without %s, want both", known.name, known.needs)
 		}
 	}
-	return s.nothingNamed(all)
+	return s.checkDeviceNamed(all)
 }
 
-// nothingNamed returns why p names no device, or nil.
-func (s *syntax) nothingNamed(p properties) error {
-	if len(s.either) == 0 || slices.ContainsFunc(s.either, func(name string) bool { return p.text(name) != "" }) {
+// checkDeviceNamed returns why p names no device, or nil.
+func (s *syntax) checkDeviceNamed(p properties) error {
+	if len(s.anyOf) == 0 || slices.ContainsFunc(s.anyOf, func(name string) bool { return p.text(name) != "" }) {
 		return nil
 	}
-	return fmt.Errorf("got no %s, want one", strings.Join(s.either, " and no "))
+	return fmt.Errorf("got no %s, want one", strings.Join(s.anyOf, " and no "))
 }
 
 func (s *syntax) names() string {

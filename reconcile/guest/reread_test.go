@@ -206,7 +206,7 @@ func drawDesired(t *rapid.T, o Observed, texts, wishes map[string][]string) Desi
 	d.Pool = rapid.SampledFrom([]string{"", "prod", "test"}).Draw(t, "pool")
 	d.Template = rapid.Bool().Draw(t, "template")
 	three := 3
-	d.HA = rapid.SampledFrom([]*HAWish{nil, {Absent: true}, {State: "started"}, {MaxRestart: &three}, {State: "ignored", MaxRelocate: &three}}).Draw(t, "wanted HA")
+	d.HA = rapid.SampledFrom([]*HAWanted{nil, {Absent: true}, {State: "started"}, {MaxRestart: &three}, {State: "ignored", MaxRelocate: &three}}).Draw(t, "wanted HA")
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
 		in := Intent{Key: key, Verb: Want}
 		switch rapid.IntRange(0, 3).Draw(t, "intent "+key) {

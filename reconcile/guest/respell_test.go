@@ -48,7 +48,7 @@ func (s speller) plain(known *scalar, text string, inside bool) string {
 		if known.form == pciForm {
 			text = s.anyCase(text)
 		}
-		return s.words(text, known.joint())
+		return s.words(text, known.wordSeparator())
 	case hotplugForm:
 		return s.words(text, ",")
 	case listForm:
@@ -111,8 +111,8 @@ func (s speller) addDefaults(x *syntax, subs map[string]string) {
 	for i := range x.subs {
 		known := &x.subs[i]
 		_, there := subs[known.name]
-		if !there && known.absent != "" && known.excludes(Version{}) == "" && known.name != "base64" && s.coin() {
-			subs[known.name] = known.absent
+		if !there && known.absentValue != "" && known.unsupportedBy(Version{}) == "" && known.name != "base64" && s.coin() {
+			subs[known.name] = known.absentValue
 		}
 	}
 	if x.style == smbiosStyle && subs["base64"] != "1" && s.coin() {

@@ -6,33 +6,33 @@ var ctRows = []row{
 	{key: "hostname", scalar: asName, effect: atOnce, privilege: configNetwork},
 	{key: "description", scalar: asNotes, effect: atOnce, privilege: configOptions},
 	{key: "tags", scalar: asTags, effect: atOnce, privilege: configOptions},
-	{key: "onboot", scalar: yesNo, absent: "0", effect: atOnce, privilege: configOptions},
-	{key: "protection", scalar: yesNo, absent: "0", effect: atOnce, cost: protectionRule, privilege: configOptions},
+	{key: "onboot", scalar: yesNo, absentValue: "0", effect: atOnce, privilege: configOptions},
+	{key: "protection", scalar: yesNo, absentValue: "0", effect: atOnce, cost: protectionRule, privilege: configOptions},
 	{key: "startup", syntax: startupSyntax, effect: atOnce, privilege: configOptions + ", Sys.Modify on /"},
 	{key: "hookscript", scalar: asVolume, effect: atOnce, rootOnly: true},
-	{key: "template", scalar: yesNo, absent: "0", effect: never},
+	{key: "template", scalar: yesNo, absentValue: "0", effect: never},
 	{key: "lock", scalar: anyText, effect: never},
 
 	{key: "cores", scalar: whole(1, 8192), effect: atOnce, privilege: configCPU},
-	{key: "cpulimit", scalar: fraction(0, 8192), absent: "0", effect: atOnce, privilege: configCPU},
-	{key: "cpuunits", scalar: scalar{form: weightForm, max: 500000}, absent: "100", effect: atOnce, privilege: configCPU},
-	{key: "memory", scalar: whole(16, 0), absent: "512", required: true, effect: atOnce, cost: shrinkRule, privilege: configMemory},
+	{key: "cpulimit", scalar: fraction(0, 8192), absentValue: "0", effect: atOnce, privilege: configCPU},
+	{key: "cpuunits", scalar: scalar{form: weightForm, max: 500000}, absentValue: "100", effect: atOnce, privilege: configCPU},
+	{key: "memory", scalar: whole(16, 0), absentValue: "512", required: true, effect: atOnce, cost: shrinkRule, privilege: configMemory},
 	// Without the key a container has no swap, whatever the schema's default says.
-	{key: "swap", scalar: whole(0, 0), absent: "0", effect: atOnce, cost: shrinkRule, privilege: configMemory},
+	{key: "swap", scalar: whole(0, 0), absentValue: "0", effect: atOnce, cost: shrinkRule, privilege: configMemory},
 
 	{key: "ostype", scalar: oneOf("debian", "devuan", "ubuntu", "centos", "fedora", "opensuse", "archlinux", "alpine", "gentoo", "nixos", "unmanaged"), effect: atStart, privilege: configOptions},
 	{key: "arch", scalar: oneOf("amd64", "i386", "arm64", "armhf", "riscv32", "riscv64"), effect: atStart, privilege: configOptions},
-	{key: "unprivileged", scalar: yesNo, absent: "0", effect: atCreate},
+	{key: "unprivileged", scalar: yesNo, absentValue: "0", effect: atCreate},
 	{key: "features", syntax: featuresSyntax, effect: atStart, blocks: notRootFeatures, privilege: "VM.Allocate"},
-	{key: "nameserver", scalar: scalar{form: listForm, item: addressForm, glue: " "}, effect: atStart, privilege: configNetwork},
-	{key: "searchdomain", scalar: scalar{form: listForm, item: nameForm, glue: " "}, effect: atStart, privilege: configNetwork},
+	{key: "nameserver", scalar: scalar{form: listForm, item: addressForm, separator: " "}, effect: atStart, privilege: configNetwork},
+	{key: "searchdomain", scalar: scalar{form: listForm, item: nameForm, separator: " "}, effect: atStart, privilege: configNetwork},
 	{key: "timezone", scalar: anyText, effect: atStart, privilege: configOptions},
-	{key: "console", scalar: yesNo, absent: "1", effect: atStart, privilege: configOptions},
-	{key: "cmode", scalar: oneOf("tty", "console", "shell"), absent: "tty", effect: atStart, privilege: configOptions},
-	{key: "tty", scalar: whole(0, 6), absent: "2", effect: atStart, privilege: configOptions},
-	{key: "debug", scalar: yesNo, absent: "0", effect: atStart, privilege: configOptions},
-	{key: "entrypoint", scalar: anyText, absent: "/sbin/init", effect: atStart, privilege: configOptions, span: since91},
-	{key: "env", scalar: scalar{form: environForm}, effect: atStart, privilege: configOptions, span: since91},
+	{key: "console", scalar: yesNo, absentValue: "1", effect: atStart, privilege: configOptions},
+	{key: "cmode", scalar: oneOf("tty", "console", "shell"), absentValue: "tty", effect: atStart, privilege: configOptions},
+	{key: "tty", scalar: whole(0, 6), absentValue: "2", effect: atStart, privilege: configOptions},
+	{key: "debug", scalar: yesNo, absentValue: "0", effect: atStart, privilege: configOptions},
+	{key: "entrypoint", scalar: anyText, absentValue: "/sbin/init", effect: atStart, privilege: configOptions, releases: since91},
+	{key: "env", scalar: scalar{form: environForm}, effect: atStart, privilege: configOptions, releases: since91},
 	{key: "lxc", scalar: anyText, effect: never},
 
 	{key: "password", scalar: asSecret, once: true, effect: atCreate},
@@ -57,30 +57,30 @@ var (
 	vethSyntax = &syntax{subs: []sub{
 		{name: "name", required: true},
 		{name: "hwaddr", scalar: asMAC, owned: true},
-		{name: "type", scalar: oneOf("veth"), absent: "veth", owned: true},
+		{name: "type", scalar: oneOf("veth"), absentValue: "veth", owned: true},
 		{name: "bridge"},
 		{name: "tag", scalar: whole(1, 4094)},
 		{name: "trunks", scalar: asSet},
-		{name: "firewall", scalar: yesNo, absent: "0"},
-		{name: "link_down", scalar: yesNo, absent: "0"},
-		{name: "rate", scalar: fraction(0, 0), absent: "0"},
+		{name: "firewall", scalar: yesNo, absentValue: "0"},
+		{name: "link_down", scalar: yesNo, absentValue: "0"},
+		{name: "rate", scalar: fraction(0, 0), absentValue: "0"},
 		{name: "mtu", scalar: whole(64, 65535)},
 		{name: "ip", scalar: asNetwork},
 		{name: "gw", scalar: asAddress},
 		{name: "ip6", scalar: asNetwork},
 		{name: "gw6", scalar: asAddress},
-		{name: "host-managed", scalar: yesNo, absent: "0", span: since91},
+		{name: "host-managed", scalar: yesNo, absentValue: "0", releases: since91},
 	}}
-	passSyntax = &syntax{bare: "path", either: []string{"path"}, subs: []sub{
+	passSyntax = &syntax{bare: "path", anyOf: []string{"path"}, subs: []sub{
 		{name: "path"},
 		{name: "mode"},
 		{name: "uid", scalar: whole(0, 0)},
 		{name: "gid", scalar: whole(0, 0)},
-		{name: "deny-write", scalar: yesNo, absent: "0"},
+		{name: "deny-write", scalar: yesNo, absentValue: "0"},
 	}}
 	rootSyntax  = volumeSyntax()
-	mountSyntax = volumeSyntax(sub{name: "mp", required: true}, sub{name: "backup", scalar: yesNo, absent: "0"},
-		sub{name: "keepattrs", scalar: yesNo, absent: "0", span: since91})
+	mountSyntax = volumeSyntax(sub{name: "mp", required: true}, sub{name: "backup", scalar: yesNo, absentValue: "0"},
+		sub{name: "keepattrs", scalar: yesNo, absentValue: "0", releases: since91})
 )
 
 // volumeSyntax is the syntax of a container's volumes.
@@ -89,12 +89,12 @@ func volumeSyntax(added ...sub) *syntax {
 		subVolume,
 		{name: "size", scalar: asSize, owned: true},
 		{name: "acl", scalar: yesNo},
-		{name: "quota", scalar: yesNo, absent: "0"},
-		{name: "replicate", scalar: yesNo, absent: "1"},
-		{name: "ro", scalar: yesNo, absent: "0"},
-		{name: "shared", scalar: yesNo, absent: "0"},
+		{name: "quota", scalar: yesNo, absentValue: "0"},
+		{name: "replicate", scalar: yesNo, absentValue: "1"},
+		{name: "ro", scalar: yesNo, absentValue: "0"},
+		{name: "shared", scalar: yesNo, absentValue: "0"},
 		{name: "mountoptions", scalar: scalar{form: setForm, words: []string{"discard", "lazytime", "noatime", "nodev", "noexec", "nosuid"}}},
-		{name: "idmap", scalar: asList, span: since91},
+		{name: "idmap", scalar: asList, releases: since91},
 	}
 	return &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: append(subs, added...)}
 }

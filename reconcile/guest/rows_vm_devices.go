@@ -25,7 +25,7 @@ var vmDeviceRows = []row{
 	{key: "vmstate", scalar: asVolume, effect: never},
 	{key: "runningmachine", scalar: anyText, effect: never},
 	{key: "runningcpu", scalar: anyText, effect: never},
-	{key: "running-nets-host-mtu", scalar: anyText, effect: never, span: since91},
+	{key: "running-nets-host-mtu", scalar: anyText, effect: never, releases: since91},
 }
 
 // vmDriveRows are the drives of virtual machines. A family has no more slots than Proxmox gives it: there is no scsi31.
@@ -46,12 +46,12 @@ var cardSyntax = &syntax{style: nicStyle, bare: "model", subs: []sub{
 	{name: "bridge"},
 	{name: "tag", scalar: whole(1, 4094)},
 	{name: "trunks", scalar: asRanges},
-	{name: "firewall", scalar: yesNo, absent: "0"},
-	{name: "link_down", scalar: yesNo, absent: "0"},
-	{name: "rate", scalar: fraction(0, 0), absent: "0"},
-	{name: "queues", scalar: whole(0, 64), absent: "0"},
+	{name: "firewall", scalar: yesNo, absentValue: "0"},
+	{name: "link_down", scalar: yesNo, absentValue: "0"},
+	{name: "rate", scalar: fraction(0, 0), absentValue: "0"},
+	{name: "queues", scalar: whole(0, 64), absentValue: "0"},
 	{name: "mtu", scalar: whole(1, 65520)},
-	{name: "host-tunnel", scalar: yesNo, absent: "0", span: since92},
+	{name: "host-tunnel", scalar: yesNo, absentValue: "0", releases: since92},
 }}
 
 var cardModels = []string{
@@ -71,43 +71,43 @@ func isCardModel(name string) bool {
 }
 
 var (
-	usbSyntax = &syntax{bare: "host", either: []string{"host", "mapping"}, subs: []sub{
-		{name: "host", scalar: scalar{form: usbForm}}, {name: "mapping", scalar: asMapping}, {name: "usb3", scalar: yesNo, absent: "0"},
+	usbSyntax = &syntax{bare: "host", anyOf: []string{"host", "mapping"}, subs: []sub{
+		{name: "host", scalar: scalar{form: usbForm}}, {name: "mapping", scalar: asMapping}, {name: "usb3", scalar: yesNo, absentValue: "0"},
 	}}
-	pciSyntax = &syntax{bare: "host", either: []string{"host", "mapping"}, subs: []sub{
+	pciSyntax = &syntax{bare: "host", anyOf: []string{"host", "mapping"}, subs: []sub{
 		{name: "host", scalar: scalar{form: pciForm}},
 		{name: "mapping", scalar: asMapping},
 		{name: "mdev"},
 		{name: "romfile"},
-		{name: "pcie", scalar: yesNo, absent: "0"},
-		{name: "x-vga", scalar: yesNo, absent: "0"},
-		{name: "rombar", scalar: yesNo, absent: "1"},
-		{name: "legacy-igd", scalar: yesNo, absent: "0"},
+		{name: "pcie", scalar: yesNo, absentValue: "0"},
+		{name: "x-vga", scalar: yesNo, absentValue: "0"},
+		{name: "rombar", scalar: yesNo, absentValue: "1"},
+		{name: "legacy-igd", scalar: yesNo, absentValue: "0"},
 		{name: "vendor-id", scalar: asHex},
 		{name: "device-id", scalar: asHex},
 		{name: "sub-vendor-id", scalar: asHex},
 		{name: "sub-device-id", scalar: asHex},
-		{name: "driver", scalar: oneOf("vfio", "keep"), absent: "vfio", span: since91},
+		{name: "driver", scalar: oneOf("vfio", "keep"), absentValue: "vfio", releases: since91},
 	}}
 	virtiofsSyntax = &syntax{bare: "dirid", subs: []sub{
 		{name: "dirid", scalar: asMapping, required: true},
-		{name: "cache", scalar: oneOf("auto", "always", "metadata", "never"), absent: "auto"},
-		{name: "direct-io", scalar: yesNo, absent: "0"},
-		{name: "expose-acl", scalar: yesNo, absent: "0"},
-		{name: "expose-xattr", scalar: yesNo, absent: "0"},
+		{name: "cache", scalar: oneOf("auto", "always", "metadata", "never"), absentValue: "auto"},
+		{name: "direct-io", scalar: yesNo, absentValue: "0"},
+		{name: "expose-acl", scalar: yesNo, absentValue: "0"},
+		{name: "expose-xattr", scalar: yesNo, absentValue: "0"},
 	}}
 	rngSyntax = &syntax{bare: "source", subs: []sub{
 		{name: "source", scalar: oneOf("/dev/urandom", "/dev/random", "/dev/hwrng"), required: true},
-		{name: "max_bytes", scalar: whole(0, 0), absent: "1024"},
-		{name: "period", scalar: whole(0, 0), absent: "1000"},
+		{name: "max_bytes", scalar: whole(0, 0), absentValue: "1024"},
+		{name: "period", scalar: whole(0, 0), absentValue: "1000"},
 	}}
 	audioSyntax = &syntax{subs: []sub{
 		{name: "device", scalar: oneOf("ich9-intel-hda", "intel-hda", "AC97"), required: true},
-		{name: "driver", scalar: oneOf("spice", "none"), absent: "spice"},
+		{name: "driver", scalar: oneOf("spice", "none"), absentValue: "spice"},
 	}}
 	watchdogSyntax = &syntax{bare: "model", subs: []sub{
-		{name: "model", scalar: oneOf("i6300esb", "ib700"), absent: "i6300esb"},
-		{name: "action", scalar: oneOf("reset", "shutdown", "poweroff", "pause", "debug", "none"), absent: "reset"},
+		{name: "model", scalar: oneOf("i6300esb", "ib700"), absentValue: "i6300esb"},
+		{name: "action", scalar: oneOf("reset", "shutdown", "poweroff", "pause", "debug", "none"), absentValue: "reset"},
 	}}
 	ivshmemSyntax = &syntax{subs: []sub{{name: "size", scalar: whole(1, 0), required: true}, {name: "name"}}}
 )

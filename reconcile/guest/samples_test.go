@@ -102,8 +102,8 @@ func samplesOf(r *row) []string {
 	}
 	s := r.syntax
 	base := map[string]string{}
-	if len(s.either) > 0 {
-		base[s.either[0]] = scalarSamples(r.key+"."+s.either[0], &s.sub(s.either[0]).scalar)[0]
+	if len(s.anyOf) > 0 {
+		base[s.anyOf[0]] = scalarSamples(r.key+"."+s.anyOf[0], &s.sub(s.anyOf[0]).scalar)[0]
 	}
 	for i := range s.subs {
 		if s.subs[i].required {
@@ -131,11 +131,11 @@ func samplesOf(r *row) []string {
 		known := &s.subs[i]
 		for _, text := range scalarSamples(r.key+"."+known.name, &known.scalar) {
 			one := maps.Clone(base)
-			if slices.Contains(s.either, known.name) {
-				delete(one, s.either[0])
+			if slices.Contains(s.anyOf, known.name) {
+				delete(one, s.anyOf[0])
 			}
 			one[known.name] = text
-			if known.excludes(Version{}) == "" && known.check(text) == nil {
+			if known.unsupportedBy(Version{}) == "" && known.check(text) == nil {
 				add(one)
 				all[known.name] = text
 				delete(all, "mapping") // which stands for host

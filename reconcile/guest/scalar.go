@@ -47,11 +47,11 @@ const (
 
 // scalar is a plain value: its form, and what is acceptable in it.
 type scalar struct {
-	form     form
-	min, max float64  // of integers and numbers; a max of 0 is unbounded
-	words    []string // the enumeration, of a word or of a set's words; empty allows any
-	item     form     // of a list's words
-	glue     string   // joins the words of a set or list; "" is ";"
+	form      form
+	min, max  float64  // of integers and numbers; a max of 0 is unbounded
+	words     []string // the enumeration, of a word or of a set's words; empty allows any
+	item      form     // of a list's words
+	separator string   // joins the words of a set or list; "" is ";"
 }
 
 // same reports whether two texts mean the same.
@@ -140,7 +140,7 @@ func (s *scalar) check(text string) error {
 		return s.checkWords(text)
 	case rangesForm:
 		if _, ok := parseRanges(nil, text); !ok {
-			return fmt.Errorf("got %q, want numbers and ranges such as 0%s2-3", text, s.joint())
+			return fmt.Errorf("got %q, want numbers and ranges such as 0%s2-3", text, s.wordSeparator())
 		}
 	case nameForm, tagsForm, macForm, addressForm, networkForm, uuidForm, keysForm, encodedForm, machineForm, sizeForm, idForm, portForm, volumeForm,
 		secretForm, hexForm, pciForm, usbForm, environForm, generatedForm:

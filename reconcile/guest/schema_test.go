@@ -35,7 +35,7 @@ func TestSchemaIsKnown(t *testing.T) {
 			case r.instead != "":
 				continue // Proxmox stores it as another key, which has a row
 			}
-			checkFigures(t, kind, key, &r.scalar, r.absent, r.syntax == nil, p)
+			checkFigures(t, kind, key, &r.scalar, r.absentValue, r.syntax == nil, p)
 			for sub, sp := range p.Parts {
 				subs++
 				unknown += checkSub(t, kind, key, r, sub, sp)
@@ -75,7 +75,7 @@ func checkSub(t *testing.T, kind Kind, key string, r *row, sub string, p recordi
 		return missing(t, kind, key+"."+sub)
 	}
 	if p.Alias == "" {
-		checkFigures(t, kind, key+"."+sub, &known.scalar, known.absent, true, p)
+		checkFigures(t, kind, key+"."+sub, &known.scalar, known.absentValue, true, p)
 		if p.Type != "" && known.required != (p.Optional == 0) && known.name != "volume" {
 			t.Errorf("%s %s.%s: got required %t, want %t", kind, key, sub, known.required, p.Optional == 0)
 		}

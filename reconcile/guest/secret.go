@@ -19,9 +19,9 @@ func SecretChange(d Desired, o Observed, s Secret) Change {
 	if r.once || ignores(d.Ignore, s.Key, "") {
 		return Change{}
 	}
-	now, next := texts(o.Keys[s.Key])
+	now, next := nowAndNext(o.Keys[s.Key])
 	c := comparison{want: &d, live: &o}
-	c.write(&Intent{Key: s.Key, Origin: s.Origin}, edit{live: &o, key: s.Key, row: r, from: now, to: hidden}, next)
+	c.addWrite(&Intent{Key: s.Key, Origin: s.Origin}, edit{live: &o, key: s.Key, row: r, from: now, to: hidden}, next)
 	change := c.changes[0]
 	if change.From != "" {
 		change.From = hidden

@@ -22,9 +22,9 @@ func SubKeys(kind Kind, key string) []string {
 	return names
 }
 
-// CheckSub returns why Proxmox would refuse text as the value of a sub-key, or nil, as Check does for a whole key. Text that would read
+// CheckSubKey returns why Proxmox would refuse text as the value of a sub-key, or nil, as Check does for a whole key. Text that would read
 // as more than this one value is refused.
-func CheckSub(kind Kind, key, sub, text string) error {
+func CheckSubKey(kind Kind, key, sub, text string) error {
 	r, _ := find(kind, key)
 	if r.syntax == nil || r.syntax.sub(sub) == &anySub {
 		return fmt.Errorf("%w %s of %s", ErrUnknownKey, sub, key)
@@ -35,11 +35,11 @@ func CheckSub(kind Kind, key, sub, text string) error {
 	return r.syntax.sub(sub).check(text)
 }
 
-// Unreleased returns why the release that a node runs does not know a sub-key, or "".
-func Unreleased(kind Kind, key, sub string, node Version) string {
+// UnsupportedSubKey returns why the release that a node runs does not know a sub-key, or "".
+func UnsupportedSubKey(kind Kind, key, sub string, node Version) string {
 	r, _ := find(kind, key)
 	if r.syntax == nil {
 		return ""
 	}
-	return r.syntax.sub(sub).excludes(node)
+	return r.syntax.sub(sub).unsupportedBy(node)
 }

@@ -52,7 +52,7 @@ func TestCheckSub(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if err := CheckSub(VirtualMachine, test.key, test.sub, test.text); err != nil {
+			if err := CheckSubKey(VirtualMachine, test.key, test.sub, test.text); err != nil {
 				got = err.Error()
 				if errors.Is(err, ErrUnknownKey) != (name == "unknown" || name == "no_subs") {
 					t.Errorf("got ErrUnknownKey %t", errors.Is(err, ErrUnknownKey))
@@ -69,12 +69,12 @@ func TestUnreleased(t *testing.T) {
 	old, newest := Version{8, 4}, Version{}
 	for sub, want := range map[string][2]bool{"cyls": {false, true}, "werror": {false, false}, "of-tomorrow": {false, false}} {
 		for i, node := range []Version{old, newest} {
-			if got := Unreleased(VirtualMachine, "scsi0", sub, node) != ""; got != want[i] {
+			if got := UnsupportedSubKey(VirtualMachine, "scsi0", sub, node) != ""; got != want[i] {
 				t.Errorf("%s on %v: got unreleased %t, want %t", sub, node, got, want[i])
 			}
 		}
 	}
-	if got := Unreleased(Container, "mp0", "keepattrs", old); got == "" {
+	if got := UnsupportedSubKey(Container, "mp0", "keepattrs", old); got == "" {
 		t.Error("keepattrs on 8.4: got no reason, want one")
 	}
 }

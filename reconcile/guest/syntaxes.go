@@ -6,14 +6,14 @@ var (
 		{name: "order", scalar: whole(0, 0)}, {name: "up", scalar: whole(0, 0)}, {name: "down", scalar: whole(0, 0)},
 	}}
 	cpuSyntax = &syntax{bare: "cputype", subs: []sub{
-		{name: "cputype", absent: "kvm64", required: true},
+		{name: "cputype", absentValue: "kvm64", required: true},
 		{name: "flags", scalar: asSet},
-		{name: "hidden", scalar: yesNo, absent: "0"},
+		{name: "hidden", scalar: yesNo, absentValue: "0"},
 		{name: "hv-vendor-id"},
-		{name: "reported-model", absent: "kvm64"},
+		{name: "reported-model", absentValue: "kvm64"},
 		{name: "phys-bits"},
-		{name: "guest-phys-bits", scalar: whole(32, 64), span: since91},
-		{name: "level", scalar: whole(0, 1<<32-1), span: since91},
+		{name: "guest-phys-bits", scalar: whole(32, 64), releases: since91},
+		{name: "level", scalar: whole(0, 1<<32-1), releases: since91},
 	}}
 	numaSyntax = &syntax{subs: []sub{
 		{name: "cpus", scalar: asRanges, required: true},
@@ -21,32 +21,32 @@ var (
 		{name: "memory", scalar: fraction(0, 0)},
 		{name: "policy", scalar: oneOf("preferred", "bind", "interleave")},
 	}}
-	memorySyntax = &syntax{bare: "current", subs: []sub{{name: "current", scalar: whole(16, 0), absent: "512", required: true}}}
+	memorySyntax = &syntax{bare: "current", subs: []sub{{name: "current", scalar: whole(16, 0), absentValue: "512", required: true}}}
 	agentSyntax  = &syntax{bare: "enabled", off: true, subs: []sub{
-		{name: "enabled", scalar: yesNo, absent: "0", required: true},
-		{name: "fstrim_cloned_disks", scalar: yesNo, absent: "0"},
-		{name: "freeze-fs-on-backup", scalar: yesNo, absent: "1"}, // the one name that 8.x and 9.x both take
-		{name: "type", scalar: oneOf("virtio", "isa"), absent: "virtio"},
+		{name: "enabled", scalar: yesNo, absentValue: "0", required: true},
+		{name: "fstrim_cloned_disks", scalar: yesNo, absentValue: "0"},
+		{name: "freeze-fs-on-backup", scalar: yesNo, absentValue: "1"}, // the one name that 8.x and 9.x both take
+		{name: "type", scalar: oneOf("virtio", "isa"), absentValue: "virtio"},
 	}, alias: map[string]string{"freeze-fs": "freeze-fs-on-backup", "guest-fsfreeze": "freeze-fs-on-backup"}}
 	bootSyntax = &syntax{bare: "legacy", subs: []sub{
 		{name: "legacy"}, {name: "order", scalar: asList},
 	}}
 	machineSyntax = &syntax{bare: "type", subs: []sub{
-		{name: "type", scalar: scalar{form: machineForm}, absent: "pc"},
+		{name: "type", scalar: scalar{form: machineForm}, absentValue: "pc"},
 		{name: "viommu", scalar: oneOf("intel", "virtio")},
 		{name: "enable-s3", scalar: yesNo},
 		{name: "enable-s4", scalar: yesNo},
-		{name: "aw-bits", scalar: fraction(32, 64), span: since91},
+		{name: "aw-bits", scalar: fraction(32, 64), releases: since91},
 	}}
 	vgaSyntax = &syntax{bare: "type", subs: []sub{
-		{name: "type", scalar: oneOf("std", "virtio", "virtio-gl", "qxl", "qxl2", "qxl3", "qxl4", "vmware", "cirrus", "serial0", "serial1", "serial2", "serial3", "none"), absent: "std"},
+		{name: "type", scalar: oneOf("std", "virtio", "virtio-gl", "qxl", "qxl2", "qxl3", "qxl4", "vmware", "cirrus", "serial0", "serial1", "serial2", "serial3", "none"), absentValue: "std"},
 		{name: "memory", scalar: whole(4, 512)},
 		{name: "clipboard", scalar: oneOf("vnc")},
 	}}
 	// A value without a uuid is given one when the guest is made.
 	smbiosSyntax = &syntax{style: smbiosStyle, subs: []sub{
 		{name: "uuid", scalar: asUUID, owned: true},
-		{name: "base64", scalar: yesNo, absent: "0"},
+		{name: "base64", scalar: yesNo, absentValue: "0"},
 		{name: "manufacturer"},
 		{name: "product"},
 		{name: "version"},
@@ -56,19 +56,19 @@ var (
 	}}
 	sevSyntax = &syntax{bare: "type", subs: []sub{
 		{name: "type", scalar: oneOf("std", "es", "snp"), required: true},
-		{name: "no-debug", scalar: yesNo, absent: "0"},
-		{name: "no-key-sharing", scalar: yesNo, absent: "0"},
-		{name: "allow-smt", scalar: yesNo, absent: "1"},
-		{name: "kernel-hashes", scalar: yesNo, absent: "0"},
+		{name: "no-debug", scalar: yesNo, absentValue: "0"},
+		{name: "no-key-sharing", scalar: yesNo, absentValue: "0"},
+		{name: "allow-smt", scalar: yesNo, absentValue: "1"},
+		{name: "kernel-hashes", scalar: yesNo, absentValue: "0"},
 	}}
 	tdxSyntax = &syntax{bare: "type", subs: []sub{
 		{name: "type", scalar: oneOf("tdx"), required: true},
 		{name: "attestation", scalar: yesNo, required: true},
-		{name: "vsock-cid", scalar: whole(2, 0), absent: "2"},
-		{name: "vsock-port", scalar: whole(0, 0), absent: "4050"},
+		{name: "vsock-cid", scalar: whole(2, 0), absentValue: "2"},
+		{name: "vsock-port", scalar: whole(0, 0), absentValue: "4050"},
 	}}
 	spiceSyntax = &syntax{subs: []sub{
-		{name: "foldersharing", scalar: yesNo, absent: "0"}, {name: "videostreaming", scalar: oneOf("off", "all", "filter"), absent: "off"},
+		{name: "foldersharing", scalar: yesNo, absentValue: "0"}, {name: "videostreaming", scalar: oneOf("off", "all", "filter"), absentValue: "off"},
 	}}
 	customSyntax   = &syntax{subs: []sub{{name: "meta"}, {name: "network"}, {name: "user"}, {name: "vendor"}}}
 	ipconfigSyntax = &syntax{subs: []sub{
@@ -78,11 +78,11 @@ var (
 		{name: "gw6", scalar: asAddress, needs: "ip6"},
 	}}
 	featuresSyntax = &syntax{subs: []sub{
-		{name: "nesting", scalar: yesNo, absent: "0"},
-		{name: "keyctl", scalar: yesNo, absent: "0"},
-		{name: "fuse", scalar: yesNo, absent: "0"},
-		{name: "mknod", scalar: yesNo, absent: "0"},
-		{name: "force_rw_sys", scalar: yesNo, absent: "0"},
+		{name: "nesting", scalar: yesNo, absentValue: "0"},
+		{name: "keyctl", scalar: yesNo, absentValue: "0"},
+		{name: "fuse", scalar: yesNo, absentValue: "0"},
+		{name: "mknod", scalar: yesNo, absentValue: "0"},
+		{name: "force_rw_sys", scalar: yesNo, absentValue: "0"},
 		{name: "mount", scalar: asSet},
 	}}
 )
@@ -99,22 +99,22 @@ var driveAlias = map[string]string{
 var driveSubs = []sub{
 	subVolume,
 	{name: "size", scalar: asSize, owned: true},
-	{name: "media", scalar: oneOf("cdrom", "disk"), absent: "disk"},
+	{name: "media", scalar: oneOf("cdrom", "disk"), absentValue: "disk"},
 	{name: "format", scalar: asFormat, once: true},
 	{name: "import-from", once: true},
 	{name: "aio", scalar: oneOf("native", "threads", "io_uring"), restart: true},
-	{name: "cache", scalar: oneOf("none", "writethrough", "writeback", "unsafe", "directsync"), absent: "none", restart: true},
-	{name: "discard", scalar: oneOf("ignore", "on"), absent: "ignore", restart: true},
-	{name: "backup", scalar: yesNo, absent: "1"},
-	{name: "replicate", scalar: yesNo, absent: "1"},
-	{name: "shared", scalar: yesNo, absent: "0"},
-	{name: "snapshot", scalar: yesNo, absent: "0"},
-	{name: "detect_zeroes", scalar: yesNo, absent: "1"},
+	{name: "cache", scalar: oneOf("none", "writethrough", "writeback", "unsafe", "directsync"), absentValue: "none", restart: true},
+	{name: "discard", scalar: oneOf("ignore", "on"), absentValue: "ignore", restart: true},
+	{name: "backup", scalar: yesNo, absentValue: "1"},
+	{name: "replicate", scalar: yesNo, absentValue: "1"},
+	{name: "shared", scalar: yesNo, absentValue: "0"},
+	{name: "snapshot", scalar: yesNo, absentValue: "0"},
+	{name: "detect_zeroes", scalar: yesNo, absentValue: "1"},
 	{name: "rerror", scalar: oneOf("ignore", "report", "stop")},
 	{name: "werror", scalar: oneOf("enospc", "ignore", "report", "stop")},
 	{name: "serial", scalar: asEncoded},
 	geometry("cyls"), geometry("heads"), geometry("secs"),
-	{name: "trans", scalar: oneOf("none", "lba", "auto"), span: until90},
+	{name: "trans", scalar: oneOf("none", "lba", "auto"), releases: until90},
 	limit("mbps"), limit("mbps_rd"), limit("mbps_wr"), limit("mbps_max"), limit("mbps_rd_max"), limit("mbps_wr_max"),
 	count("iops"), count("iops_rd"), count("iops_wr"), count("iops_max"), count("iops_rd_max"), count("iops_wr_max"),
 	burst("bps_max_length"), burst("bps_rd_max_length"), burst("bps_wr_max_length"),
@@ -122,16 +122,16 @@ var driveSubs = []sub{
 }
 
 // geometry is a number that no system asks any more. Proxmox VE 9 leaves it out when it next writes the drive.
-func geometry(name string) sub { return sub{name: name, scalar: whole(0, 0), span: until90} }
+func geometry(name string) sub { return sub{name: name, scalar: whole(0, 0), releases: until90} }
 
 // limit is a rate of a drive in MiB a second; 0 is none.
-func limit(name string) sub { return sub{name: name, scalar: fraction(0, 0), absent: "0"} }
+func limit(name string) sub { return sub{name: name, scalar: fraction(0, 0), absentValue: "0"} }
 
 // count is a rate of a drive in operations a second; 0 is none.
-func count(name string) sub { return sub{name: name, scalar: whole(0, 0), absent: "0"} }
+func count(name string) sub { return sub{name: name, scalar: whole(0, 0), absentValue: "0"} }
 
 // burst is for how many seconds a drive may exceed its rate.
-func burst(name string) sub { return sub{name: name, scalar: whole(1, 0), absent: "1"} }
+func burst(name string) sub { return sub{name: name, scalar: whole(1, 0), absentValue: "1"} }
 
 // driveSyntax is the syntax of one bus: what every drive takes and what this bus adds.
 func driveSyntax(added ...sub) *syntax {
@@ -143,13 +143,13 @@ func driveSyntax(added ...sub) *syntax {
 var subVolume = sub{name: "volume", scalar: asVolume, required: true, owned: true}
 
 var (
-	subIOThread = sub{name: "iothread", scalar: yesNo, absent: "0", restart: true}
-	subReadOnly = sub{name: "ro", scalar: yesNo, absent: "0", restart: true}
-	subSSD      = sub{name: "ssd", scalar: yesNo, absent: "0", restart: true}
+	subIOThread = sub{name: "iothread", scalar: yesNo, absentValue: "0", restart: true}
+	subReadOnly = sub{name: "ro", scalar: yesNo, absentValue: "0", restart: true}
+	subSSD      = sub{name: "ssd", scalar: yesNo, absentValue: "0", restart: true}
 	subWWN      = sub{name: "wwn", scalar: asHex}
 
 	scsiSyntax = driveSyntax(subIOThread, subReadOnly, subSSD, subWWN,
-		sub{name: "queues", scalar: whole(2, 0), restart: true}, sub{name: "scsiblock", scalar: yesNo, absent: "0"},
+		sub{name: "queues", scalar: whole(2, 0), restart: true}, sub{name: "scsiblock", scalar: yesNo, absentValue: "0"},
 		sub{name: "product", restart: true}, sub{name: "vendor", restart: true})
 	virtioSyntax = driveSyntax(subIOThread, subReadOnly)
 	sataSyntax   = driveSyntax(subSSD, subWWN)
@@ -161,15 +161,15 @@ var (
 		{name: "size", scalar: asSize, owned: true},
 		{name: "format", scalar: asFormat, once: true},
 		{name: "import-from", once: true},
-		{name: "efitype", scalar: oneOf("2m", "4m"), absent: "2m", fixed: true},
-		{name: "pre-enrolled-keys", scalar: yesNo, absent: "0", fixed: true},
-		{name: "ms-cert", scalar: oneOf("2011", "2023", "2023w", "2023k"), absent: "2011", owned: true, span: since91},
+		{name: "efitype", scalar: oneOf("2m", "4m"), absentValue: "2m", fixed: true},
+		{name: "pre-enrolled-keys", scalar: yesNo, absentValue: "0", fixed: true},
+		{name: "ms-cert", scalar: oneOf("2011", "2023", "2023w", "2023k"), absentValue: "2011", owned: true, releases: since91},
 	}}
 	tpmSyntax = &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: []sub{
 		subVolume,
 		{name: "size", scalar: asSize, owned: true},
 		{name: "format", scalar: oneOf(newVolumeFormats...), once: true},
 		{name: "import-from", once: true},
-		{name: "version", scalar: oneOf("v1.2", "v2.0"), absent: "v1.2", fixed: true},
+		{name: "version", scalar: oneOf("v1.2", "v2.0"), absentValue: "v1.2", fixed: true},
 	}}
 )

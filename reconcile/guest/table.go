@@ -13,33 +13,33 @@ type row struct {
 	drive  bool    // a disk, mount point or tray, see drive.go
 
 	// What its absence means.
-	absent   string // the native text that an absent key equals; "" if absence is a value of its own
-	device   bool   // the key is a device: absent, there is none, whatever its sub-keys default to
-	once     bool   // used when the guest is made, and not read back
-	required bool   // cannot be deleted: it is set to its default instead
+	absentValue string // the native text that an absent key equals; "" if absence is a value of its own
+	device      bool   // the key is a device: absent, there is none, whatever its sub-keys default to
+	once        bool   // used when the guest is made, and not read back
+	required    bool   // cannot be deleted: it is set to its default instead
 
 	// What a change does.
 	effect  effect
-	cost    *rule     // where the effect does not say it all
+	cost    *costRule // where the effect does not say it all
 	blocks  *obstacle // nil never blocks
 	instead string    // the key that Proxmox stores a written value under, where it is another one
 
 	// Who may write it, and where it is known.
 	rootOnly  bool   // no API token may, not even one of root@pam
 	privilege string // that a token needs on the guest
-	span
+	releases
 }
 
-// rule says what a change costs where the effect of its row does not say it all.
-type rule struct {
-	says string // for people, of a guest that runs
-	cost func(edit) (Class, string)
+// costRule says what a change costs where the effect of its row does not say it all.
+type costRule struct {
+	description string // for people, of a guest that runs
+	cost        func(edit) (Class, string)
 }
 
 // obstacle says when a change cannot be made.
 type obstacle struct {
-	says string // for people
-	why  func(edit) string
+	description string // for people
+	reason      func(edit) string
 }
 
 // effect says when a written change reaches a running guest.

@@ -27,18 +27,18 @@ func TestRowsAreConsistent(t *testing.T) {
 func checkRow(t *testing.T, kind Kind, r *row) {
 	t.Helper()
 	switch {
-	case r.device && r.absent != "":
+	case r.device && r.absentValue != "":
 		t.Errorf("%s %s: got a device with a default, want none", kind, r.key)
 	case r.drive && (r.syntax == nil || r.syntax.style != driveStyle || !r.device):
 		t.Errorf("%s %s: got a drive without a drive's syntax", kind, r.key)
-	case r.absent == "":
+	case r.absentValue == "":
 	case r.syntax != nil:
-		if err := r.syntax.check(r.absent); err != nil {
-			t.Errorf("%s %s: default %q: %v", kind, r.key, r.absent, err)
+		if err := r.syntax.check(r.absentValue); err != nil {
+			t.Errorf("%s %s: default %q: %v", kind, r.key, r.absentValue, err)
 		}
 	default:
-		if err := r.check(r.absent); err != nil {
-			t.Errorf("%s %s: default %q: %v", kind, r.key, r.absent, err)
+		if err := r.check(r.absentValue); err != nil {
+			t.Errorf("%s %s: default %q: %v", kind, r.key, r.absentValue, err)
 		}
 	}
 	if r.syntax == nil {
@@ -51,11 +51,11 @@ func checkRow(t *testing.T, kind Kind, r *row) {
 		if r.syntax.sub(known.name) != &r.syntax.subs[i] {
 			t.Errorf("%s %s: got sub-key %s twice, want it once", kind, r.key, known.name)
 		}
-		if known.absent != "" && known.check(known.absent) != nil {
-			t.Errorf("%s %s: sub-key %s has the default %q, which it refuses", kind, r.key, known.name, known.absent)
+		if known.absentValue != "" && known.check(known.absentValue) != nil {
+			t.Errorf("%s %s: sub-key %s has the default %q, which it refuses", kind, r.key, known.name, known.absentValue)
 		}
-		if known.absent != known.canonical(known.absent) {
-			t.Errorf("%s %s: sub-key %s: got default %q, want its canonical text", kind, r.key, known.name, known.absent)
+		if known.absentValue != known.canonical(known.absentValue) {
+			t.Errorf("%s %s: sub-key %s: got default %q, want its canonical text", kind, r.key, known.name, known.absentValue)
 		}
 	}
 }

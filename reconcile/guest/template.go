@@ -2,7 +2,7 @@ package guest
 
 // compareTemplate adds the conversion to a template. There is no way back, and a template never runs.
 func (c *comparison) compareTemplate() {
-	if !c.want.Template || c.live.Template || c.leavesOut("template") {
+	if !c.want.Template || c.live.Template || c.ignoresKey("template") {
 		return
 	}
 	change := Change{

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Unused lists the volumes that belong to a guest and that no slot uses, such as "unused0=local:201/vm-201-disk-1.raw", sorted. A
+// UnusedVolumes lists the volumes that belong to a guest and that no slot uses, such as "unused0=local:201/vm-201-disk-1.raw", sorted. A
 // detached or moved disk leaves one behind; to delete its key would free it.
-func Unused(o Observed) []string {
+func UnusedVolumes(o Observed) []string {
 	var list []string
 	for key, value := range o.Keys {
 		if number, ok := strings.CutPrefix(key, "unused"); ok && number != "" && strings.Trim(number, "0123456789") == "" {
@@ -18,9 +18,9 @@ func Unused(o Observed) []string {
 	return list
 }
 
-// UnusedOn is the same for one storage.
-func UnusedOn(o Observed, storage string) []string {
-	return slices.DeleteFunc(Unused(o), func(volume string) bool {
+// UnusedVolumesOn is the same for one storage.
+func UnusedVolumesOn(o Observed, storage string) []string {
+	return slices.DeleteFunc(UnusedVolumes(o), func(volume string) bool {
 		_, id, _ := strings.Cut(volume, "=")
 		return storageOf(id) != storage
 	})

@@ -13,7 +13,7 @@ func TestUnused(t *testing.T) {
 		"scsi0": {Text: "local:201/a.raw", Set: true}, "unused1": {Text: "local:201/c.raw", Set: true}, "unused0": {Text: "local:201/b.raw", Set: true},
 		"unusedness": {Text: "x", Set: true},
 	}}
-	if diff := cmp.Diff([]string{"unused0=local:201/b.raw", "unused1=local:201/c.raw"}, guest.Unused(o)); diff != "" {
+	if diff := cmp.Diff([]string{"unused0=local:201/b.raw", "unused1=local:201/c.raw"}, guest.UnusedVolumes(o)); diff != "" {
 		t.Errorf("volumes differ (-want +got):\n%s", diff)
 	}
 }

@@ -14,10 +14,10 @@ func (v Version) before(other Version) bool {
 	return v.Major < other.Major || v.Major == other.Major && v.Minor < other.Minor
 }
 
-// span is the releases that know a key or a sub-key. Packages of a release line gain keys while the line lives, so that a
+// releases is the releases that know a key or a sub-key. Packages of a release line gain keys while the line lives, so that a
 // node of the first release may still be too old: then Proxmox refuses the write. It is never this table that refuses a write
 // which Proxmox takes.
-type span struct {
+type releases struct {
 	first Version // zero is all before last
 	gone  Version // the first release that does not know it any more; zero while all do
 }
@@ -26,13 +26,13 @@ type span struct {
 //
 // Source: the config schemas of qemu-server 8.4.10 and 9.2.6 and of pve-container 5.3.5 and 6.1.10, and when they changed.
 var (
-	since91 = span{first: Version{9, 1}}
-	since92 = span{first: Version{9, 2}}
-	until90 = span{gone: Version{9, 0}}
+	since91 = releases{first: Version{9, 1}}
+	since92 = releases{first: Version{9, 2}}
+	until90 = releases{gone: Version{9, 0}}
 )
 
-// excludes returns why a release does not know what the span is of, or "".
-func (s span) excludes(v Version) string {
+// unsupportedBy returns why a release does not know what the span is of, or "".
+func (s releases) unsupportedBy(v Version) string {
 	switch {
 	case v != Version{} && v.before(s.first):
 		return fmt.Sprintf("the node runs Proxmox VE %s, which does not know it before %s", v, s.first)
@@ -44,7 +44,7 @@ func (s span) excludes(v Version) string {
 }
 
 // String returns "since 9.1" or "until 9.0", or the empty string for what every release knows.
-func (s span) String() string {
+func (s releases) String() string {
 	switch {
 	case s.first != Version{}:
 		return "since " + s.first.String()
@@ -55,11 +55,11 @@ func (s span) String() string {
 	}
 }
 
-// unreleased returns why the release that the guest's node runs does not take the edit, or "". What the guest has already, its
+// unsupported returns why the release that the guest's node runs does not take the edit, or "". What the guest has already, its
 // node has taken.
-func (e edit) unreleased() string {
+func (e edit) unsupported() string {
 	v := e.live.Version
-	if why := e.row.excludes(v); why != "" && e.from == "" {
+	if why := e.row.unsupportedBy(v); why != "" && e.from == "" {
 		return why
 	}
 	if e.row.syntax == nil || e.to == "" {
@@ -67,7 +67,7 @@ func (e edit) unreleased() string {
 	}
 	from, to := e.parts()
 	for _, p := range to {
-		if why := e.row.syntax.sub(p.name).excludes(v); why != "" && from.find(p.name) < 0 {
+		if why := e.row.syntax.sub(p.name).unsupportedBy(v); why != "" && from.find(p.name) < 0 {
 			return p.name + ": " + why
 		}
 	}

@@ -82,13 +82,13 @@ func ownedBy(volume string, vmid int) bool {
 	if !ok || strings.HasPrefix(storage, "/") || strings.HasPrefix(name, "iso/") {
 		return false
 	}
-	owner, named := ownerOf(name)
+	owner, named := volumeOwner(name)
 	return !named || owner == vmid
 }
 
-// ownerOf returns the vmid in a volume's name, "vm-100-disk-0" or "base-9000-disk-0/subvol-100-disk-0": the last part counts,
+// volumeOwner returns the vmid in a volume's name, "vm-100-disk-0" or "base-9000-disk-0/subvol-100-disk-0": the last part counts,
 // since a linked clone's name begins with its base.
-func ownerOf(name string) (vmid int, ok bool) {
+func volumeOwner(name string) (vmid int, ok bool) {
 	last := name[strings.LastIndexByte(name, '/')+1:]
 	for _, prefix := range []string{"vm-", "base-", "subvol-", "basevol-"} {
 		if rest, found := strings.CutPrefix(last, prefix); found {

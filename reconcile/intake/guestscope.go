@@ -102,7 +102,7 @@ func byLabel(set manifest.Set) map[string]guest.Desired {
 	}
 	labelled := make(map[string]guest.Desired, len(guests))
 	for _, d := range guests {
-		labelled[d.Label()] = d.WithoutPlaces()
+		labelled[d.Label()] = d.WithoutOrigins()
 	}
 	return labelled
 }

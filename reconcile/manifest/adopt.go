@@ -58,10 +58,10 @@ func Adopt(o guest.Observed, opts AdoptOptions) (Adopted, error) {
 	const steps = 4 // of a key at most: out of its field, part by part or to raw, and to the comment
 	for range steps * (len(a.live) + 1) {
 		text, raised := a.write()
-		if a.demoteUnsaid(raised) {
+		if a.demoteWithoutField(raised) {
 			continue
 		}
-		desired, findings := a.try(text, raised)
+		desired, findings := a.check(text, raised)
 		if len(findings) == 0 {
 			return a.result(text, raised, desired.Ref), nil
 		}
@@ -75,7 +75,7 @@ func Adopt(o guest.Observed, opts AdoptOptions) (Adopted, error) {
 const mistake = "this is a mistake of gitops-agent: please report it with the guest's configuration"
 
 // demoteAll moves every key that something is wrong with one step on its way. A key that cannot go anywhere is an *AdoptError.
-func (a *adoption) demoteAll(findings []finding) error {
+func (a *adoption) demoteAll(findings []pinProblem) error {
 	moved := map[string]bool{}
 	for _, f := range findings {
 		if moved[f.key] {
@@ -133,7 +133,7 @@ func newAdoption(o guest.Observed, opts AdoptOptions) *adoption {
 		a.live["template"] = "1"
 	}
 	if o.Kind == guest.Container {
-		a.sayAbsent("swap", "unprivileged")
+		a.pinAbsentAsZero("swap", "unprivileged")
 	}
 	if o.HA && o.Resource == nil {
 		a.left["ha"] = "the HA manager's resources were not read"
@@ -141,8 +141,8 @@ func newAdoption(o guest.Observed, opts AdoptOptions) *adoption {
 	return a
 }
 
-// sayAbsent pins a container's numbers that are 0 where the key is absent, and that a new container would have otherwise.
-func (a *adoption) sayAbsent(keys ...string) {
+// pinAbsentAsZero pins a container's numbers that are 0 where the key is absent, and that a new container would have otherwise.
+func (a *adoption) pinAbsentAsZero(keys ...string) {
 	for _, key := range keys {
 		if !a.seen.Keys[key].Set && a.left[key] == "" {
 			a.live[key] = "0"
@@ -158,33 +158,33 @@ func resourceText(r *guest.HA) string {
 	return fmt.Sprintf("state=%s,max_restart=%d,max_relocate=%d", r.State, r.MaxRestart, r.MaxRelocate)
 }
 
-// demoteUnsaid takes care of keys that the fields did not say, or not all of: they go to raw. A drive does not, since raw would name its
+// demoteWithoutField takes care of keys that the fields did not say, or not all of: they go to raw. A drive does not, since raw would name its
 // volume, which a guest made anew cannot have: what is left of it goes to the comment, and so does what is left of any key that Proxmox
 // would refuse as a whole. It reports whether something moved.
-func (a *adoption) demoteUnsaid(r *raising) bool {
+func (a *adoption) demoteWithoutField(r *raising) bool {
 	moved := false
 	for _, name := range slices.Sorted(maps.Keys(r.keys)) {
 		key := r.keys[name]
-		unsaid := key.unsaid()
+		unsaid := key.partsWithoutField()
 		if len(unsaid) == 0 {
 			continue
 		}
 		moved = true
 		switch volume := key.find("volume"); {
 		case pseudoKeys[name] != "":
-			a.leave(name, pseudoKeys[name])
+			a.leaveOut(name, pseudoKeys[name])
 		case name == "env": // whose separator YAML has no plain text for
-			a.leave(name, "a manifest takes variables of letters, digits and _, each once")
-		case !guest.IsDrive(a.seen.Kind, name) && key.said() && guest.Check(a.seen.Kind, name, key.raw()) != nil:
-			a.leaveParts(key, unsaid)
+			a.leaveOut(name, "a manifest takes variables of letters, digits and _, each once")
+		case !guest.IsDrive(a.seen.Kind, name) && key.inAnyField() && guest.Check(a.seen.Kind, name, key.raw()) != nil:
+			a.leaveOutParts(key, unsaid)
 		case !guest.IsDrive(a.seen.Kind, name):
 			a.raw[name] = true
 		case slices.ContainsFunc(unsaid, func(p *livePart) bool { return p.name == "mp" }):
-			a.leave(name, "a manifest takes "+folder.want)
+			a.leaveOut(name, "a manifest takes "+folder.want)
 		case volume == nil:
-			a.leaveParts(key, unsaid)
+			a.leaveOutParts(key, unsaid)
 		case strings.Contains(volume.text, ":") && !strings.HasPrefix(volume.text, "/"):
-			a.leave(name, "no field says its volume, and raw would name it")
+			a.leaveOut(name, "no field says its volume, and raw would name it")
 		default:
 			a.raw[name] = true
 		}
@@ -192,21 +192,21 @@ func (a *adoption) demoteUnsaid(r *raising) bool {
 	return moved
 }
 
-// leaveParts leaves sub-keys out.
-func (a *adoption) leaveParts(key *liveKey, parts []*livePart) {
+// leaveOutParts leaves sub-keys out.
+func (a *adoption) leaveOutParts(key *liveKey, parts []*livePart) {
 	if slices.ContainsFunc(parts, func(p *livePart) bool { return p.name == "" }) {
-		a.leave(key.key, "this agent does not know what it says")
+		a.leaveOut(key.key, "this agent does not know what it says")
 		return
 	}
 	for _, p := range parts {
-		a.left[key.key+"."+p.name] = a.whyUnsaid(key, p)
+		a.left[key.key+"."+p.name] = a.whyWithoutField(key, p)
 	}
 }
 
-// whyUnsaid returns why no field says a sub-key, and raw beside them neither.
-func (a *adoption) whyUnsaid(key *liveKey, p *livePart) string {
-	switch gone := guest.Unreleased(key.kind, key.key, p.name, a.seen.Version); {
-	case errors.Is(guest.CheckSub(key.kind, key.key, p.name, p.text), guest.ErrUnknownKey):
+// whyWithoutField returns why no field says a sub-key, and raw beside them neither.
+func (a *adoption) whyWithoutField(key *liveKey, p *livePart) string {
+	switch gone := guest.UnsupportedSubKey(key.kind, key.key, p.name, a.seen.Version); {
+	case errors.Is(guest.CheckSubKey(key.kind, key.key, p.name, p.text), guest.ErrUnknownKey):
 		return "this agent does not know it"
 	case key.count(p.name) > 1:
 		return "its text says it twice"
@@ -225,29 +225,29 @@ var pseudoKeys = map[string]string{
 	"ha": "no field says what the HA manager does with it", "template": "no field says that it is a template",
 }
 
-// finding is what is wrong with pinning a key, or one sub-key of it, "features.keyctl".
-type finding struct{ key, reason string }
+// pinProblem is what is wrong with pinning a key, or one sub-key of it, "features.keyctl".
+type pinProblem struct{ key, reason string }
 
 // demote moves a key from its field to raw, or from there to the comment; a sub-key goes to the comment at once. It reports whether there was a way to go.
-func (a *adoption) demote(f finding) bool {
+func (a *adoption) demote(f pinProblem) bool {
 	_, pinned := a.live[f.key]
 	_, again := a.left[f.key]
 	switch key, _, isSub := strings.Cut(f.key, "."); {
 	case isSub && (again || a.raw[key]): // what is left of the key still says it
-		a.leave(key, f.reason)
+		a.leaveOut(key, f.reason)
 	case isSub && a.live[key] != "":
 		a.left[f.key] = f.reason
 	case !pinned:
 		return false
 	case a.raw[f.key] || guest.IsDrive(a.seen.Kind, f.key) || pseudoKeys[f.key] != "":
-		a.leave(f.key, f.reason)
+		a.leaveOut(f.key, f.reason)
 	default:
 		a.raw[f.key] = true
 	}
 	return true
 }
 
-func (a *adoption) leave(key, reason string) {
+func (a *adoption) leaveOut(key, reason string) {
 	delete(a.live, key)
 	delete(a.raw, key)
 	maps.DeleteFunc(a.left, func(part, _ string) bool { return strings.HasPrefix(part, key+".") })
@@ -260,7 +260,7 @@ func (a *adoption) result(text []byte, raised *raising, ref guest.Ref) Adopted {
 		out.Pinned = append(out.Pinned, key)
 	}
 	for name, key := range raised.keys {
-		if key.said() {
+		if key.inAnyField() {
 			out.Pinned = append(out.Pinned, name)
 		}
 	}
@@ -272,7 +272,7 @@ func (a *adoption) result(text []byte, raised *raising, ref guest.Ref) Adopted {
 func (a *adoption) leftOut() []LeftOut {
 	var out []LeftOut
 	for _, key := range slices.Sorted(maps.Keys(a.left)) {
-		out = append(out, LeftOut{oneLined(key), oneLined(a.left[key])})
+		out = append(out, LeftOut{onOneLine(key), onOneLine(a.left[key])})
 	}
 	return out
 }
@@ -282,8 +282,8 @@ func (a *adoption) readAt() string {
 	return a.seen.ReadAt.UTC().Truncate(time.Second).Format(time.RFC3339)
 }
 
-// oneLined returns text in which nothing ends a comment, or is no character of YAML.
-func oneLined(text string) string {
+// onOneLine returns text in which nothing ends a comment, or is no character of YAML.
+func onOneLine(text string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || strings.ContainsRune("\u2028\u2029\ufeff\ufffe\uffff", c) {
 			return ' '

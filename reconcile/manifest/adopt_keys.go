@@ -12,10 +12,10 @@ const pendingReason = "a change of it waits for the next start: adopt it again a
 // adoptValue returns the text of a native key that a manifest is to pin, or why it cannot. Both are empty for what is Proxmox's own
 // business and for what has no value.
 func adoptValue(kind guest.Kind, key string, value guest.Value, opts AdoptOptions) (text, reason string) {
-	ours := reserved[key] == "" && !strings.HasPrefix(key, "unused")
+	ours := reservedKeys[key] == "" && !strings.HasPrefix(key, "unused")
 	switch {
-	case strings.Contains(reserved[key], "secret"):
-		_, remedy, _ := strings.Cut(reserved[key], ": ")
+	case strings.Contains(reservedKeys[key], "secret"):
+		_, remedy, _ := strings.Cut(reservedKeys[key], ": ")
 		return "", "it is set, and cannot be read: " + remedy
 	case !ours, strings.TrimSpace(value.Text) == "" && value.Pending == nil:
 		return "", ""
@@ -34,7 +34,7 @@ func adoptValue(kind guest.Kind, key string, value guest.Value, opts AdoptOption
 	case key == "tags":
 		return withoutMarkers(value.Text), ""
 	case key == "description":
-		return tidy(value.Text), ""
+		return normalizeDescription(value.Text), ""
 	}
 	if guest.KeptByProxmox(kind, key) {
 		return "", ""

@@ -30,7 +30,7 @@ func TestAdoptPinsEverySubKey(t *testing.T) {
 				}
 				text := acceptable(t, kind, key, sub)
 				o := liveGuest(kind, map[string]string{key: base + "," + sub + "=" + text})
-				if guest.Unreleased(kind, key, sub, guest.Version{}) != "" {
+				if guest.UnsupportedSubKey(kind, key, sub, guest.Version{}) != "" {
 					o.Version = guest.Version{Major: 8, Minor: 4}
 				}
 				a, err := manifest.Adopt(o, adoptOptions)
@@ -58,7 +58,7 @@ func canonicalText(kind guest.Kind, key, text string) string {
 func acceptable(t *testing.T, kind guest.Kind, key, sub string) string {
 	t.Helper()
 	for _, text := range []string{"7", "1", "40", "0x12", "100", "10.0.0.1", "fd00::1"} {
-		err := guest.CheckSub(kind, key, sub, text)
+		err := guest.CheckSubKey(kind, key, sub, text)
 		if err == nil {
 			return text
 		}

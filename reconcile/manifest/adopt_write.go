@@ -25,7 +25,7 @@ func (a *adoption) write() ([]byte, *raising) {
 	}
 	for name := range a.left {
 		if key, sub, isSub := strings.Cut(name, "."); isSub && r.keys[key] != nil {
-			r.keys[key].leave(sub)
+			r.keys[key].leaveOut(sub)
 		}
 	}
 	fields := raiseObject(r, s)
@@ -48,7 +48,7 @@ func (a *adoption) header() string {
 	var b strings.Builder
 	b.WriteString("# yaml-language-server: $schema=schema.json\n#\n")
 	fmt.Fprintf(&b, "# Guest %d of cluster %s as it was on node %s at %s, written by gitops-agent adopt.\n",
-		a.seen.VMID, oneLined(a.opts.Cluster), oneLined(a.seen.Node), a.readAt())
+		a.seen.VMID, onOneLine(a.opts.Cluster), onOneLine(a.seen.Node), a.readAt())
 	if left := a.leftOut(); len(left) > 0 {
 		b.WriteString("#\n# Not pinned, and so not managed:\n")
 		for _, l := range left {

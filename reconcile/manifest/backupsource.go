@@ -14,7 +14,7 @@ type backupSource struct {
 
 func (b *backupSource) fields() []field {
 	return []field{
-		{"volume", "", "Backup, such as pbs:backup/vm/201/2026-01-01T00:00:00Z. Needed.", such(text(&b.volume, volumeID), `"pbs:backup/vm/201/2026-01-01T00:00:00Z"`)},
+		{"volume", "", "Backup, such as pbs:backup/vm/201/2026-01-01T00:00:00Z. Needed.", withExamples(text(&b.volume, volumeID), `"pbs:backup/vm/201/2026-01-01T00:00:00Z"`)},
 		{"storage", "", "Storage for the restored volumes. Default: where they were.", text(&b.storage, storageName)},
 		{"unique", "", "Draw new MAC addresses, for a copy that runs beside the original. Default: false.", flag(&b.unique)},
 	}

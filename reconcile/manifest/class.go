@@ -11,15 +11,15 @@ import (
 
 // classSpec is what guests have in common, by kind. A class may build on other classes.
 type classSpec struct {
-	class   words
+	class   textList
 	selects opt[selector]
 	defaults
 }
 
 func (c *classSpec) fields() []field {
 	return append([]field{
-		{"class", "", "GuestClasses that this one builds on, later ones over earlier ones.", such(list(&c.class, className, ""), `["debian"]`)},
-		{"select", "", "Guests, in and below the folder of the class, that it applies to by itself, below the classes that they name. All of it must fit.", such(child(&c.selects), `{"paths": ["web/**"]}`, `{"labels": {"tier": "web"}}`)},
+		{"class", "", "GuestClasses that this one builds on, later ones over earlier ones.", withExamples(list(&c.class, className, ""), `["debian"]`)},
+		{"select", "", "Guests, in and below the folder of the class, that it applies to by itself, below the classes that they name. All of it must fit.", withExamples(child(&c.selects), `{"paths": ["web/**"]}`, `{"labels": {"tier": "web"}}`)},
 	}, c.defaults.fields()...)
 }
 
@@ -29,8 +29,8 @@ type class struct {
 	at   tree.Position
 	// merged is what the class and those that it builds on give, by kind. It is made once: a class that builds twice on one that
 	// builds twice on one ... is as cheap as a list of them.
-	merged map[guest.Kind]*tree.Node
-	open   bool // being merged; a class that meets itself is a cycle, reported elsewhere
+	merged  map[guest.Kind]*tree.Node
+	merging bool // being merged; a class that meets itself is a cycle, reported elsewhere
 }
 
 // classes are all of a source, by name.
@@ -70,7 +70,7 @@ func (c classes) check(r *report) {
 	}
 }
 
-func (c classes) checkNames(d decoder, uses words) {
+func (c classes) checkNames(d decoder, uses textList) {
 	for _, name := range uses.value {
 		if c[name.value] == nil {
 			d.path = name.path
@@ -79,31 +79,31 @@ func (c classes) checkNames(d decoder, uses words) {
 	}
 }
 
-// lay merges the named classes over a base, left to right.
-func (c classes) lay(base *tree.Node, names []string, kind guest.Kind) *tree.Node {
+// mergeOver merges the named classes over a base, left to right.
+func (c classes) mergeOver(base *tree.Node, names []string, kind guest.Kind) *tree.Node {
 	for _, name := range names {
-		if over := c.give(name, kind); over != nil {
+		if over := c.inherited(name, kind); over != nil {
 			base = merge(base, over)
 		}
 	}
 	return base
 }
 
-// give returns what a class gives to a kind of guest; nil where it gives nothing.
-func (c classes) give(name string, kind guest.Kind) *tree.Node {
+// inherited returns what a class gives to a kind of guest; nil where it gives nothing.
+func (c classes) inherited(name string, kind guest.Kind) *tree.Node {
 	one := c[name]
-	if one == nil || one.open {
+	if one == nil || one.merging {
 		return nil
 	}
 	if done, ok := one.merged[kind]; ok {
 		return done
 	}
-	one.open = true
-	out := c.lay(nil, texts(one.spec.class), kind)
+	one.merging = true
+	out := c.mergeOver(nil, texts(one.spec.class), kind)
 	if own := one.spec.of(kind); own != nil {
 		out = merge(out, own)
 	}
-	one.open = false
+	one.merging = false
 	one.merged[kind] = out
 	return out
 }

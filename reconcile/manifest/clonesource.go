@@ -13,8 +13,8 @@ type clone struct {
 
 func (c *clone) fields() []field {
 	return []field{
-		{"template", "", "Vmid of the template.", such(integer(&c.vmid, minVMID, maxVMID), `9000`)},
-		{"name", "", "Name of the template, in place of its vmid.", such(text(&c.name, dnsName), `"tmpl-debian-12"`)},
+		{"template", "", "Vmid of the template.", withExamples(integer(&c.vmid, minVMID, maxVMID), `9000`)},
+		{"name", "", "Name of the template, in place of its vmid.", withExamples(text(&c.name, dnsName), `"tmpl-debian-12"`)},
 		{"full", "", "Copy the disks; false makes a linked clone, which keeps depending on the template. Default: true.", flag(&c.full)},
 		{"storage", "", "Storage for the copied disks. Default: the template's.", text(&c.storage, storageName)},
 		{"snapshot", "", "Snapshot to copy, of the guest whose vmid template names. Default: its present state.", text(&c.snapshot, snapshot)},

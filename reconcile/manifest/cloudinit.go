@@ -12,7 +12,7 @@ type cloudInit struct {
 	storage, slot, user, kind opt[string]
 	onChange                  opt[string]
 	passwordFrom              opt[secretRef]
-	sshKeys                   words
+	sshKeys                   textList
 	ip                        map[string]*opt[ipConfig]
 	dns                       dns
 	upgrade                   opt[bool]
@@ -25,9 +25,9 @@ func (c *cloudInit) fields() []field {
 		{"slot", "", "Slot of the drive. Default: ide2.", slotName(&c.slot, diskSlots)},
 		{"type", "citype", "Format of the settings. Default: the operating system's.", nativeChoice(&c.kind, "citype", "")},
 		{"user", "ciuser", "User to set up in place of the image's.", text(&c.user, userName)},
-		{"passwordFrom", "cipassword", "The user's password, kept on the agent's host.", such(child(&c.passwordFrom), `{"file": "web-password"}`)},
-		{"sshKeys", "sshkeys", "Public keys that may log in, as a set.", such(byHand(list(&c.sshKeys, sshKey, "")), `["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMEXsBt6JGhURlK36Rj2dZ3oVIHElPKYsEQc2G4E2+QK ops@home"]`)},
-		{"ip", "ipconfig", "Addresses by network slot.", such(slots(&c.ip, networkSlots), `{"net0": {"v4": "10.0.20.11/24", "gw4": "10.0.20.1"}}`, `{"net0": {"v4": "dhcp"}}`)},
+		{"passwordFrom", "cipassword", "The user's password, kept on the agent's host.", withExamples(child(&c.passwordFrom), `{"file": "web-password"}`)},
+		{"sshKeys", "sshkeys", "Public keys that may log in, as a set.", withExamples(byHand(list(&c.sshKeys, sshKey, "")), `["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMEXsBt6JGhURlK36Rj2dZ3oVIHElPKYsEQc2G4E2+QK ops@home"]`)},
+		{"ip", "ipconfig", "Addresses by network slot.", withExamples(slots(&c.ip, networkSlots), `{"net0": {"v4": "10.0.20.11/24", "gw4": "10.0.20.1"}}`, `{"net0": {"v4": "dhcp"}}`)},
 		{"dns", "", "Name servers.", group(&c.dns)},
 		{"upgrade", "ciupgrade", "Upgrade packages at the first boot.", flag(&c.upgrade)},
 		{"custom", "", "Files that replace what Proxmox writes. The agent does not see changes within them.", group(&c.custom)},
@@ -78,12 +78,12 @@ func (c *cloudInit) needDrive(l *lowering) {
 
 // slotName is the name of a slot as a value.
 func slotName(into *opt[string], names families) value {
-	return leaf[string]{into, slotCodec{names}}
+	return scalarValue[string]{into, slotCodec{names}}
 }
 
 type slotCodec struct{ names families }
 
-func (c slotCodec) parse(n *tree.Node) (string, *complaint) {
+func (c slotCodec) parse(n *tree.Node) (string, *rejection) {
 	if n.Kind == tree.Scalar && c.names.has(n.Text) {
 		return n.Text, nil
 	}
@@ -133,12 +133,12 @@ func (i *ipConfig) lower(l *lowering) {
 }
 
 // dns is name servers and search domains, of cloud-init or of a container.
-type dns struct{ servers, search words }
+type dns struct{ servers, search textList }
 
 func (d *dns) fields() []field {
 	return []field{
-		{"servers", "nameserver", "Addresses of name servers.", such(list(&d.servers, ipAddress, " "), `["10.0.20.1", "1.1.1.1"]`)},
-		{"search", "searchdomain", "Search domains.", such(list(&d.search, dnsName, " "), `["home.lan"]`)},
+		{"servers", "nameserver", "Addresses of name servers.", withExamples(list(&d.servers, ipAddress, " "), `["10.0.20.1", "1.1.1.1"]`)},
+		{"search", "searchdomain", "Search domains.", withExamples(list(&d.search, dnsName, " "), `["home.lan"]`)},
 	}
 }
 
@@ -147,9 +147,9 @@ type snippets struct{ user, network, vendor, meta opt[string] }
 
 func (s *snippets) fields() []field {
 	return []field{
-		{"user", "cicustom.user", "User data, such as local:snippets/web.yaml.", such(text(&s.user, volumeID), `"local:snippets/web.yaml"`)},
-		{"network", "cicustom.network", "Network data.", such(text(&s.network, volumeID), `"local:snippets/network.yaml"`)},
-		{"vendor", "cicustom.vendor", "Vendor data.", such(text(&s.vendor, volumeID), `"local:snippets/vendor.yaml"`)},
-		{"meta", "cicustom.meta", "Meta data.", such(text(&s.meta, volumeID), `"local:snippets/meta.yaml"`)},
+		{"user", "cicustom.user", "User data, such as local:snippets/web.yaml.", withExamples(text(&s.user, volumeID), `"local:snippets/web.yaml"`)},
+		{"network", "cicustom.network", "Network data.", withExamples(text(&s.network, volumeID), `"local:snippets/network.yaml"`)},
+		{"vendor", "cicustom.vendor", "Vendor data.", withExamples(text(&s.vendor, volumeID), `"local:snippets/vendor.yaml"`)},
+		{"meta", "cicustom.meta", "Meta data.", withExamples(text(&s.meta, volumeID), `"local:snippets/meta.yaml"`)},
 	}
 }

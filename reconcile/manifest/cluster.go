@@ -41,8 +41,8 @@ type clusterSpec struct {
 
 func (c *clusterSpec) fields() []field {
 	return []field{
-		{"vmids", "", "Vmids for guests of this source. Guests without a vmid get one of them.", such(child(&c.vmids), `{"from": 200, "to": 299}`)},
-		{"guards", "", "Bounds on what one mistake can cost.", such(group(&c.guards), `{"maxDestroysPerDay": 3, "approvals": 2}`)},
+		{"vmids", "", "Vmids for guests of this source. Guests without a vmid get one of them.", withExamples(child(&c.vmids), `{"from": 200, "to": 299}`)},
+		{"guards", "", "Bounds on what one mistake can cost.", withExamples(group(&c.guards), `{"maxDestroysPerDay": 3, "approvals": 2}`)},
 		{"defaults", "", "What every guest inherits, below its classes.", group(&c.defaults)},
 	}
 }
@@ -69,8 +69,8 @@ type defaults struct{ machine, container *tree.Node }
 
 func (d *defaults) fields() []field {
 	return []field{
-		{"virtualMachine", "", "For virtual machines: a spec as in VirtualMachine.", such(subtree(&d.machine, string(guest.VirtualMachine)), `{"osType": "l26", "agent": {"enabled": true}}`)},
-		{"container", "", "For containers: a spec as in Container.", such(subtree(&d.container, string(guest.Container)), `{"unprivileged": true}`)},
+		{"virtualMachine", "", "For virtual machines: a spec as in VirtualMachine.", withExamples(subtree(&d.machine, string(guest.VirtualMachine)), `{"osType": "l26", "agent": {"enabled": true}}`)},
+		{"container", "", "For containers: a spec as in Container.", withExamples(subtree(&d.container, string(guest.Container)), `{"unprivileged": true}`)},
 	}
 }
 

@@ -23,28 +23,28 @@ type container struct {
 	unprivileged opt[bool]
 	timezone     opt[string]
 	passwordFrom opt[secretRef]
-	sshKeys      words
+	sshKeys      textList
 	entrypoint   opt[string]
-	env          pairs
+	env          textMap
 }
 
 func (c *container) fields() []field {
 	return append(c.common.fields(), []field{
 		{"hostname", "hostname", "Host name. Default: metadata.name, except for adopted guests.", text(&c.hostname, dnsName)},
-		{"source", "", "How to create the guest. Not compared afterwards: a later edit never creates it again.", such(group(&c.from), `{"template": {"volume": "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"}}`)},
-		{"cpu", "", "Processors.", such(group(&c.cpu), `{"cores": 2}`)},
-		{"memory", "", "Memory.", such(group(&c.memory), `{"size": "1Gi", "swap": "0Mi"}`)},
-		{"rootfs", "", "The root file system.", such(group(&c.rootfs), `{"storage": "local-lvm", "size": "8Gi"}`)},
-		{"mounts", "", "Mount points by slot.", such(slots(&c.mounts, slotsOf(guest.Container, "mp")), `{"mp0": {"storage": "local-lvm", "size": "4Gi", "path": "/var/lib/data", "backup": true}}`)},
-		{"networks", "", "Network interfaces by slot.", such(slots(&c.networks, slotsOf(guest.Container, "net")), `{"net0": {"name": "eth0", "bridge": "vmbr0", "ip4": "10.0.20.53/24", "gw4": "10.0.20.1"}}`)},
+		{"source", "", "How to create the guest. Not compared afterwards: a later edit never creates it again.", withExamples(group(&c.from), `{"template": {"volume": "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"}}`)},
+		{"cpu", "", "Processors.", withExamples(group(&c.cpu), `{"cores": 2}`)},
+		{"memory", "", "Memory.", withExamples(group(&c.memory), `{"size": "1Gi", "swap": "0Mi"}`)},
+		{"rootfs", "", "The root file system.", withExamples(group(&c.rootfs), `{"storage": "local-lvm", "size": "8Gi"}`)},
+		{"mounts", "", "Mount points by slot.", withExamples(slots(&c.mounts, slotsOf(guest.Container, "mp")), `{"mp0": {"storage": "local-lvm", "size": "4Gi", "path": "/var/lib/data", "backup": true}}`)},
+		{"networks", "", "Network interfaces by slot.", withExamples(slots(&c.networks, slotsOf(guest.Container, "net")), `{"net0": {"name": "eth0", "bridge": "vmbr0", "ip4": "10.0.20.53/24", "gw4": "10.0.20.1"}}`)},
 		{"dns", "", "Name servers. Default: the host's.", group(&c.dns)},
-		{"features", "", "What the container may do. All but nesting need root@pam.", such(group(&c.features), `{"nesting": true}`)},
+		{"features", "", "What the container may do. All but nesting need root@pam.", withExamples(group(&c.features), `{"nesting": true}`)},
 		{"unprivileged", "unprivileged", "Map root to a user without rights on the host. Used to create only; cannot be changed.", flag(&c.unprivileged)},
 		{"timezone", "timezone", "Time zone, or host for the node's.", text(&c.timezone, timeZone)},
-		{"passwordFrom", "password", "Root's password, kept on the agent's host. Used to create only.", such(child(&c.passwordFrom), `{"file": "dns-root"}`)},
-		{"sshKeys", "ssh-public-keys", "Public keys that may log in as root. Used to create only.", such(byHand(list(&c.sshKeys, sshKey, "\n")), `["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMEXsBt6JGhURlK36Rj2dZ3oVIHElPKYsEQc2G4E2+QK ops@home"]`)},
+		{"passwordFrom", "password", "Root's password, kept on the agent's host. Used to create only.", withExamples(child(&c.passwordFrom), `{"file": "dns-root"}`)},
+		{"sshKeys", "ssh-public-keys", "Public keys that may log in as root. Used to create only.", withExamples(byHand(list(&c.sshKeys, sshKey, "\n")), `["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMEXsBt6JGhURlK36Rj2dZ3oVIHElPKYsEQc2G4E2+QK ops@home"]`)},
 		{"entrypoint", "entrypoint", "Command to start in place of /sbin/init; Proxmox VE 9.1 and later.", text(&c.entrypoint, commandLine)},
-		{"env", "env", "Environment of that command; Proxmox VE 9.1 and later.", such(dictionary(&c.env, variableName), `{"LANG": "C.UTF-8"}`)},
+		{"env", "env", "Environment of that command; Proxmox VE 9.1 and later.", withExamples(dictionary(&c.env, variableName), `{"LANG": "C.UTF-8"}`)},
 	}...)
 }
 
@@ -110,8 +110,8 @@ type rootfs struct {
 	storage          opt[string]
 	size             opt[int64]
 	replicate, quota opt[bool]
-	options          words
-	natives          pairs
+	options          textList
+	natives          textMap
 }
 
 func (r *rootfs) fields() []field {
@@ -120,7 +120,7 @@ func (r *rootfs) fields() []field {
 		{"size", "rootfs.size", "Least size, such as 8Gi. A smaller volume grows; none shrinks.", capacity(&r.size)},
 		{"replicate", "rootfs.replicate", "Include the volume in replication.", flag(&r.replicate)},
 		{"quota", "rootfs.quota", "User quotas.", flag(&r.quota)},
-		{"options", "rootfs.mountoptions", "Mount options, such as noatime.", such(list(&r.options, mountOption, ";"), `["noatime"]`)},
+		{"options", "rootfs.mountoptions", "Mount options, such as noatime.", withExamples(list(&r.options, mountOption, ";"), `["noatime"]`)},
 	})
 }
 
@@ -130,8 +130,8 @@ type mount struct {
 	storage, volume, path              opt[string]
 	size                               opt[int64]
 	backup, readOnly, replicate, quota opt[bool]
-	options                            words
-	natives                            pairs
+	options                            textList
+	natives                            textMap
 }
 
 func (m *mount) fields() []field {
@@ -161,7 +161,7 @@ func (m *mount) lower(l *lowering) {
 // features is what a container may do.
 type features struct {
 	nesting, keyctl, fuse, mknod opt[bool]
-	mount                        words
+	mount                        textList
 }
 
 func (f *features) fields() []field {

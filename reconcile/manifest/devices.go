@@ -11,7 +11,7 @@ type device struct {
 	mapping, mediated     opt[string]
 	pcie, primary, romBar opt[bool]
 	usb3                  opt[bool]
-	natives               pairs
+	natives               textMap
 }
 
 func (d *device) fields() []field {
@@ -45,7 +45,7 @@ type directory struct {
 	mapping, cache opt[string]
 	directIO       opt[bool]
 	acl            opt[bool]
-	natives        pairs
+	natives        textMap
 }
 
 func (d *directory) fields() []field {

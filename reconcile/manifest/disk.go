@@ -28,7 +28,7 @@ type disk struct {
 	size                                                opt[int64]
 	discard, ssd, iothread, backup, replicate, readOnly opt[bool]
 	limits                                              diskLimits
-	natives                                             pairs
+	natives                                             textMap
 }
 
 func (d *disk) fields() []field {
@@ -36,10 +36,10 @@ func (d *disk) fields() []field {
 		d.row(),
 		{"storage", ".storage", "Storage to create the disk on.", text(&d.storage, storageName)},
 		{"size", ".size", "Least size, such as 32Gi. A smaller disk grows; none shrinks.", capacity(&d.size)},
-		{"volume", ".volume", "Existing volume to attach, in place of storage.", such(text(&d.volume, volumeID), `"local-lvm:vm-201-disk-7"`)},
+		{"volume", ".volume", "Existing volume to attach, in place of storage.", withExamples(text(&d.volume, volumeID), `"local-lvm:vm-201-disk-7"`)},
 		{"iso", ".volume", "Makes the slot a CD-ROM drive: an ISO image, or none for an empty drive. Not beside storage, volume, size and format.", byHand(text(&d.iso, isoVolume))},
 		{"format", ".format", "Image format on a storage that keeps files. Used to create only.", choice(&d.format, guest.ImageFormats()...)},
-		{"discard", ".discard", "Pass discards on to the storage.", toggle(&d.discard, "on", "ignore")},
+		{"discard", ".discard", "Pass discards on to the storage.", boolWords(&d.discard, "on", "ignore")},
 		{"ssd", ".ssd", "Show the disk as an SSD; not for virtio slots.", flag(&d.ssd)},
 		{"iothread", ".iothread", "A thread of its own; scsi and virtio slots only.", flag(&d.iothread)},
 		{"cache", ".cache", "Cache mode.", nativeChoice(&d.cache, "scsi0", "cache")},
@@ -48,7 +48,7 @@ func (d *disk) fields() []field {
 		{"replicate", ".replicate", "Include the disk in replication.", flag(&d.replicate)},
 		{"readOnly", ".ro", "Read only; scsi and virtio slots only.", flag(&d.readOnly)},
 		{"serial", ".serial", "Serial number that the guest sees.", text(&d.serial, diskSerial)},
-		{"limits", "", "Throughput limits.", such(group(&d.limits), `{"readMBps": 100, "writeMBps": 50}`)},
+		{"limits", "", "Throughput limits.", withExamples(group(&d.limits), `{"readMBps": 100, "writeMBps": 50}`)},
 	})
 }
 

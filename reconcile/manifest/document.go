@@ -29,7 +29,7 @@ type document struct {
 
 type metadata struct {
 	name                opt[string]
-	labels, annotations pairs
+	labels, annotations textMap
 }
 
 func (d *document) fields() []field {
@@ -44,12 +44,12 @@ func (d *document) fields() []field {
 func (m *metadata) fields() []field {
 	return []field{
 		{"name", "", "Name within the repository, unique in its kind.", text(&m.name, dnsName)},
-		{"labels", "", "Names and values to select guests by. Not sent to the cluster.", such(dictionary(&m.labels, labelName), `{"tier": "web", "stage": "prod"}`)},
+		{"labels", "", "Names and values to select guests by. Not sent to the cluster.", withExamples(dictionary(&m.labels, labelName), `{"tier": "web", "stage": "prod"}`)},
 		{"annotations", "", "Names and values for other tools. Not sent to the cluster.", dictionary(&m.annotations, labelName)},
 	}
 }
 
-var labelName = &rule{want: "a name", such: []string{"team", "example.com/team"}, shape: exactly(`[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?`)}
+var labelName = &textRule{want: "a name", examples: []string{"team", "example.com/team"}, shape: exactly(`[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?`)}
 
 // label names the document in messages and orders: "VirtualMachine/web-1".
 func (d *document) label() string {
@@ -62,7 +62,7 @@ func (d *document) label() string {
 // newDocument reads what every kind begins with. It returns nil where the rest cannot be understood.
 func newDocument(n *tree.Node, r *report) *document {
 	doc := &document{at: n.At}
-	doc.guess(n)
+	doc.prefillLabel(n)
 	before := r.count
 	decodeObject(decoder{report: r, label: doc.label()}, n, doc)
 	unreadable := r.count > before
@@ -94,8 +94,8 @@ func newDocument(n *tree.Node, r *report) *document {
 	}
 }
 
-// guess looks kind and name up before decoding, so that problems on the way can be told by their document.
-func (d *document) guess(n *tree.Node) {
+// prefillLabel looks kind and name up before decoding, so that problems on the way can be told by their document.
+func (d *document) prefillLabel(n *tree.Node) {
 	kind, meta := n.Get("kind"), n.Get("metadata")
 	if kind == nil || meta == nil {
 		return

@@ -2,15 +2,15 @@ package manifest
 
 import "encoding/json"
 
-// such is a row with examples for people who read the schema, as JSON. They stand in place of those that its values bring along.
-func such(inner value, examples ...string) value { return suchValue{inner, examples} }
+// withExamples is a row with examples for people who read the schema, as JSON. They stand in place of those that its values bring along.
+func withExamples(inner value, examples ...string) value { return examplesValue{inner, examples} }
 
-type suchValue struct {
+type examplesValue struct {
 	value
 	examples []string
 }
 
-func (s suchValue) schema() *schema {
+func (s examplesValue) schema() *schema {
 	out := s.value.schema()
 	out.Examples = nil
 	for _, example := range s.examples {

@@ -31,8 +31,8 @@ type pointer[T any] interface {
 // lowerer is an object that has more to say than its rows, or to check across them.
 type lowerer interface{ lower(l *lowering) }
 
-// misreader is an object with words of its own for a value that is no mapping.
-type misreader interface{ misread(n *tree.Node) complaint }
+// nonMappingRejecter is an object with words of its own for a value that is no mapping.
+type nonMappingRejecter interface{ rejectNonMapping(n *tree.Node) rejection }
 
 // value is what a row decodes into. The way back from live keys is raisable, in adopt_raise.go; what lowers by hand here has its way
 // back by hand in adopt_hand.go, and a field without one is named in adopt_fields_test.go.
@@ -85,9 +85,9 @@ func (d decoder) problem(at tree.Position, message, hint string) {
 func decodeObject(d decoder, n *tree.Node, into object) {
 	rows := into.fields()
 	if n.Kind != tree.Mapping {
-		wrong := complaint{"got " + n.Describe() + ", want a mapping", d.takes(into, n)}
-		if own, ok := into.(misreader); ok {
-			wrong = own.misread(n)
+		wrong := rejection{"got " + n.Describe() + ", want a mapping", d.mappingHint(into, n)}
+		if own, ok := into.(nonMappingRejecter); ok {
+			wrong = own.rejectNonMapping(n)
 		}
 		d.problem(n.At, wrong.message, wrong.hint)
 		return
@@ -100,16 +100,16 @@ func decodeObject(d decoder, n *tree.Node, into object) {
 		switch {
 		case row == nil:
 			below := d.below(segment(e.Name))
-			below.problem(e.Value.Key, "unknown field", d.meant(rows, e.Name))
+			below.problem(e.Value.Key, "unknown field", d.unknownFieldHint(rows, e.Name))
 		case !e.Value.IsNull():
 			row.value.decode(d.below(e.Name), e.Value)
 		}
 	}
 }
 
-// takes returns a hint for a value without its name: the first field that it would fit, as it is or as what it was most likely meant
+// mappingHint returns a hint for a value without its name: the first field that it would fit, as it is or as what it was most likely meant
 // to be. memory: 2048 is memory: {size: 2048Mi}. No value means that something is to be removed.
-func (d decoder) takes(into object, n *tree.Node) string {
+func (d decoder) mappingHint(into object, n *tree.Node) string {
 	if d.path == "" || n.Kind != tree.Scalar || n.IsNull() {
 		return ""
 	}
@@ -139,9 +139,9 @@ func find(rows []field, name string) *field {
 	return nil
 }
 
-// meant returns a hint for an unknown name: the one place below this object, or else anywhere, that has this name or this native
+// unknownFieldHint returns a hint for an unknown name: the one place below this object, or else anywhere, that has this name or this native
 // key, or a native sub-key that raw takes, or a field of guests that a class keeps by kind, or a field of this object that is spelt like it.
-func (d decoder) meant(rows []field, name string) string {
+func (d decoder) unknownFieldHint(rows []field, name string) string {
 	var names, near, elsewhere []string
 	for _, row := range rows {
 		names = append(names, row.name)
@@ -152,7 +152,7 @@ func (d decoder) meant(rows []field, name string) string {
 				return
 			}
 			elsewhere = append(elsewhere, path)
-			if strings.HasPrefix(path, d.inside()+".") {
+			if strings.HasPrefix(path, d.pathInRoot()+".") {
 				near = append(near, path)
 			}
 		})
@@ -163,14 +163,14 @@ func (d decoder) meant(rows []field, name string) string {
 	case len(elsewhere) == 1:
 		return didYouMean(elsewhere[0])
 	}
-	if kinds := ofKinds(rows, name); len(kinds) > 0 {
+	if kinds := inheritedPaths(rows, name); len(kinds) > 0 {
 		return didYouMean(strings.Join(kinds, " or "))
 	}
-	return cmp.Or(d.takenRaw(rows, name), d.ofOtherKind(name), d.belowSpec(rows, name), didYouMean(closest(name, names)))
+	return cmp.Or(d.rawHint(rows, name), d.otherKindHint(name), d.belowSpecHint(rows, name), didYouMean(closest(name, names)))
 }
 
-// ofKinds returns where a guest's field belongs that stands beside the specs of both kinds of guests, as in a class.
-func ofKinds(rows []field, name string) []string {
+// inheritedPaths returns where a guest's field belongs that stands beside the specs of both kinds of guests, as in a class.
+func inheritedPaths(rows []field, name string) []string {
 	var paths []string
 	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
 		below := inheritedName[kind]

@@ -23,11 +23,11 @@ func (h *ha) fields() []field {
 }
 
 // wish returns what is wanted of the HA manager, nil where nothing is.
-func (h *ha) wish(p place) *guest.HAWish {
+func (h *ha) wish(p place) *guest.HAWanted {
 	if !h.absent.value && !h.state.set && !h.maxRestart.set && !h.maxRelocate.set {
 		return nil
 	}
-	w := guest.HAWish{Absent: h.absent.value, State: h.state.value, Origin: guest.Origin(p.at)}
+	w := guest.HAWanted{Absent: h.absent.value, State: h.state.value, Origin: guest.Origin(p.at)}
 	if h.maxRestart.set {
 		w.MaxRestart = &h.maxRestart.value
 	}
@@ -43,20 +43,20 @@ func (c *common) lowerHA(l *lowering) {
 	if !c.ha.set {
 		return
 	}
-	l.claim("ha", c.ha.place)
+	l.recordNative("ha", c.ha.place)
 	for native, p := range map[string]place{"ha.state": h.state.place, "ha.max_restart": h.maxRestart.place, "ha.max_relocate": h.maxRelocate.place} {
 		if p != (place{}) {
-			l.claim(native, p)
+			l.recordNative(native, p)
 		}
 	}
 	if h.absent.value && (h.state.set || h.maxRestart.set || h.maxRelocate.set) {
 		l.problem(c.ha.place, "got absent: true beside other fields, want it alone", "")
 	}
-	if against := powerOfHA[h.state.value]; against != "" && c.state.value == against {
-		l.problem(c.state.place, "got state: "+against+" against state: "+h.state.value+" of "+l.blame(h.state.place)+
+	if against := stateAgainstHA[h.state.value]; against != "" && c.state.value == against {
+		l.problem(c.state.place, "got state: "+against+" against state: "+h.state.value+" of "+l.describePlace(h.state.place)+
 			", want two that agree: the HA manager decides", "leave state out of one of them")
 	}
 }
 
-// powerOfHA is the power that a state of the HA manager works against.
-var powerOfHA = map[string]string{"started": string(guest.Stopped), "stopped": string(guest.Running), "disabled": string(guest.Running)}
+// stateAgainstHA is the power that a state of the HA manager works against.
+var stateAgainstHA = map[string]string{"started": string(guest.Stopped), "stopped": string(guest.Running), "disabled": string(guest.Running)}

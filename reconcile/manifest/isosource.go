@@ -11,7 +11,7 @@ type isoSource struct{ volume, slot opt[string] }
 
 func (i *isoSource) fields() []field {
 	return []field{
-		{"volume", "", "ISO image, such as local:iso/debian-12.iso. Needed.", such(text(&i.volume, volumeID), `"local:iso/debian-12.iso"`)},
+		{"volume", "", "ISO image, such as local:iso/debian-12.iso. Needed.", withExamples(text(&i.volume, volumeID), `"local:iso/debian-12.iso"`)},
 		{"slot", "", "CD-ROM drive that takes it; not a virtio slot. Default: ide2.", slotName(&i.slot, diskSlots)},
 	}
 }
@@ -30,7 +30,7 @@ func (i *isoSource) source(l *lowering, p place) *guest.ISO {
 		l.problem(i.slot.place, "got a virtio slot for an ISO image, want an ide, sata or scsi slot", "")
 	}
 	if in := l.intents[slot]; in != nil && i.volume.set && in.Sub["volume"] != i.volume.value {
-		l.problem(p, "got "+slot+" for the image, which "+l.blame(l.setBy[slot])+" sets",
+		l.problem(p, "got "+slot+" for the image, which "+l.describePlace(l.setBy[slot])+" sets",
 			"set source.iso.slot to a free one, or leave source out once the guest is installed")
 	}
 	return &guest.ISO{Volume: i.volume.value, Slot: slot}

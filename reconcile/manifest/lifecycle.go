@@ -65,16 +65,16 @@ func (s *suspension) fields() []field {
 	return []field{
 		{"reason", "", "Why, for the person who wonders. Needed.", text(&s.reason, anyText)},
 		{"author", "", "Who asked for it.", text(&s.author, anyText)},
-		{"until", "", "When work goes on by itself. Default: never.", moment(&s.until)},
+		{"until", "", "When work goes on by itself. Default: never.", timestamp(&s.until)},
 	}
 }
 
-func (s *suspension) misread(n *tree.Node) complaint {
+func (s *suspension) rejectNonMapping(n *tree.Node) rejection {
 	hint := "give the reason, as in {reason: being moved to new disks}"
 	if n.Text == "false" || n.Text == "no" {
 		hint = "leave suspend out; null drops an inherited one"
 	}
-	return complaint{"got " + n.Describe() + ", want a mapping", hint}
+	return rejection{"got " + n.Describe() + ", want a mapping", hint}
 }
 
 // value returns the suspension, nil where the guest is not suspended.

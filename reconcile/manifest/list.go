@@ -9,11 +9,11 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// words is a list of texts, each knowing its place.
-type words = opt[[]opt[string]]
+// textList is a list of texts, each knowing its place.
+type textList = opt[[]opt[string]]
 
 // texts returns the words alone.
-func texts(w words) []string {
+func texts(w textList) []string {
 	var out []string
 	for _, item := range w.value {
 		out = append(out, item.value)
@@ -22,13 +22,13 @@ func texts(w words) []string {
 }
 
 // list is a list of texts that follow a rule, joined for Proxmox. One text alone is a list of one. No text may be there twice.
-func list(into *words, r *rule, join string) value {
+func list(into *textList, r *textRule, join string) value {
 	return listValue{into, r, join}
 }
 
 type listValue struct {
-	into *words
-	rule *rule
+	into *textList
+	rule *textRule
 	join string
 }
 
@@ -43,7 +43,7 @@ func (v listValue) decode(d decoder, n *tree.Node) {
 		d.problem(n.At, fmt.Sprintf("got %s, want a list of at most %d", n.Describe(), maxItems), "")
 		return
 	}
-	out := words{place: place{n.Key, d.path}, set: true}
+	out := textList{place: place{n.Key, d.path}, set: true}
 	seen := map[string]bool{}
 	for i, item := range items {
 		below := d
@@ -53,7 +53,7 @@ func (v listValue) decode(d decoder, n *tree.Node) {
 		s, wrong := v.rule.parse(item)
 		switch {
 		case wrong != nil && n.Kind == tree.Scalar && wrong.hint == "":
-			below.problem(item.At, wrong.message, v.apart(item.Text))
+			below.problem(item.At, wrong.message, v.splitHint(item.Text))
 		case wrong != nil:
 			below.problem(item.At, wrong.message, wrong.hint)
 		case seen[s]:
@@ -66,8 +66,8 @@ func (v listValue) decode(d decoder, n *tree.Node) {
 	*v.into = out
 }
 
-// apart returns a hint for a text that holds several, as Proxmox joins them: [web, prod] for web;prod.
-func (v listValue) apart(text string) string {
+// splitHint returns a hint for a text that holds several, as Proxmox joins them: [web, prod] for web;prod.
+func (v listValue) splitHint(text string) string {
 	words := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" ,;", c) })
 	if len(words) < 2 || slices.ContainsFunc(words, func(word string) bool { return !v.rule.ok(word) }) {
 		return ""
@@ -87,26 +87,28 @@ func (v listValue) lower(l *lowering, native string) {
 func (v listValue) schema() *schema {
 	item := &schema{Type: []string{"string"}, Pattern: v.rule.pattern()}
 	out := &schema{Type: nullable("array", "string"), Items: item}
-	if len(v.rule.such) > 0 {
-		out.Examples = []json.RawMessage{encoded(v.rule.such)}
+	if len(v.rule.examples) > 0 {
+		out.Examples = []json.RawMessage{encoded(v.rule.examples)}
 	}
 	return out
 }
 
 func (v listValue) walk(string, func(path string, row field)) {}
 
-// pairs maps names that the user chooses to texts. Where numbers and truth values are welcome, they become native text.
-type pairs map[string]opt[string]
+// textMap maps names that the user chooses to texts. Where numbers and truth values are welcome, they become native text.
+type textMap map[string]opt[string]
 
 // dictionary is a mapping of names that follow a rule to plain texts.
-func dictionary(into *pairs, names *rule) value { return dictionaryValue{into: into, names: names} }
+func dictionary(into *textMap, names *textRule) value {
+	return dictionaryValue{into: into, names: names}
+}
 
-// natives is a mapping of native keys to native values.
-func natives(into *pairs) value { return dictionaryValue{into, nativeKey, true} }
+// nativeMap is a mapping of native keys to native values.
+func nativeMap(into *textMap) value { return dictionaryValue{into, nativeKey, true} }
 
 type dictionaryValue struct {
-	into   *pairs
-	names  *rule
+	into   *textMap
+	names  *textRule
 	native bool
 }
 
@@ -115,7 +117,7 @@ func (v dictionaryValue) decode(d decoder, n *tree.Node) {
 		d.problem(n.At, fmt.Sprintf("got %s, want a mapping of at most %d names to values", n.Describe(), maxItems), "")
 		return
 	}
-	*v.into = pairs{}
+	*v.into = textMap{}
 	for _, e := range n.Entries {
 		below := d.below(segment(e.Name))
 		if !v.names.ok(e.Name) {
@@ -134,7 +136,7 @@ func (v dictionaryValue) decode(d decoder, n *tree.Node) {
 	}
 }
 
-func (v dictionaryValue) parse(n *tree.Node) (string, *complaint) {
+func (v dictionaryValue) parse(n *tree.Node) (string, *rejection) {
 	switch {
 	case !v.native:
 		return anyText.parse(n)

@@ -62,7 +62,7 @@ func describeNodes(d guest.Desired) string {
 	return fmt.Sprintf(" of %s, migrate %s", strings.Join(d.Nodes, " "), d.Migrate)
 }
 
-func describeHA(h *guest.HAWish) string {
+func describeHA(h *guest.HAWanted) string {
 	switch {
 	case h == nil:
 		return ""

@@ -22,7 +22,7 @@ type lowering struct {
 	natives map[string][]string // field path -> native keys, or key.sub, that it became
 	secrets []guest.Secret
 
-	doubtful bool // a part of the manifest was not understood, so that it may say more than there is here
+	partial bool // a part of the manifest was not understood, so that it may say more than there is here
 }
 
 func newLowering(r *report, ref guest.Ref, seen tables) *lowering {
@@ -52,7 +52,7 @@ func (l *lowering) problem(p place, message, hint string) {
 
 // missing reports what a manifest does not say. Where a part of it was not understood, that may be the very part.
 func (l *lowering) missing(p place, message, hint string) {
-	if !l.doubtful {
+	if !l.partial {
 		l.problem(p, message, hint)
 	}
 }
@@ -92,8 +92,8 @@ func (l *lowering) remove(key string, p place) {
 	l.natives[p.path] = append(l.natives[p.path], key)
 }
 
-// claim notes that a field became something that is no intent, under the name that ignoreFields and changes have for it.
-func (l *lowering) claim(native string, p place) {
+// recordNative notes that a field became something that is no intent, under the name that ignoreFields and changes have for it.
+func (l *lowering) recordNative(native string, p place) {
 	l.natives[p.path] = append(l.natives[p.path], native)
 }
 
@@ -109,7 +109,7 @@ func (l *lowering) intent(key string, p place) *guest.Intent {
 // open begins a slot: sub-keys that follow are its own.
 func (l *lowering) open(key string, p place) {
 	if first, taken := l.setBy[key]; taken {
-		l.problem(p, "slot is already taken by "+l.blame(first), "")
+		l.problem(p, "slot is already taken by "+l.describePlace(first), "")
 	}
 	l.slot = key
 	l.intent(key, p)
@@ -128,10 +128,10 @@ func (l *lowering) close() {
 // raw wants native text as written. A key that a field sets too would have two owners. Keys that the key table does not hold pass,
 // since they may be newer than the agent, but for those that are one slip away from one that it holds.
 func (l *lowering) raw(key string, value opt[string]) {
-	if !l.free(key, value.place) {
+	if !l.settable(key, value.place) {
 		return
 	}
-	if l.slipped(key, value.place) {
+	if l.reportTypo(key, value.place) {
 		return
 	}
 	if err := guest.Check(l.kind, key, value.value); err != nil && value.value != "" && !errors.Is(err, guest.ErrUnknownKey) {
@@ -143,13 +143,13 @@ func (l *lowering) raw(key string, value opt[string]) {
 
 // unset wants a native key to be absent.
 func (l *lowering) unset(key opt[string]) {
-	if l.free(key.value, key.place) && !l.slipped(key.value, key.place) {
+	if l.settable(key.value, key.place) && !l.reportTypo(key.value, key.place) {
 		l.remove(key.value, key.place)
 	}
 }
 
-// reserved are native keys that are no manifest's business, each with the reason.
-var reserved = map[string]string{
+// reservedKeys are native keys that are no manifest's business, each with the reason.
+var reservedKeys = map[string]string{
 	"digest": "it belongs to Proxmox", "lock": "it belongs to Proxmox", "meta": "it belongs to Proxmox", "parent": "it belongs to Proxmox",
 	"snaptime": "it belongs to Proxmox", "vmstate": "it belongs to Proxmox", "vmgenid": "it belongs to Proxmox",
 	"runningmachine": "it belongs to Proxmox", "runningcpu": "it belongs to Proxmox", "snapstate": "it belongs to Proxmox",
@@ -163,9 +163,9 @@ var reserved = map[string]string{
 	"password":   "a secret must not be in a repository: set spec.passwordFrom",
 }
 
-// free says whether a native key may still be set by hand, and reports why not.
-func (l *lowering) free(key string, p place) bool {
-	reason, taken := reserved[key]
+// settable says whether a native key may still be set by hand, and reports why not.
+func (l *lowering) settable(key string, p place) bool {
+	reason, taken := reservedKeys[key]
 	if strings.HasPrefix(key, "unused") {
 		reason, taken = "it belongs to Proxmox", true
 	}
@@ -174,13 +174,13 @@ func (l *lowering) free(key string, p place) bool {
 		return false
 	}
 	if first, set := l.setBy[key]; set {
-		l.problem(p, fmt.Sprintf("native key %s is already set by %s", key, l.blame(first)), "set it in one place")
+		l.problem(p, fmt.Sprintf("native key %s is already set by %s", key, l.describePlace(first)), "set it in one place")
 		return false
 	}
 	return true
 }
 
-func (l *lowering) blame(p place) string { return fmt.Sprintf("%s (%s)", p.path, p.at) }
+func (l *lowering) describePlace(p place) string { return fmt.Sprintf("%s (%s)", p.path, p.at) }
 
 // sorted returns the intents by key.
 func (l *lowering) sorted() []guest.Intent {

@@ -22,7 +22,7 @@ type machine struct {
 	firmware       firmware
 	display        display
 	tablet         opt[bool]
-	hotplug        words
+	hotplug        textList
 	disks          map[string]*opt[disk]
 	networks       map[string]*opt[machineNetwork]
 	serial         map[string]*opt[serial]
@@ -39,26 +39,26 @@ type machine struct {
 func (m *machine) fields() []field {
 	return append(m.common.fields(), []field{
 		{"name", "name", "Name of the virtual machine. Default: metadata.name, except for adopted guests.", text(&m.name, dnsName)},
-		{"source", "", "How to create the guest. Not compared afterwards: a later edit never creates it again.", such(group(&m.from), `{"clone": {"name": "tmpl-debian-12"}}`, `{"image": {"from": "local:import/debian-12.qcow2"}}`)},
-		{"cpu", "", "Processors.", such(group(&m.cpu), `{"cores": 2, "type": "x86-64-v2-AES"}`)},
-		{"memory", "", "Memory.", such(group(&m.memory), `{"size": "4Gi"}`, `{"size": "4Gi", "min": "2Gi"}`)},
-		{"agent", "", "The QEMU guest agent.", such(group(&m.agent), `{"enabled": true, "fstrim": true}`)},
+		{"source", "", "How to create the guest. Not compared afterwards: a later edit never creates it again.", withExamples(group(&m.from), `{"clone": {"name": "tmpl-debian-12"}}`, `{"image": {"from": "local:import/debian-12.qcow2"}}`)},
+		{"cpu", "", "Processors.", withExamples(group(&m.cpu), `{"cores": 2, "type": "x86-64-v2-AES"}`)},
+		{"memory", "", "Memory.", withExamples(group(&m.memory), `{"size": "4Gi"}`, `{"size": "4Gi", "min": "2Gi"}`)},
+		{"agent", "", "The QEMU guest agent.", withExamples(group(&m.agent), `{"enabled": true, "fstrim": true}`)},
 		{"osType", "ostype", "Guest operating system, which decides on defaults: l26 is any Linux.", nativeChoice(&m.osType, "ostype", "")},
 		{"scsiController", "scsihw", "SCSI controller; iothread needs virtio-scsi-single.", nativeChoice(&m.scsiController, "scsihw", "")},
-		{"firmware", "", "BIOS or UEFI, machine type, TPM.", such(group(&m.firmware), `{"bios": "ovmf", "machine": "q35", "efi": {"storage": "local-lvm", "secureBoot": true}, "tpm": {"storage": "local-lvm", "version": "v2.0"}}`)},
+		{"firmware", "", "BIOS or UEFI, machine type, TPM.", withExamples(group(&m.firmware), `{"bios": "ovmf", "machine": "q35", "efi": {"storage": "local-lvm", "secureBoot": true}, "tpm": {"storage": "local-lvm", "version": "v2.0"}}`)},
 		{"display", "", "Graphics.", group(&m.display)},
 		{"tablet", "tablet", "A pointer device for the console.", flag(&m.tablet)},
-		{"hotplug", "hotplug", "What can be changed while the guest runs: network, disk, usb, memory, cpu, cloudinit. An empty list: nothing.", such(byHand(list(&m.hotplug, hotplugFeature, ",")), `["network", "disk"]`)},
-		{"disks", "", "Disks and CD-ROM drives by slot.", such(slots(&m.disks, diskSlots), `{"scsi0": {"storage": "local-lvm", "size": "32Gi", "discard": true}, "ide2": {"iso": "local:iso/debian-12.iso"}}`)},
-		{"networks", "", "Network interfaces by slot.", such(slots(&m.networks, networkSlots), `{"net0": {"bridge": "vmbr0", "vlan": 20}}`)},
-		{"serial", "", "Serial ports by slot.", such(slots(&m.serial, slotsOf(guest.VirtualMachine, "serial")), `{"serial0": {"port": "socket"}}`)},
-		{"devices", "", "PCI and USB devices of the host by slot, through resource mappings.", such(slots(&m.devices, slotsOf(guest.VirtualMachine, "hostpci", "usb")), `{"hostpci0": {"mapping": "gpu", "pcie": true}, "usb0": {"mapping": "zigbee"}}`)},
-		{"directories", "", "Folders of the host to mount inside the guest, by slot, through directory mappings.", such(slots(&m.directories, slotsOf(guest.VirtualMachine, "virtiofs")), `{"virtiofs0": {"mapping": "media"}}`)},
-		{"rng", "rng0", "A source of random numbers.", such(lone(&m.rng), `{"source": "/dev/urandom"}`)},
-		{"watchdog", "watchdog", "A device that restarts a guest which hangs.", such(lone(&m.watchdog), `{"model": "i6300esb", "action": "reset"}`)},
-		{"audio", "audio0", "A sound card.", such(lone(&m.audio), `{"device": "ich9-intel-hda", "driver": "none"}`)},
-		{"smbios", "", "What the firmware says about the machine.", such(group(&m.smbios), `{"manufacturer": "Acme", "serial": "42"}`)},
-		{"cloudInit", "", "What cloud-init sets up inside the guest.", such(group(&m.cloudInit), `{"storage": "local-lvm", "user": "ops", "ip": {"net0": {"v4": "10.0.20.11/24", "gw4": "10.0.20.1"}}}`)},
+		{"hotplug", "hotplug", "What can be changed while the guest runs: network, disk, usb, memory, cpu, cloudinit. An empty list: nothing.", withExamples(byHand(list(&m.hotplug, hotplugFeature, ",")), `["network", "disk"]`)},
+		{"disks", "", "Disks and CD-ROM drives by slot.", withExamples(slots(&m.disks, diskSlots), `{"scsi0": {"storage": "local-lvm", "size": "32Gi", "discard": true}, "ide2": {"iso": "local:iso/debian-12.iso"}}`)},
+		{"networks", "", "Network interfaces by slot.", withExamples(slots(&m.networks, networkSlots), `{"net0": {"bridge": "vmbr0", "vlan": 20}}`)},
+		{"serial", "", "Serial ports by slot.", withExamples(slots(&m.serial, slotsOf(guest.VirtualMachine, "serial")), `{"serial0": {"port": "socket"}}`)},
+		{"devices", "", "PCI and USB devices of the host by slot, through resource mappings.", withExamples(slots(&m.devices, slotsOf(guest.VirtualMachine, "hostpci", "usb")), `{"hostpci0": {"mapping": "gpu", "pcie": true}, "usb0": {"mapping": "zigbee"}}`)},
+		{"directories", "", "Folders of the host to mount inside the guest, by slot, through directory mappings.", withExamples(slots(&m.directories, slotsOf(guest.VirtualMachine, "virtiofs")), `{"virtiofs0": {"mapping": "media"}}`)},
+		{"rng", "rng0", "A source of random numbers.", withExamples(singleDevice(&m.rng), `{"source": "/dev/urandom"}`)},
+		{"watchdog", "watchdog", "A device that restarts a guest which hangs.", withExamples(singleDevice(&m.watchdog), `{"model": "i6300esb", "action": "reset"}`)},
+		{"audio", "audio0", "A sound card.", withExamples(singleDevice(&m.audio), `{"device": "ich9-intel-hda", "driver": "none"}`)},
+		{"smbios", "", "What the firmware says about the machine.", withExamples(group(&m.smbios), `{"manufacturer": "Acme", "serial": "42"}`)},
+		{"cloudInit", "", "What cloud-init sets up inside the guest.", withExamples(group(&m.cloudInit), `{"storage": "local-lvm", "user": "ops", "ip": {"net0": {"v4": "10.0.20.11/24", "gw4": "10.0.20.1"}}}`)},
 		{"boot", "", "Boot devices.", group(&m.boot)},
 	}...)
 }
@@ -74,7 +74,7 @@ func (m *machine) lower(l *lowering) {
 	}
 	for _, item := range m.boot.order.value {
 		if in, there := l.intents[item.value]; there && in.Verb == guest.Absent {
-			l.problem(item.place, "got "+item.value+" in the boot order, which "+l.blame(l.setBy[item.value])+" removes", "")
+			l.problem(item.place, "got "+item.value+" in the boot order, which "+l.describePlace(l.setBy[item.value])+" removes", "")
 		}
 	}
 }
@@ -91,10 +91,10 @@ func (m *machine) defaultName(l *lowering, name opt[string]) {
 type cpu struct {
 	cores, sockets, units, hotplugged opt[int]
 	model                             opt[string]
-	flags                             words
+	flags                             textList
 	limit                             opt[float64]
 	numa                              opt[bool]
-	natives                           pairs
+	natives                           textMap
 }
 
 func (c *cpu) fields() []field {
@@ -102,7 +102,7 @@ func (c *cpu) fields() []field {
 		{"cores", "cores", "Cores of each socket.", integer(&c.cores, 1, 8192)},
 		{"sockets", "sockets", "Sockets.", integer(&c.sockets, 1, 64)},
 		{"type", "cpu.cputype", "CPU model, such as host or x86-64-v2-AES.", text(&c.model, cpuType)},
-		{"flags", "cpu.flags", "CPU flags to add or to take away, such as +aes.", such(list(&c.flags, cpuFlag, ";"), `["+aes", "-pcid"]`)},
+		{"flags", "cpu.flags", "CPU flags to add or to take away, such as +aes.", withExamples(list(&c.flags, cpuFlag, ";"), `["+aes", "-pcid"]`)},
 		{"units", "cpuunits", "Weight against other guests when the processor is busy.", integer(&c.units, 1, 262144)},
 		{"limit", "cpulimit", "Processors that may be used at once; 0 is no limit.", number(&c.limit, 128)},
 		{"numa", "numa", "NUMA.", flag(&c.numa)},
@@ -131,18 +131,18 @@ func (m *machineMemory) lower(l *lowering) {
 }
 
 // balloon is the least memory; "off" is 0 to Proxmox, which takes the device away.
-func balloon(into *opt[int64]) value { return leaf[int64]{into, mebibytesOrOff{mebibytes{mib}}} }
+func balloon(into *opt[int64]) value { return scalarValue[int64]{into, balloonCodec{memoryCodec{mib}}} }
 
-type mebibytesOrOff struct{ mebibytes }
+type balloonCodec struct{ memoryCodec }
 
-func (c mebibytesOrOff) parse(n *tree.Node) (int64, *complaint) {
+func (c balloonCodec) parse(n *tree.Node) (int64, *rejection) {
 	if n.Kind == tree.Scalar && n.Text == "off" {
 		return 0, nil
 	}
-	return c.mebibytes.parse(n)
+	return c.memoryCodec.parse(n)
 }
 
-func (c mebibytesOrOff) form() schema {
+func (c balloonCodec) form() schema {
 	return schema{Type: nullable("string"), Pattern: "^off$|" + sizePattern, Examples: textExamples("2Gi", "off")}
 }
 
@@ -169,10 +169,10 @@ func (a *agent) lower(l *lowering) {
 }
 
 // boot is the order of boot devices.
-type boot struct{ order words }
+type boot struct{ order textList }
 
 func (b *boot) fields() []field {
-	return []field{{"order", "boot", "Devices to boot from, the first one first, such as [scsi0, net0].", such(byHand(list(&b.order, bootDevice, ";")), `["scsi0", "net0"]`)}}
+	return []field{{"order", "boot", "Devices to boot from, the first one first, such as [scsi0, net0].", withExamples(byHand(list(&b.order, bootDevice, ";")), `["scsi0", "net0"]`)}}
 }
 
 func (b *boot) lower(l *lowering) {
@@ -187,7 +187,7 @@ func (b *boot) lower(l *lowering) {
 
 var hotplugFeatures = guest.Words(guest.VirtualMachine, "hotplug", "")
 
-var hotplugFeature = &rule{
+var hotplugFeature = &textRule{
 	want:   "one of " + strings.Join(hotplugFeatures, ", "),
 	accept: func(s string) bool { return slices.Contains(hotplugFeatures, s) },
 }

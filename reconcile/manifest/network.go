@@ -14,7 +14,7 @@ type link struct {
 	mac                opt[string]
 	firewall, linkDown opt[bool]
 	rate               opt[float64]
-	natives            pairs
+	natives            textMap
 }
 
 // rows takes what differs between the kinds: the sub-key that holds the MAC address, and the least MTU.
@@ -23,7 +23,7 @@ func (n *link) rows(mac string, leastMTU int) []field {
 		n.row(),
 		{"bridge", ".bridge", "Bridge or vnet that the interface is plugged into.", text(&n.bridge, bridgeName)},
 		{"vlan", ".tag", "VLAN tag.", integer(&n.vlan, 1, 4094)},
-		{"mac", mac, "MAC address; auto keeps the one that Proxmox drew. Default: auto.", address48(&n.mac)},
+		{"mac", mac, "MAC address; auto keeps the one that Proxmox drew. Default: auto.", macField(&n.mac)},
 		{"firewall", ".firewall", "Apply Proxmox's firewall.", flag(&n.firewall)},
 		{"mtu", ".mtu", "MTU; for virtual machines 1 takes the bridge's.", integer(&n.mtu, leastMTU, 65520)},
 		{"rate", ".rate", "Limit in megabytes a second.", number(&n.rate, 10240)},
@@ -31,17 +31,17 @@ func (n *link) rows(mac string, leastMTU int) []field {
 	}
 }
 
-// checkPlugged reports an interface that a new guest would have, and that is plugged in nowhere. What exists may have one.
-func (c *common) checkPlugged(l *lowering, p place, n link) {
+// needBridge reports an interface that a new guest would have, and that is plugged in nowhere. What exists may have one.
+func (c *common) needBridge(l *lowering, p place, n link) {
 	if !n.bridge.set && !n.removed() && c.adopt.value != "ifUnmanaged" {
 		l.missing(p, "got no bridge, want one for a new interface", "add bridge:, such as vmbr0")
 	}
 }
 
-// address48 is a MAC address, in the capitals that Proxmox writes; auto manages nothing.
-func address48(into *opt[string]) value { return leaf[string]{into, macCodec{macAddress}} }
+// macField is a MAC address, in the capitals that Proxmox writes; auto manages nothing.
+func macField(into *opt[string]) value { return scalarValue[string]{into, macCodec{macAddress}} }
 
-type macCodec struct{ *rule }
+type macCodec struct{ *textRule }
 
 func (macCodec) format(s string) string {
 	if s == "auto" {

@@ -33,7 +33,7 @@ func Parse(files []File) (Set, error) {
 // warnings returns what is no mistake and may not be meant.
 func (p *parser) warnings() []Problem {
 	r := &report{}
-	p.checkIdle(r)
+	p.checkUnusedClasses(r)
 	p.checkShared(r)
 	return r.sorted()
 }
@@ -59,12 +59,12 @@ func (p *parser) read(files []File) {
 		}
 		for _, n := range f.documents(p.report) {
 			doc := newDocument(n, p.report)
-			if doc == nil || p.repeated(doc) {
+			if doc == nil || p.isDuplicate(doc) {
 				continue
 			}
 			switch doc.kind.value {
 			case kindCluster:
-				cluster = p.onlyCluster(cluster, doc)
+				cluster = p.setCluster(cluster, doc)
 			case kindClass:
 				p.classes[doc.meta.name.value] = decodeClass(doc, p.report)
 			default:
@@ -77,8 +77,8 @@ func (p *parser) read(files []File) {
 	}
 }
 
-// repeated reports a document whose label another one has.
-func (p *parser) repeated(doc *document) bool {
+// isDuplicate reports a document whose label another one has.
+func (p *parser) isDuplicate(doc *document) bool {
 	first, twice := p.firsts[doc.label()]
 	if twice {
 		p.report.add(Problem{
@@ -91,7 +91,7 @@ func (p *parser) repeated(doc *document) bool {
 	return false
 }
 
-func (p *parser) onlyCluster(first, doc *document) *document {
+func (p *parser) setCluster(first, doc *document) *document {
 	if first != nil {
 		p.report.add(Problem{
 			Origin: guest.Origin(doc.at), Guest: doc.label(), Message: "got a second Cluster, want one in the source", Hint: "first at " + first.at.String(),
@@ -110,9 +110,9 @@ func (p *parser) guest(doc *document) {
 	if own == nil {
 		own = &tree.Node{Kind: tree.Mapping, At: doc.at, Key: doc.at}
 	}
-	selected, named := p.layers(doc, own)
+	selected, named := p.classesOf(doc, own)
 	classes := append(selected, named...)
-	laid := merge(p.classes.lay(p.defaults.of(kind), classes, kind), own)
+	laid := merge(p.classes.mergeOver(p.defaults.of(kind), classes, kind), own)
 	p.classes.checkSelected(decoder{report: p.report, label: label}, selected, kind, laid)
 	merged := withoutNulls(laid)
 	s := newSpec(kind)
@@ -127,25 +127,25 @@ func (p *parser) guest(doc *document) {
 		g.Labels[name] = value.value
 	}
 	l := newLowering(p.report, g.Ref, seen)
-	l.doubtful = p.report.count > before
-	if desired := l.desired(doc, s); !l.doubtful {
+	l.partial = p.report.count > before
+	if desired := l.desired(doc, s); !l.partial {
 		g.desired = desired
 	}
 	p.set.Guests = append(p.set.Guests, g)
 }
 
-// uses returns the classes that a guest names. They are read ahead of the other fields, which depend on them.
-func (p *parser) uses(own *tree.Node, kind guest.Kind, label string) []string {
+// namedClasses returns the classes that a guest names. They are read ahead of the other fields, which depend on them.
+func (p *parser) namedClasses(own *tree.Node, kind guest.Kind, label string) []string {
 	named := own.Get("class")
 	if named == nil || named.IsNull() {
 		return nil
 	}
-	var uses words
+	var uses textList
 	d := decoder{report: p.report, label: label}.below("class")
 	list(&uses, className, "").decode(d, named)
 	p.classes.checkNames(d, uses)
 	for _, name := range uses.value {
-		if c := p.classes[name.value]; c != nil && p.classes.give(name.value, kind) == nil {
+		if c := p.classes[name.value]; c != nil && p.classes.inherited(name.value, kind) == nil {
 			d.path = name.path
 			d.problem(name.at, fmt.Sprintf("class %s says nothing about a %s", name.value, kind), "it is at "+c.at.String())
 		}

@@ -10,13 +10,13 @@ import (
 
 func lastSegment(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
-// compared checks that a path names a field whose live value is compared at all. Paths that name slots are known by their
+// checkIgnoredPath checks that a path names a field whose live value is compared at all. Paths that name slots are known by their
 // pattern, networks.*.mac.
-func compared(s spec, l *lowering, path string) *complaint {
+func checkIgnoredPath(s spec, l *lowering, path string) *rejection {
 	var known, native bool
 	var candidates []string
 	walkObject(s, "", func(pattern string, row field) {
-		candidates = append(candidates, alike(pattern, path))
+		candidates = append(candidates, withSegmentsOf(pattern, path))
 		matched := matches(pattern, path)
 		known = known || matched
 		native = native || row.native != "" && (matched || matches(firstSegments(pattern, strings.Count(path, ".")+1), path))
@@ -24,21 +24,21 @@ func compared(s spec, l *lowering, path string) *complaint {
 	field, named := l.setBy[path]
 	switch {
 	case !known && named && field.path != path:
-		return &complaint{"got " + tree.Quote(path) + ", want the path of a field", didYouMean(field.path)}
+		return &rejection{"got " + tree.Quote(path) + ", want the path of a field", didYouMean(field.path)}
 	case !known:
-		return &complaint{"got " + tree.Quote(path) + ", want the path of a field", didYouMean(closest(path, candidates))}
-	case !native && len(l.nativesOf(path)) == 0 && !l.doubtful:
-		return &complaint{fmt.Sprintf("field %s is never compared with the live guest", path), leaving[path]}
+		return &rejection{"got " + tree.Quote(path) + ", want the path of a field", didYouMean(closest(path, candidates))}
+	case !native && len(l.nativesOf(path)) == 0 && !l.partial:
+		return &rejection{fmt.Sprintf("field %s is never compared with the live guest", path), leaveAloneHints[path]}
 	default:
 		return nil
 	}
 }
 
-// leaving tells how to leave things alone that are no values of the guest's configuration.
-var leaving = map[string]string{"state": "say state: ignored", "placement.migrate": "say migrate: deny"}
+// leaveAloneHints tells how to leave things alone that are no values of the guest's configuration.
+var leaveAloneHints = map[string]string{"state": "say state: ignored", "placement.migrate": "say migrate: deny"}
 
-// alike returns a pattern with the segments of a path in place of its stars.
-func alike(pattern, path string) string {
+// withSegmentsOf returns a pattern with the segments of a path in place of its stars.
+func withSegmentsOf(pattern, path string) string {
 	want, got := strings.Split(pattern, "."), strings.Split(path, ".")
 	for i := range min(len(want), len(got)) {
 		if want[i] == "*" {

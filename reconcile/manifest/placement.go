@@ -6,7 +6,7 @@ import (
 
 // placement is where a guest may be. The node of a spec is short for one preferred node.
 type placement struct {
-	prefer  words
+	prefer  textList
 	migrate opt[string]
 }
 
@@ -45,14 +45,14 @@ func (c *common) migration() guest.Migration {
 func (c *common) lowerPlacement(l *lowering) {
 	p := &c.placement
 	if c.node.set {
-		l.claim("node", c.node.place)
+		l.recordNative("node", c.node.place)
 	}
 	if p.prefer.set {
-		l.claim("node", p.prefer.place)
+		l.recordNative("node", p.prefer.place)
 	}
 	switch {
 	case c.node.set && p.prefer.set:
-		l.problem(c.node.place, "got node beside "+l.blame(p.prefer.place)+", want one of the two", "null drops an inherited one")
+		l.problem(c.node.place, "got node beside "+l.describePlace(p.prefer.place)+", want one of the two", "null drops an inherited one")
 	case p.prefer.set && len(p.prefer.value) == 0:
 		l.missing(p.prefer.place, "got an empty list, want at least one node", "null leaves the field alone")
 	case c.migration() != guest.MigrateDeny && c.home() == "":

@@ -53,23 +53,23 @@ const maxProblems = 500
 // report collects problems. A value that many guests inherit is read many times; its problem is kept once.
 type report struct {
 	list  []Problem
-	seen  map[sighting]bool
+	seen  map[problemKey]bool
 	count int // of problems met, repeated ones included
 }
 
-type sighting struct {
+type problemKey struct {
 	origin  guest.Origin
 	message string
 }
 
 func (r *report) add(p Problem) {
 	r.count++
-	s := sighting{p.Origin, p.Message}
+	s := problemKey{p.Origin, p.Message}
 	if p.Origin != (guest.Origin{}) && r.seen[s] {
 		return
 	}
 	if r.seen == nil {
-		r.seen = map[sighting]bool{}
+		r.seen = map[problemKey]bool{}
 	}
 	r.seen[s] = true
 	r.list = append(r.list, p)

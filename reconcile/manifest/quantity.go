@@ -24,7 +24,7 @@ var units = map[string]int64{"Ki": kib, "Mi": mib, "Gi": gib, "Ti": tib}
 var sizeShape = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]*)$`)
 
 // parseSize reads "512Mi", "4Gi" or "1.5Ti" into bytes. Bare returns the unit that is meant by a number without one.
-func parseSize(n *tree.Node, bare func(number string) string) (int64, *complaint) {
+func parseSize(n *tree.Node, bare func(number string) string) (int64, *rejection) {
 	const want = "a size with a unit, such as 512Mi or 32Gi"
 	if n.Kind != tree.Scalar {
 		return 0, wanted(n, want)
@@ -85,55 +85,57 @@ func describeSize(bytes int64) string {
 const sizePattern = `^[0-9]+(\.[0-9]+)? ?(Ki|Mi|Gi|Ti)$`
 
 // memory is a size in whole MiB, the unit that Proxmox counts memory in.
-func memory(into *opt[int64], least int64) value { return leaf[int64]{into, mebibytes{least}} }
+func memory(into *opt[int64], least int64) value { return scalarValue[int64]{into, memoryCodec{least}} }
 
-type mebibytes struct{ least int64 }
+type memoryCodec struct{ least int64 }
 
-func (c mebibytes) parse(n *tree.Node) (int64, *complaint) { return c.parseBare(n, bareMemory) }
+func (c memoryCodec) parse(n *tree.Node) (int64, *rejection) { return c.parseBare(n, bareMemory) }
 
-func (c mebibytes) parseBare(n *tree.Node, bare func(number string) string) (int64, *complaint) {
+func (c memoryCodec) parseBare(n *tree.Node, bare func(number string) string) (int64, *rejection) {
 	bytes, wrong := parseSize(n, bare)
 	switch {
 	case wrong != nil:
 		return 0, wrong
 	case bytes < c.least:
-		return 0, &complaint{message: fmt.Sprintf("got %s, want at least %s", describeSize(bytes), describeSize(c.least))}
+		return 0, &rejection{message: fmt.Sprintf("got %s, want at least %s", describeSize(bytes), describeSize(c.least))}
 	case bytes%mib != 0:
-		return 0, &complaint{message: fmt.Sprintf("got %s, want whole MiB", describeSize(bytes))}
+		return 0, &rejection{message: fmt.Sprintf("got %s, want whole MiB", describeSize(bytes))}
 	default:
 		return bytes, nil
 	}
 }
 
-func (c mebibytes) format(bytes int64) string { return strconv.FormatInt(bytes/mib, 10) }
+func (c memoryCodec) format(bytes int64) string { return strconv.FormatInt(bytes/mib, 10) }
 
-func (c mebibytes) form() schema {
+func (c memoryCodec) form() schema {
 	return schema{Type: nullable("string"), Pattern: sizePattern, Examples: textExamples("512Mi", "4Gi")}
 }
 
 // capacity is the size of a disk.
-func capacity(into *opt[int64]) value { return leaf[int64]{into, diskSize{mebibytes{mib}}} }
+func capacity(into *opt[int64]) value {
+	return scalarValue[int64]{into, diskSizeCodec{memoryCodec{mib}}}
+}
 
-type diskSize struct{ mebibytes }
+type diskSizeCodec struct{ memoryCodec }
 
-func (c diskSize) parse(n *tree.Node) (int64, *complaint) { return c.parseBare(n, bareDisk) }
+func (c diskSizeCodec) parse(n *tree.Node) (int64, *rejection) { return c.parseBare(n, bareDisk) }
 
-func (c diskSize) form() schema {
-	out := c.mebibytes.form()
+func (c diskSizeCodec) form() schema {
+	out := c.memoryCodec.form()
 	out.Examples = textExamples("32Gi", "1.5Ti")
 	return out
 }
 
-func (diskSize) format(bytes int64) string { return guest.FormatSize(bytes) }
+func (diskSizeCodec) format(bytes int64) string { return guest.FormatSize(bytes) }
 
 // duration is a time span such as "30s" or "5m", in whole seconds to Proxmox.
 func duration(into *opt[time.Duration], most time.Duration) value {
-	return leaf[time.Duration]{into, span{most}}
+	return scalarValue[time.Duration]{into, durationCodec{most}}
 }
 
-type span struct{ most time.Duration }
+type durationCodec struct{ most time.Duration }
 
-func (c span) parse(n *tree.Node) (time.Duration, *complaint) {
+func (c durationCodec) parse(n *tree.Node) (time.Duration, *rejection) {
 	d, err := time.ParseDuration(n.Text)
 	if n.Kind != tree.Scalar || err != nil || d < 0 || d > c.most || d%time.Second != 0 {
 		wrong := wanted(n, fmt.Sprintf("a time span in whole seconds up to %s, such as 30s or 5m", c.most))
@@ -145,18 +147,18 @@ func (c span) parse(n *tree.Node) (time.Duration, *complaint) {
 	return d, nil
 }
 
-func (c span) format(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
+func (c durationCodec) format(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
 
-func (c span) form() schema {
+func (c durationCodec) form() schema {
 	return schema{Type: nullable("string"), Pattern: `^([0-9.]+(h|m|s|ms))+$`, Examples: textExamples("30s", "5m")}
 }
 
-// moment is a day or a time: "2026-03-01" is midnight UTC.
-func moment(into *opt[time.Time]) value { return leaf[time.Time]{into, instant{}} }
+// timestamp is a day or a time: "2026-03-01" is midnight UTC.
+func timestamp(into *opt[time.Time]) value { return scalarValue[time.Time]{into, timeCodec{}} }
 
-type instant struct{}
+type timeCodec struct{}
 
-func (instant) parse(n *tree.Node) (time.Time, *complaint) {
+func (timeCodec) parse(n *tree.Node) (time.Time, *rejection) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, n.Text); n.Kind == tree.Scalar && err == nil {
 			return t.UTC(), nil
@@ -165,8 +167,8 @@ func (instant) parse(n *tree.Node) (time.Time, *complaint) {
 	return time.Time{}, wanted(n, "a date or time, such as 2026-03-01 or 2026-03-01T18:00:00Z")
 }
 
-func (instant) format(t time.Time) string { return t.Format(time.RFC3339) }
+func (timeCodec) format(t time.Time) string { return t.Format(time.RFC3339) }
 
-func (instant) form() schema {
+func (timeCodec) form() schema {
 	return schema{Type: nullable("string"), Examples: textExamples("2026-03-01", "2026-03-01T18:00:00Z")}
 }

@@ -15,13 +15,13 @@ func (s *secretRef) fields() []field {
 	return []field{{"file", "", "Name of a file in the agent's directory of secrets, without any slash. Needed.", text(&s.file, secretName)}}
 }
 
-// misread does not repeat the value, which is a password more often than the name of a file.
-func (s *secretRef) misread(n *tree.Node) complaint {
+// rejectNonMapping does not repeat the value, which is a password more often than the name of a file.
+func (s *secretRef) rejectNonMapping(n *tree.Node) rejection {
 	got := "a value by itself"
 	if n.Kind == tree.List {
 		got = "a list"
 	}
-	return complaint{"got " + got + ", want a mapping that names a file", "write {file: NAME} with the name of a file in the agent's directory of secrets; a password must not be in a repository"}
+	return rejection{"got " + got + ", want a mapping that names a file", "write {file: NAME} with the name of a file in the agent's directory of secrets; a password must not be in a repository"}
 }
 
 // secret wants a native key to have the content of a file on the agent's host.
@@ -31,7 +31,7 @@ func (l *lowering) secret(key string, ref opt[secretRef]) {
 	case !ref.value.file.set:
 		l.missing(ref.place, "got no file, want the name of one", "add file: and a name within the agent's directory of secrets")
 	default:
-		l.claim(key, ref.place)
+		l.recordNative(key, ref.place)
 		l.secrets = append(l.secrets, guest.Secret{Key: key, File: ref.value.file.value, Origin: guest.Origin(ref.value.file.at)})
 	}
 }

@@ -14,21 +14,21 @@ import (
 // what is given. The folder bounds who can reach whom: whoever may change one folder alone reaches no guest of another, which
 // did not ask for the class.
 type selector struct {
-	paths  words
-	labels pairs
+	paths  textList
+	labels textMap
 	order  opt[int]
 }
 
 func (s *selector) fields() []field {
 	return []field{
 		{"paths", "", "Files of guests, relative to the folder of the Cluster's file, in or below the folder of the class: * stands for any part of a name, ** for any folders. One must fit.", list(&s.paths, pathPattern, "")},
-		{"labels", "", "Labels that a guest must have, each with this value.", such(dictionary(&s.labels, labelName), `{"tier": "web"}`)},
+		{"labels", "", "Labels that a guest must have, each with this value.", withExamples(dictionary(&s.labels, labelName), `{"tier": "web"}`)},
 		{"order", "", "Classes of lower order are laid down first; of the same order, by name. Default: 0.", integer(&s.order, -1000, 1000)},
 	}
 }
 
-var pathPattern = &rule{
-	want: "a pattern of file names below the Cluster's folder", such: []string{"web/**"}, shape: exactly(`[^/\s][^\s]*`),
+var pathPattern = &textRule{
+	want: "a pattern of file names below the Cluster's folder", examples: []string{"web/**"}, shape: exactly(`[^/\s][^\s]*`),
 	accept: func(s string) bool {
 		_, err := path.Match(s, "")
 		return err == nil && !slices.Contains(strings.Split(s, "/"), "..") && path.Clean(s) == s
@@ -37,7 +37,7 @@ var pathPattern = &rule{
 
 // check reports a selector that fits every guest or none. What was written but not understood is told elsewhere.
 func (s *selector) check(d decoder, p place, written *tree.Node) {
-	if !says(written.Get("paths")) && !says(written.Get("labels")) {
+	if !hasContent(written.Get("paths")) && !hasContent(written.Get("labels")) {
 		d.problem(p.at, "got no paths and no labels, want some", "what every guest inherits stands in defaults of the Cluster")
 	}
 	for _, pattern := range s.paths.value {
@@ -48,8 +48,8 @@ func (s *selector) check(d decoder, p place, written *tree.Node) {
 	}
 }
 
-// says reports whether a value is there and not empty.
-func says(n *tree.Node) bool {
+// hasContent reports whether a value is there and not empty.
+func hasContent(n *tree.Node) bool {
 	return n != nil && (n.Kind == tree.Scalar && !n.IsNull() || len(n.Items)+len(n.Entries) > 0)
 }
 
@@ -74,18 +74,18 @@ func within(file, folder string) bool {
 	return folder == "." || file == folder || strings.HasPrefix(file, folder+"/")
 }
 
-// fits reports whether the guest of a document, in a file below the folder of the Cluster, is among those that are meant.
-func (s *selector) fits(doc *document, folder string) bool {
+// matches reports whether the guest of a document, in a file below the folder of the Cluster, is among those that are meant.
+func (s *selector) matches(doc *document, folder string) bool {
 	for name, want := range s.labels {
 		if have, there := doc.meta.labels[name]; !there || have.value != want.value {
 			return false
 		}
 	}
-	return s.fitsPath(doc, folder)
+	return s.matchesFile(doc, folder)
 }
 
-// fitsPath reports whether one of the paths fits the file of a guest, or there are none.
-func (s *selector) fitsPath(doc *document, folder string) bool {
+// matchesFile reports whether one of the paths fits the file of a guest, or there are none.
+func (s *selector) matchesFile(doc *document, folder string) bool {
 	file, below := doc.fileBelow(folder)
 	return len(s.paths.value) == 0 || below && slices.ContainsFunc(texts(s.paths), func(pattern string) bool {
 		return matchesPath(strings.Split(pattern, "/"), strings.Split(file, "/"))
@@ -156,8 +156,8 @@ func (c classes) order(name string) int { return c[name].spec.selects.value.orde
 // folder returns the folder of the Cluster's file, which selectors start from, "." for the root.
 func (p *parser) folder() string { return path.Dir(p.set.Cluster.Origin.File) }
 
-// layers returns the classes of a guest in the order in which they are laid down: those that select it, then those that it names.
-func (p *parser) layers(doc *document, own *tree.Node) (selected, named []string) {
-	named = p.uses(own, guest.Kind(doc.kind.value), doc.label())
+// classesOf returns the classes of a guest in the order in which they are laid down: those that select it, then those that it names.
+func (p *parser) classesOf(doc *document, own *tree.Node) (selected, named []string) {
+	named = p.namedClasses(own, guest.Kind(doc.kind.value), doc.label())
 	return p.classes.selected(doc, p.folder(), named), named
 }

@@ -24,7 +24,7 @@ type families []family
 func slotsOf(kind guest.Kind, prefixes ...string) families {
 	out := make(families, len(prefixes))
 	for i, prefix := range prefixes {
-		out[i] = family{prefix, guest.Slots(kind, prefix)}
+		out[i] = family{prefix, guest.SlotCount(kind, prefix)}
 	}
 	return out
 }
@@ -50,8 +50,8 @@ func (f families) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// meant returns a hint for an unknown slot: the one that was most likely meant, or else all there are.
-func (f families) meant(slot string) string {
+// slotHint returns a hint for an unknown slot: the one that was most likely meant, or else all there are.
+func (f families) slotHint(slot string) string {
 	name := strings.TrimRight(slot, "0123456789")
 	prefixes := make([]string, len(f))
 	for i, fam := range f {
@@ -108,7 +108,7 @@ func (s slotsValue[T, P]) decode(d decoder, n *tree.Node) {
 		below := d.below(segment(e.Name))
 		switch {
 		case !s.names.has(e.Name):
-			below.problem(e.Value.Key, "unknown slot", s.names.meant(e.Name))
+			below.problem(e.Value.Key, "unknown slot", s.names.slotHint(e.Name))
 		case !e.Value.IsNull():
 			device := &opt[T]{place: place{e.Value.Key, below.path}, set: true}
 			decodeObject(below, e.Value, P(&device.value))

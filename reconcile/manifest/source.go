@@ -43,7 +43,7 @@ type image struct{ from, slot opt[string] }
 
 func (i *image) fields() []field {
 	return []field{
-		{"from", "", "Image to import, such as local:import/debian-12.qcow2. Needed.", such(text(&i.from, volumeID), `"local:import/debian-12-genericcloud-amd64.qcow2"`)},
+		{"from", "", "Image to import, such as local:import/debian-12.qcow2. Needed.", withExamples(text(&i.from, volumeID), `"local:import/debian-12-genericcloud-amd64.qcow2"`)},
 		{"slot", "", "Disk that takes it. Default: scsi0.", slotName(&i.slot, diskSlots)},
 	}
 }
@@ -57,7 +57,7 @@ func (b *blank) fields() []field { return nil }
 type template struct{ volume opt[string] }
 
 func (t *template) fields() []field {
-	return []field{{"volume", "", "Template, such as local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst. Needed.", such(text(&t.volume, volumeID), `"local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"`)}}
+	return []field{{"volume", "", "Template, such as local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst. Needed.", withExamples(text(&t.volume, volumeID), `"local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"`)}}
 }
 
 // onlyOne reports every source after the first; they may come from different classes.
@@ -69,7 +69,7 @@ func onlyOne(l *lowering, sources ...place) {
 		case first == (place{}):
 			first = p
 		default:
-			l.problem(p, "got a second source beside "+l.blame(first), "keep one; null drops an inherited one")
+			l.problem(p, "got a second source beside "+l.describePlace(first), "keep one; null drops an inherited one")
 		}
 	}
 }
@@ -125,7 +125,7 @@ func (m *machine) checkNew(l *lowering, p place, imported string) {
 		}
 	}
 	for _, n := range m.networks {
-		m.checkPlugged(l, n.place, n.value.link)
+		m.needBridge(l, n.place, n.value.link)
 	}
 	if efi := m.firmware.efi; efi.set && !efi.value.storage.set {
 		l.missing(efi.place, "got no storage, want one for the new disk of UEFI variables", "add storage:, such as local-lvm")
@@ -167,7 +167,7 @@ func (c *container) checkNew(l *lowering, t opt[template]) {
 		l.missing(t.place, "got no rootfs.storage and rootfs.size, want both for a new container", "")
 	}
 	for _, n := range c.networks {
-		c.checkPlugged(l, n.place, n.value.link)
+		c.needBridge(l, n.place, n.value.link)
 	}
 	for _, m := range c.mounts {
 		if !m.value.volume.set && !m.value.removed() && (!m.value.storage.set || !m.value.size.set) {

@@ -32,54 +32,54 @@ type common struct {
 	placement   placement
 	template    opt[bool]
 	ha          opt[ha]
-	class       words
+	class       textList
 	description opt[string]
-	tags        words
+	tags        textList
 	pool        opt[string]
 	adopt       opt[string]
 	state       opt[string]
 	mode        opt[string]
 	suspend     opt[suspension]
-	dependsOn   words
+	dependsOn   textList
 	wave        opt[int]
 	startup     startup
 	lifecycle   lifecycle
-	ignore      words
-	natives     pairs
-	unset       words
+	ignore      textList
+	natives     textMap
+	unset       textList
 }
 
 func (c *common) shared() *common { return c }
 
 func (c *common) fields() []field {
 	return []field{
-		{"vmid", "", "The guest's number on the cluster. Default: the next free one of the Cluster's vmids.", such(integer(&c.vmid, minVMID, maxVMID), `201`)},
+		{"vmid", "", "The guest's number on the cluster. Default: the next free one of the Cluster's vmids.", withExamples(integer(&c.vmid, minVMID, maxVMID), `201`)},
 		{"node", "node", "Node to create the guest on. Default: the node of the template that it is cloned from.", byHand(text(&c.node, nodeName))},
-		{"placement", "", "Nodes that the guest may be on, and whether it is moved there.", such(group(&c.placement), `{"prefer": ["pve1", "pve2"], "migrate": "offline"}`)},
-		{"class", "", "GuestClasses to inherit from, later ones over earlier ones, this spec over all.", such(list(&c.class, className, ""), `["debian", "small"]`)},
-		{"description", "description", "Notes, shown in Markdown by the web interface.", such(byHand(text(&c.description, anyText)), `"PostgreSQL for the web servers."`)},
-		{"tags", "tags", "Tags, as a set: any other tag is taken off the guest. The order does not matter.", such(byHand(list(&c.tags, tagName, ";")), `["prod", "web"]`)},
+		{"placement", "", "Nodes that the guest may be on, and whether it is moved there.", withExamples(group(&c.placement), `{"prefer": ["pve1", "pve2"], "migrate": "offline"}`)},
+		{"class", "", "GuestClasses to inherit from, later ones over earlier ones, this spec over all.", withExamples(list(&c.class, className, ""), `["debian", "small"]`)},
+		{"description", "description", "Notes, shown in Markdown by the web interface.", withExamples(byHand(text(&c.description, anyText)), `"PostgreSQL for the web servers."`)},
+		{"tags", "tags", "Tags, as a set: any other tag is taken off the guest. The order does not matter.", withExamples(byHand(list(&c.tags, tagName, ";")), `["prod", "web"]`)},
 		{"pool", "pool", "Resource pool that the guest belongs to. Backup jobs and permissions may go by pools.", byHand(text(&c.pool, poolName))},
 		{"adopt", "", "ifUnmanaged takes over a guest that exists and that nobody manages; deny reports it as a conflict. Default: deny.", choice(&c.adopt, "deny", "ifUnmanaged")},
 		{"state", "", "Power: running, stopped, or ignored to leave it alone. Default: ignored.", choice(&c.state, string(guest.Running), string(guest.Stopped), string(guest.Ignored))},
-		{"ha", "ha", "What the cluster's HA manager does with the guest.", such(child(&c.ha), `{"state": "started", "maxRestart": 2, "maxRelocate": 1}`, `{"absent": true}`)},
+		{"ha", "ha", "What the cluster's HA manager does with the guest.", withExamples(child(&c.ha), `{"state": "started", "maxRestart": 2, "maxRelocate": 1}`, `{"absent": true}`)},
 		{"template", "template", "Turn the guest into a template, once; that is never undone, and waits for a signed approval. false says nothing.", byHand(flag(&c.template))},
 		{"mode", "", "observe plans and reports but writes nothing. Default: enforce.", choice(&c.mode, "enforce", "observe")},
-		{"suspend", "", "Stop all work on this guest.", such(child(&c.suspend), `{"reason": "being moved to new disks", "author": "ops", "until": "2026-12-01"}`)},
+		{"suspend", "", "Stop all work on this guest.", withExamples(child(&c.suspend), `{"reason": "being moved to new disks", "author": "ops", "until": "2026-12-01"}`)},
 		{"dependsOn", "", "Guests that must have converged before this one is worked on, as Kind/name.", list(&c.dependsOn, guestLabel, "")},
 		{"wave", "", "Guests of lower waves go first; one that failed five times is no longer waited for. Default: 0.", integer(&c.wave, -1000, 1000)},
-		{"startup", "", "What happens when a node boots or shuts down.", such(group(&c.startup), `{"onBoot": true, "order": 2, "upDelay": "30s"}`)},
-		{"lifecycle", "", "What may be done to this guest without asking.", such(group(&c.lifecycle), `{"destroy": "deny", "rebootPolicy": "approve"}`)},
-		{"ignoreFields", "", "Fields that are used to create the guest and are never compared afterwards, such as networks.net0.mac.", such(list(&c.ignore, fieldPath, ""), `["description", "networks.net0.mac"]`)},
-		{"raw", "", "Native Proxmox keys that have no field here, with their native values.", such(natives(&c.natives), `{"keyboard": "de", "localtime": true}`)},
-		{"unset", "", "Native Proxmox keys that must not be set.", such(list(&c.unset, nativeKey, ""), `["balloon"]`)},
+		{"startup", "", "What happens when a node boots or shuts down.", withExamples(group(&c.startup), `{"onBoot": true, "order": 2, "upDelay": "30s"}`)},
+		{"lifecycle", "", "What may be done to this guest without asking.", withExamples(group(&c.lifecycle), `{"destroy": "deny", "rebootPolicy": "approve"}`)},
+		{"ignoreFields", "", "Fields that are used to create the guest and are never compared afterwards, such as networks.net0.mac.", withExamples(list(&c.ignore, fieldPath, ""), `["description", "networks.net0.mac"]`)},
+		{"raw", "", "Native Proxmox keys that have no field here, with their native values.", withExamples(nativeMap(&c.natives), `{"keyboard": "de", "localtime": true}`)},
+		{"unset", "", "Native Proxmox keys that must not be set.", withExamples(list(&c.unset, nativeKey, ""), `["balloon"]`)},
 	}
 }
 
 // lower follows the rows of common. What may clash with other fields waits for finish.
 func (c *common) lower(l *lowering) {
 	if c.description.set {
-		l.put("description", c.description.place, tidy(c.description.value))
+		l.put("description", c.description.place, normalizeDescription(c.description.value))
 	}
 	if c.tags.set {
 		c.lowerTags(l)
@@ -88,7 +88,7 @@ func (c *common) lower(l *lowering) {
 		l.missing(c.adopt.place, "got adopt: ifUnmanaged without a vmid, want the vmid of the guest to adopt", "")
 	}
 	if c.pool.set {
-		l.claim("pool", c.pool.place)
+		l.recordNative("pool", c.pool.place)
 	}
 	c.lowerTemplate(l)
 	c.lowerPlacement(l)
@@ -100,9 +100,9 @@ func (c *common) lowerTemplate(l *lowering) {
 	if !c.template.set {
 		return
 	}
-	l.claim("template", c.template.place)
+	l.recordNative("template", c.template.place)
 	if c.template.value && c.state.value == string(guest.Running) {
-		l.problem(c.state.place, "got state: running beside "+l.blame(c.template.place)+", but a template never runs", "leave state out")
+		l.problem(c.state.place, "got state: running beside "+l.describePlace(c.template.place)+", but a template never runs", "leave state out")
 	}
 }
 
@@ -119,8 +119,8 @@ func (c *common) lowerTags(l *lowering) {
 	l.intents["tags"].Verb = guest.Want
 }
 
-// tidy returns a description as Proxmox gives it back: line feeds alone, nothing behind the last word.
-func tidy(description string) string {
+// normalizeDescription returns a description as Proxmox gives it back: line feeds alone, nothing behind the last word.
+func normalizeDescription(description string) string {
 	return strings.TrimRight(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(description), " \t\n")
 }
 
@@ -134,7 +134,7 @@ func (c *common) finish(l *lowering, s spec) []string {
 	}
 	var out []string
 	for _, path := range c.ignore.value {
-		if wrong := compared(s, l, path.value); wrong != nil {
+		if wrong := checkIgnoredPath(s, l, path.value); wrong != nil {
 			l.problem(path.place, wrong.message, wrong.hint)
 		}
 		out = append(out, l.nativesOf(path.value)...)

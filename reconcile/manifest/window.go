@@ -6,22 +6,22 @@ import (
 )
 
 // window is a weekly time to restart in, see guest.Window.
-func window(into *opt[string]) value { return leaf[string]{into, weekly{}} }
+func window(into *opt[string]) value { return scalarValue[string]{into, windowCodec{}} }
 
-type weekly struct{}
+type windowCodec struct{}
 
-func (weekly) parse(n *tree.Node) (string, *complaint) {
+func (windowCodec) parse(n *tree.Node) (string, *rejection) {
 	if n.Kind != tree.Scalar {
 		return "", wanted(n, "days, hours and a time zone, such as Sat 02:00-04:00 Europe/Berlin")
 	}
 	if _, err := guest.ParseWindow(n.Text); err != nil {
-		return "", &complaint{message: err.Error()}
+		return "", &rejection{message: err.Error()}
 	}
 	return n.Text, nil
 }
 
-func (weekly) format(s string) string { return s }
+func (windowCodec) format(s string) string { return s }
 
-func (weekly) form() schema {
+func (windowCodec) form() schema {
 	return schema{Type: nullable("string"), Pattern: guest.WindowPattern, Examples: textExamples("Sat 02:00-04:00 Europe/Berlin", "Mon-Fri,Sun 22:00-02:00 UTC")}
 }

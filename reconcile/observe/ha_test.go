@@ -59,7 +59,7 @@ func TestObserverReadsHA(t *testing.T) {
 // A lane knows nothing of earlier looks, so what it cannot read it leaves alone.
 func TestLaneReadsHA(t *testing.T) {
 	seen := guest.Observed{Ref: guest.Ref{VMID: 201}, HA: true}
-	named := []guest.Desired{{Ref: guest.Ref{VMID: 201}, HA: &guest.HAWish{State: "started"}}}
+	named := []guest.Desired{{Ref: guest.Ref{VMID: 201}, HA: &guest.HAWanted{State: "started"}}}
 	reader := &fixture.FakeReader{Answers: fixture.Answers{HaErr: cluster.ErrNotReady}}
 	if got := WithHAFor(t.Context(), reader, named, seen); !got.HA || got.Resource != nil {
 		t.Errorf("got %t, %+v without an answer, want an entry that nobody knows", got.HA, got.Resource)

@@ -92,11 +92,11 @@ func addConfig(call *cluster.Call, c guest.Change) bool {
 // leaves returns the volumes that a change takes out of their slot: a call names the slot alone, and by the time that it is approved
 // another volume may be there.
 func leaves(live guest.Observed, c guest.Change) []string {
-	if c.Write != guest.WriteDelete && c.Write != guest.WriteMove && guest.Fills(live, c) == "" {
+	if c.Write != guest.WriteDelete && c.Write != guest.WriteMove && guest.AddedVolume(live, c) == "" {
 		return nil
 	}
 	var list []string
-	for _, volume := range guest.Slot(live, c.Key) {
+	for _, volume := range guest.VolumesInSlot(live, c.Key) {
 		list = append(list, c.Key+"="+volume)
 	}
 	return list
@@ -121,7 +121,7 @@ func ownCall(p Guest, d *guest.Desired, live guest.Observed, c guest.Change) (St
 		call.Digest, call.Params = live.Digest, map[string]string{"disk": c.Key, "storage": c.Value, "delete": "0"}
 		step := oneCall(p, live, c, call, "disk is on another storage")
 		step.Copies, step.DetachedVolumes = []string{c.Value}, leaves(live, c)
-		if left := guest.UnusedOn(live, c.Value); len(left) > 0 && step.Class == guest.Live {
+		if left := guest.UnusedVolumesOn(live, c.Value); len(left) > 0 && step.Class == guest.Live {
 			// Each move back and forth leaves one more whole volume behind, until the storage is full.
 			step.Class, step.Changes[0].Class = guest.Disruptive, guest.Disruptive
 			step.Changes[0].Note += "; one is on " + c.Value + " already: " + strings.Join(left, ", ")
@@ -147,7 +147,7 @@ func ownCall(p Guest, d *guest.Desired, live guest.Observed, c guest.Change) (St
 func Remeasured(resize Step, live guest.Observed) Step {
 	step, c := resize, resize.Changes[0]
 	step.Op, step.Reason = cluster.OpConfig, "the disk is larger than its text says"
-	c.Write, c.Value, c.Note = guest.WriteSet, guest.Resized(live, c.Key, c.Value), "the volume has that size already"
+	c.Write, c.Value, c.Note = guest.WriteSet, guest.TextWithSize(live, c.Key, c.Value), "the volume has that size already"
 	call := newCall(cluster.OpConfig, live)
 	call.Digest, call.Params = live.Digest, map[string]string{c.Key: c.Value}
 	step.Changes, step.Calls = []guest.Change{c}, []cluster.Call{call}

@@ -13,7 +13,7 @@ import (
 func TestOwnCalls(t *testing.T) {
 	three := 3
 	d := fixture.WantWeb()
-	d.HA = &guest.HAWish{State: "started", MaxRestart: &three}
+	d.HA = &guest.HAWanted{State: "started", MaxRestart: &three}
 	running, stopped := fixture.LiveWeb(guest.StatusRunning), fixture.LiveWeb(guest.StatusStopped)
 	box := running
 	box.Kind = guest.Container

@@ -71,7 +71,7 @@ func cannotCreate(d *guest.Desired, err error) Condition {
 // withChangesOutsideConfig adds what a guest that is made gets beside its keys, for people: its pool, its entry with the HA manager, and the
 // node that a clone goes to from its template's. The step of the creation does not count them: the last two are written by later plans.
 func withChangesOutsideConfig(written []guest.Change, d *guest.Desired, inventory cluster.Inventory) []guest.Change {
-	all := slices.Concat(written, guest.Besides(*d))
+	all := slices.Concat(written, guest.ChangesOutsideConfig(*d))
 	if d.Source.Clone != nil && d.Node != "" {
 		template, err := FindTemplate(d, inventory)
 		if err == nil && template.Node != d.Node && !slices.Contains(d.Nodes, template.Node) {

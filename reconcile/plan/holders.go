@@ -56,10 +56,10 @@ func newHolders(want Desired, got cluster.Snapshot) holders {
 		}
 	}
 	for _, d := range guests {
-		note(d.Ref, guest.Attached(d))
+		note(d.Ref, guest.WantedAttachments(d))
 	}
 	for _, live := range seen {
-		note(live.Ref, guest.Attachments(live))
+		note(live.Ref, guest.LiveAttachments(live))
 	}
 	for _, list := range h.by {
 		// A manifest can be changed, so it is named before what it came to.
@@ -77,8 +77,8 @@ func VolumesAtStake(want Desired, got cluster.Snapshot) map[string]bool {
 	for i := range want.Guests {
 		d := &want.Guests[i]
 		named[d.VMID] = true
-		for _, a := range guest.Attached(*d) {
-			if owner, ok := guest.OwnerOf(a.Volume); ok && owner != d.VMID {
+		for _, a := range guest.WantedAttachments(*d) {
+			if owner, ok := guest.VolumeOwner(a.Volume); ok && owner != d.VMID {
 				stake[guest.VolumeKey(a.Volume)] = true
 			}
 		}
@@ -86,7 +86,7 @@ func VolumesAtStake(want Desired, got cluster.Snapshot) map[string]bool {
 	for vmid := range want.Owned {
 		if live, seen := got.Guests[vmid]; seen && !named[vmid] {
 			for _, volume := range guest.Volumes(live) {
-				if _, bears := guest.OwnerOf(volume); bears { // Proxmox frees no other
+				if _, bears := guest.VolumeOwner(volume); bears { // Proxmox frees no other
 					stake[guest.VolumeKey(volume)] = true
 				}
 			}
@@ -129,14 +129,14 @@ func (h holders) destroyBlockedBy(live guest.Observed) *Condition {
 // attachBlockedBy returns why a volume must not be attached to a guest, or the empty string: it bears another vmid, and a slot of another guest
 // holds it.
 func (h holders) attachBlockedBy(vmid int, volume string) string {
-	if owner, ok := guest.OwnerOf(volume); !ok || owner == vmid {
+	if owner, ok := guest.VolumeOwner(volume); !ok || owner == vmid {
 		return ""
 	}
 	if h.unseen {
 		return volume + " may be in use: nobody looked yet at the other guests"
 	}
 	for _, by := range h.by[guest.VolumeKey(volume)] {
-		if by.ref.VMID != vmid && by.at.Origin == (guest.Origin{}) && !by.at.Spare() {
+		if by.ref.VMID != vmid && by.at.Origin == (guest.Origin{}) && !by.at.IsUnused() {
 			return fmt.Sprintf("%s is still in use by %s", volume, by)
 		}
 	}
@@ -147,7 +147,7 @@ func (h holders) attachBlockedBy(vmid int, volume string) string {
 func (h holders) blockTakenVolumes(changes []guest.Change, live guest.Observed) []guest.Change {
 	out := slices.Clone(changes)
 	for i := range out {
-		if volume := guest.Fills(live, out[i]); volume != "" {
+		if volume := guest.AddedVolume(live, out[i]); volume != "" {
 			if why := h.attachBlockedBy(live.VMID, volume); why != "" {
 				out[i].Class, out[i].Write, out[i].Note = guest.Impossible, guest.WriteNone, why+": detach it there first"
 			}
@@ -158,7 +158,7 @@ func (h holders) blockTakenVolumes(changes []guest.Change, live guest.Observed) 
 
 // createBlockedBy returns why a guest must not be made yet, since it begins with a volume that another guest uses, or nil.
 func (h holders) createBlockedBy(d *guest.Desired) *Condition {
-	for _, a := range guest.Attached(*d) {
+	for _, a := range guest.WantedAttachments(*d) {
 		if why := h.attachBlockedBy(d.VMID, a.Volume); why != "" {
 			return &Condition{Type: Blocked, Reason: "volume-in-use", Message: a.Key + ": " + why, Hint: "detach it there, or name another volume"}
 		}

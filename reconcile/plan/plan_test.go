@@ -197,7 +197,7 @@ func TestClonePlan(t *testing.T) {
 // TestHADoesNotStartWithoutPassword leaves a guest that never got its password to the HA manager no sooner than it is started otherwise.
 func TestHADoesNotStartWithoutPassword(t *testing.T) {
 	d := fixture.WantWeb()
-	d.HA, d.Secrets = &guest.HAWish{State: "started"}, []guest.Secret{{Key: "cipassword", File: "web"}}
+	d.HA, d.Secrets = &guest.HAWanted{State: "started"}, []guest.Secret{{Key: "cipassword", File: "web"}}
 	want := owning(d)
 	want.Secrets = map[secret.Place]secret.State{{VMID: 201, Key: "cipassword"}: {Problem: &secret.Error{Name: "web", Reason: "it is not there"}}}
 	for status, steps := range map[guest.Status]int{guest.StatusStopped: 0, guest.StatusRunning: 1} {

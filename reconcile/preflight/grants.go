@@ -21,7 +21,7 @@ type Grant struct {
 // may do has none.
 //
 // Source: PVE::AccessControl roles.
-func Grants(lacks []Lack, granted Granted) []Grant {
+func Grants(lacks []MissingPrivilege, granted Granted) []Grant {
 	wanted := make(map[string][]string)
 	for _, l := range lacks {
 		if l.Privilege != guest.RootPAM {

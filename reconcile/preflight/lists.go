@@ -36,10 +36,10 @@ type Answer struct {
 
 // Lists returns what has to be asked of nodes before Missing can tell what guests refer to and is not there, each once, sorted. A node or a
 // storage that the cluster does not show is not asked.
-func Lists(guests []guest.Desired, around Surroundings) []List {
+func Lists(guests []guest.Desired, around ClusterContext) []List {
 	var lists []List
 	for i := range guests {
-		for _, m := range mentions(&guests[i], around) {
+		for _, m := range references(&guests[i], around) {
 			if m.list.Kind != Volume || slices.Contains(around.Storages, m.list.Storage) {
 				lists = append(lists, m.list)
 			}
@@ -51,34 +51,34 @@ func Lists(guests []guest.Desired, around Surroundings) []List {
 	return slices.Compact(lists)
 }
 
-// mention is a name in a manifest and the list that it should be in.
-type mention struct {
+// reference is a name in a manifest and the list that it should be in.
+type reference struct {
 	list  List
 	name  string
 	cause Cause
 }
 
-// mentions returns what a guest refers to on each node where it may be. What only a creation reads is asked of the node where a guest that is
+// references returns what a guest refers to on each node where it may be. What only a creation reads is asked of the node where a guest that is
 // not there yet will be made.
-func mentions(d *guest.Desired, around Surroundings) []mention {
-	var list []mention
+func references(d *guest.Desired, around ClusterContext) []reference {
+	var list []reference
 	add := func(nodes []string, of List, name string, cause Cause) {
 		for _, node := range nodes {
 			if of.Node = node; name != "" && slices.Contains(around.Nodes, node) {
-				list = append(list, mention{of, name, cause})
+				list = append(list, reference{of, name, cause})
 			}
 		}
 	}
-	nodes := whereabouts(d, around)
+	nodes := possibleNodes(d, around)
 	for i := range d.Intents {
 		in := &d.Intents[i]
-		cause, volume := Cause{d.Ref, in.Key, in.Origin}, part(in, "volume")
+		cause, volume := Cause{d.Ref, in.Key, in.Origin}, subKey(in, "volume")
 		switch {
 		case in.Verb != guest.Want:
 		case strings.TrimRight(in.Key, "0123456789") == "net":
-			add(nodes, List{Kind: Bridge}, part(in, "bridge"), cause)
-		case in.Key == "cpu" && d.Kind == guest.VirtualMachine && !emulates(d):
-			add(nodes, List{Kind: CPU}, part(in, "cputype"), cause)
+			add(nodes, List{Kind: Bridge}, subKey(in, "bridge"), cause)
+		case in.Key == "cpu" && d.Kind == guest.VirtualMachine && !mayEmulate(d):
+			add(nodes, List{Kind: CPU}, subKey(in, "cputype"), cause)
 		case strings.Contains(volume, ":iso/"):
 			add(nodes, volumesLike(volume), volume, cause)
 		}
@@ -87,14 +87,14 @@ func mentions(d *guest.Desired, around Surroundings) []mention {
 		return list
 	}
 	if volume := sourceVolume(d.Source); storageOf(volume) != "" {
-		add([]string{d.Node}, volumesLike(volume), appliance(volume), Cause{d.Ref, "source", d.Origin})
+		add([]string{d.Node}, volumesLike(volume), archiveOf(volume), Cause{d.Ref, "source", d.Origin})
 	}
 	return list
 }
 
-// whereabouts returns the nodes where a guest may be: the one where it is and, unless it stays there, those that its manifest names. A clone
+// possibleNodes returns the nodes where a guest may be: the one where it is and, unless it stays there, those that its manifest names. A clone
 // without a node stays with its template.
-func whereabouts(d *guest.Desired, around Surroundings) []string {
+func possibleNodes(d *guest.Desired, around ClusterContext) []string {
 	moves := d.Migrate == guest.MigrateOffline || d.Migrate == guest.MigrateOnline
 	row, exists := around.Inventory.Row(d.VMID)
 	nodes := nodesOf(d)
@@ -113,13 +113,13 @@ func whereabouts(d *guest.Desired, around Surroundings) []string {
 	return []string{template.Node}
 }
 
-// emulates reports whether the guest has another architecture than its node, perhaps: the models of that one are not listed.
-func emulates(d *guest.Desired) bool {
+// mayEmulate reports whether the guest has another architecture than its node, perhaps: the models of that one are not listed.
+func mayEmulate(d *guest.Desired) bool {
 	return slices.ContainsFunc(d.Intents, func(in guest.Intent) bool { return in.Key == "arch" && in.Verb == guest.Want })
 }
 
-// part returns a sub-key of an intent, also of one that is written as native text, where cputype and volume come first and bare.
-func part(in *guest.Intent, name string) string {
+// subKey returns a sub-key of an intent, also of one that is written as native text, where cputype and volume come first and bare.
+func subKey(in *guest.Intent, name string) string {
 	if in.Sub != nil {
 		return in.Sub[name]
 	}
@@ -151,8 +151,8 @@ func sourceVolume(s guest.Source) string {
 	}
 }
 
-// appliance returns the file that is listed in place of a disk within it: "local:import/lab.ova/disk1.vmdk" is in "local:import/lab.ova".
-func appliance(volume string) string {
+// archiveOf returns the file that is listed in place of a disk within it: "local:import/lab.ova/disk1.vmdk" is in "local:import/lab.ova".
+func archiveOf(volume string) string {
 	if file, _, inside := strings.Cut(volume, ".ova/"); inside {
 		return file + ".ova"
 	}

@@ -109,7 +109,7 @@ func versionOf(ctx context.Context, config agent.Config, log *slog.Logger) (stri
 // surroundings checks that everything that the manifests refer to exists: on the cluster and, if the permissions of the token are known, on its
 // nodes.
 func (c *checker) surroundings(ctx context.Context, reader *proxmox.Reader, guests []guest.Desired, granted preflight.Granted) {
-	around := preflight.Surroundings{Granted: granted}
+	around := preflight.ClusterContext{Granted: granted}
 	nodes, err := reader.Nodes(ctx)
 	c.noteFailure("nodes", err)
 	for _, n := range nodes {
@@ -124,13 +124,13 @@ func (c *checker) surroundings(ctx context.Context, reader *proxmox.Reader, gues
 	if err != nil {
 		return
 	}
-	c.strays(preflight.Strays(guests, around))
+	c.strays(preflight.UnresolvedOnCluster(guests, around))
 	if granted != nil {
-		c.strays(preflight.Missing(guests, around, ask(ctx, reader, preflight.Lists(guests, around), nodes)))
+		c.strays(preflight.UnresolvedOnNodes(guests, around, ask(ctx, reader, preflight.Lists(guests, around), nodes)))
 	}
 }
 
-func (c *checker) strays(strays []preflight.Stray) {
+func (c *checker) strays(strays []preflight.Unresolved) {
 	for _, s := range strays {
 		c.result.Checks = append(c.result.Checks, checkView{
 			Check: s.What, Subject: s.Name, Unchecked: s.Unchecked, Message: s.Problem, Hint: s.Hint, For: newCauseViews(s.For),
@@ -146,7 +146,7 @@ func (c *checker) noteFailure(check string, err error) {
 
 // privileges compares the privileges of the token with those that the manifests need.
 func (c *checker) privileges(guests []guest.Desired, granted preflight.Granted) {
-	lacks := preflight.Lacks(guests, granted)
+	lacks := preflight.MissingPrivileges(guests, granted)
 	for _, l := range lacks {
 		if l.Privilege == guest.RootPAM {
 			c.result.RootOnly = append(c.result.RootOnly, newCauseViews(l.For)...)

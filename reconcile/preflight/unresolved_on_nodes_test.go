@@ -31,9 +31,9 @@ func machine() guest.Desired {
 	}
 }
 
-func around(rows ...cluster.Row) Surroundings {
+func around(rows ...cluster.Row) ClusterContext {
 	all := map[string]bool{"Datastore.Audit": true, "Datastore.AllocateSpace": true, "SDN.Use": true, "Sys.Audit": true, "VM.Config.Disk": true, "VM.Backup": true}
-	return Surroundings{
+	return ClusterContext{
 		Nodes: []string{"pve1", "pve2", "pve3"}, Storages: []string{"local"}, Inventory: cluster.Inventory{Rows: rows}, Granted: everywhere(all),
 	}
 }
@@ -72,7 +72,7 @@ func TestListsAsksOnce(t *testing.T) {
 	unseen.Storages = nil
 	tests := map[string]struct {
 		guests []guest.Desired
-		around Surroundings
+		around ClusterContext
 		want   []List
 	}{
 		"new": {[]guest.Desired{machine(), second}, around(), []List{
@@ -102,23 +102,23 @@ func TestMissing(t *testing.T) {
 	tests := map[string]struct {
 		want    guest.Desired
 		answers func(map[List]Answer)
-		strays  []Stray
+		strays  []Unresolved
 	}{
-		"a_bridge_on_one_node": {machine(), nil, []Stray{{
+		"a_bridge_on_one_node": {machine(), nil, []Unresolved{{
 			What: "bridge", Name: "vmbr9", Problem: "is not among the bridges and virtual networks of pve2", Hint: "did you mean vmbr0?",
 			For: []Cause{{machine().Ref, "net2", at(9)}},
 		}}},
 		"a_model_on_both": {with(func(d *guest.Desired) {
 			d.Intents = []guest.Intent{{Key: "cpu", Verb: guest.Want, Text: "lab,flags=+aes", Origin: at(4)}}
-		}), nil, []Stray{{
+		}), nil, []Unresolved{{
 			What: "cpu", Name: "lab", Problem: "is no cpu model of pve1, pve2", Hint: "did you mean custom-lab?", For: []Cause{{machine().Ref, "cpu", at(4)}},
 		}}},
 		"another_architecture": {with(func(d *guest.Desired) {
 			d.Intents = []guest.Intent{{Key: "arch", Verb: guest.Want, Text: "aarch64"}, {Key: "cpu", Verb: guest.Want, Text: "cortex-a76"}}
-		}), nil, []Stray{}},
+		}), nil, []Unresolved{}},
 		"a_source": {with(func(d *guest.Desired) {
 			d.Intents, d.Source = nil, guest.Source{Image: &guest.Image{Volume: "local:import/debian-31.qcow2"}}
-		}), nil, []Stray{{
+		}), nil, []Unresolved{{
 			What: "volume", Name: "local:import/debian-31.qcow2", Problem: "is not on pve1", Hint: "did you mean debian-13.qcow2?",
 			For: []Cause{{machine().Ref, "source", at(1)}},
 		}}},
@@ -126,10 +126,10 @@ func TestMissing(t *testing.T) {
 			d.Intents, d.Source = nil, guest.Source{Image: &guest.Image{Volume: "local:import/lab.ova/disk1.vmdk"}}
 		}), func(answers map[List]Answer) {
 			answers[List{Kind: Volume, Node: "pve1", Storage: "local", Content: "import"}] = Answer{Names: []string{"local:import/lab.ova"}}
-		}, []Stray{}},
+		}, []Unresolved{}},
 		"not_read": {with(func(d *guest.Desired) { d.Intents = d.Intents[:1] }), func(answers map[List]Answer) {
 			answers[List{Kind: CPU, Node: "pve2"}] = Answer{Err: errors.New("no reply")}
-		}, []Stray{{
+		}, []Unresolved{{
 			What: "cpu", Name: "x86-64-v3", Problem: "not checked on pve2: no reply", Unchecked: true, For: []Cause{{machine().Ref, "cpu", at(4)}},
 		}}},
 	}
@@ -139,7 +139,7 @@ func TestMissing(t *testing.T) {
 			if test.answers != nil {
 				test.answers(answers)
 			}
-			if diff := cmp.Diff(test.strays, Missing([]guest.Desired{test.want}, around(), answers)); diff != "" {
+			if diff := cmp.Diff(test.strays, UnresolvedOnNodes([]guest.Desired{test.want}, around(), answers)); diff != "" {
 				t.Errorf("Missing (-want +got):\n%s", diff)
 			}
 		})
@@ -187,7 +187,7 @@ func TestUnseenIsNotMissing(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := unseen(test.list, test.name, test.granted); got != test.want {
+			if got := neededToSee(test.list, test.name, test.granted); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
@@ -198,7 +198,7 @@ func TestUnseenIsNotMissing(t *testing.T) {
 func TestMissingSaysWhatWouldAllowTheCheck(t *testing.T) {
 	narrow := around()
 	narrow.Storages, narrow.Granted = nil, Granted{"/vms": {"VM.Audit": true}}
-	strays := Missing([]guest.Desired{machine()}, narrow, map[List]Answer{
+	strays := UnresolvedOnNodes([]guest.Desired{machine()}, narrow, map[List]Answer{
 		{Kind: Bridge, Node: "pve1"}: {Names: []string{}}, {Kind: Bridge, Node: "pve2"}: {Names: []string{}},
 		{Kind: CPU, Node: "pve1"}: {Names: []string{"x86-64-v3"}}, {Kind: CPU, Node: "pve2"}: {Names: []string{"x86-64-v3"}},
 	})

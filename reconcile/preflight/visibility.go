@@ -6,45 +6,45 @@ import (
 	"strings"
 )
 
-// unseen returns what the token would need to see a name in a list, "Datastore.Audit on /storage/local", and "" where it sees it if it is
+// neededToSee returns what the token would need to see a name in a list, "Datastore.Audit on /storage/local", and "" where it sees it if it is
 // there. Proxmox leaves out of its lists what does not concern the token.
 //
 // Source: PVE::API2::Network index, PVE::Network::SDN get_local_vnets, PVE::Storage check_volume_access, PVE::API2::Qemu::CPU index.
-func unseen(l List, name string, granted Granted) string {
+func neededToSee(l List, name string, granted Granted) string {
 	switch l.Kind {
 	case Bridge:
-		return unseenBridge(name, granted)
+		return neededToSeeBridge(name, granted)
 	case Volume:
-		return unseenVolume(l, name, granted)
+		return neededToSeeVolume(l, name, granted)
 	case CPU:
 		if strings.HasPrefix(name, "custom-") {
-			return granted.without("/nodes", "Sys.Audit")
+			return granted.needed("/nodes", "Sys.Audit")
 		}
 	}
 	return ""
 }
 
-// unseenBridge asks for the bridges of the hosts first. The name may as well be a virtual network's, of any zone.
-func unseenBridge(bridge string, granted Granted) string {
+// neededToSeeBridge asks for the bridges of the hosts first. The name may as well be a virtual network's, of any zone.
+func neededToSeeBridge(bridge string, granted Granted) string {
 	const zones = "/sdn/zones/"
-	if need := granted.without(zones+"localnetwork/"+bridge, "SDN.Use", "SDN.Audit"); need != "" {
+	if need := granted.needed(zones+"localnetwork/"+bridge, "SDN.Use", "SDN.Audit"); need != "" {
 		return need
 	}
-	if granted.without(zones+"any/"+bridge, "SDN.Audit", "SDN.Use") != "" {
+	if granted.needed(zones+"any/"+bridge, "SDN.Audit", "SDN.Use") != "" {
 		return "SDN.Audit on /sdn/zones"
 	}
 	for at := range granted {
 		zone, below := strings.CutPrefix(at, zones)
-		if zone, _, _ = strings.Cut(zone, "/"); below && zone != "localnetwork" && granted.without(zones+zone+"/"+bridge, "SDN.Audit", "SDN.Use") != "" {
+		if zone, _, _ = strings.Cut(zone, "/"); below && zone != "localnetwork" && granted.needed(zones+zone+"/"+bridge, "SDN.Audit", "SDN.Use") != "" {
 			return "SDN.Audit on /sdn/zones"
 		}
 	}
 	return ""
 }
 
-func unseenVolume(l List, volume string, granted Granted) string {
+func neededToSeeVolume(l List, volume string, granted Granted) string {
 	at := "/storage/" + l.Storage
-	if need := granted.without(at, "Datastore.Audit", "Datastore.AllocateSpace"); need != "" || granted.Allows(at, "Datastore.Allocate") {
+	if need := granted.needed(at, "Datastore.Audit", "Datastore.AllocateSpace"); need != "" || granted.Allows(at, "Datastore.Allocate") {
 		return need
 	}
 	var privileges [2]string // on the storage, and on the guest that the volume belongs to
@@ -60,12 +60,12 @@ func unseenVolume(l List, volume string, granted Granted) string {
 	if owner == "" {
 		return "Datastore.Allocate on " + at
 	}
-	needs := []string{granted.without(at, privileges[0]), granted.without("/vms/"+owner, privileges[1])}
+	needs := []string{granted.needed(at, privileges[0]), granted.needed("/vms/"+owner, privileges[1])}
 	return strings.Join(slices.DeleteFunc(needs, func(need string) bool { return need == "" }), " and ")
 }
 
-// without says what an object lacks, "Sys.Audit on /nodes", where the token has none of the privileges there. The first is the one to grant.
-func (g Granted) without(object string, privileges ...string) string {
+// needed says what an object lacks, "Sys.Audit on /nodes", where the token has none of the privileges there. The first is the one to grant.
+func (g Granted) needed(object string, privileges ...string) string {
 	if slices.ContainsFunc(privileges, func(p string) bool { return g.Allows(object, p) }) {
 		return ""
 	}

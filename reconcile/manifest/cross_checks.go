@@ -85,8 +85,8 @@ func sibling(unknown, self string, labels []string) string {
 func (p *parser) checkVolumes() {
 	claims := claims{report: p.report, firsts: map[string]claim{}}
 	for _, g := range p.set.Guests {
-		for _, a := range guest.Attached(g.desired) {
-			if _, bears := guest.OwnerOf(a.Volume); bears {
+		for _, a := range guest.WantedAttachments(g.desired) {
+			if _, bears := guest.VolumeOwner(a.Volume); bears {
 				claims.add("volume "+a.Volume, guest.VolumeKey(a.Volume), claim{g, a.Key, a.Origin})
 			}
 		}
@@ -98,8 +98,8 @@ func (p *parser) checkVolumes() {
 func (p *parser) checkShared(warnings *report) {
 	claims := claims{report: warnings, firsts: map[string]claim{}}
 	for _, g := range p.set.Guests {
-		for _, a := range guest.Attached(g.desired) {
-			if _, bears := guest.OwnerOf(a.Volume); !bears {
+		for _, a := range guest.WantedAttachments(g.desired) {
+			if _, bears := guest.VolumeOwner(a.Volume); !bears {
 				claims.add("volume "+a.Volume, guest.VolumeKey(a.Volume), claim{g, a.Key, a.Origin})
 			}
 		}

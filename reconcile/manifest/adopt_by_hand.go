@@ -24,15 +24,15 @@ func (d *disk) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
 	case !isoVolume.ok(volume.text):
 		return nil // as a disk it would be said to be no CD-ROM drive
 	}
-	key.sayDrive(r.below("iso").path)
+	key.markDriveAs(r.below("iso").path)
 	return append([]tree.Entry{{Name: "iso", Value: scalarOf("!!str", volume.text)}}, rows()...)
 }
 
-// sayDrive notes the field that says what is in a drive: its volume, that it is no disk, and the size, which Proxmox fills in.
-func (k *liveKey) sayDrive(path string) {
+// markDriveAs notes the field that says what is in a drive: its volume, that it is no disk, and the size, which Proxmox fills in.
+func (k *liveKey) markDriveAs(path string) {
 	for _, name := range []string{"volume", "media", "size"} {
 		if p := k.find(name); p != nil {
-			p.by = path
+			p.field = path
 		}
 	}
 }
@@ -52,11 +52,11 @@ func (c *cloudInit) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
 func (r *raising) raiseCloudInitDrive() []tree.Entry {
 	for _, key := range r.drives() {
 		volume := key.find("volume")
-		if volume == nil || key.by != "" || !cloudInitVolume.MatchString(volume.text) {
+		if volume == nil || key.field != "" || !cloudInitVolume.MatchString(volume.text) {
 			continue
 		}
 		storage, _ := key.storage() // which no other key says
-		key.sayDrive(r.below("storage").path)
+		key.markDriveAs(r.below("storage").path)
 		out := []tree.Entry{{Name: "storage", Value: scalarOf("!!str", storage)}}
 		if key.key != "ide2" {
 			out = append(out, tree.Entry{Name: "slot", Value: scalarOf("!!str", key.key)})
@@ -79,7 +79,7 @@ func (r *raising) drives() []*liveKey {
 
 // raiseKeys returns URL-encoded public keys as a list, nil where the field does not take one of them.
 func (r *raising) raiseKeys(native, field string) *tree.Node {
-	f, found := r.fact(native)
+	f, found := r.nativeValue(native)
 	if !found {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (r *raising) raiseKeys(native, field string) *tree.Node {
 	if len(keys) == 0 || len(distinct(keys)) != len(keys) {
 		return nil
 	}
-	f.say(r.below(field).path)
+	f.markAs(r.below(field).path)
 	return listOf(keys)
 }
 
@@ -110,12 +110,12 @@ func (s *serial) raise(r *raising, _ func() []tree.Entry) []tree.Entry {
 	if !serialPort.ok(key.text) {
 		return nil
 	}
-	key.by = r.below("port").path
+	key.field = r.below("port").path
 	return []tree.Entry{{Name: "port", Value: scalarOf("!!str", key.text)}}
 }
 
 func (b *boot) raise(r *raising, _ func() []tree.Entry) []tree.Entry {
-	f, found := r.fact("boot.order")
+	f, found := r.nativeValue("boot.order")
 	if !found || len(f.key.parts) > 1 {
 		return nil
 	}
@@ -125,17 +125,17 @@ func (b *boot) raise(r *raising, _ func() []tree.Entry) []tree.Entry {
 			return nil
 		}
 	}
-	f.say(r.below("order").path)
+	f.markAs(r.below("order").path)
 	return []tree.Entry{{Name: "order", Value: listOf(devices)}}
 }
 
 // raise says that nothing can be changed while the guest runs, which is an empty list.
 func (m *machine) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
-	f, found := r.fact("hotplug")
+	f, found := r.nativeValue("hotplug")
 	if !found || f.text != "0" {
 		return rows()
 	}
-	f.say(r.below("hotplug").path)
+	f.markAs(r.below("hotplug").path)
 	return append(rows(), tree.Entry{Name: "hotplug", Value: &tree.Node{Kind: tree.List}})
 }
 
@@ -150,7 +150,7 @@ func (c *container) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
 
 // raiseEnvironment returns the variables of a container, nil where the field does not take one of them.
 func (r *raising) raiseEnvironment() *tree.Node {
-	f, found := r.fact("env")
+	f, found := r.nativeValue("env")
 	if !found {
 		return nil
 	}
@@ -162,6 +162,6 @@ func (r *raising) raiseEnvironment() *tree.Node {
 		}
 		out.Entries = append(out.Entries, tree.Entry{Name: name, Value: scalarOf("!!str", value)})
 	}
-	f.say(r.below("env").path)
+	f.markAs(r.below("env").path)
 	return out
 }

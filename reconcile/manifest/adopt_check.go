@@ -10,26 +10,26 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// try reads the document as the agent would and returns what is wrong with it: what does not parse, what would be changed on the live
+// check reads the document as the agent would and returns what is wrong with it: what does not parse, what would be changed on the live
 // guest, and what no API token may set.
-func (a *adoption) try(text []byte, raised *raising) (guest.Desired, []finding) {
+func (a *adoption) check(text []byte, raised *raising) (guest.Desired, []pinProblem) {
 	cluster := "apiVersion: " + apiVersion + "\nkind: " + kindCluster + "\nmetadata: {name: adopted}\n"
 	set, err := Parse([]File{{"adopted.yaml", text}, {"cluster.yaml", []byte(cluster)}})
 	var problems *Problems
 	if errors.As(err, &problems) {
-		var out []finding
+		var out []pinProblem
 		for _, p := range problems.List {
-			out = append(out, finding{raised.keyOf(p.Field), refusal(p.Message)})
+			out = append(out, pinProblem{raised.keyOf(p.Field), refusal(p.Message)})
 		}
 		return guest.Desired{}, out
 	}
 	if len(set.Guests) != 1 {
-		return guest.Desired{}, []finding{{"", "the document does not read back as one guest"}}
+		return guest.Desired{}, []pinProblem{{"", "the document does not read back as one guest"}}
 	}
 	desired := set.Guests[0].desired
-	var out []finding
+	var out []pinProblem
 	for _, c := range guest.Diff(desired, a.seen) {
-		out = append(out, finding{c.Key, "pinned as it is, it would be changed: " + c.Note})
+		out = append(out, pinProblem{c.Key, "pinned as it is, it would be changed: " + c.Note})
 	}
 	return desired, append(out, unsettable(desired, a.seen.Version)...)
 }
@@ -45,8 +45,8 @@ func refusal(message string) string {
 
 // unsettable returns what the agent could not set if it were lost, each with the reason: the sub-keys that stand in the way where the
 // others can be set, else whole keys.
-func unsettable(d guest.Desired, node guest.Version) []finding {
-	var out []finding
+func unsettable(d guest.Desired, node guest.Version) []pinProblem {
+	var out []pinProblem
 	for _, in := range d.Intents {
 		if reason := unsettableAlone(d, in, node); reason != "" {
 			out = append(out, unsettableParts(d, in, node, reason)...)
@@ -56,19 +56,19 @@ func unsettable(d guest.Desired, node guest.Version) []finding {
 }
 
 // unsettableParts returns the sub-keys of an intent that stand in its way, or the key where the others make no value of their own.
-func unsettableParts(d guest.Desired, in guest.Intent, node guest.Version, reason string) []finding {
-	var out []finding
+func unsettableParts(d guest.Desired, in guest.Intent, node guest.Version, reason string) []pinProblem {
+	var out []pinProblem
 	var others []string
 	for _, sub := range slices.Sorted(maps.Keys(in.Sub)) {
 		part := guest.Intent{Key: in.Key, Verb: in.Verb, Sub: map[string]string{sub: in.Sub[sub]}}
 		if why := unsettableAlone(d, part, node); why != "" {
-			out = append(out, finding{in.Key + "." + sub, why})
+			out = append(out, pinProblem{in.Key + "." + sub, why})
 		} else {
 			others = append(others, sub+"="+in.Sub[sub])
 		}
 	}
 	if len(out) == 0 || guest.Check(d.Kind, in.Key, strings.Join(others, ",")) != nil {
-		return []finding{{in.Key, reason}}
+		return []pinProblem{{in.Key, reason}}
 	}
 	return out
 }
@@ -117,9 +117,9 @@ func (r *raising) keyOf(field string) string {
 
 // paths returns the fields that say something of the key.
 func (k *liveKey) paths() []string {
-	out := []string{k.by}
+	out := []string{k.field}
 	for _, p := range k.parts {
-		out = append(out, p.by)
+		out = append(out, p.field)
 	}
 	return out
 }

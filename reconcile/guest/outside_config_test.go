@@ -13,17 +13,17 @@ func TestBesides(t *testing.T) {
 	}{
 		"nothing":   {Desired{}, map[string]string{}},
 		"pool":      {Desired{Pool: "prod"}, map[string]string{"pool": "prod"}},
-		"ha":        {Desired{HA: &HAWish{State: "started"}}, map[string]string{"ha": "started, restart 1, relocate 1"}},
-		"ha_absent": {Desired{HA: &HAWish{Absent: true}}, map[string]string{}},
+		"ha":        {Desired{HA: &HAWanted{State: "started"}}, map[string]string{"ha": "started, restart 1, relocate 1"}},
+		"ha_absent": {Desired{HA: &HAWanted{Absent: true}}, map[string]string{}},
 		"both": {
-			Desired{Pool: "prod", HA: &HAWish{State: "stopped"}},
+			Desired{Pool: "prod", HA: &HAWanted{State: "stopped"}},
 			map[string]string{"ha": "stopped, restart 1, relocate 1", "pool": "prod"},
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := map[string]string{}
-			for _, c := range Besides(test.want) {
+			for _, c := range ChangesOutsideConfig(test.want) {
 				if c.From != "" || c.Class != Live {
 					t.Errorf("got %s from %q, %s; want it from nothing and live", c.Key, c.From, c.Class)
 				}

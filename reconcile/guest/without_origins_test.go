@@ -15,7 +15,7 @@ func TestWithoutPlaces(t *testing.T) {
 	if before < 4 {
 		t.Fatalf("got %d places in a filled guest, want its own and those of intents, secrets and the HA entry", before)
 	}
-	if got := places(reflect.ValueOf(d.WithoutPlaces())); got != 0 {
+	if got := places(reflect.ValueOf(d.WithoutOrigins())); got != 0 {
 		t.Errorf("got %d places left, want none", got)
 	}
 	if got := places(reflect.ValueOf(d)); got != before {

@@ -12,27 +12,27 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// complaint is why a value was refused.
-type complaint struct{ message, hint string }
+// rejection is why a value was refused.
+type rejection struct{ message, hint string }
 
-func wanted(n *tree.Node, want string) *complaint {
-	return &complaint{message: "got " + n.Describe() + ", want " + want}
+func wanted(n *tree.Node, want string) *rejection {
+	return &rejection{message: "got " + n.Describe() + ", want " + want}
 }
 
 // codec reads a YAML value and prints it for Proxmox.
 type codec[T any] interface {
-	parse(n *tree.Node) (T, *complaint)
+	parse(n *tree.Node) (T, *rejection)
 	format(value T) string // native text; "" where the value wants its key absent
 	form() schema
 }
 
-// leaf is a row that holds one value.
-type leaf[T any] struct {
+// scalarValue is a row that holds one value.
+type scalarValue[T any] struct {
 	into  *opt[T]
 	codec codec[T]
 }
 
-func (v leaf[T]) decode(d decoder, n *tree.Node) {
+func (v scalarValue[T]) decode(d decoder, n *tree.Node) {
 	parsed, wrong := v.codec.parse(n)
 	if wrong != nil {
 		d.problem(n.At, wrong.message, wrong.hint)
@@ -41,22 +41,24 @@ func (v leaf[T]) decode(d decoder, n *tree.Node) {
 	*v.into = opt[T]{place{n.At, d.path}, parsed, true}
 }
 
-func (v leaf[T]) lower(l *lowering, native string) {
+func (v scalarValue[T]) lower(l *lowering, native string) {
 	if v.into.set && native != "" {
 		l.put(native, v.into.place, v.codec.format(v.into.value))
 	}
 }
 
-func (v leaf[T]) schema() *schema { return new(v.codec.form()) }
+func (v scalarValue[T]) schema() *schema { return new(v.codec.form()) }
 
-func (v leaf[T]) walk(string, func(path string, row field)) {}
+func (v scalarValue[T]) walk(string, func(path string, row field)) {}
 
 // integer is a whole number within bounds; most is math.MaxInt where there is none.
-func integer(into *opt[int], least, most int) value { return leaf[int]{into, whole{least, most}} }
+func integer(into *opt[int], least, most int) value {
+	return scalarValue[int]{into, intCodec{least, most}}
+}
 
-type whole struct{ least, most int }
+type intCodec struct{ least, most int }
 
-func (w whole) parse(n *tree.Node) (int, *complaint) {
+func (w intCodec) parse(n *tree.Node) (int, *rejection) {
 	number, err := strconv.Atoi(n.Text)
 	plain := err == nil && strconv.Itoa(number) == n.Text
 	if n.Kind == tree.Scalar && plain && number >= w.least && number <= w.most && n.Tag == "!!int" {
@@ -69,9 +71,9 @@ func (w whole) parse(n *tree.Node) (int, *complaint) {
 	return 0, wrong
 }
 
-func (w whole) format(number int) string { return strconv.Itoa(number) }
+func (w intCodec) format(number int) string { return strconv.Itoa(number) }
 
-func (w whole) form() schema {
+func (w intCodec) form() schema {
 	out := schema{Type: nullable("integer"), Minimum: new(float64(w.least))}
 	if w.most != math.MaxInt {
 		out.Maximum = new(float64(w.most))
@@ -80,11 +82,11 @@ func (w whole) form() schema {
 }
 
 // number is a decimal number from 0 to a bound.
-func number(into *opt[float64], most int) value { return leaf[float64]{into, decimal{most}} }
+func number(into *opt[float64], most int) value { return scalarValue[float64]{into, numberCodec{most}} }
 
-type decimal struct{ most int }
+type numberCodec struct{ most int }
 
-func (c decimal) parse(n *tree.Node) (float64, *complaint) {
+func (c numberCodec) parse(n *tree.Node) (float64, *rejection) {
 	f, err := strconv.ParseFloat(n.Text, 64)
 	numeric := n.Kind == tree.Scalar && (n.Tag == "!!int" || n.Tag == "!!float")
 	if numeric && err == nil && f >= 0 && f <= float64(c.most) { // which no NaN is
@@ -93,9 +95,9 @@ func (c decimal) parse(n *tree.Node) (float64, *complaint) {
 	return 0, wanted(n, "a number "+bounds(0, c.most))
 }
 
-func (c decimal) format(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+func (c numberCodec) format(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-func (c decimal) form() schema {
+func (c numberCodec) form() schema {
 	return schema{Type: nullable("number"), Minimum: new(0.0), Maximum: new(float64(c.most))}
 }
 
@@ -107,14 +109,16 @@ func bounds(least, most int) string {
 }
 
 // flag is true or false, "1" or "0" to Proxmox.
-func flag(into *opt[bool]) value { return toggle(into, "1", "0") }
+func flag(into *opt[bool]) value { return boolWords(into, "1", "0") }
 
-// toggle is true or false, which a key spells in its own words.
-func toggle(into *opt[bool], on, off string) value { return leaf[bool]{into, truth{on, off}} }
+// boolWords is true or false, which a key spells in its own words.
+func boolWords(into *opt[bool], on, off string) value {
+	return scalarValue[bool]{into, boolCodec{on, off}}
+}
 
-type truth struct{ on, off string }
+type boolCodec struct{ on, off string }
 
-func (c truth) parse(n *tree.Node) (bool, *complaint) {
+func (c boolCodec) parse(n *tree.Node) (bool, *rejection) {
 	if n.Kind == tree.Scalar && n.Tag == "!!bool" {
 		return strings.EqualFold(n.Text, "true"), nil
 	}
@@ -128,21 +132,21 @@ func (c truth) parse(n *tree.Node) (bool, *complaint) {
 	return false, wrong
 }
 
-func (c truth) format(b bool) string {
+func (c boolCodec) format(b bool) string {
 	if b {
 		return c.on
 	}
 	return c.off
 }
 
-func (c truth) form() schema { return schema{Type: nullable("boolean")} }
+func (c boolCodec) form() schema { return schema{Type: nullable("boolean")} }
 
 // text is a text that follows a rule.
-func text(into *opt[string], r *rule) value { return leaf[string]{into, r} }
+func text(into *opt[string], r *textRule) value { return scalarValue[string]{into, r} }
 
 // choice is one of some words.
 func choice(into *opt[string], options ...string) value {
-	return leaf[string]{into, vocabulary(options)}
+	return scalarValue[string]{into, choiceCodec(options)}
 }
 
 // nativeChoice is one of the words that a native key of virtual machines accepts, or a sub-key of it where sub is not empty.
@@ -150,9 +154,9 @@ func nativeChoice(into *opt[string], key, sub string) value {
 	return choice(into, guest.Words(guest.VirtualMachine, key, sub)...)
 }
 
-type vocabulary []string
+type choiceCodec []string
 
-func (v vocabulary) parse(n *tree.Node) (string, *complaint) {
+func (v choiceCodec) parse(n *tree.Node) (string, *rejection) {
 	if n.Kind == tree.Scalar && slices.Contains(v, n.Text) {
 		return n.Text, nil
 	}
@@ -161,9 +165,9 @@ func (v vocabulary) parse(n *tree.Node) (string, *complaint) {
 	return "", wrong
 }
 
-func (v vocabulary) format(word string) string { return word }
+func (v choiceCodec) format(word string) string { return word }
 
-func (v vocabulary) form() schema {
+func (v choiceCodec) form() schema {
 	out := schema{Type: nullable("string")}
 	for _, word := range v {
 		out.Enum = append(out.Enum, new(word))

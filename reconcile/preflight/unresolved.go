@@ -12,15 +12,15 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// Surroundings is what guests refer to on a cluster. A nil list is one that nobody could read, and nothing is missed in it.
-type Surroundings struct {
+// ClusterContext is what guests refer to on a cluster. A nil list is one that nobody could read, and nothing is missed in it.
+type ClusterContext struct {
 	Nodes, Storages, Pools []string
 	Inventory              cluster.Inventory
 	Granted                Granted // what the token may see of it; nil where nobody knows
 }
 
-// Stray is something that manifests refer to and the cluster does not show.
-type Stray struct {
+// Unresolved is something that manifests refer to and the cluster does not show.
+type Unresolved struct {
 	What      string // node, storage, pool, template, or a Kind
 	Name      string
 	Problem   string
@@ -29,11 +29,11 @@ type Stray struct {
 	For       []Cause
 }
 
-// Strays returns what guests refer to and the cluster does not have, or the token may not see, sorted by kind and name. What only a
+// UnresolvedOnCluster returns what guests refer to and the cluster does not have, or the token may not see, sorted by kind and name. What only a
 // creation needs is asked of guests that are not there yet.
-func Strays(guests []guest.Desired, around Surroundings) []Stray {
-	found := make(map[[2]string]*Stray)
-	note := func(s Stray, c Cause) {
+func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unresolved {
+	found := make(map[[2]string]*Unresolved)
+	note := func(s Unresolved, c Cause) {
 		at := [2]string{s.What, s.Name}
 		if found[at] == nil {
 			found[at] = &s
@@ -45,38 +45,38 @@ func Strays(guests []guest.Desired, around Surroundings) []Stray {
 		_, exists := around.Inventory.Row(d.VMID)
 		for _, node := range nodesOf(d) {
 			if around.Nodes != nil && !slices.Contains(around.Nodes, node) {
-				note(Stray{What: "node", Name: node, Problem: "is no member of the cluster"}, Cause{d.Ref, "node", d.Origin})
+				note(Unresolved{What: "node", Name: node, Problem: "is no member of the cluster"}, Cause{d.Ref, "node", d.Origin})
 			}
 		}
 		for _, s := range storagesOf(d, exists) {
 			if around.Storages != nil && !slices.Contains(around.Storages, s.name) {
-				note(storageStray(s.name, around.Granted), Cause{d.Ref, s.key, s.origin})
+				note(unresolvedStorage(s.name, around.Granted), Cause{d.Ref, s.key, s.origin})
 			}
 		}
 		if d.Pool != "" && around.Pools != nil && !slices.Contains(around.Pools, d.Pool) {
-			note(Stray{What: "pool", Name: d.Pool, Problem: "does not exist, or the token may not see it"}, Cause{d.Ref, "pool", d.Origin})
+			note(Unresolved{What: "pool", Name: d.Pool, Problem: "does not exist, or the token may not see it"}, Cause{d.Ref, "pool", d.Origin})
 		}
 		if exists || d.Source.Clone == nil {
 			continue
 		}
 		if _, err := plan.FindTemplate(d, around.Inventory); err != nil {
-			note(Stray{What: "template", Name: templateName(d.Source.Clone), Problem: err.Error()}, Cause{d.Ref, "source", d.Origin})
+			note(Unresolved{What: "template", Name: templateName(d.Source.Clone), Problem: err.Error()}, Cause{d.Ref, "source", d.Origin})
 		}
 	}
-	strays := make([]Stray, 0, len(found))
+	strays := make([]Unresolved, 0, len(found))
 	for _, at := range slices.SortedFunc(maps.Keys(found), func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }) {
 		strays = append(strays, *found[at])
 	}
 	return strays
 }
 
-// storageStray is a storage that is not in the list of them, which leaves out what does not concern the token.
-func storageStray(name string, granted Granted) Stray {
-	s := Stray{What: "storage", Name: name, Problem: "is not on the cluster, or the token may not see it"}
+// unresolvedStorage is a storage that is not in the list of them, which leaves out what does not concern the token.
+func unresolvedStorage(name string, granted Granted) Unresolved {
+	s := Unresolved{What: "storage", Name: name, Problem: "is not on the cluster, or the token may not see it"}
 	if granted == nil {
 		return s
 	}
-	if need := granted.without("/storage/"+name, "Datastore.Audit", "Datastore.AllocateSpace"); need != "" {
+	if need := granted.needed("/storage/"+name, "Datastore.Audit", "Datastore.AllocateSpace"); need != "" {
 		s.Problem, s.Unchecked = "not checked: "+need+" would allow it", true
 	}
 	return s
@@ -98,18 +98,18 @@ func nodesOf(d *guest.Desired) []string {
 	return nodes
 }
 
-// storageMention is a storage and what names it.
-type storageMention struct {
+// storageReference is a storage and what names it.
+type storageReference struct {
 	name, key string
 	origin    guest.Origin
 }
 
 // storagesOf returns the storages that a guest names, each once a key.
-func storagesOf(d *guest.Desired, exists bool) []storageMention {
-	var list []storageMention
+func storagesOf(d *guest.Desired, exists bool) []storageReference {
+	var list []storageReference
 	add := func(name, key string, origin guest.Origin) {
 		if name != "" {
-			list = append(list, storageMention{name, key, origin})
+			list = append(list, storageReference{name, key, origin})
 		}
 	}
 	for _, in := range d.Intents {

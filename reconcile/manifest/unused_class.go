@@ -9,9 +9,9 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// checkIdle warns of classes that say something to nobody: those whose select fits no guest, and those that select none and
+// checkUnusedClasses warns of classes that say something to nobody: those whose select fits no guest, and those that select none and
 // that no guest and no class names. It is no error: the guest may be yet to come.
-func (p *parser) checkIdle(r *report) {
+func (p *parser) checkUnusedClasses(r *report) {
 	named := maps.Clone(p.named)
 	for _, one := range p.classes {
 		for _, base := range one.spec.class.value {
@@ -23,7 +23,7 @@ func (p *parser) checkIdle(r *report) {
 		switch s := &one.spec.selects; {
 		case s.set && !slices.ContainsFunc(p.guests, func(doc *document) bool { return one.selects(doc, p.folder()) }):
 			warning.Origin, warning.Field = guest.Origin(s.at), s.path
-			warning.Message, warning.Hint = "no guest fits", p.nearest(one)
+			warning.Message, warning.Hint = "no guest fits", p.selectHint(one)
 			r.add(warning)
 		case !s.set && !named[name]:
 			warning.Message, warning.Hint = "no guest and no class names it", "list it in spec.class of a guest, or give it a select"
@@ -34,11 +34,11 @@ func (p *parser) checkIdle(r *report) {
 
 // selects reports whether the class applies to the guest of a document by itself.
 func (c *class) selects(doc *document, folder string) bool {
-	return c.spec.selects.set && within(doc.at.File, path.Dir(c.at.File)) && c.spec.selects.value.fits(doc, folder)
+	return c.spec.selects.set && within(doc.at.File, path.Dir(c.at.File)) && c.spec.selects.value.matches(doc, folder)
 }
 
-// nearest returns a hint on a select that fits no guest: the label or path that was most likely meant.
-func (p *parser) nearest(one *class) string {
+// selectHint returns a hint on a select that fits no guest: the label or path that was most likely meant.
+func (p *parser) selectHint(one *class) string {
 	s, own := &one.spec.selects.value, path.Dir(one.at.File)
 	var reach []*document
 	for _, doc := range p.guests {
@@ -54,7 +54,7 @@ func (p *parser) nearest(one *class) string {
 			return hint
 		}
 	}
-	if slices.ContainsFunc(reach, func(doc *document) bool { return s.fitsPath(doc, p.folder()) }) {
+	if slices.ContainsFunc(reach, func(doc *document) bool { return s.matchesFile(doc, p.folder()) }) {
 		return "each of its conditions fits some guest, and all of them none"
 	}
 	for _, pattern := range s.paths.value {
@@ -80,14 +80,14 @@ func nearestLabel(name, value string, guests []*document) (hint string, fits boo
 	case slices.Contains(values, value):
 		return "", true
 	case len(values) > 0:
-		return labelled(name, closest(value, values)), false
+		return labelPairHint(name, closest(value, values)), false
 	default:
-		return labelled(closest(name, names), value), false
+		return labelPairHint(closest(name, names), value), false
 	}
 }
 
-// labelled returns a hint at a label with a value, "" where one of both is not known.
-func labelled(name, value string) string {
+// labelPairHint returns a hint at a label with a value, "" where one of both is not known.
+func labelPairHint(name, value string) string {
 	if name == "" || value == "" {
 		return ""
 	}

@@ -89,23 +89,23 @@ func TestLacks(t *testing.T) {
 	tests := map[string]struct {
 		want    guest.Desired
 		granted Granted
-		lacks   []Lack
+		lacks   []MissingPrivilege
 	}{
-		"none": {container(), everywhere(all()), []Lack{}},
-		"a_key": {container(), without("VM.Config.Memory"), []Lack{{
+		"none": {container(), everywhere(all()), []MissingPrivilege{}},
+		"a_key": {container(), without("VM.Config.Memory"), []MissingPrivilege{{
 			Path: "/vms/210", Privilege: "VM.Config.Memory", OrPath: "/pool/lab", Entry: "/vms",
 			For: []Cause{{dns, "memory", guest.Origin{File: "dns.yaml", Line: 6, Column: 3}}},
 		}}},
-		"granted_by_the_pool": {container(), pool, []Lack{}},
-		"the_agents_own":      {container(), without("Sys.Audit"), []Lack{{Path: "/", Privilege: "Sys.Audit", Entry: "/", For: []Cause{{}}}}},
-		"one_of_two_will_do":  {container(), without("Datastore.Audit"), []Lack{}},
-		"roots_own": {hookscript, everywhere(all()), []Lack{{
+		"granted_by_the_pool": {container(), pool, []MissingPrivilege{}},
+		"the_agents_own":      {container(), without("Sys.Audit"), []MissingPrivilege{{Path: "/", Privilege: "Sys.Audit", Entry: "/", For: []Cause{{}}}}},
+		"one_of_two_will_do":  {container(), without("Datastore.Audit"), []MissingPrivilege{}},
+		"roots_own": {hookscript, everywhere(all()), []MissingPrivilege{{
 			Path: "/", Privilege: guest.RootPAM, For: []Cause{{dns, "hookscript", guest.Origin{File: "dns.yaml", Line: 9, Column: 3}}},
 		}}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := Lacks([]guest.Desired{test.want}, test.granted)
+			got := MissingPrivileges([]guest.Desired{test.want}, test.granted)
 			if diff := cmp.Diff(test.lacks, got); diff != "" {
 				t.Errorf("Lacks (-want +got):\n%s", diff)
 			}
@@ -126,12 +126,12 @@ func TestGrantsEndLacksAndKeepTheRest(t *testing.T) {
 	}
 	for name, granted := range tests {
 		t.Run(name, func(t *testing.T) {
-			lacks := Lacks(guests, granted)
+			lacks := MissingPrivileges(guests, granted)
 			if len(lacks) == 0 {
 				t.Fatal("got no lacks, want some to grant")
 			}
 			after := applied(granted, Grants(lacks, granted))
-			if left := Lacks(guests, after); len(left) != 0 {
+			if left := MissingPrivileges(guests, after); len(left) != 0 {
 				t.Errorf("got %v, want nothing lacking any more", left)
 			}
 			for _, object := range []string{"/", "/vms", "/vms/100", "/vms/210", "/storage/local", "/sdn/zones/localnetwork/vmbr0/20", "/pool/lab"} {
@@ -166,7 +166,7 @@ func TestStrays(t *testing.T) {
 	d := container()
 	d.Node = "pve7"
 	clone := guest.Desired{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}, Pool: "prod", Source: guest.Source{Clone: &guest.Clone{Name: "tmpl", Storage: "fast"}}}
-	words := func(strays []Stray) []string {
+	words := func(strays []Unresolved) []string {
 		list := []string{}
 		for _, s := range strays {
 			list = append(list, s.What+" "+s.Name)
@@ -175,17 +175,17 @@ func TestStrays(t *testing.T) {
 	}
 	there := cluster.Inventory{Rows: []cluster.Row{{Kind: guest.VirtualMachine, VMID: 201}, {Kind: guest.Container, VMID: 210}}}
 	tests := map[string]struct {
-		around Surroundings
+		around ClusterContext
 		want   []string
 	}{
-		"all_missing":  {Surroundings{Nodes: []string{"pve1"}, Storages: []string{"other"}, Pools: []string{}}, []string{"node pve7", "pool lab", "pool prod", "storage ceph", "storage fast", "storage local", "template tmpl"}},
-		"there":        {Surroundings{Nodes: []string{"pve7"}, Storages: []string{"ceph", "fast", "local"}, Pools: []string{"lab", "prod"}, Inventory: cluster.Inventory{Rows: []cluster.Row{{Kind: guest.VirtualMachine, VMID: 9000, Name: "tmpl", Template: true}}}}, []string{}},
-		"made_already": {Surroundings{Nodes: []string{"pve7"}, Storages: []string{"ceph"}, Inventory: there}, []string{}},
-		"not_readable": {Surroundings{Inventory: there}, []string{}},
+		"all_missing":  {ClusterContext{Nodes: []string{"pve1"}, Storages: []string{"other"}, Pools: []string{}}, []string{"node pve7", "pool lab", "pool prod", "storage ceph", "storage fast", "storage local", "template tmpl"}},
+		"there":        {ClusterContext{Nodes: []string{"pve7"}, Storages: []string{"ceph", "fast", "local"}, Pools: []string{"lab", "prod"}, Inventory: cluster.Inventory{Rows: []cluster.Row{{Kind: guest.VirtualMachine, VMID: 9000, Name: "tmpl", Template: true}}}}, []string{}},
+		"made_already": {ClusterContext{Nodes: []string{"pve7"}, Storages: []string{"ceph"}, Inventory: there}, []string{}},
+		"not_readable": {ClusterContext{Inventory: there}, []string{}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, words(Strays([]guest.Desired{d, clone}, test.around))); diff != "" {
+			if diff := cmp.Diff(test.want, words(UnresolvedOnCluster([]guest.Desired{d, clone}, test.around))); diff != "" {
 				t.Errorf("Strays (-want +got):\n%s", diff)
 			}
 		})
@@ -198,8 +198,8 @@ func TestStorageOutOfSightIsUnchecked(t *testing.T) {
 	d.Pool = ""
 	granted := everywhere(map[string]bool{"VM.Audit": true})
 	granted["/storage/ceph"] = map[string]bool{"Datastore.AllocateSpace": true}
-	got := Strays([]guest.Desired{d}, Surroundings{Storages: []string{}, Granted: granted})
-	want := []Stray{
+	got := UnresolvedOnCluster([]guest.Desired{d}, ClusterContext{Storages: []string{}, Granted: granted})
+	want := []Unresolved{
 		{What: "storage", Name: "ceph", Problem: "is not on the cluster, or the token may not see it", For: []Cause{{d.Ref, "rootfs", guest.Origin{File: "dns.yaml", Line: 7, Column: 3}}}},
 		{What: "storage", Name: "local", Problem: "not checked: Datastore.Audit on /storage/local would allow it", Unchecked: true, For: []Cause{{d.Ref, "source", guest.Origin{File: "dns.yaml", Line: 1, Column: 3}}}},
 	}

@@ -54,7 +54,7 @@ func raiseObject(r *raising, o object) *tree.Node {
 	} else {
 		out.Entries = rows()
 	}
-	return orNil(out)
+	return nilIfEmpty(out)
 }
 
 func (r *raising) rows(rows []field) []tree.Entry {
@@ -75,48 +75,48 @@ func (r *raising) value(v value, native string) *tree.Node {
 	return nil
 }
 
-func orNil(n *tree.Node) *tree.Node {
+func nilIfEmpty(n *tree.Node) *tree.Node {
 	if len(n.Entries) == 0 {
 		return nil
 	}
 	return n
 }
 
-// fact is the live text behind a field.
-type fact struct {
+// nativeValue is the live text behind a field.
+type nativeValue struct {
 	key  *liveKey
 	sub  string
 	text string
 	part *livePart // nil where it is the whole key
 }
 
-// fact returns what a native key, a sub-key, or a sub-key of the slot at hand has, if nothing says it yet.
-func (r *raising) fact(native string) (fact, bool) {
+// nativeValue returns what a native key, a sub-key, or a sub-key of the slot at hand has, if nothing says it yet.
+func (r *raising) nativeValue(native string) (nativeValue, bool) {
 	name, sub, isSub := strings.Cut(native, ".")
 	if name == "" {
 		name = r.slot
 	}
 	key := r.keys[name]
 	switch {
-	case native == "" || key == nil || key.by != "":
-		return fact{}, false
+	case native == "" || key == nil || key.field != "":
+		return nativeValue{}, false
 	case !isSub:
-		return fact{key: key, text: key.text}, !key.said()
+		return nativeValue{key: key, text: key.text}, !key.inAnyField()
 	case sub == "storage":
 		text, part := key.storage()
-		return fact{key, sub, text, part}, part != nil
+		return nativeValue{key, sub, text, part}, part != nil
 	default:
 		part := key.find(sub)
 		if part == nil {
-			return fact{}, false
+			return nativeValue{}, false
 		}
-		return fact{key, sub, part.text, part}, true
+		return nativeValue{key, sub, part.text, part}, true
 	}
 }
 
 // means reports whether a text that a field prints is the fact. A size is a least size, so that whole MiB may be wanted of a volume
 // that is a little larger.
-func (f fact) means(printed, text string) bool {
+func (f nativeValue) means(printed, text string) bool {
 	switch f.sub {
 	case "storage":
 		return printed == text
@@ -130,7 +130,7 @@ func (f fact) means(printed, text string) bool {
 }
 
 // texts returns the fact as Proxmox has it and in its one spelling.
-func (f fact) texts() []string {
+func (f nativeValue) texts() []string {
 	if f.sub != "" {
 		return []string{f.text}
 	}
@@ -138,23 +138,23 @@ func (f fact) texts() []string {
 	return []string{f.text, canonical}
 }
 
-// say notes the field that says the fact.
-func (f fact) say(path string) {
+// markAs notes the field that says the fact.
+func (f nativeValue) markAs(path string) {
 	if f.part != nil {
-		f.part.by = path
+		f.part.field = path
 	} else {
-		f.key.by = path
+		f.key.field = path
 	}
 }
 
-func (v leaf[T]) raise(r *raising, native string) *tree.Node {
-	f, found := r.fact(native)
+func (v scalarValue[T]) raise(r *raising, native string) *tree.Node {
+	f, found := r.nativeValue(native)
 	if !found {
 		return nil
 	}
 	for _, text := range f.texts() {
 		if n := spelling(v.codec, text, f.means); n != nil {
-			f.say(r.path)
+			f.markAs(r.path)
 			return n
 		}
 	}
@@ -162,7 +162,7 @@ func (v leaf[T]) raise(r *raising, native string) *tree.Node {
 }
 
 func (v listValue) raise(r *raising, native string) *tree.Node {
-	f, found := r.fact(native)
+	f, found := r.nativeValue(native)
 	if !found {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (v listValue) raise(r *raising, native string) *tree.Node {
 		words := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" ,;\t\n", c) })
 		acceptable := !slices.ContainsFunc(words, func(word string) bool { return !v.rule.ok(word) })
 		if len(words) > 0 && acceptable && len(distinct(words)) == len(words) && f.means(strings.Join(words, v.join), text) {
-			f.say(r.path)
+			f.markAs(r.path)
 			return listOf(words)
 		}
 	}
@@ -189,7 +189,7 @@ func (g groupValue) raise(r *raising, native string) *tree.Node {
 
 func (v byHandValue) raise(r *raising, native string) *tree.Node { return r.value(v.value, native) }
 
-func (s suchValue) raise(r *raising, native string) *tree.Node { return r.value(s.value, native) }
+func (s examplesValue) raise(r *raising, native string) *tree.Node { return r.value(s.value, native) }
 
 func (s slotsValue[T, P]) raise(r *raising, native string) *tree.Node {
 	out := &tree.Node{Kind: tree.Mapping}
@@ -203,7 +203,7 @@ func (s slotsValue[T, P]) raise(r *raising, native string) *tree.Node {
 			out.Entries = append(out.Entries, tree.Entry{Name: slot, Value: n})
 		}
 	}
-	return orNil(out)
+	return nilIfEmpty(out)
 }
 
 // slotOf returns the slot that a native key is of.

@@ -28,8 +28,8 @@ func synonym(word string, options []string) string {
 	return ""
 }
 
-// smallLetters returns a hint for a native key that is written like a field: ostype for osType.
-func smallLetters(key string) string {
+// lowerCaseHint returns a hint for a native key that is written like a field: ostype for osType.
+func lowerCaseHint(key string) string {
 	small := strings.ToLower(key)
 	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
 		if guest.IsKnown(kind, small) {
@@ -39,10 +39,10 @@ func smallLetters(key string) string {
 	return ""
 }
 
-// slipped reports a native key that the key table does not hold, but with one letter more, less, another or swapped would: it would be
+// reportTypo reports a native key that the key table does not hold, but with one letter more, less, another or swapped would: it would be
 // refused by Proxmox, or pass for unset, for ever.
-func (l *lowering) slipped(key string, p place) bool {
-	meant := slipOf(l.kind, key)
+func (l *lowering) reportTypo(key string, p place) bool {
+	meant := typoOf(l.kind, key)
 	if meant == "" {
 		return false
 	}
@@ -50,9 +50,9 @@ func (l *lowering) slipped(key string, p place) bool {
 	return true
 }
 
-// slipOf returns the native key that an unknown one is a slip away from, "" where there is none. A number is no slip: Proxmox may have
+// typoOf returns the native key that an unknown one is a slip away from, "" where there is none. A number is no slip: Proxmox may have
 // more slots than the agent knows.
-func slipOf(kind guest.Kind, key string) string {
+func typoOf(kind guest.Kind, key string) string {
 	const shortest, longest = 4, 24 // letters; shorter keys are all near one another
 	stem := strings.TrimRight(key, "0123456789")
 	if len(key) < shortest || len(key) > longest || guest.IsKnown(kind, key) || guest.IsKnown(kind, stem) || guest.IsKnown(kind, stem+"0") {
@@ -60,7 +60,7 @@ func slipOf(kind guest.Kind, key string) string {
 	}
 	for i := range len(key) + 1 {
 		head, tail := key[:i], key[i:]
-		near := swaps(head, tail)
+		near := swapped(head, tail)
 		if tail != "" {
 			near = append(near, head+tail[1:])
 		}
@@ -79,8 +79,8 @@ func slipOf(kind guest.Kind, key string) string {
 	return ""
 }
 
-// swaps returns a text, cut in two, with the letters around the cut swapped.
-func swaps(head, tail string) []string {
+// swapped returns a text, cut in two, with the letters around the cut swapped.
+func swapped(head, tail string) []string {
 	if head == "" || tail == "" {
 		return nil
 	}
@@ -88,8 +88,8 @@ func swaps(head, tail string) []string {
 	return []string{head[:last] + tail[:1] + head[last:] + tail[1:]}
 }
 
-// withKind returns a hint for a guest that is named without its kind.
-func withKind(name string) string {
+// labelHint returns a hint for a guest that is named without its kind.
+func labelHint(name string) string {
 	if !dnsName.ok(name) {
 		return ""
 	}

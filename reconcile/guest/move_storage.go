@@ -4,27 +4,27 @@ import "fmt"
 
 // compareStorage adds the move of a volume that is on another storage than wanted.
 func (s *slot) compareStorage(have properties, now, next string) {
-	if !s.elsewhere(have) {
+	if !s.onOtherStorage(have) {
 		return
 	}
 	change := Change{
-		Key: s.in.Key, From: "storage=" + storageOf(have.text("volume")), To: "storage=" + s.place.storage,
-		Write: WriteMove, Value: s.place.storage, Origin: s.in.Origin,
+		Key: s.in.Key, From: "storage=" + storageOf(have.text("volume")), To: "storage=" + s.target.storage,
+		Write: WriteMove, Value: s.target.storage, Origin: s.in.Origin,
 	}
 	change.Class, change.Note = s.moveCost(have, now, next)
 	s.add(change)
 }
 
-// elsewhere reports whether a volume is on another storage than wanted, where any volume will do.
-func (s *slot) elsewhere(have properties) bool {
+// onOtherStorage reports whether a volume is on another storage than wanted, where any volume will do.
+func (s *slot) onOtherStorage(have properties) bool {
 	storage := storageOf(have.text("volume"))
-	return s.place.volume == "" && s.place.storage != "" && storage != "" && storage != s.place.storage && isDisk(have)
+	return s.target.volume == "" && s.target.storage != "" && storage != "" && storage != s.target.storage && isDisk(have)
 }
 
-// inPlace reports whether a native text of the slot is a disk on the wanted storage.
-func (s *slot) inPlace(text string) bool {
+// onTargetStorage reports whether a native text of the slot is a disk on the wanted storage.
+func (s *slot) onTargetStorage(text string) bool {
 	have := s.row.syntax.parse(nil, text)
-	return isDisk(have) && storageOf(have.text("volume")) == s.place.storage
+	return isDisk(have) && storageOf(have.text("volume")) == s.target.storage
 }
 
 // moveCost is the rule of move_disk in qemu-server's API2/Qemu.pm and of move_volume in pve-container's API2/LXC.pm. What is copied
@@ -35,7 +35,7 @@ func (s *slot) moveCost(have properties, now, next string) (Class, string) {
 	if size == "" {
 		size = "the volume"
 	}
-	note := fmt.Sprintf("copies %s to %s; the old volume stays as unused", size, s.place.storage)
+	note := fmt.Sprintf("copies %s to %s; the old volume stays as unused", size, s.target.storage)
 	switch {
 	case now != next:
 		return Impossible, "a change of this disk waits for the next start: it moves after that"

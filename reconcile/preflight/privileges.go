@@ -40,13 +40,13 @@ func (g Granted) Allows(object, privilege string) bool {
 		switch {
 		case own[privilege]:
 			return true
-		case handsDown(own), barred, at == "/", at == ".":
+		case propagates(own), barred, at == "/", at == ".":
 			return false
 		}
 	}
 }
 
-func handsDown(privileges map[string]bool) bool {
+func propagates(privileges map[string]bool) bool {
 	for _, further := range privileges {
 		if further {
 			return true
@@ -62,8 +62,8 @@ type Cause struct {
 	Origin guest.Origin
 }
 
-// Lack is a privilege that guests need and the token has not.
-type Lack struct {
+// MissingPrivilege is a privilege that guests need and the token has not.
+type MissingPrivilege struct {
 	Path      string
 	Privilege string // guest.RootPAM where no token can do it
 	Or        string // another privilege that would do; "" is none
@@ -72,17 +72,17 @@ type Lack struct {
 	For       []Cause
 }
 
-// Lacks compares what guests and the agent itself need with what the token may do, sorted by path and privilege. Keys that no token may
+// MissingPrivileges compares what guests and the agent itself need with what the token may do, sorted by path and privilege. Keys that no token may
 // write are among them, with guest.RootPAM as the privilege.
-func Lacks(guests []guest.Desired, granted Granted) []Lack {
-	found := make(map[[2]string]*Lack)
+func MissingPrivileges(guests []guest.Desired, granted Granted) []MissingPrivilege {
+	found := make(map[[2]string]*MissingPrivilege)
 	note := func(n guest.Need, ref guest.Ref) {
-		if met(n, granted) {
+		if isMet(n, granted) {
 			return
 		}
 		at := [2]string{n.Path, n.Privilege}
 		if found[at] == nil {
-			found[at] = &Lack{Path: n.Path, Privilege: n.Privilege, Or: n.Or, OrPath: n.OrPath}
+			found[at] = &MissingPrivilege{Path: n.Path, Privilege: n.Privilege, Or: n.Or, OrPath: n.OrPath}
 			if n.Privilege != guest.RootPAM {
 				found[at].Entry = entryFor(n.Path, granted)
 			}
@@ -97,16 +97,18 @@ func Lacks(guests []guest.Desired, granted Granted) []Lack {
 			note(n, d.Ref)
 		}
 	}
-	lacks := make([]Lack, 0, len(found))
+	lacks := make([]MissingPrivilege, 0, len(found))
 	for _, l := range found {
 		lacks = append(lacks, *l)
 	}
-	slices.SortFunc(lacks, func(a, b Lack) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Privilege, b.Privilege)) })
+	slices.SortFunc(lacks, func(a, b MissingPrivilege) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Privilege, b.Privilege))
+	})
 	return lacks
 }
 
-// met reports whether the token has what is needed, in one of the ways that do.
-func met(n guest.Need, granted Granted) bool {
+// isMet reports whether the token has what is needed, in one of the ways that do.
+func isMet(n guest.Need, granted Granted) bool {
 	if n.Privilege == guest.RootPAM {
 		return false
 	}

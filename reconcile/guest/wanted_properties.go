@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// wish is what an intent asks of a property string.
-type wish struct {
+// wantedProperties is what an intent asks of a property string.
+type wantedProperties struct {
 	key    string
 	syntax *syntax
 	pairs  properties // an empty text wants the sub-key unset
@@ -15,10 +15,10 @@ type wish struct {
 	on     Version    // what the guest's node runs
 }
 
-// newWish reads an intent, without what is left out of the comparison. It appends to pairs, which must be empty. An intent
+// newWantedProperties reads an intent, without what is left out of the comparison. It appends to pairs, which must be empty. An intent
 // without sub-keys and text asks for no more than the device's presence: nothing is ever taken away because nothing was said.
-func newWish(pairs properties, in *Intent, s *syntax, ignore []string, on Version) wish {
-	w := wish{key: in.Key, syntax: s, exact: in.Sub == nil && !isBlank(in.Text), ignore: ignore, on: on}
+func newWantedProperties(pairs properties, in *Intent, s *syntax, ignore []string, on Version) wantedProperties {
+	w := wantedProperties{key: in.Key, syntax: s, exact: in.Sub == nil && !isBlank(in.Text), ignore: ignore, on: on}
 	if w.exact {
 		pairs = s.parse(pairs, in.Text)
 	}
@@ -35,7 +35,7 @@ func newWish(pairs properties, in *Intent, s *syntax, ignore []string, on Versio
 	return w
 }
 
-func (w *wish) ignores(name string) bool {
+func (w *wantedProperties) ignores(name string) bool {
 	return len(w.ignore) > 0 && ignores(w.ignore, w.key, name)
 }
 
@@ -50,8 +50,8 @@ func ignores(list []string, key, name string) bool {
 	return false
 }
 
-// take removes the named pseudo sub-key from the wish and returns its text.
-func (w *wish) take(name string) string {
+// remove removes the named pseudo sub-key from the wish and returns its text.
+func (w *wantedProperties) remove(name string) string {
 	i := w.pairs.find(name)
 	if i < 0 {
 		return ""
@@ -61,44 +61,44 @@ func (w *wish) take(name string) string {
 	return text
 }
 
-// held reports whether have fulfils the wish.
-func (w *wish) held(have properties) bool {
+// heldBy reports whether have fulfils the wish.
+func (w *wantedProperties) heldBy(have properties) bool {
 	s := w.syntax
 	if s.off && truth(w.pairs.text(s.bare)) == "0" {
 		return s.meaning(have, s.bare) == "0"
 	}
 	for i := range w.pairs {
-		if !w.holds(&w.pairs[i], have) {
+		if !w.pairHeldBy(&w.pairs[i], have) {
 			return false
 		}
 	}
-	return !w.exact || w.nothingElse(have)
+	return !w.exact || w.hasNoOthers(have)
 }
 
-func (w *wish) holds(want *pair, have properties) bool {
+func (w *wantedProperties) pairHeldBy(want *pair, have properties) bool {
 	known := w.syntax.sub(want.name)
 	text := have.text(want.name)
 	if text == "" {
-		text = known.absent
+		text = known.absentValue
 	}
 	switch {
 	case known.once:
 		return true
 	case want.text == "":
-		return text == "" || known.same(text, known.absent)
+		return text == "" || known.same(text, known.absentValue)
 	default:
 		return text != "" && known.satisfied(want.text, text)
 	}
 }
 
-// nothingElse reports whether have sets no sub-key that an exact wish leaves out.
-func (w *wish) nothingElse(have properties) bool {
+// hasNoOthers reports whether have sets no sub-key that an exact wish leaves out.
+func (w *wantedProperties) hasNoOthers(have properties) bool {
 	for _, sub := range have {
 		known := w.syntax.sub(sub.name)
-		if known.owned || w.pairs.find(sub.name) >= 0 || known.same(sub.text, known.absent) || w.ignores(sub.name) {
+		if known.owned || w.pairs.find(sub.name) >= 0 || known.same(sub.text, known.absentValue) || w.ignores(sub.name) {
 			continue
 		}
-		if known.excludes(w.on) == "" {
+		if known.unsupportedBy(w.on) == "" {
 			return false
 		}
 	}
@@ -107,7 +107,7 @@ func (w *wish) nothingElse(have properties) bool {
 
 // merge returns base as the wish wants it: named sub-keys set or unset, what Proxmox owns kept, everything else kept unless
 // the wish is exact. What spells out a default that base leaves out is not added.
-func (w *wish) merge(base properties) properties {
+func (w *wantedProperties) merge(base properties) properties {
 	var merged properties
 	for _, sub := range base {
 		known, i := w.syntax.sub(sub.name), w.pairs.find(sub.name)
@@ -123,11 +123,11 @@ func (w *wish) merge(base properties) properties {
 }
 
 // added returns the wanted sub-keys that base does not have, in the order of the syntax, then by name.
-func (w *wish) added(base properties) properties {
+func (w *wantedProperties) added(base properties) properties {
 	var added properties
 	for _, want := range w.pairs {
 		known := w.syntax.sub(want.name)
-		spelled := known.absent != "" && known.same(want.text, known.absent) && want.name != w.syntax.bare
+		spelled := known.absentValue != "" && known.same(want.text, known.absentValue) && want.name != w.syntax.bare
 		if base.find(want.name) < 0 && want.text != "" && !spelled {
 			added = append(added, pair{want.name, known.native(want.text)})
 		}

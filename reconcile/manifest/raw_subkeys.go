@@ -12,19 +12,19 @@ import (
 
 // withRaw adds the row raw to the rows of an object that are sub-keys of one native key: it takes what Proxmox knows of the device and no
 // field says. Native is that key with a dot, "rootfs.", or the dot alone where it is the slot at hand.
-func withRaw(into *pairs, native, example string, rows []field) []field {
-	v := subKeys{dictionaryValue{into, nativeKey, true}, rows}
+func withRaw(into *textMap, native, example string, rows []field) []field {
+	v := rawSubKeys{dictionaryValue{into, nativeKey, true}, rows}
 	doc := "Native sub-keys that have no field here, with their native values. An empty text wants one unset."
-	return append(rows, field{"raw", native, doc, such(v, example)})
+	return append(rows, field{"raw", native, doc, withExamples(v, example)})
 }
 
-// subKeys is a mapping of native sub-keys of one key to native values.
-type subKeys struct {
+// rawSubKeys is a mapping of native sub-keys of one key to native values.
+type rawSubKeys struct {
 	dictionaryValue
-	beside []field // whose sub-keys it does not take
+	fields []field // whose sub-keys it does not take
 }
 
-func (v subKeys) lower(l *lowering, native string) {
+func (v rawSubKeys) lower(l *lowering, native string) {
 	key := cmp.Or(strings.TrimSuffix(native, "."), l.slot)
 	for _, sub := range slices.Sorted(maps.Keys(*v.into)) {
 		value := (*v.into)[sub]
@@ -37,54 +37,54 @@ func (v subKeys) lower(l *lowering, native string) {
 }
 
 // refuse returns why a sub-key cannot be set here, nil where it can.
-func (v subKeys) refuse(kind guest.Kind, key, sub, text string) *complaint {
+func (v rawSubKeys) refuse(kind guest.Kind, key, sub, text string) *rejection {
 	free := v.free(kind, key)
 	switch name := v.fieldOf(sub); {
 	case name != "":
-		return &complaint{"sub-key " + sub + " of " + key + " has a field of its own", "set " + name + " beside raw"}
+		return &rejection{"sub-key " + sub + " of " + key + " has a field of its own", "set " + name + " beside raw"}
 	case !slices.Contains(free, sub):
 		hint := cmp.Or(didYouMean(closest(sub, free)), "it has "+strings.Join(free, ", "))
-		return &complaint{"got the unknown sub-key " + sub + " of " + key, hint}
+		return &rejection{"got the unknown sub-key " + sub + " of " + key, hint}
 	case text == "":
 		return nil
 	}
-	if err := guest.CheckSub(kind, key, sub, text); err != nil {
-		return &complaint{message: err.Error()}
+	if err := guest.CheckSubKey(kind, key, sub, text); err != nil {
+		return &rejection{message: err.Error()}
 	}
 	return nil
 }
 
 // free returns the sub-keys of a key that have no field.
-func (v subKeys) free(kind guest.Kind, key string) []string {
+func (v rawSubKeys) free(kind guest.Kind, key string) []string {
 	return slices.DeleteFunc(guest.SubKeys(kind, key), func(sub string) bool { return v.fieldOf(sub) != "" })
 }
 
 // fieldOf returns the field that a sub-key has beside raw, "" where it has none.
-func (v subKeys) fieldOf(sub string) string {
+func (v rawSubKeys) fieldOf(sub string) string {
 	found := ""
 	look := func(path string, row field) {
 		if _, own, isSub := strings.Cut(row.native, "."); isSub && own == sub {
 			found = cmp.Or(found, path)
 		}
 	}
-	for _, row := range v.beside {
+	for _, row := range v.fields {
 		look(row.name, row)
 		row.value.walk(row.name, look)
 	}
-	if sub == "media" && find(v.beside, "iso") != nil {
+	if sub == "media" && find(v.fields, "iso") != nil {
 		return "iso"
 	}
 	return found
 }
 
-// takenRaw returns a hint for an unknown name among the fields of a device that is one of its native sub-keys.
-func (d decoder) takenRaw(rows []field, name string) string {
+// rawHint returns a hint for an unknown name among the fields of a device that is one of its native sub-keys.
+func (d decoder) rawHint(rows []field, name string) string {
 	row := find(rows, "raw")
 	if row == nil {
 		return ""
 	}
-	with, _ := row.value.(suchValue)
-	raw, ofDevice := with.value.(subKeys)
+	with, _ := row.value.(examplesValue)
+	raw, ofDevice := with.value.(rawSubKeys)
 	kind := guest.VirtualMachine
 	if _, isContainer := d.root.(*container); isContainer {
 		kind = guest.Container
@@ -92,29 +92,29 @@ func (d decoder) takenRaw(rows []field, name string) string {
 	if !ofDevice || !slices.Contains(raw.free(kind, lastSegment(d.path)), name) {
 		return ""
 	}
-	return didYouMean(d.inside() + ".raw." + name)
+	return didYouMean(d.pathInRoot() + ".raw." + name)
 }
 
-func (v subKeys) walk(path string, visit func(path string, row field)) {
+func (v rawSubKeys) walk(path string, visit func(path string, row field)) {
 	visit(path+".*", field{native: "."}) // compared, whatever it is called
 }
 
 // raise says the sub-keys that no other field said. What it cannot say stays unsaid: a value of another form than Proxmox's, or one
 // that the guest's node does not know any more.
-func (v subKeys) raise(r *raising, native string) *tree.Node {
+func (v rawSubKeys) raise(r *raising, native string) *tree.Node {
 	key := r.keys[cmp.Or(strings.TrimSuffix(native, "."), r.slot)]
-	if key == nil || key.by != "" {
+	if key == nil || key.field != "" {
 		return nil
 	}
 	out := &tree.Node{Kind: tree.Mapping}
 	for _, sub := range v.free(r.kind, key.key) {
 		part := key.find(sub)
-		if part == nil || part.own || !anyText.ok(part.text) || guest.CheckSub(r.kind, key.key, sub, part.text) != nil ||
-			guest.Unreleased(r.kind, key.key, sub, r.node) != "" {
+		if part == nil || part.generated || !anyText.ok(part.text) || guest.CheckSubKey(r.kind, key.key, sub, part.text) != nil ||
+			guest.UnsupportedSubKey(r.kind, key.key, sub, r.node) != "" {
 			continue
 		}
-		part.by = r.below(segment(sub)).path
+		part.field = r.below(segment(sub)).path
 		out.Entries = append(out.Entries, tree.Entry{Name: sub, Value: scalarOf("!!str", part.text)})
 	}
-	return orNil(out)
+	return nilIfEmpty(out)
 }

@@ -13,15 +13,15 @@ type liveKey struct {
 	key   string
 	text  string
 	parts []livePart // of a property string, in the order of the text; a plain value is one part without a name
-	by    string     // path of the field that says all of it; "" while none does
+	field string     // path of the field that says all of it; "" while none does
 }
 
 // livePart is one sub-key.
 type livePart struct {
 	name, text string
-	by         string // path of the field that says it; "" while none does
-	own        bool   // Proxmox's own, which no field has to say
-	left       bool   // told in the comment, and said by no field
+	field      string // path of the field that says it; "" while none does
+	generated  bool   // Proxmox's own, which no field has to say
+	leftOut    bool   // told in the comment, and said by no field
 }
 
 func newLiveKey(kind guest.Kind, key, text string) *liveKey {
@@ -39,7 +39,7 @@ func newLiveKey(kind guest.Kind, key, text string) *liveKey {
 		}
 	}
 	for i := range k.parts {
-		k.parts[i].own = slices.Contains(generated[k.family()], k.parts[i].name)
+		k.parts[i].generated = slices.Contains(generated[k.family()], k.parts[i].name)
 	}
 	return k
 }
@@ -55,17 +55,17 @@ var generated = map[string][]string{
 // find returns the part that a sub-key names, nil where there is none that nothing says yet.
 func (k *liveKey) find(sub string) *livePart {
 	for i := range k.parts {
-		if p := &k.parts[i]; p.by == "" && !p.left && k.names(p.name, sub) {
+		if p := &k.parts[i]; p.field == "" && !p.leftOut && k.names(p.name, sub) {
 			return p
 		}
 	}
 	return nil
 }
 
-// leave marks the parts of a name as told in the comment.
-func (k *liveKey) leave(name string) {
+// leaveOut marks the parts of a name as told in the comment.
+func (k *liveKey) leaveOut(name string) {
 	for i := range k.parts {
-		k.parts[i].left = k.parts[i].left || k.parts[i].name == name
+		k.parts[i].leftOut = k.parts[i].leftOut || k.parts[i].name == name
 	}
 }
 
@@ -119,20 +119,20 @@ func (k *liveKey) means(sub, a, b string) bool {
 	return left == right
 }
 
-// unsaid returns the parts that no field says and that are not Proxmox's own.
-func (k *liveKey) unsaid() []*livePart {
+// partsWithoutField returns the parts that no field says and that are not Proxmox's own.
+func (k *liveKey) partsWithoutField() []*livePart {
 	var out []*livePart
 	for i := range k.parts {
-		if p := &k.parts[i]; k.by == "" && p.by == "" && !p.own && !p.left {
+		if p := &k.parts[i]; k.field == "" && p.field == "" && !p.generated && !p.leftOut {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// said reports whether a field says anything of the key.
-func (k *liveKey) said() bool {
-	return k.by != "" || slices.ContainsFunc(k.parts, func(p livePart) bool { return p.by != "" })
+// inAnyField reports whether a field says anything of the key.
+func (k *liveKey) inAnyField() bool {
+	return k.field != "" || slices.ContainsFunc(k.parts, func(p livePart) bool { return p.field != "" })
 }
 
 // raw returns the text without what Proxmox fills in anew.

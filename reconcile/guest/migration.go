@@ -6,13 +6,23 @@ import (
 	"strings"
 )
 
+// Migration says whether a guest that is on another node than wanted is moved.
+type Migration string
+
+// The answers. MigrateDeny is the default: a node is where to create the guest, and where it lives is its owner's business.
+const (
+	MigrateDeny    Migration = "deny"
+	MigrateOffline Migration = "offline" // while it is stopped
+	MigrateOnline  Migration = "online"  // also while it runs; a container restarts
+)
+
 // compareNode adds the move to a wanted node, where the manifest allows one. Otherwise a node is where the guest was made, and
 // one that its owner or the HA manager moved is not drift.
 func (c *comparison) compareNode() {
 	d, o := c.want, c.live
 	allowed := d.Migrate == MigrateOffline || d.Migrate == MigrateOnline
 	target := d.target()
-	if !allowed || o.Node == "" || target == "" || o.Node == d.Node || slices.Contains(d.Nodes, o.Node) || c.leavesOut("node") {
+	if !allowed || o.Node == "" || target == "" || o.Node == d.Node || slices.Contains(d.Nodes, o.Node) || c.ignoresKey("node") {
 		return
 	}
 	change := Change{Key: "node", From: o.Node, To: target, Write: WriteMigrate, Value: target, Origin: d.Origin}
@@ -31,7 +41,7 @@ func (d *Desired) target() string {
 // migrationCost is the rule of the prepare phases in qemu-server's QemuMigrate.pm and pve-container's LXC/Migrate.pm.
 func migrationCost(migrate Migration, o *Observed) (Class, string) {
 	runs := edit{live: o}.running()
-	key, device := boundTo(o, runs)
+	key, device := firstHostDevice(o, runs)
 	switch {
 	case device:
 		return Impossible, "it uses " + key + ", which is its host's"
@@ -46,19 +56,19 @@ func migrationCost(migrate Migration, o *Observed) (Class, string) {
 	}
 }
 
-// boundTo returns the first key that keeps the guest on its node, if there is one.
-func boundTo(o *Observed, runs bool) (key string, bound bool) {
+// firstHostDevice returns the first key that keeps the guest on its node, if there is one.
+func firstHostDevice(o *Observed, runs bool) (key string, bound bool) {
 	for _, key := range slices.Sorted(maps.Keys(o.Keys)) {
-		if text := o.Keys[key].Text; text != "" && staysOnHost(o.Kind, key, text, runs) {
+		if text := o.Keys[key].Text; text != "" && preventsMigration(o.Kind, key, text, runs) {
 			return key, true
 		}
 	}
 	return "", false
 }
 
-// staysOnHost reports whether Proxmox moves no guest that has the key. A device of a mapping exists on other nodes as well; only
+// preventsMigration reports whether Proxmox moves no guest that has the key. A device of a mapping exists on other nodes as well; only
 // Proxmox knows whether a mapped PCI device can follow a running guest.
-func staysOnHost(kind Kind, key, text string, runs bool) bool {
+func preventsMigration(kind Kind, key, text string, runs bool) bool {
 	r, _ := find(kind, key)
 	if kind == Container {
 		return r.drive && strings.HasPrefix(volumeOf(text), "/") && truth(r.syntax.parse(nil, text).text("shared")) != "1"

@@ -29,31 +29,31 @@ func (s *scalar) canonicalWords(text string) string {
 		slices.Sort(words)
 		words = slices.Compact(words)
 	}
-	return strings.Join(words, s.joint())
+	return strings.Join(words, s.wordSeparator())
 }
 
-// joint is what stands between words.
-func (s *scalar) joint() string {
-	if s.glue == "" {
+// wordSeparator is what stands between words.
+func (s *scalar) wordSeparator() string {
+	if s.separator == "" {
 		return ";"
 	}
-	return s.glue
+	return s.separator
 }
 
 func canonicalHotplug(text string) string {
-	set := scalar{form: setForm, glue: ","}
+	set := scalar{form: setForm, separator: ","}
 	if words := set.canonicalWords(text); words != "1" {
 		return words
 	}
 	return defaultHotplug
 }
 
-// numbers is a range of numbers, both ends inclusive.
-type numbers struct{ first, last uint64 }
+// numberRange is a range of numbers, both ends inclusive.
+type numberRange struct{ first, last uint64 }
 
 // parseRanges appends the ranges of text, "0;2-3", in their order. It fails on anything but numbers, and on ranges that end
 // before they begin.
-func parseRanges(ranges []numbers, text string) ([]numbers, bool) {
+func parseRanges(ranges []numberRange, text string) ([]numberRange, bool) {
 	for word, rest := cutWord(text); word != ""; word, rest = cutWord(rest) {
 		low, high, ranged := strings.Cut(word, "-")
 		if !ranged {
@@ -64,19 +64,19 @@ func parseRanges(ranges []numbers, text string) ([]numbers, bool) {
 		if errFirst != nil || errLast != nil || last < first {
 			return nil, false
 		}
-		ranges = append(ranges, numbers{first, last})
+		ranges = append(ranges, numberRange{first, last})
 	}
 	return ranges, len(ranges) > 0
 }
 
 // canonicalRanges returns the fewest ranges of the same numbers, sorted.
 func (s *scalar) canonicalRanges(text string) string {
-	var buffer [8]numbers
+	var buffer [8]numberRange
 	ranges, ok := parseRanges(buffer[:0], text)
 	if !ok {
 		return text
 	}
-	slices.SortFunc(ranges, func(a, b numbers) int { return cmp.Compare(a.first, b.first) })
+	slices.SortFunc(ranges, func(a, b numberRange) int { return cmp.Compare(a.first, b.first) })
 	merged := ranges[:1]
 	for _, next := range ranges[1:] {
 		if last := &merged[len(merged)-1]; next.first <= last.last+1 {
@@ -92,7 +92,7 @@ func (s *scalar) canonicalRanges(text string) string {
 			words[i] += "-" + strconv.FormatUint(r.last, 10)
 		}
 	}
-	return strings.Join(words, s.joint())
+	return strings.Join(words, s.wordSeparator())
 }
 
 // canonicalPCI returns a PCI address without the domain that is everyone's, in lower case.

@@ -8,8 +8,8 @@ import (
 
 // Names that stand where they mean nothing, but elsewhere do.
 
-// inside returns the path of the decoder below its root.
-func (d decoder) inside() string {
+// pathInRoot returns the path of the decoder below its root.
+func (d decoder) pathInRoot() string {
 	return strings.TrimPrefix(strings.TrimPrefix(d.path, d.base), ".")
 }
 
@@ -19,8 +19,8 @@ var counterparts = map[guest.Kind]map[string]string{
 	guest.Container:      {"disks": "rootfs and mounts", "name": "hostname"},
 }
 
-// ofOtherKind returns a hint for a name that is a field of the other kind of guest in the same place.
-func (d decoder) ofOtherKind(name string) string {
+// otherKindHint returns a hint for a name that is a field of the other kind of guest in the same place.
+func (d decoder) otherKindHint(name string) string {
 	var own, other guest.Kind
 	switch d.root.(type) {
 	case *machine:
@@ -30,7 +30,7 @@ func (d decoder) ofOtherKind(name string) string {
 	default:
 		return ""
 	}
-	path, there := strings.TrimPrefix(d.inside()+"."+name, "."), false
+	path, there := strings.TrimPrefix(d.pathInRoot()+"."+name, "."), false
 	walkObject(newSpec(other), "", func(pattern string, row field) {
 		there = there || row.name == name && matches(pattern, path)
 	})
@@ -45,8 +45,8 @@ func (d decoder) ofOtherKind(name string) string {
 	}
 }
 
-// belowSpec returns a hint for a name beside spec that belongs in it, or in the metadata.
-func (d decoder) belowSpec(rows []field, name string) string {
+// belowSpecHint returns a hint for a name beside spec that belongs in it, or in the metadata.
+func (d decoder) belowSpecHint(rows []field, name string) string {
 	if d.path != "" || find(rows, "spec") == nil {
 		return ""
 	}

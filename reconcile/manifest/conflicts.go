@@ -13,21 +13,21 @@ func (c classes) checkSelected(d decoder, selected []string, kind guest.Kind, me
 	for i, one := range selected {
 		for _, other := range selected[i+1:] {
 			if c.order(one) == c.order(other) {
-				v := rivals{d, one, other}
-				v.compare("", merged, c.give(one, kind), c.give(other, kind))
+				v := classConflict{d, one, other}
+				v.compare("", merged, c.inherited(one, kind), c.inherited(other, kind))
 			}
 		}
 	}
 }
 
-// rivals are two classes that select the same guest.
-type rivals struct {
+// classConflict are two classes that select the same guest.
+type classConflict struct {
 	decoder
 	one, other string
 }
 
 // compare finds the fields that both set, to different values, and that still hold in the merged guest.
-func (v rivals) compare(path string, merged, one, other *tree.Node) {
+func (v classConflict) compare(path string, merged, one, other *tree.Node) {
 	if merged == nil || one == nil || other == nil {
 		return
 	}

@@ -2,8 +2,8 @@ package guest
 
 import "slices"
 
-// WithoutPlaces returns what is wanted without the manifest lines that ask for it: a line that moves is no change.
-func (d Desired) WithoutPlaces() Desired {
+// WithoutOrigins returns what is wanted without the manifest lines that ask for it: a line that moves is no change.
+func (d Desired) WithoutOrigins() Desired {
 	d.Origin = Origin{}
 	d.Intents = slices.Clone(d.Intents)
 	for i := range d.Intents {

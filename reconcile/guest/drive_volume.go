@@ -2,8 +2,8 @@ package guest
 
 import "strings"
 
-// place is where a drive's volume comes from: the pseudo sub-keys of an intent.
-type place struct {
+// driveVolume is where a drive's volume comes from: the pseudo sub-keys of an intent.
+type driveVolume struct {
 	storage string // to allocate from
 	volume  string // to attach; "cloudinit" for a cloud-init drive on storage, "none" for an empty tray
 	size    string // wanted, "" is unmanaged
@@ -12,7 +12,7 @@ type place struct {
 const cloudInitVolume = "cloudinit"
 
 // String returns the place as sub-keys of an intent: "storage=local-lvm,size=32G".
-func (p place) String() string {
+func (p driveVolume) String() string {
 	var parts []string
 	for _, part := range []pair{{"storage", p.storage}, {"volume", p.volume}, {"size", p.size}} {
 		if part.text != "" {
@@ -25,7 +25,7 @@ func (p place) String() string {
 // volumeFor returns the volume that has to replace the one in the slot, "" if that one stays, and why it cannot.
 func (s *slot) volumeFor(have properties) (volume, obstacle string) {
 	live := have.text("volume")
-	switch want := s.place; {
+	switch want := s.target; {
 	case want.volume == cloudInitVolume:
 		return s.cloudInitFor(live)
 	case want.volume != "" && want.volume == live, want.volume == "" && want.storage == "":
@@ -52,7 +52,7 @@ const (
 
 func (s *slot) cloudInitFor(live string) (volume, obstacle string) {
 	switch {
-	case isCloudInit(live) && (s.place.storage == "" || s.place.storage == storageOf(live)):
+	case isCloudInit(live) && (s.target.storage == "" || s.target.storage == storageOf(live)):
 		return "", ""
 	case isCloudInit(live):
 		return "", "move disk: remove the cloud-init drive to make it on another storage"
@@ -67,24 +67,24 @@ func (s *slot) cloudInitFor(live string) (volume, obstacle string) {
 // slot that holds no volume of the guest, since Proxmox allocates anew each time.
 func (s *slot) newVolume() (volume, obstacle string) {
 	switch {
-	case s.place.volume != "" && s.place.volume != cloudInitVolume:
-		return s.place.volume, ""
-	case s.place.storage == "":
+	case s.target.volume != "" && s.target.volume != cloudInitVolume:
+		return s.target.volume, ""
+	case s.target.storage == "":
 		return "", "the slot is empty, and no storage is named to allocate a volume from"
-	case s.place.volume == cloudInitVolume:
-		return s.place.storage + ":" + cloudInitVolume, ""
+	case s.target.volume == cloudInitVolume:
+		return s.target.storage + ":" + cloudInitVolume, ""
 	case s.imported() != "":
-		return s.place.storage + ":0", "" // of the size of what is imported
+		return s.target.storage + ":0", "" // of the size of what is imported
 	case s.row.key == "efidisk0" || s.row.key == "tpmstate0":
-		return s.place.storage + ":1", "" // a size that Proxmox replaces with the firmware's own
-	case s.place.size == "":
+		return s.target.storage + ":1", "" // a size that Proxmox replaces with the firmware's own
+	case s.target.size == "":
 		return "", "the slot is empty, and no size is given to allocate a volume of"
 	}
-	bytes, err := ParseSize(s.place.size)
+	bytes, err := ParseSize(s.target.size)
 	if err != nil || bytes == 0 {
 		return "", "the size cannot be read, or is nothing"
 	}
-	return s.place.storage + ":" + gibibytes(bytes), ""
+	return s.target.storage + ":" + gibibytes(bytes), ""
 }
 
 // imported returns the disk image that the slot is made from, or the empty string.
@@ -97,7 +97,7 @@ func (s *slot) imported() string {
 
 // sameMedia reports whether the slot holds the kind of drive that is wanted.
 func (s *slot) sameMedia(have properties) bool {
-	tray := s.place.volume == cloudInitVolume || s.wish.pairs.text("media") == "cdrom"
+	tray := s.target.volume == cloudInitVolume || s.properties.pairs.text("media") == "cdrom"
 	return tray != isDisk(have)
 }
 
