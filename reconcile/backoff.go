@@ -3,6 +3,7 @@ package reconcile
 import (
 	"errors"
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/lane"
 	"math/rand/v2"
 	"time"
@@ -32,7 +33,7 @@ func (b backoff) after(err error, op cluster.Op, now time.Time) backoff {
 		wait = terminalRetry
 	}
 	var ran *cluster.TaskError
-	if cluster.IsHeavy(op) && errors.As(err, &ran) {
+	if op.IsHeavy() && errors.As(err, &ran) {
 		wait = lastRetry // the guest, or its node, felt it
 		if b.failures > heavyTries {
 			wait = terminalRetry
@@ -54,7 +55,7 @@ func isTerminal(err error) bool {
 // hopeless reports whether the same call would probably be refused again. What it misses, a clone that is about to go or a storage of
 // another machine, may be about to change, so that a few tries come first; a start is never hopeless for that reason.
 func hopeless(err error, op cluster.Op) bool {
-	return errors.Is(err, cluster.ErrInvalid) && op != cluster.OpStart && op != cluster.OpReboot
+	return errors.Is(err, cluster.ErrInvalid) && op.Reaches() != guest.StatusRunning
 }
 
 // over reports whether the guest may be tried again.

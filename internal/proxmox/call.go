@@ -36,7 +36,7 @@ func (c *Client) do(ctx context.Context, call cluster.Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if data == "" && mayLackTask(call.Op) {
+	if data == "" && call.Op.MayAnswerNull() {
 		return "", nil
 	}
 	if _, err := parseUPID(data); err != nil {

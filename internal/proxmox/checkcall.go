@@ -54,29 +54,27 @@ func checkDelete(call cluster.Call) error {
 
 // checkShape refuses an operation's call that lacks what makes it one.
 func checkShape(call cluster.Call) error {
-	switch call.Op {
-	case cluster.OpMove:
+	switch op := call.Op; {
+	case op == cluster.OpMove:
 		if call.Params["disk"] == "" || call.Params["storage"] == "" {
 			return errors.New("a move needs disk and storage")
 		}
-	case cluster.OpPool:
+	case op == cluster.OpPool:
 		if !poolName.MatchString(call.Params["poolid"]) {
 			return fmt.Errorf("%q is not a pool name", call.Params["poolid"])
 		}
-	case cluster.OpMigrate:
+	case op == cluster.OpMigrate:
 		if target := call.Params["target"]; target == call.Node {
 			return fmt.Errorf("migrate to %s: the guest is there", target)
 		}
 		return checkNode(call.Params["target"])
-	case cluster.OpCloudInit:
+	case op == cluster.OpCloudInit:
 		if call.Kind != guest.VirtualMachine {
 			return errors.New("a container has no cloud-init drive")
 		}
 		return checkEmpty(call)
-	case cluster.OpTemplate, cluster.OpHARemove:
+	case op == cluster.OpTemplate || op == cluster.OpHARemove:
 		return checkEmpty(call)
-	case cluster.OpCreate, cluster.OpConfig, cluster.OpResize, cluster.OpHAAdd, cluster.OpHASet, cluster.OpStart,
-		cluster.OpReboot, cluster.OpShutdown, cluster.OpStop, cluster.OpDestroy:
 	}
 	return nil
 }

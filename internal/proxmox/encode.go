@@ -61,7 +61,7 @@ func encode(call cluster.Call) (*exchange, map[string]string, error) {
 	default:
 		return nil, nil, fmt.Errorf("operation %q has no call", string(call.Op))
 	}
-	if call.Digest != "" && isGuarded(call.Op) {
+	if call.Digest != "" && call.Op.WritesConfig() {
 		params["digest"] = call.Digest
 	}
 	return x, params, nil
@@ -144,24 +144,6 @@ func configMethod(kind guest.Kind) string {
 		return http.MethodPut
 	}
 	return http.MethodPost
-}
-
-// isGuarded reports whether a call takes the digest, which makes Proxmox refuse the write if the guest's configuration is no
-// longer the one that was read.
-func isGuarded(op cluster.Op) bool {
-	return op == cluster.OpConfig || op == cluster.OpResize || op == cluster.OpMove
-}
-
-// mayLackTask reports whether null is an answer: the call was carried out while it was answered.
-func mayLackTask(op cluster.Op) bool {
-	switch op {
-	case cluster.OpConfig, cluster.OpResize, cluster.OpCloudInit, cluster.OpPool, cluster.OpHAAdd, cluster.OpHASet,
-		cluster.OpHARemove, cluster.OpTemplate:
-		return true
-	case cluster.OpCreate, cluster.OpMove, cluster.OpMigrate, cluster.OpStart, cluster.OpReboot, cluster.OpShutdown,
-		cluster.OpStop, cluster.OpDestroy:
-	}
-	return false
 }
 
 func query(params map[string]string) string {

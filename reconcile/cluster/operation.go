@@ -1,15 +1,18 @@
 package cluster
 
 import (
+	"slices"
+
 	"gitops-agent/reconcile/guest"
 )
 
-// Op names what a step does. It is a label of metrics and a word of plans.
+// Op names what a step or a call does. It is a label of metrics and a word of plans.
 type Op string
 
 // Operations of steps.
 const (
 	OpCreate    Op = "create"
+	OpMigrate   Op = "migrate"
 	OpConfig    Op = "config"
 	OpResize    Op = "resize"
 	OpMove      Op = "move"
@@ -18,7 +21,6 @@ const (
 	OpHAAdd     Op = "ha-add"
 	OpHASet     Op = "ha-set"
 	OpHARemove  Op = "ha-remove"
-	OpMigrate   Op = "migrate"
 	OpTemplate  Op = "template"
 	OpStart     Op = "start"
 	OpReboot    Op = "reboot"
@@ -27,39 +29,112 @@ const (
 	OpDestroy   Op = "destroy"
 )
 
-// Ops lists every operation, in the order of a guest's life.
-func Ops() []Op {
-	return []Op{
-		OpCreate, OpMigrate, OpConfig, OpResize, OpMove, OpCloudInit, OpPool, OpHAAdd, OpHASet, OpHARemove, OpTemplate, OpStart, OpReboot,
-		OpShutdown, OpStop, OpDestroy,
-	}
+// operation is a row of the table of operations.
+type operation struct {
+	op             Op
+	vmTasks        []string     // types of the tasks that Proxmox may run the call as; nil if it runs none
+	containerTasks []string     // the same for a container
+	mayAnswerNull  bool         // Proxmox may answer the call with null instead of the UPID of a task
+	leavesTask     bool         // a call that was carried out has a task in the node's list, even if the answer names none
+	writesConfig   bool         // the call changes keys of the guest's configuration: it carries the digest of the configuration that it was planned for
+	reaches        guest.Status // the run state that the guest has afterwards; "" if the operation does not set one
+	runState       bool         // the manifest's field state asks for exactly this
+	bringsUp       bool         // others wait until the guest exists or runs, so the operation waits for dependencies and lower waves itself
+	heavy          bool         // a repetition interrupts the guest or copies whole volumes: repeat it slowly
 }
 
-// IsHeavy reports whether an operation costs so much that a fight over it must be slow.
-func IsHeavy(op Op) bool { return op == OpMigrate || op == OpMove || op == OpReboot }
-
-// TaskTypes returns the worker types that Proxmox files the call's task under.
+// operations is the one place that describes operations. The rows are in the order of a guest's life, in which a plan sorts its steps.
 //
 // Source: PVE API, fork_worker calls of API2/Qemu.pm and API2/LXC.pm.
-func TaskTypes(call Call) []string {
-	vm := map[Op][]string{
-		OpCreate: {"qmcreate", "qmrestore"}, OpConfig: {"qmconfig"}, OpResize: {"resize"}, OpMove: {"qmmove"},
-		OpMigrate: {"qmigrate", "hamigrate"}, OpTemplate: {"qmtemplate"}, OpStart: {"qmstart", "hastart"}, OpReboot: {"qmreboot"},
-		OpShutdown: {"qmshutdown", "hastop"}, OpStop: {"qmstop", "hastop"}, OpDestroy: {"qmdestroy"},
+var operations = []operation{
+	{op: OpCreate, vmTasks: []string{"qmcreate", "qmrestore"}, containerTasks: []string{"vzcreate", "vzrestore"}, bringsUp: true},
+	{
+		op: OpMigrate, vmTasks: []string{"qmigrate", "hamigrate"}, containerTasks: []string{"vzmigrate", "hamigrate"},
+		leavesTask: true, heavy: true,
+	},
+	{op: OpConfig, vmTasks: []string{"qmconfig"}, mayAnswerNull: true, writesConfig: true},
+	{op: OpResize, vmTasks: []string{"resize"}, containerTasks: []string{"resize"}, mayAnswerNull: true, writesConfig: true},
+	{op: OpMove, vmTasks: []string{"qmmove"}, containerTasks: []string{"move_volume"}, writesConfig: true, heavy: true},
+	{op: OpCloudInit, mayAnswerNull: true},
+	{op: OpPool, mayAnswerNull: true},
+	{op: OpHAAdd, mayAnswerNull: true},
+	{op: OpHASet, mayAnswerNull: true},
+	{op: OpHARemove, mayAnswerNull: true},
+	{op: OpTemplate, vmTasks: []string{"qmtemplate"}, containerTasks: []string{"vztemplate"}, mayAnswerNull: true, leavesTask: true},
+	{
+		op: OpStart, vmTasks: []string{"qmstart", "hastart"}, containerTasks: []string{"vzstart", "hastart"},
+		reaches: guest.StatusRunning, runState: true, bringsUp: true,
+	},
+	{
+		op: OpReboot, vmTasks: []string{"qmreboot"}, containerTasks: []string{"vzreboot"},
+		leavesTask: true, reaches: guest.StatusRunning, heavy: true,
+	},
+	{
+		op: OpShutdown, vmTasks: []string{"qmshutdown", "hastop"}, containerTasks: []string{"vzshutdown", "hastop"},
+		reaches: guest.StatusStopped, runState: true,
+	},
+	{
+		op: OpStop, vmTasks: []string{"qmstop", "hastop"}, containerTasks: []string{"vzstop", "hastop"},
+		reaches: guest.StatusStopped, runState: true,
+	},
+	{op: OpDestroy, vmTasks: []string{"qmdestroy"}, containerTasks: []string{"vzdestroy"}},
+}
+
+// Ops lists every operation, in the order of a guest's life.
+func Ops() []Op {
+	list := make([]Op, len(operations))
+	for i, row := range operations {
+		list[i] = row.op
 	}
-	ct := map[Op][]string{
-		OpCreate: {"vzcreate", "vzrestore"}, OpResize: {"resize"}, OpMove: {"move_volume"},
-		OpMigrate: {"vzmigrate", "hamigrate"}, OpTemplate: {"vztemplate"}, OpStart: {"vzstart", "hastart"}, OpReboot: {"vzreboot"},
-		OpShutdown: {"vzshutdown", "hastop"}, OpStop: {"vzstop", "hastop"}, OpDestroy: {"vzdestroy"},
+	return list
+}
+
+// Position returns the operation's index in Ops, -1 for an unknown operation.
+func (op Op) Position() int {
+	return slices.IndexFunc(operations, func(row operation) bool { return row.op == op })
+}
+
+// row returns the operation's row of the table, the zero row for an unknown operation.
+func (op Op) row() operation {
+	if i := op.Position(); i >= 0 {
+		return operations[i]
 	}
-	switch {
-	case call.CloneOf != 0 && call.Kind == guest.Container:
+	return operation{}
+}
+
+// IsHeavy reports whether a repetition interrupts the guest or copies whole volumes. The agent repeats such an operation slowly.
+func (op Op) IsHeavy() bool { return op.row().heavy }
+
+// IsRunState reports whether the operation is what the manifest's field state asks for: start, shutdown and stop.
+func (op Op) IsRunState() bool { return op.row().runState }
+
+// Reaches returns the run state that the guest has after the operation, "" for an operation that does not set one.
+func (op Op) Reaches() guest.Status { return op.row().reaches }
+
+// BringsUp reports whether the operation makes or starts a guest. Guests that depend on the guest wait for the operation, and the operation
+// itself waits for dependencies and lower waves.
+func (op Op) BringsUp() bool { return op.row().bringsUp }
+
+// WritesConfig reports whether the operation changes keys of the guest's configuration. Its call carries the digest of the configuration,
+// and Proxmox refuses the call if the configuration has changed meanwhile.
+func (op Op) WritesConfig() bool { return op.row().writesConfig }
+
+// LeavesTask reports whether a call that was carried out always has a task in the node's list of tasks.
+func (op Op) LeavesTask() bool { return op.row().leavesTask }
+
+// MayAnswerNull reports whether Proxmox may answer the call with null instead of the UPID of a task.
+func (op Op) MayAnswerNull() bool { return op.row().mayAnswerNull }
+
+// TaskTypes returns the types of the tasks that Proxmox may run the call as. It returns nil for a call that never has a task.
+func (c Call) TaskTypes() []string {
+	switch row := c.Op.row(); {
+	case c.CloneOf != 0 && c.Kind == guest.Container:
 		return []string{"vzclone"}
-	case call.CloneOf != 0:
+	case c.CloneOf != 0:
 		return []string{"qmclone"}
-	case call.Kind == guest.Container:
-		return ct[call.Op]
+	case c.Kind == guest.Container:
+		return row.containerTasks
 	default:
-		return vm[call.Op]
+		return row.vmTasks
 	}
 }

@@ -108,7 +108,7 @@ func (g Gate) Judge(step plan.Step) Verdict {
 		return g.judgeDestroy(step)
 	case step.Op == cluster.OpReboot:
 		return g.judgeReboot(step, policy)
-	case step.Op == cluster.OpCreate || step.Op == cluster.OpStart || startsByHA(step):
+	case step.Op.BringsUp() || startsByHA(step):
 		if g.Waits != nil {
 			if why := g.Waits(step); why != "" {
 				return held(HoldWaits, why, "")
@@ -129,8 +129,7 @@ func startsByHA(step plan.Step) bool {
 // interrupts reports whether the step disturbs a running guest, or cannot be taken back, in a way that its manifest did not plainly ask
 // for. Run-state steps are what state: asks for.
 func interrupts(step plan.Step) bool {
-	runState := step.Op == cluster.OpStart || step.Op == cluster.OpShutdown || step.Op == cluster.OpStop
-	return !runState && (step.Class == guest.Disruptive || step.Class == guest.Destructive)
+	return !step.Op.IsRunState() && (step.Class == guest.Disruptive || step.Class == guest.Destructive)
 }
 
 // disturbance says in plain words what the step does that needs leave.

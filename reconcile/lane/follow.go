@@ -33,13 +33,12 @@ func (w *Worker) follow(ctx context.Context, call cluster.Call, upid string) err
 	if !strings.HasPrefix(cluster.TaskType(upid), "ha") {
 		return nil
 	}
-	want, patience := guest.StatusRunning, haPatience
-	switch call.Op {
-	case cluster.OpMigrate:
+	want, patience := call.Op.Reaches(), haPatience
+	if call.Op == cluster.OpMigrate {
 		return w.await(ctx, patience, func(ctx context.Context) (bool, error) { return w.arrived(ctx, call) })
-	case cluster.OpShutdown, cluster.OpStop:
-		want, patience = guest.StatusStopped, patience+shutdownTimeout(call)
-	case cluster.OpCreate, cluster.OpConfig, cluster.OpResize, cluster.OpMove, cluster.OpCloudInit, cluster.OpPool, cluster.OpHAAdd, cluster.OpHASet, cluster.OpHARemove, cluster.OpTemplate, cluster.OpStart, cluster.OpReboot, cluster.OpDestroy:
+	}
+	if want == guest.StatusStopped {
+		patience += shutdownTimeout(call)
 	}
 	return w.await(ctx, patience, func(ctx context.Context) (bool, error) { return w.is(ctx, call, want) })
 }

@@ -19,7 +19,7 @@ func newBegun(id, revision string, step plan.Step, verdict gate.Verdict) journal
 	b := journal.Begun{
 		Step: id, VMID: step.Guest.VMID, Kind: string(step.Guest.Kind), Name: step.Guest.Name, Node: last.Node,
 		Op: string(step.Op), Class: string(step.Class), Revision: revision, StepDigest: verdict.Digest,
-		TaskVMID: step.Guest.VMID, TaskTypes: cluster.TaskTypes(last),
+		TaskVMID: step.Guest.VMID, TaskTypes: last.TaskTypes(),
 		Detail: map[string]string{detailCalls: strconv.Itoa(len(step.Calls))},
 	}
 	if last.Op != step.Op {

@@ -60,7 +60,7 @@ func (w *Worker) revive(ctx context.Context, step journal.OpenStep, c conclusion
 // cameBack reports whether there was a reboot at all, and whether the guest was started after its newest one, by whomever: that it is
 // down now is somebody's wish.
 func (w *Worker) cameBack(ctx context.Context, reboot cluster.Call, began time.Time) (rebooted, back bool, err error) {
-	reboots, starts := cluster.TaskTypes(reboot), cluster.TaskTypes(cluster.Call{Op: cluster.OpStart, Kind: reboot.Kind})
+	reboots, starts := reboot.TaskTypes(), cluster.Call{Op: cluster.OpStart, Kind: reboot.Kind}.TaskTypes()
 	tasks, err := w.Cluster.Tasks(ctx, cluster.TaskQuery{
 		Node: reboot.Node, VMID: reboot.VMID, Types: slices.Concat(reboots, starts), Since: began.Add(-clockSkew),
 	})
@@ -115,7 +115,7 @@ func (w *Worker) waitUntilRunning(ctx context.Context, call cluster.Call) error 
 
 // startingTask returns the UPID of a running task that starts the guest, "" where there is none.
 func (w *Worker) startingTask(ctx context.Context, call cluster.Call) (string, error) {
-	types := cluster.TaskTypes(cluster.Call{Op: cluster.OpStart, Kind: call.Kind})
+	types := cluster.Call{Op: cluster.OpStart, Kind: call.Kind}.TaskTypes()
 	tasks, err := w.Cluster.Tasks(ctx, cluster.TaskQuery{Node: call.Node, VMID: call.VMID, Types: types, Since: time.Now().Add(-clockSkew)})
 	if err != nil {
 		return "", fmt.Errorf("list tasks of %d: %w", call.VMID, err)

@@ -117,28 +117,25 @@ func awaitLostTask(ctx context.Context, reader cluster.Reader, open journal.Open
 // no effect. What leaves no unmistakable trace is unknown; planning again is safe then, because a plan starts from what is there,
 // and a call that comes late is refused for its digest or does what is there already.
 func fromGuest(ctx context.Context, reader cluster.Reader, open journal.OpenStep, owned journal.Owned, ran bool) (journal.Result, error) {
-	if op := cluster.Op(open.Op); !ran && (op == cluster.OpReboot || op == cluster.OpMigrate || op == cluster.OpTemplate) {
-		return "", nil // they leave a task behind, if nothing else
+	op := cluster.Op(open.Op)
+	if !ran && op.LeavesTask() {
+		return "", nil // without a task it was not carried out
 	}
 	exists, err := reader.Exists(ctx, open.VMID)
 	if err != nil {
 		return "", fmt.Errorf("ask for vmid %d of step %s: %w", open.VMID, open.Step, err)
 	}
-	switch cluster.Op(open.Op) {
-	case cluster.OpCreate:
-		if !exists {
-			return "", nil
-		}
+	switch {
+	case op == cluster.OpCreate && !exists:
+		return "", nil
+	case op == cluster.OpCreate:
 		return whoseGuest(ctx, reader, open, owned)
-	case cluster.OpDestroy:
+	case op == cluster.OpDestroy:
 		return resultOf(!exists), nil
-	case cluster.OpStart:
-		return runStateResult(ctx, reader, open, guest.StatusRunning)
-	case cluster.OpShutdown, cluster.OpStop:
-		return runStateResult(ctx, reader, open, guest.StatusStopped)
-	case cluster.OpReboot:
+	case op == cluster.OpReboot:
 		return journal.Failed, nil // whether it came back is looked at next; what it was to bring into effect, the plan tells
-	case cluster.OpConfig, cluster.OpResize, cluster.OpMove, cluster.OpCloudInit, cluster.OpPool, cluster.OpHAAdd, cluster.OpHASet, cluster.OpHARemove, cluster.OpMigrate, cluster.OpTemplate:
+	case op.Reaches() != "":
+		return runStateResult(ctx, reader, open, op.Reaches())
 	}
 	return journal.Unknown, nil
 }

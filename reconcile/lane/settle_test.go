@@ -19,7 +19,7 @@ import (
 func left(op cluster.Op, dispatched, calls int, upid string) journal.OpenStep {
 	o := journal.OpenStep{Time: time.Unix(1750000000, 0), Dispatched: dispatched, UPID: upid}
 	o.Step, o.VMID, o.Kind, o.Node, o.Op = "s", 201, "VirtualMachine", "pve1", string(op)
-	o.TaskVMID, o.TaskTypes = 201, cluster.TaskTypes(cluster.Call{Op: op, Kind: guest.VirtualMachine})
+	o.TaskVMID, o.TaskTypes = 201, cluster.Call{Op: op, Kind: guest.VirtualMachine}.TaskTypes()
 	o.Detail = map[string]string{detailCalls: strconv.Itoa(calls)}
 	return o
 }
@@ -172,7 +172,7 @@ func TestSettleKeepsWhatItCannotSee(t *testing.T) {
 // The clocks of agent and node differ, and a clone's task is filed under its template.
 func TestSettleAsksForTheTasksOfTheStep(t *testing.T) {
 	open := left(cluster.OpCreate, 0, 1, "")
-	open.TaskVMID, open.TaskTypes = 9000, cluster.TaskTypes(cluster.Call{Op: cluster.OpCreate, CloneOf: 9000, Kind: guest.VirtualMachine})
+	open.TaskVMID, open.TaskTypes = 9000, cluster.Call{Op: cluster.OpCreate, CloneOf: 9000, Kind: guest.VirtualMachine}.TaskTypes()
 	var reader fixture.FakeReader
 	if _, err := settle(t.Context(), &reader, open, journal.Owned{}, time.Time{}); err != nil {
 		t.Fatal(err)

@@ -149,7 +149,7 @@ func (w *Worker) advance(ctx context.Context, f *Result) (again bool, err error)
 		return false, err
 	}
 	f.Steps++
-	f.Heavy = f.Heavy || cluster.IsHeavy(step.Op)
+	f.Heavy = f.Heavy || step.Op.IsHeavy()
 	f.last = step
 	return true, nil
 }

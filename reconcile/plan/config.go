@@ -31,9 +31,9 @@ func inOrder(steps []Step) []Step {
 	}
 	rank := func(s Step) int {
 		if (s.Op == cluster.OpResize || s.Op == cluster.OpMove) && written[s.Changes[0].Key] {
-			return 2*slices.Index(cluster.Ops(), cluster.OpConfig) - 1
+			return 2*cluster.OpConfig.Position() - 1
 		}
-		return 2 * slices.Index(cluster.Ops(), s.Op)
+		return 2 * s.Op.Position()
 	}
 	slices.SortStableFunc(steps, func(a, b Step) int { return rank(a) - rank(b) })
 	return steps

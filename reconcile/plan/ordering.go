@@ -66,12 +66,11 @@ func (o ordering) rests(label string, resting map[string]bool) bool {
 // pending returns why nothing can build on a guest that is about to be made or started.
 func pending(p Guest) string {
 	for _, s := range p.Steps {
-		switch s.Op {
-		case cluster.OpCreate:
+		switch {
+		case s.Op == cluster.OpCreate:
 			return "does not exist yet"
-		case cluster.OpStart:
+		case s.Op.BringsUp():
 			return "is not running yet"
-		case cluster.OpConfig, cluster.OpResize, cluster.OpMove, cluster.OpCloudInit, cluster.OpPool, cluster.OpHAAdd, cluster.OpHASet, cluster.OpHARemove, cluster.OpMigrate, cluster.OpTemplate, cluster.OpReboot, cluster.OpShutdown, cluster.OpStop, cluster.OpDestroy:
 		}
 	}
 	return ""

@@ -92,7 +92,7 @@ func (s stepView) obvious() bool {
 
 // what returns the operation and, where the step makes some of several changes, which.
 func (s stepView) what() string {
-	if s.Op == cluster.OpConfig || s.Op == cluster.OpResize || s.Op == cluster.OpMove {
+	if s.Op.WritesConfig() {
 		return string(s.Op) + term.Prefixed(" of ", strings.Join(s.Keys, ", "))
 	}
 	return string(s.Op)
