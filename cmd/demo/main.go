@@ -1,8 +1,3 @@
-// Command demo tells the whole story of gitops-agent on one machine: a simulated Proxmox cluster, a Sigstore in memory, a git
-// repository with the example manifests, and the real agent between them. It needs Go and git, and nothing from the network.
-//
-// Every chapter is checked by asking the simulator, not by believing the agent. With --once the program ends after the last chapter;
-// otherwise everything stays up for the reader to push commits to.
 package main
 
 import (
@@ -34,7 +29,7 @@ func main() {
 
 var errUsage = errors.New("usage")
 
-// signCommand makes the program git's signing program: demo sign DIR NAME ARGS...
+// signCommand is the first argument with which git runs this program as its signing program: demo sign DIR NAME ARGS...
 const signCommand = "sign"
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
@@ -43,13 +38,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	once := flags.Bool("once", false, "end after the last chapter: exit 0, or 1 with the name of the chapter that failed")
+	once := flags.Bool("once", false, "end after the last scenario: exit 0, or 1 with the name of the scenario that failed")
 	verbose := flags.Bool("v", false, "show the agent's log")
 	listen := flags.String("listen", "127.0.0.1:0", "address of the agent's status page")
 	flags.Usage = func() {
-		fmt.Fprintf(stderr, "Tells the story of gitops-agent against a simulated cluster. Nothing outside a temporary folder is touched.\n\nusage: go run ./cmd/demo [flags]\n\n")
+		fmt.Fprintf(stderr, "Demonstrates gitops-agent on a simulated cluster. It changes nothing outside a temporary folder.\n\nusage: go run ./cmd/demo [flags]\n\n")
 		flags.PrintDefaults()
-		fmt.Fprintf(stderr, "\nexit status: 0 done, 1 a chapter failed, 2 usage\n")
+		fmt.Fprintf(stderr, "\nexit status: 0 done, 1 a scenario failed, 2 usage\n")
 	}
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -65,7 +60,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if *verbose {
 		log = stderr
 	}
-	return tell(ctx, narrator{out: stdout, colour: onTerminal(stdout)}, stageOptions{listen: *listen, log: log}, *once)
+	return runScenarios(ctx, printer{out: stdout, colour: onTerminal(stdout)}, environmentOptions{listen: *listen, log: log}, *once)
 }
 
 func onTerminal(w io.Writer) bool {
@@ -73,25 +68,25 @@ func onTerminal(w io.Writer) bool {
 	return ok && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(file.Fd()))
 }
 
-// tell sets the stage, plays every chapter and, unless once, leaves the stage open.
-func tell(ctx context.Context, n narrator, opts stageOptions, once bool) error {
-	s, err := newStage(ctx, opts)
+// runScenarios starts the environment and runs every scenario. Unless once is set, the environment then stays up until ctx ends.
+func runScenarios(ctx context.Context, n printer, opts environmentOptions, once bool) error {
+	s, err := newEnvironment(ctx, opts)
 	if err != nil {
-		return fmt.Errorf("set the stage: %w", err)
+		return fmt.Errorf("start the environment: %w", err)
 	}
 	defer s.close()
-	n.opening(s)
-	for i, c := range chapters() {
-		n.chapter(i+1, c.title)
-		if err := c.play(s, n); err != nil {
-			return fmt.Errorf("chapter %q: %w", c.title, err)
+	n.header(s)
+	for i, sc := range scenarios() {
+		n.scenario(i+1, sc.title)
+		if err := sc.run(s, n); err != nil {
+			return fmt.Errorf("scenario %q: %w", sc.title, err)
 		}
 	}
 	n.end()
 	if once {
 		return nil
 	}
-	n.hints(s)
+	n.instructions(s)
 	<-ctx.Done()
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"gitops-agent/internal/sigtest"
 )
 
-// people are who commits in the demo. Their issuer is made up; the agent's config says what each may do.
+// The people who commit in the demonstration. Their issuer does not exist; the agent's config defines what each of them may do.
 const (
 	issuer = "https://accounts.demo.test"
 	alice  = "alice@demo.test" // may change guests
@@ -25,10 +25,10 @@ const (
 type repository struct {
 	bare string
 	work string
-	dir  string // with the saved Sigstore and the signing programs
+	dir  string // contains the saved Sigstore and the signing programs
 }
 
-// newRepository makes both, with the manifests in the working copy and nothing committed yet.
+// newRepository creates the bare repository and the working copy. The manifests are in the working copy and not yet committed.
 func newRepository(ctx context.Context, dir string, manifests fs.FS, exe string) (*repository, error) {
 	r := &repository{bare: filepath.Join(dir, "forge.git"), work: filepath.Join(dir, "homelab"), dir: dir}
 	if err := os.CopyFS(r.work, manifests); err != nil {
@@ -40,7 +40,7 @@ func newRepository(ctx context.Context, dir string, manifests fs.FS, exe string)
 			return nil, fmt.Errorf("write the signing program: %w", err)
 		}
 	}
-	if err := run1(ctx, dir, "git", "init", "--quiet", "--bare", "--initial-branch=main", r.bare); err != nil {
+	if err := runCommand(ctx, dir, "git", "init", "--quiet", "--bare", "--initial-branch=main", r.bare); err != nil {
 		return nil, err
 	}
 	for _, args := range [][]string{
@@ -60,20 +60,20 @@ func newRepository(ctx context.Context, dir string, manifests fs.FS, exe string)
 	return r, nil
 }
 
-// program is the signing program of a person.
+// program returns the path of a person's signing program.
 func (r *repository) program(name string) string { return filepath.Join(r.dir, "sign-as-"+name) }
 
-// commit commits everything in the working copy and pushes it. It returns the commit.
+// commit commits all files of the working copy, signed by alice, and pushes them. It returns the id of the commit.
 func (r *repository) commit(ctx context.Context, paragraphs ...string) (string, error) {
 	return r.commitWith(ctx, nil, paragraphs...)
 }
 
-// commitUnsigned is a commit that nobody signed.
+// commitUnsigned commits and pushes without a signature.
 func (r *repository) commitUnsigned(ctx context.Context, message string) (string, error) {
 	return r.commitWith(ctx, []string{"-c", "commit.gpgsign=false"}, message)
 }
 
-// commitAs is a commit that somebody else signs.
+// commitAs commits and pushes with the signature of another person.
 func (r *repository) commitAs(ctx context.Context, name string, paragraphs ...string) (string, error) {
 	return r.commitWith(ctx, []string{"-c", "gpg.x509.program=" + r.program(name), "-c", "user.name=" + name}, paragraphs...)
 }
@@ -96,8 +96,8 @@ func (r *repository) commitWith(ctx context.Context, config []string, paragraphs
 	return strings.TrimSpace(id), err
 }
 
-// takeBack moves main back by one commit, as somebody does who notices that it should not have been pushed.
-func (r *repository) takeBack(ctx context.Context) error {
+// revertPush moves main back by one commit with a forced push.
+func (r *repository) revertPush(ctx context.Context) error {
 	if _, err := r.git(ctx, "reset", "--quiet", "--hard", "HEAD~1"); err != nil {
 		return err
 	}
@@ -108,12 +108,12 @@ func (r *repository) takeBack(ctx context.Context) error {
 // replace changes a text in a manifest of the working copy.
 func (r *repository) replace(name, old, text string) error {
 	path := filepath.Join(r.work, name)
-	data, err := os.ReadFile(path) //nolint:gosec // a file of the demo's own
+	data, err := os.ReadFile(path) //nolint:gosec // a file that the demo created
 	if err != nil {
 		return fmt.Errorf("edit manifest: %w", err)
 	}
 	if !strings.Contains(string(data), old) {
-		return fmt.Errorf("edit manifest %s: it does not say %q", name, old)
+		return fmt.Errorf("edit manifest %s: it does not contain %q", name, old)
 	}
 	return os.WriteFile(path, []byte(strings.Replace(string(data), old, text, 1)), 0o600)
 }
@@ -131,7 +131,7 @@ func (r *repository) git(ctx context.Context, args ...string) (string, error) {
 	return string(out), nil
 }
 
-func run1(ctx context.Context, dir, name string, args ...string) error {
+func runCommand(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, quietGit()
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -140,17 +140,17 @@ func run1(ctx context.Context, dir, name string, args ...string) error {
 	return nil
 }
 
-// quietGit is an environment in which the reader's own git settings change nothing.
+// quietGit returns environment variables that switch off the reader's own git settings.
 func quietGit() []string {
 	return append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull, "GIT_TERMINAL_PROMPT=0")
 }
 
-// sign is git's signing program: it signs with the saved Sigstore as one of the people.
+// sign is git's signing program. It signs with the saved Sigstore as the named person.
 func sign(ctx context.Context, dir, name string, args []string, stdin io.Reader, stdout, status io.Writer) error {
 	subjects := map[string]string{"alice": alice, "olga": olga}
 	subject, ok := subjects[name]
 	if !ok {
-		return fmt.Errorf("nobody here is called %q", name)
+		return fmt.Errorf("unknown person %q, want alice or olga", name)
 	}
 	sigstore, err := sigtest.Load(dir)
 	if err != nil {

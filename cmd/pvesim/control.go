@@ -13,7 +13,8 @@ import (
 	"gitops-agent/internal/pvesim"
 )
 
-// newControl is the endpoint beside the API. It has no authentication and belongs on loopback.
+// newControl returns the handler of the control endpoint, which is separate from the API. It has no authentication, so it must listen on
+// loopback.
 func newControl(sim *pvesim.Sim) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, readState(sim)) })
@@ -39,7 +40,7 @@ func newControl(sim *pvesim.Sim) http.Handler {
 	return mux
 }
 
-// state is what GET /state shows.
+// state is the reply to GET /state.
 type state struct {
 	Guests     []pvesim.GuestInfo `json:"guests"`
 	Volumes    []string           `json:"volumes"`
@@ -67,7 +68,7 @@ func readConfig(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
 	_, _ = io.WriteString(w, text)
 }
 
-// waitHeld answers the held calls once there are n of them, or 504 after the timeout.
+// waitHeld replies with the held calls as soon as there are n of them, or with 504 after the timeout.
 func waitHeld(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
 	n, timeout := 1, 10*time.Second
 	var err1, err2 error
@@ -148,7 +149,7 @@ func edit(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// readJSON decodes a small body strictly; it answers 400 itself when it cannot.
+// readJSON decodes a small body strictly. If it cannot, it replies with 400 and returns false.
 func readJSON[T any](w http.ResponseWriter, r *http.Request, into *T) bool {
 	d := json.NewDecoder(io.LimitReader(r.Body, 64<<10))
 	d.DisallowUnknownFields()

@@ -1,6 +1,3 @@
-// Command pvesim serves a simulated Proxmox VE API, and beside it a control endpoint to inject faults and look inside.
-//
-// What the simulator covers, and examples with curl: docs/simulator.md.
 package main
 
 import (
@@ -34,7 +31,7 @@ func main() {
 	}
 }
 
-// run serves until ctx ends.
+// run serves the API and the control endpoint until ctx ends.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parseFlags(args, stderr)
 	if err != nil {
@@ -58,7 +55,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return errors.Join(err, api.Close(), control.Close())
 	}
-	if err := announce(stdout, o, sim, api.Addr(), control.Addr(), cert); err != nil {
+	if err := printAccess(stdout, o, sim, api.Addr(), control.Addr(), cert); err != nil {
 		return errors.Join(err, api.Close(), control.Close())
 	}
 	return serve(ctx, sim, api, control, cert)
@@ -73,7 +70,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// serve runs both servers; the end of one ends the other.
+// serve runs both servers. When one ends, the other ends too.
 func serve(ctx context.Context, sim *pvesim.Sim, api, control net.Listener, cert *pvesim.Certificate) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -94,9 +91,9 @@ func serve(ctx context.Context, sim *pvesim.Sim, api, control net.Listener, cert
 	return errors.Join(err, <-ended)
 }
 
-// announce prints what a client needs and writes the same to the files asked for. The address file comes last, so that a script
-// can wait for it.
-func announce(w io.Writer, o *options, sim *pvesim.Sim, api, control net.Addr, cert *pvesim.Certificate) error {
+// printAccess prints what a client needs and writes the same to the files in the options. It writes the address file last, so that a
+// script can wait for that file.
+func printAccess(w io.Writer, o *options, sim *pvesim.Sim, api, control net.Addr, cert *pvesim.Certificate) error {
 	scheme := "https"
 	if cert.Config == nil {
 		scheme = "http"
@@ -121,7 +118,7 @@ func announce(w io.Writer, o *options, sim *pvesim.Sim, api, control net.Addr, c
 	return nil
 }
 
-// writeFile puts the whole text in place at once, so that a reader never sees half of it.
+// writeFile replaces the whole file at once, so that a reader never sees a part of the text.
 func writeFile(path, text string) error {
 	tmp := filepath.Clean(path) + ".tmp"
 	if err := os.WriteFile(tmp, []byte(text), 0o600); err != nil {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// running is a pvesim started in process.
+// running is a pvesim command that runs in the test process.
 type running struct {
 	t                   *testing.T
 	api, control, token string
@@ -96,7 +96,7 @@ func (r *running) get(path string) (status, text string) {
 	return r.do(http.MethodGet, r.api+"/api2/json"+path, "", "")
 }
 
-func (r *running) tell(path, body string) {
+func (r *running) post(path, body string) {
 	r.t.Helper()
 	if status, text := r.do(http.MethodPost, r.control+path, body, "application/json"); status != "204 No Content" {
 		r.t.Fatalf("POST %s: got %s %s, want 204", path, status, text)
@@ -117,11 +117,11 @@ func TestServesOverTLS(t *testing.T) {
 
 func TestControl(t *testing.T) {
 	r := start(t, "--http", "--guests", "2", "--task-time", "0s")
-	r.tell("/edit", `{"vmid":1000,"key":"memory","value":"777"}`)
+	r.post("/edit", `{"vmid":1000,"key":"memory","value":"777"}`)
 	if _, text := r.do(http.MethodGet, r.control+"/config/1000", "", ""); !strings.Contains(text, "memory: 777\n") {
 		t.Errorf("config after edit: got %q, want memory 777", text)
 	}
-	r.tell("/faults", `{"kind":"hold-before","method":"PUT","path":"/config$","vmid":1000}`)
+	r.post("/faults", `{"kind":"hold-before","method":"PUT","path":"/config$","vmid":1000}`)
 	replied := make(chan string, 1)
 	go func() {
 		status, _ := r.do(http.MethodPut, r.api+"/api2/json/nodes/pve1/qemu/1000/config", "onboot=0", "application/x-www-form-urlencoded")
@@ -133,7 +133,7 @@ func TestControl(t *testing.T) {
 	if _, text := r.do(http.MethodGet, r.control+"/config/1000", "", ""); strings.Contains(text, "onboot: 0\n") {
 		t.Errorf("config of a held call: got it changed, want it as before")
 	}
-	r.tell("/release", "")
+	r.post("/release", "")
 	if got := <-replied; got != "200 OK" {
 		t.Errorf("released call: got %s, want 200 OK", got)
 	}
@@ -147,7 +147,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-func TestControlMakesTrouble(t *testing.T) {
+func TestControlOutages(t *testing.T) {
 	r := start(t, "--http", "--guests", "4", "--nodes", "pve1,pve2", "--task-time", "0s", "--latency", "recorded", "--pve-version", "8.4.14")
 	const path = "/nodes/pve1/qemu/1000/config"
 	if _, body := r.get("/version"); !strings.Contains(body, `"release":"8.4"`) {
@@ -163,23 +163,23 @@ func TestControlMakesTrouble(t *testing.T) {
 			status, _ := r.do(http.MethodPut, r.api+"/api2/json"+path, "scsi5=local-lvm:1", "application/x-www-form-urlencoded")
 			return status
 		}
-		r.tell(tt.endpoint, tt.on)
+		r.post(tt.endpoint, tt.on)
 		if status := write(); !strings.HasPrefix(status, tt.status) {
 			t.Errorf("%s: got %s, want %s", what, status, tt.status)
 		}
-		r.tell(tt.endpoint, tt.off)
+		r.post(tt.endpoint, tt.off)
 		if status := write(); status != "200 OK" {
 			t.Errorf("%s over: got %s, want 200 OK", what, status)
 		}
 	}
-	r.tell("/announce", `{"volume":"local-lvm:vm-1000-disk-9","vmid":1001,"marker":"x"}`)
+	r.post("/announce", `{"volume":"local-lvm:vm-1000-disk-9","vmid":1001,"marker":"x"}`)
 	if status, body := r.do(http.MethodPut, r.api+"/api2/json"+path, "delete=scsi5&force=1", "application/x-www-form-urlencoded"); status != "200 OK" {
 		t.Fatalf("delete: got %s %s, want 200", status, body)
 	}
 	if _, text := r.do(http.MethodGet, r.control+"/state", "", ""); !strings.Contains(text, "which was not announced") {
 		t.Errorf("state: got %s, want a violation", text)
 	}
-	r.tell("/nodes/pve2", `{"state":"rebooted","takes":"1h"}`)
+	r.post("/nodes/pve2", `{"state":"rebooted","takes":"1h"}`)
 	if status, _ := r.get("/nodes/pve2/qemu"); status != "595 No route to host" {
 		t.Errorf("rebooting node: got %s, want 595", status)
 	}
@@ -190,7 +190,7 @@ func TestControlMakesTrouble(t *testing.T) {
 	}
 }
 
-func TestControlRefuses(t *testing.T) {
+func TestControlRejects(t *testing.T) {
 	r := start(t)
 	for body, want := range map[string]string{
 		`{"kind":"nonsense"}`:                "400 Bad Request",

@@ -11,7 +11,7 @@ import (
 	"gitops-agent/internal/pvesim"
 )
 
-// errUsage means that the command line was wrong; the flag package has said how.
+// errUsage means that the command line is wrong. The reason has already been printed.
 var errUsage = errors.New("wrong usage")
 
 type options struct {
@@ -37,15 +37,15 @@ It prints the address, an API token, the certificate's fingerprint, and the addr
   GET  /config/{vmid}          the config file of a guest
   GET  /held?n=1&timeout=10s   waits until n calls are held
   POST /faults                 {"kind":"hold-before","method":"POST","path":"/status/start$","vmid":100}
-  POST /release                lets held calls go on
-  POST /edit                   {"vmid":100,"key":"memory","value":"4096"} behind the API's back
-  POST /nodes/{node}           {"state":"stopped"}, "started" or "rebooted", which takes {"takes":"30s"}
+  POST /release                lets held calls continue
+  POST /edit                   {"vmid":100,"key":"memory","value":"4096"} changes a config without the API
+  POST /nodes/{node}           {"state":"stopped"}, "started" or "rebooted", the last with {"takes":"30s"}
   POST /quorum                 {"quorate":false}
   POST /storages/{storage}     {"full":true}
-  POST /privileges             {"id":"gitops@pve!agent","path":"/","privileges":["VM.Audit"]} instead of what it had
-  POST /announce               {"vmid":100,"marker":"tag"} or {"volume":"local-lvm:vm-100-disk-0"}: may be destroyed; the first call
-                               arms the watch, after which /state reports all other losses as violations
-  POST /reset                  counters to zero, faults disarmed
+  POST /privileges             {"id":"gitops@pve!agent","path":"/","privileges":["VM.Audit"]} replaces all that it had
+  POST /announce               {"vmid":100,"marker":"tag"} or {"volume":"local-lvm:vm-100-disk-0"} permits this loss; after the
+                               first call /state reports every other loss as a violation
+  POST /reset                  sets counters to zero and removes faults
 
 Flags:
 `
@@ -58,11 +58,11 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		fmt.Fprint(stderr, usage)
 		fs.PrintDefaults()
 	}
-	fs.StringVar(&o.listen, "listen", "127.0.0.1:8006", "`address` of the API; port 0 picks a free one")
+	fs.StringVar(&o.listen, "listen", "127.0.0.1:8006", "`address` of the API; port 0 chooses a free port")
 	fs.StringVar(&o.control, "control", "127.0.0.1:0", "`address` of the control endpoint")
 	fs.BoolVar(&o.plain, "http", false, "serve the API without TLS")
 	fs.IntVar(&o.guests, "guests", 0, "`number` of generated guests, from vmid 1000 on")
-	fs.Uint64Var(&o.seed, "seed", 0, "`number` that decides everything generated")
+	fs.Uint64Var(&o.seed, "seed", 0, "`number` from which everything generated is derived")
 	fs.StringVar(&o.nodes, "nodes", "pve1", "node `names`, separated by commas")
 	fs.StringVar(&o.release, "pve-version", "", "`version` to simulate, such as 8.4.14; default 9.2.11")
 	fs.StringVar(&o.latency, "latency", "0s", "`time` added to every call, or \"recorded\" for what each call took on a real node")
@@ -96,7 +96,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 func (o *options) simulator() pvesim.Options {
 	taskTime := o.taskTime
 	if taskTime <= 0 {
-		taskTime = time.Nanosecond // zero would mean the default
+		taskTime = time.Nanosecond // zero means the default
 	}
 	opts := pvesim.Options{
 		Nodes: strings.Split(o.nodes, ","), Guests: o.guests, Seed: o.seed, TaskTime: taskTime, Version: o.release,
@@ -106,16 +106,16 @@ func (o *options) simulator() pvesim.Options {
 		opts.Latencies = pvesim.RecordedLatencies()
 		return opts
 	}
-	if d, err := time.ParseDuration(o.latency); err == nil { // checked with the other flags
+	if d, err := time.ParseDuration(o.latency); err == nil { // parseFlags has checked the text
 		opts.Latency = d
 	}
 	return opts
 }
 
-// recordedLatency is the profile of delays that a real node showed.
+// recordedLatency selects the recorded durations of calls on a real node.
 const recordedLatency = "recorded"
 
-// addVolumes gives a fresh cluster something to create guests from.
+// addVolumes adds an ISO image, an import image, a container template and a VM template, from which clients can create guests.
 func (o *options) addVolumes(sim *pvesim.Sim) error {
 	for id, size := range map[string]int64{
 		"local:iso/debian-12.iso": 700 << 20, "local:import/debian-12-genericcloud-amd64.qcow2": 3 << 30,

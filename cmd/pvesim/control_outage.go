@@ -12,7 +12,7 @@ import (
 func setNode(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
 	var q struct {
 		State string `json:"state"`
-		Takes string `json:"takes"` // of a reboot, a Go duration; default 30s
+		Takes string `json:"takes"` // duration of a reboot, in Go's syntax; default 30s
 	}
 	if !readJSON(w, r, &q) {
 		return
@@ -70,7 +70,7 @@ func fillStorage(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// setPrivileges gives a token one path with privileges instead of all that it had.
+// setPrivileges replaces the ACL of a token by one path with a role and privileges.
 func setPrivileges(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
 	var q struct {
 		ID         string   `json:"id"`
@@ -85,7 +85,7 @@ func setPrivileges(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// announceLoss lets a guest or a volume go and reports all others that do.
+// announceLoss permits the loss of a guest or a volume. After the first call, every other loss is a violation.
 func announceLoss(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
 	var q struct {
 		VMID   int    `json:"vmid"`

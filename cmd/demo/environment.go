@@ -24,18 +24,18 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// patience is how long a chapter waits for what it expects.
-const patience = 60 * time.Second
+// waitLimit is how long a scenario waits for an expected state.
+const waitLimit = 60 * time.Second
 
-// stageOptions are the reader's choices.
-type stageOptions struct {
+// environmentOptions are the flags of the command that concern the environment.
+type environmentOptions struct {
 	listen string
 	log    io.Writer
 }
 
-// stage is everything of the demo: cluster, Sigstore, repository and agent.
-type stage struct {
-	ctx      context.Context //nolint:containedctx // the stage lives as long as it
+// environment holds all parts of the demonstration: cluster, Sigstore, repository and agent.
+type environment struct {
+	ctx      context.Context //nolint:containedctx // the environment ends with it
 	sim      *pvesim.Sim
 	endpoint string
 	repo     *repository
@@ -48,12 +48,12 @@ type stage struct {
 	failed error // why the agent or the cluster ended early
 }
 
-func newStage(ctx context.Context, opts stageOptions) (*stage, error) {
+func newEnvironment(ctx context.Context, opts environmentOptions) (*environment, error) {
 	dir, err := os.MkdirTemp("", "gitops-agent-demo-")
 	if err != nil {
 		return nil, err
 	}
-	s := &stage{dir: dir}
+	s := &environment{dir: dir}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	if err := s.open(opts); err != nil {
 		s.close()
@@ -62,7 +62,7 @@ func newStage(ctx context.Context, opts stageOptions) (*stage, error) {
 	return s, nil
 }
 
-func (s *stage) open(opts stageOptions) error {
+func (s *environment) open(opts environmentOptions) error {
 	fingerprint, err := s.openCluster()
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
@@ -87,10 +87,10 @@ func (s *stage) open(opts stageOptions) error {
 	return nil
 }
 
-// openCluster starts the simulator with what the example manifests refer to.
-func (s *stage) openCluster() (fingerprint string, err error) {
+// openCluster starts the simulator with the objects that the example manifests name, and writes the token file.
+func (s *environment) openCluster() (fingerprint string, err error) {
 	s.sim = pvesim.New(pvesim.Options{TaskTime: 300 * time.Millisecond})
-	if err := furnish(s.sim); err != nil {
+	if err := addGuests(s.sim); err != nil {
 		return "", err
 	}
 	certificate, err := pvesim.NewCertificate()
@@ -106,15 +106,15 @@ func (s *stage) openCluster() (fingerprint string, err error) {
 	return certificate.Fingerprint, os.WriteFile(s.path("token"), []byte(s.sim.Token("root@pam!full")+"\n"), 0o600)
 }
 
-// furnish gives the cluster a template, images and a virtual machine that somebody made by hand.
-func furnish(sim *pvesim.Sim) error {
+// addGuests adds a template, images and a virtual machine that was created by hand.
+func addGuests(sim *pvesim.Sim) error {
 	_, err := sim.AddTemplate(pvesim.Guest{VMID: 9000, Config: strings.Join([]string{
 		"name: tmpl-debian-12", "memory: 1024", "cores: 1", "ostype: l26", "scsihw: virtio-scsi-single", "net0: virtio,bridge=vmbr0",
 		"scsi0: local-lvm:vm-9000-disk-0,size=3G", "ide2: local-lvm:vm-9000-cloudinit,media=cdrom", "agent: 1", "",
 	}, "\n")})
 	_, err2 := sim.AddVM(pvesim.Guest{VMID: 105, Running: true, Config: strings.Join([]string{
 		"name: erp", "memory: 8192", "cores: 4", "onboot: 0", "net0: virtio,bridge=vmbr0", "scsi0: local-lvm:vm-105-disk-0,size=80G",
-		"description: made by hand years ago", "",
+		"description: created by hand", "",
 	}, "\n")})
 	return errors.Join(err, err2,
 		sim.AddVolume("local:import/debian-12-genericcloud-amd64.qcow2", 2<<30),
@@ -122,8 +122,8 @@ func furnish(sim *pvesim.Sim) error {
 	)
 }
 
-// openSigstore makes a Sigstore and leaves it where the signing program finds it.
-func (s *stage) openSigstore() error {
+// openSigstore creates a Sigstore and saves it for the signing programs.
+func (s *environment) openSigstore() error {
 	sigstore, err := sigtest.New(sigtest.Options{Name: "demo"})
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (s *stage) openSigstore() error {
 	return sigstore.Save(s.path("sigstore"))
 }
 
-func (s *stage) openAgent(opts stageOptions, fingerprint string) error {
+func (s *environment) openAgent(opts environmentOptions, fingerprint string) error {
 	config := agent.Config{
 		Cluster: agent.ClusterConfig{Name: "home"},
 		Source: agent.SourceConfig{
@@ -164,9 +164,11 @@ func (s *stage) openAgent(opts stageOptions, fingerprint string) error {
 	return nil
 }
 
-func (s *stage) path(parts ...string) string { return filepath.Join(slices.Insert(parts, 0, s.dir)...) }
+func (s *environment) path(parts ...string) string {
+	return filepath.Join(slices.Insert(parts, 0, s.dir)...)
+}
 
-func (s *stage) fail(err error) {
+func (s *environment) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil && s.failed == nil {
@@ -174,9 +176,9 @@ func (s *stage) fail(err error) {
 	}
 }
 
-// until waits for a condition that the story expects.
-func (s *stage) until(what string, condition func() bool) error {
-	deadline := time.Now().Add(patience)
+// waitFor waits for a condition, up to waitLimit. It returns an error if the agent or the cluster has failed.
+func (s *environment) waitFor(what string, condition func() bool) error {
+	deadline := time.Now().Add(waitLimit)
 	for !condition() {
 		s.mu.Lock()
 		failed := s.failed
@@ -187,14 +189,14 @@ func (s *stage) until(what string, condition func() bool) error {
 		case s.ctx.Err() != nil:
 			return s.ctx.Err()
 		case time.Now().After(deadline):
-			return fmt.Errorf("waited %s in vain for %s; the agent says: %s", patience, what, summary(s.agent.Report()))
+			return fmt.Errorf("waited %s for %s without result; the agent reports: %s", waitLimit, what, summary(s.agent.Report()))
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 	return nil
 }
 
-// summary tells a report in a line, for a chapter that failed.
+// summary returns the problems of a report in one line, for the error of a failed scenario.
 func summary(r report.Report) string {
 	var parts []string
 	if r.Source.Error != "" {
@@ -215,14 +217,14 @@ func summary(r report.Report) string {
 }
 
 // converged reports whether the agent has brought every guest to a commit.
-func (s *stage) converged(commit string) func() bool {
+func (s *environment) converged(commit string) func() bool {
 	return func() bool {
 		r := s.agent.Report()
 		return r.Converged && r.Source.Accepted != nil && r.Source.Accepted.Commit == commit
 	}
 }
 
-func (s *stage) close() {
+func (s *environment) close() {
 	s.cancel()
 	s.running.Wait()
 	if s.agent != nil {

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/report"
+)
+
+// scenario is one part of the demonstration. run returns an error if the simulated cluster is not in the expected state.
+type scenario struct {
+	title string
+	run   func(s *environment, n printer) error
+}
+
+func scenarios() []scenario {
+	return []scenario{
+		{"A signed commit converges", signedCommit},
+		{"A guest is changed by hand", driftRepaired},
+		{"A commit is not signed", unsignedCommit},
+		{"A guest is destroyed after an approval", destroyApproved},
+	}
+}
+
+// Vmids of the example manifests.
+const (
+	web1 = 201
+	db1  = 202
+	dns1 = 210
+	erp  = 105
+)
+
+func signedCommit(s *environment, n printer) error {
+	n.action("alice commits the example manifests, signs and pushes")
+	commit, err := s.repo.commit(s.ctx, "add the homelab")
+	if err != nil {
+		return err
+	}
+	if err := s.waitFor("convergence", s.converged(commit)); err != nil {
+		return err
+	}
+	n.confirmed("the agent accepted %.7s, signed by %s", commit, s.agent.Report().Source.Accepted.Subject)
+	for _, g := range s.sim.Guests() {
+		if g.VMID >= web1 && g.VMID < 300 {
+			n.confirmed("%s %d exists on %s, running: %t", g.Name, g.VMID, g.Node, g.Running)
+		}
+	}
+	switch {
+	case s.sim.Effects(web1, pvesim.Cloned) != 1 || s.sim.Effects(db1, pvesim.Cloned) != 1:
+		return errors.New("web-1 and db-1 were not cloned once each")
+	case s.sim.Effects(dns1, pvesim.Created) != 1:
+		return errors.New("dns-1 was not created once")
+	case !s.sim.Running(web1) || !s.sim.Running(db1) || !s.sim.Running(dns1):
+		return errors.New("not every guest that should run is running")
+	case s.sim.Value(web1, "memory") != "2048":
+		return fmt.Errorf("web-1 has %s MiB, want 2048 from its class", s.sim.Value(web1, "memory"))
+	case s.sim.Value(erp, "onboot") != "1" || s.sim.Value(erp, "name") != "erp":
+		return errors.New("the adopted machine differs from its manifest")
+	}
+	n.confirmed("erp 105, which was created by hand, was adopted: onboot is set, and its name and disks are unchanged")
+	return nil
+}
+
+func driftRepaired(s *environment, n printer) error {
+	before := s.sim.Value(web1, "tags")
+	n.action("an administrator edits web-1 on the cluster: tags and start at boot")
+	if err := errors.Join(s.sim.Edit(web1, "tags", "experiment"), s.sim.Edit(web1, "onboot", "0")); err != nil {
+		return err
+	}
+	repaired := func() bool { return s.sim.Value(web1, "tags") == before && s.sim.Value(web1, "onboot") == "1" }
+	if err := s.waitFor("the repair", repaired); err != nil {
+		return err
+	}
+	n.confirmed("drift was found and repaired: tags are %s again, onboot is 1", before)
+	writes := s.sim.Counters().Writes
+	cycle := s.agent.Report().Cycle
+	if err := s.waitFor("five more cycles", func() bool { return s.agent.Report().Cycle >= cycle+5 }); err != nil {
+		return err
+	}
+	if now := s.sim.Counters().Writes; now != writes {
+		return fmt.Errorf("%d writes to a converged cluster", now-writes)
+	}
+	n.confirmed("in five more cycles the agent wrote nothing to the converged cluster")
+	return nil
+}
+
+func unsignedCommit(s *environment, n printer) error {
+	good := s.agent.Report().Source.Accepted.Commit
+	n.action("a user with push rights gives web-1 another bridge, in a commit without a signature")
+	if err := s.repo.replace("classes.yaml", "net0: {bridge: vmbr0", "net0: {bridge: vmbr1"); err != nil {
+		return err
+	}
+	bad, err := s.repo.commitUnsigned(s.ctx, "another network")
+	if err != nil {
+		return err
+	}
+	refused := func() bool { r := s.agent.Report().Source.Refused; return r != nil && r.Commit == bad }
+	if err := s.waitFor("the refusal", refused); err != nil {
+		return err
+	}
+	n.confirmed("%.7s was refused: %s", bad, s.agent.Report().Source.Refused.Reason)
+	if err := s.sim.Edit(web1, "onboot", "0"); err != nil {
+		return err
+	}
+	if err := s.waitFor("the repair by the last accepted revision", func() bool { return s.sim.Value(web1, "onboot") == "1" }); err != nil {
+		return err
+	}
+	switch {
+	case strings.Contains(s.sim.Value(web1, "net0"), "vmbr1"):
+		return errors.New("the unsigned change reached the cluster")
+	case s.agent.Report().Source.Accepted.Commit != good:
+		return errors.New("the last accepted revision is no longer in force")
+	}
+	n.confirmed("the commit did not reach the cluster, and %.7s stays in force", good)
+	n.action("the push is reverted")
+	if err := s.repo.revertPush(s.ctx); err != nil {
+		return err
+	}
+	return s.waitFor("the signed branch head", func() bool { return s.agent.Report().Source.Refused == nil })
+}
+
+func destroyApproved(s *environment, n printer) error {
+	n.action("alice removes dns-1 from the repository, signs and pushes")
+	if err := s.repo.remove("dns.yaml"); err != nil {
+		return err
+	}
+	if _, err := s.repo.commit(s.ctx, "remove dns-1"); err != nil {
+		return err
+	}
+	var held report.HeldStep
+	if err := s.waitFor("the held destroy", func() bool {
+		for _, g := range s.agent.Report().Guests {
+			if g.VMID == dns1 && len(g.Held) == 1 && g.Held[0].Op == cluster.OpDestroy && g.Held[0].Digest != "" {
+				held = g.Held[0]
+			}
+		}
+		return held.Digest != ""
+	}); err != nil {
+		return err
+	}
+	if s.sim.Config(dns1) == "" || !s.sim.Running(dns1) {
+		return errors.New("dns-1 was changed before the approval")
+	}
+	n.confirmed("the destroy is held (%s), and dns-1 still runs", held.Message)
+	n.action("olga, who may approve, signs an empty commit: Gitops-Approve: %s", held.Digest)
+	commit, err := s.repo.commitAs(s.ctx, "olga", "Approve the destroy of dns-1", "Gitops-Approve: "+held.Digest)
+	if err != nil {
+		return err
+	}
+	if err := s.waitFor("convergence", s.converged(commit)); err != nil {
+		return err
+	}
+	if got := s.sim.Effects(dns1, pvesim.Destroyed); got != 1 || s.sim.Config(dns1) != "" {
+		return fmt.Errorf("dns-1 was destroyed %d times", got)
+	}
+	n.confirmed("dns-1 was destroyed once")
+	if v := s.sim.Violations(); len(v) != 0 {
+		return fmt.Errorf("the simulator reports violations: %s", strings.Join(v, "; "))
+	}
+	n.confirmed("the simulator reports no two writers on a guest and no volume freed without a reason")
+	return nil
+}
