@@ -3,7 +3,6 @@ package reconcile
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,41 +11,36 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// What Proxmox says when a token may not do something. The privileges stand together where any of them would do.
-var (
-	permissionText = regexp.MustCompile(`Permission check failed \((/[^,\s]*), ([A-Za-z.|]+)\)`)
-	rootText       = regexp.MustCompile(`only root can (?:set|change|modify) '?([A-Za-z0-9_-]+)|only allowed for root@pam|Only root may use this option`)
-)
-
-// deniedCondition returns the condition of a guest whose step the token may not carry out: it names the privilege, and the keys and manifest
-// lines that need it. It reports false for any other trouble.
+// deniedCondition returns the condition of a guest whose step was refused because the token lacks a permission. The condition names the
+// privilege, and the keys and manifest lines that need it. deniedCondition reports false for any other error.
 func deniedCondition(t *track, guests []guest.Desired) (plan.Condition, bool) {
 	if !errors.Is(t.failed, cluster.ErrDenied) {
 		return plan.Condition{}, false
 	}
 	c := plan.Condition{Type: plan.Failed, Reason: "denied", Message: t.failed.Error(), Hint: "look at the token's permissions: gitops-agent config check --cluster lists what is missing"}
-	text := t.failed.Error()
-	if found := permissionText.FindStringSubmatch(text); found != nil {
-		path := found[1]
-		keys, privileges := askers(t.failedStep, guests, strings.Split(found[2], "|"))
-		c.Message = fmt.Sprintf("%s: the token lacks %s on %s", t.failedStep.Op, strings.Join(privileges, " and "), path)
+	var denied *cluster.DeniedError
+	if !errors.As(t.failed, &denied) {
+		return c, true
+	}
+	switch {
+	case denied.Path != "":
+		keys, privileges := changesNeeding(t.failedStep, guests, denied.AnyOf)
+		c.Message = fmt.Sprintf("%s: the token lacks %s on %s", t.failedStep.Op, strings.Join(privileges, " and "), denied.Path)
 		if len(keys) > 0 {
 			c.Message += ", which is needed for " + strings.Join(keys, ", ")
 		}
-		c.Hint = "grant it: pveum acl modify " + path + " --tokens TOKEN --roles ROLE; gitops-agent config check --cluster lists all that is missing"
-		return c, true
-	}
-	if rootText.MatchString(text) {
+		c.Hint = "grant it: pveum acl modify " + denied.Path + " --tokens TOKEN --roles ROLE; gitops-agent config check --cluster lists all that is missing"
+	case denied.RootOnly:
 		c.Reason = "root-only"
-		c.Message = fmt.Sprintf("%s: Proxmox lets root@pam alone do this, and no API token: %s", t.failedStep.Op, text)
+		c.Message = fmt.Sprintf("%s: Proxmox lets root@pam alone do this, and no API token: %s", t.failedStep.Op, t.failed)
 		c.Hint = "leave the key out of the manifest, or set it by hand and list it under spec.ignoreFields"
 	}
 	return c, true
 }
 
-// askers lists the changes of a step that need one of several privileges, each with its manifest line, and those of the privileges that
-// they need. Where nobody knows, it is all of both.
-func askers(step plan.Step, guests []guest.Desired, anyOf []string) (keys, privileges []string) {
+// changesNeeding returns the changes of a step that need one of the privileges of anyOf, each with its manifest line, and the privileges
+// that these changes need. If no change of the step is known to need one, it returns all changes and all of anyOf.
+func changesNeeding(step plan.Step, guests []guest.Desired, anyOf []string) (keys, privileges []string) {
 	needed := make(map[string]string) // privilege by key
 	for _, d := range guests {
 		if d.VMID != step.Guest.VMID {

@@ -16,17 +16,23 @@ func TestDeniedCondition(t *testing.T) {
 	at := guest.Origin{File: "web.yaml", Line: 9, Column: 5}
 	d := fixture.WantWeb(fixture.MemoryIntent("4096"), guest.Intent{Key: "cores", Verb: guest.Want, Text: "4", Origin: at})
 	step := plan.Step{Guest: d.Ref, Op: cluster.OpConfig, Changes: []guest.Change{{Key: "cores", Origin: at}, {Key: "memory"}}}
-	refused := func(text string) error { return fmt.Errorf("config of web-1: %w: %s", cluster.ErrDenied, text) }
+	refused := func(denied cluster.DeniedError, text string) error {
+		return fmt.Errorf("config of web-1: %w: %s", &denied, text)
+	}
+	lacks := func(path string, anyOf ...string) error {
+		return refused(cluster.DeniedError{Path: path, AnyOf: anyOf}, "Permission check failed")
+	}
 	tests := map[string]struct {
 		err    error
 		reason string // "" is no such condition
 		words  []string
 	}{
-		"privilege": {refused("Permission check failed (/vms/201, VM.Config.CPU)"), "denied", []string{"VM.Config.CPU on /vms/201", "cores (web.yaml:9:5)"}},
-		"one_of":    {refused("Permission check failed (/vms/201, VM.Config.CPU|VM.Config.HWType)"), "denied", []string{"cores"}},
-		"of_no_key": {refused("Permission check failed (/, Sys.Modify)"), "denied", []string{"Sys.Modify on /", "cores", "memory"}},
-		"root_key":  {refused("only root can set 'args' config"), "root-only", []string{"root@pam", "args"}},
-		"token":     {refused("invalid token value!"), "denied", []string{"invalid token value!"}},
+		"privilege": {lacks("/vms/201", "VM.Config.CPU"), "denied", []string{"VM.Config.CPU on /vms/201", "cores (web.yaml:9:5)"}},
+		"one_of":    {lacks("/vms/201", "VM.Config.CPU", "VM.Config.HWType"), "denied", []string{"cores"}},
+		"of_no_key": {lacks("/", "Sys.Modify"), "denied", []string{"Sys.Modify on /", "cores", "memory"}},
+		"root_key":  {refused(cluster.DeniedError{RootOnly: true}, "only root can set 'args' config"), "root-only", []string{"root@pam", "args"}},
+		"token":     {refused(cluster.DeniedError{}, "invalid token value!"), "denied", []string{"invalid token value!"}},
+		"sentinel":  {fmt.Errorf("pool of web-1: %w: no such pool", cluster.ErrDenied), "denied", []string{"no such pool"}},
 		"other":     {errors.New("no space left"), "", nil},
 	}
 	for name, tt := range tests {

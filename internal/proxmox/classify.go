@@ -20,7 +20,10 @@ func classify(x *exchange, err error) error {
 	var api *APIError
 	if errors.As(err, &api) {
 		meaning := meaningOf(x, api)
-		api.redact(x.secrets) // not before: a password may be a word of Proxmox's
+		api.redact(x.secrets) // only now: a password may be a word of Proxmox's text
+		if errors.Is(meaning, cluster.ErrDenied) {
+			meaning = deniedError(api.Text())
+		}
 		if meaning != nil {
 			return fmt.Errorf("%w: %w", meaning, api)
 		}
@@ -93,8 +96,8 @@ func meaningOfText(x *exchange, said string) error {
 // have written its values and then been unable to plug them in: they stay pending. A guest that has moved is where it was to go.
 func meaningOfParameters(e *APIError) error {
 	for key, problem := range e.Errors {
-		for _, sign := range []string{"hotplug problem", "unable to hotplug", "unable to apply pending change"} {
-			if strings.Contains(problem, sign) {
+		for _, pattern := range []string{"hotplug problem", "unable to hotplug", "unable to apply pending change"} {
+			if strings.Contains(problem, pattern) {
 				return cluster.ErrOutcomeUnknown
 			}
 		}

@@ -77,11 +77,11 @@ func (r *Reader) taskStatus(ctx context.Context, parsed upid, name string) (exit
 func (r *Reader) ended(ctx context.Context, parsed upid, name, exit string) cluster.Task {
 	task := parsed.ended(name, exit)
 	var err error
-	switch {
-	case task.Exit == "OK":
-	case task.OK():
+	switch task.Outcome {
+	case cluster.TaskPending, cluster.TaskSucceeded:
+	case cluster.TaskWarned:
 		task.Warnings, err = r.warnings(ctx, parsed, name)
-	default:
+	case cluster.TaskFailed, cluster.TaskLost:
 		task.LogTail, err = r.logTail(ctx, parsed, name)
 	}
 	if err != nil {
@@ -94,9 +94,8 @@ func (r *Reader) ended(ctx context.Context, parsed upid, name, exit string) clus
 func (u upid) ended(name, exit string) cluster.Task {
 	task := u.task(name)
 	task.Exit = oneLine(exit)
-	if !task.OK() {
-		task.Err = exitMeaning(u, task.Exit)
-	}
+	task.Outcome = outcomeOf(task.Exit)
+	task.Err = taskError(u, task.Outcome, task.Exit)
 	return task
 }
 

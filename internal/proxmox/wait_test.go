@@ -70,18 +70,18 @@ func TestWait(t *testing.T) {
 	tests := map[string]struct {
 		exit  string
 		log   []string
-		ok    bool
+		ends  cluster.TaskOutcome
 		means error
 		tail  string
 		warns []string
 		read  []string // queries of the log
 	}{
-		"ok":       {"OK", []string{"TASK OK"}, true, nil, "", nil, nil},
-		"warnings": {"WARNINGS: 3", warned, true, nil, "", []string{"a", "b"}, []string{"start=0&limit=1", "start=0&limit=2000"}},
-		"failed":   {"VM 140 already running", long, false, cluster.ErrConflict, "line 116\nline 117\nline 118\nline 119\nline 120", nil, []string{"start=0&limit=1", "start=115&limit=5"}},
-		"unnamed":  {"no space left on device", []string{"a", "b"}, false, nil, "a\nb", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
-		"died":     {"unexpected status", nil, false, cluster.ErrOutcomeUnknown, "", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
-		"stopped":  {"received interrupt", []string{"a"}, false, cluster.ErrOutcomeUnknown, "a", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
+		"ok":       {"OK", []string{"TASK OK"}, cluster.TaskSucceeded, nil, "", nil, nil},
+		"warnings": {"WARNINGS: 3", warned, cluster.TaskWarned, nil, "", []string{"a", "b"}, []string{"start=0&limit=1", "start=0&limit=2000"}},
+		"failed":   {"VM 140 already running", long, cluster.TaskFailed, cluster.ErrConflict, "line 116\nline 117\nline 118\nline 119\nline 120", nil, []string{"start=0&limit=1", "start=115&limit=5"}},
+		"unnamed":  {"no space left on device", []string{"a", "b"}, cluster.TaskFailed, nil, "a\nb", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
+		"died":     {"unexpected status", nil, cluster.TaskLost, cluster.ErrOutcomeUnknown, "", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
+		"stopped":  {"received interrupt", []string{"a"}, cluster.TaskFailed, cluster.ErrOutcomeUnknown, "a", nil, []string{"start=0&limit=1", "start=0&limit=5"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -92,15 +92,15 @@ func TestWait(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := endedTask
-				want.Exit, want.Err, want.LogTail, want.Warnings = test.exit, test.means, test.tail, test.warns
+				want.Outcome, want.Exit, want.Err, want.LogTail, want.Warnings = test.ends, test.exit, test.means, test.tail, test.warns
 				if diff := cmp.Diff(want, got, cmpopts.EquateErrors()); diff != "" {
 					t.Errorf("task (-want +got)\n%s", diff)
 				}
 				if diff := cmp.Diff(test.read, server.queries); diff != "" {
 					t.Errorf("reads of the log (-want +got)\n%s", diff)
 				}
-				if got.OK() != test.ok {
-					t.Errorf("got OK %v, want %v", got.OK(), test.ok)
+				if want := test.means == nil && test.tail == ""; got.OK() != want {
+					t.Errorf("got OK %v, want %v", got.OK(), want)
 				}
 			})
 		})
@@ -224,7 +224,7 @@ func TestTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	created := endedTask
-	created.Exit = "WARNINGS: 1"
+	created.Outcome, created.Exit = cluster.TaskWarned, "WARNINGS: 1"
 	started := cluster.Task{
 		UPID: testUPID2, Node: "pve1", Type: "qmstart", VMID: 101, User: "root@pam", Start: time.Unix(0x6B00C1F8, 0), Running: true,
 	}

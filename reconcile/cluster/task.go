@@ -4,33 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
-) // hasWarnings reports whether a task's exit status is the success "WARNINGS: n".
-func hasWarnings(exit string) bool {
-	count, ok := strings.CutPrefix(exit, "WARNINGS: ")
-	return ok && count != "" && strings.Trim(count, "0123456789") == ""
-}
-
-// TaskError is a call that Proxmox took and whose task failed.
-type TaskError struct {
-	UPID string
-	Exit string // the task's exit status, Proxmox's own text
-	Log  string // the last lines of its log
-	Err  error  // the error of a Cluster that the exit status stands for; nil where it speaks for itself
-}
-
-func (e *TaskError) Error() string {
-	if e.Log == "" {
-		return fmt.Sprintf("task %s: %s", e.UPID, e.Exit)
-	}
-	return fmt.Sprintf("task %s: %s\n%s", e.UPID, e.Exit, e.Log)
-}
-
-// Unwrap returns what the exit status stands for.
-func (e *TaskError) Unwrap() error { return e.Err }
-
-func NewTaskError(task Task) *TaskError {
-	return &TaskError{UPID: task.UPID, Exit: task.Exit, Log: task.LogTail, Err: task.Err}
-}
+)
 
 // Task is a Proxmox task.
 type Task struct {
@@ -41,15 +15,54 @@ type Task struct {
 	User    string // token user, "root@pam!agent"
 	Start   time.Time
 	Running bool
-	Exit    string // "OK", "WARNINGS: 2", or the error; empty while running
 
-	Err      error    // of a failed task: the error above that Exit stands for, as from a call; nil where Exit speaks for itself
-	LogTail  string   // the last lines of a failed task's log; Wait alone reads it
-	Warnings []string // what a task that ended with warnings said; Wait alone reads them
+	Outcome  TaskOutcome // TaskPending while running
+	Exit     string      // Proxmox's text for the outcome: "OK", "WARNINGS: 2", or the error; empty while running
+	Err      error       // of a failed or lost task: the error of a Cluster that Exit stands for, as from a call; nil if Exit stands for none
+	LogTail  string      // the last lines of a failed task's log; only Wait reads them
+	Warnings []string    // the warnings in the log of a task that ended with warnings; only Wait reads them
 }
 
+// TaskOutcome states how a task ended.
+type TaskOutcome string
+
+// The outcomes of a task. The zero value is TaskPending.
+const (
+	TaskPending   TaskOutcome = ""          // the task has not ended
+	TaskSucceeded TaskOutcome = "succeeded" // without warnings
+	TaskWarned    TaskOutcome = "warned"    // a success, with warnings in the log
+	TaskFailed    TaskOutcome = "failed"
+	TaskLost      TaskOutcome = "lost" // the process was killed, or the node restarted: only the guest shows what the task did before
+)
+
 // OK reports whether the task ended well. Warnings are a success.
-func (t Task) OK() bool { return !t.Running && (t.Exit == "OK" || hasWarnings(t.Exit)) }
+func (t Task) OK() bool { return t.Outcome == TaskSucceeded || t.Outcome == TaskWarned }
+
+// Lost reports whether the process of the task died without an outcome.
+func (t Task) Lost() bool { return t.Outcome == TaskLost }
+
+// TaskError is the error of a call that Proxmox accepted and whose task failed.
+type TaskError struct {
+	UPID string
+	Exit string // the task's exit status, Proxmox's own text
+	Log  string // the last lines of its log
+	Err  error  // the error of a Cluster that the exit status stands for; nil if it stands for none
+}
+
+// NewTaskError returns the error of a task that did not end well.
+func NewTaskError(task Task) *TaskError {
+	return &TaskError{UPID: task.UPID, Exit: task.Exit, Log: task.LogTail, Err: task.Err}
+}
+
+func (e *TaskError) Error() string {
+	if e.Log == "" {
+		return fmt.Sprintf("task %s: %s", e.UPID, e.Exit)
+	}
+	return fmt.Sprintf("task %s: %s\n%s", e.UPID, e.Exit, e.Log)
+}
+
+// Unwrap returns the error of a Cluster that the exit status stands for.
+func (e *TaskError) Unwrap() error { return e.Err }
 
 // TaskQuery bounds a list of tasks. Times are in whole seconds on Proxmox's clock.
 type TaskQuery struct {
@@ -59,16 +72,10 @@ type TaskQuery struct {
 	Since time.Time // zero is unbounded
 }
 
-// TaskType returns the worker type within a UPID, "qmstart"; "" where there is none.
+// TaskType returns the worker type within a UPID, "qmstart"; "" if the text is not a UPID.
 func TaskType(upid string) string {
 	if parts := strings.Split(upid, ":"); len(parts) > 5 && parts[0] == "UPID" {
 		return parts[5]
 	}
 	return ""
-}
-
-// Lost reports whether a task ended without anybody knowing how: its process was killed, or its node restarted. Only the guest can
-// tell then what it did before.
-func (t Task) Lost() bool {
-	return !t.Running && (t.Exit == "unexpected status" || strings.HasPrefix(t.Exit, "unable to get last line from task log"))
 }

@@ -25,15 +25,15 @@ func left(op cluster.Op, dispatched, calls int, upid string) journal.OpenStep {
 }
 
 func TestSettle(t *testing.T) {
-	ended := func(exit string) map[string]cluster.Task {
-		return map[string]cluster.Task{"u": {UPID: "u", Exit: exit}}
+	ended := func(outcome cluster.TaskOutcome) map[string]cluster.Task {
+		return map[string]cluster.Task{"u": {UPID: "u", Outcome: outcome}}
 	}
 	there := map[int]bool{201: true}
 	ours := map[int]guest.Observed{201: fixture.LiveWeb(guest.StatusStopped)}
 	torso := fixture.LiveWeb(guest.StatusStopped)
 	torso.Lock = "create"
 	stranger := fixture.LiveWeb(guest.StatusStopped, "tags", "theirs")
-	lost := []cluster.Task{{UPID: "old", Exit: "OK"}, {UPID: "u", Running: true, Start: time.Unix(1750000000, 0)}}
+	lost := []cluster.Task{{UPID: "old", Outcome: cluster.TaskSucceeded}, {UPID: "u", Running: true, Start: time.Unix(1750000000, 0)}}
 	synchronous := left(cluster.OpConfig, 1, 1, "")
 	synchronous.TaskTypes = nil
 	untyped := left(cluster.OpConfig, 0, 1, "")
@@ -44,11 +44,10 @@ func TestSettle(t *testing.T) {
 		want   journal.Result
 		asked  string // of the cluster, in order
 	}{
-		"task_done":          {left(cluster.OpConfig, 1, 1, "u"), fixture.Answers{Ends: ended("OK")}, journal.Done, "wait u"},
-		"task_with_warnings": {left(cluster.OpCreate, 1, 1, "u"), fixture.Answers{Ends: ended("WARNINGS: 2")}, journal.Done, "wait u"},
-		"task_failed":        {left(cluster.OpStart, 1, 1, "u"), fixture.Answers{Ends: ended("start failed: exit code 1")}, journal.Failed, "wait u"},
-		"task_died_start_up": {left(cluster.OpStart, 1, 1, "u"), fixture.Answers{Taken: there, Ends: ended("unexpected status"), RunState: "running"}, journal.Done, "wait u, exists 201, status 201"},
-		"task_odd_warnings":  {left(cluster.OpStart, 1, 1, "u"), fixture.Answers{Ends: ended("WARNINGS: none")}, journal.Failed, "wait u"},
+		"task_done":          {left(cluster.OpConfig, 1, 1, "u"), fixture.Answers{Ends: ended(cluster.TaskSucceeded)}, journal.Done, "wait u"},
+		"task_with_warnings": {left(cluster.OpCreate, 1, 1, "u"), fixture.Answers{Ends: ended(cluster.TaskWarned)}, journal.Done, "wait u"},
+		"task_failed":        {left(cluster.OpStart, 1, 1, "u"), fixture.Answers{Ends: ended(cluster.TaskFailed)}, journal.Failed, "wait u"},
+		"task_died_start_up": {left(cluster.OpStart, 1, 1, "u"), fixture.Answers{Taken: there, Ends: ended(cluster.TaskLost), RunState: "running"}, journal.Done, "wait u, exists 201, status 201"},
 
 		"forgotten_create_there": {left(cluster.OpCreate, 1, 1, "u"), fixture.Answers{Taken: there, Guests: ours}, journal.Done, "wait u, exists 201, observe 201"},
 		"forgotten_create_gone":  {left(cluster.OpCreate, 1, 1, "u"), fixture.Answers{}, journal.NotRun, "wait u, exists 201"},
@@ -63,9 +62,9 @@ func TestSettle(t *testing.T) {
 		"no_reply_create_stranger": {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, Guests: map[int]guest.Observed{201: stranger}}, journal.NotRun, "tasks, exists 201, observe 201"},
 		"no_reply_create_hidden":   {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, ObserveErr: map[int]error{201: cluster.ErrDenied}}, journal.Unknown, "tasks, exists 201, observe 201"},
 		"no_reply_reboot":          {left(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there}, journal.NotRun, "tasks"},
-		"no_reply_reboot_ran":      {left(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there, TaskList: lost, Ends: ended("OK")}, journal.Failed, "tasks, wait u, exists 201"},
+		"no_reply_reboot_ran":      {left(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there, TaskList: lost, Ends: ended(cluster.TaskSucceeded)}, journal.Failed, "tasks, wait u, exists 201"},
 		"no_reply_create_gone":     {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{}, journal.NotRun, "tasks, exists 201"},
-		"no_reply_task_still_runs": {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, Guests: ours, TaskList: lost, Ends: ended("OK")}, journal.Done, "tasks, wait u, exists 201, observe 201"},
+		"no_reply_task_still_runs": {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, Guests: ours, TaskList: lost, Ends: ended(cluster.TaskSucceeded)}, journal.Done, "tasks, wait u, exists 201, observe 201"},
 		"no_reply_config":          {left(cluster.OpConfig, 0, 1, ""), fixture.Answers{Taken: there}, journal.Unknown, "tasks, exists 201"},
 		"no_reply_start_up":        {left(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "running"}, journal.Done, "tasks, exists 201, status 201"},
 		"no_reply_start_down":      {left(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "stopped"}, journal.NotRun, "tasks, exists 201, status 201"},
@@ -76,9 +75,9 @@ func TestSettle(t *testing.T) {
 		"no_reply_destroy_there":   {left(cluster.OpDestroy, 0, 2, ""), fixture.Answers{Taken: there}, journal.NotRun, "tasks, exists 201"},
 
 		// The task that is known is the one of the stop. It says nothing about the destroy.
-		"half_a_destroy_there": {left(cluster.OpDestroy, 1, 2, "u"), fixture.Answers{Taken: there, Ends: ended("OK")}, journal.Failed, "tasks, exists 201"},
-		"half_a_destroy_gone":  {left(cluster.OpDestroy, 1, 2, "u"), fixture.Answers{Ends: ended("OK")}, journal.Done, "tasks, exists 201"},
-		"whole_destroy":        {left(cluster.OpDestroy, 2, 2, "u"), fixture.Answers{Ends: ended("OK")}, journal.Done, "wait u"},
+		"half_a_destroy_there": {left(cluster.OpDestroy, 1, 2, "u"), fixture.Answers{Taken: there, Ends: ended(cluster.TaskSucceeded)}, journal.Failed, "tasks, exists 201"},
+		"half_a_destroy_gone":  {left(cluster.OpDestroy, 1, 2, "u"), fixture.Answers{Ends: ended(cluster.TaskSucceeded)}, journal.Done, "tasks, exists 201"},
+		"whole_destroy":        {left(cluster.OpDestroy, 2, 2, "u"), fixture.Answers{Ends: ended(cluster.TaskSucceeded)}, journal.Done, "wait u"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -99,8 +98,8 @@ func TestSettle(t *testing.T) {
 // believed at once.
 func TestSettleWaitsForWhatMayComeLate(t *testing.T) {
 	there := map[int]bool{201: true}
-	earlier := []cluster.Task{{UPID: "old", Exit: "OK", Start: time.Unix(1750000000, 0).Add(-time.Minute)}}
-	since := []cluster.Task{{UPID: "own", Exit: "OK", Start: time.Unix(1750000000, 0)}}
+	earlier := []cluster.Task{{UPID: "old", Outcome: cluster.TaskSucceeded, Start: time.Unix(1750000000, 0).Add(-time.Minute)}}
+	since := []cluster.Task{{UPID: "own", Outcome: cluster.TaskSucceeded, Start: time.Unix(1750000000, 0)}}
 	const early = journal.Result("")
 	tests := map[string]struct {
 		open          journal.OpenStep

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gitops-agent/reconcile/cluster"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // exitUPID is a task of vmid 151 on pve1.
@@ -41,6 +43,7 @@ func TestFailedTasksHaveAMeaning(t *testing.T) {
 		"linked_clones":    {"qmdestroy", "base volume 'local-lvm:base-9000-disk-0' is still in use by linked cloned", cluster.ErrInvalid},
 		"no_storage":       {"qmmove", "storage 'fast' does not exist", cluster.ErrInvalid},
 		"warnings":         {"qmstart", "WARNINGS: 2", nil},
+		"odd_warnings":     {"qmstart", "WARNINGS: none", nil},
 		"well":             {"qmstart", "OK", nil},
 	}
 	for name, test := range tests {
@@ -96,5 +99,57 @@ func TestRecordedExitsHaveAMeaning(t *testing.T) {
 		if counts[want.Error()] == 0 {
 			t.Errorf("got no recorded end that means %q among %v, want some", want, counts)
 		}
+	}
+}
+
+func TestTaskOutcome(t *testing.T) {
+	tests := map[string]cluster.TaskOutcome{
+		"OK":                        cluster.TaskSucceeded,
+		"WARNINGS: 2":               cluster.TaskWarned,
+		"WARNINGS: none":            cluster.TaskFailed,
+		"WARNINGS: ":                cluster.TaskFailed,
+		"start failed: exit code 1": cluster.TaskFailed,
+		"received interrupt":        cluster.TaskFailed,
+		"unexpected status":         cluster.TaskLost,
+		"unable to get last line from task log '/var/log/pve/tasks/6/UPID'": cluster.TaskLost,
+	}
+	for exit, want := range tests {
+		task := upid{kind: "qmstart"}.ended(testUPID, exit)
+		ok := want == cluster.TaskSucceeded || want == cluster.TaskWarned
+		if task.Outcome != want || task.OK() != ok || task.Lost() != (want == cluster.TaskLost) {
+			t.Errorf("%q: got %q, OK %t, lost %t, want %q", exit, task.Outcome, task.OK(), task.Lost(), want)
+		}
+	}
+}
+
+// A refusal names the object, the privileges and root@pam where Proxmox's text names them, in a reply as in the exit status of a task.
+func TestDeniedErrors(t *testing.T) {
+	tests := map[string]struct {
+		text string
+		want cluster.DeniedError
+	}{
+		"privilege":     {"Permission check failed (/vms/201, VM.Config.CPU)", cluster.DeniedError{Path: "/vms/201", AnyOf: []string{"VM.Config.CPU"}}},
+		"one_of":        {"Permission check failed (/vms/201, VM.Config.CPU|VM.Config.HWType)", cluster.DeniedError{Path: "/vms/201", AnyOf: []string{"VM.Config.CPU", "VM.Config.HWType"}}},
+		"of_root":       {"Permission check failed (/, Sys.Modify)", cluster.DeniedError{Path: "/", AnyOf: []string{"Sys.Modify"}}},
+		"root_key":      {"only root can set 'args' config", cluster.DeniedError{RootOnly: true}},
+		"root_device":   {"only root can modify 'hostpci0' config for real devices", cluster.DeniedError{RootOnly: true}},
+		"root_path":     {"Only root can pass arbitrary filesystem paths.", cluster.DeniedError{RootOnly: true}},
+		"root_features": {"Permission check failed (changing feature flags (except nesting) is only allowed for root@pam)", cluster.DeniedError{RootOnly: true}},
+		"no_details":    {"Permission check failed", cluster.DeniedError{}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, replied := inProcess(t, always(403, test.text, "")).Do(t.Context(), startCall)
+			ended := upid{node: "pve1", kind: "qmstart", id: "151"}.ended(testUPID, test.text).Err
+			for where, err := range map[string]error{"reply": replied, "task": ended} {
+				var got *cluster.DeniedError
+				if !errors.As(err, &got) || !errors.Is(err, cluster.ErrDenied) {
+					t.Fatalf("%s: got error %v, want a refusal", where, err)
+				}
+				if diff := cmp.Diff(test.want, *got); diff != "" {
+					t.Errorf("%s (-want +got)\n%s", where, diff)
+				}
+			}
+		})
 	}
 }

@@ -1,0 +1,151 @@
+package proxmox
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+)
+
+// noWorker is Proxmox's text for a worker whose start it could not confirm. The worker may run nevertheless, and may leave a partly
+// created guest.
+//
+// Source: recorded from PVE 9.2, create under load; PVE::RESTEnvironment fork_worker.
+const noWorker = "got no worker upid"
+
+// errorPattern recognises one error in a text of Proxmox, of a reply or of a task's exit status.
+type errorPattern struct {
+	text     string
+	also     string // a second part of the text, if the first part alone is ambiguous
+	means    error  // of the errors of a Cluster
+	rootOnly bool   // with ErrDenied: only root@pam may do it
+}
+
+// matches reports whether text contains the pattern.
+func (p errorPattern) matches(text string) bool {
+	return strings.Contains(text, p.text) && strings.Contains(text, p.also)
+}
+
+// errorPatterns are tried in this order. The quorum comes before the locks of the cluster: without a quorum such a lock cannot be taken.
+//
+// Source: PVE::AbstractConfig check_lock, PVE::Tools lock_file and assert_if_modified, PVE::Cluster cfs_lock and check_cfs_quorum,
+// PVE::QemuServer, PVE::LXC, PVE::RPCEnvironment, pve-ha-manager API2.
+var errorPatterns = []errorPattern{
+	{text: "checksum mismatch (file change by other user?)", means: cluster.ErrConflict},
+	{text: "detected modified configuration - file changed by other user", means: cluster.ErrConflict},
+	{text: "VM is locked (", means: cluster.ErrLocked},
+	{text: "CT is locked (", means: cluster.ErrLocked},
+	{text: "no quorum", means: cluster.ErrNotReady},
+	{text: "can't lock file '", also: "got timeout", means: cluster.ErrLocked},
+	{text: "cfs-lock", also: "got lock request timeout", means: cluster.ErrLocked},
+	{text: "unable to open file '/etc/pve/", also: "Permission denied", means: cluster.ErrNotReady}, // read-only while there is no quorum
+	{text: "hostname lookup '", means: cluster.ErrNotReady},                                         // the node is not reachable by name
+	{text: "Permission check failed", means: cluster.ErrDenied},
+	{text: "only root can ", means: cluster.ErrDenied, rootOnly: true},
+	{text: "Only root can ", means: cluster.ErrDenied, rootOnly: true},
+	{text: "is only allowed for root@pam", means: cluster.ErrDenied, rootOnly: true},
+	// The guest is not any more in the state that the call was made for.
+	{text: "is running - destroy failed", means: cluster.ErrConflict},
+	{text: "unable to destroy CT ", also: "container is running", means: cluster.ErrConflict},
+	{text: "disk is already at specified size", means: cluster.ErrSameSize},
+	{text: "you can't convert a template to a template", means: cluster.ErrConflict},
+	{text: "is already a pool member", means: cluster.ErrIsMember},
+	{text: "create resource failed: resource ID '", also: "already defined", means: cluster.ErrConflict},
+	{text: "not HA managed!", means: cluster.ErrConflict},
+	{text: "no such resource '", means: cluster.ErrConflict},
+}
+
+// runStatePattern matches Proxmox's texts about a guest that already has the wanted run state, or lacks the run state that a call requires.
+var runStatePattern = regexp.MustCompile(`\b(VM|CT) [0-9]+ (already|not) running`)
+
+// permissionPattern matches Proxmox's text about a missing privilege. Privileges are separated by "|" if any of them would do.
+var permissionPattern = regexp.MustCompile(`Permission check failed \((/[^,\s]*), ([A-Za-z.|]+)\)`)
+
+// deniedError returns the facts of a text that means ErrDenied. A text without details, such as that of a wrong token, has none.
+func deniedError(text string) *cluster.DeniedError {
+	if found := permissionPattern.FindStringSubmatch(text); found != nil {
+		return &cluster.DeniedError{Path: found[1], AnyOf: strings.Split(found[2], "|")}
+	}
+	rootOnly := slices.ContainsFunc(errorPatterns, func(p errorPattern) bool { return p.rootOnly && p.matches(text) })
+	return &cluster.DeniedError{RootOnly: rootOnly}
+}
+
+// textMeaning returns the error of a Cluster that a text stands for, nil if it stands for none.
+func textMeaning(about address, said string) error {
+	if about.isMissing(said) {
+		return cluster.ErrNotExist
+	}
+	if runStatePattern.MatchString(said) {
+		return cluster.ErrConflict
+	}
+	for _, pattern := range errorPatterns {
+		if pattern.matches(said) {
+			return pattern.means
+		}
+	}
+	return nil
+}
+
+// outcomeOf returns the outcome that the exit status of an ended task states.
+//
+// Source: pve-common, PVE/UPID.pm and PVE/Tools.pm upid_read_status.
+func outcomeOf(exit string) cluster.TaskOutcome {
+	switch {
+	case exit == "OK":
+		return cluster.TaskSucceeded
+	case warningsPattern.MatchString(exit):
+		return cluster.TaskWarned
+	case exit == "unexpected status", strings.HasPrefix(exit, "unable to get last line from task log"):
+		return cluster.TaskLost
+	default:
+		return cluster.TaskFailed
+	}
+}
+
+// warningsPattern matches the exit status of a task that succeeded with warnings.
+var warningsPattern = regexp.MustCompile(`^WARNINGS: [0-9]+$`)
+
+// taskError returns the error of a Cluster that a task's end stands for, nil if it stands for none. The end of a worker that died or was
+// stopped does not state what the worker had done before.
+func taskError(task upid, outcome cluster.TaskOutcome, exit string) error {
+	switch {
+	case outcome == cluster.TaskSucceeded, outcome == cluster.TaskWarned:
+		return nil
+	case outcome == cluster.TaskLost, exit == "received interrupt":
+		return cluster.ErrOutcomeUnknown
+	}
+	meaning := writeMeaning(task.about(), exit)
+	if errors.Is(meaning, cluster.ErrDenied) {
+		return deniedError(exit)
+	}
+	return meaning
+}
+
+// writeMeaning is textMeaning for what a call that was to change something came to: it may be one that no repetition mends. That a
+// configuration is missing is not, since guests and templates move.
+//
+// Source: PVE::Storage, PVE::AccessControl, PVE::AbstractConfig; vdisk_free for base volumes.
+func writeMeaning(about address, said string) error {
+	meaning := textMeaning(about, said)
+	missing := strings.Contains(said, "' does not exist") && !strings.Contains(said, "Configuration file '")
+	if meaning == nil && (missing || strings.Contains(said, "is still in use by linked clone")) {
+		return cluster.ErrInvalid
+	}
+	return meaning
+}
+
+// about returns the guest whose absence would be the task's failure. What a create or a clone misses is not the guest that it is
+// to make, and a clone is filed under its template.
+func (u upid) about() address {
+	switch u.kind {
+	case "qmconfig", "qmstart", "qmstop", "qmshutdown", "qmreboot", "qmdestroy", "qmigrate", "qmtemplate", "qmmove":
+		return address{kind: guest.VirtualMachine, node: u.node, vmid: u.vmid()}
+	case "vzstart", "vzstop", "vzshutdown", "vzreboot", "vzdestroy", "vzmigrate", "vztemplate", "move_volume":
+		return address{kind: guest.Container, node: u.node, vmid: u.vmid()}
+	default:
+		return address{}
+	}
+}
