@@ -17,17 +17,17 @@ func newVerifyCommand(p *program) *cobra.Command {
 	var opts verifyOptions
 	cmd := &cobra.Command{
 		Use:   "verify [REV | A..B]",
-		Short: "Say who signed commits, and whether they may",
-		Long: help(`Verifies commits and tags of a repository, each on its own, against the config's signers and trusted root, or against those of
---trusted-root and --signer, for which no config is needed. The default is HEAD. A range A..B is walked along first parents, as the policy
-does; an annotated tag is verified together with its commit; --since-anchor verifies everything after the config's trust.anchor.
+		Short: "Report who signed commits, and whether the signers are accepted",
+		Long: help(`Verifies commits and tags of a repository, each by itself, with the signers and the trusted root of the config, or with those of
+--trusted-root and --signer, which need no config. The default is HEAD. A range A..B follows first parents, as the agent's policy does; an
+annotated tag is verified together with its commit; --since-anchor verifies everything after the config's trust.anchor.
 
-The repository is the one that the agent fetched, or that of --repo: a directory, or a remote, of which one branch with its history, and
-a tag that is asked for, is fetched into a temporary directory. For a remote that the config names, its credentials are those of the config.
+The repository is the one that the agent fetched, or that of --repo: a directory or a remote. From a remote, one branch with its history, and
+the tag if REV is one, is fetched into a temporary directory. For a remote that the config names, the credentials of the config are used.
 
-A commit's place in history, its age and its target are left to the agent: "accepted" here means that somebody who may sign it did, and
-"sealed" that a later commit of the range, by a signer with the role seal, vouches for it. An audit reads no manifests, so it does not
-compare what a commit changes with the guests of its signer. The agent does, before it accepts a tip.`,
+A commit's place in history, its age and its target are not checked here: "accepted" means that a signer who may make this change signed
+it, and "sealed" that a later commit of the range, by a signer with the role seal, seals it. The command reads no manifests, so it does not
+compare the changes of a commit with the guests of its signer. The agent checks all of this before it accepts a tip.`,
 			ending{term.ExitDone, "everything is accepted or sealed"}, ending{term.ExitError, "something could not be read"},
 			ending{term.ExitRefused, "something is refused, or the history is not whole"}),
 		Example: `  gitops-agent verify main~20..main
@@ -46,15 +46,15 @@ compare what a commit changes with the guests of its signer. The agent does, bef
 	flags := cmd.Flags()
 	flags.StringVar(&opts.audit.Repository.Where, "repo", "", "verify this repository, a `directory or URL`, instead of the one that the agent fetched")
 	flags.StringVar(&opts.audit.Repository.Branch, "branch", "", "with a URL: the `branch` to fetch (default the config's, or main)")
-	flags.StringVar(&opts.audit.Repository.Remote.Username, "username", "", "with a URL: the `user` that goes with the token (default x-access-token)")
+	flags.StringVar(&opts.audit.Repository.Remote.Username, "username", "", "with a URL: the `user` for the token (default x-access-token)")
 	flags.StringVar(&opts.audit.Repository.Remote.TokenFile, "token-file", "", "with a URL: a `file` with the token for https")
 	flags.StringVar(&opts.audit.Repository.Remote.SSHKeyFile, "ssh-key-file", "", "with a URL: a `file` with the private key for ssh")
 	flags.StringVar(&opts.audit.Repository.Remote.KnownHostsFile, "known-hosts-file", "", "with a URL: a `file` with the host keys for ssh")
-	flags.StringVar(&opts.audit.Repository.Remote.CAFile, "ca-file", "", "with a URL: a `file` with certificates to trust for https beside the system's")
+	flags.StringVar(&opts.audit.Repository.Remote.CAFile, "ca-file", "", "with a URL: a `file` with certificates to trust for https in addition to those of the system")
 	flags.StringVar(&opts.audit.Trust.Root, "trusted-root", "", "trust this Sigstore trusted_root.json `file`, with --signer")
 	flags.StringArrayVar(&opts.audit.Trust.Signers, "signer", nil, "accept this signer, as `ISSUER=SUBJECT`, with --trusted-root")
 	flags.BoolVar(&opts.audit.SinceAnchor, "since-anchor", false, "verify everything after the config's anchor, up to REV")
-	flags.BoolVar(&opts.explain, "explain", false, "say for each refusal what to do")
+	flags.BoolVar(&opts.explain, "explain", false, "print for each refusal the reason and the remedy")
 	outputFlag(cmd, &opts.output, outputText, outputJSON, outputSARIF)
 	return cmd
 }

@@ -17,33 +17,33 @@ import (
 	"gitops-agent/verify"
 )
 
-// maxAudited bounds a range.
+// maxAudited bounds the number of commits of a range.
 const maxAudited = 100_000 // commits
 
-// auditor verifies commits and tags one by one, each on its own.
+// auditor verifies commits and tags, each by itself.
 type auditor struct {
 	repo   *gitsource.Repository
 	policy *verify.Policy
-	denied []string        // ids of commits for which no seal can vouch
-	done   func(n, of int) // told after each commit, from several goroutines
+	denied []string        // ids of commits that a seal does not cover
+	done   func(n, of int) // called after each commit, by several goroutines
 }
 
-// verdict is a verdict with its object.
+// verdict is the verdict on an object.
 type verdict struct {
 	verify.Verdict
 	kind     string       // "commit" or "tag"
-	name     string       // what the reader called a tag
-	sealedBy gitsource.ID // the commit that vouches for a refused one; "" where none does
-	tip      bool         // nothing that was audited stands on it
+	name     string       // of a tag, as in the revision
+	sealedBy gitsource.ID // the commit that seals a refused one, or ""
+	tip      bool         // no verified object descends from it
 	first    bool         // it has no parent
-	path     string       // a file that it changes, as far as somebody asked
+	path     string       // a file that it changes, if Options.Paths is set
 }
 
-// verdict words.
+// The words for a verdict.
 const (
 	wordAccepted = "accepted"
 	wordRefused  = "refused"
-	wordSealed   = "sealed" // not accepted by itself, and a seal vouches for it
+	wordSealed   = "sealed" // refused by itself, and sealed by a later commit
 )
 
 func (a verdict) word() string {
@@ -57,7 +57,7 @@ func (a verdict) word() string {
 	}
 }
 
-// audit verifies what a revision names: a commit, an annotated tag with its commit, or the commits of a range A..B along first parents,
+// audit verifies the objects that a revision names: a commit, an annotated tag with its commit, or the commits of a range A..B along first parents,
 // oldest first.
 func (a auditor) audit(ctx context.Context, revision string) ([]verdict, error) {
 	if from, to, isRange := cutRange(revision); isRange {
@@ -79,14 +79,14 @@ func (a auditor) audit(ctx context.Context, revision string) ([]verdict, error) 
 	return append(verdicts, commits...), err
 }
 
-// cutRange takes A..B apart.
+// cutRange splits A..B.
 func cutRange(revision string) (from, to string, isRange bool) { return strings.Cut(revision, "..") }
 
-// auditRange verifies the commits after from up to to, and says for which of the refused ones a seal among them vouches. An empty from is
-// the beginning, an empty to is HEAD.
+// auditRange verifies the commits after from, up to and including to, and marks the refused ones that a later commit seals. An empty from is
+// the beginning of the history, an empty to is HEAD.
 func (a auditor) auditRange(ctx context.Context, from, to string) ([]verdict, error) {
 	if strings.HasPrefix(to, ".") {
-		return nil, term.UsageErrorf("range: want A..B; A...B has no first-parent path")
+		return nil, term.UsageErrorf("range: want A..B; A...B is not a first-parent path")
 	}
 	var floor gitsource.ID
 	if from != "" {
@@ -114,19 +114,19 @@ func (a auditor) auditRange(ctx context.Context, from, to string) ([]verdict, er
 	return verdicts, a.seal(ctx, verdicts, floor, tip)
 }
 
-// rangeError gives a history that cannot be walked the exit status of a refusal.
+// rangeError adds the exit status of a refusal to the error for a history that cannot be walked.
 func rangeError(err error) error {
 	var rejected *verify.RejectedError
 	if !errors.As(err, &rejected) {
 		return err
 	}
 	if rejected.Reason == verify.ReasonNotDescendant {
-		err = term.WithHint(err, "a range A..B, and what follows the anchor, is walked along first parents: its begin has to lie on that path of its end")
+		err = term.WithHint(err, "a range A..B, or the range since the anchor, follows first parents: choose a beginning that is on the first-parent path of the end")
 	}
 	return term.WithStatus(term.ExitRefused, err)
 }
 
-// seal notes which refused commits a seal vouches for. It asks only where there is something to vouch for.
+// seal marks the refused commits that a later commit seals. It reads no seals if nothing is refused.
 func (a auditor) seal(ctx context.Context, verdicts []verdict, floor, tip gitsource.ID) error {
 	if !slices.ContainsFunc(verdicts, func(v verdict) bool { return !v.Accepted }) {
 		return nil
@@ -143,7 +143,7 @@ func (a auditor) seal(ctx context.Context, verdicts []verdict, floor, tip gitsou
 	return nil
 }
 
-// auditAll verifies commits on every processor, and returns the verdicts in their order.
+// auditAll verifies commits on all processors, and returns the verdicts in the order of ids.
 func (a auditor) auditAll(ctx context.Context, ids []gitsource.ID) ([]verdict, error) {
 	verdicts := make([]verdict, len(ids))
 	var next, done atomic.Int64
@@ -172,8 +172,8 @@ func (a auditor) auditCommit(ctx context.Context, id gitsource.ID) verdict {
 	return v
 }
 
-// locate notes for each refused commit a file that it changes, for readers that want a place in the tree. A commit whose trees cannot be
-// compared gets none.
+// locate finds for each refused commit a file that it changes, for output formats that need a path. A commit whose trees cannot be compared
+// gets no path.
 func (a auditor) locate(ctx context.Context, verdicts []verdict) {
 	for i, v := range verdicts {
 		if v.Accepted || v.kind != "commit" {

@@ -26,7 +26,7 @@ func longHistory(tb testing.TB, n int) (dir, trustedRoot string) {
 	repo := gittest.New(tb)
 	repo.Files["cluster.yaml"] = "kind: Cluster\n"
 	spec := sigtest.CommitSpec{Tree: repo.Tree()}
-	var stream strings.Builder // one process for all objects instead of one each
+	var stream strings.Builder // one process for all objects
 	for i := range n {
 		spec.Message = fmt.Sprintf("change %d", i)
 		raw, id, err := sig.Commit(spec, signer, sigtest.SignOptions{})

@@ -8,7 +8,7 @@ import (
 	"gitops-agent/gitsource"
 )
 
-// Two commits are in work at once where there are two processors: each waits for the other.
+// With two processors, two commits are verified at the same time: each waits for the other.
 func TestAuditUsesEveryProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	dir, root := longHistory(t, 2)

@@ -12,10 +12,10 @@ import (
 // A Document is the JSON result of an audit.
 type Document struct {
 	SchemaVersion int           `json:"schemaVersion"`
-	Revision      string        `json:"revision"` // as asked for, or the range since the anchor
+	Revision      string        `json:"revision"` // as requested, or the range since the anchor
 	Accepted      int           `json:"accepted"`
 	Refused       int           `json:"refused"`
-	Sealed        int           `json:"sealed"` // not accepted by themselves, and a seal vouches for them
+	Sealed        int           `json:"sealed"` // refused by themselves, and sealed by a later commit
 	Signers       []signerView  `json:"signers"`
 	Verdicts      []verdictView `json:"verdicts"`
 }
@@ -28,8 +28,8 @@ type verdictView struct {
 	Reason      verify.Reason `json:"reason,omitempty"`
 	Message     string        `json:"message,omitempty"`
 	Hint        string        `json:"hint,omitempty"`
-	SealedBy    string        `json:"sealedBy,omitempty"` // the commit that vouches
-	Rules       []ruleView    `json:"rules"`              // in the order in which they are asked
+	SealedBy    string        `json:"sealedBy,omitempty"` // the commit with the seal
+	Rules       []ruleView    `json:"rules"`              // in the order in which they are checked
 	Signer      string        `json:"signer,omitempty"`   // its name in the policy
 	Subject     string        `json:"subject,omitempty"`
 	Issuer      string        `json:"issuer,omitempty"`
@@ -85,8 +85,8 @@ func (d Document) outcome() error {
 	return nil
 }
 
-// signerView sums up what one identity signed, whether or not it is among the signers. The empty identity stands for what is not
-// proven to be anybody's.
+// signerView counts the objects that one identity signed, whether or not it is a signer of the policy. The empty identity counts the objects
+// whose signer is not proven.
 type signerView struct {
 	Subject  string    `json:"subject"`
 	Issuer   string    `json:"issuer"`
@@ -97,7 +97,7 @@ type signerView struct {
 	Last     time.Time `json:"last,omitzero"`
 }
 
-// signersOf sums verdicts up, the busiest signer first and what nobody is proven to have signed last.
+// signersOf counts verdicts by identity. The identity with the most objects is first, and the empty identity last.
 func signersOf(verdicts []verdictView) []signerView {
 	sums := []signerView{}
 	for _, v := range verdicts {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The busiest first, what nobody is proven to have signed last, and the same subject of another issuer is somebody else.
+// The identity with the most objects is first, the unproven one last. The same subject of another issuer is another identity.
 func TestSignersOf(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 	verdict := func(word, subject, issuer string, at time.Time) verdictView {
@@ -29,6 +29,6 @@ func TestSignersOf(t *testing.T) {
 		t.Errorf("signers (-want +got):\n%s", diff)
 	}
 	if got := signersOf(nil); got == nil || len(got) != 0 {
-		t.Errorf("got %#v of nothing, want an empty list", got)
+		t.Errorf("got %#v without verdicts, want an empty list", got)
 	}
 }

@@ -23,9 +23,9 @@ func TestManualNamesRulesAndFields(t *testing.T) {
 	}
 	var rows strings.Builder
 	for _, r := range rules() {
-		rows.WriteString("\n| " + r.name + " | " + r.asks)
+		rows.WriteString("\n| " + r.name + " | " + r.requires)
 		if r.name == ruleChange {
-			rows.WriteString(" (commits alone)")
+			rows.WriteString(" (commits only)")
 		}
 		rows.WriteString(" |")
 	}

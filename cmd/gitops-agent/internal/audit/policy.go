@@ -9,9 +9,9 @@ import (
 	"gitops-agent/verify"
 )
 
-// policyOf returns a policy that says who signed and nothing about what an agent would accept: with neither config nor host there is
-// no branch, no target and no start of trust. Policy.Audit asks for none of them; the values below are there because every policy has
-// them, and are the ones that promise nothing. The signers may change files, so that a commit that does is not refused for that.
+// policyOf returns a policy that identifies signers. It does not state what an agent would accept: without a config there is no branch, no
+// target and no trust anchor. Policy.Audit uses none of these; the values below are present because every policy needs them. The signers have
+// the role change, so that a commit is not refused because it changes files.
 func policyOf(trustedRoot string, signers []string) (*verify.Policy, error) {
 	root, err := os.ReadFile(trustedRoot) //nolint:gosec // the file that the user named
 	if err != nil {
@@ -28,8 +28,8 @@ func policyOf(trustedRoot string, signers []string) (*verify.Policy, error) {
 	return verify.NewPolicy(opts)
 }
 
-// parseSigner reads ISSUER=SUBJECT. Issuers are URLs and may hold an equals sign in a query; subjects are addresses and URIs that hold
-// none in practice, so the last one separates.
+// parseSigner reads ISSUER=SUBJECT. An issuer is a URL and may contain an equals sign in its query; a subject is an address or a URI and
+// contains none in practice. So the last equals sign separates the two.
 func parseSigner(text string) (verify.Signer, error) {
 	at := strings.LastIndex(text, "=")
 	if at <= 0 || at == len(text)-1 {

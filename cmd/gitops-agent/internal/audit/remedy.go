@@ -20,7 +20,7 @@ func writeExplanations(out io.Writer, d Document, verdicts []verdict) {
 		}
 		_, _ = fmt.Fprintf(out, "\n%s %s\n  %s\n", p.Paint(term.Bold, v.Kind), v.ID, term.Printable(v.Message))
 		if v.Verdict == wordSealed {
-			_, _ = fmt.Fprintf(out, "  sealed: %s vouches for it\n", v.SealedBy)
+			_, _ = fmt.Fprintf(out, "  sealed by commit %s\n", v.SealedBy)
 			continue
 		}
 		_, _ = fmt.Fprintf(out, "  rules: %s\n", v.rulesText())
@@ -36,14 +36,14 @@ func writeExplanations(out io.Writer, d Document, verdicts []verdict) {
 // rulesText returns "object, signature passed; content failed".
 func (v verdictView) rulesText() string {
 	var passed []string
-	failed := "nothing was asked"
+	failed := "no rule was checked"
 	for _, r := range v.Rules {
 		switch r.Result {
 		case rulePassed:
 			passed = append(passed, r.Rule)
 		case ruleFailed:
 			failed = r.Rule + " failed"
-		case ruleNotAsked:
+		case ruleNotChecked:
 		}
 	}
 	if len(passed) == 0 {
@@ -52,12 +52,12 @@ func (v verdictView) rulesText() string {
 	return strings.Join(passed, ", ") + " passed; " + failed
 }
 
-// remedies knows what to type for refused commits and tags. Comments in the lines are for whoever copies them.
+// remedies returns commands for refused commits and tags. The comments in the commands are for the user who copies them.
 type remedies struct{ verdicts []verdict }
 
-// settings are those without which signing once more would not help, for each refusal that signing once more puts right.
+// settings returns, for each reason that signing again corrects, the git settings that are needed first.
 func settings() map[verify.Reason][]string {
-	offline := "git config gitsign.rekorMode offline" // by default gitsign leaves the log entry out of the commit
+	offline := "git config gitsign.rekorMode offline" // by default gitsign does not store the log entry in the commit
 	gitsign := []string{"git config gpg.format x509", "git config gpg.x509.program gitsign", "git config commit.gpgsign true", offline}
 	stamped := []string{"git config gitsign.timestampServerURL URL  # of an authority in the trusted root"}
 	return map[verify.Reason][]string{
@@ -68,7 +68,7 @@ func settings() map[verify.Reason][]string {
 	}
 }
 
-// commands returns what puts a refusal right, as far as that follows from it; none where a person has to look first.
+// commands returns the commands that correct a refusal, or none if the reason does not determine them.
 func (r remedies) commands(i int) []string {
 	v := r.verdicts[i]
 	if v.Reason == verify.ReasonWrongIdentity {
@@ -77,15 +77,16 @@ func (r remedies) commands(i int) []string {
 			fmt.Sprintf("    - {issuer: %q, subject: %q, may: [change]}", v.Issuer, v.Subject),
 		}
 	}
-	before, helps := settings()[v.Reason]
-	if !helps {
+	before, found := settings()[v.Reason]
+	if !found {
 		return nil
 	}
-	return slices.Concat(before, r.again(i))
+	return slices.Concat(before, r.signAgain(i))
 }
 
-// again returns how to sign once more. What stands on another commit can be rewritten, with all that stands on it, or vouched for.
-func (r remedies) again(i int) []string {
+// signAgain returns the commands that sign an object again. A commit that is not the tip can be rewritten together with all later commits, or
+// sealed.
+func (r remedies) signAgain(i int) []string {
 	v := r.verdicts[i]
 	switch {
 	case v.kind == "tag" && v.name == string(v.Object):
@@ -103,6 +104,6 @@ func (r remedies) again(i int) []string {
 	if v.first {
 		return lines
 	}
-	return append(lines, "# or, where history must stay, by a signer with the role seal:",
+	return append(lines, "# or, if the history must not change, by a signer with the role seal:",
 		fmt.Sprintf("git commit --allow-empty --gpg-sign -m Reviewed -m \"Gitops-Seal: $(git rev-parse %s)..$(git rev-parse HEAD)\"", below))
 }

@@ -31,7 +31,8 @@ type openRepository struct {
 	close  func() error
 }
 
-// fetchTag fetches what a revision names from the remote's tags, and reports whether there is something new to look at.
+// fetchTag fetches the tag that a revision names from the remote. It reports whether that succeeded, so that the revision can be resolved
+// again.
 func (r openRepository) fetchTag(ctx context.Context, revision string) bool {
 	if r.source == nil {
 		return false
@@ -40,7 +41,7 @@ func (r openRepository) fetchTag(ctx context.Context, revision string) bool {
 	return err == nil
 }
 
-// open opens the repository, fetching it first where it is remote. The config may be the zero one.
+// open opens the repository; a remote one is fetched first. The config may be the zero value.
 func (r Repository) open(ctx context.Context, config agent.Config, shown *term.Progress) (openRepository, error) {
 	if isRemote(r.Where) {
 		f, err := fetch(ctx, r.credentials(config), cmp.Or(r.Branch, config.Source.Branch, "main"), shown)
@@ -50,7 +51,7 @@ func (r Repository) open(ctx context.Context, config agent.Config, shown *term.P
 		return openRepository{f.source.Repository(), f.source, f.close}, nil
 	}
 	if r.Branch != "" || r.Remote != (gitsource.Remote{}) {
-		return openRepository{}, term.UsageErrorf("--branch and credentials go with a URL for --repo")
+		return openRepository{}, term.UsageErrorf("--branch and credentials need a URL for --repo")
 	}
 	dir := cmp.Or(r.Where, ".")
 	if r.Where == "" && config.StateDir != "" {
@@ -60,7 +61,8 @@ func (r Repository) open(ctx context.Context, config agent.Config, shown *term.P
 	return openRepository{repo, nil, func() error { return nil }}, term.WithHint(err, "name a repository with --repo DIR")
 }
 
-// credentials returns the remote with the credentials of the flags, or of the config where it has this very URL and there are none.
+// credentials returns the remote with the credentials of the flags. If there are none, it uses those of the remote in the config with exactly
+// this URL.
 func (r Repository) credentials(config agent.Config) gitsource.Remote {
 	if r.Remote == (gitsource.Remote{}) {
 		for _, known := range config.Source.Remotes {
@@ -74,13 +76,13 @@ func (r Repository) credentials(config agent.Config) gitsource.Remote {
 	return remote
 }
 
-// fetchTimeout bounds the fetch of a remote that is audited. A person who waits longer can interrupt it.
+// fetchTimeout bounds the fetch of a remote. The user can interrupt it earlier.
 const fetchTimeout = 30 * time.Minute
 
-// remoteLike is what names a remote rather than a directory: a URL, or the short form of ssh.
+// remoteLike matches the name of a remote: a URL, or the short form of ssh.
 var remoteLike = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://|[A-Za-z0-9._-]+@[^/]+:)`)
 
-// isRemote reports whether --repo names a remote. A directory of that name wins.
+// isRemote reports whether --repo names a remote. An existing directory of that name takes precedence.
 func isRemote(repo string) bool {
 	if _, err := os.Stat(repo); err == nil {
 		return false
@@ -88,17 +90,17 @@ func isRemote(repo string) bool {
 	return remoteLike.MatchString(repo)
 }
 
-// fetched is a branch of a remote in a directory of its own, which Close removes.
+// fetched is a branch of a remote in a temporary directory, which close removes.
 type fetched struct {
 	dir    string
 	source *gitsource.Source
 }
 
-// fetch fetches a branch with its whole history, and shows how far it is.
+// fetch fetches a branch with its whole history, and shows the progress.
 func fetch(ctx context.Context, remote gitsource.Remote, branch string, shown *term.Progress) (fetched, error) {
 	dir, err := os.MkdirTemp("", "gitops-agent-verify-")
 	if err != nil {
-		return fetched{}, fmt.Errorf("make room for the remote: %w", err)
+		return fetched{}, fmt.Errorf("create a directory for the remote: %w", err)
 	}
 	f := fetched{dir: dir}
 	f.source, err = gitsource.Open(gitsource.Options{
@@ -118,7 +120,7 @@ func fetch(ctx context.Context, remote gitsource.Remote, branch string, shown *t
 	return f, nil
 }
 
-// watch shows what arrived until it is told to stop.
+// watch shows how much was fetched until stop is called.
 func (f fetched) watch(shown *term.Progress) (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -139,17 +141,17 @@ func (f fetched) watch(shown *term.Progress) (stop func()) {
 
 func (f fetched) close() error {
 	if err := os.RemoveAll(f.dir); err != nil {
-		return fmt.Errorf("remove what was fetched: %w", err)
+		return fmt.Errorf("remove the fetched repository: %w", err)
 	}
 	return nil
 }
 
-// size returns how many bytes the files below a directory have. What comes and goes meanwhile is not counted.
+// size returns the total size of the files below a directory, in bytes. Files that disappear during the walk are skipped.
 func size(dir string) int64 {
 	var total int64
 	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
-			return nil //nolint:nilerr // it is gone already
+			return nil //nolint:nilerr // the file was removed during the walk
 		}
 		if info, err := entry.Info(); err == nil {
 			total += info.Size()

@@ -25,7 +25,7 @@ func TestIsRemote(t *testing.T) {
 	}
 }
 
-// The config's credentials go to the config's own remote and to no other.
+// The config's credentials are used only for the config's own remote.
 func TestCredentials(t *testing.T) {
 	config := agent.Config{Source: agent.SourceConfig{Remotes: []agent.RemoteConfig{{URL: "https://example.org/a.git", Username: "oauth2", TokenFile: "token"}}}}
 	tests := map[string]struct{ repo, want Repository }{

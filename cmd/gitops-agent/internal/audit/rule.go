@@ -6,28 +6,29 @@ import (
 	"gitops-agent/verify"
 )
 
-// rule is a question that an audit puts to a commit or tag, in the order in which it asks. The first one that is answered with no
-// ends the audit, so that everything before it is known to be well, and nothing is known of what follows.
+// rule is a condition that a commit or tag must satisfy. The rules are checked in order, and the first one that fails ends the check of an
+// object: all rules before it passed, and the rules after it are not checked.
 type rule struct {
-	name    string
-	asks    string
-	reasons []verify.Reason // of a no
+	name     string
+	requires string
+	reasons  []verify.Reason // of a failure
 }
 
-// ruleChange is the rule that no tag is asked about.
+// ruleChange is the name of the rule that does not apply to tags.
 const ruleChange = "change"
 
+// rules returns the rules in the order in which package verify checks them.
 func rules() []rule {
 	return []rule{
-		{"object", "it is there and laid out as git writes it", []verify.Reason{
+		{"object", "it exists and has the layout that git writes", []verify.Reason{
 			verify.ReasonMalformed, verify.ReasonTooLarge, verify.ReasonIncompleteHistory,
 		}},
-		{"signature", "it bears one Sigstore signature of the accepted profile", []verify.Reason{
+		{"signature", "it has one Sigstore signature of the accepted profile", []verify.Reason{
 			verify.ReasonUnsigned, verify.ReasonNotSigstore, verify.ReasonMalformedSignature,
 		}},
-		{"content", "the signature is about exactly these bytes", []verify.Reason{verify.ReasonContentMismatch}},
-		{"entry", "it carries its entry in a transparency log", []verify.Reason{verify.ReasonOnlineOnly}},
-		{"proof", "key, log, time, authority and certificate log vouch for it", []verify.Reason{
+		{"content", "the signature covers exactly these bytes", []verify.Reason{verify.ReasonContentMismatch}},
+		{"entry", "it contains its entry in a transparency log", []verify.Reason{verify.ReasonOnlineOnly}},
+		{"proof", "key, log, time, authority and certificate log prove the signature", []verify.Reason{
 			verify.ReasonBadSignature, verify.ReasonUntrustedLog, verify.ReasonBadLogEntry, verify.ReasonNoTrustedTime, verify.ReasonNoTimestamp,
 			verify.ReasonExpiredCertificate, verify.ReasonUntrustedCertificate, verify.ReasonNoCertificateLog,
 		}},
@@ -35,17 +36,17 @@ func rules() []rule {
 		{"signer", "a signer of the policy made it, at a time when the signer was trusted", []verify.Reason{
 			verify.ReasonWrongIdentity, verify.ReasonOutsideWindow,
 		}},
-		{ruleChange, "role and paths of the signer allow what it changes; guests are compared by the agent alone", []verify.Reason{verify.ReasonMissingRole, verify.ReasonOutOfScope}},
+		{ruleChange, "the role and the paths of the signer allow the change; only the agent compares guests", []verify.Reason{verify.ReasonMissingRole, verify.ReasonOutOfScope}},
 	}
 }
 
-// ruleResult is the answer to a rule.
+// ruleResult is the result of checking a rule.
 type ruleResult string
 
 const (
-	rulePassed   ruleResult = "passed"
-	ruleFailed   ruleResult = "failed"
-	ruleNotAsked ruleResult = "not-asked"
+	rulePassed     ruleResult = "passed"
+	ruleFailed     ruleResult = "failed"
+	ruleNotChecked ruleResult = "not-asked"
 )
 
 type ruleView struct {
@@ -53,14 +54,14 @@ type ruleView struct {
 	Result ruleResult `json:"result"`
 }
 
-// ruleViews returns the answers that lead to a verdict. Where an object could not be read, nothing was asked.
+// ruleViews returns the results of the rules that lead to a verdict. If an object could not be read, no rule was checked.
 func ruleViews(v verdict) []ruleView {
 	result, failed := rulePassed, ""
 	switch {
 	case v.Accepted:
 	case v.Reason == "":
-		result = ruleNotAsked
-	case v.Signer != "": // recognised, so it is the change
+		result = ruleNotChecked
+	case v.Signer != "": // the signer is recognised, so the change is not allowed
 		failed = ruleChange
 	default:
 		failed = ruleOf(v.Reason)
@@ -71,7 +72,7 @@ func ruleViews(v verdict) []ruleView {
 		case v.kind == "tag" && r.name == ruleChange:
 		case r.name == failed:
 			views = append(views, ruleView{r.name, ruleFailed})
-			result = ruleNotAsked
+			result = ruleNotChecked
 		default:
 			views = append(views, ruleView{r.name, result})
 		}
@@ -79,7 +80,7 @@ func ruleViews(v verdict) []ruleView {
 	return views
 }
 
-// ruleOf names the rule that a reason answers, "" for reasons that only a history gives.
+// ruleOf returns the name of the rule that fails for a reason, or "" for reasons that depend on the history of a commit.
 func ruleOf(reason verify.Reason) string {
 	for _, r := range rules() {
 		if slices.Contains(r.reasons, reason) {

@@ -9,7 +9,7 @@ import (
 	"gitops-agent/verify"
 )
 
-// Every reason belongs to exactly one rule, or speaks of a commit's place in a history, which no audit asks for.
+// Every reason belongs to exactly one rule, or depends on the place of a commit in a history, which an audit does not check.
 func TestEveryReasonHasItsRule(t *testing.T) {
 	history := map[verify.Reason]bool{
 		verify.ReasonWrongTarget: true, verify.ReasonNotDescendant: true, verify.ReasonMissingAnchor: true, verify.ReasonTooManyCommits: true,
@@ -32,12 +32,12 @@ func TestEveryReasonHasItsRule(t *testing.T) {
 		delete(count, reason)
 	}
 	if len(count) > 0 {
-		t.Errorf("got rules for the reasons %v, which are none", count)
+		t.Errorf("got rules for the reasons %v, which do not exist", count)
 	}
 }
 
 func TestRuleViews(t *testing.T) {
-	const y, n, x = rulePassed, ruleFailed, ruleNotAsked
+	const y, n, x = rulePassed, ruleFailed, ruleNotChecked
 	refused := func(reason verify.Reason, signer string) verify.Verdict {
 		return verify.Verdict{Reason: reason, Signer: signer, Err: &verify.RejectedError{Reason: reason}}
 	}
@@ -60,7 +60,7 @@ func TestRuleViews(t *testing.T) {
 				got = append(got, v.Result)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("answers (-want +got):\n%s", diff)
+				t.Errorf("results (-want +got):\n%s", diff)
 			}
 		})
 	}

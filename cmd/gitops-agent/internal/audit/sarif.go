@@ -7,7 +7,8 @@ import (
 	"gitops-agent/verify"
 )
 
-// The part of SARIF 2.1.0 that an audit needs. Refusals are results; what a seal vouches for is a suppressed one; what is accepted is none.
+// The part of SARIF 2.1.0 that an audit needs. A refused object is a result, a sealed one is a suppressed result, an accepted one is not a
+// result.
 //
 // Source: OASIS, Static Analysis Results Interchange Format 2.1.0, section 3.
 
@@ -98,7 +99,7 @@ type sarifSuppression struct {
 	Justification string `json:"justification"`
 }
 
-// sarifProperties are what the format has no field for.
+// sarifProperties hold the values for which the format has no field.
 type sarifProperties struct {
 	Subject    string `json:"subject,omitempty"`
 	Issuer     string `json:"issuer,omitempty"`
@@ -106,7 +107,7 @@ type sarifProperties struct {
 	ProvenTime string `json:"provenTime,omitempty"`
 }
 
-// newSARIF renders verdicts for tools that collect findings.
+// newSARIF returns verdicts in the format of tools that collect findings.
 func newSARIF(version string, verdicts []verdict) sarifLog {
 	run := sarifRun{
 		Tool:    sarifTool{sarifDriver{Name: "gitops-agent", Version: version}},
@@ -142,11 +143,11 @@ func newSARIFResult(v verdict, rule int) sarifResult {
 	if !v.ProvenTime.IsZero() {
 		result.Properties.ProvenTime = moment(v.ProvenTime)
 	}
-	if v.path != "" { // tools that show findings beside files want a line, and the whole file is meant
+	if v.path != "" { // tools that show findings in files need a line; the finding is about the whole file
 		result.Locations[0].PhysicalLocation = &sarifPhysicalLocation{sarifArtifactLocation{(&url.URL{Path: v.path}).String()}, sarifRegion{1}}
 	}
 	if v.word() == wordSealed {
-		result.Suppressions = []sarifSuppression{{"external", fmt.Sprintf("%s vouches for it by a signed seal", v.sealedBy)}}
+		result.Suppressions = []sarifSuppression{{"external", fmt.Sprintf("sealed by commit %s", v.sealedBy)}}
 	}
 	return result
 }

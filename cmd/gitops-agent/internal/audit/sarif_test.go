@@ -14,10 +14,10 @@ import (
 	"gitops-agent/verify"
 )
 
-// sarifRequired lists what each object of a SARIF 2.1.0 log must have, by its path with indexes left out.
+// sarifRequired lists the fields that each object of a SARIF 2.1.0 log must have, by its path without indexes.
 //
-// Source: OASIS, Static Analysis Results Interchange Format 2.1.0, section 3, the properties that it calls mandatory, and what code
-// scanning on forges asks for beyond them.
+// Source: OASIS, Static Analysis Results Interchange Format 2.1.0, section 3, the properties that it calls mandatory, and those that code
+// scanning on forges also needs.
 var sarifRequired = map[string][]string{
 	"":                        {"$schema", "version", "runs"},
 	".runs":                   {"tool", "results"},
@@ -38,7 +38,7 @@ var sarifRequired = map[string][]string{
 	".runs.invocations.toolExecutionNotifications.message":      {"text"},
 }
 
-// checkSARIF reports what a log lacks, walking objects and lists.
+// checkSARIF reports the missing fields of a log. It walks objects and lists.
 func checkSARIF(t *testing.T, path string, value any, seen map[string]bool) {
 	t.Helper()
 	switch v := value.(type) {
@@ -76,7 +76,7 @@ func sarifVerdicts() []verdict {
 	}
 }
 
-func TestSARIFHasWhatTheFormatRequires(t *testing.T) {
+func TestSARIFHasRequiredFields(t *testing.T) {
 	text, err := json.Marshal(newSARIF("v1.2.3", sarifVerdicts()))
 	if err != nil {
 		t.Fatal(err)
@@ -89,12 +89,12 @@ func TestSARIFHasWhatTheFormatRequires(t *testing.T) {
 	checkSARIF(t, "", log, seen)
 	for path := range sarifRequired {
 		if !seen[path] {
-			t.Errorf("%q: got none to check", path)
+			t.Errorf("%q: got no object to check", path)
 		}
 	}
 }
 
-func TestSARIFSaysWhatTheVerdictsSay(t *testing.T) {
+func TestSARIFMatchesVerdicts(t *testing.T) {
 	log := newSARIF("v1.2.3", sarifVerdicts())
 	if log.Version != "2.1.0" || len(log.Runs) != 1 {
 		t.Fatalf("got version %s and %d runs, want 2.1.0 and 1", log.Version, len(log.Runs))

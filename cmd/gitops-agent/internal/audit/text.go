@@ -12,8 +12,8 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 )
 
-// writeVerdicts prints a line a commit, and a summary by signer where there are several. Whom a certificate names is shown also where no
-// signer of the policy fits.
+// writeVerdicts prints one line per object and, if there are several, a summary by signer. The identity in a certificate is printed even if it
+// matches no signer of the policy.
 func writeVerdicts(out io.Writer, d Document) {
 	p := term.NewPalette(out)
 	workflows := slices.ContainsFunc(d.Verdicts, func(v verdictView) bool { return v.Workflow != "" })
@@ -33,7 +33,7 @@ func writeVerdicts(out io.Writer, d Document) {
 	}
 }
 
-// columns returns how many columns are shown: the last one is for workflows.
+// columns returns the number of columns: the last one is for workflows.
 func columns(workflows bool) int {
 	if workflows {
 		return 8
@@ -60,7 +60,7 @@ func writeSigners(out io.Writer, signers []signerView, p term.Palette) {
 	t.Write(out, p)
 }
 
-// writeTotals prints the last line.
+// writeTotals prints the totals, the last line.
 func writeTotals(out io.Writer, d Document) {
 	text := fmt.Sprintf("%d accepted, %d refused", d.Accepted, d.Refused)
 	if d.Sealed > 0 {
@@ -73,7 +73,7 @@ func (v verdictView) word() term.Cell {
 	return term.Cell{Text: v.Verdict, Colour: map[string]term.Colour{wordAccepted: term.Green, wordRefused: term.Red, wordSealed: term.Yellow}[v.Verdict]}
 }
 
-// shortID returns the first digits of the id, and says so of a tag.
+// shortID returns the first ten digits of the id, with "tag" before that of a tag.
 func (v verdictView) shortID() string {
 	id := fmt.Sprintf("%.10s", v.ID)
 	if v.Kind == "tag" {
@@ -82,7 +82,7 @@ func (v verdictView) shortID() string {
 	return id
 }
 
-// passed says how many of the rules were answered with yes.
+// passed returns the number of passed rules and of all rules: "3/8".
 func (v verdictView) passed() string {
 	n := 0
 	for _, r := range v.Rules {
@@ -93,7 +93,7 @@ func (v verdictView) passed() string {
 	return fmt.Sprintf("%d/%d", n, len(v.Rules))
 }
 
-// via returns which run of a workflow signed: its trigger and what it ran for. The workflow itself is the signer's name.
+// via returns the workflow run that signed: its trigger, repository and ref. The workflow itself is the subject of the certificate.
 func (v verdictView) via() string {
 	if v.Workflow == "" {
 		return "-"
@@ -101,6 +101,7 @@ func (v verdictView) via() string {
 	return strings.TrimSpace(v.Trigger + " of " + strings.TrimPrefix(v.Repository, "https://") + "@" + strings.TrimPrefix(v.Ref, "refs/heads/"))
 }
 
+// moment returns a time in UTC, or "-" for the zero time.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return "-"

@@ -25,7 +25,7 @@ type grounds struct {
 func (t Trust) read(readConfig func() (agent.Config, error)) (grounds, error) {
 	switch {
 	case (t.Root == "") != (len(t.Signers) == 0):
-		return grounds{}, term.UsageErrorf("--trusted-root and --signer go together")
+		return grounds{}, term.UsageErrorf("--trusted-root and --signer need each other")
 	case t.Root != "":
 		policy, err := policyOf(t.Root, t.Signers)
 		return grounds{policy: policy}, err
@@ -39,7 +39,7 @@ func (t Trust) read(readConfig func() (agent.Config, error)) (grounds, error) {
 	}
 	policy, err := config.Policy()
 	if err != nil {
-		return grounds{}, term.WithHint(err, "gitops-agent config check names every problem of the config")
+		return grounds{}, term.WithHint(err, "gitops-agent config check prints every problem of the config")
 	}
 	return grounds{policy, config}, nil
 }
