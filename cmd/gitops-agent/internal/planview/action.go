@@ -8,7 +8,7 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// action is what a plan does to a guest as a whole.
+// action is the effect of a plan on a guest as a whole.
 type action string
 
 const (
@@ -16,8 +16,8 @@ const (
 	actionChange  action = "change"
 	actionDestroy action = "destroy"
 	actionBlocked action = "blocked"
-	actionWaiting action = "waiting" // everything is written, and waits for a restart
-	actionUnknown action = "unknown" // it could not be read
+	actionWaiting action = "waiting" // all changes are written, and take effect after a restart
+	actionUnknown action = "unknown" // the guest could not be read
 )
 
 func (a action) symbol() string {
@@ -28,7 +28,7 @@ func (a action) colour() term.Colour {
 	return map[action]term.Colour{actionCreate: term.Green, actionChange: term.Yellow, actionDestroy: term.Red, actionBlocked: term.Red, actionWaiting: term.Yellow, actionUnknown: term.Red}[a]
 }
 
-// actionOf follows from the first step that makes or ends a guest, and else from whether there is a step at all.
+// actionOf returns create or destroy if a step does that, change if there is any other step, and an action from the conditions otherwise.
 func actionOf(p plan.Guest) action {
 	has := func(op cluster.Op) bool {
 		return slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Op == op })

@@ -8,18 +8,18 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// changeView is one difference of a guest, or one key of a guest to be made.
+// changeView is one difference of a guest, or one key of a guest to create.
 type changeView struct {
 	Key    string      `json:"key"`
 	From   string      `json:"from"` // "" is unset
 	To     string      `json:"to"`   // "" is unset
 	Class  guest.Class `json:"class"`
 	Note   string      `json:"note,omitempty"`
-	Waits  bool        `json:"waits,omitempty"` // it is written, and takes effect at the next start
+	Waits  bool        `json:"waits,omitempty"` // already written; takes effect at the next start
 	Origin string      `json:"origin,omitempty"`
 }
 
-// concealed stands for a secret, as Proxmox itself shows one.
+// concealed replaces a secret, as Proxmox itself does.
 const concealed = "**********"
 
 func newChangeView(c guest.Change) changeView {
@@ -30,7 +30,7 @@ func newChangeView(c guest.Change) changeView {
 	return view
 }
 
-// isSecretKey names the keys whose text is a secret wherever it comes from. The planner shows none; this is the second look.
+// isSecretKey reports whether the value of a key is always a secret. The planner already hides secrets; this is a second check.
 func isSecretKey(key string) bool { return key == "cipassword" || key == "password" }
 
 func conceal(text string) string {
@@ -40,7 +40,7 @@ func conceal(text string) string {
 	return concealed
 }
 
-// symbol tells whether a key appears, goes, changes, or cannot.
+// symbol returns "+" for a new key, "-" for a removed key, "~" for a changed key, and "!" for a change that is impossible.
 func (c changeView) symbol() string {
 	switch {
 	case c.Class == guest.Impossible:
@@ -65,11 +65,11 @@ func (c changeView) colour() term.Colour {
 	return map[string]term.Colour{"+": term.Green, "-": term.Red, "~": term.Yellow}[c.symbol()]
 }
 
-// effect returns what the change does to the guest, in plain words.
+// effect returns the effect of the change on the guest.
 func (c changeView) effect() string {
 	switch {
 	case c.Waits:
-		return "restart needed: it is written already"
+		return "restart needed: already written"
 	case strings.HasPrefix(c.Note, string(c.Class)):
 		return c.Note
 	default:
@@ -77,26 +77,26 @@ func (c changeView) effect() string {
 	}
 }
 
-// values returns both sides as far as they differ: of a value with parts ("virtio=…,bridge=vmbr0", "a;b") those that both sides have are
-// one ellipsis.
+// values returns the old and the new value. In a value with parts ("virtio=…,bridge=vmbr0", "a;b"), an ellipsis replaces the parts that are
+// in both.
 func (c changeView) values() (from, to string) {
-	glue := ","
+	separator := ","
 	if c.Key == "tags" {
-		glue = ";"
+		separator = ";"
 	}
-	old, fresh := strings.Split(c.From, glue), strings.Split(c.To, glue)
-	from, to = differing(old, fresh, glue), differing(fresh, old, glue)
+	before, after := strings.Split(c.From, separator), strings.Split(c.To, separator)
+	from, to = differing(before, after, separator), differing(after, before, separator)
 	if c.From == "" || c.To == "" || from == to {
 		return c.From, c.To
 	}
 	return from, to
 }
 
-// differing returns the parts that others lack.
-func differing(parts, others []string, glue string) string {
+// differing returns the parts that are not in others, joined, after an ellipsis if there are also common parts.
+func differing(parts, others []string, separator string) string {
 	own := slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return slices.Contains(others, part) })
 	if len(own) < len(parts) {
 		own = append([]string{"…"}, own...)
 	}
-	return strings.Join(own, glue)
+	return strings.Join(own, separator)
 }

@@ -10,10 +10,10 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// Bounds of a text plan; -o json has everything whole.
+// Bounds of a text plan; -o json has the full values.
 const (
 	maxShownValue = 60 // runes of one side of a change
-	maxColumn     = 42 // runes of what is in a column where not everything has room: what is longer has a line of its own
+	maxColumn     = 42 // runes of a cell if the columns are too wide for the line; a longer text gets its own line
 	wholeRow      = 1 << 10
 )
 
@@ -31,13 +31,13 @@ func newChangeRow(g guestView, c changeView, runes int) changeRow {
 	if c.Class != guest.Live {
 		r.paint = r.mark
 	}
-	if g.Action == actionCreate { // from nothing, and without effect on anything
+	if g.Action == actionCreate { // a new guest: its changes affect nothing that runs
 		r.effect = ""
 	}
 	return r
 }
 
-// place names the manifest line that asked, without the file where the guest's own head names it.
+// place returns the manifest line of the change. It omits the file if that is the file in the heading of the guest.
 func (c changeView) place(g guestView) string {
 	file, _, _ := strings.Cut(g.Origin, ":")
 	if rest, own := strings.CutPrefix(c.Origin, file+":"); own && file != "" {
@@ -47,7 +47,7 @@ func (c changeView) place(g guestView) string {
 	return c.Origin
 }
 
-// isLong reports whether the row would widen the columns of all others for itself alone.
+// isLong reports whether a cell of the row is longer than the bound, so that it would widen the columns of all other rows.
 func (r changeRow) isLong(longest int) bool {
 	return utf8.RuneCountInString(r.value) > longest || utf8.RuneCountInString(r.effect) > longest
 }
@@ -55,10 +55,10 @@ func (r changeRow) isLong(longest int) bool {
 // columnWidths are the widths of a guest's columns, in runes.
 type columnWidths struct {
 	key, value, effect, place int
-	longest                   int // what is longer is in no column
+	longest                   int // longer texts are not aligned
 }
 
-// columnsOf returns the widths that the rows need, but for what is longer than a bound.
+// columnsOf returns the widths that the rows need, without those that are longer than a bound.
 func columnsOf(rows []changeRow, longest int) columnWidths {
 	c := columnWidths{longest: longest}
 	for _, r := range rows {
@@ -71,13 +71,12 @@ func columnsOf(rows []changeRow, longest int) columnWidths {
 	return c
 }
 
-// lead is where values begin: behind an indent, a symbol and the key.
+// lead is the column in which values begin: after an indent, a symbol and the key.
 func (c columnWidths) lead() int { return 4 + 2 + c.key + 2 }
 
 func (c columnWidths) width() int { return c.lead() + c.value + 2 + c.effect + 2 + c.place }
 
-// writeChanges prints a line a change, in columns. Where there is no room for them, what a change does is on a second line, and so it is
-// for single changes that are long.
+// writeChanges prints one line per change, in columns. If the columns do not fit, or a single change is long, the effect is on a second line.
 func (t textPrinter) writeChanges(g guestView) {
 	rows := make([]changeRow, len(g.Changes))
 	for i, c := range g.Changes {
@@ -88,7 +87,7 @@ func (t textPrinter) writeChanges(g guestView) {
 		columns = columnsOf(rows, maxColumn)
 	}
 	narrow := columns.width() > t.width
-	if t.wraps { // values are cut to the room that a terminal has
+	if t.wraps { // values are cut to the width of the terminal
 		for i, c := range g.Changes {
 			rows[i] = newChangeRow(g, c, min(maxShownValue, max((t.width-columns.lead()-len(" > "))/2, 8)))
 		}
@@ -119,7 +118,7 @@ func padded(text string, width int) string {
 	return text + strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
 }
 
-// shown returns both sides of a change, each cut to a number of runes, or the one side that it has: its symbol says which.
+// shown returns the old and the new value, each cut to a number of runes, or only the one that is set; the symbol tells which.
 func (c changeView) shown(runes int) string {
 	from, to := c.values()
 	switch {

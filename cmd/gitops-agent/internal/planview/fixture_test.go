@@ -11,7 +11,7 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// planned is one guest of the fixture; each step has a verdict of the same index.
+// plannedGuest is one guest of the fixture. The verdict of a step has the same index.
 type plannedGuest struct {
 	plan     plan.Guest
 	verdicts []gate.Verdict
@@ -20,7 +20,7 @@ type plannedGuest struct {
 
 var fixtureNow = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// fixtureDocument is a plan with every operation, class, hold and condition that a plan can have.
+// fixtureDocument returns a plan with every operation, class, hold and condition that a plan can have.
 func fixtureDocument() Document {
 	d := Document{SchemaVersion: term.SchemaVersion, Cluster: "home", Basis: BasisWorkingCopy, Revision: "guests", Guests: []guestView{}}
 	for _, p := range fixture() {
@@ -231,7 +231,7 @@ func adopted() plannedGuest {
 	return plannedGuest{plan: plan.Guest{Ref: ref(guest.VirtualMachine, "legacy", 230), Node: "pve1", Managed: true, Origin: at("guests/legacy.yaml", 1, 1), Steps: []plan.Step{claim}}}
 }
 
-// inWindow has a step that a maintenance window lets through, and one that it stopped by force.
+// inWindow has a step that a maintenance window permits, and a forced stop.
 func inWindow() plannedGuest {
 	p := several("nas", 223, gate.Verdict{})
 	p.verdicts = append(p.verdicts[:2], held(gate.HoldWindow, "its window opens at 2026-03-07T02:00:00Z", "wait, or widen lifecycle.window"))
@@ -286,7 +286,7 @@ func missingPrivilege() plannedGuest {
 	return blocked("gpu", 255, plan.Condition{Type: plan.Blocked, Reason: "privilege", Message: "hostpci0: the token lacks Mapping.Use on /mapping/pci/gpu", Hint: "pveum acl modify /mapping/pci/gpu --tokens 'gitops@pve!agent' --roles PVEMappingUser"})
 }
 
-// The fixture has every operation, every hold and every class, so that the golden files show each.
+// The fixture contains every operation, every hold and every class, so that the golden files show each.
 func TestPlanFixtureIsComplete(t *testing.T) {
 	ops, holds, classes := map[cluster.Op]bool{}, map[gate.HoldReason]bool{}, map[guest.Class]bool{}
 	for _, g := range fixtureDocument().Guests {

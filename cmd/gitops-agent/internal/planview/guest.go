@@ -70,10 +70,10 @@ func (g guestView) name() string {
 // label returns "VirtualMachine/web-1 (201) on pve1".
 func (g guestView) label() string { return g.name() + term.Prefixed(" on ", g.Node) }
 
-// oldReading is the age from which a plan says how old it is what a guest was compared with.
+// oldReading is the age of an observation from which a plan prints it.
 const oldReading = 10 * time.Second
 
-// read returns "read 40s ago" where that matters.
+// read returns "read 40s ago" if the observation is old, and "" otherwise.
 func (g guestView) read() string {
 	if g.age < oldReading {
 		return ""
@@ -92,15 +92,15 @@ func (g guestView) held() int {
 	return n
 }
 
-// remarks are the conditions that no step says as well.
+// remarks returns the conditions whose message is not also the message of a step.
 func (g guestView) remarks() []conditionView {
 	return slices.DeleteFunc(slices.Clone(g.Conditions), func(c conditionView) bool {
-		said := slices.ContainsFunc(g.Steps, func(s stepView) bool { return s.Message == c.Message })
-		return said || c.Type == plan.Orphaned
+		repeated := slices.ContainsFunc(g.Steps, func(s stepView) bool { return s.Message == c.Message })
+		return repeated || c.Type == plan.Orphaned
 	})
 }
 
-// outcome says in a few words what happens to the guest, the worst first.
+// outcome summarises what happens to the guest, the worst effect first.
 func (g guestView) outcome() string {
 	var words []string
 	switch g.Action {
@@ -123,7 +123,7 @@ func (g guestView) outcome() string {
 	return strings.Join(words, "; ")
 }
 
-// effects returns the effects of changes, and else what the steps are, each once.
+// effects returns the effects of the changes and the operations of steps without changes, each once.
 func (g guestView) effects() []string {
 	severity := []guest.Class{guest.Destructive, guest.Disruptive, guest.Restart, guest.Impossible, guest.Live}
 	changes := slices.Clone(g.Changes)

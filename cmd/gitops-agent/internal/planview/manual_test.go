@@ -13,11 +13,11 @@ import (
 	"gitops-agent/reconcile/gate"
 )
 
-// shownOutput is a block of a page that shows what a script compares with: "~~~~text plan.txtar/differs.txt".
+// shownOutput matches a block of a page with the expected output of a script: "~~~~text plan.txtar/differs.txt".
 var shownOutput = regexp.MustCompile(`(?ms)^~~~~(\w+) ([\w.]+)/([\w.]+)\n.*?^~~~~$`)
 
-// docs/plan.md shows what the scripts compare with, which -update keeps so; it names every reason to hold a step, and every symbol and action.
-func TestPlanManualIsTrue(t *testing.T) {
+// docs/plan.md shows the expected outputs of the scripts, which -update copies; it names every reason to hold a step, every symbol and action.
+func TestPlanManualMatchesScripts(t *testing.T) {
 	path := filepath.Join("..", "..", "..", "..", "docs", "plan.md")
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -30,7 +30,7 @@ func TestPlanManualIsTrue(t *testing.T) {
 		return "~~~~" + name[1] + " " + name[2] + "/" + name[3] + "\n" + scriptFile(t, name[2], name[3]) + "~~~~"
 	})
 	if blocks < 6 {
-		t.Errorf("got %d outputs in docs/plan.md, want one of each form", blocks)
+		t.Errorf("got %d outputs in docs/plan.md, want at least 6", blocks)
 	}
 	if diff := cmp.Diff(manual, string(text)); diff != "" && !*update {
 		t.Errorf("docs/plan.md (-want +got):\n%s", diff)
@@ -47,12 +47,12 @@ func TestPlanManualIsTrue(t *testing.T) {
 	}
 	for _, a := range []action{actionCreate, actionChange, actionDestroy, actionBlocked, actionWaiting, actionUnknown} {
 		if !strings.Contains(manual, "\n| `"+a.symbol()+"` | ") || !strings.Contains(manual, "`"+string(a)+"`") {
-			t.Errorf("docs/plan.md: got nothing about the action %s", a)
+			t.Errorf("docs/plan.md: got no row for the action %s", a)
 		}
 	}
 }
 
-// scriptFile returns a file that a script holds.
+// scriptFile returns a file of a script.
 func scriptFile(t *testing.T, script, name string) string {
 	t.Helper()
 	archive, err := txtar.ParseFile(filepath.Join("..", "..", "testdata", "script", script))

@@ -11,7 +11,7 @@ import (
 	"gitops-agent/reconcile/gate"
 )
 
-// Bounds of a comment. Forges refuse longer ones: GitHub takes 65,536 characters.
+// Bounds of a comment. Forges reject longer ones: the limit of GitHub is 65,536 characters.
 const (
 	maxComment      = 60_000 // bytes
 	maxSummaryRows  = 150    // guests in the table at the top
@@ -26,17 +26,17 @@ func WriteMarkdown(out io.Writer, d Document) error {
 	fmt.Fprintf(&b, "### %s\n\n%s\n", d.Summary, markdownText(d.heading()))
 	writeMarkdownWarnings(&b, d.Warnings)
 	writeMarkdownSummary(&b, d.Guests)
-	left := 0
+	omitted := 0
 	for _, g := range d.Guests {
 		section := markdownSection(g)
 		if b.Len()+len(section) > maxComment {
-			left++
+			omitted++
 			continue
 		}
 		b.WriteString(section)
 	}
-	if left > 0 {
-		fmt.Fprintf(&b, "\n**The details of %s are left out**: a comment has no room for them. `gitops-agent plan` prints them.\n", term.Count(left, "guest"))
+	if omitted > 0 {
+		fmt.Fprintf(&b, "\n**The details of %s are omitted**: they do not fit into a comment. `gitops-agent plan` prints them.\n", term.Count(omitted, "guest"))
 	}
 	_, err := out.Write(b.Bytes())
 	return err
@@ -66,12 +66,12 @@ func writeMarkdownSummary(b *bytes.Buffer, guests []guestView) {
 	}
 }
 
-// markdownSection returns all about one guest. Its head is HTML, where markdown does not count.
+// markdownSection returns the section of one guest. Its heading is HTML, in which Markdown has no effect.
 func markdownSection(g guestView) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n<details><summary><code>%s</code> <code>%s</code>%s</summary>\n\n", g.Action.symbol(), markdownHTML(g.label()), term.Prefixed(" ", markdownHTML(g.read())))
 	if g.Origin != "" {
-		fmt.Fprintf(&b, "asked by %s\n\n", markdownCode(g.Origin))
+		fmt.Fprintf(&b, "manifest: %s\n\n", markdownCode(g.Origin))
 	}
 	writeMarkdownChanges(&b, g)
 	for _, s := range g.Steps {
@@ -95,7 +95,7 @@ func writeMarkdownChanges(b *strings.Builder, g guestView) {
 	if len(g.Changes) == 0 {
 		return
 	}
-	b.WriteString("| | key | from | to | effect | asked by |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| | key | from | to | effect | manifest |\n|---|---|---|---|---|---|\n")
 	for _, c := range g.Changes {
 		from, to := c.values()
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", c.symbol(), markdownCode(c.Key), markdownCode(term.Shorten(from, maxCommentValue)),
@@ -120,24 +120,24 @@ func writeMarkdownVolumes(b *strings.Builder, volumes []string) {
 	}
 }
 
-// unlinked breaks what forges make links and mentions of, also after they decoded entities, by a space without width.
+// unlinked inserts zero-width spaces, so that forges create no links and no mentions, also after they decode entities.
 var unlinked = strings.NewReplacer("@", "@\u200b", "://", ":\u200b//", "www.", "www\u200b.", "#", "#\u200b")
 
 var markdownEscapes = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", `\|`, "#", `\#`, "!", `\!`, "~", `\~`,
 )
 
-// markdownText keeps text from being read as markup: it comes from manifests and from the cluster.
+// markdownText escapes text, so that it contains no markup: it comes from manifests and from the cluster.
 func markdownText(text string) string {
 	return markdownEscapes.Replace(unlinked.Replace(term.Printable(text)))
 }
 
-// markdownHTML is markdownText inside of an HTML element, whose content is no markdown.
+// markdownHTML escapes text for the content of an HTML element, which is not Markdown.
 func markdownHTML(text string) string {
 	return html.EscapeString(unlinked.Replace(term.Printable(text)))
 }
 
-// markdownCode returns text as a code span that also survives a table; nothing is an empty one.
+// markdownCode returns text as a code span that is also valid in a table, or "" if text is empty.
 func markdownCode(text string) string {
 	if text == "" {
 		return ""

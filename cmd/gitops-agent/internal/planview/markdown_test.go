@@ -27,7 +27,7 @@ func TestMarkdownCode(t *testing.T) {
 	}
 }
 
-// Messages hold names and values of others; in a comment they must neither link, mention nor begin markup.
+// Messages contain names and values from manifests and the cluster. In a comment they must not create links, mentions or markup.
 func TestMarkdownText(t *testing.T) {
 	got := markdownText("<img src=x> [a](b) @team | # *x* https://evil.example #12 \n`y`")
 	for _, bad := range []string{"<img", "[a]", "@team", "\n", " | ", " *x*", "://", "#12"} {
@@ -37,8 +37,8 @@ func TestMarkdownText(t *testing.T) {
 	}
 }
 
-// A guest's name and node are the cluster's word, too: in the head of a section they are HTML, in the table markdown.
-func TestMarkdownDisarmsGuests(t *testing.T) {
+// A guest's name and node are untrusted too: in the heading of a section they are HTML, in the table Markdown.
+func TestMarkdownEscapesGuests(t *testing.T) {
 	hostile := "</summary></details><script>alert(1)</script> | @team `"
 	d := Document{Cluster: hostile, Revision: hostile, Basis: BasisWorkingCopy}
 	d.add(guestView{Action: actionBlocked, Kind: guest.VirtualMachine, Name: hostile, Node: hostile, Origin: hostile, Conditions: []conditionView{
@@ -48,7 +48,7 @@ func TestMarkdownDisarmsGuests(t *testing.T) {
 	if err := WriteMarkdown(&out, d); err != nil {
 		t.Fatal(err)
 	}
-	spans := regexp.MustCompile("(?s)``.*?``") // code, in which nothing is markup
+	spans := regexp.MustCompile("(?s)``.*?``") // code spans, which contain no markup
 	text := spans.ReplaceAllString(out.String(), "")
 	for _, bad := range []string{"<script", "@team"} {
 		if strings.Contains(text, bad) {
@@ -60,7 +60,7 @@ func TestMarkdownDisarmsGuests(t *testing.T) {
 	}
 }
 
-// Whatever a value holds, its code span is one line, one cell of a table, and ends where it should.
+// The code span of any value is one line and one cell of a table, and ends at its closing fence.
 func FuzzMarkdownCode(f *testing.F) {
 	f.Add("a`b|c\n``")
 	f.Fuzz(func(t *testing.T, text string) {

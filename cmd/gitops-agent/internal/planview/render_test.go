@@ -38,7 +38,7 @@ func checkGolden(t *testing.T, name, got string) {
 	}
 }
 
-// renderings are the fixture in every form.
+// renderings returns the fixture in every form.
 func renderings(t *testing.T) map[string]string {
 	t.Helper()
 	d := fixtureDocument()
@@ -63,7 +63,7 @@ func TestPlanRendering(t *testing.T) {
 	}
 }
 
-// What a person keeps in a file on the agent's host is in no form of a plan, whatever the planner let through.
+// No form of a plan contains a secret, even if the planner does not hide it.
 func TestPlanShowsNoSecret(t *testing.T) {
 	for name, text := range renderings(t) {
 		for _, secret := range []string{"hunter2", "correct horse", "plain text that must not show"} {
@@ -72,12 +72,12 @@ func TestPlanShowsNoSecret(t *testing.T) {
 			}
 		}
 		if !strings.Contains(strings.ReplaceAll(text, `\*`, "*"), concealed) {
-			t.Errorf("%s: got no %s, want the change to show", name, concealed)
+			t.Errorf("%s: got no %s, want the change without its value", name, concealed)
 		}
 	}
 }
 
-// On a narrow terminal no line is longer than it, except where a word is: a terminal would break a command to copy all the same.
+// On a narrow terminal no line is wider than the terminal, unless a word is: commands to copy are not broken.
 func TestNarrowPlanFits(t *testing.T) {
 	for line := range strings.Lines(renderings(t)["narrow.txt"]) {
 		line = strings.TrimRight(line, "\n")
@@ -87,7 +87,7 @@ func TestNarrowPlanFits(t *testing.T) {
 	}
 }
 
-func TestChangeValuesShowWhatDiffers(t *testing.T) {
+func TestChangeValuesShowDifferingParts(t *testing.T) {
 	tests := map[string]struct{ key, from, to, wantFrom, wantTo string }{
 		"one_part":  {"net0", "virtio=MAC,bridge=vmbr0", "virtio=MAC,bridge=vmbr1", "…,bridge=vmbr0", "…,bridge=vmbr1"},
 		"added":     {"net0", "virtio=MAC,bridge=vmbr0", "virtio=MAC,bridge=vmbr0,tag=5", "…", "…,tag=5"},
@@ -106,7 +106,7 @@ func TestChangeValuesShowWhatDiffers(t *testing.T) {
 	}
 }
 
-// A comment has an upper bound, whatever the plan; what is left out is said, and no section is cut in its middle.
+// A comment has an upper bound for every plan. It reports omitted sections, and no section is cut in the middle.
 func TestMarkdownIsBounded(t *testing.T) {
 	d := Document{Cluster: "home", Basis: BasisWorkingCopy, Revision: "."}
 	for i := range 400 {
@@ -133,7 +133,7 @@ func TestMarkdownIsBounded(t *testing.T) {
 	}
 }
 
-func TestMaking(t *testing.T) {
+func TestCreation(t *testing.T) {
 	tests := map[string]struct {
 		call cluster.Call
 		want string
@@ -149,7 +149,7 @@ func TestMaking(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := making(plan.Step{Op: cluster.OpCreate, Calls: []cluster.Call{test.call}})
+			got := creation(plan.Step{Op: cluster.OpCreate, Calls: []cluster.Call{test.call}})
 			if got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}

@@ -13,24 +13,24 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// stepView is one step of a guest's plan, with the gate's word on it.
+// stepView is one step of a guest's plan, with the verdict of the gate.
 type stepView struct {
 	Op      cluster.Op      `json:"op"`
 	Class   guest.Class     `json:"class"`
 	Reason  string          `json:"reason,omitempty"`
-	Does    string          `json:"does,omitempty"`    // how a guest is made
-	Adopts  bool            `json:"adopts,omitempty"`  // the guest becomes the agent's
-	Keys    []string        `json:"keys,omitempty"`    // of the changes that the step makes
+	Does    string          `json:"does,omitempty"`    // how a guest is created
+	Adopts  bool            `json:"adopts,omitempty"`  // the agent takes ownership of the guest
+	Keys    []string        `json:"keys,omitempty"`    // of the changes in the step
 	Volumes []string        `json:"volumes,omitempty"` // that the step destroys
 	Held    gate.HoldReason `json:"held,omitempty"`
-	Message string          `json:"message,omitempty"` // why it is held
-	Hint    string          `json:"hint,omitempty"`    // what would release it
+	Message string          `json:"message,omitempty"` // the reason for holding it
+	Hint    string          `json:"hint,omitempty"`    // how to release it
 	Digest  string          `json:"digest,omitempty"`  // for gitops-agent approve
 }
 
 func newStepView(s plan.Step, v gate.Verdict) stepView {
 	step := stepView{
-		Op: s.Op, Class: s.Class, Reason: s.Reason, Does: making(s), Adopts: s.TakesOwnership && s.Op == cluster.OpConfig,
+		Op: s.Op, Class: s.Class, Reason: s.Reason, Does: creation(s), Adopts: s.TakesOwnership && s.Op == cluster.OpConfig,
 		Volumes: s.Volumes, Digest: v.Digest,
 	}
 	for _, c := range s.Changes {
@@ -44,8 +44,8 @@ func newStepView(s plan.Step, v gate.Verdict) stepView {
 	return step
 }
 
-// making says how a step makes its guest: "full clone of 9000".
-func making(s plan.Step) string {
+// creation describes how a step creates its guest: "full clone of 9000".
+func creation(s plan.Step) string {
 	if s.Op != cluster.OpCreate || len(s.Calls) == 0 {
 		return ""
 	}
@@ -63,11 +63,11 @@ func making(s plan.Step) string {
 	case call.Params["ostemplate"] != "":
 		return "from template " + call.Params["ostemplate"]
 	}
-	return makingOf(call.Params)
+	return creationFromDisks(call.Params)
 }
 
-// makingOf says what the drives of a new guest begin with.
-func makingOf(params map[string]string) string {
+// creationFromDisks describes the initial contents of the drives of a new guest.
+func creationFromDisks(params map[string]string) string {
 	for _, slot := range slices.Sorted(maps.Keys(params)) {
 		volume, _, _ := strings.Cut(params[slot], ",")
 		_, image, imported := strings.Cut(params[slot], "import-from=")
@@ -82,15 +82,15 @@ func makingOf(params map[string]string) string {
 	return "from nothing"
 }
 
-// waits reports whether the step is held by others of the plan, and so by nobody.
+// waits reports whether the step waits for other steps of the plan, and not for a person.
 func (s stepView) waits() bool { return s.Held == gate.HoldWaits }
 
-// obvious reports whether the changes say everything about a step that nothing holds.
+// obvious reports whether a step needs no line of its own: it is not held, and its changes describe it completely.
 func (s stepView) obvious() bool {
 	return s.Held == "" && s.Digest == "" && !s.Adopts && len(s.Volumes) == 0 && len(s.Keys) > 0 && s.Op != cluster.OpCreate
 }
 
-// what returns the operation and, where the step makes some of several changes, which.
+// what returns the operation and, for operations on single keys, the keys.
 func (s stepView) what() string {
 	if s.Op.WritesConfig() {
 		return string(s.Op) + term.Prefixed(" of ", strings.Join(s.Keys, ", "))
@@ -98,7 +98,7 @@ func (s stepView) what() string {
 	return string(s.Op)
 }
 
-// why returns what a step that nothing holds is for.
+// why returns the reason for a step that is not held.
 func (s stepView) why() string {
 	switch {
 	case s.Digest != "":
@@ -110,7 +110,7 @@ func (s stepView) why() string {
 	}
 }
 
-// hold is a reason that steps of one guest share.
+// hold is a group of steps of one guest that are held for the same reason.
 type hold struct {
 	what          []string
 	reason        gate.HoldReason
@@ -118,7 +118,7 @@ type hold struct {
 	volumes       []string
 }
 
-// holds groups the held steps by what holds them: one suspension is one remark, however many steps it holds.
+// holds groups consecutive held steps by reason, message and hint, so that one suspension is printed once.
 func (g guestView) holds() []hold {
 	var list []hold
 	for _, s := range g.Steps {

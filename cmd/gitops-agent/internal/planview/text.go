@@ -16,7 +16,7 @@ type textPrinter struct {
 	out io.Writer
 	term.Palette
 	width int  // runes of a line of columns
-	wraps bool // prose is broken there too, as a terminal would in the middle of words
+	wraps bool // also break prose between words, because a terminal would break it within words
 }
 
 // WriteText prints a plan for a terminal, or for a file if out is not one.
@@ -59,7 +59,7 @@ func (t textPrinter) writeGuest(g guestView) {
 	}
 }
 
-// writeHead prints the guest's name, and beside it, where there is room, who asked for it and how old its reading is.
+// writeHead prints the guest's name, its manifest line and the age of its observation, on one line if they fit.
 func (t textPrinter) writeHead(g guestView) {
 	head, aside := t.Paint(g.Action.colour(), g.Action.symbol())+" "+t.Paint(term.Bold, term.Printable(g.label())), g.Origin
 	if age := g.read(); age != "" {
@@ -73,13 +73,13 @@ func (t textPrinter) writeHead(g guestView) {
 	_, _ = fmt.Fprintln(t.out, head+term.Prefixed("  ", t.Paint(term.Faint, term.Printable(aside))))
 }
 
-// writeStep prints what a step does that nothing holds, beyond the changes above it.
+// writeStep prints a step that is not held, unless its changes already describe it.
 func (t textPrinter) writeStep(s stepView) {
 	switch {
 	case s.Held != "" || s.obvious():
 		return
 	case s.Adopts:
-		t.line(term.Plain, "    ", "adopt  the guest becomes this agent's")
+		t.line(term.Plain, "    ", "adopt  this agent takes ownership of the guest")
 	default:
 		t.line(term.Plain, "    ", s.what()+"  "+s.why())
 	}
@@ -92,7 +92,7 @@ func (t textPrinter) writeVolumes(volumes []string) {
 	}
 }
 
-// line prints text behind an indent, in as many lines as its words need.
+// line prints text after an indent, broken into several lines if necessary. It prints nothing if text is empty.
 func (t textPrinter) line(c term.Colour, indent, text string) {
 	if text == "" {
 		return
