@@ -37,7 +37,7 @@ func (t textPrinter) write(cluster string, d *Document) {
 	t.writeRootOnly(d.RootOnly)
 	t.writeGrants(d)
 	if d.Good() {
-		t.line("  ", t.p.Paint(term.Green, "ok  ")+"  token "+term.Printable(d.Token)+" may do everything that is asked for")
+		t.line("  ", t.p.Paint(term.Green, "ok  ")+"  token "+term.Printable(d.Token)+" has every privilege that is needed")
 	}
 }
 
@@ -110,7 +110,7 @@ func (t textPrinter) writeRootOnly(keys []causeView) {
 	for _, k := range keys {
 		t.line("  ", term.Printable(k.String()))
 	}
-	t.line("  ", "take them out of the manifests and set them on the node, with qm set or pct set")
+	t.line("  ", "remove them from the manifests and set them on the node, with qm set or pct set")
 }
 
 func (t textPrinter) writeGrants(d *Document) {
@@ -118,14 +118,14 @@ func (t textPrinter) writeGrants(d *Document) {
 		return
 	}
 	user, _, _ := strings.Cut(d.Token, "!")
-	t.line("\n", "This would grant it, typed on a node. A role replaces what its path inherits, so each names again what the token has there:")
+	t.line("\n", "These commands grant the privileges; run them on a node. A role replaces the privileges that its path inherits, so each role repeats those that the token has there:")
 	for _, g := range d.Grants {
 		for _, command := range g.Commands {
 			t.line("  ", term.Printable(command))
 		}
 	}
-	t.line("", term.Printable("This is for a token with privilege separation, which has what both it and its user have. For one without (pveum user token list "+user+
-		" says), write --users "+user+" in place of --tokens "+shellWord(d.Token)+"."))
+	t.line("", term.Printable("These commands are for a token with privilege separation, whose privileges are those that both the token and its user have. For a token without it (see pveum user token list "+user+
+		"), write --users "+user+" instead of --tokens "+shellWord(d.Token)+"."))
 }
 
 // shortCauses returns the first causes, and the number of the others.

@@ -231,7 +231,7 @@ func adopted() plannedGuest {
 	return plannedGuest{plan: plan.Guest{Ref: ref(guest.VirtualMachine, "legacy", 230), Node: "pve1", Managed: true, Origin: at("guests/legacy.yaml", 1, 1), Steps: []plan.Step{claim}}}
 }
 
-// inWindow has a step that a maintenance window permits, and a forced stop.
+// inWindow has steps that are not held, and a restart that waits for its maintenance window.
 func inWindow() plannedGuest {
 	p := several("nas", 223, gate.Verdict{})
 	p.verdicts = append(p.verdicts[:2], held(gate.HoldWindow, "its window opens at 2026-03-07T02:00:00Z", "wait, or widen lifecycle.window"))
