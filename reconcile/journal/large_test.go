@@ -152,6 +152,36 @@ func TestLargeCommitHasItsOwnVersion(t *testing.T) {
 	}
 }
 
+// A large commit to an empty segment replaces the segment. A reader that opened the empty one still reads a valid journal.
+func TestLargeCommitReplacesAnEmptySegment(t *testing.T) {
+	dir := t.TempDir()
+	j := openJournal(t, Options{Dir: dir, largePayload: 100})
+	d, err := openDisk(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.root.Close()
+	snap, err := takeSnapshot(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.close()
+	mustAppend(t, j, acceptance("c1", 1, 1)...)
+	mustClose(t, j)
+	empty := replay{open: snap.open, active: snap.listing.active(), visit: func(frame) error { return nil }}
+	if err := empty.run(snap.listing); err != nil || empty.records != 0 {
+		t.Errorf("got %v and %d records through the files opened before, want none", err, empty.records)
+	}
+	names, err := d.list()
+	if diff := cmp.Diff([]string{segmentName(1), lockName}, names); diff != "" || err != nil {
+		t.Errorf("files: %v (-want +got):\n%s", err, diff)
+	}
+	j = openJournal(t, Options{Dir: dir})
+	if got := j.State(); got.Seq != 3 || !j.large || j.sealed != 0 {
+		t.Errorf("got record %d as the last, version 2 %t, %d sealed segments, want 3, true and 0", got.Seq, j.large, j.sealed)
+	}
+}
+
 // A large commit in a file of version 1 is not a commit, because no release writes it there.
 func TestLargeCommitNeedsItsVersion(t *testing.T) {
 	c := newChain(noon, 1)
