@@ -127,7 +127,7 @@ func (r *repository) open() *gitsource.Repository {
 	return repo
 }
 
-// A login is somebody who signs, and how.
+// A login is a person or a workflow that signs, with the settings of gitsign.
 type login struct {
 	token       string
 	mode        string // of Rekor: offline unless set
