@@ -1,0 +1,174 @@
+package reconcile_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/cluster"
+)
+
+// The random histories that TestCrashSeeds runs. .ci/long runs thousands, in several processes.
+var (
+	crashSeeds = flag.Int("crash-seeds", 6, "number of random histories with crashes")
+	crashFirst = flag.Uint64("crash-first", 0, "seed of the first of them")
+)
+
+// mortal is a cluster whose agent dies at one call, counted from the start of the agent.
+type mortal struct {
+	cluster.Cluster
+	at      string       // before-call, after-call or waiting
+	left    atomic.Int64 // calls until the death
+	waiting atomic.Bool  // the call was dispatched, and its task is waited for
+	died    atomic.Bool
+}
+
+func (m *mortal) die() {
+	m.died.Store(true)
+	panic("the agent dies here")
+}
+
+func (m *mortal) Do(ctx context.Context, call cluster.Call) (string, error) {
+	if m.left.Add(-1) != 0 {
+		return m.Cluster.Do(ctx, call)
+	}
+	if m.at == "before-call" {
+		m.die()
+	}
+	upid, err := m.Cluster.Do(ctx, call)
+	if m.at == "after-call" {
+		m.die()
+	}
+	m.waiting.Store(true)
+	return upid, err
+}
+
+func (m *mortal) Wait(ctx context.Context, upid string) (cluster.Task, error) {
+	if m.waiting.Swap(false) {
+		m.die()
+	}
+	return m.Cluster.Wait(ctx, upid)
+}
+
+// history is a random sequence of changes.
+type history struct {
+	rng     *rand.Rand
+	cores   int
+	running bool
+	present map[string]bool // files that were added; a file that was removed stays removed
+}
+
+// expendable are guests that a history may add once and remove once.
+var expendable = map[string]struct {
+	vmid int
+	made pvesim.Op
+	yaml string
+}{
+	"db.yaml":  {202, pvesim.Cloned, vmYAML("db-1", 202, "lifecycle: {destroy: allow}")},
+	"dns.yaml": {210, pvesim.Created, dnsYAML("lifecycle: {destroy: allow}")},
+}
+
+// change changes the manifests at random.
+func (h *history) change(l *lab) {
+	switch file := []string{"db.yaml", "dns.yaml", "web.yaml", "web.yaml"}[h.rng.IntN(4)]; {
+	case file == "web.yaml" && h.rng.IntN(2) == 0:
+		h.running = !h.running
+	case file == "web.yaml":
+		h.cores = 1 + h.rng.IntN(4)
+	default:
+		guest := expendable[file]
+		there, added := h.present[file]
+		switch {
+		case !added:
+			l.files[file] = guest.yaml
+			h.present[file] = true
+		case there:
+			delete(l.files, file)
+			h.present[file] = false
+		}
+	}
+	state := "stopped"
+	if h.running {
+		state = "running"
+	}
+	l.files["web.yaml"] = vmYAML("web-1", 201, "state: "+state, fmt.Sprintf("cpu: {cores: %d}", h.cores), "lifecycle: {rebootPolicy: auto}")
+}
+
+// TestCrashSeeds runs random histories: in each of four lives the manifests change and the agent dies at a random call. A last life must
+// converge, with no step open, no guest made or destroyed twice, and no rule of the simulator broken. The histories run one after the
+// other: a journal that is opened again right after it was closed may find its lock held by a git process that another test is starting.
+func TestCrashSeeds(t *testing.T) {
+	deaths := 0
+	for i := range *crashSeeds {
+		seed := *crashFirst + uint64(i)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			bubble(t, nil, func(t *testing.T, l *lab) { deaths += l.crashes(seed) })
+		})
+	}
+	fmt.Fprintf(os.Stderr, "crash seeds: %d histories from seed %d, %d deaths\n", *crashSeeds, *crashFirst, deaths)
+	if deaths < *crashSeeds {
+		t.Errorf("got %d deaths in %d histories, want as many or more", deaths, *crashSeeds)
+	}
+}
+
+// crashes runs the history of a seed and returns how often the agent died in it.
+func (l *lab) crashes(seed uint64) (deaths int) {
+	h := &history{rng: rand.New(rand.NewPCG(seed, 1)), cores: 1, present: map[string]bool{}}
+	l.files["cluster.yaml"] = clusterYAML + "  guards: {maxDestroysPerDay: 50}\n" // a destroy that is tried again counts again
+	l.files["web.yaml"] = vmYAML("web-1", 201)
+	l.files["keep.yaml"] = vmYAML("keep-1", 209)
+	plain := l.cluster
+	for life := range 4 {
+		h.change(l)
+		h.change(l)
+		l.push(fmt.Sprintf("life %d", life), alice)
+		m := &mortal{Cluster: plain, at: []string{"before-call", "after-call", "waiting"}[h.rng.IntN(3)]}
+		m.left.Store(1 + h.rng.Int64N(4))
+		l.opts.Cluster = m
+		stop := l.start()
+		eventually(l, "death or convergence", func() bool {
+			r := l.engine.Report()
+			return m.died.Load() || r.Converged && r.Source.Accepted != nil && r.Source.Accepted.Commit == l.repo.Tip
+		})
+		time.Sleep(time.Duration(h.rng.Int64N(int64(time.Minute))))
+		stop()
+		if m.died.Load() {
+			deaths++
+		}
+	}
+	l.opts.Cluster = plain
+	stop := l.start()
+	l.converge()
+	time.Sleep(time.Minute)
+	if open := l.journal.State().Open; len(open) != 0 {
+		l.Errorf("seed %d: got open steps %+v after recovery, want none", seed, open)
+	}
+	stop()
+	if got := l.sim.Effects(201, pvesim.Cloned); got != 1 {
+		l.Errorf("seed %d: got %d clones of guest 201, want 1", seed, got)
+	}
+	for file, guest := range expendable {
+		made, destroyed := l.sim.Effects(guest.vmid, guest.made), l.sim.Effects(guest.vmid, pvesim.Destroyed)
+		switch there, added := h.present[file]; {
+		case there && (made != 1 || destroyed != 0):
+			l.Errorf("seed %d: got guest %d made %d times and destroyed %d times, want it made once", seed, guest.vmid, made, destroyed)
+		case added && !there && (made > 1 || destroyed != made): // it may have gone from the manifests before a life came to it
+			l.Errorf("seed %d: got guest %d made %d times and destroyed %d times, want both once or neither", seed, guest.vmid, made, destroyed)
+		case !added && made != 0:
+			l.Errorf("seed %d: got guest %d made %d times, want none", seed, guest.vmid, made)
+		}
+	}
+	if h.running != l.sim.Running(201) {
+		l.Errorf("seed %d: got guest 201 running %t, want %t", seed, l.sim.Running(201), h.running)
+	}
+	if v := l.sim.Violations(); len(v) != 0 {
+		l.Errorf("seed %d: got violations %v, want none", seed, v)
+	}
+	return deaths
+}
