@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -99,6 +100,9 @@ func scenarioStates(t *testing.T, calls [][]Body) (states []State, d *memDisk) {
 	return states, d
 }
 
+// crashSeeds is how often TestCrashAtEveryWrite fails the power at each disk operation, each time with another loss. .ci/long asks for more.
+var crashSeeds = flag.Int("crash-seeds", 1, "number of losses for each disk operation")
+
 // The power fails at every disk operation. The recovered journal has every record whose Append returned, is a prefix of the calls, and
 // continues from there normally.
 func TestCrashAtEveryWrite(t *testing.T) {
@@ -107,9 +111,10 @@ func TestCrashAtEveryWrite(t *testing.T) {
 	states, d := scenarioStates(t, calls)
 	for how, survive := range crashOutcomes {
 		t.Run(how, func(t *testing.T) {
-			for at := 1; at <= d.ops; at++ {
+			for run := range d.ops * *crashSeeds {
+				at, seed := 1+run%d.ops, 7+uint64(run/d.ops)
 				synctest.Test(t, func(t *testing.T) {
-					rng := rand.New(rand.NewPCG(uint64(at), 7))
+					rng := rand.New(rand.NewPCG(uint64(at), seed))
 					disk := newMemDisk()
 					disk.crashAt(at)
 					j := openJournal(t, scenarioOptions(disk))
@@ -121,12 +126,13 @@ func TestCrashAtEveryWrite(t *testing.T) {
 					mustClose(t, openJournal(t, scenarioOptions(disk)))
 					disk = survive(disk, rng)
 
-					checkRecovery(t, disk, calls, states, acked, fmt.Sprintf("crash at operation %d", at))
+					checkRecovery(t, disk, calls, states, acked, fmt.Sprintf("crash at operation %d with seed %d", at, seed))
 				})
 				if t.Failed() {
 					return
 				}
 			}
+			t.Logf("journal crashes: %d operations with %d losses each", d.ops, *crashSeeds)
 		})
 	}
 }

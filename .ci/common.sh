@@ -1,0 +1,70 @@
+# shellcheck shell=bash
+# What .ci/run and .ci/long share. They source it from the root of the repository.
+set -euo pipefail
+export GOTOOLCHAIN=local CGO_ENABLED=1
+work=$(mktemp -d)
+trap 'chmod -R u+w "$work" && rm -rf "$work"' EXIT
+
+step() { printf '\n== %s (%ss)\n' "$*" "$SECONDS"; }
+
+# install_tools installs what the integration tests run.
+install_tools() {
+  local package missing=()
+  [ "$(id -u)" = 0 ] || return 0
+  for package in git openssh-server openssh-client iproute2 postgresql; do
+    dpkg -s "$package" > /dev/null 2>&1 || missing+=("$package")
+  done
+  if [ ${#missing[@]} != 0 ]; then
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" > /dev/null
+  fi
+}
+
+# count prints how many tests of a -json run passed and failed, and fails on a skipped one. Only the tests on the corpus of public
+# commits may be skipped, where the corpus beside the checkout is absent.
+count() {
+  local passed failed skipped
+  passed=$(grep -c '"Action":"pass".*"Test":' "$1" || true)
+  failed=$(grep -c '"Action":"fail".*"Test":' "$1" || true)
+  skipped=$(grep '"Action":"skip".*"Test":' "$1" | sed 's/.*"Package":"\([^"]*\)","Test":"\([^"]*\)".*/skipped: \1 \2/' || true)
+  echo "$passed passed, $failed failed, $(grep -c . <<< "$skipped" || true) skipped"
+  [ -z "$skipped" ] && return 0
+  echo "$skipped"
+  if [ -d ../shared ] || grep -vE ' Test(Corpus[A-Za-z]*|SignLooksLikeGitsign)$' <<< "$skipped"; then
+    echo 'a skipped test is a failure here'
+    return 1
+  fi
+}
+
+# tests runs a go test command, shows what failed and counts.
+tests() {
+  local log=$work/$1.json status=0
+  shift
+  GOFLAGS="${GOFLAGS:-} -json" "$@" > "$log" || status=$?
+  if [ "$status" != 0 ]; then
+    grep -E '"Action":"(output|build-output)"' "$log" | sed 's/.*"Output":"\(.*\)"}$/\1/; s/\\n$//; s/\\t/\t/g; s/\\"/"/g' |
+      grep -vE '^(=== |ok |\? |PASS|    --- PASS|--- PASS)' | tail -200
+  fi
+  count "$log" || status=1
+  return "$status"
+}
+
+# fuzz runs every fuzz target for a number of inputs. A run that ends by time fails now and then as the time runs out.
+fuzz() {
+  local package target targets=0
+  while read -r package; do
+    for target in $(go test -list '^Fuzz' "$package" 2> /dev/null | grep '^Fuzz' || true); do
+      echo "$package $target"
+      go test -run '^$' -fuzz "^$target\$" -fuzztime "$1" -fuzzminimizetime 10x "$package" > "$work/fuzz.log" 2>&1 || { cat "$work/fuzz.log"; return 1; }
+      targets=$((targets + 1))
+    done
+  done < <(go list ./...)
+  echo "$targets fuzz targets, $1 inputs each"
+  [ "$targets" != 0 ]
+}
+
+# stack_mark names the file in Go's build cache that .ci/long leaves once it has built the Sigstore programs of test/stack.
+stack_mark() {
+  local sum
+  sum=$({ go version; cat test/sigstore/go.mod test/sigstore/go.sum; } | sha256sum | cut -c1-16)
+  echo "$(go env GOCACHE)/gitops-agent-stack-$sum"
+}
