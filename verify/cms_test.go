@@ -198,7 +198,7 @@ func FuzzParseSignature(f *testing.F) {
 	s := mustSigstore(f)
 	f.Add(testMessage(f, sigtest.SignOptions{}))
 	f.Add(testMessage(f, sigtest.SignOptions{TSA: sigtest.By(s), LogPart: sigtest.RekorV2}))
-	f.Add(testMessage(f, sigtest.SignOptions{Log: sigtest.Nobody()}))
+	f.Add(testMessage(f, sigtest.SignOptions{Log: sigtest.Absent()}))
 	f.Fuzz(func(t *testing.T, der []byte) {
 		var err error
 		requireBounded(t, 64*len(der), func() { _, err = parseSignature(der) })

@@ -226,7 +226,7 @@ func TestProveForm(t *testing.T) {
 		"hidden_field_in_entry": {sign: signed(hideField), want: verify.ReasonMalformedSignature},
 		"no_log_entry":          {sign: signed(sigtest.RemoveEntry), want: verify.ReasonOnlineOnly},
 		"timestamp_but_no_log_entry": {
-			sign: stamped(sigtest.SignOptions{Log: sigtest.Nobody()}), want: verify.ReasonOnlineOnly,
+			sign: stamped(sigtest.SignOptions{Log: sigtest.Absent()}), want: verify.ReasonOnlineOnly,
 		},
 		"signing_time_missing": {sign: attributes(func(a []sigtest.Attribute) []sigtest.Attribute {
 			return append(a[:1:1], a[2:]...)
@@ -295,7 +295,7 @@ func TestProveLog(t *testing.T) {
 func TestProveCertificate(t *testing.T) {
 	expired, early := noon.Add(10*time.Minute+time.Second), noon.Add(-time.Second)
 	runForgeries(t, map[string]forgery{
-		"no_certificate_log":            {sign: func(*testRepo) sigtest.SignOptions { return sigtest.SignOptions{CTLog: sigtest.Nobody()} }, want: verify.ReasonNoCertificateLog},
+		"no_certificate_log":            {sign: func(*testRepo) sigtest.SignOptions { return sigtest.SignOptions{CTLog: sigtest.Absent()} }, want: verify.ReasonNoCertificateLog},
 		"foreign_certificate_log":       {sign: func(l *testRepo) sigtest.SignOptions { return sigtest.SignOptions{CTLog: foreign(l)} }, want: verify.ReasonNoCertificateLog},
 		"certificate_log_retired":       {policy: retired(sigtest.CTLog, -time.Second), want: verify.ReasonNoCertificateLog},
 		"foreign_authority":             {sign: func(l *testRepo) sigtest.SignOptions { return sigtest.SignOptions{CA: foreign(l)} }, want: verify.ReasonUntrustedCertificate},

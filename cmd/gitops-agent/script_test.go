@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	for name, identity := range people() {
 		programs["sign-as-"+name] = signer(identity, sigtest.SignOptions{})
 	}
-	programs["sign-as-online"] = signer(people()["alice"], sigtest.SignOptions{Log: sigtest.Nobody()}) // what gitsign does unless it is told otherwise
+	programs["sign-as-online"] = signer(people()["alice"], sigtest.SignOptions{Log: sigtest.Absent()}) // what gitsign does unless it is told otherwise
 	testscript.Main(m, programs)
 }
 

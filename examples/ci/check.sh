@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Says before a merge what the agent would say after it: whether the manifests of HEAD are good, and whether every commit that it
-# brings in since BASE is signed by somebody who may sign. Both are commits of the repository in the working directory.
+# Reports before a merge what the agent would report after it: whether the manifests of HEAD are valid, and whether every commit of HEAD
+# since BASE is signed by an allowed signer. BASE and HEAD are commits of the repository in the working directory.
 #
 #   check.sh BASE HEAD
 #
-# Whom to believe is read from BASE, since a proposal must not bring its own judges: .gitops/trusted_root.json, and
-# .gitops/signers with a line ISSUER=SUBJECT each. This is a courtesy to reviewers. The agent believes neither this check nor
-# those files, but its own config.
+# The trusted root and the signers are read from BASE, because a proposal must not change its own trust: .gitops/trusted_root.json, and
+# .gitops/signers with one line ISSUER=SUBJECT per signer. This check only helps reviewers. The agent trusts neither this check nor
+# those files, only its own config.
 set -euo pipefail
 
 agent=${GITOPS_AGENT:-gitops-agent}

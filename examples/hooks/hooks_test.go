@@ -20,15 +20,15 @@ var (
 
 const cluster = "apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: lab}\n"
 
-// A desk is where somebody works: a repository of signed and unsigned commits, the program, and the files of trust.
-type desk struct {
+// workspace is what a contributor works with: a repository of signed and unsigned commits, the program gitops-agent, and the trusted root.
+type workspace struct {
 	*gittest.Repo
 	*testing.T
 	sig         *sigtest.Sigstore
 	agent, root string
 }
 
-func newDesk(t *testing.T) desk {
+func newWorkspace(t *testing.T) workspace {
 	t.Helper()
 	for _, program := range []string{"bash", "git", "tar"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -44,81 +44,81 @@ func newDesk(t *testing.T) desk {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	d := desk{gittest.New(t), t, sig, filepath.Join(dir, "gitops-agent"), filepath.Join(dir, "trusted_root.json")}
-	if err := os.WriteFile(d.root, json, 0o600); err != nil {
+	w := workspace{gittest.New(t), t, sig, filepath.Join(dir, "gitops-agent"), filepath.Join(dir, "trusted_root.json")}
+	if err := os.WriteFile(w.root, json, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", d.agent, "gitops-agent/cmd/gitops-agent")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", w.agent, "gitops-agent/cmd/gitops-agent")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	return d
+	return w
 }
 
-// commit adds a commit by somebody, or by nobody, with files by path, and moves main to it.
-func (d desk) commit(who sigtest.Identity, files map[string]string) string {
-	d.Helper()
-	d.Git(nil, "read-tree", "--empty")
+// commit adds a commit with files by path and moves main to it. The commit is not signed if who has no subject.
+func (w workspace) commit(who sigtest.Identity, files map[string]string) string {
+	w.Helper()
+	w.Git(nil, "read-tree", "--empty")
 	for path, content := range files {
-		blob := strings.TrimSpace(d.Git([]byte(content), "hash-object", "-w", "--stdin"))
-		d.Git(nil, "update-index", "--add", "--cacheinfo", "100644,"+blob+","+path)
+		blob := strings.TrimSpace(w.Git([]byte(content), "hash-object", "-w", "--stdin"))
+		w.Git(nil, "update-index", "--add", "--cacheinfo", "100644,"+blob+","+path)
 	}
-	spec := sigtest.CommitSpec{Tree: strings.TrimSpace(d.Git(nil, "write-tree")), Message: "change guests"}
-	if d.Tip != "" {
-		spec.Parents = []string{d.Tip}
+	spec := sigtest.CommitSpec{Tree: strings.TrimSpace(w.Git(nil, "write-tree")), Message: "change guests"}
+	if w.Tip != "" {
+		spec.Parents = []string{w.Tip}
 	}
 	if who.Subject == "" {
 		payload := spec.Payload(time.Now())
-		id := strings.TrimSpace(d.Git(payload, "hash-object", "-t", "commit", "-w", "--stdin"))
-		return d.Place(payload, id)
+		id := strings.TrimSpace(w.Git(payload, "hash-object", "-t", "commit", "-w", "--stdin"))
+		return w.Place(payload, id)
 	}
-	raw, id, err := d.sig.Commit(spec, who, sigtest.SignOptions{})
+	raw, id, err := w.sig.Commit(spec, who, sigtest.SignOptions{})
 	if err != nil {
-		d.Fatal(err)
+		w.Fatal(err)
 	}
-	return d.Place(raw, id)
+	return w.Place(raw, id)
 }
 
-// run runs a program in the repository and returns what it said.
-func (d desk) run(env []string, name string, args ...string) (string, error) {
-	d.Helper()
-	cmd := exec.CommandContext(d.Context(), name, args...)
-	cmd.Dir = d.Dir
+// run runs a program in the repository and returns its output.
+func (w workspace) run(env []string, name string, args ...string) (string, error) {
+	w.Helper()
+	cmd := exec.CommandContext(w.Context(), name, args...)
+	cmd.Dir = w.Dir
 	cmd.Env = append(append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1"), env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// server makes a repository with the hook, and returns its folder.
-func (d desk) server() string {
-	d.Helper()
+// server creates a repository with the hook and returns its folder.
+func (w workspace) server() string {
+	w.Helper()
 	hook, err := os.ReadFile("pre-receive")
 	if err != nil {
-		d.Fatal(err)
+		w.Fatal(err)
 	}
-	dir := filepath.Join(d.TempDir(), "server.git")
+	dir := filepath.Join(w.TempDir(), "server.git")
 	for _, args := range [][]string{
 		{"init", "--quiet", "--bare", "--initial-branch=main", dir},
-		{"-C", dir, "config", "gitops.trustedRoot", d.root},
+		{"-C", dir, "config", "gitops.trustedRoot", w.root},
 		{"-C", dir, "config", "--add", "gitops.signer", alice.Issuer + "=" + alice.Subject},
-		{"-C", dir, "config", "gitops.agent", d.agent},
+		{"-C", dir, "config", "gitops.agent", w.agent},
 	} {
-		if out, err := d.run(nil, "git", args...); err != nil {
-			d.Fatalf("git %v: %v\n%s", args, err, out)
+		if out, err := w.run(nil, "git", args...); err != nil {
+			w.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, "hooks", "pre-receive"), hook, 0o755); err != nil {
-		d.Fatal(err)
+		w.Fatal(err)
 	}
 	return dir
 }
 
 func TestPreReceive(t *testing.T) {
-	d := newDesk(t)
-	server := d.server()
+	w := newWorkspace(t)
+	server := w.server()
 	push := func(want, refspec string) {
 		t.Helper()
-		out, err := d.run(nil, "git", "push", "--force", server, refspec)
+		out, err := w.run(nil, "git", "push", "--force", server, refspec)
 		switch {
 		case want == "" && err != nil:
 			t.Errorf("push %s: got %v, want it accepted:\n%s", refspec, err, out)
@@ -126,31 +126,31 @@ func TestPreReceive(t *testing.T) {
 			t.Errorf("push %s: got %v and no %q, want it refused:\n%s", refspec, err, want, out)
 		}
 	}
-	first := d.commit(alice, map[string]string{"cluster.yaml": cluster})
+	first := w.commit(alice, map[string]string{"cluster.yaml": cluster})
 	push("", "main")
 	for i := range 3 {
-		d.commit(alice, map[string]string{"cluster.yaml": cluster + fmt.Sprintf("# %d\n", i)})
+		w.commit(alice, map[string]string{"cluster.yaml": cluster + fmt.Sprintf("# %d\n", i)})
 	}
 	push("", "main")
-	good := d.Tip
+	good := w.Tip
 
-	d.commit(mallory, map[string]string{"cluster.yaml": cluster})
-	d.commit(alice, map[string]string{"cluster.yaml": cluster + "# on top\n"})
+	w.commit(mallory, map[string]string{"cluster.yaml": cluster})
+	w.commit(alice, map[string]string{"cluster.yaml": cluster + "# on top\n"})
 	push("wrong-identity", "main")
-	push("", "main:refs/heads/draft") // what no agent follows is nobody's business
-	d.Tip = good
-	d.commit(sigtest.Identity{}, map[string]string{"cluster.yaml": cluster})
+	push("", "main:refs/heads/draft") // the hook checks only the branch of the agent
+	w.Tip = good
+	w.commit(sigtest.Identity{}, map[string]string{"cluster.yaml": cluster})
 	push("unsigned", "main")
 	push("first-parent path", first+":refs/heads/main")
 	push("cannot be deleted", ":refs/heads/main")
-	if got, err := d.run(nil, "git", "-C", server, "rev-parse", "main"); err != nil || strings.TrimSpace(got) != good {
+	if got, err := w.run(nil, "git", "-C", server, "rev-parse", "main"); err != nil || strings.TrimSpace(got) != good {
 		t.Errorf("main of the server: got %s, want %s", got, good)
 	}
 }
 
 func TestCheckOfProposals(t *testing.T) {
-	d := newDesk(t)
-	root, err := os.ReadFile(d.root)
+	w := newWorkspace(t)
+	root, err := os.ReadFile(w.root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,30 +165,30 @@ func TestCheckOfProposals(t *testing.T) {
 		}
 	}
 	byAlice, byMallory := alice.Issuer+"="+alice.Subject, mallory.Issuer+"="+mallory.Subject
-	base := d.commit(alice, files(cluster, byAlice))
+	base := w.commit(alice, files(cluster, byAlice))
 	tests := map[string]struct {
 		who  sigtest.Identity
 		tree map[string]string
 		want string
 	}{
-		"good":              {alice, files(cluster+"# more\n", byAlice), ""},
-		"unsigned":          {sigtest.Identity{}, files(cluster+"# more\n", byAlice), "unsigned"},
-		"stranger":          {mallory, files(cluster+"# more\n", byAlice), "wrong-identity"},
-		"brings_its_judges": {mallory, files(cluster, byAlice, byMallory), "wrong-identity"},
-		"bad_manifest":      {alice, files(cluster+"spec: {colour: blue}\n", byAlice), "colour"},
+		"good":                  {alice, files(cluster+"# more\n", byAlice), ""},
+		"unsigned":              {sigtest.Identity{}, files(cluster+"# more\n", byAlice), "unsigned"},
+		"stranger":              {mallory, files(cluster+"# more\n", byAlice), "wrong-identity"},
+		"changes_its_own_trust": {mallory, files(cluster, byAlice, byMallory), "wrong-identity"},
+		"bad_manifest":          {alice, files(cluster+"spec: {colour: blue}\n", byAlice), "colour"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			here := d
-			repo := *d.Repo
+			here := w
+			repo := *w.Repo
 			here.Repo, here.Tip = &repo, base
 			head := here.commit(tt.who, tt.tree)
-			out, err := d.run([]string{"GITOPS_AGENT=" + d.agent, "GITOPS_MANIFESTS=guests"}, script, base, head)
+			out, err := w.run([]string{"GITOPS_AGENT=" + w.agent, "GITOPS_MANIFESTS=guests"}, script, base, head)
 			switch {
 			case tt.want == "" && err != nil:
 				t.Errorf("got %v, want the proposal to pass:\n%s", err, out)
 			case tt.want != "" && (err == nil || !strings.Contains(out, tt.want)):
-				t.Errorf("got %v, want a refusal that says %q:\n%s", err, tt.want, out)
+				t.Errorf("got %v, want it refused with %q:\n%s", err, tt.want, out)
 			}
 		})
 	}

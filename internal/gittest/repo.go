@@ -1,5 +1,3 @@
-// Package gittest makes bare git repositories for tests, with the git program and without a work tree, so that commits can be
-// given byte for byte.
 package gittest
 
 import (
@@ -19,13 +17,13 @@ import (
 // Repo is a bare repository whose branch is main. Files is the content of the next commit, by path; folders are not supported.
 type Repo struct {
 	Dir   string
-	Tip   string // commit that main is at, "" before the first
+	Tip   string // commit of main, "" before the first
 	Files map[string]string
 
 	tb testing.TB
 }
 
-// New makes an empty repository that goes with the test.
+// New creates an empty repository that is removed after the test.
 func New(tb testing.TB) *Repo {
 	tb.Helper()
 	r := &Repo{Dir: filepath.Join(tb.TempDir(), "forge.git"), Files: map[string]string{}, tb: tb}
@@ -33,7 +31,7 @@ func New(tb testing.TB) *Repo {
 	return r
 }
 
-// Push commits Files, signed by who, and moves main to the commit.
+// Push commits Files, signed by who, moves main to the commit and returns the id of the commit.
 func (r *Repo) Push(sig *sigtest.Sigstore, who sigtest.Identity, message string) string {
 	r.tb.Helper()
 	spec := sigtest.CommitSpec{Tree: r.Tree(), Message: message}
@@ -47,7 +45,7 @@ func (r *Repo) Push(sig *sigtest.Sigstore, who sigtest.Identity, message string)
 	return r.Place(raw, id)
 }
 
-// Place writes a commit as it is and moves main to it.
+// Place stores the raw bytes of a commit, moves main to it and returns id. It fails the test if git computes another id.
 func (r *Repo) Place(raw []byte, id string) string {
 	r.tb.Helper()
 	if got := strings.TrimSpace(r.Git(raw, "hash-object", "-t", "commit", "-w", "--stdin")); got != id {
@@ -69,7 +67,7 @@ func (r *Repo) Tree() string {
 	return strings.TrimSpace(r.Git([]byte(listing.String()), "mktree"))
 }
 
-// Git runs git on the repository, without the settings of whoever runs the tests, and returns what it printed.
+// Git runs git on the repository, without the settings of the user who runs the tests, and returns its output.
 func (r *Repo) Git(stdin []byte, args ...string) string {
 	r.tb.Helper()
 	cmd := exec.CommandContext(r.tb.Context(), "git", args...)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// authority is one generation of a Fulcio-like certificate authority: a root and the intermediate that issues.
+// authority is one generation of a certificate authority like Fulcio: a root and the intermediate that issues.
 type authority struct {
 	keySource
 	window       window
@@ -18,10 +18,10 @@ type authority struct {
 	key          *ecdsa.PrivateKey // the intermediate's
 }
 
-// lifetime is how long certificates of authorities last: longer than any window, so that windows decide.
+// lifetime is the validity of the authorities' certificates. It is longer than any window, so that the windows decide.
 const lifetime = 40 * 365 * 24 * time.Hour
 
-// newAuthority makes a root and an intermediate limited to code signing.
+// newAuthority returns an authority with a root and an intermediate that is limited to code signing.
 func newAuthority(src keySource, w window) (*authority, error) {
 	curve, err := src.options.caCurve()
 	if err != nil {
@@ -58,7 +58,7 @@ func (o Options) caCurve() (elliptic.Curve, error) {
 	return nil, fmt.Errorf("choose authority's key: got %q, want %s or %s", string(o.CAKey), P384, P256)
 }
 
-// caCertificate issues a certificate for an authority's key: self-signed without a parent, else limited to code signing.
+// caCertificate issues a certificate for an authority's key. Without a parent it is self-signed; with a parent it is limited to code signing.
 func (k keySource) caCertificate(w window, name string, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	serial, err := k.serial(name)
 	if err != nil {
@@ -83,7 +83,7 @@ func (k keySource) caCertificate(w window, name string, parent *x509.Certificate
 	return createCertificate(template, parent, key, signer)
 }
 
-// subject names a certificate of this generation, so that chains of different generations never mix.
+// subject returns the name of a certificate of this generation, so that chains of different generations never mix.
 func (k keySource) subject(name string) pkix.Name {
 	return pkix.Name{
 		Organization: []string{k.options.Name},

@@ -23,7 +23,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// cms is the shape of the messages that gitsign writes, declared here a second time so that the encoder is not checked against itself.
+// cms is the structure of the messages that gitsign writes. It is declared a second time, so that the encoder is not checked against itself.
 type cms struct {
 	Type    asn1.ObjectIdentifier
 	Content struct {
@@ -51,7 +51,7 @@ type cmsAttribute struct {
 	Values []asn1.RawValue `asn1:"set"`
 }
 
-// parseArmor reads an armored message, which must be the canonical encoding of what it holds.
+// parseArmor parses an armored message, which must be the canonical encoding of its content.
 func parseArmor(t *testing.T, armored []byte) cms {
 	t.Helper()
 	block, rest := pem.Decode(armored)
@@ -83,7 +83,7 @@ func (c cms) unsigned(oid asn1.ObjectIdentifier) [][]byte {
 	return out
 }
 
-// signedAttrs returns what the signer signed.
+// signedAttrs returns the bytes that the signer signed.
 func (c cms) signedAttrs(t *testing.T) []byte {
 	t.Helper()
 	der, err := asn1.MarshalWithParams(c.Content.Signers[0].Signed, "set")
@@ -93,7 +93,7 @@ func (c cms) signedAttrs(t *testing.T) []byte {
 	return der
 }
 
-// Bodies of log entries, as text rather than as the structures that the log encodes.
+// Bodies of log entries, as text and not as the structures that the log encodes.
 const (
 	bodyV1 = `{"apiVersion":"0.0.1","kind":"hashedrekord","spec":{"data":{"hash":{"algorithm":"sha256","value":"%x"}},` +
 		`"signature":{"content":"%s","publicKey":{"content":"%s"}}}}`
@@ -101,7 +101,7 @@ const (
 		`"signature":{"content":"%s","verifier":{"keyDetails":"PKIX_ECDSA_P256_SHA_256","x509Certificate":{"rawBytes":"%s"}}}}}}`
 )
 
-// entry returns the log entry with the body that fits the message.
+// entry returns the log entry with the body that belongs to the message.
 func (c cms) entry(t *testing.T, part sigtest.Part) []*rekorpb.TransparencyLogEntry {
 	t.Helper()
 	entry := rawEntry(t, c)
@@ -124,7 +124,7 @@ func (c cms) entry(t *testing.T, part sigtest.Part) []*rekorpb.TransparencyLogEn
 	return []*rekorpb.TransparencyLogEntry{entry}
 }
 
-// rawEntry returns the log entry as the message holds it, or nil.
+// rawEntry returns the log entry in the message, or nil.
 func rawEntry(t *testing.T, c cms) *rekorpb.TransparencyLogEntry {
 	t.Helper()
 	values := c.unsigned(asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 3, 1})
@@ -159,8 +159,8 @@ func (c cms) timestamps(t *testing.T) []*commonpb.RFC3161SignedTimestamp {
 	return out
 }
 
-// verifyArmored gives a message to sigstore-go as a bundle, and to nobody else: certificate chain, certificate timestamp, log entry, timestamp
-// tokens and signature are its judgement. Only that the message is about the payload is checked here, because sigstore-go cannot.
+// verifyArmored has sigstore-go verify a message as a bundle: certificate chain, certificate timestamp, log entry, timestamp tokens and
+// signature. It checks only one thing itself, because sigstore-go cannot: that the message is about the payload.
 func verifyArmored(t *testing.T, trusted *sigtest.Sigstore, payload, armored []byte, part sigtest.Part, demand ...verify.VerifierOption) (*verify.VerificationResult, error) {
 	t.Helper()
 	message := parseArmor(t, armored)
@@ -193,7 +193,7 @@ func verifyArmored(t *testing.T, trusted *sigtest.Sigstore, payload, armored []b
 	return verifier.Verify(b, verify.NewPolicy(verify.WithArtifactDigest("sha256", digest[:]), verify.WithoutIdentitiesUnsafe()))
 }
 
-// checkSigner checks the parts of a message that never reach sigstore-go.
+// checkSigner checks the parts of a message that sigstore-go does not receive.
 func checkSigner(message cms, payload []byte) error {
 	signer := message.Content.Signers[0]
 	if content := message.Content.Content.Value.FullBytes; len(content) > 0 {
@@ -235,7 +235,7 @@ func trustedMaterial(t *testing.T, s *sigtest.Sigstore) root.TrustedMaterial {
 	return material
 }
 
-// newSigstore makes a Sigstore whose keys differ for every name.
+// newSigstore returns a Sigstore whose keys differ for every name.
 func newSigstore(t testing.TB, name string) *sigtest.Sigstore {
 	t.Helper()
 	s, err := sigtest.New(sigtest.Options{Name: name + ".test", Seed: name})

@@ -30,7 +30,7 @@ var (
 	oidECDSASHA384    = asn1.ObjectIdentifier{1, 2, 840, 10045, 4, 3, 3}
 )
 
-// draft prepares a certificate for an identity, valid from a time for a duration. The label decides key and serial number.
+// draft returns a certificate for an identity before it is issued, valid from a time for a duration. The label determines key and serial number.
 func (a *authority) draft(id Identity, label string, from time.Time, valid time.Duration) (*Certificate, error) {
 	key, err := a.ecdsa(p256, "leaf/"+label)
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *authority) draft(id Identity, label string, from time.Time, valid time.
 	return &Certificate{Serial: serial, NotBefore: from, NotAfter: from.Add(valid), Key: key, Extensions: append(usage, claims...)}, nil
 }
 
-// usageExtensions returns the extensions that say what a key is for and who certifies it.
+// usageExtensions returns the extensions about the use of the key and about the key that certifies it.
 func (a *authority) usageExtensions(key *ecdsa.PrivateKey) ([]pkix.Extension, error) {
 	point, err := key.PublicKey.Bytes()
 	if err != nil {
@@ -84,7 +84,7 @@ type authorityKeyID struct {
 }
 
 // tbsCertificate is the signed part of a certificate (RFC 5280, 4.1). It is encoded here because the transparency log signs the same bytes
-// without its own extension, and because crypto/x509 would spend most of the time verifying what it has just signed.
+// without its own extension, and because crypto/x509 would spend most of the time verifying the signature that it has just made.
 type tbsCertificate struct {
 	Version    int `asn1:"explicit,tag:0"`
 	Serial     *big.Int
@@ -96,7 +96,7 @@ type tbsCertificate struct {
 	Extensions []pkix.Extension `asn1:"explicit,tag:3"`
 }
 
-// issue certifies a draft, with the timestamp of a transparency log embedded unless there is no log. The result is DER.
+// issue signs a draft and returns DER. It embeds the timestamp of a transparency log if log is not nil.
 func (a *authority) issue(draft *Certificate, log *ctLog) ([]byte, error) {
 	public, err := spki(draft.Key.Public())
 	if err != nil {
@@ -145,7 +145,7 @@ func (a *authority) sign(tbs tbsCertificate) ([]byte, error) {
 	}{asn1.RawValue{FullBytes: raw}, a.algorithm(), asn1.BitString{Bytes: signature, BitLength: 8 * len(signature)}})
 }
 
-// algorithm returns how this authority signs.
+// algorithm returns the signature algorithm of this authority.
 func (a *authority) algorithm() pkix.AlgorithmIdentifier {
 	if a.key.Curve == p256 {
 		return pkix.AlgorithmIdentifier{Algorithm: oidECDSASHA256}

@@ -34,7 +34,7 @@ func attribute(oid asn1.ObjectIdentifier, value any) (Attribute, error) {
 	return Attribute{oid, der}, nil
 }
 
-// signedAttributes returns the attributes that a signer signs: what kind of content, when by the signer's own clock, and its digest.
+// signedAttributes returns the attributes that a signer signs: the content type, the time by the signer's own clock, and the digest.
 func signedAttributes(contentType asn1.ObjectIdentifier, at time.Time, digest [32]byte) ([]Attribute, error) {
 	var out []Attribute
 	for _, a := range []struct {
@@ -50,7 +50,7 @@ func signedAttributes(contentType asn1.ObjectIdentifier, at time.Time, digest [3
 	return out, nil
 }
 
-// encodeAttributes returns the DER SET OF attributes, which DER sorts by their encoding.
+// encodeAttributes returns the DER SET OF the attributes. DER sorts them by their encoding.
 func encodeAttributes(attributes []Attribute) ([]byte, error) {
 	var encoded [][]byte
 	for _, a := range attributes {
@@ -67,7 +67,7 @@ func encodeAttributes(attributes []Attribute) ([]byte, error) {
 	return asn1.Marshal(asn1.RawValue{Tag: asn1.TagSet, IsCompound: true, Bytes: bytes.Join(encoded, nil)})
 }
 
-// signedData is CMS SignedData with one signer. Commits and timestamp tokens both are.
+// signedData is CMS SignedData with one signer. Signatures of commits and timestamp tokens have this form.
 type signedData struct {
 	version      int
 	contentType  asn1.ObjectIdentifier
@@ -153,7 +153,7 @@ func (s signedData) signerInfo() (signerInfo, error) {
 	return info, err
 }
 
-// setBytes returns what a DER SET contains.
+// setBytes returns the content of a DER SET.
 func setBytes(der []byte) ([]byte, error) {
 	var set asn1.RawValue
 	if _, err := asn1.Unmarshal(der, &set); err != nil {
@@ -162,7 +162,7 @@ func setBytes(der []byte) ([]byte, error) {
 	return set.Bytes, nil
 }
 
-// tagged returns a context-specific constructed value: of a SET's content an implicit tag, of a whole value an explicit one.
+// tagged returns a context-specific constructed value. The tag is implicit for the content of a SET and explicit for a complete value.
 func tagged(tag int, content []byte) asn1.RawValue {
 	return asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: tag, IsCompound: true, Bytes: content}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ctLog is one generation of a certificate transparency log. It signs timestamps and keeps no tree: nothing that is embedded in a
+// ctLog is one generation of a certificate transparency log. It signs timestamps and has no tree, because nothing that is embedded in a
 // certificate proves inclusion.
 type ctLog struct {
 	window window
@@ -41,8 +41,8 @@ const (
 
 var oidSCTList = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 2}
 
-// submit logs a certificate that is not yet issued and returns the extension that carries the signed timestamp. What the log signs of a
-// precertificate is its signed part without the poison extension, which is the certificate's own signed part before this extension is added.
+// submit logs a certificate that is not yet issued and returns the extension with the signed timestamp. The log signs the signed part of the
+// precertificate without the poison extension. That is the signed part of the certificate before this extension is added.
 func (l *ctLog) submit(tbs tbsCertificate, issuerKey []byte, at time.Time) (pkix.Extension, error) {
 	raw, err := asn1.Marshal(tbs)
 	if err != nil {
@@ -73,7 +73,7 @@ func (l *ctLog) submit(tbs tbsCertificate, issuerKey []byte, at time.Time) (pkix
 	return pkix.Extension{Id: oidSCTList, Value: value}, nil
 }
 
-// vector16 is a TLS vector whose length takes two bytes.
+// vector16 returns a TLS vector whose length has two bytes.
 func vector16(b []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...) //nolint:gosec // signatures are short
 }

@@ -1,16 +1,28 @@
-// Package sigtest is a Sigstore in memory that signs for real.
+// Package sigtest is a Sigstore in memory that makes real signatures, for tests and demonstrations.
 //
-// It holds what a Sigstore deployment holds: a certificate authority that issues short-lived code-signing certificates to identities, a
-// certificate transparency log whose timestamps are embedded in them, a Rekor v1 and a Rekor v2 transparency log, and a timestamp
-// authority. Sign makes the signature that gitsign makes in its offline mode, and Commit and Tag wrap it in git objects. Nothing is
-// pretended: keys are real, the Merkle trees grow, proofs and checkpoints are signed, and times may lie anywhere.
+// It contains the parts of a Sigstore deployment: a certificate authority that issues short-lived code-signing certificates to identities, a
+// certificate transparency log whose timestamps are embedded in them, a Rekor v1 and a Rekor v2 transparency log, and a timestamp authority.
+// The keys are real, the Merkle trees grow, proofs and checkpoints are signed, and times can be chosen freely.
 //
-// Trust leaves the package only as the JSON of TrustedRoot, so whoever verifies needs no hook and cannot tell these signatures from
-// those of a real deployment. To make a signature wrong in one respect, SignOptions takes parts from another Sigstore (By), leaves them
-// out (Nobody), moves times, or applies a Mutation to the finished message.
+// The trust in a Sigstore leaves the package only as the JSON of TrustedRoot. A verifier therefore needs no test code and cannot distinguish
+// these signatures from those of a real deployment.
 //
-// All keys derive from Options.Seed and signing draws no randomness, so the same calls in the same order give the same bytes. A Sigstore
-// may be used by many goroutines at once; only the order of log entries then depends on who comes first.
+// Main types, in the order in which a reader meets them:
+//   - Options and Sigstore (sigstore.go): the parts, their keys and windows. Rotate and Retire change keys; Save and Load (state.go) continue a
+//     Sigstore in another process.
+//   - Identity and Extensions (identity.go): the person or workflow that a certificate names.
+//   - SignOptions and Party (sign.go): the times and parts of one signature. Sign makes the signature that gitsign makes in its offline mode.
+//   - CommitSpec and TagSpec (object.go): git objects. Commit and Tag sign them.
+//   - Message (message.go): a signature before it is encoded.
+//   - Mutation (mutation.go): a change that makes a finished message wrong in one respect. SignOptions can also take a part from another
+//     Sigstore (By), leave it out (Absent) or move times.
+//   - GitProgram (gitprogram.go): git's signing program.
 //
-// The package is for tests and demonstrations. Its keys are as secret as its seed, and the agent does not link it.
+// The parts are authority.go and certificate.go, ctlog.go, rekor.go with hashedrekord.go and merkle.go, and tsa.go; cms.go encodes messages.
+//
+// All keys derive from Options.Seed, and signing uses no randomness, so the same calls in the same order give the same bytes. Many goroutines
+// may use a Sigstore at once; then only the order of log entries depends on their timing. The keys are only as secret as the seed, and the agent
+// does not link this package.
+//
+// Start with sign_test.go and with Message in sign.go.
 package sigtest

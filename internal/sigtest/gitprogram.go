@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// GitProgram stands in for gitsign as git's signing program: with gpg.format x509 and gpg.x509.program set to a binary that calls Run, git
+// GitProgram replaces gitsign as git's signing program: with gpg.format x509 and gpg.x509.program set to a binary that calls Run, git
 // commit -S and git tag -s sign with a Sigstore in memory. As git starts a process for every signature, the binary should Load the
 // Sigstore first and Save it afterwards.
 type GitProgram struct {
@@ -19,9 +19,9 @@ type GitProgram struct {
 	Options  SignOptions
 }
 
-// Run does what git asks for by the arguments that follow the program's name: it reads the payload from stdin, writes the armored signature to
-// stdout and the status lines by which git knows of success to status, the file that --status-fd names (git uses 2, standard error). It
-// refuses everything but signing, verifying included.
+// Run signs for git. args are the arguments that follow the program's name. Run reads the payload from stdin, writes the armored signature to
+// stdout, and writes to status the lines by which git recognizes success. status is the file that --status-fd names; git uses 2, standard
+// error. Run returns an error for every other request, including verification.
 func (g GitProgram) Run(ctx context.Context, args []string, stdin io.Reader, stdout, status io.Writer) error {
 	if err := checkGitArgs(args); err != nil {
 		return err
@@ -52,8 +52,8 @@ func (g GitProgram) Run(ctx context.Context, args []string, stdin io.Reader, std
 	return nil
 }
 
-// checkGitArgs accepts a request for a detached armored signature in the spellings of git and of gitsign's own options. The key that git
-// names is passed over: whom a certificate names is the identity's affair.
+// checkGitArgs accepts a request for a detached armored signature, in the spellings of git and of gitsign's own options. It ignores the key
+// that git names, because the identity determines whom the certificate names.
 func checkGitArgs(args []string) error {
 	var asked strings.Builder
 	for i := 0; i < len(args); i++ {
@@ -75,7 +75,7 @@ func checkGitArgs(args []string) error {
 				i++
 			}
 		default:
-			return fmt.Errorf("parse arguments: got %q, want those of git: --status-fd=2 -bsau KEY", arg)
+			return fmt.Errorf("parse arguments: got %q, want the arguments of git: --status-fd=2 -bsau KEY", arg)
 		}
 	}
 	for _, want := range "bsa" {

@@ -20,7 +20,7 @@ const programDir = "SIGTEST_PROGRAM_DIR"
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(programDir); dir != "" {
 		if err := signForGit(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err) // git misses the status line and fails
+			fmt.Fprintln(os.Stderr, err) // git does not receive the status line and fails
 		}
 		return
 	}
@@ -76,7 +76,7 @@ func (r repository) git(stdin string, args ...string) string {
 	return string(out)
 }
 
-// splitCommit takes the signature out of a raw commit.
+// splitCommit separates the signature from a raw commit.
 func splitCommit(t *testing.T, raw string) (payload, armored []byte) {
 	t.Helper()
 	head, rest, found := strings.Cut(raw, "gpgsig ")
@@ -117,7 +117,7 @@ func TestGitSignsWithProgram(t *testing.T) {
 	}
 }
 
-// sizeAt returns how large the log was when a revision was signed: five entries older than the repository, and one for each commit.
+// sizeAt returns the size of the log when a revision was signed: the earlier entries of a new log, and one for each commit.
 func (r repository) sizeAt(revision string) int64 {
 	return 5 + int64(strings.Count(r.git("", "rev-list", revision), "\n"))
 }

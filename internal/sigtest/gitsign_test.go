@@ -55,7 +55,7 @@ func corpus(t *testing.T) map[shape][]byte {
 		if entry.IntegratedTime == 0 {
 			part = sigtest.RekorV2
 		}
-		if entry.KindVersion.Version == "0.0.1" { // else it is another program's
+		if entry.KindVersion.Version == "0.0.1" { // otherwise another program wrote the entry
 			out[shape{part, object.HasTSA}] = armored
 		}
 	}
@@ -95,7 +95,7 @@ func TestSignLooksLikeGitsign(t *testing.T) {
 	}
 }
 
-// outline describes a message without what differs from one signature to the next.
+// outline describes a message without the values that differ between signatures.
 func outline(t *testing.T, armored []byte) []string {
 	t.Helper()
 	message := parseArmor(t, armored)
@@ -126,7 +126,7 @@ func tags(t *testing.T, values []asn1.RawValue) []int {
 	return out
 }
 
-// certificateOutline lists what a certificate holds, but for Fulcio's extension 24, which came after the format that matters here.
+// certificateOutline lists the content of a certificate, except Fulcio's extension 24, which is newer than the format that is compared.
 func certificateOutline(t *testing.T, der []byte) []string {
 	t.Helper()
 	certificate, err := x509.ParseCertificate(der)
@@ -142,8 +142,8 @@ func certificateOutline(t *testing.T, der []byte) []string {
 	return out
 }
 
-// entryOutline lists the fields of a log entry that are set, and those values that do not differ between entries. The corpus has entries that
-// are the first of their log, which leaves index and hashes empty.
+// entryOutline lists the fields of a log entry that are set, and the values that do not differ between entries. The corpus has entries that
+// are the first of their log, where index and hashes are empty.
 func entryOutline(entry *rekorpb.TransparencyLogEntry) []string {
 	var out []string
 	list := func(field protoreflect.FieldDescriptor, _ protoreflect.Value) bool {

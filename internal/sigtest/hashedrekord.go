@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 )
 
-// record is what a hashedrekord entry says.
+// record is the content of a hashedrekord entry.
 type record struct {
 	artifact    hash // SHA-256 of what was signed
 	signature   []byte
 	certificate []byte // DER
 }
 
-// body returns the canonical JSON that the log hashes: fields in alphabetical order, no spaces.
+// body returns the canonical JSON that the log hashes: fields in alphabetical order, without spaces.
 func (l *rekorLog) body(r record) ([]byte, error) {
 	if l.part == RekorV2 {
 		return bodyV2(r)
@@ -72,7 +72,7 @@ func bodyV2(r record) ([]byte, error) {
 	}}})
 }
 
-// envelope surrounds the specific part of an entry.
+// envelope is the outer part of an entry.
 type envelope[T any] struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Identity is whom a certificate names.
+// Identity is the person or workflow that a certificate names.
 type Identity struct {
 	// Subject becomes the subject alternative name: a URI if it contains "://", else an e-mail address.
 	Subject string
-	// Issuer is the OIDC issuer that vouched for the subject. It is written in both the old and the present form.
+	// Issuer is the OIDC issuer that authenticated the subject. It is written in both the old and the present form.
 	Issuer string
 	// Extensions are the claims of a workflow; a person has none.
 	Extensions Extensions
@@ -42,8 +42,8 @@ type Extensions struct {
 const GitHubIssuer = "https://token.actions.githubusercontent.com"
 
 // GitHubWorkflow returns the identity of a run of a workflow on GitHub: repository as "owner/name", workflow as the file name below
-// .github/workflows, ref as "refs/heads/main". Identifiers, digests and run number are plausible and depend on nothing else; change the
-// fields of the result for other claims.
+// .github/workflows, ref as "refs/heads/main". Identifiers, digests and run number are plausible constants; change the fields of the
+// result for other claims.
 func GitHubWorkflow(repository, workflow, ref string) Identity {
 	const digest = "9f0b2b5b4f3f4d4c8a1e0d8c2a7b6e5d4c3b2a19"
 	owner, _, _ := strings.Cut(repository, "/")

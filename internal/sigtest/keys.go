@@ -22,11 +22,11 @@ const (
 	Ed25519 KeyType = "Ed25519"
 )
 
-// p256 is the curve of every key whose kind is no option.
+// p256 is the curve of every key whose kind cannot be chosen.
 var p256 = elliptic.P256()
 
-// keySource derives the keys and names of one generation of one part from the seed, so that a saved Sigstore is its seed, its windows and
-// its logs.
+// keySource derives the keys and names of one generation of one part from the seed. A saved Sigstore therefore consists of its seed, its
+// windows and its logs.
 type keySource struct {
 	options    Options
 	part       Part
@@ -43,7 +43,7 @@ func (k keySource) derive(label string, n int) ([]byte, error) {
 	return out, nil
 }
 
-// ecdsa derives a key on a curve. A derived number that is no scalar of the curve, which happens about once in 2^32 times, is passed over.
+// ecdsa derives a key on a curve. It skips a derived number that is not a scalar of the curve, which happens about once in 2^32 times.
 func (k keySource) ecdsa(curve elliptic.Curve, label string) (*ecdsa.PrivateKey, error) {
 	for try := range 4 {
 		raw, err := k.derive(fmt.Sprintf("%s/%s/%d", label, curve.Params().Name, try), curve.Params().BitSize/8)
@@ -72,7 +72,7 @@ func (k keySource) serial(label string) (*big.Int, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw[0] = raw[0]&0x3f | 0x40 // positive, and never shorter
+	raw[0] = raw[0]&0x3f | 0x40 // positive, and always 20 bytes
 	return new(big.Int).SetBytes(raw), nil
 }
 

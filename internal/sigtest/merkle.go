@@ -41,7 +41,7 @@ func (t *tree) root() hash {
 	if t.size() == 0 {
 		return sha256.Sum256(nil)
 	}
-	return t.over(0, t.size())
+	return t.rangeHash(0, t.size())
 }
 
 // proof returns the audit path of a leaf in the whole tree, from the leaf's sibling upwards.
@@ -53,19 +53,19 @@ func (t *tree) path(index, from, to int) []hash {
 	}
 	middle := from + split(to-from)
 	if index < middle {
-		return append(t.path(index, from, middle), t.over(middle, to))
+		return append(t.path(index, from, middle), t.rangeHash(middle, to))
 	}
-	return append(t.path(index, middle, to), t.over(from, middle))
+	return append(t.path(index, middle, to), t.rangeHash(from, middle))
 }
 
-// over returns the hash over the leaves from and up to to, exclusive. The range begins where a subtree of its size may begin.
-func (t *tree) over(from, to int) hash {
+// rangeHash returns the hash over the leaves from (inclusive) to to (exclusive). The range must begin where a subtree of its size may begin.
+func (t *tree) rangeHash(from, to int) hash {
 	if n := to - from; n&(n-1) == 0 {
 		k := bits.TrailingZeros(uint(n)) //nolint:gosec // ranges are not negative
 		return t.levels[k][from>>k]
 	}
 	middle := from + split(to-from)
-	return nodeHash(t.over(from, middle), t.over(middle, to))
+	return nodeHash(t.rangeHash(from, middle), t.rangeHash(middle, to))
 }
 
 // split returns the largest power of two below n, for n above 1.
@@ -73,7 +73,7 @@ func split(n int) int {
 	return 1 << (bits.Len(uint(n-1)) - 1) //nolint:gosec // n is above 1
 }
 
-// leafHash and nodeHash keep leaves and nodes apart by their first byte.
+// leafHash and nodeHash hash different first bytes, so that a leaf cannot be taken for a node.
 func leafHash(entry []byte) hash { return sha256.Sum256(append([]byte{0}, entry...)) }
 
 func nodeHash(left, right hash) hash {

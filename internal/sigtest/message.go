@@ -27,7 +27,7 @@ type Message struct {
 	SignedAttrs []byte
 	// Signature is the signer's, ASN.1 ECDSA over SHA-256.
 	Signature []byte
-	// Entry is the transparency log's answer without its canonical body, or nil.
+	// Entry is the transparency log's entry without its canonical body, or nil.
 	Entry *rekorpb.TransparencyLogEntry
 	// Body is the canonical body of Entry. It is not part of the encoded message.
 	Body []byte

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Mutation makes a finished message wrong in one respect. Those below cover what an attacker can do without a key; anything else is a
-// function of the caller's own. Mutations of the log entry or a token expect the message to have one.
+// Mutation makes a finished message wrong in one respect. The mutations of this package cover what an attacker can do without a key; a
+// caller can write others. Mutations of the log entry or of a token require a message that has one.
 type Mutation func(*Message)
 
 // FlipSignature changes one bit of the signer's signature.
@@ -38,7 +38,7 @@ func AddUnsigned(a Attribute) Mutation {
 // RemoveEntry removes the log entry, as if the commit was signed in gitsign's online mode.
 func RemoveEntry(m *Message) { m.Entry, m.Body = nil, nil }
 
-// UseEntry replaces the log entry by that of another message.
+// UseEntry replaces the log entry by the entry of another message.
 func UseEntry(other *Message) Mutation {
 	return func(m *Message) {
 		m.Entry = proto.CloneOf(other.Entry) // later mutations must not reach the other message
@@ -54,7 +54,7 @@ func FlipSET(m *Message) {
 // RemoveSET removes the signed entry timestamp.
 func RemoveSET(m *Message) { m.Entry.InclusionPromise = nil }
 
-// ShiftIntegratedTime moves the time at which the entry says it was logged, in whole seconds.
+// ShiftIntegratedTime moves the logging time in the entry, in whole seconds.
 func ShiftIntegratedTime(by time.Duration) Mutation {
 	return func(m *Message) { m.Entry.IntegratedTime += int64(by / time.Second) }
 }
@@ -68,7 +68,7 @@ func FlipProofHash(m *Message) {
 	hashes[0] = flipLast(hashes[0])
 }
 
-// FlipRootHash changes one bit of the root that the inclusion proof claims; the checkpoint keeps the true one.
+// FlipRootHash changes one bit of the root in the inclusion proof; the checkpoint keeps the true root.
 func FlipRootHash(m *Message) {
 	m.Entry.InclusionProof.RootHash = flipLast(m.Entry.InclusionProof.RootHash)
 }

@@ -14,7 +14,7 @@ import (
 // EmptyTree is the id of the tree without entries.
 const EmptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
-// Person is an author, committer or tagger. The zero Person is one Alice.
+// Person is an author, committer or tagger. The zero Person is Alice <alice@example.org>.
 type Person struct {
 	Name, Email string
 	When        time.Time // default: when the object is signed
@@ -41,7 +41,7 @@ type TagSpec struct {
 	Message string // a final newline is added if there is none
 }
 
-// Commit makes and signs a commit. It returns the raw object as git cat-file prints it, and its id.
+// Commit creates and signs a commit. It returns the raw object as git cat-file prints it, and its id.
 func (s *Sigstore) Commit(spec CommitSpec, id Identity, opts SignOptions) (raw []byte, sha string, err error) {
 	opts = opts.withDefaults()
 	raw, err = s.SignCommit(spec.Payload(opts.At), id, opts)
@@ -51,7 +51,7 @@ func (s *Sigstore) Commit(spec CommitSpec, id Identity, opts SignOptions) (raw [
 	return raw, ObjectID("commit", raw), nil
 }
 
-// Tag makes and signs an annotated tag. It returns the raw object and its id.
+// Tag creates and signs an annotated tag. It returns the raw object and its id.
 func (s *Sigstore) Tag(spec TagSpec, id Identity, opts SignOptions) (raw []byte, sha string, err error) {
 	opts = opts.withDefaults()
 	raw, err = s.SignTag(spec.Payload(opts.At), id, opts)
@@ -79,8 +79,8 @@ func (s *Sigstore) SignTag(payload []byte, id Identity, opts SignOptions) ([]byt
 	return append(payload[:len(payload):len(payload)], signature...), nil
 }
 
-// AttachToCommit adds an armored signature of any kind to a raw commit, as its last header like git. It fails if the commit has no end
-// of headers.
+// AttachToCommit adds an armored signature of any kind to a raw commit, as the last header, as git does. It returns an error if the commit has
+// no empty line after its headers.
 func AttachToCommit(payload, signature []byte) ([]byte, error) {
 	headers, message, found := bytes.Cut(payload, []byte("\n\n"))
 	if !found {
@@ -101,7 +101,7 @@ func ObjectID(kind string, raw []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Payload returns the raw unsigned commit, dated to a time where persons have none of their own.
+// Payload returns the raw commit without a signature. at is the time of the persons that have no time of their own.
 func (c CommitSpec) Payload(at time.Time) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "tree %s\n", cmp.Or(c.Tree, EmptyTree))
@@ -116,13 +116,13 @@ func (c CommitSpec) Payload(at time.Time) []byte {
 	return out.Bytes()
 }
 
-// Payload returns the raw unsigned tag, dated to a time if the tagger has none.
+// Payload returns the raw tag without a signature. at is the time of a tagger that has no time of its own.
 func (t TagSpec) Payload(at time.Time) []byte {
 	return fmt.Appendf(nil, "object %s\ntype %s\ntag %s\ntagger %s\n\n%s",
 		t.Object, cmp.Or(t.Type, "commit"), t.Name, t.Tagger.line(at), endLine(t.Message))
 }
 
-// line returns a person as git writes one.
+// line returns a person as git writes it.
 func (p Person) line(at time.Time) string {
 	if !p.When.IsZero() {
 		at = p.When

@@ -24,8 +24,8 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// TestObjectsAreGits lets git store what this package assembles, and compares git's own name and form of it.
-func TestObjectsAreGits(t *testing.T) {
+// TestObjectsMatchGit has git store the objects of this package, and compares git's id and form of them.
+func TestObjectsMatchGit(t *testing.T) {
 	r := newRepository(t)
 	s := newSigstore(t, "home")
 	r.git("", "hash-object", "-t", "tree", "-w", "--stdin") // the empty tree

@@ -17,11 +17,11 @@ import (
 	rekorpb "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
 )
 
-// rekorLog is one generation of a Rekor log: a tree of its own under a key of its own.
+// rekorLog is one generation of a Rekor log, with its own tree and its own key.
 type rekorLog struct {
 	part   Part
 	window window
-	host   string // names the log in its URL and signs its checkpoints
+	host   string // the log's name in its URL and in the signatures of its checkpoints
 	origin string // first line of its checkpoints
 	key    crypto.Signer
 	public []byte // SubjectPublicKeyInfo
@@ -32,10 +32,10 @@ type rekorLog struct {
 	leaves tree
 }
 
-// older is how many entries a new log already has, so that no proof is empty.
-const older = 5
+// earlierEntries is the number of entries that a new log already has, so that no proof is empty.
+const earlierEntries = 5
 
-// newRekorV1 makes a log with an ECDSA key that promises entries at a time.
+// newRekorV1 returns a log with an ECDSA key that signs the time of each entry.
 func newRekorV1(src keySource, w window) (*rekorLog, error) {
 	key, err := src.ecdsa(p256, "log")
 	if err != nil {
@@ -50,11 +50,11 @@ func newRekorV1(src keySource, w window) (*rekorLog, error) {
 	treeID := binary.BigEndian.Uint64(id[:]) >> 1
 	return &rekorLog{
 		part: RekorV1, window: w, host: host, origin: fmt.Sprintf("%s - %d", host, treeID), key: key, public: public, id: id[:],
-		first: int64(src.generation+1) * 1_000_000, leaves: begin(id[:]),
+		first: int64(src.generation+1) * 1_000_000, leaves: newTree(id[:]),
 	}, nil
 }
 
-// newRekorV2 makes a log that signs checkpoints only and knows no time.
+// newRekorV2 returns a log that signs only checkpoints and records no times.
 func newRekorV2(src keySource, w window) (*rekorLog, error) {
 	key, err := src.rekorV2Key()
 	if err != nil {
@@ -67,7 +67,7 @@ func newRekorV2(src keySource, w window) (*rekorLog, error) {
 	host := fmt.Sprintf("log-%d.rekor.%s", src.generation+1, src.options.Name)
 	id := noteKeyID(host, key.Public())
 	return &rekorLog{
-		part: RekorV2, window: w, host: host, origin: host, key: key, public: public, id: id, leaves: begin(id),
+		part: RekorV2, window: w, host: host, origin: host, key: key, public: public, id: id, leaves: newTree(id),
 	}, nil
 }
 
@@ -85,18 +85,18 @@ func (k keySource) rekorV2Key() (crypto.Signer, error) {
 	}
 }
 
-// begin returns a tree with the entries that a log had before.
-func begin(seed []byte) tree {
+// newTree returns a tree with the entries that a new log already has.
+func newTree(seed []byte) tree {
 	var t tree
-	for i := range byte(older) {
+	for i := range byte(earlierEntries) {
 		t.append(leafHash(append(seed[:len(seed):len(seed)], i)))
 	}
 	return t
 }
 
-// enter appends a record and returns what gitsign stores of the entry, and the canonical body that it leaves out. A Rekor v1 entry is promised
-// for a time; a Rekor v2 entry has none.
-func (l *rekorLog) enter(r record, at time.Time) (*rekorpb.TransparencyLogEntry, []byte, error) {
+// addEntry appends a record. It returns the entry as gitsign stores it, and the canonical body, which gitsign leaves out. An entry of Rekor v1
+// has the signed time at; an entry of Rekor v2 has no time.
+func (l *rekorLog) addEntry(r record, at time.Time) (*rekorpb.TransparencyLogEntry, []byte, error) {
 	body, err := l.body(r)
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode log entry: %w", err)
@@ -112,9 +112,9 @@ func (l *rekorLog) enter(r record, at time.Time) (*rekorpb.TransparencyLogEntry,
 	entry := &rekorpb.TransparencyLogEntry{
 		LogIndex: l.first + index,
 		LogId:    &commonpb.LogId{KeyId: l.id},
-		// gitsign labels every entry 0.0.1, those of Rekor v2 too.
+		// gitsign writes 0.0.1 for every entry, also for entries of Rekor v2.
 		KindVersion:      &rekorpb.KindVersion{Kind: "hashedrekord", Version: "0.0.1"},
-		InclusionPromise: &rekorpb.InclusionPromise{}, // and of those of Rekor v2 it writes an empty one
+		InclusionPromise: &rekorpb.InclusionPromise{}, // gitsign writes an empty one for entries of Rekor v2
 		InclusionProof:   proof,
 	}
 	if l.part == RekorV1 {
@@ -124,7 +124,7 @@ func (l *rekorLog) enter(r record, at time.Time) (*rekorpb.TransparencyLogEntry,
 	return entry, body, err
 }
 
-// promise signs the time of an entry: over the canonical JSON of body, time, index and log.
+// promise signs the time of an entry, over the canonical JSON of body, time, index and log.
 func (l *rekorLog) promise(entry *rekorpb.TransparencyLogEntry, body []byte) (*rekorpb.InclusionPromise, error) {
 	payload, err := json.Marshal(struct {
 		Body           []byte `json:"body"`
@@ -142,7 +142,7 @@ func (l *rekorLog) promise(entry *rekorpb.TransparencyLogEntry, body []byte) (*r
 	return &rekorpb.InclusionPromise{SignedEntryTimestamp: set}, nil
 }
 
-// proof returns the proof that an entry is in the tree as it is now, with a checkpoint over that tree. The caller holds the lock.
+// proof returns the inclusion proof of an entry in the current tree, with a checkpoint of that tree. The caller holds the lock.
 func (l *rekorLog) proof(index int64) (*rekorpb.InclusionProof, error) {
 	root := l.leaves.root()
 	size := int64(l.leaves.size())
@@ -159,7 +159,7 @@ func (l *rekorLog) proof(index int64) (*rekorpb.InclusionProof, error) {
 	}, nil
 }
 
-// checkpoint returns a signed note over a tree's size and root.
+// checkpoint returns a signed note about a tree's size and root.
 //
 // Source: C2SP tlog-checkpoint and signed-note.
 func (l *rekorLog) checkpoint(size int64, root hash) (string, error) {
@@ -180,8 +180,8 @@ func (l *rekorLog) sign(message []byte) ([]byte, error) {
 	return l.key.Sign(nil, message, crypto.Hash(0))
 }
 
-// noteKeyID returns the identifier of a key in signed notes: for Ed25519 a hash over the signer's name and the key, for ECDSA, as Rekor
-// has it, the SHA-256 of the public key.
+// noteKeyID returns the identifier of a key in signed notes. For Ed25519 it is a hash of the signer's name and the key. For ECDSA it is the
+// SHA-256 of the public key, as in Rekor.
 func noteKeyID(name string, public crypto.PublicKey) []byte {
 	if key, ok := public.(ed25519.PublicKey); ok {
 		const ed25519Signature = 1

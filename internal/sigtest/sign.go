@@ -6,29 +6,30 @@ import (
 	"time"
 )
 
-// SignOptions describes one signature. The zero value makes a good one: signed now, logged in Rekor v1, without a timestamp token.
+// SignOptions describes how one signature is made. The zero value gives a valid signature: signed now, logged in Rekor v1, without a timestamp
+// token.
 type SignOptions struct {
-	// At is when the certificate begins and, unless the fields below say otherwise, when everything else happens, in whole seconds.
+	// At is the start of the certificate's validity and, unless the fields below differ, the time of everything else, in whole seconds.
 	// Default: now.
 	At time.Time
-	// Lifetime is how long the certificate is valid. Default: 10 minutes, as Fulcio's.
+	// Lifetime is the validity of the certificate. Default: 10 minutes, as in Fulcio.
 	Lifetime time.Duration
-	// LoggedAt is when Rekor v1 takes in the entry. Default: At.
+	// LoggedAt is the time at which Rekor v1 adds the entry. Default: At.
 	LoggedAt time.Time
-	// StampedAt is when the timestamp authority signs. Default: At.
+	// StampedAt is the time at which the timestamp authority signs. Default: At.
 	StampedAt time.Time
-	// ClaimedAt is the signing time that the signer claims by its own clock. Default: At.
+	// ClaimedAt is the signing time by the signer's own clock. Default: At.
 	ClaimedAt time.Time
 
-	// CA issues the certificate; it cannot be Nobody. Default: this Sigstore.
+	// CA issues the certificate; it cannot be Absent. Default: this Sigstore.
 	CA Party
 	// CTLog signs the timestamp that the certificate embeds. Default: this Sigstore.
 	CTLog Party
-	// Log takes in the entry. Default: this Sigstore. Nobody gives what gitsign's online mode leaves in a commit.
+	// Log adds the entry. Default: this Sigstore. Absent gives the signature that gitsign's online mode writes.
 	Log Party
 	// LogPart is RekorV1 or RekorV2. Default: RekorV1.
 	LogPart Part
-	// TSA signs a timestamp token. Default: Nobody.
+	// TSA signs a timestamp token. Default: Absent.
 	TSA Party
 
 	// Certificate changes the certificate before it is logged and issued.
@@ -39,20 +40,20 @@ type SignOptions struct {
 	Mutate []Mutation
 }
 
-// Party says who plays a part in a signature. The zero Party leaves the choice to the default.
+// Party selects the Sigstore that makes one part of a signature. The zero Party selects the default.
 type Party struct {
 	sigstore *Sigstore
 	absent   bool
 }
 
-// By lets a Sigstore, perhaps another one, play a part.
+// By selects a Sigstore, which can be another one than the signing Sigstore.
 func By(s *Sigstore) Party { return Party{sigstore: s} }
 
-// Nobody leaves a part out.
-func Nobody() Party { return Party{absent: true} }
+// Absent leaves out one part of a signature.
+func Absent() Party { return Party{absent: true} }
 
-// or returns who plays the part, nil for nobody.
-func (p Party) or(other *Sigstore) *Sigstore {
+// resolve returns the Sigstore that makes the part, or nil if the part is absent. other is the default.
+func (p Party) resolve(other *Sigstore) *Sigstore {
 	switch {
 	case p.absent:
 		return nil
@@ -62,7 +63,7 @@ func (p Party) or(other *Sigstore) *Sigstore {
 	return other
 }
 
-// withDefaults fills in the times and the part that logs.
+// withDefaults fills in the times and the kind of log.
 func (o SignOptions) withDefaults() SignOptions {
 	if o.At.IsZero() {
 		o.At = time.Now()
@@ -83,7 +84,7 @@ func (o SignOptions) withDefaults() SignOptions {
 }
 
 // Sign signs a payload, the bytes of a git object without its signature, as an identity. It returns the armored CMS message that
-// gitsign makes in its offline mode. It fails if the identity or the options cannot be encoded.
+// gitsign writes in its offline mode. It returns an error if the identity or the options cannot be encoded.
 func (s *Sigstore) Sign(payload []byte, id Identity, opts SignOptions) ([]byte, error) {
 	m, err := s.Message(payload, id, opts)
 	if err != nil {
@@ -92,7 +93,7 @@ func (s *Sigstore) Sign(payload []byte, id Identity, opts SignOptions) ([]byte, 
 	return m.Armor()
 }
 
-// Message is Sign before encoding, for those who want the pieces.
+// Message signs like Sign and returns the message before it is encoded.
 func (s *Sigstore) Message(payload []byte, id Identity, opts SignOptions) (*Message, error) {
 	opts = opts.withDefaults()
 	m := &Message{Digest: digestOf(payload)}
@@ -106,7 +107,7 @@ func (s *Sigstore) Message(payload []byte, id Identity, opts SignOptions) (*Mess
 	if err := s.log(m, opts); err != nil {
 		return nil, fmt.Errorf("log signature: %w", err)
 	}
-	if tsa := opts.TSA.or(nil); tsa != nil {
+	if tsa := opts.TSA.resolve(nil); tsa != nil {
 		token, err := current(tsa, &tsa.tsas).stamp(m.Signature, opts.StampedAt)
 		if err != nil {
 			return nil, fmt.Errorf("stamp signature: %w", err)
@@ -119,11 +120,11 @@ func (s *Sigstore) Message(payload []byte, id Identity, opts SignOptions) (*Mess
 	return m, nil
 }
 
-// certify has a certificate issued for a message and returns what it was made of.
+// certify issues the certificate of a message and returns the draft of the certificate.
 func (s *Sigstore) certify(m *Message, id Identity, opts SignOptions) (*Certificate, error) {
-	issuer := opts.CA.or(s)
+	issuer := opts.CA.resolve(s)
 	if issuer == nil {
-		return nil, fmt.Errorf("choose authority: got Nobody, want a Sigstore")
+		return nil, fmt.Errorf("choose authority: got Absent, want a Sigstore")
 	}
 	ca := current(issuer, &issuer.cas)
 	draft, err := ca.draft(id, fmt.Sprintf("%s/%s/%d", hex.EncodeToString(m.Digest[:]), id.Subject, opts.At.Unix()), opts.At, opts.Lifetime)
@@ -134,15 +135,15 @@ func (s *Sigstore) certify(m *Message, id Identity, opts SignOptions) (*Certific
 		opts.Certificate(draft)
 	}
 	var log *ctLog
-	if witness := opts.CTLog.or(s); witness != nil {
-		log = current(witness, &witness.ctLogs)
+	if logger := opts.CTLog.resolve(s); logger != nil {
+		log = current(logger, &logger.ctLogs)
 	}
 	der, err := ca.issue(draft, log)
 	m.Certificates = [][]byte{der}
 	return draft, err
 }
 
-// sign makes the signed attributes of a message and signs them.
+// sign adds the signed attributes and the signature to a message.
 func (m *Message) sign(draft *Certificate, opts SignOptions) error {
 	attributes, err := signedAttributes(oidData, opts.ClaimedAt, m.Digest)
 	if err != nil {
@@ -160,24 +161,24 @@ func (m *Message) sign(draft *Certificate, opts SignOptions) error {
 	return nil
 }
 
-// log enters a signed message in a transparency log.
+// log adds a signed message to a transparency log.
 func (s *Sigstore) log(m *Message, opts SignOptions) error {
-	witness := opts.Log.or(s)
-	if witness == nil {
+	logger := opts.Log.resolve(s)
+	if logger == nil {
 		return nil
 	}
 	var log *rekorLog
 	switch opts.LogPart {
 	case RekorV1:
-		log = current(witness, &witness.rekorV1)
+		log = current(logger, &logger.rekorV1)
 	case RekorV2:
-		log = current(witness, &witness.rekorV2)
+		log = current(logger, &logger.rekorV2)
 	case CA, CTLog, TSA:
 		fallthrough
 	default:
 		return fmt.Errorf("choose log: got %q, want %s or %s", opts.LogPart, RekorV1, RekorV2)
 	}
 	var err error
-	m.Entry, m.Body, err = log.enter(record{digestOf(m.SignedAttrs), m.Signature, m.Certificates[0]}, opts.LoggedAt)
+	m.Entry, m.Body, err = log.addEntry(record{digestOf(m.SignedAttrs), m.Signature, m.Certificates[0]}, opts.LoggedAt)
 	return err
 }

@@ -86,12 +86,12 @@ func TestSignIsRefusedBySigstore(t *testing.T) {
 		demand []verify.VerifierOption
 		want   string
 	}{
-		"no_sct":               {opts: sigtest.SignOptions{CTLog: sigtest.Nobody()}, want: "0 SCT entries"},
+		"no_sct":               {opts: sigtest.SignOptions{CTLog: sigtest.Absent()}, want: "0 SCT entries"},
 		"foreign_sct":          {opts: sigtest.SignOptions{CTLog: sigtest.By(foreign)}, want: "0 SCT entries"},
 		"foreign_ca":           {opts: sigtest.SignOptions{CA: sigtest.By(foreign)}, want: "certificate"},
 		"foreign_everything":   {opts: sigtest.SignOptions{CA: sigtest.By(foreign), CTLog: sigtest.By(foreign), Log: sigtest.By(foreign)}, want: "not enough verified log entries"},
-		"no_rekor":             {opts: sigtest.SignOptions{Log: sigtest.Nobody()}, want: "log entries"},
-		"tsa_but_no_rekor":     {opts: sigtest.SignOptions{Log: sigtest.Nobody(), TSA: sigtest.By(home)}, want: "log entries"},
+		"no_rekor":             {opts: sigtest.SignOptions{Log: sigtest.Absent()}, want: "log entries"},
+		"tsa_but_no_rekor":     {opts: sigtest.SignOptions{Log: sigtest.Absent(), TSA: sigtest.By(home)}, want: "log entries"},
 		"entry_removed":        {opts: mutate(sigtest.RemoveEntry), want: "log entries"},
 		"unknown_log":          {opts: sigtest.SignOptions{Log: sigtest.By(foreign)}, want: "not enough verified log entries"},
 		"unknown_log_v2":       {opts: sigtest.SignOptions{Log: sigtest.By(foreign), LogPart: sigtest.RekorV2, TSA: sigtest.By(home)}, want: "not enough verified log entries"},
@@ -135,7 +135,7 @@ func TestSignIsRefusedBySigstore(t *testing.T) {
 	}
 }
 
-// TestRewrittenDigestBreaksSignature hands the rewritten message over with the payload that it now fits.
+// TestRewrittenDigestBreaksSignature verifies the rewritten message with the payload that now matches its digest.
 func TestRewrittenDigestBreaksSignature(t *testing.T) {
 	s, evil := newSigstore(t, "home"), []byte("evil")
 	armored, err := s.Sign(payload, alice, sigtest.SignOptions{At: noon, Mutate: []sigtest.Mutation{sigtest.RewriteDigest(evil)}})
@@ -147,8 +147,8 @@ func TestRewrittenDigestBreaksSignature(t *testing.T) {
 	}
 }
 
-// TestHooksReachTheMessage covers the ways to be outside gitsign's profile that leave every signature good.
-func TestHooksReachTheMessage(t *testing.T) {
+// TestOptionsOutsideProfile covers the options that leave gitsign's profile while every signature stays valid.
+func TestOptionsOutsideProfile(t *testing.T) {
 	s := newSigstore(t, "home")
 	extra := sigtest.Attribute{Type: asn1.ObjectIdentifier{1, 2, 3}, Value: []byte{5, 0}}
 	armored, err := s.Sign(payload, alice, sigtest.SignOptions{

@@ -9,11 +9,11 @@ import (
 
 // Options describes a Sigstore. The zero value is a complete one with random keys.
 type Options struct {
-	// Name is the domain under which the parts live, and the organization in their certificates. Default "sigstore.test".
+	// Name is the domain of the parts and the organization in their certificates. Default: "sigstore.test".
 	Name string
-	// Seed is what every key derives from: equal seeds give equal keys. Default: random.
+	// Seed is the source of every key: equal seeds give equal keys. Default: random.
 	Seed string
-	// From and Until bound the validity of the first key of every part, both inclusive. Default: 2021-01-01 UTC, and no end.
+	// From and Until limit the validity of the first key of every part, both inclusive. Default: 2021-01-01 UTC, and no end.
 	From, Until time.Time
 	// CAKey is the kind of the certificate authority's keys: P384, the default, or P256.
 	CAKey KeyType
@@ -33,7 +33,7 @@ const (
 	TSA     Part = "tsa"      // timestamp authority
 )
 
-// Sigstore is a certificate authority, its logs and a timestamp authority. Make one with New or Load. Every method may be called from any
+// Sigstore is a certificate authority, its logs and a timestamp authority. Create it with New or Load. Every method may be called from any
 // goroutine.
 type Sigstore struct {
 	options Options
@@ -46,13 +46,13 @@ type Sigstore struct {
 	tsas    []*timestampAuthority
 }
 
-// window is the time during which a key counts, both ends inclusive; a zero end means none.
+// window is the time during which a key is valid, both ends inclusive; a zero end means no end.
 type window struct {
 	From  time.Time `json:"from"`
 	Until time.Time `json:"until,omitzero"`
 }
 
-// New returns a Sigstore with one key for each part. It fails if the options name a kind of key that a part cannot have.
+// New returns a Sigstore with one key for each part. It returns an error if the options name a kind of key that a part cannot have.
 func New(opts Options) (*Sigstore, error) {
 	if opts.Name == "" {
 		opts.Name = "sigstore.test"
@@ -72,8 +72,8 @@ func New(opts Options) (*Sigstore, error) {
 	return s, nil
 }
 
-// Rotate retires the current key of a part at a time and begins to sign with a new one, valid from then on and without end. Signatures
-// made with the old key stay valid if they were made in its window. A part that does not exist panics.
+// Rotate ends the validity of the current key of a part at a time. From then on the part signs with a new key, which is valid from that time
+// without end. Signatures of the old key stay valid if they were made in its window. An unknown part panics.
 func (s *Sigstore) Rotate(part Part, at time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,8 +81,8 @@ func (s *Sigstore) Rotate(part Part, at time.Time) error {
 	return s.add(part, window{From: at})
 }
 
-// Retire ends the validity of the current key of a part at a time, and goes on to sign with it: what a stolen key would do. A part
-// that does not exist panics.
+// Retire ends the validity of the current key of a part at a time, but the part continues to sign with it, as with a stolen key. An unknown
+// part panics.
 func (s *Sigstore) Retire(part Part, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,20 +106,20 @@ func (s *Sigstore) window(part Part) *window {
 	panic("sigtest: unknown part " + string(part))
 }
 
-// add begins a new generation of a part. The caller holds the lock or is alone.
+// add adds a new generation of a part. The caller holds the lock, or no other goroutine uses s yet.
 func (s *Sigstore) add(part Part, w window) error {
 	var err error
 	switch part {
 	case CA:
-		s.cas, err = grow(s.cas, s.source(part, len(s.cas)), w, newAuthority)
+		s.cas, err = addGeneration(s.cas, s.source(part, len(s.cas)), w, newAuthority)
 	case CTLog:
-		s.ctLogs, err = grow(s.ctLogs, s.source(part, len(s.ctLogs)), w, newCTLog)
+		s.ctLogs, err = addGeneration(s.ctLogs, s.source(part, len(s.ctLogs)), w, newCTLog)
 	case RekorV1:
-		s.rekorV1, err = grow(s.rekorV1, s.source(part, len(s.rekorV1)), w, newRekorV1)
+		s.rekorV1, err = addGeneration(s.rekorV1, s.source(part, len(s.rekorV1)), w, newRekorV1)
 	case RekorV2:
-		s.rekorV2, err = grow(s.rekorV2, s.source(part, len(s.rekorV2)), w, newRekorV2)
+		s.rekorV2, err = addGeneration(s.rekorV2, s.source(part, len(s.rekorV2)), w, newRekorV2)
 	case TSA:
-		s.tsas, err = grow(s.tsas, s.source(part, len(s.tsas)), w, newTimestampAuthority)
+		s.tsas, err = addGeneration(s.tsas, s.source(part, len(s.tsas)), w, newTimestampAuthority)
 	}
 	if err != nil {
 		return fmt.Errorf("add %s: %w", part, err)
@@ -127,8 +127,8 @@ func (s *Sigstore) add(part Part, w window) error {
 	return nil
 }
 
-// grow appends to generations the one that make builds.
-func grow[T any](generations []T, src keySource, w window, build func(keySource, window) (T, error)) ([]T, error) {
+// addGeneration appends the generation that build returns.
+func addGeneration[T any](generations []T, src keySource, w window, build func(keySource, window) (T, error)) ([]T, error) {
 	next, err := build(src, w)
 	if err != nil {
 		return generations, err
@@ -145,7 +145,7 @@ func current[T any](s *Sigstore, generations *[]T) T {
 	return newest(*generations)
 }
 
-// source returns where the keys of one generation of a part come from.
+// source returns the key source of one generation of a part.
 func (s *Sigstore) source(part Part, generation int) keySource {
 	return keySource{options: s.options, part: part, generation: generation}
 }

@@ -14,7 +14,7 @@ func TestWindows(t *testing.T) {
 	tests := map[string]struct {
 		part    sigtest.Part
 		opts    sigtest.SignOptions
-		refused string // what sigstore-go says of a signature made after the part retired
+		refused string // the error of sigstore-go for a signature made after the part retired
 	}{
 		"ca":       {sigtest.CA, sigtest.SignOptions{}, "certificate"},
 		"ctlog":    {sigtest.CTLog, sigtest.SignOptions{}, "0 SCT entries"},
@@ -133,7 +133,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 	s := newSigstore(t, "home")
 	for name, opts := range map[string]sigtest.SignOptions{
-		"no_authority": {CA: sigtest.Nobody()},
+		"no_authority": {CA: sigtest.Absent()},
 		"unknown_log":  {LogPart: sigtest.TSA},
 	} {
 		if _, err := s.Sign(payload, alice, opts); err == nil {

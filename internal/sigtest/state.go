@@ -14,15 +14,15 @@ const (
 	TrustedRootFile = "trusted_root.json"
 )
 
-// state is what a Sigstore is beyond its seed: which keys began and ended when, and what the logs hold.
+// state is the saved form of a Sigstore: its options with the seed, the windows of its keys, and the entries of its logs.
 type state struct {
 	Options Options             `json:"options"`
 	Windows map[Part][]window   `json:"windows"`
-	Leaves  map[Part][][][]byte `json:"leaves"` // by generation: hashes of the entries since the log began
+	Leaves  map[Part][][][]byte `json:"leaves"` // by generation: hashes of the entries, without those that a new log already has
 }
 
-// Save writes the Sigstore to a directory, which must exist, so that Load continues it, in another process too. It also writes TrustedRootFile.
-// Each file is replaced as a whole. Of two processes that load, sign and save at the same time, the later loses the other's log entries.
+// Save writes the Sigstore to a directory, which must exist. Load continues it, also in another process. Save also writes TrustedRootFile. Each
+// file is replaced as a whole. If two processes load, sign and save at the same time, the later one overwrites the log entries of the other.
 func (s *Sigstore) Save(dir string) error {
 	root, err := s.TrustedRoot()
 	if err != nil {
@@ -38,9 +38,9 @@ func (s *Sigstore) Save(dir string) error {
 	return replaceFile(filepath.Join(dir, TrustedRootFile), root)
 }
 
-// Load continues a Sigstore that was saved to a directory. The error wraps fs.ErrNotExist where none was.
+// Load continues a Sigstore that was saved to a directory. The error wraps fs.ErrNotExist if the directory contains no saved Sigstore.
 func Load(dir string) (*Sigstore, error) {
-	raw, err := os.ReadFile(filepath.Join(dir, stateFile)) //nolint:gosec // the caller's own directory
+	raw, err := os.ReadFile(filepath.Join(dir, stateFile)) //nolint:gosec // the caller chooses the directory
 	if err != nil {
 		return nil, fmt.Errorf("read Sigstore: %w", err)
 	}
@@ -77,7 +77,7 @@ func (s *Sigstore) state() state {
 	return out
 }
 
-// restore brings a Sigstore of one generation to a saved state.
+// restore brings a Sigstore that has one generation of each part to a saved state.
 func (s *Sigstore) restore(saved state) error {
 	for part, windows := range saved.Windows {
 		for i, w := range windows {
@@ -105,23 +105,23 @@ func (s *Sigstore) restore(saved state) error {
 	return nil
 }
 
-// rekorLogs returns both kinds of Rekor logs. The caller holds the lock or is alone.
+// rekorLogs returns both kinds of Rekor logs. The caller holds the lock, or no other goroutine uses s yet.
 func (s *Sigstore) rekorLogs() map[Part][]*rekorLog {
 	return map[Part][]*rekorLog{RekorV1: s.rekorV1, RekorV2: s.rekorV2}
 }
 
-// entries returns the hashes of the entries that came after the log began.
+// entries returns the hashes of the entries, without those that a new log already has.
 func (l *rekorLog) entries() [][]byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out [][]byte
-	for _, leaf := range l.leaves.levels[0][older:] {
+	for _, leaf := range l.leaves.levels[0][earlierEntries:] {
 		out = append(out, leaf[:])
 	}
 	return out
 }
 
-// replaceFile writes a file beside its place and moves it there.
+// replaceFile writes a temporary file in the same directory and renames it.
 func replaceFile(path string, content []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {

@@ -35,7 +35,7 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 }
 
-// everything returns a trusted root and a signature in each log.
+// everything returns the trusted root and one signature for each log.
 func everything(t *testing.T, s *sigtest.Sigstore) []byte {
 	t.Helper()
 	out, err := s.TrustedRoot()

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// TrustedRoot returns the trusted_root.json of this Sigstore: every generation of every part with its window as it is now.
+// TrustedRoot returns the trusted_root.json of this Sigstore: every generation of every part with its current window.
 func (s *Sigstore) TrustedRoot() ([]byte, error) {
 	s.mu.Lock()
 	root := s.trustedRoot()
@@ -23,7 +23,7 @@ func (s *Sigstore) TrustedRoot() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode trusted root: %w", err)
 	}
-	var out bytes.Buffer // protojson varies its spaces on purpose
+	var out bytes.Buffer // protojson deliberately varies its spaces
 	if err := json.Indent(&out, raw, "", "  "); err != nil {
 		return nil, fmt.Errorf("indent trusted root: %w", err)
 	}
@@ -50,7 +50,7 @@ func (s *Sigstore) trustedRoot() *trustpb.TrustedRoot {
 	return root
 }
 
-// details names the key type of a log.
+// details returns the key type of a log.
 func (l *rekorLog) details() commonpb.PublicKeyDetails {
 	if _, ok := l.key.(*ecdsa.PrivateKey); ok {
 		return commonpb.PublicKeyDetails_PKIX_ECDSA_P256_SHA_256
@@ -67,7 +67,7 @@ func logInstance(host string, id, public []byte, details commonpb.PublicKeyDetai
 	}
 }
 
-// chain describes an authority by its certificates, the root last.
+// chain returns the description of an authority with its certificates, the root last.
 func chain(host string, w window, certificates ...*x509.Certificate) *trustpb.CertificateAuthority {
 	root := certificates[len(certificates)-1]
 	out := &trustpb.CertificateAuthority{

@@ -54,7 +54,7 @@ func newTimestampAuthority(src keySource, w window) (*timestampAuthority, error)
 		NotBefore:    w.From,
 		NotAfter:     w.From.Add(lifetime),
 		KeyUsage:     x509.KeyUsageDigitalSignature,
-		// The sole usage, and critical: RFC 3161, 2.3.
+		// It must be the only usage, and critical: RFC 3161, 2.3.
 		ExtraExtensions: []pkix.Extension{{Id: oidExtKeyUsage, Critical: true, Value: usage}},
 	}, root, key, rootKey)
 	if err != nil {
@@ -63,7 +63,7 @@ func newTimestampAuthority(src keySource, w window) (*timestampAuthority, error)
 	return &timestampAuthority{keySource: src, window: w, root: root, leaf: leaf, key: key}, nil
 }
 
-// tstInfo is what a token says (RFC 3161, 2.4.2).
+// tstInfo is the content of a token (RFC 3161, 2.4.2).
 type tstInfo struct {
 	Version int
 	Policy  asn1.ObjectIdentifier
@@ -75,8 +75,7 @@ type tstInfo struct {
 	Time   time.Time `asn1:"generalized"`
 }
 
-// stamp returns the TimeStampToken that some bytes existed at a time, which counts in whole seconds. Like the tokens that gitsign stores it
-// carries no certificate.
+// stamp returns a TimeStampToken over a message at a time, in whole seconds. Like the tokens that gitsign stores, it contains no certificate.
 func (t *timestampAuthority) stamp(message []byte, at time.Time) ([]byte, error) {
 	imprint := digestOf(message)
 	serial, err := t.serial(fmt.Sprintf("token/%s/%d", hex.EncodeToString(imprint[:]), at.Unix()))
@@ -102,7 +101,7 @@ func (t *timestampAuthority) stamp(message []byte, at time.Time) ([]byte, error)
 	}.encode()
 }
 
-// signedAttributes returns the DER attributes that a token signs, among them the hash of the authority's certificate (RFC 5816).
+// signedAttributes returns the DER attributes that a token signs. One of them is the hash of the authority's certificate (RFC 5816).
 func (t *timestampAuthority) signedAttributes(content []byte, at time.Time) ([]byte, error) {
 	attributes, err := signedAttributes(oidTSTInfo, at, digestOf(content))
 	if err != nil {
