@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Attachment is a volume in a drive's slot.
+// Attachment is a volume in the slot of a drive.
 type Attachment struct {
 	Key    string // of the slot, "scsi1"
 	Volume string // its id
-	Origin Origin // the manifest line that asks for it; zero for one that is seen
+	Origin Origin // the manifest line that asks for the volume; zero for a volume of a live guest
 }
 
-// IsUnused reports whether the volume is in no slot that the guest uses.
+// IsUnused reports whether the volume is in an unused key, and so in none of the slots that the guest uses.
 func (a Attachment) IsUnused() bool { return strings.HasPrefix(a.Key, "unused") }
 
-// WantedAttachments returns the volumes that a manifest puts into slots by their names. Images of CD-ROM drives, folders and devices of the host
-// and what Proxmox allocates are not among them.
+// WantedAttachments returns the volumes that a manifest names and puts into slots. It leaves out images of CD-ROM drives, folders and
+// devices of the host, and volumes that Proxmox allocates.
 func WantedAttachments(d Desired) []Attachment {
 	var list []Attachment
 	for i := range d.Intents {
@@ -32,7 +32,8 @@ func WantedAttachments(d Desired) []Attachment {
 	return list
 }
 
-// LiveAttachments returns the volumes that a guest's configuration names, now or after the next start, whoever they belong to, in no order.
+// LiveAttachments returns the volumes that the configuration of a guest names, now or after the next start, in no order. It does not check
+// who owns a volume.
 func LiveAttachments(o Observed) []Attachment {
 	var list []Attachment
 	for key, value := range o.Keys {
@@ -49,7 +50,7 @@ func LiveAttachments(o Observed) []Attachment {
 	return list
 }
 
-// VolumesInSlot returns the volumes that a slot of the guest names, now and after the next start, CD-ROM images among them.
+// VolumesInSlot returns the volumes that a slot of the guest names now and after the next start, including CD-ROM images.
 func VolumesInSlot(o Observed, key string) []string {
 	if !holdsVolume(o.Kind, key) {
 		return nil
@@ -64,7 +65,7 @@ func VolumesInSlot(o Observed, key string) []string {
 	return volumes
 }
 
-// AddedVolume returns the volume that a change puts into a slot which does not name it yet, or the empty string.
+// AddedVolume returns the volume that a change puts into a slot, or the empty string if the slot names this volume already.
 func AddedVolume(o Observed, c Change) string {
 	if c.Write != WriteSet || !holdsVolume(o.Kind, c.Key) {
 		return ""
@@ -76,13 +77,13 @@ func AddedVolume(o Observed, c Change) string {
 	return volume
 }
 
-// VolumeOwner returns the vmid that a volume's id bears, and whether it bears one.
+// VolumeOwner returns the vmid in the id of a volume, and whether the id contains one.
 func VolumeOwner(volume string) (vmid int, ok bool) {
 	_, name, _ := strings.Cut(volume, ":")
 	return volumeOwner(name)
 }
 
-// VolumeKey returns what two ids of one volume have in common: a linked clone's id may begin with its base or not.
+// VolumeKey returns the same text for all ids of a volume. The id of a linked clone may begin with its base volume or not.
 func VolumeKey(volume string) string {
 	storage, name, _ := strings.Cut(volume, ":")
 	if _, owned := volumeOwner(name); owned {
@@ -91,12 +92,12 @@ func VolumeKey(volume string) string {
 	return storage + ":" + name
 }
 
-// isVolume reports whether text is the id of a volume that one guest alone can use.
+// isVolume reports whether text is the id of a volume that only one guest can use.
 func isVolume(text string) bool {
 	return strings.Contains(text, ":") && !strings.HasPrefix(text, "/") && !isTray(text) && !allocates(text)
 }
 
-// PinnedMAC returns the MAC address that an intent gives a network card, in capitals, or the empty string where it leaves that to Proxmox.
+// PinnedMAC returns the MAC address that an intent sets for a network card, in upper case. It returns the empty string if Proxmox chooses the address.
 func PinnedMAC(kind Kind, in Intent) string {
 	r, _ := find(kind, in.Key)
 	if r.syntax == nil || r.key != "net" || in.Verb != Want {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// checkBoot makes a boot order impossible that names a device which is not there when it is written: Proxmox refuses it, with whatever it is
-// written with. A device may come in the same call.
+// checkBoot marks the change of the boot order as impossible if the order names a device that does not exist when it is written. Proxmox
+// refuses the whole call then. A device may be added in the same call.
 //
 // Source: PVE::API2::Qemu, update_vm_api.
 func (c *comparison) checkBoot() {
@@ -28,9 +28,9 @@ func (c *comparison) checkBoot() {
 	}
 }
 
-const bootDeviceNote = "the boot order names what is not there"
+const bootDeviceNote = "the boot order names a device that does not exist"
 
-// bootable reports whether a device is there for Proxmox when the changes are written.
+// bootable reports whether Proxmox has a device when the changes are written.
 func (c *comparison) bootable(device string) bool {
 	there := false
 	if value, known := c.live.Keys[device]; known {

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// canonical returns the one spelling of text's meaning. Text that does not have the form is returned as it is, so that a value
-// that this agent cannot read still compares equal to itself.
+// canonical returns the same text for all spellings of a value. Text that does not have the form is returned unchanged, so that a value
+// that this agent cannot read is still equal to itself.
 func (s *scalar) canonical(text string) string {
 	switch s.form {
 	case boolForm:
@@ -58,7 +58,7 @@ func (s *scalar) canonical(text string) string {
 	return text
 }
 
-// truth returns "1" or "0" for the spellings of a boolean that property strings allow, and "" for anything else.
+// truth returns "1" or "0" for each spelling of a boolean that property strings allow, and "" for any other text.
 func truth(text string) string {
 	switch strings.ToLower(text) {
 	case "1", "on", "yes", "true":
@@ -81,8 +81,8 @@ func (s *scalar) canonicalInteger(text string) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// canonicalAddress returns the shortest spelling of an IP address or of an address with its prefix length; anything else
-// is a word and stays.
+// canonicalAddress returns the shortest spelling of an IP address, with or without a prefix length. Any other text is a word, such as
+// dhcp, and is returned unchanged.
 func canonicalAddress(text string) string {
 	if strings.IndexByte(text, ':') < 0 && strings.IndexByte(text, '.') < 0 {
 		return text
@@ -96,8 +96,8 @@ func canonicalAddress(text string) string {
 	return text
 }
 
-// canonicalKeys returns URL-encoded public keys sorted, each once, one a line, without comments and blank lines: the set of
-// keys is what cloud-init installs.
+// canonicalKeys returns URL-encoded public keys, sorted, without duplicates, one per line, without comments and blank lines. Cloud-init
+// installs the set of keys, so their order does not matter.
 func canonicalKeys(text string) string {
 	plain, err := url.PathUnescape(text)
 	if err != nil {
@@ -113,7 +113,7 @@ func canonicalKeys(text string) string {
 	return strings.Join(slices.Compact(keys), "%0A")
 }
 
-// escape URL-encodes every byte that Proxmox does not accept bare.
+// escape URL-encodes every byte that Proxmox does not accept unencoded.
 //
 // Source: PVE JSON schema, format urlencoded.
 func escape(plain string) string {

@@ -1,7 +1,7 @@
 package guest
 
-// Class says what a change costs the guest that it happens to. It follows from what the change does to this guest now: a
-// restart key of a stopped guest is Live.
+// Class is the cost of a change for the guest. It depends on the current state of the guest: a change of a restart key is Live for a
+// stopped guest.
 //
 // Source: PVE API, hotplug and pending rules of QemuServer.pm and LXC/Config.pm.
 type Class string
@@ -15,7 +15,7 @@ const (
 	Impossible  Class = "impossible"  // cannot be done in place
 )
 
-// Write says how a Change reaches Proxmox.
+// Write is the way in which a Change is sent to Proxmox.
 type Write string
 
 // The ways to write a change.
@@ -29,7 +29,7 @@ const (
 	WritePool     Write = "pool"     // a call that changes the pool's members, Value is the pool; Key is "pool"
 	WriteTemplate Write = "template" // a call that turns the guest into a template; Key is "template"
 	WriteHA       Write = "ha"       // a call to the HA manager, Value is add, set or remove; Key is "ha"
-	WriteNone     Write = "none"     // nothing to send: it waits for a restart, or cannot be done
+	WriteNone     Write = "none"     // nothing to send: the change waits for a restart, or is impossible
 )
 
 // Change is one difference between a Desired and an Observed guest.
@@ -41,6 +41,6 @@ type Change struct {
 	Write  Write
 	Value  string // native text to send; merged with what Proxmox owns. A secret where To is asterisks
 	Waits  bool   // already written: it takes effect at the next start
-	Note   string // a plain word on what happens: "link flap", "restart needed", why it is impossible
-	Origin Origin // the manifest line that asked
+	Note   string // what happens, in a few words: "link flap", "restart needed", or why the change is impossible
+	Origin Origin // the manifest line that asks for the change
 }

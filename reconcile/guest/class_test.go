@@ -132,7 +132,7 @@ func TestRootOnlyKeysAreImpossible(t *testing.T) {
 		"usb_device":     {live(nil), []Intent{subs("usb0", "host=1-1")}, []string{"usb0 none [impossible] " + rootOnlyNote}},
 		"pci_mapping":    {live(nil), []Intent{subs("hostpci0", "mapping=gpu", "pcie=1")}, []string{"hostpci0 set mapping=gpu,pcie=1 [live]"}},
 		"pci_device":     {live(nil), []Intent{subs("hostpci0", "host=0000:00:02.0")}, []string{"hostpci0 none [impossible] " + rootOnlyNote}},
-		"proxmox_own":    {live(keys{"meta": "creation-qemu=10.0.13"}), []Intent{text("meta", "x")}, []string{"meta none [impossible] Proxmox keeps it itself"}},
-		"template_state": {live(nil), []Intent{text("template", "1")}, []string{"template none [impossible] Proxmox keeps it itself"}},
+		"proxmox_own":    {live(keys{"meta": "creation-qemu=10.0.13"}), []Intent{text("meta", "x")}, []string{"meta none [impossible] only Proxmox writes it"}},
+		"template_state": {live(nil), []Intent{text("template", "1")}, []string{"template none [impossible] only Proxmox writes it"}},
 	})
 }

@@ -8,15 +8,16 @@ import (
 // HasCloudInit reports whether a virtual machine has a cloud-init drive.
 func HasCloudInit(o Observed) bool { return edit{live: &o}.hasCloudInit() }
 
-// IsCloudInit reports whether a virtual machine's key goes into its cloud-init drive and nowhere else: it is written at once, and
-// the drive tells of it when it is next made.
+// IsCloudInit reports whether a key of a virtual machine is used only by its cloud-init drive: the key is written at once, and the drive
+// contains it when Proxmox makes the drive next.
 func IsCloudInit(key string) bool {
 	r, known := find(VirtualMachine, key)
 	return known && r.cost == cloudInitRule
 }
 
-// blockedByCloudInitDrive reports whether the slot is to hold the cloud-init drive while another one does. Proxmox refuses a second drive, also in the
-// call that removes the first. Nothing is added where the manifest removes that one: the slot is compared again afterwards.
+// blockedByCloudInitDrive reports whether the slot is wanted to hold the cloud-init drive while another slot holds it. Proxmox refuses a
+// second drive, also in the call that removes the first one. No change is added if the manifest removes the first drive: the slot is
+// compared again after that.
 func (s *slot) blockedByCloudInitDrive(now, next string) bool {
 	wants := s.target.volume == cloudInitVolume || isCloudInit(s.target.volume)
 	if !wants || s.creating || isCloudInit(volumeOf(now)) || isCloudInit(volumeOf(next)) {
@@ -34,7 +35,7 @@ func (s *slot) blockedByCloudInitDrive(now, next string) bool {
 
 const slotNote = "the cloud-init drive is on"
 
-// cloudInitSlot returns the slot that holds the cloud-init drive, now or after the next start, "" if none does.
+// cloudInitSlot returns the slot that holds the cloud-init drive now or after the next start, "" if there is none.
 func (c *comparison) cloudInitSlot() string {
 	for _, key := range slices.Sorted(maps.Keys(c.live.Keys)) {
 		now, next := nowAndNext(c.live.Keys[key])
@@ -45,7 +46,7 @@ func (c *comparison) cloudInitSlot() string {
 	return ""
 }
 
-// removesCloudInitFrom reports whether the manifest wants no cloud-init drive in a slot.
+// removesCloudInitFrom reports whether the manifest wants a slot to be empty or to hold something other than a cloud-init drive.
 func (c *comparison) removesCloudInitFrom(key string) bool {
 	return !c.ignoresKey(key) && slices.ContainsFunc(c.want.Intents, func(in Intent) bool {
 		volume := in.Sub["volume"]

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// What happens to a guest, in a few words for whoever owns it.
+// Notes of changes: what happens to the guest, in a few words for its owner.
 const (
 	cloudInitNote  = "cloud-init reruns at the next boot"
 	pinnedInitNote = "known to the guest at the next boot, cicustom pins its instance id"
@@ -19,9 +19,9 @@ const (
 	dataLostNote   = "data lost: the volume is deleted"
 )
 
-// cloudInitCost is that of the keys that cloud-init's instance id is made of. They are written at once and wait nowhere, but
-// when the guest next starts it renews its host keys and runs its per-instance modules: a Restart, though no reboot is
-// planned for it. A stopped guest has not begun to use the old values.
+// cloudInitCost is the cost of the keys that are part of cloud-init's instance id. Proxmox writes them at once, and nothing is pending.
+// But when the guest next starts, cloud-init creates new host keys and runs its per-instance modules. The class is therefore Restart,
+// though no reboot is planned. A stopped guest has not used the old values yet.
 func cloudInitCost(e edit) (Class, string) {
 	note := cloudInitNote
 	if customSyntax.parse(nil, e.live.Keys["cicustom"].Text).text("meta") != "" && e.key != "cicustom" {
@@ -37,10 +37,10 @@ func cloudInitCost(e edit) (Class, string) {
 	}
 }
 
-// nameCost: the name of a virtual machine is part of cloud-init's instance id.
+// nameCost is the cost of the name of a virtual machine, which is part of cloud-init's instance id.
 func nameCost(e edit) (Class, string) { return cloudInitCost(e) }
 
-// protectionCost: taking the protection away opens the way to destroying the guest, running or not.
+// protectionCost is Disruptive for removing the protection, running or not: without the protection the guest can be destroyed.
 func protectionCost(e edit) (Class, string) {
 	if truth(e.to) == "1" {
 		return Live, ""
@@ -48,7 +48,7 @@ func protectionCost(e edit) (Class, string) {
 	return Disruptive, guardNote
 }
 
-// bootCost is that of hardware that an installed system may not boot on.
+// bootCost is the cost of hardware changes after which an installed system may not boot.
 func bootCost(e edit) (Class, string) {
 	class, note := e.effectCost()
 	if class == Restart {
@@ -57,7 +57,7 @@ func bootCost(e edit) (Class, string) {
 	return class, note
 }
 
-// hotplugCost: a change that involves memory or cpu waits for the next start, any other applies at once.
+// hotplugCost is the cost of the hotplug key. A change that includes memory or cpu waits for the next start, any other is applied at once.
 func hotplugCost(e edit) (Class, string) {
 	features := e.from + "," + e.to
 	if e.running() && (strings.Contains(features, "memory") || strings.Contains(features, "cpu")) {
@@ -66,7 +66,8 @@ func hotplugCost(e edit) (Class, string) {
 	return Live, ""
 }
 
-// agentCost: of the agent's options one alone reaches a running guest, and only if the agent was configured before.
+// agentCost is the cost of the agent's options. Only fstrim_cloned_disks applies to a running guest, and only if the agent was configured
+// before.
 func agentCost(e edit) (Class, string) {
 	if e.running() && (e.from == "" || e.to == "" || e.differs("enabled", "type", "freeze-fs-on-backup")) {
 		return Restart, restartNeeded
@@ -74,7 +75,7 @@ func agentCost(e edit) (Class, string) {
 	return Live, ""
 }
 
-// memoryCost: memory is plugged into a running virtual machine only if hotplug names it and NUMA is on.
+// memoryCost is the cost of memory. Memory is hotplugged only if the hotplug key names memory and NUMA is on.
 func memoryCost(e edit) (Class, string) {
 	switch {
 	case !e.running():
@@ -88,8 +89,8 @@ func memoryCost(e edit) (Class, string) {
 	}
 }
 
-// balloonCost: the balloon device itself comes and goes at a start; its target is followed at once. An absent key has the
-// device, and all memory.
+// balloonCost is the cost of the balloon target. The balloon device is added and removed only at a start; its target applies at once. If
+// the key is absent, the device exists and has all memory.
 func balloonCost(e edit) (Class, string) {
 	switch {
 	case !e.running():
@@ -103,7 +104,7 @@ func balloonCost(e edit) (Class, string) {
 	}
 }
 
-// shrinkCost is that of a container's memory and swap, which follow at once.
+// shrinkCost is the cost of a container's memory and swap, which apply at once.
 func shrinkCost(e edit) (Class, string) {
 	if from, to := orDefault(e.from, e.row.absentValue), orDefault(e.to, e.row.absentValue); e.running() && shrinks(from, to) {
 		return Disruptive, memoryNote
@@ -118,15 +119,15 @@ func orDefault(text, absent string) string {
 	return text
 }
 
-// shrinks reports whether to is less than from; texts that are no numbers do not shrink.
+// shrinks reports whether to is less than from. It is false for texts that are not numbers.
 func shrinks(from, to string) bool {
 	a, errA := strconv.ParseInt(from, 10, 64)
 	b, errB := strconv.ParseInt(to, 10, 64)
 	return errA == nil && errB == nil && b < a
 }
 
-// cardCost is the rule of vmconfig_update_net in qemu-server's QemuServer.pm. The addresses of the cards are part of cloud-init's
-// instance id as well.
+// cardCost follows vmconfig_update_net in qemu-server's QemuServer.pm. The MAC addresses of the cards are part of cloud-init's instance id
+// as well.
 func cardCost(e edit) (Class, string) {
 	class, note := e.cardClass()
 	if (e.from == "" || e.to == "" || e.differs("macaddr")) && e.hasCloudInit() {
@@ -155,13 +156,13 @@ func (e edit) cardClass() (Class, string) {
 	}
 }
 
-// lacksBridge reports whether a card is without a bridge before or after the edit.
+// lacksBridge reports whether a card has no bridge before or after the edit.
 func (e edit) lacksBridge() bool {
 	from, to := e.parts()
 	return from.text("bridge") == "" || to.text("bridge") == ""
 }
 
-// vethCost is the rule of update_net in pve-container's LXC.pm. Removing a card of two digits waits for a start.
+// vethCost follows update_net in pve-container's LXC.pm. Removing net10 and above waits for a start.
 func vethCost(e edit) (Class, string) {
 	switch {
 	case !e.running() || e.from == "":
@@ -183,7 +184,7 @@ func vethCost(e edit) (Class, string) {
 	}
 }
 
-// usbCost: a running guest takes a new device only if its system is known to cope.
+// usbCost is the cost of USB devices. A running guest accepts a new device only if its ostype is known to support hotplug.
 func usbCost(e edit) (Class, string) {
 	able := []string{"l26", "win8", "win10", "win11"}
 	switch {
@@ -198,5 +199,5 @@ func usbCost(e edit) (Class, string) {
 	}
 }
 
-// unusedCost: deleting the key of an unused volume frees the volume.
+// unusedCost is Destructive: deleting the key of an unused volume deletes the volume.
 func unusedCost(edit) (Class, string) { return Destructive, dataLostNote }

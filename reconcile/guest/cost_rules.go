@@ -1,9 +1,9 @@
 package guest
 
-// The rules that rows name, each with what it says of a running guest. What costs them, cost.go and drive_cost.go decide;
-// what stands in the way of a change, block.go.
+// Cost rules of rows. Each has a description for a guest that runs. The functions are in cost.go and drive_cost.go; obstacles are
+// computed in obstacles.go.
 var (
-	protectionRule = &costRule{"on: live; off: disruptive, running or not, since it is a guard that goes", protectionCost}
+	protectionRule = &costRule{"on: live; off: disruptive, running or not, since a guard is removed", protectionCost}
 	cloudInitRule  = &costRule{"restart if the guest has a cloud-init drive, which reruns at the next boot; else live", cloudInitCost}
 	nameRule       = &costRule{"restart if the guest has a cloud-init drive, which reruns at the next boot; else live", nameCost}
 	bootRule       = &costRule{"restart, and an installed system may not boot on it", bootCost}
@@ -22,9 +22,9 @@ var (
 )
 
 var (
-	notWanted       = &obstacle{"cannot be set; protection keeps it", unusedWanted}
-	notHostSerial   = &obstacle{"a device of the host is root@pam's", hostSerial}
-	notHostUSB      = &obstacle{"a device of the host is root@pam's, a mapping and spice are not", hostUSB}
-	notHostPCI      = &obstacle{"a device of the host is root@pam's, a mapping is not", hostPCI}
-	notRootFeatures = &obstacle{"all but nesting are root@pam's, and nesting too while the container is privileged", rootFeatures}
+	notWanted       = &obstacle{"cannot be set; cannot be removed while protection is on", unusedWanted}
+	notHostSerial   = &obstacle{"a device of the host needs root@pam", hostSerial}
+	notHostUSB      = &obstacle{"a device of the host needs root@pam, a mapping and spice do not", hostUSB}
+	notHostPCI      = &obstacle{"a device of the host needs root@pam, a mapping does not", hostPCI}
+	notRootFeatures = &obstacle{"all except nesting need root@pam, and nesting as well while the container is privileged", rootFeatures}
 )

@@ -6,20 +6,20 @@ import (
 	"strconv"
 )
 
-// CreateParams returns the native parameters of the call that makes the guest: vmid (if it is assigned), name or hostname,
-// pool, the source, and every intent; new volumes in allocation syntax, tags with the marker. The guest is not started, and
-// secrets are not among them, see CreateSecrets. It fails for a guest that is cloned or has no source, and names every key that
-// cannot be set at creation and why.
+// CreateParams returns the native parameters of the call that creates the guest: vmid (if it is assigned), name or hostname, pool, the
+// source, and every intent. New volumes are in allocation syntax, and the tags contain the marker. The call does not start the guest.
+// Secrets are left out, see CreateSecrets. It fails for a guest that is cloned or has no source. The error names every key that cannot be
+// set at creation, with the reason.
 //
-// A restored guest is given what it is to be known by, its name and its tags in place of the backup's, and what can only be set
-// at creation. Like a clone's, the rest of what the manifest wants is a Diff's to tell.
+// A restored guest gets its name and its tags in place of the backup's, and the keys that can only be set at creation. Diff returns the
+// other changes afterwards, as for a clone.
 //
 // Source: PVE API, POST /nodes/{node}/qemu and /nodes/{node}/lxc.
 func CreateParams(d Desired) (map[string]string, error) {
 	return CreateParamsOn(d, Version{})
 }
 
-// CreateParamsOn is CreateParams for a node that runs the given release: a key that it does not know is an error, too.
+// CreateParamsOn is CreateParams for a node with the given release. A key that the release does not support is an error, too.
 func CreateParamsOn(d Desired, node Version) (map[string]string, error) {
 	if err := checkSource(d); err != nil {
 		return nil, err
@@ -37,9 +37,9 @@ func CreateParamsOn(d Desired, node Version) (map[string]string, error) {
 		case change.Class == Impossible:
 			problems = append(problems, fmt.Errorf("set %s: %s", change.Key, change.Note))
 		case r.form == secretForm:
-			problems = append(problems, fmt.Errorf("set %s: a secret is kept in a file, and named", change.Key))
+			problems = append(problems, fmt.Errorf("set %s: a secret must be in a file; name the file instead", change.Key))
 		default:
-			setUnlessEmpty(params, change.Key, change.Value) // a wish of defaults alone comes to nothing
+			setUnlessEmpty(params, change.Key, change.Value) // empty if only defaults are wanted
 		}
 	}
 	problems = append(problems, d.Source.add(params, d)...)
@@ -50,9 +50,9 @@ func CreateParamsOn(d Desired, node Version) (map[string]string, error) {
 	return params, errors.Join(problems...)
 }
 
-// CloneParams returns the native parameters of the call that clones the guest's template: newid (if it is assigned), name or
-// hostname, pool, the snapshot, full, and for a full clone its storage and, of a virtual machine, its format. Clones are made on the template's node: only the caller knows which
-// that is and whether a target has to be named. What else the manifest wants, a Diff of the clone tells.
+// CloneParams returns the native parameters of the call that clones the guest's template: newid (if it is assigned), name or hostname,
+// pool, the snapshot, full, and for a full clone its storage and, for a virtual machine, its format. A clone is created on the node of its
+// template: only the caller knows this node and whether a target must be given. Diff returns the other changes for the clone.
 //
 // Source: PVE API, POST /nodes/{node}/{qemu,lxc}/{vmid}/clone.
 func CloneParams(d Desired) map[string]string {
@@ -84,8 +84,8 @@ func CloneParams(d Desired) map[string]string {
 	return params
 }
 
-// beforeCreation is the guest before its creation, as far as costs and obstacles ask: containers are unprivileged unless they are
-// wanted otherwise.
+// beforeCreation returns the guest as costs and obstacles see it before its creation. A container is unprivileged unless the manifest says
+// otherwise.
 func beforeCreation(d Desired) *Observed {
 	o := Observed{Ref: d.Ref, Status: StatusStopped, Keys: map[string]Value{}}
 	if d.Kind == Container {
@@ -99,7 +99,7 @@ func beforeCreation(d Desired) *Observed {
 	return &o
 }
 
-// nameKey is the native key of a guest's name.
+// nameKey returns the native key of a guest's name.
 func nameKey(kind Kind) string {
 	if kind == Container {
 		return "hostname"

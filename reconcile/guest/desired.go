@@ -2,50 +2,51 @@ package guest
 
 import "time"
 
-// Desired is what a manifest wants of one guest: intents on native keys, not a copy of the live shape. What it does not
-// mention is not managed. It is immutable once made.
+// Desired is what a manifest wants of one guest: intents for native keys, not a copy of the live configuration. What the manifest does not
+// mention is not managed. A Desired is not changed after it was made.
 type Desired struct {
 	Ref
-	Origin    Origin   // of the manifest
-	Node      string   // to create the guest on; "" leaves it to the source, which must imply one
-	Nodes     []string // where the guest may be, Node among them; compared only where Migrate allows a move
+	Origin    Origin   // of the manifest document
+	Node      string   // to create the guest on; "" leaves the choice to the source, which must imply a node
+	Nodes     []string // where the guest may be, including Node; compared only if Migrate allows a move
 	Migrate   Migration
 	Template  bool      // the guest is a template; false is unmanaged
-	HA        *HAWanted // what the HA manager does with it; nil is unmanaged
+	HA        *HAWanted // entry with the HA manager; nil is unmanaged
 	Secrets   []Secret  // sorted by key
-	Refresh   bool      // write the cloud-init drive anew when cloud-init keys of a running guest change
-	Source    Source    // how to create the guest; never compared with a live one
-	Intents   []Intent  // sorted by key, one a key
+	Refresh   bool      // regenerate the cloud-init drive when cloud-init keys of a running guest change
+	Source    Source    // how to create the guest; never compared with a live guest
+	Intents   []Intent  // sorted by key, one per key
 	Pool      string    // "" is unmanaged
 	State     RunState
-	Adopt     bool // take over a guest that bears no marker
+	Adopt     bool // take over a guest that has no marker
 	Observe   bool // mode: observe: plan and report, write nothing
 	Suspend   *Suspension
 	Lifecycle Lifecycle
 	DependsOn []string // labels
 	Wave      int      // lower waves first
-	Ignore    []string // native keys, or key.subkey, that are left out of the comparison
-	Marker    string   // ownership tag that must be among the guest's tags, any other marker must not; "" while not owned
+	Ignore    []string // native keys, or key.subkey, that are not compared
+	Marker    string   // ownership tag that the guest must have, without any other marker; "" while it is not owned
 }
 
-// Verb says what an Intent wants of its key.
+// Verb is what an Intent wants of its key.
 type Verb string
 
 // The verbs of an Intent.
 const (
 	Want   Verb = "want"   // the key has this value
-	Absent Verb = "absent" // the key, and the slot behind it, is not there
+	Absent Verb = "absent" // the key, and the slot that it names, does not exist
 )
 
-// Intent is what is wanted of one native key.
+// Intent is what a manifest wants of one native key.
 //
-// A scalar key ("memory") carries Text; an empty one wants the key unset. A property-string key ("net0", "agent") carries
-// Sub, the wanted sub-keys alone: a sub-key that is not named is the guest's own and is kept, one with an empty value is
-// wanted unset; or Text, which pins the whole value as native text, but for what Proxmox fills in by itself.
-// Drive slots use the pseudo sub-keys "storage" (where to allocate), "volume" (attach this one) and "size" ("32G": a smaller
-// volume is grown, a larger one cannot be shrunk) beside the native ones; Proxmox's allocation syntax never appears in an
-// Intent. A cloud-init drive is Sub{"storage": S, "volume": "cloudinit"}; a CD-ROM is Sub{"volume": "local:iso/x.iso",
-// "media": "cdrom"}, with "none" as the volume of an empty one.
+// A scalar key ("memory") has Text; an empty Text wants the key unset. A key with a property string ("net0", "agent") has one of two:
+//   - Sub contains only the wanted sub-keys. A sub-key that is not named is not managed and kept; an empty value wants the sub-key unset.
+//   - Text is the whole value as native text, except for what Proxmox fills in itself.
+//
+// Drive slots use the pseudo sub-keys "storage" (where to allocate), "volume" (the volume to attach) and "size" ("32G": a smaller volume is
+// grown, a larger one cannot be shrunk) beside the native ones. An Intent never contains Proxmox's allocation syntax. A cloud-init drive is
+// Sub{"storage": S, "volume": "cloudinit"}. A CD-ROM drive is Sub{"volume": "local:iso/x.iso", "media": "cdrom"}, with "none" as the volume
+// of an empty drive.
 type Intent struct {
 	Key    string
 	Verb   Verb
@@ -54,7 +55,7 @@ type Intent struct {
 	Origin Origin
 }
 
-// Source says how a guest is created. Exactly one of its fields is set; the zero Source cannot create.
+// Source is how a guest is created. Exactly one of its fields is set; the zero Source cannot create a guest.
 type Source struct {
 	Clone    *Clone
 	Image    *Image
@@ -69,9 +70,9 @@ type Clone struct {
 	VMID    int    // of the template; 0 where Name is given
 	Name    string // of the template, resolved on the cluster; an ambiguous name is an error
 	Full    bool   // copy the disks; otherwise a linked clone
-	Storage string // for a full clone; "" is the template's own
+	Storage string // for a full clone; "" is the storage of the template
 	Format  string // of a full clone's volumes: raw, qcow2, vmdk; "" is the storage's choice
-	Snap    string // snapshot of the template to clone; "" is its present state
+	Snap    string // snapshot of the template to clone; "" is its current state
 }
 
 // Image creates a virtual machine by importing a disk image into a slot.
@@ -80,17 +81,17 @@ type Image struct {
 	Slot   string // "scsi0"
 }
 
-// ISO creates a virtual machine with empty disks, and an image in a CD-ROM drive to install from.
+// ISO creates a virtual machine with empty disks and an image to install from in a CD-ROM drive.
 type ISO struct {
 	Volume string // "local:iso/debian-12.iso"
 	Slot   string // "ide2"
 }
 
-// Backup creates a guest by restoring a backup. What the manifest wants beyond it is written afterwards.
+// Backup creates a guest by restoring a backup. Other wanted values are written afterwards.
 type Backup struct {
 	Volume  string // "pbs:backup/vm/201/2026-01-01T00:00:00Z"
-	Storage string // for the volumes; "" is where they were
-	Unique  bool   // draw new MAC addresses
+	Storage string // for the volumes; "" is the original storage
+	Unique  bool   // generate new MAC addresses
 }
 
 // Template creates a container from a container template.
@@ -101,7 +102,7 @@ type Template struct {
 // RunState is the run state that a manifest wants.
 type RunState string
 
-// The wanted run states. Ignored is the default: a guest's power is then its owner's business.
+// The wanted run states. Ignored is the default: the agent does not start or stop the guest.
 const (
 	Running RunState = "running"
 	Stopped RunState = "stopped"
@@ -111,20 +112,20 @@ const (
 // Suspension stops all work on a guest for a stated reason.
 type Suspension struct {
 	Reason, Author string
-	Until          time.Time // exclusive; zero never ends by itself
+	Until          time.Time // exclusive; the zero time has no end
 }
 
-// Lifecycle says what may be done to a guest without asking. The last accepted one of an owned guest is remembered, so that
-// removing its manifest cannot remove its guard.
+// Lifecycle is what may be done to a guest without asking. The agent remembers the last accepted Lifecycle of each owned guest, so that
+// removing a manifest does not remove the guard.
 type Lifecycle struct {
 	Destroy         Permission
 	RebootPolicy    RebootPolicy
 	Window          string        // "Sat 02:00-04:00 Europe/Berlin", for RebootPolicy window
 	ShutdownTimeout time.Duration // how long a shutdown may take; 0 is 3 minutes
-	ForceStop       bool          // pull the plug when the shutdown takes longer
+	ForceStop       bool          // stop the guest hard when the shutdown takes longer
 }
 
-// Permission says whether a destructive step may run.
+// Permission is whether a destructive step may run.
 type Permission string
 
 // Permissions. Approve is the default; Deny ignores approvals.
@@ -134,10 +135,10 @@ const (
 	Allow   Permission = "allow"
 )
 
-// RebootPolicy says what happens when a written change waits for a restart.
+// RebootPolicy is what happens when a written change waits for a restart.
 type RebootPolicy string
 
-// Reboot policies. RebootNever is the default: the waiting change is reported.
+// Reboot policies. RebootNever is the default: the waiting change is only reported.
 const (
 	RebootNever   RebootPolicy = "never"
 	RebootApprove RebootPolicy = "approve"

@@ -5,27 +5,26 @@ import (
 	"strings"
 )
 
-// Diff returns what has to change for the live guest to be as the manifest wants it, sorted by key; it is empty when the two
-// agree. A drive may have three changes: of its options, of its storage, then of its size. Beside native keys it compares "ha",
-// "node", "pool" and "template", which are written by calls of their own. Secrets are left to SecretChange.
+// Diff returns the changes that make the live guest what the manifest wants, sorted by key. It is empty if the two agree. A drive may have
+// three changes: of its options, of its storage, then of its size. Apart from native keys it compares "ha", "node", "pool" and
+// "template", which have calls of their own. For secrets see SecretChange.
 //
-// Values are compared by meaning and with what the guest has after its next start, so that a value which already waits for
-// a restart is a Change with Waits and nothing to write. What the manifest does not mention is not compared; what is
-// written merges it from the live value. Classes follow from the guest's run state, where an unknown one counts as running. The
-// marker is compared even if tags are ignored. Diff is pure; a guest that is locked or a template is compared like any
-// other.
+// Values are compared by meaning, and with the configuration after the next start: a value that already waits for a restart is a Change
+// with Waits and nothing to write. Keys that the manifest does not mention are not compared; a written value keeps the live sub-keys that the
+// manifest does not mention. Classes depend on the guest's run state; an unknown state counts as running. The marker is compared even if tags
+// are ignored. Locked guests and templates are compared like any other guest. Diff is pure.
 func Diff(d Desired, o Observed) []Change {
 	c := comparison{want: &d, live: &o}
 	return c.run()
 }
 
-// comparison is one guest against its manifest.
+// comparison compares one guest with its manifest.
 type comparison struct {
 	want     *Desired
 	live     *Observed
-	creating bool // the guest is yet to be made: every intent is written
+	creating bool // the guest does not exist yet: every intent is written
 	changes  []Change
-	buffer   [24]pair // room for the wish of a drive, one at a time
+	buffer   [24]pair // room for the wanted properties of one drive at a time
 }
 
 func (c *comparison) run() []Change {
@@ -76,12 +75,12 @@ func (c *comparison) compare(in *Intent) {
 	}
 }
 
-// isEmpty reports whether writing text leaves the key without a value.
+// isEmpty reports whether the key has no value after text is written.
 func (r *row) isEmpty(text string) bool {
 	return isBlank(text) || r.form == notesForm && strings.TrimSpace(text) == ""
 }
 
-// nowAndNext returns the native text of a value now and after the next start, "" where there is none or an empty one.
+// nowAndNext returns the native text of a value now and after the next start, "" for no value or an empty one.
 func nowAndNext(v Value) (now, next string) {
 	if v.Set && !isBlank(v.Text) {
 		now = v.Text
@@ -112,13 +111,13 @@ func (c *comparison) compareProperties(in *Intent, r *row, s *syntax) {
 	}, func(base string) string {
 		merged := withRequiredSubKeys(in.Key, s, w.merge(s.parse(nil, base)))
 		if r.device && len(merged) == 0 && s.checkDeviceNamed(w.pairs) == nil {
-			merged = w.pairs // defaults that have to be said for the device to be there
+			merged = w.pairs // defaults, which must be named for the device to exist
 		}
 		return s.native(merged)
 	})
 }
 
-// ignoredKeys is what is left out of the comparison, which concerns a guest that exists.
+// ignoredKeys returns the keys that are not compared. A guest that does not exist yet has none.
 func (c *comparison) ignoredKeys() []string {
 	if c.creating {
 		return nil
@@ -126,12 +125,12 @@ func (c *comparison) ignoredKeys() []string {
 	return c.want.Ignore
 }
 
-// ignoresKey reports whether the manifest wants a key, native or not, left out of the comparison as a whole.
+// ignoresKey reports whether the manifest excludes a whole key, native or not, from the comparison.
 func (c *comparison) ignoresKey(key string) bool {
 	return len(c.want.Ignore) > 0 && ignores(c.want.Ignore, key, "")
 }
 
-// withRequiredSubKeys adds what a new device, or the processor, cannot be without, if nobody said it.
+// withRequiredSubKeys adds sub-keys that Proxmox requires of a network card or of the processor, if they are not set.
 func withRequiredSubKeys(key string, s *syntax, p properties) properties {
 	switch {
 	case s == cardSyntax && p.text("model") == "":
@@ -159,8 +158,8 @@ func (c *comparison) compareAbsent(in *Intent, r *row) {
 	})
 }
 
-// compareValue adds the change, if any, that makes the key hold. text gives the native text to write, from the one that the key
-// has after the next start.
+// compareValue adds the change that makes holds true for the key, if a change is needed. The function text returns the native text to write
+// from the text that the key has after the next start.
 func (c *comparison) compareValue(in *Intent, r *row, holds func(text string) bool, text func(base string) string) {
 	now, next := nowAndNext(c.live.Keys[in.Key])
 	switch {
@@ -176,7 +175,7 @@ func (c *comparison) compareValue(in *Intent, r *row, holds func(text string) bo
 	}
 }
 
-// addWrite adds the change of an edit. The guest has the text next after its next start.
+// addWrite adds the change for an edit. Next is the text of the key after the next start.
 func (c *comparison) addWrite(in *Intent, e edit, next string) {
 	change := Change{
 		Key: e.key, From: e.row.canonical(next), To: e.row.canonical(e.to),
@@ -191,20 +190,20 @@ func (c *comparison) addWrite(in *Intent, e edit, next string) {
 	if why := e.blockedBy(); why != "" {
 		change.Class, change.Note = Impossible, why
 	} else if e.to == "" && next == "" && e.from == "" && !c.creating {
-		change.Class, change.Note = Impossible, "nothing is named that would make the device"
+		change.Class, change.Note = Impossible, "the manifest names nothing that creates the device"
 	}
 	c.add(change)
 }
 
-// markAsRevert says of the last change that it only takes back one which waits: the running guest does not notice.
+// markAsRevert marks the last change as one that only reverts a waiting change. The running guest is not affected.
 func (c *comparison) markAsRevert() {
 	change := &c.changes[len(c.changes)-1]
 	if change.Class != Impossible {
-		change.Class, change.Note = Live, "takes back a waiting change"
+		change.Class, change.Note = Live, "reverts a waiting change"
 	}
 }
 
-// addWaiting adds the change that is written already.
+// addWaiting adds a change that is written already and waits for the next start.
 func (c *comparison) addWaiting(in *Intent, r *row, now, next string) {
 	c.add(Change{
 		Key: in.Key, From: r.canonical(now), To: r.canonical(next), Class: Restart, Write: WriteNone,
@@ -219,7 +218,7 @@ func (c *comparison) add(change Change) {
 	c.changes = append(c.changes, change)
 }
 
-// compareTags compares the tags and the ownership marker among them. in is nil where the manifest has no tags.
+// compareTags compares the tags, including the ownership marker. In is nil if the manifest has no tags.
 func (c *comparison) compareTags(in *Intent) {
 	open := in == nil || len(c.ignoredKeys()) > 0 && ignores(c.ignoredKeys(), "tags", "")
 	if open && c.want.Marker == "" {

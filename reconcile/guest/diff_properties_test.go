@@ -58,7 +58,7 @@ func TestDiffProperties(t *testing.T) {
 		},
 		"config_key_absent_means_defaults": {live(nil), []Intent{subs("agent", "enabled=0"), subs("vga", "type=std"), subs("cpu", "cputype=kvm64"), subs("memory", "current=512")}, nil},
 		"device_of_defaults_alone_is_none": {
-			live(nil), []Intent{subs("usb0", "usb3=0")}, []string{"usb0 none [impossible] nothing is named that would make the device"},
+			live(nil), []Intent{subs("usb0", "usb3=0")}, []string{"usb0 none [impossible] the manifest names nothing that creates the device"},
 		},
 		"device_absent_never_holds":  {live(nil), []Intent{subs("rng0", "source=/dev/urandom")}, []string{"rng0 set /dev/urandom [live]"}},
 		"agent_off_ignores_the_rest": {live(keys{"agent": "0"}), []Intent{subs("agent", "enabled=0", "fstrim_cloned_disks=1")}, nil},
@@ -74,7 +74,7 @@ func TestDiffProperties(t *testing.T) {
 		"boot_from_what_is_not_there": {
 			live(keys{"boot": "order=scsi0", "scsi0": liveDisk}),
 			[]Intent{subs("boot", "order=scsi9;scsi0;net3")},
-			[]string{"boot none [impossible] the boot order names what is not there: scsi9, net3"},
+			[]string{"boot none [impossible] the boot order names a device that does not exist: scsi9, net3"},
 		},
 		"boot_from_what_is_added": {
 			live(keys{"boot": "order=scsi0", "scsi0": liveDisk}),
@@ -85,8 +85,8 @@ func TestDiffProperties(t *testing.T) {
 			live(keys{"boot": "order=scsi0", "scsi0": liveDisk}),
 			[]Intent{subs("boot", "order=scsi1;scsi0"), subs("scsi1", "storage=local")},
 			[]string{
-				"boot none [impossible] the boot order names what is not there: scsi1",
-				"scsi1 none [impossible] the slot is empty, and no size is given to allocate a volume of",
+				"boot none [impossible] the boot order names a device that does not exist: scsi1",
+				"scsi1 none [impossible] the slot is empty: set size to create a volume",
 			},
 		},
 		"boot_from_what_waits": {
@@ -97,7 +97,7 @@ func TestDiffProperties(t *testing.T) {
 		"boot_from_what_goes": {
 			live(keys{"boot": "order=net0;scsi0", "scsi0": liveDisk, "net0": liveCard}),
 			[]Intent{subs("boot", "order=scsi0;net0"), absent("net0")},
-			[]string{"boot none [impossible] the boot order names what is not there: net0", "net0 delete [live]"},
+			[]string{"boot none [impossible] the boot order names a device that does not exist: net0", "net0 delete [live]"},
 		},
 		"machine_family_holds_for_its_versions": {live(keys{"machine": "pc-q35-9.2+pve1"}), []Intent{subs("machine", "type=q35")}, nil},
 		"machine_version_is_pinned":             {live(keys{"machine": "q35"}), []Intent{subs("machine", "type=pc-q35-9.2")}, []string{"machine set pc-q35-9.2 [live]"}},

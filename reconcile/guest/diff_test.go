@@ -149,13 +149,13 @@ func TestDiffPending(t *testing.T) {
 		"waits_new":       {running(keys{"cpu": "? host"}), []Intent{subs("cpu", "cputype=host")}, []string{"cpu none [restart] waits restart needed"}},
 		"waits_delete":    {running(keys{"serial0": "socket !"}), []Intent{absent("serial0")}, []string{"serial0 none [restart] waits restart needed"}},
 		"other_pending":   {running(keys{"cores": "1 ? 2"}), []Intent{text("cores", "4")}, []string{"cores set 4 [restart] restart needed"}},
-		"foreign_pending": {running(keys{"cores": "1 ? 2"}), []Intent{text("cores", "1")}, []string{"cores set 1 [live] takes back a waiting change"}},
-		"pending_delete":  {running(keys{"memory": "1024 !"}), []Intent{text("memory", "1024")}, []string{"memory set 1024 [live] takes back a waiting change"}},
+		"foreign_pending": {running(keys{"cores": "1 ? 2"}), []Intent{text("cores", "1")}, []string{"cores set 1 [live] reverts a waiting change"}},
+		"pending_delete":  {running(keys{"memory": "1024 !"}), []Intent{text("memory", "1024")}, []string{"memory set 1024 [live] reverts a waiting change"}},
 		"delete_to_default": {
 			running(keys{"memory": "512 !"}), []Intent{text("memory", "512")}, nil,
 		},
 		"same_meaning_pending": {running(keys{"agent": "1 ? enabled=1"}), []Intent{subs("agent", "enabled=1")}, nil},
-		"pending_not_wanted":   {running(keys{"serial1": "? socket"}), []Intent{absent("serial1")}, []string{"serial1 delete [live] takes back a waiting change"}},
+		"pending_not_wanted":   {running(keys{"serial1": "? socket"}), []Intent{absent("serial1")}, []string{"serial1 delete [live] reverts a waiting change"}},
 		"drive_option_waits": {
 			running(keys{"scsi1": "local:201/vm-201-disk-1.raw,size=1G ? local:201/vm-201-disk-1.raw,discard=on,size=1G"}),
 			[]Intent{subs("scsi1", "discard=on", "size=1G")},

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// sizeSlack is how much larger than asked a volume may be because its storage rounds up: LVM to extents of 4 MiB, others less.
+// sizeSlack is how much larger than wanted a volume may be because its storage rounds up: LVM to extents of 4 MiB, others less.
 const sizeSlack = 4 * mebibyte
 
-// slot is a drive's slot in a comparison.
+// slot compares one drive slot with its intent.
 type slot struct {
 	*comparison
 	in         *Intent
@@ -22,7 +22,7 @@ func (c *comparison) newSlot(in *Intent, r *row) slot {
 	s := slot{comparison: c, in: in, row: r, properties: newWantedProperties(c.buffer[:0], in, r.syntax, c.ignoredKeys(), c.live.Version)}
 	s.target = driveVolume{storage: s.properties.remove("storage"), volume: s.properties.remove("volume"), size: s.properties.remove("size")}
 	if s.properties.exact {
-		s.target.size = "" // in native text it is Proxmox's own, which ignores another one
+		s.target.size = "" // in native text the size is Proxmox's own: it ignores another value
 	}
 	if isTray(s.target.volume) && s.properties.pairs.text("media") == "" {
 		s.properties.pairs = append(s.properties.pairs, pair{"media", "cdrom"})
@@ -30,15 +30,15 @@ func (c *comparison) newSlot(in *Intent, r *row) slot {
 	return s
 }
 
-// compareDrive adds the changes of one drive. No intent may hold allocation syntax: it would allocate in every cycle.
+// compareDrive adds the changes of one drive. Allocation syntax in an intent is refused: it would allocate a volume in every cycle.
 func (c *comparison) compareDrive(in *Intent, r *row) {
 	s := c.newSlot(in, r)
 	if s.target.volume != cloudInitVolume && allocates(s.target.volume) {
-		s.addImpossible("", s.target.String(), "a new volume is asked for by storage and size")
+		s.addImpossible("", s.target.String(), "set storage and size to create a volume")
 		return
 	}
 	if s.target.volume == "" && s.target.storage != "" && s.properties.pairs.text("media") == "cdrom" {
-		s.addImpossible("", s.target.String(), "a CD-ROM drive takes a volume that exists, none, or cloudinit")
+		s.addImpossible("", s.target.String(), "a CD-ROM drive needs an existing volume, none or cloudinit")
 		return
 	}
 	now, next := nowAndNext(c.live.Keys[in.Key])
@@ -47,7 +47,7 @@ func (c *comparison) compareDrive(in *Intent, r *row) {
 	}
 	base := next
 	if base == "" {
-		base = now // it waits to be detached
+		base = now // the drive waits to be detached
 	}
 	if base == "" {
 		s.fillEmpty()
@@ -80,21 +80,22 @@ func (c *comparison) compareDrive(in *Intent, r *row) {
 	}
 	if moved == "" {
 		s.compareStorage(have, now, next)
-		if volumeOf(now) == have.text("volume") { // a resize grows the volume that the guest runs on
+		if volumeOf(now) == have.text("volume") { // a resize grows the volume that the guest uses now
 			s.compareSize(have)
 		}
 	}
 }
 
-// keepMoved replaces a waiting change that would return the volume that the slot had before a move.
+// keepMoved replaces a waiting change that would restore the volume that the slot had before a move.
 func (s *slot) keepMoved(now, next string) {
 	have := s.row.syntax.parse(nil, now)
 	s.rewrite(have, "", now, next)
 	s.compareSize(have)
 }
 
-// useCurrentSize gives have, which waits, the size that its volume has by now, and reports whether it named a smaller one. Volumes only grow,
-// and Proxmox does not correct what waits when one does, so that the larger of two sizes of a volume is its own.
+// useCurrentSize sets the size in have, which is the pending text, to the current size of the volume. It reports whether the pending text
+// named a smaller size. Volumes only grow, and Proxmox does not correct pending text when a volume grows, so the larger size is the right
+// one.
 func (s *slot) useCurrentSize(have properties, now string) (stale bool) {
 	current := s.row.syntax.parse(nil, now)
 	i, size := have.find("size"), current.text("size")
@@ -110,7 +111,7 @@ func (s *slot) useCurrentSize(have properties, now string) (stale bool) {
 	return true
 }
 
-// correctSize adds the change that names the volume's size in what waits: the start would bring the old one back into the
+// correctSize adds the change that corrects the size in the pending text. Otherwise the next start would write the old size into the
 // configuration, and Proxmox does not resize a volume to the size that it has.
 func (s *slot) correctSize(have properties, now, next string) {
 	s.addWrite(s.in, edit{live: s.live, key: s.in.Key, row: s.row, from: now, to: s.text(have, "")}, next)
@@ -120,11 +121,11 @@ func (s *slot) correctSize(have properties, now, next string) {
 	}
 }
 
-const sizeNote = "corrects the size in what waits"
+const sizeNote = "corrects the size in the pending change"
 
-// TextWithSize returns the native text that a drive has after the guest's next start, with another size in it, to be written where the volume
-// has that size already and the text does not say so. Proxmox then measures the volume, but for the root volume of a container, of which it
-// keeps the text.
+// TextWithSize returns the native text that a drive has after the guest's next start, with another size in it. It is written if the volume
+// has this size already and the text does not. Proxmox then measures the volume, except for the root volume of a container, whose text it
+// keeps.
 func TextWithSize(o Observed, key, size string) string {
 	r, _ := find(o.Kind, key)
 	_, next := nowAndNext(o.Keys[key])
@@ -135,7 +136,7 @@ func TextWithSize(o Observed, key, size string) string {
 	return r.syntax.native(text)
 }
 
-// matches reports whether a native text of the slot is what is wanted and where, but for its size.
+// matches reports whether a native text of the slot has the wanted volume and options, regardless of the size.
 func (s *slot) matches(text string) bool {
 	if text == "" {
 		return false
@@ -156,7 +157,7 @@ func (s *slot) fillEmpty() {
 	s.showTarget()
 }
 
-// rewrite adds the change of what is in the slot: its volume if moved names another one, and its options.
+// rewrite adds the change of a slot that is not empty: its volume if moved names another volume, and its options.
 func (s *slot) rewrite(have properties, moved, now, next string) {
 	kept := slices.Clone(have)
 	if moved != "" {
@@ -171,7 +172,7 @@ func (s *slot) rewrite(have properties, moved, now, next string) {
 	}
 }
 
-// text is the native text of the slot: the volume that base has, or moved, then the options.
+// text returns the native text of the slot: the volume of base, or moved, then the options.
 func (s *slot) text(base properties, moved string) string {
 	merged := s.properties.merge(base)
 	if moved != "" {
@@ -188,14 +189,14 @@ func (s *slot) text(base properties, moved string) string {
 	return s.row.syntax.native(merged)
 }
 
-// showTarget makes the last change say in words what its allocation syntax does.
+// showTarget sets the To of the last change to readable words in place of the allocation syntax.
 func (s *slot) showTarget() {
 	change := &s.changes[len(s.changes)-1]
 	options := s.row.syntax.native(s.properties.merge(nil))
 	change.To = strings.Trim(s.target.String()+","+options, ",")
 }
 
-// compareSize adds a resize where the volume is too small.
+// compareSize adds a resize if the volume is too small.
 func (s *slot) compareSize(have properties) {
 	live := have.text("size")
 	if s.target.size == "" || live == "" || !isDisk(have) || s.row.syntax == efiSyntax || s.row.syntax == tpmSyntax {

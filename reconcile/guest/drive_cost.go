@@ -2,7 +2,7 @@ package guest
 
 import "strings"
 
-// driveCost is that of a drive: a medium and a new disk come at no cost, a disk that goes interrupts what is on it.
+// driveCost is the cost of changing a drive. Changing a medium and adding a disk cost nothing; removing a disk interrupts its users.
 func driveCost(e edit) (Class, string) {
 	from, to := volumeOf(e.from), volumeOf(e.to)
 	switch {
@@ -10,7 +10,7 @@ func driveCost(e edit) (Class, string) {
 		return e.effectCost()
 	case from != to && isCloudInit(from):
 		class, _ := e.effectCost()
-		return class, "the cloud-init volume is made anew when it is needed"
+		return class, "the cloud-init volume is created again when it is needed"
 	case from != to && !isTray(from):
 		return Disruptive, detachedNote
 	case e.to == "":
@@ -26,7 +26,7 @@ func driveCost(e edit) (Class, string) {
 	}
 }
 
-// waitsForStart reports whether a change of a drive's options is one that a running guest does not take. Containers take none.
+// waitsForStart reports whether a changed option of a drive does not apply to a running guest. In containers none applies.
 func (e edit) waitsForStart() bool {
 	if e.row.syntax.waits() {
 		return true
@@ -39,7 +39,7 @@ func (e edit) waitsForStart() bool {
 	return false
 }
 
-// waits reports whether no option of a drive reaches a running guest.
+// waits reports whether options of the drive never apply to a running guest.
 func (s *syntax) waits() bool {
 	switch s {
 	case efiSyntax, tpmSyntax, rootSyntax, mountSyntax:
@@ -49,7 +49,7 @@ func (s *syntax) waits() bool {
 	}
 }
 
-// driveBlocked says why a drive cannot change: it is the host's, it cannot go, or protection keeps it.
+// driveBlocked returns why a drive cannot change: it is a folder of the host, it must stay, or protection is on.
 func driveBlocked(e edit) string {
 	from, to := volumeOf(e.from), volumeOf(e.to)
 	leaves := e.from != "" && from != to
@@ -57,7 +57,7 @@ func driveBlocked(e edit) string {
 	case strings.HasPrefix(to, "/"):
 		return rootOnlyNote
 	case leaves && e.row.required:
-		return "a container keeps its root volume"
+		return "the root volume of a container cannot be removed"
 	case e.protected() && (leaves && !isTray(from) || e.live.Kind == Container && e.from != ""):
 		return protectedNote
 	default:

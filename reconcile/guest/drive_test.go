@@ -25,16 +25,16 @@ func TestDiffDisk(t *testing.T) {
 		"new_without_storage": {
 			live(nil),
 			[]Intent{subs("scsi1", "size=1G")},
-			[]string{"scsi1 none [impossible] the slot is empty, and no storage is named to allocate a volume from"},
+			[]string{"scsi1 none [impossible] the slot is empty: set storage to create a volume"},
 		},
 		"new_without_size": {
 			live(nil),
 			[]Intent{subs("scsi1", "storage=local")},
-			[]string{"scsi1 none [impossible] the slot is empty, and no size is given to allocate a volume of"},
+			[]string{"scsi1 none [impossible] the slot is empty: set size to create a volume"},
 		},
 		"new_of_nothing": {live(nil), []Intent{subs("scsi1", "storage=local", "size=0"), subs("scsi2", "storage=local", "size=lots")}, []string{
-			"scsi1 none [impossible] the size cannot be read, or is nothing",
-			"scsi2 none [impossible] the size cannot be read, or is nothing",
+			"scsi1 none [impossible] the size cannot be read, or is 0",
+			"scsi2 none [impossible] the size cannot be read, or is 0",
 		}},
 		"attach":                           {live(keys{"unused0": "ceph:vm-201-disk-7"}), []Intent{subs("scsi2", "volume=ceph:vm-201-disk-7", "ssd=1")}, []string{"scsi2 set ceph:vm-201-disk-7,ssd=1 [live]"}},
 		"attached":                         {live(keys{"scsi2": "ceph:vm-201-disk-7,size=1G"}), []Intent{subs("scsi2", "volume=ceph:vm-201-disk-7")}, nil},
@@ -56,7 +56,7 @@ func TestDiffDisk(t *testing.T) {
 		"moved_while_an_option_waits": {
 			running(keys{"scsi0": "ceph:vm-201-disk-1,size=2G ? local:201/vm-201-disk-0.raw,discard=on,size=1G"}),
 			[]Intent{subs("scsi0", "storage=ceph", "size=2G")},
-			[]string{"scsi0 set ceph:vm-201-disk-1,size=2G [live] takes back a waiting change"},
+			[]string{"scsi0 set ceph:vm-201-disk-1,size=2G [live] reverts a waiting change"},
 		},
 		"moved_while_a_wanted_option_waits": {
 			running(keys{"scsi0": "ceph:vm-201-disk-1,size=2G ? local:201/vm-201-disk-0.raw,discard=on,size=1G"}),
@@ -90,7 +90,7 @@ func TestDiffDisk(t *testing.T) {
 		"text_never_allocates": {
 			live(keys{"scsi0": liveDisk}),
 			[]Intent{text("scsi0", "local-lvm:32"), text("scsi1", "8")},
-			[]string{"scsi0 none [impossible] a new volume is asked for by storage and size", "scsi1 none [impossible] a new volume is asked for by storage and size"},
+			[]string{"scsi0 none [impossible] set storage and size to create a volume", "scsi1 none [impossible] set storage and size to create a volume"},
 		},
 		"host_path":        {live(nil), []Intent{subs("scsi1", "volume=/dev/sdb")}, []string{"scsi1 none [impossible] Proxmox lets only root@pam change it, and no API token"}},
 		"detach":           {live(keys{"scsi0": liveDisk}), []Intent{absent("scsi0")}, []string{"scsi0 delete [disruptive] " + detachedNote}},
@@ -101,11 +101,11 @@ func TestDiffDisk(t *testing.T) {
 		"detach_of_another_hand_is_taken_back": {
 			running(keys{"sata0": "local:201/vm-201-disk-3.raw,size=1G !"}),
 			[]Intent{subs("sata0", "storage=local")},
-			[]string{"sata0 set local:201/vm-201-disk-3.raw,size=1G [live] takes back a waiting change"},
+			[]string{"sata0 set local:201/vm-201-disk-3.raw,size=1G [live] reverts a waiting change"},
 		},
 		"unused_is_destructive": {live(keys{"unused0": "local:201/vm-201-disk-3.raw"}), []Intent{absent("unused0")}, []string{"unused0 delete [destructive] data lost: the volume is deleted"}},
 		"unused_is_protected":   {live(keys{"unused0": "local:201/vm-201-disk-3.raw", "protection": "1"}), []Intent{absent("unused0")}, []string{"unused0 none [impossible] protection is on"}},
-		"unused_is_not_written": {live(nil), []Intent{text("unused0", "local:201/vm-201-disk-3.raw")}, []string{"unused0 none [impossible] Proxmox keeps it itself"}},
+		"unused_is_not_written": {live(nil), []Intent{text("unused0", "local:201/vm-201-disk-3.raw")}, []string{"unused0 none [impossible] only Proxmox writes it"}},
 		"byte_rate":             {live(keys{"scsi0": "local:201/vm-201-disk-0.raw,mbps=10.500,size=1G"}), []Intent{text("scsi0", "local:201/vm-201-disk-0.raw,bps=11010048")}, nil},
 	})
 }
@@ -123,12 +123,12 @@ func TestDiffSize(t *testing.T) {
 		"resized_while_options_wait": {
 			running(keys{"scsi1": "local:201/vm-201-disk-1.raw,size=2G ? local:201/vm-201-disk-1.raw,discard=on,size=1G"}),
 			[]Intent{subs("scsi1", "size=2G")},
-			[]string{"scsi1 set local:201/vm-201-disk-1.raw,discard=on,size=2G [live] corrects the size in what waits"},
+			[]string{"scsi1 set local:201/vm-201-disk-1.raw,discard=on,size=2G [live] corrects the size in the pending change"},
 		},
 		"resized_while_a_wanted_option_waits": {
 			running(keys{"scsi1": "local:201/vm-201-disk-1.raw,size=2G ? local:201/vm-201-disk-1.raw,discard=on,size=1G"}),
 			[]Intent{subs("scsi1", "discard=on", "size=2G")},
-			[]string{"scsi1 none [restart] waits restart needed", "scsi1 set local:201/vm-201-disk-1.raw,discard=on,size=2G [live] corrects the size in what waits"},
+			[]string{"scsi1 none [restart] waits restart needed", "scsi1 set local:201/vm-201-disk-1.raw,discard=on,size=2G [live] corrects the size in the pending change"},
 		},
 		"resized_of_which_nothing_is_wanted": {
 			running(keys{"scsi1": "local:201/vm-201-disk-1.raw,size=2G ? local:201/vm-201-disk-1.raw,discard=on,size=1G"}),
@@ -143,7 +143,7 @@ func TestDiffSize(t *testing.T) {
 			[]Intent{subs("rootfs", "mountoptions=noatime", "size=2G")},
 			[]string{
 				"rootfs none [restart] waits restart needed",
-				"rootfs set local:400/vm-400-disk-0.raw,mountoptions=noatime,size=2G [live] corrects the size in what waits",
+				"rootfs set local:400/vm-400-disk-0.raw,mountoptions=noatime,size=2G [live] corrects the size in the pending change",
 			},
 		},
 		"firmware_is_left_alone": {live(keys{"efidisk0": "local:201/vm-201-disk-1.raw,efitype=4m,size=528K"}), []Intent{subs("efidisk0", "storage=local", "efitype=4m", "size=4M")}, nil},
@@ -164,16 +164,16 @@ func TestDiffTrays(t *testing.T) {
 		"tray_never_allocates": {
 			live(nil),
 			[]Intent{subs("ide2", "storage=local", "size=1G", "media=cdrom")},
-			[]string{"ide2 none [impossible] a CD-ROM drive takes a volume that exists, none, or cloudinit"},
+			[]string{"ide2 none [impossible] a CD-ROM drive needs an existing volume, none or cloudinit"},
 		},
 		"cloud_init_holds":       {live(keys{"ide2": liveInit}), []Intent{subs("ide2", "storage=local-lvm", "volume=cloudinit")}, nil},
 		"cloud_init_in_a_folder": {live(keys{"ide2": "local:201/vm-201-cloudinit.qcow2,media=cdrom"}), []Intent{subs("ide2", "storage=local", "volume=cloudinit", "media=cdrom")}, nil},
 		"cloud_init_new":         {live(nil), []Intent{subs("ide2", "storage=local-lvm", "volume=cloudinit", "media=cdrom")}, []string{"ide2 set local-lvm:cloudinit [live]"}},
 		"cloud_init_over_a_tray": {live(keys{"ide2": "none,media=cdrom"}), []Intent{subs("ide2", "storage=local", "volume=cloudinit")}, []string{"ide2 set local:cloudinit [live]"}},
 		"cloud_init_over_a_disk": {live(keys{"ide2": liveDisk}), []Intent{subs("ide2", "storage=local", "volume=cloudinit")}, []string{"ide2 none [impossible] the slot holds another volume: remove it first"}},
-		"cloud_init_elsewhere":   {live(keys{"ide2": liveInit}), []Intent{subs("ide2", "storage=ceph", "volume=cloudinit")}, []string{"ide2 none [impossible] move disk: remove the cloud-init drive to make it on another storage"}},
-		"cloud_init_removed":     {live(keys{"ide2": liveInit}), []Intent{absent("ide2")}, []string{"ide2 delete [live] the cloud-init volume is made anew when it is needed"}},
-		"cloud_init_replaced":    {live(keys{"ide2": liveInit}), []Intent{subs("ide2", "volume=none")}, []string{"ide2 set none,media=cdrom [live] the cloud-init volume is made anew when it is needed"}},
+		"cloud_init_elsewhere":   {live(keys{"ide2": liveInit}), []Intent{subs("ide2", "storage=ceph", "volume=cloudinit")}, []string{"ide2 none [impossible] move disk: remove the cloud-init drive to create it on another storage"}},
+		"cloud_init_removed":     {live(keys{"ide2": liveInit}), []Intent{absent("ide2")}, []string{"ide2 delete [live] the cloud-init volume is created again when it is needed"}},
+		"cloud_init_replaced":    {live(keys{"ide2": liveInit}), []Intent{subs("ide2", "volume=none")}, []string{"ide2 set none,media=cdrom [live] the cloud-init volume is created again when it is needed"}},
 		"cloud_init_in_another_slot": {
 			live(keys{"ide0": liveInit}),
 			[]Intent{subs("ide2", "storage=local-lvm", "volume=cloudinit")},
@@ -187,12 +187,12 @@ func TestDiffTrays(t *testing.T) {
 		"cloud_init_moves_in_two_plans": {
 			live(keys{"ide0": liveInit}),
 			[]Intent{absent("ide0"), subs("ide2", "storage=local-lvm", "volume=cloudinit")},
-			[]string{"ide0 delete [live] the cloud-init volume is made anew when it is needed"},
+			[]string{"ide0 delete [live] the cloud-init volume is created again when it is needed"},
 		},
 		"cloud_init_gives_way_to_a_tray": {
 			live(keys{"ide0": liveInit}),
 			[]Intent{subs("ide0", "volume=none", "media=cdrom"), subs("ide2", "storage=local-lvm", "volume=cloudinit")},
-			[]string{"ide0 set none,media=cdrom [live] the cloud-init volume is made anew when it is needed"},
+			[]string{"ide0 set none,media=cdrom [live] the cloud-init volume is created again when it is needed"},
 		},
 		"cloud_init_goes_with_the_next_start": {
 			running(keys{"ide0": liveInit + " !"}),
@@ -219,20 +219,20 @@ func TestDiffFirmware(t *testing.T) {
 	runDiff(t, map[string]diffTest{
 		"efi_new":       {live(nil), []Intent{subs("efidisk0", "storage=local", "efitype=4m", "pre-enrolled-keys=1")}, []string{"efidisk0 set local:1,efitype=4m,pre-enrolled-keys=1 [live]"}},
 		"efi_holds":     {live(keys{"efidisk0": "local:510/vm-510-disk-0.raw,efitype=4m,ms-cert=2023k,pre-enrolled-keys=1,size=528K"}), []Intent{subs("efidisk0", "storage=local", "efitype=4m", "pre-enrolled-keys=1")}, nil},
-		"efi_is_fixed":  {live(keys{"efidisk0": "local:510/vm-510-disk-0.raw,size=128K"}), []Intent{subs("efidisk0", "storage=local", "efitype=4m")}, []string{"efidisk0 none [impossible] cannot change once it is made"}},
+		"efi_is_fixed":  {live(keys{"efidisk0": "local:510/vm-510-disk-0.raw,size=128K"}), []Intent{subs("efidisk0", "storage=local", "efitype=4m")}, []string{"efidisk0 none [impossible] can only be set when the device is created"}},
 		"tpm_holds":     {live(keys{"tpmstate0": "local:110/vm-110-disk-2.raw,size=4M,version=v2.0"}), []Intent{subs("tpmstate0", "storage=local", "version=v2.0")}, nil},
-		"tpm_is_fixed":  {live(keys{"tpmstate0": "local:110/vm-110-disk-2.raw,size=4M"}), []Intent{subs("tpmstate0", "storage=local", "version=v2.0")}, []string{"tpmstate0 none [impossible] cannot change once it is made"}},
+		"tpm_is_fixed":  {live(keys{"tpmstate0": "local:110/vm-110-disk-2.raw,size=4M"}), []Intent{subs("tpmstate0", "storage=local", "version=v2.0")}, []string{"tpmstate0 none [impossible] can only be set when the device is created"}},
 		"mount_new":     {container(running(nil)), []Intent{subs("mp0", "storage=local-lvm", "size=4G", "mp=/data", "backup=1")}, []string{"mp0 set local-lvm:4,backup=1,mp=/data [live]"}},
 		"mount_holds":   {container(live(keys{"mp0": "local:401/vm-401-disk-1.raw,mp=/data,size=1G"})), []Intent{subs("mp0", "storage=local", "size=1G", "mp=/data", "backup=0")}, nil},
 		"mount_option":  {container(running(keys{"mp0": "local:401/vm-401-disk-1.raw,mp=/data,size=1G"})), []Intent{subs("mp0", "ro=1")}, []string{"mp0 set local:401/vm-401-disk-1.raw,mp=/data,size=1G,ro=1 [restart] restart needed"}},
 		"mount_absent":  {container(running(keys{"mp0": "local:401/vm-401-disk-1.raw,mp=/data,size=1G"})), []Intent{absent("mp0")}, []string{"mp0 delete [disruptive] " + detachedNote}},
 		"mount_of_host": {container(live(nil)), []Intent{subs("mp3", "volume=/srv", "mp=/srv")}, []string{"mp3 none [impossible] Proxmox lets only root@pam change it, and no API token"}},
 		"rootfs_option": {container(running(keys{"rootfs": "local:400/vm-400-disk-0.raw,size=1G"})), []Intent{subs("rootfs", "storage=local", "size=1G", "mountoptions=noatime")}, []string{"rootfs set local:400/vm-400-disk-0.raw,size=1G,mountoptions=noatime [restart] restart needed"}},
-		"rootfs_stays":  {container(live(keys{"rootfs": "local:400/vm-400-disk-0.raw,size=1G"})), []Intent{absent("rootfs")}, []string{"rootfs none [impossible] a container keeps its root volume"}},
+		"rootfs_stays":  {container(live(keys{"rootfs": "local:400/vm-400-disk-0.raw,size=1G"})), []Intent{absent("rootfs")}, []string{"rootfs none [impossible] the root volume of a container cannot be removed"}},
 		"rootfs_is_not_replaced": {
 			container(live(keys{"rootfs": "local:400/vm-400-disk-0.raw,size=1G"})),
 			[]Intent{subs("rootfs", "volume=local:400/vm-400-disk-9.raw")},
-			[]string{"rootfs none [impossible] a container keeps its root volume"},
+			[]string{"rootfs none [impossible] the root volume of a container cannot be removed"},
 		},
 		"protected_mount": {container(live(keys{"mp0": "local:401/vm-401-disk-1.raw,mp=/data,size=1G", "protection": "1"})), []Intent{subs("mp0", "ro=1")}, []string{"mp0 none [impossible] protection is on"}},
 	})

@@ -2,16 +2,16 @@ package guest
 
 import "strings"
 
-// driveVolume is where a drive's volume comes from: the pseudo sub-keys of an intent.
+// driveVolume is where the volume of a drive comes from: the pseudo sub-keys of an intent.
 type driveVolume struct {
 	storage string // to allocate from
-	volume  string // to attach; "cloudinit" for a cloud-init drive on storage, "none" for an empty tray
-	size    string // wanted, "" is unmanaged
+	volume  string // to attach; "cloudinit" for a cloud-init drive on storage, "none" for an empty CD-ROM drive
+	size    string // wanted size, "" is unmanaged
 }
 
 const cloudInitVolume = "cloudinit"
 
-// String returns the place as sub-keys of an intent: "storage=local-lvm,size=32G".
+// String returns the sub-keys as text: "storage=local-lvm,size=32G".
 func (p driveVolume) String() string {
 	var parts []string
 	for _, part := range []pair{{"storage", p.storage}, {"volume", p.volume}, {"size", p.size}} {
@@ -22,7 +22,7 @@ func (p driveVolume) String() string {
 	return strings.Join(parts, ",")
 }
 
-// volumeFor returns the volume that has to replace the one in the slot, "" if that one stays, and why it cannot.
+// volumeFor returns the volume that must replace the volume in the slot, "" if the volume stays, and why it cannot be replaced.
 func (s *slot) volumeFor(have properties) (volume, obstacle string) {
 	live := have.text("volume")
 	switch want := s.target; {
@@ -35,7 +35,7 @@ func (s *slot) volumeFor(have properties) (volume, obstacle string) {
 	case want.volume != "":
 		return want.volume, ""
 	case isDisk(have) && storageOf(live) != "":
-		return "", "" // on another storage it is moved, see compareStorage
+		return "", "" // a volume on another storage is moved, see compareStorage
 	case isDisk(have), isCloudInit(live):
 		return "", occupiedNote
 	case s.running():
@@ -55,7 +55,7 @@ func (s *slot) cloudInitFor(live string) (volume, obstacle string) {
 	case isCloudInit(live) && (s.target.storage == "" || s.target.storage == storageOf(live)):
 		return "", ""
 	case isCloudInit(live):
-		return "", "move disk: remove the cloud-init drive to make it on another storage"
+		return "", "move disk: remove the cloud-init drive to create it on another storage"
 	case !isTray(live):
 		return "", occupiedNote
 	default:
@@ -63,31 +63,31 @@ func (s *slot) cloudInitFor(live string) (volume, obstacle string) {
 	}
 }
 
-// newVolume returns the allocation syntax for the slot's volume, or why there cannot be one. It is only ever written to a
-// slot that holds no volume of the guest, since Proxmox allocates anew each time.
+// newVolume returns the allocation syntax for a new volume in the slot, or why no volume can be created. The syntax is only written to a slot
+// that holds no volume of the guest, since Proxmox allocates a new volume each time.
 func (s *slot) newVolume() (volume, obstacle string) {
 	switch {
 	case s.target.volume != "" && s.target.volume != cloudInitVolume:
 		return s.target.volume, ""
 	case s.target.storage == "":
-		return "", "the slot is empty, and no storage is named to allocate a volume from"
+		return "", "the slot is empty: set storage to create a volume"
 	case s.target.volume == cloudInitVolume:
 		return s.target.storage + ":" + cloudInitVolume, ""
 	case s.imported() != "":
-		return s.target.storage + ":0", "" // of the size of what is imported
+		return s.target.storage + ":0", "" // of the size of the imported image
 	case s.row.key == "efidisk0" || s.row.key == "tpmstate0":
-		return s.target.storage + ":1", "" // a size that Proxmox replaces with the firmware's own
+		return s.target.storage + ":1", "" // Proxmox replaces the size with the firmware's own
 	case s.target.size == "":
-		return "", "the slot is empty, and no size is given to allocate a volume of"
+		return "", "the slot is empty: set size to create a volume"
 	}
 	bytes, err := ParseSize(s.target.size)
 	if err != nil || bytes == 0 {
-		return "", "the size cannot be read, or is nothing"
+		return "", "the size cannot be read, or is 0"
 	}
 	return s.target.storage + ":" + gibibytes(bytes), ""
 }
 
-// imported returns the disk image that the slot is made from, or the empty string.
+// imported returns the disk image that is imported into the slot, or the empty string.
 func (s *slot) imported() string {
 	if image := s.want.Source.Image; s.creating && image != nil && image.Slot == s.in.Key {
 		return image.Volume
@@ -95,7 +95,7 @@ func (s *slot) imported() string {
 	return ""
 }
 
-// sameMedia reports whether the slot holds the kind of drive that is wanted.
+// sameMedia reports whether the slot holds the wanted kind of drive, disk or CD-ROM.
 func (s *slot) sameMedia(have properties) bool {
 	tray := s.target.volume == cloudInitVolume || s.properties.pairs.text("media") == "cdrom"
 	return tray != isDisk(have)
@@ -103,7 +103,7 @@ func (s *slot) sameMedia(have properties) bool {
 
 func isDisk(have properties) bool { return have.text("media") != "cdrom" }
 
-// isTray reports whether a volume text is that of a CD-ROM drive without a volume of the guest's own.
+// isTray reports whether a volume text belongs to a CD-ROM drive without a volume that the guest owns.
 func isTray(volume string) bool {
 	return volume == "none" || volume == "cdrom" || strings.Contains(volume, ":iso/")
 }

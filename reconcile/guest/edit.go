@@ -2,7 +2,7 @@ package guest
 
 import "strings"
 
-// edit is one change to one key, as far as its cost depends on it.
+// edit is a change of one key, with everything that its cost depends on.
 type edit struct {
 	live     *Observed
 	key      string
@@ -10,11 +10,11 @@ type edit struct {
 	from, to string // native texts; "" is absent
 }
 
-// running reports whether the guest has a process that the change meets. A guest of unknown state counts as running: the
-// cost is then not understated.
+// running reports whether the guest has a process that the change affects. A guest of unknown state counts as running, so that the cost is
+// not understated.
 func (e edit) running() bool { return !e.live.Template && e.live.Status != StatusStopped }
 
-// class says what the edit costs, and in a plain word what happens.
+// class returns the cost of the edit and a note on what happens.
 func (e edit) class() (Class, string) {
 	switch {
 	case e.row.drive:
@@ -26,7 +26,7 @@ func (e edit) class() (Class, string) {
 	}
 }
 
-// effectCost is the cost of an edit that does no more than its row's effect says.
+// effectCost returns the cost of an edit if only the effect of its row counts.
 func (e edit) effectCost() (Class, string) {
 	switch {
 	case e.row.effect == atCreate:
@@ -61,7 +61,7 @@ func (e edit) appliesLive() bool {
 	return false
 }
 
-// hotplugs reports whether a virtual machine's hotplug key names a feature.
+// hotplugs reports whether the hotplug key of a virtual machine names a feature.
 func (e edit) hotplugs(feature string) bool {
 	features := e.live.Keys["hotplug"].Text
 	if isBlank(features) || features == "1" {
@@ -75,20 +75,20 @@ func (e edit) hotplugs(feature string) bool {
 	return false
 }
 
-// blockedBy says why the edit cannot be made through the API at all, or returns "".
+// blockedBy returns why the API cannot make the edit at all, or "".
 func (e edit) blockedBy() string {
 	unreleased := e.unsupported()
 	switch {
 	case e.row.instead != "":
-		return "Proxmox keeps it as " + e.row.instead + ": want that key"
+		return "Proxmox stores it as " + e.row.instead + ": set that key"
 	case e.row.effect == never:
-		return "Proxmox keeps it itself"
+		return "only Proxmox writes it"
 	case unreleased != "":
 		return unreleased
 	case e.row.rootOnly:
 		return rootOnlyNote
 	case e.row.syntax != nil && e.from != "" && e.to != "" && e.changesFixed():
-		return "cannot change once it is made"
+		return "can only be set when the device is created"
 	case e.row.drive:
 		return driveBlocked(e)
 	case e.row.blocks != nil:
@@ -98,7 +98,7 @@ func (e edit) blockedBy() string {
 	}
 }
 
-// changesFixed reports whether a sub-key changes that is settled when the device is made.
+// changesFixed reports whether the edit changes a sub-key that can only be set when the device is created.
 func (e edit) changesFixed() bool {
 	for i := range e.row.syntax.subs {
 		if sub := &e.row.syntax.subs[i]; sub.fixed && e.differs(sub.name) {
@@ -110,12 +110,12 @@ func (e edit) changesFixed() bool {
 
 const rootOnlyNote = "Proxmox lets only root@pam change it, and no API token"
 
-// parts returns the sub-keys before and after.
+// parts returns the sub-keys before and after the edit.
 func (e edit) parts() (from, to properties) {
 	return e.row.syntax.parse(nil, e.from), e.row.syntax.parse(nil, e.to)
 }
 
-// differs reports whether one of the named sub-keys means something else after the edit.
+// differs reports whether one of the named sub-keys has another meaning after the edit.
 func (e edit) differs(names ...string) bool {
 	from, to := e.parts()
 	for _, name := range names {

@@ -15,9 +15,9 @@ type HA struct {
 	Group       string // before Proxmox VE 9
 }
 
-// HAWanted is what a manifest wants of the HA manager. A nil or empty field is unmanaged.
+// HAWanted is the entry with the HA manager that a manifest wants. A nil or empty field is unmanaged.
 type HAWanted struct {
-	Absent      bool // the guest is no resource
+	Absent      bool // the guest has no entry
 	State       string
 	MaxRestart  *int
 	MaxRelocate *int
@@ -31,7 +31,7 @@ const (
 	HARemove = "remove"
 )
 
-// haDefault is what the HA manager makes of a resource of which nothing else is said.
+// haDefault is the entry that the HA manager creates by default.
 var haDefault = HA{State: "started", MaxRestart: 1, MaxRelocate: 1}
 
 // String returns "started, restart 1, relocate 1".
@@ -39,8 +39,8 @@ func (h HA) String() string {
 	return fmt.Sprintf("%s, restart %d, relocate %d", h.State, h.MaxRestart, h.MaxRelocate)
 }
 
-// HAParams returns the native parameters of the call that adds the guest to the HA manager (verb HAAdd) or changes its entry
-// (HASet): of the fields that are wanted, no more; a change leaves out what is ignored.
+// HAParams returns the native parameters of the call that adds the guest to the HA manager (verb HAAdd) or changes its entry (HASet). It
+// returns only wanted fields; a change leaves out ignored fields.
 //
 // Source: PVE API, POST /cluster/ha/resources and PUT /cluster/ha/resources/{sid}.
 func HAParams(d Desired, verb string) map[string]string {
@@ -62,7 +62,7 @@ func HAParams(d Desired, verb string) map[string]string {
 	return params
 }
 
-// withoutIgnored returns the wish for an entry that exists, without the fields that are left out of the comparison.
+// withoutIgnored returns the wanted entry without the fields that are not compared.
 func (w HAWanted) withoutIgnored(ignore []string) HAWanted {
 	if len(ignore) == 0 {
 		return w
@@ -79,7 +79,7 @@ func (w HAWanted) withoutIgnored(ignore []string) HAWanted {
 	return w
 }
 
-// appliedTo returns the resource as the wish makes it.
+// appliedTo returns the entry h with the wanted fields set.
 func (w HAWanted) appliedTo(h HA) HA {
 	if w.State != "" {
 		h.State = w.State
@@ -93,7 +93,7 @@ func (w HAWanted) appliedTo(h HA) HA {
 	return h
 }
 
-// compareHA adds the change of the guest's entry with the HA manager. Where it has one that nobody read, nothing is said.
+// compareHA adds the change of the guest's entry with the HA manager. It adds nothing if the guest has an entry that was not read.
 func (c *comparison) compareHA() {
 	wish, have := c.want.HA, c.live.Resource
 	if wish == nil || c.ignoresKey("ha") || have == nil && c.live.HA {
@@ -108,7 +108,7 @@ func (c *comparison) compareHA() {
 		return
 	case wish.Absent:
 		change.Value = HARemove
-		change.Class, change.Note = Disruptive, "HA removed: no other node takes it over"
+		change.Class, change.Note = Disruptive, "HA removed: no failover to other nodes"
 	case have == nil:
 		next := wish.appliedTo(haDefault)
 		change.To, change.Value = next.String(), HAAdd
@@ -124,7 +124,7 @@ func (c *comparison) compareHA() {
 	c.add(change)
 }
 
-// haCost says what the HA manager does to the guest as it is, once the wanted state is what it was not before. It acts on its own.
+// haCost returns what the HA manager does to the guest when the wanted state changes. The HA manager acts on its own.
 func (c *comparison) haCost(from, to string) (Class, string) {
 	runs := edit{live: c.live}.running()
 	switch {
@@ -135,8 +135,8 @@ func (c *comparison) haCost(from, to string) (Class, string) {
 	case to == "started" && !runs:
 		return Live, "the HA manager starts the guest"
 	case to == "ignored" && from != "":
-		return Disruptive, "HA suspended: no other node takes it over"
+		return Disruptive, "HA suspended: no failover to other nodes"
 	default:
-		return Live, "the HA manager takes charge of it"
+		return Live, "the HA manager manages the guest"
 	}
 }

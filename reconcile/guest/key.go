@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// ErrUnknownKey says that the key table does not hold a key. Such a key is compared as text and kept.
+// ErrUnknownKey means that the key table does not contain a key. Such a key is compared as text and kept.
 var ErrUnknownKey = errors.New("unknown key")
 
-// Check returns why Proxmox would refuse text as the value of a native key, or nil: its format, its enumeration, its range.
-// The error says what is there and what is wanted, without the key. Allocation syntax is refused, since a value that is
-// written again must not make a new volume. A key that the table does not hold is an ErrUnknownKey.
+// Check returns why Proxmox would refuse text as the value of a native key, or nil: its format, its enumeration, its range. The error
+// states the value and what is wanted, without the key. Allocation syntax is refused, since writing a value again must not create
+// another volume. The error of a key that the table does not contain is an ErrUnknownKey.
 //
 // Source: PVE API, the parameters of PUT /nodes/{node}/{qemu,lxc}/{vmid}/config.
 func Check(kind Kind, key, text string) error {
@@ -20,9 +20,9 @@ func Check(kind Kind, key, text string) error {
 	case !known:
 		return fmt.Errorf("%w %s", ErrUnknownKey, key)
 	case r.instead != "":
-		return fmt.Errorf("want the key %s instead, which Proxmox keeps it as", r.instead)
+		return fmt.Errorf("want the key %s instead, as which Proxmox stores it", r.instead)
 	case r.effect == never:
-		return errors.New("want no value: Proxmox keeps it itself")
+		return errors.New("want no value: only Proxmox writes it")
 	case r.syntax != nil && isBlank(text):
 		return errors.New("got no value, want one; to unset the key, leave it out")
 	case r.drive && strings.Contains(volumeOf(text), ":iso/") && !strings.Contains(text, "media=cdrom"):
@@ -36,9 +36,9 @@ func Check(kind Kind, key, text string) error {
 	}
 }
 
-// Canonical returns the one spelling of what text means as the value of a native key, and whether the table holds the key.
-// Two texts mean the same if their canonical texts are equal; sub-keys that only spell out a default are left out. The
-// text of an unknown key is returned as it is. It is idempotent.
+// Canonical returns the same text for all spellings of the value of a native key, and whether the table contains the key. Two texts have the
+// same meaning if their canonical texts are equal. Sub-keys with their default value are left out. The text of an unknown key is returned
+// unchanged. Canonical is idempotent.
 func Canonical(kind Kind, key, text string) (string, bool) {
 	r, known := find(kind, key)
 	if !known {
@@ -47,15 +47,15 @@ func Canonical(kind Kind, key, text string) (string, bool) {
 	return r.canonical(text), true
 }
 
-// RootOnly reports whether Proxmox lets only root@pam write the key: no API token may, not even one of root@pam. Some values
-// of other keys are root's too, such as a USB device of the host; a Change says so.
+// RootOnly reports whether Proxmox lets only root@pam write the key: no API token may, not even a token of root@pam. Some values of other
+// keys need root@pam too, such as a USB device of the host; the Change says so.
 func RootOnly(kind Kind, key string) bool {
 	r, _ := find(kind, key)
 	return r.rootOnly
 }
 
-// Privilege returns what a token needs on the guest to write the key, "VM.Config.CPU", or the empty string where the table
-// does not hold the key or no token may write it.
+// Privilege returns what a token needs on the guest to write the key, "VM.Config.CPU". It returns the empty string if the table does not
+// contain the key or if no token may write it.
 func Privilege(kind Kind, key string) string {
 	r, _ := find(kind, key)
 	if r.rootOnly {

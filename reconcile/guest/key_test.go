@@ -97,7 +97,7 @@ func TestCheckRefuses(t *testing.T) {
 		{VirtualMachine, "agent", "fstrim_cloned_disks=1", "got no enabled"},
 		{VirtualMachine, "smbios1", "uuid=1", "want a UUID"},
 		{VirtualMachine, "serial0", "bogus", "want socket"},
-		{VirtualMachine, "meta", "x", "Proxmox keeps it itself"},
+		{VirtualMachine, "meta", "x", "only Proxmox writes it"},
 		{Container, "nameserver", "bad", "want an IP address"},
 		{Container, "rootfs", "local:2", "storage and size"},
 		{Container, "mp0", "local:401/vm-401-disk-1.raw", "got no mp"},

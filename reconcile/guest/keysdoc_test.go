@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/keys.md from the table")
 
-// TestKeysPage holds docs/keys.md to the table that it is made from.
+// TestKeysPage compares docs/keys.md with the page that is generated from the table.
 func TestKeysPage(t *testing.T) {
 	page := filepath.Join("..", "..", "docs", "keys.md")
 	want := keysPage()
@@ -29,16 +29,16 @@ func TestKeysPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); diff != "" {
-		t.Errorf("docs/keys.md is not what the table says, run go test ./reconcile/guest -run KeysPage -update (-want +got):\n%s", diff)
+		t.Errorf("docs/keys.md differs from the table, run go test ./reconcile/guest -run KeysPage -update (-want +got):\n%s", diff)
 	}
 }
 
-// TestEveryRuleSaysWhatItDoes: the page has words for what a function decides.
-func TestEveryRuleSaysWhatItDoes(t *testing.T) {
+// TestEveryRuleHasADescription checks that the page can describe what each function decides.
+func TestEveryRuleHasADescription(t *testing.T) {
 	for _, kind := range []Kind{VirtualMachine, Container} {
 		for _, r := range rowsOf(kind) {
 			if r.cost != nil && (r.cost.description == "" || r.cost.cost == nil) || r.blocks != nil && (r.blocks.description == "" || r.blocks.reason == nil) {
-				t.Errorf("%s %s: got a rule without words or without a function", kind, r.key)
+				t.Errorf("%s %s: got a rule without a description or a function", kind, r.key)
 			}
 		}
 	}
@@ -46,33 +46,36 @@ func TestEveryRuleSaysWhatItDoes(t *testing.T) {
 
 const pageHead = `# Configuration keys
 
-Everything that the agent knows of the native keys of guests, made from the table in ` + "`reconcile/guest`" + ` (do not edit). A manifest's
-fields are lowered to these keys; under ` + "`raw:`" + ` they are used as they are.
+All native keys of guests that the agent knows, generated from the table in ` + "`reconcile/guest`" + ` (do not edit). The fields of a
+manifest are translated to these keys; under ` + "`raw:`" + ` a manifest sets keys itself.
 
-- **Values are compared by what they mean**, never as text: the order of sub-keys, separators, spelled-out defaults, other names, the case of
-  tags and of addresses, numbers that come as JSON strings, and white space at the end of a description are no drift. Tags compare in lower
-  case also where the datacenter keeps their case. A sub-key that a manifest does not name is kept as it is.
-- **Absent** is what a guest has without the key or sub-key. A wanted default is satisfied by an absent key, and is not written.
-- **Takes effect** and **class** are those of a guest that runs. On a stopped guest every change that is possible is live, but for a guard
-  or a volume that goes. What takes effect at the next start is written at once and reported until then.
-- **Who** is the privilege that the API token needs on the guest. What root@pam alone may write, no token may, not even one of root@pam.
-- **Release** says which releases of Proxmox VE know it, where it is not all from 8.4 on: a node that does not, makes the change impossible.
-  A key that is not on this page is compared as text, carried along, and taken to need a restart.
-- The **canonical text** of a property string, which plans and reports show, has the sub-key first that needs no name, the others sorted, and no
-  defaults. Booleans are 0 or 1; inside property strings on, yes, true, off, no and false are read too.
-- The file system freeze of ` + "`agent`" + ` is written as ` + "`freeze-fs-on-backup`" + `, the one name that 8.x and 9.x both take. Reading a container's ` + "`env`" + `
-  needs VM.Config.Options: without it the key looks absent.
+- **Comparison.** Values are compared by their meaning, never as text. These differences are not drift: the order of sub-keys, separators,
+  explicit defaults, other names of sub-keys, the case of tags and of addresses, numbers that come as JSON strings, and white space at the end
+  of a description. Tags are compared in lower case, even if the datacenter keeps their case. A sub-key that a manifest does not name is kept.
+- **Absent** is the value of a guest without the key or sub-key. If a manifest wants this value, an absent key is not written.
+- **Takes effect** and **class** are for a running guest. On a stopped guest every possible change is live, except for removing a guard or a
+  volume. A change that takes effect at the next start is written at once and reported until then.
+- **Who** is the privilege that the API token needs on the guest. A key that only root@pam may write cannot be written with any token, not
+  even a token of root@pam.
+- **Release** names the releases of Proxmox VE that support the key, if not all from 8.4 on do. On a node that does not support the key, the
+  change is impossible.
+- A **key that is not on this page** is compared as text and kept, and the agent assumes that a change of it needs a restart.
+- The **canonical text** of a property string, which plans and reports show, begins with the sub-key that needs no name. The other sub-keys
+  are sorted, and defaults are left out. Booleans are 0 or 1; property strings may also contain on, yes, true, off, no and false.
+- The file system freeze of ` + "`agent`" + ` is written as ` + "`freeze-fs-on-backup`" + `, the one name that both 8.x and 9.x accept.
+- Reading the ` + "`env`" + ` of a container needs VM.Config.Options: without this privilege the key looks absent.
 `
 
 const releasesHead = `
 ## Releases
 
-Where a node runs a release that does not know a key, a change that needs it is impossible, and the plan says from which release on it is not. A node
-whose release nobody asked counts as the newest.
+If the release of a node does not support a key, a change that needs the key is impossible, and the plan names the release that is needed. A
+node whose release was not read counts as the newest.
 
-Releases print some values as JSON strings that others print as numbers (the memory of virtual machines is a string from 8.1 on, containers' is a
-number; limits with a fraction are strings): both read alike. Disk geometry that a config has kept from 8.x is left in what is written, since 9.x
-drops it by itself, and is no drift there.
+Some releases print values as JSON strings that others print as numbers: the memory of virtual machines is a string from 8.1 on, the memory of
+containers is a number, and limits with a fraction are strings. Both forms are read alike.
+
+Disk geometry that a configuration kept from 8.x stays in what the agent writes: 9.x removes it itself, and it is not drift there.
 
 | kind | key | releases |
 |---|---|---|
@@ -87,8 +90,9 @@ func keysPage() []byte {
 		for _, r := range rowsOf(kind) {
 			writeRow(&b, r)
 		}
+		writeClasses(&b, rowsOf(kind))
 		if kind == VirtualMachine {
-			writeSubs(&b, "Drives: what scsi, virtio, sata and ide take alike", scsiSyntax, driveSubs)
+			writeSubs(&b, "Drives: sub-keys of scsi, virtio, sata and ide", scsiSyntax, driveSubs)
 		}
 		done := map[*syntax]bool{}
 		for _, r := range rowsOf(kind) {
@@ -98,12 +102,12 @@ func keysPage() []byte {
 			}
 		}
 	}
-	writeBeyond(&b)
+	writeOutsideConfig(&b)
 	writeReleases(&b)
 	return b.Bytes()
 }
 
-// writeReleases lists what some releases know and others do not.
+// writeReleases lists the keys that only some releases support.
 func writeReleases(b *bytes.Buffer) {
 	b.WriteString(releasesHead)
 	for _, kind := range []Kind{VirtualMachine, Container} {
@@ -127,7 +131,7 @@ func writeReleases(b *bytes.Buffer) {
 	}
 }
 
-// familiesWith names the keys of a kind that have a sub-key of the same name and span.
+// familiesWith names the keys of a kind that have a sub-key of the same name and releases.
 func familiesWith(kind Kind, known *sub) string {
 	var names []string
 	for _, r := range rowsOf(kind) {
@@ -147,7 +151,34 @@ func writeRow(b *bytes.Buffer, r *row) {
 	if r.device {
 		absent = "none"
 	}
-	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", keysOf(r), value, absent, r.effectText(), r.classText(), r.writerText(), r.releases)
+	class := r.classText()
+	if r.hasLongClass() {
+		class = "see below"
+	}
+	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", keysOf(r), value, absent, r.effectText(), class, r.writerText(), r.releases)
+}
+
+// hasLongClass reports whether the class of a row is a list below the table, since it does not fit into a cell.
+func (r *row) hasLongClass() bool {
+	const longest = 60 // characters of a cell
+	return len(r.classText()) > longest
+}
+
+// writeClasses lists the classes that do not fit into the table. Keys with the same class are listed together.
+func writeClasses(b *bytes.Buffer, rows []*row) {
+	keys := map[string][]string{}
+	var classes []string
+	for _, r := range rows {
+		if class := r.classText(); r.hasLongClass() {
+			if keys[class] == nil {
+				classes = append(classes, class)
+			}
+			keys[class] = append(keys[class], keysOf(r))
+		}
+	}
+	for _, class := range classes {
+		fmt.Fprintf(b, "\nClass of %s:\n\n- %s\n", strings.Join(keys[class], ", "), strings.ReplaceAll(class, "; ", "\n- "))
+	}
 }
 
 func (r *row) effectText() string {
@@ -156,7 +187,7 @@ func (r *row) effectText() string {
 	}
 	return map[effect]string{
 		atOnce: "at once", plugNetwork: "with hotplug `network`", plugDisk: "with hotplug `disk`", plugUSB: "with hotplug `usb`", plugCPU: "with hotplug `cpu`",
-		plugMemory: "with hotplug `memory`", atStart: "next start", atCreate: "creation", never: "kept by Proxmox",
+		plugMemory: "with hotplug `memory`", atStart: "next start", atCreate: "creation", never: "only Proxmox writes it",
 	}[r.effect]
 }
 
@@ -167,11 +198,11 @@ func (r *row) classText() string {
 	case r.cost != nil:
 		return r.cost.description
 	case r.drive && r.required: // a container's root
-		return "options: restart; growth: live, for good; shrinking, replacing: impossible"
+		return "options: restart; growth: live, cannot be undone; shrinking, replacing: impossible"
 	case r.drive && r.syntax.waits():
-		return "a new volume: as it takes effect; options: restart; detaching: disruptive; growth: live, for good; shrinking: impossible"
+		return "a new volume: as it takes effect; options: restart; detaching: disruptive; growth: live, cannot be undone; shrinking: impossible"
 	case r.drive:
-		return "a new volume: as it takes effect; options: live, or as below; detaching: disruptive; growth: live, for good; shrinking: impossible"
+		return "a new volume: as it takes effect; options: live, or as noted for the sub-key; detaching: disruptive; growth: live, cannot be undone; shrinking: impossible"
 	case r.effect == atOnce:
 		return "live"
 	case r.effect == atStart:
@@ -186,7 +217,7 @@ func (r *row) writerText() string {
 	case r.effect == never:
 		return "nobody"
 	case r.rootOnly:
-		return "root@pam alone"
+		return "only root@pam"
 	case r.blocks != nil:
 		return r.privilege + "; " + r.blocks.description
 	case r.effect == atCreate:
@@ -196,7 +227,7 @@ func (r *row) writerText() string {
 	}
 }
 
-// own are the sub-keys that are not those of every drive.
+// own returns the sub-keys that not every drive has.
 func (s *syntax) own() []sub {
 	if len(s.subs) > len(driveSubs) && s.subs[len(driveSubs)-1].name == driveSubs[len(driveSubs)-1].name {
 		return s.subs[len(driveSubs):]
@@ -215,7 +246,7 @@ func writeSubs(b *bytes.Buffer, title string, s *syntax, subs []sub) {
 			}
 		}
 		for note, is := range map[string]bool{
-			"required": known.required, "filled in by Proxmox": known.owned, "at creation": known.once, "fixed once made": known.fixed, "next start": known.restart,
+			"required": known.required, "filled in by Proxmox": known.owned, "at creation": known.once, "fixed after creation": known.fixed, "next start": known.restart,
 			"needs no name": known.name == s.bare, "one of " + strings.Join(s.anyOf, ", "): slices.Contains(s.anyOf, known.name) && len(s.anyOf) > 1,
 			"needs `" + known.needs + "`": known.needs != "",
 		} {
@@ -241,7 +272,7 @@ func code(text string) string {
 	return "`" + text + "`"
 }
 
-// describe says in words which texts a plain value takes.
+// describe returns in words which texts a plain value accepts.
 func describe(s *scalar) string {
 	switch s.form {
 	case boolForm:
@@ -262,9 +293,9 @@ func describe(s *scalar) string {
 	return map[form]string{
 		nameForm: "DNS name", tagsForm: "tags, a set in lower case", macForm: "MAC address", addressForm: "IP address",
 		networkForm: "IP address with prefix length, or dhcp, auto, manual", uuidForm: "UUID", keysForm: "public keys, a set, URL-encoded", encodedForm: "URL-encoded text",
-		machineForm: "machine type; q35 and pc hold for their versions", sizeForm: "size", idForm: "name of a mapping", portForm: "socket, or a device of the host",
+		machineForm: "machine type; q35 and pc accept all their versions", sizeForm: "size", idForm: "name of a mapping", portForm: "socket, or a device of the host",
 		volumeForm: "volume", secretForm: "write-only", rangesForm: "numbers and ranges, a set", hexForm: "hexadecimal number", pciForm: "PCI addresses, a set",
-		usbForm: "vendor:product, bus-port, or spice", environForm: "NAME=value, separated by NUL", generatedForm: "UUID, 1 to have one made, or 0",
+		usbForm: "vendor:product, bus-port, or spice", environForm: "NAME=value, separated by NUL", generatedForm: "UUID, 1 to generate one, or 0",
 	}[s.form]
 }
 

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Migration says whether a guest that is on another node than wanted is moved.
+// Migration is whether the agent moves a guest that is on another node than wanted.
 type Migration string
 
-// The answers. MigrateDeny is the default: a node is where to create the guest, and where it lives is its owner's business.
+// The kinds of migration. MigrateDeny is the default: the node is only used to create the guest.
 const (
 	MigrateDeny    Migration = "deny"
 	MigrateOffline Migration = "offline" // while it is stopped
 	MigrateOnline  Migration = "online"  // also while it runs; a container restarts
 )
 
-// compareNode adds the move to a wanted node, where the manifest allows one. Otherwise a node is where the guest was made, and
-// one that its owner or the HA manager moved is not drift.
+// compareNode adds the move to a wanted node if the manifest allows moves. Otherwise the node is only used to create the guest, and a guest
+// that its owner or the HA manager moved has not drifted.
 func (c *comparison) compareNode() {
 	d, o := c.want, c.live
 	allowed := d.Migrate == MigrateOffline || d.Migrate == MigrateOnline
@@ -30,7 +30,7 @@ func (c *comparison) compareNode() {
 	c.add(change)
 }
 
-// target is the node that a guest moves to: the one to create it on, else the first of those where it may be.
+// target returns the node that a guest moves to: the node to create it on, or else the first node where it may be.
 func (d *Desired) target() string {
 	if d.Node == "" && len(d.Nodes) > 0 {
 		return d.Nodes[0]
@@ -38,17 +38,17 @@ func (d *Desired) target() string {
 	return d.Node
 }
 
-// migrationCost is the rule of the prepare phases in qemu-server's QemuMigrate.pm and pve-container's LXC/Migrate.pm.
+// migrationCost follows the prepare phases in qemu-server's QemuMigrate.pm and pve-container's LXC/Migrate.pm.
 func migrationCost(migrate Migration, o *Observed) (Class, string) {
 	runs := edit{live: o}.running()
 	key, device := firstHostDevice(o, runs)
 	switch {
 	case device:
-		return Impossible, "it uses " + key + ", which is its host's"
+		return Impossible, "it uses " + key + ", a device of its host"
 	case !runs:
 		return Live, "moves while it is stopped, local disks are copied"
 	case migrate == MigrateOffline:
-		return Impossible, "it runs, and is to be moved only while it is stopped"
+		return Impossible, "it runs, and migrate: offline moves it only while it is stopped"
 	case o.Kind == Container:
 		return Disruptive, "the container restarts on the other node"
 	default:
@@ -56,7 +56,7 @@ func migrationCost(migrate Migration, o *Observed) (Class, string) {
 	}
 }
 
-// firstHostDevice returns the first key that keeps the guest on its node, if there is one.
+// firstHostDevice returns the first key that prevents the guest from leaving its node, and whether there is one.
 func firstHostDevice(o *Observed, runs bool) (key string, bound bool) {
 	for _, key := range slices.Sorted(maps.Keys(o.Keys)) {
 		if text := o.Keys[key].Text; text != "" && preventsMigration(o.Kind, key, text, runs) {
@@ -66,8 +66,8 @@ func firstHostDevice(o *Observed, runs bool) (key string, bound bool) {
 	return "", false
 }
 
-// preventsMigration reports whether Proxmox moves no guest that has the key. A device of a mapping exists on other nodes as well; only
-// Proxmox knows whether a mapped PCI device can follow a running guest.
+// preventsMigration reports whether Proxmox refuses to move a guest with the key. A mapped device exists on other nodes as well; only Proxmox
+// knows whether a mapped PCI device can follow a running guest.
 func preventsMigration(kind Kind, key, text string, runs bool) bool {
 	r, _ := find(kind, key)
 	if kind == Container {

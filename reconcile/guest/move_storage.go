@@ -2,7 +2,7 @@ package guest
 
 import "fmt"
 
-// compareStorage adds the move of a volume that is on another storage than wanted.
+// compareStorage adds the move of a volume that is not on the wanted storage.
 func (s *slot) compareStorage(have properties, now, next string) {
 	if !s.onOtherStorage(have) {
 		return
@@ -15,7 +15,7 @@ func (s *slot) compareStorage(have properties, now, next string) {
 	s.add(change)
 }
 
-// onOtherStorage reports whether a volume is on another storage than wanted, where any volume will do.
+// onOtherStorage reports whether a volume is not on the wanted storage. It is false if the manifest names a volume.
 func (s *slot) onOtherStorage(have properties) bool {
 	storage := storageOf(have.text("volume"))
 	return s.target.volume == "" && s.target.storage != "" && storage != "" && storage != s.target.storage && isDisk(have)
@@ -27,9 +27,9 @@ func (s *slot) onTargetStorage(text string) bool {
 	return isDisk(have) && storageOf(have.text("volume")) == s.target.storage
 }
 
-// moveCost is the rule of move_disk in qemu-server's API2/Qemu.pm and of move_volume in pve-container's API2/LXC.pm. What is copied
-// loads both storages, and the disk of a running guest is slow meanwhile. What waits in the slot for the next start names the old
-// volume, and the move does not correct it: the guest would then start on the volume as it was before the move.
+// moveCost follows move_disk in qemu-server's API2/Qemu.pm and move_volume in pve-container's API2/LXC.pm. The copy loads both storages, and
+// the disk of a running guest is slow meanwhile. A pending change of the slot names the old volume, and the move does not correct it: the
+// guest would then start with the volume as it was before the move.
 func (s *slot) moveCost(have properties, now, next string) (Class, string) {
 	size := have.text("size")
 	if size == "" {

@@ -2,11 +2,11 @@ package guest
 
 import "strings"
 
-// unusedWanted: the keys of unused volumes are written by Proxmox, and only taken away by others.
+// unusedWanted returns why a key of an unused volume cannot change: only Proxmox writes such keys, others can only delete them.
 func unusedWanted(e edit) string {
 	switch {
 	case e.to != "":
-		return "Proxmox keeps it itself"
+		return "only Proxmox writes it"
 	case e.protected():
 		return protectedNote
 	default:
@@ -16,10 +16,10 @@ func unusedWanted(e edit) string {
 
 const protectedNote = "protection is on"
 
-// protected reports whether Proxmox refuses to take volumes from the guest.
+// protected reports whether the protection flag makes Proxmox refuse to remove volumes from the guest.
 func (e edit) protected() bool { return truth(e.live.Keys["protection"].Text) == "1" }
 
-// hostSerial: a serial port that is not a socket is a device of the host.
+// hostSerial returns an obstacle for a serial port that is a device of the host, and not a socket.
 func hostSerial(e edit) string {
 	if strings.HasPrefix(e.from, "/dev/") || strings.HasPrefix(e.to, "/dev/") {
 		return rootOnlyNote
@@ -27,7 +27,7 @@ func hostSerial(e edit) string {
 	return ""
 }
 
-// hostUSB: a USB device is root's unless it comes from a resource mapping or from SPICE.
+// hostUSB returns an obstacle for a USB device of the host. Resource mappings and SPICE are allowed.
 func hostUSB(e edit) string {
 	from, to := e.parts()
 	for _, p := range []properties{from, to} {
@@ -38,7 +38,7 @@ func hostUSB(e edit) string {
 	return ""
 }
 
-// hostPCI: a PCI device is root's unless it comes from a resource mapping.
+// hostPCI returns an obstacle for a PCI device of the host. Resource mappings are allowed.
 func hostPCI(e edit) string {
 	from, to := e.parts()
 	if from.text("host") != "" || to.text("host") != "" {
@@ -47,7 +47,7 @@ func hostPCI(e edit) string {
 	return ""
 }
 
-// rootFeatures: of a container's features, nesting alone is not root's, and only while the container is unprivileged.
+// rootFeatures returns an obstacle for all features of a container except nesting, and for nesting too if the container is privileged.
 func rootFeatures(e edit) string {
 	if e.differs("keyctl", "fuse", "mknod", "force_rw_sys", "mount") || e.live.Keys["unprivileged"].Text != "1" {
 		return rootOnlyNote

@@ -1,7 +1,7 @@
 package guest
 
-// ChangesOutsideConfig returns what a guest that is yet to be made gets beside its native keys, as changes from nothing: its pool and its entry
-// with the HA manager, in the order of their keys.
+// ChangesOutsideConfig returns what a new guest gets apart from its native keys, as changes from nothing: its pool and its entry with the HA
+// manager, sorted by key.
 func ChangesOutsideConfig(d Desired) []Change {
 	c := comparison{want: &d, live: &Observed{Status: StatusStopped}}
 	c.compareHA()

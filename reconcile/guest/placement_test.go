@@ -64,7 +64,7 @@ func TestDiffNode(t *testing.T) {
 		"list_alone":         {func(d *Desired) { d.Migrate, d.Nodes = MigrateOffline, []string{"pve3", "pve1"} }, onPVE2(live(nil)), []string{"pve2 -> pve3: node migrate pve3 [live] " + stoppedNote}},
 		"stopped":            {moving(MigrateOffline, "pve1"), onPVE2(live(nil)), []string{"pve2 -> pve1: node migrate pve1 [live] " + stoppedNote}},
 		"template":           {moving(MigrateOffline, "pve1"), template, []string{"pve2 -> pve1: node migrate pve1 [live] " + stoppedNote}},
-		"offline_but_runs":   {moving(MigrateOffline, "pve1"), onPVE2(running(nil)), []string{"pve2 -> pve1: node none [impossible] it runs, and is to be moved only while it is stopped"}},
+		"offline_but_runs":   {moving(MigrateOffline, "pve1"), onPVE2(running(nil)), []string{"pve2 -> pve1: node none [impossible] it runs, and migrate: offline moves it only while it is stopped"}},
 		"online":             {moving(MigrateOnline, "pve1"), onPVE2(running(nil)), []string{"pve2 -> pve1: node migrate pve1 [live] moves while it runs, local disks are copied"}},
 		"container_online":   {moving(MigrateOnline, "pve1"), onPVE2(container(running(nil))), []string{"pve2 -> pve1: node migrate pve1 [disruptive] the container restarts on the other node"}},
 		"container_stopped":  {moving(MigrateOnline, "pve1"), onPVE2(container(live(nil))), []string{"pve2 -> pve1: node migrate pve1 [live] " + stoppedNote}},
@@ -107,7 +107,7 @@ func TestDiffNodeOfBoundGuest(t *testing.T) {
 }
 
 func TestDiffPool(t *testing.T) {
-	const note = "backup jobs and permissions may go by the pool"
+	const note = "backup jobs and permissions may depend on the pool"
 	prod := live(nil)
 	prod.Pool = "prod"
 	in := func(pool string) func(*Desired) { return func(d *Desired) { d.Pool = pool } }
@@ -127,9 +127,9 @@ func TestDiffTemplate(t *testing.T) {
 	runPlaced(t, map[string]placed{
 		"holds":         {template, made, nil},
 		"never_undone":  {nil, made, nil},
-		"stopped":       {template, live(nil), []string{"0 -> 1: template template 1 [disruptive] becomes a template for good"}},
-		"runs":          {template, running(nil), []string{"0 -> 1: template none [impossible] it runs: stop it to make a template of it"}},
-		"has_snapshots": {template, live(keys{"parent": "before"}), []string{"0 -> 1: template none [impossible] it has snapshots: a template must not have any"}},
+		"stopped":       {template, live(nil), []string{"0 -> 1: template template 1 [disruptive] becomes a template, which cannot be undone"}},
+		"runs":          {template, running(nil), []string{"0 -> 1: template none [impossible] it runs: stop it to convert it to a template"}},
+		"has_snapshots": {template, live(keys{"parent": "before"}), []string{"0 -> 1: template none [impossible] it has snapshots: a template cannot have any"}},
 		"ignored":       {func(d *Desired) { d.Template, d.Ignore = true, []string{"template"} }, live(nil), nil},
 	})
 }
@@ -151,13 +151,13 @@ func TestDiffHA(t *testing.T) {
 		"nobody_asked_no": {wishes(HAWanted{Absent: true}), unread, nil},
 		"ignored":         {func(d *Desired) { d.HA, d.Ignore = &HAWanted{Absent: true}, []string{"ha"} }, resource("started", 1, 1, running(nil)), nil},
 		"ignored_field":   {func(d *Desired) { d.HA, d.Ignore = &HAWanted{State: "started"}, []string{"ha.state"} }, resource("stopped", 1, 1, live(nil)), nil},
-		"adds":            {wishes(HAWanted{MaxRestart: &three}), running(nil), []string{" -> started, restart 3, relocate 1: ha ha add [live] the HA manager takes charge of it"}},
+		"adds":            {wishes(HAWanted{MaxRestart: &three}), running(nil), []string{" -> started, restart 3, relocate 1: ha ha add [live] the HA manager manages the guest"}},
 		"adds_and_starts": {wishes(HAWanted{State: "started"}), live(nil), []string{" -> started, restart 1, relocate 1: ha ha add [live] the HA manager starts the guest"}},
 		"adds_and_stops":  {wishes(HAWanted{State: "stopped"}), running(nil), []string{" -> stopped, restart 1, relocate 1: ha ha add [disruptive] the HA manager shuts the guest down"}},
 		"stops":           {wishes(HAWanted{State: "disabled"}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> disabled, restart 1, relocate 1: ha ha set [disruptive] the HA manager shuts the guest down"}},
-		"lets_go":         {wishes(HAWanted{State: "ignored"}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> ignored, restart 1, relocate 1: ha ha set [disruptive] HA suspended: no other node takes it over"}},
+		"lets_go":         {wishes(HAWanted{State: "ignored"}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> ignored, restart 1, relocate 1: ha ha set [disruptive] HA suspended: no failover to other nodes"}},
 		"counts":          {wishes(HAWanted{MaxRelocate: &three}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> started, restart 1, relocate 3: ha ha set [live]"}},
-		"removes":         {wishes(HAWanted{Absent: true}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> : ha ha remove [disruptive] HA removed: no other node takes it over"}},
+		"removes":         {wishes(HAWanted{Absent: true}), resource("started", 1, 1, running(nil)), []string{"started, restart 1, relocate 1 -> : ha ha remove [disruptive] HA removed: no failover to other nodes"}},
 	})
 }
 

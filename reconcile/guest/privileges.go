@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// RootPAM is the Privilege of a Need that no API token can have: Proxmox asks for the user root@pam itself.
+// RootPAM is the Privilege of a Need that no API token can have: Proxmox requires the user root@pam itself.
 const RootPAM = "root@pam"
 
 // Need is one privilege that the agent's token needs for a guest.
 type Need struct {
 	Path      string // of the access control list: "/vms/201", "/storage/local-lvm"
 	Privilege string // "VM.Config.CPU", or RootPAM
-	Or        string // another privilege that does as well; "" is none
-	OrPath    string // another path on which it does as well, the guest's pool; "" is none
-	Key       string // what asks for it: a native key, or source, node, pool, ha, template, state, lifecycle, vmid
-	Origin    Origin // the manifest line that asks
+	Or        string // another privilege that is sufficient; "" is none
+	OrPath    string // another path on which it is sufficient, the guest's pool; "" is none
+	Key       string // what needs it: a native key, or source, node, pool, ha, template, state, lifecycle, vmid
+	Origin    Origin // the manifest line
 }
 
-// Privileges returns what the token needs to create the guest and to keep it as the manifest wants it, sorted by path, privilege
-// and key, each once. One of mode observe needs no more than to be read. A guest without a vmid, and a template that is
-// named and not numbered, are asked for on /vms. A bridge is taken for one of the hosts; as a virtual network of a zone its path
-// names that zone. What a clone or a backup brings along, such as its storage, is not known here and left out.
+// Privileges returns what the token needs to create the guest and to keep it as the manifest wants, sorted by path, privilege and key,
+// without duplicates. A guest of mode observe only needs to be read. For a guest without a vmid, and for a template that is given by name,
+// the path is /vms. A bridge is assumed to be a bridge of the host; the path of a virtual network would name its zone. Privileges does not
+// include what a clone or a backup brings along, such as its storage.
 //
 // Source: PVE::API2::Qemu, PVE::API2::LXC, PVE::LXC check_ct_modify_config_perm, PVE::Storage check_volume_access.
 func Privileges(d Desired) []Need {
@@ -47,7 +47,7 @@ func Privileges(d Desired) []Need {
 	return slices.CompactFunc(n.list, func(a, b Need) bool { return a.Path == b.Path && a.Privilege == b.Privilege && a.Key == b.Key })
 }
 
-// needs collects the needs of one guest.
+// needs collects the privileges that one guest needs.
 type needs struct {
 	d    *Desired
 	list []Need
@@ -57,7 +57,7 @@ func (n *needs) add(path, privilege, key string, origin Origin) {
 	n.list = append(n.list, Need{Path: path, Privilege: privilege, Key: key, Origin: origin})
 }
 
-// onGuest adds a privilege on the guest, which its pool may grant as well.
+// onGuest adds a privilege on the guest, which may also be granted on its pool.
 func (n *needs) onGuest(privilege, key string, origin Origin) {
 	n.add(guestPath(n.d.VMID), privilege, key, origin)
 	if n.d.Pool != "" {
@@ -65,7 +65,7 @@ func (n *needs) onGuest(privilege, key string, origin Origin) {
 	}
 }
 
-// readable adds the reading of a volume that is an image, a template or a backup.
+// readable adds the privilege to read an image, a template or a backup.
 func (n *needs) readable(volume, key string, origin Origin) {
 	if storage := storageOf(volume); storage != "" {
 		n.add("/storage/"+storage, "Datastore.Audit", key, origin)
@@ -86,7 +86,7 @@ func guestPath(vmid int) string {
 	return "/vms/" + strconv.Itoa(vmid)
 }
 
-// ongoing adds what has calls of its own, and the marker that every owned guest bears.
+// ongoing adds the privileges for separate calls, and for the marker of every owned guest.
 func (n *needs) ongoing() {
 	d := n.d
 	n.onGuest(configOptions, "tags", d.Origin)
@@ -119,21 +119,21 @@ func (n *needs) ongoing() {
 	}
 }
 
-// create adds what the call that makes the guest needs, beside its keys.
+// create adds the privileges for the call that creates the guest, apart from its keys.
 func (n *needs) create() {
 	s, at := n.d.Source, n.d.Origin
 	if s == (Source{}) {
 		return
 	}
 	n.onGuest("VM.Allocate", "source", at)
-	if r, _ := find(n.d.Kind, nameKey(n.d.Kind)); s.Clone == nil { // whose call takes the name as it is
+	if r, _ := find(n.d.Kind, nameKey(n.d.Kind)); s.Clone == nil { // the clone call accepts the name without it
 		n.onGuest(r.privilege, r.key, at)
 	}
 	switch {
 	case s.Clone != nil:
 		n.add(guestPath(s.Clone.VMID), "VM.Clone", "source", at)
 		n.allocates(s.Clone.Storage, "source", at)
-		if n.d.Node != "" { // where the template need not be, on whose node the clone is made
+		if n.d.Node != "" { // the clone is created on the node of the template, which may be another node
 			n.onGuest("VM.Migrate", "node", at)
 		}
 	case s.Image != nil:
@@ -148,7 +148,7 @@ func (n *needs) create() {
 	}
 }
 
-// backup adds the reading of a backup, which is the business of whom it was made of, too.
+// backup adds the privileges to read a backup. One of them is on the guest of which the backup was made.
 func (n *needs) backup(b *Backup, at Origin) {
 	n.allocates(storageOf(b.Volume), "source", at)
 	n.allocates(b.Storage, "source", at)
@@ -157,7 +157,7 @@ func (n *needs) backup(b *Backup, at Origin) {
 	}
 }
 
-// backedUp returns the vmid of the guest that a backup was made of, or 0: of "pbs:backup/vm/201/…" and of
+// backedUp returns the vmid of the guest of which a backup was made, or 0. It reads "pbs:backup/vm/201/…" and
 // "local:backup/vzdump-qemu-201-….vma.zst".
 func backedUp(volume string) int {
 	_, name, _ := strings.Cut(volume, ":backup/")

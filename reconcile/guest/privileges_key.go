@@ -2,12 +2,12 @@ package guest
 
 import "strings"
 
-// intent adds what writing a key needs.
+// intent adds the privileges to write a key.
 func (n *needs) intent(in *Intent) {
 	r, known := find(n.d.Kind, in.Key)
 	switch {
 	case !known || r.effect == never:
-		return // nobody writes it
+		return // nothing writes it
 	case n.isRoots(in, r):
 		n.add("/", RootPAM, in.Key, in.Origin)
 	case r.effect == atCreate:
@@ -20,7 +20,7 @@ func (n *needs) intent(in *Intent) {
 	}
 }
 
-// row adds the privileges of a row: of "VM.Config.Options, Sys.Modify on /", two.
+// row adds the privileges of a row: "VM.Config.Options, Sys.Modify on /" is two privileges.
 func (n *needs) row(r *row, key string, origin Origin) {
 	for part := range strings.SplitSeq(r.privilege, ", ") {
 		privilege, path, elsewhere := strings.Cut(part, " on ")
@@ -37,7 +37,7 @@ func (n *needs) row(r *row, key string, origin Origin) {
 	}
 }
 
-// isRoots reports whether the value, or the key at all, is root@pam's to write.
+// isRoots reports whether only root@pam may write the key, or this value of the key.
 func (n *needs) isRoots(in *Intent, r *row) bool {
 	if r.rootOnly {
 		return true
@@ -52,14 +52,14 @@ func (n *needs) isRoots(in *Intent, r *row) bool {
 	return false
 }
 
-// atCreation adds what a key needs that is used when a container is made.
+// atCreation adds the privileges for a key that is only used to create a container.
 func (n *needs) atCreation(in *Intent) {
 	if in.Key == "unprivileged" && in.Verb == Want && truth(in.Text) == "0" && n.d.Source != (Source{}) {
 		n.add("/", "Sys.Modify", in.Key, in.Origin)
 	}
 }
 
-// parts returns the sub-keys of an intent on a property string.
+// parts returns the sub-keys of an intent for a property string.
 func (in *Intent) parts(s *syntax) properties {
 	if s == nil || in.Verb != Want {
 		return nil
@@ -74,7 +74,7 @@ func (in *Intent) parts(s *syntax) properties {
 	return parts
 }
 
-// uses adds what a device needs beside the guest: its bridge, or its mapping.
+// uses adds the privileges on the bridge or the mapping that a device uses.
 func (n *needs) uses(in *Intent, r *row) {
 	parts := in.parts(r.syntax)
 	use := func(path, name string) {
@@ -104,7 +104,7 @@ func (n *needs) uses(in *Intent, r *row) {
 	}
 }
 
-// drive adds what a drive needs: a disk or a mount point its storage, a CD-ROM drive its image.
+// drive adds the privileges for a drive: on its storage for a disk or a mount point, on its image for a CD-ROM drive.
 func (n *needs) drive(in *Intent, r *row) {
 	parts := in.parts(r.syntax)
 	volume, storage := parts.text("volume"), parts.text("storage")

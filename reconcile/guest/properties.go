@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// pair is one sub-key of a property string. As part of a wish, an empty text wants the sub-key unset.
+// pair is one sub-key of a property string. In wanted properties an empty text wants the sub-key unset.
 type pair struct{ name, text string }
 
-// properties are the sub-keys of one property string in the order of their text, aliases resolved.
+// properties are the sub-keys of one property string in the order of the text. Aliases are replaced by the names that they stand for.
 type properties []pair
 
 func (p properties) find(name string) int {
@@ -22,7 +22,7 @@ func (p properties) find(name string) int {
 	return -1
 }
 
-// text returns the named sub-key's text, or the empty string: Proxmox has no empty sub-keys.
+// text returns the text of the named sub-key, or the empty string: Proxmox has no empty sub-keys.
 func (p properties) text(name string) string {
 	if i := p.find(name); i >= 0 {
 		return p[i].text
@@ -30,24 +30,24 @@ func (p properties) text(name string) string {
 	return ""
 }
 
-// style says how a property string departs from "name=value,name=value".
+// style is how a property string differs from "name=value,name=value".
 type style uint8
 
 const (
 	plainStyle  style = iota
 	nicStyle          // a card's model is the name of its MAC address: "virtio=BC:24:11:00:00:01"
-	driveStyle        // a volume first, and limits in bytes that Proxmox converts
+	driveStyle        // the volume comes first, and Proxmox converts limits in bytes
 	smbiosStyle       // values in base64, if a sub-key says so
 )
 
-// syntax says how a property string is written and compared.
+// syntax defines how a property string is written and compared.
 type syntax struct {
 	style style
 	bare  string            // the sub-key that is written without its name; "" if none
-	named bool              // the bare sub-key is printed with its name all the same, as people know it
+	named bool              // Proxmox prints the bare sub-key with its name
 	alias map[string]string // other names of sub-keys
 	off   bool              // a bare sub-key of 0 makes the others meaningless
-	anyOf []string          // sub-keys one of which names the device
+	anyOf []string          // sub-keys of which one must name the device
 	subs  []sub
 }
 
@@ -56,16 +56,16 @@ type sub struct {
 	name string
 	scalar
 	absentValue string // what an absent sub-key means; "" if absence is a value of its own
-	required    bool   // Proxmox refuses a value without it
-	needs       string // the sub-key that it cannot be without
-	owned       bool   // Proxmox fills it in, so that its presence is not a difference
-	once        bool   // only used when the device is made, and not read back
-	fixed       bool   // cannot change once the device is made
-	restart     bool   // of a drive: not applied to a running guest
+	required    bool   // Proxmox refuses a value without this sub-key
+	needs       string // a sub-key that must be set as well
+	owned       bool   // Proxmox fills it in, so its presence is not a difference
+	once        bool   // only used when the device is created, and not read back
+	fixed       bool   // cannot change after the device was created
+	restart     bool   // of a drive: does not apply to a running guest
 	releases
 }
 
-// anySub stands for the sub-keys that this agent does not know. They are compared as text, and kept.
+// anySub is used for sub-keys that the table does not contain. They are compared as text, and kept.
 var anySub sub
 
 func (s *syntax) sub(name string) *sub {
@@ -77,7 +77,7 @@ func (s *syntax) sub(name string) *sub {
 	return &anySub
 }
 
-// parse appends the sub-keys of text to p. It reads whatever Proxmox may have stored and refuses nothing, see check.
+// parse appends the sub-keys of text to p. It accepts everything that Proxmox may have stored; check refuses bad text.
 func (s *syntax) parse(p properties, text string) properties {
 	for text != "" {
 		var part string
@@ -104,7 +104,7 @@ func (s *syntax) parse(p properties, text string) properties {
 		return decoded(p)
 	case driveStyle:
 		if volume := p.text("volume"); (volume == "none" || volume == "cdrom") && p.find("media") < 0 {
-			return append(p, pair{"media", "cdrom"}) // which Proxmox adds
+			return append(p, pair{"media", "cdrom"}) // Proxmox adds it
 		}
 	case plainStyle, nicStyle:
 	}
@@ -118,7 +118,7 @@ func (s *syntax) resolve(name string) string {
 	return name
 }
 
-// native returns the native text of p: the bare sub-key first, the others in the order of p.
+// native returns the native text of p: first the bare sub-key, then the others in the order of p.
 func (s *syntax) native(p properties) string {
 	if s.style == smbiosStyle {
 		p = encoded(p)
@@ -129,7 +129,7 @@ func (s *syntax) native(p properties) string {
 		mac = p.text("macaddr")
 	}
 	if s.named || strings.Contains(bare, "=") || isBlank(bare) {
-		bare = "" // it needs its name to be read again
+		bare = "" // must be printed with its name to be read again
 	}
 	b.Grow(p.size())
 	b.WriteString(bare)
@@ -148,7 +148,7 @@ func (s *syntax) native(p properties) string {
 	return b.String()
 }
 
-// size is the room that the native text of p takes at most.
+// size returns the maximum length of the native text of p.
 func (p properties) size() int {
 	n := 0
 	for i := range p {
@@ -157,7 +157,7 @@ func (p properties) size() int {
 	return n
 }
 
-// canonical returns the one spelling of text's meaning: sub-keys sorted behind the bare one, defaults left out.
+// canonical returns the same text for all spellings of a value: first the bare sub-key, then the others sorted, without defaults.
 func (s *syntax) canonical(text string) string {
 	var buffer [24]pair
 	all := s.parse(buffer[:0], text)
@@ -183,7 +183,7 @@ func (s *syntax) canonical(text string) string {
 	return s.native(kept)
 }
 
-// meaning returns the canonical text of the named sub-key of p, its default where it is absent.
+// meaning returns the canonical text of the named sub-key of p, or its default if it is absent.
 func (s *syntax) meaning(p properties, name string) string {
 	known := s.sub(name)
 	if text := p.text(name); text != "" {
@@ -220,7 +220,7 @@ func (s *syntax) check(text string) error {
 	return s.checkDeviceNamed(all)
 }
 
-// checkDeviceNamed returns why p names no device, or nil.
+// checkDeviceNamed returns an error if p does not name a device.
 func (s *syntax) checkDeviceNamed(p properties) error {
 	if len(s.anyOf) == 0 || slices.ContainsFunc(s.anyOf, func(name string) bool { return p.text(name) != "" }) {
 		return nil
@@ -236,7 +236,7 @@ func (s *syntax) names() string {
 	return strings.Join(names, ", ")
 }
 
-// isByteRate reports whether name is a drive limit in bytes a second, which Proxmox stores in MiB.
+// isByteRate reports whether name is a drive limit in bytes per second, which Proxmox stores in MiB per second.
 func isByteRate(name string) bool { return name == "bps" || name == "bps_rd" || name == "bps_wr" }
 
 func mebibytes(bytes string) string {

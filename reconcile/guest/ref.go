@@ -19,14 +19,14 @@ func (k Kind) API() string {
 	return "qemu"
 }
 
-// Ref names a guest. The vmid is its identity on the cluster; kind and name are its label in the repository.
+// Ref identifies a guest. The vmid identifies it on the cluster; kind and name are its label in the repository.
 type Ref struct {
 	Kind Kind
 	Name string
 	VMID int // 100 to 999999999; 0 while none is assigned
 }
 
-// String returns "VirtualMachine/web-1 (201)", without the vmid where there is none yet.
+// String returns "VirtualMachine/web-1 (201)", without the vmid if none is assigned yet.
 func (r Ref) String() string {
 	if r.VMID == 0 {
 		return r.Label()
@@ -34,13 +34,13 @@ func (r Ref) String() string {
 	return fmt.Sprintf("%s (%d)", r.Label(), r.VMID)
 }
 
-// Label returns "VirtualMachine/web-1", the form that commands, orders and dependsOn use.
+// Label returns "VirtualMachine/web-1", as used in commands, orders and dependsOn.
 func (r Ref) Label() string { return string(r.Kind) + "/" + r.Name }
 
-// Origin is the place in the repository that asked for a value.
+// Origin is the position in the repository where a value was written.
 type Origin struct {
 	File         string
-	Line, Column int // from 1; 0 where the value has no place of its own
+	Line, Column int // from 1; 0 if the value has no position of its own
 }
 
 // String returns "guests/web.yaml:12:5", or the empty string for the zero Origin.

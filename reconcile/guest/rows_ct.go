@@ -1,7 +1,6 @@
 package guest
 
-// ctRows are the keys of containers that are not devices. When they take effect is the rule of vmconfig_hotplug_pending in
-// pve-container's LXC/Config.pm.
+// ctRows are the keys of containers that are not devices. The effects follow vmconfig_hotplug_pending in pve-container's LXC/Config.pm.
 var ctRows = []row{
 	{key: "hostname", scalar: asName, effect: atOnce, privilege: configNetwork},
 	{key: "description", scalar: asNotes, effect: atOnce, privilege: configOptions},
@@ -17,7 +16,7 @@ var ctRows = []row{
 	{key: "cpulimit", scalar: fraction(0, 8192), absentValue: "0", effect: atOnce, privilege: configCPU},
 	{key: "cpuunits", scalar: scalar{form: weightForm, max: 500000}, absentValue: "100", effect: atOnce, privilege: configCPU},
 	{key: "memory", scalar: whole(16, 0), absentValue: "512", required: true, effect: atOnce, cost: shrinkRule, privilege: configMemory},
-	// Without the key a container has no swap, whatever the schema's default says.
+	// Without the key a container has no swap, although the schema has another default.
 	{key: "swap", scalar: whole(0, 0), absentValue: "0", effect: atOnce, cost: shrinkRule, privilege: configMemory},
 
 	{key: "ostype", scalar: oneOf("debian", "devuan", "ubuntu", "centos", "fedora", "opensuse", "archlinux", "alpine", "gentoo", "nixos", "unmanaged"), effect: atStart, privilege: configOptions},
@@ -83,7 +82,7 @@ var (
 		sub{name: "keepattrs", scalar: yesNo, absentValue: "0", releases: since91})
 )
 
-// volumeSyntax is the syntax of a container's volumes.
+// volumeSyntax returns the syntax of a container's volumes.
 func volumeSyntax(added ...sub) *syntax {
 	subs := []sub{
 		subVolume,

@@ -1,6 +1,6 @@
 package guest
 
-// The privileges of configuration keys.
+// Privileges for configuration keys.
 //
 // Source: PVE::API2::Qemu, PVE::LXC check_ct_modify_config_perm.
 const (
@@ -13,8 +13,7 @@ const (
 	configCloudInit = "VM.Config.Cloudinit"
 )
 
-// vmRows are the keys of virtual machines that are not devices. When they take effect is the rule of vmconfig_hotplug_pending
-// in qemu-server's QemuServer.pm.
+// vmRows are the keys of virtual machines that are not devices. The effects follow vmconfig_hotplug_pending in qemu-server's QemuServer.pm.
 var vmRows = []row{
 	{key: "name", scalar: asName, effect: atOnce, cost: nameRule, privilege: configOptions},
 	{key: "description", scalar: asNotes, effect: atOnce, privilege: configOptions},

@@ -2,7 +2,7 @@ package guest
 
 import "slices"
 
-// vmDeviceRows are the devices of virtual machines that are not drives, and the keys that Proxmox keeps itself.
+// vmDeviceRows are the devices of virtual machines that are not drives, and the keys that only Proxmox writes.
 var vmDeviceRows = []row{
 	{key: "net", slots: 32, syntax: cardSyntax, device: true, effect: plugNetwork, cost: cardRule, privilege: configNetwork},
 	{key: "serial", slots: 4, scalar: asPort, device: true, effect: atStart, blocks: notHostSerial, privilege: configHardware},
@@ -28,7 +28,7 @@ var vmDeviceRows = []row{
 	{key: "running-nets-host-mtu", scalar: anyText, effect: never, releases: since91},
 }
 
-// vmDriveRows are the drives of virtual machines. A family has no more slots than Proxmox gives it: there is no scsi31.
+// vmDriveRows are the drives of virtual machines, with as many slots as Proxmox has: there is no scsi31.
 var vmDriveRows = []row{
 	{key: "scsi", slots: 31, syntax: scsiSyntax, drive: true, device: true, effect: plugDisk, privilege: configDisk},
 	{key: "virtio", slots: 16, syntax: virtioSyntax, drive: true, device: true, effect: plugDisk, privilege: configDisk},
@@ -39,7 +39,7 @@ var vmDriveRows = []row{
 	{key: "tpmstate0", syntax: tpmSyntax, drive: true, device: true, effect: atStart, privilege: configDisk},
 }
 
-// Of a card, what Proxmox generates is its MAC address: a card written without one gets a new one each time.
+// Proxmox generates the MAC address of a card: a card that is written without one gets a new address each time.
 var cardSyntax = &syntax{style: nicStyle, bare: "model", subs: []sub{
 	{name: "model", scalar: oneOf(cardModels...), required: true},
 	{name: "macaddr", scalar: asMAC, owned: true},
@@ -59,7 +59,7 @@ var cardModels = []string{
 	"i82551", "i82557b", "i82559er", "ne2k_isa", "ne2k_pci", "pcnet",
 }
 
-// isCardModel is asked for every sub-key of every card, so it looks at the list's usual heads first.
+// isCardModel is called for every sub-key of every card, so it first checks the most frequent names.
 func isCardModel(name string) bool {
 	switch name {
 	case "virtio":

@@ -11,7 +11,7 @@ import (
 // form is the way in which a plain value is written.
 type form uint8
 
-// Forms of plain values. What a form's canonical text is, canonical.go says.
+// Forms of plain values. See canonical.go for the canonical text of each form.
 const (
 	opaqueForm    form = iota // equal only as text
 	boolForm                  // 1, on, yes, true or 0, off, no, false
@@ -22,8 +22,8 @@ const (
 	nameForm                  // labels of letters, digits and hyphens
 	notesForm                 // text whose trailing white space is lost
 	tagsForm                  // tags, see Tags
-	setForm                   // words whose order means nothing
-	listForm                  // words whose order counts
+	setForm                   // words whose order does not matter
+	listForm                  // words whose order matters
 	hotplugForm               // a setForm with the short forms 0 and 1
 	macForm                   // a MAC address
 	addressForm               // an IP address
@@ -42,19 +42,19 @@ const (
 	pciForm                   // PCI addresses, as a set
 	usbForm                   // vendor:product, bus-port, or spice
 	environForm               // NAME=value, separated by NUL
-	generatedForm             // a UUID, 1 to have one made, or 0
+	generatedForm             // a UUID, 1 to generate one, or 0
 )
 
-// scalar is a plain value: its form, and what is acceptable in it.
+// scalar is the type of a plain value: its form, and the accepted values.
 type scalar struct {
 	form      form
-	min, max  float64  // of integers and numbers; a max of 0 is unbounded
-	words     []string // the enumeration, of a word or of a set's words; empty allows any
+	min, max  float64  // of integers and numbers; a max of 0 is no limit
+	words     []string // the accepted words of an enumeration or a set; empty accepts any word
 	item      form     // of a list's words
 	separator string   // joins the words of a set or list; "" is ";"
 }
 
-// same reports whether two texts mean the same.
+// same reports whether two texts have the same meaning.
 func (s *scalar) same(a, b string) bool {
 	if a == b {
 		return true
@@ -72,10 +72,10 @@ func (s *scalar) same(a, b string) bool {
 	return false
 }
 
-// satisfied reports whether have is what want asks for. It is same, but for values that Proxmox makes more exact.
+// satisfied reports whether have is what want asks for. It is the same as same, except for values that Proxmox makes more specific.
 func (s *scalar) satisfied(want, have string) bool {
 	if s.form == secretForm {
-		return have != "" // no reading can show a difference
+		return have != "" // reading it back cannot show a difference
 	}
 	switch {
 	case s.same(want, have):
@@ -101,7 +101,7 @@ func versionOf(have, family string) bool {
 	}
 }
 
-// native returns text as Proxmox takes it: booleans and numbers in their one spelling, everything else as it was written.
+// native returns text in the form that Proxmox accepts: booleans and numbers in canonical form, everything else unchanged.
 func (s *scalar) native(text string) string {
 	if s.form == boolForm || s.form == intForm || s.form == numberForm {
 		return s.canonical(text)
@@ -109,7 +109,7 @@ func (s *scalar) native(text string) string {
 	return text
 }
 
-// check returns why Proxmox would refuse text, or nil. The error says what is there and what is wanted.
+// check returns why Proxmox would refuse text, or nil. The error states the value and what is wanted.
 func (s *scalar) check(text string) error {
 	switch s.form {
 	case boolForm:

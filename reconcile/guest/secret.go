@@ -1,19 +1,18 @@
 package guest
 
-// Secret is a native key whose value is kept in a file on the agent's host, and never in a repository, a plan, a log or the
-// journal.
+// Secret is a native key whose value is in a file on the agent's host, and never in a repository, a plan, a log or the journal.
 type Secret struct {
 	Key    string // cipassword, password
 	File   string // name within the agent's directory of secrets
 	Origin Origin
 }
 
-// hidden is what Proxmox shows in place of a secret, and what a Change says of one.
+// hidden is what Proxmox and a Change show in place of a secret.
 const hidden = "**********"
 
-// SecretChange returns the change that writes a secret to a guest that exists. Proxmox shows no secret, so that a Diff cannot tell
-// whether it is the one that the guest has: the caller knows. It is the zero Change where the key is ignored or is only used
-// when the guest is made, such as a container's password.
+// SecretChange returns the change that writes a secret to an existing guest. Proxmox shows no secrets, so a Diff cannot compare them: only the
+// caller knows whether the guest has this secret. It returns the zero Change if the key is ignored, or is only used to create the guest,
+// such as a container's password.
 func SecretChange(d Desired, o Observed, s Secret) Change {
 	r, _ := find(d.Kind, s.Key)
 	if r.once || ignores(d.Ignore, s.Key, "") {
@@ -32,8 +31,8 @@ func SecretChange(d Desired, o Observed, s Secret) Change {
 	return change
 }
 
-// CreateSecrets returns which secrets the call that makes the guest carries: key to the name of the file. A clone's call takes none.
-// What a restored guest is given is written afterwards, too.
+// CreateSecrets returns the secrets for the call that creates the guest: the file name of each key. The clone call takes none, and the
+// secrets of a restored guest are written afterwards.
 func CreateSecrets(d Desired) map[string]string {
 	if d.Source.Clone != nil || d.Source.Backup != nil {
 		return nil

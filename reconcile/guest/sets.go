@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// defaultHotplug is what the hotplug key means when it is 1 or absent.
+// defaultHotplug is the value of the hotplug key if it is 1 or absent.
 const defaultHotplug = "disk,network,usb"
 
-// canonicalWords returns the words of a set or list, those of a set sorted and each once.
+// canonicalWords returns the words of a set or list. The words of a set are sorted and without duplicates.
 func (s *scalar) canonicalWords(text string) string {
 	if s.form == rangesForm {
 		return s.canonicalRanges(text)
@@ -32,7 +32,7 @@ func (s *scalar) canonicalWords(text string) string {
 	return strings.Join(words, s.wordSeparator())
 }
 
-// wordSeparator is what stands between words.
+// wordSeparator returns the text between two words.
 func (s *scalar) wordSeparator() string {
 	if s.separator == "" {
 		return ";"
@@ -51,8 +51,8 @@ func canonicalHotplug(text string) string {
 // numberRange is a range of numbers, both ends inclusive.
 type numberRange struct{ first, last uint64 }
 
-// parseRanges appends the ranges of text, "0;2-3", in their order. It fails on anything but numbers, and on ranges that end
-// before they begin.
+// parseRanges appends the ranges of text, "0;2-3", in their order. It returns false for anything but numbers, and for a range that ends before
+// it begins.
 func parseRanges(ranges []numberRange, text string) ([]numberRange, bool) {
 	for word, rest := cutWord(text); word != ""; word, rest = cutWord(rest) {
 		low, high, ranged := strings.Cut(word, "-")
@@ -69,7 +69,7 @@ func parseRanges(ranges []numberRange, text string) ([]numberRange, bool) {
 	return ranges, len(ranges) > 0
 }
 
-// canonicalRanges returns the fewest ranges of the same numbers, sorted.
+// canonicalRanges returns the smallest number of ranges for the same numbers, sorted.
 func (s *scalar) canonicalRanges(text string) string {
 	var buffer [8]numberRange
 	ranges, ok := parseRanges(buffer[:0], text)
@@ -95,7 +95,7 @@ func (s *scalar) canonicalRanges(text string) string {
 	return strings.Join(words, s.wordSeparator())
 }
 
-// canonicalPCI returns a PCI address without the domain that is everyone's, in lower case.
+// canonicalPCI returns a PCI address without the default domain, in lower case.
 func canonicalPCI(text string) string {
 	text = strings.ToLower(text)
 	if rest, ok := strings.CutPrefix(text, "0000:"); ok && strings.Contains(rest, ":") {
@@ -104,7 +104,7 @@ func canonicalPCI(text string) string {
 	return text
 }
 
-// canonicalUSB returns a USB device in lower case, its vendor and product without 0x.
+// canonicalUSB returns a USB device in lower case, with vendor and product without 0x.
 func canonicalUSB(text string) string {
 	text = strings.ToLower(text)
 	vendor, product, ok := strings.Cut(text, ":")
@@ -114,8 +114,8 @@ func canonicalUSB(text string) string {
 	return strings.TrimPrefix(vendor, "0x") + ":" + strings.TrimPrefix(product, "0x")
 }
 
-// canonicalEnvironment returns the variables sorted by name. Of those with the same name the last one counts, so that they
-// keep their order.
+// canonicalEnvironment returns the variables sorted by name. If two variables have the same name, the last one counts, so they keep their
+// order.
 func canonicalEnvironment(text string) string {
 	variables := slices.DeleteFunc(strings.Split(text, "\x00"), func(v string) bool { return v == "" })
 	slices.SortStableFunc(variables, func(a, b string) int { return strings.Compare(variableName(a), variableName(b)) })

@@ -1,6 +1,6 @@
 package guest
 
-// The shapes that rows share.
+// Scalars that several rows share.
 var (
 	yesNo     = scalar{form: boolForm}
 	anyText   = scalar{}
@@ -24,10 +24,10 @@ var (
 	asUUID    = scalar{form: uuidForm}
 )
 
-// whole is an integer of at least low and, unless high is 0, at most high.
+// whole is an integer of at least low. If high is not 0, it is at most high.
 func whole(low, high float64) scalar { return scalar{form: intForm, min: low, max: high} }
 
-// fraction is a number of at least low and, unless high is 0, at most high.
+// fraction is a number of at least low. If high is not 0, it is at most high.
 func fraction(low, high float64) scalar { return scalar{form: numberForm, min: low, max: high} }
 
 // oneOf is a word of an enumeration.

@@ -15,8 +15,8 @@ const (
 	gibibyte = 1 << 30
 )
 
-// ParseSize returns the bytes of a disk size in Proxmox's form: "32G", "4608M", "4.5G", "1048576". A fraction of a byte is
-// cut off. It fails on any other text, and on sizes of 8 EiB and more.
+// ParseSize returns the bytes of a disk size in Proxmox's form: "32G", "4608M", "4.5G", "1048576". A fraction of a byte is cut off. It
+// returns an error for any other text, and for sizes of 8 EiB and more.
 //
 // Source: PVE JSON schema, format disk-size.
 func ParseSize(text string) (int64, error) {
@@ -39,8 +39,8 @@ func ParseSize(text string) (int64, error) {
 	return int64(bytes), nil
 }
 
-// FormatSize returns bytes as Proxmox prints a disk size: in the largest of the units K, M, G and T that leaves no remainder,
-// or in bytes without a unit.
+// FormatSize returns bytes as Proxmox prints a disk size: in the largest of the units K, M, G and T without a remainder, or in bytes without
+// a unit.
 func FormatSize(bytes int64) string {
 	unit := -1
 	for bytes != 0 && bytes%1024 == 0 && unit < len(sizeUnits)-1 {
@@ -54,12 +54,12 @@ func FormatSize(bytes int64) string {
 	return text
 }
 
-// gibibytes returns bytes in the unit of Proxmox's allocation syntax, which is GiB without a suffix.
+// gibibytes returns bytes in the unit of Proxmox's allocation syntax, GiB without a suffix.
 func gibibytes(bytes int64) string {
 	return strconv.FormatFloat(float64(bytes)/gibibyte, 'f', -1, 64)
 }
 
-// isDecimal reports whether text is digits with at most one point, digits on both of its sides.
+// isDecimal reports whether text is digits with at most one decimal point, with digits on both sides of it.
 func isDecimal(text string) bool {
 	whole, fraction, pointed := strings.Cut(text, ".")
 	return isDigits(whole) && (!pointed || isDigits(fraction))

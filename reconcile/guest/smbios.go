@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// decoded returns the sub-keys of an SMBIOS table in clear: base64=1 is how they are written and no value of its own. It
-// changes p in place. A value that is no base64 leaves everything as it is.
+// decoded returns the sub-keys of an SMBIOS table without base64. The sub-key base64=1 only says how the others are written. It changes p in
+// place. If a value is not base64, everything is returned unchanged.
 //
 // Source: PVE API, key smbios1.
 func decoded(p properties) properties {
@@ -29,8 +29,8 @@ func decoded(p properties) properties {
 	return append(p[:0], slices.Delete(clear, i, i+1)...)
 }
 
-// encoded returns the sub-keys of an SMBIOS table as Proxmox takes them: in base64 if one of them has characters that it
-// refuses in clear.
+// encoded returns the sub-keys of an SMBIOS table in the form that Proxmox accepts: in base64 if one of them has characters that Proxmox
+// refuses otherwise.
 func encoded(p properties) properties {
 	plain := func(s pair) bool { return !isEncoded(s.name) || isBase64Like(s.text) }
 	if p.find("base64") >= 0 && truth(p.text("base64")) == "1" || !slices.ContainsFunc(p, func(s pair) bool { return !plain(s) }) {
@@ -47,7 +47,7 @@ func encoded(p properties) properties {
 
 func isEncoded(name string) bool { return name != "uuid" && name != "base64" }
 
-// isBase64Like reports whether Proxmox takes a text in clear: it allows there the letters of base64 alone.
+// isBase64Like reports whether Proxmox accepts a text without base64: it then allows only the characters of base64.
 func isBase64Like(text string) bool {
 	return strings.Trim(strings.TrimRight(text, "="), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/") == ""
 }

@@ -5,35 +5,35 @@ import (
 	"fmt"
 )
 
-// checkSource returns why the guest cannot be made by a create call, or nil.
+// checkSource returns why the create call cannot create the guest, or nil.
 func checkSource(d Desired) error {
 	s := d.Source
 	machine := s.Image != nil || s.ISO != nil || s.Blank
 	switch {
 	case s.Clone != nil:
-		return errors.New("make a clone by cloning its template")
+		return errors.New("a clone is created by cloning its template")
 	case machine && d.Kind == Container:
-		return errors.New("make a container from a container template, not from a disk image")
+		return errors.New("a container needs a container template, not a disk image")
 	case s.Template != nil && d.Kind != Container:
-		return errors.New("make a virtual machine from a disk image, not from a container template")
+		return errors.New("a virtual machine needs a disk image, not a container template")
 	case s.Backup != nil:
 		return nil
 	case d.Kind == Container && s.Template == nil:
-		return errors.New("make a container from a container template: none is named")
+		return errors.New("a container needs a container template, got none")
 	case s.Template == nil && !machine:
-		return errors.New("no source to make the guest from")
+		return errors.New("got no source to create the guest from")
 	default:
 		return nil
 	}
 }
 
-// add puts the source into the parameters of the call that makes the guest, and returns what stands against it.
+// add adds the source to the parameters of the create call, and returns the problems.
 func (s Source) add(params map[string]string, d Desired) []error {
 	switch {
 	case s.Template != nil:
 		params["ostemplate"] = s.Template.Volume
 	case s.Image != nil && params[s.Image.Slot] == "" && !d.names(s.Image.Slot):
-		return []error{fmt.Errorf("import %s: no storage is named for slot %s", s.Image.Volume, s.Image.Slot)}
+		return []error{fmt.Errorf("import %s: got no storage for slot %s", s.Image.Volume, s.Image.Slot)}
 	case s.ISO != nil:
 		return s.ISO.add(params)
 	case s.Backup != nil:
@@ -52,11 +52,11 @@ func (d *Desired) names(slot string) bool {
 	return false
 }
 
-// add puts the image into its drive. A drive that the manifest fills by itself has to hold the same image: it is compared ever
-// after, while the source's is the guest's own business once it is made.
+// add puts the image into its drive. If the manifest also sets the drive, it must hold the same image: the drive is compared after the
+// creation, the source is not.
 func (i *ISO) add(params map[string]string) []error {
 	if got := params[i.Slot]; got != "" && volumeOf(got) != i.Volume {
-		return []error{fmt.Errorf("insert %s: slot %s is wanted to hold %s", i.Volume, i.Slot, volumeOf(got))}
+		return []error{fmt.Errorf("insert %s: the manifest puts %[3]s into slot %[2]s", i.Volume, i.Slot, volumeOf(got))}
 	}
 	if params[i.Slot] == "" {
 		params[i.Slot] = i.Volume + ",media=cdrom"
@@ -64,8 +64,8 @@ func (i *ISO) add(params map[string]string) []error {
 	return nil
 }
 
-// add puts the backup into the call. An existing guest is never overwritten: force stays out. Where no storage is named, the
-// volumes of a virtual machine return to where they were, and those of a container would go to one called local.
+// add adds the backup to the parameters. The parameter force is never set, so an existing guest is never overwritten. Without a storage, the
+// volumes of a virtual machine return to their original storage, and those of a container would go to the storage named local.
 //
 // Source: PVE API, POST /nodes/{node}/qemu and /nodes/{node}/lxc with restore.
 func (b *Backup) add(params map[string]string, d Desired) []error {
@@ -83,12 +83,12 @@ func (b *Backup) add(params map[string]string, d Desired) []error {
 		params["unique"] = "1"
 	}
 	if d.Kind == Container && storage == "" {
-		return []error{fmt.Errorf("restore %s: no storage is named for the container's volumes", b.Volume)}
+		return []error{fmt.Errorf("restore %s: got no storage for the container's volumes", b.Volume)}
 	}
 	return nil
 }
 
-// rootStorage is the storage that a container's root volume is wanted on, if any is named.
+// rootStorage returns the storage that the manifest wants for a container's root volume, or the empty string.
 func (d *Desired) rootStorage() string {
 	for _, in := range d.Intents {
 		if in.Key == "rootfs" && in.Verb == Want {
@@ -98,7 +98,7 @@ func (d *Desired) rootStorage() string {
 	return ""
 }
 
-// restores reports whether a key is set by the call that restores the guest.
+// restores reports whether the call that restores the guest sets a key.
 func (d *Desired) restores(key string, r *row) bool {
 	return key == "tags" || key == nameKey(d.Kind) || r.effect == atCreate && !r.once
 }

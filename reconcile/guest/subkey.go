@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// SubKeys returns the sub-keys of a native key that somebody may want by name, in the order of the key table: not those that Proxmox
-// fills in by itself, and not those that count only while the device is made. It is empty for a key that has none, or that the table
-// does not hold.
+// SubKeys returns the sub-keys of a native key that a manifest can set, in the order of the key table. It leaves out the sub-keys that Proxmox
+// fills in, and those that are only used while the device is created. It is empty if the key has no sub-keys or is not in the table.
 func SubKeys(kind Kind, key string) []string {
 	r, _ := find(kind, key)
 	if r.syntax == nil {
@@ -22,8 +21,8 @@ func SubKeys(kind Kind, key string) []string {
 	return names
 }
 
-// CheckSubKey returns why Proxmox would refuse text as the value of a sub-key, or nil, as Check does for a whole key. Text that would read
-// as more than this one value is refused.
+// CheckSubKey returns why Proxmox would refuse text as the value of a sub-key, or nil. Text that would be read as more than one value is
+// refused.
 func CheckSubKey(kind Kind, key, sub, text string) error {
 	r, _ := find(kind, key)
 	if r.syntax == nil || r.syntax.sub(sub) == &anySub {
@@ -35,7 +34,7 @@ func CheckSubKey(kind Kind, key, sub, text string) error {
 	return r.syntax.sub(sub).check(text)
 }
 
-// UnsupportedSubKey returns why the release that a node runs does not know a sub-key, or "".
+// UnsupportedSubKey returns why the release of a node does not support a sub-key, or "".
 func UnsupportedSubKey(kind Kind, key, sub string, node Version) string {
 	r, _ := find(kind, key)
 	if r.syntax == nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// checkSyntax returns why text does not have a form whose rule needs no parameters, or nil.
+// checkSyntax checks the forms whose rule needs no parameters. It returns why text does not have the form, or nil.
 func checkSyntax(f form, text string) error {
 	switch f {
 	case nameForm:
@@ -53,7 +53,7 @@ func checkSyntax(f form, text string) error {
 		}
 	case generatedForm:
 		if text != "0" && text != "1" && !isUUID(text) {
-			return fmt.Errorf("got %q, want a UUID, 1 to have one made, or 0", text)
+			return fmt.Errorf("got %q, want a UUID, 1 to generate one, or 0", text)
 		}
 	case environForm:
 		return checkEnvironment(text)
@@ -88,7 +88,7 @@ func isHex(c byte) bool {
 
 func notHex(r rune) bool { return r > 'f' || !isHex(byte(r)) }
 
-// checkHardware accepts unicast MAC addresses in six pairs.
+// checkHardware accepts a unicast MAC address in six pairs.
 func checkHardware(text string) error {
 	ok := len(text) == 17
 	for i := 0; ok && i < len(text); i++ {
@@ -103,7 +103,7 @@ func checkHardware(text string) error {
 	return nil
 }
 
-// checkAddress accepts an address, with its zone where it has one, and the word host, which stands for the node's own.
+// checkAddress accepts an IP address, with or without a zone, and the word host, which is the address of the node.
 func checkAddress(text string) error {
 	if _, err := netip.ParseAddr(text); err != nil && text != "host" {
 		return fmt.Errorf("got %q, want an IP address", text)
@@ -111,7 +111,7 @@ func checkAddress(text string) error {
 	return nil
 }
 
-// checkNetwork accepts an address with its prefix length, and the words for how else an interface gets one.
+// checkNetwork accepts an address with its prefix length, and the words for other ways to get an address.
 func checkNetwork(text string) error {
 	if _, err := netip.ParsePrefix(text); err == nil || slices.Contains([]string{"dhcp", "auto", "manual"}, text) {
 		return nil
@@ -138,7 +138,7 @@ func isUUID(text string) bool {
 	return true
 }
 
-// checkEncoded accepts what Proxmox stores as URL-encoded: "/", "@" and "+" have to be encoded too.
+// checkEncoded accepts text that Proxmox stores as URL-encoded: "/", "@" and "+" must be encoded too.
 func checkEncoded(text string) error {
 	for i := range len(text) {
 		if c := text[i]; !isAlphanumeric(c) && strings.IndexByte("-%_.!~*'()", c) < 0 {
@@ -172,10 +172,10 @@ func checkMachine(text string) error {
 	return fmt.Errorf("got %q, want a machine type such as q35 or pc-i440fx-9.2", text)
 }
 
-var errAllocates = errors.New("want the id of an existing volume; a new one is asked for by storage and size")
+var errAllocates = errors.New("want the id of an existing volume; to create a volume, set storage and size")
 
-// checkVolume accepts a volume id, "none", "cdrom" and an absolute path of the host. It refuses the allocation syntax, which
-// makes a new volume each time that it is written.
+// checkVolume accepts a volume id, "none", "cdrom" and an absolute path of the host. It refuses the allocation syntax, which creates a new
+// volume each time it is written.
 func checkVolume(text string) error {
 	if allocates(text) {
 		return fmt.Errorf("got %q, %w", text, errAllocates)

@@ -25,7 +25,7 @@ var (
 	agentSyntax  = &syntax{bare: "enabled", off: true, subs: []sub{
 		{name: "enabled", scalar: yesNo, absentValue: "0", required: true},
 		{name: "fstrim_cloned_disks", scalar: yesNo, absentValue: "0"},
-		{name: "freeze-fs-on-backup", scalar: yesNo, absentValue: "1"}, // the one name that 8.x and 9.x both take
+		{name: "freeze-fs-on-backup", scalar: yesNo, absentValue: "1"}, // the one name that both 8.x and 9.x accept
 		{name: "type", scalar: oneOf("virtio", "isa"), absentValue: "virtio"},
 	}, alias: map[string]string{"freeze-fs": "freeze-fs-on-backup", "guest-fsfreeze": "freeze-fs-on-backup"}}
 	bootSyntax = &syntax{bare: "legacy", subs: []sub{
@@ -43,7 +43,7 @@ var (
 		{name: "memory", scalar: whole(4, 512)},
 		{name: "clipboard", scalar: oneOf("vnc")},
 	}}
-	// A value without a uuid is given one when the guest is made.
+	// Proxmox adds a uuid to a value without one when the guest is created.
 	smbiosSyntax = &syntax{style: smbiosStyle, subs: []sub{
 		{name: "uuid", scalar: asUUID, owned: true},
 		{name: "base64", scalar: yesNo, absentValue: "0"},
@@ -87,15 +87,15 @@ var (
 	}}
 )
 
-// driveAlias are the other names of drive sub-keys. The volume is called file in the schema of virtual machines.
+// driveAlias are other names of drive sub-keys. The schema of virtual machines calls the volume file.
 var driveAlias = map[string]string{
 	"file":          "volume",
 	"bps_rd_length": "bps_rd_max_length", "bps_wr_length": "bps_wr_max_length",
 	"iops_rd_length": "iops_rd_max_length", "iops_wr_length": "iops_wr_max_length",
 }
 
-// driveSubs are what the drives of every bus take. Which sub-keys wait for a restart is the rule of vmconfig_update_disk in
-// qemu-server's QemuServer.pm.
+// driveSubs are the sub-keys of the drives of every bus. The sub-keys that wait for a restart follow vmconfig_update_disk in qemu-server's
+// QemuServer.pm.
 var driveSubs = []sub{
 	subVolume,
 	{name: "size", scalar: asSize, owned: true},
@@ -121,25 +121,25 @@ var driveSubs = []sub{
 	burst("iops_max_length"), burst("iops_rd_max_length"), burst("iops_wr_max_length"),
 }
 
-// geometry is a number that no system asks any more. Proxmox VE 9 leaves it out when it next writes the drive.
+// geometry is a number that current systems do not use. Proxmox VE 9 removes it when it next writes the drive.
 func geometry(name string) sub { return sub{name: name, scalar: whole(0, 0), releases: until90} }
 
-// limit is a rate of a drive in MiB a second; 0 is none.
+// limit is a rate of a drive in MiB per second; 0 is no limit.
 func limit(name string) sub { return sub{name: name, scalar: fraction(0, 0), absentValue: "0"} }
 
-// count is a rate of a drive in operations a second; 0 is none.
+// count is a rate of a drive in operations per second; 0 is no limit.
 func count(name string) sub { return sub{name: name, scalar: whole(0, 0), absentValue: "0"} }
 
-// burst is for how many seconds a drive may exceed its rate.
+// burst is the number of seconds for which a drive may exceed its rate.
 func burst(name string) sub { return sub{name: name, scalar: whole(1, 0), absentValue: "1"} }
 
-// driveSyntax is the syntax of one bus: what every drive takes and what this bus adds.
+// driveSyntax returns the syntax of one bus: the sub-keys of every drive and those that the bus adds.
 func driveSyntax(added ...sub) *syntax {
 	subs := append(append([]sub{}, driveSubs...), added...)
 	return &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: subs}
 }
 
-// subVolume is the volume of a drive. Which one it is, is compared apart from the options, see slot.
+// subVolume is the volume of a drive. It is compared separately from the options, see slot.
 var subVolume = sub{name: "volume", scalar: asVolume, required: true, owned: true}
 
 var (
@@ -155,7 +155,7 @@ var (
 	sataSyntax   = driveSyntax(subSSD, subWWN)
 	ideSyntax    = driveSyntax(subSSD, subWWN, sub{name: "model", scalar: asEncoded})
 
-	// The size of a firmware volume is Proxmox's own affair.
+	// Proxmox determines the size of a firmware volume itself.
 	efiSyntax = &syntax{style: driveStyle, bare: "volume", alias: driveAlias, subs: []sub{
 		subVolume,
 		{name: "size", scalar: asSize, owned: true},

@@ -2,65 +2,65 @@ package guest
 
 import "strconv"
 
-// row is what this agent knows of one native key, or of a family of keys such as net0 to net31.
+// row defines one native key, or a family of keys such as net0 to net31.
 type row struct {
-	key   string // "memory"; of a family what stands before the number, "net"
+	key   string // "memory"; of a family the part before the number, "net"
 	slots int    // keys of the family; 0 where key is a key itself
 
-	// How its text is read.
+	// How its text is read:
 	scalar         // of a plain value
 	syntax *syntax // of a property string; nil for a plain value
-	drive  bool    // a disk, mount point or tray, see drive.go
+	drive  bool    // a disk, mount point or CD-ROM drive, see drive.go
 
-	// What its absence means.
+	// What its absence means:
 	absentValue string // the native text that an absent key equals; "" if absence is a value of its own
-	device      bool   // the key is a device: absent, there is none, whatever its sub-keys default to
-	once        bool   // used when the guest is made, and not read back
+	device      bool   // the key is a device: if it is absent there is no device, whatever the defaults of its sub-keys
+	once        bool   // used when the guest is created, and not read back
 	required    bool   // cannot be deleted: it is set to its default instead
 
-	// What a change does.
+	// What a change does:
 	effect  effect
-	cost    *costRule // where the effect does not say it all
-	blocks  *obstacle // nil never blocks
-	instead string    // the key that Proxmox stores a written value under, where it is another one
+	cost    *costRule // if the effect is not the whole cost
+	blocks  *obstacle // nil never blocks a change
+	instead string    // the key under which Proxmox stores a written value, if it is another key
 
-	// Who may write it, and where it is known.
+	// Who may write it, and which releases support it:
 	rootOnly  bool   // no API token may, not even one of root@pam
 	privilege string // that a token needs on the guest
 	releases
 }
 
-// costRule says what a change costs where the effect of its row does not say it all.
+// costRule returns the cost of a change if the effect of its row is not the whole cost.
 type costRule struct {
-	description string // for people, of a guest that runs
+	description string // for people, for a running guest
 	cost        func(edit) (Class, string)
 }
 
-// obstacle says when a change cannot be made.
+// obstacle is a reason why a change cannot be made.
 type obstacle struct {
 	description string // for people
 	reason      func(edit) string
 }
 
-// effect says when a written change reaches a running guest.
+// effect is when a written change reaches a running guest.
 type effect uint8
 
 const (
 	atOnce      effect = iota
-	plugNetwork        // at once if the guest's hotplug key names network, else at the next start; so the next four
+	plugNetwork        // at once if the guest's hotplug key names network, else at the next start; the next four likewise
 	plugDisk
 	plugUSB
 	plugCPU
 	plugMemory
 	atStart  // at the next start
-	atCreate // never: it is used when the guest is made
-	never    // never: Proxmox keeps it itself
+	atCreate // never: used when the guest is created
+	never    // never: only Proxmox writes it
 )
 
 // table finds rows by key.
 type table map[string]*row
 
-// newTable indexes rows, each key of a family for itself.
+// newTable indexes rows by key. A family has an entry for each of its keys.
 func newTable(groups ...[]row) table {
 	t := table{}
 	for _, rows := range groups {
@@ -82,10 +82,10 @@ var (
 	containerTable      = newTable(ctRows, ctDeviceRows)
 )
 
-// unknownRow stands for keys that the table does not hold: they are compared as text, and assumed to need a restart.
+// unknownRow is used for keys that the table does not contain: they are compared as text, and are assumed to need a restart.
 var unknownRow = row{effect: atStart}
 
-// plainSyntax reads the sub-keys of an intent on a key that the table does not hold.
+// plainSyntax reads the sub-keys of an intent for a key that the table does not contain.
 var plainSyntax syntax
 
 // find returns the row of a key, or unknownRow and false.
@@ -100,7 +100,7 @@ func find(kind Kind, key string) (*row, bool) {
 	return &unknownRow, false
 }
 
-// canonical returns the one spelling of text's meaning.
+// canonical returns the same text for all spellings of a value.
 func (r *row) canonical(text string) string {
 	switch {
 	case isBlank(text):
@@ -112,5 +112,5 @@ func (r *row) canonical(text string) string {
 	}
 }
 
-// isBlank reports whether text is what Proxmox stores for an empty value, one space, or nothing.
+// isBlank reports whether text is empty or one space, which is how Proxmox stores an empty value.
 func isBlank(text string) bool { return text == "" || text == " " }

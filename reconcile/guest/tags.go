@@ -5,19 +5,18 @@ import (
 	"strings"
 )
 
-// markerPrefix begins a tag that says which agent owns a guest.
+// markerPrefix begins a tag that names the agent that owns a guest.
 const markerPrefix = "gitops-"
 
-// Tags returns the set that Proxmox reads from a tags text: separated by commas, semicolons or white space, in lower case,
-// sorted, each once.
+// Tags returns the set of tags that Proxmox reads from a text: separated by commas, semicolons or white space, in lower case, sorted, without
+// duplicates.
 //
 // Source: PVE::GuestHelpers, the default tag style of datacenter.cfg.
 func Tags(text string) []string {
 	return appendTags(nil, text)
 }
 
-// MarkerTags returns those of tags that have the form of an ownership marker, "gitops-" and eight lower-case hexadecimal
-// digits.
+// MarkerTags returns the tags that have the form of an ownership marker: "gitops-" and eight lower-case hexadecimal digits.
 func MarkerTags(tags []string) []string {
 	var markers []string
 	for _, tag := range tags {
@@ -28,7 +27,7 @@ func MarkerTags(tags []string) []string {
 	return markers
 }
 
-// appendTags is Tags into a slice that the caller provides, which must be empty.
+// appendTags appends the tags of text to a slice of the caller, which must be empty.
 func appendTags(tags []string, text string) []string {
 	for word, rest := cutWord(text); word != ""; word, rest = cutWord(rest) {
 		tags = append(tags, strings.ToLower(word))
@@ -42,8 +41,8 @@ func isMarker(tag string) bool {
 	return ok && len(digits) == 8 && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// cutWord returns the first word of a list separated by commas, semicolons or white space, and what follows it. The word is
-// empty at the list's end.
+// cutWord returns the first word of a list separated by commas, semicolons or white space, and the rest. The word is empty at the end of the
+// list.
 func cutWord(list string) (word, rest string) {
 	start := 0
 	for start < len(list) && isSeparator(list[start]) {
@@ -76,8 +75,8 @@ func badTag(text string) string {
 	return ""
 }
 
-// ownedTags returns the tags that a guest must have: the wanted ones, and of the markers only the owner's. Without an owner
-// the markers stay what they are in live, since a tag of another agent is not this one's to take away.
+// ownedTags returns the tags that a guest must have: the wanted tags, and of the markers only the owner's. Without an owner the markers in live
+// stay, since the tag of another agent must not be removed.
 func ownedTags(buffer, wanted, live []string, marker string) []string {
 	tags := buffer[:0]
 	for _, tag := range wanted {

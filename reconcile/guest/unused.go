@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// UnusedVolumes lists the volumes that belong to a guest and that no slot uses, such as "unused0=local:201/vm-201-disk-1.raw", sorted. A
-// detached or moved disk leaves one behind; to delete its key would free it.
+// UnusedVolumes returns the volumes of a guest that are in no slot, such as "unused0=local:201/vm-201-disk-1.raw", sorted. Detaching or moving a
+// disk leaves one behind. Deleting its key deletes the volume.
 func UnusedVolumes(o Observed) []string {
 	var list []string
 	for key, value := range o.Keys {
@@ -18,7 +18,7 @@ func UnusedVolumes(o Observed) []string {
 	return list
 }
 
-// UnusedVolumesOn is the same for one storage.
+// UnusedVolumesOn returns the unused volumes on one storage.
 func UnusedVolumesOn(o Observed, storage string) []string {
 	return slices.DeleteFunc(UnusedVolumes(o), func(volume string) bool {
 		_, id, _ := strings.Cut(volume, "=")

@@ -14,8 +14,8 @@ var (
 )
 
 const (
-	no84 = "the node runs Proxmox VE 8.4, which does not know it before 9.1"
-	no90 = "the node runs Proxmox VE 9.0, which does not know it before 9.1"
+	no84 = "the node runs Proxmox VE 8.4, but needs 9.1 or newer"
+	no90 = "the node runs Proxmox VE 9.0, but needs 9.1 or newer"
 )
 
 func TestDiffByVersion(t *testing.T) {
@@ -71,7 +71,7 @@ func TestDiffByVersion(t *testing.T) {
 		"geometry_cannot_be_set_on_9": {
 			pve90, live(keys{"ide0": "local:201/vm-201-disk-0.raw,size=8G"}),
 			[]Intent{subs("ide0", "trans=lba")},
-			[]string{"ide0 none [impossible] trans: Proxmox VE 9.0 and newer do not know it"},
+			[]string{"ide0 none [impossible] trans: Proxmox VE 9.0 and newer do not support it"},
 		},
 	}
 	for name, test := range tests {

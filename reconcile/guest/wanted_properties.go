@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// wantedProperties is what an intent asks of a property string.
+// wantedProperties is what an intent wants of a property string.
 type wantedProperties struct {
 	key    string
 	syntax *syntax
 	pairs  properties // an empty text wants the sub-key unset
-	exact  bool       // sub-keys that are not named are wanted unset, but for those that Proxmox owns
+	exact  bool       // sub-keys that are not named are wanted unset, except those that Proxmox owns
 	ignore []string   // see Desired.Ignore
-	on     Version    // what the guest's node runs
+	on     Version    // release of the guest's node
 }
 
-// newWantedProperties reads an intent, without what is left out of the comparison. It appends to pairs, which must be empty. An intent
-// without sub-keys and text asks for no more than the device's presence: nothing is ever taken away because nothing was said.
+// newWantedProperties reads an intent, without ignored sub-keys. It appends to pairs, which must be empty. An intent without sub-keys and text
+// only wants the device to exist: what the manifest does not mention is never removed.
 func newWantedProperties(pairs properties, in *Intent, s *syntax, ignore []string, on Version) wantedProperties {
 	w := wantedProperties{key: in.Key, syntax: s, exact: in.Sub == nil && !isBlank(in.Text), ignore: ignore, on: on}
 	if w.exact {
@@ -50,7 +50,7 @@ func ignores(list []string, key, name string) bool {
 	return false
 }
 
-// remove removes the named pseudo sub-key from the wish and returns its text.
+// remove removes the named pseudo sub-key and returns its text.
 func (w *wantedProperties) remove(name string) string {
 	i := w.pairs.find(name)
 	if i < 0 {
@@ -61,7 +61,7 @@ func (w *wantedProperties) remove(name string) string {
 	return text
 }
 
-// heldBy reports whether have fulfils the wish.
+// heldBy reports whether have is as wanted.
 func (w *wantedProperties) heldBy(have properties) bool {
 	s := w.syntax
 	if s.off && truth(w.pairs.text(s.bare)) == "0" {
@@ -91,7 +91,7 @@ func (w *wantedProperties) pairHeldBy(want *pair, have properties) bool {
 	}
 }
 
-// hasNoOthers reports whether have sets no sub-key that an exact wish leaves out.
+// hasNoOthers reports whether have sets no sub-key that exact properties leave out.
 func (w *wantedProperties) hasNoOthers(have properties) bool {
 	for _, sub := range have {
 		known := w.syntax.sub(sub.name)
@@ -105,8 +105,8 @@ func (w *wantedProperties) hasNoOthers(have properties) bool {
 	return true
 }
 
-// merge returns base as the wish wants it: named sub-keys set or unset, what Proxmox owns kept, everything else kept unless
-// the wish is exact. What spells out a default that base leaves out is not added.
+// merge returns base with the wanted sub-keys set or unset. It keeps what Proxmox owns, and everything else unless the properties are exact. A
+// wanted default that base leaves out is not added.
 func (w *wantedProperties) merge(base properties) properties {
 	var merged properties
 	for _, sub := range base {

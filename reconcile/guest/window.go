@@ -6,18 +6,18 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // a manifest must read alike on every machine, also on one without zone files
+	_ "time/tzdata" // a manifest must have the same meaning on every machine, also on one without zone files
 )
 
-// Window is a weekly span of time in a time zone: "Sat 02:00-04:00 Europe/Berlin", "Mon-Fri,Sun 22:00-02:00 UTC" or "daily ...". An
-// end before the beginning is on the next day. The zero Window is never open.
+// Window is a weekly period in a time zone: "Sat 02:00-04:00 Europe/Berlin", "Mon-Fri,Sun 22:00-02:00 UTC" or "daily ...". If the end is before
+// the beginning, it is on the next day. The zero Window is never open.
 type Window struct {
 	days     [7]bool // by time.Weekday, on which it opens
 	from, to int     // minutes of the day; to is exclusive
 	zone     *time.Location
 }
 
-// WindowPattern is the shape of a window's text.
+// WindowPattern is the regular expression for the text of a window.
 const WindowPattern = `^([A-Za-z,-]+) ([0-2][0-9]:[0-5][0-9])-([0-2][0-9]:[0-5][0-9]) ([A-Za-z0-9_+/-]+)$`
 
 var (
@@ -25,7 +25,7 @@ var (
 	weekdays    = []string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"} // as time.Weekday counts
 )
 
-// ParseWindow reads a window. The error says what was wanted.
+// ParseWindow reads a window. The error states what is wanted.
 func ParseWindow(text string) (Window, error) {
 	match := windowShape.FindStringSubmatch(text)
 	if match == nil {
@@ -40,7 +40,7 @@ func ParseWindow(text string) (Window, error) {
 		return Window{}, err
 	}
 	if w.from == w.to {
-		return Window{}, fmt.Errorf("got the hours %s-%s, want an end that is not the beginning", match[2], match[3])
+		return Window{}, fmt.Errorf("got the hours %s-%s, want an end that differs from the beginning", match[2], match[3])
 	}
 	if w.days, err = parseDays(match[1]); err != nil {
 		return Window{}, err
@@ -82,8 +82,8 @@ func parseDays(text string) (days [7]bool, err error) {
 	return days, nil
 }
 
-// Contains reports whether the window is open at a moment. Hours are those of the clock in its zone, also on the days when
-// that clock is put forward or back.
+// Contains reports whether the window is open at a time. The hours are local time in the window's zone, also on days when daylight saving time
+// begins or ends.
 func (w Window) Contains(at time.Time) bool {
 	if w.zone == nil {
 		return false
@@ -97,8 +97,7 @@ func (w Window) Contains(at time.Time) bool {
 	return w.days[today] && minute >= w.from || w.days[yesterday] && minute < w.to
 }
 
-// Next returns when the window opens next: at itself while it is open, the zero time for a window that never does. It is exact to
-// the minute.
+// Next returns when the window opens next: the time itself while the window is open, the zero time if it never opens. It is exact to the minute.
 func (w Window) Next(at time.Time) time.Time {
 	if w.zone == nil {
 		return time.Time{}

@@ -76,7 +76,7 @@ func TestParseWindowRefuses(t *testing.T) {
 	cases := map[string]struct{ window, want string }{
 		"shape":     {"Sat", "days, hours and a time zone"},
 		"hour":      {"Sat 25:00-26:00 UTC", "want one such as 02:00"},
-		"no length": {"Sat 02:00-02:00 UTC", "not the beginning"},
+		"no length": {"Sat 02:00-02:00 UTC", "differs from the beginning"},
 		"day":       {"Sam 02:00-04:00 UTC", "want daily, or days"},
 		"zone":      {"Sat 02:00-04:00 Berlin", "want one such as Europe/Berlin"},
 		"host zone": {"Sat 02:00-04:00 Local", "want one such as Europe/Berlin"},

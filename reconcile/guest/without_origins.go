@@ -2,7 +2,7 @@ package guest
 
 import "slices"
 
-// WithoutOrigins returns what is wanted without the manifest lines that ask for it: a line that moves is no change.
+// WithoutOrigins returns the Desired without positions in manifests: moving a line is not a change.
 func (d Desired) WithoutOrigins() Desired {
 	d.Origin = Origin{}
 	d.Intents = slices.Clone(d.Intents)
