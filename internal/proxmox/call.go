@@ -2,7 +2,6 @@ package proxmox
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -47,28 +46,23 @@ func (c *Client) do(ctx context.Context, call cluster.Call) (string, error) {
 
 // write sends a request that may change the cluster and returns its data, empty for null. A DELETE has its parameters in its path.
 func (c *Client) write(ctx context.Context, x *exchange, params map[string]string) (string, error) {
-	var err error
 	ctx = withExchange(ctx, x)
-	var body any // the library sends nothing for nil, and would send a typed nil as null
+	var body any // not a map: for nil the library sends no body, and for a nil map it sends null
 	if len(params) > 0 {
 		body = params
 	}
+	var data scalar
+	var err error
 	switch x.method {
 	case http.MethodPost:
-		err = c.api.Post(ctx, x.path, body, nil)
+		err = c.api.Post(ctx, x.path, body, &data)
 	case http.MethodPut:
-		err = c.api.Put(ctx, x.path, body, nil)
+		err = c.api.Put(ctx, x.path, body, &data)
 	case http.MethodDelete:
-		err = c.api.Delete(ctx, x.path, nil)
+		err = c.api.Delete(ctx, x.path, &data)
 	}
 	if err != nil {
 		return "", classify(x, err)
 	}
-	var reply struct {
-		Data scalar `json:"data"`
-	}
-	if err := json.Unmarshal([]byte(x.reply), &reply); err != nil {
-		return "", fmt.Errorf("%w: decode reply of %s: %w", cluster.ErrOutcomeUnknown, x.path, err)
-	}
-	return string(reply.Data), nil
+	return string(data), nil
 }

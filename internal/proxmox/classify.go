@@ -36,8 +36,12 @@ func classify(x *exchange, err error) error {
 	err = fmt.Errorf("%s %s: %w", x.method, x.path, err)
 	var broken *transportError
 	switch {
+	case x.done && x.writes():
+		return fmt.Errorf("%w: decode reply: %w", cluster.ErrOutcomeUnknown, err)
+	case x.done:
+		return fmt.Errorf("decode reply: %w", err)
 	case !errors.As(err, &broken):
-		return err // refused on this side
+		return err // refused before the request was sent
 	case x.writes() && broken.sent:
 		return fmt.Errorf("%w: %w", cluster.ErrUnanswered, err)
 	case isCancelled(err):
@@ -74,9 +78,9 @@ func meaningOf(x *exchange, e *APIError) error {
 	}
 }
 
-// statusUnconnected is what pveproxy answers when it could not connect to the daemon or the node that a call is for.
+// statusUnconnected is the answer of pveproxy, with an empty body, if it could not connect to its own daemon or to the node that a call is for.
 //
-// Source: AnyEvent::HTTP, whose pseudo-status pveproxy hands on.
+// Source: AnyEvent::HTTP, whose pseudo-status pveproxy passes on.
 const statusUnconnected = 595
 
 // meaningOfText reads the text of a status 500, which is Proxmox's word for nearly every failure.

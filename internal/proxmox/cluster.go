@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
+
+	pve "github.com/luthermonson/go-proxmox"
 )
 
 // Exists asks whether a vmid is taken, by a guest of either kind, seen or unseen by this token. It needs no privilege.
@@ -76,13 +78,11 @@ func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Min
 //
 // Source: PVE API, GET /version.
 func (r *Reader) Version(ctx context.Context) (Version, error) {
-	reply, err := get[struct {
-		Version scalar `json:"version"`
-	}](ctx, r, &exchange{route: routeVersion, path: "/version"})
+	reply, err := get[pve.Version](ctx, r, &exchange{route: routeVersion, path: "/version"})
 	if err != nil {
 		return Version{}, fmt.Errorf("read version: %w", err)
 	}
-	version, err := parseVersion(string(reply.Version))
+	version, err := parseVersion(reply.Version)
 	if err != nil {
 		return Version{}, fmt.Errorf("read version: %w", err)
 	}

@@ -66,15 +66,12 @@ func needsAnother(req *http.Request, res *http.Response, err error) bool {
 		return req.Context().Err() == nil
 	}
 	switch res.StatusCode {
-	case statusNoConnection, http.StatusBadGateway, http.StatusServiceUnavailable:
+	case statusUnconnected, http.StatusBadGateway, http.StatusServiceUnavailable:
 		return true
 	default:
 		return false
 	}
 }
-
-// statusNoConnection is pveproxy's, with an empty body: it could not connect to its own daemon or to another node.
-const statusNoConnection = 595
 
 // discard closes a reply that nobody will read.
 func discard(res *http.Response) {

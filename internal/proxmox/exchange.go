@@ -19,7 +19,9 @@ type exchange struct {
 	path   string  // below /api2/json, escaped
 	node   string  // whose workers it keeps busy; "" is whichever node answers
 	about  address // the guest that the reply speaks of; zero where there is none
+	raw    bool    // the caller decodes reply; the library reads an empty body
 	reply  string  // of status 200
+	done   bool    // reply is whole
 
 	secrets []string // among the parameters, to be kept out of errors
 }

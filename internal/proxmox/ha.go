@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/guest"
+
+	pve "github.com/luthermonson/go-proxmox"
 )
 
 // HA lists the resources of the HA manager by vmid. It needs Sys.Audit on /.
 //
 // Source: PVE API, GET /cluster/ha/resources.
 func (r *Reader) HA(ctx context.Context) (map[int]guest.HA, error) {
-	rows, err := get[[]haRow](ctx, r, &exchange{route: routeHAResources, path: "/cluster/ha/resources"})
+	rows, err := get[[]pve.HAResource](ctx, r, &exchange{route: routeHAResources, path: "/cluster/ha/resources"})
 	if err != nil {
 		return nil, fmt.Errorf("list HA resources: %w", err)
 	}
@@ -24,30 +26,22 @@ func (r *Reader) HA(ctx context.Context) (map[int]guest.HA, error) {
 		if err != nil || kind != "vm" && kind != "ct" {
 			return nil, fmt.Errorf("list HA resources: %q is no resource", row.SID)
 		}
-		resources[vmid] = row.resource()
+		resources[vmid] = resourceOf(row)
 	}
 	return resources, nil
 }
 
-// haRow is one resource. What is not set has Proxmox's default: started, one restart, one relocation.
-type haRow struct {
-	SID         string   `json:"sid"`
-	State       string   `json:"state"`
-	MaxRestart  *integer `json:"max_restart"`
-	MaxRelocate *integer `json:"max_relocate"`
-	Group       string   `json:"group"`
-}
-
-func (h haRow) resource() guest.HA {
-	ha := guest.HA{State: h.State, MaxRestart: 1, MaxRelocate: 1, Group: h.Group}
-	if ha.State == "" || ha.State == "enabled" {
-		ha.State = "started"
+// resourceOf fills in Proxmox's defaults for what is not set: started, one restart, one relocation.
+func resourceOf(row pve.HAResource) guest.HA {
+	ha := guest.HA{State: "started", MaxRestart: 1, MaxRelocate: 1, Group: row.Group}
+	if row.State != nil && *row.State != "" && *row.State != "enabled" {
+		ha.State = *row.State
 	}
-	if h.MaxRestart != nil {
-		ha.MaxRestart = int(*h.MaxRestart)
+	if row.MaxRestart != nil {
+		ha.MaxRestart = *row.MaxRestart
 	}
-	if h.MaxRelocate != nil {
-		ha.MaxRelocate = int(*h.MaxRelocate)
+	if row.MaxRelocate != nil {
+		ha.MaxRelocate = *row.MaxRelocate
 	}
 	return ha
 }

@@ -17,7 +17,7 @@ import (
 // Source: PVE API, GET /cluster/resources.
 func (r *Reader) Inventory(ctx context.Context) (cluster.Inventory, error) {
 	readAt := time.Now()
-	body, err := r.read(ctx, &exchange{route: routeResources, path: "/cluster/resources?type=vm"})
+	body, err := r.readRaw(ctx, &exchange{route: routeResources, path: "/cluster/resources?type=vm"})
 	if err != nil {
 		return cluster.Inventory{}, fmt.Errorf("list guests: %w", err)
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	pve "github.com/luthermonson/go-proxmox"
 )
 
 // Node is a member of the cluster.
@@ -17,10 +19,7 @@ type Node struct {
 //
 // Source: PVE API, GET /nodes.
 func (r *Reader) Nodes(ctx context.Context) ([]Node, error) {
-	members, err := get[[]struct {
-		Node   string `json:"node"`
-		Status string `json:"status"`
-	}](ctx, r, &exchange{route: routeNodes, path: "/nodes"})
+	members, err := get[[]pve.NodeStatus](ctx, r, &exchange{route: routeNodes, path: "/nodes"})
 	if err != nil {
 		return nil, fmt.Errorf("list nodes: %w", err)
 	}

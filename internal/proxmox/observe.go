@@ -21,7 +21,7 @@ func (r *Reader) Observe(ctx context.Context, row cluster.Row) (guest.Observed, 
 	}
 	readAt := time.Now()
 	x := &exchange{route: routePending, path: about.path() + "/pending", node: about.node, about: about}
-	body, err := r.read(ctx, x)
+	body, err := r.readRaw(ctx, x)
 	if err != nil {
 		return guest.Observed{}, fmt.Errorf("read %s: %w", about, err)
 	}

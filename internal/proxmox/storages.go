@@ -4,15 +4,15 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	pve "github.com/luthermonson/go-proxmox"
 )
 
 // Storages lists the storages that the token may see, by name. Without Datastore.Audit or Datastore.AllocateSpace on any it is empty.
 //
 // Source: PVE API, GET /storage.
 func (r *Reader) Storages(ctx context.Context) ([]string, error) {
-	rows, err := get[[]struct {
-		Storage string `json:"storage"`
-	}](ctx, r, &exchange{route: routeOther, path: "/storage"})
+	rows, err := get[[]pve.ClusterStorage](ctx, r, &exchange{route: routeOther, path: "/storage"})
 	if err != nil {
 		return nil, fmt.Errorf("list storages: %w", err)
 	}

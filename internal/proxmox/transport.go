@@ -96,15 +96,13 @@ func (t *transport) apiError(req *http.Request, res *http.Response) *APIError {
 	return e
 }
 
-// keep puts the reply into the exchange. The library reads an empty body then; where nobody keeps an exchange it reads
-// the whole one.
+// keep puts the reply into the exchange, and hands it to the library unless the caller decodes it.
 func keep(res *http.Response, x *exchange, body string) *http.Response {
-	x.reply = body
-	if x.route == routeOther {
-		res.Body = io.NopCloser(strings.NewReader(body))
-		return res
-	}
+	x.reply, x.done = body, true
 	res.Body = http.NoBody
+	if !x.raw {
+		res.Body = io.NopCloser(strings.NewReader(body))
+	}
 	return res
 }
 

@@ -137,7 +137,7 @@ func (r *Reader) lastLines(ctx context.Context, parsed upid, name string, most i
 // logLines reads lines from start, counted from 0, and how many there are in all.
 func (r *Reader) logLines(ctx context.Context, parsed upid, name string, start, limit int) (lines []string, total int, err error) {
 	path := fmt.Sprintf("%s/log?start=%d&limit=%d", taskPath(parsed, name), start, limit)
-	body, err := r.read(ctx, &exchange{route: routeTaskLog, path: path, node: parsed.node})
+	body, err := r.readRaw(ctx, &exchange{route: routeTaskLog, path: path, node: parsed.node})
 	if err != nil {
 		return nil, 0, fmt.Errorf("read log: %w", err)
 	}
