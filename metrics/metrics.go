@@ -86,7 +86,7 @@ func New(reg prometheus.Registerer, build Build, rejections []string) *Metrics {
 	}
 	info := gauges("build_info", "The running program.", "version", "commit", "goversion")
 	info.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
-	m.report.Store(&report.Report{Writes: report.Writes{Reason: string(gate.StopNoRevision)}}) // until the first cycle
+	m.report.Store(&report.Report{Writes: report.Writes{Reason: gate.StopNoRevision}}) // until the first cycle
 	m.zero(rejections)
 	reg.MustRegister(
 		info, m.polls, m.pollTime, m.verified, m.verifyTime, m.refused, m.planTime, m.planSteps, m.steps, m.stepTime, m.queueWait, m.convergence,

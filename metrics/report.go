@@ -79,7 +79,7 @@ func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
 	send(inflight, float64(r.Journal.Inflight))
 	send(journalHealthy, truth(r.Journal.Healthy))
 	for _, stop := range gate.WriteStops() {
-		send(writesAllowed, truth(r.Writes.Reason == string(stop)), string(stop))
+		send(writesAllowed, truth(r.Writes.Reason == stop), string(stop))
 	}
 }
 

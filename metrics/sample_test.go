@@ -25,7 +25,7 @@ func sampleReport() report.Report {
 			Branch: "main", HeadSeen: noon.Add(-time.Minute), LastSuccess: noon.Add(-5 * time.Second),
 			Accepted: &report.Revision{Commit: commit, ProvenTime: noon.Add(-2 * time.Minute), Converged: noon.Add(-30 * time.Second)},
 		},
-		Writes:    report.Writes{Allowed: true, Reason: string(gate.WritesAllowed)},
+		Writes:    report.Writes{Allowed: true, Reason: gate.WritesAllowed},
 		Journal:   report.Journal{Healthy: true, Inflight: 1},
 		Unmanaged: []report.GuestName{{Kind: guest.VirtualMachine, VMID: 100}},
 		Guests: []report.Guest{
@@ -106,7 +106,7 @@ func everyWord(m *metrics.Metrics) {
 	}
 	m.Planned(report.PlanOutcome{Steps: map[guest.Class]int{guest.Live: 1, guest.Restart: 1, guest.Disruptive: 1, guest.Destructive: 1, guest.Impossible: 1}})
 	for _, stop := range gate.WriteStops() {
-		m.Report(report.Report{Writes: report.Writes{Reason: string(stop)}})
+		m.Report(report.Report{Writes: report.Writes{Reason: stop}})
 	}
 	r := report.Report{}
 	for _, hold := range gate.HoldReasons() {

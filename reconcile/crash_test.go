@@ -12,6 +12,7 @@ import (
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
 )
 
 // dying is a cluster whose agent dies at one point of one operation: the lane is gone there, and writes nothing any more.
@@ -193,7 +194,7 @@ func TestHalfMadeGuestIsReported(t *testing.T) {
 		eventually(t, "the condition", func() bool {
 			for _, g := range l.engine.Report().Guests {
 				for _, c := range g.Conditions {
-					if c.Reason == "half-made" {
+					if c.Reason == plan.ReasonPartlyCreated {
 						return true
 					}
 				}

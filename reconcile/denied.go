@@ -17,7 +17,7 @@ func deniedCondition(t *track, guests []guest.Desired) (plan.Condition, bool) {
 	if !errors.Is(t.failed, cluster.ErrDenied) {
 		return plan.Condition{}, false
 	}
-	c := plan.Condition{Type: plan.Failed, Reason: "denied", Message: t.failed.Error(), Hint: "look at the token's permissions: gitops-agent config check --cluster lists what is missing"}
+	c := plan.Condition{Type: plan.Failed, Reason: plan.ReasonDenied, Message: t.failed.Error(), Hint: "look at the token's permissions: gitops-agent config check --cluster lists what is missing"}
 	var denied *cluster.DeniedError
 	if !errors.As(t.failed, &denied) {
 		return c, true
@@ -31,7 +31,7 @@ func deniedCondition(t *track, guests []guest.Desired) (plan.Condition, bool) {
 		}
 		c.Hint = "grant it: pveum acl modify " + denied.Path + " --tokens TOKEN --roles ROLE; gitops-agent config check --cluster lists all that is missing"
 	case denied.RootOnly:
-		c.Reason = "root-only"
+		c.Reason = plan.ReasonRootOnly
 		c.Message = fmt.Sprintf("%s: Proxmox lets root@pam alone do this, and no API token: %s", t.failedStep.Op, t.failed)
 		c.Hint = "leave the key out of the manifest, or set it by hand and list it under spec.ignoreFields"
 	}

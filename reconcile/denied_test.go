@@ -24,15 +24,15 @@ func TestDeniedCondition(t *testing.T) {
 	}
 	tests := map[string]struct {
 		err    error
-		reason string // "" is no such condition
+		reason plan.ConditionReason // "" is no such condition
 		words  []string
 	}{
-		"privilege": {lacks("/vms/201", "VM.Config.CPU"), "denied", []string{"VM.Config.CPU on /vms/201", "cores (web.yaml:9:5)"}},
-		"one_of":    {lacks("/vms/201", "VM.Config.CPU", "VM.Config.HWType"), "denied", []string{"cores"}},
-		"of_no_key": {lacks("/", "Sys.Modify"), "denied", []string{"Sys.Modify on /", "cores", "memory"}},
-		"root_key":  {refused(cluster.DeniedError{RootOnly: true}, "only root can set 'args' config"), "root-only", []string{"root@pam", "args"}},
-		"token":     {refused(cluster.DeniedError{}, "invalid token value!"), "denied", []string{"invalid token value!"}},
-		"sentinel":  {fmt.Errorf("pool of web-1: %w: no such pool", cluster.ErrDenied), "denied", []string{"no such pool"}},
+		"privilege": {lacks("/vms/201", "VM.Config.CPU"), plan.ReasonDenied, []string{"VM.Config.CPU on /vms/201", "cores (web.yaml:9:5)"}},
+		"one_of":    {lacks("/vms/201", "VM.Config.CPU", "VM.Config.HWType"), plan.ReasonDenied, []string{"cores"}},
+		"of_no_key": {lacks("/", "Sys.Modify"), plan.ReasonDenied, []string{"Sys.Modify on /", "cores", "memory"}},
+		"root_key":  {refused(cluster.DeniedError{RootOnly: true}, "only root can set 'args' config"), plan.ReasonRootOnly, []string{"root@pam", "args"}},
+		"token":     {refused(cluster.DeniedError{}, "invalid token value!"), plan.ReasonDenied, []string{"invalid token value!"}},
+		"sentinel":  {fmt.Errorf("pool of web-1: %w: no such pool", cluster.ErrDenied), plan.ReasonDenied, []string{"no such pool"}},
 		"other":     {errors.New("no space left"), "", nil},
 	}
 	for name, tt := range tests {

@@ -288,7 +288,7 @@ func TestEngineTokenDenied(t *testing.T) {
 		l.sim.ResetCounters()
 		eventually(l, "a condition that names key and privilege", func() bool {
 			for _, c := range l.guest(l.engine.Report(), 201).Conditions {
-				if c.Type == plan.Failed && c.Reason == "denied" && strings.Contains(c.Message, "VM.Config.Memory on /vms/201") && strings.Contains(c.Message, "memory (web.yaml:") {
+				if c.Type == plan.Failed && c.Reason == plan.ReasonDenied && strings.Contains(c.Message, "VM.Config.Memory on /vms/201") && strings.Contains(c.Message, "memory (web.yaml:") {
 					return true
 				}
 			}

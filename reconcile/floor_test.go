@@ -90,7 +90,7 @@ func TestOlderStateDoesNotRollBack(t *testing.T) {
 		defer l.start()()
 		eventually(t, "writes to stop", func() bool {
 			w := l.engine.Report().Writes
-			return !w.Allowed && w.Reason == string(gate.StopUnverified)
+			return !w.Allowed && w.Reason == gate.StopUnverified
 		})
 		l.ok(l.sim.Edit(201, "memory", "4096"))
 		time.Sleep(time.Hour)
@@ -139,7 +139,7 @@ func TestEditedFloor(t *testing.T) {
 			l.ok(l.cluster.SetPoolComment(t.Context(), "gitops-agent",
 				"gitops-agent floor 99 "+strings.Repeat("a", 40)+" 2026-03-01T12:00:00Z"))
 			defer l.start()()
-			eventually(t, "writes to stop", func() bool { return l.engine.Report().Writes.Reason == string(gate.StopUnverified) })
+			eventually(t, "writes to stop", func() bool { return l.engine.Report().Writes.Reason == gate.StopUnverified })
 		})
 	})
 }
@@ -228,7 +228,7 @@ func TestEmptyCommitDoesNotReviveARemovedSigner(t *testing.T) {
 		l.once()
 		l.trust(olga, wanda)
 		defer l.start()()
-		stopped := func() bool { return l.engine.Report().Writes.Reason == string(gate.StopUnverified) }
+		stopped := func() bool { return l.engine.Report().Writes.Reason == gate.StopUnverified }
 		eventually(t, "writes to stop", stopped)
 		empty := l.push("nothing new", olga)
 		eventually(t, "the empty commit to be refused", func() bool { return l.refused().Commit == empty })

@@ -31,7 +31,7 @@ func TestIncidentAdoptedGuestIsMadeAnewEmpty(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		l.ok(l.sim.RemoveGuest(105))
-		eventually(t, "the word that it is gone", func() bool { return has(l.guest(l.engine.Report(), 105), plan.Blocked, "no-source") })
+		eventually(t, "the word that it is gone", func() bool { return has(l.guest(l.engine.Report(), 105), plan.Blocked, plan.ReasonNoSource) })
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.Effects(105, pvesim.Cloned) + l.sim.Effects(105, pvesim.Created); got != 0 {
 			t.Errorf("got it made %d times, want its vmid kept free for a restore", got)

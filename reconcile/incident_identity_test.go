@@ -178,7 +178,7 @@ func TestIncidentHalfMadeGuestIsBuiltOver(t *testing.T) {
 				}
 				l.files["guest.yaml"] = test.manifest
 				l.acceptance(l.push("another one", alice))
-				l.tells(test.vmid, "half-made")
+				l.tells(test.vmid, string(plan.ReasonPartlyCreated))
 				torso := l.sim.Config(test.vmid)
 				if !strings.Contains(torso, "lock: c") {
 					t.Fatalf("got config %q, want a torso", torso)
@@ -224,12 +224,14 @@ func TestIncidentAgentRewritesWhatItKnowsTheGuestBy(t *testing.T) {
 					}
 					return
 				}
-				l.lasts(203, "the uuid impossible", func(g report.Guest) bool { return has(g, plan.Blocked, "impossible") })
+				l.lasts(203, "the uuid impossible", func(g report.Guest) bool { return has(g, plan.Blocked, plan.ReasonImpossible) })
 				if got := l.sim.Value(203, "smbios1"); got != made {
 					t.Errorf("got smbios1 %q, want %q", got, made)
 				}
 				l.ok(l.sim.Edit(203, "smbios1", "uuid="+other))
-				eventually(t, "the word that it is a stranger", func() bool { return has(l.guest(l.engine.Report(), 203), plan.IdentityConflict, "stranger") })
+				eventually(t, "the word that it is a stranger", func() bool {
+					return has(l.guest(l.engine.Report(), 203), plan.IdentityConflict, plan.ReasonDifferentGuest)
+				})
 				known := l.journal.State().Owned[203]
 				for _, c := range l.guest(l.engine.Report(), 203).Conditions {
 					if c.Type == plan.IdentityConflict && (!strings.Contains(c.Hint, "SMBIOS uuid "+known.UUID) || strings.Contains(c.Hint, known.Tag)) {

@@ -165,7 +165,7 @@ func TestQueuedCloneOfARemovedManifest(t *testing.T) {
 		delete(l.files, "web.yaml")
 		l.acceptance(l.push("one guest", alice))
 		time.Sleep(20 * time.Minute)
-		if !has(l.guest(l.engine.Report(), 201), plan.Orphaned, "removed") || l.sim.Effects(201, pvesim.Cloned) != 1 {
+		if !has(l.guest(l.engine.Report(), 201), plan.Orphaned, plan.ReasonRemoved) || l.sim.Effects(201, pvesim.Cloned) != 1 {
 			t.Errorf("got %+v after %d clones, want one that is told of as removed", l.engine.Report().Unmanaged, l.sim.Effects(201, pvesim.Cloned))
 		}
 	})

@@ -12,7 +12,7 @@ import (
 )
 
 // hintOf returns the hint of a guest's condition.
-func (l *lab) hintOf(vmid int, kind plan.ConditionType, reason string) string {
+func (l *lab) hintOf(vmid int, kind plan.ConditionType, reason plan.ConditionReason) string {
 	l.Helper()
 	for _, c := range l.guest(l.engine.Report(), vmid).Conditions {
 		if c.Type == kind && c.Reason == reason {
@@ -40,13 +40,13 @@ func TestIncidentLostStateDoublesGuests(t *testing.T) {
 		for _, vmid := range []int{200, 201} {
 			markers[vmid] = guest.MarkerTags(guest.Tags(l.sim.Value(vmid, "tags")))[0]
 		}
-		l.tells(0, string(plan.Blocked), "namesake", "200", markers[200])
+		l.tells(0, string(plan.Blocked), string(plan.ReasonMayExist), "200", markers[200])
 		l.tells(201, string(plan.IdentityConflict), "not-managed", markers[201])
 		w.rests(t)
 		if r := l.engine.Report(); r.Converged || len(l.sim.Guests()) != 3 {
 			t.Errorf("got converged %t with guests %+v, want the two and the template, held", r.Converged, l.sim.Guests())
 		}
-		hints := map[int]string{200: l.hintOf(0, plan.Blocked, "namesake"), 201: l.hintOf(201, plan.IdentityConflict, "not-managed")}
+		hints := map[int]string{200: l.hintOf(0, plan.Blocked, plan.ReasonMayExist), 201: l.hintOf(201, plan.IdentityConflict, plan.ReasonNotManaged)}
 		for vmid, hint := range hints {
 			if !strings.Contains(hint, markers[vmid]) || !strings.Contains(hint, "adopt: ifUnmanaged") {
 				t.Errorf("got hint %q, want the way to take %d over", hint, vmid)

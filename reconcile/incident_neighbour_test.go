@@ -34,7 +34,7 @@ func TestOneUnreadableGuestStopsNoOther(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		l.repaired("the repair of the guest that can be read")
 		r := l.engine.Report()
-		if g := l.guest(r, 202); !r.Writes.Allowed || !has(g, plan.NotObserved, "not-observed") || r.Time.Sub(g.ObservedAt) < 5*time.Minute {
+		if g := l.guest(r, 202); !r.Writes.Allowed || !has(g, plan.NotObserved, plan.ReasonNotObserved) || r.Time.Sub(g.ObservedAt) < 5*time.Minute {
 			t.Errorf("got writes %+v, and db-1 seen at %s with %+v, want it unknown, with the age of its last reading", r.Writes, g.ObservedAt, g.Conditions)
 		}
 		l.sim.ClearFaults()
@@ -55,7 +55,7 @@ func TestUsedUpRangeStopsNoOther(t *testing.T) {
 		l.acceptance(l.push("one too many", alice))
 		l.repaired("the repair of a guest that has its vmid")
 		r := l.engine.Report()
-		if g := l.guest(r, 0); !has(g, plan.Blocked, "no-vmid") || !r.Writes.Allowed || !r.Proxmox.Ready {
+		if g := l.guest(r, 0); !has(g, plan.Blocked, plan.ReasonNoVMID) || !r.Writes.Allowed || !r.Proxmox.Ready {
 			t.Errorf("got %+v with writes %+v, want the condition at the guest alone", g.Conditions, r.Writes)
 		}
 		l.files["cluster.yaml"] = clusterYAML

@@ -101,8 +101,8 @@ func TestIncidentHiddenGuestReadAsGone(t *testing.T) {
 		l.converge()
 		all := []pvesim.ACL{{Path: "/", Role: "Administrator"}}
 		l.sim.SetPrivileges("gitops@pve!agent", append(slices.Clone(all), pvesim.ACL{Path: "/vms/201", Role: "NoAccess"}))
-		eventually(t, "the word that it is hidden", func() bool { return has(l.guest(l.engine.Report(), 201), plan.Blocked, "hidden") })
-		l.lasts(201, "the guest hidden", func(g report.Guest) bool { return has(g, plan.Blocked, "hidden") })
+		eventually(t, "the word that it is hidden", func() bool { return has(l.guest(l.engine.Report(), 201), plan.Blocked, plan.ReasonHidden) })
+		l.lasts(201, "the guest hidden", func(g report.Guest) bool { return has(g, plan.Blocked, plan.ReasonHidden) })
 		l.sim.SetPrivileges("gitops@pve!agent", all)
 		l.converge()
 		l.onlyOnce()

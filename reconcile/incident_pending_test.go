@@ -44,7 +44,7 @@ func TestIncidentPendingChangeTakenForApplied(t *testing.T) {
 				waits := func(when string) {
 					t.Helper()
 					r := l.engine.Report()
-					if g := l.guest(r, test.vmid); r.Converged || g.Sync != report.OutOfSync || !has(g, plan.PendingRestart, "pending-restart") {
+					if g := l.guest(r, test.vmid); r.Converged || g.Sync != report.OutOfSync || !has(g, plan.PendingRestart, plan.ReasonPendingRestart) {
 						t.Errorf("%s: got converged %t and %s with %+v, want a change that waits", when, r.Converged, g.Sync, g.Conditions)
 					}
 					if got := l.sim.Value(test.vmid, test.key); got != old || !strings.Contains(strings.ToLower(l.sim.Config(test.vmid)), "pending]") {

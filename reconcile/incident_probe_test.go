@@ -181,7 +181,7 @@ func (l *lab) approve(digest string) {
 }
 
 // has reports whether a guest has a condition of this type and, unless it is empty, this reason.
-func has(g report.Guest, kind plan.ConditionType, reason string) bool {
+func has(g report.Guest, kind plan.ConditionType, reason plan.ConditionReason) bool {
 	for _, c := range g.Conditions {
 		if c.Type == kind && (reason == "" || c.Reason == reason) {
 			return true

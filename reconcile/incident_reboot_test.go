@@ -86,7 +86,7 @@ func TestRebootPolicyWindow(t *testing.T) {
 		l.acceptance(l.push("two cores", alice))
 		eventually(t, "a written change and a restart that waits for its window", func() bool {
 			g := l.guest(l.engine.Report(), 201)
-			return len(g.Held) == 1 && g.Held[0].Op == cluster.OpReboot && g.Held[0].Reason == gate.HoldWindow && has(g, plan.PendingRestart, "pending-restart")
+			return len(g.Held) == 1 && g.Held[0].Op == cluster.OpReboot && g.Held[0].Reason == gate.HoldWindow && has(g, plan.PendingRestart, plan.ReasonPendingRestart)
 		})
 		time.Sleep(2*time.Hour + 30*time.Minute)
 		if got := l.sim.Effects(201, pvesim.Stopped); got != 0 {

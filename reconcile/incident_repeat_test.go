@@ -70,7 +70,7 @@ func TestFightIsSpacedOut(t *testing.T) {
 				l.ok(l.sim.Edit(201, "memory", "4096"))
 				repairs++
 			}
-			spaced = spaced || has(l.guest(l.engine.Report(), 201), plan.Blocked, "fight")
+			spaced = spaced || has(l.guest(l.engine.Report(), 201), plan.Blocked, plan.ReasonFlapping)
 		}
 		if !spaced {
 			t.Error("got no word of a fight, want the condition")

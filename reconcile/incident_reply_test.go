@@ -114,7 +114,7 @@ func TestIncidentLostWorkerCalledASuccess(t *testing.T) {
 				l.files["guest.yaml"] = test.after
 				l.push("after", alice)
 				if test.torso {
-					l.tells(test.vmid, "half-made", "create")
+					l.tells(test.vmid, string(plan.ReasonPartlyCreated), "create")
 					w.rests(t)
 					if r := l.engine.Report(); r.Converged || l.sim.Effects(test.vmid, test.effect) != 0 {
 						t.Errorf("got converged %t with %q, want half a guest told of", r.Converged, l.sim.Config(test.vmid))

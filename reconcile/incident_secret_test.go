@@ -141,7 +141,7 @@ func TestMissingSecretStopsNothingElse(t *testing.T) {
 		defer l.start()()
 		eventually(t, "the condition", func() bool {
 			r := l.engine.Report()
-			return len(r.Guests) == 1 && has(r.Guests[0], plan.Blocked, "no-secret") && l.sim.Value(201, "memory") == "2048"
+			return len(r.Guests) == 1 && has(r.Guests[0], plan.Blocked, plan.ReasonNoSecret) && l.sim.Value(201, "memory") == "2048"
 		})
 		l.repaired("drift of another key")
 		time.Sleep(time.Hour)

@@ -43,7 +43,7 @@ func TestReplacedTrustedRootCountsWhileTheRemoteIsDown(t *testing.T) {
 		l.repo.Git(nil, "update-ref", "-d", "refs/heads/main")
 		eventually(t, "the error of the source", func() bool { return l.engine.Report().Source.Error != "" })
 		policy.Store(l.otherPolicy())
-		stopped := func() bool { return l.engine.Report().Writes.Reason == string(gate.StopUnverified) }
+		stopped := func() bool { return l.engine.Report().Writes.Reason == gate.StopUnverified }
 		eventually(t, "writes to stop", stopped)
 		l.ok(l.sim.Edit(201, "memory", "4096"))
 		time.Sleep(10 * time.Minute)
@@ -71,10 +71,10 @@ func TestUnverifiedStartKnowsNothingOfItsGuests(t *testing.T) {
 		l.policy = l.otherPolicy()
 		l.opts.Hooks.OnDrift = func(o report.DriftOutcome) { t.Errorf("got drift %+v, want none told", o) }
 		defer l.start()()
-		eventually(t, "writes to stop", func() bool { return l.engine.Report().Writes.Reason == string(gate.StopUnverified) })
+		eventually(t, "writes to stop", func() bool { return l.engine.Report().Writes.Reason == gate.StopUnverified })
 		time.Sleep(5 * time.Minute)
 		g := l.guest(l.engine.Report(), 201)
-		if g.Sync != report.SyncUnknown || !has(g, plan.NotObserved, "no-revision") || len(g.Held) != 0 {
+		if g.Sync != report.SyncUnknown || !has(g, plan.NotObserved, plan.ReasonNoRevision) || len(g.Held) != 0 {
 			t.Errorf("got %s with %+v and %+v, want its state unknown and no step", g.Sync, g.Conditions, g.Held)
 		}
 	})
@@ -118,7 +118,7 @@ func TestDryRunWritesNoState(t *testing.T) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		l.push("one guest", alice)
 		r := l.once()
-		if len(r.Guests) != 1 || r.Guests[0].Held[0].Reason != gate.HoldWritesStopped || r.Writes.Reason != string(gate.StopDryRun) {
+		if len(r.Guests) != 1 || r.Guests[0].Held[0].Reason != gate.HoldWritesStopped || r.Writes.Reason != gate.StopDryRun {
 			t.Errorf("got %+v with writes %+v, want one guest's steps held by the dry run", r.Guests, r.Writes)
 		}
 		l.open()

@@ -105,7 +105,7 @@ func TestIncidentVMIDIsLostBeforeTheCreate(t *testing.T) {
 		defer l.start()()
 		eventually(t, "the conflict", func() bool {
 			r := l.engine.Report()
-			return len(r.Guests) == 2 && has(l.guest(r, 201), plan.IdentityConflict, "stranger")
+			return len(r.Guests) == 2 && has(l.guest(r, 201), plan.IdentityConflict, plan.ReasonDifferentGuest)
 		})
 		time.Sleep(10 * time.Minute)
 		if got := p.count(cluster.OpConfig, 201); got != 0 {

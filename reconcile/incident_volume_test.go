@@ -50,7 +50,7 @@ func TestIncidentDestroyTakesADiskOfAnother(t *testing.T) {
 				l.acceptance(l.push("the old one goes", alice))
 				l.tells(201, "volume-in-use", volume, "VirtualMachine/new (202) as scsi1", test.said)
 				l.lasts(gone, "a guest that is kept, and nothing to approve", func(g report.Guest) bool {
-					return len(g.Held) == 0 && has(g, plan.Blocked, "volume-in-use")
+					return len(g.Held) == 0 && has(g, plan.Blocked, plan.ReasonVolumeInUse)
 				})
 				if !slices.Contains(l.volumesOf(201), volume) || l.sim.Effects(201, pvesim.Destroyed) != 0 {
 					t.Fatalf("got volumes %v and %d destroys, want the disk that 202 has, and none", l.volumesOf(201), l.sim.Effects(201, pvesim.Destroyed))

@@ -117,7 +117,7 @@ func (l *lab) tells(vmid int, words ...string) {
 				continue
 			}
 			for _, c := range g.Conditions {
-				text := string(c.Type) + " " + c.Reason + " " + c.Message
+				text := string(c.Type) + " " + string(c.Reason) + " " + c.Message
 				missing := false
 				for _, word := range words {
 					missing = missing || !strings.Contains(text, word)

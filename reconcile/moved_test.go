@@ -23,7 +23,7 @@ func TestMovedDiskLeavesItsVolumeBehind(t *testing.T) {
 		if config := l.sim.Config(201); !strings.Contains(config, "scsi1: local-lvm:") || !strings.Contains(config, "unused0: local:") {
 			t.Errorf("got config %q, want the disk on local-lvm and its old volume kept", config)
 		}
-		if g := l.guest(l.engine.Report(), 201); !has(g, plan.Leftover, "unused-volumes") {
+		if g := l.guest(l.engine.Report(), 201); !has(g, plan.Leftover, plan.ReasonUnusedVolumes) {
 			t.Errorf("got %+v, want a word on the volume that is left", g.Conditions)
 		}
 	})
@@ -86,7 +86,7 @@ func TestPoolThatTheTokenDoesNotSee(t *testing.T) {
 		l.push("into the pool", alice)
 		eventually(l, "a word on the privilege", func() bool {
 			g := l.guest(l.engine.Report(), 201)
-			return has(g, plan.Failed, "denied") && strings.Contains(g.Conditions[len(g.Conditions)-1].Message, "Pool.Audit on /pool/prod")
+			return has(g, plan.Failed, plan.ReasonDenied) && strings.Contains(g.Conditions[len(g.Conditions)-1].Message, "Pool.Audit on /pool/prod")
 		})
 		l.sim.ResetCounters()
 		time.Sleep(20 * time.Minute)

@@ -22,7 +22,7 @@ func (e *Engine) publish(planned plan.Plan) {
 	judge := world.Gate(state, now)
 	r := report.Report{
 		Time: now, Cluster: world.Cluster, Source: e.source, Proxmox: e.proxmox, QueueDepth: e.queue.Depth(), Cycle: e.cycles,
-		Writes:  report.Writes{Allowed: world.NoWrites == gate.WritesAllowed, Reason: string(world.NoWrites), Message: world.Why},
+		Writes:  report.Writes{Allowed: world.NoWrites == gate.WritesAllowed, Reason: world.NoWrites, Message: world.Why},
 		Journal: report.Journal{Healthy: true, Inflight: len(state.Open)},
 		Guests:  make([]report.Guest, 0, len(planned.Guests)),
 	}
@@ -125,11 +125,11 @@ func (e *Engine) guestReport(p plan.Guest, judge gate.Gate, now time.Time) repor
 	}
 	released := e.judgeSteps(&g, p, judge, t, now, seen)
 	if g.Sync == report.OutOfSync && p.Managed && isLive {
-		g.Conditions = append(g.Conditions, plan.Condition{Type: plan.Drifted, Reason: "differs", Message: "the guest is not as its manifest says"})
+		g.Conditions = append(g.Conditions, plan.Condition{Type: plan.Drifted, Reason: plan.ReasonDiffers, Message: "the guest is not as its manifest says"})
 	}
 	if p.Ref.VMID == 0 && e.unassigned != nil {
 		g.Conditions = append(g.Conditions, plan.Condition{
-			Type: plan.Blocked, Reason: "no-vmid", Message: e.unassigned.Error(), Hint: "widen spec.vmids of the Cluster, or give the manifest a vmid",
+			Type: plan.Blocked, Reason: plan.ReasonNoVMID, Message: e.unassigned.Error(), Hint: "widen spec.vmids of the Cluster, or give the manifest a vmid",
 		})
 	}
 	if copies := e.copied[p.Ref.VMID]; len(copies) > 0 {
@@ -137,7 +137,7 @@ func (e *Engine) guestReport(p plan.Guest, judge gate.Gate, now time.Time) repor
 	}
 	if t.flaps.overLimit(now) {
 		g.Conditions = append(g.Conditions, plan.Condition{
-			Type: plan.Blocked, Reason: "fight", Message: "somebody keeps changing the guest back, so repairs are spaced out",
+			Type: plan.Blocked, Reason: plan.ReasonFlapping, Message: "somebody keeps changing the guest back, so repairs are spaced out",
 			Hint: "find out who changes it, or list the field under spec.ignoreFields",
 		})
 	}
@@ -146,17 +146,17 @@ func (e *Engine) guestReport(p plan.Guest, judge gate.Gate, now time.Time) repor
 	}
 	if left := guest.UnusedVolumes(live); len(left) > 0 && isLive {
 		g.Conditions = append(g.Conditions, plan.Condition{
-			Type: plan.Leftover, Reason: "unused-volumes", Message: "volumes that no slot uses: " + strings.Join(left, ", "),
+			Type: plan.Leftover, Reason: plan.ReasonUnusedVolumes, Message: "volumes that no slot uses: " + strings.Join(left, ", "),
 			Hint: "attach one by disks.SLOT.volume, or remove it in Proxmox; the agent frees none",
 		})
 	}
 	if len(t.warned) > 0 {
-		g.Conditions = append(g.Conditions, plan.Condition{Type: plan.Warned, Reason: "warnings", Message: strings.Join(t.warned, "; "), Hint: "the task ended well all the same"})
+		g.Conditions = append(g.Conditions, plan.Condition{Type: plan.Warned, Reason: plan.ReasonWarnings, Message: strings.Join(t.warned, "; "), Hint: "the task ended well all the same"})
 	}
 	revision := e.world.Load().Revision
 	for i := range g.Conditions {
 		c := &g.Conditions[i]
-		c.Since, c.Revision = t.began(string(c.Type)+"/"+c.Reason, now, seen), revision
+		c.Since, c.Revision = t.began(string(c.Type)+"/"+string(c.Reason), now, seen), revision
 	}
 	t.since = seen
 	if e.accepted.Valid() {
@@ -189,7 +189,7 @@ func (e *Engine) judgeSteps(g *report.Guest, p plan.Guest, judge gate.Gate, t *t
 	}
 	if len(g.Held) > 0 {
 		h := g.Held[0]
-		g.Conditions = append(g.Conditions, plan.Condition{Type: holdCondition(h.Reason), Reason: string(h.Reason), Message: string(h.Op) + ": " + h.Message, Hint: h.Hint, Digest: h.Digest})
+		g.Conditions = append(g.Conditions, plan.Condition{Type: holdCondition(h.Reason), Reason: plan.ConditionReason(h.Reason), Message: string(h.Op) + ": " + h.Message, Hint: h.Hint, Digest: h.Digest})
 	}
 	return released
 }
@@ -211,9 +211,9 @@ func failedCondition(t *track, guests []guest.Desired) plan.Condition {
 	if c, denied := deniedCondition(t, guests); denied {
 		return c
 	}
-	reason := "error"
+	reason := plan.ReasonError
 	if t.failedStep.Op != "" {
-		reason = string(t.failedStep.Op)
+		reason = plan.ConditionReason(t.failedStep.Op)
 	}
 	c := plan.Condition{Type: plan.Failed, Reason: reason, Message: t.failed.Error()}
 	if hopeless(t.failed, t.failedStep.Op) {

@@ -89,7 +89,7 @@ func onceOutcome(r report.Report) error {
 		}
 	}
 	switch {
-	case r.Writes.Reason == string(gate.StopUnverified):
+	case r.Writes.Reason == gate.StopUnverified:
 		return term.WithStatus(term.ExitRefused, fmt.Errorf("the accepted revision does not verify any more: %s", r.Writes.Message))
 	case r.Source.Refused != nil:
 		return term.WithStatus(term.ExitRefused, term.WithHint(errors.New(r.Source.Refused.Error), r.Source.Refused.Hint))

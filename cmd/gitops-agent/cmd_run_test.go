@@ -15,7 +15,7 @@ func TestOnceOutcome(t *testing.T) {
 	failed := report.Guest{Kind: "VirtualMachine", Name: "web-1", Conditions: []plan.Condition{{Type: plan.Failed, Message: "no space"}}}
 	held := report.Guest{Sync: report.OutOfSync, Held: []report.HeldStep{{}}}
 	refused := report.Source{Refused: &report.Refused{Error: "reject x", Hint: "sign it"}}
-	unverified := report.Writes{Reason: string(gate.StopUnverified), Message: "reject y"}
+	unverified := report.Writes{Reason: gate.StopUnverified, Message: "reject y"}
 	tests := map[string]struct {
 		report report.Report
 		status int

@@ -19,11 +19,11 @@ func TestRemarks(t *testing.T) {
 		condition plan.Condition
 		want      []string
 	}{
-		"fight":       {plan.Condition{Type: plan.Blocked, Reason: "fight", Message: "somebody changes it back", Hint: "find out who"}, []string{"Blocked: somebody changes it back", "find out who"}},
-		"no_vmid":     {plan.Condition{Type: plan.Blocked, Reason: "no-vmid", Message: "no vmid is free", Hint: "widen spec.vmids"}, []string{"Blocked: no vmid is free", "widen spec.vmids"}},
-		"no_revision": {plan.Condition{Type: plan.NotObserved, Reason: "no-revision", Message: "no revision is in force"}, []string{"Unknown: no revision is in force"}},
-		"drifted":     {plan.Condition{Type: plan.Drifted, Reason: "differs", Message: "it differs"}, nil},
-		"orphaned":    {plan.Condition{Type: plan.Orphaned, Reason: "no-manifest", Message: "no manifest names it"}, nil},
+		"flapping":    {plan.Condition{Type: plan.Blocked, Reason: plan.ReasonFlapping, Message: "somebody changes it back", Hint: "find out who"}, []string{"Blocked: somebody changes it back", "find out who"}},
+		"no_vmid":     {plan.Condition{Type: plan.Blocked, Reason: plan.ReasonNoVMID, Message: "no vmid is free", Hint: "widen spec.vmids"}, []string{"Blocked: no vmid is free", "widen spec.vmids"}},
+		"no_revision": {plan.Condition{Type: plan.NotObserved, Reason: plan.ReasonNoRevision, Message: "no revision is in force"}, []string{"Unknown: no revision is in force"}},
+		"drifted":     {plan.Condition{Type: plan.Drifted, Reason: plan.ReasonDiffers, Message: "it differs"}, nil},
+		"orphaned":    {plan.Condition{Type: plan.Orphaned, Reason: plan.ReasonRemoved, Message: "no manifest names it"}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"gitops-agent/internal/agent"
 	"gitops-agent/internal/status"
 	"gitops-agent/metrics"
+	"gitops-agent/reconcile/plan"
 )
 
 const webYAML = `apiVersion: proxmox.gitops/v1alpha1
@@ -105,7 +106,7 @@ func TestSecretsStayOnTheHost(t *testing.T) {
 func blocked(d status.Document, name string) bool {
 	for _, g := range d.Guests {
 		for _, c := range g.Conditions {
-			if g.Name == name && c.Reason == "no-secret" && c.Hint != "" {
+			if g.Name == name && c.Reason == plan.ReasonNoSecret && c.Hint != "" {
 				return true
 			}
 		}

@@ -64,7 +64,7 @@ func stopNotices(r report.Report) []notice {
 	if r.Writes.Allowed {
 		return nil
 	}
-	switch gate.WriteStop(r.Writes.Reason) {
+	switch r.Writes.Reason {
 	case gate.StopNoRevision:
 		n.Tone, n.Title, n.Text = idle, "No revision accepted yet", "The cluster is left as it is: "+noRevision(r)+"."
 	case gate.StopDryRun:
@@ -114,7 +114,7 @@ func warningNotices(r report.Report) []notice {
 // troubleNotices tells of a cluster and a journal in doubt, where the state of writing does not say so already.
 func troubleNotices(r report.Report, now time.Time) []notice {
 	var list []notice
-	if r.Proxmox.Error != "" && r.Writes.Reason != string(gate.StopNotReady) {
+	if r.Proxmox.Error != "" && r.Writes.Reason != gate.StopNotReady {
 		list = append(list, notice{
 			Tone: warn, Title: "The cluster was not read in full", Text: r.Proxmox.Error, Since: moment{r.Proxmox.LastSuccess, now},
 		})
@@ -130,7 +130,7 @@ func troubleNotices(r report.Report, now time.Time) []notice {
 			Since: moment{vmlist.ReadAt, now},
 		})
 	}
-	if r.Journal.Error != "" && r.Writes.Reason != string(gate.StopJournal) {
+	if r.Journal.Error != "" && r.Writes.Reason != gate.StopJournal {
 		list = append(list, notice{Tone: bad, Title: "The journal takes no records", Text: r.Journal.Error})
 	}
 	return list

@@ -51,7 +51,7 @@ func unready(r report.Report) []string {
 	switch {
 	case r.Source.Accepted == nil:
 		reasons = append(reasons, "revision: none accepted yet: "+noRevision(r))
-	case r.Writes.Reason == string(gate.StopUnverified):
+	case r.Writes.Reason == gate.StopUnverified:
 		reasons = append(reasons, "revision: the accepted one does not verify any more: "+r.Writes.Message)
 	}
 	if !r.Proxmox.Ready {

@@ -61,7 +61,7 @@ func TestReadiness(t *testing.T) {
 }
 
 func stop(reason gate.WriteStop, message string) report.Writes {
-	return report.Writes{Reason: string(reason), Message: message}
+	return report.Writes{Reason: reason, Message: message}
 }
 
 func TestHealthFollowsTheCycle(t *testing.T) {

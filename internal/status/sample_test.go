@@ -33,7 +33,7 @@ func steady() report.Report {
 				ProvenTime: noon.Add(-51 * time.Hour), AcceptedAt: noon.Add(-50 * time.Hour), Converged: noon.Add(-49 * time.Hour),
 			},
 		},
-		Writes: report.Writes{Allowed: true, Reason: string(gate.WritesAllowed)},
+		Writes: report.Writes{Allowed: true, Reason: gate.WritesAllowed},
 		Proxmox: report.Proxmox{
 			Ready: true, LastSuccess: noon.Add(-4 * time.Second),
 			VMList: &observe.VMListStatus{Path: "/etc/pve/.vmlist", ReadAt: noon.Add(-time.Second), Spared: 4},
@@ -159,6 +159,6 @@ func unaccepted() report.Report {
 	r.Source.Accepted = nil
 	r.Source.Head = commitRefused
 	r.Source.Refused = &report.Refused{Commit: commitRefused, Reason: "missing-anchor", Error: "reject 9be1d77: anchor is not in the history", Since: noon}
-	r.Writes = report.Writes{Reason: string(gate.StopNoRevision), Message: "no revision was accepted yet"}
+	r.Writes = report.Writes{Reason: gate.StopNoRevision, Message: "no revision was accepted yet"}
 	return r
 }

@@ -166,8 +166,8 @@ func (v view) Writes() badge {
 	if w.Allowed {
 		return badge{Tone: good, Text: "allowed"}
 	}
-	b := badge{Tone: warn, Text: "stopped", Title: w.Reason}
-	if slices.Contains([]string{string(gate.StopJournal), string(gate.StopUnverified), string(gate.StopNotReady)}, w.Reason) {
+	b := badge{Tone: warn, Text: "stopped", Title: string(w.Reason)}
+	if slices.Contains([]gate.WriteStop{gate.StopJournal, gate.StopUnverified, gate.StopNotReady}, w.Reason) {
 		b.Tone = bad
 	}
 	return b

@@ -23,13 +23,63 @@ const (
 	Warned           ConditionType = "Warned"   // nothing is wrong: tasks of the last work on the guest had warnings, or somebody cloned it with its marker
 )
 
-// Condition is one fact about a guest, with the reason, the time it began and the revision it speaks of.
+// ConditionReason says why a condition holds, in kebab-case. Programs compare reasons; the message is for people.
+//
+// A condition for a held step has the gate's HoldReason as its reason, and a condition for a failed step the name of the step's operation.
+type ConditionReason string
+
+// Reasons of conditions, by type.
+const (
+	ReasonDiffers ConditionReason = "differs" // Drifted: the guest is not as its manifest says
+
+	ReasonPendingRestart ConditionReason = "pending-restart" // PendingRestart: changes are written and take effect at the next stop and start
+
+	ReasonCannotCreate   ConditionReason = "cannot-create"   // Blocked: the create call cannot carry some fields of the manifest
+	ReasonFlapping       ConditionReason = "flapping"        // Blocked: somebody keeps changing the guest back, so the agent repairs it less often
+	ReasonHidden         ConditionReason = "hidden"          // Blocked: a guest that the token may not see has the vmid
+	ReasonImpossible     ConditionReason = "impossible"      // Blocked: a field cannot be changed on an existing guest
+	ReasonLocked         ConditionReason = "locked"          // Blocked: a task or a backup holds the guest
+	ReasonMayExist       ConditionReason = "may-exist"       // Blocked: the manifest names no vmid, and the guest may exist already
+	ReasonNoSecret       ConditionReason = "no-secret"       // Blocked: a secret is missing without which the guest is not created or not started
+	ReasonNoSource       ConditionReason = "no-source"       // Blocked: the guest does not exist, and the manifest does not say how to create it
+	ReasonNoVMID         ConditionReason = "no-vmid"         // Blocked: the agent has no free vmid to assign
+	ReasonPartlyCreated  ConditionReason = "partly-created"  // Blocked: another call is still creating the guest, or left it incomplete
+	ReasonSecret         ConditionReason = "secret"          // Blocked: a secret cannot be given to the guest
+	ReasonVolumeInUse    ConditionReason = "volume-in-use"   // Blocked: another guest uses a volume that the plan would destroy or attach
+	ReasonDenied         ConditionReason = "denied"          // Failed: the token lacks a privilege
+	ReasonError          ConditionReason = "error"           // Failed: the agent could not work on the guest, and no step had begun
+	ReasonRootOnly       ConditionReason = "root-only"       // Failed: Proxmox allows the change to root@pam only, and to no API token
+	ReasonDifferentGuest ConditionReason = "different-guest" // IdentityConflict: the guest under the vmid is not the recorded one
+	ReasonForeignMarker  ConditionReason = "foreign-marker"  // IdentityConflict: the guest to be adopted bears the marker of another owner
+	ReasonKind           ConditionReason = "kind"            // IdentityConflict: the guest under the vmid is of another kind
+	ReasonNotManaged     ConditionReason = "not-managed"     // IdentityConflict: the guest exists, and the manifest does not ask to adopt it
+	ReasonNoRevision     ConditionReason = "no-revision"     // Unknown: no revision is in force that says what is wanted
+	ReasonNotObserved    ConditionReason = "not-observed"    // Unknown: the guest, or a guest that may use its volumes, was not read
+	ReasonRemoved        ConditionReason = "removed"         // Orphaned: no manifest names the guest any more
+	ReasonUnusedVolumes  ConditionReason = "unused-volumes"  // Leftover: volumes belong to the guest that no slot uses
+	ReasonCopied         ConditionReason = "copied"          // Warned: another guest bears the guest's marker, since it was cloned from it
+	ReasonWarnings       ConditionReason = "warnings"        // Warned: a task of the last work on the guest ended with warnings
+)
+
+// ConditionReasons lists every reason that is declared here, sorted by type and then by name, as in the constants.
+func ConditionReasons() []ConditionReason {
+	return []ConditionReason{
+		ReasonDiffers, ReasonPendingRestart,
+		ReasonCannotCreate, ReasonFlapping, ReasonHidden, ReasonImpossible, ReasonLocked, ReasonMayExist, ReasonNoSecret, ReasonNoSource,
+		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonVolumeInUse,
+		ReasonDenied, ReasonError, ReasonRootOnly,
+		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,
+		ReasonNoRevision, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCopied, ReasonWarnings,
+	}
+}
+
+// Condition is one fact about a guest, with its reason, the time at which it began and the revision that it was planned for.
 type Condition struct {
-	Type     ConditionType `json:"type"`
-	Reason   string        `json:"reason"`           // closed vocabulary, kebab-case
-	Message  string        `json:"message"`          // for people
-	Hint     string        `json:"hint,omitempty"`   // what would end it
-	Digest   string        `json:"digest,omitempty"` // of the held step, for an approval
-	Since    time.Time     `json:"since,omitzero"`
-	Revision string        `json:"revision,omitempty"`
+	Type     ConditionType   `json:"type"`
+	Reason   ConditionReason `json:"reason"`
+	Message  string          `json:"message"`          // for people
+	Hint     string          `json:"hint,omitempty"`   // what would end it
+	Digest   string          `json:"digest,omitempty"` // of the held step, for an approval
+	Since    time.Time       `json:"since,omitzero"`
+	Revision string          `json:"revision,omitempty"`
 }

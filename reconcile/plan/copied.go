@@ -43,7 +43,7 @@ func CopiedCondition(copies []cluster.Row, marker string) Condition {
 	}
 	slices.Sort(names)
 	return Condition{
-		Type: Warned, Reason: "copied", Message: fmt.Sprintf("its marker %s is also on %s, which was cloned from it", marker, strings.Join(names, ", ")),
+		Type: Warned, Reason: ReasonCopied, Message: fmt.Sprintf("its marker %s is also on %s, which was cloned from it", marker, strings.Join(names, ", ")),
 		Hint: "the copy is left alone; take the tag off it before a manifest adopts it",
 	}
 }

@@ -58,12 +58,12 @@ var errKeys = errors.New("not all of it can be set at creation")
 
 // cannotCreate says why a guest that is not there cannot be made, and what would help.
 func cannotCreate(d *guest.Desired, err error) Condition {
-	c := Condition{Type: Blocked, Reason: "no-source", Message: err.Error(), Hint: "correct spec.source and spec.node, or make what they name"}
+	c := Condition{Type: Blocked, Reason: ReasonNoSource, Message: err.Error(), Hint: "correct spec.source and spec.node, or make what they name"}
 	switch {
 	case d.Source == (guest.Source{}):
 		c.Hint = "add spec.source to have it made, or correct spec.vmid of a guest that exists"
 	case errors.Is(err, errKeys):
-		c.Reason, c.Hint = "cannot-create", "change these fields, or leave them out of the manifest"
+		c.Reason, c.Hint = ReasonCannotCreate, "change these fields, or leave them out of the manifest"
 	}
 	return c
 }
@@ -169,7 +169,7 @@ func planUnnamed(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 	}
 	ref := guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: owned.VMID}
 	return Guest{Ref: ref, Node: got.Guests[owned.VMID].Node, Conditions: []Condition{{
-		Type: NotObserved, Reason: "no-revision", Message: "no revision is in force that would say what is wanted of this guest",
+		Type: NotObserved, Reason: ReasonNoRevision, Message: "no revision is in force that would say what is wanted of this guest",
 	}}}
 }
 
@@ -188,9 +188,13 @@ func planRemoval(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 	}
 	p.Node = live.Node
 	evidence := ownership.Weigh(owned, live)
-	if reason := evidence.Conflict(live.Kind); reason != "" || live.Kind != ref.Kind {
+	conflict := evidence.Conflict(live.Kind)
+	if conflict == "" && live.Kind != ref.Kind {
+		conflict = fmt.Sprintf("the recorded guest was a %s, and the guest under the vmid is a %s", ref.Kind, live.Kind)
+	}
+	if conflict != "" {
 		p.Conditions = append(p.Conditions, Condition{
-			Type: IdentityConflict, Reason: "stranger", Message: strings.TrimPrefix(reason+"; it stays untouched", "; "),
+			Type: IdentityConflict, Reason: ReasonDifferentGuest, Message: conflict + "; the agent leaves the guest alone",
 			Hint: "no manifest names this vmid any more: remove the guest by hand if it is not needed",
 		})
 		return p
@@ -199,7 +203,7 @@ func planRemoval(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 		p.Conditions = append(p.Conditions, lockCondition(live))
 		return p
 	}
-	orphaned := Condition{Type: Orphaned, Reason: "removed", Message: "no manifest names this guest any more"}
+	orphaned := Condition{Type: Orphaned, Reason: ReasonRemoved, Message: "no manifest names this guest any more"}
 	step := destroyStep(ref, live, evidence)
 	if why := want.stillNamed(owned); why != "" {
 		orphaned.Message, orphaned.Hint = why, fmt.Sprintf("if that is this guest, say vmid: %d there", owned.VMID)

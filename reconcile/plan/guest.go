@@ -80,7 +80,7 @@ func planAbsent(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		return planCreate(p, want, d, got, volumes)
 	case cluster.Hidden:
 		p.Conditions = append(p.Conditions, Condition{
-			Type: Blocked, Reason: "hidden", Message: fmt.Sprintf("vmid %d is taken by a guest that the token may not see", d.VMID),
+			Type: Blocked, Reason: ReasonHidden, Message: fmt.Sprintf("vmid %d is taken by a guest that the token may not see", d.VMID),
 			Hint: fmt.Sprintf("grant VM.Audit on /vms/%d, or choose another vmid", d.VMID),
 		})
 	case cluster.Unknown:
@@ -92,7 +92,7 @@ func planAbsent(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 }
 
 func unobserved(vmid int, got cluster.Snapshot) Condition {
-	c := Condition{Type: NotObserved, Reason: "not-observed", Message: "the guest could not be read, and nothing says that it is gone"}
+	c := Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "the guest could not be read, and nothing says that it is gone"}
 	if why := got.Trouble[vmid]; why != "" {
 		c.Message = "the guest could not be read: " + why
 	}
@@ -107,13 +107,13 @@ func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned
 	c := Condition{Type: IdentityConflict}
 	switch {
 	case live.Kind != d.Kind:
-		c.Reason, c.Message = "kind", fmt.Sprintf("vmid %d is a %s", d.VMID, live.Kind)
+		c.Reason, c.Message = ReasonKind, fmt.Sprintf("vmid %d is a %s", d.VMID, live.Kind)
 		c.Hint = "choose another vmid, or change the manifest's kind"
 	case isOwned:
-		c.Reason, c.Message = "stranger", proof.Conflict(d.Kind)
+		c.Reason, c.Message = ReasonDifferentGuest, proof.Conflict(d.Kind)
 		c.Hint = "if it is the same guest, restore its " + proof.Lacks(owned) + "; if not, give the manifest another vmid"
 	case !d.Adopt:
-		c.Reason, c.Message = "not-managed", fmt.Sprintf("vmid %d exists and is not managed by this agent", d.VMID)
+		c.Reason, c.Message = ReasonNotManaged, fmt.Sprintf("vmid %d exists and is not managed by this agent", d.VMID)
 		c.Hint = "set spec.adopt: ifUnmanaged to take it over, or choose another vmid"
 		if len(proof.Foreign) > 0 {
 			c.Message += ", and bears the marker " + proof.Foreign[0]
@@ -123,7 +123,7 @@ func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned
 		if len(proof.Foreign) == 0 {
 			return nil
 		}
-		c.Reason, c.Message = "foreign-marker", "it bears the marker "+proof.Foreign[0]+" of another owner"
+		c.Reason, c.Message = ReasonForeignMarker, "it bears the marker "+proof.Foreign[0]+" of another owner"
 		c.Hint = "if no other agent manages the guest, take the tag " + proof.Foreign[0] + " off it"
 	}
 	return &c
@@ -142,13 +142,13 @@ func dropNote(changes []guest.Change, d *guest.Desired, live guest.Observed) []g
 }
 
 func lockCondition(live guest.Observed) Condition {
-	c := Condition{Type: Blocked, Reason: "locked", Message: "the guest is locked (" + live.Lock + ")", Hint: "wait for the task that holds it"}
+	c := Condition{Type: Blocked, Reason: ReasonLocked, Message: "the guest is locked (" + live.Lock + ")", Hint: "wait for the task that holds it"}
 	if cluster.PartlyCreated(live) {
 		tool := "qm"
 		if live.Kind == guest.Container {
 			tool = "pct"
 		}
-		c.Reason = "half-made"
+		c.Reason = ReasonPartlyCreated
 		c.Hint = fmt.Sprintf("wait; if no task is creating it any more, unlock it on its node (%s unlock %d) and remove it", tool, live.VMID)
 	}
 	return c
@@ -208,13 +208,13 @@ func changeConditions(changes []guest.Change, policy guest.RebootPolicy) []Condi
 	var list []Condition
 	if len(waiting) > 0 {
 		list = append(list, Condition{
-			Type: PendingRestart, Reason: "pending-restart", Message: "written, in effect after the next stop and start: " + strings.Join(waiting, ", "),
+			Type: PendingRestart, Reason: ReasonPendingRestart, Message: "written, in effect after the next stop and start: " + strings.Join(waiting, ", "),
 			Hint: restartHint(policy),
 		})
 	}
 	if len(impossible) > 0 {
 		list = append(list, Condition{
-			Type: Blocked, Reason: "impossible", Message: strings.Join(impossible, "; "),
+			Type: Blocked, Reason: ReasonImpossible, Message: strings.Join(impossible, "; "),
 			Hint: "change the manifest, or do it by hand",
 		})
 	}

@@ -109,7 +109,7 @@ func (h holders) otherHolder(vmid int, volume string) (holder, bool) {
 func (h holders) destroyBlockedBy(live guest.Observed) *Condition {
 	volumes := guest.Volumes(live)
 	if h.unseen && len(volumes) > 0 {
-		return &Condition{Type: NotObserved, Reason: "not-observed", Message: "nobody looked yet whether another guest uses its volumes"}
+		return &Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "nobody looked yet whether another guest uses its volumes"}
 	}
 	var words []string
 	for _, volume := range volumes {
@@ -121,7 +121,7 @@ func (h holders) destroyBlockedBy(live guest.Observed) *Condition {
 		return nil
 	}
 	return &Condition{
-		Type: Blocked, Reason: "volume-in-use", Message: "it is not destroyed, since its volumes would go with it: " + strings.Join(words, "; "),
+		Type: Blocked, Reason: ReasonVolumeInUse, Message: "it is not destroyed, since its volumes would go with it: " + strings.Join(words, "; "),
 		Hint: "take the volume out of the other guest and its manifest; one that it needs is given to it in Proxmox first (Reassign Owner), and has another name then",
 	}
 }
@@ -160,7 +160,7 @@ func (h holders) blockTakenVolumes(changes []guest.Change, live guest.Observed) 
 func (h holders) createBlockedBy(d *guest.Desired) *Condition {
 	for _, a := range guest.WantedAttachments(*d) {
 		if why := h.attachBlockedBy(d.VMID, a.Volume); why != "" {
-			return &Condition{Type: Blocked, Reason: "volume-in-use", Message: a.Key + ": " + why, Hint: "detach it there, or name another volume"}
+			return &Condition{Type: Blocked, Reason: ReasonVolumeInUse, Message: a.Key + ": " + why, Hint: "detach it there, or name another volume"}
 		}
 	}
 	return nil

@@ -10,9 +10,6 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// reasonNamesake is the reason of the condition of a guest that is not made, since it may be there already.
-const reasonNamesake = "namesake"
-
 // namesake is a guest that a manifest without a vmid may mean.
 type namesake struct {
 	vmid   int
@@ -61,7 +58,7 @@ func namesakeCondition(found []namesake) Condition {
 			words = append(words, fmt.Sprintf("%d bears this name and the marker %s", n.vmid, n.marker))
 		}
 	}
-	c := Condition{Type: Blocked, Reason: reasonNamesake, Message: "it may exist already, and is not made a second time: " + strings.Join(words, "; ")}
+	c := Condition{Type: Blocked, Reason: ReasonMayExist, Message: "it may exist already, and is not made a second time: " + strings.Join(words, "; ")}
 	if first := found[0]; first.marker != "" {
 		c.Hint = fmt.Sprintf("if it is guest %d, and no other agent manages that one: take the tag %s off it, and set spec.vmid: %d and spec.adopt: ifUnmanaged; "+
 			"if not, set spec.vmid to a free one", first.vmid, first.marker, first.vmid)

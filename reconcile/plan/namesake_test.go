@@ -15,7 +15,7 @@ import (
 // TestNamesakesHoldWhatHasNoVMID plans web-1 without a vmid beside guests that may be it, and beside others.
 func TestNamesakesHoldWhatHasNoVMID(t *testing.T) {
 	const marker = "a;gitops-0011aabb"
-	held := outline{Conditions: []string{"Blocked/namesake"}}
+	held := outline{Conditions: []string{"Blocked/may-exist"}}
 	made := outline{Steps: []string{"create live claims"}}
 	tests := map[string]struct {
 		row     cluster.Row // of vmid 205

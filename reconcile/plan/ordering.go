@@ -76,6 +76,11 @@ func pending(p Guest) string {
 	return ""
 }
 
+// notCreated are the reasons of Blocked that mean that the guest does not exist as its manifest wants it.
+var notCreated = []ConditionReason{
+	ReasonNoSource, ReasonCannotCreate, ReasonHidden, ReasonPartlyCreated, ReasonVolumeInUse, ReasonMayExist,
+}
+
 // unusable returns why nothing can build on a guest that is not there, and not on its way either.
 func unusable(p Guest) string {
 	for _, c := range p.Conditions {
@@ -85,11 +90,10 @@ func unusable(p Guest) string {
 		case IdentityConflict:
 			return "is not there: its vmid is another guest's"
 		case Blocked:
-			if c.Reason == "no-source" || c.Reason == "cannot-create" || c.Reason == "hidden" || c.Reason == "half-made" ||
-				c.Reason == "volume-in-use" || c.Reason == reasonNamesake {
+			if slices.Contains(notCreated, c.Reason) {
 				return "is not there: " + c.Message
 			}
-			if c.Reason == reasonNoSecret {
+			if c.Reason == ReasonNoSecret {
 				return "waits for a secret: " + c.Message
 			}
 		case Drifted, PendingRestart, Held, Failed, Suspended, WaitsFor, Orphaned, Leftover, Warned:

@@ -53,7 +53,7 @@ func TestOrdering(t *testing.T) {
 		return g
 	}
 	steps := func(ops ...cluster.Op) waitingGuest { return a(func(g *waitingGuest) { g.steps = ops }) }
-	blocked := func(kind ConditionType, reason string) waitingGuest {
+	blocked := func(kind ConditionType, reason ConditionReason) waitingGuest {
 		return a(func(g *waitingGuest) { g.condition = Condition{Type: kind, Reason: reason, Message: "told so"} })
 	}
 	tests := map[string]struct {
@@ -68,19 +68,19 @@ func TestOrdering(t *testing.T) {
 		"depends_on_drifted":      {first: steps(cluster.OpConfig), deps: onA},
 		"depends_on_stopping":     {first: steps(cluster.OpShutdown), deps: onA},
 		"depends_on_ready":        {first: steps(), deps: onA},
-		"depends_on_unseen":       {first: blocked(NotObserved, "not-observed"), deps: onA, want: "vm-a, which is not known to be there"},
-		"depends_on_stranger":     {first: blocked(IdentityConflict, "stranger"), deps: onA, want: "is another guest's"},
-		"depends_on_sourceless":   {first: blocked(Blocked, "no-source"), deps: onA, want: "told so"},
-		"depends_on_hidden":       {first: blocked(Blocked, "hidden"), deps: onA, want: "told so"},
-		"depends_on_half_made":    {first: blocked(Blocked, "half-made"), deps: onA, want: "told so"},
-		"depends_on_locked":       {first: blocked(Blocked, "locked"), deps: onA},
-		"depends_on_restart":      {first: blocked(PendingRestart, "pending-restart"), deps: onA},
+		"depends_on_unseen":       {first: blocked(NotObserved, ReasonNotObserved), deps: onA, want: "vm-a, which is not known to be there"},
+		"depends_on_stranger":     {first: blocked(IdentityConflict, ReasonDifferentGuest), deps: onA, want: "is another guest's"},
+		"depends_on_sourceless":   {first: blocked(Blocked, ReasonNoSource), deps: onA, want: "told so"},
+		"depends_on_hidden":       {first: blocked(Blocked, ReasonHidden), deps: onA, want: "told so"},
+		"depends_on_half_made":    {first: blocked(Blocked, ReasonPartlyCreated), deps: onA, want: "told so"},
+		"depends_on_locked":       {first: blocked(Blocked, ReasonLocked), deps: onA},
+		"depends_on_restart":      {first: blocked(PendingRestart, ReasonPendingRestart), deps: onA},
 
 		"later_wave_waits":         {first: steps(cluster.OpCreate), wave: 1, want: "wave 0 comes before wave 1"},
 		"later_wave_waits_to_run":  {first: steps(cluster.OpStart), wave: 1, want: "wave 0 comes before wave 1"},
 		"drift_holds_up_no_wave":   {first: steps(cluster.OpConfig), wave: 1},
 		"earlier_wave_does_not":    {first: a(func(g *waitingGuest) { g.steps, g.wave = []cluster.Op{cluster.OpCreate}, 2 }), wave: 1},
-		"impossible_holds_up_none": {first: blocked(Blocked, "no-source"), wave: 1},
+		"impossible_holds_up_none": {first: blocked(Blocked, ReasonNoSource), wave: 1},
 		"observed_holds_up_none":   {first: a(func(g *waitingGuest) { g.steps, g.observe = []cluster.Op{cluster.OpStart}, true }), wave: 1},
 		"orphan_holds_up_none":     {first: a(func(g *waitingGuest) { g.steps, g.orphan = []cluster.Op{cluster.OpStart}, true }), wave: 1},
 		"suspended_holds_up_none": {

@@ -34,7 +34,7 @@ func outlineOf(p Plan) outline {
 			o.Steps = append(o.Steps, text)
 		}
 		for _, c := range g.Conditions {
-			o.Conditions = append(o.Conditions, string(c.Type)+"/"+c.Reason)
+			o.Conditions = append(o.Conditions, string(c.Type)+"/"+string(c.Reason))
 		}
 	}
 	return o
@@ -93,7 +93,7 @@ func TestNewPlan(t *testing.T) {
 		},
 		"vmid_reused": {
 			want: Desired{Guests: []guest.Desired{fixture.WantWeb(fixture.MemoryIntent("4096"))}, Owned: ours},
-			live: []guest.Observed{fixture.LiveWeb("running", "smbios1", "uuid=11111111-2222-3333-4444-555555555555")}, outline: outline{Conditions: []string{"IdentityConflict/stranger"}},
+			live: []guest.Observed{fixture.LiveWeb("running", "smbios1", "uuid=11111111-2222-3333-4444-555555555555")}, outline: outline{Conditions: []string{"IdentityConflict/different-guest"}},
 		},
 		"human_clone_of_ours": {
 			want: Desired{Guests: []guest.Desired{fixture.WantWeb()}, Owned: map[int]journal.Owned{201: func() journal.Owned {
@@ -101,7 +101,7 @@ func TestNewPlan(t *testing.T) {
 				o.UUID = ""
 				return o
 			}()}},
-			live: []guest.Observed{fixture.LiveWeb("running", "tags", "gitops-00000000")}, outline: outline{Conditions: []string{"IdentityConflict/stranger"}},
+			live: []guest.Observed{fixture.LiveWeb("running", "tags", "gitops-00000000")}, outline: outline{Conditions: []string{"IdentityConflict/different-guest"}},
 		},
 		"backup_runs": {
 			want: Desired{Guests: []guest.Desired{fixture.WantWeb(fixture.MemoryIntent("4096"))}, Owned: ours},
@@ -109,7 +109,7 @@ func TestNewPlan(t *testing.T) {
 		},
 		"half_made": {
 			want: Desired{Guests: []guest.Desired{fixture.WantWeb(fixture.MemoryIntent("4096"))}},
-			live: []guest.Observed{func() guest.Observed { o := fixture.LiveWeb("stopped"); o.Lock = "create"; return o }()}, outline: outline{Conditions: []string{"Blocked/half-made"}},
+			live: []guest.Observed{func() guest.Observed { o := fixture.LiveWeb("stopped"); o.Lock = "create"; return o }()}, outline: outline{Conditions: []string{"Blocked/partly-created"}},
 		},
 		"removed": {
 			want: Desired{Owned: ours}, live: []guest.Observed{fixture.LiveWeb("running")},
@@ -117,7 +117,7 @@ func TestNewPlan(t *testing.T) {
 		},
 		"removed_and_reused": {
 			want: Desired{Owned: ours}, live: []guest.Observed{fixture.LiveWeb("running", "smbios1", "uuid=11111111-2222-3333-4444-555555555555")},
-			outline: outline{Conditions: []string{"IdentityConflict/stranger"}},
+			outline: outline{Conditions: []string{"IdentityConflict/different-guest"}},
 		},
 		"removed_and_gone": {want: Desired{Owned: ours}, absent: map[int]cluster.Absence{201: cluster.Gone}},
 	}
@@ -189,7 +189,7 @@ func TestClonePlan(t *testing.T) {
 	}
 	second := template()
 	second.VMID = 9001
-	if got := plan(append(rows, second)); len(got.Steps) != 0 || got.Conditions[0].Reason != "no-source" {
+	if got := plan(append(rows, second)); len(got.Steps) != 0 || got.Conditions[0].Reason != ReasonNoSource {
 		t.Errorf("got %+v for two templates of one name, want it blocked", got)
 	}
 }
@@ -216,12 +216,13 @@ func TestWhatCannotBeMade(t *testing.T) {
 	sourceless := fixture.WantWeb()
 	sourceless.Source = guest.Source{}
 	for name, tt := range map[string]struct {
-		want         guest.Desired
-		reason, hint string
+		want   guest.Desired
+		reason ConditionReason
+		hint   string
 	}{
-		"key":       {keyctl, "cannot-create", "change these fields"},
-		"no_source": {sourceless, "no-source", "add spec.source"},
-		"template":  {fixture.WantWeb(), "no-source", "make what they name"},
+		"key":       {keyctl, ReasonCannotCreate, "change these fields"},
+		"no_source": {sourceless, ReasonNoSource, "add spec.source"},
+		"template":  {fixture.WantWeb(), ReasonNoSource, "make what they name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := New(Desired{Cluster: "home", Guests: []guest.Desired{tt.want}}, cluster.Snapshot{Absent: map[int]cluster.Absence{tt.want.VMID: cluster.Gone}}).Guests[0]

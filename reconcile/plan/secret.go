@@ -73,13 +73,6 @@ func withSecrets(changes, secrets []guest.Change) []guest.Change {
 	return changes
 }
 
-// Reasons of the conditions of a secret that cannot be given. With the second one the guest is not made, or not started for the first
-// time, and nothing builds on it.
-const (
-	reasonSecret   = "secret"
-	reasonNoSecret = "no-secret"
-)
-
 // notStarted leaves out the start of a guest that was never given its password: its first boot would set it up without. The HA manager
 // would start it as well.
 func notStarted(p Guest, live guest.Observed) Guest {
@@ -92,8 +85,8 @@ func notStarted(p Guest, live guest.Observed) Guest {
 		return p
 	}
 	for i, c := range p.Conditions {
-		if c.Reason == reasonSecret {
-			p.Conditions[i].Reason = reasonNoSecret
+		if c.Reason == ReasonSecret {
+			p.Conditions[i].Reason = ReasonNoSecret
 		}
 	}
 	return p
@@ -110,7 +103,7 @@ func createSecrets(want Desired, d *guest.Desired) (map[string]string, []Conditi
 		now := want.Secrets[secret.Place{VMID: d.VMID, Key: s.Key}]
 		if problem := secret.Misfit(s, now, d.Kind, secret.WantedOSType(d)); problem != nil {
 			c := withheld(s, problem)
-			c.Reason = reasonNoSecret
+			c.Reason = ReasonNoSecret
 			conditions = append(conditions, c)
 		}
 	}
@@ -122,5 +115,5 @@ func createSecrets(want Desired, d *guest.Desired) (map[string]string, []Conditi
 
 // withheld is the condition of a secret that the guest does not get.
 func withheld(s guest.Secret, problem *secret.Error) Condition {
-	return Condition{Type: Blocked, Reason: reasonSecret, Message: s.Key + ": " + problem.Error(), Hint: problem.Hint}
+	return Condition{Type: Blocked, Reason: ReasonSecret, Message: s.Key + ": " + problem.Error(), Hint: problem.Hint}
 }

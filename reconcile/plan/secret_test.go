@@ -58,7 +58,7 @@ func TestPlanGivesSecrets(t *testing.T) {
 		live    guest.Observed
 		secrets map[string]string // of the first step
 		steps   int
-		reason  string // of the condition
+		reason  ConditionReason // of the condition
 	}{
 		"the_same":          {wantGiven(secret.State{Fingerprint: "f1", Form: secret.Plain}, "f1"), stopped, nil, 0, ""},
 		"rotated":           {wantGiven(secret.State{Fingerprint: "f2", Form: secret.Plain}, "f1"), stopped, map[string]string{"cipassword": "web"}, 1, ""},
@@ -67,12 +67,12 @@ func TestPlanGivesSecrets(t *testing.T) {
 		"other_guest":       {another, stopped, map[string]string{"cipassword": "web"}, 1, ""},
 		"ignored":           {ignored, stopped, nil, 0, ""},
 		"nobody_looked":     {unread, stopped, nil, 0, ""},
-		"missing_file":      {wantGiven(missing, "f1"), stopped, nil, 0, "secret"},
-		"hash_for_windows":  {wantGiven(secret.State{Fingerprint: "f2", Form: secret.Hash}, "f1"), windows, nil, 0, "secret"},
+		"missing_file":      {wantGiven(missing, "f1"), stopped, nil, 0, ReasonSecret},
+		"hash_for_windows":  {wantGiven(secret.State{Fingerprint: "f2", Form: secret.Hash}, "f1"), windows, nil, 0, ReasonSecret},
 		"windows":           {wantGiven(secret.State{Fingerprint: "f2", Form: secret.Plain}, "f1"), windows, map[string]string{"cipassword": "web"}, 1, ""},
 		"becomes_windows":   {becomesWindows, stopped, nil, 1, ""},
-		"not_started_bare":  {starts, stopped, nil, 0, "no-secret"},
-		"started_again":     {restarts, stopped, nil, 1, "secret"},
+		"not_started_bare":  {starts, stopped, nil, 0, ReasonNoSecret},
+		"started_again":     {restarts, stopped, nil, 1, ReasonSecret},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestPlanGivesSecrets(t *testing.T) {
 			if diff := cmp.Diff(test.secrets, secrets); diff != "" {
 				t.Errorf("secrets of the call (-want +got):\n%s", diff)
 			}
-			reason := ""
+			reason := ConditionReason("")
 			if len(p.Conditions) > 0 {
 				reason = p.Conditions[0].Reason
 			}
@@ -109,7 +109,7 @@ func TestPlanCreatesWithSecrets(t *testing.T) {
 		t.Errorf("got steps %+v, want a creation that carries the secret", p.Steps)
 	}
 	want.Secrets[secret.Place{VMID: 201, Key: "cipassword"}] = secret.State{Problem: &secret.Error{Name: "web", Reason: "no such file"}}
-	if p := New(want, gone).Guests[0]; len(p.Steps) != 0 || len(p.Conditions) != 1 || p.Conditions[0].Reason != "no-secret" {
+	if p := New(want, gone).Guests[0]; len(p.Steps) != 0 || len(p.Conditions) != 1 || p.Conditions[0].Reason != ReasonNoSecret {
 		t.Errorf("got steps %+v and conditions %+v, want nothing made and the reason", p.Steps, p.Conditions)
 	}
 }

@@ -84,9 +84,9 @@ type Revision struct {
 
 // Writes says whether the agent may write to the cluster, and if not, why.
 type Writes struct {
-	Allowed bool   `json:"allowed"`
-	Reason  string `json:"reason,omitempty"` // closed vocabulary, see WriteStops
-	Message string `json:"message,omitempty"`
+	Allowed bool           `json:"allowed"`
+	Reason  gate.WriteStop `json:"reason,omitempty"`
+	Message string         `json:"message,omitempty"`
 }
 
 // Proxmox says how the cluster answers.

@@ -30,10 +30,10 @@ type guestView struct {
 }
 
 type conditionView struct {
-	Type    plan.ConditionType `json:"type"`
-	Reason  string             `json:"reason"`
-	Message string             `json:"message"`
-	Hint    string             `json:"hint,omitempty"`
+	Type    plan.ConditionType   `json:"type"`
+	Reason  plan.ConditionReason `json:"reason"`
+	Message string               `json:"message"`
+	Hint    string               `json:"hint,omitempty"`
 }
 
 // newGuestView returns one guest's plan with the verdict of judge on each of its steps.
@@ -110,7 +110,7 @@ func (g guestView) outcome() string {
 		words = append(words, "is destroyed")
 	case actionBlocked, actionUnknown:
 		for _, c := range g.Conditions {
-			words = append(words, string(c.Type)+" ("+c.Reason+")")
+			words = append(words, string(c.Type)+" ("+string(c.Reason)+")")
 		}
 	case actionWaiting:
 		words = append(words, "waits for a restart")

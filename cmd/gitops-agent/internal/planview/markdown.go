@@ -85,7 +85,7 @@ func markdownSection(g guestView) string {
 		writeMarkdownHold(&b, h)
 	}
 	for _, c := range g.remarks() {
-		fmt.Fprintf(&b, "- **%s** (%s): %s%s\n", c.Type, markdownText(c.Reason), markdownText(c.Message), term.Prefixed(" — ", markdownText(c.Hint)))
+		fmt.Fprintf(&b, "- **%s** (%s): %s%s\n", c.Type, markdownText(string(c.Reason)), markdownText(c.Message), term.Prefixed(" — ", markdownText(c.Hint)))
 	}
 	b.WriteString("\n</details>\n")
 	return b.String()

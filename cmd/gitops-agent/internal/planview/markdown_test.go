@@ -42,7 +42,7 @@ func TestMarkdownEscapesGuests(t *testing.T) {
 	hostile := "</summary></details><script>alert(1)</script> | @team `"
 	d := Document{Cluster: hostile, Revision: hostile, Basis: BasisWorkingCopy}
 	d.add(guestView{Action: actionBlocked, Kind: guest.VirtualMachine, Name: hostile, Node: hostile, Origin: hostile, Conditions: []conditionView{
-		{plan.Blocked, hostile, hostile, hostile},
+		{plan.Blocked, plan.ConditionReason(hostile), hostile, hostile},
 	}})
 	var out strings.Builder
 	if err := WriteMarkdown(&out, d); err != nil {

@@ -54,7 +54,7 @@ func (t textPrinter) writeGuest(g guestView) {
 		if c.Type == plan.PendingRestart {
 			colour = term.Yellow
 		}
-		t.line(colour, "    ", string(c.Type)+" ("+c.Reason+"): "+c.Message)
+		t.line(colour, "    ", string(c.Type)+" ("+string(c.Reason)+"): "+c.Message)
 		t.line(term.Plain, "      ", c.Hint)
 	}
 }
