@@ -123,7 +123,7 @@ func (p *Policy) readSeal(ctx context.Context, repo *gitsource.Repository, id gi
 	ranges := values(a.trailers, trailerSeal)
 	switch {
 	case len(ranges) != 1:
-		return span{}, void("trailer %s occurs %d times in the last paragraph, want once", trailerSeal, len(ranges))
+		return span{}, void("trailer %s occurs %d times, want once", trailerSeal, len(ranges))
 	case !a.signer.may(RoleSeal):
 		return span{}, void("signer %q lacks the role %s", a.signer.Name, RoleSeal)
 	}
