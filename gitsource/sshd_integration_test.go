@@ -39,7 +39,7 @@ func newOpenSSH(t *testing.T) *openssh {
 	}
 	t.Cleanup(func() { _ = listener.Close() })
 	o := &openssh{t: t, dir: t.TempDir(), address: listener.Addr().String()}
-	t.Cleanup(o.tell)
+	t.Cleanup(o.logOutput)
 	o.requirements()
 	o.keygen("client", "ed25519", "")
 	o.admit("client", gitShell)
@@ -73,8 +73,8 @@ func (o *openssh) requirements() {
 	}
 }
 
-// tell logs stderr of the servers if the test failed.
-func (o *openssh) tell() {
+// logOutput logs stderr of the servers if the test failed.
+func (o *openssh) logOutput() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.t.Failed() {
@@ -135,13 +135,13 @@ func (o *openssh) serve(conn *net.TCPConn) {
 		return
 	}
 	defer socket.Close()
-	var said bytes.Buffer
+	var output bytes.Buffer
 	cmd := exec.CommandContext(o.t.Context(), "/usr/sbin/sshd", "-i", "-e", "-f", o.file("sshd_config"))
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = socket, socket, &said
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = socket, socket, &output
 	err = cmd.Run()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	fmt.Fprintf(&o.log, "%s(%v)\n", said.String(), err)
+	fmt.Fprintf(&o.log, "%s(%v)\n", output.String(), err)
 }
 
 // meet connects with the real ssh for the first time, which writes the host to a known_hosts file, as for a person. ssh
@@ -292,7 +292,7 @@ func TestOpenSSHCommandsThatAreNotGit(t *testing.T) {
 	for name, command := range map[string]string{
 		"silent":  "sleep 10",
 		"endless": "cat /dev/zero",
-		"chatty":  "yes 0040some line that is no ref at all, however often it is said......",
+		"chatty":  "yes 0040some line that is no ref at all, however often it is output......",
 		"gone":    "true",
 	} {
 		t.Run(name, func(t *testing.T) {

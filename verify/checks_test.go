@@ -257,7 +257,7 @@ func checks() []check {
 		{"denied certificate in lower case", "options.go", `strings.ToLower(fingerprint) != fingerprint`, "", "TestNewPolicyRefuses/deny_upper_case"},
 		{"denied log index is not negative", "options.go", `index < 0`, "", "TestNewPolicyRefuses/deny_negative_index"},
 		{"certificates name the branch", "options.go", `m.may(RoleChange) && !s.Extensions.namesRepositoryAndRef()`, "", "TestNewPolicyRefuses/certificate_unbound"},
-		{"target fits the branch", "options.go", `o.Target == "" || !strings.HasSuffix(o.Target, "/"+o.Branch)`, "", "TestNewPolicyRefuses/target_other_branch"},
+		{"target matches the branch", "options.go", `o.Target == "" || !strings.HasSuffix(o.Target, "/"+o.Branch)`, "", "TestNewPolicyRefuses/target_other_branch"},
 	}
 }
 

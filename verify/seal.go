@@ -49,7 +49,7 @@ type seals struct {
 
 // SealedBy returns, for an audit, the sealed commits after from, up to and including to, along first parents. The value of
 // each is the commit that seals it. If from is "", the range begins with the first commit of the history. SealedBy applies
-// the rules of HistoryFirstParent and HistoryAll to seals, whatever the mode of the policy. It returns the same refusals as
+// the rules of HistoryFirstParent and HistoryAll to seals, for every mode of the policy. It returns the same refusals as
 // FirstParents.
 func (p *Policy) SealedBy(ctx context.Context, repo *gitsource.Repository, from, to gitsource.ID, limit int) (map[gitsource.ID]gitsource.ID, error) {
 	l, err := walkFirstParents(ctx, repo, from, to, limit)
