@@ -19,7 +19,7 @@ type Head struct {
 // moved in any way, also backwards. If no remote serves the branch, the error matches ErrUnreachable and contains a
 // RemoteError for each remote. Other errors concern this machine. After an error, the store is unchanged.
 func (s *Source) Fetch(ctx context.Context) (Head, error) {
-	return s.fetch(ctx, wanted{ref: s.tracking(), in: func(a advertisement) (plumbing.Hash, error) { return a.branch(s.opts.Branch) }})
+	return s.fetch(ctx, wantedRef{ref: s.tracking(), find: func(a advertisement) (plumbing.Hash, error) { return a.branch(s.opts.Branch) }})
 }
 
 // FetchTag fetches one tag and every object that it leads to. It returns the tag object, or the commit of a lightweight tag.
@@ -28,7 +28,7 @@ func (s *Source) FetchTag(ctx context.Context, name string) (ID, error) {
 	if plumbing.NewTagReferenceName(name).Validate() != nil {
 		return "", fmt.Errorf("fetch tag %q: not a valid tag name", name)
 	}
-	head, err := s.fetch(ctx, wanted{ref: "refs/tags/" + name, in: func(a advertisement) (plumbing.Hash, error) { return a.tag(name) }})
+	head, err := s.fetch(ctx, wantedRef{ref: "refs/tags/" + name, find: func(a advertisement) (plumbing.Hash, error) { return a.tag(name) }})
 	if err != nil {
 		return "", err
 	}
@@ -41,13 +41,13 @@ func (s *Source) FetchTag(ctx context.Context, name string) (ID, error) {
 	return head.Commit, nil
 }
 
-// A wanted is the ref that a fetch updates in the store, and the function that finds its object in a remote's advertisement.
-type wanted struct {
-	ref string
-	in  func(advertisement) (plumbing.Hash, error)
+// A wantedRef is the ref that a fetch updates in the store, and the function that finds its object in a remote's advertisement.
+type wantedRef struct {
+	ref  string
+	find func(advertisement) (plumbing.Hash, error)
 }
 
-func (s *Source) fetch(ctx context.Context, want wanted) (Head, error) {
+func (s *Source) fetch(ctx context.Context, want wantedRef) (Head, error) {
 	s.fetchMu.Lock()
 	defer s.fetchMu.Unlock()
 	var failures []error
@@ -77,7 +77,7 @@ func (s *Source) warn(ctx context.Context, failures []error) {
 }
 
 // fetchFrom fetches from one remote within the timeout.
-func (s *Source) fetchFrom(ctx context.Context, r remote, want wanted) (tip plumbing.Hash, err error) {
+func (s *Source) fetchFrom(ctx context.Context, r remote, want wantedRef) (tip plumbing.Hash, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	defer func() {
@@ -100,7 +100,7 @@ func (s *Source) fetchFrom(ctx context.Context, r remote, want wanted) (tip plum
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	if tip, err = want.in(advertisement); err != nil {
+	if tip, err = want.find(advertisement); err != nil {
 		return plumbing.ZeroHash, err
 	}
 	return tip, s.update(ctx, transfer{session, advertisement, tip, want.ref})

@@ -19,18 +19,18 @@ func (s *Source) recoverDirs() error {
 	if err := os.RemoveAll(s.newDir()); err != nil {
 		return err
 	}
-	there, err := exists(s.opts.Dir)
+	hasDir, err := exists(s.opts.Dir)
 	if err != nil {
 		return err
 	}
-	aside, err := exists(s.oldDir())
+	hasOld, err := exists(s.oldDir())
 	if err != nil {
 		return err
 	}
 	switch {
-	case there:
+	case hasDir:
 		return s.checkIsStore()
-	case aside:
+	case hasOld:
 		return os.Rename(s.oldDir(), s.opts.Dir)
 	default:
 		return s.replaceWithEmpty()
@@ -79,11 +79,11 @@ func (s *Source) prepareNew() (*store, error) {
 
 // activateNew moves the directory at opts.Dir to Dir.old and the new store to opts.Dir.
 func (s *Source) activateNew() error {
-	there, err := exists(s.opts.Dir)
+	hasDir, err := exists(s.opts.Dir)
 	if err != nil {
 		return err
 	}
-	if there {
+	if hasDir {
 		if err := os.RemoveAll(s.oldDir()); err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (s *Source) activateNew() error {
 		}
 	}
 	if err := os.Rename(s.newDir(), s.opts.Dir); err != nil {
-		if there {
+		if hasDir {
 			err = errors.Join(err, os.Rename(s.oldDir(), s.opts.Dir))
 		}
 		return err
