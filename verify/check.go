@@ -47,8 +47,7 @@ func (p *Policy) Check(ctx context.Context, repo *gitsource.Repository, tip gits
 	}, nil
 }
 
-// checkHistory verifies the commits that lead from the base to tip. It returns the commits that give the revision its
-// content, oldest first, and the tip itself.
+// checkHistory verifies the commits that lead from the base to tip. It returns the list for Revision.Commits, and the tip.
 func (p *Policy) checkHistory(ctx context.Context, repo *gitsource.Repository, tip gitsource.ID, base Base) ([]SignedCommit, admitted, error) {
 	floor := base.Commit
 	if floor == "" {
