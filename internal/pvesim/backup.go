@@ -4,7 +4,6 @@ import (
 	"gitops-agent/internal/pvesim/configtext"
 	"maps"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -16,8 +15,6 @@ type archive struct {
 	notes string
 	sizes map[string]int64 // bytes by slot
 }
-
-var backupOwner = regexp.MustCompile(`:backup/vzdump-(?:qemu|lxc)-(\d+)-`)
 
 func backupRoutes() []*route {
 	return []*route{

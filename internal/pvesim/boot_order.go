@@ -1,7 +1,6 @@
 package pvesim
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -73,19 +72,4 @@ func bootOrderExplicit(conf *config) []string {
 		return nil
 	}
 	return strings.Split(order, ";")
-}
-
-// checkBootDevices rejects a boot order with a device that is not configured, not pending and not set by the same call, or that the
-// same call deletes.
-func (u *update) checkBootDevices(conf *config, boot string) error {
-	order, ok := strings.CutPrefix(boot, "order=")
-	if !ok {
-		return nil
-	}
-	for dev := range strings.SplitSeq(order, ";") {
-		if conf.Values[dev] == "" && conf.Pending[dev] == "" && u.set[dev] == "" || slices.Contains(u.deletes, dev) {
-			return apiErrorf("invalid bootorder: device '%s' does not exist'", dev)
-		}
-	}
-	return nil
 }

@@ -54,7 +54,7 @@ func checkIPv6Config(s string) error {
 }
 
 func checkAddressList(s string) error {
-	for _, a := range tagSplit.Split(s, -1) {
+	for _, a := range listSeparators.Split(s, -1) {
 		if a == "" {
 			continue
 		}
@@ -66,7 +66,7 @@ func checkAddressList(s string) error {
 }
 
 func checkIPList(s string) error {
-	for _, a := range tagSplit.Split(s, -1) {
+	for _, a := range listSeparators.Split(s, -1) {
 		if a == "" || a == "host" {
 			continue
 		}
@@ -78,7 +78,7 @@ func checkIPList(s string) error {
 }
 
 func checkDNSNameList(s string) error {
-	for _, a := range tagSplit.Split(s, -1) {
+	for _, a := range listSeparators.Split(s, -1) {
 		if a == "" {
 			continue
 		}

@@ -14,7 +14,6 @@ var (
 	dnsLabel    = `[a-zA-Z0-9](?:[a-zA-Z0-9\-]*[a-zA-Z0-9])?`
 	dnsName     = regexp.MustCompile(`^(?:` + dnsLabel + `\.)*` + dnsLabel + `$`)
 	tagText     = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9_\-+.]*$`)
-	tagSplit    = regexp.MustCompile(`[;,\s\x00]+`)
 	startupPart = regexp.MustCompile(`^(?:(?:order=)?\d+|up=\d+|down=\d+)$`)
 	urlEncoded  = regexp.MustCompile(`^[-%a-zA-Z0-9_.!~*'()]*$`)
 	unicastMAC  = regexp.MustCompile(`^[a-fA-F0-9][02468aceACE](?::[a-fA-F0-9]{2}){5}$`)
@@ -36,7 +35,7 @@ func checkDNSName(s string) error {
 }
 
 func checkTags(s string) error {
-	for _, t := range tagSplit.Split(s, -1) {
+	for _, t := range listSeparators.Split(s, -1) {
 		if t != "" && !tagText.MatchString(t) {
 			return errors.New("invalid characters in tag")
 		}
@@ -59,6 +58,8 @@ func checkURLEncoded(s string) error {
 	}
 	return nil
 }
+
+var vmidRule = rule{typ: typeInteger, check: checkVMID}
 
 func checkVMID(s string) error {
 	if !vmidText.MatchString(s) {
@@ -140,28 +141,6 @@ func checkBootOrder(s string) error {
 		if !bootDevice.MatchString(d) {
 			return fmt.Errorf("invalid boot device '%s'", d)
 		}
-	}
-	return nil
-}
-
-func checkCPU(s string) error {
-	p := propertyString{
-		"cputype": text().asDefaultKey(), "flags": text(), "hidden": boolean(), "hv-vendor-id": text(), "phys-bits": text(),
-		"reported-model": text(), "level": integer(), "guest-phys-bits": integer(),
-	}
-	v, err := p.parse("cpu", s)
-	if err != nil {
-		return err
-	}
-	cpu, given := v["cputype"]
-	custom, isCustom := strings.CutPrefix(cpu, "custom-")
-	switch {
-	case !given:
-		return errors.New("CPU is missing cputype")
-	case isCustom:
-		return fmt.Errorf("Custom cputype '%s' not found", custom) //nolint:staticcheck // Proxmox's text
-	case !isBuiltinCPU(cpu):
-		return fmt.Errorf("Built-in cputype '%s' is not defined (missing 'custom-' prefix?)", cpu) //nolint:staticcheck // Proxmox's text
 	}
 	return nil
 }

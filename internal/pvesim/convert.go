@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,9 @@ func firstLine(s string) string {
 	return l
 }
 
+var listSeparators = regexp.MustCompile(`[;,\s\x00]+`)
+
 // listOf splits a list parameter at commas, semicolons and blanks.
 func listOf(s string) []string {
-	return slices.DeleteFunc(tagSplit.Split(s, -1), func(p string) bool { return p == "" })
+	return slices.DeleteFunc(listSeparators.Split(s, -1), func(p string) bool { return p == "" })
 }

@@ -1,6 +1,8 @@
 package pvesim
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -51,4 +53,26 @@ func cpuModels(c *call) (reply, error) {
 	add("default", plainCPUs...)
 	add("default", abstractCPUs...)
 	return dataReply(a.bytes())
+}
+
+func checkCPU(s string) error {
+	p := propertyString{
+		"cputype": text().asDefaultKey(), "flags": text(), "hidden": boolean(), "hv-vendor-id": text(), "phys-bits": text(),
+		"reported-model": text(), "level": integer(), "guest-phys-bits": integer(),
+	}
+	v, err := p.parse("cpu", s)
+	if err != nil {
+		return err
+	}
+	cpu, given := v["cputype"]
+	custom, isCustom := strings.CutPrefix(cpu, "custom-")
+	switch {
+	case !given:
+		return errors.New("CPU is missing cputype")
+	case isCustom:
+		return fmt.Errorf("Custom cputype '%s' not found", custom) //nolint:staticcheck // Proxmox's text
+	case !isBuiltinCPU(cpu):
+		return fmt.Errorf("Built-in cputype '%s' is not defined (missing 'custom-' prefix?)", cpu) //nolint:staticcheck // Proxmox's text
+	}
+	return nil
 }

@@ -148,8 +148,6 @@ func (s *Sim) checkCall(c *call) error {
 	return c.route.schema.verify(c.params)
 }
 
-var vmidRule = rule{typ: typeInteger, check: checkVMID}
-
 // wait waits for d. It returns false if the Sim is closed first.
 func (s *Sim) wait(d time.Duration) bool {
 	if d <= 0 {

@@ -1,7 +1,5 @@
 package pvesim
 
-import "time"
-
 // haCall turns a power call on a managed guest into a task that only records the requested state. It does nothing for other guests, and
 // managed is then false.
 func (c *call) haCall(typ, word, state string) (rep reply, managed bool, err error) {
@@ -75,5 +73,3 @@ func (c *call) checkNotManaged(g *guest) error {
 	}
 	return apiErrorf("unable to remove %s %d - used in HA resources and purge parameter not set.", g.label(), g.vmid)
 }
-
-const defaultHADelay = 10 * time.Second

@@ -3,7 +3,6 @@ package pvesim
 import (
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -30,14 +29,6 @@ type migration struct {
 	target      string // node
 	online      bool   // a VM keeps running, a container is started again
 	copiesDisks bool   // also copies the disks that the target cannot reach
-}
-
-// kindOfPath returns the kind of guest in the call's path.
-func (c *call) kindOfPath() Kind {
-	if strings.HasPrefix(c.route.path, "/nodes/{node}/lxc") {
-		return LXC
-	}
-	return QEMU
 }
 
 // migratePreconditions lists the nodes to which a guest can migrate, and the disks that would have to be copied.

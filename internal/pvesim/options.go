@@ -91,6 +91,8 @@ func DefaultTokens() []Token {
 	}
 }
 
+const defaultHADelay = 10 * time.Second
+
 const defaultStorageSize = 270553174016
 
 func (o Options) withDefaults() Options {

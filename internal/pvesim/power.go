@@ -23,13 +23,6 @@ func qemuPowerRoutes() []*route {
 	}
 }
 
-func typePrefix(kind Kind) string {
-	if kind == LXC {
-		return "vz"
-	}
-	return "qm"
-}
-
 // markStopped marks a guest as stopped. A VM then applies its pending changes. The state is locked.
 func (s *Sim) markStopped(g *guest) {
 	g.running, g.paused = false, false

@@ -117,3 +117,22 @@ func (p propertyString) format(v values) string {
 	}
 	return strings.Join(slices.Concat(lead, needed, rest), ",")
 }
+
+// propertyRule returns the rule of a parameter with a property-string format.
+func propertyRule(name string, p propertyString) rule {
+	return checked(func(s string) error {
+		_, err := p.parse(name, s)
+		return err
+	})
+}
+
+// optionalPropertyRule returns the rule of a parameter with a property-string format that may also be empty.
+func optionalPropertyRule(name string, p propertyString) rule {
+	return checked(func(s string) error {
+		if strings.TrimSpace(s) == "" {
+			return nil
+		}
+		_, err := p.parse(name, s)
+		return err
+	})
+}

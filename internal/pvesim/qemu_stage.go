@@ -142,3 +142,18 @@ func (s *Sim) stageDrive(conf *config, key string, d drive) {
 		}
 	}
 }
+
+// checkBootDevices rejects a boot order with a device that is not configured, not pending and not set by the same call, or that the
+// same call deletes.
+func (u *update) checkBootDevices(conf *config, boot string) error {
+	order, ok := strings.CutPrefix(boot, "order=")
+	if !ok {
+		return nil
+	}
+	for dev := range strings.SplitSeq(order, ";") {
+		if conf.Values[dev] == "" && conf.Pending[dev] == "" && u.set[dev] == "" || slices.Contains(u.deletes, dev) {
+			return apiErrorf("invalid bootorder: device '%s' does not exist'", dev)
+		}
+	}
+	return nil
+}

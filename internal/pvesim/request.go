@@ -227,3 +227,11 @@ func readAll(r *http.Request) ([]byte, error) {
 	}
 	return b, nil
 }
+
+// kindOfPath returns the kind of guest in the call's path.
+func (c *call) kindOfPath() Kind {
+	if strings.HasPrefix(c.route.path, "/nodes/{node}/lxc") {
+		return LXC
+	}
+	return QEMU
+}

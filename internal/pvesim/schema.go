@@ -174,3 +174,15 @@ func (s *schema) with(more map[string]rule) *schema {
 }
 
 func params(rules map[string]rule) *schema { return &schema{rules: rules} }
+
+// mergeParamErrors joins the parameter errors of two passes.
+func mergeParamErrors(err error, bad map[string]string) error {
+	var e *apiError
+	if asAPIError(err, &e) {
+		maps.Copy(bad, e.params)
+	}
+	if len(bad) > 0 {
+		return paramErrors(bad)
+	}
+	return nil
+}

@@ -1,28 +1,8 @@
 package pvesim
 
 import (
-	"maps"
 	"strings"
 )
-
-// propertyRule returns the rule of a parameter with a property-string format.
-func propertyRule(name string, p propertyString) rule {
-	return checked(func(s string) error {
-		_, err := p.parse(name, s)
-		return err
-	})
-}
-
-// optionalPropertyRule returns the rule of a parameter with a property-string format that may also be empty.
-func optionalPropertyRule(name string, p propertyString) rule {
-	return checked(func(s string) error {
-		if strings.TrimSpace(s) == "" {
-			return nil
-		}
-		_, err := p.parse(name, s)
-		return err
-	})
-}
 
 var (
 	osTypes = []string{"other", "wxp", "w2k", "w2k3", "w2k8", "wvista", "win7", "win8", "win10", "win11", "l24", "l26", "solaris"}
@@ -99,18 +79,6 @@ func verifyQEMU(s *schema, p values) error {
 		}
 	}
 	return mergeParamErrors(s.verify(plain), bad)
-}
-
-// mergeParamErrors joins the parameter errors of two passes.
-func mergeParamErrors(err error, bad map[string]string) error {
-	var e *apiError
-	if asAPIError(err, &e) {
-		maps.Copy(bad, e.params)
-	}
-	if len(bad) > 0 {
-		return paramErrors(bad)
-	}
-	return nil
 }
 
 // isQEMUKey reports whether a VM config may contain the key.

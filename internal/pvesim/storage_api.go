@@ -151,13 +151,6 @@ func (c *call) permitVolume(st *storage, v *Volume) bool {
 	return false
 }
 
-func (v *Volume) stored() int64 {
-	if v.Stored > 0 {
-		return v.Stored
-	}
-	return v.Size
-}
-
 func (v *Volume) object() *object {
 	o := &object{}
 	o.str("volid", v.ID)
@@ -275,21 +268,6 @@ func (c *call) permitRemoval(id, vol string) error {
 		return err
 	}
 	return c.require("/vms/"+owner, "VM.Backup")
-}
-
-// ownerOf returns the vmid in a volume's name, or "".
-func ownerOf(vol string) string {
-	if m := backupOwner.FindStringSubmatch(vol); m != nil {
-		return m[1]
-	}
-	_, name, _ := strings.Cut(vol, ":")
-	if m := dirVolume.FindStringSubmatch(name); m != nil {
-		return m[3]
-	}
-	if m := lvmVolume.FindStringSubmatch(name); m != nil {
-		return m[2]
-	}
-	return ""
 }
 
 func storageConfigs(c *call) (reply, error) {

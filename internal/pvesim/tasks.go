@@ -287,3 +287,10 @@ var tasksWithoutWrites = map[string]bool{
 	"qmstop": true, "qmshutdown": true, "qmreset": true, "qmpause": true, "qmresume": true, "vzstop": true, "vzshutdown": true, "vzsuspend": true,
 	"vzresume": true,
 }
+
+func typePrefix(kind Kind) string {
+	if kind == LXC {
+		return "vz"
+	}
+	return "qm"
+}

@@ -103,3 +103,10 @@ func (s *Sim) volumesOf(vmid int) []*Volume {
 	}
 	return out
 }
+
+func (v *Volume) stored() int64 {
+	if v.Stored > 0 {
+		return v.Stored
+	}
+	return v.Size
+}

@@ -8,6 +8,7 @@ import (
 var (
 	dirVolume     = regexp.MustCompile(`^(?:\d+/base-\d+-[^/]+/)?(\d+)/((?:vm|base|subvol)-(\d+)-[^/]+\.(raw|qcow2|vmdk|subvol))$`)
 	lvmVolume     = regexp.MustCompile(`^(?:base-\d+-[^/]+/)?((?:vm|base)-(\d+)-\S+)$`)
+	backupOwner   = regexp.MustCompile(`:backup/vzdump-(?:qemu|lxc)-(\d+)-`)
 	contentVolume = regexp.MustCompile(`^(iso|vztmpl|import|snippets|backup)/([^/]+)$`)
 )
 
@@ -105,4 +106,19 @@ func (st *storage) formatLog(v *Volume) string {
 			itoa64(v.Size) + " lazy_refcounts=off refcount_bits=16"
 	}
 	return "Formatting '" + st.path(name) + "', fmt=" + v.Format + " size=" + itoa64(v.Size) + " preallocation=off"
+}
+
+// ownerOf returns the vmid in a volume's name, or "".
+func ownerOf(vol string) string {
+	if m := backupOwner.FindStringSubmatch(vol); m != nil {
+		return m[1]
+	}
+	_, name, _ := strings.Cut(vol, ":")
+	if m := dirVolume.FindStringSubmatch(name); m != nil {
+		return m[3]
+	}
+	if m := lvmVolume.FindStringSubmatch(name); m != nil {
+		return m[2]
+	}
+	return ""
 }
