@@ -141,6 +141,7 @@ func TestFilesLimits(t *testing.T) {
 // TestFilesBoundsTheWalk reads trees in which a few objects describe very many entries: wide trees of shared subtrees, and a
 // deep tree.
 func TestFilesBoundsTheWalk(t *testing.T) {
+	t.Parallel()
 	g := newGit(t)
 	wide := g.files(map[string]string{"a.txt": "1"})
 	for range 8 {

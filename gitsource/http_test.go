@@ -61,6 +61,7 @@ func writeFile(t testing.TB, name, content string) string {
 }
 
 func TestFetchHTTP(t *testing.T) {
+	t.Parallel()
 	g := newGit(t)
 	history := g.history("main", 120)
 	s, dir := openSource(t, plain(serve(t, gitHTTP(t, g))))
@@ -181,6 +182,7 @@ func TestFetchHTTPRedirects(t *testing.T) {
 
 // TestFetchSkipsHangingRemote fetches from a remote that accepts the connection and sends nothing.
 func TestFetchSkipsHangingRemote(t *testing.T) {
+	t.Parallel()
 	g := newGit(t)
 	history := g.history("main", 2)
 	hanging := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
@@ -254,6 +256,7 @@ func offsets(n int) []int {
 // TestFetchSurvivesCuts ends the reply at many offsets, with a clean end and with a broken connection, for a clone and for
 // an update. The store must not change, and the next fetch must succeed.
 func TestFetchSurvivesCuts(t *testing.T) {
+	t.Parallel()
 	g := newGit(t)
 	first := g.history("main", 3)
 	s, dir := openSource(t, fileRemote(g))
@@ -285,6 +288,7 @@ func TestFetchSurvivesCuts(t *testing.T) {
 
 // TestFetchNoticesFlippedBits flips bits of the reply. A fetch that still succeeds must have the right objects.
 func TestFetchNoticesFlippedBits(t *testing.T) {
+	t.Parallel()
 	g := newGit(t)
 	first := g.history("main", 2)
 	s, dir := openSource(t, fileRemote(g))

@@ -210,6 +210,7 @@ func TestBranchChanges(t *testing.T) {
 
 // TestReadingWhileFetching reads old revisions from several goroutines while new ones arrive and the store is replaced.
 func TestReadingWhileFetching(t *testing.T) {
+	t.Parallel()
 	g := newGit(t)
 	history := g.history("main", 3)
 	s, dir := openSource(t, fileRemote(g))

@@ -65,6 +65,7 @@ func fsck(t testing.TB, dir string) {
 }
 
 func TestFetchFollowsTheBranch(t *testing.T) {
+	t.Parallel()
 	for name, commits := range map[string]int{"one_by_one": 3, "as_a_pack": 120} {
 		t.Run(name, func(t *testing.T) {
 			g := newGit(t)
@@ -100,6 +101,7 @@ func TestFetchFollowsTheBranch(t *testing.T) {
 
 // TestFetchTransfersOnlyNewObjects counts the new objects: the store writes each one to a separate file.
 func TestFetchTransfersOnlyNewObjects(t *testing.T) {
+	t.Parallel()
 	g := newGit(t)
 	history := g.history("main", 120)
 	s, dir := openSource(t, fileRemote(g))

@@ -10,6 +10,7 @@ import (
 )
 
 func TestAudit(t *testing.T) {
+	t.Parallel()
 	l := newTestRepo(t)
 	id := l.commit(draft{by: workflow, tree: l.tree("a=1"), message: "change\n\nGitops-Target: lab/main"})
 	v := l.policy(func(o *verify.Options) { trustWorkflow(func(*verify.Extensions) {})(l, o) }).Audit(t.Context(), l.repo, id)
@@ -23,6 +24,7 @@ func TestAudit(t *testing.T) {
 
 // TestAuditReportsUntrustedIdentity: a refusal for the identity contains the identity that signed.
 func TestAuditReportsUntrustedIdentity(t *testing.T) {
+	t.Parallel()
 	l := newTestRepo(t)
 	v := l.policy().Audit(t.Context(), l.repo, l.commit(draft{by: mallory}))
 	if v.Accepted || v.Reason != verify.ReasonWrongIdentity || v.Subject != mallory.Subject || v.Signer != "" || v.Hint == "" {
@@ -31,6 +33,7 @@ func TestAuditReportsUntrustedIdentity(t *testing.T) {
 }
 
 func TestAuditJudgesTheChange(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	p := s.policy(addSigner(approver(bob)))
 	d := s.on(s.next)
@@ -45,6 +48,7 @@ func TestAuditJudgesTheChange(t *testing.T) {
 }
 
 func TestAuditTag(t *testing.T) {
+	t.Parallel()
 	l := newTestRepo(t)
 	commit := l.commit(draft{})
 	raw, _, err := l.sig.Tag(sigtest.TagSpec{Object: string(commit), Name: "v1", Message: "release"}, alice, sigtest.SignOptions{At: l.now.Add(time.Minute)})
@@ -70,6 +74,7 @@ func TestAuditTag(t *testing.T) {
 }
 
 func TestAuditSeparatesReadErrors(t *testing.T) {
+	t.Parallel()
 	l := newTestRepo(t)
 	v := l.policy().AuditTag(t.Context(), l.repo, gitsource.ID("1111111111111111111111111111111111111111"))
 	if v.Accepted || v.Err == nil || v.Reason != "" {

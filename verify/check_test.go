@@ -40,6 +40,7 @@ func (s testHistory) on(parent gitsource.ID) draft {
 }
 
 func TestCheckAcceptsSignedCommit(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	got := s.testRepo.accepted(s.policy(), s.next, s.base)
 	if want := "main@sha1:" + string(s.next); got.String() != want {
@@ -59,6 +60,7 @@ func TestCheckAcceptsSignedCommit(t *testing.T) {
 }
 
 func TestRevisionZeroIsInvalid(t *testing.T) {
+	t.Parallel()
 	var r verify.Revision
 	if r.Valid() || strings.Contains(r.String(), "sha1") {
 		t.Errorf("got valid %v, %q, want an invalid revision that names no commit", r.Valid(), r)
@@ -67,6 +69,7 @@ func TestRevisionZeroIsInvalid(t *testing.T) {
 
 // TestCheckHistory has the rows of the history matrix about which commits of a history must be signed.
 func TestCheckHistory(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		make func(s testHistory) (tip, culprit gitsource.ID)
 		want map[verify.History]verify.Reason // "" means accepted
@@ -180,11 +183,13 @@ func TestCheckHistory(t *testing.T) {
 }
 
 func TestCheckRefusesRollback(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	s.refused(s.policy(), s.accepted, verify.Base{Commit: s.next, ProvenTime: s.now}, verify.ReasonNotDescendant, s.accepted)
 }
 
 func TestCheckSameTipAgain(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	got := s.testRepo.accepted(s.policy(), s.accepted, s.base)
 	if len(got.Commits()) != 0 {
@@ -194,6 +199,7 @@ func TestCheckSameTipAgain(t *testing.T) {
 }
 
 func TestCheckAnchor(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	anchored := func(o *verify.Options) { o.Anchor, o.TrustOnFirstUse = s.accepted, false }
 	got := s.testRepo.accepted(s.policy(anchored), s.next, verify.Base{})
@@ -205,6 +211,7 @@ func TestCheckAnchor(t *testing.T) {
 }
 
 func TestCheckTrustsUnsignedAnchorByID(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	anchor := s.unsigned(draft{tree: s.first})
 	tip := s.commit(s.on(anchor))
@@ -213,6 +220,7 @@ func TestCheckTrustsUnsignedAnchorByID(t *testing.T) {
 }
 
 func TestCheckFirstUse(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	got := s.testRepo.accepted(s.policy(), s.next, verify.Base{})
 	if commits := got.Commits(); len(commits) != 1 || commits[0].Before != "" {
@@ -223,6 +231,7 @@ func TestCheckFirstUse(t *testing.T) {
 // TestCheckFirstUseNeedsRoleChange: on first use, a signer without the role change cannot introduce a tree that no other
 // signer signed.
 func TestCheckFirstUseNeedsRoleChange(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	d := s.on(s.next)
 	d.by, d.message = bob, "approve\n\nGitops-Approve: 1234"
@@ -242,6 +251,7 @@ func TestCheckFirstUseNeedsRoleChange(t *testing.T) {
 }
 
 func TestCheckRewriteCountsForOneTip(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	other := s.commit(draft{tree: s.second})
 	s.refused(s.policy(), other, s.base, verify.ReasonNotDescendant, other)
@@ -258,6 +268,7 @@ func TestCheckRewriteCountsForOneTip(t *testing.T) {
 }
 
 func TestCheckProvenTime(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		lag  time.Duration // how much before the base the tip was proven
 		want verify.Reason
@@ -282,6 +293,7 @@ func TestCheckProvenTime(t *testing.T) {
 }
 
 func TestCheckProvenTimeInsideRange(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	d := s.on(s.next)
 	d.sign.At = s.now.Add(time.Hour)
@@ -292,6 +304,7 @@ func TestCheckProvenTimeInsideRange(t *testing.T) {
 
 // TestCheckNotBefore is what is left when the agent lost its state and the forge serves an old commit.
 func TestCheckNotBefore(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	at := func(limit time.Time) *verify.Policy {
 		return s.policy(func(o *verify.Options) { o.NotBefore = limit })
@@ -302,6 +315,7 @@ func TestCheckNotBefore(t *testing.T) {
 }
 
 func TestCheckLimitsRange(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	tip := s.accepted
 	for i := range 1001 {
@@ -314,6 +328,7 @@ func TestCheckLimitsRange(t *testing.T) {
 
 // TestCheckLimitsCommits: a commit object above the limit is refused.
 func TestCheckLimitsCommits(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	d := s.on(s.next)
 	d.message = strings.Repeat("x", 1<<20)
@@ -323,6 +338,7 @@ func TestCheckLimitsCommits(t *testing.T) {
 
 // TestCheckTreesThatCannotBeCompared: a commit of a signer with paths is refused if its change cannot be computed.
 func TestCheckTreesThatCannotBeCompared(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		tree func(s testHistory) gitsource.ID
 		want verify.Reason
@@ -347,6 +363,7 @@ func TestCheckTreesThatCannotBeCompared(t *testing.T) {
 }
 
 func TestCheckTarget(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		message string
 		want    verify.Reason
@@ -380,6 +397,7 @@ func TestCheckTarget(t *testing.T) {
 }
 
 func TestCheckIsDeterministic(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	first := s.unsigned(s.on(s.next))
 	tip := first
@@ -392,6 +410,7 @@ func TestCheckIsDeterministic(t *testing.T) {
 }
 
 func TestCheckSeparatesReadErrors(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -402,6 +421,7 @@ func TestCheckSeparatesReadErrors(t *testing.T) {
 }
 
 func TestFirstParents(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	third := s.commit(s.on(s.next))
 	got, err := verify.FirstParents(t.Context(), s.repo, s.accepted, third, 2)

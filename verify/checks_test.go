@@ -263,6 +263,7 @@ func checks() []check {
 
 // TestChecksAreListed compares the list of checks with the source and the documentation.
 func TestChecksAreListed(t *testing.T) {
+	t.Parallel()
 	doc, err := os.ReadFile(filepath.Join("..", "docs", "verify.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -301,6 +302,7 @@ func (c check) row() string { return "| " + c.name + " | `" + c.test + "` |" }
 
 // TestReasonsAreDocumented: each reason has its section in docs/verify.md.
 func TestReasonsAreDocumented(t *testing.T) {
+	t.Parallel()
 	doc, err := os.ReadFile(filepath.Join("..", "docs", "verify.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -55,6 +55,7 @@ func exemptions() []exemption {
 // TestEveryGuardIsListed finds the guards in the source of the package. It fails if a guard has neither a check nor an
 // exemption, so that a new refusal must come with a test that fails without it.
 func TestEveryGuardIsListed(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
@@ -87,6 +88,7 @@ func TestEveryGuardIsListed(t *testing.T) {
 
 // TestExemptionsAreCurrent: each exemption names an existing guard and has a reason.
 func TestExemptionsAreCurrent(t *testing.T) {
+	t.Parallel()
 	for _, e := range exemptions() {
 		source, err := os.ReadFile(e.file)
 		if err != nil {

@@ -23,6 +23,7 @@ func (s testHistory) chain(parent gitsource.ID, n int) []gitsource.ID {
 
 // TestCheckLimitsSideBranches: commits of side branches count towards the thousand commits that may be accepted at once.
 func TestCheckLimitsSideBranches(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	side := s.chain(s.accepted, 999)
 	merge := s.on(s.next)
@@ -35,6 +36,7 @@ func TestCheckLimitsSideBranches(t *testing.T) {
 
 // TestAncestorsAreLimited: the comparison with side branches reads a limited number of ancestors.
 func TestAncestorsAreLimited(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	tip := s.chain(s.accepted, 3)[2] // 4 commits with the accepted one
 	if err := verify.ReadAncestors(t.Context(), s.repo, tip, 4); err != nil {
@@ -47,6 +49,7 @@ func TestAncestorsAreLimited(t *testing.T) {
 
 // TestSealedIsLimited: a seal covers a limited number of commits.
 func TestSealedIsLimited(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	tip := s.chain(s.accepted, 3)[2]
 	if got, err := verify.SealedCommits(t.Context(), s.repo, s.accepted, tip, 3); err != nil || len(got) != 3 {

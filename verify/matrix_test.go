@@ -125,6 +125,7 @@ func (c matrixCase) row() string {
 
 // TestMatrixIsCovered compares the matrices with the documentation and with the tests that they name.
 func TestMatrixIsCovered(t *testing.T) {
+	t.Parallel()
 	doc, err := os.ReadFile(filepath.Join("..", "docs", "verify.md"))
 	if err != nil {
 		t.Fatal(err)

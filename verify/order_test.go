@@ -19,6 +19,7 @@ func ordersOf(s testHistory, d draft, change ...func(*verify.Options)) verify.Si
 }
 
 func TestOrders(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	d := s.on(s.next)
 	d.message = "release\n\nGitops-Approve: 12ab\nGitops-Target: lab/main\nGitops-Run: snapshot VirtualMachine/web name=before"
@@ -37,6 +38,7 @@ func TestOrders(t *testing.T) {
 }
 
 func TestOrdersNeedTheRole(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	d := s.on(s.next)
 	d.by, d.message = bob, "release\n\nGitops-Approve: 12ab\nGitops-Run: stop VirtualMachine/web"
@@ -48,6 +50,7 @@ func TestOrdersNeedTheRole(t *testing.T) {
 
 // TestOrdersThatDoNotCount has the ways to make a signer give an order without intent.
 func TestOrdersThatDoNotCount(t *testing.T) {
+	t.Parallel()
 	const order = "Gitops-Approve: 12ab"
 	tests := map[string]struct {
 		change func(s testHistory, d *draft)
@@ -99,6 +102,7 @@ func TestOrdersThatDoNotCount(t *testing.T) {
 
 // TestOrdersLookalikes: a line that only looks like an order is ordinary text.
 func TestOrdersLookalikes(t *testing.T) {
+	t.Parallel()
 	for name, line := range map[string]string{
 		"cyrillic":   "Gitops-\u0410pprove: 12ab",
 		"hyphen":     "Gitops\u2010Approve: 12ab",
@@ -121,6 +125,7 @@ func TestOrdersLookalikes(t *testing.T) {
 
 // TestOrderKeyDoesNotDependOnCommitID: the same payload with another signature has another commit id and is the same order.
 func TestOrderKeyDoesNotDependOnCommitID(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	d := s.on(s.next)
 	d.message, d.sign.At = "release\n\nGitops-Approve: 12ab", s.now
@@ -133,6 +138,7 @@ func TestOrderKeyDoesNotDependOnCommitID(t *testing.T) {
 
 // TestOrdersInTipModeCompareWithTheParent: a commit gives orders if it changes nothing compared with its own parent.
 func TestOrdersInTipModeCompareWithTheParent(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	d := s.on(s.unsigned(s.on(s.accepted)))
 	d.message = "release\n\nGitops-Approve: 12ab"
@@ -147,6 +153,7 @@ func TestOrdersInTipModeCompareWithTheParent(t *testing.T) {
 }
 
 func TestCommitsAreCopies(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	d := s.on(s.next)
 	d.message = "release\n\nGitops-Approve: 12ab"

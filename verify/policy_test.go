@@ -21,6 +21,7 @@ func signer(change func(*verify.Signer)) verify.Signer {
 }
 
 func TestCheckRoles(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	withBob := s.policy(addSigner(approver(bob)))
 
@@ -39,6 +40,7 @@ func TestCheckRoles(t *testing.T) {
 // TestCheckTipModeJudgesWholeChange: commits below the tip are not verified, so the tip's signer needs the role for their
 // changes too.
 func TestCheckTipModeJudgesWholeChange(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	d := s.on(s.unsigned(s.on(s.accepted)))
 	d.by = bob
@@ -52,6 +54,7 @@ func TestCheckTipModeJudgesWholeChange(t *testing.T) {
 }
 
 func TestCheckAllModeJudgesSideCommits(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	side := s.on(s.accepted)
 	side.by, side.tree = bob, s.tree("web.yaml=evil")
@@ -65,6 +68,7 @@ func TestCheckAllModeJudgesSideCommits(t *testing.T) {
 }
 
 func TestCheckPaths(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		paths []string
 		after []string
@@ -96,6 +100,7 @@ func TestCheckPaths(t *testing.T) {
 
 // TestCheckFirstUseNeedsTheWholeScope: on first use the signer must be allowed to change the whole tree.
 func TestCheckFirstUseNeedsTheWholeScope(t *testing.T) {
+	t.Parallel()
 	l := newTestRepo(t)
 	tip := l.commit(draft{tree: l.tree("web/a.yaml=1", "db/a.yaml=1")})
 	scoped := func(paths ...string) *verify.Policy {
@@ -106,6 +111,7 @@ func TestCheckFirstUseNeedsTheWholeScope(t *testing.T) {
 }
 
 func TestCheckWindow(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	at := s.now // when next was proven
 	tests := map[string]struct {
@@ -132,6 +138,7 @@ func TestCheckWindow(t *testing.T) {
 
 // TestCheckUsesSignerTrustedAtTheTime: one identity may occur several times in the list, with other rights at other times.
 func TestCheckUsesSignerTrustedAtTheTime(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	p := s.policy(func(o *verify.Options) {
 		o.Signers = []verify.Signer{
@@ -148,6 +155,7 @@ func TestCheckUsesSignerTrustedAtTheTime(t *testing.T) {
 }
 
 func TestCheckDeny(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	tip := s.commit(s.on(s.next))
 	v := s.policy().Audit(t.Context(), s.repo, s.next)
@@ -169,6 +177,7 @@ func TestCheckDeny(t *testing.T) {
 }
 
 func TestNewPolicyReportsEveryProblem(t *testing.T) {
+	t.Parallel()
 	_, err := verify.NewPolicy(verify.Options{})
 	if err == nil {
 		t.Fatal("policy without trust: got none, want an error")
@@ -181,6 +190,7 @@ func TestNewPolicyReportsEveryProblem(t *testing.T) {
 }
 
 func TestNewPolicyRefuses(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		change func(o *verify.Options)
 		want   string
@@ -248,6 +258,7 @@ func pattern(p string) func(*verify.Options) {
 
 // TestNewPolicyCertificateBinding: people who cannot change files need no certificate that names a branch.
 func TestNewPolicyCertificateBinding(t *testing.T) {
+	t.Parallel()
 	l := newTestRepo(t)
 	d := draft{by: workflow, tree: l.tree("web.yaml=1")}
 	tip := l.commit(d)
@@ -260,6 +271,7 @@ func TestNewPolicyCertificateBinding(t *testing.T) {
 }
 
 func TestPolicyRoot(t *testing.T) {
+	t.Parallel()
 	l := newTestRepo(t)
 	if got := l.policy().Root(); !got.Expiry.After(noon) || got.SHA256 == [32]byte{} {
 		t.Errorf("got %+v, want a digest and an expiry after the tests", got)
@@ -273,6 +285,7 @@ func TestPolicyRoot(t *testing.T) {
 }
 
 func TestReasons(t *testing.T) {
+	t.Parallel()
 	seen := map[verify.Reason]bool{}
 	for _, r := range verify.Reasons() {
 		if seen[r] || r.Meaning() == "" || r.Hint() == "" {

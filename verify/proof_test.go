@@ -113,6 +113,7 @@ func trustPattern(subject string) func(*testRepo, *verify.Options) {
 }
 
 func TestProveAccepts(t *testing.T) {
+	t.Parallel()
 	v2 := sigtest.SignOptions{LogPart: sigtest.RekorV2}
 	runForgeries(t, map[string]forgery{
 		"rekor_v1":               {},
@@ -141,6 +142,7 @@ func TestProveAccepts(t *testing.T) {
 
 // TestProveKeys: both versions of the log, with each kind of key that authorities and logs use.
 func TestProveKeys(t *testing.T) {
+	t.Parallel()
 	for name, keys := range map[string]sigtest.Options{
 		"ed25519_log": {CAKey: sigtest.P384, RekorV2Key: sigtest.Ed25519},
 		"ecdsa_log":   {CAKey: sigtest.P256, RekorV2Key: sigtest.P256},
@@ -169,6 +171,7 @@ func TestProveKeys(t *testing.T) {
 
 // TestProveContent has the rows where the signature is valid and the content is not the signed content.
 func TestProveContent(t *testing.T) {
+	t.Parallel()
 	other := strings.Repeat("12", 20)
 	runForgeries(t, map[string]forgery{
 		"message_changed":   {edit: replace("change web", "change www"), want: verify.ReasonContentMismatch},
@@ -204,6 +207,7 @@ func TestProveContent(t *testing.T) {
 
 // TestProveForm has the rows where the signature does not have the form that gitsign writes.
 func TestProveForm(t *testing.T) {
+	t.Parallel()
 	end := "-----END SIGNED MESSAGE-----\n"
 	extra := sigtest.Attribute{Type: asn1.ObjectIdentifier{1, 2, 3}, Value: []byte{5, 0}}
 	runForgeries(t, map[string]forgery{
@@ -248,6 +252,7 @@ func TestProveForm(t *testing.T) {
 
 // TestProveLog has the rows where the transparency log does not prove the signature.
 func TestProveLog(t *testing.T) {
+	t.Parallel()
 	v2 := sigtest.SignOptions{LogPart: sigtest.RekorV2}
 	runForgeries(t, map[string]forgery{
 		"signature_bit":            {sign: signed(sigtest.FlipSignature), want: verify.ReasonBadSignature},
@@ -293,6 +298,7 @@ func TestProveLog(t *testing.T) {
 
 // TestProveCertificate has the rows where the certificate was not valid for the signature.
 func TestProveCertificate(t *testing.T) {
+	t.Parallel()
 	expired, early := noon.Add(10*time.Minute+time.Second), noon.Add(-time.Second)
 	runForgeries(t, map[string]forgery{
 		"no_certificate_log":            {sign: func(*testRepo) sigtest.SignOptions { return sigtest.SignOptions{CTLog: sigtest.Absent()} }, want: verify.ReasonNoCertificateLog},
@@ -311,6 +317,7 @@ func TestProveCertificate(t *testing.T) {
 
 // TestProveIdentity has the rows where the proof is valid and the identity is not that of a signer.
 func TestProveIdentity(t *testing.T) {
+	t.Parallel()
 	runForgeries(t, map[string]forgery{
 		"wrong_subject":          {by: mallory, want: verify.ReasonWrongIdentity},
 		"wrong_issuer":           {by: sigtest.Identity{Subject: alice.Subject, Issuer: "https://other.test"}, want: verify.ReasonWrongIdentity},

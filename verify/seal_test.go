@@ -48,6 +48,7 @@ func newSealHistory(t *testing.T) sealHistory {
 }
 
 func TestSealCoversItsRange(t *testing.T) {
+	t.Parallel()
 	s := newSealHistory(t)
 	tip := s.commit(s.seal(s.next, s.changed))
 	for _, mode := range []verify.History{verify.HistoryFirstParent, verify.HistoryAll} {
@@ -70,6 +71,7 @@ func TestSealCoversItsRange(t *testing.T) {
 
 // TestSealedBy: an audit finds the sealed commits for every begin of its range. Seals of other signers do not count.
 func TestSealedBy(t *testing.T) {
+	t.Parallel()
 	s := newSealHistory(t)
 	seal := s.commit(s.seal(s.next, s.changed))
 	tip := s.commit(s.on(seal))
@@ -91,6 +93,7 @@ func TestSealedBy(t *testing.T) {
 
 // TestSealBelowTheTip: commits above a seal need no signer with the role seal.
 func TestSealBelowTheTip(t *testing.T) {
+	t.Parallel()
 	s := newSealHistory(t)
 	tip := s.commit(s.on(s.commit(s.seal(s.next, s.changed))))
 	s.testRepo.accepted(s.policy(sealer()), tip, s.base)
@@ -102,6 +105,7 @@ func TestSealBelowTheTip(t *testing.T) {
 
 // TestSealThatBeginsBelowTheBase: a seal may cover commits that were accepted before.
 func TestSealThatBeginsBelowTheBase(t *testing.T) {
+	t.Parallel()
 	s := newSealHistory(t)
 	tip := s.commit(s.seal(s.accepted, s.changed))
 	commits := s.testRepo.accepted(s.policy(sealer()), tip, verify.Base{Commit: s.loose}).Commits()
@@ -113,6 +117,7 @@ func TestSealThatBeginsBelowTheBase(t *testing.T) {
 
 // TestSealIsBoundToPaths: the sealed change must be inside the paths of the seal's signer.
 func TestSealIsBoundToPaths(t *testing.T) {
+	t.Parallel()
 	s := newSealHistory(t)
 	tip := s.commit(s.seal(s.next, s.changed))
 	s.refused(s.policy(sealer("db")), tip, s.base, verify.ReasonOutOfScope, tip)
@@ -121,6 +126,7 @@ func TestSealIsBoundToPaths(t *testing.T) {
 
 // TestSealDoesNotOverrideDenyList: a sealed commit on the deny list is refused, on the path and on a side branch.
 func TestSealDoesNotOverrideDenyList(t *testing.T) {
+	t.Parallel()
 	s := newSealHistory(t)
 	side := s.unsigned(s.on(s.accepted))
 	merge := s.on(s.changed)
@@ -135,6 +141,7 @@ func TestSealDoesNotOverrideDenyList(t *testing.T) {
 // TestSealStopsAtItsRange: with HistoryAll, a seal covers the side branches that its range brought in, and no side branches
 // from below the range.
 func TestSealStopsAtItsRange(t *testing.T) {
+	t.Parallel()
 	s := newSealHistory(t)
 	side := s.unsigned(s.on(s.accepted))
 	merge := s.on(s.next)
@@ -147,6 +154,7 @@ func TestSealStopsAtItsRange(t *testing.T) {
 
 // TestSealedOrdersDoNotCount: the signer of a sealed commit is not verified, so its orders do not count.
 func TestSealedOrdersDoNotCount(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	d := s.on(s.next)
 	d.message = "release\n\nGitops-Approve: 12ab"
@@ -161,6 +169,7 @@ func TestSealedOrdersDoNotCount(t *testing.T) {
 
 // TestSealInTipMode: with HistoryTip seals have no effect, and the tip's signer needs the role change for the whole change.
 func TestSealInTipMode(t *testing.T) {
+	t.Parallel()
 	s := newSealHistory(t)
 	tip := s.commit(s.seal(s.next, s.changed))
 	s.refused(s.policy(sealer(), history(verify.HistoryTip)), tip, s.base, verify.ReasonMissingRole, tip)
@@ -168,6 +177,7 @@ func TestSealInTipMode(t *testing.T) {
 
 // TestSealDoesNotApplyOnFirstUse: on first use the whole tree needs a signer, and a seal covers only a range.
 func TestSealDoesNotApplyOnFirstUse(t *testing.T) {
+	t.Parallel()
 	s := newSealHistory(t)
 	tip := s.commit(s.seal(s.next, s.changed))
 	s.refused(s.policy(sealer()), tip, verify.Base{}, verify.ReasonUnsigned, s.changed)
@@ -176,6 +186,7 @@ func TestSealDoesNotApplyOnFirstUse(t *testing.T) {
 // TestSealsThatDoNotCount has the ways in which a seal could cover more than its signer intended or may seal. The commits
 // are then refused for their own reasons, and the message explains why the seal does not count.
 func TestSealsThatDoNotCount(t *testing.T) {
+	t.Parallel()
 	ranges := func(from, to gitsource.ID) string { return "Gitops-Seal: " + string(from) + ".." + string(to) }
 	tests := map[string]struct {
 		change func(s sealHistory, d *draft)
@@ -228,6 +239,7 @@ func TestSealsThatDoNotCount(t *testing.T) {
 
 // TestSealByUntrustedSigner: an unsigned seal and a seal of an untrusted identity are refused like any other commit.
 func TestSealByUntrustedSigner(t *testing.T) {
+	t.Parallel()
 	s := newSealHistory(t)
 	d := s.seal(s.next, s.changed)
 	s.refused(s.policy(sealer()), s.unsigned(d), s.base, verify.ReasonUnsigned, s.loose)
@@ -244,6 +256,7 @@ func TestSealByUntrustedSigner(t *testing.T) {
 // TestSealOutsideItsTime: a seal counts only if its signer was trusted at the proven time. Otherwise the refusal of the
 // commits explains why the seal does not count.
 func TestSealOutsideItsTime(t *testing.T) {
+	t.Parallel()
 	s := newSealHistory(t)
 	tip := s.commit(s.seal(s.next, s.changed))
 	p := s.policy(sealer(), func(o *verify.Options) { o.Signers[1].Until = s.now })
@@ -256,6 +269,7 @@ func TestSealOutsideItsTime(t *testing.T) {
 
 // TestVoidSealKeepsTheReason: the explanation about the seal does not replace the reason of the commit.
 func TestVoidSealKeepsTheReason(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	loose := s.foreign(s.on(s.next), pgpSignature)
 	d := s.seal(s.next, loose)
@@ -270,6 +284,7 @@ func TestVoidSealKeepsTheReason(t *testing.T) {
 
 // TestVoidSealIsReported: a seal that does not count, over commits that need no seal, is accepted and reported as ignored.
 func TestVoidSealIsReported(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	d := s.seal(s.accepted, s.next)
 	d.by = alice
@@ -281,6 +296,7 @@ func TestVoidSealIsReported(t *testing.T) {
 
 // TestSealLength: a range may have as many commits as may be accepted at once, counted from its end.
 func TestSealLength(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	var path []gitsource.ID
 	tip := s.next

@@ -21,6 +21,7 @@ func untilAlice(until time.Time) func(*verify.Options) {
 // TestCheckRemovedSigner: commits that a person signed before leaving stay valid at any later time. Later commits of that
 // person are refused, also below commits of other signers.
 func TestCheckRemovedSigner(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	p := s.policy(untilAlice(s.now.Add(time.Second)))
 	byBob := s.on(s.next)
@@ -38,6 +39,7 @@ func TestCheckRemovedSigner(t *testing.T) {
 // TestCheckLeakedIdentity: alice's key leaked and was used while she was trusted. The log proves that old time, so her
 // window does not refuse the commit. Its place in the history does. Before bob's commit is accepted, only the deny list does.
 func TestCheckLeakedIdentity(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	leak := s.now
 	byBob := s.on(s.next)
@@ -62,6 +64,7 @@ func TestCheckLeakedIdentity(t *testing.T) {
 
 // TestCheckOtherRepository: signatures do not name the repository, so the history decides.
 func TestCheckOtherRepository(t *testing.T) {
+	t.Parallel()
 	s := newTestHistory(t)
 	other := s.commit(draft{tree: s.tree("other.yaml=1")})
 	s.refused(s.policy(), other, s.base, verify.ReasonNotDescendant, other)
@@ -73,6 +76,7 @@ func TestCheckOtherRepository(t *testing.T) {
 // TestCheckFreezeIsNotDetected: a remote that keeps serving an old tip serves a valid state. Only the age of the last new
 // commit shows the freeze, by metrics and alerts.
 func TestCheckFreezeIsNotDetected(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestHistory(t)
 		p := s.policy()
@@ -87,6 +91,7 @@ func TestCheckFreezeIsNotDetected(t *testing.T) {
 // TestClockIsNotUsed verifies with a clock that is decades behind every signature, and with one that is decades ahead.
 // Verdicts, reasons and proven times do not depend on the clock.
 func TestClockIsNotUsed(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestHistory(t)
 		d := s.on(s.next)

@@ -114,6 +114,7 @@ func (w workspace) server() string {
 }
 
 func TestPreReceive(t *testing.T) {
+	t.Parallel()
 	w := newWorkspace(t)
 	server := w.server()
 	push := func(want, refspec string) {
@@ -149,6 +150,7 @@ func TestPreReceive(t *testing.T) {
 }
 
 func TestCheckOfProposals(t *testing.T) {
+	t.Parallel()
 	w := newWorkspace(t)
 	root, err := os.ReadFile(w.root)
 	if err != nil {

@@ -106,6 +106,7 @@ func (l lab) do(call cluster.Call) string {
 // TestEveryKeySettlesOnTheSimulator writes a value of every key, every sub-key among them, as Diff would have it written, and
 // compares what is read back: nothing may be left to write. What only root@pam may write is edited by hand.
 func TestEveryKeySettlesOnTheSimulator(t *testing.T) {
+	t.Parallel()
 	samples := guest.WrittenSamples()
 	for _, status := range []guest.Status{guest.StatusStopped, guest.StatusRunning} {
 		t.Run(string(status), func(t *testing.T) {
@@ -161,6 +162,7 @@ func (l lab) carryOut(sample guest.WrittenSample, vmid int, change guest.Change)
 // TestRecordedWritesSettleOnTheSimulator repeats the writes that the real API took and compares what the simulator reads back
 // with what was written.
 func TestRecordedWritesSettleOnTheSimulator(t *testing.T) {
+	t.Parallel()
 	recorded := guest.RecordedWrites(t, map[guest.Kind]int{guest.VirtualMachine: labVM, guest.Container: labCT})
 	simulate(t, func(l lab) {
 		for _, r := range recorded {
@@ -198,6 +200,7 @@ func (l lab) settled(d guest.Desired, sent string) guest.Observed {
 
 // TestUnknownKeysSurviveOnTheSimulator: a key of a release to come is read, compared with nothing, and still there after writes.
 func TestUnknownKeysSurviveOnTheSimulator(t *testing.T) {
+	t.Parallel()
 	simulate(t, func(l lab) {
 		for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
 			vmid := l.renew(kind)

@@ -118,8 +118,10 @@ func withSource(t failer, data []byte) []byte {
 // TestAdoptedGuestCanBeMadeAnew: from its manifest an adopted guest is made on an empty cluster as it was, but for what Proxmox draws
 // anew and for what the manifest says that it does not pin.
 func TestAdoptedGuestCanBeMadeAnew(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
 		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
 			rapid.Check(t, func(rt *rapid.T) {
 				here := newStand(t)
 				defer here.close()

@@ -12,6 +12,7 @@ import (
 
 // TestAdoptGuide parses the manifests of the guide as one repository, as its reader types them.
 func TestAdoptGuide(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.FromSlash("../../docs/adopt.md"))
 	if err != nil {
 		t.Fatal(err)

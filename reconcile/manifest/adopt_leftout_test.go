@@ -11,6 +11,7 @@ import (
 
 // TestAdoptTellsOddNames: what no manifest takes is told as what it is, and not as what the rest would be without it.
 func TestAdoptTellsOddNames(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		kind guest.Kind
 		keys map[string]string

@@ -19,6 +19,7 @@ var withEnv = manifest.AdoptOptions{Cluster: "home", Name: "erp", Env: true}
 
 // TestRecordedGuestsPlanEmpty adopts every guest that was recorded from Proxmox's own code, whatever waits in it.
 func TestRecordedGuestsPlanEmpty(t *testing.T) {
+	t.Parallel()
 	guests := recordedGuests(t, slices.Concat(recordings.First(t), recordings.Second(t)))
 	for where, o := range guests {
 		a, err := manifest.Adopt(o, withEnv)
@@ -102,6 +103,7 @@ func recordedKeys(t *testing.T, call, body string) map[string]guest.Value {
 
 // TestRecordedGuestsCanBeMadeAnew makes the recorded guests on the simulator, which has none of the recorder's host.
 func TestRecordedGuestsCanBeMadeAnew(t *testing.T) {
+	t.Parallel()
 	made := map[string]bool{} // manifests: many recordings differ in nothing that a manifest says
 	for where, o := range recordedGuests(t, recordings.First(t)) {
 		a, err := manifest.Adopt(o, withEnv)

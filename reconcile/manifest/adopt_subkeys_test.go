@@ -10,6 +10,7 @@ import (
 
 // TestAdoptPinsEverySubKey: whatever sub-key of a device the key table knows, some field says it.
 func TestAdoptPinsEverySubKey(t *testing.T) {
+	t.Parallel()
 	const disk = "local-lvm:vm-105-disk-0,size=1G"
 	bases := map[guest.Kind]map[string]string{
 		guest.VirtualMachine: {

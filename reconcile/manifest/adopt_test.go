@@ -39,8 +39,10 @@ func wanted(t failer, data []byte) guest.Desired {
 // TestAdoptedPlansEmpty: an adopted manifest differs from its guest in the mark of ownership alone; whatever it pins is noticed when it
 // goes; and whatever it does not pin is told, but for what is Proxmox's own.
 func TestAdoptedPlansEmpty(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
 		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
 			rapid.Check(t, func(t *rapid.T) { checkAdopted(t, drawLive(t, kind), drawOptions(t)) })
 		})
 	}
@@ -107,6 +109,7 @@ func noticed(d guest.Desired, o guest.Observed, key string) bool {
 
 // TestEveryFieldHasAWayBack: a field that has a live value behind it is among those that adopted manifests set, or is named here.
 func TestEveryFieldHasAWayBack(t *testing.T) {
+	t.Parallel()
 	for kind, without := range fieldsWithoutWayBack {
 		set := map[string]bool{}
 		for key, texts := range textsOf(kind) {
@@ -149,6 +152,7 @@ func collectFields(t *testing.T, o guest.Observed, into map[string]bool) {
 
 // TestAdopt shows what manifests of two whole guests look like.
 func TestAdopt(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
 		texts := map[string]string{}
 		for key, all := range textsOf(kind) {
@@ -166,6 +170,7 @@ func TestAdopt(t *testing.T) {
 }
 
 func TestAdoptRefusesLockedGuests(t *testing.T) {
+	t.Parallel()
 	tests := map[string]string{
 		"create":    "is half-made (locked: create)",
 		"clone":     "is half-made (locked: clone)",
@@ -185,6 +190,7 @@ func TestAdoptRefusesLockedGuests(t *testing.T) {
 
 // TestAdoptTellsNoSecrets: neither secrets nor what may hold some are in the manifest.
 func TestAdoptTellsNoSecrets(t *testing.T) {
+	t.Parallel()
 	o := liveGuest(guest.Container, map[string]string{"env": "A=1\x00TOKEN=hunter2", "future-key": "hunter2"})
 	o.Keys["lxc"] = guest.Value{Text: "hunter2", Set: true}
 	a, err := manifest.Adopt(o, adoptOptions)
@@ -198,6 +204,7 @@ func TestAdoptTellsNoSecrets(t *testing.T) {
 
 // TestAdoptPinsTheEnvironmentIfAsked: whoever asks for it gets all of it, or is told.
 func TestAdoptPinsTheEnvironmentIfAsked(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ env, want string }{
 		"some":    {"LANG=C.UTF-8\x00TOKEN=a,b=c", "\n  env: {LANG: C.UTF-8, TOKEN: 'a,b=c'}\n"},
 		"twice":   {"A=1\x00A=2", "\n#   env: a manifest takes variables of letters, digits and _, each once\n"},
@@ -218,6 +225,7 @@ func TestAdoptPinsTheEnvironmentIfAsked(t *testing.T) {
 
 // TestAdoptCommentsCannotEnd: text from the cluster stays in the comment that it is put into.
 func TestAdoptCommentsCannotEnd(t *testing.T) {
+	t.Parallel()
 	o := liveGuest(guest.VirtualMachine, map[string]string{"x\nspec: {vmid: 100}": "1"})
 	o.Node = "pve1"
 	a, err := manifest.Adopt(o, manifest.AdoptOptions{Cluster: "home\nkind: Cluster", Name: "erp"})
@@ -231,6 +239,7 @@ func TestAdoptCommentsCannotEnd(t *testing.T) {
 
 // TestAdoptLeavesUnknownSubKeys: what a newer Proxmox says beside what the agent knows does not keep the rest from being pinned.
 func TestAdoptLeavesUnknownSubKeys(t *testing.T) {
+	t.Parallel()
 	a, err := manifest.Adopt(liveGuest(guest.VirtualMachine, map[string]string{
 		"net0":  "virtio=BC:24:11:00:00:AA,bridge=vmbr0,future=1",
 		"scsi0": "local-lvm:vm-105-disk-0,future=1,size=1G",
@@ -261,6 +270,7 @@ func TestAdoptLeavesUnknownSubKeys(t *testing.T) {
 // TestAdoptPrivilegedContainer: a container is privileged where nothing says otherwise, and a new one is not. Made anew it must not
 // become another one.
 func TestAdoptPrivilegedContainer(t *testing.T) {
+	t.Parallel()
 	a, err := manifest.Adopt(liveGuest(guest.Container, map[string]string{"hostname": "old", "memory": "512", "rootfs": "local:105/vm-105-disk-0.raw,size=8G"}), adoptOptions)
 	if err != nil {
 		t.Fatal(err)
@@ -275,6 +285,7 @@ func TestAdoptPrivilegedContainer(t *testing.T) {
 }
 
 func TestAdoptName(t *testing.T) {
+	t.Parallel()
 	taken := map[string]bool{"VirtualMachine/web": true, "VirtualMachine/db": true, "VirtualMachine/db-105": true}
 	got := map[string]string{}
 	for _, name := range []string{"erp", "ERP-2", "Web", "db", "", "not a name"} {

@@ -35,6 +35,7 @@ func archived(archive *txtar.Archive) []manifest.File {
 
 // TestParseReportsProblems holds the whole report for every bad input in testdata/bad against its expected text.
 func TestParseReportsProblems(t *testing.T) {
+	t.Parallel()
 	names, err := filepath.Glob(filepath.Join("testdata", "bad", "*.txtar"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("got %d inputs and error %v, want some", len(names), err)
@@ -66,6 +67,7 @@ func TestParseReportsProblems(t *testing.T) {
 }
 
 func TestParseIgnoresOrderOfFiles(t *testing.T) {
+	t.Parallel()
 	archive, err := txtar.ParseFile(filepath.Join("testdata", "bad", "duplicates.txtar"))
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +83,7 @@ func TestParseIgnoresOrderOfFiles(t *testing.T) {
 
 // TestParseBounds parses input that exceeds a limit and is too large for a golden file. The limits of one file are tested in package tree.
 func TestParseBounds(t *testing.T) {
+	t.Parallel()
 	head := "apiVersion: proxmox.gitops/v1alpha1\nkind: VirtualMachine\nmetadata: {name: web-1}\nspec:\n"
 	tests := map[string]struct{ data, want string }{
 		"problems": {strings.Repeat("? a\n", 20000), "more problems are not shown"},
@@ -100,6 +103,7 @@ func TestParseBounds(t *testing.T) {
 
 // TestParseBoundsClasses builds each class twice on the one before: what a reader of YAML aliases would take years for.
 func TestParseBoundsClasses(t *testing.T) {
+	t.Parallel()
 	var b bytes.Buffer
 	b.WriteString(clusterManifest)
 	name := func(i int) string { return "c" + strings.Repeat("x", i) }
@@ -117,6 +121,7 @@ func TestParseBoundsClasses(t *testing.T) {
 }
 
 func TestParsePassesOverOtherFiles(t *testing.T) {
+	t.Parallel()
 	_, err := manifest.Parse([]manifest.File{
 		{Path: "cluster.yml", Data: []byte(clusterManifest)},
 		{Path: "README.md", Data: []byte("# no YAML: at all: here")},

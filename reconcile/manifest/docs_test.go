@@ -14,6 +14,7 @@ var reference = filepath.FromSlash("../../docs/manifests.md")
 
 // TestReference keeps the tables of the reference as the fields are; -update rewrites them.
 func TestReference(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(reference)
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +47,7 @@ func fieldTable(kind string) string {
 
 // TestReferenceExamples parses every YAML block of the reference, so that what users copy works.
 func TestReferenceExamples(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(reference)
 	if err != nil {
 		t.Fatal(err)

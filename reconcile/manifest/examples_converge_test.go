@@ -53,8 +53,10 @@ func furnish(sim *pvesim.Sim) error {
 // TestExamplesConverge gives each tree of the examples to an agent, signed, on a cluster that has no guest of them: all of them are
 // made, and afterwards nothing is left to write.
 func TestExamplesConverge(t *testing.T) {
+	t.Parallel()
 	for name := range exampleTrees {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) { convergeTree(t, exampleTree(t, name)) })
 		})
 	}

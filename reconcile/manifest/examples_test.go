@@ -76,6 +76,7 @@ func exampleFiles(t *testing.T) []manifest.File {
 
 // TestExamplesAreKnown: a folder that no test names would be read by none.
 func TestExamplesAreKnown(t *testing.T) {
+	t.Parallel()
 	folders, err := fs.ReadDir(examples.Files, ".")
 	if err != nil {
 		t.Fatal(err)
@@ -91,6 +92,7 @@ func TestExamplesAreKnown(t *testing.T) {
 
 // TestExamplesNameTheSchema: an editor finds the schema from where each file lies.
 func TestExamplesNameTheSchema(t *testing.T) {
+	t.Parallel()
 	for _, f := range exampleFiles(t) {
 		want := "# yaml-language-server: $schema=" + strings.Repeat("../", strings.Count(f.Path, "/")) + "schema.json\n"
 		if !strings.HasPrefix(string(f.Data), want) {
@@ -100,6 +102,7 @@ func TestExamplesNameTheSchema(t *testing.T) {
 }
 
 func TestExamplesParse(t *testing.T) {
+	t.Parallel()
 	want := map[string]int{"demo": 5, "homelab": 10, "fleet": 7, "k3s": 5, "containers": 4, "legacy": 1, "windows": 2}
 	for name, assigned := range exampleTrees {
 		t.Run(name, func(t *testing.T) {
@@ -125,6 +128,7 @@ func TestExamplesParse(t *testing.T) {
 
 // TestExamplesRender shows what some of the examples come to, and where each value is from.
 func TestExamplesRender(t *testing.T) {
+	t.Parallel()
 	shown := []string{
 		"demo/web-1", "demo/db-1", "demo/dns-1", "demo/build-1", "demo/legacy-erp", "homelab/home-assistant", "homelab/gitea", "homelab/pihole",
 		"fleet/web-1", "fleet/db-1", "k3s/k3s-agent-1", "containers/files", "windows/server",
@@ -148,6 +152,7 @@ func TestExamplesRender(t *testing.T) {
 }
 
 func TestSchemaFile(t *testing.T) {
+	t.Parallel()
 	got, err := manifest.Schema()
 	if err != nil {
 		t.Fatal(err)

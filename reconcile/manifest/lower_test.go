@@ -125,6 +125,7 @@ func describeIntent(in guest.Intent) string {
 
 // TestLower holds what manifests come to against expected text.
 func TestLower(t *testing.T) {
+	t.Parallel()
 	names, err := filepath.Glob(filepath.Join("testdata", "lower", "*.txtar"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("got %d inputs and error %v, want some", len(names), err)
@@ -186,6 +187,7 @@ func lowered(t *testing.T, files []manifest.File) []guest.Desired {
 }
 
 func TestLowerAssignsVMIDs(t *testing.T) {
+	t.Parallel()
 	files := []manifest.File{{Path: "all.yaml", Data: []byte(clusterManifest + vm("web-1", "vmid: 201") + vm("web-2", "wave: 1") + vm("web-3", "wave: 2"))}}
 	set, err := manifest.Parse(files)
 	if err != nil {
@@ -234,6 +236,7 @@ func vm(name, spec string) string {
 
 // TestLowerReturnsNativeText holds every text that any field lowers to against the key table.
 func TestLowerReturnsNativeText(t *testing.T) {
+	t.Parallel()
 	for _, file := range lowerInputs(t) {
 		files := archived(&txtar.Archive{Files: []txtar.File{{Name: "web.yaml", Data: file.Data}}})
 		if strings.Contains(string(file.Data), "kind: Cluster") {
@@ -255,6 +258,7 @@ func TestLowerReturnsNativeText(t *testing.T) {
 // TestLowerReturnsCreatable makes guests of every kind of source on paper: the key table must know what to do with all that they
 // want.
 func TestLowerReturnsCreatable(t *testing.T) {
+	t.Parallel()
 	archive, err := txtar.ParseFile(filepath.Join("testdata", "lower", "sources.txtar"))
 	if err != nil {
 		t.Fatal(err)
@@ -282,6 +286,7 @@ func TestLowerReturnsCreatable(t *testing.T) {
 
 // TestLowerPinsClusterGuards reads what a Cluster says, and what it means to say nothing.
 func TestLowerPinsClusterGuards(t *testing.T) {
+	t.Parallel()
 	silent := "apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: home}\n"
 	tests := map[string]struct {
 		data string
@@ -308,6 +313,7 @@ func TestLowerPinsClusterGuards(t *testing.T) {
 
 // TestLowerCoversEveryField: a field that no input of testdata/lower sets is one whose lowering nothing holds.
 func TestLowerCoversEveryField(t *testing.T) {
+	t.Parallel()
 	var guests []manifest.Guest
 	names, err := filepath.Glob(filepath.Join("testdata", "lower", "*.txtar"))
 	if err != nil {

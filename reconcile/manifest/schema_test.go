@@ -75,6 +75,7 @@ func problemsBySchema(t *testing.T, s *jsonschema.Schema, text []byte) string {
 }
 
 func TestSchemaAcceptsExamples(t *testing.T) {
+	t.Parallel()
 	s := compiled(t)
 	for _, f := range exampleFiles(t) {
 		if problems := problemsBySchema(t, s, f.Data); problems != "" {
@@ -85,6 +86,7 @@ func TestSchemaAcceptsExamples(t *testing.T) {
 
 // TestSchemaAcceptsWhatParses feeds what Parse accepts to the schema, which must accept it too.
 func TestSchemaAcceptsWhatParses(t *testing.T) {
+	t.Parallel()
 	s := compiled(t)
 	for _, f := range lowerInputs(t) {
 		if problems := problemsBySchema(t, s, f.Data); problems != "" {
@@ -94,6 +96,7 @@ func TestSchemaAcceptsWhatParses(t *testing.T) {
 }
 
 func TestSchemaRefuses(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ spec, want string }{
 		"unknown_field":  {"memroy: {size: 2Gi}", "at '/spec': additional properties 'memroy' not allowed"},
 		"unknown_slot":   {"networks: {eth0: {bridge: vmbr0}}", "at '/spec/networks': additional properties 'eth0' not allowed"},
@@ -119,6 +122,7 @@ func TestSchemaRefuses(t *testing.T) {
 }
 
 func TestSchemaRefusesUnknownKinds(t *testing.T) {
+	t.Parallel()
 	text := strings.Replace(vm("web-1", "vmid: 201"), "VirtualMachine", "VirtualMachin", 1)
 	if got, want := problemsBySchema(t, compiled(t), []byte(text)), "at '/kind': value must be one of"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q in it", got, want)
@@ -127,6 +131,7 @@ func TestSchemaRefusesUnknownKinds(t *testing.T) {
 
 // TestSchemaExamplesFit holds every example in the schema against the part of the schema that it stands in, by the validator.
 func TestSchemaExamplesFit(t *testing.T) {
+	t.Parallel()
 	c, document := newCompiler(t)
 	found := 0
 	var visit func(at string, value any)
@@ -166,6 +171,7 @@ var pointer = strings.NewReplacer("~", "~0", "/", "~1", "%", "%25", "^", "%5E", 
 
 // TestSchemaExamplesParse reads every example as the field that it belongs to: the schema knows less than the parser.
 func TestSchemaExamplesParse(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"Cluster", "GuestClass", "VirtualMachine", "Container"} {
 		for _, wrong := range manifest.WrongExamples(kind) {
 			t.Errorf("%s: got %s, want the example to parse", kind, wrong)
@@ -175,6 +181,7 @@ func TestSchemaExamplesParse(t *testing.T) {
 
 // TestSchemaDescribesEveryField: what an editor shows for a field is what the reference says.
 func TestSchemaDescribesEveryField(t *testing.T) {
+	t.Parallel()
 	_, document := newCompiler(t)
 	var visit func(at string, value any)
 	visit = func(at string, value any) {

@@ -13,6 +13,7 @@ import (
 
 // TestSelectPaths holds what patterns mean, and that they start at the folder of the Cluster's file, wherever the tree was read from.
 func TestSelectPaths(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		pattern, file string
 		want          bool
@@ -65,6 +66,7 @@ func TestSelectPaths(t *testing.T) {
 
 // TestSelectStaysInItsFolder: whoever may change a folder alone cannot reach the guests of others by a class in it.
 func TestSelectStaysInItsFolder(t *testing.T) {
+	t.Parallel()
 	class := func(name string) []byte {
 		return []byte("apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: " + name + "}\nspec: {select: {labels: {stage: prod}}, virtualMachine: {osType: l26}}\n")
 	}

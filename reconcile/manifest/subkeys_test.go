@@ -9,6 +9,7 @@ import (
 
 // TestSubKeysArePlanned: a native sub-key is written beside what else the device has, and an empty text takes it away.
 func TestSubKeysArePlanned(t *testing.T) {
+	t.Parallel()
 	const disk, card = "local-lvm:vm-105-disk-0,cache=none,size=1G", "virtio=BC:24:11:00:00:AA,bridge=vmbr0"
 	tests := map[string]struct {
 		spec, key, live  string
@@ -52,6 +53,7 @@ func TestSubKeysArePlanned(t *testing.T) {
 
 // TestSubKeysOfNewGuests: a guest is made with its native sub-keys, and without those that are wanted unset.
 func TestSubKeysOfNewGuests(t *testing.T) {
+	t.Parallel()
 	spec := `vmid: 105
   node: pve1
   source: {blank: {}}

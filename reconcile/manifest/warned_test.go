@@ -12,6 +12,7 @@ import (
 
 // TestParseWarns: a class that applies to nobody is no mistake, and is told; so is an address that two slots have.
 func TestParseWarns(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"classes.txtar", "shared.txtar"} {
 		t.Run(name, func(t *testing.T) { checkWarnings(t, filepath.Join("testdata", "warned", name)) })
 	}
@@ -43,6 +44,7 @@ func checkWarnings(t *testing.T, path string) {
 
 // TestExamplesWarnOfNothing: what users copy has no class that applies to nobody.
 func TestExamplesWarnOfNothing(t *testing.T) {
+	t.Parallel()
 	for name := range exampleTrees {
 		set, err := manifest.Parse(exampleTree(t, name))
 		if err != nil {
@@ -56,6 +58,7 @@ func TestExamplesWarnOfNothing(t *testing.T) {
 
 // TestParseWarnsOfNothingBesideProblems: a guest that was not understood may be the one that a class is for.
 func TestParseWarnsOfNothingBesideProblems(t *testing.T) {
+	t.Parallel()
 	class := "apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: some}\nspec: {virtualMachine: {osType: l26}}\n"
 	set, err := manifest.Parse([]manifest.File{
 		{Path: "cluster.yaml", Data: []byte(clusterManifest)}, {Path: "some.yaml", Data: []byte(class)}, {Path: "web.yaml", Data: []byte(vm("web-1", "vmid: 20x"))},
