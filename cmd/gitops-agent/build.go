@@ -8,7 +8,7 @@ import (
 	"gitops-agent/metrics"
 )
 
-// thisBuild reads from the binary what it was built from. Version is "(devel)" where the toolchain did not stamp one.
+// thisBuild reads the version, commit and Go release from the binary. Version is "(devel)" if the toolchain recorded none.
 func thisBuild() metrics.Build {
 	build := metrics.Build{Version: "(devel)", Commit: "unknown", GoVersion: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()

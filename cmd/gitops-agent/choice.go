@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// choice is a flag that takes one of a few words.
+// choice is a flag whose value is one of a few words.
 type choice struct {
 	value *string
 	words []string
@@ -22,7 +22,7 @@ func (c choice) String() string {
 	return *c.value
 }
 
-// Set takes one of the words.
+// Set sets the value. It returns an error if the value is not one of the words.
 func (c choice) Set(word string) error {
 	if !slices.Contains(c.words, word) {
 		return fmt.Errorf("want %s", strings.Join(c.words, ", "))
@@ -31,7 +31,7 @@ func (c choice) Set(word string) error {
 	return nil
 }
 
-// Type names the values in the help.
+// Type returns the words, for the help.
 func (c choice) Type() string { return strings.Join(c.words, "|") }
 
 // The words of -o.
@@ -45,16 +45,17 @@ const (
 // outputFlag adds -o with the given words; the first is the default.
 func outputFlag(cmd *cobra.Command, value *string, words ...string) {
 	*value = words[0]
-	cmd.Flags().VarP(choice{value, words}, "output", "o", "how the result is printed")
+	cmd.Flags().VarP(choice{value, words}, "output", "o", "format of the result")
 	completeWords(cmd, "output", words)
 }
 
+// completeWords lets shells complete a flag's value with fixed words.
 func completeWords(cmd *cobra.Command, flag string, words []string) {
 	completeWith(cmd, flag, func(context.Context) []string { return words })
 }
 
-// completeWith lets shells complete a flag's value. It panics for a flag that does not exist, or has its words already: both show in the
-// first run.
+// completeWith lets shells complete a flag's value. It panics if the flag does not exist or already has a completion; the first run of the
+// program shows both.
 func completeWith(cmd *cobra.Command, flag string, words func(ctx context.Context) []string) {
 	complete := func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return words(cmd.Context()), cobra.ShellCompDirectiveNoFileComp

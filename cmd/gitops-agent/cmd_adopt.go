@@ -21,13 +21,13 @@ func newAdoptCommand(p *program) *cobra.Command {
 	var opts adoptOptions
 	cmd := &cobra.Command{
 		Use:   "adopt VMID... | --all",
-		Short: "Write manifests of guests that exist",
-		Long: help(`Writes the manifest of each guest: every key that is set, in the fields of manifests or under raw, and a comment on what cannot be
-pinned. A guest that fits its manifest needs no change but the mark of ownership, which the agent sets when the committed manifest is accepted:
-this command reads the cluster and cannot write to it. Before it writes a manifest it plans it, and gives none that would change the guest.
+		Short: "Write manifests of existing guests",
+		Long: help(`Writes the manifest of each guest: every key that is set, in the fields of manifests or under raw, and a comment on settings that cannot be
+pinned. The agent then changes nothing on the guest except the ownership tag, which it sets when the committed manifest is accepted:
+this command reads the cluster and cannot write to it. Before it writes a manifest it plans it, and rejects one that would change the guest.
 
-Manifests go to standard output, or with --out each to a file KIND-NAME.yaml of its own. A file that exists is kept unless --force is given.
-Guests that an agent or a manifest keeps already are not adopted again; --all leaves them out.`,
+Manifests go to standard output, or with --out to one file KIND-NAME.yaml each. An existing file is not overwritten unless --force is given.
+Guests that an agent or a manifest manages already are not adopted again; --all skips them.`,
 			ending{term.ExitDone, "every manifest was written"}, ending{term.ExitError, "error, or a guest was not adopted; the others were"}),
 		Example: `  gitops-agent adopt 105
   gitops-agent adopt 105 106 --out guests
@@ -42,15 +42,15 @@ Guests that an agent or a manifest keeps already are not adopted again; --all le
 			return runAdopt(cmd.Context(), p.out, p.err, opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.all, "all", false, "adopt every guest that no agent and no manifest keeps")
+	cmd.Flags().BoolVar(&opts.all, "all", false, "adopt every guest that no agent and no manifest manages")
 	cmd.Flags().StringVar(&opts.dir, "out", "", "write a file for each guest into this `directory`")
 	cmd.Flags().BoolVar(&opts.force, "force", false, "overwrite files that exist")
-	cmd.Flags().BoolVar(&opts.env, "env", false, "write the environments of containers too, which often carry secrets")
+	cmd.Flags().BoolVar(&opts.env, "env", false, "also write the environments of containers, which often contain secrets")
 	outputFlag(cmd, &opts.output, outputText, outputJSON)
 	return cmd
 }
 
-// parseVMIDs reads the vmids of a command line.
+// parseVMIDs parses the arguments of the command line.
 func parseVMIDs(args []string) ([]int, error) {
 	var out []int
 	for _, arg := range args {
@@ -82,7 +82,7 @@ func (o adoptOptions) check() error {
 	case len(o.vmids) > 0 && o.all:
 		return term.UsageErrorf("vmids and --all exclude each other")
 	case o.force && o.dir == "":
-		return term.UsageErrorf("--force needs --out: nothing else is overwritten")
+		return term.UsageErrorf("--force needs --out, whose files it overwrites")
 	default:
 		return nil
 	}
@@ -96,7 +96,7 @@ func runAdopt(ctx context.Context, out, notes io.Writer, opts adoptOptions) erro
 	if err != nil {
 		return err
 	}
-	kept, err := newKeepers(ctx, config, notes, opts.dir)
+	conflicts, err := newAdoptConflicts(ctx, config, notes, opts.dir)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func runAdopt(ctx context.Context, out, notes io.Writer, opts adoptOptions) erro
 	if err != nil {
 		return err
 	}
-	a := adopter{opts: opts, cluster: config.Cluster.Name, kept: kept, found: found}
+	a := adopter{opts: opts, cluster: config.Cluster.Name, conflicts: conflicts, found: found}
 	for _, vmid := range found.vmids {
 		if err := a.adopt(vmid); err != nil {
 			a.refuse(vmid, err)
@@ -120,22 +120,22 @@ func runAdopt(ctx context.Context, out, notes io.Writer, opts adoptOptions) erro
 
 // adopter writes the manifests of one command line.
 type adopter struct {
-	opts    adoptOptions
-	cluster string
-	kept    *keepers
-	found   liveGuests
-	done    []adoptedGuest
-	refused []refusedGuest
-	passed  int // guests that --all left out, since somebody keeps them
+	opts      adoptOptions
+	cluster   string
+	conflicts *adoptConflicts
+	found     liveGuests
+	done      []adoptedGuest
+	refused   []refusedGuest
+	skipped   int // guests that --all skipped, because an agent or a manifest manages them
 }
 
-// adoptedGuest is a guest with its manifest, and the file that it went to.
+// adoptedGuest is a guest with its manifest, and the file of the manifest.
 type adoptedGuest struct {
 	manifest.Adopted
 	file string // "" for standard output
 }
 
-// refusedGuest is a guest that got no manifest.
+// refusedGuest is a guest for which no manifest was written.
 type refusedGuest struct {
 	vmid int
 	err  error
@@ -150,14 +150,14 @@ func (a *adopter) adopt(vmid int) error {
 	if err != nil {
 		return err
 	}
-	if err := a.kept.reason(o, a.opts.force); err != nil {
+	if err := a.conflicts.check(o, a.opts.force); err != nil {
 		if a.opts.all {
-			a.passed++
+			a.skipped++
 			return nil
 		}
 		return err
 	}
-	name := a.kept.name(o)
+	name := a.conflicts.name(o)
 	adopted, err := manifest.Adopt(o, manifest.AdoptOptions{Cluster: a.cluster, Name: name, Env: a.opts.env})
 	var unfit *manifest.AdoptError
 	switch {
@@ -176,10 +176,10 @@ func (a *adopter) adopt(vmid int) error {
 	return nil
 }
 
-// finish prints what was done and returns what was not.
+// finish prints the result and returns an error that names the refused guests.
 func (a *adopter) finish(out, notes io.Writer) error {
-	if a.passed > 0 {
-		_, _ = fmt.Fprintf(notes, "gitops-agent: note: left out %s that an agent or a manifest keeps already\n", term.Count(a.passed, "guest"))
+	if a.skipped > 0 {
+		_, _ = fmt.Fprintf(notes, "gitops-agent: note: skipped %s that an agent or a manifest manages already\n", term.Count(a.skipped, "guest"))
 	}
 	if err := a.print(out); err != nil {
 		return err
@@ -196,5 +196,5 @@ func (a *adopter) finish(out, notes io.Writer) error {
 	return term.WithHint(errors.Join(lines...), hint)
 }
 
-// label returns what an adopted guest is called in the repository.
+// label returns the name of an adopted guest in the repository, as KIND/NAME.
 func (g adoptedGuest) label() string { return guest.Ref{Kind: g.Kind, Name: g.Name}.Label() }

@@ -13,14 +13,14 @@ import (
 	"gitops-agent/reconcile/observe"
 )
 
-// adoptReader reads guests in full, a few dozen at a time, so that a person sees how far it is.
+// adoptReader reads guests in full, a few dozen at a time, so that it can show the progress.
 type adoptReader struct {
 	cluster  cluster.Reader
 	progress *term.Progress
 	notes    io.Writer
 }
 
-// liveGuests are the guests to adopt, as they were read.
+// liveGuests are the observations of the guests to adopt.
 type liveGuests struct {
 	vmids  []int // sorted
 	guests map[int]guest.Observed
@@ -28,7 +28,7 @@ type liveGuests struct {
 	fault  map[int]string
 }
 
-// read reads the guests of the vmids, all of the cluster where none is named.
+// read reads the guests with the given vmids, or all guests of the cluster if there are none.
 func (r adoptReader) read(ctx context.Context, vmids []int) (liveGuests, error) {
 	defer r.progress.End()
 	if len(vmids) == 0 {
@@ -59,7 +59,7 @@ func (r adoptReader) read(ctx context.Context, vmids []int) (liveGuests, error) 
 	return out, nil
 }
 
-// addResources asks the HA manager, if one of the guests is its resource.
+// addResources reads the HA entries if one of the guests has one.
 func (r adoptReader) addResources(ctx context.Context, found liveGuests) {
 	managed := slices.ContainsFunc(found.vmids, func(vmid int) bool { return found.guests[vmid].HA })
 	if !managed {
@@ -67,7 +67,7 @@ func (r adoptReader) addResources(ctx context.Context, found liveGuests) {
 	}
 	resources, err := r.cluster.HA(ctx)
 	if err != nil {
-		_, _ = fmt.Fprintf(r.notes, "gitops-agent: note: what the HA manager does is not pinned: %s\n", term.Printable(err.Error()))
+		_, _ = fmt.Fprintf(r.notes, "gitops-agent: note: HA entries are not pinned: %s\n", term.Printable(err.Error()))
 		return
 	}
 	for vmid, o := range found.guests {
@@ -78,7 +78,7 @@ func (r adoptReader) addResources(ctx context.Context, found liveGuests) {
 	}
 }
 
-// guest returns a guest, or why it was not read.
+// guest returns an observation, or an error if the guest was not read.
 func (l liveGuests) guest(vmid int) (guest.Observed, error) {
 	o, read := l.guests[vmid]
 	switch {
@@ -87,7 +87,7 @@ func (l liveGuests) guest(vmid int) (guest.Observed, error) {
 	case l.fault[vmid] != "":
 		return o, fmt.Errorf("could not be read: %s", l.fault[vmid])
 	case l.absent[vmid] == cluster.Hidden:
-		return o, term.WithHint(errors.New("exists, and the token may not see it"), "give the token VM.Audit on /vms")
+		return o, term.WithHint(errors.New("exists, but the token may not read it"), "give the token VM.Audit on /vms")
 	default:
 		return o, errors.New("does not exist")
 	}

@@ -75,12 +75,12 @@ func testAdoptReaderAsksTheHAManager(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, notes = read()
-	if o.Resource != nil || !strings.Contains(notes, "note: what the HA manager does is not pinned: ") {
+	if o.Resource != nil || !strings.Contains(notes, "note: HA entries are not pinned: ") {
 		t.Errorf("got resource %+v and notes %q, want none and a note", o.Resource, notes)
 	}
 }
 
-func TestWriteWhole(t *testing.T) {
+func TestWriteAtomically(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.yaml")
 	check := func(want string) {
 		t.Helper()
@@ -96,15 +96,15 @@ func TestWriteWhole(t *testing.T) {
 			t.Errorf("got %d files beside it, want it alone", len(left))
 		}
 	}
-	if err := writeWhole(path, []byte("first"), false); err != nil {
+	if err := writeAtomically(path, []byte("first"), false); err != nil {
 		t.Fatal(err)
 	}
 	check("first")
-	if err := writeWhole(path, []byte("second"), false); !errors.Is(err, fs.ErrExist) {
+	if err := writeAtomically(path, []byte("second"), false); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("got %v, want %v", err, fs.ErrExist)
 	}
 	check("first")
-	if err := writeWhole(path, []byte("third"), true); err != nil {
+	if err := writeAtomically(path, []byte("third"), true); err != nil {
 		t.Fatal(err)
 	}
 	check("third")

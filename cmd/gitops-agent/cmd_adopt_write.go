@@ -15,31 +15,31 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// write puts a manifest into a file of its own and returns the file's path. It is there whole or not at all.
+// write writes a manifest to its file and returns the path. The file is complete or does not exist.
 func (a *adopter) write(adopted manifest.Adopted) (string, error) {
-	if err := os.MkdirAll(a.opts.dir, 0o755); err != nil { //nolint:gosec // a working copy, which is public to its host
-		return "", fmt.Errorf("has no file: %w", err)
+	if err := os.MkdirAll(a.opts.dir, 0o755); err != nil { //nolint:gosec // a working copy, which other users of the host may read
+		return "", fmt.Errorf("could not be written: %w", err)
 	}
 	name := strings.ToLower(string(adopted.Kind) + "-" + adopted.Name + ".yaml")
 	path := filepath.Join(a.opts.dir, name)
-	err := writeWhole(path, adopted.Data, a.opts.force)
+	err := writeAtomically(path, adopted.Data, a.opts.force)
 	if errors.Is(err, fs.ErrExist) {
 		return "", term.WithHint(fmt.Errorf("would be written to %s, which exists", path), "--force overwrites it")
 	}
 	if err != nil {
-		return "", fmt.Errorf("has no file: %w", err)
+		return "", fmt.Errorf("could not be written: %w", err)
 	}
 	return path, nil
 }
 
-// writeWhole writes a file beside path and moves it there: in place of one that exists if overwrite says so, else it fails with
-// fs.ErrExist.
-func writeWhole(path string, data []byte, overwrite bool) error {
+// writeAtomically writes a temporary file beside path and moves it to path. If path exists, it replaces the file if overwrite is set, and
+// returns fs.ErrExist otherwise.
+func writeAtomically(path string, data []byte, overwrite bool) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".adopt-*")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // gone already after a rename
+	defer func() { _ = os.Remove(file.Name()) }() // does nothing after a rename
 	_, err = io.Copy(file, bytes.NewReader(data))
 	err = errors.Join(err, file.Chmod(0o644), file.Sync(), file.Close()) // git and editors read it
 	switch {
@@ -52,7 +52,7 @@ func writeWhole(path string, data []byte, overwrite bool) error {
 	}
 }
 
-// print shows the manifests, or where they are.
+// print prints the manifests, or the paths of their files.
 func (a *adopter) print(out io.Writer) error {
 	switch {
 	case a.opts.output == outputJSON:
@@ -77,7 +77,7 @@ func (a *adopter) printFiles(out io.Writer) {
 	for _, g := range a.done {
 		left := ""
 		if len(g.Left) > 0 {
-			left = strconv.Itoa(len(g.Left)) + " not, see its comment"
+			left = strconv.Itoa(len(g.Left)) + " not pinned, see the comment in the file"
 		}
 		t.AddText(g.label(), strconv.Itoa(g.VMID), g.file, term.Count(len(g.Pinned), "key")+" pinned", left)
 	}

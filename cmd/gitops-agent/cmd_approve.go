@@ -22,10 +22,10 @@ func newApproveCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve STEP-DIGEST...",
 		Short: "Print the git command that approves held steps",
-		Long: help(`Prints the git command that makes a signed approval of held steps; somebody whom the agent's config gives the role approve runs
-it in a clone and pushes. If the running agent answers, it says on stderr what the commit would release. This command changes nothing.
+		Long: help(`Prints the git command that creates a signed approval of held steps. A signer with the role approve runs it in a clone and pushes
+the commit. If the agent is running, the steps that the commit would release are printed to stderr. This command changes nothing.
 
-The trailer Gitops-Target is added where the config says binding: trailer. Where the config is on another host, --target states it.`,
+The trailer Gitops-Target is added if the config contains binding: trailer. If the config is on another host, use --target.`,
 			ending{term.ExitDone, "the command was printed"}, ending{term.ExitError, "error"}),
 		Example: `  gitops-agent approve 3c1f0f7a0e7b4a6f9d1c2b3a4d5e6f70
   gitops-agent approve --url http://pve1:9746 --target home/main 3c1f0f7a0e7b4a6f9d1c2b3a4d5e6f70`,
@@ -36,14 +36,14 @@ The trailer Gitops-Target is added where the config says binding: trailer. Where
 			return runApprove(cmd.Context(), p.out, p.err, opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.url, "url", "", "ask the agent at this `address` instead of the config's")
+	cmd.Flags().StringVar(&opts.url, "url", "", "`address` of the agent, instead of the one in the config")
 	cmd.Flags().StringVar(&opts.target, "target", "", "add the trailer Gitops-Target with this `CLUSTER/BRANCH`")
 	return cmd
 }
 
 type approveOptions struct {
 	config      string
-	required    bool // the config was named, so it has to be there
+	required    bool // the flag --config was given, so the file must exist
 	url, target string
 	digests     []string
 }
@@ -51,7 +51,7 @@ type approveOptions struct {
 func runApprove(ctx context.Context, out, notes io.Writer, opts approveOptions) error {
 	for _, d := range opts.digests {
 		if len(d) != 32 || strings.Trim(d, "0123456789abcdef") != "" {
-			return term.UsageErrorf("%q is no step digest: want 32 lower-case hex digits, as status and plan show them", d)
+			return term.UsageErrorf("%q is not a step digest: want 32 lower-case hex digits, as status and plan print them", d)
 		}
 	}
 	if opts.target != "" && (term.Printable(opts.target) != opts.target || !strings.Contains(opts.target, "/")) {
@@ -66,7 +66,7 @@ func runApprove(ctx context.Context, out, notes io.Writer, opts approveOptions) 
 	return err
 }
 
-// bindingTarget returns the value of the trailer Gitops-Target, "" where none is asked for.
+// bindingTarget returns the value of the trailer Gitops-Target, or "" if the trailer is not needed.
 func (o approveOptions) bindingTarget(notes io.Writer) (string, error) {
 	if o.target != "" {
 		return o.target, nil
@@ -74,7 +74,7 @@ func (o approveOptions) bindingTarget(notes io.Writer) (string, error) {
 	config, err := agent.ReadConfig(o.config)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !o.required:
-		_, _ = fmt.Fprintln(notes, "gitops-agent: note: no config here: if the agent's says binding: trailer, add --target CLUSTER/BRANCH")
+		_, _ = fmt.Fprintln(notes, "gitops-agent: note: no config on this host: if the agent's config contains binding: trailer, add --target CLUSTER/BRANCH")
 		return "", nil
 	case err != nil:
 		return "", err
@@ -85,11 +85,12 @@ func (o approveOptions) bindingTarget(notes io.Writer) (string, error) {
 	}
 }
 
-// released asks the agent which steps the digests name, and tells the person. An agent that does not answer stops nobody.
+// released reads the steps with these digests from the agent and prints them as notes. If the agent does not answer, it prints that and
+// returns nil.
 func (o approveOptions) released(ctx context.Context, notes io.Writer) []string {
 	report, err := o.report(ctx)
 	if err != nil {
-		_, _ = fmt.Fprintf(notes, "gitops-agent: note: what it would release is not known: %s\n", term.Printable(err.Error()))
+		_, _ = fmt.Fprintf(notes, "gitops-agent: note: the steps that it would release are unknown: %s\n", term.Printable(err.Error()))
 		return nil
 	}
 	var released []string
@@ -123,7 +124,7 @@ func heldStep(r report.Report, digest string) (report.Guest, report.HeldStep, bo
 	return report.Guest{}, report.HeldStep{}, false
 }
 
-// approvalCommand returns the command for a POSIX shell. All trailers stand in one paragraph, the last, or they would count for nothing.
+// approvalCommand returns the command for a POSIX shell. All trailers are in the last paragraph of the message; elsewhere they have no effect.
 func approvalCommand(released, digests []string, target string) string {
 	subject := "Approve " + strings.Join(released, ", ")
 	if len(released) != len(digests) {

@@ -54,15 +54,15 @@ func newConfigCheckCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check the agent's config and the files that it names, and with --cluster the cluster",
-		Long: help(`Checks the agent's config: its fields, the policy with its trusted root, and that the files it names are there and can be read.
-It asks neither the remotes nor the cluster.
+		Long: help(`Checks the agent's config: its fields, the policy with its trusted root, and that the files it names exist and can be read.
+It contacts neither the remotes nor the cluster.
 
-With --cluster it also asks the cluster, and writes nothing there: whether each endpoint answers, with a certificate and a release that fit;
-quorum; whether the nodes, storages, pools, templates to clone and secrets that manifests name are there, and on the nodes where a guest may be
-its bridges, its cpu.type, ISO images and what it is made from; and what the token lacks for the manifests, with the key and the line that need
-it and the commands that would grant it. What the token may not see is called skipped, never missing. The manifests are those of --dir, or the
-revision that the agent accepted last; without either, what the agent itself needs.`,
-			ending{term.ExitDone, "everything is as it should be"}, ending{term.ExitError, "something is not, or could not be looked at; all of it is printed"}),
+With --cluster it also reads the cluster, and writes nothing there. It checks whether each endpoint answers, with a valid certificate and a
+supported release; quorum; whether the nodes, storages, pools, templates to clone and secrets that manifests name exist; on the nodes where a
+guest may run, its bridges, its cpu.type, ISO images and its source; and the privileges that the token lacks for the manifests, with the key and
+the line that need them and the commands that would grant them. Anything that the token may not see is reported as skipped, not as missing. The
+manifests are those of --dir, or the revision that the agent accepted last; without either, it checks what the agent itself needs.`,
+			ending{term.ExitDone, "all checks passed"}, ending{term.ExitError, "a check failed or was skipped; all results are printed"}),
 		Example: `  gitops-agent config check --config ./config.yaml
   gitops-agent config check --cluster --dir .
   gitops-agent config check --cluster -o json`,
@@ -72,13 +72,13 @@ revision that the agent accepted last; without either, what the agent itself nee
 			return runConfigCheck(cmd.Context(), p.out, p.err, opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.cluster, "cluster", false, "also ask the cluster, and compare the token's privileges with the manifests")
-	cmd.Flags().StringVar(&opts.dir, "dir", "", "take the manifests below this `directory`")
+	cmd.Flags().BoolVar(&opts.cluster, "cluster", false, "also read the cluster, and compare the token's privileges with the manifests")
+	cmd.Flags().StringVar(&opts.dir, "dir", "", "check the manifests below this `directory`")
 	outputFlag(cmd, &opts.output, outputText, outputJSON)
 	return cmd
 }
 
-// configDocument is the result of a check of the config, for printing.
+// configDocument is the JSON result of the check.
 type configDocument struct {
 	SchemaVersion int                   `json:"schemaVersion"`
 	Config        string                `json:"config"` // path
@@ -89,7 +89,7 @@ type configDocument struct {
 
 func runConfigCheck(ctx context.Context, out, notes io.Writer, opts configCheckOptions) error {
 	if opts.dir != "" && !opts.cluster {
-		return term.UsageErrorf("--dir says which manifests --cluster checks: add --cluster")
+		return term.UsageErrorf("--dir chooses the manifests that --cluster checks: add --cluster")
 	}
 	config, err := readConfig(opts.config)
 	if err != nil {
@@ -122,7 +122,7 @@ func runConfigCheck(ctx context.Context, out, notes io.Writer, opts configCheckO
 	return err
 }
 
-// checkConfig checks what needs no network, and returns what it is about: a name and a text each.
+// checkConfig checks everything that needs no network. It returns facts about the config, each a name and a text.
 func checkConfig(config agent.Config) ([][2]string, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
@@ -143,21 +143,21 @@ func checkConfig(config agent.Config) ([][2]string, error) {
 		[2]string{"trusted root", fmt.Sprintf("sha256:%x", policy.Root().SHA256)}, [2]string{"state", config.StateDir}), nil
 }
 
-// checkedSubject returns the manifests to check the cluster for. An agent that accepted nothing yet has none.
+// checkedSubject returns the manifests to check the cluster for. There are none if the agent has not accepted a revision yet.
 func checkedSubject(ctx context.Context, r subjectReader, dir string) (planview.Subject, error) {
 	state, err := r.state()
 	switch {
 	case err != nil:
 		return planview.Subject{}, err
 	case dir == "" && state.Accepted == nil:
-		r.note("no revision is accepted yet, so that this is about the agent alone; --dir DIR adds the manifests of a working copy")
+		r.note("no revision is accepted yet, so only the needs of the agent itself are checked; --dir DIR adds the manifests of a working copy")
 		return planview.Subject{State: state}, nil
 	default:
 		return r.read(ctx, "", dir)
 	}
 }
 
-// writeConfigText prints a check of the config and, where it was asked, of the cluster.
+// writeConfigText prints the check of the config and, with --cluster, of the cluster.
 func writeConfigText(out io.Writer, d configDocument, facts [][2]string) {
 	_, _ = fmt.Fprintf(out, "%s: good\n", d.Config)
 	t := term.Table{Indent: "  "}

@@ -18,7 +18,7 @@ func newJournalCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "journal",
 		Short: "Read, check or repair the agent's journal",
-		Long: help("Works on the journal in the state directory. show and verify take no lock and change nothing, so the agent may run; repair needs it\nstopped.",
+		Long: help("Works on the journal in the state directory. show and verify take no lock and change nothing, so the agent may be running; repair\nneeds it stopped.",
 			ending{term.ExitDone, "done"}, ending{term.ExitError, "error"}),
 		Args: groupArgs,
 		RunE: func(*cobra.Command, []string) error { return term.UsageErrorf("choose show, verify or repair") },
@@ -31,9 +31,9 @@ func newJournalShowCommand(p *program) *cobra.Command {
 	var opts journalOptions
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Print what the agent recorded",
-		Long: help(`Prints the records of the journal, oldest first: what was accepted, begun, dispatched and ended, who owns what, and what became of
-signed orders.`, ending{term.ExitDone, "done"}, ending{term.ExitError, "no journal, or one that is damaged; what can be read is printed"}),
+		Short: "Print the records of the journal",
+		Long: help(`Prints the records of the journal, oldest first: accepted revisions, begun, dispatched and ended steps, ownership of guests, and the
+results of signed orders.`, ending{term.ExitDone, "done"}, ending{term.ExitError, "there is no journal, or it is damaged; readable records are printed"}),
 		Example: `  gitops-agent journal show | tail
   gitops-agent journal show -o json | jq '.records[] | select(.begun.vmid == 201)'`,
 		Args: cobra.NoArgs,
@@ -52,8 +52,8 @@ func newJournalVerifyCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Check every checksum, link and count of the journal",
-		Long: help(`Checks every checksum, link and count of the journal and prints its head, one value that stands for its whole history.`,
-			ending{term.ExitDone, "the journal is whole"}, ending{term.ExitError, "no journal, or one that is damaged"}),
+		Long: help(`Checks every checksum, link and count of the journal and prints its head, a value that identifies its whole history.`,
+			ending{term.ExitDone, "the journal is whole"}, ending{term.ExitError, "there is no journal, or it is damaged"}),
 		Example: "  gitops-agent journal verify",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -70,7 +70,7 @@ type journalOptions struct {
 	config, dir, output string
 }
 
-// journalDir returns where the journal is: where the flag says, or the config.
+// journalDir returns the directory of the journal: that of the flag, or that of the config.
 func (o journalOptions) journalDir() (string, error) {
 	if o.dir != "" {
 		return o.dir, nil
@@ -134,11 +134,11 @@ func runJournalVerify(out io.Writer, opts journalOptions) error {
 }
 
 func writeJournalSummary(out io.Writer, s journal.Summary, whole bool) {
-	word := "damaged; what holds:"
+	state := "damaged; readable part:"
 	if whole {
-		word = "whole"
+		state = "whole"
 	}
-	_, _ = fmt.Fprintf(out, "journal: %s\n", word)
+	_, _ = fmt.Fprintf(out, "journal: %s\n", state)
 	t := term.Table{Indent: "  "}
 	t.AddText("records", fmt.Sprintf("%d of %d", s.Records, s.Seq))
 	t.AddText("files", fmt.Sprintf("%d, %d bytes", s.Files, s.Bytes))
@@ -152,7 +152,7 @@ func writeJournalSummary(out io.Writer, s journal.Summary, whole bool) {
 
 func journalError(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return term.WithHint(fmt.Errorf("%s: %w", dir, err), "the agent makes one when it first runs; name another place with --dir or in state_dir")
+		return term.WithHint(fmt.Errorf("%s: %w", dir, err), "the agent creates the journal when it first runs; choose another directory with --dir or state_dir")
 	}
 	return err
 }

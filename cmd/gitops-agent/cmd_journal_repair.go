@@ -20,23 +20,23 @@ func newJournalRepairCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair",
 		Short: "Make a damaged journal usable again",
-		Long: help(`Makes a damaged journal usable again. It keeps every record whose own checksum holds, begins a new chain with them, and leaves the
-damaged files in a folder beside it. Signed orders that had not ended become unknown and never run again: whether they ran may be what was
-lost. A journal without damage is left alone. The agent must not run meanwhile.
+		Long: help(`Makes a damaged journal usable again. It keeps every record with a valid checksum, begins a new chain with them, and moves the
+damaged files to a folder beside the journal. Signed orders that had not ended become unknown and never run again, because the lost records may
+show that they ran. A journal without damage is not changed. The agent must be stopped.
 
-What was lost makes the agent careful, not dangerous: it settles by looking at the cluster what it had begun, and a guest whose record is
-gone needs an approval to be destroyed. It asks before it does anything; where nobody can be asked, --yes says it.`,
-			ending{term.ExitDone, "the journal is whole now, or was before"}, ending{term.ExitError, "error, or nobody said yes; nothing was changed"}),
+Lost records make the agent careful, not dangerous: it reads the cluster to find out how the steps ended that it had begun, and a guest without
+a record needs an approval before it is destroyed. The command asks for confirmation; --yes confirms without a terminal.`,
+			ending{term.ExitDone, "the journal is whole now, or was not damaged"}, ending{term.ExitError, "error, or not confirmed; nothing was changed"}),
 		Example: `  gitops-agent journal repair
   gitops-agent journal repair --yes -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			opts.config, opts.person = p.config, term.Prompt{In: os.Stdin, Out: p.err, Interactive: term.IsTerminal(os.Stdin)}
+			opts.config, opts.prompt = p.config, term.Prompt{In: os.Stdin, Out: p.err, Interactive: term.IsTerminal(os.Stdin)}
 			return runJournalRepair(p.out, opts)
 		},
 	}
 	cmd.Flags().StringVar(&opts.dir, "dir", "", "repair the journal in this `directory` instead of the config's")
-	cmd.Flags().BoolVar(&opts.yes, "yes", false, "do it without asking")
+	cmd.Flags().BoolVar(&opts.yes, "yes", false, "repair without asking")
 	outputFlag(cmd, &opts.output, outputText, outputJSON)
 	return cmd
 }
@@ -44,20 +44,20 @@ gone needs an approval to be destroyed. It asks before it does anything; where n
 type repairOptions struct {
 	journalOptions
 	yes    bool
-	person term.Prompt
+	prompt term.Prompt
 }
 
-// repairDocument says what a repair did.
+// repairDocument is the JSON result of a repair.
 type repairDocument struct {
 	SchemaVersion int      `json:"schemaVersion"`
-	Damaged       bool     `json:"damaged"` // whether there was something to repair
+	Damaged       bool     `json:"damaged"` // whether the journal was damaged
 	Damage        string   `json:"damage,omitempty"`
 	Kept          int      `json:"kept"`          // records
 	Lost          []gap    `json:"lost"`          // records after the last compaction
-	LostCompacted int      `json:"lostCompacted"` // records that a compaction had kept
+	LostCompacted int      `json:"lostCompacted"` // records of the last compaction
 	LostBytes     int64    `json:"lostBytes"`
 	UnknownOrders []string `json:"unknownOrders"` // keys
-	Foreign       []string `json:"foreignFiles"`  // of another journal, set aside too
+	Foreign       []string `json:"foreignFiles"`  // of another journal, also moved away
 	Saved         string   `json:"saved,omitempty"`
 }
 
@@ -79,7 +79,7 @@ func runJournalRepair(out io.Writer, opts repairOptions) error {
 	var damage *journal.DamageError
 	switch _, err := journal.Read(dir, func(journal.Record) error { return nil }); {
 	case errors.As(err, &damage):
-		if err := opts.agree(damage); err != nil {
+		if err := opts.confirm(damage); err != nil {
 			return err
 		}
 		if report, err = journal.Repair(dir); err != nil {
@@ -96,19 +96,19 @@ func runJournalRepair(out io.Writer, opts repairOptions) error {
 	return nil
 }
 
-// agree returns nil where somebody wants the repair.
-func (o repairOptions) agree(damage *journal.DamageError) error {
+// confirm returns nil if the user confirms the repair.
+func (o repairOptions) confirm(damage *journal.DamageError) error {
 	if o.yes {
 		return nil
 	}
-	agreed, err := o.person.Confirm(fmt.Sprintf("%s: byte %d: the journal is damaged: %s\nWhat cannot be read is lost to the agent; the damaged files are kept. Repair it?", damage.File, damage.Offset, damage.Err))
+	confirmed, err := o.prompt.Confirm(fmt.Sprintf("%s: byte %d: the journal is damaged: %s\nRecords that cannot be read are lost to the agent; the damaged files are kept. Repair it?", damage.File, damage.Offset, damage.Err))
 	switch {
 	case errors.Is(err, term.ErrNotInteractive):
-		return term.WithHint(damage, "--yes repairs it where nobody can be asked; docs/journal.md says what is kept and what is not")
+		return term.WithHint(damage, "--yes repairs it without a terminal; docs/journal.md describes which records are kept")
 	case err != nil:
 		return err
-	case !agreed:
-		return errors.New("nobody said yes, so nothing was changed")
+	case !confirmed:
+		return errors.New("not confirmed, so nothing was changed")
 	}
 	return nil
 }
@@ -146,16 +146,16 @@ func (d repairDocument) write(out io.Writer) {
 	t.AddText("kept", term.Count(d.Kept, "record"))
 	t.AddText("lost", cmp.Or(d.lost(), "no record")+fmt.Sprintf(", %d bytes", d.LostBytes))
 	if len(d.UnknownOrders) > 0 {
-		t.AddText("orders", strings.Join(d.UnknownOrders, ", ")+": unknown now; sign again what is still wanted")
+		t.AddText("orders", strings.Join(d.UnknownOrders, ", ")+": unknown now; sign those again that are still needed")
 	}
 	if len(d.Foreign) > 0 {
-		t.AddText("foreign", strings.Join(d.Foreign, ", ")+": of another journal, set aside")
+		t.AddText("foreign", strings.Join(d.Foreign, ", ")+": of another journal, moved away")
 	}
 	t.AddText("saved", d.Saved)
 	t.Write(out, term.Palette{})
 }
 
-// lost names the records that are gone.
+// lost names the lost records.
 func (d repairDocument) lost() string {
 	var parts []string
 	for _, g := range d.Lost {
@@ -166,7 +166,7 @@ func (d repairDocument) lost() string {
 		}
 	}
 	if d.LostCompacted > 0 {
-		parts = append(parts, term.Count(d.LostCompacted, "record")+" that a compaction had kept")
+		parts = append(parts, term.Count(d.LostCompacted, "record")+" of the last compaction")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -48,15 +48,15 @@ func TestJournalRepairAsks(t *testing.T) {
 		answer string
 		want   string // in the error; "" is a repair
 	}{
-		"no":      {"no\n", "nobody said yes"},
-		"nothing": {"", "nobody said yes"},
+		"no":      {"no\n", "not confirmed"},
+		"nothing": {"", "not confirmed"},
 		"yes":     {"yes\n", ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir, before := damagedJournal(t)
 			var out, asked strings.Builder
-			opts := repairOptions{journalOptions: journalOptions{dir: dir, output: outputText}, person: term.Prompt{In: strings.NewReader(test.answer), Out: &asked, Interactive: true}}
+			opts := repairOptions{journalOptions: journalOptions{dir: dir, output: outputText}, prompt: term.Prompt{In: strings.NewReader(test.answer), Out: &asked, Interactive: true}}
 			err := runJournalRepair(&out, opts)
 			if !strings.Contains(asked.String(), "the journal is damaged") || !strings.HasSuffix(asked.String(), "Repair it?\n[y/N] ") {
 				t.Errorf("got question %q", asked.String())
@@ -87,7 +87,7 @@ func TestRepairDocumentNamesWhatIsLost(t *testing.T) {
 		"nothing":   {repairDocument{}, ""},
 		"one":       {repairDocument{Lost: []gap{{4, 4}}}, "record 4"},
 		"several":   {repairDocument{Lost: []gap{{1, 2}, {7, 7}}}, "records 1 to 2, record 7"},
-		"compacted": {repairDocument{LostCompacted: 3}, "3 records that a compaction had kept"},
+		"compacted": {repairDocument{LostCompacted: 3}, "3 records of the last compaction"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

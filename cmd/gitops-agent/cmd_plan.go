@@ -23,13 +23,13 @@ func newPlanCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Show what the agent would do, without doing it",
-		Long: help(`Shows what would bring the cluster to a revision: per guest the keys that differ, the manifest line that asked, what the change
-does to the guest, and the steps that are held. It reads the cluster and cannot write to it.
+		Long: help(`Shows the changes that would bring the cluster to a revision: for each guest the keys that differ, the line of the manifest, the effect
+on the guest, and the steps that are held. It reads the cluster and cannot write to it.
 
-Without --ref and --dir it plans the revision that the agent accepted last. --ref plans any revision that the agent fetched; one that it
-would refuse is planned all the same, said so on stderr, and never applied. --dir plans a working copy before it is committed; where
+Without --ref and --dir it plans the revision that the agent accepted last. --ref plans any revision that the agent fetched; a revision that
+the agent would refuse is also planned, with a note on stderr, and never applied. --dir plans a working copy before it is committed; if
 source.paths names a folder, name that folder.`,
-			ending{term.ExitDone, "the plan was made"}, ending{term.ExitError, "error"},
+			ending{term.ExitDone, "the plan was computed"}, ending{term.ExitError, "error"},
 			ending{term.ExitChanges, "with --exit-code: the cluster differs, steps are held, or a guest could not be read"}),
 		Example: `  gitops-agent plan --dir .
   gitops-agent plan --ref main~1 --guest VirtualMachine/web-1
@@ -43,14 +43,14 @@ source.paths names a folder, name that folder.`,
 	}
 	cmd.Flags().StringVar(&opts.ref, "ref", "", "plan this `revision` of the fetched repository")
 	cmd.Flags().StringVar(&opts.dir, "dir", "", "plan the manifests below this `directory`")
-	cmd.Flags().StringSliceVar(&opts.guests, "guest", nil, "show these guests alone, as `KIND/NAME`")
+	cmd.Flags().StringSliceVar(&opts.guests, "guest", nil, "show only these guests, as `KIND/NAME`")
 	cmd.Flags().BoolVar(&opts.exitCode, "exit-code", false, "end with status 3 if the cluster differs")
 	completeWith(cmd, "guest", func(ctx context.Context) []string { return guestLabels(ctx, opts.dir) })
 	outputFlag(cmd, &opts.output, outputText, outputJSON, outputMarkdown)
 	return cmd
 }
 
-// guestLabels lists the guests of a working copy, for completion: nothing where there is none.
+// guestLabels returns the guests of a working copy, for completion, or nil if it cannot be read.
 func guestLabels(ctx context.Context, dir string) []string {
 	set, err := readSet(ctx, []string{cmp.Or(dir, ".")})
 	if err != nil {
@@ -101,7 +101,7 @@ func runPlan(ctx context.Context, out, notes io.Writer, opts planOptions) error 
 	return nil
 }
 
-// previewOf plans against the cluster as it is, through a client that cannot write.
+// previewOf computes the plan for the cluster as it is now. Its client cannot write.
 func previewOf(ctx context.Context, config agent.Config, subject planview.Subject, notes io.Writer, log *slog.Logger) (reconcile.Preview, error) {
 	cluster, err := config.ProxmoxReader(log)
 	if err != nil {
@@ -113,8 +113,8 @@ func previewOf(ctx context.Context, config agent.Config, subject planview.Subjec
 	return reconcile.NewPreview(ctx, counting, subject.Set, subject.Revision, subject.State)
 }
 
-// guestsToRead counts the guests that a plan looks at: those that the manifests name by a vmid, and those that the agent owns. What is wrong
-// with the manifests the plan itself says.
+// guestsToRead counts the guests that a plan reads: those whose manifests have a vmid, and those that the agent owns. It ignores problems of
+// the manifests, which the plan reports.
 func guestsToRead(subject planview.Subject) int {
 	vmids := make(map[int]bool)
 	for vmid := range subject.State.Owned {
@@ -129,7 +129,7 @@ func guestsToRead(subject planview.Subject) int {
 	return len(vmids)
 }
 
-// countingReader shows how many guests were read.
+// countingReader shows the number of guests that were read.
 type countingReader struct {
 	cluster.Reader
 	progress *term.Progress

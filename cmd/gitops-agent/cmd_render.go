@@ -19,10 +19,10 @@ func newRenderCommand(p *program) *cobra.Command {
 	var opts renderOptions
 	cmd := &cobra.Command{
 		Use:   "render KIND/NAME",
-		Short: "Show a guest with everything that it inherits",
+		Short: "Show a guest with all inherited values",
 		Long: help(`Prints one guest of a working copy as one manifest: its own spec over the classes that it names, over those that select it, over the
-defaults of the Cluster, each value with the file and line that it comes from. What is printed reads back as the same guest.`,
-			ending{term.ExitDone, "done"}, ending{term.ExitError, "the manifests cannot be read, or none is of this guest"}),
+defaults of the Cluster, each value with its file and line. The output parses to the same guest.`,
+			ending{term.ExitDone, "done"}, ending{term.ExitError, "the manifests cannot be read, or none describes this guest"}),
 		Example: `  gitops-agent render VirtualMachine/web-1
   gitops-agent render Container/dns-1 --dir clusters/home -o json`,
 		Args: cobra.ExactArgs(1),
@@ -37,9 +37,9 @@ defaults of the Cluster, each value with the file and line that it comes from. W
 			return guestLabels(cmd.Context(), opts.dir), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	cmd.Flags().StringVar(&opts.dir, "dir", ".", "the working copy, or the part of it that is one cluster's `directory`")
+	cmd.Flags().StringVar(&opts.dir, "dir", ".", "the `directory` of the working copy, or of one cluster in it")
 	if err := cmd.MarkFlagDirname("dir"); err != nil {
-		panic(err) // the flag is there, one line above
+		panic(err) // the flag is defined one line above
 	}
 	outputFlag(cmd, &opts.output, outputText, outputJSON)
 	return cmd
@@ -56,7 +56,7 @@ type renderDocument struct {
 	Labels        map[string]string `json:"labels,omitempty"`
 	File          string            `json:"file"`
 	Line          int               `json:"line"`
-	Classes       []string          `json:"classes"` // laid under the spec, first to last
+	Classes       []string          `json:"classes"` // below the spec, first to last
 	Values        []renderedValue   `json:"values"`
 }
 
@@ -72,7 +72,7 @@ func runRender(ctx context.Context, out io.Writer, opts renderOptions) error {
 	set, err := readSet(ctx, []string{opts.dir})
 	switch {
 	case errors.As(err, new(*manifest.Problems)):
-		return term.WithHint(err, "gitops-agent validate "+opts.dir+" shows the same")
+		return term.WithHint(err, "gitops-agent validate "+opts.dir+" prints the same problems")
 	case err != nil:
 		return err
 	}
@@ -104,7 +104,7 @@ func newRenderDocument(g manifest.Guest) renderDocument {
 	return document
 }
 
-// noGuest says that no manifest is of the guest, and which one may have been meant.
+// noGuest returns the error for a guest without a manifest. Its hint suggests the guest that may be meant.
 func noGuest(set manifest.Set, opts renderOptions) error {
 	hint := "guests are named KIND/NAME, such as VirtualMachine/web-1"
 	if meant := set.Closest(opts.label); meant != "" {

@@ -22,13 +22,13 @@ func newRunCommand(p *program) *cobra.Command {
 	var opts runOptions
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Keep the cluster as the repository says",
-		Long: help(`Keeps the cluster as the repository says, until it is told to stop: it polls the repository, accepts what trusted people signed, and
-carries it out. With --once it looks once, works until nothing more can be done without a person, and prints the report. With --dry-run it
+		Short: "Apply the repository to the cluster",
+		Long: help(`Applies the repository to the cluster until it is stopped: it polls the repository, accepts revisions that trusted signers signed, and
+carries them out. With --once it polls once, works until a person is needed or nothing is left to do, and prints the report. With --dry-run it
 observes, plans and reports, and writes nothing to the cluster.`,
 			ending{term.ExitDone, "stopped; with --once: converged"}, ending{term.ExitError, "error"},
 			ending{term.ExitChanges, "with --once: changes, held steps or restarts are pending"},
-			ending{term.ExitRefused, "with --once: the newest revision is refused; the last good one was kept in force"}),
+			ending{term.ExitRefused, "with --once: the newest revision is refused; the last accepted one stays in force"}),
 		Example: `  gitops-agent run
   gitops-agent run --dry-run --log-level debug
   gitops-agent run --once`,
@@ -38,7 +38,7 @@ observes, plans and reports, and writes nothing to the cluster.`,
 			return runRun(cmd.Context(), p.out, opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.once, "once", false, "end as soon as nothing more can be done without a person")
+	cmd.Flags().BoolVar(&opts.once, "once", false, "end when a person is needed or nothing is left to do")
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "write nothing to the cluster")
 	return cmd
 }
@@ -56,7 +56,7 @@ func runRun(ctx context.Context, out io.Writer, opts runOptions) error {
 		return err
 	}
 	if opts.once {
-		config.Listen = new(string) // nobody would be answered
+		config.Listen = new(string) // the status page would exist only for a moment
 	}
 	a, err := agent.New(ctx, agent.Options{Config: config, Build: opts.build, Logger: opts.log, DryRun: opts.dryRun})
 	if err != nil {
@@ -79,7 +79,8 @@ func runOnce(ctx context.Context, out io.Writer, a *agent.Agent) error {
 	return cmp.Or(err, onceOutcome(report))
 }
 
-// onceOutcome returns what a report means for who waited for it. A failure outweighs a refusal, and a refusal what is pending.
+// onceOutcome returns the error, with the exit status, for a report. A failure takes precedence over a refusal, and a refusal over pending
+// changes.
 func onceOutcome(r report.Report) error {
 	for _, g := range r.Guests {
 		for _, c := range g.Conditions {
@@ -90,7 +91,7 @@ func onceOutcome(r report.Report) error {
 	}
 	switch {
 	case r.Writes.Reason == gate.StopUnverified:
-		return term.WithStatus(term.ExitRefused, fmt.Errorf("the accepted revision does not verify any more: %s", r.Writes.Message))
+		return term.WithStatus(term.ExitRefused, fmt.Errorf("the accepted revision no longer verifies: %s", r.Writes.Message))
 	case r.Source.Refused != nil:
 		return term.WithStatus(term.ExitRefused, term.WithHint(errors.New(r.Source.Refused.Error), r.Source.Refused.Hint))
 	case !r.Converged:

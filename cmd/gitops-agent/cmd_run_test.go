@@ -10,7 +10,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// A failure outweighs a refusal, and a refusal what is pending.
+// A failure takes precedence over a refusal, and a refusal over pending changes.
 func TestOnceOutcome(t *testing.T) {
 	failed := report.Guest{Kind: "VirtualMachine", Name: "web-1", Conditions: []plan.Condition{{Type: plan.Failed, Message: "no space"}}}
 	held := report.Guest{Sync: report.OutOfSync, Held: []report.HeldStep{{}}}

@@ -20,11 +20,11 @@ func newStatusCommand(p *program) *cobra.Command {
 	var opts statusOptions
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show what the running agent knows, or wait until it converged",
-		Long: help(`Shows the newest report of the running agent: the revision in force, why a newer one is not, and every guest. With --wait it asks
-again until the cluster is as the revision says.`,
-			ending{term.ExitDone, "the report was printed; with --wait: it converged"},
-			ending{term.ExitError, "the agent does not answer, or refused the revision that is waited for"}, ending{term.ExitTimeout, "with --wait: not converged in time"}),
+		Short: "Show the report of the running agent, or wait until the cluster is converged",
+		Long: help(`Shows the newest report of the running agent: the revision in force, why a newer one was refused, and every guest. With --wait it polls
+until the cluster is converged.`,
+			ending{term.ExitDone, "the report was printed; with --wait: converged"},
+			ending{term.ExitError, "the agent does not answer, or it refused the revision of --revision"}, ending{term.ExitTimeout, "with --wait: not converged in time"}),
 		Example: `  gitops-agent status
   gitops-agent status --wait converged --revision "$(git rev-parse HEAD)" --timeout 10m
   gitops-agent status -o json --url http://10.0.0.5:9746`,
@@ -34,19 +34,19 @@ again until the cluster is as the revision says.`,
 			return runStatus(cmd.Context(), p.out, p.err, opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.url, "url", "", "ask the agent at this `address` instead of the config's")
-	cmd.Flags().Var(choice{&opts.wait, []string{waitConverged}}, "wait", "wait until this is so")
+	cmd.Flags().StringVar(&opts.url, "url", "", "`address` of the agent, instead of the one in the config")
+	cmd.Flags().Var(choice{&opts.wait, []string{waitConverged}}, "wait", "wait for this state")
 	completeWords(cmd, "wait", []string{waitConverged})
-	cmd.Flags().StringVar(&opts.revision, "revision", "", "with --wait: the `commit` that has to be in force, seven digits or more")
-	cmd.Flags().DurationVar(&opts.timeout, "timeout", 5*time.Minute, "with --wait: how long")
+	cmd.Flags().StringVar(&opts.revision, "revision", "", "with --wait: the `commit` that must be in force, seven digits or more")
+	cmd.Flags().DurationVar(&opts.timeout, "timeout", 5*time.Minute, "with --wait: the longest time to wait")
 	outputFlag(cmd, &opts.output, outputText, outputJSON)
 	return cmd
 }
 
 const (
 	waitConverged = "converged"
-	// askAgain is the time between two questions of --wait.
-	askAgain = 500 * time.Millisecond
+	// waitPoll is the time between two requests of --wait.
+	waitPoll = 500 * time.Millisecond
 )
 
 type statusOptions struct {
@@ -60,9 +60,9 @@ type statusOptions struct {
 func (o statusOptions) check() error {
 	switch {
 	case o.wait == "" && o.revision != "":
-		return term.UsageErrorf("--revision goes with --wait")
+		return term.UsageErrorf("--revision needs --wait")
 	case o.revision != "" && (len(o.revision) < 7 || strings.Trim(o.revision, "0123456789abcdef") != ""):
-		return term.UsageErrorf("--revision %q: want seven lower-case hex digits of a commit or more", o.revision)
+		return term.UsageErrorf("--revision %q: want at least seven lower-case hex digits of a commit", o.revision)
 	case o.timeout <= 0:
 		return term.UsageErrorf("--timeout must be positive")
 	}
@@ -95,55 +95,56 @@ func runStatus(ctx context.Context, out, notes io.Writer, opts statusOptions) er
 	return err
 }
 
-// awaitConverged asks until the agent converged. Beside an error it returns the last document, if there was one.
+// awaitConverged polls the agent until the cluster is converged. Together with an error it returns the last document, if there was one.
 func awaitConverged(ctx context.Context, client statusClient, shown *term.Progress, opts statusOptions) (document status.Document, body []byte, err error) {
 	defer shown.End()
 	deadline, cancel := context.WithTimeout(ctx, opts.timeout)
 	defer cancel()
-	tick := time.NewTicker(askAgain)
+	tick := time.NewTicker(waitPoll)
 	defer tick.Stop()
-	var trouble error
+	var lastErr error
 	for {
 		if d, b, err := client.read(deadline); err == nil {
-			document, body, trouble = d, b, nil
+			document, body, lastErr = d, b, nil
 		} else if deadline.Err() == nil {
-			trouble = err // it may be about to start
+			lastErr = err // the agent may be starting
 		}
 		if body != nil {
-			over, err := settled(document.Report, opts.revision)
+			over, err := waitIsOver(document.Report, opts.revision)
 			if over {
 				return document, body, err
 			}
 		}
-		shown.Show("waiting: %s", outstanding(document.Report, opts.revision, trouble))
+		shown.Show("waiting: %s", outstanding(document.Report, opts.revision, lastErr))
 		select {
 		case <-tick.C:
 		case <-deadline.Done():
 			if ctx.Err() != nil {
 				return document, body, ctx.Err()
 			}
-			return document, body, term.WithStatus(term.ExitTimeout, fmt.Errorf("not converged in %s: %s", opts.timeout, outstanding(document.Report, opts.revision, trouble)))
+			return document, body, term.WithStatus(term.ExitTimeout, fmt.Errorf("not converged in %s: %s", opts.timeout, outstanding(document.Report, opts.revision, lastErr)))
 		}
 	}
 }
 
-// settled reports whether waiting is over: the revision converged, or was refused and will not.
-func settled(r report.Report, revision string) (bool, error) {
+// waitIsOver reports whether the revision is converged, or was refused, which is an error.
+func waitIsOver(r report.Report, revision string) (bool, error) {
 	if refused := r.Source.Refused; refused != nil && revision != "" && strings.HasPrefix(refused.Commit, revision) {
 		return true, term.WithHint(fmt.Errorf("the agent refuses %s: %s", revision, refused.Error), refused.Hint)
 	}
 	return r.Converged && inForce(r, revision), nil
 }
 
+// inForce reports whether the accepted revision begins with these digits.
 func inForce(r report.Report, revision string) bool {
 	return r.Source.Accepted != nil && strings.HasPrefix(r.Source.Accepted.Commit, revision)
 }
 
-// outstanding says what is still to come.
-func outstanding(r report.Report, revision string, trouble error) string {
+// outstanding describes why the cluster is not converged yet.
+func outstanding(r report.Report, revision string, lastErr error) string {
 	switch {
-	case trouble != nil:
-		return trouble.Error()
+	case lastErr != nil:
+		return lastErr.Error()
 	case r.Source.Accepted == nil:
 		return "no revision is accepted yet"
 	case !inForce(r, revision):

@@ -19,11 +19,11 @@ func newValidateCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate DIR...",
 		Short: "Check manifests before they are committed",
-		Long: help(`Checks the manifests below some directories and prints every problem with its place. Several directories are one source, as
-source.paths of the config names several; check each cluster by itself. It asks neither the cluster nor the network. Classes that apply to
-no guest are told as warnings, which refuse nothing.`,
-			ending{term.ExitDone, "the manifests are good"}, ending{term.ExitError, "a directory cannot be read"},
-			ending{term.ExitRefused, "the agent would refuse a commit of them"}),
+		Long: help(`Checks the manifests below some directories and prints every problem with its position. Several directories are one source, as in
+source.paths of the config; check each cluster separately. It uses neither the cluster nor the network. Classes that apply to no guest are
+reported as warnings, which are not problems.`,
+			ending{term.ExitDone, "the manifests are valid"}, ending{term.ExitError, "a directory cannot be read"},
+			ending{term.ExitRefused, "the agent would refuse a commit with these manifests"}),
 		Example: `  gitops-agent validate .
   gitops-agent validate clusters/home classes -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -113,13 +113,13 @@ func writeProblems(out io.Writer, document validateDocument, problems *manifest.
 	_, _ = fmt.Fprintln(out, term.Count(len(problems.List), "problem"))
 }
 
-// readSet reads and parses directories as one source. What the agent would refuse is a *manifest.Problems.
+// readSet reads and parses directories as one source. It returns a *manifest.Problems for manifests that the agent would refuse.
 func readSet(ctx context.Context, dirs []string) (manifest.Set, error) {
 	files, err := readFolders(ctx, dirs)
 	var unfit *gitsource.TreeError
 	if errors.As(err, &unfit) {
 		return manifest.Set{}, &manifest.Problems{List: []manifest.Problem{{
-			Origin: guest.Origin{File: unfit.Path, Line: 1, Column: 1}, Message: unfit.Reason + ": the agent refuses a tree with one", Hint: "replace it with what it points at",
+			Origin: guest.Origin{File: unfit.Path, Line: 1, Column: 1}, Message: unfit.Reason + ": the agent refuses a tree that contains one", Hint: "replace it with a copy of its target",
 		}}}
 	}
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"gitops-agent/verify"
 )
 
-// hintFor returns what a person can do about an error, or "". An error's own hint wins over a general one.
+// hintFor returns the remedy for an error, or "". A hint that was added to the error takes precedence over a general one.
 func hintFor(err error) string {
 	if hint, found := term.Hint(err); found {
 		return hint
@@ -28,17 +28,17 @@ func hintFor(err error) string {
 	case errors.As(err, &refused):
 		return refused.Hint
 	case errors.As(err, &damage):
-		return "stop the agent and run gitops-agent journal repair; docs/journal.md says what it keeps"
+		return "stop the agent and run gitops-agent journal repair; docs/journal.md describes which records it keeps"
 	case errors.Is(err, journal.ErrLocked):
-		return "stop that agent first; plan, status, verify and journal work beside it"
+		return "stop the running agent first; plan, status, verify and journal work while it runs"
 	case errors.Is(err, cluster.ErrDenied):
-		return "look at proxmox.token_file, and at what the token may do: pveum user token permissions USER TOKEN"
+		return "check proxmox.token_file, and the privileges of the token: pveum user token permissions USER TOKEN"
 	case errors.Is(err, cluster.ErrNotReady):
-		return "check that proxmox.endpoints answer from this host, and that their certificate fits ca_file or fingerprints"
+		return "check that proxmox.endpoints answer from this host, and that their certificate matches ca_file or fingerprints"
 	case errors.Is(err, syscall.EADDRINUSE):
-		return "another program listens there: choose another address for listen in the config"
+		return "another program listens on this address: choose another one for listen in the config"
 	case errors.Is(err, gitsource.ErrUnreachable):
-		return "check source.remotes, source.branch and the credentials; what was fetched before stays in force"
+		return "check source.remotes, source.branch and the credentials; the accepted revision stays in force"
 	default:
 		return ""
 	}

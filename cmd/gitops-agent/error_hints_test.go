@@ -21,9 +21,9 @@ func TestHintFor(t *testing.T) {
 	}{
 		"rejected":      {&verify.RejectedError{Reason: verify.ReasonUnsigned, Hint: verify.ReasonUnsigned.Hint()}, "gitsign"},
 		"refused":       {&intake.RefusedError{Hint: "correct it"}, "correct it"},
-		"locked":        {fmt.Errorf("open: %w", journal.ErrLocked), "stop that agent first"},
+		"locked":        {fmt.Errorf("open: %w", journal.ErrLocked), "stop the running agent first"},
 		"denied":        {fmt.Errorf("read: %w", cluster.ErrDenied), "proxmox.token_file"},
-		"port_taken":    {fmt.Errorf("listen: %w", syscall.EADDRINUSE), "choose another address"},
+		"port_taken":    {fmt.Errorf("listen: %w", syscall.EADDRINUSE), "choose another one for listen"},
 		"damaged":       {fmt.Errorf("read: %w", &journal.DamageError{File: "x", Err: errors.New("y")}), "gitops-agent journal repair"},
 		"own_hint_wins": {term.WithHint(fmt.Errorf("read: %w", cluster.ErrDenied), "my own"), "my own"},
 		"unknown":       {errors.New("x"), ""},

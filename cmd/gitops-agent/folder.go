@@ -15,15 +15,15 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// Bounds of a working copy, those that the agent has for a commit.
+// Bounds of a working copy, the same as those of the agent for a commit.
 const (
 	maxFolderFile  = 1 << 20  // bytes
 	maxFolderTotal = 64 << 20 // bytes
 	maxFolderFiles = 10_000
 )
 
-// readFolders reads the YAML files of some directories as one source, as source.paths names several of one repository. A path in it
-// is the one that the reader typed where that lies below the working directory, and relative to the directory otherwise.
+// readFolders reads the YAML files of some directories as one source, like source.paths. The path of a file begins with the directory as the user
+// typed it if that is below the working directory; otherwise the path is relative to the directory.
 func readFolders(ctx context.Context, dirs []string) ([]manifest.File, error) {
 	var files []manifest.File
 	var total int64
@@ -40,7 +40,8 @@ func readFolders(ctx context.Context, dirs []string) ([]manifest.File, error) {
 	return files, nil
 }
 
-// shownFolder returns what stands before the paths of a directory's files. A folder that begins with a dot would hide them.
+// shownFolder returns the prefix of the paths of a directory's files. It contains no folder that begins with a dot, because such a folder hides
+// its files.
 func shownFolder(dir string, several bool) string {
 	clean := filepath.ToSlash(filepath.Clean(dir))
 	hidden := slices.ContainsFunc(strings.Split(clean, "/"), func(name string) bool { return strings.HasPrefix(name, ".") })

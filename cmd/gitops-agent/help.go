@@ -11,14 +11,14 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 )
 
-// ending is an exit status of a command and when it is given.
+// ending is an exit status of a command and its meaning.
 type ending struct {
 	status int
 	when   string
 }
 
-// help is what a command's help says above its flags: what it does, and its exit statuses. That of a wrong command line is every
-// command's.
+// help returns the help of a command above its flags: its description and its exit statuses. It adds the status of a wrong command line, which
+// every command has.
 func help(what string, endings ...ending) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(what) + "\n\nExit status:\n")
@@ -30,12 +30,12 @@ func help(what string, endings ...ending) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// newHelpCommand prints what --help prints.
+// newHelpCommand returns the command that prints the same text as --help.
 func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND...]",
 		Short:   "Explain a command",
-		Long:    help("Explains a command, as its --help does.", ending{term.ExitDone, "done"}),
+		Long:    help("Explains a command, like its flag --help.", ending{term.ExitDone, "done"}),
 		Example: "  gitops-agent help journal show",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)

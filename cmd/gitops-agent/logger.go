@@ -7,7 +7,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 )
 
-// newLogger writes text for a person at a terminal and JSON for a collector. The level is one of logLevels.
+// newLogger returns a logger that writes text to a terminal and JSON to any other writer. The level is one of logLevels.
 func newLogger(w io.Writer, level string) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: logLevels()[level]}
 	if term.IsTerminal(w) {

@@ -1,7 +1,11 @@
-// Command gitops-agent keeps the guests of a Proxmox VE cluster as a git repository says, and lets people look at what it does.
+// Command gitops-agent applies a git repository to the guests of a Proxmox VE cluster, and shows what it does.
 //
-// Each command is a file cmd_<name>.go with a constructor, its options, and a run function that knows nothing of the command line.
-// Results go to stdout, everything else to stderr. What the commands do is specified by the scripts in testdata/script.
+// Each command is a file cmd_<name>.go with a constructor, its options, and a run function that does not use the command line.
+// Results go to stdout, everything else to stderr. The scripts in testdata/script specify the commands.
+//
+// This package parses flags, connects packages and prints. The packages below internal do the rest: term prints tables, colours, progress and
+// errors; planview prints plans; audit verifies ranges of commits; clusterview compares a cluster with a config and manifests. Of each
+// other they import only term.
 package main
 
 import (

@@ -13,7 +13,7 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// writeRecord prints one record of the journal as a line: sequence, time, kind, and what it says.
+// writeRecord prints one record of the journal as a line: sequence, time, kind and content.
 func writeRecord(out io.Writer, r journal.Record) error {
 	_, err := fmt.Fprintf(out, "%6d  %s  %-10s  %s\n", r.Seq, r.Time.UTC().Format(time.RFC3339), r.Kind(), term.Printable(recordText(r.Body)))
 	return err
@@ -31,7 +31,7 @@ func recordText(body journal.Body) string {
 		return fmt.Sprintf("step %s %s%s", b.Step, b.Result, term.Prefixed(": ", b.Error))
 	case journal.Assigned:
 		if b.VMID == 0 {
-			return fmt.Sprintf("%s/%s has no vmid any more", b.Kind, b.Name)
+			return fmt.Sprintf("%s/%s no longer has a vmid", b.Kind, b.Name)
 		}
 		return fmt.Sprintf("%s/%s is %d", b.Kind, b.Name, b.VMID)
 	case journal.Owned:
@@ -41,11 +41,11 @@ func recordText(body journal.Body) string {
 	case journal.Guarded:
 		return fmt.Sprintf("%s/%s (%d): destroy %s", b.Kind, b.Name, b.VMID, cmp.Or(b.Destroy, "approve"))
 	case journal.Applied:
-		return fmt.Sprintf("%d has the secrets of now for %s", b.VMID, cmp.Or(strings.Join(slices.Sorted(maps.Keys(b.Fingerprints)), ", "), "no key"))
+		return fmt.Sprintf("%d has the current secrets for %s", b.VMID, cmp.Or(strings.Join(slices.Sorted(maps.Keys(b.Fingerprints)), ", "), "no key"))
 	case journal.Futile:
-		return fmt.Sprintf("%d was restarted in vain, digest %s", b.VMID, b.StepDigest)
+		return fmt.Sprintf("%d was restarted without effect, digest %s", b.VMID, b.StepDigest)
 	case journal.Ordered:
-		return fmt.Sprintf("%s by %s: %s", cmp.Or(b.Order, term.Shorten(b.Key, 16)), cmp.Or(b.Subject, "nobody known"), b.State)
+		return fmt.Sprintf("%s by %s: %s", cmp.Or(b.Order, term.Shorten(b.Key, 16)), cmp.Or(b.Subject, "an unknown signer"), b.State)
 	case journal.Event:
 		return b.Name + about(b.VMID) + term.Prefixed(": ", b.Message)
 	default:
@@ -53,7 +53,7 @@ func recordText(body journal.Body) string {
 	}
 }
 
-// about names the guest of an event; most events are not about one.
+// about returns " of " and the vmid of an event, or "" for an event that is not about a guest.
 func about(vmid int) string {
 	if vmid == 0 {
 		return ""

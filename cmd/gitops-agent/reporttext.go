@@ -12,7 +12,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// writeReport prints the agent's report: the revision in force, what is wrong as a whole, a line a guest, and a summary.
+// writeReport prints the agent's report: the revision in force, problems of the agent as a whole, one line per guest, and a summary.
 func writeReport(out io.Writer, r report.Report) {
 	p := term.NewPalette(out)
 	_, _ = fmt.Fprintf(out, "Cluster %s: %s\n", term.Printable(r.Cluster), stateOf(r, p))
@@ -33,6 +33,7 @@ func writeReport(out io.Writer, r report.Report) {
 	_, _ = fmt.Fprintf(out, "\n%s\n", summary(r))
 }
 
+// stateOf returns whether the cluster is converged, in colour.
 func stateOf(r report.Report, p term.Palette) string {
 	switch {
 	case r.Converged:
@@ -44,7 +45,7 @@ func stateOf(r report.Report, p term.Palette) string {
 	}
 }
 
-// headRows are what concerns the agent as a whole.
+// headRows returns the rows about the agent as a whole.
 func headRows(r report.Report) [][]term.Cell {
 	var rows [][]term.Cell
 	add := func(c term.Colour, name, text string) {
@@ -66,7 +67,7 @@ func headRows(r report.Report) [][]term.Cell {
 	add(term.Red, "proxmox", r.Proxmox.Error)
 	add(term.Yellow, "ha", r.Proxmox.HAError)
 	if list := r.Proxmox.VMList; list != nil && list.Error != "" {
-		add(term.Yellow, "guest list", "not believed, every guest is read in turn: "+list.Error)
+		add(term.Yellow, "guest list", "not used, every guest is read in turn: "+list.Error)
 	}
 	add(term.Red, "journal", r.Journal.Error)
 	if !r.Writes.Allowed && r.Source.Accepted != nil && r.Writes.Message != r.Proxmox.Error && r.Writes.Message != r.Journal.Error {
@@ -75,7 +76,7 @@ func headRows(r report.Report) [][]term.Cell {
 	return rows
 }
 
-// addGuest adds a guest's row, and below it one for each further remark.
+// addGuest adds a row for a guest, and below it one for each further remark.
 func addGuest(t *term.Table, g report.Guest, now time.Time) {
 	notes := remarks(g)
 	first := ""
@@ -93,7 +94,7 @@ func addGuest(t *term.Table, g report.Guest, now time.Time) {
 	}
 }
 
-// remarks are what a person should know of a guest: what is held with its way out, and what went wrong.
+// remarks returns the held steps of a guest and its conditions, each with its remedy.
 func remarks(g report.Guest) []string {
 	var notes []string
 	for _, h := range g.Held {
@@ -104,7 +105,7 @@ func remarks(g report.Guest) []string {
 	}
 	for _, c := range g.Conditions {
 		switch c.Type {
-		case plan.Held, plan.Drifted, plan.Orphaned: // said above, and by the sync column
+		case plan.Held, plan.Drifted, plan.Orphaned: // the held steps and the column SYNC already show these
 		case plan.Blocked, plan.Failed, plan.IdentityConflict, plan.NotObserved, plan.PendingRestart, plan.Suspended,
 			plan.WaitsFor, plan.Leftover, plan.Warned:
 			notes = append(notes, string(c.Type)+": "+c.Message)
@@ -116,7 +117,7 @@ func remarks(g report.Guest) []string {
 	return notes
 }
 
-// readAge says how long ago the guest was read in full, as the report was made.
+// readAge returns the age of the full observation of the guest when the report was made.
 func readAge(g report.Guest, now time.Time) term.Cell {
 	if g.ObservedAt.IsZero() {
 		return term.Cell{Text: "never"}

@@ -14,15 +14,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// defaultConfig is where the agent's config is unless --config says otherwise.
+// defaultConfig is the path of the agent's config without --config.
 const defaultConfig = "/etc/gitops-agent/config.yaml"
 
-// program is what every command shares.
+// program holds the writers and the flags that all commands share.
 type program struct {
 	out, err io.Writer
 	config   string // path
 	level    string // of the log
-	started  bool   // a command's own code was reached, so the command line is right as far as its parser knows
+	started  bool   // the code of a command runs, so the parser has accepted the command line
 }
 
 // run runs one command line and returns the exit status.
@@ -34,7 +34,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case err != nil && !p.started:
 		err = term.WithStatus(term.ExitUsage, err)
-	case ctx.Err() != nil && errors.Is(err, context.Canceled): // whatever it broke off is not what went wrong
+	case ctx.Err() != nil && errors.Is(err, context.Canceled): // the error of the interrupted operation is not the cause
 		err = errors.New("interrupted")
 	}
 	if term.ExitStatus(err) == term.ExitUsage && hintFor(err) == "" {
@@ -47,11 +47,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func newRootCommand(p *program) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gitops-agent",
-		Short: "Keep the guests of a Proxmox VE cluster as a git repository says",
-		Long: help(`Keeps the guests of a Proxmox VE cluster as a git repository says: it accepts only commits that trusted people and workflows
-signed with Sigstore, plans them against the live cluster, and carries them out.`,
+		Short: "Apply a git repository to the guests of a Proxmox VE cluster",
+		Long: help(`Applies a git repository to the guests of a Proxmox VE cluster: it accepts only commits that trusted people and workflows signed
+with Sigstore, compares them with the cluster, and carries out the changes.`,
 			ending{term.ExitDone, "done"}, ending{term.ExitError, "error"}, ending{term.ExitChanges, "changes, held steps or restarts are pending"},
-			ending{term.ExitRefused, "a revision is refused"}, ending{term.ExitTimeout, "waited in vain"}),
+			ending{term.ExitRefused, "a revision is refused"}, ending{term.ExitTimeout, "the time of --wait ran out"}),
 		SilenceErrors: true, SilenceUsage: true, Args: groupArgs,
 		RunE:              func(*cobra.Command, []string) error { return term.UsageErrorf("name a command") },
 		PersistentPreRun:  func(*cobra.Command, []string) { p.started = true },
@@ -62,7 +62,7 @@ signed with Sigstore, plans them against the live cluster, and carries them out.
 	root.PersistentFlags().StringVar(&p.config, "config", defaultConfig, "the agent's config `file`")
 	p.level = "info"
 	words := []string{"debug", "info", "warn", "error"}
-	root.PersistentFlags().Var(choice{&p.level, words}, "log-level", "what is logged to stderr at least")
+	root.PersistentFlags().Var(choice{&p.level, words}, "log-level", "lowest level that is logged to stderr")
 	completeWords(root, "log-level", words)
 	root.AddCommand(
 		newRunCommand(p), newPlanCommand(p), newAdoptCommand(p), newValidateCommand(p), newRenderCommand(p), newVerifyCommand(p), newStatusCommand(p), newApproveCommand(p),
@@ -72,7 +72,7 @@ signed with Sigstore, plans them against the live cluster, and carries them out.
 	return root
 }
 
-// groupArgs are those of a command that only groups others.
+// groupArgs checks the arguments of a command that only groups other commands.
 func groupArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -18,13 +18,13 @@ import (
 	"gitops-agent/internal/status"
 )
 
-// maxStatus bounds what is read of a status document: 10,000 guests and more.
+// maxStatus bounds the size of a status document. It is enough for more than 10,000 guests.
 const maxStatus = 64 << 20 // bytes
 
-// statusClient asks a running agent what it knows.
+// statusClient reads the status of a running agent.
 type statusClient struct{ url string }
 
-// newStatusClient takes the agent's address from --url, or from the config.
+// newStatusClient uses the agent's address of --url, or of the config.
 func newStatusClient(address, configPath string) (statusClient, error) {
 	if address == "" {
 		config, err := readConfig(configPath)
@@ -35,7 +35,7 @@ func newStatusClient(address, configPath string) (statusClient, error) {
 			return statusClient{}, err
 		}
 		if *config.Listen == "" {
-			return statusClient{}, errors.New(`the config says listen: "", so the agent serves no status`)
+			return statusClient{}, errors.New(`the config has listen: "", so the agent serves no status`)
 		}
 		return statusClient{"http://" + reachable(*config.Listen)}, nil
 	}
@@ -46,7 +46,7 @@ func newStatusClient(address, configPath string) (statusClient, error) {
 	return statusClient{strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/status.json")}, nil
 }
 
-// reachable returns where an agent on this host answers that listens on an address, which may name every interface.
+// reachable returns the address at which this host can reach an agent that listens on listen, which may name all interfaces.
 func reachable(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -58,13 +58,13 @@ func reachable(listen string) string {
 	return net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port)
 }
 
-// read returns the agent's newest report, and the document as the agent sent it.
+// read returns the agent's newest report, parsed and as the agent sent it.
 func (c statusClient) read(ctx context.Context) (status.Document, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	document, body, err := c.get(ctx)
 	if err != nil {
-		return status.Document{}, nil, term.WithHint(fmt.Errorf("ask the agent for its status: %w", err), "is it running? Its address is listen in the config; --url names another one")
+		return status.Document{}, nil, term.WithHint(fmt.Errorf("read the status of the agent: %w", err), "check that the agent is running; its address is listen in the config, --url names another one")
 	}
 	return document, body, nil
 }
@@ -85,13 +85,13 @@ func (c statusClient) get(ctx context.Context) (status.Document, []byte, error) 
 	case err != nil:
 		return document, nil, err
 	case reply.StatusCode != http.StatusOK:
-		return document, nil, fmt.Errorf("%s answers %s", request.URL, reply.Status)
+		return document, nil, fmt.Errorf("%s returned %s", request.URL, reply.Status)
 	}
 	if err := json.Unmarshal(body, &document); err != nil {
-		return document, nil, fmt.Errorf("%s is no status of a gitops-agent: %w", request.URL, err)
+		return document, nil, fmt.Errorf("%s is not a status of a gitops-agent: %w", request.URL, err)
 	}
 	if document.SchemaVersion != status.SchemaVersion {
-		return document, nil, fmt.Errorf("%s has schemaVersion %d, and this program knows %d", request.URL, document.SchemaVersion, status.SchemaVersion)
+		return document, nil, fmt.Errorf("%s has schemaVersion %d, and this program reads %d", request.URL, document.SchemaVersion, status.SchemaVersion)
 	}
 	return document, body, nil
 }

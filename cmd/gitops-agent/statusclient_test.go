@@ -34,8 +34,8 @@ func TestStatusClientRefuses(t *testing.T) {
 		want   string
 	}{
 		"not_found":     {http.StatusNotFound, "", "404"},
-		"not_json":      {http.StatusOK, "<html>", "is no status of a gitops-agent"},
-		"newer":         {http.StatusOK, `{"schemaVersion": 2}`, "has schemaVersion 2, and this program knows 1"},
+		"not_json":      {http.StatusOK, "<html>", "is not a status of a gitops-agent"},
+		"newer":         {http.StatusOK, `{"schemaVersion": 2}`, "has schemaVersion 2, and this program reads 1"},
 		"other_program": {http.StatusOK, `{"status": "UP"}`, "has schemaVersion 0"},
 	}
 	for name, test := range tests {

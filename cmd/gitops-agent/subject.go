@@ -18,13 +18,13 @@ import (
 	"gitops-agent/verify"
 )
 
-// subjectReader finds out what to plan. Notes go to a person, beside the plan.
+// subjectReader reads the manifests to plan. It prints notes to stderr.
 type subjectReader struct {
 	config agent.Config
 	notes  io.Writer
 }
 
-// read returns what to plan, and tells what its manifests warn of.
+// read returns the manifests to plan, and prints their warnings.
 func (r subjectReader) read(ctx context.Context, ref, dir string) (planview.Subject, error) {
 	subject, err := r.find(ctx, ref, dir)
 	for _, w := range subject.Set.Warnings {
@@ -47,16 +47,16 @@ func (r subjectReader) find(ctx context.Context, ref, dir string) (planview.Subj
 	}
 }
 
-// state reads what the agent remembers. A host without a journal is one whose agent owns nothing.
+// state reads the state of the journal. Without a journal the agent owns no guests.
 func (r subjectReader) state() (journal.State, error) {
 	state, err := journal.ReadState(r.config.JournalDir())
 	var damage *journal.DamageError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		r.note("there is no journal in %s: planned as for an agent that owns no guest", r.config.StateDir)
+		r.note("there is no journal in %s: the plan is that of an agent that owns no guest", r.config.StateDir)
 		return journal.State{}, nil
 	case errors.As(err, &damage):
-		r.note("the journal is damaged (%v): planned by what stands before the damage", err)
+		r.note("the journal is damaged (%v): the plan uses the records before the damage", err)
 		return state, nil
 	default:
 		return state, err
@@ -75,13 +75,13 @@ func (r subjectReader) workingCopy(ctx context.Context, dir string, state journa
 	set, err := readSet(ctx, []string{dir})
 	switch {
 	case errors.As(err, new(*manifest.Problems)):
-		return planview.Subject{}, term.WithHint(err, "gitops-agent validate "+dir+" shows the same")
+		return planview.Subject{}, term.WithHint(err, "gitops-agent validate "+dir+" prints the same problems")
 	case err != nil:
 		return planview.Subject{}, err
 	case set.Cluster.Name != r.config.Cluster.Name:
 		return planview.Subject{}, term.WithHint(
-			fmt.Errorf("%s: the Cluster is called %q, and this agent keeps %q", set.Cluster.Origin, set.Cluster.Name, r.config.Cluster.Name),
-			"plan the folder of this agent's own cluster, or correct cluster.name in its config")
+			fmt.Errorf("%s: the Cluster is named %q, but this agent manages %q", set.Cluster.Origin, set.Cluster.Name, r.config.Cluster.Name),
+			"plan the folder of the cluster of this agent, or correct cluster.name in its config")
 	}
 	return planview.Subject{Basis: planview.BasisWorkingCopy, Revision: dir, Set: set, State: state}, nil
 }
@@ -98,7 +98,7 @@ func (r subjectReader) accepted(ctx context.Context, state journal.State) (planv
 	return r.load(ctx, repo, gitsource.ID(state.Accepted.Commit), planview.BasisAccepted, state)
 }
 
-// revision plans any commit of the fetched repository, trusted or not: a plan changes nothing.
+// revision returns the manifests of any commit of the fetched repository, trusted or not: a plan changes nothing.
 func (r subjectReader) revision(ctx context.Context, ref string, state journal.State) (planview.Subject, error) {
 	repo, err := r.repository()
 	if err != nil {
@@ -106,7 +106,7 @@ func (r subjectReader) revision(ctx context.Context, ref string, state journal.S
 	}
 	id, err := repo.Resolve(ctx, ref)
 	if err != nil {
-		return planview.Subject{}, term.WithHint(err, "only what the agent fetched can be planned; --dir DIR plans a working copy")
+		return planview.Subject{}, term.WithHint(err, "only a revision that the agent fetched can be planned; --dir DIR plans a working copy")
 	}
 	if state.Accepted != nil && state.Accepted.Commit == string(id) {
 		return r.load(ctx, repo, id, planview.BasisAccepted, state)
@@ -119,7 +119,7 @@ func (r subjectReader) revision(ctx context.Context, ref string, state journal.S
 	return r.load(ctx, repo, id, on, state)
 }
 
-// verify says why the agent would not accept a revision now.
+// verify returns an error if the agent would not accept a revision now.
 func (r subjectReader) verify(ctx context.Context, repo *gitsource.Repository, id gitsource.ID, state journal.State) error {
 	policy, err := r.config.Policy()
 	if err != nil {
@@ -135,7 +135,7 @@ func (r subjectReader) verify(ctx context.Context, repo *gitsource.Repository, i
 
 func (r subjectReader) repository() (*gitsource.Repository, error) {
 	repo, err := gitsource.OpenRepository(r.config.RepositoryDir())
-	return repo, term.WithHint(err, "the agent fetches it when it runs; --dir DIR plans a working copy without it")
+	return repo, term.WithHint(err, "the agent fetches the repository when it runs; --dir DIR plans a working copy without it")
 }
 
 func (r subjectReader) load(ctx context.Context, repo *gitsource.Repository, id gitsource.ID, on planview.Basis, state journal.State) (planview.Subject, error) {

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/internal/agent"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/manifest"
+)
+
+// adoptConflicts hold the guests that are managed already, and the names that are in use.
+type adoptConflicts struct {
+	state    journal.State
+	accepted map[int]manifest.Guest // by vmid
+	drafts   map[int]manifest.Guest // in the directory to write to
+	labels   map[string]bool
+}
+
+// newAdoptConflicts reads the agent's journal, the revision that it accepted last, and the manifests in the directory to write to. If the
+// repository cannot be read, it prints a note and continues.
+func newAdoptConflicts(ctx context.Context, config agent.Config, notes io.Writer, dir string) (*adoptConflicts, error) {
+	reader := subjectReader{config, notes}
+	c := &adoptConflicts{accepted: map[int]manifest.Guest{}, drafts: map[int]manifest.Guest{}, labels: map[string]bool{}}
+	var err error
+	c.state, err = journal.ReadState(config.JournalDir())
+	switch {
+	case errors.As(err, new(*journal.DamageError)):
+		reader.note("the journal is damaged (%v): guests of this agent may be recognised only by their tag", err)
+	case err != nil && !errors.Is(err, fs.ErrNotExist): // without a journal the agent owns no guest
+		return nil, err
+	}
+	if c.state.Accepted != nil {
+		subject, err := reader.accepted(ctx, c.state)
+		if err != nil {
+			reader.note("the accepted manifests cannot be read: %v", err)
+		}
+		c.take(c.accepted, subject.Set)
+	}
+	if dir == "" {
+		return c, nil
+	}
+	set, err := readSet(ctx, []string{dir})
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // write creates it
+	case err != nil && !errors.As(err, new(*manifest.Problems)):
+		return nil, err
+	default:
+		c.take(c.drafts, set)
+	}
+	return c, nil
+}
+
+func (c *adoptConflicts) take(into map[int]manifest.Guest, set manifest.Set) {
+	for _, g := range set.Guests {
+		c.labels[g.Label()] = true
+		if g.VMID != 0 {
+			into[g.VMID] = g
+		}
+	}
+}
+
+// check returns an error if a guest is managed already. A manifest in the directory is no conflict if overwrite is set.
+func (c *adoptConflicts) check(o guest.Observed, overwrite bool) error {
+	owned, isOwned := c.state.Owned[o.VMID]
+	accepted, isAccepted := c.accepted[o.VMID]
+	draft, isDraft := c.drafts[o.VMID]
+	marks := guest.MarkerTags(guest.Tags(o.Keys["tags"].Text))
+	switch {
+	case isOwned:
+		return fmt.Errorf("is managed by this agent already, as %s/%s", owned.Kind, owned.Name)
+	case isAccepted:
+		return fmt.Errorf("is named by %s at %s in the accepted revision", accepted.Label(), accepted.Origin)
+	case len(marks) > 0:
+		return term.WithHint(fmt.Errorf("has the tag %s: another agent manages it, or it is a copy of a managed guest", marks[0]),
+			"remove the tag if no agent manages the guest")
+	case isDraft && !overwrite:
+		return term.WithHint(fmt.Errorf("is named by %s at %s already", draft.Label(), draft.Origin), "--force overwrites the file")
+	default:
+		return nil
+	}
+}
+
+// name returns a guest's name in the repository, and reserves it.
+func (c *adoptConflicts) name(o guest.Observed) string {
+	if draft, there := c.drafts[o.VMID]; there && draft.Kind == o.Kind {
+		return draft.Name
+	}
+	name := manifest.AdoptName(o, c.labels)
+	c.labels[guest.Ref{Kind: o.Kind, Name: name}.Label()] = true
+	return name
+}
