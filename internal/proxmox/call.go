@@ -8,12 +8,12 @@ import (
 	"gitops-agent/reconcile/cluster"
 )
 
-// Do sends one call, once, with the call's own parameters and no others. It returns the UPID of the task that Proxmox began,
-// or the empty string where it answered synchronously: a container's config, a virtual machine's if it was quick, the
-// cloud-init drive, pools and HA. The values of call.Secrets are in call.Params by now, and stay out of errors.
+// Do sends one call once, with the parameters of the call and no others. It returns the UPID of the task that Proxmox started,
+// or the empty string if Proxmox answered synchronously: for the config of a container, a quick config of a virtual machine, the
+// cloud-init drive, pools and HA. call.Params already contains the values of call.Secrets; errors do not contain these values.
 //
-// The config of a virtual machine goes by POST, which forks before it works. By PUT, a slow disk or a hotplug would outlast the
-// 30 seconds after which Proxmox's proxy gives up on a reply. Containers have no such call.
+// The config of a virtual machine is sent by POST, which starts a task before it changes anything. With PUT, a slow disk or a hotplug could
+// take longer than the 30 seconds after which Proxmox's proxy stops waiting for a reply. Containers have no such POST call.
 //
 // Source: PVE API, POST /nodes/{node}/{kind}, POST …/clone, POST or PUT …/config, PUT …/resize, POST …/move_disk and
 // …/move_volume, PUT …/cloudinit, POST …/migrate, …/template and …/status/*, DELETE; PUT /pools, /cluster/ha/resources.
@@ -44,7 +44,7 @@ func (c *Client) do(ctx context.Context, call cluster.Call) (string, error) {
 	return data, nil
 }
 
-// write sends a request that may change the cluster and returns its data, empty for null. A DELETE has its parameters in its path.
+// write sends a request that may change the cluster, and returns its data, empty for null. The path of a DELETE contains the parameters.
 func (c *Client) write(ctx context.Context, x *exchange, params map[string]string) (string, error) {
 	ctx = withExchange(ctx, x)
 	var body any // not a map: for nil the library sends no body, and for a nil map it sends null

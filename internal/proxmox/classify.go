@@ -11,11 +11,10 @@ import (
 	"gitops-agent/reconcile/cluster"
 )
 
-// classify gives an exchange's error its meaning for a reconcile.Cluster. The *APIError stays within reach of errors.As.
+// classify wraps the error of an exchange in the error of a cluster.Cluster that it means. errors.As still finds the *APIError.
 //
-// For a write the question is whether it may have taken effect. Proxmox refuses with status 400, 401, 403 or 500 before
-// it begins, except where a text below says otherwise; anything that reads like a gateway, a lost connection or a reply
-// that nobody can read leaves it open.
+// A write may have taken effect or not. Proxmox rejects a write with status 400, 401, 403 or 500 before it changes anything, except
+// for the texts below. The outcome is unknown after the status of a gateway, a lost connection or an unreadable reply.
 func classify(x *exchange, err error) error {
 	var api *APIError
 	if errors.As(err, &api) {
@@ -29,9 +28,9 @@ func classify(x *exchange, err error) error {
 		}
 		return api
 	}
-	var address *url.Error // http.Client's wrapping, which names a host that failover may have left
-	if errors.As(err, &address) {
-		err = address.Err
+	var wrapped *url.Error // of http.Client; it names the first endpoint, and failover may have used another one
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
 	}
 	err = fmt.Errorf("%s %s: %w", x.method, x.path, err)
 	var broken *transportError
@@ -45,18 +44,18 @@ func classify(x *exchange, err error) error {
 	case x.writes() && broken.sent:
 		return fmt.Errorf("%w: %w", cluster.ErrUnanswered, err)
 	case isCancelled(err):
-		return err // the caller's own wish says nothing about the cluster
+		return err // the caller ended the exchange; the cluster may be ready
 	default:
 		return fmt.Errorf("%w: %w", cluster.ErrNotReady, err)
 	}
 }
 
-// isCancelled reports whether the caller ended the exchange, by a cancellation or a deadline of its own.
+// isCancelled reports whether the caller's context ended the exchange.
 func isCancelled(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// meaningOf returns the sentinel that an APIError stands for, nil where it speaks for itself.
+// meaningOf returns the error of a Cluster that an APIError means, nil if it means none.
 func meaningOf(x *exchange, e *APIError) error {
 	switch {
 	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
@@ -66,7 +65,7 @@ func meaningOf(x *exchange, e *APIError) error {
 	case e.Status == http.StatusBadRequest && x.writes():
 		return meaningOfParameters(e)
 	case e.Status == http.StatusTooManyRequests:
-		return cluster.ErrNotReady // refused on the way, before Proxmox saw it
+		return cluster.ErrNotReady // a proxy in front of Proxmox rejected the request
 	case !isFromGateway(e.Status):
 		return nil
 	case x.writes() && e.Status == statusUnconnected:
@@ -78,26 +77,22 @@ func meaningOf(x *exchange, e *APIError) error {
 	}
 }
 
-// statusUnconnected is the answer of pveproxy, with an empty body, if it could not connect to its own daemon or to the node that a call is for.
-//
-// Source: AnyEvent::HTTP, whose pseudo-status pveproxy passes on.
-const statusUnconnected = 595
-
-// meaningOfText reads the text of a status 500, which is Proxmox's word for nearly every failure.
-func meaningOfText(x *exchange, said string) error {
-	switch lost := strings.Contains(said, noWorker); {
+// meaningOfText reads the text of a status 500. Proxmox uses this status for nearly every failure.
+func meaningOfText(x *exchange, text string) error {
+	switch lost := strings.Contains(text, noWorker); {
 	case lost && x.writes():
 		return cluster.ErrOutcomeUnknown
 	case lost:
 		return cluster.ErrNotReady
 	case x.writes():
-		return writeMeaning(x.about, said)
+		return writeMeaning(x.about, text)
 	}
-	return textMeaning(x.about, said)
+	return textMeaning(x.about, text)
 }
 
-// meaningOfParameters reads the errors of a status 400. Nearly all say that the request was wrong. A synchronous config call may
-// have written its values and then been unable to plug them in: they stay pending. A guest that has moved is where it was to go.
+// meaningOfParameters reads the errors of a status 400. Nearly all mean that the request was wrong. There are two exceptions: a synchronous
+// config call may have written its values and then failed to apply them to the running guest, so that they stay pending; and a guest to
+// migrate may already be on the target node.
 func meaningOfParameters(e *APIError) error {
 	for key, problem := range e.Errors {
 		for _, pattern := range []string{"hotplug problem", "unable to hotplug", "unable to apply pending change"} {
@@ -112,9 +107,9 @@ func meaningOfParameters(e *APIError) error {
 	return cluster.ErrInvalid
 }
 
-// isFromGateway reports whether a status comes from something between us and the code that acts, so that it says
-// nothing about what that code did: pveproxy's 595 to 599, the 502 to 504 of other proxies, and successes that Proxmox
-// never answers with. 501, 505 and 506 are pveproxy's own refusals.
+// isFromGateway reports whether a status comes from a proxy between this client and the code that carries out the call. Such a status does
+// not show what that code did. These are 595 to 599 of pveproxy, 502 to 504 of other proxies, and statuses below 300, which Proxmox
+// never sends except for 200. pveproxy itself rejects a request with 501, 505 or 506.
 func isFromGateway(status int) bool {
 	switch status {
 	case http.StatusInternalServerError, http.StatusNotImplemented, http.StatusHTTPVersionNotSupported, http.StatusVariantAlsoNegotiates:

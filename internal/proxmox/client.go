@@ -12,15 +12,15 @@ import (
 	pve "github.com/luthermonson/go-proxmox"
 )
 
-// apiBase is where the JSON flavour of the API lives on every endpoint.
+// apiBase is the path of the JSON format of the API on every endpoint.
 const apiBase = "/api2/json"
 
 // Reader reads a cluster. It cannot write.
 type Reader struct {
-	api     *pve.Client // its transport passes GET alone
+	api     *pve.Client // its transport rejects every method except GET
 	log     *slog.Logger
 	close   func()
-	release *release
+	version *versionCache
 }
 
 // Client reads and writes a cluster. It is safe for concurrent use.
@@ -34,7 +34,7 @@ var (
 	_ cluster.Cluster = (*Client)(nil)
 )
 
-// NewReader returns a Reader. It makes no request. Its error names everything that is wrong with options.
+// NewReader returns a Reader. It sends no request. Its error names every problem of options.
 func NewReader(options Options) (*Reader, error) {
 	wire, err := newWire(options)
 	if err != nil {
@@ -43,7 +43,7 @@ func NewReader(options Options) (*Reader, error) {
 	return wire.reader(), nil
 }
 
-// New returns a Client. It makes no request. Its error names everything that is wrong with options.
+// New returns a Client. It sends no request. Its error names every problem of options.
 func New(options Options) (*Client, error) {
 	wire, err := newWire(options)
 	if err != nil {
@@ -52,10 +52,10 @@ func New(options Options) (*Client, error) {
 	return &Client{Reader: wire.reader(), api: wire.library(wire.transport)}, nil
 }
 
-// Close closes idle connections. Exchanges in flight end as they would.
+// Close closes idle connections. It does not interrupt exchanges in flight.
 func (r *Reader) Close() { r.close() }
 
-// wire is what a Reader and a Client share: one transport, so that both count against the same limits.
+// wire is shared by a Reader and a Client: the limits of its transport apply to both together.
 type wire struct {
 	transport *transport
 	token     token
@@ -64,6 +64,7 @@ type wire struct {
 	close     func()
 }
 
+// newWire checks options and returns the wire that they configure.
 func newWire(options Options) (*wire, error) {
 	options = options.withDefaults()
 	urls, urlErr := options.endpointURLs()
@@ -74,8 +75,8 @@ func newWire(options Options) (*wire, error) {
 	}
 	next, closeIdle := options.Transport, func() {}
 	if next == nil {
-		wires := newNetwork(trust)
-		next, closeIdle = wires, wires.reads.CloseIdleConnections
+		network := newNetwork(trust)
+		next, closeIdle = network, network.reads.CloseIdleConnections
 	}
 	return &wire{
 		transport: &transport{
@@ -94,11 +95,15 @@ func newWire(options Options) (*wire, error) {
 	}, nil
 }
 
+// reader returns a Reader on the wire.
 func (w *wire) reader() *Reader {
-	return &Reader{api: w.library(getOnly{w.transport}), log: w.log, close: w.close, release: &release{}}
+	return &Reader{api: w.library(getOnly{w.transport}), log: w.log, close: w.close, version: &versionCache{}}
 }
 
-// library returns a client of go-proxmox over our transport. Its own logger is silent: it would print bodies, and bodies hold passwords.
+// library returns a go-proxmox client on a transport of this package. The logger of the library is silent: it would print bodies, and bodies
+// contain passwords. Authentication is by token only: with a ticket, the library has a data race on its session.
+//
+// Source: race detector, go-proxmox v0.8.1, Client.authHeaders.
 func (w *wire) library(transport http.RoundTripper) *pve.Client {
 	return pve.NewClient(w.base,
 		pve.WithHTTPClient(&http.Client{Transport: transport}),
@@ -107,12 +112,12 @@ func (w *wire) library(transport http.RoundTripper) *pve.Client {
 		pve.WithLogger(&pve.LeveledLogger{}))
 }
 
-// getOnly refuses what a Reader must not do, whatever asks for it.
+// getOnly rejects every method except GET, also for requests of the library.
 type getOnly struct{ next http.RoundTripper }
 
-var errReadOnly = errors.New("this client only reads")
+var errReadOnly = errors.New("this client is read-only")
 
-// RoundTrip passes GET requests on.
+// RoundTrip sends GET requests to the next transport.
 func (g getOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		closeBody(req)

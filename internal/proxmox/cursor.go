@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// cursor walks JSON text. It accepts what encoding/json accepts and hands out strings that share the text's memory where
-// nothing in them is escaped.
+// cursor reads JSON text. It accepts the same text as encoding/json. A string without escapes shares the memory of the text.
 type cursor struct {
 	text string
 	at   int
@@ -31,7 +30,7 @@ func (c *cursor) object(field func(name string) error) error {
 // array reads an array; element must read one element.
 func (c *cursor) array(element func() error) error { return c.list('[', ']', element) }
 
-// list reads what stands between two brackets, separated by commas.
+// list reads the elements between two brackets, separated by commas.
 func (c *cursor) list(opening, closing byte, element func() error) error {
 	if err := c.expect(opening); err != nil {
 		return err
@@ -56,7 +55,7 @@ func (c *cursor) list(opening, closing byte, element func() error) error {
 	}
 }
 
-// value reads a scalar as Proxmox means it: booleans are "1" and "0", numbers keep their digits, null says so. The text of
+// value reads a scalar as Proxmox defines it: booleans are "1" and "0", and numbers keep their digits. The text of
 // an array or an object is its JSON.
 func (c *cursor) value() (text string, null bool, err error) {
 	switch c.peek() {
@@ -74,7 +73,7 @@ func (c *cursor) value() (text string, null bool, err error) {
 	return text, false, err
 }
 
-// string reads a string. Escapes and broken UTF-8 are left to encoding/json.
+// string reads a string. encoding/json decodes strings with escapes or invalid UTF-8.
 func (c *cursor) string() (string, error) {
 	if err := c.expect('"'); err != nil {
 		return "", err
@@ -101,7 +100,7 @@ func (c *cursor) string() (string, error) {
 	return "", c.unexpected()
 }
 
-// escaped reads the string from start whose first backslash is at.
+// escaped reads the string that begins at start and has its first backslash at at.
 func (c *cursor) escaped(start, at int) (string, error) {
 	for ; at < len(c.text); at++ {
 		switch c.text[at] {
@@ -116,7 +115,7 @@ func (c *cursor) escaped(start, at int) (string, error) {
 	return "", c.unexpected()
 }
 
-// decoded returns the string from start, up to where the cursor stands.
+// decoded returns the string from start to the position of the cursor.
 func (c *cursor) decoded(start int) (string, error) {
 	var text string
 	if err := json.Unmarshal([]byte(c.text[start-1:c.at]), &text); err != nil {
@@ -125,7 +124,7 @@ func (c *cursor) decoded(start int) (string, error) {
 	return text, nil
 }
 
-// skip passes over one value of any shape and returns its text.
+// skip reads one value of any type and returns its text.
 func (c *cursor) skip() (string, error) {
 	c.space()
 	if number := c.number(); number != "" {
@@ -139,10 +138,10 @@ func (c *cursor) skip() (string, error) {
 	return string(value), nil
 }
 
-// number reads a number; "" where there is something else.
+// number reads a number; it returns "" for any other value.
 func (c *cursor) number() string {
 	start := c.at
-	c.sign("-")
+	c.plusMinus("-")
 	whole := c.digits()
 	ok := len(whole) == 1 || whole != "" && whole[0] != '0'
 	if c.at < len(c.text) && c.text[c.at] == '.' {
@@ -151,7 +150,7 @@ func (c *cursor) number() string {
 	}
 	if c.at < len(c.text) && (c.text[c.at] == 'e' || c.text[c.at] == 'E') {
 		c.at++
-		c.sign("+-")
+		c.plusMinus("+-")
 		ok = c.digits() != "" && ok
 	}
 	if !ok {
@@ -168,14 +167,14 @@ func (c *cursor) digits() string {
 	return c.text[start:c.at]
 }
 
-// sign passes over one of the signs, if there is one.
-func (c *cursor) sign(signs string) {
+// plusMinus skips one of the bytes of signs, if it is the next byte.
+func (c *cursor) plusMinus(signs string) {
 	if c.at < len(c.text) && strings.IndexByte(signs, c.text[c.at]) >= 0 {
 		c.at++
 	}
 }
 
-// end fails unless nothing but white space is left.
+// end fails unless only white space is left.
 func (c *cursor) end() error {
 	c.space()
 	if c.at < len(c.text) {
@@ -200,7 +199,7 @@ func (c *cursor) expect(b byte) error {
 	return nil
 }
 
-// peek skips white space, which Proxmox does not send, and returns the next byte, 0 at the end.
+// peek skips white space, which Proxmox does not send, and returns the next byte, or 0 at the end.
 func (c *cursor) peek() byte {
 	if c.at < len(c.text) && c.text[c.at] > ' ' {
 		return c.text[c.at]

@@ -1,20 +1,37 @@
-// Package proxmox is the Proxmox VE API as a reconcile.Cluster. It is the only importer of go-proxmox.
+// Package proxmox implements cluster.Cluster on the API of Proxmox VE. It is the only package that imports go-proxmox, and the only package
+// that interprets texts of Proxmox: other packages get typed errors and typed task outcomes.
 //
-// go-proxmox builds requests: addresses, the token header, JSON bodies. Everything that decides what an answer means is
-// ours, because the library takes a gateway's 596 for a success, reduces errors to a status line and loses keys that it has no
-// field for. The seam is one http.RoundTripper (transport.go): it bounds and times each exchange, limits how much of a node is in use, turns
-// every status but 200 into an *APIError, and keeps the reply's bytes for this package's own decoders. Of the
-// library only the raw Get, Post, Put and Delete are used; never its typed guests, its task waiter or its retries.
+// The library (go-proxmox v0.8.1) builds the requests, with addresses, the token header and JSON bodies, and decodes every reply outside the
+// sweep over all guests. The library has traps, which were measured with stub servers. This package works around them:
 //
-// Three rules hold throughout:
+//   - transport.go is the http.RoundTripper below the library. The library accepts status 202, 404, 429 and 502 to 599 as success,
+//     and reduces the other failures to a status line. transport returns a typed *APIError for every status except 200. It also limits
+//     the time of each exchange, the size of a reply and the exchanges in flight for each node.
+//   - get, in client.go, rejects replies without data, which the library decodes as the zero value.
+//   - The typed guests, the task waiter and the retries of the library are not used. The typed guests lose keys that have no field, and a
+//     container whose cpulimit is a string cannot be read. The waiter treats "WARNINGS: 2" as a failure and ignores the end of the context
+//     while it sleeps. A retry sends a POST again: a lost reply to one clone call made three clones.
 //
-//   - A reply that cannot be read in full is an error, never an empty guest.
-//   - A write is sent once. Whether it took effect is known only from Proxmox's own answer; anything short of that is
-//     reconcile.ErrOutcomeUnknown, unless no connection was made.
-//   - A Reader cannot write: it has no method for it, and its transport refuses every verb but GET.
+// Reads of one guest and of the list of guests are decoded by cursor and not by the library. A sweep decodes thousands of replies; the
+// library decodes each of them twice.
 //
-// Parameters travel as JSON with every value a string. Proxmox takes strings for numbers and booleans in JSON as it does in
-// forms, and a JSON string needs no second round of percent-encoding, which sshkeys would need in a form.
+// Three rules hold in the whole package:
 //
-// Source: PVE API 8.4 and 9.2; pve-http-server, APIServer/AnyEvent.pm for the shape of replies.
+//   - A reply that cannot be read completely is an error, never an empty guest or a shorter list.
+//   - A write is sent once. Only Proxmox's own answer shows whether the write took effect. Every other end of a write is
+//     cluster.ErrOutcomeUnknown, unless no connection was made.
+//   - A Reader cannot write: it has no method for writes, and its transport rejects every method except GET.
+//
+// Parameters are sent as JSON, and every value is a string. Proxmox accepts strings for numbers and booleans in JSON as in forms. A JSON
+// string needs no second percent-encoding, which sshkeys would need in a form.
+//
+// A call passes through these files, from top to bottom:
+//
+//	call.go, inventory.go, observe.go, …   one method of cluster.Cluster each
+//	check_call.go, encode.go               Call to path and parameters
+//	client.go                              the library, one exchange at a time
+//	transport.go, endpoints.go, network.go limits, failover of reads, connections
+//	classify.go, error_pattern.go          reply to error
+//
+// Source: PVE API 8.4 and 9.2; pve-http-server, APIServer/AnyEvent.pm for the format of replies.
 package proxmox

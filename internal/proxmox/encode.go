@@ -13,7 +13,7 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// encode turns a call into an exchange and the parameters of its body; nil is no body.
+// encode returns the exchange of a call and the parameters of its body.
 func encode(call cluster.Call) (*exchange, map[string]string, error) {
 	about := address{kind: call.Kind, node: call.Node, vmid: call.VMID}
 	if err := errors.Join(about.check(), checkCall(call), checkParams(call.Params)); err != nil {
@@ -57,7 +57,7 @@ func encode(call cluster.Call) (*exchange, map[string]string, error) {
 	case cluster.OpStop:
 		x.to(http.MethodPost, routeStop, about.path()+"/status/stop")
 	case cluster.OpDestroy:
-		x.to(http.MethodDelete, routeGuest, about.path()+query(params)) // a body would be refused
+		x.to(http.MethodDelete, routeGuest, about.path()+query(params)) // Proxmox rejects a body
 	default:
 		return nil, nil, fmt.Errorf("operation %q has no call", string(call.Op))
 	}
@@ -67,14 +67,14 @@ func encode(call cluster.Call) (*exchange, map[string]string, error) {
 	return x, params, nil
 }
 
-// to says where an exchange goes.
+// to sets the method and the path of an exchange.
 func (x *exchange) to(method, route, path string) { x.method, x.route, x.path = method, route, path }
 
-// encodeCreate fills in the new guest's vmid, which create and clone name differently.
+// encodeCreate sets the vmid of the new guest. The parameter has a different name for create and for clone.
 func encodeCreate(call cluster.Call, x *exchange, params map[string]string) error {
 	list := address{kind: call.Kind, node: call.Node, vmid: call.CloneOf}
 	x.to(http.MethodPost, routeGuests, fmt.Sprintf("/nodes/%s/%s", call.Node, call.Kind.API()))
-	x.about = address{} // a missing configuration is not this guest's: it does not exist yet
+	x.about = address{} // the guest does not exist yet: a missing configuration is that of another guest
 	name := "vmid"
 	if call.CloneOf != 0 {
 		if err := list.check(); err != nil {
@@ -90,7 +90,7 @@ func encodeCreate(call cluster.Call, x *exchange, params map[string]string) erro
 	return nil
 }
 
-// encodeMove names the disk as the kind's call does: a container's is a volume.
+// encodeMove uses the parameter name of the guest's kind: disk for a virtual machine, volume for a container.
 //
 // Source: PVE API, POST /nodes/{node}/qemu/{vmid}/move_disk, POST /nodes/{node}/lxc/{vmid}/move_volume.
 func encodeMove(kind guest.Kind, x *exchange, params map[string]string) {
@@ -103,8 +103,8 @@ func encodeMove(kind guest.Kind, x *exchange, params map[string]string) {
 	x.to(http.MethodPost, routeMoveDisk, x.about.path()+"/move_disk")
 }
 
-// encodePool takes the guest out of the pool that it is in, too. Any member of the cluster carries the call out. The first releases
-// of Proxmox VE 8 lack allow-move and refuse the call.
+// encodePool adds the guest to a pool, and removes the guest from its present pool. Any node can carry out the call. The first releases
+// of Proxmox VE 8 lack allow-move and reject the call.
 //
 // Source: PVE API, PUT /pools.
 func encodePool(call cluster.Call, x *exchange, params map[string]string) {
@@ -113,7 +113,7 @@ func encodePool(call cluster.Call, x *exchange, params map[string]string) {
 	params["vms"], params["allow-move"] = strconv.Itoa(call.VMID), "1"
 }
 
-// encodeHA names the guest as the HA manager does. Any member of the cluster carries the call out.
+// encodeHA names the guest as the HA manager does. Any node can carry out the call.
 //
 // Source: PVE API, POST /cluster/ha/resources, PUT and DELETE /cluster/ha/resources/{sid}.
 func encodeHA(call cluster.Call, x *exchange, params map[string]string) {
@@ -139,6 +139,7 @@ func haID(kind guest.Kind, vmid int) string {
 	return "vm:" + strconv.Itoa(vmid)
 }
 
+// configMethod returns the method of a config call.
 func configMethod(kind guest.Kind) string {
 	if kind == guest.Container {
 		return http.MethodPut
@@ -146,6 +147,7 @@ func configMethod(kind guest.Kind) string {
 	return http.MethodPost
 }
 
+// query returns the parameters as the query of a URL, "" if there are none.
 func query(params map[string]string) string {
 	if len(params) == 0 {
 		return ""

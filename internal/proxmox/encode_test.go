@@ -184,9 +184,9 @@ func TestDoRefusesMisshapenCalls(t *testing.T) {
 		"ha_remove_params": {cluster.Call{Op: cluster.OpHARemove, Kind: vm, Params: map[string]string{"purge": "1"}}, "takes no parameters"},
 		"template_params":  {cluster.Call{Op: cluster.OpTemplate, Kind: vm, Params: map[string]string{"disk": "scsi0"}}, "takes no parameters"},
 		"migrate_nowhere":  {cluster.Call{Op: cluster.OpMigrate, Kind: vm}, "is not a node name"},
-		"migrate_to_here":  {cluster.Call{Op: cluster.OpMigrate, Kind: vm, Params: map[string]string{"target": "pve1"}}, "the guest is there"},
+		"migrate_to_here":  {cluster.Call{Op: cluster.OpMigrate, Kind: vm, Params: map[string]string{"target": "pve1"}}, "the guest is on this node already"},
 		"migrate_force":    {cluster.Call{Op: cluster.OpMigrate, Kind: vm, Params: map[string]string{"target": "pve2", "force": "1"}}, "force is not allowed"},
-		"secret_not_there": {cluster.Call{Op: cluster.OpConfig, Kind: vm, Params: map[string]string{"ciuser": "a"}, Secrets: map[string]string{"cipassword": "web"}}, "cipassword: its secret was not filled in"},
+		"secret_not_there": {cluster.Call{Op: cluster.OpConfig, Kind: vm, Params: map[string]string{"ciuser": "a"}, Secrets: map[string]string{"cipassword": "web"}}, "cipassword: the secret was not filled in"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -10,11 +10,12 @@ import (
 	"sync/atomic"
 )
 
-// endpoints sends requests to the member of the cluster that answered last. Any member answers for every node.
+// endpoints sends requests to the current endpoint. Each endpoint is a node of the cluster, and answers for every node.
 //
-// Only reads move on to the next member: when the first one cannot be reached, breaks off, or says that it reaches nobody
-// itself. A write goes to one member, once. As reads keep coming, writes follow them to a member that is up; a member that
-// could not be reached, or kept silent to the end, is left by either.
+// A read is sent to the next endpoint if the current one cannot be reached, breaks the connection, or reports that it cannot reach its own
+// daemon or another node. A write is sent to one endpoint once. The endpoint that answers a read becomes the current one, also for
+// writes. Another endpoint also becomes the current one after a read or a write to an endpoint that could not be reached, or that did not
+// answer within the time limit.
 type endpoints struct {
 	urls    []*url.URL
 	current atomic.Int64
@@ -22,12 +23,12 @@ type endpoints struct {
 	log     *slog.Logger
 }
 
-// RoundTrip sends req. Where no member has an answer, what the first one tried said stands.
+// RoundTrip sends req. If no endpoint answers a read, RoundTrip returns the result of the first endpoint.
 func (e *endpoints) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		at := int(e.current.Load())
 		res, err := e.next.RoundTrip(addressed(req, e.urls[at]))
-		if isDialError(err) || isSilence(req, err) {
+		if isDialError(err) || isTimeout(req, err) {
 			e.move(req, at, at+1)
 		}
 		return res, err
@@ -44,13 +45,13 @@ func (e *endpoints) RoundTrip(req *http.Request) (*http.Response, error) {
 		e.move(req, first, first+i)
 		return other, otherErr
 	}
-	if isSilence(req, err) {
+	if isTimeout(req, err) {
 		e.move(req, first, first+1)
 	}
 	return res, err
 }
 
-// move makes another member the current one, unless somebody else has moved on meanwhile.
+// move makes another endpoint the current one, unless a concurrent request has changed the current endpoint.
 func (e *endpoints) move(req *http.Request, from, to int) {
 	to %= len(e.urls)
 	if from != to && e.current.CompareAndSwap(int64(from), int64(to)) {
@@ -58,9 +59,9 @@ func (e *endpoints) move(req *http.Request, from, to int) {
 	}
 }
 
-// needsAnother reports whether a read may find at another member what it did not find at this one: there was no whole reply
-// head, or 595, 502 or 503, by which the member says that the daemon behind it, or another node, is not there. It is not worth asking
-// again after a 596 or 504, for which somebody has waited long.
+// needsAnother reports whether another endpoint may answer a read that this endpoint did not answer. It does so without a complete
+// header of a reply, and after 595, 502 or 503: the endpoint cannot reach its daemon or another node. It does not after 596 or 504, which come
+// after a long wait.
 func needsAnother(req *http.Request, res *http.Response, err error) bool {
 	if err != nil {
 		return req.Context().Err() == nil
@@ -73,14 +74,14 @@ func needsAnother(req *http.Request, res *http.Response, err error) bool {
 	}
 }
 
-// discard closes a reply that nobody will read.
+// discard closes a reply that is not used.
 func discard(res *http.Response) {
 	if res != nil {
 		_ = res.Body.Close()
 	}
 }
 
-// addressed returns req addressed to endpoint.
+// addressed returns req with the address of endpoint.
 func addressed(req *http.Request, endpoint *url.URL) *http.Request {
 	if req.URL.Host == endpoint.Host && req.URL.Scheme == endpoint.Scheme {
 		return req
@@ -92,13 +93,13 @@ func addressed(req *http.Request, endpoint *url.URL) *http.Request {
 	return moved
 }
 
-// isDialError reports whether no connection was made, so that nothing can have been sent.
+// isDialError reports whether no connection was made, so that nothing was sent.
 func isDialError(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// isSilence reports whether our own time limit ended the exchange. A member that works gives up on other nodes before that.
-func isSilence(req *http.Request, err error) bool {
+// isTimeout reports whether this client's time limit ended the exchange. A working endpoint stops waiting for other nodes before that.
+func isTimeout(req *http.Request, err error) bool {
 	return err != nil && errors.Is(context.Cause(req.Context()), errTimeout)
 }

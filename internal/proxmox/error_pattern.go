@@ -73,16 +73,16 @@ func deniedError(text string) *cluster.DeniedError {
 	return &cluster.DeniedError{RootOnly: rootOnly}
 }
 
-// textMeaning returns the error of a Cluster that a text stands for, nil if it stands for none.
-func textMeaning(about address, said string) error {
-	if about.isMissing(said) {
+// textMeaning returns the error of a Cluster that a text about a guest means, nil if it means none.
+func textMeaning(about address, text string) error {
+	if about.isMissing(text) {
 		return cluster.ErrNotExist
 	}
-	if runStatePattern.MatchString(said) {
+	if runStatePattern.MatchString(text) {
 		return cluster.ErrConflict
 	}
 	for _, pattern := range errorPatterns {
-		if pattern.matches(said) {
+		if pattern.matches(text) {
 			return pattern.means
 		}
 	}
@@ -108,7 +108,7 @@ func outcomeOf(exit string) cluster.TaskOutcome {
 // warningsPattern matches the exit status of a task that succeeded with warnings.
 var warningsPattern = regexp.MustCompile(`^WARNINGS: [0-9]+$`)
 
-// taskError returns the error of a Cluster that a task's end stands for, nil if it stands for none. The end of a worker that died or was
+// taskError returns the error of a Cluster that a task's end means, nil if it means none. The end of a worker that died or was
 // stopped does not state what the worker had done before.
 func taskError(task upid, outcome cluster.TaskOutcome, exit string) error {
 	switch {
@@ -124,21 +124,21 @@ func taskError(task upid, outcome cluster.TaskOutcome, exit string) error {
 	return meaning
 }
 
-// writeMeaning is textMeaning for what a call that was to change something came to: it may be one that no repetition mends. That a
-// configuration is missing is not, since guests and templates move.
+// writeMeaning is textMeaning for the text of a failed write. It also returns cluster.ErrInvalid, if repeating the write cannot help. A missing
+// configuration is not such an error, because guests and templates move between nodes.
 //
 // Source: PVE::Storage, PVE::AccessControl, PVE::AbstractConfig; vdisk_free for base volumes.
-func writeMeaning(about address, said string) error {
-	meaning := textMeaning(about, said)
-	missing := strings.Contains(said, "' does not exist") && !strings.Contains(said, "Configuration file '")
-	if meaning == nil && (missing || strings.Contains(said, "is still in use by linked clone")) {
+func writeMeaning(about address, text string) error {
+	meaning := textMeaning(about, text)
+	missing := strings.Contains(text, "' does not exist") && !strings.Contains(text, "Configuration file '")
+	if meaning == nil && (missing || strings.Contains(text, "is still in use by linked clone")) {
 		return cluster.ErrInvalid
 	}
 	return meaning
 }
 
-// about returns the guest whose absence would be the task's failure. What a create or a clone misses is not the guest that it is
-// to make, and a clone is filed under its template.
+// about returns the guest that a missing configuration in the task's exit status is about. It is the zero address for a create or a clone:
+// the new guest does not exist before, and a clone is filed under its template.
 func (u upid) about() address {
 	switch u.kind {
 	case "qmconfig", "qmstart", "qmstop", "qmshutdown", "qmreboot", "qmdestroy", "qmigrate", "qmtemplate", "qmmove":

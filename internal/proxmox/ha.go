@@ -11,7 +11,7 @@ import (
 	pve "github.com/luthermonson/go-proxmox"
 )
 
-// HA lists the resources of the HA manager by vmid. It needs Sys.Audit on /.
+// HA returns the resources of the HA manager by vmid. It needs Sys.Audit on /.
 //
 // Source: PVE API, GET /cluster/ha/resources.
 func (r *Reader) HA(ctx context.Context) (map[int]guest.HA, error) {
@@ -24,14 +24,14 @@ func (r *Reader) HA(ctx context.Context) (map[int]guest.HA, error) {
 		kind, id, _ := strings.Cut(row.SID, ":")
 		vmid, err := strconv.Atoi(id)
 		if err != nil || kind != "vm" && kind != "ct" {
-			return nil, fmt.Errorf("list HA resources: %q is no resource", row.SID)
+			return nil, fmt.Errorf("list HA resources: %q is not a resource of a guest", row.SID)
 		}
 		resources[vmid] = resourceOf(row)
 	}
 	return resources, nil
 }
 
-// resourceOf fills in Proxmox's defaults for what is not set: started, one restart, one relocation.
+// resourceOf returns a resource with Proxmox's defaults for unset values: started, one restart, one relocation.
 func resourceOf(row pve.HAResource) guest.HA {
 	ha := guest.HA{State: "started", MaxRestart: 1, MaxRelocate: 1, Group: row.Group}
 	if row.State != nil && *row.State != "" && *row.State != "enabled" {

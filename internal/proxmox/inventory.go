@@ -12,7 +12,7 @@ import (
 )
 
 // Inventory lists the guests that the token may see, sorted by vmid, in one call. Node, lock, tags, pool and HA state are
-// current; name, run state and template lag by up to ten seconds, and are missing for a guest just made.
+// current. Name, run state and template lag by up to ten seconds, and are missing for a new guest.
 //
 // Source: PVE API, GET /cluster/resources.
 func (r *Reader) Inventory(ctx context.Context) (cluster.Inventory, error) {
@@ -26,13 +26,13 @@ func (r *Reader) Inventory(ctx context.Context) (cluster.Inventory, error) {
 		return cluster.Inventory{}, fmt.Errorf("list guests: %w", err)
 	}
 	slices.SortFunc(rows, func(a, b cluster.Row) int { return cmp.Compare(a.VMID, b.VMID) })
-	return cluster.Inventory{Rows: rows, ReadAt: readAt, Version: r.release.of(ctx, r, readAt)}, nil
+	return cluster.Inventory{Rows: rows, ReadAt: readAt, Version: r.version.get(ctx, r, readAt)}, nil
 }
 
-// decodeResources reads the reply of /cluster/resources: {"data":[{"type":…,"vmid":…,…},…]}. What is no guest is left out. One row
-// that cannot be read is an error: the list would otherwise pass for one with fewer guests.
+// decodeResources reads the reply of /cluster/resources: {"data":[{"type":…,"vmid":…,…},…]}. It skips rows that are not guests. A row
+// that cannot be read is an error: the list would otherwise look like a list with fewer guests.
 //
-// It walks the bytes once, for the list comes every tick. The texts share the memory of one string.
+// It reads the bytes once, because the list is read in every tick. The texts share the memory of the reply.
 func decodeResources(body string) ([]cluster.Row, error) {
 	c := &cursor{text: body}
 	var rows []cluster.Row
@@ -64,7 +64,7 @@ func decodeResources(body string) ([]cluster.Row, error) {
 	return rows, nil
 }
 
-// decodeResource reads one resource. Where it is no guest, the row has no kind.
+// decodeResource reads one resource. The row has no kind if the resource is not a guest.
 func decodeResource(c *cursor) (cluster.Row, error) {
 	row := cluster.Row{Status: guest.StatusUnknown}
 	err := c.object(func(field string) error {
@@ -105,7 +105,7 @@ func decodeResource(c *cursor) (cluster.Row, error) {
 	return row, err
 }
 
-// kindOf returns the kind of guest that a type of resources stands for, "" where it is none.
+// kindOf returns the kind of guest for a resource type of Proxmox, "" if the type is not a guest.
 func kindOf(resource string) guest.Kind {
 	switch resource {
 	case "qemu":
@@ -115,8 +115,4 @@ func kindOf(resource string) guest.Kind {
 	default:
 		return ""
 	}
-}
-
-func addressOf(row cluster.Row) address {
-	return address{kind: row.Kind, node: row.Node, vmid: row.VMID}
 }

@@ -5,9 +5,29 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
+
+	pve "github.com/luthermonson/go-proxmox"
 )
 
-// Bridges lists the bridges and the virtual networks of a node that the token may see: those on which it has SDN.Audit or SDN.Use.
+// Storages lists the names of the storages that the token may see, sorted. The list is empty if the token has neither Datastore.Audit nor
+// Datastore.AllocateSpace on any storage.
+//
+// Source: PVE API, GET /storage.
+func (r *Reader) Storages(ctx context.Context) ([]string, error) {
+	storages, err := get[[]pve.ClusterStorage](ctx, r, &exchange{route: routeOther, path: "/storage"})
+	if err != nil {
+		return nil, fmt.Errorf("list storages: %w", err)
+	}
+	names := make([]string, 0, len(storages))
+	for _, storage := range storages {
+		names = append(names, storage.Storage)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Bridges lists the bridges and the virtual networks of a node on which the token has SDN.Audit or SDN.Use.
 //
 // Source: PVE API, GET /nodes/{node}/network.
 func (r *Reader) Bridges(ctx context.Context, node string) ([]string, error) {
@@ -18,8 +38,8 @@ func (r *Reader) Bridges(ctx context.Context, node string) ([]string, error) {
 	return names, nil
 }
 
-// Volumes lists the volumes of one content type ("iso") that a node finds on a storage and the token may see. It needs Datastore.Audit or
-// Datastore.AllocateSpace there; disks and backups also need a privilege on the guest that they belong to.
+// Volumes lists the volumes of one content type ("iso") on a storage of a node, as far as the token may see them. It needs Datastore.Audit or
+// Datastore.AllocateSpace on the storage. For disks and backups the token also needs a privilege on the guest that they belong to.
 //
 // Source: PVE API, GET /nodes/{node}/storage/{storage}/content; PVE::Storage check_volume_access.
 func (r *Reader) Volumes(ctx context.Context, node, storage, content string) ([]string, error) {
@@ -31,8 +51,8 @@ func (r *Reader) Volumes(ctx context.Context, node, storage, content string) ([]
 	return names, nil
 }
 
-// CPUModels lists the processors that a virtual machine can have. Those of the cluster's own, "custom-…", need Sys.Audit on /nodes. The member
-// that answers speaks of its own release, whatever node is named.
+// CPUModels lists the processor models that a virtual machine can have. The cluster's own models, "custom-…", need Sys.Audit on /nodes. The
+// endpoint that answers lists the models of its own release, not those of the named node.
 //
 // Source: PVE API, GET /nodes/{node}/capabilities/qemu/cpu.
 func (r *Reader) CPUModels(ctx context.Context, node string) ([]string, error) {
@@ -43,14 +63,15 @@ func (r *Reader) CPUModels(ctx context.Context, node string) ([]string, error) {
 	return names, nil
 }
 
-// listed is what a row of such a list is called.
+// listed is the name in a row of a list. The library's types for these lists are not used: one property with an unexpected JSON type fails the
+// whole list, as 0 and 1 do in the field for custom processor models, which is a bool.
 type listed struct {
 	Interface string `json:"iface"`
 	Volume    string `json:"volid"`
 	Name      string `json:"name"`
 }
 
-// names reads a list of a node. A row without a name is an error: it would pass for something that is not there.
+// names reads the names in a list of a node. A row without a name is an error: the list would lack something that exists.
 func (r *Reader) names(ctx context.Context, node, path string, of func(listed) string) ([]string, error) {
 	if err := checkNode(node); err != nil {
 		return nil, err

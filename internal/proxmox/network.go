@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Connections. Proxmox closes a connection that was idle for 5 seconds; ours end before.
+// Limits of connections. Proxmox closes a connection that was idle for 5 seconds; this client closes it earlier.
 const (
 	idleTimeout  = 4 * time.Second
 	dialTimeout  = 5 * time.Second
@@ -15,9 +15,10 @@ const (
 	connsPerHost = 6
 )
 
-// network sends reads over connections that are kept, and each write over one of its own. A kept connection may have been
-// closed at the other end, which shows only once a request is under way; for a write that would be an unknown outcome
-// for no reason, as often as Proxmox renews its workers.
+// network sends reads over kept connections, and each write over a new connection. Proxmox may have closed a kept connection, for example when
+// it renews its workers, and the client notices only while it sends the next request. For a write this would be an unknown outcome.
+//
+// Source: measured, go-proxmox with http.DefaultClient: EOF for a POST on a reused connection.
 type network struct {
 	reads, writes *http.Transport
 }
@@ -28,7 +29,7 @@ func newNetwork(trust *tls.Config) network {
 	return n
 }
 
-// RoundTrip sends req over a connection of its kind.
+// RoundTrip sends req.
 func (n network) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodGet {
 		return n.reads.RoundTrip(req)
@@ -36,8 +37,8 @@ func (n network) RoundTrip(req *http.Request) (*http.Response, error) {
 	return n.writes.RoundTrip(req)
 }
 
-// newTransport returns a transport without proxies, HTTP/2 and compression: Proxmox speaks HTTP/1.1, and the token must go
-// nowhere else.
+// newTransport returns a transport without proxies, HTTP/2 and compression. Proxmox supports HTTP/1.1, and a proxy must not get the
+// token.
 func newTransport(trust *tls.Config) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)

@@ -9,11 +9,11 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// Observe reads one guest's keys, pending values and digest in one call. What the configuration says of lock, template and
-// name wins over the inventory, which may lag. ReadAt is when the request left, so that a change made while it was
-// under way is newer than the observation. ErrNotExist means that row's node has no such guest: it may have moved.
+// Observe reads one guest's keys, pending values and digest in one call. Lock, template and name of the configuration take precedence over the
+// inventory, which may lag. ReadAt is the time before the request was sent, so that a change during the request is newer than the
+// observation. ErrNotExist means that the node of row has no such guest: the guest may have moved.
 //
-// Source: PVE API, GET /nodes/{node}/{kind}/{vmid}/pending. Not /config, which hides what waits for a restart.
+// Source: PVE API, GET /nodes/{node}/{kind}/{vmid}/pending. GET /config does not show values that wait for a restart.
 func (r *Reader) Observe(ctx context.Context, row cluster.Row) (guest.Observed, error) {
 	about := addressOf(row)
 	if err := about.check(); err != nil {
@@ -32,6 +32,7 @@ func (r *Reader) Observe(ctx context.Context, row cluster.Row) (guest.Observed, 
 	return observed(row, config, readAt), nil
 }
 
+// observed combines a row of the inventory with the guest's configuration.
 func observed(row cluster.Row, config pendingConfig, readAt time.Time) guest.Observed {
 	o := guest.Observed{
 		Ref:      guest.Ref{Kind: row.Kind, Name: row.Name, VMID: row.VMID},

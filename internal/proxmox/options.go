@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Options says which cluster to speak to, as whom, and how hard. Endpoints and TokenFile are required.
+// Options configures a client: the cluster, the token, and limits. Endpoints and TokenFile are required.
 type Options struct {
-	// Endpoints are members of one cluster, "https://pve1.lan:8006"; the port defaults to 8006. Reads move on to the next
-	// one when a member cannot be reached, breaks off or reaches nobody itself. Plain http is taken for loopback addresses only.
+	// Endpoints are nodes of one cluster, "https://pve1.lan:8006"; the default port is 8006. A read is sent to the next endpoint if one
+	// cannot be reached, breaks the connection or cannot reach another node. Plain http is accepted only for loopback addresses.
 	Endpoints []string
 	// TokenFile holds one line, "user@realm!name=secret".
 	TokenFile string
-	// CAFile holds the PEM certificates that sign the endpoints' ones, in place of the system's.
+	// CAFile holds the PEM certificates of the authorities that sign the endpoints' certificates. It replaces the system's authorities.
 	CAFile string
 	// Fingerprints are SHA-256 digests of acceptable server certificates, in hex with or without colons. Without CAFile
 	// they replace the check of the chain and of the name; with it, both must hold.
@@ -25,15 +25,15 @@ type Options struct {
 	// Timeout bounds one exchange, from the first byte sent to the last received. 0 is 35 seconds, five more than
 	// Proxmox waits for its own nodes.
 	Timeout time.Duration
-	// ReadsPerNode and WritesPerNode bound the exchanges in flight for one node. 0 is 6 and 2. A node has three workers for reads, each
-	// of which finds its next one waiting, and three for writes, of which one is left to others.
+	// ReadsPerNode and WritesPerNode bound the exchanges in flight for one node. 0 is 6 and 2. A node has three workers for reads; with 6
+	// reads in flight, the next read already waits when a worker is free. A node has three workers for writes; one stays free for others.
 	ReadsPerNode, WritesPerNode int
-	// OnRequest, if set, is called after each exchange. Route is a path with its variables named, code is the HTTP status
-	// or "none" where there was no reply; both come from closed sets.
+	// OnRequest, if set, is called after each exchange. Route is a path with its variables named. Code is the HTTP status,
+	// or "none" without a reply. Both come from closed sets.
 	OnRequest func(method, route, code string, elapsed time.Duration)
-	// Logger gets one debug line an exchange, and a warning when another endpoint is used from now on. nil discards.
+	// Logger gets one debug line for each exchange, and a warning when the current endpoint changes. nil discards.
 	Logger *slog.Logger
-	// Transport replaces the network, for a cluster in the same process. CAFile and Fingerprints have no meaning then.
+	// Transport replaces the network, for a cluster in the same process. CAFile and Fingerprints then have no effect.
 	Transport http.RoundTripper
 }
 
@@ -45,7 +45,7 @@ const (
 	defaultPort          = "8006"
 )
 
-// withDefaults returns o with its zero values filled in.
+// withDefaults returns o with defaults in place of zero values.
 func (o Options) withDefaults() Options {
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout
@@ -65,7 +65,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// checkLimits refuses limits under which nothing would ever be sent.
+// checkLimits rejects limits under which no request would ever be sent.
 func (o Options) checkLimits() error {
 	if o.Timeout < 0 || o.ReadsPerNode < 0 || o.WritesPerNode < 0 {
 		return errors.New("limits: timeout, reads and writes per node cannot be negative")
@@ -73,7 +73,7 @@ func (o Options) checkLimits() error {
 	return nil
 }
 
-// endpointURLs parses every endpoint and reports every one that is wrong.
+// endpointURLs parses every endpoint and reports every invalid endpoint.
 func (o Options) endpointURLs() ([]*url.URL, error) {
 	if len(o.Endpoints) == 0 {
 		return nil, errors.New("endpoints: none given")
@@ -91,7 +91,7 @@ func (o Options) endpointURLs() ([]*url.URL, error) {
 	return urls, errors.Join(problems...)
 }
 
-// parseEndpoint accepts scheme, host and port and nothing else: a path or a user there would be lost without a word.
+// parseEndpoint accepts scheme, host and port and nothing else: a path or a user would be lost without an error.
 func parseEndpoint(text string) (*url.URL, error) {
 	parsed, err := url.Parse(text)
 	switch {
@@ -100,9 +100,9 @@ func parseEndpoint(text string) (*url.URL, error) {
 	case parsed.Hostname() == "":
 		return nil, errors.New("no host, want https://host:8006")
 	case parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" || (parsed.Path != "" && parsed.Path != "/"):
-		return nil, errors.New("want https://host:8006 and nothing more")
+		return nil, errors.New("want https://host:8006 without user, path and query")
 	case parsed.Scheme == "http" && !isLoopback(parsed.Hostname()):
-		return nil, errors.New("http would show the token to the network, use https")
+		return nil, errors.New("http would send the token unencrypted, use https")
 	case parsed.Scheme != "http" && parsed.Scheme != "https":
 		return nil, fmt.Errorf("scheme %q, want https", parsed.Scheme)
 	}

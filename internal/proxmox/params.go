@@ -12,8 +12,9 @@ import (
 
 var paramName = regexp.MustCompile(`^[a-z][a-zA-Z0-9_-]*$`)
 
-// checkParams refuses what would not arrive as it was meant. A guest's configuration is a text file of lines, so a line
-// break is accepted only where Proxmox encodes it. It reports every problem and never quotes a value, which may be a secret.
+// checkParams rejects parameters that Proxmox would store or read in another way than sent. A guest's configuration is a text file of lines,
+// so a line break is accepted only for keys that Proxmox encodes. checkParams reports every problem and never quotes a value, which may
+// be a secret.
 func checkParams(params map[string]string) error {
 	var problems []error
 	for _, key := range slices.Sorted(maps.Keys(params)) {
@@ -23,7 +24,7 @@ func checkParams(params map[string]string) error {
 		case !utf8.ValidString(value):
 			problems = append(problems, fmt.Errorf("%s: value is not UTF-8", key))
 		default:
-			if at := strings.IndexFunc(value, func(r rune) bool { return isControl(r) && !mayHold(key, r) }); at >= 0 {
+			if at := strings.IndexFunc(value, func(r rune) bool { return isControl(r) && !allowsControl(key, r) }); at >= 0 {
 				problems = append(problems, fmt.Errorf("%s: control character at byte %d", key, at))
 			}
 		}
@@ -31,11 +32,9 @@ func checkParams(params map[string]string) error {
 	return errors.Join(problems...)
 }
 
-func isControl(r rune) bool { return r < ' ' || r == 0x7f }
-
-// mayHold reports whether a key's value may hold a control character: descriptions have lines, keys come one a line, and a
-// container's environment is separated by NUL.
-func mayHold(key string, r rune) bool {
+// allowsControl reports whether the value of a key may contain a control character: a description has lines, ssh-public-keys has one key
+// per line, and a container's environment is separated by NUL.
+func allowsControl(key string, r rune) bool {
 	switch key {
 	case "description":
 		return r == '\n' || r == '\r' || r == '\t'
@@ -48,7 +47,7 @@ func mayHold(key string, r rune) bool {
 	}
 }
 
-// secretsIn returns the values that must not come back in an error: passwords, and what is named as a secret.
+// secretsIn returns the parameter values that errors must not contain: passwords, and the values of the keys in named.
 func secretsIn(params, named map[string]string) []string {
 	values := []string{params["cipassword"], params["password"]}
 	for key := range named {

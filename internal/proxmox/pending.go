@@ -8,7 +8,7 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// pendingConfig is a guest's configuration as /pending shows it.
+// pendingConfig is a guest's configuration as /pending returns it.
 type pendingConfig struct {
 	keys   map[string]guest.Value
 	digest string
@@ -17,13 +17,13 @@ type pendingConfig struct {
 var errNoDigest = errors.New("reply has no digest")
 
 // decodePending reads the reply of a /pending call: {"data":[{"key":…,"value":…,"pending":…,"delete":…},…]}. Values keep
-// the text that Proxmox printed, numbers included. A reply that is cut short, has no digest or repeats a key is
-// an error: it would otherwise pass for a guest with fewer keys.
+// the text of Proxmox, also numbers. A reply that is truncated, has no digest or repeats a key is
+// an error: it would otherwise look like a guest with fewer keys.
 //
-// It walks the bytes once. A sweep decodes thousands of these, and the texts share the memory of one string.
+// It reads the bytes once, because a sweep decodes thousands of these replies. The texts share the memory of the reply.
 func decodePending(body string) (pendingConfig, error) {
 	c := &cursor{text: body}
-	// A row has a brace, and so has the whole; the digest's is no key.
+	// Each row has one opening brace, and so does the whole reply. The row of the digest is not a key.
 	config := pendingConfig{keys: make(map[string]guest.Value, max(0, strings.Count(body, "{")-2))}
 	sawData := false
 	err := c.object(func(field string) error {
@@ -48,6 +48,7 @@ func decodePending(body string) (pendingConfig, error) {
 	return config, nil
 }
 
+// decodeRow reads one key.
 func (p *pendingConfig) decodeRow(c *cursor) error {
 	var key string
 	var value guest.Value
@@ -62,7 +63,7 @@ func (p *pendingConfig) decodeRow(c *cursor) error {
 		case "value":
 			value.Text, value.Set = text, true
 		case "pending":
-			pending := text // of its own: the address of text would cost every value an allocation
+			pending := text // a copy: taking the address of text would cost an allocation for every value
 			value.Pending = &pending
 		case "delete": // 1, or 2 for a forced one
 			value.Delete = scalar(text).flag()
@@ -79,7 +80,7 @@ func (p *pendingConfig) decodeRow(c *cursor) error {
 		return nil
 	}
 	if _, twice := p.keys[key]; twice {
-		return fmt.Errorf("key %q is there twice", key)
+		return fmt.Errorf("key %q appears twice", key)
 	}
 	p.keys[key] = value
 	return nil

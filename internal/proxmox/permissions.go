@@ -6,11 +6,13 @@ import (
 	"path"
 )
 
-// Permissions are the privileges of the token, by path ("/vms/100") and privilege ("VM.Audit"). The value says whether
-// it also holds below that path.
+// Permissions are the privileges of the token, by path ("/vms/100") and privilege ("VM.Audit"). The value reports whether the privilege
+// also applies below the path.
 type Permissions map[string]map[string]bool
 
-// Permissions asks what the token may do.
+// Permissions reads the privileges of the token.
+//
+// The library's type is not used: it fails on a 1 that comes as a string.
 //
 // Source: PVE API, GET /access/permissions.
 func (r *Reader) Permissions(ctx context.Context) (Permissions, error) {
@@ -28,8 +30,8 @@ func (r *Reader) Permissions(ctx context.Context) (Permissions, error) {
 	return granted, nil
 }
 
-// Allow reports whether the token has a privilege on an object ("/vms/100"). The nearest path that Proxmox listed decides,
-// as a narrower rule replaces a wider one there.
+// Allow reports whether the token has a privilege on an object ("/vms/100"). The nearest path that Proxmox
+// listed decides: a rule for a narrower path replaces a rule for a wider path.
 func (p Permissions) Allow(object, privilege string) bool {
 	for at := path.Clean(object); ; at = path.Dir(at) {
 		privileges, listed := p[at]

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// scalar is a JSON value as Proxmox prints it, whether it came as a string, a number or a boolean: the API answers the same
-// property as 4 here and "4" there. Booleans are "1" and "0", null is "".
+// scalar is the text of a JSON string, number or boolean. Proxmox sends the same property as 4 in one reply and as "4" in
+// another. Booleans are "1" and "0", null is "".
 type scalar string
 
 // UnmarshalJSON accepts any scalar. Arrays and objects keep their JSON text.
@@ -37,12 +37,12 @@ func (s scalar) float() (float64, error) {
 	}
 	parsed, err := strconv.ParseFloat(string(s), 64)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no number", string(s))
+		return 0, fmt.Errorf("%q is not a number", string(s))
 	}
 	return parsed, nil
 }
 
-// size reads a number of bytes, which comes as 4294967296, "4294967296" or 4.294967296e9.
+// size reads a number of bytes: 4294967296, "4294967296" or 4.294967296e9.
 func (s scalar) size() (int64, error) {
 	if bytes, err := strconv.ParseInt(string(s), 10, 64); err == nil {
 		return bytes, nil
@@ -55,7 +55,7 @@ func (s scalar) size() (int64, error) {
 func (s scalar) whole() (int, error) {
 	parsed, err := strconv.Atoi(string(s))
 	if err != nil {
-		return 0, fmt.Errorf("%q is no whole number", string(s))
+		return 0, fmt.Errorf("%q is not a whole number", string(s))
 	}
 	return parsed, nil
 }
@@ -63,7 +63,7 @@ func (s scalar) whole() (int, error) {
 // integer is a whole JSON number, or a string that holds one.
 type integer int
 
-// UnmarshalJSON fails on text that is no whole number.
+// UnmarshalJSON fails on a text that is not a whole number.
 func (i *integer) UnmarshalJSON(raw []byte) error {
 	var digits scalar
 	if err := digits.UnmarshalJSON(raw); err != nil {

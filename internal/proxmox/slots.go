@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// slots bounds the exchanges in flight for each node, reads and writes apart: a node answers with three single-threaded
-// workers, and one slow write holds one of them for seconds.
+// slots bounds the exchanges in flight for each node, separately for reads and writes. A node has three single-threaded
+// workers, and a slow write occupies one of them for seconds.
 type slots struct {
 	reads, writes int // per node
 
@@ -23,7 +23,7 @@ func newSlots(reads, writes int) *slots {
 	return &slots{reads: reads, writes: writes, inUse: make(map[slotKey]chan struct{})}
 }
 
-// acquire waits for a free slot and returns the function that frees it again.
+// acquire waits for a free slot, and returns the function that frees the slot.
 func (s *slots) acquire(ctx context.Context, x *exchange) (release func(), err error) {
 	slot := s.of(slotKey{node: x.node, writes: x.writes()})
 	select {

@@ -8,7 +8,7 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// Status reads the run state from the guest's node.
+// Status reads the run state of a guest from its node.
 //
 // Source: PVE API, GET /nodes/{node}/{kind}/{vmid}/status/current.
 func (r *Reader) Status(ctx context.Context, row cluster.Row) (guest.Status, error) {
@@ -26,8 +26,8 @@ func (r *Reader) Status(ctx context.Context, row cluster.Row) (guest.Status, err
 	return statusOf(current.Status, current.QMPStatus), nil
 }
 
-// statusOf joins the two words that Proxmox has for a run state. A process without a running machine in it counts as
-// paused: an ACPI shutdown has nobody to reach there.
+// statusOf combines the two properties that Proxmox has for a run state. A QEMU process whose machine does not run is paused: its guest
+// system cannot receive an ACPI shutdown.
 //
 // Source: PVE::QemuServer vmstatus and vm_is_paused.
 func statusOf(status, qmp string) guest.Status {

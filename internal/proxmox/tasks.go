@@ -12,7 +12,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 )
 
-// Tasks lists a node's tasks of the query, newest first, running ones included. Tasks of other users need Sys.Audit on the
+// Tasks lists the tasks of a node that match the query, newest first, including running tasks. Tasks of other users need Sys.Audit on the
 // node. A clone is filed under its template's vmid.
 //
 // Source: PVE API, GET /nodes/{node}/tasks.
@@ -25,7 +25,7 @@ func (r *Reader) Tasks(ctx context.Context, query cluster.TaskQuery) ([]cluster.
 		types = []string{""}
 	}
 	found := make(map[string]cluster.Task)
-	for _, kind := range types { // the API filters by one type at a time
+	for _, kind := range types { // the API filters by one type
 		if err := r.tasksOf(ctx, query, kind, found); err != nil {
 			return nil, fmt.Errorf("list tasks of %s: %w", query.Node, err)
 		}
@@ -33,7 +33,7 @@ func (r *Reader) Tasks(ctx context.Context, query cluster.TaskQuery) ([]cluster.
 	return newestFirst(found), nil
 }
 
-// maxTasks is above what a node keeps in its index.
+// maxTasks is more than the number of tasks that a node keeps in its index.
 const maxTasks = 2000
 
 // tasksOf adds the tasks of one type to found.
@@ -63,13 +63,15 @@ func (r *Reader) tasksOf(ctx context.Context, query cluster.TaskQuery, kind stri
 	return nil
 }
 
-// taskEntry is a row of a task list. What else a row says is in the UPID.
+// taskEntry is a row of a task list. The other properties of a row are also in the UPID. The library's type is not used: its decoder panics
+// if endtime comes as a string.
 type taskEntry struct {
 	UPID    string `json:"upid"`
 	Status  scalar `json:"status"` // the exit status; RUNNING, or absent, while the task runs
 	EndTime scalar `json:"endtime"`
 }
 
+// task returns the task of a row.
 func (e taskEntry) task() (cluster.Task, error) {
 	parsed, err := parseUPID(e.UPID)
 	if err != nil {
@@ -78,9 +80,7 @@ func (e taskEntry) task() (cluster.Task, error) {
 	if e.EndTime != "" {
 		return parsed.ended(e.UPID, string(e.Status)), nil
 	}
-	task := parsed.task(e.UPID)
-	task.Running = true
-	return task, nil
+	return parsed.task(e.UPID), nil
 }
 
 // newestFirst sorts by start, and by UPID within a second.

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// tlsConfig returns the trust that o asks for: the system's authorities, those of CAFile, pinned certificates, or the
-// last two together. There is no way to trust any certificate.
+// tlsConfig returns the configured trust: the system's authorities, the authorities of CAFile, pinned certificates, or the
+// last two together. No option trusts every certificate.
 func (o Options) tlsConfig() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.CAFile != "" {
@@ -31,7 +31,7 @@ func (o Options) tlsConfig() (*tls.Config, error) {
 		return nil, err
 	}
 	config.VerifyConnection = pins.verify
-	// Proxmox's own certificates are self-signed or name no address. A pin says more than a chain: this very certificate.
+	// Certificates that Proxmox creates are self-signed or contain no address. A pin is stricter than a chain: it accepts one certificate.
 	config.InsecureSkipVerify = o.CAFile == ""
 	return config, nil
 }
@@ -48,7 +48,7 @@ func readPool(path string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// pins are SHA-256 digests of the certificates that a server may show.
+// pins are SHA-256 digests of the accepted server certificates.
 type pins [][sha256.Size]byte
 
 func parsePins(texts []string) (pins, error) {
@@ -65,10 +65,10 @@ func parsePins(texts []string) (pins, error) {
 	return parsed, errors.Join(problems...)
 }
 
-// verify accepts a connection whose leaf certificate is pinned. It also runs for resumed sessions.
+// verify rejects a connection whose leaf certificate is not pinned. It also runs for resumed sessions.
 func (p pins) verify(state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
-		return errors.New("server showed no certificate")
+		return errors.New("server sent no certificate")
 	}
 	got := sha256.Sum256(state.PeerCertificates[0].Raw)
 	if !slices.Contains(p, got) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// token is an API token. Printing it shows who it is for, never the secret.
+// token is an API token. Its printed form contains the id, never the secret.
 type token struct {
 	id     string // user@realm!name
 	secret string
@@ -16,13 +16,13 @@ type token struct {
 
 var tokenID = regexp.MustCompile(`^[^\s:/!@=]+@[A-Za-z][A-Za-z0-9._-]+![A-Za-z][A-Za-z0-9._-]+$`)
 
-// String returns the token with its secret left out.
+// String returns the token without its secret.
 func (t token) String() string { return t.id + "=<secret>" }
 
 // GoString keeps the secret out of %#v as well.
 func (t token) GoString() string { return t.String() }
 
-// readToken reads the one line of a token file. Its errors never quote the file.
+// readToken reads a token file, which has one line. Its errors never quote the file.
 func readToken(path string) (token, error) {
 	if path == "" {
 		return token{}, errors.New("token file: none given")

@@ -16,13 +16,16 @@ import (
 	"time"
 )
 
-// Bounds of what is read from a server.
+// Limits of the bytes that are read from a server.
 const (
 	maxReply      = 32 << 20 // 100,000 guests in /cluster/resources
 	maxErrorReply = 16 << 10
 )
 
-// transport is the http.RoundTripper beneath the library. See the package documentation for what it repairs.
+// transport is the http.RoundTripper below the library. It returns a typed error for every status except 200: the library accepts 202,
+// 404, 429 and 502 to 599 as success, drops the text of 401 and 403, and keeps only the first line of a 500.
+//
+// Source: measured with stub servers, go-proxmox v0.8.1, Client.handleResponse.
 type transport struct {
 	next      http.RoundTripper
 	traced    bool // next reports its connections, as net/http's transport does
@@ -33,7 +36,7 @@ type transport struct {
 	log       *slog.Logger
 }
 
-// transportError is an exchange without a whole reply.
+// transportError is the error of an exchange without a complete reply.
 type transportError struct {
 	sent bool // the request may have reached the server
 	err  error
@@ -42,7 +45,7 @@ type transportError struct {
 func (e *transportError) Error() string { return e.err.Error() }
 func (e *transportError) Unwrap() error { return e.err }
 
-// RoundTrip returns a reply of status 200 whose body is already in memory, an *APIError for any other status, or a
+// RoundTrip returns a reply of status 200 whose body is already in memory, or an *APIError for any other status, or a
 // *transportError.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	x := exchangeOf(req)
@@ -64,7 +67,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// exchange sends the request within the time limit and reads the reply whole.
+// exchange sends the request within the time limit and reads the complete reply.
 func (t *transport) exchange(req *http.Request, x *exchange) (*http.Response, error) {
 	ctx, cancel := context.WithTimeoutCause(req.Context(), t.timeout, errTimeout)
 	defer cancel()
@@ -88,7 +91,7 @@ func (t *transport) exchange(req *http.Request, x *exchange) (*http.Response, er
 	return keep(res, x, body), nil
 }
 
-// apiError reads what it can of a failed reply: an error without its body is still that error.
+// apiError reads a failed reply. If the body cannot be read, the error has the status and the reason only.
 func (t *transport) apiError(req *http.Request, res *http.Response) *APIError {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorReply))
 	e := newAPIError(req, res, body)
@@ -96,7 +99,7 @@ func (t *transport) apiError(req *http.Request, res *http.Response) *APIError {
 	return e
 }
 
-// keep puts the reply into the exchange, and hands it to the library unless the caller decodes it.
+// keep stores the reply in the exchange. It passes the reply on to the library unless the caller decodes the reply.
 func keep(res *http.Response, x *exchange, body string) *http.Response {
 	x.reply, x.done = body, true
 	res.Body = http.NoBody
@@ -106,10 +109,10 @@ func keep(res *http.Response, x *exchange, body string) *http.Response {
 	return res
 }
 
-// replies are buffers to read replies into that state their length, as Proxmox's do.
+// replies are buffers for replies that state their length, as Proxmox's replies do.
 var replies = sync.Pool{New: func() any { return new([]byte) }}
 
-// readBody reads a reply whole. One that ends before its stated length is an error.
+// readBody reads a complete reply. A reply that ends before its stated length is an error.
 func readBody(res *http.Response) (string, error) {
 	if res.ContentLength <= 0 || res.ContentLength > maxReply {
 		body, err := io.ReadAll(io.LimitReader(res.Body, maxReply+1))
@@ -125,7 +128,7 @@ func readBody(res *http.Response) (string, error) {
 	return string(*buffer), err
 }
 
-// codeOf returns the label of an outcome.
+// codeOf returns the label of an outcome for metrics: the status, or "none".
 func codeOf(res *http.Response, err error) string {
 	var api *APIError
 	switch {
@@ -138,10 +141,10 @@ func codeOf(res *http.Response, err error) string {
 	}
 }
 
-// errTimeout tells our own time limit from the caller's.
+// errTimeout is the cause if the time limit of this client ends an exchange, and not the caller's context.
 var errTimeout = errors.New("no reply in time")
 
-// causeOf returns why the context ended if that is what broke the exchange.
+// causeOf returns the cause of the context's end if the context has ended, and err otherwise.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -149,7 +152,7 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// closeBody keeps the promise of http.RoundTripper to close the request's body.
+// closeBody closes the body of a request, as an http.RoundTripper has to, also for a request that is not sent.
 func closeBody(req *http.Request) {
 	if req.Body != nil {
 		_ = req.Body.Close()

@@ -5,13 +5,15 @@ import (
 	"regexp"
 	"strconv"
 	"time"
+
+	"gitops-agent/reconcile/cluster"
 )
 
-// upid is what a task's name says about it.
+// upid is the content of a UPID, the name of a task.
 type upid struct {
 	node  string
 	kind  string // qmcreate, vzstart, …
-	id    string // what the task works on: mostly a vmid, "101@local" for an image, empty for a node
+	id    string // the object of the task: usually a vmid, "101@local" for an image, empty for a node
 	user  string // "root@pam!agent" for a token
 	start time.Time
 }
@@ -34,11 +36,25 @@ func parseUPID(text string) (upid, error) {
 	return upid{node: fields[1], start: time.Unix(seconds, 0), kind: fields[3], id: fields[4], user: fields[5]}, nil
 }
 
-// vmid returns the guest that the task works on, 0 where it is none.
+// vmid returns the vmid of the guest that the task works on, 0 if the task does not work on a guest.
 func (u upid) vmid() int {
 	vmid, err := strconv.Atoi(u.id)
 	if err != nil {
 		return 0
 	}
 	return vmid
+}
+
+// task returns a running task with the facts of its UPID.
+func (u upid) task(name string) cluster.Task {
+	return cluster.Task{UPID: name, Node: u.node, Type: u.kind, VMID: u.vmid(), User: u.user, Start: u.start, Running: true}
+}
+
+// ended returns an ended task with the facts of its UPID and of its exit status.
+func (u upid) ended(name, exit string) cluster.Task {
+	task := u.task(name)
+	task.Running, task.Exit = false, oneLine(exit)
+	task.Outcome = outcomeOf(task.Exit)
+	task.Err = taskError(u, task.Outcome, task.Exit)
+	return task
 }

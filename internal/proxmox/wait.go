@@ -14,23 +14,25 @@ import (
 	"gitops-agent/reconcile/cluster"
 )
 
-// Polling of a task. The first look is at once, as a task that is waited for again has often ended; the next ones come soon, as a
+// Intervals of polling. Wait polls at once, because a task that is waited for again has often ended. The first intervals are short, because a
 // config task takes a tenth of a second.
 const (
 	firstPoll = 100 * time.Millisecond
 	lastPoll  = 2 * time.Second
 )
 
-// How much of a log is read.
+// Limits of the lines that are read of a log.
 const (
 	tailLines    = 5    // of a failed task
-	warningLines = 2000 // at the end, in which warnings are looked for
+	warningLines = 2000 // at the end of the log, searched for warnings
 	maxWarnings  = 10
 )
 
-// Wait polls a task until it has ended. Its end is in Exit, in Proxmox's words: "unexpected status" means that the worker
-// died and says nothing about what it did before, so the caller looks at the guest. With a failure comes the end of the log, and with
-// "WARNINGS: 2" what was warned of, if they can be read. ErrNoTask means that the node has no record of the task.
+// Wait polls a task until it has ended. After TaskLost only the guest shows what the task did. A failed task has the end of its log, and a task
+// with warnings has the warnings, if the log can be read. ErrNoTask means that the node has no record of the task.
+//
+// The library's waiter is not used: it polls at a fixed interval, ignores the end of the context while it sleeps, and treats "WARNINGS: 2" as
+// a failure.
 //
 // Source: PVE API, GET /nodes/{node}/tasks/{upid}/status and …/log.
 func (r *Reader) Wait(ctx context.Context, name string) (cluster.Task, error) {
@@ -52,7 +54,7 @@ func (r *Reader) Wait(ctx context.Context, name string) (cluster.Task, error) {
 	}
 }
 
-// taskStatus reads whether a task runs and how it ended.
+// taskStatus reads whether a task runs, and its exit status if the task has ended.
 func (r *Reader) taskStatus(ctx context.Context, parsed upid, name string) (exit string, running bool, err error) {
 	x := &exchange{route: routeTaskStatus, path: taskPath(parsed, name) + "/status", node: parsed.node}
 	status, err := get[struct {
@@ -73,7 +75,7 @@ func (r *Reader) taskStatus(ctx context.Context, parsed upid, name string) (exit
 	return string(status.ExitStatus), false, nil
 }
 
-// ended returns a task that has ended, with what its log says unless all is well. How it ended is known without the log.
+// ended returns an ended task. It also reads the log, unless the task succeeded without warnings. The outcome is known without the log.
 func (r *Reader) ended(ctx context.Context, parsed upid, name, exit string) cluster.Task {
 	task := parsed.ended(name, exit)
 	var err error
@@ -90,41 +92,27 @@ func (r *Reader) ended(ctx context.Context, parsed upid, name, exit string) clus
 	return task
 }
 
-// ended returns what the UPID and the exit status say.
-func (u upid) ended(name, exit string) cluster.Task {
-	task := u.task(name)
-	task.Exit = oneLine(exit)
-	task.Outcome = outcomeOf(task.Exit)
-	task.Err = taskError(u, task.Outcome, task.Exit)
-	return task
-}
-
-// task returns what the UPID says.
-func (u upid) task(name string) cluster.Task {
-	return cluster.Task{UPID: name, Node: u.node, Type: u.kind, VMID: u.vmid(), User: u.user, Start: u.start}
-}
-
-// logTail reads the last lines of a log.
+// logTail reads the last lines of a log, as one text.
 func (r *Reader) logTail(ctx context.Context, parsed upid, name string) (string, error) {
 	lines, err := r.lastLines(ctx, parsed, name, tailLines)
 	return strings.Join(lines, "\n"), err
 }
 
-// warnings returns what a task warned of, each text once and in its order.
+// warnings returns the warnings in a log, each text once, in the order of the log.
 func (r *Reader) warnings(ctx context.Context, parsed upid, name string) ([]string, error) {
 	lines, err := r.lastLines(ctx, parsed, name, warningLines)
 	var found []string
 	for _, line := range lines {
-		text, warns := strings.CutPrefix(line, "WARN: ")
-		if warns && len(found) < maxWarnings && !slices.Contains(found, text) {
+		text, isWarning := strings.CutPrefix(line, "WARN: ")
+		if isWarning && len(found) < maxWarnings && !slices.Contains(found, text) {
 			found = append(found, text)
 		}
 	}
 	return found, err
 }
 
-// lastLines reads the end of a log in two calls: a log may have millions of lines, Proxmox counts from the first, and it hands out
-// the first fifty to whoever does not say which.
+// lastLines reads the end of a log in two calls, the first for the number of lines. A log may have millions of lines, Proxmox counts from the
+// first line, and returns the first fifty lines without a limit in the request.
 func (r *Reader) lastLines(ctx context.Context, parsed upid, name string, most int) ([]string, error) {
 	_, total, err := r.logLines(ctx, parsed, name, 0, 1)
 	if err != nil {
@@ -134,7 +122,7 @@ func (r *Reader) lastLines(ctx context.Context, parsed upid, name string, most i
 	return lines, err
 }
 
-// logLines reads lines from start, counted from 0, and how many there are in all.
+// logLines reads lines from start, counted from 0, and the number of all lines. The library's type is not used: it drops that number.
 func (r *Reader) logLines(ctx context.Context, parsed upid, name string, start, limit int) (lines []string, total int, err error) {
 	path := fmt.Sprintf("%s/log?start=%d&limit=%d", taskPath(parsed, name), start, limit)
 	body, err := r.readRaw(ctx, &exchange{route: routeTaskLog, path: path, node: parsed.node})
@@ -156,6 +144,7 @@ func (r *Reader) logLines(ctx context.Context, parsed upid, name string, start, 
 	return lines, int(reply.Total), nil
 }
 
+// taskPath returns the path of a task below /api2/json.
 func taskPath(parsed upid, name string) string {
 	return "/nodes/" + parsed.node + "/tasks/" + url.PathEscape(name)
 }

@@ -10,24 +10,24 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// checkCall refuses what a Call must not carry, and what Proxmox would understand as something else.
+// checkCall rejects a Call that has forbidden parameters, or that Proxmox would carry out in another way than meant.
 func checkCall(call cluster.Call) error {
 	problems := []error{checkReserved(call), checkDelete(call), checkShape(call)}
 	for _, key := range slices.Sorted(maps.Keys(call.Secrets)) {
 		if _, ok := call.Params[key]; !ok {
-			problems = append(problems, fmt.Errorf("%s: its secret was not filled in", key))
+			problems = append(problems, fmt.Errorf("%s: the secret was not filled in", key))
 		}
 	}
 	return errors.Join(problems...)
 }
 
-// checkReserved refuses parameters that a Call has a field for, and those that widen a call's effect: force destroys the volume
+// checkReserved rejects parameters that a Call has a field for, and parameters with a wider effect: force destroys the volume
 // of a detached disk, skiplock ignores a running backup.
 func checkReserved(call cluster.Call) error {
 	var problems []error
 	for _, key := range []string{"digest", "delete", "force", "skiplock"} {
 		if key == "delete" && call.Op == cluster.OpMove {
-			continue // there it says what becomes of the source
+			continue // here the parameter states whether the source volume is deleted
 		}
 		if _, ok := call.Params[key]; ok {
 			problems = append(problems, fmt.Errorf("parameter %s is not allowed here", key))
@@ -52,7 +52,7 @@ func checkDelete(call cluster.Call) error {
 	return errors.Join(problems...)
 }
 
-// checkShape refuses an operation's call that lacks what makes it one.
+// checkShape rejects a call without the parameters that its operation requires, or with parameters that the operation does not take.
 func checkShape(call cluster.Call) error {
 	switch op := call.Op; {
 	case op == cluster.OpMove:
@@ -65,7 +65,7 @@ func checkShape(call cluster.Call) error {
 		}
 	case op == cluster.OpMigrate:
 		if target := call.Params["target"]; target == call.Node {
-			return fmt.Errorf("migrate to %s: the guest is there", target)
+			return fmt.Errorf("migrate to %s: the guest is on this node already", target)
 		}
 		return checkNode(call.Params["target"])
 	case op == cluster.OpCloudInit:

@@ -9,14 +9,19 @@ import (
 	"strings"
 )
 
-// APIError is a reply whose status is not 200. Proxmox has no codes for most failures: the text is the error, and it comes in
-// three places that older and newer releases fill differently.
+// statusUnconnected is the status of pveproxy, with an empty body, if it could not connect to its own daemon or to the node that a call is for.
+//
+// Source: AnyEvent::HTTP, whose pseudo-status pveproxy passes on.
+const statusUnconnected = 595
+
+// APIError is a reply whose status is not 200. Proxmox has no codes for most failures: the text is the error. Older and newer releases put
+// the text in different places.
 //
 // Source: pve-http-server, APIServer/AnyEvent.pm; message is in the body since 5.2.0.
 type APIError struct {
 	Status  int
-	Reason  string            // of the status line: the first line of what Proxmox said
-	Message string            // of the body: the whole of it; empty from older releases and from gateways
+	Reason  string            // of the status line: the first line of Proxmox's text
+	Message string            // of the body: the complete text; empty from older releases and from gateways
 	Errors  map[string]string // by parameter, for status 400
 	Method  string
 	Path    string // below /api2/json, without query
@@ -35,7 +40,7 @@ func (e *APIError) Error() string {
 	return strings.TrimRight(text, " ")
 }
 
-// Text returns what Proxmox said, on one line: the message, or the reason where there is no message.
+// Text returns Proxmox's text on one line: the message, or the reason if there is no message.
 func (e *APIError) Text() string {
 	if e.Message != "" {
 		return oneLine(e.Message)
@@ -43,7 +48,7 @@ func (e *APIError) Text() string {
 	return oneLine(e.Reason)
 }
 
-// newAPIError reads a failed reply. Body may be empty, cut short, plain text or HTML from something in between.
+// newAPIError reads a failed reply. The body may be empty, truncated, plain text, or HTML from a proxy.
 func newAPIError(req *http.Request, res *http.Response, body []byte) *APIError {
 	e := &APIError{
 		Status: res.StatusCode,
@@ -56,7 +61,7 @@ func newAPIError(req *http.Request, res *http.Response, body []byte) *APIError {
 		Errors  map[string]scalar `json:"errors"`
 	}
 	if err := json.Unmarshal(body, &reply); err != nil {
-		return e // the reason has to do
+		return e // with the reason only
 	}
 	e.Message = strings.TrimSpace(string(reply.Message))
 	for key, problem := range reply.Errors {
@@ -82,13 +87,15 @@ func (e *APIError) redact(secrets []string) {
 	}
 }
 
-// oneLine folds control characters into spaces, so that a server cannot write lines into logs.
+// oneLine replaces control characters with spaces, so that a server cannot write lines into logs.
 func oneLine(text string) string {
 	folded := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if isControl(r) {
 			return ' '
 		}
 		return r
 	}, text)
 	return strings.TrimSpace(folded)
 }
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }

@@ -1,0 +1,45 @@
+package proxmox
+
+import (
+	"context"
+	"fmt"
+
+	"gitops-agent/reconcile/cluster"
+)
+
+// oldestMajor is the oldest major release that this package supports.
+const oldestMajor = 8
+
+// Ready fails with cluster.ErrNotReady while the cluster has no quorum, does not answer or is too old, and with cluster.ErrDenied if the token
+// lacks Sys.Audit on /. A single node needs no quorum.
+//
+// The library's type is not used: its decoder panics if the quorum comes as a string.
+//
+// Source: PVE API, GET /cluster/status and GET /version.
+func (r *Reader) Ready(ctx context.Context) error {
+	version, err := r.Version(ctx)
+	if err != nil {
+		return err
+	}
+	if version.Major < oldestMajor {
+		return fmt.Errorf("%w: Proxmox VE %s, want %d or newer", cluster.ErrNotReady, version, oldestMajor)
+	}
+	// One row is the cluster, if there is one; the other rows are nodes.
+	rows, err := get[[]struct {
+		Type    string `json:"type"`
+		Name    scalar `json:"name"`
+		Quorate scalar `json:"quorate"`
+	}](ctx, r, &exchange{route: routeClusterInfo, path: "/cluster/status"})
+	if err != nil {
+		return fmt.Errorf("read cluster status: %w", err)
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("%w: cluster status is empty", cluster.ErrNotReady)
+	}
+	for _, row := range rows {
+		if row.Type == "cluster" && !row.Quorate.flag() {
+			return fmt.Errorf("%w: cluster %s has no quorum", cluster.ErrNotReady, row.Name)
+		}
+	}
+	return nil
+}
