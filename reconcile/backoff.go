@@ -2,59 +2,60 @@ package reconcile
 
 import (
 	"errors"
+	"math/rand/v2"
+	"time"
+
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/lane"
-	"math/rand/v2"
-	"time"
 )
 
-// Bounds of the wait before a guest is tried again.
+// Bounds of the wait between two tries of a guest.
 const (
 	firstRetry    = 5 * time.Second
 	lastRetry     = 5 * time.Minute
-	terminalRetry = 30 * time.Minute // for what only a person or a new revision can mend
-	heavyTries    = 3                // of a move or restart whose task failed, and of what is refused as it stands, before it is left to a person
-	patientTries  = 5                // of a guest, a bit more than a minute of them, before guests of higher waves go ahead
+	terminalRetry = 30 * time.Minute // after an error that only a person or a new revision removes
+	heavyTries    = 3                // tries of a failed move or restart, and of a call that Proxmox refuses as invalid, before terminalRetry
+	patientTries  = 5                // tries, in a bit more than a minute, before guests of higher waves no longer wait
 )
 
-// backoff is how long a guest is left alone after trouble.
+// backoff is how long a guest is not tried again after failures.
 type backoff struct {
-	failures int
+	failures int // in a row
 	until    time.Time
 }
 
-// after returns the backoff that follows from one more failure: exponential with jitter, and long for an error that no repetition mends and
-// for work that is heavy on the guest.
+// after returns the backoff after one more failure: exponential with jitter. It is long for an error that no repetition removes, and for an
+// operation that is heavy on the guest.
 func (b backoff) after(err error, op cluster.Op, now time.Time) backoff {
 	b.failures++
 	wait := min(firstRetry<<min(b.failures-1, 10), lastRetry)
-	if isTerminal(err) || hopeless(err, op) && b.failures > heavyTries {
+	if isTerminal(err) || isHopeless(err, op) && b.failures > heavyTries {
 		wait = terminalRetry
 	}
 	var ran *cluster.TaskError
 	if op.IsHeavy() && errors.As(err, &ran) {
-		wait = lastRetry // the guest, or its node, felt it
+		wait = lastRetry // the failed task interrupted the guest or loaded its node
 		if b.failures > heavyTries {
 			wait = terminalRetry
 		}
 	}
 	if errors.Is(err, cluster.ErrConflict) && b.failures == 1 {
-		wait = 0 // somebody edited the guest: look again at once
+		wait = 0 // the guest was edited: read it again at once
 	}
 	jitter := time.Duration(rand.Int64N(int64(wait)/5 + 1)) //nolint:gosec // spreads load, guards nothing
 	b.until = now.Add(wait + jitter)
 	return b
 }
 
-// isTerminal reports whether only a person or a new revision can mend the trouble.
+// isTerminal reports whether only a person or a new revision can remove the error.
 func isTerminal(err error) bool {
 	return errors.Is(err, cluster.ErrDenied) || errors.Is(err, lane.ErrRestartIneffective)
 }
 
-// hopeless reports whether the same call would probably be refused again. What it misses, a clone that is about to go or a storage of
-// another machine, may be about to change, so that a few tries come first; a start is never hopeless for that reason.
-func hopeless(err error, op cluster.Op) bool {
+// isHopeless reports whether Proxmox would probably refuse the same call again. What the call lacks may still appear, so a few tries come
+// first: a clone that is about to go, or a storage of another machine. A start is never hopeless for that reason.
+func isHopeless(err error, op cluster.Op) bool {
 	return errors.Is(err, cluster.ErrInvalid) && op.Reaches() != guest.StatusRunning
 }
 

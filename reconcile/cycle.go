@@ -3,32 +3,40 @@ package reconcile
 import (
 	"context"
 	"maps"
-	"slices"
 	"time"
 
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
 
-// cycle compares what is wanted with what is there, gives the lanes their work and publishes one report, also when it could
-// not finish.
-func (e *Engine) cycle(ctx context.Context, observe bool) {
+// cycle compares the desired state with the observed one, offers work to the lanes and publishes one report, also if a part of it failed.
+// With read, it reads the cluster first.
+func (e *Engine) cycle(ctx context.Context, read bool) {
 	e.cycles++
-	if observe {
+	if read {
 		e.observe(ctx)
 	}
-	e.setWorld(e.world.Load().Waits)
+	e.setBasis(e.basis.Load().Waits)
 	e.tidy(ctx)
 	started := time.Now()
-	planned := plan.New(e.desired(), e.observer.Snapshot())
+	planned := e.plan()
 	e.opts.Hooks.plan(report.PlanOutcome{Duration: time.Since(started), Steps: countSteps(planned)})
-	e.setWorld(plan.NewOrdering(planned, e.guests, e.stuck(), time.Now()).Waits)
+	e.setBasis(plan.NewOrdering(planned, e.guests, e.stuck(), time.Now()).Waits)
 	e.offer(ctx, planned)
+	e.assess(planned)
 	e.publish(planned)
+}
+
+// plan compares all guests with their newest readings.
+func (e *Engine) plan() plan.Plan {
+	want := e.basis.Load().Desired(e.opts.Journal.State())
+	want.Secrets = e.vault.Look(want.Guests)
+	return plan.New(want, e.observer.Snapshot())
 }
 
 func countSteps(planned plan.Plan) map[guest.Class]int {
@@ -39,16 +47,16 @@ func countSteps(planned plan.Plan) map[guest.Class]int {
 	return counts
 }
 
-// observe reads the cluster and assigns vmids that are missing.
+// observe reads the cluster, and assigns vmids to guests without one.
 func (e *Engine) observe(ctx context.Context) {
 	err := e.observer.Observe(ctx, e.vmids(), observe.UnderHA(e.guests))
-	e.sayDoubts(ctx, e.observer.Doubts())
+	e.logTrouble(ctx, e.observer.Trouble())
 	if err != nil {
 		if e.proxmox.Error == "" && ctx.Err() == nil {
 			e.log.WarnContext(ctx, "cluster not observed", "error", err)
 		}
 		e.proxmox.Error, e.proxmox.Ready, e.clusterErr = err.Error(), false, err
-		e.proxmox.VMList = e.observer.List.Report()
+		e.proxmox.VMList = e.observer.VMListStatus()
 		e.observer.Doubt(time.Now(), err)
 		return
 	}
@@ -56,89 +64,58 @@ func (e *Engine) observe(ctx context.Context) {
 		e.log.InfoContext(ctx, "cluster observed again")
 	}
 	e.proxmox, e.clusterErr = report.Proxmox{
-		Ready: true, LastSuccess: time.Now(), HAError: e.observer.HaTrouble, VMList: e.observer.List.Report(),
+		Ready: true, LastSuccess: time.Now(), HAError: e.trouble.HA, VMList: e.observer.VMListStatus(),
 	}, nil
 	if e.mayWrite() {
-		e.unassigned = e.allocate(ctx)
+		e.unassigned = e.assignVMIDs(ctx)
 	}
 }
 
-// sayDoubts logs once when something that observing rests on fails, and when it works again.
-func (e *Engine) sayDoubts(ctx context.Context, now observe.ObservingDoubts) {
-	said := e.doubts
-	if now.List != "" && now.List != said.List {
-		e.log.WarnContext(ctx, "list of guests not believed, every guest is read in turn", "path", e.opts.VMList, "reason", now.List)
+// logTrouble logs once that a source of readings fails, and once that it works again.
+func (e *Engine) logTrouble(ctx context.Context, now observe.Trouble) {
+	logged := e.trouble
+	if now.VMList != "" && now.VMList != logged.VMList {
+		e.log.WarnContext(ctx, "vmlist file not used, the sweep reads every guest", "path", e.opts.VMList, "reason", now.VMList)
 	}
-	if now.List == "" && said.List != "" {
-		e.log.InfoContext(ctx, "list of guests believed again", "path", e.opts.VMList)
+	if now.VMList == "" && logged.VMList != "" {
+		e.log.InfoContext(ctx, "vmlist file used again", "path", e.opts.VMList)
 	}
-	if now.Ha != "" && now.Ha != said.Ha {
-		e.log.WarnContext(ctx, "HA resources not read", "error", now.Ha)
+	if now.HA != "" && now.HA != logged.HA {
+		e.log.WarnContext(ctx, "HA resources not read", "error", now.HA)
 	}
-	e.doubts = now
+	e.trouble = now
 }
 
-func (e *Engine) mayWrite() bool {
-	return e.accepted.Valid() && !e.opts.DryRun && e.opts.Journal.Healthy() == nil && e.unverified == nil
+// vmids returns the guests to observe, sorted: those that manifests name, and those that the agent owns.
+func (e *Engine) vmids() []int { return relevantVMIDs(e.guests, e.opts.Journal.State()) }
+
+// setBasis gives the lanes the present state to work from. A change of the permission to write begins a new epoch.
+func (e *Engine) setBasis(waits func(plan.Step) string) {
+	b := &lane.Basis{Cluster: e.opts.Scope.Cluster, Inventory: e.observer.Snapshot().Inventory, Waits: waits}
+	if accepted := e.force.Accepted; accepted.Valid() {
+		b.Revision, b.Guests, b.Policies, b.Guards = accepted.Revision().String(), e.guests, e.policies, accepted.Set().Cluster.Guards
+	}
+	if observed := e.observer.Snapshot(); len(plan.VolumesAtStake(b.Desired(e.opts.Journal.State()), observed)) > 0 {
+		b.Seen = maps.Clone(observed.Guests)
+	}
+	b.NoWrites, b.Why = e.writeStop()
+	if (b.NoWrites == gate.WritesAllowed) != (e.basis.Load().NoWrites == gate.WritesAllowed) {
+		e.epoch = e.epochs.AdvanceFrom(e.epoch)
+	}
+	b.Epoch = e.epoch
+	e.basis.Store(b)
 }
 
-func (e *Engine) allocate(ctx context.Context) error {
-	if !slices.ContainsFunc(e.guests, func(d guest.Desired) bool { return d.VMID == 0 }) {
-		return nil
-	}
-	defer e.relower()
-	return allocate(ctx, e.opts.Cluster, e.opts.Journal, e.accepted.Set.Cluster.VMIDs, e.guests, e.observer.Inventory)
-}
-
-func (e *Engine) desired() plan.Desired {
-	want := e.world.Load().Desired(e.opts.Journal.State())
-	want.Secrets = e.vault.Look(want.Guests)
-	return want
-}
-
-// vmids returns the guests that matter: those that manifests name, and those that the agent owns or left in the middle of a step.
-func (e *Engine) vmids() []int {
-	state := e.opts.Journal.State()
-	set := make(map[int]bool)
-	for _, d := range e.guests {
-		set[d.VMID] = true
-	}
-	for vmid := range state.Owned {
-		set[vmid] = true
-	}
-	delete(set, 0)
-	vmids := make([]int, 0, len(set))
-	for vmid := range set {
-		vmids = append(vmids, vmid)
-	}
-	slices.Sort(vmids)
-	return vmids
-}
-
-// setWorld shows the lanes how things stand now.
-func (e *Engine) setWorld(waits func(plan.Step) string) {
-	w := &lane.Basis{Cluster: e.opts.Scope.Cluster, Inventory: e.observer.Inventory, Waits: waits}
-	if e.accepted.Valid() {
-		w.Revision, w.Commit = e.accepted.Revision.String(), string(e.accepted.Revision.Commit())
-		w.Guests, w.Policies, w.Guards = e.guests, e.policies, e.accepted.Set.Cluster.Guards
-	}
-	if observed := e.observer.Snapshot(); len(plan.VolumesAtStake(w.Desired(e.opts.Journal.State()), observed)) > 0 {
-		w.Seen = maps.Clone(observed.Guests)
-	}
-	w.NoWrites, w.Why = e.writeStop()
-	e.world.Store(w)
-}
-
-// writeStop returns why nothing may be written now.
+// writeStop returns why nothing may be written to the cluster now.
 func (e *Engine) writeStop() (gate.WriteStop, string) {
 	switch err := e.opts.Journal.Healthy(); {
 	case e.closing:
 		return gate.StopClosing, "the agent is stopping"
 	case err != nil:
 		return gate.StopJournal, err.Error()
-	case e.unverified != nil:
-		return gate.StopUnverified, e.unverified.Error()
-	case !e.accepted.Valid():
+	case e.force.Unverified != nil:
+		return gate.StopUnverified, e.force.Unverified.Error()
+	case !e.force.Accepted.Valid():
 		return gate.StopNoRevision, "no revision was accepted yet"
 	case e.opts.DryRun:
 		return gate.StopDryRun, "started with --dry-run"
@@ -148,25 +125,23 @@ func (e *Engine) writeStop() (gate.WriteStop, string) {
 	return gate.WritesAllowed, ""
 }
 
-// learn takes what the lanes found.
+// learn takes the results of the lanes.
 func (e *Engine) learn() {
 	now := time.Now()
-	for _, f := range e.lanes.empty() {
-		e.observer.Learn(observe.Sighting{Vmid: f.Vmid, Seen: f.Seen, Absence: f.Absence, Again: f.Steps > 0 || f.Err != nil})
-		t := e.track(guest.Ref{VMID: f.Vmid})
-		if f.Steps > 0 {
-			t.warned = f.Warned
+	for _, r := range e.lanes.empty() {
+		e.observer.Learn(observe.Sighting{VMID: r.VMID, Seen: r.Seen, Absence: r.Absence, Again: r.Steps > 0 || r.Err != nil})
+		if e.track(guest.Ref{VMID: r.VMID}).learn(r, now) {
+			e.log.Warn("guest not brought in sync", "vmid", r.VMID, "error", r.Err)
 		}
-		if f.Err == nil && f.Steps > 0 {
-			t.flaps = t.flaps.add(now, workCost(f.Heavy))
-		}
-		if f.Err == nil {
-			t.retry, t.failed, t.failedStep = backoff{}, nil, plan.Step{}
-			continue
-		}
-		if t.failed == nil || t.failed.Error() != f.Err.Error() {
-			e.log.Warn("guest not brought in sync", "vmid", f.Vmid, "error", f.Err)
-		}
-		t.retry, t.failed, t.failedStep = t.retry.after(f.Err, f.Step.Op, now), f.Err, f.Step
+	}
+}
+
+// event adds to the audit history. The journal's own health reports a failure, so an event may be lost.
+func (e *Engine) event(ev journal.Event) {
+	if ev.Revision == "" {
+		ev.Revision = e.basis.Load().Revision
+	}
+	if e.opts.Journal.Healthy() == nil && !e.opts.DryRun {
+		_ = e.opts.Journal.Append(context.Background(), ev)
 	}
 }

@@ -1,38 +1,36 @@
 package reconcile
 
-import (
-	"time"
-)
+import "time"
 
-// flapDamper tells a guest that somebody keeps changing back from one that drifts now and then. Every time that a lane had work warms
-// it by one, and by heavy where that moved the guest or its disks or restarted it; it cools by one in coolOne.
+// flapDamper tells a guest that something keeps changing back from a guest that drifts now and then. It is a leaky bucket: every turn of a
+// lane that executed steps adds 1, or heavyCost if a step moved the guest or its disks or restarted it, and 1 leaks in flapLeak.
 type flapDamper struct {
 	level float64
-	at    time.Time
+	at    time.Time // when level was computed
 }
 
-// Bounds of heat. A guest above tooWarm rests until it has cooled below, so a fight costs one repair in coolOne, and one move or restart in a
-// quarter of an hour.
+// Bounds of the bucket. A guest above flapLimit waits until enough has leaked. So a guest that is always changed back gets one repair in
+// flapLeak, or one move or restart in heavyCost times flapLeak.
 const (
 	flapLimit = 8
 	heavyCost = 6
-	flapDecay = 2 * time.Minute
+	flapLeak  = 2 * time.Minute
 )
 
-// workCost is by how much what a lane did warms its guest.
-func workCost(isHeavy bool) float64 {
-	if isHeavy {
+// flapCost returns what a turn adds to the bucket.
+func flapCost(heavy bool) float64 {
+	if heavy {
 		return heavyCost
 	}
 	return 1
 }
 
-func (h flapDamper) now(now time.Time) float64 {
-	return max(0, h.level-float64(now.Sub(h.at))/float64(flapDecay))
+func (d flapDamper) levelAt(now time.Time) float64 {
+	return max(0, d.level-float64(now.Sub(d.at))/float64(flapLeak))
 }
 
-func (h flapDamper) add(now time.Time, by float64) flapDamper {
-	return flapDamper{level: h.now(now) + by, at: now}
+func (d flapDamper) add(now time.Time, cost float64) flapDamper {
+	return flapDamper{level: d.levelAt(now) + cost, at: now}
 }
 
-func (h flapDamper) overLimit(now time.Time) bool { return h.now(now) > flapLimit }
+func (d flapDamper) overLimit(now time.Time) bool { return d.levelAt(now) > flapLimit }

@@ -48,6 +48,6 @@ func TestIncidentFreedVMIDIsHandedOutAgain(t *testing.T) {
 
 func tellsRest(g report.Guest) bool {
 	return slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool {
-		return c.Reason == plan.ReasonNoVMID && strings.Contains(c.Message, "not handed out for a day after their guests went: 200")
+		return c.Reason == plan.ReasonNoVMID && strings.Contains(c.Message, "not assigned for a day after their guests went: 200")
 	})
 }

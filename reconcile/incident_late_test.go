@@ -114,7 +114,7 @@ func TestQueuedCallThatNeverActs(t *testing.T) {
 				if policy == "approve" {
 					l.approve(l.digestOfHold(201))
 				}
-				l.tells(201, "reboot", "Proxmox may still carry it out")
+				l.tells(201, "reboot", "Proxmox may still execute the call")
 				time.Sleep(20 * time.Minute)
 				if got := l.sim.Effects(201, pvesim.Stopped); got != restarts || !l.sim.Running(201) {
 					t.Errorf("got %d restarts, running %t, want %d and a running guest", got, l.sim.Running(201), restarts)

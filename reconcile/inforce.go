@@ -2,74 +2,73 @@ package reconcile
 
 import (
 	"context"
-	"time"
+	"maps"
+	"slices"
 
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
-	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
 
-// resume makes the revision that the journal names the desired state again, if it still verifies.
-func (e *Engine) resume(ctx context.Context, r *intake.Resumption) {
-	if r == nil {
-		return
+// enforce makes a revision the desired state.
+func (e *Engine) enforce(force intake.InForce) {
+	if force.Since != e.force.Since {
+		e.convergence = convergence{}
 	}
-	if e.unverified = r.Err; r.Err != nil {
-		e.log.WarnContext(ctx, "accepted revision does not verify", "error", r.Err)
-		return
+	if known := e.force.Accepted; known.Valid() && force.Accepted.Valid() && known.Revision().Commit() == force.Accepted.Revision().Commit() {
+		force.Accepted = known // its guests have the newer assignments
 	}
-	e.accepted = r.Accepted
-	e.relower()
-	if e.acceptedAt.IsZero() {
-		e.resumed = true
-		e.acceptedAt, e.firstSeen = time.Now(), time.Now()
-	}
-	e.log.InfoContext(ctx, "revision resumed", "revision", e.accepted.Revision.String())
+	e.force, e.epoch = force, max(e.epoch, force.Epoch)
+	e.assign()
 }
 
-// take makes the outcome of a poll the engine's own.
-func (e *Engine) take(ctx context.Context, t intake.Polled) {
-	e.resume(ctx, t.Resumed)
-	e.source.Error, e.fetchErr = "", t.Err
-	if t.Err != nil {
-		if e.source.Error = t.Err.Error(); ctx.Err() == nil {
-			e.log.WarnContext(ctx, "poll failed", "error", t.Err)
-		}
-		return
-	}
-	e.source.LastSuccess, e.source.Remote = t.At, t.Head.Remote
-	if e.source.Head != string(t.Head.Commit) {
-		e.source.Head, e.source.HeadSeen = string(t.Head.Commit), t.At
-	}
-	e.refuse(t.Refusal)
-	if t.Accepted != nil {
-		e.accepted, e.unverified, e.converged, e.resumed = *t.Accepted, nil, false, false
-		e.acceptedAt, e.firstSeen = time.Now(), t.At
-		e.relower()
-		e.log.InfoContext(ctx, "revision accepted", "revision", e.accepted.Revision.String(), "signer", e.accepted.Revision.Signer().Subject)
-		if warnings := e.accepted.Warnings(); len(warnings) > 0 {
-			e.log.WarnContext(ctx, "manifests have warnings", "warnings", warnings)
-		}
+// take processes the outcome of a poll. It returns whether another revision came into force.
+func (e *Engine) take(ctx context.Context, p intake.Polled) (changed bool) {
+	changed = p.InForce.Since != e.force.Since
+	e.enforce(p.InForce)
+	if changed && !p.InForce.Resumed {
 		clearFailures(e.tracks)
 	}
+	e.source.Error, e.fetchErr = "", p.Err
+	if p.Err != nil {
+		if e.source.Error = p.Err.Error(); ctx.Err() == nil {
+			e.log.WarnContext(ctx, "poll failed", "error", p.Err)
+		}
+		return changed
+	}
+	e.source.LastSuccess, e.source.Remote = p.At, p.Head.Remote
+	if e.source.Head != string(p.Head.Commit) {
+		e.source.Head, e.source.HeadSeen = string(p.Head.Commit), p.At
+	}
+	e.refuse(p.Refusal)
+	return changed
 }
 
-// relower compiles the accepted manifests again, after a new revision or a vmid was assigned or given back.
-func (e *Engine) relower() {
-	if !e.accepted.Valid() {
+// assign lowers the manifests in force again if the assignment of a vmid has changed.
+func (e *Engine) assign() {
+	if !e.force.Accepted.Valid() {
 		return
 	}
-	guests, err := plan.WantedGuests(e.accepted.Set, e.opts.Journal.State())
+	accepted, err := e.force.Accepted.Assign(e.opts.Journal.State())
 	if err != nil {
-		e.log.Warn("vmid assigned twice, the guests stay as they were", "error", err) // the intake refuses such a revision
+		e.log.Warn("vmid assigned twice, the guests stay unchanged", "error", err) // the intake refuses such a revision
 		return
 	}
-	e.observer.DueChanged(e.guests, guests)
-	e.guests, e.policies = guests, gate.NewPolicies(guests)
+	e.force.Accepted = accepted
+	if guests := accepted.Guests(); !sameSlice(e.guests, guests) {
+		e.observer.DueChanged(e.guests, guests)
+		e.guests, e.policies = guests, gate.NewPolicies(guests)
+	}
 }
 
+// sameSlice reports whether two lists of guests are one and the same, without comparing the guests.
+func sameSlice(a, b []guest.Desired) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// refuse notes the refusal of a head, nil if the head was not refused. It tells of each refusal once.
 func (e *Engine) refuse(r *report.Refused) {
 	if r == nil {
 		e.source.Refused = nil
@@ -83,4 +82,17 @@ func (e *Engine) refuse(r *report.Refused) {
 		e.opts.Hooks.refused(*r)
 	}
 	e.source.Refused = r
+}
+
+// relevantVMIDs returns the vmids of the desired guests and of the guests that the agent owns, sorted.
+func relevantVMIDs(guests []guest.Desired, state journal.State) []int {
+	set := make(map[int]bool, len(guests)+len(state.Owned))
+	for i := range guests {
+		set[guests[i].VMID] = true
+	}
+	for vmid := range state.Owned {
+		set[vmid] = true
+	}
+	delete(set, 0)
+	return slices.Sorted(maps.Keys(set))
 }

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// mailbox carries findings from lanes to the engine without ever blocking a lane. The bell rings when a lane has ended, so
-// that whoever hears it finds the lane free.
+// mailbox carries the results of lanes to the engine and never blocks a lane. The bell rings after a lane has ended, so the engine finds the
+// lane free when it receives from the bell.
 type mailbox struct {
 	mu    sync.Mutex
 	items []lane.Result

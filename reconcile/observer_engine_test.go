@@ -82,7 +82,7 @@ func listed(t *testing.T, test func(t *testing.T, l *lab, file string)) {
 		l.converge()
 		eventually(t, "the list to vouch for both", func() bool {
 			list := l.engine.Report().Proxmox.VMList
-			return list != nil && list.Spared == 2 && list.Error == ""
+			return list != nil && list.Skipped == 2 && list.Error == ""
 		})
 		test(t, l, file)
 	})
@@ -132,7 +132,7 @@ func TestEngineSweepsWithoutTheListOfGuests(t *testing.T) {
 		l.ok(l.sim.Edit(202, "onboot", "1")) // the simulator writes the file anew
 		eventually(t, "the list to be believed again", func() bool {
 			list := l.engine.Report().Proxmox.VMList
-			return list.Error == "" && list.Spared == 2
+			return list.Error == "" && list.Skipped == 2
 		})
 	})
 }

@@ -9,24 +9,19 @@ import (
 
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/queue"
 )
 
-func isOpen(state journal.State, vmid int) bool {
-	return slices.ContainsFunc(state.Open, func(o journal.OpenStep) bool { return o.VMID == vmid })
-}
-
-// offer gives every guest with a released step, or with a step left open by an earlier life, to its lane.
+// offer hands every guest with a released step, or with an open step of an earlier run, to its lane.
 func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
 	state := e.opts.Journal.State()
-	world := e.world.Load()
+	basis := e.basis.Load()
 	now := time.Now()
-	judge := world.Gate(state, now)
+	judge := basis.Gate(state, now)
 	work := make(map[int]queue.Work)
 	for _, open := range state.Open {
-		if world.NoWrites == gate.WritesAllowed || world.NoWrites == gate.StopNoRevision {
+		if basis.NoWrites == gate.WritesAllowed || basis.NoWrites == gate.StopNoRevision {
 			work[open.VMID] = queue.Work{Holds: []int{open.VMID, cmp.Or(open.TaskVMID, open.VMID)}, Uses: []queue.Shared{{Node: open.Node}}}
 		}
 	}
@@ -37,14 +32,14 @@ func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
 		}
 	}
 	for vmid := range work {
-		if t := e.track(guest.Ref{VMID: vmid}); e.queue.Busy(vmid) || !t.retry.over(now) || t.flaps.overLimit(now) {
+		if e.queue.Busy(vmid) || !e.track(guest.Ref{VMID: vmid}).mayRun(now) {
 			delete(work, vmid)
 		}
 	}
 	if len(work) == 0 || !e.ready(ctx) {
 		return
 	}
-	for _, vmid := range order(planned, work) {
+	for _, vmid := range inPlanOrder(planned, work) {
 		w := work[vmid]
 		slices.Sort(w.Holds)
 		w.VMID, w.Holds, w.Uses = vmid, slices.Compact(w.Holds), queue.CompactShared(w.Uses)
@@ -53,8 +48,8 @@ func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
 	}
 }
 
-// order returns the vmids with work in the plan's order, and those of no plan first.
-func order(planned plan.Plan, work map[int]queue.Work) []int {
+// inPlanOrder returns the vmids with work in the order of the plan, after those that the plan does not contain.
+func inPlanOrder(planned plan.Plan, work map[int]queue.Work) []int {
 	var vmids, inPlan []int
 	for _, p := range planned.Guests {
 		if _, ok := work[p.Ref.VMID]; ok {
@@ -70,7 +65,7 @@ func order(planned plan.Plan, work map[int]queue.Work) []int {
 	return append(vmids, inPlan...)
 }
 
-// ready asks the cluster, before a wave of work, whether it may be written to.
+// ready asks the cluster, before work is offered, whether it may be written to.
 func (e *Engine) ready(ctx context.Context) bool {
 	err := e.opts.Cluster.Ready(ctx)
 	if err == nil {
@@ -78,6 +73,6 @@ func (e *Engine) ready(ctx context.Context) bool {
 	}
 	e.clusterErr = fmt.Errorf("not ready for writes: %w", err)
 	e.proxmox.Ready, e.proxmox.Error = false, e.clusterErr.Error()
-	e.setWorld(e.world.Load().Waits)
+	e.setBasis(e.basis.Load().Waits)
 	return false
 }

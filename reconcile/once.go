@@ -6,26 +6,26 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// Once looks at the remote once and works until nothing more can be done without somebody else. The report says what is left.
+// Once polls the remote once and works until no step may run any more. The report lists what is left.
 func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 	defer e.queue.Close()
-	e.resume(ctx, e.intake.Resume(ctx))
+	e.enforce(e.intake.Resume(ctx))
 	e.take(ctx, e.intake.Poll(ctx))
 	e.cycle(ctx, true)
-	for range len(e.guests) + 2 { // what one guest did may release what another one waits for, each of them once
+	for range len(e.guests) + 2 { // a guest may release another one that waits for it, and each guest once
 		if err := e.drain(ctx); err != nil {
 			return e.Report(), err
 		}
 		e.observer.DueAll()
 		e.cycle(ctx, true)
-		if e.queue.Depth() == 0 && e.lanes.isEmpty() { // in this order: a lane leaves its finding before it ends
+		if e.queue.Depth() == 0 && e.lanes.isEmpty() { // in this order: a lane posts its result before it ends
 			break
 		}
 	}
-	return e.Report(), e.trouble()
+	return e.Report(), e.cycleError()
 }
 
-// drain works until no lane is busy and the engine has learned what they all found.
+// drain works until no lane is busy and the engine has taken the results of all lanes.
 func (e *Engine) drain(ctx context.Context) error {
 	for e.queue.Depth() > 0 {
 		select {
@@ -41,8 +41,8 @@ func (e *Engine) drain(ctx context.Context) error {
 	return nil
 }
 
-// trouble returns why the last cycle could not do its work.
-func (e *Engine) trouble() error {
+// cycleError returns why the last cycle could not do its work.
+func (e *Engine) cycleError() error {
 	r := e.Report()
 	switch {
 	case r.Source.Error != "":

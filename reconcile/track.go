@@ -4,33 +4,54 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
 
-// trackKey is a guest's vmid, or its label while it has none.
+// trackKey is a guest's vmid, or its label while it has no vmid.
 type trackKey struct {
 	vmid  int
 	label string
 }
 
-// track is what the engine remembers of a guest from cycle to cycle. It is lost with the process, and nothing depends on it but what
-// people read.
-type track struct {
-	known      bool // its sync state was reported once
-	synced     bool
-	driftSince time.Time
-	cause      report.DriftCause // of the drift since then
-	converged  time.Time
-	revision   string               // that it was last in sync with
-	since      map[string]time.Time // when a condition or a hold began, by its identity
-	retry      backoff
-	flaps      flapDamper
-	failed     error
-	failedStep plan.Step // its zero value where no step was at fault
-	warned     []string  // what the tasks of the last steps warned of
+func keyOf(ref guest.Ref) trackKey {
+	if ref.VMID != 0 {
+		return trackKey{vmid: ref.VMID}
+	}
+	return trackKey{label: ref.Label()}
 }
 
+// track is what the engine remembers of a guest between cycles: its retries, its drift, and the assessment of the present cycle. It does not
+// outlive the process, and only retries and reports depend on it.
+type track struct {
+	retry      backoff
+	flaps      flapDamper
+	failed     error     // why the last turn of its lane ended early; nil if it did not
+	failedStep plan.Step // the step that failed; the zero value if none did
+	warnings   []string  // of the tasks of its last steps
+
+	assessed    bool // an earlier cycle knew whether it was in sync
+	synced      bool
+	driftSince  time.Time
+	cause       report.DriftCause // of the drift since driftSince
+	convergedAt time.Time         // when it was last in sync
+	revision    string            // the revision that it was last in sync with
+
+	since map[string]time.Time // when each present condition and hold began, by its id
+	now   assessment
+}
+
+// assessment is the state of a guest in one cycle. It is final before the report is published.
+type assessment struct {
+	sync       report.Sync
+	conditions []plan.Condition
+	held       []report.HeldStep
+	released   bool // a step may run now
+	busy       bool // its lane works on it, or it waits for its lane
+}
+
+// track returns the track of a guest, and makes one if there is none.
 func (e *Engine) track(ref guest.Ref) *track {
 	key := keyOf(ref)
 	t, ok := e.tracks[key]
@@ -41,79 +62,80 @@ func (e *Engine) track(ref guest.Ref) *track {
 	return t
 }
 
-// stuck returns the labels of the guests that were tried in vain for so long that higher waves go ahead.
-func (e *Engine) stuck() map[string]bool {
-	labels := make(map[string]bool)
-	for _, d := range e.guests {
-		t, known := e.tracks[keyOf(d.Ref)]
-		if known && t.triedInVain() || d.VMID == 0 && e.unassigned != nil {
-			labels[d.Label()] = true
+// forgetTracks drops the tracks of guests that left the plan. A vmid that comes back later starts without a history.
+func (e *Engine) forgetTracks(planned plan.Plan) {
+	keep := make(map[trackKey]bool, len(planned.Guests))
+	for _, p := range planned.Guests {
+		keep[keyOf(p.Ref)] = true
+	}
+	for key := range e.tracks {
+		if !keep[key] && !e.queue.Busy(key.vmid) {
+			delete(e.tracks, key)
 		}
 	}
-	return labels
 }
 
-// triedInVain reports whether the guest failed so often, or for such a reason, that nobody should wait for it.
-func (t *track) triedInVain() bool {
+// learn takes the result of a turn of the guest's lane. It reports whether the result is a failure that differs from the last one.
+func (t *track) learn(r lane.Result, now time.Time) (newFailure bool) {
+	if r.Steps > 0 {
+		t.warnings = r.Warnings
+	}
+	if r.Err == nil {
+		if r.Steps > 0 {
+			t.flaps = t.flaps.add(now, flapCost(r.Heavy))
+		}
+		t.recover()
+		return false
+	}
+	newFailure = t.failed == nil || t.failed.Error() != r.Err.Error()
+	t.retry, t.failed, t.failedStep = t.retry.after(r.Err, r.Step.Op, now), r.Err, r.Step
+	return newFailure
+}
+
+// recover forgets the failures of the guest.
+func (t *track) recover() { t.retry, t.failed, t.failedStep = backoff{}, nil, plan.Step{} }
+
+// mayRun reports whether the guest's backoff is over and the guest does not flap.
+func (t *track) mayRun(now time.Time) bool { return t.retry.over(now) && !t.flaps.overLimit(now) }
+
+// clearFailures lets guests be tried again that failed or flapped under the revision before.
+func clearFailures(tracks map[trackKey]*track) {
+	for _, t := range tracks {
+		t.recover()
+		t.flaps = flapDamper{}
+	}
+}
+
+// failsRepeatedly reports whether the guest failed so often, or for such a reason, that guests of higher waves no longer wait for it.
+func (t *track) failsRepeatedly() bool {
 	switch {
 	case isTerminal(t.failed):
 		return true
-	case hopeless(t.failed, t.failedStep.Op):
+	case isHopeless(t.failed, t.failedStep.Op):
 		return t.retry.failures > heavyTries
 	default:
 		return t.retry.failures >= patientTries
 	}
 }
 
-// began returns when a condition began, and remembers it as still there in seen.
-func (t *track) began(id string, now time.Time, seen map[string]time.Time) time.Time {
+// stuck returns the labels of the guests that fail repeatedly, and of those that get no vmid.
+func (e *Engine) stuck() map[string]bool {
+	labels := make(map[string]bool)
+	for _, d := range e.guests {
+		t, known := e.tracks[keyOf(d.Ref)]
+		if known && t.failsRepeatedly() || d.VMID == 0 && e.unassigned != nil {
+			labels[d.Label()] = true
+		}
+	}
+	return labels
+}
+
+// began returns when the condition or hold with this id began, and notes in present that it is still there.
+func (t *track) began(id string, now time.Time, present map[string]time.Time) time.Time {
 	since, ok := t.since[id]
 	if !ok {
 		since = now
 	}
-	seen[id] = since
+	present[id] = since
 	return since
-}
-
-// clearFailures lets guests be tried again that waited, after a new revision.
-func clearFailures(tracks map[trackKey]*track) {
-	for _, t := range tracks {
-		t.retry, t.flaps, t.failed, t.failedStep = backoff{}, flapDamper{}, nil, plan.Step{}
-	}
-}
-
-// judge compares the guest's sync state with the one of the cycle before and tells of drift that appeared or went.
-func (e *Engine) judge(t *track, p plan.Guest, sync report.Sync, now time.Time) {
-	switch {
-	case sync == report.SyncUnknown:
-		return
-	case sync == report.Synced:
-		if t.known && !t.synced && t.cause != "" {
-			e.drifted(report.DriftOutcome{Guest: p.Ref, Cause: t.cause, Repaired: true})
-		}
-		t.driftSince, t.converged, t.revision = time.Time{}, now, e.world.Load().Revision
-	case t.synced || !t.known:
-		t.driftSince, t.cause = now, e.cause(t)
-		if t.cause == "" {
-			break
-		}
-		var keys []string
-		for _, c := range p.Changes {
-			keys = append(keys, c.Key)
-		}
-		e.drifted(report.DriftOutcome{Guest: p.Ref, Cause: t.cause, Keys: keys})
-	}
-	t.known, t.synced = true, sync == report.Synced
-}
-
-// cause tells a guest that was left behind by a new revision from one that somebody changed. It is "" at the first sight after a
-// restart, where nobody knows whether the revision was carried out before.
-func (e *Engine) cause(t *track) report.DriftCause {
-	switch {
-	case t.revision == e.world.Load().Revision:
-		return report.DriftCluster
-	case !t.known && e.resumed:
-		return ""
-	}
-	return report.DriftRevision
 }

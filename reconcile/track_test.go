@@ -17,7 +17,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// resting returns an engine that was never run, and the drift that it tells of.
+// resting returns an engine that does not run, and the drift that it reports.
 func resting(t *testing.T) (*Engine, *[]report.DriftOutcome) {
 	t.Helper()
 	j, err := journal.Open(journal.Options{Dir: t.TempDir()})
@@ -29,13 +29,13 @@ func resting(t *testing.T) (*Engine, *[]report.DriftOutcome) {
 			t.Error(err)
 		}
 	})
-	var told []report.DriftOutcome
-	e := NewEngine(Options{Journal: j, Scope: intake.Scope{Cluster: "home"}, Hooks: Hooks{OnDrift: func(o report.DriftOutcome) { told = append(told, o) }}})
-	e.world.Store(&lane.Basis{Revision: "main@sha1:1"})
-	return e, &told
+	var reported []report.DriftOutcome
+	e := NewEngine(Options{Journal: j, Scope: intake.Scope{Cluster: "home"}, Hooks: Hooks{OnDrift: func(o report.DriftOutcome) { reported = append(reported, o) }}})
+	e.basis.Store(&lane.Basis{Revision: "main@sha1:1"})
+	return e, &reported
 }
 
-func TestJudgeTellsOfDrift(t *testing.T) {
+func TestNoteDrift(t *testing.T) {
 	ref := guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}
 	changed := plan.Guest{Ref: ref, Changes: []guest.Change{{Key: "memory"}, {Key: "cores"}}}
 	found := func(cause report.DriftCause) report.DriftOutcome {
@@ -65,35 +65,35 @@ func TestJudgeTellsOfDrift(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			e, told := resting(t)
-			e.resumed = test.resumed
+			e, reported := resting(t)
+			e.force.Resumed = test.resumed
 			tr := e.track(ref)
 			for i, sync := range test.syncs {
 				if test.revised != 0 && i == test.revised {
-					e.world.Store(&lane.Basis{Revision: "main@sha1:2"})
+					e.basis.Store(&lane.Basis{Revision: "main@sha1:2"})
 				}
-				e.judge(tr, changed, sync, time.Now())
+				e.noteDrift(tr, changed, sync, time.Now())
 			}
-			if diff := cmp.Diff(test.want, *told); diff != "" {
+			if diff := cmp.Diff(test.want, *reported); diff != "" {
 				t.Errorf("drift differs (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestJudgeRemembersTimes(t *testing.T) {
+func TestNoteDriftKeepsTimes(t *testing.T) {
 	e, _ := resting(t)
 	tr := e.track(guest.Ref{VMID: 201})
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for i, sync := range []report.Sync{report.Synced, report.OutOfSync, report.OutOfSync, report.SyncUnknown} {
-		e.judge(tr, plan.Guest{}, sync, start.Add(time.Duration(i)*time.Minute))
+		e.noteDrift(tr, plan.Guest{}, sync, start.Add(time.Duration(i)*time.Minute))
 	}
-	if !tr.converged.Equal(start) || !tr.driftSince.Equal(start.Add(time.Minute)) || tr.revision != "main@sha1:1" {
-		t.Errorf("got converged %s with %s, drifting since %s, want the first and the second look", tr.converged, tr.revision, tr.driftSince)
+	if !tr.convergedAt.Equal(start) || !tr.driftSince.Equal(start.Add(time.Minute)) || tr.revision != "main@sha1:1" {
+		t.Errorf("got converged %s with %s, drifting since %s, want the first and the second look", tr.convergedAt, tr.revision, tr.driftSince)
 	}
-	e.judge(tr, plan.Guest{}, report.Synced, start.Add(time.Hour))
-	if !tr.driftSince.IsZero() || !tr.converged.Equal(start.Add(time.Hour)) {
-		t.Errorf("got drifting since %s and converged %s after the repair, want no drift", tr.driftSince, tr.converged)
+	e.noteDrift(tr, plan.Guest{}, report.Synced, start.Add(time.Hour))
+	if !tr.driftSince.IsZero() || !tr.convergedAt.Equal(start.Add(time.Hour)) {
+		t.Errorf("got drifting since %s and converged %s after the repair, want no drift", tr.driftSince, tr.convergedAt)
 	}
 }
 
@@ -139,21 +139,21 @@ func TestTrackKeys(t *testing.T) {
 // What failed under one revision may work under the next.
 func TestClearFailures(t *testing.T) {
 	now := time.Now()
-	tr := &track{known: true, converged: now, failed: errors.New("boom"), failedStep: plan.Step{Op: cluster.OpConfig}, retry: backoff{}.after(cluster.ErrDenied, cluster.OpConfig, now)}
+	tr := &track{assessed: true, convergedAt: now, failed: errors.New("boom"), failedStep: plan.Step{Op: cluster.OpConfig}, retry: backoff{}.after(cluster.ErrDenied, cluster.OpConfig, now)}
 	for range 20 {
 		tr.flaps = tr.flaps.add(now, 1)
 	}
 	clearFailures(map[trackKey]*track{{vmid: 201}: tr})
-	if tr.failed != nil || tr.failedStep.Op != "" || !tr.retry.over(now) || tr.flaps.overLimit(now) || !tr.known || !tr.converged.Equal(now) {
+	if tr.failed != nil || tr.failedStep.Op != "" || !tr.retry.over(now) || tr.flaps.overLimit(now) || !tr.assessed || !tr.convergedAt.Equal(now) {
 		t.Errorf("got %+v, want a guest that may be tried again at once, and everything else as it was", tr)
 	}
 }
 
-// A poll may fail after it found that the revision in force does not verify any more. The finding counts all the same.
-func TestFailedPollKeepsDoubtAboutTheRevision(t *testing.T) {
+// A poll may fail after it found that the revision in force no longer verifies. Writes stop nevertheless.
+func TestFailedPollStopsWritesOfAnUnverifiedRevision(t *testing.T) {
 	e, _ := resting(t)
 	doubt := errors.New("log entry is from a log that the trusted root does not trust")
-	e.take(t.Context(), intake.Polled{Err: errors.New("keep 0123456: no space left on device"), Resumed: &intake.Resumption{Err: doubt}})
+	e.take(t.Context(), intake.Polled{Err: errors.New("keep 0123456: no space left on device"), InForce: intake.InForce{Unverified: doubt}})
 	if stop, why := e.writeStop(); stop != gate.StopUnverified || why != doubt.Error() {
 		t.Errorf("got %s: %s, want %s: %s", stop, why, gate.StopUnverified, doubt)
 	}

@@ -23,9 +23,9 @@ func TestGoesByTheListOfGuests(t *testing.T) {
 	s.run()
 	s.converged()
 	believed := func(d status.Document) bool {
-		return d.Proxmox.VMList != nil && d.Proxmox.VMList.Error == "" && d.Proxmox.VMList.Spared == 2
+		return d.Proxmox.VMList != nil && d.Proxmox.VMList.Error == "" && d.Proxmox.VMList.Skipped == 2
 	}
-	s.until("both guests to be spared", func() bool { return believed(s.document()) })
+	s.until("the sweep to skip both guests", func() bool { return believed(s.document()) })
 
 	s.until("ten looks at the inventory without a full read", func() bool { // the inventory tells of new guests for a while
 		s.post("/reset", nil)

@@ -36,7 +36,7 @@ func steady() report.Report {
 		Writes: report.Writes{Allowed: true, Reason: gate.WritesAllowed},
 		Proxmox: report.Proxmox{
 			Ready: true, LastSuccess: noon.Add(-4 * time.Second),
-			VMList: &observe.VMListStatus{Path: "/etc/pve/.vmlist", ReadAt: noon.Add(-time.Second), Spared: 4},
+			VMList: &observe.VMListStatus{Path: "/etc/pve/.vmlist", ReadAt: noon.Add(-time.Second), Skipped: 4},
 		},
 		Journal: report.Journal{Healthy: true},
 		Unmanaged: []report.GuestName{

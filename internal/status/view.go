@@ -186,7 +186,7 @@ func (v view) List() badge {
 	case list.Error != "":
 		return badge{Tone: warn, Text: "not believed", Title: list.Error}
 	default:
-		return badge{Tone: good, Text: "spares " + plural(list.Spared, "guest"), Title: "they are read in full when it shows a change"}
+		return badge{Tone: good, Text: "skips " + plural(list.Skipped, "guest"), Title: "the sweep reads them in full when the file shows a change"}
 	}
 }
 

@@ -4,23 +4,52 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
 
-// Accepted is a verified revision whose manifests parse and whose Cluster is this agent's. The zero value wants nothing and is refused
-// everywhere.
+// Accepted is a verified revision whose manifests parse and whose Cluster is this agent's. Only Accept makes a valid one. The zero value has
+// no guests and is refused everywhere.
 type Accepted struct {
-	Revision verify.Revision
-	Set      manifest.Set
+	revision verify.Revision
+	set      manifest.Set
+	guests   []guest.Desired // of set, with the vmids of assigned
+	assigned map[string]int  // vmids by label, of guests whose manifests name none
 }
 
-// Valid reports whether a revision stands behind the value.
-func (a Accepted) Valid() bool { return a.Revision.Valid() }
+// Valid reports whether the value holds a verified revision.
+func (a Accepted) Valid() bool { return a.revision.Valid() }
+
+// Revision returns the verified revision.
+func (a Accepted) Revision() verify.Revision { return a.revision }
+
+// Set returns the manifests of the revision.
+func (a Accepted) Set() manifest.Set { return a.set }
+
+// Guests returns the desired guests, in the order of the manifests. The caller must not change them.
+func (a Accepted) Guests() []guest.Desired { return a.guests }
+
+// Assign returns the revision with its guests lowered under the vmids that the journal assigns. It lowers them only if an assignment has
+// changed. It fails if two guests would have one vmid.
+func (a Accepted) Assign(state journal.State) (Accepted, error) {
+	assigned := plan.AssignedLabels(a.set, state)
+	if a.guests != nil && maps.Equal(assigned, a.assigned) {
+		return a, nil
+	}
+	guests, err := a.set.Lower(assigned)
+	if err != nil {
+		return a, err
+	}
+	a.guests, a.assigned = guests, assigned
+	return a, nil
+}
 
 // RefusedError is a verified revision that the agent does not accept. Reason is of a closed vocabulary.
 type RefusedError struct {
@@ -54,7 +83,7 @@ func Accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision
 	if err := checkGuestScopes(ctx, repo, rev, scope); err != nil {
 		return Accepted{}, err
 	}
-	return Accepted{Revision: rev, Set: set}, nil
+	return Accepted{revision: rev, set: set}, nil
 }
 
 // Load reads and parses the manifests of a tree. It decides nothing about trust: what it returns can be planned, not applied.
@@ -89,9 +118,9 @@ func Load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsourc
 func (a Accepted) Warnings() []string {
 	const most = 10
 	var out []string
-	for i, w := range a.Set.Warnings {
+	for i, w := range a.set.Warnings {
 		if i == most {
-			return append(out, fmt.Sprintf("and %d more: gitops-agent validate lists them", len(a.Set.Warnings)-i))
+			return append(out, fmt.Sprintf("and %d more: gitops-agent validate lists them", len(a.set.Warnings)-i))
 		}
 		out = append(out, w.String())
 	}
@@ -100,9 +129,9 @@ func (a Accepted) Warnings() []string {
 
 // record returns what the journal keeps of an acceptance.
 func (a Accepted) record(sequence uint64) journal.Accepted {
-	signer := a.Revision.Signer()
+	signer := a.revision.Signer()
 	return journal.Accepted{
-		Commit: string(a.Revision.Commit()), Tree: string(a.Revision.Tree()), Branch: a.Revision.Branch(),
-		ProvenTime: a.Revision.ProvenTime(), Sequence: sequence, Subject: signer.Subject, Issuer: signer.Issuer,
+		Commit: string(a.revision.Commit()), Tree: string(a.revision.Tree()), Branch: a.revision.Branch(),
+		ProvenTime: a.revision.ProvenTime(), Sequence: sequence, Subject: signer.Subject, Issuer: signer.Issuer,
 	}
 }

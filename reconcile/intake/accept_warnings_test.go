@@ -14,7 +14,7 @@ func TestAcceptedWarnings(t *testing.T) {
 		t.Errorf("got %v, want none", got)
 	}
 	for line := range 12 {
-		a.Set.Warnings = append(a.Set.Warnings, manifest.Problem{Origin: guest.Origin{File: "c.yaml", Line: line + 1, Column: 1}, Message: "no guest fits"})
+		a.set.Warnings = append(a.set.Warnings, manifest.Problem{Origin: guest.Origin{File: "c.yaml", Line: line + 1, Column: 1}, Message: "no guest fits"})
 	}
 	got := a.Warnings()
 	if len(got) != 11 || got[0] != "c.yaml:1:1: no guest fits" || got[10] != "and 2 more: gitops-agent validate lists them" {

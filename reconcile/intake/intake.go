@@ -6,151 +6,169 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"gitops-agent/gitsource"
-	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/journal"
-	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
 
-// Intake turns the remote's head into an accepted revision. It belongs to one goroutine.
-type Intake struct {
+// Options configures an Intake. Source, Policy, Journal, Scope.Cluster and Epochs are required.
+type Options struct {
 	Source  *gitsource.Source
-	Policy  func() (*verify.Policy, error) // the policy in force; trusted roots change under way
+	Policy  func() (*verify.Policy, error) // the policy in force; the trusted root may be replaced while the agent runs
 	Journal *journal.Journal
 	Scope   Scope
+	Epochs  *epoch.Counter
 	Hooks   Hooks
-	Floors  FloorKeeper // nil keeps none
+	Floors  FloorKeeper // nil stores no floor
 	Note    RewriteNote
-	DryRun  bool // reads the floor and does not raise it
-	Log     *slog.Logger
-	Turn    *sync.RWMutex // held for writing while a revision is accepted: no step begins then
+	DryRun  bool         // reads the floor and does not raise it; journals nothing
+	Log     *slog.Logger // nil is silent
+}
 
+// Intake turns the head of the branch into the revision in force. It belongs to one goroutine.
+type Intake struct {
+	source  *gitsource.Source
+	policy  func() (*verify.Policy, error)
+	journal *journal.Journal
+	scope   Scope
+	epochs  *epoch.Counter
+	hooks   Hooks
+	floors  FloorKeeper
+	note    RewriteNote
+	dryRun  bool
+	log     *slog.Logger
+
+	force     InForce
 	floorDue  bool              // the accepted revision is not yet the cluster's floor
-	imagined  *journal.Accepted // what a dry run would have accepted
-	revoked   bool              // the revision in force does not verify any more
-	checkedBy *verify.Policy    // by which the revision in force was verified in this life; nil when it was not
+	dryRunTop *journal.Accepted // what a dry run would have accepted last
+	revoked   bool              // the accepted revision was rejected when it was verified again
+	checkedBy *verify.Policy    // the policy that verified the accepted revision since the start; nil if none did
 }
 
-// Polled is what one look at the remote brought.
+// New returns an intake that has not polled yet.
+func New(opts Options) *Intake {
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Intake{
+		source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, epochs: opts.Epochs, hooks: opts.Hooks,
+		floors: opts.Floors, note: opts.Note, dryRun: opts.DryRun, log: opts.Log,
+	}
+}
+
+// Polled is the outcome of one poll.
 type Polled struct {
-	Head     gitsource.Head
-	At       time.Time // when the head was fetched
-	Accepted *Accepted // nil when nothing new was accepted
-	Refusal  *report.Refused
-	Resumed  *Resumption // the revision in force was verified again; nil when that was not due
-	Err      error       // of fetching or reading; the last good state holds
+	Head    gitsource.Head
+	At      time.Time       // when the head was fetched
+	InForce InForce         // the revision in force after the poll
+	Refusal *report.Refused // why the head was refused; nil if it was not
+	Err     error           // of fetching or reading; the revision in force stays
 }
 
-// Poll looks at the remote once. Whatever goes wrong, the base does not advance.
+// Poll fetches the head of the branch once and accepts it if it passes every check. The base does not advance in any other case.
 func (in *Intake) Poll(ctx context.Context) Polled {
-	started := time.Now()
-	t := in.take(ctx)
-	outcome := report.PollOutcome{Result: report.PollUnchanged, Duration: time.Since(started), Head: string(t.Head.Commit), Err: t.Err}
+	started, before := time.Now(), in.force.Since
+	p := in.poll(ctx)
+	p.InForce = in.force
+	outcome := report.PollOutcome{Result: report.PollUnchanged, Duration: time.Since(started), Head: string(p.Head.Commit), Err: p.Err}
 	switch {
-	case t.Err != nil:
+	case p.Err != nil:
 		outcome.Result = report.PollFailed
-	case t.Refusal != nil:
+	case p.Refusal != nil:
 		outcome.Result = report.PollRefused
-	case t.Accepted != nil:
+	case !in.force.Resumed && in.force.Since != before:
 		outcome.Result = report.PollAccepted
 	}
-	in.Hooks.poll(outcome)
-	return t
+	in.hooks.poll(outcome)
+	return p
 }
 
-func (in *Intake) take(ctx context.Context) Polled {
-	t := Polled{}
+func (in *Intake) poll(ctx context.Context) Polled {
+	p := Polled{}
 	last := in.last()
 	if last != nil && in.policyChanged() {
-		t.Resumed = in.Resume(ctx) // also while the remote is down: a revoked authority must not live on
+		in.Resume(ctx) // before fetching: a revoked authority must not stay in force while the remote is down
 	}
-	t.Head, t.Err = in.Source.Fetch(ctx)
-	if t.Err != nil {
-		return t
+	p.Head, p.Err = in.source.Fetch(ctx)
+	if p.Err != nil {
+		return p
 	}
-	t.At = time.Now()
-	if last != nil && last.Commit == string(t.Head.Commit) && in.checkedBy != nil {
+	p.At = time.Now()
+	if last != nil && last.Commit == string(p.Head.Commit) && in.checkedBy != nil {
 		in.raiseFloor(ctx, *last)
-		return t
+		return p
 	}
-	accepted, err := in.accept(ctx, t.Head.Commit, last)
-	if err != nil {
-		t.Refusal = refusal(t.Head.Commit, err, t.At)
-		if t.Refusal == nil {
-			t.Err = err
+	if err := in.accept(ctx, p.Head.Commit, p.At, last); err != nil {
+		if p.Refusal = refusal(p.Head.Commit, err, p.At); p.Refusal == nil {
+			p.Err = err
 		}
-		return t
 	}
-	t.Accepted = &accepted
-	return t
+	return p
 }
 
-// last returns the revision that was accepted last.
+// last returns the revision that was accepted last, nil if there is none.
 func (in *Intake) last() *journal.Accepted {
-	if in.imagined != nil {
-		return in.imagined
+	if in.dryRunTop != nil {
+		return in.dryRunTop
 	}
-	return in.Journal.State().Accepted
+	return in.journal.State().Accepted
 }
 
-// policyChanged reports whether the revision in force has to be verified again: it was not in this life, or the trusted root was
-// replaced meanwhile.
+// policyChanged reports whether the accepted revision has to be verified again: it was not verified since the start, or the policy has been
+// replaced since.
 func (in *Intake) policyChanged() bool {
-	policy, err := in.Policy()
+	policy, err := in.policy()
 	return err != nil || policy != in.checkedBy
 }
 
-// accept verifies, parses and journals a head.
-func (in *Intake) accept(ctx context.Context, head gitsource.ID, last *journal.Accepted) (Accepted, error) {
+// accept verifies and parses a head, makes the acceptance durable and puts it into force.
+func (in *Intake) accept(ctx context.Context, head gitsource.ID, seen time.Time, last *journal.Accepted) error {
 	base, err := in.base(ctx, last)
 	if err != nil {
-		return Accepted{}, err
+		return err
 	}
-	base.Rewrite = in.Note.read()
+	base.Rewrite = in.note.read()
 	accepted, policy, err := in.check(ctx, head, base.Base)
 	if err != nil {
-		return Accepted{}, err
+		return err
 	}
-	if in.revoked && !vouched(accepted.Revision) {
-		return Accepted{}, &RefusedError{
-			Commit: head, Reason: string(verify.ReasonMissingRole), Hint: "let somebody who may change sign a commit on top",
-			Err: errors.New("the revision below no longer verifies, and nobody who may change vouches for the files anew"),
+	if in.revoked && !signedByChanger(accepted.revision) {
+		return &RefusedError{
+			Commit: head, Reason: string(verify.ReasonMissingRole), Err: errRevoked, Hint: "let a signer with the role change sign a commit on top",
 		}
 	}
 	record := accepted.record(base.sequence + 1)
-	if in.DryRun {
-		in.imagined, in.checkedBy, in.revoked = &record, policy, false
-		return accepted, nil
+	durable := func() error { return in.record(ctx, accepted, record, base) }
+	if in.dryRun {
+		durable = func() error { in.dryRunTop = &record; return nil }
+	} else if err := in.source.Keep(ctx, head); err != nil {
+		return fmt.Errorf("keep %.7s: %w", head, err)
 	}
-	if err := in.Source.Keep(ctx, head); err != nil {
-		return Accepted{}, fmt.Errorf("keep %.7s: %w", head, err)
-	}
-	if err := in.record(ctx, accepted, record, base); err != nil {
-		return Accepted{}, err
+	if err := in.bringIntoForce(ctx, accepted, seen, durable); err != nil {
+		return err
 	}
 	in.checkedBy, in.floorDue, in.revoked = policy, true, false
 	in.raiseFloor(ctx, record)
-	return accepted, nil
+	return nil
 }
 
-// vouched reports whether somebody who may change files signed one of the revision's commits.
-func vouched(rev verify.Revision) bool {
+// signedByChanger reports whether a signer with the role change signed one of the revision's commits.
+func signedByChanger(rev verify.Revision) bool {
 	return slices.ContainsFunc(rev.Commits(), func(c verify.SignedCommit) bool { return slices.Contains(c.Roles, verify.RoleChange) })
 }
 
-// check verifies a head and reads its manifests. It returns the policy that did so.
+// check verifies a head and reads its manifests. It returns the policy that it used.
 func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base) (Accepted, *verify.Policy, error) {
-	policy, err := in.Policy()
+	policy, err := in.policy()
 	if err != nil {
 		return Accepted{}, nil, err
 	}
 	started := time.Now()
-	repo := in.Source.Repository()
+	repo := in.source.Repository()
 	rev, err := policy.Check(ctx, repo, head, base)
 	outcome := report.VerifyOutcome{Duration: time.Since(started)}
 	var rejected *verify.RejectedError
@@ -158,108 +176,23 @@ func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base
 		outcome.Reason = string(rejected.Reason)
 	}
 	if err == nil || rejected != nil {
-		in.Hooks.verify(outcome)
+		in.hooks.verify(outcome)
 	}
 	if err != nil {
 		return Accepted{}, nil, err
 	}
-	accepted, err := Accept(ctx, repo, rev, in.Scope)
+	accepted, err := Accept(ctx, repo, rev, in.scope)
 	if err != nil {
 		return Accepted{}, nil, err
 	}
-	if _, err := plan.WantedGuests(accepted.Set, in.Journal.State()); err != nil {
+	assigned, err := accepted.Assign(in.journal.State())
+	if err != nil {
 		return Accepted{}, nil, &RefusedError{Commit: head, Reason: report.RefusedManifests, Err: err, Hint: "give one of the guests another vmid"}
 	}
-	return accepted, policy, nil
+	return assigned, policy, nil
 }
 
-// record makes an acceptance durable, with its orders, before anything follows from it, and then the lifecycles to remember.
-func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.Accepted, base foundation) error {
-	in.Turn.Lock()
-	defer in.Turn.Unlock()
-	state := in.Journal.State()
-	orders := newOrders(accepted.Revision, state)
-	bodies := append(slices.Clone(orders), record)
-	if base.forgotten {
-		bodies = append(bodies, voidOrders(state)...)
-	}
-	rewrote := base.Rewrite == accepted.Revision.Commit()
-	if rewrote {
-		bodies = append(bodies, journal.Event{Name: "rewrite-allowed", Revision: record.Commit, Message: "by a note in the state directory"})
-	}
-	if err := in.append(ctx, bodies...); err != nil {
-		return err
-	}
-	if rewrote {
-		if err := in.Note.spend(); err != nil {
-			in.Log.WarnContext(ctx, "rewrite note not removed", "error", err)
-		}
-	}
-	for _, o := range orders {
-		if ordered, ok := o.(journal.Ordered); ok {
-			in.Hooks.order(gate.OperationOf(ordered.Order), ordered.State)
-			in.tell(ctx, ordered)
-		}
-	}
-	return in.remember(ctx, accepted)
-}
-
-// tell warns of an order that releases nothing: a person signed it and waits for something to happen.
-func (in *Intake) tell(ctx context.Context, o journal.Ordered) {
-	why := ""
-	switch {
-	case gate.OperationOf(o.Order) == "run":
-		why = "one-shot operations are not supported by this version"
-	case o.State == journal.OrderExpired:
-		why = "it was signed before this agent's state began, and may have run already"
-	case o.State == journal.OrderRefused:
-		why = "its signer may not approve"
-	default:
-		return
-	}
-	in.Log.WarnContext(ctx, "order releases nothing", "order", o.Order, "signer", o.Subject, "commit", o.Commit, "why", why)
-}
-
-func (in *Intake) append(ctx context.Context, bodies ...journal.Body) error {
-	if err := in.Journal.Append(ctx, bodies...); err != nil {
-		return fmt.Errorf("write journal: %w", err)
-	}
-	return nil
-}
-
-// Resumption is the outcome of verifying the revision in force again.
-type Resumption struct {
-	Accepted Accepted
-	Err      error
-}
-
-// Resume verifies the revision in force again, under today's policy. It returns nil when there is none.
-func (in *Intake) Resume(ctx context.Context) *Resumption {
-	last := in.last()
-	if last == nil {
-		return nil
-	}
-	in.checkedBy = nil
-	if f, err := in.floorAbove(ctx, last); err != nil {
-		return &Resumption{Err: err}
-	} else if f.Sequence > 0 {
-		return &Resumption{Err: fmt.Errorf("the cluster remembers a newer revision, %s with sequence %d, than the local state: %d", f.Commit, f.Sequence, last.Sequence)}
-	}
-	id := gitsource.ID(last.Commit)
-	accepted, policy, err := in.check(ctx, id, verify.Base{Commit: id, ProvenTime: last.ProvenTime})
-	in.revoked = refusal(id, err, time.Time{}) != nil
-	if err == nil && !in.DryRun {
-		in.Turn.Lock()
-		err = in.remember(ctx, accepted)
-		in.Turn.Unlock()
-	}
-	if err == nil {
-		in.checkedBy = policy
-	}
-	return &Resumption{accepted, err}
-}
-
-// refusal returns the report of a refused head, or nil when the error is no refusal.
+// refusal returns the report of a refused head, or nil if the error is not a refusal.
 func refusal(head gitsource.ID, err error, at time.Time) *report.Refused {
 	var rejected *verify.RejectedError
 	var refused *RefusedError

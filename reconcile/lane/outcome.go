@@ -12,8 +12,8 @@ import (
 	"gitops-agent/reconcile/secret"
 )
 
-// newBegun returns the intent record of a step. What settling needs after a crash is in it; parameters are not, since they
-// may hold what a journal must not keep.
+// newBegun returns the intent record of a step. It contains what settling needs after a crash. It does not contain the parameters of the
+// calls, since these may contain secrets.
 func newBegun(id, revision string, step plan.Step, verdict gate.Verdict) journal.Begun {
 	last := step.Calls[len(step.Calls)-1]
 	b := journal.Begun{
@@ -37,17 +37,17 @@ func newBegun(id, revision string, step plan.Step, verdict gate.Verdict) journal
 // Keys of journal.Begun.Detail.
 const (
 	detailCalls     = "calls"     // how many calls the step makes
-	detailLast      = "last"      // the operation of the last one, where it is not the step's
-	detailApprovals = "approvals" // keys of the orders that released it
+	detailLast      = "last"      // the operation of the last call, if it is not the step's
+	detailApprovals = "approvals" // keys of the orders that released the step
 )
 
-// closing returns the records that end a step: its outcome, and what follows from it for ownership, vmids and orders.
+// closing returns the records that end a step: its outcome, and the changes of ownership, vmids and orders that follow from it.
 func closing(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
 	ended := journal.Ended{Step: begun.Step, Result: c.result}
 	if c.err != nil {
 		ended.Error = c.err.Error()
 	}
-	records := append([]journal.Body{ended}, afterGiving(begun, c, state)...)
+	records := append([]journal.Body{ended}, appliedSecrets(begun, c, state)...)
 	if c.result == journal.Done && begun.Op == string(cluster.OpDestroy) {
 		records = append(records, journal.Disowned{VMID: begun.VMID, Reason: "destroyed"})
 		if state.Assigned[journal.Label{Kind: begun.Kind, Name: begun.Name}] == begun.VMID {
@@ -66,8 +66,8 @@ func closing(begun journal.Begun, c conclusion, state journal.State) []journal.B
 	return records
 }
 
-// spends reports what becomes of the orders that released a step. An order runs at most once: it is kept only when the call that it
-// was for is known not to have acted.
+// spends returns the new state of the orders that released a step, and whether it changes. An order runs at most once: it stays valid only
+// if its call certainly had no effect.
 func spends(begun journal.Begun, c conclusion) (journal.OrderState, bool) {
 	calls, err := strconv.Atoi(begun.Detail[detailCalls])
 	reached := err != nil || c.dispatched >= calls
@@ -83,18 +83,18 @@ func spends(begun journal.Begun, c conclusion) (journal.OrderState, bool) {
 	return "", false
 }
 
-// afterGiving returns the record of what a guest has been given once the calls of a step were made. A guest that was made anew
-// has nothing from before. A crash ahead of this record costs one more call with the same text, since settling cannot tell what
-// became of a configuration and the hash of a password does not change: nothing is set up anew by it.
-func afterGiving(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
+// appliedSecrets returns the record of the secrets that a guest has after the calls of a step. A newly created guest has none from before. A
+// crash before this record is written costs one more call with the same text: settling cannot find the outcome of a configuration, and the
+// hash of a password stays the same, so cloud-init does not set up the guest again.
+func appliedSecrets(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
 	owned := state.Owned[begun.VMID]
 	before := secret.Given(state.Applied[begun.VMID], owned)
-	made := begun.Op == string(cluster.OpCreate) && c.result == journal.Done
-	if owned.Identity == "" || len(c.given) == 0 && (!made || len(before) == 0) {
+	created := begun.Op == string(cluster.OpCreate) && c.result == journal.Done
+	if owned.Identity == "" || len(c.given) == 0 && (!created || len(before) == 0) {
 		return nil
 	}
 	after := make(map[string]string, len(before)+len(c.given))
-	if !made {
+	if !created {
 		maps.Copy(after, before)
 	}
 	maps.Copy(after, c.given)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestAfterGiving(t *testing.T) {
+func TestAppliedSecrets(t *testing.T) {
 	record := func(identity string, fingerprints map[string]string) journal.Applied {
 		return journal.Applied{VMID: 201, Identity: identity, Fingerprints: fingerprints}
 	}
@@ -34,7 +34,7 @@ func TestAfterGiving(t *testing.T) {
 			for _, b := range test.before {
 				state.Applied[201] = b
 			}
-			if diff := cmp.Diff(test.want, afterGiving(test.begun, test.c, state)); diff != "" {
+			if diff := cmp.Diff(test.want, appliedSecrets(test.begun, test.c, state)); diff != "" {
 				t.Errorf("records (-want +got):\n%s", diff)
 			}
 		})

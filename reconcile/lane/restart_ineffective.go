@@ -8,21 +8,22 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// ErrRestartIneffective says that a restart is not repeated, since the last one brought nothing into effect. Proxmox keeps a change waiting that it
-// cannot carry out, and starts the guest without it.
-var ErrRestartIneffective = errors.New("the last restart left waiting what it was to bring into effect; the guest is not restarted again for it " +
-	"under this revision, the log of its start tells why")
+// ErrRestartIneffective refuses a restart that was done before under the same revision and had no effect. Proxmox keeps a pending change
+// that it cannot apply, and starts the guest without it.
+var ErrRestartIneffective = errors.New("the last restart did not apply the pending change; the guest is not restarted again for it under " +
+	"this revision; the log of its start task tells the reason")
 
-// refuseRepeatedRestart refuses a restart that was in vain under the same revision. One proves so when the guest needs it again right after it, and
-// that is journaled, so that starts of the agent cost the guest no further restarts. Last is the step that was carried out before.
-func (w *Worker) refuseRepeatedRestart(ctx context.Context, world *Basis, step, last plan.Step) error {
-	vmid, state := step.Guest.VMID, w.Journal.State()
-	restart := journal.Futile{VMID: vmid, Revision: world.Revision, StepDigest: step.Digest(world.Cluster, state.Owned[vmid].Identity)}
+// refuseRepeatedRestart returns an error for a restart that had no effect under the same revision. A restart had no effect if the guest
+// needs the same restart again right after it. That is journaled, so that a start of the agent does not restart the guest again. Last is the
+// step that was executed before.
+func (w *Worker) refuseRepeatedRestart(ctx context.Context, basis *Basis, step, last plan.Step) error {
+	vmid, state := step.Guest.VMID, w.journal.State()
+	restart := journal.Futile{VMID: vmid, Revision: basis.Revision, StepDigest: step.Digest(basis.Cluster, state.Owned[vmid].Identity)}
 	switch {
 	case state.Futile[vmid] == restart:
 		return ErrRestartIneffective
 	case sameEffect(last, step):
-		return errors.Join(ErrRestartIneffective, w.appendIfCurrent(ctx, world, restart))
+		return errors.Join(ErrRestartIneffective, w.appendIfCurrent(ctx, basis, restart))
 	}
 	return nil
 }

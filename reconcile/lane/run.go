@@ -14,59 +14,46 @@ import (
 	"gitops-agent/reconcile/secret"
 )
 
-// ErrSuperseded says that the step was planned under a revision, or under leave to write, that is no longer in force.
-var ErrSuperseded = errors.New("planned under a revision that is no longer in force")
-
-// run carries out one step: its intent is durable before the first call, every UPID after its call, and the outcome at the
-// end. When ctx ends meanwhile, the step stays open in the journal and is settled at the next start. It returns what the tasks
-// warned of.
-func (w *Worker) run(ctx context.Context, world *Basis, step plan.Step, verdict gate.Verdict, calls []secret.FilledCall) ([]string, error) {
-	id := w.Ids()
-	begun := newBegun(id, world.Revision, step, verdict)
-	if err := w.begin(ctx, world, step, begun); err != nil {
+// run executes one step. The intent is durable before the first call, the UPID after each call, and the outcome at the end. If ctx ends
+// meanwhile, the step stays open in the journal, and the next start settles it. It returns the warnings of the tasks.
+func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict gate.Verdict, calls []secret.FilledCall) ([]string, error) {
+	id := w.stepID()
+	begun := newBegun(id, basis.Revision, step, verdict)
+	if err := w.begin(ctx, basis, step, begun); err != nil {
 		return nil, err
 	}
 	started := time.Now()
-	w.Hooks.stepBegun(step, id)
-	c := w.finish(ctx, journal.OpenStep{Begun: begun, Time: started}, w.calls(ctx, world, id, step, calls))
+	w.hooks.stepBegun(step, id)
+	c := w.finish(ctx, journal.OpenStep{Begun: begun, Time: started}, w.dispatch(ctx, basis, id, step, calls))
 	if c.result == "" {
-		return c.warned, c.err // nobody can tell yet: the lane looks again before it does anything else
+		return c.warnings, c.err // the outcome is not known yet: the lane settles the step before it does anything else
 	}
-	w.Hooks.stepEnded(report.StepOutcome{
-		Step: step, ID: id, Revision: world.Revision, Result: c.result, Err: c.err, Warnings: c.warned, Duration: time.Since(started),
+	w.hooks.stepEnded(report.StepOutcome{
+		Step: step, ID: id, Revision: basis.Revision, Result: c.result, Err: c.err, Warnings: c.warnings, Duration: time.Since(started),
 	})
-	if err := w.append(ctx, closing(begun, c, w.Journal.State())...); err != nil {
-		return c.warned, errors.Join(c.err, err)
+	if err := w.append(ctx, closing(begun, c, w.journal.State())...); err != nil {
+		return c.warnings, errors.Join(c.err, err)
 	}
-	return c.warned, c.err
+	return c.warnings, c.err
 }
 
-// begin journals the intent, unless a newer revision came into force since the step was planned. Two lanes cannot both be
-// the last destroy that the guards allow.
-func (w *Worker) begin(ctx context.Context, world *Basis, step plan.Step, begun journal.Begun) error {
+// begin journals the intent, unless the epoch of the basis has ended. Destroys begin one at a time, so that two lanes cannot both begin the
+// last destroy that the guards allow.
+func (w *Worker) begin(ctx context.Context, basis *Basis, step plan.Step, begun journal.Begun) error {
 	if step.Op == cluster.OpDestroy {
 		w.destroying.Lock()
 		defer w.destroying.Unlock()
-		if v := world.Gate(w.Journal.State(), time.Now()).Judge(step); v.Held {
+		if v := basis.Gate(w.journal.State(), time.Now()).Judge(step); v.Held {
 			return fmt.Errorf("hold %s of %s: %s", step.Op, step.Guest, v.Message)
 		}
 	}
-	return w.appendIfCurrent(ctx, world, begun)
+	return w.appendIfCurrent(ctx, basis, begun)
 }
 
-// appendIfCurrent appends records that follow from a world, unless the world has passed. The intake accepts no revision meanwhile.
-func (w *Worker) appendIfCurrent(ctx context.Context, world *Basis, records ...journal.Body) error {
-	w.Turn.RLock()
-	defer w.Turn.RUnlock()
-	if w.superseded(world) {
-		return ErrSuperseded
-	}
-	return w.append(ctx, records...)
+// appendIfCurrent appends records that follow from a basis, if its epoch lasts. The epoch cannot end meanwhile.
+func (w *Worker) appendIfCurrent(ctx context.Context, basis *Basis, records ...journal.Body) error {
+	return w.epochs.During(basis.Epoch, func() error { return w.append(ctx, records...) })
 }
 
-// superseded reports whether something else is in force by now than the world that a step was planned in.
-func (w *Worker) superseded(world *Basis) bool {
-	now := w.World()
-	accepted := w.Journal.State().Accepted
-	return now.Revision != world.Revision || now.NoWrites != gate.WritesAllowed || accepted == nil || accepted.Commit != world.Commit
-}
+// superseded reports whether the epoch of the basis has ended.
+func (w *Worker) superseded(basis *Basis) bool { return w.epochs.Now() != basis.Epoch }

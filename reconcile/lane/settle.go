@@ -11,26 +11,49 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/ownership"
 )
 
-// clockSkew is how far the clocks of the agent and of a node may differ when a lost task is looked for.
+// clockSkew is how far the clocks of the agent and of a node may differ in a search for a lost task.
 const clockSkew = 5 * time.Minute
 
-// lateTime is how long after the beginning of its step a call without an answer may still act. A node has few workers; a call waits for one
-// of them, and the proxy in front of them gives up long before the call does.
+// lateTime is how long after the beginning of its step a call without a reply may still have its effect. A node has few workers: a call
+// waits for one of them, and the proxy in front of them gives up long before the call does.
 const lateTime = 10 * time.Minute
 
-// taskLag is how much earlier than its step's beginning a task of the step may have begun, by the node's clock, and be known for one of it.
+// taskLag is how much earlier than its step a task may have begun, by the node's clock, and still count as a task of the step.
 const taskLag = 10 * time.Second
 
-// makingTime is how long a guest whose task is not known may look half-made before it is taken for one that stays so.
-const makingTime = 10 * time.Minute
+// createTime is how long a guest without a known task may be partly created before the create counts as failed.
+const createTime = 10 * time.Minute
 
-// settle establishes what became of a step whose outcome is not journaled, by looking at its task, at the task list and at the
-// guest, in this order. It repeats nothing. An error means that it could not look, or that there is nothing to see yet; the step
-// stays open. Late is until when a call without an answer may still act, the zero time where all calls were answered, if only with
-// words that nobody can believe.
+// settleOpen closes the steps of a guest that a crash or a lost reply left open. Nothing new is done for the guest before.
+func (w *Worker) settleOpen(ctx context.Context, vmid int) error {
+	state := w.journal.State()
+	for _, open := range state.Open {
+		if open.VMID != vmid {
+			continue
+		}
+		result, err := settle(ctx, w.cluster, open, state.Owned[vmid], open.Time.Add(lateTime))
+		if err != nil {
+			return err
+		}
+		c := w.finish(ctx, open, conclusion{result: result, dispatched: open.Dispatched})
+		if c.result == "" {
+			return c.err
+		}
+		if err := w.append(ctx, closing(open.Begun, c, state)...); err != nil {
+			return err
+		}
+		w.hooks.recovered(vmid, cluster.Op(open.Op), c.result)
+	}
+	return nil
+}
+
+// settle finds the outcome of a step whose outcome is not journaled: from its task, from the task list and from the guest, in this order. It
+// repeats no call. An error means that it could not look, or that there is nothing to see yet; the step stays open. Late is the time until
+// which a call without a reply may still have its effect, or the zero time if every call got a reply, even one that cannot be used.
 func settle(ctx context.Context, reader cluster.Reader, open journal.OpenStep, owned journal.Owned, late time.Time) (journal.Result, error) {
 	if open.UPID != "" && !partial(open) {
 		task, err := reader.Wait(ctx, open.UPID)
@@ -42,12 +65,12 @@ func settle(ctx context.Context, reader cluster.Reader, open journal.OpenStep, o
 		}
 	}
 	if open.Dispatched > 0 && open.UPID == "" && !partial(open) {
-		return journal.Done, nil // Proxmox took the last call and had done it when it answered
+		return journal.Done, nil // Proxmox executed the last call before it replied
 	}
 	inDoubt, ran := open.Dispatched == 0 || partial(open), true
 	if inDoubt {
 		var err error
-		if ran, err = awaitLostTask(ctx, reader, open); err != nil {
+		if ran, err = waitForLostTask(ctx, reader, open); err != nil {
 			return "", err
 		}
 	}
@@ -55,28 +78,28 @@ func settle(ctx context.Context, reader cluster.Reader, open journal.OpenStep, o
 	case err != nil || result != "":
 		return result, err
 	case !inDoubt || late.IsZero():
-		return untouched(open), nil
+		return withoutEffect(open), nil
 	case time.Now().Before(late):
-		return "", fmt.Errorf("%s of %s %d: nothing shows it, and Proxmox may still carry it out; nothing else is done for the guest until %s: %w",
+		return "", fmt.Errorf("%s of %s %d: there is no effect, and Proxmox may still execute the call; the guest gets no other step until %s: %w",
 			open.Op, open.Kind, open.VMID, late.UTC().Format(time.TimeOnly+" UTC"), cluster.ErrUnanswered)
 	case open.Dispatched+1 < calls(open):
-		return untouched(open), nil // the call in doubt prepared the one that the step is for, which was never sent
+		return withoutEffect(open), nil // the unanswered call only prepared the main call of the step, which was never sent
 	}
 	return journal.Unknown, nil
 }
 
-// untouched returns what a step came to whose last call left the guest as it was.
-func untouched(open journal.OpenStep) journal.Result {
+// withoutEffect returns the outcome of a step whose last call did not change the guest.
+func withoutEffect(open journal.OpenStep) journal.Result {
 	switch op := cluster.Op(open.Op); {
 	case op == cluster.OpDestroy && open.Dispatched > 0:
-		return journal.Failed // stopped or unprotected it was, at least
+		return journal.Failed // the calls before it stopped or unprotected the guest
 	case op == cluster.OpMigrate, op == cluster.OpTemplate:
-		return journal.Unknown // planning again tells
+		return journal.Unknown // the next plan shows it
 	}
 	return journal.NotRun
 }
 
-// calls returns how many calls the step makes, 0 where nobody knows.
+// calls returns how many calls the step makes, 0 if the journal does not have the number.
 func calls(open journal.OpenStep) int {
 	n, err := strconv.Atoi(open.Detail[detailCalls])
 	if err != nil {
@@ -85,7 +108,7 @@ func calls(open journal.OpenStep) int {
 	return n
 }
 
-// partial reports whether the step has calls that were not known to be dispatched.
+// partial reports whether the step has calls that are not known to be dispatched.
 func partial(open journal.OpenStep) bool { return open.Dispatched < calls(open) }
 
 func taskResult(task cluster.Task) journal.Result {
@@ -95,9 +118,9 @@ func taskResult(task cluster.Task) journal.Result {
 	return journal.Failed
 }
 
-// awaitLostTask waits for a task that the step's call may have started before the agent lost its reply, and reports whether there is one
-// that began with the step, not before it. One that has ended left its mark on the guest.
-func awaitLostTask(ctx context.Context, reader cluster.Reader, open journal.OpenStep) (bool, error) {
+// waitForLostTask waits for a running task that the step's call may have started before its reply was lost. It reports whether there is a
+// task, running or ended, that began with the step and not before it. The guest shows the effect of an ended task.
+func waitForLostTask(ctx context.Context, reader cluster.Reader, open journal.OpenStep) (bool, error) {
 	if len(open.TaskTypes) == 0 {
 		return false, nil
 	}
@@ -113,13 +136,13 @@ func awaitLostTask(ctx context.Context, reader cluster.Reader, open journal.Open
 	return slices.ContainsFunc(tasks, func(t cluster.Task) bool { return !t.Start.Before(open.Time.Add(-taskLag)) }), nil
 }
 
-// fromGuest reads the effect off the guest itself; ran says whether the step's last call has a task. It returns "" for a guest that shows
-// no effect. What leaves no unmistakable trace is unknown; planning again is safe then, because a plan starts from what is there,
-// and a call that comes late is refused for its digest or does what is there already.
+// fromGuest derives the outcome from the guest. Ran reports whether the step's last call has a task. It returns "" if the guest shows no
+// effect, and Unknown for an operation without an unmistakable effect. The next plan is safe then: it starts from the present state, and
+// Proxmox refuses a late call because of its digest, or the late call has no further effect.
 func fromGuest(ctx context.Context, reader cluster.Reader, open journal.OpenStep, owned journal.Owned, ran bool) (journal.Result, error) {
 	op := cluster.Op(open.Op)
 	if !ran && op.LeavesTask() {
-		return "", nil // without a task it was not carried out
+		return "", nil // without a task it was not executed
 	}
 	exists, err := reader.Exists(ctx, open.VMID)
 	if err != nil {
@@ -129,28 +152,28 @@ func fromGuest(ctx context.Context, reader cluster.Reader, open journal.OpenStep
 	case op == cluster.OpCreate && !exists:
 		return "", nil
 	case op == cluster.OpCreate:
-		return whoseGuest(ctx, reader, open, owned)
+		return createResult(ctx, reader, open, owned)
 	case op == cluster.OpDestroy:
 		return resultOf(!exists), nil
 	case op == cluster.OpReboot:
-		return journal.Failed, nil // whether it came back is looked at next; what it was to bring into effect, the plan tells
+		return journal.Failed, nil // finishRestart checks that the guest runs; the next plan shows what is still pending
 	case op.Reaches() != "":
 		return runStateResult(ctx, reader, open, op.Reaches())
 	}
 	return journal.Unknown, nil
 }
 
-// whoseGuest tells what a create without a believable reply left under its vmid: the guest that was wanted, a torso of it, or
-// another one that took the vmid meanwhile.
-func whoseGuest(ctx context.Context, reader cluster.Reader, open journal.OpenStep, owned journal.Owned) (journal.Result, error) {
-	seen, err := reader.Observe(ctx, cluster.Row{Kind: guest.Kind(open.Kind), VMID: open.VMID, Node: open.Node})
+// createResult derives the outcome of a create from the guest that has its vmid now: the wanted guest, a partly created one, or another guest
+// that got the vmid meanwhile.
+func createResult(ctx context.Context, reader cluster.Reader, open journal.OpenStep, owned journal.Owned) (journal.Result, error) {
+	seen, err := observe.ReadGuest(ctx, reader, cluster.Row{Kind: guest.Kind(open.Kind), VMID: open.VMID, Node: open.Node}, guest.Version{})
 	switch proof := ownership.Weigh(owned, seen); {
 	case errors.Is(err, cluster.ErrNotExist), errors.Is(err, cluster.ErrDenied):
-		return journal.Unknown, nil // it is another kind, on another node, or nobody may look
+		return journal.Unknown, nil // it has another kind, is on another node, or the token may not read it
 	case err != nil:
 		return "", fmt.Errorf("read guest of step %s: %w", open.Step, err)
-	case cluster.PartlyCreated(seen) && time.Since(open.Time) < makingTime:
-		return "", fmt.Errorf("%w: %s of step %s is still being made, or was left half-made (lock: %s)", cluster.ErrLocked, open.Name, open.Step, seen.Lock)
+	case cluster.PartlyCreated(seen) && time.Since(open.Time) < createTime:
+		return "", fmt.Errorf("%w: %s of step %s is still being created, or is partly created (lock: %s)", cluster.ErrLocked, open.Name, open.Step, seen.Lock)
 	case cluster.PartlyCreated(seen):
 		return journal.Failed, nil
 	case proof.Tag || proof.Note:
@@ -170,7 +193,7 @@ func resultOf(done bool) journal.Result {
 func runStateResult(ctx context.Context, reader cluster.Reader, open journal.OpenStep, want guest.Status) (journal.Result, error) {
 	status, err := reader.Status(ctx, cluster.Row{Kind: guest.Kind(open.Kind), VMID: open.VMID, Node: open.Node})
 	if errors.Is(err, cluster.ErrNotExist) {
-		return journal.Unknown, nil // moved or gone
+		return journal.Unknown, nil // it moved or is gone
 	}
 	if err != nil {
 		return "", fmt.Errorf("read status for step %s: %w", open.Step, err)

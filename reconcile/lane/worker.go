@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/epoch"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/observe"
@@ -18,228 +20,218 @@ import (
 	"gitops-agent/reconcile/secret"
 )
 
-// maxStepsInARow bounds what a lane does for one guest before it lets go: more steps than a guest's life has are a loop.
+// maxStepsInARow bounds the steps of one turn. No guest needs more, so more steps are a loop.
 const maxStepsInARow = 12
 
-// Worker does in a guest's lane what the guest needs: look, plan, judge, one step, and again, until nothing is left.
-type Worker struct {
+// Options configures a Worker. Cluster, Journal, Vault, Epochs and Basis are required.
+type Options struct {
 	Cluster cluster.Cluster
 	Journal *journal.Journal
 	Vault   *secret.Vault
+	Epochs  *epoch.Counter
+	Basis   func() *Basis // the newest basis
+	StepID  func() string // returns an id that no other step has
 	Hooks   Hooks
-	World   func() *Basis
-	Ids     func() string // a fresh step id
-
-	Turn       *sync.RWMutex // held for writing while a revision is accepted
-	destroying sync.Mutex    // makes counting destroys and beginning one a single act
 }
 
-// Result is what a lane leaves behind for the engine.
-type Result struct {
-	Vmid    int
-	Seen    guest.Observed
-	Absence cluster.Absence // "" when seen
-	Steps   int             // steps that were carried out
-	Err     error           // why the lane stopped early
-	Step    plan.Step       // that failed, or the last one
-	Warned  []string        // what the tasks of its steps warned of
-	Heavy   bool            // one of them moved the guest or its disks, or restarted it
-	last    plan.Step       // that was carried out
-	uses    []queue.Shared
-	resent  bool // the text of a disk was written again, since the disk was larger than it said
+// Worker executes the steps of guests, each guest in its own lane. It is safe for concurrent use.
+type Worker struct {
+	cluster cluster.Cluster
+	journal *journal.Journal
+	vault   *secret.Vault
+	epochs  *epoch.Counter
+	basis   func() *Basis
+	stepID  func() string
+	hooks   Hooks
+
+	destroying sync.Mutex // held while destroys are counted and one begins
 }
 
-// Work brings one guest as far as the gate lets it, and as far as the step needs no more than what it may use. It returns what it saw
-// last.
-func (w *Worker) Work(ctx context.Context, vmid int, uses []queue.Shared) Result {
-	f := Result{Vmid: vmid, uses: uses}
-	if f.Err = w.settleOpen(ctx, vmid); f.Err != nil {
-		return f
+// New returns a worker.
+func New(opts Options) *Worker {
+	return &Worker{
+		cluster: opts.Cluster, journal: opts.Journal, vault: opts.Vault, epochs: opts.Epochs, basis: opts.Basis, stepID: opts.StepID, hooks: opts.Hooks,
 	}
-	for again := true; again && f.Err == nil && ctx.Err() == nil; {
-		again, f.Err = w.advance(ctx, &f)
-		if errors.Is(f.Err, ErrSuperseded) {
-			f.Err = nil // the engine offers the guest again, under what is in force now
+}
+
+// Result is the outcome of one turn of a guest in its lane.
+type Result struct {
+	VMID     int
+	Seen     guest.Observed  // the last reading, if the guest was read
+	Absence  cluster.Absence // "" if the guest was read
+	Steps    int             // steps that were executed
+	Err      error           // why the turn ended early; nil if it did not
+	Step     plan.Step       // the step that failed, or the last one
+	Warnings []string        // of the tasks of its steps
+	Heavy    bool            // a step moved the guest or its disks, or restarted it
+}
+
+// turn is the state of one turn.
+type turn struct {
+	Result
+	uses      []queue.Shared // what the turn may use together with other guests
+	last      plan.Step      // the last step that was executed
+	rewritten bool           // the size of a disk was written again, since the volume is larger than its text
+}
+
+// Work executes the released steps of one guest until none is left, or until a step needs something shared that is not among uses. It first
+// settles the open steps of the guest.
+func (w *Worker) Work(ctx context.Context, vmid int, uses []queue.Shared) Result {
+	t := &turn{Result: Result{VMID: vmid}, uses: uses}
+	if t.Err = w.settleOpen(ctx, vmid); t.Err != nil {
+		return t.Result
+	}
+	for again := true; again && t.Err == nil && ctx.Err() == nil; {
+		again, t.Err = w.advance(ctx, t)
+		if errors.Is(t.Err, epoch.ErrSuperseded) {
+			t.Err = nil // the engine offers the guest again in the new epoch
 			break
 		}
-		if again && f.Err == nil && f.Steps >= maxStepsInARow {
-			f.Err = fmt.Errorf("the guest does not settle: %d steps in a row, the last one %s", f.Steps, f.Step.Op)
+		if again && t.Err == nil && t.Steps >= maxStepsInARow {
+			t.Err = fmt.Errorf("the guest does not converge: %d steps in a row, the last one %s", t.Steps, t.Step.Op)
 		}
 	}
-	return f
+	return t.Result
 }
 
-// settleOpen closes the steps that an earlier life, or a lost reply, left open. Nothing new is done for the guest before.
-func (w *Worker) settleOpen(ctx context.Context, vmid int) error {
-	state := w.Journal.State()
-	for _, open := range state.Open {
-		if open.VMID != vmid {
-			continue
-		}
-		result, err := settle(ctx, w.Cluster, open, state.Owned[vmid], open.Time.Add(lateTime))
-		if err != nil {
-			return err
-		}
-		c := w.finish(ctx, open, conclusion{result: result, dispatched: open.Dispatched})
-		if c.result == "" {
-			return c.err
-		}
-		if err := w.append(ctx, closing(open.Begun, c, state)...); err != nil {
-			return err
-		}
-		w.Hooks.recovered(vmid, cluster.Op(open.Op), c.result)
-	}
-	return nil
-}
-
-// advance carries out the guest's next released step, if there is one.
-func (w *Worker) advance(ctx context.Context, f *Result) (again bool, err error) {
-	world := w.World()
-	state := w.Journal.State()
-	got, err := w.look(ctx, world, f)
+// advance executes the guest's next released step. It returns whether another step may follow.
+func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
+	basis := w.basis()
+	state := w.journal.State()
+	got, err := w.look(ctx, basis, t)
 	if err != nil {
 		return false, err
 	}
-	if owned, news := ownership.Confirmed(state.Owned[f.Vmid], f.Seen); news && f.Absence == "" {
+	if owned, changed := ownership.Confirmed(state.Owned[t.VMID], t.Seen); changed && t.Absence == "" {
 		if err := w.append(ctx, owned); err != nil {
 			return false, err
 		}
-		state = w.Journal.State()
+		state = w.journal.State()
 	}
-	want := world.desiredFor(f.Vmid, state)
-	want.Secrets = w.Vault.Look(want.Guests)
+	want := basis.desiredFor(t.VMID, state)
+	want.Secrets = w.vault.Look(want.Guests)
 	planned := plan.New(want, got)
 	if len(planned.Guests) != 1 {
 		return false, nil
 	}
-	step, verdict, ok := world.Gate(state, time.Now()).Next(planned.Guests[0])
-	if !ok {
+	step, verdict, ok := basis.Gate(state, time.Now()).Next(planned.Guests[0])
+	switch {
+	case !ok:
 		return false, nil
+	case step.TakesOwnership:
+		return true, w.takeOwnership(ctx, basis, step, t)
+	case slices.ContainsFunc(step.Uses(), func(s queue.Shared) bool { return !slices.Contains(t.uses, s) }):
+		return false, nil // the engine offers the guest again with what this step uses
 	}
-	if step.TakesOwnership {
-		return true, w.claim(ctx, world, step, f)
-	}
-	if slices.ContainsFunc(step.Uses(), func(s queue.Shared) bool { return !slices.Contains(f.uses, s) }) {
-		return false, nil // the engine offers the guest again, with what this step needs
-	}
-	f.Step = step
+	return w.execute(ctx, basis, step, verdict, stepOSType(step, want.Guests, t.Seen), t)
+}
+
+// execute runs a step, unless the last step was the same and had no effect. Ostype is the guest's operating system type, which decides the
+// form of its secrets.
+func (w *Worker) execute(ctx context.Context, basis *Basis, step plan.Step, verdict gate.Verdict, ostype string, t *turn) (again bool, err error) {
+	t.Step = step
 	if step.Op == cluster.OpReboot {
-		if err := w.refuseRepeatedRestart(ctx, world, step, f.last); err != nil {
+		if err := w.refuseRepeatedRestart(ctx, basis, step, t.last); err != nil {
 			return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
 		}
 	}
-	if f.Steps > 0 && sameEffect(f.last, step) {
-		if step.Op != cluster.OpResize || f.resent {
-			return false, fmt.Errorf("%s of %s: Proxmox took it, and nothing changed", step.Op, step.Guest)
+	if t.Steps > 0 && sameEffect(t.last, step) {
+		if step.Op != cluster.OpResize || t.rewritten {
+			return false, fmt.Errorf("%s of %s: Proxmox accepted it, and nothing changed", step.Op, step.Guest)
 		}
-		step, f.resent = plan.Remeasured(step, f.Seen), true
-		f.Step = step
+		step, t.rewritten = plan.Remeasured(step, t.Seen), true
+		t.Step = step
 	}
-	calls, err := w.Vault.Fill(step.Calls, stepOSType(step, want, f.Seen))
+	calls, err := w.vault.Fill(step.Calls, ostype)
 	if err != nil {
 		return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
 	}
-	warned, err := w.run(ctx, world, step, verdict, calls)
-	f.Warned = append(f.Warned, warned...)
-	if errors.Is(err, cluster.ErrIsMember) && f.Seen.Pool == "" {
-		// It was planned since the guest was seen in no pool. A token without Pool.Audit is not shown the one that it is in.
+	warnings, err := w.run(ctx, basis, step, verdict, calls)
+	t.Warnings = append(t.Warnings, warnings...)
+	if errors.Is(err, cluster.ErrIsMember) && t.Seen.Pool == "" {
+		// The step was planned because the guest was seen in no pool. Without Pool.Audit a token does not see the pool of a guest.
 		err = fmt.Errorf("%w: %w, and the token does not see it: it lacks Pool.Audit on /pool/%s", cluster.ErrDenied, err, step.Calls[0].Params["poolid"])
 	}
-	if err != nil && (f.resent || !errors.Is(err, cluster.ErrSameSize)) {
+	if err != nil && (t.rewritten || !errors.Is(err, cluster.ErrSameSize)) {
 		return false, err
 	}
-	f.Steps++
-	f.Heavy = f.Heavy || step.Op.IsHeavy()
-	f.last = step
+	t.Steps++
+	t.Heavy = t.Heavy || step.Op.IsHeavy()
+	t.last = step
 	return true, nil
 }
 
-// sameEffect reports whether two steps ask for the same, whatever the guest's digest was: the second would repeat what did not
-// take effect. What was in the slots before does not count, since the first may have changed it.
+// stepOSType returns the operating system type by which Proxmox interprets the secrets of a step: for a create that of the manifest, else
+// that of the guest.
+func stepOSType(step plan.Step, wanted []guest.Desired, live guest.Observed) string {
+	if step.Op != cluster.OpCreate || len(wanted) == 0 {
+		return secret.OstypeOf(live)
+	}
+	return secret.WantedOSType(&wanted[0])
+}
+
+// sameEffect reports whether two steps ask for the same effect. The digest of the guest and the volumes that the steps detach do not count,
+// since the first step may have changed them.
 func sameEffect(a, b plan.Step) bool {
 	a.DetachedVolumes, b.DetachedVolumes = nil, nil
 	return a.Op == b.Op && a.Digest("", "") == b.Digest("", "")
 }
 
-// claim journals a fresh identity for the guest before anything is done under it.
-func (w *Worker) claim(ctx context.Context, world *Basis, step plan.Step, f *Result) error {
-	owned := ownership.NewRecord(world.Cluster, step.Guest, journal.Created, "")
+// takeOwnership journals a new identity for the guest, before the first call is made under it.
+func (w *Worker) takeOwnership(ctx context.Context, basis *Basis, step plan.Step, t *turn) error {
+	owned := ownership.NewRecord(basis.Cluster, step.Guest, journal.Created, "")
 	if step.Op != cluster.OpCreate {
-		owned.Origin, owned.UUID = journal.Adopted, guest.SMBIOSUUID(f.Seen)
+		owned.Origin, owned.UUID = journal.Adopted, guest.SMBIOSUUID(t.Seen)
 	}
 	records := []journal.Body{owned}
-	for _, d := range world.Guests {
-		if d.VMID == f.Vmid {
-			records = append(records, ownership.Guarded(d))
-		}
+	if d, named := basis.desired(t.VMID); named {
+		records = append(records, ownership.Guarded(*d))
 	}
-	return w.appendIfCurrent(ctx, world, records...)
+	return w.appendIfCurrent(ctx, basis, records...)
 }
 
-// look reads one guest afresh, its run state included, since the inventory lags.
-func (w *Worker) look(ctx context.Context, world *Basis, f *Result) (cluster.Snapshot, error) {
-	got := cluster.Snapshot{Inventory: world.Inventory, Guests: map[int]guest.Observed{}, Absent: map[int]cluster.Absence{}}
-	row, listed := world.row(f.Vmid)
-	seen, err := guest.Observed{}, error(nil)
-	if f.last.Op == cluster.OpPool {
-		listed = false // the inventory alone knows the pool, and the world's is from before the step
+// look reads the guest, its run state included, since the inventory lags. It takes a new inventory if the guest is not where the old one has
+// it.
+func (w *Worker) look(ctx context.Context, basis *Basis, t *turn) (cluster.Snapshot, error) {
+	got := cluster.Snapshot{Inventory: basis.Inventory, Guests: map[int]guest.Observed{}, Absent: map[int]cluster.Absence{}}
+	row, listed := got.Inventory.Row(t.VMID)
+	if t.last.Op == cluster.OpPool {
+		listed = false // only the inventory knows the pool, and this one is older than the step
 	}
+	reading := observe.Reading{Err: observe.ErrMoved}
 	if listed {
-		seen, err = w.read(ctx, row, got.Inventory.Version)
+		reading = w.find(ctx, row, true, got.Inventory.Version)
 	}
-	if !listed || errors.Is(err, cluster.ErrNotExist) {
-		if got.Inventory, err = w.Cluster.Inventory(ctx); err != nil {
+	if errors.Is(reading.Err, observe.ErrMoved) {
+		var err error
+		if got.Inventory, err = w.cluster.Inventory(ctx); err != nil {
 			return got, fmt.Errorf("list guests: %w", err)
 		}
-		if row, listed = got.Inventory.Row(f.Vmid); listed {
-			seen, err = w.read(ctx, row, got.Inventory.Version)
+		if row, listed = got.Inventory.Row(t.VMID); !listed {
+			row = cluster.Row{VMID: t.VMID}
 		}
+		reading = w.find(ctx, row, listed, got.Inventory.Version)
 	}
 	switch {
-	case listed && err == nil:
-		seen = observe.WithHAFor(ctx, w.Cluster, world.Guests, seen)
-		f.Seen, f.Absence = seen, ""
-		got.Guests[f.Vmid] = seen
+	case reading.Err != nil:
+		return got, fmt.Errorf("read guest %d: %w", t.VMID, reading.Err)
+	case reading.Absence != "":
+		t.Seen, t.Absence = guest.Observed{}, reading.Absence
+		got.Absent[t.VMID] = reading.Absence
 		return got, nil
-	case listed && !errors.Is(err, cluster.ErrNotExist):
-		return got, fmt.Errorf("read guest %d: %w", f.Vmid, err)
 	}
-	absence, err := observe.Absent(ctx, w.Cluster, f.Vmid)
-	switch {
-	case err != nil:
-		return got, err
-	case listed && absence == cluster.Hidden:
-		return got, fmt.Errorf("read guest %d on %s: %w", f.Vmid, row.Node, observe.ErrAstray)
-	}
-	f.Seen, f.Absence = guest.Observed{}, absence
-	got.Absent[f.Vmid] = absence
+	t.Seen, t.Absence = observe.WithHAFor(ctx, w.cluster, basis.Guests, reading.Seen), ""
+	got.Guests[t.VMID] = t.Seen
 	return got, nil
 }
 
-func (w *Worker) read(ctx context.Context, row cluster.Row, version guest.Version) (guest.Observed, error) {
-	status, err := w.Cluster.Status(ctx, row)
-	if err != nil {
-		return guest.Observed{}, err
-	}
-	row.Status = status
-	return observe.ReadGuest(ctx, w.Cluster, row, version)
+// find reads a guest with its present run state.
+func (w *Worker) find(ctx context.Context, row cluster.Row, listed bool, version guest.Version) observe.Reading {
+	row.Status = guest.StatusUnknown
+	return observe.Find(ctx, w.cluster, row, listed, version)
 }
 
-// append makes records durable even while the agent is stopping: a record of what was done is never dropped.
+// append makes records durable, also while the agent is shutting down: a record of an effect is never dropped.
 func (w *Worker) append(ctx context.Context, bodies ...journal.Body) error {
-	if err := w.Journal.Append(context.WithoutCancel(ctx), bodies...); err != nil {
-		return fmt.Errorf("write journal: %w", err)
-	}
-	return nil
-}
-
-// stepOSType returns the type by which Proxmox takes the secrets of a step.
-func stepOSType(step plan.Step, want plan.Desired, live guest.Observed) string {
-	if step.Op != cluster.OpCreate {
-		return secret.OstypeOf(live)
-	}
-	for i := range want.Guests {
-		return secret.WantedOSType(&want.Guests[i])
-	}
-	return ""
+	return w.journal.Append(context.WithoutCancel(ctx), bodies...)
 }

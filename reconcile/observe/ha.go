@@ -8,30 +8,30 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// readHA notes what the HA manager does with guests whose manifests name it, in one call for all of them and in none where there are
-// none. While it cannot be read, the last that was known of each stands.
+// readHA reads the resources of the HA manager for guests whose manifests configure HA: one call for all of them, none if there are none.
+// If the call fails, the last known resource of each guest stays.
 func (o *Observer) readHA(ctx context.Context, vmids []int) {
-	o.HaTrouble = ""
+	o.haTrouble = ""
 	if len(vmids) == 0 {
 		return
 	}
 	resources, err := o.reader.HA(ctx)
 	if err != nil {
-		o.HaTrouble = err.Error()
+		o.haTrouble = err.Error()
 	}
 	for _, vmid := range vmids {
-		seen, known := o.Seen[vmid]
+		seen, known := o.seen[vmid]
 		switch {
 		case !known:
 		case err != nil:
-			o.Seen[vmid] = withoutHA(seen)
+			o.seen[vmid] = withUnknownHA(seen)
 		default:
-			o.Seen[vmid] = withHA(seen, resources)
+			o.seen[vmid] = withHA(seen, resources)
 		}
 	}
 }
 
-// withHA returns the guest with its entry at the HA manager, whose own list is newer than the inventory.
+// withHA returns the guest with its HA resource. The HA manager's list is newer than the inventory.
 func withHA(seen guest.Observed, resources map[int]guest.HA) guest.Observed {
 	seen.HA, seen.Resource = false, nil
 	if resource, there := resources[seen.VMID]; there {
@@ -40,14 +40,14 @@ func withHA(seen guest.Observed, resources map[int]guest.HA) guest.Observed {
 	return seen
 }
 
-// withoutHA returns the guest as it is while the HA manager's list cannot be read: with the entry that it had, or else as one that has
-// an entry which nobody knows. That is never one without an entry.
-func withoutHA(seen guest.Observed) guest.Observed {
+// withUnknownHA returns the guest as it is while the HA manager's list cannot be read: it counts as managed by HA, with its last known
+// resource or with an unknown one.
+func withUnknownHA(seen guest.Observed) guest.Observed {
 	seen.HA = true
 	return seen
 }
 
-// UnderHA returns the vmids of guests whose manifests say what the HA manager does with them.
+// UnderHA returns the vmids of guests whose manifests configure HA.
 func UnderHA(guests []guest.Desired) []int {
 	var vmids []int
 	for i := range guests {
@@ -58,14 +58,14 @@ func UnderHA(guests []guest.Desired) []int {
 	return vmids
 }
 
-// WithHAFor returns one guest with its entry at the HA manager, which is asked only where its manifest names it.
+// WithHAFor returns one guest with its HA resource. It asks the HA manager only if the guest's manifest configures HA.
 func WithHAFor(ctx context.Context, reader cluster.Reader, guests []guest.Desired, seen guest.Observed) guest.Observed {
 	if !slices.Contains(UnderHA(guests), seen.VMID) {
 		return seen
 	}
 	resources, err := reader.HA(ctx)
 	if err != nil {
-		return withoutHA(seen)
+		return withUnknownHA(seen)
 	}
 	return withHA(seen, resources)
 }

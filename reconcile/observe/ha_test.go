@@ -48,9 +48,9 @@ func TestObserverReadsHA(t *testing.T) {
 					reader.HaErr = cluster.ErrDenied
 				}
 			}
-			seen := o.Seen[201]
-			if diff := cmp.Diff(test.want, resource{seen.HA, seen.Resource}); diff != "" || o.HaTrouble != test.trouble {
-				t.Errorf("got trouble %q, want %q; HA differs (-want +got):\n%s", o.HaTrouble, test.trouble, diff)
+			seen := o.seen[201]
+			if diff := cmp.Diff(test.want, resource{seen.HA, seen.Resource}); diff != "" || o.haTrouble != test.trouble {
+				t.Errorf("got trouble %q, want %q; HA differs (-want +got):\n%s", o.haTrouble, test.trouble, diff)
 			}
 		})
 	}

@@ -3,60 +3,59 @@ package observe
 import (
 	"context"
 	"maps"
-	"reflect"
-	"slices"
 	"time"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
-// Observer keeps the newest full reading of every guest that matters. It reads a guest when its inventory row changed, when somebody
-// asks for it, and when its turn in the rolling sweep comes, so that every guest is read within resync; where Proxmox's own list of
-// guests vouches for what is known of a guest, within check. It belongs to the engine.
+// Observer holds the newest full reading of every guest that matters. It reads a guest if its inventory row or its entry in the vmlist file
+// changed, if the engine marked it as due, and if the rolling sweep reaches it: every guest is read within resync, or within check if the
+// vmlist file shows that it did not change. It belongs to the goroutine of the engine.
 type Observer struct {
 	reader cluster.Reader
-	tick   time.Duration
+	tick   time.Duration // between two inventories
 	resync time.Duration
 	check  time.Duration
-	List   *vmlistWatch // nil without a file
+	list   *vmlistWatch // nil without a vmlist file
 
-	Inventory cluster.Inventory
-	Seen      map[int]guest.Observed
-	Absent    map[int]cluster.Absence
-	trouble   map[int]string // why the last look at a guest failed
-	due       map[int]bool   // to be read at the next tick, ahead of the sweep
-	HaTrouble string         // why the HA manager's resources could not be read
+	inventory cluster.Inventory
+	seen      map[int]guest.Observed
+	absent    map[int]cluster.Absence
+	trouble   map[int]string // why the newest reading of a guest failed
+	due       map[int]bool   // guests to read at the next tick, before the sweep
+	haTrouble string         // why the resources of the HA manager could not be read
 }
 
+// New returns an observer that has not read anything. Tick is the time between two calls of Observe.
 func New(reader cluster.Reader, tick, resync time.Duration) *Observer {
 	return &Observer{
 		reader: reader, tick: tick, resync: resync, check: resync,
-		Seen: make(map[int]guest.Observed), Absent: make(map[int]cluster.Absence),
+		seen: make(map[int]guest.Observed), absent: make(map[int]cluster.Absence),
 		trouble: make(map[int]string), due: make(map[int]bool),
 	}
 }
 
-// UseVMList lets the list of guests in a file spare guests their turn in the sweep; they are read within check all the same.
+// UseVMList makes the sweep skip guests that have not changed according to the vmlist file at path. They are still read within check. An
+// empty path uses no file.
 func (o *Observer) UseVMList(path string, check time.Duration) {
 	if path != "" {
-		o.List, o.check = newVMListWatch(path), check
+		o.list, o.check = newVMListWatch(path), check
 	}
 }
 
-// Observe takes the inventory and reads the guests of vmids that are due. A guest that cannot be read is that guest's
-// trouble, and the others are kept all the same; only an inventory that fails is an error. underHA are those of vmids whose
-// manifests say what the HA manager does with them.
+// Observe takes the inventory and reads those of vmids that are due. It fails only if the inventory cannot be read; a guest that cannot be
+// read is reported in Snapshot.Trouble. HA is read for the guests of underHA, if there are any.
 func (o *Observer) Observe(ctx context.Context, vmids, underHA []int) error {
-	if o.List != nil {
-		o.List.look(time.Now())
+	if o.list != nil {
+		o.list.look(time.Now())
 	}
 	inventory, err := o.reader.Inventory(ctx)
 	if err != nil {
 		return err
 	}
 	o.markChanged(inventory)
-	o.Inventory = inventory
+	o.inventory = inventory
 	o.markListed(vmids)
 	o.forget(vmids)
 	o.read(ctx, o.choose(vmids, time.Now()))
@@ -64,114 +63,23 @@ func (o *Observer) Observe(ctx context.Context, vmids, underHA []int) error {
 	return nil
 }
 
-// markChanged makes every guest due whose row says something else than what is known of it. The row itself is not believed.
-func (o *Observer) markChanged(next cluster.Inventory) {
-	for _, row := range next.Rows {
-		before, listed := o.Inventory.Row(row.VMID)
-		seen, known := o.Seen[row.VMID]
-		if !listed || before != row || known && row.Status != seen.Status && row.Status != guest.StatusUnknown {
-			o.due[row.VMID] = true
-		}
-	}
-	for _, row := range o.Inventory.Rows {
-		if _, listed := next.Row(row.VMID); !listed {
-			o.due[row.VMID] = true
-		}
-	}
+// ReadAll reads the inventory and the guests of vmids in full, once, and HA for the guests of underHA. A guest that could not be read is
+// Unknown in the snapshot.
+func ReadAll(ctx context.Context, reader cluster.Reader, vmids, underHA []int) (cluster.Snapshot, error) {
+	o := New(reader, time.Second, time.Second)
+	err := o.Observe(ctx, vmids, underHA)
+	return o.Snapshot(), err
 }
 
-// markListed makes every guest due whose entry in Proxmox's list of guests changed.
-func (o *Observer) markListed(vmids []int) {
-	if o.List == nil {
-		return
-	}
-	o.List.compare(o.Inventory)
-	for _, vmid := range vmids {
-		if o.List.changed(vmid) {
-			o.due[vmid] = true
-		}
-	}
+// Snapshot returns the newest readings. The caller must not change them, and must not use them after the next call of a method that reads or
+// learns.
+func (o *Observer) Snapshot() cluster.Snapshot {
+	return cluster.Snapshot{Inventory: o.inventory, Guests: o.seen, Absent: o.absent, Trouble: o.trouble}
 }
 
-// forget drops what is known of guests that do not matter any more.
-func (o *Observer) forget(vmids []int) {
-	wanted := make(map[int]bool, len(vmids))
-	for _, v := range vmids {
-		wanted[v] = true
-	}
-	for vmid := range o.Seen {
-		if !wanted[vmid] {
-			o.List.forget(vmid)
-		}
-	}
-	keepOnly(o.Seen, wanted)
-	keepOnly(o.Absent, wanted)
-	keepOnly(o.trouble, wanted)
-	keepOnly(o.due, wanted)
-}
-
-func keepOnly[T any](entries map[int]T, wanted map[int]bool) {
-	maps.DeleteFunc(entries, func(vmid int, _ T) bool { return !wanted[vmid] })
-}
-
-// choose returns the vmids to read now: those due, those never read or absent, and the oldest readings, as many as a tick's
-// share of the sweep. Those that the list of guests spares have a slower sweep of their own.
-func (o *Observer) choose(vmids []int, now time.Time) []int {
-	var chosen, rest, spared []int
-	for _, v := range vmids {
-		switch _, known := o.Seen[v]; {
-		case !known || o.due[v]:
-			chosen = append(chosen, v)
-		case o.List.skipSweep(v):
-			spared = append(spared, v)
-		default:
-			rest = append(rest, v)
-		}
-	}
-	share := 1 + o.share(len(vmids)-len(spared), o.resync)
-	chosen = append(chosen, o.oldest(rest, share, now.Add(-o.resync))...)
-	return append(chosen, o.oldest(spared, o.share(len(spared), o.check), now.Add(-o.check))...)
-}
-
-// share returns how many of n guests a tick has to read, so that all are within a time.
-func (o *Observer) share(n int, within time.Duration) int {
-	return n * int(o.tick) / int(max(within, o.tick))
-}
-
-// oldest returns at least n guests, those with the oldest readings, and all whose reading is not newer than due.
-func (o *Observer) oldest(vmids []int, n int, due time.Time) []int {
-	slices.SortFunc(vmids, func(a, b int) int { return o.Seen[a].ReadAt.Compare(o.Seen[b].ReadAt) })
-	for i, v := range vmids {
-		if i >= n && o.Seen[v].ReadAt.After(due) {
-			return vmids[:i]
-		}
-	}
-	return vmids
-}
-
-// Doubt marks what was read too long ago to be told as news, while the cluster does not answer.
-func (o *Observer) Doubt(now time.Time, err error) {
-	for vmid, seen := range o.Seen {
-		if now.Sub(seen.ReadAt) > 2*max(o.resync, o.tick) {
-			o.Absent[vmid], o.trouble[vmid] = cluster.Unknown, err.Error()
-			o.due[vmid] = true
-		}
-	}
-}
-
-// Stale reports whether the newest reading of a guest is twice as old as it should ever be.
-func (o *Observer) Stale(vmid int, now time.Time) bool {
-	seen, known := o.Seen[vmid]
-	within := o.resync
-	if o.List.skipSweep(vmid) {
-		within = o.check
-	}
-	return known && now.Sub(seen.ReadAt) > 2*max(within, o.tick)
-}
-
-// Sighting is what a lane read of its guest last.
+// Sighting is a lane's last reading of its guest.
 type Sighting struct {
-	Vmid    int
+	VMID    int
 	Seen    guest.Observed  // the zero value if the guest was not read
 	Absence cluster.Absence // "" if the guest was read
 	Again   bool            // the guest must be read again: the lane changed it, or failed
@@ -181,60 +89,72 @@ type Sighting struct {
 func (o *Observer) Learn(s Sighting) {
 	switch {
 	case s.Absence != "":
-		o.lose(s.Vmid, s.Absence)
-	case s.Seen.VMID != 0 && !s.Seen.ReadAt.Before(o.Seen[s.Vmid].ReadAt):
-		o.Seen[s.Vmid] = s.Seen
-		delete(o.Absent, s.Vmid)
-		delete(o.trouble, s.Vmid)
+		o.remove(s.VMID, s.Absence)
+	case s.Seen.VMID != 0 && !s.Seen.ReadAt.Before(o.seen[s.VMID].ReadAt):
+		o.seen[s.VMID] = s.Seen
+		delete(o.absent, s.VMID)
+		delete(o.trouble, s.VMID)
 	}
 	if s.Again {
-		o.due[s.Vmid] = true
+		o.due[s.VMID] = true
 	}
 }
 
-// lose takes that a guest is not there, or not to be seen.
-func (o *Observer) lose(vmid int, absence cluster.Absence) {
-	delete(o.Seen, vmid)
-	o.Absent[vmid] = absence
-	o.List.forget(vmid)
-}
-
-// DueAll makes every guest due for a full read.
-func (o *Observer) DueAll() {
-	for v := range o.Seen {
-		o.due[v] = true
-	}
-}
-
-// DueChanged makes every guest due of which another revision wants something else.
-func (o *Observer) DueChanged(before, after []guest.Desired) {
-	wanted := make(map[int]*guest.Desired, len(before))
-	for i := range before {
-		wanted[before[i].VMID] = &before[i]
-	}
-	for i := range after {
-		if d := &after[i]; wanted[d.VMID] == nil || !reflect.DeepEqual(*wanted[d.VMID], *d) {
-			o.due[d.VMID] = true
+// Doubt marks readings that are too old as unknown while the cluster does not answer. Err is why it does not.
+func (o *Observer) Doubt(now time.Time, err error) {
+	for vmid, seen := range o.seen {
+		if now.Sub(seen.ReadAt) > 2*max(o.resync, o.tick) {
+			o.absent[vmid], o.trouble[vmid] = cluster.Unknown, err.Error()
+			o.due[vmid] = true
 		}
-		delete(wanted, after[i].VMID)
-	}
-	for vmid := range wanted {
-		o.due[vmid] = true
 	}
 }
 
-// ObservingDoubts is what observing had to do without. An empty one is nothing.
-type ObservingDoubts struct{ List, Ha string }
-
-func (o *Observer) Doubts() ObservingDoubts {
-	d := ObservingDoubts{Ha: o.HaTrouble}
-	if o.List != nil {
-		d.List = o.List.trouble
-	}
-	return d
+// Trouble is what the observer works without. The zero value is no trouble.
+type Trouble struct {
+	VMList string // why the vmlist file is not used
+	HA     string // why the resources of the HA manager could not be read
 }
 
-// Snapshot returns everything that was seen.
-func (o *Observer) Snapshot() cluster.Snapshot {
-	return cluster.Snapshot{Inventory: o.Inventory, Guests: o.Seen, Absent: o.Absent, Trouble: o.trouble}
+// Trouble returns what the observer works without.
+func (o *Observer) Trouble() Trouble {
+	t := Trouble{HA: o.haTrouble}
+	if o.list != nil {
+		t.VMList = o.list.trouble
+	}
+	return t
+}
+
+// VMListStatus returns the state of the vmlist file, nil without one.
+func (o *Observer) VMListStatus() *VMListStatus { return o.list.status() }
+
+// VMListChanged reports whether the vmlist file shows a change of one of vmids since the last Observe. It reads only that file.
+func (o *Observer) VMListChanged(vmids []int) bool { return o.list.changedSinceLastRead(vmids) }
+
+// remove drops the reading of a guest that is not there or cannot be seen.
+func (o *Observer) remove(vmid int, absence cluster.Absence) {
+	delete(o.seen, vmid)
+	o.absent[vmid] = absence
+	o.list.forget(vmid)
+}
+
+// forget drops everything about guests other than vmids.
+func (o *Observer) forget(vmids []int) {
+	wanted := make(map[int]bool, len(vmids))
+	for _, v := range vmids {
+		wanted[v] = true
+	}
+	for vmid := range o.seen {
+		if !wanted[vmid] {
+			o.list.forget(vmid)
+		}
+	}
+	keepOnly(o.seen, wanted)
+	keepOnly(o.absent, wanted)
+	keepOnly(o.trouble, wanted)
+	keepOnly(o.due, wanted)
+}
+
+func keepOnly[T any](entries map[int]T, wanted map[int]bool) {
+	maps.DeleteFunc(entries, func(vmid int, _ T) bool { return !wanted[vmid] })
 }

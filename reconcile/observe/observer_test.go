@@ -49,7 +49,7 @@ func TestReadAll(t *testing.T) {
 		Inventory: rows(201, 202, 203, 204),
 		Guests:    map[int]guest.Observed{201: seenAt(201, time.Time{})},
 		Absent:    map[int]cluster.Absence{202: cluster.Unknown, 203: cluster.Gone, 204: cluster.Unknown, 205: cluster.Gone, 206: cluster.Hidden},
-		Trouble:   map[int]string{202: unreadable.Error(), 204: "read guest 204 on pve1: " + ErrAstray.Error()},
+		Trouble:   map[int]string{202: unreadable.Error(), 204: "read guest 204 on pve1: " + ErrMoved.Error()},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("reading differs (-want +got):\n%s", diff)
@@ -117,14 +117,14 @@ func TestObserverAsksForAChangedRunState(t *testing.T) {
 			reader := &fixture.FakeReader{Answers: fixture.Answers{Listed: rows(201), RunState: guest.StatusRunning, Guests: map[int]guest.Observed{201: seenAt(201, time.Now())}}}
 			o := New(reader, time.Second, time.Hour)
 			if test.known != "" {
-				o.Seen[201] = seenAt(201, time.Now())
+				o.seen[201] = seenAt(201, time.Now())
 			}
 			reader.Listed.Rows[0].Status = test.listed
 			if err := o.Observe(t.Context(), []int{201}, nil); err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(reader.Asked, test.want) || o.Seen[201].Status != guest.StatusRunning {
-				t.Errorf("got %v asked and %s, want %v and running", reader.Asked, o.Seen[201].Status, test.want)
+			if !slices.Equal(reader.Asked, test.want) || o.seen[201].Status != guest.StatusRunning {
+				t.Errorf("got %v asked and %s, want %v and running", reader.Asked, o.seen[201].Status, test.want)
 			}
 		})
 	}
@@ -135,7 +135,7 @@ func TestObserverChooses(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	o := New(nil, 15*time.Second, time.Minute)
 	for i := range 8 {
-		o.Seen[200+i] = seenAt(200+i, now.Add(-time.Duration(i)*time.Second))
+		o.seen[200+i] = seenAt(200+i, now.Add(-time.Duration(i)*time.Second))
 	}
 	o.due[201] = true
 	all := []int{200, 201, 202, 203, 204, 205, 206, 207, 208}
@@ -150,11 +150,11 @@ func TestObserverChooses(t *testing.T) {
 
 func TestObserverMarksWhatChanged(t *testing.T) {
 	o := New(nil, time.Second, time.Minute)
-	o.Inventory = rows(201, 202, 203, 204, 205)
+	o.inventory = rows(201, 202, 203, 204, 205)
 	for _, vmid := range []int{201, 202, 203, 204, 205} {
-		o.Seen[vmid] = seenAt(vmid, time.Now())
+		o.seen[vmid] = seenAt(vmid, time.Now())
 	}
-	o.Seen[205] = guest.Observed{Ref: guest.Ref{VMID: 205}, Status: guest.StatusStopped} // the agent stopped it meanwhile
+	o.seen[205] = guest.Observed{Ref: guest.Ref{VMID: 205}, Status: guest.StatusStopped} // the agent stopped it meanwhile
 	next := rows(201, 202, 204, 205, 206)
 	next.Rows[1].Tags = "a"
 	next.Rows[2].Node = "pve2"
@@ -164,8 +164,8 @@ func TestObserverMarksWhatChanged(t *testing.T) {
 		t.Errorf("due differs (-want +got):\n%s", diff)
 	}
 	o.forget([]int{201, 202})
-	if diff := cmp.Diff(map[int]bool{202: true}, o.due); diff != "" || len(o.Seen) != 2 {
-		t.Errorf("got %d guests remembered, want 2; due differs (-want +got):\n%s", len(o.Seen), diff)
+	if diff := cmp.Diff(map[int]bool{202: true}, o.due); diff != "" || len(o.seen) != 2 {
+		t.Errorf("got %d guests remembered, want 2; due differs (-want +got):\n%s", len(o.seen), diff)
 	}
 }
 
@@ -173,20 +173,20 @@ func TestObserverMarksWhatChanged(t *testing.T) {
 func TestObserverLearnsFromLanes(t *testing.T) {
 	now := time.Now()
 	o := New(nil, time.Second, time.Minute)
-	o.Absent[201], o.trouble[201] = cluster.Unknown, "595"
-	o.Learn(Sighting{Vmid: 201, Seen: seenAt(201, now)})
-	if _, doubt := o.Absent[201]; doubt || o.trouble[201] != "" || !o.Seen[201].ReadAt.Equal(now) || o.due[201] {
-		t.Errorf("got %+v, %v, %v, want what the lane saw and no more to read", o.Seen[201], o.Absent, o.due)
+	o.absent[201], o.trouble[201] = cluster.Unknown, "595"
+	o.Learn(Sighting{VMID: 201, Seen: seenAt(201, now)})
+	if _, doubt := o.absent[201]; doubt || o.trouble[201] != "" || !o.seen[201].ReadAt.Equal(now) || o.due[201] {
+		t.Errorf("got %+v, %v, %v, want what the lane saw and no more to read", o.seen[201], o.absent, o.due)
 	}
-	o.Learn(Sighting{Vmid: 201, Seen: seenAt(201, now), Again: true})
+	o.Learn(Sighting{VMID: 201, Seen: seenAt(201, now), Again: true})
 	if !o.due[201] {
 		t.Error("got no read due after a step, want one")
 	}
-	o.Learn(Sighting{Vmid: 201, Absence: cluster.Gone})
-	if _, seen := o.Seen[201]; seen || o.Absent[201] != cluster.Gone {
-		t.Errorf("got %v and %v after the guest was destroyed, want it gone", o.Seen, o.Absent)
+	o.Learn(Sighting{VMID: 201, Absence: cluster.Gone})
+	if _, seen := o.seen[201]; seen || o.absent[201] != cluster.Gone {
+		t.Errorf("got %v and %v after the guest was destroyed, want it gone", o.seen, o.absent)
 	}
-	o.Learn(Sighting{Vmid: 202, Again: true})
+	o.Learn(Sighting{VMID: 202, Again: true})
 	if !o.due[202] {
 		t.Error("got no read due after a failure, want one")
 	}
@@ -208,8 +208,8 @@ func TestObserverTellsOldReadings(t *testing.T) {
 	now := time.Now()
 	o := New(nil, 15*time.Second, time.Minute)
 	o.UseVMList(t.TempDir(), 10*time.Minute)
-	o.Seen[201], o.Seen[202] = seenAt(201, now.Add(-3*time.Minute)), seenAt(202, now.Add(-3*time.Minute))
-	o.List.before[202] = listed{node: "pve1", version: 7}
+	o.seen[201], o.seen[202] = seenAt(201, now.Add(-3*time.Minute)), seenAt(202, now.Add(-3*time.Minute))
+	o.list.before[202] = listed{node: "pve1", version: 7}
 	if !o.Stale(201, now) || o.Stale(201, now.Add(-time.Minute)) || o.Stale(202, now) || !o.Stale(202, now.Add(18*time.Minute)) || o.Stale(203, now) {
 		t.Error("got another answer, want old after two minutes, or after twenty where the list of guests vouches for it")
 	}

@@ -124,11 +124,11 @@ func TestObserverAsksTheGuestThatTheListLeavesOut(t *testing.T) {
 				}
 				reader.nodes[202], reader.ObserveErr, reader.Taken = test.node, map[int]error{202: test.err}, map[int]bool{202: !test.free}
 			}
-			_, seen := o.Seen[202]
-			if stays := test.want == "" || test.want == cluster.Unknown; o.Absent[202] != test.want || seen != stays {
-				t.Errorf("got absent %q, trouble %q, last reading kept %t, want %q", o.Absent[202], o.trouble[202], seen, test.want)
+			_, seen := o.seen[202]
+			if stays := test.want == "" || test.want == cluster.Unknown; o.absent[202] != test.want || seen != stays {
+				t.Errorf("got absent %q, trouble %q, last reading kept %t, want %q", o.absent[202], o.trouble[202], seen, test.want)
 			}
-			if row, listed := o.Inventory.Row(202); test.want == "" && (!listed || row.Node != "pve1") {
+			if row, listed := o.inventory.Row(202); test.want == "" && (!listed || row.Node != "pve1") {
 				t.Errorf("got row %+v, listed %t, want lanes to find the guest where it answered", row, listed)
 			}
 		})

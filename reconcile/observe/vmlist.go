@@ -10,8 +10,8 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// vmlist is one reading of Proxmox's own list of guests, which a cluster node shows as /etc/pve/.vmlist: where each guest is, and a
-// version that rises with every change of its configuration file, by whatever route. It says nothing of run states.
+// vmlist is one reading of /etc/pve/.vmlist, Proxmox's own list of guests on a cluster node: the node of each guest, and a version that
+// rises with every change of its configuration file, whatever made the change. It does not contain run states.
 type vmlist struct {
 	version uint64 // of the whole list
 	guests  map[int]listed
@@ -24,10 +24,10 @@ type listed struct {
 	version uint64
 }
 
-// parseVMList reads the list. Entries of kinds that the agent does not know are left out; anything else that is not as it should be
-// is an error, since a list that is believed spares its guests a reading.
+// parseVMList parses the list. It leaves out entries of kinds that the agent does not know. Any other deviation from the format is an
+// error, since guests of a list that is used are not read.
 //
-// Source: pmxcfs, {"version": 12, "ids": {"100": {"node": "pve1", "type": "qemu", "version": 7}}}; no "ids" where there is no guest.
+// Source: pmxcfs, {"version": 12, "ids": {"100": {"node": "pve1", "type": "qemu", "version": 7}}}; without guests there is no "ids".
 func parseVMList(text []byte) (vmlist, error) {
 	var file struct {
 		Version *uint64 `json:"version"`
@@ -47,7 +47,7 @@ func parseVMList(text []byte) (vmlist, error) {
 	for id, entry := range file.IDs {
 		vmid, err := strconv.Atoi(id)
 		if err != nil || vmid <= 0 {
-			return vmlist{}, fmt.Errorf("parse list of guests: %q is no vmid", id)
+			return vmlist{}, fmt.Errorf("parse list of guests: %q is not a vmid", id)
 		}
 		if entry.Version == nil || entry.Node == "" {
 			return vmlist{}, fmt.Errorf("parse list of guests: %d has no version or no node", vmid)
@@ -61,8 +61,8 @@ func parseVMList(text []byte) (vmlist, error) {
 	return list, nil
 }
 
-// restartedSince reports whether the versions were counted anew since an earlier reading: they only rise, unless Proxmox's cluster
-// file system restarts.
+// restartedSince reports whether a version is lower than in an earlier reading. Versions only rise, except that a restart of pmxcfs counts
+// them from the start.
 func (l vmlist) restartedSince(before vmlist) bool {
 	if l.version < before.version {
 		return true
@@ -75,8 +75,8 @@ func (l vmlist) restartedSince(before vmlist) bool {
 	return false
 }
 
-// shows reports whether the list has the guest where the inventory has it.
-func (l vmlist) shows(row cluster.Row) bool {
+// agreesWith reports whether the list has the guest on the node of the inventory row, with the same kind.
+func (l vmlist) agreesWith(row cluster.Row) bool {
 	entry, there := l.guests[row.VMID]
 	return there && entry.node == row.Node && entry.kind == row.Kind
 }

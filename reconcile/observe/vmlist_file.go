@@ -10,30 +10,30 @@ import (
 	"time"
 )
 
-// vmlistFile reads the list of guests from a file of Proxmox's cluster file system. That one is a process, and whoever reads from it
-// while it hangs does not come back; so a reading that takes too long is left behind, and no other one begins before it ends.
+// vmlistFile reads the list of guests from pmxcfs, Proxmox's cluster file system. pmxcfs is a process, and a read blocks while that process
+// hangs. So a read that takes too long is abandoned, and no other read starts before it returns.
 type vmlistFile struct {
 	path    string
-	patient time.Duration // 0 is vmlistPatience
-	late    chan vmlistText
-	text    []byte // that list was parsed from
+	timeout time.Duration   // 0 is vmlistTimeout
+	late    chan vmlistText // the read that has not returned yet; nil if none
+	text    []byte          // the text that list was parsed from
 	list    vmlist
 }
 
-// vmlistText is what a reading found.
+// vmlistText is the outcome of a read.
 type vmlistText struct {
 	text []byte
 	err  error
 }
 
 const (
-	maxVMList      = 8 << 20 // bytes; a guest has about 60
-	vmlistPatience = time.Second
+	maxVMList     = 8 << 20 // bytes; a guest takes about 60
+	vmlistTimeout = time.Second
 )
 
-var errVMListHangs = errors.New("read list of guests: no answer in time")
+var errVMListHangs = errors.New("read list of guests: no reply in time")
 
-// read returns the list as the file has it now. What has not changed is not parsed again.
+// read returns the present list. It parses the text only if it changed.
 func (f *vmlistFile) read() (vmlist, error) {
 	text, err := f.readInTime()
 	if err != nil {
@@ -60,27 +60,27 @@ func (f *vmlistFile) readInTime() ([]byte, error) {
 		f.late = done
 	} else {
 		select {
-		case <-f.late: // it is old by now
+		case <-f.late: // too old to be used
 			f.late = nil
 			return f.readInTime()
 		default:
 			return nil, errVMListHangs
 		}
 	}
-	patience := time.NewTimer(cmp.Or(f.patient, vmlistPatience))
-	defer patience.Stop()
+	timer := time.NewTimer(cmp.Or(f.timeout, vmlistTimeout))
+	defer timer.Stop()
 	select {
 	case got := <-f.late:
 		f.late = nil
 		return got.text, got.err
-	case <-patience.C:
+	case <-timer.C:
 		return nil, errVMListHangs
 	}
 }
 
-// readBounded reads a file that is not larger than a list of guests can be.
+// readBounded reads a file of at most maxVMList bytes.
 func readBounded(path string) ([]byte, error) {
-	file, err := os.Open(path) //nolint:gosec // the path is the operator's own
+	file, err := os.Open(path) //nolint:gosec // the operator configures the path
 	if err != nil {
 		return nil, fmt.Errorf("read list of guests: %w", err)
 	}

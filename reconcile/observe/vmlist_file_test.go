@@ -64,7 +64,7 @@ func TestVMListFileDoesNotHang(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file := vmlistFile{path: pipe, patient: time.Millisecond}
+	file := vmlistFile{path: pipe, timeout: time.Millisecond}
 	var first chan vmlistText
 	for range 3 {
 		if _, err := file.read(); !errors.Is(err, errVMListHangs) {
@@ -87,7 +87,7 @@ func TestVMListFileDoesNotHang(t *testing.T) {
 	<-file.late
 	file.late = nil
 	write(t, pipe+"2", `{"version": 3}`)
-	file.path, file.patient = pipe+"2", time.Minute
+	file.path, file.timeout = pipe+"2", time.Minute
 	if list, err := file.read(); err != nil || list.version != 3 {
 		t.Errorf("got version %d, error %v when it answers again, want 3", list.version, err)
 	}

@@ -1,13 +1,11 @@
 package observe
 
-import (
-	"time"
-)
+import "time"
 
-// VMListStatus says what Proxmox's own list of guests is worth.
+// VMListStatus is the state of the vmlist file, as reports print it.
 type VMListStatus struct {
-	Path   string    `json:"path"`
-	ReadAt time.Time `json:"readAt,omitzero"` // when it could last be read
-	Spared int       `json:"spared"`          // guests that it vouches for, and that the sweep therefore leaves alone
-	Error  string    `json:"error,omitempty"` // why it is not believed; every guest is read in turn then
+	Path    string    `json:"path"`
+	ReadAt  time.Time `json:"readAt,omitzero"` // when it was last read successfully
+	Skipped int       `json:"skipped"`         // guests that the sweep skips, since the file shows no change
+	Error   string    `json:"error,omitempty"` // why the file is not used; the sweep includes every guest then
 }

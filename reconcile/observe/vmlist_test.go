@@ -29,14 +29,14 @@ func TestParseVMList(t *testing.T) {
 
 func TestParseVMListRefuses(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"empty":           {"", "unexpected end"},
-		"cut_short":       {`{"version": 3, "ids": {"100": {"node": "pve1", "ty`, "unexpected end"},
-		"two":             {`{"version": 3}{"version": 4}`, "invalid character"},
-		"no_version":      {`{"ids": {}}`, "has no version"},
-		"negative":        {`{"version": -1}`, "cannot unmarshal"},
-		"guest_version":   {`{"version": 3, "ids": {"100": {"node": "pve1", "type": "qemu"}}}`, "100 has no version"},
-		"guest_node":      {`{"version": 3, "ids": {"100": {"version": 1, "type": "qemu"}}}`, "no node"},
-		"guest_of_no_one": {`{"version": 3, "ids": {"all": {"node": "pve1", "type": "qemu", "version": 1}}}`, `"all" is no vmid`},
+		"empty":          {"", "unexpected end"},
+		"cut_short":      {`{"version": 3, "ids": {"100": {"node": "pve1", "ty`, "unexpected end"},
+		"two":            {`{"version": 3}{"version": 4}`, "invalid character"},
+		"no_version":     {`{"ids": {}}`, "has no version"},
+		"negative":       {`{"version": -1}`, "cannot unmarshal"},
+		"guest_version":  {`{"version": 3, "ids": {"100": {"node": "pve1", "type": "qemu"}}}`, "100 has no version"},
+		"guest_node":     {`{"version": 3, "ids": {"100": {"version": 1, "type": "qemu"}}}`, "no node"},
+		"vmid_is_a_word": {`{"version": 3, "ids": {"all": {"node": "pve1", "type": "qemu", "version": 1}}}`, `"all" is not a vmid`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -9,20 +9,20 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// vmlistWatch says which guests need no reading, because the list of guests shows them as it did before they were last read. It is
-// believed as long as nothing speaks against it; what it cannot vouch for is left to the sweep. It belongs to the observer.
+// vmlistWatch decides which guests the sweep skips: those whose entry in the vmlist file has not changed since before their last reading.
+// It stops using the file as soon as an observation contradicts it. It belongs to the observer.
 type vmlistWatch struct {
 	file    vmlistFile
 	list    vmlist
 	readAt  time.Time
-	trouble string         // why the newest look does not count; "" is that it does
-	before  map[int]listed // the entry of the look that came before the guest's last full reading
-	strange map[int]listed // entries that did not fit the inventory; the zero entry is none
-	missed  map[int]listed // entries that stayed the same while a reading found another digest
-	stale   *staleVMList   // nil while nothing was found wrong with the text as it is
+	trouble string         // why the file is not used; "" if it is used
+	before  map[int]listed // the entry that the file had before the guest's last full reading
+	strange map[int]listed // entries that contradicted the inventory; the zero entry is a missing one
+	missed  map[int]listed // entries that stayed the same although a reading found another digest
+	stale   *staleVMList   // the text that was found outdated; nil if none was
 }
 
-// staleVMList is a text that was found out of date. It is not believed before it changes.
+// staleVMList is a text that was found outdated. The file is used again when the text changes.
 type staleVMList struct {
 	text []byte
 	why  string
@@ -34,7 +34,7 @@ func newVMListWatch(path string) *vmlistWatch {
 	}
 }
 
-// look reads the list, before anything is read that it is to vouch for.
+// look reads the file. It must run before the guests are read, so that a change during the readings is found by the next look.
 func (w *vmlistWatch) look(now time.Time) {
 	list, err := w.file.read()
 	if err != nil {
@@ -53,35 +53,35 @@ func (w *vmlistWatch) look(now time.Time) {
 	case w.stale != nil && bytes.Equal(w.stale.text, w.file.text):
 		w.distrust(w.stale.why)
 	case list.restartedSince(previous):
-		w.distrust("the versions are counted anew, as after a restart of Proxmox's cluster file system")
+		w.distrust("the versions start again from a lower number, as after a restart of pmxcfs")
 		w.stale = nil
 	default:
 		w.stale = nil
 	}
 }
 
-// distrust leaves every guest to the sweep until it was read again.
+// distrust makes the sweep include every guest until it has been read again.
 func (w *vmlistWatch) distrust(why string) {
 	w.trouble = why
 	clear(w.before)
 	clear(w.strange)
 }
 
-// outdated distrusts the list until it changes.
+// outdated distrusts the file until its text changes.
 func (w *vmlistWatch) outdated(why string) {
 	w.stale = &staleVMList{text: w.file.text, why: why}
 	w.distrust(why)
 }
 
-// compare holds the list against an inventory that was taken after it. A guest may have moved in between; one that does not fit
-// twice, by the same entry, says that the list is not kept any more.
+// compare compares the list with an inventory that was taken after it. A guest may have moved in between. If the same entry contradicts the
+// inventory twice, the file is no longer updated.
 func (w *vmlistWatch) compare(inventory cluster.Inventory) {
 	if w.trouble != "" {
 		return
 	}
 	strange := make(map[int]listed)
 	for _, row := range inventory.Rows {
-		if w.list.shows(row) {
+		if w.list.agreesWith(row) {
 			continue
 		}
 		entry := w.list.guests[row.VMID]
@@ -93,13 +93,13 @@ func (w *vmlistWatch) compare(inventory cluster.Inventory) {
 	w.strange = strange
 }
 
-// changed reports whether the list shows a change of a guest that it vouched for.
+// changed reports whether the entry of a guest changed since before its last reading.
 func (w *vmlistWatch) changed(vmid int) bool {
 	before, known := w.before[vmid]
 	return known && before != w.list.guests[vmid]
 }
 
-// skipSweep reports whether the list vouches for what is known of a guest.
+// skipSweep reports whether the sweep may skip a guest.
 func (w *vmlistWatch) skipSweep(vmid int) bool {
 	if w == nil || w.trouble != "" {
 		return false
@@ -108,9 +108,9 @@ func (w *vmlistWatch) skipSweep(vmid int) bool {
 	return known
 }
 
-// noteRead takes a full reading that began after the look. A change that the list ought to have shown and did not is held against
-// it at the next look, since the guest may have changed after this one.
-func (w *vmlistWatch) noteRead(known, seen guest.Observed) {
+// noteRead compares a full reading, which began after the look, with the reading before it. If the digest changed and the entry did not, the
+// next look decides: the guest may have changed after the last look.
+func (w *vmlistWatch) noteRead(last, seen guest.Observed) {
 	if w == nil || w.trouble != "" {
 		return
 	}
@@ -118,13 +118,13 @@ func (w *vmlistWatch) noteRead(known, seen guest.Observed) {
 	if !there {
 		return
 	}
-	if before, vouched := w.before[seen.VMID]; vouched && before == entry && known.Digest != seen.Digest {
+	if before, known := w.before[seen.VMID]; known && before == entry && last.Digest != seen.Digest {
 		w.missed[seen.VMID] = entry
 	}
 	w.before[seen.VMID] = entry
 }
 
-// forget drops what is known of a guest that is gone.
+// forget drops the entries of a guest.
 func (w *vmlistWatch) forget(vmid int) {
 	if w != nil {
 		delete(w.before, vmid)
@@ -132,14 +132,14 @@ func (w *vmlistWatch) forget(vmid int) {
 	}
 }
 
-// ChangedSinceLastRead reports whether the file shows a change of one of these guests since the last look. It costs one reading of the file.
-func (w *vmlistWatch) ChangedSinceLastRead(vmids []int) bool {
+// changedSinceLastRead reports whether the file shows a change of one of these guests since the last look. It costs one reading of the file.
+func (w *vmlistWatch) changedSinceLastRead(vmids []int) bool {
 	if w == nil || w.trouble != "" {
 		return false
 	}
 	list, err := w.file.read()
 	if err != nil {
-		return false // the next look tells
+		return false // the next look reports the error
 	}
 	for _, vmid := range vmids {
 		if list.guests[vmid] != w.list.guests[vmid] {
@@ -149,14 +149,14 @@ func (w *vmlistWatch) ChangedSinceLastRead(vmids []int) bool {
 	return false
 }
 
-// Report returns how the list does, nil where there is none.
-func (w *vmlistWatch) Report() *VMListStatus {
+// status returns the state of the file, nil without one.
+func (w *vmlistWatch) status() *VMListStatus {
 	if w == nil || w.readAt.IsZero() && w.trouble == "" {
 		return nil
 	}
-	r := &VMListStatus{Path: w.file.path, Error: w.trouble, ReadAt: w.readAt}
+	s := &VMListStatus{Path: w.file.path, Error: w.trouble, ReadAt: w.readAt}
 	if w.trouble == "" {
-		r.Spared = len(w.before)
+		s.Skipped = len(w.before)
 	}
-	return r
+	return s
 }

@@ -104,16 +104,16 @@ func (w *watched) ticks(n int) []int {
 func (w *watched) want(what string, got []int, want ...int) {
 	w.Helper()
 	if !slices.Equal(got, want) {
-		w.Errorf("%s: got guests %v read, want %v (list: %q)", what, got, want, w.o.List.trouble)
+		w.Errorf("%s: got guests %v read, want %v (list: %q)", what, got, want, w.o.list.trouble)
 	}
 }
 
 // distrusted fails unless the list is not believed, for a reason with these words.
 func (w *watched) distrusted(words string) {
 	w.Helper()
-	report := w.o.List.Report()
-	if !strings.Contains(report.Error, words) || report.Spared != 0 {
-		w.Errorf("got %q with %d spared, want it not believed for %q", report.Error, report.Spared, words)
+	report := w.o.list.status()
+	if !strings.Contains(report.Error, words) || report.Skipped != 0 {
+		w.Errorf("got %q with %d skipped, want it not used because of %q", report.Error, report.Skipped, words)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestVMListReplacesTheSweep(t *testing.T) {
 		w.write()
 		w.want("one change", w.tick(), 203)
 		w.want("nothing new", w.ticks(5))
-		if r := w.o.List.Report(); r.Error != "" || r.Spared != 4 {
+		if r := w.o.list.status(); r.Error != "" || r.Skipped != 4 {
 			t.Errorf("got %+v, want the list believed and four guests spared", r)
 		}
 		w.want("the slow check of those not read since", w.ticks(8), 201, 202, 204)
@@ -155,22 +155,22 @@ func TestVMListFallsBackToTheSweep(t *testing.T) {
 		why    string
 		after  []int // what is read when the list is whole again
 	}{
-		"unparsable":     {func(w *watched) { write(w, w.path, "{") }, "parse list of guests", four},
-		"unreadable":     {func(w *watched) { w.o.List.file.path += ".gone" }, "no such file", four},
-		"counted_anew":   {func(w *watched) { w.version = 1; w.write() }, "counted anew", nil},
-		"guest_went_low": {func(w *watched) { w.versions[202] = 1; w.version++; w.write() }, "counted anew", nil},
+		"unparsable":             {func(w *watched) { write(w, w.path, "{") }, "parse list of guests", four},
+		"unreadable":             {func(w *watched) { w.o.list.file.path += ".gone" }, "no such file", four},
+		"versions_restart":       {func(w *watched) { w.version = 1; w.write() }, "start again from a lower number", nil},
+		"guest_version_restarts": {func(w *watched) { w.versions[202] = 1; w.version++; w.write() }, "start again from a lower number", nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			watch(t, four, func(_ *testing.T, w *watched) {
 				w.tick()
 				w.want("before", w.ticks(3))
-				path := w.o.List.file.path
+				path := w.o.list.file.path
 				test.breaks(w)
 				w.ticks(1)
 				w.distrusted(test.why)
 				w.want("a resync", w.ticks(3), four...)
-				w.o.List.file.path = path
+				w.o.list.file.path = path
 				w.version += 10
 				w.write()
 				w.want("readings that the list can vouch for", w.ticks(4), test.after...)
@@ -187,7 +187,7 @@ func TestVMListOutOfDateByTheInventory(t *testing.T) {
 		w.reader.Listed.Rows = slices.Clone(w.reader.Listed.Rows)
 		w.reader.Listed.Rows[1].Node = "pve2"
 		w.tick()
-		if why := w.o.List.trouble; why != "" {
+		if why := w.o.list.trouble; why != "" {
 			t.Errorf("got %q at the first sight of a guest elsewhere, want patience: it may just have moved", why)
 		}
 		w.tick()
@@ -219,7 +219,7 @@ func TestVMListOutOfDateByTheCheck(t *testing.T) {
 		w.touch(203)
 		w.write()
 		w.want("the list's word, a moment later", w.tick(), 203)
-		if why := w.o.List.trouble; why != "" {
+		if why := w.o.list.trouble; why != "" {
 			t.Errorf("got %q, want the list believed", why)
 		}
 	})
@@ -230,23 +230,23 @@ func TestVMListStirs(t *testing.T) {
 		w.tick()
 		w.touch(204)
 		w.write()
-		if w.o.List.ChangedSinceLastRead([]int{201, 202}) {
+		if w.o.list.changedSinceLastRead([]int{201, 202}) {
 			t.Error("got news of guests that nobody asked for, want none")
 		}
 		for range 2 {
-			if !w.o.List.ChangedSinceLastRead(four) {
+			if !w.o.list.changedSinceLastRead(four) {
 				t.Error("got no news of a guest that changed, want some until the next look")
 			}
 		}
 		w.reader.ObserveErr = map[int]error{204: cluster.ErrNotReady}
 		w.tick()
-		if w.o.List.ChangedSinceLastRead(four) {
+		if w.o.list.changedSinceLastRead(four) {
 			t.Error("got the same news again after the look, want none although the guest could not be read")
 		}
 	})
 }
 
-// A lane's finding that the sweep overtook must not pass for what the list vouches for.
+// A lane's reading that is older than the sweep's must not replace it: the list was compared with the newer one.
 func TestObserverKeepsTheNewerReading(t *testing.T) {
 	watch(t, four, func(t *testing.T, w *watched) {
 		old := w.reader.Guests[201]
@@ -254,8 +254,8 @@ func TestObserverKeepsTheNewerReading(t *testing.T) {
 		time.Sleep(time.Second)
 		w.set(201, "second")
 		w.tick()
-		w.o.Learn(Sighting{Vmid: 201, Seen: old})
-		if got := w.o.Seen[201].Digest; got != "second" {
+		w.o.Learn(Sighting{VMID: 201, Seen: old})
+		if got := w.o.seen[201].Digest; got != "second" {
 			t.Errorf("got digest %q, want the newer reading's", got)
 		}
 	})

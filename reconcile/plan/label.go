@@ -8,11 +8,11 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// assignedLabels returns the vmids of the guests whose manifests name none, by label. A label that nothing was assigned to keeps the guest that
+// AssignedLabels returns the vmids of the guests whose manifests name none, by label. A label that nothing was assigned to keeps the guest that
 // is owned under it: the line `vmid` may have been taken out, or the record of the assignment was lost, and another guest of that label would
 // be a second one. A vmid that another manifest pins is that one's, since its guest was renamed. A label that several guests are owned under
 // gets none of them.
-func assignedLabels(set manifest.Set, state journal.State) map[string]int {
+func AssignedLabels(set manifest.Set, state journal.State) map[string]int {
 	assigned := make(map[string]int, len(state.Assigned))
 	spoken := make(map[int]bool, len(state.Assigned)+len(set.Guests))
 	for label, vmid := range state.Assigned {
@@ -46,7 +46,7 @@ func assignedLabels(set manifest.Set, state journal.State) map[string]int {
 
 // WantedGuests returns what a set of manifests wants, with the vmids that the agent remembers.
 func WantedGuests(set manifest.Set, state journal.State) ([]guest.Desired, error) {
-	return set.Lower(assignedLabels(set, state))
+	return set.Lower(AssignedLabels(set, state))
 }
 
 // stillNamed returns why an owned guest that no manifest names by its vmid may be wanted all the same, "" when it is not: a manifest bears its

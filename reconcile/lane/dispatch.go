@@ -10,24 +10,26 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/ownership"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/secret"
 )
 
-// conclusion is how a step's calls ended.
+// conclusion is the outcome of a step's calls.
 type conclusion struct {
-	result     journal.Result // "" while nobody can tell
+	result     journal.Result // "" while the outcome is not known
 	err        error
-	done       int               // calls whose effect is there
-	dispatched int               // calls that Proxmox took
-	given      map[string]string // fingerprints of the secrets in those that were carried out, by key
-	warned     []string          // lines of tasks that ended well with warnings
+	done       int               // calls that had their effect
+	dispatched int               // calls that Proxmox accepted
+	given      map[string]string // fingerprints of the secrets that the calls set, by key
+	warnings   []string          // lines of the logs of tasks that ended with warnings
 }
 
-// give remembers the fingerprints of what a call that was carried out gave the guest.
+// give adds the fingerprints of the secrets that a call set.
 func (c *conclusion) give(fingerprints map[string]string) {
 	if c.given == nil && len(fingerprints) > 0 {
 		c.given = make(map[string]string, len(fingerprints))
@@ -35,8 +37,8 @@ func (c *conclusion) give(fingerprints map[string]string) {
 	maps.Copy(c.given, fingerprints)
 }
 
-// calls dispatches the step's calls in order, with their secrets, and waits for each.
-func (w *Worker) calls(ctx context.Context, world *Basis, id string, step plan.Step, calls []secret.FilledCall) conclusion {
+// dispatch sends the step's calls in order, with their secrets, and waits for the effect of each.
+func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step plan.Step, calls []secret.FilledCall) conclusion {
 	c := conclusion{}
 	end := func(result journal.Result, call cluster.Call, err error) conclusion {
 		c.result, c.err = result, fmt.Errorf("%s of %s: %w", call.Op, step.Guest, err)
@@ -44,11 +46,11 @@ func (w *Worker) calls(ctx context.Context, world *Basis, id string, step plan.S
 	}
 	for i, call := range step.Calls {
 		if i > 0 {
-			if err := w.stillRight(ctx, world, step, call); err != nil {
+			if err := w.checkAgain(ctx, basis, step, call); err != nil {
 				return end(journal.Failed, call, err)
 			}
 		}
-		upid, err := w.Cluster.Do(context.WithoutCancel(ctx), calls[i].Call)
+		upid, err := w.cluster.Do(context.WithoutCancel(ctx), calls[i].Call)
 		err = calls[i].HideIn(err)
 		switch {
 		case errors.Is(err, cluster.ErrOutcomeUnknown):
@@ -67,15 +69,15 @@ func (w *Worker) calls(ctx context.Context, world *Basis, id string, step plan.S
 			task = calls[i].Hide(task)
 			switch {
 			case errors.Is(err, cluster.ErrNoTask) || err == nil && task.Lost():
-				return w.afterDoubt(ctx, id, cmp.Or(err, errWorkerDied))
+				return w.afterDoubt(ctx, id, cmp.Or(err, errTaskLost))
 			case err != nil:
 				return conclusion{err: err}
 			case !task.OK():
 				return end(journal.Failed, call, cluster.NewTaskError(task))
 			}
-			c.warned = append(c.warned, task.Warnings...)
+			c.warnings = append(c.warnings, task.Warnings...)
 		}
-		switch err := w.follow(ctx, call, upid); {
+		switch err := w.waitForEffect(ctx, call, upid); {
 		case errors.Is(err, errNoEffect):
 			return end(journal.Failed, call, err)
 		case err != nil:
@@ -88,38 +90,38 @@ func (w *Worker) calls(ctx context.Context, world *Basis, id string, step plan.S
 	return c
 }
 
-// errWorkerDied says that nobody knows how a task ended: its process went away.
-var errWorkerDied = errors.New("its task's process went away without a word")
+// errTaskLost is the outcome of a task whose process ended without one.
+var errTaskLost = errors.New("the process of its task ended without an outcome")
 
-// stillRight looks again between the calls of a composite, which take time: what was planned must still be wanted, and the guest
-// about to be destroyed must still be the one that was planned for.
-func (w *Worker) stillRight(ctx context.Context, world *Basis, step plan.Step, call cluster.Call) error {
-	if w.superseded(world) {
-		return ErrSuperseded
+// checkAgain checks a step between two of its calls, since the calls take time: its epoch must last, and a guest that is about to be
+// destroyed must still be the planned one.
+func (w *Worker) checkAgain(ctx context.Context, basis *Basis, step plan.Step, call cluster.Call) error {
+	if w.superseded(basis) {
+		return epoch.ErrSuperseded
 	}
 	if call.Op != cluster.OpDestroy {
 		return nil
 	}
-	row, listed := world.row(call.VMID)
+	row, listed := basis.Inventory.Row(call.VMID)
 	if !listed {
 		row = cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node}
 	}
-	seen, err := w.Cluster.Observe(ctx, row)
+	seen, err := observe.ReadGuest(ctx, w.cluster, row, basis.Inventory.Version)
 	if err != nil {
-		return fmt.Errorf("look again before destroying: %w", err)
+		return fmt.Errorf("read the guest again before destroying it: %w", err)
 	}
-	proof := ownership.Weigh(w.Journal.State().Owned[call.VMID], seen)
-	doubt := proof.Doubt() // of the guest itself; the step may have another one, which its approval knew
+	proof := ownership.Weigh(w.journal.State().Owned[call.VMID], seen)
+	doubt := proof.Doubt() // of the guest alone; the approval of a step covers the step's own doubt
 	if doubt != "" && doubt != step.Doubt || proof.Conflict(seen.Kind) != "" || !slices.Equal(guest.Volumes(seen), step.Volumes) {
-		return errors.New("the guest is not the one any more that was to be destroyed")
+		return errors.New("the guest is no longer the one that the step was planned for")
 	}
 	return nil
 }
 
-// afterDoubt looks at once for what became of a call without a believable reply. One without any reply may be waiting for its turn, so that
-// nothing to be seen says nothing yet.
+// afterDoubt tries to find the outcome of a call whose reply is missing or cannot be used. A call without a reply may still be waiting in
+// Proxmox, so the absence of an effect does not prove anything yet.
 func (w *Worker) afterDoubt(ctx context.Context, id string, doubt error) conclusion {
-	for _, open := range w.Journal.State().Open {
+	for _, open := range w.journal.State().Open {
 		if open.Step != id {
 			continue
 		}
@@ -127,7 +129,7 @@ func (w *Worker) afterDoubt(ctx context.Context, id string, doubt error) conclus
 		if errors.Is(doubt, cluster.ErrUnanswered) {
 			late = open.Time.Add(lateTime)
 		}
-		result, err := settle(ctx, w.Cluster, open, w.Journal.State().Owned[open.VMID], late)
+		result, err := settle(ctx, w.cluster, open, w.journal.State().Owned[open.VMID], late)
 		switch {
 		case err != nil:
 			return conclusion{err: errors.Join(doubt, err)}
@@ -139,16 +141,15 @@ func (w *Worker) afterDoubt(ctx context.Context, id string, doubt error) conclus
 	return conclusion{err: doubt}
 }
 
-// maxFailedLooks is how often in a row a task may fail to be looked at before its lane lets go. The step stays open, and the next
-// turn begins with it.
-const maxFailedLooks = 5
+// maxFailedWaits is how many requests for a task may fail in a row before the lane gives up. The step stays open, and the guest's next turn
+// begins with it.
+const maxFailedWaits = 5
 
-// wait waits for a task. A failed look says nothing about the task, so it looks again, but not for ever: other guests need the
-// lane.
+// wait waits for the end of a task. A failed request says nothing about the task, so it is repeated, with a bound: other guests need the lane.
 func (w *Worker) wait(ctx context.Context, upid string) (cluster.Task, error) {
 	for failures, delay := 1, time.Second; ; failures, delay = failures+1, 2*delay {
-		task, err := w.Cluster.Wait(ctx, upid)
-		if err == nil || ctx.Err() != nil || failures == maxFailedLooks || errors.Is(err, cluster.ErrDenied) || errors.Is(err, cluster.ErrNoTask) {
+		task, err := w.cluster.Wait(ctx, upid)
+		if err == nil || ctx.Err() != nil || failures == maxFailedWaits || errors.Is(err, cluster.ErrDenied) || errors.Is(err, cluster.ErrNoTask) {
 			return task, err
 		}
 		select {

@@ -1,35 +1,12 @@
 package reconcile
 
 import (
-	"context"
-
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
-
-// drifted tells logs, metrics and the journal's history of drift that appeared or was repaired.
-func (e *Engine) drifted(o report.DriftOutcome) {
-	name := "drift-found"
-	if o.Repaired {
-		name = "drift-repaired"
-	}
-	e.log.Info("drift changed", "event", name, "vmid", o.Guest.VMID, "guest", o.Guest.Label(), "cause", string(o.Cause), "keys", o.Keys)
-	e.event(journal.Event{Name: name, VMID: o.Guest.VMID, Message: string(o.Cause)})
-	e.opts.Hooks.drift(o)
-}
-
-// event adds to the audit history. Losing one is no reason to stop; the journal's own health tells.
-func (e *Engine) event(ev journal.Event) {
-	if ev.Revision == "" {
-		ev.Revision = e.world.Load().Revision
-	}
-	if e.opts.Journal.Healthy() == nil && !e.opts.DryRun {
-		_ = e.opts.Journal.Append(context.Background(), ev)
-	}
-}
 
 // loggedHooks returns the caller's hooks of lanes with log lines for each step.
 func (e *Engine) loggedHooks() lane.Hooks {

@@ -1,0 +1,157 @@
+package reconcile
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
+)
+
+// assess derives the state of every planned guest and brings the tracks up to date. It tells of drift and of convergence. After it, the state
+// of the cycle is final: publish only prints it.
+func (e *Engine) assess(planned plan.Plan) {
+	now := time.Now()
+	state := e.opts.Journal.State()
+	judge := e.basis.Load().Gate(state, now)
+	copies := plan.CopiesByOriginal(e.observer.Snapshot().Inventory, state.Owned)
+	var assessed []*track
+	for _, p := range planned.Guests {
+		if !isReported(p) {
+			continue
+		}
+		t := e.track(p.Ref)
+		t.now = e.assessGuest(t, p, judge, copies[p.Ref.VMID], now)
+		if e.force.Accepted.Valid() {
+			e.noteDrift(t, p, t.now.sync, now)
+		}
+		assessed = append(assessed, t)
+	}
+	e.forgetTracks(planned)
+	e.noteConvergence(assessed, state, now)
+}
+
+// isReported reports whether a planned guest is part of the report. A guest that the agent owned and that is gone is not; tidy forgets it.
+func isReported(p plan.Guest) bool { return p.Managed || !p.Empty() }
+
+// assessGuest returns the state of one guest. Copies are other guests that bear its marker.
+func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []cluster.Row, now time.Time) assessment {
+	a := assessment{sync: syncOf(p), conditions: slices.Clone(p.Conditions), busy: e.queue.Busy(p.Ref.VMID)}
+	if a.sync == report.Synced && !a.busy && t.retry.over(now) {
+		t.recover() // the guest came in sync without the agent
+	}
+	present := make(map[string]time.Time) // the conditions and holds of this cycle
+	a.judgeSteps(t, p, judge, now, present)
+	a.conditions = append(a.conditions, e.conditions(t, p, a.sync, now)...)
+	if len(copies) > 0 {
+		a.conditions = append(a.conditions, plan.CopiedCondition(copies, judge.Owned[p.Ref.VMID].Tag))
+	}
+	revision := e.basis.Load().Revision
+	for i := range a.conditions {
+		c := &a.conditions[i]
+		c.Since, c.Revision = t.began(string(c.Type)+"/"+string(c.Reason), now, present), revision
+	}
+	t.since = present
+	return a
+}
+
+// syncOf returns whether the plan of a guest leaves anything to do.
+func syncOf(p plan.Guest) report.Sync {
+	for _, c := range p.Conditions {
+		if c.Type == plan.NotObserved {
+			return report.SyncUnknown
+		}
+	}
+	if p.Empty() {
+		return report.Synced
+	}
+	return report.OutOfSync
+}
+
+// judgeSteps adds the steps that the gate holds, with a condition for the first one, and notes whether a step may run.
+func (a *assessment) judgeSteps(t *track, p plan.Guest, judge gate.Gate, now time.Time, present map[string]time.Time) {
+	for _, step := range p.Steps {
+		v := judge.Judge(step)
+		if !v.Held {
+			a.released = true
+			continue
+		}
+		since := t.began("held/"+string(step.Op)+"/"+string(v.Reason), now, present)
+		a.held = append(a.held, report.HeldStep{
+			Op: step.Op, Class: step.Class, Reason: v.Reason, Message: v.Message, Hint: v.Hint, Digest: v.Digest, Since: since,
+		})
+	}
+	if len(a.held) > 0 {
+		h := a.held[0]
+		a.conditions = append(a.conditions, plan.Condition{
+			Type: holdCondition(h.Reason), Reason: plan.ConditionReason(h.Reason), Message: string(h.Op) + ": " + h.Message, Hint: h.Hint, Digest: h.Digest,
+		})
+	}
+}
+
+// holdCondition returns the type of the condition of a held step.
+func holdCondition(reason gate.HoldReason) plan.ConditionType {
+	switch reason {
+	case gate.HoldSuspended:
+		return plan.Suspended
+	case gate.HoldWaits:
+		return plan.WaitsFor
+	case gate.HoldApproval, gate.HoldDenied, gate.HoldDestroyLimit, gate.HoldEmptyDesired, gate.HoldObserve, gate.HoldWindow, gate.HoldWritesStopped:
+	}
+	return plan.Held
+}
+
+// conditions returns the conditions of a guest that neither the plan nor the gate knows.
+func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.Time) []plan.Condition {
+	var list []plan.Condition
+	live, isLive := e.observer.Snapshot().Guests[p.Ref.VMID]
+	if sync == report.OutOfSync && p.Managed && isLive {
+		list = append(list, plan.Condition{Type: plan.Drifted, Reason: plan.ReasonDiffers, Message: "the guest differs from its manifest"})
+	}
+	if p.Ref.VMID == 0 && e.unassigned != nil {
+		list = append(list, plan.Condition{
+			Type: plan.Blocked, Reason: plan.ReasonNoVMID, Message: e.unassigned.Error(), Hint: "widen spec.vmids of the Cluster, or give the manifest a vmid",
+		})
+	}
+	if t.flaps.overLimit(now) {
+		list = append(list, plan.Condition{
+			Type: plan.Blocked, Reason: plan.ReasonFlapping, Message: "another program or person keeps changing the guest back, so repairs are spaced out",
+			Hint: "find out who changes it, or list the field under spec.ignoreFields",
+		})
+	}
+	if t.failed != nil {
+		list = append(list, failedCondition(t, e.guests))
+	}
+	if unused := guest.UnusedVolumes(live); len(unused) > 0 && isLive {
+		list = append(list, plan.Condition{
+			Type: plan.Leftover, Reason: plan.ReasonUnusedVolumes, Message: "volumes that no slot uses: " + strings.Join(unused, ", "),
+			Hint: "attach one by disks.SLOT.volume, or remove it in Proxmox; the agent frees none",
+		})
+	}
+	if len(t.warnings) > 0 {
+		list = append(list, plan.Condition{
+			Type: plan.Warned, Reason: plan.ReasonWarnings, Message: strings.Join(t.warnings, "; "), Hint: "the task succeeded in spite of the warning",
+		})
+	}
+	return list
+}
+
+// failedCondition returns the condition of a guest whose last turn failed.
+func failedCondition(t *track, guests []guest.Desired) plan.Condition {
+	if c, denied := deniedCondition(t, guests); denied {
+		return c
+	}
+	reason := plan.ReasonError
+	if t.failedStep.Op != "" {
+		reason = plan.ConditionReason(t.failedStep.Op)
+	}
+	c := plan.Condition{Type: plan.Failed, Reason: reason, Message: t.failed.Error()}
+	if isHopeless(t.failed, t.failedStep.Op) {
+		c.Hint = "correct the manifest, or what Proxmox names; the agent retries a few times, then every half an hour, and at once with the next revision"
+	}
+	return c
+}

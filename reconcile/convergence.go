@@ -1,0 +1,45 @@
+package reconcile
+
+import (
+	"time"
+
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/report"
+)
+
+// convergence is whether the guests are as the revision in force wants them.
+type convergence struct {
+	now   bool      // in this cycle
+	since time.Time // when all guests of the revision were in sync for the first time; zero while they were not
+}
+
+// noteConvergence notes whether all guests are in sync under the newest revision, and tells once per revision that they are.
+func (e *Engine) noteConvergence(assessed []*track, state journal.State, now time.Time) {
+	e.convergence.now = e.converged(assessed, state)
+	if !e.convergence.now || !e.convergence.since.IsZero() {
+		return
+	}
+	e.convergence.since = now
+	if e.force.Resumed {
+		return // an earlier run told of it, or the time that it took is unknown
+	}
+	rev := e.force.Accepted.Revision()
+	e.opts.Hooks.converged(report.ConvergedOutcome{
+		Revision: rev.String(), Total: now.Sub(e.force.Seen), SinceProof: now.Sub(rev.ProvenTime()),
+		Verify: e.force.Since.Sub(e.force.Seen), Apply: now.Sub(e.force.Since),
+	})
+	e.log.Info("revision converged", "revision", rev.String(), "duration", now.Sub(e.force.Seen))
+}
+
+// converged reports whether the newest revision is in force, nothing is in flight and every guest is in sync.
+func (e *Engine) converged(assessed []*track, state journal.State) bool {
+	if !e.force.Accepted.Valid() || e.source.Refused != nil || e.source.Error != "" || !e.proxmox.Ready || len(state.Open) > 0 || e.queue.Depth() > 0 {
+		return false
+	}
+	for _, t := range assessed {
+		if t.now.sync != report.Synced {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,74 @@
+package intake
+
+import (
+	"context"
+	"slices"
+
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/ownership"
+)
+
+// record makes an acceptance durable in one append: the revision, its orders, and the guards of its guests. After a crash all of it is in
+// force or nothing.
+func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.Accepted, base foundation) error {
+	state := in.journal.State()
+	orders := newOrders(accepted.revision, state)
+	bodies := append(slices.Clone(orders), record)
+	bodies = append(bodies, newGuards(accepted, state)...)
+	if base.forgotten {
+		bodies = append(bodies, voidOrders(state)...)
+	}
+	rewrote := base.Rewrite == accepted.revision.Commit()
+	if rewrote {
+		bodies = append(bodies, journal.Event{Name: "rewrite-allowed", Revision: record.Commit, Message: "by a note in the state directory"})
+	}
+	if err := in.journal.Append(ctx, bodies...); err != nil {
+		return err
+	}
+	if rewrote {
+		if err := in.note.spend(); err != nil {
+			in.log.WarnContext(ctx, "rewrite note not removed", "error", err)
+		}
+	}
+	for _, o := range orders {
+		if ordered, ok := o.(journal.Ordered); ok {
+			in.hooks.order(gate.OperationOf(ordered.Order), ordered.State)
+			in.warnOfOrder(ctx, ordered)
+		}
+	}
+	return nil
+}
+
+// newGuards returns the guards of the accepted guests that differ from the journal's. A guest without a vmid gets its guard with its identity.
+func newGuards(accepted Accepted, state journal.State) []journal.Body {
+	var bodies []journal.Body
+	for _, d := range accepted.guests {
+		if g := ownership.Guarded(d); d.VMID != 0 && state.Guarded[d.VMID] != g {
+			bodies = append(bodies, g)
+		}
+	}
+	return bodies
+}
+
+// appendMissingGuards journals the guards that the journal lacks of a resumed revision. Journals of older versions can lack some, since these
+// versions wrote the guards after the acceptance, in appends of their own.
+func (in *Intake) appendMissingGuards(ctx context.Context, accepted Accepted) error {
+	return in.journal.Append(ctx, newGuards(accepted, in.journal.State())...)
+}
+
+// warnOfOrder logs an order that has no effect, since the person who signed it waits for one.
+func (in *Intake) warnOfOrder(ctx context.Context, o journal.Ordered) {
+	why := ""
+	switch {
+	case gate.OperationOf(o.Order) == "run":
+		why = "this version does not support one-shot operations"
+	case o.State == journal.OrderExpired:
+		why = "it was signed before this agent's state began, so it may have run already"
+	case o.State == journal.OrderRefused:
+		why = "its signer does not have the role approve"
+	default:
+		return
+	}
+	in.log.WarnContext(ctx, "order has no effect", "order", o.Order, "signer", o.Subject, "commit", o.Commit, "why", why)
+}

@@ -1,0 +1,94 @@
+package lane
+
+import (
+	"strings"
+	"time"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/epoch"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/plan"
+)
+
+// Basis is what lanes work from. The engine makes a new one whenever a part changes. It is immutable.
+type Basis struct {
+	Cluster   string
+	Revision  string       // "main@sha1:<40 hex>"; "" while none is in force
+	Epoch     epoch.Number // in which steps of this basis may begin
+	Guests    []guest.Desired
+	Policies  gate.Policies // of Guests
+	Guards    manifest.Guards
+	Inventory cluster.Inventory
+	Seen      map[int]guest.Observed // every guest that was read, by vmid; nil if no volume is at stake
+	NoWrites  gate.WriteStop
+	Why       string                      // why nothing may be written
+	Waits     func(step plan.Step) string // what a step has to wait for; nil never waits
+}
+
+// Desired returns the desired state of all guests.
+func (b *Basis) Desired(state journal.State) plan.Desired {
+	return plan.Desired{
+		Cluster: b.Cluster, Revision: b.Revision, Guests: b.Guests, Owned: state.Owned, Remembered: state.Guarded, Applied: state.Applied,
+		Unknown: b.Revision == "",
+	}
+}
+
+// desiredFor returns the desired state of one guest.
+func (b *Basis) desiredFor(vmid int, state journal.State) plan.Desired {
+	want := b.Desired(state)
+	want.Guests, want.Others, want.Around = nil, b.Guests, &plan.ClusterContext{Seen: b.Seen}
+	if d, named := b.desired(vmid); named {
+		want.Guests = []guest.Desired{*d}
+	}
+	want.Owned = make(map[int]journal.Owned, 1)
+	if owned, ok := state.Owned[vmid]; ok {
+		want.Owned[vmid] = owned
+	}
+	return want
+}
+
+// desired returns what the manifests want of a guest, and whether one names it.
+func (b *Basis) desired(vmid int) (*guest.Desired, bool) {
+	for i := range b.Guests {
+		if b.Guests[i].VMID == vmid {
+			return &b.Guests[i], true
+		}
+	}
+	return nil, false
+}
+
+// startForbiddenBy returns the part of a guest's manifest that forbids the agent to start it, "" if there is none.
+func (b *Basis) startForbiddenBy(vmid int, now time.Time) string {
+	d, named := b.desired(vmid)
+	switch {
+	case !named:
+	case d.Observe:
+		return "mode: observe"
+	case d.Suspend.Active(now):
+		return d.Suspend.String()
+	case d.State == guest.Stopped:
+		return "state: stopped"
+	}
+	return ""
+}
+
+// Gate returns the gate of this basis at a moment.
+func (b *Basis) Gate(state journal.State, now time.Time) gate.Gate {
+	g := gate.Gate{
+		Cluster: b.Cluster, Now: now, Policies: b.Policies, Remembered: state.Guarded, Owned: state.Owned,
+		Approvals: gate.NewApprovals(state.Orders), Need: b.Guards.Approvals, Named: len(b.Guests), MaxDestroy: b.Guards.MaxDestroysPerDay,
+		Destroyed: len(state.Destroys), Waits: b.Waits,
+	}
+	for _, open := range state.Open {
+		if open.Op == string(cluster.OpDestroy) {
+			g.Destroyed++
+		}
+	}
+	if b.NoWrites != gate.WritesAllowed {
+		g.NoWrites = strings.TrimSpace(string(b.NoWrites) + ": " + b.Why)
+	}
+	return g
+}

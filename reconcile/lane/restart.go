@@ -1,0 +1,127 @@
+package lane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+)
+
+// A restart is two tasks: Proxmox shuts the guest down in the first one and starts it in a second one of its own, which may fail or never
+// begin. The agent stopped the guest, so it makes sure that the guest runs again.
+const (
+	startTimeout  = 45 * time.Second // within it the second task must at least have begun
+	restartWithin = time.Hour        // after it, a person may have stopped the guest on purpose
+)
+
+// finishRestart makes sure that a guest runs again after the agent restarted it. The step stays open until then, so that a restart of the
+// agent does not forget it.
+func (w *Worker) finishRestart(ctx context.Context, step journal.OpenStep, c conclusion) conclusion {
+	reboot := cluster.Call{Op: cluster.OpReboot, Kind: guest.Kind(step.Kind), Node: step.Node, VMID: step.VMID}
+	err := w.waitUntilRunning(ctx, reboot)
+	switch {
+	case err == nil:
+		return c
+	case !errors.Is(err, errNoEffect):
+		return conclusion{err: err, dispatched: c.dispatched}
+	}
+	down := fmt.Errorf("%s %d does not run after its restart: %w", reboot.Kind, reboot.VMID, errors.Join(c.err, err))
+	rebooted, started, err := w.startedSince(ctx, reboot, step.Time)
+	basis := w.basis()
+	switch forbidden := basis.startForbiddenBy(reboot.VMID, time.Now()); {
+	case err != nil:
+		return conclusion{err: errors.Join(down, err), dispatched: c.dispatched}
+	case started, c.result == journal.Unknown && !rebooted:
+		return c // it was shut down after its restart, or instead of it
+	case forbidden != "":
+		return conclusion{result: journal.Failed, err: fmt.Errorf("%w; its manifest has %s", down, forbidden), dispatched: c.dispatched}
+	case time.Since(step.Time) > restartWithin:
+		return conclusion{result: journal.Failed, err: down, dispatched: c.dispatched}
+	case basis.NoWrites != gate.WritesAllowed:
+		return conclusion{err: fmt.Errorf("%w; writing is not allowed now: %s", down, basis.Why), dispatched: c.dispatched}
+	}
+	start := cluster.Call{Op: cluster.OpStart, Kind: reboot.Kind, Node: reboot.Node, VMID: reboot.VMID}
+	if row, listed, err := w.freshRow(ctx, reboot.VMID); err == nil && listed {
+		start.Node = row.Node // the HA manager may have recovered it on another node
+	}
+	if err := w.start(ctx, step.Step, start); err != nil {
+		return conclusion{err: errors.Join(down, err), dispatched: c.dispatched}
+	}
+	c.result, c.err = journal.Done, nil
+	return c
+}
+
+// startedSince reports whether there was a restart of the guest since a time, and whether the guest was started after the newest one, by
+// whichever user. If it was, the guest was stopped on purpose afterwards.
+func (w *Worker) startedSince(ctx context.Context, reboot cluster.Call, since time.Time) (rebooted, started bool, err error) {
+	reboots, starts := reboot.TaskTypes(), cluster.Call{Op: cluster.OpStart, Kind: reboot.Kind}.TaskTypes()
+	tasks, err := w.cluster.Tasks(ctx, cluster.TaskQuery{
+		Node: reboot.Node, VMID: reboot.VMID, Types: slices.Concat(reboots, starts), Since: since.Add(-clockSkew),
+	})
+	if err != nil {
+		return false, false, fmt.Errorf("list tasks of %d: %w", reboot.VMID, err)
+	}
+	at := slices.IndexFunc(tasks, func(t cluster.Task) bool { return slices.Contains(reboots, t.Type) })
+	if at < 0 {
+		return false, false, nil
+	}
+	return true, slices.ContainsFunc(tasks, func(t cluster.Task) bool {
+		return slices.Contains(starts, t.Type) && t.OK() && !t.Start.Before(tasks[at].Start)
+	}), nil
+}
+
+// start starts the guest and waits until it runs.
+func (w *Worker) start(ctx context.Context, id string, start cluster.Call) error {
+	upid, err := w.cluster.Do(context.WithoutCancel(ctx), start)
+	if err != nil {
+		return fmt.Errorf("start it: %w", err)
+	}
+	if err := w.append(ctx, journal.Dispatched{Step: id, UPID: upid}); err != nil {
+		return err
+	}
+	task, err := w.wait(ctx, upid)
+	switch {
+	case err != nil:
+		return fmt.Errorf("start it: %w", err)
+	case !task.OK():
+		return fmt.Errorf("start it: %w", cluster.NewTaskError(task))
+	}
+	return w.waitForEffect(ctx, start, upid)
+}
+
+// waitUntilRunning waits until the guest runs: up to startTimeout without a start task, and for as long as a start task runs.
+func (w *Worker) waitUntilRunning(ctx context.Context, call cluster.Call) error {
+	return poll(ctx, startTimeout, func(ctx context.Context) (bool, error) {
+		running, err := w.hasStatus(ctx, call, guest.StatusRunning)
+		if running || err != nil {
+			return running, err
+		}
+		upid, err := w.startTask(ctx, call)
+		if err != nil || upid == "" {
+			return false, err
+		}
+		if _, err := w.cluster.Wait(ctx, upid); err != nil {
+			return false, fmt.Errorf("wait for the start of %d: %w", call.VMID, err)
+		}
+		return w.hasStatus(ctx, call, guest.StatusRunning)
+	})
+}
+
+// startTask returns the UPID of a running task that starts the guest, "" if there is none.
+func (w *Worker) startTask(ctx context.Context, call cluster.Call) (string, error) {
+	types := cluster.Call{Op: cluster.OpStart, Kind: call.Kind}.TaskTypes()
+	tasks, err := w.cluster.Tasks(ctx, cluster.TaskQuery{Node: call.Node, VMID: call.VMID, Types: types, Since: time.Now().Add(-clockSkew)})
+	if err != nil {
+		return "", fmt.Errorf("list tasks of %d: %w", call.VMID, err)
+	}
+	if i := slices.IndexFunc(tasks, func(t cluster.Task) bool { return t.Running }); i >= 0 {
+		return tasks[i].UPID, nil
+	}
+	return "", nil
+}

@@ -1,0 +1,18 @@
+// Package observe holds the newest reading of every guest, and decides which guests to read next.
+//
+// Full readings are cheap, and every other source misses changes. So an Observer takes one inventory in each tick and sweeps through full
+// readings of all guests. The inventory, the vmlist file and the engine only trigger readings; no decision rests on them.
+//
+// In order of use:
+//
+//   - ReadGuest reads one guest. The observer, lanes and crash recovery all read guests through it.
+//   - Find looks for a guest where the inventory lists it. Only the cluster's own answer for the vmid makes a guest Gone.
+//   - Observer.Observe reads the guests that are due: changed ones first (sweep.go), then the oldest readings.
+//   - Observer.Learn takes the readings of lanes.
+//   - Observer.Snapshot returns everything that was read, for the plan.
+//
+// The vmlist file (vmlist.go, vmlist_file.go, vmlist_watch.go) is Proxmox's own list of guests with a version of each configuration. It
+// makes the sweep skip unchanged guests, and is distrusted as soon as one reading contradicts it.
+//
+// Start reading at Observer.Observe. The package does not write to the cluster: it has a cluster.Reader.
+package observe

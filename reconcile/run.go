@@ -1,0 +1,144 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/intake"
+	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/observe"
+	"gitops-agent/reconcile/queue"
+	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/secret"
+)
+
+// NewEngine returns an engine that has not begun. It writes nothing before Run or Once.
+func NewEngine(opts Options) *Engine {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	opts.Poll = cmp.Or(max(opts.Poll, 0), 30*time.Second)
+	opts.Tick = cmp.Or(max(opts.Tick, 0), 15*time.Second)
+	opts.Resync = cmp.Or(max(opts.Resync, 0), time.Minute)
+	opts.Check = cmp.Or(max(opts.Check, 0), 10*opts.Resync)
+	e := &Engine{
+		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), tracks: make(map[trackKey]*track),
+		observer: observe.New(opts.Cluster, opts.Tick, opts.Resync),
+		vault:    secret.NewVault(opts.Secrets, opts.Scope.Cluster),
+		source:   report.Source{Branch: opts.Branch},
+	}
+	e.epoch = e.epochs.Now()
+	e.intake = intake.New(intake.Options{
+		Source: opts.Source, Policy: opts.Policy, Journal: opts.Journal, Scope: opts.Scope, Epochs: &e.epochs, Hooks: opts.Hooks.Intake,
+		Floors: opts.Floors, Note: opts.Note, DryRun: opts.DryRun, Log: opts.Logger,
+	})
+	e.observer.UseVMList(opts.VMList, opts.Check)
+	e.lanes.bell = make(chan struct{}, 1)
+	e.queue = queue.New(queue.Options{
+		Parallel: opts.Parallel, Limit: opts.Limits.For, OnWait: opts.Hooks.OnQueueWait, OnPanic: e.lanePanicked, OnIdle: func(int) { e.lanes.ring() },
+	})
+	e.worker = lane.New(lane.Options{
+		Cluster: opts.Cluster, Journal: opts.Journal, Vault: e.vault, Epochs: &e.epochs, Basis: e.basis.Load, StepID: newStepID, Hooks: e.loggedHooks(),
+	})
+	e.basis.Store(&lane.Basis{Cluster: opts.Scope.Cluster, NoWrites: gate.StopNoRevision, Why: "no revision was accepted yet"})
+	e.report.Store(&report.Report{Cluster: opts.Scope.Cluster, Source: e.source})
+	return e
+}
+
+// newStepID returns an id that no other step has, not even after the state directory was lost.
+func newStepID() string { return rand.Text()[:16] }
+
+// Run keeps the cluster in the desired state until ctx ends. It returns when its goroutines have ended: a dispatched call is journaled, and
+// the next start follows a call that is still in flight.
+func (e *Engine) Run(ctx context.Context) error {
+	defer e.queue.Close()
+	polls := make(chan intake.Polled)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	e.enforce(e.intake.Resume(ctx))
+	wg.Go(func() {
+		poller := gitsource.Poller{Interval: e.opts.Poll, Hint: e.hint}
+		poller.Run(ctx, func(ctx context.Context) error {
+			p := e.intake.Poll(ctx)
+			select {
+			case polls <- p:
+			case <-ctx.Done():
+			}
+			return p.Err
+		})
+	})
+	tick := time.NewTimer(0)
+	defer tick.Stop()
+	peek := e.peeks()
+	defer peek.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			e.stop()
+			return nil
+		case p := <-polls:
+			changed := e.take(ctx, p)
+			e.cycle(ctx, changed) // a new revision is compared with the present state of the cluster
+		case <-e.lanes.bell:
+			e.learn()
+			e.cycle(ctx, false)
+		case <-tick.C:
+			e.cycle(ctx, true)
+			tick.Reset(e.nextTick())
+		case <-peek.C:
+			if e.proxmox.Error == "" && e.observer.VMListChanged(e.vmids()) {
+				e.cycle(ctx, true)
+				tick.Reset(e.nextTick())
+			}
+		}
+	}
+}
+
+// maxPeek bounds the time between two looks at the vmlist file.
+const maxPeek = time.Second
+
+// peeks returns a ticker for looks at the vmlist file between two ticks. A look takes a tenth of a millisecond, and finds a change at once
+// instead of at the next tick. Without a file the ticker is stopped.
+func (e *Engine) peeks() *time.Ticker {
+	every := min(maxPeek, (e.opts.Tick+1)/2)
+	ticker := time.NewTicker(every)
+	if e.opts.VMList == "" {
+		ticker.Stop()
+	}
+	return ticker
+}
+
+// maxTick bounds the time between two readings of a cluster that does not answer.
+const maxTick = 2 * time.Minute
+
+// nextTick returns the time until the next reading of the cluster. It grows while the cluster does not answer.
+func (e *Engine) nextTick() time.Duration {
+	if e.proxmox.Error == "" {
+		e.outages = 0
+		return e.opts.Tick
+	}
+	e.outages = min(e.outages+1, 4)
+	return max(e.opts.Tick, min(e.opts.Tick<<(e.outages-1), maxTick))
+}
+
+// stop waits for the lanes and publishes the last report.
+func (e *Engine) stop() {
+	e.closing = true
+	e.setBasis(e.basis.Load().Waits)
+	e.queue.Close()
+	e.learn()
+	planned := e.plan()
+	e.assess(planned)
+	e.publish(planned)
+}
+
+func (e *Engine) lanePanicked(vmid int, err error) {
+	e.lanes.post(lane.Result{VMID: vmid, Err: fmt.Errorf("lane of %d: %w", vmid, err)})
+}

@@ -1,0 +1,96 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/manifest"
+	"gitops-agent/reconcile/plan"
+)
+
+// assignVMIDs assigns a free vmid of the Cluster's range to each guest without one, and journals it before it is used. A guest that may exist
+// already gets none. Proxmox cannot reserve a vmid, so another program may still take it; the create fails then and overwrites nothing.
+func (e *Engine) assignVMIDs(ctx context.Context) error {
+	if !slices.ContainsFunc(e.guests, func(d guest.Desired) bool { return d.VMID == 0 }) {
+		return nil
+	}
+	defer e.assign()
+	state, inventory, span := e.opts.Journal.State(), e.observer.Snapshot().Inventory, e.force.Accepted.Set().Cluster.VMIDs
+	taken := takenVMIDs(state, inventory, e.guests)
+	next := span.From
+	for i := range e.guests {
+		d := &e.guests[i]
+		if d.VMID != 0 || len(plan.Namesakes(d, e.guests, state.Owned, inventory)) > 0 {
+			continue
+		}
+		vmid, err := firstFree(ctx, e.opts.Cluster, span, next, taken)
+		if err != nil {
+			return fmt.Errorf("assign a vmid to %s: %w%s", d.Label(), err, recentlyFreed(state, span))
+		}
+		taken[vmid], next = true, vmid+1
+		if err := e.opts.Journal.Append(ctx, journal.Assigned{Kind: string(d.Kind), Name: d.Name, VMID: vmid}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takenVMIDs returns the vmids that are not free: those of the cluster's guests, of manifests and of the journal.
+func takenVMIDs(state journal.State, inventory cluster.Inventory, guests []guest.Desired) map[int]bool {
+	taken := make(map[int]bool)
+	for _, row := range inventory.Rows {
+		taken[row.VMID] = true
+	}
+	for _, vmid := range state.Assigned {
+		taken[vmid] = true
+	}
+	for vmid := range state.Owned {
+		taken[vmid] = true
+	}
+	for vmid := range state.Freed {
+		taken[vmid] = true // calls, backups and firewall rules of the guest that had it may still exist
+	}
+	for i := range guests {
+		taken[guests[i].VMID] = true
+	}
+	return taken
+}
+
+// firstFree returns the first free vmid of the range, starting at from, and adds vmids to taken that the cluster reports as taken.
+func firstFree(ctx context.Context, reader cluster.Reader, span manifest.Range, from int, taken map[int]bool) (int, error) {
+	for vmid := from; vmid <= span.To; vmid++ {
+		if taken[vmid] {
+			continue
+		}
+		exists, err := reader.Exists(ctx, vmid)
+		if err != nil {
+			return 0, err
+		}
+		if !exists {
+			return vmid, nil
+		}
+		taken[vmid] = true
+	}
+	return 0, fmt.Errorf("the Cluster's vmid range %d to %d is used up", span.From, span.To)
+}
+
+// recentlyFreed names the vmids of the range that are free and not assigned again yet, "" if there are none.
+func recentlyFreed(state journal.State, span manifest.Range) string {
+	var vmids []string
+	for _, vmid := range slices.Sorted(maps.Keys(state.Freed)) {
+		if _, owned := state.Owned[vmid]; !owned && vmid >= span.From && vmid <= span.To {
+			vmids = append(vmids, strconv.Itoa(vmid))
+		}
+	}
+	if len(vmids) == 0 {
+		return ""
+	}
+	return "; not assigned for a day after their guests went: " + strings.Join(vmids, ", ")
+}
