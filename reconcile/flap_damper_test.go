@@ -13,15 +13,15 @@ func TestFlapDamper(t *testing.T) {
 		after   time.Duration // from the last repair
 		want    bool          // over the limit
 	}{
-		"untouched":           {},
-		"bursts_are_normal":   {repairs: 8},
-		"one_more_is_flapping": {repairs: 9, want: true},
-		"it_leaks":            {repairs: 9, after: flapLeak},
-		"not_at_once":         {repairs: 9, after: flapLeak - time.Second, want: true},
-		"long_flapping_waits":  {repairs: 30, after: 20 * flapLeak, want: true},
-		"long_flapping_ends":            {repairs: 30, after: 22 * flapLeak},
-		"slow_drift_never_waits":    {repairs: 1000, every: flapLeak},
-		"slightly_faster_drift_waits":   {repairs: 1000, every: flapLeak - 2*time.Second, want: true},
+		"untouched":                   {},
+		"bursts_are_normal":           {repairs: 8},
+		"one_more_is_flapping":        {repairs: 9, want: true},
+		"it_leaks":                    {repairs: 9, after: flapLeak},
+		"not_at_once":                 {repairs: 9, after: flapLeak - time.Second, want: true},
+		"long_flapping_waits":         {repairs: 30, after: 20 * flapLeak, want: true},
+		"long_flapping_ends":          {repairs: 30, after: 22 * flapLeak},
+		"slow_drift_never_waits":      {repairs: 1000, every: flapLeak},
+		"slightly_faster_drift_waits": {repairs: 1000, every: flapLeak - 2*time.Second, want: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
