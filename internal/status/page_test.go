@@ -269,9 +269,9 @@ func TestPageSays(t *testing.T) {
 		},
 		"warned": {
 			func(r *report.Report) {
-				r.Source.Accepted.Warnings = []string{"classes.yaml:4:8: GuestClass web: select: no guest fits"}
+				r.Source.Accepted.Warnings = []string{"classes.yaml:4:8: GuestClass web: select: no guest matches"}
 			},
-			[]string{"<title>All 4 guests are as main@3f2a1c94 says", "<h2>The manifests have warnings</h2>", "GuestClass web: select: no guest fits"},
+			[]string{"<title>All 4 guests are as main@3f2a1c94 says", "<h2>The manifests have warnings</h2>", "GuestClass web: select: no guest matches"},
 			nil,
 		},
 		"stuck":    {func(r *report.Report) { r.Time = noon.Add(-time.Hour) }, []string{"The agent does not seem to work", "the last one ended 1 h ago"}, nil},

@@ -12,27 +12,27 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// AdoptOptions say how a live guest is written down. Cluster and Name are needed.
+// AdoptOptions are the options of Adopt. Cluster and Name are required.
 type AdoptOptions struct {
 	Cluster string // name of the cluster, for the comment
-	Name    string // metadata.name, see AdoptName
-	Env     bool   // pin the environment of containers too, which may hold secrets
+	Name    string // metadata.name; AdoptName returns a free name
+	Env     bool   // also pin the environment of containers, which may contain secrets
 }
 
-// Adopted is a manifest that was written from a live guest.
+// Adopted is a manifest that Adopt wrote from a live guest.
 type Adopted struct {
 	guest.Ref
 	Data   []byte    // one YAML document with its comments
-	Pinned []string  // native keys that it names, sorted
-	Left   []LeftOut // what it does not name and a person should know of, sorted by key
+	Pinned []string  // native keys that it sets, sorted
+	Left   []LeftOut // what it leaves out and a person should know, sorted by key
 }
 
-// LeftOut is a native key, or key.sub-key, that an adopted manifest does not pin. Its value is not told: it may be a secret.
+// LeftOut is a native key, or key.sub-key, that an adopted manifest does not pin. It does not contain the value, which may be a secret.
 type LeftOut struct{ Key, Reason string }
 
-// AdoptError is why no manifest can be written from a live guest.
+// AdoptError is the reason why a live guest cannot be adopted.
 type AdoptError struct {
-	Key    string // native key or field that stands in the way; "" where it is the guest as a whole
+	Key    string // native key or field that cannot be pinned; "" for the guest as a whole
 	Reason string
 	Hint   string
 }
@@ -44,18 +44,17 @@ func (e *AdoptError) Error() string {
 	return "cannot be pinned at " + e.Key + ": " + e.Reason
 }
 
-// Adopt writes the manifest of a live guest. It pins every key that the key table knows: in a field where one says all of it, else
-// under raw. What is Proxmox's own business is left out, and what cannot be pinned is told in a comment.
+// Adopt writes the manifest of a live guest. It pins every key that the key table contains: in a field if a field can express all of it, otherwise
+// under raw. Keys that only Proxmox writes are left out. A comment lists what cannot be pinned.
 //
-// The manifest was tried when Adopt returns: parsed and lowered, it differs from the observation in nothing but the mark of
-// ownership, and an API token could set all of it. A guest that is locked is an *AdoptError, since what was read of it may be half of
-// something. It is pure.
+// Adopt checks the manifest before it returns it: parsed and lowered, it differs from the observed guest only in the ownership marker, and an API
+// token could set all of it. For a locked guest it returns an *AdoptError, since the observed configuration may be incomplete. It is pure.
 func Adopt(o guest.Observed, opts AdoptOptions) (Adopted, error) {
 	if err := adoptable(o); err != nil {
 		return Adopted{}, err
 	}
 	a := newAdoption(o, opts)
-	const steps = 4 // of a key at most: out of its field, part by part or to raw, and to the comment
+	const steps = 4 // of a key at most: from its field to its sub-keys or raw, then to the comment
 	for range steps * (len(a.live) + 1) {
 		text, raised := a.write()
 		if a.demoteWithoutField(raised) {
@@ -69,12 +68,12 @@ func Adopt(o guest.Observed, opts AdoptOptions) (Adopted, error) {
 			return Adopted{}, err
 		}
 	}
-	return Adopted{}, &AdoptError{Reason: "comes to no manifest that it fits", Hint: mistake}
+	return Adopted{}, &AdoptError{Reason: "no manifest describes this guest", Hint: mistake}
 }
 
-const mistake = "this is a mistake of gitops-agent: please report it with the guest's configuration"
+const mistake = "this is a bug in gitops-agent: please report it with the guest's configuration"
 
-// demoteAll moves every key that something is wrong with one step on its way. A key that cannot go anywhere is an *AdoptError.
+// demoteAll moves every key with a problem one step further. If a key cannot be moved, it returns an *AdoptError.
 func (a *adoption) demoteAll(findings []pinProblem) error {
 	moved := map[string]bool{}
 	for _, f := range findings {
@@ -89,27 +88,27 @@ func (a *adoption) demoteAll(findings []pinProblem) error {
 	return nil
 }
 
-// adoptable returns why a guest cannot be adopted as it is now.
+// adoptable returns why a guest cannot be adopted in its current state, or nil.
 func adoptable(o guest.Observed) error {
 	switch o.Lock {
 	case "":
 		return nil
 	case "create", "clone":
-		return &AdoptError{Reason: "is half-made (locked: " + o.Lock + ")", Hint: "if no task is at work on it any more, unlock it on its node and destroy it"}
+		return &AdoptError{Reason: "was only partly created (locked: " + o.Lock + ")", Hint: "if no task works on it any more, unlock it on its node and destroy it"}
 	case "suspended":
 		return &AdoptError{Reason: "is hibernated (locked: suspended)", Hint: "start it first"}
 	default:
-		return &AdoptError{Reason: "is locked (" + o.Lock + ")", Hint: "adopt it when the task that holds it has ended"}
+		return &AdoptError{Reason: "is locked (" + o.Lock + ")", Hint: "adopt it when the task that locked it has ended"}
 	}
 }
 
-// adoption is a guest on its way into a manifest. Every key begins in the fields, and goes to raw and then to the comment when it cannot
-// be said there.
+// adoption writes the manifest of one guest. Every key starts in its field, and moves to raw and then to the comment if it cannot be expressed
+// there.
 type adoption struct {
 	seen guest.Observed
 	opts AdoptOptions
 	live map[string]string // native keys to pin
-	raw  map[string]bool   // of those, the ones under raw
+	raw  map[string]bool   // keys of live that are under raw
 	left map[string]string // key or key.sub -> reason
 }
 
@@ -141,7 +140,7 @@ func newAdoption(o guest.Observed, opts AdoptOptions) *adoption {
 	return a
 }
 
-// pinAbsentAsZero pins a container's numbers that are 0 where the key is absent, and that a new container would have otherwise.
+// pinAbsentAsZero pins numbers of a container that are 0 if the key is absent, since a new container would have another default.
 func (a *adoption) pinAbsentAsZero(keys ...string) {
 	for _, key := range keys {
 		if !a.seen.Keys[key].Set && a.left[key] == "" {
@@ -150,7 +149,7 @@ func (a *adoption) pinAbsentAsZero(keys ...string) {
 	}
 }
 
-// resourceText returns what the HA manager does with a guest as a property string.
+// resourceText returns an entry with the HA manager as a property string.
 func resourceText(r *guest.HA) string {
 	if r == nil {
 		return ""
@@ -158,9 +157,9 @@ func resourceText(r *guest.HA) string {
 	return fmt.Sprintf("state=%s,max_restart=%d,max_relocate=%d", r.State, r.MaxRestart, r.MaxRelocate)
 }
 
-// demoteWithoutField takes care of keys that the fields did not say, or not all of: they go to raw. A drive does not, since raw would name its
-// volume, which a guest made anew cannot have: what is left of it goes to the comment, and so does what is left of any key that Proxmox
-// would refuse as a whole. It reports whether something moved.
+// demoteWithoutField moves keys that no field expresses completely to raw. A drive is not moved, since raw would name its volume, which a newly
+// created guest cannot have: its remaining sub-keys go to the comment, like the remaining sub-keys of any key that Proxmox would refuse as a
+// whole. It reports whether anything moved.
 func (a *adoption) demoteWithoutField(r *raising) bool {
 	moved := false
 	for _, name := range slices.Sorted(maps.Keys(r.keys)) {
@@ -173,18 +172,18 @@ func (a *adoption) demoteWithoutField(r *raising) bool {
 		switch volume := key.find("volume"); {
 		case pseudoKeys[name] != "":
 			a.leaveOut(name, pseudoKeys[name])
-		case name == "env": // whose separator YAML has no plain text for
-			a.leaveOut(name, "a manifest takes variables of letters, digits and _, each once")
+		case name == "env": // its separator, NUL, cannot be written as plain text in YAML
+			a.leaveOut(name, "a manifest accepts variables of letters, digits and _, each once")
 		case !guest.IsDrive(a.seen.Kind, name) && key.inAnyField() && guest.Check(a.seen.Kind, name, key.raw()) != nil:
 			a.leaveOutParts(key, unsaid)
 		case !guest.IsDrive(a.seen.Kind, name):
 			a.raw[name] = true
 		case slices.ContainsFunc(unsaid, func(p *livePart) bool { return p.name == "mp" }):
-			a.leaveOut(name, "a manifest takes "+folder.want)
+			a.leaveOut(name, "a manifest accepts "+folder.want)
 		case volume == nil:
 			a.leaveOutParts(key, unsaid)
 		case strings.Contains(volume.text, ":") && !strings.HasPrefix(volume.text, "/"):
-			a.leaveOut(name, "no field says its volume, and raw would name it")
+			a.leaveOut(name, "no field can express its volume, and raw would name it")
 		default:
 			a.raw[name] = true
 		}
@@ -192,10 +191,10 @@ func (a *adoption) demoteWithoutField(r *raising) bool {
 	return moved
 }
 
-// leaveOutParts leaves sub-keys out.
+// leaveOutParts leaves sub-keys out of the manifest.
 func (a *adoption) leaveOutParts(key *liveKey, parts []*livePart) {
 	if slices.ContainsFunc(parts, func(p *livePart) bool { return p.name == "" }) {
-		a.leaveOut(key.key, "this agent does not know what it says")
+		a.leaveOut(key.key, "this agent does not know its meaning")
 		return
 	}
 	for _, p := range parts {
@@ -203,37 +202,38 @@ func (a *adoption) leaveOutParts(key *liveKey, parts []*livePart) {
 	}
 }
 
-// whyWithoutField returns why no field says a sub-key, and raw beside them neither.
+// whyWithoutField returns why neither a field nor raw can express a sub-key.
 func (a *adoption) whyWithoutField(key *liveKey, p *livePart) string {
 	switch gone := guest.UnsupportedSubKey(key.kind, key.key, p.name, a.seen.Version); {
 	case errors.Is(guest.CheckSubKey(key.kind, key.key, p.name, p.text), guest.ErrUnknownKey):
 		return "this agent does not know it"
 	case key.count(p.name) > 1:
-		return "its text says it twice"
+		return "its text contains it twice"
 	case gone != "":
 		return gone
 	case slices.ContainsFunc(key.parts, func(p livePart) bool { return cloudInitVolume.MatchString(p.text) }):
-		return "cloudInit takes no options of its drive"
+		return "cloudInit has no options for its drive"
 	default:
-		return "a manifest does not take what it says"
+		return "a manifest does not accept its value"
 	}
 }
 
-// pseudoKeys are live facts that are no native keys, with the reason where no field says one.
+// pseudoKeys are properties of a live guest that are not native keys, with the reason if no field can express them.
 var pseudoKeys = map[string]string{
-	"node": "no field takes the name of its node", "pool": "no field takes the name of its pool",
-	"ha": "no field says what the HA manager does with it", "template": "no field says that it is a template",
+	"node": "no field accepts the name of its node", "pool": "no field accepts the name of its pool",
+	"ha": "no field can express its entry with the HA manager", "template": "no field can express that it is a template",
 }
 
-// pinProblem is what is wrong with pinning a key, or one sub-key of it, "features.keyctl".
+// pinProblem is the reason why a key, or one of its sub-keys such as "features.keyctl", cannot be pinned.
 type pinProblem struct{ key, reason string }
 
-// demote moves a key from its field to raw, or from there to the comment; a sub-key goes to the comment at once. It reports whether there was a way to go.
+// demote moves a key from its field to raw, or from there to the comment. A sub-key goes to the comment at once. It returns false if the key
+// cannot be moved.
 func (a *adoption) demote(f pinProblem) bool {
 	_, pinned := a.live[f.key]
 	_, again := a.left[f.key]
 	switch key, _, isSub := strings.Cut(f.key, "."); {
-	case isSub && (again || a.raw[key]): // what is left of the key still says it
+	case isSub && (again || a.raw[key]): // the rest of the key still contains it
 		a.leaveOut(key, f.reason)
 	case isSub && a.live[key] != "":
 		a.left[f.key] = f.reason
@@ -277,12 +277,12 @@ func (a *adoption) leftOut() []LeftOut {
 	return out
 }
 
-// readAt returns when the guest was read, in whole seconds.
+// readAt returns the time at which the guest was read, in whole seconds.
 func (a *adoption) readAt() string {
 	return a.seen.ReadAt.UTC().Truncate(time.Second).Format(time.RFC3339)
 }
 
-// onOneLine returns text in which nothing ends a comment, or is no character of YAML.
+// onOneLine returns text without characters that end a comment or that YAML does not allow.
 func onOneLine(text string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || strings.ContainsRune("\u2028\u2029\ufeff\ufffe\uffff", c) {

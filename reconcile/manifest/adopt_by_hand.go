@@ -10,9 +10,9 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// What objects lower by hand, they raise by hand.
+// Objects that lower fields by hand also raise them by hand. The methods are in this file.
 
-// raise leaves a cloud-init drive to cloudInit, and turns a CD-ROM drive into iso and its options.
+// raise leaves a cloud-init drive to cloudInit, and returns the iso field and its options for a CD-ROM drive.
 func (d *disk) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
 	key := r.keys[r.slot]
 	volume, media := key.find("volume"), key.find("media")
@@ -22,13 +22,13 @@ func (d *disk) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
 	case media == nil && volume.text != "none", media != nil && media.text != "cdrom":
 		return rows()
 	case !isoVolume.ok(volume.text):
-		return nil // as a disk it would be said to be no CD-ROM drive
+		return nil // as a disk it would not be a CD-ROM drive
 	}
 	key.markDriveAs(r.below("iso").path)
 	return append([]tree.Entry{{Name: "iso", Value: scalarOf("!!str", volume.text)}}, rows()...)
 }
 
-// markDriveAs notes the field that says what is in a drive: its volume, that it is no disk, and the size, which Proxmox fills in.
+// markDriveAs records the field for the content of a drive: its volume, its media, and the size, which Proxmox fills in.
 func (k *liveKey) markDriveAs(path string) {
 	for _, name := range []string{"volume", "media", "size"} {
 		if p := k.find(name); p != nil {
@@ -37,10 +37,10 @@ func (k *liveKey) markDriveAs(path string) {
 	}
 }
 
-// cloudInitVolume matches the volume of a cloud-init drive, on storages that keep files or not.
+// cloudInitVolume matches the volume of a cloud-init drive on any type of storage.
 var cloudInitVolume = regexp.MustCompile(`^[^:]+:([0-9]+/)?vm-[0-9]+-cloudinit(\.[a-z0-9]+)?$`)
 
-// raise finds the drive that carries the settings, and takes the public keys apart.
+// raise finds the cloud-init drive, and splits the public keys into a list.
 func (c *cloudInit) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
 	out := r.raiseCloudInitDrive()
 	if keys := r.raiseKeys("sshkeys", "sshKeys"); keys != nil {
@@ -55,7 +55,7 @@ func (r *raising) raiseCloudInitDrive() []tree.Entry {
 		if volume == nil || key.field != "" || !cloudInitVolume.MatchString(volume.text) {
 			continue
 		}
-		storage, _ := key.storage() // which no other key says
+		storage, _ := key.storage() // no other key contains the storage
 		key.markDriveAs(r.below("storage").path)
 		out := []tree.Entry{{Name: "storage", Value: scalarOf("!!str", storage)}}
 		if key.key != "ide2" {
@@ -77,7 +77,7 @@ func (r *raising) drives() []*liveKey {
 	return out
 }
 
-// raiseKeys returns URL-encoded public keys as a list, nil where the field does not take one of them.
+// raiseKeys returns URL-encoded public keys as a list, or nil if the field does not accept one of them.
 func (r *raising) raiseKeys(native, field string) *tree.Node {
 	f, found := r.nativeValue(native)
 	if !found {
@@ -129,7 +129,7 @@ func (b *boot) raise(r *raising, _ func() []tree.Entry) []tree.Entry {
 	return []tree.Entry{{Name: "order", Value: listOf(devices)}}
 }
 
-// raise says that nothing can be changed while the guest runs, which is an empty list.
+// raise returns an empty hotplug list if nothing can be changed while the guest runs.
 func (m *machine) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
 	f, found := r.nativeValue("hotplug")
 	if !found || f.text != "0" {
@@ -139,7 +139,7 @@ func (m *machine) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
 	return append(rows(), tree.Entry{Name: "hotplug", Value: &tree.Node{Kind: tree.List}})
 }
 
-// raise takes the environment apart, which a container lowers by hand.
+// raise also splits the environment, which a container lowers by hand.
 func (c *container) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
 	out := rows()
 	if variables := r.raiseEnvironment(); variables != nil {
@@ -148,7 +148,7 @@ func (c *container) raise(r *raising, rows func() []tree.Entry) []tree.Entry {
 	return out
 }
 
-// raiseEnvironment returns the variables of a container, nil where the field does not take one of them.
+// raiseEnvironment returns the variables of a container, or nil if the field does not accept one of them.
 func (r *raising) raiseEnvironment() *tree.Node {
 	f, found := r.nativeValue("env")
 	if !found {

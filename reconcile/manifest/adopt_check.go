@@ -10,8 +10,8 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// check reads the document as the agent would and returns what is wrong with it: what does not parse, what would be changed on the live
-// guest, and what no API token may set.
+// check reads the document as the agent would and returns the problems: what does not parse, what would be changed on the live guest, and what
+// no API token may set.
 func (a *adoption) check(text []byte, raised *raising) (guest.Desired, []pinProblem) {
 	cluster := "apiVersion: " + apiVersion + "\nkind: " + kindCluster + "\nmetadata: {name: adopted}\n"
 	set, err := Parse([]File{{"adopted.yaml", text}, {"cluster.yaml", []byte(cluster)}})
@@ -29,22 +29,21 @@ func (a *adoption) check(text []byte, raised *raising) (guest.Desired, []pinProb
 	desired := set.Guests[0].desired
 	var out []pinProblem
 	for _, c := range guest.Diff(desired, a.seen) {
-		out = append(out, pinProblem{c.Key, "pinned as it is, it would be changed: " + c.Note})
+		out = append(out, pinProblem{c.Key, "the pinned value would still be changed: " + c.Note})
 	}
 	return desired, append(out, unsettable(desired, a.seen.Version)...)
 }
 
-// refusal returns what a manifest would have to have in place of a value, without the value.
+// refusal returns what a manifest accepts in place of a value. It does not contain the value.
 func refusal(message string) string {
-	const longest = 120 // bytes; longer ones list words
+	const longest = 120 // bytes; longer messages list words
 	if _, want, found := strings.Cut(message, ", want "); found && len(want) <= longest {
-		return "a manifest takes " + want
+		return "a manifest accepts " + want
 	}
-	return "a manifest does not take what it says"
+	return "a manifest does not accept its value"
 }
 
-// unsettable returns what the agent could not set if it were lost, each with the reason: the sub-keys that stand in the way where the
-// others can be set, else whole keys.
+// unsettable returns what the agent could not set again, with the reasons: sub-keys if the other sub-keys of the key can be set, else whole keys.
 func unsettable(d guest.Desired, node guest.Version) []pinProblem {
 	var out []pinProblem
 	for _, in := range d.Intents {
@@ -55,7 +54,7 @@ func unsettable(d guest.Desired, node guest.Version) []pinProblem {
 	return out
 }
 
-// unsettableParts returns the sub-keys of an intent that stand in its way, or the key where the others make no value of their own.
+// unsettableParts returns the sub-keys of an intent that cannot be set, or the whole key if the other sub-keys are not a valid value.
 func unsettableParts(d guest.Desired, in guest.Intent, node guest.Version, reason string) []pinProblem {
 	var out []pinProblem
 	var others []string
@@ -73,7 +72,7 @@ func unsettableParts(d guest.Desired, in guest.Intent, node guest.Version, reaso
 	return out
 }
 
-// unsettableAlone returns why a guest cannot be made with one intent, or "".
+// unsettableAlone returns why a guest cannot be created with this one intent, or "".
 func unsettableAlone(d guest.Desired, in guest.Intent, node guest.Version) string {
 	alone := guest.Desired{Ref: d.Ref, Source: guest.Source{Blank: true}, Intents: []guest.Intent{in}}
 	if d.Kind == guest.Container {
@@ -87,7 +86,7 @@ func unsettableAlone(d guest.Desired, in guest.Intent, node guest.Version) strin
 	return strings.TrimPrefix(err.Error(), "set "+in.Key+": ")
 }
 
-// withPrivilege adds whether the container is privileged, which decides on what else a token may set.
+// withPrivilege adds the unprivileged key of a container, since it decides what else a token may set.
 func withPrivilege(intents []guest.Intent, d guest.Desired) []guest.Intent {
 	for _, in := range d.Intents {
 		if in.Key == "unprivileged" && intents[0].Key != in.Key {
@@ -99,7 +98,7 @@ func withPrivilege(intents []guest.Intent, d guest.Desired) []guest.Intent {
 
 var itemNumber = regexp.MustCompile(`\[[0-9]+\]$`)
 
-// keyOf returns the native key that a field says, or one below it; the field itself where none does.
+// keyOf returns the native key that a field, or a field below it, expresses. It returns the field itself if there is none.
 func (r *raising) keyOf(field string) string {
 	field = itemNumber.ReplaceAllString(field, "")
 	if key, raw := strings.CutPrefix(field, "raw."); raw {
@@ -115,7 +114,7 @@ func (r *raising) keyOf(field string) string {
 	return field
 }
 
-// paths returns the fields that say something of the key.
+// paths returns the fields that express some of the key.
 func (k *liveKey) paths() []string {
 	out := []string{k.field}
 	for _, p := range k.parts {

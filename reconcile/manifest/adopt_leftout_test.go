@@ -20,12 +20,12 @@ func TestAdoptTellsOddNames(t *testing.T) {
 		"path": {
 			guest.Container,
 			map[string]string{"rootfs": "local-lvm:vm-105-disk-0,size=8G", "mp0": "local-lvm:vm-105-disk-1,mp=srv,size=8G"},
-			[]manifest.LeftOut{{Key: "mp0", Reason: "a manifest takes an absolute path without commas"}},
+			[]manifest.LeftOut{{Key: "mp0", Reason: "a manifest accepts an absolute path without commas"}},
 		},
 		"image": {
 			guest.VirtualMachine,
 			map[string]string{"ide2": "l:iso/debian.iso,media=cdrom,size=600M"},
-			[]manifest.LeftOut{{Key: "ide2", Reason: "no field says its volume, and raw would name it"}},
+			[]manifest.LeftOut{{Key: "ide2", Reason: "no field can express its volume, and raw would name it"}},
 		},
 		"blanks": {
 			guest.Container,

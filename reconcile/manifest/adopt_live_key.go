@@ -7,21 +7,21 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// liveKey is a native key of a live guest that a manifest is to say, as a whole or part by part.
+// liveKey is a native key of a live guest that a manifest must express, as a whole or by sub-key.
 type liveKey struct {
 	kind  guest.Kind
 	key   string
 	text  string
 	parts []livePart // of a property string, in the order of the text; a plain value is one part without a name
-	field string     // path of the field that says all of it; "" while none does
+	field string     // path of the field that expresses all of it; "" if there is none yet
 }
 
 // livePart is one sub-key.
 type livePart struct {
 	name, text string
-	field      string // path of the field that says it; "" while none does
-	generated  bool   // Proxmox's own, which no field has to say
-	leftOut    bool   // told in the comment, and said by no field
+	field      string // path of the field that expresses it; "" if there is none yet
+	generated  bool   // filled in by Proxmox, so no field needs to express it
+	leftOut    bool   // listed in the comment, and expressed by no field
 }
 
 func newLiveKey(kind guest.Kind, key, text string) *liveKey {
@@ -47,12 +47,12 @@ func newLiveKey(kind guest.Kind, key, text string) *liveKey {
 // family returns the key without the number of its slot.
 func (k *liveKey) family() string { return strings.TrimRight(k.key, "0123456789") }
 
-// generated are the sub-keys that Proxmox fills in for every guest anew, by the family of their key.
+// generated are the sub-keys that Proxmox fills in again for every guest, by the family of their key.
 var generated = map[string][]string{
 	"smbios": {"uuid"}, "efidisk": {"size", "ms-cert"}, "tpmstate": {"size"}, "net": {"type"},
 }
 
-// find returns the part that a sub-key names, nil where there is none that nothing says yet.
+// find returns the part for a sub-key, or nil if no part without a field has this name.
 func (k *liveKey) find(sub string) *livePart {
 	for i := range k.parts {
 		if p := &k.parts[i]; p.field == "" && !p.leftOut && k.names(p.name, sub) {
@@ -62,14 +62,14 @@ func (k *liveKey) find(sub string) *livePart {
 	return nil
 }
 
-// leaveOut marks the parts of a name as told in the comment.
+// leaveOut marks the parts with a name as listed in the comment.
 func (k *liveKey) leaveOut(name string) {
 	for i := range k.parts {
 		k.parts[i].leftOut = k.parts[i].leftOut || k.parts[i].name == name
 	}
 }
 
-// count returns how many parts have a name.
+// count returns the number of parts with a name.
 func (k *liveKey) count(name string) int {
 	n := 0
 	for _, p := range k.parts {
@@ -80,8 +80,8 @@ func (k *liveKey) count(name string) int {
 	return n
 }
 
-// names reports whether a part's name is another spelling of a sub-key: no name at all, or an alias. The key table is asked with a
-// value that nothing has: two spellings of one name come to the same canonical text.
+// names reports whether the name of a part is another spelling of a sub-key: no name at all, or an alias. It asks the key table with a probe value:
+// two spellings of one name have the same canonical text.
 func (k *liveKey) names(name, sub string) bool {
 	const probe = "zzz"
 	if name == sub {
@@ -96,7 +96,7 @@ func (k *liveKey) names(name, sub string) bool {
 	return known && canonical == as && strings.Contains(as, probe)
 }
 
-// storage returns the storage of the key's volume and the part that says it.
+// storage returns the storage of the key's volume, and the part that contains it.
 func (k *liveKey) storage() (string, *livePart) {
 	p := k.find("volume")
 	if p == nil {
@@ -109,7 +109,7 @@ func (k *liveKey) storage() (string, *livePart) {
 	return name, p
 }
 
-// means reports whether two texts mean the same as the value of the key, or of one of its sub-keys.
+// means reports whether two texts have the same meaning as the value of the key, or of one of its sub-keys.
 func (k *liveKey) means(sub, a, b string) bool {
 	if sub != "" {
 		a, b = sub+"="+a, sub+"="+b
@@ -119,7 +119,7 @@ func (k *liveKey) means(sub, a, b string) bool {
 	return left == right
 }
 
-// partsWithoutField returns the parts that no field says and that are not Proxmox's own.
+// partsWithoutField returns the parts that no field expresses and that Proxmox does not fill in.
 func (k *liveKey) partsWithoutField() []*livePart {
 	var out []*livePart
 	for i := range k.parts {
@@ -130,12 +130,12 @@ func (k *liveKey) partsWithoutField() []*livePart {
 	return out
 }
 
-// inAnyField reports whether a field says anything of the key.
+// inAnyField reports whether a field expresses any part of the key.
 func (k *liveKey) inAnyField() bool {
 	return k.field != "" || slices.ContainsFunc(k.parts, func(p livePart) bool { return p.field != "" })
 }
 
-// raw returns the text without what Proxmox fills in anew.
+// raw returns the text without the sub-keys that Proxmox fills in.
 func (k *liveKey) raw() string {
 	kept := slices.DeleteFunc(strings.Split(k.text, ","), func(part string) bool {
 		name, _, named := strings.Cut(part, "=")

@@ -7,8 +7,8 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// AdoptName returns a name for the manifest of a live guest that is unique in its kind: the guest's own in lower case, with its vmid
-// behind it where the label is taken, "vm-105" where it has none that manifests take. Taken are labels, "VirtualMachine/erp".
+// AdoptName returns a name for the manifest of a live guest that is unique within its kind: the guest's own name in lower case, followed by its vmid
+// if the label is taken, or "vm-105" if the guest has no name that manifests accept. Taken contains labels, "VirtualMachine/erp".
 func AdoptName(o guest.Observed, taken map[string]bool) string {
 	name := strings.ToLower(o.Name)
 	if !dnsName.ok(name) {

@@ -9,26 +9,26 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// raising is the way back of lowering: from native keys to the fields that say them. It goes through the same rows.
+// raising is the inverse of lowering: it turns native keys into the fields that express them. It uses the same rows.
 type raising struct {
 	kind guest.Kind
-	node guest.Version       // what the guest's node runs
-	keys map[string]*liveKey // by native key; what is not there is not to be said by a field
-	slot string              // native key that sub-keys belong to at the moment
-	path string              // of the field at hand
+	node guest.Version       // release of the guest's node
+	keys map[string]*liveKey // by native key; keys that are missing here are not expressed by fields
+	slot string              // native key to which sub-keys belong at the moment
+	path string              // of the current field
 }
 
-// raiser is an object with more to raise than its rows tell: the way back of a lowerer. The rows' own entries it may ask for, or not.
+// raiser is an object that raises some fields by hand: the inverse of a lowerer. The function rows returns the entries of its rows.
 type raiser interface {
 	raise(r *raising, rows func() []tree.Entry) []tree.Entry
 }
 
-// raisable is a value that has a way back.
+// raisable is a value with an inverse of lower.
 type raisable interface {
 	raise(r *raising, native string) *tree.Node
 }
 
-// below returns the raising of a field of the object at hand.
+// below returns the raising for a field of the current object.
 func (r *raising) below(name string) *raising {
 	next := *r
 	next.path = name
@@ -38,14 +38,14 @@ func (r *raising) below(name string) *raising {
 	return &next
 }
 
-// at returns the raising of the device in a slot.
+// at returns the raising for the device in a slot.
 func (r *raising) at(key string) *raising {
 	next := *r
 	next.slot = key
 	return &next
 }
 
-// raiseObject returns the fields of an object that say something of the live guest, nil where none does.
+// raiseObject returns the fields of an object that the live guest has, or nil if there are none.
 func raiseObject(r *raising, o object) *tree.Node {
 	rows := func() []tree.Entry { return r.rows(o.fields()) }
 	out := &tree.Node{Kind: tree.Mapping}
@@ -67,7 +67,7 @@ func (r *raising) rows(rows []field) []tree.Entry {
 	return out
 }
 
-// value goes the way back of one value, nil where it has none.
+// value raises one value. It returns nil if the value cannot be raised.
 func (r *raising) value(v value, native string) *tree.Node {
 	if known, ok := v.(raisable); ok {
 		return known.raise(r, native)
@@ -82,15 +82,15 @@ func nilIfEmpty(n *tree.Node) *tree.Node {
 	return n
 }
 
-// nativeValue is the live text behind a field.
+// nativeValue is the live text for a field.
 type nativeValue struct {
 	key  *liveKey
 	sub  string
 	text string
-	part *livePart // nil where it is the whole key
+	part *livePart // nil for the whole key
 }
 
-// nativeValue returns what a native key, a sub-key, or a sub-key of the slot at hand has, if nothing says it yet.
+// nativeValue returns the value of a native key, a sub-key, or a sub-key of the current slot, if no field expresses it yet.
 func (r *raising) nativeValue(native string) (nativeValue, bool) {
 	name, sub, isSub := strings.Cut(native, ".")
 	if name == "" {
@@ -114,8 +114,8 @@ func (r *raising) nativeValue(native string) (nativeValue, bool) {
 	}
 }
 
-// means reports whether a text that a field prints is the fact. A size is a least size, so that whole MiB may be wanted of a volume
-// that is a little larger.
+// means reports whether a text that a field prints has the meaning of the native value. A size is a minimum, so whole MiB are accepted for a volume
+// that is slightly larger.
 func (f nativeValue) means(printed, text string) bool {
 	switch f.sub {
 	case "storage":
@@ -129,7 +129,7 @@ func (f nativeValue) means(printed, text string) bool {
 	}
 }
 
-// texts returns the fact as Proxmox has it and in its one spelling.
+// texts returns the native value as Proxmox prints it and in canonical form.
 func (f nativeValue) texts() []string {
 	if f.sub != "" {
 		return []string{f.text}
@@ -138,7 +138,7 @@ func (f nativeValue) texts() []string {
 	return []string{f.text, canonical}
 }
 
-// markAs notes the field that says the fact.
+// markAs records the field that expresses the native value.
 func (f nativeValue) markAs(path string) {
 	if f.part != nil {
 		f.part.field = path
@@ -179,7 +179,7 @@ func (v listValue) raise(r *raising, native string) *tree.Node {
 
 func distinct(words []string) []string { return slices.Compact(slices.Sorted(slices.Values(words))) }
 
-// raise goes into the group; of a device that a guest has once, native is its key.
+// raise raises the group. For a device that a guest has only once, native is its key.
 func (g groupValue) raise(r *raising, native string) *tree.Node {
 	if native != "" {
 		r = r.at(native)
@@ -206,7 +206,7 @@ func (s slotsValue[T, P]) raise(r *raising, native string) *tree.Node {
 	return nilIfEmpty(out)
 }
 
-// slotOf returns the slot that a native key is of.
+// slotOf returns the slot for a native key.
 func (s slotsValue[T, P]) slotOf(key, native string) (string, bool) {
 	if native == "" {
 		return key, s.names.has(key)

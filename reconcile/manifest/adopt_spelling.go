@@ -9,9 +9,8 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// spelling returns the YAML value that a field prints as the native text, or as one that means the same; nil where its values do
-// not reach that far. It tries what people may write for the text and asks the codec, so that no field's way back is written down
-// beside its way there.
+// spelling returns the YAML value that a field prints as the native text, or as text with the same meaning. It returns nil if the field cannot
+// express the text. It tries the values that people may write and asks the codec, so that a codec needs no separate inverse.
 func spelling[T any](c codec[T], text string, means func(printed, text string) bool) *tree.Node {
 	candidates := spellings(text)
 	for _, same := range []func(printed, text string) bool{isEqual, means} {
@@ -26,7 +25,7 @@ func spelling[T any](c codec[T], text string, means func(printed, text string) b
 
 func isEqual(a, b string) bool { return a == b }
 
-// spellings are what people may write for a native text, what is read most easily first.
+// spellings returns the values that people may write for a native text, the most readable first.
 func spellings(text string) []*tree.Node {
 	out := []*tree.Node{scalarOf("!!str", text)}
 	if number, err := strconv.Atoi(text); err == nil {
@@ -42,7 +41,7 @@ func spellings(text string) []*tree.Node {
 	return append(out, scalarOf("!!bool", "true"), scalarOf("!!bool", "false"), scalarOf("!!str", "off"))
 }
 
-// spelledSize returns bytes in the largest unit that leaves no remainder: "4Gi".
+// spelledSize returns bytes in the largest unit without a remainder: "4Gi".
 func spelledSize(bytes int64) string {
 	for _, unit := range []struct {
 		name  string
@@ -55,7 +54,7 @@ func spelledSize(bytes int64) string {
 	return strconv.FormatInt(bytes/mib, 10) + "Mi"
 }
 
-// spelledSpan returns a time span without units that are nothing: "2m", not "2m0s".
+// spelledSpan returns a duration without units that are 0: "2m", not "2m0s".
 func spelledSpan(d time.Duration) string {
 	text := d.String()
 	for _, rest := range []string{"m0s", "h0m"} {

@@ -172,8 +172,8 @@ func TestAdopt(t *testing.T) {
 func TestAdoptRefusesLockedGuests(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
-		"create":    "is half-made (locked: create)",
-		"clone":     "is half-made (locked: clone)",
+		"create":    "was only partly created (locked: create)",
+		"clone":     "was only partly created (locked: clone)",
 		"suspended": "is hibernated (locked: suspended)",
 		"backup":    "is locked (backup)",
 	}
@@ -207,8 +207,8 @@ func TestAdoptPinsTheEnvironmentIfAsked(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ env, want string }{
 		"some":    {"LANG=C.UTF-8\x00TOKEN=a,b=c", "\n  env: {LANG: C.UTF-8, TOKEN: 'a,b=c'}\n"},
-		"twice":   {"A=1\x00A=2", "\n#   env: a manifest takes variables of letters, digits and _, each once\n"},
-		"oddName": {"A.B=1", "\n#   env: a manifest takes variables of letters, digits and _, each once\n"},
+		"twice":   {"A=1\x00A=2", "\n#   env: a manifest accepts variables of letters, digits and _, each once\n"},
+		"oddName": {"A.B=1", "\n#   env: a manifest accepts variables of letters, digits and _, each once\n"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -255,8 +255,8 @@ func TestAdoptLeavesUnknownSubKeys(t *testing.T) {
 	}
 	want := []string{
 		"net0.future: this agent does not know it",
-		"sata0.cache: its text says it twice",
-		"sata1: a manifest takes a scsi or virtio slot",
+		"sata0.cache: its text contains it twice",
+		"sata1: a manifest accepts a scsi or virtio slot",
 		"scsi0.future: this agent does not know it",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -14,7 +14,7 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// write returns the document as things stand, and what its fields say.
+// write returns the current document, and the fields that it contains.
 func (a *adoption) write() ([]byte, *raising) {
 	s := newSpec(a.seen.Kind)
 	r := &raising{kind: a.seen.Kind, node: a.seen.Version, keys: map[string]*liveKey{}}
@@ -36,14 +36,14 @@ func (a *adoption) write() ([]byte, *raising) {
 	out.WriteString(a.header())
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
-	_ = encoder.Encode(yamlMap( // into memory, of nodes that this package made
+	_ = encoder.Encode(yamlMap( // into memory, from nodes of this package: cannot fail
 		yamlText("apiVersion"), yamlText(apiVersion), yamlText("kind"), yamlText(string(a.seen.Kind)),
 		yamlText("metadata"), yamlMap(yamlText("name"), yamlText(a.opts.Name)), yamlText("spec"), a.spec(fields),
 	))
 	return out.Bytes(), r
 }
 
-// header returns the comment that says where the document is from, and what it leaves out.
+// header returns the comment with the origin of the document and what it leaves out.
 func (a *adoption) header() string {
 	var b strings.Builder
 	b.WriteString("# yaml-language-server: $schema=schema.json\n#\n")
@@ -58,10 +58,10 @@ func (a *adoption) header() string {
 	return b.String()
 }
 
-// spec puts what every adopted guest has before its fields, and the raw keys behind them.
+// spec returns the fields of every adopted guest, then the raised fields, then the raw keys.
 func (a *adoption) spec(fields *tree.Node) *yaml.Node {
-	source := yamlText("source") // null drops what a class or the Cluster has, which would make it anew without a word
-	source.HeadComment = "Should it ever be gone, it is reported. To have it made anew without its data, in place of null:\n" + a.sourceLine()
+	source := yamlText("source") // null drops a source of a class or of the Cluster, which would create the guest again without notice
+	source.HeadComment = "If the guest disappears, the agent reports it. To have the agent create it again, without its data, replace null by:\n" + a.sourceLine()
 	power := yamlText(string(guest.Ignored))
 	power.LineComment = "it was " + string(a.seen.Status)
 	out := yamlMap(
@@ -83,8 +83,7 @@ func (a *adoption) spec(fields *tree.Node) *yaml.Node {
 	return out
 }
 
-// sourceLine is the field that would let the agent make the guest anew. What its disks held, nobody can make anew, so it stands in a
-// comment.
+// sourceLine is the field with which the agent could create the guest again. The data on its disks would be lost, so the field is only a comment.
 func (a *adoption) sourceLine() string {
 	if a.seen.Kind == guest.Container {
 		return "source: {template: {volume: STORAGE:vztmpl/TEMPLATE}}"
@@ -92,7 +91,7 @@ func (a *adoption) sourceLine() string {
 	return "source: {blank: {}}"
 }
 
-// styled returns a value for people: on one line where it is short, texts of several lines as such.
+// styled returns a value for people: short values on one line, texts with several lines as block text.
 func styled(n *tree.Node) *yaml.Node {
 	switch n.Kind {
 	case tree.Mapping:
@@ -119,7 +118,7 @@ func styled(n *tree.Node) *yaml.Node {
 	return out
 }
 
-// compact puts a value on one line if nothing in it has lines of its own and it is short.
+// compact puts a value on one line if it is short and contains no block text or nested mapping.
 func compact(n *yaml.Node) *yaml.Node {
 	const widest = 100 // bytes
 	width := 0
@@ -138,7 +137,7 @@ func compact(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// plainLines reports whether a text of several lines reads back as it is when it is written line by line.
+// plainLines reports whether a text with several lines is read back unchanged if it is written as block text.
 func plainLines(text string) bool {
 	for i, line := range strings.Split(text, "\n") {
 		switch {

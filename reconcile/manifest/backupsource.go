@@ -14,9 +14,9 @@ type backupSource struct {
 
 func (b *backupSource) fields() []field {
 	return []field{
-		{"volume", "", "Backup, such as pbs:backup/vm/201/2026-01-01T00:00:00Z. Needed.", withExamples(text(&b.volume, volumeID), `"pbs:backup/vm/201/2026-01-01T00:00:00Z"`)},
-		{"storage", "", "Storage for the restored volumes. Default: where they were.", text(&b.storage, storageName)},
-		{"unique", "", "Draw new MAC addresses, for a copy that runs beside the original. Default: false.", flag(&b.unique)},
+		{"volume", "", "Backup, such as pbs:backup/vm/201/2026-01-01T00:00:00Z. Required.", withExamples(text(&b.volume, volumeID), `"pbs:backup/vm/201/2026-01-01T00:00:00Z"`)},
+		{"storage", "", "Storage for the restored volumes. Default: their original storage.", text(&b.storage, storageName)},
+		{"unique", "", "Generate new MAC addresses, for a copy that runs beside the original. Default: false.", flag(&b.unique)},
 	}
 }
 
@@ -30,7 +30,7 @@ func (b *backupSource) source(l *lowering, p place) *guest.Backup {
 	return &guest.Backup{Volume: b.volume.value, Storage: b.storage.value, Unique: b.unique.value}
 }
 
-// backupKind tells by its name what a backup is of, "" where the name does not say.
+// backupKind returns the kind of guest in a backup, from its name. It returns "" if the name does not contain the kind.
 //
 // Source: PVE API, content of a storage: vzdump-qemu-201-….vma.zst, pbs:backup/ct/210/….
 func backupKind(volume string) guest.Kind {

@@ -9,7 +9,7 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// classSpec is what guests have in common, by kind. A class may build on other classes.
+// classSpec contains what guests have in common, by kind. A class may build on other classes.
 type classSpec struct {
 	class   textList
 	selects opt[selector]
@@ -19,7 +19,7 @@ type classSpec struct {
 func (c *classSpec) fields() []field {
 	return append([]field{
 		{"class", "", "GuestClasses that this one builds on, later ones over earlier ones.", withExamples(list(&c.class, className, ""), `["debian"]`)},
-		{"select", "", "Guests, in and below the folder of the class, that it applies to by itself, below the classes that they name. All of it must fit.", withExamples(child(&c.selects), `{"paths": ["web/**"]}`, `{"labels": {"tier": "web"}}`)},
+		{"select", "", "Guests in and below the folder of the class to which the class applies without being named. Classes that a guest names come after it. All conditions must match.", withExamples(child(&c.selects), `{"paths": ["web/**"]}`, `{"labels": {"tier": "web"}}`)},
 	}, c.defaults.fields()...)
 }
 
@@ -27,13 +27,13 @@ func (c *classSpec) fields() []field {
 type class struct {
 	spec classSpec
 	at   tree.Position
-	// merged is what the class and those that it builds on give, by kind. It is made once: a class that builds twice on one that
-	// builds twice on one ... is as cheap as a list of them.
+	// merged is what the class and its base classes provide, by kind. It is computed once: a class that builds twice on a class that builds twice on
+	// another class ... costs no more than a list of classes.
 	merged  map[guest.Kind]*tree.Node
-	merging bool // being merged; a class that meets itself is a cycle, reported elsewhere
+	merging bool // being merged; a class that reaches itself is a cycle, which check reports
 }
 
-// classes are all of a source, by name.
+// classes are all classes of a source, by name.
 type classes map[string]*class
 
 func decodeClass(doc *document, r *report) *class {
@@ -49,7 +49,7 @@ func decodeClass(doc *document, r *report) *class {
 	return c
 }
 
-// check reports classes that build on unknown ones or on themselves.
+// check reports classes that build on unknown classes or on themselves.
 func (c classes) check(r *report) {
 	names := slices.Sorted(maps.Keys(c))
 	for _, name := range names {
@@ -89,7 +89,7 @@ func (c classes) mergeOver(base *tree.Node, names []string, kind guest.Kind) *tr
 	return base
 }
 
-// inherited returns what a class gives to a kind of guest; nil where it gives nothing.
+// inherited returns what a class provides for a kind of guest, or nil if it provides nothing.
 func (c classes) inherited(name string, kind guest.Kind) *tree.Node {
 	one := c[name]
 	if one == nil || one.merging {

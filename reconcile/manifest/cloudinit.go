@@ -21,17 +21,17 @@ type cloudInit struct {
 
 func (c *cloudInit) fields() []field {
 	return []field{
-		{"storage", "", "Storage for the drive that carries the settings. Leave it out where the template has the drive.", text(&c.storage, storageName)},
+		{"storage", "", "Storage for the drive that contains the settings. Leave it out if the template has the drive.", text(&c.storage, storageName)},
 		{"slot", "", "Slot of the drive. Default: ide2.", slotName(&c.slot, diskSlots)},
-		{"type", "citype", "Format of the settings. Default: the operating system's.", nativeChoice(&c.kind, "citype", "")},
-		{"user", "ciuser", "User to set up in place of the image's.", text(&c.user, userName)},
+		{"type", "citype", "Format of the settings. Default: depends on the operating system.", nativeChoice(&c.kind, "citype", "")},
+		{"user", "ciuser", "User to set up in place of the user of the image.", text(&c.user, userName)},
 		{"passwordFrom", "cipassword", "The user's password, kept on the agent's host.", withExamples(child(&c.passwordFrom), `{"file": "web-password"}`)},
 		{"sshKeys", "sshkeys", "Public keys that may log in, as a set.", withExamples(byHand(list(&c.sshKeys, sshKey, "")), `["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMEXsBt6JGhURlK36Rj2dZ3oVIHElPKYsEQc2G4E2+QK ops@home"]`)},
 		{"ip", "ipconfig", "Addresses by network slot.", withExamples(slots(&c.ip, networkSlots), `{"net0": {"v4": "10.0.20.11/24", "gw4": "10.0.20.1"}}`, `{"net0": {"v4": "dhcp"}}`)},
 		{"dns", "", "Name servers.", group(&c.dns)},
 		{"upgrade", "ciupgrade", "Upgrade packages at the first boot.", flag(&c.upgrade)},
-		{"custom", "", "Files that replace what Proxmox writes. The agent does not see changes within them.", group(&c.custom)},
-		{"onChange", "", "When one of these settings changes while the guest runs: regenerate writes the drive anew at once, ignore leaves that to the next start. Either way cloud-init reads it at the next boot. Default: ignore.", choice(&c.onChange, "regenerate", "ignore")},
+		{"custom", "", "Files that replace the files that Proxmox generates. The agent does not detect changes in these files.", group(&c.custom)},
+		{"onChange", "", "When one of these settings changes while the guest runs: regenerate writes the drive again at once, ignore waits for the next start. Either way cloud-init reads it at the next boot. Default: ignore.", choice(&c.onChange, "regenerate", "ignore")},
 	}
 }
 
@@ -63,20 +63,20 @@ func (c *cloudInit) lowerDrive(l *lowering) {
 	l.close()
 }
 
-// needDrive reports settings that would reach nobody: a guest that is made without a template has no drive that carries them.
+// needDrive reports settings without a drive: a guest that is created without a template has no drive that contains them.
 func (c *cloudInit) needDrive(l *lowering) {
 	if c.storage.set {
 		return
 	}
 	for _, in := range l.sorted() {
 		if in.Verb == guest.Want && guest.IsCloudInit(in.Key) {
-			l.missing(l.setBy[in.Key], "got settings for cloud-init, and no drive that carries them to the guest", "add cloudInit.storage")
+			l.missing(l.setBy[in.Key], "got settings for cloud-init, but no drive that contains them", "add cloudInit.storage")
 			return
 		}
 	}
 }
 
-// slotName is the name of a slot as a value.
+// slotName is the name of a slot.
 func slotName(into *opt[string], names families) value {
 	return scalarValue[string]{into, slotCodec{names}}
 }
@@ -96,7 +96,7 @@ func (c slotCodec) form() schema {
 	return schema{Type: nullable("string"), Pattern: c.names.pattern(), Examples: textExamples(c.names[0].prefix + "0")}
 }
 
-// encodeComponent encodes a text as JavaScript's encodeURIComponent does: everything but letters, digits and -_.!~*'().
+// encodeComponent encodes a text like JavaScript's encodeURIComponent: everything except letters, digits and -_.!~*'().
 func encodeComponent(s string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder

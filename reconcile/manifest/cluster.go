@@ -13,7 +13,7 @@ const (
 	maxVMID = 999999999
 )
 
-// Cluster is what the source says about the cluster as a whole. Its name must be the one that the agent was configured with.
+// Cluster contains the settings for the cluster as a whole. Its name must be the cluster name in the agent's configuration.
 type Cluster struct {
 	Name   string
 	VMIDs  Range // of guests that the agent creates; the zero Range allocates nothing
@@ -21,16 +21,16 @@ type Cluster struct {
 	Origin guest.Origin
 }
 
-// Range is vmids from From to To, both included.
+// Range is the vmids from From to To, including both.
 type Range struct{ From, To int }
 
-// Has says whether a vmid lies in the range.
+// Has reports whether a vmid is in the range.
 func (r Range) Has(vmid int) bool { return r.From <= vmid && vmid <= r.To }
 
-// Guards bound what one mistake can cost.
+// Guards limit the damage of one mistake.
 type Guards struct {
-	MaxDestroysPerDay int // guests destroyed in 24 hours; 3 where the manifest says nothing
-	Approvals         int // distinct identities that must approve a held step; 1 where the manifest says nothing
+	MaxDestroysPerDay int // guests destroyed in 24 hours; default 3
+	Approvals         int // distinct identities that must approve a held step; default 1
 }
 
 type clusterSpec struct {
@@ -42,8 +42,8 @@ type clusterSpec struct {
 func (c *clusterSpec) fields() []field {
 	return []field{
 		{"vmids", "", "Vmids for guests of this source. Guests without a vmid get one of them.", withExamples(child(&c.vmids), `{"from": 200, "to": 299}`)},
-		{"guards", "", "Bounds on what one mistake can cost.", withExamples(group(&c.guards), `{"maxDestroysPerDay": 3, "approvals": 2}`)},
-		{"defaults", "", "What every guest inherits, below its classes.", group(&c.defaults)},
+		{"guards", "", "Limits for the damage of one mistake.", withExamples(group(&c.guards), `{"maxDestroysPerDay": 3, "approvals": 2}`)},
+		{"defaults", "", "What every guest inherits. Its classes override it.", group(&c.defaults)},
 	}
 }
 
@@ -74,7 +74,7 @@ func (d *defaults) fields() []field {
 	}
 }
 
-// of returns what is given for a kind, nil where nothing is.
+// of returns the defaults for a kind, or nil if there are none.
 func (d *defaults) of(kind guest.Kind) *tree.Node {
 	if kind == guest.Container {
 		return d.container
@@ -108,10 +108,10 @@ func decodeCluster(doc *document, r *report) (Cluster, defaults) {
 	return out, s.defaults
 }
 
-// inheritedName is the field that holds what guests of a kind inherit, in a class and in the defaults.
+// inheritedName is the field for what guests of a kind inherit, in a class and in the defaults.
 var inheritedName = map[guest.Kind]string{guest.VirtualMachine: "virtualMachine", guest.Container: "container"}
 
-// checkInherited decodes what guests inherit by itself, so that a mistake is told once, where it was made, whoever inherits it.
+// checkInherited decodes inherited values once, so that a mistake is reported once, at its position, whichever guests inherit it.
 func checkInherited(d decoder, given *defaults) {
 	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
 		n := given.of(kind)

@@ -7,8 +7,8 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// checkSelected reports the fields of a guest that two classes of the same order give differently, and nothing after them decides:
-// which one holds would hang on the names of the classes.
+// checkSelected reports fields that two selecting classes of the same order set to different values, unless a later layer sets the field. The
+// result would depend on the names of the classes.
 func (c classes) checkSelected(d decoder, selected []string, kind guest.Kind, merged *tree.Node) {
 	for i, one := range selected {
 		for _, other := range selected[i+1:] {
@@ -20,13 +20,13 @@ func (c classes) checkSelected(d decoder, selected []string, kind guest.Kind, me
 	}
 }
 
-// classConflict are two classes that select the same guest.
+// classConflict compares two classes that select the same guest.
 type classConflict struct {
 	decoder
 	one, other string
 }
 
-// compare finds the fields that both set, to different values, and that still hold in the merged guest.
+// compare finds the fields that both classes set to different values, if the merged guest has one of these values.
 func (v classConflict) compare(path string, merged, one, other *tree.Node) {
 	if merged == nil || one == nil || other == nil {
 		return

@@ -31,18 +31,18 @@ type container struct {
 func (c *container) fields() []field {
 	return append(c.common.fields(), []field{
 		{"hostname", "hostname", "Host name. Default: metadata.name, except for adopted guests.", text(&c.hostname, dnsName)},
-		{"source", "", "How to create the guest. Not compared afterwards: a later edit never creates it again.", withExamples(group(&c.from), `{"template": {"volume": "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"}}`)},
+		{"source", "", "How to create the guest. Not compared afterwards: a later edit does not create it again.", withExamples(group(&c.from), `{"template": {"volume": "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"}}`)},
 		{"cpu", "", "Processors.", withExamples(group(&c.cpu), `{"cores": 2}`)},
 		{"memory", "", "Memory.", withExamples(group(&c.memory), `{"size": "1Gi", "swap": "0Mi"}`)},
 		{"rootfs", "", "The root file system.", withExamples(group(&c.rootfs), `{"storage": "local-lvm", "size": "8Gi"}`)},
 		{"mounts", "", "Mount points by slot.", withExamples(slots(&c.mounts, slotsOf(guest.Container, "mp")), `{"mp0": {"storage": "local-lvm", "size": "4Gi", "path": "/var/lib/data", "backup": true}}`)},
 		{"networks", "", "Network interfaces by slot.", withExamples(slots(&c.networks, slotsOf(guest.Container, "net")), `{"net0": {"name": "eth0", "bridge": "vmbr0", "ip4": "10.0.20.53/24", "gw4": "10.0.20.1"}}`)},
 		{"dns", "", "Name servers. Default: the host's.", group(&c.dns)},
-		{"features", "", "What the container may do. All but nesting need root@pam.", withExamples(group(&c.features), `{"nesting": true}`)},
-		{"unprivileged", "unprivileged", "Map root to a user without rights on the host. Used to create only; cannot be changed.", flag(&c.unprivileged)},
+		{"features", "", "What the container may do. All except nesting need root@pam.", withExamples(group(&c.features), `{"nesting": true}`)},
+		{"unprivileged", "unprivileged", "Map root to a user without rights on the host. Used only to create the guest; cannot be changed.", flag(&c.unprivileged)},
 		{"timezone", "timezone", "Time zone, or host for the node's.", text(&c.timezone, timeZone)},
-		{"passwordFrom", "password", "Root's password, kept on the agent's host. Used to create only.", withExamples(child(&c.passwordFrom), `{"file": "dns-root"}`)},
-		{"sshKeys", "ssh-public-keys", "Public keys that may log in as root. Used to create only.", withExamples(byHand(list(&c.sshKeys, sshKey, "\n")), `["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMEXsBt6JGhURlK36Rj2dZ3oVIHElPKYsEQc2G4E2+QK ops@home"]`)},
+		{"passwordFrom", "password", "Root's password, kept on the agent's host. Used only to create the guest.", withExamples(child(&c.passwordFrom), `{"file": "dns-root"}`)},
+		{"sshKeys", "ssh-public-keys", "Public keys that may log in as root. Used only to create the guest.", withExamples(byHand(list(&c.sshKeys, sshKey, "\n")), `["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMEXsBt6JGhURlK36Rj2dZ3oVIHElPKYsEQc2G4E2+QK ops@home"]`)},
 		{"entrypoint", "entrypoint", "Command to start in place of /sbin/init; Proxmox VE 9.1 and later.", text(&c.entrypoint, commandLine)},
 		{"env", "env", "Environment of that command; Proxmox VE 9.1 and later.", withExamples(dictionary(&c.env, variableName), `{"LANG": "C.UTF-8"}`)},
 	}...)
@@ -57,7 +57,7 @@ func (c *container) lower(l *lowering) {
 	c.lowerEnvironment(l)
 }
 
-// lowerEnvironment joins the variables as Proxmox keeps them: NAME=value, separated by NUL.
+// lowerEnvironment joins the variables as Proxmox stores them: NAME=value, separated by NUL.
 func (c *container) lowerEnvironment(l *lowering) {
 	var set []string
 	for _, name := range slices.Sorted(maps.Keys(c.env)) {
@@ -105,7 +105,7 @@ func (m *containerMemory) fields() []field {
 	}
 }
 
-// rootfs is the volume that a container's root is on.
+// rootfs is the root volume of a container.
 type rootfs struct {
 	storage          opt[string]
 	size             opt[int64]
@@ -117,14 +117,14 @@ type rootfs struct {
 func (r *rootfs) fields() []field {
 	return withRaw(&r.natives, "rootfs.", `{"acl": true}`, []field{
 		{"storage", "rootfs.storage", "Storage to create the volume on.", text(&r.storage, storageName)},
-		{"size", "rootfs.size", "Least size, such as 8Gi. A smaller volume grows; none shrinks.", capacity(&r.size)},
+		{"size", "rootfs.size", "Minimum size, such as 8Gi. A smaller volume grows; a volume never shrinks.", capacity(&r.size)},
 		{"replicate", "rootfs.replicate", "Include the volume in replication.", flag(&r.replicate)},
 		{"quota", "rootfs.quota", "User quotas.", flag(&r.quota)},
 		{"options", "rootfs.mountoptions", "Mount options, such as noatime.", withExamples(list(&r.options, mountOption, ";"), `["noatime"]`)},
 	})
 }
 
-// mount is a mount point: a volume of its own, an existing one, or a folder of the host.
+// mount is a mount point: a new volume, an existing volume, or a folder of the host.
 type mount struct {
 	removal
 	storage, volume, path              opt[string]
@@ -138,9 +138,9 @@ func (m *mount) fields() []field {
 	return withRaw(&m.natives, ".", `{"acl": true, "shared": true}`, []field{
 		m.row(),
 		{"storage", ".storage", "Storage to create the volume on.", text(&m.storage, storageName)},
-		{"size", ".size", "Least size, such as 8Gi. A smaller volume grows; none shrinks.", capacity(&m.size)},
+		{"size", ".size", "Minimum size, such as 8Gi. A smaller volume grows; a volume never shrinks.", capacity(&m.size)},
 		{"volume", ".volume", "Existing volume, or a folder of the host (which needs root@pam), in place of storage.", text(&m.volume, mountSource)},
-		{"path", ".mp", "Path inside the container. Needed for a new mount point.", text(&m.path, folder)},
+		{"path", ".mp", "Path inside the container. Required for a new mount point.", text(&m.path, folder)},
 		{"backup", ".backup", "Include the volume in backups.", flag(&m.backup)},
 		{"readOnly", ".ro", "Read only.", flag(&m.readOnly)},
 		{"replicate", ".replicate", "Include the volume in replication.", flag(&m.replicate)},

@@ -10,7 +10,7 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// checkVMIDs reports vmids that two guests claim, that lie outside the cluster's range, or that nothing can give.
+// checkVMIDs reports vmids that two guests have, vmids outside the cluster's range, and guests for which no vmid can be chosen.
 func (p *parser) checkVMIDs() {
 	firsts := map[int]place{}
 	owners := map[int]string{}
@@ -38,7 +38,7 @@ func (p *parser) checkVMIDs() {
 	}
 }
 
-// checkDependencies reports guests that depend on unknown ones or on themselves.
+// checkDependencies reports guests that depend on unknown guests or on themselves.
 func (p *parser) checkDependencies() {
 	labels := slices.Sorted(maps.Keys(p.specs))
 	for _, label := range labels {
@@ -66,7 +66,7 @@ func (p *parser) checkDependencies() {
 	}
 }
 
-// sibling returns the label, other than that of the guest itself, that an unknown one of its kind most likely meant, "" where none is near.
+// sibling returns the most similar label of the same kind to an unknown one, other than the guest's own. It returns "" if none is similar.
 func sibling(unknown, self string, labels []string) string {
 	kind, name, _ := strings.Cut(unknown, "/")
 	var names []string
@@ -81,7 +81,7 @@ func sibling(unknown, self string, labels []string) string {
 	return ""
 }
 
-// checkVolumes reports volumes of guests that two slots claim: both would write to the one.
+// checkVolumes reports volumes of guests that two slots claim: both guests would write to the volume.
 func (p *parser) checkVolumes() {
 	claims := claims{report: p.report, firsts: map[string]claim{}}
 	for _, g := range p.set.Guests {
@@ -93,8 +93,8 @@ func (p *parser) checkVolumes() {
 	}
 }
 
-// checkShared warns of MAC addresses that two slots claim, as bonds and spare guests do on purpose, and of volumes that bear no guest's
-// vmid, such as units of a disk array that clusters of guests share.
+// checkShared warns of MAC addresses that two slots claim, which bonds and spare guests do on purpose. It also warns of shared volumes without a
+// vmid in their name, such as units of a disk array that clusters of guests share.
 func (p *parser) checkShared(warnings *report) {
 	claims := claims{report: warnings, firsts: map[string]claim{}}
 	for _, g := range p.set.Guests {
@@ -111,13 +111,13 @@ func (p *parser) checkShared(warnings *report) {
 	}
 }
 
-// claims tells of everything that is claimed twice.
+// claims reports everything that is claimed twice.
 type claims struct {
 	report *report
 	firsts map[string]claim // by what is claimed
 }
 
-// claim is a slot that claims something for itself.
+// claim is a slot that claims a resource.
 type claim struct {
 	guest Guest
 	key   string

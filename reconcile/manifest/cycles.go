@@ -2,7 +2,7 @@ package manifest
 
 import "slices"
 
-// cycles returns the cycles among names, each once, beginning with the name that comes first in the list.
+// cycles returns the cycles among names, each once. A cycle begins with the name that comes first in the list.
 func cycles(names []string, next func(string) []string) [][]string {
 	const (
 		open = iota + 1

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// device is a device of the host, named by a resource mapping, so that the manifest holds on every node that maps it.
+// device is a device of the host, named by a resource mapping, so that the manifest works on every node that maps it.
 type device struct {
 	removal
 	mapping, mediated     opt[string]
@@ -29,7 +29,7 @@ func (d *device) fields() []field {
 func (d *device) lower(l *lowering) {
 	only := func(p place, set bool, prefix, what string) {
 		if set && !strings.HasPrefix(l.slot, prefix) {
-			l.problem(p, "got it on slot "+l.slot+", want a "+prefix+" slot: it is of "+what, "")
+			l.problem(p, "got it on slot "+l.slot+", want a "+prefix+" slot: it applies to "+what, "")
 		}
 	}
 	only(d.pcie.place, d.pcie.set, "hostpci", "PCI devices")
@@ -102,7 +102,7 @@ func (a *audio) fields() []field {
 	}
 }
 
-// smbios is what the firmware says about the machine. Its uuid is Proxmox's own, and this agent's proof of identity.
+// smbios is what the firmware reports about the machine. The uuid belongs to Proxmox; the agent identifies the guest by it.
 type smbios struct{ manufacturer, product, version, serial, sku, family opt[string] }
 
 func (s *smbios) fields() []field {

@@ -64,7 +64,7 @@ func (d *disk) lower(l *lowering) {
 	needsSubKey(l, d.readOnly, "ro")
 }
 
-// needsSubKey reports a field that is set on a bus whose disks do not have its native sub-key.
+// needsSubKey reports a field on a bus whose disks do not have the native sub-key of the field.
 func needsSubKey(l *lowering, field opt[bool], sub string) {
 	if field.set && !slices.Contains(guest.SubKeys(l.kind, l.slot), sub) {
 		l.problem(field.place, "got it on slot "+l.slot+", want a "+busesWith(sub)+" slot", "")
@@ -102,7 +102,7 @@ func (d *diskLimits) fields() []field {
 	}
 }
 
-// lower refuses a limit on both directions beside one on either, which QEMU does not start with.
+// lower refuses a limit for both directions beside a limit for one direction: QEMU does not start with both.
 func (d *diskLimits) lower(l *lowering) {
 	const message = "got it beside a limit on reading or writing alone, want one or the other"
 	if d.both.value > 0 && (d.read.value > 0 || d.write.value > 0) {

@@ -1,17 +1,30 @@
-// Package manifest turns YAML files into typed guests, each value knowing its file, line and column.
+// Package manifest turns YAML files into typed guests. Each value has its file, line and column.
 //
-// A file holds any number of documents of four kinds: Cluster (one in the whole source), GuestClass (what guests have in
-// common), VirtualMachine and Container. Reading goes through one value a step:
+// A file contains any number of documents of four kinds: Cluster (one in the whole source), GuestClass (what guests have in common),
+// VirtualMachine and Container. Parse reads them in steps:
 //
-//	File -> tree.Node  a tree of positions and text, bounded, without aliases (package tree)
-//	node -> node       classes laid under a guest's own spec, left to right (merge.go)
-//	node -> spec       typed fields that know whether they were set and where (field.go, vm.go, container.go)
-//	spec -> Desired    intents on native Proxmox keys (lowering.go)
+//	File -> tree.Node       values with positions, within limits, without aliases (package tree)
+//	tree.Node -> tree.Node  classes merged under a guest's own spec, left to right (merge.go, class.go)
+//	tree.Node -> spec       typed fields that record whether and where they were set (field.go, machine.go, container.go)
+//	spec -> guest.Desired   intents for native Proxmox keys (lowering.go)
 //
-// A field is one row of a table: its YAML name, the native key behind it, its description and the rule for its values.
-// Decoding, lowering, suggestions and the JSON Schema all read that row, so they cannot disagree. What a manifest leaves
-// out is not managed. Every problem of every file is reported at once.
+// A field is one row of a table: its YAML name, its native key, its description and the codec of its values. Decoding, lowering, hints and the JSON
+// Schema all use this row, so they always agree. What a manifest leaves out is not managed. Parse reports every problem of every file at once.
 //
-// The files are read as untrusted text: size, depth and number of values are bounded, and YAML's aliases, merge keys and
-// tags are refused (a GuestClass says the same with a name).
+// The main types, in the order of their use:
+//
+//	File, Parse -> Set     the source, and what it wants (parse.go, set.go)
+//	Problem, Problems      what is wrong, with positions (problem.go)
+//	Set.Lower              guest.Desired for each guest, with assigned vmids
+//	Guest.Render, Values   a guest with everything that it inherits (render.go, values.go)
+//	Adopt -> Adopted       the manifest of a live guest: lowering in the other direction (adopt.go)
+//	Schema                 the JSON Schema for editors (schema.go)
+//
+// The words of enumerations and the numbers of slots come from package guest.
+//
+// To add a field for a native key, add a row to the fields method of its object, such as machine, disk or network. The row decodes, lowers, raises
+// and describes the value. Then run the tests with -update, which rewrites the schema. Start reading with field.go, machine.go and lowering.go.
+//
+// The files are untrusted text: package tree limits their size, depth and number of values, and refuses aliases, merge keys and tags. A GuestClass
+// has the same purpose, with a name.
 package manifest

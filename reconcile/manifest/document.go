@@ -19,11 +19,11 @@ const (
 
 var kinds = []string{kindCluster, kindClass, string(guest.VirtualMachine), string(guest.Container)}
 
-// document is what every kind begins with.
+// document contains the fields that every kind has.
 type document struct {
 	apiVersion, kind opt[string]
 	meta             metadata
-	spec             *tree.Node // nil where there is none
+	spec             *tree.Node // nil if there is none
 	at               tree.Position
 }
 
@@ -59,7 +59,7 @@ func (d *document) label() string {
 	return d.kind.value + "/" + d.meta.name.value
 }
 
-// newDocument reads what every kind begins with. It returns nil where the rest cannot be understood.
+// newDocument reads the fields that every kind has. It returns nil if the rest cannot be understood.
 func newDocument(n *tree.Node, r *report) *document {
 	doc := &document{at: n.At}
 	doc.prefillLabel(n)
@@ -94,7 +94,7 @@ func newDocument(n *tree.Node, r *report) *document {
 	}
 }
 
-// prefillLabel looks kind and name up before decoding, so that problems on the way can be told by their document.
+// prefillLabel reads kind and name before decoding, so that problems can be reported with the label of their document.
 func (d *document) prefillLabel(n *tree.Node) {
 	kind, meta := n.Get("kind"), n.Get("metadata")
 	if kind == nil || meta == nil {
@@ -110,7 +110,7 @@ func (d *document) prefillLabel(n *tree.Node) {
 	}
 }
 
-// subtree is a row that is decoded later, against the fields of a kind.
+// subtree is a row that is decoded later, with the fields of a kind.
 func subtree(into **tree.Node, kind string) value { return subtreeValue{into, kind} }
 
 type subtreeValue struct {

@@ -2,7 +2,7 @@ package manifest
 
 import "encoding/json"
 
-// withExamples is a row with examples for people who read the schema, as JSON. They stand in place of those that its values bring along.
+// withExamples is a row with examples for the schema, as JSON. They replace the examples of its value.
 func withExamples(inner value, examples ...string) value { return examplesValue{inner, examples} }
 
 type examplesValue struct {

@@ -9,17 +9,17 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// field is one row of an object's table: all that decoding, lowering and the schema need to know.
+// field is one row of an object's table. Decoding, lowering and the schema use it.
 //
-// Native is the Proxmox key behind the field: "memory"; "cpu.cputype", a sub-key; ".bridge", a sub-key of the slot at hand; or
-// "", where the field has no key of its own. An object that lowers a row by hand names its key here nevertheless, for ignoreFields, the
-// hints and the way back; "node", "pool", "ha" and "template" are no keys of the config, and are called so by changes and plans too.
+// Native is the Proxmox key of the field: "memory"; "cpu.cputype", a sub-key; ".bridge", a sub-key of the current slot; or "", if the field has no
+// key of its own. An object that lowers a row by hand also names its key, for ignoreFields, hints and adopting. "node", "pool", "ha" and
+// "template" are not keys of the configuration, but changes and plans use these names too.
 type field struct {
 	name, native, doc string
 	value             value
 }
 
-// object is a YAML mapping with known names.
+// object is a YAML mapping with known fields.
 type object interface{ fields() []field }
 
 // pointer is the pointer to a type that is an object.
@@ -28,45 +28,45 @@ type pointer[T any] interface {
 	object
 }
 
-// lowerer is an object that has more to say than its rows, or to check across them.
+// lowerer is an object that lowers or checks more than its rows do.
 type lowerer interface{ lower(l *lowering) }
 
-// nonMappingRejecter is an object with words of its own for a value that is no mapping.
+// nonMappingRejecter is an object with its own message for a value that is not a mapping.
 type nonMappingRejecter interface{ rejectNonMapping(n *tree.Node) rejection }
 
-// value is what a row decodes into. The way back from live keys is raisable, in adopt_raise.go; what lowers by hand here has its way
-// back by hand in adopt_hand.go, and a field without one is named in adopt_fields_test.go.
+// value is what a row decodes into. The inverse of lower is raisable, in adopt_raising.go. Values that are lowered by hand are raised by hand in
+// adopt_by_hand.go; fields that cannot be raised are listed in adopt_fields_test.go.
 type value interface {
 	decode(d decoder, n *tree.Node)
 	lower(l *lowering, native string)
 	schema() *schema
-	walk(path string, visit func(path string, row field)) // every row below
+	walk(path string, visit func(path string, row field)) // all rows below
 }
 
-// place is where a value was set.
+// place is the position and the path of a value in a manifest.
 type place struct {
 	at   tree.Position
 	path string
 }
 
-// opt is a value that a manifest may leave out.
+// opt is a value that a manifest can leave out.
 type opt[T any] struct {
 	place
 	value T
 	set   bool
 }
 
-// decoder is the place that decoding has come to.
+// decoder is the current position of decoding.
 type decoder struct {
 	report *report
 	label  string
 	path   string
-	root   object // whose fields a misplaced name is looked up in
-	base   string // path of the root, "" where it is the spec
-	seen   tables // keeps the tables of what is decoded; nil keeps none
+	root   object // the fields that are searched for a misplaced name
+	base   string // path of the root, "" for the spec
+	seen   tables // collects the tables of decoded objects; nil collects nothing
 }
 
-// tables are the rows of objects that were decoded. Lowering goes through the same rows; what was not decoded sets nothing.
+// tables are the rows of decoded objects. Lowering uses the same rows; an object that was not decoded sets nothing.
 type tables map[object][]field
 
 func (d decoder) below(name string) decoder {
@@ -81,7 +81,7 @@ func (d decoder) problem(at tree.Position, message, hint string) {
 	d.report.add(Problem{Origin: guest.Origin(at), Guest: d.label, Field: d.path, Message: message, Hint: hint})
 }
 
-// decodeObject fills an object from a mapping; a null leaves its field unset.
+// decodeObject fills an object from a mapping. A null leaves its field unset.
 func decodeObject(d decoder, n *tree.Node, into object) {
 	rows := into.fields()
 	if n.Kind != tree.Mapping {
@@ -107,13 +107,13 @@ func decodeObject(d decoder, n *tree.Node, into object) {
 	}
 }
 
-// mappingHint returns a hint for a value without its name: the first field that it would fit, as it is or as what it was most likely meant
-// to be. memory: 2048 is memory: {size: 2048Mi}. No value means that something is to be removed.
+// mappingHint returns a hint for a value that is not a mapping: the first field that accepts the value, or its most likely meaning. For
+// memory: 2048 it suggests memory: {size: 2048Mi}. It never suggests to remove something.
 func (d decoder) mappingHint(into object, n *tree.Node) string {
 	if d.path == "" || n.Kind != tree.Scalar || n.IsNull() {
 		return ""
 	}
-	blank, ok := reflect.New(reflect.TypeOf(into).Elem()).Interface().(object) // so that the trial leaves nothing behind
+	blank, ok := reflect.New(reflect.TypeOf(into).Elem()).Interface().(object) // so that the attempt changes nothing
 	if !ok {
 		return ""
 	}
@@ -139,8 +139,8 @@ func find(rows []field, name string) *field {
 	return nil
 }
 
-// unknownFieldHint returns a hint for an unknown name: the one place below this object, or else anywhere, that has this name or this native
-// key, or a native sub-key that raw takes, or a field of guests that a class keeps by kind, or a field of this object that is spelt like it.
+// unknownFieldHint returns a hint for an unknown name: the only field below this object, or anywhere, with this name or this native key; or a
+// native sub-key that raw accepts; or a field that classes have by kind; or a field of this object with similar spelling.
 func (d decoder) unknownFieldHint(rows []field, name string) string {
 	var names, near, elsewhere []string
 	for _, row := range rows {
@@ -169,7 +169,7 @@ func (d decoder) unknownFieldHint(rows []field, name string) string {
 	return cmp.Or(d.rawHint(rows, name), d.otherKindHint(name), d.belowSpecHint(rows, name), didYouMean(closest(name, names)))
 }
 
-// inheritedPaths returns where a guest's field belongs that stands beside the specs of both kinds of guests, as in a class.
+// inheritedPaths returns the paths of a guest's field in an object that contains the specs of both kinds, such as a class.
 func inheritedPaths(rows []field, name string) []string {
 	var paths []string
 	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
@@ -193,7 +193,7 @@ func walkObject(o object, path string, visit func(path string, row field)) {
 	}
 }
 
-// group is a row whose fields stand in a mapping of their own: cpu.cores, cpu.type.
+// group is a row for an object in its own mapping: cpu.cores, cpu.type.
 func group(into object) value { return groupValue{into} }
 
 type groupValue struct{ into object }
@@ -208,7 +208,7 @@ func (g groupValue) walk(path string, visit func(path string, row field)) {
 	walkObject(g.into, path, visit)
 }
 
-// child is a group whose presence means something by itself: source.blank, firmware.efi.
+// child is a group whose presence has a meaning: source.blank, firmware.efi.
 func child[T any, P pointer[T]](into *opt[T]) value {
 	return childValue{groupValue{P(&into.value)}, func(p place) { into.place, into.set = p, true }, &into.set}
 }
@@ -230,7 +230,7 @@ func (c childValue) lower(l *lowering, native string) {
 	}
 }
 
-// byHand is a row whose object lowers it: it has more to do than to print a value.
+// byHand is a row that its object lowers by hand.
 func byHand(inner value) value { return byHandValue{inner} }
 
 type byHandValue struct{ value }

@@ -6,7 +6,7 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// ha is what the cluster's HA manager does with a guest.
+// ha is the entry of a guest with the cluster's HA manager.
 type ha struct {
 	absent                  opt[bool]
 	state                   opt[string]
@@ -15,14 +15,14 @@ type ha struct {
 
 func (h *ha) fields() []field {
 	return []field{
-		{"absent", "", "The guest is no resource of the HA manager. Stands alone.", flag(&h.absent)},
-		{"state", "ha.state", "started keeps it running, stopped keeps it stopped, disabled too without recovery, ignored leaves it alone. Default for a new resource: started.", byHand(choice(&h.state, "started", "stopped", "ignored", "disabled"))},
+		{"absent", "", "The guest has no entry with the HA manager. Excludes all other fields.", flag(&h.absent)},
+		{"state", "ha.state", "started keeps it running, stopped keeps it stopped, disabled keeps it stopped without recovery, ignored leaves it alone. Default for a new resource: started.", byHand(choice(&h.state, "started", "stopped", "ignored", "disabled"))},
 		{"maxRestart", "ha.max_restart", "Attempts to start it on one node. Default for a new resource: 1.", byHand(integer(&h.maxRestart, 0, math.MaxInt32))},
 		{"maxRelocate", "ha.max_relocate", "Attempts on other nodes after that. Default for a new resource: 1.", byHand(integer(&h.maxRelocate, 0, math.MaxInt32))},
 	}
 }
 
-// wish returns what is wanted of the HA manager, nil where nothing is.
+// wish returns the wanted entry with the HA manager, or nil if nothing is wanted.
 func (h *ha) wish(p place) *guest.HAWanted {
 	if !h.absent.value && !h.state.set && !h.maxRestart.set && !h.maxRelocate.set {
 		return nil
@@ -37,7 +37,7 @@ func (h *ha) wish(p place) *guest.HAWanted {
 	return &w
 }
 
-// lowerHA checks what is wanted of the HA manager by itself and against the power that the manifest wants.
+// lowerHA checks the wanted entry with the HA manager, and compares it with the wanted run state.
 func (c *common) lowerHA(l *lowering) {
 	h := &c.ha.value
 	if !c.ha.set {
@@ -54,9 +54,9 @@ func (c *common) lowerHA(l *lowering) {
 	}
 	if against := stateAgainstHA[h.state.value]; against != "" && c.state.value == against {
 		l.problem(c.state.place, "got state: "+against+" against state: "+h.state.value+" of "+l.describePlace(h.state.place)+
-			", want two that agree: the HA manager decides", "leave state out of one of them")
+			", want states that agree: the HA manager decides", "leave state out of one of them")
 	}
 }
 
-// stateAgainstHA is the power that a state of the HA manager works against.
+// stateAgainstHA is the run state that contradicts a state of the HA manager.
 var stateAgainstHA = map[string]string{"started": string(guest.Stopped), "stopped": string(guest.Running), "disabled": string(guest.Running)}

@@ -10,7 +10,7 @@ type firmware struct {
 func (f *firmware) fields() []field {
 	return []field{
 		{"bios", "bios", "seabios, or ovmf for UEFI.", nativeChoice(&f.bios, "bios", "")},
-		{"machine", "machine.type", "Machine type, such as q35. A version pins it.", text(&f.machine, machineType)},
+		{"machine", "machine.type", "Machine type, such as q35. With a version it does not change.", text(&f.machine, machineType)},
 		{"efi", "", "Disk for UEFI variables, slot efidisk0.", child(&f.efi)},
 		{"tpm", "", "TPM, slot tpmstate0.", child(&f.tpm)},
 	}
@@ -25,8 +25,8 @@ type efi struct {
 func (e *efi) fields() []field {
 	return []field{
 		{"storage", "efidisk0.storage", "Storage to create the disk on.", text(&e.storage, storageName)},
-		{"type", "efidisk0.efitype", "Size of the variables; secure boot needs 4m. Used to create only. Default: 4m with secureBoot, else Proxmox's.", nativeChoice(&e.kind, "efidisk0", "efitype")},
-		{"secureBoot", "efidisk0.pre-enrolled-keys", "Enroll the distributions' and Microsoft's keys. Used to create only.", flag(&e.secureBoot)},
+		{"type", "efidisk0.efitype", "Size of the variables; secure boot needs 4m. Used only to create the guest. Default: 4m with secureBoot, else Proxmox's.", nativeChoice(&e.kind, "efidisk0", "efitype")},
+		{"secureBoot", "efidisk0.pre-enrolled-keys", "Enroll the distributions' and Microsoft's keys. Used only to create the guest.", flag(&e.secureBoot)},
 	}
 }
 
@@ -45,7 +45,7 @@ type tpm struct{ storage, version opt[string] }
 func (t *tpm) fields() []field {
 	return []field{
 		{"storage", "tpmstate0.storage", "Storage to keep the state on.", text(&t.storage, storageName)},
-		{"version", "tpmstate0.version", "Version; Windows 11 needs v2.0. Used to create only.", nativeChoice(&t.version, "tpmstate0", "version")},
+		{"version", "tpmstate0.version", "Version; Windows 11 needs v2.0. Used only to create the guest.", nativeChoice(&t.version, "tpmstate0", "version")},
 	}
 }
 
@@ -59,7 +59,7 @@ func (d *display) fields() []field {
 	return []field{
 		{"type", "vga.type", "Adapter; serial0 shows a serial port as the console.", nativeChoice(&d.adapter, "vga", "type")},
 		{"memory", "vga.memory", "Video memory, such as 32Mi.", memory(&d.memory, 4*mib)},
-		{"clipboard", "vga.clipboard", "Share the clipboard with the console; vnc is the one way.", nativeChoice(&d.clipboard, "vga", "clipboard")},
+		{"clipboard", "vga.clipboard", "Share the clipboard with the console; vnc is the only type.", nativeChoice(&d.clipboard, "vga", "clipboard")},
 	}
 }
 

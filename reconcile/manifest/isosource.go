@@ -11,13 +11,13 @@ type isoSource struct{ volume, slot opt[string] }
 
 func (i *isoSource) fields() []field {
 	return []field{
-		{"volume", "", "ISO image, such as local:iso/debian-12.iso. Needed.", withExamples(text(&i.volume, volumeID), `"local:iso/debian-12.iso"`)},
-		{"slot", "", "CD-ROM drive that takes it; not a virtio slot. Default: ide2.", slotName(&i.slot, diskSlots)},
+		{"volume", "", "ISO image, such as local:iso/debian-12.iso. Required.", withExamples(text(&i.volume, volumeID), `"local:iso/debian-12.iso"`)},
+		{"slot", "", "CD-ROM drive for the image; not a virtio slot. Default: ide2.", slotName(&i.slot, diskSlots)},
 	}
 }
 
-// source returns the source, and checks that nothing else wants the drive. A manifest may name the very image in its disks, which
-// keeps it there.
+// source returns the source, and checks that nothing else wants the drive. A manifest may name the same image in its disks, which keeps the image
+// there.
 func (i *isoSource) source(l *lowering, p place) *guest.ISO {
 	slot := "ide2"
 	if i.slot.set {

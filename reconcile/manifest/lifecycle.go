@@ -21,11 +21,11 @@ type lifecycle struct {
 
 func (c *lifecycle) fields() []field {
 	return []field{
-		{"destroy", "", "When the manifest is gone: deny keeps the guest whatever anyone approves, approve waits for a signed approval, allow destroys it. Default: approve.", choice(&c.destroy, string(guest.Deny), string(guest.Approve), string(guest.Allow))},
+		{"destroy", "", "When the manifest is gone: deny keeps the guest, even with an approval, approve waits for a signed approval, allow destroys it. Default: approve.", choice(&c.destroy, string(guest.Deny), string(guest.Approve), string(guest.Allow))},
 		{"rebootPolicy", "", "When a change waits for a restart: never reports it, approve waits for a signed approval, window restarts within the window, auto restarts at once. Default: never.", choice(&c.rebootPolicy, string(guest.RebootNever), string(guest.RebootApprove), string(guest.RebootWindow), string(guest.RebootAuto))},
 		{"window", "", "When rebootPolicy window may restart the guest: days, hours and a time zone, such as Sat 02:00-04:00 Europe/Berlin.", window(&c.window)},
 		{"shutdownTimeout", "", "How long the guest may take to shut down. Default: 3m.", duration(&c.shutdownTimeout, maxDelay)},
-		{"forceStop", "", "Pull the plug when the shutdown takes longer; what the guest has not written is lost. Default: false.", flag(&c.forceStop)},
+		{"forceStop", "", "Stop the guest hard when the shutdown takes longer; data that it has not written is lost. Default: false.", flag(&c.forceStop)},
 		{"protection", "protection", "Proxmox's own protection flag: refuses to remove the guest or its disks.", flag(&c.protection)},
 	}
 }
@@ -36,7 +36,7 @@ func (c *lifecycle) check(l *lowering) {
 		l.missing(c.rebootPolicy.place, "got rebootPolicy: window without a window", "add window: Sat 02:00-04:00 Europe/Berlin")
 	}
 	if c.window.set && policy != guest.RebootWindow {
-		l.missing(c.window.place, "got a window without rebootPolicy: window, so nothing would use it", "")
+		l.missing(c.window.place, "got a window without rebootPolicy: window, so the window has no effect", "")
 	}
 }
 
@@ -63,9 +63,9 @@ type suspension struct {
 
 func (s *suspension) fields() []field {
 	return []field{
-		{"reason", "", "Why, for the person who wonders. Needed.", text(&s.reason, anyText)},
+		{"reason", "", "Reason, for people. Required.", text(&s.reason, anyText)},
 		{"author", "", "Who asked for it.", text(&s.author, anyText)},
-		{"until", "", "When work goes on by itself. Default: never.", timestamp(&s.until)},
+		{"until", "", "When work continues automatically. Default: never.", timestamp(&s.until)},
 	}
 }
 
@@ -77,14 +77,14 @@ func (s *suspension) rejectNonMapping(n *tree.Node) rejection {
 	return rejection{"got " + n.Describe() + ", want a mapping", hint}
 }
 
-// value returns the suspension, nil where the guest is not suspended.
+// suspended returns the suspension, or nil if the guest is not suspended.
 func (c *common) suspended(l *lowering) *guest.Suspension {
 	if !c.suspend.set {
 		return nil
 	}
 	s := c.suspend.value
 	if s.reason.value == "" {
-		l.missing(c.suspend.place, "got no reason, want one", "add reason: and say why")
+		l.missing(c.suspend.place, "got no reason, want one", "add reason: with an explanation")
 	}
 	return &guest.Suspension{Reason: s.reason.value, Author: s.author.value, Until: s.until.value}
 }

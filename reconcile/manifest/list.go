@@ -9,10 +9,10 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// textList is a list of texts, each knowing its place.
+// textList is a list of texts with their positions.
 type textList = opt[[]opt[string]]
 
-// texts returns the words alone.
+// texts returns the texts of a list.
 func texts(w textList) []string {
 	var out []string
 	for _, item := range w.value {
@@ -21,7 +21,7 @@ func texts(w textList) []string {
 	return out
 }
 
-// list is a list of texts that follow a rule, joined for Proxmox. One text alone is a list of one. No text may be there twice.
+// list is a list of texts that follow a rule, joined for Proxmox. A single text is a list with one item. Duplicates are refused.
 func list(into *textList, r *textRule, join string) value {
 	return listValue{into, r, join}
 }
@@ -66,7 +66,7 @@ func (v listValue) decode(d decoder, n *tree.Node) {
 	*v.into = out
 }
 
-// splitHint returns a hint for a text that holds several, as Proxmox joins them: [web, prod] for web;prod.
+// splitHint returns a hint for a text that contains several items in Proxmox's form: [web, prod] for web;prod.
 func (v listValue) splitHint(text string) string {
 	words := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" ,;", c) })
 	if len(words) < 2 || slices.ContainsFunc(words, func(word string) bool { return !v.rule.ok(word) }) {
@@ -95,10 +95,10 @@ func (v listValue) schema() *schema {
 
 func (v listValue) walk(string, func(path string, row field)) {}
 
-// textMap maps names that the user chooses to texts. Where numbers and truth values are welcome, they become native text.
+// textMap maps names that the user chooses to texts. If numbers and booleans are accepted, they become native text.
 type textMap map[string]opt[string]
 
-// dictionary is a mapping of names that follow a rule to plain texts.
+// dictionary is a mapping of names that follow a rule to texts.
 func dictionary(into *textMap, names *textRule) value {
 	return dictionaryValue{into: into, names: names}
 }
@@ -151,7 +151,7 @@ func (v dictionaryValue) parse(n *tree.Node) (string, *rejection) {
 	}
 }
 
-// lower leaves native keys to common.finish, after every field has spoken.
+// lower does nothing: common.finish lowers native keys after all other fields.
 func (v dictionaryValue) lower(*lowering, string) {}
 
 func (v dictionaryValue) schema() *schema {

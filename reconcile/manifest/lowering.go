@@ -16,13 +16,13 @@ type lowering struct {
 	label   string
 	kind    guest.Kind
 	seen    tables
-	slot    string // native key that sub-keys belong to at the moment
+	slot    string // native key to which sub-keys belong at the moment
 	intents map[string]*guest.Intent
 	setBy   map[string]place    // native key -> the field that set it first
-	natives map[string][]string // field path -> native keys, or key.sub, that it became
+	natives map[string][]string // field path -> the native keys, or key.sub, of the field
 	secrets []guest.Secret
 
-	partial bool // a part of the manifest was not understood, so that it may say more than there is here
+	partial bool // a part of the manifest was not understood, so this may be incomplete
 }
 
 func newLowering(r *report, ref guest.Ref, seen tables) *lowering {
@@ -32,7 +32,7 @@ func newLowering(r *report, ref guest.Ref, seen tables) *lowering {
 	}
 }
 
-// lowerObject lowers the rows of an object that was decoded, then what it says beyond them.
+// lowerObject lowers the rows of a decoded object, then calls its own lower method.
 func lowerObject(l *lowering, o object) {
 	rows, decoded := l.seen[o]
 	if !decoded {
@@ -50,14 +50,14 @@ func (l *lowering) problem(p place, message, hint string) {
 	l.report.add(Problem{Origin: guest.Origin(p.at), Guest: l.label, Field: p.path, Message: message, Hint: hint})
 }
 
-// missing reports what a manifest does not say. Where a part of it was not understood, that may be the very part.
+// missing reports a missing field. It reports nothing if a part of the manifest was not understood, since the field may be there.
 func (l *lowering) missing(p place, message, hint string) {
 	if !l.partial {
 		l.problem(p, message, hint)
 	}
 }
 
-// put wants native text of a key, a sub-key, or a sub-key of the slot at hand. Empty text wants a key absent.
+// put wants native text for a key, a sub-key, or a sub-key of the current slot. Empty text wants a key absent.
 func (l *lowering) put(native string, p place, text string) {
 	key, sub, isSub := strings.Cut(native, ".")
 	if key == "" {
@@ -76,7 +76,7 @@ func (l *lowering) put(native string, p place, text string) {
 	}
 }
 
-// putSub wants native text of a sub-key. Empty text wants it absent.
+// putSub wants native text for a sub-key. Empty text wants it absent.
 func (l *lowering) putSub(key, sub string, p place, text string) {
 	in := l.intent(key, p)
 	if in.Sub == nil {
@@ -86,13 +86,13 @@ func (l *lowering) putSub(key, sub string, p place, text string) {
 	l.natives[p.path] = append(l.natives[p.path], key+"."+sub)
 }
 
-// remove wants a key, and the slot behind it, to be absent.
+// remove wants a key, and the slot that it names, to be absent.
 func (l *lowering) remove(key string, p place) {
 	l.intent(key, p).Verb = guest.Absent
 	l.natives[p.path] = append(l.natives[p.path], key)
 }
 
-// recordNative notes that a field became something that is no intent, under the name that ignoreFields and changes have for it.
+// recordNative records what a field became if that is not an intent, under the name that ignoreFields and changes use.
 func (l *lowering) recordNative(native string, p place) {
 	l.natives[p.path] = append(l.natives[p.path], native)
 }
@@ -106,7 +106,7 @@ func (l *lowering) intent(key string, p place) *guest.Intent {
 	return in
 }
 
-// open begins a slot: sub-keys that follow are its own.
+// open begins a slot. Sub-keys that follow belong to it.
 func (l *lowering) open(key string, p place) {
 	if first, taken := l.setBy[key]; taken {
 		l.problem(p, "slot is already taken by "+l.describePlace(first), "")
@@ -116,7 +116,7 @@ func (l *lowering) open(key string, p place) {
 	l.natives[p.path] = append(l.natives[p.path], key)
 }
 
-// close ends a slot; one that says nothing wants nothing.
+// close ends a slot. A slot without any wanted value is dropped.
 func (l *lowering) close() {
 	if in := l.intents[l.slot]; in.Verb == guest.Want && in.Text == "" && len(in.Sub) == 0 {
 		delete(l.intents, l.slot)
@@ -125,8 +125,8 @@ func (l *lowering) close() {
 	l.slot = ""
 }
 
-// raw wants native text as written. A key that a field sets too would have two owners. Keys that the key table does not hold pass,
-// since they may be newer than the agent, but for those that are one slip away from one that it holds.
+// raw wants native text as written. A key that a field also sets is refused. Keys that the key table does not contain are accepted, since they may
+// be newer than the agent, unless they look like a typo of a known key.
 func (l *lowering) raw(key string, value opt[string]) {
 	if !l.settable(key, value.place) {
 		return
@@ -148,28 +148,43 @@ func (l *lowering) unset(key opt[string]) {
 	}
 }
 
-// reservedKeys are native keys that are no manifest's business, each with the reason.
+// Reasons why a manifest cannot set a native key.
+const (
+	keptByProxmox = "only Proxmox writes it"
+	notAKey       = "it is not a key of a guest"
+)
+
+// secretFields are the fields for native keys with secrets.
+var secretFields = map[string]string{"cipassword": "spec.cloudInit.passwordFrom", "password": "spec.passwordFrom"}
+
+// reservedKeys are other native keys that a manifest cannot set, with the reasons.
 var reservedKeys = map[string]string{
-	"digest": "it belongs to Proxmox", "lock": "it belongs to Proxmox", "meta": "it belongs to Proxmox", "parent": "it belongs to Proxmox",
-	"snaptime": "it belongs to Proxmox", "vmstate": "it belongs to Proxmox", "vmgenid": "it belongs to Proxmox",
-	"runningmachine": "it belongs to Proxmox", "runningcpu": "it belongs to Proxmox", "snapstate": "it belongs to Proxmox",
+	"digest": keptByProxmox, "lock": keptByProxmox, "meta": keptByProxmox, "parent": keptByProxmox,
+	"snaptime": keptByProxmox, "vmstate": keptByProxmox, "vmgenid": keptByProxmox,
+	"runningmachine": keptByProxmox, "runningcpu": keptByProxmox, "snapstate": keptByProxmox,
 	"template": "set spec.template", "vmid": "set spec.vmid", "node": "set spec.node", "pool": "set spec.pool", "ha": "set spec.ha",
-	"delete": "use unset", "revert": "it is no key of a guest", "force": "it is no key of a guest", "skiplock": "it is no key of a guest",
+	"delete": "use unset", "revert": notAKey, "force": notAKey, "skiplock": notAKey,
 	"archive": "set spec.source.backup", "ostemplate": "set spec.source.template", "storage": "set it in spec.source, or for each disk",
 	"restore": "set spec.source.backup", "unique": "set spec.source.backup", "start": "set spec.state", "ha-managed": "set spec.ha",
-	"background_delay": "it is no key of a guest", "bwlimit": "it is no key of a guest", "ignore-unpack-errors": "it is no key of a guest",
-	"import-working-storage": "it is no key of a guest", "live-restore": "it is no key of a guest",
-	"cipassword": "a secret must not be in a repository: set spec.cloudInit.passwordFrom",
-	"password":   "a secret must not be in a repository: set spec.passwordFrom",
+	"background_delay": notAKey, "bwlimit": notAKey, "ignore-unpack-errors": notAKey,
+	"import-working-storage": notAKey, "live-restore": notAKey,
 }
 
-// settable says whether a native key may still be set by hand, and reports why not.
-func (l *lowering) settable(key string, p place) bool {
-	reason, taken := reservedKeys[key]
-	if strings.HasPrefix(key, "unused") {
-		reason, taken = "it belongs to Proxmox", true
+// reservedReason returns why a manifest cannot set a native key, or "".
+func reservedReason(key string) string {
+	switch field := secretFields[key]; {
+	case field != "":
+		return "a secret must not be in a repository: set " + field
+	case strings.HasPrefix(key, "unused"):
+		return keptByProxmox
+	default:
+		return reservedKeys[key]
 	}
-	if taken {
+}
+
+// settable reports whether a native key may still be set by hand. If not, it reports the problem.
+func (l *lowering) settable(key string, p place) bool {
+	if reason := reservedReason(key); reason != "" {
 		l.problem(p, "native key "+key+" cannot be set here: "+reason, "")
 		return false
 	}
@@ -191,7 +206,7 @@ func (l *lowering) sorted() []guest.Intent {
 	return out
 }
 
-// nativesOf returns the native keys that a field, and everything below it, became.
+// nativesOf returns the native keys of a field and of all fields below it.
 func (l *lowering) nativesOf(path string) []string {
 	if exact, ok := l.natives[path]; ok {
 		return exact

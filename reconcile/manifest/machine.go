@@ -39,11 +39,11 @@ type machine struct {
 func (m *machine) fields() []field {
 	return append(m.common.fields(), []field{
 		{"name", "name", "Name of the virtual machine. Default: metadata.name, except for adopted guests.", text(&m.name, dnsName)},
-		{"source", "", "How to create the guest. Not compared afterwards: a later edit never creates it again.", withExamples(group(&m.from), `{"clone": {"name": "tmpl-debian-12"}}`, `{"image": {"from": "local:import/debian-12.qcow2"}}`)},
+		{"source", "", "How to create the guest. Not compared afterwards: a later edit does not create it again.", withExamples(group(&m.from), `{"clone": {"name": "tmpl-debian-12"}}`, `{"image": {"from": "local:import/debian-12.qcow2"}}`)},
 		{"cpu", "", "Processors.", withExamples(group(&m.cpu), `{"cores": 2, "type": "x86-64-v2-AES"}`)},
 		{"memory", "", "Memory.", withExamples(group(&m.memory), `{"size": "4Gi"}`, `{"size": "4Gi", "min": "2Gi"}`)},
 		{"agent", "", "The QEMU guest agent.", withExamples(group(&m.agent), `{"enabled": true, "fstrim": true}`)},
-		{"osType", "ostype", "Guest operating system, which decides on defaults: l26 is any Linux.", nativeChoice(&m.osType, "ostype", "")},
+		{"osType", "ostype", "Operating system of the guest, which determines defaults: l26 is any Linux.", nativeChoice(&m.osType, "ostype", "")},
 		{"scsiController", "scsihw", "SCSI controller; iothread needs virtio-scsi-single.", nativeChoice(&m.scsiController, "scsihw", "")},
 		{"firmware", "", "BIOS or UEFI, machine type, TPM.", withExamples(group(&m.firmware), `{"bios": "ovmf", "machine": "q35", "efi": {"storage": "local-lvm", "secureBoot": true}, "tpm": {"storage": "local-lvm", "version": "v2.0"}}`)},
 		{"display", "", "Graphics.", group(&m.display)},
@@ -57,7 +57,7 @@ func (m *machine) fields() []field {
 		{"rng", "rng0", "A source of random numbers.", withExamples(singleDevice(&m.rng), `{"source": "/dev/urandom"}`)},
 		{"watchdog", "watchdog", "A device that restarts a guest which hangs.", withExamples(singleDevice(&m.watchdog), `{"model": "i6300esb", "action": "reset"}`)},
 		{"audio", "audio0", "A sound card.", withExamples(singleDevice(&m.audio), `{"device": "ich9-intel-hda", "driver": "none"}`)},
-		{"smbios", "", "What the firmware says about the machine.", withExamples(group(&m.smbios), `{"manufacturer": "Acme", "serial": "42"}`)},
+		{"smbios", "", "What the firmware reports about the machine.", withExamples(group(&m.smbios), `{"manufacturer": "Acme", "serial": "42"}`)},
 		{"cloudInit", "", "What cloud-init sets up inside the guest.", withExamples(group(&m.cloudInit), `{"storage": "local-lvm", "user": "ops", "ip": {"net0": {"v4": "10.0.20.11/24", "gw4": "10.0.20.1"}}}`)},
 		{"boot", "", "Boot devices.", group(&m.boot)},
 	}...)
@@ -102,7 +102,7 @@ func (c *cpu) fields() []field {
 		{"cores", "cores", "Cores of each socket.", integer(&c.cores, 1, 8192)},
 		{"sockets", "sockets", "Sockets.", integer(&c.sockets, 1, 64)},
 		{"type", "cpu.cputype", "CPU model, such as host or x86-64-v2-AES.", text(&c.model, cpuType)},
-		{"flags", "cpu.flags", "CPU flags to add or to take away, such as +aes.", withExamples(list(&c.flags, cpuFlag, ";"), `["+aes", "-pcid"]`)},
+		{"flags", "cpu.flags", "CPU flags to add or to remove, such as +aes.", withExamples(list(&c.flags, cpuFlag, ";"), `["+aes", "-pcid"]`)},
 		{"units", "cpuunits", "Weight against other guests when the processor is busy.", integer(&c.units, 1, 262144)},
 		{"limit", "cpulimit", "Processors that may be used at once; 0 is no limit.", number(&c.limit, 128)},
 		{"numa", "numa", "NUMA.", flag(&c.numa)},
@@ -119,7 +119,7 @@ type machineMemory struct {
 func (m *machineMemory) fields() []field {
 	return []field{
 		{"size", "memory", "Memory, such as 4Gi; at least 16Mi.", memory(&m.size, 16*mib)},
-		{"min", "balloon", "Least memory that ballooning leaves to the guest, such as 2Gi; off takes the balloon device out.", balloon(&m.least)},
+		{"min", "balloon", "Minimum memory that ballooning leaves to the guest, such as 2Gi; off removes the balloon device.", balloon(&m.least)},
 		{"shares", "shares", "Weight against other guests when ballooning.", integer(&m.shares, 0, 50000)},
 	}
 }
@@ -130,7 +130,7 @@ func (m *machineMemory) lower(l *lowering) {
 	}
 }
 
-// balloon is the least memory; "off" is 0 to Proxmox, which takes the device away.
+// balloon is the minimum memory. "off" is 0 for Proxmox, which removes the device.
 func balloon(into *opt[int64]) value { return scalarValue[int64]{into, balloonCodec{memoryCodec{mib}}} }
 
 type balloonCodec struct{ memoryCodec }
@@ -161,7 +161,7 @@ func (a *agent) fields() []field {
 	}
 }
 
-// lower gives enabled where only other sub-keys are named: the property string cannot be without it.
+// lower sets enabled if only other sub-keys are set: the property string needs it.
 func (a *agent) lower(l *lowering) {
 	if in, there := l.intents["agent"]; there && !a.enabled.set {
 		in.Sub["enabled"] = "1"

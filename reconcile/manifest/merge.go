@@ -2,9 +2,9 @@ package manifest
 
 import "gitops-agent/reconcile/manifest/tree"
 
-// merge lays one value over another and returns the result; neither argument changes. Mappings are merged name by name, anything
-// else replaces. A null stays a null, so that a class can drop what the classes before it gave. A slot that one of the two
-// removes (absent: true) is not mixed with the other.
+// merge lays one value over another and returns the result. It changes neither argument. Mappings are merged by name; any other value is replaced. A
+// null stays a null, so that a class can drop a value of the classes before it. If one of the two removes a slot (absent: true), the slots are
+// not merged.
 func merge(base, over *tree.Node) *tree.Node {
 	if base == nil || base.Kind != tree.Mapping || over.Kind != tree.Mapping || removes(base) || removes(over) {
 		return over
@@ -29,7 +29,7 @@ func merge(base, over *tree.Node) *tree.Node {
 	return out
 }
 
-// withoutNulls returns the value without what it drops: a null means the field is not managed.
+// withoutNulls returns the value without entries that are null: a null means that the field is not managed.
 func withoutNulls(n *tree.Node) *tree.Node {
 	if n.Kind != tree.Mapping {
 		return n

@@ -6,20 +6,20 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// Names that stand where they mean nothing, but elsewhere do.
+// Hints for names that are unknown at their position but known elsewhere.
 
-// pathInRoot returns the path of the decoder below its root.
+// pathInRoot returns the path of the decoder relative to its root.
 func (d decoder) pathInRoot() string {
 	return strings.TrimPrefix(strings.TrimPrefix(d.path, d.base), ".")
 }
 
-// counterparts are what a kind of guest has in place of a field of the other kind.
+// counterparts are the fields that a kind of guest has in place of a field of the other kind.
 var counterparts = map[guest.Kind]map[string]string{
 	guest.VirtualMachine: {"rootfs": "disks", "mounts": "disks", "hostname": "name"},
 	guest.Container:      {"disks": "rootfs and mounts", "name": "hostname"},
 }
 
-// otherKindHint returns a hint for a name that is a field of the other kind of guest in the same place.
+// otherKindHint returns a hint for a name that is a field of the other kind of guest at the same path.
 func (d decoder) otherKindHint(name string) string {
 	var own, other guest.Kind
 	switch d.root.(type) {
@@ -45,7 +45,7 @@ func (d decoder) otherKindHint(name string) string {
 	}
 }
 
-// belowSpecHint returns a hint for a name beside spec that belongs in it, or in the metadata.
+// belowSpecHint returns a hint for a name beside spec that belongs below spec or metadata.
 func (d decoder) belowSpecHint(rows []field, name string) string {
 	if d.path != "" || find(rows, "spec") == nil {
 		return ""
@@ -60,7 +60,7 @@ func (d decoder) belowSpecHint(rows []field, name string) string {
 	return ""
 }
 
-// objectOf returns the spec of a kind, nil of an unknown one.
+// objectOf returns the spec of a kind, or nil for an unknown kind.
 func objectOf(kind string) object {
 	switch kind {
 	case kindCluster:

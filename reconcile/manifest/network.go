@@ -6,7 +6,7 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// link is what network interfaces of both kinds of guest share.
+// link contains the fields that network interfaces of both kinds of guest share.
 type link struct {
 	removal
 	bridge             opt[string]
@@ -17,28 +17,28 @@ type link struct {
 	natives            textMap
 }
 
-// rows takes what differs between the kinds: the sub-key that holds the MAC address, and the least MTU.
+// rows returns the rows. Its parameters differ between the kinds: the sub-key of the MAC address, and the minimum MTU.
 func (n *link) rows(mac string, leastMTU int) []field {
 	return []field{
 		n.row(),
 		{"bridge", ".bridge", "Bridge or vnet that the interface is plugged into.", text(&n.bridge, bridgeName)},
 		{"vlan", ".tag", "VLAN tag.", integer(&n.vlan, 1, 4094)},
-		{"mac", mac, "MAC address; auto keeps the one that Proxmox drew. Default: auto.", macField(&n.mac)},
+		{"mac", mac, "MAC address; auto keeps the address that Proxmox generated. Default: auto.", macField(&n.mac)},
 		{"firewall", ".firewall", "Apply Proxmox's firewall.", flag(&n.firewall)},
-		{"mtu", ".mtu", "MTU; for virtual machines 1 takes the bridge's.", integer(&n.mtu, leastMTU, 65520)},
+		{"mtu", ".mtu", "MTU; for virtual machines, 1 means the MTU of the bridge.", integer(&n.mtu, leastMTU, 65520)},
 		{"rate", ".rate", "Limit in megabytes a second.", number(&n.rate, 10240)},
 		{"linkDown", ".link_down", "Take the link down.", flag(&n.linkDown)},
 	}
 }
 
-// needBridge reports an interface that a new guest would have, and that is plugged in nowhere. What exists may have one.
+// needBridge reports an interface of a new guest without a bridge. An existing guest may have such an interface.
 func (c *common) needBridge(l *lowering, p place, n link) {
 	if !n.bridge.set && !n.removed() && c.adopt.value != "ifUnmanaged" {
 		l.missing(p, "got no bridge, want one for a new interface", "add bridge:, such as vmbr0")
 	}
 }
 
-// macField is a MAC address, in the capitals that Proxmox writes; auto manages nothing.
+// macField is a MAC address in upper case, as Proxmox writes it; auto is not managed.
 func macField(into *opt[string]) value { return scalarValue[string]{into, macCodec{macAddress}} }
 
 type macCodec struct{ *textRule }
@@ -66,7 +66,7 @@ func (n *machineNetwork) fields() []field {
 	}...))
 }
 
-// containerNetwork is an interface of a container, which Proxmox configures inside the container too.
+// containerNetwork is an interface of a container. Proxmox also configures it inside the container.
 type containerNetwork struct {
 	link
 	name, ip4, gw4, ip6, gw6 opt[string]
@@ -87,7 +87,7 @@ func (n *containerNetwork) lower(l *lowering) {
 	checkGateway(l, n.ip6, n.gw6)
 }
 
-// checkGateway refuses a gateway beside an address that is not static: Proxmox does, and a lease brings its own.
+// checkGateway refuses a gateway without a static address: Proxmox refuses it too, and a DHCP lease has its own gateway.
 func checkGateway(l *lowering, ip, gateway opt[string]) {
 	const message = "got a gateway without a static address beside it"
 	switch {

@@ -9,9 +9,8 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// Parse reads all files of a source. Files that are no YAML by their name, and those below a folder that begins with a dot, are
-// passed over. The error is a *Problems with everything that is wrong; the Set is complete only without one. It is pure, and its
-// result does not depend on the order of the files.
+// Parse reads all files of a source. It skips files that are not YAML by their name, and files in a folder whose name begins with a dot. The error is a
+// *Problems with every problem; the Set is complete only without an error. Parse is pure, and its result does not depend on the order of the files.
 func Parse(files []File) (Set, error) {
 	p := parser{report: &report{}, classes: classes{}, firsts: map[string]tree.Position{}, specs: map[string]spec{}, named: map[string]bool{}}
 	p.read(files)
@@ -30,7 +29,7 @@ func Parse(files []File) (Set, error) {
 	return p.set, p.report.err()
 }
 
-// warnings returns what is no mistake and may not be meant.
+// warnings returns what is allowed but may be unintended.
 func (p *parser) warnings() []Problem {
 	r := &report{}
 	p.checkUnusedClasses(r)
@@ -38,15 +37,15 @@ func (p *parser) warnings() []Problem {
 	return r.sorted()
 }
 
-// parser collects what the files say.
+// parser collects the contents of the files.
 type parser struct {
 	report   *report
 	set      Set
 	defaults defaults
 	classes  classes
 	guests   []*document
-	firsts   map[string]tree.Position // label -> document
-	specs    map[string]spec          // label -> decoded, by the label of the guest
+	firsts   map[string]tree.Position // label -> position of the document
+	specs    map[string]spec          // label of the guest -> decoded spec
 	named    map[string]bool          // classes that a guest names
 }
 
@@ -77,7 +76,7 @@ func (p *parser) read(files []File) {
 	}
 }
 
-// isDuplicate reports a document whose label another one has.
+// isDuplicate reports a document with the same label as another document.
 func (p *parser) isDuplicate(doc *document) bool {
 	first, twice := p.firsts[doc.label()]
 	if twice {
@@ -134,7 +133,7 @@ func (p *parser) guest(doc *document) {
 	p.set.Guests = append(p.set.Guests, g)
 }
 
-// namedClasses returns the classes that a guest names. They are read ahead of the other fields, which depend on them.
+// namedClasses returns the classes that a guest names. They are read before the other fields, which depend on them.
 func (p *parser) namedClasses(own *tree.Node, kind guest.Kind, label string) []string {
 	named := own.Get("class")
 	if named == nil || named.IsNull() {
@@ -147,7 +146,7 @@ func (p *parser) namedClasses(own *tree.Node, kind guest.Kind, label string) []s
 	for _, name := range uses.value {
 		if c := p.classes[name.value]; c != nil && p.classes.inherited(name.value, kind) == nil {
 			d.path = name.path
-			d.problem(name.at, fmt.Sprintf("class %s says nothing about a %s", name.value, kind), "it is at "+c.at.String())
+			d.problem(name.at, fmt.Sprintf("class %s has no fields for a %s", name.value, kind), "it is at "+c.at.String())
 		}
 	}
 	for _, name := range texts(uses) {
@@ -156,7 +155,7 @@ func (p *parser) namedClasses(own *tree.Node, kind guest.Kind, label string) []s
 	return texts(uses)
 }
 
-// desired lowers a guest, and reports what is wrong across its fields.
+// desired lowers a guest, and reports problems between its fields.
 func (l *lowering) desired(doc *document, s spec) guest.Desired {
 	c, ref := s.shared(), guest.Ref{Kind: l.kind, Name: doc.meta.name.value, VMID: s.shared().vmid.value}
 	lowerObject(l, s)

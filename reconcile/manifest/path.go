@@ -10,8 +10,7 @@ import (
 
 func lastSegment(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
-// checkIgnoredPath checks that a path names a field whose live value is compared at all. Paths that name slots are known by their
-// pattern, networks.*.mac.
+// checkIgnoredPath checks that a path names a field that is compared with the live guest. Paths with slots match their pattern, networks.*.mac.
 func checkIgnoredPath(s spec, l *lowering, path string) *rejection {
 	var known, native bool
 	var candidates []string
@@ -34,10 +33,10 @@ func checkIgnoredPath(s spec, l *lowering, path string) *rejection {
 	}
 }
 
-// leaveAloneHints tells how to leave things alone that are no values of the guest's configuration.
-var leaveAloneHints = map[string]string{"state": "say state: ignored", "placement.migrate": "say migrate: deny"}
+// leaveAloneHints are the alternatives for fields that are not part of the guest's configuration.
+var leaveAloneHints = map[string]string{"state": "set state: ignored", "placement.migrate": "set migrate: deny"}
 
-// withSegmentsOf returns a pattern with the segments of a path in place of its stars.
+// withSegmentsOf returns a pattern with its stars replaced by the segments of a path.
 func withSegmentsOf(pattern, path string) string {
 	want, got := strings.Split(pattern, "."), strings.Split(path, ".")
 	for i := range min(len(want), len(got)) {
@@ -48,7 +47,7 @@ func withSegmentsOf(pattern, path string) string {
 	return strings.Join(want, ".")
 }
 
-// matches compares segment by segment; a star in the pattern stands for any one.
+// matches compares segment by segment. A star in the pattern matches any segment.
 func matches(pattern, path string) bool {
 	want, got := strings.Split(pattern, "."), strings.Split(path, ".")
 	if len(want) != len(got) {

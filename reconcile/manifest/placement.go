@@ -4,7 +4,7 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// placement is where a guest may be. The node of a spec is short for one preferred node.
+// placement is where a guest may be. The field node of a spec is short for one preferred node.
 type placement struct {
 	prefer  textList
 	migrate opt[string]
@@ -25,7 +25,7 @@ func (c *common) nodes() []string {
 	return texts(c.placement.prefer)
 }
 
-// home returns the node to create the guest on, "" where the manifest leaves it open.
+// home returns the node to create the guest on, or "" if the manifest does not name one.
 func (c *common) home() string {
 	if nodes := c.nodes(); len(nodes) > 0 {
 		return nodes[0]
@@ -33,7 +33,7 @@ func (c *common) home() string {
 	return ""
 }
 
-// migration returns what is done about a guest on another node.
+// migration returns whether the guest is moved from another node.
 func (c *common) migration() guest.Migration {
 	if c.placement.migrate.set {
 		return guest.Migration(c.placement.migrate.value)
@@ -41,7 +41,7 @@ func (c *common) migration() guest.Migration {
 	return guest.MigrateDeny
 }
 
-// lowerPlacement checks where the guest may be, and makes it known under the name that ignoreFields uses.
+// lowerPlacement checks where the guest may be, and records it under the name that ignoreFields uses.
 func (c *common) lowerPlacement(l *lowering) {
 	p := &c.placement
 	if c.node.set {

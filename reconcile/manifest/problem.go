@@ -9,17 +9,16 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// Problem is one thing wrong with a manifest.
+// Problem is one mistake in a manifest.
 type Problem struct {
-	Origin  guest.Origin // zero where no place is to blame, such as a missing Cluster
-	Guest   string       // label of the document, "VirtualMachine/web-1"; "" where it has none
+	Origin  guest.Origin // zero if there is no position, such as for a missing Cluster
+	Guest   string       // label of the document, "VirtualMachine/web-1"; "" if it has none
 	Field   string       // path below spec, "disks.scsi0.size", or "metadata.name"; "" for the whole document
 	Message string       // "got 4 MiB, want at least 16 MiB"
-	Hint    string       // what to do about it; may be ""
+	Hint    string       // how to correct it; may be ""
 }
 
-// String returns "web.yaml:12:5: VirtualMachine web-1: memory.size: got 4 MiB, want at least 16 MiB", with the hint in
-// parentheses behind it.
+// String returns "web.yaml:12:5: VirtualMachine web-1: memory.size: got 4 MiB, want at least 16 MiB", followed by the hint in parentheses.
 func (p Problem) String() string {
 	var b strings.Builder
 	for _, part := range []string{p.Origin.String(), strings.Replace(p.Guest, "/", " ", 1), p.Field} {
@@ -34,11 +33,10 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Problems is the error of Parse and Lower: everything that is wrong, sorted by place. After 500 problems the last one says how many
-// more there are.
+// Problems is the error of Parse and Lower: every problem, sorted by position. After 500 problems the last entry contains the number of the others.
 type Problems struct{ List []Problem }
 
-// Error returns one problem a line.
+// Error returns one problem per line.
 func (p *Problems) Error() string {
 	lines := make([]string, len(p.List))
 	for i, problem := range p.List {
@@ -47,14 +45,14 @@ func (p *Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// maxProblems bounds what one report lists. One wrong file can have more of them than anybody reads.
+// maxProblems limits the length of a report. One wrong file can have more problems than a person reads.
 const maxProblems = 500
 
-// report collects problems. A value that many guests inherit is read many times; its problem is kept once.
+// report collects problems. Many guests can inherit the same value; its problem is kept once.
 type report struct {
 	list  []Problem
 	seen  map[problemKey]bool
-	count int // of problems met, repeated ones included
+	count int // number of problems, including repeated ones
 }
 
 type problemKey struct {
@@ -75,7 +73,7 @@ func (r *report) add(p Problem) {
 	r.list = append(r.list, p)
 }
 
-// err returns the problems as an error, nil where there are none.
+// err returns the problems as an error, or nil if there are none.
 func (r *report) err() error {
 	if len(r.list) == 0 {
 		return nil
@@ -83,7 +81,7 @@ func (r *report) err() error {
 	return &Problems{List: r.sorted()}
 }
 
-// sorted returns the problems by place, and how many more there are than anybody reads.
+// sorted returns the problems by position, at most maxProblems, followed by the number of the others.
 func (r *report) sorted() []Problem {
 	slices.SortStableFunc(r.list, func(a, b Problem) int {
 		return cmp.Or(compareOrigins(a.Origin, b.Origin), cmp.Compare(a.Guest, b.Guest), cmp.Compare(a.Field, b.Field),

@@ -11,7 +11,7 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// Binary units, as bytes.
+// Binary units in bytes.
 const (
 	kib = int64(1) << (10 * (iota + 1))
 	mib
@@ -23,7 +23,7 @@ var units = map[string]int64{"Ki": kib, "Mi": mib, "Gi": gib, "Ti": tib}
 
 var sizeShape = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]*)$`)
 
-// parseSize reads "512Mi", "4Gi" or "1.5Ti" into bytes. Bare returns the unit that is meant by a number without one.
+// parseSize reads "512Mi", "4Gi" or "1.5Ti" into bytes. Bare returns the likely unit of a number without a unit, for the hint.
 func parseSize(n *tree.Node, bare func(number string) string) (int64, *rejection) {
 	const want = "a size with a unit, such as 512Mi or 32Gi"
 	if n.Kind != tree.Scalar {
@@ -51,12 +51,12 @@ func parseSize(n *tree.Node, bare func(number string) string) (int64, *rejection
 	return int64(bytes), nil
 }
 
-// sameUnit returns the unit that was meant by "GB", "gib", "G" and the like.
+// sameUnit returns the intended unit for "GB", "gib", "G" and the like.
 func sameUnit(unit string) string {
 	return map[byte]string{'k': "Ki", 'm': "Mi", 'g': "Gi", 't': "Ti"}[unit[0]|0x20]
 }
 
-// bareMemory is the unit of a number alone: MiB as Proxmox counts memory, unless that would be next to nothing.
+// bareMemory is the likely unit of a number without a unit: MiB as in Proxmox, unless the result would be very small.
 func bareMemory(number string) string {
 	const least = 128
 	if mib, err := strconv.ParseFloat(number, 64); err == nil && mib >= least {
@@ -65,10 +65,10 @@ func bareMemory(number string) string {
 	return "Gi"
 }
 
-// bareDisk is the unit of a number alone, as Proxmox counts disks.
+// bareDisk is the likely unit of a number without a unit, as in Proxmox.
 func bareDisk(string) string { return "Gi" }
 
-// describeSize returns the size in its largest whole unit: "4 MiB".
+// describeSize returns the size in its largest unit without a remainder: "4 MiB".
 func describeSize(bytes int64) string {
 	for _, u := range []struct {
 		bytes int64
@@ -81,10 +81,10 @@ func describeSize(bytes int64) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// sizePattern is the shape of a size in the schema.
+// sizePattern is the regular expression of a size in the schema.
 const sizePattern = `^[0-9]+(\.[0-9]+)? ?(Ki|Mi|Gi|Ti)$`
 
-// memory is a size in whole MiB, the unit that Proxmox counts memory in.
+// memory is a size in whole MiB, the unit of memory in Proxmox.
 func memory(into *opt[int64], least int64) value { return scalarValue[int64]{into, memoryCodec{least}} }
 
 type memoryCodec struct{ least int64 }
@@ -128,7 +128,7 @@ func (c diskSizeCodec) form() schema {
 
 func (diskSizeCodec) format(bytes int64) string { return guest.FormatSize(bytes) }
 
-// duration is a time span such as "30s" or "5m", in whole seconds to Proxmox.
+// duration is a time span such as "30s" or "5m". Proxmox stores whole seconds.
 func duration(into *opt[time.Duration], most time.Duration) value {
 	return scalarValue[time.Duration]{into, durationCodec{most}}
 }
@@ -153,7 +153,7 @@ func (c durationCodec) form() schema {
 	return schema{Type: nullable("string"), Pattern: `^([0-9.]+(h|m|s|ms))+$`, Examples: textExamples("30s", "5m")}
 }
 
-// timestamp is a day or a time: "2026-03-01" is midnight UTC.
+// timestamp is a date or a time: "2026-03-01" is midnight UTC.
 func timestamp(into *opt[time.Time]) value { return scalarValue[time.Time]{into, timeCodec{}} }
 
 type timeCodec struct{}

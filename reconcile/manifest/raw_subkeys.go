@@ -10,18 +10,18 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// withRaw adds the row raw to the rows of an object that are sub-keys of one native key: it takes what Proxmox knows of the device and no
-// field says. Native is that key with a dot, "rootfs.", or the dot alone where it is the slot at hand.
+// withRaw adds the row raw to the rows of an object whose rows are sub-keys of one native key. The row raw accepts the sub-keys without a
+// field. Native is the key with a dot, "rootfs.", or only the dot for the current slot.
 func withRaw(into *textMap, native, example string, rows []field) []field {
 	v := rawSubKeys{dictionaryValue{into, nativeKey, true}, rows}
-	doc := "Native sub-keys that have no field here, with their native values. An empty text wants one unset."
+	doc := "Native sub-keys that have no field here, with their native values. An empty text wants a sub-key unset."
 	return append(rows, field{"raw", native, doc, withExamples(v, example)})
 }
 
 // rawSubKeys is a mapping of native sub-keys of one key to native values.
 type rawSubKeys struct {
 	dictionaryValue
-	fields []field // whose sub-keys it does not take
+	fields []field // the fields beside raw, whose sub-keys raw does not accept
 }
 
 func (v rawSubKeys) lower(l *lowering, native string) {
@@ -36,7 +36,7 @@ func (v rawSubKeys) lower(l *lowering, native string) {
 	}
 }
 
-// refuse returns why a sub-key cannot be set here, nil where it can.
+// refuse returns why a sub-key cannot be set here, or nil.
 func (v rawSubKeys) refuse(kind guest.Kind, key, sub, text string) *rejection {
 	free := v.free(kind, key)
 	switch name := v.fieldOf(sub); {
@@ -59,7 +59,7 @@ func (v rawSubKeys) free(kind guest.Kind, key string) []string {
 	return slices.DeleteFunc(guest.SubKeys(kind, key), func(sub string) bool { return v.fieldOf(sub) != "" })
 }
 
-// fieldOf returns the field that a sub-key has beside raw, "" where it has none.
+// fieldOf returns the field for a sub-key, or "" if it has none.
 func (v rawSubKeys) fieldOf(sub string) string {
 	found := ""
 	look := func(path string, row field) {
@@ -77,7 +77,7 @@ func (v rawSubKeys) fieldOf(sub string) string {
 	return found
 }
 
-// rawHint returns a hint for an unknown name among the fields of a device that is one of its native sub-keys.
+// rawHint returns a hint for an unknown field of a device that is a native sub-key.
 func (d decoder) rawHint(rows []field, name string) string {
 	row := find(rows, "raw")
 	if row == nil {
@@ -96,11 +96,11 @@ func (d decoder) rawHint(rows []field, name string) string {
 }
 
 func (v rawSubKeys) walk(path string, visit func(path string, row field)) {
-	visit(path+".*", field{native: "."}) // compared, whatever it is called
+	visit(path+".*", field{native: "."}) // always compared, whatever its name
 }
 
-// raise says the sub-keys that no other field said. What it cannot say stays unsaid: a value of another form than Proxmox's, or one
-// that the guest's node does not know any more.
+// raise returns the sub-keys that no field expresses. It leaves out values that are not in Proxmox's form, and sub-keys that the release of the guest's
+// node does not support any more.
 func (v rawSubKeys) raise(r *raising, native string) *tree.Node {
 	key := r.keys[cmp.Or(strings.TrimSuffix(native, "."), r.slot)]
 	if key == nil || key.field != "" {

@@ -10,8 +10,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Render returns the guest as one document with everything that it inherits, each value followed by the file and line that it came
-// from. The document reads back as the same guest, without any class.
+// Render returns the guest as one document with everything that it inherits. Each value is followed by its file and line. The document is read back as
+// the same guest, without any class.
 func (g Guest) Render() ([]byte, error) {
 	spec := yamlNode(g.merged, "class")
 	metadata := yamlMap(yamlText("name"), yamlText(g.Name))
@@ -38,7 +38,7 @@ func (g Guest) Render() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// yamlNode returns the value for the encoder, without one name of its mapping.
+// yamlNode returns the value for the encoder, without one entry of its mapping.
 func yamlNode(n *tree.Node, leaveOut string) *yaml.Node {
 	switch n.Kind {
 	case tree.Mapping:
@@ -64,7 +64,7 @@ func yamlNode(n *tree.Node, leaveOut string) *yaml.Node {
 	return out
 }
 
-// remark returns the place of a value without others below it, which have places of their own.
+// remark returns the position of a value without values below it. Values below it have positions of their own.
 func remark(n *tree.Node, below int) string {
 	if below > 0 {
 		return ""
@@ -78,7 +78,7 @@ func yamlText(s string) *yaml.Node {
 	return out
 }
 
-// yamlMap returns a mapping of names and values in turn.
+// yamlMap returns a mapping of alternating names and values.
 func yamlMap(namesAndValues ...*yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.MappingNode, Content: namesAndValues}
 }

@@ -12,7 +12,7 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// rejection is why a value was refused.
+// rejection is the reason why a value was refused.
 type rejection struct{ message, hint string }
 
 func wanted(n *tree.Node, want string) *rejection {
@@ -22,7 +22,7 @@ func wanted(n *tree.Node, want string) *rejection {
 // codec reads a YAML value and prints it for Proxmox.
 type codec[T any] interface {
 	parse(n *tree.Node) (T, *rejection)
-	format(value T) string // native text; "" where the value wants its key absent
+	format(value T) string // native text; "" if the key should be absent
 	form() schema
 }
 
@@ -51,7 +51,7 @@ func (v scalarValue[T]) schema() *schema { return new(v.codec.form()) }
 
 func (v scalarValue[T]) walk(string, func(path string, row field)) {}
 
-// integer is a whole number within bounds; most is math.MaxInt where there is none.
+// integer is a whole number within limits; most is math.MaxInt if there is no upper limit.
 func integer(into *opt[int], least, most int) value {
 	return scalarValue[int]{into, intCodec{least, most}}
 }
@@ -81,7 +81,7 @@ func (w intCodec) form() schema {
 	return out
 }
 
-// number is a decimal number from 0 to a bound.
+// number is a decimal number from 0 to a limit.
 func number(into *opt[float64], most int) value { return scalarValue[float64]{into, numberCodec{most}} }
 
 type numberCodec struct{ most int }
@@ -89,7 +89,7 @@ type numberCodec struct{ most int }
 func (c numberCodec) parse(n *tree.Node) (float64, *rejection) {
 	f, err := strconv.ParseFloat(n.Text, 64)
 	numeric := n.Kind == tree.Scalar && (n.Tag == "!!int" || n.Tag == "!!float")
-	if numeric && err == nil && f >= 0 && f <= float64(c.most) { // which no NaN is
+	if numeric && err == nil && f >= 0 && f <= float64(c.most) { // never true for NaN
 		return f, nil
 	}
 	return 0, wanted(n, "a number "+bounds(0, c.most))
@@ -108,10 +108,10 @@ func bounds(least, most int) string {
 	return fmt.Sprintf("from %d to %d", least, most)
 }
 
-// flag is true or false, "1" or "0" to Proxmox.
+// flag is true or false, "1" or "0" for Proxmox.
 func flag(into *opt[bool]) value { return boolWords(into, "1", "0") }
 
-// boolWords is true or false, which a key spells in its own words.
+// boolWords is true or false, with the native words of a key.
 func boolWords(into *opt[bool], on, off string) value {
 	return scalarValue[bool]{into, boolCodec{on, off}}
 }
@@ -144,7 +144,7 @@ func (c boolCodec) form() schema { return schema{Type: nullable("boolean")} }
 // text is a text that follows a rule.
 func text(into *opt[string], r *textRule) value { return scalarValue[string]{into, r} }
 
-// choice is one of some words.
+// choice is one of several words.
 func choice(into *opt[string], options ...string) value {
 	return scalarValue[string]{into, choiceCodec(options)}
 }

@@ -32,7 +32,7 @@ type schema struct {
 	Defs                 map[string]*schema `json:"$defs,omitempty"`
 }
 
-// nullable returns the types and null, which drops an inherited value.
+// nullable returns the types and null. A null drops an inherited value.
 func nullable(types ...string) []string { return append(types, "null") }
 
 func objectSchema(o object) *schema {
@@ -45,8 +45,8 @@ func objectSchema(o object) *schema {
 	return out
 }
 
-// Schema returns the JSON Schema (2020-12) of every kind, as indented JSON that ends in a newline. It comes from the tables that
-// manifests are decoded with. It knows shapes and words; what spans several fields or files only Parse knows.
+// Schema returns the JSON Schema (2020-12) of every kind, as indented JSON that ends in a newline. It is generated from the tables that decode
+// manifests. It describes single values; only Parse checks rules between fields or files.
 func Schema() ([]byte, error) {
 	kind := &schema{Type: []string{"string"}}
 	root := schema{
@@ -71,8 +71,8 @@ func Schema() ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// documentSchema says what a document of a kind looks like. As a condition it lets an editor tell the field that is wrong; as one of
-// four alternatives it could only tell that none of them fits.
+// documentSchema describes a document of a kind. It is a condition, so that an editor can report the wrong field. As one of four alternatives, an
+// editor could only report that none of them matches.
 func documentSchema(kind string) *schema {
 	whole := objectSchema(&document{})
 	whole.Type = []string{"object"}

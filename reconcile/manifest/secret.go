@@ -8,16 +8,16 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// secretRef names a secret, whose content never stands in a repository.
+// secretRef names a secret. Its content is never in a repository.
 type secretRef struct{ file opt[string] }
 
 func (s *secretRef) fields() []field {
-	return []field{{"file", "", "Name of a file in the agent's directory of secrets, without any slash. Needed.", text(&s.file, secretName)}}
+	return []field{{"file", "", "Name of a file in the agent's directory of secrets, without slashes. Required.", text(&s.file, secretName)}}
 }
 
-// rejectNonMapping does not repeat the value, which is a password more often than the name of a file.
+// rejectNonMapping does not repeat the value, which may be a password.
 func (s *secretRef) rejectNonMapping(n *tree.Node) rejection {
-	got := "a value by itself"
+	got := "a single value"
 	if n.Kind == tree.List {
 		got = "a list"
 	}

@@ -10,9 +10,9 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// selector says to which guests a class applies by itself: to those in and below the folder of the class's own file that fit all of
-// what is given. The folder bounds who can reach whom: whoever may change one folder alone reaches no guest of another, which
-// did not ask for the class.
+// selector selects the guests to which a class applies without being named: guests in and below the folder of the class's file that match all
+// conditions. The folder limits the effect: a person who may change only one folder cannot affect guests in another folder, unless these guests
+// name the class.
 type selector struct {
 	paths  textList
 	labels textMap
@@ -21,9 +21,9 @@ type selector struct {
 
 func (s *selector) fields() []field {
 	return []field{
-		{"paths", "", "Files of guests, relative to the folder of the Cluster's file, in or below the folder of the class: * stands for any part of a name, ** for any folders. One must fit.", list(&s.paths, pathPattern, "")},
+		{"paths", "", "Files of guests, relative to the folder of the Cluster's file, in or below the folder of the class: * matches any part of a name, ** any folders. One must match.", list(&s.paths, pathPattern, "")},
 		{"labels", "", "Labels that a guest must have, each with this value.", withExamples(dictionary(&s.labels, labelName), `{"tier": "web"}`)},
-		{"order", "", "Classes of lower order are laid down first; of the same order, by name. Default: 0.", integer(&s.order, -1000, 1000)},
+		{"order", "", "Classes of lower order are merged first; classes of the same order by name. Default: 0.", integer(&s.order, -1000, 1000)},
 	}
 }
 
@@ -35,25 +35,25 @@ var pathPattern = &textRule{
 	},
 }
 
-// check reports a selector that fits every guest or none. What was written but not understood is told elsewhere.
+// check reports a selector that matches every guest or none. Other mistakes are reported by decoding.
 func (s *selector) check(d decoder, p place, written *tree.Node) {
 	if !hasContent(written.Get("paths")) && !hasContent(written.Get("labels")) {
-		d.problem(p.at, "got no paths and no labels, want some", "what every guest inherits stands in defaults of the Cluster")
+		d.problem(p.at, "got no paths and no labels, want some", "put what every guest inherits in the defaults of the Cluster")
 	}
 	for _, pattern := range s.paths.value {
 		if !strings.ContainsAny(pattern.value, "*?[") && path.Ext(pattern.value) != ".yaml" && path.Ext(pattern.value) != ".yml" {
 			d.path = pattern.path
-			d.problem(pattern.at, "got "+tree.Quote(pattern.value)+", which is the name of no manifest", didYouMean(pattern.value+"/**"))
+			d.problem(pattern.at, "got "+tree.Quote(pattern.value)+", which is not the name of a manifest", didYouMean(pattern.value+"/**"))
 		}
 	}
 }
 
-// hasContent reports whether a value is there and not empty.
+// hasContent reports whether a value exists and is not empty.
 func hasContent(n *tree.Node) bool {
 	return n != nil && (n.Kind == tree.Scalar && !n.IsNull() || len(n.Items)+len(n.Entries) > 0)
 }
 
-// checkReach reports the paths that lie outside the folder of the class, which is all that it may select in.
+// checkReach reports paths outside the folder of the class: a class can only select guests in and below this folder.
 func (s *selector) checkReach(d decoder, own, cluster string) {
 	for _, pattern := range s.paths.value {
 		literal := pattern.value
@@ -69,12 +69,12 @@ func (s *selector) checkReach(d decoder, own, cluster string) {
 	}
 }
 
-// within reports whether a file or folder lies in a folder or is it.
+// within reports whether a file or folder is in a folder or is the folder.
 func within(file, folder string) bool {
 	return folder == "." || file == folder || strings.HasPrefix(file, folder+"/")
 }
 
-// matches reports whether the guest of a document, in a file below the folder of the Cluster, is among those that are meant.
+// matches reports whether the selector selects the guest of a document. Folder is the folder of the Cluster.
 func (s *selector) matches(doc *document, folder string) bool {
 	for name, want := range s.labels {
 		if have, there := doc.meta.labels[name]; !there || have.value != want.value {
@@ -84,7 +84,7 @@ func (s *selector) matches(doc *document, folder string) bool {
 	return s.matchesFile(doc, folder)
 }
 
-// matchesFile reports whether one of the paths fits the file of a guest, or there are none.
+// matchesFile reports whether one of the paths matches the file of a guest, or there are no paths.
 func (s *selector) matchesFile(doc *document, folder string) bool {
 	file, below := doc.fileBelow(folder)
 	return len(s.paths.value) == 0 || below && slices.ContainsFunc(texts(s.paths), func(pattern string) bool {
@@ -92,7 +92,7 @@ func (s *selector) matchesFile(doc *document, folder string) bool {
 	})
 }
 
-// fileBelow returns the document's file relative to a folder, and whether it lies there.
+// fileBelow returns the document's file relative to a folder, and whether it is in the folder.
 func (d *document) fileBelow(folder string) (file string, below bool) {
 	if folder == "." {
 		return d.at.File, true
@@ -100,11 +100,11 @@ func (d *document) fileBelow(folder string) (file string, below bool) {
 	return strings.CutPrefix(d.at.File, folder+"/")
 }
 
-// matchesPath compares folder by folder; ** stands for any number of them, and at the end for any file below. Only the last ** is
-// tried again, which is enough and keeps a pattern of many of them cheap.
+// matchesPath compares folder by folder. A ** matches any number of folders, and at the end any file below. The search only returns to the last **,
+// which is sufficient and keeps patterns with many of them cheap.
 func matchesPath(pattern, file []string) bool {
 	p, f := 0, 0
-	last, covered := -1, 0 // the last ** and how far it reaches
+	last, covered := -1, 0 // the last ** and how many folders it covers
 	for f < len(file) {
 		switch {
 		case p < len(pattern) && pattern[p] == "**":
@@ -127,8 +127,8 @@ func matchesName(pattern, name string) bool {
 	return err == nil && fits
 }
 
-// selected returns the classes that apply to the guest of a document by themselves, in the order in which they are laid down, but for
-// those that it names itself.
+// selected returns the classes that select the guest of a document, in the order in which they are merged, without the classes that the guest
+// names.
 func (c classes) selected(doc *document, folder string, named []string) []string {
 	var out []string
 	for name, one := range c {
@@ -142,7 +142,7 @@ func (c classes) selected(doc *document, folder string, named []string) []string
 	return out
 }
 
-// checkSelectors reports what no class can select.
+// checkSelectors reports paths that no class can select.
 func (c classes) checkSelectors(r *report, folder string) {
 	for name, one := range c {
 		if s := &one.spec.selects; s.set {
@@ -153,10 +153,10 @@ func (c classes) checkSelectors(r *report, folder string) {
 
 func (c classes) order(name string) int { return c[name].spec.selects.value.order.value }
 
-// folder returns the folder of the Cluster's file, which selectors start from, "." for the root.
+// folder returns the folder of the Cluster's file, "." for the root. The paths of selectors are relative to it.
 func (p *parser) folder() string { return path.Dir(p.set.Cluster.Origin.File) }
 
-// classesOf returns the classes of a guest in the order in which they are laid down: those that select it, then those that it names.
+// classesOf returns the classes of a guest in the order in which they are merged: those that select it, then those that it names.
 func (p *parser) classesOf(doc *document, own *tree.Node) (selected, named []string) {
 	named = p.namedClasses(own, guest.Kind(doc.kind.value), doc.label())
 	return p.classes.selected(doc, p.folder(), named), named

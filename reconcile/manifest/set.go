@@ -7,26 +7,26 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// Set is what a source wants: one cluster and its guests, sorted by label. The zero Set wants nothing; only Parse fills one.
+// Set is what a source wants: one cluster and its guests, sorted by label. The zero Set wants nothing; only Parse makes a Set.
 type Set struct {
 	Cluster  Cluster
 	Guests   []Guest
-	Warnings []Problem // what is no mistake and may not be meant, sorted by place: classes that apply to no guest, shared MAC addresses and disk units
+	Warnings []Problem // allowed but possibly unintended, sorted by position: unused classes, shared MAC addresses and disk units
 }
 
-// Guest is one guest as written.
+// Guest is one guest as the source describes it.
 type Guest struct {
-	guest.Ref                   // VMID is 0 where the manifest leaves it to the cluster's range
+	guest.Ref                   // VMID is 0 if the cluster's range provides it
 	Labels    map[string]string // metadata.labels
-	Classes   []string          // laid under the spec, first to last: those that select the guest, then those that it names
+	Classes   []string          // merged under the spec, first to last: classes that select the guest, then classes that it names
 	Origin    guest.Origin      // of the document
 
 	desired guest.Desired
 	merged  *tree.Node // the spec with everything inherited
 }
 
-// Lower returns what is wanted of every guest, sorted by label. Assigned gives vmids, by label, to guests whose manifests name
-// none; a guest that it does not name keeps vmid 0. The error is a *Problems. It is pure.
+// Lower returns the guest.Desired of every guest, sorted by label. Assigned contains vmids, by label, for guests whose manifests have none; a guest
+// that is not in it keeps vmid 0. The error is a *Problems. It is pure.
 func (s Set) Lower(assigned map[string]int) ([]guest.Desired, error) {
 	r := &report{}
 	owners := map[int]string{}

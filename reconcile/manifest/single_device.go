@@ -4,7 +4,7 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// singleDevice is a row whose mapping is a device that a guest has once, under the native key of the row: rng is rng0.
+// singleDevice is a row for a device that a guest can have only once, with the native key of the row: rng is rng0.
 func singleDevice[T any, P slotted[T]](into *opt[T]) value {
 	return singleDeviceValue[T, P]{childValue{groupValue{P(&into.value)}, func(p place) { into.place, into.set = p, true }, &into.set}, into}
 }

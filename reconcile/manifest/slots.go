@@ -11,7 +11,7 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// family is the slots of one kind of device: {"scsi", 31} is scsi0 to scsi30.
+// family is the slots of one type of device: {"scsi", 31} is scsi0 to scsi30.
 type family struct {
 	prefix string
 	count  int
@@ -50,7 +50,7 @@ func (f families) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// slotHint returns a hint for an unknown slot: the one that was most likely meant, or else all there are.
+// slotHint returns a hint for an unknown slot: the most similar slot, or else all slots.
 func (f families) slotHint(slot string) string {
 	name := strings.TrimRight(slot, "0123456789")
 	prefixes := make([]string, len(f))
@@ -63,7 +63,7 @@ func (f families) slotHint(slot string) string {
 	return fmt.Sprintf("slots are %s", f)
 }
 
-// pattern returns the families as a regular expression, which is a little wider than has for the sake of brevity.
+// pattern returns a regular expression for the slots. It accepts higher numbers than has, to stay short.
 func (f families) pattern() string {
 	parts := make([]string, len(f))
 	for i, fam := range f {
@@ -72,23 +72,23 @@ func (f families) pattern() string {
 	return "^(" + strings.Join(parts, "|") + ")(0|[1-9][0-9]*)$"
 }
 
-// slotted is an object that stands in a slot: it may be absent, which removes the slot.
+// slotted is an object in a slot. It may be absent, which removes the slot.
 type slotted[T any] interface {
 	pointer[T]
 	removed() bool
 }
 
-// removal is the field that every slot has.
+// removal is the field absent, which every slot has.
 type removal struct{ absent opt[bool] }
 
 func (r *removal) removed() bool { return r.absent.value }
 
 func (r *removal) row() field {
-	return field{"absent", "", "Remove the slot: detach the disk, take the interface out. Stands alone.", flag(&r.absent)}
+	return field{"absent", "", "Remove the slot: detach the disk, remove the interface. Excludes all other fields.", flag(&r.absent)}
 }
 
-// slots is a row that maps slot names to objects. Where the native key is not called like the slot, native is its prefix: the
-// slot net0 of cloudInit.ip is ipconfig0.
+// slots is a row that maps slot names to objects. If the native key differs from the slot, native is its prefix: the slot net0 of cloudInit.ip is
+// ipconfig0.
 func slots[T any, P slotted[T]](into *map[string]*opt[T], names families) value {
 	return slotsValue[T, P]{into, names}
 }

@@ -17,8 +17,8 @@ func (s *machineSource) fields() []field {
 	return []field{
 		{"clone", "", "Clone a template.", child(&s.clone)},
 		{"image", "", "Import a disk image, such as a distribution's cloud image.", child(&s.image)},
-		{"iso", "", "Create it with empty disks, and an image in a CD-ROM drive to install from.", child(&s.iso)},
-		{"backup", "", "Restore a backup. What the manifest says beyond it is written afterwards.", child(&s.backup)},
+		{"iso", "", "Create it with empty disks and an image to install from in a CD-ROM drive.", child(&s.iso)},
+		{"backup", "", "Restore a backup. Other fields of the manifest are written afterwards.", child(&s.backup)},
 		{"blank", "", "Create it with empty disks, to install from the network.", child(&s.blank)},
 	}
 }
@@ -34,7 +34,7 @@ func (s *containerSource) fields() []field {
 	return []field{
 		{"clone", "", "Clone a template.", child(&s.clone)},
 		{"template", "", "Unpack a container template.", child(&s.template)},
-		{"backup", "", "Restore a backup. What the manifest says beyond it is written afterwards.", child(&s.backup)},
+		{"backup", "", "Restore a backup. Other fields of the manifest are written afterwards.", child(&s.backup)},
 	}
 }
 
@@ -43,12 +43,12 @@ type image struct{ from, slot opt[string] }
 
 func (i *image) fields() []field {
 	return []field{
-		{"from", "", "Image to import, such as local:import/debian-12.qcow2. Needed.", withExamples(text(&i.from, volumeID), `"local:import/debian-12-genericcloud-amd64.qcow2"`)},
-		{"slot", "", "Disk that takes it. Default: scsi0.", slotName(&i.slot, diskSlots)},
+		{"from", "", "Image to import, such as local:import/debian-12.qcow2. Required.", withExamples(text(&i.from, volumeID), `"local:import/debian-12-genericcloud-amd64.qcow2"`)},
+		{"slot", "", "Disk for the image. Default: scsi0.", slotName(&i.slot, diskSlots)},
 	}
 }
 
-// blank has nothing to say but that it is there.
+// blank has no fields: its presence is its meaning.
 type blank struct{}
 
 func (b *blank) fields() []field { return nil }
@@ -57,10 +57,10 @@ func (b *blank) fields() []field { return nil }
 type template struct{ volume opt[string] }
 
 func (t *template) fields() []field {
-	return []field{{"volume", "", "Template, such as local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst. Needed.", withExamples(text(&t.volume, volumeID), `"local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"`)}}
+	return []field{{"volume", "", "Template, such as local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst. Required.", withExamples(text(&t.volume, volumeID), `"local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"`)}}
 }
 
-// onlyOne reports every source after the first; they may come from different classes.
+// onlyOne reports every source after the first. They may come from different classes.
 func onlyOne(l *lowering, sources ...place) {
 	var first place
 	for _, p := range sources {
@@ -111,11 +111,10 @@ func (m *machine) imported(l *lowering, i opt[image]) *guest.Image {
 	return &guest.Image{Volume: i.value.from.value, Slot: slot}
 }
 
-// checkNew checks what a guest that does not come from a template needs: a node, and for every disk the means to make it. The
-// imported disk brings its own size.
+// checkNew checks what a guest without a template needs: a node, and storage and size for every disk. The imported disk has the size of its image.
 func (m *machine) checkNew(l *lowering, p place, imported string) {
 	m.needNode(l, p)
-	if m.adopt.value != "ifUnmanaged" { // what exists may have settings that reach nobody
+	if m.adopt.value != "ifUnmanaged" { // an existing guest may have settings without a drive
 		m.cloudInit.needDrive(l)
 	}
 	for slot, d := range m.disks {

@@ -63,11 +63,11 @@ func (c *common) fields() []field {
 		{"adopt", "", "ifUnmanaged takes over a guest that exists and that nobody manages; deny reports it as a conflict. Default: deny.", choice(&c.adopt, "deny", "ifUnmanaged")},
 		{"state", "", "Power: running, stopped, or ignored to leave it alone. Default: ignored.", choice(&c.state, string(guest.Running), string(guest.Stopped), string(guest.Ignored))},
 		{"ha", "ha", "What the cluster's HA manager does with the guest.", withExamples(child(&c.ha), `{"state": "started", "maxRestart": 2, "maxRelocate": 1}`, `{"absent": true}`)},
-		{"template", "template", "Turn the guest into a template, once; that is never undone, and waits for a signed approval. false says nothing.", byHand(flag(&c.template))},
+		{"template", "template", "Convert the guest to a template. This cannot be undone, and waits for a signed approval. false has no effect.", byHand(flag(&c.template))},
 		{"mode", "", "observe plans and reports but writes nothing. Default: enforce.", choice(&c.mode, "enforce", "observe")},
 		{"suspend", "", "Stop all work on this guest.", withExamples(child(&c.suspend), `{"reason": "being moved to new disks", "author": "ops", "until": "2026-12-01"}`)},
-		{"dependsOn", "", "Guests that must have converged before this one is worked on, as Kind/name.", list(&c.dependsOn, guestLabel, "")},
-		{"wave", "", "Guests of lower waves go first; one that failed five times is no longer waited for. Default: 0.", integer(&c.wave, -1000, 1000)},
+		{"dependsOn", "", "Guests that must have converged before the agent works on this guest, as Kind/name.", list(&c.dependsOn, guestLabel, "")},
+		{"wave", "", "Guests of lower waves go first. The agent stops waiting for a guest that failed five times. Default: 0.", integer(&c.wave, -1000, 1000)},
 		{"startup", "", "What happens when a node boots or shuts down.", withExamples(group(&c.startup), `{"onBoot": true, "order": 2, "upDelay": "30s"}`)},
 		{"lifecycle", "", "What may be done to this guest without asking.", withExamples(group(&c.lifecycle), `{"destroy": "deny", "rebootPolicy": "approve"}`)},
 		{"ignoreFields", "", "Fields that are used to create the guest and are never compared afterwards, such as networks.net0.mac.", withExamples(list(&c.ignore, fieldPath, ""), `["description", "networks.net0.mac"]`)},
@@ -76,7 +76,7 @@ func (c *common) fields() []field {
 	}
 }
 
-// lower follows the rows of common. What may clash with other fields waits for finish.
+// lower checks and lowers fields by hand. Checks that need all other fields are in finish.
 func (c *common) lower(l *lowering) {
 	if c.description.set {
 		l.put("description", c.description.place, normalizeDescription(c.description.value))
@@ -106,12 +106,12 @@ func (c *common) lowerTemplate(l *lowering) {
 	}
 }
 
-// lowerTags keeps an empty list a set without elements, which is not the same as no opinion.
+// lowerTags wants an empty list to be an empty set of tags, which differs from a missing field.
 func (c *common) lowerTags(l *lowering) {
 	tags := texts(c.tags)
 	for _, tag := range c.tags.value {
 		if len(guest.MarkerTags(guest.Tags(tag.value))) > 0 {
-			l.problem(tag.place, "tag "+tag.value+" looks like a mark of ownership, which the agent sets itself", "leave it out")
+			l.problem(tag.place, "tag "+tag.value+" looks like an ownership marker, which the agent sets itself", "leave it out")
 		}
 	}
 	slices.Sort(tags)
@@ -119,12 +119,12 @@ func (c *common) lowerTags(l *lowering) {
 	l.intents["tags"].Verb = guest.Want
 }
 
-// normalizeDescription returns a description as Proxmox gives it back: line feeds alone, nothing behind the last word.
+// normalizeDescription returns a description as Proxmox returns it: with line feeds only, and without white space at the end.
 func normalizeDescription(description string) string {
 	return strings.TrimRight(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(description), " \t\n")
 }
 
-// finish sets native keys by hand, once all fields have spoken, and translates ignoreFields.
+// finish sets native keys by hand after all other fields, and translates ignoreFields.
 func (c *common) finish(l *lowering, s spec) []string {
 	for _, key := range slices.Sorted(maps.Keys(c.natives)) {
 		l.raw(key, c.natives[key])

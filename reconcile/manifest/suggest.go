@@ -2,12 +2,12 @@ package manifest
 
 import "strings"
 
-// Suggestion returns "did you mean X?" with the option that a misspelt word most likely meant, "" where none is near.
+// Suggestion returns "did you mean X?" with the option that is most similar to a misspelt word, or "" if none is similar.
 func Suggestion(word string, options []string) string { return didYouMean(closest(word, options)) }
 
-// closest returns the option that a misspelt word most likely meant, "" where none is near.
+// closest returns the option that is most similar to a misspelt word, or "" if none is similar.
 func closest(word string, options []string) string {
-	const longest = 40 // longer words are no slips of the hand
+	const longest = 40 // longer words are not typos
 	if len(word) > longest {
 		return ""
 	}
@@ -26,9 +26,9 @@ func closest(word string, options []string) string {
 	return best
 }
 
-// beginning returns the one option that begins with a word, "" where none or several do.
+// beginning returns the only option that begins with a word, or "" if there are none or several.
 func beginning(word string, options []string) string {
-	const least = 4 // letters; fewer begin too much
+	const least = 4 // letters; shorter words match too much
 	found := ""
 	for _, option := range options {
 		switch {
@@ -42,7 +42,7 @@ func beginning(word string, options []string) string {
 	return found
 }
 
-// distance counts the letters to insert, drop, replace or swap with their neighbour to turn a into b.
+// distance counts the letters to insert, delete, replace or swap with their neighbour to turn a into b.
 func distance(a, b string) int {
 	before, last, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
@@ -74,7 +74,7 @@ func didYouMean(word string) string {
 	return didYou + word + questionMark
 }
 
-// proposed returns the word of a hint that didYouMean made, "" of any other hint.
+// proposed returns the word in a hint of didYouMean, or "" for any other hint.
 func proposed(hint string) string {
 	word, proposes := strings.CutPrefix(hint, didYou)
 	if !proposes {

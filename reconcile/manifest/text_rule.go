@@ -12,20 +12,20 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// textRule says which texts a field accepts. Texts that become part of a native property string exclude the comma, which would
-// smuggle in a second property.
+// textRule defines which texts a field accepts. Texts that become part of a native property string exclude the comma, which would add a second
+// property.
 type textRule struct {
 	want     string         // "the name of a storage"
 	examples []string       // examples, "local-lvm"
 	shape    *regexp.Regexp // nil accepts any shape
 	accept   func(string) bool
-	maxBytes int // bytes; 0 is 255
+	maxBytes int // 0 is 255
 
-	hintFor func(string) string // returns a hint for a text that does not fit, "" where it knows none; may be nil
-	hidden  bool                // a text that does not fit may be a secret, and is not repeated
+	hintFor func(string) string // returns a hint for a text that is refused, or ""; may be nil
+	hidden  bool                // a refused text may be a secret, and is not repeated
 }
 
-// wanted returns what a message asks for: "the name of a storage, such as local-lvm".
+// wanted returns the wanted text for a message: "the name of a storage, such as local-lvm".
 func (r *textRule) wanted() string {
 	if len(r.examples) == 0 {
 		return r.want
@@ -43,7 +43,7 @@ func (r *textRule) pattern() string {
 func (r *textRule) parse(n *tree.Node) (string, *rejection) {
 	text, wrong := r.read(n)
 	if wrong != nil && r.hidden && n.Kind == tree.Scalar {
-		return "", &rejection{message: "got something else, want " + r.wanted()}
+		return "", &rejection{message: "got another value, want " + r.wanted()}
 	}
 	return text, wrong
 }
@@ -54,7 +54,7 @@ func (r *textRule) read(n *tree.Node) (string, *rejection) {
 	}
 	if n.Tag != "!!str" {
 		wrong := wanted(n, r.wanted())
-		wrong.hint = "YAML reads this as something else than text: put it in quotes"
+		wrong.hint = "YAML does not read this as text: put it in quotes"
 		return "", wrong
 	}
 	if !r.ok(n.Text) {
@@ -81,7 +81,7 @@ func (r *textRule) ok(s string) bool {
 	return len(s) <= most && (r.shape == nil || r.shape.MatchString(s)) && (r.accept == nil || r.accept(s))
 }
 
-// dnsLabels is what Proxmox accepts as the name of a guest.
+// dnsLabels is the pattern for names of guests in Proxmox.
 const dnsLabels = `([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?`
 
 // Rules for texts.
@@ -144,14 +144,14 @@ var mountOptions = guest.Words(guest.Container, "rootfs", "mountoptions")
 
 var mountOption = &textRule{want: "one of " + strings.Join(mountOptions, ", "), shape: exactly(strings.Join(mountOptions, "|"))}
 
-// printable accepts lines of text.
+// printable accepts text without control characters, apart from tabs and line ends.
 func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\r\n", r) })
 }
 
 func exactly(pattern string) *regexp.Regexp { return regexp.MustCompile("^(?:" + pattern + ")$") }
 
-// address returns the zero Addr for what is no address without a zone.
+// address returns an IP address without a zone, or the zero Addr.
 func address(s string) netip.Addr {
 	a, err := netip.ParseAddr(s)
 	if err != nil || a.Zone() != "" || a.Is4In6() {
@@ -168,8 +168,8 @@ func network(s string) netip.Prefix {
 	return p
 }
 
-// isSSHKey accepts "type base64 comment", where the type within the base64 text is the same: a key that was cut or wrapped
-// while it was pasted is refused here, and not by the task that creates the guest.
+// isSSHKey accepts "type base64 comment" if the base64 text contains the same type. A key that was cut or wrapped when it was pasted is refused here, and
+// not later by the task that creates the guest.
 func isSSHKey(s string) bool {
 	kind, rest, found := strings.Cut(s, " ")
 	blob, _, _ := strings.Cut(rest, " ")

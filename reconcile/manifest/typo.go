@@ -7,7 +7,7 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// synonyms are words that people use for those that a field takes, each with what may be meant by it.
+// synonyms are words that people use in place of the words of a field, with the possible meanings.
 var synonyms = map[string][]string{
 	"started": {"running"}, "start": {"running", "started"}, "up": {"running", "started"}, "running": {"started"},
 	"stop": {"stopped"}, "down": {"stopped"}, "off": {"stopped"}, "shutdown": {"stopped"}, "halted": {"stopped"}, "unmanaged": {"ignored"},
@@ -18,7 +18,7 @@ var synonyms = map[string][]string{
 	"lxc": {string(guest.Container)}, "ct": {string(guest.Container)}, "class": {kindClass},
 }
 
-// synonym returns the option that a word means by another name, "" where none does.
+// synonym returns the option that a word stands for, or "" if there is none.
 func synonym(word string, options []string) string {
 	for _, meant := range synonyms[strings.ToLower(word)] {
 		if slices.Contains(options, meant) {
@@ -39,8 +39,8 @@ func lowerCaseHint(key string) string {
 	return ""
 }
 
-// reportTypo reports a native key that the key table does not hold, but with one letter more, less, another or swapped would: it would be
-// refused by Proxmox, or pass for unset, for ever.
+// reportTypo reports a native key that is not in the key table but differs from a known key by one letter. Proxmox would refuse it, or it would always
+// count as unset.
 func (l *lowering) reportTypo(key string, p place) bool {
 	meant := typoOf(l.kind, key)
 	if meant == "" {
@@ -50,10 +50,10 @@ func (l *lowering) reportTypo(key string, p place) bool {
 	return true
 }
 
-// typoOf returns the native key that an unknown one is a slip away from, "" where there is none. A number is no slip: Proxmox may have
-// more slots than the agent knows.
+// typoOf returns the known native key that differs from an unknown key by one letter, or "". A different number is not a typo: Proxmox may have more
+// slots than the agent knows.
 func typoOf(kind guest.Kind, key string) string {
-	const shortest, longest = 4, 24 // letters; shorter keys are all near one another
+	const shortest, longest = 4, 24 // letters; shorter keys are all similar
 	stem := strings.TrimRight(key, "0123456789")
 	if len(key) < shortest || len(key) > longest || guest.IsKnown(kind, key) || guest.IsKnown(kind, stem) || guest.IsKnown(kind, stem+"0") {
 		return ""
@@ -79,7 +79,7 @@ func typoOf(kind guest.Kind, key string) string {
 	return ""
 }
 
-// swapped returns a text, cut in two, with the letters around the cut swapped.
+// swapped returns a text, given in two parts, with the letters at the cut swapped.
 func swapped(head, tail string) []string {
 	if head == "" || tail == "" {
 		return nil

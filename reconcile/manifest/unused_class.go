@@ -9,8 +9,8 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// checkUnusedClasses warns of classes that say something to nobody: those whose select fits no guest, and those that select none and
-// that no guest and no class names. It is no error: the guest may be yet to come.
+// checkUnusedClasses warns of classes without effect: classes whose select matches no guest, and classes without select that no guest and no class
+// names. This is not an error: the guest may be added later.
 func (p *parser) checkUnusedClasses(r *report) {
 	named := maps.Clone(p.named)
 	for _, one := range p.classes {
@@ -23,7 +23,7 @@ func (p *parser) checkUnusedClasses(r *report) {
 		switch s := &one.spec.selects; {
 		case s.set && !slices.ContainsFunc(p.guests, func(doc *document) bool { return one.selects(doc, p.folder()) }):
 			warning.Origin, warning.Field = guest.Origin(s.at), s.path
-			warning.Message, warning.Hint = "no guest fits", p.selectHint(one)
+			warning.Message, warning.Hint = "no guest matches", p.selectHint(one)
 			r.add(warning)
 		case !s.set && !named[name]:
 			warning.Message, warning.Hint = "no guest and no class names it", "list it in spec.class of a guest, or give it a select"
@@ -32,12 +32,12 @@ func (p *parser) checkUnusedClasses(r *report) {
 	}
 }
 
-// selects reports whether the class applies to the guest of a document by itself.
+// selects reports whether the class selects the guest of a document.
 func (c *class) selects(doc *document, folder string) bool {
 	return c.spec.selects.set && within(doc.at.File, path.Dir(c.at.File)) && c.spec.selects.value.matches(doc, folder)
 }
 
-// selectHint returns a hint on a select that fits no guest: the label or path that was most likely meant.
+// selectHint returns a hint for a select that matches no guest: the most similar label or path.
 func (p *parser) selectHint(one *class) string {
 	s, own := &one.spec.selects.value, path.Dir(one.at.File)
 	var reach []*document
@@ -47,7 +47,7 @@ func (p *parser) selectHint(one *class) string {
 		}
 	}
 	if len(reach) == 0 {
-		return "there is none in or below " + own + ", the folder of the class"
+		return "there is no guest in or below " + own + ", the folder of the class"
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.labels)) {
 		if hint, fits := nearestLabel(name, s.labels[name].value, reach); !fits {
@@ -55,7 +55,7 @@ func (p *parser) selectHint(one *class) string {
 		}
 	}
 	if slices.ContainsFunc(reach, func(doc *document) bool { return s.matchesFile(doc, p.folder()) }) {
-		return "each of its conditions fits some guest, and all of them none"
+		return "each condition matches some guest, but no guest matches all of them"
 	}
 	for _, pattern := range s.paths.value {
 		if meant := nearestPath(pattern.value, reach, p.folder()); meant != "" {
@@ -65,7 +65,7 @@ func (p *parser) selectHint(one *class) string {
 	return ""
 }
 
-// nearestLabel reports whether some guest has a label with a value, and returns which one may be meant if none does.
+// nearestLabel reports whether a guest has a label with a value. If not, it returns a hint with the most similar label.
 func nearestLabel(name, value string, guests []*document) (hint string, fits bool) {
 	var names, values []string
 	for _, doc := range guests {
@@ -74,7 +74,7 @@ func nearestLabel(name, value string, guests []*document) (hint string, fits boo
 			values = append(values, have.value)
 		}
 	}
-	slices.Sort(names) // the nearest of several must not hang on the order of a map
+	slices.Sort(names) // the result must not depend on the order of a map
 	slices.Sort(values)
 	switch {
 	case slices.Contains(values, value):
@@ -86,7 +86,7 @@ func nearestLabel(name, value string, guests []*document) (hint string, fits boo
 	}
 }
 
-// labelPairHint returns a hint at a label with a value, "" where one of both is not known.
+// labelPairHint returns a hint with a label and its value, or "" if one of them is unknown.
 func labelPairHint(name, value string) string {
 	if name == "" || value == "" {
 		return ""
@@ -94,7 +94,7 @@ func labelPairHint(name, value string) string {
 	return didYouMean(name + ": " + value)
 }
 
-// nearestPath returns a pattern with the folders of a guest in place of its own first ones, if they are spelt like them.
+// nearestPath returns a pattern with its first folders replaced by the folders of a guest, if they are similar.
 func nearestPath(pattern string, guests []*document, folder string) string {
 	parts := strings.Split(pattern, "/")
 	literal := slices.IndexFunc(parts, func(part string) bool { return strings.ContainsAny(part, `*?[\`) })

@@ -8,15 +8,15 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// Value is one value of a guest with everything that it inherits.
+// Value is one value of a guest, own or inherited.
 type Value struct {
 	Path   string          // below spec: "disks.scsi0.size", "tags[0]"
-	JSON   json.RawMessage // as written: text, number, truth value; an empty list or mapping
+	JSON   json.RawMessage // as written: text, number, boolean; an empty list or mapping
 	Origin guest.Origin
 }
 
-// Values returns the values of the guest in the order in which Render prints them, each with its place. The classes that it names are
-// not among them, what they give is.
+// Values returns the values of the guest in the order in which Render prints them, with their positions. It leaves out the classes that the guest names,
+// but includes what they provide.
 func (g Guest) Values() []Value {
 	var out []Value
 	for _, e := range g.merged.Entries {
@@ -41,8 +41,8 @@ func appendValues(out []Value, n *tree.Node, path string) []Value {
 	return out
 }
 
-// Closest returns the label of the guest that an unknown one most likely meant, "" where none is near. A name alone means the guest of
-// that name.
+// Closest returns the label of the guest that is most similar to an unknown label, or "" if none is similar. A name without a kind stands for the guest
+// with that name.
 func (s Set) Closest(label string) string {
 	var labels []string
 	for _, g := range s.Guests {

@@ -5,7 +5,7 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// window is a weekly time to restart in, see guest.Window.
+// window is a weekly period for restarts, see guest.Window.
 func window(into *opt[string]) value { return scalarValue[string]{into, windowCodec{}} }
 
 type windowCodec struct{}

@@ -1,4 +1,8 @@
-// Package preflight says before anything is written what would keep manifests from being carried out: privileges that the token lacks, with
-// the commands that grant them, and what is not there: nodes, storages, pools, templates, and on the nodes themselves bridges, volumes and
-// processors. It compares and reads nothing by itself.
+// Package preflight reports, before anything is written, what would prevent manifests from being applied.
+//
+// MissingPrivileges compares the privileges that guests need with those of the token, and Grants returns the access control entries that add
+// them. UnresolvedOnCluster returns nodes, storages, pools and templates that manifests name and the cluster does not show. For names that only
+// nodes can list, such as bridges, volumes and CPU models, Lists returns what to ask the nodes, and UnresolvedOnNodes compares their answers.
+//
+// The package compares values and reads nothing itself: the caller asks the cluster. Start reading with privileges.go and unresolved.go.
 package preflight

@@ -9,21 +9,21 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// Grant is an entry of the access control list that would give the token what it lacks.
+// Grant is an entry of the access control list that adds missing privileges.
 type Grant struct {
 	Path       string
-	Privileges []string // sorted; those that the token has there already are among them
-	Propagate  bool     // the entry also counts below the path
+	Privileges []string // sorted, including those that the token has there already
+	Propagate  bool     // the entry also applies below the path
 }
 
-// Grants returns the entries that would end lacks, sorted by path. An entry replaces what its path inherits, so each names again what the
-// token has there. Guests are granted together, where the token's privileges are listed; everything else on its own path. What only root@pam
-// may do has none.
+// Grants returns the entries that add the missing privileges, sorted by path. An entry replaces what its path inherits, so each entry also names the
+// privileges that the token has there already. Guests share the nearest path that lists privileges of the token; everything else has an entry on
+// its own path. There is no entry for what only root@pam may do.
 //
 // Source: PVE::AccessControl roles.
-func Grants(lacks []MissingPrivilege, granted Granted) []Grant {
+func Grants(missing []MissingPrivilege, granted Granted) []Grant {
 	wanted := make(map[string][]string)
-	for _, l := range lacks {
+	for _, l := range missing {
 		if l.Privilege != guest.RootPAM {
 			wanted[l.Entry] = append(wanted[l.Entry], l.Privilege)
 		}
@@ -31,7 +31,7 @@ func Grants(lacks []MissingPrivilege, granted Granted) []Grant {
 	grants := make([]Grant, 0, len(wanted))
 	for _, at := range slices.Sorted(maps.Keys(wanted)) {
 		privileges := wanted[at]
-		if at != "/" { // above that is nothing to inherit, and what is asked for there is about the cluster alone
+		if at != "/" { // nothing is inherited from above, and privileges on / are for the cluster only
 			privileges = append(privileges, granted.at(at)...)
 		}
 		slices.Sort(privileges)
@@ -40,7 +40,7 @@ func Grants(lacks []MissingPrivilege, granted Granted) []Grant {
 	return grants
 }
 
-// checkedOn lists the privileges that Proxmox asks for on a kind of object, by their beginnings. What a token has beyond them there is of no use.
+// checkedOn lists the prefixes of the privileges that Proxmox checks on each kind of object. Other privileges have no effect there.
 //
 // Source: PVE::RPCEnvironment compute_api_permission.
 var checkedOn = map[string][]string{
@@ -48,14 +48,14 @@ var checkedOn = map[string][]string{
 	"mapping": {"Mapping.", "Permissions."}, "pool": {"Pool.", "VM.", "Datastore.", "Permissions."},
 }
 
-// isChecked reports whether a privilege counts on an object. Of kinds that nobody knows here, all do.
+// isChecked reports whether a privilege has an effect on an object. On unknown kinds of objects all privileges have.
 func isChecked(object, privilege string) bool {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(object, "/"), "/")
 	prefixes, known := checkedOn[kind]
 	return !known || slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(privilege, prefix) })
 }
 
-// at returns what the token may do on a path, as far as it counts there.
+// at returns the privileges of the token on a path, if they have an effect there.
 func (g Granted) at(object string) []string {
 	var list []string
 	for _, privileges := range g {
@@ -68,8 +68,8 @@ func (g Granted) at(object string) []string {
 	return list
 }
 
-// entryFor returns the path to put an entry on. Of guests that is the nearest one that is listed, /vms at the top; of a network the bridge,
-// whatever the tag.
+// entryFor returns the path for an entry. For a guest it is the nearest listed path, at the top /vms; for a network it is the bridge, without the
+// tag.
 func entryFor(object string, granted Granted) string {
 	switch {
 	case strings.HasPrefix(object, "/vms/"):

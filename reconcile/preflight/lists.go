@@ -10,17 +10,17 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// Kind is what a List lists. It is the word for one of it, too.
+// Kind is the kind of the names in a List. Its text is also the word for one of them.
 type Kind string
 
-// What nodes list.
+// The kinds of lists.
 const (
 	Bridge Kind = "bridge" // of the host, and virtual networks
 	Volume Kind = "volume" // of one content type on a storage
 	CPU    Kind = "cpu"    // models of virtual machines
 )
 
-// List is a question to a node about what it has. All guests that need the answer share it.
+// List identifies a list of names on a node. Guests that need the same list share it.
 type List struct {
 	Kind    Kind
 	Node    string
@@ -28,14 +28,13 @@ type List struct {
 	Content string // of volumes: images, import, iso, vztmpl, backup
 }
 
-// Answer is what a node has by the names that manifests use, or why it could not be asked.
+// Answer is the names of a list, or the error of reading it.
 type Answer struct {
 	Names []string
 	Err   error
 }
 
-// Lists returns what has to be asked of nodes before Missing can tell what guests refer to and is not there, each once, sorted. A node or a
-// storage that the cluster does not show is not asked.
+// Lists returns the lists that UnresolvedOnNodes needs, without duplicates, sorted. It leaves out nodes and storages that the cluster does not show.
 func Lists(guests []guest.Desired, around ClusterContext) []List {
 	var lists []List
 	for i := range guests {
@@ -51,15 +50,15 @@ func Lists(guests []guest.Desired, around ClusterContext) []List {
 	return slices.Compact(lists)
 }
 
-// reference is a name in a manifest and the list that it should be in.
+// reference is a name in a manifest, and the list that should contain it.
 type reference struct {
 	list  List
 	name  string
 	cause Cause
 }
 
-// references returns what a guest refers to on each node where it may be. What only a creation reads is asked of the node where a guest that is
-// not there yet will be made.
+// references returns the names to which a guest refers, for each node where the guest may be. Names that only a creation needs are included if the
+// guest does not exist yet, for the node on which it will be created.
 func references(d *guest.Desired, around ClusterContext) []reference {
 	var list []reference
 	add := func(nodes []string, of List, name string, cause Cause) {
@@ -92,8 +91,8 @@ func references(d *guest.Desired, around ClusterContext) []reference {
 	return list
 }
 
-// possibleNodes returns the nodes where a guest may be: the one where it is and, unless it stays there, those that its manifest names. A clone
-// without a node stays with its template.
+// possibleNodes returns the nodes where a guest may be: its current node and, if it may move, the nodes in its manifest. A clone without a node stays
+// on the node of its template.
 func possibleNodes(d *guest.Desired, around ClusterContext) []string {
 	moves := d.Migrate == guest.MigrateOffline || d.Migrate == guest.MigrateOnline
 	row, exists := around.Inventory.Row(d.VMID)
@@ -108,17 +107,17 @@ func possibleNodes(d *guest.Desired, around ClusterContext) []string {
 	}
 	template, err := plan.FindTemplate(d, around.Inventory)
 	if err != nil {
-		return nil // a stray of its own
+		return nil // UnresolvedOnCluster reports the template
 	}
 	return []string{template.Node}
 }
 
-// mayEmulate reports whether the guest has another architecture than its node, perhaps: the models of that one are not listed.
+// mayEmulate reports whether the guest may have another architecture than its node. The node does not list CPU models of other architectures.
 func mayEmulate(d *guest.Desired) bool {
 	return slices.ContainsFunc(d.Intents, func(in guest.Intent) bool { return in.Key == "arch" && in.Verb == guest.Want })
 }
 
-// subKey returns a sub-key of an intent, also of one that is written as native text, where cputype and volume come first and bare.
+// subKey returns a sub-key of an intent. In native text, cputype and volume come first and without a name.
 func subKey(in *guest.Intent, name string) string {
 	if in.Sub != nil {
 		return in.Sub[name]
@@ -135,7 +134,7 @@ func subKey(in *guest.Intent, name string) string {
 	return ""
 }
 
-// sourceVolume returns the volume that a guest is made from, "" where it is made from none.
+// sourceVolume returns the volume from which a guest is created, or "".
 func sourceVolume(s guest.Source) string {
 	switch {
 	case s.Image != nil:
@@ -151,7 +150,7 @@ func sourceVolume(s guest.Source) string {
 	}
 }
 
-// archiveOf returns the file that is listed in place of a disk within it: "local:import/lab.ova/disk1.vmdk" is in "local:import/lab.ova".
+// archiveOf returns the file that contains a disk image, since only the file is listed: "local:import/lab.ova/disk1.vmdk" is in "local:import/lab.ova".
 func archiveOf(volume string) string {
 	if file, _, inside := strings.Cut(volume, ".ova/"); inside {
 		return file + ".ova"
@@ -159,10 +158,10 @@ func archiveOf(volume string) string {
 	return volume
 }
 
-// contentOf finds the content type in a volume's name; a disk's has none.
+// contentOf matches the content type in the name of a volume. The name of a disk has none.
 var contentOf = regexp.MustCompile(`:(import|iso|vztmpl|backup)/`)
 
-// volumesLike returns the list that a volume would be in, without the node.
+// volumesLike returns the list that would contain a volume, without the node.
 func volumesLike(volume string) List {
 	list := List{Kind: Volume, Storage: storageOf(volume), Content: "images"}
 	if m := contentOf.FindStringSubmatch(volume); m != nil {

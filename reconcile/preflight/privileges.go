@@ -9,22 +9,21 @@ import (
 	"gitops-agent/reconcile/intake"
 )
 
-// Granted is what a token may do: privileges by path ("/vms/100", "VM.Audit"), with the word on whether they also hold below that path.
-// A path on which the token may do nothing is not there.
+// Granted is the privileges of a token: path ("/vms/100") -> privilege ("VM.Audit") -> whether it propagates to paths below. A path without
+// privileges is missing.
 //
 // Source: PVE API, GET /access/permissions.
 type Granted map[string]map[string]bool
 
-// alwaysListed are the paths that Proxmox lists whenever the token may do anything there. It also lists every path that somebody's access
-// control list names, and the guests and storages of pools.
+// alwaysListed are the paths that Proxmox always lists if the token has a privilege there. It also lists every path in an access control list, and
+// the guests and storages of pools.
 //
 // Source: PVE::RPCEnvironment get_effective_permissions.
 var alwaysListed = []string{"/", "/access", "/access/groups", "/nodes", "/pool", "/sdn", "/storage", "/vms"}
 
-// Allows reports whether the token has a privilege on an object. One that is not listed has what the nearest listed path hands down: a
-// path hands down either its own privileges or, where none of these go further, those from above. A path that is barred to the token with
-// all that it would inherit is not listed either, and is taken for one that inherits. "/vms" stands for a guest without a vmid, which has
-// what is handed down from there.
+// Allows reports whether the token has a privilege on an object. A path that is not listed inherits from the nearest listed path above. A path
+// propagates its own privileges or, if none of them propagates, the privileges from above. A path on which the token explicitly has no access is not
+// listed either, and is assumed to inherit. The path "/vms" stands for a guest without a vmid, which inherits from there.
 func (g Granted) Allows(object, privilege string) bool {
 	object = path.Clean(object)
 	if object != "/vms" {
@@ -55,25 +54,25 @@ func propagates(privileges map[string]bool) bool {
 	return false
 }
 
-// Cause is what asks for something: a guest's key, and the manifest line.
+// Cause is the key of a guest, and the manifest line, that needs something.
 type Cause struct {
 	Guest  guest.Ref
 	Key    string // a native key, or a word such as source; empty for the agent itself
 	Origin guest.Origin
 }
 
-// MissingPrivilege is a privilege that guests need and the token has not.
+// MissingPrivilege is a privilege that guests need and the token does not have.
 type MissingPrivilege struct {
 	Path      string
 	Privilege string // guest.RootPAM where no token can do it
-	Or        string // another privilege that would do; "" is none
-	OrPath    string // another path where it would do; "" is none
-	Entry     string // path of the Grant that ends it; "" where no token can do it
+	Or        string // another privilege that is sufficient; "" is none
+	OrPath    string // another path on which it is sufficient; "" is none
+	Entry     string // path of the Grant that adds it; "" if no token can have it
 	For       []Cause
 }
 
-// MissingPrivileges compares what guests and the agent itself need with what the token may do, sorted by path and privilege. Keys that no token may
-// write are among them, with guest.RootPAM as the privilege.
+// MissingPrivileges returns the privileges that guests and the agent itself need and the token does not have, sorted by path and privilege. For keys
+// that no token may write the privilege is guest.RootPAM.
 func MissingPrivileges(guests []guest.Desired, granted Granted) []MissingPrivilege {
 	found := make(map[[2]string]*MissingPrivilege)
 	note := func(n guest.Need, ref guest.Ref) {
@@ -97,17 +96,17 @@ func MissingPrivileges(guests []guest.Desired, granted Granted) []MissingPrivile
 			note(n, d.Ref)
 		}
 	}
-	lacks := make([]MissingPrivilege, 0, len(found))
+	missing := make([]MissingPrivilege, 0, len(found))
 	for _, l := range found {
-		lacks = append(lacks, *l)
+		missing = append(missing, *l)
 	}
-	slices.SortFunc(lacks, func(a, b MissingPrivilege) int {
+	slices.SortFunc(missing, func(a, b MissingPrivilege) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Privilege, b.Privilege))
 	})
-	return lacks
+	return missing
 }
 
-// isMet reports whether the token has what is needed, in one of the ways that do.
+// isMet reports whether the token has the needed privilege, or one of the alternatives.
 func isMet(n guest.Need, granted Granted) bool {
 	if n.Privilege == guest.RootPAM {
 		return false
@@ -122,8 +121,8 @@ func isMet(n guest.Need, granted Granted) bool {
 	return false
 }
 
-// ownNeeds are the agent's own, whatever the manifests say: it asks for quorum before it writes, looks for tasks whose reply was lost, and
-// keeps the floor of accepted revisions in a pool.
+// ownNeeds returns the privileges that the agent needs itself: it checks the quorum before it writes, finds tasks whose reply was lost, and keeps the
+// floor of accepted revisions in a pool.
 func ownNeeds() []guest.Need {
 	return []guest.Need{
 		{Path: "/", Privilege: "Sys.Audit"},

@@ -75,7 +75,7 @@ func everywhere(privileges map[string]bool) Granted {
 	return granted
 }
 
-func TestLacks(t *testing.T) {
+func TestMissingPrivileges(t *testing.T) {
 	hookscript := container()
 	hookscript.Intents = append([]guest.Intent{{Key: "hookscript", Verb: guest.Want, Text: "local:snippets/x.sh", Origin: guest.Origin{File: "dns.yaml", Line: 9, Column: 3}}}, hookscript.Intents...)
 	without := func(privilege string) Granted {
@@ -89,7 +89,7 @@ func TestLacks(t *testing.T) {
 	tests := map[string]struct {
 		want    guest.Desired
 		granted Granted
-		lacks   []MissingPrivilege
+		missing []MissingPrivilege
 	}{
 		"none": {container(), everywhere(all()), []MissingPrivilege{}},
 		"a_key": {container(), without("VM.Config.Memory"), []MissingPrivilege{{
@@ -106,15 +106,15 @@ func TestLacks(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := MissingPrivileges([]guest.Desired{test.want}, test.granted)
-			if diff := cmp.Diff(test.lacks, got); diff != "" {
-				t.Errorf("Lacks (-want +got):\n%s", diff)
+			if diff := cmp.Diff(test.missing, got); diff != "" {
+				t.Errorf("MissingPrivileges (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// What is granted takes nothing away: the token then lacks nothing, and has on every path what it had.
-func TestGrantsEndLacksAndKeepTheRest(t *testing.T) {
+// What is granted takes nothing away: the token then missing nothing, and has on every path what it had.
+func TestGrantsAddMissingPrivilegesAndKeepOthers(t *testing.T) {
 	guests := []guest.Desired{container(), {Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "new"}, Source: guest.Source{Clone: &guest.Clone{Name: "tmpl"}}, Intents: []guest.Intent{
 		{Key: "net0", Verb: guest.Want, Sub: map[string]string{"bridge": "vmbr0", "tag": "20"}},
 	}}}
@@ -126,11 +126,11 @@ func TestGrantsEndLacksAndKeepTheRest(t *testing.T) {
 	}
 	for name, granted := range tests {
 		t.Run(name, func(t *testing.T) {
-			lacks := MissingPrivileges(guests, granted)
-			if len(lacks) == 0 {
-				t.Fatal("got no lacks, want some to grant")
+			missing := MissingPrivileges(guests, granted)
+			if len(missing) == 0 {
+				t.Fatal("got no missing, want some to grant")
 			}
-			after := applied(granted, Grants(lacks, granted))
+			after := applied(granted, Grants(missing, granted))
 			if left := MissingPrivileges(guests, after); len(left) != 0 {
 				t.Errorf("got %v, want nothing lacking any more", left)
 			}
@@ -162,13 +162,13 @@ func applied(granted Granted, grants []Grant) Granted {
 	return after
 }
 
-func TestStrays(t *testing.T) {
+func TestUnresolvedOnCluster(t *testing.T) {
 	d := container()
 	d.Node = "pve7"
 	clone := guest.Desired{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201}, Pool: "prod", Source: guest.Source{Clone: &guest.Clone{Name: "tmpl", Storage: "fast"}}}
-	words := func(strays []Unresolved) []string {
+	words := func(unresolved []Unresolved) []string {
 		list := []string{}
-		for _, s := range strays {
+		for _, s := range unresolved {
 			list = append(list, s.What+" "+s.Name)
 		}
 		return list
@@ -186,7 +186,7 @@ func TestStrays(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, words(UnresolvedOnCluster([]guest.Desired{d, clone}, test.around))); diff != "" {
-				t.Errorf("Strays (-want +got):\n%s", diff)
+				t.Errorf("UnresolvedOnCluster (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -204,6 +204,6 @@ func TestStorageOutOfSightIsUnchecked(t *testing.T) {
 		{What: "storage", Name: "local", Problem: "not checked: Datastore.Audit on /storage/local would allow it", Unchecked: true, For: []Cause{{d.Ref, "source", guest.Origin{File: "dns.yaml", Line: 1, Column: 3}}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Strays (-want +got):\n%s", diff)
+		t.Errorf("UnresolvedOnCluster (-want +got):\n%s", diff)
 	}
 }

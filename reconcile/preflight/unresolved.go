@@ -12,25 +12,25 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// ClusterContext is what guests refer to on a cluster. A nil list is one that nobody could read, and nothing is missed in it.
+// ClusterContext is what the cluster shows of the things to which guests refer. A nil list was not read, and is not checked.
 type ClusterContext struct {
 	Nodes, Storages, Pools []string
 	Inventory              cluster.Inventory
-	Granted                Granted // what the token may see of it; nil where nobody knows
+	Granted                Granted // privileges of the token; nil if they were not read
 }
 
-// Unresolved is something that manifests refer to and the cluster does not show.
+// Unresolved is a name in manifests that the cluster does not show.
 type Unresolved struct {
 	What      string // node, storage, pool, template, or a Kind
 	Name      string
 	Problem   string
-	Hint      string // a question that may help; "" is none
-	Unchecked bool   // it may be there: the problem says why nobody could look
+	Hint      string // a suggestion; "" is none
+	Unchecked bool   // the name may exist: the problem explains why it was not checked
 	For       []Cause
 }
 
-// UnresolvedOnCluster returns what guests refer to and the cluster does not have, or the token may not see, sorted by kind and name. What only a
-// creation needs is asked of guests that are not there yet.
+// UnresolvedOnCluster returns the names that the cluster does not have, or that the token may not see, sorted by kind and name. Names that only a
+// creation needs are checked for guests that do not exist yet.
 func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unresolved {
 	found := make(map[[2]string]*Unresolved)
 	note := func(s Unresolved, c Cause) {
@@ -45,7 +45,7 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 		_, exists := around.Inventory.Row(d.VMID)
 		for _, node := range nodesOf(d) {
 			if around.Nodes != nil && !slices.Contains(around.Nodes, node) {
-				note(Unresolved{What: "node", Name: node, Problem: "is no member of the cluster"}, Cause{d.Ref, "node", d.Origin})
+				note(Unresolved{What: "node", Name: node, Problem: "is not a member of the cluster"}, Cause{d.Ref, "node", d.Origin})
 			}
 		}
 		for _, s := range storagesOf(d, exists) {
@@ -63,14 +63,14 @@ func UnresolvedOnCluster(guests []guest.Desired, around ClusterContext) []Unreso
 			note(Unresolved{What: "template", Name: templateName(d.Source.Clone), Problem: err.Error()}, Cause{d.Ref, "source", d.Origin})
 		}
 	}
-	strays := make([]Unresolved, 0, len(found))
+	unresolved := make([]Unresolved, 0, len(found))
 	for _, at := range slices.SortedFunc(maps.Keys(found), func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }) {
-		strays = append(strays, *found[at])
+		unresolved = append(unresolved, *found[at])
 	}
-	return strays
+	return unresolved
 }
 
-// unresolvedStorage is a storage that is not in the list of them, which leaves out what does not concern the token.
+// unresolvedStorage describes a storage that is not listed. Proxmox lists only storages on which the token has privileges.
 func unresolvedStorage(name string, granted Granted) Unresolved {
 	s := Unresolved{What: "storage", Name: name, Problem: "is not on the cluster, or the token may not see it"}
 	if granted == nil {
@@ -89,7 +89,7 @@ func templateName(c *guest.Clone) string {
 	return c.Name
 }
 
-// nodesOf returns the nodes that a guest names, each once.
+// nodesOf returns the nodes that a guest names, without duplicates.
 func nodesOf(d *guest.Desired) []string {
 	nodes := slices.Clone(d.Nodes)
 	if d.Node != "" && !slices.Contains(nodes, d.Node) {
@@ -98,13 +98,13 @@ func nodesOf(d *guest.Desired) []string {
 	return nodes
 }
 
-// storageReference is a storage and what names it.
+// storageReference is the name of a storage, and the key that contains it.
 type storageReference struct {
 	name, key string
 	origin    guest.Origin
 }
 
-// storagesOf returns the storages that a guest names, each once a key.
+// storagesOf returns the storages that a guest names, once per key.
 func storagesOf(d *guest.Desired, exists bool) []storageReference {
 	var list []storageReference
 	add := func(name, key string, origin guest.Origin) {
@@ -137,7 +137,7 @@ func storagesOf(d *guest.Desired, exists bool) []storageReference {
 	return list
 }
 
-// storageOf returns the storage of a volume, "" of a path.
+// storageOf returns the storage of a volume, or "" for a path.
 func storageOf(volume string) string {
 	storage, _, found := strings.Cut(volume, ":")
 	if !found || strings.HasPrefix(volume, "/") {

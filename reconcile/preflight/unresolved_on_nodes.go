@@ -9,8 +9,8 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// UnresolvedOnNodes compares what guests refer to with what nodes answered, and returns what is not there, sorted by kind, name and problem. What could
-// not be read, or would not show to the token if it were there, is among it as Unchecked.
+// UnresolvedOnNodes returns the names that are not in the answers of the nodes, sorted by kind, name and problem. Names that could not be checked, since a
+// list could not be read or the token could not see them, are Unchecked.
 func UnresolvedOnNodes(guests []guest.Desired, around ClusterContext, answers map[List]Answer) []Unresolved {
 	var order []nameProblem
 	mentioned := map[nameProblem][]reference{}
@@ -26,17 +26,17 @@ func UnresolvedOnNodes(guests []guest.Desired, around ClusterContext, answers ma
 			mentioned[f] = append(mentioned[f], m)
 		}
 	}
-	strays := make([]Unresolved, 0, len(order))
+	unresolved := make([]Unresolved, 0, len(order))
 	for _, f := range order {
-		strays = append(strays, f.unresolved(mentioned[f]))
+		unresolved = append(unresolved, f.unresolved(mentioned[f]))
 	}
-	slices.SortFunc(strays, func(a, b Unresolved) int {
+	slices.SortFunc(unresolved, func(a, b Unresolved) int {
 		return cmp.Or(cmp.Compare(a.What, b.What), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Problem, b.Problem))
 	})
-	return strays
+	return unresolved
 }
 
-// nameProblem is what is wrong with a name, apart from where: the nodes stand between the two parts of its text.
+// nameProblem is a problem of a name without the nodes: the text of the nodes is between before and after.
 type nameProblem struct {
 	kind          Kind
 	name          string
@@ -45,8 +45,8 @@ type nameProblem struct {
 	unchecked     bool
 }
 
-// checkReference reports what is wrong with a mention, if anything is. A storage that the cluster does not show to a token that would see it, and that no
-// node was asked for, is a stray of its own.
+// checkReference returns the problem of a reference, and whether there is one. It returns none for a storage that no node was asked about because the
+// cluster does not show it: UnresolvedOnCluster reports the storage.
 func checkReference(m reference, answers map[List]Answer, granted Granted) (nameProblem, bool) {
 	answer, asked := answers[m.list]
 	f := nameProblem{kind: m.list.Kind, name: m.name, before: "not checked on ", unchecked: true}
@@ -64,10 +64,10 @@ func checkReference(m reference, answers map[List]Answer, granted Granted) (name
 	return f, true
 }
 
-// absentText says that something is not there, before the nodes. A bridge that is not in a node's own configuration is there without being listed.
-var absentText = map[Kind]string{Bridge: "is not among the bridges and virtual networks of ", Volume: "is not on ", CPU: "is no cpu model of "}
+// absentText is the text in front of the nodes for a missing name. A bridge of another configuration than the node's own is not listed, though it exists.
+var absentText = map[Kind]string{Bridge: "is not among the bridges and virtual networks of ", Volume: "is not on ", CPU: "is not a CPU model of "}
 
-// unresolved returns the finding with its nodes and with whom it concerns, each once.
+// unresolved returns the problem with its nodes and causes, without duplicates.
 func (f nameProblem) unresolved(mentions []reference) Unresolved {
 	s := Unresolved{What: string(f.kind), Name: f.name, Hint: f.hint, Unchecked: f.unchecked}
 	var nodes []string
@@ -84,8 +84,8 @@ func (f nameProblem) unresolved(mentions []reference) Unresolved {
 	return s
 }
 
-// suggestionFor proposes one of names. What a volume is called comes after its storage and its type, and a model of the cluster's own has a prefix that
-// is easily forgotten.
+// suggestionFor returns a hint with the most similar of names. It compares volumes by the name after the storage and the type. It also tries the prefix
+// of the cluster's own CPU models, which is easily forgotten.
 func suggestionFor(m reference, names []string) string {
 	if own := "custom-" + m.name; slices.Contains(names, own) {
 		return manifest.Suggestion(own, names)

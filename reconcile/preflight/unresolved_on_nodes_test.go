@@ -38,7 +38,7 @@ func around(rows ...cluster.Row) ClusterContext {
 	}
 }
 
-// sample is what two nodes have: the second one lacks a bridge.
+// sample is what two nodes have: the second one missing a bridge.
 func sample() map[List]Answer {
 	answers := map[List]Answer{}
 	for _, node := range []string{"pve1", "pve2"} {
@@ -100,9 +100,9 @@ func TestMissing(t *testing.T) {
 		return d
 	}
 	tests := map[string]struct {
-		want    guest.Desired
-		answers func(map[List]Answer)
-		strays  []Unresolved
+		want       guest.Desired
+		answers    func(map[List]Answer)
+		unresolved []Unresolved
 	}{
 		"a_bridge_on_one_node": {machine(), nil, []Unresolved{{
 			What: "bridge", Name: "vmbr9", Problem: "is not among the bridges and virtual networks of pve2", Hint: "did you mean vmbr0?",
@@ -111,7 +111,7 @@ func TestMissing(t *testing.T) {
 		"a_model_on_both": {with(func(d *guest.Desired) {
 			d.Intents = []guest.Intent{{Key: "cpu", Verb: guest.Want, Text: "lab,flags=+aes", Origin: at(4)}}
 		}), nil, []Unresolved{{
-			What: "cpu", Name: "lab", Problem: "is no cpu model of pve1, pve2", Hint: "did you mean custom-lab?", For: []Cause{{machine().Ref, "cpu", at(4)}},
+			What: "cpu", Name: "lab", Problem: "is not a CPU model of pve1, pve2", Hint: "did you mean custom-lab?", For: []Cause{{machine().Ref, "cpu", at(4)}},
 		}}},
 		"another_architecture": {with(func(d *guest.Desired) {
 			d.Intents = []guest.Intent{{Key: "arch", Verb: guest.Want, Text: "aarch64"}, {Key: "cpu", Verb: guest.Want, Text: "cortex-a76"}}
@@ -139,7 +139,7 @@ func TestMissing(t *testing.T) {
 			if test.answers != nil {
 				test.answers(answers)
 			}
-			if diff := cmp.Diff(test.strays, UnresolvedOnNodes([]guest.Desired{test.want}, around(), answers)); diff != "" {
+			if diff := cmp.Diff(test.unresolved, UnresolvedOnNodes([]guest.Desired{test.want}, around(), answers)); diff != "" {
 				t.Errorf("Missing (-want +got):\n%s", diff)
 			}
 		})
@@ -198,12 +198,12 @@ func TestUnseenIsNotMissing(t *testing.T) {
 func TestMissingSaysWhatWouldAllowTheCheck(t *testing.T) {
 	narrow := around()
 	narrow.Storages, narrow.Granted = nil, Granted{"/vms": {"VM.Audit": true}}
-	strays := UnresolvedOnNodes([]guest.Desired{machine()}, narrow, map[List]Answer{
+	unresolved := UnresolvedOnNodes([]guest.Desired{machine()}, narrow, map[List]Answer{
 		{Kind: Bridge, Node: "pve1"}: {Names: []string{}}, {Kind: Bridge, Node: "pve2"}: {Names: []string{}},
 		{Kind: CPU, Node: "pve1"}: {Names: []string{"x86-64-v3"}}, {Kind: CPU, Node: "pve2"}: {Names: []string{"x86-64-v3"}},
 	})
 	var got []string
-	for _, s := range strays {
+	for _, s := range unresolved {
 		if !s.Unchecked {
 			t.Errorf("got %s %s missing, want it unchecked", s.What, s.Name)
 		}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// neededToSee returns what the token would need to see a name in a list, "Datastore.Audit on /storage/local", and "" where it sees it if it is
-// there. Proxmox leaves out of its lists what does not concern the token.
+// neededToSee returns the privilege that the token needs to see a name in a list, "Datastore.Audit on /storage/local", or "" if it has the privilege.
+// Proxmox leaves names out of its lists if the token has no privilege on them.
 //
 // Source: PVE::API2::Network index, PVE::Network::SDN get_local_vnets, PVE::Storage check_volume_access, PVE::API2::Qemu::CPU index.
 func neededToSee(l List, name string, granted Granted) string {
@@ -24,7 +24,7 @@ func neededToSee(l List, name string, granted Granted) string {
 	return ""
 }
 
-// neededToSeeBridge asks for the bridges of the hosts first. The name may as well be a virtual network's, of any zone.
+// neededToSeeBridge checks the bridges of the hosts first. The name may also be a virtual network of any zone.
 func neededToSeeBridge(bridge string, granted Granted) string {
 	const zones = "/sdn/zones/"
 	if need := granted.needed(zones+"localnetwork/"+bridge, "SDN.Use", "SDN.Audit"); need != "" {
@@ -64,7 +64,7 @@ func neededToSeeVolume(l List, volume string, granted Granted) string {
 	return strings.Join(slices.DeleteFunc(needs, func(need string) bool { return need == "" }), " and ")
 }
 
-// needed says what an object lacks, "Sys.Audit on /nodes", where the token has none of the privileges there. The first is the one to grant.
+// needed returns the privilege that is missing on an object, "Sys.Audit on /nodes", or "" if the token has one of the privileges. It names the first one.
 func (g Granted) needed(object string, privileges ...string) string {
 	if slices.ContainsFunc(privileges, func(p string) bool { return g.Allows(object, p) }) {
 		return ""
@@ -72,11 +72,11 @@ func (g Granted) needed(object string, privileges ...string) string {
 	return privileges[0] + " on " + object
 }
 
-// owned finds the vmid in the name of a disk or a backup: in "local:100/vm-100-disk-0.raw", "pbs:backup/ct/100/…" and
+// owned matches the vmid in the name of a disk or a backup: "local:100/vm-100-disk-0.raw", "pbs:backup/ct/100/…" and
 // "local:backup/vzdump-qemu-100-….vma.zst".
 var owned = regexp.MustCompile(`(?:\b(?:vm|base|subvol)-|:backup/(?:vm|ct)/|:backup/vzdump-[a-z]+-)([1-9][0-9]+)`)
 
-// ownerOf returns the vmid of the guest that a volume belongs to, "" where its name has none. A linked clone's is after its template's.
+// ownerOf returns the vmid of the guest that owns a volume, or "". In a linked clone it follows the template's.
 func ownerOf(volume string) string {
 	found := owned.FindAllStringSubmatch(volume, -1)
 	if len(found) == 0 {
