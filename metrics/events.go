@@ -47,7 +47,7 @@ func (m *Metrics) Verified(o report.VerifyOutcome) {
 // Planned records one planning of all guests.
 func (m *Metrics) Planned(o report.PlanOutcome) {
 	m.planTime.Observe(o.Duration.Seconds())
-	for _, class := range classes() {
+	for _, class := range guest.Classes() {
 		m.planSteps.WithLabelValues(string(class)).Set(float64(o.Steps[class]))
 	}
 }
@@ -73,8 +73,4 @@ func (m *Metrics) Converged(o report.ConvergedOutcome) {
 	m.pushed.Observe(o.SinceProof.Seconds())
 	m.stages.WithLabelValues("verify").Observe(o.Verify.Seconds())
 	m.stages.WithLabelValues("apply").Observe(o.Apply.Seconds())
-}
-
-func classes() []guest.Class {
-	return []guest.Class{guest.Live, guest.Restart, guest.Disruptive, guest.Destructive, guest.Impossible}
 }

@@ -9,6 +9,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 )
@@ -109,12 +110,12 @@ func (m *Metrics) zero(rejections []string) {
 	for _, r := range report.RefusedReasons() {
 		m.refused.WithLabelValues(r)
 	}
-	for _, c := range classes() {
+	for _, c := range guest.Classes() {
 		m.planSteps.WithLabelValues(string(c))
 	}
 	for _, op := range cluster.Ops() {
 		m.stepTime.WithLabelValues(string(op))
-		for _, r := range results() {
+		for _, r := range journal.Results() {
 			m.steps.WithLabelValues(string(op), string(r))
 		}
 	}
@@ -125,21 +126,13 @@ func (m *Metrics) zero(rejections []string) {
 		m.drift.WithLabelValues(string(c))
 	}
 	for _, operation := range []string{"approve", "run"} {
-		for _, state := range orderStates() {
+		for _, state := range journal.OrderStates() {
 			m.orders.WithLabelValues(operation, string(state))
 		}
 	}
-	for _, r := range results() {
+	for _, r := range journal.Results() {
 		m.recovered.WithLabelValues(string(r))
 	}
-}
-
-func results() []journal.Result {
-	return []journal.Result{journal.Done, journal.Failed, journal.Unknown, journal.NotRun}
-}
-
-func orderStates() []journal.OrderState {
-	return []journal.OrderState{journal.OrderSeen, journal.OrderReleased, journal.OrderRun, journal.OrderExpired, journal.OrderRefused, journal.OrderUnknown}
 }
 
 func stageNames() []string { return []string{"verify", "apply"} }

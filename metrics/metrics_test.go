@@ -142,7 +142,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	}
 	var r report.Report
 	for i := range guests {
-		r.Guests = append(r.Guests, report.Guest{Kind: guest.Container, VMID: 100 + i, Sync: report.Synced})
+		r.Guests = append(r.Guests, report.Guest{GuestName: report.GuestName{Kind: guest.Container, VMID: 100 + i}, Sync: report.Synced})
 	}
 	r.Source = sampleReport().Source
 	m.Report(r)
@@ -184,10 +184,10 @@ func TestRequestKeepsLabelsClosed(t *testing.T) {
 
 func TestScrapeSurvivesOddReports(t *testing.T) {
 	m, registry := built(t)
-	twin := report.Guest{Kind: guest.Container, VMID: 101, Name: "bad\xffname", Node: "\xff", Sync: report.Synced}
+	twin := report.Guest{GuestName: report.GuestName{Kind: guest.Container, VMID: 101, Name: "bad\xffname", Node: "\xff"}, Sync: report.Synced}
 	other := twin
 	other.Name = "twin"
-	unassigned := report.Guest{Kind: guest.Container, Sync: report.OutOfSync}
+	unassigned := report.Guest{GuestName: report.GuestName{Kind: guest.Container}, Sync: report.OutOfSync}
 	m.Report(report.Report{Guests: []report.Guest{twin, other, unassigned, unassigned}})
 	got := scrape(t, registry)
 	for _, want := range []string{
@@ -238,7 +238,7 @@ func BenchmarkScrape(b *testing.B) {
 	work(m)
 	r := sampleReport()
 	for i := range 1000 {
-		r.Guests = append(r.Guests, report.Guest{Kind: guest.VirtualMachine, VMID: 1000 + i, Name: "guest", Node: "pve1", Sync: report.Synced})
+		r.Guests = append(r.Guests, report.Guest{GuestName: report.GuestName{Kind: guest.VirtualMachine, VMID: 1000 + i, Name: "guest", Node: "pve1"}, Sync: report.Synced})
 	}
 	m.Report(r)
 	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})

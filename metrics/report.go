@@ -123,10 +123,10 @@ func sendFleet(send sender, r *report.Report) {
 			suspended++
 		}
 	}
-	for _, s := range []report.Sync{report.Synced, report.OutOfSync, report.SyncUnknown} {
+	for _, s := range report.Syncs() {
 		send(fleetGuests, float64(sync[string(s)]), string(s))
 	}
-	for _, c := range classes() {
+	for _, c := range guest.Classes() {
 		send(fleetDrift, float64(class[string(c)]), string(c))
 	}
 	for _, h := range gate.HoldReasons() {

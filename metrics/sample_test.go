@@ -30,22 +30,22 @@ func sampleReport() report.Report {
 		Unmanaged: []report.GuestName{{Kind: guest.VirtualMachine, VMID: 100}},
 		Guests: []report.Guest{
 			{
-				Kind: guest.VirtualMachine, Name: "web-1", VMID: 211, Node: "pve1", Managed: true, Sync: report.Synced, Health: report.Healthy,
+				GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "web-1", VMID: 211, Node: "pve1"}, Managed: true, Sync: report.Synced, Health: report.Healthy,
 				ObservedAt: noon.Add(-9 * time.Second), Converged: noon,
 			},
 			{
-				Kind: guest.Container, Name: "dns-1", VMID: 201, Node: "pve2", Managed: true, Sync: report.OutOfSync, Health: report.HealthSuspended,
+				GuestName: report.GuestName{Kind: guest.Container, Name: "dns-1", VMID: 201, Node: "pve2"}, Managed: true, Sync: report.OutOfSync, Health: report.HealthSuspended,
 				Changes:    []report.Change{{Key: "memory", Class: guest.Live}, {Key: "rootfs", Class: guest.Destructive}},
-				Held:       []report.HeldStep{{Op: cluster.OpConfig, Reason: gate.HoldSuspended, Since: noon.Add(-time.Hour)}},
+				Held:       []report.HeldStep{{Op: cluster.OpConfig, Hold: report.Hold{Reason: gate.HoldSuspended}, Since: noon.Add(-time.Hour)}},
 				ObservedAt: noon.Add(-12 * time.Second), DriftSince: noon.Add(-time.Hour), Converged: noon.Add(-time.Hour),
 			},
 			{
-				Kind: guest.VirtualMachine, Name: "batch-7", VMID: 307, Node: "pve3", Sync: report.OutOfSync, Health: report.Healthy,
-				Held:       []report.HeldStep{{Op: cluster.OpDestroy, Reason: gate.HoldApproval, Since: noon.Add(-3 * time.Hour)}},
+				GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "batch-7", VMID: 307, Node: "pve3"}, Sync: report.OutOfSync, Health: report.Healthy,
+				Held:       []report.HeldStep{{Op: cluster.OpDestroy, Hold: report.Hold{Reason: gate.HoldApproval}, Since: noon.Add(-3 * time.Hour)}},
 				ObservedAt: noon.Add(-15 * time.Second), DriftSince: noon.Add(-3 * time.Hour),
 			},
-			{Kind: guest.VirtualMachine, Name: "web-3", Managed: true, Sync: report.SyncUnknown, Health: report.Missing},
-			{Kind: guest.VirtualMachine, Name: "web-4", Managed: true, Sync: report.OutOfSync, Health: report.Missing},
+			{GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "web-3"}, Managed: true, Sync: report.SyncUnknown, Health: report.Missing},
+			{GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "web-4"}, Managed: true, Sync: report.OutOfSync, Health: report.Missing},
 		},
 	}
 }
@@ -110,7 +110,7 @@ func everyWord(m *metrics.Metrics) {
 	}
 	r := report.Report{}
 	for _, hold := range gate.HoldReasons() {
-		r.Guests = append(r.Guests, report.Guest{Sync: report.OutOfSync, Held: []report.HeldStep{{Reason: hold}}})
+		r.Guests = append(r.Guests, report.Guest{Sync: report.OutOfSync, Held: []report.HeldStep{{Hold: report.Hold{Reason: hold}}}})
 	}
 	m.Report(r)
 }

@@ -81,9 +81,7 @@ func (a *assessment) judgeSteps(t *track, p plan.Guest, judge gate.Gate, now tim
 			continue
 		}
 		since := t.began("held/"+string(step.Op)+"/"+string(v.Reason), now, present)
-		a.held = append(a.held, report.HeldStep{
-			Op: step.Op, Class: step.Class, Reason: v.Reason, Message: v.Message, Hint: v.Hint, Digest: v.Digest, Since: since,
-		})
+		a.held = append(a.held, report.HeldStep{Op: step.Op, Class: step.Class, Hold: report.NewHold(v), Digest: v.Digest, Since: since})
 	}
 	if len(a.held) > 0 {
 		h := a.held[0]

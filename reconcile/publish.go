@@ -85,12 +85,12 @@ func unmanaged(inventory cluster.Inventory, guests []report.Guest) []report.Gues
 func (e *Engine) guestReport(p plan.Guest, t *track, snapshot cluster.Snapshot, policy gate.Policy, now time.Time) report.Guest {
 	live, isLive := snapshot.Guests[p.Ref.VMID]
 	g := report.Guest{
-		Kind: p.Ref.Kind, Name: p.Ref.Name, VMID: p.Ref.VMID, Node: p.Node, Managed: p.Managed, Sync: t.now.sync, Operation: operationOf(t.now),
+		GuestName: report.NewGuestName(p.Ref, p.Node), Managed: p.Managed, Sync: t.now.sync, Operation: operationOf(t.now),
 		Status: live.Status, ObservedAt: live.ReadAt, Stale: e.observer.Stale(p.Ref.VMID, now), Conditions: t.now.conditions, Held: t.now.held,
 		DriftSince: t.driftSince, Converged: t.convergedAt, Revision: t.revision,
 	}
 	for _, c := range p.Changes {
-		g.Changes = append(g.Changes, report.Change{Key: c.Key, From: c.From, To: c.To, Class: c.Class, Note: c.Note, Origin: c.Origin.String()})
+		g.Changes = append(g.Changes, report.NewChange(c))
 	}
 	g.Health = healthOf(g, isLive, policy, now)
 	return g

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/internal/status"
 	"gitops-agent/reconcile/report"
 
 	"github.com/spf13/cobra"
@@ -77,7 +76,7 @@ func runStatus(ctx context.Context, out, notes io.Writer, opts statusOptions) er
 	if err != nil {
 		return err
 	}
-	var document status.Document
+	var document report.Document
 	var body []byte
 	if opts.wait == "" {
 		document, body, err = client.read(ctx)
@@ -96,7 +95,7 @@ func runStatus(ctx context.Context, out, notes io.Writer, opts statusOptions) er
 }
 
 // awaitConverged polls the agent until the cluster is converged. Together with an error it returns the last document, if there was one.
-func awaitConverged(ctx context.Context, client statusClient, shown *term.Progress, opts statusOptions) (document status.Document, body []byte, err error) {
+func awaitConverged(ctx context.Context, client statusClient, shown *term.Progress, opts statusOptions) (document report.Document, body []byte, err error) {
 	defer shown.End()
 	deadline, cancel := context.WithTimeout(ctx, opts.timeout)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"gitops-agent/internal/status"
+	"gitops-agent/reconcile/report"
 )
 
 // TestFullDiskStopsWritesAndNotEyes fills the disk under the journal: the agent stops writing to the cluster, goes on observing it
@@ -66,9 +66,9 @@ func (s *site) fill(dir string) {
 }
 
 // document asks the agent for its status.
-func (s *site) document() status.Document {
+func (s *site) document() report.Document {
 	s.Helper()
-	var doc status.Document
+	var doc report.Document
 	s.until("the status", func() bool {
 		var ok bool
 		doc, ok = s.tryDocument()

@@ -39,9 +39,9 @@ func TestRemarks(t *testing.T) {
 func TestReportSaysHowOldReadingsAre(t *testing.T) {
 	now := time.Date(2026, 3, 22, 12, 0, 0, 0, time.UTC)
 	r := report.Report{Time: now, Guests: []report.Guest{
-		{Kind: guest.VirtualMachine, Name: "new", ObservedAt: now.Add(-4 * time.Second)},
-		{Kind: guest.VirtualMachine, Name: "old", ObservedAt: now.Add(-5 * time.Minute), Stale: true},
-		{Kind: guest.VirtualMachine, Name: "unseen"},
+		{GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "new"}, ObservedAt: now.Add(-4 * time.Second)},
+		{GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "old"}, ObservedAt: now.Add(-5 * time.Minute), Stale: true},
+		{GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "unseen"}},
 	}}
 	r.Proxmox.VMList = &observe.VMListStatus{Error: "no such file"}
 	r.Proxmox.HAError = "403"

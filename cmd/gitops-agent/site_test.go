@@ -19,7 +19,7 @@ import (
 
 	"gitops-agent/internal/gittest"
 	"gitops-agent/internal/sigtest"
-	"gitops-agent/internal/status"
+	"gitops-agent/reconcile/report"
 )
 
 // patience is how long a process may take for what a test waits for.
@@ -171,13 +171,13 @@ func (s *site) converged() {
 }
 
 // tryDocument asks the agent for its status, if it answers.
-func (s *site) tryDocument() (status.Document, bool) {
+func (s *site) tryDocument() (report.Document, bool) {
 	resp, err := http.Get("http://" + s.address + "/status.json")
 	if err != nil {
-		return status.Document{}, false
+		return report.Document{}, false
 	}
 	defer func() { _ = resp.Body.Close() }()
-	var doc status.Document
+	var doc report.Document
 	return doc, json.NewDecoder(resp.Body).Decode(&doc) == nil
 }
 

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/internal/status"
+	"gitops-agent/reconcile/report"
 )
 
 // maxStatus bounds the size of a status document. It is enough for more than 10,000 guests.
@@ -59,28 +59,28 @@ func reachable(listen string) string {
 }
 
 // read returns the agent's newest report, parsed and as the agent sent it.
-func (c statusClient) read(ctx context.Context) (status.Document, []byte, error) {
+func (c statusClient) read(ctx context.Context) (report.Document, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	document, body, err := c.get(ctx)
 	if err != nil {
-		return status.Document{}, nil, term.WithHint(fmt.Errorf("read the status of the agent: %w", err), "check that the agent is running; its address is listen in the config, --url names another one")
+		return report.Document{}, nil, term.WithHint(fmt.Errorf("read the status of the agent: %w", err), "check that the agent is running; its address is listen in the config, --url names another one")
 	}
 	return document, body, nil
 }
 
-func (c statusClient) get(ctx context.Context) (status.Document, []byte, error) {
+func (c statusClient) get(ctx context.Context) (report.Document, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/status.json", http.NoBody)
 	if err != nil {
-		return status.Document{}, nil, err
+		return report.Document{}, nil, err
 	}
 	reply, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return status.Document{}, nil, err
+		return report.Document{}, nil, err
 	}
 	defer func() { _ = reply.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(reply.Body, maxStatus))
-	var document status.Document
+	var document report.Document
 	switch {
 	case err != nil:
 		return document, nil, err
@@ -90,8 +90,8 @@ func (c statusClient) get(ctx context.Context) (status.Document, []byte, error) 
 	if err := json.Unmarshal(body, &document); err != nil {
 		return document, nil, fmt.Errorf("%s is not a status of a gitops-agent: %w", request.URL, err)
 	}
-	if document.SchemaVersion != status.SchemaVersion {
-		return document, nil, fmt.Errorf("%s has schemaVersion %d, and this program reads %d", request.URL, document.SchemaVersion, status.SchemaVersion)
+	if document.SchemaVersion != report.SchemaVersion {
+		return document, nil, fmt.Errorf("%s has schemaVersion %d, and this program reads %d", request.URL, document.SchemaVersion, report.SchemaVersion)
 	}
 	return document, body, nil
 }

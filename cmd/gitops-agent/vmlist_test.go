@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"gitops-agent/internal/status"
+	"gitops-agent/reconcile/report"
 )
 
 // TestGoesByTheListOfGuests runs the real binary on the file that a simulator in another process keeps. The sweep would come round once an hour.
@@ -22,7 +22,7 @@ func TestGoesByTheListOfGuests(t *testing.T) {
 	s.repo.Push(s.sig, killer, "two guests")
 	s.run()
 	s.converged()
-	believed := func(d status.Document) bool {
+	believed := func(d report.Document) bool {
 		return d.Proxmox.VMList != nil && d.Proxmox.VMList.Error == "" && d.Proxmox.VMList.Skipped == 2
 	}
 	s.until("the sweep to skip both guests", func() bool { return believed(s.document()) })

@@ -18,9 +18,9 @@ import (
 	"gitops-agent/internal/gittest"
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
-	"gitops-agent/internal/status"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/report"
 )
 
 var alice = sigtest.Identity{Subject: "alice@example.org", Issuer: "https://accounts.test"}
@@ -126,9 +126,9 @@ func (h *home) get(a *agent.Agent, path string) (int, string) {
 }
 
 // until asks the running agent for its report until it is as wanted.
-func (h *home) until(a *agent.Agent, what string, holds func(status.Document) bool) {
+func (h *home) until(a *agent.Agent, what string, holds func(report.Document) bool) {
 	h.Helper()
-	var document status.Document
+	var document report.Document
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		_, body := h.get(a, "/status.json")
 		h.ok(json.Unmarshal([]byte(body), &document))
@@ -148,7 +148,7 @@ func TestAgentRuns(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
-	h.until(a, "convergence", func(d status.Document) bool { return d.Converged && d.Source.Accepted.Commit == first })
+	h.until(a, "convergence", func(d report.Document) bool { return d.Converged && d.Source.Accepted.Commit == first })
 	if h.sim.Effects(210, pvesim.Created) != 1 {
 		t.Errorf("got %d creations, want 1", h.sim.Effects(210, pvesim.Created))
 	}
@@ -170,7 +170,7 @@ func TestAgentRuns(t *testing.T) {
 	reply, err := http.DefaultClient.Do(hook)
 	h.ok(err)
 	h.ok(reply.Body.Close())
-	h.until(a, "the commit that the webhook hinted at", func(d status.Document) bool { return d.Converged && d.Source.Accepted.Commit == second })
+	h.until(a, "the commit that the webhook hinted at", func(d report.Document) bool { return d.Converged && d.Source.Accepted.Commit == second })
 
 	stop()
 	if err := <-ended; err != nil {

@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"gitops-agent/internal/agent"
-	"gitops-agent/internal/status"
 	"gitops-agent/metrics"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 const webYAML = `apiVersion: proxmox.gitops/v1alpha1
@@ -69,13 +69,13 @@ func TestSecretsStayOnTheHost(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
-	given := func(d status.Document) bool {
+	given := func(d report.Document) bool {
 		return strings.HasPrefix(h.sim.Value(201, "cipassword"), "$6$") && blocked(d, "thief")
 	}
 	h.until(a, "the first password", given)
 	first := h.sim.Value(201, "cipassword")
 	h.write(password, "hunter2 the second\n")
-	h.until(a, "the second password", func(d status.Document) bool { return h.sim.Value(201, "cipassword") != first && given(d) })
+	h.until(a, "the second password", func(d report.Document) bool { return h.sim.Value(201, "cipassword") != first && given(d) })
 
 	shown := map[string]string{}
 	for _, path := range []string{"/", "/status.json", "/metrics"} {
@@ -103,7 +103,7 @@ func TestSecretsStayOnTheHost(t *testing.T) {
 }
 
 // blocked reports whether a guest waits for its secret.
-func blocked(d status.Document, name string) bool {
+func blocked(d report.Document, name string) bool {
 	for _, g := range d.Guests {
 		for _, c := range g.Conditions {
 			if g.Name == name && c.Reason == plan.ReasonNoSecret && c.Hint != "" {

@@ -6,18 +6,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gitops-agent/internal/status"
+	"gitops-agent/reconcile/report"
 )
 
 func TestStatusJSON(t *testing.T) {
-	for name, report := range samples() {
+	for name, sample := range samples() {
 		t.Run(name, func(t *testing.T) {
-			_, body := ask(t, of(report), "GET", "/status.json")
-			var got status.Document
+			_, body := ask(t, of(sample), "GET", "/status.json")
+			var got report.Document
 			if err := json.Unmarshal([]byte(body), &got); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(status.NewDocument(report), got); diff != "" {
+			if diff := cmp.Diff(report.NewDocument(sample), got); diff != "" {
 				t.Errorf("read back (-want +got):\n%s", diff)
 			}
 			var fields map[string]json.RawMessage

@@ -52,7 +52,7 @@ func steady() report.Report {
 
 func synced(kind guest.Kind, name string, vmid int, node string) report.Guest {
 	return report.Guest{
-		Kind: kind, Name: name, VMID: vmid, Node: node, Managed: true, Sync: report.Synced, Health: report.Healthy,
+		GuestName: report.GuestName{Kind: kind, Name: name, VMID: vmid, Node: node}, Managed: true, Sync: report.Synced, Health: report.Healthy,
 		Operation: report.Idle, Status: guest.StatusRunning, ObservedAt: noon.Add(-time.Duration(vmid%60) * time.Second),
 		Converged: noon.Add(-4 * time.Second), Revision: inForce,
 	}
@@ -94,8 +94,9 @@ func removed() report.Guest {
 	g := synced(guest.VirtualMachine, "batch-7", 307, "pve3")
 	g.Managed, g.Sync, g.Operation, g.DriftSince = false, report.OutOfSync, report.Waiting, noon.Add(-3*time.Hour)
 	g.Held = []report.HeldStep{{
-		Op: cluster.OpDestroy, Class: guest.Destructive, Reason: gate.HoldApproval, Message: "it destroys the guest and its volumes: 0 of 1 approvals",
-		Hint: "gitops-agent approve " + stepDigest, Digest: stepDigest, Since: noon.Add(-3 * time.Hour),
+		Op: cluster.OpDestroy, Class: guest.Destructive, Hold: report.Hold{
+			Reason: gate.HoldApproval, Message: "it destroys the guest and its volumes: 0 of 1 approvals", Hint: "gitops-agent approve " + stepDigest,
+		}, Digest: stepDigest, Since: noon.Add(-3 * time.Hour),
 	}}
 	g.Conditions = []plan.Condition{
 		{Type: plan.Orphaned, Reason: "no-manifest", Message: "removed from the repository", Since: noon.Add(-3 * time.Hour)},
@@ -117,11 +118,12 @@ func broken() report.Guest {
 
 func made() report.Guest {
 	return report.Guest{
-		Kind: guest.VirtualMachine, Name: "web-3", Managed: true, Sync: report.OutOfSync, Health: report.Missing, Operation: report.Waiting,
+		GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "web-3"}, Managed: true, Sync: report.OutOfSync, Health: report.Missing, Operation: report.Waiting,
 		DriftSince: noon.Add(-20 * time.Second),
 		Changes:    []report.Change{{Key: "cores", To: "2", Class: guest.Live, Origin: "guests/web.yaml:31:5"}},
 		Held: []report.HeldStep{{
-			Op: cluster.OpCreate, Class: guest.Live, Reason: gate.HoldWaits, Message: "it depends on VirtualMachine/web-2, which is not running yet", Since: noon.Add(-20 * time.Second),
+			Op: cluster.OpCreate, Class: guest.Live, Since: noon.Add(-20 * time.Second),
+			Hold: report.Hold{Reason: gate.HoldWaits, Message: "it depends on VirtualMachine/web-2, which is not running yet"},
 		}},
 	}
 }

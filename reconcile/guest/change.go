@@ -15,6 +15,9 @@ const (
 	Impossible  Class = "impossible"  // cannot be done in place
 )
 
+// Classes lists every class, least severe first.
+func Classes() []Class { return []Class{Live, Restart, Disruptive, Destructive, Impossible} }
+
 // Write is the way in which a Change is sent to Proxmox.
 type Write string
 

@@ -1,6 +1,9 @@
 package journal
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Record is one entry of the journal. Seq counts from 1 without gaps as records are appended; compaction leaves gaps.
 // Time is the host's clock in UTC and may step back.
@@ -60,6 +63,9 @@ const (
 	Unknown Result = "unknown"
 	NotRun  Result = "not-run"
 )
+
+// Results lists every result.
+func Results() []Result { return []Result{Done, Failed, Unknown, NotRun} }
 
 // Ended records the outcome of a step and closes the step.
 type Ended struct {
@@ -139,6 +145,11 @@ const (
 	OrderUnknown  OrderState = "unknown"
 )
 
+// OrderStates lists every state, the final ones last.
+func OrderStates() []OrderState {
+	return []OrderState{OrderSeen, OrderReleased, OrderRun, OrderExpired, OrderRefused, OrderUnknown}
+}
+
 // Ordered records the state of a signed order. Key is SHA-256 of the signed payload and the trailer's position.
 type Ordered struct {
 	Key        string     `json:"key"`
@@ -172,13 +183,7 @@ func (Futile) isBody()     {}
 func (Ordered) isBody()    {}
 func (Event) isBody()      {}
 
-func (r Result) valid() bool {
-	switch r {
-	case Done, Failed, Unknown, NotRun:
-		return true
-	}
-	return false
-}
+func (r Result) valid() bool { return slices.Contains(Results(), r) }
 
 func (o Origin) valid() bool { return o == Created || o == Adopted }
 

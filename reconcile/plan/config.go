@@ -204,7 +204,7 @@ func writeClass(c guest.Class) guest.Class {
 }
 
 func worse(a, b guest.Class) guest.Class {
-	order := []guest.Class{guest.Live, guest.Restart, guest.Disruptive, guest.Destructive, guest.Impossible}
+	order := guest.Classes()
 	if slices.Index(order, b) > slices.Index(order, a) {
 		return b
 	}

@@ -3,43 +3,8 @@ package report
 import (
 	"time"
 
-	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
-	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/observe"
-	"gitops-agent/reconcile/plan"
-)
-
-// Sync says whether a guest is as its manifest wants it.
-type Sync string
-
-// Sync states.
-const (
-	Synced      Sync = "Synced"
-	OutOfSync   Sync = "OutOfSync"
-	SyncUnknown Sync = "Unknown"
-)
-
-// Health says how a guest does.
-type Health string
-
-// Health states.
-const (
-	Healthy         Health = "Healthy"
-	Progressing     Health = "Progressing"
-	Degraded        Health = "Degraded"
-	Missing         Health = "Missing"
-	HealthSuspended Health = "Suspended"
-)
-
-// Operation says what the agent does with a guest.
-type Operation string
-
-// Operation states.
-const (
-	Idle    Operation = "Idle"
-	Waiting Operation = "Waiting"
-	Busy    Operation = "Running"
 )
 
 // Report is what the agent knows at the end of a cycle. It is a plain value, published once a cycle, also when the cycle
@@ -104,56 +69,3 @@ type Journal struct {
 	Error    string `json:"error,omitempty"`
 	Inflight int    `json:"inflight"` // steps begun and not ended
 }
-
-// GuestName names a guest that no manifest names.
-type GuestName struct {
-	Kind guest.Kind `json:"kind"`
-	VMID int        `json:"vmid"`
-	Name string     `json:"name,omitempty"`
-	Node string     `json:"node"`
-}
-
-// Guest is one guest's three axes and the conditions that they follow from.
-type Guest struct {
-	Kind       guest.Kind       `json:"kind"`
-	Name       string           `json:"name"`
-	VMID       int              `json:"vmid,omitempty"`
-	Node       string           `json:"node,omitempty"`
-	Managed    bool             `json:"managed"` // false: owned, and no manifest names it
-	Sync       Sync             `json:"sync"`
-	Health     Health           `json:"health"`
-	Operation  Operation        `json:"operation"`
-	Status     guest.Status     `json:"status,omitempty"`
-	Conditions []plan.Condition `json:"conditions,omitempty"`
-	Changes    []Change         `json:"changes,omitempty"`
-	Held       []HeldStep       `json:"held,omitempty"`
-	ObservedAt time.Time        `json:"observedAt,omitzero"` // of the newest full reading
-	Stale      bool             `json:"stale,omitempty"`     // that reading is twice as old as it should ever be
-	DriftSince time.Time        `json:"driftSince,omitzero"`
-	Converged  time.Time        `json:"lastConverged,omitzero"`
-	Revision   string           `json:"revision,omitempty"` // that it was last in sync with
-}
-
-// Change is a difference for people.
-type Change struct {
-	Key    string      `json:"key"`
-	From   string      `json:"from"`
-	To     string      `json:"to"`
-	Class  guest.Class `json:"class"`
-	Note   string      `json:"note,omitempty"`
-	Origin string      `json:"origin,omitempty"` // "web.yaml:12:5"
-}
-
-// HeldStep is a step that the gate holds.
-type HeldStep struct {
-	Op      cluster.Op      `json:"op"`
-	Class   guest.Class     `json:"class"`
-	Reason  gate.HoldReason `json:"reason"`
-	Message string          `json:"message"`
-	Hint    string          `json:"hint,omitempty"`
-	Digest  string          `json:"digest,omitempty"` // for gitops-agent approve
-	Since   time.Time       `json:"since"`
-}
-
-// Label returns "VirtualMachine/web-1".
-func (g Guest) Label() string { return string(g.Kind) + "/" + g.Name }

@@ -6,39 +6,11 @@ import (
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/report"
 )
 
-// changeView is one difference of a guest, or one key of a guest to create.
-type changeView struct {
-	Key    string      `json:"key"`
-	From   string      `json:"from"` // "" is unset
-	To     string      `json:"to"`   // "" is unset
-	Class  guest.Class `json:"class"`
-	Note   string      `json:"note,omitempty"`
-	Waits  bool        `json:"waits,omitempty"` // already written; takes effect at the next start
-	Origin string      `json:"origin,omitempty"`
-}
-
-// concealed replaces a secret, as Proxmox itself does.
-const concealed = "**********"
-
-func newChangeView(c guest.Change) changeView {
-	view := changeView{c.Key, c.From, c.To, c.Class, c.Note, c.Waits, c.Origin.String()}
-	if c.Write == guest.WriteSecret || isSecretKey(c.Key) {
-		view.From, view.To = conceal(c.From), conceal(c.To)
-	}
-	return view
-}
-
-// isSecretKey reports whether the value of a key is always a secret. The planner already hides secrets; this is a second check.
-func isSecretKey(key string) bool { return key == "cipassword" || key == "password" }
-
-func conceal(text string) string {
-	if text == "" {
-		return ""
-	}
-	return concealed
-}
+// changeView is a change of the report, for printing.
+type changeView struct{ report.Change }
 
 // symbol returns "+" for a new key, "-" for a removed key, "~" for a changed key, and "!" for a change that is impossible.
 func (c changeView) symbol() string {

@@ -291,7 +291,10 @@ func TestPlanFixtureIsComplete(t *testing.T) {
 	ops, holds, classes := map[cluster.Op]bool{}, map[gate.HoldReason]bool{}, map[guest.Class]bool{}
 	for _, g := range fixtureDocument().Guests {
 		for _, s := range g.Steps {
-			ops[s.Op], holds[s.Held] = true, true
+			ops[s.Op] = true
+			if s.Held != nil {
+				holds[s.Held.Reason] = true
+			}
 		}
 		for _, c := range g.Changes {
 			classes[c.Class] = true
@@ -307,7 +310,7 @@ func TestPlanFixtureIsComplete(t *testing.T) {
 			t.Errorf("got no step held for %s", reason)
 		}
 	}
-	for _, class := range []guest.Class{guest.Live, guest.Restart, guest.Disruptive, guest.Destructive, guest.Impossible} {
+	for _, class := range guest.Classes() {
 		if !classes[class] {
 			t.Errorf("got no change of class %s", class)
 		}

@@ -11,45 +11,34 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // guestView is a guest that differs from its manifest, for printing.
 type guestView struct {
-	Action     action          `json:"action"`
-	Kind       guest.Kind      `json:"kind"`
-	Name       string          `json:"name"`
-	VMID       int             `json:"vmid,omitempty"`
-	Node       string          `json:"node,omitempty"`
-	Origin     string          `json:"origin,omitempty"`
-	ObservedAt time.Time       `json:"observedAt,omitzero"` // of a guest that exists
-	Changes    []changeView    `json:"changes"`
-	Steps      []stepView      `json:"steps"`
-	Conditions []conditionView `json:"conditions"`
+	Action action `json:"action"`
+	report.GuestName
+
+	Origin     string           `json:"origin,omitempty"`
+	ObservedAt time.Time        `json:"observedAt,omitzero"` // of a guest that exists
+	Changes    []changeView     `json:"changes"`
+	Steps      []stepView       `json:"steps"`
+	Conditions []plan.Condition `json:"conditions"`
 
 	age time.Duration // of the observation when the plan was made
-}
-
-type conditionView struct {
-	Type    plan.ConditionType   `json:"type"`
-	Reason  plan.ConditionReason `json:"reason"`
-	Message string               `json:"message"`
-	Hint    string               `json:"hint,omitempty"`
 }
 
 // newGuestView returns one guest's plan with the verdict of judge on each of its steps.
 func newGuestView(p plan.Guest, judge func(plan.Step) gate.Verdict) guestView {
 	g := guestView{
-		Action: actionOf(p), Kind: p.Ref.Kind, Name: p.Ref.Name, VMID: p.Ref.VMID, Node: p.Node, Origin: p.Origin.String(),
-		Changes: []changeView{}, Steps: []stepView{}, Conditions: []conditionView{},
+		Action: actionOf(p), GuestName: report.NewGuestName(p.Ref, p.Node), Origin: p.Origin.String(),
+		Changes: []changeView{}, Steps: []stepView{}, Conditions: append([]plan.Condition{}, p.Conditions...),
 	}
 	for _, c := range p.Changes {
-		g.Changes = append(g.Changes, newChangeView(c))
+		g.Changes = append(g.Changes, changeView{report.NewChange(c)})
 	}
 	for _, s := range p.Steps {
 		g.Steps = append(g.Steps, newStepView(s, judge(s)))
-	}
-	for _, c := range p.Conditions {
-		g.Conditions = append(g.Conditions, conditionView{c.Type, c.Reason, c.Message, c.Hint})
 	}
 	return g
 }
@@ -63,9 +52,7 @@ func (g guestView) readAt(at, now time.Time) guestView {
 }
 
 // name returns "VirtualMachine/web-1 (201)".
-func (g guestView) name() string {
-	return guest.Ref{Kind: g.Kind, Name: g.Name, VMID: g.VMID}.String()
-}
+func (g guestView) name() string { return g.Ref().String() }
 
 // label returns "VirtualMachine/web-1 (201) on pve1".
 func (g guestView) label() string { return g.name() + term.Prefixed(" on ", g.Node) }
@@ -85,7 +72,7 @@ func (g guestView) read() string {
 func (g guestView) held() int {
 	n := 0
 	for _, s := range g.Steps {
-		if s.Held != "" && !s.waits() {
+		if s.Held != nil && !s.waits() {
 			n++
 		}
 	}
@@ -93,9 +80,9 @@ func (g guestView) held() int {
 }
 
 // remarks returns the conditions whose message is not also the message of a step.
-func (g guestView) remarks() []conditionView {
-	return slices.DeleteFunc(slices.Clone(g.Conditions), func(c conditionView) bool {
-		repeated := slices.ContainsFunc(g.Steps, func(s stepView) bool { return s.Message == c.Message })
+func (g guestView) remarks() []plan.Condition {
+	return slices.DeleteFunc(slices.Clone(g.Conditions), func(c plan.Condition) bool {
+		repeated := slices.ContainsFunc(g.Steps, func(s stepView) bool { return s.Held != nil && s.Held.Message == c.Message })
 		return repeated || c.Type == plan.Orphaned
 	})
 }

@@ -75,7 +75,7 @@ func markdownSection(g guestView) string {
 	}
 	writeMarkdownChanges(&b, g)
 	for _, s := range g.Steps {
-		if s.Held != "" || s.obvious() {
+		if s.Held != nil || s.obvious() {
 			continue
 		}
 		fmt.Fprintf(&b, "- %s%s\n", markdownText(s.what()), term.Prefixed(": ", markdownText(s.why())))
@@ -104,12 +104,12 @@ func writeMarkdownChanges(b *strings.Builder, g guestView) {
 	b.WriteString("\n")
 }
 
-func writeMarkdownHold(b *strings.Builder, h hold) {
-	what, hint := markdownText(strings.Join(h.what, "; ")), term.Prefixed(" — ", markdownCode(h.hint))
-	if h.reason == gate.HoldWaits {
-		fmt.Fprintf(b, "- %s waits: %s%s\n", what, markdownText(h.message), hint)
+func writeMarkdownHold(b *strings.Builder, h heldSteps) {
+	what, hint := markdownText(strings.Join(h.what, "; ")), term.Prefixed(" — ", markdownCode(h.Hint))
+	if h.Reason == gate.HoldWaits {
+		fmt.Fprintf(b, "- %s waits: %s%s\n", what, markdownText(h.Message), hint)
 	} else {
-		fmt.Fprintf(b, "- **held** %s (%s): %s%s\n", what, h.reason, markdownText(h.message), hint)
+		fmt.Fprintf(b, "- **held** %s (%s): %s%s\n", what, h.Reason, markdownText(h.Message), hint)
 	}
 	writeMarkdownVolumes(b, h.volumes)
 }

@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 func TestMarkdownCode(t *testing.T) {
@@ -41,8 +42,8 @@ func TestMarkdownText(t *testing.T) {
 func TestMarkdownEscapesGuests(t *testing.T) {
 	hostile := "</summary></details><script>alert(1)</script> | @team `"
 	d := Document{Cluster: hostile, Revision: hostile, Basis: BasisWorkingCopy}
-	d.add(guestView{Action: actionBlocked, Kind: guest.VirtualMachine, Name: hostile, Node: hostile, Origin: hostile, Conditions: []conditionView{
-		{plan.Blocked, plan.ConditionReason(hostile), hostile, hostile},
+	d.add(guestView{Action: actionBlocked, GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: hostile, Node: hostile}, Origin: hostile, Conditions: []plan.Condition{
+		{Type: plan.Blocked, Reason: plan.ConditionReason(hostile), Message: hostile, Hint: hostile},
 	}})
 	var out strings.Builder
 	if err := WriteMarkdown(&out, d); err != nil {

@@ -16,6 +16,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files and the outputs in docs/plan.md")
@@ -71,8 +72,8 @@ func TestPlanShowsNoSecret(t *testing.T) {
 				t.Errorf("%s: got %q, want it concealed", name, secret)
 			}
 		}
-		if !strings.Contains(strings.ReplaceAll(text, `\*`, "*"), concealed) {
-			t.Errorf("%s: got no %s, want the change without its value", name, concealed)
+		if !strings.Contains(strings.ReplaceAll(text, `\*`, "*"), report.Concealed) {
+			t.Errorf("%s: got no %s, want the change without its value", name, report.Concealed)
 		}
 	}
 }
@@ -98,7 +99,7 @@ func TestChangeValuesShowDifferingParts(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			from, to := changeView{Key: test.key, From: test.from, To: test.to}.values()
+			from, to := changeView{report.Change{Key: test.key, From: test.from, To: test.to}}.values()
 			if from != test.wantFrom || to != test.wantTo {
 				t.Errorf("got %q → %q, want %q → %q", from, to, test.wantFrom, test.wantTo)
 			}

@@ -11,21 +11,20 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // stepView is one step of a guest's plan, with the verdict of the gate.
 type stepView struct {
-	Op      cluster.Op      `json:"op"`
-	Class   guest.Class     `json:"class"`
-	Reason  string          `json:"reason,omitempty"`
-	Does    string          `json:"does,omitempty"`    // how a guest is created
-	Adopts  bool            `json:"adopts,omitempty"`  // the agent takes ownership of the guest
-	Keys    []string        `json:"keys,omitempty"`    // of the changes in the step
-	Volumes []string        `json:"volumes,omitempty"` // that the step destroys
-	Held    gate.HoldReason `json:"held,omitempty"`
-	Message string          `json:"message,omitempty"` // the reason for holding it
-	Hint    string          `json:"hint,omitempty"`    // how to release it
-	Digest  string          `json:"digest,omitempty"`  // for gitops-agent approve
+	Op      cluster.Op   `json:"op"`
+	Class   guest.Class  `json:"class"`
+	Reason  string       `json:"reason,omitempty"`
+	Does    string       `json:"does,omitempty"`    // how a guest is created
+	Adopts  bool         `json:"adopts,omitempty"`  // the agent takes ownership of the guest
+	Keys    []string     `json:"keys,omitempty"`    // of the changes in the step
+	Volumes []string     `json:"volumes,omitempty"` // that the step destroys
+	Held    *report.Hold `json:"held,omitempty"`    // nil if the gate does not hold the step
+	Digest  string       `json:"digest,omitempty"`  // for gitops-agent approve
 }
 
 func newStepView(s plan.Step, v gate.Verdict) stepView {
@@ -39,7 +38,8 @@ func newStepView(s plan.Step, v gate.Verdict) stepView {
 		}
 	}
 	if v.Held {
-		step.Held, step.Message, step.Hint = v.Reason, v.Message, v.Hint
+		hold := report.NewHold(v)
+		step.Held = &hold
 	}
 	return step
 }
@@ -83,11 +83,11 @@ func creationFromDisks(params map[string]string) string {
 }
 
 // waits reports whether the step waits for other steps of the plan, and not for a person.
-func (s stepView) waits() bool { return s.Held == gate.HoldWaits }
+func (s stepView) waits() bool { return s.Held != nil && s.Held.Reason == gate.HoldWaits }
 
 // obvious reports whether a step needs no line of its own: it is not held, and its changes describe it completely.
 func (s stepView) obvious() bool {
-	return s.Held == "" && s.Digest == "" && !s.Adopts && len(s.Volumes) == 0 && len(s.Keys) > 0 && s.Op != cluster.OpCreate
+	return s.Held == nil && s.Digest == "" && !s.Adopts && len(s.Volumes) == 0 && len(s.Keys) > 0 && s.Op != cluster.OpCreate
 }
 
 // what returns the operation and, for operations on single keys, the keys.
@@ -110,36 +110,35 @@ func (s stepView) why() string {
 	}
 }
 
-// hold is a group of steps of one guest that are held for the same reason.
-type hold struct {
-	what          []string
-	reason        gate.HoldReason
-	message, hint string
-	volumes       []string
+// heldSteps is a group of steps of one guest that are held for the same reason.
+type heldSteps struct {
+	what []string
+	report.Hold
+	volumes []string
 }
 
 // holds groups consecutive held steps by reason, message and hint, so that one suspension is printed once.
-func (g guestView) holds() []hold {
-	var list []hold
+func (g guestView) holds() []heldSteps {
+	var list []heldSteps
 	for _, s := range g.Steps {
-		if s.Held == "" {
+		if s.Held == nil {
 			continue
 		}
 		last := len(list) - 1
-		if last >= 0 && list[last].reason == s.Held && list[last].message == s.Message && list[last].hint == s.Hint {
+		if last >= 0 && list[last].Hold == *s.Held {
 			list[last].what = append(list[last].what, s.what())
 			list[last].volumes = append(list[last].volumes, s.Volumes...)
 			continue
 		}
-		list = append(list, hold{[]string{s.what()}, s.Held, s.Message, s.Hint, slices.Clone(s.Volumes)})
+		list = append(list, heldSteps{[]string{s.what()}, *s.Held, slices.Clone(s.Volumes)})
 	}
 	return list
 }
 
 // String returns "held config of net0 (approval): it interrupts the running guest".
-func (h hold) String() string {
-	if h.reason == gate.HoldWaits {
-		return strings.Join(h.what, "; ") + " waits: " + h.message
+func (h heldSteps) String() string {
+	if h.Reason == gate.HoldWaits {
+		return strings.Join(h.what, "; ") + " waits: " + h.Message
 	}
-	return fmt.Sprintf("held %s (%s): %s", strings.Join(h.what, "; "), h.reason, h.message)
+	return fmt.Sprintf("held %s (%s): %s", strings.Join(h.what, "; "), h.Reason, h.Message)
 }

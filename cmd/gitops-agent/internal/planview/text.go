@@ -42,11 +42,11 @@ func (t textPrinter) writeGuest(g guestView) {
 	}
 	for _, h := range g.holds() {
 		colour := term.Yellow
-		if h.reason == gate.HoldWaits {
+		if h.Reason == gate.HoldWaits {
 			colour = term.Plain
 		}
 		t.line(colour, "    ", h.String())
-		t.line(term.Bold, "      ", h.hint)
+		t.line(term.Bold, "      ", h.Hint)
 		t.writeVolumes(h.volumes)
 	}
 	for _, c := range g.remarks() {
@@ -76,7 +76,7 @@ func (t textPrinter) writeHead(g guestView) {
 // writeStep prints a step that is not held, unless its changes already describe it.
 func (t textPrinter) writeStep(s stepView) {
 	switch {
-	case s.Held != "" || s.obvious():
+	case s.Held != nil || s.obvious():
 		return
 	case s.Adopts:
 		t.line(term.Plain, "    ", "adopt  this agent takes ownership of the guest")

@@ -1,0 +1,36 @@
+package report
+
+import "gitops-agent/reconcile/guest"
+
+// Change is one difference between a guest and its manifest, or one key of a guest to create.
+type Change struct {
+	Key    string      `json:"key"`
+	From   string      `json:"from"` // "" is unset
+	To     string      `json:"to"`   // "" is unset
+	Class  guest.Class `json:"class"`
+	Note   string      `json:"note,omitempty"`
+	Waits  bool        `json:"waits,omitempty"`  // already written; takes effect at the next start
+	Origin string      `json:"origin,omitempty"` // the manifest line that asks for the value: "web.yaml:12:5"
+}
+
+// Concealed replaces the value of a secret, as Proxmox itself does.
+const Concealed = "**********"
+
+// NewChange returns a change for printing. The planner already hides secrets; NewChange hides the values of secret keys again.
+func NewChange(c guest.Change) Change {
+	change := Change{c.Key, c.From, c.To, c.Class, c.Note, c.Waits, c.Origin.String()}
+	if c.Write == guest.WriteSecret || isSecretKey(c.Key) {
+		change.From, change.To = conceal(c.From), conceal(c.To)
+	}
+	return change
+}
+
+// isSecretKey reports whether the value of a key is always a secret.
+func isSecretKey(key string) bool { return key == "cipassword" || key == "password" }
+
+func conceal(text string) string {
+	if text == "" {
+		return ""
+	}
+	return Concealed
+}

@@ -1,0 +1,81 @@
+package report
+
+import (
+	"time"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
+)
+
+// Sync says whether a guest is as its manifest wants it.
+type Sync string
+
+// Sync states.
+const (
+	Synced      Sync = "Synced"
+	OutOfSync   Sync = "OutOfSync"
+	SyncUnknown Sync = "Unknown"
+)
+
+// Syncs lists every sync state, for metrics that start at zero.
+func Syncs() []Sync { return []Sync{Synced, OutOfSync, SyncUnknown} }
+
+// Health says how a guest does.
+type Health string
+
+// Health states.
+const (
+	Healthy         Health = "Healthy"
+	Progressing     Health = "Progressing"
+	Degraded        Health = "Degraded"
+	Missing         Health = "Missing"
+	HealthSuspended Health = "Suspended"
+)
+
+// Operation says what the agent does with a guest.
+type Operation string
+
+// Operation states.
+const (
+	Idle    Operation = "Idle"
+	Waiting Operation = "Waiting"
+	Busy    Operation = "Running"
+)
+
+// GuestName names a guest, and the node that it is on.
+type GuestName struct {
+	Kind guest.Kind `json:"kind"`
+	Name string     `json:"name,omitempty"` // of an unmanaged guest: possibly empty
+	VMID int        `json:"vmid,omitempty"` // 0 while none is assigned
+	Node string     `json:"node,omitempty"`
+}
+
+// NewGuestName returns the name of the guest on a node.
+func NewGuestName(ref guest.Ref, node string) GuestName {
+	return GuestName{ref.Kind, ref.Name, ref.VMID, node}
+}
+
+// Ref returns the name without the node.
+func (n GuestName) Ref() guest.Ref { return guest.Ref{Kind: n.Kind, Name: n.Name, VMID: n.VMID} }
+
+// Label returns "VirtualMachine/web-1".
+func (n GuestName) Label() string { return n.Ref().Label() }
+
+// Guest is one guest's three axes (sync, health and operation) and the conditions that they follow from.
+type Guest struct {
+	GuestName
+
+	Managed    bool             `json:"managed"` // false: the agent owns the guest, and no manifest names it
+	Sync       Sync             `json:"sync"`
+	Health     Health           `json:"health"`
+	Operation  Operation        `json:"operation"`
+	Status     guest.Status     `json:"status,omitempty"`
+	Conditions []plan.Condition `json:"conditions,omitempty"`
+	Changes    []Change         `json:"changes,omitempty"`
+	Held       []HeldStep       `json:"held,omitempty"`
+	ObservedAt time.Time        `json:"observedAt,omitzero"` // of the newest full reading
+	Stale      bool             `json:"stale,omitempty"`     // that reading is twice as old as it should ever be
+	DriftSince time.Time        `json:"driftSince,omitzero"`
+	Converged  time.Time        `json:"lastConverged,omitzero"`
+	Revision   string           `json:"revision,omitempty"` // with which the guest was last in sync
+}

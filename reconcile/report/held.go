@@ -1,0 +1,28 @@
+package report
+
+import (
+	"time"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guest"
+)
+
+// Hold is why the gate holds a step, and what releases the step.
+type Hold struct {
+	Reason  gate.HoldReason `json:"reason"`
+	Message string          `json:"message"`
+	Hint    string          `json:"hint,omitempty"`
+}
+
+// NewHold returns the hold of a verdict. The verdict must hold its step.
+func NewHold(v gate.Verdict) Hold { return Hold{v.Reason, v.Message, v.Hint} }
+
+// HeldStep is a step that the gate holds.
+type HeldStep struct {
+	Op    cluster.Op  `json:"op"`
+	Class guest.Class `json:"class"`
+	Hold
+	Digest string    `json:"digest,omitempty"` // for gitops-agent approve
+	Since  time.Time `json:"since"`
+}
