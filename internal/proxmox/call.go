@@ -3,7 +3,6 @@ package proxmox
 import (
 	"context"
 	"fmt"
-	"net/http"
 
 	"gitops-agent/reconcile/cluster"
 )
@@ -42,27 +41,4 @@ func (c *Client) do(ctx context.Context, call cluster.Call) (string, error) {
 		return "", fmt.Errorf("%w: reply names no task: %w", cluster.ErrOutcomeUnknown, err)
 	}
 	return data, nil
-}
-
-// write sends a request that may change the cluster, and returns its data, empty for null. The path of a DELETE contains the parameters.
-func (c *Client) write(ctx context.Context, x *exchange, params map[string]string) (string, error) {
-	ctx = withExchange(ctx, x)
-	var body any // not a map: for nil the library sends no body, and for a nil map it sends null
-	if len(params) > 0 {
-		body = params
-	}
-	var data scalar
-	var err error
-	switch x.method {
-	case http.MethodPost:
-		err = c.api.Post(ctx, x.path, body, &data)
-	case http.MethodPut:
-		err = c.api.Put(ctx, x.path, body, &data)
-	case http.MethodDelete:
-		err = c.api.Delete(ctx, x.path, &data)
-	}
-	if err != nil {
-		return "", classify(x, err)
-	}
-	return string(data), nil
 }

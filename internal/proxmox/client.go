@@ -1,7 +1,6 @@
 package proxmox
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,9 +10,6 @@ import (
 
 	pve "github.com/luthermonson/go-proxmox"
 )
-
-// apiBase is the path of the JSON format of the API on every endpoint.
-const apiBase = "/api2/json"
 
 // Reader reads a cluster. It cannot write.
 type Reader struct {
@@ -125,46 +121,3 @@ func (g getOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return g.next.RoundTrip(req)
 }
-
-// readRaw performs a GET and returns the text of the reply, for callers with a decoder of their own.
-func (r *Reader) readRaw(ctx context.Context, x *exchange) (string, error) {
-	x.method, x.raw = http.MethodGet, true
-	if err := r.api.Get(withExchange(ctx, x), x.path, nil); err != nil {
-		return "", classify(x, err)
-	}
-	return x.reply, nil
-}
-
-// get performs a GET and lets the library decode its data. A reply without data is an error. The library alone would return the zero value
-// for null, and would decode the whole reply as if it were the data where the reply has no field "data".
-//
-// Source: go-proxmox v0.8.1, Client.handleResponse.
-func get[T any](ctx context.Context, r *Reader, x *exchange) (T, error) {
-	x.method = http.MethodGet
-	var data *T
-	err := r.api.Get(withExchange(ctx, x), x.path, &data)
-	switch {
-	case err != nil:
-		err = classify(x, err)
-	case data == nil || !hasData(x.reply):
-		err = fmt.Errorf("decode reply of %s: %w", x.path, errNoData)
-	default:
-		return *data, nil
-	}
-	var none T
-	return none, err
-}
-
-// hasData reports whether a reply that is valid JSON is an object with the field "data".
-func hasData(reply string) bool {
-	found := false
-	c := &cursor{text: reply}
-	err := c.object(func(field string) error {
-		found = found || field == "data"
-		_, err := c.skip()
-		return err
-	})
-	return err == nil && found
-}
-
-var errNoData = errors.New("no data")

@@ -7,7 +7,7 @@
 //   - transport.go is the http.RoundTripper below the library. The library accepts status 202, 404, 429 and 502 to 599 as success,
 //     and reduces the other failures to a status line. transport returns a typed *APIError for every status except 200. It also limits
 //     the time of each exchange, the size of a reply and the exchanges in flight for each node.
-//   - get, in client.go, rejects replies without data, which the library decodes as the zero value.
+//   - get, in send.go, rejects replies without data, which the library decodes as the zero value.
 //   - The typed guests, the task waiter and the retries of the library are not used. The typed guests lose keys that have no field, and a
 //     container whose cpulimit is a string cannot be read. The waiter treats "WARNINGS: 2" as a failure and ignores the end of the context
 //     while it sleeps. A retry sends a POST again: a lost reply to one clone call made three clones.
@@ -29,7 +29,7 @@
 //
 //	call.go, inventory.go, observe.go, …   one method of cluster.Cluster each
 //	check_call.go, encode.go               Call to path and parameters
-//	client.go                              the library, one exchange at a time
+//	send.go                                one exchange through the library
 //	transport.go, endpoints.go, network.go limits, failover of reads, connections
 //	classify.go, error_pattern.go          reply to error
 //

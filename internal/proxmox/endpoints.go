@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -91,12 +90,6 @@ func addressed(req *http.Request, endpoint *url.URL) *http.Request {
 	moved := req.WithContext(req.Context())
 	moved.URL, moved.Host = &target, endpoint.Host
 	return moved
-}
-
-// isDialError reports whether no connection was made, so that nothing was sent.
-func isDialError(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
 }
 
 // isTimeout reports whether this client's time limit ended the exchange. A working endpoint stops waiting for other nodes before that.

@@ -1,13 +1,11 @@
 package proxmox
 
 import (
-	"errors"
 	"regexp"
 	"slices"
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/guest"
 )
 
 // noWorker is Proxmox's text for a worker whose start it could not confirm. The worker may run nevertheless, and may leave a partly
@@ -89,41 +87,6 @@ func textMeaning(about address, text string) error {
 	return nil
 }
 
-// outcomeOf returns the outcome that the exit status of an ended task states.
-//
-// Source: pve-common, PVE/UPID.pm and PVE/Tools.pm upid_read_status.
-func outcomeOf(exit string) cluster.TaskOutcome {
-	switch {
-	case exit == "OK":
-		return cluster.TaskSucceeded
-	case warningsPattern.MatchString(exit):
-		return cluster.TaskWarned
-	case exit == "unexpected status", strings.HasPrefix(exit, "unable to get last line from task log"):
-		return cluster.TaskLost
-	default:
-		return cluster.TaskFailed
-	}
-}
-
-// warningsPattern matches the exit status of a task that succeeded with warnings.
-var warningsPattern = regexp.MustCompile(`^WARNINGS: [0-9]+$`)
-
-// taskError returns the error of a Cluster that a task's end means, nil if it means none. The end of a worker that died or was
-// stopped does not state what the worker had done before.
-func taskError(task upid, outcome cluster.TaskOutcome, exit string) error {
-	switch {
-	case outcome == cluster.TaskSucceeded, outcome == cluster.TaskWarned:
-		return nil
-	case outcome == cluster.TaskLost, exit == "received interrupt":
-		return cluster.ErrOutcomeUnknown
-	}
-	meaning := writeMeaning(task.about(), exit)
-	if errors.Is(meaning, cluster.ErrDenied) {
-		return deniedError(exit)
-	}
-	return meaning
-}
-
 // writeMeaning is textMeaning for the text of a failed write. It also returns cluster.ErrInvalid, if repeating the write cannot help. A missing
 // configuration is not such an error, because guests and templates move between nodes.
 //
@@ -135,17 +98,4 @@ func writeMeaning(about address, text string) error {
 		return cluster.ErrInvalid
 	}
 	return meaning
-}
-
-// about returns the guest that a missing configuration in the task's exit status is about. It is the zero address for a create or a clone:
-// the new guest does not exist before, and a clone is filed under its template.
-func (u upid) about() address {
-	switch u.kind {
-	case "qmconfig", "qmstart", "qmstop", "qmshutdown", "qmreboot", "qmdestroy", "qmigrate", "qmtemplate", "qmmove":
-		return address{kind: guest.VirtualMachine, node: u.node, vmid: u.vmid()}
-	case "vzstart", "vzstop", "vzshutdown", "vzreboot", "vzdestroy", "vzmigrate", "vztemplate", "move_volume":
-		return address{kind: guest.Container, node: u.node, vmid: u.vmid()}
-	default:
-		return address{}
-	}
 }

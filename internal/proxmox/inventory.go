@@ -26,7 +26,8 @@ func (r *Reader) Inventory(ctx context.Context) (cluster.Inventory, error) {
 		return cluster.Inventory{}, fmt.Errorf("list guests: %w", err)
 	}
 	slices.SortFunc(rows, func(a, b cluster.Row) int { return cmp.Compare(a.VMID, b.VMID) })
-	return cluster.Inventory{Rows: rows, ReadAt: readAt, Version: r.version.get(ctx, r, readAt)}, nil
+	version := r.version.get(readAt, func() (Version, error) { return r.Version(ctx) })
+	return cluster.Inventory{Rows: rows, ReadAt: readAt, Version: version}, nil
 }
 
 // decodeResources reads the reply of /cluster/resources: {"data":[{"type":…,"vmid":…,…},…]}. It skips rows that are not guests. A row

@@ -10,7 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-var paramName = regexp.MustCompile(`^[a-z][a-zA-Z0-9_-]*$`)
+// Names that become part of a request.
+var (
+	paramName = regexp.MustCompile(`^[a-z][a-zA-Z0-9_-]*$`)
+	poolName  = regexp.MustCompile(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}$`)
+)
 
 // checkParams rejects parameters that Proxmox would store or read in another way than sent. A guest's configuration is a text file of lines,
 // so a line break is accepted only for keys that Proxmox encodes. checkParams reports every problem and never quotes a value, which may

@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
 	pve "github.com/luthermonson/go-proxmox"
 )
-
-var poolName = regexp.MustCompile(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}$`)
 
 // Pools lists the pools on which the token has Pool.Audit. Proxmox hides the other pools.
 //

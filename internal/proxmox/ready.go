@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"gitops-agent/reconcile/cluster"
+
+	pve "github.com/luthermonson/go-proxmox"
 )
 
 // oldestMajor is the oldest major release that this package supports.
@@ -42,4 +44,21 @@ func (r *Reader) Ready(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Version reads the release of the endpoint that answers. It is the cheapest call that proves address, certificate and token.
+//
+// The library's Version method is not used: it writes a field of the client without a lock.
+//
+// Source: PVE API, GET /version.
+func (r *Reader) Version(ctx context.Context) (Version, error) {
+	reply, err := get[pve.Version](ctx, r, &exchange{route: routeVersion, path: "/version"})
+	if err != nil {
+		return Version{}, fmt.Errorf("read version: %w", err)
+	}
+	version, err := parseVersion(reply.Version)
+	if err != nil {
+		return Version{}, fmt.Errorf("read version: %w", err)
+	}
+	return version, nil
 }

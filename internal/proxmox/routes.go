@@ -1,5 +1,8 @@
 package proxmox
 
+// apiBase is the path of the JSON format of the API on every endpoint.
+const apiBase = "/api2/json"
+
 // Routes are paths with their variables named. They are the labels of metrics.
 const (
 	routeVersion     = "/version"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"slices"
@@ -150,6 +151,12 @@ func causeOf(ctx context.Context, err error) error {
 		return cause
 	}
 	return err
+}
+
+// isDialError reports whether no connection was made, so that nothing was sent.
+func isDialError(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
 }
 
 // closeBody closes the body of a request, as an http.RoundTripper has to, also for a request that is not sent.

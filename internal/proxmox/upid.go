@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"strconv"
 	"time"
-
-	"gitops-agent/reconcile/cluster"
 )
 
 // upid is the content of a UPID, the name of a task.
@@ -43,18 +41,4 @@ func (u upid) vmid() int {
 		return 0
 	}
 	return vmid
-}
-
-// task returns a running task with the facts of its UPID.
-func (u upid) task(name string) cluster.Task {
-	return cluster.Task{UPID: name, Node: u.node, Type: u.kind, VMID: u.vmid(), User: u.user, Start: u.start, Running: true}
-}
-
-// ended returns an ended task with the facts of its UPID and of its exit status.
-func (u upid) ended(name, exit string) cluster.Task {
-	task := u.task(name)
-	task.Running, task.Exit = false, oneLine(exit)
-	task.Outcome = outcomeOf(task.Exit)
-	task.Err = taskError(u, task.Outcome, task.Exit)
-	return task
 }

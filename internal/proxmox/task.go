@@ -1,0 +1,72 @@
+package proxmox
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+)
+
+// task returns a running task with the facts of its UPID.
+func (u upid) task(name string) cluster.Task {
+	return cluster.Task{UPID: name, Node: u.node, Type: u.kind, VMID: u.vmid(), User: u.user, Start: u.start, Running: true}
+}
+
+// ended returns an ended task with the facts of its UPID and of its exit status.
+func (u upid) ended(name, exit string) cluster.Task {
+	task := u.task(name)
+	task.Running, task.Exit = false, oneLine(exit)
+	task.Outcome = outcomeOf(task.Exit)
+	task.Err = taskError(u, task.Outcome, task.Exit)
+	return task
+}
+
+// outcomeOf returns the outcome that the exit status of an ended task states.
+//
+// Source: pve-common, PVE/UPID.pm and PVE/Tools.pm upid_read_status.
+func outcomeOf(exit string) cluster.TaskOutcome {
+	switch {
+	case exit == "OK":
+		return cluster.TaskSucceeded
+	case warningsPattern.MatchString(exit):
+		return cluster.TaskWarned
+	case exit == "unexpected status", strings.HasPrefix(exit, "unable to get last line from task log"):
+		return cluster.TaskLost
+	default:
+		return cluster.TaskFailed
+	}
+}
+
+// warningsPattern matches the exit status of a task that succeeded with warnings.
+var warningsPattern = regexp.MustCompile(`^WARNINGS: [0-9]+$`)
+
+// taskError returns the error of a Cluster that a task's end means, nil if it means none. The end of a worker that died or was
+// stopped does not state what the worker had done before.
+func taskError(task upid, outcome cluster.TaskOutcome, exit string) error {
+	switch {
+	case outcome == cluster.TaskSucceeded, outcome == cluster.TaskWarned:
+		return nil
+	case outcome == cluster.TaskLost, exit == "received interrupt":
+		return cluster.ErrOutcomeUnknown
+	}
+	meaning := writeMeaning(task.about(), exit)
+	if errors.Is(meaning, cluster.ErrDenied) {
+		return deniedError(exit)
+	}
+	return meaning
+}
+
+// about returns the guest that a missing configuration in the task's exit status is about. It is the zero address for a create or a clone:
+// the new guest does not exist before, and a clone is filed under its template.
+func (u upid) about() address {
+	switch u.kind {
+	case "qmconfig", "qmstart", "qmstop", "qmshutdown", "qmreboot", "qmdestroy", "qmigrate", "qmtemplate", "qmmove":
+		return address{kind: guest.VirtualMachine, node: u.node, vmid: u.vmid()}
+	case "vzstart", "vzstop", "vzshutdown", "vzreboot", "vzdestroy", "vzmigrate", "vztemplate", "move_volume":
+		return address{kind: guest.Container, node: u.node, vmid: u.vmid()}
+	default:
+		return address{}
+	}
+}
