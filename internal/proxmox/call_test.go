@@ -57,7 +57,7 @@ func TestDoSendsTheCall(t *testing.T) {
 			cluster.Call{Op: cluster.OpStop, Kind: vm, VMID: 101},
 			seen{"POST", "/nodes/pve1/qemu/101/status/stop", "", ""},
 		},
-		"destroy": { // nothing is added: leftovers of another guest are not this call's business
+		"destroy": { // no parameter is added: it could destroy what another guest left behind
 			cluster.Call{Op: cluster.OpDestroy, Kind: vm, VMID: 101},
 			seen{"DELETE", "/nodes/pve1/qemu/101", "", ""},
 		},
@@ -79,13 +79,13 @@ func TestDoSendsTheCall(t *testing.T) {
 				t.Errorf("requests (-want +got)\n%s", diff)
 			}
 			if len(test.call.Params) != before {
-				t.Errorf("got %d parameters in the caller's map, want %d as before", len(test.call.Params), before)
+				t.Errorf("got %d parameters in the caller's map, want %d: unchanged", len(test.call.Params), before)
 			}
 		})
 	}
 }
 
-func TestDoRefuses(t *testing.T) {
+func TestDoRejects(t *testing.T) {
 	tests := map[string]struct {
 		call cluster.Call
 		want string

@@ -1,21 +1,16 @@
 package proxmox
 
 import (
-	"encoding/json"
 	"errors"
-	"net/http"
-	"slices"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"gitops-agent/internal/recordings"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// sentinels are the errors that a reconcile.Cluster may wrap; a reply means at most one of them.
+// sentinels are the errors of a cluster.Cluster; a reply means at most one of them.
 var sentinels = []error{
 	cluster.ErrNotExist, cluster.ErrDenied, cluster.ErrConflict, cluster.ErrLocked,
 	cluster.ErrNotReady, cluster.ErrOutcomeUnknown, cluster.ErrNoTask, cluster.ErrInvalid,
@@ -36,7 +31,7 @@ func TestRepliesHaveAMeaning(t *testing.T) {
 	const parameters = `{"errors":{"memory":"type check ('integer') failed - got 'lots'"},"message":"Parameter verification failed.\n","data":null}`
 	tests := map[string]struct {
 		reply       reply
-		read, write error // nil: an *APIError that speaks for itself
+		read, write error // nil: an *APIError that means none of them
 	}{
 		"no_ticket":        {respond(401, "No ticket", ""), denied, denied},
 		"wrong_token":      {respond(401, "Authentication failed!", ""), denied, denied},
@@ -98,9 +93,9 @@ func TestRepliesHaveAMeaning(t *testing.T) {
 	}
 }
 
-// A call may act later only where nobody answered for the code that acts: not after its own words, and not when the proxy found nobody to
-// hand it to.
-func TestCallsThatMayActYet(t *testing.T) {
+// A call may take effect later only if the code that carries it out has not answered. It does not if that code answered, and not if the proxy could
+// not connect to it.
+func TestCallsThatMayTakeEffectLater(t *testing.T) {
 	tests := map[string]struct {
 		reply reply
 		late  bool
@@ -118,13 +113,13 @@ func TestCallsThatMayActYet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := inProcess(t, always(test.reply.status, test.reply.reason, test.reply.body)).Do(t.Context(), startCall)
 			if !errors.Is(err, cluster.ErrOutcomeUnknown) || errors.Is(err, cluster.ErrUnanswered) != test.late {
-				t.Errorf("got error %v, want one whose call may act yet: %t", err, test.late)
+				t.Errorf("got error %v, want one whose call may take effect later: %t", err, test.late)
 			}
 		})
 	}
 }
 
-// checkMeaning wants err to mean one thing and to keep what Proxmox said.
+// checkMeaning checks that err means want and nothing else, and that it contains the status and the text of the reply.
 func checkMeaning(t *testing.T, what string, err, want error, sent reply) {
 	t.Helper()
 	var wanted []string
@@ -143,7 +138,7 @@ func checkMeaning(t *testing.T, what string, err, want error, sent reply) {
 	}
 }
 
-// A missing template's configuration says nothing about the guest that was to be cloned from it.
+// The missing configuration of a template does not mean that the new guest does not exist.
 func TestCreateNeverMeansNotExist(t *testing.T) {
 	client := inProcess(t, &recorder{next: func(seen) reply {
 		return refused("Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist")
@@ -154,79 +149,4 @@ func TestCreateNeverMeansNotExist(t *testing.T) {
 			t.Errorf("template %d: got %v, want an error other than ErrNotExist", template, err)
 		}
 	}
-}
-
-func TestAPIErrorText(t *testing.T) {
-	tests := map[string]struct {
-		reply reply
-		want  string
-	}{
-		"message_wins": {
-			respond(500, "first line", `{"message":"first line\nsecond line\n","data":null}`),
-			"GET /nodes/pve1/qemu/100/pending: 500 first line second line",
-		},
-		"reason_alone": {respond(596, "Connection timed out", ""), "GET /nodes/pve1/qemu/100/pending: 596 Connection timed out"},
-		"no_reason":    {respond(599, "", ""), "GET /nodes/pve1/qemu/100/pending: 599"},
-		"parameters_sorted": {
-			respond(400, "Parameter verification failed.", `{"errors":{"net0":"b\n","memory":"a"},"message":"Parameter verification failed.\n"}`),
-			"GET /nodes/pve1/qemu/100/pending: 400 Parameter verification failed. (memory: a; net0: b)",
-		},
-		"odd_types": {
-			respond(500, "Odd", `{"errors":{"memory":5,"net0":["x"]},"message":null}`),
-			`GET /nodes/pve1/qemu/100/pending: 500 Odd (memory: 5; net0: ["x"])`,
-		},
-		"control_characters": {respond(500, "a\x1b[31mb", ""), "GET /nodes/pve1/qemu/100/pending: 500 a [31mb"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			_, err := inProcess(t, always(test.reply.status, test.reply.reason, test.reply.body)).Observe(t.Context(), vmRow)
-			var api *APIError
-			if !errors.As(err, &api) || api.Error() != test.want {
-				t.Errorf("got %v, want %s", api, test.want)
-			}
-		})
-	}
-}
-
-// Every failure that was recorded from Proxmox keeps its status, reason, message and parameters.
-func TestAPIErrorKeepsRecordedFailures(t *testing.T) {
-	failures := 0
-	for _, e := range recorded(t) {
-		if e.Status == http.StatusOK || e.Status == 0 {
-			continue
-		}
-		failures++
-		_, err := inProcess(t, always(e.Status, e.Reason, e.Reply)).Version(t.Context())
-		var api *APIError
-		if !errors.As(err, &api) {
-			t.Errorf("%s %s: got error %v, want an *APIError", e.Method, e.URL, err)
-			continue
-		}
-		var body struct {
-			Message string
-			Errors  map[string]string
-		}
-		_ = json.Unmarshal([]byte(e.Reply), &body) // some bodies are empty or text
-		if api.Status != e.Status || api.Reason != strings.TrimSpace(e.Reason) || api.Message != strings.TrimSpace(body.Message) {
-			t.Errorf("got %d %q %q, want %d %q %q", api.Status, api.Reason, api.Message, e.Status, e.Reason, body.Message)
-		}
-		for key, problem := range body.Errors {
-			if api.Errors[key] != strings.TrimSpace(problem) {
-				t.Errorf("got %q for parameter %s, want %q", api.Errors[key], key, problem)
-			}
-		}
-	}
-	if failures < 100 {
-		t.Errorf("got %d recorded failures, want at least 100", failures)
-	}
-}
-
-// recorded returns the exchanges of both series of recordings.
-func recorded(t testing.TB) []recordings.Exchange {
-	t.Helper()
-	var all []recordings.Exchange
-	for _, file := range slices.Concat(recordings.First(t), recordings.Second(t)) {
-		all = append(all, file.Exchanges...)
-	}
-	return all
 }

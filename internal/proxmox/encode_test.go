@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// oneOfEach is a well-formed call of every operation.
+// oneOfEach returns a valid call of every operation.
 func oneOfEach() map[cluster.Op]cluster.Call {
 	calls := map[cluster.Op]cluster.Call{
 		cluster.OpConfig:  {Params: map[string]string{"cores": "2"}},
@@ -32,7 +32,7 @@ func oneOfEach() map[cluster.Op]cluster.Call {
 	return calls
 }
 
-func TestDoSendsFurtherCalls(t *testing.T) {
+func TestDoSendsMoreCalls(t *testing.T) {
 	const vm, ct = guest.VirtualMachine, guest.Container
 	const json, digest = "application/json", "533c280962b1180498b74b48ed6d2d8d9b0eeb52"
 	tests := map[string]struct {
@@ -110,7 +110,7 @@ func TestDoSendsFurtherCalls(t *testing.T) {
 	}
 }
 
-// Where Proxmox answers without a task there is no UPID, and that is a success. Elsewhere null is no answer.
+// A call that Proxmox may answer without a task succeeds without a UPID. For any other call, null is not a valid answer.
 func TestDoWithoutTask(t *testing.T) {
 	synchronous := map[cluster.Op]bool{
 		cluster.OpConfig: true, cluster.OpResize: true, cluster.OpCloudInit: true, cluster.OpPool: true, cluster.OpHAAdd: true,
@@ -124,8 +124,8 @@ func TestDoWithoutTask(t *testing.T) {
 	}
 }
 
-// Whatever the call, a reply that cannot be believed leaves its outcome open, and it is sent once.
-func TestEveryCallMayEndInDoubt(t *testing.T) {
+// After an invalid reply the outcome of every call is unknown, and the call is sent once.
+func TestInvalidReplyMeansUnknownOutcome(t *testing.T) {
 	replies := map[string]string{
 		"dropped":         "",
 		"truncated":       "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"data\":",
@@ -154,7 +154,7 @@ func TestEveryCallMayEndInDoubt(t *testing.T) {
 	}
 }
 
-// Every operation has a metric label of its own kind: no id gets into it.
+// The metric label of an operation contains no id.
 func TestRoutesHoldNoIDs(t *testing.T) {
 	for op, call := range oneOfEach() {
 		x, _, err := encode(call)
@@ -168,7 +168,7 @@ func TestRoutesHoldNoIDs(t *testing.T) {
 	}
 }
 
-func TestDoRefusesMisshapenCalls(t *testing.T) {
+func TestDoRejectsIncompleteCalls(t *testing.T) {
 	const vm, ct = guest.VirtualMachine, guest.Container
 	tests := map[string]struct {
 		call cluster.Call

@@ -13,8 +13,8 @@ import (
 //
 // A read is sent to the next endpoint if the current one cannot be reached, breaks the connection, or reports that it cannot reach its own
 // daemon or another node. A write is sent to one endpoint once. The endpoint that answers a read becomes the current one, also for
-// writes. Another endpoint also becomes the current one after a read or a write to an endpoint that could not be reached, or that did not
-// answer within the time limit.
+// writes. The next endpoint also becomes the current one after a write to an endpoint that could not be reached, and after a request that an
+// endpoint did not answer within the time limit.
 type endpoints struct {
 	urls    []*url.URL
 	current atomic.Int64

@@ -30,27 +30,28 @@ func TestFailover(t *testing.T) {
 	client := newClient(t, Options{Endpoints: []string{"http://" + closedPort(t), server.URL}})
 
 	if _, err := client.Do(t.Context(), startCall); !errors.Is(err, cluster.ErrNotReady) || requests.Load() != 0 {
-		t.Errorf("got error %v after %d requests, want ErrNotReady: a write does not move on", err, requests.Load())
+		t.Errorf("got error %v after %d requests, want ErrNotReady: a write is not sent to the next endpoint", err, requests.Load())
 	}
 	if _, err := client.Do(t.Context(), startCall); err != nil || requests.Load() != 1 {
-		t.Errorf("got error %v after %d requests, want the next write at the other member", err, requests.Load())
+		t.Errorf("got error %v after %d requests, want the next write to be sent to the other endpoint", err, requests.Load())
 	}
 	client = newClient(t, Options{Endpoints: []string{"http://" + closedPort(t), server.URL}})
 	if _, err := client.Version(t.Context()); err != nil {
 		t.Errorf("got error %v, want the second endpoint's reply", err)
 	}
 	if _, err := client.Do(t.Context(), startCall); err != nil {
-		t.Errorf("got error %v, want the write to follow the reads", err)
+		t.Errorf("got error %v, want the write to be sent to the endpoint that answered the read", err)
 	}
 	if got := requests.Load(); got != 3 {
 		t.Errorf("got %d requests, want 3", got)
 	}
 }
 
-// A read moves on from a member that has no answer of its own, and stays with the one that has; an answer, good or bad, is the answer.
-func TestReadMovesOn(t *testing.T) {
+// A read is sent to the next endpoint if the first one does not answer it itself, and later reads go to the endpoint that answered. An answer of
+// the first endpoint is final, also if it is an error.
+func TestReadUsesNextEndpoint(t *testing.T) {
 	tests := map[string]struct {
-		first string // reply of the first member
+		first string // reply of the first endpoint
 		moves bool
 	}{
 		"daemon_down":     {raw(595, "Connection refused", ""), true},
@@ -77,7 +78,7 @@ func TestReadMovesOn(t *testing.T) {
 			client := newClient(t, Options{Endpoints: []string{first.URL, second.URL}})
 			for range 2 {
 				if _, err := client.Version(t.Context()); (err == nil) != test.moves {
-					t.Errorf("got error %v, want the second member's answer: %v", err, test.moves)
+					t.Errorf("got error %v, want an answer of the second endpoint: %v", err, test.moves)
 				}
 			}
 			wantFirst, wantSecond := int64(2), int64(0)
@@ -91,8 +92,8 @@ func TestReadMovesOn(t *testing.T) {
 	}
 }
 
-// Where no member has an answer, the first one's word stands, and the next read begins with it again.
-func TestReadWithoutAnyMember(t *testing.T) {
+// If no endpoint answers, a read returns the error of the first endpoint, and the next read begins with the first endpoint.
+func TestReadWithoutAnyEndpoint(t *testing.T) {
 	var tried []string
 	answering := func(name, reply string) string {
 		return rawServer(t, func(*http.Request) string {
@@ -110,12 +111,12 @@ func TestReadWithoutAnyMember(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{"a", "b", "a", "b"}, tried); diff != "" {
-		t.Errorf("members (-want +got)\n%s", diff)
+		t.Errorf("endpoints (-want +got)\n%s", diff)
 	}
 }
 
-// A write is not carried to another member, whatever the first one says, since it may have acted on it.
-func TestWriteStaysWithOneMember(t *testing.T) {
+// A write is not sent to another endpoint after any reply of the first one, because the first one may have carried it out.
+func TestWriteUsesOneEndpoint(t *testing.T) {
 	for name, text := range map[string]string{"daemon_down": raw(595, "Connection refused", ""), "dropped": "", "unavailable": raw(503, "", "")} {
 		t.Run(name, func(t *testing.T) {
 			var first, second atomic.Int64
@@ -135,8 +136,8 @@ func TestWriteStaysWithOneMember(t *testing.T) {
 	}
 }
 
-// A member that accepts requests and never answers holds one read up, not all that come after it.
-func TestSilentMemberIsLeft(t *testing.T) {
+// An endpoint that accepts requests and never answers delays one read, and not the reads after it.
+func TestSilentEndpointIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hosts []string
 		client := newClient(t, Options{
@@ -151,18 +152,18 @@ func TestSilentMemberIsLeft(t *testing.T) {
 			}),
 		})
 		if _, err := client.Version(t.Context()); !errors.Is(err, cluster.ErrNotReady) || !errors.Is(err, errTimeout) {
-			t.Errorf("got error %v, want ErrNotReady for want of a reply", err)
+			t.Errorf("got error %v, want ErrNotReady because of the time limit", err)
 		}
 		if _, err := client.Version(t.Context()); err != nil {
-			t.Errorf("got error %v, want the other member's answer", err)
+			t.Errorf("got error %v, want the answer of the other endpoint", err)
 		}
 		if diff := cmp.Diff([]string{"pve1.test", "pve2.test"}, hosts); diff != "" {
-			t.Errorf("members asked (-want +got)\n%s", diff)
+			t.Errorf("endpoints (-want +got)\n%s", diff)
 		}
 	})
 }
 
-// Two members of one cluster over TLS: one of them goes away for good, between calls and in the middle of a write.
+// Two endpoints of one cluster over TLS: one of them stops, between calls and during a write.
 func TestFailoverOnSimulator(t *testing.T) {
 	sim := pvesim.New(pvesim.Options{Nodes: []string{"pve1", "pve2"}})
 	t.Cleanup(sim.Close)
@@ -170,8 +171,8 @@ func TestFailoverOnSimulator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, stopFirst := serveMember(t, sim, certificate)
-	second, _ := serveMember(t, sim, certificate)
+	first, stopFirst := serveEndpoint(t, sim, certificate)
+	second, _ := serveEndpoint(t, sim, certificate)
 	client := simClient(t, sim, Options{Endpoints: []string{first, second}, CAFile: caFile(t, certificate.PEM)})
 
 	create := createCall
@@ -184,12 +185,12 @@ func TestFailoverOnSimulator(t *testing.T) {
 	}
 	stopFirst()
 	if taken, err := client.Exists(t.Context(), 101); err != nil || !taken {
-		t.Errorf("got taken %v, error %v, want the second member's word that the guest is there", taken, err)
+		t.Errorf("got taken %v, error %v, want the second endpoint to report that the vmid is taken", taken, err)
 	}
 	create.VMID = 102
 	upid, err := client.Do(t.Context(), create)
 	if err != nil {
-		t.Fatalf("got error %v, want the write to follow the reads", err)
+		t.Fatalf("got error %v, want the write to be sent to the endpoint that answered the read", err)
 	}
 	if task, err := client.Wait(t.Context(), upid); err != nil || !task.OK() {
 		t.Errorf("got task %+v, error %v, want it to end well", task, err)
@@ -200,14 +201,14 @@ func TestFailoverOnSimulator(t *testing.T) {
 		}
 	}
 
-	sim.StopNode("pve2") // which its neighbour says, too
+	sim.StopNode("pve2") // the other node reports it
 	if _, err := client.Tasks(t.Context(), cluster.TaskQuery{Node: "pve2"}); !errors.Is(err, cluster.ErrNotReady) {
 		t.Errorf("got error %v, want ErrNotReady", err)
 	}
 }
 
-// serveMember serves a simulator on loopback until it is stopped.
-func serveMember(t *testing.T, sim *pvesim.Sim, certificate *pvesim.Certificate) (url string, stop func()) {
+// serveEndpoint serves a simulator on loopback until it is stopped.
+func serveEndpoint(t *testing.T, sim *pvesim.Sim, certificate *pvesim.Certificate) (url string, stop func()) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -40,13 +40,13 @@ func TestListingsOnSimulator(t *testing.T) {
 			t.Errorf("got volumes %v, error %v, want ErrDenied", got, err)
 		}
 		if got, err := client.Bridges(t.Context(), "pve1"); err != nil || len(got) != 0 {
-			t.Errorf("got bridges %v, error %v, want none to be seen", got, err)
+			t.Errorf("got bridges %v, error %v, want none", got, err)
 		}
 	})
 }
 
-// What cannot be read is an error, never a list that lacks something.
-func TestListingsRefuseWhatTheyCannotRead(t *testing.T) {
+// A list that cannot be read is an error, never an incomplete list.
+func TestListingsRejectInvalidReplies(t *testing.T) {
 	for name, answer := range map[string]reply{
 		"refused": refused("storage 'local' is not available on node 'pve1'"), "no_data": ok("null"), "no_list": ok(`{"volid":"local:iso/x"}`),
 		"no_name": ok(`[{"iface":"vmbr0"}]`),
@@ -60,6 +60,6 @@ func TestListingsRefuseWhatTheyCannotRead(t *testing.T) {
 	}
 	client := inProcess(t, &recorder{next: func(seen) reply { return ok("[]") }})
 	if got, err := client.Bridges(t.Context(), "../access"); err == nil {
-		t.Errorf("got %v, want the name of a node refused", got)
+		t.Errorf("got %v, want an error for an invalid node name", got)
 	}
 }

@@ -11,13 +11,13 @@ import (
 )
 
 func TestNetworkSettings(t *testing.T) {
-	wires := newNetwork(&tls.Config{MinVersion: tls.VersionTLS12})
-	for name, transport := range map[string]*http.Transport{"reads": wires.reads, "writes": wires.writes} {
+	network := newNetwork(&tls.Config{MinVersion: tls.VersionTLS12})
+	for name, transport := range map[string]*http.Transport{"reads": network.reads, "writes": network.writes} {
 		if transport.Proxy != nil {
-			t.Errorf("%s: got a proxy function, want none: the token goes to the endpoint alone", name)
+			t.Errorf("%s: got a proxy function, want none: a proxy must not get the token", name)
 		}
 		if transport.Protocols.HTTP2() || !transport.Protocols.HTTP1() {
-			t.Errorf("%s: got protocols %v, want HTTP/1 alone", name, transport.Protocols)
+			t.Errorf("%s: got protocols %v, want only HTTP/1", name, transport.Protocols)
 		}
 		if transport.IdleConnTimeout <= 0 || transport.IdleConnTimeout >= 5*time.Second {
 			t.Errorf("%s: got idle timeout %v, want less than the server's 5 s", name, transport.IdleConnTimeout)
@@ -25,8 +25,8 @@ func TestNetworkSettings(t *testing.T) {
 	}
 }
 
-// A write never meets a connection that the server has closed meanwhile.
-func TestWritesUseFreshConnections(t *testing.T) {
+// Each write uses a new connection, so that the server cannot have closed it.
+func TestWritesUseNewConnections(t *testing.T) {
 	var opened atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.Method == http.MethodGet {

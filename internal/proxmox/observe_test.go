@@ -61,7 +61,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// What ends up in a path is checked, so that no inventory can lead a request elsewhere.
+// Values from the inventory are checked before they become part of a path, so that no inventory can change the path of a request.
 func TestAddressesAreChecked(t *testing.T) {
 	client := inProcess(t, roundTrip(func(req *http.Request) (reply, error) {
 		t.Errorf("got request %s, want none", req.URL)
@@ -146,11 +146,11 @@ func TestInventory(t *testing.T) {
 		t.Error("got no ReadAt, want the time")
 	}
 	if want := (guest.Version{Major: 8, Minor: 4}); got.Version != want {
-		t.Errorf("got release %s, want %s", got.Version, want)
+		t.Errorf("got version %s, want %s", got.Version, want)
 	}
 }
 
-func TestInventoryAsksForTheReleaseOnce(t *testing.T) {
+func TestInventoryReadsTheVersionOnce(t *testing.T) {
 	server := byPath(t, map[string]reply{"GET /cluster/resources?type=vm": ok(`[]`), "GET /version": ok(`{"version":"9.2.11"}`)})
 	client := inProcess(t, server)
 	for range 3 {
@@ -159,12 +159,12 @@ func TestInventoryAsksForTheReleaseOnce(t *testing.T) {
 		}
 	}
 	if got := len(server.got); got != 4 {
-		t.Errorf("got %d requests for three inventories, want 4: the release is asked for once", got)
+		t.Errorf("got %d requests for three inventories, want 4: the version is read once", got)
 	}
 }
 
-// A row that cannot be read is a broken list, and a broken list has no rows.
-func TestInventoryRefusesOddRows(t *testing.T) {
+// An inventory with a row that cannot be read is an error, and has no rows.
+func TestInventoryRejectsInvalidRows(t *testing.T) {
 	for _, data := range []string{
 		`null`,
 		`{}`,
@@ -180,7 +180,7 @@ func TestInventoryRefusesOddRows(t *testing.T) {
 	}
 }
 
-// BenchmarkObserve reads one guest over TLS on loopback; "plain" is the same exchange by net/http without decoding.
+// BenchmarkObserve reads one guest over TLS on loopback; "plain" is the same exchange with net/http and without decoding.
 func BenchmarkObserve(b *testing.B) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(recordedPending))
@@ -228,7 +228,7 @@ func BenchmarkInventory(b *testing.B) {
 	}
 }
 
-// readPlain is what any client has to do.
+// readPlain sends a request and reads the reply, as every client has to.
 func readPlain(client *http.Client, req *http.Request) error {
 	res, err := client.Do(req)
 	if err != nil {

@@ -1,8 +1,6 @@
 package proxmox
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,7 +32,7 @@ func TestNewNeedsEndpoint(t *testing.T) {
 	}
 }
 
-func TestNewRefusesCAFileWithoutCertificate(t *testing.T) {
+func TestNewRejectsCAFileWithoutCertificate(t *testing.T) {
 	_, err := New(Options{Endpoints: []string{"https://pve1.lan"}, TokenFile: tokenFile(t), CAFile: tokenFile(t)})
 	if err == nil || !strings.Contains(err.Error(), "no certificate in PEM form") {
 		t.Errorf("got error %v, want one about the CA file", err)
@@ -56,45 +54,6 @@ func TestParseEndpoint(t *testing.T) {
 		got, err := parseEndpoint(text)
 		if err != nil || got.String() != want {
 			t.Errorf("parseEndpoint(%q): got %v, %v, want %s", text, got, err, want)
-		}
-	}
-}
-
-func TestReadToken(t *testing.T) {
-	tests := map[string]struct {
-		text string
-		want string // of the id; empty is an error
-	}{
-		"plain":       {"root@pam!agent=" + testSecret, "root@pam!agent"},
-		"newline":     {"gitops@pve!agent-1=" + testSecret + "\n", "gitops@pve!agent-1"},
-		"no_secret":   {"root@pam!agent=", ""},
-		"no_name":     {"root@pam=" + testSecret, ""},
-		"two_lines":   {"root@pam!agent=" + testSecret + "\nroot@pam!b=" + testSecret, ""},
-		"secret_only": {testSecret, ""},
-		"empty":       {"", ""},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "token")
-			if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			got, err := readToken(path)
-			if got.id != test.want || (err != nil) != (test.want == "") {
-				t.Errorf("got id %q, error %v, want id %q", got.id, err, test.want)
-			}
-			if err != nil && strings.Contains(err.Error(), testSecret) {
-				t.Errorf("got the secret in error %v", err)
-			}
-		})
-	}
-}
-
-func TestTokenPrintsNoSecret(t *testing.T) {
-	secret := token{id: "root@pam!agent", secret: testSecret}
-	for _, verb := range []string{"%v", "%s", "%+v", "%#v", "%q"} {
-		if got := fmt.Sprintf(verb, secret); strings.Contains(got, testSecret) {
-			t.Errorf("got %s for %s, want no secret", got, verb)
 		}
 	}
 }

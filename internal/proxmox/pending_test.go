@@ -54,7 +54,7 @@ func TestDecodePending(t *testing.T) {
 	}
 }
 
-func TestDecodePendingRefuses(t *testing.T) {
+func TestDecodePendingRejects(t *testing.T) {
 	const digest = `{"key":"digest","value":"x"}`
 	tests := map[string]struct {
 		body string
@@ -92,7 +92,7 @@ func TestDecodePendingRefuses(t *testing.T) {
 	}
 }
 
-// referencePending decodes with encoding/json alone.
+// referencePending decodes with encoding/json only.
 func referencePending(body []byte) (pendingConfig, error) {
 	var reply map[string]json.RawMessage
 	var rows []map[string]json.RawMessage
@@ -145,8 +145,8 @@ func orEmpty(text *string) *string {
 	return text
 }
 
-// The property: decodePending takes and gives what encoding/json would, save that it insists on one data field and one
-// of each field a row.
+// The property: decodePending accepts the same replies as encoding/json, and returns the same values. It also requires one field "data", and
+// rejects a row with two fields of one name.
 func FuzzDecodePending(f *testing.F) {
 	for _, seed := range []string{
 		recordedPending,
@@ -172,7 +172,7 @@ func FuzzDecodePending(f *testing.F) {
 	})
 }
 
-// hasRepeatedNames reports whether some object of the body names a field twice, where maps keep the last.
+// hasRepeatedNames reports whether an object of the body has two fields of one name. A map keeps the last one.
 func hasRepeatedNames(body []byte) bool {
 	repeated := false
 	var walk func(d *json.Decoder) error
@@ -202,11 +202,11 @@ func hasRepeatedNames(body []byte) bool {
 		_, err = d.Token()
 		return err
 	}
-	_ = walk(json.NewDecoder(strings.NewReader(string(body)))) // what is no JSON has no names
+	_ = walk(json.NewDecoder(strings.NewReader(string(body)))) // text that is not JSON has no names
 	return repeated
 }
 
-// Every /pending reply that was recorded decodes to what encoding/json makes of it.
+// decodePending and encoding/json read the same values from every recorded /pending reply.
 func TestDecodePendingOfRecordedReplies(t *testing.T) {
 	replies := 0
 	for _, e := range recorded(t) {
@@ -228,7 +228,7 @@ func TestDecodePendingOfRecordedReplies(t *testing.T) {
 	}
 }
 
-// recordedPending has the size and the shape of a running virtual machine with three disks and a cloud-init drive.
+// recordedPending has the size and the structure of a running virtual machine with three disks and a cloud-init drive.
 const recordedPending = `{"data":[{"key":"name","value":"web-1"},{"value":4,"key":"cores"},{"key":"memory","value":"4096","pending":"8192"},` +
 	`{"key":"sockets","value":1},{"key":"cpu","value":"x86-64-v2-AES"},{"key":"ostype","value":"l26"},{"key":"scsihw","value":"virtio-scsi-single"},` +
 	`{"key":"agent","value":"enabled=1,fstrim_cloned_disks=1"},{"key":"onboot","value":1},{"key":"boot","value":"order=scsi0;net0"},` +

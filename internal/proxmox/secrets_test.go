@@ -12,8 +12,8 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// Neither errors nor logs hold the token, a guest's password or what the call names as a secret, even if the server sends them back.
-func TestSecretsStayInside(t *testing.T) {
+// Errors and logs do not contain the token, a guest's password or a secret of the call, even if the server sends them back.
+func TestErrorsContainNoSecrets(t *testing.T) {
 	const password, named = "correct horse battery", "s3cret of a snippet"
 	var logged bytes.Buffer
 	echo := fmt.Sprintf("no such user %s or password %s or %s", testSecret, password, named)
@@ -40,13 +40,13 @@ func TestSecretsStayInside(t *testing.T) {
 	}
 }
 
-// Secrets are taken out after an error has been understood: a password may be a word that Proxmox uses.
-func TestSecretDoesNotHideTheMeaning(t *testing.T) {
+// Secrets are removed from an error after its text was classified, because a password may be a word of Proxmox's text.
+func TestSecretsAreRemovedAfterClassifying(t *testing.T) {
 	client := inProcess(t, always(500, "VM is locked (backup)", ""))
 	_, err := client.Do(t.Context(), cluster.Call{
 		Op: cluster.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, Params: map[string]string{"cipassword": "locked"},
 	})
 	if !errors.Is(err, cluster.ErrLocked) || strings.Contains(err.Error(), "VM is locked") {
-		t.Errorf("got error %v, want ErrLocked and the password left out", err)
+		t.Errorf("got error %v, want ErrLocked without the password", err)
 	}
 }

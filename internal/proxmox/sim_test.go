@@ -16,10 +16,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// simToken has what an agent needs and no more.
+// simToken is a token with the privileges of an agent.
 const simToken = "gitops@pve!agent"
 
-// simulate runs test with a client of a simulated cluster, in virtual time.
+// simulate runs test with a client of a simulated cluster, in the virtual time of synctest.
 func simulate(t *testing.T, test func(t *testing.T, sim *pvesim.Sim, client *Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,14 +41,14 @@ var createCall = cluster.Call{
 	Op: cluster.OpCreate, Kind: guest.VirtualMachine, Node: "pve1", VMID: 101, Params: map[string]string{"name": "web", "scsi0": "local-lvm:1"},
 }
 
-// What the client says of a create that went wrong, and what the cluster knows of it.
+// TestCreateUnderFaults compares the error of a create with the guests and tasks of the cluster.
 func TestCreateUnderFaults(t *testing.T) {
 	unknown := cluster.ErrOutcomeUnknown
 	tests := map[string]struct {
 		fault   pvesim.Fault
 		want    error
 		created int
-		tasks   int // that the node remembers, which is how an unknown outcome is settled
+		tasks   int // in the node's list, which decides an unknown outcome
 	}{
 		"drop_before":         {pvesim.Fault{Kind: pvesim.DropBefore}, unknown, 0, 0},
 		"drop_after":          {pvesim.Fault{Kind: pvesim.DropAfter}, unknown, 1, 1},
@@ -91,7 +91,7 @@ func TestCreateUnderFaults(t *testing.T) {
 	}
 }
 
-// The half-made guest that a lost worker leaves is there to be seen, and a second create would not make it whole.
+// A lost worker leaves a partly created guest, which Observe shows. A second create does not complete the guest.
 func TestLostWorkerLeavesALockedGuest(t *testing.T) {
 	simulate(t, func(t *testing.T, sim *pvesim.Sim, client *Client) {
 		if err := sim.Inject(pvesim.Fault{Kind: pvesim.LostWorker, Method: "POST", Path: "^/nodes/pve1/qemu$"}); err != nil {
@@ -106,7 +106,7 @@ func TestLostWorkerLeavesALockedGuest(t *testing.T) {
 		}
 		_, err = client.Do(t.Context(), createCall)
 		if err == nil || meanings(err) != nil || !strings.Contains(err.Error(), "already exists") {
-			t.Errorf("got error %v, want Proxmox's own about a guest that already exists", err)
+			t.Errorf("got error %v, want Proxmox's error about a guest that already exists", err)
 		}
 	})
 }
@@ -114,7 +114,7 @@ func TestLostWorkerLeavesALockedGuest(t *testing.T) {
 func TestTasksUnderFaults(t *testing.T) {
 	tests := map[string]struct {
 		fault      pvesim.Fault
-		exit, tail string // exit is its end: a create says what it was about first
+		exit, tail string // exit is the end of the exit status: the exit status of a create begins with the action
 	}{
 		"fails":  {pvesim.Fault{Kind: pvesim.TaskFails, Text: "no space left on device"}, "no space left on device", "TASK ERROR: "},
 		"killed": {pvesim.Fault{Kind: pvesim.TaskKilled}, "unexpected status", ""},
@@ -131,14 +131,14 @@ func TestTasksUnderFaults(t *testing.T) {
 				}
 				task, err := client.Wait(t.Context(), upid)
 				if err != nil || task.OK() || !strings.HasSuffix(task.Exit, test.exit) || !strings.Contains(task.LogTail, test.tail) {
-					t.Errorf("got task %+v, error %v, want exit status %q and the log's end", task, err, test.exit)
+					t.Errorf("got task %+v, error %v, want exit status %q and the end of the log", task, err, test.exit)
 				}
 			})
 		})
 	}
 }
 
-// A read that breaks in any way never shows a guest with fewer keys.
+// An interrupted read never returns a guest with fewer keys.
 func TestObserveUnderFaults(t *testing.T) {
 	for _, kind := range []pvesim.FaultKind{pvesim.DropBefore, pvesim.DropAfter, pvesim.TruncatedBody, pvesim.InvalidJSON, pvesim.ErrorText} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -155,14 +155,14 @@ func TestObserveUnderFaults(t *testing.T) {
 					t.Errorf("got %v, error %v, want an error other than ErrNotExist", got.Keys, err)
 				}
 				if got, err := client.Observe(t.Context(), row); err != nil || got.Digest != sim.Digest(vmid) {
-					t.Errorf("got digest %q, error %v, want %q once the fault is over", got.Digest, err, sim.Digest(vmid))
+					t.Errorf("got digest %q, error %v, want %q after the fault", got.Digest, err, sim.Digest(vmid))
 				}
 			})
 		})
 	}
 }
 
-func TestWritesAreRefused(t *testing.T) {
+func TestRefusedWritesHaveAMeaning(t *testing.T) {
 	simulate(t, func(t *testing.T, sim *pvesim.Sim, client *Client) {
 		vm, err := sim.AddVM(pvesim.Guest{VMID: 100})
 		if err != nil {

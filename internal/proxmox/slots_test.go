@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSlotsBoundANode(t *testing.T) {
+func TestSlotsLimitEachNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		inFlight, most := map[string]int{}, map[string]int{}
@@ -54,13 +54,13 @@ func TestSlotsBoundANode(t *testing.T) {
 		all.Wait()
 		want := map[string]int{"GET pve1": 6, "GET pve2": 6, "POST pve1": 2, "POST pve2": 2}
 		if diff := cmp.Diff(want, most); diff != "" {
-			t.Errorf("exchanges in flight at most (-want +got)\n%s", diff)
+			t.Errorf("highest number of exchanges in flight (-want +got)\n%s", diff)
 		}
 	})
 }
 
-// Waiting for a slot is not part of an exchange: it neither times out nor leaves an outcome open.
-func TestGivingUpForASlot(t *testing.T) {
+// Waiting for a slot is not part of an exchange: the time limit does not apply, and the outcome is not unknown.
+func TestWaitingForSlotEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := newClient(t, Options{Endpoints: []string{"https://pve1.test"}, Transport: stall, WritesPerNode: 1})
 		go func() { _, _ = client.Do(t.Context(), startCall) }()
@@ -69,7 +69,7 @@ func TestGivingUpForASlot(t *testing.T) {
 		defer cancel()
 		_, err := client.Do(ctx, startCall)
 		if !errors.Is(err, context.DeadlineExceeded) || meanings(err) != nil {
-			t.Errorf("got error %v, want the context's alone", err)
+			t.Errorf("got error %v, want only that of the context", err)
 		}
 		time.Sleep(defaultTimeout)
 	})

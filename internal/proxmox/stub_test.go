@@ -8,17 +8,19 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"gitops-agent/internal/recordings"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
 const testSecret = "12345678-9abc-4def-8123-456789abcdef"
 
-// reply is what a server answers. The status line holds Proxmox's text.
+// reply is the reply of a server. The status line contains Proxmox's text.
 type reply struct {
 	status       int
 	reason, body string
@@ -45,12 +47,12 @@ func respond(status int, reason, body string) reply {
 
 func ok(data string) reply { return respond(200, "OK", `{"data":`+data+`}`) }
 
-// refused is Proxmox's usual failure: the text is in the reason and in the message.
+// refused returns a reply like most failures of Proxmox: the text is in the reason and in the message.
 func refused(reason string) reply {
 	return respond(500, reason, fmt.Sprintf(`{"data":null,"message":%q}`, reason+"\n"))
 }
 
-// roundTrip answers in process.
+// roundTrip is a transport that answers in the same process.
 type roundTrip func(req *http.Request) (reply, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -61,10 +63,10 @@ func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) {
 	return answer.response(), nil
 }
 
-// seen is a request that a server got.
+// seen is a request as a server received it.
 type seen struct{ Method, Path, Body, ContentType string }
 
-// recorder answers every request with next's reply and keeps what it was asked.
+// recorder answers every request with the reply of next, and stores the requests.
 type recorder struct {
 	mu   sync.Mutex
 	got  []seen
@@ -86,12 +88,12 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.next(s).response(), nil
 }
 
-// always answers every request alike.
+// always returns a recorder that gives every request the same reply.
 func always(status int, reason, body string) *recorder {
 	return &recorder{next: func(seen) reply { return respond(status, reason, body) }}
 }
 
-// byPath answers by path and query; anything else is a failure of the test.
+// byPath returns a recorder that answers by path and query. Any other request fails the test.
 func byPath(t *testing.T, replies map[string]reply) *recorder {
 	t.Helper()
 	return &recorder{next: func(s seen) reply {
@@ -113,7 +115,7 @@ func tokenFile(t testing.TB) string {
 	return path
 }
 
-// inProcess returns a client whose network is next.
+// inProcess returns a client that sends its requests to next.
 func inProcess(t testing.TB, next http.RoundTripper) *Client {
 	t.Helper()
 	return newClient(t, Options{Endpoints: []string{"https://pve1.test"}, Transport: next})
@@ -130,7 +132,7 @@ func newClient(t testing.TB, options Options) *Client {
 	return client
 }
 
-// rawServer writes replies byte for byte, as net/http's server cannot send a status line of Proxmox's.
+// rawServer writes replies byte for byte, because a net/http server cannot send the status lines of Proxmox.
 func rawServer(t *testing.T, answer func(req *http.Request) (raw string)) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(hijacking(t, answer))
@@ -180,3 +182,13 @@ const (
 	testUPID  = "UPID:pve1:000000D3:0003A844:6B00C1F6:qmcreate:101:gitops@pve!agent:"
 	testUPID2 = "UPID:pve1:000000D4:0003A845:6B00C1F8:qmstart:101:root@pam:"
 )
+
+// recorded returns the exchanges of both series of recordings.
+func recorded(t testing.TB) []recordings.Exchange {
+	t.Helper()
+	var all []recordings.Exchange
+	for _, file := range slices.Concat(recordings.First(t), recordings.Second(t)) {
+		all = append(all, file.Exchanges...)
+	}
+	return all
+}

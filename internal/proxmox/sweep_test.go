@@ -22,12 +22,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// BenchmarkSweep reads the inventory and 300 guests of a simulator in another process over TLS, as the agent does after a start, and the
-// same URLs by net/http without looking at them. The two take turns within one operation, and medians are compared, so that what
-// else the machine does falls on both. The figure to reach is a ratio of 1.3 to plain reads at the concurrency that suits them best.
+// BenchmarkSweep reads the inventory and 300 guests of a simulator in another process over TLS, as the agent does after a start. It also reads
+// the same URLs with net/http and without decoding. Both alternate within one operation, and their medians are compared, so that
+// other load of the machine affects both. The goal is a ratio of 1.3 to plain reads at their fastest concurrency.
 //
-// Quick has a simulator that answers at once, which shows what the agent's own work costs; Recorded has one that takes as long as
-// Proxmox did, on three workers, which is what users meet.
+// In Quick the simulator answers at once, which shows the cost of the agent itself. In Recorded it answers after the recorded latency of
+// Proxmox, with three workers, as a user's cluster does.
 func BenchmarkSweep(b *testing.B) {
 	for name, latency := range map[string]string{"Quick": "0s", "Recorded": "recorded"} {
 		b.Run(name, func(b *testing.B) { benchmarkSweep(b, startSimulator(b, 300, latency)) })
@@ -54,7 +54,7 @@ func benchmarkSweep(b *testing.B, options Options) {
 		for _, h := range halves {
 			h.take(b)
 		}
-		slices.Reverse(halves) // none is always first
+		slices.Reverse(halves) // so that each is first equally often
 	}
 	slices.SortFunc(halves, func(x, y *half) int { return int(median(x.took) - median(y.took)) })
 	best := halves[0]
@@ -70,7 +70,7 @@ func benchmarkSweep(b *testing.B, options Options) {
 	b.ReportMetric(float64(median(best.cpu).Nanoseconds())/1000/guests, "plain-cpu-µs/guest")
 }
 
-// half is one way to read everything, and what each of its rounds took.
+// half is one way to read everything, with the time of each of its rounds.
 type half struct {
 	parallel  int
 	round     func() error
@@ -86,7 +86,7 @@ func (h *half) take(b *testing.B) {
 	h.took, h.cpu = append(h.took, time.Since(started)), append(h.cpu, ownTime(b)-used)
 }
 
-// sweep has the agent read everything.
+// sweep reads every guest with the agent's reader.
 func sweep(b *testing.B, client *Client, inventory cluster.Inventory) error {
 	vmids := make([]int, len(inventory.Rows))
 	for i, row := range inventory.Rows {
@@ -104,7 +104,7 @@ func median(of []time.Duration) time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// ownTime returns the time that this process has kept processors busy.
+// ownTime returns the processor time of this process.
 func ownTime(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage
@@ -114,7 +114,7 @@ func ownTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// plainReader reads like any client has to, on connections of its own: the inventory, then the guests, a number of them at a time.
+// plainReader returns a function that reads the inventory, and then the guests with several requests in parallel. It has its own connections.
 func plainReader(b *testing.B, options Options) func(rows []cluster.Row, parallel int) error {
 	b.Helper()
 	certificate, err := os.ReadFile(options.CAFile)
@@ -160,7 +160,7 @@ func plainReader(b *testing.B, options Options) func(rows []cluster.Row, paralle
 	}
 }
 
-// startSimulator runs the simulator's program until the benchmark ends, and returns how to reach it.
+// startSimulator runs the simulator in another process until the benchmark ends, and returns the options of a client for it.
 func startSimulator(b *testing.B, guests int, latency string) Options {
 	b.Helper()
 	dir := b.TempDir()

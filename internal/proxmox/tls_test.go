@@ -74,13 +74,13 @@ func TestTrust(t *testing.T) {
 				t.Errorf("write: got error %v: meaning (-want +got)\n%s", err, diff)
 			}
 			if served.Load() != before {
-				t.Error("got a request, and the token with it, at a server that is not trusted")
+				t.Error("got a request with the token at a server that is not trusted")
 			}
 		})
 	}
 }
 
-// A CA vouches for names. A certificate of that CA for another host is refused where no pin replaces the check.
+// A certificate of a trusted CA for another host is rejected, unless a pin replaces the check.
 func TestTrustChecksName(t *testing.T) {
 	server := quietTLS(t, http.NotFound)
 	ca := caFile(t, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
@@ -100,7 +100,7 @@ func caFile(t *testing.T, certificate []byte) string {
 	return path
 }
 
-// quietTLS serves without reporting the handshakes that the client broke off.
+// quietTLS returns a TLS server that does not log aborted handshakes.
 func quietTLS(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)

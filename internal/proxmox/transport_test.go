@@ -19,7 +19,7 @@ import (
 	pve "github.com/luthermonson/go-proxmox"
 )
 
-// The library alone takes these replies for successes, or for guests with an empty configuration.
+// The library alone accepts these replies as successes, or as guests with an empty configuration.
 func TestLibraryCallsFailOnEveryStatus(t *testing.T) {
 	for _, status := range []int{202, 302, 400, 401, 403, 404, 429, 500, 501, 502, 503, 504, 595, 596, 599} {
 		for _, body := range []string{"", `{"data":{}}`, "<html>"} {
@@ -74,7 +74,7 @@ func TestReaderCannotWrite(t *testing.T) {
 	}
 }
 
-// A reply that never comes leaves a write's outcome open, and the write is not sent again.
+// Without a reply the outcome of a write is unknown, and the write is not sent again.
 func TestWriteIsSentOnce(t *testing.T) {
 	for name, text := range map[string]string{
 		"dropped":        "",
@@ -148,7 +148,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A redirect would carry the token elsewhere.
+// A redirect would send the token to another server.
 func TestRedirectIsNotFollowed(t *testing.T) {
 	elsewhere := rawServer(t, func(*http.Request) string {
 		t.Error("got a request at the redirect's target")
@@ -164,7 +164,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestDialErrorIsNotUnknown(t *testing.T) {
+func TestDialErrorMeansNotSent(t *testing.T) {
 	client := newClient(t, Options{Endpoints: []string{"http://" + closedPort(t)}})
 	_, err := client.Do(t.Context(), startCall)
 	if diff := cmp.Diff([]string{cluster.ErrNotReady.Error()}, meanings(err)); diff != "" {
@@ -190,7 +190,7 @@ func closedPort(t *testing.T) string {
 
 var startCall = cluster.Call{Op: cluster.OpStart, Kind: guest.VirtualMachine, Node: "pve1", VMID: 101}
 
-// stall answers nothing until the request is given up.
+// stall does not answer until the context of the request ends.
 var stall = roundTrip(func(req *http.Request) (reply, error) {
 	<-req.Context().Done()
 	return reply{}, req.Context().Err()
@@ -214,7 +214,7 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// Giving up says nothing about the cluster, except that a write may have got there.
+// The end of the caller's context is not an error of the cluster, but a write may have reached the cluster.
 func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := inProcess(t, stall)
@@ -222,7 +222,7 @@ func TestCancel(t *testing.T) {
 		defer cancel()
 		_, err := client.Version(ctx)
 		if !errors.Is(err, context.DeadlineExceeded) || meanings(err) != nil {
-			t.Errorf("read: got error %v, want the context's", err)
+			t.Errorf("read: got error %v, want that of the context", err)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestCancel(t *testing.T) {
 		defer cancel()
 		_, err := client.Do(ctx, startCall)
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, cluster.ErrUnanswered) {
-			t.Errorf("write: got error %v, want the context's and ErrUnanswered", err)
+			t.Errorf("write: got error %v, want that of the context and ErrUnanswered", err)
 		}
 	})
 }

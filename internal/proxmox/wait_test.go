@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// taskServer plays a node with one task that runs for a while and then ends with exit.
+// taskServer answers as a node with one task, which runs for the time runs and ends with exit.
 type taskServer struct {
 	start   time.Time
 	runs    time.Duration
@@ -107,7 +107,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-func TestWaitPollsLessAndLess(t *testing.T) {
+func TestWaitIncreasesInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &taskServer{start: time.Now(), runs: 10 * time.Second, exit: "OK"}
 		if _, err := inProcess(t, roundTrip(server.answer)).Wait(t.Context(), testUPID); err != nil {
@@ -135,12 +135,12 @@ func TestWaitEndsWithContext(t *testing.T) {
 			t.Errorf("got error %v, want the context's", err)
 		}
 		if got := time.Since(server.start); got != 10*time.Second {
-			t.Errorf("got an end after %v, want it with the context", got)
+			t.Errorf("got an end after %v, want 10s, the context's limit", got)
 		}
 	})
 }
 
-// Waiting says nothing about the task when it fails, and the next wait finds the end.
+// An error of Wait does not end the task: the next Wait returns the end.
 func TestWaitMayBeRepeated(t *testing.T) {
 	down := true
 	client := inProcess(t, roundTrip(func(*http.Request) (reply, error) {
@@ -154,7 +154,7 @@ func TestWaitMayBeRepeated(t *testing.T) {
 	}
 	down = false
 	if got, err := client.Wait(t.Context(), testUPID); err != nil || !got.OK() {
-		t.Errorf("got %v, error %v, want a task that ended well", got, err)
+		t.Errorf("got %v, error %v, want a task that succeeded", got, err)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestWaitFails(t *testing.T) {
 	}
 }
 
-// The end is known without the log.
+// The outcome is known without the log.
 func TestWaitWithoutLog(t *testing.T) {
 	client := inProcess(t, roundTrip(func(req *http.Request) (reply, error) {
 		if strings.HasSuffix(req.URL.Path, "/log") {
@@ -201,91 +201,6 @@ func TestWaitWithoutLog(t *testing.T) {
 	}))
 	got, err := client.Wait(t.Context(), testUPID)
 	if err != nil || got.Exit != "disk full" || got.LogTail != "" {
-		t.Errorf("got %v, error %v, want the exit status alone", got, err)
+		t.Errorf("got %v, error %v, want only the exit status", got, err)
 	}
-}
-
-func TestTasks(t *testing.T) {
-	entry := func(upid, rest string) string { return `{"upid":"` + upid + `",` + rest + `}` }
-	running := entry(testUPID2, `"status":"RUNNING","saved":"0","user":"root@pam"`) // and in another list, without the word
-	quiet := entry(testUPID2, `"user":"root@pam"`)
-	done := entry(testUPID, `"status":"WARNINGS: 1","endtime":1795211767,"user":"gitops@pve","tokenid":"agent"`)
-	image := "UPID:pve1:00000736:00046DEA:6B00C3F0:imgdel:101@local:root@pam!full:"
-	client := inProcess(t, byPath(t, map[string]reply{
-		"GET /nodes/pve1/tasks?limit=2000&since=1795211700&source=all&typefilter=qmcreate&vmid=101": ok("[" + done + "]"),
-		"GET /nodes/pve1/tasks?limit=2000&since=1795211700&source=all&typefilter=qmstart&vmid=101":  ok("[" + running + "," + quiet + "]"),
-		"GET /nodes/pve2/tasks?limit=2000&source=all":                                               ok("[" + entry(image, `"status":"OK","endtime":"1795212272"`) + "]"),
-		"GET /nodes/pve3/tasks?limit=2000&source=all":                                               ok("[]"),
-	}))
-	got, err := client.Tasks(t.Context(), cluster.TaskQuery{
-		Node: "pve1", VMID: 101, Types: []string{"qmcreate", "qmstart"}, Since: time.Unix(1795211700, 5),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	created := endedTask
-	created.Outcome, created.Exit = cluster.TaskWarned, "WARNINGS: 1"
-	started := cluster.Task{
-		UPID: testUPID2, Node: "pve1", Type: "qmstart", VMID: 101, User: "root@pam", Start: time.Unix(0x6B00C1F8, 0), Running: true,
-	}
-	if diff := cmp.Diff([]cluster.Task{started, created}, got); diff != "" {
-		t.Errorf("tasks (-want +got)\n%s", diff)
-	}
-	got, err = client.Tasks(t.Context(), cluster.TaskQuery{Node: "pve2"})
-	if err != nil || len(got) != 1 || got[0].VMID != 0 || got[0].Exit != "OK" || got[0].Running {
-		t.Errorf("got %v, error %v, want an image's task", got, err)
-	}
-	if got, err := client.Tasks(t.Context(), cluster.TaskQuery{Node: "pve3"}); err != nil || len(got) != 0 {
-		t.Errorf("got %v, error %v, want no tasks", got, err)
-	}
-	if _, err := client.Tasks(t.Context(), cluster.TaskQuery{Node: "../pve3"}); err == nil {
-		t.Error("got no error for a bad node, want one")
-	}
-}
-
-func TestParseUPID(t *testing.T) {
-	tests := map[string]struct {
-		want upid
-		vmid int
-	}{
-		testUPID:  {upid{"pve1", "qmcreate", "101", "gitops@pve!agent", time.Unix(1795211766, 0)}, 101},
-		testUPID2: {upid{"pve1", "qmstart", "101", "root@pam", time.Unix(1795211768, 0)}, 101},
-		"UPID:pve-2:00000736:123456789:6B00C3F0:imgdel:101@local:root@pam!full:": {upid{"pve-2", "imgdel", "101@local", "root@pam!full", time.Unix(1795212272, 0)}, 0},
-		"UPID:a:00000736:00046DEA:6B00C3F0:aptupdate::root@pam:":                 {upid{"a", "aptupdate", "", "root@pam", time.Unix(1795212272, 0)}, 0},
-	}
-	for text, test := range tests {
-		got, err := parseUPID(text)
-		if err != nil || got != test.want || got.vmid() != test.vmid {
-			t.Errorf("parseUPID(%s): got %v, error %v, want %v", text, got, err, test.want)
-		}
-	}
-	for _, text := range []string{
-		"", "UPID:", "null", testUPID + "x", "x" + testUPID, strings.TrimSuffix(testUPID, ":"), strings.Replace(testUPID, "pve1", "../x", 1),
-		strings.Replace(testUPID, "6B00C1F6", "6B00C1FG", 1), strings.Replace(testUPID, "qmcreate", "", 1), testUPID + "\n",
-	} {
-		if got, err := parseUPID(text); err == nil {
-			t.Errorf("parseUPID(%q): got %v, want an error", text, got)
-		}
-	}
-}
-
-// The property: what parses is the text that its parts make up again.
-func FuzzParseUPID(f *testing.F) {
-	f.Add(testUPID)
-	f.Add("UPID:a:00000736:00046DEA:6B00C3F0:aptupdate::root@pam:")
-	f.Fuzz(func(t *testing.T, text string) {
-		got, err := parseUPID(text)
-		if err != nil {
-			return
-		}
-		fields := strings.Split(text, ":")
-		if len(fields) != 9 {
-			t.Fatalf("got %d fields in %q, want 9", len(fields), text)
-		}
-		start := fmt.Sprintf("%08X", got.start.Unix())
-		want := fmt.Sprintf("UPID:%s:%s:%s:%s:%s:%s:%s:", got.node, fields[2], fields[3], start, got.kind, got.id, got.user)
-		if !strings.EqualFold(want, text) || checkNode(got.node) != nil {
-			t.Errorf("got %s from %s", want, text)
-		}
-	})
 }
