@@ -77,26 +77,6 @@ func AddedVolume(o Observed, c Change) string {
 	return volume
 }
 
-// VolumeOwner returns the vmid in the id of a volume, and whether the id contains one.
-func VolumeOwner(volume string) (vmid int, ok bool) {
-	_, name, _ := strings.Cut(volume, ":")
-	return volumeOwner(name)
-}
-
-// VolumeKey returns the same text for all ids of a volume. The id of a linked clone may begin with its base volume or not.
-func VolumeKey(volume string) string {
-	storage, name, _ := strings.Cut(volume, ":")
-	if _, owned := volumeOwner(name); owned {
-		name = name[strings.LastIndexByte(name, '/')+1:]
-	}
-	return storage + ":" + name
-}
-
-// isVolume reports whether text is the id of a volume that only one guest can use.
-func isVolume(text string) bool {
-	return strings.Contains(text, ":") && !strings.HasPrefix(text, "/") && !isTray(text) && !allocates(text)
-}
-
 // PinnedMAC returns the MAC address that an intent sets for a network card, in upper case. It returns the empty string if Proxmox chooses the address.
 func PinnedMAC(kind Kind, in Intent) string {
 	r, _ := find(kind, in.Key)

@@ -145,3 +145,29 @@ const (
 	RebootWindow  RebootPolicy = "window"
 	RebootAuto    RebootPolicy = "auto"
 )
+
+// HAWanted is the entry with the HA manager that a manifest wants. A nil or empty field is unmanaged.
+type HAWanted struct {
+	Absent      bool // the guest has no entry
+	State       string
+	MaxRestart  *int
+	MaxRelocate *int
+	Origin      Origin
+}
+
+// Migration is whether the agent moves a guest that is on another node than wanted.
+type Migration string
+
+// The kinds of migration. MigrateDeny is the default: the node is only used to create the guest.
+const (
+	MigrateDeny    Migration = "deny"
+	MigrateOffline Migration = "offline" // while it is stopped
+	MigrateOnline  Migration = "online"  // also while it runs; a container restarts
+)
+
+// Secret is a native key whose value is in a file on the agent's host, and never in a repository, a plan, a log or the journal.
+type Secret struct {
+	Key    string // cipassword, password
+	File   string // name within the agent's directory of secrets
+	Origin Origin
+}

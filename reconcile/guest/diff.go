@@ -18,15 +18,6 @@ func Diff(d Desired, o Observed) []Change {
 	return c.run()
 }
 
-// comparison compares one guest with its manifest.
-type comparison struct {
-	want     *Desired
-	live     *Observed
-	creating bool // the guest does not exist yet: every intent is written
-	changes  []Change
-	buffer   [24]pair // room for the wanted properties of one drive at a time
-}
-
 func (c *comparison) run() []Change {
 	tagged, ignored := false, c.ignoredKeys()
 	for i := range c.want.Intents {
@@ -80,17 +71,6 @@ func (r *row) isEmpty(text string) bool {
 	return isBlank(text) || r.form == notesForm && strings.TrimSpace(text) == ""
 }
 
-// nowAndNext returns the native text of a value now and after the next start, "" for no value or an empty one.
-func nowAndNext(v Value) (now, next string) {
-	if v.Set && !isBlank(v.Text) {
-		now = v.Text
-	}
-	if text, ok := v.Next(); ok && !isBlank(text) {
-		next = text
-	}
-	return now, next
-}
-
 func (c *comparison) compareScalar(in *Intent, r *row) {
 	c.compareValue(in, r, func(text string) bool {
 		if text == "" {
@@ -115,19 +95,6 @@ func (c *comparison) compareProperties(in *Intent, r *row, s *syntax) {
 		}
 		return s.native(merged)
 	})
-}
-
-// ignoredKeys returns the keys that are not compared. A guest that does not exist yet has none.
-func (c *comparison) ignoredKeys() []string {
-	if c.creating {
-		return nil
-	}
-	return c.want.Ignore
-}
-
-// ignoresKey reports whether the manifest excludes a whole key, native or not, from the comparison.
-func (c *comparison) ignoresKey(key string) bool {
-	return len(c.want.Ignore) > 0 && ignores(c.want.Ignore, key, "")
 }
 
 // withRequiredSubKeys adds sub-keys that Proxmox requires of a network card or of the processor, if they are not set.
@@ -156,66 +123,6 @@ func (c *comparison) compareAbsent(in *Intent, r *row) {
 		}
 		return ""
 	})
-}
-
-// compareValue adds the change that makes holds true for the key, if a change is needed. The function text returns the native text to write
-// from the text that the key has after the next start.
-func (c *comparison) compareValue(in *Intent, r *row, holds func(text string) bool, text func(base string) string) {
-	now, next := nowAndNext(c.live.Keys[in.Key])
-	switch {
-	case c.creating:
-		c.addWrite(in, edit{live: c.live, key: in.Key, row: r, to: text("")}, "")
-	case !holds(next):
-		c.addWrite(in, edit{live: c.live, key: in.Key, row: r, from: now, to: text(next)}, next)
-		if now != next && holds(now) {
-			c.markAsRevert()
-		}
-	case now != next && !holds(now):
-		c.addWaiting(in, r, now, next)
-	}
-}
-
-// addWrite adds the change for an edit. Next is the text of the key after the next start.
-func (c *comparison) addWrite(in *Intent, e edit, next string) {
-	change := Change{
-		Key: e.key, From: e.row.canonical(next), To: e.row.canonical(e.to),
-		Write: WriteSet, Value: e.to, Origin: in.Origin,
-	}
-	if e.to == "" {
-		change.Write = WriteDelete
-	}
-	if change.Class, change.Note = e.class(); c.creating {
-		change.Class, change.Note = Live, ""
-	}
-	if why := e.blockedBy(); why != "" {
-		change.Class, change.Note = Impossible, why
-	} else if e.to == "" && next == "" && e.from == "" && !c.creating {
-		change.Class, change.Note = Impossible, "the manifest names nothing that creates the device"
-	}
-	c.add(change)
-}
-
-// markAsRevert marks the last change as one that only reverts a waiting change. The running guest is not affected.
-func (c *comparison) markAsRevert() {
-	change := &c.changes[len(c.changes)-1]
-	if change.Class != Impossible {
-		change.Class, change.Note = Live, "reverts a waiting change"
-	}
-}
-
-// addWaiting adds a change that is written already and waits for the next start.
-func (c *comparison) addWaiting(in *Intent, r *row, now, next string) {
-	c.add(Change{
-		Key: in.Key, From: r.canonical(now), To: r.canonical(next), Class: Restart, Write: WriteNone,
-		Waits: true, Note: restartNeeded, Origin: in.Origin,
-	})
-}
-
-func (c *comparison) add(change Change) {
-	if change.Class == Impossible {
-		change.Write, change.Value = WriteNone, ""
-	}
-	c.changes = append(c.changes, change)
 }
 
 // compareTags compares the tags, including the ownership marker. In is nil if the manifest has no tags.

@@ -21,6 +21,6 @@
 // Values are compared by meaning, never as text: Proxmox prints some property strings in its own form, keeps others as they were typed, sorts
 // tags, and adds a newline to the description of a container. Keys and sub-keys that the table does not contain are kept, never dropped.
 //
-// To add a native key, add a row to rows_vm.go, rows_vm_devices.go or rows_ct.go (with a syntax in syntaxes.go for a property string), a field in
-// package manifest and a case in the simulator. Start reading with table.go, one rows file, and diff.go.
+// To add a native key, add a row to rows_vm.go, rows_vm_devices.go or rows_ct.go (with a syntax in a syntaxes file for a property string), a field in
+// package manifest and a case in the simulator. Start reading with row.go, one rows file, and diff.go.
 package guest

@@ -8,28 +8,6 @@ import (
 // sizeSlack is how much larger than wanted a volume may be because its storage rounds up: LVM to extents of 4 MiB, others less.
 const sizeSlack = 4 * mebibyte
 
-// slot compares one drive slot with its intent.
-type slot struct {
-	*comparison
-	in         *Intent
-	row        *row
-	properties wantedProperties // of the native sub-keys
-	target     driveVolume
-}
-
-// newSlot reads an intent on a drive.
-func (c *comparison) newSlot(in *Intent, r *row) slot {
-	s := slot{comparison: c, in: in, row: r, properties: newWantedProperties(c.buffer[:0], in, r.syntax, c.ignoredKeys(), c.live.Version)}
-	s.target = driveVolume{storage: s.properties.remove("storage"), volume: s.properties.remove("volume"), size: s.properties.remove("size")}
-	if s.properties.exact {
-		s.target.size = "" // in native text the size is Proxmox's own: it ignores another value
-	}
-	if isTray(s.target.volume) && s.properties.pairs.text("media") == "" {
-		s.properties.pairs = append(s.properties.pairs, pair{"media", "cdrom"})
-	}
-	return s
-}
-
 // compareDrive adds the changes of one drive. Allocation syntax in an intent is refused: it would allocate a volume in every cycle.
 func (c *comparison) compareDrive(in *Intent, r *row) {
 	s := c.newSlot(in, r)
@@ -216,11 +194,3 @@ func (s *slot) compareSize(have properties) {
 		s.addImpossible("size="+live, "size="+s.target.size, "a disk cannot shrink")
 	}
 }
-
-func (s *slot) addImpossible(from, to, why string) {
-	s.add(Change{Key: s.in.Key, From: from, To: to, Class: Impossible, Note: why, Origin: s.in.Origin})
-}
-
-func (s *slot) running() bool { return edit{live: s.live}.running() }
-
-func volumeText(have properties) string { return "volume=" + have.text("volume") }

@@ -1,27 +1,5 @@
 package guest
 
-import "strings"
-
-// driveVolume is where the volume of a drive comes from: the pseudo sub-keys of an intent.
-type driveVolume struct {
-	storage string // to allocate from
-	volume  string // to attach; "cloudinit" for a cloud-init drive on storage, "none" for an empty CD-ROM drive
-	size    string // wanted size, "" is unmanaged
-}
-
-const cloudInitVolume = "cloudinit"
-
-// String returns the sub-keys as text: "storage=local-lvm,size=32G".
-func (p driveVolume) String() string {
-	var parts []string
-	for _, part := range []pair{{"storage", p.storage}, {"volume", p.volume}, {"size", p.size}} {
-		if part.text != "" {
-			parts = append(parts, part.name+"="+part.text)
-		}
-	}
-	return strings.Join(parts, ",")
-}
-
 // volumeFor returns the volume that must replace the volume in the slot, "" if the volume stays, and why it cannot be replaced.
 func (s *slot) volumeFor(have properties) (volume, obstacle string) {
 	live := have.text("volume")
@@ -103,7 +81,14 @@ func (s *slot) sameMedia(have properties) bool {
 
 func isDisk(have properties) bool { return have.text("media") != "cdrom" }
 
-// isTray reports whether a volume text belongs to a CD-ROM drive without a volume that the guest owns.
-func isTray(volume string) bool {
-	return volume == "none" || volume == "cdrom" || strings.Contains(volume, ":iso/")
+// onOtherStorage reports whether a volume is not on the wanted storage. It is false if the manifest names a volume.
+func (s *slot) onOtherStorage(have properties) bool {
+	storage := storageOf(have.text("volume"))
+	return s.target.volume == "" && s.target.storage != "" && storage != "" && storage != s.target.storage && isDisk(have)
+}
+
+// onTargetStorage reports whether a native text of the slot is a disk on the wanted storage.
+func (s *slot) onTargetStorage(text string) bool {
+	have := s.row.syntax.parse(nil, text)
+	return isDisk(have) && storageOf(have.text("volume")) == s.target.storage
 }

@@ -2,29 +2,9 @@ package guest
 
 import "strings"
 
-// edit is a change of one key, with everything that its cost depends on.
-type edit struct {
-	live     *Observed
-	key      string
-	row      *row
-	from, to string // native texts; "" is absent
-}
-
 // running reports whether the guest has a process that the change affects. A guest of unknown state counts as running, so that the cost is
 // not understated.
 func (e edit) running() bool { return !e.live.Template && e.live.Status != StatusStopped }
-
-// class returns the cost of the edit and a note on what happens.
-func (e edit) class() (Class, string) {
-	switch {
-	case e.row.drive:
-		return driveCost(e)
-	case e.row.cost != nil:
-		return e.row.cost.cost(e)
-	default:
-		return e.effectCost()
-	}
-}
 
 // effectCost returns the cost of an edit if only the effect of its row counts.
 func (e edit) effectCost() (Class, string) {
@@ -75,39 +55,6 @@ func (e edit) hotplugs(feature string) bool {
 	return false
 }
 
-// blockedBy returns why the API cannot make the edit at all, or "".
-func (e edit) blockedBy() string {
-	unreleased := e.unsupported()
-	switch {
-	case e.row.instead != "":
-		return "Proxmox stores it as " + e.row.instead + ": set that key"
-	case e.row.effect == never:
-		return "only Proxmox writes it"
-	case unreleased != "":
-		return unreleased
-	case e.row.rootOnly:
-		return rootOnlyNote
-	case e.row.syntax != nil && e.from != "" && e.to != "" && e.changesFixed():
-		return "can only be set when the device is created"
-	case e.row.drive:
-		return driveBlocked(e)
-	case e.row.blocks != nil:
-		return e.row.blocks.reason(e)
-	default:
-		return ""
-	}
-}
-
-// changesFixed reports whether the edit changes a sub-key that can only be set when the device is created.
-func (e edit) changesFixed() bool {
-	for i := range e.row.syntax.subs {
-		if sub := &e.row.syntax.subs[i]; sub.fixed && e.differs(sub.name) {
-			return true
-		}
-	}
-	return false
-}
-
 const rootOnlyNote = "Proxmox lets only root@pam change it, and no API token"
 
 // parts returns the sub-keys before and after the edit.
@@ -140,4 +87,22 @@ func (e edit) hasCloudInit() bool {
 func isDriveKey(key string) bool {
 	bus := strings.TrimRight(key, "0123456789")
 	return bus == "ide" || bus == "sata" || bus == "scsi"
+}
+
+// unsupported returns why the release of the guest's node does not accept the edit, or "". What the guest has already, its node has accepted.
+func (e edit) unsupported() string {
+	v := e.live.Version
+	if why := e.row.unsupportedBy(v); why != "" && e.from == "" {
+		return why
+	}
+	if e.row.syntax == nil || e.to == "" {
+		return ""
+	}
+	from, to := e.parts()
+	for _, p := range to {
+		if why := e.row.syntax.sub(p.name).unsupportedBy(v); why != "" && from.find(p.name) < 0 {
+			return p.name + ": " + why
+		}
+	}
+	return ""
 }

@@ -30,8 +30,6 @@ func SlotCount(kind Kind, family string) int {
 // Source: PVE API, parameter format of POST /nodes/{node}/qemu/{vmid}/clone.
 func ImageFormats() []string { return slices.Clone(newVolumeFormats) }
 
-var newVolumeFormats = []string{"raw", "qcow2", "vmdk"}
-
 // IsKnown reports whether the table holds a native key.
 func IsKnown(kind Kind, key string) bool {
 	_, known := find(kind, key)

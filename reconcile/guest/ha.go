@@ -1,28 +1,8 @@
 package guest
 
 import (
-	"fmt"
 	"strconv"
 )
-
-// HA is a guest's entry with the HA manager, as Proxmox shows it.
-//
-// Source: PVE API, GET /cluster/ha/resources.
-type HA struct {
-	State       string // started, stopped, disabled, ignored
-	MaxRestart  int    // attempts on one node
-	MaxRelocate int    // attempts on other nodes
-	Group       string // before Proxmox VE 9
-}
-
-// HAWanted is the entry with the HA manager that a manifest wants. A nil or empty field is unmanaged.
-type HAWanted struct {
-	Absent      bool // the guest has no entry
-	State       string
-	MaxRestart  *int
-	MaxRelocate *int
-	Origin      Origin
-}
 
 // Values of a Change with WriteHA.
 const (
@@ -33,11 +13,6 @@ const (
 
 // haDefault is the entry that the HA manager creates by default.
 var haDefault = HA{State: "started", MaxRestart: 1, MaxRelocate: 1}
-
-// String returns "started, restart 1, relocate 1".
-func (h HA) String() string {
-	return fmt.Sprintf("%s, restart %d, relocate %d", h.State, h.MaxRestart, h.MaxRelocate)
-}
 
 // HAParams returns the native parameters of the call that adds the guest to the HA manager (verb HAAdd) or changes its entry (HASet). It
 // returns only wanted fields; a change leaves out ignored fields.

@@ -6,16 +6,6 @@ import (
 	"strings"
 )
 
-// Migration is whether the agent moves a guest that is on another node than wanted.
-type Migration string
-
-// The kinds of migration. MigrateDeny is the default: the node is only used to create the guest.
-const (
-	MigrateDeny    Migration = "deny"
-	MigrateOffline Migration = "offline" // while it is stopped
-	MigrateOnline  Migration = "online"  // also while it runs; a container restarts
-)
-
 // compareNode adds the move to a wanted node if the manifest allows moves. Otherwise the node is only used to create the guest, and a guest
 // that its owner or the HA manager moved has not drifted.
 func (c *comparison) compareNode() {

@@ -15,18 +15,6 @@ func (s *slot) compareStorage(have properties, now, next string) {
 	s.add(change)
 }
 
-// onOtherStorage reports whether a volume is not on the wanted storage. It is false if the manifest names a volume.
-func (s *slot) onOtherStorage(have properties) bool {
-	storage := storageOf(have.text("volume"))
-	return s.target.volume == "" && s.target.storage != "" && storage != "" && storage != s.target.storage && isDisk(have)
-}
-
-// onTargetStorage reports whether a native text of the slot is a disk on the wanted storage.
-func (s *slot) onTargetStorage(text string) bool {
-	have := s.row.syntax.parse(nil, text)
-	return isDisk(have) && storageOf(have.text("volume")) == s.target.storage
-}
-
 // moveCost follows move_disk in qemu-server's API2/Qemu.pm and move_volume in pve-container's API2/LXC.pm. The copy loads both storages, and
 // the disk of a running guest is slow meanwhile. A pending change of the slot names the old volume, and the move does not correct it: the
 // guest would then start with the volume as it was before the move.

@@ -1,6 +1,9 @@
 package guest
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Observed is one guest as the cluster showed it at ReadAt, by native key. It includes keys that the table does not contain.
 type Observed struct {
@@ -48,3 +51,18 @@ const (
 	StatusPaused  Status = "paused"
 	StatusUnknown Status = "unknown"
 )
+
+// HA is a guest's entry with the HA manager, as Proxmox shows it.
+//
+// Source: PVE API, GET /cluster/ha/resources.
+type HA struct {
+	State       string // started, stopped, disabled, ignored
+	MaxRestart  int    // attempts on one node
+	MaxRelocate int    // attempts on other nodes
+	Group       string // before Proxmox VE 9
+}
+
+// String returns "started, restart 1, relocate 1".
+func (h HA) String() string {
+	return fmt.Sprintf("%s, restart %d, relocate %d", h.State, h.MaxRestart, h.MaxRelocate)
+}

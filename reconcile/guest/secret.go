@@ -1,12 +1,5 @@
 package guest
 
-// Secret is a native key whose value is in a file on the agent's host, and never in a repository, a plan, a log or the journal.
-type Secret struct {
-	Key    string // cipassword, password
-	File   string // name within the agent's directory of secrets
-	Origin Origin
-}
-
 // hidden is what Proxmox and a Change show in place of a secret.
 const hidden = "**********"
 

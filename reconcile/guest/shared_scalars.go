@@ -32,3 +32,5 @@ func fraction(low, high float64) scalar { return scalar{form: numberForm, min: l
 
 // oneOf is a word of an enumeration.
 func oneOf(words ...string) scalar { return scalar{form: enumForm, words: words} }
+
+var newVolumeFormats = []string{"raw", "qcow2", "vmdk"}

@@ -52,21 +52,3 @@ func (s releases) String() string {
 		return ""
 	}
 }
-
-// unsupported returns why the release of the guest's node does not accept the edit, or "". What the guest has already, its node has accepted.
-func (e edit) unsupported() string {
-	v := e.live.Version
-	if why := e.row.unsupportedBy(v); why != "" && e.from == "" {
-		return why
-	}
-	if e.row.syntax == nil || e.to == "" {
-		return ""
-	}
-	from, to := e.parts()
-	for _, p := range to {
-		if why := e.row.syntax.sub(p.name).unsupportedBy(v); why != "" && from.find(p.name) < 0 {
-			return p.name + ": " + why
-		}
-	}
-	return ""
-}

@@ -39,17 +39,6 @@ func (w *wantedProperties) ignores(name string) bool {
 	return len(w.ignore) > 0 && ignores(w.ignore, w.key, name)
 }
 
-// ignores reports whether list names key, or its sub-key name.
-func ignores(list []string, key, name string) bool {
-	for _, entry := range list {
-		rest, ok := strings.CutPrefix(entry, key)
-		if ok && (rest == "" || name != "" && rest[0] == '.' && rest[1:] == name) {
-			return true
-		}
-	}
-	return false
-}
-
 // remove removes the named pseudo sub-key and returns its text.
 func (w *wantedProperties) remove(name string) string {
 	i := w.pairs.find(name)
