@@ -52,31 +52,50 @@ func checkDelete(call cluster.Call) error {
 	return errors.Join(problems...)
 }
 
-// checkShape rejects a call without the parameters that its operation requires, or with parameters that the operation does not take.
+// shapes are the checks of the operations whose call needs certain parameters, or none.
+var shapes = map[cluster.Op]func(cluster.Call) error{
+	cluster.OpMove:      checkMove,
+	cluster.OpPool:      checkPool,
+	cluster.OpMigrate:   checkMigrate,
+	cluster.OpCloudInit: checkCloudInit,
+	cluster.OpTemplate:  checkEmpty,
+	cluster.OpHARemove:  checkEmpty,
+}
+
+// checkShape returns an error for a call that lacks a parameter that its operation needs, or has parameters that its operation does not take.
 func checkShape(call cluster.Call) error {
-	switch op := call.Op; {
-	case op == cluster.OpMove:
-		if call.Params["disk"] == "" || call.Params["storage"] == "" {
-			return errors.New("a move needs disk and storage")
-		}
-	case op == cluster.OpPool:
-		if !poolName.MatchString(call.Params["poolid"]) {
-			return fmt.Errorf("%q is not a pool name", call.Params["poolid"])
-		}
-	case op == cluster.OpMigrate:
-		if target := call.Params["target"]; target == call.Node {
-			return fmt.Errorf("migrate to %s: the guest is on this node already", target)
-		}
-		return checkNode(call.Params["target"])
-	case op == cluster.OpCloudInit:
-		if call.Kind != guest.VirtualMachine {
-			return errors.New("a container has no cloud-init drive")
-		}
-		return checkEmpty(call)
-	case op == cluster.OpTemplate || op == cluster.OpHARemove:
-		return checkEmpty(call)
+	if check := shapes[call.Op]; check != nil {
+		return check(call)
 	}
 	return nil
+}
+
+func checkMove(call cluster.Call) error {
+	if call.Params["disk"] == "" || call.Params["storage"] == "" {
+		return errors.New("a move needs disk and storage")
+	}
+	return nil
+}
+
+func checkPool(call cluster.Call) error {
+	if !poolName.MatchString(call.Params["poolid"]) {
+		return fmt.Errorf("%q is not a pool name", call.Params["poolid"])
+	}
+	return nil
+}
+
+func checkMigrate(call cluster.Call) error {
+	if target := call.Params["target"]; target == call.Node {
+		return fmt.Errorf("migrate to %s: the guest is on this node already", target)
+	}
+	return checkNode(call.Params["target"])
+}
+
+func checkCloudInit(call cluster.Call) error {
+	if call.Kind != guest.VirtualMachine {
+		return errors.New("a container has no cloud-init drive")
+	}
+	return checkEmpty(call)
 }
 
 func checkEmpty(call cluster.Call) error {

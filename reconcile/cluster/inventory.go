@@ -2,9 +2,10 @@ package cluster
 
 import (
 	"cmp"
-	"gitops-agent/reconcile/guest"
 	"slices"
 	"time"
+
+	"gitops-agent/reconcile/guest"
 )
 
 // Inventory is one reading of /cluster/resources.

@@ -115,7 +115,7 @@ func TestOrdering(t *testing.T) {
 
 // The lowest wave with work is the one that the others wait for, whatever the order of the plan.
 func TestOrderingWaitsForTheLowestWave(t *testing.T) {
-	o := orderingOf(time.Now(),
+	o := orderingOf(time.Time{},
 		waitingGuest{vmid: 0, wave: 3, steps: []cluster.Op{cluster.OpStart}}, waitingGuest{vmid: 1, wave: -1, steps: []cluster.Op{cluster.OpCreate}}, waitingGuest{vmid: 2, wave: 1, steps: []cluster.Op{cluster.OpStart}})
 	if got, want := o.Waits(Step{Guest: guest.Ref{VMID: 0}, Wave: 3}), "wave -1 comes before wave 3"; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -129,7 +129,7 @@ func TestOrderingWaitsForTheLowestWave(t *testing.T) {
 func TestOrderingWaitsForNobodyBehindAStuckGuest(t *testing.T) {
 	for name, stuck := range map[string]bool{"stuck": true, "on_its_way": false} {
 		t.Run(name, func(t *testing.T) {
-			o := orderingOf(time.Now(),
+			o := orderingOf(time.Time{},
 				waitingGuest{vmid: 0, steps: []cluster.Op{cluster.OpCreate}, stuck: stuck},
 				waitingGuest{vmid: 1, steps: []cluster.Op{cluster.OpCreate}, depends: []string{"VirtualMachine/vm-a"}},
 				waitingGuest{vmid: 2, steps: []cluster.Op{cluster.OpCreate}, depends: []string{"VirtualMachine/vm-b"}},
@@ -149,7 +149,7 @@ func TestOrderingTellsGuestsWithoutVMIDApart(t *testing.T) {
 	for _, d := range []guest.Desired{web, db} {
 		plan.Guests = append(plan.Guests, Guest{Ref: d.Ref, Managed: true, Steps: []Step{{Guest: d.Ref, Op: cluster.OpCreate}}})
 	}
-	o := NewOrdering(plan, []guest.Desired{web, db}, nil, time.Now())
+	o := NewOrdering(plan, []guest.Desired{web, db}, nil, time.Time{})
 	if got, want := o.Waits(Step{Guest: web.Ref, Op: cluster.OpCreate}), "it depends on VirtualMachine/db, which does not exist yet"; got != want {
 		t.Errorf("web: got %q, want %q", got, want)
 	}

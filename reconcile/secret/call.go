@@ -1,9 +1,10 @@
 package secret
 
 import (
-	"gitops-agent/reconcile/cluster"
 	"slices"
 	"strings"
+
+	"gitops-agent/reconcile/cluster"
 )
 
 // FilledCall is a call as it is sent.

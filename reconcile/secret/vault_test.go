@@ -2,11 +2,13 @@ package secret
 
 import (
 	"errors"
+	"testing"
+
 	"github.com/google/go-cmp/cmp"
+
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/internal/fixture"
-	"testing"
 )
 
 // heldIn is a vault with secrets by name.
