@@ -15,6 +15,7 @@ import (
 
 // docs/cli.md names every command and every exit status.
 func TestManualNamesEverything(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "cli.md"))
 	if err != nil {
 		t.Fatal(err)

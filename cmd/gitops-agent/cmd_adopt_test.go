@@ -20,12 +20,12 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// TestAdoptReaderAsksTheHAManager: what the HA manager does with a guest is read with it; where that is refused, it is told and left open.
-func TestAdoptReaderAsksTheHAManager(t *testing.T) {
-	synctest.Test(t, testAdoptReaderAsksTheHAManager) // the inventory shows a resource only after a while
+// The reader reads the HA entry of a guest. If that fails, it prints a note and the entry is not pinned.
+func TestAdoptReaderReadsHAEntries(t *testing.T) {
+	synctest.Test(t, testAdoptReaderReadsHAEntries) // the inventory shows an HA entry only after a while
 }
 
-func testAdoptReaderAsksTheHAManager(t *testing.T) {
+func testAdoptReaderReadsHAEntries(t *testing.T) {
 	sim := pvesim.New(pvesim.Options{})
 	defer sim.Close()
 	for _, vmid := range []int{105, 106} {
@@ -81,6 +81,7 @@ func testAdoptReaderAsksTheHAManager(t *testing.T) {
 }
 
 func TestWriteAtomically(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.yaml")
 	check := func(want string) {
 		t.Helper()

@@ -44,6 +44,7 @@ func damagedJournal(t *testing.T) (dir string, content []byte) {
 }
 
 func TestJournalRepairAsks(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		answer string
 		want   string // in the error; "" is a repair
@@ -80,6 +81,7 @@ func TestJournalRepairAsks(t *testing.T) {
 }
 
 func TestRepairDocumentNamesWhatIsLost(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		document repairDocument
 		want     string

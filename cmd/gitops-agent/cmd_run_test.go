@@ -12,6 +12,7 @@ import (
 
 // A failure takes precedence over a refusal, and a refusal over pending changes.
 func TestOnceOutcome(t *testing.T) {
+	t.Parallel()
 	failed := report.Guest{GuestName: report.GuestName{Kind: "VirtualMachine", Name: "web-1"}, Conditions: []plan.Condition{{Type: plan.Failed, Message: "no space"}}}
 	held := report.Guest{Sync: report.OutOfSync, Held: []report.HeldStep{{}}}
 	refused := report.Source{Refused: &report.Refused{Error: "reject x", Hint: "sign it"}}

@@ -13,9 +13,9 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// TestFullDiskStopsWritesAndNotEyes fills the disk under the journal: the agent stops writing to the cluster, goes on observing it
-// and says why.
-func TestFullDiskStopsWritesAndNotEyes(t *testing.T) {
+// TestFullDiskStopsWritesNotReads fills the disk under the journal: the agent stops writing to the cluster, continues to observe it
+// and reports why.
+func TestFullDiskStopsWritesNotReads(t *testing.T) {
 	s := newSite(t, buildBinaries(t))
 	state := s.path("state")
 	s.ok(os.Mkdir(state, 0o700))
@@ -50,7 +50,7 @@ func TestFullDiskStopsWritesAndNotEyes(t *testing.T) {
 	}
 }
 
-// fill leaves no room on the file system of a folder.
+// fill fills the file system of a folder.
 func (s *site) fill(dir string) {
 	s.Helper()
 	f, err := os.Create(filepath.Join(dir, "ballast"))
@@ -65,7 +65,7 @@ func (s *site) fill(dir string) {
 	}
 }
 
-// document asks the agent for its status.
+// document returns the status of the agent.
 func (s *site) document() report.Document {
 	s.Helper()
 	var doc report.Document

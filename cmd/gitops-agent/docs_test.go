@@ -40,6 +40,7 @@ var (
 )
 
 func TestManualLinksLeadSomewhere(t *testing.T) {
+	t.Parallel()
 	for page, text := range manuals(t) {
 		for _, link := range linkTarget.FindAllStringSubmatch(text, -1) {
 			if _, err := os.Stat(filepath.Join("..", "..", filepath.Dir(page), link[1])); err != nil {
@@ -50,6 +51,7 @@ func TestManualLinksLeadSomewhere(t *testing.T) {
 }
 
 func TestManualNamesCommandsThatExist(t *testing.T) {
+	t.Parallel()
 	root := newRootCommand(&program{out: io.Discard, err: io.Discard})
 	root.InitDefaultHelpCmd()
 	var names []string

@@ -15,6 +15,7 @@ import (
 )
 
 func TestHintFor(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		err  error
 		want string

@@ -11,8 +11,9 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 )
 
-// Scripts and people rely on exit statuses, so every command says which it has, and shows how it is used.
-func TestEveryCommandExplainsItself(t *testing.T) {
+// Scripts rely on exit statuses, so the help of every command lists them, and has an example.
+func TestHelpListsExitStatuses(t *testing.T) {
+	t.Parallel()
 	root := newRootCommand(&program{out: io.Discard, err: io.Discard})
 	root.InitDefaultHelpCmd()
 	walk(root, func(cmd *cobra.Command) {
@@ -32,6 +33,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 }
 
 func TestHelpSortsEndings(t *testing.T) {
+	t.Parallel()
 	got := help(" Does it. ", ending{term.ExitRefused, "refused"}, ending{term.ExitDone, "done"})
 	want := "Does it.\n\nExit status:\n  0  done\n  2  the command line is wrong\n  4  refused"
 	if got != want {

@@ -25,7 +25,7 @@ func TestKillAtEveryWritePoint(t *testing.T) {
 		method, path string
 		vmid         int
 		effect       string
-		order        func(s *site) // pushes what asks for the call
+		order        func(s *site) // pushes the commit that needs the call
 	}{
 		"create":  {"POST", "/nodes/pve1/qemu$", 202, "created", func(s *site) { s.repo.Files["db.yaml"] = blankVM("db-1", 202, "") }},
 		"config":  {"POST", "/qemu/201/config$", 201, "config-written", func(s *site) { s.repo.Files["web.yaml"] = blankVM("web-1", 201, "  memory: {size: 1Gi}\n") }},
@@ -43,7 +43,7 @@ func TestKillAtEveryWritePoint(t *testing.T) {
 		}},
 		"before_it_acted_and_late": {"hold-before", func(s *site) {
 			s.signal(syscall.SIGKILL)
-			s.run() // the new life looks while the old one's call still waits to act
+			s.run() // the new process reads while the call of the old one has not acted yet
 			s.until("the first cycle of the new life", func() bool {
 				resp, err := http.Get("http://" + s.address + "/readyz")
 				if err != nil {
@@ -60,7 +60,7 @@ func TestKillAtEveryWritePoint(t *testing.T) {
 			s.run()
 		}},
 		"before_the_next_record": {"hold-after", func(s *site) {
-			s.signal(syscall.SIGSTOP) // the reply reaches the process, and the process does not get to read it
+			s.signal(syscall.SIGSTOP) // the reply reaches the process, but the process cannot read it
 			s.post("/release", nil)
 			s.until("the reply", func() bool { return s.held() == 0 })
 			s.signal(syscall.SIGKILL)

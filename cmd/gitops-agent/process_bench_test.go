@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// fleet is how many guests the cold plan has.
+// fleet is the number of guests of the cold plan.
 const fleet = 500
 
 // BenchmarkColdPlan plans a converged fleet with the real binary, against a simulator in another process: API calls, processor
-// time and resident memory of one run. The figures to reach are N+3 calls, 0.5 s and 64 MiB.
+// time and resident memory of one run. The targets are N+3 calls, 0.5 s and 64 MiB.
 func BenchmarkColdPlan(b *testing.B) {
 	s := newSite(b, buildBinaries(b), "--guests", fmt.Sprint(fleet), "--seed", "7", "--task-time", "1ms")
 	s.adoptFleet(fleet)
@@ -80,8 +80,8 @@ func (s *site) adopting(vmid int) string {
 	return fmt.Sprintf("apiVersion: proxmox.gitops/v1alpha1\nkind: %s\nmetadata: {name: guest-%d}\nspec:\n  vmid: %d\n  adopt: ifUnmanaged\n%s%s", kind, vmid, vmid, memory, cores)
 }
 
-// BenchmarkPushToConverged pushes a commit, rings the webhook and waits until the agent says that the cluster is as it says. The
-// figure to reach is 2 s without the time of Proxmox's tasks, which take 1 ms here.
+// BenchmarkPushToConverged pushes a commit, calls the webhook and waits until the agent reports convergence. The
+// target is 2 s without the time of Proxmox's tasks, which take 1 ms here.
 func BenchmarkPushToConverged(b *testing.B) {
 	s := newSite(b, buildBinaries(b), "--task-time", "1ms")
 	s.repo.Files["cluster.yaml"] = clusterManifest
@@ -101,7 +101,7 @@ func BenchmarkPushToConverged(b *testing.B) {
 	b.ReportMetric(1000*total.Seconds()/float64(b.N), "push-ms/op")
 }
 
-// ring asks the agent to look at the repository now.
+// ring calls the webhook, so that the agent polls the repository now.
 func (s *site) ring() {
 	s.Helper()
 	req, err := http.NewRequestWithContext(s.Context(), http.MethodPost, "http://"+s.address+"/webhook", nil)
@@ -115,9 +115,9 @@ func (s *site) ring() {
 	}
 }
 
-// BenchmarkIdleTick is what a tick of a converged cluster of 1,000 guests costs the real binary while nothing happens: API calls, processor
+// BenchmarkIdleTick measures the cost of a tick for a converged cluster of 1,000 guests in the real binary: API calls, processor
 // time and resident memory, with a quarter of the fleet read in full as by default, and by Proxmox's list of guests. An operation
-// lasts as long as the time between two ticks. The figure to reach is 60 ms.
+// lasts as long as the time between two ticks. The target is 60 ms.
 func BenchmarkIdleTick(b *testing.B) {
 	const guests, tick = 1000, 2 * time.Second
 	for name, pace := range map[string]string{
@@ -136,7 +136,7 @@ func BenchmarkIdleTick(b *testing.B) {
 			s.finish(0, "run", "--once", "--config", s.path("config.yaml"))
 			s.run()
 			s.converged()
-			time.Sleep(30 * time.Second) // until the inventory is through with the news of the adoption
+			time.Sleep(30 * time.Second) // until the inventory no longer reports the adoption
 			s.post("/reset", nil)
 			before := s.agentTime()
 			for b.Loop() {
@@ -155,13 +155,13 @@ func BenchmarkIdleTick(b *testing.B) {
 	}
 }
 
-// agentTime returns the time that the agent has kept processors busy.
+// agentTime returns the processor time of the agent.
 func (s *site) agentTime() time.Duration {
 	s.Helper()
 	const clockTick = 10 * time.Millisecond // of every Linux that Go runs on
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.agent.Process.Pid))
 	s.ok(err)
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // what comes before may contain spaces
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the fields before may contain spaces
 	var total time.Duration
 	for _, field := range fields[11:13] {
 		ticks, err := strconv.Atoi(field)
@@ -171,7 +171,7 @@ func (s *site) agentTime() time.Duration {
 	return total
 }
 
-// agentMemory returns the most memory that the agent had resident so far, in MiB.
+// agentMemory returns the peak resident memory of the agent, in MiB.
 func (s *site) agentMemory() float64 {
 	s.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.agent.Process.Pid))

@@ -13,8 +13,9 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// What keeps the agent from its work, or from knowing, is said with what would end it. What the table shows anyway is not said twice.
+// Conditions and held steps are printed with their remedies. Conditions that the table already shows are not repeated.
 func TestRemarks(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		condition plan.Condition
 		want      []string
@@ -35,8 +36,9 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// Each row says how old its reading is, and one that is too old stands out.
-func TestReportSaysHowOldReadingsAre(t *testing.T) {
+// Each row contains the age of its observation, and an old one is marked.
+func TestReportShowsAgeOfObservations(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 3, 22, 12, 0, 0, 0, time.UTC)
 	r := report.Report{Time: now, Guests: []report.Guest{
 		{GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "new"}, ObservedAt: now.Add(-4 * time.Second)},

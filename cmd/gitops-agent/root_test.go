@@ -10,6 +10,7 @@ import (
 )
 
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stderr strings.Builder

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 // sigstoreVariable names the directory of the saved Sigstore for git's signing programs.
 const sigstoreVariable = "SIGSTORE"
 
-// people can sign; the config of the scripts says what each may do. Mallory has an identity and no role.
+// people returns the identities that can sign. The config of the scripts defines their roles; Mallory has none.
 func people() map[string]sigtest.Identity {
 	const issuer = "https://accounts.test"
 	return map[string]sigtest.Identity{
@@ -35,11 +35,11 @@ func TestMain(m *testing.M) {
 	for name, identity := range people() {
 		programs["sign-as-"+name] = signer(identity, sigtest.SignOptions{})
 	}
-	programs["sign-as-online"] = signer(people()["alice"], sigtest.SignOptions{Log: sigtest.Absent()}) // what gitsign does unless it is told otherwise
+	programs["sign-as-online"] = signer(people()["alice"], sigtest.SignOptions{Log: sigtest.Absent()}) // the default of gitsign
 	testscript.Main(m, programs)
 }
 
-// signer is a signing program for git.
+// signer returns a signing program for git.
 func signer(identity sigtest.Identity, opts sigtest.SignOptions) func() {
 	return func() {
 		if err := sign(identity, opts); err != nil {
@@ -54,7 +54,7 @@ func sign(identity sigtest.Identity, opts sigtest.SignOptions) error {
 	if err != nil {
 		return err
 	}
-	// Proven times are whole seconds. One that is cut off must not fall before the state that an approval belongs to.
+	// Proven times are whole seconds. A truncated time must not be before the state that an approval is for.
 	opts.At = time.Now().Add(time.Second)
 	program := sigtest.GitProgram{Sigstore: sigstore, Identity: identity, Options: opts}
 	return errors.Join(program.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr), sigstore.Save(dir))

@@ -22,7 +22,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// patience is how long a process may take for what a test waits for.
+// patience is the longest time to wait for a process.
 const patience = 90 * time.Second
 
 // site is a simulated cluster in a process of its own, a repository, and the real binary to be killed.
@@ -111,7 +111,7 @@ func freeAddress(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// startSimulator starts it with more flags. A later flag wins.
+// startSimulator starts the simulator with additional flags. A later flag takes precedence.
 func (s *site) startSimulator(more []string) {
 	s.Helper()
 	args := append([]string{
@@ -139,7 +139,7 @@ func (s *site) run() {
 	s.Cleanup(func() { _ = agent.Process.Kill(); _ = agent.Wait() })
 }
 
-// finish runs a command of the program to its end and returns what it cost.
+// finish runs a command of the program to its end and returns its process state.
 func (s *site) finish(want int, args ...string) *os.ProcessState {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), filepath.Join(s.bin, "gitops-agent"), args...)
@@ -170,7 +170,7 @@ func (s *site) converged() {
 	})
 }
 
-// tryDocument asks the agent for its status, if it answers.
+// tryDocument returns the status of the agent, if it answers.
 func (s *site) tryDocument() (report.Document, bool) {
 	resp, err := http.Get("http://" + s.address + "/status.json")
 	if err != nil {
@@ -186,12 +186,12 @@ func (s *site) until(what string, condition func() bool) {
 	for deadline := time.Now().Add(patience); !condition(); time.Sleep(30 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			log, _ := os.ReadFile(s.path("log"))
-			s.Fatalf("waited %s in vain for %s; the agent's log:\n%s", patience, what, log)
+			s.Fatalf("waited %s without success for %s; the agent's log:\n%s", patience, what, log)
 		}
 	}
 }
 
-// post tells the simulator something over its control endpoint.
+// post sends a request to the control endpoint of the simulator.
 func (s *site) post(path string, body any) {
 	s.Helper()
 	text, err := json.Marshal(body)
@@ -220,7 +220,7 @@ func (s *site) get(path string, into any) {
 	}
 }
 
-// effects asks the simulator how often something happened to a guest.
+// effects returns how often an effect happened to a guest, as counted by the simulator.
 func (s *site) effects(vmid int, effect string) int {
 	s.Helper()
 	var counters struct{ Effects map[int]map[string]int }

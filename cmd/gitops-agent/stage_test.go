@@ -18,7 +18,7 @@ import (
 	"gitops-agent/internal/sigtest"
 )
 
-// stage is what a script plays on: a simulated cluster over TLS, and in the script's directory
+// stage is the environment of a script: a simulated cluster over TLS, and in the script's directory
 //
 //	sigstore/     the Sigstore that sign-as-* sign with, and trusted_root.json
 //	forge.git     the remote
@@ -65,7 +65,7 @@ func newStage(env *testscript.Env) error {
 
 func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
 
-// openCluster serves a cluster with what the scripts' manifests refer to. It returns its address and fingerprint.
+// openCluster serves a cluster with the objects that the scripts' manifests refer to. It returns its address and fingerprint.
 func (s *stage) openCluster(ctx context.Context) ([2]string, error) {
 	_, err := s.sim.AddTemplate(pvesim.Guest{VMID: 9000, Config: strings.Join([]string{
 		"name: tmpl-debian-12", "memory: 1024", "cores: 1", "ostype: l26", "scsihw: virtio-scsi-single", "net0: virtio,bridge=vmbr0",

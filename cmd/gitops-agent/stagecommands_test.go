@@ -20,7 +20,7 @@ import (
 	"gitops-agent/internal/pvesim"
 )
 
-// stageCommands are what scripts can do beside running programs:
+// stageCommands are the commands of scripts in addition to running programs:
 //
 //	exits N PROGRAM [ARG...]         run a program that has to end with an exit status
 //	commit WHO MESSAGE [TRAILER...]  commit all of repo/ as somebody, or as nobody (unsigned), and push; sets $HEAD
@@ -162,7 +162,7 @@ func captureCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], found[1])
 }
 
-// masks name what differs from run to run.
+// masks are the values that differ between runs.
 var masks = []struct {
 	pattern *regexp.Regexp
 	name    string

@@ -10,6 +10,7 @@ import (
 )
 
 func TestCheckOwner(t *testing.T) {
+	t.Parallel()
 	mine := t.TempDir()
 	if err := checkOwner(mine); err != nil {
 		t.Errorf("own directory: got %v, want none", err)

@@ -8,6 +8,7 @@ import (
 )
 
 func TestReachable(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ listen, want string }{
 		"loopback":   {"127.0.0.1:9746", "127.0.0.1:9746"},
 		"every_ipv4": {"0.0.0.0:9746", "127.0.0.1:9746"},
@@ -26,8 +27,9 @@ func TestReachable(t *testing.T) {
 	}
 }
 
-// Whatever answers at the address may be something else, or newer.
+// Another program, or a newer agent, may answer at the address.
 func TestStatusClientRefuses(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		status int
 		body   string

@@ -10,8 +10,8 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// TestGoesByTheListOfGuests runs the real binary on the file that a simulator in another process keeps. The sweep would come round once an hour.
-func TestGoesByTheListOfGuests(t *testing.T) {
+// TestUsesVMList runs the real binary on the file that a simulator in another process keeps. A sweep takes place only once an hour.
+func TestUsesVMList(t *testing.T) {
 	file := t.TempDir() + "/.vmlist"
 	s := newSite(t, buildBinaries(t), "--vmlist", file)
 	config := strings.Replace(s.read("config.yaml"), "resync: 600ms", "resync: 1h\n  vmlist_check: 2h\n  vmlist_file: "+file, 1)
@@ -27,7 +27,7 @@ func TestGoesByTheListOfGuests(t *testing.T) {
 	}
 	s.until("the sweep to skip both guests", func() bool { return believed(s.document()) })
 
-	s.until("ten looks at the inventory without a full read", func() bool { // the inventory tells of new guests for a while
+	s.until("ten looks at the inventory without a full read", func() bool { // the inventory reports new guests for a while
 		s.post("/reset", nil)
 		var counters struct {
 			Writes int
@@ -47,7 +47,7 @@ func TestGoesByTheListOfGuests(t *testing.T) {
 		list := s.document().Proxmox.VMList
 		return list != nil && strings.Contains(list.Error, "parse list of guests")
 	})
-	s.post("/edit", map[string]any{"vmid": 202, "key": "onboot", "value": "1"}) // the simulator writes it anew
+	s.post("/edit", map[string]any{"vmid": 202, "key": "onboot", "value": "1"}) // the simulator writes the file again
 	s.until("the file to be believed again", func() bool { return s.document().Proxmox.VMList.Error == "" })
 	if log := s.read("log"); !strings.Contains(log, "list of guests not believed") || !strings.Contains(log, "list of guests believed again") {
 		t.Errorf("got a log without the doubt and its end:\n%s", log)

@@ -9,6 +9,7 @@ import (
 
 // The identity with the most objects is first, the unproven one last. The same subject of another issuer is another identity.
 func TestSignersOf(t *testing.T) {
+	t.Parallel()
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 	verdict := func(word, subject, issuer string, at time.Time) verdictView {
 		return verdictView{Verdict: word, Subject: subject, Issuer: issuer, ProvenTime: at}

@@ -10,6 +10,7 @@ import (
 
 // docs/cli.md names every rule of an audit in its order, and every field of its JSON.
 func TestManualNamesRulesAndFields(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "cli.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 )
 
 func TestParseSigner(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ text, issuer, subject string }{
 		"mail":            {"https://accounts.google.com=alice@example.org", "https://accounts.google.com", "alice@example.org"},
 		"workflow":        {"https://token.actions.githubusercontent.com=https://github.com/a/b/.github/workflows/c.yaml@refs/heads/main", "https://token.actions.githubusercontent.com", "https://github.com/a/b/.github/workflows/c.yaml@refs/heads/main"},

@@ -27,6 +27,7 @@ func TestIsRemote(t *testing.T) {
 
 // The config's credentials are used only for the config's own remote.
 func TestCredentials(t *testing.T) {
+	t.Parallel()
 	config := agent.Config{Source: agent.SourceConfig{Remotes: []agent.RemoteConfig{{URL: "https://example.org/a.git", Username: "oauth2", TokenFile: "token"}}}}
 	tests := map[string]struct{ repo, want Repository }{
 		"known":   {Repository{Where: "https://example.org/a.git"}, Repository{Remote: gitsource.Remote{URL: "https://example.org/a.git", Username: "oauth2", TokenFile: "token"}}},
@@ -46,6 +47,7 @@ func TestCredentials(t *testing.T) {
 }
 
 func TestSize(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, bytes := range map[string]int{"a": 3, "b/c": 4} {
 		path := filepath.Join(dir, name)

@@ -11,6 +11,7 @@ import (
 
 // Every reason belongs to exactly one rule, or depends on the place of a commit in a history, which an audit does not check.
 func TestEveryReasonHasItsRule(t *testing.T) {
+	t.Parallel()
 	history := map[verify.Reason]bool{
 		verify.ReasonWrongTarget: true, verify.ReasonNotDescendant: true, verify.ReasonMissingAnchor: true, verify.ReasonTooManyCommits: true,
 		verify.ReasonTimeWentBack: true, verify.ReasonTooOld: true,
@@ -37,6 +38,7 @@ func TestEveryReasonHasItsRule(t *testing.T) {
 }
 
 func TestRuleViews(t *testing.T) {
+	t.Parallel()
 	const y, n, x = rulePassed, ruleFailed, ruleNotChecked
 	refused := func(reason verify.Reason, signer string) verify.Verdict {
 		return verify.Verdict{Reason: reason, Signer: signer, Err: &verify.RejectedError{Reason: reason}}

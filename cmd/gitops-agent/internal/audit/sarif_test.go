@@ -77,6 +77,7 @@ func sarifVerdicts() []verdict {
 }
 
 func TestSARIFHasRequiredFields(t *testing.T) {
+	t.Parallel()
 	text, err := json.Marshal(newSARIF("v1.2.3", sarifVerdicts()))
 	if err != nil {
 		t.Fatal(err)
@@ -95,6 +96,7 @@ func TestSARIFHasRequiredFields(t *testing.T) {
 }
 
 func TestSARIFMatchesVerdicts(t *testing.T) {
+	t.Parallel()
 	log := newSARIF("v1.2.3", sarifVerdicts())
 	if log.Version != "2.1.0" || len(log.Runs) != 1 {
 		t.Fatalf("got version %s and %d runs, want 2.1.0 and 1", log.Version, len(log.Runs))

@@ -8,8 +8,9 @@ import (
 	"gitops-agent/reconcile/preflight"
 )
 
-// The commands are for typing, and paths come from manifests: what a name contains stays one word.
+// Users copy the commands, and paths come from manifests: every name stays one word of the shell.
 func TestShellWord(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ text, want string }{
 		"plain":        {"/storage/local-lvm", "/storage/local-lvm"},
 		"several":      {"VM.Audit VM.Clone", "'VM.Audit VM.Clone'"},
@@ -27,8 +28,9 @@ func TestShellWord(t *testing.T) {
 	}
 }
 
-// A role is made once for each set of privileges, and named for the kind of object that it is for.
+// A role is created once for each set of privileges and kind of object, and named for the kind.
 func TestGrantViews(t *testing.T) {
+	t.Parallel()
 	grants := []preflight.Grant{
 		{Path: "/", Privileges: []string{"Sys.Audit"}},
 		{Path: "/storage/a", Privileges: []string{"Datastore.Audit"}, Propagate: true},

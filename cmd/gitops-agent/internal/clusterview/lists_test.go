@@ -12,8 +12,9 @@ import (
 	"gitops-agent/reconcile/preflight"
 )
 
-// A node that is offline is not asked for what it has; what any node answers is asked all the same.
-func TestAskLeavesOfflineNodes(t *testing.T) {
+// An offline node is not asked for its bridges and volumes. The CPU models, which every node returns, are still read.
+func TestAskSkipsOfflineNodes(t *testing.T) {
+	t.Parallel()
 	sim := pvesim.New(pvesim.Options{Nodes: []string{"pve1", "pve2"}})
 	t.Cleanup(sim.Close)
 	token := filepath.Join(t.TempDir(), "token")

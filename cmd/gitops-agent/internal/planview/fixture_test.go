@@ -288,6 +288,7 @@ func missingPrivilege() plannedGuest {
 
 // The fixture contains every operation, every hold and every class, so that the golden files show each.
 func TestPlanFixtureIsComplete(t *testing.T) {
+	t.Parallel()
 	ops, holds, classes := map[cluster.Op]bool{}, map[gate.HoldReason]bool{}, map[guest.Class]bool{}
 	for _, g := range fixtureDocument().Guests {
 		for _, s := range g.Steps {

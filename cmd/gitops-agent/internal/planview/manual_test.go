@@ -18,6 +18,7 @@ var shownOutput = regexp.MustCompile(`(?ms)^~~~~(\w+) ([\w.]+)/([\w.]+)\n.*?^~~~
 
 // docs/plan.md shows the expected outputs of the scripts, which -update copies; it names every reason to hold a step, every symbol and action.
 func TestPlanManualMatchesScripts(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join("..", "..", "..", "..", "docs", "plan.md")
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestMarkdownCode(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ text, want string }{
 		"plain":     {"2048", "`2048`"},
 		"nothing":   {"", ""},
@@ -30,6 +31,7 @@ func TestMarkdownCode(t *testing.T) {
 
 // Messages contain names and values from manifests and the cluster. In a comment they must not create links, mentions or markup.
 func TestMarkdownText(t *testing.T) {
+	t.Parallel()
 	got := markdownText("<img src=x> [a](b) @team | # *x* https://evil.example #12 \n`y`")
 	for _, bad := range []string{"<img", "[a]", "@team", "\n", " | ", " *x*", "://", "#12"} {
 		if strings.Contains(got, bad) {
@@ -40,6 +42,7 @@ func TestMarkdownText(t *testing.T) {
 
 // A guest's name and node are untrusted too: in the heading of a section they are HTML, in the table Markdown.
 func TestMarkdownEscapesGuests(t *testing.T) {
+	t.Parallel()
 	hostile := "</summary></details><script>alert(1)</script> | @team `"
 	d := Document{Cluster: hostile, Revision: hostile, Basis: BasisWorkingCopy}
 	d.add(guestView{Action: actionBlocked, GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: hostile, Node: hostile}, Origin: hostile, Conditions: []plan.Condition{

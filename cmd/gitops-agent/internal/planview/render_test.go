@@ -59,6 +59,7 @@ func renderings(t *testing.T) map[string]string {
 }
 
 func TestPlanRendering(t *testing.T) {
+	t.Parallel()
 	for name, text := range renderings(t) {
 		checkGolden(t, name, text)
 	}
@@ -66,6 +67,7 @@ func TestPlanRendering(t *testing.T) {
 
 // No form of a plan contains a secret, even if the planner does not hide it.
 func TestPlanShowsNoSecret(t *testing.T) {
+	t.Parallel()
 	for name, text := range renderings(t) {
 		for _, secret := range []string{"hunter2", "correct horse", "plain text that must not show"} {
 			if strings.Contains(text, secret) {
@@ -80,6 +82,7 @@ func TestPlanShowsNoSecret(t *testing.T) {
 
 // On a narrow terminal no line is wider than the terminal, unless a word is: commands to copy are not broken.
 func TestNarrowPlanFits(t *testing.T) {
+	t.Parallel()
 	for line := range strings.Lines(renderings(t)["narrow.txt"]) {
 		line = strings.TrimRight(line, "\n")
 		if utf8.RuneCountInString(line) > 72 && len(strings.Fields(line)) > 4 {
@@ -89,6 +92,7 @@ func TestNarrowPlanFits(t *testing.T) {
 }
 
 func TestChangeValuesShowDifferingParts(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ key, from, to, wantFrom, wantTo string }{
 		"one_part":  {"net0", "virtio=MAC,bridge=vmbr0", "virtio=MAC,bridge=vmbr1", "…,bridge=vmbr0", "…,bridge=vmbr1"},
 		"added":     {"net0", "virtio=MAC,bridge=vmbr0", "virtio=MAC,bridge=vmbr0,tag=5", "…", "…,tag=5"},
@@ -109,6 +113,7 @@ func TestChangeValuesShowDifferingParts(t *testing.T) {
 
 // A comment has an upper bound for every plan. It reports omitted sections, and no section is cut in the middle.
 func TestMarkdownIsBounded(t *testing.T) {
+	t.Parallel()
 	d := Document{Cluster: "home", Basis: BasisWorkingCopy, Revision: "."}
 	for i := range 400 {
 		p := busyMachine()
@@ -135,6 +140,7 @@ func TestMarkdownIsBounded(t *testing.T) {
 }
 
 func TestCreation(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		call cluster.Call
 		want string

@@ -7,6 +7,7 @@ import (
 )
 
 func TestPrintError(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		err    error
 		status int

@@ -9,11 +9,12 @@ import (
 )
 
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var terminal bytes.Buffer
 		p := &Progress{out: &terminal}
 		p.Show("verified %d of %d", 1, 9)
-		p.Show("verified %d of %d", 2, 9) // too soon to be read
+		p.Show("verified %d of %d", 2, 9) // within 100 ms, so not printed
 		time.Sleep(time.Second)
 		p.Show("verified %d of %d\x1b[2J", 3, 9)
 		p.End()
@@ -25,8 +26,9 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// What is no terminal gets no progress, and what was never shown needs no wiping.
+// A writer that is not a terminal gets no progress, and no escape sequence that clears it.
 func TestProgressIsSilentElsewhere(t *testing.T) {
+	t.Parallel()
 	var file strings.Builder
 	p := NewProgress(&file)
 	p.Show("verified 1 of 9")

@@ -8,6 +8,7 @@ import (
 )
 
 func TestPromptConfirms(t *testing.T) {
+	t.Parallel()
 	tests := map[string]bool{"y\n": true, "Yes\n": true, "yes": true, "n\n": false, "\n": false, "": false, "yes please\n": false}
 	for answer, want := range tests {
 		var asked strings.Builder
@@ -22,6 +23,7 @@ func TestPromptConfirms(t *testing.T) {
 }
 
 func TestPromptWithoutTerminal(t *testing.T) {
+	t.Parallel()
 	var asked strings.Builder
 	if got, err := (Prompt{In: strings.NewReader("y\n"), Out: &asked}).Confirm("?"); got || !errors.Is(err, ErrNotInteractive) || asked.Len() > 0 {
 		t.Errorf("got %t, %v and question %q, want ErrNotInteractive", got, err, asked.String())

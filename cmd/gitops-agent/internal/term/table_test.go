@@ -6,6 +6,7 @@ import (
 )
 
 func TestTableAlignsRunesAndNotColours(t *testing.T) {
+	t.Parallel()
 	tab := Table{Indent: "  "}
 	tab.Add(Cell{Text: "größe"}, Cell{"a", Red}, Cell{Text: "end"})
 	tab.Add(Cell{"x", Green}, Cell{Text: "bb"}, Cell{Text: "a longer end that widens nothing"})
@@ -25,6 +26,7 @@ func TestTableAlignsRunesAndNotColours(t *testing.T) {
 }
 
 func TestTableDisarmsText(t *testing.T) {
+	t.Parallel()
 	tab := Table{}
 	tab.AddText("name\x1b[2J\nnext\u202e", "end")
 	var out strings.Builder

@@ -7,6 +7,7 @@ import (
 )
 
 func TestWrapped(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		text  string
 		width int
