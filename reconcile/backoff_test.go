@@ -3,9 +3,10 @@ package reconcile
 import (
 	"errors"
 	"fmt"
-	"gitops-agent/reconcile/cluster"
 	"testing"
 	"time"
+
+	"gitops-agent/reconcile/cluster"
 )
 
 func TestBackoff(t *testing.T) {

@@ -7,12 +7,6 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// convergence is whether the guests are as the revision in force wants them.
-type convergence struct {
-	now   bool      // in this cycle
-	since time.Time // when all guests of the revision were in sync for the first time; zero while they were not
-}
-
 // noteConvergence notes whether all guests are in sync under the newest revision, and tells once per revision that they are.
 func (e *Engine) noteConvergence(assessed []*track, state journal.State, now time.Time) {
 	e.convergence.now = e.converged(assessed, state)

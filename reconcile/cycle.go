@@ -2,13 +2,9 @@ package reconcile
 
 import (
 	"context"
-	"maps"
 	"time"
 
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
-	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
@@ -86,45 +82,6 @@ func (e *Engine) logTrouble(ctx context.Context, now observe.Trouble) {
 	e.trouble = now
 }
 
-// vmids returns the guests to observe, sorted: those that manifests name, and those that the agent owns.
-func (e *Engine) vmids() []int { return relevantVMIDs(e.guests, e.opts.Journal.State()) }
-
-// setBasis gives the lanes the present state to work from. A change of the permission to write begins a new epoch.
-func (e *Engine) setBasis(waits func(plan.Step) string) {
-	b := &lane.Basis{Cluster: e.opts.Scope.Cluster, Inventory: e.observer.Snapshot().Inventory, Waits: waits}
-	if accepted := e.force.Accepted; accepted.Valid() {
-		b.Revision, b.Guests, b.Policies, b.Guards = accepted.Revision().String(), e.guests, e.policies, accepted.Set().Cluster.Guards
-	}
-	if observed := e.observer.Snapshot(); len(plan.VolumesAtStake(b.Desired(e.opts.Journal.State()), observed)) > 0 {
-		b.Seen = maps.Clone(observed.Guests)
-	}
-	b.NoWrites, b.Why = e.writeStop()
-	if (b.NoWrites == gate.WritesAllowed) != (e.basis.Load().NoWrites == gate.WritesAllowed) {
-		e.epoch = e.epochs.AdvanceFrom(e.epoch)
-	}
-	b.Epoch = e.epoch
-	e.basis.Store(b)
-}
-
-// writeStop returns why nothing may be written to the cluster now.
-func (e *Engine) writeStop() (gate.WriteStop, string) {
-	switch err := e.opts.Journal.Healthy(); {
-	case e.closing:
-		return gate.StopClosing, "the agent is stopping"
-	case err != nil:
-		return gate.StopJournal, err.Error()
-	case e.force.Unverified != nil:
-		return gate.StopUnverified, e.force.Unverified.Error()
-	case !e.force.Accepted.Valid():
-		return gate.StopNoRevision, "no revision was accepted yet"
-	case e.opts.DryRun:
-		return gate.StopDryRun, "started with --dry-run"
-	case !e.proxmox.Ready:
-		return gate.StopNotReady, e.proxmox.Error
-	}
-	return gate.WritesAllowed, ""
-}
-
 // learn takes the results of the lanes.
 func (e *Engine) learn() {
 	now := time.Now()
@@ -133,15 +90,5 @@ func (e *Engine) learn() {
 		if e.track(guest.Ref{VMID: r.VMID}).learn(r, now) {
 			e.log.Warn("guest not brought in sync", "vmid", r.VMID, "error", r.Err)
 		}
-	}
-}
-
-// event adds to the audit history. The journal's own health reports a failure, so an event may be lost.
-func (e *Engine) event(ev journal.Event) {
-	if ev.Revision == "" {
-		ev.Revision = e.basis.Load().Revision
-	}
-	if e.opts.Journal.Healthy() == nil && !e.opts.DryRun {
-		_ = e.opts.Journal.Append(context.Background(), ev)
 	}
 }

@@ -1,7 +1,20 @@
-// Package reconcile is the engine: one goroutine that compares the accepted revision with the live cluster in a loop.
+// Package reconcile is the engine: one goroutine that keeps the guests of a cluster in the state of the accepted revision.
 //
-// A cycle derives the plan (package plan) from the desired guests and the newest readings (package observe), lets the gate judge each step
-// (package gate), offers guests with a released step to their lanes (packages queue and lane), and publishes one report (package report).
-// Polls arrive through package intake, which alone decides the revision in force. The loop is level-triggered: each cycle starts from the
-// present state and does not depend on how that state arose.
+// One cycle (cycle.go), in order:
+//
+//   - read the cluster (package observe) and assign missing vmids (vmid.go);
+//   - give the lanes their Basis (basis.go) and journal changes that need no step (tidy.go);
+//   - plan all guests (package plan) and order them by waves and dependencies;
+//   - offer guests with a released step to their lanes (offer.go; packages gate, queue and lane);
+//   - assess every guest: conditions, held steps, drift, convergence (assess.go, drift.go, convergence.go, tracks.go);
+//   - publish the report (publish.go), a projection of that assessment.
+//
+// Polls (package intake), ticks and the results of lanes (mailbox.go) start a cycle. The engine is level-triggered: each cycle starts from the
+// present state and does not depend on how it arose. What the engine remembers between cycles is in tracks, and only retries and reports
+// depend on it.
+//
+// Invariants: lanes change the cluster and the journal, the intake changes the journal, and only the engine changes the report. The state of a
+// cycle is final before it is published. Nothing is written to the cluster while writeStop names a reason.
+//
+// Start reading at Engine.Run. To add a condition, add a constant in package plan and produce it in assess.go.
 package reconcile

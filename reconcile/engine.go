@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"context"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -93,4 +94,20 @@ func (e *Engine) Hint() {
 // mayWrite reports whether the journal and the cluster may be written to, apart from the state of the cluster.
 func (e *Engine) mayWrite() bool {
 	return e.force.Accepted.Valid() && !e.opts.DryRun && e.opts.Journal.Healthy() == nil && e.force.Unverified == nil
+}
+
+// convergence is whether the guests are as the revision in force wants them.
+type convergence struct {
+	now   bool      // in this cycle
+	since time.Time // when all guests of the revision were in sync for the first time; zero while they were not
+}
+
+// event adds to the audit history. The journal's own health reports a failure, so an event may be lost.
+func (e *Engine) event(ev journal.Event) {
+	if ev.Revision == "" {
+		ev.Revision = e.basis.Load().Revision
+	}
+	if e.opts.Journal.Healthy() == nil && !e.opts.DryRun {
+		_ = e.opts.Journal.Append(context.Background(), ev)
+	}
 }

@@ -1,6 +1,8 @@
 package reconcile
 
-import "time"
+import (
+	"time"
+)
 
 // flapDamper tells a guest that something keeps changing back from a guest that drifts now and then. It is a leaky bucket: every turn of a
 // lane that executed steps adds 1, or heavyCost if a step moved the guest or its disks or restarted it, and 1 leaks in flapLeak.

@@ -1,10 +1,11 @@
 package reconcile
 
 import (
+	"time"
+
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/report"
-	"time"
 )
 
 // Hooks are called when something happens. Each field may be nil. The functions are called from the engine and from lanes, so they must

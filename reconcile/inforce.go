@@ -96,3 +96,6 @@ func relevantVMIDs(guests []guest.Desired, state journal.State) []int {
 	delete(set, 0)
 	return slices.Sorted(maps.Keys(set))
 }
+
+// vmids returns the guests to observe, sorted: those that manifests name, and those that the agent owns.
+func (e *Engine) vmids() []int { return relevantVMIDs(e.guests, e.opts.Journal.State()) }

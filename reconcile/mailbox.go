@@ -1,8 +1,9 @@
 package reconcile
 
 import (
-	"gitops-agent/reconcile/lane"
 	"sync"
+
+	"gitops-agent/reconcile/lane"
 )
 
 // mailbox carries the results of lanes to the engine and never blocks a lane. The bell rings after a lane has ended, so the engine finds the

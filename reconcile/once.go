@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+
 	"gitops-agent/reconcile/report"
 )
 

@@ -1,11 +1,13 @@
 package reconcile
 
 import (
-	"github.com/google/go-cmp/cmp"
-	"gitops-agent/reconcile/gate"
-	"gitops-agent/reconcile/journal"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/journal"
 )
 
 func TestExpiredOrders(t *testing.T) {

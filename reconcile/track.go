@@ -51,30 +51,6 @@ type assessment struct {
 	busy       bool // its lane works on it, or it waits for its lane
 }
 
-// track returns the track of a guest, and makes one if there is none.
-func (e *Engine) track(ref guest.Ref) *track {
-	key := keyOf(ref)
-	t, ok := e.tracks[key]
-	if !ok {
-		t = &track{since: make(map[string]time.Time)}
-		e.tracks[key] = t
-	}
-	return t
-}
-
-// forgetTracks drops the tracks of guests that left the plan. A vmid that comes back later starts without a history.
-func (e *Engine) forgetTracks(planned plan.Plan) {
-	keep := make(map[trackKey]bool, len(planned.Guests))
-	for _, p := range planned.Guests {
-		keep[keyOf(p.Ref)] = true
-	}
-	for key := range e.tracks {
-		if !keep[key] && !e.queue.Busy(key.vmid) {
-			delete(e.tracks, key)
-		}
-	}
-}
-
 // learn takes the result of a turn of the guest's lane. It reports whether the result is a failure that differs from the last one.
 func (t *track) learn(r lane.Result, now time.Time) (newFailure bool) {
 	if r.Steps > 0 {
@@ -98,14 +74,6 @@ func (t *track) recover() { t.retry, t.failed, t.failedStep = backoff{}, nil, pl
 // mayRun reports whether the guest's backoff is over and the guest does not flap.
 func (t *track) mayRun(now time.Time) bool { return t.retry.over(now) && !t.flaps.overLimit(now) }
 
-// clearFailures lets guests be tried again that failed or flapped under the revision before.
-func clearFailures(tracks map[trackKey]*track) {
-	for _, t := range tracks {
-		t.recover()
-		t.flaps = flapDamper{}
-	}
-}
-
 // failsRepeatedly reports whether the guest failed so often, or for such a reason, that guests of higher waves no longer wait for it.
 func (t *track) failsRepeatedly() bool {
 	switch {
@@ -116,18 +84,6 @@ func (t *track) failsRepeatedly() bool {
 	default:
 		return t.retry.failures >= patientTries
 	}
-}
-
-// stuck returns the labels of the guests that fail repeatedly, and of those that get no vmid.
-func (e *Engine) stuck() map[string]bool {
-	labels := make(map[string]bool)
-	for _, d := range e.guests {
-		t, known := e.tracks[keyOf(d.Ref)]
-		if known && t.failsRepeatedly() || d.VMID == 0 && e.unassigned != nil {
-			labels[d.Label()] = true
-		}
-	}
-	return labels
 }
 
 // began returns when the condition or hold with this id began, and notes in present that it is still there.

@@ -24,11 +24,13 @@ var outsideConfig = []struct {
 	{"`pool`", "The pool of the guest.", []string{"live"}, "Pool.Allocate and Pool.Audit on the pool, VM.Allocate"},
 	{
 		"`ha`", "The guest's entry with the HA manager. Only the fields that the manifest names are compared. `ignoreFields` accepts `ha.state`, `ha.max_restart` and `ha.max_relocate` as well.",
-		[]string{"live", "if the HA manager shuts the guest down or stops managing it: disruptive"}, "Sys.Console and Sys.Audit on /",
+		[]string{"live", "if the HA manager shuts the guest down or stops managing it: disruptive"},
+		"Sys.Console and Sys.Audit on /",
 	},
 	{
 		"`template`", "The guest is a template. This cannot be undone.",
-		[]string{"disruptive", "a guest that runs or has snapshots: impossible"}, "VM.Allocate",
+		[]string{"disruptive", "a guest that runs or has snapshots: impossible"},
+		"VM.Allocate",
 	},
 	{
 		"The storage of a disk", "The storage of a volume. The volume is moved with its content, and the old volume stays as unused.",

@@ -13,14 +13,6 @@ import (
 	"gitops-agent/verify"
 )
 
-// FloorKeeper keeps the floor where it outlives the agent's own disk: in the comment of a Proxmox pool.
-type FloorKeeper interface {
-	// PoolComment returns the comment of a pool, and false where there is no such pool.
-	PoolComment(ctx context.Context, pool string) (comment string, found bool, err error)
-	// SetPoolComment writes the comment of a pool, and makes the pool where it is missing.
-	SetPoolComment(ctx context.Context, pool, comment string) error
-}
-
 // FloorPool is the pool whose comment is the floor. It has no members.
 const FloorPool = "gitops-agent"
 
@@ -79,59 +71,17 @@ func (f floor) above(last *journal.Accepted) bool {
 	return f.Sequence > 0 && (last == nil || f.Sequence > last.Sequence)
 }
 
+// FloorKeeper keeps the floor where it outlives the agent's own disk: in the comment of a Proxmox pool.
+type FloorKeeper interface {
+	// PoolComment returns the comment of a pool, and false where there is no such pool.
+	PoolComment(ctx context.Context, pool string) (comment string, found bool, err error)
+	// SetPoolComment writes the comment of a pool, and makes the pool where it is missing.
+	SetPoolComment(ctx context.Context, pool, comment string) error
+}
+
 // foundation is what a head has to descend from.
 type foundation struct {
 	verify.Base
 	sequence  uint64
 	forgotten bool // it is the cluster's floor: the local state does not know what happened before it
-}
-
-// base returns the revision accepted last, or the cluster's floor where the local state is missing or older.
-func (in *Intake) base(ctx context.Context, last *journal.Accepted) (foundation, error) {
-	f, err := in.floorAbove(ctx, last)
-	switch {
-	case err != nil:
-		return foundation{}, err
-	case f.Sequence > 0:
-		return foundation{verify.Base{Commit: f.Commit, ProvenTime: f.ProvenTime}, f.Sequence, true}, nil
-	case last != nil:
-		return foundation{verify.Base{Commit: gitsource.ID(last.Commit), ProvenTime: last.ProvenTime}, last.Sequence, false}, nil
-	}
-	return foundation{}, nil
-}
-
-// floorAbove returns the cluster's floor if it is newer than the local state, and the zero floor if it is not. A comment that is not
-// the agent's is put right where the local state knows better, and stops everything where it does not.
-func (in *Intake) floorAbove(ctx context.Context, last *journal.Accepted) (floor, error) {
-	if in.floors == nil {
-		return floor{}, nil
-	}
-	f, err := readFloor(ctx, in.floors)
-	switch {
-	case errors.Is(err, errFloor) && last != nil:
-		in.log.WarnContext(ctx, "pool comment was edited, the local state stands", "error", err)
-		in.floorDue = true
-		return floor{}, nil
-	case err != nil:
-		return floor{}, fmt.Errorf("ask the cluster for the floor of accepted revisions: %w", err)
-	case f.above(last):
-		in.log.WarnContext(ctx, "local state is older than the cluster's memory of it", "revision", string(f.Commit), "sequence", f.Sequence)
-		return f, nil
-	}
-	if last != nil && f != floorOf(*last) {
-		in.floorDue = true
-	}
-	return floor{}, nil
-}
-
-// raiseFloor writes the accepted revision to the cluster's pool, once. A failure is tried again at the next poll.
-func (in *Intake) raiseFloor(ctx context.Context, accepted journal.Accepted) {
-	if in.floors == nil || !in.floorDue || in.dryRun {
-		return
-	}
-	if err := in.floors.SetPoolComment(ctx, FloorPool, floorOf(accepted).String()); err != nil {
-		in.log.WarnContext(ctx, "floor of accepted revisions not written", "error", err)
-		return
-	}
-	in.floorDue = false
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -19,23 +18,8 @@ import (
 	"gitops-agent/reconcile/secret"
 )
 
-// conclusion is the outcome of a step's calls.
-type conclusion struct {
-	result     journal.Result // "" while the outcome is not known
-	err        error
-	done       int               // calls that had their effect
-	dispatched int               // calls that Proxmox accepted
-	given      map[string]string // fingerprints of the secrets that the calls set, by key
-	warnings   []string          // lines of the logs of tasks that ended with warnings
-}
-
-// give adds the fingerprints of the secrets that a call set.
-func (c *conclusion) give(fingerprints map[string]string) {
-	if c.given == nil && len(fingerprints) > 0 {
-		c.given = make(map[string]string, len(fingerprints))
-	}
-	maps.Copy(c.given, fingerprints)
-}
+// errTaskLost is the outcome of a task whose process ended without one.
+var errTaskLost = errors.New("the process of its task ended without an outcome")
 
 // dispatch sends the step's calls in order, with their secrets, and waits for the effect of each.
 func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step plan.Step, calls []secret.FilledCall) conclusion {
@@ -90,9 +74,6 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step pla
 	return c
 }
 
-// errTaskLost is the outcome of a task whose process ended without one.
-var errTaskLost = errors.New("the process of its task ended without an outcome")
-
 // checkAgain checks a step between two of its calls, since the calls take time: its epoch must last, and a guest that is about to be
 // destroyed must still be the planned one.
 func (w *Worker) checkAgain(ctx context.Context, basis *Basis, step plan.Step, call cluster.Call) error {
@@ -139,23 +120,4 @@ func (w *Worker) afterDoubt(ctx context.Context, id string, doubt error) conclus
 		return conclusion{result: result, err: doubt, dispatched: open.Dispatched}
 	}
 	return conclusion{err: doubt}
-}
-
-// maxFailedWaits is how many requests for a task may fail in a row before the lane gives up. The step stays open, and the guest's next turn
-// begins with it.
-const maxFailedWaits = 5
-
-// wait waits for the end of a task. A failed request says nothing about the task, so it is repeated, with a bound: other guests need the lane.
-func (w *Worker) wait(ctx context.Context, upid string) (cluster.Task, error) {
-	for failures, delay := 1, time.Second; ; failures, delay = failures+1, 2*delay {
-		task, err := w.cluster.Wait(ctx, upid)
-		if err == nil || ctx.Err() != nil || failures == maxFailedWaits || errors.Is(err, cluster.ErrDenied) || errors.Is(err, cluster.ErrNoTask) {
-			return task, err
-		}
-		select {
-		case <-ctx.Done():
-			return cluster.Task{}, fmt.Errorf("wait for %s: %w", upid, ctx.Err())
-		case <-time.After(delay):
-		}
-	}
 }

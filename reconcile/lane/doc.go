@@ -6,13 +6,13 @@
 //
 // In order of use:
 //
-//   - Worker.Work (worker.go) is one turn of a guest in its lane. It first settles the steps that are open in the journal.
+//   - Worker.Work (turn.go) is one turn of a guest in its lane. It first settles the steps that are open in the journal.
 //   - Basis (basis.go) is what the engine gives to the lanes: the accepted revision, its epoch, the last inventory, what prevents writing.
 //   - run (run.go) journals the intent, dispatches the calls (dispatch.go), waits for their effect (effect.go), and journals the outcome
 //     (outcome.go).
 //   - finish (finish.go) makes the call that a step still owes: the start after a restart (restart.go), the cloud-init drive after a
 //     configuration (cloudinit_drive.go).
-//   - settle (settle.go) finds the outcome of an open step from its task, the task list and the guest. It repeats no call.
+//   - settle (settle.go, called by recover.go) finds the outcome of an open step from its task, the task list and the guest. It repeats no call.
 //
 // Invariants: the intent is durable before the first call, the UPID after each call, and the outcome at the end. A step begins only in the
 // epoch that it was planned in. A call whose outcome is not known is never repeated. An order is spent as soon as its call may have acted.

@@ -22,28 +22,6 @@ const (
 // errNoEffect reports that a task succeeded and its effect did not come.
 var errNoEffect = errors.New("its task succeeded and had no effect")
 
-// waitForEffect waits for the effect of a call that comes after its task: a task of the HA manager only requests the effect, and a container
-// becomes a template in a task that the reply does not name. Every other call has its effect when its task ends.
-func (w *Worker) waitForEffect(ctx context.Context, call cluster.Call, upid string) error {
-	if call.Op == cluster.OpTemplate && upid == "" {
-		return poll(ctx, templateTimeout, func(ctx context.Context) (bool, error) {
-			seen, err := observe.ReadGuest(ctx, w.cluster, cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node}, guest.Version{})
-			return seen.Template, err
-		})
-	}
-	if !strings.HasPrefix(cluster.TaskType(upid), "ha") {
-		return nil
-	}
-	want, timeout := call.Op.Reaches(), haTimeout
-	if call.Op == cluster.OpMigrate {
-		return poll(ctx, timeout, func(ctx context.Context) (bool, error) { return w.arrived(ctx, call) })
-	}
-	if want == guest.StatusStopped {
-		timeout += shutdownTimeout(call)
-	}
-	return poll(ctx, timeout, func(ctx context.Context) (bool, error) { return w.hasStatus(ctx, call, want) })
-}
-
 // poll looks for an effect until it is there, and returns errNoEffect after timeout. A failed look says nothing about the effect.
 func poll(ctx context.Context, timeout time.Duration, there func(context.Context) (bool, error)) error {
 	deadline := time.Now().Add(timeout)
@@ -65,6 +43,37 @@ func poll(ctx context.Context, timeout time.Duration, there func(context.Context
 		case <-time.After(effectPoll):
 		}
 	}
+}
+
+// shutdownTimeout returns the time that a call gives a guest to shut down, 0 if the call names none.
+func shutdownTimeout(call cluster.Call) time.Duration {
+	d, err := time.ParseDuration(call.Params["timeout"] + "s")
+	if err != nil {
+		return 0
+	}
+	return d
+}
+
+// waitForEffect waits for the effect of a call that comes after its task: a task of the HA manager only requests the effect, and a container
+// becomes a template in a task that the reply does not name. Every other call has its effect when its task ends.
+func (w *Worker) waitForEffect(ctx context.Context, call cluster.Call, upid string) error {
+	if call.Op == cluster.OpTemplate && upid == "" {
+		return poll(ctx, templateTimeout, func(ctx context.Context) (bool, error) {
+			seen, err := observe.ReadGuest(ctx, w.cluster, cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node}, guest.Version{})
+			return seen.Template, err
+		})
+	}
+	if !strings.HasPrefix(cluster.TaskType(upid), "ha") {
+		return nil
+	}
+	want, timeout := call.Op.Reaches(), haTimeout
+	if call.Op == cluster.OpMigrate {
+		return poll(ctx, timeout, func(ctx context.Context) (bool, error) { return w.arrived(ctx, call) })
+	}
+	if want == guest.StatusStopped {
+		timeout += shutdownTimeout(call)
+	}
+	return poll(ctx, timeout, func(ctx context.Context) (bool, error) { return w.hasStatus(ctx, call, want) })
 }
 
 // hasStatus reports whether the guest has a run state, on whichever node it is.
@@ -94,13 +103,4 @@ func (w *Worker) freshRow(ctx context.Context, vmid int) (cluster.Row, bool, err
 	}
 	row, listed := inventory.Row(vmid)
 	return row, listed, nil
-}
-
-// shutdownTimeout returns the time that a call gives a guest to shut down, 0 if the call names none.
-func shutdownTimeout(call cluster.Call) time.Duration {
-	d, err := time.ParseDuration(call.Params["timeout"] + "s")
-	if err != nil {
-		return 0
-	}
-	return d
 }

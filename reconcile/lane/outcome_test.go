@@ -1,11 +1,13 @@
 package lane
 
 import (
+	"testing"
+
 	"github.com/google/go-cmp/cmp"
+
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/internal/fixture"
 	"gitops-agent/reconcile/journal"
-	"testing"
 )
 
 func TestAppliedSecrets(t *testing.T) {

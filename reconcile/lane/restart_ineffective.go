@@ -6,12 +6,9 @@ import (
 
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
-)
-
-// ErrRestartIneffective refuses a restart that was done before under the same revision and had no effect. Proxmox keeps a pending change
+) // ErrRestartIneffective refuses a restart that was done before under the same revision and had no effect. Proxmox keeps a pending change
 // that it cannot apply, and starts the guest without it.
-var ErrRestartIneffective = errors.New("the last restart did not apply the pending change; the guest is not restarted again for it under " +
-	"this revision; the log of its start task tells the reason")
+var ErrRestartIneffective = errors.New("the last restart did not apply the pending change; the guest is not restarted again for it under " + "this revision; the log of its start task tells the reason")
 
 // refuseRepeatedRestart returns an error for a restart that had no effect under the same revision. A restart had no effect if the guest
 // needs the same restart again right after it. That is journaled, so that a start of the agent does not restart the guest again. Last is the
@@ -26,4 +23,11 @@ func (w *Worker) refuseRepeatedRestart(ctx context.Context, basis *Basis, step, 
 		return errors.Join(ErrRestartIneffective, w.appendIfCurrent(ctx, basis, restart))
 	}
 	return nil
+}
+
+// sameEffect reports whether two steps ask for the same effect. The digest of the guest and the volumes that the steps detach do not count,
+// since the first step may have changed them.
+func sameEffect(a, b plan.Step) bool {
+	a.DetachedVolumes, b.DetachedVolumes = nil, nil
+	return a.Op == b.Op && a.Digest("", "") == b.Digest("", "")
 }

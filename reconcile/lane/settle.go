@@ -15,9 +15,6 @@ import (
 	"gitops-agent/reconcile/ownership"
 )
 
-// clockSkew is how far the clocks of the agent and of a node may differ in a search for a lost task.
-const clockSkew = 5 * time.Minute
-
 // lateTime is how long after the beginning of its step a call without a reply may still have its effect. A node has few workers: a call
 // waits for one of them, and the proxy in front of them gives up long before the call does.
 const lateTime = 10 * time.Minute
@@ -27,29 +24,6 @@ const taskLag = 10 * time.Second
 
 // createTime is how long a guest without a known task may be partly created before the create counts as failed.
 const createTime = 10 * time.Minute
-
-// settleOpen closes the steps of a guest that a crash or a lost reply left open. Nothing new is done for the guest before.
-func (w *Worker) settleOpen(ctx context.Context, vmid int) error {
-	state := w.journal.State()
-	for _, open := range state.Open {
-		if open.VMID != vmid {
-			continue
-		}
-		result, err := settle(ctx, w.cluster, open, state.Owned[vmid], open.Time.Add(lateTime))
-		if err != nil {
-			return err
-		}
-		c := w.finish(ctx, open, conclusion{result: result, dispatched: open.Dispatched})
-		if c.result == "" {
-			return c.err
-		}
-		if err := w.append(ctx, closing(open.Begun, c, state)...); err != nil {
-			return err
-		}
-		w.hooks.recovered(vmid, cluster.Op(open.Op), c.result)
-	}
-	return nil
-}
 
 // settle finds the outcome of a step whose outcome is not journaled: from its task, from the task list and from the guest, in this order. It
 // repeats no call. An error means that it could not look, or that there is nothing to see yet; the step stays open. Late is the time until

@@ -1,6 +1,8 @@
 package observe
 
-import "time"
+import (
+	"time"
+)
 
 // VMListStatus is the state of the vmlist file, as reports print it.
 type VMListStatus struct {

@@ -2,27 +2,12 @@ package intake
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"gitops-agent/gitsource"
-	"gitops-agent/reconcile/epoch"
 	"gitops-agent/verify"
 )
-
-// InForce is the revision in force at one moment, and whether it still verifies. It is immutable. The zero value has no revision.
-type InForce struct {
-	Accepted   Accepted     // not Valid while no revision was accepted, or while none verified since the start
-	Unverified error        // why the accepted revision does not verify; nil if it does
-	Epoch      epoch.Number // the epoch that began when this value came into force
-	Seen       time.Time    // when the revision's commit was fetched first; for a resumed revision, when it was resumed
-	Since      time.Time    // when the revision was accepted or resumed
-	Resumed    bool         // an earlier run of the agent accepted the revision
-}
-
-// InForce returns the revision in force. Only the goroutine of the intake may call it.
-func (in *Intake) InForce() InForce { return in.force }
 
 // Resume verifies the accepted revision of the journal again, under the present policy, and returns the revision in force. It runs at the
 // start, and whenever the policy changes.
@@ -77,20 +62,3 @@ func (in *Intake) resumed(ctx context.Context, accepted Accepted, err error) {
 	}
 	in.force = next
 }
-
-// bringIntoForce makes an acceptance durable and puts it into force. No step begins in between.
-func (in *Intake) bringIntoForce(ctx context.Context, accepted Accepted, seen time.Time, record func() error) error {
-	number, err := in.epochs.Advance(record)
-	if err != nil {
-		return err
-	}
-	in.force = InForce{Accepted: accepted, Epoch: number, Seen: seen, Since: time.Now()}
-	in.log.InfoContext(ctx, "revision accepted", "revision", accepted.revision.String(), "signer", accepted.revision.Signer().Subject)
-	if warnings := accepted.Warnings(); len(warnings) > 0 {
-		in.log.WarnContext(ctx, "manifests have warnings", "warnings", warnings)
-	}
-	return nil
-}
-
-// errRevoked is the cause of a refusal: the accepted revision no longer verifies, and the new one adds only commits that leave the files to it.
-var errRevoked = errors.New("the revision below no longer verifies, and no signer with the role change signed the files again")

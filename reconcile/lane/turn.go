@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"gitops-agent/reconcile/cluster"
@@ -22,37 +21,6 @@ import (
 
 // maxStepsInARow bounds the steps of one turn. No guest needs more, so more steps are a loop.
 const maxStepsInARow = 12
-
-// Options configures a Worker. Cluster, Journal, Vault, Epochs and Basis are required.
-type Options struct {
-	Cluster cluster.Cluster
-	Journal *journal.Journal
-	Vault   *secret.Vault
-	Epochs  *epoch.Counter
-	Basis   func() *Basis // the newest basis
-	StepID  func() string // returns an id that no other step has
-	Hooks   Hooks
-}
-
-// Worker executes the steps of guests, each guest in its own lane. It is safe for concurrent use.
-type Worker struct {
-	cluster cluster.Cluster
-	journal *journal.Journal
-	vault   *secret.Vault
-	epochs  *epoch.Counter
-	basis   func() *Basis
-	stepID  func() string
-	hooks   Hooks
-
-	destroying sync.Mutex // held while destroys are counted and one begins
-}
-
-// New returns a worker.
-func New(opts Options) *Worker {
-	return &Worker{
-		cluster: opts.Cluster, journal: opts.Journal, vault: opts.Vault, epochs: opts.Epochs, basis: opts.Basis, stepID: opts.StepID, hooks: opts.Hooks,
-	}
-}
 
 // Result is the outcome of one turn of a guest in its lane.
 type Result struct {
@@ -72,6 +40,15 @@ type turn struct {
 	uses      []queue.Shared // what the turn may use together with other guests
 	last      plan.Step      // the last step that was executed
 	rewritten bool           // the size of a disk was written again, since the volume is larger than its text
+}
+
+// stepOSType returns the operating system type by which Proxmox interprets the secrets of a step: for a create that of the manifest, else
+// that of the guest.
+func stepOSType(step plan.Step, wanted []guest.Desired, live guest.Observed) string {
+	if step.Op != cluster.OpCreate || len(wanted) == 0 {
+		return secret.OstypeOf(live)
+	}
+	return secret.WantedOSType(&wanted[0])
 }
 
 // Work executes the released steps of one guest until none is left, or until a step needs something shared that is not among uses. It first
@@ -161,22 +138,6 @@ func (w *Worker) execute(ctx context.Context, basis *Basis, step plan.Step, verd
 	return true, nil
 }
 
-// stepOSType returns the operating system type by which Proxmox interprets the secrets of a step: for a create that of the manifest, else
-// that of the guest.
-func stepOSType(step plan.Step, wanted []guest.Desired, live guest.Observed) string {
-	if step.Op != cluster.OpCreate || len(wanted) == 0 {
-		return secret.OstypeOf(live)
-	}
-	return secret.WantedOSType(&wanted[0])
-}
-
-// sameEffect reports whether two steps ask for the same effect. The digest of the guest and the volumes that the steps detach do not count,
-// since the first step may have changed them.
-func sameEffect(a, b plan.Step) bool {
-	a.DetachedVolumes, b.DetachedVolumes = nil, nil
-	return a.Op == b.Op && a.Digest("", "") == b.Digest("", "")
-}
-
 // takeOwnership journals a new identity for the guest, before the first call is made under it.
 func (w *Worker) takeOwnership(ctx context.Context, basis *Basis, step plan.Step, t *turn) error {
 	owned := ownership.NewRecord(basis.Cluster, step.Guest, journal.Created, "")
@@ -229,9 +190,4 @@ func (w *Worker) look(ctx context.Context, basis *Basis, t *turn) (cluster.Snaps
 func (w *Worker) find(ctx context.Context, row cluster.Row, listed bool, version guest.Version) observe.Reading {
 	row.Status = guest.StatusUnknown
 	return observe.Find(ctx, w.cluster, row, listed, version)
-}
-
-// append makes records durable, also while the agent is shutting down: a record of an effect is never dropped.
-func (w *Worker) append(ctx context.Context, bodies ...journal.Body) error {
-	return w.journal.Append(context.WithoutCancel(ctx), bodies...)
 }

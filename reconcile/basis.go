@@ -1,0 +1,45 @@
+package reconcile
+
+import (
+	"maps"
+
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/plan"
+)
+
+// setBasis gives the lanes the present state to work from. A change of the permission to write begins a new epoch.
+func (e *Engine) setBasis(waits func(plan.Step) string) {
+	b := &lane.Basis{Cluster: e.opts.Scope.Cluster, Inventory: e.observer.Snapshot().Inventory, Waits: waits}
+	if accepted := e.force.Accepted; accepted.Valid() {
+		b.Revision, b.Guests, b.Policies, b.Guards = accepted.Revision().String(), e.guests, e.policies, accepted.Set().Cluster.Guards
+	}
+	if observed := e.observer.Snapshot(); len(plan.VolumesAtStake(b.Desired(e.opts.Journal.State()), observed)) > 0 {
+		b.Seen = maps.Clone(observed.Guests)
+	}
+	b.NoWrites, b.Why = e.writeStop()
+	if (b.NoWrites == gate.WritesAllowed) != (e.basis.Load().NoWrites == gate.WritesAllowed) {
+		e.epoch = e.epochs.AdvanceFrom(e.epoch)
+	}
+	b.Epoch = e.epoch
+	e.basis.Store(b)
+}
+
+// writeStop returns why nothing may be written to the cluster now.
+func (e *Engine) writeStop() (gate.WriteStop, string) {
+	switch err := e.opts.Journal.Healthy(); {
+	case e.closing:
+		return gate.StopClosing, "the agent is stopping"
+	case err != nil:
+		return gate.StopJournal, err.Error()
+	case e.force.Unverified != nil:
+		return gate.StopUnverified, e.force.Unverified.Error()
+	case !e.force.Accepted.Valid():
+		return gate.StopNoRevision, "no revision was accepted yet"
+	case e.opts.DryRun:
+		return gate.StopDryRun, "started with --dry-run"
+	case !e.proxmox.Ready:
+		return gate.StopNotReady, e.proxmox.Error
+	}
+	return gate.WritesAllowed, ""
+}

@@ -1,0 +1,124 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/report"
+	"gitops-agent/verify"
+)
+
+// bringIntoForce makes an acceptance durable and puts it into force. No step begins in between.
+func (in *Intake) bringIntoForce(ctx context.Context, accepted Accepted, seen time.Time, record func() error) error {
+	number, err := in.epochs.Advance(record)
+	if err != nil {
+		return err
+	}
+	in.force = InForce{Accepted: accepted, Epoch: number, Seen: seen, Since: time.Now()}
+	in.log.InfoContext(ctx, "revision accepted", "revision", accepted.revision.String(), "signer", accepted.revision.Signer().Subject)
+	if warnings := accepted.Warnings(); len(warnings) > 0 {
+		in.log.WarnContext(ctx, "manifests have warnings", "warnings", warnings)
+	}
+	return nil
+}
+
+// errRevoked is the cause of a refusal: the accepted revision no longer verifies, and the new one adds only commits that leave the files to it.
+var errRevoked = errors.New("the revision below no longer verifies, and no signer with the role change signed the files again")
+
+// Polled is the outcome of one poll.
+type Polled struct {
+	Head    gitsource.Head
+	At      time.Time       // when the head was fetched
+	InForce InForce         // the revision in force after the poll
+	Refusal *report.Refused // why the head was refused; nil if it was not
+	Err     error           // of fetching or reading; the revision in force stays
+}
+
+// Poll fetches the head of the branch once and accepts it if it passes every check. The base does not advance in any other case.
+func (in *Intake) Poll(ctx context.Context) Polled {
+	started, before := time.Now(), in.force.Since
+	p := in.poll(ctx)
+	p.InForce = in.force
+	outcome := report.PollOutcome{Result: report.PollUnchanged, Duration: time.Since(started), Head: string(p.Head.Commit), Err: p.Err}
+	switch {
+	case p.Err != nil:
+		outcome.Result = report.PollFailed
+	case p.Refusal != nil:
+		outcome.Result = report.PollRefused
+	case !in.force.Resumed && in.force.Since != before:
+		outcome.Result = report.PollAccepted
+	}
+	in.hooks.poll(outcome)
+	return p
+}
+
+func (in *Intake) poll(ctx context.Context) Polled {
+	p := Polled{}
+	last := in.last()
+	if last != nil && in.policyChanged() {
+		in.Resume(ctx) // before fetching: a revoked authority must not stay in force while the remote is down
+	}
+	p.Head, p.Err = in.source.Fetch(ctx)
+	if p.Err != nil {
+		return p
+	}
+	p.At = time.Now()
+	if last != nil && last.Commit == string(p.Head.Commit) && in.checkedBy != nil {
+		in.raiseFloor(ctx, *last)
+		return p
+	}
+	if err := in.accept(ctx, p.Head.Commit, p.At, last); err != nil {
+		if p.Refusal = refusal(p.Head.Commit, err, p.At); p.Refusal == nil {
+			p.Err = err
+		}
+	}
+	return p
+}
+
+// policyChanged reports whether the accepted revision has to be verified again: it was not verified since the start, or the policy has been
+// replaced since.
+func (in *Intake) policyChanged() bool {
+	policy, err := in.policy()
+	return err != nil || policy != in.checkedBy
+}
+
+// accept verifies and parses a head, makes the acceptance durable and puts it into force.
+func (in *Intake) accept(ctx context.Context, head gitsource.ID, seen time.Time, last *journal.Accepted) error {
+	base, err := in.base(ctx, last)
+	if err != nil {
+		return err
+	}
+	base.Rewrite = in.note.read()
+	accepted, policy, err := in.check(ctx, head, base.Base)
+	if err != nil {
+		return err
+	}
+	if in.revoked && !signedByChanger(accepted.revision) {
+		return &RefusedError{
+			Commit: head, Reason: string(verify.ReasonMissingRole), Err: errRevoked, Hint: "let a signer with the role change sign a commit on top",
+		}
+	}
+	record := accepted.record(base.sequence + 1)
+	durable := func() error { return in.record(ctx, accepted, record, base) }
+	if in.dryRun {
+		durable = func() error { in.dryRunTop = &record; return nil }
+	} else if err := in.source.Keep(ctx, head); err != nil {
+		return fmt.Errorf("keep %.7s: %w", head, err)
+	}
+	if err := in.bringIntoForce(ctx, accepted, seen, durable); err != nil {
+		return err
+	}
+	in.checkedBy, in.floorDue, in.revoked = policy, true, false
+	in.raiseFloor(ctx, record)
+	return nil
+}
+
+// signedByChanger reports whether a signer with the role change signed one of the revision's commits.
+func signedByChanger(rev verify.Revision) bool {
+	return slices.ContainsFunc(rev.Commits(), func(c verify.SignedCommit) bool { return slices.Contains(c.Roles, verify.RoleChange) })
+}

@@ -1,0 +1,25 @@
+package lane
+
+import (
+	"maps"
+
+	"gitops-agent/reconcile/journal"
+)
+
+// conclusion is the outcome of a step's calls.
+type conclusion struct {
+	result     journal.Result // "" while the outcome is not known
+	err        error
+	done       int               // calls that had their effect
+	dispatched int               // calls that Proxmox accepted
+	given      map[string]string // fingerprints of the secrets that the calls set, by key
+	warnings   []string          // lines of the logs of tasks that ended with warnings
+}
+
+// give adds the fingerprints of the secrets that a call set.
+func (c *conclusion) give(fingerprints map[string]string) {
+	if c.given == nil && len(fingerprints) > 0 {
+		c.given = make(map[string]string, len(fingerprints))
+	}
+	maps.Copy(c.given, fingerprints)
+}

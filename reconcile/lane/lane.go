@@ -1,0 +1,55 @@
+package lane
+
+import (
+	"context"
+	"sync"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/epoch"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/secret"
+)
+
+// appendIfCurrent appends records that follow from a basis, if its epoch lasts. The epoch cannot end meanwhile.
+func (w *Worker) appendIfCurrent(ctx context.Context, basis *Basis, records ...journal.Body) error {
+	return w.epochs.During(basis.Epoch, func() error { return w.append(ctx, records...) })
+}
+
+// superseded reports whether the epoch of the basis has ended.
+func (w *Worker) superseded(basis *Basis) bool { return w.epochs.Now() != basis.Epoch }
+
+// Options configures a Worker. Cluster, Journal, Vault, Epochs and Basis are required.
+type Options struct {
+	Cluster cluster.Cluster
+	Journal *journal.Journal
+	Vault   *secret.Vault
+	Epochs  *epoch.Counter
+	Basis   func() *Basis // the newest basis
+	StepID  func() string // returns an id that no other step has
+	Hooks   Hooks
+}
+
+// Worker executes the steps of guests, each guest in its own lane. It is safe for concurrent use.
+type Worker struct {
+	cluster cluster.Cluster
+	journal *journal.Journal
+	vault   *secret.Vault
+	epochs  *epoch.Counter
+	basis   func() *Basis
+	stepID  func() string
+	hooks   Hooks
+
+	destroying sync.Mutex // held while destroys are counted and one begins
+}
+
+// New returns a worker.
+func New(opts Options) *Worker {
+	return &Worker{
+		cluster: opts.Cluster, journal: opts.Journal, vault: opts.Vault, epochs: opts.Epochs, basis: opts.Basis, stepID: opts.StepID, hooks: opts.Hooks,
+	}
+}
+
+// append makes records durable, also while the agent is shutting down: a record of an effect is never dropped.
+func (w *Worker) append(ctx context.Context, bodies ...journal.Body) error {
+	return w.journal.Append(context.WithoutCancel(ctx), bodies...)
+}

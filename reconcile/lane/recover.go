@@ -1,0 +1,30 @@
+package lane
+
+import (
+	"context"
+
+	"gitops-agent/reconcile/cluster"
+)
+
+// settleOpen closes the steps of a guest that a crash or a lost reply left open. Nothing new is done for the guest before.
+func (w *Worker) settleOpen(ctx context.Context, vmid int) error {
+	state := w.journal.State()
+	for _, open := range state.Open {
+		if open.VMID != vmid {
+			continue
+		}
+		result, err := settle(ctx, w.cluster, open, state.Owned[vmid], open.Time.Add(lateTime))
+		if err != nil {
+			return err
+		}
+		c := w.finish(ctx, open, conclusion{result: result, dispatched: open.Dispatched})
+		if c.result == "" {
+			return c.err
+		}
+		if err := w.append(ctx, closing(open.Begun, c, state)...); err != nil {
+			return err
+		}
+		w.hooks.recovered(vmid, cluster.Op(open.Op), c.result)
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package reconcile
+
+import (
+	"time"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
+)
+
+// track returns the track of a guest, and makes one if there is none.
+func (e *Engine) track(ref guest.Ref) *track {
+	key := keyOf(ref)
+	t, ok := e.tracks[key]
+	if !ok {
+		t = &track{since: make(map[string]time.Time)}
+		e.tracks[key] = t
+	}
+	return t
+}
+
+// forgetTracks drops the tracks of guests that left the plan. A vmid that comes back later starts without a history.
+func (e *Engine) forgetTracks(planned plan.Plan) {
+	keep := make(map[trackKey]bool, len(planned.Guests))
+	for _, p := range planned.Guests {
+		keep[keyOf(p.Ref)] = true
+	}
+	for key := range e.tracks {
+		if !keep[key] && !e.queue.Busy(key.vmid) {
+			delete(e.tracks, key)
+		}
+	}
+}
+
+// clearFailures lets guests be tried again that failed or flapped under the revision before.
+func clearFailures(tracks map[trackKey]*track) {
+	for _, t := range tracks {
+		t.recover()
+		t.flaps = flapDamper{}
+	}
+}
+
+// stuck returns the labels of the guests that fail repeatedly, and of those that get no vmid.
+func (e *Engine) stuck() map[string]bool {
+	labels := make(map[string]bool)
+	for _, d := range e.guests {
+		t, known := e.tracks[keyOf(d.Ref)]
+		if known && t.failsRepeatedly() || d.VMID == 0 && e.unassigned != nil {
+			labels[d.Label()] = true
+		}
+	}
+	return labels
+}
