@@ -6,9 +6,12 @@ import (
 
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
-) // ErrRestartIneffective refuses a restart that was done before under the same revision and had no effect. Proxmox keeps a pending change
+)
+
+// ErrRestartIneffective refuses a restart that was done before under the same revision and had no effect. Proxmox keeps a pending change
 // that it cannot apply, and starts the guest without it.
-var ErrRestartIneffective = errors.New("the last restart did not apply the pending change; the guest is not restarted again for it under " + "this revision; the log of its start task tells the reason")
+var ErrRestartIneffective = errors.New("the last restart did not apply the pending change; the guest is not restarted again for it under " +
+	"this revision; the log of its start task tells the reason")
 
 // refuseRepeatedRestart returns an error for a restart that had no effect under the same revision. A restart had no effect if the guest
 // needs the same restart again right after it. That is journaled, so that a start of the agent does not restart the guest again. Last is the
