@@ -8,25 +8,25 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// testTemplate makes a template, and guests from it, in full and linked.
+// testTemplate creates a template, and from it a full clone and a linked clone.
 func testTemplate(t *testing.T, s *suite) {
 	m := s.newVM(t, map[string]string{"net0": "virtio,bridge=" + s.Bridge, "tags": "golden"})
 	m.do(t, cluster.OpTemplate, nil)
 	if got := m.key(t, "template"); got != "1" {
 		t.Fatalf("got template %q, want 1", got)
 	}
-	m.fails(t, "convert again", m.call(cluster.OpTemplate, nil), cluster.ErrConflict)
+	m.wantFailure(t, "convert again", m.call(cluster.OpTemplate, nil), cluster.ErrConflict)
 	if task, err := m.try(t, m.call(cluster.OpStart, nil)); err == nil && task.OK() {
-		t.Errorf("got task %+v, want no start of a template", task)
+		t.Errorf("got task %+v, want the start of a template to be rejected", task)
 	}
 
 	full := m.clone(t, map[string]string{"name": "clustertest-full", "full": "1", "storage": s.Storage})
 	seen := full.observe(t)
 	if seen.Keys["name"].Text != "clustertest-full" || seen.Keys["template"].Text == "1" || seen.Keys["tags"].Text != "golden" || seen.Lock != "" {
-		t.Errorf("got %v, want a guest of its own with the template's tags", seen.Keys)
+		t.Errorf("got %v, want an independent guest with the template's tags", seen.Keys)
 	}
 	if mine, its := addressOf(seen.Keys["net0"].Text), addressOf(m.key(t, "net0")); mine == its {
-		t.Errorf("got address %s in the clone, want another than the template's", mine)
+		t.Errorf("got address %s in the clone, want an address different from the template's", mine)
 	}
 	full.do(t, cluster.OpStart, nil)
 	full.wantStatus(t, guest.StatusRunning)
@@ -34,9 +34,9 @@ func testTemplate(t *testing.T, s *suite) {
 	t.Run("linked", func(t *testing.T) { m.testLinked(t) })
 }
 
-// testLinked makes a clone that lives on the template's volumes, so that the template cannot go.
-func (m *machine) testLinked(t *testing.T) {
-	linked := &machine{suite: m.suite, kind: m.kind, vmid: m.suite.vmid(t), node: m.node}
+// testLinked creates a clone that uses the template's volumes, so that the template cannot be destroyed.
+func (m *testGuest) testLinked(t *testing.T) {
+	linked := &testGuest{suite: m.suite, kind: m.kind, vmid: m.suite.vmid(t), node: m.node}
 	call := linked.call(cluster.OpCreate, map[string]string{"name": "clustertest-linked", "full": "0"})
 	call.CloneOf = m.vmid
 	t.Cleanup(func() { linked.remove(t) })
@@ -51,7 +51,7 @@ func (m *machine) testLinked(t *testing.T) {
 		t.Errorf("got scsi0 %q, want a volume on the template's base", got)
 	}
 	if task, err := m.try(t, m.call(cluster.OpDestroy, nil)); err == nil && task.OK() {
-		t.Errorf("got task %+v, want no end of a template that is in use", task)
+		t.Errorf("got task %+v, want the destruction of a template in use to be rejected", task)
 	}
 	m.wantTaken(t, true)
 }

@@ -17,23 +17,23 @@ import (
 
 const agentToken = "gitops@pve!agent"
 
-// TestCluster runs the suite on the simulator, in process and over TLS, with the role of docs/quickstart.md, and on the cluster that
-// the environment offers, if any:
+// TestCluster runs the suite on the simulator, in process and over TLS, with the role of docs/quickstart.md. It also runs the suite on the
+// cluster that the environment names:
 //
 //	PVE_TEST_URL          https://host:8006
 //	PVE_TEST_TOKEN_FILE   a file with user@realm!name=secret
 //	PVE_TEST_VMIDS        9000-9099, none of them taken
-//	PVE_TEST_STORAGE      where disks are allocated
+//	PVE_TEST_STORAGE      storage of new disks
 //	PVE_TEST_FINGERPRINT  SHA-256 of the server's certificate; or
-//	PVE_TEST_CA_FILE      the CA that signs it; or neither, for the system's authorities
+//	PVE_TEST_CA_FILE      the CA that signs it; without both, the system's authorities
 //
 // and, for the tests that need more:
 //
 //	PVE_TEST_BRIDGE         of network devices; vmbr0
-//	PVE_TEST_OTHER_STORAGE  where disks move
+//	PVE_TEST_OTHER_STORAGE  storage to which disks move
 //	PVE_TEST_TEMPLATE       of containers, local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst
 //	PVE_TEST_ISO            an image, local:iso/tiny.iso
-//	PVE_TEST_POOLS          two that exist, lab-a,lab-b
+//	PVE_TEST_POOLS          two existing pools, lab-a,lab-b
 func TestCluster(t *testing.T) {
 	t.Run("in_process", func(t *testing.T) {
 		t.Parallel()
@@ -53,14 +53,14 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// simulated is a target that lacks nothing.
+// simulated returns a target that lacks nothing.
 func simulated(t *testing.T, sim *pvesim.Sim, options proxmox.Options) clustertest.Target {
 	t.Helper()
 	target := target(t, options)
 	target.Storage, target.OtherStorage, target.Bridge = "local-lvm", "local", "vmbr0"
 	target.Template, target.ISO, target.Pools = "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst", "local:iso/tiny.iso", [2]string{"lab-a", "lab-b"}
 	target.First, target.Last = 9000, 9029
-	target.Deafen, target.LockTimeout = sim.IgnoreShutdown, lockTimeout
+	target.IgnoreShutdown, target.LockTimeout = sim.IgnoreShutdown, lockTimeout
 	target.Lacks = func(t *testing.T, what string) {
 		t.Helper()
 		t.Fatalf("the simulator has no %s", what)
@@ -76,7 +76,7 @@ func simulated(t *testing.T, sim *pvesim.Sim, options proxmox.Options) clusterte
 	return target
 }
 
-// real is the target that the environment names.
+// real returns the target that the environment names.
 func real(t *testing.T, url string) clustertest.Target {
 	t.Helper()
 	options := proxmox.Options{Endpoints: []string{url}, TokenFile: os.Getenv("PVE_TEST_TOKEN_FILE"), CAFile: os.Getenv("PVE_TEST_CA_FILE")}
@@ -99,8 +99,8 @@ func real(t *testing.T, url string) clustertest.Target {
 // lockTimeout is how long a simulator waits for a guest's lock.
 const lockTimeout = 200 * time.Millisecond
 
-// simulator returns a simulator of two nodes whose agent has the documented role, and that finds nothing wrong by the time the test
-// has ended. Nothing that the suite made is left then.
+// simulator returns a simulator of two nodes whose agent has the documented role. At the end of the test the simulator must report no violation,
+// and must have no guest of the suite.
 func simulator(t *testing.T, options pvesim.Options) *pvesim.Sim {
 	t.Helper()
 	options.Nodes, options.LockTimeout, options.TaskTime = []string{"pve1", "pve2"}, lockTimeout, time.Microsecond
@@ -112,13 +112,13 @@ func simulator(t *testing.T, options pvesim.Options) *pvesim.Sim {
 			t.Errorf("got violation %s, want none", violation)
 		}
 		if got := sim.Guests(); len(got) != before {
-			t.Errorf("got %d guests in the end, want the %d of the beginning: %v", len(got), before, got)
+			t.Errorf("got %d guests at the end, want %d as at the start: %v", len(got), before, got)
 		}
 	})
 	return sim
 }
 
-// serve offers a simulator on loopback.
+// serve serves a simulator on loopback.
 func serve(t *testing.T, sim *pvesim.Sim) (url string, certificate *pvesim.Certificate) {
 	t.Helper()
 	certificate, err := pvesim.NewCertificate()
@@ -131,7 +131,7 @@ func serve(t *testing.T, sim *pvesim.Sim) (url string, certificate *pvesim.Certi
 	}
 	done := make(chan error, 1)
 	go func() { done <- sim.Serve(t.Context(), listener, certificate.Config) }()
-	t.Cleanup(func() { // the test's context has ended by now
+	t.Cleanup(func() { // the test's context has ended
 		if err := <-done; err != nil {
 			t.Errorf("serve: %v", err)
 		}
@@ -168,7 +168,7 @@ func connect(t *testing.T, options proxmox.Options) *proxmox.Client {
 	return client
 }
 
-// wrongSecret returns the token of a file with another secret.
+// wrongSecret returns the token of a file with a wrong secret.
 func wrongSecret(t *testing.T, path string) string {
 	t.Helper()
 	token, err := os.ReadFile(path)

@@ -8,13 +8,13 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// testContainer takes a container from creation to destruction, and a template of it.
+// testContainer creates, changes and clones a container, and converts it to a template.
 func testContainer(t *testing.T, s *suite) {
 	m := s.newCT(t, map[string]string{"net0": "name=eth0,bridge=" + s.Bridge})
 	m.wantStatus(t, guest.StatusStopped)
 	before := m.observe(t)
 	if before.Keys["hostname"].Text != "clustertest" || before.Keys["memory"].Text != "128" || before.Digest == "" {
-		t.Errorf("got %v with digest %q, want the guest as it was made", before.Keys, before.Digest)
+		t.Errorf("got %v with digest %q, want the guest as created", before.Keys, before.Digest)
 	}
 
 	change := m.call(cluster.OpConfig, map[string]string{"description": "a container", "swap": "0", "tags": "b;a"})
@@ -24,7 +24,7 @@ func testContainer(t *testing.T, s *suite) {
 	if got := strings.TrimSpace(after.Keys["description"].Text); got != "a container" || after.Keys["swap"].Text != "0" {
 		t.Errorf("got description %q and swap %q, want them as written", got, after.Keys["swap"].Text)
 	}
-	m.fails(t, "config under the digest of before", change, cluster.ErrConflict)
+	m.wantFailure(t, "config with the old digest", change, cluster.ErrConflict)
 
 	address := hardwareAddress(after.Keys["net0"].Text)
 	m.set(t, map[string]string{"net0": "name=eth0,bridge=" + s.Bridge + ",firewall=1,hwaddr=" + address})
@@ -32,11 +32,11 @@ func testContainer(t *testing.T, s *suite) {
 		t.Errorf("got net0 %q, want the address %s and the firewall", got, address)
 	}
 
-	m.do(t, cluster.OpTemplate, nil) // whose task Proxmox may not name
+	m.do(t, cluster.OpTemplate, nil) // Proxmox may answer without naming the task
 	eventually(t, "the template", func() bool { return m.key(t, "template") == "1" })
 	clone := m.clone(t, map[string]string{"hostname": "clustertest-full", "full": "1", "storage": s.Storage})
 	if got := clone.observe(t); got.Keys["hostname"].Text != "clustertest-full" || got.Keys["template"].Text == "1" {
-		t.Errorf("got %v, want a guest of its own", got.Keys)
+		t.Errorf("got %v, want an independent guest", got.Keys)
 	}
 	clone.do(t, cluster.OpDestroy, map[string]string{"purge": "1"})
 	clone.wantTaken(t, false)
@@ -56,7 +56,7 @@ func testContainerVolumes(t *testing.T, s *suite) {
 	if got := m.key(t, "rootfs"); !strings.Contains(got, "size=3G") {
 		t.Errorf("got rootfs %q, want size=3G", got)
 	}
-	m.fails(t, "grow to the size that it has", m.call(cluster.OpResize, map[string]string{"disk": "rootfs", "size": "3G"}), cluster.ErrConflict)
+	m.wantFailure(t, "resize to the present size", m.call(cluster.OpResize, map[string]string{"disk": "rootfs", "size": "3G"}), cluster.ErrConflict)
 
 	m.set(t, map[string]string{"mp1": s.Storage + ":1,mp=/more"})
 	if got := m.key(t, "mp1"); !strings.Contains(got, "mp=/more") || !strings.Contains(got, "size=1G") {
@@ -84,11 +84,11 @@ func testContainerVolumes(t *testing.T, s *suite) {
 // testContainerPower starts, reboots, shuts down and stops a container.
 func testContainerPower(t *testing.T, s *suite) {
 	m := s.newCT(t, nil)
-	m.fails(t, "stop when stopped", m.call(cluster.OpStop, nil), cluster.ErrConflict)
+	m.wantFailure(t, "stop when stopped", m.call(cluster.OpStop, nil), cluster.ErrConflict)
 	m.do(t, cluster.OpStart, nil)
 	m.wantStatus(t, guest.StatusRunning)
-	m.fails(t, "start again", m.call(cluster.OpStart, nil), cluster.ErrConflict)
-	m.fails(t, "destroy while it runs", m.call(cluster.OpDestroy, nil), cluster.ErrConflict)
+	m.wantFailure(t, "start again", m.call(cluster.OpStart, nil), cluster.ErrConflict)
+	m.wantFailure(t, "destroy while it runs", m.call(cluster.OpDestroy, nil), cluster.ErrConflict)
 
 	m.set(t, map[string]string{"searchdomain": "lan.test"})
 	if got := m.observe(t).Keys["searchdomain"]; got.Pending == nil || *got.Pending != "lan.test" {

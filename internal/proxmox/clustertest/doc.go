@@ -1,7 +1,10 @@
-// Package clustertest is one suite of tests for a reconcile.Cluster and the cluster behind it. It runs on the simulator, and on a
-// real cluster where one is offered, so that the two cannot drift apart unnoticed. docs/quickstart.md tells how to run it on one's own.
+// Package clustertest is one suite of tests for a cluster.Cluster and the cluster behind it. It runs on the simulator, and on a
+// real cluster if the environment names one, so that a difference between the two fails a test. docs/quickstart.md describes how to run it.
 //
-// The suite changes guests within a range of vmids alone. It refuses a range that is not empty, and removes what it made, also
-// when a test fails; what is left when the process is killed has the name clustertest. It needs a token with the documented role
-// and nothing else. What a cluster does not have, such as a second node, is a skipped test there.
+// The suite changes guests only within a range of vmids. It rejects a range that is not empty, and removes the guests that it created, also
+// when a test fails. After the process was killed, guests with the name clustertest may remain. The suite needs a token with the
+// documented role and nothing else. A test is skipped if the cluster lacks something that the test needs, such as a second node.
+//
+// Target (target.go) describes the cluster. Run (clustertest.go) lists the tests. testGuest (guest.go) is a guest of a test, with methods
+// that carry out calls and check the result. Each of the other files holds the tests of one subject.
 package clustertest

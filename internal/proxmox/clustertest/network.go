@@ -8,7 +8,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 )
 
-// testNetwork changes a network device. Proxmox draws a new address whenever none is sent, so it has to be sent.
+// testNetwork changes a network device. Proxmox generates a new MAC address if the value contains none, so a change has to contain the address.
 func testNetwork(t *testing.T, s *suite) {
 	m := s.newVM(t, map[string]string{"net0": "virtio,bridge=" + s.Bridge})
 	address := addressOf(m.key(t, "net0"))
@@ -21,18 +21,18 @@ func testNetwork(t *testing.T, s *suite) {
 	}
 	m.set(t, map[string]string{"net0": "virtio,bridge=" + s.Bridge})
 	if got := m.key(t, "net0"); addressOf(got) == address {
-		t.Errorf("got net0 %q, want another address, as none was sent", got)
+		t.Errorf("got net0 %q, want a new address, because none was sent", got)
 	}
 }
 
-// addressOf returns the MAC address of a network device's value.
+// addressOf returns the MAC address in the value of a virtual machine's network device.
 func addressOf(device string) string {
 	_, rest, _ := strings.Cut(device, "=")
 	address, _, _ := strings.Cut(rest, ",")
 	return address
 }
 
-// testCloudInit writes a cloud-init drive anew. The password is read back as stars.
+// testCloudInit writes a cloud-init drive again. The password reads as stars.
 func testCloudInit(t *testing.T, s *suite) {
 	m := s.newVM(t, map[string]string{"ide2": s.Storage + ":cloudinit", "net0": "virtio,bridge=" + s.Bridge})
 	const password = "clustertest-password"
@@ -47,7 +47,7 @@ func testCloudInit(t *testing.T, s *suite) {
 		t.Errorf("got a password of %d characters that are not stars, want stars", len(got))
 	}
 	if got := seen.Keys["ipconfig0"].Text; got != "ip=192.0.2.10/24,gw=192.0.2.1" {
-		t.Errorf("got ipconfig0 %q, want it as written", got)
+		t.Errorf("got ipconfig0 %q, want it as sent", got)
 	}
 	m.do(t, cluster.OpCloudInit, nil)
 	if got := m.key(t, "ide2"); !strings.Contains(got, "cloudinit") || !strings.Contains(got, "media=cdrom") {

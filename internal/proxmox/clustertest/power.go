@@ -8,7 +8,7 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// testPending changes a key of a running guest that only a restart brings into effect.
+// testPending changes a key of a running guest that takes effect only after a restart.
 func testPending(t *testing.T, s *suite) {
 	m := s.newVM(t, nil)
 	m.do(t, cluster.OpStart, nil)
@@ -18,8 +18,8 @@ func testPending(t *testing.T, s *suite) {
 	m.wantMemory(t, "128", "")
 }
 
-// wantMemory wants the guest's memory, in MiB, and what is pending of it, empty for nothing.
-func (m *machine) wantMemory(t *testing.T, now, pending string) {
+// wantMemory requires values of the key memory, in MiB: the present one and the pending one, empty for none.
+func (m *testGuest) wantMemory(t *testing.T, now, pending string) {
 	t.Helper()
 	got := m.observe(t).Keys["memory"]
 	waiting := ""
@@ -31,40 +31,40 @@ func (m *machine) wantMemory(t *testing.T, now, pending string) {
 	}
 }
 
-// testShutdown asks a guest that does not listen to go: for a while in vain, then with force.
+// testShutdown shuts down a guest that ignores the request: first without effect within the timeout, then with forceStop.
 func testShutdown(t *testing.T, s *suite) {
 	m := s.newVM(t, nil)
 	m.do(t, cluster.OpStart, nil)
-	m.deafen(t)
+	m.ignoreShutdown(t)
 
 	task, err := m.try(t, m.call(cluster.OpShutdown, map[string]string{"timeout": "1"}))
-	if task.OK() && m.Deafen == nil {
-		s.lacks(t, deafGuest)
+	if task.OK() && m.IgnoreShutdown == nil {
+		s.lacks(t, shutdownIgnored)
 	}
 	if err != nil || task.OK() || task.Err != nil || task.LogTail == "" {
-		t.Errorf("got task %+v, error %v, want one that failed for a reason of its own, with the end of its log", task, err)
+		t.Errorf("got task %+v, error %v, want a failure that means no error of a Cluster, with the end of its log", task, err)
 	}
 	m.wantStatus(t, guest.StatusRunning)
 	m.do(t, cluster.OpShutdown, map[string]string{"timeout": "1", "forceStop": "1"})
 	m.wantStatus(t, guest.StatusStopped)
 }
 
-// deafGuest is what a cluster lacks whose guests heed a shutdown although they have no system: a simulated one, seen from outside.
-const deafGuest = "guest that ignores a shutdown"
+// shutdownIgnored names what a cluster lacks if its guests shut down on request without an operating system, as in a simulator in another process.
+const shutdownIgnored = "guest that ignores a shutdown"
 
-// deafen makes the guest ignore requests to shut down, where having no system does not do that.
-func (m *machine) deafen(t *testing.T) {
+// ignoreShutdown makes the guest ignore requests to shut down, if the target has a function for it.
+func (m *testGuest) ignoreShutdown(t *testing.T) {
 	t.Helper()
-	if m.Deafen == nil {
+	if m.IgnoreShutdown == nil {
 		return
 	}
-	if err := m.Deafen(m.vmid); err != nil {
+	if err := m.IgnoreShutdown(m.vmid); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// testReboot reboots a guest for what is pending. The task of a virtual machine ends when the guest is down; another one, which is
-// not ours, starts it again. A guest that does not listen keeps running, and nothing is applied.
+// testReboot reboots a guest with pending changes. The reboot task of a virtual machine ends when the guest is down; another task, which the
+// host starts, starts the guest again. A guest that ignores the request keeps running, and its changes stay pending.
 func testReboot(t *testing.T, s *suite) {
 	began := time.Now().Add(-time.Minute)
 	m := s.newVM(t, nil)
@@ -77,8 +77,8 @@ func testReboot(t *testing.T, s *suite) {
 	if !task.OK() {
 		m.wantStatus(t, guest.StatusRunning)
 		m.wantMemory(t, "64", "128")
-		if m.Deafen != nil {
-			t.Errorf("got task %+v, want a guest that listens to reboot", task)
+		if m.IgnoreShutdown != nil {
+			t.Errorf("got task %+v, want the reboot to succeed", task)
 		}
 		return
 	}
@@ -90,7 +90,8 @@ func testReboot(t *testing.T, s *suite) {
 	m.wantMemory(t, "128", "")
 }
 
-func (m *machine) startedByHost(t *testing.T, began time.Time) bool {
+// startedByHost reports whether the host itself has started the guest since began.
+func (m *testGuest) startedByHost(t *testing.T, began time.Time) bool {
 	t.Helper()
 	tasks, err := m.Cluster.Tasks(t.Context(), cluster.TaskQuery{Node: m.node, VMID: m.vmid, Types: []string{"qmstart"}, Since: began})
 	if err != nil {

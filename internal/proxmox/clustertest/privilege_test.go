@@ -12,8 +12,9 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// The suite shows that the documented roles are enough. This shows that they are not more than enough: without any one privilege, Proxmox
-// refuses something and names it. Datastore.Audit alone is for storages with images on which AllocateSpace is not granted.
+// The suite shows that the documented roles are sufficient. This test shows that each privilege is necessary: without it, Proxmox
+// rejects a call and names the privilege. The exception is Datastore.Audit, which is for storages with images on which AllocateSpace is not
+// granted.
 func TestEveryPrivilegeIsNeeded(t *testing.T) {
 	all := documented(t, quickstart, pvesim.Options{})
 	for _, entry := range all.Users[0].ACL {
@@ -34,7 +35,7 @@ func TestEveryPrivilegeIsNeeded(t *testing.T) {
 	}
 }
 
-// without takes a privilege out of the user's roles.
+// without removes a privilege from the user's roles.
 func without(options pvesim.Options, privilege string) pvesim.Options {
 	user := options.Users[0]
 	user.ACL = slices.Clone(user.ACL)
@@ -46,7 +47,7 @@ func without(options pvesim.Options, privilege string) pvesim.Options {
 	return options
 }
 
-// refused does what an agent does and returns what was denied, which Proxmox says before it begins a task.
+// refused carries out the calls of an agent and returns the errors of the denied calls. Proxmox denies a call before it starts a task.
 func refused(t *testing.T, options pvesim.Options) (refusals []error) {
 	t.Helper()
 	options.Nodes = []string{"pve1", "pve2"}
@@ -64,31 +65,31 @@ func refused(t *testing.T, options pvesim.Options) (refusals []error) {
 		}
 	}
 	client := connect(t, proxmox.Options{Endpoints: []string{"https://pve1"}, Transport: sim.Transport(), TokenFile: file(t, sim.Token(agentToken))})
-	note := func(err error) {
+	record := func(err error) {
 		if errors.Is(err, cluster.ErrDenied) {
 			refusals = append(refusals, err)
 		}
 	}
-	note(client.Ready(t.Context()))
+	record(client.Ready(t.Context()))
 	_, err := client.Observe(t.Context(), cluster.Row{Kind: guest.VirtualMachine, VMID: 100, Node: "pve1"})
-	note(err)
+	record(err)
 	_, err = client.HA(t.Context())
-	note(err)
-	note(client.SetPoolComment(t.Context(), "gitops-agent", "a floor"))
+	record(err)
+	record(client.SetPoolComment(t.Context(), "gitops-agent", "a floor"))
 	_, _, err = client.PoolComment(t.Context(), "gitops-agent")
-	note(err)
+	record(err)
 	for i, call := range agentCalls() {
-		call.Kind, call.Node, call.VMID = guest.VirtualMachine, "pve1", 100+i // a guest for each
+		call.Kind, call.Node, call.VMID = guest.VirtualMachine, "pve1", 100+i // one guest for each call
 		if call.Op == cluster.OpCreate {
 			call.VMID = 500 + i
 		}
 		_, err := client.Do(t.Context(), call)
-		note(err)
+		record(err)
 	}
 	return refusals
 }
 
-// agentCalls are calls that ask for every privilege of the roles.
+// agentCalls returns calls that together need every privilege of the roles.
 func agentCalls() []cluster.Call {
 	config := func(key, value string) cluster.Call {
 		return cluster.Call{Op: cluster.OpConfig, Params: map[string]string{key: value}}

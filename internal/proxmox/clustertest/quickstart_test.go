@@ -15,21 +15,21 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// The manifests of the quickstart parse, and are what its text speaks of.
+// The manifests of the quickstart parse, and contain the guest of its text.
 func TestQuickstartManifestsParse(t *testing.T) {
 	set, err := manifest.Parse(documentedManifests(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(set.Guests) != 1 || set.Guests[0].Label() != "VirtualMachine/hello" {
-		t.Fatalf("got guests %v, want hello alone", set.Guests)
+		t.Fatalf("got guests %v, want only hello", set.Guests)
 	}
 	if lacks := lacking(t, wanted(t, set)); len(lacks) > 0 {
-		t.Errorf("got %v lacking, want the role to be enough", lacks)
+		t.Errorf("got %v lacking, want the role to be sufficient", lacks)
 	}
 }
 
-// documentedManifests are the blocks of the quickstart that begin with a file's name.
+// documentedManifests returns the blocks of the quickstart that begin with a file name.
 func documentedManifests(t *testing.T) []manifest.File {
 	t.Helper()
 	text, err := os.ReadFile(quickstart)
@@ -43,7 +43,7 @@ func documentedManifests(t *testing.T) []manifest.File {
 	return files
 }
 
-// What the examples need beyond the roles is in the quickstart, by privilege.
+// The quickstart names every privilege that the examples need and the roles lack.
 func TestExamplesNeedWhatIsDocumented(t *testing.T) {
 	text, err := os.ReadFile(quickstart)
 	if err != nil {
@@ -60,7 +60,7 @@ func TestExamplesNeedWhatIsDocumented(t *testing.T) {
 		}
 		for _, lack := range lacking(t, wanted(t, set)) {
 			if !strings.Contains(string(text), lack.Privilege) {
-				t.Errorf("%s: got no word on %s on %s, which %s needs", repository.Name(), lack.Privilege, lack.Path, lack.Key)
+				t.Errorf("%s: got no mention of %s on %s, which %s needs", repository.Name(), lack.Privilege, lack.Path, lack.Key)
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func wanted(t *testing.T, set manifest.Set) []guest.Desired {
 	return guests
 }
 
-// lacking returns what guests need beyond what the quickstart grants, as Proxmox tells it to the token.
+// lacking returns the privileges that guests need and the quickstart does not grant, according to Proxmox's answer to the token.
 func lacking(t *testing.T, guests []guest.Desired) (lacks []guest.Need) {
 	t.Helper()
 	sim := pvesim.New(documented(t, quickstart, pvesim.Options{}))

@@ -10,20 +10,20 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// testLife takes a virtual machine from creation to destruction.
-func testLife(t *testing.T, s *suite) {
+// testLifecycle creates, changes, starts, stops and destroys a virtual machine.
+func testLifecycle(t *testing.T, s *suite) {
 	began := time.Now().Add(-time.Minute) // the cluster's clock may be behind
 	m := s.newVM(t, nil)
 	m.wantTaken(t, true)
 	m.wantStatus(t, guest.StatusStopped)
 	eventually(t, "the guest in the inventory", func() bool {
-		row, listed := m.listed(t)
+		row, listed := m.inventoryRow(t)
 		return listed && row.Node == m.node && row.Kind == m.kind
 	})
 
 	before := m.observe(t)
 	if before.Keys["name"].Text != "clustertest" || before.Keys["memory"].Text != "64" || before.Digest == "" {
-		t.Errorf("got %v with digest %q, want the guest as it was made", before.Keys, before.Digest)
+		t.Errorf("got %v with digest %q, want the guest as created", before.Keys, before.Digest)
 	}
 
 	change := m.call(cluster.OpConfig, map[string]string{"description": "first line\nsecond line", "onboot": "0", "tags": "b;a"})
@@ -42,8 +42,8 @@ func testLife(t *testing.T, s *suite) {
 
 	m.do(t, cluster.OpStart, nil)
 	m.wantStatus(t, guest.StatusRunning)
-	m.fails(t, "start again", m.call(cluster.OpStart, nil), cluster.ErrConflict)
-	m.fails(t, "destroy while it runs", m.call(cluster.OpDestroy, nil), cluster.ErrConflict)
+	m.wantFailure(t, "start again", m.call(cluster.OpStart, nil), cluster.ErrConflict)
+	m.wantFailure(t, "destroy while it runs", m.call(cluster.OpDestroy, nil), cluster.ErrConflict)
 	m.do(t, cluster.OpStop, nil)
 	m.wantStatus(t, guest.StatusStopped)
 
@@ -52,34 +52,34 @@ func testLife(t *testing.T, s *suite) {
 	m.wantTasks(t, began, "qmcreate", "qmdestroy")
 }
 
-// wantTasks wants the node to remember tasks of the guest that ended well.
-func (m *machine) wantTasks(t *testing.T, began time.Time, types ...string) {
+// wantTasks requires the node to list tasks of the guest of each type that succeeded.
+func (m *testGuest) wantTasks(t *testing.T, began time.Time, types ...string) {
 	t.Helper()
 	tasks, err := m.Cluster.Tasks(t.Context(), cluster.TaskQuery{Node: m.node, VMID: m.vmid, Types: types, Since: began})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var wellEnded []string
+	var succeeded []string
 	for _, task := range tasks {
 		if task.VMID == m.vmid && task.OK() {
-			wellEnded = append(wellEnded, task.Type)
+			succeeded = append(succeeded, task.Type)
 		}
 	}
-	slices.Sort(wellEnded)
+	slices.Sort(succeeded)
 	for _, kind := range types {
-		if !slices.Contains(wellEnded, kind) {
-			t.Errorf("got tasks %v that ended well, want %s among them", wellEnded, kind)
+		if !slices.Contains(succeeded, kind) {
+			t.Errorf("got tasks %v that succeeded, want %s among them", succeeded, kind)
 		}
 	}
 }
 
-// testISO makes a virtual machine without any disk, which boots from an image.
+// testISO creates a virtual machine without a disk, which boots from an image.
 func testISO(t *testing.T, s *suite) {
 	if s.ISO == "" {
 		s.lacks(t, "ISO image")
 	}
-	m := &machine{suite: s, kind: guest.VirtualMachine, vmid: s.vmid(t), node: s.Nodes[0]}
-	m.make(t, m.call(cluster.OpCreate, map[string]string{"name": "clustertest", "memory": "64", "ide2": s.ISO + ",media=cdrom", "boot": "order=ide2"}))
+	m := &testGuest{suite: s, kind: guest.VirtualMachine, vmid: s.vmid(t), node: s.Nodes[0]}
+	m.create(t, m.call(cluster.OpCreate, map[string]string{"name": "clustertest", "memory": "64", "ide2": s.ISO + ",media=cdrom", "boot": "order=ide2"}))
 	if got := m.key(t, "ide2"); !strings.HasPrefix(got, s.ISO+",") || !strings.Contains(got, "media=cdrom") {
 		t.Errorf("got ide2 %q, want the image", got)
 	}

@@ -13,7 +13,7 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// A test that ends in the middle leaves its guest in any state and on any node; what was made has to go.
+// A test that ends early leaves its guest in any state and on any node. destroy removes the guest in each case.
 func TestDestroyFromAnyState(t *testing.T) {
 	tests := map[string]struct {
 		kind  guest.Kind
@@ -41,11 +41,11 @@ func TestDestroyFromAnyState(t *testing.T) {
 			if _, err := add(test.left); err != nil {
 				t.Fatal(err)
 			}
-			m := &machine{suite: &suite{Target: Target{Cluster: rootClient(t, sim)}}, kind: test.kind, vmid: 9000, node: "pve1"}
+			m := &testGuest{suite: &suite{Target: Target{Cluster: rootClient(t, sim)}}, kind: test.kind, vmid: 9000, node: "pve1"}
 			for _, op := range test.calls {
 				m.do(t, op, nil)
 			}
-			for range 2 { // the second time there is nothing to do
+			for range 2 { // the second time the guest does not exist
 				if err := m.destroy(t.Context()); err != nil || len(sim.Guests()) != 0 {
 					t.Errorf("got error %v and guests %v, want none", err, sim.Guests())
 				}
@@ -54,20 +54,20 @@ func TestDestroyFromAnyState(t *testing.T) {
 	}
 }
 
-// What a lost worker leaves bears a lock that no token can lift: that is reported.
+// A lost worker leaves a guest with a lock that no token can remove. destroy reports the lock.
 func TestDestroyReportsALock(t *testing.T) {
 	sim := pvesim.New(pvesim.Options{TaskTime: time.Microsecond})
 	t.Cleanup(sim.Close)
 	if _, err := sim.AddVM(pvesim.Guest{VMID: 9000, Config: "lock: clone\n"}); err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{suite: &suite{Target: Target{Cluster: rootClient(t, sim)}}, kind: guest.VirtualMachine, vmid: 9000, node: "pve1"}
+	m := &testGuest{suite: &suite{Target: Target{Cluster: rootClient(t, sim)}}, kind: guest.VirtualMachine, vmid: 9000, node: "pve1"}
 	if err := m.destroy(t.Context()); !errors.Is(err, cluster.ErrLocked) {
 		t.Errorf("got error %v, want ErrLocked", err)
 	}
 }
 
-// rootClient returns a client that may do everything.
+// rootClient returns a client with the token of root, which has every privilege.
 func rootClient(t *testing.T, sim *pvesim.Sim) *proxmox.Client {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "token")

@@ -9,7 +9,7 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// testPool puts a guest into a pool and from there into another one.
+// testPool adds a guest to a pool, and then moves it to another pool.
 func testPool(t *testing.T, s *suite) {
 	if s.Pools[0] == "" || s.Pools[1] == "" {
 		s.lacks(t, "two pools")
@@ -18,14 +18,14 @@ func testPool(t *testing.T, s *suite) {
 	for _, pool := range s.Pools {
 		m.do(t, cluster.OpPool, map[string]string{"poolid": pool})
 		eventually(t, "the guest in pool "+pool, func() bool {
-			row, listed := m.listed(t)
+			row, listed := m.inventoryRow(t)
 			return listed && row.Pool == pool
 		})
-		m.fails(t, "join the pool again", m.call(cluster.OpPool, map[string]string{"poolid": pool}), cluster.ErrConflict)
+		m.wantFailure(t, "join the pool again", m.call(cluster.OpPool, map[string]string{"poolid": pool}), cluster.ErrConflict)
 	}
 }
 
-// testHA makes a guest a resource of the HA manager, which must not start it, and takes it out again.
+// testHA adds a guest to the HA manager, which must not start the guest, and removes it again.
 func testHA(t *testing.T, s *suite) {
 	m := s.newVM(t, nil)
 	_, err := m.try(t, m.call(cluster.OpHAAdd, map[string]string{"state": "stopped", "max_restart": "2"}))
@@ -36,26 +36,27 @@ func testHA(t *testing.T, s *suite) {
 		t.Fatal(err)
 	}
 	m.wantHA(t, guest.HA{State: "stopped", MaxRestart: 2, MaxRelocate: 1})
-	m.fails(t, "add again", m.call(cluster.OpHAAdd, nil), cluster.ErrConflict)
+	m.wantFailure(t, "add again", m.call(cluster.OpHAAdd, nil), cluster.ErrConflict)
 	m.do(t, cluster.OpHASet, map[string]string{"max_relocate": "3"})
 	m.wantHA(t, guest.HA{State: "stopped", MaxRestart: 2, MaxRelocate: 3})
 	m.do(t, cluster.OpHARemove, nil)
-	if got, listed := m.resource(t); listed {
+	if got, listed := m.haResource(t); listed {
 		t.Errorf("got resource %+v, want none", got)
 	}
-	m.fails(t, "remove again", m.call(cluster.OpHARemove, nil), cluster.ErrConflict)
+	m.wantFailure(t, "remove again", m.call(cluster.OpHARemove, nil), cluster.ErrConflict)
 	m.wantStatus(t, guest.StatusStopped)
 }
 
-func (m *machine) wantHA(t *testing.T, want guest.HA) {
+// wantHA requires the HA manager to have the resource want for the guest.
+func (m *testGuest) wantHA(t *testing.T, want guest.HA) {
 	t.Helper()
-	if got, _ := m.resource(t); got != want {
+	if got, _ := m.haResource(t); got != want {
 		t.Errorf("got resource %+v, want %+v", got, want)
 	}
 }
 
-// resource returns what the HA manager has of the guest.
-func (m *machine) resource(t *testing.T) (guest.HA, bool) {
+// haResource returns the resource of the guest in the HA manager, and whether there is one.
+func (m *testGuest) haResource(t *testing.T) (guest.HA, bool) {
 	t.Helper()
 	all, err := m.Cluster.HA(t.Context())
 	if err != nil {
@@ -65,7 +66,7 @@ func (m *machine) resource(t *testing.T) (guest.HA, bool) {
 	return got, listed
 }
 
-// testMigrate moves a virtual machine to the other node while it is stopped, and back while it runs.
+// testMigrate migrates a stopped virtual machine to the other node, and migrates it back while it runs.
 func testMigrate(t *testing.T, s *suite) {
 	if len(s.Nodes) < 2 {
 		s.lacks(t, "second node")
@@ -75,13 +76,13 @@ func testMigrate(t *testing.T, s *suite) {
 	m.wantStatus(t, guest.StatusStopped)
 	old := m.call(cluster.OpConfig, map[string]string{"onboot": "1"})
 	old.Node = s.Nodes[0]
-	m.fails(t, "config on the old node", old, cluster.ErrNotExist)
+	m.wantFailure(t, "config on the old node", old, cluster.ErrNotExist)
 	m.do(t, cluster.OpStart, nil)
 	m.migrate(t, s.Nodes[0], map[string]string{"online": "1", "with-local-disks": "1"})
 	m.wantStatus(t, guest.StatusRunning)
 }
 
-// testMigrateContainer moves a running container, which restarts on its way.
+// testMigrateContainer migrates a running container, which restarts.
 func testMigrateContainer(t *testing.T, s *suite) {
 	if len(s.Nodes) < 2 {
 		s.lacks(t, "second node")
@@ -95,8 +96,8 @@ func testMigrateContainer(t *testing.T, s *suite) {
 	})
 }
 
-// migrate moves the guest and wants it on its new node and no longer on the old one.
-func (m *machine) migrate(t *testing.T, target string, params map[string]string) {
+// migrate migrates the guest, and requires it to be on the target node and not on the old node.
+func (m *testGuest) migrate(t *testing.T, target string, params map[string]string) {
 	t.Helper()
 	call := m.call(cluster.OpMigrate, map[string]string{"target": target})
 	maps.Copy(call.Params, params)

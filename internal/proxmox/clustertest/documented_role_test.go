@@ -17,13 +17,13 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// The documents that tell an operator what to grant.
+// The documents that state which privileges to grant.
 var (
 	quickstart = filepath.Join("..", "..", "..", "docs", "quickstart.md")
 	readme     = filepath.Join("..", "..", "..", "README.md")
 )
 
-// documentedRole returns the privileges of the role that a document's pveum command makes.
+// documentedRole returns the privileges of the role that a pveum command of a document creates.
 func documentedRole(t *testing.T, document, role string) []string {
 	t.Helper()
 	text, err := os.ReadFile(document)
@@ -32,14 +32,14 @@ func documentedRole(t *testing.T, document, role string) []string {
 	}
 	command := regexp.MustCompile(`pveum role add ` + role + ` --privs "([^"]+)"`).FindSubmatch(text)
 	if command == nil {
-		t.Fatalf("got no command in %s that makes role %s, want one", document, role)
+		t.Fatalf("got no command in %s that creates role %s, want one", document, role)
 	}
 	privileges := strings.Fields(strings.ReplaceAll(string(command[1]), "\\", " "))
 	slices.Sort(privileges)
 	return privileges
 }
 
-// documentedACL returns what a document's pveum commands grant to the agent's user.
+// documentedACL returns the privileges that the pveum commands of a document grant to the agent's user.
 func documentedACL(t *testing.T, document string) []pvesim.ACL {
 	t.Helper()
 	text, err := os.ReadFile(document)
@@ -53,7 +53,7 @@ func documentedACL(t *testing.T, document string) []pvesim.ACL {
 	return acl
 }
 
-// documented is the options of a simulator whose agent has what a document grants, and no more.
+// documented returns options of a simulator whose agent has exactly the privileges that a document grants.
 func documented(t *testing.T, document string, options pvesim.Options) pvesim.Options {
 	t.Helper()
 	options.Users = []pvesim.User{{ID: "gitops@pve", ACL: documentedACL(t, document)}}
@@ -61,7 +61,7 @@ func documented(t *testing.T, document string, options pvesim.Options) pvesim.Op
 	return options
 }
 
-// The role of the readme leaves HA out, and says so by a refusal that names the privilege.
+// The role of the readme does not allow HA: the call is denied with the name of the privilege.
 func TestRoleWithoutHA(t *testing.T) {
 	sim := pvesim.New(documented(t, readme, pvesim.Options{}))
 	t.Cleanup(sim.Close)
@@ -78,7 +78,7 @@ func TestRoleWithoutHA(t *testing.T) {
 	}
 }
 
-// What the readme grants is what the quickstart grants, under which the suite passes.
+// The readme grants the same privileges as the quickstart. With these privileges the suite passes.
 func TestDocumentedRolesAgree(t *testing.T) {
 	want, got := documentedRole(t, quickstart, "GitOps"), documentedRole(t, readme, "GitOps")
 	if diff := gocmp.Diff(want, got); diff != "" {
@@ -89,7 +89,7 @@ func TestDocumentedRolesAgree(t *testing.T) {
 	}
 }
 
-// Every privilege of the quickstart's table is granted, and every one granted is explained.
+// The privileges in the quickstart's table are the granted privileges.
 func TestEveryPrivilegeIsExplained(t *testing.T) {
 	text, err := os.ReadFile(quickstart)
 	if err != nil {
@@ -104,7 +104,7 @@ func TestEveryPrivilegeIsExplained(t *testing.T) {
 	granted := slices.Concat(documentedRole(t, quickstart, "GitOps"), documentedRole(t, quickstart, "GitOpsHA"))
 	for _, privilege := range granted {
 		if !explained[privilege] {
-			t.Errorf("got no word on what %s is for, want one", privilege)
+			t.Errorf("got no explanation of %s, want one", privilege)
 		}
 		delete(explained, privilege)
 	}
