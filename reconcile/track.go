@@ -51,7 +51,8 @@ type assessment struct {
 	busy       bool // its lane works on it, or it waits for its lane
 }
 
-// learn takes the result of a turn of the guest's lane. It reports whether the result is a failure that differs from the last one.
+// learn takes the result of a turn of the guest's lane. It reports whether the result is a failure of another step than the last one, or the
+// first failure in a row.
 func (t *track) learn(r lane.Result, now time.Time) (newFailure bool) {
 	if r.Steps > 0 {
 		t.warnings = r.Warnings
@@ -63,7 +64,7 @@ func (t *track) learn(r lane.Result, now time.Time) (newFailure bool) {
 		t.recover()
 		return false
 	}
-	newFailure = t.failed == nil || t.failed.Error() != r.Err.Error()
+	newFailure = t.failed == nil || t.failedStep.Op != r.Step.Op
 	t.retry, t.failed, t.failedStep = t.retry.after(r.Err, r.Step.Op, now), r.Err, r.Step
 	return newFailure
 }
