@@ -7,6 +7,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
+// serveJSON writes the report as a JSON document.
 func (s *site) serveJSON(w http.ResponseWriter, r *http.Request) {
 	body, err := json.MarshalIndent(report.NewDocument(s.opts.Report()), "", "  ")
 	if err != nil {

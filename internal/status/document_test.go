@@ -10,9 +10,11 @@ import (
 )
 
 func TestStatusJSON(t *testing.T) {
+	t.Parallel()
 	for name, sample := range samples() {
 		t.Run(name, func(t *testing.T) {
-			_, body := ask(t, of(sample), "GET", "/status.json")
+			t.Parallel()
+			_, body := ask(t, optionsFor(sample), "GET", "/status.json")
 			var got report.Document
 			if err := json.Unmarshal([]byte(body), &got); err != nil {
 				t.Fatal(err)
@@ -39,6 +41,7 @@ func TestStatusJSON(t *testing.T) {
 }
 
 func TestStatusJSONGolden(t *testing.T) {
-	_, body := ask(t, of(troubled()), "GET", "/status.json")
+	t.Parallel()
+	_, body := ask(t, optionsFor(troubled()), "GET", "/status.json")
 	golden(t, "status.golden.json", []byte(body))
 }

@@ -39,7 +39,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// atNoon runs a test at the moment of the sample reports.
+// atNoon runs a test at the time of the sample reports.
 func atNoon(t *testing.T, run func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -48,8 +48,8 @@ func atNoon(t *testing.T, run func(t *testing.T)) {
 	})
 }
 
-// of serves one report.
-func of(r report.Report) status.Options {
+// optionsFor returns options that serve one report.
+func optionsFor(r report.Report) status.Options {
 	return status.Options{Report: func() report.Report { return r }, Version: "1.2.3"}
 }
 
@@ -67,9 +67,10 @@ func send(t *testing.T, handler http.Handler, r *http.Request) (*httptest.Respon
 }
 
 func TestHandlerRoutes(t *testing.T) {
+	t.Parallel()
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "sample_total", Help: "A sample."}))
-	full := of(steady())
+	full := optionsFor(steady())
 	full.Gatherer = registry
 	full.Hint = func() { t.Error("got a hint, want none without the token") }
 	full.WebhookToken = func() (string, error) { return "secret", nil }
@@ -94,6 +95,7 @@ func TestHandlerRoutes(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			res, _ := ask(t, full, test.method, test.target)
 			if res.Code != test.status {
 				t.Errorf("got status %d, want %d", res.Code, test.status)
@@ -116,15 +118,17 @@ func TestHandlerRoutes(t *testing.T) {
 	}
 }
 
-func TestHandlerWithoutTheRest(t *testing.T) {
+func TestHandlerOmitsOptionalRoutes(t *testing.T) {
+	t.Parallel()
 	for _, request := range []struct{ method, target string }{{"GET", "/metrics"}, {"POST", "/webhook"}, {"GET", "/webhook"}} {
-		if res, _ := ask(t, of(steady()), request.method, request.target); res.Code != http.StatusNotFound {
+		if res, _ := ask(t, optionsFor(steady()), request.method, request.target); res.Code != http.StatusNotFound {
 			t.Errorf("%s %s: got status %d, want 404", request.method, request.target, res.Code)
 		}
 	}
 }
 
 func TestHandlerTurnsPanicInto500(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	opts := status.Options{Report: func() report.Report { panic("no report") }, Logger: textLogger(&log)}
 	res, body := ask(t, opts, "GET", "/status.json")
@@ -137,21 +141,22 @@ func TestHandlerTurnsPanicInto500(t *testing.T) {
 }
 
 func TestHandlerKeepsGoodMetricsBesideBadOnes(t *testing.T) {
+	t.Parallel()
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "sample_total", Help: "A sample."}), brokenCollector{})
 	var log bytes.Buffer
-	opts := of(steady())
+	opts := optionsFor(steady())
 	opts.Gatherer, opts.Logger = registry, textLogger(&log)
 	res, body := ask(t, opts, "GET", "/metrics")
 	if res.Code != http.StatusOK || !bytes.Contains([]byte(body), []byte("sample_total 0")) {
 		t.Errorf("got %d %q, want the good metric", res.Code, body)
 	}
-	if !bytes.Contains(log.Bytes(), []byte("metrics not gathered in full")) {
+	if !bytes.Contains(log.Bytes(), []byte("some metrics not gathered")) {
 		t.Errorf("got log %q, want a warning", log.String())
 	}
 }
 
-// brokenCollector collects what cannot be collected.
+// brokenCollector returns an error for its metric.
 type brokenCollector struct{}
 
 func (brokenCollector) Describe(ch chan<- *prometheus.Desc) { ch <- brokenDesc }

@@ -26,10 +26,12 @@ func samples() map[string]report.Report {
 }
 
 func TestPageGolden(t *testing.T) {
+	t.Parallel()
 	for name, report := range samples() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			atNoon(t, func(t *testing.T) {
-				_, body := ask(t, of(report), "GET", "/")
+				_, body := ask(t, optionsFor(report), "GET", "/")
 				golden(t, name+".golden.html", []byte(withoutStyle(t, body)))
 			})
 		})
@@ -48,19 +50,20 @@ func style(t *testing.T, page string) string {
 	return found[0][1]
 }
 
-// withoutStyle returns a page with a placeholder for its style sheet, so that the golden files show the page alone.
+// withoutStyle returns a page with a placeholder for its style sheet, so that the golden files contain only the page.
 func withoutStyle(t *testing.T, page string) string {
 	t.Helper()
 	return strings.Replace(page, style(t, page), "page.css", 1)
 }
 
 func TestPageCarriesItsStyleSheet(t *testing.T) {
+	t.Parallel()
 	want, err := os.ReadFile("page.css")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, report := range samples() {
-		_, body := ask(t, of(report), "GET", "/")
+		_, body := ask(t, optionsFor(report), "GET", "/")
 		if got := style(t, body); got != string(want) || len(want) == 0 {
 			t.Errorf("%s: got a style sheet of %d bytes, want the %d bytes of page.css", name, len(got), len(want))
 		}
@@ -68,10 +71,12 @@ func TestPageCarriesItsStyleSheet(t *testing.T) {
 }
 
 func TestPageIsWellFormedAndSelfContained(t *testing.T) {
+	t.Parallel()
 	external := regexp.MustCompile(`(?i)<script|<link|<img|<iframe|@import|url\(|\sstyle=|\son[a-z]+=|(src|href)="(https?:)?//`)
 	for name, report := range samples() {
 		t.Run(name, func(t *testing.T) {
-			_, body := ask(t, of(report), "GET", "/")
+			t.Parallel()
+			_, body := ask(t, optionsFor(report), "GET", "/")
 			if found := external.FindString(body); found != "" {
 				t.Errorf("got %q, want nothing that the page's policy forbids", found)
 			}
@@ -111,7 +116,8 @@ func balanced(page string) error {
 }
 
 func TestPagePolicyFitsItsStyle(t *testing.T) {
-	res, body := ask(t, of(troubled()), "GET", "/")
+	t.Parallel()
+	res, body := ask(t, optionsFor(troubled()), "GET", "/")
 	sum := sha256.Sum256([]byte(style(t, body)))
 	want := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -121,9 +127,10 @@ func TestPagePolicyFitsItsStyle(t *testing.T) {
 }
 
 func TestPageRefresh(t *testing.T) {
+	t.Parallel()
 	const reload = `<meta http-equiv="refresh" content="10">`
 	for target, want := range map[string]bool{"/": true, "/?refresh=off": false, "/?other=1": true} {
-		_, body := ask(t, of(steady()), "GET", target)
+		_, body := ask(t, optionsFor(steady()), "GET", target)
 		if got := strings.Contains(body, reload); got != want {
 			t.Errorf("%s: got reload %v, want %v", target, got, want)
 		}
@@ -131,18 +138,20 @@ func TestPageRefresh(t *testing.T) {
 }
 
 func TestPageOfOneGuest(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ target, want string }{
-		"in_sync":  {"/?guest=Container/dns-1", `<h2 id="asked">Container/dns-1</h2>` + "\n" + `<table class="guests">`},
+		"in_sync":  {"/?guest=Container/dns-1", `<h2 id="selected">Container/dns-1</h2>` + "\n" + `<table class="guests">`},
 		"paused":   {"/?guest=Container/dns-1&refresh=off", `<a href="/?guest=Container%2fdns-1">resume</a>`},
 		"running":  {"/?guest=Container/dns-1", `<a href="/?refresh=off&amp;guest=Container%2fdns-1">pause</a>`},
-		"gone":     {"/?guest=Container/dns-9", "No manifest names such a guest"},
+		"gone":     {"/?guest=Container/dns-9", "No manifest names this guest"},
 		"not_one":  {"/?guest=", `<a href="/?refresh=off">pause</a>`},
-		"hostile":  {"/?guest=%22%3E%3Cscript%3E", `<h2 id="asked">&#34;&gt;&lt;script&gt;</h2>`},
-		"in_place": {"/?guest=VirtualMachine/web-1", "As they should be (4)"},
+		"hostile":  {"/?guest=%22%3E%3Cscript%3E", `<h2 id="selected">&#34;&gt;&lt;script&gt;</h2>`},
+		"in_place": {"/?guest=VirtualMachine/web-1", "No action needed (4)"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, body := ask(t, of(steady()), "GET", test.target)
+			t.Parallel()
+			_, body := ask(t, optionsFor(steady()), "GET", test.target)
 			if !strings.Contains(body, test.want) {
 				t.Errorf("got no %q on the page", test.want)
 			}
@@ -182,10 +191,11 @@ func fill(v reflect.Value, path string, text func(path string) string) {
 }
 
 func TestPageEscapesEveryText(t *testing.T) {
+	t.Parallel()
 	const hostile = `"'><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}javascript:alert(1)`
 	var r report.Report
 	fill(reflect.ValueOf(&r).Elem(), "", func(string) string { return hostile })
-	_, body := ask(t, of(r), "GET", "/")
+	_, body := ask(t, optionsFor(r), "GET", "/")
 	for _, bad := range []string{"<script", "<img", `href="javascript`, `"'>`} {
 		if strings.Contains(body, bad) {
 			t.Errorf("got %q on the page, want it escaped", bad)
@@ -197,6 +207,7 @@ func TestPageEscapesEveryText(t *testing.T) {
 }
 
 func TestPageShowsEveryText(t *testing.T) {
+	t.Parallel()
 	var r report.Report
 	var paths []string
 	fill(reflect.ValueOf(&r).Elem(), "", func(path string) string {
@@ -204,7 +215,7 @@ func TestPageShowsEveryText(t *testing.T) {
 		return "text of " + path + " end"
 	})
 	r.Guests[0].Conditions = append(r.Guests[0].Conditions, plan.Condition{Type: plan.Held})
-	_, body := ask(t, of(r), "GET", "/")
+	_, body := ask(t, optionsFor(r), "GET", "/")
 	body = html.UnescapeString(body)
 	elsewhere := map[string]string{
 		".Source.Accepted.Commit":     "the whole revision holds it",
@@ -217,12 +228,13 @@ func TestPageShowsEveryText(t *testing.T) {
 	}
 }
 
-func TestPageSays(t *testing.T) {
+func TestPageTexts(t *testing.T) {
+	t.Parallel()
 	many := func(n int) func(r *report.Report) {
 		return func(r *report.Report) {
 			r.Guests = nil
 			for i := range n {
-				g := broken()
+				g := failed()
 				g.Name, g.VMID = fmt.Sprintf("mail-%d", i), 300+i
 				r.Guests = append(r.Guests, g)
 			}
@@ -233,32 +245,32 @@ func TestPageSays(t *testing.T) {
 		want   []string
 		not    []string
 	}{
-		"all_well":     {func(*report.Report) {}, []string{"<title>All 4 guests are as main@3f2a1c94 says · pve-lab"}, []string{"Worth a look"}},
-		"one_guest":    {func(r *report.Report) { r.Guests = r.Guests[:1] }, []string{"The one guest is as main@3f2a1c94 says"}, nil},
-		"nothing_kept": {func(r *report.Report) { r.Guests = nil }, []string{"Nothing to keep: main@3f2a1c94 names no guest", "The revision in force names no guest"}, nil},
+		"all_well":     {func(*report.Report) {}, []string{"<title>All 4 guests match main@3f2a1c94 · pve-lab"}, []string{"Needs attention"}},
+		"one_guest":    {func(r *report.Report) { r.Guests = r.Guests[:1] }, []string{"The only guest matches main@3f2a1c94"}, nil},
+		"nothing_kept": {func(r *report.Report) { r.Guests = nil }, []string{"No guests to manage: main@3f2a1c94 names none", "The revision in force names no guest"}, nil},
 		"refused": {func(r *report.Report) { *r = troubled() }, []string{
 			"<title>Revision 9be1d772 is refused: unsigned", "reject 9be1d77: commit is not signed", "sign it with gitsign",
-			"The last good state holds: main@3f2a1c94.",
-		}, []string{"guests are as main"}},
+			"The accepted revision stays in force: main@3f2a1c94.",
+		}, []string{"guests match main"}},
 		"no_revision": {func(r *report.Report) { *r = unaccepted() }, []string{
-			"No revision accepted yet", "the head 9be1d772 is refused (missing-anchor)", "No revision is in force.",
+			"No revision is accepted yet", "the head 9be1d772 is refused (missing-anchor)", "No revision is in force.",
 		}, []string{"Writing is stopped"}},
 		"journal": {func(r *report.Report) {
 			r.Writes, r.Journal = stop(gate.StopJournal, "no space left on device"), report.Journal{Error: "no space left on device"}
-		}, []string{"<title>The journal takes no records, so nothing is written to the cluster"}, []string{`<h2>The journal takes no records</h2>`}},
+		}, []string{"<title>The journal cannot be written, so the agent does not write to the cluster"}, []string{`<h2>The journal cannot be written</h2>`}},
 		"journal_in_dry_run": {func(r *report.Report) {
 			r.Writes, r.Journal = stop(gate.StopDryRun, ""), report.Journal{Error: "no space left on device"}
-		}, []string{"<title>The journal takes no records · ", "Dry run"}, nil},
+		}, []string{"<title>The journal cannot be written · ", "Dry run"}, nil},
 		"cluster": {func(r *report.Report) {
 			r.Writes, r.Proxmox = stop(gate.StopNotReady, "no quorum"), report.Proxmox{Error: "no quorum"}
-		}, []string{"<title>The cluster cannot be written to"}, []string{"was not read in full"}},
+		}, []string{"<title>The cluster cannot be written to"}, []string{"could not be read completely"}},
 		"cluster_before_a_revision": {func(r *report.Report) {
 			*r = unaccepted()
 			r.Proxmox = report.Proxmox{Error: "no route to host"}
-		}, []string{"The cluster was not read in full", "no route to host", "known: the cluster has not been read yet"}, nil},
+		}, []string{"The cluster could not be read completely", "no route to host", "known: the cluster has not been read yet"}, nil},
 		"unverified": {
 			func(r *report.Report) { r.Writes = stop(gate.StopUnverified, "its log is not trusted") },
-			[]string{"The accepted revision does not verify any more", "its log is not trusted"},
+			[]string{"The accepted revision no longer verifies", "its log is not trusted"},
 			nil,
 		},
 		"stopping": {func(r *report.Report) { r.Writes = stop(gate.StopClosing, "the agent is stopping") }, []string{"<h2>The agent is stopping</h2>"}, nil},
@@ -271,17 +283,17 @@ func TestPageSays(t *testing.T) {
 			func(r *report.Report) {
 				r.Source.Accepted.Warnings = []string{"classes.yaml:4:8: GuestClass web: select: no guest matches"}
 			},
-			[]string{"<title>All 4 guests are as main@3f2a1c94 says", "<h2>The manifests have warnings</h2>", "GuestClass web: select: no guest matches"},
+			[]string{"<title>All 4 guests match main@3f2a1c94", "<h2>The manifests have warnings</h2>", "GuestClass web: select: no guest matches"},
 			nil,
 		},
-		"stuck":    {func(r *report.Report) { r.Time = noon.Add(-time.Hour) }, []string{"The agent does not seem to work", "the last one ended 1 h ago"}, nil},
+		"stuck":    {func(r *report.Report) { r.Time = noon.Add(-time.Hour) }, []string{"The agent seems to be stuck", "The last cycle ended 1 h ago."}, nil},
 		"approval": {func(r *report.Report) { *r = troubled() }, []string{"gitops-agent approve " + stepDigest, "1 guest waits for a signed approval"}, []string{"→ gitops-agent approve"}},
 		"origin":   {func(r *report.Report) { *r = troubled() }, []string{"guests/web.yaml:12:5", `href="/?guest=VirtualMachine%2fweb-2"`}, nil},
 		"guarded": {func(r *report.Report) {
-			g := removed()
+			g := orphaned()
 			g.Held[0].Reason, g.Held[0].Digest, g.Held[0].Hint = gate.HoldEmptyDesired, "", "check source.paths and the repository"
 			r.Guests, r.Converged = append(r.Guests, g), false
-		}, []string{"1 guest is kept by a guard against destroying", "check source.paths and the repository"}, []string{"gitops-agent approve"}},
+		}, []string{"1 guest is not destroyed because of a guard", "check source.paths and the repository"}, []string{"gitops-agent approve"}},
 		"suspended": {func(r *report.Report) {
 			r.Guests[0].Health, r.Guests[0].Sync, r.Converged = report.HealthSuspended, report.OutOfSync, false
 			r.Guests[0].Conditions = []plan.Condition{{Type: plan.Suspended, Message: "suspended by alice: maintenance"}}
@@ -292,10 +304,11 @@ func TestPageSays(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			atNoon(t, func(t *testing.T) {
 				r := steady()
 				test.change(&r)
-				_, body := ask(t, of(r), "GET", "/")
+				_, body := ask(t, optionsFor(r), "GET", "/")
 				for _, want := range test.want {
 					if !strings.Contains(body, want) {
 						t.Errorf("got no %q on the page", want)

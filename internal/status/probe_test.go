@@ -12,6 +12,7 @@ import (
 )
 
 func TestReadiness(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		change func(r *report.Report)
 		want   string // "" is ready
@@ -22,25 +23,26 @@ func TestReadiness(t *testing.T) {
 		}, ""},
 		"forge_down":    {func(r *report.Report) { r.Source.Error = "fetch: connection refused" }, ""},
 		"dry_run":       {func(r *report.Report) { r.Writes = stop(gate.StopDryRun, "started with --dry-run") }, ""},
-		"nothing_read":  {func(r *report.Report) { r.Source = report.Source{} }, "revision: none accepted yet: the remote has not been read so far\n"},
-		"nothing_taken": {func(r *report.Report) { r.Source.Accepted = nil }, "revision: none accepted yet: the head is not checked so far\n"},
+		"nothing_read":  {func(r *report.Report) { r.Source = report.Source{} }, "revision: none is accepted yet: the remote has not been read yet\n"},
+		"nothing_taken": {func(r *report.Report) { r.Source.Accepted = nil }, "revision: none is accepted yet: the head has not been verified yet\n"},
 		"remote_never_answered": {func(r *report.Report) {
 			r.Source = report.Source{Error: "fetch https://git.example.org: no such host"}
-		}, "revision: none accepted yet: the remote could not be read: fetch https://git.example.org: no such host\n"},
-		"only_a_refused_head": {func(r *report.Report) { *r = unaccepted() }, "revision: none accepted yet: the head 9be1d772 is refused (missing-anchor)\n"},
+		}, "revision: none is accepted yet: the remote could not be read: fetch https://git.example.org: no such host\n"},
+		"only_a_refused_head": {func(r *report.Report) { *r = unaccepted() }, "revision: none is accepted yet: the head 9be1d772 is refused (missing-anchor)\n"},
 		"unverified": {func(r *report.Report) {
 			r.Writes = stop(gate.StopUnverified, "reject 3f2a1c9:\nits log is not trusted")
-		}, "revision: the accepted one does not verify any more: reject 3f2a1c9: its log is not trusted\n"},
+		}, "revision: the accepted revision no longer verifies: reject 3f2a1c9: its log is not trusted\n"},
 		"cluster": {func(r *report.Report) { r.Proxmox = report.Proxmox{Error: "no quorum"} }, "cluster: no quorum\n"},
 		"journal": {func(r *report.Report) { r.Journal = report.Journal{Error: "no space left on device"} }, "journal: no space left on device\n"},
-		"stuck":   {func(r *report.Report) { r.Time = noon.Add(-time.Hour) }, "cycle: the last one ended 1 h ago\n"},
+		"stuck":   {func(r *report.Report) { r.Time = noon.Add(-time.Hour) }, "cycle: the last cycle ended 1 h ago\n"},
 		"everything": {
 			func(r *report.Report) { *r = report.Report{Time: noon} },
-			"revision: none accepted yet: the remote has not been read so far\ncluster: not asked yet\njournal: not looked at yet\n",
+			"revision: none is accepted yet: the remote has not been read yet\ncluster: not read yet\njournal: not checked yet\n",
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			atNoon(t, func(t *testing.T) {
 				r := steady()
 				test.change(&r)
@@ -48,7 +50,7 @@ func TestReadiness(t *testing.T) {
 				if want == "" {
 					want, code = "ok\n", 200
 				}
-				res, body := ask(t, of(r), "GET", "/readyz")
+				res, body := ask(t, optionsFor(r), "GET", "/readyz")
 				if res.Code != code {
 					t.Errorf("got status %d, want %d", res.Code, code)
 				}
@@ -65,6 +67,7 @@ func stop(reason gate.WriteStop, message string) report.Writes {
 }
 
 func TestHealthFollowsTheCycle(t *testing.T) {
+	t.Parallel()
 	atNoon(t, func(t *testing.T) {
 		r := report.Report{}
 		opts := status.Options{Report: func() report.Report { return r }, StaleAfter: time.Minute}
@@ -79,9 +82,9 @@ func TestHealthFollowsTheCycle(t *testing.T) {
 		}
 		check(0, 200, "ok\n")
 		check(time.Minute, 200, "ok\n")
-		check(time.Second, 503, "cycle: none has ended in the 1 min since the start\n")
-		r.Time = time.Now() // everything else is in doubt, and the process lives
+		check(time.Second, 503, "cycle: no cycle has ended in the 1 min since the start\n")
+		r.Time = time.Now() // all other fields report problems, but the engine completes cycles
 		check(time.Minute, 200, "ok\n")
-		check(time.Second, 503, "cycle: the last one ended 1 min ago\n")
+		check(time.Second, 503, "cycle: the last cycle ended 1 min ago\n")
 	})
 }

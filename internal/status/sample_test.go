@@ -58,7 +58,7 @@ func synced(kind guest.Kind, name string, vmid int, node string) report.Guest {
 	}
 }
 
-// troubled is the report of the same cluster on a bad day: a refused head, a guest of each kind of trouble.
+// troubled is a report of the same cluster with a refused head, and one guest for each kind of problem.
 func troubled() report.Report {
 	r := steady()
 	r.Converged = false
@@ -73,7 +73,7 @@ func troubled() report.Report {
 	r.Proxmox.HAError = "list HA resources: 403 Forbidden: Permission check failed (/, Sys.Audit)"
 	r.Proxmox.VMList = &observe.VMListStatus{Path: "/etc/pve/.vmlist", ReadAt: noon.Add(-5 * time.Minute), Error: "read list of guests: open /etc/pve/.vmlist: permission denied"}
 	r.Guests[1].ObservedAt, r.Guests[1].Stale = noon.Add(-7*time.Minute), true
-	r.Guests = append(r.Guests, drifted(), removed(), broken(), made(), stranger(), restarting())
+	r.Guests = append(r.Guests, drifted(), orphaned(), failed(), toBeCreated(), notManaged(), pendingRestart())
 	return r
 }
 
@@ -90,7 +90,7 @@ func drifted() report.Guest {
 	return g
 }
 
-func removed() report.Guest {
+func orphaned() report.Guest {
 	g := synced(guest.VirtualMachine, "batch-7", 307, "pve3")
 	g.Managed, g.Sync, g.Operation, g.DriftSince = false, report.OutOfSync, report.Waiting, noon.Add(-3*time.Hour)
 	g.Held = []report.HeldStep{{
@@ -105,7 +105,7 @@ func removed() report.Guest {
 	return g
 }
 
-func broken() report.Guest {
+func failed() report.Guest {
 	g := synced(guest.Container, "mail-1", 231, "pve1")
 	g.Sync, g.Health, g.Status, g.DriftSince = report.OutOfSync, report.Degraded, guest.StatusStopped, noon.Add(-26*time.Hour)
 	g.Conditions = []plan.Condition{{
@@ -116,7 +116,7 @@ func broken() report.Guest {
 	return g
 }
 
-func made() report.Guest {
+func toBeCreated() report.Guest {
 	return report.Guest{
 		GuestName: report.GuestName{Kind: guest.VirtualMachine, Name: "web-3"}, Managed: true, Sync: report.OutOfSync, Health: report.Missing, Operation: report.Waiting,
 		DriftSince: noon.Add(-20 * time.Second),
@@ -128,7 +128,7 @@ func made() report.Guest {
 	}
 }
 
-func stranger() report.Guest {
+func notManaged() report.Guest {
 	g := synced(guest.VirtualMachine, "backup-1", 241, "pve2")
 	g.Sync, g.Health, g.DriftSince, g.Converged = report.OutOfSync, report.Degraded, noon.Add(-5*24*time.Hour), time.Time{}
 	g.Conditions = []plan.Condition{{
@@ -138,7 +138,7 @@ func stranger() report.Guest {
 	return g
 }
 
-func restarting() report.Guest {
+func pendingRestart() report.Guest {
 	g := synced(guest.VirtualMachine, "db-2", 222, "pve1")
 	g.Sync, g.DriftSince = report.OutOfSync, noon.Add(-40*time.Minute)
 	g.Changes = []report.Change{{Key: "cpu", From: "kvm64", To: "host", Class: guest.Restart, Note: "restart needed", Origin: "classes.yaml:14:3"}}
@@ -149,12 +149,12 @@ func restarting() report.Guest {
 	return g
 }
 
-// starting is what an engine reports before its first cycle.
+// starting is the report of an engine before its first cycle.
 func starting() report.Report {
 	return report.Report{Cluster: "pve-lab", Source: report.Source{Branch: "main"}}
 }
 
-// unaccepted is a report of an agent that found only a commit that it refuses.
+// unaccepted is a report of an agent whose only commit is refused.
 func unaccepted() report.Report {
 	r := steady()
 	r.Converged, r.Guests, r.Unmanaged = false, nil, nil

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Bounds of a connection. A scrape is the longest reply.
+// Bounds of a connection. The longest reply is a scrape.
 const (
 	headerTimeout   = 5 * time.Second
 	readTimeout     = 15 * time.Second
@@ -21,13 +21,13 @@ const (
 	maxHeader       = 16 << 10
 )
 
-// Serve answers on the listener until ctx ends, lets running replies finish for up to 5 seconds, and closes the listener. It returns nil
-// when ctx ended it, and why it could not go on otherwise.
+// Serve answers requests on the listener until ctx ends. It then waits up to 5 seconds for replies in flight, and closes the listener. It
+// returns nil if ctx ended, and an error if it could not serve.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
-		ErrorLog: log.New(io.Discard, "", 0), // what is left to say is about connections that clients broke off
+		ErrorLog: log.New(io.Discard, "", 0), // the remaining messages are about connections that clients closed
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
@@ -40,7 +40,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 	defer cancel()
 	err := server.Shutdown(bounded)
 	if err != nil {
-		err = server.Close() // whoever still reads after that long is cut off
+		err = server.Close() // closes connections whose replies are not complete by then
 	}
 	<-served
 	if err != nil {

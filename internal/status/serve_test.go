@@ -22,6 +22,7 @@ func listen(t *testing.T) net.Listener {
 }
 
 func TestServeFinishesRepliesAndCloses(t *testing.T) {
+	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	listener := listen(t)
 	address := "http://" + listener.Addr().String()
@@ -54,7 +55,8 @@ func TestServeFinishesRepliesAndCloses(t *testing.T) {
 	}
 }
 
-func TestServeTellsWhyItEnds(t *testing.T) {
+func TestServeReturnsItsError(t *testing.T) {
+	t.Parallel()
 	listener := listen(t)
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)

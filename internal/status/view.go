@@ -9,58 +9,61 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// view is what the template prints: a report in the words and the order in which people ask.
+// maxOpen bounds the guests whose details are unfolded when the page is loaded, so that a change of many guests stays readable.
+const maxOpen = 25
+
+// view is what the template prints: a report, in the words and the order of the page.
 type view struct {
-	Version   string
-	Refresh   int    // seconds between reloads; 0 is none
-	Asked     string // label of a guest to show above all others; "" is none
-	Chosen    *guestView
-	Report    report.Report
-	Made      moment // when the report was made
-	Notices   []notice
-	Tiles     []tile
-	Share     share
-	Source    sourceView
-	Contact   moment // with the cluster
-	ListRead  moment // Proxmox's list of guests
-	Attention []guestView
-	Others    []guestView
-	NoGuests  string // why there is none
+	Version     string
+	Refresh     int        // seconds between reloads; 0 is no reload
+	GuestLabel  string     // of the guest that the request selects, to be shown above the table; "" is none
+	Selected    *guestView // the guest with that label; nil if there is none
+	Report      report.Report
+	ReportedAt  timeView
+	Notices     []notice
+	Tiles       []tile
+	Share       share
+	Source      sourceView
+	ClusterRead timeView // the last time that the cluster answered
+	VMListRead  timeView // the last time that Proxmox's list of guests was read
+	Attention   []guestView
+	Others      []guestView
+	NoGuests    string // why there are none; "" if there are guests
 }
 
-// tile is a number and what it counts.
+// tile is a number, and what the number counts.
 type tile struct {
 	Tone  tone
 	Count int
 	Label string
 }
 
-// share is how many of a hundred guests are in each sync state, for the bar.
+// share contains the percentages of guests by sync state, for the bar.
 type share struct{ Synced, OutOfSync float64 }
 
-// sourceView is where the revisions come from and which one is in force.
+// sourceView is the source of the revisions, and the revision in force.
 type sourceView struct {
 	Accepted    *report.Revision
 	Branch      string
-	Short       string // id of the accepted commit as people write it
-	NoRevision  string // why there is none
-	Proven      moment
-	Since       moment
-	Converged   moment
-	HeadSeen    moment
-	LastSuccess moment
+	ShortID     string // of the accepted commit
+	NoRevision  string // why no revision is in force
+	Signed      timeView
+	InForce     timeView
+	Converged   timeView
+	HeadSeen    timeView
+	LastSuccess timeView
 }
 
 func newView(r report.Report, now time.Time) view {
 	v := view{
-		Report: r, Made: moment{r.Time, now}, Notices: notices(r, now), Contact: moment{r.Proxmox.LastSuccess, now},
+		Report: r, ReportedAt: timeView{r.Time, now}, Notices: notices(r, now), ClusterRead: timeView{r.Proxmox.LastSuccess, now},
 		Source: newSourceView(r, now), NoGuests: noGuests(r),
 	}
 	if list := r.Proxmox.VMList; list != nil {
-		v.ListRead = moment{list.ReadAt, now}
+		v.VMListRead = timeView{list.ReadAt, now}
 	}
 	for _, g := range r.Guests {
-		if gv := newGuestView(g, now); gv.needsLook() {
+		if gv := newGuestView(g, now); gv.needsAttention() {
 			gv.Open = len(v.Attention) < maxOpen
 			v.Attention = append(v.Attention, gv)
 		} else {
@@ -73,13 +76,13 @@ func newView(r report.Report, now time.Time) view {
 
 func newSourceView(r report.Report, now time.Time) sourceView {
 	s := sourceView{
-		Accepted: r.Source.Accepted, Branch: r.Source.Branch, HeadSeen: moment{r.Source.HeadSeen, now}, LastSuccess: moment{r.Source.LastSuccess, now},
+		Accepted: r.Source.Accepted, Branch: r.Source.Branch, HeadSeen: timeView{r.Source.HeadSeen, now}, LastSuccess: timeView{r.Source.LastSuccess, now},
 	}
 	if a := r.Source.Accepted; a != nil {
-		s.Short = short(a.Commit)
-		s.Proven, s.Since, s.Converged = moment{a.ProvenTime, now}, moment{a.AcceptedAt, now}, moment{a.Converged, now}
+		s.ShortID = shortID(a.Commit)
+		s.Signed, s.InForce, s.Converged = timeView{a.ProvenTime, now}, timeView{a.AcceptedAt, now}, timeView{a.Converged, now}
 	} else {
-		s.NoRevision = noRevision(r)
+		s.NoRevision = noRevisionReason(r)
 	}
 	return s
 }
@@ -91,39 +94,39 @@ func tiles(r report.Report) ([]tile, share) {
 		count[g.Sync]++
 		held += len(g.Held)
 	}
-	of := func(s report.Sync) float64 { return 100 * float64(count[s]) / float64(max(len(r.Guests), 1)) }
+	percent := func(s report.Sync) float64 { return 100 * float64(count[s]) / float64(max(len(r.Guests), 1)) }
 	return []tile{
 		{idle, len(r.Guests), "guests"},
-		{unless(count[report.Synced] == 0, good), count[report.Synced], "in sync"},
-		{unless(count[report.OutOfSync] == 0, warn), count[report.OutOfSync], "out of sync"},
-		{unless(count[report.SyncUnknown] == 0, warn), count[report.SyncUnknown], "unknown"},
-		{unless(held == 0, warn), held, "steps held"},
-		{unless(r.QueueDepth == 0, busy), r.QueueDepth, "at work"},
+		{toneOfCount(count[report.Synced], good), count[report.Synced], "in sync"},
+		{toneOfCount(count[report.OutOfSync], warn), count[report.OutOfSync], "out of sync"},
+		{toneOfCount(count[report.SyncUnknown], warn), count[report.SyncUnknown], "unknown"},
+		{toneOfCount(held, warn), held, "steps held"},
+		{toneOfCount(r.QueueDepth, busy), r.QueueDepth, "queued or in progress"},
 		{idle, len(r.Unmanaged), "unmanaged"},
-	}, share{of(report.Synced), of(report.OutOfSync)}
+	}, share{percent(report.Synced), percent(report.OutOfSync)}
 }
 
-// unless returns the tone, or idle where there is nothing to point at.
-func unless(nothing bool, t tone) tone {
-	if nothing {
+// toneOfCount returns t, or idle if the count is 0.
+func toneOfCount(count int, t tone) tone {
+	if count == 0 {
 		return idle
 	}
 	return t
 }
 
-// noGuests explains an empty table.
+// noGuests returns why the table is empty, or "" if it is not.
 func noGuests(r report.Report) string {
 	switch {
 	case len(r.Guests) > 0:
 		return ""
 	case r.Source.Accepted == nil:
-		return "No revision is accepted yet, so nothing is wanted of any guest: " + noRevision(r) + "."
+		return "No revision is accepted yet, so the agent manages no guests: " + noRevisionReason(r) + "."
 	default:
 		return "The revision in force names no guest, and the agent owns none."
 	}
 }
 
-// Headline is the page's title: the first thing that somebody should know.
+// Headline returns the title of the page: the most urgent notice, or the number of guests in sync.
 func (v view) Headline() string {
 	if len(v.Notices) > 0 {
 		return v.Notices[0].Title
@@ -137,7 +140,7 @@ func (v view) Headline() string {
 	return fmt.Sprintf("%d of %s in sync", synced, plural(len(v.Report.Guests), "guest"))
 }
 
-// Tone is that of the first notice.
+// Tone returns the colour of the first notice.
 func (v view) Tone() tone {
 	if len(v.Notices) > 0 {
 		return v.Notices[0].Tone
@@ -145,23 +148,23 @@ func (v view) Tone() tone {
 	return idle
 }
 
-// Short returns a commit id as people write it.
-func (view) Short(commit string) string { return short(commit) }
+// ShortID returns the first digits of a commit id.
+func (view) ShortID(commit string) string { return shortID(commit) }
 
-// choose shows the guest of a label above all others.
-func (v *view) choose(label string, now time.Time) {
-	v.Asked = label
+// selectGuest shows the guest with the label above the table.
+func (v *view) selectGuest(label string, now time.Time) {
+	v.GuestLabel = label
 	for _, g := range v.Report.Guests {
 		if g.Label() == label {
-			chosen := newGuestView(g, now)
-			chosen.Open = true
-			v.Chosen = &chosen
+			selected := newGuestView(g, now)
+			selected.Open = true
+			v.Selected = &selected
 		}
 	}
 }
 
-// Writes returns the state of writing as a badge.
-func (v view) Writes() badge {
+// WritesBadge returns whether the agent may write to the cluster.
+func (v view) WritesBadge() badge {
 	w := v.Report.Writes
 	if w.Allowed {
 		return badge{Tone: good, Text: "allowed"}
@@ -173,50 +176,30 @@ func (v view) Writes() badge {
 	return b
 }
 
-// Cluster returns the state of the cluster as a badge.
-func (v view) Cluster() badge {
-	return state(v.Report.Proxmox.Ready, v.Report.Proxmox.Error, "ready", "not ready")
+// ClusterBadge returns the state of the cluster.
+func (v view) ClusterBadge() badge {
+	return stateBadge(v.Report.Proxmox.Ready, v.Report.Proxmox.Error, "ready", "not ready")
 }
 
-// List returns what Proxmox's list of guests is worth as a badge.
-func (v view) List() badge {
+// VMListBadge returns whether the agent uses Proxmox's list of guests, and how many guests it skips because of the list.
+func (v view) VMListBadge() badge {
 	switch list := v.Report.Proxmox.VMList; {
 	case list == nil:
 		return badge{}
 	case list.Error != "":
-		return badge{Tone: warn, Text: "not believed", Title: list.Error}
+		return badge{Tone: warn, Text: "not used", Title: list.Error}
 	default:
 		return badge{Tone: good, Text: "skips " + plural(list.Skipped, "guest"), Title: "the sweep reads them in full when the file shows a change"}
 	}
 }
 
-// Journal returns the state of the journal as a badge.
-func (v view) Journal() badge {
-	return state(v.Report.Journal.Healthy, v.Report.Journal.Error, "healthy", "takes no records")
+// JournalBadge returns the state of the journal.
+func (v view) JournalBadge() badge {
+	return stateBadge(v.Report.Journal.Healthy, v.Report.Journal.Error, "healthy", "cannot be written")
 }
 
-// Remote returns the state of the remote as a badge.
-func (v view) Remote() badge {
+// RemoteBadge returns whether the remote answers.
+func (v view) RemoteBadge() badge {
 	s := v.Report.Source
-	return state(!s.LastSuccess.IsZero() && s.Error == "", s.Error, "answers", "does not answer")
-}
-
-// state is a badge for something that works, does not, or was not tried yet.
-func state(works bool, trouble, yes, no string) badge {
-	switch {
-	case works:
-		return badge{Tone: good, Text: yes}
-	case trouble == "":
-		return badge{Tone: idle, Text: "not known yet"}
-	default:
-		return badge{Tone: bad, Text: no}
-	}
-}
-
-// plural returns "1 guest" or "2 guests".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return stateBadge(!s.LastSuccess.IsZero() && s.Error == "", s.Error, "answers", "does not answer")
 }

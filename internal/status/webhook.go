@@ -10,59 +10,61 @@ import (
 	"time"
 )
 
-// maxWebhookBody is how much of a webhook's body is read, and forgotten, so that the sender can finish.
+// maxWebhookBody bounds the part of a webhook's body that is read, in bytes. The handler reads and discards it so that the sender can
+// finish sending.
 const maxWebhookBody = 1 << 20
 
-// webhook turns a POST with the right token into a hint. What the sender says beside it is ignored: the remote alone tells what is new.
+// webhook requests a poll for each POST with the correct token. It ignores the content of the request, because only the remote itself is
+// asked for new commits.
 type webhook struct {
 	hint     func()
 	token    func() (string, error)
 	log      *slog.Logger
-	hints    *bucket // accepted webhooks
-	refusals *bucket // log lines about refused ones
+	hints    *tokenBucket // accepted webhooks
+	refusals *tokenBucket // log lines about refused webhooks
 }
 
 func newWebhook(opts Options) *webhook {
 	return &webhook{
 		hint: opts.Hint, token: opts.WebhookToken, log: opts.Logger,
-		hints: newBucket(10, time.Second), refusals: newBucket(3, time.Minute),
+		hints: newTokenBucket(10, time.Second), refusals: newTokenBucket(3, time.Minute),
 	}
 }
 
-// ServeHTTP answers 202 to a hint, 401 to a wrong token, 429 to more than one hint a second in the long run, 404 where no
-// webhook is configured, and 503 while its token cannot be read.
+// ServeHTTP answers 202 if it requested a poll, 401 to a wrong token, and 404 if no webhook is configured. It answers 429 to more than
+// ten requests at once and one per second after that, and 503 if the token cannot be read.
 func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token, err := h.token()
 	switch {
 	case err != nil:
-		h.refuse(r, "webhook token not read", "error", err)
-		http.Error(w, "webhook token not readable", http.StatusServiceUnavailable)
+		h.logRefusal(r, "webhook token not read", "error", err)
+		http.Error(w, "the agent cannot read its webhook token", http.StatusServiceUnavailable)
 	case token == "":
 		http.NotFound(w, r)
-	case !bears(r.Header.Get("Authorization"), token):
-		h.refuse(r, "webhook refused", "remote", r.RemoteAddr)
+	case !hasToken(r.Header.Get("Authorization"), token):
+		h.logRefusal(r, "webhook refused", "remote", r.RemoteAddr)
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		http.Error(w, "want Authorization: Bearer and the webhook's token", http.StatusUnauthorized)
+		http.Error(w, "the header Authorization must be \"Bearer\" and the webhook token", http.StatusUnauthorized)
 	case !h.hints.take(time.Now()):
 		w.Header().Set("Retry-After", "1")
-		http.Error(w, "too many hints", http.StatusTooManyRequests)
+		http.Error(w, "too many requests, retry after 1 s", http.StatusTooManyRequests)
 	default:
 		h.hint()
-		h.log.DebugContext(r.Context(), "webhook taken", "remote", r.RemoteAddr)
+		h.log.DebugContext(r.Context(), "webhook accepted", "remote", r.RemoteAddr)
 		_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxWebhookBody))
 		w.WriteHeader(http.StatusAccepted)
 	}
 }
 
-// refuse logs a refusal, but not each one of a flood.
-func (h *webhook) refuse(r *http.Request, message string, attrs ...any) {
+// logRefusal logs a refused webhook, at a bounded rate.
+func (h *webhook) logRefusal(r *http.Request, message string, attrs ...any) {
 	if h.refusals.take(time.Now()) {
 		h.log.WarnContext(r.Context(), message, attrs...) //nolint:sloglint // the callers' messages are constants
 	}
 }
 
-// bears reports whether an Authorization header carries the token. The time that it takes tells nothing about the token.
-func bears(header, token string) bool {
+// hasToken reports whether an Authorization header contains the token. Its duration does not depend on the token.
+func hasToken(header, token string) bool {
 	scheme, given, _ := strings.Cut(header, " ")
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token))
 	same := subtle.ConstantTimeCompare(a[:], b[:]) == 1

@@ -27,14 +27,15 @@ func post(authorization string, body io.Reader) *http.Request {
 	return r
 }
 
-// hooked serves a webhook and counts its hints.
-func hooked(token func() (string, error), hints *int, log io.Writer) http.Handler {
-	opts := of(steady())
+// webhookHandler returns a handler with a webhook, and counts the requested polls.
+func webhookHandler(token func() (string, error), hints *int, log io.Writer) http.Handler {
+	opts := optionsFor(steady())
 	opts.Hint, opts.WebhookToken, opts.Logger = func() { *hints++ }, token, textLogger(log)
 	return status.Handler(opts)
 }
 
 func TestWebhook(t *testing.T) {
+	t.Parallel()
 	const secret = "correct horse"
 	known := func() (string, error) { return secret, nil }
 	tests := map[string]struct {
@@ -58,9 +59,10 @@ func TestWebhook(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			hints := 0
 			var log bytes.Buffer
-			res, body := send(t, hooked(test.token, &hints, &log), post(test.header, strings.NewReader(`{"ref":"refs/heads/main"}`)))
+			res, body := send(t, webhookHandler(test.token, &hints, &log), post(test.header, strings.NewReader(`{"ref":"refs/heads/main"}`)))
 			if res.Code != test.code || hints != test.hints {
 				t.Errorf("got status %d and %d hints, want %d and %d", res.Code, hints, test.code, test.hints)
 			}
@@ -80,8 +82,9 @@ func TestWebhook(t *testing.T) {
 }
 
 func TestWebhookTokenIsReadEachTime(t *testing.T) {
+	t.Parallel()
 	hints, token := 0, "old"
-	handler := hooked(func() (string, error) { return token, nil }, &hints, io.Discard)
+	handler := webhookHandler(func() (string, error) { return token, nil }, &hints, io.Discard)
 	token = "new"
 	for header, want := range map[string]int{"Bearer old": 401, "Bearer new": 202} {
 		if res, _ := send(t, handler, post(header, nil)); res.Code != want {
@@ -90,7 +93,7 @@ func TestWebhookTokenIsReadEachTime(t *testing.T) {
 	}
 }
 
-// endless is a body without an end that counts what was read of it.
+// endless is a body without end. It counts the bytes that were read.
 type endless struct{ read int }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -99,8 +102,9 @@ func (e *endless) Read(p []byte) (int, error) {
 }
 
 func TestWebhookReadsABoundedBody(t *testing.T) {
+	t.Parallel()
 	hints := 0
-	handler := hooked(func() (string, error) { return "secret", nil }, &hints, io.Discard)
+	handler := webhookHandler(func() (string, error) { return "secret", nil }, &hints, io.Discard)
 	body := &endless{}
 	if res, _ := send(t, handler, post("Bearer secret", body)); res.Code != http.StatusAccepted || hints != 1 {
 		t.Errorf("got status %d and %d hints, want 202 and 1", res.Code, hints)
@@ -110,15 +114,16 @@ func TestWebhookReadsABoundedBody(t *testing.T) {
 	}
 	unread := &endless{}
 	if send(t, handler, post("Bearer wrong", unread)); unread.read != 0 {
-		t.Errorf("got %d bytes read of a stranger's body, want 0", unread.read)
+		t.Errorf("got %d bytes read from an unauthorized request, want 0", unread.read)
 	}
 }
 
 func TestWebhookRate(t *testing.T) {
+	t.Parallel()
 	atNoon(t, func(t *testing.T) {
 		hints := 0
 		var log bytes.Buffer
-		handler := hooked(func() (string, error) { return "secret", nil }, &hints, &log)
+		handler := webhookHandler(func() (string, error) { return "secret", nil }, &hints, &log)
 		codes := func(n int, header string) map[int]int {
 			got := map[int]int{}
 			for range n {
@@ -131,10 +136,10 @@ func TestWebhookRate(t *testing.T) {
 			t.Errorf("got %v for wrong tokens, want 100 times 401", got)
 		}
 		if lines := strings.Count(log.String(), "webhook refused"); lines != 3 {
-			t.Errorf("got %d lines in the log, want the flood cut off after 3", lines)
+			t.Errorf("got %d lines in the log, want the log to stop after 3", lines)
 		}
 		if got := codes(15, "Bearer secret"); got[202] != 10 || got[429] != 5 {
-			t.Errorf("got %v for a burst, want 10 times 202 that strangers did not use up", got)
+			t.Errorf("got %v for a burst, want 10 times 202, because wrong tokens do not count", got)
 		}
 		time.Sleep(3 * time.Second)
 		if got := codes(15, "Bearer secret"); got[202] != 3 || got[429] != 12 {
@@ -155,7 +160,7 @@ func FuzzWebhookToken(f *testing.F) {
 		hints := 0
 		r := post("", nil)
 		r.Header["Authorization"] = []string{header}
-		send(t, hooked(func() (string, error) { return token, nil }, &hints, io.Discard), r)
+		send(t, webhookHandler(func() (string, error) { return token, nil }, &hints, io.Discard), r)
 		want := 0
 		if len(header) > 7 && strings.EqualFold(header[:7], "bearer ") && header[7:] == token {
 			want = 1

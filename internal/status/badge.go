@@ -5,7 +5,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// tone is how the page colours a word. The word itself says the same, so that colour is never the only sign.
+// tone is the colour of a word on the page. The word itself has the same meaning, so the colour is never the only indication.
 type tone string
 
 const (
@@ -16,11 +16,11 @@ const (
 	idle tone = "idle"
 )
 
-// badge is a word with its tone.
+// badge is a word with its colour.
 type badge struct {
 	Tone  tone
 	Text  string
-	Title string // said when somebody points at it
+	Title string // tooltip
 }
 
 func syncBadge(s report.Sync) badge {
@@ -71,7 +71,7 @@ func conditionBadge(c plan.Condition) badge {
 	case plan.Suspended, plan.NotObserved:
 		b.Tone = idle
 	case plan.WaitsFor:
-		b.Text, b.Tone = "Waits for another", idle
+		b.Text, b.Tone = "Waits for another guest", idle
 	case plan.PendingRestart:
 		b.Text = "Pending restart"
 	case plan.Leftover:
@@ -81,4 +81,16 @@ func conditionBadge(c plan.Condition) badge {
 	case plan.Drifted, plan.Held, plan.Blocked, plan.Orphaned:
 	}
 	return b
+}
+
+// stateBadge returns yes if a part works, no if it does not and its error is known, and "unknown" before the first try.
+func stateBadge(works bool, problem, yes, no string) badge {
+	switch {
+	case works:
+		return badge{Tone: good, Text: yes}
+	case problem == "":
+		return badge{Tone: idle, Text: "unknown"}
+	default:
+		return badge{Tone: bad, Text: no}
+	}
 }

@@ -6,18 +6,18 @@ import (
 	"runtime/debug"
 )
 
-// guarded puts the security headers on every reply, errors included, and turns a panic into a 500 and a line in the log.
-type guarded struct {
+// secureHandler adds security headers to every reply, also to errors. It answers 500 if the next handler panics, and logs the panic.
+type secureHandler struct {
 	next   http.Handler
 	policy string // Content-Security-Policy
 	log    *slog.Logger
 }
 
 // ServeHTTP implements http.Handler.
-func (g guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s secureHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Security-Policy", g.policy)
+	h.Set("Content-Security-Policy", s.policy)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Referrer-Policy", "no-referrer")
@@ -28,11 +28,11 @@ func (g guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if cause == nil {
 			return
 		}
-		if cause == http.ErrAbortHandler { //nolint:errorlint // net/http compares this very value
+		if cause == http.ErrAbortHandler { //nolint:errorlint // net/http compares with exactly this value
 			panic(cause)
 		}
-		g.log.ErrorContext(r.Context(), "request panicked", "path", r.URL.Path, "cause", cause, "stack", string(debug.Stack()))
+		s.log.ErrorContext(r.Context(), "request panicked", "path", r.URL.Path, "cause", cause, "stack", string(debug.Stack()))
 		http.Error(w, "internal error", http.StatusInternalServerError)
 	}()
-	g.next.ServeHTTP(w, r)
+	s.next.ServeHTTP(w, r)
 }

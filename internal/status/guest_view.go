@@ -1,0 +1,131 @@
+package status
+
+import (
+	"strings"
+	"time"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
+)
+
+// guestView is a row of the table, and the details below the row.
+type guestView struct {
+	report.Guest
+	Open            bool // the details are unfolded when the page is loaded
+	DriftSince      timeView
+	Observed        timeView
+	LastSync        timeView
+	OtherConditions []conditionView // without those that the changes and the held steps already show
+	HeldSteps       []heldStepView
+}
+
+// conditionView is a condition for printing.
+type conditionView struct {
+	badge
+	plan.Condition
+	Began timeView
+}
+
+// heldStepView is a held step, and the command that releases the step.
+type heldStepView struct {
+	report.HeldStep
+	Began   timeView
+	Command string
+}
+
+func newGuestView(g report.Guest, now time.Time) guestView {
+	v := guestView{
+		Guest: g, DriftSince: timeView{g.DriftSince, now}, Observed: timeView{g.ObservedAt, now}, LastSync: timeView{g.Converged, now},
+	}
+	for _, c := range g.Conditions {
+		shown := c.Type == plan.Held && len(g.Held) > 0 || c.Type == plan.Drifted && len(g.Changes) > 0
+		if !shown {
+			v.OtherConditions = append(v.OtherConditions, conditionView{conditionBadge(c), c, timeView{c.Since, now}})
+		}
+	}
+	for _, h := range g.Held {
+		v.HeldSteps = append(v.HeldSteps, newHeldStepView(h, now))
+	}
+	return v
+}
+
+func newHeldStepView(h report.HeldStep, now time.Time) heldStepView {
+	v := heldStepView{HeldStep: h, Began: timeView{h.Since, now}}
+	if h.Digest == "" {
+		return v
+	}
+	v.Command = "gitops-agent approve " + h.Digest
+	if h.Hint == v.Command {
+		v.Hint = ""
+	}
+	return v
+}
+
+// needsAttention reports whether the guest belongs in the upper group of the table.
+func (v guestView) needsAttention() bool {
+	return v.Sync != report.Synced || v.Stale || len(v.Conditions) > 0 || len(v.Held) > 0 || v.Health == report.Degraded ||
+		v.Health == report.Missing
+}
+
+// ShortKind returns the kind in two letters.
+func (v guestView) ShortKind() string {
+	if v.Kind == guest.Container {
+		return "CT"
+	}
+	return "VM"
+}
+
+// ShortRevision returns the revision with which the guest was last in sync, with a short commit id: "main@3f2a1c94".
+func (v guestView) ShortRevision() string {
+	branch, commit, found := strings.Cut(v.Revision, "@sha1:")
+	if !found {
+		return v.Revision
+	}
+	return branch + "@" + shortID(commit)
+}
+
+// Badges returns the three axes, in the order of the columns.
+func (v guestView) Badges() []badge {
+	return []badge{syncBadge(v.Sync), healthBadge(v.Health), operationBadge(v.Operation)}
+}
+
+// ConditionBadges returns every condition as a badge.
+func (v guestView) ConditionBadges() []badge {
+	badges := make([]badge, 0, len(v.Conditions))
+	for _, c := range v.Conditions {
+		badges = append(badges, conditionBadge(c))
+	}
+	return badges
+}
+
+// Summary counts what the details contain: "2 changes, 1 held step".
+func (v guestView) Summary() string {
+	var parts []string
+	if n := len(v.Changes); n > 0 {
+		parts = append(parts, plural(n, "change"))
+	}
+	if n := len(v.HeldSteps); n > 0 {
+		parts = append(parts, plural(n, "held step"))
+	}
+	if n := len(v.OtherConditions); n > 0 {
+		parts = append(parts, plural(n, "condition"))
+	}
+	if len(parts) == 0 {
+		return "details"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// ClassTone returns the colour of a class: the more severe the effect of the change, the stronger the colour.
+func (guestView) ClassTone(c guest.Class) tone {
+	switch c {
+	case guest.Live:
+		return good
+	case guest.Restart, guest.Disruptive:
+		return warn
+	case guest.Destructive, guest.Impossible:
+		return bad
+	}
+	return idle
+}
