@@ -308,17 +308,19 @@ func TestCloseRefusesAppends(t *testing.T) {
 }
 
 func TestOpenLocksTheDirectory(t *testing.T) {
-	dir := t.TempDir()
-	j := openJournal(t, Options{Dir: dir})
-	_, err := Open(Options{Dir: dir})
-	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf("(process %d)", os.Getpid())) {
-		t.Errorf("got %v, want ErrLocked with this process's id", err)
-	}
-	if _, err := Repair(dir); !errors.Is(err, ErrLocked) {
-		t.Errorf("Repair: got %v, want ErrLocked", err)
-	}
-	mustClose(t, j)
-	mustClose(t, openJournal(t, Options{Dir: dir}))
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		j := openJournal(t, Options{Dir: dir})
+		_, err := Open(Options{Dir: dir})
+		if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf("(process %d)", os.Getpid())) {
+			t.Errorf("got %v, want ErrLocked with this process's id", err)
+		}
+		if _, err := Repair(dir); !errors.Is(err, ErrLocked) {
+			t.Errorf("Repair: got %v, want ErrLocked", err)
+		}
+		mustClose(t, j)
+		mustClose(t, openJournal(t, Options{Dir: dir}))
+	})
 }
 
 func TestOpenKeepsFilesPrivate(t *testing.T) {

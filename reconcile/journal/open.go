@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Open locks opts.Dir, recovers the journal in it and folds its records. It returns ErrLocked if another process has the
-// directory, and ErrNewerFormat if a newer release wrote the journal. Damage and a disk that cannot be written are not errors of
+// Open locks opts.Dir, recovers the journal in it and folds its records. It returns ErrLocked if another process still has the
+// directory after one second, and ErrNewerFormat if a newer release wrote the journal. Damage and a disk that cannot be written are not errors of
 // Open: the returned journal has the state up to the damage, returns the reason from Healthy and refuses Append, so that the
 // agent can continue to observe.
 func Open(opts Options) (*Journal, error) {
