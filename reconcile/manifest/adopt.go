@@ -6,18 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
-	"unicode"
 
 	"gitops-agent/reconcile/guest"
 )
-
-// AdoptOptions are the options of Adopt. Cluster and Name are required.
-type AdoptOptions struct {
-	Cluster string // name of the cluster, for the comment
-	Name    string // metadata.name; AdoptName returns a free name
-	Env     bool   // also pin the environment of containers, which may contain secrets
-}
 
 // Adopted is a manifest that Adopt wrote from a live guest.
 type Adopted struct {
@@ -26,9 +17,6 @@ type Adopted struct {
 	Pinned []string  // native keys that it sets, sorted
 	Left   []LeftOut // what it leaves out and a person should know, sorted by key
 }
-
-// LeftOut is a native key, or key.sub-key, that an adopted manifest does not pin. It does not contain the value, which may be a secret.
-type LeftOut struct{ Key, Reason string }
 
 // AdoptError is the reason why a live guest cannot be adopted.
 type AdoptError struct {
@@ -100,16 +88,6 @@ func adoptable(o guest.Observed) error {
 	default:
 		return &AdoptError{Reason: "is locked (" + o.Lock + ")", Hint: "adopt it when the task that locked it has ended"}
 	}
-}
-
-// adoption writes the manifest of one guest. Every key starts in its field, and moves to raw and then to the comment if it cannot be expressed
-// there.
-type adoption struct {
-	seen guest.Observed
-	opts AdoptOptions
-	live map[string]string // native keys to pin
-	raw  map[string]bool   // keys of live that are under raw
-	left map[string]string // key or key.sub -> reason
 }
 
 func newAdoption(o guest.Observed, opts AdoptOptions) *adoption {
@@ -224,9 +202,6 @@ var pseudoKeys = map[string]string{
 	"ha": "no field can express its entry with the HA manager", "template": "no field can express that it is a template",
 }
 
-// pinProblem is the reason why a key, or one of its sub-keys such as "features.keyctl", cannot be pinned.
-type pinProblem struct{ key, reason string }
-
 // demote moves a key from its field to raw, or from there to the comment. A sub-key goes to the comment at once. It returns false if the key
 // cannot be moved.
 func (a *adoption) demote(f pinProblem) bool {
@@ -267,27 +242,4 @@ func (a *adoption) result(text []byte, raised *raising, ref guest.Ref) Adopted {
 	slices.Sort(out.Pinned)
 	out.Left = a.leftOut()
 	return out
-}
-
-func (a *adoption) leftOut() []LeftOut {
-	var out []LeftOut
-	for _, key := range slices.Sorted(maps.Keys(a.left)) {
-		out = append(out, LeftOut{onOneLine(key), onOneLine(a.left[key])})
-	}
-	return out
-}
-
-// readAt returns the time at which the guest was read, in whole seconds.
-func (a *adoption) readAt() string {
-	return a.seen.ReadAt.UTC().Truncate(time.Second).Format(time.RFC3339)
-}
-
-// onOneLine returns text without characters that end a comment or that YAML does not allow.
-func onOneLine(text string) string {
-	return strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) || strings.ContainsRune("\u2028\u2029\ufeff\ufffe\uffff", c) {
-			return ' '
-		}
-		return c
-	}, strings.ToValidUTF8(text, "?"))
 }

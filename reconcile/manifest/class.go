@@ -9,20 +9,6 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// classSpec contains what guests have in common, by kind. A class may build on other classes.
-type classSpec struct {
-	class   textList
-	selects opt[selector]
-	defaults
-}
-
-func (c *classSpec) fields() []field {
-	return append([]field{
-		{"class", "", "GuestClasses that this one builds on, later ones over earlier ones.", withExamples(list(&c.class, className, ""), `["debian"]`)},
-		{"select", "", "Guests in and below the folder of the class to which the class applies without being named. Classes that a guest names come after it. All conditions must match.", withExamples(child(&c.selects), `{"paths": ["web/**"]}`, `{"labels": {"tier": "web"}}`)},
-	}, c.defaults.fields()...)
-}
-
 // class is one GuestClass.
 type class struct {
 	spec classSpec
@@ -38,7 +24,7 @@ type classes map[string]*class
 
 func decodeClass(doc *document, r *report) *class {
 	c := &class{at: doc.at, merged: map[guest.Kind]*tree.Node{}}
-	d := decoder{report: r, label: doc.label(), root: &c.spec}
+	d := newDecoder(r, doc.label(), &c.spec)
 	if doc.spec != nil {
 		decodeObject(d, doc.spec, &c.spec)
 	}
@@ -107,3 +93,5 @@ func (c classes) inherited(name string, kind guest.Kind) *tree.Node {
 	one.merged[kind] = out
 	return out
 }
+
+func (c classes) order(name string) int { return c[name].spec.selects.value.order.value }

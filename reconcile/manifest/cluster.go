@@ -4,13 +4,6 @@ import (
 	"fmt"
 
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/manifest/tree"
-)
-
-// Vmids that Proxmox accepts.
-const (
-	minVMID = 100
-	maxVMID = 999999999
 )
 
 // Cluster contains the settings for the cluster as a whole. Its name must be the cluster name in the agent's configuration.
@@ -33,59 +26,10 @@ type Guards struct {
 	Approvals         int // distinct identities that must approve a held step; default 1
 }
 
-type clusterSpec struct {
-	vmids    opt[vmidRange]
-	guards   guards
-	defaults defaults
-}
-
-func (c *clusterSpec) fields() []field {
-	return []field{
-		{"vmids", "", "Vmids for guests of this source. Guests without a vmid get one of them.", withExamples(child(&c.vmids), `{"from": 200, "to": 299}`)},
-		{"guards", "", "Limits for the damage of one mistake.", withExamples(group(&c.guards), `{"maxDestroysPerDay": 3, "approvals": 2}`)},
-		{"defaults", "", "What every guest inherits. Its classes override it.", group(&c.defaults)},
-	}
-}
-
-type vmidRange struct{ from, to opt[int] }
-
-func (v *vmidRange) fields() []field {
-	return []field{
-		{"from", "", "First vmid.", integer(&v.from, minVMID, maxVMID)},
-		{"to", "", "Last vmid.", integer(&v.to, minVMID, maxVMID)},
-	}
-}
-
-type guards struct{ maxDestroysPerDay, approvals opt[int] }
-
-func (g *guards) fields() []field {
-	return []field{
-		{"maxDestroysPerDay", "", "Guests that may be destroyed in 24 hours. Default: 3.", integer(&g.maxDestroysPerDay, 0, 1000)},
-		{"approvals", "", "Distinct identities that must approve a held step. Default: 1.", integer(&g.approvals, 1, 16)},
-	}
-}
-
-type defaults struct{ machine, container *tree.Node }
-
-func (d *defaults) fields() []field {
-	return []field{
-		{"virtualMachine", "", "For virtual machines: a spec as in VirtualMachine.", withExamples(subtree(&d.machine, string(guest.VirtualMachine)), `{"osType": "l26", "agent": {"enabled": true}}`)},
-		{"container", "", "For containers: a spec as in Container.", withExamples(subtree(&d.container, string(guest.Container)), `{"unprivileged": true}`)},
-	}
-}
-
-// of returns the defaults for a kind, or nil if there are none.
-func (d *defaults) of(kind guest.Kind) *tree.Node {
-	if kind == guest.Container {
-		return d.container
-	}
-	return d.machine
-}
-
 // decodeCluster reads the Cluster and the defaults that it gives.
 func decodeCluster(doc *document, r *report) (Cluster, defaults) {
 	var s clusterSpec
-	d := decoder{report: r, label: doc.label(), root: &s}
+	d := newDecoder(r, doc.label(), &s)
 	before := r.count
 	if doc.spec != nil {
 		decodeObject(d, doc.spec, &s)
@@ -107,9 +51,6 @@ func decodeCluster(doc *document, r *report) (Cluster, defaults) {
 	checkInherited(d.below("defaults"), &s.defaults)
 	return out, s.defaults
 }
-
-// inheritedName is the field for what guests of a kind inherit, in a class and in the defaults.
-var inheritedName = map[guest.Kind]string{guest.VirtualMachine: "virtualMachine", guest.Container: "container"}
 
 // checkInherited decodes inherited values once, so that a mistake is reported once, at its position, whichever guests inherit it.
 func checkInherited(d decoder, given *defaults) {

@@ -5,7 +5,7 @@
 //
 //	File -> tree.Node       values with positions, within limits, without aliases (package tree)
 //	tree.Node -> tree.Node  classes merged under a guest's own spec, left to right (merge.go, class.go)
-//	tree.Node -> spec       typed fields that record whether and where they were set (field.go, machine.go, container.go)
+//	tree.Node -> spec       typed fields that record whether and where they were set (field.go, common.go, machine.go, container.go)
 //	spec -> guest.Desired   intents for native Proxmox keys (lowering.go)
 //
 // A field is one row of a table: its YAML name, its native key, its description and the codec of its values. Decoding, lowering, hints and the JSON

@@ -18,21 +18,3 @@ func (s examplesValue) schema() *schema {
 	}
 	return out
 }
-
-// textExamples are texts as examples of a schema.
-func textExamples(texts ...string) []json.RawMessage {
-	var out []json.RawMessage
-	for _, text := range texts {
-		out = append(out, encoded(text))
-	}
-	return out
-}
-
-// encoded returns a text or a list of texts as JSON.
-func encoded[T string | []string](value T) json.RawMessage {
-	out, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // texts always have a JSON form
-	}
-	return out
-}

@@ -1,9 +1,7 @@
 package manifest
 
 import (
-	"cmp"
 	"reflect"
-	"strings"
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest/tree"
@@ -64,6 +62,8 @@ type decoder struct {
 	root   object // the fields that are searched for a misplaced name
 	base   string // path of the root, "" for the spec
 	seen   tables // collects the tables of decoded objects; nil collects nothing
+
+	unknownField func(d decoder, rows []field, name string) string // returns a hint for an unknown field; nil returns none
 }
 
 // tables are the rows of decoded objects. Lowering uses the same rows; an object that was not decoded sets nothing.
@@ -100,11 +100,19 @@ func decodeObject(d decoder, n *tree.Node, into object) {
 		switch {
 		case row == nil:
 			below := d.below(segment(e.Name))
-			below.problem(e.Value.Key, "unknown field", d.unknownFieldHint(rows, e.Name))
+			below.problem(e.Value.Key, "unknown field", d.unknownHint(rows, e.Name))
 		case !e.Value.IsNull():
 			row.value.decode(d.below(e.Name), e.Value)
 		}
 	}
+}
+
+// unknownHint returns a hint for an unknown field.
+func (d decoder) unknownHint(rows []field, name string) string {
+	if d.unknownField == nil {
+		return ""
+	}
+	return d.unknownField(d, rows, name)
 }
 
 // mappingHint returns a hint for a value that is not a mapping: the first field that accepts the value, or its most likely meaning. For
@@ -137,48 +145,6 @@ func find(rows []field, name string) *field {
 		}
 	}
 	return nil
-}
-
-// unknownFieldHint returns a hint for an unknown name: the only field below this object, or anywhere, with this name or this native key; or a
-// native sub-key that raw accepts; or a field that classes have by kind; or a field of this object with similar spelling.
-func (d decoder) unknownFieldHint(rows []field, name string) string {
-	var names, near, elsewhere []string
-	for _, row := range rows {
-		names = append(names, row.name)
-	}
-	if d.root != nil {
-		walkObject(d.root, "", func(path string, row field) {
-			if lastSegment(path) != name && row.native != name {
-				return
-			}
-			elsewhere = append(elsewhere, path)
-			if strings.HasPrefix(path, d.pathInRoot()+".") {
-				near = append(near, path)
-			}
-		})
-	}
-	switch {
-	case len(near) == 1:
-		return didYouMean(near[0])
-	case len(elsewhere) == 1:
-		return didYouMean(elsewhere[0])
-	}
-	if kinds := inheritedPaths(rows, name); len(kinds) > 0 {
-		return didYouMean(strings.Join(kinds, " or "))
-	}
-	return cmp.Or(d.rawHint(rows, name), d.otherKindHint(name), d.belowSpecHint(rows, name), didYouMean(closest(name, names)))
-}
-
-// inheritedPaths returns the paths of a guest's field in an object that contains the specs of both kinds, such as a class.
-func inheritedPaths(rows []field, name string) []string {
-	var paths []string
-	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
-		below := inheritedName[kind]
-		if find(rows, below) != nil && find(newSpec(kind).fields(), name) != nil {
-			paths = append(paths, below+"."+name)
-		}
-	}
-	return paths
 }
 
 // walkObject visits the fields of an object and all below them.
@@ -236,3 +202,39 @@ func byHand(inner value) value { return byHandValue{inner} }
 type byHandValue struct{ value }
 
 func (byHandValue) lower(*lowering, string) {}
+
+// lowering collects the intents of one guest.
+type lowering struct {
+	report  *report
+	label   string
+	kind    guest.Kind
+	seen    tables
+	slot    string // native key to which sub-keys belong at the moment
+	intents map[string]*guest.Intent
+	setBy   map[string]place    // native key -> the field that set it first
+	natives map[string][]string // field path -> the native keys, or key.sub, of the field
+	secrets []guest.Secret
+
+	partial bool // a part of the manifest was not understood, so this may be incomplete
+}
+
+// lowerObject lowers the rows of a decoded object, then calls its own lower method.
+func lowerObject(l *lowering, o object) {
+	rows, decoded := l.seen[o]
+	if !decoded {
+		return
+	}
+	for _, row := range rows {
+		row.value.lower(l, row.native)
+	}
+	if more, ok := o.(lowerer); ok {
+		more.lower(l)
+	}
+}
+
+// rejection is the reason why a value was refused.
+type rejection struct{ message, hint string }
+
+func wanted(n *tree.Node, want string) *rejection {
+	return &rejection{message: "got " + n.Describe() + ", want " + want}
+}

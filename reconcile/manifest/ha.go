@@ -36,27 +36,3 @@ func (h *ha) wish(p place) *guest.HAWanted {
 	}
 	return &w
 }
-
-// lowerHA checks the wanted entry with the HA manager, and compares it with the wanted run state.
-func (c *common) lowerHA(l *lowering) {
-	h := &c.ha.value
-	if !c.ha.set {
-		return
-	}
-	l.recordNative("ha", c.ha.place)
-	for native, p := range map[string]place{"ha.state": h.state.place, "ha.max_restart": h.maxRestart.place, "ha.max_relocate": h.maxRelocate.place} {
-		if p != (place{}) {
-			l.recordNative(native, p)
-		}
-	}
-	if h.absent.value && (h.state.set || h.maxRestart.set || h.maxRelocate.set) {
-		l.problem(c.ha.place, "got absent: true beside other fields, want it alone", "")
-	}
-	if against := stateAgainstHA[h.state.value]; against != "" && c.state.value == against {
-		l.problem(c.state.place, "got state: "+against+" against state: "+h.state.value+" of "+l.describePlace(h.state.place)+
-			", want states that agree: the HA manager decides", "leave state out of one of them")
-	}
-}
-
-// stateAgainstHA is the run state that contradicts a state of the HA manager.
-var stateAgainstHA = map[string]string{"started": string(guest.Stopped), "stopped": string(guest.Running), "disabled": string(guest.Running)}

@@ -7,8 +7,6 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-const maxDelay = 24 * time.Hour
-
 // lifecycle is what may be done to a guest without asking.
 type lifecycle struct {
 	destroy         opt[string]
@@ -75,16 +73,4 @@ func (s *suspension) rejectNonMapping(n *tree.Node) rejection {
 		hint = "leave suspend out; null drops an inherited one"
 	}
 	return rejection{"got " + n.Describe() + ", want a mapping", hint}
-}
-
-// suspended returns the suspension, or nil if the guest is not suspended.
-func (c *common) suspended(l *lowering) *guest.Suspension {
-	if !c.suspend.set {
-		return nil
-	}
-	s := c.suspend.value
-	if s.reason.value == "" {
-		l.missing(c.suspend.place, "got no reason, want one", "add reason: with an explanation")
-	}
-	return &guest.Suspension{Reason: s.reason.value, Author: s.author.value, Until: s.until.value}
 }

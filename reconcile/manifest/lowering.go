@@ -10,39 +10,10 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// lowering collects the intents of one guest.
-type lowering struct {
-	report  *report
-	label   string
-	kind    guest.Kind
-	seen    tables
-	slot    string // native key to which sub-keys belong at the moment
-	intents map[string]*guest.Intent
-	setBy   map[string]place    // native key -> the field that set it first
-	natives map[string][]string // field path -> the native keys, or key.sub, of the field
-	secrets []guest.Secret
-
-	partial bool // a part of the manifest was not understood, so this may be incomplete
-}
-
 func newLowering(r *report, ref guest.Ref, seen tables) *lowering {
 	return &lowering{
 		report: r, label: ref.Label(), kind: ref.Kind, seen: seen,
 		intents: map[string]*guest.Intent{}, setBy: map[string]place{}, natives: map[string][]string{},
-	}
-}
-
-// lowerObject lowers the rows of a decoded object, then calls its own lower method.
-func lowerObject(l *lowering, o object) {
-	rows, decoded := l.seen[o]
-	if !decoded {
-		return
-	}
-	for _, row := range rows {
-		row.value.lower(l, row.native)
-	}
-	if more, ok := o.(lowerer); ok {
-		more.lower(l)
 	}
 }
 
@@ -218,4 +189,15 @@ func (l *lowering) nativesOf(path string) []string {
 		}
 	}
 	return out
+}
+
+// reportTypo reports a native key that is not in the key table but differs from a known key by one letter. Proxmox would refuse it, or it would always
+// count as unset.
+func (l *lowering) reportTypo(key string, p place) bool {
+	meant := typoOf(l.kind, key)
+	if meant == "" {
+		return false
+	}
+	l.problem(p, "got the unknown native key "+key, didYouMean(meant)+" If "+key+" is new in Proxmox, a newer agent may know it")
+	return true
 }

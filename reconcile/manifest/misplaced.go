@@ -1,12 +1,59 @@
 package manifest
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"gitops-agent/reconcile/guest"
 )
 
-// Hints for names that are unknown at their position but known elsewhere.
+// newDecoder returns a decoder for the fields of root, with hints for unknown fields.
+func newDecoder(r *report, label string, root object) decoder {
+	return decoder{report: r, label: label, root: root, unknownField: decoder.unknownFieldHint}
+}
+
+// unknownFieldHint returns a hint for an unknown name: the only field below this object, or anywhere, with this name or this native key; or a
+// native sub-key that raw accepts; or a field that classes have by kind; or a field of this object with similar spelling.
+func (d decoder) unknownFieldHint(rows []field, name string) string {
+	var names, near, elsewhere []string
+	for _, row := range rows {
+		names = append(names, row.name)
+	}
+	if d.root != nil {
+		walkObject(d.root, "", func(path string, row field) {
+			if lastSegment(path) != name && row.native != name {
+				return
+			}
+			elsewhere = append(elsewhere, path)
+			if strings.HasPrefix(path, d.pathInRoot()+".") {
+				near = append(near, path)
+			}
+		})
+	}
+	switch {
+	case len(near) == 1:
+		return didYouMean(near[0])
+	case len(elsewhere) == 1:
+		return didYouMean(elsewhere[0])
+	}
+	if kinds := inheritedPaths(rows, name); len(kinds) > 0 {
+		return didYouMean(strings.Join(kinds, " or "))
+	}
+	return cmp.Or(d.rawHint(rows, name), d.otherKindHint(name), d.belowSpecHint(rows, name), didYouMean(closest(name, names)))
+}
+
+// inheritedPaths returns the paths of a guest's field in an object that contains the specs of both kinds, such as a class.
+func inheritedPaths(rows []field, name string) []string {
+	var paths []string
+	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
+		below := inheritedName[kind]
+		if find(rows, below) != nil && find(newSpec(kind).fields(), name) != nil {
+			paths = append(paths, below+"."+name)
+		}
+	}
+	return paths
+}
 
 // pathInRoot returns the path of the decoder relative to its root.
 func (d decoder) pathInRoot() string {
@@ -60,16 +107,20 @@ func (d decoder) belowSpecHint(rows []field, name string) string {
 	return ""
 }
 
-// objectOf returns the spec of a kind, or nil for an unknown kind.
-func objectOf(kind string) object {
-	switch kind {
-	case kindCluster:
-		return &clusterSpec{}
-	case kindClass:
-		return &classSpec{}
-	case string(guest.VirtualMachine), string(guest.Container):
-		return newSpec(guest.Kind(kind))
-	default:
-		return nil
+// rawHint returns a hint for an unknown field of a device that is a native sub-key.
+func (d decoder) rawHint(rows []field, name string) string {
+	row := find(rows, "raw")
+	if row == nil {
+		return ""
 	}
+	with, _ := row.value.(examplesValue)
+	raw, ofDevice := with.value.(rawSubKeys)
+	kind := guest.VirtualMachine
+	if _, isContainer := d.root.(*container); isContainer {
+		kind = guest.Container
+	}
+	if !ofDevice || !slices.Contains(raw.free(kind, lastSegment(d.path)), name) {
+		return ""
+	}
+	return didYouMean(d.pathInRoot() + ".raw." + name)
 }

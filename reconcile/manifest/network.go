@@ -31,13 +31,6 @@ func (n *link) rows(mac string, leastMTU int) []field {
 	}
 }
 
-// needBridge reports an interface of a new guest without a bridge. An existing guest may have such an interface.
-func (c *common) needBridge(l *lowering, p place, n link) {
-	if !n.bridge.set && !n.removed() && c.adopt.value != "ifUnmanaged" {
-		l.missing(p, "got no bridge, want one for a new interface", "add bridge:, such as vmbr0")
-	}
-}
-
 // macField is a MAC address in upper case, as Proxmox writes it; auto is not managed.
 func macField(into *opt[string]) value { return scalarValue[string]{into, macCodec{macAddress}} }
 

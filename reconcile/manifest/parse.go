@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -35,18 +34,6 @@ func (p *parser) warnings() []Problem {
 	p.checkUnusedClasses(r)
 	p.checkShared(r)
 	return r.sorted()
-}
-
-// parser collects the contents of the files.
-type parser struct {
-	report   *report
-	set      Set
-	defaults defaults
-	classes  classes
-	guests   []*document
-	firsts   map[string]tree.Position // label -> position of the document
-	specs    map[string]spec          // label of the guest -> decoded spec
-	named    map[string]bool          // classes that a guest names
 }
 
 func (p *parser) read(files []File) {
@@ -116,7 +103,9 @@ func (p *parser) guest(doc *document) {
 	merged := withoutNulls(laid)
 	s := newSpec(kind)
 	seen := tables{}
-	decodeObject(decoder{report: p.report, label: label, root: s, seen: seen}, merged, s)
+	d := newDecoder(p.report, label, s)
+	d.seen = seen
+	decodeObject(d, merged, s)
 	p.specs[label] = s
 	g := Guest{
 		Ref:    guest.Ref{Kind: kind, Name: doc.meta.name.value, VMID: s.shared().vmid.value},
@@ -131,28 +120,6 @@ func (p *parser) guest(doc *document) {
 		g.desired = desired
 	}
 	p.set.Guests = append(p.set.Guests, g)
-}
-
-// namedClasses returns the classes that a guest names. They are read before the other fields, which depend on them.
-func (p *parser) namedClasses(own *tree.Node, kind guest.Kind, label string) []string {
-	named := own.Get("class")
-	if named == nil || named.IsNull() {
-		return nil
-	}
-	var uses textList
-	d := decoder{report: p.report, label: label}.below("class")
-	list(&uses, className, "").decode(d, named)
-	p.classes.checkNames(d, uses)
-	for _, name := range uses.value {
-		if c := p.classes[name.value]; c != nil && p.classes.inherited(name.value, kind) == nil {
-			d.path = name.path
-			d.problem(name.at, fmt.Sprintf("class %s has no fields for a %s", name.value, kind), "it is at "+c.at.String())
-		}
-	}
-	for _, name := range texts(uses) {
-		p.named[name] = true
-	}
-	return texts(uses)
 }
 
 // desired lowers a guest, and reports problems between its fields.

@@ -77,24 +77,6 @@ func (v rawSubKeys) fieldOf(sub string) string {
 	return found
 }
 
-// rawHint returns a hint for an unknown field of a device that is a native sub-key.
-func (d decoder) rawHint(rows []field, name string) string {
-	row := find(rows, "raw")
-	if row == nil {
-		return ""
-	}
-	with, _ := row.value.(examplesValue)
-	raw, ofDevice := with.value.(rawSubKeys)
-	kind := guest.VirtualMachine
-	if _, isContainer := d.root.(*container); isContainer {
-		kind = guest.Container
-	}
-	if !ofDevice || !slices.Contains(raw.free(kind, lastSegment(d.path)), name) {
-		return ""
-	}
-	return didYouMean(d.pathInRoot() + ".raw." + name)
-}
-
 func (v rawSubKeys) walk(path string, visit func(path string, row field)) {
 	visit(path+".*", field{native: "."}) // always compared, whatever its name
 }

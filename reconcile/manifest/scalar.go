@@ -12,13 +12,6 @@ import (
 	"gitops-agent/reconcile/manifest/tree"
 )
 
-// rejection is the reason why a value was refused.
-type rejection struct{ message, hint string }
-
-func wanted(n *tree.Node, want string) *rejection {
-	return &rejection{message: "got " + n.Describe() + ", want " + want}
-}
-
 // codec reads a YAML value and prints it for Proxmox.
 type codec[T any] interface {
 	parse(n *tree.Node) (T, *rejection)

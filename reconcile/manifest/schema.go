@@ -7,44 +7,6 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// schema is the part of JSON Schema 2020-12 that manifests need.
-type schema struct {
-	Dialect              string             `json:"$schema,omitempty"`
-	Title                string             `json:"title,omitempty"`
-	Description          string             `json:"description,omitempty"`
-	Examples             []json.RawMessage  `json:"examples,omitempty"`
-	Ref                  string             `json:"$ref,omitempty"`
-	Type                 []string           `json:"type,omitempty"`
-	Const                string             `json:"const,omitempty"`
-	Enum                 []*string          `json:"enum,omitempty"`
-	Pattern              string             `json:"pattern,omitempty"`
-	Minimum              *float64           `json:"minimum,omitempty"`
-	Maximum              *float64           `json:"maximum,omitempty"`
-	Properties           map[string]*schema `json:"properties,omitempty"`
-	PatternProperties    map[string]*schema `json:"patternProperties,omitempty"`
-	PropertyNames        *schema            `json:"propertyNames,omitempty"`
-	AdditionalProperties *bool              `json:"additionalProperties,omitempty"`
-	Required             []string           `json:"required,omitempty"`
-	Items                *schema            `json:"items,omitempty"`
-	AllOf                []*schema          `json:"allOf,omitempty"`
-	If                   *schema            `json:"if,omitempty"`
-	Then                 *schema            `json:"then,omitempty"`
-	Defs                 map[string]*schema `json:"$defs,omitempty"`
-}
-
-// nullable returns the types and null. A null drops an inherited value.
-func nullable(types ...string) []string { return append(types, "null") }
-
-func objectSchema(o object) *schema {
-	out := &schema{Type: nullable("object"), AdditionalProperties: new(bool), Properties: map[string]*schema{}}
-	for _, row := range o.fields() {
-		s := row.value.schema()
-		s.Description = row.doc
-		out.Properties[row.name] = s
-	}
-	return out
-}
-
 // Schema returns the JSON Schema (2020-12) of every kind, as indented JSON that ends in a newline. It is generated from the tables that decode
 // manifests. It describes single values; only Parse checks rules between fields or files.
 func Schema() ([]byte, error) {
@@ -82,5 +44,3 @@ func documentSchema(kind string) *schema {
 	is := &schema{Required: []string{"kind"}, Properties: map[string]*schema{"kind": {Const: kind}}}
 	return &schema{If: is, Then: whole}
 }
-
-func definition(kind string) *schema { return &schema{Ref: "#/$defs/" + kind} }

@@ -1,12 +1,10 @@
 package manifest
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"strings"
 
-	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest/tree"
 )
 
@@ -25,14 +23,6 @@ func (s *selector) fields() []field {
 		{"labels", "", "Labels that a guest must have, each with this value.", withExamples(dictionary(&s.labels, labelName), `{"tier": "web"}`)},
 		{"order", "", "Classes of lower order are merged first; classes of the same order by name. Default: 0.", integer(&s.order, -1000, 1000)},
 	}
-}
-
-var pathPattern = &textRule{
-	want: "a pattern of file names below the Cluster's folder", examples: []string{"web/**"}, shape: exactly(`[^/\s][^\s]*`),
-	accept: func(s string) bool {
-		_, err := path.Match(s, "")
-		return err == nil && !slices.Contains(strings.Split(s, "/"), "..") && path.Clean(s) == s
-	},
 }
 
 // check reports a selector that matches every guest or none. Other mistakes are reported by decoding.
@@ -125,39 +115,4 @@ func matchesPath(pattern, file []string) bool {
 func matchesName(pattern, name string) bool {
 	fits, err := path.Match(pattern, name)
 	return err == nil && fits
-}
-
-// selected returns the classes that select the guest of a document, in the order in which they are merged, without the classes that the guest
-// names.
-func (c classes) selected(doc *document, folder string, named []string) []string {
-	var out []string
-	for name, one := range c {
-		if !slices.Contains(named, name) && one.selects(doc, folder) {
-			out = append(out, name)
-		}
-	}
-	slices.SortFunc(out, func(a, b string) int {
-		return cmp.Or(cmp.Compare(c.order(a), c.order(b)), cmp.Compare(a, b))
-	})
-	return out
-}
-
-// checkSelectors reports paths that no class can select.
-func (c classes) checkSelectors(r *report, folder string) {
-	for name, one := range c {
-		if s := &one.spec.selects; s.set {
-			s.value.checkReach(decoder{report: r, label: kindClass + "/" + name}, path.Dir(one.at.File), folder)
-		}
-	}
-}
-
-func (c classes) order(name string) int { return c[name].spec.selects.value.order.value }
-
-// folder returns the folder of the Cluster's file, "." for the root. The paths of selectors are relative to it.
-func (p *parser) folder() string { return path.Dir(p.set.Cluster.Origin.File) }
-
-// classesOf returns the classes of a guest in the order in which they are merged: those that select it, then those that it names.
-func (p *parser) classesOf(doc *document, own *tree.Node) (selected, named []string) {
-	named = p.namedClasses(own, guest.Kind(doc.kind.value), doc.label())
-	return p.classes.selected(doc, p.folder(), named), named
 }

@@ -1,6 +1,11 @@
 package manifest
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
 
 // Suggestion returns "did you mean X?" with the option that is most similar to a misspelt word, or "" if none is similar.
 func Suggestion(word string, options []string) string { return didYouMean(closest(word, options)) }
@@ -81,4 +86,25 @@ func proposed(hint string) string {
 		return ""
 	}
 	return strings.TrimSuffix(word, questionMark)
+}
+
+// synonyms are words that people use in place of the words of a field, with the possible meanings.
+var synonyms = map[string][]string{
+	"started": {"running"}, "start": {"running", "started"}, "up": {"running", "started"}, "running": {"started"},
+	"stop": {"stopped"}, "down": {"stopped"}, "off": {"stopped"}, "shutdown": {"stopped"}, "halted": {"stopped"}, "unmanaged": {"ignored"},
+	"true": {"ifUnmanaged"}, "yes": {"ifUnmanaged"}, "always": {"ifUnmanaged"}, "false": {"deny"}, "no": {"deny"},
+	"dry-run": {"observe"}, "linux": {"l26"}, "debian": {"l26"}, "ubuntu": {"l26"}, "windows": {"win11"},
+	"uefi": {"ovmf"}, "efi": {"ovmf"}, "bios": {"seabios"}, "legacy": {"seabios"}, "virtio": {"virtio-scsi-single"}, "virtio-scsi": {"virtio-scsi-single"},
+	"vm": {string(guest.VirtualMachine)}, "qemu": {string(guest.VirtualMachine)}, "kvm": {string(guest.VirtualMachine)},
+	"lxc": {string(guest.Container)}, "ct": {string(guest.Container)}, "class": {kindClass},
+}
+
+// synonym returns the option that a word stands for, or "" if there is none.
+func synonym(word string, options []string) string {
+	for _, meant := range synonyms[strings.ToLower(word)] {
+		if slices.Contains(options, meant) {
+			return meant
+		}
+	}
+	return ""
 }

@@ -4,7 +4,9 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"net/netip"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -179,4 +181,33 @@ func isSSHKey(s string) bool {
 	}
 	length := int64(binary.BigEndian.Uint32(raw))
 	return length <= int64(len(raw)-4) && string(raw[4:4+length]) == kind
+}
+
+var labelName = &textRule{want: "a name", examples: []string{"team", "example.com/team"}, shape: exactly(`[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?`)}
+
+var pathPattern = &textRule{
+	want: "a pattern of file names below the Cluster's folder", examples: []string{"web/**"}, shape: exactly(`[^/\s][^\s]*`),
+	accept: func(s string) bool {
+		_, err := path.Match(s, "")
+		return err == nil && !slices.Contains(strings.Split(s, "/"), "..") && path.Clean(s) == s
+	},
+}
+
+// lowerCaseHint returns a hint for a native key that is written like a field: ostype for osType.
+func lowerCaseHint(key string) string {
+	small := strings.ToLower(key)
+	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
+		if guest.IsKnown(kind, small) {
+			return didYouMean(small)
+		}
+	}
+	return ""
+}
+
+// labelHint returns a hint for a guest that is named without its kind.
+func labelHint(name string) string {
+	if !dnsName.ok(name) {
+		return ""
+	}
+	return didYouMean(string(guest.VirtualMachine) + "/" + name + " or " + string(guest.Container) + "/" + name)
 }

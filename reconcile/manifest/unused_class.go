@@ -32,11 +32,6 @@ func (p *parser) checkUnusedClasses(r *report) {
 	}
 }
 
-// selects reports whether the class selects the guest of a document.
-func (c *class) selects(doc *document, folder string) bool {
-	return c.spec.selects.set && within(doc.at.File, path.Dir(c.at.File)) && c.spec.selects.value.matches(doc, folder)
-}
-
 // selectHint returns a hint for a select that matches no guest: the most similar label or path.
 func (p *parser) selectHint(one *class) string {
 	s, own := &one.spec.selects.value, path.Dir(one.at.File)

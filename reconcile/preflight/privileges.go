@@ -2,57 +2,11 @@ package preflight
 
 import (
 	"cmp"
-	"path"
 	"slices"
 
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/intake"
 )
-
-// Granted is the privileges of a token: path ("/vms/100") -> privilege ("VM.Audit") -> whether it propagates to paths below. A path without
-// privileges is missing.
-//
-// Source: PVE API, GET /access/permissions.
-type Granted map[string]map[string]bool
-
-// alwaysListed are the paths that Proxmox always lists if the token has a privilege there. It also lists every path in an access control list, and
-// the guests and storages of pools.
-//
-// Source: PVE::RPCEnvironment get_effective_permissions.
-var alwaysListed = []string{"/", "/access", "/access/groups", "/nodes", "/pool", "/sdn", "/storage", "/vms"}
-
-// Allows reports whether the token has a privilege on an object. A path that is not listed inherits from the nearest listed path above. A path
-// propagates its own privileges or, if none of them propagates, the privileges from above. A path on which the token explicitly has no access is not
-// listed either, and is assumed to inherit. The path "/vms" stands for a guest without a vmid, which inherits from there.
-func (g Granted) Allows(object, privilege string) bool {
-	object = path.Clean(object)
-	if object != "/vms" {
-		if own, listed := g[object]; listed {
-			_, has := own[privilege]
-			return has
-		}
-		object = path.Dir(object)
-	}
-	for at := object; ; at = path.Dir(at) {
-		own, listed := g[at]
-		barred := !listed && slices.Contains(alwaysListed, at)
-		switch {
-		case own[privilege]:
-			return true
-		case propagates(own), barred, at == "/", at == ".":
-			return false
-		}
-	}
-}
-
-func propagates(privileges map[string]bool) bool {
-	for _, further := range privileges {
-		if further {
-			return true
-		}
-	}
-	return false
-}
 
 // Cause is the key of a guest, and the manifest line, that needs something.
 type Cause struct {

@@ -5,19 +5,10 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
-	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
 )
-
-// ClusterContext is what the cluster shows of the things to which guests refer. A nil list was not read, and is not checked.
-type ClusterContext struct {
-	Nodes, Storages, Pools []string
-	Inventory              cluster.Inventory
-	Granted                Granted // privileges of the token; nil if they were not read
-}
 
 // Unresolved is a name in manifests that the cluster does not show.
 type Unresolved struct {
@@ -89,15 +80,6 @@ func templateName(c *guest.Clone) string {
 	return c.Name
 }
 
-// nodesOf returns the nodes that a guest names, without duplicates.
-func nodesOf(d *guest.Desired) []string {
-	nodes := slices.Clone(d.Nodes)
-	if d.Node != "" && !slices.Contains(nodes, d.Node) {
-		nodes = append(nodes, d.Node)
-	}
-	return nodes
-}
-
 // storageReference is the name of a storage, and the key that contains it.
 type storageReference struct {
 	name, key string
@@ -135,13 +117,4 @@ func storagesOf(d *guest.Desired, exists bool) []storageReference {
 		add(s.Backup.Storage, "source", d.Origin)
 	}
 	return list
-}
-
-// storageOf returns the storage of a volume, or "" for a path.
-func storageOf(volume string) string {
-	storage, _, found := strings.Cut(volume, ":")
-	if !found || strings.HasPrefix(volume, "/") {
-		return ""
-	}
-	return storage
 }

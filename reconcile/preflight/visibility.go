@@ -64,14 +64,6 @@ func neededToSeeVolume(l List, volume string, granted Granted) string {
 	return strings.Join(slices.DeleteFunc(needs, func(need string) bool { return need == "" }), " and ")
 }
 
-// needed returns the privilege that is missing on an object, "Sys.Audit on /nodes", or "" if the token has one of the privileges. It names the first one.
-func (g Granted) needed(object string, privileges ...string) string {
-	if slices.ContainsFunc(privileges, func(p string) bool { return g.Allows(object, p) }) {
-		return ""
-	}
-	return privileges[0] + " on " + object
-}
-
 // owned matches the vmid in the name of a disk or a backup: "local:100/vm-100-disk-0.raw", "pbs:backup/ct/100/…" and
 // "local:backup/vzdump-qemu-100-….vma.zst".
 var owned = regexp.MustCompile(`(?:\b(?:vm|base|subvol)-|:backup/(?:vm|ct)/|:backup/vzdump-[a-z]+-)([1-9][0-9]+)`)

@@ -1,0 +1,38 @@
+package manifest
+
+import "gitops-agent/reconcile/guest"
+
+func (c *container) source(l *lowering) guest.Source {
+	s := &c.from
+	onlyOne(l, s.clone.place, s.template.place, s.backup.place)
+	switch {
+	case s.clone.set:
+		return guest.Source{Clone: s.clone.value.source(l, s.clone.place)}
+	case s.template.set:
+		c.checkNew(l, s.template)
+		return guest.Source{Template: &guest.Template{Volume: s.template.value.volume.value}}
+	case s.backup.set:
+		c.needNode(l, s.backup.place)
+		return guest.Source{Backup: s.backup.value.source(l, s.backup.place)}
+	default:
+		return guest.Source{}
+	}
+}
+
+func (c *container) checkNew(l *lowering, t opt[template]) {
+	c.needNode(l, t.place)
+	if !t.value.volume.set {
+		l.missing(t.place, "got no volume, want the container template", "")
+	}
+	if !c.rootfs.storage.set || !c.rootfs.size.set {
+		l.missing(t.place, "got no rootfs.storage and rootfs.size, want both for a new container", "")
+	}
+	for _, n := range c.networks {
+		c.needBridge(l, n.place, n.value.link)
+	}
+	for _, m := range c.mounts {
+		if !m.value.volume.set && !m.value.removed() && (!m.value.storage.set || !m.value.size.set) {
+			l.missing(m.place, "got no storage and size, want both for a new mount point", "")
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package manifest
+
+import (
+	"time"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// Vmids that Proxmox accepts.
+const (
+	minVMID = 100
+	maxVMID = 999999999
+)
+
+const (
+	apiGroup   = "proxmox.gitops/"
+	apiVersion = apiGroup + "v1alpha1"
+
+	kindCluster = "Cluster"
+	kindClass   = "GuestClass"
+)
+
+var kinds = []string{kindCluster, kindClass, string(guest.VirtualMachine), string(guest.Container)}
+
+const maxDelay = 24 * time.Hour

@@ -1,0 +1,27 @@
+package manifest
+
+import "gitops-agent/reconcile/guest"
+
+// inheritedName is the field for what guests of a kind inherit, in a class and in the defaults.
+var inheritedName = map[guest.Kind]string{guest.VirtualMachine: "virtualMachine", guest.Container: "container"}
+
+// objectOf returns the spec of a kind, or nil for an unknown kind.
+func objectOf(kind string) object {
+	switch kind {
+	case kindCluster:
+		return &clusterSpec{}
+	case kindClass:
+		return &classSpec{}
+	case string(guest.VirtualMachine), string(guest.Container):
+		return newSpec(guest.Kind(kind))
+	default:
+		return nil
+	}
+}
+
+func newSpec(kind guest.Kind) spec {
+	if kind == guest.Container {
+		return &container{}
+	}
+	return &machine{}
+}

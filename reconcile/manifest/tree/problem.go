@@ -1,0 +1,15 @@
+package tree
+
+// The limits of untrusted input. A guest needs a hundred values and a depth of seven.
+const (
+	maxFile  = 1 << 20 // bytes of one file
+	maxNodes = 10000   // keys and values of one document
+	maxDepth = 24      // levels of one document
+)
+
+// Problem is a mistake in a file.
+type Problem struct {
+	At      Position
+	Message string // "key "a" is set twice"
+	Hint    string // how to correct it; may be ""
+}
