@@ -11,26 +11,23 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// kind is what a metric is, as docs/metrics.md has it in the columns of its tables.
+// kind contains the type and the labels of a metric, as in the columns of docs/metrics.md.
 type kind struct{ Type, Labels string }
 
 // documented reads the tables of docs/metrics.md: name, type, labels, meaning.
 func documented(t *testing.T) map[string]kind {
 	t.Helper()
-	text, err := os.ReadFile("../docs/metrics.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := readDocs(t, "metrics.md")
 	row := regexp.MustCompile("(?m)^\\| `(gitops_agent_[a-z_]+)` \\| ([a-z]+) \\| ([^|]*) \\| ([^|]+) \\|$")
 	found := map[string]kind{}
-	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
+	for _, m := range row.FindAllStringSubmatch(text, -1) {
 		if _, twice := found[m[1]]; twice {
-			t.Errorf("got %s twice in docs/metrics.md", m[1])
+			t.Errorf("got two rows for %s in docs/metrics.md", m[1])
 		}
 		found[m[1]] = kind{m[2], strings.ReplaceAll(strings.TrimSpace(m[3]), "`", "")}
 	}
-	if lines := strings.Count(string(text), "\n| `gitops_agent_"); lines != len(found) {
-		t.Errorf("got %d rows about metrics, of which %d can be read", lines, len(found))
+	if lines := strings.Count(text, "\n| `gitops_agent_"); lines != len(found) {
+		t.Errorf("got %d rows of metrics, of which %d have the expected columns", lines, len(found))
 	}
 	return found
 }
@@ -55,26 +52,25 @@ func registered(t *testing.T, registry *prometheus.Registry) map[string]kind {
 }
 
 func TestDocsListEveryMetric(t *testing.T) {
-	m, registry := built(t)
-	work(m)
+	t.Parallel()
+	m, registry := newMetrics(t)
+	recordConvergence(m)
 	if diff := cmp.Diff(registered(t, registry), documented(t)); diff != "" {
 		t.Errorf("docs/metrics.md (-registered +documented):\n%s", diff)
 	}
 }
 
 func TestDocsAlertsNameKnownMetricsAndLabels(t *testing.T) {
-	m, registry := built(t)
-	work(m)
-	text, err := os.ReadFile("../docs/metrics.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
+	m, registry := newMetrics(t)
+	recordConvergence(m)
+	text := readDocs(t, "metrics.md")
 	known := registered(t, registry)
 	exposition := scrape(t, registry)
 	suffix := regexp.MustCompile(`_(bucket|sum|count)$`)
 	use := regexp.MustCompile(`(gitops_agent_[a-z_]+)(?:\{([a-z_]+)(=|!=)"([^"]*)"\})?`)
 	alerts := 0
-	for block := range strings.SplitSeq(string(text), "```") {
+	for block := range strings.SplitSeq(text, "```") {
 		if !strings.HasPrefix(block, "promql") {
 			continue
 		}
@@ -85,7 +81,7 @@ func TestDocsAlertsNameKnownMetricsAndLabels(t *testing.T) {
 				k, ok = known[suffix.ReplaceAllString(found[1], "")]
 			}
 			if !ok {
-				t.Errorf("got %s in an expression, which is no metric", found[1])
+				t.Errorf("got %s in an expression, want a metric that exists", found[1])
 			}
 			if found[2] != "" && !slices.Contains(strings.Split(k.Labels, ", "), found[2]) {
 				t.Errorf("got label %s of %s in an expression, want one of %s", found[2], found[1], k.Labels)
@@ -98,4 +94,48 @@ func TestDocsAlertsNameKnownMetricsAndLabels(t *testing.T) {
 	if alerts == 0 {
 		t.Error("got no expression in docs/metrics.md")
 	}
+}
+
+// openLabels are labels without a closed list of values, and "code", whose values are HTTP statuses.
+var openLabels = []string{"kind", "vmid", "node", "name", "ref", "commit", "version", "goversion", "sha256", "method", "route", "code", "le"}
+
+// Every value of a closed label is in the row of the metric or in the table of labels, or it is a reason of the verifier with a section in
+// docs/verify.md.
+func TestDocsListEveryLabelValue(t *testing.T) {
+	t.Parallel()
+	m, registry := newMetrics(t)
+	recordEveryLabelValue(m)
+	page, reasons := readDocs(t, "metrics.md"), readDocs(t, "verify.md")
+	row := func(name string) string {
+		_, row, _ := strings.Cut(page, "\n| `"+name+"` |")
+		row, _, _ = strings.Cut(row, "\n")
+		return row
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, series := range f.GetMetric() {
+			for _, label := range series.GetLabel() {
+				name, value := label.GetName(), label.GetValue()
+				if slices.Contains(openLabels, name) || value == "" || strings.Contains(row(f.GetName())+row(name), "`"+value+"`") {
+					continue
+				}
+				if !slices.Contains(rejections(), value) || !strings.Contains(reasons, "\n### "+value+"\n") {
+					t.Errorf("%s: got no value %s of label %s in docs/metrics.md", f.GetName(), value, name)
+				}
+			}
+		}
+	}
+}
+
+// readDocs returns a page of the folder docs.
+func readDocs(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

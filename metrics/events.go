@@ -9,7 +9,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// Report replaces the report that the gauges are collected from.
+// Report replaces the report from which the gauges are computed.
 func (m *Metrics) Report(r report.Report) { m.report.Store(&r) }
 
 // Poll counts one poll of the remote.
@@ -18,20 +18,20 @@ func (m *Metrics) Poll(o report.PollOutcome) {
 	m.pollTime.Observe(o.Duration.Seconds())
 }
 
-// Refused counts a head that was refused, once for each head.
+// Refused counts a refused head. The engine calls it once for each head.
 func (m *Metrics) Refused(r report.Refused) { m.refused.WithLabelValues(r.Reason).Inc() }
 
-// Recovered counts a step that was found open and is settled.
+// Recovered counts a step that a crash or a lost reply left open, and whose outcome is now known.
 func (m *Metrics) Recovered(_ int, _ cluster.Op, result journal.Result) {
 	m.recovered.WithLabelValues(string(result)).Inc()
 }
 
-// Order counts a signed order by what became of it.
+// Order counts a signed order that reached a state.
 func (m *Metrics) Order(operation string, state journal.OrderState) {
 	m.orders.WithLabelValues(operation, string(state)).Inc()
 }
 
-// QueueWait records how long a guest's work waited for its lane.
+// QueueWait records the time that a guest's work waited in the queue.
 func (m *Metrics) QueueWait(d time.Duration) { m.queueWait.Observe(d.Seconds()) }
 
 // Verified counts one revision that was checked against the policy.
@@ -44,7 +44,7 @@ func (m *Metrics) Verified(o report.VerifyOutcome) {
 	m.verifyTime.Observe(o.Duration.Seconds())
 }
 
-// Planned records one planning of all guests.
+// Planned records one plan of all guests.
 func (m *Metrics) Planned(o report.PlanOutcome) {
 	m.planTime.Observe(o.Duration.Seconds())
 	for _, class := range guest.Classes() {
@@ -58,7 +58,7 @@ func (m *Metrics) Step(o report.StepOutcome) {
 	m.stepTime.WithLabelValues(string(o.Step.Op)).Observe(o.Duration.Seconds())
 }
 
-// Drift counts a guest that went out of sync or came back.
+// Drift counts a guest that went out of sync, or that is in sync again.
 func (m *Metrics) Drift(o report.DriftOutcome) {
 	if o.Repaired {
 		m.corrected.Inc()
@@ -67,7 +67,7 @@ func (m *Metrics) Drift(o report.DriftOutcome) {
 	m.drift.WithLabelValues(string(o.Cause)).Inc()
 }
 
-// Converged records how long a revision took.
+// Converged records the durations of a revision's convergence.
 func (m *Metrics) Converged(o report.ConvergedOutcome) {
 	m.convergence.Observe(o.Total.Seconds())
 	m.pushed.Observe(o.SinceProof.Seconds())

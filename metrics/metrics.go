@@ -14,13 +14,11 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// namespace begins every name.
-const namespace = "gitops_agent"
-
-// Metrics are the agent's counters and histograms, and the collector of its gauges. Make one with New.
+// Metrics contains the agent's counters and histograms, and the newest report, from which its gauges are computed. Create it with New. Its methods
+// are safe for concurrent use.
 type Metrics struct {
 	report atomic.Pointer[report.Report]
-	calls  sync.Map // call to true: those whose series exist
+	routes sync.Map // route to true: the routes whose series exist
 
 	polls       *prometheus.CounterVec
 	pollTime    prometheus.Histogram
@@ -47,43 +45,43 @@ type Metrics struct {
 	rootExpiry  prometheus.Gauge
 }
 
-// Build names the running program, for build_info.
+// Build identifies the running program, for build_info.
 type Build struct{ Version, Commit, GoVersion string }
 
-// Buckets, in seconds.
+// Upper bounds of the histograms' buckets, in seconds.
 var (
-	quick = []float64{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5}
-	calls = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
-	work  = []float64{.1, .5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800}
+	fastBuckets = []float64{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5}
+	callBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	workBuckets = []float64{.1, .5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800}
 )
 
-// New registers every metric of the agent. Rejections are the reasons for which a signature can be rejected (verify.Reasons), so that their
-// series start at zero; this package does not link the verifier for them. New panics if a metric is already registered.
+// New registers every metric of the agent. The rejections are the reasons for which a signature can be rejected (verify.Reasons); their series
+// start at zero. New panics if a metric is already registered.
 func New(reg prometheus.Registerer, build Build, rejections []string) *Metrics {
 	m := &Metrics{
-		polls:       counters("source_polls_total", "Looks at the remote, by result.", "result"),
-		pollTime:    histogram("source_poll_duration_seconds", "Time of one look at the remote, verification included.", calls),
-		verified:    counters("verifications_total", "Revisions checked against the policy, by result and reason.", "result", "reason"),
-		verifyTime:  histogram("verification_duration_seconds", "Time of checking one revision against the policy.", quick),
-		refused:     counters("revisions_refused_total", "Revisions refused, each counted once, by reason.", "reason"),
-		planTime:    histogram("plan_duration_seconds", "Time of planning every guest once.", quick),
+		polls:       counters("source_polls_total", "Polls of the remote, by result.", "result"),
+		pollTime:    histogram("source_poll_duration_seconds", "Duration of one poll of the remote, including verification.", callBuckets),
+		verified:    counters("verifications_total", "Revisions verified against the policy, by result and reason.", "result", "reason"),
+		verifyTime:  histogram("verification_duration_seconds", "Duration of the verification of one revision.", fastBuckets),
+		refused:     counters("revisions_refused_total", "Refused revisions, each counted once, by reason.", "reason"),
+		planTime:    histogram("plan_duration_seconds", "Duration of one plan of all guests.", fastBuckets),
 		planSteps:   gauges("plan_steps", "Steps in the newest plan, by class.", "class"),
 		steps:       counters("steps_total", "Steps that ended, by operation and result.", "op", "result"),
-		stepTime:    histograms("step_duration_seconds", "Time from the intent of a step to its outcome.", work, "op"),
-		queueWait:   histogram("queue_wait_seconds", "Time that work waited for its lane.", work),
-		convergence: histogram("convergence_seconds", "Time from the first sight of a revision to all its guests in sync.", work),
-		pushed:      histogram("push_to_converged_seconds", "Time from the proven signing time of a revision to all its guests in sync.", work),
-		stages:      histograms("convergence_stage_seconds", "Time of each stage of a convergence.", work, "stage"),
+		stepTime:    histograms("step_duration_seconds", "Duration of a step, from the record of its intent to its outcome.", workBuckets, "op"),
+		queueWait:   histogram("queue_wait_seconds", "Time that the work on a guest waited in the queue.", workBuckets),
+		convergence: histogram("convergence_seconds", "Time from the first fetch of a revision until all its guests were in sync.", workBuckets),
+		pushed:      histogram("push_to_converged_seconds", "Time from the proven signing time of a revision until all its guests were in sync.", workBuckets),
+		stages:      histograms("convergence_stage_seconds", "Duration of each stage of a convergence.", workBuckets, "stage"),
 		drift:       counters("drift_detected_total", "Guests that went out of sync, by cause.", "cause"),
-		corrected:   counter("drift_corrected_total", "Guests that came back in sync."),
-		orders:      counters("orders_total", "Signed orders, by operation and what became of them.", "operation", "result"),
+		corrected:   counter("drift_corrected_total", "Guests that are in sync again after drift."),
+		orders:      counters("orders_total", "Signed orders that reached a state, by operation and state.", "operation", "result"),
 		requests:    counters("api_requests_total", "Requests to the Proxmox API, by method, route and status code.", "method", "route", "code"),
-		requestTime: histograms("api_request_duration_seconds", "Time of requests to the Proxmox API.", calls, "method", "route"),
+		requestTime: histograms("api_request_duration_seconds", "Duration of requests to the Proxmox API.", callBuckets, "method", "route"),
 		records:     counter("journal_records_total", "Records appended to the journal."),
-		syncTime:    histogram("journal_sync_duration_seconds", "Time of one fsync of the journal.", quick),
-		recovered:   counters("journal_recovered_total", "Steps found open after a crash or a lost reply, by what became of them.", "outcome"),
-		trustedRoot: gauges("trusted_root_info", "The trusted root in force, by the SHA-256 of its file.", "sha256"),
-		rootExpiry:  gauge("trusted_root_expiry_timestamp_seconds", "When the first key or authority of the trusted root that is still valid ends, 0 if none does."),
+		syncTime:    histogram("journal_sync_duration_seconds", "Duration of one fsync of the journal.", fastBuckets),
+		recovered:   counters("journal_recovered_total", "Steps that a crash or a lost reply left open, by the outcome that was found.", "outcome"),
+		trustedRoot: gauges("trusted_root_info", "The trusted root in force, identified by the SHA-256 of its file.", "sha256"),
+		rootExpiry:  gauge("trusted_root_expiry_timestamp_seconds", "When the first of the still valid keys and authorities of the trusted root expires, 0 if none expires."),
 	}
 	info := gauges("build_info", "The running program.", "version", "commit", "goversion")
 	info.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
@@ -92,12 +90,12 @@ func New(reg prometheus.Registerer, build Build, rejections []string) *Metrics {
 	reg.MustRegister(
 		info, m.polls, m.pollTime, m.verified, m.verifyTime, m.refused, m.planTime, m.planSteps, m.steps, m.stepTime, m.queueWait, m.convergence,
 		m.pushed, m.stages, m.drift, m.corrected, m.orders, m.requests, m.requestTime, m.records, m.syncTime, m.recovered, m.trustedRoot,
-		m.rootExpiry, reportCollector{m},
+		m.rootExpiry, reportCollector{&m.report},
 	)
 	return m
 }
 
-// zero makes every member of the closed label sets exist, so that rates and alerts work from the first scrape.
+// zero creates the series of every label value, so that rates and alerts work from the first scrape.
 func (m *Metrics) zero(rejections []string) {
 	for _, r := range report.PollResults() {
 		m.polls.WithLabelValues(string(r))
@@ -137,13 +135,13 @@ func (m *Metrics) zero(rejections []string) {
 
 func stageNames() []string { return []string{"verify", "apply"} }
 
-// JournalSync counts one fsync of the journal and the records that it made durable.
+// JournalSync counts the records that one fsync made durable, and observes its duration.
 func (m *Metrics) JournalSync(records int, d time.Duration) {
 	m.records.Add(float64(records))
 	m.syncTime.Observe(d.Seconds())
 }
 
-// TrustedRoot tells which trusted root is in force. A zero expiry is none.
+// TrustedRoot sets the trusted root in force. The zero time means that the trusted root does not expire.
 func (m *Metrics) TrustedRoot(sha256 string, expiry time.Time) {
 	m.trustedRoot.Reset()
 	m.trustedRoot.WithLabelValues(sha256).Set(1)

@@ -23,14 +23,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// built returns fresh metrics and their registry, which checks every name and label as it goes.
-func built(t *testing.T) (*metrics.Metrics, *prometheus.Registry) {
+// newMetrics returns metrics and their registry, which checks every name and label.
+func newMetrics(t *testing.T) (*metrics.Metrics, *prometheus.Registry) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	return metrics.New(registry, metrics.Build{Version: "1.2.3", Commit: "abcdef0", GoVersion: "go1.26.8"}, rejections()), registry
 }
 
-// scrape returns what Prometheus would read.
+// scrape returns the text that Prometheus reads.
 func scrape(t *testing.T, registry *prometheus.Registry) string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -54,8 +54,9 @@ func series(t *testing.T, registry *prometheus.Registry) []string {
 }
 
 func TestExposition(t *testing.T) {
-	m, registry := built(t)
-	work(m)
+	t.Parallel()
+	m, registry := newMetrics(t)
+	recordConvergence(m)
 	got := scrape(t, registry)
 	const golden = "testdata/exposition.golden.txt"
 	if *update {
@@ -73,8 +74,9 @@ func TestExposition(t *testing.T) {
 }
 
 func TestExpositionFollowsConventions(t *testing.T) {
-	m, registry := built(t)
-	work(m)
+	t.Parallel()
+	m, registry := newMetrics(t)
+	recordConvergence(m)
 	problems, err := testutil.GatherAndLint(registry)
 	if err != nil {
 		t.Fatal(err)
@@ -84,17 +86,19 @@ func TestExpositionFollowsConventions(t *testing.T) {
 	}
 }
 
-func TestLabelsAreThereFromTheStart(t *testing.T) {
-	m, registry := built(t)
+func TestEverySeriesExistsFromTheStart(t *testing.T) {
+	t.Parallel()
+	m, registry := newMetrics(t)
 	start := series(t, registry)
-	everyWord(m)
+	recordEveryLabelValue(m)
 	if diff := cmp.Diff(start, series(t, registry)); diff != "" {
-		t.Errorf("series after every word was used (-from the start +now):\n%s", diff)
+		t.Errorf("series after every label value was used (-at the start +now):\n%s", diff)
 	}
 }
 
-func TestCountersBeginAtZero(t *testing.T) {
-	_, registry := built(t)
+func TestSeriesStartAtZero(t *testing.T) {
+	t.Parallel()
+	_, registry := newMetrics(t)
 	for line := range strings.Lines(scrape(t, registry)) {
 		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		one := []string{
@@ -111,7 +115,8 @@ func TestCountersBeginAtZero(t *testing.T) {
 }
 
 func TestGuestThatLeavesHasNoSeries(t *testing.T) {
-	m, registry := built(t)
+	t.Parallel()
+	m, registry := newMetrics(t)
 	of := func(vmid string) []string {
 		return slices.DeleteFunc(series(t, registry), func(s string) bool { return !strings.Contains(s, `vmid="`+vmid+`"`) })
 	}
@@ -123,7 +128,7 @@ func TestGuestThatLeavesHasNoSeries(t *testing.T) {
 	r.Guests = slices.DeleteFunc(r.Guests, func(g report.Guest) bool { return g.VMID == 307 })
 	m.Report(r)
 	if got := of("307"); len(got) != 0 {
-		t.Errorf("got %v of a guest that left, want none", got)
+		t.Errorf("got %v of a guest that left the report, want none", got)
 	}
 	if got := len(of("211")); got != 7 {
 		t.Errorf("got %d series of a guest that stays, want 7", got)
@@ -131,10 +136,11 @@ func TestGuestThatLeavesHasNoSeries(t *testing.T) {
 }
 
 func TestSeriesAreBounded(t *testing.T) {
+	t.Parallel()
 	const guests, routes = 50, 24
-	m, registry := built(t)
-	work(m)
-	everyWord(m)
+	m, registry := newMetrics(t)
+	recordConvergence(m)
+	recordEveryLabelValue(m)
 	for i := range 700 {
 		for _, method := range []string{"GET", "BREW"} {
 			m.Request(method, fmt.Sprintf("/route/%d", i%(routes/2)), fmt.Sprint(100+i), 0)
@@ -158,13 +164,14 @@ func TestSeriesAreBounded(t *testing.T) {
 		t.Errorf("got %d series for %d guests, want 7 each", own, guests)
 	}
 	if others > 1500 {
-		t.Errorf("got %d series beside the guests', want 1,500 at most", others)
+		t.Errorf("got %d series that do not belong to a guest, want 1,500 at most", others)
 	}
-	t.Logf("%d series beside the guests'", others)
+	t.Logf("%d series that do not belong to a guest", others)
 }
 
 func TestRequestKeepsLabelsClosed(t *testing.T) {
-	m, registry := built(t)
+	t.Parallel()
+	m, registry := newMetrics(t)
 	m.Request("GET", "/version", "200", 0)
 	start := series(t, registry)
 	m.Request("GET", "/version", "596", 0)
@@ -172,7 +179,7 @@ func TestRequestKeepsLabelsClosed(t *testing.T) {
 	m.Request("GET", "/version", "none", 0)
 	m.Request("GET", "/version", "", 0)
 	if diff := cmp.Diff(start, series(t, registry)); diff != "" {
-		t.Errorf("series after odd codes (-want +got):\n%s", diff)
+		t.Errorf("series after unusual codes (-want +got):\n%s", diff)
 	}
 	got := scrape(t, registry)
 	for _, want := range []string{`code="596",method="GET",route="/version"} 1`, `code="other",method="GET",route="/version"} 2`} {
@@ -182,8 +189,9 @@ func TestRequestKeepsLabelsClosed(t *testing.T) {
 	}
 }
 
-func TestScrapeSurvivesOddReports(t *testing.T) {
-	m, registry := built(t)
+func TestScrapeWithInvalidAndDuplicateNames(t *testing.T) {
+	t.Parallel()
+	m, registry := newMetrics(t)
 	twin := report.Guest{GuestName: report.GuestName{Kind: guest.Container, VMID: 101, Name: "bad\xffname", Node: "\xff"}, Sync: report.Synced}
 	other := twin
 	other.Name = "twin"
@@ -204,22 +212,24 @@ func TestScrapeSurvivesOddReports(t *testing.T) {
 }
 
 func TestTrustedRootIsReplaced(t *testing.T) {
-	m, registry := built(t)
+	t.Parallel()
+	m, registry := newMetrics(t)
 	m.TrustedRoot("old", noon)
 	m.TrustedRoot("new", noon.AddDate(1, 0, 0))
 	got := scrape(t, registry)
 	if strings.Contains(got, `sha256="old"`) || !strings.Contains(got, `trusted_root_info{sha256="new"} 1`) {
-		t.Error("got the old root beside the new one, want the new one alone")
+		t.Error("got the old trusted root, want only the new one")
 	}
 }
 
-func TestEventsAndScrapesTogether(t *testing.T) {
-	m, registry := built(t)
+func TestConcurrentEventsAndScrapes(t *testing.T) {
+	t.Parallel()
+	m, registry := newMetrics(t)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
 			for range 20 {
-				work(m)
+				recordConvergence(m)
 				if _, err := registry.Gather(); err != nil {
 					t.Errorf("gather while events are recorded: %v", err)
 				}
@@ -228,14 +238,14 @@ func TestEventsAndScrapesTogether(t *testing.T) {
 	}
 	wg.Wait()
 	if got := scrape(t, registry); !strings.Contains(got, `gitops_agent_steps_total{op="create",result="done"} 80`) {
-		t.Error("got another number of created guests than 80")
+		t.Error("got a number of created guests other than 80")
 	}
 }
 
 func BenchmarkScrape(b *testing.B) {
 	registry := prometheus.NewRegistry()
 	m := metrics.New(registry, metrics.Build{}, rejections())
-	work(m)
+	recordConvergence(m)
 	r := sampleReport()
 	for i := range 1000 {
 		r.Guests = append(r.Guests, report.Guest{GuestName: report.GuestName{Kind: guest.VirtualMachine, VMID: 1000 + i, Name: "guest", Node: "pve1"}, Sync: report.Synced})

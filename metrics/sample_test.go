@@ -17,7 +17,7 @@ var noon = time.Date(2026, time.March, 22, 12, 0, 0, 0, time.UTC)
 
 const commit = "3f2a1c94d07b5f2e6a8c1b0d9e4f7a6b5c3d2e1f"
 
-// report is a cluster with a guest of each sync state, one that no manifest names any more, and one that has no vmid yet.
+// sampleReport returns a report with guests of each sync state, a guest that no manifest names, and guests without a vmid.
 func sampleReport() report.Report {
 	return report.Report{
 		Time: noon, Cluster: "pve-lab", QueueDepth: 2,
@@ -50,8 +50,8 @@ func sampleReport() report.Report {
 	}
 }
 
-// work feeds what happens on the way from a push to a converged cluster.
-func work(m *metrics.Metrics) {
+// recordConvergence records the events of a typical convergence, from the push to a converged cluster.
+func recordConvergence(m *metrics.Metrics) {
 	m.Poll(report.PollOutcome{Result: report.PollAccepted, Duration: 300 * time.Millisecond})
 	m.Poll(report.PollOutcome{Result: report.PollRefused, Duration: 200 * time.Millisecond})
 	m.Verified(report.VerifyOutcome{Duration: time.Millisecond})
@@ -75,8 +75,8 @@ func work(m *metrics.Metrics) {
 	m.Report(sampleReport())
 }
 
-// everyWord feeds every word of every closed vocabulary.
-func everyWord(m *metrics.Metrics) {
+// recordEveryLabelValue records an event for each value of each closed list of label values.
+func recordEveryLabelValue(m *metrics.Metrics) {
 	for _, r := range report.PollResults() {
 		m.Poll(report.PollOutcome{Result: r})
 	}
@@ -87,9 +87,8 @@ func everyWord(m *metrics.Metrics) {
 	for _, r := range report.RefusedReasons() {
 		m.Refused(report.Refused{Reason: r})
 	}
-	results := []journal.Result{journal.Done, journal.Failed, journal.Unknown, journal.NotRun}
 	for _, op := range cluster.Ops() {
-		for _, r := range results {
+		for _, r := range journal.Results() {
 			m.Step(report.StepOutcome{Step: plan.Step{Op: op}, Result: r})
 			m.Recovered(1, op, r)
 		}
@@ -98,13 +97,15 @@ func everyWord(m *metrics.Metrics) {
 		m.Drift(report.DriftOutcome{Cause: c})
 	}
 	for _, operation := range []string{"approve", "run"} {
-		for _, s := range []journal.OrderState{
-			journal.OrderSeen, journal.OrderReleased, journal.OrderRun, journal.OrderExpired, journal.OrderRefused, journal.OrderUnknown,
-		} {
+		for _, s := range journal.OrderStates() {
 			m.Order(operation, s)
 		}
 	}
-	m.Planned(report.PlanOutcome{Steps: map[guest.Class]int{guest.Live: 1, guest.Restart: 1, guest.Disruptive: 1, guest.Destructive: 1, guest.Impossible: 1}})
+	steps := map[guest.Class]int{}
+	for _, class := range guest.Classes() {
+		steps[class] = 1
+	}
+	m.Planned(report.PlanOutcome{Steps: steps})
 	for _, stop := range gate.WriteStops() {
 		m.Report(report.Report{Writes: report.Writes{Reason: stop}})
 	}

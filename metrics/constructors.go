@@ -6,6 +6,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// namespace begins every name.
+const namespace = "gitops_agent"
+
 func counter(name, help string) prometheus.Counter {
 	return prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
 }
@@ -30,10 +33,23 @@ func histograms(name, help string, buckets []float64, labels ...string) *prometh
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, labels)
 }
 
-// timestamp returns a time as Prometheus has it, 0 for the zero time.
+// describe returns the description of a gauge that is computed at each scrape.
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
+}
+
+// timestamp returns a time in Unix seconds, or 0 for the zero time.
 func timestamp(t time.Time) float64 {
 	if t.IsZero() {
 		return 0
 	}
 	return float64(t.UnixMilli()) / 1000
+}
+
+// boolean returns 1 for true and 0 for false.
+func boolean(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -3,6 +3,7 @@ package metrics
 import (
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -11,40 +12,38 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// reportCollector turns the newest report into gauges at every scrape.
-type reportCollector struct{ m *Metrics }
-
-func describe(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
+// reportCollector computes gauges from the newest report at each scrape.
+type reportCollector struct {
+	newest *atomic.Pointer[report.Report]
 }
 
-// One guest has the series of the first block: seven.
+// The first block contains the seven series of a guest.
 var (
 	guestInfo      = describe("guest_info", "A guest that a manifest names or that the agent owns.", "kind", "vmid", "node", "name")
-	guestInSync    = describe("guest_in_sync", "1 if the guest is as its manifest says.", "kind", "vmid")
+	guestInSync    = describe("guest_in_sync", "1 if the guest matches its manifest.", "kind", "vmid")
 	guestDriftKeys = describe("guest_drift_keys", "Configuration keys that differ.", "kind", "vmid")
 	guestHeld      = describe("guest_held_steps", "Steps of the guest that the gate holds.", "kind", "vmid")
-	guestDrift     = describe("guest_drift_start_timestamp_seconds", "Since when the guest differs, 0 if it does not.", "kind", "vmid")
-	guestConverged = describe("guest_last_converged_timestamp_seconds", "When the guest was last seen in sync.", "kind", "vmid")
-	guestObserved  = describe("guest_last_observed_timestamp_seconds", "When the guest was last read in full.", "kind", "vmid")
+	guestDrift     = describe("guest_drift_start_timestamp_seconds", "When the guest began to differ, 0 if it does not differ.", "kind", "vmid")
+	guestConverged = describe("guest_last_converged_timestamp_seconds", "When the guest was last in sync, 0 if not since the agent started.", "kind", "vmid")
+	guestObserved  = describe("guest_last_observed_timestamp_seconds", "When the guest was last read in full, 0 if not since the agent started.", "kind", "vmid")
 
 	fleetGuests    = describe("guests", "Guests by sync state.", "sync")
 	fleetDrift     = describe("drift_keys", "Configuration keys that differ, by class of the change.", "class")
-	fleetUnmanaged = describe("unmanaged_guests", "Guests of the cluster that no manifest names and the agent does not own.")
-	fleetOrphaned  = describe("orphaned_guests", "Guests that the agent owns and no manifest names.")
-	fleetSuspended = describe("suspended_guests", "Guests whose manifest suspends all work.")
+	fleetUnmanaged = describe("unmanaged_guests", "Guests of the cluster that no manifest names and that the agent does not own.")
+	fleetOrphaned  = describe("orphaned_guests", "Guests that the agent owns and that no manifest names.")
+	fleetSuspended = describe("suspended_guests", "Guests whose manifest suspends all changes.")
 	fleetHeld      = describe("steps_held", "Steps that the gate holds, by reason.", "reason")
-	fleetOldest    = describe("held_oldest_timestamp_seconds", "Since when the longest held step is held, 0 if none is.")
+	fleetOldest    = describe("held_oldest_timestamp_seconds", "When the step that is held for the longest time was first held, 0 if no step is held.")
 
 	sourceInfo   = describe("source_info", "The accepted revision.", "ref", "commit")
 	sourceCommit = describe("source_commit_timestamp_seconds",
-		"Time of the commit at each stage: when the head was first fetched, the proven signing time of the accepted and of the converged one.", "stage")
+		"Time of a commit by stage: when the head was first fetched, and the proven signing times of the accepted and of the converged revision.", "stage")
 	sourceSuccess = describe("source_last_success_timestamp_seconds", "When the remote last answered.")
 
-	queueDepth     = describe("queue_depth", "Guests with work running or waiting.")
-	inflight       = describe("inflight_steps", "Steps begun and not ended.")
-	journalHealthy = describe("journal_healthy", "1 while the journal takes records.")
-	writesAllowed  = describe("writes_allowed", "1 for the reason in force why the agent may or may not write to the cluster.", "reason")
+	queueDepth     = describe("queue_depth", "Guests whose work is running or queued.")
+	inflight       = describe("inflight_steps", "Steps that have begun and have not ended.")
+	journalHealthy = describe("journal_healthy", "1 if the journal can be written.")
+	writesAllowed  = describe("writes_allowed", "1 for the current reason why the agent may or may not write to the cluster.", "reason")
 )
 
 // Describe implements prometheus.Collector.
@@ -60,7 +59,7 @@ func (reportCollector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
-	r := c.m.report.Load()
+	r := c.newest.Load()
 	send := func(d *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
@@ -68,7 +67,7 @@ func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, g := range r.Guests {
 		key := guestKey{g.Kind, g.VMID}
 		if g.VMID == 0 || sent[key] {
-			continue // it would share its series with another, and Prometheus take none; the fleet's gauges count it
+			continue // two guests with the same labels would make the scrape fail; the gauges of the fleet count this guest
 		}
 		sent[key] = true
 		sendGuest(send, g)
@@ -77,13 +76,13 @@ func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
 	sendSource(send, r)
 	send(queueDepth, float64(r.QueueDepth))
 	send(inflight, float64(r.Journal.Inflight))
-	send(journalHealthy, truth(r.Journal.Healthy))
+	send(journalHealthy, boolean(r.Journal.Healthy))
 	for _, stop := range gate.WriteStops() {
-		send(writesAllowed, truth(r.Writes.Reason == stop), string(stop))
+		send(writesAllowed, boolean(r.Writes.Reason == stop), string(stop))
 	}
 }
 
-// guestKey is what tells the series of one guest from those of another.
+// guestKey contains the labels of a guest's series.
 type guestKey struct {
 	kind guest.Kind
 	vmid int
@@ -94,7 +93,7 @@ type sender func(d *prometheus.Desc, value float64, labels ...string)
 func sendGuest(send sender, g report.Guest) {
 	kind, vmid := string(g.Kind), strconv.Itoa(g.VMID)
 	send(guestInfo, 1, kind, vmid, strings.ToValidUTF8(g.Node, "?"), strings.ToValidUTF8(g.Name, "?"))
-	send(guestInSync, truth(g.Sync == report.Synced), kind, vmid)
+	send(guestInSync, boolean(g.Sync == report.Synced), kind, vmid)
 	send(guestDriftKeys, float64(len(g.Changes)), kind, vmid)
 	send(guestHeld, float64(len(g.Held)), kind, vmid)
 	send(guestDrift, timestamp(g.DriftSince), kind, vmid)
@@ -151,13 +150,6 @@ func sendSource(send sender, r *report.Report) {
 	}
 	send(sourceCommit, accepted, "accepted")
 	send(sourceCommit, converged, "converged")
-}
-
-func truth(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 var _ prometheus.Collector = reportCollector{}
