@@ -10,7 +10,7 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// address identifies the configuration of a guest. The zero address is no guest.
+// address identifies the configuration of a guest. The zero address means no guest.
 type address struct {
 	kind guest.Kind
 	node string

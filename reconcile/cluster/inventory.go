@@ -12,7 +12,7 @@ import (
 type Inventory struct {
 	Rows    []Row // sorted by vmid
 	ReadAt  time.Time
-	Version guest.Version // of the cluster; zero where nobody knows
+	Version guest.Version // of the cluster; zero if unknown
 }
 
 // Row returns the row of a vmid, and whether the inventory has one.
@@ -38,7 +38,7 @@ type Row struct {
 	Kind     guest.Kind
 	VMID     int
 	Node     string
-	Name     string // "" while the statistics daemon has not seen the guest
+	Name     string // "" until the statistics daemon has read the guest
 	Status   guest.Status
 	Template bool
 	Lock     string
@@ -50,7 +50,7 @@ type Row struct {
 	MaxCPU   float64
 }
 
-// With returns the inventory with the row of a guest that it left out.
+// With returns the inventory with an additional row, for a guest that the inventory omitted.
 func (i Inventory) With(row Row) Inventory {
 	at, listed := slices.BinarySearchFunc(i.Rows, row.VMID, func(r Row, v int) int { return cmp.Compare(r.VMID, v) })
 	if !listed {

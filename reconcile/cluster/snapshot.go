@@ -4,24 +4,24 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// Snapshot is everything that was seen.
+// Snapshot is the newest reading of the inventory and of every guest.
 type Snapshot struct {
 	Inventory Inventory
-	Guests    map[int]guest.Observed // read in full, by vmid
-	Absent    map[int]Absence        // asked for and not seen
-	Trouble   map[int]string         // why the newest look at a guest failed; what Guests holds of it is older
+	Guests    map[int]guest.Observed // read completely, by vmid
+	Absent    map[int]Absence        // by vmid: guests that the agent looked for and did not find
+	Trouble   map[int]string         // by vmid: why the newest read of a guest failed; the reading in Guests is older
 }
 
-// Absence says what is known of a guest that the inventory does not list. Absence in a list is not absence: only the
-// cluster's own answer for the vmid makes it Gone.
+// Absence states what is known about a guest that the inventory does not list. A guest that is missing in a list may exist: it is
+// Gone only after the cluster's own answer for the vmid.
 type Absence string
 
 // The kinds of absence.
 const (
 	Gone    Absence = "gone"    // the vmid is free
 	Hidden  Absence = "hidden"  // the vmid is taken by a guest that the token may not see
-	Unknown Absence = "unknown" // nobody could be asked
+	Unknown Absence = "unknown" // the cluster did not answer
 )
 
-// PartlyCreated reports whether another call is still making the guest, or left it half-made. Its configuration says nothing yet.
+// PartlyCreated reports whether a call is still creating the guest, or left it partly created. Its configuration is not valid yet.
 func PartlyCreated(live guest.Observed) bool { return live.Lock == "create" || live.Lock == "clone" }
