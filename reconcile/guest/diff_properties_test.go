@@ -146,7 +146,7 @@ func TestIgnoredSubKeyKeepsItsLiveValue(t *testing.T) {
 	}
 }
 
-func TestDiffReportsPlacesAndCanonicalText(t *testing.T) {
+func TestDiffReportsOriginsAndCanonicalText(t *testing.T) {
 	o := live(keys{"net0": liveCard, "tags": "z;a"})
 	in := subs("net0", "bridge=vmbr1")
 	in.Origin = Origin{File: "web.yaml", Line: 12, Column: 5}

@@ -151,7 +151,7 @@ func TestDiffSize(t *testing.T) {
 	})
 }
 
-func TestDiffTrays(t *testing.T) {
+func TestDiffCDROMDrives(t *testing.T) {
 	runDiff(t, map[string]diffTest{
 		"iso_holds":    {live(keys{"ide2": liveISO}), []Intent{subs("ide2", "volume=local:iso/tiny.iso", "media=cdrom")}, nil},
 		"iso_inserted": {running(keys{"ide2": "none,media=cdrom"}), []Intent{subs("ide2", "volume=local:iso/tiny.iso", "media=cdrom")}, []string{"ide2 set local:iso/tiny.iso,media=cdrom [live] medium changed"}},
@@ -238,9 +238,9 @@ func TestDiffFirmware(t *testing.T) {
 	})
 }
 
-// TestDiffLeavesTheInstallerAlone: what was put into a drive to install from is not compared, so that the installed guest may
+// TestDiffIgnoresTheInstallationImage: what was put into a drive to install from is not compared, so that the installed guest may
 // eject it.
-func TestDiffLeavesTheInstallerAlone(t *testing.T) {
+func TestDiffIgnoresTheInstallationImage(t *testing.T) {
 	for _, text := range []string{"none,media=cdrom", "local:iso/debian-12.iso,media=cdrom,size=600M", ""} {
 		o := live(keys{"ide2": text})
 		d := want(o)

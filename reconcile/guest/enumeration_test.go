@@ -39,7 +39,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-func TestSlots(t *testing.T) {
+func TestSlotCount(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		kind   guest.Kind

@@ -94,7 +94,7 @@ func TestIncidentPendingChangeIsTakenForApplied(t *testing.T) {
 	}
 }
 
-// TestIncidentPasswordIsSentAgain: a password reads as asterisks; sent again it is hashed anew, and cloud-init reruns.
+// TestIncidentPasswordIsSentAgain: Proxmox shows a password as asterisks. A password that is sent again is hashed with a new salt, and cloud-init reruns.
 func TestIncidentPasswordIsSentAgain(t *testing.T) {
 	holds(t, VirtualMachine, text("cipassword", "$6$abc$def"), hidden)
 	o := running(keys{"ide2": liveInit, "cipassword": hidden})

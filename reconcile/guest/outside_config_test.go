@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestBesides(t *testing.T) {
+func TestChangesOutsideConfig(t *testing.T) {
 	tests := map[string]struct {
 		want Desired
 		keys map[string]string

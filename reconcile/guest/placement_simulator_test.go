@@ -13,8 +13,8 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// TestSurroundingsSettleOnTheSimulator carries out every kind of change, until the guest is as wanted, and nothing twice.
-func TestSurroundingsSettleOnTheSimulator(t *testing.T) {
+// TestChangesOutsideConfigConvergeOnTheSimulator carries out every kind of change, until the guest is as wanted, and nothing twice.
+func TestChangesOutsideConfigConvergeOnTheSimulator(t *testing.T) {
 	two := 2
 	disk := guest.Intent{Key: "scsi1", Verb: guest.Want, Sub: map[string]string{"storage": "local2", "size": "2G", "discard": "on"}}
 	live := guest.Intent{Key: "scsi1", Verb: guest.Want, Sub: map[string]string{"storage": "local2", "size": "2G", "backup": "0"}}
@@ -224,8 +224,8 @@ func callOf(d guest.Desired, o guest.Observed, c guest.Change) cluster.Call {
 	return call
 }
 
-// TestSourcesSettleOnTheSimulator makes guests from sources, writes what they do not bring along, and finds no more to write.
-func TestSourcesSettleOnTheSimulator(t *testing.T) {
+// TestSourcesConvergeOnTheSimulator makes guests from sources, writes what they do not bring along, and finds no more to write.
+func TestSourcesConvergeOnTheSimulator(t *testing.T) {
 	disk := guest.Intent{Key: "scsi0", Verb: guest.Want, Sub: map[string]string{"storage": "local", "size": "4G"}}
 	memory := guest.Intent{Key: "memory", Verb: guest.Want, Text: "2048"}
 	keys := guest.Intent{Key: "ssh-public-keys", Verb: guest.Want, Text: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMjJIgmBwGHzxaes7iXh/dc/0gj2H+IRWkEN5c9tx7Wa a@b"}

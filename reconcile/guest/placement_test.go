@@ -71,7 +71,7 @@ func TestDiffNode(t *testing.T) {
 	})
 }
 
-func TestDiffNodeOfBoundGuest(t *testing.T) {
+func TestDiffNodeOfGuestWithHostDevice(t *testing.T) {
 	tests := map[string]struct {
 		kind             Kind
 		key, text        string

@@ -36,7 +36,7 @@ func TestQuirkDescriptionLineEndsAreOne(t *testing.T) {
 	holds(t, VirtualMachine, text("description", "a\nb"), "a\r\nb")
 }
 
-func TestQuirkCardIsPrintedAnewWithMAC(t *testing.T) {
+func TestQuirkCardIsPrintedAgainWithMAC(t *testing.T) {
 	const printed = "virtio=BC:24:11:C4:03:21,bridge=vmbr0,firewall=1"
 	holds(t, VirtualMachine, text("net0", "virtio,bridge=vmbr0,firewall=1"), printed)
 	holds(t, VirtualMachine, text("net0", "model=virtio,macaddr=bc:24:11:c4:03:21,bridge=vmbr0,firewall=yes,"), printed)
@@ -69,7 +69,7 @@ func TestQuirkCloudInitDriveGainsMediaAndSize(t *testing.T) {
 	holds(t, VirtualMachine, in, "local:131/vm-131-cloudinit.qcow2,media=cdrom,size=4M")
 }
 
-func TestQuirkFirmwareVolumesHaveSizesOfTheirOwn(t *testing.T) {
+func TestQuirkFirmwareVolumesHaveTheirOwnSizes(t *testing.T) {
 	holds(t, VirtualMachine, subs("efidisk0", "storage=local", "size=1G", "efitype=4m", "pre-enrolled-keys=1"), "local:510/vm-510-disk-0.raw,efitype=4m,pre-enrolled-keys=1,size=528K")
 	holds(t, VirtualMachine, subs("tpmstate0", "storage=local", "size=1G", "version=v2.0"), "local:510/vm-510-disk-1.raw,size=4M,version=v2.0")
 }

@@ -16,7 +16,7 @@ func TestRefNamesGuest(t *testing.T) {
 	}
 }
 
-func TestOriginNamesPlace(t *testing.T) {
+func TestOriginString(t *testing.T) {
 	tests := map[string]Origin{"": {}, "guests/web.yaml:12:5": {File: "guests/web.yaml", Line: 12, Column: 5}}
 	for want, origin := range tests {
 		if got := origin.String(); got != want {

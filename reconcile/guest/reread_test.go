@@ -250,7 +250,7 @@ func checkSettles(t *rapid.T, kind Kind, texts, wishes map[string][]string) {
 	}
 }
 
-func TestWhatIsWrittenSettles(t *testing.T) {
+func TestWrittenValuesConverge(t *testing.T) {
 	t.Run("virtual_machine", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) { checkSettles(t, VirtualMachine, vmTexts, vmSubs) })
 	})
@@ -259,7 +259,7 @@ func TestWhatIsWrittenSettles(t *testing.T) {
 	})
 }
 
-// TestUnmentionedKeysAreNeverTouched: whatever a manifest wants, only its keys and the marker change.
+// TestUnmentionedKeysAreNeverTouched: only the keys of the manifest and the marker change.
 func TestUnmentionedKeysAreNeverTouched(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := drawObserved(t, VirtualMachine, vmTexts)

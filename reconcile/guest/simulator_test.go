@@ -76,14 +76,14 @@ func (l lab) observe(kind guest.Kind, vmid int) guest.Observed {
 	return o
 }
 
-// write sends parameters to a guest's configuration. It returns what Proxmox says against them.
+// write sends parameters to a guest's configuration. It returns Proxmox's error text.
 func (l lab) write(kind guest.Kind, vmid int, call cluster.Call) string {
 	l.Helper()
 	call.Op, call.Kind, call.Node, call.VMID = cluster.OpConfig, kind, "pve1", vmid
 	return l.do(call)
 }
 
-// do sends a call and waits for the task, if there is one. It returns what Proxmox says against it.
+// do sends a call and waits for the task, if there is one. It returns Proxmox's error text.
 func (l lab) do(call cluster.Call) string {
 	l.Helper()
 	upid, err := l.client.Do(l.Context(), call)
@@ -103,9 +103,9 @@ func (l lab) do(call cluster.Call) string {
 	return ""
 }
 
-// TestEveryKeySettlesOnTheSimulator writes a value of every key, every sub-key among them, as Diff would have it written, and
+// TestEveryKeyConvergesOnTheSimulator writes a value of every key, every sub-key among them, as Diff would have it written, and
 // compares what is read back: nothing may be left to write. What only root@pam may write is edited by hand.
-func TestEveryKeySettlesOnTheSimulator(t *testing.T) {
+func TestEveryKeyConvergesOnTheSimulator(t *testing.T) {
 	t.Parallel()
 	samples := guest.WrittenSamples()
 	for _, status := range []guest.Status{guest.StatusStopped, guest.StatusRunning} {
@@ -140,7 +140,7 @@ func (l lab) settle(sample guest.WrittenSample) {
 	}
 }
 
-// carryOut makes a change and returns what stands against it.
+// carryOut makes a change and returns its error text.
 func (l lab) carryOut(sample guest.WrittenSample, vmid int, change guest.Change) string {
 	l.Helper()
 	switch change.Write {
@@ -159,9 +159,9 @@ func (l lab) carryOut(sample guest.WrittenSample, vmid int, change guest.Change)
 	return ""
 }
 
-// TestRecordedWritesSettleOnTheSimulator repeats the writes that the real API took and compares what the simulator reads back
+// TestRecordedWritesConvergeOnTheSimulator repeats the writes that the real API took and compares what the simulator reads back
 // with what was written.
-func TestRecordedWritesSettleOnTheSimulator(t *testing.T) {
+func TestRecordedWritesConvergeOnTheSimulator(t *testing.T) {
 	t.Parallel()
 	recorded := guest.RecordedWrites(t, map[guest.Kind]int{guest.VirtualMachine: labVM, guest.Container: labCT})
 	simulate(t, func(l lab) {

@@ -37,7 +37,7 @@ func TestSubKeys(t *testing.T) {
 	}
 }
 
-func TestCheckSub(t *testing.T) {
+func TestCheckSubKey(t *testing.T) {
 	tests := map[string]struct{ key, sub, text, want string }{
 		"word":       {"scsi0", "werror", "stop", ""},
 		"other_word": {"scsi0", "werror", "maybe", `got "maybe", want one of enospc, ignore, report, stop`},
@@ -65,7 +65,7 @@ func TestCheckSub(t *testing.T) {
 	}
 }
 
-func TestUnreleased(t *testing.T) {
+func TestUnsupportedSubKey(t *testing.T) {
 	old, newest := Version{8, 4}, Version{}
 	for sub, want := range map[string][2]bool{"cyls": {false, true}, "werror": {false, false}, "of-tomorrow": {false, false}} {
 		for i, node := range []Version{old, newest} {

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestUnknownKeysSurvive: what the table does not hold is kept as it is, whatever is written beside it.
+// TestUnknownKeysSurvive: keys that the table does not contain stay unchanged when other keys are written.
 func TestUnknownKeysSurvive(t *testing.T) {
 	const card = "virtio=BC:24:11:AA:00:01,bridge=vmbr0,future=1;2"
 	unknown := keys{"future-key": "b,a=1", "net99": "virtio", "lxc.cap.drop": "sys_admin", "net0": card}
@@ -31,7 +31,7 @@ func TestUnknownKeysSurvive(t *testing.T) {
 	}
 }
 
-// TestUnknownSubKeysAreWrittenBack: a write of one sub-key holds every unknown one that the value had, whatever its text.
+// TestUnknownSubKeysAreWrittenBack: a write of one sub-key keeps every unknown sub-key of the value.
 func TestUnknownSubKeysAreWrittenBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[a-zA-Z0-9;:./+-]{1,12}`).Draw(t, "value")

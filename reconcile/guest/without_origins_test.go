@@ -7,8 +7,8 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// TestWithoutPlaces fills every field with a place somewhere in it, so that a new one cannot be forgotten.
-func TestWithoutPlaces(t *testing.T) {
+// TestWithoutOrigins fills every field with a place somewhere in it, so that a new one cannot be forgotten.
+func TestWithoutOrigins(t *testing.T) {
 	var d guest.Desired
 	fill(reflect.ValueOf(&d).Elem())
 	before := places(reflect.ValueOf(d))

@@ -76,8 +76,8 @@ func (s stand) observe(t *testing.T, kind guest.Kind, vmid int) guest.Observed {
 	return o
 }
 
-// madeAnew makes a guest on an empty cluster, in virtual time, and returns it, or what the API says against it.
-func madeAnew(t *testing.T, d guest.Desired) (made guest.Observed, refusal string) {
+// createAgain creates a guest on an empty cluster, in virtual time. It returns the guest, or the error text of the API.
+func createAgain(t *testing.T, d guest.Desired) (made guest.Observed, refusal string) {
 	t.Helper()
 	params, err := guest.CreateParams(d)
 	if err != nil {
@@ -104,7 +104,7 @@ func madeAnew(t *testing.T, d guest.Desired) (made guest.Observed, refusal strin
 	return made, refusal
 }
 
-// withSource takes the comment off the line that says how to make the guest anew.
+// withSource uncomments the source with which the guest can be created again.
 func withSource(t failer, data []byte) []byte {
 	t.Helper()
 	text := strings.Replace(strings.Replace(string(data), "  source: null\n", "", 1), "  # source: ", "  source: ", 1)
@@ -115,9 +115,9 @@ func withSource(t failer, data []byte) []byte {
 	return []byte(text)
 }
 
-// TestAdoptedGuestCanBeMadeAnew: from its manifest an adopted guest is made on an empty cluster as it was, but for what Proxmox draws
+// TestAdoptedGuestCanBeCreatedAgain: from its manifest an adopted guest is made on an empty cluster as it was, but for what Proxmox draws
 // anew and for what the manifest says that it does not pin.
-func TestAdoptedGuestCanBeMadeAnew(t *testing.T) {
+func TestAdoptedGuestCanBeCreatedAgain(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []guest.Kind{guest.VirtualMachine, guest.Container} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestAdoptedGuestCanBeMadeAnew(t *testing.T) {
 	}
 }
 
-// drawPlaced draws a guest that nothing waits for, that nobody owns, and that needs no device of the host.
+// drawPlaced draws a guest without pending changes, without an owner and without devices of the host.
 func drawPlaced(t *rapid.T, kind guest.Kind) guest.Observed {
 	texts := textsOf(kind)
 	o := liveGuest(kind, nil)
@@ -154,14 +154,14 @@ func checkMadeAnew(outer *testing.T, t *rapid.T, o guest.Observed, opts manifest
 		t.Fatalf("adopt: %v", err)
 	}
 	d := wanted(t, withSource(t, a.Data))
-	made, refusal := madeAnew(outer, d)
+	made, refusal := createAgain(outer, d)
 	if refusal != "" {
 		t.Fatalf("create: got %q, want no refusal, of\n%s", refusal, a.Data)
 	}
 	checkAlike(t, a, d, o, made)
 }
 
-// checkAlike compares a guest that was made anew with the one that was adopted.
+// checkAlike compares a guest that was created again with the adopted guest.
 func checkAlike(t failer, a manifest.Adopted, d guest.Desired, was, is guest.Observed) {
 	t.Helper()
 	for _, c := range guest.Diff(d, is) {
@@ -200,7 +200,7 @@ func completed(key, want string) bool {
 	return key == "boot" && want == "" || key == "machine" && !strings.Contains(want, "-")
 }
 
-// asMade returns what a key means, without what is drawn anew and what is left out.
+// asMade returns the meaning of a key, without generated values and values that are left out.
 func asMade(o guest.Observed, key string, left map[string]bool) string {
 	var kept []string
 	for i, part := range strings.Split(o.Keys[key].Text, ",") {

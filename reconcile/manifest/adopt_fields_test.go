@@ -6,9 +6,9 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// fieldsWithoutWayBack are the fields that no adopted manifest sets, since no live value is behind them: wishes of people, what only
+// fieldsNotRaised are the fields that no adopted manifest sets, since no live value is behind them: wishes of people, what only
 // counts at creation, and secrets.
-var fieldsWithoutWayBack = map[guest.Kind][]string{
+var fieldsNotRaised = map[guest.Kind][]string{
 	guest.VirtualMachine: slices.Concat(wishes, []string{
 		"source.clone.format", "source.image.from", "source.image.slot", "source.iso.volume", "source.iso.slot", "source.blank",
 		"disks.*.absent", "disks.*.volume", "disks.*.format", "networks.*.absent", "serial.*.absent", "devices.*.absent",

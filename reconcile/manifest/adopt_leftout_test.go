@@ -9,8 +9,8 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// TestAdoptTellsOddNames: what no manifest takes is told as what it is, and not as what the rest would be without it.
-func TestAdoptTellsOddNames(t *testing.T) {
+// TestAdoptReportsOddNames: a value that no manifest accepts is reported itself, and not as the rest of its key.
+func TestAdoptReportsOddNames(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		kind guest.Kind

@@ -17,7 +17,7 @@ import (
 // withEnv pins everything that can be.
 var withEnv = manifest.AdoptOptions{Cluster: "home", Name: "erp", Env: true}
 
-// TestRecordedGuestsPlanEmpty adopts every guest that was recorded from Proxmox's own code, whatever waits in it.
+// TestRecordedGuestsPlanEmpty adopts every guest that was recorded from Proxmox's own code, including guests with pending changes.
 func TestRecordedGuestsPlanEmpty(t *testing.T) {
 	t.Parallel()
 	guests := recordedGuests(t, slices.Concat(recordings.First(t), recordings.Second(t)))
@@ -101,8 +101,8 @@ func recordedKeys(t *testing.T, call, body string) map[string]guest.Value {
 	return out
 }
 
-// TestRecordedGuestsCanBeMadeAnew makes the recorded guests on the simulator, which has none of the recorder's host.
-func TestRecordedGuestsCanBeMadeAnew(t *testing.T) {
+// TestRecordedGuestsCanBeCreatedAgain makes the recorded guests on the simulator, which has none of the recorder's host.
+func TestRecordedGuestsCanBeCreatedAgain(t *testing.T) {
 	t.Parallel()
 	made := map[string]bool{} // manifests: many recordings differ in nothing that a manifest says
 	for where, o := range recordedGuests(t, recordings.First(t)) {
@@ -118,14 +118,14 @@ func TestRecordedGuestsCanBeMadeAnew(t *testing.T) {
 		made[body] = true
 		t.Run(where, func(t *testing.T) {
 			d := wanted(t, withSource(t, a.Data))
-			again, refusal := madeAnew(t, d)
+			again, refusal := createAgain(t, d)
 			if refusal != "" {
 				t.Fatalf("got refusal %q, want none, of\n%s", refusal, a.Data)
 			}
 			checkAlike(t, a, d, o, again)
 		})
 	}
-	t.Logf("simulator: %d recorded guests made anew", len(made))
+	t.Logf("simulator: %d recorded guests created again", len(made))
 	if len(made) < 200 {
 		t.Errorf("got %d guests, want at least 200", len(made))
 	}

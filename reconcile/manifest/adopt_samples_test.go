@@ -11,7 +11,7 @@ import (
 )
 
 // liveTexts are texts that keys of a live guest may have, by key, as Proxmox stores them. Every field of a manifest has its native key
-// here, see TestEveryFieldHasAWayBack; a new one may need a line.
+// here, see TestEveryFieldCanBeRaised; a new one may need a line.
 type liveTexts map[string][]string
 
 const (

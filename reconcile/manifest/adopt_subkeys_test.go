@@ -8,7 +8,7 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// TestAdoptPinsEverySubKey: whatever sub-key of a device the key table knows, some field says it.
+// TestAdoptPinsEverySubKey: some field expresses every sub-key of a device in the key table.
 func TestAdoptPinsEverySubKey(t *testing.T) {
 	t.Parallel()
 	const disk = "local-lvm:vm-105-disk-0,size=1G"

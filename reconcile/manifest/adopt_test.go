@@ -89,7 +89,7 @@ func checkAdopted(t *rapid.T, o guest.Observed, opts manifest.AdoptOptions) {
 	}
 }
 
-// ownBusiness reports whether a key is Proxmox's, or says nothing but what Proxmox would say anew.
+// ownBusiness reports whether only Proxmox writes a key, or whether the key has only generated values.
 func ownBusiness(key string, value guest.Value) bool {
 	return slices.Contains([]string{"vmgenid", "meta", "parent", "digest", "lock", "vmstate", "snaptime", "snapstate", "runningmachine", "runningcpu", "template"}, key) || strings.HasPrefix(key, "unused") ||
 		key == "smbios1" && !strings.Contains(value.Text, ",") || key == "tags" && strings.HasPrefix(value.Text, "gitops-") && !strings.Contains(value.Text, ";")
@@ -107,10 +107,10 @@ func noticed(d guest.Desired, o guest.Observed, key string) bool {
 	return len(guest.Diff(absent, o)) == 0
 }
 
-// TestEveryFieldHasAWayBack: a field that has a live value behind it is among those that adopted manifests set, or is named here.
-func TestEveryFieldHasAWayBack(t *testing.T) {
+// TestEveryFieldCanBeRaised: a field that has a live value behind it is among those that adopted manifests set, or is named here.
+func TestEveryFieldCanBeRaised(t *testing.T) {
 	t.Parallel()
-	for kind, without := range fieldsWithoutWayBack {
+	for kind, without := range fieldsNotRaised {
 		set := map[string]bool{}
 		for key, texts := range textsOf(kind) {
 			for _, text := range texts {
@@ -188,8 +188,8 @@ func TestAdoptRefusesLockedGuests(t *testing.T) {
 	}
 }
 
-// TestAdoptTellsNoSecrets: neither secrets nor what may hold some are in the manifest.
-func TestAdoptTellsNoSecrets(t *testing.T) {
+// TestAdoptPrintsNoSecrets: neither secrets nor what may hold some are in the manifest.
+func TestAdoptPrintsNoSecrets(t *testing.T) {
 	t.Parallel()
 	o := liveGuest(guest.Container, map[string]string{"env": "A=1\x00TOKEN=hunter2", "future-key": "hunter2"})
 	o.Keys["lxc"] = guest.Value{Text: "hunter2", Set: true}
@@ -202,7 +202,7 @@ func TestAdoptTellsNoSecrets(t *testing.T) {
 	}
 }
 
-// TestAdoptPinsTheEnvironmentIfAsked: whoever asks for it gets all of it, or is told.
+// TestAdoptPinsTheEnvironmentIfAsked: with the option the whole environment is pinned, or the reason is reported.
 func TestAdoptPinsTheEnvironmentIfAsked(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ env, want string }{
@@ -237,7 +237,7 @@ func TestAdoptCommentsCannotEnd(t *testing.T) {
 	}
 }
 
-// TestAdoptLeavesUnknownSubKeys: what a newer Proxmox says beside what the agent knows does not keep the rest from being pinned.
+// TestAdoptLeavesUnknownSubKeys: unknown sub-keys of a newer Proxmox do not prevent pinning the known ones.
 func TestAdoptLeavesUnknownSubKeys(t *testing.T) {
 	t.Parallel()
 	a, err := manifest.Adopt(liveGuest(guest.VirtualMachine, map[string]string{

@@ -81,8 +81,8 @@ func TestParseIgnoresOrderOfFiles(t *testing.T) {
 	}
 }
 
-// TestParseBounds parses input that exceeds a limit and is too large for a golden file. The limits of one file are tested in package tree.
-func TestParseBounds(t *testing.T) {
+// TestParseLimits parses input that exceeds a limit and is too large for a golden file. The limits of one file are tested in package tree.
+func TestParseLimits(t *testing.T) {
 	t.Parallel()
 	head := "apiVersion: proxmox.gitops/v1alpha1\nkind: VirtualMachine\nmetadata: {name: web-1}\nspec:\n"
 	tests := map[string]struct{ data, want string }{
@@ -101,8 +101,8 @@ func TestParseBounds(t *testing.T) {
 	}
 }
 
-// TestParseBoundsClasses builds each class twice on the one before: what a reader of YAML aliases would take years for.
-func TestParseBoundsClasses(t *testing.T) {
+// TestParseLimitsCostOfClasses builds each class twice on the one before: what a reader of YAML aliases would take years for.
+func TestParseLimitsCostOfClasses(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	b.WriteString(clusterManifest)
@@ -120,7 +120,7 @@ func TestParseBoundsClasses(t *testing.T) {
 	}
 }
 
-func TestParsePassesOverOtherFiles(t *testing.T) {
+func TestParseSkipsOtherFiles(t *testing.T) {
 	t.Parallel()
 	_, err := manifest.Parse([]manifest.File{
 		{Path: "cluster.yml", Data: []byte(clusterManifest)},

@@ -105,12 +105,12 @@ func convergeTree(t *testing.T, files []manifest.File) {
 	}
 }
 
-// wasMade is how often the simulator saw a guest of the report made, by whatever call.
+// wasMade returns how often the simulator created a guest of the report, by any call.
 func wasMade(sim *pvesim.Sim, vmid int) int {
 	return sim.Effects(vmid, pvesim.Created) + sim.Effects(vmid, pvesim.Cloned)
 }
 
-// troubles tells what stands in the way of guests.
+// troubles returns the problems of guests.
 func troubles(r report.Report) string {
 	var b strings.Builder
 	if r.Source.Refused != nil {

@@ -284,7 +284,7 @@ func TestLowerReturnsCreatable(t *testing.T) {
 	}
 }
 
-// TestLowerPinsClusterGuards reads what a Cluster says, and what it means to say nothing.
+// TestLowerPinsClusterGuards reads the guards of a Cluster, and their defaults.
 func TestLowerPinsClusterGuards(t *testing.T) {
 	t.Parallel()
 	silent := "apiVersion: proxmox.gitops/v1alpha1\nkind: Cluster\nmetadata: {name: home}\n"

@@ -129,8 +129,8 @@ func TestSchemaRefusesUnknownKinds(t *testing.T) {
 	}
 }
 
-// TestSchemaExamplesFit holds every example in the schema against the part of the schema that it stands in, by the validator.
-func TestSchemaExamplesFit(t *testing.T) {
+// TestSchemaExamplesMatch holds every example in the schema against the part of the schema that it stands in, by the validator.
+func TestSchemaExamplesMatch(t *testing.T) {
 	t.Parallel()
 	c, document := newCompiler(t)
 	found := 0
@@ -179,7 +179,7 @@ func TestSchemaExamplesParse(t *testing.T) {
 	}
 }
 
-// TestSchemaDescribesEveryField: what an editor shows for a field is what the reference says.
+// TestSchemaDescribesEveryField: editors show the same description of a field as the reference.
 func TestSchemaDescribesEveryField(t *testing.T) {
 	t.Parallel()
 	_, document := newCompiler(t)

@@ -64,7 +64,7 @@ func TestSelectPaths(t *testing.T) {
 	}
 }
 
-// TestSelectStaysInItsFolder: whoever may change a folder alone cannot reach the guests of others by a class in it.
+// TestSelectStaysInItsFolder: a signer who may change only one folder cannot change guests in other folders with a class.
 func TestSelectStaysInItsFolder(t *testing.T) {
 	t.Parallel()
 	class := func(name string) []byte {

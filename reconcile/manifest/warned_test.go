@@ -10,7 +10,7 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// TestParseWarns: a class that applies to nobody is no mistake, and is told; so is an address that two slots have.
+// TestParseWarns: unused classes and addresses in two slots are warnings, not errors.
 func TestParseWarns(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"classes.txtar", "shared.txtar"} {
@@ -42,8 +42,8 @@ func checkWarnings(t *testing.T, path string) {
 	}
 }
 
-// TestExamplesWarnOfNothing: what users copy has no class that applies to nobody.
-func TestExamplesWarnOfNothing(t *testing.T) {
+// TestExamplesHaveNoWarnings: the examples contain no unused class.
+func TestExamplesHaveNoWarnings(t *testing.T) {
 	t.Parallel()
 	for name := range exampleTrees {
 		set, err := manifest.Parse(exampleTree(t, name))
@@ -56,8 +56,8 @@ func TestExamplesWarnOfNothing(t *testing.T) {
 	}
 }
 
-// TestParseWarnsOfNothingBesideProblems: a guest that was not understood may be the one that a class is for.
-func TestParseWarnsOfNothingBesideProblems(t *testing.T) {
+// TestParseHasNoWarningsWithProblems: a guest that was not understood may be the one that a class is for.
+func TestParseHasNoWarningsWithProblems(t *testing.T) {
 	t.Parallel()
 	class := "apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: some}\nspec: {virtualMachine: {osType: l26}}\n"
 	set, err := manifest.Parse([]manifest.File{

@@ -145,7 +145,7 @@ func TestGrantsAddMissingPrivilegesAndKeepOthers(t *testing.T) {
 	}
 }
 
-// applied makes the entries as Proxmox would: each replaces what its path inherits, and adds to what stands there.
+// applied returns the permissions after Proxmox added the entries: each entry replaces what its path inherits, and adds to entries of its path.
 func applied(granted Granted, grants []Grant) Granted {
 	after := Granted{}
 	for at, privileges := range granted {
@@ -192,8 +192,8 @@ func TestUnresolvedOnCluster(t *testing.T) {
 	}
 }
 
-// A storage is left out of the list for a token that it does not concern, and is then no stray.
-func TestStorageOutOfSightIsUnchecked(t *testing.T) {
+// A storage on which the token has no privileges is not listed. It is Unchecked then.
+func TestInvisibleStorageIsUnchecked(t *testing.T) {
 	d := container()
 	d.Pool = ""
 	granted := everywhere(map[string]bool{"VM.Audit": true})

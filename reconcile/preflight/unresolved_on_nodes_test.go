@@ -93,7 +93,7 @@ func TestListsAsksOnce(t *testing.T) {
 	}
 }
 
-func TestMissing(t *testing.T) {
+func TestUnresolvedOnNodes(t *testing.T) {
 	with := func(change func(d *guest.Desired)) guest.Desired {
 		d := machine()
 		change(&d)
@@ -147,7 +147,7 @@ func TestMissing(t *testing.T) {
 }
 
 // What the token would not be shown is never called missing: without one privilege each, the same empty lists say nothing.
-func TestUnseenIsNotMissing(t *testing.T) {
+func TestInvisibleNamesAreUnchecked(t *testing.T) {
 	of := func(content string) List { return List{Kind: Volume, Node: "pve1", Storage: "local", Content: content} }
 	grants := func(object string, privileges ...string) Granted {
 		g := Granted{object: {}}
@@ -194,8 +194,8 @@ func TestUnseenIsNotMissing(t *testing.T) {
 	}
 }
 
-// A list that leaves something out makes an Unchecked stray where the token would not see it, also where it was not asked for.
-func TestMissingSaysWhatWouldAllowTheCheck(t *testing.T) {
+// A name that the token cannot see is Unchecked, also if its list was not read.
+func TestUncheckedNamesTheNeededPrivilege(t *testing.T) {
 	narrow := around()
 	narrow.Storages, narrow.Granted = nil, Granted{"/vms": {"VM.Audit": true}}
 	unresolved := UnresolvedOnNodes([]guest.Desired{machine()}, narrow, map[List]Answer{
