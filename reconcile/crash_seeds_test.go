@@ -34,14 +34,14 @@ func (m *mortal) die() {
 	panic("the agent dies here")
 }
 
-func (m *mortal) Do(ctx context.Context, call cluster.Call) (string, error) {
+func (m *mortal) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
 	if m.left.Add(-1) != 0 {
-		return m.Cluster.Do(ctx, call)
+		return m.Cluster.Do(ctx, call, check)
 	}
 	if m.at == "before-call" {
 		m.die()
 	}
-	upid, err := m.Cluster.Do(ctx, call)
+	upid, err := m.Cluster.Do(ctx, call, check)
 	if m.at == "after-call" {
 		m.die()
 	}

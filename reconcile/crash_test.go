@@ -29,14 +29,14 @@ func (d *dying) die() {
 	panic("the agent dies here")
 }
 
-func (d *dying) Do(ctx context.Context, call cluster.Call) (string, error) {
+func (d *dying) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
 	if call.Op != d.op || d.died.Load() {
-		return d.Cluster.Do(ctx, call)
+		return d.Cluster.Do(ctx, call, check)
 	}
 	if d.at == "before-call" {
 		d.die()
 	}
-	upid, err := d.Cluster.Do(ctx, call)
+	upid, err := d.Cluster.Do(ctx, call, check)
 	if d.at == "after-call" {
 		d.die()
 	}

@@ -134,14 +134,19 @@ func (p *probe) Wait(ctx context.Context, upid string) (cluster.Task, error) {
 	return p.Cluster.Wait(ctx, upid)
 }
 
-func (p *probe) Do(ctx context.Context, call cluster.Call) (string, error) {
+func (p *probe) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
 	if write := p.use().write; write != nil {
 		write(call)
 	}
-	p.mu.Lock()
-	p.calls = append(p.calls, call)
-	p.mu.Unlock()
-	upid, err := p.Cluster.Do(ctx, call)
+	upid, err := p.Cluster.Do(ctx, call, func(ctx context.Context) error {
+		if err := check(ctx); err != nil {
+			return err
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.calls = append(p.calls, call) // it is sent now
+		return nil
+	})
 	if reply := p.use().reply; reply != nil && err == nil {
 		if lost := reply(call); lost != nil {
 			return "", lost

@@ -50,13 +50,13 @@ func (s *safe) read(name string) (string, error) {
 	return content, nil
 }
 
-func (s *safe) Do(ctx context.Context, call cluster.Call) (string, error) {
+func (s *safe) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
 	s.mu.Lock()
 	for key := range call.Secrets {
 		s.sent = append(s.sent, call.Params[key])
 	}
 	s.mu.Unlock()
-	return s.Cluster.Do(ctx, call)
+	return s.Cluster.Do(ctx, call, check)
 }
 
 // texts returns what was sent, each text once.

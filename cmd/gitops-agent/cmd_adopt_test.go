@@ -46,7 +46,7 @@ func testAdoptReaderReadsHAEntries(t *testing.T) {
 		Op: cluster.OpHAAdd, Kind: guest.VirtualMachine, Node: "pve1", VMID: 105,
 		Params: map[string]string{"state": "stopped", "max_restart": "3"},
 	}
-	if _, err := client.Do(t.Context(), resource); err != nil {
+	if _, err := client.Do(t.Context(), resource, nil); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(time.Minute)

@@ -7,7 +7,8 @@ import (
 	"gitops-agent/reconcile/cluster"
 )
 
-// Do sends one call once, with the parameters of the call and no others. It returns the UPID of the task that Proxmox started,
+// Do sends one call once, with the parameters of the call and no others. It waits for a free slot of the node, runs check, and sends the
+// request only if check passes. It returns the UPID of the task that Proxmox started,
 // or the empty string if Proxmox answered synchronously: for the config of a container, a quick config of a virtual machine, the
 // cloud-init drive, pools and HA. call.Params already contains the values of call.Secrets; errors do not contain these values.
 //
@@ -16,20 +17,20 @@ import (
 //
 // Source: PVE API, POST /nodes/{node}/{kind}, POST …/clone, POST or PUT …/config, PUT …/resize, POST …/move_disk and
 // …/move_volume, PUT …/cloudinit, POST …/migrate, …/template and …/status/*, DELETE; PUT /pools, /cluster/ha/resources.
-func (c *Client) Do(ctx context.Context, call cluster.Call) (string, error) {
-	upid, err := c.do(ctx, call)
+func (c *Client) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
+	upid, err := c.do(ctx, call, check)
 	if err != nil {
 		return "", fmt.Errorf("%s %s/%d on %s: %w", call.Op, call.Kind.API(), call.VMID, call.Node, err)
 	}
 	return upid, nil
 }
 
-func (c *Client) do(ctx context.Context, call cluster.Call) (string, error) {
+func (c *Client) do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
 	x, params, err := encode(call)
 	if err != nil {
 		return "", err
 	}
-	x.secrets = secretsIn(params, call.Secrets)
+	x.secrets, x.check = secretsIn(params, call.Secrets), check
 	data, err := c.write(ctx, x, params)
 	if err != nil {
 		return "", err

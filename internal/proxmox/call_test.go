@@ -71,7 +71,7 @@ func TestDoSendsTheCall(t *testing.T) {
 			server := always(200, "OK", `{"data":"`+testUPID+`"}`)
 			test.call.Node = "pve1"
 			before := len(test.call.Params)
-			got, err := inProcess(t, server).Do(t.Context(), test.call)
+			got, err := inProcess(t, server).Do(t.Context(), test.call, nil)
 			if err != nil || got != testUPID {
 				t.Errorf("got %q, error %v, want %s", got, err, testUPID)
 			}
@@ -109,7 +109,7 @@ func TestDoRejects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := always(200, "OK", `{"data":null}`)
 			test.call.Kind, test.call.Node, test.call.VMID = guest.VirtualMachine, "pve1", 101
-			_, err := inProcess(t, server).Do(t.Context(), test.call)
+			_, err := inProcess(t, server).Do(t.Context(), test.call, nil)
 			if err == nil || !strings.Contains(err.Error(), test.want) || meanings(err) != nil {
 				t.Errorf("got error %v, want one with %q and no other meaning", err, test.want)
 			}

@@ -16,6 +16,10 @@ import (
 // A write may have taken effect or not. Proxmox rejects a write with status 400, 401, 403 or 500 before it changes anything, except
 // for the texts below. The outcome is unknown after the status of a gateway, a lost connection or an unreadable reply.
 func classify(x *exchange, err error) error {
+	var unsent *checkError
+	if errors.As(err, &unsent) {
+		return unsent.err // the error of the check, which may have exchanges of its own
+	}
 	var api *APIError
 	if errors.As(err, &api) {
 		meaning := meaningOf(x, api)

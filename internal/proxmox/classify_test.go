@@ -87,7 +87,7 @@ func TestRepliesHaveAMeaning(t *testing.T) {
 			checkMeaning(t, "read", readErr, test.read, test.reply)
 			_, writeErr := client.Do(t.Context(), cluster.Call{
 				Op: cluster.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, Params: map[string]string{"memory": "512"},
-			})
+			}, nil)
 			checkMeaning(t, "write", writeErr, test.write, test.reply)
 		})
 	}
@@ -111,7 +111,7 @@ func TestCallsThatMayTakeEffectLater(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := inProcess(t, always(test.reply.status, test.reply.reason, test.reply.body)).Do(t.Context(), startCall)
+			_, err := inProcess(t, always(test.reply.status, test.reply.reason, test.reply.body)).Do(t.Context(), startCall, nil)
 			if !errors.Is(err, cluster.ErrOutcomeUnknown) || errors.Is(err, cluster.ErrUnanswered) != test.late {
 				t.Errorf("got error %v, want one whose call may take effect later: %t", err, test.late)
 			}
@@ -144,7 +144,7 @@ func TestCreateNeverMeansNotExist(t *testing.T) {
 		return refused("Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist")
 	}})
 	for _, template := range []int{0, 9000} {
-		_, err := client.Do(t.Context(), cluster.Call{Op: cluster.OpCreate, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, CloneOf: template})
+		_, err := client.Do(t.Context(), cluster.Call{Op: cluster.OpCreate, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, CloneOf: template}, nil)
 		if errors.Is(err, cluster.ErrNotExist) {
 			t.Errorf("template %d: got %v, want an error other than ErrNotExist", template, err)
 		}

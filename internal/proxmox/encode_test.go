@@ -97,7 +97,7 @@ func TestDoSendsMoreCalls(t *testing.T) {
 			server := always(200, "OK", `{"data":"`+testUPID+`"}`)
 			test.call.Node, test.call.VMID = "pve1", 101
 			before := len(test.call.Params)
-			if got, err := inProcess(t, server).Do(t.Context(), test.call); err != nil || got != testUPID {
+			if got, err := inProcess(t, server).Do(t.Context(), test.call, nil); err != nil || got != testUPID {
 				t.Errorf("got %q, error %v, want %s", got, err, testUPID)
 			}
 			if diff := cmp.Diff([]seen{test.want}, server.got); diff != "" {
@@ -117,7 +117,7 @@ func TestDoWithoutTask(t *testing.T) {
 		cluster.OpHASet: true, cluster.OpHARemove: true, cluster.OpTemplate: true,
 	}
 	for op, call := range oneOfEach() {
-		upid, err := inProcess(t, always(200, "OK", `{"data":null}`)).Do(t.Context(), call)
+		upid, err := inProcess(t, always(200, "OK", `{"data":null}`)).Do(t.Context(), call, nil)
 		if upid != "" || synchronous[op] && err != nil || !synchronous[op] && !errors.Is(err, cluster.ErrOutcomeUnknown) {
 			t.Errorf("%s: got %q, error %v, want a success without a UPID: %v", op, upid, err, synchronous[op])
 		}
@@ -146,7 +146,7 @@ func TestInvalidReplyMeansUnknownOutcome(t *testing.T) {
 			client := newClient(t, Options{Endpoints: []string{server.URL, server.URL}})
 			for op, call := range oneOfEach() {
 				requests.Store(0)
-				if upid, err := client.Do(t.Context(), call); upid != "" || !errors.Is(err, cluster.ErrOutcomeUnknown) || requests.Load() != 1 {
+				if upid, err := client.Do(t.Context(), call, nil); upid != "" || !errors.Is(err, cluster.ErrOutcomeUnknown) || requests.Load() != 1 {
 					t.Errorf("%s: got %q, error %v after %d requests, want ErrOutcomeUnknown after one", op, upid, err, requests.Load())
 				}
 			}
@@ -192,7 +192,7 @@ func TestDoRejectsIncompleteCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := always(200, "OK", `{"data":null}`)
 			test.call.Node, test.call.VMID = "pve1", 101
-			_, err := inProcess(t, server).Do(t.Context(), test.call)
+			_, err := inProcess(t, server).Do(t.Context(), test.call, nil)
 			if err == nil || !strings.Contains(err.Error(), test.want) || meanings(err) != nil {
 				t.Errorf("got error %v, want one with %q and no other meaning", err, test.want)
 			}

@@ -29,17 +29,17 @@ func TestFailover(t *testing.T) {
 	})
 	client := newClient(t, Options{Endpoints: []string{"http://" + closedPort(t), server.URL}})
 
-	if _, err := client.Do(t.Context(), startCall); !errors.Is(err, cluster.ErrNotReady) || requests.Load() != 0 {
+	if _, err := client.Do(t.Context(), startCall, nil); !errors.Is(err, cluster.ErrNotReady) || requests.Load() != 0 {
 		t.Errorf("got error %v after %d requests, want ErrNotReady: a write is not sent to the next endpoint", err, requests.Load())
 	}
-	if _, err := client.Do(t.Context(), startCall); err != nil || requests.Load() != 1 {
+	if _, err := client.Do(t.Context(), startCall, nil); err != nil || requests.Load() != 1 {
 		t.Errorf("got error %v after %d requests, want the next write to be sent to the other endpoint", err, requests.Load())
 	}
 	client = newClient(t, Options{Endpoints: []string{"http://" + closedPort(t), server.URL}})
 	if _, err := client.Version(t.Context()); err != nil {
 		t.Errorf("got error %v, want the second endpoint's reply", err)
 	}
-	if _, err := client.Do(t.Context(), startCall); err != nil {
+	if _, err := client.Do(t.Context(), startCall, nil); err != nil {
 		t.Errorf("got error %v, want the write to be sent to the endpoint that answered the read", err)
 	}
 	if got := requests.Load(); got != 3 {
@@ -129,7 +129,7 @@ func TestWriteUsesOneEndpoint(t *testing.T) {
 				return raw(200, "OK", `{"data":"`+testUPID+`"}`)
 			})
 			client := newClient(t, Options{Endpoints: []string{bad.URL, good.URL}})
-			if _, err := client.Do(t.Context(), startCall); !errors.Is(err, cluster.ErrOutcomeUnknown) || first.Load() != 1 || second.Load() != 0 {
+			if _, err := client.Do(t.Context(), startCall, nil); !errors.Is(err, cluster.ErrOutcomeUnknown) || first.Load() != 1 || second.Load() != 0 {
 				t.Errorf("got error %v after %d and %d requests, want ErrOutcomeUnknown after one to the first", err, first.Load(), second.Load())
 			}
 		})
@@ -180,7 +180,7 @@ func TestFailoverOnSimulator(t *testing.T) {
 	if err := sim.Inject(pvesim.Fault{Kind: pvesim.DropAfter, Method: "POST", Path: "^/nodes/pve1/qemu$"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Do(t.Context(), create); !errors.Is(err, cluster.ErrOutcomeUnknown) {
+	if _, err := client.Do(t.Context(), create, nil); !errors.Is(err, cluster.ErrOutcomeUnknown) {
 		t.Errorf("got error %v, want ErrOutcomeUnknown", err)
 	}
 	stopFirst()
@@ -188,7 +188,7 @@ func TestFailoverOnSimulator(t *testing.T) {
 		t.Errorf("got taken %v, error %v, want the second endpoint to report that the vmid is taken", taken, err)
 	}
 	create.VMID = 102
-	upid, err := client.Do(t.Context(), create)
+	upid, err := client.Do(t.Context(), create, nil)
 	if err != nil {
 		t.Fatalf("got error %v, want the write to be sent to the endpoint that answered the read", err)
 	}

@@ -26,7 +26,7 @@ func TestDeniedErrors(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, replied := inProcess(t, always(403, test.text, "")).Do(t.Context(), startCall)
+			_, replied := inProcess(t, always(403, test.text, "")).Do(t.Context(), startCall, nil)
 			ended := upid{node: "pve1", kind: "qmstart", id: "151"}.ended(testUPID, test.text).Err
 			for where, err := range map[string]error{"reply": replied, "task": ended} {
 				var got *cluster.DeniedError

@@ -3,6 +3,8 @@ package proxmox
 import (
 	"context"
 	"net/http"
+
+	"gitops-agent/reconcile/cluster"
 )
 
 // exchange is one request and its reply. It passes through the library in the context: the library passes the context on to the transport,
@@ -18,7 +20,8 @@ type exchange struct {
 	reply string // of status 200
 	done  bool   // reply is complete
 
-	secrets []string // among the parameters; errors must not contain them
+	check   cluster.LastCheck // runs when nothing is left to wait for; nil always passes
+	secrets []string          // among the parameters; errors must not contain them
 }
 
 type exchangeKey struct{}

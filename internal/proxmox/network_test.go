@@ -50,7 +50,7 @@ func TestWritesUseNewConnections(t *testing.T) {
 	}
 	reads := opened.Load()
 	for range 3 {
-		if _, err := client.Do(t.Context(), startCall); err != nil {
+		if _, err := client.Do(t.Context(), startCall, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -81,7 +81,7 @@ func TestAddressesAreChecked(t *testing.T) {
 		if _, err := client.Status(t.Context(), row); err == nil {
 			t.Errorf("Status(%v): got no error, want one", row)
 		}
-		if _, err := client.Do(t.Context(), cluster.Call{Op: cluster.OpStart, Kind: row.Kind, VMID: row.VMID, Node: row.Node}); err == nil {
+		if _, err := client.Do(t.Context(), cluster.Call{Op: cluster.OpStart, Kind: row.Kind, VMID: row.VMID, Node: row.Node}, nil); err == nil {
 			t.Errorf("Do(%v): got no error, want one", row)
 		}
 	}

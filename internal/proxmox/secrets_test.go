@@ -25,7 +25,7 @@ func TestErrorsContainNoSecrets(t *testing.T) {
 	_, err := client.Do(t.Context(), cluster.Call{
 		Op: cluster.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100,
 		Params: map[string]string{"cipassword": password, "args": named}, Secrets: map[string]string{"args": "snippet"},
-	})
+	}, nil)
 	var api *APIError
 	if !errors.As(err, &api) {
 		t.Fatalf("got error %v, want an *APIError", err)
@@ -45,7 +45,7 @@ func TestSecretsAreRemovedAfterClassifying(t *testing.T) {
 	client := inProcess(t, always(500, "VM is locked (backup)", ""))
 	_, err := client.Do(t.Context(), cluster.Call{
 		Op: cluster.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, Params: map[string]string{"cipassword": "locked"},
-	})
+	}, nil)
 	if !errors.Is(err, cluster.ErrLocked) || strings.Contains(err.Error(), "VM is locked") {
 		t.Errorf("got error %v, want ErrLocked without the password", err)
 	}

@@ -67,7 +67,7 @@ func TestCreateUnderFaults(t *testing.T) {
 				if err := sim.Inject(test.fault); err != nil {
 					t.Fatal(err)
 				}
-				upid, err := client.Do(t.Context(), createCall)
+				upid, err := client.Do(t.Context(), createCall, nil)
 				var wanted []string
 				if test.want != nil {
 					wanted = []string{test.want.Error()}
@@ -97,14 +97,14 @@ func TestLostWorkerLeavesALockedGuest(t *testing.T) {
 		if err := sim.Inject(pvesim.Fault{Kind: pvesim.LostWorker, Method: "POST", Path: "^/nodes/pve1/qemu$"}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := client.Do(t.Context(), createCall); !errors.Is(err, cluster.ErrOutcomeUnknown) {
+		if _, err := client.Do(t.Context(), createCall, nil); !errors.Is(err, cluster.ErrOutcomeUnknown) {
 			t.Errorf("got error %v, want ErrOutcomeUnknown", err)
 		}
 		got, err := client.Observe(t.Context(), cluster.Row{Kind: guest.VirtualMachine, VMID: 101, Node: "pve1"})
 		if err != nil || got.Lock != "create" {
 			t.Errorf("got lock %q, error %v, want create", got.Lock, err)
 		}
-		_, err = client.Do(t.Context(), createCall)
+		_, err = client.Do(t.Context(), createCall, nil)
 		if err == nil || meanings(err) != nil || !strings.Contains(err.Error(), "already exists") {
 			t.Errorf("got error %v, want Proxmox's error about a guest that already exists", err)
 		}
@@ -125,7 +125,7 @@ func TestTasksUnderFaults(t *testing.T) {
 				if err := sim.Inject(test.fault); err != nil {
 					t.Fatal(err)
 				}
-				upid, err := client.Do(t.Context(), createCall)
+				upid, err := client.Do(t.Context(), createCall, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -175,7 +175,7 @@ func TestRefusedWritesHaveAMeaning(t *testing.T) {
 		config := func(kind guest.Kind, vmid int, digest string) error {
 			_, err := client.Do(t.Context(), cluster.Call{
 				Op: cluster.OpConfig, Kind: kind, Node: "pve1", VMID: vmid, Digest: digest, Params: map[string]string{"onboot": "1"},
-			})
+			}, nil)
 			return err
 		}
 		old := strings.Repeat("0", 40)

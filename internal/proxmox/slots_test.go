@@ -45,7 +45,7 @@ func TestSlotsLimitEachNode(t *testing.T) {
 					}
 				})
 				all.Go(func() {
-					if _, err := client.Do(t.Context(), cluster.Call{Op: cluster.OpStop, Kind: guest.Container, VMID: 100 + i, Node: node}); err != nil {
+					if _, err := client.Do(t.Context(), cluster.Call{Op: cluster.OpStop, Kind: guest.Container, VMID: 100 + i, Node: node}, nil); err != nil {
 						t.Error(err)
 					}
 				})
@@ -63,11 +63,11 @@ func TestSlotsLimitEachNode(t *testing.T) {
 func TestWaitingForSlotEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := newClient(t, Options{Endpoints: []string{"https://pve1.test"}, Transport: stall, WritesPerNode: 1})
-		go func() { _, _ = client.Do(t.Context(), startCall) }()
+		go func() { _, _ = client.Do(t.Context(), startCall, nil) }()
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := client.Do(ctx, startCall)
+		_, err := client.Do(ctx, startCall, nil)
 		if !errors.Is(err, context.DeadlineExceeded) || meanings(err) != nil {
 			t.Errorf("got error %v, want only that of the context", err)
 		}

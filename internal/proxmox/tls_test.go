@@ -69,7 +69,7 @@ func TestTrust(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.want) || !errors.Is(err, cluster.ErrNotReady) {
 				t.Errorf("got error %v, want ErrNotReady with %q", err, test.want)
 			}
-			_, err = client.Do(t.Context(), startCall)
+			_, err = client.Do(t.Context(), startCall, nil)
 			if diff := cmp.Diff([]string{cluster.ErrNotReady.Error()}, meanings(err)); diff != "" {
 				t.Errorf("write: got error %v: meaning (-want +got)\n%s", err, diff)
 			}

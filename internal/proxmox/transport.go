@@ -46,6 +46,12 @@ type transportError struct {
 func (e *transportError) Error() string { return e.err.Error() }
 func (e *transportError) Unwrap() error { return e.err }
 
+// checkError is the error of a last check: the request was not sent.
+type checkError struct{ err error }
+
+func (e *checkError) Error() string { return e.err.Error() }
+func (e *checkError) Unwrap() error { return e.err }
+
 // RoundTrip returns a reply of status 200 whose body is already in memory, or an *APIError for any other status, or a
 // *transportError.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -56,6 +62,12 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, &transportError{err: fmt.Errorf("wait for a free slot: %w", err)}
 	}
 	defer release()
+	if x.check != nil {
+		if err := x.check(req.Context()); err != nil {
+			closeBody(req)
+			return nil, &checkError{err}
+		}
+	}
 
 	start := time.Now()
 	res, err := t.exchange(req, x)

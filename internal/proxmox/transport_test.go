@@ -92,7 +92,7 @@ func TestWriteIsSentOnce(t *testing.T) {
 				return text
 			})
 			client := newClient(t, Options{Endpoints: []string{server.URL, server.URL}})
-			_, err := client.Do(t.Context(), cluster.Call{Op: cluster.OpCreate, Kind: guest.VirtualMachine, Node: "pve1", VMID: 101, CloneOf: 9000})
+			_, err := client.Do(t.Context(), cluster.Call{Op: cluster.OpCreate, Kind: guest.VirtualMachine, Node: "pve1", VMID: 101, CloneOf: 9000}, nil)
 			if !errors.Is(err, cluster.ErrOutcomeUnknown) {
 				t.Errorf("got error %v, want ErrOutcomeUnknown", err)
 			}
@@ -166,7 +166,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 
 func TestDialErrorMeansNotSent(t *testing.T) {
 	client := newClient(t, Options{Endpoints: []string{"http://" + closedPort(t)}})
-	_, err := client.Do(t.Context(), startCall)
+	_, err := client.Do(t.Context(), startCall, nil)
 	if diff := cmp.Diff([]string{cluster.ErrNotReady.Error()}, meanings(err)); diff != "" {
 		t.Errorf("got error %v: meaning (-want +got)\n%s", err, diff)
 	}
@@ -200,7 +200,7 @@ func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := inProcess(t, stall)
 		start := time.Now()
-		_, err := client.Do(t.Context(), startCall)
+		_, err := client.Do(t.Context(), startCall, nil)
 		if diff := cmp.Diff([]string{cluster.ErrOutcomeUnknown.Error()}, meanings(err)); diff != "" {
 			t.Errorf("write: got error %v: meaning (-want +got)\n%s", err, diff)
 		}
@@ -229,7 +229,7 @@ func TestCancel(t *testing.T) {
 		client := inProcess(t, stall)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := client.Do(ctx, startCall)
+		_, err := client.Do(ctx, startCall, nil)
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, cluster.ErrUnanswered) {
 			t.Errorf("write: got error %v, want that of the context and ErrUnanswered", err)
 		}
@@ -258,7 +258,7 @@ func TestOnRequest(t *testing.T) {
 		},
 	})
 	_, _ = client.Observe(t.Context(), vmRow)
-	_, _ = client.Do(t.Context(), startCall)
+	_, _ = client.Do(t.Context(), startCall, nil)
 	_, _ = client.Inventory(t.Context())
 	want := []observation{
 		{"GET", "/nodes/{node}/{kind}/{vmid}/pending", "200"},

@@ -11,10 +11,15 @@ import (
 // Cluster reads a cluster and changes it. internal/proxmox implements it.
 type Cluster interface {
 	Reader
-	// Do dispatches one call and returns its UPID, empty if Proxmox answered synchronously. After ErrOutcomeUnknown the call may have taken
-	// effect. After ErrUnanswered it may also take effect later. After any other error it has not taken effect.
-	Do(ctx context.Context, call Call) (upid string, err error)
+	// Do dispatches one call and returns its UPID, empty if Proxmox answered synchronously. It first waits until the call may be sent, and
+	// then runs check immediately before it sends the request. If check fails, nothing is sent and Do returns its error. A nil check always
+	// passes. After ErrOutcomeUnknown the call may have taken effect. After ErrUnanswered it may also take effect later. After any other error
+	// it has not taken effect.
+	Do(ctx context.Context, call Call, check LastCheck) (upid string, err error)
 }
+
+// LastCheck decides whether a call may still be sent. It runs after every wait of the call, and may read the cluster.
+type LastCheck func(ctx context.Context) error
 
 // Reader is the part of a Cluster that cannot write. Plans, audits and status need only a Reader.
 type Reader interface {

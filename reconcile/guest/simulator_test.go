@@ -86,7 +86,7 @@ func (l lab) write(kind guest.Kind, vmid int, call cluster.Call) string {
 // do sends a call and waits for the task, if there is one. It returns Proxmox's error text.
 func (l lab) do(call cluster.Call) string {
 	l.Helper()
-	upid, err := l.client.Do(l.Context(), call)
+	upid, err := l.client.Do(l.Context(), call, nil)
 	if err != nil {
 		return err.Error()
 	}

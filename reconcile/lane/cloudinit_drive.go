@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 )
@@ -29,10 +28,8 @@ func (w *Worker) writeDrive(ctx context.Context, step journal.OpenStep, c conclu
 			return conclusion{err: err, dispatched: c.dispatched}
 		}
 	}
-	err := errors.New("writing is not allowed now")
-	if w.basis().NoWrites == gate.WritesAllowed {
-		_, err = w.cluster.Do(context.WithoutCancel(ctx), cluster.Call{Op: cluster.OpCloudInit, Kind: guest.Kind(step.Kind), Node: step.Node, VMID: step.VMID})
-	}
+	call := cluster.Call{Op: cluster.OpCloudInit, Kind: guest.Kind(step.Kind), Node: step.Node, VMID: step.VMID}
+	_, err := w.cluster.Do(context.WithoutCancel(ctx), call, w.checkWrites)
 	owing := fmt.Errorf("the cloud-init drive of %s %d is outdated: %w", step.Kind, step.VMID, errors.Join(c.err, err))
 	switch {
 	case err == nil && c.dispatched == 0:

@@ -29,12 +29,7 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step pla
 		return c
 	}
 	for i, call := range step.Calls {
-		if i > 0 {
-			if err := w.checkAgain(ctx, basis, step, call); err != nil {
-				return end(journal.Failed, call, err)
-			}
-		}
-		upid, err := w.cluster.Do(context.WithoutCancel(ctx), calls[i].Call)
+		upid, err := w.cluster.Do(context.WithoutCancel(ctx), calls[i].Call, func(ctx context.Context) error { return w.lastCheck(ctx, basis, step, call) })
 		err = calls[i].HideIn(err)
 		switch {
 		case errors.Is(err, cluster.ErrOutcomeUnknown):
@@ -42,7 +37,7 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step pla
 		case err != nil && i > 0:
 			return end(journal.Failed, call, err)
 		case err != nil:
-			return end(journal.NotRun, call, err)
+			return end(journal.NotRun, call, err) // Proxmox refused the call, or the last check did
 		}
 		c.dispatched++
 		if err := w.append(ctx, journal.Dispatched{Step: id, UPID: upid}); err != nil {
@@ -74,29 +69,49 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step pla
 	return c
 }
 
-// checkAgain checks a step between two of its calls, since the calls take time: its epoch must last, and a guest that is about to be
-// destroyed must still be the planned one.
-func (w *Worker) checkAgain(ctx context.Context, basis *Basis, step plan.Step, call cluster.Call) error {
+// lastCheck decides immediately before a call is sent, after its last wait, whether the call may still be sent. Its epoch must last. Before a
+// call that interrupts, disrupts or destroys, the guest is read again, and must still be the one that the step was planned for.
+func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, call cluster.Call) error {
 	if w.superseded(basis) {
 		return epoch.ErrSuperseded
 	}
-	if call.Op != cluster.OpDestroy {
+	if !isRisky(step, call) {
 		return nil
 	}
-	row, listed := basis.Inventory.Row(call.VMID)
-	if !listed {
-		row = cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node}
+	row := cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node} // where the call goes, with whichever guest is there now
+	if listed, found := basis.Inventory.Row(call.VMID); found {
+		row.Status = listed.Status
 	}
 	seen, err := observe.ReadGuest(ctx, w.cluster, row, basis.Inventory.Version)
 	if err != nil {
-		return fmt.Errorf("read the guest again before destroying it: %w", err)
+		return fmt.Errorf("read the guest again before the call: %w", err)
+	}
+	if w.superseded(basis) {
+		return epoch.ErrSuperseded
 	}
 	proof := ownership.Weigh(w.journal.State().Owned[call.VMID], seen)
+	if proof.Conflict(seen.Kind) != "" {
+		return errReplaced
+	}
 	doubt := proof.Doubt() // of the guest alone; the approval of a step covers the step's own doubt
-	if doubt != "" && doubt != step.Doubt || proof.Conflict(seen.Kind) != "" || !slices.Equal(guest.Volumes(seen), step.Volumes) {
-		return errors.New("the guest is no longer the one that the step was planned for")
+	if call.Op == cluster.OpDestroy && (doubt != "" && doubt != step.Doubt || !slices.Equal(guest.Volumes(seen), step.Volumes)) {
+		return errReplaced
 	}
 	return nil
+}
+
+// errReplaced refuses a call to a guest that is not the one that the step was planned for.
+var errReplaced = errors.New("the guest is no longer the one that the step was planned for")
+
+// isRisky reports whether a call may interrupt, disrupt or destroy an existing guest.
+func isRisky(step plan.Step, call cluster.Call) bool {
+	switch {
+	case call.Op == cluster.OpCreate:
+		return false // Proxmox refuses to create a guest under a vmid that is taken
+	case call.Op == cluster.OpDestroy, call.Op.IsHeavy(), call.Op.Reaches() == guest.StatusStopped:
+		return true
+	}
+	return step.Class == guest.Disruptive || step.Class == guest.Destructive
 }
 
 // afterDoubt tries to find the outcome of a call whose reply is missing or cannot be used. A call without a reply may still be waiting in

@@ -2,10 +2,12 @@ package lane
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/epoch"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/secret"
 )
@@ -52,4 +54,12 @@ func New(opts Options) *Worker {
 // append makes records durable, also while the agent is shutting down: a record of an effect is never dropped.
 func (w *Worker) append(ctx context.Context, bodies ...journal.Body) error {
 	return w.journal.Append(context.WithoutCancel(ctx), bodies...)
+}
+
+// checkWrites is the last check of a call that finishes a step of an earlier epoch: writing must be allowed now.
+func (w *Worker) checkWrites(context.Context) error {
+	if b := w.basis(); b.NoWrites != gate.WritesAllowed {
+		return fmt.Errorf("writing is not allowed now: %s", b.Why)
+	}
+	return nil
 }

@@ -86,7 +86,7 @@ func createAgain(t *testing.T, d guest.Desired) (made guest.Observed, refusal st
 	synctest.Test(t, func(t *testing.T) {
 		s := newStand(t)
 		defer s.close()
-		upid, err := s.client.Do(t.Context(), cluster.Call{Op: cluster.OpCreate, Kind: d.Kind, Node: d.Node, VMID: d.VMID, Params: params})
+		upid, err := s.client.Do(t.Context(), cluster.Call{Op: cluster.OpCreate, Kind: d.Kind, Node: d.Node, VMID: d.VMID, Params: params}, nil)
 		if err != nil {
 			refusal = err.Error()
 			return

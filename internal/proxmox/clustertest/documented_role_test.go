@@ -72,7 +72,7 @@ func TestRoleWithoutHA(t *testing.T) {
 	if _, err := client.HA(t.Context()); err != nil {
 		t.Errorf("got error %v, want the list of resources", err)
 	}
-	_, err := client.Do(t.Context(), cluster.Call{Op: cluster.OpHAAdd, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100})
+	_, err := client.Do(t.Context(), cluster.Call{Op: cluster.OpHAAdd, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100}, nil)
 	if !errors.Is(err, cluster.ErrDenied) || !strings.Contains(err.Error(), "Sys.Console") {
 		t.Errorf("got error %v, want ErrDenied and the privilege", err)
 	}

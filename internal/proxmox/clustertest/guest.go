@@ -109,7 +109,7 @@ func (m *testGuest) try(t *testing.T, call cluster.Call) (cluster.Task, error) {
 
 // runCall carries out a call and waits for the end of its task.
 func runCall(ctx context.Context, live cluster.Cluster, call cluster.Call) (cluster.Task, error) {
-	upid, err := live.Do(ctx, call)
+	upid, err := live.Do(ctx, call, nil)
 	if err != nil || upid == "" {
 		return cluster.Task{}, err
 	}

@@ -83,7 +83,7 @@ func refused(t *testing.T, options pvesim.Options) (refusals []error) {
 		if call.Op == cluster.OpCreate {
 			call.VMID = 500 + i
 		}
-		_, err := client.Do(t.Context(), call)
+		_, err := client.Do(t.Context(), call, nil)
 		record(err)
 	}
 	return refusals

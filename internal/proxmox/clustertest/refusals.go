@@ -47,7 +47,7 @@ func testDenied(t *testing.T, s *suite) {
 	wantError(t, "ready", s.Denied.Ready(t.Context()), cluster.ErrDenied)
 	_, err := s.Denied.Inventory(t.Context())
 	wantError(t, "inventory", err, cluster.ErrDenied)
-	_, err = s.Denied.Do(t.Context(), m.call(cluster.OpCreate, nil))
+	_, err = s.Denied.Do(t.Context(), m.call(cluster.OpCreate, nil), nil)
 	wantError(t, "create", err, cluster.ErrDenied)
 	m.wantTaken(t, false)
 
@@ -61,7 +61,7 @@ func testLocked(t *testing.T, s *suite) {
 	m.do(t, cluster.OpStart, nil)
 	m.ignoreShutdown(t)
 	holds := (2*s.LockTimeout + time.Second).Round(time.Second) // longer than a write waits for the lock
-	upid, err := s.Cluster.Do(t.Context(), m.call(cluster.OpShutdown, map[string]string{"timeout": strconv.Itoa(int(holds.Seconds()))}))
+	upid, err := s.Cluster.Do(t.Context(), m.call(cluster.OpShutdown, map[string]string{"timeout": strconv.Itoa(int(holds.Seconds()))}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
