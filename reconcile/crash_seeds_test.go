@@ -101,24 +101,25 @@ func (h *history) change(l *lab) {
 }
 
 // TestCrashSeeds runs random histories: in each of four lives the manifests change and the agent dies at a random call. A last life must
-// converge, with no step open, no guest made or destroyed twice, and no rule of the simulator broken. The histories run one after the
-// other: a journal that is opened again right after it was closed may find its lock held by a git process that another test is starting.
+// converge, with no step open, no guest made or destroyed twice, and no rule of the simulator broken.
 func TestCrashSeeds(t *testing.T) {
-	deaths := 0
+	var deaths atomic.Int64
+	t.Cleanup(func() { // after the histories, which run in parallel
+		fmt.Fprintf(os.Stderr, "crash seeds: %d histories from seed %d, %d deaths\n", *crashSeeds, *crashFirst, deaths.Load())
+		if got := deaths.Load(); got < int64(*crashSeeds) {
+			t.Errorf("got %d deaths in %d histories, want as many or more", got, *crashSeeds)
+		}
+	})
 	for i := range *crashSeeds {
 		seed := *crashFirst + uint64(i)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, l *lab) { deaths += l.crashes(seed) })
+			bubble(t, nil, func(t *testing.T, l *lab) { deaths.Add(l.crashes(seed)) })
 		})
-	}
-	fmt.Fprintf(os.Stderr, "crash seeds: %d histories from seed %d, %d deaths\n", *crashSeeds, *crashFirst, deaths)
-	if deaths < *crashSeeds {
-		t.Errorf("got %d deaths in %d histories, want as many or more", deaths, *crashSeeds)
 	}
 }
 
 // crashes runs the history of a seed and returns how often the agent died in it.
-func (l *lab) crashes(seed uint64) (deaths int) {
+func (l *lab) crashes(seed uint64) (deaths int64) {
 	h := &history{rng: rand.New(rand.NewPCG(seed, 1)), cores: 1, present: map[string]bool{}}
 	l.files["cluster.yaml"] = clusterYAML + "  guards: {maxDestroysPerDay: 50}\n" // a destroy that is tried again counts again
 	l.files["web.yaml"] = vmYAML("web-1", 201)

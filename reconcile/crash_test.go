@@ -84,6 +84,7 @@ func TestCrashAtEveryWritePoint(t *testing.T) {
 	for name, test := range ops {
 		for _, at := range []string{"before-call", "after-call", "waiting"} {
 			t.Run(name+"/"+at, func(t *testing.T) {
+				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					l := newLab(t, newSim(t, pvesim.Options{}))
 					l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}")

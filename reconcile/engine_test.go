@@ -59,6 +59,7 @@ func TestEngineConverges(t *testing.T) {
 // bubble runs an agent in virtual time until the test is over.
 func bubble(t *testing.T, options []labOption, test func(t *testing.T, l *lab)) {
 	t.Helper()
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, newSim(t, pvesim.Options{}), options...)
 		l.files["cluster.yaml"] = clusterYAML
@@ -246,7 +247,7 @@ func (l *lab) requirk(vmid int, key string, spell func(old string) string) {
 }
 
 func TestEngineRemoteDown(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
 		defer l.start()()

@@ -33,13 +33,13 @@ func rollback(l *lab) (second string) {
 	second = l.push("second", alice)
 	l.converge()
 	stop()
-	l.repo.Git(nil, "update-ref", "refs/heads/main", first)
+	l.repo.SetMain(first)
 	l.repo.Tip = first
 	return second
 }
 
 func TestFloorIsWrittenOncePerRevision(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		tip := l.push("first", alice)
 		defer l.start()()
@@ -57,7 +57,7 @@ func TestFloorIsWrittenOncePerRevision(t *testing.T) {
 }
 
 func TestLostStateDoesNotRollBack(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		second := rollback(l)
 		l.state = t.TempDir()
 		defer l.start()()
@@ -68,14 +68,14 @@ func TestLostStateDoesNotRollBack(t *testing.T) {
 		if got := l.sim.Value(201, "memory"); got != "2048" {
 			t.Errorf("got memory %s after a rollback of repository and state, want 2048", got)
 		}
-		l.repo.Git(nil, "update-ref", "refs/heads/main", second)
+		l.repo.SetMain(second)
 		l.repo.Tip = second
 		eventually(t, "the true head", func() bool { a := l.engine.Report().Source.Accepted; return a != nil && a.Commit == second })
 	})
 }
 
 func TestOlderStateDoesNotRollBack(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 1Gi}")
 		first := l.push("first", alice)
 		l.once()
@@ -86,7 +86,7 @@ func TestOlderStateDoesNotRollBack(t *testing.T) {
 		l.once()
 		l.state = backup
 		l.opts.Note = intake.RewriteNote{Dir: backup}
-		l.repo.Git(nil, "update-ref", "refs/heads/main", first)
+		l.repo.SetMain(first)
 		defer l.start()()
 		eventually(t, "writes to stop", func() bool {
 			w := l.engine.Report().Writes
@@ -97,7 +97,7 @@ func TestOlderStateDoesNotRollBack(t *testing.T) {
 		if got := l.sim.Value(201, "memory"); got != "4096" {
 			t.Errorf("got memory %s written by an older state, want it left alone", got)
 		}
-		l.repo.Git(nil, "update-ref", "refs/heads/main", second)
+		l.repo.SetMain(second)
 		l.repo.Tip = second
 		l.converge()
 	})
@@ -105,7 +105,7 @@ func TestOlderStateDoesNotRollBack(t *testing.T) {
 
 func TestEditedFloor(t *testing.T) {
 	t.Run("with_state_it_is_put_right", func(t *testing.T) {
-		bubble(t, nil, func(t *testing.T, l *lab) {
+		bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 			l.files["web.yaml"] = vmYAML("web-1", 201)
 			l.push("first", alice)
 			l.once()
@@ -119,7 +119,7 @@ func TestEditedFloor(t *testing.T) {
 		})
 	})
 	t.Run("without_state_nothing_is_accepted", func(t *testing.T) {
-		bubble(t, nil, func(t *testing.T, l *lab) {
+		bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 			l.sim.AddPool("gitops-agent", "do not touch")
 			l.files["web.yaml"] = vmYAML("web-1", 201)
 			l.push("first", alice)
@@ -132,7 +132,7 @@ func TestEditedFloor(t *testing.T) {
 		})
 	})
 	t.Run("raised_by_somebody_else_stops", func(t *testing.T) {
-		bubble(t, nil, func(t *testing.T, l *lab) {
+		bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 			l.files["web.yaml"] = vmYAML("web-1", 201)
 			l.push("first", alice)
 			l.once()
@@ -145,7 +145,7 @@ func TestEditedFloor(t *testing.T) {
 }
 
 func TestRewriteNeedsANote(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		rollback(l)
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 3Gi}")
 		rewritten := l.push("another second", alice)
@@ -167,7 +167,7 @@ func TestRewriteNeedsANote(t *testing.T) {
 }
 
 func TestRewriteNoteDoesNotReplaceASignature(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		rollback(l)
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 3Gi}")
 		spec := sigtest.CommitSpec{Tree: l.repo.Tree(), Parents: []string{l.repo.Tip}, Message: "not signed"}
@@ -198,7 +198,7 @@ func TestGuestScope(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, l *lab) {
+			bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 				l.files["class.yaml"] = class
 				l.files["web.yaml"] = vmYAML("web-1", 201, "class: small")
 				l.files["db.yaml"] = vmYAML("db-1", 202, "class: small")
@@ -222,7 +222,7 @@ func TestGuestScope(t *testing.T) {
 // TestEmptyCommitDoesNotReviveARemovedSigner takes alice off the policy. Olga may approve: an empty commit of hers says nothing
 // about the tree that alice left.
 func TestEmptyCommitDoesNotReviveARemovedSigner(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 1Gi}")
 		l.push("first", alice)
 		l.once()

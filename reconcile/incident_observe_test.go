@@ -111,6 +111,7 @@ func TestIncidentHiddenGuestReadAsGone(t *testing.T) {
 
 // The HA manager moves a guest away from the node that its manifest names, which is only where it was to be made.
 func TestIncidentHAMoveReadAsMustBeReplaced(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, newSim(t, pvesim.Options{Nodes: []string{"pve1", "pve2"}}))
 		l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}})

@@ -263,6 +263,7 @@ func TestCrashWhileMadeWithAPassword(t *testing.T) {
 // TestSecretsStayOutOfEverything lives through a rotation, failures and a refusal, and looks for the passwords, their hashes and parts of them
 // in everything that the agent leaves behind or shows.
 func TestSecretsStayOutOfEverything(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		shown := map[string]string{}

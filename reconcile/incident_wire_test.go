@@ -35,6 +35,7 @@ type sent struct {
 // wired runs a test in virtual time, with a wire between the engine's client and the simulator.
 func wired(t *testing.T, options pvesim.Options, test func(t *testing.T, l *lab, w *wire)) {
 	t.Helper()
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, newSim(t, options))
 		l.files["cluster.yaml"] = clusterYAML

@@ -51,6 +51,17 @@ type lab struct {
 	segment int64 // bytes of a segment of the journal; 0 is the default
 }
 
+// A lab polls rarely, because each poll starts a git process, and polls at the default interval would take most of the time of a test run.
+// A push causes a poll itself, after a time that is long enough for a tick, as with the default interval. A test of the polls themselves
+// needs defaultPoll.
+const (
+	labPoll    = 15 * time.Minute
+	pushToPoll = 20 * time.Second
+)
+
+// defaultPoll makes a lab poll at the default interval of the engine.
+func defaultPoll(o *reconcile.Options) { o.Poll = 0 }
+
 // labOption changes the engine's options before it is made.
 type labOption func(*reconcile.Options)
 
@@ -68,7 +79,7 @@ func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
 	l.ok(err)
 	t.Cleanup(l.cluster.Close)
 	l.opts = reconcile.Options{
-		Cluster: l.cluster, Policy: func() (*verify.Policy, error) { return l.policy, nil }, Branch: "main",
+		Cluster: l.cluster, Policy: func() (*verify.Policy, error) { return l.policy, nil }, Branch: "main", Poll: labPoll,
 		Scope: intake.Scope{Cluster: "home"}, Floors: l.cluster, Note: intake.RewriteNote{Dir: l.state}, Hooks: reconcile.Hooks{Lane: lane.Hooks{OnStep: l.onStep}},
 	}
 	for _, o := range options {
@@ -146,10 +157,14 @@ func (l *lab) start() (stop func()) {
 	}
 }
 
-// push commits the lab's files, signed by who, and moves main to the commit.
+// push commits the lab's files, signed by who, and moves main to the commit. An engine that runs polls the commit after pushToPoll.
 func (l *lab) push(message string, who sigtest.Identity) string {
 	l.Helper()
-	return l.repo.Push(l.sig, who, message)
+	id := l.repo.Push(l.sig, who, message)
+	if l.engine != nil {
+		time.AfterFunc(pushToPoll, l.engine.Hint)
+	}
+	return id
 }
 
 func (l *lab) ok(err error) {

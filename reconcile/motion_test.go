@@ -13,6 +13,7 @@ import (
 // nodes is a bubble around a cluster of two nodes.
 func nodes(t *testing.T, test func(t *testing.T, l *lab)) {
 	t.Helper()
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, newSim(t, pvesim.Options{Nodes: []string{"pve1", "pve2"}}))
 		l.files["cluster.yaml"] = clusterYAML

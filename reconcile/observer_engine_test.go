@@ -71,6 +71,7 @@ func TestQueueJumping(t *testing.T) {
 // listed runs a test in virtual time with the list of guests of the simulator in a file.
 func listed(t *testing.T, test func(t *testing.T, l *lab, file string)) {
 	t.Helper()
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), ".vmlist")
 		l := newLab(t, newSim(t, pvesim.Options{VMListFile: file}), func(o *reconcile.Options) { o.VMList = file })

@@ -17,7 +17,7 @@ import (
 // TestOlderStateRevivesNoSpentApproval brings a backup of the state back that was made before an approval was spent. The cluster's
 // floor says that the backup is old, so nothing that it holds for unspent may release a step.
 func TestOlderStateRevivesNoSpentApproval(t *testing.T) {
-	probed(t, nil, func(t *testing.T, l *lab, _ *probe) {
+	probed(t, []labOption{defaultPoll}, func(t *testing.T, l *lab, _ *probe) {
 		l.files["web.yaml"] = bridged("vmbr0")
 		l.push("one guest", alice)
 		stop := l.start()
@@ -78,7 +78,7 @@ func TestSpentApprovalIsNotReplayed(t *testing.T) {
 	}
 	for name, comeBack := range ways {
 		t.Run(name, func(t *testing.T) {
-			probed(t, nil, func(t *testing.T, l *lab, _ *probe) {
+			probed(t, []labOption{defaultPoll}, func(t *testing.T, l *lab, _ *probe) {
 				l.segment = 64 << 10
 				l.files["web.yaml"] = bridged("vmbr0")
 				l.push("one guest", alice)
@@ -123,7 +123,7 @@ func payloadOf(raw []byte) []byte {
 
 // TestMissingPoolWithMissingStateNeedsTheAnchor loses both memories. What is left is the commit that the config names.
 func TestMissingPoolWithMissingStateNeedsTheAnchor(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		first := l.push("first", alice)
 		anchored := func(anchor string) {

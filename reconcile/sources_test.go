@@ -160,6 +160,7 @@ func TestCloudInitDriveIsNotForgotten(t *testing.T) {
 		})
 	})
 	t.Run("agent_dies", func(t *testing.T) {
+		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			l := newLab(t, newSim(t, pvesim.Options{}))
 			l.files["web.yaml"] = web("ops")

@@ -2,6 +2,9 @@ package gittest
 
 import (
 	"bytes"
+	"compress/zlib"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -27,7 +30,13 @@ type Repo struct {
 func New(tb testing.TB) *Repo {
 	tb.Helper()
 	r := &Repo{Dir: filepath.Join(tb.TempDir(), "forge.git"), Files: map[string]string{}, tb: tb}
-	r.Git(nil, "init", "--quiet", "--bare", "--initial-branch=main", r.Dir)
+	r.write("config", []byte("[core]\n\trepositoryformatversion = 0\n\tbare = true\n"))
+	r.write("HEAD", []byte("ref: refs/heads/main\n"))
+	for _, dir := range []string{"objects", "refs/heads"} {
+		if err := os.MkdirAll(filepath.Join(r.Dir, dir), 0o755); err != nil {
+			tb.Fatal(err)
+		}
+	}
 	return r
 }
 
@@ -51,20 +60,57 @@ func (r *Repo) Place(raw []byte, id string) string {
 	if got := strings.TrimSpace(r.Git(raw, "hash-object", "-t", "commit", "-w", "--stdin")); got != id {
 		r.tb.Fatalf("got commit %s from git, want %s", got, id)
 	}
-	r.Git(nil, "update-ref", "refs/heads/main", id)
+	r.SetMain(id)
 	r.Tip = id
 	return id
+}
+
+// SetMain moves main to a commit without a check of the commit. It does not change Tip.
+func (r *Repo) SetMain(id string) {
+	r.tb.Helper()
+	r.write("refs/heads/main", []byte(id+"\n"))
 }
 
 // Tree writes Files as a tree and returns its id.
 func (r *Repo) Tree() string {
 	r.tb.Helper()
-	var listing strings.Builder
+	var tree []byte
 	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
-		blob := strings.TrimSpace(r.Git([]byte(r.Files[name]), "hash-object", "-w", "--stdin"))
-		fmt.Fprintf(&listing, "100644 blob %s\t%s\n", blob, name)
+		id, err := hex.DecodeString(r.object("blob", []byte(r.Files[name])))
+		if err != nil {
+			r.tb.Fatal(err)
+		}
+		tree = append(append(tree, "100644 "+name+"\x00"...), id...)
 	}
-	return strings.TrimSpace(r.Git([]byte(listing.String()), "mktree"))
+	return r.object("tree", tree)
+}
+
+// object stores an object as a loose object, as git does, unless the repository has it. It returns the id. A git process for each object
+// would take most of the time of a test that pushes often.
+func (r *Repo) object(kind string, content []byte) string {
+	r.tb.Helper()
+	id := sigtest.ObjectID(kind, content)
+	name := "objects/" + id[:2] + "/" + id[2:]
+	if _, err := os.Stat(filepath.Join(r.Dir, name)); err == nil {
+		return id
+	}
+	var compressed bytes.Buffer
+	w := zlib.NewWriter(&compressed)
+	_, err := fmt.Fprintf(w, "%s %d\x00%s", kind, len(content), content)
+	if err := errors.Join(err, w.Close()); err != nil {
+		r.tb.Fatal(err)
+	}
+	r.write(name, compressed.Bytes())
+	return id
+}
+
+// write replaces a file of the repository in one step, so that a git process that runs at the same time never reads half of the file.
+func (r *Repo) write(name string, content []byte) {
+	r.tb.Helper()
+	file := filepath.Join(r.Dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file+".new", content, 0o644), os.Rename(file+".new", file)); err != nil {
+		r.tb.Fatal(err)
+	}
 }
 
 // Git runs git on the repository, without the settings of the user who runs the tests, and returns its output.
