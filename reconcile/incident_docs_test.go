@@ -32,30 +32,30 @@ func incidentTests(t *testing.T) map[string]string {
 	return found
 }
 
-// TestDocsTellEveryIncident holds docs/incidents.md against the tests: every row says what happened, what the agent does and which tests hold
-// it; every test that is named for an incident is in a row, and every test in a row exists.
-func TestDocsTellEveryIncident(t *testing.T) {
+// TestDocsDescribeEveryIncident compares docs/incidents.md with the tests: each section states what happened, what the agent does and which tests
+// check it; each test that is named for an incident is in one section, and each test in a section exists.
+func TestDocsDescribeEveryIncident(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "docs", "incidents.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	tests, named := incidentTests(t), map[string]bool{}
-	for line := range strings.Lines(string(page)) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|---") || strings.HasPrefix(line, "| What happened") {
+	shape := regexp.MustCompile(`(?s)^[^\n]{10,}\n\n\*\*What happened\.\*\* (.{20,})\n\n\*\*What the agent does\.\*\* (.{20,})\n\n\*\*Tests\.\*\* (.*)$`)
+	for _, section := range strings.Split(string(page), "\n### ")[1:] {
+		section, _, _ = strings.Cut(section, "\n## ")
+		title, _, _ := strings.Cut(section, "\n")
+		parts := shape.FindStringSubmatch(section)
+		if parts == nil {
+			t.Errorf("docs/incidents.md: got section %q, want what happened, what the agent does, and the tests", title)
 			continue
 		}
-		if len(cells) != 3 || len(strings.TrimSpace(cells[0])) < 20 || len(strings.TrimSpace(cells[1])) < 20 {
-			t.Errorf("docs/incidents.md: got row %q, want what happened, what the agent does, and the tests", line)
-			continue
-		}
-		names := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(cells[2], -1)
+		names := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(parts[3], -1)
 		if len(names) == 0 {
-			t.Errorf("docs/incidents.md: got no test for %q, want one", cells[0])
+			t.Errorf("docs/incidents.md: got no test in section %q, want one", title)
 		}
 		for _, name := range names {
 			if named[name[1]] {
-				t.Errorf("docs/incidents.md: got %s in two rows, want it in one", name[1])
+				t.Errorf("docs/incidents.md: got %s in two sections, want it in one", name[1])
 			}
 			if named[name[1]] = true; tests[name[1]] == "" {
 				t.Errorf("docs/incidents.md: got %s, want a test that exists", name[1])
@@ -64,7 +64,7 @@ func TestDocsTellEveryIncident(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(tests)) {
 		if !named[name] {
-			t.Errorf("%s: got %s in no row of docs/incidents.md, want it in one", tests[name], name)
+			t.Errorf("%s: got %s in no section of docs/incidents.md, want it in one", tests[name], name)
 		}
 	}
 }
