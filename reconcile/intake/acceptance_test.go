@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"gitops-agent/internal/sigtest"
 	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
 
@@ -18,6 +20,7 @@ import (
 type accepting struct {
 	*testing.T
 	dir    string // of the journal
+	opts   Options
 	intake *Intake
 	epochs epoch.Counter
 
@@ -60,9 +63,10 @@ func newAccepting(t *testing.T) *accepting {
 	j, err := journal.Open(journal.Options{Dir: a.dir, OnSync: a.committed})
 	a.ok(err)
 	t.Cleanup(func() { a.ok(j.Close()) })
-	a.intake = New(Options{
+	a.opts = Options{
 		Source: source, Policy: func() (*verify.Policy, error) { return policy, nil }, Journal: j, Scope: Scope{Cluster: "home"}, Epochs: &a.epochs,
-	})
+	}
+	a.intake = New(a.opts)
 	return a
 }
 
@@ -164,4 +168,31 @@ func (a *accepting) reopened(files map[string][]byte, name string, content []byt
 	a.ok(err)
 	defer func() { a.ok(j.Close()) }()
 	return j.State()
+}
+
+// A later version may refuse manifests that an earlier one accepted. The accepted revision stays in the journal, writes stop with the reason,
+// and the same head is refused without changing the base.
+func TestAcceptedRevisionThatIsRefusedLater(t *testing.T) {
+	t.Parallel()
+	a := newAccepting(t)
+	was := a.poll()
+	a.opts.Scope.Cluster = "other" // stands for any rule that the manifests do not pass any more
+	a.intake = New(a.opts)
+	force := a.intake.Resume(t.Context())
+	var refused *RefusedError
+	if force.Accepted.Valid() || !errors.As(force.Unverified, &refused) || refused.Reason != report.RefusedCluster {
+		t.Errorf("got valid %t, unverified because of %v, want no revision in force because its cluster is refused", force.Accepted.Valid(), force.Unverified)
+	}
+	p := a.intake.Poll(t.Context())
+	if p.Refusal == nil || p.Refusal.Reason != report.RefusedCluster || p.InForce.Unverified == nil {
+		t.Errorf("got %+v, want the head refused and nothing in force", p)
+	}
+	if last := a.opts.Journal.State().Accepted; last == nil || last.Commit != string(was.Head.Commit) || len(a.commits) != 1 {
+		t.Errorf("got %+v accepted after %d commits, want the revision that was accepted", last, len(a.commits))
+	}
+	a.opts.Scope.Cluster = "home"
+	a.intake = New(a.opts)
+	if force := a.intake.Resume(t.Context()); force.Unverified != nil || !force.Accepted.Valid() {
+		t.Errorf("got %+v, want the revision in force again under the rules that accepted it", force)
+	}
 }
