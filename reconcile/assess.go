@@ -18,7 +18,7 @@ func (e *Engine) assess(planned plan.Plan) {
 	now := time.Now()
 	state := e.opts.Journal.State()
 	judge := e.basis.Load().Gate(state, now)
-	copies := plan.CopiesByOriginal(e.observer.Snapshot().Inventory, state.Owned)
+	copies := plan.MarkerCopies(e.observer.Snapshot().Inventory, state.Owned)
 	var assessed []*track
 	for _, p := range planned.Guests {
 		if !isReported(p) {
@@ -48,7 +48,7 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 	a.judgeSteps(t, p, judge, now, present)
 	a.conditions = append(a.conditions, e.conditions(t, p, a.sync, now)...)
 	if len(copies) > 0 {
-		a.conditions = append(a.conditions, plan.CopiedCondition(copies, judge.Owned[p.Ref.VMID].Tag))
+		a.conditions = append(a.conditions, plan.MarkerCopiesCondition(copies, judge.Owned[p.Ref.VMID].Tag))
 	}
 	revision := e.basis.Load().Revision
 	for i := range a.conditions {

@@ -14,7 +14,7 @@ func (e *Engine) setBasis(waits func(plan.Step) string) {
 	if accepted := e.force.Accepted; accepted.Valid() {
 		b.Revision, b.Guests, b.Policies, b.Guards = accepted.Revision().String(), e.guests, e.policies, accepted.Set().Cluster.Guards
 	}
-	if observed := e.observer.Snapshot(); len(plan.VolumesAtStake(b.Desired(e.opts.Journal.State()), observed)) > 0 {
+	if observed := e.observer.Snapshot(); len(plan.AffectedVolumes(b.Desired(e.opts.Journal.State()), observed)) > 0 {
 		b.Seen = maps.Clone(observed.Guests)
 	}
 	b.NoWrites, b.Why = e.writeStop()

@@ -31,7 +31,7 @@ func (e *Engine) cycle(ctx context.Context, read bool) {
 // plan compares all guests with their newest readings.
 func (e *Engine) plan() plan.Plan {
 	want := e.basis.Load().Desired(e.opts.Journal.State())
-	want.Secrets = e.vault.Look(want.Guests)
+	want.Secrets = e.vault.States(want.Guests)
 	return plan.New(want, e.observer.Snapshot())
 }
 

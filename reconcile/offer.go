@@ -22,7 +22,7 @@ func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
 	work := make(map[int]queue.Work)
 	for _, open := range state.Open {
 		if basis.NoWrites == gate.WritesAllowed || basis.NoWrites == gate.StopNoRevision {
-			work[open.VMID] = queue.Work{Holds: []int{open.VMID, cmp.Or(open.TaskVMID, open.VMID)}, Uses: []queue.Shared{{Node: open.Node}}}
+			work[open.VMID] = queue.Work{Holds: []int{open.VMID, cmp.Or(open.TaskVMID, open.VMID)}, Uses: []queue.Resource{{Node: open.Node}}}
 		}
 	}
 	for _, p := range planned.Guests {
@@ -42,7 +42,7 @@ func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
 	for _, vmid := range inPlanOrder(planned, work) {
 		w := work[vmid]
 		slices.Sort(w.Holds)
-		w.VMID, w.Holds, w.Uses = vmid, slices.Compact(w.Holds), queue.CompactShared(w.Uses)
+		w.VMID, w.Holds, w.Uses = vmid, slices.Compact(w.Holds), queue.CompactResources(w.Uses)
 		w.Run = func(ctx context.Context) { e.lanes.post(e.worker.Work(ctx, vmid, w.Uses)) }
 		e.queue.Offer(ctx, w)
 	}

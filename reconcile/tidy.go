@@ -51,7 +51,7 @@ func (e *Engine) ownershipChanges(state journal.State, named map[int]string) []j
 		case isNamed:
 		case snapshot.Absent[vmid] == cluster.Gone:
 			records = append(records, journal.Disowned{VMID: vmid, Reason: "gone"})
-		case seen && !cluster.PartlyCreated(live) && ownership.Weigh(owned, live).Stranger():
+		case seen && !cluster.PartlyCreated(live) && ownership.Compare(owned, live).IsDifferentGuest():
 			records = append(records, journal.Disowned{VMID: vmid, Reason: "the vmid went to another guest"})
 		}
 	}
@@ -99,7 +99,7 @@ func (e *Engine) keptVMIDs(state journal.State) []journal.Body {
 func expiredOrders(state journal.State, now time.Time) []journal.Body {
 	var records []journal.Body
 	for _, o := range state.Orders {
-		if o.State == journal.OrderSeen && !now.Before(o.ProvenTime.Add(gate.OrderLife)) {
+		if o.State == journal.OrderSeen && !now.Before(o.ProvenTime.Add(gate.OrderLifetime)) {
 			ended := o.Ordered
 			ended.State = journal.OrderExpired
 			records = append(records, ended)

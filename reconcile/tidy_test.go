@@ -19,10 +19,10 @@ func TestExpiredOrders(t *testing.T) {
 		order journal.Order
 		want  []journal.Body
 	}{
-		"fresh":         {order: order(gate.OrderLife-1, journal.OrderSeen)},
-		"a_week_old":    {order: order(gate.OrderLife, journal.OrderSeen), want: []journal.Body{order(gate.OrderLife, journal.OrderExpired).Ordered}},
-		"run_long_ago":  {order: order(2*gate.OrderLife, journal.OrderRun)},
-		"expired_known": {order: order(2*gate.OrderLife, journal.OrderExpired)},
+		"fresh":         {order: order(gate.OrderLifetime-1, journal.OrderSeen)},
+		"a_week_old":    {order: order(gate.OrderLifetime, journal.OrderSeen), want: []journal.Body{order(gate.OrderLifetime, journal.OrderExpired).Ordered}},
+		"run_long_ago":  {order: order(2*gate.OrderLifetime, journal.OrderRun)},
+		"expired_known": {order: order(2*gate.OrderLifetime, journal.OrderExpired)},
 	} {
 		got := expiredOrders(journal.State{Orders: map[string]journal.Order{"k": test.order}}, now)
 		if diff := cmp.Diff(test.want, got); diff != "" {

@@ -52,7 +52,7 @@ func (r adoptReader) read(ctx context.Context, vmids []int) (liveGuests, error) 
 			if o, read := seen.Guests[vmid]; read {
 				out.guests[vmid] = o
 			}
-			out.absent[vmid], out.fault[vmid] = seen.Absent[vmid], seen.Trouble[vmid]
+			out.absent[vmid], out.fault[vmid] = seen.Absent[vmid], seen.ReadErrors[vmid]
 		}
 	}
 	r.addResources(ctx, out)

@@ -6,10 +6,10 @@ import (
 
 // Snapshot is the newest reading of the inventory and of every guest.
 type Snapshot struct {
-	Inventory Inventory
-	Guests    map[int]guest.Observed // read completely, by vmid
-	Absent    map[int]Absence        // by vmid: guests that the agent looked for and did not find
-	Trouble   map[int]string         // by vmid: why the newest read of a guest failed; the reading in Guests is older
+	Inventory  Inventory
+	Guests     map[int]guest.Observed // read completely, by vmid
+	Absent     map[int]Absence        // by vmid: guests that the agent looked for and did not find
+	ReadErrors map[int]string         // by vmid: why the newest read of a guest failed; the reading in Guests is older
 }
 
 // Absence states what is known about a guest that the inventory does not list. A guest that is missing in a list may exist: it is

@@ -8,7 +8,7 @@ import (
 )
 
 // OrderLife is how long a signed order stays valid, counted from its proven time.
-const OrderLife = 7 * 24 * time.Hour
+const OrderLifetime = 7 * 24 * time.Hour
 
 // Approvals are the signed approvals that were accepted and not spent, by step digest.
 type Approvals map[string][]Approval
@@ -35,7 +35,7 @@ func NewApprovals(orders map[string]journal.Order) Approvals {
 func (a Approvals) For(digest string, now time.Time) (keys []string, people int) {
 	seen := make(map[string]bool)
 	for _, approval := range a[digest] {
-		if now.Before(approval.Proven.Add(OrderLife)) {
+		if now.Before(approval.Proven.Add(OrderLifetime)) {
 			keys = append(keys, approval.Key)
 			seen[approval.Person] = true
 		}

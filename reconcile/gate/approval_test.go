@@ -38,8 +38,8 @@ func TestApprovalsFor(t *testing.T) {
 		"spent":              {map[string]journal.Order{"k": approval("olga", 0, journal.OrderRun)}, nil, 0},
 		"outcome_unknown":    {map[string]journal.Order{"k": approval("olga", 0, journal.OrderUnknown)}, nil, 0},
 		"refused":            {map[string]journal.Order{"k": approval("olga", 0, journal.OrderRefused)}, nil, 0},
-		"expired":            {map[string]journal.Order{"k": approval("olga", OrderLife, journal.OrderSeen)}, nil, 0},
-		"about_to_expire":    {map[string]journal.Order{"k": approval("olga", OrderLife-1, journal.OrderSeen)}, []string{"k"}, 1},
+		"expired":            {map[string]journal.Order{"k": approval("olga", OrderLifetime, journal.OrderSeen)}, nil, 0},
+		"about_to_expire":    {map[string]journal.Order{"k": approval("olga", OrderLifetime-1, journal.OrderSeen)}, []string{"k"}, 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -36,18 +36,18 @@ func HoldReasons() []HoldReason {
 
 // Gate lets steps through or holds them. It is made anew for every judgement, and pure.
 type Gate struct {
-	Cluster    string
-	Now        time.Time
-	Policies   Policies // of the guests that a manifest names
-	Remembered map[int]journal.Guarded
-	Owned      map[int]journal.Owned
-	Approvals  Approvals
-	Need       int                         // distinct approvers that a held step needs; at least 1
-	Named      int                         // guests that manifests name
-	Destroyed  int                         // guests destroyed in the last 24 hours, running destroys included
-	MaxDestroy int                         // in 24 hours; 0 is none at all
-	NoWrites   string                      // why nothing may be written now; "" where writing is allowed
-	Waits      func(step plan.Step) string // what the step has to wait for: a dependency or a lower wave; "" is nothing. Nil never waits
+	Cluster           string
+	Now               time.Time
+	Policies          Policies // of the guests that a manifest names
+	Remembered        map[int]journal.Guarded
+	Owned             map[int]journal.Owned
+	Approvals         Approvals
+	RequiredApprovals int                         // distinct approvers that a held step needs; at least 1
+	NamedGuests       int                         // guests that manifests name
+	Destroyed         int                         // guests destroyed in the last 24 hours, running destroys included
+	MaxDestroy        int                         // in 24 hours; 0 is none at all
+	NoWrites          string                      // why nothing may be written now; "" where writing is allowed
+	Waits             func(step plan.Step) string // what the step has to wait for: a dependency or a lower wave; "" is nothing. Nil never waits
 }
 
 // Policy is the part of a manifest that the gate reads.
@@ -86,12 +86,12 @@ func policyKey(ref guest.Ref) guest.Ref {
 
 // Verdict is the gate's word on one step.
 type Verdict struct {
-	Held      bool
-	Reason    HoldReason
-	Message   string
-	Hint      string
-	Digest    string   // of the step, where an approval would release it
-	Approvals []string // keys of the orders that release the step; spent when it is carried out
+	Held         bool
+	Reason       HoldReason
+	Message      string
+	Hint         string
+	Digest       string   // of the step, where an approval would release it
+	ApprovalKeys []string // keys of the orders that release the step; spent when it is carried out
 }
 
 // Judge says whether the step may run now.
@@ -108,32 +108,32 @@ func (g Gate) Judge(step plan.Step) Verdict {
 		return g.judgeDestroy(step)
 	case step.Op == cluster.OpReboot:
 		return g.judgeReboot(step, policy)
-	case step.Op.BringsUp() || startsByHA(step):
+	case step.Op.BringsUp() || startsThroughHA(step):
 		if g.Waits != nil {
 			if why := g.Waits(step); why != "" {
 				return held(HoldWaits, why, "")
 			}
 		}
 	}
-	if interrupts(step) {
-		return g.judgeApproval(step, disturbance(step))
+	if isInterrupting(step) {
+		return g.judgeApproval(step, interruption(step))
 	}
 	return Verdict{}
 }
 
 // startsByHA reports whether the step has the HA manager start the guest.
-func startsByHA(step plan.Step) bool {
+func startsThroughHA(step plan.Step) bool {
 	return (step.Op == cluster.OpHAAdd || step.Op == cluster.OpHASet) && step.Calls[0].Params["state"] == "started"
 }
 
 // interrupts reports whether the step disturbs a running guest, or cannot be taken back, in a way that its manifest did not plainly ask
 // for. Run-state steps are what state: asks for.
-func interrupts(step plan.Step) bool {
+func isInterrupting(step plan.Step) bool {
 	return !step.Op.IsRunState() && (step.Class == guest.Disruptive || step.Class == guest.Destructive)
 }
 
 // disturbance says in plain words what the step does that needs leave.
-func disturbance(step plan.Step) string {
+func interruption(step plan.Step) string {
 	var words []string
 	for _, c := range step.Changes {
 		if (c.Class == guest.Disruptive || c.Class == guest.Destructive) && c.Note != "" {
@@ -176,7 +176,7 @@ func (g Gate) judgeDestroy(step plan.Step) Verdict {
 	switch {
 	case permission == guest.Deny:
 		return held(HoldDenied, "its last accepted manifest says lifecycle.destroy: deny", "put the manifest back with lifecycle.destroy: approve or allow, then remove it")
-	case g.Named == 0:
+	case g.NamedGuests == 0:
 		return held(HoldEmptyDesired, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository")
 	case g.Destroyed >= g.MaxDestroy:
 		return held(HoldDestroyLimit, fmt.Sprintf("%d guests were destroyed in the last 24 hours", g.Destroyed), "wait, or raise spec.guards.maxDestroysPerDay of the Cluster")
@@ -195,9 +195,9 @@ func (g Gate) judgeApproval(step plan.Step, why string) Verdict {
 	}
 	digest := step.Digest(g.Cluster, g.Owned[step.Guest.VMID].Identity)
 	keys, people := g.Approvals.For(digest, g.Now)
-	need := max(g.Need, 1)
+	need := max(g.RequiredApprovals, 1)
 	if people >= need {
-		return Verdict{Digest: digest, Approvals: keys}
+		return Verdict{Digest: digest, ApprovalKeys: keys}
 	}
 	v := held(HoldApproval, fmt.Sprintf("%s: %d of %d approvals", why, people, need), "gitops-agent approve "+digest)
 	v.Digest = digest

@@ -71,10 +71,10 @@ func TestGateJudge(t *testing.T) {
 		"destroy_allowed":             {step: destroy, with: []func(*Gate){lifecycle("allow")}},
 		"destroy_allowed_with_doubt":  {step: doubtful, with: []func(*Gate){lifecycle("allow")}, want: HoldApproval},
 		"destroy_over_the_limit":      {step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.Destroyed = 3 }}, want: HoldDestroyLimit},
-		"destroy_of_everything":       {step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.Named = 0 }}, want: HoldEmptyDesired},
-		"two_needed_one_there":        {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga"), func(g *Gate) { g.Need = 2 }}, want: HoldApproval},
-		"two_needed_one_person_twice": {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga", "olga"), func(g *Gate) { g.Need = 2 }}, want: HoldApproval},
-		"two_needed_two_there":        {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga", "pia"), func(g *Gate) { g.Need = 2 }}},
+		"destroy_of_everything":       {step: destroy, with: []func(*Gate){lifecycle("allow"), func(g *Gate) { g.NamedGuests = 0 }}, want: HoldEmptyDesired},
+		"two_needed_one_there":        {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga"), func(g *Gate) { g.RequiredApprovals = 2 }}, want: HoldApproval},
+		"two_needed_one_person_twice": {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga", "olga"), func(g *Gate) { g.RequiredApprovals = 2 }}, want: HoldApproval},
+		"two_needed_two_there":        {step: destroy, with: []func(*Gate){approval(destroy, time.Hour, "olga", "pia"), func(g *Gate) { g.RequiredApprovals = 2 }}},
 		"observe":                     {step: config, with: []func(*Gate){policy(Policy{Observe: true})}, want: HoldObserve},
 		"suspended":                   {step: config, with: []func(*Gate){policy(Policy{Suspend: &guest.Suspension{Reason: "migration"}})}, want: HoldSuspended},
 		"suspended_until_then": {
@@ -91,7 +91,7 @@ func TestGateJudge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := Gate{
 				Cluster: "home", Now: now, Policies: Policies{}, Remembered: map[int]journal.Guarded{201: {VMID: 201, Destroy: "approve"}},
-				Owned: map[int]journal.Owned{201: {Identity: "identity"}}, Approvals: Approvals{}, Need: 1, Named: 5, MaxDestroy: 3,
+				Owned: map[int]journal.Owned{201: {Identity: "identity"}}, Approvals: Approvals{}, RequiredApprovals: 1, NamedGuests: 5, MaxDestroy: 3,
 			}
 			for _, with := range test.with {
 				with(&g)

@@ -32,14 +32,14 @@ type Basis struct {
 func (b *Basis) Desired(state journal.State) plan.Desired {
 	return plan.Desired{
 		Cluster: b.Cluster, Revision: b.Revision, Guests: b.Guests, Owned: state.Owned, Remembered: state.Guarded, Applied: state.Applied,
-		Unknown: b.Revision == "",
+		NoRevision: b.Revision == "",
 	}
 }
 
 // desiredFor returns the desired state of one guest.
 func (b *Basis) desiredFor(vmid int, state journal.State) plan.Desired {
 	want := b.Desired(state)
-	want.Guests, want.Others, want.Around = nil, b.Guests, &plan.ClusterContext{Seen: b.Seen}
+	want.Guests, want.Others, want.ClusterContext = nil, b.Guests, &plan.ClusterContext{Guests: b.Seen}
 	if d, named := b.desired(vmid); named {
 		want.Guests = []guest.Desired{*d}
 	}
@@ -79,7 +79,7 @@ func (b *Basis) startForbiddenBy(vmid int, now time.Time) string {
 func (b *Basis) Gate(state journal.State, now time.Time) gate.Gate {
 	g := gate.Gate{
 		Cluster: b.Cluster, Now: now, Policies: b.Policies, Remembered: state.Guarded, Owned: state.Owned,
-		Approvals: gate.NewApprovals(state.Orders), Need: b.Guards.Approvals, Named: len(b.Guests), MaxDestroy: b.Guards.MaxDestroysPerDay,
+		Approvals: gate.NewApprovals(state.Orders), RequiredApprovals: b.Guards.Approvals, NamedGuests: len(b.Guests), MaxDestroy: b.Guards.MaxDestroysPerDay,
 		Destroyed: len(state.Destroys), Waits: b.Waits,
 	}
 	for _, open := range state.Open {

@@ -30,7 +30,7 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step pla
 	}
 	for i, call := range step.Calls {
 		upid, err := w.cluster.Do(context.WithoutCancel(ctx), calls[i].Call, func(ctx context.Context) error { return w.lastCheck(ctx, basis, step, call) })
-		err = calls[i].HideIn(err)
+		err = calls[i].MaskError(err)
 		switch {
 		case errors.Is(err, cluster.ErrOutcomeUnknown):
 			return w.afterDoubt(ctx, id, err)
@@ -45,7 +45,7 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step pla
 		}
 		if upid != "" {
 			task, err := w.wait(ctx, upid)
-			task = calls[i].Hide(task)
+			task = calls[i].MaskTask(task)
 			switch {
 			case errors.Is(err, cluster.ErrNoTask) || err == nil && task.Lost():
 				return w.afterDoubt(ctx, id, cmp.Or(err, errTaskLost))
@@ -63,7 +63,7 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step pla
 			return conclusion{err: err}
 		}
 		c.done++
-		c.give(calls[i].Given)
+		c.give(calls[i].Fingerprints)
 	}
 	c.result = journal.Done
 	return c
@@ -89,7 +89,7 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 	if w.superseded(basis) {
 		return epoch.ErrSuperseded
 	}
-	proof := ownership.Weigh(w.journal.State().Owned[call.VMID], seen)
+	proof := ownership.Compare(w.journal.State().Owned[call.VMID], seen)
 	if proof.Conflict(seen.Kind) != "" {
 		return errReplaced
 	}

@@ -28,8 +28,8 @@ func newBegun(id, revision string, step plan.Step, verdict gate.Verdict) journal
 	if last.CloneOf != 0 {
 		b.TaskVMID = last.CloneOf
 	}
-	if len(verdict.Approvals) > 0 {
-		b.Detail[detailApprovals] = strings.Join(verdict.Approvals, " ")
+	if len(verdict.ApprovalKeys) > 0 {
+		b.Detail[detailApprovals] = strings.Join(verdict.ApprovalKeys, " ")
 	}
 	return b
 }
@@ -88,7 +88,7 @@ func spends(begun journal.Begun, c conclusion) (journal.OrderState, bool) {
 // hash of a password stays the same, so cloud-init does not set up the guest again.
 func appliedSecrets(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
 	owned := state.Owned[begun.VMID]
-	before := secret.Given(state.Applied[begun.VMID], owned)
+	before := secret.GivenFingerprints(state.Applied[begun.VMID], owned)
 	created := begun.Op == string(cluster.OpCreate) && c.result == journal.Done
 	if owned.Identity == "" || len(c.given) == 0 && (!created || len(before) == 0) {
 		return nil

@@ -49,7 +49,7 @@ func TestClosing(t *testing.T) {
 	step := func(op cluster.Op) plan.Step {
 		return plan.Step{Guest: ref, Op: op, Calls: []cluster.Call{{Op: op, VMID: 201}}}
 	}
-	approved := gate.Verdict{Digest: "d", Approvals: []string{"k1", "k2"}}
+	approved := gate.Verdict{Digest: "d", ApprovalKeys: []string{"k1", "k2"}}
 	order := func(key string) journal.Ordered {
 		return journal.Ordered{Key: key, Order: "Gitops-Approve: d", Subject: key + "@lab.test", State: journal.OrderSeen}
 	}

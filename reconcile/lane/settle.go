@@ -141,7 +141,7 @@ func fromGuest(ctx context.Context, reader cluster.Reader, open journal.OpenStep
 // that got the vmid meanwhile.
 func createResult(ctx context.Context, reader cluster.Reader, open journal.OpenStep, owned journal.Owned) (journal.Result, error) {
 	seen, err := observe.ReadGuest(ctx, reader, cluster.Row{Kind: guest.Kind(open.Kind), VMID: open.VMID, Node: open.Node}, guest.Version{})
-	switch proof := ownership.Weigh(owned, seen); {
+	switch proof := ownership.Compare(owned, seen); {
 	case errors.Is(err, cluster.ErrNotExist), errors.Is(err, cluster.ErrDenied):
 		return journal.Unknown, nil // it has another kind, is on another node, or the token may not read it
 	case err != nil:
@@ -150,7 +150,7 @@ func createResult(ctx context.Context, reader cluster.Reader, open journal.OpenS
 		return "", fmt.Errorf("%w: %s of step %s is still being created, or is partly created (lock: %s)", cluster.ErrLocked, open.Name, open.Step, seen.Lock)
 	case cluster.PartlyCreated(seen):
 		return journal.Failed, nil
-	case proof.Tag || proof.Note:
+	case proof.HasTag || proof.HasClaimNote:
 		return journal.Done, nil
 	default:
 		return journal.NotRun, nil

@@ -37,23 +37,23 @@ type Result struct {
 // turn is the state of one turn.
 type turn struct {
 	Result
-	uses      []queue.Shared // what the turn may use together with other guests
-	last      plan.Step      // the last step that was executed
-	rewritten bool           // the size of a disk was written again, since the volume is larger than its text
+	uses      []queue.Resource // what the turn may use together with other guests
+	last      plan.Step        // the last step that was executed
+	rewritten bool             // the size of a disk was written again, since the volume is larger than its text
 }
 
 // stepOSType returns the operating system type by which Proxmox interprets the secrets of a step: for a create that of the manifest, else
 // that of the guest.
 func stepOSType(step plan.Step, wanted []guest.Desired, live guest.Observed) string {
 	if step.Op != cluster.OpCreate || len(wanted) == 0 {
-		return secret.OstypeOf(live)
+		return secret.OSTypeOf(live)
 	}
 	return secret.WantedOSType(&wanted[0])
 }
 
 // Work executes the released steps of one guest until none is left, or until a step needs something shared that is not among uses. It first
 // settles the open steps of the guest.
-func (w *Worker) Work(ctx context.Context, vmid int, uses []queue.Shared) Result {
+func (w *Worker) Work(ctx context.Context, vmid int, uses []queue.Resource) Result {
 	t := &turn{Result: Result{VMID: vmid}, uses: uses}
 	if t.Err = w.settleOpen(ctx, vmid); t.Err != nil {
 		return t.Result
@@ -79,14 +79,14 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if owned, changed := ownership.Confirmed(state.Owned[t.VMID], t.Seen); changed && t.Absence == "" {
+	if owned, changed := ownership.Confirm(state.Owned[t.VMID], t.Seen); changed && t.Absence == "" {
 		if err := w.append(ctx, owned); err != nil {
 			return false, err
 		}
 		state = w.journal.State()
 	}
 	want := basis.desiredFor(t.VMID, state)
-	want.Secrets = w.vault.Look(want.Guests)
+	want.Secrets = w.vault.States(want.Guests)
 	planned := plan.New(want, got)
 	if len(planned.Guests) != 1 {
 		return false, nil
@@ -97,7 +97,7 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 		return false, nil
 	case step.TakesOwnership:
 		return true, w.takeOwnership(ctx, basis, step, t)
-	case slices.ContainsFunc(step.Uses(), func(s queue.Shared) bool { return !slices.Contains(t.uses, s) }):
+	case slices.ContainsFunc(step.Uses(), func(s queue.Resource) bool { return !slices.Contains(t.uses, s) }):
 		return false, nil // the engine offers the guest again with what this step uses
 	}
 	return w.execute(ctx, basis, step, verdict, stepOSType(step, want.Guests, t.Seen), t)
@@ -116,7 +116,7 @@ func (w *Worker) execute(ctx context.Context, basis *Basis, step plan.Step, verd
 		if step.Op != cluster.OpResize || t.rewritten {
 			return false, fmt.Errorf("%s of %s: Proxmox accepted it, and nothing changed", step.Op, step.Guest)
 		}
-		step, t.rewritten = plan.Remeasured(step, t.Seen), true
+		step, t.rewritten = plan.RewriteSize(step, t.Seen), true
 		t.Step = step
 	}
 	calls, err := w.vault.Fill(step.Calls, ostype)

@@ -46,7 +46,7 @@ func (o *Observer) UseVMList(path string, check time.Duration) {
 // Snapshot returns the newest readings. The caller must not change them, and must not use them after the next call of a method that reads or
 // learns.
 func (o *Observer) Snapshot() cluster.Snapshot {
-	return cluster.Snapshot{Inventory: o.inventory, Guests: o.seen, Absent: o.absent, Trouble: o.trouble}
+	return cluster.Snapshot{Inventory: o.inventory, Guests: o.seen, Absent: o.absent, ReadErrors: o.trouble}
 }
 
 // Sighting is a lane's last reading of its guest.

@@ -46,10 +46,10 @@ func TestReadAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := cluster.Snapshot{
-		Inventory: rows(201, 202, 203, 204),
-		Guests:    map[int]guest.Observed{201: seenAt(201, time.Time{})},
-		Absent:    map[int]cluster.Absence{202: cluster.Unknown, 203: cluster.Gone, 204: cluster.Unknown, 205: cluster.Gone, 206: cluster.Hidden},
-		Trouble:   map[int]string{202: unreadable.Error(), 204: "read guest 204 on pve1: " + ErrMoved.Error()},
+		Inventory:  rows(201, 202, 203, 204),
+		Guests:     map[int]guest.Observed{201: seenAt(201, time.Time{})},
+		Absent:     map[int]cluster.Absence{202: cluster.Unknown, 203: cluster.Gone, 204: cluster.Unknown, 205: cluster.Gone, 206: cluster.Hidden},
+		ReadErrors: map[int]string{202: unreadable.Error(), 204: "read guest 204 on pve1: " + ErrMoved.Error()},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("reading differs (-want +got):\n%s", diff)
@@ -86,13 +86,13 @@ func TestObserverKeepsTheLastReading(t *testing.T) {
 	reader.ObserveErr = map[int]error{201: cluster.ErrNotReady}
 	o.DueAll()
 	for range 2 {
-		if got := look(); !got.Guests[201].ReadAt.Equal(before) || got.Absent[201] != cluster.Unknown || got.Trouble[201] == "" {
-			t.Errorf("got %+v, %q, %q, want the old reading in doubt", got.Guests[201], got.Absent[201], got.Trouble[201])
+		if got := look(); !got.Guests[201].ReadAt.Equal(before) || got.Absent[201] != cluster.Unknown || got.ReadErrors[201] == "" {
+			t.Errorf("got %+v, %q, %q, want the old reading in doubt", got.Guests[201], got.Absent[201], got.ReadErrors[201])
 		}
 	}
 	reader.ObserveErr = nil
-	if got := look(); got.Absent[201] != "" || got.Trouble[201] != "" || len(o.due) != 0 {
-		t.Errorf("got %q, %q and due %v after a good look, want no doubt left", got.Absent[201], got.Trouble[201], o.due)
+	if got := look(); got.Absent[201] != "" || got.ReadErrors[201] != "" || len(o.due) != 0 {
+		t.Errorf("got %q, %q and due %v after a good look, want no doubt left", got.Absent[201], got.ReadErrors[201], o.due)
 	}
 	if want := 4; len(reader.Asked) != want {
 		t.Errorf("got %v asked, want %d reads", reader.Asked, want)

@@ -89,7 +89,7 @@ func TestObserverFollowsAGuest(t *testing.T) {
 			}
 			seen, present := got.Guests[202]
 			if got.Absent[202] != test.want || present != test.present || present && seen.Node != test.node {
-				t.Errorf("got %+v, absent %q, trouble %q, want %q", seen, got.Absent[202], got.Trouble[202], test.want)
+				t.Errorf("got %+v, absent %q, trouble %q, want %q", seen, got.Absent[202], got.ReadErrors[202], test.want)
 			}
 		})
 	}

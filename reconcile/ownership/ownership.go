@@ -33,39 +33,39 @@ func Marker(cluster string, vmid int, identity string) string {
 
 // ClaimNote is the description of a fresh clone. A clone starts with its template's tags, so until the first configuration
 // this note is what tells the agent's clone from a stranger that took the vmid meanwhile.
-func ClaimNote(tag string) string { return claimPrefix + tag }
+func ClaimNote(tag string) string { return claimNotePrefix + tag }
 
-const claimPrefix = "claimed by gitops-agent as "
+const claimNotePrefix = "claimed by gitops-agent as "
 
 // Noted reports whether a description is the claim note of a tag.
-func Noted(description, tag string) bool {
-	rest, ok := strings.CutPrefix(description, claimPrefix)
+func HasClaimNote(description, tag string) bool {
+	rest, ok := strings.CutPrefix(description, claimNotePrefix)
 	return ok && tag != "" && strings.TrimSpace(rest) == tag
 }
 
 // Evidence is what ties a live guest to an ownership record.
 type Evidence struct {
-	Tag      bool // the guest bears the record's tag
-	Note     bool // it bears the note of a clone that is not configured yet; once its tag was seen, anybody could write the note
-	uuid     bool // its SMBIOS uuid is the record's, or the record has none
-	adopting bool // the record was made for a guest that existed, and the tag is still to be set
-	Creating bool // the record was made for a guest to be created, and the tag was not seen yet
-	Foreign  []string
+	HasTag         bool // the guest bears the record's tag
+	HasClaimNote   bool // it bears the note of a clone that is not configured yet; once its tag was seen, anybody could write the note
+	uuidMatches    bool // its SMBIOS uuid is the record's, or the record has none
+	adopting       bool // the record was made for a guest that existed, and the tag is still to be set
+	Creating       bool // the record was made for a guest to be created, and the tag was not seen yet
+	ForeignMarkers []string
 }
 
 // Weigh compares a live guest with its ownership record.
-func Weigh(owned journal.Owned, got guest.Observed) Evidence {
+func Compare(owned journal.Owned, got guest.Observed) Evidence {
 	markers := guest.MarkerTags(guest.Tags(got.Keys["tags"].Text))
 	e := Evidence{
-		Tag:      slices.Contains(markers, owned.Tag),
-		uuid:     owned.UUID == "" || owned.UUID == guest.SMBIOSUUID(got),
-		adopting: owned.Claiming && owned.Origin == journal.Adopted,
-		Creating: owned.Claiming && owned.Origin == journal.Created,
+		HasTag:      slices.Contains(markers, owned.Tag),
+		uuidMatches: owned.UUID == "" || owned.UUID == guest.SMBIOSUUID(got),
+		adopting:    owned.Claiming && owned.Origin == journal.Adopted,
+		Creating:    owned.Claiming && owned.Origin == journal.Created,
 	}
-	e.Note = e.Creating && Noted(got.Keys["description"].Text, owned.Tag)
+	e.HasClaimNote = e.Creating && HasClaimNote(got.Keys["description"].Text, owned.Tag)
 	for _, m := range markers {
 		if m != owned.Tag {
-			e.Foreign = append(e.Foreign, m)
+			e.ForeignMarkers = append(e.ForeignMarkers, m)
 		}
 	}
 	return e
@@ -77,14 +77,14 @@ func Weigh(owned journal.Owned, got guest.Observed) Evidence {
 // tells it from a stranger that was given the vmid.
 func (e Evidence) Conflict(kind guest.Kind) string {
 	switch {
-	case !e.uuid:
+	case !e.uuidMatches:
 		return "its SMBIOS uuid is not the recorded one: the vmid was given to another guest, or somebody changed the uuid"
-	case e.Tag || e.Note || e.adopting:
+	case e.HasTag || e.HasClaimNote || e.adopting:
 		return ""
 	case e.Creating:
 		return "it appeared under this vmid while the agent was to create its own guest there"
-	case len(e.Foreign) > 0:
-		return fmt.Sprintf("it bears the marker %s of another guest", e.Foreign[0])
+	case len(e.ForeignMarkers) > 0:
+		return fmt.Sprintf("it bears the marker %s of another guest", e.ForeignMarkers[0])
 	case kind == guest.Container:
 		return "its ownership tag is gone, and a container has nothing else to be known by"
 	default:
@@ -93,12 +93,12 @@ func (e Evidence) Conflict(kind guest.Kind) string {
 }
 
 // Lacks names what would have to be on the guest for it to be known by its record again.
-func (e Evidence) Lacks(owned journal.Owned) string {
+func (e Evidence) Missing(owned journal.Owned) string {
 	var marks []string
-	if !e.uuid {
+	if !e.uuidMatches {
 		marks = append(marks, "SMBIOS uuid "+owned.UUID)
 	}
-	if !e.Tag {
+	if !e.HasTag {
 		marks = append(marks, "tag "+owned.Tag)
 	}
 	return strings.Join(marks, " and its ")
@@ -106,10 +106,12 @@ func (e Evidence) Lacks(owned journal.Owned) string {
 
 // Stranger reports whether the guest is certainly not the one of the record: another uuid, or one that appeared in place of a
 // guest that the agent never got to make.
-func (e Evidence) Stranger() bool { return !e.Tag && !e.Note && (!e.uuid || e.Creating) }
+func (e Evidence) IsDifferentGuest() bool {
+	return !e.HasTag && !e.HasClaimNote && (!e.uuidMatches || e.Creating)
+}
 
 // certain reports whether record, tag and uuid agree, which destroying without an approval needs.
-func (e Evidence) certain() bool { return e.Tag && e.uuid && !e.adopting && !e.Creating }
+func (e Evidence) certain() bool { return e.HasTag && e.uuidMatches && !e.adopting && !e.Creating }
 
 // Doubt returns why the guest may not be the one of the record, "" when it is for certain.
 func (e Evidence) Doubt() string {
@@ -120,8 +122,8 @@ func (e Evidence) Doubt() string {
 }
 
 // Confirmed returns the record as it is once the tag was seen on the guest, and whether that is news.
-func Confirmed(owned journal.Owned, got guest.Observed) (journal.Owned, bool) {
-	if !owned.Claiming || !Weigh(owned, got).Tag {
+func Confirm(owned journal.Owned, got guest.Observed) (journal.Owned, bool) {
+	if !owned.Claiming || !Compare(owned, got).HasTag {
 		return owned, false
 	}
 	owned.Claiming = false

@@ -60,11 +60,11 @@ func TestWeigh(t *testing.T) {
 			}
 			live := fixture.LiveWeb("running", test.keys...)
 			live.Kind = kind
-			e := Weigh(test.owned, live)
+			e := Compare(test.owned, live)
 			if got := e.Conflict(kind); got == "" != (test.conflict == "") || !strings.Contains(got, test.conflict) {
 				t.Errorf("got conflict %q, want %q", got, test.conflict)
 			}
-			if got := e.Stranger(); got != test.stranger {
+			if got := e.IsDifferentGuest(); got != test.stranger {
 				t.Errorf("got stranger %t, want %t", got, test.stranger)
 			}
 			if got := e.Doubt() != ""; got != test.doubt {
@@ -80,11 +80,11 @@ func TestNoted(t *testing.T) {
 	for description, want := range map[string]bool{
 		ClaimNote(tag): true, ClaimNote(tag) + "\n": true, ClaimNote(tag) + " and more": false, ClaimNote(""): false, "": false, tag: false,
 	} {
-		if got := Noted(description, tag); got != want {
+		if got := HasClaimNote(description, tag); got != want {
 			t.Errorf("got %t from %q, want %t", got, description, want)
 		}
 	}
-	if Noted(ClaimNote(""), "") {
+	if HasClaimNote(ClaimNote(""), "") {
 		t.Error("got a note for a guest without a record, want none")
 	}
 }
@@ -93,13 +93,13 @@ func TestNoted(t *testing.T) {
 func TestConfirmed(t *testing.T) {
 	claiming := fixture.Owned201()
 	claiming.Claiming, claiming.UUID = true, ""
-	if got, news := Confirmed(claiming, fixture.LiveWeb("running")); !news || got != fixture.Owned201() {
+	if got, news := Confirm(claiming, fixture.LiveWeb("running")); !news || got != fixture.Owned201() {
 		t.Errorf("got %+v, news %t, want the record of a guest that was seen", got, news)
 	}
-	if got, news := Confirmed(claiming, fixture.LiveWeb("running", "tags", "web", "description", ClaimNote(claiming.Tag))); news || got != claiming {
+	if got, news := Confirm(claiming, fixture.LiveWeb("running", "tags", "web", "description", ClaimNote(claiming.Tag))); news || got != claiming {
 		t.Errorf("got %+v, news %t from a guest without the tag, want the record as it was", got, news)
 	}
-	if _, news := Confirmed(fixture.Owned201(), fixture.LiveWeb("running")); news {
+	if _, news := Confirm(fixture.Owned201(), fixture.LiveWeb("running")); news {
 		t.Error("got news of a guest that was confirmed before, want none")
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // fleet returns n guests in sync, as a homelab's class makes them: a dozen managed keys each, and as many that nobody manages.
-func fleet(n int) (Desired, cluster.Snapshot) {
+func fleetInSync(n int) (Desired, cluster.Snapshot) {
 	want := Desired{Cluster: "home", Revision: "main@sha1:0", Owned: make(map[int]journal.Owned, n)}
 	got := cluster.Snapshot{Guests: make(map[int]guest.Observed, n)}
 	for i := range n {
@@ -53,7 +53,7 @@ func fleet(n int) (Desired, cluster.Snapshot) {
 }
 
 func TestFleetIsInSync(t *testing.T) {
-	want, got := fleet(3)
+	want, got := fleetInSync(3)
 	if plan := New(want, got); !plan.Empty() {
 		t.Errorf("got %+v for the benchmark's fleet, want an empty plan", outlineOf(plan))
 	}
@@ -63,7 +63,7 @@ func TestFleetIsInSync(t *testing.T) {
 func BenchmarkNewPlan(b *testing.B) {
 	for _, n := range []int{100, 1000, 10000} {
 		b.Run(fmt.Sprintf("guests=%d", n), func(b *testing.B) {
-			want, got := fleet(n)
+			want, got := fleetInSync(n)
 			b.ReportAllocs()
 			var before, after syscall.Rusage
 			if err := syscall.Getrusage(syscall.RUSAGE_SELF, &before); err != nil {

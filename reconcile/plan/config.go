@@ -13,16 +13,16 @@ import (
 func changeSteps(p Guest, d *guest.Desired, live guest.Observed) []Step {
 	steps := configSteps(p, d, live)
 	for _, c := range p.Changes {
-		if step, ok := ownCall(p, d, live, c); ok {
+		if step, ok := separateStep(p, d, live, c); ok {
 			steps = append(steps, step)
 		}
 	}
-	return inOrder(steps)
+	return sortSteps(steps)
 }
 
 // inOrder sorts a guest's steps by operation. A disk is resized and moved before its text is written: what waits for the next start
 // names volume and size, and Proxmox does not correct it afterwards.
-func inOrder(steps []Step) []Step {
+func sortSteps(steps []Step) []Step {
 	written := map[string]bool{}
 	for _, s := range steps {
 		for _, c := range s.Changes {
@@ -55,15 +55,15 @@ func configSteps(p Guest, d *guest.Desired, live guest.Observed) []Step {
 				continue
 			}
 			step.Changes = append(step.Changes, c)
-			step.DetachedVolumes = append(step.DetachedVolumes, leaves(live, c)...)
-			step.Class = worse(step.Class, c.Class)
+			step.DetachedVolumes = append(step.DetachedVolumes, detachedVolumes(live, c)...)
+			step.Class = worseClass(step.Class, c.Class)
 		}
 		if len(step.Changes) == 0 {
 			continue
 		}
 		slices.Sort(step.DetachedVolumes)
 		step.Calls = []cluster.Call{call}
-		if refreshes(d, live, step.Changes) {
+		if needsCloudInit(d, live, step.Changes) {
 			step.Calls = append(step.Calls, newCall(cluster.OpCloudInit, live))
 		}
 		steps = append(steps, step)
@@ -91,7 +91,7 @@ func addConfig(call *cluster.Call, c guest.Change) bool {
 
 // leaves returns the volumes that a change takes out of their slot: a call names the slot alone, and by the time that it is approved
 // another volume may be there.
-func leaves(live guest.Observed, c guest.Change) []string {
+func detachedVolumes(live guest.Observed, c guest.Change) []string {
 	if c.Write != guest.WriteDelete && c.Write != guest.WriteMove && guest.AddedVolume(live, c) == "" {
 		return nil
 	}
@@ -104,23 +104,23 @@ func leaves(live guest.Observed, c guest.Change) []string {
 
 // refreshes reports whether the guest's cloud-init drive has to be written anew for the changes: a stopped guest gets a new one
 // when it starts.
-func refreshes(d *guest.Desired, live guest.Observed, changes []guest.Change) bool {
+func needsCloudInit(d *guest.Desired, live guest.Observed, changes []guest.Change) bool {
 	return d.Refresh && live.Kind == guest.VirtualMachine && live.Status == guest.StatusRunning && guest.HasCloudInit(live) &&
 		slices.ContainsFunc(changes, func(c guest.Change) bool { return guest.IsCloudInit(c.Key) })
 }
 
 // ownCall returns the step of a change that has a call of its own.
-func ownCall(p Guest, d *guest.Desired, live guest.Observed, c guest.Change) (Step, bool) {
+func separateStep(p Guest, d *guest.Desired, live guest.Observed, c guest.Change) (Step, bool) {
 	switch c.Write {
 	case guest.WriteResize:
 		call := newCall(cluster.OpResize, live)
 		call.Digest, call.Params = live.Digest, map[string]string{"disk": c.Key, "size": c.Value}
-		return oneCall(p, live, c, call, "disk is smaller than wanted"), true
+		return singleCallStep(p, live, c, call, "disk is smaller than wanted"), true
 	case guest.WriteMove:
 		call := newCall(cluster.OpMove, live)
 		call.Digest, call.Params = live.Digest, map[string]string{"disk": c.Key, "storage": c.Value, "delete": "0"}
-		step := oneCall(p, live, c, call, "disk is on another storage")
-		step.Copies, step.DetachedVolumes = []string{c.Value}, leaves(live, c)
+		step := singleCallStep(p, live, c, call, "disk is on another storage")
+		step.CopyTargets, step.DetachedVolumes = []string{c.Value}, detachedVolumes(live, c)
 		if left := guest.UnusedVolumesOn(live, c.Value); len(left) > 0 && step.Class == guest.Live {
 			// Each move back and forth leaves one more whole volume behind, until the storage is full.
 			step.Class, step.Changes[0].Class = guest.Disruptive, guest.Disruptive
@@ -128,15 +128,15 @@ func ownCall(p Guest, d *guest.Desired, live guest.Observed, c guest.Change) (St
 		}
 		return step, true
 	case guest.WriteMigrate:
-		return oneCall(p, live, c, migrateCall(live, c.Value, d.Lifecycle), "guest is on another node"), true
+		return singleCallStep(p, live, c, migrateCall(live, c.Value, d.Lifecycle), "guest is on another node"), true
 	case guest.WritePool:
 		call := newCall(cluster.OpPool, live)
 		call.Params = map[string]string{"poolid": c.Value}
-		return oneCall(p, live, c, call, "guest is in another pool"), true
+		return singleCallStep(p, live, c, call, "guest is in another pool"), true
 	case guest.WriteTemplate:
-		return oneCall(p, live, c, newCall(cluster.OpTemplate, live), "guest is to be a template"), true
+		return singleCallStep(p, live, c, newCall(cluster.OpTemplate, live), "guest is to be a template"), true
 	case guest.WriteHA:
-		return oneCall(p, live, c, haCall(d, live, c.Value), "HA entry differs"), true
+		return singleCallStep(p, live, c, haCall(d, live, c.Value), "HA entry differs"), true
 	case guest.WriteSet, guest.WriteDelete, guest.WriteSecret, guest.WriteNone:
 	}
 	return Step{}, false
@@ -144,7 +144,7 @@ func ownCall(p Guest, d *guest.Desired, live guest.Observed, c guest.Change) (St
 
 // Remeasured returns what is done instead of a resize that left the guest as it was: the volume is as large already, and its text says
 // less, since a start brought an old text back. Written again, it tells the size that the volume has.
-func Remeasured(resize Step, live guest.Observed) Step {
+func RewriteSize(resize Step, live guest.Observed) Step {
 	step, c := resize, resize.Changes[0]
 	step.Op, step.Reason = cluster.OpConfig, "the disk is larger than its text says"
 	c.Write, c.Value, c.Note = guest.WriteSet, guest.TextWithSize(live, c.Key, c.Value), "the volume has that size already"
@@ -164,7 +164,7 @@ func newCall(op cluster.Op, live guest.Observed) cluster.Call {
 	return cluster.Call{Op: op, Kind: live.Kind, Node: live.Node, VMID: live.VMID}
 }
 
-func oneCall(p Guest, live guest.Observed, c guest.Change, call cluster.Call, reason string) Step {
+func singleCallStep(p Guest, live guest.Observed, c guest.Change, call cluster.Call, reason string) Step {
 	step := newStep(p, live, call.Op, c.Class, reason)
 	step.Changes, step.Calls = []guest.Change{c}, []cluster.Call{call}
 	return step
@@ -203,7 +203,7 @@ func writeClass(c guest.Class) guest.Class {
 	return c
 }
 
-func worse(a, b guest.Class) guest.Class {
+func worseClass(a, b guest.Class) guest.Class {
 	order := guest.Classes()
 	if slices.Index(order, b) > slices.Index(order, a) {
 		return b

@@ -17,7 +17,7 @@ import (
 // planCreate plans a guest whose vmid is free, or not assigned yet. What a clone does not bring is planned once the clone can be
 // read.
 func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, volumes holders) Guest {
-	written := withSecrets(intended(d), intendedSecrets(d))
+	written := withSecrets(intendedChanges(d), intendedSecrets(d))
 	p.Changes = withChangesOutsideConfig(written, d, got.Inventory)
 	owned, isOwned := want.Owned[d.VMID]
 	isOwned = isOwned && owned.Claiming && owned.Origin == journal.Created
@@ -42,7 +42,7 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 	call.Secrets = secrets
 	step := Step{
 		Guest: d.Ref, Op: cluster.OpCreate, Class: guest.Live, Wave: d.Wave, Changes: written,
-		Calls: []cluster.Call{call}, Copies: copies(d, call), TakesOwnership: !isOwned, Reason: "does not exist",
+		Calls: []cluster.Call{call}, CopyTargets: copyTargets(d, call), TakesOwnership: !isOwned, Reason: "does not exist",
 	}
 	p.Node = call.Node
 	p.Steps = append(p.Steps, step)
@@ -86,7 +86,7 @@ func withChangesOutsideConfig(written []guest.Change, d *guest.Desired, inventor
 }
 
 // copies returns the storages that making a guest writes whole volumes to. A linked clone and an empty disk write none.
-func copies(d *guest.Desired, call cluster.Call) []string {
+func copyTargets(d *guest.Desired, call cluster.Call) []string {
 	switch s := d.Source; {
 	case s.Clone != nil && !s.Clone.Full, s.Blank, s.ISO != nil:
 		return nil
@@ -164,7 +164,7 @@ func FindTemplate(d *guest.Desired, inventory cluster.Inventory) (cluster.Row, e
 
 // planUnnamed plans an owned guest that no manifest names.
 func planUnnamed(want Desired, owned journal.Owned, got cluster.Snapshot, volumes holders) Guest {
-	if !want.Unknown {
+	if !want.NoRevision {
 		return planRemoval(want, owned, got, volumes)
 	}
 	ref := guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: owned.VMID}
@@ -182,12 +182,12 @@ func planRemoval(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 	if !seen || got.Absent[owned.VMID] == cluster.Unknown {
 		// One that is gone needs nothing; the engine forgets it.
 		if got.Absent[owned.VMID] != cluster.Gone {
-			p.Conditions = append(p.Conditions, unobserved(owned.VMID, got))
+			p.Conditions = append(p.Conditions, notObserved(owned.VMID, got))
 		}
 		return p
 	}
 	p.Node = live.Node
-	evidence := ownership.Weigh(owned, live)
+	evidence := ownership.Compare(owned, live)
 	conflict := evidence.Conflict(live.Kind)
 	if conflict == "" && live.Kind != ref.Kind {
 		conflict = fmt.Sprintf("the recorded guest was a %s, and the guest under the vmid is a %s", ref.Kind, live.Kind)

@@ -16,8 +16,8 @@ import (
 func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes holders) Guest {
 	p := Guest{Ref: d.Ref, Node: d.Node, Wave: d.Wave, Origin: d.Origin, Managed: true}
 	if d.VMID == 0 {
-		if found := Namesakes(d, want.Guests, want.Owned, got.Inventory); len(found) > 0 {
-			p.Conditions = append(p.Conditions, namesakeCondition(found))
+		if found := Candidates(d, want.Guests, want.Owned, got.Inventory); len(found) > 0 {
+			p.Conditions = append(p.Conditions, candidatesCondition(found))
 			return p
 		}
 		return planCreate(p, want, d, got, volumes)
@@ -32,11 +32,11 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 		return p
 	}
 	owned, isOwned := want.Owned[d.VMID]
-	proof := ownership.Weigh(owned, live)
+	proof := ownership.Compare(owned, live)
 	if isOwned && proof.Creating && d.Adopt && proof.Conflict(d.Kind) != "" {
 		// The vmid was lost to this guest before the agent made its own, and the manifest now says to take over what is there.
 		owned, isOwned = journal.Owned{}, false
-		proof = ownership.Weigh(owned, live)
+		proof = ownership.Compare(owned, live)
 	}
 	if c := identityConflict(d, live, owned, isOwned, proof); c != nil {
 		p.Conditions = append(p.Conditions, *c)
@@ -47,20 +47,20 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 	secrets, blocked := secretChanges(want, d, live, owned)
 	p.Changes = volumes.blockTakenVolumes(withSecrets(guest.Diff(mine, live), secrets), live)
 	p.Conditions = append(p.Conditions, blocked...)
-	if isOwned && proof.Note && live.Status == guest.StatusStopped {
-		p.Changes = settleFresh(p.Changes, d, live)
+	if isOwned && proof.HasClaimNote && live.Status == guest.StatusStopped {
+		p.Changes = adjustFreshClone(p.Changes, d, live)
 	}
-	if isOwned && ownership.Noted(live.Keys["description"].Text, owned.Tag) {
-		p.Changes = dropNote(p.Changes, d, live)
+	if isOwned && ownership.HasClaimNote(live.Keys["description"].Text, owned.Tag) {
+		p.Changes = removeClaimNote(p.Changes, d, live)
 	}
 	p.Changes = guest.KeepUUID(p.Changes, knownUUID(owned, isOwned, live))
 	if live.Lock != "" {
 		p.Conditions = append(p.Conditions, lockCondition(live))
 		return p
 	}
-	p = planLive(p, d, live, !isOwned)
+	p = planExisting(p, d, live, !isOwned)
 	if neverGiven(want, d, live, owned) {
-		p = notStarted(p, live)
+		p = withoutStart(p, live)
 	}
 	return p
 }
@@ -84,16 +84,16 @@ func planAbsent(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 			Hint: fmt.Sprintf("grant VM.Audit on /vms/%d, or choose another vmid", d.VMID),
 		})
 	case cluster.Unknown:
-		p.Conditions = append(p.Conditions, unobserved(d.VMID, got))
+		p.Conditions = append(p.Conditions, notObserved(d.VMID, got))
 	default:
-		p.Conditions = append(p.Conditions, unobserved(d.VMID, got))
+		p.Conditions = append(p.Conditions, notObserved(d.VMID, got))
 	}
 	return p
 }
 
-func unobserved(vmid int, got cluster.Snapshot) Condition {
+func notObserved(vmid int, got cluster.Snapshot) Condition {
 	c := Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "the guest could not be read, and nothing says that it is gone"}
-	if why := got.Trouble[vmid]; why != "" {
+	if why := got.ReadErrors[vmid]; why != "" {
 		c.Message = "the guest could not be read: " + why
 	}
 	return c
@@ -111,26 +111,26 @@ func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned
 		c.Hint = "choose another vmid, or change the manifest's kind"
 	case isOwned:
 		c.Reason, c.Message = ReasonDifferentGuest, proof.Conflict(d.Kind)
-		c.Hint = "if it is the same guest, restore its " + proof.Lacks(owned) + "; if not, give the manifest another vmid"
+		c.Hint = "if it is the same guest, restore its " + proof.Missing(owned) + "; if not, give the manifest another vmid"
 	case !d.Adopt:
 		c.Reason, c.Message = ReasonNotManaged, fmt.Sprintf("vmid %d exists and is not managed by this agent", d.VMID)
 		c.Hint = "set spec.adopt: ifUnmanaged to take it over, or choose another vmid"
-		if len(proof.Foreign) > 0 {
-			c.Message += ", and bears the marker " + proof.Foreign[0]
-			c.Hint = "if no other agent manages it, take the tag " + proof.Foreign[0] + " off it and set spec.adopt: ifUnmanaged to take it over; or choose another vmid"
+		if len(proof.ForeignMarkers) > 0 {
+			c.Message += ", and bears the marker " + proof.ForeignMarkers[0]
+			c.Hint = "if no other agent manages it, take the tag " + proof.ForeignMarkers[0] + " off it and set spec.adopt: ifUnmanaged to take it over; or choose another vmid"
 		}
 	default:
-		if len(proof.Foreign) == 0 {
+		if len(proof.ForeignMarkers) == 0 {
 			return nil
 		}
-		c.Reason, c.Message = ReasonForeignMarker, "it bears the marker "+proof.Foreign[0]+" of another owner"
-		c.Hint = "if no other agent manages the guest, take the tag " + proof.Foreign[0] + " off it"
+		c.Reason, c.Message = ReasonForeignMarker, "it bears the marker "+proof.ForeignMarkers[0]+" of another owner"
+		c.Hint = "if no other agent manages the guest, take the tag " + proof.ForeignMarkers[0] + " off it"
 	}
 	return &c
 }
 
 // dropNote adds the removal of a clone's claim note, unless the manifest gives the guest a description of its own, even this one.
-func dropNote(changes []guest.Change, d *guest.Desired, live guest.Observed) []guest.Change {
+func removeClaimNote(changes []guest.Change, d *guest.Desired, live guest.Observed) []guest.Change {
 	described := slices.ContainsFunc(d.Intents, func(in guest.Intent) bool { return in.Key == "description" })
 	if described && !slices.Contains(d.Ignore, "description") {
 		return changes
@@ -155,11 +155,11 @@ func lockCondition(live guest.Observed) Condition {
 }
 
 // planLive plans a guest that exists and is ours, or is to be adopted.
-func planLive(p Guest, d *guest.Desired, live guest.Observed, claims bool) Guest {
+func planExisting(p Guest, d *guest.Desired, live guest.Observed, claims bool) Guest {
 	p.Conditions = append(p.Conditions, changeConditions(p.Changes, d.Lifecycle.RebootPolicy)...)
 	p.Steps = changeSteps(p, d, live)
 	if claims {
-		p.Steps = claimFirst(p, d)
+		p.Steps = adoptFirst(p, d)
 	}
 	if step, ok := rebootStep(p, d, live); ok {
 		p.Steps = append(p.Steps, step)
@@ -175,7 +175,7 @@ func planLive(p Guest, d *guest.Desired, live guest.Observed, claims bool) Guest
 
 // settleFresh fits the changes to a copy that the agent has just made and nobody has used yet: nothing interrupts it. It goes to
 // its node first, since it was made where its template is.
-func settleFresh(changes []guest.Change, d *guest.Desired, live guest.Observed) []guest.Change {
+func adjustFreshClone(changes []guest.Change, d *guest.Desired, live guest.Observed) []guest.Change {
 	out := make([]guest.Change, 0, len(changes)+1)
 	for _, c := range changes {
 		if c.Write != guest.WriteNone && c.Class != guest.Live {
@@ -230,7 +230,7 @@ func restartHint(policy guest.RebootPolicy) string {
 
 // claimFirst makes adopting the guest's first step. Its calls are planned again once the identity is journaled, together with the
 // marker that the identity gives.
-func claimFirst(p Guest, d *guest.Desired) []Step {
+func adoptFirst(p Guest, d *guest.Desired) []Step {
 	claim := Step{
 		Guest: d.Ref, Op: cluster.OpConfig, Class: guest.Live, Wave: d.Wave, TakesOwnership: true, Reason: "adopt",
 		Changes: []guest.Change{{Key: "tags", To: "ownership marker", Class: guest.Live, Write: guest.WriteSet, Note: "adopt", Origin: d.Origin}},
@@ -239,19 +239,19 @@ func claimFirst(p Guest, d *guest.Desired) []Step {
 }
 
 // intended lists what a create will bring about, as changes from nothing.
-func intended(d *guest.Desired) []guest.Change {
+func intendedChanges(d *guest.Desired) []guest.Change {
 	var list []guest.Change
 	for _, in := range d.Intents {
 		if in.Verb == guest.Absent {
 			continue
 		}
-		list = append(list, guest.Change{Key: in.Key, To: intentText(in), Class: guest.Live, Write: guest.WriteSet, Origin: in.Origin})
+		list = append(list, guest.Change{Key: in.Key, To: describeIntent(in), Class: guest.Live, Write: guest.WriteSet, Origin: in.Origin})
 	}
 	return list
 }
 
 // intentText returns an intent for people: "bridge=vmbr0,tag=20".
-func intentText(in guest.Intent) string {
+func describeIntent(in guest.Intent) string {
 	if in.Sub == nil {
 		return in.Text
 	}

@@ -12,7 +12,7 @@ import (
 
 // ClusterContext is what stands beside a guest that is planned alone.
 type ClusterContext struct {
-	Seen map[int]guest.Observed // every guest that was read, by vmid; nil where nobody kept them
+	Guests map[int]guest.Observed // every guest that was read, by vmid; nil where nobody kept them
 }
 
 // holder is a place that names a volume.
@@ -33,21 +33,21 @@ func (h holder) String() string {
 // holders tells who names the volumes that a plan must be careful with: those that go with a guest, and those that a manifest takes from
 // another guest. The zero value is of a plan that has none.
 type holders struct {
-	unseen bool // nobody knows the other guests
+	unread bool // nobody knows the other guests
 	by     map[string][]holder
 }
 
 // newHolders looks for the volumes at stake in all manifests and in all guests that were read.
 func newHolders(want Desired, got cluster.Snapshot) holders {
-	stake := VolumesAtStake(want, got)
+	stake := AffectedVolumes(want, got)
 	if len(stake) == 0 {
 		return holders{}
 	}
 	guests, seen := want.Guests, got.Guests
-	if want.Around != nil {
-		guests, seen = want.Others, want.Around.Seen
+	if want.ClusterContext != nil {
+		guests, seen = want.Others, want.ClusterContext.Guests
 	}
-	h := holders{unseen: seen == nil, by: make(map[string][]holder, len(stake))}
+	h := holders{unread: seen == nil, by: make(map[string][]holder, len(stake))}
 	note := func(ref guest.Ref, list []guest.Attachment) {
 		for _, a := range list {
 			if key := guest.VolumeKey(a.Volume); stake[key] {
@@ -71,7 +71,7 @@ func newHolders(want Desired, got cluster.Snapshot) holders {
 }
 
 // VolumesAtStake returns the volumes that a plan may destroy, or attach to a guest whose vmid they do not bear.
-func VolumesAtStake(want Desired, got cluster.Snapshot) map[string]bool {
+func AffectedVolumes(want Desired, got cluster.Snapshot) map[string]bool {
 	stake := make(map[string]bool)
 	named := make(map[int]bool, len(want.Guests))
 	for i := range want.Guests {
@@ -108,7 +108,7 @@ func (h holders) otherHolder(vmid int, volume string) (holder, bool) {
 // destroyBlockedBy returns why a guest must not be destroyed while others name its volumes, or nil.
 func (h holders) destroyBlockedBy(live guest.Observed) *Condition {
 	volumes := guest.Volumes(live)
-	if h.unseen && len(volumes) > 0 {
+	if h.unread && len(volumes) > 0 {
 		return &Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "nobody looked yet whether another guest uses its volumes"}
 	}
 	var words []string
@@ -132,7 +132,7 @@ func (h holders) attachBlockedBy(vmid int, volume string) string {
 	if owner, ok := guest.VolumeOwner(volume); !ok || owner == vmid {
 		return ""
 	}
-	if h.unseen {
+	if h.unread {
 		return volume + " may be in use: nobody looked yet at the other guests"
 	}
 	for _, by := range h.by[guest.VolumeKey(volume)] {

@@ -10,7 +10,7 @@ import (
 )
 
 // ordering says which creates and starts have to wait for others: for what they depend on, and for lower waves.
-type ordering struct {
+type Ordering struct {
 	depends map[string][]string // labels by label; a guest that is only planned may have no vmid
 	missing map[string]string   // by label, why others cannot build on it yet
 	lowest  int                 // the lowest wave with a guest that is about to be created or started
@@ -20,8 +20,8 @@ type ordering struct {
 // NewOrdering reads the order off a plan. A wave waits only for guests that are on their way: one that nobody may touch, that cannot be
 // made, that is stuck, or that depends on such a one, does not hold up the rest of the cluster. Stuck are labels of guests that were tried
 // in vain for long enough.
-func NewOrdering(plan Plan, guests []guest.Desired, stuck map[string]bool, now time.Time) ordering {
-	o := ordering{depends: make(map[string][]string), missing: make(map[string]string)}
+func NewOrdering(plan Plan, guests []guest.Desired, stuck map[string]bool, now time.Time) Ordering {
+	o := Ordering{depends: make(map[string][]string), missing: make(map[string]string)}
 	resting := make(map[string]bool)
 	for _, d := range guests {
 		if len(d.DependsOn) > 0 {
@@ -36,7 +36,7 @@ func NewOrdering(plan Plan, guests []guest.Desired, stuck map[string]bool, now t
 			continue
 		}
 		label := p.Ref.Label()
-		why := pending(p)
+		why := missingUntilDone(p)
 		if why == "" {
 			if why = unusable(p); why != "" {
 				resting[label] = true
@@ -47,7 +47,7 @@ func NewOrdering(plan Plan, guests []guest.Desired, stuck map[string]bool, now t
 		}
 	}
 	for _, p := range plan.Guests {
-		if p.Managed && pending(p) != "" && (!o.waiting || p.Wave < o.lowest) && !o.rests(p.Ref.Label(), resting) {
+		if p.Managed && missingUntilDone(p) != "" && (!o.waiting || p.Wave < o.lowest) && !o.isIdle(p.Ref.Label(), resting) {
 			o.lowest, o.waiting = p.Wave, true
 		}
 	}
@@ -55,16 +55,16 @@ func NewOrdering(plan Plan, guests []guest.Desired, stuck map[string]bool, now t
 }
 
 // rests reports whether a guest is not on its way to anything, by itself or for what it depends on. It adds what it finds to resting.
-func (o ordering) rests(label string, resting map[string]bool) bool {
+func (o Ordering) isIdle(label string, resting map[string]bool) bool {
 	if known, ok := resting[label]; ok {
 		return known
 	}
-	resting[label] = slices.ContainsFunc(o.depends[label], func(on string) bool { return o.missing[on] != "" && o.rests(on, resting) })
+	resting[label] = slices.ContainsFunc(o.depends[label], func(on string) bool { return o.missing[on] != "" && o.isIdle(on, resting) })
 	return resting[label]
 }
 
 // pending returns why nothing can build on a guest that is about to be made or started.
-func pending(p Guest) string {
+func missingUntilDone(p Guest) string {
 	for _, s := range p.Steps {
 		switch {
 		case s.Op == cluster.OpCreate:
@@ -103,7 +103,7 @@ func unusable(p Guest) string {
 }
 
 // Waits returns what a create or start has to wait for.
-func (o ordering) Waits(step Step) string {
+func (o Ordering) Waits(step Step) string {
 	for _, label := range o.depends[step.Guest.Label()] {
 		if why := o.missing[label]; why != "" {
 			return fmt.Sprintf("it depends on %s, which %s", label, why)

@@ -22,7 +22,7 @@ type waitingGuest struct {
 	stuck     bool // it failed often
 }
 
-func orderingOf(now time.Time, guests ...waitingGuest) ordering {
+func orderingOf(now time.Time, guests ...waitingGuest) Ordering {
 	var plan Plan
 	var wanted []guest.Desired
 	stuck := make(map[string]bool)

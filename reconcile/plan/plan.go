@@ -20,9 +20,9 @@ type Desired struct {
 	Remembered map[int]journal.Guarded       // last accepted lifecycle, by vmid
 	Applied    map[int]journal.Applied       // secrets that guests were given last, by vmid
 	Secrets    map[secret.Place]secret.State // what the secrets are now; one that is not among them was not looked at
-	Unknown    bool                          // no revision is in force: nothing is known to be wanted, or not wanted any more
+	NoRevision bool                          // no revision is in force: nothing is known to be wanted, or not wanted any more
 
-	Around *ClusterContext // where a guest is planned alone: what stands beside it
+	ClusterContext *ClusterContext // where a guest is planned alone: what stands beside it
 }
 
 // Plan is what would bring the observed guests to the desired ones. It is immutable.

@@ -46,7 +46,7 @@ func rebootStep(p Guest, d *guest.Desired, live guest.Observed) (Step, bool) {
 	}
 	step := newStep(p, live, cluster.OpReboot, guest.Disruptive, "rebootPolicy: "+string(policy))
 	for _, c := range p.Changes {
-		if restarts(c) {
+		if needsRestart(c) {
 			step.Pending = append(step.Pending, c.Key+"="+c.To)
 		}
 	}
@@ -56,7 +56,7 @@ func rebootStep(p Guest, d *guest.Desired, live guest.Observed) (Step, bool) {
 	if foreign := foreignPending(d, p.Changes, live); len(foreign) > 0 {
 		step.Doubt = "it also brings into effect what somebody else wrote: " + strings.Join(foreign, ", ")
 		for _, key := range foreign {
-			step.Pending = append(step.Pending, waiting(key, live.Keys[key]))
+			step.Pending = append(step.Pending, pendingText(key, live.Keys[key]))
 		}
 	}
 	slices.Sort(step.Pending)
@@ -68,7 +68,7 @@ func rebootStep(p Guest, d *guest.Desired, live guest.Observed) (Step, bool) {
 
 // restarts reports whether a change is in effect only after a restart, written yet or not. What goes into the cloud-init drive is not:
 // nothing waits for a restart, and a machine is not set up anew because of it unless somebody asks.
-func restarts(c guest.Change) bool {
+func needsRestart(c guest.Change) bool {
 	if c.Waits {
 		return true
 	}
@@ -85,7 +85,7 @@ func foreignPending(d *guest.Desired, changes []guest.Change, live guest.Observe
 			continue
 		}
 		managed := slices.ContainsFunc(d.Secrets, func(s guest.Secret) bool { return s.Key == key }) ||
-			slices.ContainsFunc(changes, func(c guest.Change) bool { return c.Key == key && restarts(c) })
+			slices.ContainsFunc(changes, func(c guest.Change) bool { return c.Key == key && needsRestart(c) })
 		if !managed {
 			keys = append(keys, key)
 		}
@@ -95,7 +95,7 @@ func foreignPending(d *guest.Desired, changes []guest.Change, live guest.Observe
 }
 
 // waiting tells what waits in a key: "key=value", or "key" where it goes.
-func waiting(key string, value guest.Value) string {
+func pendingText(key string, value guest.Value) string {
 	if next, there := value.Next(); there {
 		return key + "=" + next
 	}

@@ -22,13 +22,13 @@ func secretChanges(want Desired, d *guest.Desired, live guest.Observed, owned jo
 			continue // ignored, or used when the guest is made and never again
 		}
 		now, known := want.Secrets[secret.Place{VMID: d.VMID, Key: s.Key}]
-		if problem := secret.Misfit(s, now, live.Kind, secret.OstypeOf(live)); problem != nil {
-			conditions = append(conditions, withheld(s, problem))
+		if problem := secret.CheckUse(s, now, live.Kind, secret.OSTypeOf(live)); problem != nil {
+			conditions = append(conditions, secretCondition(s, problem))
 			continue
 		}
-		last := secret.Given(want.Applied[d.VMID], owned)[s.Key]
+		last := secret.GivenFingerprints(want.Applied[d.VMID], owned)[s.Key]
 		_, set := live.Keys[s.Key].Next()
-		if set && last != "" && (!known || last == now.Fingerprint) || secret.OstypeChanges(d, live) {
+		if set && last != "" && (!known || last == now.Fingerprint) || secret.OSTypeChanges(d, live) {
 			continue
 		}
 		changes = append(changes, change)
@@ -40,8 +40,8 @@ func secretChanges(want Desired, d *guest.Desired, live guest.Observed, owned jo
 func neverGiven(want Desired, d *guest.Desired, live guest.Observed, owned journal.Owned) bool {
 	for _, s := range d.Secrets {
 		now := want.Secrets[secret.Place{VMID: d.VMID, Key: s.Key}]
-		blocked := guest.SecretChange(*d, live, s).Key != "" && secret.Misfit(s, now, live.Kind, secret.OstypeOf(live)) != nil
-		if blocked && secret.Given(want.Applied[d.VMID], owned)[s.Key] == "" {
+		blocked := guest.SecretChange(*d, live, s).Key != "" && secret.CheckUse(s, now, live.Kind, secret.OSTypeOf(live)) != nil
+		if blocked && secret.GivenFingerprints(want.Applied[d.VMID], owned)[s.Key] == "" {
 			return true
 		}
 	}
@@ -75,7 +75,7 @@ func withSecrets(changes, secrets []guest.Change) []guest.Change {
 
 // notStarted leaves out the start of a guest that was never given its password: its first boot would set it up without. The HA manager
 // would start it as well.
-func notStarted(p Guest, live guest.Observed) Guest {
+func withoutStart(p Guest, live guest.Observed) Guest {
 	steps := len(p.Steps)
 	p.Steps = slices.DeleteFunc(p.Steps, func(s Step) bool {
 		hands := (s.Op == cluster.OpHAAdd || s.Op == cluster.OpHASet) && slices.Contains([]string{"", "started"}, s.Calls[0].Params["state"])
@@ -101,8 +101,8 @@ func createSecrets(want Desired, d *guest.Desired) (map[string]string, []Conditi
 			continue
 		}
 		now := want.Secrets[secret.Place{VMID: d.VMID, Key: s.Key}]
-		if problem := secret.Misfit(s, now, d.Kind, secret.WantedOSType(d)); problem != nil {
-			c := withheld(s, problem)
+		if problem := secret.CheckUse(s, now, d.Kind, secret.WantedOSType(d)); problem != nil {
+			c := secretCondition(s, problem)
 			c.Reason = ReasonNoSecret
 			conditions = append(conditions, c)
 		}
@@ -114,6 +114,6 @@ func createSecrets(want Desired, d *guest.Desired) (map[string]string, []Conditi
 }
 
 // withheld is the condition of a secret that the guest does not get.
-func withheld(s guest.Secret, problem *secret.Error) Condition {
+func secretCondition(s guest.Secret, problem *secret.Error) Condition {
 	return Condition{Type: Blocked, Reason: ReasonSecret, Message: s.Key + ": " + problem.Error(), Hint: problem.Hint}
 }

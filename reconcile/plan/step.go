@@ -8,6 +8,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/queue"
 )
 
 // Step is one piece of work on one guest. Most steps are one Call; a destroy is a composite whose calls stand or fall
@@ -21,7 +22,7 @@ type Step struct {
 	Calls           []cluster.Call
 	Volumes         []string // that the step destroys, sorted
 	DetachedVolumes []string // what is in the slots that the step empties, fills anew or moves: "scsi1=local-lvm:vm-201-disk-1"; sorted
-	Copies          []string // storages that whole volumes are written to; of a clone that names none, those of its template's node as "@pve1"
+	CopyTargets     []string // storages that whole volumes are written to; of a clone that names none, those of its template's node as "@pve1"
 	Pending         []string // what a restart brings into effect, whoever wrote it: "key=value", or "key" for one that goes; sorted
 	Doubt           string   // why nobody can be sure that the step is meant for what is there; asks for an approval
 	TakesOwnership  bool     // the guest is created or adopted: an identity must be journaled first
@@ -77,4 +78,17 @@ func (s Step) Holds() []int {
 	}
 	slices.Sort(vmids)
 	return slices.Compact(vmids)
+}
+
+// Uses returns what the step shares with the steps of other guests: the nodes that its calls go to, and the storages that it writes
+// whole volumes to, by name alone, since a storage of one name may be one for all nodes.
+func (s Step) Uses() []queue.Resource {
+	var uses []queue.Resource
+	for _, c := range s.Calls {
+		uses = append(uses, queue.Resource{Node: c.Node})
+	}
+	for _, storage := range s.CopyTargets {
+		uses = append(uses, queue.Resource{Storage: storage})
+	}
+	return queue.CompactResources(uses)
 }

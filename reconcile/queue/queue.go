@@ -18,9 +18,9 @@ type Queue struct {
 
 	mu     sync.Mutex
 	lanes  map[int]*lane
-	held   map[int]bool   // vmids that running work holds
-	used   map[Shared]int // by how much running work
-	freed  *sync.Cond     // held, used or closed changed
+	held   map[int]bool     // vmids that running work holds
+	used   map[Resource]int // by how much running work
+	freed  *sync.Cond       // held, used or closed changed
 	closed bool
 	wg     sync.WaitGroup
 }
@@ -28,7 +28,7 @@ type Queue struct {
 // Options configures a Queue. The zero value is useful.
 type Options struct {
 	Parallel int                       // lanes that may work at once; 0 is 8
-	Limit    func(what Shared) int     // how much work may use it at once; nil never limits
+	Limit    func(what Resource) int   // how much work may use it at once; nil never limits
 	OnWait   func(d time.Duration)     // told how long an item waited for its turn
 	OnPanic  func(vmid int, err error) // told of work that panicked
 	OnIdle   func(vmid int)            // told that a lane has ended
@@ -39,7 +39,7 @@ type Options struct {
 type Work struct {
 	VMID  int
 	Holds []int
-	Uses  []Shared
+	Uses  []Resource
 	Run   func(ctx context.Context)
 }
 
@@ -54,9 +54,9 @@ func New(opts Options) *Queue {
 		opts.Parallel = 8
 	}
 	if opts.Limit == nil {
-		opts.Limit = func(Shared) int { return math.MaxInt }
+		opts.Limit = func(Resource) int { return math.MaxInt }
 	}
-	q := &Queue{opts: opts, slots: make(chan struct{}, opts.Parallel), lanes: make(map[int]*lane), held: make(map[int]bool), used: make(map[Shared]int)}
+	q := &Queue{opts: opts, slots: make(chan struct{}, opts.Parallel), lanes: make(map[int]*lane), held: make(map[int]bool), used: make(map[Resource]int)}
 	q.freed = sync.NewCond(&q.mu)
 	return q
 }
@@ -152,7 +152,7 @@ func (q *Queue) next(vmid int, l *lane) (*Work, time.Time) {
 // free reports whether nobody holds what the work needs for itself, and what it shares bears it as well.
 func (q *Queue) free(work *Work) bool {
 	return !slices.ContainsFunc(work.Holds, func(v int) bool { return q.held[v] }) &&
-		!slices.ContainsFunc(work.Uses, func(s Shared) bool { return q.used[s] >= q.opts.Limit(s) })
+		!slices.ContainsFunc(work.Uses, func(s Resource) bool { return q.used[s] >= q.opts.Limit(s) })
 }
 
 func (q *Queue) release(work *Work) {

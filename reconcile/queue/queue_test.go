@@ -138,7 +138,7 @@ func TestQueueRespectsWhatIsShared(t *testing.T) {
 		running, most := make(map[string]int), make(map[string]int)
 		for vmid := range 40 {
 			storage := []string{"lvm", "ceph"}[vmid%2]
-			q.Offer(t.Context(), Work{VMID: vmid, Holds: []int{vmid}, Uses: []Shared{{Node: "pve1"}, {Storage: storage}}, Run: func(context.Context) {
+			q.Offer(t.Context(), Work{VMID: vmid, Holds: []int{vmid}, Uses: []Resource{{Node: "pve1"}, {Storage: storage}}, Run: func(context.Context) {
 				mu.Lock()
 				running[storage]++
 				most[storage] = max(most[storage], running[storage])
@@ -152,7 +152,7 @@ func TestQueueRespectsWhatIsShared(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		waited := make(chan time.Duration, 1)
 		offered := time.Now()
-		q.Offer(t.Context(), Work{VMID: 100, Holds: []int{100}, Uses: []Shared{{Node: "pve1"}}, Run: func(context.Context) { waited <- time.Since(offered) }})
+		q.Offer(t.Context(), Work{VMID: 100, Holds: []int{100}, Uses: []Resource{{Node: "pve1"}}, Run: func(context.Context) { waited <- time.Since(offered) }})
 		if got := <-waited; got > 2*time.Second {
 			t.Errorf("got a guest that needs no storage waiting for %s, want it among the first", got)
 		}

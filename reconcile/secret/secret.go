@@ -55,7 +55,7 @@ const (
 )
 
 // Given returns the fingerprints of the secrets that the guest was given. What another guest under its vmid got does not count.
-func Given(applied journal.Applied, owned journal.Owned) map[string]string {
+func GivenFingerprints(applied journal.Applied, owned journal.Owned) map[string]string {
 	if owned.Identity == "" || applied.Identity != owned.Identity {
 		return nil
 	}

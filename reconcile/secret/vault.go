@@ -24,19 +24,19 @@ type Vault struct {
 	secrets Source
 	cluster string
 
-	mu   sync.Mutex
-	slow map[string]stretched // by name
+	mu        sync.Mutex
+	stretched map[string]stretchedContent // by name
 }
 
 // stretched is a content made slow to guess, and what tells that it is still the same.
-type stretched struct{ content, key string }
+type stretchedContent struct{ content, key string }
 
 func NewVault(secrets Source, cluster string) *Vault {
-	return &Vault{secrets: secrets, cluster: cluster, slow: make(map[string]stretched)}
+	return &Vault{secrets: secrets, cluster: cluster, stretched: make(map[string]stretchedContent)}
 }
 
 // Look returns what a plan may know of the secrets of guests. Each is read once, however many guests have it.
-func (v *Vault) Look(guests []guest.Desired) map[Place]State {
+func (v *Vault) States(guests []guest.Desired) map[Place]State {
 	var places map[Place]State
 	read := make(map[string]State)
 	contents := make(map[string]string)
@@ -127,18 +127,18 @@ func (v *Vault) stretch(name, content string) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	quick := string(v.mac("content", content))
-	if known := v.slow[name]; known.content == quick {
+	if known := v.stretched[name]; known.content == quick {
 		return known.key
 	}
 	key, _ := pbkdf2.Key(sha512.New, content, v.mac("stretch"), stretchRounds, sha512.Size) // fails for short salts and keys alone
-	v.slow[name] = stretched{quick, string(key)}
+	v.stretched[name] = stretchedContent{quick, string(key)}
 	return string(key)
 }
 
 // text returns what Proxmox is sent. A password becomes a hash here, with a salt that stays the same: Proxmox would draw a new one
 // each time, and the change of the hash alone would make cloud-init set up the guest anew at its next boot. Windows cannot use a
 // hash.
-func (v *Vault) text(vmid int, s guest.Secret, content string, form Form, plain bool) string {
+func (v *Vault) sentText(vmid int, s guest.Secret, content string, form Form, plain bool) string {
 	if form != Plain || plain {
 		return content
 	}
@@ -171,15 +171,15 @@ func (v *Vault) Fill(calls []cluster.Call, ostype string) ([]FilledCall, error) 
 		if params == nil {
 			params = make(map[string]string, len(call.Secrets))
 		}
-		out[i].Given = make(map[string]string, len(call.Secrets))
+		out[i].Fingerprints = make(map[string]string, len(call.Secrets))
 		for key, name := range call.Secrets {
 			s := guest.Secret{Key: key, File: name}
 			content, now := v.open(name)
-			if problem := Misfit(s, now, call.Kind, ostype); problem != nil {
+			if problem := CheckUse(s, now, call.Kind, ostype); problem != nil {
 				return nil, fmt.Errorf("%s: %w", key, problem)
 			}
-			params[key] = v.text(call.VMID, s, content, now.Form, wantsPlain(ostype))
-			out[i].Given[key] = v.fingerprint(call.VMID, s, content)
+			params[key] = v.sentText(call.VMID, s, content, now.Form, needsPlain(ostype))
+			out[i].Fingerprints[key] = v.fingerprint(call.VMID, s, content)
 			out[i].texts = append(out[i].texts, params[key], content)
 		}
 		out[i].Call.Params = params

@@ -30,7 +30,7 @@ func TestVaultReadsASecretOnce(t *testing.T) {
 	for i := range guests {
 		guests[i] = guest.Desired{Ref: guest.Ref{VMID: 200 + i}, Secrets: []guest.Secret{fixture.WebPassword}}
 	}
-	places := v.Look(guests)
+	places := v.States(guests)
 	fingerprints := map[string]bool{}
 	for _, now := range places {
 		fingerprints[now.Fingerprint] = true
@@ -41,7 +41,7 @@ func TestVaultReadsASecretOnce(t *testing.T) {
 	if *reads != 1 {
 		t.Errorf("got %d reads, want 1", *reads)
 	}
-	if again := v.Look(guests); !cmp.Equal(places, again) {
+	if again := v.States(guests); !cmp.Equal(places, again) {
 		t.Error("got other fingerprints at the second look, want the same")
 	}
 }

@@ -113,7 +113,7 @@ func busyMachine() plannedGuest {
 		approval("it interrupts the running guest: 0 of 1 approvals", firstDigest),
 		approval("it destroys data: 0 of 2 approvals", secondDigest),
 		{},
-		{Digest: thirdDigest, Approvals: []string{"order"}},
+		{Digest: thirdDigest, ApprovalKeys: []string{"order"}},
 	}}
 }
 

@@ -3,14 +3,14 @@ package secret
 import (
 	"gitops-agent/reconcile/guest"
 ) // Misfit returns why a secret cannot be sent to this guest, or nil.
-func Misfit(s guest.Secret, now State, kind guest.Kind, ostype string) *Error {
+func CheckUse(s guest.Secret, now State, kind guest.Kind, ostype string) *Error {
 	problem := &Error{Name: s.File, Hint: "put the password itself into the file, or a hash that mkpasswd -m sha-512 made"}
 	switch {
 	case now.Problem != nil:
 		return now.Problem
 	case kind == guest.Container && now.Form == LongHash:
 		problem.Reason = "Proxmox would take this kind of hash for the password of a container"
-	case wantsPlain(ostype) && (now.Form == Hash || now.Form == LongHash):
+	case needsPlain(ostype) && (now.Form == Hash || now.Form == LongHash):
 		problem.Reason = "the file holds a hash, and Windows needs the password itself"
 		problem.Hint = "put the password itself into the file"
 	default:
@@ -22,9 +22,9 @@ func Misfit(s guest.Secret, now State, kind guest.Kind, ostype string) *Error {
 // wantsPlain reports whether a guest of this type is given a password as it is: Windows cannot use a hash.
 //
 // Source: PVE API, windows_version of QemuServer/Helpers.pm: every type that begins with w.
-func wantsPlain(ostype string) bool { return len(ostype) > 0 && ostype[0] == 'w' }
+func needsPlain(ostype string) bool { return len(ostype) > 0 && ostype[0] == 'w' }
 
-func OstypeOf(live guest.Observed) string {
+func OSTypeOf(live guest.Observed) string {
 	if live.Kind == guest.Container {
 		return ""
 	}
@@ -43,7 +43,7 @@ func WantedOSType(d *guest.Desired) string {
 
 // OstypeChanges reports whether the guest is about to need its password in another form. It gets it after that change, since
 // Proxmox hashes a password by the type that the guest has when it arrives.
-func OstypeChanges(d *guest.Desired, live guest.Observed) bool {
+func OSTypeChanges(d *guest.Desired, live guest.Observed) bool {
 	wanted := WantedOSType(d)
-	return wanted != "" && wantsPlain(wanted) != wantsPlain(OstypeOf(live))
+	return wanted != "" && needsPlain(wanted) != needsPlain(OSTypeOf(live))
 }

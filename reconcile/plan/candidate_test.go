@@ -68,7 +68,7 @@ func TestNamesakesHoldWhatHasNoVMID(t *testing.T) {
 
 // TestNamesakeKeepsDependentsWaiting has a guest depend on one that is not made for the sake of a namesake.
 func TestNamesakeKeepsDependentsWaiting(t *testing.T) {
-	if got := unusable(Guest{Conditions: []Condition{namesakeCondition([]namesake{{vmid: 205, name: "web-1", marker: "gitops-0011aabb"}})}}); got == "" {
+	if got := unusable(Guest{Conditions: []Condition{candidatesCondition([]Candidate{{VMID: 205, Name: "web-1", Marker: "gitops-0011aabb"}})}}); got == "" {
 		t.Error("got a guest that others may build on, want none")
 	}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // Shared is something that bears only so much work at once, whichever guests it is for.
-type Shared struct {
+type Resource struct {
 	Node    string // a node, by the work on its guests
 	Storage string // a storage, by whole volumes that are written to it; "" is the node as such
 }
@@ -18,14 +18,14 @@ type Limits struct {
 }
 
 // For returns the limit for something shared.
-func (l Limits) For(what Shared) int {
+func (l Limits) For(what Resource) int {
 	if what.Storage != "" {
 		return cmp.Or(l.PerStorage, 2)
 	}
 	return cmp.Or(l.PerNode, 4)
 }
 
-func CompactShared(uses []Shared) []Shared {
-	slices.SortFunc(uses, func(a, b Shared) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Storage, b.Storage)) })
+func CompactResources(uses []Resource) []Resource {
+	slices.SortFunc(uses, func(a, b Resource) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Storage, b.Storage)) })
 	return slices.Compact(uses)
 }

@@ -13,7 +13,7 @@ import (
 
 // CopiesByOriginal returns the guests that bear the marker of an owned one, by the owned one's vmid: clones that somebody made by hand, which carry
 // every tag of what they were made from. They are nobody's business, and their owner may want to know.
-func CopiesByOriginal(inventory cluster.Inventory, owned map[int]journal.Owned) map[int][]cluster.Row {
+func MarkerCopies(inventory cluster.Inventory, owned map[int]journal.Owned) map[int][]cluster.Row {
 	var copies map[int][]cluster.Row
 	originals := make(map[string]int, len(owned))
 	for vmid, o := range owned {
@@ -36,7 +36,7 @@ func CopiesByOriginal(inventory cluster.Inventory, owned map[int]journal.Owned) 
 }
 
 // CopiedCondition tells of the guests that bear the marker of this one.
-func CopiedCondition(copies []cluster.Row, marker string) Condition {
+func MarkerCopiesCondition(copies []cluster.Row, marker string) Condition {
 	var names []string
 	for _, row := range copies {
 		names = append(names, strings.TrimSpace(strconv.Itoa(row.VMID)+" "+row.Name))
