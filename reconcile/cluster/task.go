@@ -11,7 +11,7 @@ type Task struct {
 	UPID    string
 	Node    string
 	Type    string // qmcreate, qmclone, qmconfig, …
-	VMID    int    // a clone is filed under its template's
+	VMID    int    // of a clone: the vmid of its template
 	User    string // token user, "root@pam!agent"
 	Start   time.Time
 	Running bool
@@ -35,7 +35,7 @@ const (
 	TaskLost      TaskOutcome = "lost" // the process was killed, or the node restarted: only the guest shows what the task did before
 )
 
-// OK reports whether the task ended well. Warnings are a success.
+// OK reports whether the task succeeded. A task that ended with warnings succeeded.
 func (t Task) OK() bool { return t.Outcome == TaskSucceeded || t.Outcome == TaskWarned }
 
 // Lost reports whether the process of the task died without an outcome.
@@ -49,7 +49,7 @@ type TaskError struct {
 	Err  error  // the error of a Cluster that the exit status stands for; nil if it stands for none
 }
 
-// NewTaskError returns the error of a task that did not end well.
+// NewTaskError returns the error of a task that failed or was lost.
 func NewTaskError(task Task) *TaskError {
 	return &TaskError{UPID: task.UPID, Exit: task.Exit, Log: task.LogTail, Err: task.Err}
 }
@@ -64,12 +64,12 @@ func (e *TaskError) Error() string {
 // Unwrap returns the error of a Cluster that the exit status stands for.
 func (e *TaskError) Unwrap() error { return e.Err }
 
-// TaskQuery bounds a list of tasks. Times are in whole seconds on Proxmox's clock.
+// TaskQuery selects tasks. Times are in whole seconds on Proxmox's clock.
 type TaskQuery struct {
 	Node  string
 	VMID  int
-	Types []string  // empty is every type
-	Since time.Time // zero is unbounded
+	Types []string  // all types if empty
+	Since time.Time // all times if zero
 }
 
 // TaskType returns the worker type within a UPID, "qmstart"; "" if the text is not a UPID.

@@ -7,16 +7,16 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// OrderLife is how long a signed order stays valid, counted from its proven time.
+// OrderLifetime is how long a signed order stays valid, counted from its proven time.
 const OrderLifetime = 7 * 24 * time.Hour
 
-// Approvals are the signed approvals that were accepted and not spent, by step digest.
+// Approvals are the signed approvals that were accepted and are not spent, by step digest.
 type Approvals map[string][]Approval
 
 // Approval is one signed Gitops-Approve order.
 type Approval struct {
 	Key    string // of the order: SHA-256 of the signed payload, and its position
-	Person string // issuer and subject of who signed
+	Person string // issuer and subject of the signer
 	Proven time.Time
 }
 
@@ -31,7 +31,7 @@ func NewApprovals(orders map[string]journal.Order) Approvals {
 	return list
 }
 
-// For returns the keys of the valid approvals of a step and by how many distinct people they were signed.
+// For returns the keys of the valid approvals of a step, sorted, and the number of distinct people who signed them.
 func (a Approvals) For(digest string, now time.Time) (keys []string, people int) {
 	seen := make(map[string]bool)
 	for _, approval := range a[digest] {

@@ -11,18 +11,18 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// HoldReason says why a step is held. It is a label of metrics.
+// HoldReason is the reason why a step is held. It is a label of metrics.
 type HoldReason string
 
 // Reasons to hold a step.
 const (
 	HoldApproval      HoldReason = "approval"       // a signed approval releases it
-	HoldDenied        HoldReason = "destroy-denied" // lifecycle.destroy: deny; approvals do not count
-	HoldDestroyLimit  HoldReason = "destroy-limit"  // enough was destroyed in 24 hours
-	HoldEmptyDesired  HoldReason = "empty-desired"  // an empty desired set never prunes
+	HoldDenied        HoldReason = "destroy-denied" // lifecycle.destroy: deny; approvals have no effect
+	HoldDestroyLimit  HoldReason = "destroy-limit"  // too many guests were destroyed in 24 hours
+	HoldEmptyDesired  HoldReason = "empty-desired"  // no manifest names any guest, so nothing is destroyed
 	HoldObserve       HoldReason = "observe-mode"
 	HoldSuspended     HoldReason = "suspended"
-	HoldWindow        HoldReason = "window"    // the guest may restart within a stated time only
+	HoldWindow        HoldReason = "window"    // the guest may restart only within lifecycle.window
 	HoldWaits         HoldReason = "waits-for" // a dependency or a lower wave comes first
 	HoldWritesStopped HoldReason = "writes-stopped"
 )
@@ -34,7 +34,7 @@ func HoldReasons() []HoldReason {
 	}
 }
 
-// Gate lets steps through or holds them. It is made anew for every judgement, and pure.
+// Gate releases or holds steps. It is pure, and the caller makes a new one for every judgement.
 type Gate struct {
 	Cluster           string
 	Now               time.Time
@@ -42,12 +42,12 @@ type Gate struct {
 	Remembered        map[int]journal.Guarded
 	Owned             map[int]journal.Owned
 	Approvals         Approvals
-	RequiredApprovals int                         // distinct approvers that a held step needs; at least 1
-	NamedGuests       int                         // guests that manifests name
-	Destroyed         int                         // guests destroyed in the last 24 hours, running destroys included
-	MaxDestroy        int                         // in 24 hours; 0 is none at all
-	NoWrites          string                      // why nothing may be written now; "" where writing is allowed
-	Waits             func(step plan.Step) string // what the step has to wait for: a dependency or a lower wave; "" is nothing. Nil never waits
+	RequiredApprovals int                         // number of distinct approvers that release a held step; at least 1
+	NamedGuests       int                         // number of guests that manifests name
+	Destroyed         int                         // number of guests destroyed in the last 24 hours, running destroys included
+	MaxDestroy        int                         // highest number of destroys in 24 hours; 0 allows none
+	NoWrites          string                      // why the agent may not write now; "" if it may
+	Waits             func(step plan.Step) string // returns the dependency or lower wave that the step waits for, "" if none; no step waits if nil
 }
 
 // Policy is the part of a manifest that the gate reads.
@@ -55,26 +55,26 @@ type Policy struct {
 	Observe   bool
 	Suspend   *guest.Suspension
 	Lifecycle guest.Lifecycle
-	Window    guest.Window // that Lifecycle names; the zero Window, which is never open, where it cannot be read
+	Window    guest.Window // of the Lifecycle; the zero Window, which is never open, if the text is invalid
 }
 
-// Policies are the policies of guests, by vmid alone, which outlives a new name, or by label alone where a guest has no vmid yet.
+// Policies are the policies of guests. The key contains only the vmid, which a new name does not change, or only the label if a guest has no vmid yet.
 type Policies map[guest.Ref]Policy
 
-// NewPolicies returns the policies of guests. They are made once a revision, since reading a window looks up its time zone.
+// NewPolicies returns the policies of guests. They are made once per revision, since parsing a window looks up its time zone.
 func NewPolicies(guests []guest.Desired) Policies {
 	policies := make(Policies, len(guests))
 	for _, d := range guests {
 		p := Policy{Observe: d.Observe, Suspend: d.Suspend, Lifecycle: d.Lifecycle}
 		if d.Lifecycle.RebootPolicy == guest.RebootWindow {
-			p.Window, _ = guest.ParseWindow(d.Lifecycle.Window) // manifests with another one are refused
+			p.Window, _ = guest.ParseWindow(d.Lifecycle.Window) // a manifest with an invalid window is rejected before
 		}
 		policies[policyKey(d.Ref)] = p
 	}
 	return policies
 }
 
-// Of returns the policy of a guest; the zero Policy where no manifest names it.
+// Of returns the policy of a guest; the zero Policy if no manifest names it.
 func (p Policies) Of(ref guest.Ref) Policy { return p[policyKey(ref)] }
 
 func policyKey(ref guest.Ref) guest.Ref {
@@ -84,24 +84,24 @@ func policyKey(ref guest.Ref) guest.Ref {
 	return ref
 }
 
-// Verdict is the gate's word on one step.
+// Verdict is the gate's decision on one step.
 type Verdict struct {
 	Held         bool
 	Reason       HoldReason
 	Message      string
 	Hint         string
-	Digest       string   // of the step, where an approval would release it
-	ApprovalKeys []string // keys of the orders that release the step; spent when it is carried out
+	Digest       string   // of the step, if an approval would release it
+	ApprovalKeys []string // keys of the orders that release the step; they are spent when the step runs
 }
 
-// Judge says whether the step may run now.
+// Judge decides whether the step may run now.
 func (g Gate) Judge(step plan.Step) Verdict {
 	policy := g.Policies.Of(step.Guest)
 	switch {
 	case g.NoWrites != "":
 		return held(HoldWritesStopped, g.NoWrites, "")
 	case policy.Observe:
-		return held(HoldObserve, "the manifest says mode: observe", "set spec.mode: enforce")
+		return held(HoldObserve, "the manifest contains mode: observe", "set spec.mode: enforce")
 	case policy.Suspend.Active(g.Now):
 		return held(HoldSuspended, policy.Suspend.String(), "remove spec.suspend")
 	case step.Op == cluster.OpDestroy:
@@ -121,18 +121,18 @@ func (g Gate) Judge(step plan.Step) Verdict {
 	return Verdict{}
 }
 
-// startsByHA reports whether the step has the HA manager start the guest.
+// startsThroughHA reports whether the step makes the HA manager start the guest.
 func startsThroughHA(step plan.Step) bool {
 	return (step.Op == cluster.OpHAAdd || step.Op == cluster.OpHASet) && step.Calls[0].Params["state"] == "started"
 }
 
-// interrupts reports whether the step disturbs a running guest, or cannot be taken back, in a way that its manifest did not plainly ask
-// for. Run-state steps are what state: asks for.
+// isInterrupting reports whether the step interrupts a running guest, or cannot be undone, although the manifest did not ask for that
+// explicitly. A run-state step is what the field state asks for.
 func isInterrupting(step plan.Step) bool {
 	return !step.Op.IsRunState() && (step.Class == guest.Disruptive || step.Class == guest.Destructive)
 }
 
-// disturbance says in plain words what the step does that needs leave.
+// interruption describes the effects of the step that need an approval.
 func interruption(step plan.Step) string {
 	var words []string
 	for _, c := range step.Changes {
@@ -146,7 +146,7 @@ func interruption(step plan.Step) string {
 	return strings.Join(words, "; ")
 }
 
-// judgeReboot follows the manifest's rebootPolicy.
+// judgeReboot applies the manifest's rebootPolicy.
 func (g Gate) judgeReboot(step plan.Step, policy Policy) Verdict {
 	switch policy.Lifecycle.RebootPolicy {
 	case guest.RebootAuto:
@@ -157,7 +157,7 @@ func (g Gate) judgeReboot(step plan.Step, policy Policy) Verdict {
 		window := policy.Window
 		switch {
 		case window == guest.Window{}:
-			return held(HoldWindow, fmt.Sprintf("the window %q cannot be read", policy.Lifecycle.Window), "correct lifecycle.window")
+			return held(HoldWindow, fmt.Sprintf("the window %q is invalid", policy.Lifecycle.Window), "correct lifecycle.window")
 		case !window.Contains(g.Now):
 			return held(HoldWindow, fmt.Sprintf("it may restart in %s, next at %s", policy.Lifecycle.Window, window.Next(g.Now).UTC().Format(time.RFC3339)), "")
 		case step.Doubt == "":
@@ -175,7 +175,7 @@ func (g Gate) judgeDestroy(step plan.Step) Verdict {
 	permission := guest.Permission(g.Remembered[step.Guest.VMID].Destroy)
 	switch {
 	case permission == guest.Deny:
-		return held(HoldDenied, "its last accepted manifest says lifecycle.destroy: deny", "put the manifest back with lifecycle.destroy: approve or allow, then remove it")
+		return held(HoldDenied, "its last accepted manifest contains lifecycle.destroy: deny", "restore the manifest with lifecycle.destroy: approve or allow, then remove it")
 	case g.NamedGuests == 0:
 		return held(HoldEmptyDesired, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository")
 	case g.Destroyed >= g.MaxDestroy:
@@ -191,7 +191,7 @@ func (g Gate) judgeDestroy(step plan.Step) Verdict {
 
 func (g Gate) judgeApproval(step plan.Step, why string) Verdict {
 	if step.AfterAdoption {
-		return held(HoldApproval, why+": the guest is adopted first", "approve it once the guest is adopted: an approval names the identity that is drawn then")
+		return held(HoldApproval, why+": the guest is adopted first", "approve it when the guest is adopted: an approval names the identity that the adoption creates")
 	}
 	digest := step.Digest(g.Cluster, g.Owned[step.Guest.VMID].Identity)
 	keys, people := g.Approvals.For(digest, g.Now)
@@ -208,7 +208,7 @@ func held(reason HoldReason, message, hint string) Verdict {
 	return Verdict{Held: true, Reason: reason, Message: message, Hint: hint}
 }
 
-// Next returns the first step of the guest's plan that may run now. A guest that is not created yet is not started either.
+// Next returns the first step of the guest's plan that may run now. After a held create or adoption it returns no later step.
 func (g Gate) Next(p plan.Guest) (plan.Step, Verdict, bool) {
 	for _, step := range p.Steps {
 		verdict := g.Judge(step)

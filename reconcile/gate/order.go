@@ -1,10 +1,8 @@
 package gate
 
-import (
-	"strings"
-)
+import "strings"
 
-// The texts of orders in the journal begin as they stood in the trailer.
+// The text of an order in the journal begins with the name of its trailer.
 const (
 	ApprovePrefix = "Gitops-Approve: "
 	RunPrefix     = "Gitops-Run: "
@@ -15,7 +13,7 @@ func approvedDigest(order string) (string, bool) {
 	return strings.CutPrefix(order, ApprovePrefix)
 }
 
-// OperationOf returns an order's operation, as metrics name it.
+// OperationOf returns the operation of an order as metrics name it: "approve" or "run".
 func OperationOf(order string) string {
 	if _, ok := approvedDigest(order); ok {
 		return "approve"

@@ -1,14 +1,14 @@
 package gate
 
-// WriteStop says why the agent does not write to the cluster. It is a label of metrics.
+// WriteStop is the reason why the agent does not write to the cluster. It is a label of metrics.
 type WriteStop string
 
-// Reasons not to write. WritesAllowed is none.
+// Reasons not to write. WritesAllowed means that the agent may write.
 const (
 	WritesAllowed  WriteStop = "allowed"
-	StopNoRevision WriteStop = "no-revision" // nothing was accepted yet
+	StopNoRevision WriteStop = "no-revision" // no revision was accepted yet
 	StopDryRun     WriteStop = "dry-run"
-	StopJournal    WriteStop = "journal"    // the journal cannot be written
+	StopJournal    WriteStop = "journal"    // the agent cannot write its journal
 	StopNotReady   WriteStop = "cluster"    // no quorum, or no answer
 	StopUnverified WriteStop = "unverified" // the accepted revision no longer verifies
 	StopClosing    WriteStop = "stopping"

@@ -5,8 +5,8 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// Guarded returns the lifecycle that is remembered for a guest. Removing a manifest that forbids all work must not allow the
-// worst of it: such a guest is not destroyed without a signature.
+// Guarded returns the lifecycle that the journal keeps for a guest. If the manifest forbids changes (mode: observe, or suspend), removing
+// the manifest must not allow a destroy without an approval, so destroy: allow becomes destroy: approve.
 func Guarded(d guest.Desired) journal.Guarded {
 	destroy := d.Lifecycle.Destroy
 	if (d.Observe || d.Suspend != nil) && destroy == guest.Allow {

@@ -40,7 +40,7 @@ func TestWeigh(t *testing.T) {
 		"replaced":          {owned: made, keys: []string{uuid, "uuid=" + otherUUID, "tags", ""}, conflict: "SMBIOS uuid", stranger: true, doubt: true},
 		"another_s_marker":  {owned: made, keys: []string{"tags", foreign}, conflict: foreign, doubt: true},
 		"container":         {owned: container, kind: guest.Container, keys: []string{uuid, ""}},
-		"container_tagless": {owned: container, kind: guest.Container, keys: []string{uuid, "", "tags", ""}, conflict: "nothing else to be known by", doubt: true},
+		"container_tagless": {owned: container, kind: guest.Container, keys: []string{uuid, "", "tags", ""}, conflict: "no other identification", doubt: true},
 
 		"fresh_clone":            {owned: claiming, keys: []string{"tags", "template", "description", ClaimNote(tag)}, doubt: true},
 		"fresh_clone_newline":    {owned: claiming, keys: []string{"tags", "", "description", ClaimNote(tag) + "\n"}, doubt: true},

@@ -10,16 +10,16 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// namesake is a guest that a manifest without a vmid may mean.
+// Candidate is an existing guest that a manifest without a vmid may mean.
 type Candidate struct {
 	VMID   int
-	Name   string // "" where Proxmox does not tell it now
-	Marker string // "" where the guest is owned
+	Name   string // "" if Proxmox does not report it now
+	Marker string // "" if the guest is owned
 }
 
-// Namesakes returns the guests that a manifest without a vmid may mean, by vmid: what is owned under its label, and what bears its name and
-// somebody's marker while nothing is remembered of it, as after a loss of the state directory. One that Proxmox tells no name of may be it
-// too. To make another guest beside such a one could be to make it twice; names still prove nothing, so none is taken over for its name.
+// Candidates returns the guests that a manifest without a vmid may mean, sorted by vmid: the guests that are owned under its label, and the
+// guests without a record that have its name and any marker, as after a loss of the state directory. A guest whose name Proxmox does not
+// report may be meant too. Creating a guest beside a candidate could create it twice. A name proves nothing, so the agent adopts no candidate.
 func Candidates(d *guest.Desired, guests []guest.Desired, owned map[int]journal.Owned, inventory cluster.Inventory) []Candidate {
 	var found []Candidate
 	for vmid, o := range owned {
@@ -45,7 +45,7 @@ func Candidates(d *guest.Desired, guests []guest.Desired, owned map[int]journal.
 	return found
 }
 
-// namesakeCondition says which guests are in the way of making one, and how to tell the agent which it is.
+// candidatesCondition lists the guests that prevent a create, and explains how the manifest can name the right guest.
 func candidatesCondition(found []Candidate) Condition {
 	var words []string
 	for _, n := range found {
@@ -53,17 +53,17 @@ func candidatesCondition(found []Candidate) Condition {
 		case n.Marker == "":
 			words = append(words, fmt.Sprintf("%d is owned under this name", n.VMID))
 		case n.Name == "":
-			words = append(words, fmt.Sprintf("%d bears the marker %s, and Proxmox does not tell its name", n.VMID, n.Marker))
+			words = append(words, fmt.Sprintf("%d has the marker %s, and Proxmox does not report its name", n.VMID, n.Marker))
 		default:
-			words = append(words, fmt.Sprintf("%d bears this name and the marker %s", n.VMID, n.Marker))
+			words = append(words, fmt.Sprintf("%d has this name and the marker %s", n.VMID, n.Marker))
 		}
 	}
-	c := Condition{Type: Blocked, Reason: ReasonMayExist, Message: "it may exist already, and is not made a second time: " + strings.Join(words, "; ")}
+	c := Condition{Type: Blocked, Reason: ReasonMayExist, Message: "the guest may exist already, and is not created a second time: " + strings.Join(words, "; ")}
 	if first := found[0]; first.Marker != "" {
-		c.Hint = fmt.Sprintf("if it is guest %d, and no other agent manages that one: take the tag %s off it, and set spec.vmid: %d and spec.adopt: ifUnmanaged; "+
-			"if not, set spec.vmid to a free one", first.VMID, first.Marker, first.VMID)
+		c.Hint = fmt.Sprintf("if the manifest means guest %d, and no other agent manages that guest: remove its tag %s, and set spec.vmid: %d and spec.adopt: ifUnmanaged; "+
+			"if not, set spec.vmid to a free vmid", first.VMID, first.Marker, first.VMID)
 	} else {
-		c.Hint = fmt.Sprintf("set spec.vmid to the one that is meant, such as %d, or to a free one", first.VMID)
+		c.Hint = fmt.Sprintf("set spec.vmid to the vmid of the guest that is meant, such as %d, or to a free vmid", first.VMID)
 	}
 	return c
 }

@@ -9,7 +9,7 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// changeSteps returns the steps that carry out a live guest's changes: its configuration, and what has a call of its own.
+// changeSteps returns the steps for the changes of a live guest: config steps, and one step for each change that needs a separate call.
 func changeSteps(p Guest, d *guest.Desired, live guest.Observed) []Step {
 	steps := configSteps(p, d, live)
 	for _, c := range p.Changes {
@@ -20,8 +20,8 @@ func changeSteps(p Guest, d *guest.Desired, live guest.Observed) []Step {
 	return sortSteps(steps)
 }
 
-// inOrder sorts a guest's steps by operation. A disk is resized and moved before its text is written: what waits for the next start
-// names volume and size, and Proxmox does not correct it afterwards.
+// sortSteps sorts a guest's steps by operation. A disk is resized and moved before its text is written: a text that waits for the next start
+// contains volume and size, and Proxmox does not correct it afterwards.
 func sortSteps(steps []Step) []Step {
 	written := map[string]bool{}
 	for _, s := range steps {
@@ -39,8 +39,8 @@ func sortSteps(steps []Step) []Step {
 	return steps
 }
 
-// configSteps groups the writable changes into calls. What interrupts the guest is kept apart from what does not, so that
-// holding the former does not hold the latter.
+// configSteps groups the writable changes into calls. Changes that interrupt the guest get a separate step, so that holding them does not
+// hold the others.
 func configSteps(p Guest, d *guest.Desired, live guest.Observed) []Step {
 	if len(p.Changes) == 0 {
 		return nil
@@ -49,7 +49,7 @@ func configSteps(p Guest, d *guest.Desired, live guest.Observed) []Step {
 	for _, class := range []guest.Class{guest.Live, guest.Disruptive, guest.Destructive} {
 		step := newStep(p, live, cluster.OpConfig, class, "configuration differs")
 		call := newCall(cluster.OpConfig, live)
-		call.Params, call.Digest = map[string]string{}, live.Digest
+		call.Params = map[string]string{}
 		for _, c := range p.Changes {
 			if writeClass(c.Class) != class || !addConfig(&call, c) {
 				continue
@@ -71,7 +71,7 @@ func configSteps(p Guest, d *guest.Desired, live guest.Observed) []Step {
 	return steps
 }
 
-// addConfig puts a change into a config call, if it is one of configuration.
+// addConfig adds a change to a config call. It returns false for a change that is not written by a config call.
 func addConfig(call *cluster.Call, c guest.Change) bool {
 	switch c.Write {
 	case guest.WriteSet:
@@ -89,8 +89,8 @@ func addConfig(call *cluster.Call, c guest.Change) bool {
 	return true
 }
 
-// leaves returns the volumes that a change takes out of their slot: a call names the slot alone, and by the time that it is approved
-// another volume may be there.
+// detachedVolumes returns the volumes that a change removes from their slot, as "SLOT=VOLUME". The call names only the slot, and another
+// volume may be in the slot when the step is approved.
 func detachedVolumes(live guest.Observed, c guest.Change) []string {
 	if c.Write != guest.WriteDelete && c.Write != guest.WriteMove && guest.AddedVolume(live, c) == "" {
 		return nil
@@ -102,27 +102,27 @@ func detachedVolumes(live guest.Observed, c guest.Change) []string {
 	return list
 }
 
-// refreshes reports whether the guest's cloud-init drive has to be written anew for the changes: a stopped guest gets a new one
-// when it starts.
+// needsCloudInit reports whether the changes require that the guest's cloud-init drive is written again. A stopped guest gets a new drive when
+// it starts.
 func needsCloudInit(d *guest.Desired, live guest.Observed, changes []guest.Change) bool {
 	return d.Refresh && live.Kind == guest.VirtualMachine && live.Status == guest.StatusRunning && guest.HasCloudInit(live) &&
 		slices.ContainsFunc(changes, func(c guest.Change) bool { return guest.IsCloudInit(c.Key) })
 }
 
-// ownCall returns the step of a change that has a call of its own.
+// separateStep returns the step of a change that needs a separate call. It returns false for a change that a config call writes.
 func separateStep(p Guest, d *guest.Desired, live guest.Observed, c guest.Change) (Step, bool) {
 	switch c.Write {
 	case guest.WriteResize:
 		call := newCall(cluster.OpResize, live)
-		call.Digest, call.Params = live.Digest, map[string]string{"disk": c.Key, "size": c.Value}
+		call.Params = map[string]string{"disk": c.Key, "size": c.Value}
 		return singleCallStep(p, live, c, call, "disk is smaller than wanted"), true
 	case guest.WriteMove:
 		call := newCall(cluster.OpMove, live)
-		call.Digest, call.Params = live.Digest, map[string]string{"disk": c.Key, "storage": c.Value, "delete": "0"}
+		call.Params = map[string]string{"disk": c.Key, "storage": c.Value, "delete": "0"}
 		step := singleCallStep(p, live, c, call, "disk is on another storage")
 		step.CopyTargets, step.DetachedVolumes = []string{c.Value}, detachedVolumes(live, c)
 		if left := guest.UnusedVolumesOn(live, c.Value); len(left) > 0 && step.Class == guest.Live {
-			// Each move back and forth leaves one more whole volume behind, until the storage is full.
+			// Each move back and forth leaves one more whole volume, until the storage is full.
 			step.Class, step.Changes[0].Class = guest.Disruptive, guest.Disruptive
 			step.Changes[0].Note += "; one is on " + c.Value + " already: " + strings.Join(left, ", ")
 		}
@@ -142,28 +142,35 @@ func separateStep(p Guest, d *guest.Desired, live guest.Observed, c guest.Change
 	return Step{}, false
 }
 
-// Remeasured returns what is done instead of a resize that left the guest as it was: the volume is as large already, and its text says
-// less, since a start brought an old text back. Written again, it tells the size that the volume has.
+// RewriteSize returns the step that replaces a resize without effect. The volume has the size already, and its text contains a smaller size,
+// because a start restored an old text. The returned step writes the text with the size of the volume.
 func RewriteSize(resize Step, live guest.Observed) Step {
 	step, c := resize, resize.Changes[0]
 	step.Op, step.Reason = cluster.OpConfig, "the disk is larger than its text says"
 	c.Write, c.Value, c.Note = guest.WriteSet, guest.TextWithSize(live, c.Key, c.Value), "the volume has that size already"
 	call := newCall(cluster.OpConfig, live)
-	call.Digest, call.Params = live.Digest, map[string]string{c.Key: c.Value}
+	call.Params = map[string]string{c.Key: c.Value}
 	step.Changes, step.Calls = []guest.Change{c}, []cluster.Call{call}
 	return step
 }
 
+// newStep returns a step on a live guest without calls.
 func newStep(p Guest, live guest.Observed, op cluster.Op, class guest.Class, reason string) Step {
 	step := Step{Guest: live.Ref, Op: op, Class: class, Wave: p.Wave, Reason: reason}
 	step.Guest.Name = p.Ref.Name
 	return step
 }
 
+// newCall returns a call on a live guest. The call of an operation that writes the configuration carries its digest.
 func newCall(op cluster.Op, live guest.Observed) cluster.Call {
-	return cluster.Call{Op: op, Kind: live.Kind, Node: live.Node, VMID: live.VMID}
+	call := cluster.Call{Op: op, Kind: live.Kind, Node: live.Node, VMID: live.VMID}
+	if op.WritesConfig() {
+		call.Digest = live.Digest
+	}
+	return call
 }
 
+// singleCallStep returns the step that carries out one change by one call.
 func singleCallStep(p Guest, live guest.Observed, c guest.Change, call cluster.Call, reason string) Step {
 	step := newStep(p, live, call.Op, c.Class, reason)
 	step.Changes, step.Calls = []guest.Change{c}, []cluster.Call{call}
@@ -185,7 +192,7 @@ func migrateCall(live guest.Observed, target string, lifecycle guest.Lifecycle) 
 	return call
 }
 
-// haCall changes the guest's entry with the HA manager. Only what the manifest names is sent.
+// haCall changes the guest's resource of the HA manager. It sends only the fields that the manifest names.
 func haCall(d *guest.Desired, live guest.Observed, verb string) cluster.Call {
 	op := map[string]cluster.Op{guest.HAAdd: cluster.OpHAAdd, guest.HASet: cluster.OpHASet, guest.HARemove: cluster.OpHARemove}[verb]
 	call := newCall(op, live)
@@ -195,7 +202,8 @@ func haCall(d *guest.Desired, live guest.Observed, verb string) cluster.Call {
 	return call
 }
 
-// writeClass returns the group that a change is written with: a restart change is written at once and waits.
+// writeClass returns the class of the config step that writes a change. A restart change is written together with the live changes and takes
+// effect at the next start.
 func writeClass(c guest.Class) guest.Class {
 	if c == guest.Restart {
 		return guest.Live
@@ -203,6 +211,7 @@ func writeClass(c guest.Class) guest.Class {
 	return c
 }
 
+// worseClass returns the class that affects the guest more.
 func worseClass(a, b guest.Class) guest.Class {
 	order := guest.Classes()
 	if slices.Index(order, b) > slices.Index(order, a) {

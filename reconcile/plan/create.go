@@ -14,7 +14,7 @@ import (
 	"gitops-agent/reconcile/ownership"
 )
 
-// planCreate plans a guest whose vmid is free, or not assigned yet. What a clone does not bring is planned once the clone can be
+// planCreate plans a guest whose vmid is free, or not assigned yet. Changes that a clone call cannot carry are planned when the clone can be
 // read.
 func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, volumes holders) Guest {
 	written := withSecrets(intendedChanges(d), intendedSecrets(d))
@@ -53,23 +53,23 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 	return p
 }
 
-// errKeys marks what the create call cannot carry.
+// errKeys marks an error for keys that the create call cannot carry.
 var errKeys = errors.New("not all of it can be set at creation")
 
-// cannotCreate says why a guest that is not there cannot be made, and what would help.
+// cannotCreate returns the condition of a guest that does not exist and cannot be created.
 func cannotCreate(d *guest.Desired, err error) Condition {
-	c := Condition{Type: Blocked, Reason: ReasonNoSource, Message: err.Error(), Hint: "correct spec.source and spec.node, or make what they name"}
+	c := Condition{Type: Blocked, Reason: ReasonNoSource, Message: err.Error(), Hint: "correct spec.source and spec.node, or create what they name"}
 	switch {
 	case d.Source == (guest.Source{}):
-		c.Hint = "add spec.source to have it made, or correct spec.vmid of a guest that exists"
+		c.Hint = "add spec.source to create the guest, or correct spec.vmid if the guest exists"
 	case errors.Is(err, errKeys):
-		c.Reason, c.Hint = ReasonCannotCreate, "change these fields, or leave them out of the manifest"
+		c.Reason, c.Hint = ReasonCannotCreate, "change these fields, or remove them from the manifest"
 	}
 	return c
 }
 
-// withChangesOutsideConfig adds what a guest that is made gets beside its keys, for people: its pool, its entry with the HA manager, and the
-// node that a clone goes to from its template's. The step of the creation does not count them: the last two are written by later plans.
+// withChangesOutsideConfig adds the changes that a new guest gets in addition to its keys, for people: its pool, its HA resource, and the node
+// to which a clone migrates from its template's node. They are not changes of the create step: later plans write the last two.
 func withChangesOutsideConfig(written []guest.Change, d *guest.Desired, inventory cluster.Inventory) []guest.Change {
 	all := slices.Concat(written, guest.ChangesOutsideConfig(*d))
 	if d.Source.Clone != nil && d.Node != "" {
@@ -85,7 +85,7 @@ func withChangesOutsideConfig(written []guest.Change, d *guest.Desired, inventor
 	return all
 }
 
-// copies returns the storages that making a guest writes whole volumes to. A linked clone and an empty disk write none.
+// copyTargets returns the storages to which creating a guest writes whole volumes. A linked clone and an empty disk write none.
 func copyTargets(d *guest.Desired, call cluster.Call) []string {
 	switch s := d.Source; {
 	case s.Clone != nil && !s.Clone.Full, s.Blank, s.ISO != nil:
@@ -136,8 +136,7 @@ func cloneCall(d *guest.Desired, inventory cluster.Inventory) (cluster.Call, err
 	return cluster.Call{Op: cluster.OpCreate, Kind: d.Kind, Node: template.Node, VMID: d.VMID, CloneOf: template.VMID, Params: params}, nil
 }
 
-// FindTemplate resolves the clone's template by vmid or name. Two templates of one name are an error: which one was meant
-// cannot be known.
+// FindTemplate returns the clone's template by vmid or name. Two templates of one name are an error, since the manifest could mean either.
 func FindTemplate(d *guest.Desired, inventory cluster.Inventory) (cluster.Row, error) {
 	clone := d.Source.Clone
 	var found []cluster.Row
@@ -154,7 +153,7 @@ func FindTemplate(d *guest.Desired, inventory cluster.Inventory) (cluster.Row, e
 		for _, row := range found {
 			ids = append(ids, strconv.Itoa(row.VMID))
 		}
-		return cluster.Row{}, fmt.Errorf("%d templates are called %s (vmids %s): name one by vmid", len(found), clone.Name, strings.Join(ids, ", "))
+		return cluster.Row{}, fmt.Errorf("%d templates are called %s (vmids %s): name the template by its vmid", len(found), clone.Name, strings.Join(ids, ", "))
 	case clone.VMID != 0:
 		return cluster.Row{}, fmt.Errorf("template %d is not on the cluster, or the token may not see it", clone.VMID)
 	default:
@@ -162,25 +161,25 @@ func FindTemplate(d *guest.Desired, inventory cluster.Inventory) (cluster.Row, e
 	}
 }
 
-// planUnnamed plans an owned guest that no manifest names.
+// planUnnamed plans an owned guest that no manifest names. Without a revision in force the guest keeps its state.
 func planUnnamed(want Desired, owned journal.Owned, got cluster.Snapshot, volumes holders) Guest {
 	if !want.NoRevision {
 		return planRemoval(want, owned, got, volumes)
 	}
 	ref := guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: owned.VMID}
 	return Guest{Ref: ref, Node: got.Guests[owned.VMID].Node, Conditions: []Condition{{
-		Type: NotObserved, Reason: ReasonNoRevision, Message: "no revision is in force that would say what is wanted of this guest",
+		Type: NotObserved, Reason: ReasonNoRevision, Message: "no revision is in force, so the wanted state of this guest is unknown",
 	}}}
 }
 
-// planRemoval plans an owned guest that no manifest names any more. One whose label a manifest still bears is not destroyed without a
-// signature, whatever its lifecycle says.
+// planRemoval plans an owned guest that no manifest names any more. If a manifest still has the guest's label, the guest is not destroyed
+// without an approval, whatever its lifecycle allows.
 func planRemoval(want Desired, owned journal.Owned, got cluster.Snapshot, volumes holders) Guest {
 	ref := guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: owned.VMID}
 	p := Guest{Ref: ref}
 	live, seen := got.Guests[owned.VMID]
 	if !seen || got.Absent[owned.VMID] == cluster.Unknown {
-		// One that is gone needs nothing; the engine forgets it.
+		// A guest that is gone needs no step; the engine removes its record.
 		if got.Absent[owned.VMID] != cluster.Gone {
 			p.Conditions = append(p.Conditions, notObserved(owned.VMID, got))
 		}
@@ -206,7 +205,7 @@ func planRemoval(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 	orphaned := Condition{Type: Orphaned, Reason: ReasonRemoved, Message: "no manifest names this guest any more"}
 	step := destroyStep(ref, live, evidence)
 	if why := want.stillNamed(owned); why != "" {
-		orphaned.Message, orphaned.Hint = why, fmt.Sprintf("if that is this guest, say vmid: %d there", owned.VMID)
+		orphaned.Message, orphaned.Hint = why, fmt.Sprintf("if the manifest means this guest, add vmid: %d to it", owned.VMID)
 		step.Doubt = cmp.Or(step.Doubt, why)
 	}
 	p.Conditions = append(p.Conditions, orphaned)
@@ -218,25 +217,22 @@ func planRemoval(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 	return p
 }
 
-// destroyStep is the composite that ends a guest: out of the HA manager, which would start it again, protection off, power off,
-// destroy. Protection comes before power, so that a guest whose protection cannot be lifted is not stopped for nothing. Nothing is
-// purged: backup jobs, replication and volumes that are not in its configuration are not the agent's.
+// destroyStep returns the step that destroys a guest: remove it from the HA manager, which would start it again, lift the protection, stop,
+// destroy. The protection is lifted first, so that a guest whose protection cannot be lifted is not stopped without effect. Nothing is
+// purged: backup jobs, replication and volumes outside the guest's configuration do not belong to the agent.
 func destroyStep(ref guest.Ref, live guest.Observed, e ownership.Evidence) Step {
 	step := Step{Guest: ref, Op: cluster.OpDestroy, Class: guest.Destructive, Volumes: guest.Volumes(live), Reason: "removed from the repository", Doubt: e.Doubt()}
-	base := newCall(cluster.OpDestroy, live)
 	if live.HA {
 		step.Calls = append(step.Calls, newCall(cluster.OpHARemove, live))
 	}
 	if slices.Contains([]string{"1", "yes", "on", "true"}, live.Keys["protection"].Text) {
-		unprotect := base
-		unprotect.Op, unprotect.Delete, unprotect.Digest = cluster.OpConfig, []string{"protection"}, live.Digest
+		unprotect := newCall(cluster.OpConfig, live)
+		unprotect.Delete = []string{"protection"}
 		step.Calls = append(step.Calls, unprotect)
 	}
 	if live.Status != guest.StatusStopped {
-		stop := base
-		stop.Op = cluster.OpStop
-		step.Calls = append(step.Calls, stop)
+		step.Calls = append(step.Calls, newCall(cluster.OpStop, live))
 	}
-	step.Calls = append(step.Calls, base)
+	step.Calls = append(step.Calls, newCall(cluster.OpDestroy, live))
 	return step
 }

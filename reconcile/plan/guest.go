@@ -34,7 +34,7 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 	owned, isOwned := want.Owned[d.VMID]
 	proof := ownership.Compare(owned, live)
 	if isOwned && proof.Creating && d.Adopt && proof.Conflict(d.Kind) != "" {
-		// The vmid was lost to this guest before the agent made its own, and the manifest now says to take over what is there.
+		// Another guest got the vmid before the agent created its own, and the manifest now asks to adopt that guest.
 		owned, isOwned = journal.Owned{}, false
 		proof = ownership.Compare(owned, live)
 	}
@@ -65,7 +65,7 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 	return p
 }
 
-// knownUUID returns the uuid that the guest is known by, or will be once it is adopted; "" where it is not known yet.
+// knownUUID returns the uuid in the record of the guest, or the uuid that the record will contain after adoption; "" if it is not known yet.
 func knownUUID(owned journal.Owned, isOwned bool, live guest.Observed) string {
 	if !isOwned {
 		return guest.SMBIOSUUID(live)
@@ -73,14 +73,14 @@ func knownUUID(owned journal.Owned, isOwned bool, live guest.Observed) string {
 	return owned.UUID
 }
 
-// planAbsent plans a guest that no full read has shown.
+// planAbsent plans a guest that was not read in full.
 func planAbsent(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, volumes holders) Guest {
 	switch got.Absent[d.VMID] {
 	case cluster.Gone:
 		return planCreate(p, want, d, got, volumes)
 	case cluster.Hidden:
 		p.Conditions = append(p.Conditions, Condition{
-			Type: Blocked, Reason: ReasonHidden, Message: fmt.Sprintf("vmid %d is taken by a guest that the token may not see", d.VMID),
+			Type: Blocked, Reason: ReasonHidden, Message: fmt.Sprintf("vmid %d belongs to a guest that the token may not see", d.VMID),
 			Hint: fmt.Sprintf("grant VM.Audit on /vms/%d, or choose another vmid", d.VMID),
 		})
 	case cluster.Unknown:
@@ -91,15 +91,16 @@ func planAbsent(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 	return p
 }
 
+// notObserved returns the condition of a guest that could not be read.
 func notObserved(vmid int, got cluster.Snapshot) Condition {
-	c := Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "the guest could not be read, and nothing says that it is gone"}
+	c := Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "the guest could not be read, and it is unknown whether it exists"}
 	if why := got.ReadErrors[vmid]; why != "" {
 		c.Message = "the guest could not be read: " + why
 	}
 	return c
 }
 
-// identityConflict returns why the live guest must not be touched under this manifest, or nil.
+// identityConflict returns why the agent must not change the live guest for this manifest, or nil.
 func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned, isOwned bool, proof ownership.Evidence) *Condition {
 	if isOwned && live.Kind == d.Kind && proof.Conflict(d.Kind) == "" {
 		return nil
@@ -116,20 +117,20 @@ func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned
 		c.Reason, c.Message = ReasonNotManaged, fmt.Sprintf("vmid %d exists and is not managed by this agent", d.VMID)
 		c.Hint = "set spec.adopt: ifUnmanaged to take it over, or choose another vmid"
 		if len(proof.ForeignMarkers) > 0 {
-			c.Message += ", and bears the marker " + proof.ForeignMarkers[0]
-			c.Hint = "if no other agent manages it, take the tag " + proof.ForeignMarkers[0] + " off it and set spec.adopt: ifUnmanaged to take it over; or choose another vmid"
+			c.Message += ", and has the marker " + proof.ForeignMarkers[0]
+			c.Hint = "if no other agent manages it, remove its tag " + proof.ForeignMarkers[0] + " and set spec.adopt: ifUnmanaged to adopt it; or choose another vmid"
 		}
 	default:
 		if len(proof.ForeignMarkers) == 0 {
 			return nil
 		}
-		c.Reason, c.Message = ReasonForeignMarker, "it bears the marker "+proof.ForeignMarkers[0]+" of another owner"
-		c.Hint = "if no other agent manages the guest, take the tag " + proof.ForeignMarkers[0] + " off it"
+		c.Reason, c.Message = ReasonForeignMarker, "it has the marker "+proof.ForeignMarkers[0]+" of another owner"
+		c.Hint = "if no other agent manages the guest, remove its tag " + proof.ForeignMarkers[0]
 	}
 	return &c
 }
 
-// dropNote adds the removal of a clone's claim note, unless the manifest gives the guest a description of its own, even this one.
+// removeClaimNote adds the removal of a clone's claim note, unless the manifest sets a description, even the same text.
 func removeClaimNote(changes []guest.Change, d *guest.Desired, live guest.Observed) []guest.Change {
 	described := slices.ContainsFunc(d.Intents, func(in guest.Intent) bool { return in.Key == "description" })
 	if described && !slices.Contains(d.Ignore, "description") {
@@ -141,20 +142,21 @@ func removeClaimNote(changes []guest.Change, d *guest.Desired, live guest.Observ
 	})
 }
 
+// lockCondition returns the condition of a locked guest.
 func lockCondition(live guest.Observed) Condition {
-	c := Condition{Type: Blocked, Reason: ReasonLocked, Message: "the guest is locked (" + live.Lock + ")", Hint: "wait for the task that holds it"}
+	c := Condition{Type: Blocked, Reason: ReasonLocked, Message: "the guest is locked (" + live.Lock + ")", Hint: "wait for the task that holds the lock"}
 	if cluster.PartlyCreated(live) {
 		tool := "qm"
 		if live.Kind == guest.Container {
 			tool = "pct"
 		}
 		c.Reason = ReasonPartlyCreated
-		c.Hint = fmt.Sprintf("wait; if no task is creating it any more, unlock it on its node (%s unlock %d) and remove it", tool, live.VMID)
+		c.Hint = fmt.Sprintf("wait; if no task creates it any more, unlock it on its node (%s unlock %d) and remove it", tool, live.VMID)
 	}
 	return c
 }
 
-// planLive plans a guest that exists and is ours, or is to be adopted.
+// planExisting plans a guest that exists and is owned, or will be adopted.
 func planExisting(p Guest, d *guest.Desired, live guest.Observed, claims bool) Guest {
 	p.Conditions = append(p.Conditions, changeConditions(p.Changes, d.Lifecycle.RebootPolicy)...)
 	p.Steps = changeSteps(p, d, live)
@@ -173,8 +175,8 @@ func planExisting(p Guest, d *guest.Desired, live guest.Observed, claims bool) G
 	return p
 }
 
-// settleFresh fits the changes to a copy that the agent has just made and nobody has used yet: nothing interrupts it. It goes to
-// its node first, since it was made where its template is.
+// adjustFreshClone adapts the changes to a clone that the agent has just created and that was never started: no change interrupts it. The clone
+// migrates to its node, since it was created on the node of its template.
 func adjustFreshClone(changes []guest.Change, d *guest.Desired, live guest.Observed) []guest.Change {
 	out := make([]guest.Change, 0, len(changes)+1)
 	for _, c := range changes {
@@ -194,7 +196,7 @@ func adjustFreshClone(changes []guest.Change, d *guest.Desired, live guest.Obser
 	})
 }
 
-// changeConditions tells of the differences that no write removes.
+// changeConditions returns the conditions for differences that no write removes.
 func changeConditions(changes []guest.Change, policy guest.RebootPolicy) []Condition {
 	var waiting, impossible []string
 	for _, c := range changes {
@@ -215,12 +217,13 @@ func changeConditions(changes []guest.Change, policy guest.RebootPolicy) []Condi
 	if len(impossible) > 0 {
 		list = append(list, Condition{
 			Type: Blocked, Reason: ReasonImpossible, Message: strings.Join(impossible, "; "),
-			Hint: "change the manifest, or do it by hand",
+			Hint: "change the manifest, or make the change by hand",
 		})
 	}
 	return list
 }
 
+// restartHint returns how pending changes take effect under a rebootPolicy.
 func restartHint(policy guest.RebootPolicy) string {
 	if policy == "" || policy == guest.RebootNever {
 		return "stop and start the guest from Proxmox, or set lifecycle.rebootPolicy; a reboot from inside the guest is not enough"
@@ -228,8 +231,8 @@ func restartHint(policy guest.RebootPolicy) string {
 	return "lifecycle.rebootPolicy: " + string(policy) + " restarts it"
 }
 
-// claimFirst makes adopting the guest's first step. Its calls are planned again once the identity is journaled, together with the
-// marker that the identity gives.
+// adoptFirst inserts adoption as the guest's first step. Its calls are planned when the identity is in the journal, together with the marker
+// that derives from the identity.
 func adoptFirst(p Guest, d *guest.Desired) []Step {
 	claim := Step{
 		Guest: d.Ref, Op: cluster.OpConfig, Class: guest.Live, Wave: d.Wave, TakesOwnership: true, Reason: "adopt",
@@ -238,7 +241,7 @@ func adoptFirst(p Guest, d *guest.Desired) []Step {
 	return append([]Step{claim}, p.Steps...)
 }
 
-// intended lists what a create will bring about, as changes from nothing.
+// intendedChanges returns the effects of a create, as changes from nothing.
 func intendedChanges(d *guest.Desired) []guest.Change {
 	var list []guest.Change
 	for _, in := range d.Intents {
@@ -250,7 +253,7 @@ func intendedChanges(d *guest.Desired) []guest.Change {
 	return list
 }
 
-// intentText returns an intent for people: "bridge=vmbr0,tag=20".
+// describeIntent returns the value of an intent for people: "bridge=vmbr0,tag=20".
 func describeIntent(in guest.Intent) string {
 	if in.Sub == nil {
 		return in.Text

@@ -10,12 +10,12 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// ClusterContext is what stands beside a guest that is planned alone.
+// ClusterContext contains the other guests of the cluster for a guest that is planned alone.
 type ClusterContext struct {
-	Guests map[int]guest.Observed // every guest that was read, by vmid; nil where nobody kept them
+	Guests map[int]guest.Observed // every guest that was read, by vmid; nil if they were not kept
 }
 
-// holder is a place that names a volume.
+// holder is a guest or a manifest that names a volume.
 type holder struct {
 	ref guest.Ref
 	at  guest.Attachment
@@ -30,27 +30,26 @@ func (h holder) String() string {
 	return text
 }
 
-// holders tells who names the volumes that a plan must be careful with: those that go with a guest, and those that a manifest takes from
-// another guest. The zero value is of a plan that has none.
+// holders maps each affected volume to the guests and manifests that name it. The zero value is for a plan that affects no volume.
 type holders struct {
-	unread bool // nobody knows the other guests
+	unread bool // the other guests were not read
 	by     map[string][]holder
 }
 
-// newHolders looks for the volumes at stake in all manifests and in all guests that were read.
+// newHolders finds the affected volumes in all manifests and in all guests that were read.
 func newHolders(want Desired, got cluster.Snapshot) holders {
-	stake := AffectedVolumes(want, got)
-	if len(stake) == 0 {
+	affected := AffectedVolumes(want, got)
+	if len(affected) == 0 {
 		return holders{}
 	}
 	guests, seen := want.Guests, got.Guests
 	if want.ClusterContext != nil {
 		guests, seen = want.Others, want.ClusterContext.Guests
 	}
-	h := holders{unread: seen == nil, by: make(map[string][]holder, len(stake))}
+	h := holders{unread: seen == nil, by: make(map[string][]holder, len(affected))}
 	note := func(ref guest.Ref, list []guest.Attachment) {
 		for _, a := range list {
-			if key := guest.VolumeKey(a.Volume); stake[key] {
+			if key := guest.VolumeKey(a.Volume); affected[key] {
 				h.by[key] = append(h.by[key], holder{ref, a})
 			}
 		}
@@ -62,7 +61,7 @@ func newHolders(want Desired, got cluster.Snapshot) holders {
 		note(live.Ref, guest.LiveAttachments(live))
 	}
 	for _, list := range h.by {
-		// A manifest can be changed, so it is named before what it came to.
+		// A manifest can be changed, so it is listed before the guest that resulted from it.
 		slices.SortFunc(list, func(a, b holder) int {
 			return cmp.Or(cmp.Compare(b.at.Origin.Line, a.at.Origin.Line), cmp.Compare(a.String(), b.String()))
 		})
@@ -70,32 +69,32 @@ func newHolders(want Desired, got cluster.Snapshot) holders {
 	return h
 }
 
-// VolumesAtStake returns the volumes that a plan may destroy, or attach to a guest whose vmid they do not bear.
+// AffectedVolumes returns the keys of the volumes that a plan may destroy, or attach to a guest although another vmid is in their name.
 func AffectedVolumes(want Desired, got cluster.Snapshot) map[string]bool {
-	stake := make(map[string]bool)
+	affected := make(map[string]bool)
 	named := make(map[int]bool, len(want.Guests))
 	for i := range want.Guests {
 		d := &want.Guests[i]
 		named[d.VMID] = true
 		for _, a := range guest.WantedAttachments(*d) {
 			if owner, ok := guest.VolumeOwner(a.Volume); ok && owner != d.VMID {
-				stake[guest.VolumeKey(a.Volume)] = true
+				affected[guest.VolumeKey(a.Volume)] = true
 			}
 		}
 	}
 	for vmid := range want.Owned {
 		if live, seen := got.Guests[vmid]; seen && !named[vmid] {
 			for _, volume := range guest.Volumes(live) {
-				if _, bears := guest.VolumeOwner(volume); bears { // Proxmox frees no other
-					stake[guest.VolumeKey(volume)] = true
+				if _, bears := guest.VolumeOwner(volume); bears { // Proxmox frees only these
+					affected[guest.VolumeKey(volume)] = true
 				}
 			}
 		}
 	}
-	return stake
+	return affected
 }
 
-// otherHolder returns another guest than vmid that names the volume, and whether there is one.
+// otherHolder returns a holder of the volume other than the guest vmid, and whether there is one.
 func (h holders) otherHolder(vmid int, volume string) (holder, bool) {
 	for _, by := range h.by[guest.VolumeKey(volume)] {
 		if by.ref.VMID != vmid {
@@ -105,11 +104,11 @@ func (h holders) otherHolder(vmid int, volume string) (holder, bool) {
 	return holder{}, false
 }
 
-// destroyBlockedBy returns why a guest must not be destroyed while others name its volumes, or nil.
+// destroyBlockedBy returns the condition that blocks destroying a guest while other holders name its volumes, or nil.
 func (h holders) destroyBlockedBy(live guest.Observed) *Condition {
 	volumes := guest.Volumes(live)
 	if h.unread && len(volumes) > 0 {
-		return &Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "nobody looked yet whether another guest uses its volumes"}
+		return &Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "it was not checked yet whether another guest uses its volumes"}
 	}
 	var words []string
 	for _, volume := range volumes {
@@ -121,19 +120,19 @@ func (h holders) destroyBlockedBy(live guest.Observed) *Condition {
 		return nil
 	}
 	return &Condition{
-		Type: Blocked, Reason: ReasonVolumeInUse, Message: "it is not destroyed, since its volumes would go with it: " + strings.Join(words, "; "),
-		Hint: "take the volume out of the other guest and its manifest; one that it needs is given to it in Proxmox first (Reassign Owner), and has another name then",
+		Type: Blocked, Reason: ReasonVolumeInUse, Message: "it is not destroyed, since its volumes would be destroyed too: " + strings.Join(words, "; "),
+		Hint: "remove the volume from the other guest and its manifest; if that guest needs the volume, reassign it in Proxmox first (Reassign Owner), which gives it another name",
 	}
 }
 
-// attachBlockedBy returns why a volume must not be attached to a guest, or the empty string: it bears another vmid, and a slot of another guest
-// holds it.
+// attachBlockedBy returns why a volume must not be attached to a guest, or "". A volume is blocked if another vmid is in its name and a slot of
+// another guest contains it.
 func (h holders) attachBlockedBy(vmid int, volume string) string {
 	if owner, ok := guest.VolumeOwner(volume); !ok || owner == vmid {
 		return ""
 	}
 	if h.unread {
-		return volume + " may be in use: nobody looked yet at the other guests"
+		return volume + " may be in use: the other guests were not read yet"
 	}
 	for _, by := range h.by[guest.VolumeKey(volume)] {
 		if by.ref.VMID != vmid && by.at.Origin == (guest.Origin{}) && !by.at.IsUnused() {
@@ -143,24 +142,24 @@ func (h holders) attachBlockedBy(vmid int, volume string) string {
 	return ""
 }
 
-// blockTakenVolumes makes the changes impossible that attach a volume which another guest uses.
+// blockTakenVolumes marks changes as impossible that attach a volume of another guest.
 func (h holders) blockTakenVolumes(changes []guest.Change, live guest.Observed) []guest.Change {
 	out := slices.Clone(changes)
 	for i := range out {
 		if volume := guest.AddedVolume(live, out[i]); volume != "" {
 			if why := h.attachBlockedBy(live.VMID, volume); why != "" {
-				out[i].Class, out[i].Write, out[i].Note = guest.Impossible, guest.WriteNone, why+": detach it there first"
+				out[i].Class, out[i].Write, out[i].Note = guest.Impossible, guest.WriteNone, why+": detach it from that guest first"
 			}
 		}
 	}
 	return out
 }
 
-// createBlockedBy returns why a guest must not be made yet, since it begins with a volume that another guest uses, or nil.
+// createBlockedBy returns the condition that blocks creating a guest with a volume that another guest uses, or nil.
 func (h holders) createBlockedBy(d *guest.Desired) *Condition {
 	for _, a := range guest.WantedAttachments(*d) {
 		if why := h.attachBlockedBy(d.VMID, a.Volume); why != "" {
-			return &Condition{Type: Blocked, Reason: ReasonVolumeInUse, Message: a.Key + ": " + why, Hint: "detach it there, or name another volume"}
+			return &Condition{Type: Blocked, Reason: ReasonVolumeInUse, Message: a.Key + ": " + why, Hint: "detach it from that guest, or name another volume"}
 		}
 	}
 	return nil

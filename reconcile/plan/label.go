@@ -8,31 +8,31 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// AssignedLabels returns the vmids of the guests whose manifests name none, by label. A label that nothing was assigned to keeps the guest that
-// is owned under it: the line `vmid` may have been taken out, or the record of the assignment was lost, and another guest of that label would
-// be a second one. A vmid that another manifest pins is that one's, since its guest was renamed. A label that several guests are owned under
-// gets none of them.
+// AssignedLabels returns the vmids of the guests whose manifests name none, by label. A label without an assigned vmid keeps the guest that is
+// owned under it: the line `vmid` may have been removed, or the record of the assignment was lost, and a new guest of that label would be a
+// second one. If another manifest names the vmid of that guest, the guest was renamed and belongs to the other manifest. A label under which
+// several guests are owned gets none of them.
 func AssignedLabels(set manifest.Set, state journal.State) map[string]int {
 	assigned := make(map[string]int, len(state.Assigned))
-	spoken := make(map[int]bool, len(state.Assigned)+len(set.Guests))
+	taken := make(map[int]bool, len(state.Assigned)+len(set.Guests))
 	for label, vmid := range state.Assigned {
 		assigned[label.Kind+"/"+label.Name] = vmid
-		spoken[vmid] = true
+		taken[vmid] = true
 	}
-	open := make(map[string][]int) // by label, what is owned under those that have no vmid yet
+	open := make(map[string][]int) // vmids of owned guests, by label, for the labels without a vmid
 	for _, g := range set.Guests {
 		label := g.Label()
 		if _, known := assigned[label]; g.VMID == 0 && !known {
 			open[label] = nil
 		}
-		spoken[g.VMID] = true
+		taken[g.VMID] = true
 	}
 	if len(open) == 0 {
 		return assigned
 	}
 	for vmid, owned := range state.Owned {
 		label := owned.Kind + "/" + owned.Name
-		if _, wanted := open[label]; wanted && !spoken[vmid] {
+		if _, wanted := open[label]; wanted && !taken[vmid] {
 			open[label] = append(open[label], vmid)
 		}
 	}
@@ -44,13 +44,13 @@ func AssignedLabels(set manifest.Set, state journal.State) map[string]int {
 	return assigned
 }
 
-// WantedGuests returns what a set of manifests wants, with the vmids that the agent remembers.
+// WantedGuests returns the guests that a set of manifests describes, with the vmids that the journal records.
 func WantedGuests(set manifest.Set, state journal.State) ([]guest.Desired, error) {
 	return set.Lower(AssignedLabels(set, state))
 }
 
-// stillNamed returns why an owned guest that no manifest names by its vmid may be wanted all the same, "" when it is not: a manifest bears its
-// label.
+// stillNamed returns why an owned guest may still be wanted although no manifest names its vmid: a manifest has its label. It returns "" if no
+// manifest has its label. The text is part of the step's digest.
 func (want Desired) stillNamed(owned journal.Owned) string {
 	for _, guests := range [][]guest.Desired{want.Guests, want.Others} {
 		for i := range guests {

@@ -11,8 +11,8 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// CopiesByOriginal returns the guests that bear the marker of an owned one, by the owned one's vmid: clones that somebody made by hand, which carry
-// every tag of what they were made from. They are nobody's business, and their owner may want to know.
+// MarkerCopies returns the guests that have the marker of an owned guest, by the vmid of the owned guest. Such a guest is a clone that was made by
+// hand, since a clone has every tag of its template. The agent does not change it, and its owner may want to know.
 func MarkerCopies(inventory cluster.Inventory, owned map[int]journal.Owned) map[int][]cluster.Row {
 	var copies map[int][]cluster.Row
 	originals := make(map[string]int, len(owned))
@@ -21,7 +21,7 @@ func MarkerCopies(inventory cluster.Inventory, owned map[int]journal.Owned) map[
 	}
 	for _, row := range inventory.Rows {
 		if o, ours := owned[row.VMID]; ours && row.Tags == o.Tag || row.Tags == "" {
-			continue // most guests, without a look at each of their tags
+			continue // most guests: skips splitting their tags
 		}
 		for _, tag := range guest.MarkerTags(guest.Tags(row.Tags)) {
 			if vmid, known := originals[tag]; known && vmid != row.VMID {
@@ -35,7 +35,7 @@ func MarkerCopies(inventory cluster.Inventory, owned map[int]journal.Owned) map[
 	return copies
 }
 
-// CopiedCondition tells of the guests that bear the marker of this one.
+// MarkerCopiesCondition returns the condition that lists the guests with the marker of this guest.
 func MarkerCopiesCondition(copies []cluster.Row, marker string) Condition {
 	var names []string
 	for _, row := range copies {
@@ -44,6 +44,6 @@ func MarkerCopiesCondition(copies []cluster.Row, marker string) Condition {
 	slices.Sort(names)
 	return Condition{
 		Type: Warned, Reason: ReasonCopied, Message: fmt.Sprintf("its marker %s is also on %s, which was cloned from it", marker, strings.Join(names, ", ")),
-		Hint: "the copy is left alone; take the tag off it before a manifest adopts it",
+		Hint: "the agent does not change the copy; remove the tag from the copy before a manifest adopts it",
 	}
 }

@@ -9,26 +9,26 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// ordering says which creates and starts have to wait for others: for what they depend on, and for lower waves.
+// Ordering decides which creates and starts wait for other guests: for their dependencies, and for lower waves.
 type Ordering struct {
-	depends map[string][]string // labels by label; a guest that is only planned may have no vmid
-	missing map[string]string   // by label, why others cannot build on it yet
+	depends map[string][]string // labels of dependencies, by label; a guest that is only planned may have no vmid
+	missing map[string]string   // by label, why dependent guests must wait
 	lowest  int                 // the lowest wave with a guest that is about to be created or started
 	waiting bool                // there is such a wave
 }
 
-// NewOrdering reads the order off a plan. A wave waits only for guests that are on their way: one that nobody may touch, that cannot be
-// made, that is stuck, or that depends on such a one, does not hold up the rest of the cluster. Stuck are labels of guests that were tried
-// in vain for long enough.
+// NewOrdering derives the order from a plan. A wave waits only for guests that will be created or started soon. A guest is idle, and no wave
+// waits for it, if the agent may not change it, if it cannot be created, if it is stuck, or if it depends on an idle guest. Stuck are the labels
+// of guests whose steps failed several times.
 func NewOrdering(plan Plan, guests []guest.Desired, stuck map[string]bool, now time.Time) Ordering {
 	o := Ordering{depends: make(map[string][]string), missing: make(map[string]string)}
-	resting := make(map[string]bool)
+	idle := make(map[string]bool)
 	for _, d := range guests {
 		if len(d.DependsOn) > 0 {
 			o.depends[d.Label()] = d.DependsOn
 		}
 		if d.Observe || d.Suspend.Active(now) || stuck[d.Label()] {
-			resting[d.Label()] = true
+			idle[d.Label()] = true
 		}
 	}
 	for _, p := range plan.Guests {
@@ -39,7 +39,7 @@ func NewOrdering(plan Plan, guests []guest.Desired, stuck map[string]bool, now t
 		why := missingUntilDone(p)
 		if why == "" {
 			if why = unusable(p); why != "" {
-				resting[label] = true
+				idle[label] = true
 			}
 		}
 		if why != "" {
@@ -47,23 +47,23 @@ func NewOrdering(plan Plan, guests []guest.Desired, stuck map[string]bool, now t
 		}
 	}
 	for _, p := range plan.Guests {
-		if p.Managed && missingUntilDone(p) != "" && (!o.waiting || p.Wave < o.lowest) && !o.isIdle(p.Ref.Label(), resting) {
+		if p.Managed && missingUntilDone(p) != "" && (!o.waiting || p.Wave < o.lowest) && !o.isIdle(p.Ref.Label(), idle) {
 			o.lowest, o.waiting = p.Wave, true
 		}
 	}
 	return o
 }
 
-// rests reports whether a guest is not on its way to anything, by itself or for what it depends on. It adds what it finds to resting.
-func (o Ordering) isIdle(label string, resting map[string]bool) bool {
-	if known, ok := resting[label]; ok {
+// isIdle reports whether a guest will not be created or started soon, by itself or because of a dependency. It stores its results in idle.
+func (o Ordering) isIdle(label string, idle map[string]bool) bool {
+	if known, ok := idle[label]; ok {
 		return known
 	}
-	resting[label] = slices.ContainsFunc(o.depends[label], func(on string) bool { return o.missing[on] != "" && o.isIdle(on, resting) })
-	return resting[label]
+	idle[label] = slices.ContainsFunc(o.depends[label], func(on string) bool { return o.missing[on] != "" && o.isIdle(on, idle) })
+	return idle[label]
 }
 
-// pending returns why nothing can build on a guest that is about to be made or started.
+// missingUntilDone returns why dependent guests wait for a guest that will be created or started, "" if they need not wait.
 func missingUntilDone(p Guest) string {
 	for _, s := range p.Steps {
 		switch {
@@ -76,22 +76,22 @@ func missingUntilDone(p Guest) string {
 	return ""
 }
 
-// notCreated are the reasons of Blocked that mean that the guest does not exist as its manifest wants it.
+// notCreated are the reasons of Blocked that mean that the guest does not exist as its manifest describes it.
 var notCreated = []ConditionReason{
 	ReasonNoSource, ReasonCannotCreate, ReasonHidden, ReasonPartlyCreated, ReasonVolumeInUse, ReasonMayExist,
 }
 
-// unusable returns why nothing can build on a guest that is not there, and not on its way either.
+// unusable returns why dependent guests wait for a guest that does not exist and will not be created soon.
 func unusable(p Guest) string {
 	for _, c := range p.Conditions {
 		switch c.Type {
 		case NotObserved:
-			return "is not known to be there"
+			return "was not read, so it may not exist"
 		case IdentityConflict:
-			return "is not there: its vmid is another guest's"
+			return "does not exist: another guest has its vmid"
 		case Blocked:
 			if slices.Contains(notCreated, c.Reason) {
-				return "is not there: " + c.Message
+				return "does not exist: " + c.Message
 			}
 			if c.Reason == ReasonNoSecret {
 				return "waits for a secret: " + c.Message
@@ -102,7 +102,7 @@ func unusable(p Guest) string {
 	return ""
 }
 
-// Waits returns what a create or start has to wait for.
+// Waits returns the dependency or lower wave that a create or start waits for, "" if it need not wait.
 func (o Ordering) Waits(step Step) string {
 	for _, label := range o.depends[step.Guest.Label()] {
 		if why := o.missing[label]; why != "" {

@@ -10,22 +10,22 @@ import (
 	"gitops-agent/reconcile/secret"
 )
 
-// Desired is everything that is wanted, and what the agent remembers of the guests that it owns.
+// Desired is everything that the manifests ask for, and the records of the guests that the agent owns.
 type Desired struct {
 	Cluster    string // name of the cluster, part of every marker and step digest
 	Revision   string // "main@sha1:<40 hex>"; empty for a working copy
 	Guests     []guest.Desired
-	Others     []guest.Desired               // that manifests name and that are not to be planned; what Guests holds may be among them
+	Others     []guest.Desired               // guests that manifests name and that are not planned; guests of Guests may be among them
 	Owned      map[int]journal.Owned         // by vmid
 	Remembered map[int]journal.Guarded       // last accepted lifecycle, by vmid
-	Applied    map[int]journal.Applied       // secrets that guests were given last, by vmid
-	Secrets    map[secret.Place]secret.State // what the secrets are now; one that is not among them was not looked at
-	NoRevision bool                          // no revision is in force: nothing is known to be wanted, or not wanted any more
+	Applied    map[int]journal.Applied       // secrets that were sent to guests last, by vmid
+	Secrets    map[secret.Place]secret.State // present state of the secrets; a secret that is missing here was not read
+	NoRevision bool                          // no revision is in force, so it is unknown which guests are wanted
 
-	ClusterContext *ClusterContext // where a guest is planned alone: what stands beside it
+	ClusterContext *ClusterContext // the other guests, if a guest is planned alone; else nil
 }
 
-// Plan is what would bring the observed guests to the desired ones. It is immutable.
+// Plan is the work that would bring the observed guests to the desired state. It is immutable.
 type Plan struct {
 	Cluster  string
 	Revision string
@@ -39,17 +39,17 @@ type Guest struct {
 	Wave       int
 	Origin     guest.Origin
 	Managed    bool           // a manifest names the guest
-	Changes    []guest.Change // every difference, also those that no step can remove
-	Steps      []Step         // in order; later ones are re-planned after earlier ones ran
+	Changes    []guest.Change // every difference, including those that no step can remove
+	Steps      []Step         // in order; the later steps are planned again after the earlier ones ran
 	Conditions []Condition    // why a difference has no step
 }
 
-// Empty reports whether nothing differs and nothing stands in the way.
+// Empty reports whether every guest is as wanted.
 func (p Plan) Empty() bool {
 	return !slices.ContainsFunc(p.Guests, func(g Guest) bool { return !g.Empty() })
 }
 
-// Empty reports whether the guest is as wanted.
+// Empty reports whether the guest has no change, no step and no condition.
 func (g Guest) Empty() bool {
 	return len(g.Changes) == 0 && len(g.Steps) == 0 && len(g.Conditions) == 0
 }
@@ -64,10 +64,10 @@ func (p Plan) Steps() []Step {
 }
 
 // New returns the steps that bring got to want, ordered by wave, then vmid, and within a guest configuration before
-// run state. It is pure. An owned guest that no manifest names gets a destroy step, which the gate judges; a guest that is
-// not owned is left alone unless its manifest says adopt. No step destroys or takes over a volume that another guest uses.
+// run state. It is pure. An owned guest that no manifest names gets a destroy step, which the gate judges. A guest that is
+// not owned gets no step unless its manifest contains adopt. No step destroys or attaches a volume that another guest uses.
 //
-// Source: PROXMOX VE API; why absent is not delete: docs/adr/0004.
+// Why a removed manifest does not destroy its guest by itself: docs/adr/0004.
 func New(want Desired, got cluster.Snapshot) Plan {
 	plan := Plan{Cluster: want.Cluster, Revision: want.Revision, Guests: make([]Guest, 0, len(want.Guests))}
 	volumes := newHolders(want, got)

@@ -222,7 +222,7 @@ func TestWhatCannotBeMade(t *testing.T) {
 	}{
 		"key":       {keyctl, ReasonCannotCreate, "change these fields"},
 		"no_source": {sourceless, ReasonNoSource, "add spec.source"},
-		"template":  {fixture.WantWeb(), ReasonNoSource, "make what they name"},
+		"template":  {fixture.WantWeb(), ReasonNoSource, "create what they name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := New(Desired{Cluster: "home", Guests: []guest.Desired{tt.want}}, cluster.Snapshot{Absent: map[int]cluster.Absence{tt.want.VMID: cluster.Gone}}).Guests[0]

@@ -9,11 +9,11 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// defaultShutdownTimeout bounds a shutdown whose lifecycle states no timeout.
+// defaultShutdownTimeout is the timeout of a shutdown if the lifecycle contains none.
 const defaultShutdownTimeout = 180 // seconds
 
-// runStateStep returns the step that brings the guest to the wanted run state. A paused guest and one whose state is not known
-// are left alone.
+// runStateStep returns the step that brings the guest to the wanted run state. It returns false for a paused guest and for a guest whose state
+// is unknown.
 func runStateStep(p Guest, d *guest.Desired, live guest.Observed) (Step, bool) {
 	if live.Template {
 		return Step{}, false
@@ -37,8 +37,8 @@ func runStateStep(p Guest, d *guest.Desired, live guest.Observed) (Step, bool) {
 	return step, true
 }
 
-// rebootStep returns the restart that brings written changes into effect, where the manifest's rebootPolicy allows one at all. The
-// gate decides when. It is Proxmox's own reboot, since one from inside the guest applies nothing.
+// rebootStep returns the restart that brings written changes into effect, if the manifest's rebootPolicy allows a restart. The gate decides
+// when. The step uses Proxmox's own reboot, since a reboot from inside the guest does not apply pending changes.
 func rebootStep(p Guest, d *guest.Desired, live guest.Observed) (Step, bool) {
 	policy := d.Lifecycle.RebootPolicy
 	if policy == "" || policy == guest.RebootNever || live.Template || live.Status != guest.StatusRunning || d.State == guest.Stopped {
@@ -66,8 +66,8 @@ func rebootStep(p Guest, d *guest.Desired, live guest.Observed) (Step, bool) {
 	return step, true
 }
 
-// restarts reports whether a change is in effect only after a restart, written yet or not. What goes into the cloud-init drive is not:
-// nothing waits for a restart, and a machine is not set up anew because of it unless somebody asks.
+// needsRestart reports whether a change takes effect only after a restart, whether it is written already or not. A key of the cloud-init drive
+// does not need a restart: nothing is pending, and the agent does not make cloud-init set up a machine again without being asked.
 func needsRestart(c guest.Change) bool {
 	if c.Waits {
 		return true
@@ -76,8 +76,8 @@ func needsRestart(c guest.Change) bool {
 	return c.Class == guest.Restart && written && !guest.IsCloudInit(c.Key) && c.Key != "name"
 }
 
-// foreignPending lists the keys that wait for the next start and that the manifest has no part in. What waits in a key that the manifest
-// names, and is no change that it asks for, is somebody else's as well: another volume in a slot of which only the size is wanted.
+// foreignPending returns the keys with pending values that the manifest did not cause, sorted. A pending value of a key in the manifest is
+// foreign too if it is not a change that the manifest asks for, for example another volume in a slot of which only the size is wanted.
 func foreignPending(d *guest.Desired, changes []guest.Change, live guest.Observed) []string {
 	var keys []string
 	for key, value := range live.Keys {
@@ -94,7 +94,7 @@ func foreignPending(d *guest.Desired, changes []guest.Change, live guest.Observe
 	return keys
 }
 
-// waiting tells what waits in a key: "key=value", or "key" where it goes.
+// pendingText returns the pending value of a key: "key=value", or "key" if the key will be removed.
 func pendingText(key string, value guest.Value) string {
 	if next, there := value.Next(); there {
 		return key + "=" + next
@@ -102,6 +102,7 @@ func pendingText(key string, value guest.Value) string {
 	return key
 }
 
+// shutdownSeconds returns the timeout of a shutdown in seconds.
 func shutdownSeconds(l guest.Lifecycle) int {
 	if l.ShutdownTimeout <= 0 {
 		return defaultShutdownTimeout

@@ -10,16 +10,16 @@ import (
 	"gitops-agent/reconcile/secret"
 )
 
-// secretChanges returns the changes that give a live guest the secrets that it lacks, and the conditions of those that cannot be
-// given. Proxmox shows asterisks for a secret, so what the guest has is known from the journal alone: a guest is given its secret
-// when that is another one than the last, when the agent never gave it one, and when the key is gone from the guest.
+// secretChanges returns the changes that send a live guest its missing secrets, and the conditions for secrets that cannot be sent. Proxmox
+// returns asterisks for a secret, so only the journal contains what the guest has. A secret is sent if it differs from the last one, if the
+// agent never sent one, and if the key is missing on the guest.
 func secretChanges(want Desired, d *guest.Desired, live guest.Observed, owned journal.Owned) ([]guest.Change, []Condition) {
 	var changes []guest.Change
 	var conditions []Condition
 	for _, s := range d.Secrets {
 		change := guest.SecretChange(*d, live, s)
 		if change.Key == "" {
-			continue // ignored, or used when the guest is made and never again
+			continue // ignored, or used only when the guest is created
 		}
 		now, known := want.Secrets[secret.Place{VMID: d.VMID, Key: s.Key}]
 		if problem := secret.CheckUse(s, now, live.Kind, secret.OSTypeOf(live)); problem != nil {
@@ -36,7 +36,7 @@ func secretChanges(want Desired, d *guest.Desired, live guest.Observed, owned jo
 	return changes, conditions
 }
 
-// neverGiven reports whether a secret of the guest that cannot be given now was not given before either.
+// neverGiven reports whether the guest has a secret that cannot be sent now and was never sent before.
 func neverGiven(want Desired, d *guest.Desired, live guest.Observed, owned journal.Owned) bool {
 	for _, s := range d.Secrets {
 		now := want.Secrets[secret.Place{VMID: d.VMID, Key: s.Key}]
@@ -48,13 +48,13 @@ func neverGiven(want Desired, d *guest.Desired, live guest.Observed, owned journ
 	return false
 }
 
-// intendedSecrets lists the secrets that a guest will get that does not exist yet, as changes from nothing.
+// intendedSecrets returns the secrets that a new guest will get, as changes from nothing.
 func intendedSecrets(d *guest.Desired) []guest.Change {
 	var changes []guest.Change
 	atCreation := guest.CreateSecrets(*d)
 	for _, s := range d.Secrets {
 		if d.Kind == guest.Container && atCreation[s.Key] == "" {
-			continue // a container that is copied keeps the password of what it is a copy of
+			continue // a cloned container keeps the password of its template
 		}
 		changes = append(changes, guest.Change{
 			Key: s.Key, To: "**********", Class: guest.Live, Write: guest.WriteSecret, Value: s.File, Origin: s.Origin,
@@ -63,7 +63,7 @@ func intendedSecrets(d *guest.Desired) []guest.Change {
 	return changes
 }
 
-// withSecrets adds the changes of secrets to those of a Diff, which are sorted by key.
+// withSecrets adds the changes of secrets to the changes of a Diff and sorts all by key.
 func withSecrets(changes, secrets []guest.Change) []guest.Change {
 	if len(secrets) == 0 {
 		return changes
@@ -73,13 +73,13 @@ func withSecrets(changes, secrets []guest.Change) []guest.Change {
 	return changes
 }
 
-// notStarted leaves out the start of a guest that was never given its password: its first boot would set it up without. The HA manager
-// would start it as well.
+// withoutStart removes the start of a guest that never got its password, since its first boot would set it up without the password. It also
+// removes the steps that make the HA manager start the guest.
 func withoutStart(p Guest, live guest.Observed) Guest {
 	steps := len(p.Steps)
 	p.Steps = slices.DeleteFunc(p.Steps, func(s Step) bool {
-		hands := (s.Op == cluster.OpHAAdd || s.Op == cluster.OpHASet) && slices.Contains([]string{"", "started"}, s.Calls[0].Params["state"])
-		return s.Op == cluster.OpStart || hands && live.Status != guest.StatusRunning
+		startsByHA := (s.Op == cluster.OpHAAdd || s.Op == cluster.OpHASet) && slices.Contains([]string{"", "started"}, s.Calls[0].Params["state"])
+		return s.Op == cluster.OpStart || startsByHA && live.Status != guest.StatusRunning
 	})
 	if len(p.Steps) == steps {
 		return p
@@ -92,7 +92,7 @@ func withoutStart(p Guest, live guest.Observed) Guest {
 	return p
 }
 
-// createSecrets returns the secrets that the call carries which makes the guest, or why it cannot be made with them.
+// createSecrets returns the secrets of the create call, by key, or the conditions that block the create.
 func createSecrets(want Desired, d *guest.Desired) (map[string]string, []Condition) {
 	names := guest.CreateSecrets(*d)
 	var conditions []Condition
@@ -113,7 +113,7 @@ func createSecrets(want Desired, d *guest.Desired) (map[string]string, []Conditi
 	return names, conditions
 }
 
-// withheld is the condition of a secret that the guest does not get.
+// secretCondition returns the condition of a secret that cannot be sent to the guest.
 func secretCondition(s guest.Secret, problem *secret.Error) Condition {
 	return Condition{Type: Blocked, Reason: ReasonSecret, Message: s.Key + ": " + problem.Error(), Hint: problem.Hint}
 }

@@ -11,28 +11,28 @@ import (
 	"gitops-agent/reconcile/queue"
 )
 
-// Step is one piece of work on one guest. Most steps are one Call; a destroy is a composite whose calls stand or fall
-// together, because half of it (a stopped, unprotected guest) is worse than none.
+// Step is one piece of work on one guest. Most steps are one Call. A destroy has several calls that run together or not at all, because a
+// partial destroy (a stopped, unprotected guest) is worse than none.
 type Step struct {
 	Guest           guest.Ref
 	Op              cluster.Op
 	Class           guest.Class
 	Wave            int
-	Changes         []guest.Change // what a person reads; empty for run-state steps
+	Changes         []guest.Change // for people; empty for run-state steps
 	Calls           []cluster.Call
-	Volumes         []string // that the step destroys, sorted
-	DetachedVolumes []string // what is in the slots that the step empties, fills anew or moves: "scsi1=local-lvm:vm-201-disk-1"; sorted
-	CopyTargets     []string // storages that whole volumes are written to; of a clone that names none, those of its template's node as "@pve1"
-	Pending         []string // what a restart brings into effect, whoever wrote it: "key=value", or "key" for one that goes; sorted
-	Doubt           string   // why nobody can be sure that the step is meant for what is there; asks for an approval
-	TakesOwnership  bool     // the guest is created or adopted: an identity must be journaled first
-	AfterAdoption   bool     // the guest is adopted first: the identity that an approval names is not drawn yet
-	Reason          string   // a plain word on why: "removed from the repository", "state: running"
+	Volumes         []string // volumes that the step destroys, sorted
+	DetachedVolumes []string // volumes in the slots that the step empties, fills again or moves: "scsi1=local-lvm:vm-201-disk-1"; sorted
+	CopyTargets     []string // storages to which the step writes whole volumes; "@pve1", the storages of the template's node, for a clone that names none
+	Pending         []string // values that a restart brings into effect, including those that others wrote: "key=value", or "key" for a key that is removed; sorted
+	Doubt           string   // why the step may not be meant for the present guest; the step then needs an approval
+	TakesOwnership  bool     // the step creates or adopts the guest: its identity must be in the journal first
+	AfterAdoption   bool     // the guest is adopted first: the identity that an approval names does not exist yet
+	Reason          string   // for people: "removed from the repository", "state: running"
 }
 
-// Digest names the exact step in an approval: 32 hexadecimal digits over the cluster, the guest's identity, the volumes at stake, those that leave their
-// slots among them, and every call of the composite. It leaves out the node and Proxmox's config digest, which migrations, backups and snapshots change
-// without changing what the step would do.
+// Digest identifies the exact step in an approval: 32 hexadecimal digits over the cluster, the guest's identity, the destroyed and detached
+// volumes, and every call of the step. The node and Proxmox's config digest are not part of it: migrations, backups and snapshots change them
+// without changing the effect of the step.
 func (s Step) Digest(clusterName, identity string) string {
 	type call struct {
 		Op      cluster.Op        `json:"op"`
@@ -55,7 +55,7 @@ func (s Step) Digest(clusterName, identity string) string {
 	}{clusterName, s.Guest.Kind, s.Guest.VMID, identity, s.Op, s.Volumes, s.DetachedVolumes, s.Pending, s.Doubt, nil}
 	for _, c := range s.Calls {
 		if s.Op == cluster.OpDestroy && c.Op != cluster.OpDestroy {
-			continue // lifting protection and power belong to every destroy, also to one that was cut short after them
+			continue // every destroy includes lifting protection and stopping, and so does a destroy that was interrupted after them
 		}
 		removed := slices.Clone(c.Delete)
 		slices.Sort(removed)
@@ -67,8 +67,8 @@ func (s Step) Digest(clusterName, identity string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Holds returns the vmids whose lanes the step needs: its guest's and, for a clone, the template's, which a second clone
-// would otherwise find locked.
+// Holds returns the vmids whose lanes the step needs, sorted: the guest's and, for a clone, the template's, which would be locked for a
+// second clone at the same time.
 func (s Step) Holds() []int {
 	vmids := []int{s.Guest.VMID}
 	for _, c := range s.Calls {
@@ -80,8 +80,8 @@ func (s Step) Holds() []int {
 	return slices.Compact(vmids)
 }
 
-// Uses returns what the step shares with the steps of other guests: the nodes that its calls go to, and the storages that it writes
-// whole volumes to, by name alone, since a storage of one name may be one for all nodes.
+// Uses returns the resources that the step shares with the steps of other guests: the nodes of its calls, and the storages to which it writes
+// whole volumes. A storage is identified by its name alone, since one storage may serve all nodes.
 func (s Step) Uses() []queue.Resource {
 	var uses []queue.Resource
 	for _, c := range s.Calls {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Queue runs work in one lane a vmid: serial within a guest, parallel across guests, at most Parallel at a time and no more at once than
-// what they share bears. A lane keeps one waiting item, the newest; it ends when it is idle.
+// Queue runs work in one lane per vmid: serial within a guest and parallel across guests. At most Parallel items run at once, and no more
+// than the limit of each resource allows. A lane keeps one waiting item, the newest. A lane ends when it is idle.
 type Queue struct {
 	opts  Options
 	slots chan struct{}
@@ -19,7 +19,7 @@ type Queue struct {
 	mu     sync.Mutex
 	lanes  map[int]*lane
 	held   map[int]bool     // vmids that running work holds
-	used   map[Resource]int // by how much running work
+	used   map[Resource]int // number of running items by resource
 	freed  *sync.Cond       // held, used or closed changed
 	closed bool
 	wg     sync.WaitGroup
@@ -28,14 +28,14 @@ type Queue struct {
 // Options configures a Queue. The zero value is useful.
 type Options struct {
 	Parallel int                       // lanes that may work at once; 0 is 8
-	Limit    func(what Resource) int   // how much work may use it at once; nil never limits
-	OnWait   func(d time.Duration)     // told how long an item waited for its turn
-	OnPanic  func(vmid int, err error) // told of work that panicked
-	OnIdle   func(vmid int)            // told that a lane has ended
+	Limit    func(r Resource) int      // number of items that may use the resource at once; no limit if nil
+	OnWait   func(d time.Duration)     // called with the time that an item waited for its turn
+	OnPanic  func(vmid int, err error) // called for work that panicked
+	OnIdle   func(vmid int)            // called when a lane has ended
 }
 
-// Work is an item of a lane. It must return when ctx ends. Holds are the vmids whose lanes it needs for itself, its own included; Uses
-// is what it shares with others, each named once.
+// Work is an item of a lane. Run must return when ctx ends. Holds are the vmids that no other item may hold meanwhile, the item's own
+// included. Uses are the resources that the item shares with other items, each once.
 type Work struct {
 	VMID  int
 	Holds []int
@@ -61,7 +61,7 @@ func New(opts Options) *Queue {
 	return q
 }
 
-// Offer hands work to its lane, in place of work that still waits there. It reports false after Close.
+// Offer gives work to its lane and replaces work that still waits there. It returns false after Close.
 func (q *Queue) Offer(ctx context.Context, work Work) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -95,7 +95,7 @@ func (q *Queue) Depth() int {
 	return len(q.lanes)
 }
 
-// Close takes no new work, drops what waits and returns when the running work has ended.
+// Close rejects new work, drops waiting work and returns when the running work has ended.
 func (q *Queue) Close() {
 	q.mu.Lock()
 	q.closed = true
@@ -107,7 +107,7 @@ func (q *Queue) Close() {
 	q.wg.Wait()
 }
 
-// drain runs a lane's items until none waits.
+// drain runs the items of a lane until no item waits.
 func (q *Queue) drain(ctx context.Context, vmid int, l *lane) {
 	for {
 		work, since := q.next(vmid, l)
@@ -127,7 +127,7 @@ func (q *Queue) drain(ctx context.Context, vmid int, l *lane) {
 	}
 }
 
-// next takes the lane's newest item once all that it holds is free. It returns nil when the lane ended.
+// next takes the lane's waiting item as soon as its vmids and resources are free. It returns nil when the lane has ended.
 func (q *Queue) next(vmid int, l *lane) (*Work, time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -149,7 +149,7 @@ func (q *Queue) next(vmid int, l *lane) (*Work, time.Time) {
 	return work, l.since
 }
 
-// free reports whether nobody holds what the work needs for itself, and what it shares bears it as well.
+// free reports whether no running item holds the vmids of the work, and every resource of the work is below its limit.
 func (q *Queue) free(work *Work) bool {
 	return !slices.ContainsFunc(work.Holds, func(v int) bool { return q.held[v] }) &&
 		!slices.ContainsFunc(work.Uses, func(s Resource) bool { return q.used[s] >= q.opts.Limit(s) })
@@ -169,7 +169,7 @@ func (q *Queue) release(work *Work) {
 	q.freed.Broadcast()
 }
 
-// run turns a panic into a report: one guest's trouble must not end the agent.
+// run passes a panic to OnPanic, so that work on one guest cannot end the agent.
 func (q *Queue) run(ctx context.Context, work Work) {
 	defer func() {
 		if r := recover(); r != nil && q.opts.OnPanic != nil {

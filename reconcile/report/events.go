@@ -8,7 +8,7 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// PollOutcome is how one look at the remote ended.
+// PollOutcome is the result of one poll of the remote.
 type PollOutcome struct {
 	Result   PollResult
 	Duration time.Duration
@@ -32,30 +32,30 @@ func PollResults() []PollResult {
 	return []PollResult{PollUnchanged, PollAccepted, PollRefused, PollFailed}
 }
 
-// VerifyOutcome is how checking one revision ended. Reason is empty when it was accepted.
+// VerifyOutcome is the result of checking one revision. Reason is empty if the revision was accepted.
 type VerifyOutcome struct {
 	Reason   string
 	Duration time.Duration
 }
 
-// PlanOutcome is what planning every guest found.
+// PlanOutcome is the result of planning every guest.
 type PlanOutcome struct {
 	Duration time.Duration
 	Steps    map[guest.Class]int
 }
 
-// StepOutcome is how one step ended.
+// StepOutcome is the result of one step.
 type StepOutcome struct {
 	Step     plan.Step
 	ID       string
 	Revision string
 	Result   journal.Result
 	Err      error
-	Warnings []string // of tasks that ended well all the same
+	Warnings []string // of tasks that succeeded with warnings
 	Duration time.Duration
 }
 
-// DriftOutcome says that a guest went out of sync, or came back.
+// DriftOutcome reports that a guest went out of sync, or came back into sync.
 type DriftOutcome struct {
 	Guest    guest.Ref
 	Cause    DriftCause
@@ -63,19 +63,19 @@ type DriftOutcome struct {
 	Repaired bool
 }
 
-// DriftCause says what moved away from what. It is a label of metrics.
+// DriftCause states what changed: the revision or the guest. It is a label of metrics.
 type DriftCause string
 
 // Causes of drift.
 const (
-	DriftRevision DriftCause = "revision" // a new revision wants something else
+	DriftRevision DriftCause = "revision" // a new revision describes another state
 	DriftCluster  DriftCause = "cluster"  // somebody changed the guest
 )
 
 // DriftCauses lists every cause, for metrics that start at zero.
 func DriftCauses() []DriftCause { return []DriftCause{DriftRevision, DriftCluster} }
 
-// ConvergedOutcome says that every guest of a revision was in sync for the first time, and how long each stage took.
+// ConvergedOutcome reports that every guest of a revision was in sync for the first time, and how long each stage took.
 type ConvergedOutcome struct {
 	Revision   string
 	Total      time.Duration // from the first sight of the revision

@@ -7,8 +7,8 @@ import (
 	"gitops-agent/reconcile/observe"
 )
 
-// Report is what the agent knows at the end of a cycle. It is a plain value, published once a cycle, also when the cycle
-// failed half-way; the API, the commands, the status page and the metrics all print this one.
+// Report describes everything that the agent found, at the end of a cycle. It is a plain value. The engine publishes one report per cycle,
+// even if the cycle failed. The API, the commands, the status page and the metrics all print this report.
 type Report struct {
 	Time       time.Time   `json:"time"`
 	Cluster    string      `json:"cluster"`
@@ -23,11 +23,11 @@ type Report struct {
 	Converged  bool        `json:"converged"`
 }
 
-// Source says which revision is in force and why a newer one is not.
+// Source describes which revision is in force, and why a newer one is not.
 type Source struct {
 	Branch      string    `json:"branch"`
 	Remote      string    `json:"remote,omitempty"` // without credentials
-	Head        string    `json:"head,omitempty"`   // newest commit that was fetched
+	Head        string    `json:"head,omitempty"`   // the newest commit that was fetched
 	HeadSeen    time.Time `json:"headSeen,omitzero"`
 	Accepted    *Revision `json:"accepted,omitempty"`
 	Refused     *Refused  `json:"refused,omitempty"`
@@ -44,28 +44,28 @@ type Revision struct {
 	ProvenTime time.Time `json:"provenTime"`
 	AcceptedAt time.Time `json:"acceptedAt"`
 	Converged  time.Time `json:"convergedAt,omitzero"` // when all its guests were in sync for the first time
-	Warnings   []string  `json:"warnings,omitempty"`   // what its manifests may not mean, such as a class that applies to no guest
+	Warnings   []string  `json:"warnings,omitempty"`   // probable mistakes in its manifests, such as a class that applies to no guest
 }
 
-// Writes says whether the agent may write to the cluster, and if not, why.
+// Writes states whether the agent may write to the cluster, and if not, why.
 type Writes struct {
 	Allowed bool           `json:"allowed"`
 	Reason  gate.WriteStop `json:"reason,omitempty"`
 	Message string         `json:"message,omitempty"`
 }
 
-// Proxmox says how the cluster answers.
+// Proxmox describes whether the cluster answers.
 type Proxmox struct {
 	Ready       bool                  `json:"ready"`
 	LastSuccess time.Time             `json:"lastSuccess,omitzero"` // of an inventory
 	Error       string                `json:"error,omitempty"`
 	HAError     string                `json:"haError,omitempty"` // why the HA manager's resources could not be read
-	VMList      *observe.VMListStatus `json:"vmlist,omitempty"`  // nil where none is configured
+	VMList      *observe.VMListStatus `json:"vmlist,omitempty"`  // nil if none is configured
 }
 
-// Journal says how the agent's durable state does.
+// Journal describes the agent's durable state.
 type Journal struct {
 	Healthy  bool   `json:"healthy"`
 	Error    string `json:"error,omitempty"`
-	Inflight int    `json:"inflight"` // steps begun and not ended
+	Inflight int    `json:"inflight"` // steps that have begun and not ended
 }

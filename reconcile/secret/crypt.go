@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// cryptAlphabet are the digits of crypt's texts, which are little-endian and six bits each.
+// cryptAlphabet are the digits of a crypt text. A digit is six bits, and the digits are little-endian.
 const cryptAlphabet = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// cryptRounds is the number of rounds of a text that names none. Proxmox takes a text that names them for a password.
+// cryptRounds is the number of rounds of a text that names none. Proxmox treats a text that names its rounds as a password.
 const cryptRounds = 5000
 
 // sha512Crypt returns the SHA-512-crypt text of a password, "$6$salt$hash". The salt is at most 16 letters of cryptAlphabet.
@@ -55,7 +55,7 @@ func cryptRound(round int, sum, pSeq, sSeq []byte) []byte {
 	return h.Sum(nil)
 }
 
-// cryptText writes the sum in the order that crypt shuffles its bytes to: three by three, each from another third, and the last alone.
+// cryptText writes the sum in the byte order of crypt: groups of three bytes, one from each third of the sum, and then the last byte.
 func cryptText(sum []byte) string {
 	text := make([]byte, 0, 86)
 	put := func(bits uint32, digits int) {
@@ -73,7 +73,7 @@ func cryptText(sum []byte) string {
 	return string(text)
 }
 
-// stretch repeats a digest to a length.
+// stretch repeats a digest up to a length.
 func stretch(digest []byte, length int) []byte {
 	return slices.Repeat(digest, length/len(digest)+1)[:length]
 }

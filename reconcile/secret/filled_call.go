@@ -7,14 +7,14 @@ import (
 	"gitops-agent/reconcile/cluster"
 )
 
-// FilledCall is a call as it is sent.
+// FilledCall is a call with the contents of its secrets, as it is sent.
 type FilledCall struct {
 	Call         cluster.Call
-	Fingerprints map[string]string // fingerprints of the secrets in it, by key
-	texts        []string          // that no message may repeat
+	Fingerprints map[string]string // of the secrets in the call, by key
+	texts        []string          // contents that no message may repeat
 }
 
-// Hide takes what was secret in the call out of what Proxmox said of its task, which ends in the journal and on the status page.
+// MaskTask returns the task with "<secret>" in place of the secrets of the call. The texts of a task reach the journal and the status page.
 func (f FilledCall) MaskTask(task cluster.Task) cluster.Task {
 	if len(f.texts) == 0 {
 		return task
@@ -27,7 +27,7 @@ func (f FilledCall) MaskTask(task cluster.Task) cluster.Task {
 	return task
 }
 
-// HideIn does the same to an error, which stays what it is to callers.
+// MaskError returns an error with "<secret>" in place of the secrets of the call. The error still matches the same targets of errors.Is and errors.As.
 func (f FilledCall) MaskError(err error) error {
 	if err == nil || f.mask(err.Error()) == err.Error() {
 		return err
@@ -42,7 +42,7 @@ func (f FilledCall) mask(text string) string {
 	return text
 }
 
-// maskedError is an error without the secrets in its text.
+// maskedError is an error whose text does not contain the secrets.
 type maskedError struct {
 	text string
 	err  error

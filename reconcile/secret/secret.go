@@ -4,17 +4,17 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// Source is where the contents come from that manifests name and do not contain. The zero Secrets has none.
+// Source provides the contents of the secrets that manifests name. The zero Source has none.
 type Source struct {
-	// Read returns the content of a named secret. It is asked at every plan and again just before the content is sent, so it should cost
-	// little while nothing changed. A *SecretError tells what to do.
+	// Read returns the content of a named secret. It is called for every plan and again just before the content is sent, so it should be
+	// fast while nothing changed. If it returns an *Error, the error's hint is shown.
 	Read func(name string) (string, error)
-	// Key makes the fingerprints in the journal and the salts of hashes. It must live as long as the journal: with another one every
-	// guest is given its secret once more, under another salt.
+	// Key is the key of the fingerprints in the journal and of the salts of hashes. It must live as long as the journal: with another key
+	// every guest gets its secret once more, with another salt.
 	Key []byte
 }
 
-// Check returns why a secret cannot be given to any guest, or nil.
+// Check returns why a secret cannot be used for any guest, or nil.
 func (s Source) Check(name string) error {
 	if _, now := NewVault(s, "").open(name); now.Problem != nil {
 		return now.Problem
@@ -22,39 +22,40 @@ func (s Source) Check(name string) error {
 	return nil
 }
 
-// Error is a secret that cannot be used. It never contains any of its content.
+// Error describes why a secret cannot be used. It never contains any of the secret's content.
 type Error struct {
 	Name   string
 	Reason string
-	Hint   string // what would help
+	Hint   string // how to correct it
 }
 
 func (e *Error) Error() string { return "secret " + e.Name + ": " + e.Reason }
 
-// Place is a native key of a guest that is filled with a secret.
+// Place is a native key of a guest whose value is a secret.
 type Place struct {
 	VMID int
 	Key  string
 }
 
-// State is what a plan may know of a secret's content.
+// State describes the content of a secret to a plan.
 type State struct {
-	Fingerprint string // tells whether it is the content that the guest was given last; empty where there is a Problem
+	Fingerprint string // compared with the fingerprint of the content that was sent last; empty if there is a Problem
 	Form        Form
-	Problem     *Error // why it cannot be used
+	Problem     *Error // why the secret cannot be used; nil if it can
 }
 
-// Form says how a password is kept in its file.
+// Form is the form of a password in its file.
 type Form string
 
-// The forms of a secret. A container takes fewer kinds of hash than a virtual machine.
+// The forms of a secret. Proxmox accepts fewer kinds of hash for a container than for a virtual machine.
 const (
 	Plain    Form = "plain"
 	Hash     Form = "hash"
-	LongHash Form = "long-hash" // one that only virtual machines take
+	LongHash Form = "long-hash" // a kind of hash that Proxmox accepts only for virtual machines
 )
 
-// Given returns the fingerprints of the secrets that the guest was given. What another guest under its vmid got does not count.
+// GivenFingerprints returns the fingerprints of the secrets that were sent to the guest, by key. It ignores secrets that were sent to another
+// guest under the same vmid.
 func GivenFingerprints(applied journal.Applied, owned journal.Owned) map[string]string {
 	if owned.Identity == "" || applied.Identity != owned.Identity {
 		return nil

@@ -18,8 +18,8 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// Vault makes of a secret's content what the rest may know: a fingerprint for the journal and the plan, and the text for one
-// call. It is safe for concurrent use.
+// Vault reads secrets and derives two values from a content: a fingerprint for the journal and the plan, and the text for one call. It is
+// safe for concurrent use.
 type Vault struct {
 	secrets Source
 	cluster string
@@ -28,14 +28,15 @@ type Vault struct {
 	stretched map[string]stretchedContent // by name
 }
 
-// stretched is a content made slow to guess, and what tells that it is still the same.
-type stretchedContent struct{ content, key string }
+// stretchedContent is the slow key that was derived from a content, and the MAC of that content.
+type stretchedContent struct{ mac, key string }
 
+// NewVault returns a vault for the secrets of a source. The name of the cluster is part of every fingerprint and salt.
 func NewVault(secrets Source, cluster string) *Vault {
 	return &Vault{secrets: secrets, cluster: cluster, stretched: make(map[string]stretchedContent)}
 }
 
-// Look returns what a plan may know of the secrets of guests. Each is read once, however many guests have it.
+// States returns the state of every secret of the guests. It reads each secret once, even if several guests use it.
 func (v *Vault) States(guests []guest.Desired) map[Place]State {
 	var places map[Place]State
 	read := make(map[string]State)
@@ -59,7 +60,7 @@ func (v *Vault) States(guests []guest.Desired) map[Place]State {
 	return places
 }
 
-// open reads a secret and tells what it is, all but its fingerprint.
+// open returns the content of a secret and its state without the fingerprint.
 func (v *Vault) open(name string) (string, State) {
 	if v.secrets.Read == nil {
 		return "", State{Problem: &Error{
@@ -81,13 +82,13 @@ func (v *Vault) open(name string) (string, State) {
 }
 
 var (
-	// longHash is what Proxmox takes for a hash in the configuration of a virtual machine, and shortHash what it takes for one when it
-	// makes a container. Any other text it hashes.
+	// longHash matches a text that Proxmox treats as a hash in the configuration of a virtual machine, and shortHash a text that it treats
+	// as a hash when it creates a container. Proxmox hashes any other text.
 	//
 	// Source: PVE API, update_vm of API2/Qemu.pm; set_user_password of LXC/Setup/Base.pm.
 	longHash  = regexp.MustCompile(`^\$(?:[156]|2[ay])(\$.+){2}`)
 	shortHash = regexp.MustCompile(`^\$(?:1|2[axy]?|5|6)\$[a-zA-Z0-9./]{1,16}\$[a-zA-Z0-9./]+$`)
-	// otherHash are kinds of hash that login knows and Proxmox does not.
+	// otherHash matches kinds of hash that login supports and Proxmox does not.
 	otherHash = regexp.MustCompile(`^\$(?:y|gy|7|2b|sm3|argon2i?d?|scrypt)\$`)
 )
 
@@ -96,7 +97,7 @@ var (
 // Source: libxcrypt, CRYPT_MAX_PASSPHRASE_SIZE with its final NUL.
 const maxPassword = 511
 
-// formOf tells a hash from a password.
+// formOf distinguishes a hash from a password.
 func formOf(name, content string) (Form, *Error) {
 	switch {
 	case longHash.MatchString(content) && shortHash.MatchString(content):
@@ -105,7 +106,7 @@ func formOf(name, content string) (Form, *Error) {
 		return LongHash, nil
 	case otherHash.MatchString(content) || shortHash.MatchString(content):
 		return "", &Error{
-			Name: name, Reason: "Proxmox does not know this kind of hash and would take it for the password",
+			Name: name, Reason: "Proxmox does not support this kind of hash and would use it as the password",
 			Hint: "put the password itself into the file, or a hash that mkpasswd -m sha-512 made",
 		}
 	case len(content) > maxPassword:
@@ -114,11 +115,11 @@ func formOf(name, content string) (Form, *Error) {
 	return Plain, nil
 }
 
-// stretchRounds makes trying a password against a fingerprint cost what it costs against the hash in the guest's configuration.
+// stretchRounds makes a guess against a fingerprint as expensive as a guess against the hash in the guest's configuration.
 const stretchRounds = cryptRounds
 
-// fingerprint returns 32 hexadecimal digits that tell one content from another in this place. Whoever finds them in a journal needs
-// the key to try a password, and then as long as with a hash.
+// fingerprint returns 32 hexadecimal digits that differ between contents in this place. An attacker who reads them in a journal needs the key
+// to test a password, and then as much time as with a hash.
 func (v *Vault) fingerprint(vmid int, s guest.Secret, content string) string {
 	return hex.EncodeToString(v.mac("fingerprint", v.cluster, strconv.Itoa(vmid), s.Key, v.stretch(s.File, content))[:16])
 }
@@ -127,17 +128,16 @@ func (v *Vault) stretch(name, content string) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	quick := string(v.mac("content", content))
-	if known := v.stretched[name]; known.content == quick {
+	if known := v.stretched[name]; known.mac == quick {
 		return known.key
 	}
-	key, _ := pbkdf2.Key(sha512.New, content, v.mac("stretch"), stretchRounds, sha512.Size) // fails for short salts and keys alone
+	key, _ := pbkdf2.Key(sha512.New, content, v.mac("stretch"), stretchRounds, sha512.Size) // fails only for short salts and keys
 	v.stretched[name] = stretchedContent{quick, string(key)}
 	return string(key)
 }
 
-// text returns what Proxmox is sent. A password becomes a hash here, with a salt that stays the same: Proxmox would draw a new one
-// each time, and the change of the hash alone would make cloud-init set up the guest anew at its next boot. Windows cannot use a
-// hash.
+// sentText returns the text that is sent to Proxmox. A password becomes a hash with a fixed salt: Proxmox would draw a new salt each time,
+// and the new hash alone would make cloud-init set up the guest again at its next boot. Windows cannot use a hash.
 func (v *Vault) sentText(vmid int, s guest.Secret, content string, form Form, plain bool) string {
 	if form != Plain || plain {
 		return content
@@ -149,7 +149,7 @@ func (v *Vault) sentText(vmid int, s guest.Secret, content string, form Form, pl
 	return sha512Crypt(content, string(salt))
 }
 
-// mac returns HMAC-SHA256 over the parts, each after its length.
+// mac returns HMAC-SHA256 over the parts, each preceded by its length.
 func (v *Vault) mac(parts ...string) []byte {
 	h := hmac.New(sha256.New, v.secrets.Key)
 	for _, part := range parts {
@@ -159,7 +159,7 @@ func (v *Vault) mac(parts ...string) []byte {
 	return h.Sum(nil)
 }
 
-// Fill puts the contents of secrets into copies of a step's calls. The step itself, which plans, logs and hooks see, keeps the names.
+// Fill returns copies of a step's calls with the contents of their secrets. The step itself, which plans, logs and hooks receive, keeps the names.
 func (v *Vault) Fill(calls []cluster.Call, ostype string) ([]FilledCall, error) {
 	out := make([]FilledCall, len(calls))
 	for i, call := range calls {
