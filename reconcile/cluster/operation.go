@@ -124,17 +124,3 @@ func (op Op) LeavesTask() bool { return op.row().leavesTask }
 
 // MayAnswerNull reports whether Proxmox may answer the call with null instead of the UPID of a task.
 func (op Op) MayAnswerNull() bool { return op.row().mayAnswerNull }
-
-// TaskTypes returns the types of the tasks that Proxmox may run the call as. It returns nil for a call that never has a task.
-func (c Call) TaskTypes() []string {
-	switch row := c.Op.row(); {
-	case c.CloneOf != 0 && c.Kind == guest.Container:
-		return []string{"vzclone"}
-	case c.CloneOf != 0:
-		return []string{"qmclone"}
-	case c.Kind == guest.Container:
-		return row.containerTasks
-	default:
-		return row.vmTasks
-	}
-}

@@ -1,7 +1,11 @@
 package plan
 
 import (
+	"fmt"
 	"time"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
 )
 
 // ConditionType names a fact about a guest that a person should know.
@@ -82,4 +86,27 @@ type Condition struct {
 	Digest   string          `json:"digest,omitempty"` // of the held step, for an approval
 	Since    time.Time       `json:"since,omitzero"`
 	Revision string          `json:"revision,omitempty"`
+}
+
+// notObserved returns the condition of a guest that could not be read.
+func notObserved(vmid int, got cluster.Snapshot) Condition {
+	c := Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "the guest could not be read, and it is unknown whether it exists"}
+	if why := got.ReadErrors[vmid]; why != "" {
+		c.Message = "the guest could not be read: " + why
+	}
+	return c
+}
+
+// lockCondition returns the condition of a locked guest.
+func lockCondition(live guest.Observed) Condition {
+	c := Condition{Type: Blocked, Reason: ReasonLocked, Message: "the guest is locked (" + live.Lock + ")", Hint: "wait for the task that holds the lock"}
+	if cluster.PartlyCreated(live) {
+		tool := "qm"
+		if live.Kind == guest.Container {
+			tool = "pct"
+		}
+		c.Reason = ReasonPartlyCreated
+		c.Hint = fmt.Sprintf("wait; if no task creates it any more, unlock it on its node (%s unlock %d) and remove it", tool, live.VMID)
+	}
+	return c
 }

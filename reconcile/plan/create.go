@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -235,4 +236,28 @@ func destroyStep(ref guest.Ref, live guest.Observed, e ownership.Evidence) Step 
 	}
 	step.Calls = append(step.Calls, newCall(cluster.OpDestroy, live))
 	return step
+}
+
+// intendedChanges returns the effects of a create, as changes from nothing.
+func intendedChanges(d *guest.Desired) []guest.Change {
+	var list []guest.Change
+	for _, in := range d.Intents {
+		if in.Verb == guest.Absent {
+			continue
+		}
+		list = append(list, guest.Change{Key: in.Key, To: describeIntent(in), Class: guest.Live, Write: guest.WriteSet, Origin: in.Origin})
+	}
+	return list
+}
+
+// describeIntent returns the value of an intent for people: "bridge=vmbr0,tag=20".
+func describeIntent(in guest.Intent) string {
+	if in.Sub == nil {
+		return in.Text
+	}
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(in.Sub)) {
+		parts = append(parts, key+"="+in.Sub[key])
+	}
+	return strings.Join(parts, ",")
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -91,15 +90,6 @@ func planAbsent(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 	return p
 }
 
-// notObserved returns the condition of a guest that could not be read.
-func notObserved(vmid int, got cluster.Snapshot) Condition {
-	c := Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "the guest could not be read, and it is unknown whether it exists"}
-	if why := got.ReadErrors[vmid]; why != "" {
-		c.Message = "the guest could not be read: " + why
-	}
-	return c
-}
-
 // identityConflict returns why the agent must not change the live guest for this manifest, or nil.
 func identityConflict(d *guest.Desired, live guest.Observed, owned journal.Owned, isOwned bool, proof ownership.Evidence) *Condition {
 	if isOwned && live.Kind == d.Kind && proof.Conflict(d.Kind) == "" {
@@ -140,20 +130,6 @@ func removeClaimNote(changes []guest.Change, d *guest.Desired, live guest.Observ
 		Key: "description", From: strings.TrimSpace(live.Keys["description"].Text), Class: guest.Live, Write: guest.WriteDelete,
 		Note: "the note of the fresh clone is no longer needed",
 	})
-}
-
-// lockCondition returns the condition of a locked guest.
-func lockCondition(live guest.Observed) Condition {
-	c := Condition{Type: Blocked, Reason: ReasonLocked, Message: "the guest is locked (" + live.Lock + ")", Hint: "wait for the task that holds the lock"}
-	if cluster.PartlyCreated(live) {
-		tool := "qm"
-		if live.Kind == guest.Container {
-			tool = "pct"
-		}
-		c.Reason = ReasonPartlyCreated
-		c.Hint = fmt.Sprintf("wait; if no task creates it any more, unlock it on its node (%s unlock %d) and remove it", tool, live.VMID)
-	}
-	return c
 }
 
 // planExisting plans a guest that exists and is owned, or will be adopted.
@@ -239,28 +215,4 @@ func adoptFirst(p Guest, d *guest.Desired) []Step {
 		Changes: []guest.Change{{Key: "tags", To: "ownership marker", Class: guest.Live, Write: guest.WriteSet, Note: "adopt", Origin: d.Origin}},
 	}
 	return append([]Step{claim}, p.Steps...)
-}
-
-// intendedChanges returns the effects of a create, as changes from nothing.
-func intendedChanges(d *guest.Desired) []guest.Change {
-	var list []guest.Change
-	for _, in := range d.Intents {
-		if in.Verb == guest.Absent {
-			continue
-		}
-		list = append(list, guest.Change{Key: in.Key, To: describeIntent(in), Class: guest.Live, Write: guest.WriteSet, Origin: in.Origin})
-	}
-	return list
-}
-
-// describeIntent returns the value of an intent for people: "bridge=vmbr0,tag=20".
-func describeIntent(in guest.Intent) string {
-	if in.Sub == nil {
-		return in.Text
-	}
-	var parts []string
-	for _, key := range slices.Sorted(maps.Keys(in.Sub)) {
-		parts = append(parts, key+"="+in.Sub[key])
-	}
-	return strings.Join(parts, ",")
 }

@@ -10,11 +10,6 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// ClusterContext contains the other guests of the cluster for a guest that is planned alone.
-type ClusterContext struct {
-	Guests map[int]guest.Observed // every guest that was read, by vmid; nil if they were not kept
-}
-
 // holder is a guest or a manifest that names a volume.
 type holder struct {
 	ref guest.Ref

@@ -9,9 +9,6 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// defaultShutdownTimeout is the timeout of a shutdown if the lifecycle contains none.
-const defaultShutdownTimeout = 180 // seconds
-
 // runStateStep returns the step that brings the guest to the wanted run state. It returns false for a paused guest and for a guest whose state
 // is unknown.
 func runStateStep(p Guest, d *guest.Desired, live guest.Observed) (Step, bool) {
@@ -100,12 +97,4 @@ func pendingText(key string, value guest.Value) string {
 		return key + "=" + next
 	}
 	return key
-}
-
-// shutdownSeconds returns the timeout of a shutdown in seconds.
-func shutdownSeconds(l guest.Lifecycle) int {
-	if l.ShutdownTimeout <= 0 {
-		return defaultShutdownTimeout
-	}
-	return int(l.ShutdownTimeout.Seconds())
 }

@@ -14,14 +14,6 @@ type Source struct {
 	Key []byte
 }
 
-// Check returns why a secret cannot be used for any guest, or nil.
-func (s Source) Check(name string) error {
-	if _, now := NewVault(s, "").open(name); now.Problem != nil {
-		return now.Problem
-	}
-	return nil
-}
-
 // Error describes why a secret cannot be used. It never contains any of the secret's content.
 type Error struct {
 	Name   string

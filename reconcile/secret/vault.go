@@ -186,3 +186,11 @@ func (v *Vault) Fill(calls []cluster.Call, ostype string) ([]FilledCall, error) 
 	}
 	return out, nil
 }
+
+// Check returns why a secret cannot be used for any guest, or nil.
+func (s Source) Check(name string) error {
+	if _, now := NewVault(s, "").open(name); now.Problem != nil {
+		return now.Problem
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package cluster
+
+import (
+	"gitops-agent/reconcile/guest"
+)
+
+// Call is one complete request to the cluster: sending it reads nothing else.
+//
+//   - create: CloneOf 0 posts Params to the node's guest list; otherwise it posts them to the template's clone call.
+//   - config: Params are set and the keys of Delete removed, under Digest. A virtual machine gets the asynchronous call.
+//   - resize: Params are disk and size, under Digest.
+//   - move: Params are disk, storage and delete for either kind, under Digest. The old volume stays unless delete is 1.
+//   - cloudinit: no Params; Proxmox writes the drive again.
+//   - pool: Params is poolid; the guest leaves its previous pool.
+//   - ha-add, ha-set: Params are state, max_restart, max_relocate; ha-remove: none.
+//   - migrate: Params are target, and online or with-local-disks (virtual machine), restart or timeout (container).
+//   - template: no Params; it cannot be undone.
+//   - start, reboot, shutdown, stop: Params such as timeout and forceStop.
+//   - destroy: Params are purge and destroy-unreferenced-disks, both optional.
+type Call struct {
+	Op      Op
+	Kind    guest.Kind
+	Node    string // where the guest is; for a clone, where the template is
+	VMID    int    // the guest that the call changes or creates
+	CloneOf int    // vmid of the template; 0 if the call is not a clone
+	Params  map[string]string
+	Secrets map[string]string // key to the name of the secret whose content is sent; plans and the journal never contain the content
+	Delete  []string
+	Digest  string // of the configuration that the call was planned for; Proxmox rejects the call if it has changed. "" means no check
+}
+
+// TaskTypes returns the types of the tasks that Proxmox may run the call as. It returns nil for a call that never has a task.
+func (c Call) TaskTypes() []string {
+	switch row := c.Op.row(); {
+	case c.CloneOf != 0 && c.Kind == guest.Container:
+		return []string{"vzclone"}
+	case c.CloneOf != 0:
+		return []string{"qmclone"}
+	case c.Kind == guest.Container:
+		return row.containerTasks
+	default:
+		return row.vmTasks
+	}
+}

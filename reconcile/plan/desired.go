@@ -1,0 +1,27 @@
+package plan
+
+import (
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/secret"
+)
+
+// Desired is everything that the manifests ask for, and the records of the guests that the agent owns.
+type Desired struct {
+	Cluster    string // name of the cluster, part of every marker and step digest
+	Revision   string // "main@sha1:<40 hex>"; empty for a working copy
+	Guests     []guest.Desired
+	Others     []guest.Desired               // guests that manifests name and that are not planned; guests of Guests may be among them
+	Owned      map[int]journal.Owned         // by vmid
+	Remembered map[int]journal.Guarded       // last accepted lifecycle, by vmid
+	Applied    map[int]journal.Applied       // secrets that were sent to guests last, by vmid
+	Secrets    map[secret.Place]secret.State // present state of the secrets; a secret that is missing here was not read
+	NoRevision bool                          // no revision is in force, so it is unknown which guests are wanted
+
+	ClusterContext *ClusterContext // the other guests, if a guest is planned alone; else nil
+}
+
+// ClusterContext contains the other guests of the cluster for a guest that is planned alone.
+type ClusterContext struct {
+	Guests map[int]guest.Observed // every guest that was read, by vmid; nil if they were not kept
+}

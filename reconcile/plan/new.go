@@ -1,0 +1,35 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"gitops-agent/reconcile/cluster"
+)
+
+// New returns the steps that bring got to want, ordered by wave, then vmid, and within a guest configuration before
+// run state. It is pure. An owned guest that no manifest names gets a destroy step, which the gate judges. A guest that is
+// not owned gets no step unless its manifest contains adopt. No step destroys or attaches a volume that another guest uses.
+//
+// Why a removed manifest does not destroy its guest by itself: docs/adr/0004.
+func New(want Desired, got cluster.Snapshot) Plan {
+	plan := Plan{Cluster: want.Cluster, Revision: want.Revision, Guests: make([]Guest, 0, len(want.Guests))}
+	volumes := newHolders(want, got)
+	named := make(map[int]bool, len(want.Guests))
+	for i := range want.Guests {
+		d := &want.Guests[i]
+		if d.VMID != 0 {
+			named[d.VMID] = true
+		}
+		plan.Guests = append(plan.Guests, planGuest(want, d, got, volumes))
+	}
+	for vmid, owned := range want.Owned {
+		if !named[vmid] {
+			plan.Guests = append(plan.Guests, planUnnamed(want, owned, got, volumes))
+		}
+	}
+	slices.SortFunc(plan.Guests, func(a, b Guest) int {
+		return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Ref.VMID, b.Ref.VMID), cmp.Compare(a.Ref.Name, b.Ref.Name))
+	})
+	return plan
+}
