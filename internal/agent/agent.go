@@ -38,19 +38,18 @@ type Options struct {
 	DryRun bool
 }
 
-// Agent is everything of one running agent. Make one with New, then call Run or Once, then Close.
+// Agent contains all parts of a running agent. Create it with New, then call Run or Once, then Close.
 type Agent struct {
 	opts     Options
 	engine   *reconcile.Engine
 	trust    *trust
 	listener net.Listener
 	registry *prometheus.Registry
-	closers  []io.Closer // last opened, first closed
+	closers  []io.Closer // in the order of opening; closed in reverse order
 }
 
-// New opens everything that can fail before the cluster is touched: config, trusted root, journal (with its lock), repository,
-// API client and listener. Nothing is written to the cluster.
-// The agent outlives ctx, which bounds opening alone.
+// New opens every part that can fail: trusted root, API client, journal (with its lock), repository, secrets and listener. It writes nothing
+// to the cluster. ctx bounds only New, not the agent.
 func New(ctx context.Context, opts Options) (*Agent, error) {
 	a := &Agent{opts: opts, registry: prometheus.NewRegistry()}
 	if err := a.open(ctx); err != nil {
@@ -111,7 +110,7 @@ func (a *Agent) openJournal(m *metrics.Metrics) (*journal.Journal, error) {
 	}
 	a.closers = append(a.closers, j)
 	if err := j.Healthy(); err != nil {
-		a.opts.Logger.Warn("journal takes no records, the agent only observes", "error", err)
+		a.opts.Logger.Warn("journal cannot be written, the agent only observes", "error", err)
 	}
 	return j, nil
 }
@@ -130,7 +129,7 @@ func (a *Agent) listen(ctx context.Context) error {
 	return nil
 }
 
-// Address returns where the status page is served, "127.0.0.1:9746", or "" where it is not.
+// Address returns the address of the status page, "127.0.0.1:9746", or "" if there is none.
 func (a *Agent) Address() string {
 	if a.listener == nil {
 		return ""
@@ -141,10 +140,10 @@ func (a *Agent) Address() string {
 // Report returns the newest report.
 func (a *Agent) Report() report.Report { return a.engine.Report() }
 
-// Hint asks for a look at the remote now.
+// Hint requests a poll of the remote now.
 func (a *Agent) Hint() { a.engine.Hint() }
 
-// Run keeps the cluster and serves the status page until ctx ends.
+// Run reconciles the cluster and serves the status page until ctx ends. It returns an error of the engine, or of the status page.
 func (a *Agent) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -168,17 +167,17 @@ func (a *Agent) Run(ctx context.Context) error {
 	return errors.Join(err, serving)
 }
 
-// Once looks at the remote once and works until nothing more can be done without somebody else. The trusted root is refreshed
-// afterwards, for the next time, and the outcome does not depend on it.
+// Once polls the remote once, and works until all remaining work waits for a person or another system. It then refreshes the trusted root for
+// the next run; the result does not depend on that refresh.
 func (a *Agent) Once(ctx context.Context) (report.Report, error) {
 	report, err := a.engine.Once(ctx)
 	if a.trust.tuf.URL != "" {
-		_ = a.trust.refresh(ctx) // reported there
+		_ = a.trust.refresh(ctx) // refresh logs the error
 	}
 	return report, err
 }
 
-// Close releases everything, last opened first.
+// Close closes all parts, in reverse order of opening.
 func (a *Agent) Close() error {
 	var problems []error
 	for _, c := range slices.Backward(a.closers) {
@@ -190,13 +189,13 @@ func (a *Agent) Close() error {
 	return errors.Join(problems...)
 }
 
-// webhookToken reads the secret at each use, so that it can be rotated.
+// webhookToken reads the secret at each call, so that it can be rotated.
 func (a *Agent) webhookToken() (string, error) {
 	path := a.opts.Config.Source.WebhookTokenFile
 	if path == "" {
 		return "", nil
 	}
-	text, err := os.ReadFile(path) //nolint:gosec // the path is the operator's own
+	text, err := os.ReadFile(path) //nolint:gosec // the operator chooses the path
 	return strings.TrimSpace(string(text)), err
 }
 
@@ -204,10 +203,11 @@ type closer func()
 
 func (c closer) Close() error { c(); return nil }
 
-// JournalDir is where the journal is.
+// JournalDir returns the directory of the journal.
 func (c Config) JournalDir() string { return filepath.Join(c.StateDir, "journal") }
 
-// secrets returns where the passwords come from that manifests name. The state directory must be locked: a key is made where none is.
+// secrets returns the source of the passwords that manifests name. The caller must hold the lock of the state directory, because secrets creates
+// the key if there is none.
 func (c Config) secrets() (secret.Source, error) {
 	if c.SecretsDir == "" {
 		return secret.Source{}, nil
@@ -216,7 +216,7 @@ func (c Config) secrets() (secret.Source, error) {
 	return secret.Source{Read: newSecretDir(c.SecretsDir).read, Key: key}, err
 }
 
-// RepositoryDir is where the fetched repository is.
+// RepositoryDir returns the directory of the fetched repository.
 func (c Config) RepositoryDir() string { return filepath.Join(c.StateDir, "repository") }
 
 // ProxmoxReader returns a client that cannot write.

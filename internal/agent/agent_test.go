@@ -41,7 +41,7 @@ spec:
   rootfs: {storage: local-lvm, size: 4Gi}
 `
 
-// home is everything outside an agent: a cluster over TLS, a Sigstore, and a repository.
+// home contains the environment of an agent: a cluster over TLS, a Sigstore, and a repository.
 type home struct {
 	testing.TB
 	sim    *pvesim.Sim
@@ -125,7 +125,7 @@ func (h *home) get(a *agent.Agent, path string) (int, string) {
 	return reply.StatusCode, string(body)
 }
 
-// until asks the running agent for its report until it is as wanted.
+// until reads the report of the running agent until it satisfies the condition.
 func (h *home) until(a *agent.Agent, what string, holds func(report.Document) bool) {
 	h.Helper()
 	var document report.Document
@@ -139,8 +139,9 @@ func (h *home) until(a *agent.Agent, what string, holds func(report.Document) bo
 	h.Fatalf("waited in vain for %s, got %+v", what, document)
 }
 
-// The whole agent, over TCP on both sides: polls once an hour, so that the second commit needs the webhook.
+// The whole agent, with TCP connections to its clients and to the cluster. It polls once an hour, so that the second commit needs the webhook.
 func TestAgentRuns(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	first := h.push("a container")
 	a, err := h.open()
@@ -183,6 +184,7 @@ func TestAgentRuns(t *testing.T) {
 }
 
 func TestSecondAgentIsRefused(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	first, err := h.open()
 	h.ok(err)
@@ -195,8 +197,9 @@ func TestSecondAgentIsRefused(t *testing.T) {
 	h.ok(again.Close())
 }
 
-// What was opened before something failed is given back.
+// If a part fails to open, New closes the parts that it opened before.
 func TestNewGivesBackWhatItOpened(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	h.ok(err)
@@ -212,8 +215,9 @@ func TestNewGivesBackWhatItOpened(t *testing.T) {
 	h.ok(a.Close())
 }
 
-// Nothing is opened, and nothing locked, under a config that trusts nobody.
+// With a config without signers, New opens and locks nothing.
 func TestNewNeedsTrust(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.config.Trust.Signers = nil
 	if _, err := h.open(); err == nil || !strings.Contains(err.Error(), "at least one signer is required") {
@@ -225,6 +229,7 @@ func TestNewNeedsTrust(t *testing.T) {
 }
 
 func TestOnceWithoutStatusPage(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	commit := h.push("a container")
 	nowhere := ""

@@ -10,19 +10,19 @@ import (
 	"gitops-agent/gitsource"
 )
 
-// Check makes everything that the config describes and that can be made without the network and without the state directory: the
-// policy, the clients' options, and the files that they read. The error names every problem.
+// Check checks everything that it can check without the network and without the state directory: the policy, the options of the clients, and
+// the files that the config names. The error contains every problem.
 func (c Config) Check() error {
 	_, policyErr := c.pinnedPolicy()
 	return errors.Join(policyErr, c.checkAnchor(), c.checkProxmox(), c.checkSource(), c.checkFiles(), c.checkSecrets())
 }
 
-// checkAnchor tells the placeholder of the example from a commit.
+// checkAnchor returns an error for the placeholder of the example.
 func (c Config) checkAnchor() error {
 	if c.Trust.Anchor == "" || strings.Trim(c.Trust.Anchor, "0") != "" {
 		return nil
 	}
-	return errors.New("trust.anchor is the example's placeholder: name a commit of the repository that you reviewed, by its full id")
+	return errors.New("trust.anchor is the example's placeholder: set it to the full id of a commit of the repository that you reviewed")
 }
 
 func (c Config) checkProxmox() error {
@@ -34,7 +34,7 @@ func (c Config) checkProxmox() error {
 	return nil
 }
 
-// checkSource opens a store in a directory of its own, since opening makes one where none is.
+// checkSource opens a store in a temporary directory, because opening creates a store if there is none.
 func (c Config) checkSource() error {
 	dir, err := os.MkdirTemp("", "gitops-agent-check-")
 	if err != nil {
@@ -49,7 +49,7 @@ func (c Config) checkSource() error {
 	return nil
 }
 
-// checkFiles opens the files whose content is read later. Those of trust and proxmox were read by now.
+// checkFiles opens the files that are read later. The files of trust and proxmox have already been read.
 func (c Config) checkFiles() error {
 	problems := []error{
 		checkFile("source.webhook_token_file", c.Source.WebhookTokenFile), checkFile("trust.tuf.root_file", c.Trust.TUF.RootFile),
@@ -62,7 +62,7 @@ func (c Config) checkFiles() error {
 	return errors.Join(problems...)
 }
 
-// checkSecrets looks at the directory of secrets, which the agent would otherwise miss when the first guest needs one.
+// checkSecrets checks the directory of secrets. The agent itself would detect a problem only when a guest needs a secret.
 func (c Config) checkSecrets() error {
 	if c.SecretsDir == "" {
 		return nil
@@ -72,9 +72,9 @@ func (c Config) checkSecrets() error {
 	case err != nil:
 		return fmt.Errorf("secrets_dir: %w", err)
 	case !info.IsDir():
-		return fmt.Errorf("secrets_dir: %s is not a directory", c.SecretsDir)
+		return fmt.Errorf("secrets_dir: %s is not a directory, want a directory with one file per secret", c.SecretsDir)
 	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("secrets_dir: %s has mode %04o: others than its owner may put files there (chmod 700 %s)", c.SecretsDir, info.Mode().Perm(), c.SecretsDir)
+		return fmt.Errorf("secrets_dir: %s has mode %04o, so other users may create files in it: chmod 700 %s", c.SecretsDir, info.Mode().Perm(), c.SecretsDir)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func checkFile(field, path string) error {
 	if path == "" {
 		return nil
 	}
-	file, err := os.Open(path) //nolint:gosec // the path is the operator's own
+	file, err := os.Open(path) //nolint:gosec // the operator chooses the path
 	if err != nil {
 		return fmt.Errorf("%s: %w", field, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"regexp"
 	"time"
@@ -12,58 +13,59 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Config is the agent's only configuration, a file that belongs to its host and never to the repository. The comment of each
-// field is its manual and ends in its default; example.yaml beside this file is the same for copying.
+// Config is the agent's only configuration: a file on the agent's host, never in the repository. The comment of each field is its
+// manual and ends with the default. example.yaml in this folder contains the same texts, for copying.
 type Config struct {
-	// Cluster is what this agent keeps. Required.
+	// Cluster is the cluster that this agent manages. Required.
 	Cluster ClusterConfig `yaml:"cluster"`
-	// Source is where the commits come from. Required.
+	// Source is the repository with the commits. Required.
 	Source SourceConfig `yaml:"source"`
-	// Trust says whose commits count. Required; nothing in it that decides about trust has a default.
+	// Trust defines whose commits are accepted. Required; no field that decides about trust has a default.
 	Trust TrustConfig `yaml:"trust"`
-	// Proxmox is the API to keep the cluster by. Required.
+	// Proxmox is the API of the cluster. Required.
 	Proxmox ProxmoxConfig `yaml:"proxmox"`
-	// StateDir holds the journal and the fetched repository. It is locked while the agent runs. Default /var/lib/gitops-agent.
+	// StateDir is the directory of the journal and of the fetched repository. The agent locks it while it runs. Default /var/lib/gitops-agent.
 	StateDir string `yaml:"state_dir"`
-	// SecretsDir holds the passwords that manifests name by passwordFrom, one file each, of mode 0600. Default: none, and a guest that
-	// needs one is blocked.
+	// SecretsDir is the directory of the passwords that manifests name in passwordFrom, one file each, with mode 0600. Default: none; a
+	// guest that needs a password is blocked.
 	SecretsDir string `yaml:"secrets_dir"`
-	// Listen is the address of the status page, /metrics and the probes. "" listens nowhere. Default 127.0.0.1:9746.
+	// Listen is the address of the status page, /metrics and the probes. "" disables them. Default 127.0.0.1:9746.
 	Listen *string `yaml:"listen"`
-	// Parallel is how many guests are worked on at once. Default 8.
+	// Parallel is the number of guests that the agent works on at the same time. Default 8.
 	Parallel int `yaml:"parallel"`
-	// Limits bound what that work puts on the cluster at once.
+	// Limits bound the load of that work on the cluster.
 	Limits LimitsConfig `yaml:"limits"`
 }
 
-// LimitsConfig bounds work on what guests share.
+// LimitsConfig bounds the work on nodes and storages, which guests share.
 type LimitsConfig struct {
-	// GuestsPerNode is how many guests of one node are worked on at once. Default 4.
+	// GuestsPerNode is the number of guests of one node that the agent works on at the same time. Default 4.
 	GuestsPerNode int `yaml:"guests_per_node"`
-	// CopiesPerStorage is how many clones, imports, restores and moves write to one storage at once; Proxmox locks a storage while it
-	// allocates. Default 2.
+	// CopiesPerStorage is the number of clones, imports, restores and moves that write to one storage at the same time. Proxmox locks a
+	// storage while it allocates volumes. Default 2.
 	CopiesPerStorage int `yaml:"copies_per_storage"`
 }
 
 // ClusterConfig names the cluster.
 type ClusterConfig struct {
-	// Name is the name that the repository's Cluster manifest must bear. Required.
+	// Name must be the metadata.name of the repository's Cluster manifest. Required.
 	Name string `yaml:"name"`
 }
 
-// SourceConfig says where the commits come from.
+// SourceConfig describes the repository with the commits.
 type SourceConfig struct {
-	// Branch is the only branch that is read. Default main.
+	// Branch is the only branch that the agent reads. Default main.
 	Branch string `yaml:"branch"`
 	// Paths are the folders and files with this cluster's manifests. Default: the whole tree.
 	Paths []string `yaml:"paths"`
-	// Remotes serve the same branch; a later one is asked when an earlier one does not answer. At least one.
+	// Remotes are copies of the same branch. If a remote does not answer, the agent uses the next one. At least one is required.
 	Remotes []RemoteConfig `yaml:"remotes"`
-	// Poll is the time between looks at the remote, with jitter. Default 30s.
+	// Poll is the time between polls of the remote; the agent adds jitter. Default 30s.
 	Poll Duration `yaml:"poll"`
-	// Timeout bounds one fetch from one remote. Default 2m.
+	// Timeout is the upper bound of one fetch from one remote. Default 2m.
 	Timeout Duration `yaml:"timeout"`
-	// WebhookTokenFile holds a secret; a POST to /webhook that bears it ("Authorization: Bearer …") asks for a poll now. Default: no webhook.
+	// WebhookTokenFile is a file with a secret. A POST to /webhook with "Authorization: Bearer <secret>" requests a poll now. Default: no
+	// webhook.
 	WebhookTokenFile string `yaml:"webhook_token_file"`
 }
 
@@ -71,69 +73,84 @@ type SourceConfig struct {
 type RemoteConfig struct {
 	// URL is https://…, ssh://user@host/…, user@host:path, or file:///path. It must not contain credentials. Required.
 	URL string `yaml:"url"`
-	// Username for https. Default x-access-token, which suits GitHub; GitLab wants oauth2.
+	// Username is the user for https. Default x-access-token, which GitHub expects; GitLab expects oauth2.
 	Username string `yaml:"username"`
-	// TokenFile holds the https token. Default: none.
+	// TokenFile is a file with the token for https. Default: none.
 	TokenFile string `yaml:"token_file"`
-	// SSHKeyFile holds the private key for ssh. Required for ssh.
+	// SSHKeyFile is a file with the private key for ssh. Required for ssh.
 	SSHKeyFile string `yaml:"ssh_key_file"`
-	// KnownHostsFile holds the host keys for ssh. Required for ssh.
+	// KnownHostsFile is a file with the host keys for ssh. Required for ssh.
 	KnownHostsFile string `yaml:"known_hosts_file"`
-	// CAFile holds certificates to trust for https beside the system's. Default: none.
+	// CAFile is a file with certificates that are trusted for https in addition to those of the system. Default: none.
 	CAFile string `yaml:"ca_file"`
 }
 
-// TrustConfig says whose commits count.
+// TrustConfig defines whose commits are accepted.
 type TrustConfig struct {
-	// TrustedRootFile is a Sigstore trusted_root.json. It is read again when it changes, and the last good one stays in force
-	// when it does not parse. Required.
+	// TrustedRootFile is a Sigstore trusted_root.json that you obtained yourself. The agent reads it again when it changes. If the new
+	// content is not valid, the previous trusted root stays in force. Required.
 	TrustedRootFile string `yaml:"trusted_root_file"`
-	// TUF says where newer trusted roots come from. Default: from nowhere, the file alone.
+	// TUF is a source of newer trusted roots. Default: none, only the file.
 	TUF TUFConfig `yaml:"tuf"`
-	// Signers are the identities that may sign. At least one.
+	// Signers are the identities that may sign. At least one is required.
 	Signers []SignerConfig `yaml:"signers"`
-	// Binding is what ties a commit to this cluster and branch, since a signature alone does not: trailer (the tip's message
-	// ends with "Gitops-Target: <cluster>/<branch>"), certificate (signers are workflows whose certificate names repository
-	// and ref), or none. Required.
+	// Binding defines how a commit names this cluster and branch, because a signature alone does not: trailer (the message of the newest
+	// commit ends with "Gitops-Target: <cluster>/<branch>"), certificate (signers are workflows whose certificates name repository
+	// and ref), or none (any branch with signed commits could be used as this one). Required.
 	Binding string `yaml:"binding"`
-	// History is how much of the history must be signed: first-parent, tip or all. Default first-parent.
+	// History is the part of the history that must be signed: first-parent, tip or all. Default first-parent.
 	History string `yaml:"history"`
-	// Anchor is a commit that every accepted revision descends from. Required, unless trust_on_first_use is true.
+	// Anchor is the full id of a commit that you reviewed. Every accepted revision must descend from it. Required, unless
+	// trust_on_first_use is true.
 	Anchor string `yaml:"anchor"`
-	// TrustOnFirstUse accepts the first signed tip as the anchor. Default false.
+	// TrustOnFirstUse accepts the first signed head of the branch as the anchor. Default false.
 	TrustOnFirstUse bool `yaml:"trust_on_first_use"`
-	// NotBefore refuses commits proven to be older. Default: none.
+	// NotBefore refuses commits whose proven signing time is earlier. Default: none.
 	NotBefore time.Time `yaml:"not_before"`
-	// Timestamps asks for an RFC 3161 timestamp beside the log entry: optional or required. Default optional.
+	// Timestamps defines whether a signature needs an RFC 3161 timestamp in addition to the log entry: optional or required. Default
+	// optional.
 	Timestamps string `yaml:"timestamps"`
-	// Deny refuses what was signed by mistake or theft. Default: nothing.
+	// Deny refuses signatures that were made by mistake or with a stolen identity. Default: none.
 	Deny DenyConfig `yaml:"deny"`
 }
 
-// SignerConfig is one identity and what it may sign.
+// TUFConfig configures a TUF repository with newer trusted roots. A refresh accepts only what the keys of the repository sign. A refresh
+// that fails, or whose metadata is expired or rolled back, changes nothing and does not interrupt verification.
+type TUFConfig struct {
+	// URL is a TUF repository whose target trusted_root.json replaces the trusted root file, until the file is changed.
+	// Default: none, only the file.
+	URL string `yaml:"url"`
+	// RootFile is a root.json of that repository that you obtained yourself; newer versions are verified from it. Required with url.
+	RootFile string `yaml:"root_file"`
+	// Interval is the time between refreshes. Default 24h.
+	Interval Duration `yaml:"interval"`
+}
+
+// SignerConfig is an identity, and the changes that it may sign.
 type SignerConfig struct {
-	// Name is how reports call the signer. Default: the subject.
+	// Name is the name of the signer in reports. Default: the subject.
 	Name string `yaml:"name"`
-	// Issuer is the OpenID Connect issuer, exactly. Required.
+	// Issuer is the exact OpenID Connect issuer. Required.
 	Issuer string `yaml:"issuer"`
-	// Subject is the mail address or workflow URI in the certificate, exactly. One of subject and subject_regexp.
+	// Subject is the exact mail address or workflow URI in the certificate. Exactly one of subject and subject_regexp is required.
 	Subject string `yaml:"subject"`
-	// SubjectRegexp is a pattern for the whole subject; it is always anchored.
+	// SubjectRegexp is a regular expression that must match the whole subject.
 	SubjectRegexp string `yaml:"subject_regexp"`
-	// Extensions are values that the certificate of a workflow must have, exactly. Default: none.
+	// Extensions are exact values that the certificate of a workflow must contain. Default: none.
 	Extensions ExtensionsConfig `yaml:"extensions"`
-	// May lists the roles: change, approve, operate (recorded, not carried out by this version), seal. Required.
+	// May lists the roles: change (files), approve (held steps), operate (one-shot operations, which this version records but does not
+	// execute), seal (ancestors). Required.
 	May []string `yaml:"may"`
-	// Paths bounds the paths that the signer may change. Default: the whole source.
+	// Paths are the only paths that the signer may change. Default: the whole source.
 	Paths []string `yaml:"paths"`
-	// Guests bounds the guests that the signer may change, as kind/name or patterns of path.Match. Default: the whole source.
+	// Guests are the only guests that the signer may change, as kind/name or as patterns of path.Match. Default: all guests.
 	Guests []string `yaml:"guests"`
-	// From (inclusive) and Until (exclusive) bound the proven time of what counts. Default: unbounded.
+	// From (inclusive) and Until (exclusive) bound the proven time of the signer's signatures. Default: no bounds.
 	From  time.Time `yaml:"from"`
 	Until time.Time `yaml:"until"`
 }
 
-// ExtensionsConfig are the certificate extensions that can be asked for.
+// ExtensionsConfig contains the certificate extensions that a signer can require.
 type ExtensionsConfig struct {
 	BuildSignerURI                  string `yaml:"build_signer_uri"`
 	RunnerEnvironment               string `yaml:"runner_environment"`
@@ -146,7 +163,7 @@ type ExtensionsConfig struct {
 	BuildTrigger                    string `yaml:"build_trigger"`
 }
 
-// DenyConfig lists what is refused although it is signed.
+// DenyConfig lists signed objects that are refused.
 type DenyConfig struct {
 	// Commits are full commit ids.
 	Commits []string `yaml:"commits"`
@@ -158,49 +175,50 @@ type DenyConfig struct {
 
 // ProxmoxConfig is the API of the cluster.
 type ProxmoxConfig struct {
-	// Endpoints are https://host:8006 of members of the cluster; a later one serves reads when an earlier one does not. At least one.
+	// Endpoints are members of the cluster, as https://host:8006. If a member does not answer, the agent reads from the next one. At least
+	// one is required.
 	Endpoints []string `yaml:"endpoints"`
-	// TokenFile holds one line, user@realm!name=secret. Required.
+	// TokenFile is a file with one line, user@realm!name=secret. Required.
 	TokenFile string `yaml:"token_file"`
-	// CAFile holds the cluster's certificate authority, /etc/pve/pve-root-ca.pem on a node. Default: the system's authorities.
+	// CAFile is a file with the cluster's certificate authority, /etc/pve/pve-root-ca.pem on a node. Default: the authorities of the system.
 	CAFile string `yaml:"ca_file"`
 	// Fingerprints are SHA-256 fingerprints of the endpoints' certificates, as Proxmox shows them. Default: none.
 	Fingerprints []string `yaml:"fingerprints"`
-	// Timeout bounds one request. Default 35s, since Proxmox gives up after 30s.
+	// Timeout is the upper bound of one request. Default 35s, because Proxmox itself stops after 30s.
 	Timeout Duration `yaml:"timeout"`
-	// Tick is the time between inventories. Default 15s.
+	// Tick is the time between two reads of the inventory. Default 15s.
 	Tick Duration `yaml:"tick"`
-	// Resync is the time within which every guest is read in full. Default 60s.
+	// Resync is the time within which the agent reads every guest in full. Default 60s.
 	Resync Duration `yaml:"resync"`
-	// VMListFile is /etc/pve/.vmlist where the agent runs on a node of the cluster as root or in the group www-data: Proxmox's own list of
-	// guests, with a version for each that rises with every change. A guest is read when its version changed, within a second or so,
-	// and the rounds of full reads become the check of vmlist_check. While the file cannot be read, or is out of date, the agent
-	// reads every guest within resync as without it, and says so. Default: none.
+	// VMListFile is /etc/pve/.vmlist, for an agent that runs on a node of the cluster as root or in the group www-data. The file is Proxmox's
+	// own list of guests. It contains a version for each guest, which increases with every change. The agent reads a guest about one
+	// second after its version changed, and the other guests within vmlist_check instead of resync. While the file cannot be read or is
+	// out of date, the agent reads every guest within resync, as without the file, and reports the problem. Default: none.
 	VMListFile string `yaml:"vmlist_file"`
-	// VMListCheck is the time within which every guest is read in full although its version did not change. Default 10 times resync.
+	// VMListCheck is the time within which the agent reads every guest in full, although its version did not change. Default 10 times resync.
 	VMListCheck Duration `yaml:"vmlist_check"`
 }
 
-// Duration is a time.Duration that reads "30s" from YAML.
+// Duration is a time.Duration that is written as "30s" in YAML.
 type Duration time.Duration
 
 // UnmarshalYAML reads a positive duration with a unit.
 func (d *Duration) UnmarshalYAML(node *yaml.Node) error {
 	parsed, err := time.ParseDuration(node.Value)
 	if err != nil || parsed <= 0 {
-		// This type of error is collected with the others.
+		// The decoder collects errors of this type, so that one problem does not hide the others.
 		return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: got %q, want a duration such as 30s or 2m", node.Line, node.Value)}}
 	}
 	*d = Duration(parsed)
 	return nil
 }
 
-// maxConfig bounds the config file.
+// maxConfig is the upper bound of the config file, in bytes.
 const maxConfig = 1 << 20
 
-// ReadConfig reads a config file strictly: an unknown field is an error. Every problem is reported at once.
+// ReadConfig reads and checks a config file. Unknown fields are errors. The error contains every problem.
 func ReadConfig(path string) (Config, error) {
-	file, err := os.Open(path) //nolint:gosec // the path is the operator's own
+	file, err := os.Open(path) //nolint:gosec // the operator chooses the path
 	if err != nil {
 		return Config{}, fmt.Errorf("open config: %w", err)
 	}
@@ -210,7 +228,7 @@ func ReadConfig(path string) (Config, error) {
 		return Config{}, fmt.Errorf("read config %s: %w", path, err)
 	}
 	if len(data) > maxConfig {
-		return Config{}, fmt.Errorf("config %s is larger than 1 MiB", path)
+		return Config{}, fmt.Errorf("config %s is larger than 1 MiB, want at most 1 MiB", path)
 	}
 	config, err := ParseConfig(data)
 	if err != nil {
@@ -219,16 +237,16 @@ func ReadConfig(path string) (Config, error) {
 	return config, nil
 }
 
-// ParseConfig parses and checks a config. The error names every problem, each with its line where it has one.
+// ParseConfig parses and checks a config. The error contains every problem, with its line if there is one.
 func ParseConfig(data []byte) (Config, error) {
 	var c Config
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
-		return Config{}, plainly(err)
+		return Config{}, withoutGoTypes(err)
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return Config{}, errors.New("more than one document: a config is one")
+		return Config{}, errors.New("more than one document: want one YAML document, without a line ---")
 	}
 	c.setDefaults()
 	if err := c.check(); err != nil {
@@ -242,16 +260,16 @@ var (
 	wrongShape   = regexp.MustCompile(`^line (\d+): cannot unmarshal !!(\w+)(.*) into \S+$`)
 )
 
-// plainly says what the decoder found without the names of Go types.
-func plainly(err error) error {
+// withoutGoTypes returns the errors of the decoder without names of Go types.
+func withoutGoTypes(err error) error {
 	var several *yaml.TypeError
 	if !errors.As(err, &several) {
 		return err
 	}
 	var problems []error
 	for _, text := range several.Errors {
-		text = unknownField.ReplaceAllString(text, `line $1: unknown field "$2"`)
-		problems = append(problems, errors.New(wrongShape.ReplaceAllString(text, `line $1: a value of type $2$3 does not fit here`)))
+		text = unknownField.ReplaceAllString(text, `line $1: unknown field "$2": remove it, or correct its name or its indentation`)
+		problems = append(problems, errors.New(wrongShape.ReplaceAllString(text, `line $1: a value of type $2$3 is not possible here, see gitops-agent config example`)))
 	}
 	return errors.Join(problems...)
 }
@@ -275,20 +293,38 @@ func (c *Config) setDefaults() {
 	}
 }
 
-// check reports everything that is missing. Trust is checked in full where the policy is made, with the trusted root at hand.
+// check returns every missing or negative setting. verify.NewPolicy checks the other settings of trust, with the trusted root.
 func (c *Config) check() error {
 	var problems []error
-	required := func(missing bool, text string) {
-		if missing {
+	refuse := func(wrong bool, text string) {
+		if wrong {
 			problems = append(problems, errors.New(text))
 		}
 	}
-	required(c.Cluster.Name == "", "cluster.name is required: the metadata.name of the repository's Cluster manifest")
-	required(len(c.Source.Remotes) == 0, "source.remotes is required: at least one remote with a url")
-	required(c.Trust.TrustedRootFile == "", "trust.trusted_root_file is required: a Sigstore trusted_root.json that you obtained yourself")
-	required(len(c.Proxmox.Endpoints) == 0, "proxmox.endpoints is required: https://host:8006 of at least one node")
-	required(c.Proxmox.TokenFile == "", "proxmox.token_file is required: a file with user@realm!name=secret")
-	required(c.Parallel < 0, "parallel must be positive")
-	required(c.Limits.GuestsPerNode < 0 || c.Limits.CopiesPerStorage < 0, "limits must be positive")
-	return errors.Join(append(problems, c.Trust.TUF.problem())...)
+	refuse(c.Cluster.Name == "", "cluster.name is required: the metadata.name of the repository's Cluster manifest")
+	refuse(len(c.Source.Remotes) == 0, "source.remotes is required: at least one remote with a url")
+	refuse(c.Trust.TrustedRootFile == "", "trust.trusted_root_file is required: a Sigstore trusted_root.json that you obtained yourself")
+	refuse(len(c.Proxmox.Endpoints) == 0, "proxmox.endpoints is required: https://host:8006 of at least one node")
+	refuse(c.Proxmox.TokenFile == "", "proxmox.token_file is required: a file with one line, user@realm!name=secret")
+	refuse(c.Parallel < 0, fmt.Sprintf("parallel must be positive: got %d, want 1 or more, or remove the line for the default 8", c.Parallel))
+	refuse(c.Limits.GuestsPerNode < 0, fmt.Sprintf("limits.guests_per_node must be positive: got %d, want 1 or more, or remove the line for the default 4", c.Limits.GuestsPerNode))
+	refuse(c.Limits.CopiesPerStorage < 0, fmt.Sprintf("limits.copies_per_storage must be positive: got %d, want 1 or more, or remove the line for the default 2", c.Limits.CopiesPerStorage))
+	return errors.Join(append(problems, c.Trust.TUF.check())...)
+}
+
+// check returns every problem of c.
+func (c TUFConfig) check() error {
+	if c.URL == "" && c.RootFile == "" {
+		return nil
+	}
+	var problems []error
+	if (c.URL == "") != (c.RootFile == "") {
+		problems = append(problems, errors.New("trust.tuf: url and root_file are required together: the address of the repository, and the root.json that verifies it"))
+	}
+	if u, err := url.Parse(c.URL); c.URL != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+		problems = append(problems, errors.New("trust.tuf.url: want https://host/path or http://host/path"))
+	} else if c.URL != "" && u.User != nil {
+		problems = append(problems, errors.New("trust.tuf.url must not contain credentials"))
+	}
+	return errors.Join(problems...)
 }

@@ -21,6 +21,7 @@ var updateCompat = flag.Bool("update-compat", false, "rewrite the parsed configs
 // TestReadsOlderConfigs reads the config files of older versions to exactly the settings and defaults that these versions read. A setting
 // that a newer version adds is not part of the comparison.
 func TestReadsOlderConfigs(t *testing.T) {
+	t.Parallel()
 	paths, err := filepath.Glob("testdata/v*/*.yaml")
 	if err != nil || len(paths) < 4 {
 		t.Fatalf("got %d configs of older versions, %v, want 4 or more", len(paths), err)
@@ -86,8 +87,9 @@ func common(want, got any) any {
 	return got
 }
 
-// TestCommonDropsNewSettingsAlone proves that the comparison ignores a new setting and reports a changed, missing or other value.
-func TestCommonDropsNewSettingsAlone(t *testing.T) {
+// TestCommonDropsOnlyNewSettings shows that the comparison ignores a new setting and reports a changed, missing or other value.
+func TestCommonDropsOnlyNewSettings(t *testing.T) {
+	t.Parallel()
 	want := map[string]any{"a": 1, "list": []any{map[string]any{"b": 2}}}
 	tests := map[string]struct {
 		got  any

@@ -22,6 +22,7 @@ proxmox: {endpoints: ["https://pve1:8006"], token_file: token}
 `
 
 func TestConfigDefaults(t *testing.T) {
+	t.Parallel()
 	c, err := agent.ParseConfig([]byte(smallest))
 	if err != nil {
 		t.Fatalf("got %v, want a config", err)
@@ -35,6 +36,7 @@ func TestConfigDefaults(t *testing.T) {
 }
 
 func TestConfigListensNowhere(t *testing.T) {
+	t.Parallel()
 	c, err := agent.ParseConfig([]byte(smallest + "listen: \"\"\n"))
 	if err != nil || *c.Listen != "" {
 		t.Errorf("got %v and listen %q, want none", err, *c.Listen)
@@ -42,14 +44,16 @@ func TestConfigListensNowhere(t *testing.T) {
 }
 
 func TestConfigDuration(t *testing.T) {
+	t.Parallel()
 	c, err := agent.ParseConfig([]byte(strings.Replace(smallest, "source: {", "source: {poll: 5s, ", 1)))
 	if err != nil || time.Duration(c.Source.Poll) != 5*time.Second {
 		t.Errorf("got %v and %v, want 5s", err, time.Duration(c.Source.Poll))
 	}
 }
 
-// A problem hides no other one of its kind, and no message speaks of Go types.
+// The error contains every problem of a kind, and no name of a Go type.
 func TestConfigProblems(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		text string
 		want []string
@@ -65,7 +69,7 @@ func TestConfigProblems(t *testing.T) {
 		"second_document":    {smallest + "---\ncluster: {name: away}\n", []string{"more than one document"}},
 		"not_yaml":           {"cluster: [", []string{"line 1"}},
 		"negative_parallel":  {smallest + "parallel: -1\n", []string{"parallel must be positive"}},
-		"number_for_mapping": {"cluster: 3", []string{"line 1: a value of type int `3` does not fit here"}},
+		"number_for_mapping": {"cluster: 3", []string{"line 1: a value of type int `3` is not possible here"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -86,6 +90,7 @@ func TestConfigProblems(t *testing.T) {
 }
 
 func TestReadConfigBounds(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(path, []byte(smallest+strings.Repeat("#", 1<<20)), 0o600); err != nil {
 		t.Fatal(err)
@@ -96,6 +101,7 @@ func TestReadConfigBounds(t *testing.T) {
 }
 
 func TestCheckNamesEveryProblem(t *testing.T) {
+	t.Parallel()
 	text := strings.NewReplacer("root.json", "/nowhere/root.json", "token_file: token", "token_file: /nowhere/token", "url: file:///srv/git/homelab.git",
 		"url: https://user:secret@forge.test/x.git, ca_file: /nowhere/ca.pem").Replace(smallest)
 	c, err := agent.ParseConfig([]byte(text))

@@ -14,6 +14,7 @@ import (
 )
 
 func TestExampleParses(t *testing.T) {
+	t.Parallel()
 	config, err := agent.ParseConfig([]byte(agent.Example))
 	if err != nil {
 		t.Fatalf("got %v, want a config", err)
@@ -23,10 +24,11 @@ func TestExampleParses(t *testing.T) {
 	}
 }
 
-// commented is a field that the example shows without setting it.
+// commented matches a field of the example that is commented out.
 var commented = regexp.MustCompile(`(?m)^( *)#((?:  )*)(- )?([a-z_]+:)`)
 
 func TestExampleNamesEveryField(t *testing.T) {
+	t.Parallel()
 	text := commented.ReplaceAllString(agent.Example, "$1$2$3$4")
 	if _, err := agent.ParseConfig([]byte(text)); err != nil {
 		t.Fatalf("with every comment lifted: got %v, want a config", err)
@@ -49,7 +51,7 @@ func TestExampleNamesEveryField(t *testing.T) {
 	}
 }
 
-// fields lists the paths of a struct's YAML fields; a list of structs counts as one of them.
+// fields lists the paths of a struct's YAML fields. A list of structs is treated as one struct.
 func fields(of reflect.Type, under string) []string {
 	var paths []string
 	for field := range of.Fields() {

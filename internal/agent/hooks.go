@@ -8,7 +8,7 @@ import (
 	"gitops-agent/verify"
 )
 
-// hooks connects what the engine reports to the metrics.
+// hooks connects the events of the engine to the metrics.
 func hooks(m *metrics.Metrics) reconcile.Hooks {
 	return reconcile.Hooks{
 		Intake:   intake.Hooks{OnPoll: m.Poll, OnVerify: m.Verified, OnOrder: m.Order},

@@ -28,7 +28,7 @@ spec:
   cloudInit: {storage: local-lvm, user: ops, passwordFrom: {file: web}}
 `
 
-// book is a log that several goroutines write and a test reads.
+// book is a log that several goroutines write and that a test reads.
 type book struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -46,9 +46,10 @@ func (b *book) String() string {
 	return b.text.String()
 }
 
-// TestSecretsStayOnTheHost runs the whole agent with a password for a virtual machine and a container, one for nobody that a manifest
-// reaches for, and a rotation. Neither password nor hash may stand in what the agent writes, logs or serves.
+// TestSecretsStayOnTheHost runs the whole agent with passwords for a virtual machine and a container, with a manifest that names a link
+// to the agent's token, and with a rotation. The agent must not write, log or serve a password or its hash.
 func TestSecretsStayOnTheHost(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.config.SecretsDir = filepath.Join(t.TempDir(), "secrets")
 	h.ok(os.Mkdir(h.config.SecretsDir, 0o700))
@@ -133,6 +134,7 @@ func filesBelow(t *testing.T, dir string) map[string]string {
 }
 
 func TestCheckSecret(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"web": "hunter2", "modern": "$y$j9T$abc$def"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

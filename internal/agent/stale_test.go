@@ -6,6 +6,7 @@ import (
 )
 
 func TestStaleAfter(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ tick, resync, want time.Duration }{
 		"defaults":    {0, 0, 6 * time.Minute},
 		"quick":       {time.Second, 2 * time.Second, 4*time.Minute + 4*time.Second},

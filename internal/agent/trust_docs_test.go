@@ -11,9 +11,10 @@ import (
 	"gitops-agent/verify"
 )
 
-// TestSigningConfigs: what docs/signing.md shows of the config is good as it stands, but for the trusted root and the anchor, which
-// everybody obtains for themselves.
+// TestSigningConfigs parses the configs in docs/signing.md. They are valid, except for the trusted root and the anchor, which each reader
+// must set.
 func TestSigningConfigs(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "signing.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +44,7 @@ func TestSigningConfigs(t *testing.T) {
 	}
 }
 
-// unindented takes away the indentation of a block in a list.
+// unindented removes the indentation of a block in a list.
 func unindented(block string) string {
 	indent := block[:len(block)-len(strings.TrimLeft(block, " "))]
 	return strings.ReplaceAll("\n"+block, "\n"+indent, "\n")

@@ -23,7 +23,7 @@ func digestOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// A mirror is a TUF repository with its keys, served on loopback.
+// mirror is a TUF repository with its keys, served on the loopback address.
 type mirror struct {
 	*testing.T
 	url     string
@@ -52,7 +52,7 @@ func newMirror(t *testing.T) *mirror {
 	return m
 }
 
-// addKey gives a role a new key beside those that it has.
+// addKey adds a key to a role.
 func (m *mirror) addKey(role string) {
 	m.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
@@ -69,7 +69,7 @@ func (m *mirror) addKey(role string) {
 	m.keys[role] = private
 }
 
-// rotate replaces the key of a role and publishes the root that says so.
+// rotate replaces the key of a role, and publishes a root with the new key.
 func (m *mirror) rotate(role string) {
 	m.Helper()
 	for _, id := range m.root.Signed.Roles[role].KeyIDs {
@@ -105,7 +105,7 @@ func sealed[T metadata.Roles](m *mirror, of *metadata.Metadata[T], role string) 
 	return data
 }
 
-// publish makes content the trusted root of the next version, which the timestamp vouches for until it expires.
+// publish publishes content as the trusted root of the next version. The timestamp is valid until the expiry.
 func (m *mirror) publish(content []byte, expires time.Time) {
 	m.Helper()
 	m.version++
@@ -143,14 +143,14 @@ func (m *mirror) get(path string) []byte {
 	return m.files[path]
 }
 
-// instead has another handler answer, or the files again.
+// instead replaces the handler of the mirror; nil restores the files.
 func (m *mirror) instead(serve func(w http.ResponseWriter, r *http.Request)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.serve = serve
 }
 
-// refreshes returns how often a refresh got as far as the timestamp.
+// refreshes returns the number of requests for the timestamp.
 func (m *mirror) refreshes() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -175,7 +175,7 @@ func (m *mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// follow has the host refresh from the mirror, knowing its first root.
+// follow configures the host to refresh from the mirror, with the mirror's first root.
 func (h *host) follow(m *mirror) {
 	h.Helper()
 	h.write("tuf-root.json", m.get("/1.root.json"))

@@ -31,7 +31,7 @@ func trustedRootOf(t *testing.T, seed string) []byte {
 	return root
 }
 
-// A host is where an agent keeps its trust: a trusted root file and a state directory, which outlive every agent.
+// host contains the files of an agent that define trust: a trusted root file and a state directory. They exist longer than each agent.
 type host struct {
 	*testing.T
 	dir  string
@@ -64,7 +64,7 @@ func (h *host) pin(root []byte) {
 	h.write("trusted_root.json", root)
 }
 
-// start returns the trust of an agent that has just been started.
+// start returns the trust of a newly started agent.
 func (h *host) start() *trust {
 	h.Helper()
 	var c Config
@@ -84,14 +84,14 @@ func (h *host) start() *trust {
 	}
 }
 
-// refreshes returns the outcomes of the refreshes that were told of.
+// refreshes returns the reported results of the refreshes.
 func (h *host) refreshes() []error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.runs)
 }
 
-// inForce fails the test unless the policy in force stands on root, and returns it.
+// inForce fails the test unless the policy in force uses root, and returns the policy.
 func (h *host) inForce(t *trust, root []byte) *verify.Policy {
 	h.Helper()
 	policy, err := t.Policy()
@@ -104,7 +104,7 @@ func (h *host) inForce(t *trust, root []byte) *verify.Policy {
 	return policy
 }
 
-// said fails the test unless the log says text so many times.
+// said fails the test unless the log contains text the given number of times.
 func (h *host) said(text string, want int) {
 	h.Helper()
 	if got := strings.Count(h.logs.String(), text); got != want {
@@ -113,6 +113,7 @@ func (h *host) said(text string, want int) {
 }
 
 func TestPolicyStaysTheSame(t *testing.T) {
+	t.Parallel()
 	h := newHost(t)
 	agent := h.start()
 	first := h.inForce(agent, trustedRootOf(t, "pinned"))
@@ -125,8 +126,9 @@ func TestPolicyStaysTheSame(t *testing.T) {
 	}
 }
 
-// TestPolicyFollowsTheFile has the ways in which files are replaced in practice.
+// TestPolicyFollowsTheFile replaces the file in the ways that are used in practice.
 func TestPolicyFollowsTheFile(t *testing.T) {
+	t.Parallel()
 	tests := map[string]func(h *host, root []byte){
 		"written_over": func(h *host, root []byte) { h.pin(root) },
 		"renamed_over": func(h *host, root []byte) {
@@ -170,7 +172,7 @@ func TestPolicyFollowsTheFile(t *testing.T) {
 			next := trustedRootOf(t, "other1")
 			swap(h, next)
 			h.inForce(agent, next)
-			h.said("trusted root taken", 1)
+			h.said("trusted root replaced", 1)
 			if len(h.told) < 2 || h.told[len(h.told)-1] != digestOf(next) {
 				t.Errorf("told of %v, want the new root last", h.told)
 			}
@@ -200,9 +202,9 @@ func (h *host) folder(name string, root []byte) {
 	h.write(filepath.Join(name, "root.json"), root)
 }
 
-// TestPolicyKeepsTheLastRoot: a file that makes no policy changes nothing, is reported once, and is forgotten with the next good
-// one.
+// TestPolicyKeepsTheLastRoot: a file without a valid trusted root changes nothing and is reported once. The next valid file comes into force.
 func TestPolicyKeepsTheLastRoot(t *testing.T) {
+	t.Parallel()
 	good := trustedRootOf(t, "pinned")
 	tests := map[string]func(h *host){
 		"not_json":  func(h *host) { h.pin([]byte("{")) },
@@ -233,7 +235,7 @@ func TestPolicyKeepsTheLastRoot(t *testing.T) {
 					t.Error("got another policy, want the last good one")
 				}
 			}
-			h.said("trusted root not taken", 1)
+			h.said("trusted root rejected", 1)
 			if _, err := h.start().Policy(); err == nil {
 				t.Error("an agent that starts with it: got a policy, want an error")
 			}
@@ -246,8 +248,9 @@ func TestPolicyKeepsTheLastRoot(t *testing.T) {
 	}
 }
 
-// TestPolicyIsAskedByMany: polls, plans and reports ask at once, while the file changes.
-func TestPolicyIsAskedByMany(t *testing.T) {
+// TestPolicyConcurrently: polls, plans and reports call Policy concurrently while the file changes.
+func TestPolicyConcurrently(t *testing.T) {
+	t.Parallel()
 	h := newHost(t)
 	agent := h.start()
 	done := make(chan error, 4)
@@ -274,5 +277,5 @@ func TestPolicyIsAskedByMany(t *testing.T) {
 	h.inForce(agent, trustedRootOf(t, "other1"))
 }
 
-// soon is an expiry that no test reaches.
+// soon returns an expiry after the end of every test.
 func soon() time.Time { return time.Now().UTC().Truncate(time.Second).Add(24 * time.Hour) }

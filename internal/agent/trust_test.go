@@ -13,7 +13,7 @@ import (
 	"gitops-agent/verify"
 )
 
-// rootFile is a trusted root file whose time moves with each writing, as it does when people write it.
+// rootFile is a trusted root file whose modification time changes with each write, as if a person wrote it.
 type rootFile struct {
 	testing.TB
 	path    string
@@ -48,7 +48,7 @@ func trustedRoot(t testing.TB, name string) []byte {
 	return root
 }
 
-// newTrust returns the trust of a config with the given root, its log, and the roots that metrics were told of.
+// newTrust returns the trust of a config with the given root, its log, and the roots that it reported to the metrics.
 func newTrust(path string) (*trust, *bytes.Buffer, *[]verify.RootInfo) {
 	var log bytes.Buffer
 	var roots []verify.RootInfo
@@ -62,6 +62,7 @@ func newTrust(path string) (*trust, *bytes.Buffer, *[]verify.RootInfo) {
 }
 
 func TestTrustedRootIsReadAgain(t *testing.T) {
+	t.Parallel()
 	file := newRootFile(t)
 	file.write(trustedRoot(t, "first"))
 	tr, log, roots := newTrust(file.path)
@@ -77,13 +78,14 @@ func TestTrustedRootIsReadAgain(t *testing.T) {
 	if err != nil || second == first || second.Root().SHA256 == first.Root().SHA256 {
 		t.Errorf("got %v and the same root, want the second one", err)
 	}
-	if len(*roots) != 2 || !strings.Contains(log.String(), "trusted root taken") {
+	if len(*roots) != 2 || !strings.Contains(log.String(), "trusted root replaced") {
 		t.Errorf("got %d roots told and log %q, want 2 and a line", len(*roots), log)
 	}
 }
 
-// A root that cannot be used changes nothing, is told once, and does not stop a later good one.
+// An invalid root changes nothing and is reported once. A later valid root comes into force.
 func TestTrustedRootThatIsNoneChangesNothing(t *testing.T) {
+	t.Parallel()
 	tests := map[string]func(f *rootFile){
 		"malformed": func(f *rootFile) { f.write([]byte("{")) },
 		"empty":     func(f *rootFile) { f.write(nil) },
@@ -109,7 +111,7 @@ func TestTrustedRootThatIsNoneChangesNothing(t *testing.T) {
 					t.Fatalf("got another policy and %v, want the last good one", err)
 				}
 			}
-			if n := strings.Count(log.String(), "trusted root not taken"); n != 1 {
+			if n := strings.Count(log.String(), "trusted root rejected"); n != 1 {
 				t.Errorf("got %d warnings, want 1:\n%s", n, log)
 			}
 			file.write(trustedRoot(t, "second"))
@@ -121,6 +123,7 @@ func TestTrustedRootThatIsNoneChangesNothing(t *testing.T) {
 }
 
 func TestTrustNeedsARootToBegin(t *testing.T) {
+	t.Parallel()
 	tr, _, _ := newTrust(filepath.Join(t.TempDir(), "nowhere.json"))
 	if policy, err := tr.Policy(); policy != nil || err == nil {
 		t.Errorf("got %v and %v, want an error", policy, err)

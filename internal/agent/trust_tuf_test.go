@@ -16,6 +16,7 @@ import (
 )
 
 func TestRefreshTakesTheNewRoot(t *testing.T) {
+	t.Parallel()
 	h, m := newHost(t), newMirror(t)
 	h.follow(m)
 	pinned, second, third := trustedRootOf(t, "pinned"), trustedRootOf(t, "second"), trustedRootOf(t, "third")
@@ -33,15 +34,16 @@ func TestRefreshTakesTheNewRoot(t *testing.T) {
 		}
 		h.inForce(agent, root)
 	}
-	h.said("trusted root taken", 2)
+	h.said("trusted root replaced", 2)
 	h.said("level=WARN", 0)
 	if got := h.told[len(h.told)-1]; got != digestOf(third) {
 		t.Errorf("told of %s, want %s", got, digestOf(third))
 	}
 }
 
-// TestRefreshOutlivesTheAgent: otherwise keeping the mirror away would bring back the older root with the next restart.
+// TestRefreshOutlivesTheAgent: otherwise an attacker who blocks the mirror could bring back the older root by a restart.
 func TestRefreshOutlivesTheAgent(t *testing.T) {
+	t.Parallel()
 	h, m := newHost(t), newMirror(t)
 	h.follow(m)
 	second := trustedRootOf(t, "second")
@@ -61,9 +63,10 @@ func TestRefreshOutlivesTheAgent(t *testing.T) {
 	h.inForce(h.start(), trustedRootOf(t, "pinned")) // who turns refreshing off means the file
 }
 
-// TestRefreshKeepsTheLastRoot has the ways in which a refresh can go wrong. Each leaves the root in force, says so, and still
-// does after a restart.
+// TestRefreshKeepsTheLastRoot contains the ways in which a refresh can fail. After each of them the root in force does not change, also
+// not after a restart, and the failure is logged.
 func TestRefreshKeepsTheLastRoot(t *testing.T) {
+	t.Parallel()
 	second := trustedRootOf(t, "second")
 	tests := map[string]struct {
 		harm func(h *host, m *mirror)
@@ -107,7 +110,7 @@ func TestRefreshKeepsTheLastRoot(t *testing.T) {
 		"useless_root": {func(_ *host, m *mirror) {
 			m.publish([]byte(`{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}`), soon())
 		}, "no certificate authority"},
-		"ended_root": {func(_ *host, m *mirror) { m.publish(endedRoot(m.T), soon()) }, "of no use since"},
+		"ended_root": {func(_ *host, m *mirror) { m.publish(endedRoot(m.T), soon()) }, "expired at"},
 		"no_tuf_root": {func(h *host, _ *mirror) {
 			if err := os.Remove(h.path("tuf-root.json")); err != nil {
 				h.Fatal(err)
@@ -149,7 +152,7 @@ func TestRefreshKeepsTheLastRoot(t *testing.T) {
 	}
 }
 
-// endedRoot is the trusted root of a Sigstore that was closed.
+// endedRoot returns the trusted root of a Sigstore that no longer operates.
 func endedRoot(t *testing.T) []byte {
 	t.Helper()
 	s, err := sigtest.New(sigtest.Options{Seed: "ended"})
@@ -166,6 +169,7 @@ func endedRoot(t *testing.T) []byte {
 
 // TestRefreshFollowsItsKeys: the keys of the TUF repository may change, as long as each root is signed by the one before.
 func TestRefreshFollowsItsKeys(t *testing.T) {
+	t.Parallel()
 	h, m := newHost(t), newMirror(t)
 	h.follow(m)
 	m.rotate("timestamp")
@@ -180,8 +184,9 @@ func TestRefreshFollowsItsKeys(t *testing.T) {
 	h.inForce(agent, second)
 }
 
-// TestFileHasTheLastWord: somebody on the host who changes the file means it, until TUF has news.
+// TestFileHasTheLastWord: a file that was changed on the host is in force until TUF returns a new root.
 func TestFileHasTheLastWord(t *testing.T) {
+	t.Parallel()
 	h, m := newHost(t), newMirror(t)
 	h.follow(m)
 	second, third, byHand := trustedRootOf(t, "second"), trustedRootOf(t, "third"), trustedRootOf(t, "byhand")
@@ -206,8 +211,9 @@ func TestFileHasTheLastWord(t *testing.T) {
 	h.inForce(h.start(), third)
 }
 
-// TestDamagedStoreIsReported: the pinned file is valid without what an earlier life was brought.
+// TestDamagedStoreIsReported: if the stored root is damaged, the file is in force.
 func TestDamagedStoreIsReported(t *testing.T) {
+	t.Parallel()
 	for name, content := range map[string]string{
 		"not_json": "{", "no_root": `{"URL":"x"}`, "another_root": `{"Root":"e30="}`,
 	} {
@@ -220,7 +226,7 @@ func TestDamagedStoreIsReported(t *testing.T) {
 			if err := agent.refresh(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(agent.storeFile(), []byte(content), 0o600); err != nil {
+			if err := os.WriteFile(agent.store().file(), []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			agent = h.start()
@@ -234,8 +240,9 @@ func TestDamagedStoreIsReported(t *testing.T) {
 	}
 }
 
-// TestAnotherMirrorBeginsAnew: what one repository brought says nothing of another.
-func TestAnotherMirrorBeginsAnew(t *testing.T) {
+// TestAnotherMirrorBeginsAgain: the stored root of one repository is not used for another one.
+func TestAnotherMirrorBeginsAgain(t *testing.T) {
+	t.Parallel()
 	h, m := newHost(t), newMirror(t)
 	h.follow(m)
 	m.publish(trustedRootOf(t, "second"), soon())
@@ -246,8 +253,9 @@ func TestAnotherMirrorBeginsAnew(t *testing.T) {
 	h.inForce(h.start(), trustedRootOf(t, "pinned"))
 }
 
-// TestRefreshKeepsNobodyWaiting: a mirror that does not answer is waited for by the refresh alone, which ends with the agent.
-func TestRefreshKeepsNobodyWaiting(t *testing.T) {
+// TestRefreshDoesNotBlock: only the refresh waits for a mirror that does not answer, and the refresh ends with the agent.
+func TestRefreshDoesNotBlock(t *testing.T) {
+	t.Parallel()
 	h, m := newHost(t), newMirror(t)
 	h.follow(m)
 	entered := make(chan struct{}, 1)
@@ -268,8 +276,9 @@ func TestRefreshKeepsNobodyWaiting(t *testing.T) {
 	h.said("level=WARN", 0)
 }
 
-// TestKeepFresh: at the start, then once each interval, and sooner after a failure.
+// TestKeepFresh: a refresh runs at the start, then once each interval, and earlier after a failure.
 func TestKeepFresh(t *testing.T) {
+	t.Parallel()
 	h, m := newHost(t), newMirror(t)
 	h.follow(m)
 	synctest.Test(t, func(t *testing.T) {
@@ -300,8 +309,9 @@ func TestKeepFresh(t *testing.T) {
 	(&trust{}).keepFresh(t.Context()) // returns at once
 }
 
-// TestConfigPolicyIsTheAgents: what the command line verifies by is what an agent would start with.
+// TestConfigPolicyIsTheAgents: the commands verify with the policy with which an agent would start.
 func TestConfigPolicyIsTheAgents(t *testing.T) {
+	t.Parallel()
 	h, m := newHost(t), newMirror(t)
 	h.follow(m)
 	second := trustedRootOf(t, "second")
@@ -321,7 +331,7 @@ func TestConfigPolicyIsTheAgents(t *testing.T) {
 			t.Errorf("with TUF at %q: got root %s, want %s", tuf.URL, got, want)
 		}
 	}
-	if err := os.WriteFile(agent.storeFile(), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(agent.store().file(), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	agent.config.Trust.TUF = h.tuf
@@ -330,22 +340,23 @@ func TestConfigPolicyIsTheAgents(t *testing.T) {
 	}
 }
 
-func TestTUFConfigProblem(t *testing.T) {
+func TestTUFConfigCheck(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		config TUFConfig
 		want   string
 	}{
 		"none":        {TUFConfig{}, ""},
 		"whole":       {TUFConfig{URL: "https://tuf.example.org/x", RootFile: "root.json"}, ""},
-		"no_root":     {TUFConfig{URL: "https://tuf.example.org"}, "go together"},
-		"no_url":      {TUFConfig{RootFile: "root.json"}, "go together"},
+		"no_root":     {TUFConfig{URL: "https://tuf.example.org"}, "required together"},
+		"no_url":      {TUFConfig{RootFile: "root.json"}, "required together"},
 		"file":        {TUFConfig{URL: "file:///srv/tuf", RootFile: "root.json"}, "want https://"},
 		"not_a_url":   {TUFConfig{URL: "::", RootFile: "root.json"}, "want https://"},
 		"credentials": {TUFConfig{URL: "https://user:secret@tuf.example.org", RootFile: "root.json"}, "credentials"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := tt.config.problem()
+			err := tt.config.check()
 			if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret")) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}

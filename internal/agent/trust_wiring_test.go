@@ -17,9 +17,10 @@ import (
 	"gitops-agent/internal/agent"
 )
 
-// TestAgentRefreshesBesideItsWork: a running agent asks the mirror by itself, a single run after its work, and neither cares that
-// the mirror has nothing.
+// TestAgentRefreshesBesideItsWork: a running agent refreshes in the background, and a single run refreshes after its work. An empty mirror
+// affects neither.
 func TestAgentRefreshesBesideItsWork(t *testing.T) {
+	t.Parallel()
 	asked := make(chan struct{}, 100)
 	mirror := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- struct{}{}
@@ -55,7 +56,7 @@ func TestAgentRefreshesBesideItsWork(t *testing.T) {
 	h.ok(running.Close())
 }
 
-// tufRoot is the root.json of a TUF repository that has nothing else.
+// tufRoot returns the root.json of a TUF repository without other files.
 func tufRoot(t *testing.T) string {
 	t.Helper()
 	root := metadata.Root(time.Now().Add(time.Hour))

@@ -15,7 +15,7 @@ import (
 
 const sample = "correct horse battery staple"
 
-// secretFolder is a directory of secrets with one in it, web.
+// secretFolder returns a directory of secrets with one secret, web.
 func secretFolder(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "secrets")
@@ -32,6 +32,7 @@ func must(t *testing.T, err error) {
 }
 
 func TestSecretDirReads(t *testing.T) {
+	t.Parallel()
 	tests := map[string]string{
 		"line": sample + "\n", "no_end": sample, "windows_line": sample + "\r\n", "hash": "$6$salt$hash\n", "umlauts": "Grüße\n", "blanks": "  a b \n",
 	}
@@ -47,22 +48,23 @@ func TestSecretDirReads(t *testing.T) {
 	}
 }
 
-// TestSecretDirRefuses tries to make the agent send what is no secret of its own. No message may contain what was read.
+// TestSecretDirRefuses tries to make the agent read files that are not its secrets. No message may contain the content of a file.
 func TestSecretDirRefuses(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		name    string
 		prepare func(t *testing.T, dir string)
 		reason  string
 	}{
-		"parent":      {"../web", nil, "not the name of a file"},
-		"absolute":    {"/etc/shadow", nil, "not the name of a file"},
-		"folder":      {"sub/web", nil, "not the name of a file"},
-		"dot":         {".", nil, "not the name of a file"},
-		"hidden":      {".web", nil, "not the name of a file"},
-		"no_name":     {"", nil, "not the name of a file"},
-		"nul":         {"web\x00", nil, "not the name of a file"},
-		"line_break":  {"web\n", nil, "not the name of a file"},
-		"long":        {strings.Repeat("a", 65), nil, "not the name of a file"},
+		"parent":      {"../web", nil, "the name is not valid"},
+		"absolute":    {"/etc/shadow", nil, "the name is not valid"},
+		"folder":      {"sub/web", nil, "the name is not valid"},
+		"dot":         {".", nil, "the name is not valid"},
+		"hidden":      {".web", nil, "the name is not valid"},
+		"no_name":     {"", nil, "the name is not valid"},
+		"nul":         {"web\x00", nil, "the name is not valid"},
+		"line_break":  {"web\n", nil, "the name is not valid"},
+		"long":        {strings.Repeat("a", 65), nil, "the name is not valid"},
 		"missing":     {"db", nil, "no such file"},
 		"link_out":    {"link", func(t *testing.T, dir string) { must(t, os.Symlink("/etc/hostname", filepath.Join(dir, "link"))) }, "not a regular file"},
 		"link_inside": {"link", func(t *testing.T, dir string) { must(t, os.Symlink("web", filepath.Join(dir, "link"))) }, "not a regular file"},
@@ -79,8 +81,8 @@ func TestSecretDirRefuses(t *testing.T) {
 		"empty_line":      {"web", replaced("\n"), "is empty"},
 		"two_lines":       {"web", replaced(sample + "\nmore\n"), "several lines"},
 		"carriage_return": {"web", replaced(sample + "\rmore\n"), "several lines"},
-		"bell":            {"web", replaced(sample + "\a"), "cannot be typed"},
-		"no_utf8":         {"web", replaced(sample + "\xff"), "cannot be typed"},
+		"bell":            {"web", replaced(sample + "\a"), "control characters"},
+		"no_utf8":         {"web", replaced(sample + "\xff"), "control characters"},
 		"large":           {"web", replaced(strings.Repeat("a", maxSecret+1)), "want at most"},
 	}
 	for name, test := range tests {
@@ -105,8 +107,9 @@ func replaced(text string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) { must(t, os.WriteFile(filepath.Join(dir, "web"), []byte(text), 0o600)) }
 }
 
-// TestSecretDirSeesChanges changes a file in every way that an editor or a deployment does.
+// TestSecretDirSeesChanges changes a file in every way in which editors and deployments change files.
 func TestSecretDirSeesChanges(t *testing.T) {
+	t.Parallel()
 	old := time.Now().Add(-time.Hour)
 	other := strings.ToUpper(sample) + "\n" // of the same length
 	tests := map[string]func(t *testing.T, path string){
@@ -138,8 +141,9 @@ func TestSecretDirSeesChanges(t *testing.T) {
 	}
 }
 
-// TestSecretDirDistrustsFreshFiles writes twice within one tick of a file system's clock.
-func TestSecretDirDistrustsFreshFiles(t *testing.T) {
+// TestSecretDirDoesNotCacheNewFiles writes a file twice within one tick of a file system's clock.
+func TestSecretDirDoesNotCacheNewFiles(t *testing.T) {
+	t.Parallel()
 	dir := newSecretDir(secretFolder(t))
 	now := time.Now()
 	for _, want := range []string{sample, strings.ToUpper(sample)} {
@@ -152,6 +156,7 @@ func TestSecretDirDistrustsFreshFiles(t *testing.T) {
 }
 
 func TestSecretKeyLasts(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first, err := secretKey(dir)
 	must(t, err)
@@ -175,8 +180,9 @@ func TestSecretKeyLasts(t *testing.T) {
 	}
 }
 
-// A key that was cut must not be replaced in silence: with another one every guest would be given its password again.
+// A truncated key must not be replaced silently: with another key the agent would write every password again.
 func TestSecretKeyRefusesAnother(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "secrets.key"), []byte("short"), 0o600))
 	if key, err := secretKey(dir); err == nil || !strings.Contains(err.Error(), "backup") {
@@ -185,6 +191,7 @@ func TestSecretKeyRefusesAnother(t *testing.T) {
 }
 
 func TestCheckNamesTheDirectoryOfSecrets(t *testing.T) {
+	t.Parallel()
 	open := secretFolder(t)
 	must(t, os.Chmod(open, 0o777))
 	tests := map[string]struct {

@@ -1,0 +1,81 @@
+package agent
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+
+	"gitops-agent/gitsource"
+	"gitops-agent/verify"
+)
+
+// maxTrustedRoot is the upper bound of the files that define trust, in bytes. The public trusted root has about 7,000.
+const maxTrustedRoot = 4 << 20
+
+// pinnedPolicy returns the policy of the config with the trusted root of trust.trusted_root_file.
+func (c Config) pinnedPolicy() (*verify.Policy, error) {
+	root, err := readTrustedRoot(c.Trust.TrustedRootFile)
+	if err != nil {
+		return nil, err
+	}
+	return verify.NewPolicy(c.policyOptions(root))
+}
+
+func (c Config) policyOptions(root []byte) verify.Options {
+	t := c.Trust
+	opts := verify.Options{
+		TrustedRoot: root, Branch: c.Source.Branch, Target: c.Cluster.Name + "/" + c.Source.Branch,
+		Binding: verify.Binding(t.Binding), History: verify.History(cmp.Or(t.History, string(verify.HistoryFirstParent))),
+		Timestamps: verify.TimestampRule(t.Timestamps), Anchor: gitsource.ID(t.Anchor), TrustOnFirstUse: t.TrustOnFirstUse,
+		NotBefore: t.NotBefore, Deny: verify.Deny{Certificates: t.Deny.Certificates, LogIndexes: t.Deny.LogIndexes},
+	}
+	for _, id := range t.Deny.Commits {
+		opts.Deny.Commits = append(opts.Deny.Commits, gitsource.ID(id))
+	}
+	for _, s := range t.Signers {
+		opts.Signers = append(opts.Signers, s.signer())
+	}
+	return opts
+}
+
+func (s SignerConfig) signer() verify.Signer {
+	signer := verify.Signer{
+		Name: s.Name, Issuer: s.Issuer, Subject: s.Subject, SubjectRegexp: s.SubjectRegexp, Extensions: verify.Extensions(s.Extensions),
+		Paths: s.Paths, Guests: s.Guests, From: s.From, Until: s.Until,
+	}
+	for _, role := range s.May {
+		signer.May = append(signer.May, verify.Role(role))
+	}
+	return signer
+}
+
+func readTrustedRoot(path string) ([]byte, error) {
+	data, err := readBounded(path)
+	if err != nil {
+		return nil, fmt.Errorf("read trusted root: %w", err)
+	}
+	return data, nil
+}
+
+// readBounded reads a regular file of at most maxTrustedRoot bytes. It opens no other files, because opening a pipe can block forever.
+func readBounded(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	file, err := os.Open(path) //nolint:gosec // the operator chooses the path
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, maxTrustedRoot+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > maxTrustedRoot:
+		return nil, fmt.Errorf("%s is larger than 4 MiB", path)
+	}
+	return data, nil
+}
