@@ -45,7 +45,7 @@ func TestObserverReadsHA(t *testing.T) {
 					t.Fatal(err)
 				}
 				if test.fails {
-					reader.HaErr = cluster.ErrDenied
+					reader.HAErr = cluster.ErrDenied
 				}
 			}
 			seen := o.seen[201]
@@ -60,7 +60,7 @@ func TestObserverReadsHA(t *testing.T) {
 func TestLaneReadsHA(t *testing.T) {
 	seen := guest.Observed{Ref: guest.Ref{VMID: 201}, HA: true}
 	named := []guest.Desired{{Ref: guest.Ref{VMID: 201}, HA: &guest.HAWanted{State: "started"}}}
-	reader := &fixture.FakeReader{Answers: fixture.Answers{HaErr: cluster.ErrNotReady}}
+	reader := &fixture.FakeReader{Answers: fixture.Answers{HAErr: cluster.ErrNotReady}}
 	if got := WithHAFor(t.Context(), reader, named, seen); !got.HA || got.Resource != nil {
 		t.Errorf("got %t, %+v without an answer, want an entry that nobody knows", got.HA, got.Resource)
 	}

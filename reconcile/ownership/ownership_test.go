@@ -9,11 +9,11 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// What a live guest says about itself decides what the agent may do with it.
-func TestWeigh(t *testing.T) {
+// The marks of a live guest decide what the agent may do with it.
+func TestCompare(t *testing.T) {
 	const otherUUID = "11111111-2222-3333-4444-555555555555"
 	tag := fixture.Owned201().Tag
-	foreign := Marker("home", 999, "somebody else's")
+	foreign := Marker("home", 999, "another owner")
 	uuid := "smbios1"
 	record := func(change func(*journal.Owned)) journal.Owned {
 		o := fixture.Owned201()
@@ -25,19 +25,19 @@ func TestWeigh(t *testing.T) {
 	adopting := record(func(o *journal.Owned) { o.Claiming, o.Origin = true, journal.Adopted })
 	container := record(func(o *journal.Owned) { o.Kind, o.UUID = "Container", "" })
 	tests := map[string]struct {
-		owned    journal.Owned
-		keys     []string // of the live guest, in pairs; its tag and uuid are the record's where they say nothing else
-		kind     guest.Kind
-		conflict string // part of it; "" is none
-		stranger bool   // certainly not the one of the record
-		doubt    bool   // not certainly the one of the record
+		owned     journal.Owned
+		keys      []string // of the live guest, in pairs; its tag and uuid are those of the record unless the pairs contain others
+		kind      guest.Kind
+		conflict  string // part of it; "" is none
+		different bool   // certainly not the recorded guest
+		doubt     bool   // not certainly the recorded guest
 	}{
 		"ours":              {owned: made},
 		"ours_among_tags":   {owned: made, keys: []string{"tags", "prod;" + tag + ";web"}},
 		"ours_and_a_copy":   {owned: made, keys: []string{"tags", tag + ";" + foreign}},
 		"tag_lost":          {owned: made, keys: []string{"tags", "prod"}, doubt: true},
 		"uuid_changed":      {owned: made, keys: []string{uuid, "uuid=" + otherUUID}, conflict: "SMBIOS uuid", doubt: true},
-		"replaced":          {owned: made, keys: []string{uuid, "uuid=" + otherUUID, "tags", ""}, conflict: "SMBIOS uuid", stranger: true, doubt: true},
+		"replaced":          {owned: made, keys: []string{uuid, "uuid=" + otherUUID, "tags", ""}, conflict: "SMBIOS uuid", different: true, doubt: true},
 		"another_s_marker":  {owned: made, keys: []string{"tags", foreign}, conflict: foreign, doubt: true},
 		"container":         {owned: container, kind: guest.Container, keys: []string{uuid, ""}},
 		"container_tagless": {owned: container, kind: guest.Container, keys: []string{uuid, "", "tags", ""}, conflict: "no other identification", doubt: true},
@@ -45,12 +45,12 @@ func TestWeigh(t *testing.T) {
 		"fresh_clone":            {owned: claiming, keys: []string{"tags", "template", "description", ClaimNote(tag)}, doubt: true},
 		"fresh_clone_newline":    {owned: claiming, keys: []string{"tags", "", "description", ClaimNote(tag) + "\n"}, doubt: true},
 		"fresh_create":           {owned: claiming, doubt: true},
-		"vmid_lost_while_making": {owned: claiming, keys: []string{"tags", "web"}, conflict: "appeared under this vmid", stranger: true, doubt: true},
-		"note_of_another_clone":  {owned: claiming, keys: []string{"tags", "", "description", ClaimNote(foreign)}, conflict: "appeared under this vmid", stranger: true, doubt: true},
+		"vmid_lost_while_making": {owned: claiming, keys: []string{"tags", "web"}, conflict: "appeared under this vmid", different: true, doubt: true},
+		"note_of_another_clone":  {owned: claiming, keys: []string{"tags", "", "description", ClaimNote(foreign)}, conflict: "appeared under this vmid", different: true, doubt: true},
 
 		"adopted_not_tagged_yet": {owned: adopting, keys: []string{"tags", "old"}, doubt: true},
 		"adopted_and_tagged":     {owned: adopting, doubt: true},
-		"adopted_and_replaced":   {owned: adopting, keys: []string{"tags", "", uuid, "uuid=" + otherUUID}, conflict: "SMBIOS uuid", stranger: true, doubt: true},
+		"adopted_and_replaced":   {owned: adopting, keys: []string{"tags", "", uuid, "uuid=" + otherUUID}, conflict: "SMBIOS uuid", different: true, doubt: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -64,8 +64,8 @@ func TestWeigh(t *testing.T) {
 			if got := e.Conflict(kind); got == "" != (test.conflict == "") || !strings.Contains(got, test.conflict) {
 				t.Errorf("got conflict %q, want %q", got, test.conflict)
 			}
-			if got := e.IsDifferentGuest(); got != test.stranger {
-				t.Errorf("got stranger %t, want %t", got, test.stranger)
+			if got := e.IsDifferentGuest(); got != test.different {
+				t.Errorf("got different guest %t, want %t", got, test.different)
 			}
 			if got := e.Doubt() != ""; got != test.doubt {
 				t.Errorf("got doubt %q, want any %t", e.Doubt(), test.doubt)
@@ -74,8 +74,8 @@ func TestWeigh(t *testing.T) {
 	}
 }
 
-// The note names the tag of one record. What a person wrote, and a guest without a record, have none.
-func TestNoted(t *testing.T) {
+// The note contains the tag of one record. A description that a person wrote does not match, and neither does a guest without a record.
+func TestHasClaimNote(t *testing.T) {
 	tag := fixture.Owned201().Tag
 	for description, want := range map[string]bool{
 		ClaimNote(tag): true, ClaimNote(tag) + "\n": true, ClaimNote(tag) + " and more": false, ClaimNote(""): false, "": false, tag: false,
@@ -89,23 +89,23 @@ func TestNoted(t *testing.T) {
 	}
 }
 
-// A record is confirmed by the tag alone, and takes the uuid that the guest has then.
-func TestConfirmed(t *testing.T) {
+// Only the tag confirms a record. The confirmed record contains the uuid that the guest has then.
+func TestConfirm(t *testing.T) {
 	claiming := fixture.Owned201()
 	claiming.Claiming, claiming.UUID = true, ""
-	if got, news := Confirm(claiming, fixture.LiveWeb("running")); !news || got != fixture.Owned201() {
-		t.Errorf("got %+v, news %t, want the record of a guest that was seen", got, news)
+	if got, changed := Confirm(claiming, fixture.LiveWeb("running")); !changed || got != fixture.Owned201() {
+		t.Errorf("got %+v, changed %t, want the record of a guest that was seen", got, changed)
 	}
-	if got, news := Confirm(claiming, fixture.LiveWeb("running", "tags", "web", "description", ClaimNote(claiming.Tag))); news || got != claiming {
-		t.Errorf("got %+v, news %t from a guest without the tag, want the record as it was", got, news)
+	if got, changed := Confirm(claiming, fixture.LiveWeb("running", "tags", "web", "description", ClaimNote(claiming.Tag))); changed || got != claiming {
+		t.Errorf("got %+v, changed %t from a guest without the tag, want the record as it was", got, changed)
 	}
-	if _, news := Confirm(fixture.Owned201(), fixture.LiveWeb("running")); news {
-		t.Error("got news of a guest that was confirmed before, want none")
+	if _, changed := Confirm(fixture.Owned201(), fixture.LiveWeb("running")); changed {
+		t.Error("got a change for a guest that was confirmed before, want none")
 	}
 }
 
-// The marker covers the vmid, so that the copy of a tag tells on itself.
-func TestMarkerCoversTheGuest(t *testing.T) {
+// The marker depends on the vmid, so that a copied tag does not match its guest.
+func TestMarkerDependsOnTheGuest(t *testing.T) {
 	base := Marker("home", 201, "id")
 	for name, other := range map[string]string{
 		"cluster": Marker("work", 201, "id"), "vmid": Marker("home", 202, "id"), "identity": Marker("home", 201, "di"),

@@ -12,7 +12,7 @@ import (
 	"gitops-agent/reconcile/ownership"
 )
 
-// fleet returns n guests in sync, as a homelab's class makes them: a dozen managed keys each, and as many that nobody manages.
+// fleetInSync returns n guests in sync, as the class of a homelab would describe them: a dozen managed keys each, and as many unmanaged keys.
 func fleetInSync(n int) (Desired, cluster.Snapshot) {
 	want := Desired{Cluster: "home", Revision: "main@sha1:0", Owned: make(map[int]journal.Owned, n)}
 	got := cluster.Snapshot{Guests: make(map[int]guest.Observed, n)}
@@ -59,7 +59,7 @@ func TestFleetIsInSync(t *testing.T) {
 	}
 }
 
-// BenchmarkNewPlan plans a converged fleet. The figure to reach is 100 ms for 10,000 guests, linear.
+// BenchmarkNewPlan plans a converged fleet. The target is 100 ms for 10,000 guests, and linear time.
 func BenchmarkNewPlan(b *testing.B) {
 	for _, n := range []int{100, 1000, 10000} {
 		b.Run(fmt.Sprintf("guests=%d", n), func(b *testing.B) {

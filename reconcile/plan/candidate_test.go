@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNamesakesHoldWhatHasNoVMID plans web-1 without a vmid beside guests that may be it, and beside others.
-func TestNamesakesHoldWhatHasNoVMID(t *testing.T) {
+// TestCandidatesBlockCreate plans web-1 without a vmid next to guests that may be web-1, and next to other guests.
+func TestCandidatesBlockCreate(t *testing.T) {
 	const marker = "a;gitops-0011aabb"
 	held := outline{Conditions: []string{"Blocked/may-exist"}}
 	made := outline{Steps: []string{"create live claims"}}
@@ -23,10 +23,10 @@ func TestNamesakesHoldWhatHasNoVMID(t *testing.T) {
 		named   int // the vmid of another manifest
 		outline outline
 	}{
-		"marked_namesake":       {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: marker}, outline: held},
+		"marked_same_name":      {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: marker}, outline: held},
 		"marked_without_a_name": {row: cluster.Row{Kind: guest.VirtualMachine, Tags: marker}, outline: held},
 		"marked_template":       {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: marker, Template: true}, outline: held},
-		"unmarked_namesake":     {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: "a;gitops-agent"}, outline: made},
+		"unmarked_same_name":    {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: "a;gitops-agent"}, outline: made},
 		"marked_other":          {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-2", Tags: marker}, outline: made},
 		"marked_container":      {row: cluster.Row{Kind: guest.Container, Name: "web-1", Tags: marker}, outline: made},
 		"another_manifest_s":    {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: marker}, named: 205, outline: made},
@@ -66,9 +66,9 @@ func TestNamesakesHoldWhatHasNoVMID(t *testing.T) {
 	}
 }
 
-// TestNamesakeKeepsDependentsWaiting has a guest depend on one that is not made for the sake of a namesake.
-func TestNamesakeKeepsDependentsWaiting(t *testing.T) {
+// TestCandidateKeepsDependentsWaiting plans a guest that depends on a guest whose create is blocked by a candidate.
+func TestCandidateKeepsDependentsWaiting(t *testing.T) {
 	if got := unusable(Guest{Conditions: []Condition{candidatesCondition([]Candidate{{VMID: 205, Name: "web-1", Marker: "gitops-0011aabb"}})}}); got == "" {
-		t.Error("got a guest that others may build on, want none")
+		t.Error("got a usable guest, want dependent guests to wait")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"gitops-agent/reconcile/ownership"
 )
 
-func TestOwnCalls(t *testing.T) {
+func TestSeparateSteps(t *testing.T) {
 	three := 3
 	d := fixture.WantWeb()
 	d.HA = &guest.HAWanted{State: "started", MaxRestart: &three}
@@ -59,7 +59,7 @@ func TestOwnCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := changeSteps(Guest{Changes: []guest.Change{tt.change}}, &d, tt.live)
 			if len(got) != 1 || len(got[0].Calls) != 1 {
-				t.Fatalf("got steps %+v, want one with one call", got)
+				t.Fatalf("got steps %+v, want one step with one call", got)
 			}
 			if diff := cmp.Diff(tt.want, got[0].Calls[0]); diff != "" {
 				t.Errorf("call differs (-want +got):\n%s", diff)
@@ -68,7 +68,7 @@ func TestOwnCalls(t *testing.T) {
 	}
 }
 
-// A secret reaches no parameter of a plan: the call carries its name.
+// The content of a secret is never a parameter of a plan: the call carries the name of the secret.
 func TestSecretStep(t *testing.T) {
 	change := guest.Change{Key: "cipassword", To: "**********", Class: guest.Restart, Write: guest.WriteSecret, Value: "web"}
 	d := fixture.WantWeb()
@@ -79,7 +79,7 @@ func TestSecretStep(t *testing.T) {
 	}
 }
 
-func TestCloudInitIsWrittenAnewWhereAsked(t *testing.T) {
+func TestCloudInitIsWrittenAgainIfWanted(t *testing.T) {
 	drive := []string{"ide2", "local:201/vm-201-cloudinit.qcow2,media=cdrom"}
 	user := guest.Intent{Key: "ciuser", Verb: guest.Want, Text: "ops"}
 	tests := map[string]struct {
@@ -109,8 +109,8 @@ func TestCloudInitIsWrittenAnewWhereAsked(t *testing.T) {
 	}
 }
 
-// A clone is made where its template is, and goes to its node before anything else, whatever moves are allowed later.
-func TestFreshCloneMovesToItsNode(t *testing.T) {
+// A clone is created on the node of its template, and migrates to its own node before any other step, whatever migrations are allowed later.
+func TestFreshCloneMigratesToItsNode(t *testing.T) {
 	owned := fixture.Owned201()
 	owned.Claiming = true
 	live := fixture.LiveWeb(guest.StatusStopped, "description", ownership.ClaimNote(owned.Tag), "name", "template")
@@ -132,8 +132,8 @@ func TestFreshCloneMovesToItsNode(t *testing.T) {
 	}
 }
 
-// The HA manager would start what is stopped in order to be destroyed.
-func TestDestroyLeavesTheHAManagerFirst(t *testing.T) {
+// The HA manager would start a guest again that is stopped in order to be destroyed.
+func TestDestroyRemovesHAResourceFirst(t *testing.T) {
 	live := fixture.LiveWeb(guest.StatusRunning)
 	live.HA = true
 	want := owning(fixture.WantWeb())
@@ -150,8 +150,8 @@ func TestDestroyLeavesTheHAManagerFirst(t *testing.T) {
 	}
 }
 
-// What waits for the next start names the size and the volume of a disk, and nobody corrects it when they change.
-func TestDiskIsSettledBeforeItsTextIsWritten(t *testing.T) {
+// A pending text contains the size and the volume of a disk, and Proxmox does not correct it when they change.
+func TestDiskIsResizedBeforeItsTextIsWritten(t *testing.T) {
 	change := func(key string, class guest.Class, write guest.Write) guest.Change {
 		return guest.Change{Key: key, Class: class, Write: write, Value: "1"}
 	}

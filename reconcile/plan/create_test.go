@@ -9,8 +9,8 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// A guest that is planned to be made shows where it will be, not only where its template is.
-func TestWithBesides(t *testing.T) {
+// The plan of a new guest contains the node where the guest will be, not only the node of its template.
+func TestWithChangesOutsideConfig(t *testing.T) {
 	inventory := cluster.Inventory{Rows: []cluster.Row{{VMID: 9000, Kind: guest.VirtualMachine, Name: "tmpl", Node: "pve1", Template: true}}}
 	clone := func(node string, nodes ...string) guest.Desired {
 		return guest.Desired{
@@ -35,7 +35,7 @@ func TestWithBesides(t *testing.T) {
 			for _, c := range withChangesOutsideConfig([]guest.Change{{Key: "memory"}, {Key: "tags"}}, &test.want, inventory) {
 				got = append(got, c.Key)
 				if c.Key == "node" && (c.From != "pve1" || c.To != "pve2") {
-					t.Errorf("got a move from %s to %s, want one from pve1 to pve2", c.From, c.To)
+					t.Errorf("got a migration from %s to %s, want one from pve1 to pve2", c.From, c.To)
 				}
 			}
 			if diff := cmp.Diff(test.keys, got); diff != "" {

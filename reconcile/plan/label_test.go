@@ -8,8 +8,8 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// TestLabelsKeepWhatIsOwnedUnderThem drops the vmid of a manifest while guests are owned under its label, and under others.
-func TestLabelsKeepWhatIsOwnedUnderThem(t *testing.T) {
+// TestLabelsKeepOwnedGuests removes the vmid of a manifest while guests are owned under its label, and under other labels.
+func TestLabelsKeepOwnedGuests(t *testing.T) {
 	machine := func(name, more string) []byte {
 		return fmt.Appendf(nil, "apiVersion: proxmox.gitops/v1alpha1\nkind: VirtualMachine\nmetadata: {name: %s}\nspec: {node: pve1%s}\n", name, more)
 	}

@@ -9,7 +9,7 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// waitingGuest is one guest of an ordering's plan and manifests.
+// waitingGuest describes one guest of the plan and the manifests of an ordering.
 type waitingGuest struct {
 	vmid      int
 	wave      int
@@ -54,7 +54,7 @@ func TestOrdering(t *testing.T) {
 	}
 	steps := func(ops ...cluster.Op) waitingGuest { return a(func(g *waitingGuest) { g.steps = ops }) }
 	blocked := func(kind ConditionType, reason ConditionReason) waitingGuest {
-		return a(func(g *waitingGuest) { g.condition = Condition{Type: kind, Reason: reason, Message: "told so"} })
+		return a(func(g *waitingGuest) { g.condition = Condition{Type: kind, Reason: reason, Message: "the reason"} })
 	}
 	tests := map[string]struct {
 		first waitingGuest // vm-a; vm-b starts
@@ -62,19 +62,19 @@ func TestOrdering(t *testing.T) {
 		deps  []string     // of vm-b
 		want  string       // part of what vm-b waits for; "" is nothing
 	}{
-		"alone":                   {first: steps(cluster.OpCreate)},
-		"depends_on_nobody_there": {first: steps(cluster.OpCreate), deps: onA, want: "vm-a, which does not exist yet"},
-		"depends_on_stopped":      {first: steps(cluster.OpConfig, cluster.OpStart), deps: onA, want: "vm-a, which is not running yet"},
-		"depends_on_drifted":      {first: steps(cluster.OpConfig), deps: onA},
-		"depends_on_stopping":     {first: steps(cluster.OpShutdown), deps: onA},
-		"depends_on_ready":        {first: steps(), deps: onA},
-		"depends_on_unseen":       {first: blocked(NotObserved, ReasonNotObserved), deps: onA, want: "vm-a, which was not read"},
-		"depends_on_stranger":     {first: blocked(IdentityConflict, ReasonDifferentGuest), deps: onA, want: "another guest has its vmid"},
-		"depends_on_sourceless":   {first: blocked(Blocked, ReasonNoSource), deps: onA, want: "told so"},
-		"depends_on_hidden":       {first: blocked(Blocked, ReasonHidden), deps: onA, want: "told so"},
-		"depends_on_half_made":    {first: blocked(Blocked, ReasonPartlyCreated), deps: onA, want: "told so"},
-		"depends_on_locked":       {first: blocked(Blocked, ReasonLocked), deps: onA},
-		"depends_on_restart":      {first: blocked(PendingRestart, ReasonPendingRestart), deps: onA},
+		"alone":                      {first: steps(cluster.OpCreate)},
+		"depends_on_nobody_there":    {first: steps(cluster.OpCreate), deps: onA, want: "vm-a, which does not exist yet"},
+		"depends_on_stopped":         {first: steps(cluster.OpConfig, cluster.OpStart), deps: onA, want: "vm-a, which is not running yet"},
+		"depends_on_drifted":         {first: steps(cluster.OpConfig), deps: onA},
+		"depends_on_stopping":        {first: steps(cluster.OpShutdown), deps: onA},
+		"depends_on_ready":           {first: steps(), deps: onA},
+		"depends_on_unread":          {first: blocked(NotObserved, ReasonNotObserved), deps: onA, want: "vm-a, which was not read"},
+		"depends_on_different_guest": {first: blocked(IdentityConflict, ReasonDifferentGuest), deps: onA, want: "another guest has its vmid"},
+		"depends_on_sourceless":      {first: blocked(Blocked, ReasonNoSource), deps: onA, want: "the reason"},
+		"depends_on_hidden":          {first: blocked(Blocked, ReasonHidden), deps: onA, want: "the reason"},
+		"depends_on_partly_created":  {first: blocked(Blocked, ReasonPartlyCreated), deps: onA, want: "the reason"},
+		"depends_on_locked":          {first: blocked(Blocked, ReasonLocked), deps: onA},
+		"depends_on_restart":         {first: blocked(PendingRestart, ReasonPendingRestart), deps: onA},
 
 		"later_wave_waits":         {first: steps(cluster.OpCreate), wave: 1, want: "wave 0 comes before wave 1"},
 		"later_wave_waits_to_run":  {first: steps(cluster.OpStart), wave: 1, want: "wave 0 comes before wave 1"},
@@ -113,7 +113,7 @@ func TestOrdering(t *testing.T) {
 	}
 }
 
-// The lowest wave with work is the one that the others wait for, whatever the order of the plan.
+// Other waves wait for the lowest wave with work, whatever the order of the plan.
 func TestOrderingWaitsForTheLowestWave(t *testing.T) {
 	o := orderingOf(time.Time{},
 		waitingGuest{vmid: 0, wave: 3, steps: []cluster.Op{cluster.OpStart}}, waitingGuest{vmid: 1, wave: -1, steps: []cluster.Op{cluster.OpCreate}}, waitingGuest{vmid: 2, wave: 1, steps: []cluster.Op{cluster.OpStart}})
@@ -125,8 +125,8 @@ func TestOrderingWaitsForTheLowestWave(t *testing.T) {
 	}
 }
 
-// A guest that depends on one that is not on its way is not on its way either, however long the chain.
-func TestOrderingWaitsForNobodyBehindAStuckGuest(t *testing.T) {
+// A guest that depends on an idle guest is idle too, however long the chain of dependencies.
+func TestOrderingSkipsGuestsBehindAStuckGuest(t *testing.T) {
 	for name, stuck := range map[string]bool{"stuck": true, "on_its_way": false} {
 		t.Run(name, func(t *testing.T) {
 			o := orderingOf(time.Time{},
@@ -141,8 +141,8 @@ func TestOrderingWaitsForNobodyBehindAStuckGuest(t *testing.T) {
 	}
 }
 
-// In a preview several guests may have no vmid yet: each waits for what it depends on itself, and none for itself.
-func TestOrderingTellsGuestsWithoutVMIDApart(t *testing.T) {
+// In a preview several guests may have no vmid yet: each guest waits for its own dependencies, and never for itself.
+func TestOrderingDistinguishesGuestsWithoutVMID(t *testing.T) {
 	web := guest.Desired{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "web"}, DependsOn: []string{"VirtualMachine/db"}}
 	db := guest.Desired{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "db"}}
 	var plan Plan

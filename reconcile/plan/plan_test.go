@@ -17,7 +17,7 @@ func template() cluster.Row {
 	return cluster.Row{Kind: guest.VirtualMachine, VMID: 9000, Node: "pve2", Name: "tmpl-debian-12", Template: true, Status: guest.StatusStopped}
 }
 
-// outline is a plan as the tests compare it.
+// outline is the part of a plan that the tests compare.
 type outline struct {
 	Steps      []string // "config live", in order
 	Conditions []string // "Blocked/locked"
@@ -135,7 +135,7 @@ func TestNewPlan(t *testing.T) {
 	}
 }
 
-func TestNewPlanRenamesNothingAway(t *testing.T) {
+func TestNewPlanKeepsRenamedGuest(t *testing.T) {
 	renamed := fixture.WantWeb()
 	renamed.Name = "web-renamed"
 	plan := New(Desired{Cluster: "home", Guests: []guest.Desired{renamed}, Owned: map[int]journal.Owned{201: fixture.Owned201()}},
@@ -145,12 +145,12 @@ func TestNewPlanRenamesNothingAway(t *testing.T) {
 	}
 }
 
-func TestDestroyComposite(t *testing.T) {
+func TestDestroyStep(t *testing.T) {
 	want := Desired{Cluster: "home", Owned: map[int]journal.Owned{201: fixture.Owned201()}}
 	got := cluster.Snapshot{Guests: map[int]guest.Observed{201: fixture.LiveWeb("running", "protection", "1", "scsi0", "local:201/vm-201-disk-0.raw,size=1G")}}
 	steps := New(want, got).Steps()
 	if len(steps) != 1 {
-		t.Fatalf("got %d steps, want 1 composite", len(steps))
+		t.Fatalf("got %d steps, want 1 destroy step", len(steps))
 	}
 	var ops []cluster.Op
 	for _, c := range steps[0].Calls {
@@ -160,12 +160,12 @@ func TestDestroyComposite(t *testing.T) {
 		t.Errorf("calls differ (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"local:201/vm-201-disk-0.raw"}, steps[0].Volumes); diff != "" {
-		t.Errorf("volumes at stake differ (-want +got):\n%s", diff)
+		t.Errorf("destroyed volumes differ (-want +got):\n%s", diff)
 	}
-	// A composite that was cut short after its first two calls is the same destruction.
+	// A destroy that was interrupted after its first two calls is the same destroy.
 	rest := New(want, cluster.Snapshot{Guests: map[int]guest.Observed{201: fixture.LiveWeb("stopped", "scsi0", "local:201/vm-201-disk-0.raw,size=1G")}}).Steps()[0]
 	if a, b := steps[0].Digest("home", "id"), rest.Digest("home", "id"); a != b {
-		t.Errorf("got digest %s for the rest of the composite, want %s", b, a)
+		t.Errorf("got digest %s for the rest of the destroy, want %s", b, a)
 	}
 	other := steps[0]
 	other.Volumes = []string{"local:201/vm-201-disk-1.raw"}
@@ -194,7 +194,7 @@ func TestClonePlan(t *testing.T) {
 	}
 }
 
-// TestHADoesNotStartWithoutPassword leaves a guest that never got its password to the HA manager no sooner than it is started otherwise.
+// TestHADoesNotStartWithoutPassword checks that the HA manager gets a guest that never got its password only if the guest runs already.
 func TestHADoesNotStartWithoutPassword(t *testing.T) {
 	d := fixture.WantWeb()
 	d.HA, d.Secrets = &guest.HAWanted{State: "started"}, []guest.Secret{{Key: "cipassword", File: "web"}}
@@ -208,7 +208,7 @@ func TestHADoesNotStartWithoutPassword(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeMade(t *testing.T) {
+func TestCannotCreate(t *testing.T) {
 	keyctl := guest.Desired{
 		Ref: guest.Ref{Kind: guest.Container, Name: "dns-1", VMID: 210}, Node: "pve1", Source: guest.Source{Template: &guest.Template{Volume: "local:vztmpl/debian.tar.zst"}},
 		Intents: []guest.Intent{{Key: "features", Verb: guest.Want, Sub: map[string]string{"keyctl": "1"}}, {Key: "rootfs", Verb: guest.Want, Sub: map[string]string{"storage": "local", "size": "4G"}}},

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// pendingCores is web-1 running with a written change that waits for its next start.
+// pendingCores returns web-1 running, with a written change that waits for the next start.
 func pendingCores(more ...string) guest.Observed {
 	live := fixture.LiveWeb(guest.StatusRunning)
 	next := "4"
@@ -75,8 +75,8 @@ func TestRebootStep(t *testing.T) {
 	}
 }
 
-// An approval that was given before the change was written is for the restart after it, too; one for other changes is not.
-func TestRebootDigestCoversWhatTakesEffect(t *testing.T) {
+// An approval that was given before the change was written also releases the restart after it. An approval for other changes does not.
+func TestRebootDigestCoversPendingValues(t *testing.T) {
 	digest := func(d guest.Desired, live guest.Observed) string {
 		d.Lifecycle.RebootPolicy = guest.RebootApprove
 		steps := New(owning(d), cluster.Snapshot{Guests: map[int]guest.Observed{201: live}}).Steps()
@@ -99,7 +99,7 @@ func TestRebootDigestCoversWhatTakesEffect(t *testing.T) {
 	}
 }
 
-// What waits in a slot that the manifest names may still be somebody else's: another volume, or an option that nobody asked for.
+// A pending value in a slot of the manifest may still be foreign: another volume, or an option that the manifest does not contain.
 func TestRebootDoubtsForeignChangeOfManagedKey(t *testing.T) {
 	disk := guest.Intent{Key: "scsi0", Verb: guest.Want, Sub: map[string]string{"storage": "local", "size": "3G"}}
 	for _, next := range []string{"local:201/vm-201-disk-9.qcow2,size=3G", "local:201/vm-201-disk-0.qcow2,iothread=1,size=3G"} {
@@ -123,7 +123,7 @@ func TestShutdownParams(t *testing.T) {
 	}
 }
 
-// owning wants one guest, which the agent made.
+// owning returns the desired state of one guest that the agent created.
 func owning(d guest.Desired) Desired {
 	return Desired{Cluster: "home", Guests: []guest.Desired{d}, Owned: map[int]journal.Owned{d.VMID: fixture.Owned201()}}
 }

@@ -18,7 +18,7 @@ func wantPassword() guest.Desired {
 	return d
 }
 
-// wantGiven is a wish for web-1's password, which now has the given fingerprint, and had the last one when it was sent.
+// wantGiven returns the desired state of web-1 with a password in state now. Last is the fingerprint of the password that was sent last.
 func wantGiven(now secret.State, last string) Desired {
 	want := Desired{
 		Cluster: "home", Revision: "main@sha1:0", Guests: []guest.Desired{wantPassword()}, Owned: map[int]journal.Owned{201: fixture.Owned201()},
@@ -36,7 +36,7 @@ func seeing(live guest.Observed) cluster.Snapshot {
 	return cluster.Snapshot{Guests: map[int]guest.Observed{live.VMID: live}}
 }
 
-func TestPlanGivesSecrets(t *testing.T) {
+func TestPlanSendsSecrets(t *testing.T) {
 	stopped := fixture.LiveWeb(guest.StatusStopped, "cipassword", "**********")
 	bare := fixture.LiveWeb(guest.StatusStopped)
 	windows := fixture.LiveWeb(guest.StatusStopped, "cipassword", "**********", "ostype", "win11")
@@ -66,7 +66,7 @@ func TestPlanGivesSecrets(t *testing.T) {
 		"lost_on_the_guest": {wantGiven(secret.State{Fingerprint: "f1", Form: secret.Plain}, "f1"), bare, map[string]string{"cipassword": "web"}, 1, ""},
 		"other_guest":       {another, stopped, map[string]string{"cipassword": "web"}, 1, ""},
 		"ignored":           {ignored, stopped, nil, 0, ""},
-		"nobody_looked":     {unread, stopped, nil, 0, ""},
+		"not_read":          {unread, stopped, nil, 0, ""},
 		"missing_file":      {wantGiven(missing, "f1"), stopped, nil, 0, ReasonSecret},
 		"hash_for_windows":  {wantGiven(secret.State{Fingerprint: "f2", Form: secret.Hash}, "f1"), windows, nil, 0, ReasonSecret},
 		"windows":           {wantGiven(secret.State{Fingerprint: "f2", Form: secret.Plain}, "f1"), windows, map[string]string{"cipassword": "web"}, 1, ""},
@@ -98,7 +98,7 @@ func TestPlanGivesSecrets(t *testing.T) {
 	}
 }
 
-// A guest is not made without the password that it is to have from its first boot.
+// A guest is not created without the password that its first boot needs.
 func TestPlanCreatesWithSecrets(t *testing.T) {
 	d := wantPassword()
 	d.Source = guest.Source{Blank: true}
@@ -106,10 +106,10 @@ func TestPlanCreatesWithSecrets(t *testing.T) {
 	want := Desired{Cluster: "home", Guests: []guest.Desired{d}, Secrets: map[secret.Place]secret.State{{VMID: 201, Key: "cipassword"}: {Fingerprint: "f1", Form: secret.Plain}}}
 	p := New(want, gone).Guests[0]
 	if len(p.Steps) != 1 || p.Steps[0].Calls[0].Secrets["cipassword"] != "web" {
-		t.Errorf("got steps %+v, want a creation that carries the secret", p.Steps)
+		t.Errorf("got steps %+v, want a create with the secret", p.Steps)
 	}
 	want.Secrets[secret.Place{VMID: 201, Key: "cipassword"}] = secret.State{Problem: &secret.Error{Name: "web", Reason: "no such file"}}
 	if p := New(want, gone).Guests[0]; len(p.Steps) != 0 || len(p.Conditions) != 1 || p.Conditions[0].Reason != ReasonNoSecret {
-		t.Errorf("got steps %+v and conditions %+v, want nothing made and the reason", p.Steps, p.Conditions)
+		t.Errorf("got steps %+v and conditions %+v, want no step and the reason", p.Steps, p.Conditions)
 	}
 }

@@ -28,7 +28,7 @@ func TestQueueIsSerialWithinAGuest(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		if got := most.Load(); got != 1 {
-			t.Errorf("got %d works of one guest at once, want 1", got)
+			t.Errorf("got %d items of one guest at once, want 1", got)
 		}
 		if got := ran.Load(); got != 2 {
 			t.Errorf("got %d runs of 4 offers within a second, want 2: the one that ran and the newest that waited", got)
@@ -59,7 +59,7 @@ func TestQueueIsParallelAcrossGuests(t *testing.T) {
 			t.Errorf("got %d guests at once, want 3", got)
 		}
 		if got := time.Since(started); got > 3500*time.Millisecond {
-			t.Errorf("got %s for nine works of a second in three lanes, want about 3 s", got)
+			t.Errorf("got %s for nine items of a second in three lanes, want about 3 s", got)
 		}
 	})
 }
@@ -123,13 +123,13 @@ func TestQueueCloseWaitsForRunningWork(t *testing.T) {
 			t.Errorf("got running work ended %t and waiting work run %t after Close, want true and false", ended.Load(), waiting.Load())
 		}
 		if q.Offer(t.Context(), Work{VMID: 2}) {
-			t.Error("got work taken after Close, want it refused")
+			t.Error("got work accepted after Close, want it rejected")
 		}
 	})
 }
 
-// TestQueueRespectsWhatIsShared has more lanes than two storages bear, and one guest that needs neither.
-func TestQueueRespectsWhatIsShared(t *testing.T) {
+// TestQueueRespectsResourceLimits runs more lanes than two storages allow, and one guest that uses neither storage.
+func TestQueueRespectsResourceLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := Limits{PerStorage: 2, PerNode: 100}
 		q := New(Options{Parallel: 4, Limit: limits.For})
@@ -160,7 +160,7 @@ func TestQueueRespectsWhatIsShared(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		if most["lvm"] != 2 || most["ceph"] != 2 {
-			t.Errorf("got %v copies at once, want two a storage", most)
+			t.Errorf("got %v copies at once, want two per storage", most)
 		}
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSHA512Crypt compares with a published vector and with texts that OpenSSL's passwd made, of lengths around the digest's.
+// TestSHA512Crypt compares with a published vector, and with texts from OpenSSL's passwd for passwords with lengths around the digest's length.
 func TestSHA512Crypt(t *testing.T) {
 	tests := map[string]struct{ password, salt, want string }{
 		"published":  {"Hello world!", "saltstring", "$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnIFNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1"},

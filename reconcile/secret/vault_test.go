@@ -11,7 +11,7 @@ import (
 	"gitops-agent/reconcile/internal/fixture"
 )
 
-// heldIn is a vault with secrets by name.
+// heldIn returns a vault with secrets by name.
 func heldIn(contents map[string]string, key string) (*Vault, *int) {
 	reads := 0
 	return NewVault(Source{Key: []byte(key), Read: func(name string) (string, error) {
@@ -36,17 +36,17 @@ func TestVaultReadsASecretOnce(t *testing.T) {
 		fingerprints[now.Fingerprint] = true
 	}
 	if len(fingerprints) != 500 {
-		t.Errorf("got %d fingerprints of one secret in 500 guests, want one each: the journal must not tell who shares a password", len(fingerprints))
+		t.Errorf("got %d fingerprints of one secret in 500 guests, want one each: the journal must not show which guests share a password", len(fingerprints))
 	}
 	if *reads != 1 {
 		t.Errorf("got %d reads, want 1", *reads)
 	}
 	if again := v.States(guests); !cmp.Equal(places, again) {
-		t.Error("got other fingerprints at the second look, want the same")
+		t.Error("got other fingerprints at the second read, want the same")
 	}
 }
 
-func TestVaultTellsForms(t *testing.T) {
+func TestVaultDistinguishesForms(t *testing.T) {
 	const short, long = "$6$saltsalt$abcdefgh", "$6$rounds=10000$saltsalt$abcdefgh"
 	contents := map[string]string{
 		"plain": "hunter2", "dollar": "$ecret", "short": short, "long": long, "yescrypt": "$y$j9T$abc$def", "bcrypt_b": "$2b$12$abc", "endless": string(make([]byte, 512)),
@@ -60,11 +60,11 @@ func TestVaultTellsForms(t *testing.T) {
 		}
 	}
 	if _, now := NewVault(Source{}, "home").open("plain"); now.Problem == nil || now.Problem.Hint == "" {
-		t.Errorf("got %+v without a directory, want a problem that tells what to do", now)
+		t.Errorf("got %+v without a directory, want a problem with a hint", now)
 	}
 }
 
-// fillOne returns what a call for one secret of web-1 sends.
+// fillOne returns the text that a call with one secret of web-1 sends.
 func fillOne(t *testing.T, v *Vault, vmid int, file, ostype string) string {
 	t.Helper()
 	step := []cluster.Call{{Op: cluster.OpConfig, Kind: guest.VirtualMachine, VMID: vmid, Params: map[string]string{"memory": "1"}, Secrets: map[string]string{"cipassword": file}}}
@@ -73,7 +73,7 @@ func fillOne(t *testing.T, v *Vault, vmid int, file, ostype string) string {
 		t.Fatal(err)
 	}
 	if len(step[0].Params) != 1 {
-		t.Errorf("got %v in the step, want its secret left out", step[0].Params)
+		t.Errorf("got %v in the step, want no content of a secret", step[0].Params)
 	}
 	return calls[0].Call.Params["cipassword"]
 }
@@ -84,7 +84,7 @@ func TestVaultHashesTheSameWay(t *testing.T) {
 	other, _ := heldIn(contents, "another key")
 	first := fillOne(t, v, 201, "web", "l26")
 	if again := fillOne(t, v, 201, "web", ""); again != first || !shortHash.MatchString(first) || first[:3] != "$6$" {
-		t.Errorf("got %s and then %s, want the same hash of a kind that Proxmox knows", first, again)
+		t.Errorf("got %s and then %s, want the same hash of a kind that Proxmox supports", first, again)
 	}
 	for name, text := range map[string]string{
 		"guest": fillOne(t, v, 202, "web", "l26"), "name": fillOne(t, v, 201, "also", "l26"), "agent": fillOne(t, other, 201, "web", "l26"),
@@ -97,9 +97,9 @@ func TestVaultHashesTheSameWay(t *testing.T) {
 		t.Errorf("got %s for Windows, want the password itself", got)
 	}
 	if got := fillOne(t, v, 201, "hash", "l26"); got != contents["hash"] {
-		t.Errorf("got %s, want the hash as it is", got)
+		t.Errorf("got %s, want the hash unchanged", got)
 	}
 	if _, err := v.Fill([]cluster.Call{{Kind: guest.VirtualMachine, VMID: 201, Secrets: map[string]string{"cipassword": "gone"}}}, ""); err == nil {
-		t.Error("got no error for a secret that is gone, want the call not made")
+		t.Error("got no error for a missing secret, want an error and no call")
 	}
 }
