@@ -211,7 +211,7 @@ func (s seals) explain(path []gitsource.ID, err error) error {
 	for _, id := range path[slices.Index(path, rejected.Commit)+1:] {
 		if reason := s.void[id]; reason != nil {
 			explained := *rejected
-			explained.Err = fmt.Errorf("the seal %.7s does not count: %s", id, reason)
+			explained.Err = fmt.Errorf("the seal %.7s does not count: %w", id, reason)
 			if rejected.Err != nil {
 				explained.Err = fmt.Errorf("%w; %w", rejected.Err, explained.Err)
 			}

@@ -199,7 +199,7 @@ func (c *codeTree) wrongNames(text string, from *codePackage) []string {
 	var wrong []string
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	for _, name := range filePath.FindAllString(text, -1) {
-		if c.isPath(name, from) {
+		if c.isPath(name) {
 			if !c.exists(name, from) {
 				bad("the file or folder %s", name)
 			}
@@ -262,7 +262,7 @@ func (c *codeTree) knows(word string, from *codePackage) bool {
 }
 
 // isPath reports whether a name can only be a path of the repository: it has the ending of a file, or begins with a folder of the root.
-func (c *codeTree) isPath(name string, from *codePackage) bool {
+func (c *codeTree) isPath(name string) bool {
 	if strings.HasSuffix(name, ".go") || strings.HasSuffix(name, ".md") {
 		return true
 	}

@@ -33,7 +33,7 @@ func New(tb testing.TB) *Repo {
 	r.write("config", []byte("[core]\n\trepositoryformatversion = 0\n\tbare = true\n"))
 	r.write("HEAD", []byte("ref: refs/heads/main\n"))
 	for _, dir := range []string{"objects", "refs/heads"} {
-		if err := os.MkdirAll(filepath.Join(r.Dir, dir), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(r.Dir, dir), 0o750); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -108,7 +108,7 @@ func (r *Repo) object(kind string, content []byte) string {
 func (r *Repo) write(name string, content []byte) {
 	r.tb.Helper()
 	file := filepath.Join(r.Dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file+".new", content, 0o644), os.Rename(file+".new", file)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o750), os.WriteFile(file+".new", content, 0o600), os.Rename(file+".new", file)); err != nil {
 		r.tb.Fatal(err)
 	}
 }

@@ -1,11 +1,12 @@
 package pvesim
 
 import (
-	"gitops-agent/internal/pvesim/configtext"
 	"maps"
 	"net/http"
 	"strings"
 	"time"
+
+	"gitops-agent/internal/pvesim/configtext"
 )
 
 // archive is the content of a backup: the config and the sizes of the disks.

@@ -1,9 +1,10 @@
 package pvesim
 
 import (
-	"gitops-agent/internal/pvesim/configtext"
 	"slices"
 	"strings"
+
+	"gitops-agent/internal/pvesim/configtext"
 )
 
 // writeValue writes one config value with the JSON type that the API has for its key.

@@ -1,8 +1,9 @@
 package pvesim
 
 import (
-	"gitops-agent/internal/pvesim/configtext"
 	"time"
+
+	"gitops-agent/internal/pvesim/configtext"
 )
 
 // guest is one VM or container. The text of the config file is authoritative; conf and digest are derived from it.

@@ -1,11 +1,12 @@
 package pvesim
 
 import (
-	"gitops-agent/internal/pvesim/configtext"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+
+	"gitops-agent/internal/pvesim/configtext"
 )
 
 // haResource is a guest that the HA manager manages. Calls set the requested state, and the manager acts later.

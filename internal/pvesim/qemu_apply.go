@@ -1,9 +1,10 @@
 package pvesim
 
 import (
-	"gitops-agent/internal/pvesim/configtext"
 	"maps"
 	"slices"
+
+	"gitops-agent/internal/pvesim/configtext"
 )
 
 // applyPending applies every pending change of a stopped VM. The state is locked.

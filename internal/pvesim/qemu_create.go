@@ -1,11 +1,12 @@
 package pvesim
 
 import (
-	"gitops-agent/internal/pvesim/configtext"
 	"maps"
 	"net/http"
 	"strings"
 	"time"
+
+	"gitops-agent/internal/pvesim/configtext"
 )
 
 // createOnly are parameters of a create that are not config keys.

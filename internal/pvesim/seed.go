@@ -2,9 +2,10 @@ package pvesim
 
 import (
 	"fmt"
-	"gitops-agent/internal/pvesim/configtext"
 	"strings"
 	"time"
+
+	"gitops-agent/internal/pvesim/configtext"
 )
 
 // Guest describes a guest that AddVM, AddCT or AddTemplate adds.

@@ -1,10 +1,11 @@
 package pvesim
 
 import (
-	"gitops-agent/internal/pvesim/configtext"
 	"maps"
 	"strings"
 	"time"
+
+	"gitops-agent/internal/pvesim/configtext"
 )
 
 func createSnapshot(kind Kind) func(*call) (reply, error) {

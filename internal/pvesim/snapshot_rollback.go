@@ -1,8 +1,9 @@
 package pvesim
 
 import (
-	"gitops-agent/internal/pvesim/configtext"
 	"maps"
+
+	"gitops-agent/internal/pvesim/configtext"
 )
 
 func rollbackSnapshot(kind Kind) func(*call) (reply, error) {

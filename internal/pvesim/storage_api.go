@@ -1,12 +1,13 @@
 package pvesim
 
 import (
-	"gitops-agent/internal/pvesim/configtext"
 	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
+
+	"gitops-agent/internal/pvesim/configtext"
 )
 
 func storageRoutes() []*route {
