@@ -113,7 +113,7 @@ func (e Evidence) IsDifferentGuest() bool {
 // certain reports whether record, tag and uuid agree. Only then may the guest be destroyed without an approval.
 func (e Evidence) certain() bool { return e.HasTag && e.uuidMatches && !e.adopting && !e.Creating }
 
-// Doubt returns why the guest may not be the recorded guest, "" if it certainly is.
+// Doubt returns why the guest may not be the recorded guest, "" if it certainly is. The text is part of the digest of a destroy, so it never changes.
 func (e Evidence) Doubt() string {
 	if e.certain() {
 		return ""

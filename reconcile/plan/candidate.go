@@ -19,7 +19,7 @@ type Candidate struct {
 
 // Candidates returns the guests that a manifest without a vmid may mean, sorted by vmid: the guests that are owned under its label, and the
 // guests without a record that have its name and any marker, as after a loss of the state directory. A guest whose name Proxmox does not
-// report may be meant too. Creating a guest beside a candidate could create it twice. A name proves nothing, so the agent adopts no candidate.
+// report may be meant too. Creating a new guest could create the same guest twice. A name proves nothing, so the agent adopts no candidate.
 func Candidates(d *guest.Desired, guests []guest.Desired, owned map[int]journal.Owned, inventory cluster.Inventory) []Candidate {
 	var found []Candidate
 	for vmid, o := range owned {

@@ -24,22 +24,22 @@ const (
 	WaitsFor         ConditionType = "WaitsFor"
 	Orphaned         ConditionType = "Orphaned"
 	Leftover         ConditionType = "Leftover" // volumes belong to the guest that no slot uses
-	Warned           ConditionType = "Warned"   // nothing is wrong: tasks of the last work on the guest had warnings, or somebody cloned it with its marker
+	Warned           ConditionType = "Warned"   // not a failure: tasks of the last work on the guest had warnings, or a clone has the marker of the guest
 )
 
-// ConditionReason says why a condition holds, in kebab-case. Programs compare reasons; the message is for people.
+// ConditionReason is the reason of a condition, in kebab-case. Programs compare reasons; the message is for people.
 //
 // A condition for a held step has the gate's HoldReason as its reason, and a condition for a failed step the name of the step's operation.
 type ConditionReason string
 
 // Reasons of conditions, by type.
 const (
-	ReasonDiffers ConditionReason = "differs" // Drifted: the guest is not as its manifest says
+	ReasonDiffers ConditionReason = "differs" // Drifted: the guest differs from its manifest
 
 	ReasonPendingRestart ConditionReason = "pending-restart" // PendingRestart: changes are written and take effect at the next stop and start
 
 	ReasonCannotCreate   ConditionReason = "cannot-create"   // Blocked: the create call cannot carry some fields of the manifest
-	ReasonFlapping       ConditionReason = "flapping"        // Blocked: somebody keeps changing the guest back, so the agent repairs it less often
+	ReasonFlapping       ConditionReason = "flapping"        // Blocked: repairs of the guest are undone again and again, so the agent repairs it less often
 	ReasonHidden         ConditionReason = "hidden"          // Blocked: a guest that the token may not see has the vmid
 	ReasonImpossible     ConditionReason = "impossible"      // Blocked: a field cannot be changed on an existing guest
 	ReasonLocked         ConditionReason = "locked"          // Blocked: a task or a backup holds the guest
@@ -54,14 +54,14 @@ const (
 	ReasonError          ConditionReason = "error"           // Failed: the agent could not work on the guest, and no step had begun
 	ReasonRootOnly       ConditionReason = "root-only"       // Failed: Proxmox allows the change to root@pam only, and to no API token
 	ReasonDifferentGuest ConditionReason = "different-guest" // IdentityConflict: the guest under the vmid is not the recorded one
-	ReasonForeignMarker  ConditionReason = "foreign-marker"  // IdentityConflict: the guest to be adopted bears the marker of another owner
+	ReasonForeignMarker  ConditionReason = "foreign-marker"  // IdentityConflict: the guest to be adopted has the marker of another owner
 	ReasonKind           ConditionReason = "kind"            // IdentityConflict: the guest under the vmid is of another kind
 	ReasonNotManaged     ConditionReason = "not-managed"     // IdentityConflict: the guest exists, and the manifest does not ask to adopt it
-	ReasonNoRevision     ConditionReason = "no-revision"     // Unknown: no revision is in force that says what is wanted
+	ReasonNoRevision     ConditionReason = "no-revision"     // Unknown: no revision is in force, so the wanted state is unknown
 	ReasonNotObserved    ConditionReason = "not-observed"    // Unknown: the guest, or a guest that may use its volumes, was not read
 	ReasonRemoved        ConditionReason = "removed"         // Orphaned: no manifest names the guest any more
 	ReasonUnusedVolumes  ConditionReason = "unused-volumes"  // Leftover: volumes belong to the guest that no slot uses
-	ReasonCopied         ConditionReason = "copied"          // Warned: another guest bears the guest's marker, since it was cloned from it
+	ReasonCopied         ConditionReason = "copied"          // Warned: another guest has the guest's marker, since it was cloned from it
 	ReasonWarnings       ConditionReason = "warnings"        // Warned: a task of the last work on the guest ended with warnings
 )
 

@@ -19,7 +19,7 @@ func TestLabelsKeepOwnedGuests(t *testing.T) {
 	label := journal.Label{Kind: "VirtualMachine", Name: "web-1"}
 	tests := map[string]struct {
 		state  journal.State
-		pinned string // what web-2 says of its vmid
+		pinned string // the vmid line of web-2's manifest
 		want   int    // of web-1
 	}{
 		"nothing_known":         {want: 0},

@@ -51,6 +51,7 @@ func rebootStep(p Guest, d *guest.Desired, live guest.Observed) (Step, bool) {
 		return Step{}, false
 	}
 	if foreign := foreignPending(d, p.Changes, live); len(foreign) > 0 {
+		// The text is part of the step's digest, so it never changes.
 		step.Doubt = "it also brings into effect what somebody else wrote: " + strings.Join(foreign, ", ")
 		for _, key := range foreign {
 			step.Pending = append(step.Pending, pendingText(key, live.Keys[key]))
