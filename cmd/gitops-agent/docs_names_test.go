@@ -211,6 +211,7 @@ func (c *codeTree) wrongNames(text string, from *codePackage) []string {
 		isExported := token.IsExported(symbol)
 		switch packages := c.byName[name]; {
 		case len(packages) > 0 && (anywhere(packages, symbol, member) || !isExported && c.words[symbol]):
+		case len(packages) == 0 && len(name) == 1: // a variable in an example
 		case isExported && (len(packages) > 0 || !c.imported[name]):
 			bad("the symbol %s.%s", name, strings.TrimSuffix(symbol+"."+member, "."))
 		case !isExported && len(packages) > 0 && !strings.HasSuffix(m[0], ".go") && !strings.HasSuffix(m[0], ".md"):
@@ -271,8 +272,12 @@ func (c *codeTree) isPath(name string) bool {
 	return deep && err == nil && info.IsDir()
 }
 
-// exists reports whether a path, in which * may stand for any name, is there: in the folder of the package, or from the root.
+// exists reports whether a path, in which * may stand for any name, is there: in the folder of the package, or from the root. A decision may be
+// named by its number, as in docs/adr/0003.
 func (c *codeTree) exists(name string, from *codePackage) bool {
+	if ok, _ := path.Match("docs/adr/[0-9][0-9][0-9][0-9]", name); ok {
+		name += "-*"
+	}
 	folders := []string{c.root}
 	if from != nil {
 		folders = append(folders, filepath.Join(c.root, filepath.FromSlash(from.dir)))
@@ -335,7 +340,7 @@ func TestWrongNamesInDocs(t *testing.T) {
 	tree := readCode(t, filepath.Join("..", ".."))
 	journal := tree.packages["reconcile/journal"]
 	for text, from := range map[string]*codePackage{
-		"metrics/doc.go": nil, "reconcile/guest/rows_*.go": nil, "record.go": journal, "docs/adr/": nil, "config.yaml": nil,
+		"metrics/doc.go": nil, "reconcile/guest/rows_*.go": nil, "record.go": journal, "docs/adr/": nil, "docs/adr/0003": nil, "config.yaml": nil,
 		"plan.New": nil, "verify.Policy.Check": nil, "cluster.operations": nil, "context.Context": nil, "HoldReasons": nil,
 		"Journal.Append returns": journal, "see kindOf in kinds.go": journal, "proxmox.vmlist_file": nil, "Drifted": nil,
 	} {
@@ -344,7 +349,7 @@ func TestWrongNamesInDocs(t *testing.T) {
 		}
 	}
 	for text, from := range map[string]*codePackage{
-		"metrics/docs.go": nil, "reconcile/guest/lines_*.go": nil, "record.go": nil, "engine.go": journal, "docs/decisions/": nil,
+		"metrics/docs.go": nil, "reconcile/guest/lines_*.go": nil, "record.go": nil, "engine.go": journal, "docs/decisions/": nil, "docs/adr/0000": nil,
 		"plan.Make": nil, "verify.Policy.Decide": nil, "planner.New": nil, "cluster.operationTable": nil, "HoldCauses": nil,
 		"Journal.Write returns": journal, "see kindsOf in kinds.go": journal,
 	} {
