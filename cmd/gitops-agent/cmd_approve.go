@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/statusview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile/report"
@@ -107,11 +108,11 @@ func (o approveOptions) released(ctx context.Context, notes io.Writer) []string 
 }
 
 func (o approveOptions) report(ctx context.Context) (report.Report, error) {
-	client, err := newStatusClient(o.url, o.config)
+	client, err := statusview.NewClient(o.url, configReader(o.config))
 	if err != nil {
 		return report.Report{}, err
 	}
-	document, _, err := client.read(ctx)
+	document, _, err := client.Read(ctx)
 	return document.Report, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 
+	"gitops-agent/cmd/gitops-agent/internal/statusview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 	"gitops-agent/metrics"
@@ -75,7 +76,7 @@ func runRun(ctx context.Context, out io.Writer, opts runOptions) error {
 
 func runOnce(ctx context.Context, out io.Writer, a *agent.Agent) error {
 	report, err := a.Once(ctx)
-	writeReport(out, report)
+	statusview.WriteReport(out, report)
 	return cmp.Or(err, onceOutcome(report))
 }
 

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
+	"gitops-agent/cmd/gitops-agent/internal/statusview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/report"
 
@@ -42,11 +40,8 @@ until the cluster is converged.`,
 	return cmd
 }
 
-const (
-	waitConverged = "converged"
-	// waitPoll is the time between two requests of --wait.
-	waitPoll = 500 * time.Millisecond
-)
+// waitConverged is the word of --wait.
+const waitConverged = "converged"
 
 type statusOptions struct {
 	config, url string
@@ -72,16 +67,16 @@ func runStatus(ctx context.Context, out, notes io.Writer, opts statusOptions) er
 	if err := opts.check(); err != nil {
 		return err
 	}
-	client, err := newStatusClient(opts.url, opts.config)
+	client, err := statusview.NewClient(opts.url, configReader(opts.config))
 	if err != nil {
 		return err
 	}
 	var document report.Document
 	var body []byte
 	if opts.wait == "" {
-		document, body, err = client.read(ctx)
+		document, body, err = client.Read(ctx)
 	} else {
-		document, body, err = awaitConverged(ctx, client, term.NewProgress(notes), opts)
+		document, body, err = client.AwaitConverged(ctx, statusview.Wait{Revision: opts.revision, Timeout: opts.timeout, Progress: term.NewProgress(notes)})
 	}
 	if body == nil {
 		return err
@@ -89,77 +84,7 @@ func runStatus(ctx context.Context, out, notes io.Writer, opts statusOptions) er
 	if opts.output == outputJSON {
 		_, _ = out.Write(body)
 	} else {
-		writeReport(out, document.Report)
+		statusview.WriteReport(out, document.Report)
 	}
 	return err
-}
-
-// awaitConverged polls the agent until the cluster is converged. Together with an error it returns the last document, if there was one.
-func awaitConverged(ctx context.Context, client statusClient, shown *term.Progress, opts statusOptions) (document report.Document, body []byte, err error) {
-	defer shown.End()
-	deadline, cancel := context.WithTimeout(ctx, opts.timeout)
-	defer cancel()
-	tick := time.NewTicker(waitPoll)
-	defer tick.Stop()
-	var lastErr error
-	for {
-		if d, b, err := client.read(deadline); err == nil {
-			document, body, lastErr = d, b, nil
-		} else if deadline.Err() == nil {
-			lastErr = err // the agent may be starting
-		}
-		if body != nil {
-			over, err := waitIsOver(document.Report, opts.revision)
-			if over {
-				return document, body, err
-			}
-		}
-		shown.Show("waiting: %s", outstanding(document.Report, opts.revision, lastErr))
-		select {
-		case <-tick.C:
-		case <-deadline.Done():
-			if ctx.Err() != nil {
-				return document, body, ctx.Err()
-			}
-			return document, body, term.WithStatus(term.ExitTimeout, fmt.Errorf("not converged in %s: %s", opts.timeout, outstanding(document.Report, opts.revision, lastErr)))
-		}
-	}
-}
-
-// waitIsOver reports whether the revision is converged, or was refused, which is an error.
-func waitIsOver(r report.Report, revision string) (bool, error) {
-	if refused := r.Source.Refused; refused != nil && revision != "" && strings.HasPrefix(refused.Commit, revision) {
-		return true, term.WithHint(fmt.Errorf("the agent refuses %s: %s", revision, refused.Error), refused.Hint)
-	}
-	return r.Converged && inForce(r, revision), nil
-}
-
-// inForce reports whether the accepted revision begins with these digits.
-func inForce(r report.Report, revision string) bool {
-	return r.Source.Accepted != nil && strings.HasPrefix(r.Source.Accepted.Commit, revision)
-}
-
-// outstanding describes why the cluster is not converged yet.
-func outstanding(r report.Report, revision string, lastErr error) string {
-	switch {
-	case lastErr != nil:
-		return lastErr.Error()
-	case r.Source.Accepted == nil:
-		return "no revision is accepted yet"
-	case !inForce(r, revision):
-		return fmt.Sprintf("%.7s is in force", r.Source.Accepted.Commit)
-	case r.Source.Refused != nil:
-		return fmt.Sprintf("the head %.7s is refused: %s", r.Source.Refused.Commit, r.Source.Refused.Reason)
-	}
-	var left []string
-	for _, g := range r.Guests {
-		if g.Sync != report.Synced {
-			left = append(left, g.Label())
-		}
-	}
-	slices.Sort(left)
-	if len(left) == 0 {
-		return cmp.Or(r.Source.Error, r.Proxmox.Error, r.Journal.Error, "the work is not finished")
-	}
-	return fmt.Sprintf("%s not in sync: %s", term.Count(len(left), "guest"), strings.Join(left, ", "))
 }

@@ -8,7 +8,6 @@ import (
 
 	"gitops-agent/cmd/gitops-agent/internal/audit"
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/internal/agent"
 
 	"github.com/spf13/cobra"
 )
@@ -36,7 +35,7 @@ compare the changes of a commit with the guests of its signer. The agent checks 
   gitops-agent verify --repo https://github.com/example/homelab.git --since-anchor -o sarif > verify.sarif`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.audit.ReadConfig = func() (agent.Config, error) { return readConfig(p.config) }
+			opts.audit.ReadConfig = configReader(p.config)
 			if len(args) == 1 {
 				opts.audit.Revision = args[0]
 			}

@@ -4,8 +4,8 @@
 // Results go to stdout, everything else to stderr. The scripts in testdata/script specify the commands.
 //
 // This package parses flags, connects packages and prints. The packages below internal do the rest: term prints tables, colours, progress and
-// errors; planview prints plans; audit verifies ranges of commits; clusterview compares a cluster with a config and manifests. Of each
-// other they import only term.
+// errors; planview prints plans; audit verifies ranges of commits; clusterview compares a cluster with a config and manifests; statusview
+// reads and prints the status of a running agent. Of each other they import only term.
 package main
 
 import (

@@ -92,3 +92,8 @@ func readConfig(path string) (agent.Config, error) {
 	c, err := agent.ReadConfig(path)
 	return c, term.WithHint(err, "gitops-agent config example shows every field; name another file with --config FILE")
 }
+
+// configReader returns a function that reads the config that --config names.
+func configReader(path string) func() (agent.Config, error) {
+	return func() (agent.Config, error) { return readConfig(path) }
+}

@@ -1,4 +1,4 @@
-package main
+package statusview
 
 import (
 	"cmp"
@@ -15,35 +15,37 @@ import (
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile/report"
 )
 
 // maxStatus bounds the size of a status document. It is enough for more than 10,000 guests.
 const maxStatus = 64 << 20 // bytes
 
-// statusClient reads the status of a running agent.
-type statusClient struct{ url string }
+// A Client reads the status of a running agent.
+type Client struct{ url string }
 
-// newStatusClient uses the agent's address of --url, or of the config.
-func newStatusClient(address, configPath string) (statusClient, error) {
+// NewClient returns a client for an address, which is the value of --url. If the address is "", it reads the config and uses the address on
+// which the agent listens.
+func NewClient(address string, readConfig func() (agent.Config, error)) (Client, error) {
 	if address == "" {
-		config, err := readConfig(configPath)
+		config, err := readConfig()
 		if errors.Is(err, fs.ErrNotExist) {
-			return statusClient{}, term.WithHint(err, "no config is needed with --url http://host:port of the agent")
+			return Client{}, term.WithHint(err, "no config is needed with --url http://host:port of the agent")
 		}
 		if err != nil {
-			return statusClient{}, err
+			return Client{}, err
 		}
 		if *config.Listen == "" {
-			return statusClient{}, errors.New(`the config has listen: "", so the agent serves no status`)
+			return Client{}, errors.New(`the config has listen: "", so the agent serves no status`)
 		}
-		return statusClient{"http://" + reachable(*config.Listen)}, nil
+		return Client{"http://" + reachable(*config.Listen)}, nil
 	}
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
-		return statusClient{}, term.UsageErrorf("--url %q: want http://host:port", address)
+		return Client{}, term.UsageErrorf("--url %q: want http://host:port", address)
 	}
-	return statusClient{strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/status.json")}, nil
+	return Client{strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/status.json")}, nil
 }
 
 // reachable returns the address at which this host can reach an agent that listens on listen, which may name all interfaces.
@@ -58,8 +60,8 @@ func reachable(listen string) string {
 	return net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port)
 }
 
-// read returns the agent's newest report, parsed and as the agent sent it.
-func (c statusClient) read(ctx context.Context) (report.Document, []byte, error) {
+// Read returns the agent's newest report, parsed and as the agent sent it.
+func (c Client) Read(ctx context.Context) (report.Document, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	document, body, err := c.get(ctx)
@@ -69,7 +71,7 @@ func (c statusClient) read(ctx context.Context) (report.Document, []byte, error)
 	return document, body, nil
 }
 
-func (c statusClient) get(ctx context.Context) (report.Document, []byte, error) {
+func (c Client) get(ctx context.Context) (report.Document, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/status.json", http.NoBody)
 	if err != nil {
 		return report.Document{}, nil, err

@@ -1,4 +1,4 @@
-package main
+package statusview
 
 import (
 	"strings"
@@ -48,7 +48,7 @@ func TestReportShowsAgeOfObservations(t *testing.T) {
 	r.Proxmox.VMList = &observe.VMListStatus{Error: "no such file"}
 	r.Proxmox.HAError = "403"
 	var out strings.Builder
-	writeReport(&out, r)
+	WriteReport(&out, r)
 	for _, want := range []string{"4s ago\n", "5m0s ago (old)\n", "never\n", "every guest is read in turn: no such file\n", "ha          403\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("got no %q in:\n%s", want, out.String())

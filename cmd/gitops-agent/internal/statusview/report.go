@@ -1,4 +1,4 @@
-package main
+package statusview
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// writeReport prints the agent's report: the revision in force, problems of the agent as a whole, one line per guest, and a summary.
-func writeReport(out io.Writer, r report.Report) {
+// WriteReport prints the agent's report: the revision in force, problems of the agent as a whole, one line per guest, and a summary.
+func WriteReport(out io.Writer, r report.Report) {
 	p := term.NewPalette(out)
 	_, _ = fmt.Fprintf(out, "Cluster %s: %s\n", term.Printable(r.Cluster), stateOf(r, p))
 	head := term.Table{Indent: "  "}

@@ -1,4 +1,4 @@
-package main
+package statusview
 
 import (
 	"net/http"
@@ -28,7 +28,7 @@ func TestReachable(t *testing.T) {
 }
 
 // Another program, or a newer agent, may answer at the address.
-func TestStatusClientRefuses(t *testing.T) {
+func TestClientRefuses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		status int
@@ -47,7 +47,7 @@ func TestStatusClientRefuses(t *testing.T) {
 				_, _ = w.Write([]byte(test.body))
 			}))
 			defer server.Close()
-			_, body, err := statusClient{server.URL}.read(t.Context())
+			_, body, err := Client{server.URL}.Read(t.Context())
 			if err == nil || !strings.Contains(err.Error(), test.want) || body != nil {
 				t.Errorf("got %v and %d bytes, want an error with %q", err, len(body), test.want)
 			}

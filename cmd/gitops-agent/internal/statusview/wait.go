@@ -1,0 +1,93 @@
+package statusview
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/reconcile/report"
+)
+
+// pollInterval is the time between two requests of AwaitConverged.
+const pollInterval = 500 * time.Millisecond
+
+// Wait holds the conditions of AwaitConverged.
+type Wait struct {
+	Revision string        // first digits of the commit that must be in force; "" is any
+	Timeout  time.Duration // the longest time to wait
+	Progress *term.Progress
+}
+
+// AwaitConverged polls the agent until the cluster is converged. Together with an error it returns the last document, if there was one.
+func (c Client) AwaitConverged(ctx context.Context, w Wait) (document report.Document, body []byte, err error) {
+	defer w.Progress.End()
+	deadline, cancel := context.WithTimeout(ctx, w.Timeout)
+	defer cancel()
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	var lastErr error
+	for {
+		if d, b, err := c.Read(deadline); err == nil {
+			document, body, lastErr = d, b, nil
+		} else if deadline.Err() == nil {
+			lastErr = err // the agent may be starting
+		}
+		if body != nil {
+			over, err := waitIsOver(document.Report, w.Revision)
+			if over {
+				return document, body, err
+			}
+		}
+		w.Progress.Show("waiting: %s", outstanding(document.Report, w.Revision, lastErr))
+		select {
+		case <-tick.C:
+		case <-deadline.Done():
+			if ctx.Err() != nil {
+				return document, body, ctx.Err()
+			}
+			return document, body, term.WithStatus(term.ExitTimeout, fmt.Errorf("not converged in %s: %s", w.Timeout, outstanding(document.Report, w.Revision, lastErr)))
+		}
+	}
+}
+
+// waitIsOver reports whether the revision is converged, or was refused, which is an error.
+func waitIsOver(r report.Report, revision string) (bool, error) {
+	if refused := r.Source.Refused; refused != nil && revision != "" && strings.HasPrefix(refused.Commit, revision) {
+		return true, term.WithHint(fmt.Errorf("the agent refuses %s: %s", revision, refused.Error), refused.Hint)
+	}
+	return r.Converged && inForce(r, revision), nil
+}
+
+// inForce reports whether the accepted revision begins with these digits.
+func inForce(r report.Report, revision string) bool {
+	return r.Source.Accepted != nil && strings.HasPrefix(r.Source.Accepted.Commit, revision)
+}
+
+// outstanding describes why the cluster is not converged yet.
+func outstanding(r report.Report, revision string, lastErr error) string {
+	switch {
+	case lastErr != nil:
+		return lastErr.Error()
+	case r.Source.Accepted == nil:
+		return "no revision is accepted yet"
+	case !inForce(r, revision):
+		return fmt.Sprintf("%.7s is in force", r.Source.Accepted.Commit)
+	case r.Source.Refused != nil:
+		return fmt.Sprintf("the head %.7s is refused: %s", r.Source.Refused.Commit, r.Source.Refused.Reason)
+	}
+	var left []string
+	for _, g := range r.Guests {
+		if g.Sync != report.Synced {
+			left = append(left, g.Label())
+		}
+	}
+	slices.Sort(left)
+	if len(left) == 0 {
+		return cmp.Or(r.Source.Error, r.Proxmox.Error, r.Journal.Error, "the work is not finished")
+	}
+	return fmt.Sprintf("%s not in sync: %s", term.Count(len(left), "guest"), strings.Join(left, ", "))
+}
