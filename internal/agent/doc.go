@@ -3,10 +3,9 @@
 //
 // The usual order of calls:
 //
-//	config, err := agent.ReadConfig(path)        // parse strictly; the error contains every problem
-//	a, err := agent.New(ctx, agent.Options{...}) // open everything that can fail; write nothing to the cluster
-//	err = a.Run(ctx)                             // or a.Once
-//	err = a.Close()
+//  1. agent.ReadConfig parses the file strictly; its error contains every problem.
+//  2. agent.New opens everything that can fail, and writes nothing to the cluster.
+//  3. Run or Once of the Agent keeps the cluster; Close releases what New opened.
 //
 // The files:
 //

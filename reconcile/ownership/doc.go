@@ -1,7 +1,7 @@
 // Package ownership decides whether a live guest is the guest that the agent owns.
 //
 // Three things identify an owned guest: the record in the journal (journal.Owned), the marker, which is a tag on the guest, and for a virtual
-// machine its SMBIOS uuid. The agent changes a guest only if they agree. See docs/adr/0003.
+// machine its SMBIOS uuid. The agent changes a guest only if they agree. See docs/adr/0003-ownership-record-tag-and-uuid.md.
 //
 // The functions in the order of use:
 //

@@ -1,6 +1,6 @@
 // Package secret reads the contents of secrets, and keeps them out of plans, journals and messages.
 //
-// A manifest names a secret and never contains it; see docs/adr/0010. The types in the order of use:
+// A manifest names a secret and never contains it; see docs/adr/0010-secrets-by-name.md. The types in the order of use:
 //
 //   - Source reads the content of a named secret.
 //   - Vault.States returns, for each Place (a key of a guest), a State: a fingerprint of the content, and the form of the password. A plan
