@@ -9,12 +9,12 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// TestClaimNoteOpensNothing gives a guest that runs the note of a fresh clone, whose changes need no approval: by a signed manifest, and by
+// TestClaimNoteGrantsNothing gives a guest that runs the note of a fresh clone, whose changes need no approval: by a signed manifest, and by
 // somebody who may edit descriptions.
-func TestClaimNoteOpensNothing(t *testing.T) {
+func TestClaimNoteGrantsNothing(t *testing.T) {
 	for name, byManifest := range map[string]bool{"manifest": true, "by_hand": false} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, l *lab) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
 				l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "lifecycle: {protection: true}")
 				l.push("one guest", alice)
 				defer l.start()()
@@ -27,13 +27,13 @@ func TestClaimNoteOpensNothing(t *testing.T) {
 					l.ok(l.sim.Edit(201, "description", note))
 				}
 				l.files["web.yaml"] = vmYAML("web-1", 201, lines...)
-				l.acceptance(l.push("without its protection", alice))
+				l.waitForAcceptance(l.push("without its protection", alice))
 				time.Sleep(5 * time.Minute)
 				g := l.guest(l.engine.Report(), 201)
 				if len(g.Held) != 1 || g.Held[0].Reason != gate.HoldApproval || l.sim.Value(201, "protection") != "1" {
 					t.Errorf("got protection %q and held %+v, want it kept until somebody approves", l.sim.Value(201, "protection"), g.Held)
 				}
-				if has(g, plan.Failed, "") {
+				if hasCondition(g, plan.Failed, "") {
 					t.Errorf("got %+v, want no fight over the description", g.Conditions)
 				}
 			})

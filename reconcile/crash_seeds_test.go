@@ -20,8 +20,8 @@ var (
 	crashFirst = flag.Uint64("crash-first", 0, "seed of the first of them")
 )
 
-// mortal is a cluster whose agent dies at one call, counted from the start of the agent.
-type mortal struct {
+// randomCrashCluster is a cluster whose agent dies at one call, counted from the start of the agent.
+type randomCrashCluster struct {
 	cluster.Cluster
 	at      string       // before-call, after-call or waiting
 	left    atomic.Int64 // calls until the death
@@ -29,29 +29,29 @@ type mortal struct {
 	died    atomic.Bool
 }
 
-func (m *mortal) die() {
+func (m *randomCrashCluster) crash() {
 	m.died.Store(true)
 	panic("the agent dies here")
 }
 
-func (m *mortal) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
+func (m *randomCrashCluster) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
 	if m.left.Add(-1) != 0 {
 		return m.Cluster.Do(ctx, call, check)
 	}
 	if m.at == "before-call" {
-		m.die()
+		m.crash()
 	}
 	upid, err := m.Cluster.Do(ctx, call, check)
 	if m.at == "after-call" {
-		m.die()
+		m.crash()
 	}
 	m.waiting.Store(true)
 	return upid, err
 }
 
-func (m *mortal) Wait(ctx context.Context, upid string) (cluster.Task, error) {
+func (m *randomCrashCluster) Wait(ctx context.Context, upid string) (cluster.Task, error) {
 	if m.waiting.Swap(false) {
-		m.die()
+		m.crash()
 	}
 	return m.Cluster.Wait(ctx, upid)
 }
@@ -64,8 +64,8 @@ type history struct {
 	present map[string]bool // files that were added; a file that was removed stays removed
 }
 
-// expendable are guests that a history may add once and remove once.
-var expendable = map[string]struct {
+// temporaryGuests are guests that a history may add once and remove once.
+var temporaryGuests = map[string]struct {
 	vmid int
 	made pvesim.Op
 	yaml string
@@ -82,7 +82,7 @@ func (h *history) change(l *lab) {
 	case file == "web.yaml":
 		h.cores = 1 + h.rng.IntN(4)
 	default:
-		guest := expendable[file]
+		guest := temporaryGuests[file]
 		there, added := h.present[file]
 		switch {
 		case !added:
@@ -113,13 +113,13 @@ func TestCrashSeeds(t *testing.T) {
 	for i := range *crashSeeds {
 		seed := *crashFirst + uint64(i)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, l *lab) { deaths.Add(l.crashes(seed)) })
+			runLab(t, nil, func(t *testing.T, l *lab) { deaths.Add(l.runHistory(seed)) })
 		})
 	}
 }
 
 // crashes runs the history of a seed and returns how often the agent died in it.
-func (l *lab) crashes(seed uint64) (deaths int64) {
+func (l *lab) runHistory(seed uint64) (deaths int64) {
 	h := &history{rng: rand.New(rand.NewPCG(seed, 1)), cores: 1, present: map[string]bool{}}
 	l.files["cluster.yaml"] = clusterYAML + "  guards: {maxDestroysPerDay: 50}\n" // a destroy that is tried again counts again
 	l.files["web.yaml"] = vmYAML("web-1", 201)
@@ -129,7 +129,7 @@ func (l *lab) crashes(seed uint64) (deaths int64) {
 		h.change(l)
 		h.change(l)
 		l.push(fmt.Sprintf("life %d", life), alice)
-		m := &mortal{Cluster: plain, at: []string{"before-call", "after-call", "waiting"}[h.rng.IntN(3)]}
+		m := &randomCrashCluster{Cluster: plain, at: []string{"before-call", "after-call", "waiting"}[h.rng.IntN(3)]}
 		m.left.Store(1 + h.rng.Int64N(4))
 		l.opts.Cluster = m
 		stop := l.start()
@@ -154,7 +154,7 @@ func (l *lab) crashes(seed uint64) (deaths int64) {
 	if got := l.sim.Effects(201, pvesim.Cloned); got != 1 {
 		l.Errorf("seed %d: got %d clones of guest 201, want 1", seed, got)
 	}
-	for file, guest := range expendable {
+	for file, guest := range temporaryGuests {
 		made, destroyed := l.sim.Effects(guest.vmid, guest.made), l.sim.Effects(guest.vmid, pvesim.Destroyed)
 		switch there, added := h.present[file]; {
 		case there && (made != 1 || destroyed != 0):

@@ -15,8 +15,8 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// dying is a cluster whose agent dies at one point of one operation: the lane is gone there, and writes nothing any more.
-type dying struct {
+// crashingCluster is a cluster whose agent dies at one point of one operation: the lane is gone there, and writes nothing any more.
+type crashingCluster struct {
 	cluster.Cluster
 	op    cluster.Op
 	at    string // before-call, after-call or waiting
@@ -24,29 +24,29 @@ type dying struct {
 	doing atomic.Bool // the call of op was dispatched
 }
 
-func (d *dying) die() {
+func (d *crashingCluster) crash() {
 	d.died.Store(true)
 	panic("the agent dies here")
 }
 
-func (d *dying) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
+func (d *crashingCluster) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
 	if call.Op != d.op || d.died.Load() {
 		return d.Cluster.Do(ctx, call, check)
 	}
 	if d.at == "before-call" {
-		d.die()
+		d.crash()
 	}
 	upid, err := d.Cluster.Do(ctx, call, check)
 	if d.at == "after-call" {
-		d.die()
+		d.crash()
 	}
 	d.doing.Store(true)
 	return upid, err
 }
 
-func (d *dying) Wait(ctx context.Context, upid string) (cluster.Task, error) {
+func (d *crashingCluster) Wait(ctx context.Context, upid string) (cluster.Task, error) {
 	if d.at == "waiting" && d.doing.Load() && !d.died.Load() {
-		d.die()
+		d.crash()
 	}
 	return d.Cluster.Wait(ctx, upid)
 }
@@ -88,7 +88,7 @@ func TestCrashAtEveryWritePoint(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					l := newLab(t, newSim(t, pvesim.Options{}))
 					l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}")
-					l.dies(test.op, at, test.prepare)
+					l.crashAndRecover(test.op, at, test.prepare)
 					if got := l.sim.Effects(test.vmid, test.effect); got != 1 {
 						t.Errorf("got %d times %s, want once; counters %v", got, test.effect, l.sim.Counters().Effects)
 					}
@@ -115,9 +115,9 @@ func TestCrashAroundARunningGuest(t *testing.T) {
 	for name, test := range ops {
 		for _, at := range []string{"before-call", "after-call", "waiting"} {
 			t.Run(name+"/"+at, func(t *testing.T) {
-				nodes(t, func(t *testing.T, l *lab) {
+				runLabWithTwoNodes(t, func(t *testing.T, l *lab) {
 					l.files["web.yaml"] = web()
-					l.dies(test.op, at, func(l *lab) {
+					l.crashAndRecover(test.op, at, func(l *lab) {
 						l.files["web.yaml"] = test.then
 						l.push("change", alice)
 					})
@@ -131,7 +131,7 @@ func TestCrashAroundARunningGuest(t *testing.T) {
 }
 
 // dies lets the agent converge, die at one point of an operation that prepare brings about, and converge in another life.
-func (l *lab) dies(op cluster.Op, at string, prepare func(l *lab)) {
+func (l *lab) crashAndRecover(op cluster.Op, at string, prepare func(l *lab)) {
 	l.Helper()
 	l.files["cluster.yaml"] = clusterYAML
 	l.files["keep.yaml"] = vmYAML("keep-1", 209)
@@ -141,7 +141,7 @@ func (l *lab) dies(op cluster.Op, at string, prepare func(l *lab)) {
 	}
 	prepare(l)
 	l.sim.ResetCounters()
-	d := &dying{Cluster: l.cluster, op: op, at: at}
+	d := &crashingCluster{Cluster: l.cluster, op: op, at: at}
 	l.opts.Cluster = d
 	stop := l.start()
 	eventually(l, "death", d.died.Load)
@@ -159,8 +159,8 @@ func (l *lab) dies(op cluster.Op, at string, prepare func(l *lab)) {
 	}
 }
 
-// TestDoubtfulReplies gives a call no reply, or one of the proxy's, after it acted: the agent looks, and does not repeat.
-func TestDoubtfulReplies(t *testing.T) {
+// TestUnknownOutcomes gives a call no reply, or one of the proxy's, after it acted: the agent looks, and does not repeat.
+func TestUnknownOutcomes(t *testing.T) {
 	faults := map[string]pvesim.Fault{
 		"dropped": {Kind: pvesim.DropAfter},
 		"596":     {Kind: pvesim.ProxyStatus, Status: 596, AfterActing: true},
@@ -168,7 +168,7 @@ func TestDoubtfulReplies(t *testing.T) {
 	}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, l *lab) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
 				fault.Method, fault.Path = "POST", "/qemu/9000/clone$"
 				l.ok(l.sim.Inject(fault))
 				l.files["web.yaml"] = vmYAML("web-1", 201)
@@ -186,8 +186,8 @@ func TestDoubtfulReplies(t *testing.T) {
 	}
 }
 
-func TestHalfMadeGuestIsReported(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+func TestPartlyCreatedGuestIsReported(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/lxc$", Kind: pvesim.LostWorker}))
 		l.files["dns.yaml"] = dnsYAML()
 		l.push("create", alice)
@@ -210,7 +210,7 @@ func TestHalfMadeGuestIsReported(t *testing.T) {
 }
 
 func TestOrderIsSpentOnce(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		l.push("first", alice)
 		defer l.start()()
@@ -231,10 +231,10 @@ func TestOrderIsSpentOnce(t *testing.T) {
 	})
 }
 
-// TestOrdersOfAForgottenLifeAreVoid loses the state directory. An approval that was signed before the new one began must not
+// TestOrdersBeforeALostStateAreVoid loses the state directory. An approval that was signed before the new one began must not
 // release anything, since it may have been spent.
-func TestOrdersOfAForgottenLifeAreVoid(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+func TestOrdersBeforeALostStateAreVoid(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		l.push("first", alice)
 		l.push("Approve\n\nGitops-Approve: 00000000000000000000000000000000\n", olga)

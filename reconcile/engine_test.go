@@ -57,7 +57,7 @@ func TestEngineConverges(t *testing.T) {
 }
 
 // bubble runs an agent in virtual time until the test is over.
-func bubble(t *testing.T, options []labOption, test func(t *testing.T, l *lab)) {
+func runLab(t *testing.T, options []labOption, test func(t *testing.T, l *lab)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -76,7 +76,7 @@ func (l *lab) converge() {
 }
 
 func TestEngineRepairsDrift(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
 		defer l.start()()
@@ -91,7 +91,7 @@ func TestEngineRepairsDrift(t *testing.T) {
 }
 
 func TestEngineHoldsLastGoodStateAfterUnsignedCommit(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		good := l.push("one guest", alice)
 		defer l.start()()
@@ -114,7 +114,7 @@ func TestEngineHoldsLastGoodStateAfterUnsignedCommit(t *testing.T) {
 }
 
 func TestEngineDestroysOnceWhenApproved(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "state: running")
 		l.files["db.yaml"] = vmYAML("db-1", 202, "lifecycle: {protection: true}")
 		l.push("two guests", alice)
@@ -156,7 +156,7 @@ func TestEngineDestroysOnceWhenApproved(t *testing.T) {
 }
 
 func TestEngineDestroyDenied(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		l.files["db.yaml"] = vmYAML("db-1", 202, "lifecycle: {destroy: deny}")
 		l.push("two guests", alice)
@@ -176,7 +176,7 @@ func TestEngineDestroyDenied(t *testing.T) {
 }
 
 func TestEngineEmptyRepositoryPrunesNothing(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}")
 		l.push("one guest", alice)
 		defer l.start()()
@@ -194,7 +194,7 @@ func TestEngineEmptyRepositoryPrunesNothing(t *testing.T) {
 // counts writes over a hundred cycles. Then somebody makes an edit that no summary shows.
 func TestConvergedClusterGetsNoWrites(t *testing.T) {
 	fullReads := func(o *reconcile.Options) { o.Tick, o.Resync = 15*time.Second, 15*time.Second }
-	bubble(t, []labOption{fullReads}, func(t *testing.T, l *lab) {
+	runLab(t, []labOption{fullReads}, func(t *testing.T, l *lab) {
 		l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}}) // startup asks for Sys.Modify
 		l.files["web.yaml"] = vmYAML("web-1", 201, "description: serves the web", "cpu: {cores: 2}", "memory: {size: 2Gi}", "tags: [web, prod]",
 			"agent: {enabled: true, fstrim: true}", "networks: {net0: {bridge: vmbr0, vlan: 20, firewall: true}}",
@@ -204,13 +204,13 @@ func TestConvergedClusterGetsNoWrites(t *testing.T) {
 		l.push("two guests", alice)
 		defer l.start()()
 		l.converge()
-		l.requirk(201, "tags", func(old string) string {
+		l.respell(201, "tags", func(old string) string {
 			return "PROD;" + strings.ReplaceAll(strings.ReplaceAll(old, ";prod", ""), "prod;", "")
 		})
-		l.requirk(201, "agent", func(string) string { return "fstrim_cloned_disks=1,enabled=yes" })
-		l.requirk(201, "startup", func(string) string { return "up=10,order=2" })
-		l.requirk(201, "net0", func(old string) string { return strings.Replace(old, "firewall=1", "firewall=on", 1) })
-		l.requirk(210, "net0", func(old string) string { return "type=veth," + strings.Replace(old, ",type=veth", "", 1) })
+		l.respell(201, "agent", func(string) string { return "fstrim_cloned_disks=1,enabled=yes" })
+		l.respell(201, "startup", func(string) string { return "up=10,order=2" })
+		l.respell(201, "net0", func(old string) string { return strings.Replace(old, "firewall=1", "firewall=on", 1) })
+		l.respell(210, "net0", func(old string) string { return "type=veth," + strings.Replace(old, ",type=veth", "", 1) })
 		time.Sleep(5 * time.Minute)
 		l.sim.ResetCounters()
 		from := l.engine.Report().Cycle
@@ -236,8 +236,8 @@ func TestConvergedClusterGetsNoWrites(t *testing.T) {
 	})
 }
 
-// requirk rewrites a live value to another spelling of the same.
-func (l *lab) requirk(vmid int, key string, spell func(old string) string) {
+// respell rewrites a live value to another spelling of the same.
+func (l *lab) respell(vmid int, key string, spell func(old string) string) {
 	l.Helper()
 	old := l.sim.Value(vmid, key)
 	if spelled := spell(old); spelled == old {
@@ -247,7 +247,7 @@ func (l *lab) requirk(vmid int, key string, spell func(old string) string) {
 }
 
 func TestEngineRemoteDown(t *testing.T) {
-	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
 		defer l.start()()
@@ -263,7 +263,7 @@ func TestEngineRemoteDown(t *testing.T) {
 }
 
 func TestEngineClusterDown(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
 		defer l.start()()
@@ -279,7 +279,7 @@ func TestEngineClusterDown(t *testing.T) {
 }
 
 func TestEngineTokenDenied(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
 		defer l.start()()
@@ -303,7 +303,7 @@ func TestEngineTokenDenied(t *testing.T) {
 }
 
 func TestEngineAssignsVMIDs(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		_, err := l.sim.AddVM(pvesim.Guest{VMID: 200, Config: "name: stranger\n"})
 		l.ok(err)
 		l.files["web.yaml"] = strings.Replace(vmYAML("web-1", 201), "  vmid: 201\n", "", 1)
@@ -320,7 +320,7 @@ func TestEngineAssignsVMIDs(t *testing.T) {
 }
 
 func TestEngineAdopts(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		_, err := l.sim.AddVM(pvesim.Guest{VMID: 205, Config: "name: legacy\nmemory: 1024\ntags: old\n", Running: true})
 		l.ok(err)
 		manifest := "apiVersion: proxmox.gitops/v1alpha1\nkind: VirtualMachine\nmetadata: {name: legacy}\nspec:\n  vmid: 205\n  startup: {onBoot: true}\n"
@@ -344,7 +344,7 @@ func TestEngineAdopts(t *testing.T) {
 }
 
 func TestEngineOrdersByDependency(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "dependsOn: [VirtualMachine/db-1]")
 		l.files["db.yaml"] = vmYAML("db-1", 202, "state: running")
 		l.push("two guests", alice)
@@ -363,9 +363,9 @@ func TestEngineOrdersByDependency(t *testing.T) {
 	})
 }
 
-// TestOldReadingsAreDoubtedWhileTheClusterIsDown takes the cluster away: what was read long ago is no longer told as known.
-func TestOldReadingsAreDoubtedWhileTheClusterIsDown(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+// TestOldReadingsAreUnknownWhileTheClusterIsDown takes the cluster away: what was read long ago is no longer told as known.
+func TestOldReadingsAreUnknownWhileTheClusterIsDown(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		l.push("one guest", alice)
 		defer l.start()()

@@ -11,7 +11,7 @@ import (
 // TestRestartWithoutAReplyIsFinished loses the reply of an approved restart that leaves the guest down. The agent took it down, so it
 // starts it, and the approval is spent.
 func TestRestartWithoutAReplyIsFinished(t *testing.T) {
-	probed(t, nil, func(t *testing.T, l *lab, p *probe) {
+	runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
 		approved := func(cores string) string {
 			return vmYAML("web-1", 201, "cpu: {cores: "+cores+"}", "lifecycle: {rebootPolicy: approve}")
 		}
@@ -21,14 +21,14 @@ func TestRestartWithoutAReplyIsFinished(t *testing.T) {
 		l.converge()
 		l.ok(l.sim.SetRunning(201, true))
 		l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.StaysDown, Path: "/status/reboot$"}))
-		p.lay(hands{reply: func(call cluster.Call) error {
+		p.setHooks(hooks{reply: func(call cluster.Call) error {
 			if call.Op == cluster.OpReboot {
 				return cluster.ErrOutcomeUnknown
 			}
 			return nil
 		}})
 		l.files["web.yaml"] = approved("2")
-		l.acceptance(l.push("two cores", alice))
+		l.waitForAcceptance(l.push("two cores", alice))
 		l.approve(l.digestOfHold(201))
 		l.converge()
 		if got := l.sim.Effects(201, pvesim.Stopped); got != 1 || !l.sim.Running(201) {

@@ -39,7 +39,7 @@ func rollback(l *lab) (second string) {
 }
 
 func TestFloorIsWrittenOncePerRevision(t *testing.T) {
-	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		tip := l.push("first", alice)
 		defer l.start()()
@@ -57,7 +57,7 @@ func TestFloorIsWrittenOncePerRevision(t *testing.T) {
 }
 
 func TestLostStateDoesNotRollBack(t *testing.T) {
-	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		second := rollback(l)
 		l.state = t.TempDir()
 		defer l.start()()
@@ -75,7 +75,7 @@ func TestLostStateDoesNotRollBack(t *testing.T) {
 }
 
 func TestOlderStateDoesNotRollBack(t *testing.T) {
-	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 1Gi}")
 		first := l.push("first", alice)
 		l.once()
@@ -105,7 +105,7 @@ func TestOlderStateDoesNotRollBack(t *testing.T) {
 
 func TestEditedFloor(t *testing.T) {
 	t.Run("with_state_it_is_put_right", func(t *testing.T) {
-		bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+		runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 			l.files["web.yaml"] = vmYAML("web-1", 201)
 			l.push("first", alice)
 			l.once()
@@ -119,7 +119,7 @@ func TestEditedFloor(t *testing.T) {
 		})
 	})
 	t.Run("without_state_nothing_is_accepted", func(t *testing.T) {
-		bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+		runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 			l.sim.AddPool("gitops-agent", "do not touch")
 			l.files["web.yaml"] = vmYAML("web-1", 201)
 			l.push("first", alice)
@@ -132,7 +132,7 @@ func TestEditedFloor(t *testing.T) {
 		})
 	})
 	t.Run("raised_by_somebody_else_stops", func(t *testing.T) {
-		bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+		runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 			l.files["web.yaml"] = vmYAML("web-1", 201)
 			l.push("first", alice)
 			l.once()
@@ -145,7 +145,7 @@ func TestEditedFloor(t *testing.T) {
 }
 
 func TestRewriteNeedsANote(t *testing.T) {
-	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		rollback(l)
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 3Gi}")
 		rewritten := l.push("another second", alice)
@@ -167,7 +167,7 @@ func TestRewriteNeedsANote(t *testing.T) {
 }
 
 func TestRewriteNoteDoesNotReplaceASignature(t *testing.T) {
-	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		rollback(l)
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 3Gi}")
 		spec := sigtest.CommitSpec{Tree: l.repo.Tree(), Parents: []string{l.repo.Tip}, Message: "not signed"}
@@ -198,7 +198,7 @@ func TestGuestScope(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+			runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 				l.files["class.yaml"] = class
 				l.files["web.yaml"] = vmYAML("web-1", 201, "class: small")
 				l.files["db.yaml"] = vmYAML("db-1", 202, "class: small")
@@ -219,10 +219,10 @@ func TestGuestScope(t *testing.T) {
 	}
 }
 
-// TestEmptyCommitDoesNotReviveARemovedSigner takes alice off the policy. Olga may approve: an empty commit of hers says nothing
+// TestEmptyCommitDoesNotRestoreARemovedSigner takes alice off the policy. Olga may approve: an empty commit of hers says nothing
 // about the tree that alice left.
-func TestEmptyCommitDoesNotReviveARemovedSigner(t *testing.T) {
-	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+func TestEmptyCommitDoesNotRestoreARemovedSigner(t *testing.T) {
+	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 1Gi}")
 		l.push("first", alice)
 		l.once()

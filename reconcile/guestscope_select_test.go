@@ -7,9 +7,9 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// TestGuestScopeSeesSelectedGuests: Wanda may change the web servers alone. A class that selects guests by file or label changes those
+// TestGuestScopeIncludesSelectedGuests: Wanda may change the web servers alone. A class that selects guests by file or label changes those
 // guests, whoever's file it stands in, and so does what makes a guest fit.
-func TestGuestScopeSeesSelectedGuests(t *testing.T) {
+func TestGuestScopeIncludesSelectedGuests(t *testing.T) {
 	class := func(selects, memory string) string {
 		return "apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: some}\nspec:\n  select: {" + selects +
 			"}\n  virtualMachine: {memory: {size: " + memory + "}}\n"
@@ -53,7 +53,7 @@ func TestGuestScopeSeesSelectedGuests(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, l *lab) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
 				l.files["shared.yaml"] = class(`paths: ["web-*"]`, "1Gi")
 				l.files["web-web.yaml"] = labelled("web-1", 201, "tier: web")
 				l.files["db-db.yaml"] = labelled("db-1", 202, "tier: db")

@@ -21,8 +21,8 @@ func (l *lab) adopted(vmid int, name string) string {
 }
 
 // A guest that somebody made by hand is adopted where every new guest is a clone, and somebody destroys it.
-func TestIncidentAdoptedGuestIsMadeAnewEmpty(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+func TestIncidentAdoptedGuestIsCreatedAgainEmpty(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		_, err := l.sim.AddVM(pvesim.Guest{VMID: 105, Config: "name: erp\nmemory: 4096\nscsi0: local-lvm:8\n", Running: true})
 		l.ok(err)
 		l.files["cluster.yaml"] = clusterYAML + "  defaults: {virtualMachine: {source: {clone: {name: tmpl-debian-12}}}}\n"
@@ -31,7 +31,7 @@ func TestIncidentAdoptedGuestIsMadeAnewEmpty(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		l.ok(l.sim.RemoveGuest(105))
-		eventually(t, "the word that it is gone", func() bool { return has(l.guest(l.engine.Report(), 105), plan.Blocked, plan.ReasonNoSource) })
+		eventually(t, "the word that it is gone", func() bool { return hasCondition(l.guest(l.engine.Report(), 105), plan.Blocked, plan.ReasonNoSource) })
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.Effects(105, pvesim.Cloned) + l.sim.Effects(105, pvesim.Created); got != 0 {
 			t.Errorf("got it made %d times, want its vmid kept free for a restore", got)

@@ -9,9 +9,9 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// TestIncidentMissingPrivilegeIsRetriedForEver takes a privilege from the token that one guest's change needs. The condition names key,
+// TestIncidentMissingPrivilegeIsRetriedForever takes a privilege from the token that one guest's change needs. The condition names key,
 // privilege and manifest line, the call is not repeated as if it might work the next time, and the other guests are looked after.
-func TestIncidentMissingPrivilegeIsRetriedForEver(t *testing.T) {
+func TestIncidentMissingPrivilegeIsRetriedForever(t *testing.T) {
 	tests := map[string]struct {
 		vmid          int
 		before, after string
@@ -38,7 +38,7 @@ func TestIncidentMissingPrivilegeIsRetriedForEver(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				l.files["web.yaml"] = vmYAML("web-1", 201, "startup: {onBoot: true}")
 				if l.files["guest.yaml"] = test.before; test.before == "" {
 					delete(l.files, "guest.yaml")
@@ -46,11 +46,11 @@ func TestIncidentMissingPrivilegeIsRetriedForEver(t *testing.T) {
 				l.push("guests", alice)
 				defer l.start()()
 				l.converge()
-				l.sim.SetPrivileges("gitops@pve!agent", lacking(test.privilege))
+				l.sim.SetPrivileges("gitops@pve!agent", tokenWithout(test.privilege))
 				l.files["guest.yaml"] = test.after
-				w.forget()
-				l.acceptance(l.push("what the token may not do", alice))
-				l.tells(test.vmid, test.says...)
+				w.reset()
+				l.waitForAcceptance(l.push("what the token may not do", alice))
+				l.waitForCondition(test.vmid, test.says...)
 				for range 3 {
 					l.ok(l.sim.Edit(201, "onboot", "0"))
 					eventually(l, "the repair of the other guest", func() bool { return l.sim.Value(201, "onboot") == "1" })
@@ -64,7 +64,7 @@ func TestIncidentMissingPrivilegeIsRetriedForEver(t *testing.T) {
 				if r := l.engine.Report(); attempts != 1 || r.Converged || !r.Writes.Allowed {
 					t.Errorf("got %d attempts, converged %t, writes %+v, want one attempt that stops nothing else", attempts, r.Converged, r.Writes)
 				}
-				l.sim.SetPrivileges("gitops@pve!agent", lacking())
+				l.sim.SetPrivileges("gitops@pve!agent", tokenWithout())
 				l.files["web.yaml"] = vmYAML("web-1", 201, "startup: {onBoot: true}", "description: the token may do it now")
 				l.push("granted", alice)
 				l.converge()
@@ -89,21 +89,21 @@ func TestIncidentRootOnlyKeyBlocksTheRest(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				l.files["web.yaml"] = vmYAML("web-1", 201, "startup: {onBoot: true}")
 				l.files["guest.yaml"] = test.before
 				l.push("guests", alice)
 				defer l.start()()
 				l.converge()
 				l.files["guest.yaml"] = test.after
-				l.acceptance(l.push("what root alone may do", alice))
-				l.tells(test.vmid, test.says...)
+				l.waitForAcceptance(l.push("what root alone may do", alice))
+				l.waitForCondition(test.vmid, test.says...)
 				eventually(l, "the change beside it", func() bool { return l.sim.Value(test.vmid, "memory") == "2048" })
 				l.ok(l.sim.Edit(201, "onboot", "0"))
 				eventually(l, "the repair of the other guest", func() bool { return l.sim.Value(201, "onboot") == "1" })
-				w.rests(t)
+				w.wantNoWrites(t)
 				r := l.engine.Report()
-				if g := l.guest(r, test.vmid); r.Converged || !has(g, plan.Blocked, "") || g.Health != report.Degraded {
+				if g := l.guest(r, test.vmid); r.Converged || !hasCondition(g, plan.Blocked, "") || g.Health != report.Degraded {
 					t.Errorf("got converged %t and %+v, want the guest blocked", r.Converged, g.Conditions)
 				}
 			})

@@ -12,7 +12,7 @@ import (
 )
 
 // lacking is what the agent's token has by default, but for some privileges.
-func lacking(privileges ...string) []pvesim.ACL {
+func tokenWithout(privileges ...string) []pvesim.ACL {
 	for _, token := range pvesim.DefaultTokens() {
 		if token.ID == "gitops@pve!agent" {
 			acl := slices.Clone(token.ACL)
@@ -23,31 +23,31 @@ func lacking(privileges ...string) []pvesim.ACL {
 	return nil
 }
 
-// TestIncidentProtectedGuestIsStoppedForNothing removes the manifest of a running, protected guest whose protection cannot be lifted. Its destroy
+// TestIncidentProtectedGuestIsStoppedBeforeAFailedDestroy removes the manifest of a running, protected guest whose protection cannot be lifted. Its destroy
 // would fail, so the guest must not have been stopped for it.
-func TestIncidentProtectedGuestIsStoppedForNothing(t *testing.T) {
+func TestIncidentProtectedGuestIsStoppedBeforeAFailedDestroy(t *testing.T) {
 	web := vmYAML("web-1", 201, "state: running", "lifecycle: {protection: true, destroy: allow}")
 	tests := map[string]struct {
 		vmid           int
 		manifest, said string
 		trouble        func(l *lab)
 	}{
-		"machine_no_privilege": {201, web, "VM.Config.Options", func(l *lab) { l.sim.SetPrivileges("gitops@pve!agent", lacking("VM.Config.Options")) }},
+		"machine_no_privilege": {201, web, "VM.Config.Options", func(l *lab) { l.sim.SetPrivileges("gitops@pve!agent", tokenWithout("VM.Config.Options")) }},
 		"machine_no_success": {201, web, "not today", func(l *lab) {
 			l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/201/config$", Kind: pvesim.TaskFails, Text: "not today", Times: -1}))
 		}},
 		"container_no_privilege": {
 			210, dnsYAML("state: running", "lifecycle: {protection: true, destroy: allow}"), "VM.Config.Options",
-			func(l *lab) { l.sim.SetPrivileges("gitops@pve!agent", lacking("VM.Config.Options")) },
+			func(l *lab) { l.sim.SetPrivileges("gitops@pve!agent", tokenWithout("VM.Config.Options")) },
 		},
 		"protected_by_hand": {201, vmYAML("web-1", 201, "state: running", "lifecycle: {destroy: allow}"), "VM.Config.Options", func(l *lab) {
-			l.sim.SetPrivileges("gitops@pve!agent", lacking("VM.Config.Options"))
+			l.sim.SetPrivileges("gitops@pve!agent", tokenWithout("VM.Config.Options"))
 			l.ok(l.sim.Edit(201, "protection", "1"))
 		}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				l.files["keep.yaml"] = vmYAML("keep-1", 209)
 				l.files["guest.yaml"] = test.manifest
 				l.push("two guests", alice)
@@ -56,8 +56,8 @@ func TestIncidentProtectedGuestIsStoppedForNothing(t *testing.T) {
 				l.sim.ResetCounters()
 				test.trouble(l)
 				delete(l.files, "guest.yaml")
-				l.acceptance(l.push("remove one", alice))
-				l.tells(test.vmid, test.said)
+				l.waitForAcceptance(l.push("remove one", alice))
+				l.waitForCondition(test.vmid, test.said)
 				time.Sleep(time.Hour)
 				for _, suffix := range []string{"/status/stop", "/status/shutdown", "/qemu/201", "/lxc/210"} {
 					if got := w.writes(suffix); len(got) != 0 {
@@ -68,7 +68,7 @@ func TestIncidentProtectedGuestIsStoppedForNothing(t *testing.T) {
 					t.Errorf("got %d stops of %q, want a guest that runs on, protected", l.sim.Effects(test.vmid, pvesim.Stopped), l.sim.Config(test.vmid))
 				}
 				l.sim.ClearFaults()
-				l.sim.SetPrivileges("gitops@pve!agent", lacking())
+				l.sim.SetPrivileges("gitops@pve!agent", tokenWithout())
 				l.files["keep.yaml"] = vmYAML("keep-1", 209, "description: the token may do it now")
 				l.push("again", alice)
 				l.converge()
@@ -80,9 +80,9 @@ func TestIncidentProtectedGuestIsStoppedForNothing(t *testing.T) {
 	}
 }
 
-// TestIncidentPurgeRemovesWhatIsNotOurs destroys guests. Backup jobs and replication that name them, and volumes that bear their vmid and are in no
+// TestIncidentPurgeRemovesForeignVolumes destroys guests. Backup jobs and replication that name them, and volumes that bear their vmid and are in no
 // configuration of theirs, are other people's: the call asks for none of them.
-func TestIncidentPurgeRemovesWhatIsNotOurs(t *testing.T) {
+func TestIncidentPurgeRemovesForeignVolumes(t *testing.T) {
 	tests := map[string]struct {
 		vmid           int
 		path, manifest string
@@ -93,7 +93,7 @@ func TestIncidentPurgeRemovesWhatIsNotOurs(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				l.sim.Guard()
 				l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}})
 				l.files["keep.yaml"] = vmYAML("keep-1", 209)
@@ -128,7 +128,7 @@ func TestIncidentPurgeRemovesWhatIsNotOurs(t *testing.T) {
 // TestDestroyLimitHoldsAcrossLanes takes eight manifests away that allow their guests' destruction. The lanes all find room under the limit when they
 // judge, so that each counts again as it begins: three guests go a day, the others are held.
 func TestDestroyLimitHoldsAcrossLanes(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["keep.yaml"] = vmYAML("keep-1", 250)
 		for i := range 8 {
 			l.files[fmt.Sprintf("web-%d.yaml", i)] = vmYAML(fmt.Sprintf("web-%d", i), 201+i, "lifecycle: {destroy: allow}")
@@ -139,7 +139,7 @@ func TestDestroyLimitHoldsAcrossLanes(t *testing.T) {
 		for i := range 8 {
 			delete(l.files, fmt.Sprintf("web-%d.yaml", i))
 		}
-		l.acceptance(l.push("one guest", alice))
+		l.waitForAcceptance(l.push("one guest", alice))
 		time.Sleep(time.Hour)
 		destroyed, held := 0, 0
 		for _, g := range l.engine.Report().Guests {

@@ -32,7 +32,7 @@ func TestIncidentFailedShrinkDetachesADisk(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				l.sim.Guard()
 				l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}})
 				l.files["guest.yaml"] = test.before
@@ -42,11 +42,11 @@ func TestIncidentFailedShrinkDetachesADisk(t *testing.T) {
 				volumes, disk, running := l.volumesOf(test.vmid), l.sim.Value(test.vmid, test.key), l.sim.Running(test.vmid)
 				l.files["guest.yaml"] = test.after
 				l.push("less of it", alice)
-				l.tells(test.vmid, "Blocked", test.key, "cannot shrink")
+				l.waitForCondition(test.vmid, "Blocked", test.key, "cannot shrink")
 				eventually(l, "the change beside it", func() bool {
 					return l.sim.Value(test.vmid, "memory") == "2048" || l.sim.Value(test.vmid, "onboot") == "1"
 				})
-				w.rests(t)
+				w.wantNoWrites(t)
 				if got := l.sim.Value(test.vmid, test.key); got != disk {
 					t.Errorf("got %s: %s, want %s", test.key, got, disk)
 				}
@@ -95,7 +95,7 @@ func TestIncidentSlotIsAllocatedTwice(t *testing.T) {
 	for kind, test := range guests {
 		for name, fault := range lostReplies {
 			t.Run(kind+"/"+name, func(t *testing.T) {
-				wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+				runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 					l.sim.Guard()
 					l.files["guest.yaml"] = vmYAML("web-1", 201)
 					if test.vmid == 210 {
@@ -115,7 +115,7 @@ func TestIncidentSlotIsAllocatedTwice(t *testing.T) {
 						}
 						l.sim.ClearFaults()
 					}
-					w.rests(t)
+					w.wantNoWrites(t)
 					if config := l.sim.Config(test.vmid); strings.Contains(config, "unused") || !strings.Contains(l.sim.Value(test.vmid, test.key), "size=6G") {
 						t.Errorf("got config %q, want %s grown to 6G, and nothing set aside", config, test.key)
 					}
@@ -140,7 +140,7 @@ func TestIncidentRootVolumeIsRewrittenAsText(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				l.sim.Guard()
 				l.files["dns.yaml"] = dnsYAML()
 				l.push("one container", alice)
@@ -148,7 +148,7 @@ func TestIncidentRootVolumeIsRewrittenAsText(t *testing.T) {
 				l.converge()
 				l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/move_volume$", Kind: pvesim.DropAfter}))
 				l.files["dns.yaml"] = strings.Replace(dnsYAML(), "{storage: local, size: 4Gi}", test.rootfs, 1)
-				l.acceptance(l.push("another root volume", alice))
+				l.waitForAcceptance(l.push("another root volume", alice))
 				eventually(l, test.want, func() bool { return strings.Contains(l.sim.Value(210, "rootfs"), test.want) })
 				time.Sleep(10 * time.Minute)
 				rootfs := l.sim.Value(210, "rootfs")
@@ -164,7 +164,7 @@ func TestIncidentRootVolumeIsRewrittenAsText(t *testing.T) {
 					}
 				}
 				l.ok(l.sim.SetRunning(210, true))
-				w.rests(t)
+				w.wantNoWrites(t)
 			})
 		})
 	}

@@ -10,10 +10,10 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// TestIncidentFreedVMIDIsHandedOutAgain destroys a guest and adds others. The vmid rests for a day, since calls, backups and
+// TestIncidentFreedVMIDIsAssignedAtOnce destroys a guest and adds others. The vmid rests for a day, since calls, backups and
 // firewall rules of the old guest may still be about; then it is free.
-func TestIncidentFreedVMIDIsHandedOutAgain(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+func TestIncidentFreedVMIDIsAssignedAtOnce(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["cluster.yaml"] = strings.Replace(clusterYAML, "to: 299", "to: 202", 1)
 		l.files["old.yaml"] = withoutVMID(vmYAML("old-1", 299, "lifecycle: {destroy: allow}"))
 		l.files["keep.yaml"] = vmYAML("keep-1", 202)
@@ -29,13 +29,13 @@ func TestIncidentFreedVMIDIsHandedOutAgain(t *testing.T) {
 		stop()
 		defer l.start()() // the journal remembers
 		l.files["newer.yaml"] = withoutVMID(vmYAML("newer-1", 299))
-		l.acceptance(l.push("and one more", alice))
+		l.waitForAcceptance(l.push("and one more", alice))
 		time.Sleep(time.Hour)
 		if l.sim.Config(200) != "" || l.sim.Value(201, "name") != "new-1" {
 			t.Errorf("got %q under 200 and %q under 201, want none and new-1", l.sim.Config(200), l.sim.Value(201, "name"))
 		}
 		guests := l.engine.Report().Guests
-		if !slices.ContainsFunc(guests, func(g report.Guest) bool { return g.Name == "newer-1" && tellsRest(g) }) {
+		if !slices.ContainsFunc(guests, func(g report.Guest) bool { return g.Name == "newer-1" && reportsReservedVMID(g) }) {
 			t.Errorf("got %+v, want newer-1 without a vmid, and told of the one that rests", guests)
 		}
 		time.Sleep(24 * time.Hour)
@@ -46,7 +46,7 @@ func TestIncidentFreedVMIDIsHandedOutAgain(t *testing.T) {
 	})
 }
 
-func tellsRest(g report.Guest) bool {
+func reportsReservedVMID(g report.Guest) bool {
 	return slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool {
 		return c.Reason == plan.ReasonNoVMID && strings.Contains(c.Message, "not assigned for a day after their guests went: 200")
 	})

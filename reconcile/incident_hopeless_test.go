@@ -10,9 +10,9 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// TestIncidentHopelessCallIsRepeatedForEver asks for what Proxmox refuses however often it is asked. It is told of, and asked again twice an hour; a new revision
+// TestIncidentRejectedCallIsRepeatedForever asks for what Proxmox refuses however often it is asked. It is told of, and asked again twice an hour; a new revision
 // that puts it right is carried out at once.
-func TestIncidentHopelessCallIsRepeatedForEver(t *testing.T) {
+func TestIncidentRejectedCallIsRepeatedForever(t *testing.T) {
 	template := vmYAML("tmpl-1", 201, "template: true", "lifecycle: {destroy: allow}")
 	linked := strings.Replace(vmYAML("web-1", 202), "clone: {name: tmpl-debian-12}", "clone: {template: 201, full: false}", 1)
 	tests := map[string]struct {
@@ -25,24 +25,24 @@ func TestIncidentHopelessCallIsRepeatedForEver(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				l.files["keep.yaml"], l.files["guest.yaml"] = vmYAML("keep-1", 209), test.before
 				l.push("before", alice)
 				defer l.start()()
 				if name == "linked_clones" {
-					l.acceptance(l.repo.Tip)
+					l.waitForAcceptance(l.repo.Tip)
 					l.approveAll(201)
 					l.converge()
 					l.files["linked.yaml"] = linked
 					l.push("a linked clone", alice)
 				}
 				l.converge()
-				w.forget()
+				w.reset()
 				if l.files["guest.yaml"] = test.after; test.after == "" {
 					delete(l.files, "guest.yaml")
 				}
-				l.acceptance(l.push("after", alice))
-				l.tells(201, test.said)
+				l.waitForAcceptance(l.push("after", alice))
+				l.waitForCondition(201, test.said)
 				time.Sleep(3 * time.Hour)
 				if got := len(w.writes("")); got < 2 || got > 16 {
 					t.Errorf("got %d writes in three hours, want a few at once and then two an hour", got)

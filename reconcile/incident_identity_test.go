@@ -12,9 +12,9 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// TestIncidentVMIDIsReusedBySomebodyElse replaces an owned guest by another one under its vmid, behind the agent's back, in every disguise but
+// TestIncidentVMIDIsReusedByAnotherGuest replaces an owned guest by another one under its vmid, behind the agent's back, in every disguise but
 // the one that cannot be told: nobody changes, stops or destroys it, whether or not the manifest is still there.
-func TestIncidentVMIDIsReusedBySomebodyElse(t *testing.T) {
+func TestIncidentVMIDIsReusedByAnotherGuest(t *testing.T) {
 	tests := map[string]struct {
 		vmid     int
 		manifest string
@@ -31,7 +31,7 @@ func TestIncidentVMIDIsReusedBySomebodyElse(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				l.sim.Guard()
 				l.files["keep.yaml"] = vmYAML("keep-1", 209)
 				l.files["guest.yaml"] = test.manifest
@@ -47,11 +47,11 @@ func TestIncidentVMIDIsReusedBySomebodyElse(t *testing.T) {
 				_, err := add(pvesim.Guest{VMID: test.vmid, Config: strings.Replace(test.disguise, "MARKER", marker, 1), Running: true})
 				l.ok(err)
 				config := l.sim.Config(test.vmid)
-				l.tells(test.vmid, string(plan.IdentityConflict))
-				w.rests(t)
+				l.waitForCondition(test.vmid, string(plan.IdentityConflict))
+				w.wantNoWrites(t)
 				delete(l.files, "guest.yaml")
-				l.acceptance(l.push("remove it", alice))
-				w.rests(t)
+				l.waitForAcceptance(l.push("remove it", alice))
+				w.wantNoWrites(t)
 				if got := l.sim.Config(test.vmid); got != config || !l.sim.Running(test.vmid) {
 					t.Errorf("got %q, running %t, want %q untouched", got, l.sim.Running(test.vmid), config)
 				}
@@ -64,7 +64,7 @@ func TestIncidentVMIDIsReusedBySomebodyElse(t *testing.T) {
 }
 
 // as sends one write to the simulator as a person with a token of their own would.
-func (l *lab) as(token, method, path, form string) {
+func (l *lab) callAs(token, method, path, form string) {
 	l.Helper()
 	r, err := http.NewRequestWithContext(l.Context(), method, "https://pve1.lab.test:8006/api2/json"+path, strings.NewReader(form))
 	l.ok(err)
@@ -78,9 +78,9 @@ func (l *lab) as(token, method, path, form string) {
 	}
 }
 
-// TestIncidentCloneByHandCarriesTheMarker has a person clone a guest of the agent, with its marker and everything. The marker does not fit the
+// TestIncidentManualCloneHasTheMarker has a person clone a guest of the agent, with its marker and everything. The marker does not fit the
 // copy's vmid: the copy is nobody's, cannot be taken over by mistake, and outlives the guest that it was made from.
-func TestIncidentCloneByHandCarriesTheMarker(t *testing.T) {
+func TestIncidentManualCloneHasTheMarker(t *testing.T) {
 	tests := map[string]struct {
 		kind, manifest string
 		vmid           int
@@ -90,7 +90,7 @@ func TestIncidentCloneByHandCarriesTheMarker(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				l.sim.Guard()
 				l.files["keep.yaml"] = vmYAML("keep-1", 209)
 				l.files["guest.yaml"] = test.manifest
@@ -98,26 +98,26 @@ func TestIncidentCloneByHandCarriesTheMarker(t *testing.T) {
 				defer l.start()()
 				l.converge()
 				marker := l.journal.State().Owned[test.vmid].Tag
-				l.as("root@pam!full", http.MethodPost, fmt.Sprintf("/nodes/pve1/%s/%d/clone", test.kind, test.vmid), "newid=250&full=1")
+				l.callAs("root@pam!full", http.MethodPost, fmt.Sprintf("/nodes/pve1/%s/%d/clone", test.kind, test.vmid), "newid=250&full=1")
 				eventually(l, "the copy", func() bool { return strings.Contains(l.sim.Value(250, "tags"), marker) })
 				copied := l.sim.Config(250)
 				eventually(l, "the copy among the unmanaged guests", func() bool {
 					unmanaged := l.engine.Report().Unmanaged
 					return len(unmanaged) == 1 && unmanaged[0].VMID == 250
 				})
-				l.tells(test.vmid, "copied", "250", marker)
+				l.waitForCondition(test.vmid, "copied", "250", marker)
 				if r := l.engine.Report(); !r.Converged || l.guest(r, test.vmid).Health != report.Healthy {
 					t.Errorf("got converged %t and %+v, want the copy told and nothing else", r.Converged, l.guest(r, test.vmid))
 				}
-				w.rests(t)
+				w.wantNoWrites(t)
 				// A manifest for the copy, even one that may take over what nobody manages, takes nothing that bears somebody's marker.
 				adopting := strings.NewReplacer("web-1", "copy-1", "dns-1", "copy-1", fmt.Sprintf("vmid: %d", test.vmid), "vmid: 250",
 					"  memory:", "  adopt: ifUnmanaged\n  memory:").Replace(test.manifest)
 				for _, manifest := range []string{strings.Replace(adopting, "adopt: ifUnmanaged", "adopt: deny", 1), adopting} {
 					l.files["copy.yaml"] = manifest
-					l.acceptance(l.push("the copy", alice))
-					l.tells(250, string(plan.IdentityConflict))
-					w.rests(t)
+					l.waitForAcceptance(l.push("the copy", alice))
+					l.waitForCondition(250, string(plan.IdentityConflict))
+					w.wantNoWrites(t)
 				}
 				if g := l.guest(l.engine.Report(), 250); !strings.Contains(fmt.Sprint(g.Conditions), marker) {
 					t.Errorf("got %+v, want the marker %s told", g.Conditions, marker)
@@ -128,7 +128,7 @@ func TestIncidentCloneByHandCarriesTheMarker(t *testing.T) {
 				l.push("the original goes", alice)
 				eventually(l, "its end", func() bool { return l.sim.Effects(test.vmid, pvesim.Destroyed) == 1 })
 				l.converge()
-				w.rests(t)
+				w.wantNoWrites(t)
 				if got := l.sim.Config(250); got != copied || len(l.sim.Violations()) != 0 {
 					t.Errorf("got %q with %v, want the copy untouched: %q", got, l.sim.Violations(), copied)
 				}
@@ -137,9 +137,9 @@ func TestIncidentCloneByHandCarriesTheMarker(t *testing.T) {
 	}
 }
 
-// TestIncidentHalfMadeGuestIsBuiltOver leaves guests half-made: by a worker that dies, and by somebody else. They are told of, and neither
+// TestIncidentPartlyCreatedGuestIsChanged leaves guests half-made: by a worker that dies, and by somebody else. They are told of, and neither
 // configured, started, adopted, made again nor destroyed.
-func TestIncidentHalfMadeGuestIsBuiltOver(t *testing.T) {
+func TestIncidentPartlyCreatedGuestIsChanged(t *testing.T) {
 	adopting := vmYAML("web-1", 201, "adopt: ifUnmanaged", "memory: {size: 2Gi}", "state: running", "lifecycle: {destroy: allow}")
 	tests := map[string]struct {
 		vmid     int
@@ -163,7 +163,7 @@ func TestIncidentHalfMadeGuestIsBuiltOver(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				l.sim.Guard()
 				l.files["keep.yaml"] = vmYAML("keep-1", 209)
 				l.push("one guest", alice)
@@ -177,22 +177,22 @@ func TestIncidentHalfMadeGuestIsBuiltOver(t *testing.T) {
 					l.ok(l.sim.Inject(test.fault))
 				}
 				l.files["guest.yaml"] = test.manifest
-				l.acceptance(l.push("another one", alice))
-				l.tells(test.vmid, string(plan.ReasonPartlyCreated))
+				l.waitForAcceptance(l.push("another one", alice))
+				l.waitForCondition(test.vmid, string(plan.ReasonPartlyCreated))
 				torso := l.sim.Config(test.vmid)
 				if !strings.Contains(torso, "lock: c") {
 					t.Fatalf("got config %q, want a torso", torso)
 				}
-				w.rests(t)
+				w.wantNoWrites(t)
 				r := l.engine.Report()
 				g, unlock := l.guest(r, test.vmid), fmt.Sprintf("%s unlock %d", test.tool, test.vmid)
 				if r.Converged || g.Health != report.Degraded || !strings.Contains(fmt.Sprint(g.Conditions), unlock) {
 					t.Errorf("got %+v, want a guest that is degraded, and %s as the way out", g, unlock)
 				}
 				delete(l.files, "guest.yaml")
-				l.acceptance(l.push("never mind", alice))
+				l.waitForAcceptance(l.push("never mind", alice))
 				time.Sleep(time.Minute)
-				w.rests(t)
+				w.wantNoWrites(t)
 				if got := l.sim.Config(test.vmid); got != torso || len(l.sim.Violations()) != 0 {
 					t.Errorf("got %q with %v, want %q", got, l.sim.Violations(), torso)
 				}
@@ -202,11 +202,11 @@ func TestIncidentHalfMadeGuestIsBuiltOver(t *testing.T) {
 }
 
 // The manifest of a guest that the agent made asks for another firmware uuid, which is what the guest is known by, beside what can be done.
-func TestIncidentAgentRewritesWhatItKnowsTheGuestBy(t *testing.T) {
+func TestIncidentAgentChangesTheUUIDOfItsGuest(t *testing.T) {
 	const other = "11111111-2222-4333-8444-555555555555"
 	for name, raw := range map[string]string{"another": `"uuid=` + other + `,serial=A1"`, "at_creation": `"uuid=` + other + `"`} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, l *lab) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
 				l.files["web.yaml"] = vmYAML("web-1", 203)
 				if name == "at_creation" {
 					l.files["web.yaml"] = vmYAML("web-1", 203, "raw: {smbios1: "+raw+"}")
@@ -216,7 +216,7 @@ func TestIncidentAgentRewritesWhatItKnowsTheGuestBy(t *testing.T) {
 				l.converge()
 				made := l.sim.Value(203, "smbios1")
 				l.files["web.yaml"] = vmYAML("web-1", 203, "memory: {size: 3Gi}", "raw: {smbios1: "+raw+"}")
-				l.acceptance(l.push("a uuid", alice))
+				l.waitForAcceptance(l.push("a uuid", alice))
 				eventually(t, "the memory", func() bool { return l.sim.Value(203, "memory") == "3072" })
 				if name == "at_creation" {
 					if l.converge(); !strings.Contains(made, other) {
@@ -224,13 +224,13 @@ func TestIncidentAgentRewritesWhatItKnowsTheGuestBy(t *testing.T) {
 					}
 					return
 				}
-				l.lasts(203, "the uuid impossible", func(g report.Guest) bool { return has(g, plan.Blocked, plan.ReasonImpossible) })
+				l.remains(203, "the uuid impossible", func(g report.Guest) bool { return hasCondition(g, plan.Blocked, plan.ReasonImpossible) })
 				if got := l.sim.Value(203, "smbios1"); got != made {
 					t.Errorf("got smbios1 %q, want %q", got, made)
 				}
 				l.ok(l.sim.Edit(203, "smbios1", "uuid="+other))
 				eventually(t, "the word that it is a stranger", func() bool {
-					return has(l.guest(l.engine.Report(), 203), plan.IdentityConflict, plan.ReasonDifferentGuest)
+					return hasCondition(l.guest(l.engine.Report(), 203), plan.IdentityConflict, plan.ReasonDifferentGuest)
 				})
 				known := l.journal.State().Owned[203]
 				for _, c := range l.guest(l.engine.Report(), 203).Conditions {

@@ -14,9 +14,9 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// TestIncidentVMIDLineIsTakenOut takes the line of the vmid out of a manifest. The guest is still meant: it is neither destroyed nor made a
+// TestIncidentVMIDLineIsRemoved takes the line of the vmid out of a manifest. The guest is still meant: it is neither destroyed nor made a
 // second time, and its vmid is no other manifest's from then on.
-func TestIncidentVMIDLineIsTakenOut(t *testing.T) {
+func TestIncidentVMIDLineIsRemoved(t *testing.T) {
 	tests := map[string]struct {
 		manifest string
 		vmid     int
@@ -25,12 +25,12 @@ func TestIncidentVMIDLineIsTakenOut(t *testing.T) {
 		"made":          {vmYAML("web-1", 201, "state: running", "lifecycle: {destroy: allow}"), 201, ""},
 		"made_held":     {vmYAML("web-1", 201, "state: running"), 201, ""},
 		"container":     {dnsYAML("state: running", "lifecycle: {destroy: allow}"), 210, ""},
-		"adopted":       {adoptedYAML("adopt: ifUnmanaged", "lifecycle: {destroy: allow}"), 105, "name: erp\nmemory: 1024\nscsi0: local-lvm:8\n"},
-		"adopted_power": {adoptedYAML("adopt: ifUnmanaged", "state: running", "lifecycle: {destroy: allow}"), 105, "name: erp\nmemory: 1024\n"},
+		"adopted":       {adoptedERP("adopt: ifUnmanaged", "lifecycle: {destroy: allow}"), 105, "name: erp\nmemory: 1024\nscsi0: local-lvm:8\n"},
+		"adopted_power": {adoptedERP("adopt: ifUnmanaged", "state: running", "lifecycle: {destroy: allow}"), 105, "name: erp\nmemory: 1024\n"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				if test.found != "" {
 					_, err := l.sim.AddVM(pvesim.Guest{VMID: 105, Config: test.found})
 					l.ok(err)
@@ -43,7 +43,7 @@ func TestIncidentVMIDLineIsTakenOut(t *testing.T) {
 				l.files["guest.yaml"] = strings.Replace(withoutVMID(test.manifest), "  adopt: ifUnmanaged\n", "", 1)
 				l.push("no vmid", alice)
 				l.converge()
-				w.rests(t)
+				w.wantNoWrites(t)
 				if got := l.sim.Config(test.vmid); got != config || l.sim.Config(200) != "" {
 					t.Errorf("got %q and a second guest %q, want %q alone", got, l.sim.Config(200), config)
 				}
@@ -52,20 +52,20 @@ func TestIncidentVMIDLineIsTakenOut(t *testing.T) {
 				if r := l.refused(); r.Reason != report.RefusedManifests {
 					t.Errorf("got %s refused for %s, want it for the manifests", r.Commit, r.Reason)
 				}
-				w.rests(t)
+				w.wantNoWrites(t)
 			})
 		})
 	}
 }
 
-// adoptedYAML is the manifest of a guest that was there before, erp with vmid 105. It has no source.
-func adoptedYAML(lines ...string) string {
+// adoptedERP is the manifest of a guest that was there before, erp with vmid 105. It has no source.
+func adoptedERP(lines ...string) string {
 	return "apiVersion: proxmox.gitops/v1alpha1\nkind: VirtualMachine\nmetadata: {name: erp}\nspec:\n  vmid: 105\n" + indented(lines)
 }
 
 // TestIncidentAssignmentIsLost damages the record that assigned a vmid, and repairs the journal as its page says to.
 func TestIncidentAssignmentIsLost(t *testing.T) {
-	wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+	runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 		l.files["auto.yaml"] = withoutVMID(vmYAML("auto", 299, "state: running", "lifecycle: {destroy: allow}"))
 		l.files["keep.yaml"] = vmYAML("keep-1", 250)
 		l.push("two guests", alice)
@@ -90,10 +90,10 @@ func TestIncidentAssignmentIsLost(t *testing.T) {
 		}
 		_, err = journal.Repair(dir)
 		l.ok(err)
-		w.forget()
+		w.reset()
 		defer l.start()()
 		l.converge()
-		w.rests(t)
+		w.wantNoWrites(t)
 		auto := journal.Label{Kind: "VirtualMachine", Name: "auto"}
 		if got := l.journal.State().Assigned[auto]; got != 200 || !l.sim.Running(200) || l.sim.Config(201) != "" {
 			t.Errorf("got vmid %d assigned, 200 running %t and %q as 201, want 200 as it was", got, l.sim.Running(200), l.sim.Config(201))
@@ -104,7 +104,7 @@ func TestIncidentAssignmentIsLost(t *testing.T) {
 // TestIncidentLabelMovesToAnotherVMID gives a manifest another vmid. The guest under the old one bears a label that is still in the repository,
 // so its end waits for a signature, although its lifecycle allows it.
 func TestIncidentLabelMovesToAnotherVMID(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		var failed atomic.Int64
 		l.opts.Hooks.Lane.OnStep = func(o report.StepOutcome) {
 			if o.Err != nil {
@@ -116,9 +116,9 @@ func TestIncidentLabelMovesToAnotherVMID(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		l.files["web.yaml"] = vmYAML("web-1", 231, "lifecycle: {destroy: allow}")
-		l.acceptance(l.push("another vmid", alice))
+		l.waitForAcceptance(l.push("another vmid", alice))
 		digest := l.digestOfHold(201)
-		l.tells(201, string(plan.Orphaned), "VirtualMachine/web-1", "231")
+		l.waitForCondition(201, string(plan.Orphaned), "VirtualMachine/web-1", "231")
 		if got := l.sim.Effects(201, pvesim.Destroyed); got != 0 {
 			t.Fatalf("got %d destroys without a signature, want none", got)
 		}

@@ -13,9 +13,9 @@ import (
 // stranger is the config of a guest that somebody made by hand.
 const stranger = "name: dave\nsmbios1: uuid=11111111-2222-3333-4444-555555555555\n"
 
-// TestLaneLetsGoOfASupersededRevision pushes a mistake and then its correction, while the guest's lane is in the middle of
+// TestLaneStopsAtASupersededRevision pushes a mistake and then its correction, while the guest's lane is in the middle of
 // following the mistake. The lane must not act on it any more.
-func TestLaneLetsGoOfASupersededRevision(t *testing.T) {
+func TestLaneStopsAtASupersededRevision(t *testing.T) {
 	tests := map[string]struct {
 		was, mistake, correction string // db-1's manifest; "" removes it
 		effect                   pvesim.Op
@@ -37,7 +37,7 @@ func TestLaneLetsGoOfASupersededRevision(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			probed(t, nil, func(t *testing.T, l *lab, p *probe) {
+			runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
 				l.files["keep.yaml"] = vmYAML("keep-1", 209)
 				l.files["db.yaml"] = test.was
 				l.push("first", alice)
@@ -52,7 +52,7 @@ func TestLaneLetsGoOfASupersededRevision(t *testing.T) {
 				l.push("mistake", alice)
 				<-stalled.reached
 				l.files["db.yaml"] = test.correction
-				l.acceptance(l.push("correction", alice))
+				l.waitForAcceptance(l.push("correction", alice))
 				close(stalled.release)
 				time.Sleep(5 * time.Minute)
 				if got := l.sim.Effects(202, test.effect); got != 0 {
@@ -65,7 +65,7 @@ func TestLaneLetsGoOfASupersededRevision(t *testing.T) {
 
 // TestRememberedLifecycleIsTheAcceptedOne makes a guest under one revision while the next one, which forbids its destruction, is accepted.
 func TestRememberedLifecycleIsTheAcceptedOne(t *testing.T) {
-	probed(t, nil, func(t *testing.T, l *lab, p *probe) {
+	runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
 		l.files["keep.yaml"] = vmYAML("keep-1", 209)
 		l.push("first", alice)
 		defer l.start()()
@@ -75,14 +75,14 @@ func TestRememberedLifecycleIsTheAcceptedOne(t *testing.T) {
 		l.push("a guest that may go", alice)
 		<-stalled.reached
 		l.files["db.yaml"] = vmYAML("db-1", 202, "lifecycle: {destroy: deny}")
-		l.acceptance(l.push("it may not", alice))
+		l.waitForAcceptance(l.push("it may not", alice))
 		close(stalled.release)
 		l.converge()
 		if got := l.journal.State().Guarded[202].Destroy; got != "deny" {
 			t.Errorf("got %q remembered, want deny", got)
 		}
 		delete(l.files, "db.yaml")
-		l.acceptance(l.push("remove", alice))
+		l.waitForAcceptance(l.push("remove", alice))
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.Effects(202, pvesim.Destroyed); got != 0 {
 			t.Errorf("got %d destroys of a guest whose last accepted manifest denied it, want none", got)
@@ -90,8 +90,8 @@ func TestRememberedLifecycleIsTheAcceptedOne(t *testing.T) {
 	})
 }
 
-// TestDestroyLooksAgainBeforeTheEnd lets something happen between the stop and the destroy of one composite.
-func TestDestroyLooksAgainBeforeTheEnd(t *testing.T) {
+// TestDestroyReadsAgainAfterTheStop lets something happen between the stop and the destroy of one composite.
+func TestDestroyReadsAgainAfterTheStop(t *testing.T) {
 	tests := map[string]func(t *testing.T, l *lab, db string){
 		"guest_was_replaced": func(_ *testing.T, l *lab, _ string) {
 			l.ok(l.sim.RemoveGuest(202))
@@ -104,12 +104,12 @@ func TestDestroyLooksAgainBeforeTheEnd(t *testing.T) {
 		},
 		"manifest_is_back": func(_ *testing.T, l *lab, db string) {
 			l.files["db.yaml"] = db
-			l.acceptance(l.push("put it back", alice))
+			l.waitForAcceptance(l.push("put it back", alice))
 		},
 	}
 	for name, meanwhile := range tests {
 		t.Run(name, func(t *testing.T) {
-			probed(t, nil, func(t *testing.T, l *lab, p *probe) {
+			runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
 				db := vmYAML("db-1", 202, "state: running", "lifecycle: {destroy: allow}")
 				l.files["keep.yaml"] = vmYAML("keep-1", 209)
 				l.files["db.yaml"] = db
@@ -117,7 +117,7 @@ func TestDestroyLooksAgainBeforeTheEnd(t *testing.T) {
 				defer l.start()()
 				l.converge()
 				var stopping, happened atomic.Bool
-				p.lay(hands{wait: func(upid string) error {
+				p.setHooks(hooks{wait: func(upid string) error {
 					if strings.Contains(upid, ":qmstop:202:") && !stopping.Swap(true) {
 						meanwhile(t, l, db)
 						happened.Store(true)
@@ -139,20 +139,20 @@ func TestDestroyLooksAgainBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// TestRemovalOfARestingGuestNeedsASignature removes the manifest of a guest that nobody was to touch.
-func TestRemovalOfARestingGuestNeedsASignature(t *testing.T) {
+// TestRemovalOfASuspendedGuestNeedsASignature removes the manifest of a guest that nobody was to touch.
+func TestRemovalOfASuspendedGuestNeedsASignature(t *testing.T) {
 	for name, resting := range map[string]string{"suspended": "suspend: {reason: forensics, author: alice}", "observed": "mode: observe"} {
 		t.Run(name, func(t *testing.T) {
-			probed(t, nil, func(t *testing.T, l *lab, _ *probe) {
+			runLabWithProbe(t, nil, func(t *testing.T, l *lab, _ *probe) {
 				l.files["keep.yaml"] = vmYAML("keep-1", 209)
 				l.files["db.yaml"] = vmYAML("db-1", 202, "lifecycle: {destroy: allow}")
 				l.push("two guests", alice)
 				defer l.start()()
 				l.converge()
 				l.files["db.yaml"] = vmYAML("db-1", 202, "lifecycle: {destroy: allow}", resting)
-				l.acceptance(l.push("hands off", alice))
+				l.waitForAcceptance(l.push("hands off", alice))
 				delete(l.files, "db.yaml")
-				l.acceptance(l.push("remove", alice))
+				l.waitForAcceptance(l.push("remove", alice))
 				digest := l.digestOfHold(202)
 				time.Sleep(10 * time.Minute)
 				if got := l.sim.Effects(202, pvesim.Destroyed); got != 0 {

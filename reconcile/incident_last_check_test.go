@@ -82,5 +82,5 @@ func (l *lab) pushNow(message string) {
 	l.Helper()
 	id := l.push(message, alice)
 	l.engine.Hint()
-	l.acceptance(id)
+	l.waitForAcceptance(id)
 }

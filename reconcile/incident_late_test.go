@@ -18,9 +18,9 @@ func (l *lab) delayed(method, path string) {
 	l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.SlowCall, Method: method, Path: path, Delay: 3 * time.Minute}))
 }
 
-// TestIncidentQueuedCallIsMadeAgain has calls wait in the queue of a node's workers for minutes. Each is made once and acts once, and the approval
+// TestIncidentQueuedCallIsRepeated has calls wait in the queue of a node's workers for minutes. Each is made once and acts once, and the approval
 // of a restart is spent on that.
-func TestIncidentQueuedCallIsMadeAgain(t *testing.T) {
+func TestIncidentQueuedCallIsRepeated(t *testing.T) {
 	web := func(lines ...string) string { return vmYAML("web-1", 201, lines...) }
 	tests := map[string]struct {
 		method, path  string
@@ -43,7 +43,7 @@ func TestIncidentQueuedCallIsMadeAgain(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				l.files["keep.yaml"] = vmYAML("keep-1", 209)
 				l.files["web.yaml"] = test.before
 				if test.before == "" {
@@ -53,17 +53,17 @@ func TestIncidentQueuedCallIsMadeAgain(t *testing.T) {
 				defer l.start()()
 				l.converge()
 				l.sim.ResetCounters()
-				w.forget()
+				w.reset()
 				l.delayed(test.method, test.path)
 				l.files["web.yaml"] = test.after
 				if test.after == "" {
 					delete(l.files, "web.yaml")
 				}
-				l.acceptance(l.push("after", alice))
+				l.waitForAcceptance(l.push("after", alice))
 				if name == "approved_reboot" {
 					l.approve(l.digestOfHold(201))
 				}
-				l.tellsOpen(201, test.op)
+				l.waitForOpenStep(201, test.op)
 				l.converge()
 				sent := 0
 				for _, s := range w.writes(strings.TrimSuffix(test.path, "$")) {
@@ -79,14 +79,14 @@ func TestIncidentQueuedCallIsMadeAgain(t *testing.T) {
 						t.Errorf("got order %s, want it spent", o.State)
 					}
 				}
-				w.rests(t)
+				w.wantNoWrites(t)
 			})
 		})
 	}
 }
 
-// tellsOpen waits until a step of this operation is open on the guest although its call had time to be answered.
-func (l *lab) tellsOpen(vmid int, op cluster.Op) {
+// waitForOpenStep waits until a step of this operation is open on the guest although its call had time to be answered.
+func (l *lab) waitForOpenStep(vmid int, op cluster.Op) {
 	l.Helper()
 	eventually(l, fmt.Sprintf("an open %s of %d, a minute old", op, vmid), func() bool {
 		for _, o := range l.journal.State().Open {
@@ -98,23 +98,23 @@ func (l *lab) tellsOpen(vmid int, op cluster.Op) {
 	})
 }
 
-// TestQueuedCallThatNeverActs loses a restart for good, before anybody does it. The approval is spent all the same, since nobody can tell that the
+// TestQueuedCallThatNeverRuns loses a restart for good, before anybody does it. The approval is spent all the same, since nobody can tell that the
 // restart does not come; without one the restart is planned again.
-func TestQueuedCallThatNeverActs(t *testing.T) {
+func TestQueuedCallThatNeverRuns(t *testing.T) {
 	for policy, restarts := range map[string]int{"approve": 0, "auto": 1} {
 		t.Run(policy, func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, l *lab) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
 				l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "lifecycle: {rebootPolicy: "+policy+"}")
 				l.push("one guest", alice)
 				defer l.start()()
 				l.converge()
 				l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.ProxyStatus, Status: 596, Path: "/status/reboot$"}))
 				l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "cpu: {cores: 2}", "lifecycle: {rebootPolicy: "+policy+"}")
-				l.acceptance(l.push("two cores", alice))
+				l.waitForAcceptance(l.push("two cores", alice))
 				if policy == "approve" {
 					l.approve(l.digestOfHold(201))
 				}
-				l.tells(201, "reboot", "Proxmox may still execute the call")
+				l.waitForCondition(201, "reboot", "Proxmox may still execute the call")
 				time.Sleep(20 * time.Minute)
 				if got := l.sim.Effects(201, pvesim.Stopped); got != restarts || !l.sim.Running(201) {
 					t.Errorf("got %d restarts, running %t, want %d and a running guest", got, l.sim.Running(201), restarts)
@@ -132,7 +132,7 @@ func TestQueuedCallThatNeverActs(t *testing.T) {
 // TestIncidentQueuedDestroyHitsTheNextGuest gives a destroy minutes to wait for its turn, in which another guest wants a vmid. The destroy ends the guest that it
 // was for, and the newcomer gets a vmid that nobody had.
 func TestIncidentQueuedDestroyHitsTheNextGuest(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["old.yaml"] = withoutVMID(vmYAML("old-1", 299, "lifecycle: {destroy: allow}"))
 		l.files["keep.yaml"] = vmYAML("keep-1", 250)
 		l.push("an old guest", alice)
@@ -140,7 +140,7 @@ func TestIncidentQueuedDestroyHitsTheNextGuest(t *testing.T) {
 		l.converge()
 		l.delayed("DELETE", "/qemu/200$")
 		delete(l.files, "old.yaml")
-		l.acceptance(l.push("it goes", alice))
+		l.waitForAcceptance(l.push("it goes", alice))
 		time.Sleep(50 * time.Second)
 		l.files["new.yaml"] = withoutVMID(vmYAML("new-1", 299, "lifecycle: {destroy: deny}"))
 		l.push("another comes", alice)
@@ -155,7 +155,7 @@ func TestIncidentQueuedDestroyHitsTheNextGuest(t *testing.T) {
 // TestQueuedCloneOfARemovedManifest takes the manifest away while the clone waits for its turn. What comes late is known for the agent's
 // own guest, and held for a person, not left behind as a stranger.
 func TestQueuedCloneOfARemovedManifest(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["keep.yaml"], l.files["web.yaml"] = vmYAML("keep-1", 209), vmYAML("web-1", 201)
 		l.delayed("POST", "/clone$")
 		l.delayed("POST", "/clone$")
@@ -163,9 +163,9 @@ func TestQueuedCloneOfARemovedManifest(t *testing.T) {
 		defer l.start()()
 		time.Sleep(10 * time.Second)
 		delete(l.files, "web.yaml")
-		l.acceptance(l.push("one guest", alice))
+		l.waitForAcceptance(l.push("one guest", alice))
 		time.Sleep(20 * time.Minute)
-		if !has(l.guest(l.engine.Report(), 201), plan.Orphaned, plan.ReasonRemoved) || l.sim.Effects(201, pvesim.Cloned) != 1 {
+		if !hasCondition(l.guest(l.engine.Report(), 201), plan.Orphaned, plan.ReasonRemoved) || l.sim.Effects(201, pvesim.Cloned) != 1 {
 			t.Errorf("got %+v after %d clones, want one that is told of as removed", l.engine.Report().Unmanaged, l.sim.Effects(201, pvesim.Cloned))
 		}
 	})

@@ -23,10 +23,10 @@ func (l *lab) hintOf(vmid int, kind plan.ConditionType, reason plan.ConditionRea
 	return ""
 }
 
-// TestIncidentLostStateDoublesGuests deletes the state directory of an agent that made two guests, one of them without a vmid in its manifest.
+// TestIncidentLostStateCreatesGuestsTwice deletes the state directory of an agent that made two guests, one of them without a vmid in its manifest.
 // Neither is made again nor touched, and both are the agent's again once somebody did what the hints say.
-func TestIncidentLostStateDoublesGuests(t *testing.T) {
-	wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+func TestIncidentLostStateCreatesGuestsTwice(t *testing.T) {
+	runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 		auto, web := withoutVMID(vmYAML("auto", 299, "state: running")), vmYAML("web-1", 201, "state: running")
 		l.files["auto.yaml"], l.files["web.yaml"] = auto, web
 		l.push("two guests", alice)
@@ -40,9 +40,9 @@ func TestIncidentLostStateDoublesGuests(t *testing.T) {
 		for _, vmid := range []int{200, 201} {
 			markers[vmid] = guest.MarkerTags(guest.Tags(l.sim.Value(vmid, "tags")))[0]
 		}
-		l.tells(0, string(plan.Blocked), string(plan.ReasonMayExist), "200", markers[200])
-		l.tells(201, string(plan.IdentityConflict), "not-managed", markers[201])
-		w.rests(t)
+		l.waitForCondition(0, string(plan.Blocked), string(plan.ReasonMayExist), "200", markers[200])
+		l.waitForCondition(201, string(plan.IdentityConflict), "not-managed", markers[201])
+		w.wantNoWrites(t)
 		if r := l.engine.Report(); r.Converged || len(l.sim.Guests()) != 3 {
 			t.Errorf("got converged %t with guests %+v, want the two and the template, held", r.Converged, l.sim.Guests())
 		}

@@ -16,14 +16,14 @@ import (
 )
 
 // repaired edits web-1 by hand and waits for the agent to notice. The guest's memory is 2 GiB by its manifest.
-func (l *lab) repaired(what string) {
+func (l *lab) wantRepair(what string) {
 	l.Helper()
 	l.ok(l.sim.Edit(201, "memory", "4096"))
 	eventually(l, what, func() bool { return l.sim.Value(201, "memory") == "2048" })
 }
 
-func TestOneUnreadableGuestStopsNoOther(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+func TestUnreadableGuestDoesNotStopOthers(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.files["db.yaml"] = vmYAML("db-1", 202, "memory: {size: 2Gi}")
 		l.push("two guests", alice)
@@ -32,9 +32,9 @@ func TestOneUnreadableGuestStopsNoOther(t *testing.T) {
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Path: "/qemu/202/pending", Kind: pvesim.ProxyStatus, Status: 595, Times: -1}))
 		eventually(t, "doubt about db-1", func() bool { return l.guest(l.engine.Report(), 202).Sync == report.SyncUnknown })
 		time.Sleep(5 * time.Minute)
-		l.repaired("the repair of the guest that can be read")
+		l.wantRepair("the repair of the guest that can be read")
 		r := l.engine.Report()
-		if g := l.guest(r, 202); !r.Writes.Allowed || !has(g, plan.NotObserved, plan.ReasonNotObserved) || r.Time.Sub(g.ObservedAt) < 5*time.Minute {
+		if g := l.guest(r, 202); !r.Writes.Allowed || !hasCondition(g, plan.NotObserved, plan.ReasonNotObserved) || r.Time.Sub(g.ObservedAt) < 5*time.Minute {
 			t.Errorf("got writes %+v, and db-1 seen at %s with %+v, want it unknown, with the age of its last reading", r.Writes, g.ObservedAt, g.Conditions)
 		}
 		l.sim.ClearFaults()
@@ -42,9 +42,9 @@ func TestOneUnreadableGuestStopsNoOther(t *testing.T) {
 	})
 }
 
-// TestUsedUpRangeStopsNoOther wants one guest more than the Cluster's range has vmids for.
-func TestUsedUpRangeStopsNoOther(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+// TestExhaustedRangeDoesNotStopOthers wants one guest more than the Cluster's range has vmids for.
+func TestExhaustedRangeDoesNotStopOthers(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["cluster.yaml"] = strings.Replace(clusterYAML, "to: 299", "to: 201", 1)
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.files["a.yaml"] = vmYAML("a-1", 200)
@@ -52,10 +52,10 @@ func TestUsedUpRangeStopsNoOther(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		l.files["b.yaml"] = withoutVMID(vmYAML("b-1", 205))
-		l.acceptance(l.push("one too many", alice))
-		l.repaired("the repair of a guest that has its vmid")
+		l.waitForAcceptance(l.push("one too many", alice))
+		l.wantRepair("the repair of a guest that has its vmid")
 		r := l.engine.Report()
-		if g := l.guest(r, 0); !has(g, plan.Blocked, plan.ReasonNoVMID) || !r.Writes.Allowed || !r.Proxmox.Ready {
+		if g := l.guest(r, 0); !hasCondition(g, plan.Blocked, plan.ReasonNoVMID) || !r.Writes.Allowed || !r.Proxmox.Ready {
 			t.Errorf("got %+v with writes %+v, want the condition at the guest alone", g.Conditions, r.Writes)
 		}
 		l.files["cluster.yaml"] = clusterYAML
@@ -64,8 +64,8 @@ func TestUsedUpRangeStopsNoOther(t *testing.T) {
 	})
 }
 
-// TestForgottenTaskIsSettled makes a clone whose task the node does not know any more when it is asked.
-func TestForgottenTaskIsSettled(t *testing.T) {
+// TestUnknownTaskIsSettled makes a clone whose task the node does not know any more when it is asked.
+func TestUnknownTaskIsSettled(t *testing.T) {
 	var mu sync.Mutex
 	var results []journal.Result
 	noting := func(o *reconcile.Options) {
@@ -75,8 +75,8 @@ func TestForgottenTaskIsSettled(t *testing.T) {
 			results = append(results, result)
 		}
 	}
-	probed(t, []labOption{noting}, func(t *testing.T, l *lab, p *probe) {
-		p.lay(hands{wait: func(upid string) error {
+	runLabWithProbe(t, []labOption{noting}, func(t *testing.T, l *lab, p *probe) {
+		p.setHooks(hooks{wait: func(upid string) error {
 			if strings.Contains(upid, ":qmclone:") {
 				return fmt.Errorf("wait for %s: %w", upid, cluster.ErrNoTask)
 			}
@@ -97,14 +97,14 @@ func TestForgottenTaskIsSettled(t *testing.T) {
 	})
 }
 
-// TestDeadNodeStopsNoOther starts as many creates as there are lanes on a node that stops answering for its tasks.
-func TestDeadNodeStopsNoOther(t *testing.T) {
-	probed(t, []labOption{func(o *reconcile.Options) { o.Parallel = 2 }}, func(t *testing.T, l *lab, p *probe) {
+// TestDeadNodeDoesNotStopOthers starts as many creates as there are lanes on a node that stops answering for its tasks.
+func TestDeadNodeDoesNotStopOthers(t *testing.T) {
+	runLabWithProbe(t, []labOption{func(o *reconcile.Options) { o.Parallel = 2 }}, func(t *testing.T, l *lab, p *probe) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
 		defer l.start()()
 		l.converge()
-		p.lay(hands{wait: func(upid string) error {
+		p.setHooks(hooks{wait: func(upid string) error {
 			if strings.Contains(upid, ":vzcreate:") {
 				return fmt.Errorf("wait for %s: %w", upid, cluster.ErrNotReady)
 			}
@@ -114,10 +114,10 @@ func TestDeadNodeStopsNoOther(t *testing.T) {
 			dns := strings.Replace(dnsYAML(), "name: dns-1", fmt.Sprintf("name: dns-%d", i), 1)
 			l.files[fmt.Sprintf("dns%d.yaml", i)] = strings.Replace(dns, "vmid: 210", fmt.Sprintf("vmid: 22%d", i), 1)
 		}
-		l.acceptance(l.push("three on the dying node", alice))
+		l.waitForAcceptance(l.push("three on the dying node", alice))
 		eventually(t, "lanes that wait for tasks", func() bool { return l.engine.Report().Journal.Inflight >= 2 })
-		l.repaired("the repair of a guest on a node that answers")
-		p.lay(hands{})
+		l.wantRepair("the repair of a guest on a node that answers")
+		p.setHooks(hooks{})
 		l.converge()
 		for i := range 3 {
 			if got := l.sim.Effects(220+i, pvesim.Created); got != 1 {

@@ -10,9 +10,9 @@ import (
 
 var macAddress = regexp.MustCompile(`[0-9A-F]{2}(:[0-9A-F]{2}){5}`)
 
-// TestIncidentNICUpdateRedrawsTheMAC changes everything about a network interface that a manifest can change without naming an address. Proxmox
+// TestIncidentNICUpdateChangesTheMAC changes everything about a network interface that a manifest can change without naming an address. Proxmox
 // draws a new one for every write without any, which costs a guest its lease; the agent's writes carry the one that is there.
-func TestIncidentNICUpdateRedrawsTheMAC(t *testing.T) {
+func TestIncidentNICUpdateChangesTheMAC(t *testing.T) {
 	web := func(state, net string) string {
 		return vmYAML("web-1", 201, "networks: {net0: "+net+"}", "state: "+state)
 	}
@@ -33,7 +33,7 @@ func TestIncidentNICUpdateRedrawsTheMAC(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				l.files["guest.yaml"] = test.before
 				l.push("a guest", alice)
 				defer l.start()()
@@ -42,7 +42,7 @@ func TestIncidentNICUpdateRedrawsTheMAC(t *testing.T) {
 				if mac == "" {
 					t.Fatalf("got net0 %q, want one with an address", l.sim.Value(test.vmid, "net0"))
 				}
-				w.forget()
+				w.reset()
 				l.files["guest.yaml"] = test.after
 				l.push("another network", alice)
 				if test.approved {

@@ -15,21 +15,21 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// forgetful is a cluster whose list leaves guests out, for as long as a test says.
-type forgetful struct {
+// incompleteList is a cluster whose list leaves guests out, for as long as a test says.
+type incompleteList struct {
 	cluster.Cluster
-	leavesOut atomic.Int64 // a vmid; 0 is none
+	omitted atomic.Int64 // a vmid; 0 is none
 }
 
-func (f *forgetful) Inventory(ctx context.Context) (cluster.Inventory, error) {
+func (f *incompleteList) Inventory(ctx context.Context) (cluster.Inventory, error) {
 	inventory, err := f.Cluster.Inventory(ctx)
-	out := int(f.leavesOut.Load())
+	out := int(f.omitted.Load())
 	inventory.Rows = slices.DeleteFunc(inventory.Rows, func(r cluster.Row) bool { return r.VMID == out })
 	return inventory, err
 }
 
-// onlyOnce fails unless web-1 was made once, and neither it nor its successor was ever taken away.
-func (l *lab) onlyOnce() {
+// wantMadeOnce fails unless web-1 was made once, and neither it nor its successor was ever taken away.
+func (l *lab) wantMadeOnce() {
 	l.Helper()
 	if made, gone := l.sim.Effects(201, pvesim.Cloned), l.sim.Effects(201, pvesim.Destroyed); made != 1 || gone != 0 {
 		l.Errorf("got 201 made %d and destroyed %d times, want once and never", made, gone)
@@ -37,7 +37,7 @@ func (l *lab) onlyOnce() {
 }
 
 // lasts lets a while pass in which the guest's reports must all be as the test wants.
-func (l *lab) lasts(vmid int, what string, right func(g report.Guest) bool) {
+func (l *lab) remains(vmid int, what string, right func(g report.Guest) bool) {
 	l.Helper()
 	for range 20 {
 		time.Sleep(15 * time.Second)
@@ -48,23 +48,23 @@ func (l *lab) lasts(vmid int, what string, right func(g report.Guest) bool) {
 }
 
 func TestIncidentLaggingListReadAsGone(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
-		f := &forgetful{Cluster: l.cluster}
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		f := &incompleteList{Cluster: l.cluster}
 		l.opts.Cluster = f
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}", "lifecycle: {destroy: allow}")
 		l.push("one guest", alice)
 		defer l.start()()
 		l.converge()
-		f.leavesOut.Store(201)
-		l.lasts(201, "the guest in sync, since it answers", func(g report.Guest) bool { return g.Sync == report.Synced && g.Health == report.Healthy })
-		l.repaired("the repair of a guest that the list leaves out")
-		l.onlyOnce()
+		f.omitted.Store(201)
+		l.remains(201, "the guest in sync, since it answers", func(g report.Guest) bool { return g.Sync == report.Synced && g.Health == report.Healthy })
+		l.wantRepair("the repair of a guest that the list leaves out")
+		l.wantMadeOnce()
 	})
 }
 
 // A list that fails says nothing of any guest, and what is not known to be there is not known to be gone.
 func TestIncidentListThatAnswers500ReadAsGone(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}", "lifecycle: {destroy: allow}")
 		l.push("one guest", alice)
 		stop := l.start()
@@ -87,13 +87,13 @@ func TestIncidentListThatAnswers500ReadAsGone(t *testing.T) {
 		l.sim.ClearFaults()
 		l.converge()
 		stop()
-		l.onlyOnce()
+		l.wantMadeOnce()
 	})
 }
 
 // A guest that the token must not see any more is neither gone nor to be made again.
 func TestIncidentHiddenGuestReadAsGone(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.files["db.yaml"] = vmYAML("db-1", 202)
 		l.push("two guests", alice)
@@ -101,11 +101,11 @@ func TestIncidentHiddenGuestReadAsGone(t *testing.T) {
 		l.converge()
 		all := []pvesim.ACL{{Path: "/", Role: "Administrator"}}
 		l.sim.SetPrivileges("gitops@pve!agent", append(slices.Clone(all), pvesim.ACL{Path: "/vms/201", Role: "NoAccess"}))
-		eventually(t, "the word that it is hidden", func() bool { return has(l.guest(l.engine.Report(), 201), plan.Blocked, plan.ReasonHidden) })
-		l.lasts(201, "the guest hidden", func(g report.Guest) bool { return has(g, plan.Blocked, plan.ReasonHidden) })
+		eventually(t, "the word that it is hidden", func() bool { return hasCondition(l.guest(l.engine.Report(), 201), plan.Blocked, plan.ReasonHidden) })
+		l.remains(201, "the guest hidden", func(g report.Guest) bool { return hasCondition(g, plan.Blocked, plan.ReasonHidden) })
 		l.sim.SetPrivileges("gitops@pve!agent", all)
 		l.converge()
-		l.onlyOnce()
+		l.wantMadeOnce()
 	})
 }
 
@@ -127,8 +127,8 @@ func TestIncidentHAMoveReadAsMustBeReplaced(t *testing.T) {
 			g := l.guest(l.engine.Report(), 201)
 			return g.Node == "pve2" && g.Sync == report.Synced && g.Status == guest.StatusRunning
 		})
-		l.lasts(201, "the guest in sync where HA put it", func(g report.Guest) bool { return g.Node == "pve2" && g.Sync == report.Synced })
-		l.onlyOnce()
+		l.remains(201, "the guest in sync where HA put it", func(g report.Guest) bool { return g.Node == "pve2" && g.Sync == report.Synced })
+		l.wantMadeOnce()
 		l.ok(l.sim.Edit(201, "description", "by hand"))
 		eventually(t, "the repair at its new node", func() bool { return l.sim.Value(201, "description") == "serves the web" })
 	})

@@ -14,19 +14,19 @@ import (
 )
 
 // bridged is web-1 on a bridge. Moving a running guest to another bridge interrupts it, so that has to be approved.
-func bridged(bridge string) string {
+func webOnBridge(bridge string) string {
 	return vmYAML("web-1", 201, "state: running", "networks: {net0: {bridge: "+bridge+"}}")
 }
 
 // heldBridge runs a test from the moment at which web-1 was asked to move to vmbr1. It is given the digest to approve.
-func heldBridge(t *testing.T, options []labOption, test func(t *testing.T, l *lab, p *probe, digest string)) {
+func runLabWithHeldMove(t *testing.T, options []labOption, test func(t *testing.T, l *lab, p *probe, digest string)) {
 	t.Helper()
-	probed(t, options, func(t *testing.T, l *lab, p *probe) {
-		l.files["web.yaml"] = bridged("vmbr0")
+	runLabWithProbe(t, options, func(t *testing.T, l *lab, p *probe) {
+		l.files["web.yaml"] = webOnBridge("vmbr0")
 		l.push("one guest", alice)
 		defer l.start()()
 		l.converge()
-		l.files["web.yaml"] = bridged("vmbr1")
+		l.files["web.yaml"] = webOnBridge("vmbr1")
 		l.push("another bridge", alice)
 		digest := l.digestOfHold(201)
 		if got := p.count(cluster.OpConfig, 201); got != 1 {
@@ -53,7 +53,7 @@ func (l *lab) wantOrder(digest string, state journal.OrderState) {
 // TestApprovalIsSpentWhenTheOutcomeIsUnknown loses the reply to an approved change, which took effect. When somebody undoes
 // the change by hand later, the old approval does not bring it back.
 func TestApprovalIsSpentWhenTheOutcomeIsUnknown(t *testing.T) {
-	heldBridge(t, nil, func(t *testing.T, l *lab, p *probe, digest string) {
+	runLabWithHeldMove(t, nil, func(t *testing.T, l *lab, p *probe, digest string) {
 		old := l.sim.Value(201, "net0")
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/qemu/201/config$", Kind: pvesim.DropAfter}))
 		l.approve(digest)
@@ -73,7 +73,7 @@ func TestApprovalIsSpentWhenTheOutcomeIsUnknown(t *testing.T) {
 
 // TestApprovalIsSpentByAFailure has the approved task fail for good. One approval is worth one attempt.
 func TestApprovalIsSpentByAFailure(t *testing.T) {
-	heldBridge(t, nil, func(t *testing.T, l *lab, p *probe, digest string) {
+	runLabWithHeldMove(t, nil, func(t *testing.T, l *lab, p *probe, digest string) {
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/qemu/201/config$", Kind: pvesim.TaskFails, Text: "hotplug problem - net0", Times: -1}))
 		l.approve(digest)
 		eventually(t, "the attempt", func() bool { return p.count(cluster.OpConfig, 201) == 2 })
@@ -85,10 +85,10 @@ func TestApprovalIsSpentByAFailure(t *testing.T) {
 	})
 }
 
-// TestApprovalSurvivesACallThatNeverActed has somebody edit the guest just before the approved call, which Proxmox refuses therefore. The
+// TestApprovalStaysAfterARejectedCall has somebody edit the guest just before the approved call, which Proxmox refuses therefore. The
 // approval is still good for the next one.
-func TestApprovalSurvivesACallThatNeverActed(t *testing.T) {
-	heldBridge(t, nil, func(t *testing.T, l *lab, p *probe, digest string) {
+func TestApprovalStaysAfterARejectedCall(t *testing.T) {
+	runLabWithHeldMove(t, nil, func(t *testing.T, l *lab, p *probe, digest string) {
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/qemu/201/config$", Kind: pvesim.EditBefore, Key: "onboot", Value: "1"}))
 		l.approve(digest)
 		eventually(t, "the approved change", l.moved)
@@ -103,13 +103,13 @@ func TestApprovalSurvivesACallThatNeverActed(t *testing.T) {
 // TestOrdersExpire asks for two approvals and gives one of them a week too early.
 func TestOrdersExpire(t *testing.T) {
 	slowly := func(o *reconcile.Options) { o.Poll, o.Tick, o.Resync = time.Hour, time.Hour, time.Hour }
-	probed(t, []labOption{slowly}, func(t *testing.T, l *lab, p *probe) {
+	runLabWithProbe(t, []labOption{slowly}, func(t *testing.T, l *lab, p *probe) {
 		l.files["cluster.yaml"] = clusterYAML + "  guards: {approvals: 2}\n"
-		l.files["web.yaml"] = bridged("vmbr0")
+		l.files["web.yaml"] = webOnBridge("vmbr0")
 		l.push("one guest", alice)
 		defer l.start()()
 		time.Sleep(3 * time.Hour)
-		l.files["web.yaml"] = bridged("vmbr1")
+		l.files["web.yaml"] = webOnBridge("vmbr1")
 		l.push("another bridge", alice)
 		time.Sleep(3 * time.Hour)
 		digest := l.digestOfHold(201)

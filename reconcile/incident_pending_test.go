@@ -11,9 +11,9 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// TestIncidentPendingChangeTakenForApplied writes what a running guest takes at its next start. Proxmox's plain reading of the configuration
+// TestIncidentPendingChangeReportedAsApplied writes what a running guest takes at its next start. Proxmox's plain reading of the configuration
 // shows it as if it were in effect already; the report says that it waits, until the guest was stopped and started.
-func TestIncidentPendingChangeTakenForApplied(t *testing.T) {
+func TestIncidentPendingChangeReportedAsApplied(t *testing.T) {
 	tests := map[string]struct {
 		vmid          int
 		before, after string
@@ -31,7 +31,7 @@ func TestIncidentPendingChangeTakenForApplied(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				l.files["guest.yaml"] = test.before
 				l.push("a guest that runs", alice)
 				stop := sync.OnceFunc(l.start())
@@ -40,11 +40,11 @@ func TestIncidentPendingChangeTakenForApplied(t *testing.T) {
 				old := l.sim.Value(test.vmid, test.key)
 				l.files["guest.yaml"] = test.after
 				l.push("a change that waits", alice)
-				l.tells(test.vmid, string(plan.PendingRestart), test.key)
+				l.waitForCondition(test.vmid, string(plan.PendingRestart), test.key)
 				waits := func(when string) {
 					t.Helper()
 					r := l.engine.Report()
-					if g := l.guest(r, test.vmid); r.Converged || g.Sync != report.OutOfSync || !has(g, plan.PendingRestart, plan.ReasonPendingRestart) {
+					if g := l.guest(r, test.vmid); r.Converged || g.Sync != report.OutOfSync || !hasCondition(g, plan.PendingRestart, plan.ReasonPendingRestart) {
 						t.Errorf("%s: got converged %t and %s with %+v, want a change that waits", when, r.Converged, g.Sync, g.Conditions)
 					}
 					if got := l.sim.Value(test.vmid, test.key); got != old || !strings.Contains(strings.ToLower(l.sim.Config(test.vmid)), "pending]") {
@@ -52,7 +52,7 @@ func TestIncidentPendingChangeTakenForApplied(t *testing.T) {
 					}
 				}
 				waits("written")
-				w.rests(t)
+				w.wantNoWrites(t)
 				waits("an hour later")
 				stop()
 				if r := l.once(); r.Converged {

@@ -17,14 +17,14 @@ type probe struct {
 	cluster.Cluster
 
 	mu     sync.Mutex
-	hands  hands
+	hooks  hooks
 	stall  *stall
 	inLane bool // a lane has begun its work since the stall was set up
 	calls  []cluster.Call
 }
 
 // hands are what a test does with calls. Each may be nil.
-type hands struct {
+type hooks struct {
 	read  func(o *guest.Observed)       // changes what a full read shows
 	wait  func(upid string) error       // fails a look at a task
 	write func(call cluster.Call)       // comes before a write
@@ -39,9 +39,9 @@ type stall struct {
 }
 
 // probed runs a test in virtual time, with a probe between the engine and the cluster.
-func probed(t *testing.T, options []labOption, test func(t *testing.T, l *lab, p *probe)) {
+func runLabWithProbe(t *testing.T, options []labOption, test func(t *testing.T, l *lab, p *probe)) {
 	t.Helper()
-	bubble(t, options, func(t *testing.T, l *lab) {
+	runLab(t, options, func(t *testing.T, l *lab) {
 		p := &probe{Cluster: l.cluster}
 		l.opts.Cluster = p
 		l.opts.Hooks.OnQueueWait = p.laneBegan
@@ -50,16 +50,16 @@ func probed(t *testing.T, options []labOption, test func(t *testing.T, l *lab, p
 }
 
 // lay puts a test's hands in the place of the ones before.
-func (p *probe) lay(h hands) {
+func (p *probe) setHooks(h hooks) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.hands = h
+	p.hooks = h
 }
 
-func (p *probe) use() hands {
+func (p *probe) currentHooks() hooks {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.hands
+	return p.hooks
 }
 
 // stop stalls the next look that the guest's lane takes.
@@ -119,14 +119,14 @@ func (p *probe) Exists(ctx context.Context, vmid int) (bool, error) {
 
 func (p *probe) Observe(ctx context.Context, row cluster.Row) (guest.Observed, error) {
 	o, err := p.Cluster.Observe(ctx, row)
-	if read := p.use().read; read != nil && err == nil {
+	if read := p.currentHooks().read; read != nil && err == nil {
 		read(&o)
 	}
 	return o, err
 }
 
 func (p *probe) Wait(ctx context.Context, upid string) (cluster.Task, error) {
-	if wait := p.use().wait; wait != nil {
+	if wait := p.currentHooks().wait; wait != nil {
 		if err := wait(upid); err != nil {
 			return cluster.Task{}, err
 		}
@@ -135,7 +135,7 @@ func (p *probe) Wait(ctx context.Context, upid string) (cluster.Task, error) {
 }
 
 func (p *probe) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
-	if write := p.use().write; write != nil {
+	if write := p.currentHooks().write; write != nil {
 		write(call)
 	}
 	upid, err := p.Cluster.Do(ctx, call, func(ctx context.Context) error {
@@ -147,7 +147,7 @@ func (p *probe) Do(ctx context.Context, call cluster.Call, check cluster.LastChe
 		p.calls = append(p.calls, call) // it is sent now
 		return nil
 	})
-	if reply := p.use().reply; reply != nil && err == nil {
+	if reply := p.currentHooks().reply; reply != nil && err == nil {
 		if lost := reply(call); lost != nil {
 			return "", lost
 		}
@@ -156,7 +156,7 @@ func (p *probe) Do(ctx context.Context, call cluster.Call, check cluster.LastChe
 }
 
 // acceptance waits until a commit is in force.
-func (l *lab) acceptance(id string) {
+func (l *lab) waitForAcceptance(id string) {
 	l.Helper()
 	eventually(l, "acceptance of "+id, func() bool {
 		a := l.engine.Report().Source.Accepted
@@ -186,7 +186,7 @@ func (l *lab) approve(digest string) {
 }
 
 // has reports whether a guest has a condition of this type and, unless it is empty, this reason.
-func has(g report.Guest, kind plan.ConditionType, reason plan.ConditionReason) bool {
+func hasCondition(g report.Guest, kind plan.ConditionType, reason plan.ConditionReason) bool {
 	for _, c := range g.Conditions {
 		if c.Type == kind && (reason == "" || c.Reason == reason) {
 			return true

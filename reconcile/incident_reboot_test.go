@@ -13,7 +13,7 @@ import (
 )
 
 // restarting is web-1, which runs and may be restarted.
-func restarting(cores int) string {
+func runningWeb(cores int) string {
 	return vmYAML("web-1", 201, fmt.Sprintf("cpu: {cores: %d, sockets: 1}", cores), "state: running", "lifecycle: {rebootPolicy: auto}")
 }
 
@@ -22,14 +22,14 @@ func restarting(cores int) string {
 func TestIncidentRebootThatLeavesTheGuestDown(t *testing.T) {
 	for name, text := range map[string]string{"start_fails": "start failed: out of memory", "no_start": ""} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, l *lab) {
-				l.files["web.yaml"] = restarting(1)
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.files["web.yaml"] = runningWeb(1)
 				l.push("one guest", alice)
 				defer l.start()()
 				l.converge()
 				starts := l.sim.Effects(201, pvesim.Started)
 				l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.StaysDown, Path: "/status/reboot$", Text: text}))
-				l.files["web.yaml"] = restarting(2)
+				l.files["web.yaml"] = runningWeb(2)
 				l.push("two cores", alice)
 				l.converge()
 				if got := l.sim.Effects(201, pvesim.Started) - starts; got != 1 {
@@ -43,10 +43,10 @@ func TestIncidentRebootThatLeavesTheGuestDown(t *testing.T) {
 	}
 }
 
-// TestIncidentRebootThatNobodyFinishes ends the agent after its reboot took the guest down, which Proxmox does not start again: the next
+// TestIncidentInterruptedRebootLeavesTheGuestDown ends the agent after its reboot took the guest down, which Proxmox does not start again: the next
 // life of the agent does, also for a guest whose run state is nobody's business.
-func TestIncidentRebootThatNobodyFinishes(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+func TestIncidentInterruptedRebootLeavesTheGuestDown(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		web := func(cores int) string {
 			return vmYAML("web-1", 201, fmt.Sprintf("cpu: {cores: %d}", cores), "lifecycle: {rebootPolicy: auto}")
 		}
@@ -73,7 +73,7 @@ func TestIncidentRebootThatNobodyFinishes(t *testing.T) {
 
 // TestRebootPolicyWindow writes a change at once and restarts the guest when its window opens, once.
 func TestRebootPolicyWindow(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		web := func(cores int) string { // a bubble begins on Saturday the first of January 2000, at midnight
 			return vmYAML("web-1", 201, fmt.Sprintf("cpu: {cores: %d}", cores), "state: running",
 				`lifecycle: {rebootPolicy: window, window: "Sat 03:00-04:00 UTC"}`)
@@ -83,10 +83,10 @@ func TestRebootPolicyWindow(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		l.files["web.yaml"] = web(2)
-		l.acceptance(l.push("two cores", alice))
+		l.waitForAcceptance(l.push("two cores", alice))
 		eventually(t, "a written change and a restart that waits for its window", func() bool {
 			g := l.guest(l.engine.Report(), 201)
-			return len(g.Held) == 1 && g.Held[0].Op == cluster.OpReboot && g.Held[0].Reason == gate.HoldWindow && has(g, plan.PendingRestart, plan.ReasonPendingRestart)
+			return len(g.Held) == 1 && g.Held[0].Op == cluster.OpReboot && g.Held[0].Reason == gate.HoldWindow && hasCondition(g, plan.PendingRestart, plan.ReasonPendingRestart)
 		})
 		time.Sleep(2*time.Hour + 30*time.Minute)
 		if got := l.sim.Effects(201, pvesim.Stopped); got != 0 {

@@ -12,22 +12,22 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// deaf makes web-1's memory look as if no write had ever changed it.
-var deaf = hands{read: func(o *guest.Observed) {
+// ineffectiveWrites makes web-1's memory look as if no write had ever changed it.
+var ineffectiveWrites = hooks{read: func(o *guest.Observed) {
 	if o.VMID == 201 && o.Keys["memory"].Set {
 		o.Keys["memory"] = guest.Value{Text: "4096", Set: true}
 	}
 }}
 
-// TestChangeThatDoesNotStickIsNotRepeated has Proxmox take a change again and again without anything changing.
-func TestChangeThatDoesNotStickIsNotRepeated(t *testing.T) {
-	probed(t, nil, func(t *testing.T, l *lab, p *probe) {
+// TestIneffectiveChangeIsNotRepeated has Proxmox take a change again and again without anything changing.
+func TestIneffectiveChangeIsNotRepeated(t *testing.T) {
+	runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
 		defer l.start()()
 		l.converge()
-		p.lay(deaf)
-		eventually(t, "the failure", func() bool { return has(l.guest(l.engine.Report(), 201), plan.Failed, "config") })
+		p.setHooks(ineffectiveWrites)
+		eventually(t, "the failure", func() bool { return hasCondition(l.guest(l.engine.Report(), 201), plan.Failed, "config") })
 		before := p.count(cluster.OpConfig, 201)
 		time.Sleep(time.Hour)
 		if got := p.count(cluster.OpConfig, 201) - before; got > 60/5+6 {
@@ -39,10 +39,10 @@ func TestChangeThatDoesNotStickIsNotRepeated(t *testing.T) {
 	})
 }
 
-// TestChangeThatDoesNotStickEndsASingleRun does the same to an agent that runs once, which must come to an end.
-func TestChangeThatDoesNotStickEndsASingleRun(t *testing.T) {
-	probed(t, nil, func(t *testing.T, l *lab, p *probe) {
-		p.lay(deaf)
+// TestIneffectiveChangeEndsASingleRun does the same to an agent that runs once, which must come to an end.
+func TestIneffectiveChangeEndsASingleRun(t *testing.T) {
+	runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
+		p.setHooks(ineffectiveWrites)
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
 		l.open()
@@ -56,9 +56,9 @@ func TestChangeThatDoesNotStickEndsASingleRun(t *testing.T) {
 	})
 }
 
-// TestFightIsSpacedOut has somebody undo every repair at once.
-func TestFightIsSpacedOut(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+// TestFlappingRepairsSlowDown has somebody undo every repair at once.
+func TestFlappingRepairsSlowDown(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
 		defer l.start()()
@@ -70,7 +70,7 @@ func TestFightIsSpacedOut(t *testing.T) {
 				l.ok(l.sim.Edit(201, "memory", "4096"))
 				repairs++
 			}
-			spaced = spaced || has(l.guest(l.engine.Report(), 201), plan.Blocked, plan.ReasonFlapping)
+			spaced = spaced || hasCondition(l.guest(l.engine.Report(), 201), plan.Blocked, plan.ReasonFlapping)
 		}
 		if !spaced {
 			t.Error("got no word of a fight, want the condition")
@@ -83,20 +83,20 @@ func TestFightIsSpacedOut(t *testing.T) {
 	})
 }
 
-// TestFailureEndsWhenSomebodyMendsIt lets every repair fail, until somebody takes the drift back by hand.
-func TestFailureEndsWhenSomebodyMendsIt(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+// TestFailureEndsAfterAManualRepair lets every repair fail, until somebody takes the drift back by hand.
+func TestFailureEndsAfterAManualRepair(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
 		defer l.start()()
 		l.converge()
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/qemu/201/config$", Kind: pvesim.ErrorText, Text: "storage is full", Times: -1}))
 		l.ok(l.sim.Edit(201, "memory", "4096"))
-		eventually(t, "the failure", func() bool { return has(l.guest(l.engine.Report(), 201), plan.Failed, "config") })
+		eventually(t, "the failure", func() bool { return hasCondition(l.guest(l.engine.Report(), 201), plan.Failed, "config") })
 		l.ok(l.sim.Edit(201, "memory", "2048"))
 		eventually(t, "the end of the failure", func() bool {
 			g := l.guest(l.engine.Report(), 201)
-			return g.Health == report.Healthy && !has(g, plan.Failed, "")
+			return g.Health == report.Healthy && !hasCondition(g, plan.Failed, "")
 		})
 		if r := l.engine.Report(); !r.Converged {
 			t.Errorf("got %+v, want it converged without a write", r.Guests)

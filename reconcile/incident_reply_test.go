@@ -27,9 +27,9 @@ func (l *lab) results(op cluster.Op, vmid int) []journal.Result {
 	return list
 }
 
-// TestIncidentCloneIsRetriedIntoThree loses the reply of every clone call, or the calls themselves. However often that happens, there is one
+// TestIncidentRetriedCloneMakesThreeGuests loses the reply of every clone call, or the calls themselves. However often that happens, there is one
 // clone, and no second vmid.
-func TestIncidentCloneIsRetriedIntoThree(t *testing.T) {
+func TestIncidentRetriedCloneMakesThreeGuests(t *testing.T) {
 	type lost struct {
 		fault pvesim.Fault
 		calls int
@@ -44,7 +44,7 @@ func TestIncidentCloneIsRetriedIntoThree(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{TaskTimes: map[string]time.Duration{"qmclone": 40 * time.Second}}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{TaskTimes: map[string]time.Duration{"qmclone": 40 * time.Second}}, func(t *testing.T, l *lab, w *wire) {
 				test.fault.Method, test.fault.Path = "POST", "/clone$"
 				l.ok(l.sim.Inject(test.fault))
 				l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
@@ -55,7 +55,7 @@ func TestIncidentCloneIsRetriedIntoThree(t *testing.T) {
 				if got := len(w.writes("/clone")); got != test.calls {
 					t.Errorf("got %d clone calls, want %d", got, test.calls)
 				}
-				w.rests(t)
+				w.wantNoWrites(t)
 				for _, vmid := range []int{200, 201} {
 					if got := l.sim.Effects(vmid, pvesim.Cloned); got != 1 {
 						t.Errorf("got %d clones of %d, want 1", got, vmid)
@@ -72,9 +72,9 @@ func TestIncidentCloneIsRetriedIntoThree(t *testing.T) {
 	}
 }
 
-// TestIncidentLostWorkerCalledASuccess has Proxmox lose sight of the worker that it forks. A call that did nothing is made again; a create
+// TestIncidentLostWorkerReportedAsSuccess has Proxmox lose sight of the worker that it forks. A call that did nothing is made again; a create
 // that left half a guest is neither repeated nor counted as done, and nothing is written over its remains.
-func TestIncidentLostWorkerCalledASuccess(t *testing.T) {
+func TestIncidentLostWorkerReportedAsSuccess(t *testing.T) {
 	tests := map[string]struct {
 		path   string
 		op     cluster.Op
@@ -98,7 +98,7 @@ func TestIncidentLostWorkerCalledASuccess(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				var recovered sync.Map // results of what was looked into later, by vmid
 				l.opts.Hooks.Lane.OnRecovered = func(vmid int, _ cluster.Op, result journal.Result) { recovered.Store(vmid, result) }
 				if test.before != "" {
@@ -114,8 +114,8 @@ func TestIncidentLostWorkerCalledASuccess(t *testing.T) {
 				l.files["guest.yaml"] = test.after
 				l.push("after", alice)
 				if test.torso {
-					l.tells(test.vmid, string(plan.ReasonPartlyCreated), "create")
-					w.rests(t)
+					l.waitForCondition(test.vmid, string(plan.ReasonPartlyCreated), "create")
+					w.wantNoWrites(t)
 					if r := l.engine.Report(); r.Converged || l.sim.Effects(test.vmid, test.effect) != 0 {
 						t.Errorf("got converged %t with %q, want half a guest told of", r.Converged, l.sim.Config(test.vmid))
 					}
@@ -136,9 +136,9 @@ func TestIncidentLostWorkerCalledASuccess(t *testing.T) {
 	}
 }
 
-// TestIncidentFailedTaskTakenForASuccess has the task of a call fail again and again that Proxmox took without a word. The report gives the task's own
+// TestIncidentFailedTaskReportedAsSuccess has the task of a call fail again and again that Proxmox took without a word. The report gives the task's own
 // words and never says converged, until the trouble is over.
-func TestIncidentFailedTaskTakenForASuccess(t *testing.T) {
+func TestIncidentFailedTaskReportedAsSuccess(t *testing.T) {
 	running, stopped := vmYAML("web-1", 201, "state: running"), vmYAML("web-1", 201, "state: stopped")
 	tests := map[string]struct {
 		path          string
@@ -157,7 +157,7 @@ func TestIncidentFailedTaskTakenForASuccess(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, l *lab) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
 				l.files["keep.yaml"] = vmYAML("keep-1", 209)
 				if l.files["guest.yaml"] = test.before; test.before == "" {
 					delete(l.files, "guest.yaml")
@@ -171,7 +171,7 @@ func TestIncidentFailedTaskTakenForASuccess(t *testing.T) {
 					delete(l.files, "guest.yaml")
 				}
 				tip := l.push("after", alice)
-				l.tells(test.vmid, "no space left on the moon")
+				l.waitForCondition(test.vmid, "no space left on the moon")
 				for range 60 {
 					time.Sleep(time.Minute)
 					if r := l.engine.Report(); r.Converged && r.Source.Accepted.Commit == tip {
@@ -194,9 +194,9 @@ func TestIncidentFailedTaskTakenForASuccess(t *testing.T) {
 	}
 }
 
-// TestIncidentWarningsTakenForAFailure starts a guest whose start task ends with warnings: it is done, once, and what was warned of is told.
-func TestIncidentWarningsTakenForAFailure(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+// TestIncidentWarningsReportedAsFailure starts a guest whose start task ends with warnings: it is done, once, and what was warned of is told.
+func TestIncidentWarningsReportedAsFailure(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "firmware: {bios: ovmf}", "state: running")
 		l.push("no disk for its variables", alice)
 		defer l.start()()
@@ -208,9 +208,9 @@ func TestIncidentWarningsTakenForAFailure(t *testing.T) {
 		if got := l.results(cluster.OpStart, 201); !warned || len(got) != 1 || got[0] != journal.Done {
 			t.Errorf("got results %v of the start, warnings %t, want one that is done with warnings", got, warned)
 		}
-		l.tells(201, string(plan.Warned), "efidisk")
+		l.waitForCondition(201, string(plan.Warned), "efidisk")
 		g := l.guest(l.engine.Report(), 201)
-		if has(g, plan.Failed, "") || g.Health != report.Healthy || l.sim.Effects(201, pvesim.Started) != 1 {
+		if hasCondition(g, plan.Failed, "") || g.Health != report.Healthy || l.sim.Effects(201, pvesim.Started) != 1 {
 			t.Errorf("got %s with %+v after %d starts, want a healthy guest after one", g.Health, g.Conditions, l.sim.Effects(201, pvesim.Started))
 		}
 	})

@@ -28,7 +28,7 @@ func TestIncidentResizeIsUndoneByTheNextStart(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				l.files["guest.yaml"] = test.before
 				l.push("a disk", alice)
 				defer l.start()()
@@ -47,7 +47,7 @@ func TestIncidentResizeIsUndoneByTheNextStart(t *testing.T) {
 				if got := l.sim.Effects(test.vmid, pvesim.Started) - starts; got != 1 {
 					t.Errorf("got %d starts, want 1", got)
 				}
-				w.rests(t)
+				w.wantNoWrites(t)
 
 				l.ok(l.sim.Edit(test.vmid, test.key, strings.Replace(grown, "size=6G", "size=4G", 1))) // as another hand's restart brings it back
 				eventually(l, "the size that the volume has", func() bool { return strings.Contains(l.sim.Config(test.vmid), "size=6G") })
@@ -55,7 +55,7 @@ func TestIncidentResizeIsUndoneByTheNextStart(t *testing.T) {
 				if got := l.sim.Effects(test.vmid, pvesim.Resized) - resized; got != 1 {
 					t.Errorf("after the old text came back: got %d resizes, want the one", got)
 				}
-				w.rests(t)
+				w.wantNoWrites(t)
 			})
 		})
 	}

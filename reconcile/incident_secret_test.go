@@ -26,7 +26,7 @@ import (
 )
 
 // safe keeps the secrets of a test, and every text that the agent sent of them.
-type safe struct {
+type secretStore struct {
 	cluster.Cluster
 	mu       sync.Mutex
 	contents map[string]string
@@ -34,13 +34,13 @@ type safe struct {
 }
 
 // put changes the password.
-func (s *safe) put(content string) {
+func (s *secretStore) put(content string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.contents["web"] = content
 }
 
-func (s *safe) read(name string) (string, error) {
+func (s *secretStore) read(name string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	content, ok := s.contents[name]
@@ -50,7 +50,7 @@ func (s *safe) read(name string) (string, error) {
 	return content, nil
 }
 
-func (s *safe) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
+func (s *secretStore) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
 	s.mu.Lock()
 	for key := range call.Secrets {
 		s.sent = append(s.sent, call.Params[key])
@@ -60,7 +60,7 @@ func (s *safe) Do(ctx context.Context, call cluster.Call, check cluster.LastChec
 }
 
 // texts returns what was sent, each text once.
-func (s *safe) texts() []string {
+func (s *secretStore) texts() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Compact(slices.Sorted(slices.Values(s.sent)))
@@ -69,10 +69,10 @@ func (s *safe) texts() []string {
 const hunter = "hunter2 & the beast"
 
 // guarded runs a test with a safe that holds the password web.
-func guarded(t *testing.T, test func(t *testing.T, l *lab, s *safe)) {
+func runLabWithSecrets(t *testing.T, test func(t *testing.T, l *lab, s *secretStore)) {
 	t.Helper()
-	bubble(t, nil, func(t *testing.T, l *lab) {
-		s := &safe{Cluster: l.cluster, contents: map[string]string{"web": hunter}}
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		s := &secretStore{Cluster: l.cluster, contents: map[string]string{"web": hunter}}
 		l.opts.Cluster = s
 		l.opts.Secrets = secret.Source{Read: s.read, Key: []byte("of the state directory")}
 		test(t, l, s)
@@ -81,10 +81,10 @@ func guarded(t *testing.T, test func(t *testing.T, l *lab, s *safe)) {
 
 var withPassword = []string{"memory: {size: 2Gi}", "cloudInit: {storage: local, user: ops, passwordFrom: {file: web}}"}
 
-// TestIncidentPasswordIsNotHashedAgain keeps a guest with a password for a day, through drift, restarts of the agent and full reads. Each
+// TestIncidentPasswordIsHashedAgain keeps a guest with a password for a day, through drift, restarts of the agent and full reads. Each
 // new hash of the same password would make cloud-init take the next boot for the first one of a new machine.
-func TestIncidentPasswordIsNotHashedAgain(t *testing.T) {
-	guarded(t, func(t *testing.T, l *lab, s *safe) {
+func TestIncidentPasswordIsHashedAgain(t *testing.T) {
+	runLabWithSecrets(t, func(t *testing.T, l *lab, s *secretStore) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, withPassword...)
 		l.push("a guest with a password", alice)
 		stop := l.start()
@@ -103,7 +103,7 @@ func TestIncidentPasswordIsNotHashedAgain(t *testing.T) {
 		if got := l.sim.Effects(201, pvesim.ConfigWritten); got != writes {
 			t.Errorf("got %d writes in 20 lives of the agent, want none", got-writes)
 		}
-		l.repaired("drift of another key")
+		l.wantRepair("drift of another key")
 		stop()
 		if got := l.sim.Value(201, "cipassword"); got != hash || len(s.sent) != 1 {
 			t.Errorf("got password %s after %d times, want %s, sent once", got, len(s.sent), hash)
@@ -112,7 +112,7 @@ func TestIncidentPasswordIsNotHashedAgain(t *testing.T) {
 }
 
 func TestRotatedPasswordIsWrittenOnce(t *testing.T) {
-	guarded(t, func(t *testing.T, l *lab, s *safe) {
+	runLabWithSecrets(t, func(t *testing.T, l *lab, s *secretStore) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, withPassword...)
 		l.push("a guest with a password", alice)
 		defer l.start()()
@@ -132,18 +132,18 @@ func TestRotatedPasswordIsWrittenOnce(t *testing.T) {
 	})
 }
 
-// TestMissingSecretStopsNothingElse has a guest whose password is not there yet.
-func TestMissingSecretStopsNothingElse(t *testing.T) {
-	guarded(t, func(t *testing.T, l *lab, s *safe) {
+// TestMissingSecretDoesNotStopOthers has a guest whose password is not there yet.
+func TestMissingSecretDoesNotStopOthers(t *testing.T) {
+	runLabWithSecrets(t, func(t *testing.T, l *lab, s *secretStore) {
 		delete(s.contents, "web")
 		l.files["web.yaml"] = vmYAML("web-1", 201, append([]string{"state: running"}, withPassword...)...)
 		l.push("a guest with a password", alice)
 		defer l.start()()
 		eventually(t, "the condition", func() bool {
 			r := l.engine.Report()
-			return len(r.Guests) == 1 && has(r.Guests[0], plan.Blocked, plan.ReasonNoSecret) && l.sim.Value(201, "memory") == "2048"
+			return len(r.Guests) == 1 && hasCondition(r.Guests[0], plan.Blocked, plan.ReasonNoSecret) && l.sim.Value(201, "memory") == "2048"
 		})
-		l.repaired("drift of another key")
+		l.wantRepair("drift of another key")
 		time.Sleep(time.Hour)
 		if l.sim.Running(201) {
 			t.Error("got the guest started without its password, want it to wait")
@@ -156,9 +156,9 @@ func TestMissingSecretStopsNothingElse(t *testing.T) {
 	})
 }
 
-// TestNothingBuildsOnAGuestWithoutItsPassword has a guest that depends on one which cannot be started yet.
-func TestNothingBuildsOnAGuestWithoutItsPassword(t *testing.T) {
-	guarded(t, func(t *testing.T, l *lab, s *safe) {
+// TestDependentGuestWaitsForThePassword has a guest that depends on one which cannot be started yet.
+func TestDependentGuestWaitsForThePassword(t *testing.T) {
+	runLabWithSecrets(t, func(t *testing.T, l *lab, s *secretStore) {
 		delete(s.contents, "web")
 		l.files["web.yaml"] = vmYAML("web-1", 201, append([]string{"state: running"}, withPassword...)...)
 		l.files["db.yaml"] = vmYAML("db-1", 202, "dependsOn: [VirtualMachine/web-1]")
@@ -175,7 +175,7 @@ func TestNothingBuildsOnAGuestWithoutItsPassword(t *testing.T) {
 
 // TestContainerGetsItsPasswordOnce makes a container, for which Proxmox takes a password at its creation alone.
 func TestContainerGetsItsPasswordOnce(t *testing.T) {
-	guarded(t, func(t *testing.T, l *lab, s *safe) {
+	runLabWithSecrets(t, func(t *testing.T, l *lab, s *secretStore) {
 		l.files["dns.yaml"] = dnsYAML("passwordFrom: {file: web}")
 		l.push("a container", alice)
 		defer l.start()()
@@ -191,9 +191,9 @@ func TestContainerGetsItsPasswordOnce(t *testing.T) {
 	})
 }
 
-// TestWindowsGetsThePasswordItself uses a file that a hash could not replace.
-func TestWindowsGetsThePasswordItself(t *testing.T) {
-	guarded(t, func(t *testing.T, l *lab, s *safe) {
+// TestWindowsGetsThePlainPassword uses a file that a hash could not replace.
+func TestWindowsGetsThePlainPassword(t *testing.T) {
+	runLabWithSecrets(t, func(t *testing.T, l *lab, s *secretStore) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, append([]string{"osType: win11"}, withPassword...)...)
 		l.push("a guest with a password", alice)
 		defer l.start()()
@@ -210,13 +210,13 @@ func TestWindowsGetsThePasswordItself(t *testing.T) {
 func TestCrashAroundAPassword(t *testing.T) {
 	for _, at := range []string{"before-call", "after-call", "waiting"} {
 		t.Run(at, func(t *testing.T) {
-			guarded(t, func(t *testing.T, l *lab, s *safe) {
+			runLabWithSecrets(t, func(t *testing.T, l *lab, s *secretStore) {
 				l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 				l.push("first", alice)
 				l.once()
 				l.files["web.yaml"] = vmYAML("web-1", 201, withPassword...)
 				l.push("a password", alice)
-				d := &dying{Cluster: s, op: cluster.OpConfig, at: at}
+				d := &crashingCluster{Cluster: s, op: cluster.OpConfig, at: at}
 				l.opts.Cluster = d
 				stop := l.start()
 				eventually(t, "death", d.died.Load)
@@ -236,13 +236,13 @@ func TestCrashAroundAPassword(t *testing.T) {
 	}
 }
 
-// TestCrashWhileMadeWithAPassword kills the agent after the call that makes a guest with its password. Settling finds the guest and not
+// TestCrashAfterACreateWithAPassword kills the agent after the call that makes a guest with its password. Settling finds the guest and not
 // what it was given, so the password is sent once more, in the same words.
-func TestCrashWhileMadeWithAPassword(t *testing.T) {
-	guarded(t, func(t *testing.T, l *lab, s *safe) {
+func TestCrashAfterACreateWithAPassword(t *testing.T) {
+	runLabWithSecrets(t, func(t *testing.T, l *lab, s *secretStore) {
 		l.files["web.yaml"] = strings.Replace(vmYAML("web-1", 201, withPassword...), "{clone: {name: tmpl-debian-12}}", "{blank: {}}", 1)
 		l.push("a blank guest", alice)
-		d := &dying{Cluster: s, op: cluster.OpCreate, at: "after-call"}
+		d := &crashingCluster{Cluster: s, op: cluster.OpCreate, at: "after-call"}
 		l.opts.Cluster = d
 		stop := l.start()
 		eventually(t, "death", d.died.Load)
@@ -270,7 +270,7 @@ func TestSecretsStayOutOfEverything(t *testing.T) {
 		l := newLab(t, newSim(t, pvesim.Options{}), func(o *reconcile.Options) {
 			o.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		})
-		s := &safe{Cluster: l.cluster, contents: map[string]string{"web": hunter}}
+		s := &secretStore{Cluster: l.cluster, contents: map[string]string{"web": hunter}}
 		l.opts.Cluster, l.opts.Secrets = s, secret.Source{Read: s.read, Key: []byte("of the state directory")}
 		l.files["cluster.yaml"] = clusterYAML
 		l.files["web.yaml"] = vmYAML("web-1", 201, withPassword...)

@@ -9,13 +9,13 @@ import (
 // TestIncidentApprovedDetachTakesAnotherDisk approves that a slot is emptied, in which another disk is by then. The approval was for the disk that
 // was there, and releases nothing.
 func TestIncidentApprovedDetachTakesAnotherDisk(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "disks: {scsi1: {storage: local-lvm, size: 4Gi}}")
 		l.push("one guest", alice)
 		defer l.start()()
 		l.converge()
 		l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "disks: {scsi1: {absent: true}}")
-		l.acceptance(l.push("detach", alice))
+		l.waitForAcceptance(l.push("detach", alice))
 		before := l.digestOfHold(201)
 		l.ok(l.sim.AddVolume("local-lvm:vm-201-disk-7", 7<<30))
 		l.ok(l.sim.EditConfig(201, func(keys map[string]string) {

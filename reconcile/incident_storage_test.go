@@ -18,7 +18,7 @@ func TestIncidentFortyClonesOfOneStorage(t *testing.T) {
 	limits := func(o *reconcile.Options) {
 		o.Parallel, o.Limits = 40, queue.Limits{PerStorage: 2, PerNode: 20}
 	}
-	probed(t, []labOption{limits}, func(t *testing.T, l *lab, p *probe) {
+	runLabWithProbe(t, []labOption{limits}, func(t *testing.T, l *lab, p *probe) {
 		for i := range 40 {
 			_, err := l.sim.AddTemplate(pvesim.Guest{VMID: 9100 + i, Config: fmt.Sprintf("name: t-%d\nscsi0: local:%d/vm-%d-disk-0.qcow2,size=3G\n", i, 9100+i, 9100+i)})
 			l.ok(err)
@@ -26,7 +26,7 @@ func TestIncidentFortyClonesOfOneStorage(t *testing.T) {
 				"clone: {name: tmpl-debian-12}", fmt.Sprintf("clone: {template: %d, storage: local}", 9100+i), 1)
 		}
 		var most atomic.Int64
-		p.lay(hands{write: func(call cluster.Call) {
+		p.setHooks(hooks{write: func(call cluster.Call) {
 			if call.CloneOf == 0 {
 				return
 			}

@@ -9,9 +9,9 @@ import (
 	"gitops-agent/internal/pvesim"
 )
 
-// TestIncidentTagsAreReorderedForEver gives tags in every order and spelling, to clusters that sort them, keep their case, or leave them
+// TestIncidentTagsAreRewrittenForever gives tags in every order and spelling, to clusters that sort them, keep their case, or leave them
 // as they come. They are a set: nobody writes them again for the sake of their order.
-func TestIncidentTagsAreReorderedForEver(t *testing.T) {
+func TestIncidentTagsAreRewrittenForever(t *testing.T) {
 	clusters := map[string]pvesim.Datacenter{
 		"default":        {},
 		"case_sensitive": {CaseSensitiveTags: true},
@@ -20,13 +20,13 @@ func TestIncidentTagsAreReorderedForEver(t *testing.T) {
 	}
 	for name, cluster := range clusters {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{Cluster: cluster}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{Cluster: cluster}, func(t *testing.T, l *lab, w *wire) {
 				l.files["web.yaml"] = vmYAML("web-1", 201, "tags: [web, Prod, a-1]")
 				l.files["dns.yaml"] = dnsYAML("tags: [z, Dns, b]")
 				l.push("tags", alice)
 				defer l.start()()
 				l.converge()
-				w.rests(t)
+				w.wantNoWrites(t)
 				for _, vmid := range []int{201, 210} {
 					tags := strings.Split(l.sim.Value(vmid, "tags"), ";")
 					if len(tags) != 4 {
@@ -34,12 +34,12 @@ func TestIncidentTagsAreReorderedForEver(t *testing.T) {
 					}
 					l.ok(l.sim.Edit(vmid, "tags", strings.ToUpper(tags[2])+";"+tags[0]+","+tags[3]+" "+tags[1]+";"+tags[0]))
 				}
-				w.rests(t)
+				w.wantNoWrites(t)
 				l.files["web.yaml"] = vmYAML("web-1", 201, "tags: [a-1, prod, web]")
 				l.files["dns.yaml"] = dnsYAML("tags: [b, z, dns]")
 				l.push("the same tags", alice)
 				l.converge()
-				w.rests(t)
+				w.wantNoWrites(t)
 				l.files["web.yaml"] = vmYAML("web-1", 201, "tags: [web, new]")
 				l.push("others", alice)
 				l.converge()
@@ -70,7 +70,7 @@ func TestIncidentEmptyValueReadsBackAsABlank(t *testing.T) {
 	}
 	for name, lines := range tests {
 		t.Run(name, func(t *testing.T) {
-			wired(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 				l.files["web.yaml"] = vmYAML("web-1", 201)
 				l.push("a guest", alice)
 				defer l.start()()
@@ -83,12 +83,12 @@ func TestIncidentEmptyValueReadsBackAsABlank(t *testing.T) {
 				l.files["web.yaml"] = vmYAML("web-1", 201, lines...)
 				l.push("nothing in them", alice)
 				l.converge()
-				w.rests(t)
-				l.as("root@pam!full", http.MethodPut, "/nodes/pve1/qemu/201/config", "nameserver=&searchdomain=&ciuser=&vga=&cicustom=&ipconfig0=&boot=")
+				w.wantNoWrites(t)
+				l.callAs("root@pam!full", http.MethodPut, "/nodes/pve1/qemu/201/config", "nameserver=&searchdomain=&ciuser=&vga=&cicustom=&ipconfig0=&boot=")
 				if config := l.sim.Config(201); !strings.Contains(config, "nameserver:") || !strings.Contains(config, "vga:") {
 					t.Fatalf("got config %q, want keys without a value in it", config)
 				}
-				w.rests(t)
+				w.wantNoWrites(t)
 				if r := l.engine.Report(); !r.Converged || strings.Contains(l.sim.Value(201, "nameserver"), "10") {
 					t.Errorf("got converged %t of config %q, want a guest whose name server is gone", r.Converged, l.sim.Config(201))
 				}

@@ -28,10 +28,10 @@ func (l *lab) otherPolicy() *verify.Policy {
 	return policy
 }
 
-// TestReplacedTrustedRootCountsWhileTheRemoteIsDown replaces the trusted root by one under which the accepted revision does not
+// TestReplacedTrustedRootAppliesWhileTheRemoteIsDown replaces the trusted root by one under which the accepted revision does not
 // verify. That the remote does not answer is no reason to go on writing.
-func TestReplacedTrustedRootCountsWhileTheRemoteIsDown(t *testing.T) {
-	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+func TestReplacedTrustedRootAppliesWhileTheRemoteIsDown(t *testing.T) {
+	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		var policy atomic.Pointer[verify.Policy]
 		policy.Store(l.policy)
 		l.opts.Policy = func() (*verify.Policy, error) { return policy.Load(), nil }
@@ -59,10 +59,10 @@ func TestReplacedTrustedRootCountsWhileTheRemoteIsDown(t *testing.T) {
 	})
 }
 
-// TestUnverifiedStartKnowsNothingOfItsGuests begins with a policy under which the accepted revision does not verify. Nobody can say what
+// TestUnverifiedStartReportsUnknownGuests begins with a policy under which the accepted revision does not verify. Nobody can say what
 // is wanted then: nothing has drifted, and nothing is to be removed.
-func TestUnverifiedStartKnowsNothingOfItsGuests(t *testing.T) {
-	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+func TestUnverifiedStartReportsUnknownGuests(t *testing.T) {
+	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}", "lifecycle: {destroy: allow}")
 		l.push("one guest", alice)
 		stop := l.start()
@@ -74,16 +74,16 @@ func TestUnverifiedStartKnowsNothingOfItsGuests(t *testing.T) {
 		eventually(t, "writes to stop", func() bool { return l.engine.Report().Writes.Reason == gate.StopUnverified })
 		time.Sleep(5 * time.Minute)
 		g := l.guest(l.engine.Report(), 201)
-		if g.Sync != report.SyncUnknown || !has(g, plan.NotObserved, plan.ReasonNoRevision) || len(g.Held) != 0 {
+		if g.Sync != report.SyncUnknown || !hasCondition(g, plan.NotObserved, plan.ReasonNoRevision) || len(g.Held) != 0 {
 			t.Errorf("got %s with %+v and %+v, want its state unknown and no step", g.Sync, g.Conditions, g.Held)
 		}
 	})
 }
 
-// TestReportNamesTheRevisionItSpeaksOf lets the engine lag behind the acceptance of a revision. What it reports meanwhile is about the
+// TestReportDescribesTheRevisionThatItNames lets the engine lag behind the acceptance of a revision. What it reports meanwhile is about the
 // revision that it knows.
-func TestReportNamesTheRevisionItSpeaksOf(t *testing.T) {
-	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+func TestReportDescribesTheRevisionThatItNames(t *testing.T) {
+	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		var lagging atomic.Bool
 		l.opts.Hooks.Intake.OnPoll = func(p report.PollOutcome) {
 			if p.Result == report.PollAccepted && lagging.Load() {
@@ -114,7 +114,7 @@ func TestReportNamesTheRevisionItSpeaksOf(t *testing.T) {
 
 func TestDryRunWritesNoState(t *testing.T) {
 	dry := func(o *reconcile.Options) { o.DryRun = true }
-	bubble(t, []labOption{defaultPoll, dry}, func(t *testing.T, l *lab) {
+	runLab(t, []labOption{defaultPoll, dry}, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		l.push("one guest", alice)
 		r := l.once()

@@ -21,7 +21,7 @@ func withoutVMID(manifest string) string {
 
 // TestAssignedVMIDIsTaken names in a manifest the vmid that was assigned to another guest.
 func TestAssignedVMIDIsTaken(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = withoutVMID(vmYAML("web-1", 201))
 		l.files["keep.yaml"] = vmYAML("keep-1", 209, "memory: {size: 2Gi}")
 		l.push("one guest without a vmid", alice)
@@ -39,7 +39,7 @@ func TestAssignedVMIDIsTaken(t *testing.T) {
 
 // TestSingleRunAssignsAndCreates leaves a guest's vmid to an agent that runs once.
 func TestSingleRunAssignsAndCreates(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = withoutVMID(vmYAML("web-1", 201, "state: running"))
 		l.push("one guest without a vmid", alice)
 		if r := l.once(); !r.Converged || r.QueueDepth != 0 || l.sim.Effects(200, pvesim.Cloned) != 1 {
@@ -48,9 +48,9 @@ func TestSingleRunAssignsAndCreates(t *testing.T) {
 	})
 }
 
-// TestUnusedVMIDsAreGivenBack removes a manifest before its guest could be made.
-func TestUnusedVMIDsAreGivenBack(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+// TestUnusedVMIDsAreReleased removes a manifest before its guest could be made.
+func TestUnusedVMIDsAreReleased(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = withoutVMID(strings.Replace(vmYAML("web-1", 201), "tmpl-debian-12", "no-such-template", 1))
 		l.push("one guest without a vmid", alice)
 		defer l.start()()
@@ -64,9 +64,9 @@ func TestUnusedVMIDsAreGivenBack(t *testing.T) {
 	})
 }
 
-// TestIncidentReusedVMIDGoesWithItsManifest replaces an owned guest by a foreign one while the agent is down, and removes the manifest.
-func TestIncidentReusedVMIDGoesWithItsManifest(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+// TestIncidentReusedVMIDIsDestroyedWithItsManifest replaces an owned guest by a foreign one while the agent is down, and removes the manifest.
+func TestIncidentReusedVMIDIsDestroyedWithItsManifest(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["keep.yaml"] = vmYAML("keep-1", 209)
 		l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}")
 		l.push("two guests", alice)
@@ -90,11 +90,11 @@ func TestIncidentReusedVMIDGoesWithItsManifest(t *testing.T) {
 	})
 }
 
-// TestIncidentVMIDIsLostBeforeTheCreate loses the vmid of a create to somebody else. The record of the attempt neither lets the agent touch that guest,
+// TestIncidentVMIDIsTakenBeforeTheCreate loses the vmid of a create to somebody else. The record of the attempt neither lets the agent touch that guest,
 // nor does it stand in the way of adopting it on request.
-func TestIncidentVMIDIsLostBeforeTheCreate(t *testing.T) {
-	probed(t, nil, func(t *testing.T, l *lab, p *probe) {
-		p.lay(hands{write: func(call cluster.Call) {
+func TestIncidentVMIDIsTakenBeforeTheCreate(t *testing.T) {
+	runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
+		p.setHooks(hooks{write: func(call cluster.Call) {
 			if call.Op == cluster.OpCreate && call.VMID == 201 {
 				_, _ = l.sim.AddVM(pvesim.Guest{VMID: 201, Config: "name: dave\nmemory: 512\n"}) // once; later it is there already
 			}
@@ -105,7 +105,7 @@ func TestIncidentVMIDIsLostBeforeTheCreate(t *testing.T) {
 		defer l.start()()
 		eventually(t, "the conflict", func() bool {
 			r := l.engine.Report()
-			return len(r.Guests) == 2 && has(l.guest(r, 201), plan.IdentityConflict, plan.ReasonDifferentGuest)
+			return len(r.Guests) == 2 && hasCondition(l.guest(r, 201), plan.IdentityConflict, plan.ReasonDifferentGuest)
 		})
 		time.Sleep(10 * time.Minute)
 		if got := p.count(cluster.OpConfig, 201); got != 0 {

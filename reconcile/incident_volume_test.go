@@ -11,9 +11,9 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// TestIncidentDestroyTakesADiskOfAnother removes the manifest of a guest whose former disk another guest has by now. The volume still bears the
+// TestIncidentDestroyRemovesADiskOfAnotherGuest removes the manifest of a guest whose former disk another guest has by now. The volume still bears the
 // first one's vmid, so destroying that would free it. It is destroyed once nobody else names the volume.
-func TestIncidentDestroyTakesADiskOfAnother(t *testing.T) {
+func TestIncidentDestroyRemovesADiskOfAnotherGuest(t *testing.T) {
 	const volume = "local-lvm:vm-201-disk-0"
 	gone := 201
 	keep := vmYAML("new", 202, "lifecycle: {destroy: deny}")
@@ -28,7 +28,7 @@ func TestIncidentDestroyTakesADiskOfAnother(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, l *lab) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
 				old := func(disk string) string {
 					return vmYAML("old", 201, "disks: {scsi1: "+disk+"}", "lifecycle: {destroy: "+test.destroy+"}")
 				}
@@ -37,7 +37,7 @@ func TestIncidentDestroyTakesADiskOfAnother(t *testing.T) {
 				defer l.start()()
 				l.converge()
 				l.files["old.yaml"] = old("{absent: true}")
-				l.acceptance(l.push("detach", alice))
+				l.waitForAcceptance(l.push("detach", alice))
 				l.approveAll(gone)
 				l.converge()
 				l.files["new.yaml"] = test.manifest
@@ -47,16 +47,16 @@ func TestIncidentDestroyTakesADiskOfAnother(t *testing.T) {
 				}
 				l.converge()
 				delete(l.files, "old.yaml")
-				l.acceptance(l.push("the old one goes", alice))
-				l.tells(201, "volume-in-use", volume, "VirtualMachine/new (202) as scsi1", test.said)
-				l.lasts(gone, "a guest that is kept, and nothing to approve", func(g report.Guest) bool {
-					return len(g.Held) == 0 && has(g, plan.Blocked, plan.ReasonVolumeInUse)
+				l.waitForAcceptance(l.push("the old one goes", alice))
+				l.waitForCondition(201, "volume-in-use", volume, "VirtualMachine/new (202) as scsi1", test.said)
+				l.remains(gone, "a guest that is kept, and nothing to approve", func(g report.Guest) bool {
+					return len(g.Held) == 0 && hasCondition(g, plan.Blocked, plan.ReasonVolumeInUse)
 				})
 				if !slices.Contains(l.volumesOf(201), volume) || l.sim.Effects(201, pvesim.Destroyed) != 0 {
 					t.Fatalf("got volumes %v and %d destroys, want the disk that 202 has, and none", l.volumesOf(201), l.sim.Effects(201, pvesim.Destroyed))
 				}
 				l.files["new.yaml"] = keep
-				l.acceptance(l.push("nobody wants the disk", alice))
+				l.waitForAcceptance(l.push("nobody wants the disk", alice))
 				l.ok(l.sim.Edit(202, "scsi1", ""))
 				if test.destroy == "approve" {
 					eventually(t, "the destroy to be held", func() bool { return len(l.guest(l.engine.Report(), 201).Held) > 0 })
@@ -78,7 +78,7 @@ func TestIncidentDiskOfAnotherGuestIsAttached(t *testing.T) {
 	}
 	for name, exists := range map[string]bool{"exists": true, "is_made": false} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, l *lab) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
 				old := func(disk string) string { return vmYAML("old", 201, "disks: {scsi1: "+disk+"}") }
 				l.files["old.yaml"] = old("{storage: local-lvm, size: 4Gi}")
 				if exists {
@@ -88,14 +88,14 @@ func TestIncidentDiskOfAnotherGuestIsAttached(t *testing.T) {
 				defer l.start()()
 				l.converge()
 				l.files["new.yaml"] = blank("memory: {size: 2Gi}", `disks: {scsi1: {volume: "`+volume+`"}}`)
-				l.acceptance(l.push("a disk of another guest", alice))
-				l.tells(202, volume, "is still in use by VirtualMachine/old (201) as scsi1")
+				l.waitForAcceptance(l.push("a disk of another guest", alice))
+				l.waitForCondition(202, volume, "is still in use by VirtualMachine/old (201) as scsi1")
 				time.Sleep(10 * time.Minute)
 				if got := l.sim.Value(202, "scsi1"); got != "" || exists != (l.sim.Value(202, "memory") == "2048") {
 					t.Errorf("got scsi1 %q in %q, want none, and the rest of it in a guest that exists", got, l.sim.Config(202))
 				}
 				l.files["old.yaml"] = old("{absent: true}")
-				l.acceptance(l.push("the other lets go", alice))
+				l.waitForAcceptance(l.push("the other lets go", alice))
 				l.approveAll(other)
 				l.converge()
 				if got := l.sim.Value(202, "scsi1"); !strings.HasPrefix(got, volume) {

@@ -14,7 +14,7 @@ import (
 
 // TestDependencyThatCannotExistIsWaitedFor builds on a guest whose template is nowhere.
 func TestDependencyThatCannotExistIsWaitedFor(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["db.yaml"] = strings.Replace(vmYAML("db-1", 202, "state: running"), "tmpl-debian-12", "no-such-template", 1)
 		l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "dependsOn: [VirtualMachine/db-1]")
 		l.push("two guests", alice)
@@ -39,7 +39,7 @@ func TestDependencyThatCannotExistIsWaitedFor(t *testing.T) {
 // TestNewDependencyCountsFromTheStart gives a guest that exists a dependency and a run state in one revision. Planning takes long; the
 // lanes must not start the guest in the meantime.
 func TestNewDependencyCountsFromTheStart(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		var slow atomic.Bool
 		l.opts.Hooks.OnPlan = func(report.PlanOutcome) {
 			if slow.Load() {
@@ -63,11 +63,11 @@ func TestNewDependencyCountsFromTheStart(t *testing.T) {
 	})
 }
 
-// TestSuspendedGuestHoldsUpNoWave leaves a guest of the first wave alone and down. The second wave does not wait for it.
-func TestSuspendedGuestHoldsUpNoWave(t *testing.T) {
+// TestSuspendedGuestDoesNotBlockAWave leaves a guest of the first wave alone and down. The second wave does not wait for it.
+func TestSuspendedGuestDoesNotBlockAWave(t *testing.T) {
 	for name, resting := range map[string]string{"suspended": "suspend: {reason: repair, author: alice}", "observed": "mode: observe"} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, l *lab) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
 				l.files["db.yaml"] = vmYAML("db-1", 202, "state: running")
 				l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "wave: 1")
 				l.push("two guests", alice)
@@ -91,13 +91,13 @@ func TestSuspendedGuestHoldsUpNoWave(t *testing.T) {
 // A guest of the first wave can never be made. One of the second, which exists, is stopped by hand meanwhile.
 func TestIncidentFailingGuestKeepsLaterWavesDown(t *testing.T) {
 	for name, text := range map[string]string{"full": "no space left", "refused": "storage 'ssd' does not exist"} {
-		t.Run(name, func(t *testing.T) { failsInFrontOfAWave(t, text) })
+		t.Run(name, func(t *testing.T) { runFailureBeforeAWave(t, text) })
 	}
 }
 
-func failsInFrontOfAWave(t *testing.T, text string) {
+func runFailureBeforeAWave(t *testing.T, text string) {
 	t.Helper()
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 202, "state: running", "wave: 1")
 		l.push("one guest", alice)
 		defer l.start()()
@@ -108,7 +108,7 @@ func failsInFrontOfAWave(t *testing.T, text string) {
 		l.push("a first wave", alice)
 		eventually(t, "the first try", func() bool {
 			r := l.engine.Report()
-			return len(r.Guests) == 3 && has(l.guest(r, 201), plan.Failed, "create")
+			return len(r.Guests) == 3 && hasCondition(l.guest(r, 201), plan.Failed, "create")
 		})
 		l.ok(l.sim.SetRunning(202, false))
 		held := func() bool {
@@ -118,7 +118,7 @@ func failsInFrontOfAWave(t *testing.T, text string) {
 		eventually(t, "web-1 to wait for the first wave", held)
 		eventually(t, "the start of web-1", func() bool { return l.sim.Running(202) })
 		time.Sleep(time.Hour)
-		if !has(l.guest(l.engine.Report(), 201), plan.Failed, "create") || l.sim.Effects(203, pvesim.Cloned) != 0 {
+		if !hasCondition(l.guest(l.engine.Report(), 201), plan.Failed, "create") || l.sim.Effects(203, pvesim.Cloned) != 0 {
 			t.Errorf("got %+v and app-1 made %d times, want db-1 failing, and app-1 waiting for it", l.guest(l.engine.Report(), 201), l.sim.Effects(203, pvesim.Cloned))
 		}
 		l.sim.ClearFaults()

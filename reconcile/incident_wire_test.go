@@ -33,7 +33,7 @@ type sent struct {
 }
 
 // wired runs a test in virtual time, with a wire between the engine's client and the simulator.
-func wired(t *testing.T, options pvesim.Options, test func(t *testing.T, l *lab, w *wire)) {
+func runLabWithWire(t *testing.T, options pvesim.Options, test func(t *testing.T, l *lab, w *wire)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -93,24 +93,24 @@ func (w *wire) writes(suffix string) []sent {
 	return list
 }
 
-func (w *wire) forget() {
+func (w *wire) reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sent = nil
 }
 
 // rests lets an hour pass, in which every guest is read in full sixty times, and wants no write.
-func (w *wire) rests(t testing.TB) {
+func (w *wire) wantNoWrites(t testing.TB) {
 	t.Helper()
-	w.forget()
+	w.reset()
 	time.Sleep(time.Hour)
 	if got := w.writes(""); len(got) != 0 {
 		t.Errorf("got writes %v within an hour, want none", got)
 	}
 }
 
-// tells waits until a guest's report has a condition whose message holds all these words.
-func (l *lab) tells(vmid int, words ...string) {
+// waitForCondition waits until a guest's report has a condition whose message holds all these words.
+func (l *lab) waitForCondition(vmid int, words ...string) {
 	l.Helper()
 	eventually(l, fmt.Sprintf("a condition of %d that says %q", vmid, words), func() bool {
 		for _, g := range l.engine.Report().Guests {

@@ -11,7 +11,7 @@ import (
 )
 
 // nodes is a bubble around a cluster of two nodes.
-func nodes(t *testing.T, test func(t *testing.T, l *lab)) {
+func runLabWithTwoNodes(t *testing.T, test func(t *testing.T, l *lab)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -37,7 +37,7 @@ func onNode(manifest, node string) string {
 
 // TestCloneGoesToItsNode wants a clone on another node than its template's, whose disks are on a storage of that node.
 func TestCloneGoesToItsNode(t *testing.T) {
-	nodes(t, func(t *testing.T, l *lab) {
+	runLabWithTwoNodes(t, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = strings.Replace(vmYAML("web-1", 201, "memory: {size: 2Gi}", "state: running"), "node: pve1", "node: pve2", 1)
 		l.push("one guest", alice)
 		defer l.start()()
@@ -59,7 +59,7 @@ func TestCloneGoesToItsNode(t *testing.T) {
 // TestGuestMovesWhereItsManifestAllows moves a running guest once its manifest names another node and allows it, and leaves one alone whose
 // manifest only says where to create it.
 func TestGuestMovesWhereItsManifestAllows(t *testing.T) {
-	nodes(t, func(t *testing.T, l *lab) {
+	runLabWithTwoNodes(t, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = onNode(vmYAML("web-1", 201, "state: running"), "pve1")
 		l.files["db.yaml"] = vmYAML("db-1", 202, "state: running")
 		l.push("two guests", alice)
@@ -81,7 +81,7 @@ func TestGuestMovesWhereItsManifestAllows(t *testing.T) {
 // TestHAGuestIsFollowedByState puts a guest under the HA manager, whose tasks are OK before anything happens: the agent waits for the guest
 // itself, and asks once.
 func TestHAGuestIsFollowedByState(t *testing.T) {
-	nodes(t, func(t *testing.T, l *lab) {
+	runLabWithTwoNodes(t, func(t *testing.T, l *lab) {
 		l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}}) // who tells the HA manager needs Sys.Console
 		l.files["web.yaml"] = onNode(vmYAML("web-1", 201, "ha: {state: ignored, maxRestart: 3}"), "pve1")
 		l.push("one guest", alice)

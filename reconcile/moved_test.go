@@ -12,7 +12,7 @@ import (
 
 // TestMovedDiskLeavesItsVolumeBehind moves the disk of a stopped guest to another storage. The old volume is kept, and told of.
 func TestMovedDiskLeavesItsVolumeBehind(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "disks: {scsi1: {storage: local, size: 1Gi}}")
 		l.push("one guest", alice)
 		defer l.start()()
@@ -23,7 +23,7 @@ func TestMovedDiskLeavesItsVolumeBehind(t *testing.T) {
 		if config := l.sim.Config(201); !strings.Contains(config, "scsi1: local-lvm:") || !strings.Contains(config, "unused0: local:") {
 			t.Errorf("got config %q, want the disk on local-lvm and its old volume kept", config)
 		}
-		if g := l.guest(l.engine.Report(), 201); !has(g, plan.Leftover, plan.ReasonUnusedVolumes) {
+		if g := l.guest(l.engine.Report(), 201); !hasCondition(g, plan.Leftover, plan.ReasonUnusedVolumes) {
 			t.Errorf("got %+v, want a word on the volume that is left", g.Conditions)
 		}
 	})
@@ -32,7 +32,7 @@ func TestMovedDiskLeavesItsVolumeBehind(t *testing.T) {
 // TestTemplateIsMadeOnce turns a virtual machine and a container into templates, each after an approval, since there is no way back. The
 // container's task goes on behind a reply that names none.
 func TestTemplateIsMadeOnce(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"], l.files["dns.yaml"] = vmYAML("web-1", 201), dnsYAML()
 		l.push("two guests", alice)
 		defer l.start()()
@@ -43,16 +43,16 @@ func TestTemplateIsMadeOnce(t *testing.T) {
 		l.approve(l.digestOfHold(210))
 		l.converge()
 		for _, vmid := range []int{201, 210} {
-			if got := l.sim.Effects(vmid, pvesim.Templated); got != 1 || has(l.guest(l.engine.Report(), vmid), plan.Failed, "") {
+			if got := l.sim.Effects(vmid, pvesim.Templated); got != 1 || hasCondition(l.guest(l.engine.Report(), vmid), plan.Failed, "") {
 				t.Errorf("got %d templated %d times, want once and without trouble", vmid, got)
 			}
 		}
 	})
 }
 
-// TestMovedBackIsAMatterOfApproval has a disk moved back by hand. The next move would leave a second whole volume on its storage.
-func TestMovedBackIsAMatterOfApproval(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+// TestMoveBackNeedsAnApproval has a disk moved back by hand. The next move would leave a second whole volume on its storage.
+func TestMoveBackNeedsAnApproval(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "disks: {scsi1: {storage: local, size: 1Gi}}")
 		l.push("one guest", alice)
 		defer l.start()()
@@ -68,9 +68,9 @@ func TestMovedBackIsAMatterOfApproval(t *testing.T) {
 	})
 }
 
-// TestPoolThatTheTokenDoesNotSee keeps a guest in a pool whose members the token is not shown: it is told once, and not joined for ever.
-func TestPoolThatTheTokenDoesNotSee(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+// TestPoolThatTheTokenCannotRead keeps a guest in a pool whose members the token is not shown: it is told once, and not joined for ever.
+func TestPoolThatTheTokenCannotRead(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		l.push("one guest", alice)
 		defer l.start()()
@@ -86,7 +86,7 @@ func TestPoolThatTheTokenDoesNotSee(t *testing.T) {
 		l.push("into the pool", alice)
 		eventually(l, "a word on the privilege", func() bool {
 			g := l.guest(l.engine.Report(), 201)
-			return has(g, plan.Failed, plan.ReasonDenied) && strings.Contains(g.Conditions[len(g.Conditions)-1].Message, "Pool.Audit on /pool/prod")
+			return hasCondition(g, plan.Failed, plan.ReasonDenied) && strings.Contains(g.Conditions[len(g.Conditions)-1].Message, "Pool.Audit on /pool/prod")
 		})
 		l.sim.ResetCounters()
 		time.Sleep(20 * time.Minute)

@@ -23,9 +23,9 @@ func (l *lab) reads() int {
 // readOf returns when a guest was last read in full.
 func (l *lab) readOf(vmid int) time.Time { return l.guest(l.engine.Report(), vmid).ObservedAt }
 
-// TestQueueJumping makes the sweep so slow that it finds nothing: a guest whose row or manifest changed, or that the agent wrote to, is read
+// TestChangedGuestIsReadFirst makes the sweep so slow that it finds nothing: a guest whose row or manifest changed, or that the agent wrote to, is read
 // all the same.
-func TestQueueJumping(t *testing.T) {
+func TestChangedGuestIsReadFirst(t *testing.T) {
 	tests := map[string]func(l *lab){
 		"row_changed": func(l *lab) { l.ok(l.sim.Edit(201, "tags", l.sim.Value(201, "tags")+";by-hand")) },
 		"manifest_changed": func(l *lab) {
@@ -40,7 +40,7 @@ func TestQueueJumping(t *testing.T) {
 	}
 	for name, event := range tests {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, []labOption{slowSweep}, func(t *testing.T, l *lab) {
+			runLab(t, []labOption{slowSweep}, func(t *testing.T, l *lab) {
 				l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 				for _, other := range []struct {
 					name string
@@ -69,7 +69,7 @@ func TestQueueJumping(t *testing.T) {
 }
 
 // listed runs a test in virtual time with the list of guests of the simulator in a file.
-func listed(t *testing.T, test func(t *testing.T, l *lab, file string)) {
+func runLabWithVMList(t *testing.T, test func(t *testing.T, l *lab, file string)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,8 +90,8 @@ func listed(t *testing.T, test func(t *testing.T, l *lab, file string)) {
 }
 
 // An idle cluster costs the inventory alone, and a change is found within a second or so although the next tick is far away.
-func TestEngineGoesByTheListOfGuests(t *testing.T) {
-	listed(t, func(t *testing.T, l *lab, _ string) {
+func TestEngineUsesTheListOfGuests(t *testing.T) {
+	runLabWithVMList(t, func(t *testing.T, l *lab, _ string) {
 		time.Sleep(30 * time.Second)
 		l.sim.ResetCounters()
 		time.Sleep(5 * time.Minute)
@@ -114,7 +114,7 @@ func TestEngineGoesByTheListOfGuests(t *testing.T) {
 
 // While the file is of no use the sweep goes on as without one, and the report says so.
 func TestEngineSweepsWithoutTheListOfGuests(t *testing.T) {
-	listed(t, func(t *testing.T, l *lab, file string) {
+	runLabWithVMList(t, func(t *testing.T, l *lab, file string) {
 		whole, err := os.ReadFile(file)
 		l.ok(err)
 		l.ok(os.WriteFile(file, whole[:len(whole)/2], 0o600))

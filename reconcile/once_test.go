@@ -12,7 +12,7 @@ import (
 
 // Who runs the engine once branches on why it could not do its work, so the error keeps what the cluster said.
 func TestOnceKeepsTheCause(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Kind: pvesim.ProxyStatus, Status: 595, Times: -1}))
@@ -26,7 +26,7 @@ func TestOnceKeepsTheCause(t *testing.T) {
 
 // A lane that ends releases what waits for it, also when it was the last one that was busy.
 func TestOnceFollowsDependencies(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["a.yaml"] = vmYAML("a-1", 201, "memory: {size: 2Gi}", "state: running")
 		l.files["b.yaml"] = vmYAML("b-1", 202, "memory: {size: 2Gi}", "state: running", "dependsOn: [VirtualMachine/a-1]")
 		l.files["c.yaml"] = vmYAML("c-1", 203, "memory: {size: 2Gi}", "dependsOn: [VirtualMachine/b-1]")

@@ -14,16 +14,16 @@ import (
 	"gitops-agent/verify"
 )
 
-// TestOlderStateRevivesNoSpentApproval brings a backup of the state back that was made before an approval was spent. The cluster's
+// TestOlderStateDoesNotRestoreASpentApproval brings a backup of the state back that was made before an approval was spent. The cluster's
 // floor says that the backup is old, so nothing that it holds for unspent may release a step.
-func TestOlderStateRevivesNoSpentApproval(t *testing.T) {
-	probed(t, []labOption{defaultPoll}, func(t *testing.T, l *lab, _ *probe) {
-		l.files["web.yaml"] = bridged("vmbr0")
+func TestOlderStateDoesNotRestoreASpentApproval(t *testing.T) {
+	runLabWithProbe(t, []labOption{defaultPoll}, func(t *testing.T, l *lab, _ *probe) {
+		l.files["web.yaml"] = webOnBridge("vmbr0")
 		l.push("one guest", alice)
 		stop := l.start()
 		l.converge()
 		old := l.sim.Value(201, "net0")
-		l.files["web.yaml"] = bridged("vmbr1")
+		l.files["web.yaml"] = webOnBridge("vmbr1")
 		l.push("another bridge", alice)
 		digest := l.digestOfHold(201)
 		l.sim.StopNode("pve1")
@@ -78,14 +78,14 @@ func TestSpentApprovalIsNotReplayed(t *testing.T) {
 	}
 	for name, comeBack := range ways {
 		t.Run(name, func(t *testing.T) {
-			probed(t, []labOption{defaultPoll}, func(t *testing.T, l *lab, _ *probe) {
+			runLabWithProbe(t, []labOption{defaultPoll}, func(t *testing.T, l *lab, _ *probe) {
 				l.segment = 64 << 10
-				l.files["web.yaml"] = bridged("vmbr0")
+				l.files["web.yaml"] = webOnBridge("vmbr0")
 				l.push("one guest", alice)
 				stop := l.start()
 				l.converge()
 				old := l.sim.Value(201, "net0")
-				l.files["web.yaml"] = bridged("vmbr1")
+				l.files["web.yaml"] = webOnBridge("vmbr1")
 				l.push("another bridge", alice)
 				l.approve(l.digestOfHold(201))
 				approval := []byte(l.repo.Git(nil, "cat-file", "commit", l.repo.Tip))
@@ -123,7 +123,7 @@ func payloadOf(raw []byte) []byte {
 
 // TestMissingPoolWithMissingStateNeedsTheAnchor loses both memories. What is left is the commit that the config names.
 func TestMissingPoolWithMissingStateNeedsTheAnchor(t *testing.T) {
-	bubble(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
+	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		first := l.push("first", alice)
 		anchored := func(anchor string) {

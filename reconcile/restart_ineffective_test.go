@@ -12,24 +12,24 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// TestRestartInVainIsNotRepeated has Proxmox keep a change waiting however often the guest is restarted for it, also by an agent that is
+// TestIneffectiveRestartIsNotRepeated has Proxmox keep a change waiting however often the guest is restarted for it, also by an agent that is
 // started again, until the revision or what waits is another one.
-func TestRestartInVainIsNotRepeated(t *testing.T) {
-	probed(t, nil, func(t *testing.T, l *lab, p *probe) {
-		l.files["web.yaml"] = restarting(1)
+func TestIneffectiveRestartIsNotRepeated(t *testing.T) {
+	runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
+		l.files["web.yaml"] = runningWeb(1)
 		l.push("one guest", alice)
 		stop := l.start()
 		l.converge()
-		p.lay(hands{read: waitsFor("cores", "1", "2")})
-		l.files["web.yaml"] = restarting(2)
-		l.acceptance(l.push("two cores", alice))
+		p.setHooks(hooks{read: waitsFor("cores", "1", "2")})
+		l.files["web.yaml"] = runningWeb(2)
+		l.waitForAcceptance(l.push("two cores", alice))
 		restarts := func(want int, when string) {
 			t.Helper()
 			time.Sleep(time.Hour)
 			if got := l.sim.Effects(201, pvesim.Stopped); got != want {
 				t.Errorf("got %d restarts an hour after %s, want %d", got, when, want)
 			}
-			if g := l.guest(l.engine.Report(), 201); !has(g, plan.Failed, "reboot") || !has(g, plan.PendingRestart, "") {
+			if g := l.guest(l.engine.Report(), 201); !hasCondition(g, plan.Failed, "reboot") || !hasCondition(g, plan.PendingRestart, "") {
 				t.Errorf("got %+v after %s, want the restart told as failed", g.Conditions, when)
 			}
 		}
@@ -40,10 +40,10 @@ func TestRestartInVainIsNotRepeated(t *testing.T) {
 			restarts(1, "another start of the agent")
 		}
 		l.files["README.md"] = "Another revision.\n"
-		l.acceptance(l.push("another revision", alice))
+		l.waitForAcceptance(l.push("another revision", alice))
 		restarts(2, "another revision")
 		cores, sockets := waitsFor("cores", "1", "2"), waitsFor("sockets", "2", "1")
-		p.lay(hands{read: func(o *guest.Observed) { cores(o); sockets(o) }})
+		p.setHooks(hooks{read: func(o *guest.Observed) { cores(o); sockets(o) }})
 		restarts(3, "another change that waits")
 		stop()
 		defer l.start()()
@@ -60,22 +60,22 @@ func waitsFor(key, now, next string) func(o *guest.Observed) {
 	}
 }
 
-// TestReviveLeavesDownWhatSomebodyShutDown ends the agent while it cannot see how a restart goes. The guest comes back by itself, and somebody
+// TestAgentDoesNotStartAGuestThatAUserShutDown ends the agent while it cannot see how a restart goes. The guest comes back by itself, and somebody
 // shuts it down before the agent lives again.
-func TestReviveLeavesDownWhatSomebodyShutDown(t *testing.T) {
-	probed(t, nil, func(t *testing.T, l *lab, p *probe) {
-		stop := l.restarts()
-		p.lay(hands{wait: func(upid string) error {
+func TestAgentDoesNotStartAGuestThatAUserShutDown(t *testing.T) {
+	runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
+		stop := l.startWithRunningWeb()
+		p.setHooks(hooks{wait: func(upid string) error {
 			if strings.Contains(upid, ":qmreboot:") {
 				return cluster.ErrNotReady
 			}
 			return nil
 		}})
-		l.files["web.yaml"] = restartable(2)
-		l.acceptance(l.push("two cores", alice))
+		l.files["web.yaml"] = restartableWeb(2)
+		l.waitForAcceptance(l.push("two cores", alice))
 		eventually(t, "the guest back", func() bool { return l.sim.Effects(201, pvesim.Stopped) == 1 && l.sim.Running(201) })
 		stop()
-		p.lay(hands{})
+		p.setHooks(hooks{})
 		time.Sleep(10 * time.Minute)
 		l.ok(l.sim.SetRunning(201, false))
 		defer l.start()()
@@ -86,19 +86,19 @@ func TestReviveLeavesDownWhatSomebodyShutDown(t *testing.T) {
 	})
 }
 
-// TestReviveObeysTheManifest has a restart leave the guest down, which by then is wanted down, or left alone.
-func TestReviveObeysTheManifest(t *testing.T) {
+// TestStartAfterARestartFollowsTheManifest has a restart leave the guest down, which by then is wanted down, or left alone.
+func TestStartAfterARestartFollowsTheManifest(t *testing.T) {
 	for name, line := range map[string]string{"stopped": "state: stopped", "suspended": "suspend: {reason: maintenance}", "observed": "mode: observe"} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, l *lab) {
-				defer l.restarts()()
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				defer l.startWithRunningWeb()()
 				l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.StaysDown, Path: "/status/reboot$"}))
-				l.files["web.yaml"] = restartable(2)
+				l.files["web.yaml"] = restartableWeb(2)
 				l.push("two cores", alice)
 				eventually(t, "the guest down", func() bool { return l.sim.Effects(201, pvesim.Stopped) == 1 })
 				starts := l.sim.Effects(201, pvesim.Started)
-				l.files["web.yaml"] = restartable(2, line)
-				l.acceptance(l.push(line, alice))
+				l.files["web.yaml"] = restartableWeb(2, line)
+				l.waitForAcceptance(l.push(line, alice))
 				time.Sleep(5 * time.Minute)
 				if got := l.sim.Effects(201, pvesim.Started) - starts; got != 0 {
 					t.Errorf("got %d starts, want none", got)
@@ -109,9 +109,9 @@ func TestReviveObeysTheManifest(t *testing.T) {
 }
 
 // restarts starts an agent that looks after web-1, which runs and may be restarted.
-func (l *lab) restarts() (stop func()) {
+func (l *lab) startWithRunningWeb() (stop func()) {
 	l.Helper()
-	l.files["web.yaml"] = restartable(1)
+	l.files["web.yaml"] = restartableWeb(1)
 	l.push("one guest", alice)
 	stop = l.start()
 	l.converge()
@@ -120,23 +120,23 @@ func (l *lab) restarts() (stop func()) {
 }
 
 // restartable is web-1, whose run state is nobody's business and which may be restarted.
-func restartable(cores int, lines ...string) string {
+func restartableWeb(cores int, lines ...string) string {
 	return vmYAML("web-1", 201, append(lines, fmt.Sprintf("cpu: {cores: %d}", cores), "lifecycle: {rebootPolicy: auto}")...)
 }
 
-// TestPoolChangeIsNoFailure changes the pool, which the inventory alone shows, and looks at every report on the way.
-func TestPoolChangeIsNoFailure(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+// TestPoolChangeIsNotAFailure changes the pool, which the inventory alone shows, and looks at every report on the way.
+func TestPoolChangeIsNotAFailure(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.ok(l.cluster.SetPoolComment(t.Context(), "prod", "for the test"))
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		l.push("one guest", alice)
 		defer l.start()()
 		l.converge()
 		l.files["web.yaml"] = vmYAML("web-1", 201, "pool: prod")
-		l.acceptance(l.push("its pool", alice))
+		l.waitForAcceptance(l.push("its pool", alice))
 		eventually(t, "convergence without a failure", func() bool {
 			r := l.engine.Report()
-			if g := l.guest(r, 201); has(g, plan.Failed, "") {
+			if g := l.guest(r, 201); hasCondition(g, plan.Failed, "") {
 				t.Fatalf("got %+v after a change that worked", g.Conditions)
 			}
 			return r.Converged

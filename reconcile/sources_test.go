@@ -35,9 +35,9 @@ func TestEverySourceConverges(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, l *lab) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
 				l.ok(l.sim.AddVolume("local:iso/debian.iso", 1<<20))
-				l.files["web.yaml"] = strings.Replace(test.manifest, "ARCHIVE", l.backedUp(150), 1)
+				l.files["web.yaml"] = strings.Replace(test.manifest, "ARCHIVE", l.makeBackup(150), 1)
 				l.push("one guest", alice)
 				defer l.start()()
 				l.converge()
@@ -52,8 +52,8 @@ func TestEverySourceConverges(t *testing.T) {
 	}
 }
 
-// backedUp makes a guest with a mark of another owner, backs it up and returns the archive.
-func (l *lab) backedUp(vmid int) string {
+// makeBackup makes a guest with a mark of another owner, backs it up and returns the archive.
+func (l *lab) makeBackup(vmid int) string {
 	l.Helper()
 	_, err := l.sim.AddVM(pvesim.Guest{VMID: vmid, Config: fmt.Sprintf("name: old\nmemory: 512\ntags: gitops-00000000\nscsi0: local:%d/vm-%d-disk-0.qcow2,size=1G\n", vmid, vmid)})
 	l.ok(err)
@@ -77,9 +77,9 @@ func (l *lab) backedUp(vmid int) string {
 	return archive
 }
 
-// TestCloudInitDriveIsWrittenAnew changes what cloud-init sets up in a running guest, whose manifest asks for a new drive at once.
-func TestCloudInitDriveIsWrittenAnew(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, l *lab) {
+// TestCloudInitDriveIsWrittenAgain changes what cloud-init sets up in a running guest, whose manifest asks for a new drive at once.
+func TestCloudInitDriveIsWrittenAgain(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
 		web := func(user string) string {
 			return vmYAML("web-1", 201, "state: running", "cloudInit: {storage: local, user: "+user+", onChange: regenerate}")
 		}
@@ -104,7 +104,7 @@ func TestCloudInitDriveIsNotForgotten(t *testing.T) {
 	}
 	const route = "PUT /nodes/{node}/qemu/{vmid}/cloudinit"
 	t.Run("call_fails", func(t *testing.T) {
-		bubble(t, nil, func(t *testing.T, l *lab) {
+		runLab(t, nil, func(t *testing.T, l *lab) {
 			l.files["web.yaml"] = web("ops")
 			l.push("one guest", alice)
 			defer l.start()()
@@ -121,7 +121,7 @@ func TestCloudInitDriveIsNotForgotten(t *testing.T) {
 		})
 	})
 	t.Run("reply_lost", func(t *testing.T) {
-		bubble(t, nil, func(t *testing.T, l *lab) {
+		runLab(t, nil, func(t *testing.T, l *lab) {
 			l.files["web.yaml"] = web("ops")
 			l.push("one guest", alice)
 			defer l.start()()
@@ -138,7 +138,7 @@ func TestCloudInitDriveIsNotForgotten(t *testing.T) {
 		})
 	})
 	t.Run("configuration_lost", func(t *testing.T) {
-		bubble(t, nil, func(t *testing.T, l *lab) {
+		runLab(t, nil, func(t *testing.T, l *lab) {
 			l.files["web.yaml"] = web("ops")
 			l.push("one guest", alice)
 			defer l.start()()
@@ -164,7 +164,7 @@ func TestCloudInitDriveIsNotForgotten(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLab(t, newSim(t, pvesim.Options{}))
 			l.files["web.yaml"] = web("ops")
-			l.dies(cluster.OpCloudInit, "before-call", func(l *lab) {
+			l.crashAndRecover(cluster.OpCloudInit, "before-call", func(l *lab) {
 				l.files["web.yaml"] = web("admin")
 				l.push("another user", alice)
 			})

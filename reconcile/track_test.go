@@ -18,7 +18,7 @@ import (
 )
 
 // resting returns an engine that does not run, and the drift that it reports.
-func resting(t *testing.T) (*Engine, *[]report.DriftOutcome) {
+func stoppedEngine(t *testing.T) (*Engine, *[]report.DriftOutcome) {
 	t.Helper()
 	j, err := journal.Open(journal.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -65,7 +65,7 @@ func TestNoteDrift(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			e, reported := resting(t)
+			e, reported := stoppedEngine(t)
 			e.force.Resumed = test.resumed
 			tr := e.track(ref)
 			for i, sync := range test.syncs {
@@ -82,7 +82,7 @@ func TestNoteDrift(t *testing.T) {
 }
 
 func TestNoteDriftKeepsTimes(t *testing.T) {
-	e, _ := resting(t)
+	e, _ := stoppedEngine(t)
 	tr := e.track(guest.Ref{VMID: 201})
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for i, sync := range []report.Sync{report.Synced, report.OutOfSync, report.OutOfSync, report.SyncUnknown} {
@@ -121,7 +121,7 @@ func TestTrackBegan(t *testing.T) {
 
 // A guest keeps its track when its label changes, and one without a vmid is known by its label.
 func TestTrackKeys(t *testing.T) {
-	e, _ := resting(t)
+	e, _ := stoppedEngine(t)
 	web := e.track(guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201})
 	if e.track(guest.Ref{Kind: guest.VirtualMachine, Name: "www-1", VMID: 201}) != web {
 		t.Error("got another track for another label of vmid 201, want the same")
@@ -151,7 +151,7 @@ func TestClearFailures(t *testing.T) {
 
 // A poll may fail after it found that the revision in force no longer verifies. Writes stop nevertheless.
 func TestFailedPollStopsWritesOfAnUnverifiedRevision(t *testing.T) {
-	e, _ := resting(t)
+	e, _ := stoppedEngine(t)
 	doubt := errors.New("log entry is from a log that the trusted root does not trust")
 	e.take(t.Context(), intake.Polled{Err: errors.New("keep 0123456: no space left on device"), InForce: intake.InForce{Unverified: doubt}})
 	if stop, why := e.writeStop(); stop != gate.StopUnverified || why != doubt.Error() {

@@ -14,32 +14,32 @@ import (
 	"gitops-agent/verify"
 )
 
-// orderly is a repository in which alice may change files and olga may approve. Orders are commits that leave the tree as it is.
-type orderly struct {
+// signedRepo is a repository in which alice may change files and olga may approve. Orders are commits that leave the tree as it is.
+type signedRepo struct {
 	*testing.T
 	repo *gittest.Repo
 	sig  *sigtest.Sigstore
 }
 
-func newOrderly(t *testing.T) *orderly {
+func newSignedRepo(t *testing.T) *signedRepo {
 	t.Helper()
 	sig, err := sigtest.New(sigtest.Options{Name: "orders", Seed: "orders"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &orderly{T: t, repo: gittest.New(t), sig: sig}
+	o := &signedRepo{T: t, repo: gittest.New(t), sig: sig}
 	o.repo.Files["cluster.yaml"] = "kind: Cluster\n"
 	o.commit("alice", "first")
 	return o
 }
 
-func (o *orderly) commit(who, message string) {
+func (o *signedRepo) commit(who, message string) {
 	o.Helper()
 	o.repo.Push(o.sig, sigtest.Identity{Subject: who + "@lab.test", Issuer: "https://issuer.test"}, message)
 }
 
 // revision verifies what was committed after a base.
-func (o *orderly) revision(base string) verify.Revision {
+func (o *signedRepo) revision(base string) verify.Revision {
 	o.Helper()
 	root, err := o.sig.TrustedRoot()
 	if err != nil {
@@ -73,7 +73,7 @@ func (o *orderly) revision(base string) verify.Revision {
 }
 
 // became returns the state in which each order is first journaled, by its text.
-func became(records []journal.Body) map[string]journal.OrderState {
+func firstStates(records []journal.Body) map[string]journal.OrderState {
 	states := make(map[string]journal.OrderState)
 	for _, r := range records {
 		if o, ok := r.(journal.Ordered); ok {
@@ -85,7 +85,7 @@ func became(records []journal.Body) map[string]journal.OrderState {
 
 // Every order of an accepted revision is journaled, also one that comes to nothing, so that the report can say what became of it.
 func TestNewOrders(t *testing.T) {
-	o := newOrderly(t)
+	o := newSignedRepo(t)
 	base := o.repo.Tip
 	o.commit("olga", "Approve\n\nGitops-Approve: 00000000000000000000000000000000\n")
 	o.commit("alice", "Approve\n\nGitops-Approve: 11111111111111111111111111111111\n")
@@ -97,7 +97,7 @@ func TestNewOrders(t *testing.T) {
 		"otto@lab.test Gitops-Run: reboot VirtualMachine/web-1":           journal.OrderRefused, // not carried out, and not left waiting
 	}
 	records := newOrders(rev, journal.State{Since: rev.ProvenTime().Add(-24 * time.Hour)})
-	if diff := cmp.Diff(want, became(records)); diff != "" {
+	if diff := cmp.Diff(want, firstStates(records)); diff != "" {
 		t.Errorf("orders differ (-want +got):\n%s", diff)
 	}
 
@@ -114,7 +114,7 @@ func TestNewOrders(t *testing.T) {
 
 // An order that was signed before this journal began may have run in a life that nobody remembers.
 func TestOrdersBeforeTheJournalHaveExpired(t *testing.T) {
-	o := newOrderly(t)
+	o := newSignedRepo(t)
 	base := o.repo.Tip
 	o.commit("olga", "Approve\n\nGitops-Approve: 00000000000000000000000000000000\n")
 	rev := o.revision(base)
@@ -126,7 +126,7 @@ func TestOrdersBeforeTheJournalHaveExpired(t *testing.T) {
 		"journal_began_in_the_same_second": {rev.ProvenTime().Add(900 * time.Millisecond), journal.OrderSeen},
 		"journal_began_later":              {rev.ProvenTime().Add(time.Second), journal.OrderExpired},
 	} {
-		got := became(newOrders(rev, journal.State{Since: test.since}))
+		got := firstStates(newOrders(rev, journal.State{Since: test.since}))
 		want := map[string]journal.OrderState{"olga@lab.test Gitops-Approve: 00000000000000000000000000000000": test.want}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: orders differ (-want +got):\n%s", name, diff)

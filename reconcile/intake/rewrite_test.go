@@ -37,7 +37,7 @@ func TestRewriteNote(t *testing.T) {
 }
 
 // A note is a full commit id in a file of its own, and nothing else.
-func TestRewriteNoteReadsNothingElse(t *testing.T) {
+func TestRewriteNoteRejectsOtherContent(t *testing.T) {
 	for name, write := range map[string]func(path string) error{
 		"short_id":  func(p string) error { return os.WriteFile(p, []byte(floorCommit[:12]), 0o600) },
 		"branch":    func(p string) error { return os.WriteFile(p, []byte("main"), 0o600) },

@@ -16,7 +16,7 @@ import (
 )
 
 // left is a step that the journal holds open: Proxmox is known to have taken some of its calls, the last of them as the task "u".
-func left(op cluster.Op, dispatched, calls int, upid string) journal.OpenStep {
+func openStep(op cluster.Op, dispatched, calls int, upid string) journal.OpenStep {
 	o := journal.OpenStep{Time: time.Unix(1750000000, 0), Dispatched: dispatched, UPID: upid}
 	o.Step, o.VMID, o.Kind, o.Node, o.Op = "s", 201, "VirtualMachine", "pve1", string(op)
 	o.TaskVMID, o.TaskTypes = 201, cluster.Call{Op: op, Kind: guest.VirtualMachine}.TaskTypes()
@@ -30,13 +30,13 @@ func TestSettle(t *testing.T) {
 	}
 	there := map[int]bool{201: true}
 	ours := map[int]guest.Observed{201: fixture.LiveWeb(guest.StatusStopped)}
-	torso := fixture.LiveWeb(guest.StatusStopped)
-	torso.Lock = "create"
-	stranger := fixture.LiveWeb(guest.StatusStopped, "tags", "theirs")
+	partlyCreated := fixture.LiveWeb(guest.StatusStopped)
+	partlyCreated.Lock = "create"
+	otherGuest := fixture.LiveWeb(guest.StatusStopped, "tags", "theirs")
 	lost := []cluster.Task{{UPID: "old", Outcome: cluster.TaskSucceeded}, {UPID: "u", Running: true, Start: time.Unix(1750000000, 0)}}
-	synchronous := left(cluster.OpConfig, 1, 1, "")
+	synchronous := openStep(cluster.OpConfig, 1, 1, "")
 	synchronous.TaskTypes = nil
-	untyped := left(cluster.OpConfig, 0, 1, "")
+	untyped := openStep(cluster.OpConfig, 0, 1, "")
 	untyped.TaskTypes = nil
 	tests := map[string]struct {
 		open   journal.OpenStep
@@ -44,40 +44,40 @@ func TestSettle(t *testing.T) {
 		want   journal.Result
 		asked  string // of the cluster, in order
 	}{
-		"task_done":          {left(cluster.OpConfig, 1, 1, "u"), fixture.Answers{Ends: ended(cluster.TaskSucceeded)}, journal.Done, "wait u"},
-		"task_with_warnings": {left(cluster.OpCreate, 1, 1, "u"), fixture.Answers{Ends: ended(cluster.TaskWarned)}, journal.Done, "wait u"},
-		"task_failed":        {left(cluster.OpStart, 1, 1, "u"), fixture.Answers{Ends: ended(cluster.TaskFailed)}, journal.Failed, "wait u"},
-		"task_died_start_up": {left(cluster.OpStart, 1, 1, "u"), fixture.Answers{Taken: there, Ends: ended(cluster.TaskLost), RunState: "running"}, journal.Done, "wait u, exists 201, status 201"},
+		"task_done":          {openStep(cluster.OpConfig, 1, 1, "u"), fixture.Answers{Ends: ended(cluster.TaskSucceeded)}, journal.Done, "wait u"},
+		"task_with_warnings": {openStep(cluster.OpCreate, 1, 1, "u"), fixture.Answers{Ends: ended(cluster.TaskWarned)}, journal.Done, "wait u"},
+		"task_failed":        {openStep(cluster.OpStart, 1, 1, "u"), fixture.Answers{Ends: ended(cluster.TaskFailed)}, journal.Failed, "wait u"},
+		"task_died_start_up": {openStep(cluster.OpStart, 1, 1, "u"), fixture.Answers{Taken: there, Ends: ended(cluster.TaskLost), RunState: "running"}, journal.Done, "wait u, exists 201, status 201"},
 
-		"forgotten_create_there": {left(cluster.OpCreate, 1, 1, "u"), fixture.Answers{Taken: there, Guests: ours}, journal.Done, "wait u, exists 201, observe 201"},
-		"forgotten_create_gone":  {left(cluster.OpCreate, 1, 1, "u"), fixture.Answers{}, journal.NotRun, "wait u, exists 201"},
-		"forgotten_config":       {left(cluster.OpConfig, 1, 1, "u"), fixture.Answers{Taken: there}, journal.Unknown, "wait u, exists 201"},
-		"forgotten_resize":       {left(cluster.OpResize, 1, 1, "u"), fixture.Answers{Taken: there}, journal.Unknown, "wait u, exists 201"},
+		"forgotten_create_there": {openStep(cluster.OpCreate, 1, 1, "u"), fixture.Answers{Taken: there, Guests: ours}, journal.Done, "wait u, exists 201, observe 201"},
+		"forgotten_create_gone":  {openStep(cluster.OpCreate, 1, 1, "u"), fixture.Answers{}, journal.NotRun, "wait u, exists 201"},
+		"forgotten_config":       {openStep(cluster.OpConfig, 1, 1, "u"), fixture.Answers{Taken: there}, journal.Unknown, "wait u, exists 201"},
+		"forgotten_resize":       {openStep(cluster.OpResize, 1, 1, "u"), fixture.Answers{Taken: there}, journal.Unknown, "wait u, exists 201"},
 
 		"synchronous_config": {synchronous, fixture.Answers{}, journal.Done, ""},
 		"no_reply_untyped":   {untyped, fixture.Answers{Taken: there}, journal.Unknown, "exists 201"},
 
-		"no_reply_create_there":    {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, Guests: ours}, journal.Done, "tasks, exists 201, observe 201"},
-		"no_reply_create_torso":    {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, Guests: map[int]guest.Observed{201: torso}}, journal.Failed, "tasks, exists 201, observe 201"},
-		"no_reply_create_stranger": {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, Guests: map[int]guest.Observed{201: stranger}}, journal.NotRun, "tasks, exists 201, observe 201"},
-		"no_reply_create_hidden":   {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, ObserveErr: map[int]error{201: cluster.ErrDenied}}, journal.Unknown, "tasks, exists 201, observe 201"},
-		"no_reply_reboot":          {left(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there}, journal.NotRun, "tasks"},
-		"no_reply_reboot_ran":      {left(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there, TaskList: lost, Ends: ended(cluster.TaskSucceeded)}, journal.Failed, "tasks, wait u, exists 201"},
-		"no_reply_create_gone":     {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{}, journal.NotRun, "tasks, exists 201"},
-		"no_reply_task_still_runs": {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, Guests: ours, TaskList: lost, Ends: ended(cluster.TaskSucceeded)}, journal.Done, "tasks, wait u, exists 201, observe 201"},
-		"no_reply_config":          {left(cluster.OpConfig, 0, 1, ""), fixture.Answers{Taken: there}, journal.Unknown, "tasks, exists 201"},
-		"no_reply_start_up":        {left(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "running"}, journal.Done, "tasks, exists 201, status 201"},
-		"no_reply_start_down":      {left(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "stopped"}, journal.NotRun, "tasks, exists 201, status 201"},
-		"no_reply_stop_down":       {left(cluster.OpStop, 0, 1, ""), fixture.Answers{Taken: there, RunState: "stopped"}, journal.Done, "tasks, exists 201, status 201"},
-		"no_reply_shutdown_up":     {left(cluster.OpShutdown, 0, 1, ""), fixture.Answers{Taken: there, RunState: "running"}, journal.NotRun, "tasks, exists 201, status 201"},
-		"no_reply_start_moved":     {left(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, StatusErr: cluster.ErrNotExist}, journal.Unknown, "tasks, exists 201, status 201"},
-		"no_reply_destroy_gone":    {left(cluster.OpDestroy, 0, 2, ""), fixture.Answers{}, journal.Done, "tasks, exists 201"},
-		"no_reply_destroy_there":   {left(cluster.OpDestroy, 0, 2, ""), fixture.Answers{Taken: there}, journal.NotRun, "tasks, exists 201"},
+		"no_reply_create_there":       {openStep(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, Guests: ours}, journal.Done, "tasks, exists 201, observe 201"},
+		"no_reply_create_partial":     {openStep(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, Guests: map[int]guest.Observed{201: partlyCreated}}, journal.Failed, "tasks, exists 201, observe 201"},
+		"no_reply_create_other_guest": {openStep(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, Guests: map[int]guest.Observed{201: otherGuest}}, journal.NotRun, "tasks, exists 201, observe 201"},
+		"no_reply_create_hidden":      {openStep(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, ObserveErr: map[int]error{201: cluster.ErrDenied}}, journal.Unknown, "tasks, exists 201, observe 201"},
+		"no_reply_reboot":             {openStep(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there}, journal.NotRun, "tasks"},
+		"no_reply_reboot_ran":         {openStep(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there, TaskList: lost, Ends: ended(cluster.TaskSucceeded)}, journal.Failed, "tasks, wait u, exists 201"},
+		"no_reply_create_gone":        {openStep(cluster.OpCreate, 0, 1, ""), fixture.Answers{}, journal.NotRun, "tasks, exists 201"},
+		"no_reply_task_still_runs":    {openStep(cluster.OpCreate, 0, 1, ""), fixture.Answers{Taken: there, Guests: ours, TaskList: lost, Ends: ended(cluster.TaskSucceeded)}, journal.Done, "tasks, wait u, exists 201, observe 201"},
+		"no_reply_config":             {openStep(cluster.OpConfig, 0, 1, ""), fixture.Answers{Taken: there}, journal.Unknown, "tasks, exists 201"},
+		"no_reply_start_up":           {openStep(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "running"}, journal.Done, "tasks, exists 201, status 201"},
+		"no_reply_start_down":         {openStep(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "stopped"}, journal.NotRun, "tasks, exists 201, status 201"},
+		"no_reply_stop_down":          {openStep(cluster.OpStop, 0, 1, ""), fixture.Answers{Taken: there, RunState: "stopped"}, journal.Done, "tasks, exists 201, status 201"},
+		"no_reply_shutdown_up":        {openStep(cluster.OpShutdown, 0, 1, ""), fixture.Answers{Taken: there, RunState: "running"}, journal.NotRun, "tasks, exists 201, status 201"},
+		"no_reply_start_moved":        {openStep(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, StatusErr: cluster.ErrNotExist}, journal.Unknown, "tasks, exists 201, status 201"},
+		"no_reply_destroy_gone":       {openStep(cluster.OpDestroy, 0, 2, ""), fixture.Answers{}, journal.Done, "tasks, exists 201"},
+		"no_reply_destroy_there":      {openStep(cluster.OpDestroy, 0, 2, ""), fixture.Answers{Taken: there}, journal.NotRun, "tasks, exists 201"},
 
 		// The task that is known is the one of the stop. It says nothing about the destroy.
-		"half_a_destroy_there": {left(cluster.OpDestroy, 1, 2, "u"), fixture.Answers{Taken: there, Ends: ended(cluster.TaskSucceeded)}, journal.Failed, "tasks, exists 201"},
-		"half_a_destroy_gone":  {left(cluster.OpDestroy, 1, 2, "u"), fixture.Answers{Ends: ended(cluster.TaskSucceeded)}, journal.Done, "tasks, exists 201"},
-		"whole_destroy":        {left(cluster.OpDestroy, 2, 2, "u"), fixture.Answers{Ends: ended(cluster.TaskSucceeded)}, journal.Done, "wait u"},
+		"half_a_destroy_there": {openStep(cluster.OpDestroy, 1, 2, "u"), fixture.Answers{Taken: there, Ends: ended(cluster.TaskSucceeded)}, journal.Failed, "tasks, exists 201"},
+		"half_a_destroy_gone":  {openStep(cluster.OpDestroy, 1, 2, "u"), fixture.Answers{Ends: ended(cluster.TaskSucceeded)}, journal.Done, "tasks, exists 201"},
+		"whole_destroy":        {openStep(cluster.OpDestroy, 2, 2, "u"), fixture.Answers{Ends: ended(cluster.TaskSucceeded)}, journal.Done, "wait u"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestSettle(t *testing.T) {
 // A call without an answer may act minutes later. Where its guest shows no effect the step stays open until then, and is unknown afterwards,
 // which spends its order; a composite whose own call was never sent is not. A task from before the step says nothing, and an effect is
 // believed at once.
-func TestSettleWaitsForWhatMayComeLate(t *testing.T) {
+func TestSettleWaitsForLateEffects(t *testing.T) {
 	there := map[int]bool{201: true}
 	earlier := []cluster.Task{{UPID: "old", Outcome: cluster.TaskSucceeded, Start: time.Unix(1750000000, 0).Add(-time.Minute)}}
 	since := []cluster.Task{{UPID: "own", Outcome: cluster.TaskSucceeded, Start: time.Unix(1750000000, 0)}}
@@ -106,26 +106,26 @@ func TestSettleWaitsForWhatMayComeLate(t *testing.T) {
 		reader        fixture.Answers
 		before, after journal.Result // that the call can act no more
 	}{
-		"create":           {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{}, early, journal.Unknown},
-		"start":            {left(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "stopped"}, early, journal.Unknown},
-		"started":          {left(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "running"}, journal.Done, journal.Done},
-		"start_earlier":    {left(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "stopped", TaskList: earlier}, early, journal.Unknown},
-		"stop":             {left(cluster.OpStop, 0, 1, ""), fixture.Answers{Taken: there, RunState: "running"}, early, journal.Unknown},
-		"shutdown":         {left(cluster.OpShutdown, 0, 1, ""), fixture.Answers{Taken: there, RunState: "running"}, early, journal.Unknown},
-		"reboot":           {left(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there}, early, journal.Unknown},
-		"reboot_earlier":   {left(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there, TaskList: earlier}, early, journal.Unknown},
-		"rebooted":         {left(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there, TaskList: since}, journal.Failed, journal.Failed},
-		"migrate":          {left(cluster.OpMigrate, 0, 1, ""), fixture.Answers{Taken: there}, early, journal.Unknown},
-		"migrated":         {left(cluster.OpMigrate, 0, 1, ""), fixture.Answers{Taken: there, TaskList: since}, journal.Unknown, journal.Unknown},
-		"template":         {left(cluster.OpTemplate, 0, 1, ""), fixture.Answers{Taken: there}, early, journal.Unknown},
-		"destroy":          {left(cluster.OpDestroy, 0, 1, ""), fixture.Answers{Taken: there}, early, journal.Unknown},
-		"destroyed":        {left(cluster.OpDestroy, 0, 1, ""), fixture.Answers{}, journal.Done, journal.Done},
-		"destroy_stops":    {left(cluster.OpDestroy, 0, 2, ""), fixture.Answers{Taken: there}, early, journal.NotRun},
-		"destroy_stopped":  {left(cluster.OpDestroy, 1, 2, "u"), fixture.Answers{Taken: there}, early, journal.Unknown},
-		"destroy_unlocked": {left(cluster.OpDestroy, 1, 3, "u"), fixture.Answers{Taken: there}, early, journal.Failed},
-		"config":           {left(cluster.OpConfig, 0, 1, ""), fixture.Answers{Taken: there}, journal.Unknown, journal.Unknown},
-		"resize":           {left(cluster.OpResize, 0, 1, ""), fixture.Answers{Taken: there}, journal.Unknown, journal.Unknown},
-		"move":             {left(cluster.OpMove, 0, 1, ""), fixture.Answers{Taken: there}, journal.Unknown, journal.Unknown},
+		"create":           {openStep(cluster.OpCreate, 0, 1, ""), fixture.Answers{}, early, journal.Unknown},
+		"start":            {openStep(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "stopped"}, early, journal.Unknown},
+		"started":          {openStep(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "running"}, journal.Done, journal.Done},
+		"start_earlier":    {openStep(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "stopped", TaskList: earlier}, early, journal.Unknown},
+		"stop":             {openStep(cluster.OpStop, 0, 1, ""), fixture.Answers{Taken: there, RunState: "running"}, early, journal.Unknown},
+		"shutdown":         {openStep(cluster.OpShutdown, 0, 1, ""), fixture.Answers{Taken: there, RunState: "running"}, early, journal.Unknown},
+		"reboot":           {openStep(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there}, early, journal.Unknown},
+		"reboot_earlier":   {openStep(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there, TaskList: earlier}, early, journal.Unknown},
+		"rebooted":         {openStep(cluster.OpReboot, 0, 1, ""), fixture.Answers{Taken: there, TaskList: since}, journal.Failed, journal.Failed},
+		"migrate":          {openStep(cluster.OpMigrate, 0, 1, ""), fixture.Answers{Taken: there}, early, journal.Unknown},
+		"migrated":         {openStep(cluster.OpMigrate, 0, 1, ""), fixture.Answers{Taken: there, TaskList: since}, journal.Unknown, journal.Unknown},
+		"template":         {openStep(cluster.OpTemplate, 0, 1, ""), fixture.Answers{Taken: there}, early, journal.Unknown},
+		"destroy":          {openStep(cluster.OpDestroy, 0, 1, ""), fixture.Answers{Taken: there}, early, journal.Unknown},
+		"destroyed":        {openStep(cluster.OpDestroy, 0, 1, ""), fixture.Answers{}, journal.Done, journal.Done},
+		"destroy_stops":    {openStep(cluster.OpDestroy, 0, 2, ""), fixture.Answers{Taken: there}, early, journal.NotRun},
+		"destroy_stopped":  {openStep(cluster.OpDestroy, 1, 2, "u"), fixture.Answers{Taken: there}, early, journal.Unknown},
+		"destroy_unlocked": {openStep(cluster.OpDestroy, 1, 3, "u"), fixture.Answers{Taken: there}, early, journal.Failed},
+		"config":           {openStep(cluster.OpConfig, 0, 1, ""), fixture.Answers{Taken: there}, journal.Unknown, journal.Unknown},
+		"resize":           {openStep(cluster.OpResize, 0, 1, ""), fixture.Answers{Taken: there}, journal.Unknown, journal.Unknown},
+		"move":             {openStep(cluster.OpMove, 0, 1, ""), fixture.Answers{Taken: there}, journal.Unknown, journal.Unknown},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -140,10 +140,10 @@ func TestSettleWaitsForWhatMayComeLate(t *testing.T) {
 }
 
 // A step that nobody could look at stays open.
-func TestSettleKeepsWhatItCannotSee(t *testing.T) {
+func TestSettleKeepsUnreadableStepsOpen(t *testing.T) {
 	there := map[int]bool{201: true}
-	torso := fixture.LiveWeb(guest.StatusStopped)
-	torso.Lock = "clone"
+	partlyCreated := fixture.LiveWeb(guest.StatusStopped)
+	partlyCreated.Lock = "clone"
 	young := func(o journal.OpenStep) journal.OpenStep {
 		o.Time = time.Now()
 		return o
@@ -152,12 +152,12 @@ func TestSettleKeepsWhatItCannotSee(t *testing.T) {
 		open   journal.OpenStep
 		reader fixture.Answers
 	}{
-		"task":      {left(cluster.OpConfig, 1, 1, "u"), fixture.Answers{WaitErr: cluster.ErrNotReady}},
-		"tasks":     {left(cluster.OpConfig, 0, 1, ""), fixture.Answers{TasksErr: cluster.ErrNotReady}},
-		"lost_task": {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{TaskList: []cluster.Task{{UPID: "u", Running: true}}, WaitErr: cluster.ErrNotReady}},
-		"vmid":      {left(cluster.OpCreate, 0, 1, ""), fixture.Answers{ExistsErr: cluster.ErrDenied}},
-		"torso":     {young(left(cluster.OpCreate, 0, 1, "")), fixture.Answers{Taken: there, Guests: map[int]guest.Observed{201: torso}}},
-		"run_state": {left(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, StatusErr: cluster.ErrNotReady}},
+		"task":          {openStep(cluster.OpConfig, 1, 1, "u"), fixture.Answers{WaitErr: cluster.ErrNotReady}},
+		"tasks":         {openStep(cluster.OpConfig, 0, 1, ""), fixture.Answers{TasksErr: cluster.ErrNotReady}},
+		"lost_task":     {openStep(cluster.OpCreate, 0, 1, ""), fixture.Answers{TaskList: []cluster.Task{{UPID: "u", Running: true}}, WaitErr: cluster.ErrNotReady}},
+		"vmid":          {openStep(cluster.OpCreate, 0, 1, ""), fixture.Answers{ExistsErr: cluster.ErrDenied}},
+		"partlyCreated": {young(openStep(cluster.OpCreate, 0, 1, "")), fixture.Answers{Taken: there, Guests: map[int]guest.Observed{201: partlyCreated}}},
+		"run_state":     {openStep(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, StatusErr: cluster.ErrNotReady}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestSettleKeepsWhatItCannotSee(t *testing.T) {
 
 // The clocks of agent and node differ, and a clone's task is filed under its template.
 func TestSettleAsksForTheTasksOfTheStep(t *testing.T) {
-	open := left(cluster.OpCreate, 0, 1, "")
+	open := openStep(cluster.OpCreate, 0, 1, "")
 	open.TaskVMID, open.TaskTypes = 9000, cluster.Call{Op: cluster.OpCreate, CloneOf: 9000, Kind: guest.VirtualMachine}.TaskTypes()
 	var reader fixture.FakeReader
 	if _, err := settle(t.Context(), &reader, open, journal.Owned{}, time.Time{}); err != nil {

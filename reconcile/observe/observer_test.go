@@ -131,7 +131,7 @@ func TestObserverAsksForAChangedRunState(t *testing.T) {
 }
 
 // What changed is read at once, the rest in turn and oldest first, so that nothing is older than resync.
-func TestObserverChooses(t *testing.T) {
+func TestObserverReadsTheOldestGuests(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	o := New(nil, 15*time.Second, time.Minute)
 	for i := range 8 {
@@ -192,7 +192,7 @@ func TestObserverLearnsFromLanes(t *testing.T) {
 	}
 }
 
-func TestObserverReadsWhatAnotherRevisionWants(t *testing.T) {
+func TestObserverReadsGuestsOfANewRevision(t *testing.T) {
 	want := func(vmid int, memory string) guest.Desired {
 		return guest.Desired{Ref: guest.Ref{VMID: vmid}, Intents: []guest.Intent{{Key: "memory", Verb: guest.Want, Text: memory}}}
 	}
@@ -204,7 +204,7 @@ func TestObserverReadsWhatAnotherRevisionWants(t *testing.T) {
 }
 
 // A reading is old after twice the time in which there should be a newer one.
-func TestObserverTellsOldReadings(t *testing.T) {
+func TestObserverReportsOldReadings(t *testing.T) {
 	now := time.Now()
 	o := New(nil, 15*time.Second, time.Minute)
 	o.UseVMList(t.TempDir(), 10*time.Minute)

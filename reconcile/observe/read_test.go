@@ -14,14 +14,14 @@ import (
 	"gitops-agent/reconcile/internal/fixture"
 )
 
-// homes is a fakeReader whose guests live on nodes of their own, whatever its inventory says.
-type homes struct {
+// movingGuests is a fakeReader whose guests live on nodes of their own, whatever its inventory says.
+type movingGuests struct {
 	*fixture.FakeReader
 	nodes map[int]string
 	next  []cluster.Inventory // after the first one
 }
 
-func (h *homes) Inventory(ctx context.Context) (cluster.Inventory, error) {
+func (h *movingGuests) Inventory(ctx context.Context) (cluster.Inventory, error) {
 	h.Note("inventory")
 	inventory, err := h.FakeReader.Inventory(ctx)
 	if len(h.next) > 0 {
@@ -30,7 +30,7 @@ func (h *homes) Inventory(ctx context.Context) (cluster.Inventory, error) {
 	return inventory, err
 }
 
-func (h *homes) Observe(ctx context.Context, row cluster.Row) (guest.Observed, error) {
+func (h *movingGuests) Observe(ctx context.Context, row cluster.Row) (guest.Observed, error) {
 	if h.nodes[row.VMID] != row.Node {
 		h.Note("miss %d on %s", row.VMID, row.Node)
 		return guest.Observed{}, fmt.Errorf("read %d: %w", row.VMID, cluster.ErrNotExist)
@@ -76,7 +76,7 @@ func TestObserverFollowsAGuest(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			reader := &homes{
+			reader := &movingGuests{
 				FakeReader: &fixture.FakeReader{Answers: fixture.Answers{Listed: before, Guests: map[int]guest.Observed{202: seenAt(202, time.Now())}, Taken: map[int]bool{202: true}}},
 				nodes:      map[int]string{202: test.node}, next: test.next,
 			}
@@ -96,7 +96,7 @@ func TestObserverFollowsAGuest(t *testing.T) {
 }
 
 // A guest that the list leaves out is asked itself, where it was last, and stays as it is if it answers.
-func TestObserverAsksTheGuestThatTheListLeavesOut(t *testing.T) {
+func TestObserverReadsAGuestThatTheListOmits(t *testing.T) {
 	tests := map[string]struct {
 		node string // where the guest is, having been on pve1
 		err  error  // of its reading
@@ -111,7 +111,7 @@ func TestObserverAsksTheGuestThatTheListLeavesOut(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			reader := &homes{
+			reader := &movingGuests{
 				FakeReader: &fixture.FakeReader{Answers: fixture.Answers{
 					Listed: rows(201, 202), Guests: map[int]guest.Observed{202: seenAt(202, time.Now())}, RunState: guest.StatusRunning,
 				}},

@@ -109,7 +109,7 @@ func (w *watched) want(what string, got []int, want ...int) {
 }
 
 // distrusted fails unless the list is not believed, for a reason with these words.
-func (w *watched) distrusted(words string) {
+func (w *watched) wantRejected(words string) {
 	w.Helper()
 	report := w.o.list.status()
 	if !strings.Contains(report.Error, words) || report.Skipped != 0 {
@@ -168,7 +168,7 @@ func TestVMListFallsBackToTheSweep(t *testing.T) {
 				path := w.o.list.file.path
 				test.breaks(w)
 				w.ticks(1)
-				w.distrusted(test.why)
+				w.wantRejected(test.why)
 				w.want("a resync", w.ticks(3), four...)
 				w.o.list.file.path = path
 				w.version += 10
@@ -191,9 +191,9 @@ func TestVMListOutOfDateByTheInventory(t *testing.T) {
 			t.Errorf("got %q at the first sight of a guest elsewhere, want patience: it may just have moved", why)
 		}
 		w.tick()
-		w.distrusted("does not have guest 202 on pve2")
+		w.wantRejected("does not have guest 202 on pve2")
 		w.want("a resync", w.ticks(5), four...)
-		w.distrusted("does not have guest 202 on pve2")
+		w.wantRejected("does not have guest 202 on pve2")
 		w.reader.Listed.Rows[1].Node = "pve1"
 		w.touch(201)
 		w.write()
@@ -209,7 +209,7 @@ func TestVMListOutOfDateByTheCheck(t *testing.T) {
 		w.set(203, "second") // without a word from the list
 		w.want("the slow check", w.ticks(41), four...)
 		w.tick()
-		w.distrusted("does not show that guest 203 changed")
+		w.wantRejected("does not show that guest 203 changed")
 	})
 	watch(t, four, func(t *testing.T, w *watched) {
 		w.tick()
@@ -225,7 +225,7 @@ func TestVMListOutOfDateByTheCheck(t *testing.T) {
 	})
 }
 
-func TestVMListStirs(t *testing.T) {
+func TestVMListChangedSinceLastRead(t *testing.T) {
 	watch(t, four, func(t *testing.T, w *watched) {
 		w.tick()
 		w.touch(204)
