@@ -10,7 +10,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// Whoever finds a reason in an error or in metrics finds below a heading of the same word what to do.
+// TestRefusedReasonsHaveTheirRemedy checks that docs/verify.md has a heading with a remedy for each reason that errors and metrics contain.
 func TestRefusedReasonsHaveTheirRemedy(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "docs", "verify.md"))
 	if err != nil {

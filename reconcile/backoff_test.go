@@ -16,7 +16,7 @@ func TestBackoff(t *testing.T) {
 		failures int // before
 		err      error
 		op       cluster.Op
-		want     time.Duration // at least; jitter adds a fifth at most
+		want     time.Duration // minimum; jitter adds at most a fifth
 	}{
 		"first":               {0, boom, cluster.OpConfig, 5 * time.Second},
 		"second":              {1, boom, cluster.OpConfig, 10 * time.Second},

@@ -9,8 +9,8 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// TestClaimNoteGrantsNothing gives a guest that runs the note of a fresh clone, whose changes need no approval: by a signed manifest, and by
-// somebody who may edit descriptions.
+// TestClaimNoteGrantsNothing writes the note of a fresh clone, whose changes need no approval, to a running guest: by a signed manifest, and by a
+// user who may edit descriptions.
 func TestClaimNoteGrantsNothing(t *testing.T) {
 	for name, byManifest := range map[string]bool{"manifest": true, "by_hand": false} {
 		t.Run(name, func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestClaimNoteGrantsNothing(t *testing.T) {
 				time.Sleep(5 * time.Minute)
 				g := l.guest(l.engine.Report(), 201)
 				if len(g.Held) != 1 || g.Held[0].Reason != gate.HoldApproval || l.sim.Value(201, "protection") != "1" {
-					t.Errorf("got protection %q and held %+v, want it kept until somebody approves", l.sim.Value(201, "protection"), g.Held)
+					t.Errorf("got protection %q and held %+v, want it kept until an approval", l.sim.Value(201, "protection"), g.Held)
 				}
 				if hasCondition(g, plan.Failed, "") {
 					t.Errorf("got %+v, want no fight over the description", g.Conditions)
@@ -41,7 +41,7 @@ func TestClaimNoteGrantsNothing(t *testing.T) {
 	}
 }
 
-// marker returns the ownership tag that a guest bears.
+// marker returns the ownership tag of a guest.
 func (l *lab) marker(vmid int) string {
 	for tag := range strings.SplitSeq(l.sim.Value(vmid, "tags"), ";") {
 		if strings.HasPrefix(tag, "gitops-") {

@@ -20,18 +20,18 @@ var (
 	crashFirst = flag.Uint64("crash-first", 0, "seed of the first of them")
 )
 
-// randomCrashCluster is a cluster whose agent dies at one call, counted from the start of the agent.
+// randomCrashCluster is a cluster whose agent crashes at one call, counted from the start of the agent.
 type randomCrashCluster struct {
 	cluster.Cluster
 	at      string       // before-call, after-call or waiting
-	left    atomic.Int64 // calls until the death
+	left    atomic.Int64 // calls until the crash
 	waiting atomic.Bool  // the call was dispatched, and its task is waited for
 	died    atomic.Bool
 }
 
 func (m *randomCrashCluster) crash() {
 	m.died.Store(true)
-	panic("the agent dies here")
+	panic("the agent crashes here")
 }
 
 func (m *randomCrashCluster) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
@@ -100,47 +100,47 @@ func (h *history) change(l *lab) {
 	l.files["web.yaml"] = vmYAML("web-1", 201, "state: "+state, fmt.Sprintf("cpu: {cores: %d}", h.cores), "lifecycle: {rebootPolicy: auto}")
 }
 
-// TestCrashSeeds runs random histories: in each of four lives the manifests change and the agent dies at a random call. A last life must
-// converge, with no step open, no guest made or destroyed twice, and no rule of the simulator broken.
+// TestCrashSeeds runs random histories: in each of four runs of the agent the manifests change and the agent crashes at a random call. A last run
+// must converge, with no open step, no guest created or destroyed twice, and no rule of the simulator broken.
 func TestCrashSeeds(t *testing.T) {
-	var deaths atomic.Int64
+	var crashes atomic.Int64
 	t.Cleanup(func() { // after the histories, which run in parallel
-		fmt.Fprintf(os.Stderr, "crash seeds: %d histories from seed %d, %d deaths\n", *crashSeeds, *crashFirst, deaths.Load())
-		if got := deaths.Load(); got < int64(*crashSeeds) {
-			t.Errorf("got %d deaths in %d histories, want as many or more", got, *crashSeeds)
+		fmt.Fprintf(os.Stderr, "crash seeds: %d histories from seed %d, %d crashes\n", *crashSeeds, *crashFirst, crashes.Load())
+		if got := crashes.Load(); got < int64(*crashSeeds) {
+			t.Errorf("got %d crashes in %d histories, want as many or more", got, *crashSeeds)
 		}
 	})
 	for i := range *crashSeeds {
 		seed := *crashFirst + uint64(i)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			runLab(t, nil, func(t *testing.T, l *lab) { deaths.Add(l.runHistory(seed)) })
+			runLab(t, nil, func(t *testing.T, l *lab) { crashes.Add(l.runHistory(seed)) })
 		})
 	}
 }
 
-// crashes runs the history of a seed and returns how often the agent died in it.
-func (l *lab) runHistory(seed uint64) (deaths int64) {
+// runHistory runs the history of a seed and returns how often the agent crashed in it.
+func (l *lab) runHistory(seed uint64) (crashes int64) {
 	h := &history{rng: rand.New(rand.NewPCG(seed, 1)), cores: 1, present: map[string]bool{}}
-	l.files["cluster.yaml"] = clusterYAML + "  guards: {maxDestroysPerDay: 50}\n" // a destroy that is tried again counts again
+	l.files["cluster.yaml"] = clusterYAML + "  guards: {maxDestroysPerDay: 50}\n" // a repeated destroy counts again
 	l.files["web.yaml"] = vmYAML("web-1", 201)
 	l.files["keep.yaml"] = vmYAML("keep-1", 209)
 	plain := l.cluster
-	for life := range 4 {
+	for run := range 4 {
 		h.change(l)
 		h.change(l)
-		l.push(fmt.Sprintf("life %d", life), alice)
+		l.push(fmt.Sprintf("run %d", run), alice)
 		m := &randomCrashCluster{Cluster: plain, at: []string{"before-call", "after-call", "waiting"}[h.rng.IntN(3)]}
 		m.left.Store(1 + h.rng.Int64N(4))
 		l.opts.Cluster = m
 		stop := l.start()
-		eventually(l, "death or convergence", func() bool {
+		eventually(l, "a crash or convergence", func() bool {
 			r := l.engine.Report()
 			return m.died.Load() || r.Converged && r.Source.Accepted != nil && r.Source.Accepted.Commit == l.repo.Tip
 		})
 		time.Sleep(time.Duration(h.rng.Int64N(int64(time.Minute))))
 		stop()
 		if m.died.Load() {
-			deaths++
+			crashes++
 		}
 	}
 	l.opts.Cluster = plain
@@ -159,7 +159,7 @@ func (l *lab) runHistory(seed uint64) (deaths int64) {
 		switch there, added := h.present[file]; {
 		case there && (made != 1 || destroyed != 0):
 			l.Errorf("seed %d: got guest %d made %d times and destroyed %d times, want it made once", seed, guest.vmid, made, destroyed)
-		case added && !there && (made > 1 || destroyed != made): // it may have gone from the manifests before a life came to it
+		case added && !there && (made > 1 || destroyed != made): // it may be removed from the manifests before a run of the agent applies it
 			l.Errorf("seed %d: got guest %d made %d times and destroyed %d times, want both once or neither", seed, guest.vmid, made, destroyed)
 		case !added && made != 0:
 			l.Errorf("seed %d: got guest %d made %d times, want none", seed, guest.vmid, made)
@@ -171,5 +171,5 @@ func (l *lab) runHistory(seed uint64) (deaths int64) {
 	if v := l.sim.Violations(); len(v) != 0 {
 		l.Errorf("seed %d: got violations %v, want none", seed, v)
 	}
-	return deaths
+	return crashes
 }

@@ -15,7 +15,7 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// crashingCluster is a cluster whose agent dies at one point of one operation: the lane is gone there, and writes nothing any more.
+// crashingCluster is a cluster whose agent crashes at one point of one operation: the lane ends there and writes nothing more.
 type crashingCluster struct {
 	cluster.Cluster
 	op    cluster.Op
@@ -26,7 +26,7 @@ type crashingCluster struct {
 
 func (d *crashingCluster) crash() {
 	d.died.Store(true)
-	panic("the agent dies here")
+	panic("the agent crashes here")
 }
 
 func (d *crashingCluster) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
@@ -51,14 +51,14 @@ func (d *crashingCluster) Wait(ctx context.Context, upid string) (cluster.Task, 
 	return d.Cluster.Wait(ctx, upid)
 }
 
-// TestCrashAtEveryWritePoint kills the agent around every kind of call and starts it again on the same state. Each effect must have
-// happened once, by the simulator's own count.
+// TestCrashAtEveryWritePoint crashes the agent around every kind of call and starts it again on the same state. Each effect must have happened
+// once, by the simulator's own count.
 func TestCrashAtEveryWritePoint(t *testing.T) {
 	ops := map[string]struct {
 		op      cluster.Op
 		vmid    int
 		effect  pvesim.Op
-		prepare func(l *lab) // brings about that op is next, after a first convergence
+		prepare func(l *lab) // causes op as the next operation, after a first convergence
 	}{
 		"clone": {cluster.OpCreate, 202, pvesim.Cloned, func(l *lab) {
 			l.files["db.yaml"] = vmYAML("db-1", 202)
@@ -98,7 +98,8 @@ func TestCrashAtEveryWritePoint(t *testing.T) {
 	}
 }
 
-// TestCrashAroundARunningGuest is the same for what is done to a guest that runs: it must run at the end, wherever the agent died.
+// TestCrashAroundARunningGuest is the same test for operations on a running guest: the guest must run at the end, at whatever point the agent
+// crashed.
 func TestCrashAroundARunningGuest(t *testing.T) {
 	web := func(lines ...string) string {
 		return vmYAML("web-1", 201, append(lines, "state: running", "lifecycle: {rebootPolicy: auto}")...)
@@ -106,7 +107,7 @@ func TestCrashAroundARunningGuest(t *testing.T) {
 	ops := map[string]struct {
 		op     cluster.Op
 		effect pvesim.Op
-		then   string // the manifest that brings about that op is next
+		then   string // the manifest that causes op as the next operation
 	}{
 		"reboot":  {cluster.OpReboot, pvesim.Stopped, web("cpu: {cores: 3}")},
 		"migrate": {cluster.OpMigrate, pvesim.Migrated, onNode(web(), "pve2")},
@@ -130,7 +131,7 @@ func TestCrashAroundARunningGuest(t *testing.T) {
 	}
 }
 
-// dies lets the agent converge, die at one point of an operation that prepare brings about, and converge in another life.
+// crashAndRecover lets the agent converge, crash at one point of an operation that prepare causes, and converge after another start.
 func (l *lab) crashAndRecover(op cluster.Op, at string, prepare func(l *lab)) {
 	l.Helper()
 	l.files["cluster.yaml"] = clusterYAML
@@ -144,7 +145,7 @@ func (l *lab) crashAndRecover(op cluster.Op, at string, prepare func(l *lab)) {
 	d := &crashingCluster{Cluster: l.cluster, op: op, at: at}
 	l.opts.Cluster = d
 	stop := l.start()
-	eventually(l, "death", d.died.Load)
+	eventually(l, "the crash", d.died.Load)
 	stop()
 	l.opts.Cluster = l.cluster
 	stop = l.start()
@@ -159,7 +160,8 @@ func (l *lab) crashAndRecover(op cluster.Op, at string, prepare func(l *lab)) {
 	}
 }
 
-// TestUnknownOutcomes gives a call no reply, or one of the proxy's, after it acted: the agent looks, and does not repeat.
+// TestUnknownOutcomes gives a call no reply, or a reply of the proxy, after the call took effect: the agent reads the guest and does not repeat the
+// call.
 func TestUnknownOutcomes(t *testing.T) {
 	faults := map[string]pvesim.Fault{
 		"dropped": {Kind: pvesim.DropAfter},
@@ -231,8 +233,8 @@ func TestOrderIsSpentOnce(t *testing.T) {
 	})
 }
 
-// TestOrdersBeforeALostStateAreVoid loses the state directory. An approval that was signed before the new one began must not
-// release anything, since it may have been spent.
+// TestOrdersBeforeALostStateAreVoid deletes the state directory. An approval that was signed before the new state began must not release anything,
+// because it may have been spent.
 func TestOrdersBeforeALostStateAreVoid(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)

@@ -24,7 +24,7 @@ func TestDeniedCondition(t *testing.T) {
 	}
 	tests := map[string]struct {
 		err    error
-		reason plan.ConditionReason // "" is no such condition
+		reason plan.ConditionReason // "" means no such condition
 		words  []string
 	}{
 		"privilege": {lacks("/vms/201", "VM.Config.CPU"), plan.ReasonDenied, []string{"VM.Config.CPU on /vms/201", "cores (web.yaml:9:5)"}},

@@ -46,7 +46,7 @@ func TestEngineConverges(t *testing.T) {
 	if v := sim.Violations(); len(v) != 0 {
 		t.Errorf("got violations %v, want none", v)
 	}
-	// A second life of the agent finds nothing to do.
+	// A second run of the agent has nothing to do.
 	sim.ResetCounters()
 	if r := l.once(); !r.Converged {
 		t.Errorf("got %+v from a second run, want it converged", r)
@@ -56,7 +56,7 @@ func TestEngineConverges(t *testing.T) {
 	}
 }
 
-// bubble runs an agent in virtual time until the test is over.
+// runLab runs a test of an agent in virtual time, in parallel with other tests.
 func runLab(t *testing.T, options []labOption, test func(t *testing.T, l *lab)) {
 	t.Helper()
 	t.Parallel()
@@ -67,6 +67,7 @@ func runLab(t *testing.T, options []labOption, test func(t *testing.T, l *lab)) 
 	})
 }
 
+// converge waits until the agent reports that the newest commit of the lab is accepted and converged.
 func (l *lab) converge() {
 	l.Helper()
 	eventually(l, "convergence", func() bool {
@@ -85,7 +86,7 @@ func TestEngineRepairsDrift(t *testing.T) {
 		eventually(t, "the repair", func() bool { return l.sim.Value(201, "memory") == "2048" })
 		l.converge()
 		if got := l.sim.Effects(201, pvesim.Started); got != 0 {
-			t.Errorf("got %d starts of a guest whose state is nobody's business, want none", got)
+			t.Errorf("got %d starts of a guest whose manifest has no state, want none", got)
 		}
 	})
 }
@@ -135,11 +136,11 @@ func TestEngineDestroysOnceWhenApproved(t *testing.T) {
 		if got := l.sim.Effects(202, pvesim.Destroyed); got != 0 {
 			t.Fatalf("got %d destroys without an approval, want none", got)
 		}
-		// Alice may change and not approve, so her order is worth nothing.
+		// Alice may change and not approve, so her order is not valid.
 		l.push("Approve\n\nGitops-Approve: "+digest+"\n", alice)
 		time.Sleep(5 * time.Minute)
 		if got := l.sim.Effects(202, pvesim.Destroyed); got != 0 {
-			t.Fatalf("got %d destroys by somebody who may not approve, want none", got)
+			t.Fatalf("got %d destroys by a user who may not approve, want none", got)
 		}
 		l.push("Approve\n\nGitops-Approve: "+digest+"\n", olga)
 		eventually(t, "the destroy", func() bool { return l.sim.Effects(202, pvesim.Destroyed) == 1 })
@@ -190,12 +191,12 @@ func TestEngineEmptyRepositoryPrunesNothing(t *testing.T) {
 	})
 }
 
-// TestConvergedClusterGetsNoWrites gives the guests every spelling that Proxmox and people leave behind, forces full reads, and
-// counts writes over a hundred cycles. Then somebody makes an edit that no summary shows.
+// TestConvergedClusterGetsNoWrites gives the guests every spelling that Proxmox and users write, forces full reads, and counts the writes over a
+// hundred cycles. Then it makes an edit that the list of guests does not show.
 func TestConvergedClusterGetsNoWrites(t *testing.T) {
 	fullReads := func(o *reconcile.Options) { o.Tick, o.Resync = 15*time.Second, 15*time.Second }
 	runLab(t, []labOption{fullReads}, func(t *testing.T, l *lab) {
-		l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}}) // startup asks for Sys.Modify
+		l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}}) // startup needs Sys.Modify
 		l.files["web.yaml"] = vmYAML("web-1", 201, "description: serves the web", "cpu: {cores: 2}", "memory: {size: 2Gi}", "tags: [web, prod]",
 			"agent: {enabled: true, fstrim: true}", "networks: {net0: {bridge: vmbr0, vlan: 20, firewall: true}}",
 			"disks: {scsi0: {size: 8Gi, discard: true}, scsi1: {storage: local-lvm, size: 4Gi}}", "startup: {onBoot: true, order: 2, upDelay: 10s}", "state: running")
@@ -230,13 +231,13 @@ func TestConvergedClusterGetsNoWrites(t *testing.T) {
 		}
 		l.ok(l.sim.Edit(210, "onboot", "1"))
 		l.ok(l.sim.Edit(201, "startup", "order=9"))
-		eventually(t, "the repair of an edit that no summary shows", func() bool {
+		eventually(t, "the repair of an edit that the list does not show", func() bool {
 			return strings.Contains(l.sim.Value(201, "startup"), "up=10")
 		})
 	})
 }
 
-// respell rewrites a live value to another spelling of the same.
+// respell rewrites a value in Proxmox to another spelling of the same value.
 func (l *lab) respell(vmid int, key string, spell func(old string) string) {
 	l.Helper()
 	old := l.sim.Value(vmid, key)
@@ -297,7 +298,7 @@ func TestEngineTokenDenied(t *testing.T) {
 		})
 		time.Sleep(20 * time.Minute)
 		if got := l.sim.Counters().Writes; got != 1 {
-			t.Errorf("got %d writes that the token may not do, want 1 until a person acts", got)
+			t.Errorf("got %d writes that the token may not send, want 1 until a user acts", got)
 		}
 	})
 }
@@ -314,7 +315,7 @@ func TestEngineAssignsVMIDs(t *testing.T) {
 			t.Errorf("got name %q for vmid 201, want web-1 on the first free one", got)
 		}
 		if got := l.sim.Effects(200, pvesim.ConfigWritten); got != 0 {
-			t.Errorf("got %d writes to a stranger, want none", got)
+			t.Errorf("got %d writes to another guest, want none", got)
 		}
 	})
 }
@@ -332,7 +333,7 @@ func TestEngineAdopts(t *testing.T) {
 			return len(g) == 1 && g[0].Health == report.Degraded
 		})
 		if got := l.sim.Effects(205, pvesim.ConfigWritten); got != 0 {
-			t.Fatalf("got %d writes to a guest that is not ours, want none", got)
+			t.Fatalf("got %d writes to an unmanaged guest, want none", got)
 		}
 		l.files["legacy.yaml"] = manifest + "  adopt: ifUnmanaged\n"
 		l.push("adopt it", alice)
@@ -363,7 +364,7 @@ func TestEngineOrdersByDependency(t *testing.T) {
 	})
 }
 
-// TestOldReadingsAreUnknownWhileTheClusterIsDown takes the cluster away: what was read long ago is no longer told as known.
+// TestOldReadingsAreUnknownWhileTheClusterIsDown makes the cluster unavailable: the report does not present an old reading as the present state.
 func TestOldReadingsAreUnknownWhileTheClusterIsDown(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)
@@ -371,7 +372,7 @@ func TestOldReadingsAreUnknownWhileTheClusterIsDown(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Kind: pvesim.ProxyStatus, Status: 595, Times: -1}))
-		eventually(t, "the doubt", func() bool { return l.guest(l.engine.Report(), 201).Sync == report.SyncUnknown })
+		eventually(t, "the guest to be unknown", func() bool { return l.guest(l.engine.Report(), 201).Sync == report.SyncUnknown })
 		l.sim.ClearFaults()
 		l.converge()
 	})

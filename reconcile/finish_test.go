@@ -8,8 +8,8 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// TestRestartWithoutAReplyIsFinished loses the reply of an approved restart that leaves the guest down. The agent took it down, so it
-// starts it, and the approval is spent.
+// TestRestartWithoutAReplyIsFinished loses the reply to an approved restart that leaves the guest stopped. The agent stopped the guest, so the
+// agent starts it, and the approval is spent.
 func TestRestartWithoutAReplyIsFinished(t *testing.T) {
 	runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
 		approved := func(cores string) string {

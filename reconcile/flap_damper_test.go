@@ -40,7 +40,7 @@ func TestFlapDamper(t *testing.T) {
 	}
 }
 
-// A guest without drift for a day may be repaired as often as a guest that never drifted.
+// TestFlapDamperDoesNotGoBelowZero checks that a guest without drift for a day may be repaired as often as a guest that never drifted.
 func TestFlapDamperDoesNotGoBelowZero(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	h := flapDamper{}.add(start, 1)

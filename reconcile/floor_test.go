@@ -23,7 +23,7 @@ func (l *lab) refused() report.Refused {
 	return *l.engine.Report().Source.Refused
 }
 
-// rollback takes the lab's repository back to its first commit after the second was accepted.
+// rollback sets the lab's repository back to its first commit after the agent accepted the second commit.
 func rollback(l *lab) (second string) {
 	l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 1Gi}")
 	first := l.push("first", alice)
@@ -62,7 +62,7 @@ func TestLostStateDoesNotRollBack(t *testing.T) {
 		l.state = t.TempDir()
 		defer l.start()()
 		if r := l.refused(); r.Reason != "incomplete-history" && r.Reason != "not-descendant" {
-			t.Errorf("got reason %s, want one that says it does not descend from %s", r.Reason, second)
+			t.Errorf("got reason %s, want a reason that means that it does not descend from %s", r.Reason, second)
 		}
 		time.Sleep(time.Hour)
 		if got := l.sim.Value(201, "memory"); got != "2048" {
@@ -70,7 +70,7 @@ func TestLostStateDoesNotRollBack(t *testing.T) {
 		}
 		l.repo.SetMain(second)
 		l.repo.Tip = second
-		eventually(t, "the true head", func() bool { a := l.engine.Report().Source.Accepted; return a != nil && a.Commit == second })
+		eventually(t, "the newest head", func() bool { a := l.engine.Report().Source.Accepted; return a != nil && a.Commit == second })
 	})
 }
 
@@ -95,7 +95,7 @@ func TestOlderStateDoesNotRollBack(t *testing.T) {
 		l.ok(l.sim.Edit(201, "memory", "4096"))
 		time.Sleep(time.Hour)
 		if got := l.sim.Value(201, "memory"); got != "4096" {
-			t.Errorf("got memory %s written by an older state, want it left alone", got)
+			t.Errorf("got memory %s written by an older state, want it unchanged", got)
 		}
 		l.repo.SetMain(second)
 		l.repo.Tip = second
@@ -104,7 +104,7 @@ func TestOlderStateDoesNotRollBack(t *testing.T) {
 }
 
 func TestEditedFloor(t *testing.T) {
-	t.Run("with_state_it_is_put_right", func(t *testing.T) {
+	t.Run("with_state_it_is_corrected", func(t *testing.T) {
 		runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 			l.files["web.yaml"] = vmYAML("web-1", 201)
 			l.push("first", alice)
@@ -131,7 +131,7 @@ func TestEditedFloor(t *testing.T) {
 			}
 		})
 	})
-	t.Run("raised_by_somebody_else_stops", func(t *testing.T) {
+	t.Run("raised_by_another_client_stops", func(t *testing.T) {
 		runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 			l.files["web.yaml"] = vmYAML("web-1", 201)
 			l.push("first", alice)
@@ -161,7 +161,7 @@ func TestRewriteNeedsANote(t *testing.T) {
 		l.ok(l.opts.Note.Leave(gitsource.ID(rewritten)))
 		l.converge()
 		if _, err := os.Stat(filepath.Join(l.state, "allow-rewrite")); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("got the note still there (%v), want it spent", err)
+			t.Errorf("got the note still there (%v), want it removed", err)
 		}
 	})
 }
@@ -219,8 +219,8 @@ func TestGuestScope(t *testing.T) {
 	}
 }
 
-// TestEmptyCommitDoesNotRestoreARemovedSigner takes alice off the policy. Olga may approve: an empty commit of hers says nothing
-// about the tree that alice left.
+// TestEmptyCommitDoesNotRestoreARemovedSigner removes alice from the policy. Olga may approve: an empty commit by olga does not sign the tree of
+// alice's commit.
 func TestEmptyCommitDoesNotRestoreARemovedSigner(t *testing.T) {
 	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 1Gi}")
@@ -236,7 +236,7 @@ func TestEmptyCommitDoesNotRestoreARemovedSigner(t *testing.T) {
 			t.Errorf("got reason %s, want missing-role", r.Reason)
 		}
 		if !stopped() {
-			t.Error("got writes allowed by an empty commit of somebody who may not change, want them stopped")
+			t.Error("got writes allowed by an empty commit of a user who may not change, want them stopped")
 		}
 	})
 }

@@ -7,8 +7,8 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// TestGuestScopeIncludesSelectedGuests: Wanda may change the web servers alone. A class that selects guests by file or label changes those
-// guests, whoever's file it stands in, and so does what makes a guest fit.
+// TestGuestScopeIncludesSelectedGuests tests the scope of wanda, who may change only the web servers. A class that selects guests by file or label
+// changes the selected guests, in any file, and so does a change that makes a guest match.
 func TestGuestScopeIncludesSelectedGuests(t *testing.T) {
 	class := func(selects, memory string) string {
 		return "apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: some}\nspec:\n  select: {" + selects +
@@ -19,7 +19,7 @@ func TestGuestScopeIncludesSelectedGuests(t *testing.T) {
 	}
 	tests := map[string]struct {
 		change  func(files map[string]string)
-		outside string // what the refusal names; "" is accepted
+		outside string // what the refusal contains; "" means accepted
 	}{
 		"class_by_path_of_web": {func(files map[string]string) {
 			files["web-class.yaml"] = class(`paths: ["web-*"]`, "2Gi")
@@ -47,7 +47,7 @@ func TestGuestScopeIncludesSelectedGuests(t *testing.T) {
 			files["other-web.yaml"] = files["web-web.yaml"]
 			delete(files, "web-web.yaml")
 		}, ""},
-		"label_that_selects_nobody": {func(files map[string]string) {
+		"label_without_a_selection": {func(files map[string]string) {
 			files["db-db.yaml"] = labelled("db-1", 202, "tier: db, owner: wanda")
 		}, ""},
 	}
@@ -61,7 +61,7 @@ func TestGuestScopeIncludesSelectedGuests(t *testing.T) {
 				l.once()
 				delete(l.files, "web-class.yaml")
 				test.change(l.files)
-				if strings.HasPrefix(name, "class_by") { // or two classes of one order would set the same field
+				if strings.HasPrefix(name, "class_by") { // otherwise two classes of one order would set the same field
 					delete(l.files, "shared.yaml")
 				}
 				l.push(name, wanda)

@@ -10,7 +10,7 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// adopted returns the manifest that adopt writes of a guest.
+// adopted returns the manifest that adopt writes for a guest.
 func (l *lab) adopted(vmid int, name string) string {
 	l.Helper()
 	seen, err := observe.ReadAll(l.Context(), l.cluster, []int{vmid}, nil)
@@ -20,7 +20,8 @@ func (l *lab) adopted(vmid int, name string) string {
 	return string(a.Data)
 }
 
-// A guest that somebody made by hand is adopted where every new guest is a clone, and somebody destroys it.
+// TestIncidentAdoptedGuestIsCreatedAgainEmpty adopts a guest that a user made, in a cluster whose new guests are clones. Then a user destroys the
+// guest.
 func TestIncidentAdoptedGuestIsCreatedAgainEmpty(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		_, err := l.sim.AddVM(pvesim.Guest{VMID: 105, Config: "name: erp\nmemory: 4096\nscsi0: local-lvm:8\n", Running: true})
@@ -31,10 +32,10 @@ func TestIncidentAdoptedGuestIsCreatedAgainEmpty(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		l.ok(l.sim.RemoveGuest(105))
-		eventually(t, "the word that it is gone", func() bool { return hasCondition(l.guest(l.engine.Report(), 105), plan.Blocked, plan.ReasonNoSource) })
+		eventually(t, "the report that it is gone", func() bool { return hasCondition(l.guest(l.engine.Report(), 105), plan.Blocked, plan.ReasonNoSource) })
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.Effects(105, pvesim.Cloned) + l.sim.Effects(105, pvesim.Created); got != 0 {
-			t.Errorf("got it made %d times, want its vmid kept free for a restore", got)
+			t.Errorf("got %d creations, want its vmid kept free for a restore", got)
 		}
 	})
 }

@@ -9,14 +9,14 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// TestIncidentMissingPrivilegeIsRetriedForever takes a privilege from the token that one guest's change needs. The condition names key,
-// privilege and manifest line, the call is not repeated as if it might work the next time, and the other guests are looked after.
+// TestIncidentMissingPrivilegeIsRetriedForever removes a privilege from the token that the change of one guest needs. The condition contains key,
+// privilege and manifest line, the agent does not repeat the call soon, and it continues with the other guests.
 func TestIncidentMissingPrivilegeIsRetriedForever(t *testing.T) {
 	tests := map[string]struct {
 		vmid          int
 		before, after string
 		privilege     string
-		says          []string
+		words         []string
 	}{
 		"memory": {
 			202, vmYAML("db-1", 202, "memory: {size: 1Gi}"), vmYAML("db-1", 202, "memory: {size: 2Gi}"),
@@ -50,7 +50,7 @@ func TestIncidentMissingPrivilegeIsRetriedForever(t *testing.T) {
 				l.files["guest.yaml"] = test.after
 				w.reset()
 				l.waitForAcceptance(l.push("what the token may not do", alice))
-				l.waitForCondition(test.vmid, test.says...)
+				l.waitForCondition(test.vmid, test.words...)
 				for range 3 {
 					l.ok(l.sim.Edit(201, "onboot", "0"))
 					eventually(l, "the repair of the other guest", func() bool { return l.sim.Value(201, "onboot") == "1" })
@@ -62,7 +62,7 @@ func TestIncidentMissingPrivilegeIsRetriedForever(t *testing.T) {
 					}
 				}
 				if r := l.engine.Report(); attempts != 1 || r.Converged || !r.Writes.Allowed {
-					t.Errorf("got %d attempts, converged %t, writes %+v, want one attempt that stops nothing else", attempts, r.Converged, r.Writes)
+					t.Errorf("got %d attempts, converged %t, writes %+v, want one attempt, and the other work continued", attempts, r.Converged, r.Writes)
 				}
 				l.sim.SetPrivileges("gitops@pve!agent", tokenWithout())
 				l.files["web.yaml"] = vmYAML("web-1", 201, "startup: {onBoot: true}", "description: the token may do it now")
@@ -73,13 +73,13 @@ func TestIncidentMissingPrivilegeIsRetriedForever(t *testing.T) {
 	}
 }
 
-// TestIncidentRootOnlyKeyBlocksTheRest wants what Proxmox lets root@pam alone do. The key is named with that reason, no attempt is made again
-// and again, and everything else of the guest and of others is carried out.
+// TestIncidentRootOnlyKeyBlocksTheRest sets keys that only root@pam may set in Proxmox. The report contains the key with this reason, the agent
+// makes no attempt, and it applies every other change of this guest and of others.
 func TestIncidentRootOnlyKeyBlocksTheRest(t *testing.T) {
 	tests := map[string]struct {
 		vmid          int
 		before, after string
-		says          []string
+		words         []string
 	}{
 		"arguments":     {202, vmYAML("db-1", 202), vmYAML("db-1", 202, "memory: {size: 2Gi}", `raw: {args: "-no-hpet"}`), []string{"args", "root@pam"}},
 		"hookscript":    {202, vmYAML("db-1", 202), vmYAML("db-1", 202, "memory: {size: 2Gi}", `raw: {hookscript: "local:snippets/h.pl"}`), []string{"hookscript", "root@pam"}},
@@ -97,8 +97,8 @@ func TestIncidentRootOnlyKeyBlocksTheRest(t *testing.T) {
 				l.converge()
 				l.files["guest.yaml"] = test.after
 				l.waitForAcceptance(l.push("what root alone may do", alice))
-				l.waitForCondition(test.vmid, test.says...)
-				eventually(l, "the change beside it", func() bool { return l.sim.Value(test.vmid, "memory") == "2048" })
+				l.waitForCondition(test.vmid, test.words...)
+				eventually(l, "the other change", func() bool { return l.sim.Value(test.vmid, "memory") == "2048" })
 				l.ok(l.sim.Edit(201, "onboot", "0"))
 				eventually(l, "the repair of the other guest", func() bool { return l.sim.Value(201, "onboot") == "1" })
 				w.wantNoWrites(t)

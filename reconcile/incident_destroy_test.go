@@ -11,7 +11,7 @@ import (
 	"gitops-agent/reconcile/gate"
 )
 
-// lacking is what the agent's token has by default, but for some privileges.
+// tokenWithout returns the default privileges of the agent's token without some privileges.
 func tokenWithout(privileges ...string) []pvesim.ACL {
 	for _, token := range pvesim.DefaultTokens() {
 		if token.ID == "gitops@pve!agent" {
@@ -23,14 +23,14 @@ func tokenWithout(privileges ...string) []pvesim.ACL {
 	return nil
 }
 
-// TestIncidentProtectedGuestIsStoppedBeforeAFailedDestroy removes the manifest of a running, protected guest whose protection cannot be lifted. Its destroy
-// would fail, so the guest must not have been stopped for it.
+// TestIncidentProtectedGuestIsStoppedBeforeAFailedDestroy removes the manifest of a running, protected guest whose protection cannot be removed.
+// The destroy would fail, so the agent must not stop the guest before it.
 func TestIncidentProtectedGuestIsStoppedBeforeAFailedDestroy(t *testing.T) {
 	web := vmYAML("web-1", 201, "state: running", "lifecycle: {protection: true, destroy: allow}")
 	tests := map[string]struct {
-		vmid           int
-		manifest, said string
-		trouble        func(l *lab)
+		vmid              int
+		manifest, message string
+		trouble           func(l *lab)
 	}{
 		"machine_no_privilege": {201, web, "VM.Config.Options", func(l *lab) { l.sim.SetPrivileges("gitops@pve!agent", tokenWithout("VM.Config.Options")) }},
 		"machine_no_success": {201, web, "not today", func(l *lab) {
@@ -57,15 +57,15 @@ func TestIncidentProtectedGuestIsStoppedBeforeAFailedDestroy(t *testing.T) {
 				test.trouble(l)
 				delete(l.files, "guest.yaml")
 				l.waitForAcceptance(l.push("remove one", alice))
-				l.waitForCondition(test.vmid, test.said)
+				l.waitForCondition(test.vmid, test.message)
 				time.Sleep(time.Hour)
 				for _, suffix := range []string{"/status/stop", "/status/shutdown", "/qemu/201", "/lxc/210"} {
 					if got := w.writes(suffix); len(got) != 0 {
-						t.Errorf("got %+v sent, want no more than the attempts to lift the protection", got)
+						t.Errorf("got %+v sent, want only the attempts to remove the protection", got)
 					}
 				}
 				if l.sim.Effects(test.vmid, pvesim.Stopped) != 0 || !l.sim.Running(test.vmid) || l.sim.Value(test.vmid, "protection") != "1" {
-					t.Errorf("got %d stops of %q, want a guest that runs on, protected", l.sim.Effects(test.vmid, pvesim.Stopped), l.sim.Config(test.vmid))
+					t.Errorf("got %d stops of %q, want a running, protected guest", l.sim.Effects(test.vmid, pvesim.Stopped), l.sim.Config(test.vmid))
 				}
 				l.sim.ClearFaults()
 				l.sim.SetPrivileges("gitops@pve!agent", tokenWithout())
@@ -73,15 +73,15 @@ func TestIncidentProtectedGuestIsStoppedBeforeAFailedDestroy(t *testing.T) {
 				l.push("again", alice)
 				l.converge()
 				if got := l.sim.Effects(test.vmid, pvesim.Destroyed); got != 1 {
-					t.Errorf("got %d destroys of a guest whose protection can be lifted, want 1", got)
+					t.Errorf("got %d destroys of a guest whose protection can be removed, want 1", got)
 				}
 			})
 		})
 	}
 }
 
-// TestIncidentPurgeRemovesForeignVolumes destroys guests. Backup jobs and replication that name them, and volumes that bear their vmid and are in no
-// configuration of theirs, are other people's: the call asks for none of them.
+// TestIncidentPurgeRemovesForeignVolumes destroys guests. Backup jobs and replication that contain their vmid, and volumes that have their vmid in
+// the name but are in no configuration, do not belong to the guests: the call must not remove them.
 func TestIncidentPurgeRemovesForeignVolumes(t *testing.T) {
 	tests := map[string]struct {
 		vmid           int
@@ -125,8 +125,8 @@ func TestIncidentPurgeRemovesForeignVolumes(t *testing.T) {
 	}
 }
 
-// TestDestroyLimitHoldsAcrossLanes takes eight manifests away that allow their guests' destruction. The lanes all find room under the limit when they
-// judge, so that each counts again as it begins: three guests go a day, the others are held.
+// TestDestroyLimitHoldsAcrossLanes removes eight manifests whose guests may be destroyed. All lanes are below the limit when they judge, so each
+// lane counts again when it begins: three guests are destroyed in a day, the others are held.
 func TestDestroyLimitHoldsAcrossLanes(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["keep.yaml"] = vmYAML("keep-1", 250)

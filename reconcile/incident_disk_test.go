@@ -11,8 +11,8 @@ import (
 	"gitops-agent/internal/pvesim"
 )
 
-// TestIncidentFailedShrinkDetachesADisk asks for a disk smaller than the one that is there. The disk stays where it is, the report says
-// why it does not shrink, and the rest of the manifest is carried out.
+// TestIncidentFailedShrinkDetachesADisk sets a size smaller than the present disk. The disk stays, the report contains the reason, and the rest of
+// the manifest is applied.
 func TestIncidentFailedShrinkDetachesADisk(t *testing.T) {
 	web := func(state, size string, more ...string) string {
 		return vmYAML("web-1", 201, append(more, "disks: {scsi0: {size: 3Gi}, scsi1: {storage: local-lvm, size: "+size+"}}", "state: "+state)...)
@@ -43,7 +43,7 @@ func TestIncidentFailedShrinkDetachesADisk(t *testing.T) {
 				l.files["guest.yaml"] = test.after
 				l.push("less of it", alice)
 				l.waitForCondition(test.vmid, "Blocked", test.key, "cannot shrink")
-				eventually(l, "the change beside it", func() bool {
+				eventually(l, "the other change", func() bool {
 					return l.sim.Value(test.vmid, "memory") == "2048" || l.sim.Value(test.vmid, "onboot") == "1"
 				})
 				w.wantNoWrites(t)
@@ -57,14 +57,14 @@ func TestIncidentFailedShrinkDetachesADisk(t *testing.T) {
 					t.Errorf("got config %q, running %t, want nothing detached and nothing stopped", config, l.sim.Running(test.vmid))
 				}
 				if v := l.sim.Violations(); len(v) != 0 || l.engine.Report().Converged {
-					t.Errorf("got violations %v, converged %t, want none, and the difference told", v, l.engine.Report().Converged)
+					t.Errorf("got violations %v, converged %t, want none, and the difference reported", v, l.engine.Report().Converged)
 				}
 			})
 		})
 	}
 }
 
-// lostReplies are the ways to lose the reply of a call that acted.
+// lostReplies are the ways to lose the reply to a call that took effect.
 var lostReplies = map[string]pvesim.Fault{
 	"dropped":   {Kind: pvesim.DropAfter},
 	"596":       {Kind: pvesim.ProxyStatus, Status: 596, AfterActing: true},
@@ -73,8 +73,8 @@ var lostReplies = map[string]pvesim.Fault{
 	"truncated": {Kind: pvesim.TruncatedBody},
 }
 
-// TestIncidentSlotIsAllocatedTwice adds a disk, loses replies, changes its options and its size. Allocation syntax goes to a slot once, since
-// a second time makes a second volume and sets the first one aside.
+// TestIncidentSlotIsAllocatedTwice adds a disk, loses replies, and changes its options and its size. The agent sends allocation syntax to a slot
+// once, because a second time would create a second volume and detach the first one.
 func TestIncidentSlotIsAllocatedTwice(t *testing.T) {
 	web := func(disk string) string {
 		return vmYAML("web-1", 201, "firmware: {bios: ovmf, efi: {storage: local}, tpm: {storage: local, version: v2.0}}",
@@ -117,7 +117,7 @@ func TestIncidentSlotIsAllocatedTwice(t *testing.T) {
 					}
 					w.wantNoWrites(t)
 					if config := l.sim.Config(test.vmid); strings.Contains(config, "unused") || !strings.Contains(l.sim.Value(test.vmid, test.key), "size=6G") {
-						t.Errorf("got config %q, want %s grown to 6G, and nothing set aside", config, test.key)
+						t.Errorf("got config %q, want %s grown to 6G, and no unused volume", config, test.key)
 					}
 					if v := l.sim.Violations(); len(v) != 0 {
 						t.Errorf("got violations %v, want none", v)
@@ -128,8 +128,8 @@ func TestIncidentSlotIsAllocatedTwice(t *testing.T) {
 	}
 }
 
-// TestIncidentRootVolumeIsRewrittenAsText wants of a container's root volume whatever a manifest can say. Proxmox stores the text that a config
-// call has for it, without making, growing or moving anything, so no such call may name another volume or another size.
+// TestIncidentRootVolumeIsRewrittenAsText changes everything about a container's root volume that a manifest can change. Proxmox stores the text of
+// a config call without creating, growing or moving a volume, so no config call may contain another volume or another size.
 func TestIncidentRootVolumeIsRewrittenAsText(t *testing.T) {
 	tests := map[string]struct{ rootfs, want string }{
 		"larger":            {"{storage: local, size: 6Gi}", "size=6G"},
@@ -160,7 +160,7 @@ func TestIncidentRootVolumeIsRewrittenAsText(t *testing.T) {
 				}
 				for _, v := range l.sim.Volumes() {
 					if size := fmt.Sprintf("size=%dG", v.Size>>30); v.ID == volume && !strings.Contains(options, size) {
-						t.Errorf("got rootfs %q of a volume with %s, want one to say what the other is", rootfs, size)
+						t.Errorf("got rootfs %q of a volume with %s, want the same size in both", rootfs, size)
 					}
 				}
 				l.ok(l.sim.SetRunning(210, true))

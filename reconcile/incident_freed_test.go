@@ -10,8 +10,8 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// TestIncidentFreedVMIDIsAssignedAtOnce destroys a guest and adds others. The vmid rests for a day, since calls, backups and
-// firewall rules of the old guest may still be about; then it is free.
+// TestIncidentFreedVMIDIsAssignedAtOnce destroys a guest and adds others. The vmid is reserved for a day, because calls, backups and firewall rules
+// of the old guest may still use it; then it is free.
 func TestIncidentFreedVMIDIsAssignedAtOnce(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["cluster.yaml"] = strings.Replace(clusterYAML, "to: 299", "to: 202", 1)
@@ -27,7 +27,7 @@ func TestIncidentFreedVMIDIsAssignedAtOnce(t *testing.T) {
 		l.push("one more", alice)
 		l.converge()
 		stop()
-		defer l.start()() // the journal remembers
+		defer l.start()() // the journal contains the time
 		l.files["newer.yaml"] = withoutVMID(vmYAML("newer-1", 299))
 		l.waitForAcceptance(l.push("and one more", alice))
 		time.Sleep(time.Hour)
@@ -36,7 +36,7 @@ func TestIncidentFreedVMIDIsAssignedAtOnce(t *testing.T) {
 		}
 		guests := l.engine.Report().Guests
 		if !slices.ContainsFunc(guests, func(g report.Guest) bool { return g.Name == "newer-1" && reportsReservedVMID(g) }) {
-			t.Errorf("got %+v, want newer-1 without a vmid, and told of the one that rests", guests)
+			t.Errorf("got %+v, want newer-1 without a vmid, and the reserved vmid reported", guests)
 		}
 		time.Sleep(24 * time.Hour)
 		l.converge()

@@ -12,21 +12,21 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// TestIncidentVMIDIsReusedByAnotherGuest replaces an owned guest by another one under its vmid, behind the agent's back, in every disguise but
-// the one that cannot be told: nobody changes, stops or destroys it, whether or not the manifest is still there.
+// TestIncidentVMIDIsReusedByAnotherGuest replaces an owned guest by another guest with the same vmid without the agent. The other guest differs in
+// every way that can be detected: the agent does not change, stop or destroy it, with or without a manifest.
 func TestIncidentVMIDIsReusedByAnotherGuest(t *testing.T) {
 	tests := map[string]struct {
 		vmid     int
 		manifest string
-		disguise string // the stranger's config; MARKER is the tag of the guest that was
+		disguise string // the other guest's config; MARKER is the tag of the first guest
 	}{
-		"machine":                {201, vmYAML("web-1", 201, "memory: {size: 2Gi}", "state: stopped", "lifecycle: {destroy: allow}"), stranger},
+		"machine":                {201, vmYAML("web-1", 201, "memory: {size: 2Gi}", "state: stopped", "lifecycle: {destroy: allow}"), otherConfig},
 		"machine_of_that_name":   {201, vmYAML("web-1", 201, "memory: {size: 2Gi}", "state: stopped", "lifecycle: {destroy: allow}"), "name: web-1\nmemory: 1024\n"},
 		"machine_with_the_tag":   {201, vmYAML("web-1", 201, "memory: {size: 2Gi}", "state: stopped", "lifecycle: {destroy: allow}"), "name: web-1\ntags: MARKER\n"},
 		"container":              {210, dnsYAML("memory: {size: 1Gi}", "state: stopped", "lifecycle: {destroy: allow}"), "hostname: dns-1\nmemory: 512\n"},
 		"container_for_machine":  {201, vmYAML("web-1", 201, "memory: {size: 2Gi}", "state: stopped", "lifecycle: {destroy: allow}"), "hostname: web-1\ntags: MARKER\n"},
 		"machine_for_container":  {210, dnsYAML("memory: {size: 1Gi}", "state: stopped", "lifecycle: {destroy: allow}"), "name: dns-1\ntags: MARKER\n"},
-		"machine_that_we_adopt":  {201, vmYAML("web-1", 201, "adopt: ifUnmanaged", "memory: {size: 2Gi}", "state: stopped", "lifecycle: {destroy: allow}"), stranger},
+		"machine_with_adopt":     {201, vmYAML("web-1", 201, "adopt: ifUnmanaged", "memory: {size: 2Gi}", "state: stopped", "lifecycle: {destroy: allow}"), otherConfig},
 		"container_of_the_adopt": {210, dnsYAML("adopt: ifUnmanaged", "memory: {size: 1Gi}", "state: stopped", "lifecycle: {destroy: allow}"), "hostname: dns-1\nmemory: 512\n"},
 	}
 	for name, test := range tests {
@@ -63,7 +63,7 @@ func TestIncidentVMIDIsReusedByAnotherGuest(t *testing.T) {
 	}
 }
 
-// as sends one write to the simulator as a person with a token of their own would.
+// callAs sends one write to the simulator as a user with an own token.
 func (l *lab) callAs(token, method, path, form string) {
 	l.Helper()
 	r, err := http.NewRequestWithContext(l.Context(), method, "https://pve1.lab.test:8006/api2/json"+path, strings.NewReader(form))
@@ -74,12 +74,12 @@ func (l *lab) callAs(token, method, path, form string) {
 	l.ok(err)
 	l.ok(res.Body.Close())
 	if res.StatusCode != http.StatusOK {
-		l.Fatalf("%s %s: got %s, want it carried out", method, path, res.Status)
+		l.Fatalf("%s %s: got %s, want success", method, path, res.Status)
 	}
 }
 
-// TestIncidentManualCloneHasTheMarker has a person clone a guest of the agent, with its marker and everything. The marker does not fit the
-// copy's vmid: the copy is nobody's, cannot be taken over by mistake, and outlives the guest that it was made from.
+// TestIncidentManualCloneHasTheMarker clones a managed guest as a user, with its marker and everything else. The marker does not fit the vmid of
+// the copy: the copy is unmanaged, cannot be adopted by mistake, and still exists after the original is destroyed.
 func TestIncidentManualCloneHasTheMarker(t *testing.T) {
 	tests := map[string]struct {
 		kind, manifest string
@@ -107,10 +107,10 @@ func TestIncidentManualCloneHasTheMarker(t *testing.T) {
 				})
 				l.waitForCondition(test.vmid, "copied", "250", marker)
 				if r := l.engine.Report(); !r.Converged || l.guest(r, test.vmid).Health != report.Healthy {
-					t.Errorf("got converged %t and %+v, want the copy told and nothing else", r.Converged, l.guest(r, test.vmid))
+					t.Errorf("got converged %t and %+v, want only the copy reported", r.Converged, l.guest(r, test.vmid))
 				}
 				w.wantNoWrites(t)
-				// A manifest for the copy, even one that may take over what nobody manages, takes nothing that bears somebody's marker.
+				// A manifest for the copy does not take over a guest with a marker, also with adopt.
 				adopting := strings.NewReplacer("web-1", "copy-1", "dns-1", "copy-1", fmt.Sprintf("vmid: %d", test.vmid), "vmid: 250",
 					"  memory:", "  adopt: ifUnmanaged\n  memory:").Replace(test.manifest)
 				for _, manifest := range []string{strings.Replace(adopting, "adopt: ifUnmanaged", "adopt: deny", 1), adopting} {
@@ -120,7 +120,7 @@ func TestIncidentManualCloneHasTheMarker(t *testing.T) {
 					w.wantNoWrites(t)
 				}
 				if g := l.guest(l.engine.Report(), 250); !strings.Contains(fmt.Sprint(g.Conditions), marker) {
-					t.Errorf("got %+v, want the marker %s told", g.Conditions, marker)
+					t.Errorf("got %+v, want the marker %s reported", g.Conditions, marker)
 				}
 				delete(l.files, "copy.yaml")
 				delete(l.files, "guest.yaml")
@@ -137,16 +137,16 @@ func TestIncidentManualCloneHasTheMarker(t *testing.T) {
 	}
 }
 
-// TestIncidentPartlyCreatedGuestIsChanged leaves guests half-made: by a worker that dies, and by somebody else. They are told of, and neither
-// configured, started, adopted, made again nor destroyed.
+// TestIncidentPartlyCreatedGuestIsChanged leaves guests partly created: by a worker that is killed, and by another client. The agent reports them,
+// and does not configure, start, adopt, create or destroy them.
 func TestIncidentPartlyCreatedGuestIsChanged(t *testing.T) {
 	adopting := vmYAML("web-1", 201, "adopt: ifUnmanaged", "memory: {size: 2Gi}", "state: running", "lifecycle: {destroy: allow}")
 	tests := map[string]struct {
 		vmid     int
-		tool     string // that unlocks it on its node
+		tool     string // the command that unlocks it on its node
 		manifest string
 		fault    pvesim.Fault
-		found    string // the config of a torso that is there before
+		found    string // the config of a partly created guest that exists before
 	}{
 		"clone_of_a_dead_worker": {
 			201, "qm", vmYAML("web-1", 201, "memory: {size: 2Gi}", "state: running", "lifecycle: {destroy: allow}"),
@@ -179,29 +179,30 @@ func TestIncidentPartlyCreatedGuestIsChanged(t *testing.T) {
 				l.files["guest.yaml"] = test.manifest
 				l.waitForAcceptance(l.push("another one", alice))
 				l.waitForCondition(test.vmid, string(plan.ReasonPartlyCreated))
-				torso := l.sim.Config(test.vmid)
-				if !strings.Contains(torso, "lock: c") {
-					t.Fatalf("got config %q, want a torso", torso)
+				partial := l.sim.Config(test.vmid)
+				if !strings.Contains(partial, "lock: c") {
+					t.Fatalf("got config %q, want a partly created guest", partial)
 				}
 				w.wantNoWrites(t)
 				r := l.engine.Report()
 				g, unlock := l.guest(r, test.vmid), fmt.Sprintf("%s unlock %d", test.tool, test.vmid)
 				if r.Converged || g.Health != report.Degraded || !strings.Contains(fmt.Sprint(g.Conditions), unlock) {
-					t.Errorf("got %+v, want a guest that is degraded, and %s as the way out", g, unlock)
+					t.Errorf("got %+v, want a guest that is degraded, and the remedy %s", g, unlock)
 				}
 				delete(l.files, "guest.yaml")
 				l.waitForAcceptance(l.push("never mind", alice))
 				time.Sleep(time.Minute)
 				w.wantNoWrites(t)
-				if got := l.sim.Config(test.vmid); got != torso || len(l.sim.Violations()) != 0 {
-					t.Errorf("got %q with %v, want %q", got, l.sim.Violations(), torso)
+				if got := l.sim.Config(test.vmid); got != partial || len(l.sim.Violations()) != 0 {
+					t.Errorf("got %q with %v, want %q", got, l.sim.Violations(), partial)
 				}
 			})
 		})
 	}
 }
 
-// The manifest of a guest that the agent made asks for another firmware uuid, which is what the guest is known by, beside what can be done.
+// TestIncidentAgentChangesTheUUIDOfItsGuest sets another SMBIOS uuid in the manifest of a guest that the agent made, and another memory size. The
+// uuid identifies the guest, so only the memory changes.
 func TestIncidentAgentChangesTheUUIDOfItsGuest(t *testing.T) {
 	const other = "11111111-2222-4333-8444-555555555555"
 	for name, raw := range map[string]string{"another": `"uuid=` + other + `,serial=A1"`, "at_creation": `"uuid=` + other + `"`} {
@@ -229,13 +230,13 @@ func TestIncidentAgentChangesTheUUIDOfItsGuest(t *testing.T) {
 					t.Errorf("got smbios1 %q, want %q", got, made)
 				}
 				l.ok(l.sim.Edit(203, "smbios1", "uuid="+other))
-				eventually(t, "the word that it is a stranger", func() bool {
+				eventually(t, "the report that it is another guest", func() bool {
 					return hasCondition(l.guest(l.engine.Report(), 203), plan.IdentityConflict, plan.ReasonDifferentGuest)
 				})
 				known := l.journal.State().Owned[203]
 				for _, c := range l.guest(l.engine.Report(), 203).Conditions {
 					if c.Type == plan.IdentityConflict && (!strings.Contains(c.Hint, "SMBIOS uuid "+known.UUID) || strings.Contains(c.Hint, known.Tag)) {
-						t.Errorf("got hint %q, want it to ask for the uuid %s, and not for the tag, which is there", c.Hint, known.UUID)
+						t.Errorf("got hint %q, want it to ask for the uuid %s, and not for the tag, which is present", c.Hint, known.UUID)
 					}
 				}
 				l.ok(l.sim.Edit(203, "smbios1", made))

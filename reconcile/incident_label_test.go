@@ -14,13 +14,13 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// TestIncidentVMIDLineIsRemoved takes the line of the vmid out of a manifest. The guest is still meant: it is neither destroyed nor made a
-// second time, and its vmid is no other manifest's from then on.
+// TestIncidentVMIDLineIsRemoved removes the vmid line of a manifest. The manifest still describes the same guest: the agent neither destroys the
+// guest nor makes a second one, and refuses another manifest with its vmid.
 func TestIncidentVMIDLineIsRemoved(t *testing.T) {
 	tests := map[string]struct {
 		manifest string
 		vmid     int
-		found    string // the config of a guest that was there before
+		found    string // the config of a guest that existed before
 	}{
 		"made":          {vmYAML("web-1", 201, "state: running", "lifecycle: {destroy: allow}"), 201, ""},
 		"made_held":     {vmYAML("web-1", 201, "state: running"), 201, ""},
@@ -45,7 +45,7 @@ func TestIncidentVMIDLineIsRemoved(t *testing.T) {
 				l.converge()
 				w.wantNoWrites(t)
 				if got := l.sim.Config(test.vmid); got != config || l.sim.Config(200) != "" {
-					t.Errorf("got %q and a second guest %q, want %q alone", got, l.sim.Config(200), config)
+					t.Errorf("got %q and a second guest %q, want only %q", got, l.sim.Config(200), config)
 				}
 				l.files["other.yaml"] = vmYAML("other-1", test.vmid)
 				l.push("its vmid for another one", alice)
@@ -58,12 +58,12 @@ func TestIncidentVMIDLineIsRemoved(t *testing.T) {
 	}
 }
 
-// adoptedERP is the manifest of a guest that was there before, erp with vmid 105. It has no source.
+// adoptedERP returns the manifest of a guest that existed before, erp with vmid 105. It has no source.
 func adoptedERP(lines ...string) string {
 	return "apiVersion: proxmox.gitops/v1alpha1\nkind: VirtualMachine\nmetadata: {name: erp}\nspec:\n  vmid: 105\n" + indented(lines)
 }
 
-// TestIncidentAssignmentIsLost damages the record that assigned a vmid, and repairs the journal as its page says to.
+// TestIncidentAssignmentIsLost damages the record that assigned a vmid, and repairs the journal as its documentation describes.
 func TestIncidentAssignmentIsLost(t *testing.T) {
 	runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 		l.files["auto.yaml"] = withoutVMID(vmYAML("auto", 299, "state: running", "lifecycle: {destroy: allow}"))
@@ -101,8 +101,8 @@ func TestIncidentAssignmentIsLost(t *testing.T) {
 	})
 }
 
-// TestIncidentLabelMovesToAnotherVMID gives a manifest another vmid. The guest under the old one bears a label that is still in the repository,
-// so its end waits for a signature, although its lifecycle allows it.
+// TestIncidentLabelMovesToAnotherVMID gives a manifest another vmid. The label of the guest with the old vmid is still in the repository, so its
+// destroy needs a signature although its lifecycle allows it.
 func TestIncidentLabelMovesToAnotherVMID(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		var failed atomic.Int64
@@ -125,10 +125,10 @@ func TestIncidentLabelMovesToAnotherVMID(t *testing.T) {
 		l.approve(digest)
 		l.converge()
 		if l.sim.Effects(201, pvesim.Destroyed) != 1 || l.sim.Config(231) == "" {
-			t.Errorf("got 201 destroyed %d times and %q as 231, want it gone once and the other made", l.sim.Effects(201, pvesim.Destroyed), l.sim.Config(231))
+			t.Errorf("got 201 destroyed %d times and %q as 231, want one destroy, and the other guest created", l.sim.Effects(201, pvesim.Destroyed), l.sim.Config(231))
 		}
 		if failed.Load() > 0 {
-			t.Errorf("got %d failed steps, want the approved destroy carried out in one go", failed.Load())
+			t.Errorf("got %d failed steps, want the approved destroy done in one step", failed.Load())
 		}
 	})
 }

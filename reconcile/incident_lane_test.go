@@ -10,11 +10,11 @@ import (
 	"gitops-agent/reconcile/cluster"
 )
 
-// stranger is the config of a guest that somebody made by hand.
-const stranger = "name: dave\nsmbios1: uuid=11111111-2222-3333-4444-555555555555\n"
+// otherConfig is the config of a guest that a user made.
+const otherConfig = "name: dave\nsmbios1: uuid=11111111-2222-3333-4444-555555555555\n"
 
-// TestLaneStopsAtASupersededRevision pushes a mistake and then its correction, while the guest's lane is in the middle of
-// following the mistake. The lane must not act on it any more.
+// TestLaneStopsAtASupersededRevision pushes a mistake and then its correction while the guest's lane is applying the mistake. The lane must not
+// continue with the mistake.
 func TestLaneStopsAtASupersededRevision(t *testing.T) {
 	tests := map[string]struct {
 		was, mistake, correction string // db-1's manifest; "" removes it
@@ -63,7 +63,8 @@ func TestLaneStopsAtASupersededRevision(t *testing.T) {
 	}
 }
 
-// TestRememberedLifecycleIsTheAcceptedOne makes a guest under one revision while the next one, which forbids its destruction, is accepted.
+// TestRememberedLifecycleIsTheAcceptedOne creates a guest under one revision while the agent accepts the next revision, which forbids its
+// destruction.
 func TestRememberedLifecycleIsTheAcceptedOne(t *testing.T) {
 	runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
 		l.files["keep.yaml"] = vmYAML("keep-1", 209)
@@ -90,12 +91,12 @@ func TestRememberedLifecycleIsTheAcceptedOne(t *testing.T) {
 	})
 }
 
-// TestDestroyReadsAgainAfterTheStop lets something happen between the stop and the destroy of one composite.
+// TestDestroyReadsAgainAfterTheStop changes something between the stop and the destroy of one composite step.
 func TestDestroyReadsAgainAfterTheStop(t *testing.T) {
 	tests := map[string]func(t *testing.T, l *lab, db string){
 		"guest_was_replaced": func(_ *testing.T, l *lab, _ string) {
 			l.ok(l.sim.RemoveGuest(202))
-			_, err := l.sim.AddVM(pvesim.Guest{VMID: 202, Config: stranger})
+			_, err := l.sim.AddVM(pvesim.Guest{VMID: 202, Config: otherConfig})
 			l.ok(err)
 		},
 		"disk_was_attached": func(_ *testing.T, l *lab, _ string) {
@@ -126,10 +127,10 @@ func TestDestroyReadsAgainAfterTheStop(t *testing.T) {
 				}})
 				delete(l.files, "db.yaml")
 				l.push("remove", alice)
-				eventually(t, "what happens after the stop", happened.Load)
+				eventually(t, "the change after the stop", happened.Load)
 				time.Sleep(time.Second)
 				if got := p.count(cluster.OpDestroy, 202); got != 0 {
-					t.Errorf("got %d destroys after the world had changed, want none before another look", got)
+					t.Errorf("got %d destroys after a change, want none before another read", got)
 				}
 				if l.sim.Config(202) == "" {
 					t.Error("got no guest 202 any more, want it there")
@@ -139,7 +140,7 @@ func TestDestroyReadsAgainAfterTheStop(t *testing.T) {
 	}
 }
 
-// TestRemovalOfASuspendedGuestNeedsASignature removes the manifest of a guest that nobody was to touch.
+// TestRemovalOfASuspendedGuestNeedsASignature removes the manifest of a guest that the agent was not allowed to change.
 func TestRemovalOfASuspendedGuestNeedsASignature(t *testing.T) {
 	for name, resting := range map[string]string{"suspended": "suspend: {reason: forensics, author: alice}", "observed": "mode: observe"} {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +151,7 @@ func TestRemovalOfASuspendedGuestNeedsASignature(t *testing.T) {
 				defer l.start()()
 				l.converge()
 				l.files["db.yaml"] = vmYAML("db-1", 202, "lifecycle: {destroy: allow}", resting)
-				l.waitForAcceptance(l.push("hands off", alice))
+				l.waitForAcceptance(l.push("suspend it", alice))
 				delete(l.files, "db.yaml")
 				l.waitForAcceptance(l.push("remove", alice))
 				digest := l.digestOfHold(202)

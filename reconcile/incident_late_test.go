@@ -12,14 +12,15 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// delayed has a node take three minutes for one call: its proxy answers 596 after thirty seconds, no task is listed, and then the call acts.
+// delayed makes a node take three minutes for one call: its proxy answers 596 after thirty seconds, no task is listed, and then the call takes
+// effect.
 func (l *lab) delayed(method, path string) {
 	l.Helper()
 	l.ok(l.sim.Inject(pvesim.Fault{Kind: pvesim.SlowCall, Method: method, Path: path, Delay: 3 * time.Minute}))
 }
 
-// TestIncidentQueuedCallIsRepeated has calls wait in the queue of a node's workers for minutes. Each is made once and acts once, and the approval
-// of a restart is spent on that.
+// TestIncidentQueuedCallIsRepeated makes calls wait for minutes in the queue of a node's workers. Each call is sent once and takes effect once, and
+// the approval of a restart is spent.
 func TestIncidentQueuedCallIsRepeated(t *testing.T) {
 	web := func(lines ...string) string { return vmYAML("web-1", 201, lines...) }
 	tests := map[string]struct {
@@ -85,7 +86,7 @@ func TestIncidentQueuedCallIsRepeated(t *testing.T) {
 	}
 }
 
-// waitForOpenStep waits until a step of this operation is open on the guest although its call had time to be answered.
+// waitForOpenStep waits until the guest has had an open step of this operation for longer than a call takes to be answered.
 func (l *lab) waitForOpenStep(vmid int, op cluster.Op) {
 	l.Helper()
 	eventually(l, fmt.Sprintf("an open %s of %d, a minute old", op, vmid), func() bool {
@@ -98,8 +99,8 @@ func (l *lab) waitForOpenStep(vmid int, op cluster.Op) {
 	})
 }
 
-// TestQueuedCallThatNeverRuns loses a restart for good, before anybody does it. The approval is spent all the same, since nobody can tell that the
-// restart does not come; without one the restart is planned again.
+// TestQueuedCallThatNeverRuns loses a restart before it takes effect. The approval is spent, because the agent cannot exclude that the restart
+// still happens; if no approval is needed, the restart is planned again.
 func TestQueuedCallThatNeverRuns(t *testing.T) {
 	for policy, restarts := range map[string]int{"approve": 0, "auto": 1} {
 		t.Run(policy, func(t *testing.T) {
@@ -129,8 +130,8 @@ func TestQueuedCallThatNeverRuns(t *testing.T) {
 	}
 }
 
-// TestIncidentQueuedDestroyHitsTheNextGuest gives a destroy minutes to wait for its turn, in which another guest wants a vmid. The destroy ends the guest that it
-// was for, and the newcomer gets a vmid that nobody had.
+// TestIncidentQueuedDestroyHitsTheNextGuest makes a destroy wait for minutes, while another guest needs a vmid. The destroy removes the guest that
+// it was planned for, and the new guest gets a vmid that was not in use.
 func TestIncidentQueuedDestroyHitsTheNextGuest(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["old.yaml"] = withoutVMID(vmYAML("old-1", 299, "lifecycle: {destroy: allow}"))
@@ -147,13 +148,13 @@ func TestIncidentQueuedDestroyHitsTheNextGuest(t *testing.T) {
 		l.converge()
 		time.Sleep(30 * time.Minute)
 		if got := l.sim.Effects(200, pvesim.Destroyed); got != 1 || l.sim.Config(200) != "" || l.sim.Value(201, "name") != "new-1" {
-			t.Errorf("got %d destroys of 200, now %q, and %q under 201, want one destroy, none there and new-1", got, l.sim.Config(200), l.sim.Value(201, "name"))
+			t.Errorf("got %d destroys of 200, now %q, and %q under 201, want one destroy, no guest and new-1", got, l.sim.Config(200), l.sim.Value(201, "name"))
 		}
 	})
 }
 
-// TestQueuedCloneOfARemovedManifest takes the manifest away while the clone waits for its turn. What comes late is known for the agent's
-// own guest, and held for a person, not left behind as a stranger.
+// TestQueuedCloneOfARemovedManifest removes the manifest while the clone waits in the queue. The late guest is recognized as the agent's own and is
+// held for a user; it is not left behind as an unknown guest.
 func TestQueuedCloneOfARemovedManifest(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["keep.yaml"], l.files["web.yaml"] = vmYAML("keep-1", 209), vmYAML("web-1", 201)
@@ -166,7 +167,7 @@ func TestQueuedCloneOfARemovedManifest(t *testing.T) {
 		l.waitForAcceptance(l.push("one guest", alice))
 		time.Sleep(20 * time.Minute)
 		if !hasCondition(l.guest(l.engine.Report(), 201), plan.Orphaned, plan.ReasonRemoved) || l.sim.Effects(201, pvesim.Cloned) != 1 {
-			t.Errorf("got %+v after %d clones, want one that is told of as removed", l.engine.Report().Unmanaged, l.sim.Effects(201, pvesim.Cloned))
+			t.Errorf("got %+v after %d clones, want one that is reported as removed", l.engine.Report().Unmanaged, l.sim.Effects(201, pvesim.Cloned))
 		}
 	})
 }

@@ -23,8 +23,8 @@ func (l *lab) hintOf(vmid int, kind plan.ConditionType, reason plan.ConditionRea
 	return ""
 }
 
-// TestIncidentLostStateCreatesGuestsTwice deletes the state directory of an agent that made two guests, one of them without a vmid in its manifest.
-// Neither is made again nor touched, and both are the agent's again once somebody did what the hints say.
+// TestIncidentLostStateCreatesGuestsTwice deletes the state directory of an agent that made two guests, one without a vmid in its manifest. The
+// agent neither makes nor changes either guest, and owns both again after a user followed the hints.
 func TestIncidentLostStateCreatesGuestsTwice(t *testing.T) {
 	runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 		auto, web := withoutVMID(vmYAML("auto", 299, "state: running")), vmYAML("web-1", 201, "state: running")
@@ -49,7 +49,7 @@ func TestIncidentLostStateCreatesGuestsTwice(t *testing.T) {
 		hints := map[int]string{200: l.hintOf(0, plan.Blocked, plan.ReasonMayExist), 201: l.hintOf(201, plan.IdentityConflict, plan.ReasonNotManaged)}
 		for vmid, hint := range hints {
 			if !strings.Contains(hint, markers[vmid]) || !strings.Contains(hint, "adopt: ifUnmanaged") {
-				t.Errorf("got hint %q, want the way to take %d over", hint, vmid)
+				t.Errorf("got hint %q, want the way to adopt %d", hint, vmid)
 			}
 			l.ok(l.sim.Edit(vmid, "tags", "template"))
 		}
@@ -63,7 +63,7 @@ func TestIncidentLostStateCreatesGuestsTwice(t *testing.T) {
 		time.Sleep(time.Hour)
 		for _, vmid := range []int{200, 201} {
 			if l.sim.Effects(vmid, pvesim.Cloned) != 1 || l.sim.Effects(vmid, pvesim.Stopped) != 0 || !l.sim.Running(vmid) {
-				t.Errorf("got %d made %d times, stopped %d times, running %t, want the guest that it was", vmid,
+				t.Errorf("got %d made %d times, stopped %d times, running %t, want the same guest as before", vmid,
 					l.sim.Effects(vmid, pvesim.Cloned), l.sim.Effects(vmid, pvesim.Stopped), l.sim.Running(vmid))
 			}
 		}

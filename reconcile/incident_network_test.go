@@ -10,8 +10,8 @@ import (
 
 var macAddress = regexp.MustCompile(`[0-9A-F]{2}(:[0-9A-F]{2}){5}`)
 
-// TestIncidentNICUpdateChangesTheMAC changes everything about a network interface that a manifest can change without naming an address. Proxmox
-// draws a new one for every write without any, which costs a guest its lease; the agent's writes carry the one that is there.
+// TestIncidentNICUpdateChangesTheMAC changes everything about a network interface that a manifest can change without an address. Proxmox generates
+// a new address for every write without one, which costs a guest its lease; each write of the agent contains the present address.
 func TestIncidentNICUpdateChangesTheMAC(t *testing.T) {
 	web := func(state, net string) string {
 		return vmYAML("web-1", 201, "networks: {net0: "+net+"}", "state: "+state)
@@ -20,7 +20,7 @@ func TestIncidentNICUpdateChangesTheMAC(t *testing.T) {
 	tests := map[string]struct {
 		vmid          int
 		before, after string
-		approved      bool // the change interrupts the guest, and waits for that
+		approved      bool // the change interrupts the guest and needs an approval
 	}{
 		"vm_stopped":   {201, web("stopped", "{bridge: vmbr0}"), web("stopped", "{bridge: vmbr1, vlan: 20, firewall: true}"), false},
 		"vm_running":   {201, web("running", "{bridge: vmbr0}"), web("running", "{bridge: vmbr1, vlan: 20, firewall: true}"), true},

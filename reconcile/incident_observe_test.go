@@ -15,10 +15,10 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// incompleteList is a cluster whose list leaves guests out, for as long as a test says.
+// incompleteList is a cluster whose list omits one guest as long as a test wants.
 type incompleteList struct {
 	cluster.Cluster
-	omitted atomic.Int64 // a vmid; 0 is none
+	omitted atomic.Int64 // a vmid; 0 means none
 }
 
 func (f *incompleteList) Inventory(ctx context.Context) (cluster.Inventory, error) {
@@ -28,15 +28,15 @@ func (f *incompleteList) Inventory(ctx context.Context) (cluster.Inventory, erro
 	return inventory, err
 }
 
-// wantMadeOnce fails unless web-1 was made once, and neither it nor its successor was ever taken away.
+// wantMadeOnce fails the test unless web-1 was created once and never destroyed.
 func (l *lab) wantMadeOnce() {
 	l.Helper()
 	if made, gone := l.sim.Effects(201, pvesim.Cloned), l.sim.Effects(201, pvesim.Destroyed); made != 1 || gone != 0 {
-		l.Errorf("got 201 made %d and destroyed %d times, want once and never", made, gone)
+		l.Errorf("got 201 created %d and destroyed %d times, want once and never", made, gone)
 	}
 }
 
-// lasts lets a while pass in which the guest's reports must all be as the test wants.
+// remains checks the report of a guest every 15 seconds for five minutes.
 func (l *lab) remains(vmid int, what string, right func(g report.Guest) bool) {
 	l.Helper()
 	for range 20 {
@@ -62,7 +62,8 @@ func TestIncidentLaggingListReadAsGone(t *testing.T) {
 	})
 }
 
-// A list that fails says nothing of any guest, and what is not known to be there is not known to be gone.
+// TestIncidentListThatAnswers500ReadAsGone makes the list of guests fail. A failed list contains no information about any guest, and an unknown
+// guest is not a destroyed guest.
 func TestIncidentListThatAnswers500ReadAsGone(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}", "lifecycle: {destroy: allow}")
@@ -76,7 +77,7 @@ func TestIncidentListThatAnswers500ReadAsGone(t *testing.T) {
 			t.Errorf("got ready %t and %+v, want the guest unknown while the list fails", r.Proxmox.Ready, l.guest(r, 201))
 		}
 		stop()
-		stop = l.start() // with nothing remembered of the guest but that it is owned
+		stop = l.start() // with no reading of the guest, only its ownership
 		time.Sleep(10 * time.Minute)
 		if r := l.engine.Report(); l.guest(r, 201).Sync != report.SyncUnknown {
 			t.Errorf("got %+v after a new start, want the guest unknown", l.guest(r, 201))
@@ -91,7 +92,7 @@ func TestIncidentListThatAnswers500ReadAsGone(t *testing.T) {
 	})
 }
 
-// A guest that the token must not see any more is neither gone nor to be made again.
+// TestIncidentHiddenGuestReadAsGone hides a guest from the token. The guest is not gone, and the agent must not create it again.
 func TestIncidentHiddenGuestReadAsGone(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
@@ -101,7 +102,7 @@ func TestIncidentHiddenGuestReadAsGone(t *testing.T) {
 		l.converge()
 		all := []pvesim.ACL{{Path: "/", Role: "Administrator"}}
 		l.sim.SetPrivileges("gitops@pve!agent", append(slices.Clone(all), pvesim.ACL{Path: "/vms/201", Role: "NoAccess"}))
-		eventually(t, "the word that it is hidden", func() bool { return hasCondition(l.guest(l.engine.Report(), 201), plan.Blocked, plan.ReasonHidden) })
+		eventually(t, "the report that it is hidden", func() bool { return hasCondition(l.guest(l.engine.Report(), 201), plan.Blocked, plan.ReasonHidden) })
 		l.remains(201, "the guest hidden", func(g report.Guest) bool { return hasCondition(g, plan.Blocked, plan.ReasonHidden) })
 		l.sim.SetPrivileges("gitops@pve!agent", all)
 		l.converge()
@@ -109,7 +110,8 @@ func TestIncidentHiddenGuestReadAsGone(t *testing.T) {
 	})
 }
 
-// The HA manager moves a guest away from the node that its manifest names, which is only where it was to be made.
+// TestIncidentHAMoveReadAsMustBeReplaced makes the HA manager move a guest from the node that its manifest names. The manifest only names the node
+// of the creation.
 func TestIncidentHAMoveReadAsMustBeReplaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,12 +13,12 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// bridged is web-1 on a bridge. Moving a running guest to another bridge interrupts it, so that has to be approved.
+// webOnBridge returns web-1 on a bridge. A move of a running guest to another bridge interrupts it, so the move needs an approval.
 func webOnBridge(bridge string) string {
 	return vmYAML("web-1", 201, "state: running", "networks: {net0: {bridge: "+bridge+"}}")
 }
 
-// heldBridge runs a test from the moment at which web-1 was asked to move to vmbr1. It is given the digest to approve.
+// runLabWithHeldMove runs a test from the moment at which web-1 should move to vmbr1. The test gets the digest to approve.
 func runLabWithHeldMove(t *testing.T, options []labOption, test func(t *testing.T, l *lab, p *probe, digest string)) {
 	t.Helper()
 	runLabWithProbe(t, options, func(t *testing.T, l *lab, p *probe) {
@@ -38,7 +38,7 @@ func runLabWithHeldMove(t *testing.T, options []labOption, test func(t *testing.
 
 func (l *lab) moved() bool { return strings.Contains(l.sim.Value(201, "net0"), "bridge=vmbr1") }
 
-// wantOrder fails the test unless the approval of a digest is the only order and has come this far.
+// wantOrder fails the test unless the approval of a digest is the only order and has this state.
 func (l *lab) wantOrder(digest string, state journal.OrderState) {
 	l.Helper()
 	got := make(map[string]journal.OrderState)
@@ -50,8 +50,8 @@ func (l *lab) wantOrder(digest string, state journal.OrderState) {
 	}
 }
 
-// TestApprovalIsSpentWhenTheOutcomeIsUnknown loses the reply to an approved change, which took effect. When somebody undoes
-// the change by hand later, the old approval does not bring it back.
+// TestApprovalIsSpentWhenTheOutcomeIsUnknown loses the reply to an approved change that took effect. When a user later undoes the change, the old
+// approval does not repeat it.
 func TestApprovalIsSpentWhenTheOutcomeIsUnknown(t *testing.T) {
 	runLabWithHeldMove(t, nil, func(t *testing.T, l *lab, p *probe, digest string) {
 		old := l.sim.Value(201, "net0")
@@ -66,12 +66,12 @@ func TestApprovalIsSpentWhenTheOutcomeIsUnknown(t *testing.T) {
 		}
 		time.Sleep(10 * time.Minute)
 		if got := p.count(cluster.OpConfig, 201); l.moved() || got != 2 {
-			t.Errorf("got %d writes and the guest moved %t, want one approval to be worth one write", got, l.moved())
+			t.Errorf("got %d writes and the guest moved %t, want one write for one approval", got, l.moved())
 		}
 	})
 }
 
-// TestApprovalIsSpentByAFailure has the approved task fail for good. One approval is worth one attempt.
+// TestApprovalIsSpentByAFailure makes the approved task fail. One approval is valid for one attempt.
 func TestApprovalIsSpentByAFailure(t *testing.T) {
 	runLabWithHeldMove(t, nil, func(t *testing.T, l *lab, p *probe, digest string) {
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/qemu/201/config$", Kind: pvesim.TaskFails, Text: "hotplug problem - net0", Times: -1}))
@@ -85,8 +85,8 @@ func TestApprovalIsSpentByAFailure(t *testing.T) {
 	})
 }
 
-// TestApprovalStaysAfterARejectedCall has somebody edit the guest just before the approved call, which Proxmox refuses therefore. The
-// approval is still good for the next one.
+// TestApprovalStaysAfterARejectedCall edits the guest just before the approved call, so that Proxmox rejects the call. The approval is still valid
+// for the next call.
 func TestApprovalStaysAfterARejectedCall(t *testing.T) {
 	runLabWithHeldMove(t, nil, func(t *testing.T, l *lab, p *probe, digest string) {
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/qemu/201/config$", Kind: pvesim.EditBefore, Key: "onboot", Value: "1"}))
@@ -94,13 +94,13 @@ func TestApprovalStaysAfterARejectedCall(t *testing.T) {
 		eventually(t, "the approved change", l.moved)
 		l.converge()
 		if got := p.count(cluster.OpConfig, 201); got != 3 {
-			t.Errorf("got %d writes, want 3: the first configuration, an attempt in vain and another one", got)
+			t.Errorf("got %d writes, want 3: the first configuration, an attempt without effect and another one", got)
 		}
 		l.wantOrder(digest, journal.OrderRun)
 	})
 }
 
-// TestOrdersExpire asks for two approvals and gives one of them a week too early.
+// TestOrdersExpire requires two approvals and gives only one of them. The approval expires after a week.
 func TestOrdersExpire(t *testing.T) {
 	slowly := func(o *reconcile.Options) { o.Poll, o.Tick, o.Resync = time.Hour, time.Hour, time.Hour }
 	runLabWithProbe(t, []labOption{slowly}, func(t *testing.T, l *lab, p *probe) {

@@ -11,8 +11,8 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// TestIncidentPendingChangeReportedAsApplied writes what a running guest takes at its next start. Proxmox's plain reading of the configuration
-// shows it as if it were in effect already; the report says that it waits, until the guest was stopped and started.
+// TestIncidentPendingChangeReportedAsApplied writes a value that a running guest uses after its next start. The plain configuration in Proxmox
+// shows it as if it were in effect; the report shows it as pending until the guest was stopped and started.
 func TestIncidentPendingChangeReportedAsApplied(t *testing.T) {
 	tests := map[string]struct {
 		vmid          int
@@ -39,13 +39,13 @@ func TestIncidentPendingChangeReportedAsApplied(t *testing.T) {
 				l.converge()
 				old := l.sim.Value(test.vmid, test.key)
 				l.files["guest.yaml"] = test.after
-				l.push("a change that waits", alice)
+				l.push("a pending change", alice)
 				l.waitForCondition(test.vmid, string(plan.PendingRestart), test.key)
 				waits := func(when string) {
 					t.Helper()
 					r := l.engine.Report()
 					if g := l.guest(r, test.vmid); r.Converged || g.Sync != report.OutOfSync || !hasCondition(g, plan.PendingRestart, plan.ReasonPendingRestart) {
-						t.Errorf("%s: got converged %t and %s with %+v, want a change that waits", when, r.Converged, g.Sync, g.Conditions)
+						t.Errorf("%s: got converged %t and %s with %+v, want a pending change", when, r.Converged, g.Sync, g.Conditions)
 					}
 					if got := l.sim.Value(test.vmid, test.key); got != old || !strings.Contains(strings.ToLower(l.sim.Config(test.vmid)), "pending]") {
 						t.Errorf("%s: got %s %q, want %q until the restart", when, test.key, got, old)
@@ -56,19 +56,19 @@ func TestIncidentPendingChangeReportedAsApplied(t *testing.T) {
 				waits("an hour later")
 				stop()
 				if r := l.once(); r.Converged {
-					t.Error("got a single run that says converged, want the restart told")
+					t.Error("got a converged single run, want the restart reported")
 				}
 				defer l.start()()
 				eventually(l, "the first report", func() bool { return len(l.engine.Report().Guests) == 1 })
 				if test.vmid == 201 {
-					l.ok(l.sim.RestartInside(test.vmid)) // which applies nothing
+					l.ok(l.sim.RestartInside(test.vmid)) // this applies nothing
 					time.Sleep(5 * time.Minute)
 					waits("restarted from inside")
 				}
 				l.ok(l.sim.SetRunning(test.vmid, false))
 				l.converge()
 				if got := l.sim.Value(test.vmid, test.key); got != test.want || !l.sim.Running(test.vmid) {
-					t.Errorf("got %s %q, running %t, want %q in a guest that runs", test.key, got, l.sim.Running(test.vmid), test.want)
+					t.Errorf("got %s %q, running %t, want %q in a running guest", test.key, got, l.sim.Running(test.vmid), test.want)
 				}
 			})
 		})

@@ -12,33 +12,33 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// probe is a cluster on whose calls a test may lay hands.
+// probe is a cluster whose calls a test can change.
 type probe struct {
 	cluster.Cluster
 
 	mu     sync.Mutex
 	hooks  hooks
 	stall  *stall
-	inLane bool // a lane has begun its work since the stall was set up
+	inLane bool // a lane has begun since stop was called
 	calls  []cluster.Call
 }
 
-// hands are what a test does with calls. Each may be nil.
+// hooks are what a test does with calls. Each may be nil.
 type hooks struct {
-	read  func(o *guest.Observed)       // changes what a full read shows
-	wait  func(upid string) error       // fails a look at a task
-	write func(call cluster.Call)       // comes before a write
-	reply func(call cluster.Call) error // loses the reply of a write that acted
+	read  func(o *guest.Observed)       // changes the result of a full read
+	wait  func(upid string) error       // fails a read of a task
+	write func(call cluster.Call)       // is called before a write
+	reply func(call cluster.Call) error // loses the reply to a write that took effect
 }
 
-// stall stops the lane of a guest in the middle of its next look: it knows the revision by then, and has not planned yet.
+// stall stops the lane of a guest during its next read: the lane has the revision then, and has not planned yet.
 type stall struct {
 	vmid    int
 	reached chan struct{}
 	release chan struct{}
 }
 
-// probed runs a test in virtual time, with a probe between the engine and the cluster.
+// runLabWithProbe runs a test in virtual time, with a probe between the engine and the cluster.
 func runLabWithProbe(t *testing.T, options []labOption, test func(t *testing.T, l *lab, p *probe)) {
 	t.Helper()
 	runLab(t, options, func(t *testing.T, l *lab) {
@@ -49,7 +49,7 @@ func runLabWithProbe(t *testing.T, options []labOption, test func(t *testing.T, 
 	})
 }
 
-// lay puts a test's hands in the place of the ones before.
+// setHooks replaces the hooks of the test.
 func (p *probe) setHooks(h hooks) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +62,7 @@ func (p *probe) currentHooks() hooks {
 	return p.hooks
 }
 
-// stop stalls the next look that the guest's lane takes.
+// stop stalls the next read of the guest's lane.
 func (p *probe) stop(vmid int) *stall {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +77,7 @@ func (p *probe) laneBegan(time.Duration) {
 	p.inLane = true
 }
 
-// pass lets a look through, unless it is the one to stall. The engine looks at guests too; a lane's look follows its beginning.
+// pass lets a read continue, unless it is the read to stall. The engine reads guests too; a read of a lane follows the beginning of the lane.
 func (p *probe) pass(ctx context.Context, vmid int) {
 	p.mu.Lock()
 	s := p.stall
@@ -155,7 +155,7 @@ func (p *probe) Do(ctx context.Context, call cluster.Call, check cluster.LastChe
 	return upid, err
 }
 
-// acceptance waits until a commit is in force.
+// waitForAcceptance waits until a commit is in force.
 func (l *lab) waitForAcceptance(id string) {
 	l.Helper()
 	eventually(l, "acceptance of "+id, func() bool {
@@ -164,11 +164,11 @@ func (l *lab) waitForAcceptance(id string) {
 	})
 }
 
-// digestOfHold waits until a guest's step needs an approval, and returns what an approval has to name.
+// digestOfHold waits until a guest's step needs an approval, and returns the digest that an approval has to contain.
 func (l *lab) digestOfHold(vmid int) string {
 	l.Helper()
 	digest := ""
-	eventually(l, "a hold that an approval ends", func() bool {
+	eventually(l, "a hold that needs an approval", func() bool {
 		for _, g := range l.engine.Report().Guests {
 			if g.VMID == vmid && len(g.Held) == 1 {
 				digest = g.Held[0].Digest
@@ -185,7 +185,7 @@ func (l *lab) approve(digest string) {
 	l.push("Approve\n\nGitops-Approve: "+digest+"\n", olga)
 }
 
-// has reports whether a guest has a condition of this type and, unless it is empty, this reason.
+// hasCondition reports whether a guest has a condition of this type and, unless it is empty, this reason.
 func hasCondition(g report.Guest, kind plan.ConditionType, reason plan.ConditionReason) bool {
 	for _, c := range g.Conditions {
 		if c.Type == kind && (reason == "" || c.Reason == reason) {

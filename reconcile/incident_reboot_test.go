@@ -12,13 +12,13 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// restarting is web-1, which runs and may be restarted.
+// runningWeb returns web-1, which runs and may be restarted.
 func runningWeb(cores int) string {
 	return vmYAML("web-1", 201, fmt.Sprintf("cpu: {cores: %d, sockets: 1}", cores), "state: running", "lifecycle: {rebootPolicy: auto}")
 }
 
-// TestIncidentRebootThatLeavesTheGuestDown has Proxmox fail to start the guest again after a reboot, or never try. The reboot's own task
-// is OK all the same, and the agent sees to it that the guest comes back.
+// TestIncidentRebootThatLeavesTheGuestDown makes Proxmox fail to start the guest after a reboot, or not try. The task of the reboot is OK
+// nevertheless, and the agent starts the guest.
 func TestIncidentRebootThatLeavesTheGuestDown(t *testing.T) {
 	for name, text := range map[string]string{"start_fails": "start failed: out of memory", "no_start": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -43,8 +43,8 @@ func TestIncidentRebootThatLeavesTheGuestDown(t *testing.T) {
 	}
 }
 
-// TestIncidentInterruptedRebootLeavesTheGuestDown ends the agent after its reboot took the guest down, which Proxmox does not start again: the next
-// life of the agent does, also for a guest whose run state is nobody's business.
+// TestIncidentInterruptedRebootLeavesTheGuestDown stops the agent after its reboot stopped the guest, which Proxmox does not start again: the agent
+// starts it after its own next start, also if the manifest has no state.
 func TestIncidentInterruptedRebootLeavesTheGuestDown(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		web := func(cores int) string {
@@ -61,7 +61,7 @@ func TestIncidentInterruptedRebootLeavesTheGuestDown(t *testing.T) {
 		eventually(t, "the guest down", func() bool { return !l.sim.Running(201) })
 		stop()
 		if l.sim.Running(201) {
-			t.Fatal("got a guest that runs, want it down while nobody looks after it")
+			t.Fatal("got a guest that runs, want it stopped while no agent runs")
 		}
 		defer l.start()()
 		l.converge()
@@ -71,10 +71,10 @@ func TestIncidentInterruptedRebootLeavesTheGuestDown(t *testing.T) {
 	})
 }
 
-// TestRebootPolicyWindow writes a change at once and restarts the guest when its window opens, once.
+// TestRebootPolicyWindow writes a change at once and restarts the guest once, when its window opens.
 func TestRebootPolicyWindow(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
-		web := func(cores int) string { // a bubble begins on Saturday the first of January 2000, at midnight
+		web := func(cores int) string { // the virtual time begins on Saturday the first of January 2000, at midnight
 			return vmYAML("web-1", 201, fmt.Sprintf("cpu: {cores: %d}", cores), "state: running",
 				`lifecycle: {rebootPolicy: window, window: "Sat 03:00-04:00 UTC"}`)
 		}

@@ -12,14 +12,14 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// ineffectiveWrites makes web-1's memory look as if no write had ever changed it.
+// ineffectiveWrites makes web-1's memory look as if no write had changed it.
 var ineffectiveWrites = hooks{read: func(o *guest.Observed) {
 	if o.VMID == 201 && o.Keys["memory"].Set {
 		o.Keys["memory"] = guest.Value{Text: "4096", Set: true}
 	}
 }}
 
-// TestIneffectiveChangeIsNotRepeated has Proxmox take a change again and again without anything changing.
+// TestIneffectiveChangeIsNotRepeated makes Proxmox accept a change repeatedly without an effect.
 func TestIneffectiveChangeIsNotRepeated(t *testing.T) {
 	runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
@@ -31,7 +31,7 @@ func TestIneffectiveChangeIsNotRepeated(t *testing.T) {
 		before := p.count(cluster.OpConfig, 201)
 		time.Sleep(time.Hour)
 		if got := p.count(cluster.OpConfig, 201) - before; got > 60/5+6 {
-			t.Errorf("got %d writes in an hour, want the few that the growing wait between attempts lets through", got)
+			t.Errorf("got %d writes in an hour, want the few attempts that the backoff allows", got)
 		}
 		if g := l.guest(l.engine.Report(), 201); g.Health != report.Degraded || g.Sync != report.OutOfSync {
 			t.Errorf("got %s and %s, want Degraded and OutOfSync", g.Health, g.Sync)
@@ -39,7 +39,7 @@ func TestIneffectiveChangeIsNotRepeated(t *testing.T) {
 	})
 }
 
-// TestIneffectiveChangeEndsASingleRun does the same to an agent that runs once, which must come to an end.
+// TestIneffectiveChangeEndsASingleRun does the same to an agent that runs once, which must end.
 func TestIneffectiveChangeEndsASingleRun(t *testing.T) {
 	runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
 		p.setHooks(ineffectiveWrites)
@@ -51,12 +51,12 @@ func TestIneffectiveChangeEndsASingleRun(t *testing.T) {
 		defer cancel()
 		r, err := l.engine.Once(ctx)
 		if err != nil || r.Converged {
-			t.Errorf("got converged %t and %v after %d writes, want a run that ends without it", r.Converged, err, p.count(cluster.OpConfig, 201))
+			t.Errorf("got converged %t and %v after %d writes, want a run that ends without convergence", r.Converged, err, p.count(cluster.OpConfig, 201))
 		}
 	})
 }
 
-// TestFlappingRepairsSlowDown has somebody undo every repair at once.
+// TestFlappingRepairsSlowDown undoes every repair at once.
 func TestFlappingRepairsSlowDown(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
@@ -78,12 +78,12 @@ func TestFlappingRepairsSlowDown(t *testing.T) {
 		if repairs < 20 || repairs > 80 {
 			t.Errorf("got %d repairs in two hours, want about one in two minutes after the first few", repairs)
 		}
-		eventually(t, "the last repair, when the other side gave up", func() bool { return l.sim.Value(201, "memory") == "2048" })
+		eventually(t, "the last repair, when no client undoes it", func() bool { return l.sim.Value(201, "memory") == "2048" })
 		l.converge()
 	})
 }
 
-// TestFailureEndsAfterAManualRepair lets every repair fail, until somebody takes the drift back by hand.
+// TestFailureEndsAfterAManualRepair makes every repair fail until a user removes the drift.
 func TestFailureEndsAfterAManualRepair(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")

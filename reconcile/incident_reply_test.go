@@ -14,7 +14,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// results lists how the steps of an operation on a guest ended, in order.
+// results returns how the steps of an operation on a guest ended, in order.
 func (l *lab) results(op cluster.Op, vmid int) []journal.Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -27,8 +27,8 @@ func (l *lab) results(op cluster.Op, vmid int) []journal.Result {
 	return list
 }
 
-// TestIncidentRetriedCloneMakesThreeGuests loses the reply of every clone call, or the calls themselves. However often that happens, there is one
-// clone, and no second vmid.
+// TestIncidentRetriedCloneMakesThreeGuests loses the reply to every clone call, or the calls themselves. There is always one clone, and no second
+// vmid.
 func TestIncidentRetriedCloneMakesThreeGuests(t *testing.T) {
 	type lost struct {
 		fault pvesim.Fault
@@ -72,17 +72,17 @@ func TestIncidentRetriedCloneMakesThreeGuests(t *testing.T) {
 	}
 }
 
-// TestIncidentLostWorkerReportedAsSuccess has Proxmox lose sight of the worker that it forks. A call that did nothing is made again; a create
-// that left half a guest is neither repeated nor counted as done, and nothing is written over its remains.
+// TestIncidentLostWorkerReportedAsSuccess makes Proxmox lose the worker that it forks. The agent repeats a call without an effect; it does not
+// repeat a create that left a partly created guest, does not count it as done, and does not write to that guest.
 func TestIncidentLostWorkerReportedAsSuccess(t *testing.T) {
 	tests := map[string]struct {
-		path   string
-		op     cluster.Op
-		vmid   int
-		before string // the manifest to converge first
-		after  string
-		effect pvesim.Op
-		torso  bool
+		path    string
+		op      cluster.Op
+		vmid    int
+		before  string // the manifest to converge first
+		after   string
+		effect  pvesim.Op
+		partial bool
 	}{
 		"clone":  {"/clone$", cluster.OpCreate, 201, "", vmYAML("web-1", 201), pvesim.Cloned, false},
 		"config": {"/201/config$", cluster.OpConfig, 201, vmYAML("web-1", 201), vmYAML("web-1", 201, "memory: {size: 3Gi}"), pvesim.ConfigWritten, false},
@@ -99,7 +99,7 @@ func TestIncidentLostWorkerReportedAsSuccess(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
-				var recovered sync.Map // results of what was looked into later, by vmid
+				var recovered sync.Map // results of the recovered steps, by vmid
 				l.opts.Hooks.Lane.OnRecovered = func(vmid int, _ cluster.Op, result journal.Result) { recovered.Store(vmid, result) }
 				if test.before != "" {
 					l.files["guest.yaml"] = test.before
@@ -113,16 +113,16 @@ func TestIncidentLostWorkerReportedAsSuccess(t *testing.T) {
 				l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: test.path, Kind: pvesim.LostWorker}))
 				l.files["guest.yaml"] = test.after
 				l.push("after", alice)
-				if test.torso {
+				if test.partial {
 					l.waitForCondition(test.vmid, string(plan.ReasonPartlyCreated), "create")
 					w.wantNoWrites(t)
 					if r := l.engine.Report(); r.Converged || l.sim.Effects(test.vmid, test.effect) != 0 {
-						t.Errorf("got converged %t with %q, want half a guest told of", r.Converged, l.sim.Config(test.vmid))
+						t.Errorf("got converged %t with %q, want a partly created guest reported", r.Converged, l.sim.Config(test.vmid))
 					}
 					if result, _ := recovered.Load(test.vmid); result != journal.Failed || len(l.results(test.op, test.vmid)[steps:]) != 0 {
-						t.Errorf("got results %v, and %v after a closer look, want a create that failed", l.results(test.op, test.vmid)[steps:], result)
+						t.Errorf("got results %v, and %v after recovery, want a failed create", l.results(test.op, test.vmid)[steps:], result)
 					}
-					l.ok(l.sim.RemoveGuest(test.vmid)) // somebody unlocks and removes it
+					l.ok(l.sim.RemoveGuest(test.vmid)) // a user unlocks and removes it
 				}
 				l.converge()
 				if got := l.results(test.op, test.vmid)[steps:]; len(got) == 0 || got[len(got)-1] != journal.Done || len(got) > 1 && got[0] == journal.Done {
@@ -136,8 +136,8 @@ func TestIncidentLostWorkerReportedAsSuccess(t *testing.T) {
 	}
 }
 
-// TestIncidentFailedTaskReportedAsSuccess has the task of a call fail again and again that Proxmox took without a word. The report gives the task's own
-// words and never says converged, until the trouble is over.
+// TestIncidentFailedTaskReportedAsSuccess makes the task of an accepted call fail repeatedly. The report contains the text of the task and is not
+// converged until the task succeeds.
 func TestIncidentFailedTaskReportedAsSuccess(t *testing.T) {
 	running, stopped := vmYAML("web-1", 201, "state: running"), vmYAML("web-1", 201, "state: stopped")
 	tests := map[string]struct {
@@ -175,7 +175,7 @@ func TestIncidentFailedTaskReportedAsSuccess(t *testing.T) {
 				for range 60 {
 					time.Sleep(time.Minute)
 					if r := l.engine.Report(); r.Converged && r.Source.Accepted.Commit == tip {
-						t.Fatalf("got a report that says converged, want %s failed", test.op)
+						t.Fatalf("got a converged report, want %s failed", test.op)
 					}
 				}
 				for _, result := range l.results(test.op, test.vmid) {
@@ -194,7 +194,8 @@ func TestIncidentFailedTaskReportedAsSuccess(t *testing.T) {
 	}
 }
 
-// TestIncidentWarningsReportedAsFailure starts a guest whose start task ends with warnings: it is done, once, and what was warned of is told.
+// TestIncidentWarningsReportedAsFailure starts a guest whose start task ends with warnings: the step is done, once, and the report contains the
+// warnings.
 func TestIncidentWarningsReportedAsFailure(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "firmware: {bios: ovmf}", "state: running")

@@ -7,9 +7,9 @@ import (
 	"gitops-agent/internal/pvesim"
 )
 
-// TestIncidentResizeIsUndoneByTheNextStart grows a disk of a running guest and changes an option of it that waits for a restart. What waits
-// carries a size of its own, and the restart puts it into the configuration. The disk is grown once, its text tells so after the restart, and
-// also where somebody else's restart brought a smaller size back.
+// TestIncidentResizeIsUndoneByTheNextStart grows a disk of a running guest and changes an option of the disk that is pending until a restart. The
+// pending text contains a size of its own, and the restart writes it into the configuration. The agent grows the disk once, the text has the right
+// size after the restart, and also after another client's restart restored a smaller size.
 func TestIncidentResizeIsUndoneByTheNextStart(t *testing.T) {
 	web := func(disk string) string {
 		return vmYAML("web-1", 201, "disks: {scsi0: {"+disk+"}}", "state: running", "lifecycle: {rebootPolicy: auto}")
@@ -49,11 +49,11 @@ func TestIncidentResizeIsUndoneByTheNextStart(t *testing.T) {
 				}
 				w.wantNoWrites(t)
 
-				l.ok(l.sim.Edit(test.vmid, test.key, strings.Replace(grown, "size=6G", "size=4G", 1))) // as another hand's restart brings it back
+				l.ok(l.sim.Edit(test.vmid, test.key, strings.Replace(grown, "size=6G", "size=4G", 1))) // as another client's restart restores it
 				eventually(l, "the size that the volume has", func() bool { return strings.Contains(l.sim.Config(test.vmid), "size=6G") })
 				l.converge()
 				if got := l.sim.Effects(test.vmid, pvesim.Resized) - resized; got != 1 {
-					t.Errorf("after the old text came back: got %d resizes, want the one", got)
+					t.Errorf("after the old text was restored: got %d resizes, want one", got)
 				}
 				w.wantNoWrites(t)
 			})

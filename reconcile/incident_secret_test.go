@@ -25,7 +25,7 @@ import (
 	"gitops-agent/reconcile/secret"
 )
 
-// safe keeps the secrets of a test, and every text that the agent sent of them.
+// secretStore contains the secrets of a test, and records every text that the agent sent for them.
 type secretStore struct {
 	cluster.Cluster
 	mu       sync.Mutex
@@ -59,7 +59,7 @@ func (s *secretStore) Do(ctx context.Context, call cluster.Call, check cluster.L
 	return s.Cluster.Do(ctx, call, check)
 }
 
-// texts returns what was sent, each text once.
+// texts returns each text that was sent, once.
 func (s *secretStore) texts() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *secretStore) texts() []string {
 
 const hunter = "hunter2 & the beast"
 
-// guarded runs a test with a safe that holds the password web.
+// runLabWithSecrets runs a test with a secretStore that contains the password web.
 func runLabWithSecrets(t *testing.T, test func(t *testing.T, l *lab, s *secretStore)) {
 	t.Helper()
 	runLab(t, nil, func(t *testing.T, l *lab) {
@@ -81,8 +81,8 @@ func runLabWithSecrets(t *testing.T, test func(t *testing.T, l *lab, s *secretSt
 
 var withPassword = []string{"memory: {size: 2Gi}", "cloudInit: {storage: local, user: ops, passwordFrom: {file: web}}"}
 
-// TestIncidentPasswordIsHashedAgain keeps a guest with a password for a day, through drift, restarts of the agent and full reads. Each
-// new hash of the same password would make cloud-init take the next boot for the first one of a new machine.
+// TestIncidentPasswordIsHashedAgain keeps a guest with a password for a day, with drift, restarts of the agent and full reads. With a new hash of
+// the same password, cloud-init would treat the next boot as the first boot of a new machine.
 func TestIncidentPasswordIsHashedAgain(t *testing.T) {
 	runLabWithSecrets(t, func(t *testing.T, l *lab, s *secretStore) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, withPassword...)
@@ -101,7 +101,7 @@ func TestIncidentPasswordIsHashedAgain(t *testing.T) {
 			l.converge()
 		}
 		if got := l.sim.Effects(201, pvesim.ConfigWritten); got != writes {
-			t.Errorf("got %d writes in 20 lives of the agent, want none", got-writes)
+			t.Errorf("got %d writes in 20 runs of the agent, want none", got-writes)
 		}
 		l.wantRepair("drift of another key")
 		stop()
@@ -132,7 +132,7 @@ func TestRotatedPasswordIsWrittenOnce(t *testing.T) {
 	})
 }
 
-// TestMissingSecretDoesNotStopOthers has a guest whose password is not there yet.
+// TestMissingSecretDoesNotStopOthers adds a guest whose password does not exist yet.
 func TestMissingSecretDoesNotStopOthers(t *testing.T) {
 	runLabWithSecrets(t, func(t *testing.T, l *lab, s *secretStore) {
 		delete(s.contents, "web")
@@ -156,7 +156,7 @@ func TestMissingSecretDoesNotStopOthers(t *testing.T) {
 	})
 }
 
-// TestDependentGuestWaitsForThePassword has a guest that depends on one which cannot be started yet.
+// TestDependentGuestWaitsForThePassword adds a guest that depends on a guest that cannot be started yet.
 func TestDependentGuestWaitsForThePassword(t *testing.T) {
 	runLabWithSecrets(t, func(t *testing.T, l *lab, s *secretStore) {
 		delete(s.contents, "web")
@@ -166,14 +166,14 @@ func TestDependentGuestWaitsForThePassword(t *testing.T) {
 		defer l.start()()
 		time.Sleep(time.Hour)
 		if got := l.sim.Effects(202, pvesim.Cloned); got != 0 {
-			t.Errorf("got the dependent guest made %d times, want it to wait for the password of the other", got)
+			t.Errorf("got the dependent guest made %d times, want it to wait for the password of the other guest", got)
 		}
 		s.put(hunter)
 		l.converge()
 	})
 }
 
-// TestContainerGetsItsPasswordOnce makes a container, for which Proxmox takes a password at its creation alone.
+// TestContainerGetsItsPasswordOnce creates a container, for which Proxmox accepts a password only at its creation.
 func TestContainerGetsItsPasswordOnce(t *testing.T) {
 	runLabWithSecrets(t, func(t *testing.T, l *lab, s *secretStore) {
 		l.files["dns.yaml"] = dnsYAML("passwordFrom: {file: web}")
@@ -191,7 +191,7 @@ func TestContainerGetsItsPasswordOnce(t *testing.T) {
 	})
 }
 
-// TestWindowsGetsThePlainPassword uses a file that a hash could not replace.
+// TestWindowsGetsThePlainPassword uses a guest type for which a hash cannot replace the password.
 func TestWindowsGetsThePlainPassword(t *testing.T) {
 	runLabWithSecrets(t, func(t *testing.T, l *lab, s *secretStore) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, append([]string{"osType: win11"}, withPassword...)...)
@@ -205,8 +205,8 @@ func TestWindowsGetsThePlainPassword(t *testing.T) {
 	})
 }
 
-// TestCrashAroundAPassword kills the agent around the call that carries a password. Where nobody knows whether it arrived it is sent
-// again, in the same words.
+// TestCrashAroundAPassword crashes the agent around the call that contains a password. If it is unknown whether the call arrived, the agent sends
+// the same text again.
 func TestCrashAroundAPassword(t *testing.T) {
 	for _, at := range []string{"before-call", "after-call", "waiting"} {
 		t.Run(at, func(t *testing.T) {
@@ -219,14 +219,14 @@ func TestCrashAroundAPassword(t *testing.T) {
 				d := &crashingCluster{Cluster: s, op: cluster.OpConfig, at: at}
 				l.opts.Cluster = d
 				stop := l.start()
-				eventually(t, "death", d.died.Load)
+				eventually(t, "the crash", d.died.Load)
 				stop()
 				l.opts.Cluster = s
 				defer l.start()()
 				l.converge()
 				time.Sleep(time.Minute)
 				if got := s.texts(); len(got) != 1 || got[0] != l.sim.Value(201, "cipassword") {
-					t.Errorf("got texts %v sent, want one, which the guest has: %s", got, l.sim.Value(201, "cipassword"))
+					t.Errorf("got texts %v sent, want one, which is in the guest: %s", got, l.sim.Value(201, "cipassword"))
 				}
 				if open := l.journal.State().Open; len(open) != 0 {
 					t.Errorf("got open steps %+v after recovery, want none", open)
@@ -236,8 +236,8 @@ func TestCrashAroundAPassword(t *testing.T) {
 	}
 }
 
-// TestCrashAfterACreateWithAPassword kills the agent after the call that makes a guest with its password. Settling finds the guest and not
-// what it was given, so the password is sent once more, in the same words.
+// TestCrashAfterACreateWithAPassword crashes the agent after the call that creates a guest with its password. Settling finds the guest, but not the
+// password that it got, so the agent sends the same text once more.
 func TestCrashAfterACreateWithAPassword(t *testing.T) {
 	runLabWithSecrets(t, func(t *testing.T, l *lab, s *secretStore) {
 		l.files["web.yaml"] = strings.Replace(vmYAML("web-1", 201, withPassword...), "{clone: {name: tmpl-debian-12}}", "{blank: {}}", 1)
@@ -245,7 +245,7 @@ func TestCrashAfterACreateWithAPassword(t *testing.T) {
 		d := &crashingCluster{Cluster: s, op: cluster.OpCreate, at: "after-call"}
 		l.opts.Cluster = d
 		stop := l.start()
-		eventually(t, "death", d.died.Load)
+		eventually(t, "the crash", d.died.Load)
 		stop()
 		l.opts.Cluster = s
 		defer l.start()()
@@ -260,8 +260,8 @@ func TestCrashAfterACreateWithAPassword(t *testing.T) {
 	})
 }
 
-// TestSecretsStayOutOfEverything lives through a rotation, failures and a refusal, and looks for the passwords, their hashes and parts of them
-// in everything that the agent leaves behind or shows.
+// TestSecretsStayOutOfEverything runs a rotation, failures and a refusal, and searches everything that the agent stores or shows for the passwords,
+// their hashes and parts of them.
 func TestSecretsStayOutOfEverything(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -307,12 +307,12 @@ func TestSecretsStayOutOfEverything(t *testing.T) {
 			needles = append(needles, text, text[strings.LastIndex(text, "$")+1:])
 		}
 		if len(needles) < 8 || !strings.Contains(shown["log"], "cipassword") && len(shown["steps"]) == 0 {
-			t.Fatalf("got needles %v and a log of %d bytes, want passwords sent and steps told of", needles, len(shown["log"]))
+			t.Fatalf("got needles %v and a log of %d bytes, want passwords sent and steps logged", needles, len(shown["log"]))
 		}
 		for where, text := range shown {
 			for _, needle := range needles {
 				if strings.Contains(text, needle) {
-					t.Errorf("got %q in %s, want it nowhere", needle, where)
+					t.Errorf("got %q in %s, want it in no output", needle, where)
 				}
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestIncidentApprovedDetachTakesAnotherDisk approves that a slot is emptied, in which another disk is by then. The approval was for the disk that
-// was there, and releases nothing.
+// TestIncidentApprovedDetachTakesAnotherDisk approves to empty a slot that has another disk by then. The approval was for the first disk, and
+// releases nothing.
 func TestIncidentApprovedDetachTakesAnotherDisk(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "disks: {scsi1: {storage: local-lvm, size: 4Gi}}")
@@ -28,9 +28,9 @@ func TestIncidentApprovedDetachTakesAnotherDisk(t *testing.T) {
 		l.approve(before)
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.Value(201, "scsi1"); !strings.Contains(got, "size=7G") {
-			t.Errorf("got scsi1 %q, want the other disk: nobody approved to detach it", got)
+			t.Errorf("got scsi1 %q, want the other disk, which has no approval to be detached", got)
 		}
 		l.approve(l.digestOfHold(201))
-		eventually(t, "the disk that was approved to go", func() bool { return l.sim.Value(201, "scsi1") == "" })
+		eventually(t, "the approved detach", func() bool { return l.sim.Value(201, "scsi1") == "" })
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"gitops-agent/reconcile/queue"
 )
 
-// TestIncidentFortyClonesOfOneStorage wants forty clones of forty templates on one storage, which locks itself while it allocates. No more
-// are under way than it bears, and all of them come to be, each of them once.
+// TestIncidentFortyClonesOfOneStorage makes forty clones of forty templates on one storage, which locks itself while it allocates. The agent limits
+// the clones in flight, and makes each guest once.
 func TestIncidentFortyClonesOfOneStorage(t *testing.T) {
 	limits := func(o *reconcile.Options) {
 		o.Parallel, o.Limits = 40, queue.Limits{PerStorage: 2, PerNode: 20}
@@ -42,7 +42,7 @@ func TestIncidentFortyClonesOfOneStorage(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		if got := most.Load(); got != 2 {
-			t.Errorf("got %d clones at once, want two at most, and two of them", got)
+			t.Errorf("got %d clones at once, want two at once", got)
 		}
 		for i := range 40 {
 			if got := l.sim.Effects(201+i, pvesim.Cloned); got != 1 {

@@ -9,8 +9,8 @@ import (
 	"gitops-agent/internal/pvesim"
 )
 
-// TestIncidentTagsAreRewrittenForever gives tags in every order and spelling, to clusters that sort them, keep their case, or leave them
-// as they come. They are a set: nobody writes them again for the sake of their order.
+// TestIncidentTagsAreRewrittenForever gives tags in every order and spelling to clusters that sort them, keep their case, or keep them as given.
+// Tags are a set: the agent does not write them again because of their order.
 func TestIncidentTagsAreRewrittenForever(t *testing.T) {
 	clusters := map[string]pvesim.Datacenter{
 		"default":        {},
@@ -51,8 +51,8 @@ func TestIncidentTagsAreRewrittenForever(t *testing.T) {
 	}
 }
 
-// TestIncidentEmptyValueReadsBackAsABlank wants nothing in keys that have something, in all the ways to say so, and leaves behind the single blank
-// that Proxmox reads an empty value back as. Blank, empty and absent are the same.
+// TestIncidentEmptyValueReadsBackAsABlank removes values in every way that a manifest allows, and leaves the single space that Proxmox returns for
+// an empty value. A space, an empty value and an absent key are the same.
 func TestIncidentEmptyValueReadsBackAsABlank(t *testing.T) {
 	full := map[string]string{
 		"description": "old", "tags": "old", "nameserver": "10.0.0.1", "searchdomain": "old.test", "ciuser": "old", "boot": "order=net0",

@@ -13,7 +13,7 @@ import (
 	"gitops-agent/verify"
 )
 
-// otherPolicy is a policy that knows alice, and whose trusted root knows nothing of the lab's Sigstore.
+// otherPolicy returns a policy that contains alice, and whose trusted root does not contain the lab's Sigstore.
 func (l *lab) otherPolicy() *verify.Policy {
 	l.Helper()
 	other, err := sigtest.New(sigtest.Options{Name: "other", Seed: "other", From: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)})
@@ -28,8 +28,8 @@ func (l *lab) otherPolicy() *verify.Policy {
 	return policy
 }
 
-// TestReplacedTrustedRootAppliesWhileTheRemoteIsDown replaces the trusted root by one under which the accepted revision does not
-// verify. That the remote does not answer is no reason to go on writing.
+// TestReplacedTrustedRootAppliesWhileTheRemoteIsDown replaces the trusted root by one under which the accepted revision does not verify. The writes
+// must stop although the remote does not answer.
 func TestReplacedTrustedRootAppliesWhileTheRemoteIsDown(t *testing.T) {
 	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		var policy atomic.Pointer[verify.Policy]
@@ -48,7 +48,7 @@ func TestReplacedTrustedRootAppliesWhileTheRemoteIsDown(t *testing.T) {
 		l.ok(l.sim.Edit(201, "memory", "4096"))
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.Value(201, "memory"); got != "4096" {
-			t.Errorf("got memory %s written under a revision that does not verify, want it left alone", got)
+			t.Errorf("got memory %s written under a revision that does not verify, want it unchanged", got)
 		}
 		l.repo.Git(nil, "update-ref", "refs/heads/main", l.repo.Tip)
 		eventually(t, "the remote to be back", func() bool { return l.engine.Report().Source.Error == "" })
@@ -59,8 +59,8 @@ func TestReplacedTrustedRootAppliesWhileTheRemoteIsDown(t *testing.T) {
 	})
 }
 
-// TestUnverifiedStartReportsUnknownGuests begins with a policy under which the accepted revision does not verify. Nobody can say what
-// is wanted then: nothing has drifted, and nothing is to be removed.
+// TestUnverifiedStartReportsUnknownGuests begins with a policy under which the accepted revision does not verify. The desired state is unknown
+// then: the report contains no drift and no removal.
 func TestUnverifiedStartReportsUnknownGuests(t *testing.T) {
 	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}", "lifecycle: {destroy: allow}")
@@ -69,7 +69,7 @@ func TestUnverifiedStartReportsUnknownGuests(t *testing.T) {
 		l.converge()
 		stop()
 		l.policy = l.otherPolicy()
-		l.opts.Hooks.OnDrift = func(o report.DriftOutcome) { t.Errorf("got drift %+v, want none told", o) }
+		l.opts.Hooks.OnDrift = func(o report.DriftOutcome) { t.Errorf("got drift %+v, want none reported", o) }
 		defer l.start()()
 		eventually(t, "writes to stop", func() bool { return l.engine.Report().Writes.Reason == gate.StopUnverified })
 		time.Sleep(5 * time.Minute)
@@ -80,8 +80,8 @@ func TestUnverifiedStartReportsUnknownGuests(t *testing.T) {
 	})
 }
 
-// TestReportDescribesTheRevisionThatItNames lets the engine lag behind the acceptance of a revision. What it reports meanwhile is about the
-// revision that it knows.
+// TestReportDescribesTheRevisionThatItNames delays the engine after the acceptance of a revision. Until then the report describes the old revision,
+// and names it.
 func TestReportDescribesTheRevisionThatItNames(t *testing.T) {
 	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		var lagging atomic.Bool

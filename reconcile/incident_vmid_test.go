@@ -12,14 +12,14 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// withoutVMID leaves the vmid of a manifest to the Cluster's range.
+// withoutVMID removes the vmid of a manifest, so that the vmid comes from the Cluster's range.
 func withoutVMID(manifest string) string {
 	before, after, _ := strings.Cut(manifest, "  vmid:")
 	_, after, _ = strings.Cut(after, "\n")
 	return before + after
 }
 
-// TestAssignedVMIDIsTaken names in a manifest the vmid that was assigned to another guest.
+// TestAssignedVMIDIsTaken uses in a manifest the vmid that was assigned to another guest.
 func TestAssignedVMIDIsTaken(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = withoutVMID(vmYAML("web-1", 201))
@@ -37,7 +37,7 @@ func TestAssignedVMIDIsTaken(t *testing.T) {
 	})
 }
 
-// TestSingleRunAssignsAndCreates leaves a guest's vmid to an agent that runs once.
+// TestSingleRunAssignsAndCreates adds a guest without a vmid and runs the agent once.
 func TestSingleRunAssignsAndCreates(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = withoutVMID(vmYAML("web-1", 201, "state: running"))
@@ -64,7 +64,7 @@ func TestUnusedVMIDsAreReleased(t *testing.T) {
 	})
 }
 
-// TestIncidentReusedVMIDIsDestroyedWithItsManifest replaces an owned guest by a foreign one while the agent is down, and removes the manifest.
+// TestIncidentReusedVMIDIsDestroyedWithItsManifest replaces an owned guest by a foreign one while the agent is stopped, and removes the manifest.
 func TestIncidentReusedVMIDIsDestroyedWithItsManifest(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["keep.yaml"] = vmYAML("keep-1", 209)
@@ -74,7 +74,7 @@ func TestIncidentReusedVMIDIsDestroyedWithItsManifest(t *testing.T) {
 		l.converge()
 		stop()
 		l.ok(l.sim.RemoveGuest(201))
-		_, err := l.sim.AddVM(pvesim.Guest{VMID: 201, Config: stranger})
+		_, err := l.sim.AddVM(pvesim.Guest{VMID: 201, Config: otherConfig})
 		l.ok(err)
 		delete(l.files, "web.yaml")
 		l.push("remove", alice)
@@ -82,21 +82,21 @@ func TestIncidentReusedVMIDIsDestroyedWithItsManifest(t *testing.T) {
 		l.converge()
 		r := l.engine.Report()
 		if _, owned := l.journal.State().Owned[201]; owned || len(r.Guests) != 1 || len(r.Unmanaged) != 1 || r.Unmanaged[0].VMID != 201 {
-			t.Errorf("got guests %+v and unmanaged %+v (owned %t), want 201 to be nobody's business", r.Guests, r.Unmanaged, owned)
+			t.Errorf("got guests %+v and unmanaged %+v (owned %t), want 201 unmanaged and not listed as owned", r.Guests, r.Unmanaged, owned)
 		}
 		if l.sim.Config(201) == "" {
-			t.Error("got the stranger destroyed, want it untouched")
+			t.Error("got the other guest destroyed, want it unchanged")
 		}
 	})
 }
 
-// TestIncidentVMIDIsTakenBeforeTheCreate loses the vmid of a create to somebody else. The record of the attempt neither lets the agent touch that guest,
-// nor does it stand in the way of adopting it on request.
+// TestIncidentVMIDIsTakenBeforeTheCreate lets another client use the vmid of a create first. The record of the attempt neither allows the agent to
+// change that guest, nor prevents its adoption on request.
 func TestIncidentVMIDIsTakenBeforeTheCreate(t *testing.T) {
 	runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
 		p.setHooks(hooks{write: func(call cluster.Call) {
 			if call.Op == cluster.OpCreate && call.VMID == 201 {
-				_, _ = l.sim.AddVM(pvesim.Guest{VMID: 201, Config: "name: dave\nmemory: 512\n"}) // once; later it is there already
+				_, _ = l.sim.AddVM(pvesim.Guest{VMID: 201, Config: "name: dave\nmemory: 512\n"}) // succeeds once; later the guest exists
 			}
 		}})
 		l.files["keep.yaml"] = vmYAML("keep-1", 209)
@@ -109,7 +109,7 @@ func TestIncidentVMIDIsTakenBeforeTheCreate(t *testing.T) {
 		})
 		time.Sleep(10 * time.Minute)
 		if got := p.count(cluster.OpConfig, 201); got != 0 {
-			t.Fatalf("got %d writes to somebody else's guest, want none", got)
+			t.Fatalf("got %d writes to another client's guest, want none", got)
 		}
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}", "adopt: ifUnmanaged")
 		l.push("take it then", alice)
@@ -120,7 +120,7 @@ func TestIncidentVMIDIsTakenBeforeTheCreate(t *testing.T) {
 		delete(l.files, "web.yaml")
 		l.push("give it up", alice)
 		if l.digestOfHold(201) == "" || l.sim.Effects(201, pvesim.Destroyed) != 0 {
-			t.Error("got an adopted guest destroyed, want its end held for an approval")
+			t.Error("got an adopted guest destroyed, want its destroy held for an approval")
 		}
 	})
 }

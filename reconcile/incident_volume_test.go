@@ -11,16 +11,17 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// TestIncidentDestroyRemovesADiskOfAnotherGuest removes the manifest of a guest whose former disk another guest has by now. The volume still bears the
-// first one's vmid, so destroying that would free it. It is destroyed once nobody else names the volume.
+// TestIncidentDestroyRemovesADiskOfAnotherGuest removes the manifest of a guest whose former disk another guest uses by then. The volume still has
+// the first guest's vmid in its name, so Proxmox would remove it with the first guest. The agent destroys the first guest when no other guest names
+// the volume.
 func TestIncidentDestroyRemovesADiskOfAnotherGuest(t *testing.T) {
 	const volume = "local-lvm:vm-201-disk-0"
 	gone := 201
 	keep := vmYAML("new", 202, "lifecycle: {destroy: deny}")
 	attached := vmYAML("new", 202, `disks: {scsi1: {volume: "`+volume+`"}}`, "lifecycle: {destroy: deny}")
 	tests := map[string]struct {
-		destroy, manifest, said string
-		byHand                  bool
+		destroy, manifest, message string
+		byHand                     bool
 	}{
 		"allowed":          {"allow", attached, "new.yaml:8:", false},
 		"approved":         {"approve", attached, "new.yaml:8:", false},
@@ -48,28 +49,28 @@ func TestIncidentDestroyRemovesADiskOfAnotherGuest(t *testing.T) {
 				l.converge()
 				delete(l.files, "old.yaml")
 				l.waitForAcceptance(l.push("the old one goes", alice))
-				l.waitForCondition(201, "volume-in-use", volume, "VirtualMachine/new (202) as scsi1", test.said)
-				l.remains(gone, "a guest that is kept, and nothing to approve", func(g report.Guest) bool {
+				l.waitForCondition(201, "volume-in-use", volume, "VirtualMachine/new (202) as scsi1", test.message)
+				l.remains(gone, "a kept guest without a step to approve", func(g report.Guest) bool {
 					return len(g.Held) == 0 && hasCondition(g, plan.Blocked, plan.ReasonVolumeInUse)
 				})
 				if !slices.Contains(l.volumesOf(201), volume) || l.sim.Effects(201, pvesim.Destroyed) != 0 {
-					t.Fatalf("got volumes %v and %d destroys, want the disk that 202 has, and none", l.volumesOf(201), l.sim.Effects(201, pvesim.Destroyed))
+					t.Fatalf("got volumes %v and %d destroys, want the disk of 202, and no destroy", l.volumesOf(201), l.sim.Effects(201, pvesim.Destroyed))
 				}
 				l.files["new.yaml"] = keep
-				l.waitForAcceptance(l.push("nobody wants the disk", alice))
+				l.waitForAcceptance(l.push("no manifest names the disk", alice))
 				l.ok(l.sim.Edit(202, "scsi1", ""))
 				if test.destroy == "approve" {
 					eventually(t, "the destroy to be held", func() bool { return len(l.guest(l.engine.Report(), 201).Held) > 0 })
 					l.approveAll(gone)
 				}
-				eventually(t, "the old guest to go", func() bool { return l.sim.Effects(201, pvesim.Destroyed) == 1 })
+				eventually(t, "the destroy of the old guest", func() bool { return l.sim.Effects(201, pvesim.Destroyed) == 1 })
 			})
 		})
 	}
 }
 
-// TestIncidentDiskOfAnotherGuestIsAttached names a disk that another guest uses. It is attached once the other lets go of it, by a guest that
-// exists and by one that is made with it; the rest of the manifest is carried out meanwhile.
+// TestIncidentDiskOfAnotherGuestIsAttached names a disk that another guest uses. The agent attaches it when the other guest has released it, to an
+// existing guest and to a guest that is created with it; it applies the rest of the manifest meanwhile.
 func TestIncidentDiskOfAnotherGuestIsAttached(t *testing.T) {
 	const volume = "local-lvm:vm-201-disk-0"
 	other := 201
@@ -95,7 +96,7 @@ func TestIncidentDiskOfAnotherGuestIsAttached(t *testing.T) {
 					t.Errorf("got scsi1 %q in %q, want none, and the rest of it in a guest that exists", got, l.sim.Config(202))
 				}
 				l.files["old.yaml"] = old("{absent: true}")
-				l.waitForAcceptance(l.push("the other lets go", alice))
+				l.waitForAcceptance(l.push("the other guest releases it", alice))
 				l.approveAll(other)
 				l.converge()
 				if got := l.sim.Value(202, "scsi1"); !strings.HasPrefix(got, volume) {

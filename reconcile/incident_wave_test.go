@@ -12,7 +12,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// TestDependencyThatCannotExistIsWaitedFor builds on a guest whose template is nowhere.
+// TestDependencyThatCannotExistIsWaitedFor adds a guest that depends on a guest whose template does not exist.
 func TestDependencyThatCannotExistIsWaitedFor(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["db.yaml"] = strings.Replace(vmYAML("db-1", 202, "state: running"), "tmpl-debian-12", "no-such-template", 1)
@@ -28,7 +28,7 @@ func TestDependencyThatCannotExistIsWaitedFor(t *testing.T) {
 			t.Errorf("got web-1 made %d times before db-1, which cannot be made, want none", got)
 		}
 		if g := l.guest(l.engine.Report(), 201); !strings.Contains(g.Held[0].Message, "no-such-template") {
-			t.Errorf("got %q, want it to name what is missing", g.Held[0].Message)
+			t.Errorf("got %q, want it to contain the missing template", g.Held[0].Message)
 		}
 		l.files["db.yaml"] = vmYAML("db-1", 202, "state: running")
 		l.push("the right template", alice)
@@ -36,8 +36,8 @@ func TestDependencyThatCannotExistIsWaitedFor(t *testing.T) {
 	})
 }
 
-// TestNewDependencyCountsFromTheStart gives a guest that exists a dependency and a run state in one revision. Planning takes long; the
-// lanes must not start the guest in the meantime.
+// TestNewDependencyCountsFromTheStart adds a dependency and a run state to an existing guest in one revision. Planning is slow; the lanes must not
+// start the guest meanwhile.
 func TestNewDependencyCountsFromTheStart(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		var slow atomic.Bool
@@ -55,15 +55,15 @@ func TestNewDependencyCountsFromTheStart(t *testing.T) {
 		slow.Store(true)
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 3Gi}", "state: running", "dependsOn: [VirtualMachine/db-1]")
 		l.push("web-1 starts after db-1", alice)
-		eventually(t, "the part that needs no waiting", func() bool { return l.sim.Value(201, "memory") == "3072" })
+		eventually(t, "the change that does not wait", func() bool { return l.sim.Value(201, "memory") == "3072" })
 		time.Sleep(5 * time.Minute)
 		if got := l.sim.Effects(201, pvesim.Started); got != 0 {
-			t.Errorf("got web-1 started %d times before db-1, which is not there, want none", got)
+			t.Errorf("got web-1 started %d times before db-1, which does not exist, want none", got)
 		}
 	})
 }
 
-// TestSuspendedGuestDoesNotBlockAWave leaves a guest of the first wave alone and down. The second wave does not wait for it.
+// TestSuspendedGuestDoesNotBlockAWave suspends a stopped guest of the first wave. The second wave does not wait for it.
 func TestSuspendedGuestDoesNotBlockAWave(t *testing.T) {
 	for name, resting := range map[string]string{"suspended": "suspend: {reason: repair, author: alice}", "observed": "mode: observe"} {
 		t.Run(name, func(t *testing.T) {
@@ -74,21 +74,22 @@ func TestSuspendedGuestDoesNotBlockAWave(t *testing.T) {
 				defer l.start()()
 				l.converge()
 				l.files["db.yaml"] = vmYAML("db-1", 202, "state: running", resting)
-				l.push("hands off db-1", alice)
+				l.push("suspend db-1", alice)
 				l.converge()
 				l.ok(l.sim.SetRunning(202, false))
 				l.ok(l.sim.SetRunning(201, false))
 				eventually(t, "the start of web-1", func() bool { return l.sim.Running(201) })
 				time.Sleep(5 * time.Minute)
 				if l.sim.Running(202) {
-					t.Error("got db-1 started, want hands off it")
+					t.Error("got db-1 started, want it unchanged")
 				}
 			})
 		})
 	}
 }
 
-// A guest of the first wave can never be made. One of the second, which exists, is stopped by hand meanwhile.
+// TestIncidentFailingGuestKeepsLaterWavesDown adds a guest of the first wave that cannot be created. A user stops an existing guest of the second
+// wave meanwhile.
 func TestIncidentFailingGuestKeepsLaterWavesDown(t *testing.T) {
 	for name, text := range map[string]string{"full": "no space left", "refused": "storage 'ssd' does not exist"} {
 		t.Run(name, func(t *testing.T) { runFailureBeforeAWave(t, text) })
@@ -106,7 +107,7 @@ func runFailureBeforeAWave(t *testing.T, text string) {
 		l.files["db.yaml"] = vmYAML("db-1", 201, "state: running")
 		l.files["app.yaml"] = vmYAML("app-1", 203, "state: running", "dependsOn: [VirtualMachine/db-1]")
 		l.push("a first wave", alice)
-		eventually(t, "the first try", func() bool {
+		eventually(t, "the first attempt", func() bool {
 			r := l.engine.Report()
 			return len(r.Guests) == 3 && hasCondition(l.guest(r, 201), plan.Failed, "create")
 		})

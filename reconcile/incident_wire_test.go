@@ -18,7 +18,7 @@ import (
 	"gitops-agent/internal/pvesim"
 )
 
-// wire records the writes to guests as they leave the engine's client.
+// wire records the writes to guests when they leave the engine's client.
 type wire struct {
 	next http.RoundTripper
 
@@ -32,7 +32,7 @@ type sent struct {
 	params       map[string]string // of query and body
 }
 
-// wired runs a test in virtual time, with a wire between the engine's client and the simulator.
+// runLabWithWire runs a test in virtual time, with a wire between the engine's client and the simulator.
 func runLabWithWire(t *testing.T, options pvesim.Options, test func(t *testing.T, l *lab, w *wire)) {
 	t.Helper()
 	t.Parallel()
@@ -50,7 +50,7 @@ func runLabWithWire(t *testing.T, options pvesim.Options, test func(t *testing.T
 	})
 }
 
-// RoundTrip notes a write and hands it on.
+// RoundTrip records a write and sends it.
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet {
 		s := sent{method: r.Method, path: strings.TrimPrefix(r.URL.Path, "/api2/json"), params: map[string]string{}}
@@ -77,10 +77,10 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		w.sent = append(w.sent, s)
 		w.mu.Unlock()
 	}
-	return w.next.RoundTrip(r) //nolint:wrapcheck // the client looks at the simulator's own error
+	return w.next.RoundTrip(r) //nolint:wrapcheck // the client inspects the simulator's own error
 }
 
-// writes returns what was sent to paths that end like this, since the last call of forget.
+// writes returns the writes to paths with this suffix since the last call of reset.
 func (w *wire) writes(suffix string) []sent {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,7 +99,7 @@ func (w *wire) reset() {
 	w.sent = nil
 }
 
-// rests lets an hour pass, in which every guest is read in full sixty times, and wants no write.
+// wantNoWrites waits an hour, in which every guest is read in full sixty times, and fails the test if there is a write.
 func (w *wire) wantNoWrites(t testing.TB) {
 	t.Helper()
 	w.reset()
@@ -109,10 +109,10 @@ func (w *wire) wantNoWrites(t testing.TB) {
 	}
 }
 
-// waitForCondition waits until a guest's report has a condition whose message holds all these words.
+// waitForCondition waits until the report of a guest has a condition that contains all these words.
 func (l *lab) waitForCondition(vmid int, words ...string) {
 	l.Helper()
-	eventually(l, fmt.Sprintf("a condition of %d that says %q", vmid, words), func() bool {
+	eventually(l, fmt.Sprintf("a condition of %d that contains %q", vmid, words), func() bool {
 		for _, g := range l.engine.Report().Guests {
 			if g.VMID != vmid {
 				continue
@@ -132,7 +132,7 @@ func (l *lab) waitForCondition(vmid int, words ...string) {
 	})
 }
 
-// volumesOf lists the volumes that bear a vmid in their names.
+// volumesOf returns the volumes that have a vmid in their names.
 func (l *lab) volumesOf(vmid int) []string {
 	var list []string
 	for _, v := range l.sim.Volumes() {

@@ -23,14 +23,14 @@ import (
 	"gitops-agent/verify"
 )
 
-// The people of the tests. Olga may approve and not change; Wanda may change the web servers alone.
+// The users of the tests. Olga may approve and not change; Wanda may change only the web servers.
 var (
 	wanda = sigtest.Identity{Subject: "wanda@lab.test", Issuer: "https://issuer.test"}
 	alice = sigtest.Identity{Subject: "alice@lab.test", Issuer: "https://issuer.test"}
 	olga  = sigtest.Identity{Subject: "olga@lab.test", Issuer: "https://issuer.test"}
 )
 
-// lab is an engine with everything real around it: a git repository that is fetched over file://, commits signed by a Sigstore in memory,
+// lab is an engine with real parts around it: a git repository that is fetched over file://, commits signed by a Sigstore in memory,
 // and the simulator behind the real API client.
 type lab struct {
 	testing.TB
@@ -88,13 +88,13 @@ func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
 	return l
 }
 
-// trust makes the policy in force one that knows these people. Olga may approve and not change; Wanda may change the web servers alone.
-func (l *lab) trust(people ...sigtest.Identity) {
+// trust sets a policy that contains these users. Olga may approve and not change; Wanda may change only the web servers.
+func (l *lab) trust(users ...sigtest.Identity) {
 	l.Helper()
 	root, err := l.sig.TrustedRoot()
 	l.ok(err)
 	opts := verify.Options{TrustedRoot: root, Branch: "main", Target: "home/main", Binding: verify.BindingNone, TrustOnFirstUse: true}
-	for _, who := range people {
+	for _, who := range users {
 		signer := verify.Signer{Name: who.Subject, Issuer: who.Issuer, Subject: who.Subject, May: []verify.Role{verify.RoleChange}}
 		switch who.Subject {
 		case olga.Subject:
@@ -186,7 +186,7 @@ func (l *lab) guest(r report.Report, vmid int) report.Guest {
 	return report.Guest{}
 }
 
-// newSim returns a cluster with a template and what the manifests of the tests refer to.
+// newSim returns a cluster with a template and the volumes that the manifests of the tests name.
 func newSim(t testing.TB, opts pvesim.Options) *pvesim.Sim {
 	t.Helper()
 	sim := pvesim.New(opts)
@@ -244,5 +244,5 @@ func eventually(t testing.TB, what string, condition func() bool) {
 	if l, ok := t.(*lab); ok {
 		t.Logf("report: %+v\nrefused: %+v", l.engine.Report(), l.engine.Report().Source.Refused)
 	}
-	t.Fatalf("waited twenty minutes in vain for: %s", what)
+	t.Fatalf("waited twenty minutes for %s", what)
 }

@@ -10,7 +10,7 @@ import (
 	"gitops-agent/reconcile/gate"
 )
 
-// nodes is a bubble around a cluster of two nodes.
+// runLabWithTwoNodes runs a test in virtual time with a cluster of two nodes.
 func runLabWithTwoNodes(t *testing.T, test func(t *testing.T, l *lab)) {
 	t.Helper()
 	t.Parallel()
@@ -21,7 +21,7 @@ func runLabWithTwoNodes(t *testing.T, test func(t *testing.T, l *lab)) {
 	})
 }
 
-// nodeOf returns the node that a guest lives on.
+// nodeOf returns the node of a guest.
 func (l *lab) nodeOf(vmid int) string {
 	for _, g := range l.sim.Guests() {
 		if g.VMID == vmid {
@@ -35,7 +35,7 @@ func onNode(manifest, node string) string {
 	return strings.Replace(manifest, "  node: pve1\n", "  placement: {prefer: ["+node+"], migrate: online}\n", 1)
 }
 
-// TestCloneGoesToItsNode wants a clone on another node than its template's, whose disks are on a storage of that node.
+// TestCloneGoesToItsNode makes a clone on another node than the node of its template, whose disks are on a storage of that node.
 func TestCloneGoesToItsNode(t *testing.T) {
 	runLabWithTwoNodes(t, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = strings.Replace(vmYAML("web-1", 201, "memory: {size: 2Gi}", "state: running"), "node: pve1", "node: pve2", 1)
@@ -56,8 +56,8 @@ func TestCloneGoesToItsNode(t *testing.T) {
 	})
 }
 
-// TestGuestMovesWhereItsManifestAllows moves a running guest once its manifest names another node and allows it, and leaves one alone whose
-// manifest only says where to create it.
+// TestGuestMovesWhereItsManifestAllows moves a running guest after its manifest names another node and allows the move. It does not move a guest
+// whose manifest only names the node of the creation.
 func TestGuestMovesWhereItsManifestAllows(t *testing.T) {
 	runLabWithTwoNodes(t, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = onNode(vmYAML("web-1", 201, "state: running"), "pve1")
@@ -78,11 +78,11 @@ func TestGuestMovesWhereItsManifestAllows(t *testing.T) {
 	})
 }
 
-// TestHAGuestIsFollowedByState puts a guest under the HA manager, whose tasks are OK before anything happens: the agent waits for the guest
-// itself, and asks once.
+// TestHAGuestIsFollowedByState adds a guest to the HA manager, whose tasks are OK before anything happens: the agent waits for the state of the
+// guest, and sends one request.
 func TestHAGuestIsFollowedByState(t *testing.T) {
 	runLabWithTwoNodes(t, func(t *testing.T, l *lab) {
-		l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}}) // who tells the HA manager needs Sys.Console
+		l.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: "/", Role: "Administrator"}}) // requests to the HA manager need Sys.Console
 		l.files["web.yaml"] = onNode(vmYAML("web-1", 201, "ha: {state: ignored, maxRestart: 3}"), "pve1")
 		l.push("one guest", alice)
 		defer l.start()()
@@ -120,7 +120,7 @@ func TestHAGuestIsFollowedByState(t *testing.T) {
 	})
 }
 
-// approveAll approves the step that a guest waits with, if it does.
+// approveAll approves the held step of a guest, if there is one.
 func (l *lab) approveAll(vmid int) {
 	l.Helper()
 	var digest string

@@ -10,7 +10,7 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// TestMovedDiskLeavesItsVolumeBehind moves the disk of a stopped guest to another storage. The old volume is kept, and told of.
+// TestMovedDiskLeavesItsVolumeBehind moves the disk of a stopped guest to another storage. The agent keeps the old volume and reports it.
 func TestMovedDiskLeavesItsVolumeBehind(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "disks: {scsi1: {storage: local, size: 1Gi}}")
@@ -24,13 +24,13 @@ func TestMovedDiskLeavesItsVolumeBehind(t *testing.T) {
 			t.Errorf("got config %q, want the disk on local-lvm and its old volume kept", config)
 		}
 		if g := l.guest(l.engine.Report(), 201); !hasCondition(g, plan.Leftover, plan.ReasonUnusedVolumes) {
-			t.Errorf("got %+v, want a word on the volume that is left", g.Conditions)
+			t.Errorf("got %+v, want a condition with the kept volume", g.Conditions)
 		}
 	})
 }
 
-// TestTemplateIsMadeOnce turns a virtual machine and a container into templates, each after an approval, since there is no way back. The
-// container's task goes on behind a reply that names none.
+// TestTemplateIsMadeOnce converts a virtual machine and a container to templates, each after an approval, because the conversion cannot be undone.
+// The container's task continues after a reply that contains no task.
 func TestTemplateIsMadeOnce(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"], l.files["dns.yaml"] = vmYAML("web-1", 201), dnsYAML()
@@ -44,13 +44,14 @@ func TestTemplateIsMadeOnce(t *testing.T) {
 		l.converge()
 		for _, vmid := range []int{201, 210} {
 			if got := l.sim.Effects(vmid, pvesim.Templated); got != 1 || hasCondition(l.guest(l.engine.Report(), vmid), plan.Failed, "") {
-				t.Errorf("got %d templated %d times, want once and without trouble", vmid, got)
+				t.Errorf("got %d templated %d times, want once and without a failure", vmid, got)
 			}
 		}
 	})
 }
 
-// TestMoveBackNeedsAnApproval has a disk moved back by hand. The next move would leave a second whole volume on its storage.
+// TestMoveBackNeedsAnApproval moves a disk back to its first storage. The move would leave a second complete volume on a storage, so it needs an
+// approval.
 func TestMoveBackNeedsAnApproval(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "disks: {scsi1: {storage: local, size: 1Gi}}")
@@ -63,12 +64,13 @@ func TestMoveBackNeedsAnApproval(t *testing.T) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "disks: {scsi1: {storage: local, size: 1Gi}}")
 		l.push("and back", alice)
 		if l.digestOfHold(201) == "" || l.sim.Effects(201, pvesim.Moved) != 1 {
-			t.Errorf("got %d moves, want one and the way back held", l.sim.Effects(201, pvesim.Moved))
+			t.Errorf("got %d moves, want one, and the second move held", l.sim.Effects(201, pvesim.Moved))
 		}
 	})
 }
 
-// TestPoolThatTheTokenCannotRead keeps a guest in a pool whose members the token is not shown: it is told once, and not joined for ever.
+// TestPoolThatTheTokenCannotRead adds a guest to a pool whose members the token cannot read: the agent reports this once, and does not repeat the
+// call without end.
 func TestPoolThatTheTokenCannotRead(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)
@@ -84,7 +86,7 @@ func TestPoolThatTheTokenCannotRead(t *testing.T) {
 		})
 		l.files["web.yaml"] = vmYAML("web-1", 201, "pool: prod")
 		l.push("into the pool", alice)
-		eventually(l, "a word on the privilege", func() bool {
+		eventually(l, "a condition with the privilege", func() bool {
 			g := l.guest(l.engine.Report(), 201)
 			return hasCondition(g, plan.Failed, plan.ReasonDenied) && strings.Contains(g.Conditions[len(g.Conditions)-1].Message, "Pool.Audit on /pool/prod")
 		})

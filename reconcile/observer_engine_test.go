@@ -12,7 +12,7 @@ import (
 	"gitops-agent/reconcile"
 )
 
-// slowSweep leaves a guest alone for an hour, so that whatever is found before that jumped the queue.
+// slowSweep makes the sweep read a guest once an hour, so that an earlier read has another cause.
 func slowSweep(o *reconcile.Options) { o.Resync = time.Hour }
 
 // reads returns how often virtual machines were read in full.
@@ -23,14 +23,14 @@ func (l *lab) reads() int {
 // readOf returns when a guest was last read in full.
 func (l *lab) readOf(vmid int) time.Time { return l.guest(l.engine.Report(), vmid).ObservedAt }
 
-// TestChangedGuestIsReadFirst makes the sweep so slow that it finds nothing: a guest whose row or manifest changed, or that the agent wrote to, is read
-// all the same.
+// TestChangedGuestIsReadFirst makes the sweep very slow: the engine still reads a guest soon if its row or manifest changed, or if the agent wrote
+// to it.
 func TestChangedGuestIsReadFirst(t *testing.T) {
 	tests := map[string]func(l *lab){
 		"row_changed": func(l *lab) { l.ok(l.sim.Edit(201, "tags", l.sim.Value(201, "tags")+";by-hand")) },
 		"manifest_changed": func(l *lab) {
 			l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}", "lifecycle: {rebootPolicy: never}")
-			l.push("nothing that the guest would notice", alice)
+			l.push("a change that needs no write", alice)
 		},
 		"agent_wrote": func(l *lab) {
 			l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 3Gi}")
@@ -51,9 +51,9 @@ func TestChangedGuestIsReadFirst(t *testing.T) {
 				l.push("nine guests", alice)
 				defer l.start()()
 				l.converge()
-				// Its turn, one guest a tick, is over two minutes away when it was read just now.
+				// The sweep reads one guest a tick, so its next read is more than two minutes away after a read.
 				last := l.readOf(201)
-				eventually(t, "its turn", func() bool { return l.readOf(201).After(last) })
+				eventually(t, "its read by the sweep", func() bool { return l.readOf(201).After(last) })
 				happened := time.Now()
 				event(l)
 				eventually(t, "the guest to be read", func() bool { return l.readOf(201).After(happened) })
@@ -68,7 +68,7 @@ func TestChangedGuestIsReadFirst(t *testing.T) {
 	}
 }
 
-// listed runs a test in virtual time with the list of guests of the simulator in a file.
+// runLabWithVMList runs a test in virtual time with the simulator's list of guests in a file.
 func runLabWithVMList(t *testing.T, test func(t *testing.T, l *lab, file string)) {
 	t.Helper()
 	t.Parallel()
@@ -81,7 +81,7 @@ func runLabWithVMList(t *testing.T, test func(t *testing.T, l *lab, file string)
 		l.push("two guests", alice)
 		defer l.start()()
 		l.converge()
-		eventually(t, "the list to vouch for both", func() bool {
+		eventually(t, "the list to contain both guests unchanged", func() bool {
 			list := l.engine.Report().Proxmox.VMList
 			return list != nil && list.Skipped == 2 && list.Error == ""
 		})
@@ -89,7 +89,8 @@ func runLabWithVMList(t *testing.T, test func(t *testing.T, l *lab, file string)
 	})
 }
 
-// An idle cluster costs the inventory alone, and a change is found within a second or so although the next tick is far away.
+// TestEngineUsesTheListOfGuests checks that an idle cluster only needs the inventory, and that the engine finds a change within about a second,
+// long before the next tick.
 func TestEngineUsesTheListOfGuests(t *testing.T) {
 	runLabWithVMList(t, func(t *testing.T, l *lab, _ string) {
 		time.Sleep(30 * time.Second)
@@ -112,13 +113,13 @@ func TestEngineUsesTheListOfGuests(t *testing.T) {
 	})
 }
 
-// While the file is of no use the sweep goes on as without one, and the report says so.
+// TestEngineSweepsWithoutTheListOfGuests checks that the sweep continues, and that the report contains the error, while the file cannot be used.
 func TestEngineSweepsWithoutTheListOfGuests(t *testing.T) {
 	runLabWithVMList(t, func(t *testing.T, l *lab, file string) {
 		whole, err := os.ReadFile(file)
 		l.ok(err)
 		l.ok(os.WriteFile(file, whole[:len(whole)/2], 0o600))
-		eventually(t, "the doubt", func() bool { return strings.Contains(l.engine.Report().Proxmox.VMList.Error, "parse list of guests") })
+		eventually(t, "the error of the list", func() bool { return strings.Contains(l.engine.Report().Proxmox.VMList.Error, "parse list of guests") })
 		for range 10 {
 			time.Sleep(30 * time.Second)
 			for _, vmid := range []int{201, 202} {
@@ -130,8 +131,8 @@ func TestEngineSweepsWithoutTheListOfGuests(t *testing.T) {
 		if r := l.engine.Report(); !r.Converged {
 			t.Errorf("got a report that is not converged: %+v", r.Guests)
 		}
-		l.ok(l.sim.Edit(202, "onboot", "1")) // the simulator writes the file anew
-		eventually(t, "the list to be believed again", func() bool {
+		l.ok(l.sim.Edit(202, "onboot", "1")) // the simulator writes the file again
+		eventually(t, "the list to be used again", func() bool {
 			list := l.engine.Report().Proxmox.VMList
 			return list.Error == "" && list.Skipped == 2
 		})

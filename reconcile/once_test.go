@@ -10,7 +10,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// Who runs the engine once branches on why it could not do its work, so the error keeps what the cluster said.
+// TestOnceKeepsTheCause checks that the error of a single run wraps the cluster's error, because the caller branches on the cause.
 func TestOnceKeepsTheCause(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
@@ -24,14 +24,14 @@ func TestOnceKeepsTheCause(t *testing.T) {
 	})
 }
 
-// A lane that ends releases what waits for it, also when it was the last one that was busy.
+// TestOnceFollowsDependencies checks that the end of a lane releases the guests that wait for it, also if no other lane is busy.
 func TestOnceFollowsDependencies(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["a.yaml"] = vmYAML("a-1", 201, "memory: {size: 2Gi}", "state: running")
 		l.files["b.yaml"] = vmYAML("b-1", 202, "memory: {size: 2Gi}", "state: running", "dependsOn: [VirtualMachine/a-1]")
 		l.files["c.yaml"] = vmYAML("c-1", 203, "memory: {size: 2Gi}", "dependsOn: [VirtualMachine/b-1]")
 		l.push("a chain", alice)
-		l.opts.Hooks.OnReport = func(report.Report) { time.Sleep(time.Minute) } // every lane ends while the engine is elsewhere
+		l.opts.Hooks.OnReport = func(report.Report) { time.Sleep(time.Minute) } // every lane ends while the engine is busy
 		if report := l.once(); !report.Converged || report.QueueDepth != 0 {
 			t.Errorf("got converged %t and %d busy lanes, want a converged cluster and none", report.Converged, report.QueueDepth)
 		}

@@ -14,8 +14,8 @@ import (
 	"gitops-agent/verify"
 )
 
-// TestOlderStateDoesNotRestoreASpentApproval brings a backup of the state back that was made before an approval was spent. The cluster's
-// floor says that the backup is old, so nothing that it holds for unspent may release a step.
+// TestOlderStateDoesNotRestoreASpentApproval restores a backup of the state from before an approval was spent. The floor in the cluster shows that
+// the backup is old, so an approval that the backup contains as unspent must not release a step.
 func TestOlderStateDoesNotRestoreASpentApproval(t *testing.T) {
 	runLabWithProbe(t, []labOption{defaultPoll}, func(t *testing.T, l *lab, _ *probe) {
 		l.files["web.yaml"] = webOnBridge("vmbr0")
@@ -57,8 +57,7 @@ func TestOlderStateDoesNotRestoreASpentApproval(t *testing.T) {
 	})
 }
 
-// TestSpentApprovalIsNotReplayed spends an approval and gives it every way to come back. The same signed payload under
-// another commit id bears the same key.
+// TestSpentApprovalIsNotReplayed spends an approval and repeats it in every way. The same signed payload under another commit id has the same key.
 func TestSpentApprovalIsNotReplayed(t *testing.T) {
 	ways := map[string]func(l *lab, raw []byte){
 		"after_a_restart": func(*lab, []byte) {},
@@ -107,7 +106,7 @@ func TestSpentApprovalIsNotReplayed(t *testing.T) {
 	}
 }
 
-// payloadOf returns what a commit's signature covers: the object without its gpgsig header.
+// payloadOf returns the bytes that a commit's signature covers: the object without its gpgsig header.
 func payloadOf(raw []byte) []byte {
 	var payload strings.Builder
 	inSignature, inHeader := false, true
@@ -121,7 +120,7 @@ func payloadOf(raw []byte) []byte {
 	return []byte(payload.String())
 }
 
-// TestMissingPoolWithMissingStateNeedsTheAnchor loses both memories. What is left is the commit that the config names.
+// TestMissingPoolWithMissingStateNeedsTheAnchor deletes the state and the floor. Only the commit that the config names is left.
 func TestMissingPoolWithMissingStateNeedsTheAnchor(t *testing.T) {
 	runLab(t, []labOption{defaultPoll}, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201)

@@ -12,8 +12,8 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// TestIneffectiveRestartIsNotRepeated has Proxmox keep a change waiting however often the guest is restarted for it, also by an agent that is
-// started again, until the revision or what waits is another one.
+// TestIneffectiveRestartIsNotRepeated keeps a change pending in Proxmox after every restart of the guest. The agent does not repeat the restart,
+// also after a restart of the agent, until the revision or the pending change is different.
 func TestIneffectiveRestartIsNotRepeated(t *testing.T) {
 	runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
 		l.files["web.yaml"] = runningWeb(1)
@@ -30,7 +30,7 @@ func TestIneffectiveRestartIsNotRepeated(t *testing.T) {
 				t.Errorf("got %d restarts an hour after %s, want %d", got, when, want)
 			}
 			if g := l.guest(l.engine.Report(), 201); !hasCondition(g, plan.Failed, "reboot") || !hasCondition(g, plan.PendingRestart, "") {
-				t.Errorf("got %+v after %s, want the restart told as failed", g.Conditions, when)
+				t.Errorf("got %+v after %s, want the restart reported as failed", g.Conditions, when)
 			}
 		}
 		restarts(1, "the change")
@@ -51,7 +51,7 @@ func TestIneffectiveRestartIsNotRepeated(t *testing.T) {
 	})
 }
 
-// waitsFor makes a key of web-1 look as if its change were never in effect.
+// waitsFor makes a key of web-1 look as if its change were always pending.
 func waitsFor(key, now, next string) func(o *guest.Observed) {
 	return func(o *guest.Observed) {
 		if o.VMID == 201 && o.Keys["cores"].Set {
@@ -60,8 +60,8 @@ func waitsFor(key, now, next string) func(o *guest.Observed) {
 	}
 }
 
-// TestAgentDoesNotStartAGuestThatAUserShutDown ends the agent while it cannot see how a restart goes. The guest comes back by itself, and somebody
-// shuts it down before the agent lives again.
+// TestAgentDoesNotStartAGuestThatAUserShutDown stops the agent while it cannot read the result of a restart. The guest starts by itself, and a user
+// shuts it down before the agent starts again.
 func TestAgentDoesNotStartAGuestThatAUserShutDown(t *testing.T) {
 	runLabWithProbe(t, nil, func(t *testing.T, l *lab, p *probe) {
 		stop := l.startWithRunningWeb()
@@ -81,12 +81,12 @@ func TestAgentDoesNotStartAGuestThatAUserShutDown(t *testing.T) {
 		defer l.start()()
 		time.Sleep(10 * time.Minute)
 		if l.sim.Running(201) {
-			t.Error("got the guest started, want it left as somebody wants it")
+			t.Error("got the guest started, want it stopped, as the user left it")
 		}
 	})
 }
 
-// TestStartAfterARestartFollowsTheManifest has a restart leave the guest down, which by then is wanted down, or left alone.
+// TestStartAfterARestartFollowsTheManifest makes a restart leave the guest stopped. By then the manifest wants the guest stopped, or suspends it.
 func TestStartAfterARestartFollowsTheManifest(t *testing.T) {
 	for name, line := range map[string]string{"stopped": "state: stopped", "suspended": "suspend: {reason: maintenance}", "observed": "mode: observe"} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestStartAfterARestartFollowsTheManifest(t *testing.T) {
 	}
 }
 
-// restarts starts an agent that looks after web-1, which runs and may be restarted.
+// startWithRunningWeb starts an agent that manages web-1, which runs and may be restarted.
 func (l *lab) startWithRunningWeb() (stop func()) {
 	l.Helper()
 	l.files["web.yaml"] = restartableWeb(1)
@@ -119,12 +119,12 @@ func (l *lab) startWithRunningWeb() (stop func()) {
 	return stop
 }
 
-// restartable is web-1, whose run state is nobody's business and which may be restarted.
+// restartableWeb returns web-1, whose manifest has no run state and allows restarts.
 func restartableWeb(cores int, lines ...string) string {
 	return vmYAML("web-1", 201, append(lines, fmt.Sprintf("cpu: {cores: %d}", cores), "lifecycle: {rebootPolicy: auto}")...)
 }
 
-// TestPoolChangeIsNotAFailure changes the pool, which the inventory alone shows, and looks at every report on the way.
+// TestPoolChangeIsNotAFailure changes the pool, which only the inventory shows, and checks every report on the way.
 func TestPoolChangeIsNotAFailure(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.ok(l.cluster.SetPoolComment(t.Context(), "prod", "for the test"))

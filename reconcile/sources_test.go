@@ -13,7 +13,7 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// TestEverySourceConverges makes a guest from each source that there is, each once, and leaves it alone afterwards.
+// TestEverySourceConverges makes a guest from each kind of source, once, and does not change it afterwards.
 func TestEverySourceConverges(t *testing.T) {
 	vm := func(source string, lines ...string) string {
 		return strings.Replace(vmYAML("web-1", 201, lines...), "source: {clone: {name: tmpl-debian-12}}", "source: "+source, 1)
@@ -52,7 +52,7 @@ func TestEverySourceConverges(t *testing.T) {
 	}
 }
 
-// makeBackup makes a guest with a mark of another owner, backs it up and returns the archive.
+// makeBackup makes a guest with the marker of another owner, backs it up and returns the archive.
 func (l *lab) makeBackup(vmid int) string {
 	l.Helper()
 	_, err := l.sim.AddVM(pvesim.Guest{VMID: vmid, Config: fmt.Sprintf("name: old\nmemory: 512\ntags: gitops-00000000\nscsi0: local:%d/vm-%d-disk-0.qcow2,size=1G\n", vmid, vmid)})
@@ -77,7 +77,7 @@ func (l *lab) makeBackup(vmid int) string {
 	return archive
 }
 
-// TestCloudInitDriveIsWrittenAgain changes what cloud-init sets up in a running guest, whose manifest asks for a new drive at once.
+// TestCloudInitDriveIsWrittenAgain changes the cloud-init settings of a running guest whose manifest wants a new drive at once.
 func TestCloudInitDriveIsWrittenAgain(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		web := func(user string) string {
@@ -92,12 +92,13 @@ func TestCloudInitDriveIsWrittenAgain(t *testing.T) {
 		l.push("another user", alice)
 		l.converge()
 		if got := l.sim.Counters().Routes["PUT /nodes/{node}/qemu/{vmid}/cloudinit"]; got != 1 {
-			t.Errorf("got the drive written anew %d times, want once", got)
+			t.Errorf("got the drive written again %d times, want once", got)
 		}
 	})
 }
 
-// TestCloudInitDriveIsNotForgotten has the second call of the step fail or be lost, or the agent die before it, once nothing differs any more.
+// TestCloudInitDriveIsNotForgotten makes the second call of the step fail or get lost, or crashes the agent before it, when nothing else differs
+// any more.
 func TestCloudInitDriveIsNotForgotten(t *testing.T) {
 	web := func(user string) string {
 		return vmYAML("web-1", 201, "state: running", "cloudInit: {storage: local, user: "+user+", onChange: regenerate}")
@@ -155,7 +156,7 @@ func TestCloudInitDriveIsNotForgotten(t *testing.T) {
 				t.Errorf("got %s %s, want the configuration unknown, since its reply was lost", last.Step.Op, last.Result)
 			}
 			if got := l.sim.Counters().Routes[route]; got != 1 {
-				t.Errorf("got the drive written anew %d times, want once", got)
+				t.Errorf("got the drive written again %d times, want once", got)
 			}
 		})
 	})
@@ -169,7 +170,7 @@ func TestCloudInitDriveIsNotForgotten(t *testing.T) {
 				l.push("another user", alice)
 			})
 			if got := l.sim.Counters().Routes[route]; got != 1 {
-				t.Errorf("got the drive written anew %d times, want once", got)
+				t.Errorf("got the drive written again %d times, want once", got)
 			}
 		})
 	})

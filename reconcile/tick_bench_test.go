@@ -12,9 +12,9 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// BenchmarkIdleTick is what a tick of a converged cluster of 1,000 guests costs while nothing happens: the inventory, a quarter of the
-// fleet read in full, a plan and a report. The processor time includes the simulator's own, which is in the same process. The
-// figure to reach is 60 ms without it. An operation lasts as long as the time between two ticks.
+// BenchmarkIdleTick measures a tick of a converged cluster of 1,000 guests without changes: the inventory, a quarter of the guests read in full, a
+// plan and a report. The processor time includes the simulator, which is in the same process. The target is 60 ms without the simulator. An
+// operation lasts as long as the time between two ticks.
 func BenchmarkIdleTick(b *testing.B) {
 	const guests = 1000
 	sim := pvesim.New(pvesim.Options{Guests: guests, Seed: 7, TaskTime: time.Millisecond})
@@ -54,7 +54,7 @@ func BenchmarkIdleTick(b *testing.B) {
 	b.ReportMetric(float64(counted.Reads)/float64(b.N), "calls/op")
 }
 
-// adopted returns manifests that take every guest of a simulator over as it is.
+// adopted returns the manifest that adopt writes for a guest.
 func adopted(sim *pvesim.Sim) string {
 	var documents []string
 	for _, g := range sim.Guests() {
@@ -68,7 +68,7 @@ func adopted(sim *pvesim.Sim) string {
 	return strings.Join(documents, "---\n")
 }
 
-// processorTime returns the time that this process has kept processors busy.
+// processorTime returns the processor time that this process has used.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage

@@ -17,7 +17,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// resting returns an engine that does not run, and the drift that it reports.
+// stoppedEngine returns an engine that does not run, and the drift that it reports.
 func stoppedEngine(t *testing.T) (*Engine, *[]report.DriftOutcome) {
 	t.Helper()
 	j, err := journal.Open(journal.Options{Dir: t.TempDir()})
@@ -47,13 +47,13 @@ func TestNoteDrift(t *testing.T) {
 	tests := map[string]struct {
 		resumed bool
 		syncs   []report.Sync
-		revised int // the look before which a new revision came into force; 0 is none
+		revised int // the read before which a new revision came into force; 0 means none
 		want    []report.DriftOutcome
 	}{
 		"in_sync_for_ever":    {syncs: []report.Sync{report.Synced, report.Synced}},
 		"new_guest":           {syncs: []report.Sync{report.OutOfSync, report.OutOfSync, report.Synced}, want: []report.DriftOutcome{found(report.DriftRevision), mended(report.DriftRevision)}},
 		"edited_by_hand":      {syncs: []report.Sync{report.Synced, report.OutOfSync, report.Synced}, want: []report.DriftOutcome{found(report.DriftCluster), mended(report.DriftCluster)}},
-		"unknown_after_start": {resumed: true, syncs: []report.Sync{report.OutOfSync, report.Synced}}, // the revision may never have been carried out
+		"unknown_after_start": {resumed: true, syncs: []report.Sync{report.OutOfSync, report.Synced}}, // the revision may never have been applied
 		"edited_after_start": {
 			resumed: true, syncs: []report.Sync{report.OutOfSync, report.Synced, report.OutOfSync, report.Synced}, want: []report.DriftOutcome{found(report.DriftCluster), mended(report.DriftCluster)},
 		},
@@ -89,7 +89,7 @@ func TestNoteDriftKeepsTimes(t *testing.T) {
 		e.noteDrift(tr, plan.Guest{}, sync, start.Add(time.Duration(i)*time.Minute))
 	}
 	if !tr.convergedAt.Equal(start) || !tr.driftSince.Equal(start.Add(time.Minute)) || tr.revision != "main@sha1:1" {
-		t.Errorf("got converged %s with %s, drifting since %s, want the first and the second look", tr.convergedAt, tr.revision, tr.driftSince)
+		t.Errorf("got converged %s with %s, drifting since %s, want the first and the second read", tr.convergedAt, tr.revision, tr.driftSince)
 	}
 	e.noteDrift(tr, plan.Guest{}, report.Synced, start.Add(time.Hour))
 	if !tr.driftSince.IsZero() || !tr.convergedAt.Equal(start.Add(time.Hour)) {
@@ -97,7 +97,7 @@ func TestNoteDriftKeepsTimes(t *testing.T) {
 	}
 }
 
-// A condition keeps the time at which it began for as long as it is there without a break.
+// TestTrackBegan checks that a condition keeps the time of its beginning as long as it exists without a break.
 func TestTrackBegan(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	tr := &track{since: make(map[string]time.Time)}
@@ -119,7 +119,7 @@ func TestTrackBegan(t *testing.T) {
 	}
 }
 
-// A guest keeps its track when its label changes, and one without a vmid is known by its label.
+// TestTrackKeys checks that a guest keeps its track when its label changes, and that the label identifies a guest without a vmid.
 func TestTrackKeys(t *testing.T) {
 	e, _ := stoppedEngine(t)
 	web := e.track(guest.Ref{Kind: guest.VirtualMachine, Name: "web-1", VMID: 201})
@@ -136,7 +136,7 @@ func TestTrackKeys(t *testing.T) {
 	}
 }
 
-// What failed under one revision may work under the next.
+// TestClearFailures checks that a new revision ends the backoff of a failure, because the change may work under the new revision.
 func TestClearFailures(t *testing.T) {
 	now := time.Now()
 	tr := &track{assessed: true, convergedAt: now, failed: errors.New("boom"), failedStep: plan.Step{Op: cluster.OpConfig}, retry: backoff{}.after(cluster.ErrDenied, cluster.OpConfig, now)}
@@ -149,7 +149,8 @@ func TestClearFailures(t *testing.T) {
 	}
 }
 
-// A poll may fail after it found that the revision in force no longer verifies. Writes stop nevertheless.
+// TestFailedPollStopsWritesOfAnUnverifiedRevision makes a poll fail after it found that the revision in force no longer verifies. The writes stop
+// nevertheless.
 func TestFailedPollStopsWritesOfAnUnverifiedRevision(t *testing.T) {
 	e, _ := stoppedEngine(t)
 	doubt := errors.New("log entry is from a log that the trusted root does not trust")

@@ -7,7 +7,7 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// TestAcceptedWarnings: a report carries the first warnings with their places, and how many more there are.
+// TestAcceptedWarnings checks that a report contains the first warnings with their places, and the number of the others.
 func TestAcceptedWarnings(t *testing.T) {
 	var a Accepted
 	if got := a.Warnings(); len(got) != 0 {

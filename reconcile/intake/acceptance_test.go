@@ -108,7 +108,7 @@ func (a *accepting) journalBytes() map[string][]byte {
 	return files
 }
 
-// An acceptance and the guards of its guests are one commit of the journal, so that no crash separates them.
+// TestAcceptanceIsOneAppend checks that an acceptance and the guards of its guests are one commit of the journal, so that no crash separates them.
 func TestAcceptanceIsOneAppend(t *testing.T) {
 	t.Parallel()
 	a := newAccepting(t)
@@ -125,7 +125,7 @@ func TestAcceptanceIsOneAppend(t *testing.T) {
 	}
 }
 
-// A crash at any byte of the append leaves the whole acceptance or nothing of it.
+// TestAcceptanceSurvivesACrashAtAnyByte checks that a crash at any byte of the append keeps all of the acceptance or none of it.
 func TestAcceptanceSurvivesACrashAtAnyByte(t *testing.T) {
 	t.Parallel()
 	a := newAccepting(t)
@@ -154,7 +154,7 @@ func TestAcceptanceSurvivesACrashAtAnyByte(t *testing.T) {
 	}
 }
 
-// reopened returns the state of a journal with the files given, one of them with another content.
+// reopened returns the state of a journal with the given files, one of them with other content.
 func (a *accepting) reopened(files map[string][]byte, name string, content []byte) journal.State {
 	a.Helper()
 	dir := a.TempDir()

@@ -27,7 +27,7 @@ func TestParseFloor(t *testing.T) {
 	}
 }
 
-// What a person typed, or another tool left there, is no floor, and no text that is nearly one counts as one.
+// TestParseFloorRefuses checks that other text in the pool comment, also text that is similar to a floor, is not a floor.
 func TestParseFloorRefuses(t *testing.T) {
 	good := "gitops-agent floor 12 " + floorCommit + " 2026-03-01T12:00:00Z"
 	if _, err := parseFloor(good); err != nil {
@@ -78,7 +78,7 @@ func TestFloorAbove(t *testing.T) {
 	}
 }
 
-// FuzzParseFloor holds that the agent takes nothing for a floor that it would not have written.
+// FuzzParseFloor checks that the agent accepts only a floor that it would write itself.
 func FuzzParseFloor(f *testing.F) {
 	f.Add("gitops-agent floor 12 " + floorCommit + " 2026-03-01T12:00:00Z")
 	f.Add("gitops-agent floor 1 " + floorCommit + " 2026-03-01T12:00:00.123456789Z")

@@ -14,7 +14,7 @@ import (
 	"gitops-agent/verify"
 )
 
-// signedRepo is a repository in which alice may change files and olga may approve. Orders are commits that leave the tree as it is.
+// signedRepo is a repository in which alice may change files and olga may approve. Orders are commits that do not change the tree.
 type signedRepo struct {
 	*testing.T
 	repo *gittest.Repo
@@ -38,7 +38,7 @@ func (o *signedRepo) commit(who, message string) {
 	o.repo.Push(o.sig, sigtest.Identity{Subject: who + "@lab.test", Issuer: "https://issuer.test"}, message)
 }
 
-// revision verifies what was committed after a base.
+// revision verifies the commits after a base.
 func (o *signedRepo) revision(base string) verify.Revision {
 	o.Helper()
 	root, err := o.sig.TrustedRoot()
@@ -72,7 +72,7 @@ func (o *signedRepo) revision(base string) verify.Revision {
 	return rev
 }
 
-// became returns the state in which each order is first journaled, by its text.
+// firstStates returns the state in which each order is first journaled, by its text.
 func firstStates(records []journal.Body) map[string]journal.OrderState {
 	states := make(map[string]journal.OrderState)
 	for _, r := range records {
@@ -83,7 +83,8 @@ func firstStates(records []journal.Body) map[string]journal.OrderState {
 	return states
 }
 
-// Every order of an accepted revision is journaled, also one that comes to nothing, so that the report can say what became of it.
+// TestNewOrders checks that every order of an accepted revision is journaled, also an order without effect, so that the report can contain its
+// result.
 func TestNewOrders(t *testing.T) {
 	o := newSignedRepo(t)
 	base := o.repo.Tip
@@ -94,7 +95,7 @@ func TestNewOrders(t *testing.T) {
 	want := map[string]journal.OrderState{
 		"olga@lab.test Gitops-Approve: 00000000000000000000000000000000":  journal.OrderSeen,
 		"alice@lab.test Gitops-Approve: 11111111111111111111111111111111": journal.OrderRefused, // may change, and not approve
-		"otto@lab.test Gitops-Run: reboot VirtualMachine/web-1":           journal.OrderRefused, // not carried out, and not left waiting
+		"otto@lab.test Gitops-Run: reboot VirtualMachine/web-1":           journal.OrderRefused, // not executed, and not left open
 	}
 	records := newOrders(rev, journal.State{Since: rev.ProvenTime().Add(-24 * time.Hour)})
 	if diff := cmp.Diff(want, firstStates(records)); diff != "" {
@@ -112,7 +113,8 @@ func TestNewOrders(t *testing.T) {
 	}
 }
 
-// An order that was signed before this journal began may have run in a life that nobody remembers.
+// TestOrdersBeforeTheJournalHaveExpired checks that an order that was signed before this journal began has expired, because an earlier journal may
+// have run it.
 func TestOrdersBeforeTheJournalHaveExpired(t *testing.T) {
 	o := newSignedRepo(t)
 	base := o.repo.Tip

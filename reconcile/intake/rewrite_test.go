@@ -23,7 +23,7 @@ func TestRewriteNote(t *testing.T) {
 			t.Errorf("got %q, want %q", got, id)
 		}
 	}
-	for range 2 { // the second time there is nothing left to remove
+	for range 2 { // the second time there is nothing to remove
 		if err := note.spend(); err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestRewriteNote(t *testing.T) {
 	}
 }
 
-// A note is a full commit id in a file of its own, and nothing else.
+// TestRewriteNoteRejectsOtherContent checks that a note is a file of its own that contains only a full commit id.
 func TestRewriteNoteRejectsOtherContent(t *testing.T) {
 	for name, write := range map[string]func(path string) error{
 		"short_id":  func(p string) error { return os.WriteFile(p, []byte(floorCommit[:12]), 0o600) },
@@ -63,13 +63,13 @@ func TestRewriteNoteRejectsOtherContent(t *testing.T) {
 		})
 	}
 	if err := (RewriteNote{Dir: filepath.Join(t.TempDir(), "gone")}).Leave(floorCommit); err == nil {
-		t.Error("got no error from a state directory that is not there, want one")
+		t.Error("got no error from a missing state directory, want one")
 	}
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile(rewriteNoteName, []byte(floorCommit), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := (RewriteNote{}).read(); got != "" {
-		t.Errorf("got %q from the working directory, want the zero note to look nowhere", got)
+		t.Errorf("got %q from the working directory, want the zero note to read no file", got)
 	}
 }

@@ -27,7 +27,7 @@ func TestAppliedSecrets(t *testing.T) {
 		"another_key_stays": {config, conclusion{result: journal.Done, given: map[string]string{"b": "2"}}, []journal.Applied{record(mine, map[string]string{"a": "1"})}, []journal.Body{record(mine, map[string]string{"a": "1", "b": "2"})}},
 		"of_another_guest":  {config, conclusion{result: journal.Done, given: map[string]string{"b": "2"}}, []journal.Applied{record("x", map[string]string{"a": "1"})}, []journal.Body{record(mine, map[string]string{"b": "2"})}},
 		"later_call_failed": {config, conclusion{result: journal.Failed, given: map[string]string{"a": "1"}}, nil, []journal.Body{record(mine, map[string]string{"a": "1"})}},
-		"made_anew":         {create, conclusion{result: journal.Done}, []journal.Applied{record(mine, map[string]string{"a": "1"})}, []journal.Body{record(mine, map[string]string{})}},
+		"created_again":     {create, conclusion{result: journal.Done}, []journal.Applied{record(mine, map[string]string{"a": "1"})}, []journal.Body{record(mine, map[string]string{})}},
 		"creation_failed":   {create, conclusion{result: journal.Failed}, []journal.Applied{record(mine, map[string]string{"a": "1"})}, nil},
 	}
 	for name, test := range tests {

@@ -13,7 +13,7 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// What ends a step also ends the orders that released it, once the call that they were for may have acted.
+// TestSpends checks that the end of a step also ends the orders that released it, if the approved call may have taken effect.
 func TestSpends(t *testing.T) {
 	tests := map[string]struct {
 		result     journal.Result
@@ -38,7 +38,7 @@ func TestSpends(t *testing.T) {
 			}
 		})
 	}
-	// A record of an older release does not say how many calls there were. In doubt the order is spent.
+	// A record of an older release does not contain the number of calls. The order is spent then.
 	if got, spent := spends(journal.Begun{}, conclusion{result: journal.Failed}); got != journal.OrderRun || !spent {
 		t.Errorf("got %q, spent %t without a number of calls, want %s", got, spent, journal.OrderRun)
 	}

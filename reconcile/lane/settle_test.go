@@ -15,7 +15,7 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// left is a step that the journal holds open: Proxmox is known to have taken some of its calls, the last of them as the task "u".
+// openStep returns a step that the journal has as open: Proxmox has accepted some of its calls, the last one as the task "u".
 func openStep(op cluster.Op, dispatched, calls int, upid string) journal.OpenStep {
 	o := journal.OpenStep{Time: time.Unix(1750000000, 0), Dispatched: dispatched, UPID: upid}
 	o.Step, o.VMID, o.Kind, o.Node, o.Op = "s", 201, "VirtualMachine", "pve1", string(op)
@@ -42,7 +42,7 @@ func TestSettle(t *testing.T) {
 		open   journal.OpenStep
 		reader fixture.Answers
 		want   journal.Result
-		asked  string // of the cluster, in order
+		asked  string // the requests to the cluster, in order
 	}{
 		"task_done":          {openStep(cluster.OpConfig, 1, 1, "u"), fixture.Answers{Ends: ended(cluster.TaskSucceeded)}, journal.Done, "wait u"},
 		"task_with_warnings": {openStep(cluster.OpCreate, 1, 1, "u"), fixture.Answers{Ends: ended(cluster.TaskWarned)}, journal.Done, "wait u"},
@@ -74,7 +74,7 @@ func TestSettle(t *testing.T) {
 		"no_reply_destroy_gone":       {openStep(cluster.OpDestroy, 0, 2, ""), fixture.Answers{}, journal.Done, "tasks, exists 201"},
 		"no_reply_destroy_there":      {openStep(cluster.OpDestroy, 0, 2, ""), fixture.Answers{Taken: there}, journal.NotRun, "tasks, exists 201"},
 
-		// The task that is known is the one of the stop. It says nothing about the destroy.
+		// The known task is the task of the stop. It proves nothing about the destroy.
 		"half_a_destroy_there": {openStep(cluster.OpDestroy, 1, 2, "u"), fixture.Answers{Taken: there, Ends: ended(cluster.TaskSucceeded)}, journal.Failed, "tasks, exists 201"},
 		"half_a_destroy_gone":  {openStep(cluster.OpDestroy, 1, 2, "u"), fixture.Answers{Ends: ended(cluster.TaskSucceeded)}, journal.Done, "tasks, exists 201"},
 		"whole_destroy":        {openStep(cluster.OpDestroy, 2, 2, "u"), fixture.Answers{Ends: ended(cluster.TaskSucceeded)}, journal.Done, "wait u"},
@@ -93,9 +93,9 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// A call without an answer may act minutes later. Where its guest shows no effect the step stays open until then, and is unknown afterwards,
-// which spends its order; a composite whose own call was never sent is not. A task from before the step says nothing, and an effect is
-// believed at once.
+// TestSettleWaitsForLateEffects checks calls without an answer, which may take effect minutes later. If the guest shows no effect, the step stays
+// open until then, and is unknown afterwards, which spends its order; a composite whose own call was never sent is not unknown. A task from before
+// the step proves nothing, and an effect counts at once.
 func TestSettleWaitsForLateEffects(t *testing.T) {
 	there := map[int]bool{201: true}
 	earlier := []cluster.Task{{UPID: "old", Outcome: cluster.TaskSucceeded, Start: time.Unix(1750000000, 0).Add(-time.Minute)}}
@@ -104,7 +104,7 @@ func TestSettleWaitsForLateEffects(t *testing.T) {
 	tests := map[string]struct {
 		open          journal.OpenStep
 		reader        fixture.Answers
-		before, after journal.Result // that the call can act no more
+		before, after journal.Result // before and after the time in which the call can take effect
 	}{
 		"create":           {openStep(cluster.OpCreate, 0, 1, ""), fixture.Answers{}, early, journal.Unknown},
 		"start":            {openStep(cluster.OpStart, 0, 1, ""), fixture.Answers{Taken: there, RunState: "stopped"}, early, journal.Unknown},
@@ -139,7 +139,7 @@ func TestSettleWaitsForLateEffects(t *testing.T) {
 	}
 }
 
-// A step that nobody could look at stays open.
+// TestSettleKeepsUnreadableStepsOpen checks that a step stays open if its guest or task cannot be read.
 func TestSettleKeepsUnreadableStepsOpen(t *testing.T) {
 	there := map[int]bool{201: true}
 	partlyCreated := fixture.LiveWeb(guest.StatusStopped)
@@ -168,7 +168,8 @@ func TestSettleKeepsUnreadableStepsOpen(t *testing.T) {
 	}
 }
 
-// The clocks of agent and node differ, and a clone's task is filed under its template.
+// TestSettleAsksForTheTasksOfTheStep checks the task query: the clocks of agent and node differ, and Proxmox lists the task of a clone under its
+// template.
 func TestSettleAsksForTheTasksOfTheStep(t *testing.T) {
 	open := openStep(cluster.OpCreate, 0, 1, "")
 	open.TaskVMID, open.TaskTypes = 9000, cluster.Call{Op: cluster.OpCreate, CloneOf: 9000, Kind: guest.VirtualMachine}.TaskTypes()

@@ -11,7 +11,7 @@ import (
 	"gitops-agent/reconcile/internal/fixture"
 )
 
-// The HA manager is asked where a manifest names it, and what it does not say is never "no resource".
+// TestObserverReadsHA checks that the observer asks the HA manager if a manifest uses HA, and that a missing answer never means "no resource".
 func TestObserverReadsHA(t *testing.T) {
 	entry := guest.HA{State: "started", MaxRestart: 1, MaxRelocate: 1}
 	type resource struct {
@@ -21,7 +21,7 @@ func TestObserverReadsHA(t *testing.T) {
 	tests := map[string]struct {
 		hastate string // of the inventory
 		listed  bool   // by the HA manager
-		fails   bool   // from the second look on
+		fails   bool   // from the second read on
 		want    resource
 		trouble string
 	}{
@@ -56,16 +56,16 @@ func TestObserverReadsHA(t *testing.T) {
 	}
 }
 
-// A lane knows nothing of earlier looks, so what it cannot read it leaves alone.
+// TestLaneReadsHA checks that a lane, which has no earlier readings, leaves HA unknown if it cannot read it.
 func TestLaneReadsHA(t *testing.T) {
 	seen := guest.Observed{Ref: guest.Ref{VMID: 201}, HA: true}
 	named := []guest.Desired{{Ref: guest.Ref{VMID: 201}, HA: &guest.HAWanted{State: "started"}}}
 	reader := &fixture.FakeReader{Answers: fixture.Answers{HAErr: cluster.ErrNotReady}}
 	if got := WithHAFor(t.Context(), reader, named, seen); !got.HA || got.Resource != nil {
-		t.Errorf("got %t, %+v without an answer, want an entry that nobody knows", got.HA, got.Resource)
+		t.Errorf("got %t, %+v without an answer, want an unknown entry", got.HA, got.Resource)
 	}
 	if got := WithHAFor(t.Context(), reader, nil, seen); got.HA != seen.HA {
-		t.Errorf("got %t for a guest whose manifest says nothing, want what the inventory says", got.HA)
+		t.Errorf("got %t for a guest whose manifest has no HA, want the inventory's value", got.HA)
 	}
 	reader.Answers = fixture.Answers{HAResources: map[int]guest.HA{201: {State: "stopped"}}}
 	if got := WithHAFor(t.Context(), reader, named, seen); got.Resource == nil || got.Resource.State != "stopped" {

@@ -28,7 +28,7 @@ func seenAt(vmid int, at time.Time) guest.Observed {
 	return guest.Observed{Ref: guest.Ref{Kind: guest.VirtualMachine, VMID: vmid}, Status: guest.StatusRunning, ReadAt: at}
 }
 
-// One guest's trouble is told of that guest alone, and no kind of silence counts as absence.
+// TestReadAll checks that an error of one guest is reported for that guest only, and that an error never means that the guest is gone.
 func TestReadAll(t *testing.T) {
 	unreadable := errors.New("595 connection refused")
 	reader := &fixture.FakeReader{Answers: fixture.Answers{
@@ -36,8 +36,8 @@ func TestReadAll(t *testing.T) {
 		Guests: map[int]guest.Observed{201: seenAt(201, time.Time{})},
 		ObserveErr: map[int]error{
 			202: unreadable,
-			203: fmt.Errorf("read 203: %w", cluster.ErrNotExist), // destroyed since the list was made
-			204: fmt.Errorf("read 204: %w", cluster.ErrNotExist), // moved, and the list does not know yet
+			203: fmt.Errorf("read 203: %w", cluster.ErrNotExist), // destroyed after the list was made
+			204: fmt.Errorf("read 204: %w", cluster.ErrNotExist), // moved, and the list does not show it yet
 		},
 		Taken: map[int]bool{204: true, 206: true},
 	}}
@@ -66,43 +66,45 @@ func TestReadAllAsksForWhatIsNotListed(t *testing.T) {
 	reader := &fixture.FakeReader{Answers: fixture.Answers{ExistsErr: cluster.ErrNotReady}}
 	got, err := ReadAll(t.Context(), reader, []int{201}, nil)
 	if err != nil || got.Absent[201] != cluster.Unknown {
-		t.Errorf("got %q, %v for a vmid that nobody answered for, want it unknown", got.Absent[201], err)
+		t.Errorf("got %q, %v for a vmid without an answer, want it unknown", got.Absent[201], err)
 	}
 }
 
-// A failed look leaves the last reading in place, with its age, and the guest due until one succeeds.
+// TestObserverKeepsTheLastReading checks that a failed read keeps the last reading with its age, and that the guest stays due until a read
+// succeeds.
 func TestObserverKeepsTheLastReading(t *testing.T) {
 	before := time.Now().Add(-time.Second)
 	reader := &fixture.FakeReader{Answers: fixture.Answers{Listed: rows(201), Guests: map[int]guest.Observed{201: seenAt(201, before)}}}
 	o := New(reader, time.Second, time.Hour)
-	look := func() cluster.Snapshot {
+	read := func() cluster.Snapshot {
 		t.Helper()
 		if err := o.Observe(t.Context(), []int{201}, nil); err != nil {
 			t.Fatal(err)
 		}
 		return o.Snapshot()
 	}
-	look()
+	read()
 	reader.ObserveErr = map[int]error{201: cluster.ErrNotReady}
 	o.DueAll()
 	for range 2 {
-		if got := look(); !got.Guests[201].ReadAt.Equal(before) || got.Absent[201] != cluster.Unknown || got.ReadErrors[201] == "" {
+		if got := read(); !got.Guests[201].ReadAt.Equal(before) || got.Absent[201] != cluster.Unknown || got.ReadErrors[201] == "" {
 			t.Errorf("got %+v, %q, %q, want the old reading in doubt", got.Guests[201], got.Absent[201], got.ReadErrors[201])
 		}
 	}
 	reader.ObserveErr = nil
-	if got := look(); got.Absent[201] != "" || got.ReadErrors[201] != "" || len(o.due) != 0 {
-		t.Errorf("got %q, %q and due %v after a good look, want no doubt left", got.Absent[201], got.ReadErrors[201], o.due)
+	if got := read(); got.Absent[201] != "" || got.ReadErrors[201] != "" || len(o.due) != 0 {
+		t.Errorf("got %q, %q and due %v after a successful read, want the guest known", got.Absent[201], got.ReadErrors[201], o.due)
 	}
 	if want := 4; len(reader.Asked) != want {
 		t.Errorf("got %v asked, want %d reads", reader.Asked, want)
 	}
 }
 
-// The inventory lags, so a run state that it alone reports is asked of the guest.
+// TestObserverAsksForAChangedRunState checks that the observer reads the guest if only the inventory shows another run state, because the inventory
+// lags.
 func TestObserverAsksForAChangedRunState(t *testing.T) {
 	tests := map[string]struct {
-		known  guest.Status // "" before the first look
+		known  guest.Status // "" before the first read
 		listed guest.Status
 		want   []string
 	}{
@@ -130,7 +132,8 @@ func TestObserverAsksForAChangedRunState(t *testing.T) {
 	}
 }
 
-// What changed is read at once, the rest in turn and oldest first, so that nothing is older than resync.
+// TestObserverReadsTheOldestGuests checks that the observer reads changed guests at once and the others in turn, oldest first, so that no reading
+// is older than resync.
 func TestObserverReadsTheOldestGuests(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	o := New(nil, 15*time.Second, time.Minute)
@@ -169,7 +172,7 @@ func TestObserverMarksWhatChanged(t *testing.T) {
 	}
 }
 
-// What a lane saw is newer than any sweep.
+// TestObserverLearnsFromLanes checks that the reading of a lane is newer than any sweep.
 func TestObserverLearnsFromLanes(t *testing.T) {
 	now := time.Now()
 	o := New(nil, time.Second, time.Minute)
@@ -203,7 +206,7 @@ func TestObserverReadsGuestsOfANewRevision(t *testing.T) {
 	}
 }
 
-// A reading is old after twice the time in which there should be a newer one.
+// TestObserverReportsOldReadings checks that a reading is old after twice the time in which there should be a newer one.
 func TestObserverReportsOldReadings(t *testing.T) {
 	now := time.Now()
 	o := New(nil, 15*time.Second, time.Minute)

@@ -14,7 +14,7 @@ import (
 	"gitops-agent/reconcile/internal/fixture"
 )
 
-// movingGuests is a fakeReader whose guests live on nodes of their own, whatever its inventory says.
+// movingGuests is a fakeReader whose guests are on nodes of their own, whatever its inventory contains.
 type movingGuests struct {
 	*fixture.FakeReader
 	nodes map[int]string
@@ -51,7 +51,8 @@ func moved(i cluster.Inventory, vmid int, node string) cluster.Inventory {
 	return i
 }
 
-// A guest that moves between inventory and reading is read again at its new node, before anything else is said of it.
+// TestObserverFollowsAGuest checks that a guest that moves between inventory and read is read again at its new node before the observer reports
+// anything about it.
 func TestObserverFollowsAGuest(t *testing.T) {
 	before := rows(201, 202)
 	tests := map[string]struct {
@@ -95,12 +96,12 @@ func TestObserverFollowsAGuest(t *testing.T) {
 	}
 }
 
-// A guest that the list leaves out is asked itself, where it was last, and stays as it is if it answers.
+// TestObserverReadsAGuestThatTheListOmits checks that the observer reads a guest that the list omits at its last node, and keeps it if it answers.
 func TestObserverReadsAGuestThatTheListOmits(t *testing.T) {
 	tests := map[string]struct {
 		node string // where the guest is, having been on pve1
-		err  error  // of its reading
-		free bool   // what the cluster says of the vmid
+		err  error  // of reading it
+		free bool   // the cluster's answer for the vmid
 		want cluster.Absence
 	}{
 		"answers":       {node: "pve1"},

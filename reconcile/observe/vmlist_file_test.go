@@ -58,7 +58,7 @@ func TestVMListFileIsBounded(t *testing.T) {
 	}
 }
 
-// A file system that hangs must not take the engine with it, nor collect a reader a tick.
+// TestVMListFileDoesNotHang checks that a file system that hangs does not block the engine, and that the ticks do not start more and more readers.
 func TestVMListFileDoesNotHang(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -74,10 +74,10 @@ func TestVMListFileDoesNotHang(t *testing.T) {
 			first = file.late
 		}
 		if file.late != first {
-			t.Fatal("got another reader beside the one that hangs, want one")
+			t.Fatal("got a second reader next to the reader that hangs, want one")
 		}
 	}
-	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // returns as soon as the reader is let in
+	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // returns when the reader has opened the pipe
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestVMListFileDoesNotHang(t *testing.T) {
 	}
 }
 
-// BenchmarkVMListFile reads the list of 1,000 guests: as it was, and after a change.
+// BenchmarkVMListFile reads the list of 1,000 guests, unchanged and after a change.
 func BenchmarkVMListFile(b *testing.B) {
 	rows := make([]string, 1000)
 	for i := range rows {

@@ -68,7 +68,7 @@ func TestVMListRestarted(t *testing.T) {
 	}
 }
 
-// FuzzParseVMList holds that a list which parses has only entries that could be a guest's, and reads back the same.
+// FuzzParseVMList checks that a list that parses contains only valid entries of guests, and parses to the same value again.
 func FuzzParseVMList(f *testing.F) {
 	f.Add([]byte(`{"version": 12, "ids": {"100": {"node": "pve1", "type": "qemu", "version": 7}}}`))
 	f.Add([]byte("{\n\"version\": 0\n\n}\n"))
@@ -81,7 +81,7 @@ func FuzzParseVMList(f *testing.F) {
 		var rows []string
 		for vmid, entry := range list.guests {
 			if vmid <= 0 || entry.node == "" || entry.kind == "" {
-				t.Fatalf("got %d: %+v, which is no guest", vmid, entry)
+				t.Fatalf("got %d: %+v, which is not a guest", vmid, entry)
 			}
 			rows = append(rows, fmt.Sprintf("%q: {%q: %s, %q: %q, %q: %d}", fmt.Sprint(vmid), "node", jsonText(t, entry.node), "type", entry.kind.API(), "version", entry.version))
 		}

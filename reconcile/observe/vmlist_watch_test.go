@@ -62,7 +62,7 @@ func (w *watched) write() {
 	write(w, w.path, fmt.Sprintf(`{"version": %d, "ids": {%s}}`, w.version, strings.Join(rows, ",\n")))
 }
 
-// tick lets the observer look, and returns the guests that it read.
+// tick runs the observer once and returns the guests that it read.
 func (w *watched) tick() []int {
 	w.Helper()
 	w.reader.Asked = nil
@@ -90,7 +90,7 @@ func (w *watched) tick() []int {
 	return read
 }
 
-// ticks lets the observer look n times, and returns the guests that it read, each once.
+// ticks runs the observer n times and returns each guest that it read, once.
 func (w *watched) ticks(n int) []int {
 	w.Helper()
 	var read []int
@@ -108,7 +108,7 @@ func (w *watched) want(what string, got []int, want ...int) {
 	}
 }
 
-// distrusted fails unless the list is not believed, for a reason with these words.
+// wantRejected fails the test unless the observer rejects the list for a reason with these words.
 func (w *watched) wantRejected(words string) {
 	w.Helper()
 	report := w.o.list.status()
@@ -121,7 +121,7 @@ var four = []int{201, 202, 203, 204}
 
 func TestVMListReplacesTheSweep(t *testing.T) {
 	watch(t, four, func(t *testing.T, w *watched) {
-		w.want("first look", w.tick(), four...)
+		w.want("the first read", w.tick(), four...)
 		w.want("nothing new", w.ticks(30))
 		w.touch(203)
 		w.set(203, "second")
@@ -129,13 +129,13 @@ func TestVMListReplacesTheSweep(t *testing.T) {
 		w.want("one change", w.tick(), 203)
 		w.want("nothing new", w.ticks(5))
 		if r := w.o.list.status(); r.Error != "" || r.Skipped != 4 {
-			t.Errorf("got %+v, want the list believed and four guests spared", r)
+			t.Errorf("got %+v, want the list used and four guests spared", r)
 		}
 		w.want("the slow check of those not read since", w.ticks(8), 201, 202, 204)
 	})
 }
 
-// A guest that cannot be read stays due, whatever the list says.
+// TestVMListDoesNotHideAFailure checks that a guest that cannot be read stays due, also if the list has not changed.
 func TestVMListDoesNotHideAFailure(t *testing.T) {
 	watch(t, four, func(_ *testing.T, w *watched) {
 		w.tick()
@@ -144,7 +144,7 @@ func TestVMListDoesNotHideAFailure(t *testing.T) {
 		w.reader.ObserveErr = map[int]error{203: cluster.ErrNotReady}
 		w.want("the failure", w.ticks(3), 203)
 		w.reader.ObserveErr = nil
-		w.want("the first look that succeeds", w.tick(), 203)
+		w.want("the first read that succeeds", w.tick(), 203)
 		w.want("nothing new", w.ticks(3))
 	})
 }
@@ -173,14 +173,14 @@ func TestVMListFallsBackToTheSweep(t *testing.T) {
 				w.o.list.file.path = path
 				w.version += 10
 				w.write()
-				w.want("readings that the list can vouch for", w.ticks(4), test.after...)
+				w.want("readings that the list can replace", w.ticks(4), test.after...)
 				w.want("after", w.ticks(8))
 			})
 		})
 	}
 }
 
-// A node that is cut off from the others keeps its last copy of the list.
+// TestVMListOutOfDateByTheInventory uses a node that is disconnected from the others and keeps its last copy of the list.
 func TestVMListOutOfDateByTheInventory(t *testing.T) {
 	watch(t, four, func(t *testing.T, w *watched) {
 		w.tick()
@@ -202,11 +202,12 @@ func TestVMListOutOfDateByTheInventory(t *testing.T) {
 	})
 }
 
-// What the slow check finds, the list must show at its next reading: a guest may always change after the list was read.
+// TestVMListOutOfDateByTheCheck checks that the next list must contain a change that the slow check finds: a guest may always change after the list
+// was read.
 func TestVMListOutOfDateByTheCheck(t *testing.T) {
 	watch(t, four, func(t *testing.T, w *watched) {
 		w.tick()
-		w.set(203, "second") // without a word from the list
+		w.set(203, "second") // without a change of the list
 		w.want("the slow check", w.ticks(41), four...)
 		w.tick()
 		w.wantRejected("does not show that guest 203 changed")
@@ -218,9 +219,9 @@ func TestVMListOutOfDateByTheCheck(t *testing.T) {
 		w.want("read for another reason", w.tick(), 203)
 		w.touch(203)
 		w.write()
-		w.want("the list's word, a moment later", w.tick(), 203)
+		w.want("the change in the list, a moment later", w.tick(), 203)
 		if why := w.o.list.trouble; why != "" {
-			t.Errorf("got %q, want the list believed", why)
+			t.Errorf("got %q, want the list used", why)
 		}
 	})
 }
@@ -231,22 +232,23 @@ func TestVMListChangedSinceLastRead(t *testing.T) {
 		w.touch(204)
 		w.write()
 		if w.o.list.changedSinceLastRead([]int{201, 202}) {
-			t.Error("got news of guests that nobody asked for, want none")
+			t.Error("got a change of guests that were not asked for, want none")
 		}
 		for range 2 {
 			if !w.o.list.changedSinceLastRead(four) {
-				t.Error("got no news of a guest that changed, want some until the next look")
+				t.Error("got no change of a changed guest, want one until the next read")
 			}
 		}
 		w.reader.ObserveErr = map[int]error{204: cluster.ErrNotReady}
 		w.tick()
 		if w.o.list.changedSinceLastRead(four) {
-			t.Error("got the same news again after the look, want none although the guest could not be read")
+			t.Error("got the same change again after the read, want none although the guest could not be read")
 		}
 	})
 }
 
-// A lane's reading that is older than the sweep's must not replace it: the list was compared with the newer one.
+// TestObserverKeepsTheNewerReading checks that a lane's reading that is older than the sweep's does not replace it: the list was compared with the
+// newer reading.
 func TestObserverKeepsTheNewerReading(t *testing.T) {
 	watch(t, four, func(t *testing.T, w *watched) {
 		old := w.reader.Guests[201]

@@ -10,14 +10,14 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// TestIncidentRejectedCallIsRepeatedForever asks for what Proxmox refuses however often it is asked. It is told of, and asked again twice an hour; a new revision
-// that puts it right is carried out at once.
+// TestIncidentRejectedCallIsRepeatedForever causes a call that Proxmox always rejects. The agent reports it and retries it twice an hour; it
+// applies a new revision with the correction at once.
 func TestIncidentRejectedCallIsRepeatedForever(t *testing.T) {
 	template := vmYAML("tmpl-1", 201, "template: true", "lifecycle: {destroy: allow}")
 	linked := strings.Replace(vmYAML("web-1", 202), "clone: {name: tmpl-debian-12}", "clone: {template: 201, full: false}", 1)
 	tests := map[string]struct {
 		before, after, mended string // manifests of 201
-		said                  string
+		message               string
 	}{
 		"unknown_key":   {vmYAML("web-1", 201), vmYAML("web-1", 201, `raw: {nonesuch: "1"}`), vmYAML("web-1", 201), "nonesuch"},
 		"missing_pool":  {vmYAML("web-1", 201), vmYAML("web-1", 201, "pool: nonesuch"), vmYAML("web-1", 201), "nonesuch"},
@@ -42,16 +42,16 @@ func TestIncidentRejectedCallIsRepeatedForever(t *testing.T) {
 					delete(l.files, "guest.yaml")
 				}
 				l.waitForAcceptance(l.push("after", alice))
-				l.waitForCondition(201, test.said)
+				l.waitForCondition(201, test.message)
 				time.Sleep(3 * time.Hour)
 				if got := len(w.writes("")); got < 2 || got > 16 {
 					t.Errorf("got %d writes in three hours, want a few at once and then two an hour", got)
 				}
-				told := l.guest(l.engine.Report(), 201).Conditions
-				if !slices.ContainsFunc(told, func(c plan.Condition) bool {
-					return c.Type == plan.Failed && strings.Contains(c.Message, test.said) && strings.Contains(c.Hint, "half an hour")
+				conditions := l.guest(l.engine.Report(), 201).Conditions
+				if !slices.ContainsFunc(conditions, func(c plan.Condition) bool {
+					return c.Type == plan.Failed && strings.Contains(c.Message, test.message) && strings.Contains(c.Hint, "half an hour")
 				}) {
-					t.Errorf("got %+v, want Proxmox's words, and when it is tried again", told)
+					t.Errorf("got %+v, want Proxmox's text, and the time of the next attempt", conditions)
 				}
 				l.files["guest.yaml"] = test.mended
 				l.push("mended", alice)

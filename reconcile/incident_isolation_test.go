@@ -15,7 +15,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// repaired edits web-1 by hand and waits for the agent to notice. The guest's memory is 2 GiB by its manifest.
+// wantRepair changes the memory of web-1 as a user and waits until the agent repairs it. The guest's memory is 2 GiB by its manifest.
 func (l *lab) wantRepair(what string) {
 	l.Helper()
 	l.ok(l.sim.Edit(201, "memory", "4096"))
@@ -30,7 +30,7 @@ func TestUnreadableGuestDoesNotStopOthers(t *testing.T) {
 		defer l.start()()
 		l.converge()
 		l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Path: "/qemu/202/pending", Kind: pvesim.ProxyStatus, Status: 595, Times: -1}))
-		eventually(t, "doubt about db-1", func() bool { return l.guest(l.engine.Report(), 202).Sync == report.SyncUnknown })
+		eventually(t, "db-1 to be unknown", func() bool { return l.guest(l.engine.Report(), 202).Sync == report.SyncUnknown })
 		time.Sleep(5 * time.Minute)
 		l.wantRepair("the repair of the guest that can be read")
 		r := l.engine.Report()
@@ -42,7 +42,7 @@ func TestUnreadableGuestDoesNotStopOthers(t *testing.T) {
 	})
 }
 
-// TestExhaustedRangeDoesNotStopOthers wants one guest more than the Cluster's range has vmids for.
+// TestExhaustedRangeDoesNotStopOthers adds one guest more than the range of the Cluster has vmids.
 func TestExhaustedRangeDoesNotStopOthers(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["cluster.yaml"] = strings.Replace(clusterYAML, "to: 299", "to: 201", 1)
@@ -56,7 +56,7 @@ func TestExhaustedRangeDoesNotStopOthers(t *testing.T) {
 		l.wantRepair("the repair of a guest that has its vmid")
 		r := l.engine.Report()
 		if g := l.guest(r, 0); !hasCondition(g, plan.Blocked, plan.ReasonNoVMID) || !r.Writes.Allowed || !r.Proxmox.Ready {
-			t.Errorf("got %+v with writes %+v, want the condition at the guest alone", g.Conditions, r.Writes)
+			t.Errorf("got %+v with writes %+v, want the condition only at that guest", g.Conditions, r.Writes)
 		}
 		l.files["cluster.yaml"] = clusterYAML
 		l.push("a wider range", alice)
@@ -64,7 +64,7 @@ func TestExhaustedRangeDoesNotStopOthers(t *testing.T) {
 	})
 }
 
-// TestUnknownTaskIsSettled makes a clone whose task the node does not know any more when it is asked.
+// TestUnknownTaskIsSettled makes a clone whose task is unknown to the node when the agent asks for it.
 func TestUnknownTaskIsSettled(t *testing.T) {
 	var mu sync.Mutex
 	var results []journal.Result
@@ -92,7 +92,7 @@ func TestUnknownTaskIsSettled(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(results) != 1 || results[0] != journal.Done {
-			t.Errorf("got results %v of the create, want it done, by a look at the guest", results)
+			t.Errorf("got results %v of the create, want it done, after a read of the guest", results)
 		}
 	})
 }
