@@ -335,6 +335,31 @@ func TestDocsMapEveryPackage(t *testing.T) {
 	}
 }
 
+// Two pages show the same diagram, and its packages and types exist.
+func TestDocsShareOneDiagram(t *testing.T) {
+	tree := readCode(t, filepath.Join("..", ".."))
+	var diagrams []string
+	for _, page := range []string{"ARCHITECTURE.md", "docs/concepts.md"} {
+		text, err := os.ReadFile(filepath.Join(tree.root, filepath.FromSlash(page)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		diagrams = append(diagrams, codeFence.FindString(string(text)))
+	}
+	if diagrams[0] != diagrams[1] {
+		t.Errorf("got one diagram in ARCHITECTURE.md and another in docs/concepts.md, want the same")
+	}
+	stages := regexp.MustCompile(`(?m)^.*?([a-z]+) +([A-Z]\w+)  `).FindAllStringSubmatch(diagrams[0], -1)
+	if len(stages) < 8 {
+		t.Errorf("got %d stages in the diagram, want at least 8", len(stages))
+	}
+	for _, stage := range stages {
+		if len(tree.byName[stage[1]]) == 0 || !tree.knows(stage[2], nil) {
+			t.Errorf("got the stage %s %s in the diagram, want a package and a type that exist", stage[1], stage[2])
+		}
+	}
+}
+
 // A wrong name of each form is found, and a right one is not.
 func TestWrongNamesInDocs(t *testing.T) {
 	tree := readCode(t, filepath.Join("..", ".."))
