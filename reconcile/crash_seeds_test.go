@@ -26,11 +26,11 @@ type randomCrashCluster struct {
 	at      string       // before-call, after-call or waiting
 	left    atomic.Int64 // calls until the crash
 	waiting atomic.Bool  // the call was dispatched, and its task is waited for
-	died    atomic.Bool
+	crashed atomic.Bool
 }
 
 func (m *randomCrashCluster) crash() {
-	m.died.Store(true)
+	m.crashed.Store(true)
 	panic("the agent crashes here")
 }
 
@@ -135,11 +135,11 @@ func (l *lab) runHistory(seed uint64) (crashes int64) {
 		stop := l.start()
 		eventually(l, "a crash or convergence", func() bool {
 			r := l.engine.Report()
-			return m.died.Load() || r.Converged && r.Source.Accepted != nil && r.Source.Accepted.Commit == l.repo.Tip
+			return m.crashed.Load() || r.Converged && r.Source.Accepted != nil && r.Source.Accepted.Commit == l.repo.Tip
 		})
 		time.Sleep(time.Duration(h.rng.Int64N(int64(time.Minute))))
 		stop()
-		if m.died.Load() {
+		if m.crashed.Load() {
 			crashes++
 		}
 	}

@@ -18,19 +18,19 @@ import (
 // crashingCluster is a cluster whose agent crashes at one point of one operation: the lane ends there and writes nothing more.
 type crashingCluster struct {
 	cluster.Cluster
-	op    cluster.Op
-	at    string // before-call, after-call or waiting
-	died  atomic.Bool
-	doing atomic.Bool // the call of op was dispatched
+	op      cluster.Op
+	at      string // before-call, after-call or waiting
+	crashed atomic.Bool
+	doing   atomic.Bool // the call of op was dispatched
 }
 
 func (d *crashingCluster) crash() {
-	d.died.Store(true)
+	d.crashed.Store(true)
 	panic("the agent crashes here")
 }
 
 func (d *crashingCluster) Do(ctx context.Context, call cluster.Call, check cluster.LastCheck) (string, error) {
-	if call.Op != d.op || d.died.Load() {
+	if call.Op != d.op || d.crashed.Load() {
 		return d.Cluster.Do(ctx, call, check)
 	}
 	if d.at == "before-call" {
@@ -45,7 +45,7 @@ func (d *crashingCluster) Do(ctx context.Context, call cluster.Call, check clust
 }
 
 func (d *crashingCluster) Wait(ctx context.Context, upid string) (cluster.Task, error) {
-	if d.at == "waiting" && d.doing.Load() && !d.died.Load() {
+	if d.at == "waiting" && d.doing.Load() && !d.crashed.Load() {
 		d.crash()
 	}
 	return d.Cluster.Wait(ctx, upid)
@@ -145,7 +145,7 @@ func (l *lab) crashAndRecover(op cluster.Op, at string, prepare func(l *lab)) {
 	d := &crashingCluster{Cluster: l.cluster, op: op, at: at}
 	l.opts.Cluster = d
 	stop := l.start()
-	eventually(l, "the crash", d.died.Load)
+	eventually(l, "the crash", d.crashed.Load)
 	stop()
 	l.opts.Cluster = l.cluster
 	stop = l.start()

@@ -158,8 +158,8 @@ func TestIncidentPartlyCreatedGuestIsChanged(t *testing.T) {
 			pvesim.Fault{Path: "/lxc$", Kind: pvesim.TaskKilled},
 			"",
 		},
-		"somebody_else_s_create": {201, "qm", adopting, pvesim.Fault{}, "lock: create\n"},
-		"somebody_else_s_clone":  {201, "qm", adopting, pvesim.Fault{}, "lock: clone\n"},
+		"other_client_create": {201, "qm", adopting, pvesim.Fault{}, "lock: create\n"},
+		"other_client_clone":  {201, "qm", adopting, pvesim.Fault{}, "lock: clone\n"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -219,7 +219,7 @@ func TestCrashAroundAPassword(t *testing.T) {
 				d := &crashingCluster{Cluster: s, op: cluster.OpConfig, at: at}
 				l.opts.Cluster = d
 				stop := l.start()
-				eventually(t, "the crash", d.died.Load)
+				eventually(t, "the crash", d.crashed.Load)
 				stop()
 				l.opts.Cluster = s
 				defer l.start()()
@@ -245,7 +245,7 @@ func TestCrashAfterACreateWithAPassword(t *testing.T) {
 		d := &crashingCluster{Cluster: s, op: cluster.OpCreate, at: "after-call"}
 		l.opts.Cluster = d
 		stop := l.start()
-		eventually(t, "the crash", d.died.Load)
+		eventually(t, "the crash", d.crashed.Load)
 		stop()
 		l.opts.Cluster = s
 		defer l.start()()
