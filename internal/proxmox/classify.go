@@ -49,10 +49,18 @@ func classify(x *exchange, err error) error {
 		return fmt.Errorf("%w: %w", cluster.ErrUnanswered, err)
 	case isCancelled(err):
 		return err // the caller ended the exchange; the cluster may be ready
+	case x.writes():
+		return notSentError{fmt.Errorf("%w: %w", cluster.ErrNotReady, err)}
 	default:
 		return fmt.Errorf("%w: %w", cluster.ErrNotReady, err)
 	}
 }
+
+// notSentError is the error of a write that did not leave this client. Its text is that of the cause.
+type notSentError struct{ error }
+
+func (e notSentError) Unwrap() error        { return e.error }
+func (e notSentError) Is(target error) bool { return target == cluster.ErrNotSent }
 
 // isCancelled reports whether the caller's context ended the exchange.
 func isCancelled(err error) bool {

@@ -170,6 +170,9 @@ func TestDialErrorMeansNotSent(t *testing.T) {
 	if diff := cmp.Diff([]string{cluster.ErrNotReady.Error()}, meanings(err)); diff != "" {
 		t.Errorf("got error %v: meaning (-want +got)\n%s", err, diff)
 	}
+	if !errors.Is(err, cluster.ErrNotSent) {
+		t.Errorf("got error %v, want ErrNotSent", err)
+	}
 	if _, err := client.Version(t.Context()); !errors.Is(err, cluster.ErrNotReady) {
 		t.Errorf("got error %v, want ErrNotReady", err)
 	}

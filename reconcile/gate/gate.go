@@ -18,7 +18,7 @@ type HoldReason string
 const (
 	HoldApproval      HoldReason = "approval"       // a signed approval releases it
 	HoldDenied        HoldReason = "destroy-denied" // lifecycle.destroy: deny; approvals have no effect
-	HoldDestroyLimit  HoldReason = "destroy-limit"  // too many guests were destroyed in 24 hours
+	HoldDestroyLimit  HoldReason = "destroy-limit"  // too many calls to destroy a guest were sent in 24 hours
 	HoldEmptyDesired  HoldReason = "empty-desired"  // no manifest names any guest, so nothing is destroyed
 	HoldObserve       HoldReason = "observe-mode"
 	HoldSuspended     HoldReason = "suspended"
@@ -44,7 +44,7 @@ type Gate struct {
 	Approvals         Approvals
 	RequiredApprovals int                         // number of distinct approvers that release a held step; at least 1
 	NamedGuests       int                         // number of guests that manifests name
-	Destroyed         int                         // number of guests destroyed in the last 24 hours, running destroys included
+	Destroyed         int                         // number of calls to destroy a guest that were sent in the last 24 hours, with any outcome; running destroys included
 	MaxDestroy        int                         // highest number of destroys in 24 hours; 0 allows none
 	NoWrites          string                      // why the agent may not write now; "" if it may
 	Waits             func(step plan.Step) string // returns the dependency or lower wave that the step waits for, "" if none; no step waits if nil
@@ -179,7 +179,7 @@ func (g Gate) judgeDestroy(step plan.Step) Verdict {
 	case g.NamedGuests == 0:
 		return held(HoldEmptyDesired, "no manifest names any guest, and an empty desired set never prunes", "check source.paths and the repository")
 	case g.Destroyed >= g.MaxDestroy:
-		return held(HoldDestroyLimit, fmt.Sprintf("%d guests were destroyed in the last 24 hours", g.Destroyed), "wait, or raise spec.guards.maxDestroysPerDay of the Cluster")
+		return held(HoldDestroyLimit, fmt.Sprintf("%d calls to destroy a guest were sent in the last 24 hours", g.Destroyed), "wait, or raise spec.guards.maxDestroysPerDay of the Cluster")
 	case permission == guest.Allow && step.Doubt == "":
 		return Verdict{}
 	case step.Doubt != "":

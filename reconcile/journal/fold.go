@@ -59,11 +59,12 @@ func (f *fold) dispatch(r Record, b Dispatched) {
 	}
 }
 
-// end closes a step. A destroy with an unknown outcome counts like a completed one: the limit on destroys must not undercount.
+// end closes a step. A destroy counts if its call was sent, whatever the outcome is: the limit on destroys must not undercount. Older
+// releases did not record whether the call was sent; of their steps, those that are done or unknown count.
 func (f *fold) end(r Record, b Ended) {
 	s := f.open[b.Step]
 	delete(f.open, b.Step)
-	if s == nil || s.Op != OpDestroy || b.Result != Done && b.Result != Unknown {
+	if s == nil || s.Op != OpDestroy || !b.Sent && b.Result != Done && b.Result != Unknown {
 		return
 	}
 	f.destroys = append(f.destroys, destroy{s.Seq, r.Seq, r.Time})

@@ -29,7 +29,7 @@ func oneOfEach() []Body {
 			Detail: map[string]string{"storage": "local-lvm"},
 		},
 		Dispatched{Step: "s1", UPID: "UPID:pve1:1"},
-		Ended{Step: "s1", Result: Failed, Error: "clone: <no space> \"left\""},
+		Ended{Step: "s1", Result: Failed, Error: "clone: <no space> \"left\"", Sent: true},
 		Assigned{Kind: "VirtualMachine", Name: "web-1", VMID: 101},
 		Owned{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Identity: "i1", Tag: "gitops-0a", UUID: "u1", Origin: Created},
 		Guarded{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Destroy: "deny"},

@@ -10,6 +10,7 @@ import (
 type row[T Body] struct {
 	name     string                            // the key of the body in a payload
 	version  int                               // the first payload version that contains the kind
+	newer    func(T) int                       // the payload version that a body needs because of a field that was added later, 0 for none
 	decode   func(*json.Decoder) (Body, error) // default: the fields of T and no others
 	complete func(T) bool                      // reports whether the required fields are set
 	admit    func(*trial, T) error             // compares the record with open steps and ended orders; default: accepts it
@@ -21,6 +22,8 @@ type row[T Body] struct {
 type kind struct {
 	name     string
 	version  int
+	newest   int            // the highest version that a body may need
+	needs    func(Body) int // the version that a body needs
 	body     reflect.Type
 	decode   func(*json.Decoder) (Body, error)
 	complete func(Body) bool
@@ -33,12 +36,18 @@ func (r row[T]) kind() *kind {
 	k := &kind{
 		name:     r.name,
 		version:  r.version,
+		newest:   r.version,
+		needs:    func(Body) int { return r.version },
 		body:     reflect.TypeFor[T](),
 		decode:   r.decode,
 		complete: func(b Body) bool { return r.complete(b.(T)) },
 		admit:    func(*trial, Body) error { return nil },
 		fold:     func(*fold, Record) {},
 		kept:     r.kept,
+	}
+	if r.newer != nil {
+		k.newest = laterFields
+		k.needs = func(b Body) int { return max(r.version, r.newer(b.(T))) }
 	}
 	if k.decode == nil {
 		k.decode = decodeVia(func(b T) T { return b })

@@ -23,7 +23,7 @@ var kinds = []*kind{
 		complete: func(b Begun) bool { return b.Step != "" && b.VMID > 0 && b.Op != "" },
 		admit:    (*trial).begin,
 		fold:     (*fold).begin,
-		kept:     "until the step ends; that of a destroy (done or unknown) 24 hours longer",
+		kept:     "until the step ends; that of a destroy (sent, done or unknown) 24 hours longer",
 	}.kind(),
 	row[Dispatched]{
 		name: "dispatched", version: 1,
@@ -34,10 +34,11 @@ var kinds = []*kind{
 	}.kind(),
 	row[Ended]{
 		name: "ended", version: 1,
+		newer:    func(b Ended) int { return laterField(b.Sent) },
 		complete: func(b Ended) bool { return b.Step != "" && b.Result.valid() },
 		admit:    (*trial).end,
 		fold:     (*fold).end,
-		kept:     "no longer; that of a destroy (done or unknown) for 24 hours",
+		kept:     "no longer; that of a destroy (sent, done or unknown) for 24 hours",
 	}.kind(),
 	row[Assigned]{
 		name: "assigned", version: 1,
@@ -91,6 +92,17 @@ var kinds = []*kind{
 	}.kind(),
 }
 
+// laterFields is the payload version of the fields that were added to kinds of earlier versions.
+const laterFields = 4
+
+// laterField returns the version that a body needs if such a field is set.
+func laterField(set bool) int {
+	if set {
+		return laterFields
+	}
+	return 0
+}
+
 // olderGuarded also accepts the fields that older releases wrote and that nothing reads.
 type olderGuarded struct {
 	Guarded
@@ -105,7 +117,7 @@ func indexKinds() (byName map[string]*kind, byType map[reflect.Type]*kind, newes
 	byName, byType = map[string]*kind{}, map[reflect.Type]*kind{}
 	for _, k := range kinds {
 		byName[k.name], byType[k.body] = k, k
-		newest = max(newest, k.version)
+		newest = max(newest, k.newest)
 	}
 	return byName, byType, newest
 }

@@ -12,13 +12,13 @@ import (
 // A payload is the JSON in a frame: {"v":3,"records":[{"begun":{...}},{"ended":{...}}]}, the bodies that became durable together. Each
 // element has one key, the name of the kind.
 //
-// The version v is the lowest one that contains every kind in the payload. A new kind or a new field needs a new version: a release
+// The version v is the lowest one that contains every kind, and every field that is set, in the payload. A new kind or a new field needs a new version: a release
 // that cannot read a fact must not act as if the fact did not exist. With the lowest version, an older release can read the journal
 // until the journal holds something that the release does not support.
 
 // element is one encoded element of a payload's records.
 type element struct {
-	version int // of the kind
+	version int // that the body needs
 	json    []byte
 }
 
@@ -31,7 +31,7 @@ func encodeBody(b Body) (element, error) {
 	out := make([]byte, 0, len(k.name)+len(body)+len(`{"":}`))
 	out = fmt.Appendf(out, `{"%s":`, k.name)
 	out = append(out, body...)
-	return element{k.version, append(out, '}')}, nil
+	return element{k.needs(b), append(out, '}')}, nil
 }
 
 // payloadOf joins elements to a payload.
@@ -88,7 +88,7 @@ func decodeRecords(payload []byte) ([]Body, error) {
 			return nil, err
 		}
 		bodies = append(bodies, body)
-		lowest = max(lowest, k.version)
+		lowest = max(lowest, k.needs(body))
 	}
 	if err := expect(dec, json.Delim(']'), json.Delim('}')); err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ type Accepted struct {
 	Issuer     string    `json:"issuer,omitempty"`
 }
 
-// OpDestroy is the Begun.Op whose steps State.Destroys counts.
+// OpDestroy is the Begun.Op of the steps that State.Destroys counts.
 const OpDestroy = "destroy"
 
 // Begun records that a step is about to be dispatched. It is durable before the call that changes the cluster.
@@ -72,6 +72,7 @@ type Ended struct {
 	Step   string `json:"step"`
 	Result Result `json:"result"`
 	Error  string `json:"error,omitempty"`
+	Sent   bool   `json:"sent,omitempty"` // of a destroy: the call that destroys was sent, or may have been sent, whatever the result is
 }
 
 // Assigned binds a label to a vmid before the vmid is used. VMID 0 removes the assignment of the label.

@@ -18,7 +18,7 @@ type State struct {
 	Futile     map[int]Futile    // by vmid; lasts until the guest is disowned
 	Orders     map[string]Order  // by key; compaction and Open remove orders that have been in a final state for Retain.Orders
 	Freed      map[int]time.Time // by vmid: when a guest was disowned in the last 24 hours
-	Destroys   []time.Time       // times at which destroys ended in the last 24 hours, done or unknown, oldest first
+	Destroys   []time.Time       // times at which destroys ended in the last 24 hours that were sent, done or unknown, oldest first
 }
 
 // Label is the kind and the name of a guest in its manifest.

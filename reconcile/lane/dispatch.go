@@ -29,7 +29,12 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step pla
 		return c
 	}
 	for i, call := range step.Calls {
-		upid, err := w.cluster.Do(context.WithoutCancel(ctx), calls[i].Call, func(ctx context.Context) error { return w.lastCheck(ctx, basis, step, call) })
+		upid, err := w.cluster.Do(context.WithoutCancel(ctx), calls[i].Call, func(ctx context.Context) error {
+			err := w.lastCheck(ctx, basis, step, call)
+			c.sent = err == nil && i == len(step.Calls)-1
+			return err
+		})
+		c.sent = c.sent && !errors.Is(err, cluster.ErrNotSent)
 		err = calls[i].MaskError(err)
 		switch {
 		case errors.Is(err, cluster.ErrOutcomeUnknown):
@@ -130,9 +135,9 @@ func (w *Worker) afterDoubt(ctx context.Context, id string, doubt error) conclus
 		case err != nil:
 			return conclusion{err: errors.Join(doubt, err)}
 		case result == journal.Done:
-			return conclusion{result: result, dispatched: open.Dispatched}
+			return settled(open, result, nil)
 		}
-		return conclusion{result: result, err: doubt, dispatched: open.Dispatched}
+		return settled(open, result, doubt)
 	}
 	return conclusion{err: doubt}
 }

@@ -43,7 +43,7 @@ const (
 
 // closing returns the records that end a step: its outcome, and the changes of ownership, vmids and orders that follow from it.
 func closing(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
-	ended := journal.Ended{Step: begun.Step, Result: c.result}
+	ended := journal.Ended{Step: begun.Step, Result: c.result, Sent: c.sent && begun.Op == journal.OpDestroy}
 	if c.err != nil {
 		ended.Error = c.err.Error()
 	}

@@ -17,7 +17,7 @@ func (w *Worker) settleOpen(ctx context.Context, vmid int) error {
 		if err != nil {
 			return err
 		}
-		c := w.finish(ctx, open, conclusion{result: result, dispatched: open.Dispatched})
+		c := w.finish(ctx, open, settled(open, result, nil))
 		if c.result == "" {
 			return c.err
 		}

@@ -32,7 +32,7 @@ type guards struct{ maxDestroysPerDay, approvals opt[int] }
 
 func (g *guards) fields() []field {
 	return []field{
-		{"maxDestroysPerDay", "", "Guests that may be destroyed in 24 hours. Default: 3.", integer(&g.maxDestroysPerDay, 0, 1000)},
+		{"maxDestroysPerDay", "", "Calls to destroy a guest that may be sent in 24 hours, failed and repeated calls included. Default: 3.", integer(&g.maxDestroysPerDay, 0, 1000)},
 		{"approvals", "", "Distinct identities that must approve a held step. Default: 1.", integer(&g.approvals, 1, 16)},
 	}
 }

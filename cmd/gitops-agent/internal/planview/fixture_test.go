@@ -188,7 +188,7 @@ func destroyDenied() plannedGuest {
 }
 
 func destroyLimited() plannedGuest {
-	return destroy("old-1", 213, held(gate.HoldDestroyLimit, "3 guests were destroyed in the last 24 hours", "wait, or raise spec.guards.maxDestroysPerDay of the Cluster"))
+	return destroy("old-1", 213, held(gate.HoldDestroyLimit, "3 calls to destroy a guest were sent in the last 24 hours", "wait, or raise spec.guards.maxDestroysPerDay of the Cluster"))
 }
 
 func emptyDesired() plannedGuest {
