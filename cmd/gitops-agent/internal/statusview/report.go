@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
@@ -70,7 +71,8 @@ func headRows(r report.Report) [][]term.Cell {
 		add(term.Yellow, "guest list", "not used, every guest is read in turn: "+list.Error)
 	}
 	add(term.Red, "journal", r.Journal.Error)
-	if !r.Writes.Allowed && r.Source.Accepted != nil && r.Writes.Message != r.Proxmox.Error && r.Writes.Message != r.Journal.Error {
+	told := r.Writes.Reason == gate.StopNotReady || r.Writes.Reason == gate.StopJournal // in the rows above
+	if !r.Writes.Allowed && r.Source.Accepted != nil && !told {
 		add(term.Yellow, "no writes", r.Writes.Message)
 	}
 	return rows
