@@ -38,6 +38,8 @@ func (e *Engine) writeStop() (gate.WriteStop, string) {
 		return gate.StopNoRevision, "no revision was accepted yet"
 	case e.opts.DryRun:
 		return gate.StopDryRun, "started with --dry-run"
+	case e.isPaused:
+		return gate.StopPaused, e.paused.String()
 	case !e.proxmox.Ready:
 		return gate.StopNotReady, e.proxmox.Error
 	}

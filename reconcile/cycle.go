@@ -14,6 +14,7 @@ import (
 // With read, it reads the cluster first.
 func (e *Engine) cycle(ctx context.Context, read bool) {
 	e.cycles++
+	e.readPause()
 	if read {
 		e.observe(ctx)
 	}

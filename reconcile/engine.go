@@ -15,6 +15,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/observe"
+	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/queue"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/secret"
@@ -40,6 +41,7 @@ type Options struct {
 	DryRun   bool               // plan and report, write nothing
 	Floors   intake.FloorKeeper // stores the floor outside the state directory; nil stores none
 	Note     intake.RewriteNote // where allow-rewrite leaves its note; the zero value reads none
+	Pause    pause.File         // stops all writes while it exists; the zero value never does
 	Secrets  secret.Source      // of the secrets that manifests name
 	Logger   *slog.Logger       // nil is silent
 	Hooks    Hooks
@@ -78,6 +80,8 @@ type Engine struct {
 	convergence convergence
 	cycles      uint64
 	closing     bool
+	paused      pause.Note // while isPaused
+	isPaused    bool
 }
 
 // Report returns the newest report. It is safe for concurrent use. The caller must not change the report.
@@ -91,7 +95,7 @@ func (e *Engine) Hint() {
 	}
 }
 
-// mayWrite reports whether the journal and the cluster may be written to, apart from the state of the cluster.
+// mayWrite reports whether the journal and the cluster may be written to, apart from the state of the cluster and a pause.
 func (e *Engine) mayWrite() bool {
 	return e.force.Accepted.Valid() && !e.opts.DryRun && e.opts.Journal.Healthy() == nil && e.force.Unverified == nil
 }

@@ -21,7 +21,7 @@ func (e *Engine) publish(planned plan.Plan) {
 	snapshot := e.observer.Snapshot()
 	r := report.Report{
 		Time: now, Cluster: basis.Cluster, Source: e.source, Proxmox: e.proxmox, QueueDepth: e.queue.Depth(), Cycle: e.cycles,
-		Writes:    report.Writes{Allowed: basis.NoWrites == gate.WritesAllowed, Reason: basis.NoWrites, Message: basis.Why},
+		Writes:    report.Writes{Allowed: basis.NoWrites == gate.WritesAllowed, Reason: basis.NoWrites, Message: basis.Why, Paused: e.pauseReport()},
 		Journal:   report.Journal{Healthy: true, Inflight: len(state.Open)},
 		Guests:    make([]report.Guest, 0, len(planned.Guests)),
 		Converged: e.convergence.now,

@@ -37,7 +37,7 @@ func NewEngine(opts Options) *Engine {
 	e.epoch = e.epochs.Now()
 	e.intake = intake.New(intake.Options{
 		Source: opts.Source, Policy: opts.Policy, Journal: opts.Journal, Scope: opts.Scope, Epochs: &e.epochs, Hooks: opts.Hooks.Intake,
-		Floors: opts.Floors, Note: opts.Note, DryRun: opts.DryRun, Log: opts.Logger,
+		Floors: opts.Floors, Note: opts.Note, MayWrite: opts.Pause.Check, DryRun: opts.DryRun, Log: opts.Logger,
 	})
 	e.observer.UseVMList(opts.VMList, opts.Check)
 	e.lanes.bell = make(chan struct{}, 1)
@@ -93,23 +93,26 @@ func (e *Engine) Run(ctx context.Context) error {
 			e.cycle(ctx, true)
 			tick.Reset(e.nextTick())
 		case <-peek.C:
-			if e.proxmox.Error == "" && e.observer.VMListChanged(e.vmids()) {
+			switch {
+			case e.opts.VMList != "" && e.proxmox.Error == "" && e.observer.VMListChanged(e.vmids()):
 				e.cycle(ctx, true)
 				tick.Reset(e.nextTick())
+			case e.pauseChanged():
+				e.cycle(ctx, false)
 			}
 		}
 	}
 }
 
-// maxPeek bounds the time between two looks at the vmlist file.
+// maxPeek bounds the time between two looks at the vmlist file and at the file of a pause.
 const maxPeek = time.Second
 
-// peeks returns a ticker for looks at the vmlist file between two ticks. A look takes a tenth of a millisecond, and finds a change at once
-// instead of at the next tick. Without a file the ticker is stopped.
+// peeks returns a ticker for looks at these files between two ticks. A look takes a tenth of a millisecond, and finds a change at once
+// instead of at the next tick. Without a file to look at, the ticker is stopped.
 func (e *Engine) peeks() *time.Ticker {
 	every := min(maxPeek, (e.opts.Tick+1)/2)
 	ticker := time.NewTicker(every)
-	if e.opts.VMList == "" {
+	if e.opts.VMList == "" && e.opts.Pause.Dir == "" {
 		ticker.Stop()
 	}
 	return ticker

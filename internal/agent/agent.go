@@ -21,6 +21,7 @@ import (
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/queue"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/secret"
@@ -69,7 +70,9 @@ func (a *Agent) open(ctx context.Context) error {
 	if _, err := a.trust.Policy(); err != nil {
 		return err
 	}
-	client, err := proxmox.New(c.proxmoxOptions(a.opts.Logger, m.Request))
+	options := c.proxmoxOptions(a.opts.Logger, m.Request)
+	options.MayWrite = c.PauseFile().Check
+	client, err := proxmox.New(options)
 	if err != nil {
 		return fmt.Errorf("proxmox: %w", err)
 	}
@@ -95,7 +98,7 @@ func (a *Agent) open(ctx context.Context) error {
 		Poll:  time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
 		VMList: c.Proxmox.VMListFile, Check: time.Duration(c.Proxmox.VMListCheck),
 		Parallel: c.Parallel, Limits: queue.Limits{PerNode: c.Limits.GuestsPerNode, PerStorage: c.Limits.CopiesPerStorage}, DryRun: a.opts.DryRun,
-		Floors: client, Note: intake.RewriteNote{Dir: c.StateDir}, Logger: a.opts.Logger, Hooks: hooks(m),
+		Floors: client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Logger: a.opts.Logger, Hooks: hooks(m),
 		Secrets: secrets,
 	})
 	return nil
@@ -218,6 +221,9 @@ func (c Config) secrets() (secret.Source, error) {
 
 // RepositoryDir returns the directory of the fetched repository.
 func (c Config) RepositoryDir() string { return filepath.Join(c.StateDir, "repository") }
+
+// PauseFile is the file that stops all writes.
+func (c Config) PauseFile() pause.File { return pause.File{Dir: c.StateDir} }
 
 // ProxmoxReader returns a client that cannot write.
 func (c Config) ProxmoxReader(log *slog.Logger) (*proxmox.Reader, error) {

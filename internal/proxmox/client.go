@@ -81,6 +81,7 @@ func newWire(options Options) (*wire, error) {
 			slots:     newSlots(options.ReadsPerNode, options.WritesPerNode),
 			timeout:   options.Timeout,
 			secret:    token.secret,
+			mayWrite:  options.MayWrite,
 			onRequest: options.OnRequest,
 			log:       options.Logger,
 		},

@@ -28,6 +28,9 @@ type Options struct {
 	// ReadsPerNode and WritesPerNode bound the exchanges in flight for one node. 0 is 6 and 2. A node has three workers for reads; with 6
 	// reads in flight, the next read already waits when a worker is free. A node has three workers for writes; one stays free for others.
 	ReadsPerNode, WritesPerNode int
+	// MayWrite, if set, is called immediately before each request that may change the cluster, after every wait and after the last check of
+	// the call. If it returns an error, the request is not sent, and the error of the call wraps cluster.ErrWritesStopped.
+	MayWrite func() error
 	// OnRequest, if set, is called after each exchange. Route is a path with its variables named. Code is the HTTP status,
 	// or "none" without a reply. Both come from closed sets.
 	OnRequest func(method, route, code string, elapsed time.Duration)
@@ -58,6 +61,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.MayWrite == nil {
+		o.MayWrite = func() error { return nil }
 	}
 	if o.OnRequest == nil {
 		o.OnRequest = func(string, string, string, time.Duration) {}

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"gitops-agent/reconcile/cluster"
 )
 
 // Limits of the bytes that are read from a server.
@@ -33,6 +35,7 @@ type transport struct {
 	slots     *slots
 	timeout   time.Duration
 	secret    string
+	mayWrite  func() error
 	onRequest func(method, route, code string, elapsed time.Duration)
 	log       *slog.Logger
 }
@@ -62,11 +65,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, &transportError{err: fmt.Errorf("wait for a free slot: %w", err)}
 	}
 	defer release()
-	if x.check != nil {
-		if err := x.check(req.Context()); err != nil {
-			closeBody(req)
-			return nil, &checkError{err}
-		}
+	if err := t.lastCheck(req.Context(), x); err != nil {
+		closeBody(req)
+		return nil, &checkError{err}
 	}
 
 	start := time.Now()
@@ -78,6 +79,22 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.log.DebugContext(req.Context(), "proxmox request", "method", x.method, "path", x.path, "code", code, "duration", elapsed)
 	}
 	return res, err
+}
+
+// lastCheck returns why a request must not be sent now. Nothing is left to wait for.
+func (t *transport) lastCheck(ctx context.Context, x *exchange) error {
+	if x.check != nil {
+		if err := x.check(ctx); err != nil {
+			return err
+		}
+	}
+	if !x.writes() {
+		return nil
+	}
+	if err := t.mayWrite(); err != nil {
+		return fmt.Errorf("%w: %w", cluster.ErrWritesStopped, err)
+	}
+	return nil
 }
 
 // exchange sends the request within the time limit and reads the complete reply.

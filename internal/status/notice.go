@@ -31,6 +31,7 @@ func notices(r report.Report, now time.Time) []notice {
 	}
 	var list []notice
 	list = append(list, writeStopNotices(r)...)
+	list = append(list, pauseNotices(r, now)...)
 	list = append(list, sourceNotices(r, now)...)
 	list = append(list, problemNotices(r, now)...)
 	list = append(list, guestNotices(r)...)
@@ -75,11 +76,25 @@ func writeStopNotices(r report.Report) []notice {
 		n.Title, n.Hint = "The cluster cannot be written to", "the accepted revision stays in force; work continues when the cluster answers and has quorum"
 	case gate.StopUnverified:
 		n.Title, n.Hint = "The accepted revision no longer verifies", "check the trusted root and the policy; a new commit on top that is signed under them is accepted"
+	case gate.StopPaused:
+		return nil // pauseNotices shows it
 	case gate.StopClosing:
 		n.Tone, n.Title = busy, "The agent is stopping"
 	case gate.WritesAllowed:
 	}
 	return []notice{n}
+}
+
+// pauseNotices reports that a person has paused the agent, also if the agent does not write for another reason.
+func pauseNotices(r report.Report, now time.Time) []notice {
+	p := r.Writes.Paused
+	if p == nil {
+		return nil
+	}
+	return []notice{{
+		Tone: warn, Title: "The agent is paused", Text: "It observes and plans, but writes nothing to the cluster: paused " + p.String(),
+		Hint: "gitops-agent resume on the agent's host ends the pause", Since: timeView{p.Since, now},
+	}}
 }
 
 // sourceNotices reports a refused head, and a remote that does not answer.

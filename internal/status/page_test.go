@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
@@ -274,6 +275,14 @@ func TestPageTexts(t *testing.T) {
 			nil,
 		},
 		"stopping": {func(r *report.Report) { r.Writes = stop(gate.StopClosing, "the agent is stopping") }, []string{"<h2>The agent is stopping</h2>"}, nil},
+		"paused": {func(r *report.Report) {
+			r.Writes = stop(gate.StopPaused, "by user 1000")
+			r.Writes.Paused = &pause.Note{UID: 1000, Since: noon.Add(-time.Hour), Until: noon.Add(time.Hour), Reason: "kernel update"}
+		}, []string{"<title>The agent is paused", "paused by user 1000 since ", ": kernel update", "gitops-agent resume"}, []string{"The agent does not write to the cluster"}},
+		"paused_in_dry_run": {func(r *report.Report) {
+			r.Writes = stop(gate.StopDryRun, "")
+			r.Writes.Paused = &pause.Note{Since: noon}
+		}, []string{"<title>The agent is paused", "Dry run"}, nil},
 		"forge_down": {
 			func(r *report.Report) { r.Source.Error = "fetch: connection refused" },
 			[]string{"The remote could not be read", "does not answer", "All 4 guests"},

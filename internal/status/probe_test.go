@@ -23,6 +23,7 @@ func TestReadiness(t *testing.T) {
 		}, ""},
 		"forge_down":    {func(r *report.Report) { r.Source.Error = "fetch: connection refused" }, ""},
 		"dry_run":       {func(r *report.Report) { r.Writes = stop(gate.StopDryRun, "started with --dry-run") }, ""},
+		"paused":        {func(r *report.Report) { r.Writes = stop(gate.StopPaused, "by user 0") }, ""},
 		"nothing_read":  {func(r *report.Report) { r.Source = report.Source{} }, "revision: none is accepted yet: the remote has not been read yet\n"},
 		"nothing_taken": {func(r *report.Report) { r.Source.Accepted = nil }, "revision: none is accepted yet: the head has not been verified yet\n"},
 		"remote_never_answered": {func(r *report.Report) {

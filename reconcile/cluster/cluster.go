@@ -54,8 +54,9 @@ var (
 	ErrNotReady       = errors.New("cluster is not ready")    // no quorum, node or daemon down
 	ErrInvalid        = errors.New("refused as it stands")    // the call is wrong, or something that it names does not exist: a person or a new revision has to act
 	ErrNoTask         = errors.New("no such task")
-	ErrOutcomeUnknown = errors.New("outcome unknown") // dispatched without a valid reply
-	ErrNotSent        = errors.New("not sent")        // no connection was made, so the call certainly reached no node
+	ErrWritesStopped  = errors.New("writes are stopped") // the call was not sent: retry when writes are allowed again
+	ErrOutcomeUnknown = errors.New("outcome unknown")    // dispatched without a valid reply
+	ErrNotSent        = errors.New("not sent")           // no connection was made, so the call certainly reached no node
 	ErrUnanswered     = fmt.Errorf("no answer, and the call may act yet: %w", ErrOutcomeUnknown)
 	ErrIsMember       = fmt.Errorf("the guest is in that pool already: %w", ErrConflict)
 	ErrSameSize       = fmt.Errorf("the volume has that size already: %w", ErrConflict)

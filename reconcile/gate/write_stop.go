@@ -9,6 +9,7 @@ const (
 	StopNoRevision WriteStop = "no-revision" // no revision was accepted yet
 	StopDryRun     WriteStop = "dry-run"
 	StopJournal    WriteStop = "journal"    // the agent cannot write its journal
+	StopPaused     WriteStop = "paused"     // a person on the agent's host paused it
 	StopNotReady   WriteStop = "cluster"    // no quorum, or no answer
 	StopUnverified WriteStop = "unverified" // the accepted revision no longer verifies
 	StopClosing    WriteStop = "stopping"
@@ -16,5 +17,5 @@ const (
 
 // WriteStops lists every reason, for metrics that start at zero.
 func WriteStops() []WriteStop {
-	return []WriteStop{WritesAllowed, StopNoRevision, StopDryRun, StopJournal, StopNotReady, StopUnverified, StopClosing}
+	return []WriteStop{WritesAllowed, StopNoRevision, StopDryRun, StopPaused, StopJournal, StopNotReady, StopUnverified, StopClosing}
 }

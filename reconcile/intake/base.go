@@ -48,9 +48,10 @@ func (in *Intake) floorAbove(ctx context.Context, last *journal.Accepted) (floor
 	return floor{}, nil
 }
 
-// raiseFloor writes the accepted revision to the cluster's pool, once. A failure is tried again at the next poll.
+// raiseFloor writes the accepted revision to the cluster's pool, once. A failure is tried again at the next poll, and so is a
+// write that is not allowed at this moment.
 func (in *Intake) raiseFloor(ctx context.Context, accepted journal.Accepted) {
-	if in.floors == nil || !in.floorDue || in.dryRun {
+	if in.floors == nil || !in.floorDue || in.dryRun || in.mayWrite() != nil {
 		return
 	}
 	if err := in.floors.SetPoolComment(ctx, FloorPool, floorOf(accepted).String()); err != nil {

@@ -20,22 +20,25 @@ type Options struct {
 	Hooks   Hooks
 	Floors  FloorKeeper // nil stores no floor
 	Note    RewriteNote
-	DryRun  bool         // reads the floor and does not raise it; journals nothing
-	Log     *slog.Logger // nil is silent
+	// MayWrite returns why nothing may be written to the cluster at this moment; nil always allows it.
+	MayWrite func() error
+	DryRun   bool         // reads the floor and does not raise it; journals nothing
+	Log      *slog.Logger // nil is silent
 }
 
 // Intake turns the head of the branch into the revision in force. It belongs to one goroutine.
 type Intake struct {
-	source  *gitsource.Source
-	policy  func() (*verify.Policy, error)
-	journal *journal.Journal
-	scope   Scope
-	epochs  *epoch.Counter
-	hooks   Hooks
-	floors  FloorKeeper
-	note    RewriteNote
-	dryRun  bool
-	log     *slog.Logger
+	source   *gitsource.Source
+	policy   func() (*verify.Policy, error)
+	journal  *journal.Journal
+	scope    Scope
+	epochs   *epoch.Counter
+	hooks    Hooks
+	floors   FloorKeeper
+	note     RewriteNote
+	dryRun   bool
+	mayWrite func() error
+	log      *slog.Logger
 
 	force     InForce
 	floorDue  bool              // the accepted revision is not yet the cluster's floor
@@ -49,9 +52,12 @@ func New(opts Options) *Intake {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
+	if opts.MayWrite == nil {
+		opts.MayWrite = func() error { return nil }
+	}
 	return &Intake{
 		source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, epochs: opts.Epochs, hooks: opts.Hooks,
-		floors: opts.Floors, note: opts.Note, dryRun: opts.DryRun, log: opts.Log,
+		floors: opts.Floors, note: opts.Note, dryRun: opts.DryRun, mayWrite: opts.MayWrite, log: opts.Log,
 	}
 }
 

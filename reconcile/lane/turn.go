@@ -60,8 +60,8 @@ func (w *Worker) Work(ctx context.Context, vmid int, uses []queue.Resource) Resu
 	}
 	for again := true; again && t.Err == nil && ctx.Err() == nil; {
 		again, t.Err = w.advance(ctx, t)
-		if errors.Is(t.Err, epoch.ErrSuperseded) {
-			t.Err = nil // the engine offers the guest again in the new epoch
+		if errors.Is(t.Err, epoch.ErrSuperseded) || errors.Is(t.Err, cluster.ErrWritesStopped) {
+			t.Err = nil // the engine offers the guest again in the next epoch in which writes are allowed
 			break
 		}
 		if again && t.Err == nil && t.Steps >= maxStepsInARow {

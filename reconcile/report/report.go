@@ -5,6 +5,7 @@ import (
 
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/observe"
+	"gitops-agent/reconcile/pause"
 )
 
 // Report describes everything that the agent found, at the end of a cycle. It is a plain value. The engine publishes one report per cycle,
@@ -52,6 +53,7 @@ type Writes struct {
 	Allowed bool           `json:"allowed"`
 	Reason  gate.WriteStop `json:"reason,omitempty"`
 	Message string         `json:"message,omitempty"`
+	Paused  *pause.Note    `json:"paused,omitempty"` // while a person has paused the agent, also if Reason is another one
 }
 
 // Proxmox describes whether the cluster answers.

@@ -71,7 +71,10 @@ func headRows(r report.Report) [][]term.Cell {
 		add(term.Yellow, "guest list", "not used, every guest is read in turn: "+list.Error)
 	}
 	add(term.Red, "journal", r.Journal.Error)
-	told := r.Writes.Reason == gate.StopNotReady || r.Writes.Reason == gate.StopJournal // in the rows above
+	if p := r.Writes.Paused; p != nil {
+		add(term.Yellow, "paused", p.String())
+	}
+	told := slices.Contains([]gate.WriteStop{gate.StopNotReady, gate.StopJournal, gate.StopPaused}, r.Writes.Reason) // in the rows above
 	if !r.Writes.Allowed && r.Source.Accepted != nil && !told {
 		add(term.Yellow, "no writes", r.Writes.Message)
 	}

@@ -79,6 +79,9 @@ func outstanding(r report.Report, revision string, lastErr error) string {
 	case r.Source.Refused != nil:
 		return fmt.Sprintf("the head %.7s is refused: %s", r.Source.Refused.Commit, r.Source.Refused.Reason)
 	}
+	if p := r.Writes.Paused; p != nil {
+		return "the agent is paused " + p.String()
+	}
 	var left []string
 	for _, g := range r.Guests {
 		if g.Sync != report.Synced {
