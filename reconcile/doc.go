@@ -6,7 +6,7 @@
 //   - give the lanes their Basis (basis.go) and journal changes that need no step (tidy.go);
 //   - plan all guests (package plan) and order them by waves and dependencies;
 //   - offer guests with a released step to their lanes (offer.go; packages gate, queue and lane);
-//   - assess every guest: conditions, held steps, drift, convergence (assess.go, drift.go, convergence.go, tracks.go);
+//   - assess every guest: conditions, held steps, drift, convergence (assess.go, drift_events.go, convergence.go, tracks.go);
 //   - publish the report (publish.go), a projection of that assessment.
 //
 // Polls (package intake), ticks and the results of lanes (mailbox.go) start a cycle. The engine is level-triggered: each cycle starts from the

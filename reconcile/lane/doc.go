@@ -8,6 +8,8 @@
 //
 //   - Worker.Work (turn.go) is one turn of a guest in its lane. It first settles the steps that are open in the journal.
 //   - Basis (basis.go) is what the engine gives to the lanes: the accepted revision, its epoch, the last inventory, what prevents writing.
+//   - superseded.go compares the epoch of a basis with the present one: a step begins only while its epoch lasts.
+//   - lastCheck (last_check.go) runs immediately before a call is sent, after its last wait, and refuses it if anything changed.
 //   - run (run.go) journals the intent, dispatches the calls (dispatch.go), waits for their effect (effect.go), and journals the outcome
 //     (outcome.go).
 //   - finish (finish.go) makes the call that a step still owes: the start after a restart (restart.go), the cloud-init drive after a

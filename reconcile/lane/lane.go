@@ -2,23 +2,13 @@ package lane
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/epoch"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/secret"
 )
-
-// appendIfCurrent appends records that follow from a basis, if its epoch lasts. The epoch cannot end meanwhile.
-func (w *Worker) appendIfCurrent(ctx context.Context, basis *Basis, records ...journal.Body) error {
-	return w.epochs.During(basis.Epoch, func() error { return w.append(ctx, records...) })
-}
-
-// superseded reports whether the epoch of the basis has ended.
-func (w *Worker) superseded(basis *Basis) bool { return w.epochs.Now() != basis.Epoch }
 
 // Options configures a Worker. Cluster, Journal, Vault, Epochs and Basis are required.
 type Options struct {
@@ -54,12 +44,4 @@ func New(opts Options) *Worker {
 // append makes records durable, also while the agent is shutting down: a record of an effect is never dropped.
 func (w *Worker) append(ctx context.Context, bodies ...journal.Body) error {
 	return w.journal.Append(context.WithoutCancel(ctx), bodies...)
-}
-
-// checkWrites is the last check of a call that finishes a step of an earlier epoch: writing must be allowed now.
-func (w *Worker) checkWrites(context.Context) error {
-	if b := w.basis(); b.NoWrites != gate.WritesAllowed {
-		return fmt.Errorf("writing is not allowed now: %s", b.Why)
-	}
-	return nil
 }

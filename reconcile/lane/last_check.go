@@ -1,0 +1,69 @@
+package lane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/epoch"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/observe"
+	"gitops-agent/reconcile/ownership"
+	"gitops-agent/reconcile/plan"
+)
+
+// lastCheck decides immediately before a call is sent, after its last wait, whether the call may still be sent. Its epoch must last. Before a
+// call that interrupts, disrupts or destroys, the guest is read again, and must still be the one that the step was planned for.
+func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, call cluster.Call) error {
+	if w.superseded(basis) {
+		return epoch.ErrSuperseded
+	}
+	if !isRisky(step, call) {
+		return nil
+	}
+	row := cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node} // where the call goes, with whichever guest is there now
+	if listed, found := basis.Inventory.Row(call.VMID); found {
+		row.Status = listed.Status
+	}
+	seen, err := observe.ReadGuest(ctx, w.cluster, row, basis.Inventory.Version)
+	if err != nil {
+		return fmt.Errorf("read the guest again before the call: %w", err)
+	}
+	if w.superseded(basis) {
+		return epoch.ErrSuperseded
+	}
+	proof := ownership.Compare(w.journal.State().Owned[call.VMID], seen)
+	if proof.Conflict(seen.Kind) != "" {
+		return errReplaced
+	}
+	doubt := proof.Doubt() // of the guest alone; the approval of a step covers the step's own doubt
+	if call.Op == cluster.OpDestroy && (doubt != "" && doubt != step.Doubt || !slices.Equal(guest.Volumes(seen), step.Volumes)) {
+		return errReplaced
+	}
+	return nil
+}
+
+// errReplaced refuses a call to a guest that is not the one that the step was planned for.
+var errReplaced = errors.New("the guest is no longer the one that the step was planned for")
+
+// isRisky reports whether a call may interrupt, disrupt or destroy an existing guest.
+func isRisky(step plan.Step, call cluster.Call) bool {
+	switch {
+	case call.Op == cluster.OpCreate:
+		return false // Proxmox refuses to create a guest under a vmid that is taken
+	case call.Op == cluster.OpDestroy, call.Op.IsHeavy(), call.Op.Reaches() == guest.StatusStopped:
+		return true
+	}
+	return step.Class == guest.Disruptive || step.Class == guest.Destructive
+}
+
+// checkWrites is the last check of a call that finishes a step of an earlier epoch: writing must be allowed now.
+func (w *Worker) checkWrites(context.Context) error {
+	if b := w.basis(); b.NoWrites != gate.WritesAllowed {
+		return fmt.Errorf("writing is not allowed now: %s", b.Why)
+	}
+	return nil
+}
