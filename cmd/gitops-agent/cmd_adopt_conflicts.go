@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 
+	"gitops-agent/cmd/gitops-agent/internal/subject"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile/guest"
@@ -25,27 +26,27 @@ type adoptConflicts struct {
 // newAdoptConflicts reads the agent's journal, the revision that it accepted last, and the manifests in the directory to write to. If the
 // repository cannot be read, it prints a note and continues.
 func newAdoptConflicts(ctx context.Context, config agent.Config, notes io.Writer, dir string) (*adoptConflicts, error) {
-	reader := subjectReader{config, notes}
+	reader := subject.Reader{Config: config, Notes: notes}
 	c := &adoptConflicts{accepted: map[int]manifest.Guest{}, drafts: map[int]manifest.Guest{}, labels: map[string]bool{}}
 	var err error
 	c.state, err = journal.ReadState(config.JournalDir())
 	switch {
 	case errors.As(err, new(*journal.DamageError)):
-		reader.note("the journal is damaged (%v): guests of this agent may be recognised only by their tag", err)
+		reader.Note("the journal is damaged (%v): guests of this agent may be recognised only by their tag", err)
 	case err != nil && !errors.Is(err, fs.ErrNotExist): // without a journal the agent owns no guest
 		return nil, err
 	}
 	if c.state.Accepted != nil {
-		subject, err := reader.accepted(ctx, c.state)
+		accepted, err := reader.Accepted(ctx, c.state)
 		if err != nil {
-			reader.note("the accepted manifests cannot be read: %v", err)
+			reader.Note("the accepted manifests cannot be read: %v", err)
 		}
-		c.take(c.accepted, subject.Set)
+		c.take(c.accepted, accepted.Set)
 	}
 	if dir == "" {
 		return c, nil
 	}
-	set, err := readSet(ctx, []string{dir})
+	set, err := subject.ReadDirs(ctx, []string{dir})
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // write creates it
 	case err != nil && !errors.As(err, new(*manifest.Problems)):

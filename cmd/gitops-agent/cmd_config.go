@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"gitops-agent/cmd/gitops-agent/internal/clusterview"
-	"gitops-agent/cmd/gitops-agent/internal/planview"
+	"gitops-agent/cmd/gitops-agent/internal/subject"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 
@@ -101,13 +101,13 @@ func runConfigCheck(ctx context.Context, out, notes io.Writer, opts configCheckO
 	}
 	document := configDocument{SchemaVersion: term.SchemaVersion, Config: opts.config, Cluster: config.Cluster.Name}
 	if opts.cluster {
-		subject, err := checkedSubject(ctx, subjectReader{config, notes}, opts.dir)
+		manifests, err := subject.Reader{Config: config, Notes: notes}.ReadIfAccepted(ctx, opts.dir)
 		if err != nil {
 			return err
 		}
 		document.ClusterCheck = clusterview.Check(ctx, clusterview.Options{
-			Config: config, Logger: opts.log, Hint: hintFor, Basis: string(subject.Basis), Revision: subject.Revision, Description: subject.Description(),
-			Manifests: subject.Set, State: subject.State,
+			Config: config, Logger: opts.log, Hint: hintFor, Basis: string(manifests.Basis), Revision: manifests.Revision, Description: manifests.Description(),
+			Manifests: manifests.Set, State: manifests.State,
 		})
 	}
 	document.Good = document.ClusterCheck == nil || document.ClusterCheck.Good()
@@ -141,20 +141,6 @@ func checkConfig(config agent.Config) ([][2]string, error) {
 	}
 	return append(facts, [2]string{"signers", strings.Join(names, ", ")},
 		[2]string{"trusted root", fmt.Sprintf("sha256:%x", policy.Root().SHA256)}, [2]string{"state", config.StateDir}), nil
-}
-
-// checkedSubject returns the manifests to check the cluster for. There are none if the agent has not accepted a revision yet.
-func checkedSubject(ctx context.Context, r subjectReader, dir string) (planview.Subject, error) {
-	state, err := r.state()
-	switch {
-	case err != nil:
-		return planview.Subject{}, err
-	case dir == "" && state.Accepted == nil:
-		r.note("no revision is accepted yet, so only the needs of the agent itself are checked; --dir DIR adds the manifests of a working copy")
-		return planview.Subject{State: state}, nil
-	default:
-		return r.read(ctx, "", dir)
-	}
 }
 
 // writeConfigText prints the check of the config and, with --cluster, of the cluster.

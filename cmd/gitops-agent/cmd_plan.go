@@ -1,13 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"log/slog"
 	"sync/atomic"
 
 	"gitops-agent/cmd/gitops-agent/internal/planview"
+	"gitops-agent/cmd/gitops-agent/internal/subject"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
 	"gitops-agent/reconcile"
@@ -45,22 +45,9 @@ source.paths names a folder, name that folder.`,
 	cmd.Flags().StringVar(&opts.dir, "dir", "", "plan the manifests below this `directory`")
 	cmd.Flags().StringSliceVar(&opts.guests, "guest", nil, "show only these guests, as `KIND/NAME`")
 	cmd.Flags().BoolVar(&opts.exitCode, "exit-code", false, "end with status 3 if the cluster differs")
-	completeWith(cmd, "guest", func(ctx context.Context) []string { return guestLabels(ctx, opts.dir) })
+	completeWith(cmd, "guest", func(ctx context.Context) []string { return subject.GuestLabels(ctx, opts.dir) })
 	outputFlag(cmd, &opts.output, outputText, outputJSON, outputMarkdown)
 	return cmd
-}
-
-// guestLabels returns the guests of a working copy, for completion, or nil if it cannot be read.
-func guestLabels(ctx context.Context, dir string) []string {
-	set, err := readSet(ctx, []string{cmp.Or(dir, ".")})
-	if err != nil {
-		return nil
-	}
-	labels := make([]string, 0, len(set.Guests))
-	for _, g := range set.Guests {
-		labels = append(labels, g.Label())
-	}
-	return labels
 }
 
 type planOptions struct {
@@ -80,15 +67,15 @@ func runPlan(ctx context.Context, out, notes io.Writer, opts planOptions) error 
 	if err != nil {
 		return err
 	}
-	subject, err := subjectReader{config, notes}.read(ctx, opts.ref, opts.dir)
+	manifests, err := subject.Reader{Config: config, Notes: notes}.Read(ctx, opts.ref, opts.dir)
 	if err != nil {
 		return err
 	}
-	preview, err := previewOf(ctx, config, subject, notes, opts.log)
+	preview, err := previewOf(ctx, config, manifests, notes, opts.log)
 	if err != nil {
 		return err
 	}
-	document, err := planview.NewDocument(subject, preview, opts.guests)
+	document, err := planview.NewDocument(manifests, preview, opts.guests)
 	if err != nil {
 		return err
 	}
@@ -102,25 +89,25 @@ func runPlan(ctx context.Context, out, notes io.Writer, opts planOptions) error 
 }
 
 // previewOf computes the plan for the cluster as it is now. Its client cannot write.
-func previewOf(ctx context.Context, config agent.Config, subject planview.Subject, notes io.Writer, log *slog.Logger) (reconcile.Preview, error) {
+func previewOf(ctx context.Context, config agent.Config, manifests planview.Subject, notes io.Writer, log *slog.Logger) (reconcile.Preview, error) {
 	cluster, err := config.ProxmoxReader(log)
 	if err != nil {
 		return reconcile.Preview{}, err
 	}
 	defer cluster.Close()
-	counting := &countingReader{Reader: cluster, progress: term.NewProgress(notes), of: guestsToRead(subject)}
+	counting := &countingReader{Reader: cluster, progress: term.NewProgress(notes), of: guestsToRead(manifests)}
 	defer counting.progress.End()
-	return reconcile.NewPreview(ctx, counting, subject.Set, subject.Revision, subject.State)
+	return reconcile.NewPreview(ctx, counting, manifests.Set, manifests.Revision, manifests.State)
 }
 
 // guestsToRead counts the guests that a plan reads: those whose manifests have a vmid, and those that the agent owns. It ignores problems of
 // the manifests, which the plan reports.
-func guestsToRead(subject planview.Subject) int {
+func guestsToRead(manifests planview.Subject) int {
 	vmids := make(map[int]bool)
-	for vmid := range subject.State.Owned {
+	for vmid := range manifests.State.Owned {
 		vmids[vmid] = true
 	}
-	guests, _ := plan.WantedGuests(subject.Set, subject.State)
+	guests, _ := plan.WantedGuests(manifests.Set, manifests.State)
 	for _, d := range guests {
 		if d.VMID != 0 {
 			vmids[d.VMID] = true

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/subject"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/manifest"
 
@@ -34,7 +35,7 @@ defaults of the Cluster, each value with its file and line. The output parses to
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return guestLabels(cmd.Context(), opts.dir), cobra.ShellCompDirectiveNoFileComp
+			return subject.GuestLabels(cmd.Context(), opts.dir), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	cmd.Flags().StringVar(&opts.dir, "dir", ".", "the `directory` of the working copy, or of one cluster in it")
@@ -69,7 +70,7 @@ type renderedValue struct {
 }
 
 func runRender(ctx context.Context, out io.Writer, opts renderOptions) error {
-	set, err := readSet(ctx, []string{opts.dir})
+	set, err := subject.ReadDirs(ctx, []string{opts.dir})
 	switch {
 	case errors.As(err, new(*manifest.Problems)):
 		return term.WithHint(err, "gitops-agent validate "+opts.dir+" prints the same problems")

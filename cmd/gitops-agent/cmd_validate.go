@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"gitops-agent/cmd/gitops-agent/internal/subject"
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/gitsource"
-	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest"
 
 	"github.com/spf13/cobra"
@@ -77,7 +76,7 @@ func newProblemReports(list []manifest.Problem) []problemReport {
 }
 
 func runValidate(ctx context.Context, out io.Writer, opts validateOptions) error {
-	set, err := readSet(ctx, opts.dirs)
+	set, err := subject.ReadDirs(ctx, opts.dirs)
 	var problems *manifest.Problems
 	if err != nil && !errors.As(err, &problems) {
 		return err
@@ -111,24 +110,4 @@ func writeProblems(out io.Writer, document validateDocument, problems *manifest.
 		_, _ = fmt.Fprintln(out, term.Printable(p.String()))
 	}
 	_, _ = fmt.Fprintln(out, term.Count(len(problems.List), "problem"))
-}
-
-// readSet reads and parses directories as one source. It returns a *manifest.Problems for manifests that the agent would refuse.
-func readSet(ctx context.Context, dirs []string) (manifest.Set, error) {
-	files, err := readFolders(ctx, dirs)
-	var unfit *gitsource.TreeError
-	if errors.As(err, &unfit) {
-		return manifest.Set{}, &manifest.Problems{List: []manifest.Problem{{
-			Origin: guest.Origin{File: unfit.Path, Line: 1, Column: 1}, Message: unfit.Reason + ": the agent refuses a tree that contains one", Hint: "replace it with a copy of its target",
-		}}}
-	}
-	if err != nil {
-		return manifest.Set{}, err
-	}
-	set, err := manifest.Parse(files)
-	if err != nil {
-		return set, err
-	}
-	_, err = set.Lower(nil)
-	return set, err
 }

@@ -5,7 +5,8 @@
 //
 // This package parses flags, connects packages and prints. The packages below internal do the rest: term prints tables, colours, progress and
 // errors; planview prints plans; audit verifies ranges of commits; clusterview compares a cluster with a config and manifests; statusview
-// reads and prints the status of a running agent. Of each other they import only term.
+// reads and prints the status of a running agent; subject reads manifests. Of each other they import only term; subject also imports audit and
+// planview.
 package main
 
 import (

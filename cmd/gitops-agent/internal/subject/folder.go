@@ -1,6 +1,7 @@
-package main
+package subject
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest"
 )
 
@@ -21,6 +23,39 @@ const (
 	maxFolderTotal = 64 << 20 // bytes
 	maxFolderFiles = 10_000
 )
+
+// ReadDirs reads and parses directories as one source. It returns a *manifest.Problems for manifests that the agent would refuse.
+func ReadDirs(ctx context.Context, dirs []string) (manifest.Set, error) {
+	files, err := readFolders(ctx, dirs)
+	var unfit *gitsource.TreeError
+	if errors.As(err, &unfit) {
+		return manifest.Set{}, &manifest.Problems{List: []manifest.Problem{{
+			Origin: guest.Origin{File: unfit.Path, Line: 1, Column: 1}, Message: unfit.Reason + ": the agent refuses a tree that contains one", Hint: "replace it with a copy of its target",
+		}}}
+	}
+	if err != nil {
+		return manifest.Set{}, err
+	}
+	set, err := manifest.Parse(files)
+	if err != nil {
+		return set, err
+	}
+	_, err = set.Lower(nil)
+	return set, err
+}
+
+// GuestLabels returns the guests of a working copy, for completion, or nil if it cannot be read.
+func GuestLabels(ctx context.Context, dir string) []string {
+	set, err := ReadDirs(ctx, []string{cmp.Or(dir, ".")})
+	if err != nil {
+		return nil
+	}
+	labels := make([]string, 0, len(set.Guests))
+	for _, g := range set.Guests {
+		labels = append(labels, g.Label())
+	}
+	return labels
+}
 
 // readFolders reads the YAML files of some directories as one source, like source.paths. The path of a file begins with the directory as the user
 // typed it if that is below the working directory; otherwise the path is relative to the directory.
