@@ -3,16 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"slices"
 	"strconv"
 
+	"gitops-agent/cmd/gitops-agent/internal/adoption"
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/manifest"
 
 	"github.com/spf13/cobra"
 )
@@ -96,105 +94,17 @@ func runAdopt(ctx context.Context, out, notes io.Writer, opts adoptOptions) erro
 	if err != nil {
 		return err
 	}
-	conflicts, err := newAdoptConflicts(ctx, config, notes, opts.dir)
+	result, err := adoption.Run(ctx, adoption.Options{
+		Config: config, Logger: opts.log, Hint: hintFor, Notes: notes,
+		VMIDs: opts.vmids, Dir: opts.dir, Force: opts.force, Env: opts.env,
+	})
 	if err != nil {
 		return err
 	}
-	cluster, err := config.ProxmoxReader(opts.log)
-	if err != nil {
-		return err
+	if opts.output == outputJSON {
+		err = term.WriteJSON(out, result.Document())
+	} else {
+		err = result.WriteText(out)
 	}
-	defer cluster.Close()
-	found, err := adoptReader{cluster, term.NewProgress(notes), notes}.read(ctx, opts.vmids)
-	if err != nil {
-		return err
-	}
-	a := adopter{opts: opts, cluster: config.Cluster.Name, conflicts: conflicts, found: found}
-	for _, vmid := range found.vmids {
-		if err := a.adopt(vmid); err != nil {
-			a.refuse(vmid, err)
-		}
-	}
-	return a.finish(out, notes)
+	return cmp.Or(err, result.Err())
 }
-
-// adopter writes the manifests of one command line.
-type adopter struct {
-	opts      adoptOptions
-	cluster   string
-	conflicts *adoptConflicts
-	found     liveGuests
-	done      []adoptedGuest
-	refused   []refusedGuest
-	skipped   int // guests that --all skipped, because an agent or a manifest manages them
-}
-
-// adoptedGuest is a guest with its manifest, and the file of the manifest.
-type adoptedGuest struct {
-	manifest.Adopted
-	file string // "" for standard output
-}
-
-// refusedGuest is a guest for which no manifest was written.
-type refusedGuest struct {
-	vmid int
-	err  error
-}
-
-func (a *adopter) refuse(vmid int, err error) {
-	a.refused = append(a.refused, refusedGuest{vmid, err})
-}
-
-func (a *adopter) adopt(vmid int) error {
-	o, err := a.found.guest(vmid)
-	if err != nil {
-		return err
-	}
-	if err := a.conflicts.check(o, a.opts.force); err != nil {
-		if a.opts.all {
-			a.skipped++
-			return nil
-		}
-		return err
-	}
-	name := a.conflicts.name(o)
-	adopted, err := manifest.Adopt(o, manifest.AdoptOptions{Cluster: a.cluster, Name: name, Env: a.opts.env})
-	var unfit *manifest.AdoptError
-	switch {
-	case errors.As(err, &unfit):
-		return term.WithHint(err, unfit.Hint)
-	case err != nil:
-		return err
-	}
-	file := ""
-	if a.opts.dir != "" {
-		if file, err = a.write(adopted); err != nil {
-			return err
-		}
-	}
-	a.done = append(a.done, adoptedGuest{adopted, file})
-	return nil
-}
-
-// finish prints the result and returns an error that names the refused guests.
-func (a *adopter) finish(out, notes io.Writer) error {
-	if a.skipped > 0 {
-		_, _ = fmt.Fprintf(notes, "gitops-agent: note: skipped %s that an agent or a manifest manages already\n", term.Count(a.skipped, "guest"))
-	}
-	if err := a.print(out); err != nil {
-		return err
-	}
-	if len(a.refused) == 0 {
-		return nil
-	}
-	var lines []error
-	hint := ""
-	for _, r := range a.refused {
-		lines = append(lines, fmt.Errorf("guest %d %w", r.vmid, r.err))
-		hint = cmp.Or(hint, hintFor(r.err))
-	}
-	return term.WithHint(errors.Join(lines...), hint)
-}
-
-// label returns the name of an adopted guest in the repository, as KIND/NAME.
-func (g adoptedGuest) label() string { return guest.Ref{Kind: g.Kind, Name: g.Name}.Label() }

@@ -1,4 +1,4 @@
-package main
+package adoption
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"gitops-agent/reconcile/observe"
 )
 
-// adoptReader reads guests in full, a few dozen at a time, so that it can show the progress.
-type adoptReader struct {
+// guestReader reads guests in full, a few dozen at a time, so that it can show the progress.
+type guestReader struct {
 	cluster  cluster.Reader
 	progress *term.Progress
 	notes    io.Writer
@@ -29,7 +29,7 @@ type liveGuests struct {
 }
 
 // read reads the guests with the given vmids, or all guests of the cluster if there are none.
-func (r adoptReader) read(ctx context.Context, vmids []int) (liveGuests, error) {
+func (r guestReader) read(ctx context.Context, vmids []int) (liveGuests, error) {
 	defer r.progress.End()
 	if len(vmids) == 0 {
 		inventory, err := r.cluster.Inventory(ctx)
@@ -60,7 +60,7 @@ func (r adoptReader) read(ctx context.Context, vmids []int) (liveGuests, error) 
 }
 
 // addResources reads the HA entries if one of the guests has one.
-func (r adoptReader) addResources(ctx context.Context, found liveGuests) {
+func (r guestReader) addResources(ctx context.Context, found liveGuests) {
 	managed := slices.ContainsFunc(found.vmids, func(vmid int) bool { return found.guests[vmid].HA })
 	if !managed {
 		return

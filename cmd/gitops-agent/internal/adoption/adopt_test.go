@@ -1,4 +1,4 @@
-package main
+package adoption
 
 import (
 	"bytes"
@@ -21,11 +21,11 @@ import (
 )
 
 // The reader reads the HA entry of a guest. If that fails, it prints a note and the entry is not pinned.
-func TestAdoptReaderReadsHAEntries(t *testing.T) {
-	synctest.Test(t, testAdoptReaderReadsHAEntries) // the inventory shows an HA entry only after a while
+func TestGuestReaderReadsHAEntries(t *testing.T) {
+	synctest.Test(t, testGuestReaderReadsHAEntries) // the inventory shows an HA entry only after a while
 }
 
-func testAdoptReaderReadsHAEntries(t *testing.T) {
+func testGuestReaderReadsHAEntries(t *testing.T) {
 	sim := pvesim.New(pvesim.Options{})
 	defer sim.Close()
 	for _, vmid := range []int{105, 106} {
@@ -52,7 +52,7 @@ func testAdoptReaderReadsHAEntries(t *testing.T) {
 	time.Sleep(time.Minute)
 	read := func() (guest.Observed, string) {
 		var notes bytes.Buffer
-		found, err := adoptReader{client, term.NewProgress(&notes), &notes}.read(t.Context(), []int{105, 106})
+		found, err := guestReader{client, term.NewProgress(&notes), &notes}.read(t.Context(), []int{105, 106})
 		if err != nil {
 			t.Fatal(err)
 		}

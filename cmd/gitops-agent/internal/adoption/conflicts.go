@@ -1,4 +1,4 @@
-package main
+package adoption
 
 import (
 	"context"
@@ -15,19 +15,19 @@ import (
 	"gitops-agent/reconcile/manifest"
 )
 
-// adoptConflicts hold the guests that are managed already, and the names that are in use.
-type adoptConflicts struct {
+// conflicts hold the guests that are managed already, and the names that are in use.
+type conflicts struct {
 	state    journal.State
 	accepted map[int]manifest.Guest // by vmid
 	drafts   map[int]manifest.Guest // in the directory to write to
 	labels   map[string]bool
 }
 
-// newAdoptConflicts reads the agent's journal, the revision that it accepted last, and the manifests in the directory to write to. If the
+// newConflicts reads the agent's journal, the revision that it accepted last, and the manifests in the directory to write to. If the
 // repository cannot be read, it prints a note and continues.
-func newAdoptConflicts(ctx context.Context, config agent.Config, notes io.Writer, dir string) (*adoptConflicts, error) {
+func newConflicts(ctx context.Context, config agent.Config, notes io.Writer, dir string) (*conflicts, error) {
 	reader := subject.Reader{Config: config, Notes: notes}
-	c := &adoptConflicts{accepted: map[int]manifest.Guest{}, drafts: map[int]manifest.Guest{}, labels: map[string]bool{}}
+	c := &conflicts{accepted: map[int]manifest.Guest{}, drafts: map[int]manifest.Guest{}, labels: map[string]bool{}}
 	var err error
 	c.state, err = journal.ReadState(config.JournalDir())
 	switch {
@@ -57,7 +57,7 @@ func newAdoptConflicts(ctx context.Context, config agent.Config, notes io.Writer
 	return c, nil
 }
 
-func (c *adoptConflicts) take(into map[int]manifest.Guest, set manifest.Set) {
+func (c *conflicts) take(into map[int]manifest.Guest, set manifest.Set) {
 	for _, g := range set.Guests {
 		c.labels[g.Label()] = true
 		if g.VMID != 0 {
@@ -67,7 +67,7 @@ func (c *adoptConflicts) take(into map[int]manifest.Guest, set manifest.Set) {
 }
 
 // check returns an error if a guest is managed already. A manifest in the directory is no conflict if overwrite is set.
-func (c *adoptConflicts) check(o guest.Observed, overwrite bool) error {
+func (c *conflicts) check(o guest.Observed, overwrite bool) error {
 	owned, isOwned := c.state.Owned[o.VMID]
 	accepted, isAccepted := c.accepted[o.VMID]
 	draft, isDraft := c.drafts[o.VMID]
@@ -88,7 +88,7 @@ func (c *adoptConflicts) check(o guest.Observed, overwrite bool) error {
 }
 
 // name returns a guest's name in the repository, and reserves it.
-func (c *adoptConflicts) name(o guest.Observed) string {
+func (c *conflicts) name(o guest.Observed) string {
 	if draft, there := c.drafts[o.VMID]; there && draft.Kind == o.Kind {
 		return draft.Name
 	}
