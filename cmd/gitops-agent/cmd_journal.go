@@ -1,15 +1,10 @@
 package main
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"time"
 
+	"gitops-agent/cmd/gitops-agent/internal/journalview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/reconcile/journal"
 
 	"github.com/spf13/cobra"
 )
@@ -79,41 +74,12 @@ func (o journalOptions) journalDir() (string, error) {
 	return config.JournalDir(), err
 }
 
-type journalDocument struct {
-	SchemaVersion int              `json:"schemaVersion"`
-	Records       []journal.Record `json:"records"`
-}
-
 func runJournalShow(out io.Writer, opts journalOptions) error {
 	dir, err := opts.journalDir()
 	if err != nil {
 		return err
 	}
-	document := journalDocument{term.SchemaVersion, []journal.Record{}}
-	_, err = journal.Read(dir, func(r journal.Record) error {
-		if opts.output == outputJSON {
-			document.Records = append(document.Records, r)
-			return nil
-		}
-		return writeRecord(out, r)
-	})
-	if opts.output == outputJSON && !errors.Is(err, fs.ErrNotExist) {
-		err = cmp.Or(term.WriteJSON(out, document), err)
-	}
-	return journalError(dir, err)
-}
-
-type journalSummary struct {
-	SchemaVersion int       `json:"schemaVersion"`
-	Whole         bool      `json:"whole"`
-	Lineage       string    `json:"lineage"`
-	Since         time.Time `json:"since"`
-	Files         int       `json:"files"`
-	Records       int       `json:"records"`
-	Sequence      uint64    `json:"sequence"`
-	Head          string    `json:"head"`
-	Bytes         int64     `json:"bytes"`
-	TornBytes     int64     `json:"tornBytes"`
+	return journalview.Show(out, dir, opts.output == outputJSON)
 }
 
 func runJournalVerify(out io.Writer, opts journalOptions) error {
@@ -121,38 +87,5 @@ func runJournalVerify(out io.Writer, opts journalOptions) error {
 	if err != nil {
 		return err
 	}
-	s, err := journal.Read(dir, func(journal.Record) error { return nil })
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case opts.output == outputJSON:
-		document := journalSummary{term.SchemaVersion, err == nil, s.Lineage, s.Since, s.Files, s.Records, s.Seq, s.Head, s.Bytes, s.TornBytes}
-		err = cmp.Or(term.WriteJSON(out, document), err)
-	default:
-		writeJournalSummary(out, s, err == nil)
-	}
-	return journalError(dir, err)
-}
-
-func writeJournalSummary(out io.Writer, s journal.Summary, whole bool) {
-	state := "damaged; readable part:"
-	if whole {
-		state = "whole"
-	}
-	_, _ = fmt.Fprintf(out, "journal: %s\n", state)
-	t := term.Table{Indent: "  "}
-	t.AddText("records", fmt.Sprintf("%d of %d", s.Records, s.Seq))
-	t.AddText("files", fmt.Sprintf("%d, %d bytes", s.Files, s.Bytes))
-	t.AddText("lineage", s.Lineage+", since "+s.Since.UTC().Format(time.RFC3339))
-	t.AddText("head", s.Head)
-	if s.TornBytes > 0 {
-		t.AddText("unfinished", fmt.Sprintf("%d bytes of a commit that is being written, or that a crash cut", s.TornBytes))
-	}
-	t.Write(out, term.Palette{})
-}
-
-func journalError(dir string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return term.WithHint(fmt.Errorf("%s: %w", dir, err), "the agent creates the journal when it first runs; choose another directory with --dir or state_dir")
-	}
-	return err
+	return journalview.Verify(out, dir, opts.output == outputJSON)
 }

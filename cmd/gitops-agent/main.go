@@ -5,8 +5,8 @@
 //
 // This package parses flags, connects packages and prints. The packages below internal do the rest: term prints tables, colours, progress and
 // errors; planview prints plans; audit verifies ranges of commits; clusterview compares a cluster with a config and manifests; statusview
-// reads and prints the status of a running agent; subject reads manifests; adoption writes the manifests of existing guests. Of each other they
-// import only term; but subject also imports audit and planview, and adoption imports subject.
+// reads and prints the status of a running agent; subject reads manifests; adoption writes the manifests of existing guests; journalview prints,
+// checks and repairs a journal. Of each other they import only term; but subject also imports audit and planview, and adoption imports subject.
 package main
 
 import (

@@ -1,4 +1,4 @@
-package main
+package journalview
 
 import (
 	"bytes"
@@ -43,7 +43,7 @@ func damagedJournal(t *testing.T) (dir string, content []byte) {
 	return dir, content
 }
 
-func TestJournalRepairAsks(t *testing.T) {
+func TestRepairAsks(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		answer string
@@ -57,8 +57,8 @@ func TestJournalRepairAsks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir, before := damagedJournal(t)
 			var out, asked strings.Builder
-			opts := repairOptions{journalOptions: journalOptions{dir: dir, output: outputText}, prompt: term.Prompt{In: strings.NewReader(test.answer), Out: &asked, Interactive: true}}
-			err := runJournalRepair(&out, opts)
+			opts := RepairOptions{Dir: dir, Prompt: term.Prompt{In: strings.NewReader(test.answer), Out: &asked, Interactive: true}}
+			err := Repair(&out, opts)
 			if !strings.Contains(asked.String(), "the journal is damaged") || !strings.HasSuffix(asked.String(), "Repair it?\n[y/N] ") {
 				t.Errorf("got question %q", asked.String())
 			}
