@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
+	"gitops-agent/cmd/gitops-agent/internal/manifestview"
 	"gitops-agent/cmd/gitops-agent/internal/subject"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/manifest"
@@ -50,25 +49,6 @@ type renderOptions struct {
 	label, dir, output string
 }
 
-type renderDocument struct {
-	SchemaVersion int               `json:"schemaVersion"`
-	Kind          string            `json:"kind"`
-	Name          string            `json:"name"`
-	Labels        map[string]string `json:"labels,omitempty"`
-	File          string            `json:"file"`
-	Line          int               `json:"line"`
-	Classes       []string          `json:"classes"` // below the spec, first to last
-	Values        []renderedValue   `json:"values"`
-}
-
-type renderedValue struct {
-	Path   string          `json:"path"`
-	Value  json.RawMessage `json:"value"`
-	File   string          `json:"file"`
-	Line   int             `json:"line"`
-	Column int             `json:"column"`
-}
-
 func runRender(ctx context.Context, out io.Writer, opts renderOptions) error {
 	set, err := subject.ReadDirs(ctx, []string{opts.dir})
 	switch {
@@ -81,28 +61,11 @@ func runRender(ctx context.Context, out io.Writer, opts renderOptions) error {
 	if i < 0 {
 		return noGuest(set, opts)
 	}
+	result := manifestview.NewRendering(set.Guests[i])
 	if opts.output == outputJSON {
-		return term.WriteJSON(out, newRenderDocument(set.Guests[i]))
+		return term.WriteJSON(out, result)
 	}
-	text, err := set.Guests[i].Render()
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(string(text)) {
-		_, _ = fmt.Fprintln(out, term.Printable(strings.TrimSuffix(line, "\n")))
-	}
-	return nil
-}
-
-func newRenderDocument(g manifest.Guest) renderDocument {
-	document := renderDocument{
-		SchemaVersion: term.SchemaVersion, Kind: string(g.Kind), Name: g.Name, Labels: g.Labels, File: g.Origin.File, Line: g.Origin.Line,
-		Classes: append([]string{}, g.Classes...), Values: []renderedValue{},
-	}
-	for _, v := range g.Values() {
-		document.Values = append(document.Values, renderedValue{v.Path, v.JSON, v.Origin.File, v.Origin.Line, v.Origin.Column})
-	}
-	return document
+	return result.WriteText(out)
 }
 
 // noGuest returns the error for a guest without a manifest. Its hint suggests the guest that may be meant.

@@ -1,0 +1,66 @@
+package manifestview
+
+import (
+	"fmt"
+	"io"
+
+	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/reconcile/manifest"
+)
+
+// A Validation is the result of validating manifests, and its JSON form.
+type Validation struct {
+	SchemaVersion int             `json:"schemaVersion"`
+	Valid         bool            `json:"valid"`
+	Cluster       string          `json:"cluster,omitempty"`
+	Guests        int             `json:"guests"`
+	Problems      []problemReport `json:"problems"`
+	Warnings      []problemReport `json:"warnings"`
+
+	problems, warnings []manifest.Problem
+}
+
+// NewValidation returns the result for a set of manifests. Problems is nil if the manifests are valid.
+func NewValidation(set manifest.Set, problems *manifest.Problems) Validation {
+	v := Validation{
+		SchemaVersion: term.SchemaVersion, Valid: problems == nil, Cluster: set.Cluster.Name, Guests: len(set.Guests),
+		Problems: []problemReport{}, Warnings: newProblemReports(set.Warnings), warnings: set.Warnings,
+	}
+	if problems != nil {
+		v.Problems, v.problems = newProblemReports(problems.List), problems.List
+	}
+	return v
+}
+
+// WriteText prints the warnings, each problem with its position, and a summary.
+func (v Validation) WriteText(out io.Writer) {
+	for _, w := range v.warnings {
+		_, _ = fmt.Fprintln(out, term.Printable("warning: "+w.String()))
+	}
+	if v.Valid {
+		_, _ = fmt.Fprintf(out, "Cluster %s, %s: good\n", v.Cluster, term.Count(v.Guests, "guest"))
+		return
+	}
+	for _, p := range v.problems {
+		_, _ = fmt.Fprintln(out, term.Printable(p.String()))
+	}
+	_, _ = fmt.Fprintln(out, term.Count(len(v.problems), "problem"))
+}
+
+type problemReport struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Guest   string `json:"guest,omitempty"`
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+func newProblemReports(list []manifest.Problem) []problemReport {
+	out := make([]problemReport, 0, len(list))
+	for _, p := range list {
+		out = append(out, problemReport{p.Origin.File, p.Origin.Line, p.Origin.Column, p.Guest, p.Field, p.Message, p.Hint})
+	}
+	return out
+}
