@@ -172,4 +172,4 @@ func encodePEM(kind string, der []byte) []byte {
 }
 
 // digestOf returns the SHA-256 of b.
-func digestOf(b []byte) hash { return sha256.Sum256(b) }
+func digestOf(b []byte) [sha256.Size]byte { return sha256.Sum256(b) }

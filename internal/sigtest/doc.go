@@ -18,7 +18,7 @@
 //     Sigstore (By), leave it out (Absent) or move times.
 //   - GitProgram (gitprogram.go): git's signing program.
 //
-// The parts are authority.go and certificate.go, ctlog.go, rekor.go with hashedrekord.go and merkle.go, and tsa.go; cms.go encodes messages.
+// The parts are authority.go and certificate.go, ctlog.go, rekor.go with the package rekor below this one, and tsa.go; cms.go encodes messages.
 //
 // All keys derive from Options.Seed, and signing uses no randomness, so the same calls in the same order give the same bytes. Many goroutines
 // may use a Sigstore at once; then only the order of log entries depends on their timing. The keys are only as secret as the seed, and the agent

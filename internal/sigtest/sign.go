@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"time"
+
+	"gitops-agent/internal/sigtest/rekor"
 )
 
 // SignOptions describes how one signature is made. The zero value gives a valid signature: signed now, logged in Rekor v1, without a timestamp
@@ -179,6 +181,6 @@ func (s *Sigstore) log(m *Message, opts SignOptions) error {
 		return fmt.Errorf("choose log: got %q, want %s or %s", opts.LogPart, RekorV1, RekorV2)
 	}
 	var err error
-	m.Entry, m.Body, err = log.addEntry(record{digestOf(m.SignedAttrs), m.Signature, m.Certificates[0]}, opts.LoggedAt)
+	m.Entry, m.Body, err = log.Add(rekor.Record{Artifact: digestOf(m.SignedAttrs), Signature: m.Signature, Certificate: m.Certificates[0]}, opts.LoggedAt)
 	return err
 }

@@ -71,7 +71,7 @@ func (s *Sigstore) state() state {
 	for part, logs := range s.rekorLogs() {
 		for _, log := range logs {
 			out.Windows[part] = append(out.Windows[part], log.window)
-			out.Leaves[part] = append(out.Leaves[part], log.entries())
+			out.Leaves[part] = append(out.Leaves[part], log.Leaves())
 		}
 	}
 	return out
@@ -94,11 +94,8 @@ func (s *Sigstore) restore(saved state) error {
 			if i == len(logs) {
 				return fmt.Errorf("restore %s: got leaves for %d logs, want %d", part, len(saved.Leaves[part]), len(logs))
 			}
-			for _, leaf := range leaves {
-				if len(leaf) != len(hash{}) {
-					return fmt.Errorf("restore %s: got a leaf of %d bytes, want %d", part, len(leaf), len(hash{}))
-				}
-				logs[i].leaves.append(hash(leaf))
+			if err := logs[i].Restore(leaves); err != nil {
+				return fmt.Errorf("restore %s: %w", part, err)
 			}
 		}
 	}
@@ -108,17 +105,6 @@ func (s *Sigstore) restore(saved state) error {
 // rekorLogs returns both kinds of Rekor logs. The caller holds the lock, or no other goroutine uses s yet.
 func (s *Sigstore) rekorLogs() map[Part][]*rekorLog {
 	return map[Part][]*rekorLog{RekorV1: s.rekorV1, RekorV2: s.rekorV2}
-}
-
-// entries returns the hashes of the entries, without those that a new log already has.
-func (l *rekorLog) entries() [][]byte {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var out [][]byte
-	for _, leaf := range l.leaves.levels[0][earlierEntries:] {
-		out = append(out, leaf[:])
-	}
-	return out
 }
 
 // replaceFile writes a temporary file in the same directory and renames it.

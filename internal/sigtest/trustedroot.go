@@ -33,7 +33,7 @@ func (s *Sigstore) TrustedRoot() ([]byte, error) {
 func (s *Sigstore) trustedRoot() *trustpb.TrustedRoot {
 	root := &trustpb.TrustedRoot{MediaType: "application/vnd.dev.sigstore.trustedroot+json;version=0.1"}
 	for _, log := range append(s.rekorV1[:len(s.rekorV1):len(s.rekorV1)], s.rekorV2...) {
-		root.Tlogs = append(root.Tlogs, logInstance(log.host, log.id, log.public, log.details(), log.window))
+		root.Tlogs = append(root.Tlogs, logInstance(log.Host, log.ID, log.Public, log.details(), log.window))
 	}
 	for i, log := range s.ctLogs {
 		host := fmt.Sprintf("ctlog-%d.%s", i+1, s.options.Name)
@@ -52,7 +52,7 @@ func (s *Sigstore) trustedRoot() *trustpb.TrustedRoot {
 
 // details returns the key type of a log.
 func (l *rekorLog) details() commonpb.PublicKeyDetails {
-	if _, ok := l.key.(*ecdsa.PrivateKey); ok {
+	if _, ok := l.Key.(*ecdsa.PrivateKey); ok {
 		return commonpb.PublicKeyDetails_PKIX_ECDSA_P256_SHA_256
 	}
 	return commonpb.PublicKeyDetails_PKIX_ED25519

@@ -1,26 +1,27 @@
-package sigtest
+package rekor
 
 import (
 	"encoding/hex"
 	"encoding/json"
+	"encoding/pem"
 )
 
-// record is the content of a hashedrekord entry.
-type record struct {
-	artifact    hash // SHA-256 of what was signed
-	signature   []byte
-	certificate []byte // DER
+// A Record is the content of a hashedrekord entry.
+type Record struct {
+	Artifact    [32]byte // SHA-256 of what was signed
+	Signature   []byte   // ASN.1 ECDSA
+	Certificate []byte   // DER
 }
 
 // body returns the canonical JSON that the log hashes: fields in alphabetical order, without spaces.
-func (l *rekorLog) body(r record) ([]byte, error) {
-	if l.part == RekorV2 {
-		return bodyV2(r)
+func (l *Log) body(r Record) ([]byte, error) {
+	if l.timed {
+		return bodyV1(r)
 	}
-	return bodyV1(r)
+	return bodyV2(r)
 }
 
-func bodyV1(r record) ([]byte, error) {
+func bodyV1(r Record) ([]byte, error) {
 	type content struct {
 		Content []byte `json:"content"`
 	}
@@ -38,12 +39,12 @@ func bodyV1(r record) ([]byte, error) {
 		} `json:"data"`
 		Signature signature `json:"signature"`
 	}
-	s := spec{Signature: signature{r.signature, content{encodePEM("CERTIFICATE", r.certificate)}}}
-	s.Data.Hash = digest{"sha256", hex.EncodeToString(r.artifact[:])}
+	s := spec{Signature: signature{r.Signature, content{pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.Certificate})}}}
+	s.Data.Hash = digest{"sha256", hex.EncodeToString(r.Artifact[:])}
 	return json.Marshal(envelope[spec]{"0.0.1", "hashedrekord", s})
 }
 
-func bodyV2(r record) ([]byte, error) {
+func bodyV2(r Record) ([]byte, error) {
 	type digest struct {
 		Algorithm string `json:"algorithm"`
 		Digest    []byte `json:"digest"`
@@ -67,8 +68,8 @@ func bodyV2(r record) ([]byte, error) {
 		HashedRekord hashedRekord `json:"hashedRekordV002"`
 	}
 	return json.Marshal(envelope[spec]{"0.0.2", "hashedrekord", spec{hashedRekord{
-		digest{"SHA2_256", r.artifact[:]},
-		signature{r.signature, verifier{"PKIX_ECDSA_P256_SHA_256", certificate{r.certificate}}},
+		digest{"SHA2_256", r.Artifact[:]},
+		signature{r.Signature, verifier{"PKIX_ECDSA_P256_SHA_256", certificate{r.Certificate}}},
 	}}})
 }
 

@@ -1,4 +1,4 @@
-package sigtest
+package rekor
 
 import (
 	"bytes"
