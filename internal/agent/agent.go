@@ -61,6 +61,9 @@ func New(ctx context.Context, opts Options) (*Agent, error) {
 
 func (a *Agent) open(ctx context.Context) error {
 	c := a.opts.Config
+	if err := errors.Join(c.checkPrivateFiles(), checkStateOwner(c.StateDir, os.Geteuid())); err != nil {
+		return err
+	}
 	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := metrics.New(a.registry, a.opts.Build, rejections())
 	a.trust = &trust{
@@ -198,6 +201,9 @@ func (a *Agent) webhookToken() (string, error) {
 	if path == "" {
 		return "", nil
 	}
+	if err := checkPrivate("source.webhook_token_file", path); err != nil {
+		return "", err
+	}
 	text, err := os.ReadFile(path) //nolint:gosec // the operator chooses the path
 	return strings.TrimSpace(string(text)), err
 }
@@ -227,6 +233,9 @@ func (c Config) PauseFile() pause.File { return pause.File{Dir: c.StateDir} }
 
 // ProxmoxReader returns a client that cannot write.
 func (c Config) ProxmoxReader(log *slog.Logger) (*proxmox.Reader, error) {
+	if err := checkPrivate("proxmox.token_file", c.Proxmox.TokenFile); err != nil {
+		return nil, err
+	}
 	return proxmox.NewReader(c.proxmoxOptions(log, nil))
 }
 

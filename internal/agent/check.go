@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/internal/proxmox"
 )
 
 // Check checks everything that it can check without the network and without the state directory: the policy, the options of the clients, and
 // the files that the config names. The error contains every problem.
 func (c Config) Check() error {
 	_, policyErr := c.pinnedPolicy()
-	return errors.Join(policyErr, c.checkAnchor(), c.checkProxmox(), c.checkSource(), c.checkFiles(), c.checkSecrets())
+	return errors.Join(policyErr, c.checkPrivateFiles(), c.checkAnchor(), c.checkProxmox(), c.checkSource(), c.checkFiles(), c.checkSecrets())
 }
 
 // checkAnchor returns an error for the placeholder of the example.
@@ -26,7 +27,7 @@ func (c Config) checkAnchor() error {
 }
 
 func (c Config) checkProxmox() error {
-	reader, err := c.ProxmoxReader(slog.New(slog.DiscardHandler))
+	reader, err := proxmox.NewReader(c.proxmoxOptions(slog.New(slog.DiscardHandler), nil)) // checkPrivateFiles checks its token
 	if err != nil {
 		return err
 	}

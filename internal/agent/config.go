@@ -175,10 +175,10 @@ type DenyConfig struct {
 
 // ProxmoxConfig is the API of the cluster.
 type ProxmoxConfig struct {
-	// Endpoints are members of the cluster, as https://host:8006. If a member does not answer, the agent reads from the next one. At least
+	// Endpoints are members of the cluster, as https://host:8006; http is refused for every host. If a member does not answer, the agent reads from the next one. At least
 	// one is required.
 	Endpoints []string `yaml:"endpoints"`
-	// TokenFile is a file with one line, user@realm!name=secret. Required.
+	// TokenFile is a file with one line, user@realm!name=secret, that other users cannot read. Required.
 	TokenFile string `yaml:"token_file"`
 	// CAFile is a file with the cluster's certificate authority, /etc/pve/pve-root-ca.pem on a node. Default: the authorities of the system.
 	CAFile string `yaml:"ca_file"`
@@ -309,7 +309,7 @@ func (c *Config) check() error {
 	refuse(c.Parallel < 0, fmt.Sprintf("parallel must be positive: got %d, want 1 or more, or remove the line for the default 8", c.Parallel))
 	refuse(c.Limits.GuestsPerNode < 0, fmt.Sprintf("limits.guests_per_node must be positive: got %d, want 1 or more, or remove the line for the default 4", c.Limits.GuestsPerNode))
 	refuse(c.Limits.CopiesPerStorage < 0, fmt.Sprintf("limits.copies_per_storage must be positive: got %d, want 1 or more, or remove the line for the default 2", c.Limits.CopiesPerStorage))
-	return errors.Join(append(problems, c.Trust.TUF.check())...)
+	return errors.Join(append(problems, c.checkEncrypted(), c.Trust.TUF.check())...)
 }
 
 // check returns every problem of c.

@@ -16,6 +16,9 @@ const secretKeySize = 32
 // are useless, so a new key is durable before it is used.
 func secretKey(stateDir string) ([]byte, error) {
 	path := filepath.Join(stateDir, "secrets.key")
+	if err := checkPrivate("key of secrets", path); err != nil {
+		return nil, err
+	}
 	key, err := os.ReadFile(path) //nolint:gosec // the operator chooses the path
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
