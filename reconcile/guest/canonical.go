@@ -1,13 +1,61 @@
 package guest
 
 import (
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 )
+
+// truth returns "1" or "0" for each spelling of a boolean that property strings allow, and "" for any other text.
+func truth(text string) string {
+	switch strings.ToLower(text) {
+	case "1", "on", "yes", "true":
+		return "1"
+	case "0", "off", "no", "false":
+		return "0"
+	default:
+		return ""
+	}
+}
+
+// canonicalKeys returns URL-encoded public keys, sorted, without duplicates, one per line, without comments and blank lines. Cloud-init
+// installs the set of keys, so their order does not matter.
+func canonicalKeys(text string) string {
+	plain, err := url.PathUnescape(text)
+	if err != nil {
+		return text
+	}
+	var keys []string
+	for line := range strings.Lines(plain) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			keys = append(keys, escape(line))
+		}
+	}
+	slices.Sort(keys)
+	return strings.Join(slices.Compact(keys), "%0A")
+}
+
+// escape URL-encodes every byte that Proxmox does not accept unencoded.
+//
+// Source: PVE JSON schema, format urlencoded.
+func escape(plain string) string {
+	const hex, bare = "0123456789ABCDEF", "-_.!~*'()"
+	var b strings.Builder
+	for i := range len(plain) {
+		c := plain[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte(bare, c) >= 0:
+			b.WriteByte(c)
+		default:
+			b.WriteByte('%')
+			b.WriteByte(hex[c>>4])
+			b.WriteByte(hex[c&15])
+		}
+	}
+	return b.String()
+}
 
 // canonical returns the same text for all spellings of a value. Text that does not have the form is returned unchanged, so that a value
 // that this agent cannot read is still equal to itself.
@@ -58,18 +106,6 @@ func (s *scalar) canonical(text string) string {
 	return text
 }
 
-// truth returns "1" or "0" for each spelling of a boolean that property strings allow, and "" for any other text.
-func truth(text string) string {
-	switch strings.ToLower(text) {
-	case "1", "on", "yes", "true":
-		return "1"
-	case "0", "off", "no", "false":
-		return "0"
-	default:
-		return ""
-	}
-}
-
 func (s *scalar) canonicalInteger(text string) string {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -79,56 +115,4 @@ func (s *scalar) canonicalInteger(text string) string {
 		n = min(max(n, 1), 10000)
 	}
 	return strconv.FormatInt(n, 10)
-}
-
-// canonicalAddress returns the shortest spelling of an IP address, with or without a prefix length. Any other text is a word, such as
-// dhcp, and is returned unchanged.
-func canonicalAddress(text string) string {
-	if strings.IndexByte(text, ':') < 0 && strings.IndexByte(text, '.') < 0 {
-		return text
-	}
-	if prefix, err := netip.ParsePrefix(text); err == nil {
-		return prefix.String()
-	}
-	if addr, err := netip.ParseAddr(text); err == nil {
-		return addr.String()
-	}
-	return text
-}
-
-// canonicalKeys returns URL-encoded public keys, sorted, without duplicates, one per line, without comments and blank lines. Cloud-init
-// installs the set of keys, so their order does not matter.
-func canonicalKeys(text string) string {
-	plain, err := url.PathUnescape(text)
-	if err != nil {
-		return text
-	}
-	var keys []string
-	for line := range strings.Lines(plain) {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			keys = append(keys, escape(line))
-		}
-	}
-	slices.Sort(keys)
-	return strings.Join(slices.Compact(keys), "%0A")
-}
-
-// escape URL-encodes every byte that Proxmox does not accept unencoded.
-//
-// Source: PVE JSON schema, format urlencoded.
-func escape(plain string) string {
-	const hex, bare = "0123456789ABCDEF", "-_.!~*'()"
-	var b strings.Builder
-	for i := range len(plain) {
-		c := plain[i]
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte(bare, c) >= 0:
-			b.WriteByte(c)
-		default:
-			b.WriteByte('%')
-			b.WriteByte(hex[c>>4])
-			b.WriteByte(hex[c&15])
-		}
-	}
-	return b.String()
 }

@@ -7,19 +7,6 @@ import (
 	"strings"
 )
 
-// RootPAM is the Privilege of a Need that no API token can have: Proxmox requires the user root@pam itself.
-const RootPAM = "root@pam"
-
-// Need is one privilege that the agent's token needs for a guest.
-type Need struct {
-	Path      string // of the access control list: "/vms/201", "/storage/local-lvm"
-	Privilege string // "VM.Config.CPU", or RootPAM
-	Or        string // another privilege that is sufficient; "" is none
-	OrPath    string // another path on which it is sufficient, the guest's pool; "" is none
-	Key       string // what needs it: a native key, or source, node, pool, ha, template, state, lifecycle, vmid
-	Origin    Origin // the manifest line
-}
-
 // Privileges returns what the token needs to create the guest and to keep it as the manifest wants, sorted by path, privilege and key,
 // without duplicates. A guest of mode observe only needs to be read. For a guest without a vmid, and for a template that is given by name,
 // the path is /vms. A bridge is assumed to be a bridge of the host; the path of a virtual network would name its zone. Privileges does not
@@ -47,43 +34,20 @@ func Privileges(d Desired) []Need {
 	return slices.CompactFunc(n.list, func(a, b Need) bool { return a.Path == b.Path && a.Privilege == b.Privilege && a.Key == b.Key })
 }
 
-// needs collects the privileges that one guest needs.
-type needs struct {
-	d    *Desired
-	list []Need
-}
-
-func (n *needs) add(path, privilege, key string, origin Origin) {
-	n.list = append(n.list, Need{Path: path, Privilege: privilege, Key: key, Origin: origin})
-}
-
-// onGuest adds a privilege on the guest, which may also be granted on its pool.
-func (n *needs) onGuest(privilege, key string, origin Origin) {
-	n.add(guestPath(n.d.VMID), privilege, key, origin)
-	if n.d.Pool != "" {
-		n.list[len(n.list)-1].OrPath = "/pool/" + n.d.Pool
+// backedUp returns the vmid of the guest of which a backup was made, or 0. It reads "pbs:backup/vm/201/…" and
+// "local:backup/vzdump-qemu-201-….vma.zst".
+func backedUp(volume string) int {
+	_, name, _ := strings.Cut(volume, ":backup/")
+	for _, prefix := range []string{"vm/", "ct/", "vzdump-qemu-", "vzdump-lxc-"} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			digits, _, _ := strings.Cut(rest, prefix[len(prefix)-1:])
+			vmid, err := strconv.Atoi(digits)
+			if err == nil {
+				return vmid
+			}
+		}
 	}
-}
-
-// readable adds the privilege to read an image, a template or a backup.
-func (n *needs) readable(volume, key string, origin Origin) {
-	if storage := storageOf(volume); storage != "" {
-		n.add("/storage/"+storage, "Datastore.Audit", key, origin)
-		n.list[len(n.list)-1].Or = "Datastore.AllocateSpace"
-	}
-}
-
-func (n *needs) allocates(storage, key string, origin Origin) {
-	if storage != "" {
-		n.add("/storage/"+storage, "Datastore.AllocateSpace", key, origin)
-	}
-}
-
-func guestPath(vmid int) string {
-	if vmid == 0 {
-		return "/vms"
-	}
-	return "/vms/" + strconv.Itoa(vmid)
+	return 0
 }
 
 // ongoing adds the privileges for separate calls, and for the marker of every owned guest.
@@ -155,20 +119,4 @@ func (n *needs) backup(b *Backup, at Origin) {
 	if vmid := backedUp(b.Volume); vmid != 0 {
 		n.add(guestPath(vmid), "VM.Backup", "source", at)
 	}
-}
-
-// backedUp returns the vmid of the guest of which a backup was made, or 0. It reads "pbs:backup/vm/201/…" and
-// "local:backup/vzdump-qemu-201-….vma.zst".
-func backedUp(volume string) int {
-	_, name, _ := strings.Cut(volume, ":backup/")
-	for _, prefix := range []string{"vm/", "ct/", "vzdump-qemu-", "vzdump-lxc-"} {
-		if rest, ok := strings.CutPrefix(name, prefix); ok {
-			digits, _, _ := strings.Cut(rest, prefix[len(prefix)-1:])
-			vmid, err := strconv.Atoi(digits)
-			if err == nil {
-				return vmid
-			}
-		}
-	}
-	return 0
 }

@@ -1,6 +1,23 @@
 package guest
 
-import "strings"
+import (
+	"strings"
+)
+
+// parts returns the sub-keys of an intent for a property string.
+func (in *Intent) parts(s *syntax) properties {
+	if s == nil || in.Verb != Want {
+		return nil
+	}
+	if in.Sub == nil {
+		return s.parse(nil, in.Text)
+	}
+	var parts properties
+	for name, text := range in.Sub {
+		parts = append(parts, pair{s.resolve(name), text})
+	}
+	return parts
+}
 
 // intent adds the privileges to write a key.
 func (n *needs) intent(in *Intent) {
@@ -57,21 +74,6 @@ func (n *needs) atCreation(in *Intent) {
 	if in.Key == "unprivileged" && in.Verb == Want && truth(in.Text) == "0" && n.d.Source != (Source{}) {
 		n.add("/", "Sys.Modify", in.Key, in.Origin)
 	}
-}
-
-// parts returns the sub-keys of an intent for a property string.
-func (in *Intent) parts(s *syntax) properties {
-	if s == nil || in.Verb != Want {
-		return nil
-	}
-	if in.Sub == nil {
-		return s.parse(nil, in.Text)
-	}
-	var parts properties
-	for name, text := range in.Sub {
-		parts = append(parts, pair{s.resolve(name), text})
-	}
-	return parts
 }
 
 // uses adds the privileges on the bridge or the mapping that a device uses.

@@ -8,51 +8,21 @@ import (
 	"unicode/utf8"
 )
 
-// form is the way in which a plain value is written.
-type form uint8
-
-// Forms of plain values. See canonical.go for the canonical text of each form.
-const (
-	opaqueForm    form = iota // equal only as text
-	boolForm                  // 1, on, yes, true or 0, off, no, false
-	intForm                   // of any sign, in decimal
-	weightForm                // an integer that the kernel's scheduler clamps to 1..10000
-	numberForm                // with an optional fraction
-	enumForm                  // one of an enumeration
-	nameForm                  // labels of letters, digits and hyphens
-	notesForm                 // text whose trailing white space is lost
-	tagsForm                  // tags, see Tags
-	setForm                   // words whose order does not matter
-	listForm                  // words whose order matters
-	hotplugForm               // a setForm with the short forms 0 and 1
-	macForm                   // a MAC address
-	addressForm               // an IP address
-	networkForm               // an IP address with its prefix length, or dhcp, auto, manual
-	uuidForm                  // of a firmware table
-	keysForm                  // public keys, URL-encoded as Proxmox wants them
-	encodedForm               // URL-encoded text
-	machineForm               // a machine type, with or without its version
-	sizeForm                  // see ParseSize
-	idForm                    // the name of a resource mapping
-	portForm                  // socket, or a device of the host
-	volumeForm                // storage:volume, none, cdrom, or a path of the host
-	secretForm                // written, and read back as asterisks
-	rangesForm                // numbers and ranges of numbers, as a set: 0;2-3
-	hexForm                   // a number in hexadecimal
-	pciForm                   // PCI addresses, as a set
-	usbForm                   // vendor:product, bus-port, or spice
-	environForm               // NAME=value, separated by NUL
-	generatedForm             // a UUID, 1 to generate one, or 0
-)
-
-// scalar is the type of a plain value: its form, and the accepted values.
-type scalar struct {
-	form      form
-	min, max  float64  // of integers and numbers; a max of 0 is no limit
-	words     []string // the accepted words of an enumeration or a set; empty accepts any word
-	item      form     // of a list's words
-	separator string   // joins the words of a set or list; "" is ";"
+// versionOf reports whether have is a version of the machine type family.
+func versionOf(have, family string) bool {
+	switch family {
+	case "q35":
+		return strings.HasPrefix(have, "pc-q35-")
+	case "pc":
+		return strings.HasPrefix(have, "pc-i440fx-")
+	case "virt":
+		return strings.HasPrefix(have, "virt-")
+	default:
+		return false
+	}
 }
+
+func decimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 // same reports whether two texts have the same meaning.
 func (s *scalar) same(a, b string) bool {
@@ -84,20 +54,6 @@ func (s *scalar) satisfied(want, have string) bool {
 		return versionOf(have, want)
 	default:
 		return s.form == generatedForm && want == "1" && isUUID(have)
-	}
-}
-
-// versionOf reports whether have is a version of the machine type family.
-func versionOf(have, family string) bool {
-	switch family {
-	case "q35":
-		return strings.HasPrefix(have, "pc-q35-")
-	case "pc":
-		return strings.HasPrefix(have, "pc-i440fx-")
-	case "virt":
-		return strings.HasPrefix(have, "virt-")
-	default:
-		return false
 	}
 }
 
@@ -159,8 +115,6 @@ func (s *scalar) checkRange(n float64) error {
 		return nil
 	}
 }
-
-func decimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 func (s *scalar) checkWords(text string) error {
 	if s.form == hotplugForm && (text == "0" || text == "1") {

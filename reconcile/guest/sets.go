@@ -3,6 +3,7 @@ package guest
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,35 +11,6 @@ import (
 
 // defaultHotplug is the value of the hotplug key if it is 1 or absent.
 const defaultHotplug = "disk,network,usb"
-
-// canonicalWords returns the words of a set or list. The words of a set are sorted and without duplicates.
-func (s *scalar) canonicalWords(text string) string {
-	if s.form == rangesForm {
-		return s.canonicalRanges(text)
-	}
-	var words []string
-	for word, rest := cutWord(text); word != ""; word, rest = cutWord(rest) {
-		if s.form == pciForm {
-			word = canonicalPCI(word)
-		} else {
-			word = canonicalAddress(word)
-		}
-		words = append(words, word)
-	}
-	if s.form != listForm {
-		slices.Sort(words)
-		words = slices.Compact(words)
-	}
-	return strings.Join(words, s.wordSeparator())
-}
-
-// wordSeparator returns the text between two words.
-func (s *scalar) wordSeparator() string {
-	if s.separator == "" {
-		return ";"
-	}
-	return s.separator
-}
 
 func canonicalHotplug(text string) string {
 	set := scalar{form: setForm, separator: ","}
@@ -67,32 +39,6 @@ func parseRanges(ranges []numberRange, text string) ([]numberRange, bool) {
 		ranges = append(ranges, numberRange{first, last})
 	}
 	return ranges, len(ranges) > 0
-}
-
-// canonicalRanges returns the smallest number of ranges for the same numbers, sorted.
-func (s *scalar) canonicalRanges(text string) string {
-	var buffer [8]numberRange
-	ranges, ok := parseRanges(buffer[:0], text)
-	if !ok {
-		return text
-	}
-	slices.SortFunc(ranges, func(a, b numberRange) int { return cmp.Compare(a.first, b.first) })
-	merged := ranges[:1]
-	for _, next := range ranges[1:] {
-		if last := &merged[len(merged)-1]; next.first <= last.last+1 {
-			last.last = max(last.last, next.last)
-		} else {
-			merged = append(merged, next)
-		}
-	}
-	words := make([]string, len(merged))
-	for i, r := range merged {
-		words[i] = strconv.FormatUint(r.first, 10)
-		if r.last > r.first {
-			words[i] += "-" + strconv.FormatUint(r.last, 10)
-		}
-	}
-	return strings.Join(words, s.wordSeparator())
 }
 
 // canonicalPCI returns a PCI address without the default domain, in lower case.
@@ -141,3 +87,77 @@ func checkEnvironment(text string) error {
 func notOfName(r rune) bool { return r != '_' && (r > 'z' || !isAlphanumeric(byte(r))) }
 
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+
+// canonicalAddress returns the shortest spelling of an IP address, with or without a prefix length. Any other text is a word, such as
+// dhcp, and is returned unchanged.
+func canonicalAddress(text string) string {
+	if strings.IndexByte(text, ':') < 0 && strings.IndexByte(text, '.') < 0 {
+		return text
+	}
+	if prefix, err := netip.ParsePrefix(text); err == nil {
+		return prefix.String()
+	}
+	if addr, err := netip.ParseAddr(text); err == nil {
+		return addr.String()
+	}
+	return text
+}
+
+// canonicalWords returns the words of a set or list. The words of a set are sorted and without duplicates.
+func (s *scalar) canonicalWords(text string) string {
+	if s.form == rangesForm {
+		return s.canonicalRanges(text)
+	}
+	var words []string
+	for word, rest := cutWord(text); word != ""; word, rest = cutWord(rest) {
+		if s.form == pciForm {
+			word = canonicalPCI(word)
+		} else {
+			word = canonicalAddress(word)
+		}
+		words = append(words, word)
+	}
+	if s.form != listForm {
+		slices.Sort(words)
+		words = slices.Compact(words)
+	}
+	return strings.Join(words, s.wordSeparator())
+}
+
+// wordSeparator returns the text between two words.
+func (s *scalar) wordSeparator() string {
+	if s.separator == "" {
+		return ";"
+	}
+	return s.separator
+}
+
+// canonicalRanges returns the smallest number of ranges for the same numbers, sorted.
+func (s *scalar) canonicalRanges(text string) string {
+	var buffer [8]numberRange
+	ranges, ok := parseRanges(buffer[:0], text)
+	if !ok {
+		return text
+	}
+	slices.SortFunc(ranges, func(a, b numberRange) int { return cmp.Compare(a.first, b.first) })
+	merged := ranges[:1]
+	for _, next := range ranges[1:] {
+		if last := &merged[len(merged)-1]; next.first <= last.last+1 {
+			last.last = max(last.last, next.last)
+		} else {
+			merged = append(merged, next)
+		}
+	}
+	words := make([]string, len(merged))
+	for i, r := range merged {
+		words[i] = strconv.FormatUint(r.first, 10)
+		if r.last > r.first {
+			words[i] += "-" + strconv.FormatUint(r.last, 10)
+		}
+	}
+	return strings.Join(words, s.wordSeparator())
+}
+
+func isAlphanumeric(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}

@@ -82,3 +82,14 @@ type ignored struct{}
 
 // UnmarshalJSON accepts every value.
 func (*ignored) UnmarshalJSON([]byte) error { return nil }
+
+// laterFields is the payload version of the fields that were added to kinds of earlier versions.
+const laterFields = 4
+
+// laterField returns the version that a body needs if such a field is set.
+func laterField(set bool) int {
+	if set {
+		return laterFields
+	}
+	return 0
+}

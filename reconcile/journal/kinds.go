@@ -92,17 +92,6 @@ var kinds = []*kind{
 	}.kind(),
 }
 
-// laterFields is the payload version of the fields that were added to kinds of earlier versions.
-const laterFields = 4
-
-// laterField returns the version that a body needs if such a field is set.
-func laterField(set bool) int {
-	if set {
-		return laterFields
-	}
-	return 0
-}
-
 // olderGuarded also accepts the fields that older releases wrote and that nothing reads.
 type olderGuarded struct {
 	Guarded
