@@ -98,7 +98,8 @@ func holdCondition(reason gate.HoldReason) plan.ConditionType {
 		return plan.Suspended
 	case gate.HoldWaits:
 		return plan.WaitsFor
-	case gate.HoldApproval, gate.HoldDenied, gate.HoldDestroyLimit, gate.HoldEmptyDesired, gate.HoldObserve, gate.HoldWindow, gate.HoldWritesStopped:
+	case gate.HoldApproval, gate.HoldDenied, gate.HoldDestroyLimit, gate.HoldEmptyDesired, gate.HoldObserve, gate.HoldRecreateDenied, gate.HoldWindow,
+		gate.HoldWritesStopped:
 	}
 	return plan.Held
 }

@@ -179,6 +179,7 @@ func guestNotices(r report.Report) []notice {
 		{bad, "1 guest is not the guest that its manifest means", "%d guests are not the guests that their manifests mean", has(plan.IdentityConflict)},
 		{warn, "1 guest waits for a signed approval", "%d guests wait for a signed approval", isHeld(gate.HoldApproval)},
 		{warn, "1 guest is not destroyed because of a guard", "%d guests are not destroyed because of a guard", guarded},
+		{warn, "1 guest is gone and not created again because of its lifecycle", "%d guests are gone and not created again because of their lifecycle", isHeld(gate.HoldRecreateDenied)},
 		{warn, "1 guest is blocked", "%d guests are blocked", has(plan.Blocked)},
 		{warn, "1 guest could not be read", "%d guests could not be read", has(plan.NotObserved)},
 		{warn, "1 guest was not read for too long", "%d guests were not read for too long", stale},

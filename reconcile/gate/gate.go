@@ -25,12 +25,14 @@ const (
 	HoldWindow        HoldReason = "window"    // the guest may restart only within lifecycle.window
 	HoldWaits         HoldReason = "waits-for" // a dependency or a lower wave comes first
 	HoldWritesStopped HoldReason = "writes-stopped"
+
+	HoldRecreateDenied HoldReason = "recreate-denied" // lifecycle.recreate: deny; approvals have no effect
 )
 
 // HoldReasons lists every reason, for metrics that start at zero.
 func HoldReasons() []HoldReason {
 	return []HoldReason{
-		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldObserve, HoldSuspended, HoldWaits, HoldWindow, HoldWritesStopped,
+		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldObserve, HoldRecreateDenied, HoldSuspended, HoldWaits, HoldWindow, HoldWritesStopped,
 	}
 }
 
@@ -115,6 +117,9 @@ func (g Gate) Judge(step plan.Step) Verdict {
 			}
 		}
 	}
+	if step.Recreates {
+		return g.judgeRecreate(step, policy)
+	}
 	if isInterrupting(step) {
 		return g.judgeApproval(step, interruption(step))
 	}
@@ -187,6 +192,19 @@ func (g Gate) judgeDestroy(step plan.Step) Verdict {
 	default:
 		return g.judgeApproval(step, "it destroys the guest and its volumes")
 	}
+}
+
+// judgeRecreate follows the stricter one of the manifest's lifecycle.recreate and the remembered one.
+func (g Gate) judgeRecreate(step plan.Step, policy Policy) Verdict {
+	remembered := guest.Permission(g.Remembered[step.Guest.VMID].Recreate)
+	switch wanted := policy.Lifecycle.Recreate; {
+	case wanted == guest.Deny || remembered == guest.Deny:
+		return held(HoldRecreateDenied, "the guest is gone, the agent did not destroy it, and lifecycle.recreate is deny",
+			"restore the guest in Proxmox, set lifecycle.recreate to approve or allow, or remove the manifest")
+	case wanted == guest.Allow && remembered == guest.Allow:
+		return Verdict{}
+	}
+	return g.judgeApproval(step, "the guest is gone, the agent did not destroy it, and a new guest does not have its data")
 }
 
 func (g Gate) judgeApproval(step plan.Step, why string) Verdict {

@@ -41,6 +41,14 @@ func TestGateJudge(t *testing.T) {
 		return func(g *Gate) { g.Remembered[201] = journal.Guarded{VMID: 201, Destroy: destroy} }
 	}
 	policy := func(p Policy) func(*Gate) { return func(g *Gate) { g.Policies[policyKey(ref)] = p } }
+	again := create
+	again.Recreates = true
+	recreation := func(remembered string, wanted guest.Permission) func(*Gate) {
+		return func(g *Gate) {
+			g.Remembered[201] = journal.Guarded{VMID: 201, Recreate: remembered}
+			g.Policies[policyKey(ref)] = Policy{Lifecycle: guest.Lifecycle{Recreate: wanted}}
+		}
+	}
 	tests := map[string]struct {
 		step plan.Step
 		with []func(*Gate)
@@ -80,9 +88,23 @@ func TestGateJudge(t *testing.T) {
 		"suspended_until_then": {
 			step: config, with: []func(*Gate){policy(Policy{Suspend: &guest.Suspension{Until: now.Add(time.Second)}})}, want: HoldSuspended,
 		},
-		"suspended_no_more": {step: config, with: []func(*Gate){policy(Policy{Suspend: &guest.Suspension{Until: now}})}},
-		"no_writes":         {step: config, with: []func(*Gate){func(g *Gate) { g.NoWrites = "journal: no space left" }}, want: HoldWritesStopped},
-		"waits":             {step: create, with: []func(*Gate){func(g *Gate) { g.Waits = func(plan.Step) string { return "it depends on db-1" } }}, want: HoldWaits},
+		"suspended_no_more":          {step: config, with: []func(*Gate){policy(Policy{Suspend: &guest.Suspension{Until: now}})}},
+		"no_writes":                  {step: config, with: []func(*Gate){func(g *Gate) { g.NoWrites = "journal: no space left" }}, want: HoldWritesStopped},
+		"waits":                      {step: create, with: []func(*Gate){func(g *Gate) { g.Waits = func(plan.Step) string { return "it depends on db-1" } }}, want: HoldWaits},
+		"recreate_without_lifecycle": {step: again, want: HoldApproval},
+		"recreate_approved":          {step: again, with: []func(*Gate){approval(again, time.Hour, "olga")}},
+		"recreate_approved_for_another": {
+			step: again, with: []func(*Gate){recreation("approve", guest.Approve), approval(destroy, time.Hour, "olga")}, want: HoldApproval,
+		},
+		"recreate_allowed":                {step: again, with: []func(*Gate){recreation("allow", guest.Allow)}},
+		"recreate_allowed_by_manifest":    {step: again, with: []func(*Gate){recreation("approve", guest.Allow)}, want: HoldApproval},
+		"recreate_allowed_older_journal":  {step: again, with: []func(*Gate){recreation("", guest.Allow)}, want: HoldApproval},
+		"recreate_allowed_in_the_past":    {step: again, with: []func(*Gate){recreation("allow", guest.Approve)}, want: HoldApproval},
+		"recreate_denied_by_manifest":     {step: again, with: []func(*Gate){recreation("allow", guest.Deny)}, want: HoldRecreateDenied},
+		"recreate_denied_though_approved": {step: again, with: []func(*Gate){recreation("deny", guest.Deny), approval(again, time.Hour, "olga")}, want: HoldRecreateDenied},
+		"recreate_waits": {
+			step: again, with: []func(*Gate){recreation("allow", guest.Allow), func(g *Gate) { g.Waits = func(plan.Step) string { return "it depends on db-1" } }}, want: HoldWaits,
+		},
 		"drift_does_not_wait": {
 			step: config, with: []func(*Gate){func(g *Gate) { g.Waits = func(plan.Step) string { return "it depends on db-1" } }},
 		},

@@ -119,13 +119,14 @@ type Suspension struct {
 // removing a manifest does not remove the guard.
 type Lifecycle struct {
 	Destroy         Permission
+	Recreate        Permission // to create the guest again if it is gone and the agent did not destroy it
 	RebootPolicy    RebootPolicy
 	Window          string        // "Sat 02:00-04:00 Europe/Berlin", for RebootPolicy window
 	ShutdownTimeout time.Duration // how long a shutdown may take; 0 is 3 minutes
 	ForceStop       bool          // stop the guest hard when the shutdown takes longer
 }
 
-// Permission is whether a destructive step may run.
+// Permission is whether a destructive step, or the second creation of a guest, may run.
 type Permission string
 
 // Permissions. Approve is the default; Deny ignores approvals.

@@ -176,6 +176,7 @@ func drawHistory(t *rapid.T) []frame {
 			Owned{VMID: n, Identity: key, Origin: Created},
 			Disowned{VMID: n},
 			Guarded{VMID: n, Destroy: "deny"},
+			Guarded{VMID: n, Destroy: "deny", Recreate: "allow"},
 			Applied{VMID: n, Identity: key, Fingerprints: map[string]string{"cipassword": step}},
 			Futile{VMID: n, Revision: step, StepDigest: key},
 			Ordered{Key: key, State: OrderSeen},

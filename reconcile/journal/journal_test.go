@@ -32,7 +32,7 @@ func oneOfEach() []Body {
 		Ended{Step: "s1", Result: Failed, Error: "clone: <no space> \"left\"", Sent: true},
 		Assigned{Kind: "VirtualMachine", Name: "web-1", VMID: 101},
 		Owned{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Identity: "i1", Tag: "gitops-0a", UUID: "u1", Origin: Created},
-		Guarded{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Destroy: "deny"},
+		Guarded{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Destroy: "deny", Recreate: "approve"},
 		Applied{VMID: 101, Identity: "i1", Fingerprints: map[string]string{"cipassword": "f1"}},
 		Futile{VMID: 101, Revision: "main@sha1:c1", StepDigest: "d2"},
 		Ordered{

@@ -60,6 +60,7 @@ var kinds = []*kind{
 	}.kind(),
 	row[Guarded]{
 		name: "guarded", version: 1,
+		newer:    func(b Guarded) int { return laterField(b.Recreate != "") },
 		decode:   decodeVia(func(b olderGuarded) Guarded { return b.Guarded }),
 		complete: func(b Guarded) bool { return b.VMID > 0 },
 		fold:     func(f *fold, r Record, b Guarded) { f.guarded.set(b.VMID, r, b) },

@@ -109,12 +109,14 @@ type Disowned struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Guarded records the lifecycle rule that an accepted manifest gave a guest. The rule stays in force after the manifest is removed.
+// Guarded records the lifecycle rules that an accepted manifest gave a guest. Destroy stays in force after the manifest is removed. Older
+// releases did not record Recreate, which means approve then.
 type Guarded struct {
-	VMID    int    `json:"vmid"`
-	Kind    string `json:"kind,omitempty"`
-	Name    string `json:"name,omitempty"`
-	Destroy string `json:"destroy,omitempty"` // deny, approve or allow
+	VMID     int    `json:"vmid"`
+	Kind     string `json:"kind,omitempty"`
+	Name     string `json:"name,omitempty"`
+	Destroy  string `json:"destroy,omitempty"`  // deny, approve or allow
+	Recreate string `json:"recreate,omitempty"` // deny, approve or allow
 }
 
 // Applied records the secrets that a guest received last. It replaces the guest's earlier Applied record. A fingerprint distinguishes

@@ -79,7 +79,7 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if owned, changed := ownership.Confirm(state.Owned[t.VMID], t.Seen); changed && t.Absence == "" {
+	if owned, changed := ownership.Confirm(state.Owned[t.VMID], t.Seen); changed && t.Absence == "" && !cluster.PartlyCreated(t.Seen) {
 		if err := w.append(ctx, owned); err != nil {
 			return false, err
 		}
@@ -96,7 +96,7 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 	case !ok:
 		return false, nil
 	case step.TakesOwnership:
-		return true, w.takeOwnership(ctx, basis, step, t)
+		return true, w.takeOwnership(ctx, basis, step, verdict, t)
 	case slices.ContainsFunc(step.Uses(), func(s queue.Resource) bool { return !slices.Contains(t.uses, s) }):
 		return false, nil // the engine offers the guest again with what this step uses
 	}
@@ -138,8 +138,9 @@ func (w *Worker) execute(ctx context.Context, basis *Basis, step plan.Step, verd
 	return true, nil
 }
 
-// takeOwnership journals a new identity for the guest, before the first call is made under it.
-func (w *Worker) takeOwnership(ctx context.Context, basis *Basis, step plan.Step, t *turn) error {
+// takeOwnership journals a new identity for the guest, before the first call is made under it. The approvals of a step that creates a guest
+// again are used up by this: they name the identity of the guest that is gone, and the creation under the new identity needs none.
+func (w *Worker) takeOwnership(ctx context.Context, basis *Basis, step plan.Step, verdict gate.Verdict, t *turn) error {
 	owned := ownership.NewRecord(basis.Cluster, step.Guest, journal.Created, "")
 	if step.Op != cluster.OpCreate {
 		owned.Origin, owned.UUID = journal.Adopted, guest.SMBIOSUUID(t.Seen)
@@ -147,6 +148,12 @@ func (w *Worker) takeOwnership(ctx context.Context, basis *Basis, step plan.Step
 	records := []journal.Body{owned}
 	if d, named := basis.desired(t.VMID); named {
 		records = append(records, ownership.Guarded(*d))
+	}
+	orders := w.journal.State().Orders
+	for _, key := range verdict.ApprovalKeys {
+		order := orders[key].Ordered
+		order.Key, order.State = key, journal.OrderRun
+		records = append(records, order)
 	}
 	return w.appendIfCurrent(ctx, basis, records...)
 }

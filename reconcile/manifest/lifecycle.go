@@ -10,6 +10,7 @@ import (
 // lifecycle is what may be done to a guest without asking.
 type lifecycle struct {
 	destroy         opt[string]
+	recreate        opt[string]
 	rebootPolicy    opt[string]
 	window          opt[string]
 	shutdownTimeout opt[time.Duration]
@@ -20,6 +21,7 @@ type lifecycle struct {
 func (c *lifecycle) fields() []field {
 	return []field{
 		{"destroy", "", "When the manifest is gone: deny keeps the guest, even with an approval, approve waits for a signed approval, allow destroys it. Default: approve.", choice(&c.destroy, string(guest.Deny), string(guest.Approve), string(guest.Allow))},
+		{"recreate", "", "When the guest is gone and the agent did not destroy it: deny leaves it gone, even with an approval, approve waits for a signed approval, allow creates it again. Default: allow if every volume comes from the source (clone, image or template), else approve.", choice(&c.recreate, string(guest.Deny), string(guest.Approve), string(guest.Allow))},
 		{"rebootPolicy", "", "When a change waits for a restart: never reports it, approve waits for a signed approval, window restarts within the window, auto restarts at once. Default: never.", choice(&c.rebootPolicy, string(guest.RebootNever), string(guest.RebootApprove), string(guest.RebootWindow), string(guest.RebootAuto))},
 		{"window", "", "When rebootPolicy window may restart the guest: days, hours and a time zone, such as Sat 02:00-04:00 Europe/Berlin.", window(&c.window)},
 		{"shutdownTimeout", "", "How long the guest may take to shut down. Default: 3m.", duration(&c.shutdownTimeout, maxDelay)},
@@ -38,11 +40,11 @@ func (c *lifecycle) check(l *lowering) {
 	}
 }
 
-// value returns the lifecycle with its defaults.
+// value returns the lifecycle with its defaults. Recreate is empty if the manifest does not set it: its default depends on the whole guest.
 func (c *lifecycle) value() guest.Lifecycle {
 	out := guest.Lifecycle{
 		Destroy: guest.Approve, RebootPolicy: guest.RebootNever,
-		Window: c.window.value, ShutdownTimeout: c.shutdownTimeout.value, ForceStop: c.forceStop.value,
+		Recreate: guest.Permission(c.recreate.value), Window: c.window.value, ShutdownTimeout: c.shutdownTimeout.value, ForceStop: c.forceStop.value,
 	}
 	if c.destroy.set {
 		out.Destroy = guest.Permission(c.destroy.value)

@@ -27,7 +27,7 @@ func describe(d guest.Desired) string {
 		{"ha", describeHA(d.HA)},
 		{"secrets", describeSecrets(d.Secrets)},
 		{"source", describeSource(d.Source)},
-		{"lifecycle", fmt.Sprintf("%s %s %q %s", d.Lifecycle.Destroy, d.Lifecycle.RebootPolicy, d.Lifecycle.Window, d.Lifecycle.ShutdownTimeout)},
+		{"lifecycle", fmt.Sprintf("%s %s %s %q %s", d.Lifecycle.Destroy, d.Lifecycle.Recreate, d.Lifecycle.RebootPolicy, d.Lifecycle.Window, d.Lifecycle.ShutdownTimeout)},
 		{"depends on", strings.Join(d.DependsOn, ", ")},
 		{"ignores", strings.Join(d.Ignore, ", ")},
 	} {

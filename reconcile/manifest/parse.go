@@ -138,5 +138,8 @@ func (l *lowering) desired(doc *document, s spec) guest.Desired {
 		d.State = guest.RunState(c.state.value)
 	}
 	d.Intents, d.Secrets = l.sorted(), l.sortedSecrets()
+	if d.Lifecycle.Recreate == "" {
+		d.Lifecycle.Recreate = d.DefaultRecreate()
+	}
 	return d
 }

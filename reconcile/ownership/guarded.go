@@ -13,6 +13,6 @@ func Guarded(d guest.Desired) journal.Guarded {
 		destroy = guest.Approve
 	}
 	return journal.Guarded{
-		VMID: d.VMID, Kind: string(d.Kind), Name: d.Name, Destroy: string(destroy),
+		VMID: d.VMID, Kind: string(d.Kind), Name: d.Name, Destroy: string(destroy), Recreate: string(d.Lifecycle.Recreate),
 	}
 }

@@ -21,7 +21,9 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 	written := withSecrets(intendedChanges(d), intendedSecrets(d))
 	p.Changes = withChangesOutsideConfig(written, d, got.Inventory)
 	owned, isOwned := want.Owned[d.VMID]
-	isOwned = isOwned && owned.Claiming && owned.Origin == journal.Created
+	creating := owned.Claiming && owned.Origin == journal.Created
+	existed := isOwned && !creating
+	isOwned = isOwned && creating
 	mine := *d
 	if isOwned {
 		mine.Marker = owned.Tag
@@ -43,7 +45,10 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 	call.Secrets = secrets
 	step := Step{
 		Guest: d.Ref, Op: cluster.OpCreate, Class: guest.Live, Wave: d.Wave, Changes: written,
-		Calls: []cluster.Call{call}, CopyTargets: copyTargets(d, call), TakesOwnership: !isOwned, Reason: "does not exist",
+		Calls: []cluster.Call{call}, CopyTargets: copyTargets(d, call), TakesOwnership: !isOwned, Recreates: existed, Reason: "does not exist",
+	}
+	if existed {
+		step.Reason = "existed, and is gone"
 	}
 	p.Node = call.Node
 	p.Steps = append(p.Steps, step)

@@ -26,6 +26,7 @@ type Step struct {
 	Pending         []string // values that a restart brings into effect, including those that others wrote: "key=value", or "key" for a key that is removed; sorted
 	Doubt           string   // why the step may not be meant for the present guest; the step then needs an approval
 	TakesOwnership  bool     // the step creates or adopts the guest: its identity must be in the journal first
+	Recreates       bool     // the guest existed and is gone, and the agent did not destroy it
 	AfterAdoption   bool     // the guest is adopted first: the identity that an approval names does not exist yet
 	Reason          string   // for people: "removed from the repository", "state: running"
 }

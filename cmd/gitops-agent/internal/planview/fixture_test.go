@@ -44,7 +44,7 @@ func fixtureDocument() Document {
 
 func fixture() []plannedGuest {
 	return []plannedGuest{
-		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(),
+		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(),
 		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
 	}
 }
@@ -189,6 +189,17 @@ func destroyDenied() plannedGuest {
 
 func destroyLimited() plannedGuest {
 	return destroy("old-1", 213, held(gate.HoldDestroyLimit, "3 calls to destroy a guest were sent in the last 24 hours", "wait, or raise spec.guards.maxDestroysPerDay of the Cluster"))
+}
+
+// recreateDenied was destroyed by hand.
+func recreateDenied() plannedGuest {
+	create := step(cluster.OpCreate, guest.Live, "existed, and is gone")
+	create.Calls, create.Recreates = []cluster.Call{{Op: cluster.OpCreate, Params: map[string]string{"scsi0": "local-lvm:32"}}}, true
+	return plannedGuest{
+		plan: plan.Guest{Ref: ref(guest.VirtualMachine, "files-1", 219), Node: "pve1", Managed: true, Origin: at("guests/files.yaml", 1, 1), Steps: []plan.Step{create}},
+		verdicts: []gate.Verdict{held(gate.HoldRecreateDenied, "the guest is gone, the agent did not destroy it, and lifecycle.recreate is deny",
+			"restore the guest in Proxmox, set lifecycle.recreate to approve or allow, or remove the manifest")},
+	}
 }
 
 func emptyDesired() plannedGuest {
