@@ -40,7 +40,7 @@ func TestPauseStopsWritesAndResumeContinues(t *testing.T) {
 			_, err := file.Remove()
 			l.ok(err)
 		},
-		"by_its_end": func(_ *lab, file pause.File) { time.Sleep(2 * time.Hour) },
+		"by_its_end": func(_ *lab, _ pause.File) { time.Sleep(2 * time.Hour) },
 	}
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {

@@ -84,8 +84,8 @@ func TestStateOfAnotherUserIsRefused(t *testing.T) {
 	if !errors.As(err, &file) || !strings.Contains(file.Problem, dir+" belongs to user") || !strings.HasPrefix(file.Fix, "chown -R --no-dereference ") || !strings.HasSuffix(file.Fix, " "+dir) {
 		t.Errorf("directory of another user: got %v, want the chown command", err)
 	}
-	if fix := foreignState(dir, dir, 998, 0).(*HostFileError).Fix; !strings.Contains(fix, "setpriv --reuid 998") {
-		t.Errorf("root in the directory of user 998: got %q, want the command to run it as that user", fix)
+	if err := foreignState(dir, dir, 998, 0); !errors.As(err, &file) || !strings.Contains(file.Fix, "setpriv --reuid 998") {
+		t.Errorf("root in the directory of user 998: got %v, want the command to run it as that user", err)
 	}
 	if user != 0 {
 		return // only root can give files to other users
