@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
@@ -16,7 +17,7 @@ func (s *Source) oldDir() string { return filepath.Clean(s.opts.Dir) + ".old" }
 // recoverDirs ensures that opts.Dir contains a store. If the directory is missing because of a crash between the two renames
 // of activateNew, it moves Dir.old back. If there is no Dir.old, it makes an empty store.
 func (s *Source) recoverDirs() error {
-	if err := os.RemoveAll(s.newDir()); err != nil {
+	if err := os.RemoveAll(s.newDir()); err != nil && !errors.Is(err, syscall.EROFS) { // a read-only store can still be read
 		return err
 	}
 	hasDir, err := exists(s.opts.Dir)

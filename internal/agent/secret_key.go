@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // secretKeySize is the size of the key for fingerprints and salts of secrets, in bytes.
@@ -35,7 +36,11 @@ func secretKey(stateDir string) ([]byte, error) {
 func newSecretKey(path string) ([]byte, error) {
 	key := make([]byte, secretKeySize)
 	_, _ = rand.Read(key) // according to its documentation, it never fails
-	if err := writeDurably(path, key); err != nil {
+	err := writeDurably(path, key)
+	if errors.Is(err, syscall.EROFS) {
+		return key, nil // the journal takes no records either, so no fingerprint of this key becomes durable
+	}
+	if err != nil {
 		return nil, fmt.Errorf("create key of secrets: %w", err)
 	}
 	return key, nil

@@ -71,7 +71,7 @@ func writeStopNotices(r report.Report) []notice {
 	case gate.StopDryRun:
 		n.Tone, n.Title, n.Text = idle, "Dry run", "The agent plans and reports, but writes nothing."
 	case gate.StopJournal:
-		n.Title, n.Hint = "The journal cannot be written, so the agent does not write to the cluster", "free space on the disk, or see gitops-agent journal repair"
+		n.Title, n.Hint = "The journal cannot be written, so the agent does not write to the cluster", "free space on the disk, make the file system writable and start the agent again, or see gitops-agent journal repair"
 	case gate.StopNotReady:
 		n.Title, n.Hint = "The cluster cannot be written to", "the accepted revision stays in force; work continues when the cluster answers and has quorum"
 	case gate.StopUnverified:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -31,11 +32,22 @@ func (l dirLock) Close() error {
 	return errors.Join(syscall.Flock(int(l.Fd()), syscall.LOCK_UN), l.File.Close())
 }
 
+// noLock stands for the lock of a directory in which no process can make one, because its file system is read-only.
+type noLock struct{}
+
+func (noLock) Close() error { return nil }
+
 // lock locks the directory for this process. It waits up to lockWait for another process to release the directory. The kernel releases
 // the lock when the process ends in any way. The file itself stays, because removing it would let two processes lock two files with the
 // same name.
 func (d osDisk) lock() (io.Closer, error) {
 	f, err := d.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600)
+	if errors.Is(err, syscall.EROFS) { // then the journal takes no records, and the agent only observes
+		f, err = d.root.OpenFile(lockName, os.O_RDONLY, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			return noLock{}, nil
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock state directory: %w", err)
 	}
