@@ -35,8 +35,8 @@ type Tag struct {
 	Raw []byte // the object's body without git's "tag <size>" header
 }
 
-// A Repository reads git objects. It never writes. Its methods are safe for concurrent use. It keeps some packs open as long
-// as it is in use.
+// A Repository reads git objects. It never writes. Its methods are safe for concurrent use. It keeps some packs open while
+// it is in use.
 type Repository struct {
 	dir string
 

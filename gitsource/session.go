@@ -95,7 +95,7 @@ func (a advertisement) tag(name string) (plumbing.Hash, error) {
 	return plumbing.ZeroHash, fmt.Errorf("the remote has no tag %q: %w", name, ErrNotFound)
 }
 
-// requestPack requests want and every object that it leads to and that haves do not. It returns the pack as a stream.
+// requestPack requests all objects that are reachable from want and not from haves. It returns the pack as a stream.
 func requestPack(ctx context.Context, s session, a advertisement, want plumbing.Hash, haves []plumbing.Hash) (io.Reader, error) {
 	req := packp.NewUploadPackRequest()
 	req.Wants, req.Haves = []plumbing.Hash{want}, haves

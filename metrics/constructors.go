@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// namespace begins every name.
+// namespace is the prefix of every metric name.
 const namespace = "gitops_agent"
 
 func counter(name, help string) prometheus.Counter {

@@ -12,8 +12,8 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// assess derives the state of every planned guest and brings the tracks up to date. It tells of drift and of convergence. After it, the state
-// of the cycle is final: publish only prints it.
+// assess derives the state of every planned guest and brings the tracks up to date. It reports drift and convergence. Afterwards
+// the state of the cycle is final: publish only prints it.
 func (e *Engine) assess(planned plan.Plan) {
 	now := time.Now()
 	state := e.opts.Journal.State()
@@ -38,7 +38,7 @@ func (e *Engine) assess(planned plan.Plan) {
 // isReported reports whether a planned guest is part of the report. A guest that the agent owned and that is gone is not; tidy forgets it.
 func isReported(p plan.Guest) bool { return p.Managed || !p.Empty() }
 
-// assessGuest returns the state of one guest. Copies are other guests that bear its marker.
+// assessGuest returns the state of one guest. Copies are other guests that have its marker.
 func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []cluster.Row, now time.Time) assessment {
 	a := assessment{sync: syncOf(p), conditions: slices.Clone(p.Conditions), busy: e.queue.Busy(p.Ref.VMID)}
 	if a.sync == report.Synced && !a.busy && t.retry.over(now) {
@@ -104,7 +104,7 @@ func holdCondition(reason gate.HoldReason) plan.ConditionType {
 	return plan.Held
 }
 
-// conditions returns the conditions of a guest that neither the plan nor the gate knows.
+// conditions returns the conditions of a guest that neither the plan nor the gate can find.
 func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.Time) []plan.Condition {
 	var list []plan.Condition
 	live, isLive := e.observer.Snapshot().Guests[p.Ref.VMID]
@@ -149,7 +149,7 @@ func failedCondition(t *track, guests []guest.Desired) plan.Condition {
 		reason = plan.ConditionReason(t.failedStep.Op)
 	}
 	c := plan.Condition{Type: plan.Failed, Reason: reason, Message: t.failed.Error()}
-	if isHopeless(t.failed, t.failedStep.Op) {
+	if likelyRefusedAgain(t.failed, t.failedStep.Op) {
 		c.Hint = "correct the manifest, or what Proxmox names; the agent retries a few times, then every half an hour, and at once with the next revision"
 	}
 	return c

@@ -16,10 +16,10 @@ const (
 	lastRetry     = 5 * time.Minute
 	terminalRetry = 30 * time.Minute // after an error that only a person or a new revision removes
 	heavyTries    = 3                // tries of a failed move or restart, and of a call that Proxmox refuses as invalid, before terminalRetry
-	patientTries  = 5                // tries, in a bit more than a minute, before guests of higher waves no longer wait
+	waveTries     = 5                // tries, in a bit more than a minute, before guests of higher waves no longer wait
 )
 
-// backoff is how long a guest is not tried again after failures.
+// backoff is the time after failures in which a guest is not tried again.
 type backoff struct {
 	failures int // in a row
 	until    time.Time
@@ -30,7 +30,7 @@ type backoff struct {
 func (b backoff) after(err error, op cluster.Op, now time.Time) backoff {
 	b.failures++
 	wait := min(firstRetry<<min(b.failures-1, 10), lastRetry)
-	if isTerminal(err) || isHopeless(err, op) && b.failures > heavyTries {
+	if isTerminal(err) || likelyRefusedAgain(err, op) && b.failures > heavyTries {
 		wait = terminalRetry
 	}
 	var ran *cluster.TaskError
@@ -43,7 +43,7 @@ func (b backoff) after(err error, op cluster.Op, now time.Time) backoff {
 	if errors.Is(err, cluster.ErrConflict) && b.failures == 1 {
 		wait = 0 // the guest was edited: read it again at once
 	}
-	jitter := time.Duration(rand.Int64N(int64(wait)/5 + 1)) //nolint:gosec // spreads load, guards nothing
+	jitter := time.Duration(rand.Int64N(int64(wait)/5 + 1)) //nolint:gosec // spreads load, not used for security
 	b.until = now.Add(wait + jitter)
 	return b
 }
@@ -53,9 +53,9 @@ func isTerminal(err error) bool {
 	return errors.Is(err, cluster.ErrDenied) || errors.Is(err, lane.ErrRestartIneffective)
 }
 
-// isHopeless reports whether Proxmox would probably refuse the same call again. What the call lacks may still appear, so a few tries come
-// first: a clone that is about to go, or a storage of another machine. A start is never hopeless for that reason.
-func isHopeless(err error, op cluster.Op) bool {
+// likelyRefusedAgain reports whether Proxmox would probably refuse the same call again. What the call lacks may still appear, so a few tries come
+// first: a clone that is about to be removed, or a storage of another machine. Therefore the result is always false for a start.
+func likelyRefusedAgain(err error, op cluster.Op) bool {
 	return errors.Is(err, cluster.ErrInvalid) && op.Reaches() != guest.StatusRunning
 }
 

@@ -7,7 +7,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// noteConvergence notes whether all guests are in sync under the newest revision, and tells once per revision that they are.
+// noteConvergence notes whether all guests are in sync under the newest revision, and reports convergence once per revision.
 func (e *Engine) noteConvergence(assessed []*track, state journal.State, now time.Time) {
 	e.convergence.now = e.converged(assessed, state)
 	if !e.convergence.now || !e.convergence.since.IsZero() {
@@ -15,7 +15,7 @@ func (e *Engine) noteConvergence(assessed []*track, state journal.State, now tim
 	}
 	e.convergence.since = now
 	if e.force.Resumed {
-		return // an earlier run told of it, or the time that it took is unknown
+		return // an earlier run reported it, or its duration is unknown
 	}
 	rev := e.force.Accepted.Revision()
 	e.opts.Hooks.converged(report.ConvergedOutcome{

@@ -8,7 +8,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// noteDrift compares the guest's sync state with that of the cycle before, and tells of drift that appeared or was repaired.
+// noteDrift compares the guest's sync state with its state in the cycle before, and reports drift that appeared or was repaired.
 func (e *Engine) noteDrift(t *track, p plan.Guest, sync report.Sync, now time.Time) {
 	revision := e.basis.Load().Revision
 	switch {
@@ -16,7 +16,7 @@ func (e *Engine) noteDrift(t *track, p plan.Guest, sync report.Sync, now time.Ti
 		return
 	case sync == report.Synced:
 		if t.assessed && !t.synced && t.cause != "" {
-			e.tellDrift(report.DriftOutcome{Guest: p.Ref, Cause: t.cause, Repaired: true})
+			e.reportDrift(report.DriftOutcome{Guest: p.Ref, Cause: t.cause, Repaired: true})
 		}
 		t.driftSince, t.convergedAt, t.revision = time.Time{}, now, revision
 	case t.synced || !t.assessed:
@@ -28,7 +28,7 @@ func (e *Engine) noteDrift(t *track, p plan.Guest, sync report.Sync, now time.Ti
 		for _, c := range p.Changes {
 			keys = append(keys, c.Key)
 		}
-		e.tellDrift(report.DriftOutcome{Guest: p.Ref, Cause: t.cause, Keys: keys})
+		e.reportDrift(report.DriftOutcome{Guest: p.Ref, Cause: t.cause, Keys: keys})
 	}
 	t.assessed, t.synced = true, sync == report.Synced
 }
@@ -45,8 +45,8 @@ func (e *Engine) driftCause(t *track, revision string) report.DriftCause {
 	return report.DriftRevision
 }
 
-// tellDrift passes drift that appeared or was repaired to the log, the metrics and the audit history.
-func (e *Engine) tellDrift(o report.DriftOutcome) {
+// reportDrift passes drift that appeared or was repaired to the log, the metrics and the audit history.
+func (e *Engine) reportDrift(o report.DriftOutcome) {
 	name := "drift-found"
 	if o.Repaired {
 		name = "drift-repaired"

@@ -37,13 +37,13 @@ type Options struct {
 	VMList   string             // the vmlist file, /etc/pve/.vmlist on a node; "" uses none
 	Check    time.Duration      // within which guests are read in full that did not change according to VMList; 0 is 10 times Resync
 	Parallel int                // lanes that work at the same time; 0 is 8
-	Limits   queue.Limits       // of what these lanes share
+	Limits   queue.Limits       // of the resources that these lanes share
 	DryRun   bool               // plan and report, write nothing
 	Floors   intake.FloorKeeper // stores the floor outside the state directory; nil stores none
 	Note     intake.RewriteNote // where allow-rewrite leaves its note; the zero value reads none
 	Pause    pause.File         // stops all writes while it exists; the zero value never does
 	Secrets  secret.Source      // of the secrets that manifests name
-	Logger   *slog.Logger       // nil is silent
+	Logger   *slog.Logger       // nil logs nothing
 	Hooks    Hooks
 }
 
@@ -66,14 +66,14 @@ type Engine struct {
 
 	// The fields below belong to the goroutine of Run or Once.
 	force       intake.InForce
-	epoch       epoch.Number    // the newest epoch that the engine knows; lanes work in it
+	epoch       epoch.Number    // the newest epoch that the engine has seen; lanes work in it
 	guests      []guest.Desired // of the revision in force, with the assigned vmids
 	policies    gate.Policies   // of guests
 	source      report.Source
-	fetchErr    error // behind source.Error
+	fetchErr    error // the error that source.Error shows
 	proxmox     report.Proxmox
-	clusterErr  error // behind proxmox.Error
-	outages     int   // readings of the cluster in a row that failed
+	clusterErr  error // the error that proxmox.Error shows
+	outages     int   // consecutive readings of the cluster that failed
 	trouble     observe.Trouble
 	unassigned  error // why guests without a vmid did not get one
 	tracks      map[trackKey]*track
@@ -100,7 +100,7 @@ func (e *Engine) mayWrite() bool {
 	return e.force.Accepted.Valid() && !e.opts.DryRun && e.opts.Journal.Healthy() == nil && e.force.Unverified == nil
 }
 
-// convergence is whether the guests are as the revision in force wants them.
+// convergence states whether the guests match the revision in force.
 type convergence struct {
 	now   bool      // in this cycle
 	since time.Time // when all guests of the revision were in sync for the first time; zero while they were not

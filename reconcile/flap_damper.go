@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// flapDamper tells a guest that something keeps changing back from a guest that drifts now and then. It is a leaky bucket: every turn of a
+// flapDamper distinguishes a guest that is changed back again and again from a guest that drifts only sometimes. It is a leaky bucket: every turn of a
 // lane that executed steps adds 1, or heavyCost if a step moved the guest or its disks or restarted it, and 1 leaks in flapLeak.
 type flapDamper struct {
 	level float64
@@ -19,7 +19,7 @@ const (
 	flapLeak  = 2 * time.Minute
 )
 
-// flapCost returns what a turn adds to the bucket.
+// flapCost returns the amount that a turn adds to the bucket.
 func flapCost(heavy bool) float64 {
 	if heavy {
 		return heavyCost

@@ -153,12 +153,12 @@ func TestRewriteNeedsANote(t *testing.T) {
 		if r := l.refused(); r.Reason != "not-descendant" {
 			t.Errorf("got reason %s for rewritten history, want not-descendant", r.Reason)
 		}
-		l.ok(l.opts.Note.Leave(gitsource.ID(strings.Repeat("b", 40))))
+		l.ok(l.opts.Note.Write(gitsource.ID(strings.Repeat("b", 40))))
 		time.Sleep(10 * time.Minute)
 		if got := l.sim.Value(201, "memory"); got != "2048" {
 			t.Fatalf("got memory %s by a note for another commit, want 2048", got)
 		}
-		l.ok(l.opts.Note.Leave(gitsource.ID(rewritten)))
+		l.ok(l.opts.Note.Write(gitsource.ID(rewritten)))
 		l.converge()
 		if _, err := os.Stat(filepath.Join(l.state, "allow-rewrite")); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("got the note still there (%v), want it removed", err)
@@ -173,7 +173,7 @@ func TestRewriteNoteDoesNotReplaceASignature(t *testing.T) {
 		spec := sigtest.CommitSpec{Tree: l.repo.Tree(), Parents: []string{l.repo.Tip}, Message: "not signed"}
 		raw := spec.Payload(time.Now())
 		id := l.repo.Place(raw, sigtest.ObjectID("commit", raw))
-		l.ok(l.opts.Note.Leave(gitsource.ID(id)))
+		l.ok(l.opts.Note.Write(gitsource.ID(id)))
 		defer l.start()()
 		if r := l.refused(); r.Reason != "unsigned" {
 			t.Errorf("got reason %s, want unsigned", r.Reason)

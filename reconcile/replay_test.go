@@ -72,7 +72,7 @@ func TestSpentApprovalIsNotReplayed(t *testing.T) {
 			again, err := l.sig.SignCommit(payloadOf(raw), olga, sigtest.SignOptions{At: time.Now()})
 			l.ok(err)
 			id := l.repo.Place(again, sigtest.ObjectID("commit", again))
-			l.ok(l.opts.Note.Leave(gitsource.ID(id)))
+			l.ok(l.opts.Note.Write(gitsource.ID(id)))
 		},
 	}
 	for name, comeBack := range ways {

@@ -63,12 +63,12 @@ func (e *Engine) assign() {
 	}
 }
 
-// sameSlice reports whether two lists of guests are one and the same, without comparing the guests.
+// sameSlice reports whether two slices share their elements. It does not compare the guests.
 func sameSlice(a, b []guest.Desired) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// refuse notes the refusal of a head, nil if the head was not refused. It tells of each refusal once.
+// refuse notes the refusal of a head, nil if the head was not refused. It reports each refusal once.
 func (e *Engine) refuse(r *report.Refused) {
 	if r == nil {
 		e.source.Refused = nil
@@ -97,5 +97,5 @@ func relevantVMIDs(guests []guest.Desired, state journal.State) []int {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// vmids returns the guests to observe, sorted: those that manifests name, and those that the agent owns.
+// vmids returns the vmids of the guests to observe, sorted: the guests in manifests, and the guests that the agent owns.
 func (e *Engine) vmids() []int { return relevantVMIDs(e.guests, e.opts.Journal.State()) }

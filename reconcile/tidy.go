@@ -58,7 +58,7 @@ func (e *Engine) ownershipChanges(state journal.State, named map[int]string) []j
 	return records
 }
 
-// unusedVMIDs gives back the vmids of labels whose manifests no longer leave the vmid to the agent, if no guest is owned under them.
+// unusedVMIDs ends the assignment of a vmid to a label if the manifest no longer lets the agent choose the vmid and no guest is owned under it.
 func (e *Engine) unusedVMIDs(state journal.State) []journal.Body {
 	uses := make(map[journal.Label]bool)
 	pinned := make(map[int]bool)

@@ -31,7 +31,7 @@ type track struct {
 	failedStep plan.Step // the step that failed; the zero value if none did
 	warnings   []string  // of the tasks of its last steps
 
-	assessed    bool // an earlier cycle knew whether it was in sync
+	assessed    bool // an earlier cycle found out whether the guest was in sync
 	synced      bool
 	driftSince  time.Time
 	cause       report.DriftCause // of the drift since driftSince
@@ -51,8 +51,8 @@ type assessment struct {
 	busy       bool // its lane works on it, or it waits for its lane
 }
 
-// learn takes the result of a turn of the guest's lane. It reports whether the result is a failure of another step than the last one, or the
-// first failure in a row.
+// learn takes the result of a turn of the guest's lane. It reports whether the result is a new failure: the first failure in a row, or the
+// failure of a different operation than before.
 func (t *track) learn(r lane.Result, now time.Time) (newFailure bool) {
 	if r.Steps > 0 {
 		t.warnings = r.Warnings
@@ -80,14 +80,14 @@ func (t *track) failsRepeatedly() bool {
 	switch {
 	case isTerminal(t.failed):
 		return true
-	case isHopeless(t.failed, t.failedStep.Op):
+	case likelyRefusedAgain(t.failed, t.failedStep.Op):
 		return t.retry.failures > heavyTries
 	default:
-		return t.retry.failures >= patientTries
+		return t.retry.failures >= waveTries
 	}
 }
 
-// began returns when the condition or hold with this id began, and notes in present that it is still there.
+// began returns when the condition or hold with this id began, and adds it to present.
 func (t *track) began(id string, now time.Time, present map[string]time.Time) time.Time {
 	since, ok := t.since[id]
 	if !ok {

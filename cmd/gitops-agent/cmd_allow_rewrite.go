@@ -59,7 +59,7 @@ func runAllowRewrite(ctx context.Context, out, notes io.Writer, configPath, comm
 		}
 		inForce = fmt.Sprintf("of %.10s, which is in force", a.Commit)
 	}
-	if err := (intake.RewriteNote{Dir: config.StateDir}).Leave(id); err != nil {
+	if err := (intake.RewriteNote{Dir: config.StateDir}).Write(id); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(notes, "gitops-agent: note: %s\n", term.Printable(assessment(ctx, config, id)))

@@ -11,7 +11,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 )
 
-// classify wraps the error of an exchange in the error of a cluster.Cluster that it means. errors.As still finds the *APIError.
+// classify wraps the error of an exchange in the matching error of package cluster. errors.As still finds the *APIError.
 //
 // A write may have taken effect or not. Proxmox rejects a write with status 400, 401, 403 or 500 before it changes anything, except
 // for the texts below. The outcome is unknown after the status of a gateway, a lost connection or an unreadable reply.
@@ -23,7 +23,7 @@ func classify(x *exchange, err error) error {
 	var api *APIError
 	if errors.As(err, &api) {
 		meaning := meaningOf(x, api)
-		api.redact(x.secrets) // only now: a password may be a word of Proxmox's text
+		api.redact(x.secrets) // only after the text was compared: a password may be a word of Proxmox's text
 		if errors.Is(meaning, cluster.ErrDenied) {
 			meaning = deniedError(api.Text())
 		}
@@ -67,7 +67,7 @@ func isCancelled(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// meaningOf returns the error of a Cluster that an APIError means, nil if it means none.
+// meaningOf returns the error of package cluster that matches an APIError, or nil if none matches.
 func meaningOf(x *exchange, e *APIError) error {
 	switch {
 	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:

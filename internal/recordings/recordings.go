@@ -33,7 +33,8 @@ type Exchange struct {
 	ReadBack    json.RawMessage `json:"readback,omitempty"` // second series: the keys of interest of the configuration afterwards
 }
 
-// A Roundtrip is one recorded write of one key and what the key held afterwards. The order of the rows matters: the guest is the same for many.
+// A Roundtrip is one recorded write of one key, and the value of the key afterwards. The order of the rows matters: many rows change the same
+// guest.
 type Roundtrip struct {
 	Key     string `json:"key"`
 	Sent    string `json:"sent"`
@@ -42,7 +43,7 @@ type Roundtrip struct {
 	Same    bool   `json:"same,omitempty"`    // the recorder read back what it had sent
 }
 
-// A Property is what the schema says of a key or of a part of a property string.
+// A Property is the schema's description of a key or of a part of a property string.
 type Property struct {
 	Type       string              `json:"type,omitempty"`
 	Default    any                 `json:"default,omitempty"` // a string or a float64

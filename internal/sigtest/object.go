@@ -101,7 +101,7 @@ func ObjectID(kind string, raw []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Payload returns the raw commit without a signature. at is the time of the persons that have no time of their own.
+// Payload returns the raw commit without a signature. at is the time of each person whose time is not set.
 func (c CommitSpec) Payload(at time.Time) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "tree %s\n", cmp.Or(c.Tree, EmptyTree))
@@ -116,7 +116,7 @@ func (c CommitSpec) Payload(at time.Time) []byte {
 	return out.Bytes()
 }
 
-// Payload returns the raw tag without a signature. at is the time of a tagger that has no time of its own.
+// Payload returns the raw tag without a signature. at is the time of the tagger if its own time is not set.
 func (t TagSpec) Payload(at time.Time) []byte {
 	return fmt.Appendf(nil, "object %s\ntype %s\ntag %s\ntagger %s\n\n%s",
 		t.Object, cmp.Or(t.Type, "commit"), t.Name, t.Tagger.line(at), endLine(t.Message))

@@ -24,7 +24,7 @@ type notice struct {
 // maxLinks bounds the guests that a notice names. The table contains all of them.
 const maxLinks = 12
 
-// notices returns the messages above the table, most urgent first. A converged cluster has one that says so.
+// notices returns the messages above the table, most urgent first. A converged cluster has one message that states it.
 func notices(r report.Report, now time.Time) []notice {
 	if r.Time.IsZero() {
 		return []notice{{Tone: busy, Title: "Starting", Text: "The first cycle has not ended yet."}}

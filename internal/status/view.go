@@ -15,7 +15,7 @@ const maxOpen = 25
 // view is what the template prints: a report, in the words and the order of the page.
 type view struct {
 	Version     string
-	Refresh     int        // seconds between reloads; 0 is no reload
+	Refresh     int        // seconds between reloads; 0 disables reloading
 	GuestLabel  string     // of the guest that the request selects, to be shown above the table; "" is none
 	Selected    *guestView // the guest with that label; nil if there is none
 	Report      report.Report

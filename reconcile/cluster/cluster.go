@@ -52,12 +52,12 @@ var (
 	ErrConflict       = errors.New("guest changed meanwhile") // the digest, the run state or the membership differs from the plan: read and plan again
 	ErrLocked         = errors.New("guest is locked")         // another task or a backup holds the lock: retry later
 	ErrNotReady       = errors.New("cluster is not ready")    // no quorum, node or daemon down
-	ErrInvalid        = errors.New("refused as it stands")    // the call is wrong, or something that it names does not exist: a person or a new revision has to act
+	ErrInvalid        = errors.New("refused as invalid")      // the call is wrong, or something that it names does not exist: a person or a new revision has to act
 	ErrNoTask         = errors.New("no such task")
 	ErrWritesStopped  = errors.New("writes are stopped") // the call was not sent: retry when writes are allowed again
 	ErrOutcomeUnknown = errors.New("outcome unknown")    // dispatched without a valid reply
 	ErrNotSent        = errors.New("not sent")           // no connection was made, so the call certainly reached no node
-	ErrUnanswered     = fmt.Errorf("no answer, and the call may act yet: %w", ErrOutcomeUnknown)
+	ErrUnanswered     = fmt.Errorf("no answer, and the call may still take effect: %w", ErrOutcomeUnknown)
 	ErrIsMember       = fmt.Errorf("the guest is in that pool already: %w", ErrConflict)
 	ErrSameSize       = fmt.Errorf("the volume has that size already: %w", ErrConflict)
 )

@@ -84,8 +84,8 @@ func CloneParams(d Desired) map[string]string {
 	return params
 }
 
-// beforeCreation returns the guest as costs and obstacles see it before its creation. A container is unprivileged unless the manifest says
-// otherwise.
+// beforeCreation returns a guest that is not created yet, for the computation of costs and obstacles. A container is unprivileged unless the
+// manifest states otherwise.
 func beforeCreation(d Desired) *Observed {
 	o := Observed{Ref: d.Ref, Status: StatusStopped, Keys: map[string]Value{}}
 	if d.Kind == Container {

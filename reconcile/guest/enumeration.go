@@ -2,8 +2,8 @@ package guest
 
 import "slices"
 
-// Words returns the words that a native key accepts, or a sub-key of it where sub is not empty, in the order of the key table. It is
-// empty if the key or sub-key is not an enumeration, or is not in the table.
+// Words returns the words that a native key accepts or, if sub is not empty, the words that this sub-key accepts. They have the order of the
+// key table. Words returns nothing if the key or sub-key is not an enumeration, or is not in the table.
 func Words(kind Kind, key, sub string) []string {
 	r, _ := find(kind, key)
 	switch {

@@ -23,16 +23,16 @@ func HAParams(d Desired, verb string) map[string]string {
 	if d.HA == nil {
 		return params
 	}
-	wish := *d.HA
+	wanted := *d.HA
 	if verb == HASet {
-		wish = wish.withoutIgnored(d.Ignore)
+		wanted = wanted.withoutIgnored(d.Ignore)
 	}
-	setUnlessEmpty(params, "state", wish.State)
-	if wish.MaxRestart != nil {
-		params["max_restart"] = strconv.Itoa(*wish.MaxRestart)
+	setUnlessEmpty(params, "state", wanted.State)
+	if wanted.MaxRestart != nil {
+		params["max_restart"] = strconv.Itoa(*wanted.MaxRestart)
 	}
-	if wish.MaxRelocate != nil {
-		params["max_relocate"] = strconv.Itoa(*wish.MaxRelocate)
+	if wanted.MaxRelocate != nil {
+		params["max_relocate"] = strconv.Itoa(*wanted.MaxRelocate)
 	}
 	return params
 }
@@ -70,26 +70,26 @@ func (w HAWanted) appliedTo(h HA) HA {
 
 // compareHA adds the change of the guest's entry with the HA manager. It adds nothing if the guest has an entry that was not read.
 func (c *comparison) compareHA() {
-	wish, have := c.want.HA, c.live.Resource
-	if wish == nil || c.ignoresKey("ha") || have == nil && c.live.HA {
+	wanted, have := c.want.HA, c.live.Resource
+	if wanted == nil || c.ignoresKey("ha") || have == nil && c.live.HA {
 		return
 	}
-	change := Change{Key: "ha", Write: WriteHA, Origin: wish.Origin}
+	change := Change{Key: "ha", Write: WriteHA, Origin: wanted.Origin}
 	if have != nil {
 		change.From = have.String()
 	}
 	switch {
-	case wish.Absent && have == nil:
+	case wanted.Absent && have == nil:
 		return
-	case wish.Absent:
+	case wanted.Absent:
 		change.Value = HARemove
 		change.Class, change.Note = Disruptive, "HA removed: no failover to other nodes"
 	case have == nil:
-		next := wish.appliedTo(haDefault)
+		next := wanted.appliedTo(haDefault)
 		change.To, change.Value = next.String(), HAAdd
 		change.Class, change.Note = c.haCost("", next.State)
 	default:
-		next := wish.withoutIgnored(c.want.Ignore).appliedTo(*have)
+		next := wanted.withoutIgnored(c.want.Ignore).appliedTo(*have)
 		if next == *have {
 			return
 		}

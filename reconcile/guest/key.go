@@ -20,7 +20,7 @@ func Check(kind Kind, key, text string) error {
 	case !known:
 		return fmt.Errorf("%w %s", ErrUnknownKey, key)
 	case r.instead != "":
-		return fmt.Errorf("want the key %s instead, as which Proxmox stores it", r.instead)
+		return fmt.Errorf("want the key %s instead, because Proxmox stores the value under that key", r.instead)
 	case r.effect == never:
 		return errors.New("want no value: only Proxmox writes it")
 	case r.syntax != nil && isBlank(text):
@@ -48,7 +48,7 @@ func Canonical(kind Kind, key, text string) (string, bool) {
 }
 
 // RootOnly reports whether Proxmox lets only root@pam write the key: no API token may, not even a token of root@pam. Some values of other
-// keys need root@pam too, such as a USB device of the host; the Change says so.
+// keys need root@pam too, such as a USB device of the host; the Change states that.
 func RootOnly(kind Kind, key string) bool {
 	r, _ := find(kind, key)
 	return r.rootOnly

@@ -9,8 +9,8 @@ import (
 
 // Privileges returns what the token needs to create the guest and to keep it as the manifest wants, sorted by path, privilege and key,
 // without duplicates. A guest of mode observe only needs to be read. For a guest without a vmid, and for a template that is given by name,
-// the path is /vms. A bridge is assumed to be a bridge of the host; the path of a virtual network would name its zone. Privileges does not
-// include what a clone or a backup brings along, such as its storage.
+// the path is /vms. A bridge is assumed to be a bridge of the host; the path of a virtual network would name its zone. Privileges omits
+// the needs of the devices that a clone or a backup already has, such as their storage.
 //
 // Source: PVE::API2::Qemu, PVE::API2::LXC, PVE::LXC check_ct_modify_config_perm, PVE::Storage check_volume_access.
 func Privileges(d Desired) []Need {

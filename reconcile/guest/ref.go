@@ -2,7 +2,7 @@ package guest
 
 import "fmt"
 
-// Kind is what Proxmox calls the type of a guest. Its text is the manifest kind.
+// Kind is the type of a guest. Its text is the kind in manifests.
 type Kind string
 
 // The two kinds of guest that Proxmox runs.

@@ -20,7 +20,7 @@ type row struct {
 
 	// What its absence means:
 	absentValue string // the native text that an absent key equals; "" if absence is a value of its own
-	device      bool   // the key is a device: if it is absent there is no device, whatever the defaults of its sub-keys
+	device      bool   // the key is a device: if it is absent there is no device, regardless of the defaults of its sub-keys
 	once        bool   // used when the guest is created, and not read back
 	required    bool   // cannot be deleted: it is set to its default instead
 

@@ -40,7 +40,7 @@ const (
 // scalar is the type of a plain value: its form, and the accepted values.
 type scalar struct {
 	form      form
-	min, max  float64  // of integers and numbers; a max of 0 is no limit
+	min, max  float64  // of integers and numbers; a max of 0 means no limit
 	words     []string // the accepted words of an enumeration or a set; empty accepts any word
 	item      form     // of a list's words
 	separator string   // joins the words of a set or list; "" is ";"

@@ -24,7 +24,7 @@ func SecretChange(d Desired, o Observed, s Secret) Change {
 	return change
 }
 
-// CreateSecrets returns the secrets for the call that creates the guest: the file name of each key. The clone call takes none, and the
+// CreateSecrets returns the secrets for the call that creates the guest: the file name of each key. The clone call accepts none, and the
 // secrets of a restored guest are written afterwards.
 func CreateSecrets(d Desired) map[string]string {
 	if d.Source.Clone != nil || d.Source.Backup != nil {

@@ -77,14 +77,14 @@ func variableName(variable string) string {
 func checkEnvironment(text string) error {
 	for variable := range strings.SplitSeq(text, "\x00") {
 		name, value, ok := strings.Cut(variable, "=")
-		if !ok || name == "" || strings.IndexFunc(name, notOfName) >= 0 || strings.ContainsFunc(value, isControl) {
+		if !ok || name == "" || strings.IndexFunc(name, isOutsideName) >= 0 || strings.ContainsFunc(value, isControl) {
 			return fmt.Errorf("got %q, want NAME=value", variable)
 		}
 	}
 	return nil
 }
 
-func notOfName(r rune) bool { return r != '_' && (r > 'z' || !isAlphanumeric(byte(r))) }
+func isOutsideName(r rune) bool { return r != '_' && (r > 'z' || !isAlphanumeric(byte(r))) }
 
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 

@@ -16,7 +16,7 @@ func (c *comparison) newSlot(in *Intent, r *row) slot {
 	s := slot{comparison: c, in: in, row: r, properties: newWantedProperties(c.buffer[:0], in, r.syntax, c.ignoredKeys(), c.live.Version)}
 	s.target = driveVolume{storage: s.properties.remove("storage"), volume: s.properties.remove("volume"), size: s.properties.remove("size")}
 	if s.properties.exact {
-		s.target.size = "" // in native text the size is Proxmox's own: it ignores another value
+		s.target.size = "" // in native text only Proxmox sets the size, and ignores any other value
 	}
 	if isTray(s.target.volume) && s.properties.pairs.text("media") == "" {
 		s.properties.pairs = append(s.properties.pairs, pair{"media", "cdrom"})

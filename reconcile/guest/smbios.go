@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// decoded returns the sub-keys of an SMBIOS table without base64. The sub-key base64=1 only says how the others are written. It changes p in
+// decoded returns the sub-keys of an SMBIOS table without base64. The sub-key base64=1 only states how the other values are encoded. It changes p in
 // place. If a value is not base64, everything is returned unchanged.
 //
 // Source: PVE API, key smbios1.

@@ -14,7 +14,7 @@ const (
 	plainStyle  style = iota
 	nicStyle          // a card's model is the name of its MAC address: "virtio=BC:24:11:00:00:01"
 	driveStyle        // the volume comes first, and Proxmox converts limits in bytes
-	smbiosStyle       // values in base64, if a sub-key says so
+	smbiosStyle       // values in base64, if a sub-key states that
 )
 
 // syntax defines how a property string is written and compared.

@@ -124,10 +124,10 @@ var driveSubs = []sub{
 // geometry is a number that current systems do not use. Proxmox VE 9 removes it when it next writes the drive.
 func geometry(name string) sub { return sub{name: name, scalar: whole(0, 0), releases: until90} }
 
-// limit is a rate of a drive in MiB per second; 0 is no limit.
+// limit is a rate of a drive in MiB per second; 0 means no limit.
 func limit(name string) sub { return sub{name: name, scalar: fraction(0, 0), absentValue: "0"} }
 
-// count is a rate of a drive in operations per second; 0 is no limit.
+// count is a rate of a drive in operations per second; 0 means no limit.
 func count(name string) sub { return sub{name: name, scalar: whole(0, 0), absentValue: "0"} }
 
 // burst is the number of seconds for which a drive may exceed its rate.

@@ -14,9 +14,9 @@ func (d Desired) WithoutOrigins() Desired {
 		d.Secrets[i].Origin = Origin{}
 	}
 	if d.HA != nil {
-		wish := *d.HA
-		wish.Origin = Origin{}
-		d.HA = &wish
+		wanted := *d.HA
+		wanted.Origin = Origin{}
+		d.HA = &wanted
 	}
 	return d
 }

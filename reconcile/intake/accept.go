@@ -14,13 +14,13 @@ import (
 	"gitops-agent/verify"
 )
 
-// Accepted is a verified revision whose manifests parse and whose Cluster is this agent's. Only Accept makes a valid one. The zero value has
+// Accepted is a verified revision whose manifests parse and whose Cluster is the cluster of this agent. Only Accept makes a valid one. The zero value has
 // no guests and is refused everywhere.
 type Accepted struct {
 	revision verify.Revision
 	set      manifest.Set
-	guests   []guest.Desired // of set, with the vmids of assigned
-	assigned map[string]int  // vmids by label, of guests whose manifests name none
+	guests   []guest.Desired // the guests of set, with the vmids in assigned
+	assigned map[string]int  // vmids by label, for guests whose manifests contain no vmid
 }
 
 // Valid reports whether the value holds a verified revision.
@@ -35,8 +35,8 @@ func (a Accepted) Set() manifest.Set { return a.set }
 // Guests returns the desired guests, in the order of the manifests. The caller must not change them.
 func (a Accepted) Guests() []guest.Desired { return a.guests }
 
-// Assign returns the revision with its guests lowered under the vmids that the journal assigns. It lowers them only if an assignment has
-// changed. It fails if two guests would have one vmid.
+// Assign returns the revision with guests that have the vmids assigned in the journal. It lowers the manifests again only if an assignment has
+// changed. It fails if two guests would have the same vmid.
 func (a Accepted) Assign(state journal.State) (Accepted, error) {
 	assigned := plan.AssignedLabels(a.set, state)
 	if a.guests != nil && maps.Equal(assigned, a.assigned) {
@@ -50,7 +50,8 @@ func (a Accepted) Assign(state journal.State) (Accepted, error) {
 	return a, nil
 }
 
-// Accept reads the revision's manifests. Every refusal is a *RefusedError; other errors are of reading.
+// Accept reads and checks the manifests of a verified revision. A refusal is a *RefusedError. Any other error means that the revision was not
+// verified or could not be read.
 func Accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope) (Accepted, error) {
 	if !rev.Valid() {
 		return Accepted{}, errors.New("accept a revision that was not verified")
@@ -65,7 +66,7 @@ func Accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision
 	return Accepted{revision: rev, set: set}, nil
 }
 
-// Warnings returns what the manifests warn of, with their places; what nobody would read to the end is counted.
+// Warnings returns the warnings of the manifests with their positions: the first ten, and then the number of the others.
 func (a Accepted) Warnings() []string {
 	const most = 10
 	var out []string
@@ -78,7 +79,7 @@ func (a Accepted) Warnings() []string {
 	return out
 }
 
-// record returns what the journal keeps of an acceptance.
+// record returns the journal record of an acceptance.
 func (a Accepted) record(sequence uint64) journal.Accepted {
 	signer := a.revision.Signer()
 	return journal.Accepted{

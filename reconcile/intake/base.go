@@ -10,22 +10,22 @@ import (
 	"gitops-agent/verify"
 )
 
-// base returns the revision accepted last, or the cluster's floor where the local state is missing or older.
-func (in *Intake) base(ctx context.Context, last *journal.Accepted) (foundation, error) {
+// base returns the revision that was accepted last, or the cluster's floor if the local state is missing or older than the floor.
+func (in *Intake) base(ctx context.Context, last *journal.Accepted) (baseline, error) {
 	f, err := in.floorAbove(ctx, last)
 	switch {
 	case err != nil:
-		return foundation{}, err
+		return baseline{}, err
 	case f.Sequence > 0:
-		return foundation{verify.Base{Commit: f.Commit, ProvenTime: f.ProvenTime}, f.Sequence, true}, nil
+		return baseline{verify.Base{Commit: f.Commit, ProvenTime: f.ProvenTime}, f.Sequence, true}, nil
 	case last != nil:
-		return foundation{verify.Base{Commit: gitsource.ID(last.Commit), ProvenTime: last.ProvenTime}, last.Sequence, false}, nil
+		return baseline{verify.Base{Commit: gitsource.ID(last.Commit), ProvenTime: last.ProvenTime}, last.Sequence, false}, nil
 	}
-	return foundation{}, nil
+	return baseline{}, nil
 }
 
-// floorAbove returns the cluster's floor if it is newer than the local state, and the zero floor if it is not. A comment that is not
-// the agent's is put right where the local state knows better, and stops everything where it does not.
+// floorAbove returns the cluster's floor if it is newer than the local state, or else the zero floor. A pool comment that does not
+// have the agent's form is written again from the local state. It is an error if the local state has no accepted revision.
 func (in *Intake) floorAbove(ctx context.Context, last *journal.Accepted) (floor, error) {
 	if in.floors == nil {
 		return floor{}, nil
@@ -33,13 +33,13 @@ func (in *Intake) floorAbove(ctx context.Context, last *journal.Accepted) (floor
 	f, err := readFloor(ctx, in.floors)
 	switch {
 	case errors.Is(err, errFloor) && last != nil:
-		in.log.WarnContext(ctx, "pool comment was edited, the local state stands", "error", err)
+		in.log.WarnContext(ctx, "pool comment was edited, the local state is used", "error", err)
 		in.floorDue = true
 		return floor{}, nil
 	case err != nil:
-		return floor{}, fmt.Errorf("ask the cluster for the floor of accepted revisions: %w", err)
+		return floor{}, fmt.Errorf("read the floor of accepted revisions from the cluster: %w", err)
 	case f.above(last):
-		in.log.WarnContext(ctx, "local state is older than the cluster's memory of it", "revision", string(f.Commit), "sequence", f.Sequence)
+		in.log.WarnContext(ctx, "local state is older than the floor in the cluster", "revision", string(f.Commit), "sequence", f.Sequence)
 		return f, nil
 	}
 	if last != nil && f != floorOf(*last) {

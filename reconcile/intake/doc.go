@@ -9,7 +9,7 @@
 //   - base.go and floor.go keep the floor: the newest accepted revision in the comment of a Proxmox pool, which survives the loss of the state
 //     directory.
 //   - rewrite.go reads the one-shot permission of gitops-agent allow-rewrite.
-//   - InForce is the result: the accepted revision, why it does not verify if it does not, and the epoch that it began.
+//   - InForce is the result: the accepted revision, the reason if the revision no longer verifies, and the epoch that began with it.
 //
 // Invariants: a refusal changes nothing but the report. The base advances only with an acceptance. An acceptance begins a new epoch, and no
 // step begins while it is made durable. Nothing below the floor is accepted.

@@ -13,19 +13,20 @@ import (
 	"gitops-agent/verify"
 )
 
-// FloorPool is the pool whose comment is the floor. It has no members.
+// FloorPool is the pool whose comment contains the floor. The pool has no members.
 const FloorPool = "gitops-agent"
 
-// floor is the newest revision that was ever accepted for the cluster, as the cluster itself remembers it. An agent that lost its
-// state, or got an older one back from a backup, does not accept anything below it.
+// floor is the newest revision that was ever accepted for the cluster. The cluster itself stores it. An agent that lost its state, or got
+// an older state back from a backup, does not accept anything below the floor.
 type floor struct {
 	Commit     gitsource.ID
 	ProvenTime time.Time
 	Sequence   uint64
 }
 
-// errFloor says that the floor cannot be read for what it is. Nothing is accepted until a person looked.
-var errFloor = errors.New("the comment of pool " + FloorPool + " is not what the agent writes")
+// errFloor reports a pool comment that does not have the agent's form. An agent without a local state accepts nothing until a person has
+// looked at the comment.
+var errFloor = errors.New("the comment of pool " + FloorPool + " does not have the form that the agent writes")
 
 var floorText = regexp.MustCompile(`^gitops-agent floor ([0-9]{1,19}) ([0-9a-f]{40}) (\S{20,35})$`)
 
@@ -47,12 +48,12 @@ func parseFloor(comment string) (floor, error) {
 	}
 	f := floor{Commit: gitsource.ID(m[2]), ProvenTime: proven.UTC(), Sequence: sequence}
 	if f.String() != comment {
-		return floor{}, fmt.Errorf("%w: got %.80q, which says the same in other words", errFloor, comment)
+		return floor{}, fmt.Errorf("%w: got %.80q, want %q", errFloor, comment, f.String())
 	}
 	return f, nil
 }
 
-// readFloor returns the cluster's floor, the zero floor where none was ever written.
+// readFloor returns the cluster's floor, or the zero floor if none was ever written.
 func readFloor(ctx context.Context, keeper FloorKeeper) (floor, error) {
 	comment, found, err := keeper.PoolComment(ctx, FloorPool)
 	if err != nil || !found {
@@ -61,27 +62,27 @@ func readFloor(ctx context.Context, keeper FloorKeeper) (floor, error) {
 	return parseFloor(comment)
 }
 
-// floorOf returns the floor that an accepted revision makes.
+// floorOf returns an accepted revision as a floor.
 func floorOf(a journal.Accepted) floor {
 	return floor{Commit: gitsource.ID(a.Commit), ProvenTime: a.ProvenTime, Sequence: a.Sequence}
 }
 
-// above reports whether the floor is newer than what the local state accepted last.
+// above reports whether the floor is newer than last, the revision that the local state accepted last.
 func (f floor) above(last *journal.Accepted) bool {
 	return f.Sequence > 0 && (last == nil || f.Sequence > last.Sequence)
 }
 
-// FloorKeeper keeps the floor where it outlives the agent's own disk: in the comment of a Proxmox pool.
+// FloorKeeper stores the floor outside of the agent's own disk: in the comment of a Proxmox pool.
 type FloorKeeper interface {
-	// PoolComment returns the comment of a pool, and false where there is no such pool.
+	// PoolComment returns the comment of a pool, or false if the pool does not exist.
 	PoolComment(ctx context.Context, pool string) (comment string, found bool, err error)
-	// SetPoolComment writes the comment of a pool, and makes the pool where it is missing.
+	// SetPoolComment writes the comment of a pool, and creates the pool if it does not exist.
 	SetPoolComment(ctx context.Context, pool, comment string) error
 }
 
-// foundation is what a head has to descend from.
-type foundation struct {
+// baseline is the revision that a head has to descend from.
+type baseline struct {
 	verify.Base
 	sequence  uint64
-	forgotten bool // it is the cluster's floor: the local state does not know what happened before it
+	fromFloor bool // the base is the cluster's floor, because the local state is missing or older
 }

@@ -16,8 +16,8 @@ import (
 	"gitops-agent/verify"
 )
 
-// checkGuestScopes refuses a revision in which a signer, whose policy names guests, changed others. What a commit changed is
-// found by lowering the manifests before and after it, so a class counts for every guest that uses it, and a file
+// checkGuestScopes refuses a revision in which a signer changed guests outside of the guests that the policy names for the signer. It lowers
+// the manifests before and after each commit and compares them. So a changed class counts for every guest that uses it, and a changed file
 // that changes nothing for a guest does not count.
 func checkGuestScopes(ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope) error {
 	for _, commit := range rev.Commits() {
@@ -39,12 +39,12 @@ func checkGuestScopes(ctx context.Context, repo *gitsource.Repository, rev verif
 func outOfScope(commit verify.SignedCommit, err error) error {
 	return &RefusedError{
 		Commit: commit.ID, Reason: report.RefusedScope, Err: err,
-		Hint: "let somebody sign the change who may make it, or widen guests of the signer in the agent's config",
+		Hint: "let a signer who may change these guests sign the change, or extend the signer's guests in the agent's config",
 	}
 }
 
-// changedGuests returns the labels of the guests whose intents differ before and after a commit, sorted. The Cluster and a
-// tree that does not parse concern all guests.
+// changedGuests returns the labels of the guests whose intents differ before and after a commit, sorted. A changed Cluster has
+// the label Cluster/NAME. A tree that does not parse is refused, because it concerns all guests.
 func changedGuests(ctx context.Context, repo *gitsource.Repository, commit verify.SignedCommit, scope Scope) ([]string, error) {
 	before, err := loadForScope(ctx, repo, commit, commit.Before, scope)
 	if err != nil {
@@ -73,7 +73,7 @@ func changedGuests(ctx context.Context, repo *gitsource.Repository, commit verif
 	return changed, nil
 }
 
-// loadForScope loads a tree on one side of a commit. The empty tree before a first commit wants nothing.
+// loadForScope loads a tree on one side of a commit. The tree before the first commit is empty and contains no guests.
 func loadForScope(ctx context.Context, repo *gitsource.Repository, commit verify.SignedCommit, tree gitsource.ID, scope Scope) (manifest.Set, error) {
 	if tree == "" {
 		return manifest.Set{}, nil
@@ -82,7 +82,7 @@ func loadForScope(ctx context.Context, repo *gitsource.Repository, commit verify
 	var refused *RefusedError
 	switch {
 	case errors.As(err, &refused):
-		return manifest.Set{}, outOfScope(commit, fmt.Errorf("what %s changed cannot be told: %w", commit.Subject, refused.Err))
+		return manifest.Set{}, outOfScope(commit, fmt.Errorf("the changes by %s cannot be determined: %w", commit.Subject, refused.Err))
 	case errors.Is(err, gitsource.ErrNoPath):
 		return manifest.Set{}, nil
 	}
@@ -94,11 +94,11 @@ func withoutPlace(c manifest.Cluster) manifest.Cluster {
 	return c
 }
 
-// byLabel returns what is wanted of each guest, without the places that asked for it: moving a line is no change.
+// byLabel returns the desired guests by label, without their positions in files: moving a line is not a change.
 func byLabel(set manifest.Set) map[string]guest.Desired {
 	guests, err := set.Lower(nil)
 	if err != nil {
-		return nil // cannot be: without assigned vmids there is nothing that could clash
+		return nil // cannot happen: without assigned vmids there are no vmids that could collide
 	}
 	labelled := make(map[string]guest.Desired, len(guests))
 	for _, d := range guests {
@@ -107,7 +107,7 @@ func byLabel(set manifest.Set) map[string]guest.Desired {
 	return labelled
 }
 
-// matchesAny reports whether a label fits one of the patterns, "VirtualMachine/web-*".
+// matchesAny reports whether a label matches one of the patterns, "VirtualMachine/web-*".
 func matchesAny(patterns []string, label string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		ok, err := path.Match(p, label)

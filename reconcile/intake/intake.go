@@ -22,8 +22,8 @@ type Options struct {
 	Note    RewriteNote
 	// MayWrite returns why nothing may be written to the cluster at this moment; nil always allows it.
 	MayWrite func() error
-	DryRun   bool         // reads the floor and does not raise it; journals nothing
-	Log      *slog.Logger // nil is silent
+	DryRun   bool         // read the floor without writing it, and journal nothing
+	Log      *slog.Logger // nil logs nothing
 }
 
 // Intake turns the head of the branch into the revision in force. It belongs to one goroutine.
@@ -42,7 +42,7 @@ type Intake struct {
 
 	force     InForce
 	floorDue  bool              // the accepted revision is not yet the cluster's floor
-	dryRunTop *journal.Accepted // what a dry run would have accepted last
+	wouldBe   *journal.Accepted // the revision that a dry run would have accepted last
 	revoked   bool              // the accepted revision was rejected when it was verified again
 	checkedBy *verify.Policy    // the policy that verified the accepted revision since the start; nil if none did
 }
@@ -76,8 +76,8 @@ func (in *Intake) InForce() InForce { return in.force }
 
 // last returns the revision that was accepted last, nil if there is none.
 func (in *Intake) last() *journal.Accepted {
-	if in.dryRunTop != nil {
-		return in.dryRunTop
+	if in.wouldBe != nil {
+		return in.wouldBe
 	}
 	return in.journal.State().Accepted
 }

@@ -10,7 +10,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// RefusedError is a verified revision that the agent does not accept. Reason is of a closed vocabulary.
+// RefusedError is a verified revision that the agent does not accept. Reason is one of a fixed list of reasons.
 type RefusedError struct {
 	Commit gitsource.ID
 	Reason string
@@ -24,13 +24,13 @@ func (e *RefusedError) Error() string {
 
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Scope says what of a repository belongs to this agent.
+// Scope selects the part of a repository that belongs to this agent.
 type Scope struct {
-	Cluster string   // name that the Cluster manifest must bear
-	Paths   []string // folders or files that are read; empty is the whole tree
+	Cluster string   // name that the Cluster manifest must have
+	Paths   []string // folders or files to read; if empty, the whole tree is read
 }
 
-// Load reads and parses the manifests of a tree. It decides nothing about trust: what it returns can be planned, not applied.
+// Load reads and parses the manifests of a tree. It does not check trust: its result can be planned, but not applied.
 func Load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsource.ID, scope Scope) (manifest.Set, error) {
 	found, err := repo.Files(ctx, tree, gitsource.TreeOptions{Paths: scope.Paths, Suffixes: []string{".yaml", ".yml"}})
 	var bad *gitsource.TreeError
@@ -51,7 +51,7 @@ func Load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsourc
 	if set.Cluster.Name != scope.Cluster {
 		return manifest.Set{}, &RefusedError{
 			Commit: commit, Reason: report.RefusedCluster,
-			Err:  fmt.Errorf("%s: the Cluster is called %q, and this agent keeps %q", set.Cluster.Origin, set.Cluster.Name, scope.Cluster),
+			Err:  fmt.Errorf("%s: the Cluster is named %q, but this agent manages %q", set.Cluster.Origin, set.Cluster.Name, scope.Cluster),
 			Hint: "point this agent at the repository of its own cluster, or correct cluster.name in its config",
 		}
 	}

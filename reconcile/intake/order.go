@@ -8,9 +8,9 @@ import (
 	"gitops-agent/verify"
 )
 
-// newOrders returns the journal records of the orders in a freshly accepted revision. An order whose signer lacks the role is
-// recorded as refused, so that the report can say what became of it. One that was signed before this journal began may have
-// run in a life that nobody remembers: it has expired.
+// newOrders returns the journal records of the new orders in an accepted revision. An order whose signer lacks the role is recorded as
+// refused, so that the report can show its outcome. An order that was signed before this journal began is recorded as expired, because it
+// may have run while an earlier, lost journal was in use.
 func newOrders(rev verify.Revision, memory journal.State) []journal.Body {
 	var records []journal.Body
 	for _, commit := range rev.Commits() {
@@ -23,7 +23,7 @@ func newOrders(rev verify.Revision, memory journal.State) []journal.Body {
 				prefix = gate.RunPrefix
 			}
 			if !order.Allowed || prefix == gate.RunPrefix {
-				state = journal.OrderRefused // an order is never left waiting: one-shot operations are not supported
+				state = journal.OrderRefused // an order must not wait forever: one-shot operations are not supported
 			}
 			// Logs prove times in whole seconds.
 			if commit.ProvenTime.Before(memory.Since.Truncate(time.Second)) && state == journal.OrderSeen {
@@ -38,7 +38,7 @@ func newOrders(rev verify.Revision, memory journal.State) []journal.Body {
 	return records
 }
 
-// voidOrders ends every order that an older state still holds for unspent: it may have run in what that state does not know.
+// voidOrders expires every order that an older local state still contains as unspent: the order may have run after that state was saved.
 func voidOrders(memory journal.State) []journal.Body {
 	var records []journal.Body
 	for _, o := range memory.Orders {

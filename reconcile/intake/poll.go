@@ -27,8 +27,8 @@ func (in *Intake) bringIntoForce(ctx context.Context, accepted Accepted, seen ti
 	return nil
 }
 
-// errRevoked is the cause of a refusal: the accepted revision no longer verifies, and the new one adds only commits that leave the files to it.
-var errRevoked = errors.New("the revision below no longer verifies, and no signer with the role change signed the files again")
+// errRevoked is the cause of a refusal: the accepted revision no longer verifies, and no signer with the role change signed a new commit.
+var errRevoked = errors.New("the accepted revision no longer verifies, and no signer with the role change signed a commit on top of it")
 
 // Polled is the outcome of one poll.
 type Polled struct {
@@ -36,7 +36,7 @@ type Polled struct {
 	At      time.Time       // when the head was fetched
 	InForce InForce         // the revision in force after the poll
 	Refusal *report.Refused // why the head was refused; nil if it was not
-	Err     error           // of fetching or reading; the revision in force stays
+	Err     error           // why the head could not be fetched or read; the revision in force does not change
 }
 
 // Poll fetches the head of the branch once and accepts it if it passes every check. The base does not advance in any other case.
@@ -106,7 +106,7 @@ func (in *Intake) accept(ctx context.Context, head gitsource.ID, seen time.Time,
 	record := accepted.record(base.sequence + 1)
 	durable := func() error { return in.record(ctx, accepted, record, base) }
 	if in.dryRun {
-		durable = func() error { in.dryRunTop = &record; return nil }
+		durable = func() error { in.wouldBe = &record; return nil }
 	} else if err := in.source.Keep(ctx, head); err != nil {
 		return fmt.Errorf("keep %.7s: %w", head, err)
 	}

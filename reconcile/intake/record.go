@@ -11,12 +11,12 @@ import (
 
 // record makes an acceptance durable in one append: the revision, its orders, and the guards of its guests. After a crash all of it is in
 // force or nothing.
-func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.Accepted, base foundation) error {
+func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.Accepted, base baseline) error {
 	state := in.journal.State()
 	orders := newOrders(accepted.revision, state)
 	bodies := append(slices.Clone(orders), record)
 	bodies = append(bodies, newGuards(accepted, state)...)
-	if base.forgotten {
+	if base.fromFloor {
 		bodies = append(bodies, voidOrders(state)...)
 	}
 	rewrote := base.Rewrite == accepted.revision.Commit()
@@ -27,7 +27,7 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 		return err
 	}
 	if rewrote {
-		if err := in.note.spend(); err != nil {
+		if err := in.note.remove(); err != nil {
 			in.log.WarnContext(ctx, "rewrite note not removed", "error", err)
 		}
 	}

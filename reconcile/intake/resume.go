@@ -28,7 +28,7 @@ func (in *Intake) verifyAgain(ctx context.Context) (Accepted, error) {
 	case err != nil:
 		return Accepted{}, err
 	case f.Sequence > 0:
-		return Accepted{}, fmt.Errorf("the cluster remembers a newer revision, %s with sequence %d, than the local state: %d", f.Commit, f.Sequence, last.Sequence)
+		return Accepted{}, fmt.Errorf("the local state has sequence %d, but the floor in the cluster is newer: %s with sequence %d", last.Sequence, f.Commit, f.Sequence)
 	}
 	id := gitsource.ID(last.Commit)
 	accepted, policy, err := in.check(ctx, id, verify.Base{Commit: id, ProvenTime: last.ProvenTime})
@@ -42,7 +42,7 @@ func (in *Intake) verifyAgain(ctx context.Context) (Accepted, error) {
 	return accepted, err
 }
 
-// resumed makes the outcome of verifying again the state in force.
+// resumed updates the revision in force with the outcome of verifyAgain.
 func (in *Intake) resumed(ctx context.Context, accepted Accepted, err error) {
 	next := in.force
 	next.Unverified = err
@@ -58,7 +58,7 @@ func (in *Intake) resumed(ctx context.Context, accepted Accepted, err error) {
 	}
 	changed := (next.Unverified == nil) != (in.force.Unverified == nil) || next.Accepted.Valid() != in.force.Accepted.Valid()
 	if changed {
-		next.Epoch, _ = in.epochs.Advance(func() error { return nil }) // lanes of the epoch before stop now, not when the engine learns of it
+		next.Epoch, _ = in.epochs.Advance(func() error { return nil }) // lanes of the earlier epoch stop now, not when the engine processes the change
 	}
 	in.force = next
 }

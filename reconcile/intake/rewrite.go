@@ -11,16 +11,16 @@ import (
 	"gitops-agent/gitsource"
 )
 
-// RewriteNote is a one-shot permission, left in the state directory by whoever administers the agent's host: a named commit may
-// become the state although it does not descend from the accepted one. Its signature, signer and target are checked all the same.
+// RewriteNote is a one-shot permission. The administrator of the agent's host writes it to the state directory. The named commit may be
+// accepted although it does not descend from the accepted commit. Its signature, signer and target are checked as usual.
 type RewriteNote struct {
 	Dir string // the state directory
 }
 
 const rewriteNoteName = "allow-rewrite"
 
-// Leave writes the note, in place of an older one.
-func (n RewriteNote) Leave(id gitsource.ID) error {
+// Write writes the note. It replaces an older note.
+func (n RewriteNote) Write(id gitsource.ID) error {
 	path := n.path()
 	if err := os.WriteFile(path+".new", []byte(string(id)+"\n"), 0o600); err != nil {
 		return fmt.Errorf("leave rewrite note: %w", err)
@@ -31,7 +31,7 @@ func (n RewriteNote) Leave(id gitsource.ID) error {
 	return nil
 }
 
-// read returns the commit that the note names, "" where there is none or the note is not one.
+// read returns the commit that the note names, or "" if there is no note or the note is malformed.
 func (n RewriteNote) read() gitsource.ID {
 	if n.Dir == "" {
 		return ""
@@ -51,10 +51,10 @@ func (n RewriteNote) read() gitsource.ID {
 	return id
 }
 
-// spend removes the note after its commit was accepted.
-func (n RewriteNote) spend() error {
+// remove removes the note after its commit was accepted.
+func (n RewriteNote) remove() error {
 	if err := os.Remove(n.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("spend rewrite note: %w", err)
+		return fmt.Errorf("remove rewrite note: %w", err)
 	}
 	return nil
 }

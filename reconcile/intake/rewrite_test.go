@@ -16,7 +16,7 @@ func TestRewriteNote(t *testing.T) {
 		t.Errorf("got %q before any note was left, want none", got)
 	}
 	for _, id := range []gitsource.ID{first, second} {
-		if err := note.Leave(id); err != nil {
+		if err := note.Write(id); err != nil {
 			t.Fatal(err)
 		}
 		if got := note.read(); got != id {
@@ -24,7 +24,7 @@ func TestRewriteNote(t *testing.T) {
 		}
 	}
 	for range 2 { // the second time there is nothing to remove
-		if err := note.spend(); err != nil {
+		if err := note.remove(); err != nil {
 			t.Fatal(err)
 		}
 		if got := note.read(); got != "" {
@@ -62,7 +62,7 @@ func TestRewriteNoteRejectsOtherContent(t *testing.T) {
 			}
 		})
 	}
-	if err := (RewriteNote{Dir: filepath.Join(t.TempDir(), "gone")}).Leave(floorCommit); err == nil {
+	if err := (RewriteNote{Dir: filepath.Join(t.TempDir(), "gone")}).Write(floorCommit); err == nil {
 		t.Error("got no error from a missing state directory, want one")
 	}
 	t.Chdir(t.TempDir())

@@ -56,20 +56,20 @@ func eachOlderJournal(t *testing.T, test func(t *testing.T, fixture, dir string)
 
 // compatState is a State with names that do not depend on the names of Go fields.
 type compatState struct {
-	Lineage    string                  `json:"lineage"`
-	Since      time.Time               `json:"since"`
-	Seq        uint64                  `json:"seq"`
-	Accepted   *journal.Accepted       `json:"accepted"`
-	AcceptedAt time.Time               `json:"acceptedAt"`
-	Open       []compatStep            `json:"open"`
-	Assigned   map[string]int          `json:"assigned"`
-	Owned      map[int]journal.Owned   `json:"owned"`
-	Guarded    map[int]journal.Guarded `json:"guarded"`
-	Applied    map[int]journal.Applied `json:"applied"`
-	Futile     map[int]journal.Futile  `json:"futile"`
-	Orders     map[string]compatOrder  `json:"orders"`
-	Freed      map[int]time.Time       `json:"freed"`
-	Destroys   []time.Time             `json:"destroys"`
+	Lineage             string                             `json:"lineage"`
+	Since               time.Time                          `json:"since"`
+	Seq                 uint64                             `json:"seq"`
+	Accepted            *journal.Accepted                  `json:"accepted"`
+	AcceptedAt          time.Time                          `json:"acceptedAt"`
+	Open                []compatStep                       `json:"open"`
+	Assigned            map[string]int                     `json:"assigned"`
+	Owned               map[int]journal.Owned              `json:"owned"`
+	Guarded             map[int]journal.Guarded            `json:"guarded"`
+	Applied             map[int]journal.Applied            `json:"applied"`
+	IneffectiveRestarts map[int]journal.IneffectiveRestart `json:"futile"`
+	Orders              map[string]compatOrder             `json:"orders"`
+	Freed               map[int]time.Time                  `json:"freed"`
+	Destroys            []time.Time                        `json:"destroys"`
 }
 
 type compatStep struct {
@@ -88,7 +88,7 @@ type compatOrder struct {
 func compatOf(s journal.State) compatState {
 	c := compatState{
 		Lineage: s.Lineage, Since: s.Since, Seq: s.Seq, Accepted: s.Accepted, AcceptedAt: s.AcceptedAt,
-		Assigned: map[string]int{}, Owned: s.Owned, Guarded: s.Guarded, Applied: s.Applied, Futile: s.Futile,
+		Assigned: map[string]int{}, Owned: s.Owned, Guarded: s.Guarded, Applied: s.Applied, IneffectiveRestarts: s.IneffectiveRestarts,
 		Orders: map[string]compatOrder{}, Freed: s.Freed, Destroys: s.Destroys,
 	}
 	for _, o := range s.Open {

@@ -39,7 +39,7 @@ func scenario() [][]Body {
 		if i%3 == 1 {
 			calls = append(calls, []Body{
 				Applied{VMID: vmid, Identity: step, Fingerprints: map[string]string{"cipassword": step}},
-				Futile{VMID: vmid, Revision: step, StepDigest: name},
+				IneffectiveRestart{VMID: vmid, Revision: step, StepDigest: name},
 			})
 		}
 		if i%5 == 4 {

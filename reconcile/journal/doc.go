@@ -7,7 +7,7 @@
 // detection. Compaction replaces old segments with a base, which keeps the records that still matter and the link of the last commit.
 //
 // Types in the order of use: [Options] and [Open] give a [Journal]; [Journal.Append] takes values of the [Body] types;
-// [Journal.State] returns the folded [State]; [Read] and [ReadState] work beside a running agent; [Repair] rebuilds a journal with a
+// [Journal.State] returns the folded [State]; [Read] and [ReadState] work while an agent runs; [Repair] rebuilds a journal with a
 // [DamageError].
 //
 // Invariants:

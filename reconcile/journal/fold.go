@@ -10,18 +10,18 @@ import (
 // about a step or guest that compaction has dropped changes nothing. The fold knows which records each entry comes from, and
 // compaction keeps those records. The table kinds defines what each kind of record does to the fold.
 type fold struct {
-	seq        uint64
-	accepted   *entry[Accepted]
-	acceptedAt time.Time
-	open       map[string]*openStep
-	assigned   *index[Label, int]
-	owned      *index[int, Owned]
-	guarded    *index[int, Guarded]
-	applied    *index[int, Applied]
-	futile     *index[int, Futile]
-	orders     *index[string, Order]
-	freed      *index[int, time.Time]
-	destroys   []destroy
+	seq         uint64
+	accepted    *entry[Accepted]
+	acceptedAt  time.Time
+	open        map[string]*openStep
+	assigned    *index[Label, int]
+	owned       *index[int, Owned]
+	guarded     *index[int, Guarded]
+	applied     *index[int, Applied]
+	ineffective *index[int, IneffectiveRestart]
+	orders      *index[string, Order]
+	freed       *index[int, time.Time]
+	destroys    []destroy
 }
 
 type openStep struct {
@@ -36,14 +36,14 @@ type destroy struct {
 
 func newFold() *fold {
 	return &fold{
-		open:     map[string]*openStep{},
-		assigned: newIndex[Label, int](),
-		owned:    newIndex[int, Owned](),
-		guarded:  newIndex[int, Guarded](),
-		applied:  newIndex[int, Applied](),
-		futile:   newIndex[int, Futile](),
-		orders:   newIndex[string, Order](),
-		freed:    newIndex[int, time.Time](),
+		open:        map[string]*openStep{},
+		assigned:    newIndex[Label, int](),
+		owned:       newIndex[int, Owned](),
+		guarded:     newIndex[int, Guarded](),
+		applied:     newIndex[int, Applied](),
+		ineffective: newIndex[int, IneffectiveRestart](),
+		orders:      newIndex[string, Order](),
+		freed:       newIndex[int, time.Time](),
 	}
 }
 
@@ -59,7 +59,7 @@ func (f *fold) dispatch(r Record, b Dispatched) {
 	}
 }
 
-// end closes a step. A destroy counts if its call was sent, whatever the outcome is: the limit on destroys must not undercount. Older
+// end closes a step. A destroy counts if its call was sent, regardless of its outcome: the limit on destroys must not undercount. Older
 // releases did not record whether the call was sent; of their steps, those that are done or unknown count.
 func (f *fold) end(r Record, b Ended) {
 	s := f.open[b.Step]
@@ -83,7 +83,7 @@ func (f *fold) disown(r Record, b Disowned) {
 	f.owned.remove(b.VMID)
 	f.guarded.remove(b.VMID)
 	f.applied.remove(b.VMID)
-	f.futile.remove(b.VMID)
+	f.ineffective.remove(b.VMID)
 	f.freed.set(b.VMID, r, r.Time)
 }
 
@@ -125,7 +125,7 @@ func (f *fold) needed() map[uint64]bool {
 	f.owned.addSeqs(seqs)
 	f.guarded.addSeqs(seqs)
 	f.applied.addSeqs(seqs)
-	f.futile.addSeqs(seqs)
+	f.ineffective.addSeqs(seqs)
 	f.orders.addSeqs(seqs)
 	f.freed.addSeqs(seqs)
 	return seqs
@@ -134,14 +134,14 @@ func (f *fold) needed() map[uint64]bool {
 // state returns the fold as a State. The caller sets Lineage and Since.
 func (f *fold) state() State {
 	s := State{
-		Seq:      f.seq,
-		Assigned: f.assigned.snapshot(),
-		Owned:    f.owned.snapshot(),
-		Guarded:  f.guarded.snapshot(),
-		Applied:  f.applied.snapshot(),
-		Futile:   f.futile.snapshot(),
-		Orders:   f.orders.snapshot(),
-		Freed:    f.freed.snapshot(),
+		Seq:                 f.seq,
+		Assigned:            f.assigned.snapshot(),
+		Owned:               f.owned.snapshot(),
+		Guarded:             f.guarded.snapshot(),
+		Applied:             f.applied.snapshot(),
+		IneffectiveRestarts: f.ineffective.snapshot(),
+		Orders:              f.orders.snapshot(),
+		Freed:               f.freed.snapshot(),
 	}
 	if f.accepted != nil {
 		a := f.accepted.value

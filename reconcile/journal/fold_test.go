@@ -61,10 +61,10 @@ func TestFold(t *testing.T) {
 		},
 		"applied_disowned": {[]Body{owned, Applied{VMID: 7, Identity: "i"}, Disowned{VMID: 7}}, State{Freed: map[int]time.Time{7: noon.Add(2 * time.Minute)}}},
 		"futile_latest": {
-			[]Body{Futile{VMID: 7, Revision: "a", StepDigest: "d"}, Futile{VMID: 7, Revision: "b", StepDigest: "d"}},
-			State{Futile: map[int]Futile{7: {VMID: 7, Revision: "b", StepDigest: "d"}}},
+			[]Body{IneffectiveRestart{VMID: 7, Revision: "a", StepDigest: "d"}, IneffectiveRestart{VMID: 7, Revision: "b", StepDigest: "d"}},
+			State{IneffectiveRestarts: map[int]IneffectiveRestart{7: {VMID: 7, Revision: "b", StepDigest: "d"}}},
 		},
-		"futile_disowned":  {[]Body{owned, Futile{VMID: 7, Revision: "a", StepDigest: "d"}, Disowned{VMID: 7}}, State{Freed: map[int]time.Time{7: noon.Add(2 * time.Minute)}}},
+		"futile_disowned":  {[]Body{owned, IneffectiveRestart{VMID: 7, Revision: "a", StepDigest: "d"}, Disowned{VMID: 7}}, State{Freed: map[int]time.Time{7: noon.Add(2 * time.Minute)}}},
 		"disowned":         {[]Body{owned, guarded, Disowned{VMID: 7}}, State{Freed: map[int]time.Time{7: noon.Add(2 * time.Minute)}}},
 		"disowned_another": {[]Body{owned, Disowned{VMID: 8}}, State{Owned: map[int]Owned{7: owned}, Freed: map[int]time.Time{8: noon.Add(time.Minute)}}},
 		"order_latest": {
@@ -178,7 +178,7 @@ func drawHistory(t *rapid.T) []frame {
 			Guarded{VMID: n, Destroy: "deny"},
 			Guarded{VMID: n, Destroy: "deny", Recreate: "allow"},
 			Applied{VMID: n, Identity: key, Fingerprints: map[string]string{"cipassword": step}},
-			Futile{VMID: n, Revision: step, StepDigest: key},
+			IneffectiveRestart{VMID: n, Revision: step, StepDigest: key},
 			Ordered{Key: key, State: OrderSeen},
 			Ordered{Key: key, State: OrderRun},
 			Event{Name: key},

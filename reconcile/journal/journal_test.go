@@ -34,7 +34,7 @@ func oneOfEach() []Body {
 		Owned{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Identity: "i1", Tag: "gitops-0a", UUID: "u1", Origin: Created},
 		Guarded{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Destroy: "deny", Recreate: "approve"},
 		Applied{VMID: 101, Identity: "i1", Fingerprints: map[string]string{"cipassword": "f1"}},
-		Futile{VMID: 101, Revision: "main@sha1:c1", StepDigest: "d2"},
+		IneffectiveRestart{VMID: 101, Revision: "main@sha1:c1", StepDigest: "d2"},
 		Ordered{
 			Key: "k1", Order: "d1", Subject: "bo@example.org", Issuer: "https://issuer.example", Commit: "c2",
 			ProvenTime: proven, State: OrderReleased, Step: "s1",
@@ -152,7 +152,7 @@ func TestAppendRefuses(t *testing.T) {
 		"owned_no_origin":      {nil, []Body{Owned{VMID: 1, Identity: "i"}}},
 		"disowned_nothing":     {nil, []Body{Disowned{}}},
 		"applied_no_identity":  {nil, []Body{Applied{VMID: 101}}},
-		"futile_no_revision":   {nil, []Body{Futile{VMID: 101, StepDigest: "d"}}},
+		"futile_no_revision":   {nil, []Body{IneffectiveRestart{VMID: 101, StepDigest: "d"}}},
 		"guarded_nothing":      {nil, []Body{Guarded{Destroy: "deny"}}},
 		"ordered_no_key":       {nil, []Body{Ordered{State: OrderSeen}}},
 		"ordered_no_state":     {nil, []Body{Ordered{Key: "k"}}},

@@ -72,10 +72,10 @@ var kinds = []*kind{
 		fold:     func(f *fold, r Record, b Applied) { f.applied.set(b.VMID, r, b) },
 		kept:     "until the vmid's next `applied` or `disowned`",
 	}.kind(),
-	row[Futile]{
+	row[IneffectiveRestart]{
 		name: "futile", version: 3,
-		complete: func(b Futile) bool { return b.VMID > 0 && b.Revision != "" && b.StepDigest != "" },
-		fold:     func(f *fold, r Record, b Futile) { f.futile.set(b.VMID, r, b) },
+		complete: func(b IneffectiveRestart) bool { return b.VMID > 0 && b.Revision != "" && b.StepDigest != "" },
+		fold:     func(f *fold, r Record, b IneffectiveRestart) { f.ineffective.set(b.VMID, r, b) },
 		kept:     "until the vmid's next `futile` or `disowned`",
 	}.kind(),
 	row[Ordered]{

@@ -68,7 +68,7 @@ func TestDecodePayloadRefuses(t *testing.T) {
 
 // A payload without secrets and futile restarts has the version that an older release reads.
 func TestPayloadHasTheLowestVersion(t *testing.T) {
-	event, applied, futile := Event{Name: "x"}, Applied{VMID: 1, Identity: "i"}, Futile{VMID: 1, Revision: "r", StepDigest: "d"}
+	event, applied, futile := Event{Name: "x"}, Applied{VMID: 1, Identity: "i"}, IneffectiveRestart{VMID: 1, Revision: "r", StepDigest: "d"}
 	tests := map[string]struct {
 		bodies []Body
 		want   string

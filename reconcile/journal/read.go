@@ -22,7 +22,7 @@ type Summary struct {
 }
 
 // Read yields the journal's records in order and checks every checksum, link and count. It takes no lock and changes nothing, so
-// it may run beside the agent. An error of yield ends the reading and is returned unchanged. The summary counts the valid part,
+// it may be called while an agent runs. An error of yield ends the reading and is returned unchanged. The summary counts the valid part,
 // also together with a *DamageError or ErrNewerFormat.
 func Read(dir string, yield func(Record) error) (Summary, error) {
 	d, err := openDisk(dir)

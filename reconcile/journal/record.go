@@ -72,7 +72,7 @@ type Ended struct {
 	Step   string `json:"step"`
 	Result Result `json:"result"`
 	Error  string `json:"error,omitempty"`
-	Sent   bool   `json:"sent,omitempty"` // of a destroy: the call that destroys was sent, or may have been sent, whatever the result is
+	Sent   bool   `json:"sent,omitempty"` // of a destroy: the call that destroys was sent, or may have been sent, regardless of the result
 }
 
 // Assigned binds a label to a vmid before the vmid is used. VMID 0 removes the assignment of the label.
@@ -103,7 +103,7 @@ type Owned struct {
 	Claiming bool   `json:"claiming,omitempty"` // true until the tag has been read from the guest
 }
 
-// Disowned ends the ownership of a guest. It also removes the guest's Guarded, Applied and Futile entries from the state.
+// Disowned ends the ownership of a guest. It also removes the guest's Guarded, Applied and IneffectiveRestart entries from the state.
 type Disowned struct {
 	VMID   int    `json:"vmid"`
 	Reason string `json:"reason,omitempty"`
@@ -127,9 +127,9 @@ type Applied struct {
 	Fingerprints map[string]string `json:"fingerprints,omitempty"` // by native key
 }
 
-// Futile records that a restart of a guest did not bring the waiting changes into effect, so that the same restart is not repeated
-// under the same revision. It replaces the guest's earlier Futile record.
-type Futile struct {
+// IneffectiveRestart records that a restart of a guest did not bring the waiting changes into effect, so that the same restart is not repeated
+// under the same revision. It replaces the guest's earlier IneffectiveRestart record. In files its name is futile.
+type IneffectiveRestart struct {
 	VMID       int    `json:"vmid"`
 	Revision   string `json:"revision"`
 	StepDigest string `json:"stepDigest"`
@@ -173,18 +173,18 @@ type Event struct {
 	Message  string `json:"message,omitempty"`
 }
 
-func (Accepted) isBody()   {}
-func (Begun) isBody()      {}
-func (Dispatched) isBody() {}
-func (Ended) isBody()      {}
-func (Assigned) isBody()   {}
-func (Owned) isBody()      {}
-func (Disowned) isBody()   {}
-func (Guarded) isBody()    {}
-func (Applied) isBody()    {}
-func (Futile) isBody()     {}
-func (Ordered) isBody()    {}
-func (Event) isBody()      {}
+func (Accepted) isBody()           {}
+func (Begun) isBody()              {}
+func (Dispatched) isBody()         {}
+func (Ended) isBody()              {}
+func (Assigned) isBody()           {}
+func (Owned) isBody()              {}
+func (Disowned) isBody()           {}
+func (Guarded) isBody()            {}
+func (Applied) isBody()            {}
+func (IneffectiveRestart) isBody() {}
+func (Ordered) isBody()            {}
+func (Event) isBody()              {}
 
 func (r Result) valid() bool { return slices.Contains(Results(), r) }
 

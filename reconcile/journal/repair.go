@@ -26,7 +26,7 @@ const EventRepaired = "journal_repaired"
 
 // Repair makes a damaged journal usable again. It keeps every record whose own checksum is valid, also behind the damage, and starts a
 // new lineage with these records, because the old chain cannot be continued. Orders without a final state become unknown: the lost
-// records may say that they ran. The damaged files are kept in a folder beside the journal. Repair does not change a journal without
+// records may state that they ran. The damaged files are kept in a folder beside the journal. Repair does not change a journal without
 // damage; a torn tail is not damage. Repair returns ErrLocked while an agent runs.
 //
 // The agent stays safe without the lost records: it settles a step without an end by reading the cluster, and it needs an approval

@@ -5,20 +5,20 @@ import "time"
 // State is the result of folding the journal's records at one moment. A caller may keep it and read it from any goroutine. The maps
 // are shared with other readers and must not be changed.
 type State struct {
-	Lineage    string            // identifies this chain; a new lineage means that the earlier history is lost
-	Since      time.Time         // start of the lineage: no order proven earlier may run
-	Seq        uint64            // of the last record; 0 if there is none
-	Accepted   *Accepted         // the last accepted revision; nil before the first
-	AcceptedAt time.Time         // time of that acceptance
-	Open       []OpenStep        // begun and not ended, in the order in which they began
-	Assigned   map[Label]int     // vmid by label
-	Owned      map[int]Owned     // by vmid
-	Guarded    map[int]Guarded   // by vmid; lasts until the guest is disowned
-	Applied    map[int]Applied   // by vmid; lasts until the guest is disowned
-	Futile     map[int]Futile    // by vmid; lasts until the guest is disowned
-	Orders     map[string]Order  // by key; compaction and Open remove orders that have been in a final state for Retain.Orders
-	Freed      map[int]time.Time // by vmid: when a guest was disowned in the last 24 hours
-	Destroys   []time.Time       // times at which destroys ended in the last 24 hours that were sent, done or unknown, oldest first
+	Lineage             string                     // identifies this chain; a new lineage means that the earlier history is lost
+	Since               time.Time                  // start of the lineage: no order proven earlier may run
+	Seq                 uint64                     // of the last record; 0 if there is none
+	Accepted            *Accepted                  // the last accepted revision; nil before the first
+	AcceptedAt          time.Time                  // time of that acceptance
+	Open                []OpenStep                 // begun and not ended, in the order in which they began
+	Assigned            map[Label]int              // vmid by label
+	Owned               map[int]Owned              // by vmid
+	Guarded             map[int]Guarded            // by vmid; lasts until the guest is disowned
+	Applied             map[int]Applied            // by vmid; lasts until the guest is disowned
+	IneffectiveRestarts map[int]IneffectiveRestart // by vmid; lasts until the guest is disowned
+	Orders              map[string]Order           // by key; compaction and Open remove orders that have been in a final state for Retain.Orders
+	Freed               map[int]time.Time          // by vmid: when a guest was disowned in the last 24 hours
+	Destroys            []time.Time                // times at which destroys ended in the last 24 hours that were sent, done or unknown, oldest first
 }
 
 // Label is the kind and the name of a guest in its manifest.

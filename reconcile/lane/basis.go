@@ -13,16 +13,16 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// Basis is what lanes work from. The engine makes a new one whenever a part changes. It is immutable.
+// Basis is the input of the lanes. The engine makes a new one whenever a part changes. It is immutable.
 type Basis struct {
 	Cluster   string
 	Revision  string       // "main@sha1:<40 hex>"; "" while none is in force
-	Epoch     epoch.Number // in which steps of this basis may begin
+	Epoch     epoch.Number // the epoch in which steps of this basis may begin
 	Guests    []guest.Desired
 	Policies  gate.Policies // of Guests
 	Guards    manifest.Guards
 	Inventory cluster.Inventory
-	Seen      map[int]guest.Observed // every guest that was read, by vmid; nil if no volume is at stake
+	Seen      map[int]guest.Observed // every guest that was read, by vmid; nil if no step can affect a volume
 	NoWrites  gate.WriteStop
 	Why       string                      // why nothing may be written
 	Waits     func(step plan.Step) string // what a step has to wait for; nil never waits

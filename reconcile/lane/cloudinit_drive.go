@@ -15,13 +15,13 @@ import (
 // drive in any case.
 const driveWithin = time.Hour
 
-// owesDrive reports whether the last call of a configuration step writes the cloud-init drive. Once the configuration is written, nothing
+// needsDrive reports whether the last call of a configuration step writes the cloud-init drive. Once the configuration is written, nothing
 // differs any more and no plan contains that call. It may be repeated, since it writes the present configuration to the drive.
-func owesDrive(begun journal.Begun) bool {
+func needsDrive(begun journal.Begun) bool {
 	return cluster.Op(begun.Op) == cluster.OpConfig && begun.Detail[detailLast] == string(cluster.OpCloudInit)
 }
 
-// writeDrive writes the cloud-init drive that a step still owes, after the task of its configuration if that is known.
+// writeDrive writes the cloud-init drive that a step still needs, after the task of its configuration if that is known.
 func (w *Worker) writeDrive(ctx context.Context, step journal.OpenStep, c conclusion) conclusion {
 	if step.UPID != "" {
 		if _, err := w.wait(ctx, step.UPID); err != nil && !errors.Is(err, cluster.ErrNoTask) {
@@ -30,7 +30,7 @@ func (w *Worker) writeDrive(ctx context.Context, step journal.OpenStep, c conclu
 	}
 	call := cluster.Call{Op: cluster.OpCloudInit, Kind: guest.Kind(step.Kind), Node: step.Node, VMID: step.VMID}
 	_, err := w.cluster.Do(context.WithoutCancel(ctx), call, w.checkWrites)
-	owing := fmt.Errorf("the cloud-init drive of %s %d is outdated: %w", step.Kind, step.VMID, errors.Join(c.err, err))
+	outdated := fmt.Errorf("the cloud-init drive of %s %d is outdated: %w", step.Kind, step.VMID, errors.Join(c.err, err))
 	switch {
 	case err == nil && c.dispatched == 0:
 		return c // the next plan shows whether the configuration was written
@@ -38,8 +38,8 @@ func (w *Worker) writeDrive(ctx context.Context, step journal.OpenStep, c conclu
 		c.result, c.err = journal.Done, nil
 		return c
 	case time.Since(step.Time) > driveWithin:
-		return conclusion{result: journal.Failed, err: owing, dispatched: c.dispatched, given: c.given}
+		return conclusion{result: journal.Failed, err: outdated, dispatched: c.dispatched, given: c.given}
 	default:
-		return conclusion{err: owing, dispatched: c.dispatched}
+		return conclusion{err: outdated, dispatched: c.dispatched}
 	}
 }

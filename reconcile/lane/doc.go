@@ -12,7 +12,7 @@
 //   - lastCheck (last_check.go) runs immediately before a call is sent, after its last wait, and refuses it if anything changed.
 //   - run (run.go) journals the intent, dispatches the calls (dispatch.go), waits for their effect (effect.go), and journals the outcome
 //     (outcome.go).
-//   - finish (finish.go) makes the call that a step still owes: the start after a restart (restart.go), the cloud-init drive after a
+//   - finish (finish.go) makes the call that a step still needs: the start after a restart (restart.go), the cloud-init drive after a
 //     configuration (cloudinit_drive.go).
 //   - settle (settle.go, called by recover.go) finds the outcome of an open step from its task, the task list and the guest. It repeats no call.
 //

@@ -22,7 +22,7 @@ const (
 // errNoEffect reports that a task succeeded and its effect did not come.
 var errNoEffect = errors.New("its task succeeded and had no effect")
 
-// poll looks for an effect until it is there, and returns errNoEffect after timeout. A failed look says nothing about the effect.
+// poll looks for an effect until it is there, and returns errNoEffect after timeout. A failed look does not show whether the effect occurred.
 func poll(ctx context.Context, timeout time.Duration, there func(context.Context) (bool, error)) error {
 	deadline := time.Now().Add(timeout)
 	var trouble error
@@ -76,7 +76,7 @@ func (w *Worker) waitForEffect(ctx context.Context, call cluster.Call, upid stri
 	return poll(ctx, timeout, func(ctx context.Context) (bool, error) { return w.hasStatus(ctx, call, want) })
 }
 
-// hasStatus reports whether the guest has a run state, on whichever node it is.
+// hasStatus reports whether the guest has a run state, on any node.
 func (w *Worker) hasStatus(ctx context.Context, call cluster.Call, want guest.Status) (bool, error) {
 	status, err := w.cluster.Status(ctx, cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node})
 	if errors.Is(err, cluster.ErrNotExist) {

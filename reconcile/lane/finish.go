@@ -7,8 +7,8 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// finish makes the call that a step may still owe when its own calls have ended, now or after a restart of the agent: a restart of the guest
-// owes its start, a configuration owes the cloud-init drive. No later plan contains that call, so the step stays open until it is made.
+// finish makes the call that a step may still need when its own calls have ended, now or after a restart of the agent: a restart of the guest
+// needs the start, a configuration needs the cloud-init drive. No later plan contains that call, so the step stays open until it is made.
 func (w *Worker) finish(ctx context.Context, step journal.OpenStep, c conclusion) conclusion {
 	switch {
 	case c.result == "" || c.result == journal.NotRun:
@@ -16,7 +16,7 @@ func (w *Worker) finish(ctx context.Context, step journal.OpenStep, c conclusion
 	case cluster.Op(step.Op) == cluster.OpReboot:
 		c.dispatched = max(c.dispatched, 1) // also if the reply was lost
 		return w.finishRestart(ctx, step, c)
-	case owesDrive(step.Begun) && (c.result == journal.Unknown || c.result == journal.Failed && c.done > 0):
+	case needsDrive(step.Begun) && (c.result == journal.Unknown || c.result == journal.Failed && c.done > 0):
 		return w.writeDrive(ctx, step, c)
 	}
 	return c

@@ -24,7 +24,7 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 	if !isRisky(step, call) {
 		return nil
 	}
-	row := cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node} // where the call goes, with whichever guest is there now
+	row := cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node} // the address of the call; another guest may have it by now
 	if listed, found := basis.Inventory.Row(call.VMID); found {
 		row.Status = listed.Status
 	}

@@ -58,7 +58,7 @@ func (w *Worker) finishRestart(ctx context.Context, step journal.OpenStep, c con
 }
 
 // startedSince reports whether there was a restart of the guest since a time, and whether the guest was started after the newest one, by
-// whichever user. If it was, the guest was stopped on purpose afterwards.
+// any user. If it was, the guest was stopped on purpose afterwards.
 func (w *Worker) startedSince(ctx context.Context, reboot cluster.Call, since time.Time) (rebooted, started bool, err error) {
 	reboots, starts := reboot.TaskTypes(), cluster.Call{Op: cluster.OpStart, Kind: reboot.Kind}.TaskTypes()
 	tasks, err := w.cluster.Tasks(ctx, cluster.TaskQuery{

@@ -11,16 +11,16 @@ import (
 // ErrRestartIneffective refuses a restart that was done before under the same revision and had no effect. Proxmox keeps a pending change
 // that it cannot apply, and starts the guest without it.
 var ErrRestartIneffective = errors.New("the last restart did not apply the pending change; the guest is not restarted again for it under " +
-	"this revision; the log of its start task tells the reason")
+	"this revision; the log of its start task shows the reason")
 
 // refuseRepeatedRestart returns an error for a restart that had no effect under the same revision. A restart had no effect if the guest
 // needs the same restart again right after it. That is journaled, so that a start of the agent does not restart the guest again. Last is the
 // step that was executed before.
 func (w *Worker) refuseRepeatedRestart(ctx context.Context, basis *Basis, step, last plan.Step) error {
 	vmid, state := step.Guest.VMID, w.journal.State()
-	restart := journal.Futile{VMID: vmid, Revision: basis.Revision, StepDigest: step.Digest(basis.Cluster, state.Owned[vmid].Identity)}
+	restart := journal.IneffectiveRestart{VMID: vmid, Revision: basis.Revision, StepDigest: step.Digest(basis.Cluster, state.Owned[vmid].Identity)}
 	switch {
-	case state.Futile[vmid] == restart:
+	case state.IneffectiveRestarts[vmid] == restart:
 		return ErrRestartIneffective
 	case sameEffect(last, step):
 		return errors.Join(ErrRestartIneffective, w.appendIfCurrent(ctx, basis, restart))

@@ -164,7 +164,7 @@ func (w *Worker) look(ctx context.Context, basis *Basis, t *turn) (cluster.Snaps
 	got := cluster.Snapshot{Inventory: basis.Inventory, Guests: map[int]guest.Observed{}, Absent: map[int]cluster.Absence{}}
 	row, listed := got.Inventory.Row(t.VMID)
 	if t.last.Op == cluster.OpPool {
-		listed = false // only the inventory knows the pool, and this one is older than the step
+		listed = false // only the inventory contains the pool, and this inventory is older than the step
 	}
 	reading := observe.Reading{Err: observe.ErrMoved}
 	if listed {

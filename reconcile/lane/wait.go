@@ -13,7 +13,7 @@ import (
 // begins with it.
 const maxFailedWaits = 5
 
-// wait waits for the end of a task. A failed request says nothing about the task, so it is repeated, with a bound: other guests need the lane.
+// wait waits for the end of a task. A failed request does not show the state of the task, so it is repeated, with a bound: other guests need the lane.
 func (w *Worker) wait(ctx context.Context, upid string) (cluster.Task, error) {
 	for failures, delay := 1, time.Second; ; failures, delay = failures+1, 2*delay {
 		task, err := w.cluster.Wait(ctx, upid)

@@ -15,7 +15,7 @@ type Adopted struct {
 	guest.Ref
 	Data   []byte    // one YAML document with its comments
 	Pinned []string  // native keys that it sets, sorted
-	Left   []LeftOut // what it leaves out and a person should know, sorted by key
+	Left   []LeftOut // omitted keys that a person should know about, sorted
 }
 
 // AdoptError is the reason why a live guest cannot be adopted.

@@ -13,8 +13,8 @@ import (
 type class struct {
 	spec classSpec
 	at   tree.Position
-	// merged is what the class and its base classes provide, by kind. It is computed once: a class that builds twice on a class that builds twice on
-	// another class ... costs no more than a list of classes.
+	// merged contains the values of the class and its base classes, by kind. It is computed once per class. Without that,
+	// classes of which each builds twice on the next one would cost exponential time.
 	merged  map[guest.Kind]*tree.Node
 	merging bool // being merged; a class that reaches itself is a cycle, which check reports
 }

@@ -91,7 +91,7 @@ func (c *containerCPU) fields() []field {
 	return []field{
 		{"cores", "cores", "Processors that the container sees.", integer(&c.cores, 1, 8192)},
 		{"units", "cpuunits", "Weight against other guests when the processor is busy.", integer(&c.units, 0, 500000)},
-		{"limit", "cpulimit", "Processors that may be used at once; 0 is no limit.", number(&c.limit, 8192)},
+		{"limit", "cpulimit", "Processors that may be used at once; 0 means no limit.", number(&c.limit, 8192)},
 	}
 }
 

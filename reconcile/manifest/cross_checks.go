@@ -86,20 +86,20 @@ func (p *parser) checkVolumes() {
 	claims := claims{report: p.report, firsts: map[string]claim{}}
 	for _, g := range p.set.Guests {
 		for _, a := range guest.WantedAttachments(g.desired) {
-			if _, bears := guest.VolumeOwner(a.Volume); bears {
+			if _, owned := guest.VolumeOwner(a.Volume); owned {
 				claims.add("volume "+a.Volume, guest.VolumeKey(a.Volume), claim{g, a.Key, a.Origin})
 			}
 		}
 	}
 }
 
-// checkShared warns of MAC addresses that two slots claim, which bonds and spare guests do on purpose. It also warns of shared volumes without a
+// checkShared warns of MAC addresses that two slots claim, which bonds and standby guests do on purpose. It also warns of shared volumes without a
 // vmid in their name, such as units of a disk array that clusters of guests share.
 func (p *parser) checkShared(warnings *report) {
 	claims := claims{report: warnings, firsts: map[string]claim{}}
 	for _, g := range p.set.Guests {
 		for _, a := range guest.WantedAttachments(g.desired) {
-			if _, bears := guest.VolumeOwner(a.Volume); !bears {
+			if _, owned := guest.VolumeOwner(a.Volume); !owned {
 				claims.add("volume "+a.Volume, guest.VolumeKey(a.Volume), claim{g, a.Key, a.Origin})
 			}
 		}

@@ -53,7 +53,7 @@ func (d *directory) fields() []field {
 		d.row(),
 		{"mapping", ".dirid", "Name of the directory mapping, which is also the mount tag inside the guest.", text(&d.mapping, mapping)},
 		{"cache", ".cache", "What the guest may cache. Proxmox's default: auto.", nativeChoice(&d.cache, "virtiofs0", "cache")},
-		{"directIO", ".direct-io", "Honour the guest's wish for direct I/O.", flag(&d.directIO)},
+		{"directIO", ".direct-io", "Allow direct I/O if the guest requests it.", flag(&d.directIO)},
 		{"acl", ".expose-acl", "Show POSIX ACLs to the guest.", flag(&d.acl)},
 	})
 }
@@ -69,7 +69,7 @@ func (r *rng) fields() []field {
 	return []field{
 		r.row(),
 		{"source", ".source", "Device of the host that the numbers come from.", nativeChoice(&r.source, "rng0", "source")},
-		{"maxBytes", ".max_bytes", "Bytes in one period; 0 is no limit. Proxmox's default: 1024.", integer(&r.maxBytes, 0, math.MaxInt32)},
+		{"maxBytes", ".max_bytes", "Bytes in one period; 0 means no limit. Proxmox's default: 1024.", integer(&r.maxBytes, 0, math.MaxInt32)},
 		{"periodMs", ".period", "Length of a period in milliseconds. Proxmox's default: 1000.", integer(&r.periodMS, 0, math.MaxInt32)},
 	}
 }

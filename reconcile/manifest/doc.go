@@ -13,7 +13,7 @@
 //
 // The main types, in the order of their use:
 //
-//	File, Parse -> Set     the source, and what it wants (parse.go, set.go)
+//	File, Parse -> Set     the source, and the cluster and guests that it describes (parse.go, set.go)
 //	Problem, Problems      what is wrong, with positions (problem.go)
 //	Set.Lower              guest.Desired for each guest, with assigned vmids
 //	Guest.Render, Values   a guest with everything that it inherits (render.go, values.go)
@@ -22,9 +22,10 @@
 //
 // The words of enumerations and the numbers of slots come from package guest.
 //
-// To add a field for a native key, add a row to the fields method of its object, such as machine, disk or network. The row decodes, lowers, raises
-// and describes the value. Then run the tests with -update, which rewrites the schema. Start reading with field.go, machine.go and lowering.go.
+// To add a field for a native key, add a row to the fields method of its object, such as machine, disk or network. The row decodes, lowers
+// and describes the value, and raises it (the inverse of lowering, for adopt). Then run the tests with -update, which rewrites the schema.
+// Start reading with field.go, machine.go and lowering.go.
 //
 // The files are untrusted text: package tree limits their size, depth and number of values, and refuses aliases, merge keys and tags. A GuestClass
-// has the same purpose, with a name.
+// replaces merge keys.
 package manifest

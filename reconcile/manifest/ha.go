@@ -22,8 +22,8 @@ func (h *ha) fields() []field {
 	}
 }
 
-// wish returns the wanted entry with the HA manager, or nil if nothing is wanted.
-func (h *ha) wish(p place) *guest.HAWanted {
+// wanted returns the wanted entry with the HA manager, or nil if nothing is wanted.
+func (h *ha) wanted(p place) *guest.HAWanted {
 	if !h.absent.value && !h.state.set && !h.maxRestart.set && !h.maxRelocate.set {
 		return nil
 	}

@@ -63,7 +63,7 @@ func (l *lowering) remove(key string, p place) {
 	l.natives[p.path] = append(l.natives[p.path], key)
 }
 
-// recordNative records what a field became if that is not an intent, under the name that ignoreFields and changes use.
+// recordNative records the native name of a field that does not become an intent. ignoreFields and changes use this name.
 func (l *lowering) recordNative(native string, p place) {
 	l.natives[p.path] = append(l.natives[p.path], native)
 }

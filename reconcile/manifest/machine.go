@@ -104,7 +104,7 @@ func (c *cpu) fields() []field {
 		{"type", "cpu.cputype", "CPU model, such as host or x86-64-v2-AES.", text(&c.model, cpuType)},
 		{"flags", "cpu.flags", "CPU flags to add or to remove, such as +aes.", withExamples(list(&c.flags, cpuFlag, ";"), `["+aes", "-pcid"]`)},
 		{"units", "cpuunits", "Weight against other guests when the processor is busy.", integer(&c.units, 1, 262144)},
-		{"limit", "cpulimit", "Processors that may be used at once; 0 is no limit.", number(&c.limit, 128)},
+		{"limit", "cpulimit", "Processors that may be used at once; 0 means no limit.", number(&c.limit, 128)},
 		{"numa", "numa", "NUMA.", flag(&c.numa)},
 		{"hotplugged", "vcpus", "Processors that are plugged in at the start.", integer(&c.hotplugged, 1, math.MaxInt)},
 	})

@@ -82,7 +82,7 @@ func (n *containerNetwork) lower(l *lowering) {
 
 // checkGateway refuses a gateway without a static address: Proxmox refuses it too, and a DHCP lease has its own gateway.
 func checkGateway(l *lowering, ip, gateway opt[string]) {
-	const message = "got a gateway without a static address beside it"
+	const message = "got a gateway without a static address"
 	switch {
 	case !gateway.set || strings.Contains(ip.value, "/"):
 	case ip.set:

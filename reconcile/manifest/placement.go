@@ -12,7 +12,7 @@ type placement struct {
 
 func (p *placement) fields() []field {
 	return []field{
-		{"prefer", "node", "Nodes that the guest may be on; it is created on the first one. In place of node.", byHand(list(&p.prefer, nodeName, ""))},
+		{"prefer", "node", "Nodes that the guest may be on; it is created on the first one. Replaces the field node.", byHand(list(&p.prefer, nodeName, ""))},
 		{"migrate", "", "Whether a guest on any other node is moved to the first one: deny leaves it where it is, offline moves it while it is stopped, online also while it runs (a container restarts). Default: deny.", choice(&p.migrate, string(guest.MigrateDeny), string(guest.MigrateOffline), string(guest.MigrateOnline))},
 	}
 }

@@ -78,7 +78,7 @@ func (v rawSubKeys) fieldOf(sub string) string {
 }
 
 func (v rawSubKeys) walk(path string, visit func(path string, row field)) {
-	visit(path+".*", field{native: "."}) // always compared, whatever its name
+	visit(path+".*", field{native: "."}) // always compared, regardless of its name
 }
 
 // raise returns the sub-keys that no field expresses. It leaves out values that are not in Proxmox's form, and sub-keys that the release of the guest's

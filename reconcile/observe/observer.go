@@ -82,13 +82,13 @@ func (o *Observer) Doubt(now time.Time, err error) {
 	}
 }
 
-// Trouble is what the observer works without. The zero value is no trouble.
+// Trouble contains the reasons why the observer does not use a source. It is the zero value if the observer uses all sources.
 type Trouble struct {
 	VMList string // why the vmlist file is not used
 	HA     string // why the resources of the HA manager could not be read
 }
 
-// Trouble returns what the observer works without.
+// Trouble returns the reasons why the observer does not use a source.
 func (o *Observer) Trouble() Trouble {
 	t := Trouble{HA: o.haTrouble}
 	if o.list != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // vmlist is one reading of /etc/pve/.vmlist, Proxmox's own list of guests on a cluster node: the node of each guest, and a version that
-// rises with every change of its configuration file, whatever made the change. It does not contain run states.
+// rises with every change of its configuration file, no matter who made the change. It does not contain run states.
 type vmlist struct {
 	version uint64 // of the whole list
 	guests  map[int]listed
@@ -24,7 +24,7 @@ type listed struct {
 	version uint64
 }
 
-// parseVMList parses the list. It leaves out entries of kinds that the agent does not know. Any other deviation from the format is an
+// parseVMList parses the list. It omits entries of unknown kinds. Any other deviation from the format is an
 // error, since guests of a list that is used are not read.
 //
 // Source: pmxcfs, {"version": 12, "ids": {"100": {"node": "pve1", "type": "qemu", "version": 7}}}; without guests there is no "ids".

@@ -12,14 +12,14 @@ import (
 // vmlistWatch decides which guests the sweep skips: those whose entry in the vmlist file has not changed since before their last reading.
 // It stops using the file as soon as an observation contradicts it. It belongs to the observer.
 type vmlistWatch struct {
-	file    vmlistFile
-	list    vmlist
-	readAt  time.Time
-	trouble string         // why the file is not used; "" if it is used
-	before  map[int]listed // the entry that the file had before the guest's last full reading
-	strange map[int]listed // entries that contradicted the inventory; the zero entry is a missing one
-	missed  map[int]listed // entries that stayed the same although a reading found another digest
-	stale   *staleVMList   // the text that was found outdated; nil if none was
+	file          vmlistFile
+	list          vmlist
+	readAt        time.Time
+	trouble       string         // why the file is not used; "" if it is used
+	before        map[int]listed // the entry that the file had before the guest's last full reading
+	contradicting map[int]listed // entries that contradicted the inventory; the zero entry is a missing one
+	missed        map[int]listed // entries that stayed the same although a reading found another digest
+	stale         *staleVMList   // the text that was found outdated; nil if none was
 }
 
 // staleVMList is a text that was found outdated. The file is used again when the text changes.
@@ -30,7 +30,7 @@ type staleVMList struct {
 
 func newVMListWatch(path string) *vmlistWatch {
 	return &vmlistWatch{
-		file: vmlistFile{path: path}, before: make(map[int]listed), strange: make(map[int]listed), missed: make(map[int]listed),
+		file: vmlistFile{path: path}, before: make(map[int]listed), contradicting: make(map[int]listed), missed: make(map[int]listed),
 	}
 }
 
@@ -64,7 +64,7 @@ func (w *vmlistWatch) look(now time.Time) {
 func (w *vmlistWatch) distrust(why string) {
 	w.trouble = why
 	clear(w.before)
-	clear(w.strange)
+	clear(w.contradicting)
 }
 
 // outdated distrusts the file until its text changes.
@@ -79,18 +79,18 @@ func (w *vmlistWatch) compare(inventory cluster.Inventory) {
 	if w.trouble != "" {
 		return
 	}
-	strange := make(map[int]listed)
+	contradicting := make(map[int]listed)
 	for _, row := range inventory.Rows {
 		if w.list.agreesWith(row) {
 			continue
 		}
 		entry := w.list.guests[row.VMID]
-		strange[row.VMID] = entry
-		if last, again := w.strange[row.VMID]; again && last == entry {
+		contradicting[row.VMID] = entry
+		if last, again := w.contradicting[row.VMID]; again && last == entry {
 			w.outdated(fmt.Sprintf("the list does not have guest %d on %s, where it is", row.VMID, row.Node))
 		}
 	}
-	w.strange = strange
+	w.contradicting = contradicting
 }
 
 // changed reports whether the entry of a guest changed since before its last reading.

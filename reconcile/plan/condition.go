@@ -45,7 +45,7 @@ const (
 	ReasonLocked         ConditionReason = "locked"          // Blocked: a task or a backup holds the guest
 	ReasonMayExist       ConditionReason = "may-exist"       // Blocked: the manifest names no vmid, and the guest may exist already
 	ReasonNoSecret       ConditionReason = "no-secret"       // Blocked: a secret is missing without which the guest is not created or not started
-	ReasonNoSource       ConditionReason = "no-source"       // Blocked: the guest does not exist, and the manifest does not say how to create it
+	ReasonNoSource       ConditionReason = "no-source"       // Blocked: the guest does not exist, and the manifest does not define how to create it
 	ReasonNoVMID         ConditionReason = "no-vmid"         // Blocked: the agent has no free vmid to assign
 	ReasonPartlyCreated  ConditionReason = "partly-created"  // Blocked: another call is still creating the guest, or left it incomplete
 	ReasonSecret         ConditionReason = "secret"          // Blocked: a secret cannot be given to the guest

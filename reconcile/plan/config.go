@@ -146,7 +146,7 @@ func separateStep(p Guest, d *guest.Desired, live guest.Observed, c guest.Change
 // because a start restored an old text. The returned step writes the text with the size of the volume.
 func RewriteSize(resize Step, live guest.Observed) Step {
 	step, c := resize, resize.Changes[0]
-	step.Op, step.Reason = cluster.OpConfig, "the disk is larger than its text says"
+	step.Op, step.Reason = cluster.OpConfig, "the disk is larger than its configuration states"
 	c.Write, c.Value, c.Note = guest.WriteSet, guest.TextWithSize(live, c.Key, c.Value), "the volume has that size already"
 	call := newCall(cluster.OpConfig, live)
 	call.Params = map[string]string{c.Key: c.Value}

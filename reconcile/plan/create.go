@@ -179,7 +179,7 @@ func planUnnamed(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 }
 
 // planRemoval plans an owned guest that no manifest names any more. If a manifest still has the guest's label, the guest is not destroyed
-// without an approval, whatever its lifecycle allows.
+// without an approval, even if its lifecycle allows the destroy.
 func planRemoval(want Desired, owned journal.Owned, got cluster.Snapshot, volumes holders) Guest {
 	ref := guest.Ref{Kind: guest.Kind(owned.Kind), Name: owned.Name, VMID: owned.VMID}
 	p := Guest{Ref: ref}

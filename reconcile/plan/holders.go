@@ -80,7 +80,7 @@ func AffectedVolumes(want Desired, got cluster.Snapshot) map[string]bool {
 	for vmid := range want.Owned {
 		if live, seen := got.Guests[vmid]; seen && !named[vmid] {
 			for _, volume := range guest.Volumes(live) {
-				if _, bears := guest.VolumeOwner(volume); bears { // Proxmox frees only these
+				if _, owned := guest.VolumeOwner(volume); owned { // Proxmox frees only these
 					affected[guest.VolumeKey(volume)] = true
 				}
 			}

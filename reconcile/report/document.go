@@ -1,6 +1,6 @@
 package report
 
-// SchemaVersion is that of Document. It grows when a field changes its meaning or is removed. A new field does not change it.
+// SchemaVersion is the version of Document. It grows when a field changes its meaning or is removed. A new field does not change it.
 const SchemaVersion = 1
 
 // Document is a report as JSON: /status.json, and gitops-agent status -o json. Its fields are those of the report, and the version.

@@ -69,7 +69,7 @@ type DriftCause string
 // Causes of drift.
 const (
 	DriftRevision DriftCause = "revision" // a new revision describes another state
-	DriftCluster  DriftCause = "cluster"  // somebody changed the guest
+	DriftCluster  DriftCause = "cluster"  // a person or another program changed the guest
 )
 
 // DriftCauses lists every cause, for metrics that start at zero.

@@ -7,7 +7,7 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// Sync says whether a guest is as its manifest wants it.
+// Sync states whether a guest matches its manifest.
 type Sync string
 
 // Sync states.
@@ -20,7 +20,7 @@ const (
 // Syncs lists every sync state, for metrics that start at zero.
 func Syncs() []Sync { return []Sync{Synced, OutOfSync, SyncUnknown} }
 
-// Health says how a guest does.
+// Health summarises the conditions of a guest.
 type Health string
 
 // Health states.
@@ -32,7 +32,7 @@ const (
 	HealthSuspended Health = "Suspended"
 )
 
-// Operation says what the agent does with a guest.
+// Operation states what the agent is doing with a guest.
 type Operation string
 
 // Operation states.

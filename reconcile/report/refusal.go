@@ -4,12 +4,12 @@ import (
 	"time"
 )
 
-// Reasons of a RefusedError, beside those of verify.RejectedError.
+// Reasons of a RefusedError, in addition to the reasons of a verify.RejectedError.
 const (
 	RefusedManifests = "manifests"
 	RefusedCluster   = "wrong-cluster"
 	RefusedTree      = "tree"
-	RefusedScope     = "out-of-scope" // also a reason of verify's, for paths
+	RefusedScope     = "out-of-scope" // package verify uses the same reason for paths
 )
 
 // RefusedReasons lists the reasons, for metrics that start at zero.

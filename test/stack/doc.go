@@ -16,5 +16,5 @@
 // Two services are not from the Sigstore project, because no Go module provides them: issuer issues identity tokens for
 // persons and workflows, and ctLog is a certificate transparency log without a tree.
 //
-// Start with accepted_test.go and refused_test.go. ../README.md says how to run the tests.
+// Start with accepted_test.go and refused_test.go. ../README.md describes how to run the tests.
 package stack

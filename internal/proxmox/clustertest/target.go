@@ -19,7 +19,7 @@ type Target struct {
 	First, Last int             // vmids that only the suite uses, both inclusive; thirty are enough
 
 	// Optional values. A test that needs one of them is skipped if the value is empty.
-	OtherStorage string    // to which disks move from Storage
+	OtherStorage string    // disks move from Storage to this storage
 	Template     string    // volume from which containers are created, "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst"
 	ISO          string    // volume, "local:iso/tiny.iso"
 	Pools        [2]string // existing pools

@@ -1,5 +1,5 @@
-// Command reduce makes the data of package recordings from the recorded material beside the repository: it keeps what tests compare and
-// leaves out prose, headers and times.
+// Command reduce makes the data of package recordings from the recorded material beside the repository: it keeps the values that tests
+// compare, and omits prose, headers and times.
 //
 //	go run ./internal/recordings/reduce [-check] [../shared]
 package main

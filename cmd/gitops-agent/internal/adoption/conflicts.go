@@ -66,7 +66,7 @@ func (c *conflicts) take(into map[int]manifest.Guest, set manifest.Set) {
 	}
 }
 
-// check returns an error if a guest is managed already. A manifest in the directory is no conflict if overwrite is set.
+// check returns an error if a guest is managed already. A manifest in the directory is not a conflict if overwrite is set.
 func (c *conflicts) check(o guest.Observed, overwrite bool) error {
 	owned, isOwned := c.state.Owned[o.VMID]
 	accepted, isAccepted := c.accepted[o.VMID]

@@ -36,22 +36,22 @@ type Audit struct {
 
 // Open reads the trust settings and opens the repository; a remote repository is fetched first. The caller closes the Audit.
 func Open(ctx context.Context, opts Options) (*Audit, error) {
-	grounds, err := opts.Trust.read(opts.ReadConfig)
+	settings, err := opts.Trust.read(opts.ReadConfig)
 	if err != nil {
 		return nil, err
 	}
-	revision, err := opts.subject(grounds)
+	revision, err := opts.subject(settings)
 	if err != nil {
 		return nil, err
 	}
-	repo, err := opts.Repository.open(ctx, grounds.config, opts.Progress)
+	repo, err := opts.Repository.open(ctx, settings.config, opts.Progress)
 	if err != nil {
 		opts.Progress.End()
 		return nil, err
 	}
 	return &Audit{
 		auditor: auditor{
-			repo: repo.Repository, policy: grounds.policy, denied: grounds.config.Trust.Deny.Commits,
+			repo: repo.Repository, policy: settings.policy, denied: settings.config.Trust.Deny.Commits,
 			done: func(n, of int) { opts.Progress.Show("verified %d of %d", n, of) },
 		},
 		repository: repo, remote: isRemote(opts.Repository.Where), paths: opts.Paths, revision: revision, progress: opts.Progress,
@@ -81,18 +81,18 @@ func (a *Audit) Run(ctx context.Context) (Result, error) {
 }
 
 // subject returns the revision or range to verify.
-func (o Options) subject(grounds grounds) (string, error) {
+func (o Options) subject(settings trustSettings) (string, error) {
 	revision := cmp.Or(o.Revision, "HEAD")
 	if !o.SinceAnchor {
 		return revision, nil
 	}
 	_, _, isRange := cutRange(revision)
-	anchor := grounds.config.Trust.Anchor
+	anchor := settings.config.Trust.Anchor
 	switch {
 	case isRange:
 		return "", term.UsageErrorf("--since-anchor and a range exclude each other")
 	case o.Trust.Root != "":
-		return "", term.UsageErrorf("--since-anchor goes with a config, which has the anchor; name a range A..B instead")
+		return "", term.UsageErrorf("--since-anchor needs a config, which has the anchor; name a range A..B instead")
 	case anchor == "":
 		return "", term.WithHint(errors.New("the config has no trust.anchor"), "name a range instead: gitops-agent verify A..B")
 	}
@@ -117,16 +117,16 @@ func (r Result) WriteText(out io.Writer, explain bool) {
 	writeTotals(out, r.Document)
 }
 
-// WriteSARIF prints the refusals as a SARIF log. The version is the one of this program.
+// WriteSARIF prints the refusals as a SARIF log. version is the version of this program.
 func (r Result) WriteSARIF(out io.Writer, version string) error {
 	return term.WriteJSON(out, newSARIF(version, r.verdicts))
 }
 
 // Err returns the reason why an object could not be read, or an error with the status ExitRefused if a commit or tag is refused, or nil.
-func (r Result) Err() error { return cmp.Or(r.unread(), r.Document.outcome()) }
+func (r Result) Err() error { return cmp.Or(r.readError(), r.Document.outcome()) }
 
-// unread returns the reason why an object could not be read. Such an object has no verdict.
-func (r Result) unread() error {
+// readError returns the reason why an object could not be read. Such an object has no verdict.
+func (r Result) readError() error {
 	for _, v := range r.verdicts {
 		if v.Err != nil && !errors.As(v.Err, new(*verify.RejectedError)) {
 			return v.Err

@@ -10,9 +10,9 @@
 //   - Result.WriteText prints a table, totals by signer and, on request, an explanation with commands for each refusal. Result.WriteSARIF
 //     prints a SARIF 2.1.0 log. Result.Document is the JSON result. Result.Err returns the error with the exit status.
 //
-// The files: auditor.go walks and verifies, rule.go lists the rules in the order in which package verify checks them, remedy.go knows the
+// The files: auditor.go walks and verifies, rule.go lists the rules in the order in which package verify checks them, remedy.go contains the
 // commands that correct a refusal, document.go and sarif.go define the output.
 //
-// The command verify calls it. The place of a commit in the agent's history, its age and its target are not checked here; the agent checks
+// The command verify calls this package. The place of a commit in the agent's history, its age and its target are not checked here; the agent checks
 // them before it accepts a revision.
 package audit

@@ -15,31 +15,31 @@ type Trust struct {
 	Signers []string // each ISSUER=SUBJECT
 }
 
-// grounds are the policy of an audit and its config. The config is the zero value if flags name a root and signers.
-type grounds struct {
+// trustSettings are the policy of an audit and its config. The config is the zero value if flags name a root and signers.
+type trustSettings struct {
 	policy *verify.Policy
 	config agent.Config
 }
 
 // read returns the policy and the config. It calls readConfig only if the flags name no root and no signers.
-func (t Trust) read(readConfig func() (agent.Config, error)) (grounds, error) {
+func (t Trust) read(readConfig func() (agent.Config, error)) (trustSettings, error) {
 	switch {
 	case (t.Root == "") != (len(t.Signers) == 0):
-		return grounds{}, term.UsageErrorf("--trusted-root and --signer need each other")
+		return trustSettings{}, term.UsageErrorf("--trusted-root and --signer need each other")
 	case t.Root != "":
 		policy, err := policyOf(t.Root, t.Signers)
-		return grounds{policy: policy}, err
+		return trustSettings{policy: policy}, err
 	}
 	config, err := readConfig()
 	if errors.Is(err, fs.ErrNotExist) {
-		return grounds{}, term.WithHint(err, "no config is needed with --repo DIR --trusted-root FILE --signer ISSUER=SUBJECT")
+		return trustSettings{}, term.WithHint(err, "no config is needed with --repo DIR --trusted-root FILE --signer ISSUER=SUBJECT")
 	}
 	if err != nil {
-		return grounds{}, err
+		return trustSettings{}, err
 	}
 	policy, err := config.Policy()
 	if err != nil {
-		return grounds{}, term.WithHint(err, "gitops-agent config check prints every problem of the config")
+		return trustSettings{}, term.WithHint(err, "gitops-agent config check prints every problem of the config")
 	}
-	return grounds{policy, config}, nil
+	return trustSettings{policy, config}, nil
 }

@@ -11,5 +11,5 @@
 //     pveum commands that would grant the privileges. Something that the token may not see is reported as skipped, not as missing.
 //   - Document.WriteText prints it for people. Document is also the field clusterCheck of the JSON result of config check.
 //
-// The command config check --cluster calls it. docs/cli.md describes what it checks.
+// The command config check --cluster calls this package. docs/cli.md describes what it checks.
 package clusterview

@@ -42,7 +42,7 @@ func recordText(body journal.Body) string {
 		return fmt.Sprintf("%s/%s (%d): destroy %s", b.Kind, b.Name, b.VMID, cmp.Or(b.Destroy, "approve"))
 	case journal.Applied:
 		return fmt.Sprintf("%d has the current secrets for %s", b.VMID, cmp.Or(strings.Join(slices.Sorted(maps.Keys(b.Fingerprints)), ", "), "no key"))
-	case journal.Futile:
+	case journal.IneffectiveRestart:
 		return fmt.Sprintf("%d was restarted without effect, digest %s", b.VMID, b.StepDigest)
 	case journal.Ordered:
 		return fmt.Sprintf("%s by %s: %s", cmp.Or(b.Order, term.Shorten(b.Key, 16)), cmp.Or(b.Subject, "an unknown signer"), b.State)

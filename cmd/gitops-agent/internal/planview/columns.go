@@ -118,7 +118,7 @@ func padded(text string, width int) string {
 	return text + strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
 }
 
-// shown returns the old and the new value, each cut to a number of runes, or only the one that is set; the symbol tells which.
+// shown returns the old and the new value, each cut to a number of runes, or only the one that is set; the symbol shows which one.
 func (c changeView) shown(runes int) string {
 	from, to := c.values()
 	switch {

@@ -19,7 +19,7 @@ const (
 	BasisWorkingCopy Basis = "working-copy" // files that were never committed
 )
 
-// A Subject is the input of a plan besides the cluster: the manifests and the state of the agent.
+// A Subject is the input of a plan except for the cluster: the manifests and the state of the agent.
 type Subject struct {
 	Basis    Basis
 	Revision string // "main@sha1:<40 hex>", or the directory of a working copy

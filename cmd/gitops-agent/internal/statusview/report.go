@@ -74,8 +74,8 @@ func headRows(r report.Report) [][]term.Cell {
 	if p := r.Writes.Paused; p != nil {
 		add(term.Yellow, "paused", p.String())
 	}
-	told := slices.Contains([]gate.WriteStop{gate.StopNotReady, gate.StopJournal, gate.StopPaused}, r.Writes.Reason) // in the rows above
-	if !r.Writes.Allowed && r.Source.Accepted != nil && !told {
+	shown := slices.Contains([]gate.WriteStop{gate.StopNotReady, gate.StopJournal, gate.StopPaused}, r.Writes.Reason) // in the rows above
+	if !r.Writes.Allowed && r.Source.Accepted != nil && !shown {
 		add(term.Yellow, "no writes", r.Writes.Message)
 	}
 	return rows

@@ -13,5 +13,5 @@
 //   - WithHint adds a remedy to an error, WithStatus and UsageErrorf an exit status. PrintError prints the error and the remedy; ExitStatus
 //     returns the status.
 //
-// Package main and the packages beside this one call it.
+// Package main and the other packages below cmd/gitops-agent/internal call this package.
 package term

@@ -32,7 +32,7 @@ func Width(w io.Writer) int {
 	return DefaultWidth
 }
 
-// A Colour is the parameter of an SGR escape sequence (ECMA-48). Plain is no colour.
+// A Colour is the parameter of an SGR escape sequence (ECMA-48). Plain means no colour.
 type Colour string
 
 // The colours and styles.
