@@ -48,6 +48,6 @@ func TestIncidentFreedVMIDIsAssignedAtOnce(t *testing.T) {
 
 func reportsReservedVMID(g report.Guest) bool {
 	return slices.ContainsFunc(g.Conditions, func(c plan.Condition) bool {
-		return c.Reason == plan.ReasonNoVMID && strings.Contains(c.Message, "not assigned for a day after their guests went: 200")
+		return c.Reason == plan.ReasonNoVMID && strings.Contains(c.Message, "free for less than a day, so not assigned yet: 200")
 	})
 }

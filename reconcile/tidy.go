@@ -33,7 +33,7 @@ func (e *Engine) tidy(ctx context.Context) {
 	e.assign()
 }
 
-// ownershipChanges gives up guests that no manifest names if they are gone or if another guest certainly has their vmid. A guest whose
+// ownershipChanges ends the ownership of guests that no manifest names, if they are gone or another guest certainly has their vmid. A guest whose
 // manifest has a new name keeps its record under the new name.
 func (e *Engine) ownershipChanges(state journal.State, named map[int]string) []journal.Body {
 	var records []journal.Body

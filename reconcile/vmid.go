@@ -92,5 +92,5 @@ func recentlyFreed(state journal.State, span manifest.Range) string {
 	if len(vmids) == 0 {
 		return ""
 	}
-	return "; not assigned for a day after their guests went: " + strings.Join(vmids, ", ")
+	return "; free for less than a day, so not assigned yet: " + strings.Join(vmids, ", ")
 }
