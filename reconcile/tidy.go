@@ -33,8 +33,8 @@ func (e *Engine) tidy(ctx context.Context) {
 	e.assign()
 }
 
-// ownershipChanges ends the ownership of guests that no manifest names, if they are gone or another guest certainly has their vmid. A guest whose
-// manifest has a new name keeps its record under the new name.
+// ownershipChanges confirms the records of guests that were read with their marker, and gives up guests that no manifest names if they are gone or
+// if another guest certainly has their vmid. A guest whose manifest has a new name keeps its record under the new name.
 func (e *Engine) ownershipChanges(state journal.State, named map[int]string) []journal.Body {
 	var records []journal.Body
 	snapshot := e.observer.Snapshot()
@@ -44,15 +44,22 @@ func (e *Engine) ownershipChanges(state journal.State, named map[int]string) []j
 		}
 		name, isNamed := named[vmid]
 		live, seen := snapshot.Guests[vmid]
+		complete := seen && !cluster.PartlyCreated(live)
+		changed := false
+		if complete { // also if the lane's turn ended before it could confirm the record
+			owned, changed = ownership.Confirm(owned, live)
+		}
 		switch {
 		case isNamed && name != owned.Name:
-			owned.Name = name
-			records = append(records, owned)
+			owned.Name, changed = name, true
 		case isNamed:
 		case snapshot.Absent[vmid] == cluster.Gone:
-			records = append(records, journal.Disowned{VMID: vmid, Reason: "gone"})
-		case seen && !cluster.PartlyCreated(live) && ownership.Compare(owned, live).IsDifferentGuest():
-			records = append(records, journal.Disowned{VMID: vmid, Reason: "the vmid went to another guest"})
+			records, changed = append(records, journal.Disowned{VMID: vmid, Reason: "gone"}), false
+		case complete && ownership.Compare(owned, live).IsDifferentGuest():
+			records, changed = append(records, journal.Disowned{VMID: vmid, Reason: "the vmid went to another guest"}), false
+		}
+		if changed {
+			records = append(records, owned)
 		}
 	}
 	return records
