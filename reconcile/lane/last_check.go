@@ -39,8 +39,8 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 	if proof.Conflict(seen.Kind) != "" {
 		return errReplaced
 	}
-	doubt := proof.Doubt() // of the guest alone; the approval of a step covers the step's own doubt
-	if call.Op == cluster.OpDestroy && (doubt != "" && doubt != step.Doubt || !slices.Equal(guest.Volumes(seen), step.Volumes)) {
+	unproven := !proof.IsCertain() && !step.Unproven // an approval of an unproven step covers that
+	if call.Op == cluster.OpDestroy && (unproven || !slices.Equal(guest.Volumes(seen), step.Volumes)) {
 		return errReplaced
 	}
 	return nil

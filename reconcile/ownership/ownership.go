@@ -110,12 +110,12 @@ func (e Evidence) IsDifferentGuest() bool {
 	return !e.HasTag && !e.HasClaimNote && (!e.uuidMatches || e.Creating)
 }
 
-// certain reports whether record, tag and uuid agree. Only then may the guest be destroyed without an approval.
-func (e Evidence) certain() bool { return e.HasTag && e.uuidMatches && !e.adopting && !e.Creating }
+// IsCertain reports whether record, tag and uuid agree. Only then may the guest be destroyed without an approval.
+func (e Evidence) IsCertain() bool { return e.HasTag && e.uuidMatches && !e.adopting && !e.Creating }
 
 // Doubt returns why the guest may not be the recorded guest, "" if it certainly is. The text is part of the digest of a destroy, so it never changes.
 func (e Evidence) Doubt() string {
-	if e.certain() {
+	if e.IsCertain() {
 		return ""
 	}
 	return "ownership record and tag do not agree"

@@ -227,7 +227,7 @@ func planRemoval(want Desired, owned journal.Owned, got cluster.Snapshot, volume
 // destroy. The protection is lifted first, so that a guest whose protection cannot be lifted is not stopped without effect. Nothing is
 // purged: backup jobs, replication and volumes outside the guest's configuration do not belong to the agent.
 func destroyStep(ref guest.Ref, live guest.Observed, e ownership.Evidence) Step {
-	step := Step{Guest: ref, Op: cluster.OpDestroy, Class: guest.Destructive, Volumes: guest.Volumes(live), Reason: "removed from the repository", Doubt: e.Doubt()}
+	step := Step{Guest: ref, Op: cluster.OpDestroy, Class: guest.Destructive, Volumes: guest.Volumes(live), Reason: "removed from the repository", Doubt: e.Doubt(), Unproven: !e.IsCertain()}
 	if live.HA {
 		step.Calls = append(step.Calls, newCall(cluster.OpHARemove, live))
 	}

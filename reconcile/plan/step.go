@@ -25,6 +25,7 @@ type Step struct {
 	CopyTargets     []string // storages to which the step writes whole volumes; "@pve1", the storages of the template's node, for a clone that names none
 	Pending         []string // values that a restart brings into effect, including those that others wrote: "key=value", or "key" for a key that is removed; sorted
 	Doubt           string   // why the step may not be meant for the present guest; the step then needs an approval
+	Unproven        bool     // ownership record and marker did not agree when the step was planned; Doubt says so for people
 	TakesOwnership  bool     // the step creates or adopts the guest: its identity must be in the journal first
 	Recreates       bool     // the guest existed and is gone, and the agent did not destroy it
 	AfterAdoption   bool     // the guest is adopted first: the identity that an approval names does not exist yet
