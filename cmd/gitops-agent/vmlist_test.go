@@ -22,10 +22,10 @@ func TestUsesVMList(t *testing.T) {
 	s.repo.Push(s.sig, killer, "two guests")
 	s.run()
 	s.converged()
-	believed := func(d report.Document) bool {
+	used := func(d report.Document) bool {
 		return d.Proxmox.VMList != nil && d.Proxmox.VMList.Error == "" && d.Proxmox.VMList.Skipped == 2
 	}
-	s.until("the sweep to skip both guests", func() bool { return believed(s.document()) })
+	s.until("the sweep to skip both guests", func() bool { return used(s.document()) })
 
 	s.until("ten looks at the inventory without a full read", func() bool { // the inventory reports new guests for a while
 		s.post("/reset", nil)
@@ -43,13 +43,13 @@ func TestUsesVMList(t *testing.T) {
 	whole, err := os.ReadFile(file)
 	s.ok(err)
 	s.ok(os.WriteFile(file, whole[:len(whole)/2], 0o600))
-	s.until("the file to be doubted", func() bool {
+	s.until("the file not to be used", func() bool {
 		list := s.document().Proxmox.VMList
 		return list != nil && strings.Contains(list.Error, "parse list of guests")
 	})
 	s.post("/edit", map[string]any{"vmid": 202, "key": "onboot", "value": "1"}) // the simulator writes the file again
-	s.until("the file to be believed again", func() bool { return s.document().Proxmox.VMList.Error == "" })
-	if log := s.read("log"); !strings.Contains(log, "list of guests not believed") || !strings.Contains(log, "list of guests believed again") {
-		t.Errorf("got a log without the doubt and its end:\n%s", log)
+	s.until("the file to be used again", func() bool { return s.document().Proxmox.VMList.Error == "" })
+	if log := s.read("log"); !strings.Contains(log, "vmlist file not used") || !strings.Contains(log, "vmlist file used again") {
+		t.Errorf("got a log without the trouble and its end:\n%s", log)
 	}
 }
