@@ -50,6 +50,16 @@ func CreateParamsOn(d Desired, node Version) (map[string]string, error) {
 	return params, errors.Join(problems...)
 }
 
+// NameInProxmox returns the name that the guest gets when it is created.
+func (d *Desired) NameInProxmox() string {
+	for _, in := range d.Intents {
+		if in.Key == nameKey(d.Kind) && in.Verb == Want && in.Text != "" {
+			return in.Text
+		}
+	}
+	return d.Name
+}
+
 // CloneParams returns the native parameters of the call that clones the guest's template: newid (if it is assigned), name or hostname,
 // pool, the snapshot, full, and for a full clone its storage and, for a virtual machine, its format. A clone is created on the node of its
 // template: only the caller knows this node and whether a target must be given. Diff returns the other changes for the clone.
@@ -57,13 +67,7 @@ func CreateParamsOn(d Desired, node Version) (map[string]string, error) {
 // Source: PVE API, POST /nodes/{node}/{qemu,lxc}/{vmid}/clone.
 func CloneParams(d Desired) map[string]string {
 	params := map[string]string{}
-	name := d.Name
-	for _, in := range d.Intents {
-		if in.Key == nameKey(d.Kind) && in.Verb == Want && in.Text != "" {
-			name = in.Text
-		}
-	}
-	setUnlessEmpty(params, nameKey(d.Kind), name)
+	setUnlessEmpty(params, nameKey(d.Kind), d.NameInProxmox())
 	setUnlessEmpty(params, "pool", d.Pool)
 	if d.VMID != 0 {
 		params["newid"] = strconv.Itoa(d.VMID)

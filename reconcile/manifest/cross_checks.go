@@ -38,7 +38,7 @@ func (p *parser) checkVMIDs() {
 	}
 }
 
-// checkDependencies reports guests that depend on unknown guests or on themselves.
+// checkDependencies reports guests that depend on unknown guests.
 func (p *parser) checkDependencies() {
 	labels := slices.Sorted(maps.Keys(p.specs))
 	for _, label := range labels {
@@ -50,19 +50,6 @@ func (p *parser) checkDependencies() {
 				})
 			}
 		}
-	}
-	next := func(label string) []string {
-		if p.specs[label] == nil {
-			return nil
-		}
-		return texts(p.specs[label].shared().dependsOn)
-	}
-	for _, cycle := range cycles(labels, next) {
-		on := p.specs[cycle[0]].shared().dependsOn
-		p.report.add(Problem{
-			Origin: guest.Origin(on.at), Guest: cycle[0], Field: on.path,
-			Message: "guest depends on itself: " + strings.Join(append(cycle, cycle[0]), " -> "),
-		})
 	}
 }
 

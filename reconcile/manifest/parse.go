@@ -21,6 +21,7 @@ func Parse(files []File) (Set, error) {
 	slices.SortFunc(p.set.Guests, func(a, b Guest) int { return strings.Compare(a.Label(), b.Label()) })
 	p.checkVMIDs()
 	p.checkDependencies()
+	p.checkOrder()
 	p.checkVolumes()
 	if p.report.count == 0 {
 		p.set.Warnings = p.warnings()
