@@ -40,6 +40,7 @@ func scenario() [][]Body {
 			calls = append(calls, []Body{
 				Applied{VMID: vmid, Identity: step, Fingerprints: map[string]string{"cipassword": step}},
 				IneffectiveRestart{VMID: vmid, Revision: step, StepDigest: name},
+				Attached{VMID: vmid, Identity: step},
 			})
 		}
 		if i%5 == 4 {

@@ -19,6 +19,7 @@ type fold struct {
 	guarded     *index[int, Guarded]
 	applied     *index[int, Applied]
 	ineffective *index[int, IneffectiveRestart]
+	attached    *index[int, Attached]
 	orders      *index[string, Order]
 	freed       *index[int, time.Time]
 	destroys    []destroy
@@ -42,6 +43,7 @@ func newFold() *fold {
 		guarded:     newIndex[int, Guarded](),
 		applied:     newIndex[int, Applied](),
 		ineffective: newIndex[int, IneffectiveRestart](),
+		attached:    newIndex[int, Attached](),
 		orders:      newIndex[string, Order](),
 		freed:       newIndex[int, time.Time](),
 	}
@@ -84,6 +86,7 @@ func (f *fold) disown(r Record, b Disowned) {
 	f.guarded.remove(b.VMID)
 	f.applied.remove(b.VMID)
 	f.ineffective.remove(b.VMID)
+	f.attached.remove(b.VMID)
 	f.freed.set(b.VMID, r, r.Time)
 }
 
@@ -126,6 +129,7 @@ func (f *fold) needed() map[uint64]bool {
 	f.guarded.addSeqs(seqs)
 	f.applied.addSeqs(seqs)
 	f.ineffective.addSeqs(seqs)
+	f.attached.addSeqs(seqs)
 	f.orders.addSeqs(seqs)
 	f.freed.addSeqs(seqs)
 	return seqs
@@ -140,6 +144,7 @@ func (f *fold) state() State {
 		Guarded:             f.guarded.snapshot(),
 		Applied:             f.applied.snapshot(),
 		IneffectiveRestarts: f.ineffective.snapshot(),
+		Attached:            f.attached.snapshot(),
 		Orders:              f.orders.snapshot(),
 		Freed:               f.freed.snapshot(),
 	}

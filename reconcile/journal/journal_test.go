@@ -35,6 +35,10 @@ func oneOfEach() []Body {
 		Guarded{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Destroy: "deny", Recreate: "approve"},
 		Applied{VMID: 101, Identity: "i1", Fingerprints: map[string]string{"cipassword": "f1"}},
 		IneffectiveRestart{VMID: 101, Revision: "main@sha1:c1", StepDigest: "d2"},
+		Attached{
+			VMID: 101, Identity: "i1", Volumes: map[string]string{"scsi0": "local-lvm:vm-101-disk-0", "scsi1": ""}, Filling: []string{"scsi2"},
+			Unused: []string{"local-lvm:vm-101-disk-9"},
+		},
 		Ordered{
 			Key: "k1", Order: "d1", Subject: "bo@example.org", Issuer: "https://issuer.example", Commit: "c2",
 			ProvenTime: proven, State: OrderReleased, Step: "s1",
@@ -153,6 +157,7 @@ func TestAppendRefuses(t *testing.T) {
 		"disowned_nothing":     {nil, []Body{Disowned{}}},
 		"applied_no_identity":  {nil, []Body{Applied{VMID: 101}}},
 		"futile_no_revision":   {nil, []Body{IneffectiveRestart{VMID: 101, StepDigest: "d"}}},
+		"attached_no_identity": {nil, []Body{Attached{VMID: 101}}},
 		"guarded_nothing":      {nil, []Body{Guarded{Destroy: "deny"}}},
 		"ordered_no_key":       {nil, []Body{Ordered{State: OrderSeen}}},
 		"ordered_no_state":     {nil, []Body{Ordered{Key: "k"}}},

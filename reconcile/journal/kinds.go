@@ -78,6 +78,12 @@ var kinds = []*kind{
 		fold:     func(f *fold, r Record, b IneffectiveRestart) { f.ineffective.set(b.VMID, r, b) },
 		kept:     "until the vmid's next `futile` or `disowned`",
 	}.kind(),
+	row[Attached]{
+		name: "attached", version: 5,
+		complete: func(b Attached) bool { return b.VMID > 0 && b.Identity != "" },
+		fold:     func(f *fold, r Record, b Attached) { f.attached.set(b.VMID, r, b) },
+		kept:     "until the vmid's next `attached` or `disowned`",
+	}.kind(),
 	row[Ordered]{
 		name: "ordered", version: 1,
 		decode:   decodeVia(func(b Ordered) Ordered { b.ProvenTime = b.ProvenTime.UTC(); return b }),
@@ -116,7 +122,7 @@ func indexKinds() (byName map[string]*kind, byType map[reflect.Type]*kind, newes
 func kindOf(b Body) *kind { return kindByType[reflect.TypeOf(b)] }
 
 // Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, begun, dispatched, ended,
-// assigned, owned, disowned, guarded, applied, futile, ordered or event.
+// assigned, owned, disowned, guarded, applied, futile, attached, ordered or event.
 func (r Record) Kind() string { return kindOf(r.Body).name }
 
 // check returns ErrRefused if a field that the kind requires is empty or invalid.

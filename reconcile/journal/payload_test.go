@@ -51,6 +51,7 @@ func TestDecodePayloadRefuses(t *testing.T) {
 		"unknown_kind":              `{"v":1,"records":[{"moved":{"vmid":1}}]}`,
 		"version_1_with_applied":    `{"v":1,"records":[{"applied":{"vmid":1,"identity":"i"}}]}`,
 		"version_2_with_futile":     `{"v":2,"records":[{"futile":{"vmid":1,"revision":"r","stepDigest":"d"}}]}`,
+		"version_4_with_attached":   `{"v":4,"records":[{"attached":{"vmid":1,"identity":"i"}}]}`,
 		"version_2_without_applied": `{"v":2,"records":[{"event":{"name":"x"}}]}`,
 		"no_body":                   `{"v":1,"records":[{}]}`,
 		"two_bodies":                `{"v":1,"records":[{"event":{"name":"x"},"disowned":{"vmid":1}}]}`,
@@ -66,9 +67,10 @@ func TestDecodePayloadRefuses(t *testing.T) {
 	}
 }
 
-// A payload without secrets and futile restarts has the version that an older release reads.
+// A payload without the records of later releases has the version that an older release reads.
 func TestPayloadHasTheLowestVersion(t *testing.T) {
 	event, applied, futile := Event{Name: "x"}, Applied{VMID: 1, Identity: "i"}, IneffectiveRestart{VMID: 1, Revision: "r", StepDigest: "d"}
+	attached := Attached{VMID: 1, Identity: "i", Volumes: map[string]string{"scsi1": ""}}
 	tests := map[string]struct {
 		bodies []Body
 		want   string
@@ -76,6 +78,9 @@ func TestPayloadHasTheLowestVersion(t *testing.T) {
 		"older":   {[]Body{event}, `{"v":1,"records":[{"event":{"name":"x"}}]}`},
 		"applied": {[]Body{event, applied}, `{"v":2,"records":[{"event":{"name":"x"}},{"applied":{"vmid":1,"identity":"i"}}]}`},
 		"futile":  {[]Body{event, futile}, `{"v":3,"records":[{"event":{"name":"x"}},{"futile":{"vmid":1,"revision":"r","stepDigest":"d"}}]}`},
+		"attached": {
+			[]Body{event, attached}, `{"v":5,"records":[{"event":{"name":"x"}},{"attached":{"vmid":1,"identity":"i","volumes":{"scsi1":""}}}]}`,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

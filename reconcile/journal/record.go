@@ -103,7 +103,8 @@ type Owned struct {
 	Claiming bool   `json:"claiming,omitempty"` // true until the tag has been read from the guest
 }
 
-// Disowned ends the ownership of a guest. It also removes the guest's Guarded, Applied and IneffectiveRestart entries from the state.
+// Disowned ends the ownership of a guest. It also removes the guest's Guarded, Applied, IneffectiveRestart and Attached
+// entries from the state.
 type Disowned struct {
 	VMID   int    `json:"vmid"`
 	Reason string `json:"reason,omitempty"`
@@ -133,6 +134,16 @@ type IneffectiveRestart struct {
 	VMID       int    `json:"vmid"`
 	Revision   string `json:"revision"`
 	StepDigest string `json:"stepDigest"`
+}
+
+// Attached records the volume that each slot of a guest held last, for the slots into which the manifest puts a disk. It replaces the guest's
+// earlier Attached record.
+type Attached struct {
+	VMID     int               `json:"vmid"`
+	Identity string            `json:"identity"`          // of the guest; the record says nothing about another guest with this vmid
+	Volumes  map[string]string `json:"volumes,omitempty"` // ids by slot; empty if it is unknown which volume the slot held
+	Filling  []string          `json:"filling,omitempty"` // sorted slots for which a call that allocates a volume was journaled, and not seen to succeed or fail
+	Unused   []string          `json:"unused,omitempty"`  // sorted ids of the volumes in no slot, when each slot was last seen with its volume
 }
 
 // OrderState is the progress of a signed order.
@@ -183,6 +194,7 @@ func (Disowned) isBody()           {}
 func (Guarded) isBody()            {}
 func (Applied) isBody()            {}
 func (IneffectiveRestart) isBody() {}
+func (Attached) isBody()           {}
 func (Ordered) isBody()            {}
 func (Event) isBody()              {}
 

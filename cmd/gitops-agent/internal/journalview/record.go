@@ -44,6 +44,8 @@ func recordText(body journal.Body) string {
 		return fmt.Sprintf("%d has the current secrets for %s", b.VMID, cmp.Or(strings.Join(slices.Sorted(maps.Keys(b.Fingerprints)), ", "), "no key"))
 	case journal.IneffectiveRestart:
 		return fmt.Sprintf("%d was restarted without effect, digest %s", b.VMID, b.StepDigest)
+	case journal.Attached:
+		return fmt.Sprintf("%d held %s", b.VMID, cmp.Or(strings.Join(volumesBySlot(b), ", "), "no volume"))
 	case journal.Ordered:
 		return fmt.Sprintf("%s by %s: %s", cmp.Or(b.Order, term.Shorten(b.Key, 16)), cmp.Or(b.Subject, "an unknown signer"), b.State)
 	case journal.Event:
@@ -51,6 +53,18 @@ func recordText(body journal.Body) string {
 	default:
 		return ""
 	}
+}
+
+// volumesBySlot returns "scsi1=VOLUME" for each slot of a record, sorted by slot.
+func volumesBySlot(b journal.Attached) []string {
+	var list []string
+	for _, slot := range slices.Sorted(maps.Keys(b.Volumes)) {
+		list = append(list, slot+"="+cmp.Or(b.Volumes[slot], "unknown"))
+	}
+	for _, slot := range b.Filling {
+		list = append(list, slot+" is being filled")
+	}
+	return list
 }
 
 // about returns " of " and the vmid of an event, or "" for an event that is not about a guest.
