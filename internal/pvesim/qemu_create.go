@@ -197,17 +197,15 @@ func (t *task) finishVM(vmid int, set values, pool string) {
 	s.countEffect(vmid, Created)
 }
 
-// addIdentities adds the values that every new VM gets: boot order, creation data, SMBIOS uuid, generation id, and a pinned machine version
-// for Windows.
+// addIdentities adds the values that a new VM gets: boot order, creation data, SMBIOS uuid if the call sets no smbios1, generation id, and a
+// pinned machine version for Windows.
 func (s *Sim) addIdentities(v values) {
 	if _, ok := v["boot"]; !ok {
 		v["boot"] = printBootOrder(defaultBootDevices(v))
 	}
 	v["meta"] = creationMeta(time.Now().Unix())
-	if v["smbios1"] == "" {
+	if v["smbios1"] == "" { // a text without a uuid is kept as it was sent, and the VM has no uuid
 		v["smbios1"] = "uuid=" + s.newUUID()
-	} else if !strings.Contains(v["smbios1"], "uuid=") {
-		v["smbios1"] += ",uuid=" + s.newUUID()
 	}
 	if v["vmgenid"] == "" {
 		v["vmgenid"] = s.newUUID()

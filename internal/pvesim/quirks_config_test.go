@@ -199,6 +199,36 @@ func TestCreateAddsIdentities(t *testing.T) {
 	})
 }
 
+// A uuid is generated only for a VM that is created without smbios1. A clone always gets a new one, and keeps the other sub-keys, sorted.
+func TestCreateKeepsSMBIOSAsSent(t *testing.T) {
+	tests := map[string]struct{ sent, created, cloned string }{
+		"nothing":   {"", `^uuid=[0-9a-f-]{36}$`, `^uuid=[0-9a-f-]{36}$`},
+		"no_uuid":   {"serial=s1,manufacturer=Acme", `^serial=s1,manufacturer=Acme$`, `^manufacturer=Acme,serial=s1,uuid=[0-9a-f-]{36}$`},
+		"with_uuid": {"uuid=C2E4B17C-5B99-4F9D-8ED6-54CC70EAD908", `^uuid=C2E4B17C-5B99-4F9D-8ED6-54CC70EAD908$`, `^uuid=[0-9a-f-]{36}$`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, Options{}, func(t *testing.T, c *client) {
+				params := []string{"vmid=100"}
+				if tt.sent != "" {
+					params = append(params, "smbios1="+tt.sent)
+				}
+				if got := c.task("POST", "/nodes/pve1/qemu", params...); got != "OK" {
+					t.Fatalf("create: got %s, want OK", got)
+				}
+				if got := c.task("POST", vm100+"/clone", "newid=101"); got != "OK" {
+					t.Fatalf("clone: got %s, want OK", got)
+				}
+				for vmid, want := range map[int]string{100: tt.created, 101: tt.cloned} {
+					if got := c.config(vmid)["smbios1"]; !regexp.MustCompile(want).MatchString(got) || vmid == 101 && strings.Contains(got, "C2E4") {
+						t.Errorf("smbios1 of %d: got %q, want it to match %s", vmid, got, want)
+					}
+				}
+			})
+		})
+	}
+}
+
 func TestCloneInProgress(t *testing.T) {
 	bubble(t, Options{TaskTimes: map[string]time.Duration{"qmclone": time.Minute}}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "#source\nname: xc\nonboot: 1\ntags: t\nipconfig0: ip=dhcp\nscsi0: local-lvm:1\nnet0: virtio,bridge=vmbr0\n")

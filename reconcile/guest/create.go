@@ -11,6 +11,8 @@ import (
 // Secrets are left out, see CreateSecrets. It fails for a guest that is cloned or has no source. The error names every key that cannot be
 // set at creation, with the reason.
 //
+// A new virtual machine gets the uuid of d, unless an intent names one: Proxmox adds none to SMBIOS fields without a uuid.
+//
 // A restored guest gets its name and its tags in place of the backup's, and the keys that can only be set at creation. Diff returns the
 // other changes afterwards, as for a clone.
 //
@@ -42,6 +44,9 @@ func CreateParamsOn(d Desired, node Version) (map[string]string, error) {
 			setUnlessEmpty(params, change.Key, change.Value) // empty if only defaults are wanted
 		}
 	}
+	if d.UUID != "" && d.Source.Backup == nil {
+		addUUID(params, d.UUID)
+	}
 	problems = append(problems, d.Source.add(params, d)...)
 	setUnlessEmpty(params, "pool", d.Pool)
 	if d.VMID != 0 {
@@ -59,6 +64,19 @@ func (d *Desired) NameInProxmox() string {
 	}
 	return d.Name
 }
+
+// addUUID adds the SMBIOS uuid to the parameters that create a virtual machine, if they contain none.
+func addUUID(params map[string]string, uuid string) {
+	switch fields := params["smbios1"]; {
+	case fields == "":
+		params["smbios1"] = "uuid=" + uuid
+	case uuidOf(fields) == "":
+		params["smbios1"] = "uuid=" + uuid + "," + fields
+	}
+}
+
+// CreationUUID returns the uuid that the parameters of a call give to a new virtual machine, in lower case; "" if they give none.
+func CreationUUID(params map[string]string) string { return uuidOf(params["smbios1"]) }
 
 // CloneParams returns the native parameters of the call that clones the guest's template: newid (if it is assigned), name or hostname,
 // pool, the snapshot, full, and for a full clone its storage and, for a virtual machine, its format. A clone is created on the node of its

@@ -26,6 +26,7 @@ type Desired struct {
 	Wave      int      // lower waves first
 	Ignore    []string // native keys, or key.subkey, that are not compared
 	Marker    string   // ownership tag that the guest must have, without any other marker; "" while it is not owned
+	UUID      string   // SMBIOS uuid with which a virtual machine is created if no intent names one; "" leaves it to Proxmox
 }
 
 // Verb is what an Intent wants of its key.

@@ -93,6 +93,9 @@ func (n *needs) create() {
 	if r, _ := find(n.d.Kind, nameKey(n.d.Kind)); s.Clone == nil { // the clone call accepts the name without it
 		n.onGuest(r.privilege, r.key, at)
 	}
+	if n.d.Kind == VirtualMachine && s.Clone == nil && s.Backup == nil { // the uuid with which the agent creates it
+		n.onGuest(configHardware, "smbios1", at)
+	}
 	switch {
 	case s.Clone != nil:
 		n.add(guestPath(s.Clone.VMID), "VM.Clone", "source", at)

@@ -102,7 +102,7 @@ func TestPrivileges(t *testing.T) {
 			nil,
 			[]string{
 				"Datastore.Audit|Datastore.AllocateSpace /storage/local: source", "VM.Allocate /vms/201: source", "VM.Audit /vms/201: vmid",
-				"VM.Config.CDROM /vms/201: source", "VM.Config.Options /vms/201: name", "VM.Config.Options /vms/201: tags",
+				"VM.Config.CDROM /vms/201: source", "VM.Config.HWType /vms/201: smbios1", "VM.Config.Options /vms/201: name", "VM.Config.Options /vms/201: tags",
 			},
 		},
 		"privileged_container": {

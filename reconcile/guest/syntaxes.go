@@ -43,7 +43,7 @@ var (
 		{name: "memory", scalar: whole(4, 512)},
 		{name: "clipboard", scalar: oneOf("vnc")},
 	}}
-	// Proxmox adds a uuid to a value without one when the guest is created.
+	// Proxmox keeps a value without a uuid as it is. The agent creates a guest with one.
 	smbiosSyntax = &syntax{style: smbiosStyle, subs: []sub{
 		{name: "uuid", scalar: asUUID, owned: true},
 		{name: "base64", scalar: yesNo, absentValue: "0"},

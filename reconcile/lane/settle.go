@@ -155,7 +155,7 @@ func createResult(ctx context.Context, reader cluster.Reader, open journal.OpenS
 		return "", fmt.Errorf("%w: %s of step %s is still being created, or is partly created (lock: %s)", cluster.ErrLocked, open.Name, open.Step, seen.Lock)
 	case cluster.PartlyCreated(seen):
 		return journal.Failed, nil
-	case proof.HasTag || proof.HasClaimNote:
+	case proof.HasTag || proof.IsNew():
 		return journal.Done, nil
 	default:
 		return journal.NotRun, nil

@@ -1,6 +1,7 @@
 package lane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,7 +143,9 @@ func (w *Worker) execute(ctx context.Context, basis *Basis, step plan.Step, verd
 // again are used up by this: they name the identity of the guest that is gone, and the creation under the new identity needs none.
 func (w *Worker) takeOwnership(ctx context.Context, basis *Basis, step plan.Step, verdict gate.Verdict, t *turn) error {
 	owned := ownership.NewRecord(basis.Cluster, step.Guest, journal.Created, "")
-	if step.Op != cluster.OpCreate {
+	if step.Op == cluster.OpCreate {
+		owned.UUID = newUUID(basis.Cluster, step.Calls[0], owned)
+	} else {
 		owned.Origin, owned.UUID = journal.Adopted, guest.SMBIOSUUID(t.Seen)
 	}
 	records := []journal.Body{owned}
@@ -156,6 +159,15 @@ func (w *Worker) takeOwnership(ctx context.Context, basis *Basis, step plan.Step
 		records = append(records, order)
 	}
 	return w.appendIfCurrent(ctx, basis, records...)
+}
+
+// newUUID returns the SMBIOS uuid that a new guest will have: the one in its manifest, or one that derives from its identity. It is "" for a
+// container, for a clone, which gets its uuid from Proxmox, and for a restored virtual machine, which gets the one in the backup.
+func newUUID(clusterName string, call cluster.Call, owned journal.Owned) string {
+	if call.Kind != guest.VirtualMachine || call.CloneOf != 0 || call.Params["archive"] != "" {
+		return ""
+	}
+	return cmp.Or(guest.CreationUUID(call.Params), ownership.UUID(clusterName, owned.VMID, owned.Identity))
 }
 
 // look reads the guest, its run state included, since the inventory lags. It takes a new inventory if the guest is not where the old one has

@@ -5,7 +5,7 @@
 //
 // The functions in the order of use:
 //
-//   - NewRecord draws a random identity for a guest that the agent will create or adopt. Marker derives the tag from it.
+//   - NewRecord draws a random identity for a guest that the agent will create or adopt. Marker derives the tag from it, and UUID the SMBIOS uuid.
 //   - ClaimNote is the description of a fresh clone, until its first configuration sets the tag.
 //   - Compare compares a live guest with its record and returns Evidence. Its methods answer the questions of a plan: Conflict (may the agent
 //     touch the guest?), Doubt (may it destroy the guest without an approval?), IsDifferentGuest (is the record obsolete?).

@@ -31,6 +31,15 @@ func Marker(cluster string, vmid int, identity string) string {
 	return "gitops-" + hex.EncodeToString(sum[:4])
 }
 
+// UUID returns the SMBIOS uuid with which the agent creates a virtual machine whose manifest names none. The uuid identifies the machine before the
+// agent has read it. Proxmox draws a uuid only if the call has no key smbios1.
+func UUID(cluster string, vmid int, identity string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "uuid\n%s\n%d\n%s", cluster, vmid, identity))
+	id := sum[:16]
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // version 4, the variant of RFC 9562
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+}
+
 // ClaimNote returns the description of a fresh clone. A clone starts with its template's tags, so until its first configuration only this
 // note distinguishes the agent's clone from another guest that got the vmid meanwhile.
 func ClaimNote(tag string) string { return claimNotePrefix + tag }
@@ -47,6 +56,8 @@ func HasClaimNote(description, tag string) bool {
 type Evidence struct {
 	HasTag         bool // the guest has the record's tag
 	HasClaimNote   bool // the guest has the claim note of a clone that is not configured yet. Once its tag was seen, the note proves nothing
+	HasNewUUID     bool // the guest has the uuid with which it was created, and its tag was not seen yet
+	hasUUID        bool // the record contains a uuid
 	uuidMatches    bool // the SMBIOS uuid is the record's, or the record has none
 	adopting       bool // the record was made for an existing guest, and the tag is not set yet
 	Creating       bool // the record was made for a guest to be created, and the tag was not seen yet
@@ -57,11 +68,15 @@ type Evidence struct {
 func Compare(owned journal.Owned, got guest.Observed) Evidence {
 	markers := guest.MarkerTags(guest.Tags(got.Keys["tags"].Text))
 	e := Evidence{
-		HasTag:      slices.Contains(markers, owned.Tag),
-		uuidMatches: owned.UUID == "" || owned.UUID == guest.SMBIOSUUID(got),
-		adopting:    owned.Claiming && owned.Origin == journal.Adopted,
-		Creating:    owned.Claiming && owned.Origin == journal.Created,
+		HasTag:   slices.Contains(markers, owned.Tag),
+		hasUUID:  owned.UUID != "",
+		adopting: owned.Claiming && owned.Origin == journal.Adopted,
+		Creating: owned.Claiming && owned.Origin == journal.Created,
 	}
+	sameUUID := owned.UUID == guest.SMBIOSUUID(got)
+	e.HasNewUUID = e.Creating && e.hasUUID && sameUUID
+	// The uuid of a guest that is being created may come from a newer manifest. Nobody else knows its tag yet.
+	e.uuidMatches = !e.hasUUID || sameUUID || e.Creating && e.HasTag
 	e.HasClaimNote = e.Creating && HasClaimNote(got.Keys["description"].Text, owned.Tag)
 	for _, m := range markers {
 		if m != owned.Tag {
@@ -71,22 +86,27 @@ func Compare(owned journal.Owned, got guest.Observed) Evidence {
 	return e
 }
 
+// IsNew reports whether the guest is certainly the one that the agent has just created, although it does not have its tag yet.
+func (e Evidence) IsNew() bool { return !e.HasTag && (e.HasClaimNote || e.HasNewUUID) }
+
 // Conflict returns why the live guest is not the recorded guest, or "".
 //
-// A virtual machine with the recorded uuid may lose its tag: that is drift. A container has no uuid, so without its tag it cannot be
-// distinguished from another guest that got the vmid.
+// A virtual machine with the recorded uuid may lose its tag: that is drift. A container has no uuid, and neither has a virtual machine that was
+// created with SMBIOS fields and without a uuid: without its tag such a guest cannot be distinguished from another guest that got the vmid.
 func (e Evidence) Conflict(kind guest.Kind) string {
 	switch {
-	case !e.uuidMatches:
-		return "its SMBIOS uuid is not the recorded uuid: another guest has the vmid now, or the uuid was changed"
-	case e.HasTag || e.HasClaimNote || e.adopting:
-		return ""
-	case e.Creating:
+	case e.Creating && !e.HasTag && !e.IsNew():
 		return "it appeared under this vmid before the agent created its own guest there"
+	case !e.uuidMatches && !e.HasClaimNote:
+		return "its SMBIOS uuid is not the recorded uuid: another guest has the vmid now, or the uuid was changed"
+	case e.HasTag || e.IsNew() || e.adopting:
+		return ""
 	case len(e.ForeignMarkers) > 0:
 		return fmt.Sprintf("it has the marker %s of another guest", e.ForeignMarkers[0])
 	case kind == guest.Container:
 		return "its ownership tag is gone, and a container has no other identification"
+	case !e.hasUUID:
+		return "its ownership tag is gone, and the recorded virtual machine has no SMBIOS uuid that identifies it"
 	default:
 		return ""
 	}
@@ -107,7 +127,7 @@ func (e Evidence) Missing(owned journal.Owned) string {
 // IsDifferentGuest reports whether the guest is certainly not the recorded guest: it has another uuid and no mark, or it appeared under the
 // vmid before the agent created its own guest.
 func (e Evidence) IsDifferentGuest() bool {
-	return !e.HasTag && !e.HasClaimNote && (!e.uuidMatches || e.Creating)
+	return !e.HasTag && !e.IsNew() && (!e.uuidMatches || e.Creating)
 }
 
 // IsCertain reports whether record, tag and uuid agree. Only then may the guest be destroyed without an approval.

@@ -1,6 +1,7 @@
 package ownership
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -22,6 +23,8 @@ func TestCompare(t *testing.T) {
 	}
 	made := fixture.Owned201()
 	claiming := record(func(o *journal.Owned) { o.Claiming, o.UUID = true, "" })
+	creating := record(func(o *journal.Owned) { o.Claiming = true })
+	nameless := record(func(o *journal.Owned) { o.UUID = "" })
 	adopting := record(func(o *journal.Owned) { o.Claiming, o.Origin = true, journal.Adopted })
 	container := record(func(o *journal.Owned) { o.Kind, o.UUID = "Container", "" })
 	tests := map[string]struct {
@@ -41,6 +44,14 @@ func TestCompare(t *testing.T) {
 		"another_s_marker":  {owned: made, keys: []string{"tags", foreign}, conflict: foreign, doubt: true},
 		"container":         {owned: container, kind: guest.Container, keys: []string{uuid, ""}},
 		"container_tagless": {owned: container, kind: guest.Container, keys: []string{uuid, "", "tags", ""}, conflict: "no other identification", doubt: true},
+
+		"no_uuid":          {owned: nameless, keys: []string{uuid, "manufacturer=Acme"}},
+		"no_uuid_tag_lost": {owned: nameless, keys: []string{uuid, "manufacturer=Acme", "tags", ""}, conflict: "no SMBIOS uuid", doubt: true},
+		"uuid_gone":        {owned: made, keys: []string{uuid, "manufacturer=Acme"}, conflict: "SMBIOS uuid", doubt: true},
+
+		"new_by_its_uuid":       {owned: creating, keys: []string{"tags", ""}, doubt: true},
+		"new_with_another_uuid": {owned: creating, keys: []string{"tags", "", uuid, "uuid=" + otherUUID}, conflict: "appeared under this vmid", different: true, doubt: true},
+		"new_and_tagged":        {owned: creating, keys: []string{uuid, "uuid=" + otherUUID}, doubt: true},
 
 		"fresh_clone":            {owned: claiming, keys: []string{"tags", "template", "description", ClaimNote(tag)}, doubt: true},
 		"fresh_clone_newline":    {owned: claiming, keys: []string{"tags", "", "description", ClaimNote(tag) + "\n"}, doubt: true},
@@ -112,6 +123,19 @@ func TestMarkerDependsOnTheGuest(t *testing.T) {
 	} {
 		if other == base {
 			t.Errorf("got the same marker %s with another %s, want another one", base, name)
+		}
+	}
+}
+
+// The uuid of a new machine has the form that Proxmox accepts, and depends on the guest.
+func TestUUID(t *testing.T) {
+	base := UUID("home", 201, "id")
+	if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(base) {
+		t.Errorf("got uuid %s, want one of version 4", base)
+	}
+	for name, other := range map[string]string{"cluster": UUID("work", 201, "id"), "vmid": UUID("home", 202, "id"), "identity": UUID("home", 201, "di")} {
+		if other == base {
+			t.Errorf("got the same uuid %s with another %s, want another one", base, name)
 		}
 	}
 }

@@ -27,6 +27,9 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 	mine := *d
 	if isOwned {
 		mine.Marker = owned.Tag
+		if d.Kind == guest.VirtualMachine {
+			mine.UUID = owned.UUID
+		}
 	}
 	secrets, blocked := createSecrets(want, d)
 	if len(blocked) > 0 {

@@ -46,7 +46,7 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 	secrets, blocked := secretChanges(want, d, live, owned)
 	p.Changes = volumes.blockTakenVolumes(withSecrets(guest.Diff(mine, live), secrets), live)
 	p.Conditions = append(p.Conditions, blocked...)
-	if isOwned && proof.HasClaimNote && live.Status == guest.StatusStopped {
+	if isOwned && proof.IsNew() && d.Source.Clone != nil && live.Status == guest.StatusStopped {
 		p.Changes = adjustFreshClone(p.Changes, d, live)
 	}
 	if isOwned && ownership.HasClaimNote(live.Keys["description"].Text, owned.Tag) {
