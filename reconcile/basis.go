@@ -30,6 +30,8 @@ func (e *Engine) writeStop() (gate.WriteStop, string) {
 	switch err := e.opts.Journal.Healthy(); {
 	case e.closing:
 		return gate.StopClosing, "the agent is stopping"
+	case e.gone != nil:
+		return gate.StopStateDirectory, e.gone.Error() + "; " + stateDirectoryHint
 	case err != nil:
 		return gate.StopJournal, err.Error()
 	case e.force.Unverified != nil:

@@ -15,6 +15,7 @@ import (
 func (e *Engine) cycle(ctx context.Context, read bool) {
 	e.cycles++
 	e.readPause()
+	e.readPresence()
 	if read {
 		e.observe(ctx)
 	}

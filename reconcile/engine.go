@@ -82,6 +82,7 @@ type Engine struct {
 	closing     bool
 	paused      pause.Note // while isPaused
 	isPaused    bool
+	gone        error // why the state directory is not the one that this process locked; nil if it is
 }
 
 // Report returns the newest report. It is safe for concurrent use. The caller must not change the report.
@@ -97,7 +98,7 @@ func (e *Engine) Hint() {
 
 // mayWrite reports whether the journal and the cluster may be written to, apart from the state of the cluster and a pause.
 func (e *Engine) mayWrite() bool {
-	return e.force.Accepted.Valid() && !e.opts.DryRun && e.opts.Journal.Healthy() == nil && e.force.Unverified == nil
+	return e.force.Accepted.Valid() && !e.opts.DryRun && e.opts.Journal.Healthy() == nil && e.gone == nil && e.force.Unverified == nil
 }
 
 // convergence states whether the guests match the revision in force.

@@ -37,7 +37,7 @@ func NewEngine(opts Options) *Engine {
 	e.epoch = e.epochs.Now()
 	e.intake = intake.New(intake.Options{
 		Source: opts.Source, Policy: opts.Policy, Journal: opts.Journal, Scope: opts.Scope, Epochs: &e.epochs, Hooks: opts.Hooks.Intake,
-		Floors: opts.Floors, Note: opts.Note, MayWrite: opts.Pause.Check, DryRun: opts.DryRun, Log: opts.Logger,
+		Floors: opts.Floors, Note: opts.Note, MayWrite: e.mayCall, DryRun: opts.DryRun, Log: opts.Logger,
 	})
 	e.observer.UseVMList(opts.VMList, opts.Check)
 	e.lanes.bell = make(chan struct{}, 1)
@@ -97,14 +97,14 @@ func (e *Engine) Run(ctx context.Context) error {
 			case e.opts.VMList != "" && e.proxmox.Error == "" && e.observer.VMListChanged(e.vmids()):
 				e.cycle(ctx, true)
 				tick.Reset(e.nextTick())
-			case e.pauseChanged():
+			case e.pauseChanged() || e.presenceChanged():
 				e.cycle(ctx, false)
 			}
 		}
 	}
 }
 
-// maxPeek bounds the time between two looks at the vmlist file and at the file of a pause.
+// maxPeek bounds the time between two looks at the vmlist file, at the file of a pause and at the lock file.
 const maxPeek = time.Second
 
 // peeks returns a ticker for looks at these files between two ticks. A look takes a tenth of a millisecond, and finds a change at once

@@ -115,6 +115,7 @@ func (a *Agent) openJournal(m *metrics.Metrics) (*journal.Journal, error) {
 		return nil, err
 	}
 	a.closers = append(a.closers, j)
+	a.trust.stateLost = j.Present
 	if err := j.Healthy(); err != nil {
 		a.opts.Logger.Warn("journal cannot be written, the agent only observes", "error", err)
 	}

@@ -21,6 +21,8 @@ type trust struct {
 	onRoot    func(verify.RootInfo) // called for each root that comes into force
 	onRefresh func(error)           // called for each refresh by TUF, with nil if it succeeded; may be nil
 
+	stateLost func() error // why the state directory is not the one that this process locked; nil before the journal is open
+
 	mu          sync.Mutex // not held during requests to the network
 	policy      *verify.Policy
 	refreshed   *refreshedRoot // the newest root from TUF; nil before the first refresh

@@ -45,6 +45,11 @@ func (t *trust) refresh(ctx context.Context) error {
 }
 
 func (t *trust) fetchAndInstall(ctx context.Context) error {
+	if t.stateLost != nil {
+		if err := t.stateLost(); err != nil {
+			return fmt.Errorf("refresh trusted root: %w", err) // storing the root would make the directory again
+		}
+	}
 	root, err := t.tuf.fetch(ctx, t.store().cache())
 	if err != nil {
 		return fmt.Errorf("refresh trusted root: %w", err)

@@ -39,6 +39,8 @@ type host struct {
 	logs bytes.Buffer
 	told []string // digests of the roots that were told of
 
+	stateLost error // what the check of the state directory returns
+
 	mu   sync.Mutex
 	runs []error // of refreshes
 }
@@ -74,7 +76,8 @@ func (h *host) start() *trust {
 		Signers: []SignerConfig{{Name: "alice", Issuer: "https://issuer.test", Subject: "alice@lab.test", May: []string{"change"}}},
 	}
 	return &trust{
-		config: c, tuf: h.tuf, log: slog.New(slog.NewTextHandler(&h.logs, nil)),
+		stateLost: func() error { return h.stateLost },
+		config:    c, tuf: h.tuf, log: slog.New(slog.NewTextHandler(&h.logs, nil)),
 		onRoot: func(r verify.RootInfo) { h.told = append(h.told, fmt.Sprintf("%x", r.SHA256)) },
 		onRefresh: func(err error) {
 			h.mu.Lock()

@@ -111,6 +111,10 @@ func TestRefreshKeepsTheLastRoot(t *testing.T) {
 			m.publish([]byte(`{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}`), soon())
 		}, "no certificate authority"},
 		"ended_root": {func(_ *host, m *mirror) { m.publish(endedRoot(m.T), soon()) }, "expired at"},
+		"state_directory_removed": {func(h *host, m *mirror) {
+			m.publish(trustedRootOf(m.T, "third"), soon())
+			h.stateLost = errors.New("the state directory was removed")
+		}, "the state directory was removed"},
 		"no_tuf_root": {func(h *host, _ *mirror) {
 			if err := os.Remove(h.path("tuf-root.json")); err != nil {
 				h.Fatal(err)

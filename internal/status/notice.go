@@ -80,6 +80,8 @@ func writeStopNotices(r report.Report) []notice {
 		return nil // pauseNotices shows it
 	case gate.StopClosing:
 		n.Tone, n.Title = busy, "The agent is stopping"
+	case gate.StopStateDirectory:
+		n.Title = "The state directory was removed or replaced, so the agent does not write to the cluster"
 	case gate.WritesAllowed:
 	}
 	return []notice{n}

@@ -274,6 +274,9 @@ func TestPageTexts(t *testing.T) {
 			[]string{"The accepted revision no longer verifies", "its log is not trusted"},
 			nil,
 		},
+		"state_directory": {func(r *report.Report) {
+			r.Writes = stop(gate.StopStateDirectory, "lstat lock: no such file or directory")
+		}, []string{"<title>The state directory was removed or replaced", "lstat lock"}, nil},
 		"stopping": {func(r *report.Report) { r.Writes = stop(gate.StopClosing, "the agent is stopping") }, []string{"<h2>The agent is stopping</h2>"}, nil},
 		"paused": {func(r *report.Report) {
 			r.Writes = stop(gate.StopPaused, "by user 1000")

@@ -55,6 +55,9 @@ func notReadyReasons(r report.Report) []string {
 	case r.Writes.Reason == gate.StopUnverified:
 		reasons = append(reasons, "revision: the accepted revision no longer verifies: "+r.Writes.Message)
 	}
+	if r.Writes.Reason == gate.StopStateDirectory {
+		reasons = append(reasons, "writes: "+r.Writes.Message)
+	}
 	if !r.Proxmox.Ready {
 		reasons = append(reasons, "cluster: "+cmp.Or(r.Proxmox.Error, "not read yet"))
 	}

@@ -33,6 +33,9 @@ func TestReadiness(t *testing.T) {
 		"unverified": {func(r *report.Report) {
 			r.Writes = stop(gate.StopUnverified, "reject 3f2a1c9:\nits log is not trusted")
 		}, "revision: the accepted revision no longer verifies: reject 3f2a1c9: its log is not trusted\n"},
+		"state_directory": {func(r *report.Report) {
+			r.Writes = stop(gate.StopStateDirectory, "the state directory was removed")
+		}, "writes: the state directory was removed\n"},
 		"cluster": {func(r *report.Report) { r.Proxmox = report.Proxmox{Error: "no quorum"} }, "cluster: no quorum\n"},
 		"journal": {func(r *report.Report) { r.Journal = report.Journal{Error: "no space left on device"} }, "journal: no space left on device\n"},
 		"stuck":   {func(r *report.Report) { r.Time = noon.Add(-time.Hour) }, "cycle: the last cycle ended 1 h ago\n"},

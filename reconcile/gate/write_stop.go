@@ -13,9 +13,11 @@ const (
 	StopNotReady   WriteStop = "cluster"    // no quorum, or no answer
 	StopUnverified WriteStop = "unverified" // the accepted revision no longer verifies
 	StopClosing    WriteStop = "stopping"
+
+	StopStateDirectory WriteStop = "state-directory" // the state directory was removed or replaced while the agent runs
 )
 
 // WriteStops lists every reason, for metrics that start at zero.
 func WriteStops() []WriteStop {
-	return []WriteStop{WritesAllowed, StopNoRevision, StopDryRun, StopPaused, StopJournal, StopNotReady, StopUnverified, StopClosing}
+	return []WriteStop{WritesAllowed, StopNoRevision, StopDryRun, StopPaused, StopJournal, StopNotReady, StopUnverified, StopClosing, StopStateDirectory}
 }

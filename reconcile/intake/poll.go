@@ -59,6 +59,9 @@ func (in *Intake) Poll(ctx context.Context) Polled {
 
 func (in *Intake) poll(ctx context.Context) Polled {
 	p := Polled{}
+	if p.Err = in.journal.Present(); p.Err != nil {
+		return p // a fetch would make the directory again
+	}
 	last := in.last()
 	if last != nil && in.policyChanged() {
 		in.Resume(ctx) // before fetching: a revoked authority must not stay in force while the remote is down

@@ -29,10 +29,12 @@ type Journal struct {
 	sealed    int   // number of segments before the active one
 	stored    int   // records in all files
 
-	mu     sync.Mutex
-	fold   *fold // of the durable records
-	failed error
+	mu      sync.Mutex
+	fold    *fold // of the durable records
+	failed  error
+	removed error // the last segment was removed
 
+	lockPresent func() error // reports whether the lock file is the one that is locked
 	// Constant after Open.
 	lineage string
 	since   time.Time

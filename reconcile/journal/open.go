@@ -15,6 +15,7 @@ import (
 func Open(opts Options) (*Journal, error) {
 	opts = opts.withDefaults()
 	lock := io.Closer(nil)
+	lockPresent := func() error { return nil }
 	if opts.disk == nil {
 		if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 			return nil, fmt.Errorf("open journal: %w", err)
@@ -27,6 +28,9 @@ func Open(opts Options) (*Journal, error) {
 			_ = d.root.Close()
 			return nil, fmt.Errorf("open journal: %w", err)
 		}
+		if held, locked := lock.(dirLock); locked {
+			lockPresent = presence(opts.Dir, held.File)
+		}
 		lock = closers{lock, d.root}
 		opts.disk = d
 	}
@@ -37,6 +41,8 @@ func Open(opts Options) (*Journal, error) {
 		requests: make(chan *request),
 		closing:  make(chan struct{}),
 		stopped:  make(chan struct{}),
+
+		lockPresent: lockPresent,
 	}
 	if err := j.recover(); err != nil {
 		if lock != nil {

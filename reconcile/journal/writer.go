@@ -50,9 +50,13 @@ func (j *Journal) collect(first *request) (batch []*request, leftover *request) 
 
 // commit writes one frame and syncs it. Only then does it fold the records into the state and answer the callers.
 func (j *Journal) commit(batch []*request) {
-	if j.failed != nil { // only this goroutine sets it
+	refusal := j.failed // only this goroutine sets it
+	if refusal == nil {
+		refusal = j.takesRecords()
+	}
+	if refusal != nil {
 		for _, req := range batch {
-			req.done <- fmt.Errorf("journal takes no records: %w", j.failed)
+			req.done <- fmt.Errorf("journal takes no records: %w", refusal)
 		}
 		return
 	}

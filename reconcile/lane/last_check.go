@@ -21,6 +21,9 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 	if w.superseded(basis) {
 		return epoch.ErrSuperseded
 	}
+	if err := w.present(); err != nil {
+		return err
+	}
 	if !isRisky(step, call) {
 		return nil
 	}
@@ -64,6 +67,14 @@ func isRisky(step plan.Step, call cluster.Call) bool {
 func (w *Worker) checkWrites(context.Context) error {
 	if b := w.basis(); b.NoWrites != gate.WritesAllowed {
 		return fmt.Errorf("writing is not allowed now: %s", b.Why)
+	}
+	return w.present()
+}
+
+// present returns an error if the state directory was removed or replaced: the records of a call would be lost.
+func (w *Worker) present() error {
+	if err := w.journal.Present(); err != nil {
+		return fmt.Errorf("%w: %w", cluster.ErrWritesStopped, err)
 	}
 	return nil
 }

@@ -1,0 +1,34 @@
+package reconcile
+
+import "gitops-agent/reconcile/journal"
+
+// stateDirectoryHint is how a person ends the stop of writes that the loss of the state directory causes.
+const stateDirectoryHint = "put the same directory back and writing continues; otherwise stop the agent, check that no other agent uses the directory, and start it again"
+
+// readPresence checks that the state directory is still the one that this process locked. It logs and journals each change once. The agent never makes
+// the directory or its lock file again while it runs: another agent may use the new directory.
+func (e *Engine) readPresence() {
+	gone := e.opts.Journal.Present()
+	was := e.gone
+	e.gone = gone
+	switch {
+	case gone != nil && was == nil:
+		e.log.Error("state directory lost, nothing is written to the cluster", "error", gone, "hint", stateDirectoryHint)
+	case gone == nil && was != nil:
+		e.log.Info("state directory is back, the cluster may be written to again")
+		e.event(journal.Event{Name: "state-directory-back", Message: "after: " + was.Error()})
+	}
+}
+
+// presenceChanged reports whether the state directory was removed or came back since the last cycle.
+func (e *Engine) presenceChanged() bool {
+	return (e.opts.Journal.Present() == nil) != (e.gone == nil)
+}
+
+// mayCall returns why nothing may be sent to the cluster at this moment, apart from what the engine knows. It is safe for concurrent use.
+func (e *Engine) mayCall() error {
+	if err := e.opts.Journal.Present(); err != nil {
+		return err
+	}
+	return e.opts.Pause.Check()
+}
