@@ -91,9 +91,7 @@ func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
 // trust sets a policy that contains these users. Olga may approve and not change; Wanda may change only the web servers.
 func (l *lab) trust(users ...sigtest.Identity) {
 	l.Helper()
-	root, err := l.sig.TrustedRoot()
-	l.ok(err)
-	opts := verify.Options{TrustedRoot: root, Branch: "main", Target: "home/main", Binding: verify.BindingNone, TrustOnFirstUse: true}
+	var signers []verify.Signer
 	for _, who := range users {
 		signer := verify.Signer{Name: who.Subject, Issuer: who.Issuer, Subject: who.Subject, May: []verify.Role{verify.RoleChange}}
 		switch who.Subject {
@@ -102,9 +100,19 @@ func (l *lab) trust(users ...sigtest.Identity) {
 		case wanda.Subject:
 			signer.Guests = []string{"VirtualMachine/web-*"}
 		}
-		opts.Signers = append(opts.Signers, signer)
+		signers = append(signers, signer)
 	}
-	l.policy, err = verify.NewPolicy(opts)
+	l.trustSigners(signers...)
+}
+
+// trustSigners sets a policy that contains these signers.
+func (l *lab) trustSigners(signers ...verify.Signer) {
+	l.Helper()
+	root, err := l.sig.TrustedRoot()
+	l.ok(err)
+	l.policy, err = verify.NewPolicy(verify.Options{
+		TrustedRoot: root, Branch: "main", Target: "home/main", Binding: verify.BindingNone, TrustOnFirstUse: true, Signers: signers,
+	})
 	l.ok(err)
 }
 

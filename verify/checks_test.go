@@ -232,7 +232,6 @@ func checks() []check {
 		{"signers are required", "options.go", `len(o.Signers) == 0`, "", "TestNewPolicyReportsEveryProblem"},
 		{"signers have no problems", "options.go", `err != nil {
 			problems = append(problems, fmt.Errorf("signer`, "", "TestNewPolicyRefuses/no_issuer"},
-		{"signers have different names", "options.go", `s.Name != "" && names[s.Name]`, "", "TestNewPolicyRefuses/name_twice"},
 		{"signer has a name", "signer.go", `s.Name == ""`, "", "TestNewPolicyRefuses/signer_without_name"},
 		{"one subject or pattern", "signer.go", `(s.Subject == "") == (s.SubjectRegexp == "")`, "", "TestNewPolicyRefuses/no_subject"},
 		{"from before until", "signer.go", `!s.From.IsZero() && !s.Until.IsZero() && !s.From.Before(s.Until)`, "", "TestNewPolicyRefuses/from_after_until"},

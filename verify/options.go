@@ -88,16 +88,11 @@ func (o Options) matchers() ([]*matcher, error) {
 	}
 	var problems []error
 	matchers := make([]*matcher, 0, len(o.Signers))
-	names := map[string]bool{}
 	for i, s := range o.Signers {
 		m, err := newMatcher(s)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("signer %d %q: %w", i+1, s.Name, err))
 		}
-		if s.Name != "" && names[s.Name] {
-			problems = append(problems, fmt.Errorf("signer %d %q: another signer has the same name", i+1, s.Name))
-		}
-		names[s.Name] = true
 		matchers = append(matchers, m)
 	}
 	return matchers, errors.Join(problems...)

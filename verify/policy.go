@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
+
 	"gitops-agent/gitsource"
 )
 
@@ -109,6 +111,24 @@ func (p *Policy) matchSigner(id gitsource.ID, proven proof) (*matcher, error) {
 		return nil, refuse(ReasonOutsideWindow, "signer %q was not trusted at %s", untrusted, proven.provenTime.Format(time.RFC3339))
 	}
 	return nil, refuse(ReasonWrongIdentity, "got subject %q of issuer %q", proven.certificate.SubjectAlternativeName, proven.certificate.Issuer)
+}
+
+// SignerName returns the name of the signer that an issuer and a subject belonged to at a proven time: the one name of all matching signers. It
+// returns "" if no signer matches, or signers with several names, since it does not know the other claims of the certificate.
+func (p *Policy) SignerName(issuer, subject string, proven time.Time) string {
+	summary := certificate.Summary{SubjectAlternativeName: subject, Extensions: certificate.Extensions{Issuer: issuer}}
+	name := ""
+	for _, s := range p.signers {
+		matches := s.identity.SubjectAlternativeName.Verify(summary) == nil && s.identity.Issuer.Verify(summary) == nil && s.trustedAt(proven)
+		switch {
+		case !matches:
+		case name != "" && name != s.Name:
+			return ""
+		default:
+			name = s.Name
+		}
+	}
+	return name
 }
 
 // denied refuses a commit if the deny list contains its id, its certificate or its log entry.

@@ -222,7 +222,6 @@ func TestNewPolicyRefuses(t *testing.T) {
 		"from_after_until": {func(o *verify.Options) {
 			o.Signers[0].From, o.Signers[0].Until = noon, noon
 		}, "from must be before until"},
-		"name_twice":             {func(o *verify.Options) { o.Signers = append(o.Signers, o.Signers[0]) }, "another signer has the same name"},
 		"target_missing":         {func(o *verify.Options) { o.Binding, o.Target = verify.BindingTrailer, "" }, "want <cluster>/main"},
 		"target_other_branch":    {func(o *verify.Options) { o.Binding, o.Target = verify.BindingTrailer, "lab/dev" }, "lab/dev"},
 		"certificate_unbound":    {func(o *verify.Options) { o.Binding = verify.BindingCertificate }, "must name repository and ref"},
@@ -295,5 +294,47 @@ func TestReasons(t *testing.T) {
 	}
 	if verify.Reason("other").Meaning() != "" {
 		t.Error("a word outside the vocabulary has a meaning")
+	}
+}
+
+// TestSignersShareAName lists two identities of one person. Both are accepted under the name.
+func TestSignersShareAName(t *testing.T) {
+	t.Parallel()
+	s := newTestHistory(t)
+	same := approver(bob)
+	same.Name = "alice"
+	p := s.policy(func(o *verify.Options) { o.Signers[0].Name = "alice" }, addSigner(same))
+	d := s.on(s.next)
+	d.by = bob
+	if got := s.testRepo.accepted(p, s.commit(d), s.base).Signer(); got.Signer != "alice" || got.Subject != bob.Subject {
+		t.Errorf("got %+v, want the name alice for the subject of bob", got)
+	}
+}
+
+func TestPolicySignerName(t *testing.T) {
+	t.Parallel()
+	s := newTestHistory(t)
+	entry := func(name, subject, pattern string, until time.Time) verify.Signer {
+		return verify.Signer{Name: name, Issuer: alice.Issuer, Subject: subject, SubjectRegexp: pattern, May: []verify.Role{verify.RoleChange}, Until: until}
+	}
+	p := s.policy(func(o *verify.Options) {
+		o.Signers = []verify.Signer{
+			entry("eve", "eve@lab.test", "", time.Time{}), entry("eve", "", `eve\+\d@lab\.test`, time.Time{}),
+			entry("dan", "dan@lab.test", "", noon), entry("bot", "", `b.*@lab\.test`, time.Time{}), entry("bob", "bob@lab.test", "", time.Time{}),
+		}
+	})
+	tests := map[string]struct{ issuer, subject, want string }{
+		"subject":      {alice.Issuer, "eve@lab.test", "eve"},
+		"pattern":      {alice.Issuer, "eve+1@lab.test", "eve"},
+		"other_issuer": {"https://other.test", "eve@lab.test", ""},
+		"unknown":      {alice.Issuer, "EVE@lab.test", ""},
+		"left":         {alice.Issuer, "dan@lab.test", ""},
+		"two_names":    {alice.Issuer, "bob@lab.test", ""},
+		"one_of_two":   {alice.Issuer, "bart@lab.test", "bot"},
+	}
+	for name, test := range tests {
+		if got := p.SignerName(test.issuer, test.subject, noon); got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
 	}
 }

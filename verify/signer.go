@@ -31,7 +31,7 @@ const (
 // A Signer is a person or a workflow whose signatures are accepted, with what the signer may do. If several signers match
 // a certificate, the first one in the list that was trusted at the proven time counts.
 type Signer struct {
-	Name          string     // unique; for logs and reports; required
+	Name          string     // of the person or workflow; required. Several signers may share it: approvals count people by name
 	Issuer        string     // OpenID Connect issuer, compared exactly; required
 	Subject       string     // certificate subject (mail address or URI), compared exactly
 	SubjectRegexp string     // instead of Subject; must match the whole subject, as if between ^(?: and )$
@@ -111,7 +111,7 @@ func newMatcher(s Signer) (*matcher, error) {
 func (s Signer) identityProblems() []error {
 	var problems []error
 	if s.Name == "" {
-		problems = append(problems, errors.New("name is required"))
+		problems = append(problems, errors.New("name is required: approvals count people by name, and all signers of one person have the same name"))
 	}
 	if s.Issuer == "" {
 		problems = append(problems, errors.New("issuer is required: the same subject of another issuer is another identity"))

@@ -70,7 +70,7 @@ source:
   webhook_token_file: %s
 trust:
   trusted_root_file: %s
-  signers: [{issuer: %q, subject: %q, may: [change]}]
+  signers: [{name: killer, issuer: %q, subject: %q, may: [change]}]
   binding: none
   trust_on_first_use: true
 proxmox:

@@ -128,7 +128,8 @@ type TUFConfig struct {
 
 // SignerConfig is an identity, and the changes that it may sign.
 type SignerConfig struct {
-	// Name is the name of the signer in reports. Default: the subject.
+	// Name is the person or workflow behind the identity. Approvals count people by name, so all identities of one person have the same name.
+	// Required.
 	Name string `yaml:"name"`
 	// Issuer is the exact OpenID Connect issuer. Required.
 	Issuer string `yaml:"issuer"`
@@ -285,12 +286,6 @@ func (c *Config) setDefaults() {
 		address := "127.0.0.1:9746"
 		c.Listen = &address
 	}
-	for i := range c.Trust.Signers {
-		s := &c.Trust.Signers[i]
-		if s.Name == "" {
-			s.Name = s.Subject + s.SubjectRegexp
-		}
-	}
 }
 
 // check returns every missing or negative setting. verify.NewPolicy checks the other settings of trust, with the trusted root.
@@ -304,6 +299,10 @@ func (c *Config) check() error {
 	refuse(c.Cluster.Name == "", "cluster.name is required: the metadata.name of the repository's Cluster manifest")
 	refuse(len(c.Source.Remotes) == 0, "source.remotes is required: at least one remote with a url")
 	refuse(c.Trust.TrustedRootFile == "", "trust.trusted_root_file is required: a Sigstore trusted_root.json that you obtained yourself")
+	for i, s := range c.Trust.Signers {
+		refuse(s.Name == "", fmt.Sprintf("trust.signers[%d].name is required: the person or workflow that signs as %s; approvals count people by name, "+
+			"so all entries of one person have the same name", i, s.Subject+s.SubjectRegexp))
+	}
 	refuse(len(c.Proxmox.Endpoints) == 0, "proxmox.endpoints is required: https://host:8006 of at least one node")
 	refuse(c.Proxmox.TokenFile == "", "proxmox.token_file is required: a file with one line, user@realm!name=secret")
 	refuse(c.Parallel < 0, fmt.Sprintf("parallel must be positive: got %d, want 1 or more, or remove the line for the default 8", c.Parallel))

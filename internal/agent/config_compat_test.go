@@ -18,8 +18,15 @@ import (
 
 var updateCompat = flag.Bool("update-compat", false, "rewrite the parsed configs; only the version that the folder names may do that")
 
+// named adds the names of signers that these versions took from the subject. A config without them is refused since approvals count people by name.
+var named = strings.NewReplacer(
+	`signers: [{issuer`, `signers: [{name: ana@example.org, issuer`,
+	"    - issuer: https://accounts.google.com\n", "    - name: bob@example.org\n      issuer: https://accounts.google.com\n",
+	"    - issuer: https://token", "    - name: https://github\\.com/example/fleet/\\.github/workflows/.*@refs/heads/production\n      issuer: https://token",
+)
+
 // TestReadsOlderConfigs reads the config files of older versions to exactly the settings and defaults that these versions read. A setting
-// that a newer version adds is not part of the comparison.
+// that a newer version adds is not part of the comparison. The names of signers have no default any more.
 func TestReadsOlderConfigs(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/v*/*.yaml")
@@ -28,7 +35,15 @@ func TestReadsOlderConfigs(t *testing.T) {
 	}
 	for _, path := range paths {
 		t.Run(filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {
-			config, err := agent.ReadConfig(path)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			withNames := named.Replace(string(text))
+			if _, err := agent.ParseConfig(text); string(text) != withNames && (err == nil || !strings.Contains(err.Error(), "].name is required")) {
+				t.Errorf("got %v without a name, want it refused", err)
+			}
+			config, err := agent.ParseConfig([]byte(withNames))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,7 +15,7 @@ cluster: {name: home}
 source: {remotes: [{url: file:///srv/git/homelab.git}]}
 trust:
   trusted_root_file: root.json
-  signers: [{issuer: https://accounts.test, subject: alice@example.org, may: [change]}]
+  signers: [{name: alice, issuer: https://accounts.test, subject: alice@example.org, may: [change]}]
   binding: none
   trust_on_first_use: true
 proxmox: {endpoints: ["https://pve1:8006"], token_file: token}
@@ -29,9 +29,6 @@ func TestConfigDefaults(t *testing.T) {
 	}
 	if c.Source.Branch != "main" || *c.Listen != "127.0.0.1:9746" || c.StateDir != "/var/lib/gitops-agent" {
 		t.Errorf("got branch %q, listen %q, state_dir %q, want the documented defaults", c.Source.Branch, *c.Listen, c.StateDir)
-	}
-	if got := c.Trust.Signers[0].Name; got != "alice@example.org" {
-		t.Errorf("got signer %q, want the subject as its name", got)
 	}
 }
 
@@ -62,13 +59,16 @@ func TestConfigProblems(t *testing.T) {
 			"cluster.name is required", "source.remotes is required", "trust.trusted_root_file is required", "proxmox.endpoints is required",
 			"proxmox.token_file is required",
 		}},
-		"unknown_fields":     {smallest + "colour: blue\nworkers: 3\n", []string{`line 10: unknown field "colour"`, `line 11: unknown field "workers"`}},
-		"unknown_and_wrong":  {strings.Replace(smallest, "source: {", "source: {poll: often, pol: 3s, ", 1), []string{`unknown field "pol"`, `line 3: got "often", want a duration such as 30s or 2m`}},
-		"negative_duration":  {strings.Replace(smallest, "source: {", "source: {poll: -3s, ", 1), []string{`got "-3s"`}},
-		"duplicate_key":      {smallest + "cluster: {name: away}\n", []string{`"cluster" already defined`}},
-		"second_document":    {smallest + "---\ncluster: {name: away}\n", []string{"more than one document"}},
-		"not_yaml":           {"cluster: [", []string{"line 1"}},
-		"negative_parallel":  {smallest + "parallel: -1\n", []string{"parallel must be positive"}},
+		"unknown_fields":    {smallest + "colour: blue\nworkers: 3\n", []string{`line 10: unknown field "colour"`, `line 11: unknown field "workers"`}},
+		"unknown_and_wrong": {strings.Replace(smallest, "source: {", "source: {poll: often, pol: 3s, ", 1), []string{`unknown field "pol"`, `line 3: got "often", want a duration such as 30s or 2m`}},
+		"negative_duration": {strings.Replace(smallest, "source: {", "source: {poll: -3s, ", 1), []string{`got "-3s"`}},
+		"duplicate_key":     {smallest + "cluster: {name: away}\n", []string{`"cluster" already defined`}},
+		"second_document":   {smallest + "---\ncluster: {name: away}\n", []string{"more than one document"}},
+		"not_yaml":          {"cluster: [", []string{"line 1"}},
+		"negative_parallel": {smallest + "parallel: -1\n", []string{"parallel must be positive"}},
+		"nameless_signer": {strings.Replace(smallest, "name: alice, ", "", 1), []string{
+			"trust.signers[0].name is required: the person or workflow that signs as alice@example.org",
+		}},
 		"number_for_mapping": {"cluster: 3", []string{"line 1: a value of type int `3` is not possible here"}},
 	}
 	for name, test := range tests {

@@ -221,6 +221,10 @@ func TestPageShowsEveryText(t *testing.T) {
 	elsewhere := map[string]string{
 		".Source.Accepted.Commit":     "the whole revision holds it",
 		".Guests.Conditions.Revision": "the guest's own revision is shown",
+
+		".Guests.Held.Hold.Uncounted.Reason":  "the message holds it",
+		".Guests.Held.Hold.Uncounted.Signer":  "the message holds it",
+		".Guests.Held.Hold.Uncounted.Subject": "the message holds it",
 	}
 	for _, path := range paths {
 		if shown := strings.Contains(body, "text of "+path+" end"); shown == (elsewhere[path] != "") {

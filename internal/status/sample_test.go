@@ -96,6 +96,10 @@ func orphaned() report.Guest {
 	g.Held = []report.HeldStep{{
 		Op: cluster.OpDestroy, Class: guest.Destructive, Hold: report.Hold{
 			Reason: gate.HoldApproval, Message: "it destroys the guest and its volumes: 0 of 1 approvals", Hint: "gitops-agent approve " + stepDigest,
+			Uncounted: []gate.Uncounted{{
+				Reason: gate.UncountedRole, Signer: "ops", Subject: "olga@example.org",
+				Message: "approval by olga@example.org does not count: the entry ops of trust.signers lacks the role approve",
+			}},
 		}, Digest: stepDigest, Since: noon.Add(-3 * time.Hour),
 	}}
 	g.Conditions = []plan.Condition{

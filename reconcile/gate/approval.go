@@ -1,7 +1,9 @@
 package gate
 
 import (
-	"sort"
+	"cmp"
+	"fmt"
+	"slices"
 	"time"
 
 	"gitops-agent/reconcile/journal"
@@ -10,36 +12,92 @@ import (
 // OrderLifetime is how long a signed order stays valid, counted from its proven time.
 const OrderLifetime = 7 * 24 * time.Hour
 
-// Approvals are the signed approvals that were accepted and are not spent, by step digest.
+// Approvals are the signed approvals that were accepted and are not spent, by step digest. Approvals of signers without the role are among them:
+// they never count, and the report shows them.
 type Approvals map[string][]Approval
 
 // Approval is one signed Gitops-Approve order.
 type Approval struct {
-	Key    string // of the order: SHA-256 of the signed payload, and its position
-	Person string // issuer and subject of the signer
-	Proven time.Time
+	Key       string // of the order: SHA-256 of the signed payload, and its position
+	Person    string // name of the signer in the trust policy; "" if an older release recorded the order without it
+	Subject   string // of the certificate
+	LacksRole bool   // the signer may not approve
+	Proven    time.Time
+}
+
+// UncountedReason is why an approval does not count.
+type UncountedReason string
+
+// Reasons why an approval does not count.
+const (
+	UncountedRole      UncountedReason = "role"        // the signer lacks the role approve
+	UncountedDuplicate UncountedReason = "same-person" // the person approved the step already
+)
+
+// Uncounted is an approval that names a held step and does not count.
+type Uncounted struct {
+	Reason  UncountedReason `json:"reason"`
+	Signer  string          `json:"signer,omitempty"` // name in the trust policy
+	Subject string          `json:"subject"`
+	Message string          `json:"message"` // for people
+}
+
+// Tally is what the approvals of a step amount to.
+type Tally struct {
+	Keys      []string // of the orders that the step spends, sorted
+	People    int      // who signed them, each counted once
+	Uncounted []Uncounted
 }
 
 // NewApprovals collects the unspent approvals of the journal.
 func NewApprovals(orders map[string]journal.Order) Approvals {
 	list := make(Approvals)
 	for key, o := range orders {
-		if digest, ok := approvedDigest(o.Order); ok && o.State == journal.OrderSeen {
-			list[digest] = append(list[digest], Approval{Key: key, Person: o.Issuer + " " + o.Subject, Proven: o.ProvenTime})
+		digest, ok := approvedDigest(o.Order)
+		if !ok || o.State != journal.OrderSeen && o.State != journal.OrderRefused {
+			continue
 		}
+		list[digest] = append(list[digest], Approval{
+			Key: key, Person: o.Signer, Subject: o.Subject, LacksRole: o.State == journal.OrderRefused, Proven: o.ProvenTime,
+		})
 	}
 	return list
 }
 
-// For returns the keys of the valid approvals of a step, sorted, and the number of distinct people who signed them.
-func (a Approvals) For(digest string, now time.Time) (keys []string, people int) {
+// For returns what the valid approvals of a step amount to. Approvals count people: a name in the trust policy counts once, regardless of the
+// identities under which the person signed. Approvals without a name may all be from one person, also from one whose name is known.
+func (a Approvals) For(digest string, now time.Time) Tally {
+	valid := slices.DeleteFunc(slices.Clone(a[digest]), func(a Approval) bool { return !now.Before(a.Proven.Add(OrderLifetime)) })
+	slices.SortFunc(valid, func(a, b Approval) int { return cmp.Or(a.Proven.Compare(b.Proven), cmp.Compare(a.Key, b.Key)) })
+	var t Tally
 	seen := make(map[string]bool)
-	for _, approval := range a[digest] {
-		if now.Before(approval.Proven.Add(OrderLifetime)) {
-			keys = append(keys, approval.Key)
-			seen[approval.Person] = true
+	for _, approval := range valid {
+		if approval.LacksRole {
+			t.Uncounted = append(t.Uncounted, approval.uncounted(UncountedRole, MissingApproveRole(approval.Person)))
+			continue
 		}
+		t.Keys = append(t.Keys, approval.Key)
+		if seen[approval.Person] {
+			t.Uncounted = append(t.Uncounted, approval.uncounted(UncountedDuplicate, cmp.Or(approval.Person, "the same person")+" has approved the step already"))
+		}
+		seen[approval.Person] = true
 	}
-	sort.Strings(keys)
-	return keys, len(seen)
+	slices.Sort(t.Keys)
+	t.People = len(seen)
+	if seen[""] && len(seen) > 1 {
+		t.People--
+	}
+	return t
+}
+
+// MissingApproveRole returns why an approval of a signer without the role does not count.
+func MissingApproveRole(signer string) string {
+	if signer == "" {
+		return "its signer lacks the role approve"
+	}
+	return fmt.Sprintf("the entry %s of trust.signers lacks the role approve", signer)
+}
+
+func (a Approval) uncounted(reason UncountedReason, why string) Uncounted {
+	return Uncounted{Reason: reason, Signer: a.Person, Subject: a.Subject, Message: fmt.Sprintf("approval by %s does not count: %s", a.Subject, why)}
 }

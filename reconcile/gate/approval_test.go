@@ -11,41 +11,52 @@ import (
 
 func TestApprovalsFor(t *testing.T) {
 	now := time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)
-	approval := func(subject string, age time.Duration, state journal.OrderState) journal.Order {
+	approval := func(signer, subject string, age time.Duration, state journal.OrderState) journal.Order {
 		return journal.Order{Ordered: journal.Ordered{
-			Order: ApprovePrefix + "d1", Subject: subject, Issuer: "https://issuer.test", ProvenTime: now.Add(-age), State: state,
+			Order: ApprovePrefix + "d1", Signer: signer, Subject: subject + "@lab.test", Issuer: "https://issuer.test", ProvenTime: now.Add(-age), State: state,
 		}}
 	}
-	otherIssuer := approval("olga", time.Hour, journal.OrderSeen)
-	otherIssuer.Issuer = "https://other.test"
-	otherStep := approval("olga", time.Hour, journal.OrderSeen)
+	seen := approval("olga", "olga", time.Hour, journal.OrderSeen)
+	otherStep := seen
 	otherStep.Order = ApprovePrefix + "d2"
-	run := approval("olga", time.Hour, journal.OrderSeen)
+	run := seen
 	run.Order = RunPrefix + "d1"
-	seen := approval("olga", time.Hour, journal.OrderSeen)
+	elsewhere := approval("olga", "olga", 0, journal.OrderSeen)
+	elsewhere.Issuer = "https://other.test"
+	oldSeen, oldOther := approval("", "olga", time.Hour, journal.OrderSeen), approval("", "pia", 0, journal.OrderSeen)
+	type orders = map[string]journal.Order
+	twice := []Uncounted{{UncountedDuplicate, "olga", "olga@lab.test", "approval by olga@lab.test does not count: olga has approved the step already"}}
+	alias := []Uncounted{{UncountedDuplicate, "olga", "OLGA@lab.test", "approval by OLGA@lab.test does not count: olga has approved the step already"}}
+	old := []Uncounted{{UncountedDuplicate, "", "pia@lab.test", "approval by pia@lab.test does not count: the same person has approved the step already"}}
+	role := []Uncounted{{UncountedRole, "ops", "pia@lab.test", "approval by pia@lab.test does not count: the entry ops of trust.signers lacks the role approve"}}
+	oldRole := []Uncounted{{UncountedRole, "", "pia@lab.test", "approval by pia@lab.test does not count: its signer lacks the role approve"}}
 	tests := map[string]struct {
-		orders map[string]journal.Order
-		keys   []string
-		people int
+		orders orders
+		want   Tally
 	}{
-		"none":               {},
-		"one":                {map[string]journal.Order{"k": seen}, []string{"k"}, 1},
-		"two_people":         {map[string]journal.Order{"k2": seen, "k1": approval("pia", 0, journal.OrderSeen)}, []string{"k1", "k2"}, 2},
-		"one_person_twice":   {map[string]journal.Order{"k1": seen, "k2": approval("olga", 0, journal.OrderSeen)}, []string{"k1", "k2"}, 1},
-		"one_name_elsewhere": {map[string]journal.Order{"k1": seen, "k2": otherIssuer}, []string{"k1", "k2"}, 2},
-		"another_step":       {map[string]journal.Order{"k": otherStep}, nil, 0},
-		"no_approval":        {map[string]journal.Order{"k": run}, nil, 0},
-		"spent":              {map[string]journal.Order{"k": approval("olga", 0, journal.OrderRun)}, nil, 0},
-		"outcome_unknown":    {map[string]journal.Order{"k": approval("olga", 0, journal.OrderUnknown)}, nil, 0},
-		"refused":            {map[string]journal.Order{"k": approval("olga", 0, journal.OrderRefused)}, nil, 0},
-		"expired":            {map[string]journal.Order{"k": approval("olga", OrderLifetime, journal.OrderSeen)}, nil, 0},
-		"about_to_expire":    {map[string]journal.Order{"k": approval("olga", OrderLifetime-1, journal.OrderSeen)}, []string{"k"}, 1},
+		"none":                  {},
+		"one":                   {orders{"k": seen}, Tally{Keys: []string{"k"}, People: 1}},
+		"two_people":            {orders{"k2": seen, "k1": approval("pia", "pia", 0, journal.OrderSeen)}, Tally{Keys: []string{"k1", "k2"}, People: 2}},
+		"one_person_twice":      {orders{"k1": seen, "k2": approval("olga", "olga", 0, journal.OrderSeen)}, Tally{[]string{"k1", "k2"}, 1, twice}},
+		"one_person_two_forms":  {orders{"k1": seen, "k2": approval("olga", "OLGA", 0, journal.OrderSeen)}, Tally{[]string{"k1", "k2"}, 1, alias}},
+		"one_person_elsewhere":  {orders{"k1": seen, "k2": elsewhere}, Tally{[]string{"k1", "k2"}, 1, twice}},
+		"older_records":         {orders{"k1": oldSeen, "k2": oldOther}, Tally{[]string{"k1", "k2"}, 1, old}},
+		"older_record_and_name": {orders{"k1": seen, "k2": oldOther}, Tally{Keys: []string{"k1", "k2"}, People: 1}},
+		"older_record_alone":    {orders{"k1": oldSeen}, Tally{Keys: []string{"k1"}, People: 1}},
+		"another_step":          {orders{"k": otherStep}, Tally{}},
+		"no_approval":           {orders{"k": run}, Tally{}},
+		"spent":                 {orders{"k": approval("olga", "olga", 0, journal.OrderRun)}, Tally{}},
+		"outcome_unknown":       {orders{"k": approval("olga", "olga", 0, journal.OrderUnknown)}, Tally{}},
+		"without_the_role":      {orders{"k": approval("ops", "pia", 0, journal.OrderRefused)}, Tally{Uncounted: role}},
+		"without_the_role_old":  {orders{"k": approval("", "pia", 0, journal.OrderRefused)}, Tally{Uncounted: oldRole}},
+		"expired_role":          {orders{"k": approval("ops", "pia", OrderLifetime, journal.OrderRefused)}, Tally{}},
+		"expired":               {orders{"k": approval("olga", "olga", OrderLifetime, journal.OrderSeen)}, Tally{}},
+		"about_to_expire":       {orders{"k": approval("olga", "olga", OrderLifetime-1, journal.OrderSeen)}, Tally{Keys: []string{"k"}, People: 1}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			keys, people := NewApprovals(test.orders).For("d1", now)
-			if diff := cmp.Diff(test.keys, keys); diff != "" || people != test.people {
-				t.Errorf("got %d people, want %d; keys differ (-want +got):\n%s", people, test.people, diff)
+			if diff := cmp.Diff(test.want, NewApprovals(test.orders).For("d1", now)); diff != "" {
+				t.Errorf("tally (-want +got):\n%s", diff)
 			}
 		})
 	}

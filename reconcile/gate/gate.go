@@ -92,8 +92,9 @@ type Verdict struct {
 	Reason       HoldReason
 	Message      string
 	Hint         string
-	Digest       string   // of the step, if an approval would release it
-	ApprovalKeys []string // keys of the orders that release the step; they are spent when the step runs
+	Digest       string      // of the step, if an approval would release it
+	ApprovalKeys []string    // keys of the orders that release the step; they are spent when the step runs
+	Uncounted    []Uncounted // approvals that name the held step and do not count
 }
 
 // Judge decides whether the step may run now.
@@ -212,13 +213,13 @@ func (g Gate) judgeApproval(step plan.Step, why string) Verdict {
 		return held(HoldApproval, why+": the guest is adopted first", "approve it when the guest is adopted: an approval names the identity that the adoption creates")
 	}
 	digest := step.Digest(g.Cluster, g.Owned[step.Guest.VMID].Identity)
-	keys, people := g.Approvals.For(digest, g.Now)
+	tally := g.Approvals.For(digest, g.Now)
 	need := max(g.RequiredApprovals, 1)
-	if people >= need {
-		return Verdict{Digest: digest, ApprovalKeys: keys}
+	if tally.People >= need {
+		return Verdict{Digest: digest, ApprovalKeys: tally.Keys}
 	}
-	v := held(HoldApproval, fmt.Sprintf("%s: %d of %d approvals", why, people, need), "gitops-agent approve "+digest)
-	v.Digest = digest
+	v := held(HoldApproval, fmt.Sprintf("%s: %d of %d approvals", why, tally.People, need), "gitops-agent approve "+digest)
+	v.Digest, v.Uncounted = digest, tally.Uncounted
 	return v
 }
 

@@ -30,9 +30,26 @@ func newOrders(rev verify.Revision, memory journal.State) []journal.Body {
 				state = journal.OrderExpired
 			}
 			records = append(records, journal.Ordered{
-				Key: order.Key, Order: prefix + order.Value, Subject: commit.Subject, Issuer: commit.Issuer,
+				Key: order.Key, Order: prefix + order.Value, Subject: commit.Subject, Issuer: commit.Issuer, Signer: commit.Signer,
 				Commit: string(commit.ID), ProvenTime: commit.ProvenTime, State: state,
 			})
+		}
+	}
+	return records
+}
+
+// renamedApprovals returns the unspent orders whose signer has another name in the present policy, with that name: approvals count people by
+// name, older releases recorded none, and a person's names may have become one.
+func renamedApprovals(memory journal.State, policy *verify.Policy) []journal.Body {
+	var records []journal.Body
+	for _, o := range memory.Orders {
+		if o.State != journal.OrderSeen {
+			continue
+		}
+		if name := policy.SignerName(o.Issuer, o.Subject, o.ProvenTime); name != "" && name != o.Signer {
+			renamed := o.Ordered
+			renamed.Signer = name
+			records = append(records, renamed)
 		}
 	}
 	return records

@@ -7,6 +7,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/ownership"
+	"gitops-agent/verify"
 )
 
 // record makes an acceptance durable in one append: the revision, its orders, and the guards of its guests. After a crash all of it is in
@@ -51,10 +52,11 @@ func newGuards(accepted Accepted, state journal.State) []journal.Body {
 	return bodies
 }
 
-// appendMissingGuards journals the guards that the journal lacks of a resumed revision. Journals of older versions can lack some, since these
-// versions wrote the guards after the acceptance, in appends of their own.
-func (in *Intake) appendMissingGuards(ctx context.Context, accepted Accepted) error {
-	return in.journal.Append(ctx, newGuards(accepted, in.journal.State())...)
+// appendMissing journals what the journal lacks of a resumed revision: guards that older releases wrote after the acceptance, in appends of their
+// own, and names of signers.
+func (in *Intake) appendMissing(ctx context.Context, accepted Accepted, policy *verify.Policy) error {
+	state := in.journal.State()
+	return in.journal.Append(ctx, append(newGuards(accepted, state), renamedApprovals(state, policy)...)...)
 }
 
 // warnOfOrder logs an order that has no effect, since the person who signed it waits for one.
@@ -66,7 +68,7 @@ func (in *Intake) warnOfOrder(ctx context.Context, o journal.Ordered) {
 	case o.State == journal.OrderExpired:
 		why = "it was signed before this agent's state began, so it may have run already"
 	case o.State == journal.OrderRefused:
-		why = "its signer does not have the role approve"
+		why = gate.MissingApproveRole(o.Signer)
 	default:
 		return
 	}

@@ -34,7 +34,7 @@ func (in *Intake) verifyAgain(ctx context.Context) (Accepted, error) {
 	accepted, policy, err := in.check(ctx, id, verify.Base{Commit: id, ProvenTime: last.ProvenTime})
 	in.revoked = refusal(id, err, time.Time{}) != nil
 	if err == nil && !in.dryRun {
-		err = in.appendMissingGuards(ctx, accepted)
+		err = in.appendMissing(ctx, accepted, policy)
 	}
 	if err == nil {
 		in.checkedBy = policy

@@ -40,7 +40,7 @@ func oneOfEach() []Body {
 			Unused: []string{"local-lvm:vm-101-disk-9"},
 		},
 		Ordered{
-			Key: "k1", Order: "d1", Subject: "bo@example.org", Issuer: "https://issuer.example", Commit: "c2",
+			Key: "k1", Order: "d1", Subject: "bo@example.org", Issuer: "https://issuer.example", Signer: "bo", Commit: "c2",
 			ProvenTime: proven, State: OrderReleased, Step: "s1",
 		},
 		Event{Name: "held", VMID: 101, Revision: "main@sha1:c1", Message: "waits for approval"},

@@ -46,7 +46,7 @@ func (r row[T]) kind() *kind {
 		kept:     r.kept,
 	}
 	if r.newer != nil {
-		k.newest = laterFields
+		k.newest = newestField
 		k.needs = func(b Body) int { return max(r.version, r.newer(b.(T))) }
 	}
 	if k.decode == nil {
@@ -83,13 +83,13 @@ type ignored struct{}
 // UnmarshalJSON accepts every value.
 func (*ignored) UnmarshalJSON([]byte) error { return nil }
 
-// laterFields is the payload version of the fields that were added to kinds of earlier versions.
-const laterFields = 4
+// newestField is the highest payload version of a field that was added to a kind of an earlier version.
+const newestField = 5
 
-// laterField returns the version that a body needs if such a field is set.
-func laterField(set bool) int {
+// laterField returns the version that a body needs because of a field that was added in that version, 0 if the field is not set.
+func laterField(version int, set bool) int {
 	if set {
-		return laterFields
+		return version
 	}
 	return 0
 }

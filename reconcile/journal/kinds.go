@@ -34,7 +34,7 @@ var kinds = []*kind{
 	}.kind(),
 	row[Ended]{
 		name: "ended", version: 1,
-		newer:    func(b Ended) int { return laterField(b.Sent) },
+		newer:    func(b Ended) int { return laterField(4, b.Sent) },
 		complete: func(b Ended) bool { return b.Step != "" && b.Result.valid() },
 		admit:    (*trial).end,
 		fold:     (*fold).end,
@@ -60,7 +60,7 @@ var kinds = []*kind{
 	}.kind(),
 	row[Guarded]{
 		name: "guarded", version: 1,
-		newer:    func(b Guarded) int { return laterField(b.Recreate != "") },
+		newer:    func(b Guarded) int { return laterField(4, b.Recreate != "") },
 		decode:   decodeVia(func(b olderGuarded) Guarded { return b.Guarded }),
 		complete: func(b Guarded) bool { return b.VMID > 0 },
 		fold:     func(f *fold, r Record, b Guarded) { f.guarded.set(b.VMID, r, b) },
@@ -86,6 +86,7 @@ var kinds = []*kind{
 	}.kind(),
 	row[Ordered]{
 		name: "ordered", version: 1,
+		newer:    func(b Ordered) int { return laterField(5, b.Signer != "") },
 		decode:   decodeVia(func(b Ordered) Ordered { b.ProvenTime = b.ProvenTime.UTC(); return b }),
 		complete: func(b Ordered) bool { return b.Key != "" && b.State.valid() },
 		admit:    (*trial).order,

@@ -170,6 +170,7 @@ type Ordered struct {
 	Order      string     `json:"order,omitempty"` // the trailer's value
 	Subject    string     `json:"subject,omitempty"`
 	Issuer     string     `json:"issuer,omitempty"`
+	Signer     string     `json:"signer,omitempty"` // name in the trust policy; older releases did not record it
 	Commit     string     `json:"commit,omitempty"`
 	ProvenTime time.Time  `json:"provenTime,omitzero"`
 	State      OrderState `json:"state"`

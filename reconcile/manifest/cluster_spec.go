@@ -33,7 +33,7 @@ type guards struct{ maxDestroysPerDay, approvals opt[int] }
 func (g *guards) fields() []field {
 	return []field{
 		{"maxDestroysPerDay", "", "Calls to destroy a guest that may be sent in 24 hours, failed and repeated calls included. Default: 3.", integer(&g.maxDestroysPerDay, 0, 1000)},
-		{"approvals", "", "Distinct identities that must approve a held step. Default: 1.", integer(&g.approvals, 1, 16)},
+		{"approvals", "", "Distinct people, by the name in trust.signers, that must approve a held step. Default: 1.", integer(&g.approvals, 1, 16)},
 	}
 }
 

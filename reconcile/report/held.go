@@ -10,13 +10,14 @@ import (
 
 // Hold is why the gate holds a step, and what releases the step.
 type Hold struct {
-	Reason  gate.HoldReason `json:"reason"`
-	Message string          `json:"message"`
-	Hint    string          `json:"hint,omitempty"`
+	Reason    gate.HoldReason  `json:"reason"`
+	Message   string           `json:"message"`
+	Hint      string           `json:"hint,omitempty"`
+	Uncounted []gate.Uncounted `json:"uncountedApprovals,omitempty"` // approvals that name the step and do not count
 }
 
 // NewHold returns the hold of a verdict. The verdict must hold its step.
-func NewHold(v gate.Verdict) Hold { return Hold{v.Reason, v.Message, v.Hint} }
+func NewHold(v gate.Verdict) Hold { return Hold{v.Reason, v.Message, v.Hint, v.Uncounted} }
 
 // HeldStep is a step that the gate holds.
 type HeldStep struct {

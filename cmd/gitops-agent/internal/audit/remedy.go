@@ -74,7 +74,7 @@ func (r remedies) commands(i int) []string {
 	if v.Reason == verify.ReasonWrongIdentity {
 		return []string{
 			"# in the agent's config, if this identity may sign:", "trust:", "  signers:",
-			fmt.Sprintf("    - {issuer: %q, subject: %q, may: [change]}", v.Issuer, v.Subject),
+			fmt.Sprintf("    - {name: PERSON, issuer: %q, subject: %q, may: [change]}", v.Issuer, v.Subject),
 		}
 	}
 	before, found := settings()[v.Reason]

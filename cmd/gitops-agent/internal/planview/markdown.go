@@ -111,6 +111,9 @@ func writeMarkdownHold(b *strings.Builder, h heldSteps) {
 	} else {
 		fmt.Fprintf(b, "- **held** %s (%s): %s%s\n", what, h.Reason, markdownText(h.Message), hint)
 	}
+	for _, u := range h.Uncounted {
+		fmt.Fprintf(b, "  - %s\n", markdownText(u.Message))
+	}
 	writeMarkdownVolumes(b, h.volumes)
 }
 

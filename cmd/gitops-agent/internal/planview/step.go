@@ -125,7 +125,7 @@ func (g guestView) holds() []heldSteps {
 			continue
 		}
 		last := len(list) - 1
-		if last >= 0 && list[last].Hold == *s.Held {
+		if last >= 0 && list[last].isLike(*s.Held) {
 			list[last].what = append(list[last].what, s.what())
 			list[last].volumes = append(list[last].volumes, s.Volumes...)
 			continue
@@ -133,6 +133,11 @@ func (g guestView) holds() []heldSteps {
 		list = append(list, heldSteps{[]string{s.what()}, *s.Held, slices.Clone(s.Volumes)})
 	}
 	return list
+}
+
+// isLike reports whether another hold prints the same lines. Approvals that do not count name one step.
+func (h heldSteps) isLike(o report.Hold) bool {
+	return h.Reason == o.Reason && h.Message == o.Message && h.Hint == o.Hint && len(h.Uncounted)+len(o.Uncounted) == 0
 }
 
 // String returns "held config of net0 (approval): it interrupts the running guest".

@@ -47,6 +47,9 @@ func (t textPrinter) writeGuest(g guestView) {
 		}
 		t.line(colour, "    ", h.String())
 		t.line(term.Bold, "      ", h.Hint)
+		for _, u := range h.Uncounted {
+			t.line(term.Plain, "      ", u.Message)
+		}
 		t.writeVolumes(h.volumes)
 	}
 	for _, c := range g.remarks() {

@@ -107,6 +107,9 @@ func remarks(g report.Guest) []string {
 		if h.Hint != "" {
 			notes = append(notes, h.Hint)
 		}
+		for _, u := range h.Uncounted {
+			notes = append(notes, u.Message)
+		}
 	}
 	for _, c := range g.Conditions {
 		switch c.Type {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
@@ -33,6 +35,18 @@ func TestRemarks(t *testing.T) {
 				t.Errorf("remarks (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// An approval that does not count is printed below the held step that it names.
+func TestRemarksShowUncountedApprovals(t *testing.T) {
+	t.Parallel()
+	hold := report.Hold{Reason: gate.HoldApproval, Message: "it destroys the guest: 0 of 1 approvals", Hint: "gitops-agent approve 1f", Uncounted: []gate.Uncounted{
+		{Reason: gate.UncountedRole, Signer: "ops", Subject: "olga@lab.test", Message: "approval by olga@lab.test does not count"},
+	}}
+	want := []string{"held destroy (approval): it destroys the guest: 0 of 1 approvals", "gitops-agent approve 1f", "approval by olga@lab.test does not count"}
+	if diff := cmp.Diff(want, remarks(report.Guest{Held: []report.HeldStep{{Op: cluster.OpDestroy, Hold: hold}}})); diff != "" {
+		t.Errorf("remarks (-want +got):\n%s", diff)
 	}
 }
 

@@ -1,0 +1,151 @@
+package reconcile_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/internal/sigtest"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/report"
+	"gitops-agent/verify"
+)
+
+var approveOnly = []verify.Role{verify.RoleApprove}
+
+// aliceMay returns alice as a signer with the role change and others.
+func aliceMay(others ...verify.Role) verify.Signer {
+	return verify.Signer{Name: "alice", Issuer: alice.Issuer, Subject: alice.Subject, May: append([]verify.Role{verify.RoleChange}, others...)}
+}
+
+// clusterWith returns the Cluster manifest with more lines in its spec.
+func clusterWith(lines ...string) string { return clusterYAML + indented(lines) }
+
+// holdDestroy converges a guest, removes its manifest, and returns the digest of the destroy, which waits for approvals.
+func (l *lab) holdDestroy(approvals string) (digest string) {
+	l.Helper()
+	l.files["cluster.yaml"] = clusterWith("guards: {approvals: " + approvals + "}")
+	l.files["web.yaml"], l.files["db.yaml"] = vmYAML("web-1", 201), vmYAML("db-1", 202)
+	l.push("two guests", alice)
+	l.converge()
+	delete(l.files, "web.yaml")
+	l.push("one guest", alice)
+	return l.digestOfHold(201)
+}
+
+// heldStep returns the first held step of a guest.
+func (l *lab) heldStep(vmid int) report.HeldStep {
+	l.Helper()
+	for _, g := range l.engine.Report().Guests {
+		if g.VMID == vmid && len(g.Held) > 0 {
+			return g.Held[0]
+		}
+	}
+	return report.HeldStep{}
+}
+
+func (l *lab) destroyed(vmid int) bool { return l.sim.Effects(vmid, pvesim.Destroyed) > 0 }
+
+func approve(digest string) string { return "Approve\n\nGitops-Approve: " + digest + "\n" }
+
+// TestIncidentOnePersonApprovesTwice lets one person approve a destroy twice that needs two people: under two issuers, under two spellings of the
+// mail address, and under two addresses of one pattern. The approval of a second person releases the destroy.
+func TestIncidentOnePersonApprovesTwice(t *testing.T) {
+	eve := sigtest.Identity{Subject: "eve@lab.test", Issuer: "https://issuer.test"}
+	elsewhere := sigtest.Identity{Subject: "eve@lab.test", Issuer: "https://other.test"}
+	spelled := sigtest.Identity{Subject: "EVE@lab.test", Issuer: "https://issuer.test"}
+	tagged := sigtest.Identity{Subject: "eve+1@lab.test", Issuer: "https://issuer.test"}
+	entry := func(who sigtest.Identity) verify.Signer {
+		return verify.Signer{Name: "eve", Issuer: who.Issuer, Subject: who.Subject, May: approveOnly}
+	}
+	tests := map[string]struct {
+		second  sigtest.Identity
+		signers []verify.Signer
+	}{
+		"two_issuers":   {elsewhere, []verify.Signer{entry(eve), entry(elsewhere)}},
+		"two_spellings": {spelled, []verify.Signer{entry(eve), entry(spelled)}},
+		"one_pattern":   {tagged, []verify.Signer{{Name: "eve", Issuer: eve.Issuer, SubjectRegexp: `eve(\+\d)?@lab\.test`, May: approveOnly}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.trustSigners(append(test.signers, aliceMay(), verify.Signer{Name: "olga", Issuer: olga.Issuer, Subject: olga.Subject, May: approveOnly})...)
+				defer l.start()()
+				digest := l.holdDestroy("2")
+				l.push(approve(digest), eve)
+				l.push(approve(digest), test.second)
+				eventually(l, "both approvals", func() bool { return len(l.journal.State().Orders) == 2 })
+				eventually(l, "the uncounted approval", func() bool { return len(l.heldStep(201).Uncounted) == 1 })
+				if h := l.heldStep(201); h.Uncounted[0].Reason != gate.UncountedDuplicate || !strings.Contains(h.Message, "1 of 2 approvals") {
+					t.Errorf("got %q and %+v, want one approval that counts and one of the same person", h.Message, h.Uncounted)
+				}
+				time.Sleep(10 * time.Minute)
+				if l.destroyed(201) {
+					t.Fatal("got the guest destroyed with the approvals of one person, want it to exist")
+				}
+				l.push(approve(digest), olga)
+				eventually(l, "the destroy", func() bool { return l.destroyed(201) })
+			})
+		})
+	}
+}
+
+// TestIncidentApprovalsOfAnOlderReleaseCountOnePersonTwice starts with approvals that an older release journaled without the names of the signers.
+// The agent finds the names in the policy. Identities that the policy no longer contains may all be one person.
+func TestIncidentApprovalsOfAnOlderReleaseCountOnePersonTwice(t *testing.T) {
+	order := func(key, subject string, digest string) journal.Ordered {
+		return journal.Ordered{
+			Key: key, Order: gate.ApprovePrefix + digest, Subject: subject, Issuer: "https://issuer.test", ProvenTime: time.Now(), State: journal.OrderSeen,
+		}
+	}
+	tests := map[string]struct {
+		subjects [2]string
+		released bool
+	}{
+		"two_people":      {[2]string{"olga@lab.test", "pia@lab.test"}, true},
+		"one_person":      {[2]string{"olga@lab.test", "OLGA@lab.test"}, false},
+		"gone_identities": {[2]string{"gone@lab.test", "lost@lab.test"}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				signer := func(name, subject string) verify.Signer {
+					return verify.Signer{Name: name, Issuer: "https://issuer.test", Subject: subject, May: approveOnly}
+				}
+				l.trustSigners(aliceMay(), signer("olga", "olga@lab.test"), signer("olga", "OLGA@lab.test"), signer("pia", "pia@lab.test"))
+				stop := l.start()
+				digest := l.holdDestroy("2")
+				stop()
+				l.open()
+				l.ok(l.journal.Append(l.Context(), order("1:0", test.subjects[0], digest), order("2:0", test.subjects[1], digest)))
+				l.close()
+				defer l.start()()
+				time.Sleep(10 * time.Minute)
+				if got := l.destroyed(201); got != test.released {
+					t.Errorf("got the guest destroyed %t, want %t", got, test.released)
+				}
+			})
+		})
+	}
+}
+
+// TestIncidentApprovalWithoutTheRoleIsInvisible approves a held step as a signer without the role. The report shows the approval beside the step,
+// with the missing role.
+func TestIncidentApprovalWithoutTheRoleIsInvisible(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.trustSigners(aliceMay(), verify.Signer{Name: "ops", Issuer: olga.Issuer, Subject: olga.Subject, May: []verify.Role{verify.RoleOperate}})
+		defer l.start()()
+		digest := l.holdDestroy("1")
+		l.push(approve(digest), olga)
+		eventually(l, "the approval in the report", func() bool { return len(l.heldStep(201).Uncounted) == 1 })
+		want := "approval by olga@lab.test does not count: the entry ops of trust.signers lacks the role approve"
+		if h := l.heldStep(201); h.Uncounted[0].Message != want || h.Uncounted[0].Reason != gate.UncountedRole || h.Digest != digest {
+			t.Errorf("got %+v, want %q beside the step %s", h, want, digest)
+		}
+		if l.destroyed(201) {
+			t.Error("got the guest destroyed, want it to exist")
+		}
+	})
+}
