@@ -14,7 +14,7 @@ import (
 // classify wraps the error of an exchange in the matching error of package cluster. errors.As still finds the *APIError.
 //
 // A write may have taken effect or not. Proxmox rejects a write with status 400, 401, 403 or 500 before it changes anything, except
-// for the texts below. The outcome is unknown after the status of a gateway, a lost connection or an unreadable reply.
+// for the texts below and the config call of a container. The outcome is unknown after the status of a gateway, a lost connection or an unreadable reply.
 func classify(x *exchange, err error) error {
 	var unsent *checkError
 	if errors.As(err, &unsent) {
@@ -96,11 +96,25 @@ func meaningOfText(x *exchange, text string) error {
 		return cluster.ErrOutcomeUnknown
 	case lost:
 		return cluster.ErrNotReady
-	case x.writes():
-		return writeMeaning(x.about, text)
+	case !x.writes():
+		return textMeaning(x.about, text)
 	}
-	return textMeaning(x.about, text)
+	meaning := writeMeaning(x.about, text)
+	switch {
+	case !x.storesFirst():
+	case meaning == nil:
+		return cluster.ErrRefusedLate
+	case errors.Is(meaning, cluster.ErrInvalid):
+		return fmt.Errorf("%w, %w", cluster.ErrRefusedLate, meaning)
+	}
+	return meaning
 }
+
+// storesFirst reports whether Proxmox may store the change of a call before it refuses the call. The config call of a container stores the change
+// and then applies it to the container, also to its volumes. A virtual machine's config call does both in a task.
+//
+// Source: recorded from PVE 9.2, "Device /dev/null does not exist"; PVE::API2::LXC::Config update_vm.
+func (x *exchange) storesFirst() bool { return x.route == routeConfig && x.method == http.MethodPut }
 
 // meaningOfParameters reads the errors of a status 400. Nearly all mean that the request was wrong. There are two exceptions: a synchronous
 // config call may have written its values and then failed to apply them to the running guest, so that they stay pending; and a guest to
@@ -109,7 +123,7 @@ func meaningOfParameters(e *APIError) error {
 	for key, problem := range e.Errors {
 		for _, pattern := range []string{"hotplug problem", "unable to hotplug", "unable to apply pending change"} {
 			if strings.Contains(problem, pattern) {
-				return cluster.ErrOutcomeUnknown
+				return cluster.ErrRefusedLate
 			}
 		}
 		if key == "target" && strings.Contains(problem, "target is local node") {

@@ -2,6 +2,7 @@ package proxmox
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"gitops-agent/reconcile/cluster"
@@ -89,6 +90,38 @@ func TestRepliesHaveAMeaning(t *testing.T) {
 				Op: cluster.OpConfig, Kind: guest.VirtualMachine, Node: "pve1", VMID: 100, Params: map[string]string{"memory": "512"},
 			}, nil)
 			checkMeaning(t, "write", writeErr, test.write, test.reply)
+		})
+	}
+}
+
+// Only the config call of a container may have stored its change before a refusal with status 500, unless the text excludes that.
+func TestRefusalsAfterAWrite(t *testing.T) {
+	tests := map[string]struct {
+		kind guest.Kind
+		op   cluster.Op
+		text string
+		late bool
+	}{
+		"container":           {guest.Container, cluster.OpConfig, "Device /dev/null does not exist", true},
+		"container_invalid":   {guest.Container, cluster.OpConfig, "volume 'local:100/vm-100-disk-9.raw' does not exist", true},
+		"container_protected": {guest.Container, cluster.OpConfig, "can't remove CT 100 drive 'mp0' - protection mode enabled", true},
+		"container_locked":    {guest.Container, cluster.OpConfig, "CT is locked (backup)", false},
+		"container_digest":    {guest.Container, cluster.OpConfig, "detected modified configuration - file changed by other user? Try again.", false},
+		"container_start":     {guest.Container, cluster.OpStart, "Device /dev/null does not exist", false},
+		"machine":             {guest.VirtualMachine, cluster.OpConfig, "Device /dev/null does not exist", false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := refused(test.text)
+			client := inProcess(t, always(r.status, r.reason, r.body))
+			call := cluster.Call{Op: test.op, Kind: test.kind, Node: "pve1", VMID: 100}
+			if test.op == cluster.OpConfig {
+				call.Params = map[string]string{"memory": "512"}
+			}
+			_, err := client.Do(t.Context(), call, nil)
+			if errors.Is(err, cluster.ErrRefusedLate) != test.late || errors.Is(err, cluster.ErrOutcomeUnknown) != test.late || !strings.Contains(err.Error(), test.text) {
+				t.Errorf("got %v, want a refusal that may follow a write: %t", err, test.late)
+			}
 		})
 	}
 }

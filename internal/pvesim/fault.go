@@ -11,7 +11,7 @@ import (
 type FaultKind string
 
 // The kinds of faults. A status of the proxy (595 connect, 596 timeout, 599 other) has an empty body; AfterActing decides whether the
-// call acts.
+// call acts. A container's config call may also store the change and then answer 500: an ErrorText with AfterActing.
 const (
 	Latency       FaultKind = "latency"         // the call takes Delay longer
 	ProxyStatus   FaultKind = "proxy-status"    // Status with an empty body
@@ -48,7 +48,7 @@ type Fault struct {
 	Text        string
 	Phase       int // phase of the task, counting from 0; FailMidway: number of keys written
 	Key, Value  string
-	AfterActing bool // ProxyStatus: the call acts although the client receives a failure
+	AfterActing bool // ProxyStatus, ErrorText: the call acts although the client receives a failure
 }
 
 type fault struct {
@@ -133,7 +133,7 @@ func (s *Sim) before(f *Fault, c *call) (resp response, done bool) {
 	case ProxyStatus:
 		return proxyStatus(f.Status), !f.AfterActing
 	case ErrorText:
-		return s.failure(apiErrorf("%s", f.Text)), true
+		return s.failure(apiErrorf("%s", f.Text)), !f.AfterActing
 	case DropBefore:
 		return response{drop: true}, true
 	case HoldBefore:
@@ -159,6 +159,8 @@ func (s *Sim) after(f *Fault, c *call, resp response) response {
 	switch f.Kind {
 	case ProxyStatus:
 		return proxyStatus(f.Status)
+	case ErrorText:
+		return s.failure(apiErrorf("%s", f.Text))
 	case DropAfter:
 		resp.drop = true
 	case HoldAfter:
@@ -167,7 +169,7 @@ func (s *Sim) after(f *Fault, c *call, resp response) response {
 		resp.truncated = true
 	case InvalidJSON:
 		resp = response{status: http.StatusOK, reason: "OK", body: []byte(`{"data":<html>`)}
-	case Latency, ErrorText, DropBefore, HoldBefore, EditBefore, TaskFails, TaskKilled, TaskNeverEnds, LostWorker, SlowCall, FailMidway, ListRace, StaysDown:
+	case Latency, DropBefore, HoldBefore, EditBefore, TaskFails, TaskKilled, TaskNeverEnds, LostWorker, SlowCall, FailMidway, ListRace, StaysDown:
 	}
 	return resp
 }

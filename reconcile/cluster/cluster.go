@@ -58,6 +58,13 @@ var (
 	ErrOutcomeUnknown = errors.New("outcome unknown")    // dispatched without a valid reply
 	ErrNotSent        = errors.New("not sent")           // no connection was made, so the call certainly reached no node
 	ErrUnanswered     = fmt.Errorf("no answer, and the call may still take effect: %w", ErrOutcomeUnknown)
+	ErrRefusedLate    = error(lateRefusal{}) // Proxmox refused the call, and may have written some of it before; nothing follows later
 	ErrIsMember       = fmt.Errorf("the guest is in that pool already: %w", ErrConflict)
 	ErrSameSize       = fmt.Errorf("the volume has that size already: %w", ErrConflict)
 )
+
+// lateRefusal is the type of ErrRefusedLate. It wraps ErrOutcomeUnknown, without the text, which precedes Proxmox's own text in an error.
+type lateRefusal struct{}
+
+func (lateRefusal) Error() string { return "refused, perhaps after it was written" }
+func (lateRefusal) Unwrap() error { return ErrOutcomeUnknown }

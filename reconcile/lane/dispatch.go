@@ -31,6 +31,12 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step pla
 		})
 		c.sent = c.sent && !errors.Is(err, cluster.ErrNotSent)
 		err = calls[i].MaskError(err)
+		if errors.Is(err, cluster.ErrRefusedLate) {
+			var warning string
+			if warning, err = w.afterRefusal(ctx, basis, step, call, err); warning != "" {
+				c.warnings = append(c.warnings, warning)
+			}
+		}
 		switch {
 		case errors.Is(err, cluster.ErrOutcomeUnknown):
 			return w.afterDoubt(ctx, id, err)
