@@ -78,8 +78,13 @@ func (s *Sim) allocateNew(vmid int, d drive, logf func(string, ...any), made *[]
 			format = src.Format
 		}
 	}
+	if d.volKey == "volume" && size == 0 && st.Type == "dir" {
+		format = "subvol" // a directory without a limit
+	}
 	v := Volume{ID: id + ":" + st.freeName(vmid, format), Owner: vmid, Size: st.roundUp(size), Format: format, Kind: "images"}
-	logf("%s", st.formatLog(&v))
+	if format != "subvol" {
+		logf("%s", st.formatLog(&v))
+	}
 	if size > maxRawSize {
 		return d, apiErrorf("unable to create image: qemu-img: %s: The image size is too large for file format '%s'", s.pathOf(v.ID), format)
 	}

@@ -14,7 +14,7 @@ import (
 type apiError struct {
 	status    int
 	message   string            // as in the body, with the trailing newline that Perl's die leaves
-	params    map[string]string // only for 400
+	params    map[string]string // for 400, and for the text of a config that does not parse
 	noBody    bool              // no body at all, as for 401
 	plainText bool              // the body is the message as it is, not JSON
 }

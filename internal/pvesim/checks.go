@@ -68,6 +68,15 @@ func checkVMID(s string) error {
 	return nil
 }
 
+func checkVMIDs(s string) error {
+	for _, id := range listOf(s) {
+		if err := checkVMID(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func checkConfigID(s string) error {
 	if !configID.MatchString(s) {
 		return fmt.Errorf("invalid configuration ID '%s'", s)
@@ -117,7 +126,7 @@ func checkHotplug(s string) error {
 	}
 	for f := range strings.SplitSeq(s, ",") {
 		if !slices.Contains([]string{"network", "disk", "cpu", "memory", "usb", "cloudinit"}, strings.TrimSpace(f)) {
-			return fmt.Errorf("unknown hotplug feature '%s'", f)
+			return fmt.Errorf("invalid hotplug feature '%s'", f)
 		}
 	}
 	return nil

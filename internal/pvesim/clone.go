@@ -128,6 +128,11 @@ func (c *call) checkLinkedClone(src *guest) error {
 	if c.isFull(src) {
 		return nil
 	}
+	for _, name := range []string{"storage", "format"} {
+		if c.params[name] != "" {
+			return apiErrorf("parameter '%s' not allowed for linked clones", name)
+		}
+	}
 	for _, slot := range diskSlots(src.kind, v) {
 		d, err := parseDisk(src.kind, slot, v[slot])
 		if err != nil || !d.ownsVolume() || d.isCloudInit() {

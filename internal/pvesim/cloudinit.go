@@ -185,7 +185,7 @@ func regenerateCloudInit(c *call) (reply, error) {
 	return nullReply()
 }
 
-// generateCloudInit writes the image of a VM that has a cloud-init drive. Afterwards the drive has a size. The files that cicustom
+// generateCloudInit writes the image of a VM that has a cloud-init drive. The files that cicustom
 // names must exist. The state is locked.
 func (s *Sim) generateCloudInit(g *guest, logf func(string, ...any)) error {
 	for _, slot := range diskSlots(QEMU, g.conf.Values) {
@@ -200,14 +200,18 @@ func (s *Sim) generateCloudInit(g *guest, logf func(string, ...any)) error {
 			}
 		}
 		logf("generating cloud-init ISO")
-		g.edit(func(conf *config) {
-			if d.values["size"] == "" {
-				conf.Values[slot] = d.with(d.file(), 4*mib).text()
-			}
-			conf.ImageValues = nil
-		})
+		g.edit(func(conf *config) { conf.ImageValues = nil })
 	}
 	return nil
+}
+
+// recordCloudInitSize writes the size of the cloud-init drive into the config, as a start does. The state is locked.
+func (s *Sim) recordCloudInitSize(g *guest) {
+	slot := cloudInitSlot(g.conf.Values, "")
+	d, err := parseDrive(slot, g.conf.Values[slot])
+	if err == nil && slot != "" && d.values["size"] == "" {
+		g.edit(func(conf *config) { conf.Values[slot] = d.with(d.file(), 4*mib).text() })
+	}
 }
 
 // hasCloudInit reports whether the config has a cloud-init drive.

@@ -7,7 +7,7 @@ import (
 )
 
 // isInCloudInitImage reports whether the cloud-init image depends on the key.
-func isInCloudInitImage(key string) bool { return key == "name" || isCloudInitKey(key) }
+func isInCloudInitImage(key string) bool { return key == "name" || isNet(key) || isCloudInitKey(key) }
 
 // recordImageValues records what the cloud-init image of a running VM contains, for every key that now differs from the image. Keys
 // that the image does not contain are listed under "added". The section is removed when the image is generated again.
@@ -62,7 +62,10 @@ func union(a, b values) values {
 	return u
 }
 
-// readCloudInit returns, for every key of the cloud-init image, the value in the image and the value in the next image.
+// readCloudInit returns what differs between the image of a running VM and the next image, and the plain settings that do not differ. An ipconfig
+// that the image contains is not listed, whether it changes or not.
+//
+// Source: PVE::API2::Qemu cloudinit_pending.
 func readCloudInit(c *call) (reply, error) {
 	g, err := c.vm()
 	if err != nil {
@@ -71,33 +74,35 @@ func readCloudInit(c *call) (reply, error) {
 	conf := g.conf
 	added := listOf(conf.ImageValues["added"])
 	var a array
-	for _, k := range slices.Sorted(maps.Keys(union(conf.ImageValues, conf.Values))) {
-		old, changed := conf.ImageValues[k]
-		now, set := conf.Values[k]
-		if !isCloudInitKey(k) && !changed || k == "added" || !hasDevice(conf, k) {
+	for _, k := range added {
+		var o object
+		o.str("key", k)
+		writeValue(&o, QEMU, k, "pending", conf.Values[k])
+		a.add(&o)
+	}
+	for _, k := range sortedKeys(conf.Values) {
+		now := conf.Values[k]
+		if !cloudInitKeys[k] || now == "" || now == "0" || slices.Contains(added, k) {
 			continue
 		}
 		var o object
 		o.str("key", k)
-		switch {
-		case slices.Contains(added, k):
-			writeValue(&o, QEMU, k, "pending", now)
-		case changed && set:
+		if old := conf.ImageValues[k]; old != "" && old != "0" {
 			writeValue(&o, QEMU, k, "value", old)
 			writeValue(&o, QEMU, k, "pending", now)
-		case changed:
-			writeValue(&o, QEMU, k, "value", old)
-			o.num("delete", 1)
-		default:
+		} else {
 			writeValue(&o, QEMU, k, "value", now)
 		}
 		a.add(&o)
 	}
+	for _, k := range sortedKeys(conf.ImageValues) {
+		if v := conf.Values[k]; k == "added" || v != "" && v != "0" {
+			continue
+		}
+		var o object
+		o.str("key", k)
+		o.num("delete", 1)
+		a.add(&o)
+	}
 	return dataReply(a.bytes())
-}
-
-// hasDevice reports whether the network device of an ipconfig exists. Other keys need no device.
-func hasDevice(c *config, key string) bool {
-	stem, index, ok := splitIndex(key)
-	return !ok || stem != "ipconfig" || c.Values["net"+itoa(index)] != ""
 }

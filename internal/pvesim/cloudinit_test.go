@@ -42,7 +42,7 @@ func TestCloudInitPendingUntilRegenerated(t *testing.T) {
 		c.ok("PUT", vm100+"/config", "ciuser=root", "delete=searchdomain", "nameserver=1.1.1.1", "cipassword=$5$a$b")
 		rows := imageRows(t, c)
 		for key, want := range map[string]string{
-			"ciuser": "ops>root", "searchdomain": "lan>-", "nameserver": ">1.1.1.1", "ipconfig0": "ip=dhcp", "cipassword": ">**********",
+			"ciuser": "ops>root", "searchdomain": ">-", "nameserver": ">1.1.1.1", "ipconfig0": "", "cipassword": ">**********",
 		} {
 			if rows[key] != want {
 				t.Errorf("%s: got %q, want %q", key, rows[key], want)
@@ -55,7 +55,12 @@ func TestCloudInitPendingUntilRegenerated(t *testing.T) {
 			t.Errorf("file: got %q, want a section with what the image holds", c.sim.Config(100))
 		}
 		before := c.sim.Digest(100)
+		c.ok("PUT", vm100+"/config", "delete=ide2")
+		c.ok("PUT", vm100+"/config", "ide2=local-lvm:cloudinit")
 		c.ok("PUT", vm100+"/cloudinit")
+		if got := c.config(100)["ide2"]; strings.Contains(got, "size=") {
+			t.Errorf("drive after it was written: got %s, want a size after the next start only", got)
+		}
 		if rows := imageRows(t, c); rows["ciuser"] != "root" || rows["searchdomain"] != "" || c.sim.Digest(100) == before {
 			t.Errorf("regenerated: got %v, want nothing pending and another digest", rows)
 		}

@@ -55,9 +55,15 @@ func cpuModels(c *call) (reply, error) {
 	return dataReply(a.bytes())
 }
 
+// cpuFlag matches a flag that is added or removed.
+//
+// Source: PVE::QemuServer::CPUConfig cpu_flag_any_re.
+const cpuFlag = `[+-][a-zA-Z0-9\-_.]+`
+
 func checkCPU(s string) error {
 	p := propertyString{
-		"cputype": text().asDefaultKey(), "flags": text(), "hidden": boolean(), "hv-vendor-id": text(), "phys-bits": text(),
+		"cputype": text().asDefaultKey(), "flags": matching(cpuFlag + `(;` + cpuFlag + `)*`), "hidden": boolean(),
+		"hv-vendor-id": matching(`[a-zA-Z0-9]{1,12}`), "phys-bits": text(),
 		"reported-model": text(), "level": integer(), "guest-phys-bits": integer(),
 	}
 	v, err := p.parse("cpu", s)

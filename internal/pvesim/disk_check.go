@@ -22,8 +22,10 @@ func (c *call) checkDisks(kind Kind, p values) error {
 func (c *call) checkDisk(d drive) error {
 	f := d.file()
 	switch {
-	case f == "none" || f == "cdrom":
+	case f == "none":
 		return nil
+	case f == "cdrom": // the drive of the host
+		return c.require("/", "Sys.Console")
 	case strings.HasPrefix(f, "/"):
 		return errArbitraryPath
 	}

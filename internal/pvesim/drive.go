@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"maps"
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -36,6 +37,16 @@ func parseMount(slot, text string) (drive, error) {
 	}
 	d.values = v
 	return d, nil
+}
+
+// errMissingMount returns the error for a mount point that the container does not have: Proxmox parses its empty text.
+func errMissingMount(slot string) error {
+	const missing = "property is missing and it is not optional"
+	bad := map[string]string{"volume": missing}
+	if stem, _, _ := splitIndex(slot); stem == "mp" {
+		bad["mp"] = missing
+	}
+	return &apiError{status: http.StatusInternalServerError, message: "format error\n", params: bad}
 }
 
 func parseDisk(kind Kind, slot, text string) (drive, error) {

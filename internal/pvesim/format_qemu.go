@@ -31,6 +31,9 @@ func throttleKeys() propertyString {
 }
 
 var (
+	// base64Text matches a value of smbios1 whether or not base64=1 is set: plain text with other characters is refused too.
+	base64Text = matching(`[A-Za-z0-9+/]+={0,2}`)
+
 	imageFormats = []string{"raw", "qcow", "qed", "qcow2", "vmdk", "cloop"}
 
 	driveCommon = mergeFormats(throttleKeys(), propertyString{
@@ -85,8 +88,8 @@ var (
 		"memory": integer().atLeast(4).atMost(512), "clipboard": enum("vnc"),
 	}
 	smbiosFormat = propertyString{
-		"uuid": matching(`[a-fA-F0-9]{8}(?:-[a-fA-F0-9]{4}){3}-[a-fA-F0-9]{12}`), "base64": boolean(), "family": text(),
-		"manufacturer": text(), "product": text(), "serial": text(), "sku": text(), "version": text(),
+		"uuid": matching(`[a-fA-F0-9]{8}(?:-[a-fA-F0-9]{4}){3}-[a-fA-F0-9]{12}`), "base64": boolean(), "family": base64Text,
+		"manufacturer": base64Text, "product": base64Text, "serial": base64Text, "sku": base64Text, "version": base64Text,
 	}
 	numaFormat = propertyString{
 		"cpus": matching(`\d+(?:-\d+)?(?:;\d+(?:-\d+)?)*`).needed(), "hostnodes": matching(`\d+(?:-\d+)?(?:;\d+(?:-\d+)?)*`),
@@ -105,6 +108,9 @@ var (
 	virtiofsFormat = propertyString{
 		"dirid": checked(checkConfigID).asDefaultKey().needed(), "cache": enum("auto", "always", "metadata", "never"), "direct-io": boolean(),
 		"expose-acl": boolean(), "expose-xattr": boolean(),
+	}
+	sevFormat = propertyString{
+		"type": enum("std", "es", "snp").asDefaultKey().needed(), "allow-smt": boolean(), "kernel-hashes": boolean(), "no-debug": boolean(), "no-key-sharing": boolean(),
 	}
 	tdxFormat    = propertyString{"type": text().asDefaultKey(), "attestation": boolean().needed(), "quoting-service": text(), "vsock-cid": integer(), "vsock-port": integer()}
 	customFormat = propertyString{"meta": checked(checkVolumeID), "network": checked(checkVolumeID), "user": checked(checkVolumeID), "vendor": checked(checkVolumeID)}

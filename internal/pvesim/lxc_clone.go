@@ -26,7 +26,7 @@ func cloneCT(c *call) (reply, error) {
 			return apiErrorf("cannot clone a running container without a snapshot")
 		}
 		if old := c.sim.guests[newID]; old != nil {
-			return apiErrorf("unable to create CT %d: config file already exists", newID)
+			return apiErrorf("%s %d already exists on node '%s'", old.label(), newID, old.node)
 		}
 		g := newGuest(newID, LXC, c.targetNode())
 		g.edit(func(conf *config) { conf.Values["lock"] = "create" })

@@ -17,6 +17,9 @@ func createCT(c *call) (reply, error) {
 	if c.flag("restore") {
 		return restore(c, LXC, vmid, c.params["ostemplate"])
 	}
+	if err := checkKeyLines(c.params["ssh-public-keys"]); err != nil {
+		return reply{}, err
+	}
 	set := maps.Clone(c.params)
 	for _, k := range createOnlyCT {
 		delete(set, k)
@@ -134,7 +137,7 @@ func (t *task) createMounts(vmid int, set values, template string, made *[]strin
 		if d, err = t.sim.allocate(vmid, d, t.printf, made); err != nil {
 			return err
 		}
-		if len(*made) > before {
+		if len(*made) > before && t.sim.volume(d.file()).Format != "subvol" {
 			t.logFilesystem(t.sim.volume(d.file()).Size)
 		}
 		set[slot] = d.text()

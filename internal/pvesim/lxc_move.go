@@ -53,7 +53,7 @@ func (c *call) checkMoveVolume(g *guest) error {
 	case c.sim.storage(id) == nil:
 		return apiErrorf("storage '%s' does not exist", id)
 	case g.conf.Values[slot] == "":
-		return apiErrorf("volume '%s' does not exist", slot)
+		return errMissingMount(slot)
 	}
 	if err := c.require("/storage/"+id, "Datastore.AllocateSpace"); err != nil {
 		return err
@@ -68,8 +68,6 @@ func (c *call) checkMoveVolume(g *guest) error {
 	switch {
 	case !d.ownsVolume():
 		return apiErrorf("cannot move %s", mountKind(d))
-	case d.storageOf() == id:
-		return apiErrorf("you can't move a volume to the same storage")
 	case c.flag("delete") && len(g.conf.Snapshots) > 0:
 		return apiErrorf("Cannot remove source volume. Volume '%s' is referenced by snapshot", d.file())
 	}

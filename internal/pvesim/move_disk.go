@@ -94,8 +94,12 @@ func (t *task) move(c *call, g *guest) error {
 	v := t.sim.copyVolume(old, st, g.vmid, format, d.isCloudInit())
 	t.printf("%s", st.formatLog(v))
 	t.printf("allocated target volume '%s'", v.ID)
+	id := v.ID
+	if g.isTemplate() {
+		id = t.sim.makeBase(id)
+	}
 	g.edit(func(conf *config) {
-		conf.Values[d.slot] = d.with(v.ID, v.Size).text()
+		conf.Values[d.slot] = d.with(id, v.Size).text()
 		if c.flag("delete") {
 			t.printf("removing source volume '%s' after successful copy", old.ID)
 			t.sim.free(old.ID, "move with delete")

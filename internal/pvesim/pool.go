@@ -26,7 +26,7 @@ func (s *Sim) poolOf(vmid int) string {
 
 func poolRoutes() []*route {
 	change := map[string]rule{
-		"comment": text(), "vms": text(), "storage": text(), "delete": boolean(), "allow-move": boolean(),
+		"comment": text(), "vms": checked(checkVMIDs), "storage": text(), "delete": boolean(), "allow-move": boolean(),
 	}
 	withID := map[string]rule{"poolid": text().needed()}
 	maps.Copy(withID, change)

@@ -23,7 +23,7 @@ func (u *update) checkLists() error {
 			return paramError("revert", "unknown option '"+k+"'")
 		}
 		if _, set := u.set[k]; set {
-			return paramError("revert", "you can't use '-"+k+"' and '-revert "+k+"' at the same time")
+			return paramError("delete", "you can't use '-"+k+"' and -revert "+k+"' at the same time")
 		}
 	}
 	return nil

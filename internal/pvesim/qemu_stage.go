@@ -99,6 +99,9 @@ func (s *Sim) stageVMKey(g *guest, key string, u *update) error {
 			s.freeAllocated(made)
 			return err
 		}
+		if len(made) > 0 && g.isTemplate() {
+			d.values[d.volKey] = s.makeBase(d.file())
+		}
 		if len(made) > 0 {
 			u.logf("%s: successfully created disk '%s'", key, d.text())
 		}

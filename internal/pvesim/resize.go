@@ -59,6 +59,8 @@ func (t *task) resize(g *guest, slot, size string) error {
 	}
 	v := t.sim.volume(d.file())
 	switch {
+	case !volumeID.MatchString(d.file()):
+		return apiErrorf("unable to parse volume ID '%s'", d.file())
 	case d.isCDROM():
 		return apiErrorf("you can't resize a cdrom")
 	case v == nil:
@@ -103,7 +105,7 @@ func resizeCT(c *call) (reply, error) {
 		}
 		slot := c.params["disk"]
 		if g.conf.Values[slot] == "" {
-			return apiErrorf("no such volume: %s", slot)
+			return errMissingMount(slot)
 		}
 		d, err := parseMount(slot, g.conf.Values[slot])
 		if err != nil {

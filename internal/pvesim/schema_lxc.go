@@ -48,7 +48,7 @@ var lxcConfig = &schema{rules: map[string]rule{
 		"unmanaged"),
 	"protection": boolean(), "rootfs": propertyRule("rootfs", rootfsFormat), "searchdomain": checked(checkDNSNameList),
 	"startup": checked(checkStartup), "swap": integer().atLeast(0), "tags": checked(checkTags), "template": boolean(),
-	"timezone": text(), "tty": integer().atLeast(0).atMost(6), "unprivileged": boolean(),
+	"timezone": checked(checkTimeZone), "tty": integer().atLeast(0).atMost(6), "unprivileged": boolean(),
 }}
 
 var lxcFormats = map[string]struct {

@@ -13,7 +13,7 @@ var (
 // qemuConfig lists the keys of a VM config, except the families in qemuFormats.
 var qemuConfig = &schema{
 	rules: map[string]rule{
-		"acpi": boolean(), "affinity": text(), "agent": propertyRule("agent", agentFormat), "allow-ksm": boolean(), "amd-sev": text(),
+		"acpi": boolean(), "affinity": text(), "agent": propertyRule("agent", agentFormat), "allow-ksm": boolean(), "amd-sev": propertyRule("amd-sev", sevFormat),
 		"arch": enum("x86_64", "aarch64"), "args": text(), "audio0": propertyRule("audio0", audioFormat), "autostart": boolean(),
 		"balloon": integer().atLeast(0), "bios": enum("seabios", "ovmf"), "boot": checked(checkBoot),
 		"bootdisk": matching(`(ide|sata|scsi|virtio)\d+`), "cdrom": propertyRule("cdrom", ideFormat),

@@ -31,6 +31,9 @@ func parseSize(s string) (int64, bool) {
 
 // formatSize prints a size in bytes with the largest unit that divides it.
 func formatSize(n int64) string {
+	if n == 0 {
+		return "0T"
+	}
 	for _, u := range []struct {
 		size int64
 		name string

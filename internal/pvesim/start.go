@@ -70,6 +70,7 @@ func (t *task) startVM(node string, vmid int) error {
 			if err := t.sim.generateCloudInit(g, t.printf); err != nil {
 				return err
 			}
+			t.sim.recordCloudInitSize(g)
 			if err := t.checkHostLimits(g); err != nil {
 				return err
 			}

@@ -54,6 +54,9 @@ func (st *storage) freeName(vmid int, format string) string {
 	for i := 0; ; i++ {
 		stem := "vm-" + itoa(vmid) + "-disk-" + itoa(i)
 		if !st.hasStem(stem) {
+			if format == "subvol" {
+				stem = "sub" + strings.Replace(stem, "vm-", "vol-", 1)
+			}
 			return st.volumeName(vmid, stem, format)
 		}
 	}
@@ -64,7 +67,7 @@ func (st *storage) hasStem(stem string) bool {
 	for name := range st.volumes {
 		file := name[strings.LastIndexByte(name, '/')+1:]
 		file, _, _ = strings.Cut(file, ".")
-		if file == stem || file == base {
+		if file == stem || file == base || file == "subvol-"+strings.TrimPrefix(stem, "vm-") {
 			return true
 		}
 	}

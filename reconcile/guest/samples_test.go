@@ -19,7 +19,8 @@ var named = map[string][]string{
 	"vendor-id": {"0x10DE"}, "user": {"local:snippets/u.yaml"}, "cicustom.vendor": {"local:snippets/v.yaml"}, "vendor": {"ACME"}, "meta": {"local:snippets/m.yaml"},
 	"network": {"local:snippets/n.yaml"}, "hookscript": {"local:snippets/hook.sh"}, "aw-bits": {"48"}, "current": {"16", "2048"},
 	"balloon": {"0", "16"}, "parallel": {"/dev/parport0"}, "entrypoint": {"/sbin/init", "/bin/app --serve all"}, "rate": {"10.50", "0.5"},
-	"trunks": {"1;2;3"}, "mount": {"nfs;cifs", "nfs"},
+	"smbios1.manufacturer": {"QUJD"}, "smbios1.product": {"QUJD"}, "smbios1.version": {"QUJD"}, "smbios1.serial": {"QUJD"}, "smbios1.sku": {"QUJD"},
+	"smbios1.family": {"QUJD"}, "trunks": {"1;2;3"}, "mount": {"nfs;cifs", "nfs"},
 }
 
 // scalarSamples are acceptable texts of a plain value.
