@@ -14,8 +14,9 @@ import (
 
 func TestDeniedCondition(t *testing.T) {
 	at := guest.Origin{File: "web.yaml", Line: 9, Column: 5}
-	d := fixture.WantWeb(fixture.MemoryIntent("4096"), guest.Intent{Key: "cores", Verb: guest.Want, Text: "4", Origin: at})
-	step := plan.Step{Guest: d.Ref, Op: cluster.OpConfig, Changes: []guest.Change{{Key: "cores", Origin: at}, {Key: "memory"}}}
+	d := fixture.WantWeb(fixture.MemoryIntent("4096"), guest.Intent{Key: "cores", Verb: guest.Want, Text: "4", Origin: at},
+		guest.Intent{Key: "ide3", Verb: guest.Want, Text: "cdrom", Origin: at})
+	step := plan.Step{Guest: d.Ref, Op: cluster.OpConfig, Changes: []guest.Change{{Key: "boot"}, {Key: "cores", Origin: at}, {Key: "ide3", Origin: at}, {Key: "memory"}}}
 	refused := func(denied cluster.DeniedError, text string) error {
 		return fmt.Errorf("config of web-1: %w: %s", &denied, text)
 	}
@@ -29,6 +30,7 @@ func TestDeniedCondition(t *testing.T) {
 	}{
 		"privilege": {lacks("/vms/201", "VM.Config.CPU"), plan.ReasonDenied, []string{"VM.Config.CPU on /vms/201", "cores (web.yaml:9:5)"}},
 		"one_of":    {lacks("/vms/201", "VM.Config.CPU", "VM.Config.HWType"), plan.ReasonDenied, []string{"cores"}},
+		"of_drive":  {lacks("/", "Sys.Console"), plan.ReasonDenied, []string{"Sys.Console on /", "ide3 (web.yaml:9:5)"}},
 		"of_no_key": {lacks("/", "Sys.Modify"), plan.ReasonDenied, []string{"Sys.Modify on /", "cores", "memory"}},
 		"root_key":  {refused(cluster.DeniedError{RootOnly: true}, "only root can set 'args' config"), plan.ReasonRootOnly, []string{"root@pam", "args"}},
 		"token":     {refused(cluster.DeniedError{}, "invalid token value!"), plan.ReasonDenied, []string{"invalid token value!"}},
@@ -45,6 +47,9 @@ func TestDeniedCondition(t *testing.T) {
 				if !strings.Contains(got.Message, word) {
 					t.Errorf("got message %q, want %q in it", got.Message, word)
 				}
+			}
+			if name == "of_drive" && strings.Contains(got.Message, "boot") {
+				t.Errorf("got message %q, want only the drive", got.Message)
 			}
 			if tt.reason == "denied" && name == "privilege" && strings.Contains(got.Message, "memory") {
 				t.Errorf("got message %q, want only the key that needs the privilege", got.Message)

@@ -117,6 +117,9 @@ func (n *needs) drive(in *Intent, r *row) {
 	case parts.text("media") == "cdrom" || isTray(volume):
 		n.onGuest("VM.Config.CDROM", in.Key, in.Origin)
 		n.readable(volume, in.Key, in.Origin)
+		if volume == hostDrive {
+			n.add("/", "Sys.Console", in.Key, in.Origin)
+		}
 	default:
 		n.row(r, in.Key, in.Origin)
 		n.allocates(storage, in.Key, in.Origin)

@@ -67,6 +67,7 @@ func TestPrivilegesAreNeededOnTheSimulator(t *testing.T) {
 		"card":       {guest.VirtualMachine, guest.Intent{Key: "net1", Sub: map[string]string{"bridge": "vmbr0", "tag": "5"}}},
 		"disk":       {guest.VirtualMachine, guest.Intent{Key: "scsi2", Sub: map[string]string{"storage": "local", "size": "1G"}}},
 		"tray":       {guest.VirtualMachine, guest.Intent{Key: "ide0", Sub: map[string]string{"volume": "none", "media": "cdrom"}}},
+		"host_drive": {guest.VirtualMachine, guest.Intent{Key: "ide0", Sub: map[string]string{"volume": "cdrom", "media": "cdrom"}}},
 		"cloud_init": {guest.VirtualMachine, guest.Intent{Key: "ide0", Sub: map[string]string{"volume": "cloudinit", "storage": "local"}}},
 		"pci":        {guest.VirtualMachine, guest.Intent{Key: "hostpci0", Sub: map[string]string{"mapping": "gpu"}}},
 		"usb":        {guest.VirtualMachine, guest.Intent{Key: "usb0", Sub: map[string]string{"mapping": "key"}}},

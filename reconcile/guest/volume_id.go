@@ -27,9 +27,12 @@ func isVolume(text string) bool {
 
 const cloudInitVolume = "cloudinit"
 
+// hostDrive is the text of a CD-ROM drive that is the physical drive of the host.
+const hostDrive = "cdrom"
+
 // isTray reports whether a volume text belongs to a CD-ROM drive without a volume that the guest owns.
 func isTray(volume string) bool {
-	return volume == "none" || volume == "cdrom" || strings.Contains(volume, ":iso/")
+	return volume == "none" || volume == hostDrive || strings.Contains(volume, ":iso/")
 }
 
 // volumeOf returns the volume in the native text of a drive.
