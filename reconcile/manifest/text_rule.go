@@ -1,8 +1,6 @@
 package manifest
 
 import (
-	"encoding/base64"
-	"encoding/binary"
 	"net/netip"
 	"path"
 	"regexp"
@@ -112,7 +110,7 @@ var (
 	bootDevice   = &textRule{want: "a boot device", examples: []string{"scsi0", "net0"}, shape: exactly(`(scsi|virtio|sata|ide|net|usb|hostpci)[0-9]{1,2}`)}
 	userName     = &textRule{want: "a user name", examples: []string{"debian"}, shape: exactly(`[A-Za-z_][A-Za-z0-9_.-]*\$?`), maxBytes: 64}
 	fileSystem   = &textRule{want: "a file system", examples: []string{"nfs"}, shape: exactly(`[a-zA-Z0-9_]+`)}
-	timeZone     = &textRule{want: "host or a time zone", examples: []string{"Europe/Berlin"}, shape: exactly(`[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*`)}
+	timeZone     = &textRule{want: "host, UTC or a time zone of a continent or an ocean", examples: []string{"Europe/Berlin"}, shape: exactly(`host|UTC|(Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific)(/[A-Za-z0-9_+-]+)+`), hintFor: timeZoneHint}
 	secretName   = &textRule{want: "the name of a file without slashes", examples: []string{"web-password"}, shape: exactly(`[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}`), hidden: true}
 	snapshot     = &textRule{want: "the name of a snapshot", examples: []string{"golden"}, shape: exactly(`[A-Za-z][A-Za-z0-9_-]{1,39}`)}
 	commandLine  = &textRule{want: "a command on one line", examples: []string{"/usr/bin/app --serve"}, shape: regexp.MustCompile(`^[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$`), maxBytes: 1024}
@@ -139,7 +137,7 @@ var (
 	ip6LinkConfig = &textRule{want: "auto, dhcp, manual or an IPv6 address with its prefix length", examples: []string{"fd00::11/64"}, accept: func(s string) bool {
 		return s == "auto" || s == "dhcp" || s == "manual" || network(s).Addr().Is6()
 	}}
-	sshKey = &textRule{want: "an SSH public key, such as ssh-ed25519 AAAA... me@host", accept: isSSHKey, maxBytes: 16384}
+	sshKey = &textRule{want: "an SSH public key, such as ssh-ed25519 AAAA... me@host", accept: isSSHKey, maxBytes: 16384, hintFor: sshKeyHint}
 )
 
 var mountOptions = guest.Words(guest.Container, "rootfs", "mountoptions")
@@ -170,19 +168,6 @@ func network(s string) netip.Prefix {
 	return p
 }
 
-// isSSHKey accepts "type base64 comment" if the base64 text contains the same type. A key that was cut or wrapped when it was pasted is refused here, and
-// not later by the task that creates the guest.
-func isSSHKey(s string) bool {
-	kind, rest, found := strings.Cut(s, " ")
-	blob, _, _ := strings.Cut(rest, " ")
-	raw, err := base64.StdEncoding.DecodeString(blob)
-	if !found || err != nil || len(raw) < 4 || strings.ContainsAny(s, "\r\n") {
-		return false
-	}
-	length := int64(binary.BigEndian.Uint32(raw))
-	return length <= int64(len(raw)-4) && string(raw[4:4+length]) == kind
-}
-
 var labelName = &textRule{want: "a name", examples: []string{"team", "example.com/team"}, shape: exactly(`[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?`)}
 
 var pathPattern = &textRule{
@@ -210,4 +195,13 @@ func labelHint(name string) string {
 		return ""
 	}
 	return didYouMean(string(guest.VirtualMachine) + "/" + name + " or " + string(guest.Container) + "/" + name)
+}
+
+// timeZoneHint returns a hint for names of UTC that Proxmox does not accept.
+func timeZoneHint(name string) string {
+	switch strings.TrimPrefix(strings.ToLower(name), "etc/") {
+	case "utc", "gmt", "uct", "zulu", "universal", "greenwich":
+		return didYouMean("UTC")
+	}
+	return ""
 }
