@@ -13,6 +13,7 @@ func (e *Engine) setBasis(waits func(plan.Step) string) {
 	b := &lane.Basis{Cluster: e.opts.Scope.Cluster, Inventory: e.observer.Snapshot().Inventory, Waits: waits}
 	if accepted := e.force.Accepted; accepted.Valid() {
 		b.Revision, b.Guests, b.Policies, b.Guards = accepted.Revision().String(), e.guests, e.policies, accepted.Set().Cluster.Guards
+		b.VMIDs = accepted.Set().Cluster.VMIDs
 	}
 	if observed := e.observer.Snapshot(); len(plan.AffectedVolumes(b.Desired(e.opts.Journal.State()), observed)) > 0 {
 		b.Seen = maps.Clone(observed.Guests)

@@ -33,7 +33,7 @@ func NewPreview(ctx context.Context, reader cluster.Reader, set manifest.Set, re
 		return Preview{}, fmt.Errorf("read cluster: %w", err)
 	}
 	b := &lane.Basis{
-		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests), Guards: set.Cluster.Guards,
+		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests), Guards: set.Cluster.Guards, VMIDs: set.Cluster.VMIDs,
 		Inventory: seen.Inventory, NoWrites: gate.WritesAllowed,
 	}
 	planned := plan.New(b.Desired(state), seen)

@@ -27,7 +27,7 @@ func (e *Engine) assignVMIDs(ctx context.Context) error {
 	next := span.From
 	for i := range e.guests {
 		d := &e.guests[i]
-		if d.VMID != 0 || len(plan.Candidates(d, e.guests, state.Owned, inventory)) > 0 {
+		if d.VMID != 0 || len(plan.Candidates(d, plan.Desired{Guests: e.guests, Owned: state.Owned, VMIDs: span}, inventory)) > 0 {
 			continue
 		}
 		vmid, err := firstFree(ctx, e.opts.Cluster, span, next, taken)

@@ -21,6 +21,7 @@ type Basis struct {
 	Guests    []guest.Desired
 	Policies  gate.Policies // of Guests
 	Guards    manifest.Guards
+	VMIDs     manifest.Range // of the Cluster
 	Inventory cluster.Inventory
 	Seen      map[int]guest.Observed // every guest that was read, by vmid; nil if no step can affect a volume
 	NoWrites  gate.WriteStop
@@ -32,7 +33,7 @@ type Basis struct {
 func (b *Basis) Desired(state journal.State) plan.Desired {
 	return plan.Desired{
 		Cluster: b.Cluster, Revision: b.Revision, Guests: b.Guests, Owned: state.Owned, Remembered: state.Guarded, Applied: state.Applied,
-		NoRevision: b.Revision == "",
+		VMIDs: b.VMIDs, NoRevision: b.Revision == "",
 	}
 }
 

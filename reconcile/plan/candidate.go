@@ -7,42 +7,61 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/journal"
 )
 
 // Candidate is an existing guest that a manifest without a vmid may mean.
 type Candidate struct {
-	VMID   int
-	Name   string // "" if Proxmox does not report it now
-	Marker string // "" if the guest is owned
+	VMID    int
+	Name    string // "" if Proxmox does not report it now
+	Marker  string // "" if the guest is owned
+	Renamed bool   // the guest has another name, and no record explains its marker
 }
 
 // Candidates returns the guests that a manifest without a vmid may mean, sorted by vmid: the guests that are owned under its label, and the
-// guests without a record that have its name and any marker, as after a loss of the state directory. A guest whose name Proxmox does not
+// guests of its kind without a record that have any marker, as after a loss of the state directory, and its name or a vmid of the Cluster's
+// range. The agent assigns vmids of the range only, and the guest or the manifest may have been renamed. A guest whose name Proxmox does not
 // report may be meant too. Creating a new guest could create the same guest twice. A name proves nothing, so the agent adopts no candidate.
-func Candidates(d *guest.Desired, guests []guest.Desired, owned map[int]journal.Owned, inventory cluster.Inventory) []Candidate {
+func Candidates(d *guest.Desired, want Desired, inventory cluster.Inventory) []Candidate {
 	var found []Candidate
-	for vmid, o := range owned {
+	for vmid, o := range want.Owned {
 		if o.Name == d.Name && o.Kind == string(d.Kind) {
 			found = append(found, Candidate{VMID: vmid, Name: o.Name})
 		}
 	}
 	for _, row := range inventory.Rows {
-		if row.Kind != d.Kind || row.Name != d.Name && row.Name != "" {
+		if row.Kind != d.Kind || row.Tags == "" {
 			continue
 		}
-		if _, ours := owned[row.VMID]; ours {
+		if _, ours := want.Owned[row.VMID]; ours {
 			continue
 		}
-		if markers := guest.MarkerTags(guest.Tags(row.Tags)); len(markers) > 0 {
-			found = append(found, Candidate{VMID: row.VMID, Name: row.Name, Marker: markers[0]})
+		markers := guest.MarkerTags(guest.Tags(row.Tags))
+		if len(markers) == 0 {
+			continue
+		}
+		renamed := row.Name != d.NameInProxmox() && row.Name != d.Name && row.Name != ""
+		if !renamed || want.VMIDs.Has(row.VMID) && want.unexplained(markers) {
+			found = append(found, Candidate{VMID: row.VMID, Name: row.Name, Marker: markers[0], Renamed: renamed})
 		}
 	}
 	found = slices.DeleteFunc(found, func(n Candidate) bool {
-		return slices.ContainsFunc(guests, func(other guest.Desired) bool { return other.VMID == n.VMID })
+		return slices.ContainsFunc(want.Guests, func(other guest.Desired) bool { return other.VMID == n.VMID }) ||
+			slices.ContainsFunc(want.Others, func(other guest.Desired) bool { return other.VMID == n.VMID })
 	})
 	slices.SortFunc(found, func(a, b Candidate) int { return a.VMID - b.VMID })
 	return found
+}
+
+// unexplained reports whether one of the markers is in no record. A guest whose markers are in the records of other guests is a copy of one of them.
+func (want Desired) unexplained(markers []string) bool {
+	return slices.ContainsFunc(markers, func(marker string) bool {
+		for _, o := range want.Owned {
+			if o.Tag == marker {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // candidatesCondition lists the guests that prevent a create, and explains how the manifest can name the right guest.
@@ -54,15 +73,22 @@ func candidatesCondition(found []Candidate) Condition {
 			words = append(words, fmt.Sprintf("%d is owned under this name", n.VMID))
 		case n.Name == "":
 			words = append(words, fmt.Sprintf("%d has the marker %s, and Proxmox does not report its name", n.VMID, n.Marker))
+		case n.Renamed:
+			words = append(words, fmt.Sprintf("%d (%s) has the marker %s, which no record explains, and a vmid of the Cluster's range", n.VMID, n.Name, n.Marker))
 		default:
 			words = append(words, fmt.Sprintf("%d has this name and the marker %s", n.VMID, n.Marker))
 		}
 	}
 	c := Condition{Type: Blocked, Reason: ReasonMayExist, Message: "the guest may exist already, and is not created a second time: " + strings.Join(words, "; ")}
-	if first := found[0]; first.Marker != "" {
+	switch first := found[0]; {
+	case first.Renamed:
+		c.Hint = fmt.Sprintf("if the manifest means guest %d: set spec.vmid: %d, and restore its record or adopt it; "+
+			"if guest %d is a copy or belongs to another agent: remove its tag %s, or take its vmid out of spec.vmids of the Cluster",
+			first.VMID, first.VMID, first.VMID, first.Marker)
+	case first.Marker != "":
 		c.Hint = fmt.Sprintf("if the manifest means guest %d, and no other agent manages that guest: remove its tag %s, and set spec.vmid: %d and spec.adopt: ifUnmanaged; "+
 			"if not, set spec.vmid to a free vmid", first.VMID, first.Marker, first.VMID)
-	} else {
+	default:
 		c.Hint = fmt.Sprintf("set spec.vmid to the vmid of the guest that is meant, such as %d, or to a free vmid", first.VMID)
 	}
 	return c

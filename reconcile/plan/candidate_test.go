@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/internal/fixture"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/manifest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -21,6 +22,7 @@ func TestCandidatesBlockCreate(t *testing.T) {
 		row     cluster.Row // of vmid 205
 		owned   map[int]journal.Owned
 		named   int // the vmid of another manifest
+		last    int // vmid of the Cluster's range, which begins with 200
 		outline outline
 	}{
 		"marked_same_name":      {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: marker}, outline: held},
@@ -28,8 +30,15 @@ func TestCandidatesBlockCreate(t *testing.T) {
 		"marked_template":       {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: marker, Template: true}, outline: held},
 		"unmarked_same_name":    {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: "a;gitops-agent"}, outline: made},
 		"marked_other":          {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-2", Tags: marker}, outline: made},
-		"marked_container":      {row: cluster.Row{Kind: guest.Container, Name: "web-1", Tags: marker}, outline: made},
-		"another_manifest_s":    {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: marker}, named: 205, outline: made},
+		"marked_other_in_range": {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-2", Tags: marker}, last: 205, outline: held},
+		"marked_after_range":    {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-2", Tags: marker}, last: 204, outline: made},
+		"container_in_range":    {row: cluster.Row{Kind: guest.Container, Name: "web-2", Tags: marker}, last: 205, outline: made},
+		"copy_in_range": {
+			row:   cluster.Row{Kind: guest.VirtualMachine, Name: "web-2", Tags: marker},
+			owned: map[int]journal.Owned{206: {VMID: 206, Kind: "VirtualMachine", Name: "web-2", Tag: "gitops-0011aabb"}}, last: 205, outline: made,
+		},
+		"marked_container":   {row: cluster.Row{Kind: guest.Container, Name: "web-1", Tags: marker}, outline: made},
+		"another_manifest_s": {row: cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: marker}, named: 205, outline: made},
 		"owned_under_another_name": {
 			row:   cluster.Row{Kind: guest.VirtualMachine, Name: "web-1", Tags: marker},
 			owned: map[int]journal.Owned{205: {VMID: 205, Kind: "VirtualMachine", Name: "web-2"}}, outline: made,
@@ -44,6 +53,9 @@ func TestCandidatesBlockCreate(t *testing.T) {
 			web, other := fixture.WantWeb(), fixture.WantWeb()
 			web.VMID, other.VMID, other.Name = 0, test.named, "other-1"
 			want := Desired{Cluster: "home", Guests: []guest.Desired{web}, Owned: test.owned}
+			if test.last != 0 {
+				want.VMIDs = manifest.Range{From: 200, To: test.last}
+			}
 			if test.named != 0 {
 				want.Guests = append(want.Guests, other)
 			}

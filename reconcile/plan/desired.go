@@ -3,6 +3,7 @@ package plan
 import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/secret"
 )
 
@@ -16,6 +17,7 @@ type Desired struct {
 	Remembered map[int]journal.Guarded       // last accepted lifecycle, by vmid
 	Applied    map[int]journal.Applied       // secrets that were sent to guests last, by vmid
 	Secrets    map[secret.Place]secret.State // present state of the secrets; a secret that is missing here was not read
+	VMIDs      manifest.Range                // the Cluster's range of vmids
 	NoRevision bool                          // no revision is in force, so it is unknown which guests are wanted
 
 	ClusterContext *ClusterContext // the other guests, if a guest is planned alone; else nil

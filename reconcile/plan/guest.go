@@ -15,7 +15,7 @@ import (
 func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes holders) Guest {
 	p := Guest{Ref: d.Ref, Node: d.Node, Wave: d.Wave, Origin: d.Origin, Managed: true}
 	if d.VMID == 0 {
-		if found := Candidates(d, want.Guests, want.Owned, got.Inventory); len(found) > 0 {
+		if found := Candidates(d, want, got.Inventory); len(found) > 0 {
 			p.Conditions = append(p.Conditions, candidatesCondition(found))
 			return p
 		}

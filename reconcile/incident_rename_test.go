@@ -1,0 +1,122 @@
+package reconcile_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
+)
+
+// loseState replaces the state directory by an empty one.
+func (l *lab) loseState() {
+	l.Helper()
+	l.ok(os.RemoveAll(l.state))
+	l.ok(os.MkdirAll(l.state, 0o700))
+}
+
+// copyState returns a copy of the state directory.
+func (l *lab) copyState() string {
+	l.Helper()
+	dir := filepath.Join(l.TempDir(), "state")
+	l.ok(os.CopyFS(dir, os.DirFS(l.state)))
+	l.ok(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			err = os.Chmod(path, 0o700) //nolint:gosec // a directory
+		}
+		return err
+	}))
+	return dir
+}
+
+// restoreState replaces the state directory by a copy that was made earlier.
+func (l *lab) restoreState(from string) {
+	l.Helper()
+	l.ok(os.RemoveAll(l.state))
+	l.ok(os.Rename(from, l.state))
+}
+
+// TestIncidentLostStateAndRenameCreatesGuestTwice loses the state directory of an agent that made a guest without a vmid in its manifest, or gets
+// an older copy of it, and somebody renames the guest, in Proxmox or in git. The agent creates no second guest, and names the first one.
+func TestIncidentLostStateAndRenameCreatesGuestTwice(t *testing.T) {
+	machine := withoutVMID(vmYAML("auto", 299, "state: running"))
+	container := strings.Replace(strings.Replace(dnsYAML(), "  vmid: 210\n", "", 1), "dns-1", "auto", 1)
+	tests := map[string]struct {
+		manifest string
+		inGit    bool
+		inPVE    bool
+		older    bool // an older copy of the state remains
+	}{
+		"machine_in_proxmox":       {machine, false, true, false},
+		"machine_in_git":           {machine, true, false, false},
+		"machine_in_both":          {machine, true, true, false},
+		"machine_in_proxmox_older": {machine, false, true, true},
+		"container_in_proxmox":     {container, false, true, false},
+		"container_in_git_older":   {container, true, false, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
+				l.files["keep.yaml"] = vmYAML("keep-1", 250)
+				l.push("one guest", alice)
+				l.once()
+				older := l.copyState()
+				l.files["auto.yaml"] = test.manifest
+				l.push("another guest", alice)
+				stop := l.start()
+				l.converge()
+				marker := l.marker(200)
+				stop()
+				l.loseState()
+				if test.older {
+					l.restoreState(older)
+				}
+				if test.inPVE {
+					key := "name"
+					if test.manifest == container {
+						key = "hostname"
+					}
+					l.ok(l.sim.Edit(200, key, "renamed-by-hand"))
+				}
+				if test.inGit {
+					l.files["auto.yaml"] = strings.Replace(test.manifest, "name: auto", "name: renamed-in-git", 1)
+				}
+				l.push("another name", alice)
+				w.reset()
+				defer l.start()()
+				l.waitForCondition(0, string(plan.Blocked), string(plan.ReasonMayExist), "200", marker)
+				time.Sleep(time.Hour)
+				w.wantNoWrites(t)
+				if got := len(l.sim.Guests()); got != 3 {
+					t.Errorf("got %d guests, want the two and the template", got)
+				}
+				if hint := l.hintOf(0, plan.Blocked, plan.ReasonMayExist); !strings.Contains(hint, "spec.vmid: 200") {
+					t.Errorf("got hint %q, want the vmid of the guest", hint)
+				}
+			})
+		})
+	}
+}
+
+// TestCopyOfAGuestBlocksNoCreate creates a guest without a vmid in its manifest while a copy of another guest, made by hand, has a vmid of the
+// range and the marker of its original.
+func TestCopyOfAGuestBlocksNoCreate(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.files["web.yaml"] = vmYAML("web-1", 201)
+		l.push("one guest", alice)
+		defer l.start()()
+		l.converge()
+		_, err := l.sim.AddVM(pvesim.Guest{VMID: 230, Config: "name: copy-of-web\ntags: " + l.marker(201) + "\n"})
+		l.ok(err)
+		time.Sleep(time.Minute)
+		l.files["auto.yaml"] = withoutVMID(vmYAML("auto", 299))
+		l.push("a guest without a vmid", alice)
+		eventually(l, "the new guest", func() bool { return l.sim.Config(200) != "" })
+		eventually(l, "the guests in sync", func() bool { return l.guest(l.engine.Report(), 200).Sync == report.Synced })
+	})
+}
