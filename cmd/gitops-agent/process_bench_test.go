@@ -49,7 +49,7 @@ func BenchmarkColdPlan(b *testing.B) {
 // adoptFleet pushes manifests that take generated guests over as they are.
 func (s *site) adoptFleet(guests int) {
 	s.Helper()
-	s.repo.Files["cluster.yaml"] = strings.Replace(clusterManifest, "from: 200, to: 299", "from: 1000, to: 2999", 1)
+	s.repo.Files["cluster.yaml"] = strings.Replace(clusterManifest, "from: 200, to: 299", "from: 1000, to: 9999", 1)
 	for vmid := 1000; vmid < 1000+guests; vmid++ {
 		s.repo.Files[fmt.Sprintf("guest-%d.yaml", vmid)] = s.adopting(vmid)
 	}
@@ -99,6 +99,86 @@ func BenchmarkPushToConverged(b *testing.B) {
 		total += time.Since(started)
 	}
 	b.ReportMetric(1000*total.Seconds()/float64(b.N), "push-ms/op")
+}
+
+// BenchmarkClassChange changes a class that a whole fleet uses: processor time of the agent and calls for each changed guest, from the push to
+// convergence. The target is 5 ms for each guest, whatever the size of the fleet. BenchmarkOneChange is the same for one guest of the fleet.
+func BenchmarkClassChange(b *testing.B) {
+	for _, guests := range []int{100, 1000, 5000} {
+		b.Run(fmt.Sprintf("%d", guests), func(b *testing.B) {
+			s := newClassFleet(b, guests)
+			s.measureChanges(guests, guests, func(i int) {
+				s.repo.Files["class.yaml"] = fleetClass(i)
+			})
+		})
+	}
+}
+
+// BenchmarkOneChange changes one guest of a fleet. The reads should be those of the changed guest and of the regular sweep, which reads nothing
+// here within the time of a change.
+func BenchmarkOneChange(b *testing.B) {
+	for _, guests := range []int{1000, 5000} {
+		b.Run(fmt.Sprintf("%d", guests), func(b *testing.B) {
+			s := newClassFleet(b, guests)
+			manifest := s.repo.Files["guest-1000.yaml"]
+			s.measureChanges(guests, 1, func(i int) {
+				s.repo.Files["guest-1000.yaml"] = manifest + fmt.Sprintf("  description: change %d\n", i)
+			})
+		})
+	}
+}
+
+// fleetClass returns the class of a fleet, in its i-th version.
+func fleetClass(i int) string {
+	return fmt.Sprintf("apiVersion: proxmox.gitops/v1alpha1\nkind: GuestClass\nmetadata: {name: fleet}\nspec: {virtualMachine: {description: version %[1]d}, container: {description: version %[1]d}}\n", i)
+}
+
+// newClassFleet returns a running agent that has adopted a fleet of one class. Its tick is long, so that only pushes cause work.
+func newClassFleet(b *testing.B, guests int) *site {
+	b.Helper()
+	s := newSite(b, buildBinaries(b), "--guests", fmt.Sprint(guests), "--seed", "7", "--task-time", "1ms")
+	config := strings.NewReplacer("poll: 300ms", "poll: 1h", "tick: 300ms\n  resync: 600ms", "tick: 15m\n  resync: 1h").Replace(s.read("config.yaml"))
+	s.ok(os.WriteFile(s.path("config.yaml"), []byte(config), 0o600))
+	s.repo.Files["class.yaml"] = fleetClass(0)
+	s.adoptFleet(guests)
+	for vmid := 1000; vmid < 1000+guests; vmid++ {
+		s.repo.Files[fmt.Sprintf("guest-%d.yaml", vmid)] += "  class: [fleet]\n"
+	}
+	s.repo.Push(s.sig, killer, "use the class")
+	s.finish(0, "run", "--once", "--config", s.path("config.yaml"))
+	s.run()
+	s.converged()
+	return s
+}
+
+// measureChanges pushes changes that concern a number of guests of a fleet, and reports the cost of each.
+func (s *site) measureChanges(fleet, guests int, change func(i int)) {
+	s.Helper()
+	b := s.TB.(*testing.B)
+	var used, wall time.Duration
+	var reads, writes int
+	for i := 1; b.Loop(); i++ {
+		change(i)
+		s.repo.Push(s.sig, killer, "change")
+		s.post("/reset", nil)
+		before, started := s.agentTime(), time.Now()
+		s.ring()
+		s.until("convergence", func() bool {
+			time.Sleep(time.Duration(fleet) * 200 * time.Microsecond) // printing the status of many guests costs processor time too
+			return s.hasConverged()
+		})
+		wall += time.Since(started)
+		used += s.agentTime() - before
+		var counters struct{ Reads, Writes int }
+		s.get("/counters", &counters)
+		reads, writes = reads+counters.Reads, writes+counters.Writes
+	}
+	n := float64(b.N * guests)
+	b.ReportMetric(float64(used.Microseconds())/1000/n, "cpu-ms/guest")
+	b.ReportMetric(float64(reads)/n, "reads/guest")
+	b.ReportMetric(float64(writes)/n, "writes/guest")
+	b.ReportMetric(1000*wall.Seconds()/float64(b.N), "push-ms/op")
+	b.ReportMetric(s.agentMemory(), "rss-MiB")
 }
 
 // ring calls the webhook, so that the agent polls the repository now.

@@ -164,10 +164,13 @@ func (s *site) signal(sig syscall.Signal) {
 // converged waits until the agent has brought the cluster to the newest commit.
 func (s *site) converged() {
 	s.Helper()
-	s.until("convergence", func() bool {
-		doc, ok := s.tryDocument()
-		return ok && doc.Converged && doc.Source.Accepted != nil && doc.Source.Accepted.Commit == s.repo.Tip
-	})
+	s.until("convergence", s.hasConverged)
+}
+
+// hasConverged reports whether the agent has converged on the newest commit.
+func (s *site) hasConverged() bool {
+	doc, ok := s.tryDocument()
+	return ok && doc.Converged && doc.Source.Accepted != nil && doc.Source.Accepted.Commit == s.repo.Tip
 }
 
 // tryDocument returns the status of the agent, if it answers.
