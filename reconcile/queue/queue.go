@@ -11,18 +11,19 @@ import (
 )
 
 // Queue runs work in one lane per vmid: serial within a guest and parallel across guests. At most Parallel items run at once, and no more
-// than the limit of each resource allows. A lane keeps one waiting item, the newest. A lane ends when it is idle.
+// than the limit of each resource allows. A lane keeps one waiting item, the newest. A lane ends when it is idle. Only running work has a
+// goroutine, and an item that ends looks only at the lanes that waited for what it used: the cost of an item does not depend on how many wait.
 type Queue struct {
-	opts  Options
-	slots chan struct{}
+	opts Options
 
-	mu     sync.Mutex
-	lanes  map[int]*lane
-	held   map[int]bool     // vmids that running work holds
-	used   map[Resource]int // number of running items by resource
-	freed  *sync.Cond       // held, used or closed changed
-	closed bool
-	wg     sync.WaitGroup
+	mu      sync.Mutex
+	lanes   map[int]*lane
+	running int              // number of running items
+	held    map[int]bool     // vmids that running work holds
+	used    map[Resource]int // number of running items by resource
+	blocked blockedLanes
+	closed  bool
+	wg      sync.WaitGroup
 }
 
 // Options configures a Queue. The zero value is useful.
@@ -43,9 +44,14 @@ type Work struct {
 	Run   func(ctx context.Context)
 }
 
+// lane is the work on one guest. A lane with waiting work that does not run is blocked.
 type lane struct {
+	vmid    int
+	running bool
 	waiting *Work
-	since   time.Time
+	ctx     context.Context // of the waiting work
+	since   time.Time       // when the waiting work was offered
+	on      blocker         // while blocked: what the lane waits for
 }
 
 // New returns an empty queue.
@@ -56,9 +62,10 @@ func New(opts Options) *Queue {
 	if opts.Limit == nil {
 		opts.Limit = func(Resource) int { return math.MaxInt }
 	}
-	q := &Queue{opts: opts, slots: make(chan struct{}, opts.Parallel), lanes: make(map[int]*lane), held: make(map[int]bool), used: make(map[Resource]int)}
-	q.freed = sync.NewCond(&q.mu)
-	return q
+	return &Queue{
+		opts: opts, lanes: make(map[int]*lane), held: make(map[int]bool), used: make(map[Resource]int),
+		blocked: blockedLanes{by: make(map[blocker][]*lane)},
+	}
 }
 
 // Offer gives work to its lane and replaces work that still waits there. It returns false after Close.
@@ -68,16 +75,25 @@ func (q *Queue) Offer(ctx context.Context, work Work) bool {
 	if q.closed {
 		return false
 	}
-	if l, ok := q.lanes[work.VMID]; ok {
-		if l.waiting == nil {
-			l.since = time.Now()
-		}
-		l.waiting = &work
-		return true
+	l := q.lanes[work.VMID]
+	if l == nil {
+		l = &lane{vmid: work.VMID}
+		q.lanes[work.VMID] = l
 	}
-	l := &lane{waiting: &work, since: time.Now()}
-	q.lanes[work.VMID] = l
-	q.wg.Go(func() { q.drain(ctx, work.VMID, l) })
+	wasWaiting := l.waiting != nil
+	if !wasWaiting {
+		l.since = time.Now()
+	}
+	l.waiting, l.ctx = &work, ctx
+	switch {
+	case l.running: // it begins when the running work has ended
+	case wasWaiting && !q.isFree(l.on) && q.needs(&work, l.on): // it keeps its place
+	default:
+		if wasWaiting {
+			q.blocked.remove(l)
+		}
+		q.begin(l)
+	}
 	return true
 }
 
@@ -99,74 +115,124 @@ func (q *Queue) Depth() int {
 func (q *Queue) Close() {
 	q.mu.Lock()
 	q.closed = true
-	for _, l := range q.lanes {
+	var ended []int
+	for vmid, l := range q.lanes {
 		l.waiting = nil
+		if !l.running {
+			delete(q.lanes, vmid)
+			ended = append(ended, vmid)
+		}
 	}
-	q.freed.Broadcast()
+	q.blocked.clear()
 	q.mu.Unlock()
+	for _, vmid := range ended {
+		q.laneEnded(vmid)
+	}
 	q.wg.Wait()
 }
 
-// drain runs the items of a lane until no item waits.
-func (q *Queue) drain(ctx context.Context, vmid int, l *lane) {
-	for {
-		work, since := q.next(vmid, l)
-		if work == nil {
-			if q.opts.OnIdle != nil {
-				q.opts.OnIdle(vmid)
-			}
-			return
-		}
-		q.slots <- struct{}{}
-		if q.opts.OnWait != nil {
-			q.opts.OnWait(time.Since(since))
-		}
-		q.run(ctx, *work)
-		<-q.slots
-		q.release(work)
+// begin starts the lane's waiting work, or blocks the lane until the work can start. The caller holds mu.
+func (q *Queue) begin(l *lane) {
+	if on, blocked := q.blockerOf(l.waiting); blocked {
+		q.blocked.add(on, l)
+		return
 	}
-}
-
-// next takes the lane's waiting item as soon as its vmids and resources are free. It returns nil when the lane has ended.
-func (q *Queue) next(vmid int, l *lane) (*Work, time.Time) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for l.waiting != nil && !q.free(l.waiting) {
-		q.freed.Wait()
-	}
-	if l.waiting == nil {
-		delete(q.lanes, vmid)
-		return nil, time.Time{}
-	}
-	work := l.waiting
-	l.waiting = nil
+	work, ctx, since := *l.waiting, l.ctx, l.since
+	l.waiting, l.ctx, l.running = nil, nil, true
+	q.running++
 	for _, v := range work.Holds {
 		q.held[v] = true
 	}
-	for _, s := range work.Uses {
-		q.used[s]++
+	for _, r := range work.Uses {
+		q.used[r]++
 	}
-	return work, l.since
+	q.wg.Go(func() {
+		defer q.end(l, work)
+		if q.opts.OnWait != nil {
+			q.opts.OnWait(time.Since(since))
+		}
+		q.run(ctx, work)
+	})
 }
 
-// free reports whether no running item holds the vmids of the work, and every resource of the work is below its limit.
-func (q *Queue) free(work *Work) bool {
-	return !slices.ContainsFunc(work.Holds, func(v int) bool { return q.held[v] }) &&
-		!slices.ContainsFunc(work.Uses, func(s Resource) bool { return q.used[s] >= q.opts.Limit(s) })
-}
-
-func (q *Queue) release(work *Work) {
+// end releases what the work used, and begins the work that waited for it.
+func (q *Queue) end(l *lane, work Work) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.running--
 	for _, v := range work.Holds {
 		delete(q.held, v)
+		q.blocked.wake(vmidBlocker(v))
 	}
-	for _, s := range work.Uses {
-		if q.used[s]--; q.used[s] == 0 {
-			delete(q.used, s)
+	for _, r := range work.Uses {
+		if q.used[r]--; q.used[r] == 0 {
+			delete(q.used, r)
+		}
+		q.blocked.wake(resourceBlocker(r))
+	}
+	l.running = false
+	ended := l.waiting == nil
+	if ended {
+		delete(q.lanes, l.vmid)
+	} else {
+		q.blocked.add(slots, l) // after the lanes that already wait
+	}
+	for q.running < q.opts.Parallel {
+		next := q.blocked.next(q.isFree)
+		if next == nil {
+			break
+		}
+		q.begin(next)
+	}
+	q.mu.Unlock()
+	if ended {
+		q.laneEnded(l.vmid)
+	}
+}
+
+func (q *Queue) laneEnded(vmid int) {
+	if q.opts.OnIdle != nil {
+		q.opts.OnIdle(vmid)
+	}
+}
+
+// blockerOf returns the first thing that the work has to wait for, and whether there is one. Slots are last, so that only work that could
+// run otherwise waits for a slot.
+func (q *Queue) blockerOf(work *Work) (blocker, bool) {
+	for _, v := range work.Holds {
+		if b := vmidBlocker(v); !q.isFree(b) {
+			return b, true
 		}
 	}
-	q.freed.Broadcast()
+	for _, r := range work.Uses {
+		if b := resourceBlocker(r); !q.isFree(b) {
+			return b, true
+		}
+	}
+	return slots, !q.isFree(slots)
+}
+
+// isFree reports whether no work has to wait for b now.
+func (q *Queue) isFree(b blocker) bool {
+	switch b.kind {
+	case heldVMID:
+		return !q.held[b.vmid]
+	case fullResource:
+		return q.used[b.resource] < q.opts.Limit(b.resource)
+	case noSlot:
+	}
+	return q.running < q.opts.Parallel
+}
+
+// needs reports whether work cannot run before b is free.
+func (q *Queue) needs(work *Work, b blocker) bool {
+	switch b.kind {
+	case heldVMID:
+		return slices.Contains(work.Holds, b.vmid)
+	case fullResource:
+		return slices.Contains(work.Uses, b.resource)
+	case noSlot:
+	}
+	return true
 }
 
 // run passes a panic to OnPanic, so that work on one guest cannot end the agent.
