@@ -19,6 +19,7 @@ func (e *Engine) cycle(ctx context.Context, read bool) {
 	if read {
 		e.observe(ctx)
 	}
+	began := time.Now()
 	e.setBasis(e.basis.Load().Waits)
 	e.tidy(ctx)
 	started := time.Now()
@@ -28,6 +29,7 @@ func (e *Engine) cycle(ctx context.Context, read bool) {
 	e.offer(ctx, planned)
 	e.assess(planned)
 	e.publish(planned)
+	e.lastCycle = span{time.Now(), time.Since(began)}
 }
 
 // plan compares all guests with their newest readings.

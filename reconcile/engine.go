@@ -79,6 +79,7 @@ type Engine struct {
 	tracks      map[trackKey]*track
 	convergence convergence
 	cycles      uint64
+	lastCycle   span // without the calls to the cluster
 	closing     bool
 	paused      pause.Note // while isPaused
 	isPaused    bool

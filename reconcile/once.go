@@ -28,12 +28,17 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 
 // drain works until no lane is busy and the engine has taken the results of all lanes.
 func (e *Engine) drain(ctx context.Context) error {
+	results := newPacer()
+	defer results.Stop()
 	for e.queue.Depth() > 0 {
 		select {
 		case <-ctx.Done():
 			e.stop()
 			return ctx.Err()
 		case <-e.lanes.bell:
+			results.schedule(e.lastCycle)
+		case <-results.C:
+			results.fired()
 			e.learn()
 			e.cycle(ctx, false)
 		}

@@ -78,6 +78,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer tick.Stop()
 	peek := e.peeks()
 	defer peek.Stop()
+	results := newPacer()
+	defer results.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -87,6 +89,9 @@ func (e *Engine) Run(ctx context.Context) error {
 			changed := e.take(ctx, p)
 			e.cycle(ctx, changed) // a new revision is compared with the present state of the cluster
 		case <-e.lanes.bell:
+			results.schedule(e.lastCycle)
+		case <-results.C:
+			results.fired()
 			e.learn()
 			e.cycle(ctx, false)
 		case <-tick.C:

@@ -23,6 +23,7 @@ type Observer struct {
 	absent    map[int]cluster.Absence
 	trouble   map[int]string // why the newest reading of a guest failed
 	due       map[int]bool   // guests to read at the next tick, before the sweep
+	chosen    time.Time      // when the sweep chose guests last
 	haTrouble string         // why the resources of the HA manager could not be read
 }
 

@@ -145,6 +145,10 @@ func TestObserverReadsTheOldestGuests(t *testing.T) {
 	if got, want := o.choose(all, now), []int{201, 208, 207, 206, 205}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v: due, never seen, and the tick's share of the oldest", got, want)
 	}
+	soon := now.Add(time.Second) // after a push, for example
+	if got, want := o.choose(all[:8], soon), []int{201, 207}; !slices.Equal(got, want) {
+		t.Errorf("got %v a second later, want %v: due, and one of the oldest", got, want)
+	}
 	late := now.Add(time.Hour)
 	if got := o.choose(all, late); len(got) != len(all) {
 		t.Errorf("got %v after an hour, want all of them", got)

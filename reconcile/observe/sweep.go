@@ -62,8 +62,9 @@ func (o *Observer) DueChanged(before, after []guest.Desired) {
 	}
 }
 
-// choose returns the guests to read now: those that are due or were never read, and the oldest readings up to this tick's share of the
-// sweep. Guests that did not change according to the vmlist file have a slower sweep of their own.
+// choose returns the guests to read now: those that are due or were never read, and the oldest readings up to the share of the sweep since the
+// last call, so that a call outside the ticks, such as after a push, adds no readings. Guests that did not change according to the vmlist file
+// have a slower sweep of their own.
 func (o *Observer) choose(vmids []int, now time.Time) []int {
 	var chosen, swept, skipped []int
 	for _, v := range vmids {
@@ -76,14 +77,19 @@ func (o *Observer) choose(vmids []int, now time.Time) []int {
 			swept = append(swept, v)
 		}
 	}
-	share := 1 + o.share(len(vmids)-len(skipped), o.resync)
+	since := o.tick
+	if !o.chosen.IsZero() {
+		since = min(o.tick, now.Sub(o.chosen))
+	}
+	o.chosen = now
+	share := 1 + o.share(len(vmids)-len(skipped), since, o.resync)
 	chosen = append(chosen, o.oldest(swept, share, now.Add(-o.resync))...)
-	return append(chosen, o.oldest(skipped, o.share(len(skipped), o.check), now.Add(-o.check))...)
+	return append(chosen, o.oldest(skipped, o.share(len(skipped), since, o.check), now.Add(-o.check))...)
 }
 
-// share returns how many of n guests one tick has to read so that all are read within a time.
-func (o *Observer) share(n int, within time.Duration) int {
-	return n * int(o.tick) / int(max(within, o.tick))
+// share returns how many of n guests to read for a part of the time within which all are read.
+func (o *Observer) share(n int, part, within time.Duration) int {
+	return n * int(part) / int(max(within, o.tick))
 }
 
 // oldest returns at least n guests, those with the oldest readings, and all guests whose reading is not newer than due.
