@@ -51,6 +51,33 @@ func TestMoveDisk(t *testing.T) {
 	})
 }
 
+func TestReassignDisk(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, c *client) {
+		addVM(t, c.sim, 100, "scsi0: local-lvm:2\nscsi1: local-lvm:4,discard=on\nunused0: local-lvm:vm-100-disk-9\n")
+		addVM(t, c.sim, 101, "scsi0: local-lvm:2\n")
+		if err := c.sim.AddVolume("local-lvm:vm-100-disk-9", 1<<30); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.task("POST", vm100+"/move_disk", "disk=scsi1", "target-vmid=101", "target-disk=scsi5"); got != "OK" {
+			t.Fatalf("reassign: got %s, want OK", got)
+		}
+		if got := c.sim.Value(101, "scsi5"); got != "local-lvm:vm-101-disk-1,discard=on,size=4G" || c.sim.Value(100, "scsi1") != "" || c.sim.Value(100, "unused1") != "" {
+			t.Errorf("reassigned: got %q and %s, want the renamed volume with its new owner alone", got, c.sim.Config(100))
+		}
+		if got := c.task("POST", vm100+"/move_disk", "disk=unused0", "target-vmid=101"); got != "OK" || c.sim.Value(101, "unused0") != "local-lvm:vm-101-disk-2" {
+			t.Errorf("an unused volume: got %s and %q, want it unused with its new owner", got, c.sim.Config(101))
+		}
+		for form, want := range map[string]string{
+			"disk=scsi0 target-vmid=100":                   "Moving a disk to the same VM is not possible. Did you mean to move the disk to a different storage?",
+			"disk=scsi7 target-vmid=101":                   "Disk 'scsi7' for VM '100' does not exist",
+			"disk=scsi0 target-vmid=101":                   "Target disk key 'scsi0' is already in use for VM '101'",
+			"disk=scsi0 target-vmid=101 target-disk=scsi5": "Target disk key 'scsi5' is already in use for VM '101'",
+		} {
+			checkReply(t, form, c.call("POST", vm100+"/move_disk", strings.Fields(form)...), 500, want)
+		}
+	})
+}
+
 func TestSnapshots(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *client) {
 		addVM(t, c.sim, 100, "#first\ncores: 1\nscsi0: local-lvm:2\n")

@@ -1,7 +1,10 @@
 package pvesim
 
-// moveDisk copies a disk to another storage or format. The source becomes unused unless the call sets delete.
+// moveDisk copies a disk to another storage or format, or reassigns it to another virtual machine. The source becomes unused unless the call sets delete.
 func moveDisk(c *call) (reply, error) {
+	if c.params["target-vmid"] != "" {
+		return reassignDisk(c)
+	}
 	err := c.sim.locked(func() error {
 		if err := c.require("/vms/"+itoa(c.vmid()), "VM.Config.Disk"); err != nil {
 			return err
