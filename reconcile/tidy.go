@@ -11,7 +11,8 @@ import (
 	"gitops-agent/reconcile/ownership"
 )
 
-// tidy journals changes that need no step: ownership of guests that are gone or were renamed, vmids that no guest uses, and expired orders.
+// tidy journals changes that need no step: ownership of guests that are gone or were renamed, vmids that no guest uses, volumes that slots hold now,
+// and expired orders.
 func (e *Engine) tidy(ctx context.Context) {
 	if !e.mayWrite() {
 		return
@@ -21,7 +22,7 @@ func (e *Engine) tidy(ctx context.Context) {
 	for _, d := range e.guests {
 		named[d.VMID] = d.Name
 	}
-	records := slices.Concat(e.ownershipChanges(state, named), e.unusedVMIDs(state), e.keptVMIDs(state))
+	records := slices.Concat(e.ownershipChanges(state, named), e.unusedVMIDs(state), e.keptVMIDs(state), e.slotChanges(state))
 	records = append(records, expiredOrders(state, time.Now())...)
 	if len(records) == 0 {
 		return

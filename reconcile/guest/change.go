@@ -46,4 +46,6 @@ type Change struct {
 	Waits  bool   // already written: it takes effect at the next start
 	Note   string // what happens, in a few words: "link flap", "restart needed", or why the change is impossible
 	Origin Origin // the manifest line that asks for the change
+
+	Replaces string // for people: the volume that the slot held before, which a new empty volume replaces; "" if there is none
 }

@@ -27,6 +27,8 @@ type Desired struct {
 	Ignore    []string // native keys, or key.subkey, that are not compared
 	Marker    string   // ownership tag that the guest must have, without any other marker; "" while it is not owned
 	UUID      string   // SMBIOS uuid with which a virtual machine is created if no intent names one; "" leaves it to Proxmox
+
+	Former map[string]Former // of the empty slots of the live guest that held a volume before, by slot; not from the manifest
 }
 
 // Verb is what an Intent wants of its key.

@@ -133,6 +133,7 @@ func (s *slot) fillEmpty() {
 	}
 	s.addWrite(s.in, edit{live: s.live, key: s.in.Key, row: s.row, to: s.text(nil, volume)}, "")
 	s.showTarget()
+	s.noteFormer(volume)
 }
 
 // rewrite adds the change of a slot that is not empty: its volume if moved names another volume, and its options.
@@ -144,6 +145,7 @@ func (s *slot) rewrite(have properties, moved, now, next string) {
 	s.addWrite(s.in, edit{live: s.live, key: s.in.Key, row: s.row, from: now, to: s.text(kept, moved)}, next)
 	if moved != "" {
 		s.showTarget()
+		s.noteFormer(moved)
 	}
 	if now != next && s.matches(now) {
 		s.markAsRevert()

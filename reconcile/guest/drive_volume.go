@@ -43,10 +43,19 @@ func (s *slot) cloudInitFor(live string) (volume, obstacle string) {
 
 // newVolume returns the allocation syntax for a new volume in the slot, or why no volume can be created. The syntax is only written to a slot
 // that holds no volume of the guest, since Proxmox allocates a new volume each time.
+//
+// A slot that held a volume gets the same volume again, if nothing else uses it.
 func (s *slot) newVolume() (volume, obstacle string) {
+	former, held := s.former()
 	switch {
 	case s.target.volume != "" && s.target.volume != cloudInitVolume:
 		return s.target.volume, ""
+	case held && former.Unread:
+		return "", former.Volume + " is not attached again yet: the other guests were not read yet"
+	case held && former.Taken == "":
+		return former.Volume, ""
+	case s.row.required && !s.creating:
+		return "", "Proxmox creates a root volume only with its container: restore the container from a backup"
 	case s.target.storage == "":
 		return "", "the slot is empty: set storage to create a volume"
 	case s.target.volume == cloudInitVolume:

@@ -17,6 +17,7 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 	orders := newOrders(accepted.revision, state)
 	bodies := append(slices.Clone(orders), record)
 	bodies = append(bodies, newGuards(accepted, state)...)
+	bodies = append(bodies, earlierSlots(in.force.Accepted, accepted, state)...)
 	if base.fromFloor {
 		bodies = append(bodies, voidOrders(state)...)
 	}

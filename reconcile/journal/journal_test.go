@@ -37,7 +37,7 @@ func oneOfEach() []Body {
 		IneffectiveRestart{VMID: 101, Revision: "main@sha1:c1", StepDigest: "d2"},
 		Attached{
 			VMID: 101, Identity: "i1", Volumes: map[string]string{"scsi0": "local-lvm:vm-101-disk-0", "scsi1": ""}, Filling: []string{"scsi2"},
-			Unused: []string{"local-lvm:vm-101-disk-9"},
+			Others: []string{"local-lvm:vm-101-disk-9"},
 		},
 		Ordered{
 			Key: "k1", Order: "d1", Subject: "bo@example.org", Issuer: "https://issuer.example", Signer: "bo", Commit: "c2",

@@ -143,7 +143,7 @@ type Attached struct {
 	Identity string            `json:"identity"`          // of the guest; the record says nothing about another guest with this vmid
 	Volumes  map[string]string `json:"volumes,omitempty"` // ids by slot; empty if it is unknown which volume the slot held
 	Filling  []string          `json:"filling,omitempty"` // sorted slots for which a call that allocates a volume was journaled, and not seen to succeed or fail
-	Unused   []string          `json:"unused,omitempty"`  // sorted ids of the volumes in no slot, when each slot was last seen with its volume
+	Others   []string          `json:"others,omitempty"`  // sorted ids of the guest's other volumes, when each slot was last seen with its volume
 }
 
 // OrderState is the progress of a signed order.

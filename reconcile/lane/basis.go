@@ -33,7 +33,7 @@ type Basis struct {
 func (b *Basis) Desired(state journal.State) plan.Desired {
 	return plan.Desired{
 		Cluster: b.Cluster, Revision: b.Revision, Guests: b.Guests, Owned: state.Owned, Remembered: state.Guarded, Applied: state.Applied,
-		VMIDs: b.VMIDs, NoRevision: b.Revision == "",
+		Attached: state.Attached, VMIDs: b.VMIDs, NoRevision: b.Revision == "",
 	}
 }
 

@@ -48,6 +48,7 @@ func closing(begun journal.Begun, c conclusion, state journal.State) []journal.B
 		ended.Error = c.err.Error()
 	}
 	records := append([]journal.Body{ended}, appliedSecrets(begun, c, state)...)
+	records = append(records, endFilling(begun, c, state)...)
 	if c.result == journal.Done && begun.Op == string(cluster.OpDestroy) {
 		records = append(records, journal.Disowned{VMID: begun.VMID, Reason: "destroyed"})
 		if state.Assigned[journal.Label{Kind: begun.Kind, Name: begun.Name}] == begun.VMID {

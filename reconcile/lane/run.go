@@ -47,5 +47,5 @@ func (w *Worker) begin(ctx context.Context, basis *Basis, step plan.Step, begun 
 			return fmt.Errorf("hold %s of %s: %s", step.Op, step.Guest, v.Message)
 		}
 	}
-	return w.appendIfCurrent(ctx, basis, begun)
+	return w.appendIfCurrent(ctx, basis, beginFilling(begun, step, w.journal.State())...)
 }

@@ -86,6 +86,9 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 		}
 		state = w.journal.State()
 	}
+	if state, err = w.recordSlots(ctx, basis, state, t); err != nil {
+		return false, err
+	}
 	want := basis.desiredFor(t.VMID, state)
 	want.Secrets = w.vault.States(want.Guests)
 	planned := plan.New(want, got)
@@ -148,7 +151,7 @@ func (w *Worker) takeOwnership(ctx context.Context, basis *Basis, step plan.Step
 	} else {
 		owned.Origin, owned.UUID = journal.Adopted, guest.SMBIOSUUID(t.Seen)
 	}
-	records := []journal.Body{owned}
+	records := []journal.Body{owned, firstSlots(basis, step, owned, t.Seen)}
 	if d, named := basis.desired(t.VMID); named {
 		records = append(records, ownership.Guarded(*d))
 	}

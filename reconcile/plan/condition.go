@@ -50,6 +50,7 @@ const (
 	ReasonPartlyCreated  ConditionReason = "partly-created"  // Blocked: another call is still creating the guest, or left it incomplete
 	ReasonSecret         ConditionReason = "secret"          // Blocked: a secret cannot be given to the guest
 	ReasonVolumeInUse    ConditionReason = "volume-in-use"   // Blocked: another guest uses a volume that the plan would destroy or attach
+	ReasonVolumeLost     ConditionReason = "volume-lost"     // Blocked: an empty slot held a volume that cannot be attached again
 	ReasonDenied         ConditionReason = "denied"          // Failed: the token lacks a privilege
 	ReasonError          ConditionReason = "error"           // Failed: the agent could not work on the guest, and no step had begun
 	ReasonRootOnly       ConditionReason = "root-only"       // Failed: Proxmox allows the change to root@pam only, and to no API token
@@ -70,7 +71,7 @@ func ConditionReasons() []ConditionReason {
 	return []ConditionReason{
 		ReasonDiffers, ReasonPendingRestart,
 		ReasonCannotCreate, ReasonFlapping, ReasonHidden, ReasonImpossible, ReasonLocked, ReasonMayExist, ReasonNoSecret, ReasonNoSource,
-		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonVolumeInUse,
+		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,
 		ReasonNoRevision, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCopied, ReasonWarnings,

@@ -90,8 +90,11 @@ func addConfig(call *cluster.Call, c guest.Change) bool {
 }
 
 // detachedVolumes returns the volumes that a change removes from their slot, as "SLOT=VOLUME". The call names only the slot, and another
-// volume may be in the slot when the step is approved.
+// volume may be in the slot when the step is approved. It includes the volume that the slot held before, if a new empty volume replaces it.
 func detachedVolumes(live guest.Observed, c guest.Change) []string {
+	if c.Replaces != "" {
+		return []string{c.Key + "=" + c.Replaces}
+	}
 	if c.Write != guest.WriteDelete && c.Write != guest.WriteMove && guest.AddedVolume(live, c) == "" {
 		return nil
 	}

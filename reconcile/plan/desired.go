@@ -15,6 +15,7 @@ type Desired struct {
 	Others     []guest.Desired               // guests that manifests name and that are not planned; guests of Guests may be among them
 	Owned      map[int]journal.Owned         // by vmid
 	Remembered map[int]journal.Guarded       // last accepted lifecycle, by vmid
+	Attached   map[int]journal.Attached      // volumes that the slots of guests held last, by vmid
 	Applied    map[int]journal.Applied       // secrets that were sent to guests last, by vmid
 	Secrets    map[secret.Place]secret.State // present state of the secrets; a secret that is missing here was not read
 	VMIDs      manifest.Range                // the Cluster's range of vmids

@@ -43,6 +43,7 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 	}
 	mine := *d
 	mine.Marker = owned.Tag
+	mine.Former = formerVolumes(want, d, recordOf(owned, isOwned), live, volumes)
 	secrets, blocked := secretChanges(want, d, live, owned)
 	p.Changes = volumes.blockTakenVolumes(withSecrets(guest.Diff(mine, live), secrets), live)
 	p.Conditions = append(p.Conditions, blocked...)
@@ -53,6 +54,7 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 		p.Changes = removeClaimNote(p.Changes, d, live)
 	}
 	p.Changes = guest.KeepUUID(p.Changes, knownUUID(owned, isOwned, live))
+	p.Conditions = append(p.Conditions, lostVolumes(p.Changes, mine.Former, live)...)
 	if live.Lock != "" {
 		p.Conditions = append(p.Conditions, lockCondition(live))
 		return p
@@ -62,6 +64,13 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 		p = withoutStart(p, live)
 	}
 	return p
+}
+
+func recordOf(owned journal.Owned, isOwned bool) *journal.Owned {
+	if !isOwned {
+		return nil
+	}
+	return &owned
 }
 
 // knownUUID returns the uuid in the record of the guest, or the uuid that the record will contain after adoption; "" if it is not known yet.
@@ -156,7 +165,7 @@ func planExisting(p Guest, d *guest.Desired, live guest.Observed, claims bool) G
 func adjustFreshClone(changes []guest.Change, d *guest.Desired, live guest.Observed) []guest.Change {
 	out := make([]guest.Change, 0, len(changes)+1)
 	for _, c := range changes {
-		if c.Write != guest.WriteNone && c.Class != guest.Live {
+		if c.Write != guest.WriteNone && c.Class != guest.Live && c.Class != guest.Destructive {
 			c.Class, c.Note = guest.Live, ""
 		}
 		if c.Write != guest.WriteMigrate {

@@ -76,6 +76,9 @@ func AffectedVolumes(want Desired, got cluster.Snapshot) map[string]bool {
 				affected[guest.VolumeKey(a.Volume)] = true
 			}
 		}
+		for _, volume := range formerlyAttached(want, d, got) {
+			affected[guest.VolumeKey(volume)] = true
+		}
 	}
 	for vmid := range want.Owned {
 		if live, seen := got.Guests[vmid]; seen && !named[vmid] {

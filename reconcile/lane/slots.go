@@ -1,0 +1,72 @@
+package lane
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/ownership"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/slots"
+)
+
+// detailFills is the key of journal.Begun.Detail that lists the slots that the step fills, and that the record did not list as being filled.
+const detailFills = "fills"
+
+// beginFilling returns the intent record of a step that allocates volumes, and with it the record of the slots that the step fills. From now on
+// it is unknown whether these slots hold a volume, until a reading shows one or the step certainly had no effect.
+func beginFilling(begun journal.Begun, step plan.Step, state journal.State) []journal.Body {
+	var fills []string
+	for _, call := range step.Calls {
+		fills = append(fills, guest.AllocatedSlots(call.Kind, call.Params)...)
+	}
+	record, recorded := slots.Of(state.Attached, state.Owned[begun.VMID])
+	if len(fills) == 0 || !recorded {
+		return []journal.Body{begun}
+	}
+	record, added := slots.Begin(record, fills)
+	if len(added) == 0 {
+		return []journal.Body{begun}
+	}
+	slices.Sort(added)
+	begun.Detail[detailFills] = strings.Join(added, " ")
+	return []journal.Body{begun, record}
+}
+
+// endFilling returns the record of the slots of a guest after a step that filled none of them.
+func endFilling(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
+	added := strings.Fields(begun.Detail[detailFills])
+	record, recorded := slots.Of(state.Attached, state.Owned[begun.VMID])
+	if len(added) == 0 || !recorded || c.result != journal.NotRun && c.result != journal.Failed {
+		return nil
+	}
+	return []journal.Body{slots.Revert(record, added)}
+}
+
+// recordSlots journals the first record of the slots of an owned guest that has none, because an older release created or adopted it.
+func (w *Worker) recordSlots(ctx context.Context, basis *Basis, state journal.State, t *turn) (journal.State, error) {
+	d, named := basis.desired(t.VMID)
+	owned, isOwned := state.Owned[t.VMID]
+	if _, recorded := slots.Of(state.Attached, owned); recorded || !named || !isOwned || t.Absence != "" {
+		return state, nil
+	}
+	if t.Seen.Kind != d.Kind || cluster.PartlyCreated(t.Seen) || ownership.Compare(owned, t.Seen).Conflict(t.Seen.Kind) != "" {
+		return state, nil
+	}
+	if err := w.append(ctx, slots.Unrecorded(owned, d, t.Seen)); err != nil {
+		return state, err
+	}
+	return w.journal.State(), nil
+}
+
+// firstSlots returns the first record of the slots of a guest that the agent takes ownership of.
+func firstSlots(basis *Basis, step plan.Step, owned journal.Owned, seen guest.Observed) journal.Attached {
+	d, named := basis.desired(step.Guest.VMID)
+	if step.Op == cluster.OpCreate || !named {
+		return slots.Created(owned)
+	}
+	return slots.Adopted(owned, d, seen)
+}
