@@ -46,6 +46,15 @@ func notImplemented(method, path string) error {
 	return &apiError{status: http.StatusNotImplemented, message: fmt.Sprintf("Method '%s %s' not implemented", method, path)}
 }
 
+// inTask returns the error as the text of a task: Perl prefixes the text of an error that has a status.
+func inTask(err error) error {
+	var e *apiError
+	if !asAPIError(err, &e) || e.status == http.StatusInternalServerError {
+		return err
+	}
+	return apiErrorf("%d %s", e.status, e.reason())
+}
+
 // reason returns the first line of the message, which is the reason phrase of the status line.
 func (e *apiError) reason() string {
 	line, _, _ := strings.Cut(e.message, "\n")

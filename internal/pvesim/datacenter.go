@@ -1,17 +1,19 @@
 package pvesim
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
 
-// clusterOptions shows options of the datacenter. Options that have their default value are mostly absent.
+// clusterOptions shows options of the datacenter. Options that have their default value are mostly absent, and most are shown to callers with
+// Sys.Audit only.
+//
+// Source: PVE::API2::Cluster get_options.
 func clusterOptions(c *call) (reply, error) {
 	d := c.sim.opts.Cluster
 	var o object
-	o.str("mac_prefix", "BC:24:11")
-	o.raw("allowed-tags", stringArray(d.AllowedTags))
-	o.str("description", "")
+	o.raw("allowed-tags", stringArray(c.sim.allowedTags(c.caller)))
 	if d.CaseSensitiveTags || d.TagsAsGiven {
 		var style object
 		if d.CaseSensitiveTags {
@@ -22,6 +24,11 @@ func clusterOptions(c *call) (reply, error) {
 		}
 		o.raw("tag-style", style.bytes())
 	}
+	if c.require("/", "Sys.Audit") != nil {
+		return dataReply(o.bytes())
+	}
+	o.str("mac_prefix", "BC:24:11")
+	o.str("description", "")
 	if len(d.RegisteredTags) > 0 {
 		o.raw("registered-tags", stringArray(d.RegisteredTags))
 	}
@@ -63,41 +70,69 @@ func (s *Sim) normalizeTags(text string) string {
 }
 
 // permitTags returns an error if the call adds or removes a tag that only a caller with Sys.Modify may change. The state is locked.
+//
+// Source: PVE::GuestHelpers assert_tag_permissions.
 func (c *call) permitTags(vmid int, value string) error {
-	d := c.sim.opts.Cluster
-	if d.TagAccess == "" && len(d.RegisteredTags) == 0 || c.require("/", "Sys.Modify") == nil {
-		return nil
-	}
 	var old []string
 	if g := c.sim.guests[vmid]; g != nil {
 		old = listOf(g.conf.Values["tags"])
 	}
+	return c.permitTagChange(old, value)
+}
+
+// permitNewTags checks the tags of a new VM. Proxmox compares them with a reference to an empty hash, whose text counts as a tag that the call
+// removes. So a caller without Sys.Modify can create a VM with tags only if any tag is free. The state is locked.
+//
+// Source: PVE::API2::Qemu create_vm.
+func (c *call) permitNewTags(value string) error {
+	return c.permitTagChange([]string{"HASH(0x5610f0a7e9d8)"}, value)
+}
+
+func (c *call) permitTagChange(old []string, value string) error {
+	d := c.sim.opts.Cluster
+	if d.TagAccess == "" && len(d.RegisteredTags) == 0 || c.require("/", "Sys.Modify") == nil {
+		return nil
+	}
+	allowed := c.sim.allowedTags(c.caller)
 	now := listOf(c.sim.normalizeTags(value))
-	for _, t := range append(slices.Clone(old), now...) {
-		if slices.Contains(old, t) != slices.Contains(now, t) && !c.sim.isFreeTag(t) {
-			return forbidden("/, Sys.Modify")
+	for _, t := range append(slices.Clone(now), old...) {
+		changed := slices.Contains(old, t) != slices.Contains(now, t)
+		free := slices.Contains(allowed, t) || d.TagAccess == "" || d.TagAccess == "free"
+		if changed && (!free || slices.Contains(d.RegisteredTags, t)) {
+			return forbidden("/, Sys.Modify for modifying tag '" + t + "'")
 		}
 	}
 	return nil
 }
 
-// isFreeTag reports whether any user may set the tag. The state is locked.
-func (s *Sim) isFreeTag(tag string) bool {
+// allowedTags returns the tags that the caller may set although not every tag is free. The state is locked.
+//
+// Source: PVE::GuestHelpers get_allowed_tags.
+func (s *Sim) allowedTags(who *credential) []string {
 	d := s.opts.Cluster
-	if slices.Contains(d.RegisteredTags, tag) {
-		return false
+	privileged := s.allows(who, "/", "Sys.Modify")
+	tags := map[string]bool{}
+	if d.TagAccess != "none" || privileged {
+		for _, t := range d.AllowedTags {
+			tags[t] = true
+		}
 	}
-	switch d.TagAccess {
-	case "", "free":
-		return true
-	case "existing":
-		for _, g := range s.guests {
-			if slices.Contains(listOf(g.conf.Values["tags"]), tag) {
-				return true
+	if d.TagAccess == "" || d.TagAccess == "free" || d.TagAccess == "existing" || privileged {
+		for vmid, g := range s.guests {
+			if !privileged && !s.allows(who, "/vms/"+itoa(vmid), "VM.Audit") {
+				continue
+			}
+			for _, t := range listOf(g.conf.Values["tags"]) {
+				tags[t] = true
 			}
 		}
-	case "none":
-		return false
 	}
-	return slices.Contains(d.AllowedTags, tag)
+	for _, t := range d.RegisteredTags {
+		if privileged {
+			tags[t] = true
+		} else {
+			delete(tags, t)
+		}
+	}
+	return slices.Sorted(maps.Keys(tags))
 }

@@ -61,6 +61,39 @@ func TestTagAccess(t *testing.T) {
 	}
 }
 
+// TestTagsOfNewGuests creates guests with tags as a caller who may not set all of them. A VM is refused by its task, also for a tag that is allowed.
+func TestTagsOfNewGuests(t *testing.T) {
+	tests := map[string]struct {
+		cluster Datacenter
+		tags    string
+		vm, ct  string // how the task ends, and the reason of the reply
+	}{
+		"none":       {Datacenter{TagAccess: "none"}, "a", "unable to create VM 100 - 403 Permission check failed (/, Sys.Modify for modifying tag 'a')", "Permission check failed (/, Sys.Modify for modifying tag 'a')"},
+		"registered": {Datacenter{RegisteredTags: []string{"a"}}, "a", "unable to create VM 100 - 403 Permission check failed (/, Sys.Modify for modifying tag 'a')", "Permission check failed (/, Sys.Modify for modifying tag 'a')"},
+		"listed":     {Datacenter{TagAccess: "list", AllowedTags: []string{"a"}}, "a", "unable to create VM 100 - 403 Permission check failed (/, Sys.Modify for modifying tag 'HASH(0x5610f0a7e9d8)')", "OK"},
+		"free":       {Datacenter{RegisteredTags: []string{"b"}}, "a", "OK", "OK"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, Options{Cluster: tt.cluster}, func(t *testing.T, c *client) {
+				if err := c.sim.AddVolume("local:vztmpl/alpine.tar.gz", 1<<20); err != nil {
+					t.Fatal(err)
+				}
+				agent := c.as("gitops@pve!agent")
+				if got := agent.task("POST", "/nodes/pve1/qemu", "vmid=100", "scsi0=local:1", "tags="+tt.tags); got != tt.vm {
+					t.Errorf("VM: got %s, want %s", got, tt.vm)
+				}
+				if tt.vm != "OK" && (c.sim.Config(100) != "" || len(c.sim.volumesOf(100)) != 0) {
+					t.Errorf("VM: got config %q, want nothing left", c.sim.Config(100))
+				}
+				if got := agent.call("POST", "/nodes/pve1/lxc", "vmid=200", "ostemplate=local:vztmpl/alpine.tar.gz", "tags="+tt.tags); got.reason != tt.ct {
+					t.Errorf("container: got %s, want %s", got.reason, tt.ct)
+				}
+			})
+		})
+	}
+}
+
 func TestNextIDRange(t *testing.T) {
 	bubble(t, Options{Cluster: Datacenter{LowestID: 500, HighestID: 502}}, func(t *testing.T, c *client) {
 		for _, want := range []string{`"500"`, `"501"`} {

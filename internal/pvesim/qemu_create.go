@@ -34,7 +34,7 @@ func createVM(c *call) (reply, error) {
 		return reply{}, err
 	}
 	return c.start("qmcreate", vmid, func(t *task) error {
-		err := t.withGuestLock(QEMU, vmid, func() error { return t.createVM(vmid, set, c.params["pool"]) })
+		err := t.withGuestLock(QEMU, vmid, func() error { return t.createVM(c, vmid, set) })
 		if err != nil {
 			return err
 		}
@@ -65,6 +65,9 @@ func (c *call) permitCreate(vmid int, set values) error {
 		return err
 	}
 	for _, k := range sortedKeys(set) {
+		if k == "tags" {
+			continue // the task checks this key
+		}
 		if err := c.permitKey(vmid, k, set[k]); err != nil {
 			return err
 		}
@@ -130,7 +133,7 @@ func (c *call) reserve(kind Kind, vmid int) error {
 }
 
 // createVM fills the reserved config. A failure removes the config and the allocated volumes; a killed worker leaves both.
-func (t *task) createVM(vmid int, set values, pool string) error {
+func (t *task) createVM(c *call, vmid int, set values) error {
 	var made []string
 	err := t.work(0.3)
 	if err == nil {
@@ -139,8 +142,11 @@ func (t *task) createVM(vmid int, set values, pool string) error {
 	if err == nil {
 		err = t.work(0.6)
 	}
+	if _, tagged := set["tags"]; tagged && err == nil {
+		err = t.locked(func() error { return inTask(c.permitNewTags(set["tags"])) })
+	}
 	if err == nil {
-		return t.commitGuest(vmid, func() error { t.finishVM(vmid, set, pool); return nil })
+		return t.commitGuest(vmid, func() error { t.finishVM(vmid, set, c.params["pool"]); return nil })
 	}
 	return t.removePartialGuest("unable to create VM "+itoa(vmid)+" - ", vmid, made, err)
 }

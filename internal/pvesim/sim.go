@@ -156,6 +156,15 @@ func (s *Sim) SetPrivileges(id string, acl []ACL) {
 	}
 }
 
+// SetDatacenter replaces the options of the datacenter, as an administrator does while clients run.
+func (s *Sim) SetDatacenter(d Datacenter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.opts
+	o.Cluster = d
+	s.opts.Cluster = o.withDefaults().Cluster
+}
+
 // locked runs f with the state locked. All changes of guests use it.
 func (s *Sim) locked(f func() error) error {
 	s.mu.Lock()
