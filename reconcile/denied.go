@@ -23,6 +23,9 @@ func deniedCondition(t *track, guests []guest.Desired) (plan.Condition, bool) {
 		return c, true
 	}
 	switch {
+	case denied.Tag != "":
+		c.Message = fmt.Sprintf("%s: the options of the datacenter (user-tag-access, registered-tags) do not let the token set its tags: %s", t.failedStep.Op, t.failed)
+		c.Hint = "let tags be free, or grant Sys.Modify on / to the token: gitops-agent config check --cluster prints the commands"
 	case denied.Path != "":
 		keys, privileges := changesNeeding(t.failedStep, guests, denied.AnyOf)
 		c.Message = fmt.Sprintf("%s: the token lacks %s on %s", t.failedStep.Op, strings.Join(privileges, " and "), denied.Path)

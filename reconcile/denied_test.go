@@ -32,6 +32,7 @@ func TestDeniedCondition(t *testing.T) {
 		"one_of":    {lacks("/vms/201", "VM.Config.CPU", "VM.Config.HWType"), plan.ReasonDenied, []string{"cores"}},
 		"of_drive":  {lacks("/", "Sys.Console"), plan.ReasonDenied, []string{"Sys.Console on /", "ide3 (web.yaml:9:5)"}},
 		"of_no_key": {lacks("/", "Sys.Modify"), plan.ReasonDenied, []string{"Sys.Modify on /", "cores", "memory"}},
+		"tag":       {refused(cluster.DeniedError{Path: "/", AnyOf: []string{"Sys.Modify"}, Tag: "prod"}, "modifying tag 'prod'"), plan.ReasonDenied, []string{"user-tag-access", "prod"}},
 		"root_key":  {refused(cluster.DeniedError{RootOnly: true}, "only root can set 'args' config"), plan.ReasonRootOnly, []string{"root@pam", "args"}},
 		"token":     {refused(cluster.DeniedError{}, "invalid token value!"), plan.ReasonDenied, []string{"invalid token value!"}},
 		"sentinel":  {fmt.Errorf("pool of web-1: %w: no such pool", cluster.ErrDenied), plan.ReasonDenied, []string{"no such pool"}},

@@ -141,6 +141,8 @@ func simCommand(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(s.sim.Inject(pvesim.Fault{Method: "GET", Path: fmt.Sprintf("/%d/", number(1)), Times: -1, Kind: pvesim.ErrorText, Text: "got timeout"}))
 	case "grant": // PATH PRIVILEGE..., in place of all that the agent's token may
 		s.sim.SetPrivileges("gitops@pve!agent", []pvesim.ACL{{Path: arg(1), Privileges: args[2:]}})
+	case "tags": // ACCESS [TAG...], who may set tags, and the registered tags
+		s.sim.SetDatacenter(pvesim.Datacenter{TagAccess: arg(1), RegisteredTags: args[2:]})
 	case "readable": // again, all of them
 		s.sim.ClearFaults()
 	case "down":

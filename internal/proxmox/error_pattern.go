@@ -59,13 +59,14 @@ var errorPatterns = []errorPattern{
 // runStatePattern matches Proxmox's texts about a guest that already has the wanted run state, or lacks the run state that a call requires.
 var runStatePattern = regexp.MustCompile(`\b(VM|CT) [0-9]+ (already|not) running`)
 
-// permissionPattern matches Proxmox's text about a missing privilege. Privileges are separated by "|" if any of them would do.
-var permissionPattern = regexp.MustCompile(`Permission check failed \((/[^,\s]*), ([A-Za-z.|]+)\)`)
+// permissionPattern matches Proxmox's text about a missing privilege. Privileges are separated by "|" if any of them would do. A tag follows if only
+// that tag needs the privilege.
+var permissionPattern = regexp.MustCompile(`Permission check failed \((/[^,\s]*), ([A-Za-z.|]+)(?: for modifying tag '([^']*)')?\)`)
 
 // deniedError returns the facts of a text that means ErrDenied. A text without details, such as that of a wrong token, has none.
 func deniedError(text string) *cluster.DeniedError {
 	if found := permissionPattern.FindStringSubmatch(text); found != nil {
-		return &cluster.DeniedError{Path: found[1], AnyOf: strings.Split(found[2], "|")}
+		return &cluster.DeniedError{Path: found[1], AnyOf: strings.Split(found[2], "|"), Tag: found[3]}
 	}
 	rootOnly := slices.ContainsFunc(errorPatterns, func(p errorPattern) bool { return p.rootOnly && p.matches(text) })
 	return &cluster.DeniedError{RootOnly: rootOnly}

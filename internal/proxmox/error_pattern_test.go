@@ -15,9 +15,13 @@ func TestDeniedErrors(t *testing.T) {
 		text string
 		want cluster.DeniedError
 	}{
-		"privilege":     {"Permission check failed (/vms/201, VM.Config.CPU)", cluster.DeniedError{Path: "/vms/201", AnyOf: []string{"VM.Config.CPU"}}},
-		"one_of":        {"Permission check failed (/vms/201, VM.Config.CPU|VM.Config.HWType)", cluster.DeniedError{Path: "/vms/201", AnyOf: []string{"VM.Config.CPU", "VM.Config.HWType"}}},
-		"of_root":       {"Permission check failed (/, Sys.Modify)", cluster.DeniedError{Path: "/", AnyOf: []string{"Sys.Modify"}}},
+		"privilege": {"Permission check failed (/vms/201, VM.Config.CPU)", cluster.DeniedError{Path: "/vms/201", AnyOf: []string{"VM.Config.CPU"}}},
+		"one_of":    {"Permission check failed (/vms/201, VM.Config.CPU|VM.Config.HWType)", cluster.DeniedError{Path: "/vms/201", AnyOf: []string{"VM.Config.CPU", "VM.Config.HWType"}}},
+		"of_root":   {"Permission check failed (/, Sys.Modify)", cluster.DeniedError{Path: "/", AnyOf: []string{"Sys.Modify"}}},
+		"tag": {
+			"unable to create VM 201 - 403 Permission check failed (/, Sys.Modify for modifying tag 'gitops-0123abcd')",
+			cluster.DeniedError{Path: "/", AnyOf: []string{"Sys.Modify"}, Tag: "gitops-0123abcd"},
+		},
 		"root_key":      {"only root can set 'args' config", cluster.DeniedError{RootOnly: true}},
 		"root_device":   {"only root can modify 'hostpci0' config for real devices", cluster.DeniedError{RootOnly: true}},
 		"root_path":     {"Only root can pass arbitrary filesystem paths.", cluster.DeniedError{RootOnly: true}},

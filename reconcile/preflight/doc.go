@@ -4,5 +4,7 @@
 // them. UnresolvedOnCluster returns nodes, storages, pools and templates that manifests name and the cluster does not show. For names that only
 // nodes can list, such as bridges, volumes and CPU models, Lists returns what to ask the nodes, and UnresolvedOnNodes compares their answers.
 //
+// RestrictedTags returns tags that the agent must set and that the options of the datacenter do not let the token set.
+//
 // The package compares values and reads nothing itself: the caller asks the cluster. Start reading with granted.go, privileges.go and unresolved.go.
 package preflight

@@ -119,6 +119,11 @@ func (c *checker) surroundings(ctx context.Context, reader *proxmox.Reader, gues
 	c.noteFailure("storages", err)
 	around.Pools, err = reader.Pools(ctx)
 	c.noteFailure("pools", err)
+	rules, err := reader.TagRules(ctx)
+	c.noteFailure("tags", err)
+	if granted != nil {
+		c.strays(preflight.RestrictedTags(guests, preflight.TagRules(rules), granted))
+	}
 	around.Inventory, err = reader.Inventory(ctx)
 	c.noteFailure("guests", err)
 	if err != nil {

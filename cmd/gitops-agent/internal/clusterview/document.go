@@ -32,7 +32,7 @@ func (d *Document) Good() bool {
 
 // checkView is the result of one check.
 type checkView struct {
-	Check     string      `json:"check"`             // endpoint, quorum, permissions, nodes, storages, guests, node, storage, template, bridge, volume, cpu, secret
+	Check     string      `json:"check"`             // endpoint, quorum, permissions, nodes, storages, guests, node, storage, template, bridge, volume, cpu, tags, secret
 	Subject   string      `json:"subject,omitempty"` // its address or name
 	Good      bool        `json:"good"`
 	Unchecked bool        `json:"unchecked,omitempty"` // not good, but possibly not bad: it could not be read
