@@ -31,7 +31,7 @@ func oneOfEach() []Body {
 		Dispatched{Step: "s1", UPID: "UPID:pve1:1"},
 		Ended{Step: "s1", Result: Failed, Error: "clone: <no space> \"left\"", Sent: true},
 		Assigned{Kind: "VirtualMachine", Name: "web-1", VMID: 101},
-		Owned{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Identity: "i1", Tag: "gitops-0a", UUID: "u1", Origin: Created},
+		Owned{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Identity: "i1", Tag: "gitops-0a", UUID: "u1", Origin: Created, Task: "UPID:pve1:a"},
 		Guarded{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Destroy: "deny", Recreate: "approve"},
 		Applied{VMID: 101, Identity: "i1", Fingerprints: map[string]string{"cipassword": "f1"}},
 		IneffectiveRestart{VMID: 101, Revision: "main@sha1:c1", StepDigest: "d2"},

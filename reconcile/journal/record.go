@@ -101,6 +101,7 @@ type Owned struct {
 	UUID     string `json:"uuid,omitempty"` // SMBIOS uuid; empty for containers
 	Origin   Origin `json:"origin"`
 	Claiming bool   `json:"claiming,omitempty"` // true until the tag has been read from the guest
+	Task     string `json:"task,omitempty"`     // UPID of the task that created the guest, until the tag has been read from the guest
 }
 
 // Disowned ends the ownership of a guest. It also removes the guest's Guarded, Applied, IneffectiveRestart and Attached

@@ -13,6 +13,7 @@ type conclusion struct {
 	done       int               // calls that had their effect
 	dispatched int               // calls that Proxmox accepted
 	given      map[string]string // fingerprints of the secrets that the calls set, by key
+	task       string            // UPID of the last call, "" if it has none
 	sent       bool              // the last call was sent, or may have been sent
 	warnings   []string          // lines of the logs of tasks that ended with warnings
 }

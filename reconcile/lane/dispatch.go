@@ -61,6 +61,7 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step pla
 				return end(journal.Failed, call, cluster.NewTaskError(task))
 			}
 			c.warnings = append(c.warnings, task.Warnings...)
+			c.task = upid
 		}
 		switch err := w.waitForEffect(ctx, call, upid); {
 		case errors.Is(err, errNoEffect):

@@ -49,6 +49,10 @@ func closing(begun journal.Begun, c conclusion, state journal.State) []journal.B
 	}
 	records := append([]journal.Body{ended}, appliedSecrets(begun, c, state)...)
 	records = append(records, endFilling(begun, c, state)...)
+	if owned := state.Owned[begun.VMID]; c.result == journal.Done && begun.Op == string(cluster.OpCreate) && c.task != "" && owned.Claiming {
+		owned.Task = c.task
+		records = append(records, owned)
+	}
 	if c.result == journal.Done && begun.Op == string(cluster.OpDestroy) {
 		records = append(records, journal.Disowned{VMID: begun.VMID, Reason: "destroyed"})
 		if state.Assigned[journal.Label{Kind: begun.Kind, Name: begun.Name}] == begun.VMID {

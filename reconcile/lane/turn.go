@@ -80,11 +80,8 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if owned, changed := ownership.Confirm(state.Owned[t.VMID], t.Seen); changed && t.Absence == "" && !cluster.PartlyCreated(t.Seen) {
-		if err := w.append(ctx, owned); err != nil {
-			return false, err
-		}
-		state = w.journal.State()
+	if state, err = w.identify(ctx, state, t); err != nil {
+		return false, err
 	}
 	if state, err = w.recordSlots(ctx, basis, state, t); err != nil {
 		return false, err

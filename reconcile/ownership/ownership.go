@@ -57,6 +57,7 @@ type Evidence struct {
 	HasTag         bool // the guest has the record's tag
 	HasClaimNote   bool // the guest has the claim note of a clone that is not configured yet. Once its tag was seen, the note proves nothing
 	HasNewUUID     bool // the guest has the uuid with which it was created, and its tag was not seen yet
+	HasTask        bool // nothing but the record states that a task created the guest. The list of tasks shows whether the guest was replaced since
 	hasUUID        bool // the record contains a uuid
 	uuidMatches    bool // the SMBIOS uuid is the record's, or the record has none
 	adopting       bool // the record was made for an existing guest, and the tag is not set yet
@@ -78,6 +79,7 @@ func Compare(owned journal.Owned, got guest.Observed) Evidence {
 	// The uuid of a guest that is being created may come from a newer manifest. Nobody else knows its tag yet.
 	e.uuidMatches = !e.hasUUID || sameUUID || e.Creating && e.HasTag
 	e.HasClaimNote = e.Creating && HasClaimNote(got.Keys["description"].Text, owned.Tag)
+	e.HasTask = e.Creating && owned.Task != "" && !e.HasTag && !e.HasClaimNote && !e.hasUUID
 	for _, m := range markers {
 		if m != owned.Tag {
 			e.ForeignMarkers = append(e.ForeignMarkers, m)
@@ -86,8 +88,9 @@ func Compare(owned journal.Owned, got guest.Observed) Evidence {
 	return e
 }
 
-// IsNew reports whether the guest is certainly the one that the agent has just created, although it does not have its tag yet.
-func (e Evidence) IsNew() bool { return !e.HasTag && (e.HasClaimNote || e.HasNewUUID) }
+// IsNew reports whether the guest is the one that the agent has just created, although it does not have its tag yet. With HasTask it is certain only
+// if the guest was not replaced since.
+func (e Evidence) IsNew() bool { return !e.HasTag && (e.HasClaimNote || e.HasNewUUID || e.HasTask) }
 
 // Conflict returns why the live guest is not the recorded guest, or "".
 //
@@ -146,7 +149,7 @@ func Confirm(owned journal.Owned, got guest.Observed) (confirmed journal.Owned, 
 	if !owned.Claiming || !Compare(owned, got).HasTag {
 		return owned, false
 	}
-	owned.Claiming = false
+	owned.Claiming, owned.Task = false, ""
 	owned.UUID = guest.SMBIOSUUID(got)
 	return owned, true
 }

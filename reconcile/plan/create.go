@@ -21,7 +21,7 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 	written := withSecrets(intendedChanges(d), intendedSecrets(d))
 	p.Changes = withChangesOutsideConfig(written, d, got.Inventory)
 	owned, isOwned := want.Owned[d.VMID]
-	creating := owned.Claiming && owned.Origin == journal.Created
+	creating := owned.Claiming && owned.Origin == journal.Created && owned.Task == "" // with a task it was created, and is gone
 	existed := isOwned && !creating
 	isOwned = isOwned && creating
 	mine := *d
