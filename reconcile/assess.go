@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/volumes"
 )
 
 // assess derives the state of every planned guest and brings the tracks up to date. It reports drift and convergence. Afterwards
@@ -76,6 +77,9 @@ func syncOf(p plan.Guest) report.Sync {
 func (a *assessment) judgeSteps(t *track, p plan.Guest, judge gate.Gate, now time.Time, present map[string]time.Time) {
 	for _, step := range p.Steps {
 		v := judge.Judge(step)
+		if why, refused := t.volumeHold(step); refused && !v.Held {
+			v = why
+		}
 		if !v.Held {
 			a.released = true
 			continue
@@ -98,6 +102,8 @@ func holdCondition(reason gate.HoldReason) plan.ConditionType {
 		return plan.Suspended
 	case gate.HoldWaits:
 		return plan.WaitsFor
+	case gate.HoldVolumeInUse, gate.HoldVolumeUsersUnknown:
+		return plan.Blocked
 	case gate.HoldApproval, gate.HoldDenied, gate.HoldDestroyLimit, gate.HoldEmptyDesired, gate.HoldObserve, gate.HoldRecreateDenied, gate.HoldWindow,
 		gate.HoldWritesStopped:
 	}
@@ -122,7 +128,7 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 			Hint: "find out who changes it, or list the field under spec.ignoreFields",
 		})
 	}
-	if t.failed != nil {
+	if _, _, refused := volumes.Refusal(t.failed); t.failed != nil && !refused {
 		list = append(list, failedCondition(t, e.guests))
 	}
 	if unused := guest.UnusedVolumes(live); len(unused) > 0 && isLive {

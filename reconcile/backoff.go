@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/lane"
+	"gitops-agent/reconcile/volumes"
 )
 
 // Bounds of the wait between two tries of a guest.
@@ -50,6 +51,9 @@ func (b backoff) after(err error, op cluster.Op, now time.Time) backoff {
 
 // isTerminal reports whether only a person or a new revision can remove the error.
 func isTerminal(err error) bool {
+	if _, _, refused := volumes.Refusal(err); refused {
+		return false // the next try costs a reading of the guests, and shows at once that the reason is gone
+	}
 	return errors.Is(err, cluster.ErrDenied) || errors.Is(err, lane.ErrRestartIneffective)
 }
 

@@ -17,6 +17,7 @@ import (
 	"gitops-agent/reconcile/queue"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/secret"
+	"gitops-agent/reconcile/volumes"
 )
 
 // NewEngine returns an engine that has not begun. It writes nothing before Run or Once.
@@ -45,7 +46,7 @@ func NewEngine(opts Options) *Engine {
 		Parallel: opts.Parallel, Limit: opts.Limits.For, OnWait: opts.Hooks.OnQueueWait, OnPanic: e.lanePanicked, OnIdle: func(int) { e.lanes.ring() },
 	})
 	e.worker = lane.New(lane.Options{
-		Cluster: opts.Cluster, Journal: opts.Journal, Vault: e.vault, Epochs: &e.epochs, Basis: e.basis.Load, StepID: newStepID, Hooks: e.loggedHooks(),
+		Cluster: opts.Cluster, Volumes: volumes.New(opts.Cluster, observe.VMListVersions(opts.VMList)), Journal: opts.Journal, Vault: e.vault, Epochs: &e.epochs, Basis: e.basis.Load, StepID: newStepID, Hooks: e.loggedHooks(),
 	})
 	e.basis.Store(&lane.Basis{Cluster: opts.Scope.Cluster, NoWrites: gate.StopNoRevision, Why: "no revision was accepted yet"})
 	e.report.Store(&report.Report{Cluster: opts.Scope.Cluster, Source: e.source})

@@ -3,10 +3,12 @@ package reconcile
 import (
 	"time"
 
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
+	"gitops-agent/reconcile/volumes"
 )
 
 // trackKey is a guest's vmid, or its label while it has no vmid.
@@ -67,6 +69,19 @@ func (t *track) learn(r lane.Result, now time.Time) (newFailure bool) {
 	newFailure = t.failed == nil || t.failedStep.Op != r.Step.Op
 	t.retry, t.failed, t.failedStep = t.retry.after(r.Err, r.Step.Op, now), r.Err, r.Step
 	return newFailure
+}
+
+// volumeHold returns the verdict on a step whose last try was refused because of its volumes, and whether it was.
+func (t *track) volumeHold(step plan.Step) (gate.Verdict, bool) {
+	refusal, inUse, refused := volumes.Refusal(t.failed)
+	if !refused || step.Op != t.failedStep.Op || len(step.Touches) == 0 {
+		return gate.Verdict{}, false
+	}
+	v := gate.Verdict{Held: true, Reason: gate.HoldVolumeUsersUnknown, Message: refusal.Error(), Hint: refusal.Hint()}
+	if inUse {
+		v.Reason = gate.HoldVolumeInUse
+	}
+	return v, true
 }
 
 // recover forgets the failures of the guest.

@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"slices"
 
+	"gitops-agent/reconcile/cluster"
+
 	pve "github.com/luthermonson/go-proxmox"
 )
 
 // Node is a member of the cluster.
-type Node struct {
-	Name   string
-	Online bool // as the endpoint sees it
-}
+type Node = cluster.Node
 
 // Nodes lists the members by name. It needs no privilege.
 //

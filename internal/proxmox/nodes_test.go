@@ -14,7 +14,7 @@ func TestNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Node{{"pve1", true}, {"pve2", false}}, got); diff != "" {
+	if diff := cmp.Diff([]Node{{Name: "pve1", Online: true}, {Name: "pve2", Online: false}}, got); diff != "" {
 		t.Errorf("nodes (-want +got)\n%s", diff)
 	}
 	if got, err := inProcess(t, always(200, "OK", `{"data":[{"node":"a/b"}]}`)).Nodes(t.Context()); err == nil {

@@ -39,28 +39,41 @@ func destroyVM(c *call) (reply, error) {
 	})
 }
 
-// destroy removes the config and frees the volumes that it names. With destroy-unreferenced-disks it also frees all other volumes of
-// the vmid. The state is locked.
-func (t *task) destroy(g *guest, c *call) error {
-	s := t.sim
+// volumesToFree returns the volumes that the config of a guest names now, after the next start, or as saved memory of a snapshot, and that belong to the
+// guest's vmid. Volumes with another vmid in their name are not freed.
+//
+// Source: PVE::QemuServer destroy_vm, PVE::LXC destroy_lxc_container.
+func (s *Sim) volumesToFree(g *guest) []string {
 	var volumes []string
-	for k, v := range g.conf.Values {
-		if isUnused(k) {
-			volumes = append(volumes, v)
-			continue
+	add := func(id string) {
+		if v := s.volume(id); v == nil || v.Owner == g.vmid {
+			volumes = append(volumes, id)
 		}
-		if !isDisk(g.kind, k) {
-			continue
-		}
-		if d, err := parseDisk(g.kind, k, v); err == nil && d.ownsVolume() {
-			volumes = append(volumes, d.file())
+	}
+	for _, section := range []values{g.conf.Values, g.conf.Pending} {
+		for k, v := range section {
+			if isUnused(k) {
+				add(v)
+			} else if isDisk(g.kind, k) {
+				if d, err := parseDisk(g.kind, k, v); err == nil && d.ownsVolume() {
+					add(d.file())
+				}
+			}
 		}
 	}
 	for _, snap := range g.conf.Snapshots {
 		if v := snap.Values["vmstate"]; v != "" {
-			volumes = append(volumes, v)
+			add(v)
 		}
 	}
+	return volumes
+}
+
+// destroy removes the config and frees the volumes of the guest. With destroy-unreferenced-disks it also frees all other volumes of the vmid. The
+// state is locked.
+func (t *task) destroy(g *guest, c *call) error {
+	s := t.sim
+	volumes := s.volumesToFree(g)
 	reasons := map[string]freeReason{}
 	for _, id := range volumes {
 		reasons[id] = freeReason(destroyReasonPrefix + itoa(g.vmid))

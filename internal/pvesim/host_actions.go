@@ -30,6 +30,19 @@ func (s *Sim) EditConfig(vmid int, change func(map[string]string)) error {
 	})
 }
 
+// EditFile replaces the text of a guest's config file without the API, as an editor does: it can change pending values and snapshots. It returns an
+// error if the guest does not exist.
+func (s *Sim) EditFile(vmid int, change func(text string) string) error {
+	return s.locked(func() error {
+		g := s.guests[vmid]
+		if g == nil {
+			return fmt.Errorf("edit guest %d: the guest does not exist", vmid)
+		}
+		g.setText(change(g.text))
+		return nil
+	})
+}
+
 // SetRunning starts or stops a guest without the API. Stopping a VM applies its pending changes, as Proxmox's cleanup does. It returns
 // an error if the guest does not exist.
 func (s *Sim) SetRunning(vmid int, running bool) error {

@@ -43,6 +43,7 @@ type Storage struct {
 	Content string // comma-separated content types
 	Size    int64  // bytes; 0 means 252 GiB
 	Thick   bool   // volumes use their whole size at once, up to Size in total; otherwise the storage is full only after FillStorage
+	Nodes   string // comma-separated nodes that have the storage; "" means all
 	Shared  bool   // between the nodes, so that a running VM migrates without copying
 }
 

@@ -26,6 +26,7 @@ type Sim struct {
 	storages        []*storage
 	pools           map[string]*pool
 	ha              map[int]*haResource
+	replications    []replicationJob
 	placements      map[string]values // HA groups or rules
 	tokens          map[string]*credential
 	users           map[string]*credential

@@ -308,6 +308,12 @@ func (st *storage) settings() *object {
 		o.str("thinpool", "data")
 		o.str("vgname", "pve")
 	}
+	if st.Shared {
+		o.num("shared", 1)
+	}
+	if st.Nodes != "" {
+		o.str("nodes", st.Nodes)
+	}
 	o.str("digest", configtext.Digest(st.ID+st.Content))
 	return o
 }

@@ -11,6 +11,7 @@ import (
 // Cluster reads a cluster and changes it. internal/proxmox implements it.
 type Cluster interface {
 	Reader
+	VolumeReader
 	// Do dispatches one call and returns its UPID, empty if Proxmox answered synchronously. It first waits until the call may be sent, and
 	// then runs check immediately before it sends the request. If check fails, nothing is sent and Do returns its error. A nil check always
 	// passes. After ErrOutcomeUnknown the call may have taken effect. After ErrUnanswered it may also take effect later. After any other error

@@ -41,26 +41,30 @@ type operation struct {
 	runState       bool         // the manifest's field state asks for exactly this
 	bringsUp       bool         // others wait until the guest exists or runs, so the operation waits for dependencies and lower waves itself
 	heavy          bool         // a repetition interrupts the guest or copies whole volumes: repeat it slowly
+	volumes        volumeScope  // the volumes that the call attaches, changes or deletes
 }
 
 // operations is the one place that describes operations. The rows are in the order of a guest's life, in which a plan sorts its steps.
 //
 // Source: PVE API, fork_worker calls of API2/Qemu.pm and API2/LXC.pm.
 var operations = []operation{
-	{op: OpCreate, vmTasks: []string{"qmcreate", "qmrestore"}, containerTasks: []string{"vzcreate", "vzrestore"}, bringsUp: true},
+	{
+		op: OpCreate, vmTasks: []string{"qmcreate", "qmrestore"}, containerTasks: []string{"vzcreate", "vzrestore"}, bringsUp: true,
+		volumes: namedVolumes,
+	},
 	{
 		op: OpMigrate, vmTasks: []string{"qmigrate", "hamigrate"}, containerTasks: []string{"vzmigrate", "hamigrate"},
-		leavesTask: true, heavy: true,
+		leavesTask: true, heavy: true, volumes: localVolumes,
 	},
-	{op: OpConfig, vmTasks: []string{"qmconfig"}, mayAnswerNull: true, writesConfig: true},
+	{op: OpConfig, vmTasks: []string{"qmconfig"}, mayAnswerNull: true, writesConfig: true, volumes: namedVolumes},
 	{op: OpResize, vmTasks: []string{"resize"}, containerTasks: []string{"resize"}, mayAnswerNull: true, writesConfig: true},
-	{op: OpMove, vmTasks: []string{"qmmove"}, containerTasks: []string{"move_volume"}, writesConfig: true, heavy: true},
+	{op: OpMove, vmTasks: []string{"qmmove"}, containerTasks: []string{"move_volume"}, writesConfig: true, heavy: true, volumes: volumesOfSlot},
 	{op: OpCloudInit, mayAnswerNull: true},
 	{op: OpPool, mayAnswerNull: true},
 	{op: OpHAAdd, mayAnswerNull: true},
 	{op: OpHASet, mayAnswerNull: true},
 	{op: OpHARemove, mayAnswerNull: true},
-	{op: OpTemplate, vmTasks: []string{"qmtemplate"}, containerTasks: []string{"vztemplate"}, mayAnswerNull: true, leavesTask: true},
+	{op: OpTemplate, vmTasks: []string{"qmtemplate"}, containerTasks: []string{"vztemplate"}, mayAnswerNull: true, leavesTask: true, volumes: allVolumes},
 	{
 		op: OpStart, vmTasks: []string{"qmstart", "hastart"}, containerTasks: []string{"vzstart", "hastart"},
 		reaches: guest.StatusRunning, runState: true, bringsUp: true,
@@ -77,8 +81,22 @@ var operations = []operation{
 		op: OpStop, vmTasks: []string{"qmstop", "hastop"}, containerTasks: []string{"vzstop", "hastop"},
 		reaches: guest.StatusStopped, runState: true,
 	},
-	{op: OpDestroy, vmTasks: []string{"qmdestroy"}, containerTasks: []string{"vzdestroy"}},
+	{op: OpDestroy, vmTasks: []string{"qmdestroy"}, containerTasks: []string{"vzdestroy"}, volumes: ownVolumes},
 }
+
+// volumeScope says which volumes a call attaches, changes or deletes.
+type volumeScope int
+
+// The scopes. An operation without a scope gives the guest no volume and takes none from another guest. That includes a resize: it only grows a
+// volume that the guest holds.
+const (
+	noVolumes     volumeScope = iota
+	namedVolumes              // those that the parameters put into slots, and those in the keys that the call deletes
+	volumesOfSlot             // those in the slot that the call is about
+	localVolumes              // those on storages of one node: the guest's node deletes them when they are copied
+	allVolumes                // all of the guest: they get other names
+	ownVolumes                // those that belong to the guest: they are deleted
+)
 
 // Ops lists every operation, in the order of a guest's life.
 func Ops() []Op {

@@ -27,12 +27,16 @@ const (
 	HoldWritesStopped HoldReason = "writes-stopped"
 
 	HoldRecreateDenied HoldReason = "recreate-denied" // lifecycle.recreate: deny; approvals have no effect
+
+	HoldVolumeInUse        HoldReason = "volume-in-use"        // another guest uses a volume on which the step would act; the last check found it
+	HoldVolumeUsersUnknown HoldReason = "volume-users-unknown" // the last check could not read every guest that may use a volume of the step
 )
 
 // HoldReasons lists every reason, for metrics that start at zero.
 func HoldReasons() []HoldReason {
 	return []HoldReason{
-		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldObserve, HoldRecreateDenied, HoldSuspended, HoldWaits, HoldWindow, HoldWritesStopped,
+		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldObserve, HoldRecreateDenied, HoldSuspended, HoldVolumeInUse,
+		HoldVolumeUsersUnknown, HoldWaits, HoldWindow, HoldWritesStopped,
 	}
 }
 

@@ -15,9 +15,38 @@ func VolumeOwner(volume string) (vmid int, ok bool) {
 func VolumeKey(volume string) string {
 	storage, name, _ := strings.Cut(volume, ":")
 	if _, owned := volumeOwner(name); owned {
-		name = name[strings.LastIndexByte(name, '/')+1:]
+		base, _ := baseOf(name)
+		name = strings.TrimPrefix(strings.TrimPrefix(name, base), "/")
 	}
 	return storage + ":" + name
+}
+
+// BaseVolume returns the id of the base volume in the id of a linked clone, and whether the id contains one.
+func BaseVolume(volume string) (base string, ok bool) {
+	storage, name, _ := strings.Cut(volume, ":")
+	base, ok = baseOf(name)
+	return storage + ":" + base, ok
+}
+
+// IsBaseVolume reports whether a volume is a volume of a template, from which linked clones are made.
+func IsBaseVolume(volume string) bool {
+	_, name, _ := strings.Cut(VolumeKey(volume), ":")
+	return isBase(name[strings.LastIndexByte(name, '/')+1:])
+}
+
+func isBase(file string) bool {
+	return strings.HasPrefix(file, "base-") || strings.HasPrefix(file, "basevol-")
+}
+
+// baseOf returns the base in the name of a linked clone: the first half of "base-9000-disk-0/vm-100-disk-0" and of
+// "9000/base-9000-disk-0.qcow2/100/vm-100-disk-0.qcow2".
+func baseOf(name string) (base string, ok bool) {
+	parts := strings.Split(name, "/")
+	half := len(parts) / 2
+	if len(parts) != 2 && len(parts) != 4 || !isBase(parts[half-1]) {
+		return "", false
+	}
+	return strings.Join(parts[:half], "/"), true
 }
 
 // isVolume reports whether text is the id of a volume that only one guest can use.
@@ -62,9 +91,17 @@ func ownedBy(volume string, vmid int) bool {
 }
 
 // volumeOwner returns the vmid in the name of a volume, "vm-100-disk-0" or "base-9000-disk-0/subvol-100-disk-0". The last part counts, since the
-// name of a linked clone begins with its base.
+// name of a linked clone begins with its base. On storages with folders the folder decides, whatever the file is called:
+// "100/vm-200-disk-0.raw" belongs to guest 100.
+//
+// Source: PVE::Storage::DirPlugin parse_volname.
 func volumeOwner(name string) (vmid int, ok bool) {
-	last := name[strings.LastIndexByte(name, '/')+1:]
+	parts := strings.Split(name, "/")
+	last := parts[len(parts)-1]
+	if n := len(parts); (n == 2 || n == 4 && isDigits(parts[0])) && isDigits(parts[n-2]) {
+		vmid, err := strconv.Atoi(parts[n-2])
+		return vmid, err == nil
+	}
 	for _, prefix := range []string{"vm-", "base-", "subvol-", "basevol-"} {
 		if rest, found := strings.CutPrefix(last, prefix); found {
 			digits, _, _ := strings.Cut(rest, "-")

@@ -8,11 +8,13 @@ import (
 	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/secret"
+	"gitops-agent/reconcile/volumes"
 )
 
-// Options configures a Worker. Cluster, Journal, Vault, Epochs and Basis are required.
+// Options configures a Worker. Cluster, Volumes, Journal, Vault, Epochs and Basis are required.
 type Options struct {
 	Cluster cluster.Cluster
+	Volumes *volumes.Source // of Cluster
 	Journal *journal.Journal
 	Vault   *secret.Vault
 	Epochs  *epoch.Counter
@@ -24,6 +26,7 @@ type Options struct {
 // Worker executes the steps of guests, each guest in its own lane. It is safe for concurrent use.
 type Worker struct {
 	cluster cluster.Cluster
+	volumes *volumes.Source
 	journal *journal.Journal
 	vault   *secret.Vault
 	epochs  *epoch.Counter
@@ -32,12 +35,16 @@ type Worker struct {
 	hooks   Hooks
 
 	destroying sync.Mutex // held while destroys are counted and one begins
+
+	mu      sync.Mutex
+	refused map[int]bool // guests whose last step was refused because of its volumes, by vmid
 }
 
 // New returns a worker.
 func New(opts Options) *Worker {
 	return &Worker{
 		cluster: opts.Cluster, journal: opts.Journal, vault: opts.Vault, epochs: opts.Epochs, basis: opts.Basis, stepID: opts.StepID, hooks: opts.Hooks,
+		volumes: opts.Volumes, refused: make(map[int]bool),
 	}
 }
 

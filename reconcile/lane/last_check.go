@@ -15,8 +15,9 @@ import (
 	"gitops-agent/reconcile/plan"
 )
 
-// lastCheck decides immediately before a call is sent, after its last wait, whether the call may still be sent. Its epoch must last. Before a
-// call that interrupts, disrupts or destroys, the guest is read again, and must still be the one that the step was planned for.
+// lastCheck decides immediately before a call is sent, after its last wait, whether the call may still be sent. Its epoch must last. No other guest may
+// use the volumes on which its step acts. Before a call that interrupts, disrupts or destroys, the guest is read again, and must still be the one that
+// the step was planned for.
 func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, call cluster.Call) error {
 	if w.superseded(basis) {
 		return epoch.ErrSuperseded
@@ -24,7 +25,13 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 	if err := w.present(); err != nil {
 		return err
 	}
+	if err := w.checkVolumes(ctx, step); err != nil {
+		return err
+	}
 	if !isRisky(step, call) {
+		if len(step.Touches) > 0 && w.superseded(basis) {
+			return epoch.ErrSuperseded
+		}
 		return nil
 	}
 	row := cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node} // the address of the call; another guest may have it by now
@@ -44,6 +51,9 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 	}
 	unproven := !proof.IsCertain() && !step.Unproven // an approval of an unproven step covers that
 	if call.Op == cluster.OpDestroy && (unproven || !slices.Equal(guest.Volumes(seen), step.Volumes)) {
+		return errReplaced
+	}
+	if !isCovered(step, call, seen) {
 		return errReplaced
 	}
 	return nil

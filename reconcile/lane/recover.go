@@ -24,6 +24,7 @@ func (w *Worker) settleOpen(ctx context.Context, vmid int) error {
 		if err := w.append(ctx, closing(open.Begun, c, state)...); err != nil {
 			return err
 		}
+		w.volumes.Written(vmid)
 		w.hooks.recovered(vmid, cluster.Op(open.Op), c.result)
 	}
 	return nil

@@ -124,7 +124,11 @@ func (w *Worker) execute(ctx context.Context, basis *Basis, step plan.Step, verd
 	if err != nil {
 		return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
 	}
+	if err := w.holdAgain(ctx, step); err != nil {
+		return false, err
+	}
 	warnings, err := w.run(ctx, basis, step, verdict, calls)
+	w.noteVolumes(step.Guest.VMID, err)
 	t.Warnings = append(t.Warnings, warnings...)
 	if errors.Is(err, cluster.ErrIsMember) && t.Seen.Pool == "" {
 		// The step was planned because the guest was seen in no pool. Without Pool.Audit a token does not see the pool of a guest.

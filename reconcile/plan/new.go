@@ -21,11 +21,11 @@ func New(want Desired, got cluster.Snapshot) Plan {
 		if d.VMID != 0 {
 			named[d.VMID] = true
 		}
-		plan.Guests = append(plan.Guests, planGuest(want, d, got, volumes))
+		plan.Guests = append(plan.Guests, withTouches(planGuest(want, d, got, volumes), got.Guests[d.VMID]))
 	}
 	for vmid, owned := range want.Owned {
 		if !named[vmid] {
-			plan.Guests = append(plan.Guests, planUnnamed(want, owned, got, volumes))
+			plan.Guests = append(plan.Guests, withTouches(planUnnamed(want, owned, got, volumes), got.Guests[vmid]))
 		}
 	}
 	slices.SortFunc(plan.Guests, func(a, b Guest) int {

@@ -20,16 +20,17 @@ type Step struct {
 	Wave            int
 	Changes         []guest.Change // for people; empty for run-state steps
 	Calls           []cluster.Call
-	Volumes         []string // volumes that the step destroys, sorted
-	DetachedVolumes []string // volumes in the slots that the step empties, fills again or moves: "scsi1=local-lvm:vm-201-disk-1"; sorted
-	CopyTargets     []string // storages to which the step writes whole volumes; "@pve1", the storages of the template's node, for a clone that names none
-	Pending         []string // values that a restart brings into effect, including those that others wrote: "key=value", or "key" for a key that is removed; sorted
-	Doubt           string   // why the step may not be meant for the present guest; the step then needs an approval
-	Unproven        bool     // ownership record and marker did not agree when the step was planned; Doubt says so for people
-	TakesOwnership  bool     // the step creates or adopts the guest: its identity must be in the journal first
-	Recreates       bool     // the guest existed and is gone, and the agent did not destroy it
-	AfterAdoption   bool     // the guest is adopted first: the identity that an approval names does not exist yet
-	Reason          string   // for people: "removed from the repository", "state: running"
+	Volumes         []string        // volumes that the step destroys, sorted
+	DetachedVolumes []string        // volumes in the slots that the step empties, fills again or moves: "scsi1=local-lvm:vm-201-disk-1"; sorted
+	CopyTargets     []string        // storages to which the step writes whole volumes; "@pve1", the storages of the template's node, for a clone that names none
+	Pending         []string        // values that a restart brings into effect, including those that others wrote: "key=value", or "key" for a key that is removed; sorted
+	Touches         []cluster.Touch // volumes on which the calls act in a way that matters to other guests; sorted
+	Doubt           string          // why the step may not be meant for the present guest; the step then needs an approval
+	Unproven        bool            // ownership record and marker did not agree when the step was planned; Doubt says so for people
+	TakesOwnership  bool            // the step creates or adopts the guest: its identity must be in the journal first
+	Recreates       bool            // the guest existed and is gone, and the agent did not destroy it
+	AfterAdoption   bool            // the guest is adopted first: the identity that an approval names does not exist yet
+	Reason          string          // for people: "removed from the repository", "state: running"
 }
 
 // Digest identifies the exact step in an approval: 32 hexadecimal digits over the cluster, the guest's identity, the destroyed and detached

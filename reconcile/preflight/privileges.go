@@ -76,10 +76,11 @@ func isMet(n guest.Need, granted Granted) bool {
 }
 
 // ownNeeds returns the privileges that the agent needs itself: it checks the quorum before it writes, finds tasks whose reply was lost, and keeps the
-// floor of accepted revisions in a pool.
+// floor of accepted revisions in a pool. It must see every guest, since any guest may use a volume.
 func ownNeeds() []guest.Need {
 	return []guest.Need{
 		{Path: "/", Privilege: "Sys.Audit"},
+		{Path: "/vms", Privilege: "VM.Audit"},
 		{Path: "/pool/" + intake.FloorPool, Privilege: "Pool.Allocate"},
 		{Path: "/pool/" + intake.FloorPool, Privilege: "Pool.Audit"},
 	}

@@ -44,7 +44,7 @@ func fixtureDocument() Document {
 
 func fixture() []plannedGuest {
 	return []plannedGuest{
-		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(),
+		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), volumeInUse(), volumeUsersUnknown(),
 		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
 	}
 }
@@ -200,6 +200,15 @@ func recreateDenied() plannedGuest {
 		verdicts: []gate.Verdict{held(gate.HoldRecreateDenied, "the guest is gone, the agent did not destroy it, and lifecycle.recreate is deny",
 			"restore the guest in Proxmox, set lifecycle.recreate to approve or allow, or remove the manifest")},
 	}
+}
+
+func volumeInUse() plannedGuest {
+	return destroy("old-3", 220, held(gate.HoldVolumeInUse, "the call would delete local-lvm:vm-220-disk-0, which is in use: VirtualMachine/mail-0 (1000) as scsi5",
+		"remove the volume from that guest and its snapshots"))
+}
+
+func volumeUsersUnknown() plannedGuest {
+	return destroy("old-4", 221, held(gate.HoldVolumeUsersUnknown, "it is unknown who uses the volumes (node-offline): node pve2 is offline", "start the node"))
 }
 
 func emptyDesired() plannedGuest {

@@ -1,0 +1,213 @@
+package proxmox
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+)
+
+// MissingAudit returns a path on which the token lacks VM.Audit, so that Proxmox leaves guests out of its lists, or "". A guest to which the
+// access control list gives the token no access at all is not listed here either.
+//
+// Source: PVE API, GET /access/permissions.
+func (r *Reader) MissingAudit(ctx context.Context) (string, error) {
+	granted, err := r.Permissions(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !granted["/vms"]["VM.Audit"] { // without the flag, the privilege does not apply to the guests below the path
+		return "/vms", nil
+	}
+	var missing []string
+	for path, privileges := range granted {
+		if _, audit := privileges["VM.Audit"]; strings.HasPrefix(path, "/vms/") && !audit {
+			missing = append(missing, path)
+		}
+	}
+	if len(missing) == 0 {
+		return "", nil
+	}
+	return slices.Min(missing), nil
+}
+
+// storageRow is the configuration of a storage, with the properties that tell where its volumes are.
+type storageRow struct {
+	Storage    string `json:"storage"`
+	Type       string `json:"type"`
+	Shared     scalar `json:"shared"`
+	Nodes      string `json:"nodes"`
+	Path       string `json:"path"`
+	VGName     string `json:"vgname"`
+	Pool       string `json:"pool"`
+	Server     string `json:"server"`
+	Export     string `json:"export"`
+	Share      string `json:"share"`
+	Subdir     string `json:"subdir"`
+	MonHost    string `json:"monhost"`
+	Namespace  string `json:"namespace"`
+	FileSystem string `json:"fs-name"`
+}
+
+// StorageConfigs lists the storages on which the token has Datastore.Audit or Datastore.AllocateSpace. Proxmox reports network storages as shared
+// by itself.
+//
+// Source: PVE API, GET /storage; PVE::Storage::Plugin parse_config.
+func (r *Reader) StorageConfigs(ctx context.Context) ([]cluster.Storage, error) {
+	rows, err := get[[]storageRow](ctx, r, &exchange{route: routeStorages, path: "/storage"})
+	if err != nil {
+		return nil, fmt.Errorf("list storages: %w", err)
+	}
+	storages := make([]cluster.Storage, 0, len(rows))
+	for _, row := range rows {
+		if row.Storage == "" {
+			return nil, fmt.Errorf("list storages: %w", errNoName)
+		}
+		s := cluster.Storage{ID: row.Storage, Shared: row.Shared.flag(), Backing: row.backing()}
+		for node := range strings.SplitSeq(row.Nodes, ",") {
+			if node = strings.TrimSpace(node); node != "" {
+				s.Nodes = append(s.Nodes, node)
+			}
+		}
+		storages = append(storages, s)
+	}
+	slices.SortFunc(storages, func(a, b cluster.Storage) int { return cmp.Compare(a.ID, b.ID) })
+	return storages, nil
+}
+
+// backing returns what is behind a storage, "" for types that are not known. Two storages on one volume group have the same volumes, whatever
+// their types are.
+func (s storageRow) backing() string {
+	switch s.Type {
+	case "dir", "btrfs":
+		return "path " + strings.TrimRight(s.Path, "/")
+	case "lvm", "lvmthin":
+		return "vg " + s.VGName
+	case "zfspool":
+		return "zfs " + s.Pool
+	case "nfs":
+		return "nfs " + s.Server + ":" + s.Export + " " + s.Subdir
+	case "cifs":
+		return "cifs " + s.Server + ":" + s.Share + " " + s.Subdir
+	case "rbd":
+		return "rbd " + s.MonHost + " " + s.Pool + " " + s.Namespace
+	case "cephfs":
+		return "cephfs " + s.MonHost + " " + s.FileSystem + " " + s.Subdir
+	}
+	return ""
+}
+
+// Replications lists the replication jobs of the guests on which the token has VM.Audit.
+//
+// Source: PVE API, GET /cluster/replication.
+func (r *Reader) Replications(ctx context.Context) ([]cluster.Replication, error) {
+	rows, err := get[[]struct {
+		Guest  integer `json:"guest"`
+		Target string  `json:"target"`
+	}](ctx, r, &exchange{route: routeReplication, path: "/cluster/replication"})
+	if err != nil {
+		return nil, fmt.Errorf("list replication jobs: %w", err)
+	}
+	jobs := make([]cluster.Replication, 0, len(rows))
+	for _, row := range rows {
+		jobs = append(jobs, cluster.Replication{VMID: int(row.Guest), Target: row.Target})
+	}
+	return jobs, nil
+}
+
+// Snapshots reads the snapshot sections of a guest's configuration: one request for their names, and one for each section. Every reply has the
+// digest of the whole configuration, so sections of different states are not mixed.
+//
+// Source: PVE API, GET /nodes/{node}/{kind}/{vmid}/snapshot and …/config?snapshot=.
+func (r *Reader) Snapshots(ctx context.Context, row cluster.Row) (cluster.Snapshots, error) {
+	about := addressOf(row)
+	if err := about.check(); err != nil {
+		return cluster.Snapshots{}, fmt.Errorf("read snapshots of %s: %w", about, err)
+	}
+	listed, err := get[[]struct {
+		Name   string `json:"name"`
+		Digest string `json:"digest"`
+	}](ctx, r, &exchange{route: routeSnapshots, path: about.path() + "/snapshot", node: about.node, about: about})
+	if err != nil {
+		return cluster.Snapshots{}, fmt.Errorf("list snapshots of %s: %w", about, err)
+	}
+	found, current := cluster.Snapshots{}, false
+	for _, s := range listed {
+		if s.Name == "current" {
+			found.Digest, current = s.Digest, true
+			continue
+		}
+		found.Sections = append(found.Sections, cluster.SnapshotSection{Name: s.Name})
+	}
+	if !current || found.Digest == "" {
+		return cluster.Snapshots{}, fmt.Errorf("list snapshots of %s: %w", about, errNoDigest)
+	}
+	for i := range found.Sections {
+		keys, err := r.snapshotKeys(ctx, about, found.Sections[i].Name)
+		switch {
+		case err != nil:
+			return cluster.Snapshots{}, err
+		case keys["digest"] != found.Digest:
+			return cluster.Snapshots{}, fmt.Errorf("read snapshots of %s: %w", about, cluster.ErrConflict)
+		}
+		delete(keys, "digest")
+		found.Sections[i].Keys = keys
+	}
+	return found, nil
+}
+
+// snapshotKeys reads one snapshot section, with the digest of the whole configuration.
+func (r *Reader) snapshotKeys(ctx context.Context, about address, name string) (map[string]string, error) {
+	path := about.path() + "/config?snapshot=" + url.QueryEscape(name)
+	keys, err := get[map[string]scalar](ctx, r, &exchange{route: routeConfig, path: path, node: about.node, about: about})
+	if err != nil {
+		return nil, fmt.Errorf("read snapshot %s of %s: %w", name, about, err)
+	}
+	texts := make(map[string]string, len(keys))
+	for key, text := range keys {
+		texts[key] = string(text)
+	}
+	return texts, nil
+}
+
+// StoredVolumes lists the disks on a storage as the node shows them: those of one vmid, or all if vmid is 0. It needs Datastore.Audit on the
+// storage and VM.Config.Disk on the guests, and omits the other disks.
+//
+// Source: PVE API, GET /nodes/{node}/storage/{storage}/content; PVE::Storage check_volume_access.
+func (r *Reader) StoredVolumes(ctx context.Context, node, storage string, vmid int) ([]cluster.StoredVolume, error) {
+	if err := checkNode(node); err != nil {
+		return nil, err
+	}
+	path := "/nodes/" + node + "/storage/" + url.PathEscape(storage) + "/content"
+	if vmid != 0 {
+		path += "?vmid=" + strconv.Itoa(vmid)
+	}
+	rows, err := get[[]struct {
+		Volume  string `json:"volid"`
+		Content string `json:"content"`
+		VMID    scalar `json:"vmid"`
+		Parent  scalar `json:"parent"`
+	}](ctx, r, &exchange{route: routeContent, path: path, node: node})
+	if err != nil {
+		return nil, fmt.Errorf("list volumes of %s on %s: %w", storage, node, err)
+	}
+	volumes := make([]cluster.StoredVolume, 0, len(rows))
+	for _, row := range rows {
+		if row.Content != "" && row.Content != "images" && row.Content != "rootdir" {
+			continue
+		}
+		owner := 0
+		if row.VMID != "" {
+			if owner, err = row.VMID.whole(); err != nil {
+				return nil, fmt.Errorf("list volumes of %s on %s: vmid %w", storage, node, err)
+			}
+		}
+		volumes = append(volumes, cluster.StoredVolume{ID: row.Volume, Owner: owner, Parent: string(row.Parent)})
+	}
+	return volumes, nil
+}
