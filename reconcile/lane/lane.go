@@ -34,6 +34,7 @@ type Worker struct {
 	stepID  func() string
 	hooks   Hooks
 
+	began      sync.Map   // ids of the open steps that this process began
 	destroying sync.Mutex // held while destroys are counted and one begins
 
 	mu      sync.Mutex

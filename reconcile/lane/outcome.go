@@ -48,7 +48,6 @@ func closing(begun journal.Begun, c conclusion, state journal.State) []journal.B
 		ended.Error = c.err.Error()
 	}
 	records := append([]journal.Body{ended}, appliedSecrets(begun, c, state)...)
-	records = append(records, endFilling(begun, c, state)...)
 	if owned := state.Owned[begun.VMID]; c.result == journal.Done && begun.Op == string(cluster.OpCreate) && c.task != "" && owned.Claiming {
 		owned.Task = c.task
 		records = append(records, owned)

@@ -21,7 +21,7 @@ func (w *Worker) settleOpen(ctx context.Context, vmid int) error {
 		if c.result == "" {
 			return c.err
 		}
-		if err := w.append(ctx, closing(open.Begun, c, state)...); err != nil {
+		if err := w.end(ctx, open.Begun, c); err != nil {
 			return err
 		}
 		w.volumes.Written(vmid)

@@ -8,6 +8,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
@@ -15,13 +16,15 @@ import (
 )
 
 // run executes one step. The intent is durable before the first call, the UPID after each call, and the outcome at the end. If ctx ends
-// meanwhile, the step stays open in the journal, and the next start settles it. It returns the warnings of the tasks.
-func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict gate.Verdict, calls []secret.FilledCall) ([]string, error) {
+// meanwhile, the step stays open in the journal, and the next start settles it. Seen is the reading that the step was planned from. It returns the
+// warnings of the tasks.
+func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict gate.Verdict, calls []secret.FilledCall, seen guest.Observed) ([]string, error) {
 	id := w.stepID()
 	begun := newBegun(id, basis.Revision, step, verdict)
-	if err := w.begin(ctx, basis, step, begun); err != nil {
+	if err := w.begin(ctx, basis, step, begun, seen); err != nil {
 		return nil, err
 	}
+	w.began.Store(id, true)
 	started := time.Now()
 	w.hooks.stepBegun(step, id)
 	c := w.finish(ctx, journal.OpenStep{Begun: begun, Time: started}, w.dispatch(ctx, basis, id, step, calls))
@@ -31,7 +34,7 @@ func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict 
 	w.hooks.stepEnded(report.StepOutcome{
 		Step: step, ID: id, Revision: basis.Revision, Result: c.result, Err: c.err, Warnings: c.warnings, Duration: time.Since(started),
 	})
-	if err := w.append(ctx, closing(begun, c, w.journal.State())...); err != nil {
+	if err := w.end(ctx, begun, c); err != nil {
 		return c.warnings, errors.Join(c.err, err)
 	}
 	return c.warnings, c.err
@@ -39,7 +42,7 @@ func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict 
 
 // begin journals the intent, unless the epoch of the basis has ended. Destroys begin one at a time, so that two lanes cannot both begin the
 // last destroy that the guards allow.
-func (w *Worker) begin(ctx context.Context, basis *Basis, step plan.Step, begun journal.Begun) error {
+func (w *Worker) begin(ctx context.Context, basis *Basis, step plan.Step, begun journal.Begun, seen guest.Observed) error {
 	if step.Op == cluster.OpDestroy {
 		w.destroying.Lock()
 		defer w.destroying.Unlock()
@@ -47,5 +50,15 @@ func (w *Worker) begin(ctx context.Context, basis *Basis, step plan.Step, begun 
 			return fmt.Errorf("hold %s of %s: %s", step.Op, step.Guest, v.Message)
 		}
 	}
-	return w.appendIfCurrent(ctx, basis, beginFilling(begun, step, w.journal.State())...)
+	return w.appendIfCurrent(ctx, basis, beginFilling(basis, begun, step, w.journal.State(), seen)...)
+}
+
+// end journals the outcome of a step, and everything that follows from it.
+func (w *Worker) end(ctx context.Context, begun journal.Begun, c conclusion) error {
+	state := w.journal.State()
+	if err := w.append(ctx, append(closing(begun, c, state), w.endFilling(ctx, begun, c, state)...)...); err != nil {
+		return err
+	}
+	w.began.Delete(begun.Step)
+	return nil
 }

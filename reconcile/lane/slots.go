@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/ownership"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/slots"
@@ -17,8 +18,9 @@ import (
 const detailFills = "fills"
 
 // beginFilling returns the intent record of a step that allocates volumes, and with it the record of the slots that the step fills. From now on
-// it is unknown whether these slots hold a volume, until a reading shows one or the step certainly had no effect.
-func beginFilling(begun journal.Begun, step plan.Step, state journal.State) []journal.Body {
+// it is unknown whether these slots hold a volume, until a reading shows one or the step certainly had no effect. Seen is the reading that the step
+// was planned from.
+func beginFilling(basis *Basis, begun journal.Begun, step plan.Step, state journal.State, seen guest.Observed) []journal.Body {
 	var fills []string
 	for _, call := range step.Calls {
 		fills = append(fills, guest.AllocatedSlots(call.Kind, call.Params)...)
@@ -27,23 +29,43 @@ func beginFilling(begun journal.Begun, step plan.Step, state journal.State) []jo
 	if len(fills) == 0 || !recorded {
 		return []journal.Body{begun}
 	}
-	record, added := slots.Begin(record, fills)
-	if len(added) == 0 {
-		return []journal.Body{begun}
+	if d, named := basis.desired(begun.VMID); named && step.Op != cluster.OpCreate {
+		record, _ = slots.Follow(record, d, seen)
 	}
+	record, added := slots.Begin(record, fills)
 	slices.Sort(added)
 	begun.Detail[detailFills] = strings.Join(added, " ")
 	return []journal.Body{begun, record}
 }
 
 // endFilling returns the record of the slots of a guest after a step that filled none of them.
-func endFilling(begun journal.Begun, c conclusion, state journal.State) []journal.Body {
+func (w *Worker) endFilling(ctx context.Context, begun journal.Begun, c conclusion, state journal.State) []journal.Body {
 	added := strings.Fields(begun.Detail[detailFills])
 	record, recorded := slots.Of(state.Attached, state.Owned[begun.VMID])
-	if len(added) == 0 || !recorded || c.result != journal.NotRun && c.result != journal.Failed {
+	if len(added) == 0 || !recorded {
 		return nil
 	}
+	switch c.result {
+	case journal.Done:
+		return nil
+	case journal.Unknown:
+		if !w.filledNothing(ctx, begun, record) {
+			return nil
+		}
+	case journal.NotRun, journal.Failed:
+	}
 	return []journal.Body{slots.Revert(record, added)}
+}
+
+// filledNothing reports whether a step with an unknown outcome created no volume. Only the process that began the step can tell: it has waited
+// until no call of the step could still act, and a volume that came and went meanwhile held no data. Later a person may have detached the volume.
+func (w *Worker) filledNothing(ctx context.Context, begun journal.Begun, record journal.Attached) bool {
+	if _, ours := w.began.Load(begun.Step); !ours {
+		return false
+	}
+	row := cluster.Row{Kind: guest.Kind(begun.Kind), VMID: begun.VMID, Node: begun.Node}
+	seen, err := observe.ReadGuest(ctx, w.cluster, row, guest.Version{})
+	return err == nil && slots.Explains(record, seen)
 }
 
 // recordSlots journals the first record of the slots of an owned guest that has none, because an older release created or adopted it.

@@ -127,7 +127,7 @@ func (w *Worker) execute(ctx context.Context, basis *Basis, step plan.Step, verd
 	if err := w.holdAgain(ctx, step); err != nil {
 		return false, err
 	}
-	warnings, err := w.run(ctx, basis, step, verdict, calls)
+	warnings, err := w.run(ctx, basis, step, verdict, calls, t.Seen)
 	w.noteVolumes(step.Guest.VMID, err)
 	t.Warnings = append(t.Warnings, warnings...)
 	if errors.Is(err, cluster.ErrIsMember) && t.Seen.Pool == "" {

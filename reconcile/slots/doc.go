@@ -10,7 +10,7 @@
 //   - Follow brings the record up to date with a reading. It is the only function that learns volumes, and the only one that forgets a slot:
 //     when the accepted manifest no longer puts a volume into the slot, and the guest has none there.
 //   - Begin notes the slots that a call is about to fill, and Revert takes that back for a call that certainly had no effect. Between the two, a
-//     crash leaves a slot of which it is unknown whether it held a volume.
+//     crash leaves a slot of which it is unknown whether it held a volume. Explains helps to find out that a call without an outcome had none.
 //   - Former returns what the empty slots held, for the plan.
 //
 // Invariants:

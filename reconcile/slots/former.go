@@ -77,6 +77,11 @@ func takenBy(volume string, record journal.Attached, live guest.Observed) string
 	return ""
 }
 
+// Explains reports whether the record names every volume of the guest: none was created since the record was made.
+func Explains(record journal.Attached, live guest.Observed) bool {
+	return !slices.ContainsFunc(guest.LiveAttachments(live), func(a guest.Attachment) bool { return !isRecorded(a.Volume, record) })
+}
+
 // isRecorded reports whether the record names a volume.
 func isRecorded(volume string, record journal.Attached) bool {
 	for _, held := range record.Volumes {
