@@ -45,3 +45,173 @@ func TestEngineFillsASlotAfterALostCall(t *testing.T) {
 		}
 	}
 }
+
+// TestEngineEndsTheHistoryOfARemovedSlot removes a disk from the manifest and adds it again. After a removal that converged, the slot gets a new
+// volume without an approval; a removal that did not converge changes nothing.
+func TestEngineEndsTheHistoryOfARemovedSlot(t *testing.T) {
+	with := func(disk string) string { return vmYAML("web-1", 201, "state: stopped", "disks: {scsi0: {size: 3Gi}"+disk+"}") }
+	const disk, absent = ", scsi1: {storage: local-lvm, size: 4Gi}", ", scsi1: {absent: true}"
+	tests := map[string]struct {
+		removed string
+		remove  func(l *lab)
+		again   bool // the old volume is attached again
+	}{
+		"absent_and_approved": {absent, func(l *lab) { l.approveAll(201); l.converge() }, false},
+		"absent_not_approved": {absent, func(l *lab) { l.digestOfHold(201) }, true},
+		"detached_then_absent": {absent, func(l *lab) {
+			l.write(201, "delete=scsi1")
+			l.converge()
+		}, false},
+		"dropped_then_detached": {"", func(l *lab) { l.converge(); l.write(201, "delete=scsi1") }, false},
+		"only_detached":         {disk, func(l *lab) { l.write(201, "delete=scsi1") }, true},
+	}
+	for name, test := range tests {
+		for when, restarts := range map[string]bool{"": false, "_restarted": true} {
+			t.Run(name+when, func(t *testing.T) {
+				runLab(t, nil, func(t *testing.T, l *lab) {
+					l.sim.Guard()
+					l.files["web.yaml"] = with(disk)
+					l.push("a disk", alice)
+					stop := l.start()
+					defer func() { stop() }()
+					l.converge()
+					volume := l.volume(201, "scsi1")
+					l.files["web.yaml"] = with(test.removed)
+					l.waitForAcceptance(l.push("no disk", alice))
+					test.remove(l)
+					if restarts {
+						stop()
+						stop = l.start()
+					}
+					l.files["web.yaml"] = with(disk)
+					l.waitForAcceptance(l.push("a disk again", alice))
+					l.converge()
+					if got := l.volume(201, "scsi1"); got == "" || (got == volume) != test.again {
+						t.Errorf("got %s in scsi1, which held %s before, want the same: %t", got, volume, test.again)
+					}
+					if v := l.sim.Violations(); len(v) != 0 {
+						t.Errorf("got violations %v, want none", v)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestEngineFillsANewSlot adds a disk to a guest in every situation in which a slot has no history. No approval is needed.
+func TestEngineFillsANewSlot(t *testing.T) {
+	with := func(disks string, lines ...string) string {
+		return vmYAML("web-1", 201, append(lines, "state: stopped", "disks: {scsi0: {size: 3Gi}"+disks+"}")...)
+	}
+	const disk = ", scsi1: {storage: local-lvm, size: 4Gi}"
+	tests := map[string]func(l *lab, stop func()) (start func() func()){
+		"with_the_guest": func(l *lab, stop func()) func() func() {
+			l.files["web.yaml"] = with(disk)
+			l.push("a guest with a disk", alice)
+			return nil
+		},
+		"later": func(l *lab, stop func()) func() func() {
+			l.files["web.yaml"] = with("")
+			l.push("a guest", alice)
+			l.converge()
+			l.files["web.yaml"] = with(disk)
+			l.push("a disk", alice)
+			return nil
+		},
+		"while_the_agent_is_stopped": func(l *lab, stop func()) func() func() {
+			l.files["web.yaml"] = with("")
+			l.push("a guest", alice)
+			l.converge()
+			stop()
+			l.files["web.yaml"] = with(disk)
+			l.push("a disk", alice)
+			return l.start
+		},
+		"to_an_adopted_guest": func(l *lab, stop func()) func() func() {
+			_, err := l.sim.AddVM(pvesim.Guest{VMID: 201, Config: "name: web-1\nscsi0: local-lvm:vm-201-disk-0,size=3G\n"})
+			l.ok(err)
+			l.files["web.yaml"] = with(disk, "adopt: ifUnmanaged")
+			l.push("an adopted guest with another disk", alice)
+			return nil
+		},
+		"after_the_state_was_lost": func(l *lab, stop func()) func() func() {
+			l.files["web.yaml"] = with("")
+			l.push("a guest", alice)
+			l.converge()
+			stop()
+			l.state = l.TempDir()
+			l.ok(l.sim.Edit(201, "tags", ""))
+			l.files["web.yaml"] = with(disk, "adopt: ifUnmanaged")
+			l.push("adopted again, with another disk", alice)
+			return l.start
+		},
+		"in_place_of_a_cdrom": func(l *lab, stop func()) func() func() {
+			l.files["web.yaml"] = with("", `raw: {scsi1: "none,media=cdrom"}`)
+			l.push("a guest", alice)
+			l.converge()
+			l.files["web.yaml"] = with(disk)
+			l.push("a disk", alice)
+			return nil
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				stop := l.start()
+				defer func() { stop() }()
+				if start := test(l, func() { stop(); stop = func() {} }); start != nil {
+					stop = start()
+				}
+				l.converge()
+				if got := l.volume(201, "scsi1"); !strings.HasPrefix(got, "local-lvm:vm-201-") {
+					t.Errorf("got %q in scsi1, want a new volume", got)
+				}
+			})
+		})
+	}
+}
+
+// TestEngineAttachesAfterARollback rolls a guest back to a snapshot without its second disk. The disk is attached again.
+func TestEngineAttachesAfterARollback(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		with := func(disks string) string { return vmYAML("web-1", 201, "state: stopped", "disks: {scsi0: {size: 3Gi}"+disks+"}") }
+		l.files["web.yaml"] = with("")
+		l.push("one disk", alice)
+		defer l.start()()
+		l.converge()
+		l.callAs(byHand, "POST", "/nodes/pve1/qemu/201/snapshot", "snapname=before")
+		l.converge()
+		l.files["web.yaml"] = with(", scsi1: {storage: local-lvm, size: 4Gi}")
+		l.push("two disks", alice)
+		l.converge()
+		volume := l.volume(201, "scsi1")
+		l.callAs(byHand, "POST", "/nodes/pve1/qemu/201/snapshot/before/rollback", "")
+		eventually(l, "the rollback", func() bool { return l.volume(201, "scsi1") == "" })
+		eventually(l, "the disk", func() bool { return l.volume(201, "scsi1") != "" })
+		l.converge()
+		if got := l.volume(201, "scsi1"); got != volume {
+			t.Errorf("got %s in scsi1, want %s", got, volume)
+		}
+	})
+}
+
+// TestEngineFollowsVolumes moves disks by hand: to another storage, and from slot to slot. That is no detaching, and the record follows.
+func TestEngineFollowsVolumes(t *testing.T) {
+	runLabWithDisks(t, "stopped", func(t *testing.T, l *lab, restart func(func())) {
+		l.files["web.yaml"] = strings.ReplaceAll(withDisks("state: stopped"), "scsi1: {storage: local-lvm,", "scsi1: {")
+		l.push("scsi1 on any storage", alice)
+		l.converge()
+		l.callAs(byHand, "POST", "/nodes/pve1/qemu/201/move_disk", "disk=scsi1&storage=local2")
+		moved := ""
+		eventually(l, "the record of the moved disk", func() bool {
+			moved = l.volume(201, "scsi1")
+			return strings.HasPrefix(moved, "local2:") && l.journal.State().Attached[201].Volumes["scsi1"] == moved
+		})
+		l.write(201, "delete=scsi1")
+		eventually(l, "the moved disk attached again", func() bool { return l.volume(201, "scsi1") == moved })
+		l.ok(l.sim.EditConfig(201, func(keys map[string]string) { keys["scsi1"], keys["scsi2"] = keys["scsi2"], keys["scsi1"] }))
+		eventually(l, "the record of the swapped disks", func() bool { return l.journal.State().Attached[201].Volumes["scsi2"] == moved })
+		l.write(201, "delete=scsi2")
+		eventually(l, "the swapped disk attached again", func() bool { return l.volume(201, "scsi2") == moved })
+	})
+}
