@@ -226,3 +226,25 @@ func TestIncidentLostDiskIsReplacedByAnEmptyOne(t *testing.T) {
 		}
 	}
 }
+
+// TestIncidentDetachedDiskIsTakenFromAnUnmanagedGuest gives the volume of a managed slot to a guest that no manifest names, under its old name. The agent
+// neither attaches the volume again nor creates an empty one, until the other guest has released it.
+func TestIncidentDetachedDiskIsTakenFromAnUnmanagedGuest(t *testing.T) {
+	runLabWithDisks(t, "stopped", func(t *testing.T, l *lab, restart func(func())) {
+		_, err := l.sim.AddVM(pvesim.Guest{VMID: 301, Config: "name: other\nscsi0: local-lvm:vm-301-disk-0,size=4G\n"})
+		l.ok(err)
+		before, volume := l.volumesOf(201), l.volume(201, "scsi1")
+		restart(func() {
+			l.ok(l.sim.Edit(301, "scsi5", l.sim.Value(201, "scsi1")))
+			l.write(201, "delete=scsi1")
+		})
+		l.waitForCondition(201, volume, "301")
+		time.Sleep(30 * time.Minute)
+		if diff := cmp.Diff(before, l.volumesOf(201)); diff != "" || l.volume(201, "scsi1") != "" {
+			t.Fatalf("got %s, want nothing in scsi1; volumes differ (-want +got):\n%s", l.sim.Config(201), diff)
+		}
+		l.ok(l.sim.Edit(301, "scsi5", ""))
+		eventually(l, "the volume attached again", func() bool { return l.volume(201, "scsi1") == volume })
+		l.converge()
+	})
+}

@@ -49,7 +49,9 @@ func TestEngineFillsASlotAfterALostCall(t *testing.T) {
 // TestEngineEndsTheHistoryOfARemovedSlot removes a disk from the manifest and adds it again. After a removal that converged, the slot gets a new
 // volume without an approval; a removal that did not converge changes nothing.
 func TestEngineEndsTheHistoryOfARemovedSlot(t *testing.T) {
-	with := func(disk string) string { return vmYAML("web-1", 201, "state: stopped", "disks: {scsi0: {size: 3Gi}"+disk+"}") }
+	with := func(disk string) string {
+		return vmYAML("web-1", 201, "state: stopped", "disks: {scsi0: {size: 3Gi}"+disk+"}")
+	}
 	const disk, absent = ", scsi1: {storage: local-lvm, size: 4Gi}", ", scsi1: {absent: true}"
 	tests := map[string]struct {
 		removed string
@@ -174,7 +176,9 @@ func TestEngineFillsANewSlot(t *testing.T) {
 // TestEngineAttachesAfterARollback rolls a guest back to a snapshot without its second disk. The disk is attached again.
 func TestEngineAttachesAfterARollback(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
-		with := func(disks string) string { return vmYAML("web-1", 201, "state: stopped", "disks: {scsi0: {size: 3Gi}"+disks+"}") }
+		with := func(disks string) string {
+			return vmYAML("web-1", 201, "state: stopped", "disks: {scsi0: {size: 3Gi}"+disks+"}")
+		}
 		l.files["web.yaml"] = with("")
 		l.push("one disk", alice)
 		defer l.start()()
