@@ -6,6 +6,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/writer"
 )
 
 // setBasis gives the lanes the present state to work from. A change of the permission to write begins a new epoch.
@@ -35,6 +36,8 @@ func (e *Engine) writeStop() (gate.WriteStop, string) {
 		return gate.StopStateDirectory, e.gone.Error() + "; " + stateDirectoryHint
 	case err != nil:
 		return gate.StopJournal, err.Error()
+	case e.writerState.Standing == writer.Superseded:
+		return gate.StopSuperseded, supersededReason(e.writerState)
 	case e.force.Unverified != nil:
 		return gate.StopUnverified, e.force.Unverified.Error()
 	case !e.force.Accepted.Valid():
@@ -45,6 +48,8 @@ func (e *Engine) writeStop() (gate.WriteStop, string) {
 		return gate.StopPaused, e.paused.String()
 	case !e.proxmox.Ready:
 		return gate.StopNotReady, e.proxmox.Error
+	case e.claimErr != nil:
+		return gate.StopUnclaimed, e.claimErr.Error()
 	}
 	return gate.WritesAllowed, ""
 }

@@ -16,6 +16,7 @@ func (e *Engine) cycle(ctx context.Context, read bool) {
 	e.cycles++
 	e.readPause()
 	e.readPresence()
+	e.readWriter()
 	if read {
 		e.observe(ctx)
 	}
@@ -66,6 +67,7 @@ func (e *Engine) observe(ctx context.Context) {
 	e.proxmox, e.clusterErr = report.Proxmox{
 		Ready: true, LastSuccess: time.Now(), HAError: e.trouble.HA, VMList: e.observer.VMListStatus(),
 	}, nil
+	e.claimErr = nil // the next offer of work tries again
 	if e.mayWrite() {
 		e.unassigned = e.assignVMIDs(ctx)
 	}

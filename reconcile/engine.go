@@ -19,6 +19,7 @@ import (
 	"gitops-agent/reconcile/queue"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/secret"
+	"gitops-agent/reconcile/writer"
 	"gitops-agent/verify"
 )
 
@@ -39,7 +40,9 @@ type Options struct {
 	Parallel int                // lanes that work at the same time; 0 is 8
 	Limits   queue.Limits       // of the resources that these lanes share
 	DryRun   bool               // plan and report, write nothing
-	Floors   intake.FloorKeeper // stores the floor outside the state directory; nil stores none
+	Floors   writer.Keeper      // stores the floor and the writer outside the state directory; nil stores none
+	TakeOver bool               // claim the cluster even if another agent has claimed it
+	Wait     time.Duration      // after a claim of the cluster, before the first write; 0 is 3 s
 	Note     intake.RewriteNote // where allow-rewrite leaves its note; the zero value reads none
 	Pause    pause.File         // stops all writes while it exists; the zero value never does
 	Secrets  secret.Source      // of the secrets that manifests name
@@ -57,6 +60,7 @@ type Engine struct {
 	observer *observe.Observer
 	worker   *lane.Worker
 	vault    *secret.Vault
+	writer   *writer.Writer
 	queue    *queue.Queue
 	hint     chan struct{}
 	lanes    mailbox
@@ -83,7 +87,11 @@ type Engine struct {
 	closing     bool
 	paused      pause.Note // while isPaused
 	isPaused    bool
-	gone        error // why the state directory is not the one that this process locked; nil if it is
+	writerState writer.State
+	claimErr    error       // why the cluster could not be claimed
+	claimWaits  bool        // work waits for the end of a claim's wait
+	claimTimer  *time.Timer // runs while claimWaits
+	gone        error       // why the state directory is not the one that this process locked; nil if it is
 }
 
 // Report returns the newest report. It is safe for concurrent use. The caller must not change the report.
@@ -99,7 +107,8 @@ func (e *Engine) Hint() {
 
 // mayWrite reports whether the journal and the cluster may be written to, apart from the state of the cluster and a pause.
 func (e *Engine) mayWrite() bool {
-	return e.force.Accepted.Valid() && !e.opts.DryRun && e.opts.Journal.Healthy() == nil && e.gone == nil && e.force.Unverified == nil
+	return e.force.Accepted.Valid() && !e.opts.DryRun && e.opts.Journal.Healthy() == nil && e.gone == nil && e.force.Unverified == nil &&
+		e.writerState.Standing != writer.Superseded
 }
 
 // convergence states whether the guests match the revision in force.

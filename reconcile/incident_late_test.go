@@ -162,7 +162,7 @@ func TestQueuedCloneOfARemovedManifest(t *testing.T) {
 		l.delayed("POST", "/clone$")
 		l.push("two guests", alice)
 		defer l.start()()
-		time.Sleep(10 * time.Second)
+		time.Sleep(15 * time.Second) // the claim takes 3 s, and the second clone follows the first one after 30 s
 		delete(l.files, "web.yaml")
 		l.waitForAcceptance(l.push("one guest", alice))
 		time.Sleep(20 * time.Minute)

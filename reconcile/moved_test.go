@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"gitops-agent/internal/pvesim"
-	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/writer"
 )
 
 // TestMovedDiskLeavesItsVolumeBehind moves the disk of a stopped guest to another storage. The agent keeps the old volume and reports it.
@@ -82,7 +82,7 @@ func TestPoolThatTheTokenCannotRead(t *testing.T) {
 			{Path: "/", Role: "PVEAuditor"},
 			{Path: "/vms", Role: "PVEVMAdmin"},
 			{Path: "/pool/prod", Privileges: []string{"Pool.Allocate"}},
-			{Path: "/pool/" + intake.FloorPool, Privileges: []string{"Pool.Allocate", "Pool.Audit"}},
+			{Path: "/pool/" + writer.Pool, Privileges: []string{"Pool.Allocate", "Pool.Audit"}},
 		})
 		l.files["web.yaml"] = vmYAML("web-1", 201, "pool: prod")
 		l.push("into the pool", alice)

@@ -15,6 +15,7 @@ import (
 
 // offer hands every guest with a released step, or with an open step of an earlier run, to its lane.
 func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
+	e.claimWaits = false
 	state := e.opts.Journal.State()
 	basis := e.basis.Load()
 	now := time.Now()
@@ -36,7 +37,7 @@ func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
 			delete(work, vmid)
 		}
 	}
-	if len(work) == 0 || !e.ready(ctx) {
+	if len(work) == 0 && !e.claimDue() || !e.ready(ctx) || !e.claim(ctx) {
 		return
 	}
 	for _, vmid := range inPlanOrder(planned, work) {

@@ -3,7 +3,9 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"slices"
 
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/report"
 )
 
@@ -14,16 +16,33 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 	e.take(ctx, e.intake.Poll(ctx))
 	e.cycle(ctx, true)
 	for range len(e.guests) + 2 { // a guest may release another one that waits for it, and each guest once
+		if err := e.awaitClaim(ctx); err != nil {
+			return e.Report(), err
+		}
 		if err := e.drain(ctx); err != nil {
 			return e.Report(), err
 		}
 		e.observer.DueAll()
 		e.cycle(ctx, true)
-		if e.queue.Depth() == 0 && e.lanes.isEmpty() { // in this order: a lane posts its result before it ends
+		if e.queue.Depth() == 0 && e.lanes.isEmpty() && !e.claimWaits { // in this order: a lane posts its result before it ends
 			break
 		}
 	}
 	return e.Report(), e.cycleError()
+}
+
+// awaitClaim waits until a claim of the cluster that work waits for is decided. Most often there is none.
+func (e *Engine) awaitClaim(ctx context.Context) error {
+	for e.claimWaits {
+		select {
+		case <-ctx.Done():
+			e.stop()
+			return ctx.Err()
+		case <-e.claimTimer.C:
+			e.cycle(ctx, false)
+		}
+	}
+	return nil
 }
 
 // drain works until no lane is busy and the engine has taken the results of all lanes.
@@ -57,6 +76,8 @@ func (e *Engine) cycleError() error {
 		return e.clusterErr
 	case !r.Journal.Healthy:
 		return errors.New(r.Journal.Error)
+	case slices.Contains([]gate.WriteStop{gate.StopSuperseded, gate.StopUnclaimed, gate.StopStateDirectory}, r.Writes.Reason):
+		return errors.New(r.Writes.Message)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/secret"
 	"gitops-agent/reconcile/volumes"
+	"gitops-agent/reconcile/writer"
 )
 
 // NewEngine returns an engine that has not begun. It writes nothing before Run or Once.
@@ -36,9 +37,14 @@ func NewEngine(opts Options) *Engine {
 		source:   report.Source{Branch: opts.Branch},
 	}
 	e.epoch = e.epochs.Now()
+	e.claimTimer = time.NewTimer(time.Hour)
+	e.claimTimer.Stop()
+	e.writer = writer.New(writer.Options{
+		Keeper: opts.Floors, Journal: opts.Journal, Wait: opts.Wait, TakeOver: opts.TakeOver, DryRun: opts.DryRun,
+	})
 	e.intake = intake.New(intake.Options{
 		Source: opts.Source, Policy: opts.Policy, Journal: opts.Journal, Scope: opts.Scope, Epochs: &e.epochs, Hooks: opts.Hooks.Intake,
-		Floors: opts.Floors, Note: opts.Note, MayWrite: e.mayCall, DryRun: opts.DryRun, Log: opts.Logger,
+		Writer: e.writer, Note: opts.Note, MayWrite: e.mayCall, DryRun: opts.DryRun, Log: opts.Logger,
 	})
 	e.observer.UseVMList(opts.VMList, opts.Check)
 	e.lanes.bell = make(chan struct{}, 1)
@@ -47,6 +53,7 @@ func NewEngine(opts Options) *Engine {
 	})
 	e.worker = lane.New(lane.Options{
 		Cluster: opts.Cluster, Volumes: volumes.New(opts.Cluster, observe.VMListVersions(opts.VMList)), Journal: opts.Journal, Vault: e.vault, Epochs: &e.epochs, Basis: e.basis.Load, StepID: newStepID, Hooks: e.loggedHooks(),
+		Confirm: e.writer.Confirm,
 	})
 	e.basis.Store(&lane.Basis{Cluster: opts.Scope.Cluster, NoWrites: gate.StopNoRevision, Why: "no revision was accepted yet"})
 	e.report.Store(&report.Report{Cluster: opts.Scope.Cluster, Source: e.source})
@@ -89,6 +96,8 @@ func (e *Engine) Run(ctx context.Context) error {
 		case p := <-polls:
 			changed := e.take(ctx, p)
 			e.cycle(ctx, changed) // a new revision is compared with the present state of the cluster
+		case <-e.claimTimer.C:
+			e.cycle(ctx, false)
 		case <-e.lanes.bell:
 			results.schedule(e.lastCycle)
 		case <-results.C:

@@ -26,29 +26,40 @@ func newRunCommand(p *program) *cobra.Command {
 		Short: "Apply the repository to the cluster",
 		Long: help(`Applies the repository to the cluster until it is stopped: it polls the repository, accepts revisions that trusted signers signed, and
 carries them out. With --once it polls once, works until a person is needed or nothing is left to do, and prints the report. With --dry-run it
-observes, plans and reports, and writes nothing to the cluster.`,
+observes, plans and reports, and writes nothing to the cluster.
+
+One agent writes to a cluster at a time. The agent claims the cluster before its first write and stops writing when another agent has claimed it. With
+--take-over it claims the cluster although another agent has claimed it: after the state directory was lost, restored or moved to another
+host, and the other agent was stopped. A restart never needs it, so do not put it into the unit of a service.`,
 			ending{term.ExitDone, "stopped; with --once: converged"}, ending{term.ExitError, "error"},
 			ending{term.ExitChanges, "with --once: changes, held steps or restarts are pending"},
 			ending{term.ExitRefused, "with --once: the newest revision is refused; the last accepted one stays in force"}),
 		Example: `  gitops-agent run
   gitops-agent run --dry-run --log-level debug
-  gitops-agent run --once`,
+  gitops-agent run --once
+  gitops-agent run --once --take-over`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if opts.takeOver && opts.dryRun {
+				return term.WithStatus(term.ExitUsage, errors.New("--take-over writes to the cluster, and --dry-run excludes that"))
+			}
 			opts.config, opts.log, opts.build = p.config, p.logger(), thisBuild()
 			return runRun(cmd.Context(), p.out, opts)
 		},
 	}
 	cmd.Flags().BoolVar(&opts.once, "once", false, "end when a person is needed or nothing is left to do")
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "write nothing to the cluster")
+	cmd.Flags().BoolVar(&opts.takeOver, "take-over", false, "claim the cluster even if another agent has claimed it")
 	return cmd
 }
 
 type runOptions struct {
-	config       string
-	once, dryRun bool
-	build        metrics.Build
-	log          *slog.Logger
+	config   string
+	once     bool
+	dryRun   bool
+	takeOver bool
+	build    metrics.Build
+	log      *slog.Logger
 }
 
 func runRun(ctx context.Context, out io.Writer, opts runOptions) error {
@@ -59,7 +70,7 @@ func runRun(ctx context.Context, out io.Writer, opts runOptions) error {
 	if opts.once {
 		config.Listen = new(string) // the status page would exist only for a moment
 	}
-	a, err := agent.New(ctx, agent.Options{Config: config, Build: opts.build, Logger: opts.log, DryRun: opts.dryRun})
+	a, err := agent.New(ctx, agent.Options{Config: config, Build: opts.build, Logger: opts.log, DryRun: opts.dryRun, TakeOver: opts.takeOver})
 	if err != nil {
 		return err
 	}

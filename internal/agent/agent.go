@@ -37,6 +37,8 @@ type Options struct {
 	Build  metrics.Build
 	Logger *slog.Logger
 	DryRun bool
+	// TakeOver claims the cluster even if another agent has claimed it.
+	TakeOver bool
 }
 
 // Agent contains all parts of a running agent. Create it with New, then call Run or Once, then Close.
@@ -101,7 +103,8 @@ func (a *Agent) open(ctx context.Context) error {
 		Poll:  time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
 		VMList: c.Proxmox.VMListFile, Check: time.Duration(c.Proxmox.VMListCheck),
 		Parallel: c.Parallel, Limits: queue.Limits{PerNode: c.Limits.GuestsPerNode, PerStorage: c.Limits.CopiesPerStorage}, DryRun: a.opts.DryRun,
-		Floors: client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Logger: a.opts.Logger, Hooks: hooks(m),
+		TakeOver: a.opts.TakeOver,
+		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Logger: a.opts.Logger, Hooks: hooks(m),
 		Secrets: secrets,
 	})
 	return nil

@@ -80,6 +80,10 @@ func writeStopNotices(r report.Report) []notice {
 		return nil // pauseNotices shows it
 	case gate.StopClosing:
 		n.Tone, n.Title = busy, "The agent is stopping"
+	case gate.StopSuperseded:
+		n.Title = "Another agent has claimed this cluster, so this agent does not write to it"
+	case gate.StopUnclaimed:
+		n.Title = "The agent could not claim the cluster, so it does not write to it"
 	case gate.StopStateDirectory:
 		n.Title = "The state directory was removed or replaced, so the agent does not write to the cluster"
 	case gate.WritesAllowed:

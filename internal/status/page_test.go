@@ -278,6 +278,12 @@ func TestPageTexts(t *testing.T) {
 			[]string{"The accepted revision no longer verifies", "its log is not trusted"},
 			nil,
 		},
+		"superseded": {func(r *report.Report) {
+			r.Writes = stop(gate.StopSuperseded, "gitops-agent run --take-over")
+		}, []string{"<title>Another agent has claimed this cluster", "gitops-agent run --take-over"}, nil},
+		"unclaimed": {func(r *report.Report) {
+			r.Writes = stop(gate.StopUnclaimed, "permission check failed")
+		}, []string{"<title>The agent could not claim the cluster", "permission check failed"}, nil},
 		"state_directory": {func(r *report.Report) {
 			r.Writes = stop(gate.StopStateDirectory, "lstat lock: no such file or directory")
 		}, []string{"<title>The state directory was removed or replaced", "lstat lock"}, nil},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"gitops-agent/reconcile/gate"
@@ -55,7 +56,7 @@ func notReadyReasons(r report.Report) []string {
 	case r.Writes.Reason == gate.StopUnverified:
 		reasons = append(reasons, "revision: the accepted revision no longer verifies: "+r.Writes.Message)
 	}
-	if r.Writes.Reason == gate.StopStateDirectory {
+	if slices.Contains([]gate.WriteStop{gate.StopStateDirectory, gate.StopSuperseded, gate.StopUnclaimed}, r.Writes.Reason) {
 		reasons = append(reasons, "writes: "+r.Writes.Message)
 	}
 	if !r.Proxmox.Ready {

@@ -33,6 +33,12 @@ func TestReadiness(t *testing.T) {
 		"unverified": {func(r *report.Report) {
 			r.Writes = stop(gate.StopUnverified, "reject 3f2a1c9:\nits log is not trusted")
 		}, "revision: the accepted revision no longer verifies: reject 3f2a1c9: its log is not trusted\n"},
+		"superseded": {func(r *report.Report) {
+			r.Writes = stop(gate.StopSuperseded, "another agent has claimed this cluster")
+		}, "writes: another agent has claimed this cluster\n"},
+		"unclaimed": {func(r *report.Report) {
+			r.Writes = stop(gate.StopUnclaimed, "claim the cluster: permission check failed")
+		}, "writes: claim the cluster: permission check failed\n"},
 		"state_directory": {func(r *report.Report) {
 			r.Writes = stop(gate.StopStateDirectory, "the state directory was removed")
 		}, "writes: the state directory was removed\n"},

@@ -14,10 +14,15 @@ const (
 	StopUnverified WriteStop = "unverified" // the accepted revision no longer verifies
 	StopClosing    WriteStop = "stopping"
 
+	StopSuperseded     WriteStop = "superseded"      // another agent has claimed the cluster
+	StopUnclaimed      WriteStop = "unclaimed"       // the agent could not claim the cluster
 	StopStateDirectory WriteStop = "state-directory" // the state directory was removed or replaced while the agent runs
 )
 
 // WriteStops lists every reason, for metrics that start at zero.
 func WriteStops() []WriteStop {
-	return []WriteStop{WritesAllowed, StopNoRevision, StopDryRun, StopPaused, StopJournal, StopNotReady, StopUnverified, StopClosing, StopStateDirectory}
+	return []WriteStop{
+		WritesAllowed, StopNoRevision, StopDryRun, StopPaused, StopJournal, StopNotReady, StopUnverified, StopSuperseded, StopUnclaimed,
+		StopStateDirectory, StopClosing,
+	}
 }

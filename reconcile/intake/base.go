@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/writer"
 	"gitops-agent/verify"
 )
 
@@ -17,7 +18,7 @@ func (in *Intake) base(ctx context.Context, last *journal.Accepted) (baseline, e
 	case err != nil:
 		return baseline{}, err
 	case f.Sequence > 0:
-		return baseline{verify.Base{Commit: f.Commit, ProvenTime: f.ProvenTime}, f.Sequence, true}, nil
+		return baseline{verify.Base{Commit: gitsource.ID(f.Commit), ProvenTime: f.ProvenTime}, f.Sequence, true}, nil
 	case last != nil:
 		return baseline{verify.Base{Commit: gitsource.ID(last.Commit), ProvenTime: last.ProvenTime}, last.Sequence, false}, nil
 	}
@@ -26,37 +27,34 @@ func (in *Intake) base(ctx context.Context, last *journal.Accepted) (baseline, e
 
 // floorAbove returns the cluster's floor if it is newer than the local state, or else the zero floor. A pool comment that does not
 // have the agent's form is written again from the local state. It is an error if the local state has no accepted revision.
-func (in *Intake) floorAbove(ctx context.Context, last *journal.Accepted) (floor, error) {
-	if in.floors == nil {
-		return floor{}, nil
-	}
-	f, err := readFloor(ctx, in.floors)
+func (in *Intake) floorAbove(ctx context.Context, last *journal.Accepted) (writer.Floor, error) {
+	c, err := in.writer.Read(ctx)
 	switch {
-	case errors.Is(err, errFloor) && last != nil:
+	case errors.Is(err, writer.ErrComment) && last != nil:
 		in.log.WarnContext(ctx, "pool comment was edited, the local state is used", "error", err)
 		in.floorDue = true
-		return floor{}, nil
+		return writer.Floor{}, nil
 	case err != nil:
-		return floor{}, fmt.Errorf("read the floor of accepted revisions from the cluster: %w", err)
-	case f.above(last):
-		in.log.WarnContext(ctx, "local state is older than the floor in the cluster", "revision", string(f.Commit), "sequence", f.Sequence)
-		return f, nil
+		return writer.Floor{}, fmt.Errorf("read the floor of accepted revisions from the cluster: %w", err)
+	case c.Floor.Above(last):
+		in.log.WarnContext(ctx, "local state is older than the floor in the cluster", "revision", c.Floor.Commit, "sequence", c.Floor.Sequence)
+		return c.Floor, nil
 	}
-	if last != nil && f != floorOf(*last) {
+	if last != nil && c.Floor != writer.FloorOf(*last) {
 		in.floorDue = true
 	}
-	return floor{}, nil
+	return writer.Floor{}, nil
 }
 
 // raiseFloor writes the accepted revision to the cluster's pool, once. A failure is tried again at the next poll, and so is a
-// write that is not allowed at this moment.
-func (in *Intake) raiseFloor(ctx context.Context, accepted journal.Accepted) {
-	if in.floors == nil || !in.floorDue || in.dryRun || in.mayWrite() != nil {
+// write that is not allowed at this moment. A superseded agent leaves the floor to the agent that writes.
+func (in *Intake) raiseFloor(ctx context.Context) {
+	if !in.floorDue || in.dryRun || in.mayWrite() != nil {
 		return
 	}
-	if err := in.floors.SetPoolComment(ctx, FloorPool, floorOf(accepted).String()); err != nil {
+	err := in.writer.RaiseFloor(ctx)
+	if err != nil && !errors.Is(err, writer.ErrNotWriter) {
 		in.log.WarnContext(ctx, "floor of accepted revisions not written", "error", err)
-		return
 	}
-	in.floorDue = false
+	in.floorDue = err != nil
 }

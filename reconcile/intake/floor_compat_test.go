@@ -11,6 +11,7 @@ import (
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/writer"
 )
 
 var updateCompat = flag.Bool("update-compat", false, "rewrite the expected floors; only the code that wrote the pool comments may do that")
@@ -42,16 +43,17 @@ func TestParsesOlderPoolComments(t *testing.T) {
 			t.Errorf("got %d pool comments in %s, want 9 or more", len(floors), path)
 		}
 		for i, want := range floors {
-			got, err := parseFloor(want.Comment)
+			c, err := writer.Parse(want.Comment)
+			got := c.Floor
 			if err != nil {
 				t.Errorf("%q: %v", want.Comment, err)
 				continue
 			}
 			if *updateCompat {
-				floors[i] = olderFloor{want.Comment, got.Sequence, got.Commit, got.ProvenTime}
+				floors[i] = olderFloor{want.Comment, got.Sequence, gitsource.ID(got.Commit), got.ProvenTime}
 				continue
 			}
-			if (olderFloor{want.Comment, got.Sequence, got.Commit, got.ProvenTime}) != want || got.String() != want.Comment {
+			if (olderFloor{want.Comment, got.Sequence, gitsource.ID(got.Commit), got.ProvenTime}) != want || c.String() != want.Comment {
 				t.Errorf("got %+v from %q, want %+v", got, want.Comment, want)
 			}
 		}
@@ -85,11 +87,12 @@ func TestOlderJournalsAgreeWithTheirPoolComments(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, err := parseFloor(string(comment))
-				if want := floorOf(*state.Accepted); err != nil || got != want {
+				c, err := writer.Parse(string(comment))
+				got := c.Floor
+				if want := writer.FloorOf(*state.Accepted); err != nil || got != want {
 					t.Errorf("got %+v, %v from the pool comment, want the journal's %+v", got, err, want)
 				}
-				if got.above(state.Accepted) {
+				if got.Above(state.Accepted) {
 					t.Errorf("got a floor above the accepted revision, want the same")
 				}
 			})

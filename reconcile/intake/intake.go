@@ -7,6 +7,7 @@ import (
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/writer"
 	"gitops-agent/verify"
 )
 
@@ -18,7 +19,7 @@ type Options struct {
 	Scope   Scope
 	Epochs  *epoch.Counter
 	Hooks   Hooks
-	Floors  FloorKeeper // nil stores no floor
+	Writer  *writer.Writer // stores the floor; nil stores none
 	Note    RewriteNote
 	// MayWrite returns why nothing may be written to the cluster at this moment; nil always allows it.
 	MayWrite func() error
@@ -34,7 +35,7 @@ type Intake struct {
 	scope    Scope
 	epochs   *epoch.Counter
 	hooks    Hooks
-	floors   FloorKeeper
+	writer   *writer.Writer
 	note     RewriteNote
 	dryRun   bool
 	mayWrite func() error
@@ -55,9 +56,12 @@ func New(opts Options) *Intake {
 	if opts.MayWrite == nil {
 		opts.MayWrite = func() error { return nil }
 	}
+	if opts.Writer == nil {
+		opts.Writer = writer.New(writer.Options{Journal: opts.Journal})
+	}
 	return &Intake{
 		source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, epochs: opts.Epochs, hooks: opts.Hooks,
-		floors: opts.Floors, note: opts.Note, dryRun: opts.DryRun, mayWrite: opts.MayWrite, log: opts.Log,
+		writer: opts.Writer, note: opts.Note, dryRun: opts.DryRun, mayWrite: opts.MayWrite, log: opts.Log,
 	}
 }
 

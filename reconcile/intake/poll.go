@@ -72,7 +72,7 @@ func (in *Intake) poll(ctx context.Context) Polled {
 	}
 	p.At = time.Now()
 	if last != nil && last.Commit == string(p.Head.Commit) && in.checkedBy != nil {
-		in.raiseFloor(ctx, *last)
+		in.raiseFloor(ctx)
 		return p
 	}
 	if err := in.accept(ctx, p.Head.Commit, p.At, last); err != nil {
@@ -117,7 +117,7 @@ func (in *Intake) accept(ctx context.Context, head gitsource.ID, seen time.Time,
 		return err
 	}
 	in.checkedBy, in.floorDue, in.revoked = policy, true, false
-	in.raiseFloor(ctx, record)
+	in.raiseFloor(ctx)
 	return nil
 }
 

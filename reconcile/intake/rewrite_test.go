@@ -9,8 +9,10 @@ import (
 	"gitops-agent/gitsource"
 )
 
+const someCommit = "0123456789abcdef0123456789abcdef01234567"
+
 func TestRewriteNote(t *testing.T) {
-	const first, second = gitsource.ID(floorCommit), gitsource.ID("89abcdef0123456789abcdef0123456789abcdef")
+	const first, second = gitsource.ID(someCommit), gitsource.ID("89abcdef0123456789abcdef0123456789abcdef")
 	note := RewriteNote{Dir: t.TempDir()}
 	if got := note.read(); got != "" {
 		t.Errorf("got %q before any note was left, want none", got)
@@ -39,14 +41,14 @@ func TestRewriteNote(t *testing.T) {
 // TestRewriteNoteRejectsOtherContent checks that a note is a file of its own that contains only a full commit id.
 func TestRewriteNoteRejectsOtherContent(t *testing.T) {
 	for name, write := range map[string]func(path string) error{
-		"short_id":  func(p string) error { return os.WriteFile(p, []byte(floorCommit[:12]), 0o600) },
+		"short_id":  func(p string) error { return os.WriteFile(p, []byte(someCommit[:12]), 0o600) },
 		"branch":    func(p string) error { return os.WriteFile(p, []byte("main"), 0o600) },
 		"empty":     func(p string) error { return os.WriteFile(p, nil, 0o600) },
-		"two_lines": func(p string) error { return os.WriteFile(p, []byte(floorCommit+"\n"+floorCommit+"\n"), 0o600) },
-		"large":     func(p string) error { return os.WriteFile(p, []byte(floorCommit+strings.Repeat("\n", 1<<20)), 0o600) },
+		"two_lines": func(p string) error { return os.WriteFile(p, []byte(someCommit+"\n"+someCommit+"\n"), 0o600) },
+		"large":     func(p string) error { return os.WriteFile(p, []byte(someCommit+strings.Repeat("\n", 1<<20)), 0o600) },
 		"folder":    func(p string) error { return os.Mkdir(p, 0o700) },
 		"symlink": func(p string) error {
-			if err := os.WriteFile(p+".target", []byte(floorCommit), 0o600); err != nil {
+			if err := os.WriteFile(p+".target", []byte(someCommit), 0o600); err != nil {
 				return err
 			}
 			return os.Symlink(filepath.Base(p)+".target", p)
@@ -62,11 +64,11 @@ func TestRewriteNoteRejectsOtherContent(t *testing.T) {
 			}
 		})
 	}
-	if err := (RewriteNote{Dir: filepath.Join(t.TempDir(), "gone")}).Write(floorCommit); err == nil {
+	if err := (RewriteNote{Dir: filepath.Join(t.TempDir(), "gone")}).Write(someCommit); err == nil {
 		t.Error("got no error from a missing state directory, want one")
 	}
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile(rewriteNoteName, []byte(floorCommit), 0o600); err != nil {
+	if err := os.WriteFile(rewriteNoteName, []byte(someCommit), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := (RewriteNote{}).read(); got != "" {

@@ -23,6 +23,7 @@ type fold struct {
 	orders      *index[string, Order]
 	freed       *index[int, time.Time]
 	destroys    []destroy
+	writers     []entry[Writer] // oldest first
 }
 
 type openStep struct {
@@ -90,6 +91,15 @@ func (f *fold) disown(r Record, b Disowned) {
 	f.freed.set(b.VMID, r, r.Time)
 }
 
+// maxWriters is how many marks of processes on this state directory the state contains. Proxmox may execute a write of an earlier process late, so
+// the last mark alone is not enough.
+const maxWriters = 8
+
+func (f *fold) claim(r Record, b Writer) {
+	writers := append(slices.Clone(f.writers), entry[Writer]{r.Seq, b})
+	f.writers = writers[max(len(writers)-maxWriters, 0):]
+}
+
 // forgetPast removes the destroys and the freed vmids that are older than their windows.
 func (f *fold) forgetPast(now time.Time) {
 	for vmid, e := range f.freed.entries {
@@ -124,6 +134,9 @@ func (f *fold) needed() map[uint64]bool {
 	for _, d := range f.destroys {
 		seqs[d.begun], seqs[d.ended] = true, true
 	}
+	for _, w := range f.writers {
+		seqs[w.seq] = true
+	}
 	f.assigned.addSeqs(seqs)
 	f.owned.addSeqs(seqs)
 	f.guarded.addSeqs(seqs)
@@ -156,6 +169,9 @@ func (f *fold) state() State {
 		s.Open = append(s.Open, step.OpenStep)
 	}
 	slices.SortFunc(s.Open, func(a, b OpenStep) int { return cmp.Compare(a.Seq, b.Seq) })
+	for _, w := range f.writers {
+		s.Writers = append(s.Writers, w.value)
+	}
 	for _, d := range f.destroys {
 		s.Destroys = append(s.Destroys, d.time)
 	}

@@ -43,6 +43,7 @@ func oneOfEach() []Body {
 			Key: "k1", Order: "d1", Subject: "bo@example.org", Issuer: "https://issuer.example", Signer: "bo", Commit: "c2",
 			ProvenTime: proven, State: OrderReleased, Step: "s1",
 		},
+		Writer{Number: 3, Nonce: "ABCDEFGHIJKLMNOP"},
 		Event{Name: "held", VMID: 101, Revision: "main@sha1:c1", Message: "waits for approval"},
 		Disowned{VMID: 102, Reason: "destroyed"},
 	}

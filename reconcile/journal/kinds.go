@@ -94,6 +94,12 @@ var kinds = []*kind{
 		fold:     func(f *fold, r Record, b Ordered) { f.orders.set(b.Key, r, Order{Ordered: b, Time: r.Time}) },
 		kept:     "until the order's next `ordered`; in a final state for 180 days",
 	}.kind(),
+	row[Writer]{
+		name: "writer", version: 5,
+		complete: func(b Writer) bool { return b.Number > 0 && b.Nonce != "" },
+		fold:     (*fold).claim,
+		kept:     "until eight later `writer`",
+	}.kind(),
 	row[Event]{
 		name: "event", version: 1,
 		complete: func(b Event) bool { return b.Name != "" },
@@ -124,7 +130,7 @@ func indexKinds() (byName map[string]*kind, byType map[reflect.Type]*kind, newes
 func kindOf(b Body) *kind { return kindByType[reflect.TypeOf(b)] }
 
 // Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, begun, dispatched, ended,
-// assigned, owned, disowned, guarded, applied, futile, attached, ordered or event.
+// assigned, owned, disowned, guarded, applied, futile, attached, ordered, writer or event.
 func (r Record) Kind() string { return kindOf(r.Body).name }
 
 // check returns ErrRefused if a field that the kind requires is empty or invalid.

@@ -178,6 +178,13 @@ type Ordered struct {
 	Step       string     `json:"step,omitempty"` // the step that executes the order
 }
 
+// Writer records the mark that this process is about to write into the pool's comment, which names the process that may write to the cluster. The
+// nonces of earlier processes on this state directory identify their marks.
+type Writer struct {
+	Number uint64 `json:"number"`
+	Nonce  string `json:"nonce"`
+}
+
 // Event is audit history only: it does not change the state, and compaction drops old events.
 type Event struct {
 	Name     string `json:"name"`
@@ -198,6 +205,7 @@ func (Applied) isBody()            {}
 func (IneffectiveRestart) isBody() {}
 func (Attached) isBody()           {}
 func (Ordered) isBody()            {}
+func (Writer) isBody()             {}
 func (Event) isBody()              {}
 
 func (r Result) valid() bool { return slices.Contains(Results(), r) }

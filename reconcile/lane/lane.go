@@ -3,6 +3,7 @@ package lane
 import (
 	"context"
 	"sync"
+	"time"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/epoch"
@@ -20,6 +21,9 @@ type Options struct {
 	Epochs  *epoch.Counter
 	Basis   func() *Basis // the newest basis
 	StepID  func() string // returns an id that no other step has
+	// Confirm returns nil if this process is the writer of the cluster, by a reading that began after the call, or that is at most recent old. nil
+	// always confirms.
+	Confirm func(ctx context.Context, recent time.Duration) error
 	Hooks   Hooks
 }
 
@@ -33,6 +37,7 @@ type Worker struct {
 	basis   func() *Basis
 	stepID  func() string
 	hooks   Hooks
+	confirm func(ctx context.Context, recent time.Duration) error
 
 	began      sync.Map   // ids of the open steps that this process began
 	destroying sync.Mutex // held while destroys are counted and one begins
@@ -43,9 +48,12 @@ type Worker struct {
 
 // New returns a worker.
 func New(opts Options) *Worker {
+	if opts.Confirm == nil {
+		opts.Confirm = func(context.Context, time.Duration) error { return nil }
+	}
 	return &Worker{
 		cluster: opts.Cluster, journal: opts.Journal, vault: opts.Vault, epochs: opts.Epochs, basis: opts.Basis, stepID: opts.StepID, hooks: opts.Hooks,
-		volumes: opts.Volumes, refused: make(map[int]bool),
+		volumes: opts.Volumes, refused: make(map[int]bool), confirm: opts.Confirm,
 	}
 }
 

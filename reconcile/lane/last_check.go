@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/epoch"
@@ -13,6 +14,7 @@ import (
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/ownership"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/writer"
 )
 
 // lastCheck decides immediately before a call is sent, after its last wait, whether the call may still be sent. Its epoch must last. No other guest may
@@ -22,10 +24,14 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 	if w.superseded(basis) {
 		return epoch.ErrSuperseded
 	}
-	if err := w.present(); err != nil {
+	if err := w.checkVolumes(ctx, step); err != nil {
 		return err
 	}
-	if err := w.checkVolumes(ctx, step); err != nil {
+	recent := writer.Recent
+	if call.Op == cluster.OpCreate || isRisky(step, call) {
+		recent = 0
+	}
+	if err := w.confirmWriter(ctx, recent); err != nil {
 		return err
 	}
 	if !isRisky(step, call) {
@@ -56,7 +62,7 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 	if !isCovered(step, call, seen) {
 		return errReplaced
 	}
-	return nil
+	return w.confirmWriter(ctx, writer.Recent) // reads the mark again only if the readings above were slow
 }
 
 // errReplaced refuses a call to a guest that is not the one that the step was planned for.
@@ -74,17 +80,24 @@ func isRisky(step plan.Step, call cluster.Call) bool {
 }
 
 // checkWrites is the last check of a call that finishes a step of an earlier epoch: writing must be allowed now.
-func (w *Worker) checkWrites(context.Context) error {
+func (w *Worker) checkWrites(ctx context.Context) error {
 	if b := w.basis(); b.NoWrites != gate.WritesAllowed {
 		return fmt.Errorf("writing is not allowed now: %s", b.Why)
 	}
-	return w.present()
+	return w.confirmWriter(ctx, 0)
 }
 
-// present returns an error if the state directory was removed or replaced: the records of a call would be lost.
-func (w *Worker) present() error {
-	if err := w.journal.Present(); err != nil {
+// confirmWriter returns an error if the state directory was removed or replaced, since the records of a call would be lost, or if this process is
+// not the writer of the cluster by a reading that began after the call, or that is at most recent old.
+func (w *Worker) confirmWriter(ctx context.Context, recent time.Duration) error {
+	err := w.journal.Present()
+	stopped := err != nil
+	if err == nil {
+		err = w.confirm(ctx, recent)
+		stopped = errors.Is(err, writer.ErrNotWriter)
+	}
+	if stopped {
 		return fmt.Errorf("%w: %w", cluster.ErrWritesStopped, err)
 	}
-	return nil
+	return err
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"gitops-agent/reconcile/guest"
-	"gitops-agent/reconcile/intake"
+	"gitops-agent/reconcile/writer"
 )
 
 // Cause is the key of a guest, and the manifest line, that needs something.
@@ -81,7 +81,7 @@ func ownNeeds() []guest.Need {
 	return []guest.Need{
 		{Path: "/", Privilege: "Sys.Audit"},
 		{Path: "/vms", Privilege: "VM.Audit"},
-		{Path: "/pool/" + intake.FloorPool, Privilege: "Pool.Allocate"},
-		{Path: "/pool/" + intake.FloorPool, Privilege: "Pool.Audit"},
+		{Path: "/pool/" + writer.Pool, Privilege: "Pool.Allocate"},
+		{Path: "/pool/" + writer.Pool, Privilege: "Pool.Audit"},
 	}
 }

@@ -48,6 +48,8 @@ func recordText(body journal.Body) string {
 		return fmt.Sprintf("%d held %s", b.VMID, cmp.Or(strings.Join(volumesBySlot(b), ", "), "no volume"))
 	case journal.Ordered:
 		return fmt.Sprintf("%s by %s: %s", cmp.Or(b.Order, term.Shorten(b.Key, 16)), cmp.Or(b.Subject, "an unknown signer"), b.State)
+	case journal.Writer:
+		return fmt.Sprintf("claims the cluster as writer %d %s", b.Number, b.Nonce)
 	case journal.Event:
 		return b.Name + about(b.VMID) + term.Prefixed(": ", b.Message)
 	default:
