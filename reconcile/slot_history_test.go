@@ -2,10 +2,16 @@ package reconcile_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/intake"
+	"gitops-agent/reconcile/journal"
 )
 
 // TestEngineFillsASlotAfterALostCall loses calls that add a disk before Proxmox executes them. The agent finds out that they had no effect, and adds
@@ -217,5 +223,168 @@ func TestEngineFollowsVolumes(t *testing.T) {
 		eventually(l, "the record of the swapped disks", func() bool { return l.journal.State().Attached[201].Volumes["scsi2"] == moved })
 		l.write(201, "delete=scsi2")
 		eventually(l, "the swapped disk attached again", func() bool { return l.volume(201, "scsi2") == moved })
+	})
+}
+
+// withoutSlots replaces the journal by one that an older release could have written: without the volumes of slots.
+func (l *lab) withoutSlots() {
+	l.Helper()
+	dir := filepath.Join(l.state, "journal")
+	var bodies []journal.Body
+	_, err := journal.Read(dir, func(r journal.Record) error {
+		if _, isSlots := r.Body.(journal.Attached); !isSlots {
+			bodies = append(bodies, r.Body)
+		}
+		return nil
+	})
+	l.ok(err)
+	l.ok(os.RemoveAll(dir))
+	j, err := journal.Open(journal.Options{Dir: dir})
+	l.ok(err)
+	l.ok(j.Append(l.Context(), bodies...))
+	l.ok(j.Close())
+}
+
+// slotRecords returns the number of records about slots in the journal, and in how many commits they are.
+func (l *lab) slotRecords() (records, commits int) {
+	l.Helper()
+	var last time.Time
+	_, err := journal.Read(filepath.Join(l.state, "journal"), func(r journal.Record) error {
+		if _, isSlots := r.Body.(journal.Attached); isSlots {
+			records++
+			if !r.Time.Equal(last) {
+				commits++
+			}
+			last = r.Time
+		}
+		return nil
+	})
+	l.ok(err)
+	return records, commits
+}
+
+// TestUpgradeRecordsSlots starts on the journal of a release that recorded no volumes. The first readings are recorded in few appends, nothing is
+// written to the cluster or held, and later readings of the same state are not journaled.
+func TestUpgradeRecordsSlots(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		const guests = 40
+		for i := range guests {
+			l.files[fmt.Sprintf("web-%d.yaml", i)] = vmYAML(fmt.Sprintf("web-%d", i), 210+i, "disks: {scsi0: {size: 3Gi}}")
+		}
+		l.push("guests", alice)
+		stop := l.start()
+		l.converge()
+		stop()
+		l.withoutSlots()
+		l.sim.ResetCounters()
+		writes := l.sim.Writes()
+		stop = l.start()
+		l.converge()
+		time.Sleep(3 * time.Minute)
+		records, commits := l.slotRecords()
+		if records != guests || commits > 5 || l.sim.Writes() != writes {
+			t.Errorf("got %d records in %d commits and %d writes to the cluster, want %d in at most 5, and no write", records, commits, l.sim.Writes()-writes, guests)
+		}
+		seq := l.journal.State().Seq
+		time.Sleep(time.Hour)
+		if got := l.journal.State().Seq; got != seq {
+			t.Errorf("got %d records in an idle hour, want none", got-seq)
+		}
+		stop()
+	})
+}
+
+// TestUpgradeKnowsNewSlots upgrades while a slot is empty. Without a record it is unknown what the slot held, unless a revision that was accepted after
+// the upgrade added the slot.
+func TestUpgradeKnowsNewSlots(t *testing.T) {
+	with := func(disks string) string {
+		return vmYAML("web-1", 201, "state: stopped", "disks: {scsi0: {size: 3Gi}"+disks+"}")
+	}
+	const first, second = ", scsi1: {storage: local-lvm, size: 4Gi}", ", scsi2: {storage: local-lvm, size: 4Gi}"
+	tests := map[string]struct {
+		before, after string
+		detach        bool
+		held, filled  string // slots
+	}{
+		"detached":             {first, first, true, "scsi1", ""},
+		"added":                {"", first, false, "", "scsi1"},
+		"detached_and_added":   {first, first + second, true, "scsi1", "scsi2"},
+		"nothing_happened":     {first, first, false, "", "scsi1"},
+		"detached_and_dropped": {first, second, true, "", "scsi2"},
+	}
+	run := func(name string, readable bool) {
+		test := tests[name]
+		t.Run(fmt.Sprintf("%s/readable_%t", name, readable), func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.sim.Guard()
+				l.files["web.yaml"] = with(test.before)
+				l.push("before", alice)
+				stop := l.start()
+				l.converge()
+				stop()
+				l.withoutSlots()
+				if test.detach {
+					l.write(201, "delete=scsi1")
+				}
+				if test.after != test.before {
+					l.files["web.yaml"] = with(test.after)
+					l.push("after", alice)
+				}
+				if !readable {
+					l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Path: "/qemu/201/", Kind: pvesim.ErrorText, Text: "unable to read", Times: -1}))
+				}
+				defer l.start()()
+				l.waitForAcceptance(l.repo.Tip)
+				time.Sleep(time.Minute)
+				l.sim.ClearFaults()
+				if test.filled != "" {
+					eventually(l, "the new volume", func() bool { return l.volume(201, test.filled) != "" })
+				}
+				if test.held == "" {
+					l.converge()
+					return
+				}
+				l.waitForHold(201, gate.HoldApproval)
+				l.waitForCondition(201, "volume-lost", test.held+" held an unknown volume", "unused0=local-lvm:vm-201-disk-0")
+				time.Sleep(10 * time.Minute)
+				if got := l.volume(201, test.held); got != "" {
+					t.Fatalf("got %s in %s, want nothing before an approval", got, test.held)
+				}
+				l.write(201, test.held+"=local-lvm:vm-201-disk-0") // what the hint says
+				l.converge()
+			})
+		})
+	}
+	for name := range tests {
+		run(name, true)
+		run(name, false) // the agent cannot read the guest before it accepts the second revision
+	}
+}
+
+// TestOlderStateDoubtsSlots restores a state directory from before a disk was added. The disk was detached and removed since, which the older journal
+// cannot know, so its slot is not filled without an approval.
+func TestOlderStateDoubtsSlots(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		with := func(disks string) string {
+			return vmYAML("web-1", 201, "state: stopped", "disks: {scsi0: {size: 3Gi}"+disks+"}")
+		}
+		l.files["web.yaml"] = with("")
+		l.push("one disk", alice)
+		stop := l.start()
+		l.converge()
+		stop()
+		backup := filepath.Join(t.TempDir(), "backup")
+		l.ok(os.CopyFS(backup, os.DirFS(l.state)))
+		stop = l.start()
+		l.files["web.yaml"] = with(", scsi1: {storage: local-lvm, size: 4Gi}")
+		l.push("two disks", alice)
+		l.converge()
+		stop()
+		l.write(201, "delete=scsi1")
+		l.write(201, "delete=unused0")
+		l.state, l.opts.Note = backup, intake.RewriteNote{Dir: backup}
+		defer l.start()()
+		l.waitForHold(201, gate.HoldApproval)
+		l.waitForCondition(201, "volume-lost", "scsi1 held an unknown volume")
 	})
 }

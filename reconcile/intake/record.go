@@ -20,6 +20,7 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 	bodies = append(bodies, earlierSlots(in.force.Accepted, accepted, state)...)
 	if base.fromFloor {
 		bodies = append(bodies, voidOrders(state)...)
+		bodies = append(bodies, doubtedSlots(accepted, state)...)
 	}
 	rewrote := base.Rewrite == accepted.revision.Commit()
 	if rewrote {

@@ -33,3 +33,20 @@ func earlierSlots(before, accepted Accepted, state journal.State) []journal.Body
 	}
 	return bodies
 }
+
+// doubtedSlots returns the records of guests that a state directory has which is older than the cluster: a slot that was filled since may be
+// missing in them, so its history is unknown.
+func doubtedSlots(accepted Accepted, state journal.State) []journal.Body {
+	var bodies []journal.Body
+	for i := range accepted.guests {
+		d := &accepted.guests[i]
+		record, recorded := slots.Of(state.Attached, state.Owned[d.VMID])
+		if !recorded {
+			continue
+		}
+		if doubted, changed := slots.Doubted(record, d); changed {
+			bodies = append(bodies, doubted)
+		}
+	}
+	return bodies
+}

@@ -6,7 +6,8 @@
 // The functions in the order of use:
 //
 //   - Created, Adopted and Unrecorded make the first record of a guest: of one that the agent creates, of one that it adopts, and of one that an
-//     older release owned. Before makes it from a manifest alone, for a guest that was not read yet.
+//     older release owned. Before makes it from a manifest alone, for a guest that was not read yet, and Doubted extends a record that
+//     is older than the cluster.
 //   - Follow brings the record up to date with a reading. It is the only function that learns volumes, and the only one that forgets a slot:
 //     when the accepted manifest no longer puts a volume into the slot, and the guest has none there.
 //   - Begin notes the slots that a call is about to fill, and Revert takes that back for a call that certainly had no effect. Between the two, a

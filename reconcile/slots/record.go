@@ -39,6 +39,13 @@ func Before(owned journal.Owned, d *guest.Desired) journal.Attached {
 	return withUnknown(Created(owned), d)
 }
 
+// Doubted returns the record of a guest whose history may be longer than the record: the state directory is older than the cluster. What the empty
+// slots of the manifest held is unknown.
+func Doubted(record journal.Attached, d *guest.Desired) (doubted journal.Attached, changed bool) {
+	doubted = withUnknown(record, d)
+	return doubted, len(doubted.Volumes) != len(record.Volumes)
+}
+
 // withUnknown returns the record with an unknown history for each slot of the manifest of which the record says nothing.
 func withUnknown(record journal.Attached, d *guest.Desired) journal.Attached {
 	volumes := make(map[string]string)
