@@ -104,16 +104,28 @@ func sendGuest(send sender, g report.Guest) {
 func sendFleet(send sender, r *report.Report) {
 	sync, class, reason := map[string]int{}, map[string]int{}, map[string]int{}
 	orphaned, suspended, oldest := 0, 0, 0.0
+	guards := map[string]bool{} // digests: one held change of a guard may concern several guests
+	count := func(h report.HeldStep) {
+		if h.Reason != gate.HoldGuard || !guards[h.Digest] {
+			reason[string(h.Reason)]++
+		}
+		guards[h.Digest] = true
+		if at := timestamp(h.Since); oldest == 0 || at < oldest {
+			oldest = at
+		}
+	}
+	if r.Guards != nil {
+		for _, h := range r.Guards.Held {
+			count(h)
+		}
+	}
 	for _, g := range r.Guests {
 		sync[string(g.Sync)]++
 		for _, change := range g.Changes {
 			class[string(change.Class)]++
 		}
 		for _, h := range g.Held {
-			reason[string(h.Reason)]++
-			if at := timestamp(h.Since); oldest == 0 || at < oldest {
-				oldest = at
-			}
+			count(h)
 		}
 		if !g.Managed {
 			orphaned++

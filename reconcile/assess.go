@@ -33,6 +33,7 @@ func (e *Engine) assess(planned plan.Plan) {
 		assessed = append(assessed, t)
 	}
 	e.forgetTracks(planned)
+	e.assessGuards(planned, judge, now)
 	e.noteConvergence(assessed, state, now)
 }
 
@@ -47,6 +48,7 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 	}
 	present := make(map[string]time.Time) // the conditions and holds of this cycle
 	a.judgeSteps(t, p, judge, now, present)
+	a.judgeGuards(t, p, judge, now, present)
 	a.conditions = append(a.conditions, e.conditions(t, p, a.sync, now)...)
 	if len(copies) > 0 {
 		a.conditions = append(a.conditions, plan.MarkerCopiesCondition(copies, judge.Owned[p.Ref.VMID].Tag))
@@ -60,14 +62,15 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 	return a
 }
 
-// syncOf returns whether the plan of a guest leaves anything to do.
+// syncOf returns whether the plan of a guest leaves anything to do in the cluster. A held weakening of its guards does not: the guest is as the guards in
+// effect want it.
 func syncOf(p plan.Guest) report.Sync {
 	for _, c := range p.Conditions {
 		if c.Type == plan.NotObserved {
 			return report.SyncUnknown
 		}
 	}
-	if p.Empty() {
+	if p.Converged() {
 		return report.Synced
 	}
 	return report.OutOfSync
@@ -95,6 +98,28 @@ func (a *assessment) judgeSteps(t *track, p plan.Guest, judge gate.Gate, now tim
 	}
 }
 
+// judgeGuards adds the held weakenings of the guest's guards, with a condition for each.
+func (a *assessment) judgeGuards(t *track, p plan.Guest, judge gate.Gate, now time.Time, present map[string]time.Time) {
+	for _, step := range p.Guards {
+		if h, isHeld := heldWeakening(step, judge, func(id string) time.Time { return t.began(id, now, present) }); isHeld {
+			a.held = append(a.held, h)
+			a.conditions = append(a.conditions, plan.Condition{
+				Type: holdCondition(h.Reason), Reason: plan.ConditionReason(h.Reason), Message: string(h.Op) + ": " + h.Message, Hint: h.Hint, Digest: h.Digest,
+			})
+		}
+	}
+}
+
+// heldWeakening returns a weakening as a held step, and whether the gate holds it. Began returns when it was held first.
+func heldWeakening(step plan.Step, judge gate.Gate, began func(id string) time.Time) (report.HeldStep, bool) {
+	v := judge.Judge(step)
+	if !v.Held {
+		return report.HeldStep{}, false
+	}
+	since := began("held/" + string(step.Op) + "/" + step.Weakens.Digest)
+	return report.HeldStep{Op: step.Op, Class: step.Class, Hold: report.NewHold(v), Digest: v.Digest, Since: since}, true
+}
+
 // holdCondition returns the type of the condition of a held step.
 func holdCondition(reason gate.HoldReason) plan.ConditionType {
 	switch reason {
@@ -104,7 +129,7 @@ func holdCondition(reason gate.HoldReason) plan.ConditionType {
 		return plan.WaitsFor
 	case gate.HoldVolumeInUse, gate.HoldVolumeUsersUnknown:
 		return plan.Blocked
-	case gate.HoldApproval, gate.HoldDenied, gate.HoldDestroyLimit, gate.HoldEmptyDesired, gate.HoldObserve, gate.HoldRecreateDenied, gate.HoldWindow,
+	case gate.HoldApproval, gate.HoldDenied, gate.HoldDestroyLimit, gate.HoldEmptyDesired, gate.HoldGuard, gate.HoldObserve, gate.HoldRecreateDenied, gate.HoldWindow,
 		gate.HoldWritesStopped:
 	}
 	return plan.Held
@@ -128,6 +153,9 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 			Hint: "find out who changes it, or list the field under spec.ignoreFields",
 		})
 	}
+	if bounded := e.guards.now.Bounded[p.Ref.VMID]; len(bounded) > 0 && p.Managed {
+		list = append(list, minimumCondition(bounded))
+	}
 	if _, _, refused := volumes.Refusal(t.failed); t.failed != nil && !refused {
 		list = append(list, failedCondition(t, e.guests))
 	}
@@ -143,6 +171,18 @@ func (e *Engine) conditions(t *track, p plan.Guest, sync report.Sync, now time.T
 		})
 	}
 	return list
+}
+
+// minimumCondition returns the condition of a guest whose manifest asks for guards that are weaker than the host's minimum.
+func minimumCondition(fields []guest.GuardField) plan.Condition {
+	names := make([]string, 0, len(fields))
+	for _, f := range fields {
+		names = append(names, string(f))
+	}
+	return plan.Condition{
+		Type: plan.Warned, Reason: plan.ReasonMinimum, Message: "the minimum of this host is in effect for " + strings.Join(names, ", "),
+		Hint: "trust.guards in the agent's config sets it; the manifest asks for less",
+	}
 }
 
 // failedCondition returns the condition of a guest whose last turn failed.

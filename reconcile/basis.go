@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"maps"
+	"time"
 
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/lane"
@@ -11,9 +12,11 @@ import (
 
 // setBasis gives the lanes the present state to work from. A change of the permission to write begins a new epoch.
 func (e *Engine) setBasis(waits func(plan.Step) string) {
+	e.resolveGuards(time.Now())
 	b := &lane.Basis{Cluster: e.opts.Scope.Cluster, Inventory: e.observer.Snapshot().Inventory, Waits: waits}
 	if accepted := e.force.Accepted; accepted.Valid() {
-		b.Revision, b.Guests, b.Policies, b.Guards = accepted.Revision().String(), e.guests, e.policies, accepted.Set().Cluster.Guards
+		b.Revision, b.Guests, b.Policies = accepted.Revision().String(), e.guests, e.policies
+		b.Guards, b.Minimum, b.Weakenings = e.guards.now.Guards, e.opts.Minimum, e.guards.now.Weakenings
 		b.VMIDs = accepted.Set().Cluster.VMIDs
 	}
 	if observed := e.observer.Snapshot(); len(plan.AffectedVolumes(b.Desired(e.opts.Journal.State()), observed)) > 0 {

@@ -30,7 +30,7 @@ func TestClaimNoteGrantsNothing(t *testing.T) {
 				l.waitForAcceptance(l.push("without its protection", alice))
 				time.Sleep(5 * time.Minute)
 				g := l.guest(l.engine.Report(), 201)
-				if len(g.Held) != 1 || g.Held[0].Reason != gate.HoldApproval || l.sim.Value(201, "protection") != "1" {
+				if len(g.Held) != 1 || g.Held[0].Reason != gate.HoldGuard || l.sim.Value(201, "protection") != "1" {
 					t.Errorf("got protection %q and held %+v, want it kept until an approval", l.sim.Value(201, "protection"), g.Held)
 				}
 				if hasCondition(g, plan.Failed, "") {

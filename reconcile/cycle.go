@@ -23,6 +23,7 @@ func (e *Engine) cycle(ctx context.Context, read bool) {
 	began := time.Now()
 	e.setBasis(e.basis.Load().Waits)
 	e.tidy(ctx)
+	e.releaseWeakenings(ctx)
 	started := time.Now()
 	planned := e.plan()
 	e.opts.Hooks.plan(report.PlanOutcome{Duration: time.Since(started), Steps: countSteps(planned)})

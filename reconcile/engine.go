@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
@@ -46,6 +47,7 @@ type Options struct {
 	Note     intake.RewriteNote // where allow-rewrite leaves its note; the zero value reads none
 	Pause    pause.File         // stops all writes while it exists; the zero value never does
 	Secrets  secret.Source      // of the secrets that manifests name
+	Minimum  guard.Minimum      // of the guards, whatever is approved
 	Logger   *slog.Logger       // nil logs nothing
 	Hooks    Hooks
 }
@@ -71,8 +73,9 @@ type Engine struct {
 	// The fields below belong to the goroutine of Run or Once.
 	force       intake.InForce
 	epoch       epoch.Number    // the newest epoch that the engine has seen; lanes work in it
-	guests      []guest.Desired // of the revision in force, with the assigned vmids
-	policies    gate.Policies   // of guests
+	guests      []guest.Desired // of the revision in force, with the assigned vmids and the guards in effect
+	guards      guards
+	policies    gate.Policies // of guests
 	source      report.Source
 	fetchErr    error // the error that source.Error shows
 	proxmox     report.Proxmox

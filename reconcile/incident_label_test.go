@@ -7,8 +7,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
@@ -101,7 +103,7 @@ func TestIncidentAssignmentIsLost(t *testing.T) {
 	})
 }
 
-// TestIncidentLabelMovesToAnotherVMID gives a manifest another vmid. The label of the guest with the old vmid is still in the repository, so its
+// TestIncidentLabelMovesToAnotherVMID gives a manifest another vmid, which needs an approval. The label of the guest with the old vmid is still in the repository, so its
 // destroy needs a signature although its lifecycle allows it.
 func TestIncidentLabelMovesToAnotherVMID(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
@@ -117,6 +119,13 @@ func TestIncidentLabelMovesToAnotherVMID(t *testing.T) {
 		l.converge()
 		l.files["web.yaml"] = vmYAML("web-1", 231, "lifecycle: {destroy: allow}")
 		l.waitForAcceptance(l.push("another vmid", alice))
+		moves := l.waitForHeldGuard(201, "vmid: 201 -> 231")
+		time.Sleep(10 * time.Minute)
+		if l.sim.Config(231) != "" || l.guest(l.engine.Report(), 201).Sync != report.Synced {
+			t.Fatal("got a second guest before the other vmid was approved, want the first one in sync")
+		}
+		l.waitForAcceptance(l.push(approve(moves), olga))
+		l.waitForHold(201, gate.HoldApproval)
 		digest := l.digestOfHold(201)
 		l.waitForCondition(201, string(plan.Orphaned), "VirtualMachine/web-1", "231")
 		if got := l.sim.Effects(201, pvesim.Destroyed); got != 0 {

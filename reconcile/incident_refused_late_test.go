@@ -37,7 +37,7 @@ func (a afterCall) Do(ctx context.Context, call cluster.Call, check cluster.Last
 }
 
 // TestIncidentStoredChangeIsReportedAsFailed adopts a container whose config call stores the change and answers 500. The agent reads the container
-// and finds the change: the step is done, the record is confirmed, and a later removal needs no approval.
+// and finds the change: the step is done, the record is confirmed, and a later removal, which an approval has allowed, needs no further one.
 func TestIncidentStoredChangeIsReportedAsFailed(t *testing.T) {
 	runLabWithWire(t, pvesim.Options{}, func(t *testing.T, l *lab, w *wire) {
 		var results []journal.Result
@@ -64,6 +64,8 @@ func TestIncidentStoredChangeIsReportedAsFailed(t *testing.T) {
 		if !slices.Contains(results, journal.Done) || slices.Contains(results, journal.NotRun) || slices.Contains(results, journal.Failed) {
 			t.Errorf("got results %v, want the step done", results)
 		}
+		l.approve(l.waitForHeldGuard(210, "lifecycle.destroy: approve -> allow"))
+		eventually(l, "the permission to destroy", func() bool { return l.journal.State().Guarded[210].Destroy == "allow" })
 		delete(l.files, "dns.yaml")
 		l.push("remove dns", alice)
 		l.converge()

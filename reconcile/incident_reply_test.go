@@ -139,7 +139,7 @@ func TestIncidentLostWorkerReportedAsSuccess(t *testing.T) {
 // TestIncidentFailedTaskReportedAsSuccess makes the task of an accepted call fail repeatedly. The report contains the text of the task and is not
 // converged until the task succeeds.
 func TestIncidentFailedTaskReportedAsSuccess(t *testing.T) {
-	running, stopped := vmYAML("web-1", 201, "state: running"), vmYAML("web-1", 201, "state: stopped")
+	running, stopped := vmYAML("web-1", 201, "state: running", "lifecycle: {rebootPolicy: auto}"), vmYAML("web-1", 201, "state: stopped")
 	tests := map[string]struct {
 		path          string
 		op            cluster.Op

@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/manifest"
@@ -22,18 +23,22 @@ type Preview struct {
 }
 
 // NewPreview plans a set of manifests against the present cluster. State is the agent's journal; with the zero State the agent owns nothing.
-// It writes neither to the cluster nor to disk: guests without a vmid get none.
-func NewPreview(ctx context.Context, reader cluster.Reader, set manifest.Set, revision string, state journal.State) (Preview, error) {
-	guests, err := plan.WantedGuests(set, state)
+// It writes neither to the cluster nor to disk: guests without a vmid get none. The plan contains the guards that the manifests would weaken, and
+// plans the guests with the guards that would stay in effect.
+func NewPreview(ctx context.Context, reader cluster.Reader, set manifest.Set, revision string, state journal.State, minimum guard.Minimum) (Preview, error) {
+	wanted, err := plan.WantedGuests(set, state)
 	if err != nil {
 		return Preview{}, err
 	}
+	resolved := guard.Resolve(guard.Input{Cluster: set.Cluster, Guests: wanted, State: state, Minimum: minimum, At: time.Now()})
+	guests := resolved.Guests
 	seen, err := observe.ReadAll(ctx, reader, relevantVMIDs(guests, state), observe.UnderHA(guests))
 	if err != nil {
 		return Preview{}, fmt.Errorf("read cluster: %w", err)
 	}
 	b := &lane.Basis{
-		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests), Guards: set.Cluster.Guards, VMIDs: set.Cluster.VMIDs,
+		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests), Guards: resolved.Guards,
+		Minimum: minimum, Weakenings: resolved.Weakenings, VMIDs: set.Cluster.VMIDs,
 		Inventory: seen.Inventory, NoWrites: gate.WritesAllowed,
 	}
 	planned := plan.New(b.Desired(state), seen)

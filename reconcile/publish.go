@@ -24,7 +24,7 @@ func (e *Engine) publish(planned plan.Plan) {
 		Writes:    report.Writes{Allowed: basis.NoWrites == gate.WritesAllowed, Reason: basis.NoWrites, Message: basis.Why, Paused: e.pauseReport()},
 		Journal:   report.Journal{Healthy: true, Inflight: len(state.Open)},
 		Guests:    make([]report.Guest, 0, len(planned.Guests)),
-		Converged: e.convergence.now,
+		Converged: e.convergence.now, Guards: e.guards.report,
 	}
 	if err := e.opts.Journal.Healthy(); err != nil {
 		r.Journal.Healthy, r.Journal.Error = false, err.Error()

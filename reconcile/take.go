@@ -4,8 +4,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
@@ -57,10 +57,7 @@ func (e *Engine) assign() {
 		return
 	}
 	e.force.Accepted = accepted
-	if guests := accepted.Guests(); !sameSlice(e.guests, guests) {
-		e.observer.DueChanged(e.guests, guests)
-		e.guests, e.policies = guests, gate.NewPolicies(guests)
-	}
+	e.resolveGuards(time.Now())
 }
 
 // sameSlice reports whether two slices share their elements. It does not compare the guests.

@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/ownership"
 )
@@ -55,13 +56,26 @@ func (e *Engine) ownershipChanges(state journal.State, named map[int]string) []j
 			owned.Name, changed = name, true
 		case isNamed:
 		case snapshot.Absent[vmid] == cluster.Gone:
-			records, changed = append(records, journal.Disowned{VMID: vmid, Reason: "gone"}), false
+			records, changed = append(records, disowned(state, vmid, "gone")...), false
 		case complete && ownership.Compare(owned, live).IsDifferentGuest():
-			records, changed = append(records, journal.Disowned{VMID: vmid, Reason: "the vmid went to another guest"}), false
+			records, changed = append(records, disowned(state, vmid, "the vmid went to another guest")...), false
 		}
 		if changed {
 			records = append(records, owned)
 		}
+		if g := state.Guarded[vmid]; complete && guard.IsProtectionLifted(g) && !live.IsProtected() {
+			records = append(records, guard.ProtectionWritten(g))
+		}
+	}
+	return records
+}
+
+// disowned returns the records that end the ownership of a guest that is gone without the agent. Its guards are kept if an approval is needed to
+// create it again: to remove a manifest and to restore it does not replace that approval.
+func disowned(state journal.State, vmid int, reason string) []journal.Body {
+	records := []journal.Body{journal.Disowned{VMID: vmid, Reason: reason}}
+	if kept, needed := guard.Keep(state, vmid); needed {
+		records = append(records, kept)
 	}
 	return records
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
@@ -53,6 +54,9 @@ func takenVMIDs(state journal.State, inventory cluster.Inventory, guests []guest
 	}
 	for vmid := range state.Owned {
 		taken[vmid] = true
+	}
+	for _, g := range guard.Gone(state.Guarded) {
+		taken[g.VMID] = true // whoever restores its manifest means this guest
 	}
 	for vmid := range state.Freed {
 		taken[vmid] = true // calls, backups and firewall rules of the guest that had it may still exist

@@ -12,6 +12,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/statusview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/internal/agent"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 
@@ -96,13 +97,13 @@ func (o approveOptions) released(ctx context.Context, notes io.Writer) []string 
 	}
 	var released []string
 	for _, digest := range o.digests {
-		g, h, found := heldStep(report, digest)
+		what, h, found := heldStep(report, digest)
 		if !found {
 			_, _ = fmt.Fprintf(notes, "gitops-agent: note: the agent holds no step %s: it may be approved, done or outdated\n", digest)
 			continue
 		}
-		released = append(released, fmt.Sprintf("%s of %s", h.Op, g.Label()))
-		_, _ = fmt.Fprintf(notes, "gitops-agent: note: %s would release %s of %s (%d), which is %s: %s\n", digest, h.Op, term.Printable(g.Label()), g.VMID, h.Class, term.Printable(h.Message))
+		released = append(released, fmt.Sprintf("%s of %s", h.Op, what.Label()))
+		_, _ = fmt.Fprintf(notes, "gitops-agent: note: %s would release %s of %s, which is %s: %s\n", digest, h.Op, term.Printable(what.String()), h.Class, term.Printable(h.Message))
 	}
 	return released
 }
@@ -116,13 +117,19 @@ func (o approveOptions) report(ctx context.Context) (report.Report, error) {
 	return document.Report, err
 }
 
-func heldStep(r report.Report, digest string) (report.Guest, report.HeldStep, bool) {
-	for _, g := range r.Guests {
-		if at := slices.IndexFunc(g.Held, func(h report.HeldStep) bool { return h.Digest == digest }); at >= 0 {
-			return g, g.Held[at], true
+// heldStep returns the step with a digest, and the guest or the Cluster that it concerns.
+func heldStep(r report.Report, digest string) (guest.Ref, report.HeldStep, bool) {
+	if r.Guards != nil {
+		if at := slices.IndexFunc(r.Guards.Held, func(h report.HeldStep) bool { return h.Digest == digest }); at >= 0 {
+			return guest.Ref{Kind: "Cluster", Name: r.Cluster}, r.Guards.Held[at], true
 		}
 	}
-	return report.Guest{}, report.HeldStep{}, false
+	for _, g := range r.Guests {
+		if at := slices.IndexFunc(g.Held, func(h report.HeldStep) bool { return h.Digest == digest }); at >= 0 {
+			return g.Ref(), g.Held[at], true
+		}
+	}
+	return guest.Ref{}, report.HeldStep{}, false
 }
 
 // approvalCommand returns the command for a POSIX shell. All trailers are in the last paragraph of the message; elsewhere they have no effect.

@@ -82,7 +82,7 @@ func runPlan(ctx context.Context, out, notes io.Writer, opts planOptions) error 
 	if err := writePlan(out, document, opts.output); err != nil {
 		return err
 	}
-	if opts.exitCode && len(document.Guests) > 0 {
+	if opts.exitCode && document.Differs() {
 		return term.WithStatus(term.ExitChanges, nil)
 	}
 	return nil
@@ -97,7 +97,7 @@ func previewOf(ctx context.Context, config agent.Config, manifests planview.Subj
 	defer cluster.Close()
 	counting := &countingReader{Reader: cluster, progress: term.NewProgress(notes), of: guestsToRead(manifests)}
 	defer counting.progress.End()
-	return reconcile.NewPreview(ctx, counting, manifests.Set, manifests.Revision, manifests.State)
+	return reconcile.NewPreview(ctx, counting, manifests.Set, manifests.Revision, manifests.State, config.Minimum())
 }
 
 // guestsToRead counts the guests that a plan reads: those whose manifests have a vmid, and those that the agent owns. It ignores problems of

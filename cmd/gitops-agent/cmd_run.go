@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 
 	"gitops-agent/cmd/gitops-agent/internal/statusview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
@@ -91,6 +92,11 @@ func runOnce(ctx context.Context, out io.Writer, a *agent.Agent) error {
 	return cmp.Or(err, onceOutcome(report))
 }
 
+// hasHeldSteps reports whether a step waits for a person, also one that only would weaken a guard.
+func hasHeldSteps(r report.Report) bool {
+	return r.Guards != nil && len(r.Guards.Held) > 0 || slices.ContainsFunc(r.Guests, func(g report.Guest) bool { return len(g.Held) > 0 })
+}
+
 // onceOutcome returns the error, with the exit status, for a report. A failure takes precedence over a refusal, and a refusal over pending
 // changes.
 func onceOutcome(r report.Report) error {
@@ -106,7 +112,7 @@ func onceOutcome(r report.Report) error {
 		return term.WithStatus(term.ExitRefused, fmt.Errorf("the accepted revision no longer verifies: %s", r.Writes.Message))
 	case r.Source.Refused != nil:
 		return term.WithStatus(term.ExitRefused, term.WithHint(errors.New(r.Source.Refused.Error), r.Source.Refused.Hint))
-	case !r.Converged:
+	case !r.Converged, hasHeldSteps(r):
 		return term.WithStatus(term.ExitChanges, nil)
 	}
 	return nil

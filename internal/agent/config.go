@@ -112,6 +112,22 @@ type TrustConfig struct {
 	Timestamps string `yaml:"timestamps"`
 	// Deny refuses signatures that were made by mistake or with a stolen identity. Default: none.
 	Deny DenyConfig `yaml:"deny"`
+	// Guards are rules about the guards of manifests that no commit and no approval changes. Default: none.
+	Guards GuardsConfig `yaml:"guards"`
+}
+
+// GuardsConfig bounds the guards of manifests.
+type GuardsConfig struct {
+	// Approvals is the smallest number of people who must approve a held step, whatever guards.approvals of the Cluster says. Default: no bound.
+	Approvals int `yaml:"approvals"`
+	// MaxDestroysPerDay is the largest number of destroys in 24 hours, whatever guards.maxDestroysPerDay of the Cluster says. Default: no bound.
+	MaxDestroysPerDay *int `yaml:"max_destroys_per_day"`
+	// Destroy is the strongest permission that lifecycle.destroy can give: deny or approve. Default: no bound.
+	Destroy string `yaml:"destroy"`
+	// Recreate is the strongest permission that lifecycle.recreate can give: deny or approve. Default: no bound.
+	Recreate string `yaml:"recreate"`
+	// RebootPolicy is the strongest permission that lifecycle.rebootPolicy can give: never or approve. Default: no bound.
+	RebootPolicy string `yaml:"reboot_policy"`
 }
 
 // TUFConfig configures a TUF repository with newer trusted roots. A refresh accepts only what the keys of the repository sign. A refresh
@@ -308,7 +324,7 @@ func (c *Config) check() error {
 	refuse(c.Parallel < 0, fmt.Sprintf("parallel must be positive: got %d, want 1 or more, or remove the line for the default 8", c.Parallel))
 	refuse(c.Limits.GuestsPerNode < 0, fmt.Sprintf("limits.guests_per_node must be positive: got %d, want 1 or more, or remove the line for the default 4", c.Limits.GuestsPerNode))
 	refuse(c.Limits.CopiesPerStorage < 0, fmt.Sprintf("limits.copies_per_storage must be positive: got %d, want 1 or more, or remove the line for the default 2", c.Limits.CopiesPerStorage))
-	return errors.Join(append(problems, c.checkEncrypted(), c.Trust.TUF.check())...)
+	return errors.Join(append(problems, c.checkEncrypted(), c.Trust.TUF.check(), c.Trust.Guards.check())...)
 }
 
 // check returns every problem of c.

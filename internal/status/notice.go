@@ -34,6 +34,7 @@ func notices(r report.Report, now time.Time) []notice {
 	list = append(list, pauseNotices(r, now)...)
 	list = append(list, sourceNotices(r, now)...)
 	list = append(list, problemNotices(r, now)...)
+	list = append(list, guardNotices(r, now)...)
 	list = append(list, guestNotices(r)...)
 	slices.SortStableFunc(list, func(a, b notice) int { return severity(a.Tone) - severity(b.Tone) })
 	if r.Converged {
@@ -124,6 +125,22 @@ func sourceNotices(r report.Report, now time.Time) []notice {
 	return list
 }
 
+// guardNotices reports changes that would weaken the guards of the Cluster.
+func guardNotices(r report.Report, now time.Time) []notice {
+	if r.Guards == nil {
+		return nil
+	}
+	var list []notice
+	for _, h := range r.Guards.Held {
+		text := h.Message
+		for _, u := range h.Uncounted {
+			text += "\n" + u.Message
+		}
+		list = append(list, notice{Tone: warn, Title: "A weaker guard of the Cluster waits for signed approvals", Text: text, Hint: h.Hint, Since: timeView{h.Since, now}})
+	}
+	return list
+}
+
 // warningNotices reports the warnings about the manifests in force.
 func warningNotices(r report.Report) []notice {
 	if a := r.Source.Accepted; a != nil && len(a.Warnings) > 0 {
@@ -184,6 +201,7 @@ func guestNotices(r report.Report) []notice {
 		{bad, "1 guest could not be brought in sync", "%d guests could not be brought in sync", has(plan.Failed)},
 		{bad, "1 guest is not the guest that its manifest means", "%d guests are not the guests that their manifests mean", has(plan.IdentityConflict)},
 		{warn, "1 guest waits for a signed approval", "%d guests wait for a signed approval", isHeld(gate.HoldApproval)},
+		{warn, "The manifest of 1 guest weakens a guard, which waits for a signed approval", "The manifests of %d guests weaken guards, which wait for signed approvals", isHeld(gate.HoldGuard)},
 		{warn, "1 guest is not destroyed because of a guard", "%d guests are not destroyed because of a guard", guarded},
 		{warn, "1 guest is gone and not created again because of its lifecycle", "%d guests are gone and not created again because of their lifecycle", isHeld(gate.HoldRecreateDenied)},
 		{warn, "1 guest waits because of a volume", "%d guests wait because of a volume", isHeld(gate.HoldVolumeInUse, gate.HoldVolumeUsersUnknown)},

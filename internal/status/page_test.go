@@ -222,6 +222,9 @@ func TestPageShowsEveryText(t *testing.T) {
 		".Source.Accepted.Commit":     "the whole revision holds it",
 		".Guests.Conditions.Revision": "the guest's own revision is shown",
 
+		".Guards.Held.Hold.Uncounted.Reason":  "the message holds it",
+		".Guards.Held.Hold.Uncounted.Signer":  "the message holds it",
+		".Guards.Held.Hold.Uncounted.Subject": "the message holds it",
 		".Guests.Held.Hold.Uncounted.Reason":  "the message holds it",
 		".Guests.Held.Hold.Uncounted.Signer":  "the message holds it",
 		".Guests.Held.Hold.Uncounted.Subject": "the message holds it",

@@ -90,6 +90,9 @@ func newSourceView(r report.Report, now time.Time) sourceView {
 func tiles(r report.Report) ([]tile, share) {
 	count := map[report.Sync]int{}
 	held := 0
+	if r.Guards != nil {
+		held = len(r.Guards.Held)
+	}
 	for _, g := range r.Guests {
 		count[g.Sync]++
 		held += len(g.Held)

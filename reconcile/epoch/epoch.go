@@ -52,6 +52,21 @@ func (c *Counter) AdvanceFrom(from Number) Number {
 	return c.last + 1
 }
 
+// Change runs change while no work begins, if from is the present epoch, and then begins a new epoch. If from has ended, it returns from and
+// ErrSuperseded. If change fails, the present epoch lasts.
+func (c *Counter) Change(from Number, change func() error) (Number, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last+1 != from {
+		return from, ErrSuperseded
+	}
+	if err := change(); err != nil {
+		return from, err
+	}
+	c.last++
+	return c.last + 1, nil
+}
+
 // During runs work while the epoch n cannot end. It returns ErrSuperseded without running work if n has ended.
 func (c *Counter) During(n Number, work func() error) error {
 	c.mu.RLock()

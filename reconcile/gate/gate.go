@@ -1,11 +1,13 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
@@ -30,12 +32,14 @@ const (
 
 	HoldVolumeInUse        HoldReason = "volume-in-use"        // another guest uses a volume on which the step would act; the last check found it
 	HoldVolumeUsersUnknown HoldReason = "volume-users-unknown" // the last check could not read every guest that may use a volume of the step
+
+	HoldGuard HoldReason = "guard" // the manifest weakens a guard; the approvals that the guards in force require release it
 )
 
 // HoldReasons lists every reason, for metrics that start at zero.
 func HoldReasons() []HoldReason {
 	return []HoldReason{
-		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldObserve, HoldRecreateDenied, HoldSuspended, HoldVolumeInUse,
+		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldGuard, HoldObserve, HoldRecreateDenied, HoldSuspended, HoldVolumeInUse,
 		HoldVolumeUsersUnknown, HoldWaits, HoldWindow, HoldWritesStopped,
 	}
 }
@@ -44,11 +48,12 @@ func HoldReasons() []HoldReason {
 type Gate struct {
 	Cluster           string
 	Now               time.Time
-	Policies          Policies // of the guests that a manifest names
-	Remembered        map[int]journal.Guarded
+	Policies          Policies                // of the guests that a manifest names
+	Remembered        map[int]journal.Guarded // guards in force
 	Owned             map[int]journal.Owned
 	Approvals         Approvals
 	RequiredApprovals int                         // number of distinct approvers that release a held step; at least 1
+	Minimum           guard.Minimum               // that the host sets for the guards
 	NamedGuests       int                         // number of guests that manifests name
 	Destroyed         int                         // number of calls to destroy a guest that were sent in the last 24 hours, with any outcome; running destroys included
 	MaxDestroy        int                         // highest number of destroys in 24 hours; 0 allows none
@@ -107,6 +112,8 @@ func (g Gate) Judge(step plan.Step) Verdict {
 	switch {
 	case g.NoWrites != "":
 		return held(HoldWritesStopped, g.NoWrites, "")
+	case step.Weakens != nil:
+		return g.judgeWeakening(step)
 	case policy.Observe:
 		return held(HoldObserve, "the manifest contains mode: observe", "set spec.mode: enforce")
 	case policy.Suspend.Active(g.Now):
@@ -125,7 +132,7 @@ func (g Gate) Judge(step plan.Step) Verdict {
 	if step.Recreates {
 		return g.judgeRecreate(step, policy)
 	}
-	if isInterrupting(step) {
+	if isInterrupting(step) && !g.liftsProtection(step) {
 		return g.judgeApproval(step, interruption(step))
 	}
 	return Verdict{}
@@ -182,7 +189,7 @@ func (g Gate) judgeReboot(step plan.Step, policy Policy) Verdict {
 }
 
 func (g Gate) judgeDestroy(step plan.Step) Verdict {
-	permission := guest.Permission(g.Remembered[step.Guest.VMID].Destroy)
+	permission := guard.Destroy(g.Remembered[step.Guest.VMID], g.Minimum)
 	switch {
 	case permission == guest.Deny:
 		return held(HoldDenied, "its last accepted manifest contains lifecycle.destroy: deny", "restore the manifest with lifecycle.destroy: approve or allow, then remove it")
@@ -201,13 +208,13 @@ func (g Gate) judgeDestroy(step plan.Step) Verdict {
 
 // judgeRecreate follows the stricter one of the manifest's lifecycle.recreate and the remembered one.
 func (g Gate) judgeRecreate(step plan.Step, policy Policy) Verdict {
-	remembered := guest.Permission(g.Remembered[step.Guest.VMID].Recreate)
-	switch wanted := policy.Lifecycle.Recreate; {
-	case wanted == guest.Deny || remembered == guest.Deny:
+	switch guard.Recreate(policy.Lifecycle.Recreate, g.Remembered[cmp.Or(step.GoneVMID, step.Guest.VMID)], g.Minimum) {
+	case guest.Deny:
 		return held(HoldRecreateDenied, "the guest is gone, the agent did not destroy it, and lifecycle.recreate is deny",
 			"restore the guest in Proxmox, set lifecycle.recreate to approve or allow, or remove the manifest")
-	case wanted == guest.Allow && remembered == guest.Allow:
+	case guest.Allow:
 		return Verdict{}
+	case guest.Approve:
 	}
 	return g.judgeApproval(step, "the guest is gone, the agent did not destroy it, and a new guest does not have its data")
 }
@@ -216,15 +223,27 @@ func (g Gate) judgeApproval(step plan.Step, why string) Verdict {
 	if step.AfterAdoption {
 		return held(HoldApproval, why+": the guest is adopted first", "approve it when the guest is adopted: an approval names the identity that the adoption creates")
 	}
-	digest := step.Digest(g.Cluster, g.Owned[step.Guest.VMID].Identity)
+	return g.judgeDigest(HoldApproval, step.Digest(g.Cluster, g.identity(step)), why)
+}
+
+// judgeDigest releases what a digest identifies if enough people have approved it.
+func (g Gate) judgeDigest(reason HoldReason, digest, why string) Verdict {
 	tally := g.Approvals.For(digest, g.Now)
 	need := max(g.RequiredApprovals, 1)
 	if tally.People >= need {
 		return Verdict{Digest: digest, ApprovalKeys: tally.Keys}
 	}
-	v := held(HoldApproval, fmt.Sprintf("%s: %d of %d approvals", why, tally.People, need), "gitops-agent approve "+digest)
+	v := held(reason, fmt.Sprintf("%s: %d of %d approvals", why, tally.People, need), "gitops-agent approve "+digest)
 	v.Digest, v.Uncounted = digest, tally.Uncounted
 	return v
+}
+
+// identity returns the identity that the digest of a step contains: that of the owned guest, or of the guest that is gone and created again.
+func (g Gate) identity(step plan.Step) string {
+	if owned := g.Owned[step.Guest.VMID]; owned.Identity != "" || !step.Recreates {
+		return owned.Identity
+	}
+	return g.Remembered[cmp.Or(step.GoneVMID, step.Guest.VMID)].Identity
 }
 
 func held(reason HoldReason, message, hint string) Verdict {

@@ -22,11 +22,12 @@ type Desired struct {
 	Observe   bool // mode: observe: plan and report, write nothing
 	Suspend   *Suspension
 	Lifecycle Lifecycle
-	DependsOn []string // labels
-	Wave      int      // lower waves first
-	Ignore    []string // native keys, or key.subkey, that are not compared
-	Marker    string   // ownership tag that the guest must have, without any other marker; "" while it is not owned
-	UUID      string   // SMBIOS uuid with which a virtual machine is created if no intent names one; "" leaves it to Proxmox
+	DependsOn []string  // labels
+	Wave      int       // lower waves first
+	Ignore    []string  // native keys, or key.subkey, that are not compared
+	Marker    string    // ownership tag that the guest must have, without any other marker; "" while it is not owned
+	UUID      string    // SMBIOS uuid with which a virtual machine is created if no intent names one; "" leaves it to Proxmox
+	Settings  []Setting // where the fields are set that are guards
 
 	Former map[string]Former // of the empty slots of the live guest that held a volume before, by slot; not from the manifest
 }
@@ -128,6 +129,9 @@ type Lifecycle struct {
 	ShutdownTimeout time.Duration // how long a shutdown may take; 0 is 3 minutes
 	ForceStop       bool          // stop the guest hard when the shutdown takes longer
 }
+
+// DefaultShutdownTimeout is how long a shutdown may take if the manifest does not say it.
+const DefaultShutdownTimeout = 3 * time.Minute
 
 // Permission is whether a destructive step, or the second creation of a guest, may run.
 type Permission string

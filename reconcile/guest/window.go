@@ -89,12 +89,34 @@ func (w Window) Contains(at time.Time) bool {
 		return false
 	}
 	local := at.In(w.zone)
-	minute, today := local.Hour()*60+local.Minute(), local.Weekday()
+	return w.isOpen(local.Weekday(), local.Hour()*60+local.Minute())
+}
+
+// isOpen reports whether the window is open at a minute of a day, in its zone.
+func (w Window) isOpen(today time.Weekday, minute int) bool {
 	if w.from < w.to {
 		return w.days[today] && w.from <= minute && minute < w.to
 	}
 	yesterday := (today + 6) % 7
 	return w.days[today] && minute >= w.from || w.days[yesterday] && minute < w.to
+}
+
+// Within reports whether the other window is open whenever this one is. It is false if their zones differ, since the rules of a zone may change.
+func (w Window) Within(other Window) bool {
+	if w.zone == nil {
+		return true
+	}
+	if other.zone == nil || w.zone.String() != other.zone.String() {
+		return false
+	}
+	for day := range time.Weekday(7) {
+		for minute := range 24 * 60 {
+			if w.isOpen(day, minute) && !other.isOpen(day, minute) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Next returns when the window opens next: the time itself while the window is open, the zero time if it never opens. It is exact to the minute.

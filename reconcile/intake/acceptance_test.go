@@ -129,8 +129,8 @@ func TestAcceptanceIsOneAppend(t *testing.T) {
 	if again := a.poll(); again.InForce.Epoch != p.InForce.Epoch {
 		t.Errorf("got epoch %d after a poll without news, want %d", again.InForce.Epoch, p.InForce.Epoch)
 	}
-	if got := a.commitSizes(); len(got) != 1 || got[0] != 3 {
-		t.Errorf("got commits of %v records, want one commit of the acceptance and two guards", got)
+	if got := a.commitSizes(); len(got) != 1 || got[0] != 4 {
+		t.Errorf("got commits of %v records, want one commit of the acceptance, the guards of the Cluster and those of two guests", got)
 	}
 }
 

@@ -3,10 +3,12 @@ package intake
 import (
 	"context"
 	"slices"
+	"time"
 
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guard"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
-	"gitops-agent/reconcile/ownership"
 	"gitops-agent/verify"
 )
 
@@ -16,7 +18,7 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 	state := in.journal.State()
 	orders := newOrders(accepted.revision, state)
 	bodies := append(slices.Clone(orders), record)
-	bodies = append(bodies, newGuards(accepted, state)...)
+	bodies = append(bodies, newGuards(accepted, state, guard.Accept)...)
 	bodies = append(bodies, earlierSlots(in.force.Accepted, accepted, state)...)
 	if base.fromFloor {
 		bodies = append(bodies, voidOrders(state)...)
@@ -43,22 +45,31 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 	return nil
 }
 
-// newGuards returns the guards of the accepted guests that differ from the journal's. A guest without a vmid gets its guard with its identity.
-func newGuards(accepted Accepted, state journal.State) []journal.Body {
+// newGuards returns the guards of the Cluster and of the accepted guests that differ from the journal's. A guest without a vmid gets its guards with
+// its identity.
+func newGuards(accepted Accepted, state journal.State, of func(*guest.Desired, journal.State, time.Time) journal.Guarded) []journal.Body {
 	var bodies []journal.Body
-	for _, d := range accepted.guests {
-		if g := ownership.Guarded(d); d.VMID != 0 && state.Guarded[d.VMID] != g {
+	if g, changed := guard.AcceptCluster(accepted.set.Cluster.Guards, state); changed {
+		bodies = append(bodies, g)
+	}
+	now := time.Now()
+	for i := range accepted.guests {
+		d := &accepted.guests[i]
+		if d.VMID == 0 {
+			continue
+		}
+		if g := of(d, state, now); state.Guarded[d.VMID] != g {
 			bodies = append(bodies, g)
 		}
 	}
 	return bodies
 }
 
-// appendMissing journals what the journal lacks of a resumed revision: guards that older releases wrote after the acceptance, in appends of their
-// own, and names of signers.
+// appendMissing journals what the journal lacks of a resumed revision: guards that older releases did not record, and names of
+// signers.
 func (in *Intake) appendMissing(ctx context.Context, accepted Accepted, policy *verify.Policy) error {
 	state := in.journal.State()
-	return in.journal.Append(ctx, append(newGuards(accepted, state), renamedApprovals(state, policy)...)...)
+	return in.journal.Append(ctx, append(newGuards(accepted, state, guard.Resume), renamedApprovals(state, policy)...)...)
 }
 
 // warnOfOrder logs an order that has no effect, since the person who signed it waits for one.

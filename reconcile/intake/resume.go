@@ -33,7 +33,7 @@ func (in *Intake) verifyAgain(ctx context.Context) (Accepted, error) {
 	id := gitsource.ID(last.Commit)
 	accepted, policy, err := in.check(ctx, id, verify.Base{Commit: id, ProvenTime: last.ProvenTime})
 	in.revoked = refusal(id, err, time.Time{}) != nil
-	if err == nil && !in.dryRun {
+	if err == nil && !in.dryRun && in.journal.Healthy() == nil {
 		err = in.appendMissing(ctx, accepted, policy)
 	}
 	if err == nil {

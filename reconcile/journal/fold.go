@@ -17,6 +17,7 @@ type fold struct {
 	assigned    *index[Label, int]
 	owned       *index[int, Owned]
 	guarded     *index[int, Guarded]
+	cluster     *entry[ClusterGuarded]
 	applied     *index[int, Applied]
 	ineffective *index[int, IneffectiveRestart]
 	attached    *index[int, Attached]
@@ -125,6 +126,9 @@ func (f *fold) needed() map[uint64]bool {
 	if f.accepted != nil {
 		seqs[f.accepted.seq] = true
 	}
+	if f.cluster != nil {
+		seqs[f.cluster.seq] = true
+	}
 	for _, s := range f.open {
 		seqs[s.Seq] = true
 		for _, seq := range s.dispatched {
@@ -164,6 +168,10 @@ func (f *fold) state() State {
 	if f.accepted != nil {
 		a := f.accepted.value
 		s.Accepted, s.AcceptedAt = &a, f.acceptedAt
+	}
+	if f.cluster != nil {
+		g := f.cluster.value
+		s.ClusterGuards = &g
 	}
 	for _, step := range f.open {
 		s.Open = append(s.Open, step.OpenStep)

@@ -32,7 +32,11 @@ func oneOfEach() []Body {
 		Ended{Step: "s1", Result: Failed, Error: "clone: <no space> \"left\"", Sent: true},
 		Assigned{Kind: "VirtualMachine", Name: "web-1", VMID: 101},
 		Owned{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Identity: "i1", Tag: "gitops-0a", UUID: "u1", Origin: Created, Task: "UPID:pve1:a"},
-		Guarded{VMID: 101, Kind: "VirtualMachine", Name: "web-1", Destroy: "deny", Recreate: "approve"},
+		Guarded{
+			VMID: 101, Kind: "VirtualMachine", Name: "web-1", Destroy: "deny", Recreate: "approve", Identity: "i1", Gone: true,
+			Rules: GuardRules{RebootPolicy: "window", Window: "Sat 02:00-04:00 UTC", ShutdownSeconds: 180, Suspended: "without end", MovedTo: 102},
+		},
+		ClusterGuarded{MaxDestroysPerDay: 3, Approvals: 2},
 		Applied{VMID: 101, Identity: "i1", Fingerprints: map[string]string{"cipassword": "f1"}},
 		IneffectiveRestart{VMID: 101, Revision: "main@sha1:c1", StepDigest: "d2"},
 		Attached{

@@ -61,11 +61,22 @@ var kinds = []*kind{
 	}.kind(),
 	row[Guarded]{
 		name: "guarded", version: 1,
-		newer:    func(b Guarded) int { return laterField(4, b.Recreate != "") },
+		newer: func(b Guarded) int {
+			if b.Identity != "" || b.Gone || b.Rules != (GuardRules{}) {
+				return 5
+			}
+			return laterField(4, b.Recreate != "")
+		},
 		decode:   decodeVia(func(b olderGuarded) Guarded { return b.Guarded }),
 		complete: func(b Guarded) bool { return b.VMID > 0 },
 		fold:     func(f *fold, r Record, b Guarded) { f.guarded.set(b.VMID, r, b) },
 		kept:     "until the vmid's next `guarded` or `disowned`",
+	}.kind(),
+	row[ClusterGuarded]{
+		name: "cluster-guarded", version: 5,
+		complete: func(b ClusterGuarded) bool { return b.Approvals > 0 && b.MaxDestroysPerDay >= 0 },
+		fold:     func(f *fold, r Record, b ClusterGuarded) { f.cluster = &entry[ClusterGuarded]{r.Seq, b} },
+		kept:     "until the next `cluster-guarded`",
 	}.kind(),
 	row[Applied]{
 		name: "applied", version: 2,

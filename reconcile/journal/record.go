@@ -111,14 +111,38 @@ type Disowned struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Guarded records the lifecycle rules that an accepted manifest gave a guest. Destroy stays in force after the manifest is removed. Older
-// releases did not record Recreate, which means approve then.
+// Guarded records the guards of a guest that are in force. They stay in force after the manifest is removed, and a manifest that asks for weaker
+// ones changes them only with approvals. Older releases recorded Destroy and Recreate only, and the oldest only Destroy.
 type Guarded struct {
-	VMID     int    `json:"vmid"`
-	Kind     string `json:"kind,omitempty"`
-	Name     string `json:"name,omitempty"`
-	Destroy  string `json:"destroy,omitempty"`  // deny, approve or allow
-	Recreate string `json:"recreate,omitempty"` // deny, approve or allow
+	VMID     int        `json:"vmid"`
+	Kind     string     `json:"kind,omitempty"`
+	Name     string     `json:"name,omitempty"`
+	Destroy  string     `json:"destroy,omitempty"`  // deny, approve or allow
+	Recreate string     `json:"recreate,omitempty"` // deny, approve or allow
+	Identity string     `json:"identity,omitempty"` // of the guest; "" while the agent does not own it
+	Gone     bool       `json:"gone,omitempty"`     // the guest vanished after its manifest was removed, and the agent did not destroy it
+	Rules    GuardRules `json:"rules,omitzero"`     // zero in a record of an older release
+}
+
+// GuardRules are the guards that older releases did not record. RebootPolicy is never empty in a record of this release.
+type GuardRules struct {
+	RecreateDefault  bool   `json:"recreateDefault,omitempty"`  // Recreate follows from the rest of the manifest, no line sets it
+	RebootPolicy     string `json:"rebootPolicy,omitempty"`     // never, approve, window or auto
+	Window           string `json:"window,omitempty"`           // of the policy window
+	ShutdownSeconds  int    `json:"shutdownSeconds,omitempty"`  // how long the guest may take to shut down
+	ForceStop        bool   `json:"forceStop,omitempty"`        // the guest is stopped hard afterwards
+	Protection       string `json:"protection,omitempty"`       // on, off, or "" if the manifest does not manage it
+	ProtectionLifted bool   `json:"protectionLifted,omitempty"` // approvals allow to write protection: off once
+	Mode             string `json:"mode,omitempty"`             // observe, or "" for enforce
+	Suspended        string `json:"suspended,omitempty"`        // the time at which it ends, "without end", or "" if the guest is not suspended
+	Adopt            string `json:"adopt,omitempty"`            // ifUnmanaged, or "" for deny
+	MovedTo          int    `json:"movedTo,omitempty"`          // another vmid that approvals allow its manifest to name
+}
+
+// ClusterGuarded records the guards of the Cluster that are in force.
+type ClusterGuarded struct {
+	MaxDestroysPerDay int `json:"maxDestroysPerDay"`
+	Approvals         int `json:"approvals"`
 }
 
 // Applied records the secrets that a guest received last. It replaces the guest's earlier Applied record. A fingerprint distinguishes
@@ -201,6 +225,7 @@ func (Assigned) isBody()           {}
 func (Owned) isBody()              {}
 func (Disowned) isBody()           {}
 func (Guarded) isBody()            {}
+func (ClusterGuarded) isBody()     {}
 func (Applied) isBody()            {}
 func (IneffectiveRestart) isBody() {}
 func (Attached) isBody()           {}

@@ -14,6 +14,7 @@ type State struct {
 	Assigned            map[Label]int              // vmid by label
 	Owned               map[int]Owned              // by vmid
 	Guarded             map[int]Guarded            // by vmid; lasts until the guest is disowned
+	ClusterGuards       *ClusterGuarded            // nil before the first acceptance by a release that records them
 	Applied             map[int]Applied            // by vmid; lasts until the guest is disowned
 	IneffectiveRestarts map[int]IneffectiveRestart // by vmid; lasts until the guest is disowned
 	Attached            map[int]Attached           // by vmid; lasts until the guest is disowned

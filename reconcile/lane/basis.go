@@ -7,6 +7,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
@@ -15,31 +16,34 @@ import (
 
 // Basis is the input of the lanes. The engine makes a new one whenever a part changes. It is immutable.
 type Basis struct {
-	Cluster   string
-	Revision  string       // "main@sha1:<40 hex>"; "" while none is in force
-	Epoch     epoch.Number // the epoch in which steps of this basis may begin
-	Guests    []guest.Desired
-	Policies  gate.Policies // of Guests
-	Guards    manifest.Guards
-	VMIDs     manifest.Range // of the Cluster
-	Inventory cluster.Inventory
-	Seen      map[int]guest.Observed // every guest that was read, by vmid; nil if no step can affect a volume
-	NoWrites  gate.WriteStop
-	Why       string                      // why nothing may be written
-	Waits     func(step plan.Step) string // what a step has to wait for; nil never waits
+	Cluster    string
+	Revision   string          // "main@sha1:<40 hex>"; "" while none is in force
+	Epoch      epoch.Number    // the epoch in which steps of this basis may begin
+	Guests     []guest.Desired // with the guards in effect
+	Policies   gate.Policies   // of Guests
+	Guards     manifest.Guards // of the Cluster, in effect
+	Minimum    guard.Minimum
+	Weakenings []guard.Weakening // held; a lane puts none into force
+	VMIDs      manifest.Range    // of the Cluster
+	Inventory  cluster.Inventory
+	Seen       map[int]guest.Observed // every guest that was read, by vmid; nil if no step can affect a volume
+	NoWrites   gate.WriteStop
+	Why        string                      // why nothing may be written
+	Waits      func(step plan.Step) string // what a step has to wait for; nil never waits
 }
 
 // Desired returns the desired state of all guests.
 func (b *Basis) Desired(state journal.State) plan.Desired {
 	return plan.Desired{
 		Cluster: b.Cluster, Revision: b.Revision, Guests: b.Guests, Owned: state.Owned, Remembered: state.Guarded, Applied: state.Applied,
-		Attached: state.Attached, VMIDs: b.VMIDs, NoRevision: b.Revision == "",
+		Attached: state.Attached, Weakenings: b.Weakenings, VMIDs: b.VMIDs, NoRevision: b.Revision == "",
 	}
 }
 
 // desiredFor returns the desired state of one guest.
 func (b *Basis) desiredFor(vmid int, state journal.State) plan.Desired {
 	want := b.Desired(state)
+	want.Weakenings = nil
 	want.Guests, want.Others, want.ClusterContext = nil, b.Guests, &plan.ClusterContext{Guests: b.Seen}
 	if d, named := b.desired(vmid); named {
 		want.Guests = []guest.Desired{*d}
@@ -81,7 +85,7 @@ func (b *Basis) Gate(state journal.State, now time.Time) gate.Gate {
 	g := gate.Gate{
 		Cluster: b.Cluster, Now: now, Policies: b.Policies, Remembered: state.Guarded, Owned: state.Owned,
 		Approvals: gate.NewApprovals(state.Orders), RequiredApprovals: b.Guards.Approvals, NamedGuests: len(b.Guests), MaxDestroy: b.Guards.MaxDestroysPerDay,
-		Destroyed: len(state.Destroys), Waits: b.Waits,
+		Minimum: b.Minimum, Destroyed: len(state.Destroys), Waits: b.Waits,
 	}
 	for _, open := range state.Open {
 		if open.Op == string(cluster.OpDestroy) {

@@ -11,6 +11,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/observe"
@@ -153,10 +154,14 @@ func (w *Worker) takeOwnership(ctx context.Context, basis *Basis, step plan.Step
 		owned.Origin, owned.UUID = journal.Adopted, guest.SMBIOSUUID(t.Seen)
 	}
 	records := []journal.Body{owned, firstSlots(basis, step, owned, t.Seen)}
+	state := w.journal.State()
 	if d, named := basis.desired(t.VMID); named {
-		records = append(records, ownership.Guarded(*d))
+		records = append(records, guard.Begin(d, owned, t.Seen, state, time.Now()))
 	}
-	orders := w.journal.State().Orders
+	if gone := step.GoneVMID; gone != 0 && gone != t.VMID {
+		records = append(records, journal.Disowned{VMID: gone, Reason: "created again as " + step.Guest.String()})
+	}
+	orders := state.Orders
 	for _, key := range verdict.ApprovalKeys {
 		order := orders[key].Ordered
 		order.Key, order.State = key, journal.OrderRun

@@ -135,6 +135,7 @@ func (l *lowering) desired(doc *document, s spec) guest.Desired {
 		Source: s.source(l), Suspend: c.suspended(l), Lifecycle: c.lifecycle.value(),
 		DependsOn: texts(c.dependsOn), Ignore: c.finish(l, s),
 	}
+	d.Settings = c.settings(l)
 	if c.state.set {
 		d.State = guest.RunState(c.state.value)
 	}

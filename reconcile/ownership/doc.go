@@ -10,7 +10,6 @@
 //   - Compare compares a live guest with its record and returns Evidence. Its methods answer the questions of a plan: Conflict (may the agent
 //     touch the guest?), Doubt (may it destroy the guest without an approval?), IsDifferentGuest (is the record obsolete?).
 //   - Confirm completes a record when the tag was seen on the guest for the first time.
-//   - Guarded returns the lifecycle that remains in force after the manifest is removed.
 //
 // Invariants:
 //

@@ -28,13 +28,10 @@ func singleCallStep(p Guest, live guest.Observed, c guest.Change, call cluster.C
 	return step
 }
 
-// defaultShutdownTimeout is the timeout of a shutdown if the lifecycle contains none.
-const defaultShutdownTimeout = 180 // seconds
-
 // shutdownSeconds returns the timeout of a shutdown in seconds.
 func shutdownSeconds(l guest.Lifecycle) int {
 	if l.ShutdownTimeout <= 0 {
-		return defaultShutdownTimeout
+		return int(guest.DefaultShutdownTimeout.Seconds())
 	}
 	return int(l.ShutdownTimeout.Seconds())
 }

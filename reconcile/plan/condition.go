@@ -63,6 +63,7 @@ const (
 	ReasonRemoved        ConditionReason = "removed"         // Orphaned: no manifest names the guest any more
 	ReasonUnusedVolumes  ConditionReason = "unused-volumes"  // Leftover: volumes belong to the guest that no slot uses
 	ReasonCopied         ConditionReason = "copied"          // Warned: another guest has the guest's marker, since it was cloned from it
+	ReasonMinimum        ConditionReason = "guard-minimum"   // Warned: the manifest asks for weaker guards than the host's minimum, which is in effect
 	ReasonWarnings       ConditionReason = "warnings"        // Warned: a task of the last work on the guest ended with warnings
 )
 
@@ -74,7 +75,7 @@ func ConditionReasons() []ConditionReason {
 		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,
-		ReasonNoRevision, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCopied, ReasonWarnings,
+		ReasonNoRevision, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCopied, ReasonMinimum, ReasonWarnings,
 	}
 }
 

@@ -23,6 +23,10 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 	owned, isOwned := want.Owned[d.VMID]
 	creating := owned.Claiming && owned.Origin == journal.Created && owned.Task == "" // with a task it was created, and is gone
 	existed := isOwned && !creating
+	gone := journal.Guarded{}
+	if !isOwned {
+		gone, existed = want.gone.As(d.Ref)
+	}
 	isOwned = isOwned && creating
 	mine := *d
 	if isOwned {
@@ -51,7 +55,7 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		Calls: []cluster.Call{call}, CopyTargets: copyTargets(d, call), TakesOwnership: !isOwned, Recreates: existed, Reason: "does not exist",
 	}
 	if existed {
-		step.Reason = "existed, and is gone"
+		step.Reason, step.GoneVMID = "existed, and is gone", gone.VMID
 	}
 	p.Node = call.Node
 	p.Steps = append(p.Steps, step)

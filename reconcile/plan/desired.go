@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
@@ -14,12 +15,15 @@ type Desired struct {
 	Guests     []guest.Desired
 	Others     []guest.Desired               // guests that manifests name and that are not planned; guests of Guests may be among them
 	Owned      map[int]journal.Owned         // by vmid
-	Remembered map[int]journal.Guarded       // last accepted lifecycle, by vmid
+	Remembered map[int]journal.Guarded       // guards in force, by vmid
 	Attached   map[int]journal.Attached      // volumes that the slots of guests held last, by vmid
 	Applied    map[int]journal.Applied       // secrets that were sent to guests last, by vmid
 	Secrets    map[secret.Place]secret.State // present state of the secrets; a secret that is missing here was not read
 	VMIDs      manifest.Range                // the Cluster's range of vmids
+	Weakenings []guard.Weakening             // held changes of guards in force
 	NoRevision bool                          // no revision is in force, so it is unknown which guests are wanted
+
+	gone guard.GoneGuests // of Remembered
 
 	ClusterContext *ClusterContext // the other guests, if a guest is planned alone; else nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guard"
 )
 
 // New returns the steps that bring got to want, ordered by wave, then vmid, and within a guest configuration before
@@ -14,6 +15,7 @@ import (
 // Why a removed manifest does not destroy its guest by itself: docs/adr/0004.
 func New(want Desired, got cluster.Snapshot) Plan {
 	plan := Plan{Cluster: want.Cluster, Revision: want.Revision, Guests: make([]Guest, 0, len(want.Guests))}
+	want.gone = guard.Gone(want.Remembered)
 	volumes := newHolders(want, got)
 	named := make(map[int]bool, len(want.Guests))
 	for i := range want.Guests {
@@ -31,5 +33,6 @@ func New(want Desired, got cluster.Snapshot) Plan {
 	slices.SortFunc(plan.Guests, func(a, b Guest) int {
 		return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Ref.VMID, b.Ref.VMID), cmp.Compare(a.Ref.Name, b.Ref.Name))
 	})
+	addWeakenings(&plan, want.Weakenings)
 	return plan
 }

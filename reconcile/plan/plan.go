@@ -11,6 +11,7 @@ type Plan struct {
 	Cluster  string
 	Revision string
 	Guests   []Guest // by wave, then vmid, then label
+	Guards   []Step  // held weakenings of the Cluster's guards
 }
 
 // Guest is the part of a plan that concerns one guest.
@@ -23,15 +24,19 @@ type Guest struct {
 	Changes    []guest.Change // every difference, including those that no step can remove
 	Steps      []Step         // in order; the later steps are planned again after the earlier ones ran
 	Conditions []Condition    // why a difference has no step
+	Guards     []Step         // held weakenings of its guards; they change nothing in the cluster, and no other step waits for them
 }
 
-// Empty reports whether every guest is as wanted.
+// Empty reports whether every guest, and every guard, is as wanted.
 func (p Plan) Empty() bool {
-	return !slices.ContainsFunc(p.Guests, func(g Guest) bool { return !g.Empty() })
+	return len(p.Guards) == 0 && !slices.ContainsFunc(p.Guests, func(g Guest) bool { return !g.Empty() })
 }
 
-// Empty reports whether the guest has no change, no step and no condition.
-func (g Guest) Empty() bool {
+// Empty reports whether the guest has no change, no step, no held weakening and no condition.
+func (g Guest) Empty() bool { return len(g.Guards) == 0 && g.Converged() }
+
+// Converged reports whether the guest has no change, no step and no condition: in the cluster it is as wanted.
+func (g Guest) Converged() bool {
 	return len(g.Changes) == 0 && len(g.Steps) == 0 && len(g.Conditions) == 0
 }
 

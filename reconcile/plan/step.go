@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/queue"
 )
@@ -31,12 +32,21 @@ type Step struct {
 	Recreates       bool            // the guest existed and is gone, and the agent did not destroy it
 	AfterAdoption   bool            // the guest is adopted first: the identity that an approval names does not exist yet
 	Reason          string          // for people: "removed from the repository", "state: running"
+
+	GoneVMID int              // of a step that creates a gone guest again: the vmid of the journal's record, if it is not the guest's
+	Weakens  *guard.Weakening // of the operation OpWeaken: what an approval puts into force; such a step has no calls
 }
+
+// OpWeaken puts a weaker guard into force. It is no call to Proxmox, so the table of the package cluster does not contain it.
+const OpWeaken cluster.Op = "weaken"
 
 // Digest identifies the exact step in an approval: 32 hexadecimal digits over the cluster, the guest's identity, the destroyed and detached
 // volumes, and every call of the step. The node and Proxmox's config digest are not part of it: migrations, backups and snapshots change them
 // without changing the effect of the step.
 func (s Step) Digest(clusterName, identity string) string {
+	if s.Weakens != nil {
+		return s.Weakens.Digest
+	}
 	type call struct {
 		Op      cluster.Op        `json:"op"`
 		CloneOf int               `json:"cloneOf,omitempty"`

@@ -17,7 +17,8 @@ type Report struct {
 	Writes     Writes      `json:"writes"`
 	Proxmox    Proxmox     `json:"proxmox"`
 	Journal    Journal     `json:"journal"`
-	Guests     []Guest     `json:"guests"` // by vmid, then label
+	Guards     *Guards     `json:"guards,omitempty"` // nil while no revision is in force
+	Guests     []Guest     `json:"guests"`           // by vmid, then label
 	Unmanaged  []GuestName `json:"unmanaged"`
 	QueueDepth int         `json:"queueDepth"`
 	Cycle      uint64      `json:"cycle"` // counts from the start of the agent
@@ -54,6 +55,14 @@ type Writes struct {
 	Reason  gate.WriteStop `json:"reason,omitempty"`
 	Message string         `json:"message,omitempty"`
 	Paused  *pause.Note    `json:"paused,omitempty"` // while a person has paused the agent, also if Reason is another one
+}
+
+// Guards describes the guards of the Cluster that are in effect.
+type Guards struct {
+	Approvals         int        `json:"approvals"` // people who must approve a held step
+	MaxDestroysPerDay int        `json:"maxDestroysPerDay"`
+	Minimum           []string   `json:"minimum,omitempty"` // bounds that the host's configuration sets, for people
+	Held              []HeldStep `json:"held,omitempty"`    // changes of the Cluster's manifest that would weaken these guards
 }
 
 // Proxmox describes whether the cluster answers.

@@ -39,7 +39,13 @@ func recordText(body journal.Body) string {
 	case journal.Disowned:
 		return fmt.Sprintf("%d%s", b.VMID, term.Prefixed(": ", b.Reason))
 	case journal.Guarded:
-		return fmt.Sprintf("%s/%s (%d): destroy %s", b.Kind, b.Name, b.VMID, cmp.Or(b.Destroy, "approve"))
+		text := fmt.Sprintf("%s/%s (%d): destroy %s", b.Kind, b.Name, b.VMID, cmp.Or(b.Destroy, "approve"))
+		if b.Gone {
+			text += ", gone without the agent"
+		}
+		return text
+	case journal.ClusterGuarded:
+		return fmt.Sprintf("%d approvals, %d destroys in a day", b.Approvals, b.MaxDestroysPerDay)
 	case journal.Applied:
 		return fmt.Sprintf("%d has the current secrets for %s", b.VMID, cmp.Or(strings.Join(slices.Sorted(maps.Keys(b.Fingerprints)), ", "), "no key"))
 	case journal.IneffectiveRestart:

@@ -18,14 +18,15 @@ const (
 	actionBlocked action = "blocked"
 	actionWaiting action = "waiting" // all changes are written, and take effect after a restart
 	actionUnknown action = "unknown" // the guest could not be read
+	actionGuard   action = "guard"   // only a guard would become weaker, after an approval
 )
 
 func (a action) symbol() string {
-	return map[action]string{actionCreate: "+", actionChange: "~", actionDestroy: "-", actionBlocked: "!", actionWaiting: "!", actionUnknown: "?"}[a]
+	return map[action]string{actionCreate: "+", actionChange: "~", actionDestroy: "-", actionBlocked: "!", actionWaiting: "!", actionUnknown: "?", actionGuard: "!"}[a]
 }
 
 func (a action) colour() term.Colour {
-	return map[action]term.Colour{actionCreate: term.Green, actionChange: term.Yellow, actionDestroy: term.Red, actionBlocked: term.Red, actionWaiting: term.Yellow, actionUnknown: term.Red}[a]
+	return map[action]term.Colour{actionCreate: term.Green, actionChange: term.Yellow, actionDestroy: term.Red, actionBlocked: term.Red, actionWaiting: term.Yellow, actionUnknown: term.Red, actionGuard: term.Yellow}[a]
 }
 
 // actionOf returns create or destroy if a step does that, change if there is any other step, and an action from the conditions otherwise.
@@ -44,6 +45,8 @@ func actionOf(p plan.Guest) action {
 		return actionDestroy
 	case len(p.Steps) > 0:
 		return actionChange
+	case len(p.Guards) > 0 && len(p.Conditions) == 0 && len(p.Changes) == 0:
+		return actionGuard
 	case len(p.Conditions) > 0 && !slices.ContainsFunc(p.Conditions, waits):
 		return actionWaiting
 	default:

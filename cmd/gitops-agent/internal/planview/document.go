@@ -8,6 +8,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
 // A Document is a plan for printing, and the JSON result of the command plan. Guests that are in sync are only counted.
@@ -18,6 +19,7 @@ type Document struct {
 	Revision      string      `json:"revision"` // or the directory of a working copy
 	Summary       Summary     `json:"summary"`
 	Guests        []guestView `json:"guests"`
+	Guards        []stepView  `json:"guards,omitempty"`   // held changes that would weaken the guards of the Cluster
 	Warnings      []string    `json:"warnings,omitempty"` // of the manifests
 }
 
@@ -74,7 +76,40 @@ func NewDocument(subject Subject, preview reconcile.Preview, labels []string) (D
 			document.add(newGuestView(g, preview.Gate.Judge).readAt(preview.Observed.Guests[g.Ref.VMID].ReadAt, preview.Gate.Now))
 		}
 	}
+	for _, s := range preview.Plan.Guards {
+		document.Guards = append(document.Guards, newStepView(s, preview.Gate.Judge(s)))
+	}
+	document.Summary.Held += document.heldGuards()
 	return document, nil
+}
+
+// Differs reports whether the plan contains anything to do or to decide.
+func (d Document) Differs() bool { return len(d.Guests) > 0 || len(d.Guards) > 0 }
+
+// heldGuards counts the changes that would weaken a guard, each once: one change may concern several guests.
+func (d Document) heldGuards() int {
+	digests := map[string]bool{}
+	count := func(steps []stepView) {
+		for _, s := range steps {
+			if s.Op == plan.OpWeaken && s.Held != nil {
+				digests[s.Digest] = true
+			}
+		}
+	}
+	count(d.Guards)
+	for _, g := range d.Guests {
+		count(g.Steps)
+	}
+	return len(digests)
+}
+
+// blocks returns the guests to print, after the Cluster if one of its guards would become weaker.
+func (d Document) blocks() []guestView {
+	if len(d.Guards) == 0 {
+		return d.Guests
+	}
+	own := guestView{Action: actionGuard, GuestName: report.GuestName{Kind: "Cluster", Name: d.Cluster}, Steps: d.Guards}
+	return append([]guestView{own}, d.Guests...)
 }
 
 func (d *Document) add(g guestView) {
@@ -93,6 +128,7 @@ func (d *Document) add(g guestView) {
 		s.Waiting++
 	case actionUnknown:
 		s.Unknown++
+	case actionGuard:
 	}
 	s.Held += g.held()
 }

@@ -7,6 +7,7 @@ import (
 	"gitops-agent/cmd/gitops-agent/internal/term"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
 )
@@ -39,12 +40,13 @@ func fixtureDocument() Document {
 		d.add(view)
 	}
 	d.Summary.InSync = 7
+	d.Summary.Held += d.heldGuards()
 	return d
 }
 
 func fixture() []plannedGuest {
 	return []plannedGuest{
-		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), volumeInUse(), volumeUsersUnknown(),
+		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), volumeInUse(), volumeUsersUnknown(), weakened(),
 		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
 	}
 }
@@ -209,6 +211,19 @@ func volumeInUse() plannedGuest {
 
 func volumeUsersUnknown() plannedGuest {
 	return destroy("old-4", 221, held(gate.HoldVolumeUsersUnknown, "it is unknown who uses the volumes (node-offline): node pve2 is offline", "start the node"))
+}
+
+// weakened is a guest in sync whose manifest allows more than before.
+func weakened() plannedGuest {
+	w := &guard.Weakening{Field: guest.GuardDestroy, Old: "deny", New: "allow", Origin: at("guests/mail.yaml", 9, 5), Digest: "5f1c0e9d8b7a69584736251403f2e1d0"}
+	mail := ref(guest.VirtualMachine, "mail-1", 230)
+	verdict := held(gate.HoldGuard, "the manifest weakens lifecycle.destroy: deny -> allow (guests/mail.yaml:9:5); the old value stays in force: 0 of 2 approvals",
+		"gitops-agent approve "+w.Digest)
+	verdict.Digest = w.Digest
+	return plannedGuest{
+		plan:     plan.Guest{Ref: mail, Node: "pve1", Managed: true, Origin: at("guests/mail.yaml", 1, 1), Guards: []plan.Step{plan.WeakeningStep(mail, w)}},
+		verdicts: []gate.Verdict{verdict},
+	}
 }
 
 func emptyDesired() plannedGuest {

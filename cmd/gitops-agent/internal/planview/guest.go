@@ -37,7 +37,7 @@ func newGuestView(p plan.Guest, judge func(plan.Step) gate.Verdict) guestView {
 	for _, c := range p.Changes {
 		g.Changes = append(g.Changes, changeView{report.NewChange(c)})
 	}
-	for _, s := range p.Steps {
+	for _, s := range slices.Concat(p.Steps, p.Guards) {
 		g.Steps = append(g.Steps, newStepView(s, judge(s)))
 	}
 	return g
@@ -68,11 +68,22 @@ func (g guestView) read() string {
 	return "read " + g.age.Truncate(time.Second).String() + " ago"
 }
 
-// held counts the steps that wait for a person.
+// held counts the steps that wait for a person, without those that would weaken a guard.
 func (g guestView) held() int {
 	n := 0
 	for _, s := range g.Steps {
-		if s.Held != nil && !s.waits() {
+		if s.Held != nil && !s.waits() && s.Op != plan.OpWeaken {
+			n++
+		}
+	}
+	return n
+}
+
+// weakenings counts the guards that would become weaker.
+func (g guestView) weakenings() int {
+	n := 0
+	for _, s := range g.Steps {
+		if s.Op == plan.OpWeaken {
 			n++
 		}
 	}
@@ -103,8 +114,10 @@ func (g guestView) outcome() string {
 		words = append(words, "waits for a restart")
 	case actionChange:
 		words = g.effects()
+	case actionGuard:
+		words = append(words, "a guard would become weaker")
 	}
-	if n := g.held(); n > 0 {
+	if n := g.held() + g.weakenings(); n > 0 {
 		words = append(words, term.Count(n, "step")+" held")
 	}
 	return strings.Join(words, "; ")
@@ -130,7 +143,7 @@ func (g guestView) effects() []string {
 		switch {
 		case s.Adopts:
 			add("is adopted")
-		case len(s.Keys) == 0:
+		case len(s.Keys) == 0 && s.Op != plan.OpWeaken:
 			add(string(s.Op))
 		}
 	}

@@ -25,9 +25,9 @@ func WriteMarkdown(out io.Writer, d Document) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "### %s\n\n%s\n", d.Summary, markdownText(d.heading()))
 	writeMarkdownWarnings(&b, d.Warnings)
-	writeMarkdownSummary(&b, d.Guests)
+	writeMarkdownSummary(&b, d.blocks())
 	omitted := 0
-	for _, g := range d.Guests {
+	for _, g := range d.blocks() {
 		section := markdownSection(g)
 		if b.Len()+len(section) > maxComment {
 			omitted++

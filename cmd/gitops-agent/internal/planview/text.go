@@ -26,7 +26,7 @@ func WriteText(out io.Writer, d Document) {
 
 func (t textPrinter) write(d Document) {
 	t.line(term.Plain, "", d.heading())
-	for _, g := range d.Guests {
+	for _, g := range d.blocks() {
 		_, _ = fmt.Fprintln(t.out)
 		t.writeGuest(g)
 	}

@@ -74,6 +74,18 @@ func headRows(r report.Report) [][]term.Cell {
 	if p := r.Writes.Paused; p != nil {
 		add(term.Yellow, "paused", p.String())
 	}
+	if g := r.Guards; g != nil {
+		for _, text := range g.Minimum {
+			add(term.Plain, "minimum", text+", set by this host")
+		}
+		for _, h := range g.Held {
+			add(term.Yellow, "held", h.Message)
+			add(term.Plain, "remedy", h.Hint)
+			for _, u := range h.Uncounted {
+				add(term.Yellow, "uncounted", u.Message)
+			}
+		}
+	}
 	shown := slices.Contains([]gate.WriteStop{gate.StopNotReady, gate.StopJournal, gate.StopPaused}, r.Writes.Reason) // in the rows above
 	if !r.Writes.Allowed && r.Source.Accepted != nil && !shown {
 		add(term.Yellow, "no writes", r.Writes.Message)

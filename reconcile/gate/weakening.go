@@ -1,0 +1,39 @@
+package gate
+
+import (
+	"gitops-agent/reconcile/guard"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
+)
+
+// judgeWeakening releases a weaker guard with the approvals that the guards in force require. Neither mode: observe nor a suspension holds it, since
+// both may be what is weakened, and the step changes nothing in the cluster.
+func (g Gate) judgeWeakening(step plan.Step) Verdict {
+	w := step.Weakens
+	why := "the manifest weakens " + w.String()
+	if at := w.Origin.String(); at != "" {
+		why += " (" + at + ")"
+	}
+	if others := w.Others(step.Guest.VMID); others != "" {
+		why += ", " + others
+	}
+	return g.judgeDigest(HoldGuard, w.Digest, why+"; the old value stays in force")
+}
+
+// liftsProtection reports whether the step interrupts nothing but ends the protection, which approvals have put into force. The protection needs no
+// second approval then.
+func (g Gate) liftsProtection(step plan.Step) bool {
+	if !guard.IsProtectionLifted(g.Remembered[step.Guest.VMID]) {
+		return false
+	}
+	lifts := false
+	for _, c := range step.Changes {
+		switch {
+		case c.Key == "protection":
+			lifts = true
+		case c.Class == guest.Disruptive, c.Class == guest.Destructive:
+			return false
+		}
+	}
+	return lifts
+}

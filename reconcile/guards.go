@@ -1,0 +1,154 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"time"
+
+	"gitops-agent/reconcile/epoch"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guard"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
+)
+
+// guards are the guards in effect, and what they were derived from.
+type guards struct {
+	now     guard.Resolved
+	wanted  []guest.Desired // as the manifests want them
+	guarded map[int]journal.Guarded
+	owned   map[int]journal.Owned
+	cluster journal.ClusterGuarded
+
+	since  map[string]time.Time // when each held weakening of the Cluster's guards began
+	report *report.Guards       // of the present cycle; nil if no revision is in force
+}
+
+// resolveGuards derives the guests with the guards in effect, if the manifests or the guards in force have changed, or a suspension has ended. It is
+// the only place from which the engine takes desired guests.
+func (e *Engine) resolveGuards(now time.Time) {
+	if !e.force.Accepted.Valid() {
+		return
+	}
+	state, wanted := e.opts.Journal.State(), e.force.Accepted.Guests()
+	var cluster journal.ClusterGuarded
+	if state.ClusterGuards != nil {
+		cluster = *state.ClusterGuards
+	}
+	g := &e.guards
+	ended := !g.now.Ends.IsZero() && !now.Before(g.now.Ends)
+	if !ended && g.cluster == cluster && sameSlice(g.wanted, wanted) && g.wanted != nil && sameMap(g.guarded, state.Guarded) && sameMap(g.owned, state.Owned) {
+		return
+	}
+	g.now = guard.Resolve(e.guardInput(state, now))
+	g.wanted, g.guarded, g.owned, g.cluster = wanted, state.Guarded, state.Owned, cluster
+	if !sameSlice(e.guests, g.now.Guests) {
+		e.observer.DueChanged(e.guests, g.now.Guests)
+		e.guests, e.policies = g.now.Guests, gate.NewPolicies(g.now.Guests)
+	}
+}
+
+// guardInput returns the revision in force, and the guards in force.
+func (e *Engine) guardInput(state journal.State, now time.Time) guard.Input {
+	a := e.force.Accepted
+	return guard.Input{Cluster: a.Set().Cluster, Guests: a.Guests(), State: state, Minimum: e.opts.Minimum, At: now}
+}
+
+// sameMap reports whether two maps are one map. The maps of the journal's state are replaced when they change.
+func sameMap[K comparable, V any](a, b map[K]V) bool {
+	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
+}
+
+// releaseWeakenings puts the weakenings into force that have enough approvals: the new guards are journaled and the approvals used up in one append,
+// and a new epoch begins, so that no lane works with the old guards.
+func (e *Engine) releaseWeakenings(ctx context.Context) {
+	if e.basis.Load().NoWrites != gate.WritesAllowed || len(e.guards.now.Weakenings) == 0 || len(e.released(e.guards.now, e.opts.Journal.State())) == 0 {
+		return
+	}
+	var released []guard.Weakening
+	number, err := e.epochs.Change(e.epoch, func() error {
+		state, now := e.opts.Journal.State(), time.Now()
+		input := e.guardInput(state, now)
+		records := []journal.Body{}
+		for _, r := range e.released(guard.Resolve(input), state) {
+			released = append(released, r.weakening)
+			records = append(records, spent(state, r.keys)...)
+			records = append(records, journal.Event{Name: "guard-weakened", Revision: e.basis.Load().Revision, Message: r.weakening.String()})
+		}
+		if len(released) == 0 {
+			return errNothingReleased
+		}
+		return e.opts.Journal.Append(ctx, append(records, guard.Release(input, released)...)...)
+	})
+	switch {
+	case errors.Is(err, errNothingReleased), errors.Is(err, epoch.ErrSuperseded):
+		return // the next cycle works with what has changed
+	case err != nil:
+		e.log.WarnContext(ctx, "weaker guards not put into force", "error", err)
+		return
+	}
+	for _, w := range released {
+		e.log.InfoContext(ctx, "guard weakened as approved", "change", w.String(), "guests", len(w.Guests), "digest", w.Digest)
+	}
+	e.epoch = number
+	e.setBasis(e.basis.Load().Waits)
+}
+
+var errNothingReleased = errors.New("no weaker guard has enough approvals")
+
+// releasedWeakening is a weakening that the gate releases, with the keys of its approvals.
+type releasedWeakening struct {
+	weakening guard.Weakening
+	keys      []string
+}
+
+// released returns the weakenings that the gate releases.
+func (e *Engine) released(resolved guard.Resolved, state journal.State) []releasedWeakening {
+	judge := e.basis.Load().Gate(state, time.Now())
+	judge.RequiredApprovals = resolved.Guards.Approvals
+	var list []releasedWeakening
+	for i := range resolved.Weakenings {
+		if v := judge.Judge(plan.WeakeningStep(guest.Ref{}, &resolved.Weakenings[i])); !v.Held {
+			list = append(list, releasedWeakening{resolved.Weakenings[i], v.ApprovalKeys})
+		}
+	}
+	return list
+}
+
+// spent returns the records of approvals that were used.
+func spent(state journal.State, keys []string) []journal.Body {
+	var records []journal.Body
+	for _, key := range slices.Compact(slices.Clone(keys)) {
+		order := state.Orders[key].Ordered
+		order.Key, order.State = key, journal.OrderRun
+		records = append(records, order)
+	}
+	return records
+}
+
+// assessGuards notes the guards of the Cluster in effect, and their held weakenings.
+func (e *Engine) assessGuards(planned plan.Plan, judge gate.Gate, now time.Time) {
+	since := make(map[string]time.Time, len(planned.Guards))
+	r := &report.Guards{
+		Approvals: e.guards.now.Guards.Approvals, MaxDestroysPerDay: e.guards.now.Guards.MaxDestroysPerDay, Minimum: e.opts.Minimum.Texts(),
+	}
+	for _, step := range planned.Guards {
+		h, isHeld := heldWeakening(step, judge, func(id string) time.Time {
+			if since[id] = now; !e.guards.since[id].IsZero() {
+				since[id] = e.guards.since[id]
+			}
+			return since[id]
+		})
+		if isHeld {
+			r.Held = append(r.Held, h)
+		}
+	}
+	e.guards.since, e.guards.report = since, nil
+	if e.force.Accepted.Valid() {
+		e.guards.report = r
+	}
+}
