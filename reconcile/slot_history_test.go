@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
@@ -387,4 +390,69 @@ func TestOlderStateDoubtsSlots(t *testing.T) {
 		l.waitForHold(201, gate.HoldApproval)
 		l.waitForCondition(201, "volume-lost", "scsi1 held an unknown volume")
 	})
+}
+
+// TestCrashWhileASlotIsFilled crashes the agent around the call that adds a disk, and detaches the disk before the next start. The disk is attached
+// again, or the step is held; the slot gets no second volume. Without a disk to detach, a virtual machine gets its disk without an approval.
+func TestCrashWhileASlotIsFilled(t *testing.T) {
+	guests := map[string]struct {
+		vmid          int
+		before, after string
+		slot          string
+	}{
+		"vm": {201, vmYAML("web-1", 201), vmYAML("web-1", 201, "disks: {scsi1: {storage: local-lvm, size: 4Gi}}"), "scsi1"},
+		"ct": {210, dnsYAML(), withMount(), "mp0"},
+	}
+	for kind, test := range guests {
+		for _, at := range []string{"before-call", "after-call", "waiting"} {
+			for _, remove := range []bool{false, true} {
+				if kind == "ct" && at == "waiting" {
+					continue // the call has no task
+				}
+				t.Run(fmt.Sprintf("%s/%s/removed_%t", kind, at, remove), func(t *testing.T) {
+					runLab(t, nil, func(t *testing.T, l *lab) {
+						l.sim.Guard()
+						l.files["guest.yaml"] = test.before
+						l.push("one guest", alice)
+						stop := l.start()
+						l.converge()
+						time.Sleep(time.Minute) // so that the tasks of this run are not taken for those of the next
+						stop()
+						l.files["guest.yaml"] = test.after
+						l.push("a disk", alice)
+						d := &crashingCluster{Cluster: l.cluster, op: cluster.OpConfig, at: at}
+						l.opts.Cluster = d
+						stop = l.start()
+						eventually(l, "the crash", d.crashed.Load)
+						stop()
+						l.opts.Cluster = l.cluster
+						time.Sleep(time.Minute) // the task ends
+						volume := l.volume(test.vmid, test.slot)
+						if volume != "" {
+							l.write(test.vmid, "delete="+test.slot)
+						}
+						if volume != "" && remove {
+							l.sim.AnnounceFree(volume)
+							l.write(test.vmid, "delete=unused0")
+						}
+						before := l.volumesOf(test.vmid)
+						defer l.start()()
+						if volume == "" && kind == "vm" {
+							l.converge()
+							return
+						}
+						l.waitForHold(test.vmid, gate.HoldApproval)
+						l.waitForCondition(test.vmid, "volume-lost", test.slot+" held an unknown volume")
+						time.Sleep(30 * time.Minute)
+						if diff := cmp.Diff(before, l.volumesOf(test.vmid)); diff != "" {
+							t.Errorf("volumes differ (-want +got):\n%s", diff)
+						}
+						if v := l.sim.Violations(); len(v) != 0 {
+							t.Errorf("got violations %v, want none", v)
+						}
+					})
+				})
+			}
+		}
+	}
 }

@@ -39,7 +39,7 @@ type Worker struct {
 	hooks   Hooks
 	confirm func(ctx context.Context, recent time.Duration) error
 
-	began      sync.Map   // ids of the open steps that this process began
+	fillsSeen  sync.Map   // ids of open steps: a volume that their calls created cannot be gone again without the agent having seen it
 	destroying sync.Mutex // held while destroys are counted and one begins
 
 	mu      sync.Mutex

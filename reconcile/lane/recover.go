@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/journal"
 )
 
 // settleOpen closes the steps of a guest that a crash or a lost reply left open. Nothing new is done for the guest before.
@@ -20,6 +21,9 @@ func (w *Worker) settleOpen(ctx context.Context, vmid int) error {
 		c := w.finish(ctx, open, settled(open, result, nil))
 		if c.result == "" {
 			return c.err
+		}
+		if c.result == journal.Unknown && w.neverRan(ctx, open) {
+			w.fillsSeen.Store(open.Step, true)
 		}
 		if err := w.end(ctx, open.Begun, c); err != nil {
 			return err

@@ -24,7 +24,7 @@ func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict 
 	if err := w.begin(ctx, basis, step, begun, seen); err != nil {
 		return nil, err
 	}
-	w.began.Store(id, true)
+	w.fillsSeen.Store(id, true)
 	started := time.Now()
 	w.hooks.stepBegun(step, id)
 	c := w.finish(ctx, journal.OpenStep{Begun: begun, Time: started}, w.dispatch(ctx, basis, id, step, calls))
@@ -59,6 +59,6 @@ func (w *Worker) end(ctx context.Context, begun journal.Begun, c conclusion) err
 	if err := w.append(ctx, append(closing(begun, c, state), w.endFilling(ctx, begun, c, state)...)...); err != nil {
 		return err
 	}
-	w.began.Delete(begun.Step)
+	w.fillsSeen.Delete(begun.Step)
 	return nil
 }

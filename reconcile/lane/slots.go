@@ -57,15 +57,26 @@ func (w *Worker) endFilling(ctx context.Context, begun journal.Begun, c conclusi
 	return []journal.Body{slots.Revert(record, added)}
 }
 
-// filledNothing reports whether a step with an unknown outcome created no volume. Only the process that began the step can tell: it has waited
-// until no call of the step could still act, and a volume that came and went meanwhile held no data. Later a person may have detached the volume.
+// filledNothing reports whether a step with an unknown outcome created no volume. The process that began the step can tell: it has waited until no
+// call of the step could still act, and a volume that came and went meanwhile held no data. After a restart of the agent, a person may have detached
+// and removed the volume, unless the step has no task.
 func (w *Worker) filledNothing(ctx context.Context, begun journal.Begun, record journal.Attached) bool {
-	if _, ours := w.began.Load(begun.Step); !ours {
+	if _, seen := w.fillsSeen.Load(begun.Step); !seen {
 		return false
 	}
 	row := cluster.Row{Kind: guest.Kind(begun.Kind), VMID: begun.VMID, Node: begun.Node}
 	seen, err := observe.ReadGuest(ctx, w.cluster, row, guest.Version{})
 	return err == nil && slots.Explains(record, seen)
+}
+
+// neverRan reports whether Proxmox certainly did not execute the call of an open step: the call would have left a task.
+func (w *Worker) neverRan(ctx context.Context, open journal.OpenStep) bool {
+	hasTask := len(open.TaskTypes) > 0 && open.Detail[detailLast] == "" // of the call that fills the slots
+	if open.Detail[detailFills] == "" || !hasTask || open.Dispatched > 0 {
+		return false
+	}
+	ran, err := waitForLostTask(ctx, w.cluster, open)
+	return err == nil && !ran
 }
 
 // recordSlots journals the first record of the slots of an owned guest that has none, because an older release created or adopted it.
