@@ -9,6 +9,7 @@ import (
 
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
 
@@ -33,6 +34,7 @@ var (
 	fleetOrphaned  = describe("orphaned_guests", "Guests that the agent owns and that no manifest names.")
 	fleetSuspended = describe("suspended_guests", "Guests whose manifest suspends all changes.")
 	fleetHeld      = describe("steps_held", "Steps that the gate holds, by reason.", "reason")
+	fleetReasons   = describe("conditions", "Guests with a condition, by the reason of the condition.", "reason")
 	fleetOldest    = describe("held_oldest_timestamp_seconds", "When the step that is held for the longest time was first held, 0 if no step is held.")
 
 	sourceInfo   = describe("source_info", "The accepted revision.", "ref", "commit")
@@ -50,7 +52,7 @@ var (
 func (reportCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		guestInfo, guestInSync, guestDriftKeys, guestHeld, guestDrift, guestConverged, guestObserved,
-		fleetGuests, fleetDrift, fleetUnmanaged, fleetOrphaned, fleetSuspended, fleetHeld, fleetOldest,
+		fleetGuests, fleetDrift, fleetUnmanaged, fleetOrphaned, fleetSuspended, fleetHeld, fleetReasons, fleetOldest,
 		sourceInfo, sourceCommit, sourceSuccess, queueDepth, inflight, journalHealthy, writesAllowed,
 	} {
 		ch <- d
@@ -102,7 +104,7 @@ func sendGuest(send sender, g report.Guest) {
 }
 
 func sendFleet(send sender, r *report.Report) {
-	sync, class, reason := map[string]int{}, map[string]int{}, map[string]int{}
+	sync, class, reason, conditions := map[string]int{}, map[string]int{}, map[string]int{}, map[plan.ConditionReason]int{}
 	orphaned, suspended, oldest := 0, 0, 0.0
 	guards := map[string]bool{} // digests: one held change of a guard may concern several guests
 	count := func(h report.HeldStep) {
@@ -127,6 +129,9 @@ func sendFleet(send sender, r *report.Report) {
 		for _, h := range g.Held {
 			count(h)
 		}
+		for _, c := range g.Conditions {
+			conditions[c.Reason]++
+		}
 		if !g.Managed {
 			orphaned++
 		}
@@ -142,6 +147,9 @@ func sendFleet(send sender, r *report.Report) {
 	}
 	for _, h := range gate.HoldReasons() {
 		send(fleetHeld, float64(reason[string(h)]), string(h))
+	}
+	for _, c := range plan.ConditionReasons() {
+		send(fleetReasons, float64(conditions[c]), string(c))
 	}
 	send(fleetUnmanaged, float64(len(r.Unmanaged)))
 	send(fleetOrphaned, float64(orphaned))

@@ -129,7 +129,7 @@ func holdCondition(reason gate.HoldReason) plan.ConditionType {
 		return plan.WaitsFor
 	case gate.HoldVolumeInUse, gate.HoldVolumeUsersUnknown:
 		return plan.Blocked
-	case gate.HoldApproval, gate.HoldDenied, gate.HoldDestroyLimit, gate.HoldEmptyDesired, gate.HoldGuard, gate.HoldObserve, gate.HoldRecreateDenied, gate.HoldWindow,
+	case gate.HoldApproval, gate.HoldDenied, gate.HoldDestroyLimit, gate.HoldEmptyDesired, gate.HoldGuard, gate.HoldObserve, gate.HoldRecreateDenied, gate.HoldTaskHangs, gate.HoldWindow,
 		gate.HoldWritesStopped:
 	}
 	return plan.Held
@@ -189,6 +189,12 @@ func minimumCondition(fields []guest.GuardField) plan.Condition {
 func failedCondition(t *track, guests []guest.Desired) plan.Condition {
 	if c, denied := deniedCondition(t, guests); denied {
 		return c
+	}
+	if hanging := t.hangingTask(); hanging != nil {
+		return plan.Condition{
+			Type: plan.Blocked, Reason: plan.ReasonTaskHangs, Message: hanging.Error(),
+			Hint: "look at the task in Proxmox; stop it there if it will not end. The agent aborts no task, and does nothing else for this guest until the task ends",
+		}
 	}
 	reason := plan.ReasonError
 	if t.failedStep.Op != "" {

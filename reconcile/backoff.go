@@ -15,6 +15,7 @@ import (
 const (
 	firstRetry    = 5 * time.Second
 	lastRetry     = 5 * time.Minute
+	hangingRetry  = time.Minute      // between two looks at a task that hangs
 	terminalRetry = 30 * time.Minute // after an error that only a person or a new revision removes
 	heavyTries    = 3                // tries of a failed move or restart, and of a call that Proxmox refuses as invalid, before terminalRetry
 	waveTries     = 5                // tries, in a bit more than a minute, before guests of higher waves no longer wait
@@ -29,6 +30,10 @@ type backoff struct {
 // after returns the backoff after one more failure: exponential with jitter. It is long for an error that no repetition removes, and for an
 // operation that is heavy on the guest.
 func (b backoff) after(err error, op cluster.Op, now time.Time) backoff {
+	var hanging *lane.HangingTaskError
+	if errors.As(err, &hanging) {
+		return backoff{until: now.Add(hangingRetry)}
+	}
 	b.failures++
 	wait := min(firstRetry<<min(b.failures-1, 10), lastRetry)
 	if isTerminal(err) || likelyRefusedAgain(err, op) && b.failures > heavyTries {

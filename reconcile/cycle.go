@@ -94,8 +94,11 @@ func (e *Engine) learn() {
 	now := time.Now()
 	for _, r := range e.lanes.empty() {
 		e.observer.Learn(observe.Sighting{VMID: r.VMID, Seen: r.Seen, Absence: r.Absence, Again: r.Steps > 0 || r.Err != nil})
-		if e.track(guest.Ref{VMID: r.VMID}).learn(r, now) {
+		t := e.track(guest.Ref{VMID: r.VMID})
+		before := t.hangingTask()
+		if t.learn(r, now) {
 			e.log.Warn("guest not brought in sync", "vmid", r.VMID, "error", r.Err)
 		}
+		e.noteHangingTask(r.VMID, before, t.hangingTask())
 	}
 }

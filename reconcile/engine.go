@@ -40,6 +40,7 @@ type Options struct {
 	Check    time.Duration      // within which guests are read in full that did not change according to VMList; 0 is 10 times Resync
 	Parallel int                // lanes that work at the same time; 0 is 8
 	Limits   queue.Limits       // of the resources that these lanes share
+	Tasks    cluster.TaskTimes  // how long tasks may run
 	DryRun   bool               // plan and report, write nothing
 	Floors   writer.Keeper      // stores the floor and the writer outside the state directory; nil stores none
 	TakeOver bool               // claim the cluster even if another agent has claimed it

@@ -53,7 +53,8 @@ func NewEngine(opts Options) *Engine {
 	})
 	e.worker = lane.New(lane.Options{
 		Cluster: opts.Cluster, Volumes: volumes.New(opts.Cluster, observe.VMListVersions(opts.VMList)), Journal: opts.Journal, Vault: e.vault, Epochs: &e.epochs, Basis: e.basis.Load, StepID: newStepID, Hooks: e.loggedHooks(),
-		Confirm: e.writer.Confirm,
+		Confirm:   e.writer.Confirm,
+		TaskTimes: opts.Tasks,
 	})
 	e.basis.Store(&lane.Basis{Cluster: opts.Scope.Cluster, NoWrites: gate.StopNoRevision, Why: "no revision was accepted yet"})
 	e.report.Store(&report.Report{Cluster: opts.Scope.Cluster, Source: e.source})

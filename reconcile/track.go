@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"errors"
 	"time"
 
 	"gitops-agent/reconcile/gate"
@@ -87,13 +88,22 @@ func (t *track) volumeHold(step plan.Step) (gate.Verdict, bool) {
 // recover forgets the failures of the guest.
 func (t *track) recover() { t.retry, t.failed, t.failedStep = backoff{}, nil, plan.Step{} }
 
+// hangingTask returns the task of the guest that still runs after its time, or nil.
+func (t *track) hangingTask() *lane.HangingTaskError {
+	var hanging *lane.HangingTaskError
+	if t.failed != nil && errors.As(t.failed, &hanging) {
+		return hanging
+	}
+	return nil
+}
+
 // mayRun reports whether the guest's backoff is over and the guest does not flap.
 func (t *track) mayRun(now time.Time) bool { return t.retry.over(now) && !t.flaps.overLimit(now) }
 
 // failsRepeatedly reports whether the guest failed so often, or for such a reason, that guests of higher waves no longer wait for it.
 func (t *track) failsRepeatedly() bool {
 	switch {
-	case isTerminal(t.failed):
+	case isTerminal(t.failed), t.hangingTask() != nil:
 		return true
 	case likelyRefusedAgain(t.failed, t.failedStep.Op):
 		return t.retry.failures > heavyTries

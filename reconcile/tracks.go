@@ -34,7 +34,9 @@ func (e *Engine) forgetTracks(planned plan.Plan) {
 // clearFailures lets guests be tried again that failed or flapped under the revision before.
 func clearFailures(tracks map[trackKey]*track) {
 	for _, t := range tracks {
-		t.recover()
+		if t.hangingTask() == nil { // no revision ends a task
+			t.recover()
+		}
 		t.flaps = flapDamper{}
 	}
 }

@@ -103,6 +103,7 @@ func (a *Agent) open(ctx context.Context) error {
 		Poll:  time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
 		VMList: c.Proxmox.VMListFile, Check: time.Duration(c.Proxmox.VMListCheck),
 		Parallel: c.Parallel, Limits: queue.Limits{PerNode: c.Limits.GuestsPerNode, PerStorage: c.Limits.CopiesPerStorage}, DryRun: a.opts.DryRun,
+		Tasks:    c.Limits.TaskTime.times(),
 		TakeOver: a.opts.TakeOver,
 		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Logger: a.opts.Logger, Hooks: hooks(m),
 		Secrets: secrets, Minimum: c.Minimum(),

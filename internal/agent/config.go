@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"gitops-agent/reconcile/cluster"
 )
 
 // Config is the agent's only configuration: a file on the agent's host, never in the repository. The comment of each field is its
@@ -44,6 +46,23 @@ type LimitsConfig struct {
 	// CopiesPerStorage is the number of clones, imports, restores and moves that write to one storage at the same time. Proxmox locks a
 	// storage while it allocates volumes. Default 2.
 	CopiesPerStorage int `yaml:"copies_per_storage"`
+	// TaskTime is how long tasks of Proxmox may run until the agent works on other guests and reports the task. It aborts no task.
+	TaskTime TaskTimeConfig `yaml:"task_time"`
+}
+
+// TaskTimeConfig bounds the time that the agent waits for tasks.
+type TaskTimeConfig struct {
+	// Copies is the time of clones, imports, restores, migrations and moves of disks. Default 12h.
+	Copies Duration `yaml:"copies"`
+	// Allocates is the time of resizes, conversions to templates and destroys. Default 1h.
+	Allocates Duration `yaml:"allocates"`
+	// Others is the time of changes of the configuration, and of starts, reboots, shutdowns and stops; the time that a guest has to shut down is
+	// added. Default 15m.
+	Others Duration `yaml:"others"`
+}
+
+func (c TaskTimeConfig) times() cluster.TaskTimes {
+	return cluster.TaskTimes{Copies: time.Duration(c.Copies), Allocates: time.Duration(c.Allocates), Others: time.Duration(c.Others)}
 }
 
 // ClusterConfig names the cluster.

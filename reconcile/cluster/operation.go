@@ -42,6 +42,7 @@ type operation struct {
 	bringsUp       bool         // others wait until the guest exists or runs, so the operation waits for dependencies and lower waves itself
 	heavy          bool         // a repetition interrupts the guest or copies whole volumes: repeat it slowly
 	volumes        volumeScope  // the volumes that the call attaches, changes or deletes
+	taskKind       taskKind     // what decides how long a task of the call takes
 }
 
 // operations is the one place that describes operations. The rows are in the order of a guest's life, in which a plan sorts its steps.
@@ -50,21 +51,24 @@ type operation struct {
 var operations = []operation{
 	{
 		op: OpCreate, vmTasks: []string{"qmcreate", "qmrestore"}, containerTasks: []string{"vzcreate", "vzrestore"}, bringsUp: true,
-		volumes: namedVolumes,
+		volumes: namedVolumes, taskKind: copies,
 	},
 	{
 		op: OpMigrate, vmTasks: []string{"qmigrate", "hamigrate"}, containerTasks: []string{"vzmigrate", "hamigrate"},
-		leavesTask: true, heavy: true, volumes: localVolumes,
+		leavesTask: true, heavy: true, volumes: localVolumes, taskKind: copies,
 	},
 	{op: OpConfig, vmTasks: []string{"qmconfig"}, mayAnswerNull: true, writesConfig: true, volumes: namedVolumes},
-	{op: OpResize, vmTasks: []string{"resize"}, containerTasks: []string{"resize"}, mayAnswerNull: true, writesConfig: true},
-	{op: OpMove, vmTasks: []string{"qmmove"}, containerTasks: []string{"move_volume"}, writesConfig: true, heavy: true, volumes: volumesOfSlot},
+	{op: OpResize, vmTasks: []string{"resize"}, containerTasks: []string{"resize"}, mayAnswerNull: true, writesConfig: true, taskKind: allocates},
+	{op: OpMove, vmTasks: []string{"qmmove"}, containerTasks: []string{"move_volume"}, writesConfig: true, heavy: true, volumes: volumesOfSlot, taskKind: copies},
 	{op: OpCloudInit, mayAnswerNull: true},
 	{op: OpPool, mayAnswerNull: true},
 	{op: OpHAAdd, mayAnswerNull: true},
 	{op: OpHASet, mayAnswerNull: true},
 	{op: OpHARemove, mayAnswerNull: true},
-	{op: OpTemplate, vmTasks: []string{"qmtemplate"}, containerTasks: []string{"vztemplate"}, mayAnswerNull: true, leavesTask: true, volumes: allVolumes},
+	{
+		op: OpTemplate, vmTasks: []string{"qmtemplate"}, containerTasks: []string{"vztemplate"},
+		mayAnswerNull: true, leavesTask: true, volumes: allVolumes, taskKind: allocates,
+	},
 	{
 		op: OpStart, vmTasks: []string{"qmstart", "hastart"}, containerTasks: []string{"vzstart", "hastart"},
 		reaches: guest.StatusRunning, runState: true, bringsUp: true,
@@ -81,7 +85,7 @@ var operations = []operation{
 		op: OpStop, vmTasks: []string{"qmstop", "hastop"}, containerTasks: []string{"vzstop", "hastop"},
 		reaches: guest.StatusStopped, runState: true,
 	},
-	{op: OpDestroy, vmTasks: []string{"qmdestroy"}, containerTasks: []string{"vzdestroy"}, volumes: ownVolumes},
+	{op: OpDestroy, vmTasks: []string{"qmdestroy"}, containerTasks: []string{"vzdestroy"}, volumes: ownVolumes, taskKind: allocates},
 }
 
 // volumeScope says which volumes a call attaches, changes or deletes.

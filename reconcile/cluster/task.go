@@ -72,6 +72,14 @@ type TaskQuery struct {
 	Since time.Time // all times if zero
 }
 
+// TaskNode returns the node within a UPID, "pve1"; "" if the text is not a UPID.
+func TaskNode(upid string) string {
+	if parts := strings.Split(upid, ":"); len(parts) > 5 && parts[0] == "UPID" {
+		return parts[1]
+	}
+	return ""
+}
+
 // TaskType returns the worker type within a UPID, "qmstart"; "" if the text is not a UPID.
 func TaskType(upid string) string {
 	if parts := strings.Split(upid, ":"); len(parts) > 5 && parts[0] == "UPID" {

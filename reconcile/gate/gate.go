@@ -24,8 +24,9 @@ const (
 	HoldEmptyDesired  HoldReason = "empty-desired"  // no manifest names any guest, so nothing is destroyed
 	HoldObserve       HoldReason = "observe-mode"
 	HoldSuspended     HoldReason = "suspended"
-	HoldWindow        HoldReason = "window"    // the guest may restart only within lifecycle.window
-	HoldWaits         HoldReason = "waits-for" // a dependency or a lower wave comes first
+	HoldTaskHangs     HoldReason = "task-hangs" // two tasks hang on the node, so it gets no further one
+	HoldWindow        HoldReason = "window"     // the guest may restart only within lifecycle.window
+	HoldWaits         HoldReason = "waits-for"  // a dependency or a lower wave comes first
 	HoldWritesStopped HoldReason = "writes-stopped"
 
 	HoldRecreateDenied HoldReason = "recreate-denied" // lifecycle.recreate: deny; approvals have no effect
@@ -39,7 +40,7 @@ const (
 // HoldReasons lists every reason, for metrics that start at zero.
 func HoldReasons() []HoldReason {
 	return []HoldReason{
-		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldGuard, HoldObserve, HoldRecreateDenied, HoldSuspended, HoldVolumeInUse,
+		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldGuard, HoldObserve, HoldRecreateDenied, HoldSuspended, HoldTaskHangs, HoldVolumeInUse,
 		HoldVolumeUsersUnknown, HoldWaits, HoldWindow, HoldWritesStopped,
 	}
 }
@@ -58,6 +59,7 @@ type Gate struct {
 	Destroyed         int                         // number of calls to destroy a guest that were sent in the last 24 hours, with any outcome; running destroys included
 	MaxDestroy        int                         // highest number of destroys in 24 hours; 0 allows none
 	NoWrites          string                      // why the agent may not write now; "" if it may
+	HangingTasks      map[string]int              // number of tasks by node that still run after their time; nil if there are none
 	Waits             func(step plan.Step) string // returns the dependency or lower wave that the step waits for, "" if none; no step waits if nil
 }
 
@@ -118,6 +120,9 @@ func (g Gate) Judge(step plan.Step) Verdict {
 		return held(HoldObserve, "the manifest contains mode: observe", "set spec.mode: enforce")
 	case policy.Suspend.Active(g.Now):
 		return held(HoldSuspended, policy.Suspend.String(), "remove spec.suspend")
+	case g.hangingNode(step) != "":
+		node := g.hangingNode(step)
+		return held(HoldTaskHangs, fmt.Sprintf("%d tasks hang on %s", g.HangingTasks[node], node), "look at the tasks of this node in Proxmox, and stop those that will not end")
 	case step.Op == cluster.OpDestroy:
 		return g.judgeDestroy(step)
 	case step.Op == cluster.OpReboot:
@@ -136,6 +141,23 @@ func (g Gate) Judge(step plan.Step) Verdict {
 		return g.judgeApproval(step, interruption(step))
 	}
 	return Verdict{}
+}
+
+// maxHangingTasks is how many hanging tasks of a node the agent tolerates. Hanging tasks usually have a common cause, such as a storage that does
+// not answer, and another one would only hang too.
+const maxHangingTasks = 2
+
+// hangingNode returns a node that the step needs and on which too many tasks hang, "" if there is none.
+func (g Gate) hangingNode(step plan.Step) string {
+	if len(g.HangingTasks) == 0 {
+		return ""
+	}
+	for _, use := range step.Uses() {
+		if use.Node != "" && g.HangingTasks[use.Node] >= maxHangingTasks {
+			return use.Node
+		}
+	}
+	return ""
 }
 
 // startsThroughHA reports whether the step makes the HA manager start the guest.

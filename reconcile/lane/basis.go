@@ -28,8 +28,9 @@ type Basis struct {
 	Inventory  cluster.Inventory
 	Seen       map[int]guest.Observed // every guest that was read, by vmid; nil if no step can affect a volume
 	NoWrites   gate.WriteStop
-	Why        string                      // why nothing may be written
-	Waits      func(step plan.Step) string // what a step has to wait for; nil never waits
+	Why        string                                        // why nothing may be written
+	Waits      func(step plan.Step) string                   // what a step has to wait for; nil never waits
+	Hanging    func(journal.State, time.Time) map[string]int // number of hanging tasks by node; nil knows none
 }
 
 // Desired returns the desired state of all guests.
@@ -86,6 +87,9 @@ func (b *Basis) Gate(state journal.State, now time.Time) gate.Gate {
 		Cluster: b.Cluster, Now: now, Policies: b.Policies, Remembered: state.Guarded, Owned: state.Owned,
 		Approvals: gate.NewApprovals(state.Orders), RequiredApprovals: b.Guards.Approvals, NamedGuests: len(b.Guests), MaxDestroy: b.Guards.MaxDestroysPerDay,
 		Minimum: b.Minimum, Destroyed: len(state.Destroys), Waits: b.Waits,
+	}
+	if b.Hanging != nil {
+		g.HangingTasks = b.Hanging(state, now)
 	}
 	for _, open := range state.Open {
 		if open.Op == string(cluster.OpDestroy) {

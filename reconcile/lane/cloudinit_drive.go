@@ -24,7 +24,7 @@ func needsDrive(begun journal.Begun) bool {
 // writeDrive writes the cloud-init drive that a step still needs, after the task of its configuration if that is known.
 func (w *Worker) writeDrive(ctx context.Context, step journal.OpenStep, c conclusion) conclusion {
 	if step.UPID != "" {
-		if _, err := w.wait(ctx, step.UPID); err != nil && !errors.Is(err, cluster.ErrNoTask) {
+		if _, err := w.boundedFor(step).Wait(ctx, step.UPID); err != nil && !errors.Is(err, cluster.ErrNoTask) {
 			return conclusion{err: err, dispatched: c.dispatched}
 		}
 	}

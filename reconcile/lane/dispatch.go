@@ -50,7 +50,7 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step pla
 			return conclusion{err: err}
 		}
 		if upid != "" {
-			task, err := w.wait(ctx, upid)
+			task, err := w.wait(ctx, call, upid)
 			task = calls[i].MaskTask(task)
 			switch {
 			case errors.Is(err, cluster.ErrNoTask) || err == nil && task.Lost():
@@ -87,7 +87,7 @@ func (w *Worker) afterDoubt(ctx context.Context, id string, doubt error) conclus
 		if errors.Is(doubt, cluster.ErrUnanswered) {
 			late = open.Time.Add(lateTime)
 		}
-		result, err := settle(ctx, w.cluster, open, w.journal.State().Owned[open.VMID], late)
+		result, err := settle(ctx, w.boundedFor(open), open, w.journal.State().Owned[open.VMID], late)
 		switch {
 		case err != nil:
 			return conclusion{err: errors.Join(doubt, err)}

@@ -25,6 +25,8 @@ type Options struct {
 	// always confirms.
 	Confirm func(ctx context.Context, recent time.Duration) error
 	Hooks   Hooks
+
+	TaskTimes cluster.TaskTimes
 }
 
 // Worker executes the steps of guests, each guest in its own lane. It is safe for concurrent use.
@@ -39,6 +41,8 @@ type Worker struct {
 	hooks   Hooks
 	confirm func(ctx context.Context, recent time.Duration) error
 
+	taskTimes  cluster.TaskTimes
+	hanging    hangingTasks
 	fillsSeen  sync.Map   // ids of open steps: a volume that their calls created cannot be gone again without the agent having seen it
 	destroying sync.Mutex // held while destroys are counted and one begins
 
@@ -54,6 +58,7 @@ func New(opts Options) *Worker {
 	return &Worker{
 		cluster: opts.Cluster, journal: opts.Journal, vault: opts.Vault, epochs: opts.Epochs, basis: opts.Basis, stepID: opts.StepID, hooks: opts.Hooks,
 		volumes: opts.Volumes, refused: make(map[int]bool), confirm: opts.Confirm,
+		taskTimes: opts.TaskTimes, hanging: hangingTasks{tasks: make(map[int]*HangingTaskError), looked: make(map[int]bool)},
 	}
 }
 

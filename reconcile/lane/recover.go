@@ -14,7 +14,7 @@ func (w *Worker) settleOpen(ctx context.Context, vmid int) error {
 		if open.VMID != vmid {
 			continue
 		}
-		result, err := settle(ctx, w.cluster, open, state.Owned[vmid], open.Time.Add(lateTime))
+		result, err := settle(ctx, w.boundedFor(open), open, state.Owned[vmid], open.Time.Add(lateTime))
 		if err != nil {
 			return err
 		}

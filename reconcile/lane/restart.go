@@ -25,10 +25,11 @@ const (
 func (w *Worker) finishRestart(ctx context.Context, step journal.OpenStep, c conclusion) conclusion {
 	reboot := cluster.Call{Op: cluster.OpReboot, Kind: guest.Kind(step.Kind), Node: step.Node, VMID: step.VMID}
 	err := w.waitUntilRunning(ctx, reboot)
+	hanging := (*HangingTaskError)(nil)
 	switch {
 	case err == nil:
 		return c
-	case !errors.Is(err, errNoEffect):
+	case !errors.Is(err, errNoEffect), errors.As(err, &hanging):
 		return conclusion{err: err, dispatched: c.dispatched}
 	}
 	down := fmt.Errorf("%s %d does not run after its restart: %w", reboot.Kind, reboot.VMID, errors.Join(c.err, err))
@@ -85,7 +86,7 @@ func (w *Worker) start(ctx context.Context, id string, start cluster.Call) error
 	if err := w.append(ctx, journal.Dispatched{Step: id, UPID: upid}); err != nil {
 		return err
 	}
-	task, err := w.wait(ctx, upid)
+	task, err := w.wait(ctx, start, upid)
 	switch {
 	case err != nil:
 		return fmt.Errorf("start it: %w", err)
@@ -95,8 +96,9 @@ func (w *Worker) start(ctx context.Context, id string, start cluster.Call) error
 	return w.waitForEffect(ctx, start, upid)
 }
 
-// waitUntilRunning waits until the guest runs: up to startTimeout without a start task, and for as long as a start task runs.
+// waitUntilRunning waits until the guest runs: up to startTimeout without a start task, and for as long as a start task may run.
 func (w *Worker) waitUntilRunning(ctx context.Context, call cluster.Call) error {
+	reader := w.bounded(cluster.Call{Op: cluster.OpStart})
 	return poll(ctx, startTimeout, func(ctx context.Context) (bool, error) {
 		running, err := w.hasStatus(ctx, call, guest.StatusRunning)
 		if running || err != nil {
@@ -106,7 +108,7 @@ func (w *Worker) waitUntilRunning(ctx context.Context, call cluster.Call) error 
 		if err != nil || upid == "" {
 			return false, err
 		}
-		if _, err := w.cluster.Wait(ctx, upid); err != nil {
+		if _, err := reader.Wait(ctx, upid); err != nil {
 			return false, fmt.Errorf("wait for the start of %d: %w", call.VMID, err)
 		}
 		return w.hasStatus(ctx, call, guest.StatusRunning)

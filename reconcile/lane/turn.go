@@ -55,7 +55,8 @@ func stepOSType(step plan.Step, wanted []guest.Desired, live guest.Observed) str
 
 // Work executes the released steps of one guest until none is left, or until a step needs something shared that is not among uses. It first
 // settles the open steps of the guest.
-func (w *Worker) Work(ctx context.Context, vmid int, uses []queue.Resource) Result {
+func (w *Worker) Work(ctx context.Context, vmid int, uses []queue.Resource) (result Result) {
+	defer func() { w.hanging.note(vmid, result.Err) }()
 	t := &turn{Result: Result{VMID: vmid}, uses: uses}
 	if t.Err = w.settleOpen(ctx, vmid); t.Err != nil {
 		return t.Result

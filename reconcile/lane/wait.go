@@ -13,11 +13,16 @@ import (
 // begins with it.
 const maxFailedWaits = 5
 
-// wait waits for the end of a task. A failed request does not show the state of the task, so it is repeated, with a bound: other guests need the lane.
-func (w *Worker) wait(ctx context.Context, upid string) (cluster.Task, error) {
+// wait waits for the end of the task of a call that was sent now. A failed request does not show the state of the task, so it is repeated, with a
+// bound: other guests need the lane.
+func (w *Worker) wait(ctx context.Context, call cluster.Call, upid string) (cluster.Task, error) {
+	reader := w.bounded(call)
 	for failures, delay := 1, time.Second; ; failures, delay = failures+1, 2*delay {
-		task, err := w.cluster.Wait(ctx, upid)
+		task, err := reader.Wait(ctx, upid)
 		if err == nil || ctx.Err() != nil || failures == maxFailedWaits || errors.Is(err, cluster.ErrDenied) || errors.Is(err, cluster.ErrNoTask) {
+			return task, err
+		}
+		if hanging := (*HangingTaskError)(nil); errors.As(err, &hanging) {
 			return task, err
 		}
 		select {

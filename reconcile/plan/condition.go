@@ -49,6 +49,7 @@ const (
 	ReasonNoVMID         ConditionReason = "no-vmid"         // Blocked: the agent has no free vmid to assign
 	ReasonPartlyCreated  ConditionReason = "partly-created"  // Blocked: another call is still creating the guest, or left it incomplete
 	ReasonSecret         ConditionReason = "secret"          // Blocked: a secret cannot be given to the guest
+	ReasonTaskHangs      ConditionReason = "task-hangs"      // Blocked: a task of the guest still runs after the time that its operation may take
 	ReasonVolumeInUse    ConditionReason = "volume-in-use"   // Blocked: another guest uses a volume that the plan would destroy or attach
 	ReasonVolumeLost     ConditionReason = "volume-lost"     // Blocked: an empty slot held a volume that cannot be attached again
 	ReasonDenied         ConditionReason = "denied"          // Failed: the token lacks a privilege
@@ -72,7 +73,7 @@ func ConditionReasons() []ConditionReason {
 	return []ConditionReason{
 		ReasonDiffers, ReasonPendingRestart,
 		ReasonCannotCreate, ReasonFlapping, ReasonHidden, ReasonImpossible, ReasonLocked, ReasonMayExist, ReasonNoSecret, ReasonNoSource,
-		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonVolumeInUse, ReasonVolumeLost,
+		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,
 		ReasonNoRevision, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCopied, ReasonMinimum, ReasonWarnings,

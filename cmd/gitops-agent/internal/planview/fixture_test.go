@@ -46,7 +46,7 @@ func fixtureDocument() Document {
 
 func fixture() []plannedGuest {
 	return []plannedGuest{
-		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), volumeInUse(), volumeUsersUnknown(), weakened(),
+		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(),
 		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
 	}
 }
@@ -223,6 +223,16 @@ func weakened() plannedGuest {
 	return plannedGuest{
 		plan:     plan.Guest{Ref: mail, Node: "pve1", Managed: true, Origin: at("guests/mail.yaml", 1, 1), Guards: []plan.Step{plan.WeakeningStep(mail, w)}},
 		verdicts: []gate.Verdict{verdict},
+	}
+}
+
+// taskHangs is on a node whose tasks do not end.
+func taskHangs() plannedGuest {
+	start := step(cluster.OpStart, guest.Live, "start")
+	start.Calls = []cluster.Call{{Op: cluster.OpStart, Node: "pve1"}}
+	return plannedGuest{
+		plan:     plan.Guest{Ref: ref(guest.VirtualMachine, "files-2", 220), Node: "pve1", Managed: true, Origin: at("guests/files.yaml", 20, 1), Steps: []plan.Step{start}},
+		verdicts: []gate.Verdict{held(gate.HoldTaskHangs, "2 tasks hang on pve1", "look at the tasks of this node in Proxmox, and stop those that will not end")},
 	}
 }
 
