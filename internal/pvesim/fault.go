@@ -27,6 +27,7 @@ const (
 	TaskNeverEnds FaultKind = "task-never-ends" // the task stays at Phase until aborted
 	LostWorker    FaultKind = "lost-worker"     // 500 "got no worker upid"; a create leaves a config with lock=create
 	EditBefore    FaultKind = "edit-before"     // another actor sets Key to Value just before the call acts
+	CommentBefore FaultKind = "comment-before"  // another client sets the comment of the pool Key to Value just before the call acts; the pool is made if there is none
 	SlowCall      FaultKind = "slow-call"       // the node needs Delay for the call, which occupies one of its workers
 	FailMidway    FaultKind = "fail-midway"     // a config write fails with Text after it has written Phase keys in random order
 	ListRace      FaultKind = "list-race"       // for Delay after the destroy that the call starts, the list of VMs still reads the guest's file and answers 500
@@ -83,7 +84,7 @@ func (s *Sim) Inject(f Fault) error {
 func isKnownFault(k FaultKind) bool {
 	switch k {
 	case Latency, ProxyStatus, ErrorText, DropBefore, DropAfter, HoldBefore, HoldAfter, TruncatedBody, InvalidJSON, TaskFails,
-		TaskKilled, TaskNeverEnds, LostWorker, EditBefore, SlowCall, FailMidway, ListRace, StaysDown:
+		TaskKilled, TaskNeverEnds, LostWorker, EditBefore, CommentBefore, SlowCall, FailMidway, ListRace, StaysDown:
 		return true
 	}
 	return false
@@ -144,6 +145,8 @@ func (s *Sim) before(f *Fault, c *call) (resp response, done bool) {
 			vmid = c.vmid()
 		}
 		_ = s.Edit(vmid, f.Key, f.Value) // a missing guest needs no edit
+	case CommentBefore:
+		s.SetPoolComment(f.Key, f.Value)
 	case TaskFails, TaskKilled, TaskNeverEnds, LostWorker, SlowCall, FailMidway, ListRace, StaysDown:
 		c.fault = f
 	case DropAfter, HoldAfter, TruncatedBody, InvalidJSON:
@@ -169,7 +172,7 @@ func (s *Sim) after(f *Fault, c *call, resp response) response {
 		resp.truncated = true
 	case InvalidJSON:
 		resp = response{status: http.StatusOK, reason: "OK", body: []byte(`{"data":<html>`)}
-	case Latency, DropBefore, HoldBefore, EditBefore, TaskFails, TaskKilled, TaskNeverEnds, LostWorker, SlowCall, FailMidway, ListRace, StaysDown:
+	case Latency, DropBefore, HoldBefore, EditBefore, CommentBefore, TaskFails, TaskKilled, TaskNeverEnds, LostWorker, SlowCall, FailMidway, ListRace, StaysDown:
 	}
 	return resp
 }

@@ -14,6 +14,16 @@ type pool struct {
 	storages []string
 }
 
+// storedComment returns what Proxmox reads back of a comment. It is a field of a line of user.cfg: line breaks, colons and other characters than ASCII
+// are escaped and come back, also in comments of thousands of characters. Blanks at both ends are lost, and so is a comment that Perl takes for false.
+func storedComment(text string) string {
+	text = strings.Trim(text, " ")
+	if text == "0" {
+		return ""
+	}
+	return text
+}
+
 // poolOf returns the name of a guest's pool, or "". The state is locked.
 func (s *Sim) poolOf(vmid int) string {
 	for id, p := range s.pools {
@@ -94,9 +104,9 @@ func (s *Sim) poolObject(p *pool, with poolDetail) *object {
 func listPools(c *call) (reply, error) {
 	s := c.sim
 	if id := c.params["poolid"]; id != "" {
-		p, err := c.visiblePool(id)
-		if err != nil {
-			return reply{}, err
+		p := s.pools[id] // without a privilege: Proxmox does not use the result of its check
+		if p == nil {
+			return reply{}, apiErrorf("pool '%s' does not exist", id)
 		}
 		var a array
 		a.add(s.poolObject(p, poolMembers))
@@ -139,7 +149,7 @@ func createPool(c *call) (reply, error) {
 		if c.sim.pools[id] != nil {
 			return apiErrorf("create pool failed: pool '%s' already exists", id)
 		}
-		c.sim.pools[id] = &pool{id: id, comment: c.params["comment"]}
+		c.sim.pools[id] = &pool{id: id, comment: storedComment(c.params["comment"])}
 		return nil
 	})
 	if err != nil {
@@ -160,7 +170,7 @@ func updatePool(c *call) (reply, error) {
 		next := *p
 		next.vms, next.storages = slices.Clone(p.vms), slices.Clone(p.storages)
 		if comment, ok := c.params["comment"]; ok {
-			next.comment = comment
+			next.comment = storedComment(comment)
 		}
 		if err := c.changeMembers(&next); err != nil {
 			return err

@@ -56,10 +56,21 @@ func (s *Sim) AddVolume(id string, size int64) error {
 	})
 }
 
+// SetPoolComment changes the comment of a pool, as another client does. It makes the pool if there is none.
+func (s *Sim) SetPoolComment(id, comment string) {
+	_ = s.locked(func() error {
+		if s.pools[id] == nil {
+			s.pools[id] = &pool{id: id}
+		}
+		s.pools[id].comment = storedComment(comment)
+		return nil
+	})
+}
+
 // AddPool adds a pool with the given comment and members.
 func (s *Sim) AddPool(id, comment string, vmids ...int) {
 	_ = s.locked(func() error {
-		s.pools[id] = &pool{id: id, comment: comment, vms: vmids}
+		s.pools[id] = &pool{id: id, comment: storedComment(comment), vms: vmids}
 		return nil
 	})
 }

@@ -173,7 +173,7 @@ func (t *task) applyFault(phase int) error {
 			return errClosed
 		}
 	case Latency, ProxyStatus, ErrorText, DropBefore, DropAfter, HoldBefore, HoldAfter, TruncatedBody, InvalidJSON, LostWorker,
-		EditBefore, SlowCall, FailMidway, ListRace, StaysDown:
+		EditBefore, CommentBefore, SlowCall, FailMidway, ListRace, StaysDown:
 	}
 	return nil
 }
