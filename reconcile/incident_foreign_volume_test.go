@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gitops-agent/internal/pvesim"
@@ -204,4 +205,117 @@ func TestIncidentVolumeIsAttachedByHandBeforeTheDestroy(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestIncidentUsersOfAVolumeAreNotKnown removes a guest while the agent cannot know who uses its volumes: the token may not see every guest, a guest
+// cannot be read, or a node with guests that can access the storage is offline. The destroy is held until the reason is gone.
+func TestIncidentUsersOfAVolumeAreNotKnown(t *testing.T) {
+	const token = "gitops@pve!agent"
+	all := pvesim.ACL{Path: "/", Role: "Administrator"}
+	tests := map[string]struct {
+		storage     string
+		begin, end  func(l *lab)
+		cause, hint string
+	}{
+		"hidden_guests": {
+			"local-lvm",
+			func(l *lab) {
+				l.sim.SetPrivileges(token, []pvesim.ACL{all, {Path: "/vms/1000", Role: "PVEVMUser", Privileges: nil}, {Path: "/vms/1001", Privileges: []string{"VM.Clone"}}})
+			},
+			func(l *lab) { l.sim.SetPrivileges(token, []pvesim.ACL{all}) },
+			"no-audit", "VM.Audit on /vms/1001",
+		},
+		"unreadable_guest": {
+			"local-lvm",
+			func(l *lab) {
+				l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Path: "/qemu/1000/pending$", Kind: pvesim.ProxyStatus, Status: 596, Times: 1000000}))
+			},
+			func(l *lab) { l.sim.ClearFaults() },
+			"guest-unread", "make the guest readable",
+		},
+		"offline_node": {
+			"ceph", func(l *lab) { l.sim.StopNode("pve2") }, func(l *lab) { l.sim.StartNode("pve2") }, "node-offline", "start the node",
+		},
+		"offline_node_without_the_storage": {"local-lvm", func(l *lab) { l.sim.StopNode("pve2") }, nil, "", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab(t, newSim(t, pvesim.Options{Nodes: []string{"pve1", "pve2"}, Storages: []pvesim.Storage{
+					{ID: "local", Type: "dir", Path: "/var/lib/vz", Content: "images,rootdir,iso,vztmpl,import,snippets,backup"},
+					{ID: "local-lvm", Type: "lvmthin", Content: "images,rootdir"}, {ID: "ceph", Type: "lvmthin", Content: "images,rootdir", Shared: true},
+				}}))
+				for vmid, node := range map[int]string{1000: "pve1", 1001: "pve2"} {
+					_, err := l.sim.AddVM(pvesim.Guest{VMID: vmid, Node: node, Config: fmt.Sprintf("name: foreign-%d\nmemory: 512\n", vmid)})
+					l.ok(err)
+				}
+				l.files["cluster.yaml"] = clusterYAML
+				l.files["old.yaml"] = strings.Replace(vmYAML("old", 201, "disks: {scsi1: {storage: "+test.storage+", size: 4Gi}}", "lifecycle: {destroy: allow}"),
+					"clone: {name: tmpl-debian-12}", "blank: {}", 1)
+				l.files["keep.yaml"] = vmYAML("keep", 205)
+				l.push("two guests", alice)
+				defer l.start()()
+				l.converge()
+				test.begin(l)
+				delete(l.files, "old.yaml")
+				l.waitForAcceptance(l.push("the old one goes", alice))
+				if test.cause != "" {
+					l.waitForVolumeHold(201, gate.HoldVolumeUsersUnknown, test.cause)
+					if hint := l.guest(l.engine.Report(), 201).Held[0].Hint; !strings.Contains(hint, test.hint) {
+						t.Errorf("got the remedy %q, want %q", hint, test.hint)
+					}
+					time.Sleep(10 * time.Minute)
+					if l.sim.Config(201) == "" {
+						t.Error("got the guest destroyed, want it held")
+					}
+					test.end(l)
+				}
+				eventually(l, "the destroy", func() bool { return l.sim.Effects(201, pvesim.Destroyed) == 1 })
+			})
+		})
+	}
+}
+
+// TestVolumeChecksCostReadingsOnlyWhenNeeded counts the requests of an agent in sync, of an ordinary change, and of ten destroys at once.
+func TestVolumeChecksCostReadingsOnlyWhenNeeded(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		l.files["cluster.yaml"] = clusterYAML + "  guards: {maxDestroysPerDay: 50}\n"
+		for vmid := 1000; vmid < 1020; vmid++ {
+			_, err := l.sim.AddVM(pvesim.Guest{VMID: vmid, Config: fmt.Sprintf("name: foreign-%d\nmemory: 512\nscsi0: local-lvm:vm-%d-disk-0,size=4G\n", vmid, vmid)})
+			l.ok(err)
+		}
+		for vmid := 211; vmid <= 220; vmid++ {
+			l.files[fmt.Sprint(vmid, ".yaml")] = vmYAML(fmt.Sprint("web-", vmid), vmid, "disks: {scsi1: {storage: local-lvm, size: 4Gi}}", "lifecycle: {destroy: allow}")
+		}
+		l.files["keep.yaml"] = vmYAML("keep", 205)
+		l.push("eleven guests", alice)
+		defer l.start()()
+		l.converge()
+		routes := func() (indexes, guests, snapshots int) {
+			c := l.sim.Counters().Routes
+			return c["GET /cluster/replication"], c["GET /nodes/{node}/qemu/{vmid}/pending"], c["GET /nodes/{node}/qemu/{vmid}/snapshot"]
+		}
+		if indexes, _, _ := routes(); indexes != 0 {
+			t.Errorf("got %d readings of all guests for creates and disks that Proxmox allocates, want none", indexes)
+		}
+		l.files["keep.yaml"] = vmYAML("keep", 205, "memory: {size: 2Gi}", "description: changed")
+		l.push("an ordinary change", alice)
+		l.converge()
+		time.Sleep(time.Hour)
+		if indexes, _, _ := routes(); indexes != 0 {
+			t.Errorf("got %d readings of all guests for an ordinary change and an hour in sync, want none", indexes)
+		}
+		for vmid := 211; vmid <= 220; vmid++ {
+			delete(l.files, fmt.Sprint(vmid, ".yaml"))
+		}
+		l.sim.ResetCounters()
+		l.push("ten destroys", alice)
+		l.converge()
+		indexes, guests, snapshots := routes()
+		t.Logf("ten destroys among 32 guests: %d readings of all guests, %d guests read, %d lists of snapshots", indexes, guests, snapshots)
+		if indexes != 1 || snapshots > 32 {
+			t.Errorf("got %d readings of all guests and %d lists of snapshots for ten destroys, want one, and one for each guest", indexes, snapshots)
+		}
+	})
 }

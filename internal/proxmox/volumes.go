@@ -21,7 +21,7 @@ func (r *Reader) MissingAudit(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !granted["/vms"]["VM.Audit"] { // without the flag, the privilege does not apply to the guests below the path
+	if !granted.appliesBelow("/vms", "VM.Audit") {
 		return "/vms", nil
 	}
 	var missing []string
@@ -34,6 +34,18 @@ func (r *Reader) MissingAudit(ctx context.Context) (string, error) {
 		return "", nil
 	}
 	return slices.Min(missing), nil
+}
+
+// appliesBelow reports whether a privilege applies to the objects below a path at the second level, such as /vms. The path replaces what it inherits,
+// unless none of its privileges applies below it.
+func (p Permissions) appliesBelow(path, privilege string) bool {
+	own, listed := p[path]
+	for _, propagates := range own {
+		if propagates {
+			return own[privilege]
+		}
+	}
+	return listed && p["/"][privilege]
 }
 
 // storageRow is the configuration of a storage, with the properties that tell where its volumes are.

@@ -293,6 +293,14 @@ func storageConfig(c *call) (reply, error) {
 	return dataReply(st.settings().bytes())
 }
 
+// volumeGroup returns the volume group of a thin pool. Each storage has a group of its own.
+func (st *storage) volumeGroup() string {
+	if st.ID == "local-lvm" {
+		return "pve"
+	}
+	return st.ID
+}
+
 // settings returns the storage's section of the storage configuration.
 func (st *storage) settings() *object {
 	o := &object{}
@@ -306,7 +314,7 @@ func (st *storage) settings() *object {
 		}
 	} else {
 		o.str("thinpool", "data")
-		o.str("vgname", "pve")
+		o.str("vgname", st.volumeGroup())
 	}
 	if st.Shared {
 		o.num("shared", 1)
