@@ -7,10 +7,34 @@ import (
 
 // agentRoutes returns the calls that the agent inside a VM answers.
 func agentRoutes() []*route {
-	return []*route{
+	routes := []*route{
 		writeRoute(http.MethodPost, vmPath+"/agent/ping", pingAgent).withPermission(permitAgent),
 		readRoute(vmPath+"/agent/network-get-interfaces", agentInterfaces).withPermission(permitAgent).needsRoot(),
+		writeRoute(http.MethodPost, vmPath+"/agent", func(c *call) (reply, error) { return c.agentLacks(c.params["command"]) }).
+			withParams(map[string]rule{"command": text().needed()}).withPermission(permitAgent),
+		writeRoute(http.MethodPost, vmPath+"/agent/exec", func(c *call) (reply, error) { return c.agentLacks("exec") }).
+			withParams(map[string]rule{"command": text(), "input-data": text()}).withGuestPrivilege("VM.GuestAgent.Unrestricted"),
 	}
+	for _, command := range []string{
+		"get-fsinfo", "get-host-name", "get-memory-block-info", "get-memory-blocks", "get-osinfo", "get-time", "get-timezone", "get-users", "get-vcpus", "info",
+	} {
+		lacks := func(c *call) (reply, error) { return c.agentLacks(command) }
+		routes = append(routes, writeRoute(http.MethodGet, vmPath+"/agent/"+command, lacks).withPermission(permitAgent))
+	}
+	return routes
+}
+
+// agentLacks is the reply to the commands of an agent that answers only to ping and network-get-interfaces, as one whose administrator has blocked
+// the others does.
+func (c *call) agentLacks(command string) (reply, error) {
+	var g *guest
+	if err := c.sim.locked(func() (err error) { g, err = c.vmWithAgent(); return err }); err != nil {
+		return reply{}, err
+	}
+	if command == "ping" {
+		return dataReply([]byte(`{"result":{}}`))
+	}
+	return reply{}, apiErrorf("VM %d qga command 'guest-%s' failed - Command guest-%s has been disabled", g.vmid, command, command)
 }
 
 // permitAgent requires the privilege to query the guest agent. Releases before 9 have another name for this privilege.

@@ -92,6 +92,9 @@ func checkStorageID(s string) error {
 }
 
 func checkPool(s string) error {
+	if strings.Count(s, "/") > 2 {
+		return errors.New("pool name '" + s + "' nested too deeply (max levels = 3)")
+	}
 	if !poolID.MatchString(s) {
 		return errors.New("pool name '" + s + "' contains invalid characters")
 	}

@@ -145,7 +145,11 @@ func (c *call) checkLinkedClone(src *guest) error {
 		if src.kind == LXC {
 			return apiErrorf("Linked clone feature for '%s' is not available", d.file())
 		}
-		return apiErrorf("Linked clone feature is not supported for '%s' (%s)", d.file(), slot)
+		of := ""
+		if c.params["snapname"] != "" {
+			of = "a snapshot of "
+		}
+		return apiErrorf("Linked clone feature is not supported for %s'%s' (%s)", of, d.file(), slot)
 	}
 	return nil
 }

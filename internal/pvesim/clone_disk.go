@@ -16,7 +16,7 @@ func (t *task) copyVM(c *call, newID int, made *[]string) (values, error) {
 		return nil, err
 	}
 	v := maps.Clone(from)
-	for _, k := range []string{"template", "lock", "parent", "snaptime", "vmstate", "digest"} {
+	for _, k := range []string{"template", "lock", "parent", "snaptime", "snapstate", "vmstate", "digest"} {
 		delete(v, k)
 	}
 	maps.DeleteFunc(v, func(k, _ string) bool { return isUnused(k) })
@@ -56,7 +56,9 @@ func (t *task) setCloneIdentity(c *call, v values) {
 	if d, ok := c.params["description"]; ok {
 		v["description"] = d
 	}
-	v["vmgenid"] = t.sim.newUUID()
+	if id, ok := v["vmgenid"]; ok && id != "0" {
+		v["vmgenid"] = t.sim.newUUID()
+	}
 	sm, err := smbiosFormat.parse("smbios1", v["smbios1"])
 	if err != nil {
 		sm = values{}

@@ -96,12 +96,22 @@ func (s *Sim) freeID(from int) int {
 	return from
 }
 
+// permissions shows the privileges of the caller. Those of another user need Sys.Audit on /access, those of an own token do not.
 func permissions(c *call) (reply, error) {
+	who := c.caller
+	if id := c.params["userid"]; id != "" && id != who.ID {
+		if owner, _, _ := strings.Cut(id, "!"); owner != who.ID {
+			if err := c.require("/access", "Sys.Audit"); err != nil {
+				return reply{}, err
+			}
+		}
+		who = c.sim.account(id)
+	}
 	paths := []string{"/", "/access", "/access/groups", "/nodes", "/pool", "/sdn", "/storage", "/vms"}
 	if p := c.params["path"]; p != "" {
 		paths = []string{p}
 	} else {
-		for _, a := range c.caller.ACL {
+		for _, a := range who.ACL {
 			if !slices.Contains(paths, a.Path) {
 				paths = append(paths, a.Path)
 			}
@@ -111,7 +121,7 @@ func permissions(c *call) (reply, error) {
 	for _, p := range paths {
 		held := map[string]bool{}
 		for _, name := range privilegesOf("") {
-			if name = c.sim.privilegeName(name); name != "" && c.sim.holds(c.caller, p, name) {
+			if name = c.sim.privilegeName(name); name != "" && c.sim.holds(who, p, name) {
 				held[name] = true
 			}
 		}
@@ -119,9 +129,20 @@ func permissions(c *call) (reply, error) {
 		for _, name := range slices.Sorted(maps.Keys(held)) {
 			po.num(name, 1)
 		}
-		if len(held) > 0 {
+		if len(held) > 0 || c.params["path"] != "" {
 			o.raw(p, po.bytes())
 		}
 	}
 	return dataReply(o.bytes())
+}
+
+// account returns the token or the user with the id. An unknown account has no privileges, except root@pam. The state is locked.
+func (s *Sim) account(id string) *credential {
+	switch {
+	case s.tokens[id] != nil:
+		return s.tokens[id]
+	case s.users[id] != nil:
+		return s.users[id]
+	}
+	return s.newCredential(Token{ID: id})
 }

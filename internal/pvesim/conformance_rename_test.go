@@ -16,27 +16,27 @@ type renaming struct{ on bool }
 
 const vmidShift = 7000
 
-// vmidContexts match the places in URLs, bodies and texts where a number of three digits is a vmid. The number is the second of three
+// vmidContexts match the places in URLs, bodies and texts where a number of three digits, or of four from 9000 on, is a vmid. The number is the second of three
 // groups; the other two are kept.
 var vmidContexts = func() []*regexp.Regexp {
 	var out []*regexp.Regexp
 	for _, e := range []string{
-		`((?:qemu|lxc|qemu-server|images|vms)/)(\d{3})(\b)`,
-		`(\b(?:vm|base)-)(\d{3})(-)`,
-		`(\b)(\d{3})(/(?:vm|base)-)`,
-		`(\b(?:VM|CT|container|ID) )(\d{3})(\b)`,
-		`(\bCT)(\d{3})(\b)`,
-		`(lock-)(\d{3})(\.)`,
-		`("(?:vmid|newid|vms)": ?"?)(\d{3})(\b)`,
-		`("id":")(\d{3})([@"])`,
-		`(\b(?:vmid|newid|vms)=)(\d{3})(\b)`,
-		`(:[a-z]+:)(\d{3})([:@])`,
-		`(\b(?:vm|ct):)(\d{3})(\b)`,
-		`(vzdump-(?:qemu|lxc)-)(\d{3})(-)`,
-		`(\btap)(\d{3})(i)`,
-		`(, )(\d{3})( to )`,
-		`(lxc-checkpoint(?:: | -n ))(\d{3})(\b)`,
-		`(Checkpointing )(\d{3})(\b)`,
+		`((?:qemu|lxc|qemu-server|images|vms)/)(9?\d{3})(\b)`,
+		`(\b(?:vm|base)-)(9?\d{3})(-)`,
+		`(\b)(9?\d{3})(/(?:vm|base)-)`,
+		`(\b(?:VM|CT|container|ID) )(9?\d{3})(\b)`,
+		`(\bCT)(9?\d{3})(\b)`,
+		`(lock-)(9?\d{3})(\.)`,
+		`("(?:vmid|newid|vms)": ?"?)(9?\d{3})(\b)`,
+		`("id":")(9?\d{3})([@"])`,
+		`(\b(?:vmid|newid|vms)=)(9?\d{3})(\b)`,
+		`(:[a-z]+:)(9?\d{3})([:@])`,
+		`(\b(?:vm|ct):)(9?\d{3})(\b)`,
+		`(vzdump-(?:qemu|lxc)-)(9?\d{3})(-)`,
+		`(\btap)(9?\d{3})(i)`,
+		`(, )(9?\d{3})( to )`,
+		`(lxc-checkpoint(?:: | -n ))(9?\d{3})(\b)`,
+		`(Checkpointing )(9?\d{3})(\b)`,
 	} {
 		out = append(out, regexp.MustCompile(e))
 	}
@@ -48,12 +48,15 @@ var namePatterns = []struct {
 	with string
 }{
 	{regexp.MustCompile(`\blocal2\b`), "tank"},
+	{regexp.MustCompile(`\blocal-lvm\b`), "slow-lvm"},
+	{regexp.MustCompile(`\brec-(p|nl|none|tagent|tro|tnone)\b`), "set-${1}"},
 	{regexp.MustCompile(`\bgitops("|$|&|/|')`), "crew${1}"}, // the pool, not the user gitops@pve
 }
 
 // guestNames are all names that the recordings send for guests; TestRenamingReachesEveryName checks that none is missing.
 const guestNames = `(?:r5|min|del|js|nx|dup|novmid|bad_name!?|started|opts|UPPER\.case|UPPER|a\.b-c|1abc|under_score|-x|ünï|run2?|lk|clone-full|` +
-	`linked|fulltpl|snap|w|race\d+|p\d+|again|ct1|bad_host|web1\.example\.com|web1|newname|c2|inpool|la|wa|bk|gold|sf|xc|k)`
+	`linked|fulltpl|snap|w|race\d+|p\d+|again|ct1|bad_host|web1\.example\.com|web1|newname|c2|inpool|la|wa|bk|gold|sf|xc|k|` +
+	`idc|snct|x_y|z|b|cl|d|e|fs|sn2?|po|img|a\.b\.c|a_b|aaaa+)`
 
 // nameContexts match the places where one of guestNames names a guest. The new name has a suffix, so that a name that is rejected for its
 // beginning is rejected again.
@@ -159,7 +162,7 @@ func (n renaming) entry(e recordings.Exchange) recordings.Exchange {
 func TestRenamingReachesEveryName(t *testing.T) {
 	sent := regexp.MustCompile(`(?:^|&)(?:host)?name=([^&]+)|"(?:host)?name": ?"([^"]+)"`)
 	seen := map[string]bool{}
-	for _, f := range recordings.First(t) {
+	for _, f := range slices.Concat(recordings.First(t), secondSeries(t).files) {
 		for i, e := range f.Exchanges {
 			if e.Body == nil {
 				continue

@@ -4,8 +4,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"gitops-agent/internal/recordings"
 )
 
 // endpoints are the groups of calls that are compared, by their path below the API root.
@@ -64,9 +62,9 @@ var scope = map[string]string{
 	"41-sshkeys-slash":         "guests tasks",
 }
 
-func inScope(file, url string) bool {
+func (of series) inScope(file, url string) bool {
 	path := strings.TrimPrefix(url, apiRoot)
-	for group := range strings.FieldsSeq(scope[file]) {
+	for group := range strings.FieldsSeq(of.scope[file]) {
 		if endpoints[group].MatchString(path) {
 			return true
 		}
@@ -75,15 +73,15 @@ func inScope(file, url string) bool {
 }
 
 // checkScope demands that every recorded file is in the scope and the other way round.
-func checkScope(t *testing.T, files []recordings.File) {
+func checkScope(t *testing.T, of series) {
 	t.Helper()
-	for _, f := range files {
-		if scope[f.Name] == "" {
+	for _, f := range of.files {
+		if of.scope[f.Name] == "" {
 			t.Errorf("scope: got no entry for %s, want its endpoints", f.Name)
 		}
 	}
-	if len(files) != len(scope) {
-		t.Errorf("recorded files: got %d, want the %d of the scope", len(files), len(scope))
+	if len(of.files) != len(of.scope) {
+		t.Errorf("recorded files: got %d, want the %d of the scope", len(of.files), len(of.scope))
 	}
 }
 

@@ -15,37 +15,51 @@ import (
 	"gitops-agent/internal/recordings"
 )
 
-const (
-	// conformanceFloor is the number of recorded entries that must match, as recorded and with everything renamed. It never decreases.
-	conformanceFloor = 2280
-	// conformanceEntries is the minimum number of entries in the scope, so that no entry can drop out unnoticed.
-	conformanceEntries = 2341
-)
+// series is recordings of one host, and what is compared of them.
+type series struct {
+	name string
+	// files, and the groups of endpoints that are compared in each
+	files []recordings.File
+	scope map[string]string
+	// entries is the minimum number of entries in the scope, so that no entry can drop out unnoticed. floor is the number that must match, as recorded
+	// and with everything renamed. Both never decrease.
+	entries, floor int
+	start          func(r *replay)
+	actions        map[string]hostAction
+	exceptions     map[string]string
+}
 
 // TestConformance replays the recorded calls in order and compares status, reason and body up to generated values.
 func TestConformance(t *testing.T) {
-	files := recordings.First(t)
-	checkScope(t, files)
-	for name, rename := range map[string]renaming{"as_recorded": {}, "renamed": {on: true}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { conform(t, files, rename) })
-		})
+	for _, of := range []series{firstSeries(t), secondSeries(t)} {
+		checkScope(t, of)
+		for name, rename := range map[string]renaming{"as_recorded": {}, "renamed": {on: true}} {
+			t.Run(of.name+"/"+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { conform(t, of, rename) })
+			})
+		}
 	}
 }
 
-func conform(t *testing.T, files []recordings.File, rename renaming) {
+func firstSeries(t *testing.T) series {
+	return series{
+		name: "first", files: recordings.First(t), scope: scope, entries: 2341, floor: 2280, start: startFirst, actions: hostActions, exceptions: exceptions,
+	}
+}
+
+func conform(t *testing.T, of series, rename renaming) {
 	t.Helper()
-	r := newReplay(t, rename)
-	for _, f := range files {
+	r := newReplay(t, of, rename)
+	for _, f := range of.files {
 		r.file(f)
 	}
 	t.Logf("conformance: %d of %d entries, %d outside scope", r.passed, r.total, r.outside)
-	fmt.Fprintf(os.Stderr, "conformance: %d of %d entries, %d outside scope\n", r.passed, r.total, r.outside)
-	if r.total < conformanceEntries {
-		t.Errorf("entries in scope: got %d, want at least %d", r.total, conformanceEntries)
+	fmt.Fprintf(os.Stderr, "conformance: %s series, %d of %d entries, %d outside scope\n", of.name, r.passed, r.total, r.outside)
+	if r.total < of.entries {
+		t.Errorf("entries in scope: got %d, want at least %d", r.total, of.entries)
 	}
-	if r.passed < conformanceFloor {
-		t.Errorf("matching entries: got %d, want at least %d", r.passed, conformanceFloor)
+	if r.passed < of.floor {
+		t.Errorf("matching entries: got %d, want at least %d", r.passed, of.floor)
 	}
 	for _, v := range r.sim.Violations() {
 		t.Errorf("violation: %s", v)
@@ -54,6 +68,7 @@ func conform(t *testing.T, files []recordings.File, rename renaming) {
 
 type replay struct {
 	t                      *testing.T
+	of                     series
 	sim                    *Sim
 	rename                 renaming
 	tokens                 map[string]string
@@ -66,21 +81,27 @@ type replay struct {
 	begun                  time.Time
 }
 
-func newReplay(t *testing.T, rename renaming) *replay {
-	opts := Options{
-		Nodes: []string{rename.text("pve1")},
+func newReplay(t *testing.T, of series, rename renaming) *replay {
+	r := &replay{t: t, of: of, rename: rename, upids: map[string]string{}, digests: map[string]string{}, backups: map[string]string{}, sentMACs: map[string]bool{}}
+	of.start(r)
+	t.Cleanup(r.sim.Close)
+	return r
+}
+
+// startFirst starts the cluster of the first series.
+func startFirst(r *replay) {
+	r.sim = New(Options{
+		Nodes: []string{r.rename.text("pve1")},
 		Storages: []Storage{
 			{ID: "local", Type: "dir", Path: "/var/lib/vz", Content: "images,rootdir,iso,vztmpl,import,snippets,backup"},
-			{ID: rename.text("local2"), Type: "dir", Path: "/var/lib/vz2", Content: "images,iso,rootdir"},
+			{ID: r.rename.text("local2"), Type: "dir", Path: "/var/lib/vz2", Content: "images,iso,rootdir"},
 		},
 		Tokens:   append(DefaultTokens(), Token{ID: "nobody@pve!none", Secret: "5eed0000-0000-4000-8000-000000000004"}),
 		TaskTime: 20 * time.Millisecond, TaskTimes: map[string]time.Duration{"qmclone": 5 * time.Second, "vztemplate": 40 * time.Millisecond},
 		HADelay:         -1, // no manager acted on the recorder's host
 		ResourcesPeriod: 10 * time.Second,
 		CPUs:            2, Memory: 25276510208,
-	}
-	r := &replay{t: t, sim: New(opts), rename: rename, upids: map[string]string{}, digests: map[string]string{}, backups: map[string]string{}, sentMACs: map[string]bool{}}
-	t.Cleanup(r.sim.Close)
+	})
 	r.tokens = map[string]string{
 		"full": r.sim.Token("root@pam!full"), "agent": r.sim.Token("gitops@pve!agent"), "ro": r.sim.Token("gitops@pve!ro"),
 		"none": r.sim.Token("nobody@pve!none"),
@@ -89,12 +110,11 @@ func newReplay(t *testing.T, rename renaming) *replay {
 		"local:iso/tiny.iso": 17825792, "local:import/tiny.qcow2": 17825792, "local:vztmpl/busybox_1_amd64.tar.gz": 2 << 20,
 	} {
 		if err := r.sim.AddVolume(id, size); err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 	}
 	r.sim.volume("local:import/tiny.qcow2").Stored = 17039360
 	r.sim.volume("local:vztmpl/busybox_1_amd64.tar.gz").Stored = 1068176
-	return r
 }
 
 func (r *replay) vmid(recorded int) int { return r.rename.vmid(recorded) }
@@ -103,16 +123,20 @@ func (r *replay) file(f recordings.File) {
 	name, _, _ := strings.Cut(f.Name, "-")
 	passed, total := 0, 0
 	for i, e := range f.Exchanges {
-		hostActions[name+"/"+itoa(i)].run(r)
-		if !inScope(f.Name, e.URL) {
+		r.of.actions[name+"/"+itoa(i)].run(r)
+		if !r.of.inScope(f.Name, e.URL) {
 			r.outside++
 			continue
 		}
 		total++
 		r.advance(e)
+		r.makeWay(e)
 		diff := r.replay(r.rename.entry(e))
+		if diff == "" {
+			diff = r.followed(e, r.rename.entry(e))
+		}
 		time.Sleep(pauseAfter(f.Exchanges, i))
-		why, excused := exceptions[name+"/"+itoa(i)]
+		why, excused := r.of.exceptions[name+"/"+itoa(i)]
 		switch {
 		case diff == "" && excused:
 			r.t.Errorf("%s/%d: got it equal, want it off the list of exceptions", name, i)

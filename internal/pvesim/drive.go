@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"maps"
+	"math"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -23,10 +24,43 @@ func parseDrive(slot, text string) (drive, error) {
 		return d, apiErrorf("unable to parse drive options of %s", slot)
 	}
 	d.values = v
+	if !d.throttle() {
+		return d, paramError(slot, "unable to parse drive options")
+	}
 	if d.file() == "cdrom" || d.file() == "none" {
 		d.values["media"] = "cdrom"
 	}
 	return d, nil
+}
+
+// throttle replaces limits in bytes by limits in megabytes, and reports whether the limits go together. Proxmox takes the text of a limit in bytes for 1.
+//
+// Source: PVE::QemuServer::Drive parse_drive.
+func (d drive) throttle() bool {
+	v := d.values
+	isSet := func(key string) bool { return v[key] != "" && v[key] != "0" }
+	for _, dir := range []string{"", "_rd", "_wr"} {
+		if _, given := v["bps"+dir]; given {
+			if _, also := v["mbps"+dir]; also {
+				return false
+			}
+			delete(v, "bps"+dir)
+			v["mbps"+dir] = "0.000"
+		}
+		for option, needs := range map[string]string{
+			"mbps" + dir + "_max": "mbps" + dir, "bps" + dir + "_max_length": "mbps" + dir + "_max", "iops" + dir + "_max_length": "iops" + dir + "_max",
+		} {
+			if isSet(option) && !isSet(needs) {
+				return false
+			}
+		}
+		for _, unit := range []string{"mbps", "iops"} {
+			if dir != "" && isSet(unit+dir) && isSet(unit) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func parseMount(slot, text string) (drive, error) {
@@ -109,7 +143,10 @@ func (d drive) newStorage() (string, int64) {
 	if err != nil {
 		return st, 0
 	}
-	return st, int64(g * float64(gib))
+	if d.volKey == "volume" { // a container allocates whole MiB, a VM whole KiB
+		return st, int64(g*1024) * mib
+	}
+	return st, int64(math.Ceil(g*1024*1024)) * kib
 }
 
 // storageOf returns the storage that a drive names, or "".

@@ -43,24 +43,17 @@ func (s *Sim) answer(r *http.Request, body []byte) response {
 	return s.after(f, c, resp)
 }
 
-// splitPath splits the path below the API root into decoded segments.
+// splitPath decodes the path below the API root and splits it into segments. An encoded slash also separates segments.
 func splitPath(escaped string) ([]string, bool) {
 	rest, ok := strings.CutPrefix(escaped, apiRoot)
 	if !ok {
 		return nil, false
 	}
-	var out []string
-	for seg := range strings.SplitSeq(rest, "/") {
-		if seg == "" {
-			continue
-		}
-		d, err := url.PathUnescape(seg)
-		if err != nil {
-			return nil, false
-		}
-		out = append(out, d)
+	decoded, err := url.PathUnescape(rest)
+	if err != nil {
+		return nil, false
 	}
-	return out, true
+	return slices.DeleteFunc(strings.Split(decoded, "/"), func(seg string) bool { return seg == "" }), true
 }
 
 // perform runs the checks in Proxmox's order, then the handler: token, route, permission, node, parameters.

@@ -16,6 +16,7 @@ type guest struct {
 	digest string
 
 	running, paused bool
+	prelaunch       bool // paused, and reset since then
 	startedAt       time.Time
 	pid             int
 	unresponsive    bool // ignores shutdown requests; its agent does not answer
@@ -86,6 +87,14 @@ func (g *guest) checkLock() error {
 		return apiErrorf("%s is locked (%s)", g.label(), l)
 	}
 	return nil
+}
+
+// checkLockExcept rejects every lock but one.
+func (g *guest) checkLockExcept(allowed string) error {
+	if g.conf.Values["lock"] == allowed {
+		return nil
+	}
+	return g.checkLock()
 }
 
 // checkDigest rejects a write that is based on another version of the file. The error text differs by kind.

@@ -2,37 +2,65 @@ package pvesim
 
 import "time"
 
-// hibernate saves the memory of a running VM to disk and stops the VM. The VM is locked until its next start, which resumes it.
+// hibernate saves the memory of a running VM to disk and stops the VM. The VM is locked until its next start, which resumes it. If saving fails, the
+// lock "suspending" stays.
 func hibernate(c *call) (reply, error) {
 	return c.start("qmsuspend", c.vmid(), func(t *task) error {
-		return t.runOnGuest(QEMU, c.vmid(), func() error {
-			g, err := c.findForTask(QEMU)
-			if err != nil {
+		return t.withGuestLock(QEMU, c.vmid(), func() error {
+			var state string
+			if err := t.locked(func() (err error) { state, err = t.beginHibernation(c); return err }); err != nil {
 				return err
 			}
-			if err := checkRunning(g); err != nil {
+			err := t.work(1)
+			if workerDied(err) {
 				return err
 			}
-			if err := g.checkLock(); err != nil {
-				return err
-			}
-			state, err := t.saveState(g, "suspend-"+time.Now().Format(time.DateOnly))
-			if err != nil {
-				return err
-			}
-			t.printf("State saved, quitting")
-			g.running = false
-			g.edit(func(conf *config) {
-				conf.Values["lock"] = "suspended"
-				conf.Values["vmstate"] = state
-				conf.Values["runningmachine"] = runningMachine(conf.Values)
-				conf.Values["runningcpu"] = "qemu64"
-				conf.Values["running-nets-host-mtu"] = " "
-			})
-			c.sim.countEffect(g.vmid, Stopped)
-			return nil
+			return t.locked(func() error { return t.endHibernation(c, state, err) })
 		})
 	})
+}
+
+// beginHibernation locks the config and allocates the volume for the memory. The state is locked.
+func (t *task) beginHibernation(c *call) (state string, err error) {
+	g, err := c.findForTask(QEMU)
+	if err != nil {
+		return "", err
+	}
+	for _, check := range []func() error{
+		func() error { return c.sim.checkWritable(g) }, func() error { return checkRunning(g) }, g.checkLock,
+	} {
+		if err := check(); err != nil {
+			return "", err
+		}
+	}
+	if state, err = t.saveState(g, "suspend-"+time.Now().Format(time.DateOnly)); err != nil {
+		return "", err
+	}
+	g.edit(func(conf *config) { conf.Values["lock"] = "suspending" })
+	return state, nil
+}
+
+// endHibernation stops the VM, or frees the volume if saving has failed. The state is locked.
+func (t *task) endHibernation(c *call, state string, err error) error {
+	g, findErr := c.findForTask(QEMU)
+	if findErr != nil {
+		return findErr
+	}
+	if err != nil {
+		t.sim.free(state, freedAfterFailure)
+		return err
+	}
+	t.printf("State saved, quitting")
+	g.running = false
+	g.edit(func(conf *config) {
+		conf.Values["lock"] = "suspended"
+		conf.Values["vmstate"] = state
+		conf.Values["runningmachine"] = runningMachine(conf.Values)
+		conf.Values["runningcpu"] = "qemu64"
+		conf.Values["running-nets-host-mtu"] = " "
+	})
+	c.sim.countEffect(g.vmid, Stopped)
+	return nil
 }
 
 // resumeHibernated starts a hibernated VM from its saved state. The state is locked.

@@ -3,6 +3,7 @@ package pvesim
 import (
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -24,6 +25,8 @@ func storedComment(text string) string {
 	return text
 }
 
+var startsWithLetter = regexp.MustCompile(`^[A-Za-z]`)
+
 // poolOf returns the name of a guest's pool, or "". The state is locked.
 func (s *Sim) poolOf(vmid int) string {
 	for id, p := range s.pools {
@@ -38,15 +41,18 @@ func poolRoutes() []*route {
 	change := map[string]rule{
 		"comment": text(), "vms": checked(checkVMIDs), "storage": text(), "delete": boolean(), "allow-move": boolean(),
 	}
-	withID := map[string]rule{"poolid": text().needed()}
+	name := checked(checkPool).needed()
+	withID := map[string]rule{"poolid": name}
 	maps.Copy(withID, change)
+	guestKinds := enum("qemu", "lxc", "storage")
 	allocate := func(c *call) error { return c.require("/pool/"+c.poolID(), "Pool.Allocate") }
 	return []*route{
-		readRoute("/pools", listPools).withParams(map[string]rule{"poolid": text(), "type": enum("qemu", "lxc", "storage")}),
-		writeRoute(http.MethodPost, "/pools", createPool).withParams(map[string]rule{"poolid": text().needed(), "comment": text()}).withPermission(permitCreatePool),
+		readRoute("/pools", listPools).withParams(map[string]rule{"poolid": checked(checkPool), "type": guestKinds.with("poolid")}),
+		writeRoute(http.MethodPost, "/pools", createPool).withParams(map[string]rule{"poolid": name, "comment": text()}).withPermission(permitCreatePool),
 		writeRoute(http.MethodPut, "/pools", updatePool).withParams(withID).withPermission(allocate),
-		writeRoute(http.MethodDelete, "/pools", deletePool).withParams(map[string]rule{"poolid": text().needed()}).withPermission(allocate),
-		readRoute("/pools/{poolid}", getPool).withParams(map[string]rule{"type": enum("qemu", "lxc", "storage")}),
+		writeRoute(http.MethodDelete, "/pools", deletePool).withParams(map[string]rule{"poolid": name}).withPermission(allocate),
+		readRoute("/pools/{poolid}", getPool).withParams(map[string]rule{"type": guestKinds}).
+			withPermission(func(c *call) error { return c.require("/pool/"+c.poolID(), "Pool.Audit") }),
 		writeRoute(http.MethodPut, "/pools/{poolid}", updatePool).withParams(change).withPermission(allocate),
 		writeRoute(http.MethodDelete, "/pools/{poolid}", deletePool).withPermission(allocate),
 	}
@@ -67,33 +73,28 @@ func permitCreatePool(c *call) error {
 	return c.require("/pool/"+c.params["poolid"], "Pool.Allocate")
 }
 
-// poolDetail selects how much of a pool is shown.
-type poolDetail int
-
-const (
-	poolHead poolDetail = iota
-	poolMembers
-)
-
-func (s *Sim) poolObject(p *pool, with poolDetail) *object {
+// summary returns the pool without its members.
+func (p *pool) summary() *object {
 	o := &object{}
 	o.str("poolid", p.id)
 	if p.comment != "" {
 		o.str("comment", p.comment)
 	}
-	if with == poolHead {
-		return o
-	}
+	return o
+}
+
+// withMembers returns the pool with its members of the kind qemu, lxc or storage, or with all of them.
+func (s *Sim) withMembers(p *pool, kind string) *object {
+	o := p.summary()
 	s.broadcast()
 	var a array
 	for _, id := range p.vms {
-		if g := s.guests[id]; g != nil {
-			m := s.resource(g, s.broadcastRow(g), nil)
-			a.add(m)
+		if g := s.guests[id]; g != nil && (kind == "" || kind == string(g.kind)) {
+			a.add(s.resource(g, s.broadcastRow(g), nil))
 		}
 	}
 	for _, id := range p.storages {
-		if st := s.storage(id); st != nil {
+		if st := s.storage(id); st != nil && (kind == "" || kind == "storage") {
 			a.add(st.resource(s.opts.Nodes[0]))
 		}
 	}
@@ -101,43 +102,34 @@ func (s *Sim) poolObject(p *pool, with poolDetail) *object {
 	return o
 }
 
+// listPools lists the pools that the caller may see, or one pool with its members. Proxmox checks the privilege on that pool and ignores the result.
+//
+// Source: PVE::API2::Pool index.
 func listPools(c *call) (reply, error) {
 	s := c.sim
+	var a array
 	if id := c.params["poolid"]; id != "" {
-		p := s.pools[id] // without a privilege: Proxmox does not use the result of its check
+		p := s.pools[id]
 		if p == nil {
 			return reply{}, apiErrorf("pool '%s' does not exist", id)
 		}
-		var a array
-		a.add(s.poolObject(p, poolMembers))
+		a.add(s.withMembers(p, c.params["type"]))
 		return dataReply(a.bytes())
 	}
-	var a array
 	for _, id := range slices.Sorted(maps.Keys(s.pools)) {
 		if s.allows(c.caller, "/pool/"+id, "Pool.Audit") {
-			a.add(s.poolObject(s.pools[id], poolHead))
+			a.add(s.pools[id].summary())
 		}
 	}
 	return dataReply(a.bytes())
 }
 
-func (c *call) visiblePool(id string) (*pool, error) {
-	if err := c.require("/pool/"+id, "Pool.Audit"); err != nil {
-		return nil, err
-	}
-	p := c.sim.pools[id]
-	if p == nil {
-		return nil, apiErrorf("pool '%s' does not exist", id)
-	}
-	return p, nil
-}
-
 func getPool(c *call) (reply, error) {
-	p, err := c.visiblePool(c.poolID())
-	if err != nil {
-		return reply{}, err
+	p := c.sim.pools[c.poolID()]
+	if p == nil {
+		return reply{}, apiErrorf("pool '%s' does not exist", c.poolID())
 	}
-	return dataReply(c.sim.poolObject(p, poolMembers).bytes())
+	return dataReply(c.sim.withMembers(p, c.params["type"]).bytes())
 }
 
 func createPool(c *call) (reply, error) {
@@ -148,6 +140,16 @@ func createPool(c *call) (reply, error) {
 		id := c.poolID()
 		if c.sim.pools[id] != nil {
 			return apiErrorf("create pool failed: pool '%s' already exists", id)
+		}
+		leaf := id
+		if i := strings.LastIndexByte(id, '/'); i >= 0 {
+			if c.sim.pools[id[:i]] == nil {
+				return apiErrorf("create pool failed: parent '%s' of pool '%s' does not exist", id[:i], id)
+			}
+			leaf = id[i+1:]
+		}
+		if !startsWithLetter.MatchString(leaf) {
+			return apiErrorf("create pool failed: pool name must start with a letter")
 		}
 		c.sim.pools[id] = &pool{id: id, comment: storedComment(c.params["comment"])}
 		return nil
@@ -187,8 +189,8 @@ func updatePool(c *call) (reply, error) {
 func (c *call) changeMembers(p *pool) error {
 	for _, v := range listOf(c.params["vms"]) {
 		id := atoi(v)
-		if err := c.requireAny("/vms/"+v, "VM.Allocate", "Permissions.Modify"); err != nil {
-			return err
+		if err := c.requireAny("/vms/"+v, "Permissions.Modify", "VM.Allocate"); err != nil {
+			return failedUpdate(err)
 		}
 		in := slices.Index(p.vms, id)
 		switch other := c.sim.poolOf(id); {
@@ -199,17 +201,17 @@ func (c *call) changeMembers(p *pool) error {
 		case in >= 0:
 			return apiErrorf("update pools failed: VM %d is already a pool member", id)
 		case other != "" && !c.flag("allow-move"):
-			return apiErrorf("update pools failed: VM %d belongs already to pool '%s' and allow-move is not set", id, other)
+			return apiErrorf("update pools failed: VM %d belongs already to pool '%s' and 'allow-move' is not set", id, other)
 		case other != "" && c.require("/pool/"+other, "Pool.Allocate") != nil:
-			return forbidden("/pool/" + other + ", Pool.Allocate")
+			return failedUpdate(forbidden("/pool/" + other + ", Pool.Allocate"))
 		default:
 			c.sim.removeFromPool(id)
 			p.vms = append(p.vms, id)
 		}
 	}
 	for _, st := range listOf(c.params["storage"]) {
-		if err := c.requireAny("/storage/"+st, "Datastore.Allocate", "Permissions.Modify"); err != nil {
-			return err
+		if err := c.requireAny("/storage/"+st, "Permissions.Modify", "Datastore.Allocate"); err != nil {
+			return failedUpdate(err)
 		}
 		in := slices.Index(p.storages, st)
 		switch {
@@ -226,6 +228,9 @@ func (c *call) changeMembers(p *pool) error {
 	return nil
 }
 
+// failedUpdate returns the error of a check inside the lock of the pools.
+func failedUpdate(err error) error { return apiErrorf("update pools failed: %s", inTask(err)) }
+
 func (s *Sim) removeFromPool(vmid int) {
 	for _, p := range s.pools {
 		p.vms = slices.DeleteFunc(p.vms, func(id int) bool { return id == vmid })
@@ -241,6 +246,11 @@ func deletePool(c *call) (reply, error) {
 		p := c.sim.pools[id]
 		if p == nil {
 			return apiErrorf("delete pool failed: pool '%s' does not exist", id)
+		}
+		for _, child := range slices.Sorted(maps.Keys(c.sim.pools)) {
+			if strings.HasPrefix(child, id+"/") {
+				return apiErrorf("delete pool failed: pool '%s' is not empty (contains pool '%s')", id, child)
+			}
 		}
 		for _, vm := range p.vms {
 			if c.sim.guests[vm] != nil {

@@ -17,9 +17,9 @@ func qemuPowerRoutes() []*route {
 		power("stop", stopCall(QEMU), map[string]rule{"keepActive": boolean(), "migratedfrom": text(), "overrule-shutdown": boolean()}),
 		power("shutdown", shutdownCall(QEMU), map[string]rule{"forceStop": boolean(), "keepActive": boolean()}),
 		power("reboot", rebootCall(QEMU), nil),
-		power("reset", pauseCall("qmreset", func(*guest) {}), nil),
-		power("suspend", pauseCall("qmpause", func(g *guest) { g.paused = true }), map[string]rule{"todisk": boolean(), "statestorage": text()}),
-		power("resume", pauseCall("qmresume", func(g *guest) { g.paused = false }), map[string]rule{"nocheck": boolean()}),
+		power("reset", pauseCall("qmreset", resetVM), nil),
+		power("suspend", pauseCall("qmpause", suspendVM), map[string]rule{"todisk": boolean(), "statestorage": text()}),
+		power("resume", pauseCall("qmresume", resumeVM), map[string]rule{"nocheck": boolean()}),
 	}
 }
 
@@ -34,6 +34,9 @@ func (s *Sim) markStopped(g *guest) {
 
 func stopCall(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
+		if err := c.refuseRootOptions("skiplock", "keepActive", "migratedfrom"); err != nil {
+			return reply{}, err
+		}
 		if rep, managed, err := c.haCall("hastop", "stop", "stopped"); managed {
 			return rep, err
 		}
@@ -49,12 +52,13 @@ func stopCall(kind Kind) func(*call) (reply, error) {
 				if err != nil {
 					return err
 				}
+				if !g.running {
+					return nil
+				}
 				if err := g.checkLock(); err != nil {
 					return err
 				}
-				if g.running {
-					c.sim.markStopped(g)
-				}
+				c.sim.markStopped(g)
 				return nil
 			})
 		})
@@ -77,21 +81,40 @@ func checkRunning(g *guest) error {
 	return nil
 }
 
-// pauseCall returns the handler of reset, suspend or resume. They need a running VM.
-func pauseCall(typ string, change func(*guest)) func(*call) (reply, error) {
+// refuseRootOptions rejects the given parameters unless the caller is root@pam itself.
+func (c *call) refuseRootOptions(names ...string) error {
+	for _, name := range names {
+		if v := c.params[name]; v != "" && v != "0" && !c.isRoot() {
+			return paramError(name, "Only root may use this option.")
+		}
+	}
+	return nil
+}
+
+// pauseCall returns the handler of reset, suspend or resume. They need a running VM. A resume starts a hibernated VM.
+func pauseCall(typ string, change func(*guest) error) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
+		if err := c.refuseRootOptions("skiplock", "nocheck"); err != nil {
+			return reply{}, err
+		}
+		hibernated := false
 		err := c.sim.locked(func() error {
-			g, err := c.vm()
+			g, err := c.findForTask(QEMU)
 			if err != nil {
 				return err
 			}
+			if hibernated = typ == "qmresume" && g.conf.Values["lock"] == "suspended"; hibernated {
+				return nil
+			}
 			return checkRunning(g)
 		})
-		if err != nil {
+		switch {
+		case err != nil:
 			return reply{}, err
-		}
-		if c.flag("todisk") {
+		case c.flag("todisk"):
 			return hibernate(c)
+		case hibernated:
+			return c.start(typ, c.vmid(), func(t *task) error { return t.startVM(c.node(), c.vmid()) })
 		}
 		return c.start(typ, c.vmid(), func(t *task) error {
 			return t.runOnGuest(QEMU, c.vmid(), func() error {
@@ -102,9 +125,36 @@ func pauseCall(typ string, change func(*guest)) func(*call) (reply, error) {
 				if err := checkRunning(g); err != nil {
 					return err
 				}
-				change(g)
-				return nil
+				return change(g)
 			})
 		})
 	}
+}
+
+// resetVM restarts the machine. A paused VM stays stopped before its first instruction.
+func resetVM(g *guest) error {
+	if err := g.checkLock(); err != nil {
+		return err
+	}
+	g.prelaunch = g.paused
+	return nil
+}
+
+func suspendVM(g *guest) error {
+	if err := g.checkLockExcept("backup"); err != nil {
+		return err
+	}
+	g.paused = true
+	return nil
+}
+
+func resumeVM(g *guest) error {
+	if !g.paused {
+		return nil
+	}
+	if err := g.checkLockExcept("backup"); err != nil {
+		return err
+	}
+	g.paused, g.prelaunch = false, false
+	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"gitops-agent/internal/pvesim/configtext"
 )
 
 // createOnly are parameters of a create that are not config keys.
@@ -72,10 +70,7 @@ func (c *call) permitCreate(vmid int, set values) error {
 			return err
 		}
 	}
-	if err := c.checkDisks(QEMU, set); err != nil {
-		return err
-	}
-	return checkBalloon(configtext.New(), &update{set: set})
+	return c.checkDisks(QEMU, set)
 }
 
 // permitStartAndHA checks the privileges for the start of the new guest, which release 9 requires, and for adding the guest to HA.

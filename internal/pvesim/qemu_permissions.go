@@ -31,6 +31,9 @@ func isCloudInitKey(k string) bool {
 
 // permitKey checks the privilege for one key of a VM config; value is "" for a delete. The state is locked.
 func (c *call) permitKey(vmid int, key, value string) error {
+	if c.isRoot() {
+		return nil
+	}
 	path := "/vms/" + itoa(vmid)
 	stem, _, indexed := splitIndex(key)
 	switch {

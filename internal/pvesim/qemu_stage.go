@@ -5,17 +5,15 @@ import (
 	"strings"
 )
 
-// checkBalloon rejects a balloon that is larger than the memory.
+// checkBalloon rejects a balloon that is larger than the memory, if the call changes one of them.
 func checkBalloon(conf *config, u *update) error {
-	b, ok := u.set["balloon"]
-	if !ok {
+	_, balloon := u.set["balloon"]
+	_, memory := u.set["memory"]
+	if !balloon && !memory {
 		return nil
 	}
-	v := conf.Merged()
-	if m, ok := u.set["memory"]; ok {
-		v = values{"memory": m}
-	}
-	if int64(atoi(b)) > vmMemory(v) {
+	v := union(conf.Merged(), u.set)
+	if int64(atoi(v["balloon"])) > vmMemory(v) {
 		return apiErrorf("balloon value too large (must be smaller than assigned memory)")
 	}
 	return nil
@@ -57,6 +55,9 @@ func (s *Sim) stageVMDelete(g *guest, key string, u *update) error {
 	case isUnused(key):
 		if err := g.checkProtection("can't remove unused disk '" + val + "'"); err != nil {
 			return err
+		}
+		if g.isInSnapshot(val) {
+			return apiErrorf("unable to delete '%s' - volume is still in use (snapshot?)", val)
 		}
 		s.free(val, freeReason("delete of "+key))
 		g.edit(func(conf *config) { delete(conf.Values, key) })

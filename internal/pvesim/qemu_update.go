@@ -14,6 +14,7 @@ type update struct {
 	deletes []string
 	reverts []string
 	force   bool
+	unlocks bool // ignore the lock of the config, as root@pam may
 	digest  string
 	logf    func(string, ...any) // writes to the task log; without a task it does nothing
 }
@@ -21,7 +22,7 @@ type update struct {
 // newUpdate reads a change of a VM's config from the call's parameters. It rejects a change for reasons that do not depend on the guest. The
 // state is locked.
 func (c *call) newUpdate() (*update, error) {
-	u := &update{vmid: c.vmid(), set: maps.Clone(c.params), digest: c.params["digest"], force: c.flag("force"), logf: func(string, ...any) {}}
+	u := &update{vmid: c.vmid(), set: maps.Clone(c.params), digest: c.params["digest"], force: c.flag("force"), unlocks: c.flag("skiplock"), logf: func(string, ...any) {}}
 	u.deletes, u.reverts = listOf(c.params["delete"]), listOf(c.params["revert"])
 	for _, k := range []string{"digest", "delete", "revert", "force", "skiplock", "background_delay", "import-working-storage"} {
 		delete(u.set, k)
@@ -58,7 +59,14 @@ func (c *call) checkedUpdate() (*update, error) {
 	if err := g.checkDigest(u.digest); err != nil {
 		return nil, err
 	}
-	return u, g.checkLock()
+	return u, u.checkLock(g)
+}
+
+func (u *update) checkLock(g *guest) error {
+	if u.unlocks {
+		return nil
+	}
+	return g.checkLock()
 }
 
 // updateVM handles PUT config: the change is made before the reply.
@@ -157,7 +165,7 @@ func (c *call) applyUpdate(u *update) error {
 	if err := g.checkDigest(u.digest); err != nil {
 		return err
 	}
-	if err := g.checkLock(); err != nil {
+	if err := u.checkLock(g); err != nil {
 		return err
 	}
 	if err := checkBalloon(g.conf, u); err != nil {

@@ -31,6 +31,7 @@ type rule struct {
 	check            func(text string) error // its error becomes "invalid format - ..."
 	required         bool
 	defaultKey       bool
+	requires         string // another parameter that must be given with this one
 	alias, modelFrom string // in property strings: the key that this name stands for, and the key whose value is this name
 }
 
@@ -51,6 +52,7 @@ func (r rule) atLeast(f float64) rule { r.min = &f; return r }
 func (r rule) atMost(f float64) rule  { r.max = &f; return r }
 func (r rule) length(lo, hi int) rule { r.minLen, r.maxLen = lo, hi; return r }
 func (r rule) needed() rule           { r.required = true; return r }
+func (r rule) with(other string) rule { r.requires = other; return r }
 func (r rule) asDefaultKey() rule     { r.defaultKey = true; return r }
 
 // verify returns the text that Proxmox shows for an invalid value, or "" for a valid value.
@@ -157,6 +159,11 @@ func (s *schema) verify(params values) error {
 	for k, r := range s.rules {
 		if _, given := params[k]; r.required && !given {
 			bad[k] = "property is missing and it is not optional"
+		}
+		if _, given := params[k]; given && r.requires != "" {
+			if _, also := params[r.requires]; !also {
+				bad[r.requires] = "missing property required by '" + k + "'"
+			}
 		}
 	}
 	if len(bad) > 0 {

@@ -81,9 +81,14 @@ func verifyQEMU(s *schema, p values) error {
 	return mergeParamErrors(s.verify(plain), bad)
 }
 
+// ownKeys are the keys that Proxmox writes itself and no call sets.
+var ownKeys = map[string]bool{
+	"meta": true, "parent": true, "snaptime": true, "vmstate": true, "runningmachine": true, "runningcpu": true, "running-nets-host-mtu": true,
+}
+
 // isQEMUKey reports whether a VM config may contain the key.
 func isQEMUKey(k string) bool {
-	if _, ok := qemuConfig.rules[k]; ok || k == "meta" {
+	if _, ok := qemuConfig.rules[k]; ok || ownKeys[k] {
 		return true
 	}
 	stem, index, ok := splitIndex(k)

@@ -31,6 +31,12 @@ const killDelay = time.Millisecond
 
 func shutdownCall(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
+		if err := c.refuseRootOptions("skiplock", "keepActive"); err != nil {
+			return reply{}, err
+		}
+		if err := c.sim.locked(func() error { return c.checkPaused(kind) }); err != nil {
+			return reply{}, err
+		}
 		if rep, managed, err := c.haCall("hastop", "stop", "stopped"); managed {
 			return rep, err
 		}
@@ -41,6 +47,16 @@ func shutdownCall(kind Kind) func(*call) (reply, error) {
 			return t.withGuestLock(kind, c.vmid(), func() error { return t.shutdown(c, kind) })
 		})
 	}
+}
+
+// checkPaused rejects the shutdown of a paused VM: it would shut down when it is resumed, perhaps much later. With forceStop it is stopped.
+// The state is locked.
+func (c *call) checkPaused(kind Kind) error {
+	g, err := c.sim.find(kind, c.node(), c.vmid())
+	if err != nil || !g.paused || c.flag("forceStop") {
+		return nil //nolint:nilerr // the task reports a missing guest
+	}
+	return apiErrorf("VM is paused - cannot shutdown")
 }
 
 const defaultShutdownTimeout = 60 * time.Second
@@ -54,9 +70,9 @@ func (t *task) shutdown(c *call, kind Kind) error {
 		if err != nil {
 			return err
 		}
-		ignores = g.unresponsive && g.running
-		if g.paused {
-			return apiErrorf("VM is paused - cannot shutdown")
+		ignores = g.unresponsive && g.running && !g.paused
+		if !g.running {
+			return nil
 		}
 		return g.checkLock()
 	})
@@ -80,14 +96,44 @@ func (t *task) shutdown(c *call, kind Kind) error {
 	})
 }
 
-// waitShutdownTimeout waits for the timeout of a guest that ignores the request. It returns nil if the guest is then stopped by force.
-func (t *task) waitShutdownTimeout(c *call) error {
+// pingDelay is the time that an agent has to answer a ping, overruleDelay the time until an interrupted shutdown is killed.
+const (
+	pingDelay     = 3 * time.Second
+	overruleDelay = 5 * time.Second
+)
+
+// pingSilentAgent waits for the agent of a guest that ignores the request, if the guest's config has one. A shutdown that is overruled meanwhile
+// goes on until it is killed.
+func (t *task) pingSilentAgent(c *call) error {
+	enabled := false
 	_ = t.locked(func() error {
-		if a, err := agentFormat.parse("agent", t.sim.guests[c.vmid()].conf.Values["agent"]); err == nil && a["enabled"] == "1" {
-			t.printf("QEMU Guest Agent is not running - VM %d qga command 'guest-ping' failed - got timeout", c.vmid())
-		}
+		a, err := agentFormat.parse("agent", t.sim.guests[c.vmid()].conf.Values["agent"])
+		enabled = err == nil && a["enabled"] == "1"
 		return nil
 	})
+	if !enabled {
+		return nil
+	}
+	timer := time.NewTimer(pingDelay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		t.logLine("QEMU Guest Agent is not running - VM %d qga command 'guest-ping' failed - got timeout", c.vmid())
+		return nil
+	case <-t.abort:
+		t.logLine("QEMU Guest Agent is not running - received interrupt")
+		t.sim.wait(overruleDelay)
+		return errKilled
+	case <-t.sim.closed:
+		return errClosed
+	}
+}
+
+// waitShutdownTimeout waits for the timeout of a guest that ignores the request. It returns nil if the guest is then stopped by force.
+func (t *task) waitShutdownTimeout(c *call) error {
+	if err := t.pingSilentAgent(c); err != nil {
+		return err
+	}
 	limit := defaultShutdownTimeout
 	if s := c.params["timeout"]; s != "" {
 		limit = time.Duration(atoi(s)) * time.Second
@@ -111,6 +157,9 @@ func (t *task) waitShutdownTimeout(c *call) error {
 func rebootCall(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		err := c.sim.locked(func() error {
+			if err := c.checkPaused(kind); err != nil {
+				return err
+			}
 			g, err := c.sim.find(kind, c.node(), c.vmid())
 			if err != nil {
 				return err

@@ -11,18 +11,50 @@ import (
 func createSnapshot(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		name := c.params["snapname"]
-		if name == "current" || name == "pending" {
-			return reply{}, apiErrorf("unable to use snapshot name '%s' (reserved name)", name)
+		if lower := strings.ToLower(name); name == "current" || lower == "pending" {
+			return reply{}, apiErrorf("unable to use snapshot name '%s' (reserved name)", lower)
 		}
 		return c.start(typePrefix(kind)+"snapshot", c.vmid(), func(t *task) error {
-			return t.runOnGuest(kind, c.vmid(), func() error { return t.snapshot(c, kind, name) })
+			return t.withGuestLock(kind, c.vmid(), func() error { return t.snapshot(c, kind, name) })
 		})
 	}
 }
 
+// snapshot locks the config and adds an unfinished snapshot, and completes both when the work is done. A running VM keeps them if the work fails.
 func (t *task) snapshot(c *call, kind Kind, name string) error {
+	if err := t.locked(func() error { return t.prepareSnapshot(c, kind, name) }); err != nil {
+		return err
+	}
+	err := t.work(1)
+	if workerDied(err) {
+		return err
+	}
+	return t.locked(func() error {
+		g, findErr := c.sim.find(kind, c.node(), c.vmid())
+		if findErr != nil {
+			return findErr
+		}
+		if writeErr := t.sim.checkWritable(g); writeErr != nil {
+			return writeErr
+		}
+		switch {
+		case err != nil && g.running && kind == QEMU:
+			return err
+		case err != nil:
+			g.edit(func(conf *config) { delete(conf.Values, "lock"); conf.DropSnapshot(name) })
+			return err
+		}
+		return t.commitSnapshot(c, g, name)
+	})
+}
+
+// prepareSnapshot checks the guest and writes the lock and the unfinished snapshot. The state is locked.
+func (t *task) prepareSnapshot(c *call, kind Kind, name string) error {
 	g, err := c.sim.find(kind, c.node(), c.vmid())
 	if err != nil {
+		return err
+	}
+	if err := t.sim.checkWritable(g); err != nil {
 		return err
 	}
 	if err := g.checkLock(); err != nil {
@@ -34,36 +66,52 @@ func (t *task) snapshot(c *call, kind Kind, name string) error {
 	if g.isTemplate() || !c.sim.canSnapshot(g) {
 		return apiErrorf("snapshot feature is not available")
 	}
-	for _, slot := range diskSlots(kind, g.conf.Values) {
-		if d, err := parseDisk(kind, slot, g.conf.Values[slot]); err == nil && d.ownsVolume() && !d.isCloudInit() {
-			t.printf("snapshotting 'drive-%s' (%s)", slot, d.file())
-		}
-	}
-	if g.running && kind == QEMU {
-		t.printf("internal qemu snapshot")
-	}
-	state := ""
-	if c.flag("vmstate") && g.running {
-		if state, err = t.saveState(g, name); err != nil {
-			return err
-		}
-	}
 	g.edit(func(conf *config) {
 		v := maps.Clone(conf.Values)
 		maps.DeleteFunc(v, func(k, _ string) bool { return isUnused(k) || k == "description" })
-		v["snaptime"] = itoa64(time.Now().Unix())
-		if d := c.params["description"]; d != "" {
+		v["snaptime"], v["snapstate"] = itoa64(time.Now().Unix()), "prepare"
+		if d := strings.TrimRight(c.params["description"], " \n"); d != "" {
 			v["description"] = d
 		}
+		conf.Snapshots = append(conf.Snapshots, configtext.Snapshot{Name: name, Values: v})
+		conf.Values["lock"] = "snapshot"
+	})
+	return nil
+}
+
+// commitSnapshot saves the memory if the call requests that, and finishes the snapshot. The state is locked.
+func (t *task) commitSnapshot(c *call, g *guest, name string) error {
+	for _, slot := range diskSlots(g.kind, g.conf.Values) {
+		if d, err := parseDisk(g.kind, slot, g.conf.Values[slot]); err == nil && d.ownsVolume() && !d.isCloudInit() {
+			t.printf("snapshotting 'drive-%s' (%s)", slot, d.file())
+		}
+	}
+	if g.running && g.kind == QEMU {
+		t.printf("internal qemu snapshot")
+	}
+	state := ""
+	var err error
+	if c.flag("vmstate") && g.running {
+		state, err = t.saveState(g, name)
+	}
+	g.edit(func(conf *config) {
+		delete(conf.Values, "lock")
+		if err != nil {
+			conf.DropSnapshot(name)
+			return
+		}
+		v := conf.Snapshot(name).Values
+		delete(v, "snapstate")
 		if state != "" {
 			v["vmstate"] = state
 			v["runningmachine"], v["runningcpu"], v["running-nets-host-mtu"] = runningMachine(v), "qemu64", " "
 		}
-		conf.Snapshots = append(conf.Snapshots, configtext.Snapshot{Name: name, Values: v})
 		conf.Values["parent"] = name
 	})
-	t.sim.countEffect(g.vmid, Snapshotted)
-	return nil
+	if err == nil {
+		t.sim.countEffect(g.vmid, Snapshotted)
+	}
+	return err
 }
 
 // saveState allocates the volume for the memory of a running VM and returns the volume's id.

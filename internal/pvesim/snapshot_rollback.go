@@ -9,7 +9,7 @@ import (
 func rollbackSnapshot(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
 		return c.start(typePrefix(kind)+"rollback", c.vmid(), func(t *task) error {
-			return t.runOnGuest(kind, c.vmid(), func() error {
+			err := t.runOnGuest(kind, c.vmid(), func() error {
 				g, err := c.sim.find(kind, c.node(), c.vmid())
 				if err != nil {
 					return err
@@ -21,16 +21,31 @@ func rollbackSnapshot(kind Kind) func(*call) (reply, error) {
 				if err := g.checkLock(); err != nil {
 					return err
 				}
-				t.sim.rollBack(g, snap, c.flag("start"))
+				t.sim.rollBack(g, snap)
 				return nil
 			})
+			if err == nil && c.flag("start") {
+				t.startAfterRollback(kind)
+			}
+			return err
 		})
 	}
 }
 
+// startAfterRollback starts the guest in a task of the same user.
+func (t *task) startAfterRollback(kind Kind) {
+	node, vmid := t.upid.node, t.vmid
+	t.sim.spawn(node, typePrefix(kind)+"start", itoa(vmid), vmid, t.upid.user, nil, func(t *task) error {
+		if kind == LXC {
+			return t.startCT(node, vmid)
+		}
+		return t.startVM(node, vmid)
+	})
+}
+
 // rollBack replaces the current config by that of the snapshot, except the description. Disks that the snapshot does not have become unused.
-// Afterwards the guest runs if the snapshot contains its memory or start is set.
-func (s *Sim) rollBack(g *guest, snap *configtext.Snapshot, start bool) {
+// Afterwards the guest runs if the snapshot contains its memory.
+func (s *Sim) rollBack(g *guest, snap *configtext.Snapshot) {
 	if g.running {
 		g.running, g.paused = false, false
 		s.countEffect(g.vmid, Stopped)
@@ -39,7 +54,7 @@ func (s *Sim) rollBack(g *guest, snap *configtext.Snapshot, start bool) {
 	g.edit(func(conf *config) {
 		old := conf.Values
 		v := maps.Clone(snap.Values)
-		for _, k := range []string{"snaptime", "vmstate", "description", "runningmachine", "runningcpu", "running-nets-host-mtu"} {
+		for _, k := range []string{"snaptime", "snapstate", "vmstate", "description", "runningmachine", "runningcpu", "running-nets-host-mtu"} {
 			delete(v, k)
 		}
 		if d, ok := old["description"]; ok {
@@ -54,7 +69,7 @@ func (s *Sim) rollBack(g *guest, snap *configtext.Snapshot, start bool) {
 	})
 	s.restoreSizes(g)
 	s.countEffect(g.vmid, RolledBack)
-	if resume || start {
+	if resume {
 		s.markRunning(g)
 	}
 }

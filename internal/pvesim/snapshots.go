@@ -7,11 +7,13 @@ import (
 
 func snapshotRoutes(kind Kind, path string) []*route {
 	one := path + "/snapshot/{snapname}"
+	create := map[string]rule{"snapname": checked(checkConfigID).length(0, 40).needed(), "description": text()}
+	if kind == QEMU {
+		create["vmstate"] = boolean()
+	}
 	return []*route{
 		readRoute(path+"/snapshot", listSnapshots(kind)).withGuestPrivilege("VM.Audit"),
-		writeRoute(http.MethodPost, path+"/snapshot", createSnapshot(kind)).withParams(map[string]rule{
-			"snapname": checked(checkConfigID).length(0, 40).needed(), "description": text(), "vmstate": boolean(),
-		}).withGuestPrivilege("VM.Snapshot"),
+		writeRoute(http.MethodPost, path+"/snapshot", createSnapshot(kind)).withParams(create).withGuestPrivilege("VM.Snapshot"),
 		indexRoute(one, "cmd", "rollback", "config").withGuestPrivilege("VM.Snapshot"),
 		writeRoute(http.MethodDelete, one, deleteSnapshot(kind)).withParams(map[string]rule{"force": boolean()}).withGuestPrivilege("VM.Snapshot"),
 		writeRoute(http.MethodPost, one+"/rollback", rollbackSnapshot(kind)).withParams(map[string]rule{"start": boolean()}).withPermission(func(c *call) error {
@@ -39,8 +41,10 @@ func listSnapshots(kind Kind) func(*call) (reply, error) {
 			if kind == QEMU {
 				o.num("vmstate", boolToInt(s.Values["vmstate"] != ""))
 			}
-			if p := s.Values["parent"]; p != "" {
-				o.str("parent", p)
+			for _, k := range []string{"parent", "snapstate"} {
+				if v := s.Values[k]; v != "" {
+					o.str(k, v)
+				}
 			}
 			a.add(&o)
 		}
@@ -55,6 +59,18 @@ func listSnapshots(kind Kind) func(*call) (reply, error) {
 		a.add(&o)
 		return dataReply(a.bytes())
 	}
+}
+
+// isInSnapshot reports whether a snapshot of the guest has the volume.
+func (g *guest) isInSnapshot(volume string) bool {
+	for _, snap := range g.conf.Snapshots {
+		for _, slot := range diskSlots(g.kind, snap.Values) {
+			if d, err := parseDisk(g.kind, slot, snap.Values[slot]); err == nil && d.file() == volume {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func deleteSnapshot(kind Kind) func(*call) (reply, error) {
@@ -119,7 +135,14 @@ func editSnapshot(kind Kind) func(*call) (reply, error) {
 				return apiErrorf("snapshot '%s' does not exist", c.vars["snapname"])
 			}
 			g.edit(func(conf *config) {
-				conf.Snapshot(c.vars["snapname"]).Values["description"] = strings.TrimRight(c.params["description"], "\n")
+				v := conf.Snapshot(c.vars["snapname"]).Values
+				switch d, given := c.params["description"]; {
+				case !given:
+				case strings.TrimSpace(d) == "":
+					delete(v, "description")
+				default:
+					v["description"] = strings.TrimRight(d, " \n")
+				}
 			})
 			return nil
 		})

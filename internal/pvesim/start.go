@@ -9,6 +9,9 @@ import (
 // startCall returns the handler of start. A VM gets a task in every state; a running container is rejected at once.
 func startCall(kind Kind) func(*call) (reply, error) {
 	return func(c *call) (reply, error) {
+		if err := c.refuseRootOptions("skiplock", "stateuri", "migratedfrom", "force-cpu"); err != nil {
+			return reply{}, err
+		}
 		if err := c.sim.locked(c.requireQuorum); err != nil {
 			return reply{}, err
 		}
@@ -91,10 +94,7 @@ func (t *task) checkStartable(node string, vmid int) error {
 	if g.isTemplate() {
 		return apiErrorf("you can't start a vm if it's a template")
 	}
-	if g.conf.Values["lock"] == "suspended" {
-		return nil
-	}
-	if err := g.checkLock(); err != nil {
+	if err := g.checkLockExcept("suspended"); err != nil {
 		return err
 	}
 	if g.running {
@@ -145,6 +145,6 @@ func (s *Sim) checkVolumes(g *guest) error {
 // markRunning marks a guest as running, with a new process id. The state is locked.
 func (s *Sim) markRunning(g *guest) {
 	s.nextPID++
-	g.running, g.paused, g.startedAt, g.pid = true, false, time.Now(), s.nextPID
+	g.running, g.paused, g.prelaunch, g.startedAt, g.pid = true, false, false, time.Now(), s.nextPID
 	s.countEffect(g.vmid, Started)
 }

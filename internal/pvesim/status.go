@@ -99,6 +99,8 @@ func qmpStatus(g *guest) string {
 	switch {
 	case !g.running:
 		return "stopped"
+	case g.prelaunch:
+		return "prelaunch"
 	case g.paused:
 		return "paused"
 	}

@@ -123,8 +123,8 @@ func storageContent(c *call) (reply, error) {
 	var a array
 	for _, name := range slices.Sorted(maps.Keys(st.volumes)) {
 		v := st.volumes[name]
-		// an owner filters images and backups; an import image has no owner and stays in the list
-		if want := c.params["content"]; want != "" && want != v.Kind || owner != 0 && v.Owner != owner && v.Kind != "import" {
+		// an owner filters what has one: images and backups
+		if want := c.params["content"]; want != "" && want != v.Kind || owner != 0 && v.Owner != owner && !ownerless[v.Kind] {
 			continue
 		}
 		if c.permitVolume(st, v) {
@@ -133,6 +133,9 @@ func storageContent(c *call) (reply, error) {
 	}
 	return dataReply(a.bytes())
 }
+
+// ownerless are the contents that a filter by guest does not leave out, although they belong to no guest.
+var ownerless = map[string]bool{"import": true, "snippets": true}
 
 // permitVolume reports whether the caller may see a volume. Disks and backups also require a privilege on their guest.
 //

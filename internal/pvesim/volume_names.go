@@ -18,6 +18,9 @@ func (st *storage) volumeFromName(name string) (Volume, error) {
 	v := Volume{ID: st.ID + ":" + name}
 	if m := contentVolume.FindStringSubmatch(name); m != nil && st.Type == "dir" {
 		v.Kind, v.Format = m[1], formatByName(m[2])
+		if v.Kind == "snippets" {
+			v.Format = "snippet"
+		}
 		return v, nil
 	}
 	if st.Type == "dir" {

@@ -1,0 +1,91 @@
+package pvesim
+
+import (
+	"net/http"
+	"time"
+)
+
+// renew replaces a guest of the recorder by another one with the same vmid.
+func renew(g Guest) hostAction {
+	return func(r *replay) error {
+		if vmid := r.vmid(g.VMID); r.sim.Config(vmid) != "" {
+			r.removeWithVolumes(vmid)
+		}
+		return addGuestVM(g)(r)
+	}
+}
+
+func dropSnapshots(vmid int) hostAction {
+	return func(r *replay) error {
+		return r.sim.locked(func() error {
+			r.sim.guests[r.vmid(vmid)].edit(func(conf *config) {
+				conf.Snapshots = nil
+				delete(conf.Values, "parent")
+			})
+			return nil
+		})
+	}
+}
+
+// noSaving makes the next task of a VM fail where QEMU would save its memory, which the recorder's QEMU could not.
+func noSaving(vmid int, text string) hostAction {
+	return func(r *replay) error {
+		return r.sim.Inject(Fault{Kind: TaskFails, Method: http.MethodPost, VMID: r.vmid(vmid), Text: r.rename.text(text)})
+	}
+}
+
+func destroyByHand(vmid int) hostAction {
+	return func(r *replay) error { r.removeWithVolumes(r.vmid(vmid)); return nil }
+}
+
+// secondActions are what happened on the recorder's host without a recorded call, by file and number of the entry that they precede.
+var secondActions = map[string]hostAction{
+	"58/0": renew(Guest{VMID: 9705, Config: "#d1\nname: sn\nmemory: 64\ntags: a\nscsihw: virtio-scsi-single\nscsi0: local:1,format=qcow2\n" +
+		"ide2: local:iso/tiny.iso,media=cdrom\nnet0: virtio=BC:24:11:1F:00:74,bridge=vmbr0\n"}),
+	"58/14":  dropSnapshots(9705),
+	"58/43":  noSaving(9705, "VM 9705 qmp command 'query-savevm' failed - The command query-savevm has not been found"),
+	"58/66":  renew(Guest{VMID: 9705, Config: "name: sn\nscsi0: local:1\n"}),
+	"58/68":  renew(Guest{VMID: 9705, Config: "name: sn\n"}),
+	"59/0":   renew(Guest{VMID: 9705, Config: "name: sn\nmemory: 64\nscsihw: virtio-scsi-single\nscsi0: local:1,format=qcow2\n"}),
+	"59/20":  edit(9705, "template", ""),
+	"60/0":   renew(Guest{VMID: 9708, Config: "name: run\nmemory: 64\nscsihw: virtio-scsi-single\nscsi0: local:1,format=qcow2\n"}),
+	"60/17":  unresponsive(9708),
+	"60/73":  noSaving(9708, "VM 9708 qmp command 'savevm-start' failed - The command savevm-start has not been found"),
+	"60/55":  sleep(60 * time.Second),
+	"60/64":  stop(9708),
+	"60/72":  stop(9708),
+	"60/81":  edit(9708, "lock", ""),
+	"60/90":  edit(9708, "lock", ""),
+	"60/98":  edit(9708, "lock", ""),
+	"60/110": edit(9708, "template", "1"),
+	"65/0": inOrder(sleep(3*time.Second), renew(Guest{VMID: 9740, Config: "name: po\nmemory: 64\n"}), renew(Guest{VMID: 9741, Config: "memory: 64\n"}),
+		addPools("gitops-agent", "gitops-agent floor 56 4eecc34a8b0fd21be98e83a1c655e256e82bdd51 2026-11-22T09:21:46Z", "lab-a", "", "lab-b", "")),
+	"65/40": sleep(10 * time.Second),
+	"65/51": inOrder(destroyByHand(9740), sleep(3*time.Second), renew(Guest{VMID: 9740, Config: "name: po\nmemory: 64\n"})),
+	"65/59": sleep(10 * time.Second),
+	"65/75": noneSees(ACL{Path: "/pool/rec-p/sub", Role: "PVEAuditor"}),
+	"65/76": noneSees(),
+	"66/34": inOrder(destroyByHand(9750), destroyByHand(9751)),
+}
+
+// noneSees gives the token without privileges those of an entry.
+func noneSees(entries ...ACL) hostAction {
+	return func(r *replay) error {
+		acl := []ACL{{Path: "/", Role: "NoAccess"}}
+		for _, a := range entries {
+			acl = append(acl, ACL{Path: r.rename.text(a.Path), Role: a.Role})
+		}
+		r.sim.SetPrivileges("root@pam!none9700", acl)
+		return nil
+	}
+}
+
+// addPools adds pools, each with its comment.
+func addPools(pools ...string) hostAction {
+	return func(r *replay) error {
+		for i := 0; i < len(pools); i += 2 {
+			r.sim.AddPool(pools[i], pools[i+1])
+		}
+		return nil
+	}
+}
