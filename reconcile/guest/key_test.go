@@ -85,6 +85,8 @@ func TestCheckRefuses(t *testing.T) {
 		{VirtualMachine, "virtio1", "local:vm-1-disk-0,ssd=1", "unknown sub-key"},
 		{VirtualMachine, "ipconfig0", "ip=10.0.0.5", "prefix length"},
 		{VirtualMachine, "ipconfig0", "gw=10.0.0.1", "got gw without ip"},
+		{VirtualMachine, "scsi0", "local:vm-100-disk-0,mbps=10,mbps_rd=5", "got mbps_rd and mbps, want one of them"},
+		{VirtualMachine, "scsi0", "local:vm-100-disk-0,mbps_max=10", "got mbps_max without mbps, want both"},
 		{VirtualMachine, "ipconfig0", "ip=10.0.0.5/24,gw=10.0.0", "want an IP address"},
 		{VirtualMachine, "sshkeys", "ssh-ed25519 AAAA", "unencoded"},
 		{VirtualMachine, "sshkeys", "ssh-ed25519%20AAAA/x", "unencoded"},

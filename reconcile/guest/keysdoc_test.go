@@ -248,7 +248,8 @@ func writeSubs(b *bytes.Buffer, title string, s *syntax, subs []sub) {
 		for note, is := range map[string]bool{
 			"required": known.required, "filled in by Proxmox": known.owned, "at creation": known.once, "fixed after creation": known.fixed, "next start": known.restart,
 			"needs no name": known.name == s.bare, "one of " + strings.Join(s.anyOf, ", "): slices.Contains(s.anyOf, known.name) && len(s.anyOf) > 1,
-			"needs `" + known.needs + "`": known.needs != "",
+			"needs `" + known.needs + "`":       known.needs != "",
+			"not with `" + known.excludes + "`": known.excludes != "",
 		} {
 			if is {
 				notes = append(notes, note)

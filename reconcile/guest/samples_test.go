@@ -113,11 +113,7 @@ func samplesOf(r *row) []string {
 	}
 	var texts []string
 	add := func(subs map[string]string) {
-		for name := range subs {
-			if needs := s.sub(name).needs; needs != "" {
-				subs[needs] = scalarSamples(r.key+"."+needs, &s.sub(needs).scalar)[0]
-			}
-		}
+		completeSample(r, subs)
 		var p properties
 		for _, name := range slices.Sorted(maps.Keys(subs)) {
 			p = append(p, pair{name, subs[name]})
@@ -146,6 +142,27 @@ func samplesOf(r *row) []string {
 	delete(all, "import-from")
 	add(all)
 	return texts
+}
+
+// completeSample adds the sub-keys that others need, and removes those that exclude others.
+func completeSample(r *row, subs map[string]string) {
+	s := r.syntax
+	for i := range s.subs {
+		for needed := &s.subs[i]; subs[needed.name] != "" && needed.needs != ""; needed = s.sub(needed.needs) {
+			if text := subs[needed.needs]; text == "" || text == "0" {
+				texts := scalarSamples(r.key+"."+needed.needs, &s.sub(needed.needs).scalar)
+				subs[needed.needs] = texts[len(texts)-1]
+			}
+		}
+	}
+	for range s.subs {
+		for i := range s.subs {
+			known := &s.subs[i]
+			if subs[known.excludes] != "" || known.needs != "" && subs[known.needs] == "" {
+				delete(subs, known.name)
+			}
+		}
+	}
 }
 
 // sampleKeys are the keys that the samples of a table are tried on: of a family, its first and its last.

@@ -34,7 +34,8 @@ type sub struct {
 	scalar
 	absentValue string // what an absent sub-key means; "" if absence is a value of its own
 	required    bool   // Proxmox refuses a value without this sub-key
-	needs       string // a sub-key that must be set as well
+	needs       string // a sub-key that must be set as well; neither counts if it is 0
+	excludes    string // a sub-key that must not be set as well; neither counts if it is 0
 	owned       bool   // Proxmox fills it in, so its presence is not a difference
 	once        bool   // only used when the device is created, and not read back
 	fixed       bool   // cannot change after the device was created
@@ -177,12 +178,15 @@ func (s *syntax) check(text string) error {
 			return fmt.Errorf("%s: %w", sub.name, err)
 		}
 	}
+	isSet := func(name string) bool { return name != "" && all.text(name) != "" && all.text(name) != "0" }
 	for _, known := range s.subs {
-		switch set := all.text(known.name) != ""; {
-		case known.required && !set:
+		switch {
+		case known.required && all.text(known.name) == "":
 			return fmt.Errorf("got no %s, want one", known.name)
-		case set && known.needs != "" && all.text(known.needs) == "":
+		case isSet(known.name) && known.needs != "" && !isSet(known.needs):
 			return fmt.Errorf("got %s without %s, want both", known.name, known.needs)
+		case isSet(known.name) && isSet(known.excludes):
+			return fmt.Errorf("got %s and %s, want one of them", known.name, known.excludes)
 		}
 	}
 	return s.checkDeviceNamed(all)

@@ -115,11 +115,21 @@ var driveSubs = []sub{
 	{name: "serial", scalar: asEncoded},
 	geometry("cyls"), geometry("heads"), geometry("secs"),
 	{name: "trans", scalar: oneOf("none", "lba", "auto"), releases: until90},
-	limit("mbps"), limit("mbps_rd"), limit("mbps_wr"), limit("mbps_max"), limit("mbps_rd_max"), limit("mbps_wr_max"),
-	count("iops"), count("iops_rd"), count("iops_wr"), count("iops_max"), count("iops_rd_max"), count("iops_wr_max"),
-	burst("bps_max_length"), burst("bps_rd_max_length"), burst("bps_wr_max_length"),
-	burst("iops_max_length"), burst("iops_rd_max_length"), burst("iops_wr_max_length"),
+	limit("mbps"), limit("mbps_rd").not("mbps"), limit("mbps_wr").not("mbps"),
+	limit("mbps_max").with("mbps"), limit("mbps_rd_max").with("mbps_rd"), limit("mbps_wr_max").with("mbps_wr"),
+	count("iops"), count("iops_rd").not("iops"), count("iops_wr").not("iops"),
+	count("iops_max"), count("iops_rd_max"), count("iops_wr_max"),
+	burst("bps_max_length").with("mbps_max"), burst("bps_rd_max_length").with("mbps_rd_max"), burst("bps_wr_max_length").with("mbps_wr_max"),
+	burst("iops_max_length").with("iops_max"), burst("iops_rd_max_length").with("iops_rd_max"), burst("iops_wr_max_length").with("iops_wr_max"),
 }
+
+// with returns a limit that Proxmox accepts only together with another.
+//
+// Source: PVE::QemuServer::Drive parse_drive.
+func (s sub) with(other string) sub { s.needs = other; return s }
+
+// not returns a limit that Proxmox refuses together with another.
+func (s sub) not(other string) sub { s.excludes = other; return s }
 
 // geometry is a number that current systems do not use. Proxmox VE 9 removes it when it next writes the drive.
 func geometry(name string) sub { return sub{name: name, scalar: whole(0, 0), releases: until90} }

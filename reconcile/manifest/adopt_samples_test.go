@@ -61,7 +61,7 @@ var machineTexts = liveTexts{
 	"scsi0":     {"local-lvm:vm-105-disk-0,size=32G", "local-lvm:vm-105-disk-0,discard=on,iothread=1,size=4M,ssd=1", "local:105/vm-105-disk-0.qcow2,cache=writeback,size=5120001K"},
 	"scsi1": {
 		"local-lvm:vm-105-disk-1,aio=native,backup=0,replicate=0,ro=1,serial=ABC,size=1G", "local-lvm:vm-105-disk-1,mbps_rd=10.5,mbps_wr=20,iops_rd=100,iops_wr=200,size=1G", "local-lvm:vm-105-disk-1,mbps=10.5,iops=100,size=1G", "local-lvm:vm-105-disk-1,detect_zeroes=0,wwn=0x5000c500a1b2c3d4,size=1G",
-		"local-lvm:vm-105-disk-1,bps_max_length=5,iops_max=100,mbps_max=20,product=Disk,queues=4,rerror=stop,scsiblock=0,shared=1,size=1G,snapshot=1,vendor=Acme,werror=enospc",
+		"local-lvm:vm-105-disk-1,bps_max_length=5,iops_max=100,mbps=10,mbps_max=20,product=Disk,queues=4,rerror=stop,scsiblock=0,shared=1,size=1G,snapshot=1,vendor=Acme,werror=enospc",
 		"local-lvm:vm-105-disk-1,backup=0,size=1G,werror=report",
 	},
 	"scsi2":     {"/dev/disk/by-id/ata-x,size=1G"},
