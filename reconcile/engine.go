@@ -41,6 +41,7 @@ type Options struct {
 	Parallel int                // lanes that work at the same time; 0 is 8
 	Limits   queue.Limits       // of the resources that these lanes share
 	Tasks    cluster.TaskTimes  // how long tasks may run
+	Separate bool               // approvals of the people who introduced a step do not count for it: trust.guards.separateApprover
 	DryRun   bool               // plan and report, write nothing
 	Floors   writer.Keeper      // stores the floor and the writer outside the state directory; nil stores none
 	TakeOver bool               // claim the cluster even if another agent has claimed it

@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
+	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
@@ -148,4 +149,40 @@ func TestIncidentApprovalWithoutTheRoleIsInvisible(t *testing.T) {
 			t.Error("got the guest destroyed, want it to exist")
 		}
 	})
+}
+
+// TestIncidentAuthorApprovesTheOwnStep lets alice, who removed a manifest, approve the destroy, also under another identity and after a restart. With
+// separateApprover only another person's approval counts. By default her own one does.
+func TestIncidentAuthorApprovesTheOwnStep(t *testing.T) {
+	elsewhere := sigtest.Identity{Subject: "alice@lab.test", Issuer: "https://other.test"}
+	for name, separate := range map[string]bool{"separate": true, "default": false} {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, []labOption{func(o *reconcile.Options) { o.Separate = separate }}, func(t *testing.T, l *lab) {
+				l.trustSigners(aliceMay(verify.RoleApprove), verify.Signer{Name: "alice", Issuer: elsewhere.Issuer, Subject: elsewhere.Subject, May: approveOnly},
+					verify.Signer{Name: "olga", Issuer: olga.Issuer, Subject: olga.Subject, May: approveOnly})
+				stop := l.start()
+				defer func() { stop() }()
+				digest := l.holdDestroy("1")
+				stop()
+				stop = l.start()
+				l.push(approve(digest), alice)
+				if !separate {
+					eventually(l, "the destroy", func() bool { return l.destroyed(201) })
+					return
+				}
+				l.push(approve(digest), elsewhere)
+				eventually(l, "the uncounted approvals", func() bool { return len(l.heldStep(201).Uncounted) == 2 })
+				time.Sleep(10 * time.Minute)
+				if u := l.heldStep(201).Uncounted; l.destroyed(201) || u[0].Reason != gate.UncountedAuthor || u[0].Signer != "alice" {
+					t.Fatalf("got destroyed %t and %+v, want alice's approvals without effect", l.destroyed(201), u)
+				}
+				l.push(approve(digest), olga)
+				eventually(l, "the destroy", func() bool { return l.destroyed(201) })
+				l.converge()
+				if got := l.journal.State().Introduced; len(got) != 1 {
+					t.Errorf("got %+v, want the record of the guest that is there", got)
+				}
+			})
+		})
+	}
 }

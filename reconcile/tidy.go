@@ -8,6 +8,7 @@ import (
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guard"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/ownership"
 )
@@ -19,9 +20,9 @@ func (e *Engine) tidy(ctx context.Context) {
 		return
 	}
 	state := e.opts.Journal.State()
-	named := make(map[int]string, len(e.guests))
+	named := make(map[int]guest.Ref, len(e.guests))
 	for _, d := range e.guests {
-		named[d.VMID] = d.Name
+		named[d.VMID] = d.Ref
 	}
 	records := slices.Concat(e.ownershipChanges(state, named), e.unusedVMIDs(state), e.keptVMIDs(state), e.slotChanges(state))
 	records = append(records, expiredOrders(state, time.Now())...)
@@ -36,15 +37,16 @@ func (e *Engine) tidy(ctx context.Context) {
 }
 
 // ownershipChanges confirms the records of guests that were read with their marker, and gives up guests that no manifest names if they are gone or
-// if another guest certainly has their vmid. A guest whose manifest has a new name keeps its record under the new name.
-func (e *Engine) ownershipChanges(state journal.State, named map[int]string) []journal.Body {
+// if another guest certainly has their vmid. A guest whose manifest has a new name keeps its record under the new name, unless the signer of
+// the manifest may not touch the guest.
+func (e *Engine) ownershipChanges(state journal.State, named map[int]guest.Ref) []journal.Body {
 	var records []journal.Body
-	snapshot := e.observer.Snapshot()
+	snapshot, scope := e.observer.Snapshot(), e.basis.Load().Scope(state)
 	for vmid, owned := range state.Owned {
 		if e.queue.Busy(vmid) || isOpen(state, vmid) {
 			continue
 		}
-		name, isNamed := named[vmid]
+		ref, isNamed := named[vmid]
 		live, seen := snapshot.Guests[vmid]
 		complete := seen && !cluster.PartlyCreated(live)
 		changed := false
@@ -52,8 +54,8 @@ func (e *Engine) ownershipChanges(state journal.State, named map[int]string) []j
 			owned, changed = ownership.Confirm(owned, live)
 		}
 		switch {
-		case isNamed && name != owned.Name:
-			owned.Name, changed = name, true
+		case isNamed && ref.Name != owned.Name && scope.Guest(ref):
+			owned.Name, changed = ref.Name, true
 		case isNamed:
 		case snapshot.Absent[vmid] == cluster.Gone:
 			records, changed = append(records, disowned(state, vmid, "gone")...), false

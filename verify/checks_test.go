@@ -244,6 +244,12 @@ func checks() []check {
 		{"path does not leave the source", "signer.go", `strings.HasPrefix(p, "../")`, "", "TestNewPolicyRefuses/path_climbs"},
 		{"guest pattern is valid", "signer.go", `err != nil || g == ""`, `err != nil && false || g == ""`, "TestNewPolicyRefuses/bad_guest_pattern"},
 		{"guest pattern is not empty", "signer.go", `g == ""`, "", "TestNewPolicyRefuses/guest_empty"},
+		{"vmids are vmids or ranges", "limits.go", `m == nil`, `false`, "TestNewPolicyRefuses/vmids_text"},
+		{"range of vmids is in order", "limits.go", `r.First > r.Last`, "", "TestNewPolicyRefuses/vmids_reversed"},
+		{"vmids parse", "limits.go", `err != nil {
+			problems = append(problems, fmt.Errorf("vmids`, "", "TestNewPolicyRefuses/vmids_text"},
+		{"sources have a known form", "limits.go", `!isSourcePattern(p)`, "", "TestNewPolicyRefuses/source_form"},
+		{"vmids and sources need guests", "limits.go", `len(s.Guests) == 0 && len(s.VMIDs)+len(s.Sources) > 0`, "", "TestNewPolicyRefuses/vmids_without_guests"},
 		{"issuer is required", "signer.go", `s.Issuer == ""`, `false`, "TestNewPolicyRefuses/no_issuer"},
 		{"start of trust is required", "options.go", `o.Anchor == "" && !o.TrustOnFirstUse`, "", "TestNewPolicyReportsEveryProblem"},
 		{"one start of trust", "options.go", `o.Anchor != "" && o.TrustOnFirstUse`, "", "TestNewPolicyRefuses/anchor_and_first_use"},

@@ -188,7 +188,7 @@ func (a admitted) signedCommit(before, parentTree gitsource.ID) SignedCommit {
 	return SignedCommit{
 		ID: a.id, Tree: a.tree, Before: before, Parents: a.parents,
 		Subject: a.proof.certificate.SubjectAlternativeName, Issuer: a.proof.certificate.Issuer, Signer: a.signer.Name,
-		Roles: a.signer.May, Guests: a.signer.Guests,
+		Entry: a.signer.Entry(), Roles: a.signer.May, Guests: a.signer.Guests,
 		ProvenTime: a.proof.provenTime, PayloadDigest: a.digest,
 		Orders: found, Ignored: cmp.Or(ignored, a.voidSeal), Sealed: a.sealed,
 	}

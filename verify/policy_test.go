@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -216,6 +217,13 @@ func TestNewPolicyRefuses(t *testing.T) {
 		"path_above":                 {func(o *verify.Options) { o.Signers[0].Paths = []string{".."} }, "paths"},
 		"path_empty":                 {func(o *verify.Options) { o.Signers[0].Paths = []string{""} }, "paths"},
 		"guest_empty":                {func(o *verify.Options) { o.Signers[0].Guests = []string{""} }, "guests"},
+		"vmids_text":                 {limited([]string{"web"}, nil), `vmids: got "web"`},
+		"vmids_too_low":              {limited([]string{"99"}, nil), `vmids: got "99"`},
+		"vmids_reversed":             {limited([]string{"199-100"}, nil), "the lower vmid first"},
+		"source_form":                {limited(nil, []string{"debian"}), `sources: "debian"`},
+		"source_pattern":             {limited(nil, []string{"VirtualMachine/["}), "sources:"},
+		"vmids_without_guests":       {func(o *verify.Options) { o.Signers[0].VMIDs = []string{"100"} }, "need guests"},
+		"sources_without_guests":     {func(o *verify.Options) { o.Signers[0].Sources = []string{"100"} }, "need guests"},
 		"branch_missing":             {func(o *verify.Options) { o.Branch = "" }, "branch is required"},
 		"path_with_slash":            {func(o *verify.Options) { o.Signers[0].Paths = []string{"web/"} }, "paths"},
 		"bad_guest_pattern":          {func(o *verify.Options) { o.Signers[0].Guests = []string{"["} }, "guests"},
@@ -336,5 +344,37 @@ func TestPolicySignerName(t *testing.T) {
 		if got := p.SignerName(test.issuer, test.subject, noon); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}
+	}
+}
+
+// limited limits the first signer.
+func limited(vmids, sources []string) func(*verify.Options) {
+	return func(o *verify.Options) {
+		o.Signers[0].Guests, o.Signers[0].VMIDs, o.Signers[0].Sources = []string{"VirtualMachine/web-*"}, vmids, sources
+	}
+}
+
+// TestPolicyLimits checks that the limits of a signer follow the identity, and that the entry does not depend on roles, times and limits.
+func TestPolicyLimits(t *testing.T) {
+	t.Parallel()
+	s := newTestHistory(t)
+	before := signer(func(s *verify.Signer) {
+		s.Guests, s.VMIDs, s.Sources = []string{"VirtualMachine/web-*"}, []string{"1000", "100-199"}, []string{"9000"}
+	})
+	before.Until = noon
+	after := signer(func(s *verify.Signer) { s.May, s.From = append(s.May, verify.RoleApprove), noon })
+	other := signer(func(s *verify.Signer) { s.Issuer = "https://other.test" })
+	p := s.policy(func(o *verify.Options) { o.Signers = []verify.Signer{before, after, other} })
+	want := map[string][]verify.Limit{
+		before.Entry(): {
+			{Name: "alice", Guests: before.Guests, VMIDs: []verify.VMIDRange{{First: 1000, Last: 1000}, {First: 100, Last: 199}}, Sources: before.Sources}, {Name: "alice"},
+		},
+		other.Entry(): {{Name: "alice"}},
+	}
+	if got := p.Limits(); !reflect.DeepEqual(got, want) || !p.HasLimits() {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if before.Entry() != after.Entry() || len(before.Entry()) != 16 {
+		t.Errorf("got entries %s and %s, want the same one of 16 digits", before.Entry(), after.Entry())
 	}
 }

@@ -34,6 +34,7 @@ type SignedCommit struct {
 
 	Subject, Issuer string   // of the certificate
 	Signer          string   // name in the policy
+	Entry           string   // of the signer, Signer.Entry
 	Roles           []Role   // of the signer
 	Guests          []string // guests that the signer may change; empty means the whole source
 

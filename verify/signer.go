@@ -39,6 +39,8 @@ type Signer struct {
 	May           []Role     // required; there is no default
 	Paths         []string   // folders and files that the signer may change; empty means the whole source
 	Guests        []string   // guests, as kind/name or patterns of path.Match; verify only passes them on to SignedCommit.Guests
+	VMIDs         []string   // only with Guests: vmids and ranges of guests that the source did not create and that the signer may touch; see Limit
+	Sources       []string   // only with Guests: the only templates, images, backups and paths of the host that the signer may use; see Limit
 	From, Until   time.Time  // From <= proven time < Until; the zero time leaves that side open
 }
 
@@ -86,7 +88,7 @@ type matcher struct {
 
 // newMatcher validates a signer and compiles its identity. The error lists every problem.
 func newMatcher(s Signer) (*matcher, error) {
-	problems := slices.Concat(s.identityProblems(), s.roleProblems(), s.scopeProblems())
+	problems := slices.Concat(s.identityProblems(), s.roleProblems(), s.scopeProblems(), s.limitProblems())
 	if !s.From.IsZero() && !s.Until.IsZero() && !s.From.Before(s.Until) {
 		problems = append(problems, errors.New("from must be before until"))
 	}

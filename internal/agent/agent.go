@@ -105,6 +105,7 @@ func (a *Agent) open(ctx context.Context) error {
 		Parallel: c.Parallel, Limits: queue.Limits{PerNode: c.Limits.GuestsPerNode, PerStorage: c.Limits.CopiesPerStorage}, DryRun: a.opts.DryRun,
 		Tasks:    c.Limits.TaskTime.times(),
 		TakeOver: a.opts.TakeOver,
+		Separate: c.Trust.Guards.SeparateApprover,
 		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Logger: a.opts.Logger, Hooks: hooks(m),
 		Secrets: secrets, Minimum: c.Minimum(),
 	})

@@ -147,6 +147,9 @@ type GuardsConfig struct {
 	Recreate string `yaml:"recreate"`
 	// RebootPolicy is the strongest permission that lifecycle.rebootPolicy can give: never or approve. Default: no bound.
 	RebootPolicy string `yaml:"reboot_policy"`
+	// SeparateApprover is whether a held step needs approvals of people who did not introduce it: who wrote the fields that the step changes, or
+	// removed the manifest. Default false: their own approval counts.
+	SeparateApprover bool `yaml:"separateApprover"`
 }
 
 // TUFConfig configures a TUF repository with newer trusted roots. A refresh accepts only what the keys of the repository sign. A refresh
@@ -181,6 +184,12 @@ type SignerConfig struct {
 	Paths []string `yaml:"paths"`
 	// Guests are the only guests that the signer may change, as kind/name or as patterns of path.Match. Default: all guests.
 	Guests []string `yaml:"guests"`
+	// VMIDs are guests that the source did not create and that a signer with guests may touch nevertheless, as vmids or ranges: to adopt them, to
+	// have their vmid in a manifest, to attach their volumes, and to copy or restore them. Default: none.
+	VMIDs []string `yaml:"vmids"`
+	// Sources are the only sources from which a signer with guests may create guests: vmids or ranges, templates as kind/name, volumes as
+	// storage:path, paths of the host, all but the first two as patterns of path.Match. Default: every template and every image, and no path.
+	Sources []string `yaml:"sources"`
 	// From (inclusive) and Until (exclusive) bound the proven time of the signer's signatures. Default: no bounds.
 	From  time.Time `yaml:"from"`
 	Until time.Time `yaml:"until"`

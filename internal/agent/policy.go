@@ -42,7 +42,7 @@ func (c Config) policyOptions(root []byte) verify.Options {
 func (s SignerConfig) signer() verify.Signer {
 	signer := verify.Signer{
 		Name: s.Name, Issuer: s.Issuer, Subject: s.Subject, SubjectRegexp: s.SubjectRegexp, Extensions: verify.Extensions(s.Extensions),
-		Paths: s.Paths, Guests: s.Guests, From: s.From, Until: s.Until,
+		Paths: s.Paths, Guests: s.Guests, VMIDs: s.VMIDs, Sources: s.Sources, From: s.From, Until: s.Until,
 	}
 	for _, role := range s.May {
 		signer.May = append(signer.May, verify.Role(role))

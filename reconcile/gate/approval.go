@@ -32,6 +32,7 @@ type UncountedReason string
 const (
 	UncountedRole      UncountedReason = "role"        // the signer lacks the role approve
 	UncountedDuplicate UncountedReason = "same-person" // the person approved the step already
+	UncountedAuthor    UncountedReason = "author"      // the person introduced the step, and the policy asks for another one
 )
 
 // Uncounted is an approval that names a held step and does not count.
@@ -64,9 +65,9 @@ func NewApprovals(orders map[string]journal.Order) Approvals {
 	return list
 }
 
-// For returns what the valid approvals of a step amount to. Approvals count people: a name in the trust policy counts once, regardless of the
+// For returns what the valid approvals of a step amount to. Approvals of the people in excluded do not count. Approvals count people: a name in the trust policy counts once, regardless of the
 // identities under which the person signed. Approvals without a name may all be from one person, also from one whose name is known.
-func (a Approvals) For(digest string, now time.Time) Tally {
+func (a Approvals) For(digest string, now time.Time, excluded map[string]bool) Tally {
 	valid := slices.DeleteFunc(slices.Clone(a[digest]), func(a Approval) bool { return !now.Before(a.Proven.Add(OrderLifetime)) })
 	slices.SortFunc(valid, func(a, b Approval) int { return cmp.Or(a.Proven.Compare(b.Proven), cmp.Compare(a.Key, b.Key)) })
 	var t Tally
@@ -74,6 +75,11 @@ func (a Approvals) For(digest string, now time.Time) Tally {
 	for _, approval := range valid {
 		if approval.LacksRole {
 			t.Uncounted = append(t.Uncounted, approval.uncounted(UncountedRole, MissingApproveRole(approval.Person)))
+			continue
+		}
+		if excluded[approval.Person] || approval.Person == "" && len(excluded) > 0 {
+			who := cmp.Or(approval.Person, "its signer may have")
+			t.Uncounted = append(t.Uncounted, approval.uncounted(UncountedAuthor, who+" introduced the step, and trust.guards.separateApprover is true"))
 			continue
 		}
 		t.Keys = append(t.Keys, approval.Key)

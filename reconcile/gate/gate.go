@@ -23,6 +23,7 @@ const (
 	HoldDestroyLimit  HoldReason = "destroy-limit"  // too many calls to destroy a guest were sent in 24 hours
 	HoldEmptyDesired  HoldReason = "empty-desired"  // no manifest names any guest, so nothing is destroyed
 	HoldObserve       HoldReason = "observe-mode"
+	HoldScope         HoldReason = "scope" // the signer who wrote a field may not touch what the step touches; approvals have no effect
 	HoldSuspended     HoldReason = "suspended"
 	HoldTaskHangs     HoldReason = "task-hangs" // two tasks hang on the node, so it gets no further one
 	HoldWindow        HoldReason = "window"     // the guest may restart only within lifecycle.window
@@ -40,7 +41,7 @@ const (
 // HoldReasons lists every reason, for metrics that start at zero.
 func HoldReasons() []HoldReason {
 	return []HoldReason{
-		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldGuard, HoldObserve, HoldRecreateDenied, HoldSuspended, HoldTaskHangs, HoldVolumeInUse,
+		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldGuard, HoldObserve, HoldRecreateDenied, HoldScope, HoldSuspended, HoldTaskHangs, HoldVolumeInUse,
 		HoldVolumeUsersUnknown, HoldWaits, HoldWindow, HoldWritesStopped,
 	}
 }
@@ -53,11 +54,13 @@ type Gate struct {
 	Remembered        map[int]journal.Guarded // guards in force
 	Owned             map[int]journal.Owned
 	Approvals         Approvals
+	SeparateApprover  bool                        // approvals of the people who introduced a step do not count for it
 	RequiredApprovals int                         // number of distinct approvers that release a held step; at least 1
 	Minimum           guard.Minimum               // that the host sets for the guards
 	NamedGuests       int                         // number of guests that manifests name
 	Destroyed         int                         // number of calls to destroy a guest that were sent in the last 24 hours, with any outcome; running destroys included
 	MaxDestroy        int                         // highest number of destroys in 24 hours; 0 allows none
+	Scope             Scope                       // what the signers may touch
 	NoWrites          string                      // why the agent may not write now; "" if it may
 	HangingTasks      map[string]int              // number of tasks by node that still run after their time; nil if there are none
 	Waits             func(step plan.Step) string // returns the dependency or lower wave that the step waits for, "" if none; no step waits if nil
@@ -120,6 +123,11 @@ func (g Gate) Judge(step plan.Step) Verdict {
 		return held(HoldObserve, "the manifest contains mode: observe", "set spec.mode: enforce")
 	case policy.Suspend.Active(g.Now):
 		return held(HoldSuspended, policy.Suspend.String(), "remove spec.suspend")
+	}
+	if v := g.Scope.Judge(step); v.Held {
+		return v
+	}
+	switch {
 	case g.hangingNode(step) != "":
 		node := g.hangingNode(step)
 		return held(HoldTaskHangs, fmt.Sprintf("%d tasks hang on %s", g.HangingTasks[node], node), "look at the tasks of this node in Proxmox, and stop those that will not end")
@@ -245,12 +253,16 @@ func (g Gate) judgeApproval(step plan.Step, why string) Verdict {
 	if step.AfterAdoption {
 		return held(HoldApproval, why+": the guest is adopted first", "approve it when the guest is adopted: an approval names the identity that the adoption creates")
 	}
-	return g.judgeDigest(HoldApproval, step.Digest(g.Cluster, g.identity(step)), why)
+	return g.judgeDigest(HoldApproval, step, step.Digest(g.Cluster, g.identity(step)), why)
 }
 
-// judgeDigest releases what a digest identifies if enough people have approved it.
-func (g Gate) judgeDigest(reason HoldReason, digest, why string) Verdict {
-	tally := g.Approvals.For(digest, g.Now)
+// judgeDigest releases the step that a digest identifies if enough people have approved it.
+func (g Gate) judgeDigest(reason HoldReason, step plan.Step, digest, why string) Verdict {
+	var excluded map[string]bool
+	if g.SeparateApprover {
+		excluded = g.Scope.Authors(step)
+	}
+	tally := g.Approvals.For(digest, g.Now, excluded)
 	need := max(g.RequiredApprovals, 1)
 	if tally.People >= need {
 		return Verdict{Digest: digest, ApprovalKeys: tally.Keys}

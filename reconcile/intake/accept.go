@@ -21,6 +21,7 @@ type Accepted struct {
 	set      manifest.Set
 	guests   []guest.Desired // the guests of set, with the vmids in assigned
 	assigned map[string]int  // vmids by label, for guests whose manifests contain no vmid
+	trace    trace           // what the new commits introduced
 }
 
 // Valid reports whether the value holds a verified revision.
@@ -51,8 +52,9 @@ func (a Accepted) Assign(state journal.State) (Accepted, error) {
 }
 
 // Accept reads and checks the manifests of a verified revision. A refusal is a *RefusedError. Any other error means that the revision was not
-// verified or could not be read.
-func Accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope) (Accepted, error) {
+// verified or could not be read. Earlier is the revision in force, whose manifests need not be parsed again. With recorded, the changes of every
+// commit are found, so that the journal can record who introduced what.
+func Accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope, earlier Accepted, recorded bool) (Accepted, error) {
 	if !rev.Valid() {
 		return Accepted{}, errors.New("accept a revision that was not verified")
 	}
@@ -60,10 +62,15 @@ func Accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision
 	if err != nil {
 		return Accepted{}, err
 	}
-	if err := checkGuestScopes(ctx, repo, rev, scope); err != nil {
+	t := tracer{repo: repo, scope: scope, all: recorded, known: map[gitsource.ID]manifest.Set{rev.Tree(): set}}
+	if earlier.Valid() {
+		t.known[earlier.revision.Tree()] = earlier.set
+	}
+	commits, err := t.follow(ctx, rev)
+	if err != nil {
 		return Accepted{}, err
 	}
-	return Accepted{revision: rev, set: set}, nil
+	return Accepted{revision: rev, set: set, trace: trace{recorded, commits}}, nil
 }
 
 // Warnings returns the warnings of the manifests with their positions: the first ten, and then the number of the others.

@@ -30,7 +30,7 @@ func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base
 	if err != nil {
 		return Accepted{}, nil, err
 	}
-	accepted, err := Accept(ctx, repo, rev, in.scope)
+	accepted, err := Accept(ctx, repo, rev, in.scope, in.force.Accepted, in.recordsSigners(policy))
 	if err != nil {
 		return Accepted{}, nil, err
 	}

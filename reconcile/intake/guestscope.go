@@ -5,36 +5,77 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
 
-// checkGuestScopes refuses a revision in which a signer changed guests outside of the guests that the policy names for the signer. It lowers
-// the manifests before and after each commit and compares them. So a changed class counts for every guest that uses it, and a changed file
-// that changes nothing for a guest does not count.
-func checkGuestScopes(ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope) error {
+// tracer compares the manifests before and after the commits of a revision. It lowers them, so a changed class counts for every guest that uses it,
+// and a changed file that changes nothing for a guest does not count.
+type tracer struct {
+	repo  *gitsource.Repository
+	scope Scope
+	all   bool                          // compare also the commits of signers without guests, to record who introduced what
+	known map[gitsource.ID]manifest.Set // trees that were parsed before: the accepted one, and the tip
+	last  map[gitsource.ID]*loweredTree // the tree after the last commit, which is the tree before the next one
+}
+
+// loweredTree is what the manifests of one tree want.
+type loweredTree struct {
+	cluster manifest.Cluster
+	guests  map[string]guest.Desired // by label, without their positions in files: moving a line is not a change
+}
+
+// authored is what one commit changed. After commits whose manifests do not parse, the next commit's changes are by the signers of all of them.
+type authored struct {
+	by      []journal.Introduction // without fields
+	fields  map[journal.Label][]string
+	removed []journal.Label
+}
+
+// follow compares the commits of a revision in order. It refuses a revision in which a signer changed guests outside of the guests that the policy
+// names for the signer.
+func (t *tracer) follow(ctx context.Context, rev verify.Revision) ([]authored, error) {
+	var list []authored
+	var unread []verify.SignedCommit // commits of signers without guests whose manifests do not parse
+	var before *loweredTree          // the last tree before them
 	for _, commit := range rev.Commits() {
-		if len(commit.Guests) == 0 || commit.Tree == commit.Before {
+		limited := len(commit.Guests) > 0
+		if commit.Tree == commit.Before || !limited && !t.all {
 			continue
 		}
-		changed, err := changedGuests(ctx, repo, commit, scope)
-		if err != nil {
-			return err
+		if len(unread) == 0 || limited {
+			var err error
+			if before, err = t.load(ctx, commit, commit.Before); err != nil && (limited || !isRefusal(err)) {
+				return nil, err
+			}
 		}
-		if outside := slices.DeleteFunc(changed, func(label string) bool { return matchesAny(commit.Guests, label) }); len(outside) > 0 {
-			return outOfScope(commit, fmt.Errorf("%s may change %s and changed %s",
+		after, err := t.load(ctx, commit, commit.Tree)
+		switch {
+		case err != nil && !limited && isRefusal(err):
+			unread = append(unread, commit)
+			continue
+		case err != nil:
+			return nil, err
+		}
+		c := compare(before, after, append(unread, commit))
+		if outside := c.outside(commit); limited && len(outside) > 0 {
+			return nil, outOfScope(commit, fmt.Errorf("%s may change %s and changed %s",
 				commit.Subject, strings.Join(commit.Guests, ", "), strings.Join(outside, ", ")))
 		}
+		list, unread = append(list, c.authored), nil
+		t.last = map[gitsource.ID]*loweredTree{commit.Tree: after}
 	}
-	return nil
+	return list, nil
 }
+
+func isRefusal(err error) bool { return errors.As(err, new(*RefusedError)) }
 
 func outOfScope(commit verify.SignedCommit, err error) error {
 	return &RefusedError{
@@ -43,68 +84,88 @@ func outOfScope(commit verify.SignedCommit, err error) error {
 	}
 }
 
-// changedGuests returns the labels of the guests whose intents differ before and after a commit, sorted. A changed Cluster has
-// the label Cluster/NAME. A tree that does not parse is refused, because it concerns all guests.
-func changedGuests(ctx context.Context, repo *gitsource.Repository, commit verify.SignedCommit, scope Scope) ([]string, error) {
-	before, err := loadForScope(ctx, repo, commit, commit.Before, scope)
-	if err != nil {
-		return nil, err
+// load lowers a tree on one side of a commit. The tree before the first commit is empty and contains no guests. A tree that does not parse is
+// refused, because it concerns all guests.
+func (t *tracer) load(ctx context.Context, commit verify.SignedCommit, tree gitsource.ID) (*loweredTree, error) {
+	if last := t.last[tree]; last != nil {
+		return last, nil
 	}
-	after, err := loadForScope(ctx, repo, commit, commit.Tree, scope)
-	if err != nil {
-		return nil, err
-	}
-	var changed []string
-	if withoutPlace(before.Cluster) != withoutPlace(after.Cluster) {
-		changed = append(changed, "Cluster/"+after.Cluster.Name)
-	}
-	old, now := byLabel(before), byLabel(after)
-	for label, d := range now {
-		if !reflect.DeepEqual(old[label], d) {
-			changed = append(changed, label)
+	set, known := t.known[tree]
+	if !known && tree != "" {
+		var err error
+		set, err = Load(ctx, t.repo, commit.ID, tree, t.scope)
+		var refused *RefusedError
+		switch {
+		case errors.As(err, &refused):
+			return nil, outOfScope(commit, fmt.Errorf("the changes by %s cannot be determined: %w", commit.Subject, refused.Err))
+		case err != nil && !errors.Is(err, gitsource.ErrNoPath):
+			return nil, err
 		}
 	}
-	for label := range old {
-		if _, still := now[label]; !still {
-			changed = append(changed, label)
+	return lowered(set), nil
+}
+
+func lowered(set manifest.Set) *loweredTree {
+	l := &loweredTree{cluster: set.Cluster, guests: make(map[string]guest.Desired, len(set.Guests))}
+	l.cluster.Origin = guest.Origin{}
+	guests, err := set.Lower(nil)
+	if err != nil {
+		return l // cannot happen: without assigned vmids there are no vmids that could collide
+	}
+	for _, d := range guests {
+		l.guests[d.Label()] = d
+	}
+	return l
+}
+
+// comparison is the difference between two trees.
+type comparison struct {
+	authored
+	cluster string // "Cluster/NAME" if the Cluster manifest differs
+}
+
+// compare returns what differs between two trees, as changed by the signers of some commits. A nil tree is empty.
+func compare(before, after *loweredTree, commits []verify.SignedCommit) comparison {
+	if before == nil {
+		before = &loweredTree{}
+	}
+	c := comparison{authored: authored{fields: make(map[journal.Label][]string)}}
+	for _, commit := range commits {
+		c.by = append(c.by, journal.Introduction{Signer: commit.Signer, Entry: commit.Entry, Limited: len(commit.Guests) > 0, Commit: string(commit.ID)})
+	}
+	if before.cluster != after.cluster {
+		c.cluster = "Cluster/" + after.cluster.Name
+	}
+	for label, d := range after.guests {
+		key := journal.Label{Kind: string(d.Kind), Name: d.Name}
+		if old, existed := before.guests[label]; !existed {
+			c.fields[key] = []string{journal.AllFields}
+		} else if changed := guest.ChangedFields(old, d); len(changed) > 0 {
+			c.fields[key] = changed
 		}
 	}
-	slices.Sort(changed)
-	return changed, nil
-}
-
-// loadForScope loads a tree on one side of a commit. The tree before the first commit is empty and contains no guests.
-func loadForScope(ctx context.Context, repo *gitsource.Repository, commit verify.SignedCommit, tree gitsource.ID, scope Scope) (manifest.Set, error) {
-	if tree == "" {
-		return manifest.Set{}, nil
+	for label, d := range before.guests {
+		if _, still := after.guests[label]; !still {
+			c.removed = append(c.removed, journal.Label{Kind: string(d.Kind), Name: d.Name})
+		}
 	}
-	set, err := Load(ctx, repo, commit.ID, tree, scope)
-	var refused *RefusedError
-	switch {
-	case errors.As(err, &refused):
-		return manifest.Set{}, outOfScope(commit, fmt.Errorf("the changes by %s cannot be determined: %w", commit.Subject, refused.Err))
-	case errors.Is(err, gitsource.ErrNoPath):
-		return manifest.Set{}, nil
-	}
-	return set, err
-}
-
-func withoutPlace(c manifest.Cluster) manifest.Cluster {
-	c.Origin = guest.Origin{}
 	return c
 }
 
-// byLabel returns the desired guests by label, without their positions in files: moving a line is not a change.
-func byLabel(set manifest.Set) map[string]guest.Desired {
-	guests, err := set.Lower(nil)
-	if err != nil {
-		return nil // cannot happen: without assigned vmids there are no vmids that could collide
+// outside returns the labels of the changed guests that a signer may not change, sorted.
+func (c comparison) outside(commit verify.SignedCommit) []string {
+	var changed []string
+	if c.cluster != "" {
+		changed = append(changed, c.cluster)
 	}
-	labelled := make(map[string]guest.Desired, len(guests))
-	for _, d := range guests {
-		labelled[d.Label()] = d.WithoutOrigins()
+	for label := range c.fields {
+		changed = append(changed, label.Kind+"/"+label.Name)
 	}
-	return labelled
+	for _, label := range c.removed {
+		changed = append(changed, label.Kind+"/"+label.Name)
+	}
+	slices.Sort(changed)
+	return slices.DeleteFunc(changed, func(label string) bool { return matchesAny(commit.Guests, label) })
 }
 
 // matchesAny reports whether a label matches one of the patterns, "VirtualMachine/web-*".

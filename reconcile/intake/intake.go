@@ -6,6 +6,7 @@ import (
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/epoch"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/writer"
 	"gitops-agent/verify"
@@ -23,8 +24,11 @@ type Options struct {
 	Note    RewriteNote
 	// MayWrite returns why nothing may be written to the cluster at this moment; nil always allows it.
 	MayWrite func() error
-	DryRun   bool         // read the floor without writing it, and journal nothing
-	Log      *slog.Logger // nil logs nothing
+	// SeparateApprover says that the people who introduced a step may not approve it, so the journal has to record who introduced what.
+	SeparateApprover bool
+
+	DryRun bool         // read the floor without writing it, and journal nothing
+	Log    *slog.Logger // nil logs nothing
 }
 
 // Intake turns the head of the branch into the revision in force. It belongs to one goroutine.
@@ -39,7 +43,9 @@ type Intake struct {
 	note     RewriteNote
 	dryRun   bool
 	mayWrite func() error
-	log      *slog.Logger
+
+	separateApprover bool
+	log              *slog.Logger
 
 	force     InForce
 	floorDue  bool              // the accepted revision is not yet the cluster's floor
@@ -61,12 +67,14 @@ func New(opts Options) *Intake {
 	}
 	return &Intake{
 		source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, epochs: opts.Epochs, hooks: opts.Hooks,
-		writer: opts.Writer, note: opts.Note, dryRun: opts.DryRun, mayWrite: opts.MayWrite, log: opts.Log,
+		separateApprover: opts.SeparateApprover,
+		writer:           opts.Writer, note: opts.Note, dryRun: opts.DryRun, mayWrite: opts.MayWrite, log: opts.Log,
 	}
 }
 
 // InForce is the revision in force at one moment, and whether it still verifies. It is immutable. The zero value has no revision.
 type InForce struct {
+	Limits     gate.Limits  // of the policy's signers; nil while no policy verified the revision
 	Accepted   Accepted     // not Valid while no revision was accepted, or while none verified since the start
 	Unverified error        // why the accepted revision does not verify; nil if it does
 	Epoch      epoch.Number // the epoch that began when this value came into force

@@ -14,12 +14,12 @@ import (
 )
 
 // bringIntoForce makes an acceptance durable and puts it into force. No step begins in between.
-func (in *Intake) bringIntoForce(ctx context.Context, accepted Accepted, seen time.Time, record func() error) error {
+func (in *Intake) bringIntoForce(ctx context.Context, accepted Accepted, policy *verify.Policy, seen time.Time, record func() error) error {
 	number, err := in.epochs.Advance(record)
 	if err != nil {
 		return err
 	}
-	in.force = InForce{Accepted: accepted, Epoch: number, Seen: seen, Since: time.Now()}
+	in.force = InForce{Limits: limitsOf(policy), Accepted: accepted, Epoch: number, Seen: seen, Since: time.Now()}
 	in.log.InfoContext(ctx, "revision accepted", "revision", accepted.revision.String(), "signer", accepted.revision.Signer().Subject)
 	if warnings := accepted.Warnings(); len(warnings) > 0 {
 		in.log.WarnContext(ctx, "manifests have warnings", "warnings", warnings)
@@ -107,13 +107,13 @@ func (in *Intake) accept(ctx context.Context, head gitsource.ID, seen time.Time,
 		}
 	}
 	record := accepted.record(base.sequence + 1)
-	durable := func() error { return in.record(ctx, accepted, record, base) }
+	durable := func() error { return in.record(ctx, accepted, record, base, limitsOf(policy)) }
 	if in.dryRun {
 		durable = func() error { in.wouldBe = &record; return nil }
 	} else if err := in.source.Keep(ctx, head); err != nil {
 		return fmt.Errorf("keep %.7s: %w", head, err)
 	}
-	if err := in.bringIntoForce(ctx, accepted, seen, durable); err != nil {
+	if err := in.bringIntoForce(ctx, accepted, policy, seen, durable); err != nil {
 		return err
 	}
 	in.checkedBy, in.floorDue, in.revoked = policy, true, false

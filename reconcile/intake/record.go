@@ -12,19 +12,21 @@ import (
 	"gitops-agent/verify"
 )
 
-// record makes an acceptance durable in one append: the revision, its orders, and the guards of its guests. After a crash all of it is in
+// record makes an acceptance durable in one append: the revision, its orders, who introduced what, and the guards of its guests. After a crash all of it is in
 // force or nothing.
-func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.Accepted, base baseline) error {
+func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.Accepted, base baseline, limits gate.Limits) error {
 	state := in.journal.State()
 	orders := newOrders(accepted.revision, state)
 	bodies := append(slices.Clone(orders), record)
-	bodies = append(bodies, newGuards(accepted, state, guard.Accept)...)
+	rewrote := base.Rewrite == accepted.revision.Commit()
+	introduced := newIntroduced(accepted, state, rewrote)
+	bodies = append(bodies, introduced...)
+	bodies = append(bodies, newGuards(accepted, state, scopeAfter(state, introduced, limits), guard.Accept)...)
 	bodies = append(bodies, earlierSlots(in.force.Accepted, accepted, state)...)
 	if base.fromFloor {
 		bodies = append(bodies, voidOrders(state)...)
 		bodies = append(bodies, doubtedSlots(accepted, state)...)
 	}
-	rewrote := base.Rewrite == accepted.revision.Commit()
 	if rewrote {
 		bodies = append(bodies, journal.Event{Name: "rewrite-allowed", Revision: record.Commit, Message: "by a note in the state directory"})
 	}
@@ -46,8 +48,8 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 }
 
 // newGuards returns the guards of the Cluster and of the accepted guests that differ from the journal's. A guest without a vmid gets its guards with
-// its identity.
-func newGuards(accepted Accepted, state journal.State, of func(*guest.Desired, journal.State, time.Time) journal.Guarded) []journal.Body {
+// its identity. A manifest whose vmid is outside of its signer's scope does not change the guards of the guest that has the vmid.
+func newGuards(accepted Accepted, state journal.State, scope gate.Scope, of func(*guest.Desired, journal.State, time.Time) journal.Guarded) []journal.Body {
 	var bodies []journal.Body
 	if g, changed := guard.AcceptCluster(accepted.set.Cluster.Guards, state); changed {
 		bodies = append(bodies, g)
@@ -55,7 +57,7 @@ func newGuards(accepted Accepted, state journal.State, of func(*guest.Desired, j
 	now := time.Now()
 	for i := range accepted.guests {
 		d := &accepted.guests[i]
-		if d.VMID == 0 {
+		if d.VMID == 0 || !scope.Guest(d.Ref) {
 			continue
 		}
 		if g := of(d, state, now); state.Guarded[d.VMID] != g {
@@ -69,7 +71,7 @@ func newGuards(accepted Accepted, state journal.State, of func(*guest.Desired, j
 // signers.
 func (in *Intake) appendMissing(ctx context.Context, accepted Accepted, policy *verify.Policy) error {
 	state := in.journal.State()
-	return in.journal.Append(ctx, append(newGuards(accepted, state, guard.Resume), renamedApprovals(state, policy)...)...)
+	return in.journal.Append(ctx, append(newGuards(accepted, state, scopeAfter(state, nil, limitsOf(policy)), guard.Resume), renamedApprovals(state, policy)...)...)
 }
 
 // warnOfOrder logs an order that has no effect, since the person who signed it waits for one.

@@ -22,6 +22,8 @@ type fold struct {
 	ineffective *index[int, IneffectiveRestart]
 	attached    *index[int, Attached]
 	orders      *index[string, Order]
+	introduced  *index[Label, Introduced]
+	removed     map[int]Label // labels of removed manifests, by the vmid of the guest
 	freed       *index[int, time.Time]
 	destroys    []destroy
 	writers     []entry[Writer] // oldest first
@@ -47,6 +49,8 @@ func newFold() *fold {
 		ineffective: newIndex[int, IneffectiveRestart](),
 		attached:    newIndex[int, Attached](),
 		orders:      newIndex[string, Order](),
+		introduced:  newIndex[Label, Introduced](),
+		removed:     map[int]Label{},
 		freed:       newIndex[int, time.Time](),
 	}
 }
@@ -83,7 +87,23 @@ func (f *fold) assign(r Record, b Assigned) {
 	f.assigned.set(label, r, b.VMID)
 }
 
+func (f *fold) introduce(r Record, b Introduced) {
+	label := Label{b.Kind, b.Name}
+	if len(b.By) == 0 {
+		f.introduced.remove(label)
+		return
+	}
+	f.introduced.set(label, r, b)
+	if b.Removed && b.VMID != 0 {
+		f.removed[b.VMID] = label
+	}
+}
+
 func (f *fold) disown(r Record, b Disowned) {
+	if label, found := f.removed[b.VMID]; found && f.introduced.entries[label].value.Removed {
+		f.introduced.remove(label)
+	}
+	delete(f.removed, b.VMID)
 	f.owned.remove(b.VMID)
 	f.guarded.remove(b.VMID)
 	f.applied.remove(b.VMID)
@@ -148,6 +168,7 @@ func (f *fold) needed() map[uint64]bool {
 	f.ineffective.addSeqs(seqs)
 	f.attached.addSeqs(seqs)
 	f.orders.addSeqs(seqs)
+	f.introduced.addSeqs(seqs)
 	f.freed.addSeqs(seqs)
 	return seqs
 }
@@ -163,6 +184,7 @@ func (f *fold) state() State {
 		IneffectiveRestarts: f.ineffective.snapshot(),
 		Attached:            f.attached.snapshot(),
 		Orders:              f.orders.snapshot(),
+		Introduced:          f.introduced.snapshot(),
 		Freed:               f.freed.snapshot(),
 	}
 	if f.accepted != nil {

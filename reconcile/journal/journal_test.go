@@ -48,6 +48,9 @@ func oneOfEach() []Body {
 			ProvenTime: proven, State: OrderReleased, Step: "s1",
 		},
 		Writer{Number: 3, Nonce: "ABCDEFGHIJKLMNOP"},
+		Introduced{Kind: "VirtualMachine", Name: "web-1", VMID: 101, Removed: true, By: []Introduction{
+			{Signer: "ana", Entry: "e1", Limited: true, Commit: "c1", Fields: []string{AllFields, "spec.vmid"}},
+		}},
 		Event{Name: "held", VMID: 101, Revision: "main@sha1:c1", Message: "waits for approval"},
 		Disowned{VMID: 102, Reason: "destroyed"},
 	}

@@ -111,6 +111,12 @@ var kinds = []*kind{
 		fold:     (*fold).claim,
 		kept:     "until eight later `writer`",
 	}.kind(),
+	row[Introduced]{
+		name: "introduced", version: 5,
+		complete: Introduced.complete,
+		fold:     (*fold).introduce,
+		kept:     "until the label's next `introduced`; one of a removed manifest until the vmid's next `disowned`; one without by no longer",
+	}.kind(),
 	row[Event]{
 		name: "event", version: 1,
 		complete: func(b Event) bool { return b.Name != "" },
@@ -141,7 +147,7 @@ func indexKinds() (byName map[string]*kind, byType map[reflect.Type]*kind, newes
 func kindOf(b Body) *kind { return kindByType[reflect.TypeOf(b)] }
 
 // Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, begun, dispatched, ended,
-// assigned, owned, disowned, guarded, applied, futile, attached, ordered, writer or event.
+// assigned, owned, disowned, guarded, applied, futile, attached, ordered, writer, introduced or event.
 func (r Record) Kind() string { return kindOf(r.Body).name }
 
 // check returns ErrRefused if a field that the kind requires is empty or invalid.

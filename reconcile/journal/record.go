@@ -209,6 +209,28 @@ type Writer struct {
 	Nonce  string `json:"nonce"`
 }
 
+// Introduced records which signers introduced what the manifest of a guest wants, as accepted commit by commit. It replaces the label's earlier
+// Introduced record. A record without By ends it: who introduced the fields is then unknown.
+type Introduced struct {
+	Kind    string         `json:"kind"`
+	Name    string         `json:"name"`
+	VMID    int            `json:"vmid,omitempty"`    // of a guest whose manifest was removed
+	Removed bool           `json:"removed,omitempty"` // By removed the manifest
+	By      []Introduction `json:"by,omitempty"`
+}
+
+// Introduction is the fields of a manifest that one commit introduced, and that no later commit changed.
+type Introduction struct {
+	Signer  string   `json:"signer"`            // name in the trust policy
+	Entry   string   `json:"entry"`             // the signer's entry in the trust policy, verify.Signer.Entry
+	Limited bool     `json:"limited,omitempty"` // the entry had guests when the commit was accepted
+	Commit  string   `json:"commit"`
+	Fields  []string `json:"fields"` // sorted: native keys, "spec.vmid" and others; AllFields is all that no other introduction lists
+}
+
+// AllFields stands for every field of a manifest that no other introduction lists.
+const AllFields = "*"
+
 // Event is audit history only: it does not change the state, and compaction drops old events.
 type Event struct {
 	Name     string `json:"name"`
@@ -231,7 +253,15 @@ func (IneffectiveRestart) isBody() {}
 func (Attached) isBody()           {}
 func (Ordered) isBody()            {}
 func (Writer) isBody()             {}
+func (Introduced) isBody()         {}
 func (Event) isBody()              {}
+
+func (b Introduced) complete() bool {
+	incomplete := func(i Introduction) bool {
+		return i.Signer == "" || i.Entry == "" || i.Commit == "" || len(i.Fields) == 0
+	}
+	return b.Kind != "" && b.Name != "" && !slices.ContainsFunc(b.By, incomplete)
+}
 
 func (r Result) valid() bool { return slices.Contains(Results(), r) }
 

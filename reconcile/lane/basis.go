@@ -31,6 +31,8 @@ type Basis struct {
 	Why        string                                        // why nothing may be written
 	Waits      func(step plan.Step) string                   // what a step has to wait for; nil never waits
 	Hanging    func(journal.State, time.Time) map[string]int // number of hanging tasks by node; nil knows none
+	Limits     gate.Limits                                   // of the signers; nil if the policy is not known
+	Separate   bool                                          // the people who introduced a step may not approve it
 }
 
 // Desired returns the desired state of all guests.
@@ -81,12 +83,17 @@ func (b *Basis) startForbiddenBy(vmid int, now time.Time) string {
 	return ""
 }
 
+// Scope returns what the signers may touch.
+func (b *Basis) Scope(state journal.State) gate.Scope {
+	return gate.Scope{Limits: b.Limits, Introduced: state.Introduced, Owned: state.Owned, Assigned: state.Assigned, Attached: state.Attached, Inventory: b.Inventory}
+}
+
 // Gate returns the gate of this basis at a moment.
 func (b *Basis) Gate(state journal.State, now time.Time) gate.Gate {
 	g := gate.Gate{
 		Cluster: b.Cluster, Now: now, Policies: b.Policies, Remembered: state.Guarded, Owned: state.Owned,
 		Approvals: gate.NewApprovals(state.Orders), RequiredApprovals: b.Guards.Approvals, NamedGuests: len(b.Guests), MaxDestroy: b.Guards.MaxDestroysPerDay,
-		Minimum: b.Minimum, Destroyed: len(state.Destroys), Waits: b.Waits,
+		Minimum: b.Minimum, Destroyed: len(state.Destroys), Waits: b.Waits, SeparateApprover: b.Separate, Scope: b.Scope(state),
 	}
 	if b.Hanging != nil {
 		g.HangingTasks = b.Hanging(state, now)

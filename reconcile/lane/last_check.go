@@ -17,12 +17,15 @@ import (
 	"gitops-agent/reconcile/writer"
 )
 
-// lastCheck decides immediately before a call is sent, after its last wait, whether the call may still be sent. Its epoch must last. No other guest may
-// use the volumes on which its step acts. Before a call that interrupts, disrupts or destroys, the guest is read again, and must still be the one that
-// the step was planned for.
+// lastCheck decides immediately before a call is sent, after its last wait, whether the call may still be sent. Its epoch must last, and the signers of
+// what its step does may touch what the step touches. No other guest may use the volumes on which its step acts. Before a call that interrupts, disrupts
+// or destroys, the guest is read again, and must still be the one that the step was planned for.
 func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, call cluster.Call) error {
 	if w.superseded(basis) {
 		return epoch.ErrSuperseded
+	}
+	if err := w.checkScope(ctx, basis, step); err != nil {
+		return err
 	}
 	if err := w.checkVolumes(ctx, step); err != nil {
 		return err
@@ -64,6 +67,33 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 	}
 	return w.confirmWriter(ctx, writer.Recent) // reads the mark again only if the readings above were slow
 }
+
+// checkScope compares what a step touches with what its signers may touch, as the journal records them now. A guest that may be cloned only because it
+// is a template is read again.
+func (w *Worker) checkScope(ctx context.Context, basis *Basis, step plan.Step) error {
+	scope := basis.Scope(w.journal.State())
+	if v := scope.Judge(step); v.Held {
+		return fmt.Errorf("%w: %s", errOutOfScope, v.Message)
+	}
+	template := scope.NeedsTemplate(step)
+	if template == 0 {
+		return nil
+	}
+	row, _ := basis.Inventory.Row(template)
+	seen, err := observe.ReadGuest(ctx, w.cluster, row, basis.Inventory.Version)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the template again before the call: %w", err)
+	case !seen.Template:
+		return fmt.Errorf("%w: guest %d is no longer a template", errOutOfScope, template)
+	case w.superseded(basis):
+		return epoch.ErrSuperseded
+	}
+	return nil
+}
+
+// errOutOfScope refuses a call that touches what the signer of the manifest may not touch.
+var errOutOfScope = errors.New("out of scope")
 
 // errReplaced refuses a call to a guest that is not the one that the step was planned for.
 var errReplaced = errors.New("the guest is no longer the one that the step was planned for")

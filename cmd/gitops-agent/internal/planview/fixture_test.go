@@ -46,7 +46,7 @@ func fixtureDocument() Document {
 
 func fixture() []plannedGuest {
 	return []plannedGuest{
-		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(),
+		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), outOfScope(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(),
 		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
 	}
 }
@@ -233,6 +233,18 @@ func taskHangs() plannedGuest {
 	return plannedGuest{
 		plan:     plan.Guest{Ref: ref(guest.VirtualMachine, "files-2", 220), Node: "pve1", Managed: true, Origin: at("guests/files.yaml", 20, 1), Steps: []plan.Step{start}},
 		verdicts: []gate.Verdict{held(gate.HoldTaskHangs, "2 tasks hang on pve1", "look at the tasks of this node in Proxmox, and stop those that will not end")},
+	}
+}
+
+// outOfScope attaches a volume of a guest that its signer may not touch.
+func outOfScope() plannedGuest {
+	attach := step(cluster.OpConfig, guest.Live, "")
+	attach.Changes = []guest.Change{{Key: "scsi1", To: "local-lvm:vm-1000-disk-0", Class: guest.Live, Write: guest.WriteSet, Origin: at("guests/web-9.yaml", 9, 5)}}
+	attach.Calls = []cluster.Call{{Op: cluster.OpConfig, Params: map[string]string{"scsi1": "local-lvm:vm-1000-disk-0"}}}
+	return plannedGuest{
+		plan: plan.Guest{Ref: ref(guest.VirtualMachine, "web-9", 224), Node: "pve1", Managed: true, Origin: at("guests/web-9.yaml", 1, 1), Changes: attach.Changes, Steps: []plan.Step{attach}},
+		verdicts: []gate.Verdict{held(gate.HoldScope, "signer wanda wrote scsi1 in commit 1f2e3d4 and may not touch local-lvm:vm-1000-disk-0, which belongs to vmid 1000",
+			`let a signer without guests write scsi1, or add vmids: ["1000"] to the entry wanda of trust.signers on the agent's host and restart the agent`)},
 	}
 }
 

@@ -1,0 +1,78 @@
+package gate
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+)
+
+// Limits are what the signers of the trust policy may touch, by entry (verify.Signer.Entry). Entries of one identity with different times have
+// several. Nil Limits check nothing: the policy is not known.
+type Limits map[string][]Limit
+
+// Limit is what a signer with guests may touch outside of the manifests of these guests. A signer without guests has no limit.
+type Limit struct {
+	Guests  []string // patterns of kind/name
+	VMIDs   []VMIDs  // guests that the source did not create
+	Sources []string // the only sources for new guests; empty allows templates and images
+}
+
+// VMIDs is a range of vmids, both ends included.
+type VMIDs struct{ First, Last int }
+
+// contains reports whether one of the ranges contains a vmid.
+func (l Limit) contains(vmid int) bool {
+	return slices.ContainsFunc(l.VMIDs, func(r VMIDs) bool { return r.First <= vmid && vmid <= r.Last })
+}
+
+// names reports whether the signer may change the manifest of a guest.
+func (l Limit) names(label string) bool {
+	return slices.ContainsFunc(l.Guests, func(p string) bool {
+		ok, err := path.Match(p, label)
+		return err == nil && ok
+	})
+}
+
+// lists reports whether sources lists a volume or a path of the host, or all guests that a volume belongs to.
+func (l Limit) lists(name string) bool {
+	owners := guest.VolumeOwners(name)
+	if len(owners) > 0 && !slices.ContainsFunc(owners, func(vmid int) bool { return !l.listsVMID(vmid) }) {
+		return true
+	}
+	if strings.HasPrefix(name, "/") {
+		name = path.Clean(name)
+	}
+	return slices.ContainsFunc(l.Sources, func(p string) bool {
+		ok, err := path.Match(p, name)
+		return err == nil && ok
+	})
+}
+
+// listsVMID reports whether sources lists a vmid.
+func (l Limit) listsVMID(vmid int) bool {
+	return slices.ContainsFunc(l.Sources, func(p string) bool {
+		first, last, isRange := strings.Cut(p, "-")
+		if !isRange {
+			last = first
+		}
+		from, err1 := strconv.Atoi(first)
+		to, err2 := strconv.Atoi(last)
+		return err1 == nil && err2 == nil && from <= vmid && vmid <= to
+	})
+}
+
+// listsTemplate reports whether sources lists a template, by vmid or by kind and name. The name of a guest that is not a template proves nothing.
+func (l Limit) listsTemplate(row cluster.Row) bool {
+	if l.listsVMID(row.VMID) {
+		return true
+	}
+	label := guest.Ref{Kind: row.Kind, Name: row.Name}.Label()
+	return row.Template && row.Name != "" && slices.ContainsFunc(l.Sources, func(p string) bool {
+		ok, err := path.Match(p, label)
+		return err == nil && ok
+	})
+}

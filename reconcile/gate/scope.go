@@ -1,0 +1,311 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
+)
+
+// Fields of a manifest that are no native keys, as in journal.Introduction.
+const (
+	FieldVMID      = "spec.vmid"
+	FieldAdopt     = "spec.adopt"
+	FieldSource    = "spec.source"
+	FieldLifecycle = "spec.lifecycle"
+)
+
+// Scope decides whether the signers who introduced what a step does may touch what the step touches. Names of manifests never widen a scope: a
+// signer with guests may touch a guest that the source created under one of these names, or whose vmid the signer's vmids contain. Fields whose
+// signer is not recorded are not limited: they were accepted before the agent recorded signers.
+type Scope struct {
+	Limits     Limits
+	Introduced map[journal.Label]journal.Introduced
+	Owned      map[int]journal.Owned
+	Assigned   map[journal.Label]int
+	Attached   map[int]journal.Attached
+	Inventory  cluster.Inventory
+}
+
+// violation is something that a step touches and that a signer may not touch.
+type violation struct {
+	by      journal.Introduction
+	field   string // that the signer wrote
+	touches string // "vmid 1000, ..."
+	remedy  string // the addition to the signer's entry that would allow it
+}
+
+func (v violation) verdict() Verdict {
+	return held(HoldScope, fmt.Sprintf("signer %s wrote %s in commit %.7s and may not touch %s", v.by.Signer, v.field, v.by.Commit, v.touches),
+		fmt.Sprintf("let a signer without guests write %s, or add %s to the entry %s of trust.signers on the agent's host and restart the agent", v.field, v.remedy, v.by.Signer))
+}
+
+func labelOf(ref guest.Ref) journal.Label {
+	return journal.Label{Kind: string(ref.Kind), Name: ref.Name}
+}
+
+// author is a signer with a limit who introduced a field.
+type author struct {
+	by     journal.Introduction
+	field  string
+	limits []Limit // each of them is enough
+}
+
+// introducers returns who introduced fields of a label: the introductions that list a field, or else those of all fields.
+func introducers(record journal.Introduced, field string) []journal.Introduction {
+	var explicit, rest []journal.Introduction
+	for _, by := range record.By {
+		switch {
+		case slices.Contains(by.Fields, field):
+			explicit = append(explicit, by)
+		case slices.Contains(by.Fields, journal.AllFields):
+			rest = append(rest, by)
+		}
+	}
+	if len(explicit) > 0 {
+		return explicit
+	}
+	return rest
+}
+
+// limited returns the signers with a limit who introduced a field. A signer who had no limit at the acceptance has none later, and a signer whose
+// limit was removed from the policy has none any more. The entry of a signer with a limit may be gone: the signer may then touch nothing.
+func (s Scope) limited(ref guest.Ref, field string) []author {
+	if s.Limits == nil {
+		return nil
+	}
+	var list []author
+	for _, by := range introducers(s.Introduced[labelOf(ref)], field) {
+		if !by.Limited {
+			continue
+		}
+		limits := s.Limits[by.Entry]
+		if withLimit := slices.DeleteFunc(slices.Clone(limits), func(l Limit) bool { return len(l.Guests) == 0 }); len(withLimit) > 0 || len(limits) == 0 {
+			list = append(list, author{by, field, withLimit})
+		}
+	}
+	return list
+}
+
+// mayTouch reports whether the author may touch a guest because the source owns it under a label, or because of the author's vmids.
+func (s Scope) mayTouch(a author, ref guest.Ref, vmid int) bool {
+	owned, isOwned := s.Owned[vmid]
+	label := owned.Kind + "/" + owned.Name
+	if isOwned && label == ref.Label() {
+		return true
+	}
+	return slices.ContainsFunc(a.limits, func(l Limit) bool { return l.contains(vmid) || isOwned && l.names(label) })
+}
+
+// Guest reports whether the manifest of a guest may have the vmid of the guest: the source created or adopted the guest under this label or another
+// one of the signer, the agent assigned the vmid, or the signer's vmids contain it.
+func (s Scope) Guest(ref guest.Ref) bool { return s.guestViolation(ref) == nil }
+
+func (s Scope) guestViolation(ref guest.Ref) *violation {
+	for _, a := range s.chosenBy(ref) {
+		if !s.mayTouch(a, ref, ref.VMID) {
+			return &violation{a.by, FieldVMID, s.describe(ref.VMID), fmt.Sprintf(`vmids: ["%d"]`, ref.VMID)}
+		}
+	}
+	return nil
+}
+
+// chosenBy returns the signers with a limit who wrote the vmid of a guest; none if the agent assigned it.
+func (s Scope) chosenBy(ref guest.Ref) []author {
+	if len(s.Introduced) == 0 || s.Assigned[labelOf(ref)] == ref.VMID || ref.VMID == 0 {
+		return nil
+	}
+	return s.limited(ref, FieldVMID)
+}
+
+// describe returns a vmid with what is known of its guest.
+func (s Scope) describe(vmid int) string {
+	if owned, isOwned := s.Owned[vmid]; isOwned {
+		return fmt.Sprintf("vmid %d, which belongs to %s/%s", vmid, owned.Kind, owned.Name)
+	}
+	return fmt.Sprintf("vmid %d, which the source did not create", vmid)
+}
+
+// Judge holds a step that touches what its signers may not touch.
+func (s Scope) Judge(step plan.Step) Verdict {
+	if v := s.step(step); v != nil {
+		return v.verdict()
+	}
+	return Verdict{}
+}
+
+// step returns what a step touches and its signers may not touch, or nil.
+func (s Scope) step(step plan.Step) *violation {
+	if len(s.Introduced) == 0 || s.Limits == nil {
+		return nil
+	}
+	_, isOwned := s.Owned[step.Guest.VMID]
+	free := step.Op == cluster.OpCreate && !isOwned // the source creates the guest: the plan creates none under a vmid that is taken
+	if v := s.guestViolation(step.Guest); v != nil && !free {
+		return v
+	}
+	if step.TakesOwnership && step.Op != cluster.OpCreate {
+		if v := s.adoptionViolation(step.Guest); v != nil {
+			return v
+		}
+	}
+	for _, call := range step.Calls {
+		if v := s.cloneViolation(step.Guest, call); v != nil {
+			return v
+		}
+		if call.Op != cluster.OpCreate && call.Op != cluster.OpConfig {
+			continue
+		}
+		for _, r := range guest.Mentions(call.Kind, call.Params) {
+			if v := s.mentionViolation(step, r); v != nil {
+				return v
+			}
+		}
+	}
+	return nil
+}
+
+// adoptionViolation checks a guest that exists and that the source did not create. Neither an assigned vmid nor a record of ownership proves anything
+// here: another client took the vmid before the agent could create its guest.
+func (s Scope) adoptionViolation(ref guest.Ref) *violation {
+	for _, field := range []string{FieldVMID, FieldAdopt} {
+		for _, a := range s.limited(ref, field) {
+			if !slices.ContainsFunc(a.limits, func(l Limit) bool { return l.contains(ref.VMID) }) {
+				return &violation{a.by, field, fmt.Sprintf("vmid %d, which the source did not create", ref.VMID), fmt.Sprintf(`vmids: ["%d"]`, ref.VMID)}
+			}
+		}
+	}
+	return nil
+}
+
+func (s Scope) cloneViolation(ref guest.Ref, call cluster.Call) *violation {
+	if call.CloneOf == 0 {
+		return nil
+	}
+	for _, a := range s.limited(ref, FieldSource) {
+		if s.mayClone(a, ref, call.CloneOf, true) {
+			continue
+		}
+		v := &violation{a.by, FieldSource, s.describe(call.CloneOf) + " and is not a template", fmt.Sprintf(`vmids: ["%d"]`, call.CloneOf)}
+		if slices.ContainsFunc(a.limits, func(l Limit) bool { return len(l.Sources) > 0 }) {
+			v.touches, v.remedy = fmt.Sprintf("guest %d, which the signer's sources do not list", call.CloneOf), fmt.Sprintf(`sources: ["%d"]`, call.CloneOf)
+		}
+		return v
+	}
+	return nil
+}
+
+// mayClone reports whether an author may clone a guest. Templates says whether a template may be cloned because it is one.
+func (s Scope) mayClone(a author, ref guest.Ref, vmid int, templates bool) bool {
+	row, _ := s.Inventory.Row(vmid)
+	row.Template = row.Template && templates
+	return slices.ContainsFunc(a.limits, func(l Limit) bool {
+		if len(l.Sources) > 0 {
+			return l.listsTemplate(row) || l.listsVMID(vmid)
+		}
+		return row.Template || s.mayTouch(author{limits: []Limit{l}}, ref, vmid)
+	})
+}
+
+// NeedsTemplate returns the guest that a step may clone only because it is a template, or 0.
+func (s Scope) NeedsTemplate(step plan.Step) int {
+	for _, call := range step.Calls {
+		for _, a := range s.limited(step.Guest, FieldSource) {
+			if call.CloneOf != 0 && !s.mayClone(a, step.Guest, call.CloneOf, false) {
+				return call.CloneOf
+			}
+		}
+	}
+	return 0
+}
+
+// mentionViolation checks a volume or another thing that a call names. What a slot names already is not introduced by the step.
+func (s Scope) mentionViolation(step plan.Step, r guest.Mention) *violation {
+	if slices.ContainsFunc(step.Changes, func(c guest.Change) bool { return c.Key == r.Key && guest.InSlot(c.From, r.Name) }) {
+		return nil
+	}
+	for _, field := range fieldsOf(r) {
+		for _, a := range s.limited(step.Guest, field) {
+			if !slices.ContainsFunc(a.limits, func(l Limit) bool { return s.mayUse(l, step.Guest, r) }) {
+				return &violation{a.by, field, r.Name + ownersText(r.Name), remedyFor(r, a.limits)}
+			}
+		}
+	}
+	return nil
+}
+
+// fieldsOf returns the fields of the manifest that a reference follows from.
+func fieldsOf(r guest.Mention) []string {
+	switch {
+	case r.Key == "archive", r.Key == "ostemplate":
+		return []string{FieldSource}
+	case r.Use == guest.Import, r.Use == guest.HostDir:
+		return []string{FieldSource, r.Key}
+	}
+	return []string{r.Key}
+}
+
+// mayUse reports whether a limit allows what a call names.
+func (s Scope) mayUse(l Limit, ref guest.Ref, r guest.Mention) bool {
+	owners := guest.VolumeOwners(r.Name)
+	ownersAllowed := len(owners) > 0 && !slices.ContainsFunc(owners, func(vmid int) bool {
+		if vmid == ref.VMID {
+			return !s.isOwn(l, ref, r.Name)
+		}
+		return !s.mayTouch(author{limits: []Limit{l}}, ref, vmid)
+	})
+	switch r.Use {
+	case guest.Attach:
+		return ownersAllowed || len(owners) == 0 && l.lists(r.Name)
+	case guest.Copy, guest.Import:
+		if len(l.Sources) > 0 {
+			return l.lists(r.Name)
+		}
+		return ownersAllowed || guest.BelongsToNoGuest(r.Name)
+	case guest.RunHost, guest.HostDir:
+	}
+	return l.lists(r.Name)
+}
+
+// isOwn reports whether a volume or backup with the vmid of the guest is of this guest. If a signer with a limit chose the vmid, it may be of an
+// earlier guest that had the vmid.
+func (s Scope) isOwn(l Limit, ref guest.Ref, name string) bool {
+	if len(s.chosenBy(ref)) == 0 || l.contains(ref.VMID) {
+		return true
+	}
+	known := s.Attached[ref.VMID]
+	if known.Identity != s.Owned[ref.VMID].Identity {
+		return false
+	}
+	for _, volume := range known.Volumes {
+		if volume == name {
+			return true
+		}
+	}
+	return slices.Contains(known.Others, name)
+}
+
+// ownersText returns ", a volume of vmid 1000" for a volume with a vmid in its name.
+func ownersText(name string) string {
+	var words []string
+	for _, vmid := range guest.VolumeOwners(name) {
+		words = append(words, fmt.Sprint(vmid))
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return ", which belongs to vmid " + strings.Join(words, " and ")
+}
+
+// remedyFor returns what to add to the signer's entry.
+func remedyFor(r guest.Mention, limits []Limit) string {
+	restricted := slices.ContainsFunc(limits, func(l Limit) bool { return len(l.Sources) > 0 })
+	if owners := guest.VolumeOwners(r.Name); len(owners) > 0 && (r.Use == guest.Attach || !restricted) {
+		return fmt.Sprintf(`vmids: ["%d"]`, owners[len(owners)-1])
+	}
+	return fmt.Sprintf("sources: [%q]", r.Name)
+}

@@ -1,0 +1,57 @@
+package guest
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// ChangedFields returns what of a manifest differs between two versions, sorted: native keys, and fields that are no native key such as "spec.vmid".
+// A key that is ignored in one version only differs too. Positions in files are not compared.
+func ChangedFields(a, b Desired) []string {
+	changed := make(map[string]bool)
+	note := func(field string, same bool) {
+		if !same {
+			changed[field] = true
+		}
+	}
+	note("spec.vmid", a.VMID == b.VMID)
+	note("spec.adopt", a.Adopt == b.Adopt)
+	note("spec.source", reflect.DeepEqual(a.Source, b.Source))
+	note("spec.node", a.Node == b.Node && slices.Equal(a.Nodes, b.Nodes) && a.Migrate == b.Migrate)
+	note("spec.pool", a.Pool == b.Pool)
+	note("spec.template", a.Template == b.Template)
+	note("spec.lifecycle", a.Lifecycle == b.Lifecycle)
+	a, b = a.WithoutOrigins(), b.WithoutOrigins()
+	note("spec.ha", reflect.DeepEqual(a.HA, b.HA))
+	differing(a.Intents, b.Intents, func(in Intent) string { return in.Key }, changed)
+	differing(a.Secrets, b.Secrets, func(s Secret) string { return s.Key }, changed)
+	differing(a.Ignore, b.Ignore, func(key string) string { return key }, changed)
+	note("spec", reflect.DeepEqual(a.others(), b.others()))
+	return slices.Sorted(maps.Keys(changed))
+}
+
+// others returns the fields that ChangedFields does not name.
+func (d Desired) others() Desired {
+	d.VMID, d.Adopt, d.Source, d.Node, d.Nodes, d.Migrate, d.Pool, d.Template = 0, false, Source{}, "", nil, "", "", false
+	d.Lifecycle, d.HA, d.Intents, d.Secrets, d.Ignore, d.Origin = Lifecycle{}, nil, nil, nil, nil, Origin{}
+	return d
+}
+
+// differing notes the keys of the elements that differ between two lists. An element without an equal one in the other list differs.
+func differing[T any](a, b []T, key func(T) string, changed map[string]bool) {
+	before := make(map[string]T, len(a))
+	for _, e := range a {
+		before[key(e)] = e
+	}
+	for _, e := range b {
+		old, found := before[key(e)]
+		if !found || !reflect.DeepEqual(old, e) {
+			changed[key(e)] = true
+		}
+		delete(before, key(e))
+	}
+	for k := range before {
+		changed[k] = true
+	}
+}

@@ -1,0 +1,150 @@
+package intake
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/verify"
+)
+
+// trace is what the commits of a revision introduced. The zero trace is that of a revision without new commits.
+type trace struct {
+	recorded bool       // the policy needs the journal's records of who introduced what
+	commits  []authored // oldest first
+}
+
+// recordsSigners reports whether the policy needs to know who introduced what: a signer is limited to some guests, or the people who introduced a
+// step may not approve it.
+func (in *Intake) recordsSigners(policy *verify.Policy) bool {
+	return in.separateApprover || policy.HasLimits()
+}
+
+// newIntroduced returns the records of who introduced what that differ from the journal's. If the policy does not need them, it ends all of them:
+// they would be out of date when the policy needs them again.
+func newIntroduced(accepted Accepted, state journal.State, rewrote bool) []journal.Body {
+	next := make(map[journal.Label]journal.Introduced)
+	if !accepted.trace.recorded || rewrote {
+		for label := range state.Introduced {
+			next[label] = journal.Introduced{}
+		}
+	}
+	owned := make(map[journal.Label]int)
+	for vmid, o := range state.Owned {
+		owned[journal.Label{Kind: o.Kind, Name: o.Name}] = vmid
+	}
+	for _, c := range accepted.trace.commits {
+		for label, fields := range c.fields {
+			record, changed := next[label]
+			if !changed {
+				record = state.Introduced[label]
+			}
+			next[label] = introduce(record, c.by, fields)
+		}
+		for _, label := range c.removed {
+			next[label] = journal.Introduced{}
+			if vmid := owned[label]; vmid != 0 {
+				next[label] = journal.Introduced{VMID: vmid, Removed: true, By: withFields(c.by, []string{journal.AllFields})}
+			}
+		}
+	}
+	return introducedRecords(next, accepted, state)
+}
+
+// introducedRecords returns the records that differ from the journal's, by label.
+func introducedRecords(next map[journal.Label]journal.Introduced, accepted Accepted, state journal.State) []journal.Body {
+	wanted := make(map[journal.Label]*guest.Desired, len(next))
+	for i := range accepted.guests {
+		d := &accepted.guests[i]
+		wanted[journal.Label{Kind: string(d.Kind), Name: d.Name}] = d
+	}
+	var bodies []journal.Body
+	labels := slices.SortedFunc(maps.Keys(next), func(a, b journal.Label) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+	for _, label := range labels {
+		record := next[label]
+		record.Kind, record.Name = label.Kind, label.Name
+		if d := wanted[label]; d != nil {
+			record.By = withoutGoneKeys(record.By, *d)
+		}
+		if before, known := state.Introduced[label]; known && !reflect.DeepEqual(before, record) || !known && len(record.By) > 0 {
+			bodies = append(bodies, record)
+		}
+	}
+	return bodies
+}
+
+// introduce returns a record in which the fields are by other signers. Who wrote a guest before its manifest was removed no longer matters.
+func introduce(record journal.Introduced, by []journal.Introduction, fields []string) journal.Introduced {
+	next := journal.Introduced{}
+	if !slices.Contains(fields, journal.AllFields) && !record.Removed {
+		for _, old := range record.By {
+			old.Fields = slices.DeleteFunc(slices.Clone(old.Fields), func(f string) bool { return slices.Contains(fields, f) })
+			if len(old.Fields) > 0 {
+				next.By = append(next.By, old)
+			}
+		}
+	}
+	next.By = append(next.By, withFields(by, fields)...)
+	return next
+}
+
+// withFields returns introductions of the given fields.
+func withFields(by []journal.Introduction, fields []string) []journal.Introduction {
+	list := slices.Clone(by)
+	for i := range list {
+		list[i].Fields = slices.Clone(fields)
+	}
+	return list
+}
+
+// withoutGoneKeys removes the native keys that the manifest no longer contains, so that a record does not grow with the history of its manifest.
+func withoutGoneKeys(list []journal.Introduction, d guest.Desired) []journal.Introduction {
+	present := guest.ChangedFields(guest.Desired{}, d)
+	var kept []journal.Introduction
+	for _, by := range list {
+		by.Fields = slices.DeleteFunc(slices.Clone(by.Fields), func(f string) bool {
+			return f != journal.AllFields && !isSpecField(f) && !slices.Contains(present, f)
+		})
+		if len(by.Fields) > 0 {
+			kept = append(kept, by)
+		}
+	}
+	return kept
+}
+
+// isSpecField reports whether a field of a record is no native key.
+func isSpecField(field string) bool { return len(field) >= 4 && field[:4] == "spec" }
+
+// limitsOf returns the limits of the policy's signers for the gate.
+func limitsOf(policy *verify.Policy) gate.Limits {
+	limits := make(gate.Limits)
+	for entry, list := range policy.Limits() {
+		for _, l := range list {
+			limit := gate.Limit{Guests: l.Guests, Sources: l.Sources}
+			for _, r := range l.VMIDs {
+				limit.VMIDs = append(limit.VMIDs, gate.VMIDs(r))
+			}
+			limits[entry] = append(limits[entry], limit)
+		}
+	}
+	return limits
+}
+
+// scopeAfter returns the scope that is in force after records of who introduced what are appended.
+func scopeAfter(state journal.State, records []journal.Body, limits gate.Limits) gate.Scope {
+	introduced := state.Introduced
+	if len(records) > 0 {
+		introduced = make(map[journal.Label]journal.Introduced, len(state.Introduced)+len(records))
+		maps.Copy(introduced, state.Introduced)
+	}
+	for _, r := range records {
+		if i, ok := r.(journal.Introduced); ok {
+			introduced[journal.Label{Kind: i.Kind, Name: i.Name}] = i
+		}
+	}
+	return gate.Scope{Limits: limits, Introduced: introduced, Owned: state.Owned, Assigned: state.Assigned}
+}
