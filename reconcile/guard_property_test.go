@@ -1,0 +1,391 @@
+package reconcile_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/internal/sigtest"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/plan"
+	"gitops-agent/verify"
+)
+
+// The random histories that TestGuardsNeverWeakenAlone runs.
+var (
+	guardSeeds = flag.Int("guard-seeds", 3, "number of random histories of pushes")
+	guardFirst = flag.Uint64("guard-first", 0, "seed of the first of them")
+)
+
+// pushesPerHistory is the number of pushes of one history.
+const pushesPerHistory = 36
+
+// pusher is a history of random pushes, and what it found.
+type pusher struct {
+	*lab
+	rng     *rand.Rand
+	people  map[sigtest.Identity]person
+	digests []string           // of every held step that was ever shown
+	shown   map[string]bool    // digests of weakenings
+	guests  map[string]*random // by file
+	class   random
+	always  random // the defaults
+	number  int    // guards.approvals
+	limit   int    // guards.maxDestroysPerDay
+
+	weakened, unapproved, destroys int
+}
+
+// person is a signer: who it is, and what it may do.
+type person struct {
+	name            string
+	changes, judges bool
+}
+
+// random is a spec with random guards.
+type random struct {
+	vmid  int // 0 in a class
+	name  string
+	lines []string
+	class bool
+	gone  bool // the manifest is removed
+}
+
+// windows are sorted: each one is open whenever the one before it is.
+var windows = []string{"Sat 02:00-03:00 UTC", "Sat 02:00-05:00 UTC", "Sat,Sun 02:00-05:00 UTC", "daily 01:00-06:00 UTC"}
+
+// lines returns random guards.
+func (p *pusher) lines(inGuest bool) []string {
+	pick := func(words ...string) string { return words[p.rng.IntN(len(words))] }
+	var fields, out []string
+	add := func(chance int, text string) {
+		if p.rng.IntN(chance) == 0 {
+			fields = append(fields, text)
+		}
+	}
+	add(2, "destroy: "+pick("deny", "approve", "allow"))
+	add(3, "recreate: "+pick("deny", "approve", "allow"))
+	add(3, "shutdownTimeout: "+pick("30s", "3m", "10m"))
+	add(4, "forceStop: "+pick("true", "false"))
+	add(3, "protection: "+pick("true", "false"))
+	switch p.rng.IntN(4) {
+	case 0:
+		fields = append(fields, "rebootPolicy: window", `window: "`+pick(windows...)+`"`)
+	case 1:
+		if inGuest { // a class with a window and a guest with another policy do not fit together
+			fields = append(fields, "rebootPolicy: "+pick("never", "approve", "auto"), "window: null")
+		}
+	}
+	if len(fields) > 0 {
+		out = append(out, "lifecycle: {"+strings.Join(fields, ", ")+"}")
+	}
+	if p.rng.IntN(5) == 0 {
+		out = append(out, "mode: "+pick("observe", "enforce"))
+	}
+	if p.rng.IntN(5) == 0 {
+		until := ""
+		if days := p.rng.IntN(4); days > 0 {
+			until = `, until: "` + time.Now().Add(time.Duration(days)*20*time.Minute).UTC().Format(time.RFC3339) + `"`
+		}
+		out = append(out, "suspend: {reason: random"+until+"}")
+	}
+	if inGuest && p.rng.IntN(5) == 0 {
+		out = append(out, "adopt: "+pick("deny", "ifUnmanaged"))
+	}
+	if p.rng.IntN(6) == 0 {
+		out = append(out, "ignoreFields: [lifecycle.protection]")
+	}
+	return out
+}
+
+// mutate changes the manifests at random.
+func (p *pusher) mutate() {
+	files := slices.Sorted(maps.Keys(p.guests))
+	g := p.guests[files[p.rng.IntN(len(files))]]
+	switch p.rng.IntN(9) {
+	case 0, 1, 2:
+		g.lines = p.lines(true)
+	case 3:
+		g.class = !g.class
+	case 4:
+		g.gone = !g.gone
+	case 5:
+		g.name = fmt.Sprintf("guest-%d-%d", g.vmid%10, p.rng.IntN(3))
+	case 6:
+		p.class.lines = p.lines(false)
+	case 7:
+		p.always.lines = p.lines(false)
+	case 8:
+		p.number, p.limit = 1+p.rng.IntN(3), p.rng.IntN(4)
+	}
+	cluster := []string{fmt.Sprintf("guards: {approvals: %d, maxDestroysPerDay: %d}", p.number, p.limit)}
+	if len(p.always.lines) > 0 {
+		cluster = append(cluster, "defaults:", "  virtualMachine:")
+		for _, line := range p.always.lines {
+			cluster = append(cluster, "    "+line)
+		}
+	}
+	p.files["cluster.yaml"] = clusterWith(cluster...)
+	p.files["class.yaml"] = classYAML + "    wave: 0\n" + indented(indentedTwice(p.class.lines))
+	for file, g := range p.guests {
+		if delete(p.files, file); !g.gone {
+			lines := g.lines
+			if g.class {
+				lines = append([]string{"class: [kept]"}, lines...)
+			}
+			p.files[file] = vmYAML(g.name, g.vmid, lines...)
+		}
+	}
+}
+
+func indentedTwice(lines []string) []string {
+	out := make([]string, 0, len(lines))
+	for _, line := range lines {
+		out = append(out, "  "+line)
+	}
+	return out
+}
+
+// someone returns a signer of whom the condition holds, or any other one now and then.
+func (p *pusher) someone(suits func(person) bool) sigtest.Identity {
+	all := slices.SortedFunc(maps.Keys(p.people), func(a, b sigtest.Identity) int { return strings.Compare(a.Issuer+a.Subject, b.Issuer+b.Subject) })
+	for {
+		who := all[p.rng.IntN(len(all))]
+		if suits(p.people[who]) {
+			return who
+		}
+	}
+}
+
+// push pushes a change, or an approval of a digest: of one that is shown now, of an older one, or of none.
+func (p *pusher) act(held []string) {
+	if p.rng.IntN(5) < 2 || len(p.digests) == 0 {
+		p.mutate()
+		p.waitForAcceptance(p.lab.push("a change", p.someone(func(w person) bool { return w.changes })))
+		return
+	}
+	digest := p.digests[p.rng.IntN(len(p.digests))]
+	switch n := p.rng.IntN(10); {
+	case n == 0:
+		digest = strings.Repeat("0", 32)
+	case n > 2 && len(held) > 0:
+		digest = held[p.rng.IntN(len(held))]
+	}
+	for range 1 + p.rng.IntN(3) {
+		p.waitForAcceptance(p.lab.push(approve(digest), p.someone(func(w person) bool { return w.judges || p.rng.IntN(4) == 0 })))
+	}
+}
+
+// heldNow returns the digests of the steps that are held, and remembers them.
+func (p *pusher) heldNow() []string {
+	var now []string
+	r := p.engine.Report()
+	note := func(op, digest string) {
+		if digest == "" {
+			return
+		}
+		if !slices.Contains(now, digest) {
+			now = append(now, digest)
+		}
+		if !slices.Contains(p.digests, digest) {
+			p.digests = append(p.digests, digest)
+		}
+		if op == string(plan.OpWeaken) {
+			p.shown[digest] = true
+		}
+	}
+	for _, g := range r.Guests {
+		for _, h := range g.Held {
+			note(string(h.Op), h.Digest)
+		}
+	}
+	if r.Guards != nil {
+		for _, h := range r.Guards.Held {
+			note(string(h.Op), h.Digest)
+		}
+	}
+	return now
+}
+
+// guardRanks are the guards as numbers that grow as the guard becomes weaker. The test has its own order, and does not use that of the agent.
+func guardRanks(g journal.Guarded, now time.Time) map[string]int {
+	words := map[string]int{"deny": 1, "approve": 2, "allow": 3, "never": 1, "window": 3, "auto": 9, "on": 0, "off": 1, "": 1}
+	ranks := map[string]int{
+		"destroy": words[g.Destroy], "recreate": words[g.Recreate], "reboot": words[g.Rules.RebootPolicy], "protection": words[g.Rules.Protection],
+		"timeout": -g.Rules.ShutdownSeconds, "force": 0, "mode": 1, "suspend": 1 << 30, "adopt": 0,
+	}
+	if g.Rules.RebootPolicy == "window" {
+		ranks["reboot"] += slices.Index(windows, g.Rules.Window)
+	}
+	if g.Rules.ForceStop {
+		ranks["force"] = 1
+	}
+	if g.Rules.Mode == "observe" {
+		ranks["mode"] = 0
+	}
+	if g.Rules.Adopt != "" {
+		ranks["adopt"] = 1
+	}
+	switch until, err := time.Parse(time.RFC3339, g.Rules.Suspended); {
+	case g.Rules.Suspended == "without end":
+		ranks["suspend"] = 0
+	case err == nil && until.After(now):
+		ranks["suspend"] = 1<<30 - int(until.Unix())/60 // later is stronger
+	}
+	return ranks
+}
+
+// approvers returns the people whose approvals were used up between two states, by digest.
+func (p *pusher) approvers(before, after journal.State) map[string][]string {
+	people := map[string][]string{}
+	for key, o := range after.Orders {
+		if o.State != journal.OrderRun && o.State != journal.OrderUnknown || before.Orders[key].State == o.State {
+			continue
+		}
+		digest := strings.TrimPrefix(o.Order, "Gitops-Approve: ")
+		who := p.people[sigtest.Identity{Subject: o.Subject, Issuer: o.Issuer}]
+		if !who.judges {
+			p.Errorf("got an approval of %s used up, who may not approve", who.name)
+		}
+		if !slices.Contains(people[digest], who.name) {
+			people[digest] = append(people[digest], who.name)
+		}
+	}
+	return people
+}
+
+// check compares the guards in force before and after a push.
+func (p *pusher) check(before, after journal.State, destroyed map[int]int, at time.Time) {
+	required := max(before.ClusterGuards.Approvals, 1)
+	approvals, enough := p.approvers(before, after), 0
+	for digest, people := range approvals {
+		if p.shown[digest] && len(people) >= required {
+			enough++
+		}
+	}
+	var weaker []string
+	for vmid, old := range before.Guarded {
+		owned, isOwned := before.Owned[vmid]
+		if now := after.Owned[vmid]; !isOwned || now.Identity != owned.Identity || owned.Claiming {
+			continue
+		}
+		ranks, ranksBefore := guardRanks(after.Guarded[vmid], at), guardRanks(old, at)
+		for field, rank := range ranks {
+			if rank > ranksBefore[field] {
+				weaker = append(weaker, fmt.Sprintf("%s of %d: %+v -> %+v", field, vmid, old, after.Guarded[vmid]))
+			}
+		}
+	}
+	if now := after.ClusterGuards; now.Approvals < before.ClusterGuards.Approvals || now.MaxDestroysPerDay > before.ClusterGuards.MaxDestroysPerDay {
+		weaker = append(weaker, fmt.Sprintf("Cluster: %+v -> %+v", *before.ClusterGuards, *now))
+	}
+	if len(weaker) > 0 && enough == 0 {
+		p.unapproved++
+		p.Errorf("got weaker guards with approvals %v, want %d people: %s", approvals, required, strings.Join(weaker, "; "))
+	}
+	p.weakened += len(weaker)
+	for vmid, n := range destroyed {
+		if p.sim.Effects(vmid, pvesim.Destroyed) == n {
+			continue
+		}
+		p.destroys++
+		g := before.Guarded[vmid]
+		free := g.Destroy == "allow" && g.Rules.Mode == "" && g.Rules.Suspended == ""
+		if !free && !slices.ContainsFunc(slices.Collect(maps.Values(approvals)), func(people []string) bool { return len(people) >= required }) {
+			p.Errorf("got %d destroyed with approvals %v and guards %+v", vmid, approvals, g)
+		}
+	}
+}
+
+// TestGuardsNeverWeakenAlone runs random histories of signed pushes by several people: random guards in manifests, a class, the defaults and the Cluster,
+// new labels, removed and restored manifests, approvals of present, older and unknown digests by people with and without the role. The guards in force
+// never become weaker without the number of approvals that the guards before required, and no guest is destroyed without that.
+func TestGuardsNeverWeakenAlone(t *testing.T) {
+	attempted, weakened, destroyed := make([]int, *guardSeeds), make([]int, *guardSeeds), make([]int, *guardSeeds)
+	t.Run("histories", func(t *testing.T) {
+		for i := range *guardSeeds {
+			seed := *guardFirst + uint64(i)
+			t.Run(fmt.Sprintf("seed_%d", seed), func(t *testing.T) {
+				runLab(t, nil, func(_ *testing.T, l *lab) {
+					p := newPusher(l, seed)
+					p.run()
+					attempted[i], weakened[i], destroyed[i] = len(p.shown), p.weakened, p.destroys
+				})
+			})
+		}
+	})
+	fmt.Printf("guard seeds: %d histories of %d pushes from seed %d: %d weaker guards asked for, %d approved, %d guests destroyed\n",
+		*guardSeeds, pushesPerHistory, *guardFirst, sum(attempted), sum(weakened), sum(destroyed))
+	if sum(attempted) < 3**guardSeeds || sum(weakened) == 0 {
+		t.Errorf("got %d weaker guards asked for and %d approved, want histories that try both", sum(attempted), sum(weakened))
+	}
+}
+
+func sum(list []int) (total int) {
+	for _, n := range list {
+		total += n
+	}
+	return total
+}
+
+// newPusher returns a history with random roles: alice always changes, olga and pia approve, and the others have any roles. Olga signs under two issuers.
+func newPusher(l *lab, seed uint64) *pusher {
+	p := &pusher{
+		lab: l, rng: rand.New(rand.NewPCG(seed, 11)), people: map[sigtest.Identity]person{}, shown: map[string]bool{}, guests: map[string]*random{}, number: 2, limit: 2,
+	}
+	elsewhere := sigtest.Identity{Subject: olga.Subject, Issuer: "https://other.test"}
+	eve, bob := sigtest.Identity{Subject: "eve@lab.test", Issuer: alice.Issuer}, sigtest.Identity{Subject: "bob@lab.test", Issuer: alice.Issuer}
+	p.people[alice] = person{"alice", true, p.rng.IntN(2) == 0}
+	p.people[olga], p.people[elsewhere] = person{"olga", false, true}, person{"olga", false, true}
+	p.people[pia] = person{"pia", p.rng.IntN(2) == 0, true}
+	p.people[eve], p.people[bob] = person{"eve", true, false}, person{"bob", p.rng.IntN(2) == 0, p.rng.IntN(2) == 0}
+	var signers []verify.Signer
+	for who, is := range p.people {
+		s := verify.Signer{Name: is.name, Issuer: who.Issuer, Subject: who.Subject}
+		if is.changes {
+			s.May = append(s.May, verify.RoleChange)
+		}
+		if is.judges {
+			s.May = append(s.May, verify.RoleApprove)
+		}
+		if len(s.May) == 0 {
+			s.May = []verify.Role{verify.RoleOperate}
+		}
+		signers = append(signers, s)
+	}
+	l.trustSigners(signers...)
+	for i := range 3 {
+		p.guests[fmt.Sprintf("guest-%d.yaml", i)] = &random{vmid: 201 + i, name: fmt.Sprintf("guest-%d-0", i+1), class: i > 0}
+	}
+	l.files["keep.yaml"] = vmYAML("keep-1", 209)
+	return p
+}
+
+// run makes the pushes, and checks the guards after each.
+func (p *pusher) run() {
+	p.mutate()
+	p.lab.push("the first", alice)
+	defer p.start()()
+	eventually(p.lab, "the first revision", func() bool { return p.journal.State().ClusterGuards != nil && p.engine.Report().Source.Accepted != nil })
+	time.Sleep(5 * time.Minute)
+	for range pushesPerHistory {
+		held := p.heldNow()
+		before, at, destroyed := p.journal.State(), time.Now(), map[int]int{}
+		for _, g := range p.guests {
+			destroyed[g.vmid] = p.sim.Effects(g.vmid, pvesim.Destroyed)
+		}
+		p.act(held)
+		time.Sleep(5 * time.Minute)
+		p.heldNow()
+		if p.Failed() {
+			return
+		}
+		p.check(before, p.journal.State(), destroyed, at)
+	}
+}
