@@ -10,6 +10,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/recovery"
 	"gitops-agent/reconcile/report"
 )
 
@@ -31,6 +32,7 @@ var (
 	fleetGuests    = describe("guests", "Guests by sync state.", "sync")
 	fleetDrift     = describe("drift_keys", "Configuration keys that differ, by class of the change.", "class")
 	fleetUnmanaged = describe("unmanaged_guests", "Guests of the cluster that no manifest names and that the agent does not own.")
+	fleetLost      = describe("lost_guests", "Guests that have a marker and no ownership record, by the verdict of recover.", "verdict")
 	fleetOrphaned  = describe("orphaned_guests", "Guests that the agent owns and that no manifest names.")
 	fleetSuspended = describe("suspended_guests", "Guests whose manifest suspends all changes.")
 	fleetHeld      = describe("steps_held", "Steps that the gate holds, by reason.", "reason")
@@ -52,7 +54,7 @@ var (
 func (reportCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		guestInfo, guestInSync, guestDriftKeys, guestHeld, guestDrift, guestConverged, guestObserved,
-		fleetGuests, fleetDrift, fleetUnmanaged, fleetOrphaned, fleetSuspended, fleetHeld, fleetReasons, fleetOldest,
+		fleetGuests, fleetDrift, fleetUnmanaged, fleetLost, fleetOrphaned, fleetSuspended, fleetHeld, fleetReasons, fleetOldest,
 		sourceInfo, sourceCommit, sourceSuccess, queueDepth, inflight, journalHealthy, writesAllowed,
 	} {
 		ch <- d
@@ -152,6 +154,15 @@ func sendFleet(send sender, r *report.Report) {
 		send(fleetReasons, float64(conditions[c]), string(c))
 	}
 	send(fleetUnmanaged, float64(len(r.Unmanaged)))
+	lost := map[recovery.Verdict]int{}
+	if r.Recovery != nil {
+		for _, g := range r.Recovery.Guests {
+			lost[g.Verdict]++
+		}
+	}
+	for _, v := range recovery.Verdicts() {
+		send(fleetLost, float64(lost[v]), string(v))
+	}
 	send(fleetOrphaned, float64(orphaned))
 	send(fleetSuspended, float64(suspended))
 	send(fleetOldest, oldest)

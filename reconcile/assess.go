@@ -54,8 +54,12 @@ func (e *Engine) assessGuest(t *track, p plan.Guest, judge gate.Gate, copies []c
 		a.conditions = append(a.conditions, plan.MarkerCopiesCondition(copies, judge.Owned[p.Ref.VMID].Tag))
 	}
 	revision := e.basis.Load().Revision
+	lost, isLost := e.recovery.Of(p.Ref.VMID)
 	for i := range a.conditions {
 		c := &a.conditions[i]
+		if isLost {
+			explainConflict(c, lost, e.recovery.Digest)
+		}
 		c.Since, c.Revision = t.began(string(c.Type)+"/"+string(c.Reason), now, present), revision
 	}
 	t.since = present

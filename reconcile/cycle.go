@@ -24,6 +24,7 @@ func (e *Engine) cycle(ctx context.Context, read bool) {
 	e.setBasis(e.basis.Load().Waits)
 	e.tidy(ctx)
 	e.releaseWeakenings(ctx)
+	e.recoverOwnership(ctx)
 	started := time.Now()
 	planned := e.plan()
 	e.opts.Hooks.plan(report.PlanOutcome{Duration: time.Since(started), Steps: countSteps(planned)})

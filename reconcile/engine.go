@@ -18,6 +18,7 @@ import (
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/queue"
+	"gitops-agent/reconcile/recovery"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/secret"
 	"gitops-agent/reconcile/writer"
@@ -48,6 +49,7 @@ type Options struct {
 	Wait     time.Duration      // after a claim of the cluster, before the first write; 0 is 3 s
 	Note     intake.RewriteNote // where allow-rewrite leaves its note; the zero value reads none
 	Pause    pause.File         // stops all writes while it exists; the zero value never does
+	Recover  recovery.Note      // releases claims of guests whose records were lost; the zero value releases none
 	Secrets  secret.Source      // of the secrets that manifests name
 	Minimum  guard.Minimum      // of the guards, whatever is approved
 	Logger   *slog.Logger       // nil logs nothing
@@ -84,7 +86,8 @@ type Engine struct {
 	clusterErr  error // the error that proxmox.Error shows
 	outages     int   // consecutive readings of the cluster that failed
 	trouble     observe.Trouble
-	unassigned  error // why guests without a vmid did not get one
+	recovery    recovery.Found // guests that have a marker and no record
+	unassigned  error          // why guests without a vmid did not get one
 	tracks      map[trackKey]*track
 	convergence convergence
 	cycles      uint64

@@ -38,6 +38,9 @@ func (e *Engine) publish(planned plan.Plan) {
 	slices.SortFunc(r.Guests, func(a, b report.Guest) int {
 		return cmp.Or(cmp.Compare(a.VMID, b.VMID), cmp.Compare(a.Label(), b.Label()))
 	})
+	if lost := e.recovery.Result; len(lost.Guests) > 0 {
+		r.Recovery = &lost
+	}
 	r.Unmanaged = unmanaged(snapshot.Inventory, r.Guests)
 	e.report.Store(&r)
 	e.opts.Hooks.report(r)

@@ -97,6 +97,12 @@ func (o approveOptions) released(ctx context.Context, notes io.Writer) []string 
 	}
 	var released []string
 	for _, digest := range o.digests {
+		if lost := report.Recovery; lost != nil && lost.Digest == digest {
+			claim := "the claim of " + term.Count(len(lost.Claims()), "guest")
+			released = append(released, claim)
+			_, _ = fmt.Fprintf(notes, "gitops-agent: note: %s would release %s whose records were lost: gitops-agent recover lists them\n", digest, claim)
+			continue
+		}
 		what, h, found := heldStep(report, digest)
 		if !found {
 			_, _ = fmt.Fprintf(notes, "gitops-agent: note: the agent holds no step %s: it may be approved, done or outdated\n", digest)

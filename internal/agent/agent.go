@@ -23,6 +23,7 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/pause"
 	"gitops-agent/reconcile/queue"
+	"gitops-agent/reconcile/recovery"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/secret"
 	"gitops-agent/verify"
@@ -106,7 +107,7 @@ func (a *Agent) open(ctx context.Context) error {
 		Tasks:    c.Limits.TaskTime.times(),
 		TakeOver: a.opts.TakeOver,
 		Separate: c.Trust.Guards.SeparateApprover,
-		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Logger: a.opts.Logger, Hooks: hooks(m),
+		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Logger: a.opts.Logger, Hooks: hooks(m),
 		Secrets: secrets, Minimum: c.Minimum(),
 	})
 	return nil

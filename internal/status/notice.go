@@ -36,6 +36,7 @@ func notices(r report.Report, now time.Time) []notice {
 	list = append(list, problemNotices(r, now)...)
 	list = append(list, guardNotices(r, now)...)
 	list = append(list, guestNotices(r)...)
+	list = append(list, lostNotices(r)...)
 	slices.SortStableFunc(list, func(a, b notice) int { return severity(a.Tone) - severity(b.Tone) })
 	if r.Converged {
 		list = append(list, notice{Tone: good, Title: convergedTitle(r)})
@@ -58,6 +59,26 @@ func convergedTitle(r report.Report) string {
 	default:
 		return fmt.Sprintf("All %d guests match %s", len(r.Guests), revision)
 	}
+}
+
+// lostNotices returns a notice of the guests whose ownership records were lost.
+func lostNotices(r report.Report) []notice {
+	if r.Recovery == nil {
+		return nil
+	}
+	n := notice{Tone: warn, Title: "Guests with a marker and without an ownership record", Text: "The agent changes none of them."}
+	for i, g := range r.Recovery.Guests {
+		if i == maxLinks {
+			n.Text += fmt.Sprintf(" And %d more.", len(r.Recovery.Guests)-i)
+			break
+		}
+		n.Text += " " + g.String() + "."
+	}
+	n.Hint = "gitops-agent recover lists them"
+	if r.Recovery.Digest != "" {
+		n.Hint += "; gitops-agent recover --yes, or gitops-agent approve " + r.Recovery.Digest + ", claims those that are claimable"
+	}
+	return []notice{n}
 }
 
 // writeStopNotices returns the reason why the agent does not write to the cluster.

@@ -44,8 +44,8 @@ func InForce(state journal.State, vmid int) (journal.Guarded, bool) {
 		return g, g.Gone
 	case g.VMID == 0: // ownership without guards counts as approve
 		g = journal.Guarded{VMID: vmid, Kind: owned.Kind, Name: owned.Name, Destroy: string(guest.Approve), Recreate: string(guest.Approve)}
-	case g.Identity != owned.Identity && owned.Origin == journal.Adopted && isComplete(g) && g.Destroy == string(guest.Allow):
-		g.Destroy = string(guest.Approve)
+	case g.Identity != owned.Identity && owned.Origin != journal.Created && isComplete(g):
+		g = withApprovals(g, owned.Origin)
 	}
 	g.Identity = owned.Identity
 	if owned.Claiming && owned.Origin == journal.Created {
@@ -97,15 +97,13 @@ func Resume(d *guest.Desired, state journal.State, at time.Time) journal.Guarded
 	return want
 }
 
-// Begin returns the guards of a guest that the agent begins to own, with its new identity: those of its manifest. A guest that is adopted begins
-// with destroy: approve and its own protection, whatever its manifest allows. A guest that is created again keeps the guards in force.
+// Begin returns the guards of a guest that the agent begins to own, with its new identity: those of its manifest. A guest that is adopted or
+// recovered begins with destroy: approve and its own protection, whatever its manifest allows, and a recovered one also with recreate: approve. A guest that is created again keeps the guards in force.
 func Begin(d *guest.Desired, owned journal.Owned, live guest.Observed, state journal.State, at time.Time) journal.Guarded {
 	next := Of(d)
 	switch {
-	case owned.Origin == journal.Adopted:
-		if next.Destroy == string(guest.Allow) {
-			next.Destroy = string(guest.Approve)
-		}
+	case owned.Origin != journal.Created:
+		next = withApprovals(next, owned.Origin)
 		if live.IsProtected() && next.Rules.Protection == string(guest.ProtectionOff) {
 			next.Rules.Protection = string(guest.ProtectionOn)
 		}
@@ -116,6 +114,18 @@ func Begin(d *guest.Desired, owned journal.Owned, live guest.Observed, state jou
 	}
 	next.Identity, next.Gone, next.Rules.MovedTo = owned.Identity, false, 0
 	return next
+}
+
+// withApprovals returns the guards of a guest that the agent did not create, as far as it knows: it is not destroyed without an approval, and a guest
+// whose record was lost is not created again without one either.
+func withApprovals(g journal.Guarded, origin journal.Origin) journal.Guarded {
+	if g.Destroy == string(guest.Allow) {
+		g.Destroy = string(guest.Approve)
+	}
+	if g.Recreate == string(guest.Allow) && origin == journal.Recovered {
+		g.Recreate = string(guest.Approve)
+	}
+	return g
 }
 
 // strengthen returns the guards of want, except for those that are weaker than the ones in force.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // CreateParams returns the native parameters of the call that creates the guest: vmid (if it is assigned), name or hostname, pool, the
@@ -73,6 +74,20 @@ func addUUID(params map[string]string, uuid string) {
 	case uuidOf(fields) == "":
 		params["smbios1"] = "uuid=" + uuid + "," + fields
 	}
+}
+
+// WantedUUID returns the SMBIOS uuid that the manifest names, in lower case; "" if it names none.
+func (d *Desired) WantedUUID() string {
+	for _, in := range d.Intents {
+		switch {
+		case in.Key != "smbios1" || in.Verb != Want:
+		case in.Sub != nil:
+			return strings.ToLower(in.Sub["uuid"])
+		default:
+			return uuidOf(in.Text)
+		}
+	}
+	return ""
 }
 
 // CreationUUID returns the uuid that the parameters of a call give to a new virtual machine, in lower case; "" if they give none.

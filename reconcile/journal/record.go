@@ -89,6 +89,9 @@ type Origin string
 const (
 	Created Origin = "created"
 	Adopted Origin = "adopted"
+
+	// Recovered is a guest whose record was lost. Its tag is the one that the guest had, which does not derive from the identity in the record.
+	Recovered Origin = "recovered"
 )
 
 // Owned records that the agent owns a guest, and the proof: the tag on the guest is derived from the identity in this record.
@@ -265,7 +268,7 @@ func (b Introduced) complete() bool {
 
 func (r Result) valid() bool { return slices.Contains(Results(), r) }
 
-func (o Origin) valid() bool { return o == Created || o == Adopted }
+func (o Origin) valid() bool { return o == Created || o == Adopted || o == Recovered }
 
 func (s OrderState) valid() bool { return s == OrderSeen || s == OrderReleased || s.final() }
 

@@ -24,6 +24,14 @@ func NewRecord(cluster string, ref guest.Ref, origin journal.Origin, uuid string
 	}
 }
 
+// Recovered returns the ownership record of a guest whose record was lost, with the marker and the uuid that the guest has. The lost identity cannot
+// be computed from the marker, so the record has a new identity, from which the marker does not derive.
+func Recovered(ref guest.Ref, marker, uuid string) journal.Owned {
+	owned := NewRecord("", ref, journal.Recovered, uuid)
+	owned.Tag, owned.Claiming = marker, false
+	return owned
+}
+
 // Marker returns the tag of an owned guest, "gitops-" and 8 hexadecimal digits. The tag depends on the vmid, so the tag that a clone copies
 // from its template does not match the clone.
 func Marker(cluster string, vmid int, identity string) string {

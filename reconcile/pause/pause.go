@@ -2,34 +2,28 @@
 //
 // A person on the agent's host makes the file with `gitops-agent pause` and removes it with `gitops-agent resume`. The agent reads the file
 // immediately before every call that writes, so no call is sent after the file exists. The agent itself never writes or removes the file: a
-// pause that has ended stays there without effect, so that the agent cannot remove a newer pause by mistake. The package imports nothing of
-// this module.
+// pause that has ended stays there without effect, so that the agent cannot remove a newer pause by mistake.
 package pause
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"gitops-agent/reconcile/hostfile"
 )
 
 // Name is the name of the file in the state directory.
 const Name = "paused"
 
-const (
-	// MaxReason bounds a reason, in bytes.
-	MaxReason = 500
-	// maxFile bounds the file, in bytes.
-	maxFile = 8 << 10
-)
+// MaxReason bounds a reason, in bytes.
+const MaxReason = 500
 
 // ErrPaused is returned for a call that is not sent because of a pause.
 var ErrPaused = errors.New("the agent is paused")
@@ -114,7 +108,7 @@ func (f File) read() (Note, bool) {
 	case !info.Mode().IsRegular():
 		return problem("is not a regular file")
 	}
-	text, err := readFile(f.path())
+	text, err := f.file().Read()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return Note{}, false // removed meanwhile
@@ -129,89 +123,28 @@ func (f File) read() (Note, bool) {
 	return n, true
 }
 
-// readFile reads a file of at most maxFile bytes. It follows no link and does not wait for a pipe.
-func readFile(path string) ([]byte, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) //nolint:gosec // the path is the operator's own
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = fmt.Errorf("it has more than %d bytes", maxFile)
-	}
-	return text, err
-}
-
 // Write makes the file durable in one step, in place of an older one. If root writes it, the file belongs to the owner of the directory.
 func (f File) Write(n Note) error {
 	n.Since, n.Until, n.Problem = n.Since.UTC().Truncate(time.Second), n.Until.UTC(), ""
 	text, err := json.Marshal(n)
-	if err != nil {
-		return fmt.Errorf("write pause: %w", err)
-	}
-	if err := f.install(append(text, '\n')); err != nil {
-		return fmt.Errorf("write pause: %w", err)
-	}
-	return nil
-}
-
-func (f File) install(text []byte) error {
-	temporary := f.path() + ".new"
-	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a command that was killed
-		return err
-	}
-	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the path is the operator's own
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	err = errors.Join(err, f.giveToOwner(file), file.Sync(), file.Close())
 	if err == nil {
-		err = os.Rename(temporary, f.path())
+		err = f.file().Write(append(text, '\n'))
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(temporary))
-	}
-	return f.syncDir()
-}
-
-// giveToOwner gives a file that root wrote to the owner of the directory: the agent, which must be able to read the file.
-func (f File) giveToOwner(file *os.File) error {
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	info, err := os.Stat(f.Dir)
-	if err != nil {
-		return err
-	}
-	if owner, known := info.Sys().(*syscall.Stat_t); known {
-		return file.Chown(int(owner.Uid), int(owner.Gid))
+		return fmt.Errorf("write pause: %w", err)
 	}
 	return nil
 }
 
 // Remove removes the file durably. It returns false if there was none.
 func (f File) Remove() (bool, error) {
-	err := os.Remove(f.path())
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err == nil {
-		err = f.syncDir()
-	}
+	removed, err := f.file().Remove()
 	if err != nil {
 		return false, fmt.Errorf("remove pause: %w", err)
 	}
-	return true, nil
+	return removed, nil
 }
 
-func (f File) syncDir() error {
-	dir, err := os.Open(f.Dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
-}
+func (f File) file() hostfile.File { return hostfile.File{Dir: f.Dir, Name: Name} }
 
-func (f File) path() string { return filepath.Join(f.Dir, Name) }
+func (f File) path() string { return f.file().Path() }

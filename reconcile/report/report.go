@@ -6,23 +6,25 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/pause"
+	"gitops-agent/reconcile/recovery"
 )
 
 // Report describes everything that the agent found, at the end of a cycle. It is a plain value. The engine publishes one report per cycle,
 // even if the cycle failed. The API, the commands, the status page and the metrics all print this report.
 type Report struct {
-	Time       time.Time   `json:"time"`
-	Cluster    string      `json:"cluster"`
-	Source     Source      `json:"source"`
-	Writes     Writes      `json:"writes"`
-	Proxmox    Proxmox     `json:"proxmox"`
-	Journal    Journal     `json:"journal"`
-	Guards     *Guards     `json:"guards,omitempty"` // nil while no revision is in force
-	Guests     []Guest     `json:"guests"`           // by vmid, then label
-	Unmanaged  []GuestName `json:"unmanaged"`
-	QueueDepth int         `json:"queueDepth"`
-	Cycle      uint64      `json:"cycle"` // counts from the start of the agent
-	Converged  bool        `json:"converged"`
+	Time       time.Time        `json:"time"`
+	Cluster    string           `json:"cluster"`
+	Source     Source           `json:"source"`
+	Writes     Writes           `json:"writes"`
+	Proxmox    Proxmox          `json:"proxmox"`
+	Journal    Journal          `json:"journal"`
+	Guards     *Guards          `json:"guards,omitempty"` // nil while no revision is in force
+	Guests     []Guest          `json:"guests"`           // by vmid, then label
+	Unmanaged  []GuestName      `json:"unmanaged"`
+	Recovery   *recovery.Result `json:"recovery,omitempty"` // guests that have a marker and no record; nil if there are none
+	QueueDepth int              `json:"queueDepth"`
+	Cycle      uint64           `json:"cycle"` // counts from the start of the agent
+	Converged  bool             `json:"converged"`
 }
 
 // Source describes which revision is in force, and why a newer one is not.

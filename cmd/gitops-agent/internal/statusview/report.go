@@ -71,6 +71,9 @@ func headRows(r report.Report) [][]term.Cell {
 		add(term.Yellow, "guest list", "not used, every guest is read in turn: "+list.Error)
 	}
 	add(term.Red, "journal", r.Journal.Error)
+	if lost := r.Recovery; lost != nil {
+		add(term.Yellow, "lost", fmt.Sprintf("%s with a marker and without a record: gitops-agent recover", term.Count(len(lost.Guests), "guest")))
+	}
 	if p := r.Writes.Paused; p != nil {
 		add(term.Yellow, "paused", p.String())
 	}
