@@ -31,6 +31,7 @@ var vmidContexts = func() []*regexp.Regexp {
 		`("id":")(9?\d{3})([@"])`,
 		`(\b(?:vmid|newid|vms)=)(9?\d{3})(\b)`,
 		`(:[a-z]+:)(9?\d{3})([:@])`,
+		`(\bsid=)(9?\d{3})(\b)`,
 		`(\b(?:vm|ct):)(9?\d{3})(\b)`,
 		`(vzdump-(?:qemu|lxc)-)(9?\d{3})(-)`,
 		`(\btap)(9?\d{3})(i)`,

@@ -58,6 +58,8 @@ var secondActions = map[string]hostAction{
 	"60/90":  edit(9708, "lock", ""),
 	"60/98":  edit(9708, "lock", ""),
 	"60/110": edit(9708, "template", "1"),
+	"63/0":   inOrder(renew(Guest{VMID: 9730}), renew(Guest{VMID: 9731}), renew(Guest{VMID: 232}), managed(232)),
+	"63/81":  managed(9730),
 	"65/0": inOrder(sleep(3*time.Second), renew(Guest{VMID: 9740, Config: "name: po\nmemory: 64\n"}), renew(Guest{VMID: 9741, Config: "memory: 64\n"}),
 		addPools("gitops-agent", "gitops-agent floor 56 4eecc34a8b0fd21be98e83a1c655e256e82bdd51 2026-11-22T09:21:46Z", "lab-a", "", "lab-b", "")),
 	"65/40": sleep(10 * time.Second),
@@ -77,6 +79,17 @@ func noneSees(entries ...ACL) hostAction {
 		}
 		r.sim.SetPrivileges("root@pam!none9700", acl)
 		return nil
+	}
+}
+
+// managed has the HA manager manage a guest of the recorder that no other entry names.
+func managed(vmid int) hostAction {
+	return func(r *replay) error {
+		return r.sim.locked(func() error {
+			id := r.vmid(vmid)
+			r.sim.ha[id] = &haResource{vmid: id, kind: QEMU, state: "stopped", extra: values{"max_restart": "2", "max_relocate": "3"}}
+			return nil
+		})
 	}
 }
 

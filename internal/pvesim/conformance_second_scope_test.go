@@ -5,6 +5,7 @@ var secondScope = map[string]string{
 	"58-snapshots-more":                     "guests tasks",
 	"59-snapshots-and-volumes":              "guests tasks storage",
 	"60-run-state-orders":                   "guests tasks",
+	"63-ha-rules":                           "cluster guests tasks",
 	"65-pools-acl-notes-tags":               "pools guests tasks access",
 	"66-smbios-vmgenid-memory-throttle":     "guests tasks",
 	"67-vmgenid-as-root-and-clone-identity": "guests tasks",
@@ -17,5 +18,10 @@ var secondExceptions = map[string]string{
 	"60/19": "the recorder's QEMU answered no query about its state",
 	"60/27": "the monitor is absent",
 	"60/30": "the recorder's QEMU answered no query about its state",
+	"63/52": "of two rules with the same order, either may be first",
+	"63/54": "of two rules with the same order, either may be first",
+	"63/88": "a call of the manager is absent",
+	"63/89": "a call of the manager is absent",
+	"63/91": "a call of the manager is absent",
 	"60/75": "the recorder's QEMU could not save",
 }

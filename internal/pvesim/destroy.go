@@ -104,6 +104,7 @@ func (t *task) destroy(g *guest, c *call) error {
 	}
 	if s.ha[g.vmid] != nil {
 		t.printf("NOTE: removed %s %d from HA resource configuration.", g.label(), g.vmid)
+		s.dropFromHARules(s.ha[g.vmid].sid())
 		delete(s.ha, g.vmid)
 	}
 	delete(s.guests, g.vmid)

@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"slices"
@@ -28,6 +29,7 @@ func haRoutes() []*route {
 	create["type"] = enum("ct", "vm")
 	change := maps.Clone(rules)
 	change["delete"], change["digest"] = text(), text()
+	remove := map[string]rule{"purge": boolean()}
 	audit := func(c *call) error { return c.require("/", "Sys.Audit") }
 	console := func(c *call) error { return c.require("/", "Sys.Console") }
 	return []*route{
@@ -35,7 +37,7 @@ func haRoutes() []*route {
 		writeRoute(http.MethodPost, "/cluster/ha/resources", haCreate).withParams(create).withPermission(console),
 		readRoute("/cluster/ha/resources/{sid}", haGet).withPermission(audit),
 		writeRoute(http.MethodPut, "/cluster/ha/resources/{sid}", haUpdate).withParams(change).withPermission(console),
-		writeRoute(http.MethodDelete, "/cluster/ha/resources/{sid}", haDelete).withParams(map[string]rule{"purge": boolean()}).withPermission(console),
+		writeRoute(http.MethodDelete, "/cluster/ha/resources/{sid}", haDelete).withParams(remove).withPermission(console),
 		readRoute("/cluster/ha/status/current", haStatus).withPermission(audit),
 	}
 }
@@ -52,7 +54,9 @@ func (h *haResource) object(s *Sim) *object {
 	o.str("digest", s.haDigest())
 	o.str("sid", h.sid())
 	o.str("type", h.sid()[:2])
-	o.str("state", h.state)
+	if h.state != "" {
+		o.str("state", h.state)
+	}
 	for _, k := range slices.Sorted(maps.Keys(h.extra)) {
 		if integerText.MatchString(h.extra[k]) && k != "comment" {
 			o.num(k, int64(atoi(h.extra[k])))
@@ -87,7 +91,32 @@ func haStatus(c *call) (reply, error) {
 	}
 	a.add(&q)
 	a.add(&f)
+	for _, id := range slices.Sorted(maps.Keys(c.sim.ha)) {
+		a.add(c.sim.ha[id].status(c.sim))
+	}
 	return dataReply(a.bytes())
+}
+
+// status returns what the manager does with the resource: nothing yet, or the state that it last acted on.
+func (h *haResource) status(s *Sim) *object {
+	node, state := "", h.managerState
+	if g := s.guests[h.vmid]; g != nil {
+		node = g.node
+	}
+	if state == "" {
+		state = "queued"
+	}
+	o := &object{}
+	for _, kv := range [][2]string{
+		{"id", "service:" + h.sid()}, {"type", "service"}, {"sid", h.sid()}, {"node", node}, {"state", state}, {"request_state", cmp.Or(h.state, "started")},
+		{"status", h.sid() + " (" + node + ", " + state + ")"},
+	} {
+		o.str(kv[0], kv[1])
+	}
+	for _, k := range []string{"failback", "max_relocate", "max_restart"} {
+		o.num(k, int64(atoi(cmp.Or(h.extra[k], "1"))))
+	}
+	return o
 }
 
 // haOf returns the HA resource of the path, or nil.
@@ -113,14 +142,20 @@ func haCreate(c *call) (reply, error) {
 			return err
 		}
 		sid := c.params["sid"]
-		_, id, found := strings.Cut(sid, ":")
+		kind, id, found := strings.Cut(sid, ":")
 		if !found {
-			id = sid
+			kind, id = "", sid
 		}
 		g := c.sim.guests[atoi(id)]
 		switch {
+		case c.refusesGroup():
+			return errGroupsMigrated
 		case g == nil:
 			return apiErrorf("resource '%s' does not exist in cluster", sid)
+		case kind == "ct" && g.kind != LXC:
+			return apiErrorf("resource '%s' - guest with ID %d is not a container", sid, g.vmid)
+		case kind == "vm" && g.kind != QEMU:
+			return apiErrorf("resource '%s' - guest with ID %d is not a VM", sid, g.vmid)
 		case c.sim.ha[g.vmid] != nil:
 			return apiErrorf("create resource failed: resource ID '%s' already defined", sid)
 		}
@@ -147,18 +182,33 @@ func (h *haResource) change(c *call) {
 		}
 	}
 	for _, k := range listOf(c.params["delete"]) {
+		if k == "state" {
+			h.state = ""
+		}
 		delete(h.extra, k)
 	}
 }
 
+var errGroupsMigrated = apiErrorf("invalid parameter 'group': ha groups have been migrated to rules")
+
+// refusesGroup reports whether the call names a group on a release that has rules in their place.
+func (c *call) refusesGroup() bool { return c.params["group"] != "" && c.sim.major() >= 9 }
+
 func haUpdate(c *call) (reply, error) {
 	err := c.sim.locked(func() error {
-		if err := c.checkClusterLock("update resource failed: ", "domain-ha"); err != nil {
+		const prefix = "update resources config failed: "
+		if c.refusesGroup() {
+			return errGroupsMigrated
+		}
+		if err := c.checkClusterLock(prefix, "domain-ha"); err != nil {
 			return err
+		}
+		if d := c.params["digest"]; d != "" && d != c.sim.haDigest() {
+			return apiErrorf("%sdetected modified configuration - file changed by other user? Try again.", prefix)
 		}
 		h := c.haOf()
 		if h == nil {
-			return apiErrorf("no such resource '%s'", c.vars["sid"])
+			return apiErrorf("%sno such resource '%s'", prefix, c.vars["sid"])
 		}
 		h.change(c)
 		c.sim.scheduleHA(h)
@@ -180,6 +230,9 @@ func haDelete(c *call) (reply, error) {
 			return apiErrorf("cannot delete service '%s', not HA managed!", c.vars["sid"])
 		}
 		delete(c.sim.ha, h.vmid)
+		if c.params["purge"] != "0" {
+			c.sim.dropFromHARules(h.sid())
+		}
 		return nil
 	})
 	if err != nil {
@@ -194,6 +247,9 @@ func (s *Sim) haDigest() string {
 	for _, id := range slices.Sorted(maps.Keys(s.ha)) {
 		h := s.ha[id]
 		b.WriteString(h.sid() + " " + h.state + "\n")
+		for _, k := range sortedKeys(h.extra) {
+			b.WriteString("\t" + k + " " + h.extra[k] + "\n")
+		}
 	}
 	return configtext.Digest(b.String())
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Release 8 places managed guests by groups of nodes, release 9 by rules. The simulator stores and shows both; neither moves a guest.
+// Release 8 places managed guests by groups of nodes, release 9 by the rules of ha_rules.go. The simulator stores and shows both; neither moves a guest.
 
 func haPlacementRoutes() []*route {
 	audit := func(c *call) error { return c.require("/", "Sys.Audit") }
@@ -15,24 +15,12 @@ func haPlacementRoutes() []*route {
 	newGroup := maps.Clone(group)
 	newGroup["group"], newGroup["nodes"], newGroup["type"] = checked(checkConfigID).needed(), text().needed(), enum("group")
 	group["delete"], group["digest"] = text(), text()
-	rule9 := map[string]rule{
-		"type": enum("node-affinity", "resource-affinity").needed(), "resources": text(), "nodes": text(), "affinity": enum("positive", "negative"),
-		"strict": boolean(), "disable": boolean(), "comment": text(),
-	}
-	newRule := maps.Clone(rule9)
-	newRule["rule"], newRule["resources"] = checked(checkConfigID).needed(), text().needed()
-	rule9["delete"], rule9["digest"] = text(), text()
 	return []*route{
 		readRoute("/cluster/ha/groups", listPlacements(8)).withPermission(audit),
 		writeRoute(http.MethodPost, "/cluster/ha/groups", createPlacement(8, "group")).withParams(newGroup).withPermission(console),
 		readRoute("/cluster/ha/groups/{placement}", getPlacement(8)).withPermission(audit),
 		writeRoute(http.MethodPut, "/cluster/ha/groups/{placement}", changePlacement(8)).withParams(group).withPermission(console),
 		writeRoute(http.MethodDelete, "/cluster/ha/groups/{placement}", deletePlacement(8)).withPermission(console),
-		readRoute("/cluster/ha/rules", listPlacements(9)).withParams(map[string]rule{"type": enum("node-affinity", "resource-affinity"), "resource": text()}).withPermission(audit),
-		writeRoute(http.MethodPost, "/cluster/ha/rules", createPlacement(9, "rule")).withParams(newRule).withPermission(console),
-		readRoute("/cluster/ha/rules/{placement}", getPlacement(9)).withPermission(audit),
-		writeRoute(http.MethodPut, "/cluster/ha/rules/{placement}", changePlacement(9)).withParams(rule9).withPermission(console),
-		writeRoute(http.MethodDelete, "/cluster/ha/rules/{placement}", deletePlacement(9)).withPermission(console),
 	}
 }
 
@@ -43,6 +31,9 @@ func (c *call) requireRelease(release int) error {
 		return nil
 	case release == 9:
 		return notImplemented(c.method, c.path)
+	}
+	if c.method == http.MethodPost {
+		return apiErrorf("cannot create group: ha groups have been migrated to rules")
 	}
 	return apiErrorf("cannot index groups: ha groups have been migrated to rules")
 }
@@ -71,9 +62,6 @@ func listPlacements(release int) func(*call) (reply, error) {
 			if t := c.params["type"]; t != "" && t != p["type"] {
 				continue
 			}
-			if r := c.params["resource"]; r != "" && !slices.Contains(listOf(p["resources"]), r) {
-				continue
-			}
 			a.add(c.sim.placement(name))
 		}
 		return dataReply(a.bytes())
@@ -94,8 +82,7 @@ func getPlacement(release int) func(*call) (reply, error) {
 
 func (s *Sim) hasPlacement(name string) error {
 	if s.placements[name] == nil {
-		word := map[int]string{8: "ha group", 9: "HA rule"}[s.major()]
-		return apiErrorf("no such %s '%s'", word, name)
+		return apiErrorf("no such ha group '%s'", name)
 	}
 	return nil
 }

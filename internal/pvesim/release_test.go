@@ -61,14 +61,19 @@ func TestReleasesDiffer(t *testing.T) {
 }
 
 func TestHAGroupsAndRules(t *testing.T) {
-	for name, tt := range map[string]struct{ version, path, create, change, want string }{
-		"groups": {"8.4.14", "/cluster/ha/groups", "group=fast&nodes=pve1:2", "nodes=pve1", `"nodes":"pve1"`},
-		"rules":  {"9.2.11", "/cluster/ha/rules", "rule=fast&type=node-affinity&resources=vm:100&nodes=pve1", "type=node-affinity&comment=x", `"comment":"x"`},
+	for name, tt := range map[string]struct{ version, path, create, taken, change, want string }{
+		"groups": {"8.4.14", "/cluster/ha/groups", "group=fast&nodes=pve1:2", "ID 'fast' already defined", "nodes=pve1", `"nodes":"pve1"`},
+		"rules": {
+			"9.2.11", "/cluster/ha/rules", "rule=fast&type=node-affinity&resources=vm:100&nodes=pve1", "HA rule 'fast' already defined",
+			"type=node-affinity&comment=x", `"comment":"x"`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, Options{Version: tt.version}, func(t *testing.T, c *client) {
+				addVM(t, c.sim, 100, "")
+				c.ok("POST", "/cluster/ha/resources", "sid=vm:100", "state=ignored")
 				c.ok("POST", tt.path, strings.Split(tt.create, "&")...)
-				if got := c.call("POST", tt.path, strings.Split(tt.create, "&")...); got.status != 500 || !strings.Contains(got.reason, "ID 'fast' already defined") {
+				if got := c.call("POST", tt.path, strings.Split(tt.create, "&")...); got.status != 500 || !strings.Contains(got.reason, tt.taken) {
 					t.Errorf("again: got %d %s, want it refused", got.status, got.reason)
 				}
 				c.ok("PUT", tt.path+"/fast", strings.Split(tt.change, "&")...)

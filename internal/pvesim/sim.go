@@ -27,7 +27,8 @@ type Sim struct {
 	pools           map[string]*pool
 	ha              map[int]*haResource
 	replications    []replicationJob
-	placements      map[string]values // HA groups or rules
+	placements      map[string]values // HA groups
+	haRules         []*haRule
 	tokens          map[string]*credential
 	users           map[string]*credential
 	tasks           []*task // oldest first

@@ -1,0 +1,338 @@
+package pvesim
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gitops-agent/internal/pvesim/configtext"
+)
+
+// haRule is a rule of the HA manager of release 9.
+type haRule struct {
+	name   string
+	values values // type, resources, nodes, affinity, strict, disable, comment
+}
+
+const (
+	nodeAffinity     = "node-affinity"
+	resourceAffinity = "resource-affinity"
+)
+
+// haRuleOptions are the parameters of each type of rule. All but strict are required.
+var haRuleOptions = map[string]map[string]rule{
+	nodeAffinity:     {"resources": checked(checkHAResources), "nodes": checked(checkHANodes), "strict": boolean()},
+	resourceAffinity: {"resources": checked(checkHAResources), "affinity": enum("positive", "negative")},
+}
+
+var haRuleCommon = map[string]rule{
+	"type": enum(nodeAffinity, resourceAffinity).needed(), "comment": text().length(0, 4096), "disable": boolean(),
+}
+
+var (
+	haResourceID = regexp.MustCompile(`^(?:vm|ct):[1-9]\d{2,8}$`)
+	haNode       = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?::\d+)?$`)
+)
+
+func checkHAResources(s string) error {
+	for _, id := range listOf(s) {
+		if !haResourceID.MatchString(id) {
+			return errors.New("value does not look like a valid ha resource id")
+		}
+	}
+	return nil
+}
+
+func checkHANodes(s string) error {
+	for _, n := range listOf(s) {
+		if !haNode.MatchString(n) {
+			return errors.New("value does not look like a valid ha group node")
+		}
+	}
+	return nil
+}
+
+func haRuleRoutes() []*route {
+	audit := func(c *call) error { return c.require("/", "Sys.Audit") }
+	console := func(c *call) error { return c.require("/", "Sys.Console") }
+	create, change := maps.Clone(haRuleCommon), maps.Clone(haRuleCommon)
+	create["rule"] = checked(checkConfigID).needed()
+	change["delete"], change["digest"] = text(), text()
+	return []*route{
+		indexRoute("/cluster/ha", "id", "status", "resources", "groups", "rules").withPermission(audit),
+		indexRoute("/cluster/ha/status", "name", "current", "manager_status", "disarm-ha", "arm-ha").withPermission(audit),
+		readRoute("/cluster/ha/rules", listHARules).withParams(map[string]rule{"type": enum(nodeAffinity, resourceAffinity), "resource": text()}).withPermission(audit),
+		writeRoute(http.MethodPost, "/cluster/ha/rules", createHARule).withSchema(params(create), verifyHARule(true)).withPermission(console),
+		readRoute("/cluster/ha/rules/{rule}", getHARule).withPermission(audit),
+		writeRoute(http.MethodPut, "/cluster/ha/rules/{rule}", changeHARule).withSchema(params(change), verifyHARule(false)).withPermission(console),
+		writeRoute(http.MethodDelete, "/cluster/ha/rules/{rule}", deleteHARule).withPermission(console),
+	}
+}
+
+// verifyHARule checks the parameters of a rule. Those of its type have names with the type in errors.
+func verifyHARule(creating bool) func(*schema, values) error {
+	return func(s *schema, p values) error {
+		common, bad := values{}, map[string]string{}
+		options := haRuleOptions[p["type"]]
+		for k, v := range p {
+			r, known := options[k]
+			if !known {
+				common[k] = v
+			} else if msg := r.verify(v); msg != "" {
+				bad["oneOf["+p["type"]+"]."+k] = msg
+			}
+		}
+		for k := range options {
+			if _, given := p[k]; creating && !given && k != "strict" {
+				bad["oneOf["+p["type"]+"]."+k] = "property is missing and it is not optional"
+			}
+		}
+		return mergeParamErrors(s.verify(common), bad)
+	}
+}
+
+// canonicalHARule writes the lists of a rule as they are stored: sorted, without duplicates, each node with its last priority.
+func canonicalHARule(p values) values {
+	v := maps.Clone(p)
+	if list, ok := v["resources"]; ok {
+		ids := listOf(list)
+		slices.Sort(ids)
+		v["resources"] = strings.Join(slices.Compact(ids), ",")
+	}
+	if list, ok := v["nodes"]; ok {
+		byName := map[string]string{}
+		for _, n := range listOf(list) {
+			name, _, _ := strings.Cut(n, ":")
+			byName[name] = n
+		}
+		v["nodes"] = strings.Join(slices.Sorted(maps.Values(byName)), ",")
+	}
+	if v["disable"] == "0" {
+		delete(v, "disable") // so that it changes nothing
+	}
+	return v
+}
+
+// checkHARule rejects resources that are not managed and nodes that do not exist. The state is locked.
+func (s *Sim) checkHARule(v values) error {
+	var unmanaged, unknown []string
+	for _, id := range listOf(v["resources"]) {
+		_, vmid, _ := strings.Cut(id, ":")
+		if h := s.ha[atoi(vmid)]; h == nil || h.sid() != id {
+			unmanaged = append(unmanaged, id)
+		}
+	}
+	for _, n := range listOf(v["nodes"]) {
+		if name, _, _ := strings.Cut(n, ":"); !s.hasNode(name) {
+			unknown = append(unknown, name)
+		}
+	}
+	switch {
+	case len(unmanaged) > 0:
+		return apiErrorf("cannot use unmanaged resource(s) %s.", strings.Join(unmanaged, ", "))
+	case len(unknown) > 0:
+		return apiErrorf("cannot use non-existent node(s) %s.", strings.Join(unknown, ", "))
+	}
+	return nil
+}
+
+// haRuleProblem returns why an enabled rule contradicts itself or another enabled rule, or "". The state is locked.
+//
+// Source: PVE::HA::Rules check_feasibility, of which these are three checks.
+func (s *Sim) haRuleProblem(r *haRule) string {
+	resources := listOf(r.values["resources"])
+	switch {
+	case r.values["disable"] == "1":
+		return ""
+	case r.values["type"] == resourceAffinity && len(resources) < 2:
+		return "rule is ineffective as there are less than two resources"
+	case r.values["affinity"] == "negative" && len(resources) > len(s.opts.Nodes):
+		return "rule defines more resources than available nodes"
+	case r.values["type"] != nodeAffinity:
+		return ""
+	}
+	for _, other := range s.haRules {
+		if other.name == r.name || other.values["type"] != nodeAffinity || other.values["disable"] == "1" {
+			continue
+		}
+		for _, id := range listOf(other.values["resources"]) {
+			if slices.Contains(resources, id) {
+				return "resource '" + id + "' is already used in another node affinity rule"
+			}
+		}
+	}
+	return ""
+}
+
+func (s *Sim) haRule(name string) *haRule {
+	if i := slices.IndexFunc(s.haRules, func(r *haRule) bool { return r.name == name }); i >= 0 {
+		return s.haRules[i]
+	}
+	return nil
+}
+
+// haRulesDigest returns the digest of the file with all rules, which every rule shows.
+func (s *Sim) haRulesDigest() string {
+	var b strings.Builder
+	for _, r := range s.haRules {
+		b.WriteString(r.values["type"] + ": " + r.name + "\n")
+		for _, k := range sortedKeys(r.values) {
+			b.WriteString("\t" + k + " " + r.values[k] + "\n")
+		}
+	}
+	return configtext.Digest(b.String())
+}
+
+func (s *Sim) haRuleObject(r *haRule) *object {
+	o := &object{}
+	o.str("rule", r.name)
+	o.num("order", int64(slices.Index(s.haRules, r)+1))
+	o.str("digest", s.haRulesDigest())
+	for _, k := range sortedKeys(r.values) {
+		switch v := r.values[k]; k {
+		case "strict", "disable":
+			o.num(k, int64(atoi(v)))
+		case "comment": // its bytes beyond ASCII come back as invalid UTF-8
+			o.str(k, regexp.MustCompile(`[^\x00-\x7f]`).ReplaceAllString(v, "\uFFFD"))
+		default:
+			o.str(k, v)
+		}
+	}
+	return o
+}
+
+func listHARules(c *call) (reply, error) {
+	if err := c.requireRelease(9); err != nil {
+		return reply{}, err
+	}
+	var a array
+	for _, r := range c.sim.haRules {
+		if t := c.params["type"]; t != "" && t != r.values["type"] {
+			continue
+		}
+		if id := c.params["resource"]; id != "" && !slices.Contains(listOf(r.values["resources"]), id) {
+			continue
+		}
+		o := c.sim.haRuleObject(r)
+		if problem := c.sim.haRuleProblem(r); problem != "" {
+			var all object
+			all.raw("resources", stringArray([]string{problem}))
+			o.raw("errors", all.bytes())
+		}
+		a.add(o)
+	}
+	return dataReply(a.bytes())
+}
+
+func getHARule(c *call) (reply, error) {
+	if err := c.requireRelease(9); err != nil {
+		return reply{}, err
+	}
+	r := c.sim.haRule(c.vars["rule"])
+	if r == nil {
+		return reply{}, apiErrorf("no such ha rule '%s'", c.vars["rule"])
+	}
+	return dataReply(c.sim.haRuleObject(r).bytes())
+}
+
+// updateHARules runs a change of the rules with the state locked. Its errors follow the prefix.
+func (c *call) updateHARules(prefix string, change func() error) (reply, error) {
+	err := c.sim.locked(func() error {
+		if err := c.requireRelease(9); err != nil {
+			return err
+		}
+		if err := c.checkClusterLock(prefix, "domain-ha"); err != nil {
+			return err
+		}
+		if err := change(); err != nil {
+			return apiErrorf("%s%s", prefix, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return nullReply()
+}
+
+func createHARule(c *call) (reply, error) {
+	return c.updateHARules("create ha rule failed: ", func() error {
+		name := c.params["rule"]
+		if c.sim.haRule(name) != nil {
+			return apiErrorf("HA rule '%s' already defined", name)
+		}
+		r := &haRule{name: name, values: canonicalHARule(c.params)}
+		delete(r.values, "rule")
+		return c.sim.storeHARule(r)
+	})
+}
+
+// storeHARule checks a rule and puts it in the place of the rule with its name. A new rule gets the order of the second one and is put behind it, where
+// Proxmox puts it before or behind. The state is locked.
+//
+// Source: PVE::HA::Rules get_next_ordinal.
+func (s *Sim) storeHARule(r *haRule) error {
+	if err := s.checkHARule(r.values); err != nil {
+		return err
+	}
+	if problem := s.haRuleProblem(r); problem != "" {
+		return apiErrorf("400 Rule '%s' is invalid.\nresources: %s", r.name, problem)
+	}
+	if old := s.haRule(r.name); old != nil {
+		old.values = r.values
+	} else {
+		s.haRules = slices.Insert(s.haRules, min(2, len(s.haRules)), r)
+	}
+	return nil
+}
+
+func changeHARule(c *call) (reply, error) {
+	return c.updateHARules("update HA rules failed: ", func() error {
+		if d := c.params["digest"]; d != "" && d != c.sim.haRulesDigest() {
+			return apiErrorf("detected modified configuration - file changed by other user? Try again.")
+		}
+		old := c.sim.haRule(c.vars["rule"])
+		switch {
+		case old == nil:
+			return apiErrorf("HA rule '%s' does not exist", c.vars["rule"])
+		case old.values["type"] != c.params["type"]:
+			return apiErrorf("unexpected property 'type'")
+		}
+		v := maps.Clone(old.values)
+		for _, k := range listOf(c.params["delete"]) {
+			_, own := haRuleOptions[v["type"]][k]
+			switch {
+			case !own && k != "comment" && k != "disable":
+				return apiErrorf("no such option '%s'", k)
+			case own && k != "strict":
+				return apiErrorf("unable to delete required option '%s'", k)
+			}
+			delete(v, k)
+		}
+		maps.Copy(v, canonicalHARule(c.params))
+		for _, k := range []string{"delete", "digest"} {
+			delete(v, k)
+		}
+		return c.sim.storeHARule(&haRule{name: old.name, values: v})
+	})
+}
+
+// deleteHARule removes a rule. A rule that does not exist is not an error.
+func deleteHARule(c *call) (reply, error) {
+	return c.updateHARules("delete ha rule failed: ", func() error {
+		c.sim.haRules = slices.DeleteFunc(c.sim.haRules, func(r *haRule) bool { return r.name == c.vars["rule"] })
+		return nil
+	})
+}
+
+// dropFromHARules takes a resource out of all rules, and removes the rules that are left empty. The state is locked.
+func (s *Sim) dropFromHARules(sid string) {
+	s.haRules = slices.DeleteFunc(s.haRules, func(r *haRule) bool {
+		rest := slices.DeleteFunc(listOf(r.values["resources"]), func(id string) bool { return id == sid })
+		r.values["resources"] = strings.Join(rest, ",")
+		return len(rest) == 0
+	})
+}
