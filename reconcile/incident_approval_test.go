@@ -186,3 +186,25 @@ func TestIncidentAuthorApprovesTheOwnStep(t *testing.T) {
 		})
 	}
 }
+
+// TestIncidentAuthorApprovesTheOwnWeakening lets alice weaken a guard and approve that. With separateApprover only another person's approval counts.
+func TestIncidentAuthorApprovesTheOwnWeakening(t *testing.T) {
+	runLab(t, []labOption{func(o *reconcile.Options) { o.Separate = true }}, func(t *testing.T, l *lab) {
+		l.trustSigners(aliceMay(verify.RoleApprove), verify.Signer{Name: "olga", Issuer: olga.Issuer, Subject: olga.Subject, May: approveOnly})
+		defer l.start()()
+		l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: deny}")
+		l.push("one guest", alice)
+		l.converge()
+		l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}")
+		l.push("a weaker guard", alice)
+		digest := l.digestOfHold(201)
+		l.push(approve(digest), alice)
+		eventually(l, "the uncounted approval", func() bool { return len(l.heldStep(201).Uncounted) == 1 })
+		time.Sleep(10 * time.Minute)
+		if got := l.journal.State().Guarded[201].Destroy; got != "deny" || l.heldStep(201).Uncounted[0].Reason != gate.UncountedAuthor {
+			t.Fatalf("got %s with %+v, want alice's approval without effect", got, l.heldStep(201))
+		}
+		l.push(approve(digest), olga)
+		eventually(l, "the weaker guard", func() bool { return l.journal.State().Guarded[201].Destroy == "allow" })
+	})
+}

@@ -4,41 +4,65 @@ import (
 	"strings"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guard"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 )
 
-// Authors returns the names of the signers who introduced what a step does: who removed the manifest of a guest that is destroyed, who wrote the
-// source or the lifecycle of a guest that is created again, and else who wrote the keys that the step changes or brings into effect. A field whose
-// signer is not recorded has no author.
-func (s Scope) Authors(step plan.Step) map[string]bool {
-	record, known := s.Introduced[labelOf(step.Guest)]
-	if !known {
-		return nil
-	}
-	names := make(map[string]bool)
-	add := func(fields ...string) {
-		for _, field := range fields {
-			for _, by := range introducers(record, field) {
-				names[by.Signer] = true
-			}
+// authors collects the names of signers.
+type authors map[string]bool
+
+// add adds who introduced fields of a label. A field whose signer is not recorded has no author.
+func (a authors) add(s Scope, label journal.Label, fields ...string) {
+	record := s.Introduced[label]
+	for _, field := range fields {
+		for _, by := range introducers(record, field) {
+			a[by.Signer] = true
 		}
 	}
+}
+
+// Authors returns the names of the signers who introduced what a step does: who weakened a guard, who removed the manifest of a guest that is
+// destroyed, who wrote the source or the permission of a guest that is created again, and else who wrote the keys that the step changes or brings into
+// effect.
+func (s Scope) Authors(step plan.Step) map[string]bool {
+	if step.Weakens != nil {
+		return s.weakeners(step.Weakens)
+	}
+	names, label := make(authors), labelOf(step.Guest)
 	switch {
 	case step.Op == cluster.OpDestroy:
-		add(FieldVMID) // a manifest that still has the label has another vmid
+		names.add(s, label, FieldVMID) // a manifest that still has the label has another vmid
 	case step.Op == cluster.OpCreate:
-		add(FieldSource, FieldLifecycle, FieldVMID)
+		names.add(s, label, FieldSource, FieldRecreate, FieldVMID)
 	}
 	for _, pending := range step.Pending {
 		key, _, _ := strings.Cut(pending, "=")
-		add(key)
+		names.add(s, label, key)
 	}
 	for _, c := range step.Changes {
 		if c.Key == "ha" || c.Key == "pool" || c.Key == "node" || c.Key == "template" {
-			add("spec." + c.Key)
+			names.add(s, label, "spec."+c.Key)
 			continue
 		}
-		add(c.Key)
+		names.add(s, label, c.Key)
+	}
+	return names
+}
+
+// weakeners returns the names of the signers who wrote the values of a weaker guard.
+func (s Scope) weakeners(w *guard.Weakening) map[string]bool {
+	names := make(authors)
+	if len(w.Guests) == 0 {
+		names.add(s, journal.Label{Kind: "Cluster", Name: s.Cluster}, FieldGuards)
+	}
+	field := "spec." + string(w.Field)
+	if w.Field == guest.GuardProtection {
+		field = "protection"
+	}
+	for _, o := range w.Guests {
+		names.add(s, labelOf(o.Ref), field)
 	}
 	return names
 }

@@ -13,16 +13,18 @@ import (
 
 // Fields of a manifest that are no native keys, as in journal.Introduction.
 const (
-	FieldVMID      = "spec.vmid"
-	FieldAdopt     = "spec.adopt"
-	FieldSource    = "spec.source"
-	FieldLifecycle = "spec.lifecycle"
+	FieldVMID     = "spec.vmid"
+	FieldAdopt    = "spec.adopt"
+	FieldSource   = "spec.source"
+	FieldRecreate = "spec.lifecycle.recreate"
+	FieldGuards   = "spec.guards" // of the Cluster
 )
 
 // Scope decides whether the signers who introduced what a step does may touch what the step touches. Names of manifests never widen a scope: a
 // signer with guests may touch a guest that the source created under one of these names, or whose vmid the signer's vmids contain. Fields whose
 // signer is not recorded are not limited: they were accepted before the agent recorded signers.
 type Scope struct {
+	Cluster    string
 	Limits     Limits
 	Introduced map[journal.Label]journal.Introduced
 	Owned      map[int]journal.Owned

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
@@ -185,8 +186,11 @@ func TestScopeAuthors(t *testing.T) {
 		return journal.Introduction{Signer: signer, Fields: fields}
 	}
 	s := Scope{Introduced: map[journal.Label]journal.Introduced{labelOf(ref): {By: []journal.Introduction{
-		by("alice", journal.AllFields), by("bob", "net0", "spec.pool"), by("carol", "cores", FieldLifecycle),
-	}}}}
+		by("alice", journal.AllFields), by("bob", "net0", "spec.pool"), by("carol", "cores", FieldRecreate),
+	}}, {Kind: "Cluster", Name: "home"}: {By: []journal.Introduction{by("alice", journal.AllFields), by("bob", FieldGuards)}}}, Cluster: "home"}
+	weakens := func(field guest.GuardField, of ...guard.Object) plan.Step {
+		return plan.Step{Weakens: &guard.Weakening{Field: field, Guests: of}}
+	}
 	changes := func(keys ...string) (list []guest.Change) {
 		for _, key := range keys {
 			list = append(list, guest.Change{Key: key})
@@ -197,14 +201,17 @@ func TestScopeAuthors(t *testing.T) {
 		step plan.Step
 		want string
 	}{
-		"key":         {plan.Step{Op: cluster.OpConfig, Changes: changes("net0")}, "bob"},
-		"other_key":   {plan.Step{Op: cluster.OpConfig, Changes: changes("memory")}, "alice"},
-		"two_keys":    {plan.Step{Op: cluster.OpConfig, Changes: changes("net0", "cores")}, "bob carol"},
-		"pool":        {plan.Step{Op: cluster.OpPool, Changes: changes("pool")}, "bob"},
-		"restart":     {plan.Step{Op: cluster.OpReboot, Pending: []string{"cores=4", "memory"}}, "alice carol"},
-		"destroy":     {plan.Step{Op: cluster.OpDestroy}, "alice"},
-		"creation":    {plan.Step{Op: cluster.OpCreate, Recreates: true}, "alice carol"},
-		"other_guest": {plan.Step{Op: cluster.OpDestroy, Guest: guest.Ref{Kind: guest.VirtualMachine, Name: "other"}}, ""},
+		"key":           {plan.Step{Op: cluster.OpConfig, Changes: changes("net0")}, "bob"},
+		"other_key":     {plan.Step{Op: cluster.OpConfig, Changes: changes("memory")}, "alice"},
+		"two_keys":      {plan.Step{Op: cluster.OpConfig, Changes: changes("net0", "cores")}, "bob carol"},
+		"pool":          {plan.Step{Op: cluster.OpPool, Changes: changes("pool")}, "bob"},
+		"restart":       {plan.Step{Op: cluster.OpReboot, Pending: []string{"cores=4", "memory"}}, "alice carol"},
+		"destroy":       {plan.Step{Op: cluster.OpDestroy}, "alice"},
+		"creation":      {plan.Step{Op: cluster.OpCreate, Recreates: true}, "alice carol"},
+		"guard":         {weakens(guest.GuardRecreate, guard.Object{Ref: ref}), "carol"},
+		"other_guard":   {weakens(guest.GuardDestroy, guard.Object{Ref: ref}), "alice"},
+		"cluster_guard": {weakens("guards.approvals"), "bob"},
+		"other_guest":   {plan.Step{Op: cluster.OpDestroy, Guest: guest.Ref{Kind: guest.VirtualMachine, Name: "other"}}, ""},
 	}
 	for name, test := range tests {
 		if test.step.Guest.Name == "" {

@@ -21,7 +21,9 @@ func ChangedFields(a, b Desired) []string {
 	note("spec.node", a.Node == b.Node && slices.Equal(a.Nodes, b.Nodes) && a.Migrate == b.Migrate)
 	note("spec.pool", a.Pool == b.Pool)
 	note("spec.template", a.Template == b.Template)
-	note("spec.lifecycle", a.Lifecycle == b.Lifecycle)
+	note("spec.mode", a.Observe == b.Observe)
+	note("spec.suspend", reflect.DeepEqual(a.Suspend, b.Suspend))
+	noteLifecycle(note, a.Lifecycle, b.Lifecycle)
 	a, b = a.WithoutOrigins(), b.WithoutOrigins()
 	note("spec.ha", reflect.DeepEqual(a.HA, b.HA))
 	differing(a.Intents, b.Intents, func(in Intent) string { return in.Key }, changed)
@@ -31,9 +33,19 @@ func ChangedFields(a, b Desired) []string {
 	return slices.Sorted(maps.Keys(changed))
 }
 
+// noteLifecycle notes the fields of a lifecycle: each may be a guard that one commit weakens.
+func noteLifecycle(note func(field string, same bool), a, b Lifecycle) {
+	note("spec.lifecycle.destroy", a.Destroy == b.Destroy)
+	note("spec.lifecycle.recreate", a.Recreate == b.Recreate)
+	note("spec.lifecycle.rebootPolicy", a.RebootPolicy == b.RebootPolicy && a.Window == b.Window)
+	note("spec.lifecycle.shutdownTimeout", a.ShutdownTimeout == b.ShutdownTimeout)
+	note("spec.lifecycle.forceStop", a.ForceStop == b.ForceStop)
+}
+
 // others returns the fields that ChangedFields does not name.
 func (d Desired) others() Desired {
 	d.VMID, d.Adopt, d.Source, d.Node, d.Nodes, d.Migrate, d.Pool, d.Template = 0, false, Source{}, "", nil, "", "", false
+	d.Observe, d.Suspend = false, nil
 	d.Lifecycle, d.HA, d.Intents, d.Secrets, d.Ignore, d.Origin = Lifecycle{}, nil, nil, nil, nil, Origin{}
 	return d
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
@@ -69,7 +70,7 @@ func (t *tracer) follow(ctx context.Context, rev verify.Revision) ([]authored, e
 			return nil, outOfScope(commit, fmt.Errorf("%s may change %s and changed %s",
 				commit.Subject, strings.Join(commit.Guests, ", "), strings.Join(outside, ", ")))
 		}
-		list, unread = append(list, c.authored), nil
+		list, unread = append(list, c), nil
 		t.last = map[gitsource.ID]*loweredTree{commit.Tree: after}
 	}
 	return list, nil
@@ -118,23 +119,17 @@ func lowered(set manifest.Set) *loweredTree {
 	return l
 }
 
-// comparison is the difference between two trees.
-type comparison struct {
-	authored
-	cluster string // "Cluster/NAME" if the Cluster manifest differs
-}
-
 // compare returns what differs between two trees, as changed by the signers of some commits. A nil tree is empty.
-func compare(before, after *loweredTree, commits []verify.SignedCommit) comparison {
+func compare(before, after *loweredTree, commits []verify.SignedCommit) authored {
 	if before == nil {
 		before = &loweredTree{}
 	}
-	c := comparison{authored: authored{fields: make(map[journal.Label][]string)}}
+	c := authored{fields: make(map[journal.Label][]string)}
 	for _, commit := range commits {
 		c.by = append(c.by, journal.Introduction{Signer: commit.Signer, Entry: commit.Entry, Limited: len(commit.Guests) > 0, Commit: string(commit.ID)})
 	}
-	if before.cluster != after.cluster {
-		c.cluster = "Cluster/" + after.cluster.Name
+	if changed := changedOfCluster(before.cluster, after.cluster); len(changed) > 0 {
+		c.fields[journal.Label{Kind: "Cluster", Name: after.cluster.Name}] = changed
 	}
 	for label, d := range after.guests {
 		key := journal.Label{Kind: string(d.Kind), Name: d.Name}
@@ -152,12 +147,22 @@ func compare(before, after *loweredTree, commits []verify.SignedCommit) comparis
 	return c
 }
 
-// outside returns the labels of the changed guests that a signer may not change, sorted.
-func (c comparison) outside(commit verify.SignedCommit) []string {
-	var changed []string
-	if c.cluster != "" {
-		changed = append(changed, c.cluster)
+// changedOfCluster returns which fields of the Cluster manifest differ.
+func changedOfCluster(a, b manifest.Cluster) []string {
+	switch {
+	case a == b:
+		return nil
+	case a.Name != b.Name:
+		return []string{journal.AllFields}
+	case a.Guards == b.Guards:
+		return []string{"spec"}
 	}
+	return []string{gate.FieldGuards}
+}
+
+// outside returns the labels of the changed guests, and of a changed Cluster, that a signer may not change, sorted.
+func (c authored) outside(commit verify.SignedCommit) []string {
+	var changed []string
 	for label := range c.fields {
 		changed = append(changed, label.Kind+"/"+label.Name)
 	}

@@ -41,6 +41,13 @@ func (o *signedRepo) commit(who, message string) {
 // revision verifies the commits after a base.
 func (o *signedRepo) revision(base string) verify.Revision {
 	o.Helper()
+	rev, _ := o.checkWith(base, func(*verify.Options) {})
+	return rev
+}
+
+// checkWith verifies the commits after a base under a changed policy, and returns the repository too.
+func (o *signedRepo) checkWith(base string, change func(*verify.Options)) (verify.Revision, *gitsource.Repository) {
+	o.Helper()
 	root, err := o.sig.TrustedRoot()
 	if err != nil {
 		o.Fatal(err)
@@ -48,10 +55,12 @@ func (o *signedRepo) revision(base string) verify.Revision {
 	signer := func(name string, role verify.Role) verify.Signer {
 		return verify.Signer{Name: name, Issuer: "https://issuer.test", Subject: name + "@lab.test", May: []verify.Role{role}}
 	}
-	policy, err := verify.NewPolicy(verify.Options{
+	opts := verify.Options{
 		TrustedRoot: root, Branch: "main", Target: "home/main", Binding: verify.BindingNone, TrustOnFirstUse: true,
 		Signers: []verify.Signer{signer("alice", verify.RoleChange), signer("olga", verify.RoleApprove), signer("otto", verify.RoleOperate)},
-	})
+	}
+	change(&opts)
+	policy, err := verify.NewPolicy(opts)
 	if err != nil {
 		o.Fatal(err)
 	}
@@ -69,7 +78,7 @@ func (o *signedRepo) revision(base string) verify.Revision {
 	if err != nil {
 		o.Fatal(err)
 	}
-	return rev
+	return rev, source.Repository()
 }
 
 // firstStates returns the state in which each order is first journaled, by its text.

@@ -85,7 +85,7 @@ func (b *Basis) startForbiddenBy(vmid int, now time.Time) string {
 
 // Scope returns what the signers may touch.
 func (b *Basis) Scope(state journal.State) gate.Scope {
-	return gate.Scope{Limits: b.Limits, Introduced: state.Introduced, Owned: state.Owned, Assigned: state.Assigned, Attached: state.Attached, Inventory: b.Inventory}
+	return gate.Scope{Cluster: b.Cluster, Limits: b.Limits, Introduced: state.Introduced, Owned: state.Owned, Assigned: state.Assigned, Attached: state.Attached, Inventory: b.Inventory}
 }
 
 // Gate returns the gate of this basis at a moment.
