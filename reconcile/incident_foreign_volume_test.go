@@ -306,6 +306,13 @@ func TestVolumeChecksCostReadingsOnlyWhenNeeded(t *testing.T) {
 		if indexes, _, _ := routes(); indexes != 0 {
 			t.Errorf("got %d readings of all guests for an ordinary change and an hour in sync, want none", indexes)
 		}
+		l.files["adopted.yaml"] = strings.Replace(vmYAML("foreign-1000", foreignVMID, "adopt: ifUnmanaged",
+			`disks: {scsi0: {volume: "local-lvm:vm-1000-disk-0", discard: true}}`), "  source: {clone: {name: tmpl-debian-12}}\n", "", 1)
+		l.push("adopt a guest with its disk", alice)
+		l.converge()
+		if indexes, _, _ := routes(); indexes != 0 || !strings.Contains(l.sim.Value(foreignVMID, "scsi0"), "discard") {
+			t.Errorf("got %d readings of all guests, scsi0 %q, want the guest adopted without a reading", indexes, l.sim.Value(foreignVMID, "scsi0"))
+		}
 		for vmid := 211; vmid <= 220; vmid++ {
 			delete(l.files, fmt.Sprint(vmid, ".yaml"))
 		}

@@ -14,6 +14,6 @@
 //
 // The verdict is pure (verdict.go). A refusal is an InUseError or an UnknownError (errors.go): what cannot be read is not assumed to be unused.
 //
-// Proxmox has no lock across guests, so a reference that a person makes after the guest was read is not noticed. docs/adr/0014 has the measured
+// Proxmox has no lock across guests, so a reference that a person makes after the guest was read is not noticed. docs/adr/0016 has the measured
 // interval. Start reading at Source.Check in check.go.
 package volumes
