@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -56,16 +57,28 @@ func TestIneffectiveChangeEndsASingleRun(t *testing.T) {
 	})
 }
 
-// TestFlappingRepairsSlowDown undoes every repair at once.
+// TestFlappingRepairsSlowDown undoes every repair at once, also while other guests are changed by pushes. A change of the guest itself is applied at
+// once.
 func TestFlappingRepairsSlowDown(t *testing.T) {
+	for name, pushes := range map[string]bool{"alone": false, "with_pushes": true} {
+		t.Run(name, func(t *testing.T) { checkFlapping(t, pushes) })
+	}
+}
+
+func checkFlapping(t *testing.T, pushes bool) {
+	t.Helper()
 	runLab(t, nil, func(t *testing.T, l *lab) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 2Gi}")
 		l.push("one guest", alice)
 		defer l.start()()
 		l.converge()
 		repairs, spaced := 0, false
-		for range 2 * 3600 {
+		for second := range 2 * 3600 {
 			time.Sleep(time.Second)
+			if pushes && second%60 == 0 {
+				l.files["other.yaml"] = vmYAML("other-1", 202, fmt.Sprintf("description: version %d", second))
+				l.push("another guest", alice)
+			}
 			if l.sim.Value(201, "memory") == "2048" {
 				l.ok(l.sim.Edit(201, "memory", "4096"))
 				repairs++
@@ -78,7 +91,12 @@ func TestFlappingRepairsSlowDown(t *testing.T) {
 		if repairs < 20 || repairs > 80 {
 			t.Errorf("got %d repairs in two hours, want about one in two minutes after the first few", repairs)
 		}
-		eventually(t, "the last repair, when no client undoes it", func() bool { return l.sim.Value(201, "memory") == "2048" })
+		l.files["web.yaml"] = vmYAML("web-1", 201, "memory: {size: 3Gi}")
+		l.waitForAcceptance(l.push("its own change", alice))
+		time.Sleep(time.Minute)
+		if got := l.sim.Value(201, "memory"); got != "3072" {
+			t.Errorf("got memory %s a minute after the guest's own change, want it applied", got)
+		}
 		l.converge()
 	})
 }

@@ -136,7 +136,8 @@ func TestTrackKeys(t *testing.T) {
 	}
 }
 
-// TestClearFailures checks that a new revision ends the backoff of a failure, because the change may work under the new revision.
+// TestClearFailures checks that a new revision ends the backoff of a failure, because the change may work under the new revision. A guest that flaps
+// goes on flapping.
 func TestClearFailures(t *testing.T) {
 	now := time.Now()
 	tr := &track{assessed: true, convergedAt: now, failed: errors.New("boom"), failedStep: plan.Step{Op: cluster.OpConfig}, retry: backoff{}.after(cluster.ErrDenied, cluster.OpConfig, now)}
@@ -144,7 +145,7 @@ func TestClearFailures(t *testing.T) {
 		tr.flaps = tr.flaps.add(now, 1)
 	}
 	clearFailures(map[trackKey]*track{{vmid: 201}: tr})
-	if tr.failed != nil || tr.failedStep.Op != "" || !tr.retry.over(now) || tr.flaps.overLimit(now) || !tr.assessed || !tr.convergedAt.Equal(now) {
+	if tr.failed != nil || tr.failedStep.Op != "" || !tr.retry.over(now) || !tr.flaps.overLimit(now) || !tr.assessed || !tr.convergedAt.Equal(now) {
 		t.Errorf("got %+v, want a guest that may be tried again at once, and everything else as it was", tr)
 	}
 }

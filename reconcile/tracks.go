@@ -31,13 +31,21 @@ func (e *Engine) forgetTracks(planned plan.Plan) {
 	}
 }
 
-// clearFailures lets guests be tried again that failed or flapped under the revision before.
+// calmChanged forgets the repairs of guests whose own desired state changed. Who pushes other changes does not know of a guest that flaps.
+func (e *Engine) calmChanged(vmids []int) {
+	for _, vmid := range vmids {
+		if t, known := e.tracks[trackKey{vmid: vmid}]; known {
+			t.flaps = flapDamper{}
+		}
+	}
+}
+
+// clearFailures lets guests be tried again that failed under the revision before.
 func clearFailures(tracks map[trackKey]*track) {
 	for _, t := range tracks {
 		if t.hangingTask() == nil { // no revision ends a task
 			t.recover()
 		}
-		t.flaps = flapDamper{}
 	}
 }
 

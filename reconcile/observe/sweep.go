@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -45,21 +46,23 @@ func (o *Observer) DueAll() {
 	}
 }
 
-// DueChanged makes guests due whose desired state differs between two revisions.
-func (o *Observer) DueChanged(before, after []guest.Desired) {
+// DueChanged makes guests due whose desired state differs between two revisions. It returns their vmids.
+func (o *Observer) DueChanged(before, after []guest.Desired) (changed []int) {
 	wanted := make(map[int]*guest.Desired, len(before))
 	for i := range before {
 		wanted[before[i].VMID] = &before[i]
 	}
 	for i := range after {
 		if d := &after[i]; wanted[d.VMID] == nil || !reflect.DeepEqual(*wanted[d.VMID], *d) {
-			o.due[d.VMID] = true
+			changed = append(changed, d.VMID)
 		}
 		delete(wanted, after[i].VMID)
 	}
-	for vmid := range wanted {
+	changed = slices.AppendSeq(changed, maps.Keys(wanted))
+	for _, vmid := range changed {
 		o.due[vmid] = true
 	}
+	return changed
 }
 
 // choose returns the guests to read now: those that are due or were never read, and the oldest readings up to the share of the sweep since the
