@@ -32,6 +32,17 @@ func TestConfigDefaults(t *testing.T) {
 	}
 }
 
+func TestConfigGuards(t *testing.T) {
+	t.Parallel()
+	c, err := agent.ParseConfig([]byte(strings.Replace(smallest, "  binding:", "  guards: {approvals: 2, max_destroys_per_day: 0, destroy: approve}\n  binding:", 1)))
+	if err != nil {
+		t.Fatalf("got %v, want a config", err)
+	}
+	if m := c.Minimum(); m.Approvals != 2 || *m.MaxDestroysPerDay != 0 || m.Destroy != "approve" || m.Recreate != "" || m.RebootPolicy != "" {
+		t.Errorf("got %+v, want the bounds of the config and no others", m)
+	}
+}
+
 func TestConfigListensNowhere(t *testing.T) {
 	t.Parallel()
 	c, err := agent.ParseConfig([]byte(smallest + "listen: \"\"\n"))
@@ -66,6 +77,13 @@ func TestConfigProblems(t *testing.T) {
 		"second_document":   {smallest + "---\ncluster: {name: away}\n", []string{"more than one document"}},
 		"not_yaml":          {"cluster: [", []string{"line 1"}},
 		"negative_parallel": {smallest + "parallel: -1\n", []string{"parallel must be positive"}},
+		"weak_guards": {
+			strings.Replace(smallest, "  binding:", "  guards: {approvals: 17, max_destroys_per_day: -1, destroy: allow, recreate: maybe, reboot_policy: auto}\n  binding:", 1),
+			[]string{
+				"trust.guards.approvals: got 17, want 1 to 16", "trust.guards.max_destroys_per_day: got -1", `trust.guards.destroy: got "allow", want deny or approve`,
+				`trust.guards.recreate: got "maybe"`, `trust.guards.reboot_policy: got "auto", want never or approve`,
+			},
+		},
 		"nameless_signer": {strings.Replace(smallest, "name: alice, ", "", 1), []string{
 			"trust.signers[0].name is required: the person or workflow that signs as alice@example.org",
 		}},

@@ -99,3 +99,31 @@ func moment(t *testing.T, text string) time.Time {
 	}
 	return at
 }
+
+func TestWindowWithin(t *testing.T) {
+	cases := map[string]struct {
+		window, other string
+		want          bool
+	}{
+		"same":            {"Sat 02:00-04:00 UTC", "Sat 02:00-04:00 UTC", true},
+		"shorter":         {"Sat 02:30-03:00 UTC", "Sat 02:00-04:00 UTC", true},
+		"longer":          {"Sat 02:00-04:01 UTC", "Sat 02:00-04:00 UTC", false},
+		"another day":     {"Sun 02:00-04:00 UTC", "Sat 02:00-04:00 UTC", false},
+		"fewer days":      {"Sat 02:00-04:00 UTC", "daily 02:00-04:00 UTC", true},
+		"after midnight":  {"Sun 00:00-02:00 UTC", "Sat 22:00-02:00 UTC", true},
+		"before midnight": {"Sat 21:59-02:00 UTC", "Sat 22:00-02:00 UTC", false},
+		"another zone":    {"Sat 02:00-04:00 Europe/Berlin", "daily 00:00-23:59 UTC", false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			window, err := guest.ParseWindow(c.window)
+			other, otherErr := guest.ParseWindow(c.other)
+			if err != nil || otherErr != nil {
+				t.Fatal(err, otherErr)
+			}
+			if got := window.Within(other); got != c.want {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
