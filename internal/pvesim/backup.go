@@ -15,6 +15,8 @@ type archive struct {
 	text  string
 	notes string
 	sizes map[string]int64 // bytes by slot
+
+	protected bool // cannot be removed
 }
 
 func backupRoutes() []*route {
@@ -102,6 +104,7 @@ func (t *task) endBackup(c *call, vmid int, storage string, err error) error {
 	}
 	name := storage + ":backup/vzdump-" + string(g.kind) + "-" + itoa(vmid) + "-" + time.Now().Format("2006_01_02-15_04_05") + "." + ext
 	v := t.sim.add(Volume{ID: name, Owner: vmid, Size: total/1000 + 1, Format: ext, Kind: "backup"})
+	a.protected = c.flag("protected")
 	v.archive = a
 	t.printf("INFO: Finished Backup of VM %d (00:00:01)", vmid)
 	t.sim.countEffect(vmid, BackedUp)

@@ -23,7 +23,7 @@ var vmidContexts = func() []*regexp.Regexp {
 	for _, e := range []string{
 		`((?:qemu|lxc|qemu-server|images|vms)/)(9?\d{3})(\b)`,
 		`(\b(?:vm|base)-)(9?\d{3})(-)`,
-		`(\b)(9?\d{3})(/(?:vm|base)-)`,
+		`(\b)(9?\d{3})(/(?:(?:vm|base)-|bad\.))`,
 		`(\b(?:VM|CT|container|ID) )(9?\d{3})(\b)`,
 		`(\bCT)(9?\d{3})(\b)`,
 		`(lock-)(9?\d{3})(\.)`,

@@ -11,6 +11,7 @@ var endpoints = map[string]*regexp.Regexp{
 	"guests":  regexp.MustCompile(`^/nodes/[^/]+/(?:qemu|lxc)(?:/|\?|$)|^/nodes/[^/]+/vzdump$`),
 	"tasks":   regexp.MustCompile(`^/nodes/[^/]+/tasks(?:/|\?|$)|^/cluster/tasks$`),
 	"storage": regexp.MustCompile(`^/storage(?:/|\?|$)|^/nodes/[^/]+/storage(?:/|\?|$)`),
+	"volumes": regexp.MustCompile(`^/nodes/[^/]+/storage(?:\?|$|/[^/]+/content(?:/|\?|$))`),
 	"pools":   regexp.MustCompile(`^/pools(?:/|\?|$)`),
 	"access":  regexp.MustCompile(`^/access/permissions(?:\?|$)`),
 	"cluster": regexp.MustCompile(`^/cluster(?:$|/(?:resources|status|options|nextid|ha)(?:/|\?|$))|^/version$|^/nodes(?:/[^/]+(?:/version)?)?$`),
@@ -64,6 +65,9 @@ var scope = map[string]string{
 
 func (of series) inScope(file, url string) bool {
 	path := strings.TrimPrefix(url, apiRoot)
+	if strings.Contains(path, ":download:") {
+		return false // a task of a call outside the scope
+	}
 	for group := range strings.FieldsSeq(of.scope[file]) {
 		if endpoints[group].MatchString(path) {
 			return true

@@ -58,8 +58,10 @@ var secondActions = map[string]hostAction{
 	"60/90":  edit(9708, "lock", ""),
 	"60/98":  edit(9708, "lock", ""),
 	"60/110": edit(9708, "template", "1"),
-	"63/0":   inOrder(renew(Guest{VMID: 9730}), renew(Guest{VMID: 9731}), renew(Guest{VMID: 232}), managed(232)),
-	"63/81":  managed(9730),
+	"62/0": inOrder(volume("local:iso/rec9700.iso", 70144), volume("local:import/rec9700.raw", 1<<20), volume("local:import/rec9700.qcow2", 64<<20),
+		volume("local:9700/vm-9700-disk-0.qcow2", 1<<30), storedSize("local:iso/rec9700.iso", 70000), storedSize("local:import/rec9700.qcow2", 393216)),
+	"63/0":  inOrder(renew(Guest{VMID: 9730}), renew(Guest{VMID: 9731}), renew(Guest{VMID: 232}), managed(232)),
+	"63/81": managed(9730),
 	"65/0": inOrder(sleep(3*time.Second), renew(Guest{VMID: 9740, Config: "name: po\nmemory: 64\n"}), renew(Guest{VMID: 9741, Config: "memory: 64\n"}),
 		addPools("gitops-agent", "gitops-agent floor 56 4eecc34a8b0fd21be98e83a1c655e256e82bdd51 2026-11-22T09:21:46Z", "lab-a", "", "lab-b", "")),
 	"65/40": sleep(10 * time.Second),
@@ -79,6 +81,13 @@ func noneSees(entries ...ACL) hostAction {
 		}
 		r.sim.SetPrivileges("root@pam!none9700", acl)
 		return nil
+	}
+}
+
+// storedSize gives the file of a volume a size of its own.
+func storedSize(id string, size int64) hostAction {
+	return func(r *replay) error {
+		return r.sim.locked(func() error { r.sim.volume(r.rename.text(id)).Stored = size; return nil })
 	}
 }
 

@@ -38,24 +38,31 @@ func (c *call) checkDisk(d drive) error {
 		return apiErrorf("storage '%s' does not exist", id)
 	}
 	if d.isImport() {
-		if err := c.checkImport(d.values["import-from"]); err != nil {
+		if err := c.checkImport(d.slot, d.values["import-from"]); err != nil {
 			return err
 		}
 	}
 	if d.isNew() || d.wantsCloudInit() {
 		return c.require("/storage/"+id, "Datastore.AllocateSpace")
 	}
-	if _, err := st.volumeFromName(f[len(id)+1:]); err != nil {
+	v, err := st.volumeFromName(f[len(id)+1:])
+	if err != nil {
 		return err
+	}
+	if v.Kind != "images" && v.Kind != "iso" {
+		return paramError(d.slot, "content type needs to be 'images' or 'iso'")
 	}
 	return c.requireAny("/storage/"+id, "Datastore.Audit", "Datastore.AllocateSpace")
 }
 
 // checkImport checks the storage that an image is imported from.
-func (c *call) checkImport(id string) error {
+func (c *call) checkImport(slot, id string) error {
 	m := volumeID.FindStringSubmatch(id)
 	if m == nil || c.sim.storage(m[1]) == nil {
 		return apiErrorf("storage '%s' does not exist", strings.SplitN(id, ":", 2)[0])
+	}
+	if named, err := c.sim.storage(m[1]).volumeFromName(m[2]); err == nil && named.Kind != "images" && named.Kind != "import" {
+		return paramError(slot, id+" has wrong type '"+named.Kind+"' - needs to be 'images' or 'import'")
 	}
 	if v := c.sim.volume(id); v != nil && v.Owner != 0 { // a disk of another guest, not an image
 		return c.require("/vms/"+itoa(v.Owner), "VM.Clone")

@@ -64,6 +64,9 @@ func (c *call) normalizeVM(set values) error {
 			if err != nil {
 				return err
 			}
+			if _, size := d.newStorage(); d.isImport() && (!d.isNew() || size != 0) {
+				return paramError(k, "'import-from' requires special syntax - use <storage ID>:0,import-from=<source>")
+			}
 			if strings.Contains(d.file(), ":iso/") && !d.isCDROM() {
 				return paramError(k, "explicit 'media=cdrom' is required for iso images")
 			}

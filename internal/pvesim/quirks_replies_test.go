@@ -124,3 +124,25 @@ func TestErrorAfterTheChangeWasStored(t *testing.T) {
 		}
 	})
 }
+
+// TestProtectedBackup protects a backup, fails to remove it, lifts the protection and removes it.
+func TestProtectedBackup(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, c *client) {
+		addVM(t, c.sim, 100, "")
+		if got := c.task("POST", "/nodes/pve1/vzdump", "vmid=100", "storage=local", "protected=1"); got != "OK" {
+			t.Fatalf("backup: got %s, want OK", got)
+		}
+		volume := c.sim.volumesOf(100)[0].ID
+		path, name := "/nodes/pve1/storage/local/content/"+volume, strings.TrimPrefix(volume, "local:")
+		if got, want := c.task("DELETE", path), "cannot remove protected volume '"+name+"' on 'local'"; got != want {
+			t.Errorf("removal of a protected backup: got %s, want %s", got, want)
+		}
+		c.ok("PUT", path, "protected=0", "notes=first line\nsecond line")
+		if body := c.ok("GET", "/nodes/pve1/storage/local/content", "content=backup").body; !strings.Contains(body, `"notes":"first line"`) || strings.Contains(body, "protected") {
+			t.Errorf("list: got %s, want the first line of the notes and no protection", body)
+		}
+		if got := c.task("DELETE", path); got != "OK" || c.sim.volume(volume) != nil {
+			t.Errorf("removal: got %s, want OK and the backup gone", got)
+		}
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"gitops-agent/internal/pvesim/configtext"
 )
@@ -26,7 +27,8 @@ func storageRoutes() []*route {
 			"vmid": vmidRule.needed(), "filename": text().needed(), "size": matching(`\d+[MG]?`).needed(), "format": enum("raw", "qcow2", "subvol", "vmdk"),
 		}).withPermission(func(c *call) error { return c.require("/storage/"+c.vars["storage"], "Datastore.AllocateSpace") }),
 		readRoute("/nodes/{node}/storage/{storage}/content", storageContent).withParams(map[string]rule{"content": checked(checkContentType), "vmid": vmidRule}).withPermission(audit),
-		writeRoute(http.MethodDelete, "/nodes/{node}/storage/{storage}/content/{volume}", deleteVolume).withParams(map[string]rule{"delay": integer()}),
+		writeRoute(http.MethodDelete, "/nodes/{node}/storage/{storage}/content/{volume}", deleteVolume).withParams(map[string]rule{"delay": integer().atLeast(1).atMost(30)}),
+		writeRoute(http.MethodPut, "/nodes/{node}/storage/{storage}/content/{volume}", changeVolume).withParams(map[string]rule{"notes": text(), "protected": boolean()}),
 	}
 }
 
@@ -92,9 +94,31 @@ func storageList(c *call) (reply, error) {
 		o.str("storage", st.ID)
 		st.writeStatus(&o)
 		o.float("used_fraction", float64(st.used())/float64(st.Size))
+		if c.flag("format") {
+			st.writeFormats(&o)
+		}
 		a.add(&o)
 	}
 	return dataReply(a.bytes())
+}
+
+// writeFormats adds the formats of volumes that the storage can hold, in the old and in the new form.
+func (st *storage) writeFormats(o *object) {
+	names := []string{"raw"}
+	if st.Type == "dir" {
+		names = []string{"qcow2", "raw", "subvol", "vmdk"}
+	}
+	var flags, formats object
+	for _, n := range names {
+		flags.num(n, 1)
+	}
+	var old array
+	old.raw(flags.bytes())
+	old.raw(jsonString("raw"))
+	o.raw("format", old.bytes())
+	formats.str("default", "raw")
+	formats.raw("supported", stringArray(names))
+	o.raw("formats", formats.bytes())
 }
 
 func (c *call) storage() (*storage, error) {
@@ -166,7 +190,10 @@ func (v *Volume) object() *object {
 		o.num("vmid", int64(v.Owner))
 		o.str("subtype", string(a.kind))
 		if a.notes != "" {
-			o.str("notes", a.notes)
+			o.str("notes", firstLine(a.notes))
+		}
+		if a.protected {
+			o.num("protected", 1)
 		}
 	}
 	if v.Kind != "images" && v.Kind != "rootdir" {
@@ -216,7 +243,7 @@ func allocateVolume(c *call) (reply, error) {
 			return err
 		}
 		if c.sim.volume(v.ID) != nil {
-			return apiErrorf("unable to create image: disk image '%s' already exists", c.sim.pathOf(v.ID))
+			return apiErrorf("disk image '%s' already exists", c.sim.pathOf(v.ID))
 		}
 		size := c.params["size"]
 		if n, ok := parseSize(size); ok {
@@ -238,27 +265,101 @@ func allocateVolume(c *call) (reply, error) {
 	return dataReply(jsonString(id))
 }
 
-func deleteVolume(c *call) (reply, error) {
-	vol := c.vars["volume"]
-	if !strings.Contains(vol, ":") {
-		vol = c.vars["storage"] + ":" + vol
+// namedVolume returns the id of the volume of the path, which may lack its storage. The state is locked.
+func (c *call) namedVolume() (string, error) {
+	st, err := c.storage()
+	if err != nil {
+		return "", err
 	}
-	id, _, _ := strings.Cut(vol, ":")
-	if err := c.sim.locked(func() error { return c.permitRemoval(id, vol) }); err != nil {
+	id, name, found := strings.Cut(c.vars["volume"], ":")
+	if !found {
+		id, name = st.ID, id
+	}
+	if id != st.ID {
+		return "", paramError("volume", "storage ID mismatch ("+id+" != "+st.ID+")\n")
+	}
+	if _, err := st.volumeFromName(name); err != nil {
+		return "", err
+	}
+	return id + ":" + name, nil
+}
+
+// deleteVolume removes a volume in a task, also one that a guest uses. With delay the reply waits up to that many seconds for the task.
+func deleteVolume(c *call) (reply, error) {
+	var vol string
+	err := c.sim.locked(func() (err error) {
+		if vol, err = c.namedVolume(); err == nil {
+			err = c.permitRemoval(c.vars["storage"], vol)
+		}
+		return err
+	})
+	if err != nil {
 		return reply{}, err
 	}
-	return c.startAs("imgdel", strings.TrimPrefix(ownerOf(vol)+"@"+id, "@"), 0, func(t *task) error {
+	if c.fault != nil && c.fault.Kind == LostWorker {
+		return reply{}, apiErrorf("got no worker upid - start worker failed")
+	}
+	done := make(chan struct{})
+	id := strings.TrimPrefix(ownerOf(vol)+"@"+c.vars["storage"], "@")
+	t := c.sim.spawn(c.node(), "imgdel", id, 0, c.caller.ID, c.fault, func(t *task) error {
+		defer close(done)
 		if err := t.work(1); err != nil {
 			return err
 		}
-		return t.locked(func() error {
-			if c.sim.volume(vol) != nil {
-				t.printf("Removed volume '%s'", vol)
-			}
-			c.sim.free(vol, "delete volume")
-			return nil
-		})
+		return t.locked(func() error { return t.deleteVolume(vol) })
 	})
+	if d := atoi(c.params["delay"]); d > 0 && c.sim.finishesWithin(t, done, time.Duration(d)*time.Second) {
+		return nullReply()
+	}
+	return dataReply(jsonString(t.name))
+}
+
+func (t *task) deleteVolume(vol string) error {
+	v := t.sim.volume(vol)
+	switch {
+	case v != nil && v.archive != nil && v.archive.protected:
+		id, name, _ := strings.Cut(vol, ":")
+		return apiErrorf("cannot remove protected volume '%s' on '%s'", name, id)
+	case v != nil:
+		t.printf("Removed volume '%s'", vol)
+	}
+	t.sim.free(vol, "delete volume")
+	return nil
+}
+
+// changeVolume changes the notes and the protection of a backup.
+func changeVolume(c *call) (reply, error) {
+	err := c.sim.locked(func() error {
+		vol, err := c.namedVolume()
+		if err != nil {
+			return err
+		}
+		if err := c.requireAny("/storage/"+c.vars["storage"], "Datastore.Allocate", "Datastore.AllocateSpace"); err != nil {
+			return err
+		}
+		v := c.sim.volume(vol)
+		notes, noted := c.params["notes"]
+		_, protected := c.params["protected"]
+		switch {
+		case v == nil:
+			return apiErrorf("volume '%s' does not exist", vol)
+		case v.archive == nil && noted:
+			return apiErrorf("only backups can have notes")
+		case v.archive == nil && protected:
+			return apiErrorf("only backups support attribute 'protected'")
+		}
+		if noted {
+			v.archive.notes = notes
+		}
+		if protected {
+			v.archive.protected = c.flag("protected")
+		}
+		return nil
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return nullReply()
 }
 
 // permitRemoval requires Datastore.Allocate on the storage. A backup requires space on the storage and VM.Backup on its guest. The state is

@@ -6,7 +6,7 @@ import (
 )
 
 var (
-	dirVolume     = regexp.MustCompile(`^(?:\d+/base-\d+-[^/]+/)?(\d+)/((?:vm|base|subvol)-(\d+)-[^/]+\.(raw|qcow2|vmdk|subvol))$`)
+	dirVolume     = regexp.MustCompile(`^(?:\d+/base-\d+-[^/]+/)?(\d+)/[^/\s]+\.(raw|qcow2|vmdk|subvol)$`)
 	lvmVolume     = regexp.MustCompile(`^(?:base-\d+-[^/]+/)?((?:vm|base)-(\d+)-\S+)$`)
 	backupOwner   = regexp.MustCompile(`:backup/vzdump-(?:qemu|lxc)-(\d+)-`)
 	contentVolume = regexp.MustCompile(`^(iso|vztmpl|import|snippets|backup)/([^/]+)$`)
@@ -28,7 +28,7 @@ func (st *storage) volumeFromName(name string) (Volume, error) {
 		if m == nil {
 			return v, apiErrorf("unable to parse directory volume name '%s'", name)
 		}
-		v.Kind, v.Owner, v.Format = "images", atoi(m[3]), m[4]
+		v.Kind, v.Owner, v.Format = "images", atoi(m[1]), m[2]
 		return v, nil
 	}
 	m := lvmVolume.FindStringSubmatch(name)
@@ -121,7 +121,7 @@ func ownerOf(vol string) string {
 	}
 	_, name, _ := strings.Cut(vol, ":")
 	if m := dirVolume.FindStringSubmatch(name); m != nil {
-		return m[3]
+		return m[1]
 	}
 	if m := lvmVolume.FindStringSubmatch(name); m != nil {
 		return m[2]
