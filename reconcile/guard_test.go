@@ -214,7 +214,7 @@ func TestPreviewShowsWeakenings(t *testing.T) {
 			{Path: "web.yaml", Data: []byte(vmYAML("web-1", 201, "lifecycle: {destroy: allow, rebootPolicy: auto}"))},
 		})
 		l.ok(err)
-		p, err := reconcile.NewPreview(t.Context(), l.cluster, set, "", l.journal.State(), guard.Minimum{})
+		p, err := reconcile.NewPreview(t.Context(), l.cluster, set, "", l.journal.State(), guard.Minimum{}, reconcile.PreviewPolicy{})
 		l.ok(err)
 		var got []string
 		for _, s := range slices.Concat(p.Plan.Guards, p.Plan.Guests[0].Guards) {

@@ -22,10 +22,16 @@ type Preview struct {
 	Gate     gate.Gate
 }
 
+// PreviewPolicy is what the trust policy of the host says about held steps. The zero value limits no signer.
+type PreviewPolicy struct {
+	Limits           gate.Limits
+	SeparateApprover bool
+}
+
 // NewPreview plans a set of manifests against the present cluster. State is the agent's journal; with the zero State the agent owns nothing.
 // It writes neither to the cluster nor to disk: guests without a vmid get none. The plan contains the guards that the manifests would weaken, and
 // plans the guests with the guards that would stay in effect.
-func NewPreview(ctx context.Context, reader cluster.Reader, set manifest.Set, revision string, state journal.State, minimum guard.Minimum) (Preview, error) {
+func NewPreview(ctx context.Context, reader cluster.Reader, set manifest.Set, revision string, state journal.State, minimum guard.Minimum, policy PreviewPolicy) (Preview, error) {
 	wanted, err := plan.WantedGuests(set, state)
 	if err != nil {
 		return Preview{}, err
@@ -39,7 +45,7 @@ func NewPreview(ctx context.Context, reader cluster.Reader, set manifest.Set, re
 	b := &lane.Basis{
 		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests), Guards: resolved.Guards,
 		Minimum: minimum, Weakenings: resolved.Weakenings, VMIDs: set.Cluster.VMIDs,
-		Inventory: seen.Inventory, NoWrites: gate.WritesAllowed,
+		Limits: policy.Limits, Separate: policy.SeparateApprover, Inventory: seen.Inventory, NoWrites: gate.WritesAllowed,
 	}
 	planned := plan.New(b.Desired(state), seen)
 	b.Waits = plan.NewOrdering(planned, guests, nil, time.Now()).Waits

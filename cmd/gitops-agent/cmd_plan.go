@@ -13,6 +13,7 @@ import (
 	"gitops-agent/reconcile"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/plan"
 
 	"github.com/spf13/cobra"
@@ -97,7 +98,16 @@ func previewOf(ctx context.Context, config agent.Config, manifests planview.Subj
 	defer cluster.Close()
 	counting := &countingReader{Reader: cluster, progress: term.NewProgress(notes), of: guestsToRead(manifests)}
 	defer counting.progress.End()
-	return reconcile.NewPreview(ctx, counting, manifests.Set, manifests.Revision, manifests.State, config.Minimum())
+	return reconcile.NewPreview(ctx, counting, manifests.Set, manifests.Revision, manifests.State, config.Minimum(), previewPolicy(config))
+}
+
+// previewPolicy returns the limits of the config's signers. Without a valid policy the agent does not start, and the plan shows no limits.
+func previewPolicy(config agent.Config) reconcile.PreviewPolicy {
+	p := reconcile.PreviewPolicy{SeparateApprover: config.Trust.Guards.SeparateApprover}
+	if policy, err := config.Policy(); err == nil {
+		p.Limits = intake.LimitsOf(policy)
+	}
+	return p
 }
 
 // guestsToRead counts the guests that a plan reads: those whose manifests have a vmid, and those that the agent owns. It ignores problems of

@@ -119,8 +119,8 @@ func withoutGoneKeys(list []journal.Introduction, d guest.Desired) []journal.Int
 // isSpecField reports whether a field of a record is no native key.
 func isSpecField(field string) bool { return len(field) >= 4 && field[:4] == "spec" }
 
-// limitsOf returns the limits of the policy's signers for the gate.
-func limitsOf(policy *verify.Policy) gate.Limits {
+// LimitsOf returns the limits of the policy's signers for the gate.
+func LimitsOf(policy *verify.Policy) gate.Limits {
 	limits := make(gate.Limits)
 	for entry, list := range policy.Limits() {
 		for _, l := range list {

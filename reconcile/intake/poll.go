@@ -19,7 +19,7 @@ func (in *Intake) bringIntoForce(ctx context.Context, accepted Accepted, policy 
 	if err != nil {
 		return err
 	}
-	in.force = InForce{Limits: limitsOf(policy), Accepted: accepted, Epoch: number, Seen: seen, Since: time.Now()}
+	in.force = InForce{Limits: LimitsOf(policy), Accepted: accepted, Epoch: number, Seen: seen, Since: time.Now()}
 	in.log.InfoContext(ctx, "revision accepted", "revision", accepted.revision.String(), "signer", accepted.revision.Signer().Subject)
 	if warnings := accepted.Warnings(); len(warnings) > 0 {
 		in.log.WarnContext(ctx, "manifests have warnings", "warnings", warnings)
@@ -107,7 +107,7 @@ func (in *Intake) accept(ctx context.Context, head gitsource.ID, seen time.Time,
 		}
 	}
 	record := accepted.record(base.sequence + 1)
-	durable := func() error { return in.record(ctx, accepted, record, base, limitsOf(policy)) }
+	durable := func() error { return in.record(ctx, accepted, record, base, LimitsOf(policy)) }
 	if in.dryRun {
 		durable = func() error { in.wouldBe = &record; return nil }
 	} else if err := in.source.Keep(ctx, head); err != nil {

@@ -71,7 +71,7 @@ func newGuards(accepted Accepted, state journal.State, scope gate.Scope, of func
 // signers.
 func (in *Intake) appendMissing(ctx context.Context, accepted Accepted, policy *verify.Policy) error {
 	state := in.journal.State()
-	return in.journal.Append(ctx, append(newGuards(accepted, state, scopeAfter(state, nil, limitsOf(policy)), guard.Resume), renamedApprovals(state, policy)...)...)
+	return in.journal.Append(ctx, append(newGuards(accepted, state, scopeAfter(state, nil, LimitsOf(policy)), guard.Resume), renamedApprovals(state, policy)...)...)
 }
 
 // warnOfOrder logs an order that has no effect, since the person who signed it waits for one.

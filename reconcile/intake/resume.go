@@ -49,7 +49,7 @@ func (in *Intake) resumed(ctx context.Context, accepted Accepted, err error) {
 	if err != nil {
 		in.log.WarnContext(ctx, "accepted revision does not verify", "error", err)
 	} else {
-		next.Accepted, next.Limits = accepted, limitsOf(in.checkedBy)
+		next.Accepted, next.Limits = accepted, LimitsOf(in.checkedBy)
 		if next.Since.IsZero() {
 			now := time.Now()
 			next.Resumed, next.Since, next.Seen = true, now, now
