@@ -85,10 +85,11 @@ func (t *task) endBackup(c *call, vmid int, storage string, err error) error {
 	if err != nil {
 		return err
 	}
-	ext := "vma.zst"
+	ext := "vma"
 	if g.kind == LXC {
-		ext = "tar.zst"
+		ext = "tar"
 	}
+	ext += map[string]string{"": ".zst", "zstd": ".zst", "gzip": ".gz", "lzo": ".lzo", "1": ".lzo"}[c.params["compress"]]
 	a := &archive{kind: g.kind, text: g.text, notes: strings.ReplaceAll(c.params["notes-template"], "{{guestname}}", g.name()), sizes: map[string]int64{}}
 	total := int64(0)
 	for _, slot := range diskSlots(g.kind, g.conf.Values) {

@@ -65,7 +65,7 @@ var scope = map[string]string{
 
 func (of series) inScope(file, url string) bool {
 	path := strings.TrimPrefix(url, apiRoot)
-	if strings.Contains(path, ":download:") {
+	if strings.Contains(path, ":download:") || strings.Contains(path, ":prunebackups:") {
 		return false // a task of a call outside the scope
 	}
 	for group := range strings.FieldsSeq(of.scope[file]) {

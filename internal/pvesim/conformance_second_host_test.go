@@ -69,6 +69,15 @@ var secondActions = map[string]hostAction{
 	"65/59": sleep(10 * time.Second),
 	"65/75": noneSees(ACL{Path: "/pool/rec-p/sub", Role: "PVEAuditor"}),
 	"65/76": noneSees(),
+	"68/48": inOrder(destroyContainer(9727), addCT(9727, "#guest notes\narch: amd64\nhostname: pb\nmemory: 64\nostype: debian\nrootfs: local:1\nswap: 512\nunprivileged: 1\n")),
+	"68/3":  inOrder(volume("local:iso/rec9700.iso", 70000), unlinkVolume("local:import/rec9700.qcow2")),
+	"68/12": unlinkVolume("local:iso/rec9700.iso"),
+	"68/23": volume("local:iso/rec9700.iso", 70000),
+	"68/38": volume("local:import/rec9700.raw", 1<<20),
+	"68/47": inOrder(unlinkVolume("local:iso/rec9700.iso"), volume("local:iso/rec9700.img", 70000), volume("local:iso/rec_9700.iso", 70000)),
+	"68/68": noBackup("job errors"),
+	"68/69": noBackup("job errors"),
+	"68/74": noBackup("job errors"),
 	"66/34": inOrder(destroyByHand(9750), destroyByHand(9751)),
 }
 
@@ -99,6 +108,22 @@ func managed(vmid int) hostAction {
 			r.sim.ha[id] = &haResource{vmid: id, kind: QEMU, state: "stopped", extra: values{"max_restart": "2", "max_relocate": "3"}}
 			return nil
 		})
+	}
+}
+
+// noBackup makes the next backup fail, because the recorder's host lacked a program or a part of its kernel.
+func noBackup(text string) hostAction {
+	return func(r *replay) error {
+		return r.sim.Inject(Fault{Kind: TaskFails, Path: "/vzdump$", Text: text})
+	}
+}
+
+func destroyContainer(vmid int) hostAction {
+	return func(r *replay) error {
+		if r.sim.Config(r.vmid(vmid)) != "" {
+			r.removeWithVolumes(r.vmid(vmid))
+		}
+		return nil
 	}
 }
 

@@ -320,9 +320,10 @@ func (t *task) deleteVolume(vol string) error {
 	case v != nil && v.archive != nil && v.archive.protected:
 		id, name, _ := strings.Cut(vol, ":")
 		return apiErrorf("cannot remove protected volume '%s' on '%s'", name, id)
-	case v != nil:
-		t.printf("Removed volume '%s'", vol)
+	case v == nil:
+		t.printf("disk image '%s' does not exist", t.sim.pathOf(vol))
 	}
+	t.printf("Removed volume '%s'", vol)
 	t.sim.free(vol, "delete volume")
 	return nil
 }
@@ -334,7 +335,7 @@ func changeVolume(c *call) (reply, error) {
 		if err != nil {
 			return err
 		}
-		if err := c.requireAny("/storage/"+c.vars["storage"], "Datastore.Allocate", "Datastore.AllocateSpace"); err != nil {
+		if err := c.permitRemoval(c.vars["storage"], vol); err != nil {
 			return err
 		}
 		v := c.sim.volume(vol)

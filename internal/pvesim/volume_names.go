@@ -18,8 +18,11 @@ func (st *storage) volumeFromName(name string) (Volume, error) {
 	v := Volume{ID: st.ID + ":" + name}
 	if m := contentVolume.FindStringSubmatch(name); m != nil && st.Type == "dir" {
 		v.Kind, v.Format = m[1], formatByName(m[2])
-		if v.Kind == "snippets" {
+		switch v.Kind {
+		case "snippets":
 			v.Format = "snippet"
+		case "iso":
+			v.Format = "iso"
 		}
 		return v, nil
 	}
