@@ -244,7 +244,8 @@ func TestIncidentUsersOfAVolumeAreNotKnown(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLab(t, newSim(t, pvesim.Options{Nodes: []string{"pve1", "pve2"}, Storages: []pvesim.Storage{
 					{ID: "local", Type: "dir", Path: "/var/lib/vz", Content: "images,rootdir,iso,vztmpl,import,snippets,backup"},
-					{ID: "local-lvm", Type: "lvmthin", Content: "images,rootdir"}, {ID: "ceph", Type: "lvmthin", Content: "images,rootdir", Shared: true},
+					{ID: "local-lvm", Type: "lvmthin", Content: "images,rootdir"},
+					{ID: "ceph", Type: "lvmthin", Content: "images,rootdir", Shared: true},
 				}}))
 				for vmid, node := range map[int]string{1000: "pve1", 1001: "pve2"} {
 					_, err := l.sim.AddVM(pvesim.Guest{VMID: vmid, Node: node, Config: fmt.Sprintf("name: foreign-%d\nmemory: 512\n", vmid)})

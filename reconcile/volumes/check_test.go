@@ -96,7 +96,9 @@ func (f *fakeCluster) set(vmid int, key, text string) {
 func newFake() *fakeCluster {
 	f := &fakeCluster{
 		storages: []cluster.Storage{
-			{ID: "ceph", Shared: true, Backing: "rbd a"}, {ID: "local-lvm", Backing: "vg pve"}, {ID: "only1", Shared: true, Nodes: []string{"pve1"}},
+			{ID: "ceph", Shared: true, Backing: "rbd a"},
+			{ID: "local-lvm", Backing: "vg pve"},
+			{ID: "only1", Shared: true, Nodes: []string{"pve1"}},
 			{ID: "thick", Backing: "vg pve"},
 		},
 		sections: map[int][]cluster.SnapshotSection{},

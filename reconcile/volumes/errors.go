@@ -74,7 +74,8 @@ func (e *UnknownError) Hint() string { return e.Fix }
 func Refusal(err error) (refusal interface {
 	error
 	Hint() string
-}, inUse, refused bool) {
+}, inUse, refused bool,
+) {
 	var used *InUseError
 	var unknown *UnknownError
 	switch {
