@@ -61,11 +61,12 @@ func TestOneLineWeakensManyGuests(t *testing.T) {
 	})
 }
 
-// TestRevertedWeakeningIsDropped reverts the line that weakens a guard, with one of two approvals given. The step is gone, and so is the effect of its
-// approval as long as it is not asked for again. A stronger guard takes effect at once.
+// TestRevertedWeakeningIsDropped reverts the line that weakens a guard, with one of two approvals given. The step is gone, and its approval ends: who asks
+// for the same again needs two new ones. A stronger guard takes effect at once.
 func TestRevertedWeakeningIsDropped(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
-		l.files["keep.yaml"] = vmYAML("keep-1", 209)
+		l.trustApprovers()
+		l.files["cluster.yaml"], l.files["keep.yaml"] = clusterWith("guards: {approvals: 2}"), vmYAML("keep-1", 209)
 		l.files["web.yaml"] = vmYAML("web-1", 201)
 		l.push("one guest", alice)
 		defer l.start()()
@@ -73,6 +74,16 @@ func TestRevertedWeakeningIsDropped(t *testing.T) {
 		l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}")
 		l.waitForAcceptance(l.push("weaker", alice))
 		digest := l.waitForHeldGuard(201)
+		l.waitForAcceptance(l.push(approve(digest), olga))
+		l.waitForHeldGuard(201, "1 of 2 approvals")
+		l.files["web.yaml"] = vmYAML("web-1", 201)
+		l.waitForAcceptance(l.push("as before", alice))
+		eventually(l, "no held guard", func() bool { return len(l.heldGuards(201)) == 0 })
+		l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}")
+		l.waitForAcceptance(l.push("weaker again", alice))
+		if again := l.waitForHeldGuard(201, "0 of 2 approvals"); again != digest {
+			t.Errorf("got digest %s, want %s, whose approval has ended", again, digest)
+		}
 		l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: deny}")
 		l.waitForAcceptance(l.push("stronger", alice))
 		eventually(l, "no held guard", func() bool { return len(l.heldGuards(201)) == 0 })
