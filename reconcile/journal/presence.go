@@ -53,7 +53,7 @@ func (j *Journal) takesRecords() error {
 	}
 	info, err := f.Stat()
 	if err != nil {
-		return nil //nolint:nilerr // the write reports it
+		return nil // the write reports it
 	}
 	if s, known := info.Sys().(*syscall.Stat_t); known && s.Nlink == 0 {
 		err := fmt.Errorf("%w: %s has no name any more", ErrGone, f.Name())
