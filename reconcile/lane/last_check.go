@@ -84,7 +84,7 @@ func (w *Worker) checkScope(ctx context.Context, basis *Basis, step plan.Step) e
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the template again before the call: %w", err)
-	case !seen.Template:
+	case seen.Keys["template"].Text != "1":
 		return fmt.Errorf("%w: guest %d is no longer a template", errOutOfScope, template)
 	case w.superseded(basis):
 		return epoch.ErrSuperseded
