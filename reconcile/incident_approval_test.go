@@ -179,8 +179,8 @@ func TestIncidentAuthorApprovesTheOwnStep(t *testing.T) {
 				l.push(approve(digest), olga)
 				eventually(l, "the destroy", func() bool { return l.destroyed(201) })
 				l.converge()
-				if got := l.journal.State().Introduced; len(got) != 1 {
-					t.Errorf("got %+v, want the record of the guest that is there", got)
+				if got := l.journal.State().Introduced; len(got) != 2 {
+					t.Errorf("got %+v, want the records of the Cluster and of the guest that is there", got)
 				}
 			})
 		})
