@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -167,7 +168,7 @@ func (p *pusher) someone(suits func(person) bool) sigtest.Identity {
 func (p *pusher) act(held []string) {
 	if p.rng.IntN(5) < 2 || len(p.digests) == 0 {
 		p.mutate()
-		p.waitForAcceptance(p.lab.push("a change", p.someone(func(w person) bool { return w.changes })))
+		p.waitForAcceptance(p.push("a change", p.someone(func(w person) bool { return w.changes })))
 		return
 	}
 	digest := p.digests[p.rng.IntN(len(p.digests))]
@@ -178,7 +179,7 @@ func (p *pusher) act(held []string) {
 		digest = held[p.rng.IntN(len(held))]
 	}
 	for range 1 + p.rng.IntN(3) {
-		p.waitForAcceptance(p.lab.push(approve(digest), p.someone(func(w person) bool { return w.judges || p.rng.IntN(4) == 0 })))
+		p.waitForAcceptance(p.push(approve(digest), p.someone(func(w person) bool { return w.judges || p.rng.IntN(4) == 0 })))
 	}
 }
 
@@ -320,7 +321,7 @@ func TestGuardsNeverWeakenAlone(t *testing.T) {
 			})
 		}
 	})
-	fmt.Printf("guard seeds: %d histories of %d pushes from seed %d: %d weaker guards asked for, %d approved, %d guests destroyed\n",
+	fmt.Fprintf(os.Stderr, "guard seeds: %d histories of %d pushes from seed %d: %d weaker guards asked for, %d approved, %d guests destroyed\n",
 		*guardSeeds, pushesPerHistory, *guardFirst, sum(attempted), sum(weakened), sum(destroyed))
 	if sum(attempted) < 3**guardSeeds || sum(weakened) == 0 {
 		t.Errorf("got %d weaker guards asked for and %d approved, want histories that try both", sum(attempted), sum(weakened))
@@ -370,7 +371,7 @@ func newPusher(l *lab, seed uint64) *pusher {
 // run makes the pushes, and checks the guards after each.
 func (p *pusher) run() {
 	p.mutate()
-	p.lab.push("the first", alice)
+	p.push("the first", alice)
 	defer p.start()()
 	eventually(p.lab, "the first revision", func() bool { return p.journal.State().ClusterGuards != nil && p.engine.Report().Source.Accepted != nil })
 	time.Sleep(5 * time.Minute)

@@ -61,7 +61,7 @@ func TestIncidentDescriptionOfANewCloneIsEdited(t *testing.T) {
 						l.opts.Cluster = afterTask{plain, new(atomic.Bool), edit}
 						defer l.start()()
 						l.converge()
-						l.wantOwnClone(w)
+						l.wantOwnClone()
 						return
 					}
 					crashing := &crashingCluster{Cluster: plain, op: cluster.OpCreate, at: "waiting"}
@@ -90,7 +90,7 @@ func TestIncidentDescriptionOfANewCloneIsEdited(t *testing.T) {
 					edit()
 					defer l.start()()
 					l.converge()
-					l.wantOwnClone(w)
+					l.wantOwnClone()
 				})
 			})
 		}
@@ -118,7 +118,7 @@ func (o onlyGuest) Wait(ctx context.Context, upid string) (cluster.Task, error) 
 }
 
 // wantOwnClone checks that guest 201 was cloned once, is configured and owned, and is destroyed with its manifest without an approval.
-func (l *lab) wantOwnClone(w *wire) {
+func (l *lab) wantOwnClone() {
 	l.Helper()
 	owned := l.journal.State().Owned[201]
 	if owned.Claiming || owned.Task != "" || l.marker(201) != owned.Tag || l.sim.Value(201, "memory") != "2048" || l.sim.Effects(201, pvesim.Cloned) != 1 {

@@ -24,15 +24,15 @@ func (l *lab) lostGuests() {
 	l.opts.Recover = recovery.Note{Dir: l.state}
 }
 
-// recoverable waits until the report contains guests that would be claimed, and returns them with their digest.
-func (l *lab) recoverable(count int) recovery.Result {
+// recoverable waits until the report contains the three guests that would be claimed, and returns them with their digest.
+func (l *lab) recoverable() recovery.Result {
 	l.Helper()
 	var found recovery.Result
 	eventually(l, "guests that would be claimed", func() bool {
 		if r := l.engine.Report().Recovery; r != nil {
 			found = *r
 		}
-		return len(found.Claims()) == count
+		return len(found.Claims()) == 3
 	})
 	return found
 }
@@ -46,7 +46,7 @@ func TestIncidentLostRecordsAreRestoredByHand(t *testing.T) {
 				l.lostGuests()
 				w.reset()
 				stop := l.start()
-				found := l.recoverable(3)
+				found := l.recoverable()
 				l.waitForCondition(201, string(plan.IdentityConflict), "not-managed", l.marker(201))
 				if hint := l.hintOf(201, plan.IdentityConflict, plan.ReasonNotManaged); !strings.Contains(hint, "gitops-agent recover") || !strings.Contains(hint, found.Digest) {
 					t.Errorf("got hint %q, want the command and the digest", hint)
@@ -57,13 +57,13 @@ func TestIncidentLostRecordsAreRestoredByHand(t *testing.T) {
 				case "approval_without_the_role":
 					l.push("Approve\n\nGitops-Approve: "+found.Digest+"\n", alice)
 					time.Sleep(10 * time.Minute)
-					l.recoverable(3)
+					l.recoverable()
 					stop()
 					return
 				default:
 					l.ok(l.opts.Recover.Write(recovery.Release{Digest: "another", UID: 7, Since: time.Now()}))
 					time.Sleep(10 * time.Minute)
-					l.recoverable(3)
+					l.recoverable()
 					l.ok(l.opts.Recover.Write(recovery.Release{Digest: found.Digest, UID: 7, Since: time.Now()}))
 				}
 				l.converge()
@@ -116,7 +116,7 @@ func TestIncidentForeignGuestIsRecovered(t *testing.T) {
 				l.push("a uuid", alice)
 				l.ok(l.sim.Edit(201, "smbios1", "uuid="+uuid))
 				defer l.start()()
-				approved := l.recoverable(3).Digest
+				approved := l.recoverable().Digest
 				lost, keep := l.marker(201), l.marker(209)
 				l.ok(l.sim.RemoveGuest(201))
 				add := l.sim.AddVM

@@ -27,7 +27,7 @@ func (l *lab) copyState() string {
 	l.ok(os.CopyFS(dir, os.DirFS(l.state)))
 	l.ok(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
-			err = os.Chmod(path, 0o700) //nolint:gosec // a directory
+			err = os.Chmod(path, 0o700)
 		}
 		return err
 	}))

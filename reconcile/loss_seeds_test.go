@@ -27,7 +27,6 @@ type lossGuest struct {
 	file, name string
 	kind       string
 	vmid       int // in the manifest; 0 if the agent assigns one
-	live       int // the vmid that it has, 0 before it was created
 }
 
 func (g lossGuest) yaml() string {
@@ -74,8 +73,10 @@ func (l *lab) runLosses(seed uint64, n *losses) {
 	l.ok(err)
 	foreign := map[int]string{290: l.sim.Config(290), 150: l.sim.Config(150)}
 	guests := []*lossGuest{
-		{file: "web.yaml", name: "web-1", kind: "VirtualMachine", vmid: 201}, {file: "dns.yaml", name: "dns-1", kind: "Container", vmid: 210},
-		{file: "ct.yaml", name: "ct-1", kind: "Container"}, {file: "db.yaml", name: "db-1", kind: "Container"},
+		{file: "web.yaml", name: "web-1", kind: "VirtualMachine", vmid: 201},
+		{file: "dns.yaml", name: "dns-1", kind: "Container", vmid: 210},
+		{file: "ct.yaml", name: "ct-1", kind: "Container"},
+		{file: "db.yaml", name: "db-1", kind: "Container"},
 	}
 	l.opts.Recover = recovery.Note{Dir: l.state}
 	l.push("no guest", alice)

@@ -115,54 +115,50 @@ func TestEngineFillsANewSlot(t *testing.T) {
 		return vmYAML("web-1", 201, append(lines, "state: stopped", "disks: {scsi0: {size: 3Gi}"+disks+"}")...)
 	}
 	const disk = ", scsi1: {storage: local-lvm, size: 4Gi}"
-	tests := map[string]func(l *lab, stop func()) (start func() func()){
-		"with_the_guest": func(l *lab, stop func()) func() func() {
+	tests := map[string]func(l *lab, restart func(between func())){
+		"with_the_guest": func(l *lab, _ func(func())) {
 			l.files["web.yaml"] = with(disk)
 			l.push("a guest with a disk", alice)
-			return nil
 		},
-		"later": func(l *lab, stop func()) func() func() {
+		"later": func(l *lab, _ func(func())) {
 			l.files["web.yaml"] = with("")
 			l.push("a guest", alice)
 			l.converge()
 			l.files["web.yaml"] = with(disk)
 			l.push("a disk", alice)
-			return nil
 		},
-		"while_the_agent_is_stopped": func(l *lab, stop func()) func() func() {
+		"while_the_agent_is_stopped": func(l *lab, restart func(func())) {
 			l.files["web.yaml"] = with("")
 			l.push("a guest", alice)
 			l.converge()
-			stop()
-			l.files["web.yaml"] = with(disk)
-			l.push("a disk", alice)
-			return l.start
+			restart(func() {
+				l.files["web.yaml"] = with(disk)
+				l.push("a disk", alice)
+			})
 		},
-		"to_an_adopted_guest": func(l *lab, stop func()) func() func() {
+		"to_an_adopted_guest": func(l *lab, _ func(func())) {
 			_, err := l.sim.AddVM(pvesim.Guest{VMID: 201, Config: "name: web-1\nscsi0: local-lvm:vm-201-disk-0,size=3G\n"})
 			l.ok(err)
 			l.files["web.yaml"] = with(disk, "adopt: ifUnmanaged")
 			l.push("an adopted guest with another disk", alice)
-			return nil
 		},
-		"after_the_state_was_lost": func(l *lab, stop func()) func() func() {
+		"after_the_state_was_lost": func(l *lab, restart func(func())) {
 			l.files["web.yaml"] = with("")
 			l.push("a guest", alice)
 			l.converge()
-			stop()
-			l.state = l.TempDir()
-			l.ok(l.sim.Edit(201, "tags", ""))
-			l.files["web.yaml"] = with(disk, "adopt: ifUnmanaged")
-			l.push("adopted again, with another disk", alice)
-			return l.start
+			restart(func() {
+				l.state = l.TempDir()
+				l.ok(l.sim.Edit(201, "tags", ""))
+				l.files["web.yaml"] = with(disk, "adopt: ifUnmanaged")
+				l.push("adopted again, with another disk", alice)
+			})
 		},
-		"in_place_of_a_cdrom": func(l *lab, stop func()) func() func() {
+		"in_place_of_a_cdrom": func(l *lab, _ func(func())) {
 			l.files["web.yaml"] = with("", `raw: {scsi1: "none,media=cdrom"}`)
 			l.push("a guest", alice)
 			l.converge()
 			l.files["web.yaml"] = with(disk)
 			l.push("a disk", alice)
-			return nil
 		},
 	}
 	for name, test := range tests {
@@ -170,9 +166,11 @@ func TestEngineFillsANewSlot(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {
 				stop := l.start()
 				defer func() { stop() }()
-				if start := test(l, func() { stop(); stop = func() {} }); start != nil {
-					stop = start()
-				}
+				test(l, func(between func()) {
+					stop()
+					between()
+					stop = l.start()
+				})
 				l.converge()
 				if got := l.volume(201, "scsi1"); !strings.HasPrefix(got, "local-lvm:vm-201-") {
 					t.Errorf("got %q in scsi1, want a new volume", got)

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -291,9 +292,7 @@ func (j *volumeJudge) RoundTrip(r *http.Request) (*http.Response, error) {
 		body, err := io.ReadAll(r.Body)
 		j.ok(err)
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		for key, values := range formOrJSON(j, body) {
-			params[key] = values
-		}
+		maps.Copy(params, formOrJSON(j, body))
 	}
 	if r.Method != http.MethodGet {
 		j.judge(r.Method, path, params)

@@ -24,11 +24,11 @@ const fleet = 500
 func BenchmarkColdPlan(b *testing.B) {
 	s := newSite(b, buildBinaries(b), "--guests", fmt.Sprint(fleet), "--seed", "7", "--task-time", "1ms")
 	s.adoptFleet(fleet)
-	s.finish(0, "run", "--once", "--config", s.path("config.yaml"))
+	s.finish("run", "--once", "--config", s.path("config.yaml"))
 	var calls, cpu, rss float64
 	for b.Loop() {
 		s.post("/reset", nil)
-		state := s.finish(0, "plan", "--exit-code", "--config", s.path("config.yaml"))
+		state := s.finish("plan", "--exit-code", "--config", s.path("config.yaml"))
 		var counters struct{ Reads, Writes int }
 		s.get("/counters", &counters)
 		if counters.Writes != 0 {
@@ -145,7 +145,7 @@ func newClassFleet(b *testing.B, guests int) *site {
 		s.repo.Files[fmt.Sprintf("guest-%d.yaml", vmid)] += "  class: [fleet]\n"
 	}
 	s.repo.Push(s.sig, killer, "use the class")
-	s.finish(0, "run", "--once", "--config", s.path("config.yaml"))
+	s.finish("run", "--once", "--config", s.path("config.yaml"))
 	s.run()
 	s.converged()
 	return s
@@ -213,7 +213,7 @@ func BenchmarkIdleTick(b *testing.B) {
 			config := strings.NewReplacer("poll: 300ms", "poll: 1h", "tick: 300ms\n  resync: 600ms", pace).Replace(s.read("config.yaml"))
 			s.ok(os.WriteFile(s.path("config.yaml"), []byte(config), 0o600))
 			s.adoptFleet(guests)
-			s.finish(0, "run", "--once", "--config", s.path("config.yaml"))
+			s.finish("run", "--once", "--config", s.path("config.yaml"))
 			s.run()
 			s.converged()
 			time.Sleep(30 * time.Second) // until the inventory no longer reports the adoption

@@ -35,7 +35,8 @@ func startSecond(r *replay) {
 			{ID: r.rename.text("local-lvm"), Type: "dir", Path: "/var/lib/local-lvm", Content: "images,rootdir"},
 		},
 		Tokens: []Token{
-			{ID: "root@pam!full", Secret: "5eed0000-0000-4000-8000-000000000001"}, {ID: "root@pam", Secret: "5eed0000-0000-4000-8000-000000000005"},
+			{ID: "root@pam!full", Secret: "5eed0000-0000-4000-8000-000000000001"},
+			{ID: "root@pam", Secret: "5eed0000-0000-4000-8000-000000000005"},
 			{ID: "gitops@pve!agent", Secret: "5eed0000-0000-4000-8000-000000000002", ACL: []ACL{{Path: "/", Privileges: gitopsRole}}},
 			{ID: "root@pam!ro9700", Secret: "5eed0000-0000-4000-8000-000000000003", ACL: []ACL{{Path: "/", Role: "PVEAuditor"}}},
 			{ID: "root@pam!none9700", Secret: "5eed0000-0000-4000-8000-000000000004", ACL: []ACL{{Path: "/", Role: "NoAccess"}}},

@@ -108,7 +108,12 @@ func (h *haResource) status(s *Sim) *object {
 	}
 	o := &object{}
 	for _, kv := range [][2]string{
-		{"id", "service:" + h.sid()}, {"type", "service"}, {"sid", h.sid()}, {"node", node}, {"state", state}, {"request_state", cmp.Or(h.state, "started")},
+		{"id", "service:" + h.sid()},
+		{"type", "service"},
+		{"sid", h.sid()},
+		{"node", node},
+		{"state", state},
+		{"request_state", cmp.Or(h.state, "started")},
 		{"status", h.sid() + " (" + node + ", " + state + ")"},
 	} {
 		o.str(kv[0], kv[1])

@@ -153,11 +153,11 @@ func guardNotices(r report.Report, now time.Time) []notice {
 	}
 	var list []notice
 	for _, h := range r.Guards.Held {
-		text := h.Message
+		lines := []string{h.Message}
 		for _, u := range h.Uncounted {
-			text += "\n" + u.Message
+			lines = append(lines, u.Message)
 		}
-		list = append(list, notice{Tone: warn, Title: "A weaker guard of the Cluster waits for signed approvals", Text: text, Hint: h.Hint, Since: timeView{h.Since, now}})
+		list = append(list, notice{Tone: warn, Title: "A weaker guard of the Cluster waits for signed approvals", Text: strings.Join(lines, "\n"), Hint: h.Hint, Since: timeView{h.Since, now}})
 	}
 	return list
 }

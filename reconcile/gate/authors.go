@@ -31,10 +31,10 @@ func (s Scope) Authors(step plan.Step) map[string]bool {
 		return s.weakeners(step.Weakens)
 	}
 	names, label := make(authors), labelOf(step.Guest)
-	switch {
-	case step.Op == cluster.OpDestroy:
+	if step.Op == cluster.OpDestroy {
 		names.add(s, label, FieldVMID) // a manifest that still has the label has another vmid
-	case step.Op == cluster.OpCreate:
+	}
+	if step.Op == cluster.OpCreate {
 		names.add(s, label, FieldSource, FieldRecreate, FieldVMID)
 	}
 	for _, pending := range step.Pending {

@@ -164,7 +164,7 @@ func TestDigest(t *testing.T) {
 // when all weakenings are released, exactly the wanted guards are in force.
 func TestReleaseIsWhatWasAsked(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
+	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 3))
 	changes := []func(*guest.Desired){
 		func(d *guest.Desired) {

@@ -28,7 +28,7 @@ func (f File) Path() string { return filepath.Join(f.Dir, f.Name) }
 // Read reads the file. It follows no link, does not wait for a pipe, and fails for a file of more than MaxSize bytes. A file that does not exist is
 // an fs.ErrNotExist.
 func (f File) Read() ([]byte, error) {
-	file, err := os.OpenFile(f.Path(), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) //nolint:gosec // the path is the operator's own
+	file, err := os.OpenFile(f.Path(), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

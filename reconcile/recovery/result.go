@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"gitops-agent/reconcile/guard"
@@ -35,17 +36,18 @@ const (
 
 // String describes the guest and its evidence: "VirtualMachine web-1 (201) on pve1, marker gitops-0011aabb, uuid 6ab3…, claimable: …".
 func (g Guest) String() string {
-	text := fmt.Sprintf("%s %s (%d)", g.Kind, g.Name, g.VMID)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s %s (%d)", g.Kind, g.Name, g.VMID)
 	for _, part := range []struct{ word, value string }{{" on ", g.Node}, {", marker ", g.Marker}, {", uuid ", g.UUID}, {", manifest ", g.Manifest}} {
 		if part.value != "" {
-			text += part.word + part.value
+			text.WriteString(part.word + part.value)
 		}
 	}
-	text += ", " + string(g.Verdict) + ": " + g.Message
+	text.WriteString(", " + string(g.Verdict) + ": " + g.Message)
 	if g.Hint != "" {
-		text += " (" + g.Hint + ")"
+		text.WriteString(" (" + g.Hint + ")")
 	}
-	return text
+	return text.String()
 }
 
 // Verdicts lists every verdict, for metrics that start at zero.
