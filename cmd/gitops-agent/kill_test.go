@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -17,25 +18,14 @@ func blankVM(name string, vmid int, lines string) string {
 		"  source: {blank: {}}\n  disks: {scsi0: {storage: local, size: 1Gi}}\n  lifecycle: {destroy: allow}\n%s", name, vmid, lines)
 }
 
-// TestKillAtEveryWritePoint kills the real binary while the simulator, in another process, holds its call. By the simulator's own
-// count each effect must have happened once.
-func TestKillAtEveryWritePoint(t *testing.T) {
-	bin := buildBinaries(t)
-	ops := map[string]struct {
-		method, path string
-		vmid         int
-		effect       string
-		order        func(s *site) // pushes the commit that needs the call
-	}{
-		"create":  {"POST", "/nodes/pve1/qemu$", 202, "created", func(s *site) { s.repo.Files["db.yaml"] = blankVM("db-1", 202, "") }},
-		"config":  {"POST", "/qemu/201/config$", 201, "config-written", func(s *site) { s.repo.Files["web.yaml"] = blankVM("web-1", 201, "  memory: {size: 1Gi}\n") }},
-		"start":   {"POST", "/qemu/201/status/start$", 201, "started", func(s *site) { s.repo.Files["web.yaml"] = blankVM("web-1", 201, "  state: running\n") }},
-		"destroy": {"DELETE", "/qemu/201$", 201, "destroyed", func(s *site) { delete(s.repo.Files, "web.yaml") }},
-	}
-	moments := map[string]struct {
-		hold string
-		kill func(s *site)
-	}{
+// killMoment is when the agent is killed around a call that the simulator holds.
+type killMoment struct {
+	hold string
+	kill func(s *site) // and start it again
+}
+
+func killMoments() map[string]killMoment {
+	return map[string]killMoment{
 		"before_it_acted": {"hold-before", func(s *site) {
 			s.signal(syscall.SIGKILL)
 			s.post("/release", nil)
@@ -67,8 +57,25 @@ func TestKillAtEveryWritePoint(t *testing.T) {
 			s.run()
 		}},
 	}
+}
+
+// TestKillAtEveryWritePoint kills the real binary while the simulator, in another process, holds its call. By the simulator's own
+// count each effect must have happened once.
+func TestKillAtEveryWritePoint(t *testing.T) {
+	bin := buildBinaries(t)
+	ops := map[string]struct {
+		method, path string
+		vmid         int
+		effect       string
+		order        func(s *site) // pushes the commit that needs the call
+	}{
+		"create":  {"POST", "/nodes/pve1/qemu$", 202, "created", func(s *site) { s.repo.Files["db.yaml"] = blankVM("db-1", 202, "") }},
+		"config":  {"POST", "/qemu/201/config$", 201, "config-written", func(s *site) { s.repo.Files["web.yaml"] = blankVM("web-1", 201, "  memory: {size: 1Gi}\n") }},
+		"start":   {"POST", "/qemu/201/status/start$", 201, "started", func(s *site) { s.repo.Files["web.yaml"] = blankVM("web-1", 201, "  state: running\n") }},
+		"destroy": {"DELETE", "/qemu/201$", 201, "destroyed", func(s *site) { delete(s.repo.Files, "web.yaml") }},
+	}
 	for op, call := range ops {
-		for moment, m := range moments {
+		for moment, m := range killMoments() {
 			t.Run(op+"/"+moment, func(t *testing.T) {
 				t.Parallel()
 				s := newSite(t, bin)
@@ -97,5 +104,36 @@ func TestKillAtEveryWritePoint(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestKillWhileClaiming kills the real binary again and again, also in the middle of its claim of the cluster. The next process needs no flag: it
+// recognises the mark of each earlier one, also if Proxmox writes the mark late.
+func TestKillWhileClaiming(t *testing.T) {
+	bin := buildBinaries(t)
+	for moment, m := range killMoments() {
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, bin)
+			s.repo.Files["cluster.yaml"] = clusterManifest
+			s.repo.Files["web.yaml"] = blankVM("web-1", 201, "")
+			s.repo.Push(s.sig, killer, "first")
+			s.run()
+			s.converged()
+			for kills := range 3 {
+				s.signal(syscall.SIGKILL)
+				s.post("/faults", map[string]any{"kind": m.hold, "method": "PUT", "path": "^/pools"})
+				s.repo.Files["web.yaml"] = blankVM("web-1", 201, fmt.Sprintf("  memory: {size: %dGi}\n", 1+kills))
+				s.repo.Push(s.sig, killer, fmt.Sprintf("memory %d", kills))
+				s.run()
+				s.get("/held?n=1&timeout=60s", nil)
+				m.kill(s)
+				s.converged()
+				s.until("the old claim to be over", func() bool { return s.held() == 0 })
+			}
+			if log := s.read("log"); strings.Contains(log, "superseded") || strings.Count(log, "cluster claimed") < 4 {
+				t.Errorf("got a superseded agent, or fewer than 4 claims; its log:\n%s", log)
+			}
+		})
 	}
 }

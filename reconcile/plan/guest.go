@@ -53,7 +53,9 @@ func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes hol
 	if isOwned && ownership.HasClaimNote(live.Keys["description"].Text, owned.Tag) {
 		p.Changes = removeClaimNote(p.Changes, d, live)
 	}
-	p.Changes = guest.KeepUUID(p.Changes, knownUUID(owned, isOwned, live))
+	if !isOwned || !proof.IsNew() { // the first configuration of a clone also sets the uuid of its manifest
+		p.Changes = guest.KeepUUID(p.Changes, knownUUID(owned, isOwned, live))
+	}
 	p.Conditions = append(p.Conditions, lostVolumes(p.Changes, mine.Former, live)...)
 	if live.Lock != "" {
 		p.Conditions = append(p.Conditions, lockCondition(live))

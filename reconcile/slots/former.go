@@ -42,7 +42,7 @@ func hasEmptySlot(record journal.Attached, live guest.Observed) bool {
 
 // unknownNote states why it is unknown what a slot held.
 func unknownNote(filling bool, live guest.Observed) string {
-	note := "the agent has no record of this slot"
+	note := "the agent does not know what the slot held"
 	if filling {
 		note = "it is unknown whether the last call for this slot created a volume"
 	}

@@ -103,7 +103,14 @@ func (f *follower) change() {
 	}
 }
 
+// hold notes the volume in a slot. The history of a slot that held this volume before becomes unknown, so that the volume belongs to one slot.
 func (f *follower) hold(slot, volume string) {
+	for other, held := range f.record.Volumes {
+		if other != slot && sameVolume(held, volume) && guest.DataVolume(f.live, other) == "" {
+			f.change()
+			f.record.Volumes[other] = ""
+		}
+	}
 	if f.record.Volumes[slot] != volume {
 		f.change()
 		f.record.Volumes[slot] = volume
@@ -111,6 +118,7 @@ func (f *follower) hold(slot, volume string) {
 	f.filled(slot)
 }
 
+// filled removes a slot from those for which a call was begun.
 func (f *follower) filled(slot string) {
 	if i := slices.Index(f.record.Filling, slot); i >= 0 {
 		f.change()

@@ -85,6 +85,7 @@ func TestFollow(t *testing.T) {
 		"swapped":                {"scsi1=a scsi2=b", wants("scsi1", "scsi2"), "scsi1=b scsi2=a", "scsi1=b scsi2=a"},
 		"detached":               {"scsi1=a", wants("scsi1"), "unused0=a", "scsi1=a"},
 		"detached_and_another":   {"scsi1=a scsi2=b", wants("scsi1", "scsi2"), "scsi2=c unused0=a unused1=b", "scsi1=a scsi2=c"},
+		"in_another_slot":        {"scsi1=a", wants("scsi1", "scsi2"), "scsi2=a", "scsi1=? scsi2=a"},
 		"waits_to_be_detached":   {"scsi1=a", wants("scsi1"), "-scsi1=a", "scsi1=a"},
 		"waits_to_be_attached":   {"scsi1...", wants("scsi1"), "+scsi1=a", "scsi1=a"},
 		"medium_in_its_place":    {"scsi1=a", wants("scsi1"), "scsi1=none,media=cdrom unused0=a", "scsi1=a"},
