@@ -480,11 +480,12 @@ func (h *slotHistory) mountOf(s slotOf) string {
 	return ""
 }
 
-// anyUnused returns an unused key of a guest, "" if there is none.
+// anyUnused returns an unused key of a guest whose volume is in no slot, "" if there is none. After a rollback a volume can be in both.
 func (h *slotHistory) anyUnused(vmid int) string {
 	var keys []string
 	for i := range 8 {
-		if key := fmt.Sprintf("unused%d", i); h.sim.Value(vmid, key) != "" {
+		key := fmt.Sprintf("unused%d", i)
+		if volume := h.sim.Value(vmid, key); volume != "" && strings.Count(h.currentConfig(vmid), ": "+volume) == 1 {
 			keys = append(keys, key)
 		}
 	}
@@ -552,12 +553,18 @@ func (h *slotHistory) snapshotOrRollBack(vmid int, guest string) {
 	h.try("POST", guest+"/snapshot", fmt.Sprintf("snapname=s%d", h.snapshots[vmid]))
 }
 
+// currentConfig returns the configuration of a guest without its snapshots.
+func (h *slotHistory) currentConfig(vmid int) string {
+	current, _, _ := strings.Cut(h.sim.Config(vmid), "\n[")
+	return current
+}
+
 // wantOneSlotEach fails the test if two slots contain the same volume.
 func (h *slotHistory) wantOneSlotEach() {
 	h.Helper()
 	in := map[string]string{}
 	for _, vmid := range []int{201, 210, 301, 310} {
-		for line := range strings.Lines(strings.SplitN(h.sim.Config(vmid), "\n[", 2)[0]) {
+		for line := range strings.Lines(h.currentConfig(vmid)) {
 			key, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
 			volume, _, _ := strings.Cut(text, ",")
 			isSlot := strings.HasPrefix(key, "scsi") && key != "scsihw" || strings.HasPrefix(key, "mp") || key == "rootfs"
