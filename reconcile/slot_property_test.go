@@ -422,17 +422,17 @@ func (h *slotHistory) revise() {
 }
 
 // try sends one write by hand. Proxmox may refuse it, for example because the agent works on the guest.
-func (h *slotHistory) try(method, path, form string) {
-	h.Helper()
-	h.Logf("%s by hand: %s %s %s", time.Now().Format(time.TimeOnly), method, path, form)
-	r, err := http.NewRequestWithContext(h.Context(), method, "https://pve1.lab.test:8006/api2/json/nodes/pve1"+path, strings.NewReader(form))
-	h.ok(err)
-	r.Header.Set("Authorization", "PVEAPIToken="+h.sim.Token(byHand))
+func (l *lab) try(method, path, form string) {
+	l.Helper()
+	l.Logf("%s by hand: %s %s %s", time.Now().Format(time.TimeOnly), method, path, form)
+	r, err := http.NewRequestWithContext(l.Context(), method, "https://pve1.lab.test:8006/api2/json/nodes/pve1"+path, strings.NewReader(form))
+	l.ok(err)
+	r.Header.Set("Authorization", "PVEAPIToken="+l.sim.Token(byHand))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	res, err := h.sim.Transport().RoundTrip(r)
-	h.ok(err)
+	res, err := l.sim.Transport().RoundTrip(r)
+	l.ok(err)
 	_, _ = io.Copy(io.Discard, res.Body)
-	h.ok(res.Body.Close())
+	l.ok(res.Body.Close())
 }
 
 // edit changes the drives of a guest by hand, on a random slot.

@@ -19,7 +19,7 @@ import (
 
 // lastCheck decides immediately before a call is sent, after its last wait, whether the call may still be sent. Its epoch must last, and the signers of
 // what its step does may touch what the step touches. No other guest may use the volumes on which its step acts. Before a call that interrupts, disrupts
-// or destroys, the guest is read again, and must still be the one that the step was planned for.
+// or destroys, or that Proxmox would also carry out on another guest, the guest is read again, and must still be the one that the step was planned for.
 func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, call cluster.Call) error {
 	if w.superseded(basis) {
 		return epoch.ErrSuperseded
@@ -37,7 +37,7 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 	if err := w.confirmWriter(ctx, recent); err != nil {
 		return err
 	}
-	if !isRisky(step, call) {
+	if !isRisky(step, call) && isRefusedByDigest(call) {
 		if len(step.Touches) > 0 && w.superseded(basis) {
 			return epoch.ErrSuperseded
 		}
@@ -94,6 +94,12 @@ func (w *Worker) checkScope(ctx context.Context, basis *Basis, step plan.Step) e
 
 // errOutOfScope refuses a call that touches what the signer of the manifest may not touch.
 var errOutOfScope = errors.New("out of scope")
+
+// isRefusedByDigest reports whether Proxmox refuses the call if another guest has the vmid by now: a create, or a call with the digest of the
+// configuration that it was planned for. A start, for example, would start the other guest.
+func isRefusedByDigest(call cluster.Call) bool {
+	return call.Op == cluster.OpCreate || call.Op.WritesConfig()
+}
 
 // errReplaced refuses a call to a guest that is not the one that the step was planned for.
 var errReplaced = errors.New("the guest is no longer the one that the step was planned for")
