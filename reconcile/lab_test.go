@@ -48,8 +48,8 @@ type lab struct {
 	steps []report.StepOutcome
 	files map[string]string // of repo
 
-	lock                 os.FileInfo // the lock file of the last start; nil before the first
-	takeOver, noTakeOver bool        // always, or never, whatever happened to the state directory
+	lock                 *os.File // the lock file of the last start; nil before the first
+	takeOver, noTakeOver bool     // always, or never, whatever happened to the state directory
 
 	segment int64 // bytes of a segment of the journal; 0 is the default
 }
@@ -139,12 +139,28 @@ func (l *lab) open() {
 	l.ok(err)
 	l.journal = j
 	// A person who replaces the state directory starts the agent with --take-over, as docs/trust.md says.
-	lock, err := os.Stat(filepath.Join(l.state, "journal", "lock"))
-	l.ok(err)
-	l.opts.TakeOver = l.takeOver || !l.noTakeOver && l.lock != nil && !os.SameFile(l.lock, lock)
-	l.lock = lock
+	l.opts.TakeOver = l.lockFileIsNew() && !l.noTakeOver || l.takeOver
 	l.opts.Journal, l.opts.Source = j, source
 	l.engine = reconcile.NewEngine(l.opts)
+}
+
+// lockFileIsNew reports whether another lock file was there when the agent was started before. It keeps the file open, so that a new file cannot get
+// its number.
+func (l *lab) lockFileIsNew() bool {
+	l.Helper()
+	lock, err := os.Open(filepath.Join(l.state, "journal", "lock"))
+	l.ok(err)
+	l.Cleanup(func() { _ = lock.Close() })
+	before := l.lock
+	l.lock = lock
+	if before == nil {
+		return false
+	}
+	was, err := before.Stat()
+	l.ok(err)
+	is, err := lock.Stat()
+	l.ok(err)
+	return !os.SameFile(was, is)
 }
 
 func (l *lab) close() {
