@@ -115,12 +115,27 @@ func isRisky(step plan.Step, call cluster.Call) bool {
 	return step.Class == guest.Disruptive || step.Class == guest.Destructive
 }
 
-// checkWrites is the last check of a call that finishes a step of an earlier epoch: writing must be allowed now.
-func (w *Worker) checkWrites(ctx context.Context) error {
-	if b := w.basis(); b.NoWrites != gate.WritesAllowed {
-		return fmt.Errorf("writing is not allowed now: %s", b.Why)
+// finishCheck returns the last check of a call that finishes a step of an earlier epoch: writing must be allowed now, and the guest must still be the
+// one that the agent owns.
+func (w *Worker) finishCheck(call cluster.Call) cluster.LastCheck {
+	return func(ctx context.Context) error {
+		b := w.basis()
+		if b.NoWrites != gate.WritesAllowed {
+			return fmt.Errorf("writing is not allowed now: %s", b.Why)
+		}
+		if err := w.confirmWriter(ctx, 0); err != nil {
+			return err
+		}
+		owned, isOwned := w.journal.State().Owned[call.VMID]
+		seen, err := observe.ReadGuest(ctx, w.cluster, cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node}, b.Inventory.Version)
+		switch {
+		case err != nil:
+			return fmt.Errorf("read the guest again before the call: %w", err)
+		case !isOwned || ownership.Compare(owned, seen).Conflict(seen.Kind) != "":
+			return errReplaced
+		}
+		return nil
 	}
-	return w.confirmWriter(ctx, 0)
 }
 
 // confirmWriter returns an error if the state directory was removed or replaced, since the records of a call would be lost, or if this process is

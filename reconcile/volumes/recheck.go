@@ -30,10 +30,14 @@ func (s *Source) readChanged(ctx context.Context, v *view, nodes []string) error
 	if err := s.checkListed(ctx, v, versions); err != nil {
 		return err
 	}
+	had := make(map[string]bool) // nodes with guests when the parts were read; a node that had none was not looked at
+	for _, row := range v.frame.inventory.Rows {
+		had[row.Node] = true
+	}
 	var changed []cluster.Row
 	for _, row := range v.now.Rows {
 		before, listed := v.frame.inventory.Row(row.VMID)
-		if !slices.Contains(nodes, row.Node) && !slices.Contains(nodes, before.Node) {
+		if had[row.Node] && !slices.Contains(nodes, row.Node) && !slices.Contains(nodes, before.Node) {
 			continue
 		}
 		if !listed || before != row || versions[row.VMID] != v.frame.versions[row.VMID] || s.wroteSince(row.VMID, oldest) {
