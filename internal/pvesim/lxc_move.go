@@ -1,6 +1,9 @@
 package pvesim
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 var moveVolumeParams = map[string]rule{
 	"volume": checked(checkSlot(LXC)).needed(), "storage": checked(checkStorageID), "delete": boolean(), "digest": text(), "bwlimit": number().atLeast(0),
@@ -172,35 +175,11 @@ func (t *task) reassignVolume(c *call, g *guest) error {
 	if err != nil {
 		return err
 	}
-	v := t.sim.renameVolume(d.file(), target.vmid)
-	if v == nil {
-		return apiErrorf("volume '%s' does not exist", d.file())
+	v, err := t.sim.reassign(g, target, d, slot, cmp.Or(c.params["target-volume"], "unused0"))
+	if err != nil {
+		return err
 	}
-	g.edit(func(conf *config) { delete(conf.Values, slot) })
-	target.edit(func(conf *config) {
-		to := c.params["target-volume"]
-		if to == "" || isUnused(to) {
-			conf.Values[freeUnusedKey(conf.Values)] = v.ID
-			return
-		}
-		conf.Values[to] = d.with(v.ID, v.Size).text()
-	})
 	t.printf("removing volume '%s' from container '%d' config", slot, g.vmid)
 	t.printf("target container '%d' updated with '%s'", target.vmid, v.ID)
-	t.sim.countEffect(target.vmid, Moved)
 	return nil
-}
-
-// renameVolume renames a volume after another guest of the same storage.
-func (s *Sim) renameVolume(id string, owner int) *Volume {
-	old := s.volume(id)
-	if old == nil {
-		return nil
-	}
-	st, name, _ := strings.Cut(id, ":")
-	sto := s.storage(st)
-	v := *old
-	delete(sto.volumes, name)
-	v.ID, v.Owner = st+":"+sto.freeName(owner, old.Format), owner
-	return s.add(v)
 }

@@ -1,6 +1,9 @@
 package pvesim
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
 
 // reassignDisk moves a disk to another virtual machine of the node: the volume gets the name of its new owner.
 //
@@ -24,21 +27,12 @@ func reassignDisk(c *call) (reply, error) {
 			if err != nil {
 				return err
 			}
-			v := t.sim.renameVolume(d.file(), target.vmid)
-			if v == nil {
-				return apiErrorf("volume '%s' does not exist", d.file())
+			v, err := t.sim.reassign(g, target, d, slot, cmp.Or(c.params["target-disk"], slot))
+			if err != nil {
+				return err
 			}
-			g.edit(func(conf *config) { delete(conf.Values, slot) })
-			target.edit(func(conf *config) {
-				if to := cmp.Or(c.params["target-disk"], slot); !isUnused(to) {
-					conf.Values[to] = d.with(v.ID, v.Size).text()
-					return
-				}
-				conf.Values[freeUnusedKey(conf.Values)] = v.ID
-			})
 			t.printf("removing disk '%s' from VM '%d' config", slot, g.vmid)
 			t.printf("updating VM '%d' with '%s'", target.vmid, v.ID)
-			t.sim.countEffect(target.vmid, Moved)
 			return nil
 		})
 	})
@@ -77,4 +71,37 @@ func (c *call) reassignTarget() (g, target *guest, err error) {
 		}
 	}
 	return g, target, nil
+}
+
+// reassign renames the volume of a slot after its new owner, and moves it into the slot to of the owner's config: an unused slot is
+// replaced by the first free one. The state is locked.
+func (s *Sim) reassign(from, to *guest, d drive, slot, toSlot string) (*Volume, error) {
+	v := s.renameVolume(d.file(), to.vmid)
+	if v == nil {
+		return nil, apiErrorf("volume '%s' does not exist", d.file())
+	}
+	from.edit(func(conf *config) { delete(conf.Values, slot) })
+	to.edit(func(conf *config) {
+		if isUnused(toSlot) {
+			conf.Values[freeUnusedKey(conf.Values)] = v.ID
+			return
+		}
+		conf.Values[toSlot] = d.with(v.ID, v.Size).text()
+	})
+	s.countEffect(to.vmid, Moved)
+	return v, nil
+}
+
+// renameVolume renames a volume after another guest of the same storage.
+func (s *Sim) renameVolume(id string, owner int) *Volume {
+	old := s.volume(id)
+	if old == nil {
+		return nil
+	}
+	st, name, _ := strings.Cut(id, ":")
+	sto := s.storage(st)
+	v := *old
+	delete(sto.volumes, name)
+	v.ID, v.Owner = st+":"+sto.freeName(owner, old.Format), owner
+	return s.add(v)
 }
