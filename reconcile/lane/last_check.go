@@ -47,15 +47,13 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 	if listed, found := basis.Inventory.Row(call.VMID); found {
 		row.Status = listed.Status
 	}
-	seen, err := observe.ReadGuest(ctx, w.cluster, row, basis.Inventory.Version)
-	if err != nil {
-		return fmt.Errorf("read the guest again before the call: %w", err)
-	}
-	if w.superseded(basis) {
+	seen, proof, err := w.readAgain(ctx, basis, row)
+	switch {
+	case err != nil:
+		return err
+	case w.superseded(basis):
 		return epoch.ErrSuperseded
-	}
-	proof := ownership.Compare(w.journal.State().Owned[call.VMID], seen)
-	if proof.Conflict(seen.Kind) != "" {
+	case proof.Conflict(seen.Kind) != "":
 		return errReplaced
 	}
 	unproven := !proof.IsCertain() && !step.Unproven // an approval of an unproven step covers that
@@ -80,10 +78,10 @@ func (w *Worker) checkScope(ctx context.Context, basis *Basis, step plan.Step) e
 		return nil
 	}
 	row, _ := basis.Inventory.Row(template)
-	seen, err := observe.ReadGuest(ctx, w.cluster, row, basis.Inventory.Version)
+	seen, _, err := w.readAgain(ctx, basis, row)
 	switch {
 	case err != nil:
-		return fmt.Errorf("read the template again before the call: %w", err)
+		return err
 	case seen.Keys["template"].Text != "1":
 		return fmt.Errorf("%w: guest %d is no longer a template", errOutOfScope, template)
 	case w.superseded(basis):
@@ -119,23 +117,31 @@ func isRisky(step plan.Step, call cluster.Call) bool {
 // one that the agent owns.
 func (w *Worker) finishCheck(call cluster.Call) cluster.LastCheck {
 	return func(ctx context.Context) error {
-		b := w.basis()
-		if b.NoWrites != gate.WritesAllowed {
-			return fmt.Errorf("writing is not allowed now: %s", b.Why)
+		basis := w.basis()
+		if basis.NoWrites != gate.WritesAllowed {
+			return fmt.Errorf("writing is not allowed now: %s", basis.Why)
 		}
 		if err := w.confirmWriter(ctx, 0); err != nil {
 			return err
 		}
-		owned, isOwned := w.journal.State().Owned[call.VMID]
-		seen, err := observe.ReadGuest(ctx, w.cluster, cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node}, b.Inventory.Version)
-		switch {
-		case err != nil:
-			return fmt.Errorf("read the guest again before the call: %w", err)
-		case !isOwned || ownership.Compare(owned, seen).Conflict(seen.Kind) != "":
+		seen, proof, err := w.readAgain(ctx, basis, cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node})
+		if err != nil {
+			return err
+		}
+		if _, isOwned := w.journal.State().Owned[call.VMID]; !isOwned || proof.Conflict(seen.Kind) != "" {
 			return errReplaced
 		}
 		return nil
 	}
+}
+
+// readAgain reads the guest of a row immediately before a call, and compares it with the ownership record of its vmid.
+func (w *Worker) readAgain(ctx context.Context, basis *Basis, row cluster.Row) (guest.Observed, ownership.Evidence, error) {
+	seen, err := observe.ReadGuest(ctx, w.cluster, row, basis.Inventory.Version)
+	if err != nil {
+		return seen, ownership.Evidence{}, fmt.Errorf("read guest %d again before the call: %w", row.VMID, err)
+	}
+	return seen, ownership.Compare(w.journal.State().Owned[row.VMID], seen), nil
 }
 
 // confirmWriter returns an error if the state directory was removed or replaced, since the records of a call would be lost, or if this process is
