@@ -30,8 +30,7 @@ type backoff struct {
 // after returns the backoff after one more failure: exponential with jitter. It is long for an error that no repetition removes, and for an
 // operation that is heavy on the guest.
 func (b backoff) after(err error, op cluster.Op, now time.Time) backoff {
-	var hanging *lane.HangingTaskError
-	if errors.As(err, &hanging) {
+	if lane.HangingTask(err) != nil {
 		return backoff{until: now.Add(hangingRetry)}
 	}
 	b.failures++

@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"errors"
 	"time"
 
 	"gitops-agent/reconcile/gate"
@@ -89,13 +88,7 @@ func (t *track) volumeHold(step plan.Step) (gate.Verdict, bool) {
 func (t *track) recover() { t.retry, t.failed, t.failedStep = backoff{}, nil, plan.Step{} }
 
 // hangingTask returns the task of the guest that still runs after its time, or nil.
-func (t *track) hangingTask() *lane.HangingTaskError {
-	var hanging *lane.HangingTaskError
-	if t.failed != nil && errors.As(t.failed, &hanging) {
-		return hanging
-	}
-	return nil
-}
+func (t *track) hangingTask() *lane.HangingTaskError { return lane.HangingTask(t.failed) }
 
 // mayRun reports whether the guest's backoff is over and the guest does not flap.
 func (t *track) mayRun(now time.Time) bool { return t.retry.over(now) && !t.flaps.overLimit(now) }

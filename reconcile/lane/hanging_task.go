@@ -23,6 +23,13 @@ func (e *HangingTaskError) Error() string {
 	return fmt.Sprintf("the task of %s has run on %s for more than %s: %s", e.Op, e.Node(), e.Limit, e.UPID)
 }
 
+// HangingTask returns the hanging task that an error reports, nil if it reports none.
+func HangingTask(err error) *HangingTaskError {
+	var hanging *HangingTaskError
+	errors.As(err, &hanging)
+	return hanging
+}
+
 // Node returns the node on which the task runs.
 func (e *HangingTaskError) Node() string { return cluster.TaskNode(e.UPID) }
 
@@ -39,7 +46,7 @@ func (h *hangingTasks) note(vmid int, err error) {
 	defer h.mu.Unlock()
 	h.looked[vmid] = true
 	delete(h.tasks, vmid)
-	if hanging := (*HangingTaskError)(nil); errors.As(err, &hanging) {
+	if hanging := HangingTask(err); hanging != nil {
 		h.tasks[vmid] = hanging
 	}
 }

@@ -25,11 +25,10 @@ const (
 func (w *Worker) finishRestart(ctx context.Context, step journal.OpenStep, c conclusion) conclusion {
 	reboot := cluster.Call{Op: cluster.OpReboot, Kind: guest.Kind(step.Kind), Node: step.Node, VMID: step.VMID}
 	err := w.waitUntilRunning(ctx, reboot)
-	hanging := (*HangingTaskError)(nil)
 	switch {
 	case err == nil:
 		return c
-	case !errors.Is(err, errNoEffect), errors.As(err, &hanging):
+	case !errors.Is(err, errNoEffect), HangingTask(err) != nil:
 		return conclusion{err: err, dispatched: c.dispatched}
 	}
 	down := fmt.Errorf("%s %d does not run after its restart: %w", reboot.Kind, reboot.VMID, errors.Join(c.err, err))

@@ -19,10 +19,8 @@ func (w *Worker) wait(ctx context.Context, call cluster.Call, upid string) (clus
 	reader := w.bounded(call)
 	for failures, delay := 1, time.Second; ; failures, delay = failures+1, 2*delay {
 		task, err := reader.Wait(ctx, upid)
-		if err == nil || ctx.Err() != nil || failures == maxFailedWaits || errors.Is(err, cluster.ErrDenied) || errors.Is(err, cluster.ErrNoTask) {
-			return task, err
-		}
-		if hanging := (*HangingTaskError)(nil); errors.As(err, &hanging) {
+		if err == nil || ctx.Err() != nil || failures == maxFailedWaits || errors.Is(err, cluster.ErrDenied) || errors.Is(err, cluster.ErrNoTask) ||
+			HangingTask(err) != nil {
 			return task, err
 		}
 		select {
