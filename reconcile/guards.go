@@ -72,18 +72,13 @@ func (g *guards) drop(earlier []guard.Weakening) {
 
 // droppedOrders ends the approvals of weakenings that are no longer asked for.
 func (g *guards) droppedOrders(state journal.State) []journal.Body {
-	var records []journal.Body
 	if len(g.dropped) == 0 {
 		return nil
 	}
-	for _, o := range state.Orders {
-		if digest, ok := strings.CutPrefix(o.Order, gate.ApprovePrefix); ok && o.State == journal.OrderSeen && g.dropped[digest] {
-			ended := o.Ordered
-			ended.State = journal.OrderExpired
-			records = append(records, ended)
-		}
-	}
-	return records
+	return state.ExpiredOrders(func(o journal.Order) bool {
+		digest, isApproval := strings.CutPrefix(o.Order, gate.ApprovePrefix)
+		return isApproval && o.State == journal.OrderSeen && g.dropped[digest]
+	})
 }
 
 // guardInput returns the revision in force, and the guards in force.
@@ -110,7 +105,7 @@ func (e *Engine) releaseWeakenings(ctx context.Context) {
 		records := []journal.Body{}
 		for _, r := range e.released(guard.Resolve(input), state) {
 			released = append(released, r.weakening)
-			records = append(records, spent(state, r.keys)...)
+			records = append(records, state.SpentOrders(r.keys, journal.OrderRun, "")...)
 			records = append(records, journal.Event{Name: "guard-weakened", Revision: e.basis.Load().Revision, Message: r.weakening.String()})
 		}
 		if len(released) == 0 {
@@ -151,17 +146,6 @@ func (e *Engine) released(resolved guard.Resolved, state journal.State) []releas
 		}
 	}
 	return list
-}
-
-// spent returns the records of approvals that were used.
-func spent(state journal.State, keys []string) []journal.Body {
-	var records []journal.Body
-	for _, key := range slices.Compact(slices.Clone(keys)) {
-		order := state.Orders[key].Ordered
-		order.Key, order.State = key, journal.OrderRun
-		records = append(records, order)
-	}
-	return records
 }
 
 // assessGuards notes the guards of the Cluster in effect, and their held weakenings.

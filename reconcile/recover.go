@@ -62,12 +62,9 @@ func (e *Engine) releasedClaims(digest string, state journal.State) (by string, 
 		return "", nil, false
 	}
 	for _, key := range tally.Keys {
-		order := state.Orders[key].Ordered
-		order.Key, order.State = key, journal.OrderRun
-		spent = append(spent, order)
-		by = "approved by " + order.Subject
+		by = "approved by " + state.Orders[key].Subject
 	}
-	return by, spent, true
+	return by, state.SpentOrders(tally.Keys, journal.OrderRun, ""), true
 }
 
 // explainConflict adds to a condition what the recovery of lost records found about the guest.

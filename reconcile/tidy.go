@@ -134,15 +134,9 @@ func (e *Engine) keptVMIDs(state journal.State) []journal.Body {
 
 // expiredOrders ends the orders that were not used in time.
 func expiredOrders(state journal.State, now time.Time) []journal.Body {
-	var records []journal.Body
-	for _, o := range state.Orders {
-		if o.State == journal.OrderSeen && !now.Before(o.ProvenTime.Add(gate.OrderLifetime)) {
-			ended := o.Ordered
-			ended.State = journal.OrderExpired
-			records = append(records, ended)
-		}
-	}
-	return records
+	return state.ExpiredOrders(func(o journal.Order) bool {
+		return o.State == journal.OrderSeen && !now.Before(o.ProvenTime.Add(gate.OrderLifetime))
+	})
 }
 
 // isOpen reports whether a step of the guest is open in the journal.

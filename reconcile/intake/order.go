@@ -57,13 +57,5 @@ func renamedApprovals(memory journal.State, policy *verify.Policy) []journal.Bod
 
 // voidOrders expires every order that an older local state still contains as unspent: the order may have run after that state was saved.
 func voidOrders(memory journal.State) []journal.Body {
-	var records []journal.Body
-	for _, o := range memory.Orders {
-		if o.State == journal.OrderSeen || o.State == journal.OrderReleased {
-			ended := o.Ordered
-			ended.State = journal.OrderExpired
-			records = append(records, ended)
-		}
-	}
-	return records
+	return memory.ExpiredOrders(func(o journal.Order) bool { return o.State == journal.OrderSeen || o.State == journal.OrderReleased })
 }

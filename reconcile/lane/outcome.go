@@ -62,12 +62,7 @@ func closing(begun journal.Begun, c conclusion, state journal.State) []journal.B
 	if !spent {
 		return records
 	}
-	for key := range strings.FieldsSeq(begun.Detail[detailApprovals]) {
-		order := state.Orders[key].Ordered
-		order.Key, order.State, order.Step = key, orderState, begun.Step
-		records = append(records, order)
-	}
-	return records
+	return append(records, state.SpentOrders(strings.Fields(begun.Detail[detailApprovals]), orderState, begun.Step)...)
 }
 
 // spends returns the new state of the orders that released a step, and whether it changes. An order runs at most once: it stays valid only

@@ -162,12 +162,7 @@ func (w *Worker) takeOwnership(ctx context.Context, basis *Basis, step plan.Step
 	if gone := step.GoneVMID; gone != 0 && gone != t.VMID {
 		records = append(records, journal.Disowned{VMID: gone, Reason: "created again as " + step.Guest.String()})
 	}
-	orders := state.Orders
-	for _, key := range verdict.ApprovalKeys {
-		order := orders[key].Ordered
-		order.Key, order.State = key, journal.OrderRun
-		records = append(records, order)
-	}
+	records = append(records, state.SpentOrders(verdict.ApprovalKeys, journal.OrderRun, "")...)
 	return w.appendIfCurrent(ctx, basis, records...)
 }
 
