@@ -91,14 +91,10 @@ func (a *assessment) judgeSteps(t *track, p plan.Guest, judge gate.Gate, now tim
 			a.released = true
 			continue
 		}
-		since := t.began("held/"+string(step.Op)+"/"+string(v.Reason), now, present)
-		a.held = append(a.held, report.HeldStep{Op: step.Op, Class: step.Class, Hold: report.NewHold(v), Digest: v.Digest, Since: since})
+		a.held = append(a.held, heldStep(step, v, t.began("held/"+string(step.Op)+"/"+string(v.Reason), now, present)))
 	}
 	if len(a.held) > 0 {
-		h := a.held[0]
-		a.conditions = append(a.conditions, plan.Condition{
-			Type: holdCondition(h.Reason), Reason: plan.ConditionReason(h.Reason), Message: string(h.Op) + ": " + h.Message, Hint: h.Hint, Digest: h.Digest,
-		})
+		a.conditions = append(a.conditions, heldCondition(a.held[0]))
 	}
 }
 
@@ -107,9 +103,7 @@ func (a *assessment) judgeGuards(t *track, p plan.Guest, judge gate.Gate, now ti
 	for _, step := range p.Guards {
 		if h, isHeld := heldWeakening(step, judge, func(id string) time.Time { return t.began(id, now, present) }); isHeld {
 			a.held = append(a.held, h)
-			a.conditions = append(a.conditions, plan.Condition{
-				Type: holdCondition(h.Reason), Reason: plan.ConditionReason(h.Reason), Message: string(h.Op) + ": " + h.Message, Hint: h.Hint, Digest: h.Digest,
-			})
+			a.conditions = append(a.conditions, heldCondition(h))
 		}
 	}
 }
@@ -120,8 +114,19 @@ func heldWeakening(step plan.Step, judge gate.Gate, began func(id string) time.T
 	if !v.Held {
 		return report.HeldStep{}, false
 	}
-	since := began("held/" + string(step.Op) + "/" + step.Weakens.Digest)
-	return report.HeldStep{Op: step.Op, Class: step.Class, Hold: report.NewHold(v), Digest: v.Digest, Since: since}, true
+	return heldStep(step, v, began("held/"+string(step.Op)+"/"+step.Weakens.Digest)), true
+}
+
+// heldStep returns a step as the report prints it, with the verdict that holds it.
+func heldStep(step plan.Step, v gate.Verdict, since time.Time) report.HeldStep {
+	return report.HeldStep{Op: step.Op, Class: step.Class, Hold: report.NewHold(v), Digest: v.Digest, Since: since}
+}
+
+// heldCondition returns the condition of a guest with a held step.
+func heldCondition(h report.HeldStep) plan.Condition {
+	return plan.Condition{
+		Type: holdCondition(h.Reason), Reason: plan.ConditionReason(h.Reason), Message: string(h.Op) + ": " + h.Message, Hint: h.Hint, Digest: h.Digest,
+	}
 }
 
 // holdCondition returns the type of the condition of a held step.
