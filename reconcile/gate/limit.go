@@ -31,8 +31,13 @@ func (l Limit) contains(vmid int) bool {
 
 // names reports whether the signer may change the manifest of a guest.
 func (l Limit) names(label string) bool {
-	return slices.ContainsFunc(l.Guests, func(p string) bool {
-		ok, err := path.Match(p, label)
+	return MatchesAny(l.Guests, label)
+}
+
+// MatchesAny reports whether a label, "VirtualMachine/web-1", or the name of a source matches one of the patterns of a signer.
+func MatchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := path.Match(p, name)
 		return err == nil && ok
 	})
 }
@@ -46,10 +51,7 @@ func (l Limit) lists(name string) bool {
 	if strings.HasPrefix(name, "/") {
 		name = path.Clean(name)
 	}
-	return slices.ContainsFunc(l.Sources, func(p string) bool {
-		ok, err := path.Match(p, name)
-		return err == nil && ok
-	})
+	return MatchesAny(l.Sources, name)
 }
 
 // listsVMID reports whether sources lists a vmid.
@@ -71,8 +73,5 @@ func (l Limit) listsTemplate(row cluster.Row) bool {
 		return true
 	}
 	label := guest.Ref{Kind: row.Kind, Name: row.Name}.Label()
-	return row.Template && row.Name != "" && slices.ContainsFunc(l.Sources, func(p string) bool {
-		ok, err := path.Match(p, label)
-		return err == nil && ok
-	})
+	return row.Template && row.Name != "" && MatchesAny(l.Sources, label)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -170,13 +169,5 @@ func (c authored) outside(commit verify.SignedCommit) []string {
 		changed = append(changed, label.Kind+"/"+label.Name)
 	}
 	slices.Sort(changed)
-	return slices.DeleteFunc(changed, func(label string) bool { return matchesAny(commit.Guests, label) })
-}
-
-// matchesAny reports whether a label matches one of the patterns, "VirtualMachine/web-*".
-func matchesAny(patterns []string, label string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		ok, err := path.Match(p, label)
-		return err == nil && ok
-	})
+	return slices.DeleteFunc(changed, func(label string) bool { return gate.MatchesAny(commit.Guests, label) })
 }
