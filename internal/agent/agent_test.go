@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +113,21 @@ func (h *home) open() (*agent.Agent, error) {
 	return agent.New(context.Background(), agent.Options{
 		Config: h.config, Build: metrics.Build{Version: "v1.2.3"}, Logger: slog.New(slog.DiscardHandler),
 	})
+}
+
+// checkState fails for an entry of the state directory whose owner is not checked when the agent starts, and returns the entries.
+func (h *home) checkState() []string {
+	h.Helper()
+	entries, err := os.ReadDir(h.config.StateDir)
+	h.ok(err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+		if !slices.Contains(agent.StateNames(), e.Name()) {
+			h.Errorf("got %s in the state directory, want only entries that stateNames lists: %v", e.Name(), agent.StateNames())
+		}
+	}
+	return names
 }
 
 // get returns the status and the body of a page of the agent.

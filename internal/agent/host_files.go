@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"gitops-agent/reconcile/hostfile"
 )
 
 // HostFileError means that a file on the agent's host has the wrong owner or mode. Fix is the command that corrects it.
@@ -52,9 +54,17 @@ func checkPrivate(field, path string) error {
 	return nil
 }
 
-// stateNames are the entries of the state directory that the agent reads and replaces. The file of a pause is not among them: it also stops
+// stateNames returns the entries of the state directory that the agent reads and replaces. The file of a pause is not among them: it also stops
 // all writes if root made it and the agent cannot read it.
-var stateNames = []string{"journal", "repository", "repository.new", "repository.old", "trust", "secrets.key", "allow-rewrite"}
+func stateNames() []string {
+	names := []string{"journal", "repository", "repository.new", "repository.old", "trust", "secrets.key"}
+	for _, name := range hostfile.Names() {
+		if name != hostfile.Pause {
+			names = append(names, string(name))
+		}
+	}
+	return names
+}
 
 // checkStateOwner returns an error if the state directory, or a file of the agent in it, belongs to another user. The agent could not read or
 // replace such a file: one file that root made would stop the service at its next start.
@@ -69,7 +79,7 @@ func checkStateOwner(dir string, user int) error {
 	if err == nil {
 		err = check(dir, info)
 	}
-	for _, name := range stateNames {
+	for _, name := range stateNames() {
 		if err != nil {
 			break
 		}

@@ -73,7 +73,7 @@ func TestStateOfAnotherUserIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	user := os.Geteuid()
-	for _, name := range []string{"journal/lock", "journal/0001.wal", "repository/objects/aa/bb", "trust/root.json", "secrets.key", "allow-rewrite"} {
+	for _, name := range []string{"journal/lock", "journal/0001.wal", "repository/objects/aa/bb", "trust/root.json", "secrets.key", "allow-rewrite", "recover"} {
 		writeWithMode(t, filepath.Join(dir, name), 0o600)
 	}
 	if err := errors.Join(checkStateOwner(dir, user), checkStateOwner(filepath.Join(dir, "none"), user)); err != nil {
@@ -90,7 +90,7 @@ func TestStateOfAnotherUserIsRefused(t *testing.T) {
 	if user != 0 {
 		return // only root can give files to other users
 	}
-	for _, name := range []string{"journal", "journal/lock", "journal/0001.wal", "repository/objects/aa/bb", "trust/root.json", "secrets.key", "allow-rewrite"} {
+	for _, name := range []string{"journal", "journal/lock", "journal/0001.wal", "repository/objects/aa/bb", "trust/root.json", "secrets.key", "allow-rewrite", "recover"} {
 		path := filepath.Join(dir, name)
 		if err := os.Lchown(path, 4711, 4711); err != nil {
 			t.Fatal(err)

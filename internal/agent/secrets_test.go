@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -85,6 +86,9 @@ func TestSecretsStayOnTheHost(t *testing.T) {
 	stop()
 	h.ok(<-ended)
 	h.ok(a.Close())
+	if names := h.checkState(); !slices.Equal(names, []string{"journal", "repository", "secrets.key"}) {
+		t.Errorf("got %v in the state directory, want the journal, the repository and the key", names)
+	}
 	shown["log"] = log.String()
 	maps.Copy(shown, filesBelow(t, h.config.StateDir))
 	token, err := os.ReadFile(h.config.Proxmox.TokenFile)

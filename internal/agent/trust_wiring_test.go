@@ -54,6 +54,7 @@ func TestAgentRefreshesBesideItsWork(t *testing.T) {
 	stop()
 	h.ok(<-ended)
 	h.ok(running.Close())
+	h.checkState()
 }
 
 // tufRoot returns the root.json of a TUF repository without other files.

@@ -16,14 +16,27 @@ import (
 // MaxSize bounds the content of a file, in bytes.
 const MaxSize = 8 << 10
 
+// Name is the name of a file. Packages use the constants only, so that Names lists every file.
+type Name string
+
+// The names of the files.
+const (
+	Pause        Name = "paused"        // of package pause
+	Recover      Name = "recover"       // of package recovery
+	AllowRewrite Name = "allow-rewrite" // of package intake
+)
+
+// Names lists every file.
+func Names() []Name { return []Name{Pause, Recover, AllowRewrite} }
+
 // File is a file of a state directory.
 type File struct {
 	Dir  string // the state directory
-	Name string
+	Name Name
 }
 
 // Path returns the path of the file.
-func (f File) Path() string { return filepath.Join(f.Dir, f.Name) }
+func (f File) Path() string { return filepath.Join(f.Dir, string(f.Name)) }
 
 // Read reads the file. It follows no link, does not wait for a pipe, and fails for a file of more than MaxSize bytes. A file that does not exist is
 // an fs.ErrNotExist.

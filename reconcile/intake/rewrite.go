@@ -1,14 +1,11 @@
 package intake
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/hostfile"
 )
 
 // RewriteNote is a one-shot permission. The administrator of the agent's host writes it to the state directory. The named commit may be
@@ -17,15 +14,9 @@ type RewriteNote struct {
 	Dir string // the state directory
 }
 
-const rewriteNoteName = "allow-rewrite"
-
 // Write writes the note. It replaces an older note.
 func (n RewriteNote) Write(id gitsource.ID) error {
-	path := n.path()
-	if err := os.WriteFile(path+".new", []byte(string(id)+"\n"), 0o600); err != nil {
-		return fmt.Errorf("leave rewrite note: %w", err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
+	if err := n.file().Write([]byte(string(id) + "\n")); err != nil {
 		return fmt.Errorf("leave rewrite note: %w", err)
 	}
 	return nil
@@ -36,11 +27,7 @@ func (n RewriteNote) read() gitsource.ID {
 	if n.Dir == "" {
 		return ""
 	}
-	info, err := os.Lstat(n.path())
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 64 {
-		return ""
-	}
-	text, err := os.ReadFile(n.path())
+	text, err := n.file().Read()
 	if err != nil {
 		return ""
 	}
@@ -53,10 +40,12 @@ func (n RewriteNote) read() gitsource.ID {
 
 // remove removes the note after its commit was accepted.
 func (n RewriteNote) remove() error {
-	if err := os.Remove(n.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := n.file().Remove(); err != nil {
 		return fmt.Errorf("remove rewrite note: %w", err)
 	}
 	return nil
 }
 
-func (n RewriteNote) path() string { return filepath.Join(n.Dir, rewriteNoteName) }
+func (n RewriteNote) file() hostfile.File {
+	return hostfile.File{Dir: n.Dir, Name: hostfile.AllowRewrite}
+}

@@ -56,7 +56,7 @@ func TestRewriteNoteRejectsOtherContent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			note := RewriteNote{Dir: t.TempDir()}
-			if err := write(filepath.Join(note.Dir, rewriteNoteName)); err != nil {
+			if err := write(note.file().Path()); err != nil {
 				t.Fatal(err)
 			}
 			if got := note.read(); got != "" {
@@ -68,7 +68,8 @@ func TestRewriteNoteRejectsOtherContent(t *testing.T) {
 		t.Error("got no error from a missing state directory, want one")
 	}
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile(rewriteNoteName, []byte(someCommit), 0o600); err != nil {
+	note := (RewriteNote{}).file()
+	if err := os.WriteFile(note.Path(), []byte(someCommit), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := (RewriteNote{}).read(); got != "" {

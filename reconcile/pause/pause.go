@@ -19,9 +19,6 @@ import (
 	"gitops-agent/reconcile/hostfile"
 )
 
-// Name is the name of the file in the state directory.
-const Name = "paused"
-
 // MaxReason bounds a reason, in bytes.
 const MaxReason = 500
 
@@ -145,6 +142,6 @@ func (f File) Remove() (bool, error) {
 	return removed, nil
 }
 
-func (f File) file() hostfile.File { return hostfile.File{Dir: f.Dir, Name: Name} }
+func (f File) file() hostfile.File { return hostfile.File{Dir: f.Dir, Name: hostfile.Pause} }
 
 func (f File) path() string { return f.file().Path() }

@@ -101,8 +101,8 @@ func TestWriteFollowsNoLinkAndGivesTheFileToTheOwner(t *testing.T) {
 	if err := os.WriteFile(other, []byte("other"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{Name, Name + ".new"} {
-		if err := os.Symlink(other, filepath.Join(f.Dir, name)); err != nil {
+	for _, path := range []string{f.file().Path(), f.file().Path() + ".new"} {
+		if err := os.Symlink(other, path); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,9 +10,6 @@ import (
 	"gitops-agent/reconcile/hostfile"
 )
 
-// noteName is the name of the file in the state directory.
-const noteName = "recover"
-
 // Release is the content of the file: a person on the agent's host released the claims with this digest, once.
 type Release struct {
 	Digest string    `json:"digest"`
@@ -66,4 +63,4 @@ func (n Note) Remove() error {
 	return nil
 }
 
-func (n Note) file() hostfile.File { return hostfile.File{Dir: n.Dir, Name: noteName} }
+func (n Note) file() hostfile.File { return hostfile.File{Dir: n.Dir, Name: hostfile.Recover} }
