@@ -175,26 +175,18 @@ func TestIncidentVolumeIsAttachedByHandBeforeTheDestroy(t *testing.T) {
 	for name, ref := range references() {
 		t.Run(name, func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {
-				for vmid := 202; vmid <= 204; vmid++ {
-					l.files[fmt.Sprintf("%d.yaml", vmid)] = vmYAML(fmt.Sprintf("other-%d", vmid), vmid)
-				}
+				l.addBusyGuests()
+				l.files["other.yaml"] = vmYAML("other-204", 204)
 				l.files["old.yaml"] = vmYAML("old", 201, "disks: {scsi1: {storage: local-lvm, size: 4Gi}}", "lifecycle: {destroy: allow}")
 				l.push("four guests", alice)
 				defer l.start()()
 				l.converge()
-				l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/20[23]/config$", Kind: pvesim.HoldBefore, Times: 2}))
-				for vmid := 202; vmid <= 203; vmid++ {
-					l.files[fmt.Sprintf("%d.yaml", vmid)] = vmYAML(fmt.Sprintf("other-%d", vmid), vmid, "description: busy")
-				}
-				l.pushNow("occupy the write slots")
-				l.ok(l.sim.WaitHeld(l.Context(), 2))
+				l.occupyWriteSlots()
 				delete(l.files, "old.yaml")
 				l.pushNow("the old one goes")
-				eventually(l, "the destroy to wait for a slot", func() bool {
-					return slices.ContainsFunc(l.journal.State().Open, func(o journal.OpenStep) bool { return o.VMID == 201 })
-				})
+				l.waitForWaitingCall(201)
 				ref.name(l, 204, volume)
-				l.sim.Release()
+				l.freeWriteSlots()
 				l.waitForVolumeHold(201, gate.HoldVolumeInUse, volume, "VirtualMachine/other-204 (204) as", ref.words)
 				if l.sim.Config(201) == "" || !slices.Contains(l.volumesOf(201), volume) {
 					t.Errorf("got volumes %v, want the guest as it was", l.volumesOf(201))

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/gate"
 )
 
@@ -72,36 +71,4 @@ func TestIncidentStateDirectoryIsRemoved(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestIncidentStateDirectoryIsRemovedBeforeACall removes the lock file while a call has passed every check but the last one: it waits for a write slot.
-func TestIncidentStateDirectoryIsRemovedBeforeACall(t *testing.T) {
-	runLab(t, nil, func(t *testing.T, l *lab) {
-		describe := func(text string) {
-			for vmid, name := range map[int]string{201: "web-1", 202: "busy-2", 203: "busy-3"} {
-				l.files[name+".yaml"] = vmYAML(name, vmid, "description: "+text)
-			}
-		}
-		describe("first")
-		l.push("three guests", alice)
-		defer l.start()()
-		l.converge()
-		l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/20[123]/config$", Kind: pvesim.HoldBefore, Times: 2}))
-		describe("second")
-		l.pushNow("occupy the write slots")
-		l.ok(l.sim.WaitHeld(l.Context(), 2))
-		eventually(l, "a third step to begin", func() bool { return len(l.journal.State().Open) == 3 })
-		l.ok(os.Remove(filepath.Join(l.state, "journal", "lock")))
-		l.sim.Release()
-		time.Sleep(10 * time.Minute)
-		changed := 0
-		for _, vmid := range []int{201, 202, 203} {
-			if strings.HasPrefix(l.sim.Value(vmid, "description"), "second") {
-				changed++
-			}
-		}
-		if changed != 2 {
-			t.Errorf("got %d guests changed, want the 2 whose calls were sent before", changed)
-		}
-	})
 }

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -43,6 +43,18 @@ func (l *writeLog) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.sent)
+}
+
+// matching returns the requests of the writes after the first ones that match a pattern, such as "POST /nodes/pve1/qemu/201/config".
+func (l *writeLog) matching(after int, pattern *regexp.Regexp) (requests []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range l.sent[after:] {
+		if request := w.method + " " + w.path; pattern.MatchString(request) {
+			requests = append(requests, request)
+		}
+	}
+	return requests
 }
 
 type agentWrite struct {
@@ -92,13 +104,7 @@ func (a *agents) copied(i int) *lab {
 	l := a.lab
 	c := &lab{TB: l.TB, sim: l.sim, sig: l.sig, repo: l.repo, files: l.files, policy: l.policy, state: filepath.Join(l.TempDir(), "state"), noTakeOver: true}
 	l.ok(os.CopyFS(c.state, os.DirFS(l.state)))
-	token := filepath.Join(l.TempDir(), "token")
-	l.ok(os.WriteFile(token, []byte(l.sim.Token("gitops@pve!agent")+"\n"), 0o600))
-	var err error
-	wire := &agentWire{next: l.sim.Transport(), agent: i, log: a.log}
-	c.cluster, err = proxmox.New(proxmox.Options{Endpoints: []string{"https://pve1.lab.test:8006"}, TokenFile: token, Transport: wire})
-	l.ok(err)
-	l.Cleanup(c.cluster.Close)
+	c.cluster = c.connect(proxmox.Options{Transport: &agentWire{next: l.sim.Transport(), agent: i, log: a.log}})
 	c.opts = l.opts
 	c.opts.Cluster, c.opts.Floors, c.opts.Note = c.cluster, c.cluster, intake.RewriteNote{Dir: c.state}
 	c.opts.Hooks = reconcile.Hooks{Lane: lane.Hooks{OnStep: c.onStep}}
@@ -264,26 +270,17 @@ func TestIncidentCopiedAgentClaimsInBetween(t *testing.T) {
 			runAgents(t, 1, func(t *testing.T, a *agents) {
 				l := a.all[0]
 				defer l.start()()
-				for vmid := 202; vmid <= 203; vmid++ {
-					l.files[fmt.Sprintf("%d.yaml", vmid)] = vmYAML(fmt.Sprintf("busy-%d", vmid), vmid)
-				}
+				l.addBusyGuests()
 				l.pushNow("two guests that will be busy")
 				l.converge()
-				l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/20[23]/config$", Kind: pvesim.HoldBefore, Times: 2}))
-				for vmid := 202; vmid <= 203; vmid++ {
-					l.files[fmt.Sprintf("%d.yaml", vmid)] = vmYAML(fmt.Sprintf("busy-%d", vmid), vmid, "description: busy")
-				}
-				l.pushNow("occupy the write slots")
-				l.ok(l.sim.WaitHeld(l.Context(), 2))
+				l.occupyWriteSlots()
 				test.change(a)
 				l.pushNow("the change that waits")
-				eventually(l, "a step to wait for a slot", func() bool {
-					return slices.ContainsFunc(l.journal.State().Open, func(o journal.OpenStep) bool { return o.VMID == test.vmid })
-				})
+				l.waitForWaitingCall(test.vmid)
 				before := a.log.count()
 				l.claimAsAnother()
 				time.Sleep(writer.Recent + time.Millisecond)
-				l.sim.Release()
+				l.freeWriteSlots()
 				time.Sleep(5 * time.Minute)
 				a.log.mu.Lock()
 				defer a.log.mu.Unlock()

@@ -76,11 +76,7 @@ func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
 	l.ok(err)
 	l.sig = sig
 	l.trust(alice, olga, wanda)
-	token := filepath.Join(t.TempDir(), "token")
-	l.ok(os.WriteFile(token, []byte(sim.Token("gitops@pve!agent")+"\n"), 0o600))
-	l.cluster, err = proxmox.New(proxmox.Options{Endpoints: []string{"https://pve1.lab.test:8006"}, TokenFile: token, Transport: sim.Transport()})
-	l.ok(err)
-	t.Cleanup(l.cluster.Close)
+	l.cluster = l.connect(proxmox.Options{})
 	l.opts = reconcile.Options{
 		Cluster: l.cluster, Policy: func() (*verify.Policy, error) { return l.policy, nil }, Branch: "main", Poll: labPoll,
 		Scope: intake.Scope{Cluster: "home"}, Floors: l.cluster, Note: intake.RewriteNote{Dir: l.state}, Hooks: reconcile.Hooks{Lane: lane.Hooks{OnStep: l.onStep}},
@@ -92,6 +88,20 @@ func newLab(t testing.TB, sim *pvesim.Sim, options ...labOption) *lab {
 		o(&l.opts)
 	}
 	return l
+}
+
+// connect returns a client of the simulator with the agent's token.
+func (l *lab) connect(opts proxmox.Options) *proxmox.Client {
+	l.Helper()
+	opts.Endpoints, opts.TokenFile = []string{"https://pve1.lab.test:8006"}, filepath.Join(l.TempDir(), "token")
+	if opts.Transport == nil {
+		opts.Transport = l.sim.Transport()
+	}
+	l.ok(os.WriteFile(opts.TokenFile, []byte(l.sim.Token("gitops@pve!agent")+"\n"), 0o600))
+	client, err := proxmox.New(opts)
+	l.ok(err)
+	l.Cleanup(client.Close)
+	return client
 }
 
 // trust sets a policy that contains these users. Olga may approve and not change; Wanda may change only the web servers.

@@ -54,7 +54,7 @@ type vmidHistory struct {
 
 func (h *vmidHistory) run() {
 	h.files["cluster.yaml"] = clusterYAML + "  guards: {maxDestroysPerDay: 100}\n"
-	h.files["208.yaml"], h.files["209.yaml"] = vmYAML("busy-208", 208), vmYAML("busy-209", 209)
+	h.addBusyGuests()
 	for vmid := 201; vmid <= 206; vmid++ {
 		h.manifest(vmid)
 	}
@@ -81,12 +81,7 @@ func (h *vmidHistory) manifest(vmid int) {
 // round changes manifests while the write slots are busy, and lets other guests take vmids before and after the slots are free.
 func (h *vmidHistory) round(n int) {
 	if h.rng.IntN(4) > 0 {
-		h.ok(h.sim.Inject(pvesim.Fault{Method: "POST", Path: "/20[89]/config$", Kind: pvesim.HoldBefore, Times: 2}))
-		for vmid := 208; vmid <= 209; vmid++ {
-			h.files[fmt.Sprintf("%d.yaml", vmid)] = vmYAML(fmt.Sprintf("busy-%d", vmid), vmid, fmt.Sprintf("description: round %d", n))
-		}
-		h.pushNow("occupy the write slots")
-		h.ok(h.sim.WaitHeld(h.Context(), 2))
+		h.occupyWriteSlots()
 	}
 	for range 2 + h.rng.IntN(3) {
 		vmid := 201 + h.rng.IntN(6)

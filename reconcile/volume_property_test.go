@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -65,12 +64,7 @@ func runVolumeCluster(t *testing.T, seed uint64) (calls, refusals int) {
 		},
 	}))
 	j := &volumeJudge{lab: l, next: l.sim.Transport(), made: make(map[string]made)}
-	token := filepath.Join(t.TempDir(), "token")
-	l.ok(os.WriteFile(token, []byte(l.sim.Token("gitops@pve!agent")+"\n"), 0o600))
-	client, err := proxmox.New(proxmox.Options{Endpoints: []string{"https://pve1.lab.test:8006"}, TokenFile: token, Transport: j})
-	l.ok(err)
-	defer client.Close()
-	l.opts.Cluster = client
+	l.opts.Cluster = l.connect(proxmox.Options{Transport: j})
 	w := &volumeWorld{lab: l, judge: j, rng: rand.New(rand.NewPCG(seed, 7)), disks: map[int][]string{}}
 	w.begin()
 	stop := l.start()
@@ -108,7 +102,7 @@ func (w *volumeWorld) begin() {
 	for vmid := 201; vmid <= 205; vmid++ {
 		w.disks[vmid] = []string{"scsi1: {storage: " + w.one("local-lvm", "ceph") + ", size: 4Gi}"}
 	}
-	w.files["208.yaml"], w.files["209.yaml"] = vmYAML("busy-208", 208), vmYAML("busy-209", 209)
+	w.addBusyGuests()
 	for vmid := 1000; vmid <= 1002; vmid++ {
 		_, err := w.sim.AddVM(pvesim.Guest{
 			VMID: vmid, Node: w.one("pve1", "pve1", "pve2"), Running: w.rng.IntN(2) == 0,
@@ -142,12 +136,7 @@ func (w *volumeWorld) write() {
 // round changes manifests while references are made, with the write slots of the node busy most of the time.
 func (w *volumeWorld) round(n int) {
 	if w.rng.IntN(4) > 0 {
-		w.ok(w.sim.Inject(pvesim.Fault{Method: "POST", Path: "/20[89]/config$", Kind: pvesim.HoldBefore, Times: 2}))
-		for _, name := range []string{"208", "209"} {
-			w.files[name+".yaml"] = vmYAML("busy-"+name, 200+int(name[2]-'0'), fmt.Sprintf("description: round %d", n))
-		}
-		w.pushNow("occupy the write slots")
-		w.ok(w.sim.WaitHeld(w.Context(), 2))
+		w.occupyWriteSlots()
 	}
 	for range 1 + w.rng.IntN(3) {
 		w.changeManifest()
