@@ -43,6 +43,7 @@ type Options struct {
 	Limits   queue.Limits       // of the resources that these lanes share
 	Tasks    cluster.TaskTimes  // how long tasks may run
 	Separate bool               // approvals of the people who introduced a step do not count for it: trust.guards.separateApprover
+	Shutdown time.Duration      // how long lanes may still take after the end of Run's context; 0 is 30 s
 	DryRun   bool               // plan and report, write nothing
 	Floors   writer.Keeper      // stores the floor and the writer outside the state directory; nil stores none
 	TakeOver bool               // claim the cluster even if another agent has claimed it

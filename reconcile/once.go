@@ -11,7 +11,6 @@ import (
 
 // Once polls the remote once and works until no step may run any more. The report lists what is left.
 func (e *Engine) Once(ctx context.Context) (report.Report, error) {
-	defer e.queue.Close()
 	e.enforce(e.intake.Resume(ctx))
 	e.take(ctx, e.intake.Poll(ctx))
 	e.cycle(ctx, true)
@@ -28,6 +27,7 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 			break
 		}
 	}
+	e.queue.Close()
 	return e.Report(), e.cycleError()
 }
 

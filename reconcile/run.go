@@ -29,6 +29,7 @@ func NewEngine(opts Options) *Engine {
 	opts.Poll = cmp.Or(max(opts.Poll, 0), 30*time.Second)
 	opts.Tick = cmp.Or(max(opts.Tick, 0), 15*time.Second)
 	opts.Resync = cmp.Or(max(opts.Resync, 0), time.Minute)
+	opts.Shutdown = cmp.Or(max(opts.Shutdown, 0), 30*time.Second)
 	opts.Check = cmp.Or(max(opts.Check, 0), 10*opts.Resync)
 	e := &Engine{
 		opts: opts, log: opts.Logger, hint: make(chan struct{}, 1), tracks: make(map[trackKey]*track),
@@ -64,10 +65,9 @@ func NewEngine(opts Options) *Engine {
 // newStepID returns an id that no other step has, not even after the state directory was lost.
 func newStepID() string { return rand.Text()[:16] }
 
-// Run keeps the cluster in the desired state until ctx ends. It returns when its goroutines have ended: a dispatched call is journaled, and
-// the next start follows a call that is still in flight.
+// Run keeps the cluster in the desired state until ctx ends. From then on no call is sent. It returns when its goroutines have ended, or when
+// Options.Shutdown is over: the next start follows a call that is still in flight.
 func (e *Engine) Run(ctx context.Context) error {
-	defer e.queue.Close()
 	polls := make(chan intake.Polled)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -147,11 +147,24 @@ func (e *Engine) nextTick() time.Duration {
 	return max(e.opts.Tick, min(e.opts.Tick<<(e.outages-1), maxTick))
 }
 
-// stop waits for the lanes and publishes the last report.
+// stop waits for the lanes until Options.Shutdown is over, and publishes the last report. No call is sent any more. A step that has not ended stays open
+// in the journal, and the next start settles it.
 func (e *Engine) stop() {
+	e.log.Info("stopping, nothing is sent any more", "limit", e.opts.Shutdown)
 	e.closing = true
 	e.setBasis(e.basis.Load().Waits)
-	e.queue.Close()
+	closed := make(chan struct{})
+	go func() { defer close(closed); e.queue.Close() }()
+	limit := time.NewTimer(e.opts.Shutdown)
+	defer limit.Stop()
+	select {
+	case <-closed:
+	case <-limit.C:
+		e.log.Warn("lanes did not end in time", "limit", e.opts.Shutdown, "lanes", e.queue.Depth())
+	}
+	if open := len(e.opts.Journal.State().Open); open > 0 {
+		e.log.Info("steps are in flight, the next start finds out how they ended", "steps", open)
+	}
 	e.learn()
 	planned := e.plan()
 	e.assess(planned)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +105,7 @@ func (a *Agent) open(ctx context.Context) error {
 		Poll:  time.Duration(c.Source.Poll), Tick: time.Duration(c.Proxmox.Tick), Resync: time.Duration(c.Proxmox.Resync),
 		VMList: c.Proxmox.VMListFile, Check: time.Duration(c.Proxmox.VMListCheck),
 		Parallel: c.Parallel, Limits: queue.Limits{PerNode: c.Limits.GuestsPerNode, PerStorage: c.Limits.CopiesPerStorage}, DryRun: a.opts.DryRun,
-		Tasks:    c.Limits.TaskTime.times(),
+		Tasks: c.Limits.TaskTime.times(), Shutdown: c.shutdownTimeout(),
 		TakeOver: a.opts.TakeOver,
 		Separate: c.Trust.Guards.SeparateApprover,
 		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Logger: a.opts.Logger, Hooks: hooks(m),
@@ -219,6 +220,11 @@ type closer func()
 
 func (c closer) Close() error { c(); return nil }
 
+// shutdownTimeout returns the time that the agent may take to end. The last sixth is for what follows the last reply.
+func (c Config) shutdownTimeout() time.Duration {
+	return cmp.Or(time.Duration(c.ShutdownTimeout), 30*time.Second)
+}
+
 // JournalDir returns the directory of the journal.
 func (c Config) JournalDir() string { return filepath.Join(c.StateDir, "journal") }
 
@@ -250,7 +256,7 @@ func (c Config) proxmoxOptions(log *slog.Logger, onRequest func(method, route, c
 	p := c.Proxmox
 	return proxmox.Options{
 		Endpoints: p.Endpoints, TokenFile: p.TokenFile, CAFile: p.CAFile, Fingerprints: p.Fingerprints,
-		Timeout: time.Duration(p.Timeout), OnRequest: onRequest, Logger: log,
+		Timeout: time.Duration(p.Timeout), Grace: c.shutdownTimeout() * 5 / 6, OnRequest: onRequest, Logger: log,
 	}
 }
 

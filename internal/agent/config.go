@@ -37,6 +37,9 @@ type Config struct {
 	Parallel int `yaml:"parallel"`
 	// Limits bound the load of that work on the cluster.
 	Limits LimitsConfig `yaml:"limits"`
+	// ShutdownTimeout is how long the agent may take to end after SIGTERM: it sends nothing any more, waits for the replies to calls that it has sent, and
+	// journals them. TimeoutStopSec of a systemd unit must be at least 15 seconds longer. Default 30s.
+	ShutdownTimeout Duration `yaml:"shutdown_timeout"`
 }
 
 // LimitsConfig bounds the work on nodes and storages, which guests share.

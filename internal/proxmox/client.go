@@ -80,6 +80,7 @@ func newWire(options Options) (*wire, error) {
 			traced:    options.Transport == nil,
 			slots:     newSlots(options.ReadsPerNode, options.WritesPerNode),
 			timeout:   options.Timeout,
+			grace:     options.Grace,
 			secret:    token.secret,
 			mayWrite:  options.MayWrite,
 			onRequest: options.OnRequest,

@@ -25,6 +25,9 @@ type Options struct {
 	// Timeout bounds one exchange, from the first byte sent to the last received. 0 is 35 seconds, five more than
 	// Proxmox waits for its own nodes.
 	Timeout time.Duration
+	// Grace bounds the time that a write that was sent still waits for its reply after the context of its call has ended. 0 is 25 seconds. A write that
+	// was not sent by then is not sent at all.
+	Grace time.Duration
 	// ReadsPerNode and WritesPerNode bound the exchanges in flight for one node. 0 is 6 and 2. A node has three workers for reads; with 6
 	// reads in flight, the next read already waits when a worker is free. A node has three workers for writes; one stays free for others.
 	ReadsPerNode, WritesPerNode int
@@ -42,6 +45,7 @@ type Options struct {
 
 // The defaults of Options.
 const (
+	defaultGrace         = 25 * time.Second
 	defaultTimeout       = 35 * time.Second
 	defaultReadsPerNode  = 6
 	defaultWritesPerNode = 2
@@ -52,6 +56,9 @@ const (
 func (o Options) withDefaults() Options {
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout
+	}
+	if o.Grace == 0 {
+		o.Grace = defaultGrace
 	}
 	if o.ReadsPerNode == 0 {
 		o.ReadsPerNode = defaultReadsPerNode
@@ -73,8 +80,8 @@ func (o Options) withDefaults() Options {
 
 // checkLimits rejects limits under which no request would ever be sent.
 func (o Options) checkLimits() error {
-	if o.Timeout < 0 || o.ReadsPerNode < 0 || o.WritesPerNode < 0 {
-		return errors.New("limits: timeout, reads and writes per node cannot be negative")
+	if o.Timeout < 0 || o.Grace < 0 || o.ReadsPerNode < 0 || o.WritesPerNode < 0 {
+		return errors.New("limits: timeout, grace, reads and writes per node cannot be negative")
 	}
 	return nil
 }

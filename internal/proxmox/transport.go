@@ -34,6 +34,7 @@ type transport struct {
 	traced    bool // next reports its connections, as net/http's transport does
 	slots     *slots
 	timeout   time.Duration
+	grace     time.Duration
 	secret    string
 	mayWrite  func() error
 	onRequest func(method, route, code string, elapsed time.Duration)
@@ -62,7 +63,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	release, err := t.slots.acquire(req.Context(), x)
 	if err != nil {
 		closeBody(req)
-		return nil, &transportError{err: fmt.Errorf("wait for a free slot: %w", err)}
+		err = fmt.Errorf("wait for a free slot: %w", err)
+		if x.writes() {
+			return nil, &checkError{fmt.Errorf("%w: %w", cluster.ErrWritesStopped, err)}
+		}
+		return nil, &transportError{err: err}
 	}
 	defer release()
 	if err := t.lastCheck(req.Context(), x); err != nil {
@@ -81,15 +86,22 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// lastCheck returns why a request must not be sent now. Nothing is left to wait for.
+// lastCheck returns why a request must not be sent now. Nothing is left to wait for. No write is sent after its context has ended.
 func (t *transport) lastCheck(ctx context.Context, x *exchange) error {
 	if x.check != nil {
-		if err := x.check(ctx); err != nil {
+		err := x.check(ctx)
+		if err != nil && x.writes() && ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", cluster.ErrWritesStopped, err) // most likely the check could not read any more
+		}
+		if err != nil {
 			return err
 		}
 	}
 	if !x.writes() {
 		return nil
+	}
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("%w: %w", cluster.ErrWritesStopped, err)
 	}
 	if err := t.mayWrite(); err != nil {
 		return fmt.Errorf("%w: %w", cluster.ErrWritesStopped, err)
@@ -99,7 +111,12 @@ func (t *transport) lastCheck(ctx context.Context, x *exchange) error {
 
 // exchange sends the request within the time limit and reads the complete reply.
 func (t *transport) exchange(req *http.Request, x *exchange) (*http.Response, error) {
-	ctx, cancel := context.WithTimeoutCause(req.Context(), t.timeout, errTimeout)
+	caller, end := req.Context(), func() {}
+	if x.writes() {
+		caller, end = withGrace(caller, t.grace)
+	}
+	defer end()
+	ctx, cancel := context.WithTimeoutCause(caller, t.timeout, errTimeout)
 	defer cancel()
 	var connected atomic.Bool
 	if t.traced && x.writes() {
@@ -119,6 +136,16 @@ func (t *transport) exchange(req *http.Request, x *exchange) (*http.Response, er
 		return nil, &transportError{sent: true, err: fmt.Errorf("read reply: %w", causeOf(ctx, err))}
 	}
 	return keep(res, x, body), nil
+}
+
+// withGrace returns a context that ends a time after ctx has ended, so that the reply to a request that was sent is not lost. The caller must call end.
+func withGrace(ctx context.Context, grace time.Duration) (longer context.Context, end func()) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(grace, func() { cancel(context.Cause(ctx)) })
+		context.AfterFunc(longer, func() { timer.Stop() })
+	})
+	return longer, func() { stop(); cancel(context.Canceled) }
 }
 
 // apiError reads a failed reply. If the body cannot be read, the error has the status and the reason only.

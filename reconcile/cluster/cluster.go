@@ -14,7 +14,8 @@ type Cluster interface {
 	VolumeReader
 	// Do dispatches one call and returns its UPID, empty if Proxmox answered synchronously. It first waits until the call may be sent, and
 	// then runs check immediately before it sends the request. If check fails, nothing is sent and Do returns its error. A nil check always
-	// passes. After ErrOutcomeUnknown the call may have taken effect. After ErrUnanswered it may also take effect later. After any other error
+	// passes. Once ctx has ended, nothing is sent any more, and Do returns an error that wraps ErrWritesStopped; the reply to a request that was sent is
+	// still awaited for a bounded time. After ErrOutcomeUnknown the call may have taken effect. After ErrUnanswered it may also take effect later. After any other error
 	// it has not taken effect.
 	Do(ctx context.Context, call Call, check LastCheck) (upid string, err error)
 }

@@ -29,7 +29,7 @@ func (w *Worker) writeDrive(ctx context.Context, step journal.OpenStep, c conclu
 		}
 	}
 	call := cluster.Call{Op: cluster.OpCloudInit, Kind: guest.Kind(step.Kind), Node: step.Node, VMID: step.VMID}
-	_, err := w.cluster.Do(context.WithoutCancel(ctx), call, w.finishCheck(call))
+	_, err := w.cluster.Do(ctx, call, w.finishCheck(call))
 	outdated := fmt.Errorf("the cloud-init drive of %s %d is outdated: %w", step.Kind, step.VMID, errors.Join(c.err, err))
 	switch {
 	case err == nil && c.dispatched == 0:

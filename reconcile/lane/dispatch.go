@@ -24,7 +24,7 @@ func (w *Worker) dispatch(ctx context.Context, basis *Basis, id string, step pla
 		return c
 	}
 	for i, call := range step.Calls {
-		upid, err := w.cluster.Do(context.WithoutCancel(ctx), calls[i].Call, func(ctx context.Context) error {
+		upid, err := w.cluster.Do(ctx, calls[i].Call, func(ctx context.Context) error {
 			err := w.lastCheck(ctx, basis, step, call)
 			c.sent = err == nil && i == len(step.Calls)-1
 			return err

@@ -16,7 +16,7 @@ import (
 // it returns the refusal.
 func (w *Worker) afterRefusal(ctx context.Context, basis *Basis, step plan.Step, call cluster.Call, refusal error) (warning string, err error) {
 	row := cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node, Status: guest.StatusUnknown}
-	seen, err := observe.ReadGuest(context.WithoutCancel(ctx), w.cluster, row, basis.Inventory.Version)
+	seen, err := observe.ReadGuest(ctx, w.cluster, row, basis.Inventory.Version)
 	switch {
 	case err != nil || call.Digest == "" || seen.Digest == "":
 		return "", refusal

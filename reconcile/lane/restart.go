@@ -78,7 +78,7 @@ func (w *Worker) startedSince(ctx context.Context, reboot cluster.Call, since ti
 
 // start starts the guest and waits until it runs.
 func (w *Worker) start(ctx context.Context, id string, start cluster.Call) error {
-	upid, err := w.cluster.Do(context.WithoutCancel(ctx), start, w.finishCheck(start))
+	upid, err := w.cluster.Do(ctx, start, w.finishCheck(start))
 	if err != nil {
 		return fmt.Errorf("start it: %w", err)
 	}
