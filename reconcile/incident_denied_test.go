@@ -80,12 +80,26 @@ func TestIncidentRootOnlyKeyBlocksTheRest(t *testing.T) {
 		vmid          int
 		before, after string
 		words         []string
+		command, text string // that the report prints for root, and the value in it
 	}{
-		"arguments":     {202, vmYAML("db-1", 202), vmYAML("db-1", 202, "memory: {size: 2Gi}", `raw: {args: "-no-hpet"}`), []string{"args", "root@pam"}},
-		"hookscript":    {202, vmYAML("db-1", 202), vmYAML("db-1", 202, "memory: {size: 2Gi}", `raw: {hookscript: "local:snippets/h.pl"}`), []string{"hookscript", "root@pam"}},
-		"features":      {210, dnsYAML(), dnsYAML("memory: {size: 2Gi}", "features: {keyctl: true}"), []string{"features", "root@pam"}},
-		"host_folder":   {210, dnsYAML(), dnsYAML("memory: {size: 2Gi}", "mounts: {mp0: {volume: /srv/data, path: /data}}"), []string{"mp0", "root@pam"}},
-		"serial_device": {202, vmYAML("db-1", 202), vmYAML("db-1", 202, "memory: {size: 2Gi}", "serial: {serial0: {port: /dev/ttyS0}}"), []string{"serial0", "root@pam"}},
+		"arguments": {
+			202, vmYAML("db-1", 202), vmYAML("db-1", 202, "memory: {size: 2Gi}", `raw: {args: "-no-hpet"}`), []string{"args", "root@pam"}, "qm set 202 --args -no-hpet", "-no-hpet",
+		},
+		"hookscript": {
+			202, vmYAML("db-1", 202), vmYAML("db-1", 202, "memory: {size: 2Gi}", `raw: {hookscript: "local:snippets/h.pl"}`), []string{"hookscript", "root@pam"},
+			"qm set 202 --hookscript local:snippets/h.pl", "local:snippets/h.pl",
+		},
+		"features": {
+			210, dnsYAML(), dnsYAML("memory: {size: 2Gi}", "features: {keyctl: true}"), []string{"features", "root@pam"}, "pct set 210 --features keyctl=1", "keyctl=1",
+		},
+		"host_folder": {
+			210, dnsYAML(), dnsYAML("memory: {size: 2Gi}", "mounts: {mp0: {volume: /srv/data, path: /data}}"), []string{"mp0", "root@pam"},
+			"pct set 210 --mp0 /srv/data,mp=/data", "/srv/data,mp=/data",
+		},
+		"serial_device": {
+			202, vmYAML("db-1", 202), vmYAML("db-1", 202, "memory: {size: 2Gi}", "serial: {serial0: {port: /dev/ttyS0}}"), []string{"serial0", "root@pam"},
+			"qm set 202 --serial0 /dev/ttyS0", "/dev/ttyS0",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -101,12 +115,59 @@ func TestIncidentRootOnlyKeyBlocksTheRest(t *testing.T) {
 				eventually(l, "the other change", func() bool { return l.sim.Value(test.vmid, "memory") == "2048" })
 				l.ok(l.sim.Edit(201, "onboot", "0"))
 				eventually(l, "the repair of the other guest", func() bool { return l.sim.Value(201, "onboot") == "1" })
+				l.converge() // the setting of root@pam does not keep the guest out of sync
 				w.wantNoWrites(t)
-				r := l.engine.Report()
-				if g := l.guest(r, test.vmid); r.Converged || !hasCondition(g, plan.Blocked, "") || g.Health != report.Degraded {
-					t.Errorf("got converged %t and %+v, want the guest blocked", r.Converged, g.Conditions)
+				if g := l.guest(l.engine.Report(), test.vmid); !hasCondition(g, plan.Warned, plan.ReasonNeedsRoot) || g.Health != report.Healthy {
+					t.Errorf("got %s and %+v, want a healthy guest with a warning", g.Health, g.Conditions)
+				}
+				if got := hintOf(l.guest(l.engine.Report(), test.vmid), plan.ReasonNeedsRoot); got != "as root on pve1: "+test.command {
+					t.Errorf("got the hint %q, want the command %q", got, test.command)
+				}
+				_, line, _ := strings.Cut(test.command, " set ")
+				l.ok(l.sim.Edit(test.vmid, strings.Fields(line)[1][len("--"):], test.text))
+				eventually(l, "the end of the warning", func() bool {
+					return !hasCondition(l.guest(l.engine.Report(), test.vmid), plan.Warned, plan.ReasonNeedsRoot)
+				})
+			})
+		})
+	}
+}
+
+// TestIncidentRootOnlyKeyPreventsTheCreation declares guests with settings that only root@pam may make. They are created without these, and the report
+// contains the command for root.
+func TestIncidentRootOnlyKeyPreventsTheCreation(t *testing.T) {
+	tests := map[string]struct {
+		vmid              int
+		manifest, command string
+	}{
+		"blank": {
+			203, strings.Replace(vmYAML("db-3", 203, `raw: {args: "-no-hpet -name 'x'"}`), "clone: {name: tmpl-debian-12}", "blank: {}", 1),
+			`as root on pve1: qm set 203 --args '-no-hpet -name '\''x'\'''`,
+		},
+		"clone":       {204, vmYAML("db-4", 204, "raw: {args: -no-hpet}"), "as root on pve1: qm set 204 --args -no-hpet"},
+		"host_folder": {210, dnsYAML("mounts: {mp0: {volume: /srv/data, path: /data}}"), "as root on pve1: pct set 210 --mp0 /srv/data,mp=/data"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.files["guest.yaml"] = test.manifest
+				l.push("a guest with a setting of root", alice)
+				defer l.start()()
+				l.converge()
+				if got := hintOf(l.guest(l.engine.Report(), test.vmid), plan.ReasonNeedsRoot); got != test.command {
+					t.Errorf("got the hint %q, want %q", got, test.command)
 				}
 			})
 		})
 	}
+}
+
+// hintOf returns the hint of a guest's condition, "" if the guest has no condition with the reason.
+func hintOf(g report.Guest, reason plan.ConditionReason) string {
+	for _, c := range g.Conditions {
+		if c.Reason == reason {
+			return c.Hint
+		}
+	}
+	return ""
 }

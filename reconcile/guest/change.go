@@ -47,5 +47,8 @@ type Change struct {
 	Note   string // what happens, in a few words: "link flap", "restart needed", or why the change is impossible
 	Origin Origin // the manifest line that asks for the change
 
+	RootOnly  bool   // Proxmox lets only root@pam make the change, so the agent does not; the class is Impossible
+	RootValue string // of a change with RootOnly: the native text that root has to write; "" if root has to remove the key
+
 	Replaces string // for people: the volume that the slot held before, which a new empty volume replaces; "" if there is none
 }

@@ -109,8 +109,8 @@ func TestClassOfRunningContainer(t *testing.T) {
 		"nameserver":         {ct(nil), []Intent{text("nameserver", "9.9.9.9")}, []string{"nameserver set 9.9.9.9 [restart] restart needed"}},
 		"unprivileged":       {ct(keys{"unprivileged": "1"}), []Intent{text("unprivileged", "0")}, []string{"unprivileged none [impossible] can only be set when the guest is created"}},
 		"nesting":            {ct(keys{"unprivileged": "1"}), []Intent{subs("features", "nesting=1")}, []string{"features set nesting=1 [restart] restart needed"}},
-		"nesting_privileged": {ct(nil), []Intent{subs("features", "nesting=1")}, []string{"features none [impossible] " + rootOnlyNote}},
-		"keyctl":             {ct(keys{"unprivileged": "1"}), []Intent{subs("features", "keyctl=1", "nesting=1")}, []string{"features none [impossible] " + rootOnlyNote}},
+		"nesting_privileged": {ct(nil), []Intent{subs("features", "nesting=1")}, []string{"features none [impossible] " + byRoot().note}},
+		"keyctl":             {ct(keys{"unprivileged": "1"}), []Intent{subs("features", "keyctl=1", "nesting=1")}, []string{"features none [impossible] " + byRoot().note}},
 		"veth_address":       {ct(keys{"net0": veth}), []Intent{subs("net0", "ip=10.1.0.8/24")}, []string{"net0 set name=eth0,bridge=vmbr0,hwaddr=BC:24:11:98:67:42,ip=10.1.0.8/24,type=veth [disruptive] " + addressNote}},
 		"veth_bridge":        {ct(keys{"net0": veth}), []Intent{subs("net0", "bridge=vmbr1")}, []string{"net0 set name=eth0,bridge=vmbr1,hwaddr=BC:24:11:98:67:42,ip=10.1.0.7/24,type=veth [disruptive] " + flapNote}},
 		"veth_name":          {ct(keys{"net0": veth}), []Intent{subs("net0", "name=eth9")}, []string{"net0 set name=eth9,bridge=vmbr0,hwaddr=BC:24:11:98:67:42,ip=10.1.0.7/24,type=veth [disruptive] " + replugNote}},
@@ -123,15 +123,15 @@ func TestClassOfRunningContainer(t *testing.T) {
 
 func TestRootOnlyKeysAreImpossible(t *testing.T) {
 	runDiff(t, map[string]diffTest{
-		"args":           {live(nil), []Intent{text("args", "-foo")}, []string{"args none [impossible] " + rootOnlyNote}},
-		"args_delete":    {live(keys{"args": "-foo"}), []Intent{absent("args")}, []string{"args none [impossible] " + rootOnlyNote}},
+		"args":           {live(nil), []Intent{text("args", "-foo")}, []string{"args none [impossible] " + byRoot().note}},
+		"args_delete":    {live(keys{"args": "-foo"}), []Intent{absent("args")}, []string{"args none [impossible] " + byRoot().note}},
 		"args_hold":      {live(keys{"args": "-foo"}), []Intent{text("args", "-foo")}, nil},
 		"serial_socket":  {live(nil), []Intent{text("serial0", "socket")}, []string{"serial0 set socket [live]"}},
-		"serial_device":  {live(nil), []Intent{text("serial0", "/dev/ttyS0")}, []string{"serial0 none [impossible] " + rootOnlyNote}},
+		"serial_device":  {live(nil), []Intent{text("serial0", "/dev/ttyS0")}, []string{"serial0 none [impossible] " + byRoot().note}},
 		"usb_spice":      {live(nil), []Intent{subs("usb0", "host=spice")}, []string{"usb0 set spice [live]"}},
-		"usb_device":     {live(nil), []Intent{subs("usb0", "host=1-1")}, []string{"usb0 none [impossible] " + rootOnlyNote}},
+		"usb_device":     {live(nil), []Intent{subs("usb0", "host=1-1")}, []string{"usb0 none [impossible] " + byRoot().note}},
 		"pci_mapping":    {live(nil), []Intent{subs("hostpci0", "mapping=gpu", "pcie=1")}, []string{"hostpci0 set mapping=gpu,pcie=1 [live]"}},
-		"pci_device":     {live(nil), []Intent{subs("hostpci0", "host=0000:00:02.0")}, []string{"hostpci0 none [impossible] " + rootOnlyNote}},
+		"pci_device":     {live(nil), []Intent{subs("hostpci0", "host=0000:00:02.0")}, []string{"hostpci0 none [impossible] " + byRoot().note}},
 		"proxmox_own":    {live(keys{"meta": "creation-qemu=10.0.13"}), []Intent{text("meta", "x")}, []string{"meta none [impossible] only Proxmox writes it"}},
 		"template_state": {live(nil), []Intent{text("template", "1")}, []string{"template none [impossible] only Proxmox writes it"}},
 	})

@@ -64,8 +64,11 @@ func (c *comparison) addWrite(in *Intent, e edit, next string) {
 	if change.Class, change.Note = e.class(); c.creating {
 		change.Class, change.Note = Live, ""
 	}
-	if why := e.blockedBy(); why != "" {
-		change.Class, change.Note = Impossible, why
+	if block := e.blockedBy(); block.isSet() {
+		change.Class, change.Note = Impossible, block.note
+		if change.RootOnly = block.rootOnly; block.rootOnly {
+			change.RootValue = e.to
+		}
 	} else if e.to == "" && next == "" && e.from == "" && !c.creating {
 		change.Class, change.Note = Impossible, "the manifest names nothing that creates the device"
 	}

@@ -9,7 +9,7 @@ import (
 
 // CreateParams returns the native parameters of the call that creates the guest: vmid (if it is assigned), name or hostname, pool, the
 // source, and every intent. New volumes are in allocation syntax, and the tags contain the marker. The call does not start the guest.
-// Secrets are left out, see CreateSecrets. It fails for a guest that is cloned or has no source. The error names every key that cannot be
+// Secrets are left out, see CreateSecrets, and so are settings of root@pam, see RootOnlyAtCreation. It fails for a guest that is cloned or has no source. The error names every key that cannot be
 // set at creation, with the reason.
 //
 // A new virtual machine gets the uuid of d, unless an intent names one: Proxmox adds none to SMBIOS fields without a uuid.
@@ -30,6 +30,7 @@ func CreateParamsOn(d Desired, node Version) (map[string]string, error) {
 	params := map[string]string{}
 	setUnlessEmpty(params, nameKey(d.Kind), d.Name)
 	var problems []error
+	var omitted []string
 	live := beforeCreation(d)
 	live.Version = node
 	for _, change := range (&comparison{want: &d, live: live, creating: true}).run() {
@@ -37,6 +38,8 @@ func CreateParamsOn(d Desired, node Version) (map[string]string, error) {
 		switch {
 		case d.Source.Backup != nil && !d.restores(change.Key, r):
 			continue
+		case leftToRoot(d.Kind, change):
+			omitted = append(omitted, change.Key)
 		case change.Class == Impossible:
 			problems = append(problems, fmt.Errorf("set %s: %s", change.Key, change.Note))
 		case r.form == secretForm:
@@ -45,6 +48,7 @@ func CreateParamsOn(d Desired, node Version) (map[string]string, error) {
 			setUnlessEmpty(params, change.Key, change.Value) // empty if only defaults are wanted
 		}
 	}
+	withoutBootFrom(params, omitted)
 	if d.UUID != "" && d.Source.Backup == nil {
 		addUUID(params, d.UUID)
 	}

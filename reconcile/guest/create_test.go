@@ -128,9 +128,8 @@ func TestCreateParamsRefuses(t *testing.T) {
 		"backup_nowhere":     {ct, Source{Backup: &Backup{Volume: "local:backup/x.tar.zst"}}, nil, "got no storage for the container's volumes"},
 		"secret_in_clear":    {ct, Source{Template: &Template{Volume: "local:vztmpl/x.tar.zst"}}, []Intent{text("password", "s3cret")}, "set password: a secret must be in a file"},
 		"no_storage":         {vm, Source{Blank: true}, []Intent{subs("scsi0", "size=1G")}, "set scsi0: the slot is empty: set storage to create a volume"},
-		"root_only":          {vm, Source{Blank: true}, []Intent{text("args", "-foo")}, "set args: Proxmox lets only root@pam"},
-		"every_problem":      {vm, Source{Blank: true}, []Intent{text("args", "-foo"), subs("usb0", "host=1-1")}, "set usb0: Proxmox lets only root@pam"},
-		"privileged_nesting": {ct, Source{Template: &Template{Volume: "local:vztmpl/x.tar.zst"}}, []Intent{subs("features", "nesting=1"), text("unprivileged", "0")}, "set features: Proxmox lets only root@pam"},
+		"every_problem":      {vm, Source{Blank: true}, []Intent{subs("scsi0", "size=1G"), subs("scsi1", "size=1G")}, "set scsi1: the slot is empty: set storage to create a volume"},
+		"root_of_the_host":   {ct, Source{Template: &Template{Volume: "local:vztmpl/x.tar.zst"}}, []Intent{subs("rootfs", "volume=/srv/root")}, "set rootfs: Proxmox lets only root@pam"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

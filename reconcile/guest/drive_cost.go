@@ -50,18 +50,18 @@ func (s *syntax) waits() bool {
 }
 
 // driveBlocked returns why a drive cannot change: it is a folder of the host, it must stay, or protection is on.
-func driveBlocked(e edit) string {
+func driveBlocked(e edit) block {
 	from, to := volumeOf(e.from), volumeOf(e.to)
 	leaves := e.from != "" && from != to
 	switch {
 	case strings.HasPrefix(to, "/"):
-		return rootOnlyNote
+		return byRoot()
 	case leaves && e.row.required:
-		return "the root volume of a container cannot be removed"
+		return block{note: "the root volume of a container cannot be removed"}
 	case e.protected() && (leaves && !isTray(from) || e.live.Kind == Container && e.from != ""):
-		return protectedNote
+		return block{note: protectedNote}
 	default:
-		return ""
+		return block{}
 	}
 }
 

@@ -55,8 +55,6 @@ func (e edit) hotplugs(feature string) bool {
 	return false
 }
 
-const rootOnlyNote = "Proxmox lets only root@pam change it, and no API token"
-
 // parts returns the sub-keys before and after the edit.
 func (e edit) parts() (from, to properties) {
 	return e.row.syntax.parse(nil, e.from), e.row.syntax.parse(nil, e.to)

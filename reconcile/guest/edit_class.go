@@ -12,26 +12,39 @@ func (e edit) class() (Class, string) {
 	}
 }
 
-// blockedBy returns why the API cannot make the edit at all, or "".
-func (e edit) blockedBy() string {
+// block is why the API cannot make an edit at all. The zero value does not block.
+type block struct {
+	note     string // for people
+	rootOnly bool   // root@pam can make the edit
+}
+
+func (b block) isSet() bool { return b != block{} }
+
+// byRoot blocks an edit that only root@pam may make.
+func byRoot() block {
+	return block{note: "Proxmox lets only root@pam change it, and no API token", rootOnly: true}
+}
+
+// blockedBy returns why the API cannot make the edit at all.
+func (e edit) blockedBy() block {
 	unreleased := e.unsupported()
 	switch {
 	case e.row.instead != "":
-		return "Proxmox stores it as " + e.row.instead + ": set that key"
+		return block{note: "Proxmox stores it as " + e.row.instead + ": set that key"}
 	case e.row.effect == never:
-		return "only Proxmox writes it"
+		return block{note: "only Proxmox writes it"}
 	case unreleased != "":
-		return unreleased
+		return block{note: unreleased}
 	case e.row.rootOnly:
-		return rootOnlyNote
+		return byRoot()
 	case e.row.syntax != nil && e.from != "" && e.to != "" && e.changesFixed():
-		return "can only be set when the device is created"
+		return block{note: "can only be set when the device is created"}
 	case e.row.drive:
 		return driveBlocked(e)
 	case e.row.blocks != nil:
 		return e.row.blocks.reason(e)
 	default:
-		return ""
+		return block{}
 	}
 }
 

@@ -62,7 +62,7 @@ func (n *needs) isRoots(in *Intent, r *row) bool {
 	want := Desired{Ref: n.d.Ref, Intents: []Intent{*in}}
 	c := comparison{want: &want, live: beforeCreation(*n.d), creating: true}
 	for _, change := range c.run() {
-		if change.Note == rootOnlyNote {
+		if change.RootOnly {
 			return true
 		}
 	}

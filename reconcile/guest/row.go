@@ -45,7 +45,7 @@ type costRule struct {
 // obstacle is a reason why a change cannot be made.
 type obstacle struct {
 	description string // for people
-	reason      func(edit) string
+	reason      func(edit) block
 }
 
 // effect is when a written change reaches a running guest.

@@ -65,6 +65,7 @@ const (
 	ReasonUnusedVolumes  ConditionReason = "unused-volumes"  // Leftover: volumes belong to the guest that no slot uses
 	ReasonCopied         ConditionReason = "copied"          // Warned: another guest has the guest's marker, since it was cloned from it
 	ReasonMinimum        ConditionReason = "guard-minimum"   // Warned: the manifest asks for weaker guards than the host's minimum, which is in effect
+	ReasonNeedsRoot      ConditionReason = "needs-root"      // Warned: the guest lacks a setting that only root@pam may make
 	ReasonWarnings       ConditionReason = "warnings"        // Warned: a task of the last work on the guest ended with warnings
 )
 
@@ -76,7 +77,7 @@ func ConditionReasons() []ConditionReason {
 		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,
-		ReasonNoRevision, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCopied, ReasonMinimum, ReasonWarnings,
+		ReasonNoRevision, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCopied, ReasonMinimum, ReasonNeedsRoot, ReasonWarnings,
 	}
 }
 

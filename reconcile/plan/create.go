@@ -18,7 +18,11 @@ import (
 // planCreate plans a guest whose vmid is free, or not assigned yet. Changes that a clone call cannot carry are planned when the clone can be
 // read.
 func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, volumes holders) Guest {
-	written := withSecrets(intendedChanges(d), intendedSecrets(d))
+	var left []guest.Change
+	if d.Source.Clone == nil && d.Source.Backup == nil { // a template or a backup may contain the settings
+		left = guest.RootOnlyAtCreation(*d, got.Inventory.Version)
+	}
+	written := withSecrets(withRootOnly(intendedChanges(d), left), intendedSecrets(d))
 	p.Changes = withChangesOutsideConfig(written, d, got.Inventory)
 	owned, isOwned := want.Owned[d.VMID]
 	creating := owned.Claiming && owned.Origin == journal.Created && owned.Task == "" // with a task it was created, and is gone
@@ -50,8 +54,11 @@ func planCreate(p Guest, want Desired, d *guest.Desired, got cluster.Snapshot, v
 		return p
 	}
 	call.Secrets = secrets
+	if c, needed := needsRoot(left, d.Ref, call.Node); needed {
+		p.Conditions = append(p.Conditions, c)
+	}
 	step := Step{
-		Guest: d.Ref, Op: cluster.OpCreate, Class: guest.Live, Wave: d.Wave, Changes: written,
+		Guest: d.Ref, Op: cluster.OpCreate, Class: guest.Live, Wave: d.Wave, Changes: slices.DeleteFunc(slices.Clone(written), func(c guest.Change) bool { return c.RootOnly }),
 		Calls: []cluster.Call{call}, CopyTargets: copyTargets(d, call), TakesOwnership: !isOwned, Recreates: existed, Reason: "does not exist",
 	}
 	if existed {

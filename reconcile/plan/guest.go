@@ -146,6 +146,9 @@ func removeClaimNote(changes []guest.Change, d *guest.Desired, live guest.Observ
 // planExisting plans a guest that exists and is owned, or will be adopted.
 func planExisting(p Guest, d *guest.Desired, live guest.Observed, claims bool) Guest {
 	p.Conditions = append(p.Conditions, changeConditions(p.Changes, d.Lifecycle.RebootPolicy)...)
+	if c, needed := needsRoot(p.Changes, live.Ref, live.Node); needed {
+		p.Conditions = append(p.Conditions, c)
+	}
 	p.Steps = changeSteps(p, d, live)
 	if claims {
 		p.Steps = adoptFirst(p, d)
@@ -190,7 +193,7 @@ func changeConditions(changes []guest.Change, policy guest.RebootPolicy) []Condi
 		switch {
 		case c.Waits:
 			waiting = append(waiting, c.Key)
-		case c.Write == guest.WriteNone:
+		case c.Write == guest.WriteNone && !c.RootOnly:
 			impossible = append(impossible, c.Key+": "+c.Note)
 		}
 	}

@@ -33,11 +33,15 @@ func (p Plan) Empty() bool {
 }
 
 // Empty reports whether the guest has no change, no step, no held weakening and no condition.
-func (g Guest) Empty() bool { return len(g.Guards) == 0 && g.Converged() }
+func (g Guest) Empty() bool {
+	return len(g.Guards) == 0 && len(g.Changes) == 0 && len(g.Steps) == 0 && len(g.Conditions) == 0
+}
 
-// Converged reports whether the guest has no change, no step and no condition: in the cluster it is as wanted.
+// Converged reports whether the guest has no step, no change and no condition: in the cluster it is as wanted. Changes that only root@pam may make do
+// not count, and neither do warnings: no step of the agent removes them.
 func (g Guest) Converged() bool {
-	return len(g.Changes) == 0 && len(g.Steps) == 0 && len(g.Conditions) == 0
+	return len(g.Steps) == 0 && !slices.ContainsFunc(g.Changes, func(c guest.Change) bool { return !c.RootOnly }) &&
+		!slices.ContainsFunc(g.Conditions, func(c Condition) bool { return c.Type != Warned })
 }
 
 // Steps returns every step of the plan in order.

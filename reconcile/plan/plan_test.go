@@ -209,9 +209,9 @@ func TestHADoesNotStartWithoutPassword(t *testing.T) {
 }
 
 func TestCannotCreate(t *testing.T) {
-	keyctl := guest.Desired{
+	unsized := guest.Desired{
 		Ref: guest.Ref{Kind: guest.Container, Name: "dns-1", VMID: 210}, Node: "pve1", Source: guest.Source{Template: &guest.Template{Volume: "local:vztmpl/debian.tar.zst"}},
-		Intents: []guest.Intent{{Key: "features", Verb: guest.Want, Sub: map[string]string{"keyctl": "1"}}, {Key: "rootfs", Verb: guest.Want, Sub: map[string]string{"storage": "local", "size": "4G"}}},
+		Intents: []guest.Intent{{Key: "rootfs", Verb: guest.Want, Sub: map[string]string{"storage": "local"}}},
 	}
 	sourceless := fixture.WantWeb()
 	sourceless.Source = guest.Source{}
@@ -220,7 +220,7 @@ func TestCannotCreate(t *testing.T) {
 		reason ConditionReason
 		hint   string
 	}{
-		"key":       {keyctl, ReasonCannotCreate, "change these fields"},
+		"key":       {unsized, ReasonCannotCreate, "change these fields"},
 		"no_source": {sourceless, ReasonNoSource, "add spec.source"},
 		"template":  {fixture.WantWeb(), ReasonNoSource, "create what they name"},
 	} {

@@ -84,7 +84,9 @@ func NewDocument(subject Subject, preview reconcile.Preview, labels []string) (D
 }
 
 // Differs reports whether the plan contains anything to do or to decide.
-func (d Document) Differs() bool { return len(d.Guests) > 0 || len(d.Guards) > 0 }
+func (d Document) Differs() bool {
+	return len(d.Guards) > 0 || slices.ContainsFunc(d.Guests, func(g guestView) bool { return g.Action != actionWarned })
+}
 
 // heldGuards counts the changes that would weaken a guard, each once: one change may concern several guests.
 func (d Document) heldGuards() int {
@@ -128,6 +130,8 @@ func (d *Document) add(g guestView) {
 		s.Waiting++
 	case actionUnknown:
 		s.Unknown++
+	case actionWarned:
+		s.InSync++
 	case actionGuard:
 	}
 	s.Held += g.held()

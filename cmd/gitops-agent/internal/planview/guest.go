@@ -106,7 +106,7 @@ func (g guestView) outcome() string {
 		words = append(words, "is created")
 	case actionDestroy:
 		words = append(words, "is destroyed")
-	case actionBlocked, actionUnknown:
+	case actionBlocked, actionUnknown, actionWarned:
 		for _, c := range g.Conditions {
 			words = append(words, string(c.Type)+" ("+string(c.Reason)+")")
 		}

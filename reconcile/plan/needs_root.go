@@ -1,0 +1,71 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// needsRoot returns the condition of a guest with differences that only root@pam may remove, and whether there are any. The hint is the exact
+// command for the shell of the guest's node. An empty node, or the vmid 0, is not known yet.
+func needsRoot(changes []guest.Change, ref guest.Ref, node string) (Condition, bool) {
+	var keys, set, removed []string
+	for _, c := range changes {
+		if !c.RootOnly {
+			continue
+		}
+		key := c.Key
+		if c.Origin.File != "" {
+			key += " (" + c.Origin.String() + ")"
+		}
+		keys = append(keys, key)
+		if c.RootValue == "" {
+			removed = append(removed, c.Key)
+		} else {
+			set = append(set, "--"+c.Key+" "+shellQuoted(c.RootValue))
+		}
+	}
+	if len(keys) == 0 {
+		return Condition{}, false
+	}
+	if len(removed) > 0 {
+		set = append(set, "--delete "+strings.Join(removed, ","))
+	}
+	tool, vmid := "qm", "VMID"
+	if ref.Kind == guest.Container {
+		tool = "pct"
+	}
+	if ref.VMID != 0 {
+		vmid = strconv.Itoa(ref.VMID)
+	}
+	return Condition{
+		Type: Warned, Reason: ReasonNeedsRoot, Message: "Proxmox lets only root@pam set this, and no API token: " + strings.Join(keys, ", "),
+		Hint: fmt.Sprintf("as root on %s: %s set %s %s", cmp.Or(node, "its node"), tool, vmid, strings.Join(set, " ")),
+	}, true
+}
+
+// plainInShell are the characters that a shell takes as they are.
+const plainInShell = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%"
+
+// shellQuoted returns a text as one word of a POSIX shell.
+func shellQuoted(text string) string {
+	if strings.Trim(text, plainInShell) == "" && text != "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// withRootOnly marks the keys of a new guest that the call that creates it leaves out.
+func withRootOnly(changes, left []guest.Change) []guest.Change {
+	out := slices.Clone(changes)
+	for i, c := range out {
+		if at := slices.IndexFunc(left, func(l guest.Change) bool { return l.Key == c.Key }); at >= 0 {
+			out[i] = left[at]
+		}
+	}
+	return out
+}
