@@ -117,19 +117,19 @@ func TestCreateParamsRefuses(t *testing.T) {
 		intents []Intent
 		want    string
 	}{
-		"no_source":          {vm, Source{}, nil, "no source"},
-		"clone":              {vm, Source{Clone: &Clone{VMID: 9000}}, nil, "cloning its template"},
-		"blank_container":    {ct, Source{Blank: true}, nil, "container template"},
-		"wrong_template":     {vm, Source{Template: &Template{}}, nil, "disk image"},
-		"wrong_image":        {ct, Source{Image: &Image{}}, nil, "container template"},
-		"no_slot":            {vm, Source{Image: &Image{Volume: "local:import/x.qcow2", Slot: "scsi0"}}, nil, "got no storage for slot scsi0"},
-		"iso_container":      {ct, Source{ISO: &ISO{}}, nil, "container template"},
-		"iso_over_another":   {vm, Source{ISO: &ISO{Volume: "local:iso/a.iso", Slot: "ide2"}}, []Intent{subs("ide2", "volume=none", "media=cdrom")}, "the manifest puts none into slot ide2"},
-		"backup_nowhere":     {ct, Source{Backup: &Backup{Volume: "local:backup/x.tar.zst"}}, nil, "got no storage for the container's volumes"},
-		"secret_in_clear":    {ct, Source{Template: &Template{Volume: "local:vztmpl/x.tar.zst"}}, []Intent{text("password", "s3cret")}, "set password: a secret must be in a file"},
-		"no_storage":         {vm, Source{Blank: true}, []Intent{subs("scsi0", "size=1G")}, "set scsi0: the slot is empty: set storage to create a volume"},
-		"every_problem":      {vm, Source{Blank: true}, []Intent{subs("scsi0", "size=1G"), subs("scsi1", "size=1G")}, "set scsi1: the slot is empty: set storage to create a volume"},
-		"root_of_the_host":   {ct, Source{Template: &Template{Volume: "local:vztmpl/x.tar.zst"}}, []Intent{subs("rootfs", "volume=/srv/root")}, "set rootfs: Proxmox lets only root@pam"},
+		"no_source":        {vm, Source{}, nil, "no source"},
+		"clone":            {vm, Source{Clone: &Clone{VMID: 9000}}, nil, "cloning its template"},
+		"blank_container":  {ct, Source{Blank: true}, nil, "container template"},
+		"wrong_template":   {vm, Source{Template: &Template{}}, nil, "disk image"},
+		"wrong_image":      {ct, Source{Image: &Image{}}, nil, "container template"},
+		"no_slot":          {vm, Source{Image: &Image{Volume: "local:import/x.qcow2", Slot: "scsi0"}}, nil, "got no storage for slot scsi0"},
+		"iso_container":    {ct, Source{ISO: &ISO{}}, nil, "container template"},
+		"iso_over_another": {vm, Source{ISO: &ISO{Volume: "local:iso/a.iso", Slot: "ide2"}}, []Intent{subs("ide2", "volume=none", "media=cdrom")}, "the manifest puts none into slot ide2"},
+		"backup_nowhere":   {ct, Source{Backup: &Backup{Volume: "local:backup/x.tar.zst"}}, nil, "got no storage for the container's volumes"},
+		"secret_in_clear":  {ct, Source{Template: &Template{Volume: "local:vztmpl/x.tar.zst"}}, []Intent{text("password", "s3cret")}, "set password: a secret must be in a file"},
+		"no_storage":       {vm, Source{Blank: true}, []Intent{subs("scsi0", "size=1G")}, "set scsi0: the slot is empty: set storage to create a volume"},
+		"every_problem":    {vm, Source{Blank: true}, []Intent{subs("scsi0", "size=1G"), subs("scsi1", "size=1G")}, "set scsi1: the slot is empty: set storage to create a volume"},
+		"root_of_the_host": {ct, Source{Template: &Template{Volume: "local:vztmpl/x.tar.zst"}}, []Intent{subs("rootfs", "volume=/srv/root")}, "set rootfs: Proxmox lets only root@pam"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

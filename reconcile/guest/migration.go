@@ -20,6 +20,13 @@ func (c *comparison) compareNode() {
 	c.add(change)
 }
 
+// OnOtherNode reports whether a guest is on a node that its manifest does not name, and the manifest does not ask to move it.
+func OnOtherNode(d Desired, o Observed) bool {
+	c := comparison{want: &d, live: &o}
+	moves := d.Migrate == MigrateOffline || d.Migrate == MigrateOnline
+	return !moves && d.Node != "" && o.Node != "" && o.Node != d.Node && !slices.Contains(d.Nodes, o.Node) && !c.ignoresKey("node")
+}
+
 // target returns the node that a guest moves to: the node to create it on, or else the first node where it may be.
 func (d *Desired) target() string {
 	if d.Node == "" && len(d.Nodes) > 0 {

@@ -238,3 +238,28 @@ func TestCreateSecrets(t *testing.T) {
 		})
 	}
 }
+
+func TestOnOtherNode(t *testing.T) {
+	tests := map[string]struct {
+		change func(*Desired)
+		want   bool
+	}{
+		"no_node":      {func(*Desired) {}, false},
+		"same_node":    {moving(MigrateDeny, "pve2"), false},
+		"other_node":   {moving(MigrateDeny, "pve1"), true},
+		"by_default":   {moving("", "pve1"), true},
+		"may_be_there": {moving(MigrateDeny, "pve1", "pve2"), false},
+		"is_moved":     {moving(MigrateOffline, "pve1"), false}, // then it is a change
+		"is_ignored":   {func(d *Desired) { d.Node, d.Ignore = "pve1", []string{"node"} }, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := Desired{Ref: Ref{Kind: VirtualMachine, VMID: 201}}
+			test.change(&d)
+			if got := OnOtherNode(d, onPVE2(live(nil))); got != test.want {
+				t.Errorf("got %t, want %t", got, test.want)
+			}
+		})
+	}
+}

@@ -66,6 +66,7 @@ const (
 	ReasonCopied         ConditionReason = "copied"          // Warned: another guest has the guest's marker, since it was cloned from it
 	ReasonMinimum        ConditionReason = "guard-minimum"   // Warned: the manifest asks for weaker guards than the host's minimum, which is in effect
 	ReasonNeedsRoot      ConditionReason = "needs-root"      // Warned: the guest lacks a setting that only root@pam may make
+	ReasonOtherNode      ConditionReason = "other-node"      // Warned: the guest is on another node than its manifest names, and the manifest does not ask to move it
 	ReasonWarnings       ConditionReason = "warnings"        // Warned: a task of the last work on the guest ended with warnings
 )
 
@@ -77,7 +78,7 @@ func ConditionReasons() []ConditionReason {
 		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,
-		ReasonNoRevision, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCopied, ReasonMinimum, ReasonNeedsRoot, ReasonWarnings,
+		ReasonNoRevision, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCopied, ReasonMinimum, ReasonNeedsRoot, ReasonOtherNode, ReasonWarnings,
 	}
 }
 

@@ -149,6 +149,12 @@ func planExisting(p Guest, d *guest.Desired, live guest.Observed, claims bool) G
 	if c, needed := needsRoot(p.Changes, live.Ref, live.Node); needed {
 		p.Conditions = append(p.Conditions, c)
 	}
+	if guest.OnOtherNode(*d, live) {
+		p.Conditions = append(p.Conditions, Condition{
+			Type: Warned, Reason: ReasonOtherNode, Message: fmt.Sprintf("it is on %s, and its manifest names %s", live.Node, d.Node),
+			Hint: "move it in Proxmox, correct the node in the manifest, or set spec.placement: prefer lists the nodes where it may be, migrate lets the agent move it",
+		})
+	}
 	p.Steps = changeSteps(p, d, live)
 	if claims {
 		p.Steps = adoptFirst(p, d)
