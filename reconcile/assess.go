@@ -27,6 +27,7 @@ func (e *Engine) assess(planned plan.Plan) {
 		}
 		t := e.track(p.Ref)
 		t.now = e.assessGuest(t, p, judge, copies[p.Ref.VMID], now)
+		e.noteHolds(t, p)
 		if e.force.Accepted.Valid() {
 			e.noteDrift(t, p, t.now.sync, now)
 		}
@@ -34,6 +35,8 @@ func (e *Engine) assess(planned plan.Plan) {
 	}
 	e.forgetTracks(planned)
 	e.assessGuards(planned, judge, now)
+	e.noteWeakenings()
+	e.noteOrders(state.Orders)
 	e.noteConvergence(assessed, state, now)
 }
 

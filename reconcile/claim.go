@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/writer"
@@ -49,10 +50,10 @@ func (e *Engine) readWriter() {
 	e.writerState = now
 	switch {
 	case now.Standing == writer.Superseded && was.Standing != writer.Superseded:
-		e.log.Error("superseded by another agent, nothing is written to the cluster", "writer", now.Other.Number, "nonce", now.Other.Nonce, "own", now.Mark.Number)
+		e.log.Error("superseded by another agent, nothing is written to the cluster", event.Key, event.AgentSuperseded, "writer", now.Other.Number, "nonce", now.Other.Nonce, "own", now.Mark.Number)
 		e.event(journal.Event{Name: "superseded", Message: fmt.Sprintf("by writer %d %s", now.Other.Number, now.Other.Nonce)})
 	case now.Mark != was.Mark:
-		e.log.Info("cluster claimed", "writer", now.Mark.Number, "nonce", now.Mark.Nonce)
+		e.log.Info("cluster claimed", event.Key, event.AgentClaimed, "writer", now.Mark.Number, "nonce", now.Mark.Nonce)
 	}
 }
 

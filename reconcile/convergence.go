@@ -3,6 +3,7 @@ package reconcile
 import (
 	"time"
 
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 )
@@ -22,7 +23,7 @@ func (e *Engine) noteConvergence(assessed []*track, state journal.State, now tim
 		Revision: rev.String(), Total: now.Sub(e.force.Seen), SinceProof: now.Sub(rev.ProvenTime()),
 		Verify: e.force.Since.Sub(e.force.Seen), Apply: now.Sub(e.force.Since),
 	})
-	e.log.Info("revision converged", "revision", rev.String(), "duration", now.Sub(e.force.Seen))
+	e.log.Info("revision converged", event.Key, event.RevisionConverged, "revision", rev.String(), "duration", now.Sub(e.force.Seen))
 }
 
 // converged reports whether the newest revision is in force, nothing is in flight and every guest is in sync.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/plan"
@@ -27,8 +28,11 @@ func (e *Engine) cycle(ctx context.Context, read bool) {
 	e.recoverOwnership(ctx)
 	started := time.Now()
 	planned := e.plan()
-	e.opts.Hooks.plan(report.PlanOutcome{Duration: time.Since(started), Steps: countSteps(planned)})
+	made := report.PlanOutcome{Duration: time.Since(started), Steps: countSteps(planned)}
+	e.opts.Hooks.plan(made)
+	e.notePlan(planned, made)
 	e.setBasis(plan.NewOrdering(planned, e.guests, e.stuck(), time.Now()).Waits)
+	e.noteWrites()
 	e.offer(ctx, planned)
 	e.assess(planned)
 	e.publish(planned)
@@ -98,7 +102,7 @@ func (e *Engine) learn() {
 		t := e.track(guest.Ref{VMID: r.VMID})
 		before := t.hangingTask()
 		if t.learn(r, now) {
-			e.log.Warn("guest not brought in sync", "vmid", r.VMID, "error", r.Err)
+			e.log.Warn("guest not brought in sync", event.Key, event.GuestFailed, "vmid", r.VMID, "guest", e.labelOf(r.VMID), "op", string(r.Step.Op), "error", r.Err)
 		}
 		e.noteHangingTask(r.VMID, before, t.hangingTask())
 	}

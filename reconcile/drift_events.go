@@ -3,6 +3,7 @@ package reconcile
 import (
 	"time"
 
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
@@ -50,8 +51,10 @@ func (e *Engine) reportDrift(o report.DriftOutcome) {
 	name := "drift-found"
 	if o.Repaired {
 		name = "drift-repaired"
+		e.log.Info("guest in sync again", event.Key, event.GuestRepaired, "vmid", o.Guest.VMID, "guest", o.Guest.Label(), "cause", string(o.Cause))
+	} else {
+		e.log.Info("guest drifted", event.Key, event.GuestDrifted, "vmid", o.Guest.VMID, "guest", o.Guest.Label(), "cause", string(o.Cause), "keys", o.Keys)
 	}
-	e.log.Info("drift changed", "event", name, "vmid", o.Guest.VMID, "guest", o.Guest.Label(), "cause", string(o.Cause), "keys", o.Keys)
 	e.event(journal.Event{Name: name, VMID: o.Guest.VMID, Message: string(o.Cause)})
 	e.opts.Hooks.drift(o)
 }

@@ -97,10 +97,13 @@ type Engine struct {
 	paused      pause.Note // while isPaused
 	isPaused    bool
 	writerState writer.State
-	claimErr    error       // why the cluster could not be claimed
-	claimWaits  bool        // work waits for the end of a claim's wait
-	claimTimer  *time.Timer // runs while claimWaits
-	gone        error       // why the state directory is not the one that this process locked; nil if it is
+	claimErr    error                    // why the cluster could not be claimed
+	claimWaits  bool                     // work waits for the end of a claim's wait
+	claimTimer  *time.Timer              // runs while claimWaits
+	orders      map[string]journal.Order // as last logged
+	planned     map[plannedStep]bool     // as last logged
+	stopped     gate.WriteStop           // as last logged
+	gone        error                    // why the state directory is not the one that this process locked; nil if it is
 }
 
 // Report returns the newest report. It is safe for concurrent use. The caller must not change the report.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/epoch"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
@@ -28,6 +29,7 @@ type guards struct {
 	dropped map[string]bool // digests of weakenings that are no longer asked for; tidy ends their approvals
 
 	since  map[string]time.Time // when each held weakening of the Cluster's guards began
+	logged map[string]string    // weakenings whose hold was logged, by digest
 	report *report.Guards       // of the present cycle; nil if no revision is in force
 }
 
@@ -121,7 +123,8 @@ func (e *Engine) releaseWeakenings(ctx context.Context) {
 		return
 	}
 	for _, w := range released {
-		e.log.InfoContext(ctx, "guard weakened as approved", "change", w.String(), "guests", len(w.Guests), "digest", w.Digest)
+		e.log.InfoContext(ctx, "guard weakened as approved", event.Key, event.GuardWeakened, "change", w.String(), "guests", len(w.Guests), "digest", w.Digest)
+		delete(e.guards.logged, w.Digest)
 	}
 	e.epoch = number
 	e.setBasis(e.basis.Load().Waits)

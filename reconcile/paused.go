@@ -3,6 +3,7 @@ package reconcile
 import (
 	"time"
 
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/pause"
 )
@@ -14,10 +15,10 @@ func (e *Engine) readPause() {
 	e.paused, e.isPaused = note, paused
 	switch {
 	case paused && (!wasPaused || note != was):
-		e.log.Warn("paused, nothing is written to the cluster", "since", note.Since, "until", note.Until, "uid", note.UID, "reason", note.Reason, "problem", note.Problem)
+		e.log.Warn("paused, nothing is written to the cluster", event.Key, event.AgentPaused, "since", note.Since, "until", note.Until, "uid", note.UID, "reason", note.Reason, "problem", note.Problem)
 		e.event(journal.Event{Name: "paused", Message: note.String()})
 	case !paused && wasPaused:
-		e.log.Info("resumed, the cluster may be written to again")
+		e.log.Info("resumed, the cluster may be written to again", event.Key, event.AgentResumed)
 		e.event(journal.Event{Name: "resumed", Message: "ends the pause " + was.String()})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
@@ -40,7 +41,7 @@ func (e *Engine) recoverOwnership(ctx context.Context) {
 		return
 	}
 	for _, g := range claims {
-		e.log.InfoContext(ctx, "guest claimed again", "vmid", g.VMID, "kind", string(g.Kind), "name", g.Name, "marker", g.Marker, "by", by)
+		e.log.InfoContext(ctx, "guest claimed again", event.Key, event.GuestRecovered, "vmid", g.VMID, "guest", string(g.Kind)+"/"+g.Name, "marker", g.Marker, "by", by)
 	}
 	if note, found := e.opts.Recover.Read(); found && note.Digest == digest {
 		if err := e.opts.Recover.Remove(); err != nil {

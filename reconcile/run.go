@@ -37,7 +37,10 @@ func NewEngine(opts Options) *Engine {
 		vault:    secret.NewVault(opts.Secrets, opts.Scope.Cluster),
 		source:   report.Source{Branch: opts.Branch},
 	}
-	e.epoch = e.epochs.Now()
+	e.epoch, e.stopped = e.epochs.Now(), gate.StopNoRevision
+	if opts.Journal != nil {
+		e.orders = opts.Journal.State().Orders
+	}
 	e.claimTimer = time.NewTimer(time.Hour)
 	e.claimTimer.Stop()
 	e.writer = writer.New(writer.Options{

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/plan"
@@ -13,14 +14,14 @@ func (e *Engine) loggedHooks() lane.Hooks {
 	h := e.opts.Hooks.Lane
 	begun, ended, recovered := h.OnStepBegun, h.OnStep, h.OnRecovered
 	h.OnStepBegun = func(step plan.Step, id string) {
-		e.log.Info("step begun", "vmid", step.Guest.VMID, "guest", step.Guest.Label(), "op", string(step.Op), "step", id, "why", step.Reason)
+		e.log.Info("step begun", event.Key, event.StepBegun, "vmid", step.Guest.VMID, "guest", step.Guest.Label(), "op", string(step.Op), "step", id, "why", step.Reason)
 		if begun != nil {
 			begun(step, id)
 		}
 	}
 	h.OnStep = func(o report.StepOutcome) {
 		attrs := []any{
-			"vmid", o.Step.Guest.VMID, "guest", o.Step.Guest.Label(), "op", string(o.Step.Op), "step", o.ID,
+			event.Key, event.StepEnded, "vmid", o.Step.Guest.VMID, "guest", o.Step.Guest.Label(), "op", string(o.Step.Op), "step", o.ID,
 			"result", string(o.Result), "revision", o.Revision, "duration", o.Duration,
 		}
 		if o.Err != nil {
@@ -31,6 +32,9 @@ func (e *Engine) loggedHooks() lane.Hooks {
 		}
 		if o.Result == journal.Done {
 			e.log.Info("step done", attrs...)
+			if o.Step.Op == cluster.OpDestroy {
+				e.log.Info("guest destroyed", event.Key, event.GuestDestroyed, "vmid", o.Step.Guest.VMID, "guest", o.Step.Guest.Label(), "step", o.ID, "revision", o.Revision)
+			}
 		} else {
 			e.log.Warn("step not done", attrs...)
 		}
@@ -39,7 +43,10 @@ func (e *Engine) loggedHooks() lane.Hooks {
 		}
 	}
 	h.OnRecovered = func(vmid int, op cluster.Op, result journal.Result) {
-		e.log.Info("open step settled", "vmid", vmid, "op", string(op), "result", string(result))
+		e.log.Info("open step settled", event.Key, event.StepSettled, "vmid", vmid, "op", string(op), "result", string(result))
+		if op == cluster.OpDestroy && result == journal.Done {
+			e.log.Info("guest destroyed", event.Key, event.GuestDestroyed, "vmid", vmid)
+		}
 		if recovered != nil {
 			recovered(vmid, op, result)
 		}

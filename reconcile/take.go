@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
@@ -74,7 +75,7 @@ func (e *Engine) refuse(r *report.Refused) {
 	if old := e.source.Refused; old != nil && old.Commit == r.Commit && old.Reason == r.Reason {
 		r.Since = old.Since
 	} else {
-		e.log.Warn("revision refused", "commit", r.Commit, "reason", r.Reason, "error", r.Error)
+		e.log.Warn("revision refused", event.Key, event.RevisionRefused, "commit", r.Commit, "reason", r.Reason, "error", r.Error)
 		e.event(journal.Event{Name: "revision-refused", Revision: r.Commit, Message: r.Reason})
 		e.opts.Hooks.refused(*r)
 	}

@@ -40,8 +40,10 @@ type track struct {
 	convergedAt time.Time         // when it was last in sync
 	revision    string            // the revision that it was last in sync with
 
-	since map[string]time.Time // when each present condition and hold began, by its id
-	now   assessment
+	since  map[string]time.Time // when each present condition and hold began, by its id
+	logged heldSteps            // held steps whose hold was logged
+	ref    guest.Ref            // of logged
+	now    assessment
 }
 
 // assessment is the state of a guest in one cycle. It is final before the report is published.

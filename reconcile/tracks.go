@@ -26,6 +26,7 @@ func (e *Engine) forgetTracks(planned plan.Plan) {
 	}
 	for key := range e.tracks {
 		if !keep[key] && !e.queue.Busy(key.vmid) {
+			e.dropHolds(e.tracks[key])
 			delete(e.tracks, key)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
@@ -20,7 +21,7 @@ func (in *Intake) bringIntoForce(ctx context.Context, accepted Accepted, policy 
 		return err
 	}
 	in.force = InForce{Limits: LimitsOf(policy), Accepted: accepted, Epoch: number, Seen: seen, Since: time.Now()}
-	in.log.InfoContext(ctx, "revision accepted", "revision", accepted.revision.String(), "signer", accepted.revision.Signer().Subject)
+	in.log.InfoContext(ctx, "revision accepted", event.Key, event.RevisionAccepted, "revision", accepted.revision.String(), "signer", accepted.revision.Signer().Subject)
 	if warnings := accepted.Warnings(); len(warnings) > 0 {
 		in.log.WarnContext(ctx, "manifests have warnings", "warnings", warnings)
 	}

@@ -41,7 +41,6 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 	for _, o := range orders {
 		if ordered, ok := o.(journal.Ordered); ok {
 			in.hooks.order(gate.OperationOf(ordered.Order), ordered.State)
-			in.warnOfOrder(ctx, ordered)
 		}
 	}
 	return nil
@@ -72,20 +71,4 @@ func newGuards(accepted Accepted, state journal.State, scope gate.Scope, of func
 func (in *Intake) appendMissing(ctx context.Context, accepted Accepted, policy *verify.Policy) error {
 	state := in.journal.State()
 	return in.journal.Append(ctx, append(newGuards(accepted, state, scopeAfter(state, nil, LimitsOf(policy)), guard.Resume), renamedApprovals(state, policy)...)...)
-}
-
-// warnOfOrder logs an order that has no effect, since the person who signed it waits for one.
-func (in *Intake) warnOfOrder(ctx context.Context, o journal.Ordered) {
-	why := ""
-	switch {
-	case gate.OperationOf(o.Order) == "run":
-		why = "this version does not support one-shot operations"
-	case o.State == journal.OrderExpired:
-		why = "it was signed before this agent's state began, so it may have run already"
-	case o.State == journal.OrderRefused:
-		why = gate.MissingApproveRole(o.Signer)
-	default:
-		return
-	}
-	in.log.WarnContext(ctx, "order has no effect", "order", o.Order, "signer", o.Subject, "commit", o.Commit, "why", why)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gitops-agent/gitsource"
+	"gitops-agent/reconcile/event"
 	"gitops-agent/verify"
 )
 
@@ -46,19 +47,22 @@ func (in *Intake) verifyAgain(ctx context.Context) (Accepted, error) {
 func (in *Intake) resumed(ctx context.Context, accepted Accepted, err error) {
 	next := in.force
 	next.Unverified = err
-	if err != nil {
-		in.log.WarnContext(ctx, "accepted revision does not verify", "error", err)
-	} else {
+	if err == nil {
 		next.Accepted, next.Limits = accepted, LimitsOf(in.checkedBy)
 		if next.Since.IsZero() {
 			now := time.Now()
 			next.Resumed, next.Since, next.Seen = true, now, now
 		}
-		in.log.InfoContext(ctx, "revision resumed", "revision", accepted.revision.String())
 	}
 	changed := (next.Unverified == nil) != (in.force.Unverified == nil) || next.Accepted.Valid() != in.force.Accepted.Valid()
 	if changed {
 		next.Epoch, _ = in.epochs.Advance(func() error { return nil }) // lanes of the earlier epoch stop now, not when the engine processes the change
+	}
+	switch {
+	case err != nil && (in.force.Unverified == nil || in.force.Unverified.Error() != err.Error()):
+		in.log.WarnContext(ctx, "accepted revision does not verify", event.Key, event.RevisionUnverified, "error", err)
+	case err == nil && changed:
+		in.log.InfoContext(ctx, "revision resumed", event.Key, event.RevisionResumed, "revision", accepted.revision.String())
 	}
 	in.force = next
 }

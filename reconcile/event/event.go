@@ -1,0 +1,74 @@
+package event
+
+// Key is the attribute of a log line that names its event.
+const Key = "event"
+
+// Name is the stable name of an event: what it concerns, a dot, and what happened.
+type Name string
+
+// Events of revisions.
+const (
+	RevisionAccepted   Name = "revision.accepted"
+	RevisionResumed    Name = "revision.resumed"    // after a start, or when it verifies again
+	RevisionUnverified Name = "revision.unverified" // the revision in force no longer verifies
+	RevisionRefused    Name = "revision.refused"
+	RevisionConverged  Name = "revision.converged"
+)
+
+// Events of plans and steps.
+const (
+	PlanMade      Name = "plan.made" // with a step that the plan before did not have
+	StepHeld      Name = "step.held"
+	StepReleased  Name = "step.released"  // a step that was held may run
+	StepWithdrawn Name = "step.withdrawn" // a step that was held is no longer planned
+	StepBegun     Name = "step.begun"
+	StepEnded     Name = "step.ended"
+	StepSettled   Name = "step.settled" // the outcome of an open step is known
+)
+
+// Events of orders.
+const (
+	OrderAccepted Name = "order.accepted"
+	OrderExecuted Name = "order.executed"
+	OrderRefused  Name = "order.refused"
+	OrderExpired  Name = "order.expired"
+	OrderUnknown  Name = "order.unknown" // its step may have run
+)
+
+// Events of guests.
+const (
+	GuestDrifted   Name = "guest.drifted"
+	GuestRepaired  Name = "guest.repaired"
+	GuestFailed    Name = "guest.failed"
+	GuestDestroyed Name = "guest.destroyed"
+	GuestRecovered Name = "guest.recovered" // its ownership record was lost and is there again
+)
+
+// Events of guards.
+const (
+	GuardHeld      Name = "guard.held"      // a manifest weakens it, and approvals are missing
+	GuardWithdrawn Name = "guard.withdrawn" // the manifests no longer weaken it
+	GuardWeakened  Name = "guard.weakened"
+)
+
+// Events of the agent's permission to write.
+const (
+	WritesStopped   Name = "writes.stopped"
+	WritesAllowed   Name = "writes.allowed"
+	AgentPaused     Name = "agent.paused"
+	AgentResumed    Name = "agent.resumed"
+	AgentClaimed    Name = "agent.claimed" // this process is about to become the writer of the cluster
+	AgentSuperseded Name = "agent.superseded"
+)
+
+// Names lists every event in the order of the constants.
+func Names() []Name {
+	return []Name{
+		RevisionAccepted, RevisionResumed, RevisionUnverified, RevisionRefused, RevisionConverged,
+		PlanMade, StepHeld, StepReleased, StepWithdrawn, StepBegun, StepEnded, StepSettled,
+		OrderAccepted, OrderExecuted, OrderRefused, OrderExpired, OrderUnknown,
+		GuestDrifted, GuestRepaired, GuestFailed, GuestDestroyed, GuestRecovered,
+		GuardHeld, GuardWithdrawn, GuardWeakened,
+		WritesStopped, WritesAllowed, AgentPaused, AgentResumed, AgentClaimed, AgentSuperseded,
+	}
+}

@@ -1,0 +1,320 @@
+package reconcile_test
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/event"
+	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/pause"
+	"gitops-agent/reconcile/writer"
+)
+
+// logged is a log line with an event.
+type logged struct {
+	name  event.Name
+	level slog.Level
+	attrs map[string]string
+}
+
+// eventLog is a slog.Handler that keeps the lines with an event.
+type eventLog struct {
+	mu    sync.Mutex
+	lines []logged
+}
+
+func (h *eventLog) Enabled(context.Context, slog.Level) bool { return true }
+func (h *eventLog) WithAttrs([]slog.Attr) slog.Handler       { return h }
+func (h *eventLog) WithGroup(string) slog.Handler            { return h }
+
+func (h *eventLog) Handle(_ context.Context, r slog.Record) error {
+	line := logged{level: r.Level, attrs: map[string]string{}}
+	r.Attrs(func(a slog.Attr) bool {
+		line.attrs[a.Key] = a.Value.String()
+		return true
+	})
+	if line.name = event.Name(line.attrs[event.Key]); line.name != "" {
+		delete(line.attrs, event.Key)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.lines = append(h.lines, line)
+	}
+	return nil
+}
+
+// of returns the lines of an event.
+func (h *eventLog) of(name event.Name) []logged {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(h.lines), func(l logged) bool { return l.name != name })
+}
+
+// documented is a row of docs/events.md.
+type documented struct {
+	levels             string
+	required, optional map[string]bool
+}
+
+func documentedEvents(t *testing.T) map[event.Name]documented {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "docs", "events.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[event.Name]documented{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z.]+)` \\|([^|]*)\\|[^|]*\\|([^|]*)\\|$").FindAllStringSubmatch(string(page), -1) {
+		row := documented{levels: m[2], required: map[string]bool{}, optional: map[string]bool{}}
+		for _, a := range regexp.MustCompile("`([a-z_]+)(\\??)`").FindAllStringSubmatch(m[3], -1) {
+			if a[2] == "" {
+				row.required[a[1]] = true
+			} else {
+				row.optional[a[1]] = true
+			}
+		}
+		rows[event.Name(m[1])] = row
+	}
+	return rows
+}
+
+// requireAsDocumented fails unless a line has the level and the attributes of its row.
+func (d documented) requireAsDocumented(t *testing.T, l logged) {
+	t.Helper()
+	if l.level != slog.LevelInfo && !strings.Contains(d.levels, l.level.String()) || l.level == slog.LevelInfo && strings.TrimSpace(d.levels) != "" && !strings.Contains(d.levels, "unless") {
+		t.Errorf("%s: got level %s, want %q", l.name, l.level, d.levels)
+	}
+	for key := range l.attrs {
+		if !d.required[key] && !d.optional[key] {
+			t.Errorf("%s: got attribute %s, want it in docs/events.md", l.name, key)
+		}
+	}
+	for key := range d.required {
+		if _, has := l.attrs[key]; !has {
+			t.Errorf("%s: got no attribute %s, want it as docs/events.md says", l.name, key)
+		}
+	}
+}
+
+// TestEventsAreDocumentedAndHappen compares the events with docs/events.md, and makes each of them happen.
+func TestEventsAreDocumentedAndHappen(t *testing.T) {
+	rows := documentedEvents(t)
+	for _, name := range event.Names() {
+		if _, found := rows[name]; !found {
+			t.Errorf("got no row for %s in docs/events.md, want one", name)
+		}
+	}
+	if got, want := slices.Sorted(maps.Keys(rows)), slices.Sorted(slices.Values(event.Names())); !slices.Equal(got, want) {
+		t.Errorf("docs/events.md: got rows %v, want %v", got, want)
+	}
+	var lines []logged
+	for name, life := range map[string]func(t *testing.T, l *lab, log *eventLog){
+		"approvals": lifeOfApprovals, "drift": lifeOfDrift, "guards": lifeOfGuards, "doubt": lifeOfDoubt, "crash": lifeOfCrash, "loss": lifeOfLoss,
+		"pause": lifeOfPause, "expiry": lifeOfExpiry,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, log := newLab(t, newSim(t, pvesim.Options{})), &eventLog{}
+				l.opts.Logger = slog.New(log)
+				l.files["cluster.yaml"] = clusterYAML
+				life(t, l, log)
+				lines = append(lines, log.lines...)
+			})
+		})
+	}
+	for _, name := range event.Names() {
+		if !slices.ContainsFunc(lines, func(l logged) bool { return l.name == name }) {
+			t.Errorf("got no line of %s, want one", name)
+		}
+	}
+	for _, line := range lines {
+		rows[line.name].requireAsDocumented(t, line)
+	}
+}
+
+// lifeOfApprovals destroys a guest with the second of two approvals. The first one is by a signer without the role.
+func lifeOfApprovals(t *testing.T, l *lab, log *eventLog) {
+	defer l.start()()
+	digest := l.holdDestroy("1")
+	time.Sleep(10 * time.Minute)
+	held := slices.DeleteFunc(log.of(event.StepHeld), func(line logged) bool { return line.attrs["digest"] != digest })
+	if len(held) != 1 || held[0].attrs["guest"] != "VirtualMachine/web-1" || held[0].attrs["reason"] != string(gate.HoldApproval) {
+		t.Errorf("got holds %v in ten minutes, want one", held)
+	}
+	l.push("Approve\n\nGitops-Approve: "+digest+"\n", alice)
+	time.Sleep(time.Minute)
+	if refused := log.of(event.OrderRefused); len(refused) != 1 || !strings.Contains(refused[0].attrs["why"], "approve") {
+		t.Errorf("got refused orders %v, want one that names the role", refused)
+	}
+	if got := log.of(event.OrderExecuted); len(got) != 0 {
+		t.Errorf("got orders executed %v, want none yet", got)
+	}
+	l.approve(digest)
+	eventually(l, "the destroy", func() bool { return l.destroyed(201) })
+	l.converge()
+	time.Sleep(10 * time.Minute)
+	if got := log.of(event.OrderExecuted); len(got) != 1 || got[0].attrs["step"] == "" {
+		t.Errorf("got orders executed %v, want one with its step", got)
+	}
+	if got := log.of(event.GuestDestroyed); len(got) != 1 || got[0].attrs["vmid"] != "201" {
+		t.Errorf("got destroyed guests %v, want 201 once", got)
+	}
+	l.files["bad.yaml"] = "kind: Nothing\n"
+	l.push("not a manifest", alice)
+	time.Sleep(20 * time.Minute)
+	if got := log.of(event.RevisionRefused); len(got) != 1 {
+		t.Errorf("got refusals %v in twenty minutes, want one", got)
+	}
+}
+
+// lifeOfDrift changes a guest by hand, and makes its repair fail for a while. Then it changes it so that a step is held, and changes it back.
+func lifeOfDrift(t *testing.T, l *lab, log *eventLog) {
+	l.files["web.yaml"] = vmYAML("web-1", 201, "state: running", "description: serves the web", "networks: {net0: {bridge: vmbr0}}")
+	l.push("one guest", alice)
+	defer l.start()()
+	l.converge()
+	l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/qemu/201/config$", Kind: pvesim.ErrorText, Text: "not today", Times: 2}))
+	l.ok(l.sim.Edit(201, "description", "by hand"))
+	eventually(l, "the failure", func() bool { return len(log.of(event.GuestFailed)) > 0 })
+	l.converge()
+	bridge := l.sim.Value(201, "net0")
+	l.ok(l.sim.Edit(201, "net0", strings.Replace(bridge, "vmbr0", "vmbr1", 1)))
+	l.digestOfHold(201)
+	l.ok(l.sim.Edit(201, "net0", bridge))
+	l.converge()
+	if got := log.of(event.StepWithdrawn); len(got) != 1 {
+		t.Errorf("got withdrawn steps %v, want one", got)
+	}
+	time.Sleep(30 * time.Minute)
+	drifted, repaired := log.of(event.GuestDrifted), log.of(event.GuestRepaired)
+	byHand := func(line logged) bool { return line.attrs["vmid"] != "201" || line.attrs["cause"] != "cluster" }
+	if d, r := slices.DeleteFunc(drifted, byHand), slices.DeleteFunc(repaired, byHand); len(d) != 2 || len(r) != 2 {
+		t.Errorf("got drift %v and repairs %v, want two of each", d, r)
+	}
+}
+
+// lifeOfGuards weakens a guard without approval, reverts that, and weakens it with one.
+func lifeOfGuards(t *testing.T, l *lab, log *eventLog) {
+	l.files["web.yaml"] = vmYAML("web-1", 201)
+	l.push("one guest", alice)
+	defer l.start()()
+	l.converge()
+	weaker := vmYAML("web-1", 201, "lifecycle: {destroy: allow}")
+	l.files["web.yaml"] = weaker
+	l.push("weaker", alice)
+	eventually(l, "the held guard", func() bool { return len(log.of(event.GuardHeld)) == 1 })
+	l.files["web.yaml"] = vmYAML("web-1", 201)
+	l.push("as before", alice)
+	eventually(l, "its end", func() bool { return len(log.of(event.GuardWithdrawn)) == 1 })
+	l.files["web.yaml"] = weaker
+	l.push("weaker", alice)
+	eventually(l, "the held guard", func() bool { return len(log.of(event.GuardHeld)) == 2 })
+	l.approve(log.of(event.GuardHeld)[1].attrs["digest"])
+	eventually(l, "the weaker guard", func() bool { return len(log.of(event.GuardWeakened)) == 1 })
+	time.Sleep(10 * time.Minute)
+	if held, withdrawn := log.of(event.GuardHeld), log.of(event.GuardWithdrawn); len(held) != 2 || len(withdrawn) != 1 {
+		t.Errorf("got held guards %v and withdrawn ones %v, want two and one", held, withdrawn)
+	}
+}
+
+// lifeOfDoubt loses the reply to an approved call, and starts with a policy under which the revision does not verify.
+func lifeOfDoubt(t *testing.T, l *lab, log *eventLog) {
+	l.files["web.yaml"] = webOnBridge("vmbr0")
+	l.push("one guest", alice)
+	stop := l.start()
+	l.converge()
+	l.files["web.yaml"] = webOnBridge("vmbr1")
+	l.push("another bridge", alice)
+	digest := l.digestOfHold(201)
+	l.ok(l.sim.Inject(pvesim.Fault{Method: "POST", Path: "/qemu/201/config$", Kind: pvesim.DropAfter}))
+	l.approve(digest)
+	eventually(l, "the doubt", func() bool { return len(log.of(event.OrderUnknown)) == 1 })
+	stop()
+	l.policy = l.otherPolicy()
+	stop = l.start()
+	eventually(l, "the stop", func() bool { return len(log.of(event.RevisionUnverified)) == 1 })
+	time.Sleep(time.Hour)
+	if got := log.of(event.RevisionUnverified); len(got) != 1 {
+		t.Errorf("got %d lines of a revision that does not verify in an hour, want one", len(got))
+	}
+	stop()
+}
+
+// lifeOfCrash kills the agent after a call to destroy a guest.
+func lifeOfCrash(_ *testing.T, l *lab, _ *eventLog) {
+	l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}")
+	l.crashAndRecover(cluster.OpDestroy, "after-call", func(l *lab) {
+		delete(l.files, "web.yaml")
+		l.push("destroy", alice)
+	})
+}
+
+// lifeOfLoss claims guests again whose records were lost.
+func lifeOfLoss(_ *testing.T, l *lab, log *eventLog) {
+	l.lostGuests()
+	defer l.start()()
+	l.approve(l.recoverable().Digest)
+	eventually(l, "the claims", func() bool { return len(log.of(event.GuestRecovered)) == 3 })
+}
+
+// lifeOfPause pauses and resumes the agent. Then another agent claims the cluster.
+func lifeOfPause(t *testing.T, l *lab, log *eventLog) {
+	l.opts.Pause = pause.File{Dir: t.TempDir()}
+	l.files["web.yaml"] = vmYAML("web-1", 201, "description: serves the web")
+	l.push("one guest", alice)
+	defer l.start()()
+	l.converge()
+	l.ok(l.opts.Pause.Write(pause.Note{Reason: "kernel update", Since: time.Now()}))
+	eventually(l, "the pause", func() bool { return len(log.of(event.AgentPaused)) == 1 })
+	l.ok(l.sim.Edit(201, "description", "by hand"))
+	time.Sleep(10 * time.Minute)
+	if got := slices.DeleteFunc(log.of(event.StepHeld), func(line logged) bool { return line.attrs["reason"] != string(gate.HoldWritesStopped) }); len(got) != 0 {
+		t.Errorf("got holds %v during a pause, want only that writing stopped", got)
+	}
+	_, err := l.opts.Pause.Remove()
+	l.ok(err)
+	l.converge()
+	other, err := writer.Parse(l.comment())
+	l.ok(err)
+	other.Writer = writer.Mark{Number: 99, Nonce: "ANOTHERANOTHERAN"}
+	l.ok(l.sim.Inject(pvesim.Fault{Method: "GET", Path: "^/pools", Kind: pvesim.CommentBefore, Key: writer.Pool, Value: other.String()}))
+	l.ok(l.sim.Edit(201, "description", "by hand"))
+	eventually(l, "the other agent", func() bool { return len(log.of(event.AgentSuperseded)) == 1 })
+	time.Sleep(10 * time.Minute)
+	if got := log.of(event.AgentSuperseded); len(got) != 1 {
+		t.Errorf("got %d lines of another agent, want one", len(got))
+	}
+}
+
+// lifeOfExpiry lets an approval of nothing expire.
+func lifeOfExpiry(t *testing.T, l *lab, log *eventLog) {
+	l.opts.Poll, l.opts.Tick, l.opts.Resync = time.Hour, time.Hour, time.Hour
+	l.push("Look\n\nGitops-Approve: 00000000000000000000000000000000\n", olga)
+	stop := l.start()
+	time.Sleep(2 * time.Hour)
+	stop()
+	l.files["web.yaml"] = vmYAML("web-1", 201)
+	l.push("one guest", alice)
+	stop = l.start()
+	defer stop()
+	l.push("Look\n\nGitops-Approve: 00000000000000000000000000000000\n", olga)
+	time.Sleep(8 * 24 * time.Hour)
+	states := map[journal.OrderState]int{}
+	for _, o := range l.journal.State().Orders {
+		states[o.State]++
+	}
+	if got := len(log.of(event.OrderExpired)); got != states[journal.OrderExpired] || got == 0 {
+		t.Errorf("got %d lines of expired orders and orders %v, want one each", got, states)
+	}
+}
