@@ -12,40 +12,43 @@ import (
 )
 
 // Inventory lists the guests that the token may see, sorted by vmid, in one call. Node, lock, tags, pool and HA state are
-// current. Name, run state and template lag by up to ten seconds, and are missing for a new guest.
+// current. Name, run state and template lag by up to ten seconds, and are missing for a new guest. The same call lists the nodes, so it is not limited to
+// guests.
 //
 // Source: PVE API, GET /cluster/resources.
 func (r *Reader) Inventory(ctx context.Context) (cluster.Inventory, error) {
 	readAt := time.Now()
-	body, err := r.readRaw(ctx, &exchange{route: routeResources, path: "/cluster/resources?type=vm"})
+	body, err := r.readRaw(ctx, &exchange{route: routeResources, path: "/cluster/resources"})
 	if err != nil {
 		return cluster.Inventory{}, fmt.Errorf("list guests: %w", err)
 	}
-	rows, err := decodeResources(body)
+	rows, offline, err := decodeResources(body)
 	if err != nil {
 		return cluster.Inventory{}, fmt.Errorf("list guests: %w", err)
 	}
 	slices.SortFunc(rows, func(a, b cluster.Row) int { return cmp.Compare(a.VMID, b.VMID) })
 	version := r.version.get(readAt, func() (Version, error) { return r.Version(ctx) })
-	return cluster.Inventory{Rows: rows, ReadAt: readAt, Version: version}, nil
+	return cluster.Inventory{Rows: rows, Offline: offline, ReadAt: readAt, Version: version}, nil
 }
 
-// decodeResources reads the reply of /cluster/resources: {"data":[{"type":…,"vmid":…,…},…]}. It skips rows that are not guests. A row
-// that cannot be read is an error: the list would otherwise look like a list with fewer guests.
+// decodeResources reads the reply of /cluster/resources: {"data":[{"type":…,"vmid":…,…},…]}, and returns the guests and the names of the nodes that are
+// offline. It skips other rows. A guest that cannot be read is an error: the list would otherwise look like a list with fewer guests.
 //
 // It reads the bytes once, because the list is read in every tick. The texts share the memory of the reply.
-func decodeResources(body string) ([]cluster.Row, error) {
+func decodeResources(body string) (rows []cluster.Row, offline []string, err error) {
 	c := &cursor{text: body}
-	var rows []cluster.Row
 	sawData := false
-	err := c.object(func(field string) error {
+	err = c.object(func(field string) error {
 		if field != "data" || c.peek() == 'n' {
 			_, err := c.skip()
 			return err
 		}
 		sawData = true
 		return c.array(func() error {
-			row, err := decodeResource(c)
+			row, isOffline, err := decodeResource(c)
+			if isOffline {
+				offline = append(offline, row.Node)
+			}
 			if err != nil || row.Kind == "" {
 				return err
 			}
@@ -58,24 +61,28 @@ func decodeResources(body string) ([]cluster.Row, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case !sawData:
-		return nil, errNoData
+		return nil, nil, errNoData
 	}
-	return rows, nil
+	slices.Sort(offline)
+	return rows, offline, nil
 }
 
-// decodeResource reads one resource. The row has no kind if the resource is not a guest.
-func decodeResource(c *cursor) (cluster.Row, error) {
-	row := cluster.Row{Status: guest.StatusUnknown}
-	err := c.object(func(field string) error {
+// decodeResource reads one resource. The row has no kind if the resource is not a guest; a field that cannot be read is then no error. IsOffline reports
+// a node that is not part of the cluster now.
+func decodeResource(c *cursor) (row cluster.Row, isOffline bool, err error) {
+	row.Status = guest.StatusUnknown
+	var resource, status string
+	var bad error
+	err = c.object(func(field string) error {
 		text, null, err := c.value()
 		if err != nil || null {
 			return err
 		}
 		switch field {
 		case "type":
-			row.Kind = kindOf(text)
+			resource, row.Kind = text, kindOf(text)
 		case "vmid":
 			row.VMID, err = scalar(text).whole()
 		case "node":
@@ -83,7 +90,7 @@ func decodeResource(c *cursor) (cluster.Row, error) {
 		case "name":
 			row.Name = text
 		case "status":
-			row.Status = statusOf(text, "")
+			status, row.Status = text, statusOf(text, "")
 		case "template":
 			row.Template = scalar(text).flag()
 		case "lock":
@@ -101,9 +108,13 @@ func decodeResource(c *cursor) (cluster.Row, error) {
 		case "maxcpu":
 			row.MaxCPU, err = scalar(text).float()
 		}
-		return err
+		bad = cmp.Or(bad, err)
+		return nil
 	})
-	return row, err
+	if err == nil && row.Kind != "" {
+		err = bad
+	}
+	return row, resource == "node" && status == "offline", err
 }
 
 // kindOf returns the kind of guest for a resource type of Proxmox, "" if the type is not a guest.

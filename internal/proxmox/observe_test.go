@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,12 +120,13 @@ func TestStatus(t *testing.T) {
 
 func TestInventory(t *testing.T) {
 	client := inProcess(t, byPath(t, map[string]reply{
-		"GET /cluster/resources?type=vm": ok(`[
+		"GET /cluster/resources": ok(`[
 				{"type":"lxc","vmid":"200","id":"lxc/200","node":"pve2","status":"stopped","name":"dns","template":"0","maxmem":"536870912","maxcpu":"1.5","maxdisk":0},
 				{"type":"qemu","vmid":100,"id":"qemu/100","node":"pve1","status":"running","name":1234,"template":1,"lock":"backup","tags":"a;b",
 				 "pool":"web","hastate":"started","maxmem":4294967296,"maxcpu":4,"maxdisk":34359738368,"cpu":0.01,"netin":12345678901234},
 				{"type":"qemu","vmid":101,"id":"qemu/101","node":"pve1","status":"unknown"},
-				{"type":"storage","id":"storage/pve1/local","node":"pve1","status":"available"}]`),
+				{"type":"storage","id":"storage/pve1/local","node":"pve1","status":"available","maxdisk":"unknown"},
+				{"status":"offline","node":"pve3","type":"node"},{"status":"online","node":"pve1","type":"node"},{"status":"unknown","node":"pve2","type":"node"}]`),
 		"GET /version": ok(`{"version":"8.4.1","release":"8.4"}`),
 	}))
 	got, err := client.Inventory(t.Context())
@@ -142,6 +144,9 @@ func TestInventory(t *testing.T) {
 	if diff := cmp.Diff(want, got.Rows); diff != "" {
 		t.Errorf("rows (-want +got)\n%s", diff)
 	}
+	if want := []string{"pve3"}; !slices.Equal(got.Offline, want) {
+		t.Errorf("got nodes %v offline, want %v", got.Offline, want)
+	}
 	if got.ReadAt.IsZero() {
 		t.Error("got no ReadAt, want the time")
 	}
@@ -151,7 +156,7 @@ func TestInventory(t *testing.T) {
 }
 
 func TestInventoryReadsTheVersionOnce(t *testing.T) {
-	server := byPath(t, map[string]reply{"GET /cluster/resources?type=vm": ok(`[]`), "GET /version": ok(`{"version":"9.2.11"}`)})
+	server := byPath(t, map[string]reply{"GET /cluster/resources": ok(`[]`), "GET /version": ok(`{"version":"9.2.11"}`)})
 	client := inProcess(t, server)
 	for range 3 {
 		if _, err := client.Inventory(t.Context()); err != nil {

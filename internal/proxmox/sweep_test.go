@@ -140,7 +140,7 @@ func plainReader(b *testing.B, options Options) func(rows []cluster.Row, paralle
 		return readPlain(plain, req)
 	}
 	return func(rows []cluster.Row, parallel int) error {
-		if err := read("/cluster/resources?type=vm"); err != nil {
+		if err := read("/cluster/resources"); err != nil {
 			return err
 		}
 		var group errgroup.Group

@@ -64,7 +64,7 @@ func clusterStatus(c *call) (reply, error) {
 		}
 		o.num("local", local)
 		o.str("level", "")
-		o.num("online", 1-boolToInt(slices.Contains(c.sim.down, n)))
+		o.num("online", boolToInt(c.sim.isOnline(n)))
 		o.num("nodeid", id)
 		o.str("id", "node/"+n)
 		a.add(&o)

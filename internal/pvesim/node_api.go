@@ -1,7 +1,6 @@
 package pvesim
 
 import (
-	"slices"
 	"strings"
 	"time"
 )
@@ -37,10 +36,10 @@ func (s *Sim) nodeRow(name string, in nodeRowKind) *object {
 	o.str("id", "node/"+name)
 	o.str("node", name)
 	o.str("type", "node")
-	if slices.Contains(s.down, name) {
-		o.str("status", "offline")
-	} else {
+	if s.isOnline(name) {
 		o.str("status", "online")
+	} else {
+		o.str("status", "offline")
 	}
 	o.str("level", "")
 	o.num("maxcpu", int64(s.opts.CPUs))

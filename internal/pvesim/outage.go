@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// LoseQuorum takes the majority from the cluster: reads work, and calls that need a writable /etc/pve fail.
+// LoseQuorum takes the majority from the cluster: the first node, which answers, no longer sees the other nodes. Reads work, also of their guests,
+// and calls that need a writable /etc/pve fail.
 func (s *Sim) LoseQuorum() { s.setQuorum(false) }
 
 // RegainQuorum ends LoseQuorum.
@@ -15,6 +16,11 @@ func (s *Sim) setQuorum(quorate bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.noQuorum = !quorate
+}
+
+// isOnline reports whether the node that answers sees another node as a member. The state is locked.
+func (s *Sim) isOnline(name string) bool {
+	return !slices.Contains(s.down, name) && (!s.noQuorum || name == s.opts.Nodes[0])
 }
 
 // StopNode makes a node unreachable: calls for it answer 595. The inventory shows its guests as last seen, and after five minutes without

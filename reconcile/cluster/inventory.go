@@ -10,7 +10,8 @@ import (
 
 // Inventory is one reading of /cluster/resources.
 type Inventory struct {
-	Rows    []Row // sorted by vmid
+	Rows    []Row    // sorted by vmid
+	Offline []string // nodes that are not part of the cluster now, sorted; they may be most of its nodes, so the cluster may have no quorum
 	ReadAt  time.Time
 	Version guest.Version // of the cluster; zero if unknown
 }

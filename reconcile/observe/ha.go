@@ -8,27 +8,34 @@ import (
 	"gitops-agent/reconcile/guest"
 )
 
-// readHA reads the resources of the HA manager for guests whose manifests configure HA: one call for all of them, none if there are none.
-// If the call fails, the last known resource of each guest stays.
-func (o *Observer) readHA(ctx context.Context, vmids []int) {
-	o.haTrouble = ""
-	if len(vmids) == 0 {
-		return
-	}
-	resources, err := o.reader.HA(ctx)
+// haResources are the resources of the HA manager, by vmid.
+type haResources map[int]guest.HA
+
+// keepHA stores the resources of the HA manager for guests whose manifests configure HA: one call for all of them. If the call failed, the last known
+// resource of each guest stays.
+func (o *Observer) keepHA(vmids []int, resources haResources, err error) {
+	o.resources, o.haTrouble = resources, ""
 	if err != nil {
 		o.haTrouble = err.Error()
+	} else if o.resources == nil {
+		o.resources = haResources{}
 	}
 	for _, vmid := range vmids {
-		seen, known := o.seen[vmid]
-		switch {
-		case !known:
-		case err != nil:
-			o.seen[vmid] = withUnknownHA(seen)
-		default:
-			o.seen[vmid] = withHA(seen, resources)
+		if seen, known := o.seen[vmid]; known && o.underHA[vmid] {
+			o.seen[vmid] = o.withKnownHA(seen)
 		}
 	}
+}
+
+// withKnownHA returns the guest with its HA resource as far as the newest answer of the HA manager shows it.
+func (o *Observer) withKnownHA(seen guest.Observed) guest.Observed {
+	switch {
+	case o.haTrouble != "":
+		return withUnknownHA(seen)
+	case o.resources != nil:
+		return withHA(seen, o.resources)
+	}
+	return seen
 }
 
 // withHA returns the guest with its HA resource. The HA manager's list is newer than the inventory.

@@ -1,7 +1,9 @@
 package observe
 
 import (
+	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	"gitops-agent/reconcile/cluster"
@@ -25,6 +27,17 @@ type Observer struct {
 	due       map[int]bool   // guests to read at the next tick, before the sweep
 	chosen    time.Time      // when the sweep chose guests last
 	haTrouble string         // why the resources of the HA manager could not be read
+	resources haResources    // the newest answer of the HA manager; nil without one
+	underHA   map[int]bool   // guests whose manifests configure HA
+
+	vmids   map[int]bool       // the guests that matter
+	current *round             // the newest round; nil if it has ended
+	pending map[Part]time.Time // when the calls that concern no single guest began
+	flying  map[int]flight     // readings that were asked for and have not arrived, by vmid
+	lost    map[int]time.Time  // when a lane found a guest absent, while it is
+	nodes   map[string]*nodeReads
+	mail    mail
+	calls   sync.WaitGroup
 }
 
 // New returns an observer that has not read anything. Tick is the time between two calls of Observe.
@@ -33,6 +46,8 @@ func New(reader cluster.Reader, tick, resync time.Duration) *Observer {
 		reader: reader, tick: tick, resync: resync, check: resync,
 		seen: make(map[int]guest.Observed), absent: make(map[int]cluster.Absence),
 		trouble: make(map[int]string), due: make(map[int]bool),
+		pending: make(map[Part]time.Time), flying: make(map[int]flight), lost: make(map[int]time.Time),
+		nodes: make(map[string]*nodeReads), mail: mail{bell: make(chan struct{}, 1)},
 	}
 }
 
@@ -63,8 +78,10 @@ func (o *Observer) Learn(s Sighting) {
 	switch {
 	case s.Absence != "":
 		o.remove(s.VMID, s.Absence)
+		o.lost[s.VMID] = time.Now() // a reading that began before says less
 	case s.Seen.VMID != 0 && !s.Seen.ReadAt.Before(o.seen[s.VMID].ReadAt):
 		o.seen[s.VMID] = s.Seen
+		delete(o.lost, s.VMID)
 		delete(o.absent, s.VMID)
 		delete(o.trouble, s.VMID)
 	}
@@ -75,11 +92,22 @@ func (o *Observer) Learn(s Sighting) {
 
 // Doubt marks readings that are too old as unknown while the cluster does not answer. Err is why it does not.
 func (o *Observer) Doubt(now time.Time, err error) {
-	for vmid, seen := range o.seen {
-		if now.Sub(seen.ReadAt) > 2*max(o.resync, o.tick) {
-			o.absent[vmid], o.trouble[vmid] = cluster.Unknown, err.Error()
-			o.due[vmid] = true
-		}
+	for vmid := range o.seen {
+		o.doubt(vmid, now, err)
+	}
+}
+
+// DoubtLate marks readings that are too old as unknown while the new reading that was asked for does not arrive.
+func (o *Observer) DoubtLate(now time.Time) {
+	for vmid, f := range o.flying {
+		o.doubt(vmid, now, fmt.Errorf("read guest %d on %s: no reply for %s", vmid, f.node, now.Sub(f.since).Round(time.Second)))
+	}
+}
+
+func (o *Observer) doubt(vmid int, now time.Time, err error) {
+	if seen, known := o.seen[vmid]; known && now.Sub(seen.ReadAt) > 2*max(o.resync, o.tick) {
+		o.absent[vmid], o.trouble[vmid] = cluster.Unknown, err.Error()
+		o.due[vmid] = true
 	}
 }
 
@@ -122,10 +150,12 @@ func (o *Observer) forget(vmids []int) {
 			o.list.forget(vmid)
 		}
 	}
+	o.vmids = wanted
 	keepOnly(o.seen, wanted)
 	keepOnly(o.absent, wanted)
 	keepOnly(o.trouble, wanted)
 	keepOnly(o.due, wanted)
+	keepOnly(o.lost, wanted)
 }
 
 func keepOnly[T any](entries map[int]T, wanted map[int]bool) {

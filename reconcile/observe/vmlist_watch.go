@@ -108,10 +108,14 @@ func (w *vmlistWatch) skipSweep(vmid int) bool {
 	return known
 }
 
-// noteRead compares a full reading, which began after the look, with the reading before it. If the digest changed and the entry did not, the
-// next look decides: the guest may have changed after the last look.
-func (w *vmlistWatch) noteRead(last, seen guest.Observed) {
+// noteRead compares a full reading that began at a time with the reading before it. If the digest changed and the entry did not, the
+// next look decides: the guest may have changed after the last look. The last look may contain a change that a reading from before it lacks.
+func (w *vmlistWatch) noteRead(last, seen guest.Observed, began time.Time) {
 	if w == nil || w.trouble != "" {
+		return
+	}
+	if began.Before(w.readAt) {
+		w.forget(seen.VMID)
 		return
 	}
 	entry, there := w.list.guests[seen.VMID]

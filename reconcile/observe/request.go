@@ -1,0 +1,55 @@
+package observe
+
+import (
+	"time"
+
+	"gitops-agent/reconcile/cluster"
+)
+
+// Request is what one round of readings has to find out.
+type Request struct {
+	VMIDs   []int // the guests that matter, sorted
+	UnderHA []int // those of them whose manifests configure HA
+	Ready   bool  // also ask whether the cluster may be written to, not only if a node is offline
+}
+
+// Progress is what has arrived since the call before.
+type Progress struct {
+	Listed bool  // the list of guests arrived
+	Err    error // why the list of guests could not be read; the round has then ended
+	Ended  bool  // everything that the newest round asked for has arrived
+
+	AskedReady bool  // it was asked whether the cluster may be written to
+	ReadyErr   error // the answer, nil if it may be
+}
+
+// Part names a part of a round, for reports of late replies. It is a label of metrics.
+type Part string
+
+// The parts of a round.
+const (
+	PartList   Part = "list"   // the list of guests
+	PartGuests Part = "guests" // the guests of a node
+	PartHA     Part = "ha"     // the resources of the HA manager
+	PartReady  Part = "ready"  // whether the cluster may be written to
+)
+
+// Pending is a call, or the calls to one node, without a reply.
+type Pending struct {
+	Part  Part
+	Node  string    // of PartGuests
+	Calls int       // guests without a reading; 1 for the other parts
+	Since time.Time // when the oldest of them began
+}
+
+// arrival is the outcome of one call of a round.
+type arrival struct {
+	round *round
+	part  Part
+	began time.Time
+	err   error // of the list, of HA and of ready
+
+	inventory cluster.Inventory
+	resources haResources
+	reading   Reading
+}
