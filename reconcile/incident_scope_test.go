@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -214,6 +215,61 @@ func TestScopeAllowsWhatIsTheSigners(t *testing.T) {
 				l.converge()
 				if created := len(l.sim.Guests()) == 5; created != test.created {
 					t.Errorf("got %+v, want a new guest %t", l.sim.Guests(), test.created)
+				}
+			})
+		})
+	}
+}
+
+// TestIncidentTemplateIsReplacedBeforeItsClone lets a clone wait for a write slot. Wanda may clone every template, and nothing else that the source did not
+// create. If the guest is no longer a template, or another guest has its vmid, nothing is cloned, and the step is held.
+func TestIncidentTemplateIsReplacedBeforeItsClone(t *testing.T) {
+	replaceBy := func(add func(*pvesim.Sim, pvesim.Guest) (int, error), name string) func(*lab) {
+		return func(l *lab) {
+			l.ok(l.sim.RemoveGuest(9000))
+			_, err := add(l.sim, pvesim.Guest{VMID: 9000, Config: "name: " + name + "\nmemory: 512\nscsi0: local-lvm:vm-9000-disk-7,size=1G\n"})
+			l.ok(err)
+		}
+	}
+	noTemplate := func(l *lab) { l.ok(l.sim.Edit(9000, "template", "")) }
+	byName := []string{"VirtualMachine/tmpl-*"}
+	tests := map[string]struct {
+		sources   []string
+		meanwhile func(l *lab)
+		cloned    bool
+	}{
+		"nothing_happens":                    {nil, func(*lab) {}, true},
+		"another_guest_has_the_vmid":         {nil, replaceBy((*pvesim.Sim).AddVM, "tmpl-debian-12"), false},
+		"another_template_has_the_vmid":      {nil, replaceBy((*pvesim.Sim).AddTemplate, "golden"), true},
+		"it_is_no_template_any_more":         {nil, noTemplate, false},
+		"by_name_nothing_happens":            {byName, func(*lab) {}, true},
+		"by_name_another_template":           {byName, replaceBy((*pvesim.Sim).AddTemplate, "golden"), false},
+		"by_name_it_is_no_template_any_more": {byName, noTemplate, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.trustWanda(nil, test.sources)
+				log := l.recordWrites(nil)
+				l.addBusyGuests()
+				l.push("two guests", alice)
+				defer l.start()()
+				l.converge()
+				l.occupyWriteSlots()
+				l.files["web-9.yaml"] = withSource(vmYAML("web-9", 209), "{clone: {template: 9000}}")
+				l.pollNow(l.push("a clone", wanda))
+				l.waitForWaitingCall(209)
+				before := log.count()
+				test.meanwhile(l)
+				l.freeWriteSlots()
+				if test.cloned {
+					l.converge()
+				} else {
+					eventually(l, "the hold", func() bool { _, held := l.heldFor("VirtualMachine/web-9", gate.HoldScope); return held })
+					time.Sleep(10 * time.Minute)
+				}
+				if sent := log.matching(before, regexp.MustCompile("/9000/clone$")); (len(sent) > 0) != test.cloned {
+					t.Errorf("got %q sent, want a clone: %t", sent, test.cloned)
 				}
 			})
 		})

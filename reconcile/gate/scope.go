@@ -213,7 +213,7 @@ func (s Scope) mayClone(a author, ref guest.Ref, vmid int, templates bool) bool 
 	})
 }
 
-// NeedsTemplate returns the guest that a step may clone only because it is a template, or 0.
+// NeedsTemplate returns the guest that a step may clone only because it is a template, or a template with a certain name, or 0.
 func (s Scope) NeedsTemplate(step plan.Step) int {
 	for _, call := range step.Calls {
 		for _, a := range s.limited(step.Guest, FieldSource) {

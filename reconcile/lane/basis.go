@@ -68,8 +68,8 @@ func (b *Basis) desired(vmid int) (*guest.Desired, bool) {
 	return nil, false
 }
 
-// startForbiddenBy returns the part of a guest's manifest that forbids the agent to start it, "" if there is none.
-func (b *Basis) startForbiddenBy(vmid int, now time.Time) string {
+// finishForbiddenBy returns the part of a guest's manifest that forbids a call that finishes an earlier step, "" if there is none.
+func (b *Basis) finishForbiddenBy(op cluster.Op, vmid int, now time.Time) string {
 	d, named := b.desired(vmid)
 	switch {
 	case !named:
@@ -77,7 +77,7 @@ func (b *Basis) startForbiddenBy(vmid int, now time.Time) string {
 		return "mode: observe"
 	case d.Suspend.Active(now):
 		return d.Suspend.String()
-	case d.State == guest.Stopped:
+	case op == cluster.OpStart && d.State == guest.Stopped:
 		return "state: stopped"
 	}
 	return ""

@@ -67,7 +67,7 @@ func (w *Worker) lastCheck(ctx context.Context, basis *Basis, step plan.Step, ca
 }
 
 // checkScope compares what a step touches with what its signers may touch, as the journal records them now. A guest that may be cloned only because it
-// is a template is read again.
+// is a template, or a template with a certain name, is read again.
 func (w *Worker) checkScope(ctx context.Context, basis *Basis, step plan.Step) error {
 	scope := basis.Scope(w.journal.State())
 	if v := scope.Judge(step); v.Held {
@@ -79,13 +79,16 @@ func (w *Worker) checkScope(ctx context.Context, basis *Basis, step plan.Step) e
 	}
 	row, _ := basis.Inventory.Row(template)
 	seen, _, err := w.readAgain(ctx, basis, row)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case seen.Keys["template"].Text != "1":
-		return fmt.Errorf("%w: guest %d is no longer a template", errOutOfScope, template)
-	case w.superseded(basis):
+	}
+	if w.superseded(basis) {
 		return epoch.ErrSuperseded
+	}
+	row.Name, row.Template = seen.Name, seen.Keys["template"].Text == "1"
+	scope.Inventory = cluster.Inventory{Rows: []cluster.Row{row}} // a step clones one guest
+	if v := scope.Judge(step); v.Held {
+		return fmt.Errorf("%w: %s", errOutOfScope, v.Message)
 	}
 	return nil
 }
@@ -113,22 +116,29 @@ func isRisky(step plan.Step, call cluster.Call) bool {
 	return step.Class == guest.Disruptive || step.Class == guest.Destructive
 }
 
-// finishCheck returns the last check of a call that finishes a step of an earlier epoch: writing must be allowed now, and the guest must still be the
-// one that the agent owns.
+// finishCheck returns the last check of a call that finishes a step, perhaps one of an earlier epoch. It does not compare that epoch, since no later plan
+// contains the call. Instead it compares the newest basis, which must last: writing is allowed, the manifest does not forbid the call, and the guest is
+// still the one that the agent owns.
 func (w *Worker) finishCheck(call cluster.Call) cluster.LastCheck {
 	return func(ctx context.Context) error {
 		basis := w.basis()
 		if basis.NoWrites != gate.WritesAllowed {
 			return fmt.Errorf("writing is not allowed now: %s", basis.Why)
 		}
+		if forbidden := basis.finishForbiddenBy(call.Op, call.VMID, time.Now()); forbidden != "" {
+			return fmt.Errorf("the manifest of the guest has %s", forbidden)
+		}
 		if err := w.confirmWriter(ctx, 0); err != nil {
 			return err
 		}
 		seen, proof, err := w.readAgain(ctx, basis, cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node})
-		if err != nil {
+		_, isOwned := w.journal.State().Owned[call.VMID]
+		switch {
+		case err != nil:
 			return err
-		}
-		if _, isOwned := w.journal.State().Owned[call.VMID]; !isOwned || proof.Conflict(seen.Kind) != "" {
+		case w.superseded(basis):
+			return epoch.ErrSuperseded // the step stays open, and the call is made under the next basis
+		case !isOwned || proof.Conflict(seen.Kind) != "":
 			return errReplaced
 		}
 		return nil

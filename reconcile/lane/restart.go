@@ -34,7 +34,7 @@ func (w *Worker) finishRestart(ctx context.Context, step journal.OpenStep, c con
 	down := fmt.Errorf("%s %d does not run after its restart: %w", reboot.Kind, reboot.VMID, errors.Join(c.err, err))
 	rebooted, started, err := w.startedSince(ctx, reboot, step.Time)
 	basis := w.basis()
-	switch forbidden := basis.startForbiddenBy(reboot.VMID, time.Now()); {
+	switch forbidden := basis.finishForbiddenBy(cluster.OpStart, reboot.VMID, time.Now()); {
 	case err != nil:
 		return conclusion{err: errors.Join(down, err), dispatched: c.dispatched}
 	case started, c.result == journal.Unknown && !rebooted:
