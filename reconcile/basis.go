@@ -13,7 +13,7 @@ import (
 // setBasis gives the lanes the present state to work from. A change of the permission to write begins a new epoch.
 func (e *Engine) setBasis(waits func(plan.Step) string) {
 	e.resolveGuards(time.Now())
-	b := &lane.Basis{Cluster: e.opts.Scope.Cluster, Inventory: e.observer.Snapshot().Inventory, Waits: waits, Hanging: e.worker.HangingTasks, Limits: e.force.Limits, Separate: e.opts.Separate}
+	b := &lane.Basis{Cluster: e.opts.Scope.Cluster, Inventory: e.observer.Snapshot().Inventory, Waits: waits, Hanging: e.worker.HangingTasks, Limits: e.force.Limits, Separate: e.opts.Separate, OwnGuests: e.ownGuests}
 	if accepted := e.force.Accepted; accepted.Valid() {
 		b.Revision, b.Guests, b.Policies = accepted.Revision().String(), e.guests, e.policies
 		b.Guards, b.Minimum, b.Weakenings = e.guards.now.Guards, e.opts.Minimum, e.guards.now.Weakenings

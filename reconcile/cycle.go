@@ -73,6 +73,7 @@ func (e *Engine) observe(ctx context.Context) {
 	e.proxmox, e.clusterErr = report.Proxmox{
 		Ready: true, LastSuccess: time.Now(), HAError: e.trouble.HA, VMList: e.observer.VMListStatus(),
 	}, nil
+	e.findOwnGuest()
 	e.claimErr = nil // the next offer of work tries again
 	if e.mayWrite() {
 		e.unassigned = e.assignVMIDs(ctx)

@@ -12,6 +12,7 @@ import (
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/hostguest"
 	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/lane"
@@ -53,6 +54,7 @@ type Options struct {
 	Recover  recovery.Note      // releases claims of guests whose records were lost; the zero value releases none
 	Secrets  secret.Source      // of the secrets that manifests name
 	Minimum  guard.Minimum      // of the guards, whatever is approved
+	Self     hostguest.Facts    // of the machine on which the agent runs; the zero value is no guest of the cluster
 	Logger   *slog.Logger       // nil logs nothing
 	Hooks    Hooks
 }
@@ -88,6 +90,7 @@ type Engine struct {
 	outages     int   // consecutive readings of the cluster that failed
 	trouble     observe.Trouble
 	recovery    recovery.Found // guests that have a marker and no record
+	ownGuests   map[int]bool   // vmids of the guests in which the agent may run itself; replaced, never changed
 	unassigned  error          // why guests without a vmid did not get one
 	tracks      map[trackKey]*track
 	convergence convergence

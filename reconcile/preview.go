@@ -26,6 +26,7 @@ type Preview struct {
 type PreviewPolicy struct {
 	Limits           gate.Limits
 	SeparateApprover bool
+	OwnVMID          int // of the guest in which the agent runs; 0 if it is not known
 }
 
 // NewPreview plans a set of manifests against the present cluster. State is the agent's journal; with the zero State the agent owns nothing.
@@ -46,6 +47,7 @@ func NewPreview(ctx context.Context, reader cluster.Reader, set manifest.Set, re
 		Cluster: set.Cluster.Name, Revision: revision, Guests: guests, Policies: gate.NewPolicies(guests), Guards: resolved.Guards,
 		Minimum: minimum, Weakenings: resolved.Weakenings, VMIDs: set.Cluster.VMIDs,
 		Limits: policy.Limits, Separate: policy.SeparateApprover, Inventory: seen.Inventory, NoWrites: gate.WritesAllowed,
+		OwnGuests: map[int]bool{policy.OwnVMID: policy.OwnVMID != 0},
 	}
 	planned := plan.New(b.Desired(state), seen)
 	b.Waits = plan.NewOrdering(planned, guests, nil, time.Now()).Waits

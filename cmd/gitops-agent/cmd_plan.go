@@ -103,7 +103,7 @@ func previewOf(ctx context.Context, config agent.Config, manifests planview.Subj
 
 // previewPolicy returns the limits of the config's signers. Without a valid policy the agent does not start, and the plan shows no limits.
 func previewPolicy(config agent.Config) reconcile.PreviewPolicy {
-	p := reconcile.PreviewPolicy{SeparateApprover: config.Trust.Guards.SeparateApprover}
+	p := reconcile.PreviewPolicy{SeparateApprover: config.Trust.Guards.SeparateApprover, OwnVMID: config.Proxmox.SelfVMID}
 	if policy, err := config.Policy(); err == nil {
 		p.Limits = intake.LimitsOf(policy)
 	}

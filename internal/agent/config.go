@@ -245,6 +245,9 @@ type ProxmoxConfig struct {
 	VMListFile string `yaml:"vmlist_file"`
 	// VMListCheck is the time within which the agent reads every guest in full, although its version did not change. Default 10 times resync.
 	VMListCheck Duration `yaml:"vmlist_check"`
+	// SelfVMID is the vmid of the guest in which the agent runs. A step that would stop, restart, move or destroy this guest is held. Default: the guest
+	// is detected by its SMBIOS uuid, which only root can read, or by its network addresses.
+	SelfVMID int `yaml:"self_vmid"`
 }
 
 // Duration is a time.Duration that is written as "30s" in YAML.
@@ -352,6 +355,8 @@ func (c *Config) check() error {
 	}
 	refuse(len(c.Proxmox.Endpoints) == 0, "proxmox.endpoints is required: https://host:8006 of at least one node")
 	refuse(c.Proxmox.TokenFile == "", "proxmox.token_file is required: a file with one line, user@realm!name=secret")
+	refuse(c.Proxmox.SelfVMID != 0 && c.Proxmox.SelfVMID < 100,
+		fmt.Sprintf("proxmox.self_vmid: got %d, want the vmid of the guest in which the agent runs, 100 or more", c.Proxmox.SelfVMID))
 	refuse(c.Parallel < 0, fmt.Sprintf("parallel must be positive: got %d, want 1 or more, or remove the line for the default 8", c.Parallel))
 	refuse(c.Limits.GuestsPerNode < 0, fmt.Sprintf("limits.guests_per_node must be positive: got %d, want 1 or more, or remove the line for the default 4", c.Limits.GuestsPerNode))
 	refuse(c.Limits.CopiesPerStorage < 0, fmt.Sprintf("limits.copies_per_storage must be positive: got %d, want 1 or more, or remove the line for the default 2", c.Limits.CopiesPerStorage))

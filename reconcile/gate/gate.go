@@ -23,7 +23,8 @@ const (
 	HoldDestroyLimit  HoldReason = "destroy-limit"  // too many calls to destroy a guest were sent in 24 hours
 	HoldEmptyDesired  HoldReason = "empty-desired"  // no manifest names any guest, so nothing is destroyed
 	HoldObserve       HoldReason = "observe-mode"
-	HoldScope         HoldReason = "scope" // the signer who wrote a field may not touch what the step touches; approvals have no effect
+	HoldOwnGuest      HoldReason = "own-guest" // it would stop, restart, move or destroy the guest in which the agent runs; approvals have no effect
+	HoldScope         HoldReason = "scope"     // the signer who wrote a field may not touch what the step touches; approvals have no effect
 	HoldSuspended     HoldReason = "suspended"
 	HoldTaskHangs     HoldReason = "task-hangs" // two tasks hang on the node, so it gets no further one
 	HoldWindow        HoldReason = "window"     // the guest may restart only within lifecycle.window
@@ -41,7 +42,7 @@ const (
 // HoldReasons lists every reason, for metrics that start at zero.
 func HoldReasons() []HoldReason {
 	return []HoldReason{
-		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldGuard, HoldObserve, HoldRecreateDenied, HoldScope, HoldSuspended, HoldTaskHangs, HoldVolumeInUse,
+		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldGuard, HoldObserve, HoldOwnGuest, HoldRecreateDenied, HoldScope, HoldSuspended, HoldTaskHangs, HoldVolumeInUse,
 		HoldVolumeUsersUnknown, HoldWaits, HoldWindow, HoldWritesStopped,
 	}
 }
@@ -61,6 +62,7 @@ type Gate struct {
 	Destroyed         int                         // number of calls to destroy a guest that were sent in the last 24 hours, with any outcome; running destroys included
 	MaxDestroy        int                         // highest number of destroys in 24 hours; 0 allows none
 	Scope             Scope                       // what the signers may touch
+	OwnGuests         map[int]bool                // vmids of the guests in which the agent may run itself
 	NoWrites          string                      // why the agent may not write now; "" if it may
 	HangingTasks      map[string]int              // number of tasks by node that still run after their time; nil if there are none
 	Waits             func(step plan.Step) string // returns the dependency or lower wave that the step waits for, "" if none; no step waits if nil
@@ -124,8 +126,10 @@ func (g Gate) Judge(step plan.Step) Verdict {
 	case policy.Suspend.Active(g.Now):
 		return held(HoldSuspended, policy.Suspend.String(), "remove spec.suspend")
 	}
-	if v := g.Scope.Judge(step); v.Held {
-		return v
+	for _, judge := range []func(plan.Step) Verdict{g.Scope.Judge, g.judgeOwnGuest} {
+		if v := judge(step); v.Held {
+			return v
+		}
 	}
 	switch {
 	case g.hangingNode(step) != "":

@@ -27,6 +27,7 @@ type Basis struct {
 	VMIDs      manifest.Range    // of the Cluster
 	Inventory  cluster.Inventory
 	Seen       map[int]guest.Observed // every guest that was read, by vmid; nil if no step can affect a volume
+	OwnGuests  map[int]bool           // vmids of the guests in which the agent may run itself
 	NoWrites   gate.WriteStop
 	Why        string                                        // why nothing may be written
 	Waits      func(step plan.Step) string                   // what a step has to wait for; nil never waits
@@ -93,7 +94,7 @@ func (b *Basis) Gate(state journal.State, now time.Time) gate.Gate {
 	g := gate.Gate{
 		Cluster: b.Cluster, Now: now, Policies: b.Policies, Remembered: state.Guarded, Owned: state.Owned,
 		Approvals: gate.NewApprovals(state.Orders), RequiredApprovals: b.Guards.Approvals, NamedGuests: len(b.Guests), MaxDestroy: b.Guards.MaxDestroysPerDay,
-		Minimum: b.Minimum, Destroyed: len(state.Destroys), Waits: b.Waits, SeparateApprover: b.Separate, Scope: b.Scope(state),
+		Minimum: b.Minimum, Destroyed: len(state.Destroys), Waits: b.Waits, SeparateApprover: b.Separate, Scope: b.Scope(state), OwnGuests: b.OwnGuests,
 	}
 	if b.Hanging != nil {
 		g.HangingTasks = b.Hanging(state, now)

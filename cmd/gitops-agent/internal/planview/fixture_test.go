@@ -46,7 +46,7 @@ func fixtureDocument() Document {
 
 func fixture() []plannedGuest {
 	return []plannedGuest{
-		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), outOfScope(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(),
+		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), ownGuest(), outOfScope(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(),
 		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
 	}
 }
@@ -233,6 +233,17 @@ func taskHangs() plannedGuest {
 	return plannedGuest{
 		plan:     plan.Guest{Ref: ref(guest.VirtualMachine, "files-2", 220), Node: "pve1", Managed: true, Origin: at("guests/files.yaml", 20, 1), Steps: []plan.Step{start}},
 		verdicts: []gate.Verdict{held(gate.HoldTaskHangs, "2 tasks hang on pve1", "look at the tasks of this node in Proxmox, and stop those that will not end")},
+	}
+}
+
+// ownGuest is the guest in which the agent runs.
+func ownGuest() plannedGuest {
+	shutdown := step(cluster.OpShutdown, guest.Disruptive, "state: stopped")
+	shutdown.Calls = []cluster.Call{{Op: cluster.OpShutdown, Node: "pve1"}}
+	return plannedGuest{
+		plan: plan.Guest{Ref: ref(guest.VirtualMachine, "ops-1", 225), Node: "pve1", Managed: true, Origin: at("guests/ops.yaml", 1, 1), Steps: []plan.Step{shutdown}},
+		verdicts: []gate.Verdict{held(gate.HoldOwnGuest, "the agent runs in guest 225, and would stop itself",
+			"do it by hand in Proxmox; if the agent runs elsewhere, set proxmox.self_vmid in its config")},
 	}
 }
 

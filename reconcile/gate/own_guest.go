@@ -1,0 +1,31 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
+)
+
+// judgeOwnGuest holds a step that would stop, restart, move or destroy the guest in which the agent runs: the agent would end before it could finish
+// the step, and nothing would start the guest again.
+func (g Gate) judgeOwnGuest(step plan.Step) Verdict {
+	if !g.OwnGuests[step.Guest.VMID] || !slices.ContainsFunc(step.Calls, endsGuest) {
+		return Verdict{}
+	}
+	return held(HoldOwnGuest, fmt.Sprintf("the agent runs in guest %d, and would stop itself", step.Guest.VMID),
+		"do it by hand in Proxmox; if the agent runs elsewhere, set proxmox.self_vmid in its config")
+}
+
+// endsGuest reports whether a call stops, restarts, moves or destroys its guest.
+func endsGuest(call cluster.Call) bool {
+	switch call.Op {
+	case cluster.OpHAAdd, cluster.OpHASet:
+		return call.Params["state"] == "stopped" || call.Params["state"] == "disabled"
+	case cluster.OpMigrate, cluster.OpReboot, cluster.OpTemplate, cluster.OpDestroy:
+		return true
+	}
+	return call.Op.Reaches() == guest.StatusStopped
+}
