@@ -35,6 +35,7 @@ type site struct {
 	control string // URL of the simulator's control endpoint
 	address string // of the agent's status page
 	agent   *exec.Cmd
+	took    time.Duration // from the last push of pushed to convergence
 }
 
 var killer = sigtest.Identity{Subject: "alice@lab.test", Issuer: "https://issuer.test"}
