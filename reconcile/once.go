@@ -15,6 +15,9 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 	e.take(ctx, e.intake.Poll(ctx))
 	e.cycle(ctx, true)
 	for range len(e.guests) + 2 { // a guest may release another one that waits for it, and each guest once
+		if e.isIdle() && e.Report().Converged {
+			break // every guest has been read, and no step followed
+		}
 		if err := e.awaitClaim(ctx); err != nil {
 			return e.Report(), err
 		}
@@ -23,12 +26,17 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 		}
 		e.observer.DueAll()
 		e.cycle(ctx, true)
-		if e.queue.Depth() == 0 && e.lanes.isEmpty() && !e.claimWaits { // in this order: a lane posts its result before it ends
+		if e.isIdle() {
 			break
 		}
 	}
 	e.queue.Close()
 	return e.Report(), e.cycleError()
+}
+
+// isIdle reports whether no lane is busy, no result of a lane waits for the engine, and no work waits for a claim of the cluster.
+func (e *Engine) isIdle() bool {
+	return e.queue.Depth() == 0 && e.lanes.isEmpty() && !e.claimWaits // in this order: a lane posts its result before it ends
 }
 
 // awaitClaim waits until a claim of the cluster that work waits for is decided. Most often there is none.

@@ -97,7 +97,7 @@ func (w *Worker) arrived(ctx context.Context, call cluster.Call) (bool, error) {
 
 // freshRow returns the guest's row of a new inventory. Its node and lock are current; its run state may lag.
 func (w *Worker) freshRow(ctx context.Context, vmid int) (cluster.Row, bool, error) {
-	inventory, err := w.cluster.Inventory(ctx)
+	inventory, err := w.inventory.read(ctx)
 	if err != nil {
 		return cluster.Row{}, false, err
 	}

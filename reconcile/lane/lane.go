@@ -41,6 +41,7 @@ type Worker struct {
 	hooks   Hooks
 	confirm func(ctx context.Context, recent time.Duration) error
 
+	inventory  *inventoryReader
 	taskTimes  cluster.TaskTimes
 	hanging    hangingTasks
 	fillsSeen  sync.Map   // ids of open steps: a volume that their calls created cannot be gone again without the agent having seen it
@@ -58,7 +59,7 @@ func New(opts Options) *Worker {
 	return &Worker{
 		cluster: opts.Cluster, journal: opts.Journal, vault: opts.Vault, epochs: opts.Epochs, basis: opts.Basis, stepID: opts.StepID, hooks: opts.Hooks,
 		volumes: opts.Volumes, refused: make(map[int]bool), confirm: opts.Confirm,
-		taskTimes: opts.TaskTimes, hanging: hangingTasks{tasks: make(map[int]*HangingTaskError), looked: make(map[int]bool)},
+		inventory: &inventoryReader{reader: opts.Cluster}, taskTimes: opts.TaskTimes, hanging: hangingTasks{tasks: make(map[int]*HangingTaskError), looked: make(map[int]bool)},
 	}
 }
 

@@ -39,9 +39,10 @@ type Result struct {
 // turn is the state of one turn.
 type turn struct {
 	Result
-	uses      []queue.Resource // what the turn may use together with other guests
-	last      plan.Step        // the last step that was executed
-	rewritten bool             // the size of a disk was written again, since the volume is larger than its text
+	uses      []queue.Resource  // what the turn may use together with other guests
+	last      plan.Step         // the last step that was executed
+	rewritten bool              // the size of a disk was written again, since the volume is larger than its text
+	kept      *cluster.Snapshot // the reading that serves the next step too, since nothing but records followed it; nil if none does
 }
 
 // stepOSType returns the operating system type by which Proxmox interprets the secrets of a step: for a create that of the manifest, else
@@ -78,7 +79,7 @@ func (w *Worker) Work(ctx context.Context, vmid int, uses []queue.Resource) (res
 func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 	basis := w.basis()
 	state := w.journal.State()
-	got, err := w.look(ctx, basis, t)
+	got, err := w.lookOrKept(ctx, basis, t)
 	if err != nil {
 		return false, err
 	}
@@ -99,6 +100,7 @@ func (w *Worker) advance(ctx context.Context, t *turn) (again bool, err error) {
 	case !ok:
 		return false, nil
 	case step.TakesOwnership:
+		t.kept = &got
 		return true, w.takeOwnership(ctx, basis, step, verdict, t)
 	case slices.ContainsFunc(step.Uses(), func(s queue.Resource) bool { return !slices.Contains(t.uses, s) }):
 		return false, nil // the engine offers the guest again with what this step uses
@@ -175,21 +177,36 @@ func newUUID(clusterName string, call cluster.Call, owned journal.Owned) string 
 	return cmp.Or(guest.CreationUUID(call.Params), ownership.UUID(clusterName, owned.VMID, owned.Identity))
 }
 
+// lookOrKept returns the reading that the last step kept, or a new one.
+func (w *Worker) lookOrKept(ctx context.Context, basis *Basis, t *turn) (cluster.Snapshot, error) {
+	if kept := t.kept; kept != nil {
+		t.kept = nil
+		return *kept, nil
+	}
+	return w.look(ctx, basis, t)
+}
+
 // look reads the guest, its run state included, since the inventory lags. It takes a new inventory if the guest is not where the old one has
 // it.
 func (w *Worker) look(ctx context.Context, basis *Basis, t *turn) (cluster.Snapshot, error) {
 	got := cluster.Snapshot{Inventory: basis.Inventory, Guests: map[int]guest.Observed{}, Absent: map[int]cluster.Absence{}}
 	row, listed := got.Inventory.Row(t.VMID)
-	if t.last.Op == cluster.OpPool {
+	switch {
+	case t.last.Op == cluster.OpPool:
 		listed = false // only the inventory contains the pool, and this inventory is older than the step
+	case !listed:
+		row, listed = createdRow(t.last)
 	}
 	reading := observe.Reading{Err: observe.ErrMoved}
-	if listed {
+	switch {
+	case listed:
 		reading = w.find(ctx, row, true, got.Inventory.Version)
+	case t.Steps == 0:
+		reading = w.find(ctx, cluster.Row{VMID: t.VMID}, false, got.Inventory.Version)
 	}
-	if errors.Is(reading.Err, observe.ErrMoved) {
+	if errors.Is(reading.Err, observe.ErrMoved) || !listed && reading.Absence == cluster.Hidden {
 		var err error
-		if got.Inventory, err = w.cluster.Inventory(ctx); err != nil {
+		if got.Inventory, err = w.inventory.read(ctx); err != nil {
 			return got, fmt.Errorf("list guests: %w", err)
 		}
 		if row, listed = got.Inventory.Row(t.VMID); !listed {
@@ -208,6 +225,16 @@ func (w *Worker) look(ctx context.Context, basis *Basis, t *turn) (cluster.Snaps
 	t.Seen, t.Absence = observe.WithHAFor(ctx, w.cluster, basis.Guests, reading.Seen), ""
 	got.Guests[t.VMID] = t.Seen
 	return got, nil
+}
+
+// createdRow returns where the guest of a step that has just created it is. A guest of a pool is not there, since only the inventory contains the pool,
+// and neither is a clone, which Proxmox may still be moving.
+func createdRow(step plan.Step) (cluster.Row, bool) {
+	if step.Op != cluster.OpCreate || len(step.Calls) == 0 {
+		return cluster.Row{}, false
+	}
+	call := step.Calls[0]
+	return cluster.Row{Kind: call.Kind, VMID: call.VMID, Node: call.Node}, call.CloneOf == 0 && call.Params["pool"] == ""
 }
 
 // find reads a guest with its present run state.
