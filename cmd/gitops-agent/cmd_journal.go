@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/journalview"
 	"gitops-agent/cmd/gitops-agent/internal/term"
@@ -23,21 +24,25 @@ func newJournalCommand(p *program) *cobra.Command {
 }
 
 func newJournalShowCommand(p *program) *cobra.Command {
-	var opts journalOptions
+	var opts journalShowOptions
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Print the records of the journal",
 		Long: help(`Prints the records of the journal, oldest first: accepted revisions, begun, dispatched and ended steps, ownership of guests, and the
-results of signed orders.`, ending{term.ExitDone, "done"}, ending{term.ExitError, "there is no journal, or it is damaged; readable records are printed"}),
+results of signed orders. Flags select records; with several flags, a record must match each of them. The records of a step match by what its
+first record says.`, ending{term.ExitDone, "done"}, ending{term.ExitError, "there is no journal, or it is damaged; readable records are printed"}),
 		Example: `  gitops-agent journal show | tail
-  gitops-agent journal show -o json | jq '.records[] | select(.begun.vmid == 201)'`,
+  gitops-agent journal show --guest VirtualMachine/web-1 --since 24h
+  gitops-agent journal show --signer alice@example.org --step destroy
+  gitops-agent journal show --revision 3f2a9c1 -o json | jq '.records[].begun.op'`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			opts.config = p.config
-			return runJournalShow(p.out, opts)
+			return runJournalShow(p.out, opts, time.Now())
 		},
 	}
 	cmd.Flags().StringVar(&opts.dir, "dir", "", "read the journal in this `directory` instead of the config's")
+	opts.flags(cmd, p)
 	outputFlag(cmd, &opts.output, outputText, outputJSON)
 	return cmd
 }
@@ -72,14 +77,6 @@ func (o journalOptions) journalDir() (string, error) {
 	}
 	config, err := readConfig(o.config)
 	return config.JournalDir(), err
-}
-
-func runJournalShow(out io.Writer, opts journalOptions) error {
-	dir, err := opts.journalDir()
-	if err != nil {
-		return err
-	}
-	return journalview.Show(out, dir, opts.output == outputJSON)
 }
 
 func runJournalVerify(out io.Writer, opts journalOptions) error {

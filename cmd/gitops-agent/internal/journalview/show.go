@@ -11,27 +11,37 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
-// showDocument is the JSON result of Show.
-type showDocument struct {
-	SchemaVersion int              `json:"schemaVersion"`
-	Records       []journal.Record `json:"records"`
+// ShowOptions name the journal to print.
+type ShowOptions struct {
+	Dir    string
+	Filter Filter
+	JSON   bool
 }
 
-// Show prints every record, oldest first: one line each, or as one JSON document. If the journal is damaged, it prints the readable records and
-// returns an error.
-func Show(out io.Writer, dir string, asJSON bool) error {
-	document := showDocument{term.SchemaVersion, []journal.Record{}}
-	_, err := journal.Read(dir, func(r journal.Record) error {
-		if asJSON {
-			document.Records = append(document.Records, r)
+// Show prints every record that the filter selects, oldest first: one line each, or as one JSON document. It keeps no records, so the memory that it
+// needs does not grow with the journal. If the journal is damaged, it prints the readable records and returns an error.
+func Show(out io.Writer, opts ShowOptions) error {
+	selected := newSelection(opts.Filter)
+	show, end := printer(out, opts.JSON)
+	_, err := journal.Read(opts.Dir, func(r journal.Record) error {
+		if !selected.selects(r) {
 			return nil
 		}
-		return writeRecord(out, r)
+		return show(r)
 	})
-	if asJSON && !errors.Is(err, fs.ErrNotExist) {
-		err = cmp.Or(term.WriteJSON(out, document), err)
+	if !errors.Is(err, fs.ErrNotExist) {
+		err = cmp.Or(end(), err)
 	}
-	return withDirHint(dir, err)
+	return withDirHint(opts.Dir, err)
+}
+
+// printer returns a function that prints a record, and one that ends the output.
+func printer(out io.Writer, asJSON bool) (show func(journal.Record) error, end func() error) {
+	if !asJSON {
+		return func(r journal.Record) error { return writeRecord(out, r) }, func() error { return nil }
+	}
+	document := term.NewJSONList(out, "records")
+	return func(r journal.Record) error { return document.Add(r) }, document.Close
 }
 
 // withDirHint adds the directory and a remedy to the error for a journal that does not exist.
