@@ -22,6 +22,10 @@ func newControl(sim *pvesim.Sim) http.Handler {
 	mux.HandleFunc("GET /config/{vmid}", func(w http.ResponseWriter, r *http.Request) { readConfig(w, r, sim) })
 	mux.HandleFunc("GET /held", func(w http.ResponseWriter, r *http.Request) { waitHeld(w, r, sim) })
 	mux.HandleFunc("POST /faults", func(w http.ResponseWriter, r *http.Request) { inject(w, r, sim) })
+	mux.HandleFunc("DELETE /faults", func(w http.ResponseWriter, _ *http.Request) {
+		sim.ClearFaults()
+		w.WriteHeader(http.StatusNoContent)
+	})
 	mux.HandleFunc("POST /edit", func(w http.ResponseWriter, r *http.Request) { edit(w, r, sim) })
 	mux.HandleFunc("POST /nodes/{node}", func(w http.ResponseWriter, r *http.Request) { setNode(w, r, sim) })
 	mux.HandleFunc("POST /quorum", func(w http.ResponseWriter, r *http.Request) { setQuorum(w, r, sim) })
@@ -95,6 +99,7 @@ func waitHeld(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
 type faultRequest struct {
 	Kind        pvesim.FaultKind `json:"kind"`
 	Method      string           `json:"method"`
+	Writes      bool             `json:"writes"`
 	Path        string           `json:"path"`
 	VMID        int              `json:"vmid"`
 	Nth         int              `json:"nth"`
@@ -123,7 +128,7 @@ func inject(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
 		}
 	}
 	err := sim.Inject(pvesim.Fault{
-		Kind: q.Kind, Method: q.Method, Path: q.Path, VMID: q.VMID, Nth: q.Nth, Times: q.Times, Chance: q.Chance, Delay: delay,
+		Kind: q.Kind, Method: q.Method, Writes: q.Writes, Path: q.Path, VMID: q.VMID, Nth: q.Nth, Times: q.Times, Chance: q.Chance, Delay: delay,
 		Status: q.Status, Text: q.Text, Phase: q.Phase, Key: q.Key, Value: q.Value, AfterActing: q.AfterActing,
 	})
 	if err != nil {

@@ -137,6 +137,13 @@ func TestControl(t *testing.T) {
 	if got := <-replied; got != "200 OK" {
 		t.Errorf("released call: got %s, want 200 OK", got)
 	}
+	r.post("/faults", `{"kind":"error-text","writes":true}`)
+	if status, _ := r.do(http.MethodDelete, r.control+"/faults", "", ""); !strings.HasPrefix(status, "204") {
+		t.Errorf("DELETE /faults: got %s, want 204", status)
+	}
+	if status, text := r.do(http.MethodPut, r.api+"/api2/json/nodes/pve1/qemu/1001/config", "onboot=0", "application/x-www-form-urlencoded"); status != "200 OK" {
+		t.Errorf("write after the faults were removed: got %s %s, want 200 OK", status, text)
+	}
 	_, text := r.do(http.MethodGet, r.control+"/counters", "", "")
 	var counters struct{ Effects map[string]map[string]int }
 	if err := json.Unmarshal([]byte(text), &counters); err != nil {

@@ -22,6 +22,7 @@ type options struct {
 	nodes, release                         string
 	latency                                string
 	taskTime, period, cache, authDelay     time.Duration
+	haDelay                                time.Duration
 	token                                  string
 	tokenOut, certOut, addrOut, controlOut string
 	vmlist                                 string
@@ -37,6 +38,7 @@ It prints the address, an API token, the certificate's fingerprint, and the addr
   GET  /config/{vmid}          the config file of a guest
   GET  /held?n=1&timeout=10s   waits until n calls are held
   POST /faults                 {"kind":"hold-before","method":"POST","path":"/status/start$","vmid":100}
+  DELETE /faults               removes faults; held calls stay held
   POST /release                lets held calls continue
   POST /edit                   {"vmid":100,"key":"memory","value":"4096"} changes a config without the API
   POST /nodes/{node}           {"state":"stopped"}, "started" or "rebooted", the last with {"takes":"30s"}
@@ -69,6 +71,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	fs.DurationVar(&o.taskTime, "task-time", 50*time.Millisecond, "`time` that a task takes")
 	fs.DurationVar(&o.period, "resources-period", 0, "how old /cluster/resources may be; a real cluster has 10s")
 	fs.DurationVar(&o.cache, "resources-cache", 0, "how long each of three front workers keeps /cluster/resources; a real cluster has 2s")
+	fs.DurationVar(&o.haDelay, "ha-delay", 0, "`time` until the HA manager acts; default 10s, as on a real cluster")
 	fs.DurationVar(&o.authDelay, "unauthorized-delay", 0, "`time` before a 401; a real node waits 3s")
 	fs.StringVar(&o.token, "token", "gitops@pve!agent", "`name` of the token to print: gitops@pve!agent, gitops@pve!ro or root@pam!full")
 	fs.StringVar(&o.tokenOut, "token-out", "", "write the token to this `file`")
@@ -100,7 +103,7 @@ func (o *options) simulator() pvesim.Options {
 	}
 	opts := pvesim.Options{
 		Nodes: strings.Split(o.nodes, ","), Guests: o.guests, Seed: o.seed, TaskTime: taskTime, Version: o.release,
-		ResourcesPeriod: o.period, ResourcesCache: o.cache, VMListFile: o.vmlist, UnauthorizedDelay: o.authDelay,
+		ResourcesPeriod: o.period, ResourcesCache: o.cache, VMListFile: o.vmlist, UnauthorizedDelay: o.authDelay, HADelay: o.haDelay,
 	}
 	if o.latency == recordedLatency {
 		opts.Latencies = pvesim.RecordedLatencies()

@@ -37,6 +37,7 @@ const (
 // Fault describes what goes wrong in which calls. Zero fields match every call.
 type Fault struct {
 	Method string
+	Writes bool    // only calls with a method other than GET
 	Path   string  // regular expression on the path below /api2/json
 	VMID   int     // in the path, or in the parameter vmid or newid
 	Nth    int     // the first matching call that is affected, counting from 1; default 1
@@ -98,7 +99,7 @@ func (s *Sim) ClearFaults() {
 }
 
 func (f *fault) matches(c *call) bool {
-	if f.Method != "" && f.Method != c.method || !f.path.MatchString(c.path) {
+	if f.Method != "" && f.Method != c.method || f.Writes && c.method == http.MethodGet || !f.path.MatchString(c.path) {
 		return false
 	}
 	id := itoa(f.VMID)

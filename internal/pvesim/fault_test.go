@@ -71,6 +71,10 @@ func TestFaultTimes(t *testing.T) {
 				t.Fatalf("five calls: got %v, want the second and third to fail", got)
 			}
 		}
+		inject(t, c.sim, Fault{Kind: ErrorText, Text: "x", Writes: true})
+		if read, write := c.call("GET", "/version").status, c.call("POST", "/pools", "poolid", "a").status; read != 200 || write != 500 {
+			t.Errorf("a fault of writes: got %d from a read and %d from a write, want 200 and 500", read, write)
+		}
 		if err := c.sim.Inject(Fault{Kind: "nonsense"}); err == nil {
 			t.Error("unknown kind: got no error, want one")
 		}
