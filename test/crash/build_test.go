@@ -1,0 +1,97 @@
+//go:build integration
+
+package crash
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// clockVariable is the environment variable with the path of a process's clock file. A program of a user does not contain it.
+const clockVariable = "GITOPS_CRASH_CLOCK"
+
+// clockSource is added to package time of the programs under test. The file has two numbers: seconds to add to the wall clock, and nanoseconds
+// to add to the monotonic clock. Timers are not affected.
+const clockSource = `package time
+
+import (
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+)
+
+var crashClock = openCrashClock()
+
+func openCrashClock() *[2]int64 {
+	name, ok := syscall.Getenv("` + clockVariable + `")
+	if !ok {
+		return new([2]int64)
+	}
+	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		panic("open the clock file: " + err.Error())
+	}
+	data, err := syscall.Mmap(fd, 0, 16, syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		panic("map the clock file: " + err.Error())
+	}
+	return (*[2]int64)(unsafe.Pointer(&data[0]))
+}
+
+func crashOffset(i int) int64 {
+	if crashClock == nil {
+		return 0
+	}
+	return atomic.LoadInt64(&crashClock[i])
+}
+`
+
+// buildPrograms builds the agent and the simulator with a clock that the harness sets, and returns their folder.
+func buildPrograms(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	goroot, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	original := filepath.Join(strings.TrimSpace(string(goroot)), "src", "time", "time.go")
+	text, err := os.ReadFile(original)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := string(text)
+	for old, now := range map[string]string{
+		"sec, nsec, mono := runtimeNow()\n": "sec, nsec, mono := runtimeNow()\n\tsec += crashOffset(0)\n\tif mono != 0 {\n\t\tmono += crashOffset(1)\n\t}\n",
+		"runtimeNano()-startNano, t.ext)":   "runtimeNano()+crashOffset(1)-startNano, t.ext)",
+		"t.ext, runtimeNano()-startNano)":   "t.ext, runtimeNano()+crashOffset(1)-startNano)",
+	} {
+		if strings.Count(changed, old) != 1 {
+			t.Fatalf("got %d places with %q in %s, want one: adapt this function to the version of Go", strings.Count(changed, old), old, original)
+		}
+		changed = strings.Replace(changed, old, now, 1)
+	}
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {
+		original: write("time.go", changed),
+		filepath.Join(filepath.Dir(original), "crash_clock.go"): write("crash_clock.go", clockSource),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-overlay", write("overlay.json", string(overlay)), "-o", dir+"/",
+		"gitops-agent/cmd/gitops-agent", "gitops-agent/cmd/pvesim")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return dir
+}

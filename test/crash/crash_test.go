@@ -1,0 +1,273 @@
+//go:build integration
+
+package crash
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gitops-agent/reconcile/gate"
+)
+
+var (
+	crashSeeds  = flag.Int("crash-seeds", 20, "number of worlds")
+	crashFirst  = flag.Uint64("crash-first", 0, "seed of the first world")
+	crashRounds = flag.Int("crash-rounds", 2, "rounds of a world")
+	crashKills  = flag.Int("crash-kills", 4, "interruptions of a round")
+)
+
+// totals are what the run of all worlds counts.
+type totals struct {
+	kills, terms, stops, calls, points, duels, starts, journals, faults, effects atomic.Int64
+
+	mu      sync.Mutex
+	changes map[string]int // by name
+}
+
+// changed counts a change.
+func (t *totals) changed(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.changes[name]++
+}
+
+// String returns the counts for people.
+func (t *totals) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all, names := 0, []string(nil)
+	for _, name := range slices.Sorted(maps.Keys(t.changes)) {
+		all += t.changes[name]
+		names = append(names, fmt.Sprintf("%s %d", name, t.changes[name]))
+	}
+	return fmt.Sprintf("%d SIGKILL, %d SIGTERM, %d SIGSTOP; %d at a call, %d at a write of the journal; %d duels of two agents; %d starts, %d journals checked; "+
+		"%d faults; %d changes (%s); %d effects, each exactly once", t.kills.Load(), t.terms.Load(), t.stops.Load(), t.calls.Load(), t.points.Load(), t.duels.Load(),
+		t.starts.Load(), t.journals.Load(), t.faults.Load(), all, strings.Join(names, ", "), t.effects.Load())
+}
+
+// TestMain lets many worlds run at the same time, unless the command line says how many: a world waits most of the time.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", fmt.Sprint(10*runtime.NumCPU())); err != nil {
+			panic(err)
+		}
+	}
+	m.Run()
+}
+
+// TestCrash runs the worlds.
+func TestCrash(t *testing.T) {
+	programs, total, began := buildPrograms(t), &totals{changes: map[string]int{}}, time.Now()
+	t.Cleanup(func() { // after the worlds, which run in parallel
+		fmt.Fprintf(os.Stderr, "crash harness: %d worlds from seed %d in %s: %s\n", *crashSeeds, *crashFirst, time.Since(began).Round(time.Second), total)
+		if *crashKills > 0 && total.kills.Load() == 0 {
+			t.Error("got no kill, want some")
+		}
+	})
+	for i := range *crashSeeds {
+		seed := *crashFirst + uint64(i)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			newWorld(t, programs, seed, total).run()
+		})
+	}
+}
+
+// run runs the rounds of a world.
+func (w *world) run() {
+	w.Helper()
+	for round := range *crashRounds {
+		w.did("round %d", round)
+		w.startRound(round)
+		for range *crashKills {
+			w.interrupt()
+		}
+		w.settle()
+	}
+	w.pass(15 * time.Minute) // what was in doubt no longer is
+	time.Sleep(time.Second)
+	w.settle()
+	for _, ops := range w.effects() {
+		for _, n := range ops {
+			w.total.effects.Add(int64(n))
+		}
+	}
+	w.terminate(w.agents[0])
+	w.checkJournal(w.agents[0])
+}
+
+// startRound makes random changes and pushes them.
+func (w *world) startRound(round int) {
+	w.Helper()
+	for _, g := range w.guests {
+		g.changed, g.approve = false, false
+	}
+	var done []string
+	for tries := 0; len(done) < 2 && tries < 20; tries++ {
+		names := slices.Sorted(maps.Keys(changes))
+		name := names[w.rng.IntN(len(names))]
+		if round == 0 {
+			name = "create"
+		}
+		if did := changes[name](w); did != "" {
+			done = append(done, did)
+			w.total.changed(name)
+		}
+	}
+	w.push(strings.Join(done, ", "))
+	if w.rng.IntN(2) == 0 && *crashKills > 0 {
+		w.inject()
+	}
+	if round > 0 && *crashKills > 0 && w.rng.IntN(4) == 0 {
+		w.duel()
+	}
+}
+
+// interrupt interrupts a random agent at a random moment.
+func (w *world) interrupt() {
+	w.Helper()
+	a := w.agents[w.rng.IntN(len(w.agents))]
+	names := slices.Sorted(maps.Keys(moments))
+	if len(w.agents) > 1 {
+		names = duelMoments
+	}
+	name := names[w.rng.IntN(len(names))]
+	w.did("%s: %s", name, a.name)
+	w.did("  %s", moments[name](w, a))
+}
+
+// duel starts a second agent on a copy of the first one's state directory. One of them must find that it is superseded.
+func (w *world) duel() {
+	w.Helper()
+	first := w.agents[0]
+	if _, err := os.Stat(first.journal()); err != nil {
+		return
+	}
+	w.kill(first)
+	second := w.newAgent(fmt.Sprintf("agent-%d", 1+w.total.duels.Add(1)))
+	out, err := exec.Command("cp", "-a", first.state, second.state).CombinedOutput()
+	if err != nil {
+		w.Fatalf("copy the state directory: %v\n%s", err, out)
+	}
+	w.agents = append(w.agents, second)
+	if w.rng.IntN(2) == 0 {
+		first, second = second, first
+	}
+	w.start(first)
+	time.Sleep(time.Duration(w.rng.IntN(1500)) * time.Millisecond)
+	w.start(second)
+	w.did("duel: %s, then %s", first.name, second.name)
+}
+
+// endDuel waits until one of two agents is superseded, and ends it.
+func (w *world) endDuel() {
+	w.Helper()
+	for deadline := time.Now().Add(patience); len(w.agents) > 1; time.Sleep(50 * time.Millisecond) {
+		for i, a := range w.agents {
+			if doc, ok := a.document(); ok && doc.Writes.Reason == gate.StopSuperseded {
+				w.terminate(a)
+				w.agents = slices.Delete(w.agents, i, i+1)
+				w.did("%s is superseded", a.name)
+				break
+			}
+		}
+		if time.Now().After(deadline) {
+			w.Fatal("got two agents that may write, want one superseded")
+		}
+	}
+}
+
+// approve approves what the agent holds for guests whose change needs an approval.
+func (w *world) approve(a *agent) {
+	w.Helper()
+	doc, ok := a.document()
+	if !ok {
+		return
+	}
+	for _, g := range w.guests {
+		for _, held := range doc.Guests {
+			if !g.approve || held.VMID != g.vmid {
+				continue
+			}
+			for _, step := range held.Held {
+				if step.Digest != "" && !w.approved[step.Digest] {
+					w.approved[step.Digest] = true
+					w.commit("Approve "+string(step.Op)+" of "+g.name+"\n\nGitops-Approve: "+step.Digest+"\n", olga)
+				}
+			}
+		}
+	}
+}
+
+// settle lets the agent converge without interruptions, and compares what happened with what must have happened.
+func (w *world) settle() {
+	w.Helper()
+	w.send("DELETE", "/faults", nil)
+	w.post("/release", nil)
+	for _, a := range w.agents {
+		w.start(a)
+	}
+	w.endDuel()
+	a := w.agents[0]
+	a.waits = 0
+	for deadline := time.Now().Add(2 * patience); ; time.Sleep(50 * time.Millisecond) {
+		w.alive(a)
+		w.approve(a)
+		differences, more := w.compare()
+		converged := w.converged(a)
+		if more {
+			w.Fatalf("got more effects than the changes ask for:\n%s", strings.Join(differences, "\n"))
+		}
+		if len(differences) == 0 && converged {
+			return
+		}
+		if time.Now().After(deadline) || a.waits > 30 {
+			w.Fatalf("got no convergence (converged: %t) or not every effect:\n%s\n%s", converged, strings.Join(differences, "\n"), w.obstacles(a))
+		}
+		w.waitFor(a)
+	}
+}
+
+// waitFor lets time pass, more each time, if the agent should have made its calls and has not: something waits, such as a call without a reply. When
+// tasks still run after half an hour, a person ends them.
+func (w *world) waitFor(a *agent) {
+	w.Helper()
+	if time.Since(a.started) < claimTime+time.Second || time.Since(a.waited) < time.Second {
+		return
+	}
+	state := w.state()
+	if len(state.Held) != 0 {
+		return
+	}
+	a.waited = time.Now()
+	a.waits++
+	w.pass(min(15*time.Second<<min(a.waits, 6), 16*time.Minute))
+	if a.waits > 5 {
+		for _, upid := range state.running() {
+			w.abort(upid)
+		}
+	}
+}
+
+// obstacles returns what an agent reports of its guests.
+func (w *world) obstacles(a *agent) string {
+	doc, _ := a.document()
+	lines := []string{fmt.Sprintf("writes: %+v; source: refused %+v, error %q, accepted %+v", doc.Writes, doc.Source.Refused, doc.Source.Error, doc.Source.Accepted)}
+	for _, g := range doc.Guests {
+		lines = append(lines, fmt.Sprintf("%s %d: sync %v, operation %+v, changes %+v, held %+v, conditions %+v", g.Name, g.VMID, g.Sync, g.Operation, g.Changes, g.Held, g.Conditions))
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,75 @@
+//go:build integration
+
+package crash
+
+import (
+	"fmt"
+	"strings"
+)
+
+// machine is a guest that the worlds's manifests name, and what must have happened to it.
+type machine struct {
+	file, name  string
+	kind        string // VirtualMachine or Container
+	source      string // of the manifest
+	vmid        int    // 0 while nobody knows which one the agent assigned
+	assigned    bool   // the manifest names no vmid
+	memory      int    // MiB
+	description string
+	disk        string // key of the disk in the manifest; "" if the manifest does not name it
+	size        int    // GiB
+	storage     string
+	running     bool
+	template    bool
+	node        string // "" leaves the guest where it is
+	ha          string // of the manifest
+	class       bool
+	secret      string // name of the file with the password
+	destroy     string // lifecycle.destroy
+	adopted     bool
+
+	wanted  bool // a manifest names it
+	changed bool // in this round
+	approve bool // whatever the agent holds for it is approved
+	effects map[string]int
+}
+
+// must says that an effect must happen to the guest.
+func (g *machine) must(effects ...string) {
+	for _, e := range effects {
+		g.effects[e]++
+	}
+}
+
+// manifest returns the manifest of a kind.
+func manifest(kind, name string, lines ...string) string {
+	return fmt.Sprintf("apiVersion: proxmox.gitops/v1alpha1\nkind: %s\nmetadata: {name: %s}\nspec:\n  %s\n", kind, name, strings.Join(lines, "\n  "))
+}
+
+func (g *machine) manifest() string {
+	state := "stopped"
+	if g.running {
+		state = "running"
+	}
+	lines := []string{
+		"state: " + state, fmt.Sprintf("memory: {size: %dMi}", g.memory), fmt.Sprintf("description: %q", g.description),
+		fmt.Sprintf("lifecycle: {destroy: %s, rebootPolicy: auto}", g.destroy),
+	}
+	add := func(condition bool, line string) {
+		if condition {
+			lines = append(lines, line)
+		}
+	}
+	add(!g.assigned, fmt.Sprintf("vmid: %d", g.vmid))
+	add(g.source != "", "source: "+g.source)
+	add(g.adopted, "adopt: ifUnmanaged")
+	add(g.node != "" && g.kind == "VirtualMachine", fmt.Sprintf("placement: {prefer: [%s], migrate: offline}", g.node))
+	add(g.node != "" && g.kind == "Container", "node: "+g.node)
+	add(g.disk == "rootfs", fmt.Sprintf("rootfs: {storage: %s, size: %dGi}", g.storage, g.size))
+	add(g.disk != "" && g.disk != "rootfs", fmt.Sprintf("disks: {%s: {storage: %s, size: %dGi}}", g.disk, g.storage, g.size))
+	add(g.template, "template: true")
+	add(g.ha != "", "ha: "+g.ha)
+	add(g.class, "class: common")
+	add(g.secret != "", fmt.Sprintf("cloudInit: {user: ops, passwordFrom: {file: %s}}", g.secret))
+	return manifest(g.kind, g.name, lines...)
+}
