@@ -1,9 +1,11 @@
 package volumes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -288,33 +290,68 @@ func TestOneReadingServesManyCalls(t *testing.T) {
 // TestChangesAfterTheReading changes a guest after the reading that serves a second call.
 func TestChangesAfterTheReading(t *testing.T) {
 	const volume = "local-lvm:vm-201-disk-0"
-	tests := map[string]func(f *fakeCluster, s *Source, versions map[int]uint64){
-		"row": func(f *fakeCluster, _ *Source, _ map[int]uint64) {
-			f.Listed.Rows = slices.Clone(f.Listed.Rows)
-			f.Listed.Rows[2].MaxDisk++
-		},
-		"vmlist_version": func(_ *fakeCluster, _ *Source, versions map[int]uint64) { versions[1000]++ },
-		"own_call":       func(_ *fakeCluster, s *Source, _ map[int]uint64) { s.Written(1000) },
+	type world struct {
+		*fakeCluster
+		*Source
+		versions map[int]uint64
 	}
-	for name, change := range tests {
+	move := func(w world, vmid int, node string) {
+		w.Listed.Rows = slices.Clone(w.Listed.Rows)
+		w.Listed.Rows[slices.IndexFunc(w.Listed.Rows, func(r cluster.Row) bool { return r.VMID == vmid })].Node = node
+		g := w.Guests[vmid]
+		g.Node = node
+		w.Guests[vmid] = g
+	}
+	tests := map[string]struct {
+		before func(w world) // the first reading
+		change func(w world)
+		vmid   int // the guest that gets the volume; 1000 if it is 0
+		volume string
+	}{
+		"row": {change: func(w world) {
+			w.Listed.Rows = slices.Clone(w.Listed.Rows)
+			w.Listed.Rows[2].MaxDisk++
+		}},
+		"vmlist_version":   {change: func(w world) { w.versions[1000]++ }},
+		"own_call":         {change: func(w world) { w.Written(1000) }},
+		"moved_into_reach": {change: func(w world) { move(w, 1001, "pve1") }, vmid: 1001},
+		"moved_to_a_node_without_guests": {
+			change: func(w world) { move(w, 1000, "pve3") }, volume: "ceph:vm-201-disk-0",
+		},
+		"created_on_a_node_without_guests": {
+			before: func(w world) { w.Listed.Rows = w.Listed.Rows[:3] }, // 1001 is the only guest of pve2
+			change: func(w world) { w.Listed = w.Listed.With(row(1001, "pve2")) }, vmid: 1001, volume: "ceph:vm-201-disk-0",
+		},
+		"created_on_a_node_that_was_not_read": {
+			change: func(w world) {
+				w.Listed = w.Listed.With(row(1002, "pve2"))
+				w.jobs = append(w.jobs, cluster.Replication{VMID: 1002, Target: "pve1"})
+				w.Guests[1002] = guest.Observed{Ref: guest.Ref{Kind: guest.VirtualMachine, Name: "vm-1002", VMID: 1002}, Node: "pve2", Digest: "d1002", Keys: map[string]guest.Value{}}
+			}, vmid: 1002, volume: "ceph:vm-201-disk-0",
+		},
+	}
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			f, versions := newFake(), map[int]uint64{201: 1, 202: 1, 1000: 1, 1001: 1}
-			s := New(f, func() (map[int]uint64, error) {
-				return map[int]uint64{201: 1, 202: 1, 1000: versions[1000], 1001: 1}, nil
-			})
+			w := world{newFake(), nil, map[int]uint64{201: 1, 202: 1, 1000: 1, 1001: 1}}
+			w.Source = New(w.fakeCluster, func() (map[int]uint64, error) { return maps.Clone(w.versions), nil })
+			if test.before != nil {
+				test.before(w)
+				w.versions = nil // no vmlist file
+			}
+			volume, vmid := cmp.Or(test.volume, volume), cmp.Or(test.vmid, 1000)
 			r := request(cluster.Touch{Volume: volume, Effect: cluster.Deletes})
-			if err := s.Check(t.Context(), r); err != nil {
+			if err := w.Check(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
-			f.set(1000, "scsi0", volume)
-			change(f, s, versions)
+			test.change(w)
+			w.set(vmid, "scsi0", volume)
 			var used *InUseError
-			if err := s.Check(t.Context(), r); !errors.As(err, &used) {
+			if err := w.Check(t.Context(), r); !errors.As(err, &used) {
 				t.Errorf("got %v, want the new use", err)
 			}
-			f.Guests[1000].Keys["scsi0"] = guest.Value{Text: "none", Set: true}
-			f.set(1000, "cores", "2")
-			if err := s.Check(t.Context(), r); err != nil {
+			w.Guests[vmid].Keys["scsi0"] = guest.Value{Text: "none", Set: true}
+			w.set(vmid, "cores", "2")
+			if err := w.Check(t.Context(), r); err != nil {
 				t.Errorf("got %v, want the use gone", err)
 			}
 		})
