@@ -2,10 +2,8 @@ package reconcile_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,11 +12,8 @@ import (
 	"gitops-agent/reconcile/cluster"
 )
 
-// The random histories that TestCrashSeeds runs. .ci/long runs thousands, in several processes.
-var (
-	crashSeeds = flag.Int("crash-seeds", 6, "number of random histories with crashes")
-	crashFirst = flag.Uint64("crash-first", 0, "seed of the first of them")
-)
+// .ci/long runs thousands of these histories, in several processes.
+var crashSeeds = newSeeds("crash", 6, "random histories with crashes")
 
 // randomCrashCluster is a cluster whose agent crashes at one call, counted from the start of the agent.
 type randomCrashCluster struct {
@@ -104,18 +99,14 @@ func (h *history) change(l *lab) {
 // must converge, with no open step, no guest created or destroyed twice, and no rule of the simulator broken.
 func TestCrashSeeds(t *testing.T) {
 	var crashes atomic.Int64
-	t.Cleanup(func() { // after the histories, which run in parallel
-		fmt.Fprintf(os.Stderr, "crash seeds: %d histories from seed %d, %d crashes\n", *crashSeeds, *crashFirst, crashes.Load())
-		if got := crashes.Load(); got < int64(*crashSeeds) {
-			t.Errorf("got %d crashes in %d histories, want as many or more", got, *crashSeeds)
+	crashSeeds.each(t, func(t *testing.T, seed uint64) {
+		runLab(t, nil, func(_ *testing.T, l *lab) { crashes.Add(l.runHistory(seed)) })
+	}, func(t *testing.T) string {
+		if got := crashes.Load(); got < int64(*crashSeeds.count) {
+			t.Errorf("got %d crashes in %d histories, want as many or more", got, *crashSeeds.count)
 		}
+		return fmt.Sprintf("%d crashes", crashes.Load())
 	})
-	for i := range *crashSeeds {
-		seed := *crashFirst + uint64(i)
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			runLab(t, nil, func(t *testing.T, l *lab) { crashes.Add(l.runHistory(seed)) })
-		})
-	}
 }
 
 // runHistory runs the history of a seed and returns how often the agent crashed in it.

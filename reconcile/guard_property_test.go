@@ -1,13 +1,12 @@
 package reconcile_test
 
 import (
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,11 +17,7 @@ import (
 	"gitops-agent/verify"
 )
 
-// The random histories that TestGuardsNeverWeakenAlone runs.
-var (
-	guardSeeds = flag.Int("guard-seeds", 3, "number of random histories of pushes")
-	guardFirst = flag.Uint64("guard-first", 0, "seed of the first of them")
-)
+var guardSeeds = newSeeds("guard", 3, "random histories of pushes")
 
 // pushesPerHistory is the number of pushes of one history.
 const pushesPerHistory = 36
@@ -308,31 +303,21 @@ func (p *pusher) check(before, after journal.State, destroyed map[int]int, at ti
 // new labels, removed and restored manifests, approvals of present, older and unknown digests by people with and without the role. The guards in force
 // never become weaker without the number of approvals that the guards before required, and no guest is destroyed without that.
 func TestGuardsNeverWeakenAlone(t *testing.T) {
-	attempted, weakened, destroyed := make([]int, *guardSeeds), make([]int, *guardSeeds), make([]int, *guardSeeds)
-	t.Run("histories", func(t *testing.T) {
-		for i := range *guardSeeds {
-			seed := *guardFirst + uint64(i)
-			t.Run(fmt.Sprintf("seed_%d", seed), func(t *testing.T) {
-				runLab(t, nil, func(_ *testing.T, l *lab) {
-					p := newPusher(l, seed)
-					p.run()
-					attempted[i], weakened[i], destroyed[i] = len(p.shown), p.weakened, p.destroys
-				})
-			})
+	var attempted, weakened, destroyed atomic.Int64
+	guardSeeds.each(t, func(t *testing.T, seed uint64) {
+		runLab(t, nil, func(_ *testing.T, l *lab) {
+			p := newPusher(l, seed)
+			p.run()
+			attempted.Add(int64(len(p.shown)))
+			weakened.Add(int64(p.weakened))
+			destroyed.Add(int64(p.destroys))
+		})
+	}, func(t *testing.T) string {
+		if attempted.Load() < 3*int64(*guardSeeds.count) || weakened.Load() == 0 {
+			t.Errorf("got %d weaker guards asked for and %d approved, want histories that try both", attempted.Load(), weakened.Load())
 		}
+		return fmt.Sprintf("%d pushes each, %d weaker guards asked for, %d approved, %d guests destroyed", pushesPerHistory, attempted.Load(), weakened.Load(), destroyed.Load())
 	})
-	fmt.Fprintf(os.Stderr, "guard seeds: %d histories of %d pushes from seed %d: %d weaker guards asked for, %d approved, %d guests destroyed\n",
-		*guardSeeds, pushesPerHistory, *guardFirst, sum(attempted), sum(weakened), sum(destroyed))
-	if sum(attempted) < 3**guardSeeds || sum(weakened) == 0 {
-		t.Errorf("got %d weaker guards asked for and %d approved, want histories that try both", sum(attempted), sum(weakened))
-	}
-}
-
-func sum(list []int) (total int) {
-	for _, n := range list {
-		total += n
-	}
-	return total
 }
 
 // newPusher returns a history with random roles: alice always changes, olga and pia approve, and the others have any roles. Olga signs under two issuers.

@@ -1,7 +1,6 @@
 package reconcile_test
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -23,7 +22,7 @@ import (
 	"gitops-agent/reconcile/writer"
 )
 
-var agentSeeds = flag.Int("agent-seeds", 12, "number of random histories with several agents on copies of one state directory")
+var agentSeeds = newSeeds("agent", 12, "random histories with several agents on copies of one state directory")
 
 // agents are labs with copies of one state directory, one cluster and one repository.
 type agents struct {
@@ -310,22 +309,17 @@ func (l *lab) claimAsAnother() {
 // and slow requests for the comment. No two agents may write to guests in turns, and no guest may be made twice.
 func TestIncidentTwoAgentsTakeTurnsAtRandom(t *testing.T) {
 	var mu sync.Mutex
-	histories, handovers, writes := 0, 0, 0
-	t.Cleanup(func() {
-		fmt.Fprintf(os.Stdout, "agent seeds: %d histories, %d handovers, %d writes to guests\n", histories, handovers, writes)
-	})
-	for seed := range *agentSeeds {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(uint64(seed), 11))
-			runAgents(t, 2+rng.IntN(2), func(_ *testing.T, a *agents) {
-				a.randomHistory(rng)
-				h := a.wantNoDuplicates(fmt.Sprintf("seed %d", seed))
-				mu.Lock()
-				defer mu.Unlock()
-				histories, handovers, writes = histories+1, handovers+h, writes+len(a.log.sent)
-			})
+	handovers, writes := 0, 0
+	agentSeeds.each(t, func(t *testing.T, seed uint64) {
+		rng := rand.New(rand.NewPCG(seed, 11))
+		runAgents(t, 2+rng.IntN(2), func(_ *testing.T, a *agents) {
+			a.randomHistory(rng)
+			h := a.wantNoDuplicates(fmt.Sprintf("seed %d", seed))
+			mu.Lock()
+			defer mu.Unlock()
+			handovers, writes = handovers+h, writes+len(a.log.sent)
 		})
-	}
+	}, func(*testing.T) string { return fmt.Sprintf("%d handovers, %d writes to guests", handovers, writes) })
 }
 
 // inTheMaking reports whether a step is open, or a guest was created and not seen with its marker yet.

@@ -1,10 +1,8 @@
 package reconcile_test
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,11 +14,7 @@ import (
 	"gitops-agent/reconcile/recovery"
 )
 
-// The random losses that TestLossSeeds runs.
-var (
-	lossSeeds = flag.Int("loss-seeds", 8, "number of random histories with losses of the state directory")
-	lossFirst = flag.Uint64("loss-first", 0, "seed of the first of them")
-)
+var lossSeeds = newSeeds("loss", 8, "random histories with losses of the state directory")
 
 // lossGuest is a guest of a random history.
 type lossGuest struct {
@@ -48,19 +42,15 @@ type losses struct{ whole, older, inPVE, inGit, released atomic.Int64 }
 // agent may change no guest that others made, nor own one that it did not create without a release.
 func TestLossSeeds(t *testing.T) {
 	var n losses
-	t.Cleanup(func() { // after the histories, which run in parallel
-		fmt.Fprintf(os.Stderr, "loss seeds: %d histories from seed %d: %d whole losses, %d older copies, %d renames in Proxmox, %d in git, %d releases\n",
-			*lossSeeds, *lossFirst, n.whole.Load(), n.older.Load(), n.inPVE.Load(), n.inGit.Load(), n.released.Load())
+	lossSeeds.each(t, func(t *testing.T, seed uint64) {
+		runLab(t, nil, func(_ *testing.T, l *lab) { l.runLosses(seed, &n) })
+	}, func(t *testing.T) string {
 		if n.whole.Load() == 0 || n.older.Load() == 0 || n.inPVE.Load() == 0 || n.inGit.Load() == 0 || n.released.Load() == 0 {
 			t.Error("got no case of one kind, want every kind")
 		}
+		return fmt.Sprintf("%d whole losses, %d older copies, %d renames in Proxmox, %d in git, %d releases",
+			n.whole.Load(), n.older.Load(), n.inPVE.Load(), n.inGit.Load(), n.released.Load())
 	})
-	for i := range *lossSeeds {
-		seed := *lossFirst + uint64(i)
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			runLab(t, nil, func(t *testing.T, l *lab) { l.runLosses(seed, &n) })
-		})
-	}
 }
 
 // runLosses runs the history of a seed.

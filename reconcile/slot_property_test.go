@@ -2,13 +2,11 @@ package reconcile_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,11 +21,7 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// The random histories that TestSlotSeeds runs.
-var (
-	slotSeeds = flag.Int("slot-seeds", 16, "number of random histories of edited slots")
-	slotFirst = flag.Uint64("slot-first", 0, "seed of the first of them")
-)
+var slotSeeds = newSeeds("slot", 16, "random histories of edited slots")
 
 // slotOf is a slot of one of the two managed guests.
 type slotOf struct {
@@ -196,24 +190,19 @@ type slotHistory struct {
 // converged or an approval, no volume is freed, and none is in two slots.
 func TestSlotSeeds(t *testing.T) {
 	counts := &slotCounts{}
-	t.Cleanup(func() { // after the histories, which run in parallel
+	slotSeeds.each(t, func(t *testing.T, seed uint64) {
+		runLab(t, nil, func(_ *testing.T, l *lab) { runSlotHistory(l, seed, counts) })
+	}, func(t *testing.T) string {
 		c := counts
-		fmt.Fprintf(os.Stderr, "slot seeds: %d histories from seed %d: %d edits by hand, %d revisions, %d restarts, %d crashes, %d approvals; "+
-			"%d slots filled freely, %d with an approval, %d volumes attached again, %d times a slot kept empty\n",
-			*slotSeeds, *slotFirst, c.edits.Load(), c.revisions.Load(), c.restarts.Load(), c.crashes.Load(), c.approvals.Load(),
-			c.fills.Load(), c.refills.Load(), c.attached.Load(), c.kept.Load())
 		for what, n := range map[string]*atomic.Int64{"attached": &c.attached, "filled": &c.fills, "filled with an approval": &c.refills, "kept empty": &c.kept, "crashed": &c.crashes} {
-			if *slotSeeds >= 16 && n.Load() == 0 {
-				t.Errorf("got nothing %s in %d histories, want some: the histories prove nothing", what, *slotSeeds)
+			if *slotSeeds.count >= 16 && n.Load() == 0 {
+				t.Errorf("got nothing %s in %d histories, want some: the histories prove nothing", what, *slotSeeds.count)
 			}
 		}
+		return fmt.Sprintf("%d edits by hand, %d revisions, %d restarts, %d crashes, %d approvals; %d slots filled freely, %d with an approval, "+
+			"%d volumes attached again, %d times a slot kept empty",
+			c.edits.Load(), c.revisions.Load(), c.restarts.Load(), c.crashes.Load(), c.approvals.Load(), c.fills.Load(), c.refills.Load(), c.attached.Load(), c.kept.Load())
 	})
-	for i := range *slotSeeds {
-		seed := *slotFirst + uint64(i)
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			runLab(t, nil, func(t *testing.T, l *lab) { runSlotHistory(l, seed, counts) })
-		})
-	}
 }
 
 func runSlotHistory(l *lab, seed uint64, counts *slotCounts) {
@@ -424,8 +413,14 @@ func (h *slotHistory) revise() {
 // try sends one write by hand. Proxmox may refuse it, for example because the agent works on the guest.
 func (l *lab) try(method, path, form string) {
 	l.Helper()
-	l.Logf("%s by hand: %s %s %s", time.Now().Format(time.TimeOnly), method, path, form)
-	r, err := http.NewRequestWithContext(l.Context(), method, "https://pve1.lab.test:8006/api2/json/nodes/pve1"+path, strings.NewReader(form))
+	l.tryOn("pve1", method, path, form)
+}
+
+// tryOn sends one write to a node by hand.
+func (l *lab) tryOn(node, method, path, form string) {
+	l.Helper()
+	l.Logf("%s by hand: %s %s on %s %s", time.Now().Format(time.TimeOnly), method, path, node, form)
+	r, err := http.NewRequestWithContext(l.Context(), method, "https://pve1.lab.test:8006/api2/json/nodes/"+node+path, strings.NewReader(form))
 	l.ok(err)
 	r.Header.Set("Authorization", "PVEAPIToken="+l.sim.Token(byHand))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

@@ -2,14 +2,12 @@ package reconcile_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,34 +21,26 @@ import (
 	"gitops-agent/internal/pvesim"
 )
 
-// The random clusters of TestVolumeSeeds.
-var (
-	volumeSeeds = flag.Int("volume-seeds", 16, "number of random clusters with references to volumes")
-	volumeFirst = flag.Uint64("volume-first", 0, "seed of the first of them")
-)
+var volumeSeeds = newSeeds("volume", 16, "random clusters with references to volumes")
 
 // TestVolumeSeeds runs random clusters of managed and unmanaged guests on two nodes, with random manifests. References of all kinds are made by hand at
 // random moments, also while steps wait for a slot. No call may attach, move or delete a volume that another guest references, unless the reference was
 // made after the agent read the guests for its check. The judge of the calls shares no code with the agent: it searches the texts of the configurations.
 func TestVolumeSeeds(t *testing.T) {
 	var checked, refused atomic.Int64
-	t.Cleanup(func() { // after the clusters, which run in parallel
-		fmt.Fprintf(os.Stderr, "volume seeds: %d clusters from seed %d, %d calls checked, %d steps refused\n", *volumeSeeds, *volumeFirst, checked.Load(), refused.Load())
-		if checked.Load() < int64(*volumeSeeds) || refused.Load() < int64(*volumeSeeds)/2 {
-			t.Errorf("got %d calls and %d refusals in %d clusters, want more: the property checks too little", checked.Load(), refused.Load(), *volumeSeeds)
-		}
-	})
-	for i := range *volumeSeeds {
-		seed := *volumeFirst + uint64(i)
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				calls, holds := runVolumeCluster(t, seed)
-				checked.Add(int64(calls))
-				refused.Add(int64(holds))
-			})
+	volumeSeeds.each(t, func(t *testing.T, seed uint64) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			calls, holds := runVolumeCluster(t, seed)
+			checked.Add(int64(calls))
+			refused.Add(int64(holds))
 		})
-	}
+	}, func(t *testing.T) string {
+		if n := int64(*volumeSeeds.count); checked.Load() < n || refused.Load() < n/2 {
+			t.Errorf("got %d calls and %d refusals in %d clusters, want more: the property checks too little", checked.Load(), refused.Load(), n)
+		}
+		return fmt.Sprintf("%d calls checked, %d steps refused", checked.Load(), refused.Load())
+	})
 }
 
 // runVolumeCluster runs the cluster of a seed. It returns how many calls the judge checked, and how many guests had a step that was refused.
