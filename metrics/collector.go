@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
@@ -44,6 +45,11 @@ var (
 		"Time of a commit by stage: when the head was first fetched, and the proven signing times of the accepted and of the converged revision.", "stage")
 	sourceSuccess = describe("source_last_success_timestamp_seconds", "When the remote last answered.")
 
+	endpointUp     = describe("proxmox_endpoint_up", "1 if requests may be sent to the endpoint of the Proxmox API, 0 while it is down.", "endpoint")
+	endpointFirst  = describe("proxmox_endpoint_current", "1 for the endpoint that gets requests first.", "endpoint")
+	endpointFaults = describe("proxmox_endpoint_faults_total", "Requests that an endpoint did not reply to correctly, by fault.", "endpoint", "fault")
+	endpointExtra  = describe("proxmox_endpoint_extra_reads_total", "Reads that were also sent to an endpoint, beyond the first request of the read, by reason.", "endpoint", "reason")
+
 	queueDepth     = describe("queue_depth", "Guests whose work is running or queued.")
 	inflight       = describe("inflight_steps", "Steps that have begun and have not ended.")
 	journalHealthy = describe("journal_healthy", "1 if the journal can be written.")
@@ -55,7 +61,7 @@ func (reportCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		guestInfo, guestInSync, guestDriftKeys, guestHeld, guestDrift, guestConverged, guestObserved,
 		fleetGuests, fleetDrift, fleetUnmanaged, fleetLost, fleetOrphaned, fleetSuspended, fleetHeld, fleetReasons, fleetOldest,
-		sourceInfo, sourceCommit, sourceSuccess, queueDepth, inflight, journalHealthy, writesAllowed,
+		sourceInfo, sourceCommit, sourceSuccess, endpointUp, endpointFirst, endpointFaults, endpointExtra, queueDepth, inflight, journalHealthy, writesAllowed,
 	} {
 		ch <- d
 	}
@@ -78,6 +84,7 @@ func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	sendFleet(send, r)
 	sendSource(send, r)
+	sendEndpoints(ch, r)
 	send(queueDepth, float64(r.QueueDepth))
 	send(inflight, float64(r.Journal.Inflight))
 	send(journalHealthy, boolean(r.Journal.Healthy))
@@ -166,6 +173,28 @@ func sendFleet(send sender, r *report.Report) {
 	send(fleetOrphaned, float64(orphaned))
 	send(fleetSuspended, float64(suspended))
 	send(fleetOldest, oldest)
+}
+
+// sendEndpoints sends the state of each endpoint of the configuration.
+func sendEndpoints(ch chan<- prometheus.Metric, r *report.Report) {
+	send := func(d *prometheus.Desc, t prometheus.ValueType, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, t, value, labels...)
+	}
+	sent := make(map[string]bool, len(r.Proxmox.Endpoints))
+	for _, e := range r.Proxmox.Endpoints {
+		if sent[e.Address] {
+			continue // configured twice
+		}
+		sent[e.Address] = true
+		send(endpointUp, prometheus.GaugeValue, boolean(e.State != cluster.EndpointDown), e.Address)
+		send(endpointFirst, prometheus.GaugeValue, boolean(e.Current), e.Address)
+		for _, fault := range cluster.EndpointFaults() {
+			send(endpointFaults, prometheus.CounterValue, float64(e.Faults[fault]), e.Address, string(fault))
+		}
+		for _, reason := range cluster.ExtraReadReasons() {
+			send(endpointExtra, prometheus.CounterValue, float64(e.ExtraReads[reason]), e.Address, string(reason))
+		}
+	}
 }
 
 func sendSource(send sender, r *report.Report) {

@@ -25,7 +25,11 @@ func sampleReport() report.Report {
 			Branch: "main", HeadSeen: noon.Add(-time.Minute), LastSuccess: noon.Add(-5 * time.Second),
 			Accepted: &report.Revision{Commit: commit, ProvenTime: noon.Add(-2 * time.Minute), Converged: noon.Add(-30 * time.Second)},
 		},
-		Writes:    report.Writes{Allowed: true, Reason: gate.WritesAllowed},
+		Writes: report.Writes{Allowed: true, Reason: gate.WritesAllowed},
+		Proxmox: report.Proxmox{Endpoints: []cluster.Endpoint{
+			{Address: "pve1.lan:8006", State: cluster.EndpointDown, Fault: cluster.FaultLate, Faults: map[cluster.EndpointFault]uint64{cluster.FaultLate: 2}},
+			{Address: "pve2.lan:8006", State: cluster.EndpointUp, Current: true, ExtraReads: map[cluster.ExtraReadReason]uint64{cluster.ExtraLate: 2}},
+		}},
 		Journal:   report.Journal{Healthy: true, Inflight: 1},
 		Unmanaged: []report.GuestName{{Kind: guest.VirtualMachine, VMID: 100}},
 		Guests: []report.Guest{

@@ -57,6 +57,8 @@ type Options struct {
 	Self     hostguest.Facts    // of the machine on which the agent runs; the zero value is no guest of the cluster
 	Logger   *slog.Logger       // nil logs nothing
 	Hooks    Hooks
+
+	Endpoints func() []cluster.Endpoint // the state of each endpoint of the cluster, for the report; nil reports none
 }
 
 // Engine keeps the guests of a cluster in the state of the accepted revision. It is level-triggered: every cycle starts from the present

@@ -26,6 +26,9 @@ func (e *Engine) publish(planned plan.Plan) {
 		Guests:    make([]report.Guest, 0, len(planned.Guests)),
 		Converged: e.convergence.now, Guards: e.guards.report,
 	}
+	if e.opts.Endpoints != nil {
+		r.Proxmox.Endpoints = e.opts.Endpoints()
+	}
 	if err := e.opts.Journal.Healthy(); err != nil {
 		r.Journal.Healthy, r.Journal.Error = false, err.Error()
 	}

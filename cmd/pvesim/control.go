@@ -101,6 +101,7 @@ type faultRequest struct {
 	Method      string           `json:"method"`
 	Writes      bool             `json:"writes"`
 	Path        string           `json:"path"`
+	Host        string           `json:"host"`
 	VMID        int              `json:"vmid"`
 	Nth         int              `json:"nth"`
 	Times       int              `json:"times"`
@@ -128,7 +129,7 @@ func inject(w http.ResponseWriter, r *http.Request, sim *pvesim.Sim) {
 		}
 	}
 	err := sim.Inject(pvesim.Fault{
-		Kind: q.Kind, Method: q.Method, Writes: q.Writes, Path: q.Path, VMID: q.VMID, Nth: q.Nth, Times: q.Times, Chance: q.Chance, Delay: delay,
+		Kind: q.Kind, Method: q.Method, Writes: q.Writes, Path: q.Path, Host: q.Host, VMID: q.VMID, Nth: q.Nth, Times: q.Times, Chance: q.Chance, Delay: delay,
 		Status: q.Status, Text: q.Text, Phase: q.Phase, Key: q.Key, Value: q.Value, AfterActing: q.AfterActing,
 	})
 	if err != nil {

@@ -111,6 +111,7 @@ func (a *Agent) open(ctx context.Context) error {
 		Floors:   client, Note: intake.RewriteNote{Dir: c.StateDir}, Pause: c.PauseFile(), Recover: recovery.Note{Dir: c.StateDir}, Logger: a.opts.Logger, Hooks: hooks(m),
 		Self:    c.self("/"),
 		Secrets: secrets, Minimum: c.Minimum(),
+		Endpoints: client.Endpoints,
 	})
 	return nil
 }

@@ -223,8 +223,9 @@ type DenyConfig struct {
 
 // ProxmoxConfig is the API of the cluster.
 type ProxmoxConfig struct {
-	// Endpoints are members of the cluster, as https://host:8006; http is refused for every host. If a member does not answer, the agent reads from the next one. At least
-	// one is required.
+	// Endpoints are members of the cluster, as https://host:8006; http is refused for every host. A read that one member does not answer with a valid reply within
+	// 3 seconds is also sent to the next one, a write only if no connection was made. A member that fails is used again after it has answered three probes. At
+	// least one is required.
 	Endpoints []string `yaml:"endpoints"`
 	// TokenFile is a file with one line, user@realm!name=secret, that other users cannot read. Required.
 	TokenFile string `yaml:"token_file"`

@@ -25,6 +25,7 @@ type APIError struct {
 	Errors  map[string]string // by parameter, for status 400
 	Method  string
 	Path    string // below /api2/json, without query
+	isPage  bool   // the body is a page of a proxy
 }
 
 // Error returns "POST /nodes/pve1/qemu/100/config: 500 VM is locked (backup)" on one line.
@@ -61,6 +62,7 @@ func newAPIError(req *http.Request, res *http.Response, body []byte) *APIError {
 		Errors  map[string]scalar `json:"errors"`
 	}
 	if err := json.Unmarshal(body, &reply); err != nil {
+		e.isPage = isPage(body)
 		return e // with the reason only
 	}
 	e.Message = strings.TrimSpace(string(reply.Message))

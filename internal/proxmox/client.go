@@ -1,6 +1,7 @@
 package proxmox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,8 @@ type Reader struct {
 	log     *slog.Logger
 	close   func()
 	version *versionCache
+
+	endpoints *endpoints
 }
 
 // Client reads and writes a cluster. It is safe for concurrent use.
@@ -48,7 +51,10 @@ func New(options Options) (*Client, error) {
 	return &Client{Reader: wire.reader(), api: wire.library(wire.transport)}, nil
 }
 
-// Close closes idle connections. It does not interrupt exchanges in flight.
+// Endpoints returns the state of each endpoint, in the order of the options.
+func (r *Reader) Endpoints() []cluster.Endpoint { return r.endpoints.report() }
+
+// Close ends the probes of endpoints and closes idle connections. It does not interrupt other exchanges in flight.
 func (r *Reader) Close() { r.close() }
 
 // wire is shared by a Reader and a Client: the limits of its transport apply to both together.
@@ -74,9 +80,12 @@ func newWire(options Options) (*wire, error) {
 		network := newNetwork(trust)
 		next, closeIdle = network, network.reads.CloseIdleConnections
 	}
-	return &wire{
+	life, end := context.WithCancel(context.Background())
+	w := &wire{
 		transport: &transport{
-			next:      &endpoints{urls: urls, next: next, log: options.Logger},
+			next:      next,
+			endpoints: newEndpoints(urls, options.Logger),
+			life:      life,
 			traced:    options.Transport == nil,
 			slots:     newSlots(options.ReadsPerNode, options.WritesPerNode),
 			timeout:   options.Timeout,
@@ -89,13 +98,18 @@ func newWire(options Options) (*wire, error) {
 		token: token,
 		base:  urls[0].String() + apiBase,
 		log:   options.Logger,
-		close: closeIdle,
-	}, nil
+	}
+	w.close = func() {
+		end()
+		w.transport.probes.Wait()
+		closeIdle()
+	}
+	return w, nil
 }
 
 // reader returns a Reader on the wire.
 func (w *wire) reader() *Reader {
-	return &Reader{api: w.library(getOnly{w.transport}), log: w.log, close: w.close, version: &versionCache{}}
+	return &Reader{api: w.library(getOnly{w.transport}), log: w.log, close: w.close, version: &versionCache{}, endpoints: w.transport.endpoints}
 }
 
 // library returns a go-proxmox client on a transport of this package. The logger of the library is silent: it would print bodies, and bodies

@@ -19,7 +19,7 @@
 //
 //   - A reply that cannot be read completely is an error, never an empty guest or a shorter list.
 //   - A write is sent once. Only Proxmox's own answer shows whether the write took effect. Every other end of a write is
-//     cluster.ErrOutcomeUnknown, unless no connection was made.
+//     cluster.ErrOutcomeUnknown, unless no connection was made, or no TLS: the write is then sent to the next endpoint.
 //   - A Reader cannot write: it has no method for writes, and its transport rejects every method except GET.
 //
 // Parameters are sent as JSON, and every value is a string. Proxmox accepts strings for numbers and booleans in JSON as in forms. A JSON
@@ -30,7 +30,9 @@
 //	call.go, inventory.go, observe.go, …   one method of cluster.Cluster each
 //	check_call.go, encode.go               Call to path and parameters
 //	send.go                                one exchange through the library
-//	transport.go, endpoints.go, network.go limits, failover of reads, connections
+//	transport.go, network.go               limits, writes, connections
+//	read.go, judge.go                      reads from several endpoints: which reply counts
+//	endpoints.go, health.go, probe.go      which endpoint is asked first
 //	classify.go, error_pattern.go          reply to error
 //
 // Source: PVE API 8.4 and 9.2; pve-http-server, APIServer/AnyEvent.pm for the format of replies.

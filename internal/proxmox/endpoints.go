@@ -2,97 +2,152 @@ package proxmox
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"sync/atomic"
+	"slices"
+	"sync"
+	"time"
+
+	"gitops-agent/reconcile/cluster"
 )
 
-// endpoints sends requests to the current endpoint. Each endpoint is a node of the cluster, and answers for every node.
-//
-// A read is sent to the next endpoint if the current one cannot be reached, breaks the connection, or reports that it cannot reach its own
-// daemon or another node. A write is sent to one endpoint once. The endpoint that answers a read becomes the current one, also for
-// writes. The next endpoint also becomes the current one after a write to an endpoint that could not be reached, and after a request that an
-// endpoint did not answer within the time limit.
+// endpoints knows the nodes whose API this client uses, and the health of each of them. Each endpoint answers for every node of the cluster. Requests
+// go to the current endpoint, which changes only when it goes down.
 type endpoints struct {
-	urls    []*url.URL
-	current atomic.Int64
-	next    http.RoundTripper
-	log     *slog.Logger
+	log *slog.Logger
+
+	mu        sync.Mutex
+	list      []*endpointHealth
+	current   int
+	confirmed confirmations
 }
 
-// RoundTrip sends req. If no endpoint answers a read, RoundTrip returns the result of the first endpoint.
-func (e *endpoints) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Method != http.MethodGet {
-		at := int(e.current.Load())
-		res, err := e.next.RoundTrip(addressed(req, e.urls[at]))
-		if isDialError(err) || isTimeout(req, err) {
-			e.move(req, at, at+1)
-		}
-		return res, err
+func newEndpoints(urls []*url.URL, log *slog.Logger) *endpoints {
+	e := &endpoints{log: log}
+	for _, u := range urls {
+		e.list = append(e.list, newEndpoint(u))
 	}
-	first := int(e.current.Load())
-	res, err := e.next.RoundTrip(addressed(req, e.urls[first]))
-	for i := 1; i < len(e.urls) && needsAnother(req, res, err); i++ {
-		other, otherErr := e.next.RoundTrip(addressed(req, e.urls[(first+i)%len(e.urls)]))
-		if needsAnother(req, other, otherErr) {
-			discard(other)
+	return e
+}
+
+// url returns the address of an endpoint. It does not change.
+func (e *endpoints) url(at int) *url.URL { return e.list[at].url }
+
+// order returns the endpoints in the order in which a request tries them: the current one, the others that are up, and those that are down. up counts
+// those that are not down.
+func (e *endpoints) order() (order []int, up int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	order = make([]int, len(e.list))
+	for i := range order {
+		order[i] = (e.current + i) % len(e.list)
+		if !e.list[i].isDown() {
+			up++
+		}
+	}
+	if up < len(order) {
+		slices.SortStableFunc(order, func(a, b int) int { return number(e.list[a].isDown()) - number(e.list[b].isDown()) })
+	}
+	return order, up
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// succeeded notes a good reply.
+func (e *endpoints) succeeded(ctx context.Context, at int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	endpoint, now := e.list[at], time.Now()
+	last := !slices.ContainsFunc(e.list, func(other *endpointHealth) bool { return !other.isDown() })
+	if endpoint.succeeded(now, last) {
+		e.log.InfoContext(ctx, "proxmox endpoint up again", "endpoint", endpoint.url.Host)
+		if last {
+			e.current = at
+		}
+	}
+}
+
+// failed notes a fault. If the current endpoint went down, another one that is up becomes the current one.
+func (e *endpoints) failed(ctx context.Context, at int, fault cluster.EndpointFault, problem string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	endpoint := e.list[at]
+	if !endpoint.failed(time.Now(), fault, problem) {
+		return
+	}
+	e.log.WarnContext(ctx, "proxmox endpoint down", "endpoint", endpoint.url.Host, "fault", fault, "error", problem)
+	if at != e.current {
+		return
+	}
+	for i := range e.list {
+		if next := (at + i) % len(e.list); !e.list[next].isDown() {
+			e.current = next
+			e.log.WarnContext(ctx, "proxmox endpoint changed", "from", endpoint.url.Host, "to", e.list[next].url.Host)
+			return
+		}
+	}
+}
+
+// count counts an additional read.
+func (e *endpoints) count(at int, reason cluster.ExtraReadReason) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.list[at].extra[reason]++
+}
+
+// report returns the state of every endpoint, in the order of the configuration.
+func (e *endpoints) report() []cluster.Endpoint {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	list := make([]cluster.Endpoint, 0, len(e.list))
+	for i, h := range e.list {
+		list = append(list, h.report(i == e.current))
+	}
+	return list
+}
+
+// toProbe returns the endpoints that are down and whose next probe is due, and notes that a probe runs. If all are down, ordinary reads try them.
+func (e *endpoints) toProbe(now time.Time) []int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var due []int
+	down := 0
+	for i, h := range e.list {
+		if !h.isDown() {
 			continue
 		}
-		discard(res)
-		e.move(req, first, first+i)
-		return other, otherErr
+		down++
+		if !h.probing && !now.Before(h.probeAt) {
+			due = append(due, i)
+		}
 	}
-	if isTimeout(req, err) {
-		e.move(req, first, first+1)
+	if down == len(e.list) {
+		return nil
 	}
-	return res, err
+	for _, i := range due {
+		e.list[i].probing = true
+	}
+	return due
 }
 
-// move makes another endpoint the current one, unless a concurrent request has changed the current endpoint.
-func (e *endpoints) move(req *http.Request, from, to int) {
-	to %= len(e.urls)
-	if from != to && e.current.CompareAndSwap(int64(from), int64(to)) {
-		e.log.WarnContext(req.Context(), "proxmox endpoint changed", "from", e.urls[from].Host, "to", e.urls[to].Host)
-	}
+// probed notes that a probe has ended.
+func (e *endpoints) probed(at int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.list[at].probing = false
 }
 
-// needsAnother reports whether another endpoint may answer a read that this endpoint did not answer. It does so without a complete
-// header of a reply, and after 595, 502 or 503: the endpoint cannot reach its daemon or another node. It does not after 596 or 504, which come
-// after a long wait.
-func needsAnother(req *http.Request, res *http.Response, err error) bool {
-	if err != nil {
-		return req.Context().Err() == nil
-	}
-	switch res.StatusCode {
-	case statusUnconnected, http.StatusBadGateway, http.StatusServiceUnavailable:
-		return true
-	default:
-		return false
-	}
-}
-
-// discard closes a reply that is not used.
-func discard(res *http.Response) {
-	if res != nil {
-		_ = res.Body.Close()
-	}
-}
-
-// addressed returns req with the address of endpoint.
-func addressed(req *http.Request, endpoint *url.URL) *http.Request {
-	if req.URL.Host == endpoint.Host && req.URL.Scheme == endpoint.Scheme {
-		return req
-	}
+// addressed returns req with another context and the address of endpoint.
+func addressed(ctx context.Context, req *http.Request, endpoint *url.URL) *http.Request {
 	target := *req.URL
 	target.Scheme, target.Host = endpoint.Scheme, endpoint.Host
-	moved := req.WithContext(req.Context())
+	moved := req.WithContext(ctx)
 	moved.URL, moved.Host = &target, endpoint.Host
 	return moved
-}
-
-// isTimeout reports whether this client's time limit ended the exchange. A working endpoint stops waiting for other nodes before that.
-func isTimeout(req *http.Request, err error) bool {
-	return err != nil && errors.Is(context.Cause(req.Context()), errTimeout)
 }

@@ -12,8 +12,8 @@ import (
 
 // Options configures a client: the cluster, the token, and limits. Endpoints and TokenFile are required.
 type Options struct {
-	// Endpoints are nodes of one cluster, "https://pve1.lan:8006"; the default port is 8006. A read is sent to the next endpoint if one
-	// cannot be reached, breaks the connection or cannot reach another node. Plain http is accepted only for loopback addresses.
+	// Endpoints are nodes of one cluster, "https://pve1.lan:8006"; the default port is 8006. A read is sent to the next endpoint without a
+	// valid reply, a write without a connection. Plain http is accepted only for loopback addresses.
 	Endpoints []string
 	// TokenFile holds one line, "user@realm!name=secret".
 	TokenFile string
@@ -37,7 +37,7 @@ type Options struct {
 	// OnRequest, if set, is called after each exchange. Route is a path with its variables named. Code is the HTTP status,
 	// or "none" without a reply. Both come from closed sets.
 	OnRequest func(method, route, code string, elapsed time.Duration)
-	// Logger gets one debug line for each exchange, and a warning when the current endpoint changes. nil discards.
+	// Logger gets one debug line for each exchange, and a warning when an endpoint goes down or the current endpoint changes. nil discards.
 	Logger *slog.Logger
 	// Transport replaces the network, for a cluster in the same process. CAFile and Fingerprints then have no effect.
 	Transport http.RoundTripper

@@ -33,6 +33,9 @@ type transport struct {
 	next      http.RoundTripper
 	traced    bool // next reports its connections, as net/http's transport does
 	slots     *slots
+	endpoints *endpoints
+	life      context.Context //nolint:containedctx // of the client: Close ends the probes
+	probes    sync.WaitGroup
 	timeout   time.Duration
 	grace     time.Duration
 	secret    string
@@ -70,20 +73,13 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, &transportError{err: err}
 	}
 	defer release()
+	if x.writes() {
+		return t.write(req, x)
+	}
 	if err := t.lastCheck(req.Context(), x); err != nil {
-		closeBody(req)
 		return nil, &checkError{err}
 	}
-
-	start := time.Now()
-	res, err := t.exchange(req, x)
-	elapsed := time.Since(start)
-	code := codeOf(res, err)
-	t.onRequest(x.method, x.route, code, elapsed)
-	if t.log.Enabled(req.Context(), slog.LevelDebug) {
-		t.log.DebugContext(req.Context(), "proxmox request", "method", x.method, "path", x.path, "code", code, "duration", elapsed)
-	}
-	return res, err
+	return t.read(req, x)
 }
 
 // lastCheck returns why a request must not be sent now. Nothing is left to wait for. No write is sent after its context has ended.
@@ -109,33 +105,110 @@ func (t *transport) lastCheck(ctx context.Context, x *exchange) error {
 	return nil
 }
 
-// exchange sends the request within the time limit and reads the complete reply.
-func (t *transport) exchange(req *http.Request, x *exchange) (*http.Response, error) {
-	caller, end := req.Context(), func() {}
-	if x.writes() {
-		caller, end = withGrace(caller, t.grace)
+// write sends a write to the current endpoint. It is sent to the next one only if it certainly did not leave this client: without a connection, or without
+// TLS. The last check runs again before that, because time has passed.
+func (t *transport) write(req *http.Request, x *exchange) (*http.Response, error) {
+	ctx := req.Context()
+	order, _ := t.endpoints.order()
+	var first *attempt
+	for _, at := range order {
+		if err := t.lastCheck(ctx, x); err != nil {
+			closeBody(req)
+			return nil, &checkError{err}
+		}
+		a := t.attempt(ctx, req, x, at)
+		if ctx.Err() != nil {
+			return a.result(x)
+		}
+		switch {
+		case a.err == nil:
+			t.endpoints.succeeded(ctx, at)
+		case isUnsent(a.err) || errors.Is(a.err, errTimeout):
+			a.rank = rankBroken
+			t.endpoints.failed(ctx, at, a.fault(), a.problem())
+		}
+		if !isUnsent(a.err) {
+			return a.result(x)
+		}
+		if first == nil {
+			first = a
+		}
+		again, err := rewound(req)
+		if err != nil {
+			break // the library's requests can all be sent again
+		}
+		req = again
+	}
+	return first.result(x)
+}
+
+// rewound returns a request whose body can be read again.
+func rewound(req *http.Request) (*http.Request, error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return req, nil
+	}
+	if req.GetBody == nil {
+		return nil, errors.New("the body cannot be read again")
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return nil, err
+	}
+	again := req.WithContext(req.Context())
+	again.Body = body
+	return again, nil
+}
+
+// attempt sends the request to one endpoint within the time limit and reads the complete reply.
+func (t *transport) attempt(ctx context.Context, req *http.Request, x *exchange, at int) *attempt {
+	start := time.Now()
+	a := &attempt{at: at}
+	a.res, a.body, a.err = t.exchange(ctx, req, at) //nolint:bodyclose // exchange closes it
+	elapsed := time.Since(start)
+	code := codeOf(a.res, a.err)
+	t.onRequest(x.method, x.route, code, elapsed)
+	if t.log.Enabled(ctx, slog.LevelDebug) {
+		t.log.DebugContext(ctx, "proxmox request", "method", x.method, "path", x.path, "endpoint", t.endpoints.url(at).Host, "code", code, "duration", elapsed)
+	}
+	return a
+}
+
+// result stores the reply in the exchange.
+func (a *attempt) result(x *exchange) (*http.Response, error) {
+	if a.err != nil {
+		return nil, a.err
+	}
+	return keep(a.res, x, a.body), nil
+}
+
+// exchange sends the request to one endpoint and reads the complete reply.
+func (t *transport) exchange(ctx context.Context, req *http.Request, at int) (*http.Response, string, error) {
+	end := func() {}
+	if req.Method != http.MethodGet {
+		ctx, end = withGrace(ctx, t.grace)
 	}
 	defer end()
-	ctx, cancel := context.WithTimeoutCause(caller, t.timeout, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout, errTimeout)
 	defer cancel()
 	var connected atomic.Bool
-	if t.traced && x.writes() {
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	traced := ctx
+	if t.traced {
+		traced = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	}
-	res, err := t.next.RoundTrip(req.WithContext(ctx))
+	res, err := t.next.RoundTrip(addressed(traced, req, t.endpoints.url(at)))
 	if err != nil {
 		sent := !isDialError(err) && (!t.traced || connected.Load())
-		return nil, &transportError{sent: sent, err: causeOf(ctx, err)}
+		return nil, "", &transportError{sent: sent, err: causeOf(ctx, err)}
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
-		return nil, t.apiError(req, res)
+		return nil, "", t.apiError(req, res)
 	}
 	body, err := readBody(res)
 	if err != nil {
-		return nil, &transportError{sent: true, err: fmt.Errorf("read reply: %w", causeOf(ctx, err))}
+		return nil, "", &transportError{sent: true, err: fmt.Errorf("read reply: %w", causeOf(ctx, err))}
 	}
-	return keep(res, x, body), nil
+	return res, body, nil
 }
 
 // withGrace returns a context that ends a time after ctx has ended, so that the reply to a request that was sent is not lost. The caller must call end.

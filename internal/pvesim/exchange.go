@@ -23,7 +23,7 @@ func (s *Sim) exchange(r *http.Request) response {
 
 // answer runs the call of a request, with the effects of a fault before and after it.
 func (s *Sim) answer(r *http.Request, body []byte) response {
-	c := &call{sim: s, method: r.Method}
+	c := &call{sim: s, host: r.Host, method: r.Method}
 	segments, ok := splitPath(r.URL.EscapedPath())
 	c.path = "/" + strings.Join(segments, "/")
 	if !ok {

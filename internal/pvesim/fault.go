@@ -22,6 +22,8 @@ const (
 	HoldAfter     FaultKind = "hold-after"      // the call acts and waits for Release before it replies
 	TruncatedBody FaultKind = "truncated-body"  // half the body, then the connection ends
 	InvalidJSON   FaultKind = "invalid-json"    // 200 with a body that is not JSON
+	Page          FaultKind = "page"            // 200 with a page of HTML, as of a proxy in front of the node; the call does not act
+	Unauthorized  FaultKind = "unauthorized"    // 401 without a body, as of a node that lost the users' file; the call does not act
 	TaskFails     FaultKind = "task-fails"      // the task fails with Text at Phase
 	TaskKilled    FaultKind = "task-killed"     // the worker is killed at Phase: exit status "unexpected status", no cleanup
 	TaskNeverEnds FaultKind = "task-never-ends" // the task stays at Phase until aborted
@@ -39,6 +41,7 @@ type Fault struct {
 	Method string
 	Writes bool    // only calls with a method other than GET
 	Path   string  // regular expression on the path below /api2/json
+	Host   string  // host:port that the call was sent to, one of several endpoints
 	VMID   int     // in the path, or in the parameter vmid or newid
 	Nth    int     // the first matching call that is affected, counting from 1; default 1
 	Times  int     // the number of calls that are affected; default 1, negative means all
@@ -84,7 +87,7 @@ func (s *Sim) Inject(f Fault) error {
 
 func isKnownFault(k FaultKind) bool {
 	switch k {
-	case Latency, ProxyStatus, ErrorText, DropBefore, DropAfter, HoldBefore, HoldAfter, TruncatedBody, InvalidJSON, TaskFails,
+	case Latency, ProxyStatus, ErrorText, DropBefore, DropAfter, HoldBefore, HoldAfter, TruncatedBody, InvalidJSON, Page, Unauthorized, TaskFails,
 		TaskKilled, TaskNeverEnds, LostWorker, EditBefore, CommentBefore, SlowCall, FailMidway, ListRace, StaysDown:
 		return true
 	}
@@ -99,7 +102,7 @@ func (s *Sim) ClearFaults() {
 }
 
 func (f *fault) matches(c *call) bool {
-	if f.Method != "" && f.Method != c.method || f.Writes && c.method == http.MethodGet || !f.path.MatchString(c.path) {
+	if f.Method != "" && f.Method != c.method || f.Writes && c.method == http.MethodGet || f.Host != "" && f.Host != c.host || !f.path.MatchString(c.path) {
 		return false
 	}
 	id := itoa(f.VMID)
@@ -138,6 +141,10 @@ func (s *Sim) before(f *Fault, c *call) (resp response, done bool) {
 		return s.failure(apiErrorf("%s", f.Text)), !f.AfterActing
 	case DropBefore:
 		return response{drop: true}, true
+	case Page:
+		return response{status: http.StatusOK, reason: "OK", body: []byte("<!DOCTYPE html><html><body>It works!</body></html>")}, true
+	case Unauthorized:
+		return s.failure(&apiError{status: http.StatusUnauthorized, message: "No ticket", noBody: true}), true
 	case HoldBefore:
 		return response{drop: true}, !s.holdCall(c, f.Kind)
 	case EditBefore:
@@ -173,7 +180,7 @@ func (s *Sim) after(f *Fault, c *call, resp response) response {
 		resp.truncated = true
 	case InvalidJSON:
 		resp = response{status: http.StatusOK, reason: "OK", body: []byte(`{"data":<html>`)}
-	case Latency, DropBefore, HoldBefore, EditBefore, CommentBefore, TaskFails, TaskKilled, TaskNeverEnds, LostWorker, SlowCall, FailMidway, ListRace, StaysDown:
+	case Latency, DropBefore, HoldBefore, Page, Unauthorized, EditBefore, CommentBefore, TaskFails, TaskKilled, TaskNeverEnds, LostWorker, SlowCall, FailMidway, ListRace, StaysDown:
 	}
 	return resp
 }

@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -31,6 +32,8 @@ func TestFaultsOfACall(t *testing.T) {
 		"error_text":    {Fault{Kind: ErrorText, Text: "cluster not ready - no quorum?"}, 500, "cluster not ready - no quorum?", 0},
 		"truncated":     {Fault{Kind: TruncatedBody}, 200, "unexpected EOF", 1},
 		"invalid_json":  {Fault{Kind: InvalidJSON}, 200, "OK", 1},
+		"page":          {Fault{Kind: Page}, 200, "OK", 0},
+		"unauthorized":  {Fault{Kind: Unauthorized}, 401, "No ticket", 0},
 		"foreign_edit":  {Fault{Kind: EditBefore, VMID: 100, Key: "lock", Value: "backup"}, 500, "VM is locked (backup)", 0},
 		"other_method":  {Fault{Kind: DropBefore, Method: "DELETE"}, 200, "OK", 1},
 		"other_path":    {Fault{Kind: DropBefore, Path: "/lxc/"}, 200, "OK", 1},
@@ -56,6 +59,29 @@ func TestFaultsOfACall(t *testing.T) {
 				c.ok("PUT", vm100+"/config", "cores=3")
 			})
 		})
+	}
+}
+
+// A fault of one host:port leaves calls alone that were sent to another endpoint of the cluster.
+func TestFaultsOfOneEndpoint(t *testing.T) {
+	sim := New(Options{})
+	t.Cleanup(sim.Close)
+	inject(t, sim, Fault{Kind: Page, Host: "pve1.test:8006", Times: -1})
+	for host, want := range map[string]string{"pve1.test:8006": "<", "pve2.test:8006": "{"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+host+"/api2/json/version", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "PVEAPIToken="+sim.Token("gitops@pve!agent"))
+		res, err := sim.Transport().RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = res.Body.Close() }()
+		body, err := io.ReadAll(res.Body)
+		if err != nil || !strings.HasPrefix(string(body), want) {
+			t.Errorf("%s: got %s, %v, want it to begin with %s", host, body, err, want)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ const maxBody = 512 << 10
 // call is one API call in flight.
 type call struct {
 	sim    *Sim
+	host   string // host:port that the client has sent the call to
 	method string
 	path   string // below /api2/json, decoded
 	route  *route

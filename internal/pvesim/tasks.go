@@ -172,7 +172,7 @@ func (t *task) applyFault(phase int) error {
 		case <-t.sim.closed:
 			return errClosed
 		}
-	case Latency, ProxyStatus, ErrorText, DropBefore, DropAfter, HoldBefore, HoldAfter, TruncatedBody, InvalidJSON, LostWorker,
+	case Latency, ProxyStatus, ErrorText, DropBefore, DropAfter, HoldBefore, HoldAfter, TruncatedBody, InvalidJSON, Page, Unauthorized, LostWorker,
 		EditBefore, CommentBefore, SlowCall, FailMidway, ListRace, StaysDown:
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 )
 
 // Transport returns a RoundTripper that answers requests in process. It starts goroutines only for calls in flight, and Close ends them, so it
-// works in a synctest bubble. The host of a URL is ignored.
+// works in a synctest bubble. The host of a URL only selects faults.
 func (s *Sim) Transport() http.RoundTripper { return transport{s} }
 
 type transport struct{ sim *Sim }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
@@ -177,6 +178,14 @@ func problemNotices(r report.Report, now time.Time) []notice {
 		list = append(list, notice{
 			Tone: warn, Title: "The cluster could not be read completely", Text: r.Proxmox.Error, Since: timeView{r.Proxmox.LastSuccess, now},
 		})
+	}
+	for _, e := range r.Proxmox.Endpoints {
+		if e.State == cluster.EndpointDown && len(r.Proxmox.Endpoints) > 1 {
+			list = append(list, notice{
+				Tone: warn, Title: fmt.Sprintf("The endpoint %s does not answer correctly (%s), so others are used", e.Address, e.Fault), Text: e.Error,
+				Hint: "check the node's services pveproxy and pvedaemon, its certificate and its network; it is used again after it has answered three probes", Since: timeView{e.Since, now},
+			})
+		}
 	}
 	if r.Proxmox.HAError != "" {
 		list = append(list, notice{

@@ -37,6 +37,9 @@ func steady() report.Report {
 		Proxmox: report.Proxmox{
 			Ready: true, LastSuccess: noon.Add(-4 * time.Second),
 			VMList: &observe.VMListStatus{Path: "/etc/pve/.vmlist", ReadAt: noon.Add(-time.Second), Skipped: 4},
+			Endpoints: []cluster.Endpoint{
+				{Address: "pve1.lan:8006", State: cluster.EndpointUp, Since: noon.Add(-time.Hour), Current: true}, {Address: "pve2.lan:8006", State: cluster.EndpointUnknown},
+			},
 		},
 		Journal: report.Journal{Healthy: true},
 		Unmanaged: []report.GuestName{
@@ -70,6 +73,9 @@ func troubled() report.Report {
 		Hint:  "sign it with gitsign: git config gpg.format x509, gpg.x509.program gitsign, commit.gpgsign true, gitsign.rekorMode offline",
 		Since: noon.Add(-8 * time.Minute),
 	}
+	r.Proxmox.Endpoints[0].State, r.Proxmox.Endpoints[0].Current, r.Proxmox.Endpoints[1].Current = cluster.EndpointDown, false, true
+	r.Proxmox.Endpoints[0].Fault, r.Proxmox.Endpoints[0].Error = cluster.FaultUnauthorized, "GET /cluster/resources: 401 No ticket"
+	r.Proxmox.Endpoints[0].Faults = map[cluster.EndpointFault]uint64{cluster.FaultUnauthorized: 1}
 	r.Proxmox.HAError = "list HA resources: 403 Forbidden: Permission check failed (/, Sys.Audit)"
 	r.Proxmox.VMList = &observe.VMListStatus{Path: "/etc/pve/.vmlist", ReadAt: noon.Add(-5 * time.Minute), Error: "read list of guests: open /etc/pve/.vmlist: permission denied"}
 	r.Guests[1].ObservedAt, r.Guests[1].Stale = noon.Add(-7*time.Minute), true

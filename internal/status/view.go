@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/report"
 )
@@ -182,6 +183,22 @@ func (v view) WritesBadge() badge {
 // ClusterBadge returns the state of the cluster.
 func (v view) ClusterBadge() badge {
 	return stateBadge(v.Report.Proxmox.Ready, v.Report.Proxmox.Error, "ready", "not ready")
+}
+
+// EndpointBadge returns the state of an endpoint. The newest fault is the tooltip, also after it has ended.
+func (view) EndpointBadge(e cluster.Endpoint) badge {
+	b := badge{Tone: idle, Text: string(e.State)}
+	if e.Fault != "" {
+		b.Title = string(e.Fault) + ": " + e.Error
+	}
+	switch e.State {
+	case cluster.EndpointUp:
+		b.Tone = good
+	case cluster.EndpointDown:
+		b.Tone = warn
+	case cluster.EndpointUnknown:
+	}
+	return b
 }
 
 // VMListBadge returns whether the agent uses Proxmox's list of guests, and how many guests it skips because of the list.

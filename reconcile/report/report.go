@@ -3,6 +3,7 @@ package report
 import (
 	"time"
 
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/observe"
 	"gitops-agent/reconcile/pause"
@@ -74,6 +75,7 @@ type Proxmox struct {
 	Error       string                `json:"error,omitempty"`
 	HAError     string                `json:"haError,omitempty"` // why the HA manager's resources could not be read
 	VMList      *observe.VMListStatus `json:"vmlist,omitempty"`  // nil if none is configured
+	Endpoints   []cluster.Endpoint    `json:"endpoints,omitempty"`
 }
 
 // Journal describes the agent's durable state.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
+	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
@@ -66,6 +67,11 @@ func headRows(r report.Report) [][]term.Cell {
 	}
 	add(term.Red, "source", r.Source.Error)
 	add(term.Red, "proxmox", r.Proxmox.Error)
+	for _, e := range r.Proxmox.Endpoints {
+		if e.State == cluster.EndpointDown {
+			add(term.Yellow, "endpoint", fmt.Sprintf("%s is down (%s): %s", e.Address, e.Fault, e.Error))
+		}
+	}
 	add(term.Yellow, "ha", r.Proxmox.HAError)
 	if list := r.Proxmox.VMList; list != nil && list.Error != "" {
 		add(term.Yellow, "guest list", "not used, every guest is read in turn: "+list.Error)
