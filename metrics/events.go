@@ -74,3 +74,12 @@ func (m *Metrics) Converged(o report.ConvergedOutcome) {
 	m.stages.WithLabelValues("verify").Observe(o.Verify.Seconds())
 	m.stages.WithLabelValues("apply").Observe(o.Apply.Seconds())
 }
+
+// StatusConnections sets the number of open connections to the status page.
+func (m *Metrics) StatusConnections(open int) { m.connections.Set(float64(open)) }
+
+// StatusConnectionLimit sets how many connections to the status page may be open.
+func (m *Metrics) StatusConnectionLimit(limit int) { m.connLimit.Set(float64(limit)) }
+
+// StatusConnectionClosed counts a connection to the status page that was closed early.
+func (m *Metrics) StatusConnectionClosed(reason string) { m.connClosed.WithLabelValues(reason).Inc() }

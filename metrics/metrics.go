@@ -43,6 +43,9 @@ type Metrics struct {
 	recovered   *prometheus.CounterVec
 	trustedRoot *prometheus.GaugeVec
 	rootExpiry  prometheus.Gauge
+	connections prometheus.Gauge
+	connLimit   prometheus.Gauge
+	connClosed  *prometheus.CounterVec
 }
 
 // Build identifies the running program, for build_info.
@@ -82,6 +85,9 @@ func New(reg prometheus.Registerer, build Build, rejections []string) *Metrics {
 		recovered:   counters("journal_recovered_total", "Steps that a crash or a lost reply left open, by the outcome that was found.", "outcome"),
 		trustedRoot: gauges("trusted_root_info", "The trusted root in force, identified by the SHA-256 of its file.", "sha256"),
 		rootExpiry:  gauge("trusted_root_expiry_timestamp_seconds", "When the first of the still valid keys and authorities of the trusted root expires, 0 if none expires."),
+		connections: gauge("status_connections", "Open connections to the status page, the probes and the metrics."),
+		connLimit:   gauge("status_connections_limit", "Connections to the status page that may be open, which leaves file descriptors for the agent's work."),
+		connClosed:  counters("status_connections_closed_total", "Connections to the status page that were closed early because the limit was reached, by reason.", "reason"),
 	}
 	info := gauges("build_info", "The running program.", "version", "commit", "goversion")
 	info.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
@@ -90,7 +96,7 @@ func New(reg prometheus.Registerer, build Build, rejections []string) *Metrics {
 	reg.MustRegister(
 		info, m.polls, m.pollTime, m.verified, m.verifyTime, m.refused, m.planTime, m.planSteps, m.steps, m.stepTime, m.queueWait, m.convergence,
 		m.pushed, m.stages, m.drift, m.corrected, m.orders, m.requests, m.requestTime, m.records, m.syncTime, m.recovered, m.trustedRoot,
-		m.rootExpiry, reportCollector{&m.report},
+		m.rootExpiry, m.connections, m.connLimit, m.connClosed, reportCollector{&m.report},
 	)
 	return m
 }
@@ -131,7 +137,13 @@ func (m *Metrics) zero(rejections []string) {
 	for _, r := range journal.Results() {
 		m.recovered.WithLabelValues(string(r))
 	}
+	for _, reason := range closeReasons() {
+		m.connClosed.WithLabelValues(reason)
+	}
 }
+
+// closeReasons returns the reasons for which the status page closes a connection early.
+func closeReasons() []string { return []string{"idle", "refused"} }
 
 func stageNames() []string { return []string{"verify", "apply"} }
 

@@ -50,6 +50,7 @@ type Agent struct {
 	trust    *trust
 	listener net.Listener
 	registry *prometheus.Registry
+	metrics  *metrics.Metrics
 	closers  []io.Closer // in the order of opening; closed in reverse order
 }
 
@@ -70,6 +71,7 @@ func (a *Agent) open(ctx context.Context) error {
 	}
 	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := metrics.New(a.registry, a.opts.Build, rejections())
+	a.metrics = m
 	a.trust = &trust{
 		config: c, tuf: c.Trust.TUF, log: a.opts.Logger,
 		onRoot: func(r verify.RootInfo) { m.TrustedRoot(fmt.Sprintf("%x", r.SHA256), r.Expiry) },
@@ -166,14 +168,20 @@ func (a *Agent) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	var serving error
 	if a.listener != nil {
-		a.opts.Logger.InfoContext(ctx, "status page served", "address", a.Address())
+		limit := maxConnections(a.opts.Logger)
+		a.opts.Logger.InfoContext(ctx, "status page served", "address", a.Address(), "connections", limit)
+		a.metrics.StatusConnectionLimit(limit)
+		connections := status.NewConnections(status.ConnectionOptions{
+			Limit: limit, OnOpen: a.metrics.StatusConnections, Logger: a.opts.Logger,
+			OnClose: func(reason status.CloseReason) { a.metrics.StatusConnectionClosed(string(reason)) },
+		})
 		handler := status.Handler(status.Options{
 			Report: a.engine.Report, Gatherer: a.registry, Hint: a.engine.Hint, WebhookToken: a.webhookToken,
 			Version: a.opts.Build.Version, StaleAfter: a.opts.Config.staleAfter(), Logger: a.opts.Logger,
 		})
 		wg.Go(func() {
 			defer cancel()
-			serving = status.Serve(ctx, a.listener, handler)
+			serving = status.Serve(ctx, a.listener, handler, connections)
 		})
 	}
 	wg.Go(func() { a.trust.keepFresh(ctx) })

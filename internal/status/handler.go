@@ -4,27 +4,21 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
-
-// metricsTimeout is the upper bound of a scrape. Prometheus has the same default.
-const metricsTimeout = 10 * time.Second
 
 // Handler returns a handler for GET /, /status.json, /healthz, /readyz and /metrics, and for POST /webhook. Another method on one of
 // these paths is answered with 405 and Allow, another path with 404.
 func Handler(opts Options) http.Handler {
 	opts = opts.withDefaults()
-	s := &site{opts: opts, started: time.Now(), page: newPageTemplate()}
+	s := &site{opts: opts, started: time.Now(), page: newPageTemplate(), rendering: make(chan struct{}, maxRendering)}
+	s.reloading.maxAge, s.paused.maxAge, s.document.maxAge = maxPageAge, maxPageAge, maxDocumentAge
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.servePage)
 	mux.HandleFunc("GET /status.json", s.serveJSON)
 	mux.HandleFunc("GET /healthz", s.serveHealth)
 	mux.HandleFunc("GET /readyz", s.serveReady)
 	if opts.Gatherer != nil {
-		mux.Handle("GET /metrics", promhttp.HandlerFor(opts.Gatherer, promhttp.HandlerOpts{
-			ErrorLog: gatherLog{opts.Logger}, ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: metricsTimeout,
-		}))
+		mux.Handle("GET /metrics", newExposition(opts))
 	}
 	if opts.Hint != nil && opts.WebhookToken != nil {
 		mux.Handle("POST /webhook", newWebhook(opts))

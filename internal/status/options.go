@@ -46,4 +46,9 @@ type site struct {
 	opts    Options
 	started time.Time          // replaces the time of the report before the first report
 	page    *template.Template // of page.html
+
+	reloading sharedReply   // the page without a selected guest, which reloads itself
+	paused    sharedReply   // the same page, which does not
+	document  sharedReply   // /status.json
+	rendering chan struct{} // bounds the pages that are rendered at the same time
 }

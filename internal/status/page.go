@@ -8,6 +8,8 @@ import (
 	"html/template"
 	"net/http"
 	"time"
+
+	"gitops-agent/reconcile/report"
 )
 
 //go:embed page.html
@@ -36,27 +38,51 @@ func (view) Style() template.CSS {
 	return template.CSS(pageStyle) //nolint:gosec // a file of this folder, not input
 }
 
+// maxRendering bounds the pages that are rendered at the same time, because a page of a large fleet takes memory and processor time.
+const maxRendering = 2
+
+// servePage sends the page. Requests without a selected guest share one rendering of each report.
 func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
-	now := time.Now()
 	report := s.opts.Report()
-	v := newView(report, now)
+	query := r.URL.Query()
+	label, reloads := query.Get("guest"), query.Get("refresh") != "off"
+	render := func() reply { return s.renderPage(report, label, reloads) }
+	var page reply
+	switch {
+	case label != "":
+		page = render()
+	case reloads:
+		page = s.reloading.get(editionOf(report), render)
+	default:
+		page = s.paused.get(editionOf(report), render)
+	}
+	if page.err != nil {
+		s.opts.Logger.ErrorContext(r.Context(), "page not written", "error", page.err)
+		http.Error(w, "internal error", http.StatusInternalServerError)
+		return
+	}
+	page.send(w, r)
+}
+
+// renderPage renders a report, with the guest of a label above the table unless the label is empty.
+func (s *site) renderPage(r report.Report, label string, reloads bool) reply {
+	s.rendering <- struct{}{}
+	defer func() { <-s.rendering }()
+	now := time.Now()
+	v := newView(r, now)
 	v.Version = s.opts.Version
-	if reason := s.stuckReason(report, now); reason != "" {
+	if reason := s.stuckReason(r, now); reason != "" {
 		v.Notices = append([]notice{{
 			Tone: bad, Title: "The agent seems to be stuck", Text: sentence(reason), Hint: "read its log; this page shows the state after its last cycle",
 		}}, v.Notices...)
 	}
-	query := r.URL.Query()
-	v.selectGuest(query.Get("guest"), now)
-	if query.Get("refresh") != "off" {
+	v.selectGuest(label, now)
+	if reloads {
 		v.Refresh = refreshEvery
 	}
 	var body bytes.Buffer
 	if err := s.page.Execute(&body, v); err != nil {
-		s.opts.Logger.ErrorContext(r.Context(), "page not written", "error", err)
-		http.Error(w, "internal error", http.StatusInternalServerError)
-		return
+		return reply{err: err}
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(body.Bytes())
+	return newReply("text/html; charset=utf-8", body.Bytes())
 }

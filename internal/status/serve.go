@@ -16,17 +16,17 @@ const (
 	headerTimeout   = 5 * time.Second
 	readTimeout     = 15 * time.Second
 	writeTimeout    = 30 * time.Second
-	idleTimeout     = 2 * time.Minute
+	idleTimeout     = 30 * time.Second
 	shutdownTimeout = 5 * time.Second
 	maxHeader       = 16 << 10
 )
 
 // Serve answers requests on the listener until ctx ends. It then waits up to 5 seconds for replies in flight, and closes the listener. It
-// returns nil if ctx ended, and an error if it could not serve.
-func Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+// returns nil if ctx ended, and an error if it could not serve. It bounds the connections.
+func Serve(ctx context.Context, listener net.Listener, handler http.Handler, connections *Connections) error {
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ConnState: connections.changed,
 		ErrorLog: log.New(io.Discard, "", 0), // the remaining messages are about connections that clients closed
 	}
 	served := make(chan error, 1)

@@ -33,7 +33,9 @@ func TestServeFinishesRepliesAndCloses(t *testing.T) {
 		_, _ = io.WriteString(w, "whole")
 	})
 	served := make(chan error, 1)
-	go func() { served <- status.Serve(ctx, listener, handler) }()
+	go func() {
+		served <- status.Serve(ctx, listener, handler, status.NewConnections(status.ConnectionOptions{}))
+	}()
 	go func() {
 		<-begun
 		stop()
@@ -61,7 +63,7 @@ func TestServeReturnsItsError(t *testing.T) {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := status.Serve(t.Context(), listener, http.NotFoundHandler()); !errors.Is(err, net.ErrClosed) {
+	if err := status.Serve(t.Context(), listener, http.NotFoundHandler(), status.NewConnections(status.ConnectionOptions{})); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("got %v, want %v", err, net.ErrClosed)
 	}
 }
