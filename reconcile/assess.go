@@ -137,7 +137,7 @@ func holdCondition(reason gate.HoldReason) plan.ConditionType {
 	switch reason {
 	case gate.HoldSuspended:
 		return plan.Suspended
-	case gate.HoldWaits:
+	case gate.HoldWaits, gate.HoldNotReady:
 		return plan.WaitsFor
 	case gate.HoldVolumeInUse, gate.HoldVolumeUsersUnknown:
 		return plan.Blocked

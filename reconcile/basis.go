@@ -11,7 +11,7 @@ import (
 )
 
 // setBasis gives the lanes the present state to work from. A change of the permission to write begins a new epoch.
-func (e *Engine) setBasis(waits func(plan.Step) string) {
+func (e *Engine) setBasis(waits func(plan.Step) plan.Wait) {
 	e.resolveGuards(time.Now())
 	b := &lane.Basis{Cluster: e.opts.Scope.Cluster, Inventory: e.observer.Snapshot().Inventory, Waits: waits, Hanging: e.worker.HangingTasks, Limits: e.force.Limits, Separate: e.opts.Separate, OwnGuests: e.ownGuests}
 	if accepted := e.force.Accepted; accepted.Valid() {

@@ -31,7 +31,7 @@ func (e *Engine) cycle(ctx context.Context, read bool) {
 	made := report.PlanOutcome{Duration: time.Since(started), Steps: countSteps(planned)}
 	e.opts.Hooks.plan(made)
 	e.notePlan(planned, made)
-	e.setBasis(plan.NewOrdering(planned, e.guests, e.stuck(), time.Now()).Waits)
+	e.setBasis(e.order(planned).Waits)
 	e.noteWrites()
 	e.offer(ctx, planned)
 	e.assess(planned)
@@ -44,6 +44,16 @@ func (e *Engine) plan() plan.Plan {
 	want := e.basis.Load().Desired(e.opts.Journal.State())
 	want.Secrets = e.vault.States(want.Guests)
 	return plan.New(want, e.observer.Snapshot())
+}
+
+// order returns which steps wait for other guests.
+func (e *Engine) order(planned plan.Plan) plan.Ordering {
+	now := time.Now()
+	judge := e.basis.Load().Gate(e.opts.Journal.State(), now)
+	judge.Waits = nil
+	return plan.NewOrdering(planned, e.guests, plan.OrderingOptions{
+		Now: now, Stuck: e.stuck(), Released: func(step plan.Step) bool { return !judge.Judge(step).Held },
+	})
 }
 
 func countSteps(planned plan.Plan) map[guest.Class]int {

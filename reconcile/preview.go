@@ -50,6 +50,8 @@ func NewPreview(ctx context.Context, reader cluster.Reader, set manifest.Set, re
 		OwnGuests: map[int]bool{policy.OwnVMID: policy.OwnVMID != 0},
 	}
 	planned := plan.New(b.Desired(state), seen)
-	b.Waits = plan.NewOrdering(planned, guests, nil, time.Now()).Waits
-	return Preview{Plan: planned, Observed: seen, Gate: b.Gate(state, time.Now())}, nil
+	now := time.Now()
+	judge := b.Gate(state, now)
+	b.Waits = plan.NewOrdering(planned, guests, plan.OrderingOptions{Now: now, Released: func(step plan.Step) bool { return !judge.Judge(step).Held }}).Waits
+	return Preview{Plan: planned, Observed: seen, Gate: b.Gate(state, now)}, nil
 }

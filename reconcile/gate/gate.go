@@ -22,6 +22,7 @@ const (
 	HoldDenied        HoldReason = "destroy-denied" // lifecycle.destroy: deny; approvals have no effect
 	HoldDestroyLimit  HoldReason = "destroy-limit"  // too many calls to destroy a guest were sent in 24 hours
 	HoldEmptyDesired  HoldReason = "empty-desired"  // no manifest names any guest, so nothing is destroyed
+	HoldNotReady      HoldReason = "not-ready"      // a guest that the step's guest depends on has converged and does not pass its checks
 	HoldObserve       HoldReason = "observe-mode"
 	HoldOwnGuest      HoldReason = "own-guest" // it would stop, restart, move or destroy the guest in which the agent runs; approvals have no effect
 	HoldScope         HoldReason = "scope"     // the signer who wrote a field may not touch what the step touches; approvals have no effect
@@ -39,10 +40,13 @@ const (
 	HoldGuard HoldReason = "guard" // the manifest weakens a guard; the approvals that the guards in force require release it
 )
 
+// IsOrder reports whether the step waits for other guests, and for no person.
+func (r HoldReason) IsOrder() bool { return r == HoldWaits || r == HoldNotReady }
+
 // HoldReasons lists every reason, for metrics that start at zero.
 func HoldReasons() []HoldReason {
 	return []HoldReason{
-		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldGuard, HoldObserve, HoldOwnGuest, HoldRecreateDenied, HoldScope, HoldSuspended, HoldTaskHangs, HoldVolumeInUse,
+		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldGuard, HoldNotReady, HoldObserve, HoldOwnGuest, HoldRecreateDenied, HoldScope, HoldSuspended, HoldTaskHangs, HoldVolumeInUse,
 		HoldVolumeUsersUnknown, HoldWaits, HoldWindow, HoldWritesStopped,
 	}
 }
@@ -55,17 +59,17 @@ type Gate struct {
 	Remembered        map[int]journal.Guarded // guards in force
 	Owned             map[int]journal.Owned
 	Approvals         Approvals
-	SeparateApprover  bool                        // approvals of the people who introduced a step do not count for it
-	RequiredApprovals int                         // number of distinct approvers that release a held step; at least 1
-	Minimum           guard.Minimum               // that the host sets for the guards
-	NamedGuests       int                         // number of guests that manifests name
-	Destroyed         int                         // number of calls to destroy a guest that were sent in the last 24 hours, with any outcome; running destroys included
-	MaxDestroy        int                         // highest number of destroys in 24 hours; 0 allows none
-	Scope             Scope                       // what the signers may touch
-	OwnGuests         map[int]bool                // vmids of the guests in which the agent may run itself
-	NoWrites          string                      // why the agent may not write now; "" if it may
-	HangingTasks      map[string]int              // number of tasks by node that still run after their time; nil if there are none
-	Waits             func(step plan.Step) string // returns the dependency or lower wave that the step waits for, "" if none; no step waits if nil
+	SeparateApprover  bool                      // approvals of the people who introduced a step do not count for it
+	RequiredApprovals int                       // number of distinct approvers that release a held step; at least 1
+	Minimum           guard.Minimum             // that the host sets for the guards
+	NamedGuests       int                       // number of guests that manifests name
+	Destroyed         int                       // number of calls to destroy a guest that were sent in the last 24 hours, with any outcome; running destroys included
+	MaxDestroy        int                       // highest number of destroys in 24 hours; 0 allows none
+	Scope             Scope                     // what the signers may touch
+	OwnGuests         map[int]bool              // vmids of the guests in which the agent may run itself
+	NoWrites          string                    // why the agent may not write now; "" if it may
+	HangingTasks      map[string]int            // number of tasks by node that still run after their time; nil if there are none
+	Waits             func(plan.Step) plan.Wait // returns what the step waits for; no step waits if nil
 }
 
 // Policy is the part of a manifest that the gate reads.
@@ -137,19 +141,44 @@ func (g Gate) Judge(step plan.Step) Verdict {
 		return held(HoldTaskHangs, fmt.Sprintf("%d tasks hang on %s", g.HangingTasks[node], node), "look at the tasks of this node in Proxmox, and stop those that will not end")
 	case step.Op == cluster.OpDestroy:
 		return g.judgeDestroy(step)
+	case step.Starts():
+		if v := g.judgeOrder(step); v.Held {
+			return v
+		}
+		return g.judgePermission(step, policy)
+	}
+	permitted := g.judgePermission(step, policy) // first, so that a person sees the digest of a step that would have to wait afterwards
+	if permitted.Held || !step.NeedsDependencies() {
+		return permitted
+	}
+	if v := g.judgeOrder(step); v.Held {
+		return v
+	}
+	return permitted
+}
+
+// judgeOrder holds a step while other guests come first.
+func (g Gate) judgeOrder(step plan.Step) Verdict {
+	if g.Waits == nil {
+		return Verdict{}
+	}
+	switch wait := g.Waits(step); {
+	case wait.NotReady:
+		return held(HoldNotReady, wait.Message, "look at the guest that is not ready; spec.health of its manifest says what is checked")
+	case wait.Message != "":
+		return held(HoldWaits, wait.Message, "")
+	}
+	return Verdict{}
+}
+
+// judgePermission holds a step that the manifest does not allow without an approval.
+func (g Gate) judgePermission(step plan.Step, policy Policy) Verdict {
+	switch {
 	case step.Op == cluster.OpReboot:
 		return g.judgeReboot(step, policy)
-	case step.Op.BringsUp() || startsThroughHA(step):
-		if g.Waits != nil {
-			if why := g.Waits(step); why != "" {
-				return held(HoldWaits, why, "")
-			}
-		}
-	}
-	if step.Recreates {
+	case step.Recreates:
 		return g.judgeRecreate(step, policy)
-	}
-	if isInterrupting(step) && !g.liftsProtection(step) {
+	case isInterrupting(step) && !g.liftsProtection(step):
 		return g.judgeApproval(step, interruption(step))
 	}
 	return Verdict{}
@@ -170,11 +199,6 @@ func (g Gate) hangingNode(step plan.Step) string {
 		}
 	}
 	return ""
-}
-
-// startsThroughHA reports whether the step makes the HA manager start the guest.
-func startsThroughHA(step plan.Step) bool {
-	return (step.Op == cluster.OpHAAdd || step.Op == cluster.OpHASet) && step.Calls[0].Params["state"] == "started"
 }
 
 // isInterrupting reports whether the step interrupts a running guest, or cannot be undone, although the manifest did not ask for that

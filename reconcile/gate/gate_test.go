@@ -90,7 +90,7 @@ func TestGateJudge(t *testing.T) {
 		},
 		"suspended_no_more":          {step: config, with: []func(*Gate){policy(Policy{Suspend: &guest.Suspension{Until: now}})}},
 		"no_writes":                  {step: config, with: []func(*Gate){func(g *Gate) { g.NoWrites = "journal: no space left" }}, want: HoldWritesStopped},
-		"waits":                      {step: create, with: []func(*Gate){func(g *Gate) { g.Waits = func(plan.Step) string { return "it depends on db-1" } }}, want: HoldWaits},
+		"waits":                      {step: create, with: []func(*Gate){func(g *Gate) { g.Waits = func(plan.Step) plan.Wait { return plan.Wait{Message: "it depends on db-1"} } }}, want: HoldWaits},
 		"recreate_without_lifecycle": {step: again, want: HoldApproval},
 		"recreate_approved":          {step: again, with: []func(*Gate){approval(again, time.Hour, "olga")}},
 		"recreate_approved_for_another": {
@@ -103,10 +103,10 @@ func TestGateJudge(t *testing.T) {
 		"recreate_denied_by_manifest":     {step: again, with: []func(*Gate){recreation("allow", guest.Deny)}, want: HoldRecreateDenied},
 		"recreate_denied_though_approved": {step: again, with: []func(*Gate){recreation("deny", guest.Deny), approval(again, time.Hour, "olga")}, want: HoldRecreateDenied},
 		"recreate_waits": {
-			step: again, with: []func(*Gate){recreation("allow", guest.Allow), func(g *Gate) { g.Waits = func(plan.Step) string { return "it depends on db-1" } }}, want: HoldWaits,
+			step: again, with: []func(*Gate){recreation("allow", guest.Allow), func(g *Gate) { g.Waits = func(plan.Step) plan.Wait { return plan.Wait{Message: "it depends on db-1"} } }}, want: HoldWaits,
 		},
 		"drift_does_not_wait": {
-			step: config, with: []func(*Gate){func(g *Gate) { g.Waits = func(plan.Step) string { return "it depends on db-1" } }},
+			step: config, with: []func(*Gate){func(g *Gate) { g.Waits = func(plan.Step) plan.Wait { return plan.Wait{Message: "it depends on db-1"} } }},
 		},
 	}
 	for name, test := range tests {
@@ -134,11 +134,11 @@ func TestGateNextNeverStartsBeforeCreate(t *testing.T) {
 		{Op: cluster.OpCreate, Guest: guest.Ref{VMID: 201}, Calls: []cluster.Call{{Op: cluster.OpCreate}}},
 		{Op: cluster.OpStart, Guest: guest.Ref{VMID: 201}, Calls: []cluster.Call{{Op: cluster.OpStart}}},
 	}}
-	g := Gate{Waits: func(s plan.Step) string {
+	g := Gate{Waits: func(s plan.Step) plan.Wait {
 		if s.Op == cluster.OpCreate {
-			return "something else comes first"
+			return plan.Wait{Message: "something else comes first"}
 		}
-		return ""
+		return plan.Wait{}
 	}}
 	if step, _, ok := g.Next(planned); ok {
 		t.Errorf("got %s released while the create is held, want nothing", step.Op)

@@ -30,7 +30,7 @@ type Basis struct {
 	OwnGuests  map[int]bool           // vmids of the guests in which the agent may run itself
 	NoWrites   gate.WriteStop
 	Why        string                                        // why nothing may be written
-	Waits      func(step plan.Step) string                   // what a step has to wait for; nil never waits
+	Waits      func(plan.Step) plan.Wait                     // what a step has to wait for; nil never waits
 	Hanging    func(journal.State, time.Time) map[string]int // number of hanging tasks by node; nil knows none
 	Limits     gate.Limits                                   // of the signers; nil if the policy is not known
 	Separate   bool                                          // the people who introduced a step may not approve it

@@ -1,33 +1,59 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/guest"
 )
 
-// Ordering decides which creates and starts wait for other guests: for their dependencies, and for lower waves.
+// Ordering decides which steps wait for other guests: creates, starts and disruptive steps for their dependencies, creates and starts also for lower
+// waves.
 type Ordering struct {
-	depends map[string][]string // labels of dependencies, by label; a guest that is only planned may have no vmid
-	missing map[string]string   // by label, why dependent guests must wait
-	lowest  int                 // the lowest wave with a guest that is about to be created or started
-	waiting bool                // there is such a wave
+	depends  map[string][]string // labels of dependencies, by label; a guest that is only planned may have no vmid
+	missing  map[string]string   // by label, why the guest cannot be depended on: it does not exist, or does not run
+	left     map[string]string   // by label, why the guest has not converged, apart from that
+	notReady map[string]string   // by label, why the guest is not ready, although it has converged
+	held     map[string]bool     // by label: no step that is left may run now
+	lowest   int                 // the lowest wave with a guest that is about to be created or started
+	waiting  bool                // there is such a wave
+}
+
+// OrderingOptions is what an ordering needs to know apart from plan and manifests. The zero value is useful.
+type OrderingOptions struct {
+	Now      time.Time
+	Stuck    map[string]bool      // labels of guests whose steps failed several times
+	Released func(step Step) bool // reports whether a step may run now, apart from the order; nil releases all
+	NotReady map[string]string    // by label, why a guest with health checks is not ready
+}
+
+// Wait is what a step waits for. The zero value is nothing.
+type Wait struct {
+	Message  string // "it depends on VirtualMachine/db-1, which does not exist yet"
+	NotReady bool   // for a guest that has converged and is not ready
 }
 
 // NewOrdering derives the order from a plan. A wave waits only for guests that will be created or started soon. A guest is idle, and no wave
-// waits for it, if the agent may not change it, if it cannot be created, if it is stuck, or if it depends on an idle guest. Stuck are the labels
-// of guests whose steps failed several times.
-func NewOrdering(plan Plan, guests []guest.Desired, stuck map[string]bool, now time.Time) Ordering {
-	o := Ordering{depends: make(map[string][]string), missing: make(map[string]string)}
-	idle := make(map[string]bool)
+// waits for it, if the agent may not change it, if it cannot be created, if it is stuck, or if it depends on a guest that will not converge soon.
+func NewOrdering(plan Plan, guests []guest.Desired, opts OrderingOptions) Ordering {
+	o := Ordering{
+		depends: make(map[string][]string), missing: make(map[string]string), left: make(map[string]string), notReady: make(map[string]string),
+		held: make(map[string]bool),
+	}
+	idle, neededBy, unchanged := make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	for _, d := range guests {
 		if len(d.DependsOn) > 0 {
 			o.depends[d.Label()] = d.DependsOn
 		}
-		if d.Observe || d.Suspend.Active(now) || stuck[d.Label()] {
+		for _, on := range d.DependsOn {
+			neededBy[on] = true
+		}
+		unchanged[d.Label()] = d.Observe || d.Suspend.Active(opts.Now)
+		if unchanged[d.Label()] || opts.Stuck[d.Label()] {
 			idle[d.Label()] = true
 		}
 	}
@@ -42,8 +68,11 @@ func NewOrdering(plan Plan, guests []guest.Desired, stuck map[string]bool, now t
 				idle[label] = true
 			}
 		}
-		if why != "" {
+		switch {
+		case why != "":
 			o.missing[label] = why
+		case neededBy[label]:
+			o.noteUnready(p, unchanged[label], opts)
 		}
 	}
 	for _, p := range plan.Guests {
@@ -54,12 +83,48 @@ func NewOrdering(plan Plan, guests []guest.Desired, stuck map[string]bool, now t
 	return o
 }
 
+// noteUnready notes why guests that depend on an existing guest wait for it. What the manifest of a guest keeps the agent
+// from changing delays nobody.
+func (o Ordering) noteUnready(p Guest, unchanged bool, opts OrderingOptions) {
+	label := p.Ref.Label()
+	if why := unfinished(p); why != "" && !unchanged {
+		o.left[label] = why
+		o.held[label] = opts.Released != nil && !slices.ContainsFunc(p.Steps, opts.Released)
+		return
+	}
+	if why := opts.NotReady[label]; why != "" {
+		o.notReady[label] = why
+	}
+}
+
+// unfinished returns why a guest has not converged, "" if no step of the agent is left. A change that waits for a restart that the manifest does not
+// allow, and one that is impossible, delay nobody.
+func unfinished(p Guest) string {
+	if len(p.Steps) == 0 {
+		locked := slices.ContainsFunc(p.Conditions, func(c Condition) bool { return c.Reason == ReasonLocked })
+		if locked && len(p.Changes) > 0 {
+			return "has changes left, and is locked"
+		}
+		return ""
+	}
+	var ops []string
+	for _, s := range p.Steps {
+		if !slices.Contains(ops, string(s.Op)) {
+			ops = append(ops, string(s.Op))
+		}
+	}
+	return "has steps left: " + strings.Join(ops, ", ")
+}
+
 // isIdle reports whether a guest will not be created or started soon, by itself or because of a dependency. It stores its results in idle.
 func (o Ordering) isIdle(label string, idle map[string]bool) bool {
 	if known, ok := idle[label]; ok {
 		return known
 	}
-	idle[label] = slices.ContainsFunc(o.depends[label], func(on string) bool { return o.missing[on] != "" && o.isIdle(on, idle) })
+	idle[label] = slices.ContainsFunc(o.depends[label], func(on string) bool {
+		unmet := o.missing[on] != "" || o.left[on] != ""
+		return o.notReady[on] != "" || unmet && (o.held[on] || o.isIdle(on, idle))
+	})
 	return idle[label]
 }
 
@@ -102,15 +167,19 @@ func unusable(p Guest) string {
 	return ""
 }
 
-// Waits returns the dependency or lower wave that a create or start waits for, "" if it need not wait.
-func (o Ordering) Waits(step Step) string {
+// Waits returns what a step waits for. Only steps that wait for other guests may be asked for: see Step.NeedsDependencies.
+func (o Ordering) Waits(step Step) Wait {
 	for _, label := range o.depends[step.Guest.Label()] {
-		if why := o.missing[label]; why != "" {
-			return fmt.Sprintf("it depends on %s, which %s", label, why)
+		why := cmp.Or(o.missing[label], o.left[label])
+		switch {
+		case why != "":
+			return Wait{Message: fmt.Sprintf("it depends on %s, which %s", label, why)}
+		case o.notReady[label] != "":
+			return Wait{Message: fmt.Sprintf("it depends on %s, which is not ready: %s", label, o.notReady[label]), NotReady: true}
 		}
 	}
-	if o.waiting && step.Wave > o.lowest {
-		return fmt.Sprintf("wave %d comes before wave %d", o.lowest, step.Wave)
+	if o.waiting && step.Wave > o.lowest && step.Starts() {
+		return Wait{Message: fmt.Sprintf("wave %d comes before wave %d", o.lowest, step.Wave)}
 	}
-	return ""
+	return Wait{}
 }

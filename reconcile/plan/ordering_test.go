@@ -20,12 +20,14 @@ type waitingGuest struct {
 	suspend   *guest.Suspension
 	orphan    bool // no manifest names it
 	stuck     bool // it failed often
+	held      bool // its steps are held
+	notReady  string
 }
 
 func orderingOf(now time.Time, guests ...waitingGuest) Ordering {
 	var plan Plan
 	var wanted []guest.Desired
-	stuck := make(map[string]bool)
+	stuck, notReady, held := make(map[string]bool), make(map[string]string), make(map[int]bool)
 	for _, g := range guests {
 		ref := guest.Ref{Kind: guest.VirtualMachine, Name: "vm-" + string(rune('a'+g.vmid)), VMID: g.vmid}
 		p := Guest{Ref: ref, Wave: g.wave, Managed: !g.orphan}
@@ -36,12 +38,12 @@ func orderingOf(now time.Time, guests ...waitingGuest) Ordering {
 			p.Conditions = []Condition{g.condition}
 		}
 		plan.Guests = append(plan.Guests, p)
-		stuck[ref.Label()] = g.stuck
+		stuck[ref.Label()], notReady[ref.Label()], held[ref.VMID] = g.stuck, g.notReady, g.held
 		if !g.orphan {
 			wanted = append(wanted, guest.Desired{Ref: ref, Wave: g.wave, DependsOn: g.depends, Observe: g.observe, Suspend: g.suspend})
 		}
 	}
-	return NewOrdering(plan, wanted, stuck, now)
+	return NewOrdering(plan, wanted, OrderingOptions{Now: now, Stuck: stuck, NotReady: notReady, Released: func(s Step) bool { return !held[s.Guest.VMID] }})
 }
 
 func TestOrdering(t *testing.T) {
@@ -65,8 +67,8 @@ func TestOrdering(t *testing.T) {
 		"alone":                      {first: steps(cluster.OpCreate)},
 		"depends_on_nobody_there":    {first: steps(cluster.OpCreate), deps: onA, want: "vm-a, which does not exist yet"},
 		"depends_on_stopped":         {first: steps(cluster.OpConfig, cluster.OpStart), deps: onA, want: "vm-a, which is not running yet"},
-		"depends_on_drifted":         {first: steps(cluster.OpConfig), deps: onA},
-		"depends_on_stopping":        {first: steps(cluster.OpShutdown), deps: onA},
+		"depends_on_drifted":         {first: steps(cluster.OpConfig), deps: onA, want: "vm-a, which has steps left: config"},
+		"depends_on_stopping":        {first: steps(cluster.OpShutdown), deps: onA, want: "vm-a, which has steps left: shutdown"},
 		"depends_on_ready":           {first: steps(), deps: onA},
 		"depends_on_unread":          {first: blocked(NotObserved, ReasonNotObserved), deps: onA, want: "vm-a, which was not read"},
 		"depends_on_different_guest": {first: blocked(IdentityConflict, ReasonDifferentGuest), deps: onA, want: "another guest has its vmid"},
@@ -74,6 +76,11 @@ func TestOrdering(t *testing.T) {
 		"depends_on_hidden":          {first: blocked(Blocked, ReasonHidden), deps: onA, want: "the reason"},
 		"depends_on_partly_created":  {first: blocked(Blocked, ReasonPartlyCreated), deps: onA, want: "the reason"},
 		"depends_on_locked":          {first: blocked(Blocked, ReasonLocked), deps: onA},
+		"depends_on_held":            {first: a(func(g *waitingGuest) { g.steps, g.held = []cluster.Op{cluster.OpReboot}, true }), deps: onA, want: "vm-a, which has steps left: reboot"},
+		"depends_on_stuck":           {first: a(func(g *waitingGuest) { g.steps, g.stuck = []cluster.Op{cluster.OpConfig}, true }), deps: onA, want: "vm-a, which has steps left: config"},
+		"depends_on_observed":        {first: a(func(g *waitingGuest) { g.steps, g.observe = []cluster.Op{cluster.OpConfig}, true }), deps: onA},
+		"depends_on_not_ready":       {first: a(func(g *waitingGuest) { g.notReady = "no answer" }), deps: onA, want: "vm-a, which is not ready: no answer"},
+		"not_ready_holds_up_none":    {first: a(func(g *waitingGuest) { g.notReady = "no answer" }), wave: 1},
 		"depends_on_restart":         {first: blocked(PendingRestart, ReasonPendingRestart), deps: onA},
 
 		"later_wave_waits":         {first: steps(cluster.OpCreate), wave: 1, want: "wave 0 comes before wave 1"},
@@ -105,7 +112,7 @@ func TestOrdering(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			b := waitingGuest{vmid: 1, wave: test.wave, depends: test.deps, steps: []cluster.Op{cluster.OpStart}}
-			got := orderingOf(now, test.first, b).Waits(Step{Guest: guest.Ref{Kind: guest.VirtualMachine, Name: "vm-b", VMID: 1}, Op: cluster.OpStart, Wave: test.wave})
+			got := orderingOf(now, test.first, b).Waits(Step{Guest: guest.Ref{Kind: guest.VirtualMachine, Name: "vm-b", VMID: 1}, Op: cluster.OpStart, Wave: test.wave}).Message
 			if got == "" != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
@@ -117,10 +124,10 @@ func TestOrdering(t *testing.T) {
 func TestOrderingWaitsForTheLowestWave(t *testing.T) {
 	o := orderingOf(time.Time{},
 		waitingGuest{vmid: 0, wave: 3, steps: []cluster.Op{cluster.OpStart}}, waitingGuest{vmid: 1, wave: -1, steps: []cluster.Op{cluster.OpCreate}}, waitingGuest{vmid: 2, wave: 1, steps: []cluster.Op{cluster.OpStart}})
-	if got, want := o.Waits(Step{Guest: guest.Ref{VMID: 0}, Wave: 3}), "wave -1 comes before wave 3"; got != want {
+	if got, want := o.Waits(Step{Guest: guest.Ref{VMID: 0}, Op: cluster.OpStart, Wave: 3}).Message, "wave -1 comes before wave 3"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := o.Waits(Step{Guest: guest.Ref{VMID: 1}, Wave: -1}); got != "" {
+	if got := o.Waits(Step{Guest: guest.Ref{VMID: 1}, Op: cluster.OpStart, Wave: -1}).Message; got != "" {
 		t.Errorf("got %q for the lowest wave, want nothing to wait for", got)
 	}
 }
@@ -134,7 +141,7 @@ func TestOrderingSkipsGuestsBehindAStuckGuest(t *testing.T) {
 				waitingGuest{vmid: 1, steps: []cluster.Op{cluster.OpCreate}, depends: []string{"VirtualMachine/vm-a"}},
 				waitingGuest{vmid: 2, steps: []cluster.Op{cluster.OpCreate}, depends: []string{"VirtualMachine/vm-b"}},
 				waitingGuest{vmid: 3, wave: 1, steps: []cluster.Op{cluster.OpStart}})
-			if got := o.Waits(Step{Guest: guest.Ref{VMID: 3}, Wave: 1}); (got == "") != stuck {
+			if got := o.Waits(Step{Guest: guest.Ref{VMID: 3}, Op: cluster.OpStart, Wave: 1}).Message; (got == "") != stuck {
 				t.Errorf("got %q for the next wave, want it to wait: %t", got, !stuck)
 			}
 		})
@@ -149,11 +156,70 @@ func TestOrderingDistinguishesGuestsWithoutVMID(t *testing.T) {
 	for _, d := range []guest.Desired{web, db} {
 		plan.Guests = append(plan.Guests, Guest{Ref: d.Ref, Managed: true, Steps: []Step{{Guest: d.Ref, Op: cluster.OpCreate}}})
 	}
-	o := NewOrdering(plan, []guest.Desired{web, db}, nil, time.Time{})
-	if got, want := o.Waits(Step{Guest: web.Ref, Op: cluster.OpCreate}), "it depends on VirtualMachine/db, which does not exist yet"; got != want {
+	o := NewOrdering(plan, []guest.Desired{web, db}, OrderingOptions{})
+	if got, want := o.Waits(Step{Guest: web.Ref, Op: cluster.OpCreate}).Message, "it depends on VirtualMachine/db, which does not exist yet"; got != want {
 		t.Errorf("web: got %q, want %q", got, want)
 	}
-	if got := o.Waits(Step{Guest: db.Ref, Op: cluster.OpCreate}); got != "" {
+	if got := o.Waits(Step{Guest: db.Ref, Op: cluster.OpCreate}).Message; got != "" {
 		t.Errorf("db: got %q, want nothing to wait for", got)
+	}
+}
+
+// A guest behind one that will not converge soon holds up no wave. If its dependency is being changed, it does.
+func TestOrderingSkipsGuestsBehindAHeldOrUnreadyGuest(t *testing.T) {
+	tests := map[string]struct {
+		first waitingGuest
+		waits bool
+	}{
+		"converges": {waitingGuest{steps: []cluster.Op{cluster.OpConfig}}, true},
+		"held":      {waitingGuest{steps: []cluster.Op{cluster.OpConfig}, held: true}, false},
+		"stuck":     {waitingGuest{steps: []cluster.Op{cluster.OpConfig}, stuck: true}, false},
+		"not_ready": {waitingGuest{notReady: "no answer"}, false},
+		"ready":     {waitingGuest{}, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := orderingOf(time.Time{}, test.first,
+				waitingGuest{vmid: 1, steps: []cluster.Op{cluster.OpCreate}, depends: []string{"VirtualMachine/vm-a"}},
+				waitingGuest{vmid: 2, wave: 1, steps: []cluster.Op{cluster.OpStart}})
+			if got := o.Waits(Step{Guest: guest.Ref{VMID: 2}, Op: cluster.OpStart, Wave: 1}).Message; (got != "") != test.waits {
+				t.Errorf("got %q for the next wave, want it to wait: %t", got, test.waits)
+			}
+		})
+	}
+}
+
+// A step waits for the dependencies of its guest if it creates, starts or interrupts the guest.
+func TestStepNeedsDependencies(t *testing.T) {
+	ha := func(op cluster.Op, state string) Step {
+		return Step{Op: op, Class: guest.Live, Calls: []cluster.Call{{Op: op, Params: map[string]string{"state": state}}}}
+	}
+	tests := map[string]struct {
+		step   Step
+		starts bool
+		needs  bool
+	}{
+		"create":           {Step{Op: cluster.OpCreate, Class: guest.Live}, true, true},
+		"start":            {Step{Op: cluster.OpStart, Class: guest.Live}, true, true},
+		"ha_started":       {ha(cluster.OpHASet, "started"), true, true},
+		"ha_added":         {ha(cluster.OpHAAdd, ""), true, true},
+		"ha_stopped":       {ha(cluster.OpHAAdd, "stopped"), false, false},
+		"ha_limits":        {ha(cluster.OpHASet, ""), false, false},
+		"live":             {Step{Op: cluster.OpConfig, Class: guest.Live}, false, false},
+		"written":          {Step{Op: cluster.OpConfig, Class: guest.Restart}, false, false},
+		"disruptive":       {Step{Op: cluster.OpConfig, Class: guest.Disruptive}, false, true},
+		"destructive":      {Step{Op: cluster.OpConfig, Class: guest.Destructive}, false, true},
+		"reboot":           {Step{Op: cluster.OpReboot, Class: guest.Disruptive}, false, true},
+		"migrate_live":     {Step{Op: cluster.OpMigrate, Class: guest.Live}, false, false},
+		"migrate_restarts": {Step{Op: cluster.OpMigrate, Class: guest.Disruptive}, false, true},
+		"shutdown":         {Step{Op: cluster.OpShutdown, Class: guest.Disruptive}, false, false},
+		"destroy":          {Step{Op: cluster.OpDestroy, Class: guest.Destructive}, false, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if test.step.Starts() != test.starts || test.step.NeedsDependencies() != test.needs {
+				t.Errorf("got starts %t and needs %t, want %t and %t", test.step.Starts(), test.step.NeedsDependencies(), test.starts, test.needs)
+			}
+		})
 	}
 }

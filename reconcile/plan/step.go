@@ -80,6 +80,26 @@ func (s Step) Digest(clusterName, identity string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// Starts reports whether the step creates or starts the guest, by itself or through the HA manager. The HA manager starts a guest that is added without a
+// state.
+func (s Step) Starts() bool {
+	switch s.Op {
+	case cluster.OpHAAdd:
+		state := s.Calls[0].Params["state"]
+		return state == "" || state == "started"
+	case cluster.OpHASet:
+		return s.Calls[0].Params["state"] == "started"
+	}
+	return s.Op.BringsUp()
+}
+
+// NeedsDependencies reports whether the step waits until the guests on which its guest depends have converged and are ready: it creates, starts or
+// interrupts the guest. Stopping and destroying a guest needs no other guest.
+func (s Step) NeedsDependencies() bool {
+	interrupts := s.Class == guest.Disruptive || s.Class == guest.Destructive
+	return s.Starts() || interrupts && !s.Op.IsRunState() && s.Op != cluster.OpDestroy && s.Op != OpWeaken
+}
+
 // Holds returns the vmids whose lanes the step needs, sorted: the guest's and, for a clone, the template's, which would be locked for a
 // second clone at the same time.
 func (s Step) Holds() []int {

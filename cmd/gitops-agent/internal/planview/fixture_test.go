@@ -132,7 +132,11 @@ func cloned() plannedGuest {
 	create.Calls = []cluster.Call{{Op: cluster.OpCreate, CloneOf: 9000, Params: map[string]string{"full": "1", "snapname": "clean"}}}
 	p.Steps = []plan.Step{create, step(cluster.OpHAAdd, guest.Live, "HA is wanted"), step(cluster.OpStart, guest.Live, "state: running")}
 	waits := gate.Verdict{Held: true, Reason: gate.HoldWaits, Message: "it depends on VirtualMachine/web-1, which waits itself"}
-	return plannedGuest{plan: p, verdicts: []gate.Verdict{waits, waits, waits}}
+	notReady := gate.Verdict{
+		Held: true, Reason: gate.HoldNotReady, Message: "it depends on VirtualMachine/db-1, which is not ready: tcp 192.0.2.10:5432: no answer",
+		Hint: "look at the guest that is not ready; spec.health of its manifest says what is checked",
+	}
+	return plannedGuest{plan: p, verdicts: []gate.Verdict{waits, waits, notReady}}
 }
 
 func restoredContainer() plannedGuest {

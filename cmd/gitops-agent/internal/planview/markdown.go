@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/reconcile/gate"
 )
 
 // Bounds of a comment. Forges reject longer ones: the limit of GitHub is 65,536 characters.
@@ -106,7 +105,7 @@ func writeMarkdownChanges(b *strings.Builder, g guestView) {
 
 func writeMarkdownHold(b *strings.Builder, h heldSteps) {
 	what, hint := markdownText(strings.Join(h.what, "; ")), term.Prefixed(" — ", markdownCode(h.Hint))
-	if h.Reason == gate.HoldWaits {
+	if h.Reason.IsOrder() {
 		fmt.Fprintf(b, "- %s waits: %s%s\n", what, markdownText(h.Message), hint)
 	} else {
 		fmt.Fprintf(b, "- **held** %s (%s): %s%s\n", what, h.Reason, markdownText(h.Message), hint)

@@ -83,7 +83,7 @@ func creationFromDisks(params map[string]string) string {
 }
 
 // waits reports whether the step waits for other steps of the plan, and not for a person.
-func (s stepView) waits() bool { return s.Held != nil && s.Held.Reason == gate.HoldWaits }
+func (s stepView) waits() bool { return s.Held != nil && s.Held.Reason.IsOrder() }
 
 // obvious reports whether a step needs no line of its own: it is not held, and its changes describe it completely.
 func (s stepView) obvious() bool {
@@ -142,7 +142,7 @@ func (h heldSteps) isLike(o report.Hold) bool {
 
 // String returns "held config of net0 (approval): it interrupts the running guest".
 func (h heldSteps) String() string {
-	if h.Reason == gate.HoldWaits {
+	if h.Reason.IsOrder() {
 		return strings.Join(h.what, "; ") + " waits: " + h.Message
 	}
 	return fmt.Sprintf("held %s (%s): %s", strings.Join(h.what, "; "), h.Reason, h.Message)

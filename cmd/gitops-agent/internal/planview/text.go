@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"gitops-agent/cmd/gitops-agent/internal/term"
-	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/plan"
 )
 
@@ -42,7 +41,7 @@ func (t textPrinter) writeGuest(g guestView) {
 	}
 	for _, h := range g.holds() {
 		colour := term.Yellow
-		if h.Reason == gate.HoldWaits {
+		if h.Reason.IsOrder() {
 			colour = term.Plain
 		}
 		t.line(colour, "    ", h.String())
