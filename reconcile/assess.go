@@ -141,7 +141,7 @@ func holdCondition(reason gate.HoldReason) plan.ConditionType {
 		return plan.WaitsFor
 	case gate.HoldVolumeInUse, gate.HoldVolumeUsersUnknown:
 		return plan.Blocked
-	case gate.HoldApproval, gate.HoldDenied, gate.HoldDestroyLimit, gate.HoldEmptyDesired, gate.HoldGuard, gate.HoldObserve, gate.HoldOwnGuest, gate.HoldRecreateDenied, gate.HoldScope, gate.HoldTaskHangs, gate.HoldWindow,
+	case gate.HoldApproval, gate.HoldDenied, gate.HoldDestroyLimit, gate.HoldEmptyDesired, gate.HoldGuard, gate.HoldNodeMaintenance, gate.HoldNodeOffline, gate.HoldObserve, gate.HoldOwnGuest, gate.HoldRecreateDenied, gate.HoldScope, gate.HoldTaskHangs, gate.HoldWindow,
 		gate.HoldWritesStopped:
 	}
 	return plan.Held

@@ -52,7 +52,7 @@ func (e *Engine) order(planned plan.Plan) plan.Ordering {
 	judge := e.basis.Load().Gate(e.opts.Journal.State(), now)
 	judge.Waits = nil
 	return plan.NewOrdering(planned, e.guests, plan.OrderingOptions{
-		Now: now, Stuck: e.stuck(), Released: func(step plan.Step) bool { return !judge.Judge(step).Held },
+		Now: now, Stuck: e.stuck(), Released: func(step plan.Step) bool { return !judge.Judge(step).Held }, NoNode: judge.NodeUnavailable,
 	})
 }
 

@@ -52,6 +52,8 @@ func NewPreview(ctx context.Context, reader cluster.Reader, set manifest.Set, re
 	planned := plan.New(b.Desired(state), seen)
 	now := time.Now()
 	judge := b.Gate(state, now)
-	b.Waits = plan.NewOrdering(planned, guests, plan.OrderingOptions{Now: now, Released: func(step plan.Step) bool { return !judge.Judge(step).Held }}).Waits
+	b.Waits = plan.NewOrdering(planned, guests, plan.OrderingOptions{
+		Now: now, Released: func(step plan.Step) bool { return !judge.Judge(step).Held }, NoNode: judge.NodeUnavailable,
+	}).Waits
 	return Preview{Plan: planned, Observed: seen, Gate: b.Gate(state, now)}, nil
 }

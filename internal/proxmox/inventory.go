@@ -22,20 +22,32 @@ func (r *Reader) Inventory(ctx context.Context) (cluster.Inventory, error) {
 	if err != nil {
 		return cluster.Inventory{}, fmt.Errorf("list guests: %w", err)
 	}
-	rows, offline, err := decodeResources(body)
+	rows, nodes, err := decodeResources(body)
 	if err != nil {
 		return cluster.Inventory{}, fmt.Errorf("list guests: %w", err)
 	}
 	slices.SortFunc(rows, func(a, b cluster.Row) int { return cmp.Compare(a.VMID, b.VMID) })
 	version := r.version.get(readAt, func() (Version, error) { return r.Version(ctx) })
-	return cluster.Inventory{Rows: rows, Offline: offline, ReadAt: readAt, Version: version}, nil
+	return cluster.Inventory{Rows: rows, Offline: nodes.offline, Maintenance: nodes.maintenance, ReadAt: readAt, Version: version}, nil
 }
 
-// decodeResources reads the reply of /cluster/resources: {"data":[{"type":…,"vmid":…,…},…]}, and returns the guests and the names of the nodes that are
-// offline. It skips other rows. A guest that cannot be read is an error: the list would otherwise look like a list with fewer guests.
+// unavailableNodes are names of nodes.
+type unavailableNodes struct{ offline, maintenance []string }
+
+// nodeState is what the list shows of a node. The HA manager's state of a node is in the same field as that of a guest.
+type nodeState int
+
+const (
+	nodeAvailable nodeState = iota
+	nodeOffline
+	nodeMaintenance
+)
+
+// decodeResources reads the reply of /cluster/resources: {"data":[{"type":…,"vmid":…,…},…]}, and returns the guests and the nodes that are
+// not available. It skips other rows. A guest that cannot be read is an error: the list would otherwise look like a list with fewer guests.
 //
 // It reads the bytes once, because the list is read in every tick. The texts share the memory of the reply.
-func decodeResources(body string) (rows []cluster.Row, offline []string, err error) {
+func decodeResources(body string) (rows []cluster.Row, nodes unavailableNodes, err error) {
 	c := &cursor{text: body}
 	sawData := false
 	err = c.object(func(field string) error {
@@ -45,9 +57,13 @@ func decodeResources(body string) (rows []cluster.Row, offline []string, err err
 		}
 		sawData = true
 		return c.array(func() error {
-			row, isOffline, err := decodeResource(c)
-			if isOffline {
-				offline = append(offline, row.Node)
+			row, state, err := decodeResource(c)
+			switch state {
+			case nodeOffline:
+				nodes.offline = append(nodes.offline, row.Node)
+			case nodeMaintenance:
+				nodes.maintenance = append(nodes.maintenance, row.Node)
+			case nodeAvailable:
 			}
 			if err != nil || row.Kind == "" {
 				return err
@@ -61,17 +77,18 @@ func decodeResources(body string) (rows []cluster.Row, offline []string, err err
 	}
 	switch {
 	case err != nil:
-		return nil, nil, err
+		return nil, unavailableNodes{}, err
 	case !sawData:
-		return nil, nil, errNoData
+		return nil, unavailableNodes{}, errNoData
 	}
-	slices.Sort(offline)
-	return rows, offline, nil
+	slices.Sort(nodes.offline)
+	slices.Sort(nodes.maintenance)
+	return rows, nodes, nil
 }
 
-// decodeResource reads one resource. The row has no kind if the resource is not a guest; a field that cannot be read is then no error. IsOffline reports
-// a node that is not part of the cluster now.
-func decodeResource(c *cursor) (row cluster.Row, isOffline bool, err error) {
+// decodeResource reads one resource. The row has no kind if the resource is not a guest; a field that cannot be read is then no error. State is that
+// of a node; other resources are available.
+func decodeResource(c *cursor) (row cluster.Row, state nodeState, err error) {
 	row.Status = guest.StatusUnknown
 	var resource, status string
 	var bad error
@@ -114,7 +131,14 @@ func decodeResource(c *cursor) (row cluster.Row, isOffline bool, err error) {
 	if err == nil && row.Kind != "" {
 		err = bad
 	}
-	return row, resource == "node" && status == "offline", err
+	switch {
+	case resource != "node":
+	case status == "offline":
+		state = nodeOffline
+	case row.HAState == "maintenance":
+		state = nodeMaintenance
+	}
+	return row, state, err
 }
 
 // kindOf returns the kind of guest for a resource type of Proxmox, "" if the type is not a guest.

@@ -126,7 +126,8 @@ func TestInventory(t *testing.T) {
 				 "pool":"web","hastate":"started","maxmem":4294967296,"maxcpu":4,"maxdisk":34359738368,"cpu":0.01,"netin":12345678901234},
 				{"type":"qemu","vmid":101,"id":"qemu/101","node":"pve1","status":"unknown"},
 				{"type":"storage","id":"storage/pve1/local","node":"pve1","status":"available","maxdisk":"unknown"},
-				{"status":"offline","node":"pve3","type":"node"},{"status":"online","node":"pve1","type":"node"},{"status":"unknown","node":"pve2","type":"node"}]`),
+				{"status":"offline","node":"pve3","type":"node"},{"status":"online","node":"pve1","type":"node","hastate":"online"},
+				{"status":"online","node":"pve4","type":"node","hastate":"maintenance"},{"status":"unknown","node":"pve2","type":"node"}]`),
 		"GET /version": ok(`{"version":"8.4.1","release":"8.4"}`),
 	}))
 	got, err := client.Inventory(t.Context())
@@ -146,6 +147,9 @@ func TestInventory(t *testing.T) {
 	}
 	if want := []string{"pve3"}; !slices.Equal(got.Offline, want) {
 		t.Errorf("got nodes %v offline, want %v", got.Offline, want)
+	}
+	if want := []string{"pve4"}; !slices.Equal(got.Maintenance, want) {
+		t.Errorf("got nodes %v in maintenance, want %v", got.Maintenance, want)
 	}
 	if got.ReadAt.IsZero() {
 		t.Error("got no ReadAt, want the time")

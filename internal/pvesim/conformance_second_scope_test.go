@@ -27,7 +27,6 @@ var secondExceptions = map[string]string{
 	"63/54": "of two rules with the same order, either may be first",
 	"63/88": "a call of the manager is absent",
 	"63/89": "a call of the manager is absent",
-	"63/91": "a call of the manager is absent",
 	"68/75": "progress of a backup or restore",
 	"60/75": "the recorder's QEMU could not save",
 }

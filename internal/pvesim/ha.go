@@ -39,6 +39,7 @@ func haRoutes() []*route {
 		writeRoute(http.MethodPut, "/cluster/ha/resources/{sid}", haUpdate).withParams(change).withPermission(console),
 		writeRoute(http.MethodDelete, "/cluster/ha/resources/{sid}", haDelete).withParams(remove).withPermission(console),
 		readRoute("/cluster/ha/status/current", haStatus).withPermission(audit),
+		readRoute("/cluster/ha/status/manager_status", haManagerStatus).withPermission(audit),
 	}
 }
 
@@ -91,6 +92,11 @@ func haStatus(c *call) (reply, error) {
 	}
 	a.add(&q)
 	a.add(&f)
+	for _, n := range c.sim.opts.Nodes {
+		if c.sim.haNodeState(n) != "" {
+			a.add(c.sim.lrmRow(n))
+		}
+	}
 	for _, id := range slices.Sorted(maps.Keys(c.sim.ha)) {
 		a.add(c.sim.ha[id].status(c.sim))
 	}

@@ -51,6 +51,9 @@ func (s *Sim) nodeRow(name string, in nodeRowKind) *object {
 	o.float("cpu", 0.04)
 	if in == nodeInResources {
 		o.num("cgroup-mode", 2)
+		if state := s.haNodeState(name); state != "" {
+			o.str("hastate", state)
+		}
 	} else {
 		o.str("ssl_fingerprint", "DE:34:E5:32:E4:7F:17:B1:3D:67:7C:BF:B5:65:2B:96:6F:83:7F:88:77:15:B9:5B:52:ED:75:C1:19:09:69:BB")
 	}

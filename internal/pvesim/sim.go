@@ -49,6 +49,7 @@ type Sim struct {
 	workers         map[string]nodeWorkers // by node
 	noQuorum        bool
 	down            []string // nodes that do not answer
+	maintenance     []string // nodes that the HA manager keeps its services away from
 	downSince       map[string]time.Time
 	broadcastCopies [frontWorkers]broadcastCopy // the cache of each front worker
 	nextFrontWorker int                         // index of the front worker that answers next

@@ -10,10 +10,11 @@ import (
 
 // Inventory is one reading of /cluster/resources.
 type Inventory struct {
-	Rows    []Row    // sorted by vmid
-	Offline []string // nodes that are not part of the cluster now, sorted; they may be most of its nodes, so the cluster may have no quorum
-	ReadAt  time.Time
-	Version guest.Version // of the cluster; zero if unknown
+	Rows        []Row    // sorted by vmid
+	Offline     []string // nodes that are not part of the cluster now, sorted; they may be most of its nodes, so the cluster may have no quorum
+	Maintenance []string // nodes in maintenance mode of the HA manager, sorted
+	ReadAt      time.Time
+	Version     guest.Version // of the cluster; zero if unknown
 }
 
 // Row returns the row of a vmid, and whether the inventory has one.

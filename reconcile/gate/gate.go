@@ -18,19 +18,21 @@ type HoldReason string
 
 // Reasons to hold a step.
 const (
-	HoldApproval      HoldReason = "approval"       // a signed approval releases it
-	HoldDenied        HoldReason = "destroy-denied" // lifecycle.destroy: deny; approvals have no effect
-	HoldDestroyLimit  HoldReason = "destroy-limit"  // too many calls to destroy a guest were sent in 24 hours
-	HoldEmptyDesired  HoldReason = "empty-desired"  // no manifest names any guest, so nothing is destroyed
-	HoldNotReady      HoldReason = "not-ready"      // a guest that the step's guest depends on has converged and does not pass its checks
-	HoldObserve       HoldReason = "observe-mode"
-	HoldOwnGuest      HoldReason = "own-guest" // it would stop, restart, move or destroy the guest in which the agent runs; approvals have no effect
-	HoldScope         HoldReason = "scope"     // the signer who wrote a field may not touch what the step touches; approvals have no effect
-	HoldSuspended     HoldReason = "suspended"
-	HoldTaskHangs     HoldReason = "task-hangs" // two tasks hang on the node, so it gets no further one
-	HoldWindow        HoldReason = "window"     // the guest may restart only within lifecycle.window
-	HoldWaits         HoldReason = "waits-for"  // a dependency or a lower wave comes first
-	HoldWritesStopped HoldReason = "writes-stopped"
+	HoldApproval        HoldReason = "approval"         // a signed approval releases it
+	HoldDenied          HoldReason = "destroy-denied"   // lifecycle.destroy: deny; approvals have no effect
+	HoldDestroyLimit    HoldReason = "destroy-limit"    // too many calls to destroy a guest were sent in 24 hours
+	HoldEmptyDesired    HoldReason = "empty-desired"    // no manifest names any guest, so nothing is destroyed
+	HoldNodeMaintenance HoldReason = "node-maintenance" // the node is in maintenance, and gets no creates, starts or moves
+	HoldNodeOffline     HoldReason = "node-offline"     // the node does not take part in the cluster now
+	HoldNotReady        HoldReason = "not-ready"        // a guest that the step's guest depends on has converged and does not pass its checks
+	HoldObserve         HoldReason = "observe-mode"
+	HoldOwnGuest        HoldReason = "own-guest" // it would stop, restart, move or destroy the guest in which the agent runs; approvals have no effect
+	HoldScope           HoldReason = "scope"     // the signer who wrote a field may not touch what the step touches; approvals have no effect
+	HoldSuspended       HoldReason = "suspended"
+	HoldTaskHangs       HoldReason = "task-hangs" // two tasks hang on the node, so it gets no further one
+	HoldWindow          HoldReason = "window"     // the guest may restart only within lifecycle.window
+	HoldWaits           HoldReason = "waits-for"  // a dependency or a lower wave comes first
+	HoldWritesStopped   HoldReason = "writes-stopped"
 
 	HoldRecreateDenied HoldReason = "recreate-denied" // lifecycle.recreate: deny; approvals have no effect
 
@@ -46,30 +48,31 @@ func (r HoldReason) IsOrder() bool { return r == HoldWaits || r == HoldNotReady 
 // HoldReasons lists every reason, for metrics that start at zero.
 func HoldReasons() []HoldReason {
 	return []HoldReason{
-		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldGuard, HoldNotReady, HoldObserve, HoldOwnGuest, HoldRecreateDenied, HoldScope, HoldSuspended, HoldTaskHangs, HoldVolumeInUse,
+		HoldApproval, HoldDenied, HoldDestroyLimit, HoldEmptyDesired, HoldGuard, HoldNodeMaintenance, HoldNodeOffline, HoldNotReady, HoldObserve, HoldOwnGuest, HoldRecreateDenied, HoldScope, HoldSuspended, HoldTaskHangs, HoldVolumeInUse,
 		HoldVolumeUsersUnknown, HoldWaits, HoldWindow, HoldWritesStopped,
 	}
 }
 
 // Gate releases or holds steps. It is pure, and the caller makes a new one for every judgement.
 type Gate struct {
-	Cluster           string
-	Now               time.Time
-	Policies          Policies                // of the guests that a manifest names
-	Remembered        map[int]journal.Guarded // guards in force
-	Owned             map[int]journal.Owned
-	Approvals         Approvals
-	SeparateApprover  bool                      // approvals of the people who introduced a step do not count for it
-	RequiredApprovals int                       // number of distinct approvers that release a held step; at least 1
-	Minimum           guard.Minimum             // that the host sets for the guards
-	NamedGuests       int                       // number of guests that manifests name
-	Destroyed         int                       // number of calls to destroy a guest that were sent in the last 24 hours, with any outcome; running destroys included
-	MaxDestroy        int                       // highest number of destroys in 24 hours; 0 allows none
-	Scope             Scope                     // what the signers may touch
-	OwnGuests         map[int]bool              // vmids of the guests in which the agent may run itself
-	NoWrites          string                    // why the agent may not write now; "" if it may
-	HangingTasks      map[string]int            // number of tasks by node that still run after their time; nil if there are none
-	Waits             func(plan.Step) plan.Wait // returns what the step waits for; no step waits if nil
+	Cluster              string
+	Now                  time.Time
+	Policies             Policies                // of the guests that a manifest names
+	Remembered           map[int]journal.Guarded // guards in force
+	Owned                map[int]journal.Owned
+	Approvals            Approvals
+	SeparateApprover     bool                      // approvals of the people who introduced a step do not count for it
+	RequiredApprovals    int                       // number of distinct approvers that release a held step; at least 1
+	Minimum              guard.Minimum             // that the host sets for the guards
+	NamedGuests          int                       // number of guests that manifests name
+	Destroyed            int                       // number of calls to destroy a guest that were sent in the last 24 hours, with any outcome; running destroys included
+	MaxDestroy           int                       // highest number of destroys in 24 hours; 0 allows none
+	Scope                Scope                     // what the signers may touch
+	Offline, Maintenance []string                  // names of nodes
+	OwnGuests            map[int]bool              // vmids of the guests in which the agent may run itself
+	NoWrites             string                    // why the agent may not write now; "" if it may
+	HangingTasks         map[string]int            // number of tasks by node that still run after their time; nil if there are none
+	Waits                func(plan.Step) plan.Wait // returns what the step waits for; no step waits if nil
 }
 
 // Policy is the part of a manifest that the gate reads.
@@ -130,7 +133,7 @@ func (g Gate) Judge(step plan.Step) Verdict {
 	case policy.Suspend.Active(g.Now):
 		return held(HoldSuspended, policy.Suspend.String(), "remove spec.suspend")
 	}
-	for _, judge := range []func(plan.Step) Verdict{g.Scope.Judge, g.judgeOwnGuest} {
+	for _, judge := range []func(plan.Step) Verdict{g.Scope.Judge, g.judgeOwnGuest, g.judgeNode} {
 		if v := judge(step); v.Held {
 			return v
 		}

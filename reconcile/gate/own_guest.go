@@ -21,11 +21,9 @@ func (g Gate) judgeOwnGuest(step plan.Step) Verdict {
 
 // endsGuest reports whether a call stops, restarts, moves or destroys its guest.
 func endsGuest(call cluster.Call) bool {
-	switch call.Op {
-	case cluster.OpHAAdd, cluster.OpHASet:
+	if call.Op == cluster.OpHAAdd || call.Op == cluster.OpHASet {
 		return call.Params["state"] == "stopped" || call.Params["state"] == "disabled"
-	case cluster.OpMigrate, cluster.OpReboot, cluster.OpTemplate, cluster.OpDestroy:
-		return true
 	}
-	return call.Op.Reaches() == guest.StatusStopped
+	ends := []cluster.Op{cluster.OpMigrate, cluster.OpReboot, cluster.OpTemplate, cluster.OpDestroy}
+	return slices.Contains(ends, call.Op) || call.Op.Reaches() == guest.StatusStopped
 }

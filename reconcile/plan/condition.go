@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"gitops-agent/reconcile/cluster"
@@ -60,6 +61,7 @@ const (
 	ReasonKind           ConditionReason = "kind"            // IdentityConflict: the guest under the vmid is of another kind
 	ReasonNotManaged     ConditionReason = "not-managed"     // IdentityConflict: the guest exists, and the manifest does not ask to adopt it
 	ReasonNoRevision     ConditionReason = "no-revision"     // Unknown: no revision is in force, so the wanted state is unknown
+	ReasonNodeOffline    ConditionReason = "node-offline"    // Unknown: the guest is on a node that is offline
 	ReasonNotObserved    ConditionReason = "not-observed"    // Unknown: the guest, or a guest that may use its volumes, was not read
 	ReasonRemoved        ConditionReason = "removed"         // Orphaned: no manifest names the guest any more
 	ReasonUnusedVolumes  ConditionReason = "unused-volumes"  // Leftover: volumes belong to the guest that no slot uses
@@ -78,7 +80,7 @@ func ConditionReasons() []ConditionReason {
 		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,
-		ReasonNoRevision, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCopied, ReasonMinimum, ReasonNeedsRoot, ReasonOtherNode, ReasonWarnings,
+		ReasonNoRevision, ReasonNodeOffline, ReasonNotObserved, ReasonRemoved, ReasonUnusedVolumes, ReasonCopied, ReasonMinimum, ReasonNeedsRoot, ReasonOtherNode, ReasonWarnings,
 	}
 }
 
@@ -96,7 +98,12 @@ type Condition struct {
 // notObserved returns the condition of a guest that could not be read.
 func notObserved(vmid int, got cluster.Snapshot) Condition {
 	c := Condition{Type: NotObserved, Reason: ReasonNotObserved, Message: "the guest could not be read, and it is unknown whether it exists"}
-	if why := got.ReadErrors[vmid]; why != "" {
+	row, listed := got.Inventory.Row(vmid)
+	switch why := got.ReadErrors[vmid]; {
+	case listed && slices.Contains(got.Inventory.Offline, row.Node):
+		c.Reason, c.Message = ReasonNodeOffline, "its node "+row.Node+" is offline"
+		c.Hint = "start the node, or wait until it is back; the agent does not create the guest on another node"
+	case why != "":
 		c.Message = "the guest could not be read: " + why
 	}
 	return c

@@ -28,6 +28,7 @@ type OrderingOptions struct {
 	Now      time.Time
 	Stuck    map[string]bool      // labels of guests whose steps failed several times
 	Released func(step Step) bool // reports whether a step may run now, apart from the order; nil releases all
+	NoNode   func(step Step) bool // reports whether a step waits for a node that is not available; nil for none
 	NotReady map[string]string    // by label, why a guest with health checks is not ready
 }
 
@@ -63,6 +64,9 @@ func NewOrdering(plan Plan, guests []guest.Desired, opts OrderingOptions) Orderi
 		}
 		label := p.Ref.Label()
 		why := missingUntilDone(p)
+		if why != "" && opts.NoNode != nil && slices.ContainsFunc(p.Steps, opts.NoNode) {
+			idle[label] = true
+		}
 		if why == "" {
 			if why = unusable(p); why != "" {
 				idle[label] = true

@@ -83,14 +83,11 @@ func (s Step) Digest(clusterName, identity string) string {
 // Starts reports whether the step creates or starts the guest, by itself or through the HA manager. The HA manager starts a guest that is added without a
 // state.
 func (s Step) Starts() bool {
-	switch s.Op {
-	case cluster.OpHAAdd:
-		state := s.Calls[0].Params["state"]
-		return state == "" || state == "started"
-	case cluster.OpHASet:
-		return s.Calls[0].Params["state"] == "started"
+	if s.Op != cluster.OpHAAdd && s.Op != cluster.OpHASet {
+		return s.Op.BringsUp()
 	}
-	return s.Op.BringsUp()
+	state := s.Calls[0].Params["state"]
+	return state == "started" || state == "" && s.Op == cluster.OpHAAdd
 }
 
 // NeedsDependencies reports whether the step waits until the guests on which its guest depends have converged and are ready: it creates, starts or

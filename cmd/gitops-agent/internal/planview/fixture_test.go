@@ -46,7 +46,7 @@ func fixtureDocument() Document {
 
 func fixture() []plannedGuest {
 	return []plannedGuest{
-		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), ownGuest(), outOfScope(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(),
+		busyMachine(), cloned(), restoredContainer(), imported(), unassigned(), destroyed(), destroyDenied(), destroyLimited(), emptyDesired(), recreateDenied(), ownGuest(), onUnavailableNodes(), outOfScope(), volumeInUse(), volumeUsersUnknown(), weakened(), taskHangs(),
 		observed(), suspendedGuest(), writesStopped(), adopted(), inWindow(), converted(), stranger(), locked(), unreadGuest(), waitingGuest(), forgotten(), missingPrivilege(),
 	}
 }
@@ -248,6 +248,20 @@ func ownGuest() plannedGuest {
 		plan: plan.Guest{Ref: ref(guest.VirtualMachine, "ops-1", 225), Node: "pve1", Managed: true, Origin: at("guests/ops.yaml", 1, 1), Steps: []plan.Step{shutdown}},
 		verdicts: []gate.Verdict{held(gate.HoldOwnGuest, "the agent runs in guest 225, and would stop itself",
 			"do it by hand in Proxmox; if the agent runs elsewhere, set proxmox.self_vmid in its config")},
+	}
+}
+
+// onUnavailableNodes is a guest whose nodes get no work now.
+func onUnavailableNodes() plannedGuest {
+	create, start := step(cluster.OpCreate, guest.Live, "does not exist"), step(cluster.OpStart, guest.Live, "state: running")
+	create.TakesOwnership, create.Calls = true, []cluster.Call{{Op: cluster.OpCreate, Node: "pve2"}}
+	start.Calls = []cluster.Call{{Op: cluster.OpStart, Node: "pve3"}}
+	return plannedGuest{
+		plan: plan.Guest{Ref: ref(guest.VirtualMachine, "files-3", 226), Node: "pve2", Managed: true, Origin: at("guests/files.yaml", 30, 1), Steps: []plan.Step{create, start}},
+		verdicts: []gate.Verdict{
+			held(gate.HoldNodeMaintenance, "node pve2 is in maintenance", "end the maintenance when it is done: ha-manager crm-command node-maintenance disable pve2"),
+			held(gate.HoldNodeOffline, "node pve3 is offline", "start the node, or wait until it is back; the agent creates nothing on another node instead"),
+		},
 	}
 }
 

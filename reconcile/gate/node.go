@@ -1,0 +1,31 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/plan"
+)
+
+// judgeNode holds a step that needs a node that is offline, and a step that would bring a guest to a node in maintenance, or start one there.
+func (g Gate) judgeNode(step plan.Step) Verdict {
+	for _, call := range step.Calls {
+		for _, node := range []string{call.Node, call.Params["target"]} {
+			if node != "" && slices.Contains(g.Offline, node) {
+				return held(HoldNodeOffline, fmt.Sprintf("node %s is offline", node), "start the node, or wait until it is back; the agent creates nothing on another node instead")
+			}
+		}
+		arrives := call.Params["target"]
+		if call.Op == cluster.OpReboot || call.Op != cluster.OpMigrate && step.Starts() {
+			arrives = call.Node
+		}
+		if arrives != "" && slices.Contains(g.Maintenance, arrives) {
+			return held(HoldNodeMaintenance, fmt.Sprintf("node %s is in maintenance", arrives), "end the maintenance when it is done: ha-manager crm-command node-maintenance disable "+arrives)
+		}
+	}
+	return Verdict{}
+}
+
+// NodeUnavailable reports whether the step waits for a node that is offline or in maintenance.
+func (g Gate) NodeUnavailable(step plan.Step) bool { return g.judgeNode(step).Held }

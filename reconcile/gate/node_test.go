@@ -1,0 +1,48 @@
+package gate
+
+import (
+	"testing"
+
+	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/plan"
+)
+
+// TestNodes judges steps on pve1, which is available, pve2, which is in maintenance, and pve3, which is offline.
+func TestNodes(t *testing.T) {
+	t.Parallel()
+	on := func(node string, op cluster.Op, pairs ...string) plan.Step {
+		call := cluster.Call{Op: op, VMID: 201, Node: node, Params: map[string]string{}}
+		for i := 0; i < len(pairs); i += 2 {
+			call.Params[pairs[i]] = pairs[i+1]
+		}
+		return plan.Step{Guest: guest.Ref{Kind: guest.VirtualMachine, VMID: 201}, Op: op, Class: guest.Live, Calls: []cluster.Call{call}}
+	}
+	tests := map[string]struct {
+		step plan.Step
+		want HoldReason
+	}{
+		"create":              {on("pve1", cluster.OpCreate), ""},
+		"create_maintenance":  {on("pve2", cluster.OpCreate), HoldNodeMaintenance},
+		"create_offline":      {on("pve3", cluster.OpCreate), HoldNodeOffline},
+		"start_maintenance":   {on("pve2", cluster.OpStart), HoldNodeMaintenance},
+		"ha_maintenance":      {on("pve2", cluster.OpHASet, "state", "started"), HoldNodeMaintenance},
+		"reboot_maintenance":  {on("pve2", cluster.OpReboot), HoldNodeMaintenance},
+		"config_maintenance":  {on("pve2", cluster.OpConfig), ""},
+		"stop_maintenance":    {on("pve2", cluster.OpShutdown), ""},
+		"config_offline":      {on("pve3", cluster.OpConfig), HoldNodeOffline},
+		"move_to_maintenance": {on("pve1", cluster.OpMigrate, "target", "pve2"), HoldNodeMaintenance},
+		"move_to_offline":     {on("pve1", cluster.OpMigrate, "target", "pve3"), HoldNodeOffline},
+		"move_away":           {on("pve2", cluster.OpMigrate, "target", "pve1"), ""},
+		"move_from_offline":   {on("pve3", cluster.OpMigrate, "target", "pve1"), HoldNodeOffline},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := Gate{Maintenance: []string{"pve2"}, Offline: []string{"pve3"}, Policies: Policies{{VMID: 201}: {Lifecycle: guest.Lifecycle{RebootPolicy: guest.RebootAuto}}}}
+			if v := g.Judge(test.step); v.Reason != test.want || g.NodeUnavailable(test.step) != (test.want != "") {
+				t.Errorf("got %+v, want %q", v, test.want)
+			}
+		})
+	}
+}
