@@ -97,6 +97,68 @@ func TestRevertedWeakeningIsDropped(t *testing.T) {
 	})
 }
 
+// TestIncidentApprovalOfARevertedWeakeningCountsAgain approves a weakening that is then no longer asked for: it is reverted while the agent is stopped, or it
+// was approved once more than needed before the guard became stronger again. Who asks for the same weakening later needs new approvals.
+func TestIncidentApprovalOfARevertedWeakeningCountsAgain(t *testing.T) {
+	tests := map[string]struct {
+		approvals, want string
+		between         func(l *lab, digest string, restart func(while func()))
+	}{
+		"reverted_while_stopped": {"2", "0 of 2 approvals", func(l *lab, digest string, restart func(func())) {
+			l.waitForAcceptance(l.push(approve(digest), olga))
+			l.waitForHeldGuard(201, "1 of 2 approvals")
+			restart(func() {
+				l.files["web.yaml"] = vmYAML("web-1", 201)
+				l.push("as before", alice)
+			})
+		}},
+		"approved_and_reverted_while_stopped": {"2", "0 of 2 approvals", func(l *lab, digest string, restart func(func())) {
+			restart(func() {
+				l.push(approve(digest), olga)
+				l.files["web.yaml"] = vmYAML("web-1", 201)
+				l.push("as before", alice)
+			})
+		}},
+		"approved_too_often": {"1", "0 of 1 approvals", func(l *lab, digest string, _ func(func())) {
+			l.waitForAcceptance(l.push(approve(digest), olga))
+			eventually(l, "the weaker guard", func() bool { return l.journal.State().Guarded[201].Destroy == "allow" })
+			l.waitForAcceptance(l.push(approve(digest), pia))
+			l.files["web.yaml"] = vmYAML("web-1", 201)
+			l.push("as before", alice)
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.trustApprovers()
+				l.files["cluster.yaml"], l.files["keep.yaml"] = clusterWith("guards: {approvals: "+test.approvals+"}"), vmYAML("keep-1", 209)
+				l.files["web.yaml"] = vmYAML("web-1", 201)
+				l.push("one guest", alice)
+				stop := l.start()
+				defer func() { stop() }()
+				l.converge()
+				l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}")
+				l.waitForAcceptance(l.push("weaker", alice))
+				digest := l.waitForHeldGuard(201)
+				test.between(l, digest, func(while func()) {
+					stop()
+					while()
+					stop = l.start()
+				})
+				eventually(l, "the stronger guard without a held step", func() bool {
+					return l.journal.State().Guarded[201].Destroy == "approve" && len(l.heldGuards(201)) == 0
+				})
+				time.Sleep(time.Minute)
+				l.files["web.yaml"] = vmYAML("web-1", 201, "lifecycle: {destroy: allow}")
+				l.waitForAcceptance(l.push("weaker again", alice))
+				if again := l.waitForHeldGuard(201, test.want); again != digest {
+					t.Errorf("got digest %s, want %s, whose approval has ended", again, digest)
+				}
+			})
+		})
+	}
+}
+
 // TestProtectionNeedsOneApproval lifts the protection of two guests by one line. One approval releases the weaker guard and the calls that lift the
 // flags. Somebody sets the flag again: to lift it again needs another approval.
 func TestProtectionNeedsOneApproval(t *testing.T) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"slices"
-	"strings"
 	"time"
 
 	"gitops-agent/reconcile/epoch"
@@ -25,8 +23,6 @@ type guards struct {
 	guarded map[int]journal.Guarded
 	owned   map[int]journal.Owned
 	cluster journal.ClusterGuarded
-
-	dropped map[string]bool // digests of weakenings that are no longer asked for; tidy ends their approvals
 
 	since  map[string]time.Time // when each held weakening of the Cluster's guards began
 	logged map[string]string    // weakenings whose hold was logged, by digest
@@ -49,38 +45,12 @@ func (e *Engine) resolveGuards(now time.Time) {
 	if !ended && g.cluster == cluster && sameSlice(g.wanted, wanted) && g.wanted != nil && sameMap(g.guarded, state.Guarded) && sameMap(g.owned, state.Owned) {
 		return
 	}
-	earlier := g.now.Weakenings
 	g.now = guard.Resolve(e.guardInput(state, now))
-	g.drop(earlier)
 	g.wanted, g.guarded, g.owned, g.cluster = wanted, state.Guarded, state.Owned, cluster
 	if !sameSlice(e.guests, g.now.Guests) {
 		e.calmChanged(e.observer.DueChanged(e.guests, g.now.Guests))
 		e.guests, e.policies = g.now.Guests, gate.NewPolicies(g.now.Guests)
 	}
-}
-
-// drop notes the weakenings that were held and are no longer asked for: who asks for them again needs new approvals.
-func (g *guards) drop(earlier []guard.Weakening) {
-	for _, old := range earlier {
-		if slices.ContainsFunc(g.now.Weakenings, func(w guard.Weakening) bool { return w.Digest == old.Digest }) {
-			continue
-		}
-		if g.dropped == nil {
-			g.dropped = map[string]bool{}
-		}
-		g.dropped[old.Digest] = true
-	}
-}
-
-// droppedOrders ends the approvals of weakenings that are no longer asked for.
-func (g *guards) droppedOrders(state journal.State) []journal.Body {
-	if len(g.dropped) == 0 {
-		return nil
-	}
-	return state.ExpiredOrders(func(o journal.Order) bool {
-		digest, isApproval := strings.CutPrefix(o.Order, gate.ApprovePrefix)
-		return isApproval && o.State == journal.OrderSeen && g.dropped[digest]
-	})
 }
 
 // guardInput returns the revision in force, and the guards in force.

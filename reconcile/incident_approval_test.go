@@ -1,6 +1,8 @@
 package reconcile_test
 
 import (
+	"bytes"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -133,21 +135,33 @@ func TestIncidentApprovalsOfAnOlderReleaseCountOnePersonTwice(t *testing.T) {
 }
 
 // TestIncidentApprovalWithoutTheRoleIsInvisible approves a held step as a signer without the role. The report shows the approval beside the step,
-// with the missing role.
+// with the missing role, and the log names it, also after a restart.
 func TestIncidentApprovalWithoutTheRoleIsInvisible(t *testing.T) {
-	runLab(t, nil, func(t *testing.T, l *lab) {
+	var log bytes.Buffer
+	logged := func(o *reconcile.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) }
+	runLab(t, []labOption{logged}, func(t *testing.T, l *lab) {
 		l.trustSigners(aliceMay(), verify.Signer{Name: "ops", Issuer: olga.Issuer, Subject: olga.Subject, May: []verify.Role{verify.RoleOperate}})
-		defer l.start()()
+		stop := l.start()
 		digest := l.holdDestroy("1")
 		l.push(approve(digest), olga)
-		eventually(l, "the approval in the report", func() bool { return len(l.heldStep(201).Uncounted) == 1 })
-		want := "approval by olga@lab.test does not count: the entry ops of trust.signers lacks the role approve"
-		if h := l.heldStep(201); h.Uncounted[0].Message != want || h.Uncounted[0].Reason != gate.UncountedRole || h.Digest != digest {
-			t.Errorf("got %+v, want %q beside the step %s", h, want, digest)
+		for _, start := range []string{"first", "second"} {
+			eventually(l, "the approval in the report", func() bool { return len(l.heldStep(201).Uncounted) == 1 })
+			want := "approval by olga@lab.test does not count: the entry ops of trust.signers lacks the role approve"
+			if h := l.heldStep(201); h.Uncounted[0].Message != want || h.Uncounted[0].Reason != gate.UncountedRole || h.Digest != digest {
+				t.Errorf("%s start: got %+v, want %q beside the step %s", start, h, want, digest)
+			}
+			if l.destroyed(201) {
+				t.Errorf("%s start: got the guest destroyed, want it to exist", start)
+			}
+			stop()
+			line := `msg="order has no effect" event=order.refused order="Gitops-Approve: ` + digest + `" operation=approve signer=olga@lab.test`
+			if text := log.String(); strings.Count(text, line) != 1 || !strings.Contains(text, `why="the entry ops of trust.signers lacks the role approve"`) {
+				t.Errorf("%s start: got log\n%s\nwant one line with %s and the missing role", start, text, line)
+			}
+			log.Reset()
+			stop = l.start()
 		}
-		if l.destroyed(201) {
-			t.Error("got the guest destroyed, want it to exist")
-		}
+		stop()
 	})
 }
 

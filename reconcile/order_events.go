@@ -2,39 +2,48 @@ package reconcile
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"time"
 
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
 )
 
+// loggedOrders returns the orders that need no line in the log after a start: all but the approvals of signers without the role that would be valid
+// otherwise. The people who signed them still wait for an effect.
+func loggedOrders(orders map[string]journal.Order, now time.Time) map[string]journal.Order {
+	logged := maps.Clone(orders)
+	maps.DeleteFunc(logged, func(_ string, o journal.Order) bool {
+		_, isApproval := gate.ApprovedDigest(o.Order)
+		return isApproval && o.State == journal.OrderRefused && now.Before(o.ProvenTime.Add(gate.OrderLifetime))
+	})
+	return logged
+}
+
 // noteOrders logs the orders that are new, or in another state than in the cycle before.
 func (e *Engine) noteOrders(orders map[string]journal.Order) {
 	if sameMap(e.orders, orders) {
 		return
 	}
-	type change struct {
-		journal.Ordered
-		known bool
-	}
-	var changed []change
+	var changed []journal.Ordered
 	for key, o := range orders {
 		if before, known := e.orders[key]; !known || before.State != o.State {
-			changed = append(changed, change{o.Ordered, known})
+			changed = append(changed, o.Ordered)
 		}
 	}
 	e.orders = orders
-	slices.SortFunc(changed, func(a, b change) int {
+	slices.SortFunc(changed, func(a, b journal.Ordered) int {
 		return cmp.Or(a.ProvenTime.Compare(b.ProvenTime), cmp.Compare(a.Key, b.Key))
 	})
 	for _, o := range changed {
-		e.logOrder(o.Ordered, o.known)
+		e.logOrder(o)
 	}
 }
 
-// logOrder logs the state of an order. Known reports whether it had another state before.
-func (e *Engine) logOrder(o journal.Ordered, known bool) {
+// logOrder logs the state of an order.
+func (e *Engine) logOrder(o journal.Ordered) {
 	attrs := func(name event.Name) []any {
 		return []any{event.Key, name, "order", o.Order, "operation", gate.OperationOf(o.Order), "signer", o.Subject, "commit", o.Commit}
 	}
@@ -46,15 +55,22 @@ func (e *Engine) logOrder(o journal.Ordered, known bool) {
 	case journal.OrderRefused: // the person who signed it waits for an effect
 		e.log.Warn("order has no effect", append(attrs(event.OrderRefused), "why", whyRefused(o))...)
 	case journal.OrderExpired:
-		why := "it was not used within seven days"
-		if !known {
-			why = "it was signed before this agent's state began, so it may have run already"
-		}
-		e.log.Warn("order has expired", append(attrs(event.OrderExpired), "why", why)...)
+		e.log.Warn("order has expired", append(attrs(event.OrderExpired), "why", whyExpired(o, e.opts.Journal.State().Since, time.Now()))...)
 	case journal.OrderUnknown:
 		e.log.Warn("order may have been executed, and is not executed again", append(attrs(event.OrderUnknown), "step", o.Step)...)
 	case journal.OrderReleased:
 	}
+}
+
+// whyExpired describes why an order ended unused. Since is when the journal began.
+func whyExpired(o journal.Ordered, since, now time.Time) string {
+	switch {
+	case !now.Before(o.ProvenTime.Add(gate.OrderLifetime)):
+		return "it was not used within seven days"
+	case o.ProvenTime.Before(since.Truncate(time.Second)):
+		return "it was signed before this agent's state began, so it may have run already"
+	}
+	return "no manifest asks any more for the weaker guard that it approves, or the state directory was older than the floor in the cluster"
 }
 
 func whyRefused(o journal.Ordered) string {

@@ -39,7 +39,7 @@ func NewEngine(opts Options) *Engine {
 	}
 	e.epoch, e.stopped = e.epochs.Now(), gate.StopNoRevision
 	if opts.Journal != nil {
-		e.orders = opts.Journal.State().Orders
+		e.orders = loggedOrders(opts.Journal.State().Orders, time.Now())
 	}
 	e.claimTimer = time.NewTimer(time.Hour)
 	e.claimTimer.Stop()
@@ -48,7 +48,7 @@ func NewEngine(opts Options) *Engine {
 	})
 	e.intake = intake.New(intake.Options{
 		Source: opts.Source, Policy: opts.Policy, Journal: opts.Journal, Scope: opts.Scope, Epochs: &e.epochs, Hooks: opts.Hooks.Intake,
-		Writer: e.writer, Note: opts.Note, SeparateApprover: opts.Separate, MayWrite: e.mayCall, DryRun: opts.DryRun, Log: opts.Logger,
+		Writer: e.writer, Note: opts.Note, SeparateApprover: opts.Separate, Minimum: opts.Minimum, MayWrite: e.mayCall, DryRun: opts.DryRun, Log: opts.Logger,
 	})
 	e.observer.UseVMList(opts.VMList, opts.Check)
 	e.lanes.bell = make(chan struct{}, 1)

@@ -24,29 +24,15 @@ func (e *Engine) tidy(ctx context.Context) {
 	for _, d := range e.guests {
 		named[d.VMID] = d.Ref
 	}
-	records := slices.Concat(e.ownershipChanges(state, named), e.unusedVMIDs(state), e.keptVMIDs(state), e.slotChanges(state))
-	records = append(records, unique(append(expiredOrders(state, time.Now()), e.guards.droppedOrders(state)...))...)
+	records := slices.Concat(e.ownershipChanges(state, named), e.unusedVMIDs(state), e.keptVMIDs(state), e.slotChanges(state), expiredOrders(state, time.Now()))
 	if len(records) == 0 {
-		e.guards.dropped = nil
 		return
 	}
 	if err := e.opts.Journal.Append(ctx, records...); err != nil {
 		e.log.WarnContext(ctx, "journal not written", "error", err)
 		return
 	}
-	e.guards.dropped = nil
 	e.assign()
-}
-
-// unique returns the records of orders, each order once: an order ends only once.
-func unique(orders []journal.Body) []journal.Body {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(orders, func(b journal.Body) bool {
-		o, ok := b.(journal.Ordered)
-		again := ok && seen[o.Key]
-		seen[o.Key] = true
-		return again
-	})
 }
 
 // ownershipChanges confirms the records of guests that were read with their marker, and gives up guests that no manifest names if they are gone or

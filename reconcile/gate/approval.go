@@ -54,7 +54,7 @@ type Tally struct {
 func NewApprovals(orders map[string]journal.Order) Approvals {
 	list := make(Approvals)
 	for key, o := range orders {
-		digest, ok := approvedDigest(o.Order)
+		digest, ok := ApprovedDigest(o.Order)
 		if !ok || o.State != journal.OrderSeen && o.State != journal.OrderRefused {
 			continue
 		}

@@ -8,14 +8,14 @@ const (
 	RunPrefix     = "Gitops-Run: "
 )
 
-// approvedDigest returns the step digest that an order approves.
-func approvedDigest(order string) (string, bool) {
+// ApprovedDigest returns the step digest that an order approves.
+func ApprovedDigest(order string) (string, bool) {
 	return strings.CutPrefix(order, ApprovePrefix)
 }
 
 // OperationOf returns the operation of an order as metrics name it: "approve" or "run".
 func OperationOf(order string) string {
-	if _, ok := approvedDigest(order); ok {
+	if _, ok := ApprovedDigest(order); ok {
 		return "approve"
 	}
 	return "run"

@@ -7,6 +7,7 @@ import (
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/guard"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/writer"
 	"gitops-agent/verify"
@@ -26,6 +27,7 @@ type Options struct {
 	MayWrite func() error
 	// SeparateApprover says that the people who introduced a step may not approve it, so the journal has to record who introduced what.
 	SeparateApprover bool
+	Minimum          guard.Minimum // the host's bound of guards
 
 	DryRun bool         // read the floor without writing it, and journal nothing
 	Log    *slog.Logger // nil logs nothing
@@ -45,6 +47,7 @@ type Intake struct {
 	mayWrite func() error
 
 	separateApprover bool
+	minimum          guard.Minimum
 	log              *slog.Logger
 
 	force     InForce
@@ -67,8 +70,8 @@ func New(opts Options) *Intake {
 	}
 	return &Intake{
 		source: opts.Source, policy: opts.Policy, journal: opts.Journal, scope: opts.Scope, epochs: opts.Epochs, hooks: opts.Hooks,
-		separateApprover: opts.SeparateApprover,
-		writer:           opts.Writer, note: opts.Note, dryRun: opts.DryRun, mayWrite: opts.MayWrite, log: opts.Log,
+		separateApprover: opts.SeparateApprover, minimum: opts.Minimum,
+		writer: opts.Writer, note: opts.Note, dryRun: opts.DryRun, mayWrite: opts.MayWrite, log: opts.Log,
 	}
 }
 

@@ -21,7 +21,9 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 	rewrote := base.Rewrite == accepted.revision.Commit()
 	introduced := newIntroduced(accepted, state, rewrote)
 	bodies = append(bodies, introduced...)
-	bodies = append(bodies, newGuards(accepted, state, scopeAfter(state, introduced, limits), guard.Accept)...)
+	guards := newGuards(accepted, state, scopeAfter(state, introduced, limits), guard.Accept)
+	bodies = append(bodies, guards...)
+	bodies = append(bodies, in.revertedApprovals(accepted, state, guards, orders)...)
 	bodies = append(bodies, earlierSlots(in.force.Accepted, accepted, state)...)
 	if base.fromFloor {
 		bodies = append(bodies, voidOrders(state)...)
