@@ -1,10 +1,14 @@
 package reconcile_test
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,8 +16,11 @@ import (
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/internal/sigtest"
+	"gitops-agent/reconcile/guard"
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
 
@@ -28,14 +35,14 @@ type pusher struct {
 	rng     *rand.Rand
 	people  map[sigtest.Identity]person
 	digests []string           // of every held step that was ever shown
-	shown   map[string]bool    // digests of weakenings
+	shown   map[string]*asked  // weakenings, by digest
 	guests  map[string]*random // by file
 	class   random
 	always  random // the defaults
 	number  int    // guards.approvals
 	limit   int    // guards.maxDestroysPerDay
 
-	weakened, unapproved, destroys int
+	weakened, destroys, moved, adopted int
 }
 
 // person is a signer: who it is, and what it may do.
@@ -52,6 +59,9 @@ type random struct {
 	class bool
 	gone  bool // the manifest is removed
 }
+
+// strangerVMID is a protected guest that a person made, which manifests may adopt.
+const strangerVMID = 205
 
 // windows are sorted: each one is open whenever the one before it is.
 var windows = []string{"Sat 02:00-03:00 UTC", "Sat 02:00-05:00 UTC", "Sat,Sun 02:00-05:00 UTC", "daily 01:00-06:00 UTC"}
@@ -104,7 +114,7 @@ func (p *pusher) lines(inGuest bool) []string {
 func (p *pusher) mutate() {
 	files := slices.Sorted(maps.Keys(p.guests))
 	g := p.guests[files[p.rng.IntN(len(files))]]
-	switch p.rng.IntN(9) {
+	switch p.rng.IntN(10) {
 	case 0, 1, 2:
 		g.lines = p.lines(true)
 	case 3:
@@ -119,6 +129,10 @@ func (p *pusher) mutate() {
 		p.always.lines = p.lines(false)
 	case 8:
 		p.number, p.limit = 1+p.rng.IntN(3), p.rng.IntN(4)
+	case 9:
+		if g.vmid != strangerVMID { // a guest that no agent made has one vmid
+			g.vmid += map[bool]int{true: 10, false: -10}[g.vmid < 210]
+		}
 	}
 	cluster := []string{fmt.Sprintf("guards: {approvals: %d, maxDestroysPerDay: %d}", p.number, p.limit)}
 	if len(p.always.lines) > 0 {
@@ -163,7 +177,8 @@ func (p *pusher) someone(suits func(person) bool) sigtest.Identity {
 func (p *pusher) act(held []string) {
 	if p.rng.IntN(5) < 2 || len(p.digests) == 0 {
 		p.mutate()
-		p.waitForAcceptance(p.push("a change", p.someone(func(w person) bool { return w.changes })))
+		who := p.someone(func(w person) bool { return w.changes && (!p.opts.Separate || w.name == "alice") })
+		p.waitForAcceptance(p.push("a change", who))
 		return
 	}
 	digest := p.digests[p.rng.IntN(len(p.digests))]
@@ -192,20 +207,23 @@ func (p *pusher) heldNow() []string {
 		if !slices.Contains(p.digests, digest) {
 			p.digests = append(p.digests, digest)
 		}
-		if op == string(plan.OpWeaken) {
-			p.shown[digest] = true
-		}
 	}
+	seen := map[string]map[int]string{}
 	for _, g := range r.Guests {
 		for _, h := range g.Held {
 			note(string(h.Op), h.Digest)
+			if h.Op == plan.OpWeaken {
+				p.understand(seen, h, g.VMID)
+			}
 		}
 	}
 	if r.Guards != nil {
 		for _, h := range r.Guards.Held {
 			note(string(h.Op), h.Digest)
+			p.understand(seen, h, 0)
 		}
 	}
+	p.compareDigests(seen)
 	return now
 }
 
@@ -213,14 +231,15 @@ func (p *pusher) heldNow() []string {
 func guardRanks(g journal.Guarded, now time.Time) map[string]int {
 	words := map[string]int{"deny": 1, "approve": 2, "allow": 3, "never": 1, "window": 3, "auto": 9, "on": 0, "off": 1, "": 1}
 	ranks := map[string]int{
-		"destroy": words[g.Destroy], "recreate": words[g.Recreate], "reboot": words[g.Rules.RebootPolicy], "protection": words[g.Rules.Protection],
-		"timeout": -g.Rules.ShutdownSeconds, "force": 0, "mode": 1, "suspend": 1 << 30, "adopt": 0,
+		"lifecycle.destroy": words[g.Destroy], "lifecycle.recreate": words[g.Recreate], "lifecycle.rebootPolicy": words[g.Rules.RebootPolicy],
+		"lifecycle.protection": words[g.Rules.Protection], "lifecycle.shutdownTimeout": -g.Rules.ShutdownSeconds, "lifecycle.forceStop": 0,
+		"mode": 1, "suspend": 1 << 30, "adopt": 0, "vmid": g.Rules.MovedTo,
 	}
 	if g.Rules.RebootPolicy == "window" {
-		ranks["reboot"] += slices.Index(windows, g.Rules.Window)
+		ranks["lifecycle.rebootPolicy"] += slices.Index(windows, g.Rules.Window)
 	}
 	if g.Rules.ForceStop {
-		ranks["force"] = 1
+		ranks["lifecycle.forceStop"] = 1
 	}
 	if g.Rules.Mode == "observe" {
 		ranks["mode"] = 0
@@ -235,6 +254,91 @@ func guardRanks(g journal.Guarded, now time.Time) map[string]int {
 		ranks["suspend"] = 1<<30 - int(until.Unix())/60 // later is stronger
 	}
 	return ranks
+}
+
+// guardTexts are the guards as a person reads them who approves that one changes.
+func guardTexts(g journal.Guarded) map[string]string {
+	or := func(text, otherwise string) string {
+		if text == "" {
+			return otherwise
+		}
+		return text
+	}
+	texts := map[string]string{
+		"lifecycle.destroy": g.Destroy, "lifecycle.recreate": g.Recreate, "lifecycle.rebootPolicy": strings.TrimSuffix(g.Rules.RebootPolicy+" "+g.Rules.Window, " "),
+		"lifecycle.protection": or(g.Rules.Protection, "unmanaged"), "lifecycle.shutdownTimeout": (time.Duration(g.Rules.ShutdownSeconds) * time.Second).String(),
+		"lifecycle.forceStop": strconv.FormatBool(g.Rules.ForceStop), "mode": or(g.Rules.Mode, "enforce"), "suspend": or(g.Rules.Suspended, "none"),
+		"adopt": or(g.Rules.Adopt, "deny"), "vmid": strconv.Itoa(g.VMID),
+	}
+	if strings.Contains(g.Rules.Suspended, ":") {
+		texts["suspend"] = "until " + g.Rules.Suspended
+	}
+	if g.Rules.MovedTo != 0 {
+		texts["vmid"] = strconv.Itoa(g.Rules.MovedTo)
+	}
+	return texts
+}
+
+// asked is what a shown digest stands for.
+type asked struct {
+	field, old, new string
+	vmids           []int // sorted; 0 is the Cluster
+}
+
+// understand reads the held weakening of a guest, or of the Cluster, as a person does.
+func (p *pusher) understand(seen map[string]map[int]string, h report.HeldStep, vmid int) {
+	text, _ := strings.CutPrefix(h.Message, "the manifest weakens ")
+	field, values, _ := strings.Cut(text, ": ")
+	old, next, ok := strings.Cut(values, " -> ")
+	next, _, _ = strings.Cut(next, "; the old value stays in force")
+	next, _, _ = strings.Cut(next, ", together with ")
+	next, _, _ = strings.Cut(next, " (")
+	if !ok {
+		p.Errorf("got message %q, want the field and both values", h.Message)
+	}
+	is := p.shown[h.Digest]
+	if is == nil {
+		is = &asked{field: field, old: old, new: next}
+		p.shown[h.Digest] = is
+	}
+	if is.field != field || is.old != old || is.new != next {
+		p.Errorf("got digest %s for %q and for %+v, want one weakening", h.Digest, h.Message, is)
+	}
+	if seen[h.Digest] == nil {
+		seen[h.Digest] = map[int]string{}
+	}
+	state := p.journal.State()
+	seen[h.Digest][vmid] = cmp.Or(state.Owned[vmid].Identity, state.Guarded[vmid].Identity)
+}
+
+// compareDigests computes the digests of the weakenings that are shown from the guests that show them: nothing else may be approved with them.
+func (p *pusher) compareDigests(seen map[string]map[int]string) {
+	for digest, identities := range seen {
+		is := p.shown[digest]
+		is.vmids = slices.Sorted(maps.Keys(identities))
+		var guests []string
+		for _, vmid := range is.vmids {
+			if vmid != 0 {
+				guests = append(guests, fmt.Sprintf(`{"vmid":%d,"identity":%q}`, vmid, identities[vmid]))
+			}
+		}
+		list := ""
+		if len(guests) > 0 {
+			list = `"guests":[` + strings.Join(guests, ",") + `],`
+		}
+		sum := sha256.Sum256(fmt.Appendf(nil, `{"weakens":%q,"cluster":"home",%s"old":%q,"new":%q}`, is.field, list, is.old, is.new))
+		if want := hex.EncodeToString(sum[:16]); want != digest {
+			p.Errorf("got digest %s for %+v of %v, want %s", digest, is, identities, want)
+		}
+	}
+}
+
+// count returns how many people count for a weakening: with separateApprover not alice, who makes all changes of such a history.
+func (p *pusher) count(people []string) int {
+	if p.opts.Separate {
+		people = slices.DeleteFunc(slices.Clone(people), func(name string) bool { return name == "alice" })
+	}
+	return len(people)
 }
 
 // approvers returns the people whose approvals were used up between two states, by digest.
@@ -258,34 +362,53 @@ func (p *pusher) approvers(before, after journal.State) map[string][]string {
 
 // check compares the guards in force before and after a push.
 func (p *pusher) check(before, after journal.State, destroyed map[int]int, at time.Time) {
-	required := max(before.ClusterGuards.Approvals, 1)
-	approvals, enough := p.approvers(before, after), 0
-	for digest, people := range approvals {
-		if p.shown[digest] && len(people) >= required {
-			enough++
+	required := max(before.ClusterGuards.Approvals, p.opts.Minimum.Approvals, 1)
+	approvals := p.approvers(before, after)
+	allowed := func(want asked, vmid int) bool {
+		for digest, people := range approvals {
+			is := p.shown[digest]
+			if is != nil && is.field == want.field && is.old == want.old && is.new == want.new && slices.Contains(is.vmids, vmid) && p.count(people) >= required {
+				return true
+			}
+		}
+		return false
+	}
+	weaken := func(want asked, vmid int, record string) {
+		p.weakened++
+		if !allowed(want, vmid) {
+			p.Errorf("got %s of %d weakened from %q to %q with approvals %v, want %d people for exactly that: %s", want.field, vmid, want.old, want.new, approvals, required, record)
 		}
 	}
-	var weaker []string
 	for vmid, old := range before.Guarded {
 		owned, isOwned := before.Owned[vmid]
+		p.checkMove(before, after, vmid)
 		if now := after.Owned[vmid]; !isOwned || now.Identity != owned.Identity || owned.Claiming {
 			continue
 		}
-		ranks, ranksBefore := guardRanks(after.Guarded[vmid], at), guardRanks(old, at)
+		next := after.Guarded[vmid]
+		ranks, ranksBefore, texts, textsBefore := guardRanks(next, at), guardRanks(old, at), guardTexts(next), guardTexts(old)
 		for field, rank := range ranks {
 			if rank > ranksBefore[field] {
-				weaker = append(weaker, fmt.Sprintf("%s of %d: %+v -> %+v", field, vmid, old, after.Guarded[vmid]))
+				weaken(asked{field: field, old: textsBefore[field], new: texts[field]}, vmid, fmt.Sprintf("%+v -> %+v", old, next))
 			}
 		}
 	}
-	if now := after.ClusterGuards; now.Approvals < before.ClusterGuards.Approvals || now.MaxDestroysPerDay > before.ClusterGuards.MaxDestroysPerDay {
-		weaker = append(weaker, fmt.Sprintf("Cluster: %+v -> %+v", *before.ClusterGuards, *now))
+	for vmid, owned := range after.Owned {
+		if _, known := before.Owned[vmid]; known || owned.Origin != journal.Adopted {
+			continue
+		}
+		p.adopted++
+		if g := after.Guarded[vmid]; g.Destroy == "allow" || g.Rules.Protection == "off" {
+			p.Errorf("got %d adopted with guards %+v, want destroy: approve and its own protection", vmid, g)
+		}
 	}
-	if len(weaker) > 0 && enough == 0 {
-		p.unapproved++
-		p.Errorf("got weaker guards with approvals %v, want %d people: %s", approvals, required, strings.Join(weaker, "; "))
+	was, now := before.ClusterGuards, after.ClusterGuards
+	if now.Approvals < was.Approvals {
+		weaken(asked{field: "guards.approvals", old: strconv.Itoa(was.Approvals), new: strconv.Itoa(now.Approvals)}, 0, "of the Cluster")
 	}
-	p.weakened += len(weaker)
+	if now.MaxDestroysPerDay > was.MaxDestroysPerDay {
+		weaken(asked{field: "guards.maxDestroysPerDay", old: strconv.Itoa(was.MaxDestroysPerDay), new: strconv.Itoa(now.MaxDestroysPerDay)}, 0, "of the Cluster")
+	}
 	for vmid, n := range destroyed {
 		if p.sim.Effects(vmid, pvesim.Destroyed) == n {
 			continue
@@ -299,11 +422,28 @@ func (p *pusher) check(before, after journal.State, destroyed map[int]int, at ti
 	}
 }
 
+// checkMove fails if the label of an owned guest got another guest under another vmid, although its manifest was not approved to leave the vmid.
+func (p *pusher) checkMove(before, after journal.State, vmid int) {
+	was, isOwned := before.Owned[vmid]
+	if !isOwned || was.Claiming && was.Origin == journal.Created {
+		return
+	}
+	for other, now := range after.Owned {
+		if _, known := before.Owned[other]; known || now.Kind != was.Kind || now.Name != was.Name || other == vmid {
+			continue
+		}
+		p.moved++
+		if before.Guarded[vmid].Rules.MovedTo != other && after.Guarded[vmid].Rules.MovedTo != other {
+			p.Errorf("got %s as %d, want it to stay %d until another vmid is approved: %+v", was.Name, other, vmid, before.Guarded[vmid])
+		}
+	}
+}
+
 // TestGuardsNeverWeakenAlone runs random histories of signed pushes by several people: random guards in manifests, a class, the defaults and the Cluster,
-// new labels, removed and restored manifests, approvals of present, older and unknown digests by people with and without the role. The guards in force
+// new labels, other vmids, adoption, removed and restored manifests, approvals of present, older and unknown digests by people with and without the role. The guards in force
 // never become weaker without the number of approvals that the guards before required, and no guest is destroyed without that.
 func TestGuardsNeverWeakenAlone(t *testing.T) {
-	var attempted, weakened, destroyed atomic.Int64
+	var attempted, weakened, destroyed, moved, adopted atomic.Int64
 	guardSeeds.each(t, func(t *testing.T, seed uint64) {
 		runLab(t, nil, func(_ *testing.T, l *lab) {
 			p := newPusher(l, seed)
@@ -311,19 +451,21 @@ func TestGuardsNeverWeakenAlone(t *testing.T) {
 			attempted.Add(int64(len(p.shown)))
 			weakened.Add(int64(p.weakened))
 			destroyed.Add(int64(p.destroys))
+			moved.Add(int64(p.moved))
+			adopted.Add(int64(p.adopted))
 		})
 	}, func(t *testing.T) string {
 		if attempted.Load() < 3*int64(*guardSeeds.count) || weakened.Load() == 0 {
 			t.Errorf("got %d weaker guards asked for and %d approved, want histories that try both", attempted.Load(), weakened.Load())
 		}
-		return fmt.Sprintf("%d pushes each, %d weaker guards asked for, %d approved, %d guests destroyed", pushesPerHistory, attempted.Load(), weakened.Load(), destroyed.Load())
+		return fmt.Sprintf("%d pushes each, %d weaker guards asked for, %d approved, %d guests destroyed, %d moved, %d adopted", pushesPerHistory, attempted.Load(), weakened.Load(), destroyed.Load(), moved.Load(), adopted.Load())
 	})
 }
 
 // newPusher returns a history with random roles: alice always changes, olga and pia approve, and the others have any roles. Olga signs under two issuers.
 func newPusher(l *lab, seed uint64) *pusher {
 	p := &pusher{
-		lab: l, rng: rand.New(rand.NewPCG(seed, 11)), people: map[sigtest.Identity]person{}, shown: map[string]bool{}, guests: map[string]*random{}, number: 2, limit: 2,
+		lab: l, rng: rand.New(rand.NewPCG(seed, 11)), people: map[sigtest.Identity]person{}, shown: map[string]*asked{}, guests: map[string]*random{}, number: 2, limit: 2,
 	}
 	elsewhere := sigtest.Identity{Subject: olga.Subject, Issuer: "https://other.test"}
 	eve, bob := sigtest.Identity{Subject: "eve@lab.test", Issuer: alice.Issuer}, sigtest.Identity{Subject: "bob@lab.test", Issuer: alice.Issuer}
@@ -349,7 +491,14 @@ func newPusher(l *lab, seed uint64) *pusher {
 	for i := range 3 {
 		p.guests[fmt.Sprintf("guest-%d.yaml", i)] = &random{vmid: 201 + i, name: fmt.Sprintf("guest-%d-0", i+1), class: i > 0}
 	}
+	p.guests["guest-9.yaml"] = &random{vmid: strangerVMID, name: "foreign-1", lines: []string{"adopt: ifUnmanaged", "lifecycle: {destroy: allow, protection: false}"}, gone: true}
 	l.files["keep.yaml"] = vmYAML("keep-1", 209)
+	_, err := l.sim.AddVM(pvesim.Guest{VMID: strangerVMID, Config: "name: foreign-1\nmemory: 1024\nprotection: 1\n"})
+	l.ok(err)
+	l.opts.Separate = seed%2 == 1
+	if seed%3 == 2 {
+		l.opts.Minimum = guard.Minimum{Approvals: 2, Destroy: guest.Approve, RebootPolicy: guest.RebootApprove}
+	}
 	return p
 }
 
@@ -362,7 +511,7 @@ func (p *pusher) run() {
 	time.Sleep(5 * time.Minute)
 	for range pushesPerHistory {
 		held := p.heldNow()
-		before, at, destroyed := p.journal.State(), time.Now(), map[int]int{}
+		before, destroyed := p.journal.State(), map[int]int{}
 		for _, g := range p.guests {
 			destroyed[g.vmid] = p.sim.Effects(g.vmid, pvesim.Destroyed)
 		}
@@ -372,6 +521,6 @@ func (p *pusher) run() {
 		if p.Failed() {
 			return
 		}
-		p.check(before, p.journal.State(), destroyed, at)
+		p.check(before, p.journal.State(), destroyed, time.Now()) // a suspension that ended meanwhile may be gone
 	}
 }
