@@ -140,7 +140,7 @@ func checkConfig(config agent.Config) ([][2]string, error) {
 		facts = append(facts, [2]string{"source", config.Source.Branch + " of " + r.URL})
 	}
 	for _, bound := range config.Minimum().Texts() {
-		facts = append(facts, [2]string{"minimum", bound + ", whatever the manifests say"})
+		facts = append(facts, [2]string{"minimum", bound + ", also if a manifest asks for less"})
 	}
 	return append(facts, [2]string{"signers", strings.Join(names, ", ")},
 		[2]string{"trusted root", fmt.Sprintf("sha256:%x", policy.Root().SHA256)}, [2]string{"state", config.StateDir}), nil
