@@ -1,0 +1,66 @@
+package model_test
+
+import (
+	"flag"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var (
+	modelLimit    = flag.Int("model-paths", 60, "paths of each scenario; 0 runs all, of a large scenario only if it is the only one")
+	modelScenario = flag.String("scenario", "", "the only scenario to search, or to replay")
+	modelChoices  = flag.String("choices", "", "choices of the path to replay, such as 0,2,1")
+)
+
+// TestModel searches every scenario.
+func TestModel(t *testing.T) {
+	for _, s := range scenarios(t) {
+		if *modelScenario != "" && *modelScenario != s.name {
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) {
+			limit := *modelLimit
+			if limit == 0 && s.large && *modelScenario == "" {
+				limit = 2000
+			}
+			f := s.search(t, limit)
+			f.print(t.Output(), s.name)
+			if f.violation != "" {
+				t.Errorf("%s\n%s\nrepeat it with -run TestReplay -scenario %s -choices %s", f.violation, strings.Join(f.trace, "\n"), s.name, texts(f.choices))
+			}
+		})
+	}
+}
+
+// TestReplay runs one path and prints it.
+func TestReplay(t *testing.T) {
+	for _, s := range scenarios(t) {
+		if *modelScenario != s.name {
+			continue
+		}
+		var choices []int
+		for text := range strings.SplitSeq(*modelChoices, ",") {
+			n, err := strconv.Atoi(text)
+			if err != nil && text != "" {
+				t.Fatal(err)
+			}
+			if err == nil {
+				choices = append(choices, n)
+			}
+		}
+		r, _, _ := s.path(t, s.begin(t), scratch(t), choices, nil, nil)
+		t.Log("\n" + strings.Join(r.trace, "\n"))
+		if r.violation != "" {
+			t.Error(r.violation)
+		}
+	}
+}
+
+func texts(choices []int) string {
+	var list []string
+	for _, c := range choices {
+		list = append(list, strconv.Itoa(c))
+	}
+	return strings.Join(list, ",")
+}
