@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"flag"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,11 +25,27 @@ func TestModel(t *testing.T) {
 			if limit == 0 && s.large && *modelScenario == "" {
 				limit = 2000
 			}
-			f := s.search(t, limit)
+			f := s.search(t, limit, map[uint64]bool{})
 			f.print(t.Output(), s.name)
 			if f.violation != "" {
 				t.Errorf("%s\n%s\nrepeat it with -run TestReplay -scenario %s -choices %s", f.violation, strings.Join(f.trace, "\n"), s.name, texts(f.choices))
 			}
+		})
+	}
+}
+
+// TestTheSearchLosesNoEnd searches the smaller worlds with and without leaving out what follows a known state. Both must end in the same states.
+func TestTheSearchLosesNoEnd(t *testing.T) {
+	for _, s := range scenarios(t) {
+		if s.unpruned == 0 || s.unpruned > 300 && *modelLimit != 0 {
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) {
+			whole, short := s.search(t, 0, nil), s.search(t, 0, map[uint64]bool{})
+			if !whole.complete || !short.complete || !maps.Equal(whole.ends, short.ends) || short.paths >= whole.paths {
+				t.Errorf("got %d ends in %d paths, want the %d ends of all %d paths", len(short.ends), short.paths, len(whole.ends), whole.paths)
+			}
+			t.Logf("%d ends, %d of %d paths", len(short.ends), short.paths, whole.paths)
 		})
 	}
 }

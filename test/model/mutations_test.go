@@ -30,7 +30,7 @@ func mutations() []mutation {
 		{"history of slots", slots + "former.go", "	if recorded && !hasEmptySlot(record, live) {", "	if OFF || recorded && !hasEmptySlot(record, live) {", "disk", "instead of"},
 		{"users of volumes", lane + "volumes.go", "	if len(step.Touches) == 0 {\n		return nil\n	}\n	owned", "	if OFF || len(step.Touches) == 0 {\n		return nil\n	}\n	owned", "volume", "which [900] uses"},
 		{"approval of a destroy", gate, "	case permission == guest.Allow && step.Doubt == \"\":", "	case OFF || permission == guest.Allow && step.Doubt == \"\":", "approval", "without approval"},
-		{"approval to create again", gate, "	if step.Recreates {", "	if !OFF && step.Recreates {", "gone", "creates a guest again"},
+		{"approval to create again", gate, "	case step.Recreates:", "	case !OFF && step.Recreates:", "gone", "creates a guest again"},
 	}
 }
 

@@ -115,28 +115,28 @@ func scenarios(t *testing.T) []*scenario {
 			first: newRevision(t, 2, clusterManifest+web+keep), second: newRevision(t, 3, clusterManifest+keep, 201),
 		},
 		{
-			name: "limit", vmids: []int{201, 202}, held: true, before: clusterManifest + "  guards: {maxDestroysPerDay: 1}\n" + web + db + keep, crash: true, lost: true,
+			name: "limit", unpruned: 1238, vmids: []int{201, 202}, held: true, before: clusterManifest + "  guards: {maxDestroysPerDay: 1}\n" + web + db + keep, crash: true, lost: true,
 			first: newRevision(t, 2, clusterManifest+"  guards: {maxDestroysPerDay: 1}\n"+keep, 201, 202),
 		},
 		{
-			name: "restart", vmids: []int{201}, crash: true, lost: true,
+			name: "restart", unpruned: 253, vmids: []int{201}, crash: true, lost: true,
 			before: clusterManifest + vm("web-1", 201, "state: running", "memory: {size: 1Gi}", "lifecycle: {rebootPolicy: auto}"),
 			first:  newRevision(t, 2, clusterManifest+vm("web-1", 201, "state: running", "memory: {size: 2Gi}", "lifecycle: {rebootPolicy: auto}")),
 		},
 		{
-			name: "disk", vmids: []int{201}, before: clusterManifest + vm("web-1", 201, disk), crash: true, events: []event{detached(201, "scsi1")},
+			name: "disk", unpruned: 60, vmids: []int{201}, before: clusterManifest + vm("web-1", 201, disk), crash: true, events: []event{detached(201, "scsi1")},
 			first: newRevision(t, 2, clusterManifest+vm("web-1", 201, disk, "description: second")),
 		},
 		{
-			name: "volume", vmids: []int{201}, before: clusterManifest + vm("web-1", 201, disk, mayGo) + keep, crash: true, events: []event{attached(201, "scsi1")},
+			name: "volume", unpruned: 57, vmids: []int{201}, before: clusterManifest + vm("web-1", 201, disk, mayGo) + keep, crash: true, events: []event{attached(201, "scsi1")},
 			first: newRevision(t, 2, clusterManifest+keep, 201),
 		},
 		{
-			name: "approval", vmids: []int{201}, before: clusterManifest + vm("web-1", 201) + keep, crash: true, lost: true, held: true, events: []event{replaced(201)},
+			name: "approval", unpruned: 833, vmids: []int{201}, before: clusterManifest + vm("web-1", 201) + keep, crash: true, lost: true, held: true, events: []event{replaced(201)},
 			first: newRevision(t, 2, clusterManifest+keep), second: newRevision(t, 3, clusterManifest+keep, 201).approving(201),
 		},
 		{
-			name: "gone", vmids: []int{201}, before: clusterManifest + vm("web-1", 201, disk), crash: true, events: []event{destroyed(201)},
+			name: "gone", unpruned: 45, vmids: []int{201}, before: clusterManifest + vm("web-1", 201, disk), crash: true, events: []event{destroyed(201)},
 			first: newRevision(t, 2, clusterManifest+vm("web-1", 201, disk, "description: second")),
 		},
 		{

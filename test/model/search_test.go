@@ -44,16 +44,17 @@ type event struct {
 
 // scenario is one small world.
 type scenario struct {
-	name   string
-	vmids  []int
-	before string // manifests that converged before the path begins; "" is nothing
-	first  *revision
-	second *revision // pushed at any moment; nil is none
-	events []event
-	crash  bool // once, at any moment
-	large  bool // its search takes minutes
-	held   bool // a guard holds what is left, also if nobody interferes
-	lost   bool // one call is refused, or its reply is lost, and it acts now, later or never
+	name     string
+	vmids    []int
+	before   string // manifests that converged before the path begins; "" is nothing
+	first    *revision
+	second   *revision // pushed at any moment; nil is none
+	events   []event
+	crash    bool // once, at any moment
+	unpruned int  // about how many paths it has if none is left out; 0 is too many
+	large    bool // its search takes minutes
+	held     bool // a guard holds what is left, also if nobody interferes
+	lost     bool // one call is refused, or its reply is lost, and it acts now, later or never
 }
 
 // turn is one turn of a lane.
@@ -90,6 +91,7 @@ type run struct {
 	violation string
 
 	trace []string
+	end   uint64 // hash of the state at the end of the path
 }
 
 func (r *run) violate(format string, args ...any) {
@@ -454,6 +456,7 @@ func (s *scenario) path(t *testing.T, b beginning, dir string, choices, widths [
 		options, pruned = r.explore(choices, widths, visited)
 		if !pruned {
 			r.finish()
+			r.end = r.hash()
 		}
 		r.stop()
 	})
@@ -467,14 +470,15 @@ type found struct {
 	choices               []int
 	trace                 []string
 	complete              bool
+	ends                  map[uint64]bool // the states at the ends of paths
 }
 
-// search runs every path, depth first, until one violates an invariant or until limit paths were run; 0 is no limit.
-func (s *scenario) search(t *testing.T, limit int) found {
+// search runs every path, depth first, until one violates an invariant or until limit paths were run; 0 is no limit. With visited, it leaves out what
+// follows a state that is in visited.
+func (s *scenario) search(t *testing.T, limit int, visited map[uint64]bool) found {
 	b := s.begin(t)
 	dir := scratch(t)
-	visited := map[uint64]bool{}
-	f := found{}
+	f := found{ends: map[uint64]bool{}}
 	var widths []int
 	for choices := []int{}; ; {
 		r, options, pruned := s.path(t, b, dir, choices, widths, visited)
@@ -482,6 +486,8 @@ func (s *scenario) search(t *testing.T, limit int) found {
 		f.paths++
 		if pruned {
 			f.pruned++
+		} else {
+			f.ends[r.end] = true
 		}
 		f.states = len(visited)
 		if r.violation != "" {
