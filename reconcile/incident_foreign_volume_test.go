@@ -148,6 +148,38 @@ func TestIncidentDestroyFreesAVolumeOfAnUnmanagedGuest(t *testing.T) {
 	}
 }
 
+// TestIncidentTemplateRenamesAVolumeOfAnUnmanagedGuest turns a guest into a template while a guest without manifest names one of its disks. The disk has
+// the vmid of neither: Proxmox renames every disk of a template, and the other guest would lose it.
+func TestIncidentTemplateRenamesAVolumeOfAnUnmanagedGuest(t *testing.T) {
+	const volume = "local-lvm:vm-203-disk-0"
+	for name, ref := range references() {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				l.addForeign()
+				l.ok(l.sim.AddVolume(volume, 4<<30))
+				disks := `disks: {scsi1: {volume: "` + volume + `"}}`
+				l.files["web.yaml"] = vmYAML("web-1", 201, disks)
+				l.push("one guest", alice)
+				defer l.start()()
+				l.converge()
+				untouched := l.sim.Config(foreignVMID)
+				l.files["web.yaml"] = vmYAML("web-1", 201, disks, "template: true")
+				l.waitForAcceptance(l.push("a template", alice))
+				digest := l.digestOfHold(201)
+				ref.name(l, foreignVMID, volume)
+				l.approve(digest)
+				l.waitForVolumeHold(201, gate.HoldVolumeInUse, volume, "VirtualMachine/mail-0 (1000) as", ref.words)
+				time.Sleep(10 * time.Minute)
+				if got := l.volume(201, "scsi1"); got != volume {
+					t.Errorf("got %s in scsi1, want %s", got, volume)
+				}
+				l.ok(l.sim.EditFile(foreignVMID, func(string) string { return untouched }))
+				eventually(l, "the template", func() bool { return l.sim.Effects(201, pvesim.Templated) == 1 })
+			})
+		})
+	}
+}
+
 // TestIncidentTemplateWithLinkedClonesIsDestroyed removes the manifest of a template from which an unmanaged guest is a linked clone.
 func TestIncidentTemplateWithLinkedClonesIsDestroyed(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {

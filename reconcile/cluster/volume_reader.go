@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 
 	"gitops-agent/reconcile/guest"
 )
@@ -92,7 +93,12 @@ func Touches(call Call, live guest.Observed) []Touch {
 	case localVolumes:
 		return append(touchesOf(Migrates, guest.Volumes(live)), Touch{Effect: Migrates})
 	case allVolumes:
-		return touchesOf(Moves, guest.Volumes(live))
+		var volumes []string
+		for _, a := range guest.LiveAttachments(live) { // Proxmox renames every volume in a slot, also one that is named for another guest
+			volumes = append(volumes, a.Volume)
+		}
+		slices.Sort(volumes)
+		return touchesOf(Moves, slices.Compact(volumes))
 	case ownVolumes:
 		list := touchesOf(Deletes, guest.Volumes(live))
 		if call.Params["destroy-unreferenced-disks"] == "1" {

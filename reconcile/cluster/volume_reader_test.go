@@ -37,7 +37,7 @@ func TestTouches(t *testing.T) {
 		"move":               {Call{Op: OpMove, Params: map[string]string{"disk": "scsi0"}}, []Touch{{"lvm:vm-201-disk-0", Moves}}},
 		"resize":             {Call{Op: OpResize, Params: map[string]string{"disk": "scsi0"}}, nil},
 		"stop":               {Call{Op: OpStop}, nil},
-		"template":           {Call{Op: OpTemplate}, own(Moves)},
+		"template":           {Call{Op: OpTemplate}, append(own(Moves), Touch{"lvm:vm-300-disk-0", Moves})},
 		"destroy":            {Call{Op: OpDestroy}, own(Deletes)},
 		"destroy_unreferenced": {
 			Call{Op: OpDestroy, Params: map[string]string{"destroy-unreferenced-disks": "1"}}, append(own(Deletes), Touch{Effect: Deletes}),
