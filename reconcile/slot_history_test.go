@@ -17,6 +17,24 @@ import (
 	"gitops-agent/reconcile/journal"
 )
 
+// guestsWithANewSlot are guests whose manifests get another slot.
+var guestsWithANewSlot = map[string]struct {
+	vmid          int
+	before, after string
+	slot          string
+}{
+	"vm": {201, vmYAML("web-1", 201), vmYAML("web-1", 201, "disks: {scsi1: {storage: local-lvm, size: 4Gi}}"), "scsi1"},
+	"ct": {210, dnsYAML(), withMount(), "mp0"},
+}
+
+// secondDisk is a disk for webWithDisks.
+const secondDisk = ", scsi1: {storage: local-lvm, size: 4Gi}"
+
+// webWithDisks is the manifest of a stopped machine with the disk of its source and further ones.
+func webWithDisks(disks string, lines ...string) string {
+	return vmYAML("web-1", 201, append(lines, "state: stopped", "disks: {scsi0: {size: 3Gi}"+disks+"}")...)
+}
+
 // TestEngineFillsASlotAfterALostCall loses calls that add a disk before Proxmox executes them. The agent finds out that they had no effect, and adds
 // the disk without an approval.
 func TestEngineFillsASlotAfterALostCall(t *testing.T) {
@@ -25,15 +43,7 @@ func TestEngineFillsASlotAfterALostCall(t *testing.T) {
 		"596":     {Kind: pvesim.ProxyStatus, Status: 596},
 		"503":     {Kind: pvesim.ProxyStatus, Status: 503},
 	}
-	guests := map[string]struct {
-		vmid          int
-		before, after string
-		slot          string
-	}{
-		"vm": {201, vmYAML("web-1", 201), vmYAML("web-1", 201, "disks: {scsi1: {storage: local-lvm, size: 4Gi}}"), "scsi1"},
-		"ct": {210, dnsYAML(), withMount(), "mp0"},
-	}
-	for kind, test := range guests {
+	for kind, test := range guestsWithANewSlot {
 		for name, fault := range faults {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				runLab(t, nil, func(t *testing.T, l *lab) {
@@ -58,10 +68,7 @@ func TestEngineFillsASlotAfterALostCall(t *testing.T) {
 // TestEngineEndsTheHistoryOfARemovedSlot removes a disk from the manifest and adds it again. After a removal that converged, the slot gets a new
 // volume without an approval; a removal that did not converge changes nothing.
 func TestEngineEndsTheHistoryOfARemovedSlot(t *testing.T) {
-	with := func(disk string) string {
-		return vmYAML("web-1", 201, "state: stopped", "disks: {scsi0: {size: 3Gi}"+disk+"}")
-	}
-	const disk, absent = ", scsi1: {storage: local-lvm, size: 4Gi}", ", scsi1: {absent: true}"
+	const disk, absent = secondDisk, ", scsi1: {absent: true}"
 	tests := map[string]struct {
 		removed string
 		remove  func(l *lab)
@@ -81,20 +88,20 @@ func TestEngineEndsTheHistoryOfARemovedSlot(t *testing.T) {
 			t.Run(name+when, func(t *testing.T) {
 				runLab(t, nil, func(t *testing.T, l *lab) {
 					l.sim.Guard()
-					l.files["web.yaml"] = with(disk)
+					l.files["web.yaml"] = webWithDisks(disk)
 					l.push("a disk", alice)
 					stop := l.start()
 					defer func() { stop() }()
 					l.converge()
 					volume := l.volume(201, "scsi1")
-					l.files["web.yaml"] = with(test.removed)
+					l.files["web.yaml"] = webWithDisks(test.removed)
 					l.waitForAcceptance(l.push("no disk", alice))
 					test.remove(l)
 					if restarts {
 						stop()
 						stop = l.start()
 					}
-					l.files["web.yaml"] = with(disk)
+					l.files["web.yaml"] = webWithDisks(disk)
 					l.waitForAcceptance(l.push("a disk again", alice))
 					l.converge()
 					if got := l.volume(201, "scsi1"); got == "" || (got == volume) != test.again {
@@ -111,53 +118,50 @@ func TestEngineEndsTheHistoryOfARemovedSlot(t *testing.T) {
 
 // TestEngineFillsANewSlot adds a disk to a guest in every situation in which a slot has no history. No approval is needed.
 func TestEngineFillsANewSlot(t *testing.T) {
-	with := func(disks string, lines ...string) string {
-		return vmYAML("web-1", 201, append(lines, "state: stopped", "disks: {scsi0: {size: 3Gi}"+disks+"}")...)
-	}
-	const disk = ", scsi1: {storage: local-lvm, size: 4Gi}"
+	const disk = secondDisk
 	tests := map[string]func(l *lab, restart func(between func())){
 		"with_the_guest": func(l *lab, _ func(func())) {
-			l.files["web.yaml"] = with(disk)
+			l.files["web.yaml"] = webWithDisks(disk)
 			l.push("a guest with a disk", alice)
 		},
 		"later": func(l *lab, _ func(func())) {
-			l.files["web.yaml"] = with("")
+			l.files["web.yaml"] = webWithDisks("")
 			l.push("a guest", alice)
 			l.converge()
-			l.files["web.yaml"] = with(disk)
+			l.files["web.yaml"] = webWithDisks(disk)
 			l.push("a disk", alice)
 		},
 		"while_the_agent_is_stopped": func(l *lab, restart func(func())) {
-			l.files["web.yaml"] = with("")
+			l.files["web.yaml"] = webWithDisks("")
 			l.push("a guest", alice)
 			l.converge()
 			restart(func() {
-				l.files["web.yaml"] = with(disk)
+				l.files["web.yaml"] = webWithDisks(disk)
 				l.push("a disk", alice)
 			})
 		},
 		"to_an_adopted_guest": func(l *lab, _ func(func())) {
 			_, err := l.sim.AddVM(pvesim.Guest{VMID: 201, Config: "name: web-1\nscsi0: local-lvm:vm-201-disk-0,size=3G\n"})
 			l.ok(err)
-			l.files["web.yaml"] = with(disk, "adopt: ifUnmanaged")
+			l.files["web.yaml"] = webWithDisks(disk, "adopt: ifUnmanaged")
 			l.push("an adopted guest with another disk", alice)
 		},
 		"after_the_state_was_lost": func(l *lab, restart func(func())) {
-			l.files["web.yaml"] = with("")
+			l.files["web.yaml"] = webWithDisks("")
 			l.push("a guest", alice)
 			l.converge()
 			restart(func() {
 				l.state = l.TempDir()
 				l.ok(l.sim.Edit(201, "tags", ""))
-				l.files["web.yaml"] = with(disk, "adopt: ifUnmanaged")
+				l.files["web.yaml"] = webWithDisks(disk, "adopt: ifUnmanaged")
 				l.push("adopted again, with another disk", alice)
 			})
 		},
 		"in_place_of_a_cdrom": func(l *lab, _ func(func())) {
-			l.files["web.yaml"] = with("", `raw: {scsi1: "none,media=cdrom"}`)
+			l.files["web.yaml"] = webWithDisks("", `raw: {scsi1: "none,media=cdrom"}`)
 			l.push("a guest", alice)
 			l.converge()
-			l.files["web.yaml"] = with(disk)
+			l.files["web.yaml"] = webWithDisks(disk)
 			l.push("a disk", alice)
 		},
 	}
@@ -183,16 +187,13 @@ func TestEngineFillsANewSlot(t *testing.T) {
 // TestEngineAttachesAfterARollback rolls a guest back to a snapshot without its second disk. The disk is attached again.
 func TestEngineAttachesAfterARollback(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
-		with := func(disks string) string {
-			return vmYAML("web-1", 201, "state: stopped", "disks: {scsi0: {size: 3Gi}"+disks+"}")
-		}
-		l.files["web.yaml"] = with("")
+		l.files["web.yaml"] = webWithDisks("")
 		l.push("one disk", alice)
 		defer l.start()()
 		l.converge()
 		l.callAs(byHand, "POST", "/nodes/pve1/qemu/201/snapshot", "snapname=before")
 		l.converge()
-		l.files["web.yaml"] = with(", scsi1: {storage: local-lvm, size: 4Gi}")
+		l.files["web.yaml"] = webWithDisks(secondDisk)
 		l.push("two disks", alice)
 		l.converge()
 		volume := l.volume(201, "scsi1")
@@ -301,10 +302,7 @@ func TestUpgradeRecordsSlots(t *testing.T) {
 // TestUpgradeKnowsNewSlots upgrades while a slot is empty. Without a record it is unknown what the slot held, unless a revision that was accepted after
 // the upgrade added the slot.
 func TestUpgradeKnowsNewSlots(t *testing.T) {
-	with := func(disks string) string {
-		return vmYAML("web-1", 201, "state: stopped", "disks: {scsi0: {size: 3Gi}"+disks+"}")
-	}
-	const first, second = ", scsi1: {storage: local-lvm, size: 4Gi}", ", scsi2: {storage: local-lvm, size: 4Gi}"
+	const first, second = secondDisk, ", scsi2: {storage: local-lvm, size: 4Gi}"
 	tests := map[string]struct {
 		before, after string
 		detach        bool
@@ -321,7 +319,7 @@ func TestUpgradeKnowsNewSlots(t *testing.T) {
 		t.Run(fmt.Sprintf("%s/readable_%t", name, readable), func(t *testing.T) {
 			runLab(t, nil, func(t *testing.T, l *lab) {
 				l.sim.Guard()
-				l.files["web.yaml"] = with(test.before)
+				l.files["web.yaml"] = webWithDisks(test.before)
 				l.push("before", alice)
 				stop := l.start()
 				l.converge()
@@ -331,7 +329,7 @@ func TestUpgradeKnowsNewSlots(t *testing.T) {
 					l.write(201, "delete=scsi1")
 				}
 				if test.after != test.before {
-					l.files["web.yaml"] = with(test.after)
+					l.files["web.yaml"] = webWithDisks(test.after)
 					l.push("after", alice)
 				}
 				if !readable {
@@ -369,10 +367,7 @@ func TestUpgradeKnowsNewSlots(t *testing.T) {
 // cannot know, so its slot is not filled without an approval.
 func TestOlderStateDoubtsSlots(t *testing.T) {
 	runLab(t, nil, func(t *testing.T, l *lab) {
-		with := func(disks string) string {
-			return vmYAML("web-1", 201, "state: stopped", "disks: {scsi0: {size: 3Gi}"+disks+"}")
-		}
-		l.files["web.yaml"] = with("")
+		l.files["web.yaml"] = webWithDisks("")
 		l.push("one disk", alice)
 		stop := l.start()
 		l.converge()
@@ -380,7 +375,7 @@ func TestOlderStateDoubtsSlots(t *testing.T) {
 		backup := filepath.Join(t.TempDir(), "backup")
 		l.ok(os.CopyFS(backup, os.DirFS(l.state)))
 		stop = l.start()
-		l.files["web.yaml"] = with(", scsi1: {storage: local-lvm, size: 4Gi}")
+		l.files["web.yaml"] = webWithDisks(secondDisk)
 		l.push("two disks", alice)
 		l.converge()
 		stop()
@@ -396,15 +391,7 @@ func TestOlderStateDoubtsSlots(t *testing.T) {
 // TestCrashWhileASlotIsFilled crashes the agent around the call that adds a disk, and detaches the disk before the next start. The disk is attached
 // again, or the step is held; the slot gets no second volume. Without a disk to detach, a virtual machine gets its disk without an approval.
 func TestCrashWhileASlotIsFilled(t *testing.T) {
-	guests := map[string]struct {
-		vmid          int
-		before, after string
-		slot          string
-	}{
-		"vm": {201, vmYAML("web-1", 201), vmYAML("web-1", 201, "disks: {scsi1: {storage: local-lvm, size: 4Gi}}"), "scsi1"},
-		"ct": {210, dnsYAML(), withMount(), "mp0"},
-	}
-	for kind, test := range guests {
+	for kind, test := range guestsWithANewSlot {
 		for _, at := range []string{"before-call", "after-call", "waiting"} {
 			for _, remove := range []bool{false, true} {
 				if kind == "ct" && at == "waiting" {
