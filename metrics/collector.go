@@ -53,6 +53,7 @@ var (
 	queueDepth     = describe("queue_depth", "Guests whose work is running or queued.")
 	inflight       = describe("inflight_steps", "Steps that have begun and have not ended.")
 	journalHealthy = describe("journal_healthy", "1 if the journal can be written.")
+	lateCalls      = describe("late_calls", "Calls to Proxmox that have no reply within the deadline of a cycle, by what they ask for.", "component")
 	writesAllowed  = describe("writes_allowed", "1 for the current reason why the agent may or may not write to the cluster.", "reason")
 )
 
@@ -61,7 +62,7 @@ func (reportCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		guestInfo, guestInSync, guestDriftKeys, guestHeld, guestDrift, guestConverged, guestObserved,
 		fleetGuests, fleetDrift, fleetUnmanaged, fleetLost, fleetOrphaned, fleetSuspended, fleetHeld, fleetReasons, fleetOldest,
-		sourceInfo, sourceCommit, sourceSuccess, endpointUp, endpointFirst, endpointFaults, endpointExtra, queueDepth, inflight, journalHealthy, writesAllowed,
+		sourceInfo, sourceCommit, sourceSuccess, endpointUp, endpointFirst, endpointFaults, endpointExtra, queueDepth, inflight, journalHealthy, lateCalls, writesAllowed,
 	} {
 		ch <- d
 	}
@@ -88,6 +89,13 @@ func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
 	send(queueDepth, float64(r.QueueDepth))
 	send(inflight, float64(r.Journal.Inflight))
 	send(journalHealthy, boolean(r.Journal.Healthy))
+	late := map[report.Component]int{}
+	for _, l := range r.Late {
+		late[l.Component] += l.Calls
+	}
+	for _, c := range report.Components() {
+		send(lateCalls, float64(late[c]), string(c))
+	}
 	for _, stop := range gate.WriteStops() {
 		send(writesAllowed, boolean(r.Writes.Reason == stop), string(stop))
 	}

@@ -1,10 +1,12 @@
 package reconcile
 
 import (
+	"errors"
 	"maps"
 	"time"
 
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/intake"
 	"gitops-agent/reconcile/lane"
 	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/writer"
@@ -41,6 +43,8 @@ func (e *Engine) writeStop() (gate.WriteStop, string) {
 		return gate.StopJournal, err.Error()
 	case e.writerState.Standing == writer.Superseded:
 		return gate.StopSuperseded, supersededReason(e.writerState)
+	case e.unchecked() != nil:
+		return e.uncheckedStop(e.unchecked())
 	case e.force.Unverified != nil:
 		return gate.StopUnverified, e.force.Unverified.Error()
 	case !e.force.Accepted.Valid():
@@ -55,4 +59,33 @@ func (e *Engine) writeStop() (gate.WriteStop, string) {
 		return gate.StopUnclaimed, e.claimErr.Error()
 	}
 	return gate.WritesAllowed, ""
+}
+
+// unchecked returns why it is unknown which revision is in force: the floor of accepted revisions, or the policy, could not be read yet. Nil means that it
+// is known, or that none was ever accepted.
+func (e *Engine) unchecked() error {
+	switch {
+	case e.resuming && e.opts.Journal.State().Accepted != nil:
+		return errResuming
+	case intake.IsUnchecked(e.force.Unverified):
+		return e.force.Unverified
+	case !e.force.Accepted.Valid():
+		return e.unread
+	}
+	return nil
+}
+
+var errResuming = errors.New("the accepted revision is being verified again after the start")
+
+// uncheckedStop returns the reason not to write that fits an error of unchecked. While the cluster does not answer, that is the reason: the floor is read
+// from it.
+func (e *Engine) uncheckedStop(err error) (gate.WriteStop, string) {
+	var policy *intake.PolicyError
+	switch cause := e.clusterErr(); {
+	case errors.As(err, &policy):
+		return gate.StopPolicy, err.Error()
+	case cause != nil:
+		return gate.StopNotReady, cause.Error()
+	}
+	return gate.StopUnchecked, err.Error()
 }

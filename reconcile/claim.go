@@ -10,29 +10,56 @@ import (
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/report"
 	"gitops-agent/reconcile/writer"
 )
 
-// claim makes this process the writer of the cluster before work is offered, and reads the mark in the cluster again if it already is the writer. It
-// returns whether work may be offered now. While the claim waits, it does not block: claimTimer causes the cycle in which the wait has ended.
-func (e *Engine) claim(ctx context.Context) bool {
-	e.claimErr, e.claimWaits = e.writer.Claim(ctx), false
-	e.readWriter()
-	switch s := e.writer.State(); {
-	case e.claimErr != nil:
-		e.log.WarnContext(ctx, "cluster not claimed, nothing is written to it", "error", e.claimErr)
-		if errors.Is(e.claimErr, cluster.ErrDenied) {
-			e.claimErr = fmt.Errorf("%w: give the token Pool.Audit and Pool.Allocate on /pool/%s; gitops-agent config check --cluster prints the commands", e.claimErr, writer.Pool)
+// prepare asks whether the cluster may be written to, makes this process the writer of the cluster before work is offered, and reads the mark in the
+// cluster again if it already is the writer. All of it runs beside the engine.
+func (e *Engine) prepare(ctx context.Context) {
+	e.errands.run(report.ComponentClaim, func() func() {
+		ready := e.opts.Cluster.Ready(ctx)
+		var claim error
+		if ready == nil {
+			claim = e.writer.Claim(ctx)
 		}
-	case s.Standing == writer.Confirmed:
-		return true
+		return func() {
+			if ctx.Err() == nil {
+				e.prepared(ctx, ready, claim)
+			}
+		}
+	})
+}
+
+// prepared offers the work that waits if the cluster is ready and this process is its writer. If that has changed, a cycle follows, which reports it. While
+// the claim waits, claimTimer causes the cycle in which the wait has ended.
+func (e *Engine) prepared(ctx context.Context, ready, claim error) {
+	before := e.basis.Load().NoWrites
+	e.noteReady(ready)
+	e.claimErr, e.claimWaits = claim, false
+	e.readWriter()
+	e.proxmox = e.proxmoxReport()
+	switch s := e.writer.State(); {
+	case ready != nil:
+	case claim != nil:
+		e.log.WarnContext(ctx, "cluster not claimed, nothing is written to it", "error", claim)
+		if errors.Is(claim, cluster.ErrDenied) {
+			e.claimErr = fmt.Errorf("%w: give the token Pool.Audit and Pool.Allocate on /pool/%s; gitops-agent config check --cluster prints the commands", claim, writer.Pool)
+		}
 	case s.Standing == writer.Claimed:
 		e.claimWaits = true
 		e.claimTimer.Reset(time.Until(s.WaitEnds))
-		return false
 	}
-	e.setBasis(e.basis.Load().Waits)
-	return false
+	now, _ := e.writeStop()
+	if now != before {
+		e.setBasis(e.basis.Load().Waits)
+	}
+	if now == gate.WritesAllowed && e.writer.State().Standing == writer.Confirmed {
+		e.offerWaiting(ctx)
+	}
+	if now != before && !e.errands.inline {
+		e.cycle(ctx)
+	}
 }
 
 // claimDue reports whether the cluster has to be claimed also without work: a person asked for it.

@@ -8,10 +8,12 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// noteConvergence notes whether all guests are in sync under the newest revision, and reports convergence once per revision.
+// noteConvergence notes whether all guests are in sync, and whether the revision in force is the newest one. It reports convergence once per revision, also
+// if a newer head is refused or the remote does not answer.
 func (e *Engine) noteConvergence(assessed []*track, state journal.State, now time.Time) {
-	e.convergence.now = e.converged(assessed, state)
-	if !e.convergence.now || !e.convergence.since.IsZero() {
+	e.convergence.inSync = e.inSync(assessed, state)
+	e.convergence.now = e.convergence.inSync && e.source.Refused == nil && e.source.Error == "" && e.unread == nil && e.proxmox.Ready
+	if !e.convergence.inSync || !e.proxmox.Ready || !e.convergence.since.IsZero() {
 		return
 	}
 	e.convergence.since = now
@@ -26,9 +28,9 @@ func (e *Engine) noteConvergence(assessed []*track, state journal.State, now tim
 	e.log.Info("revision converged", event.Key, event.RevisionConverged, "revision", rev.String(), "duration", now.Sub(e.force.Seen))
 }
 
-// converged reports whether the newest revision is in force, nothing is in flight and every guest is in sync.
-func (e *Engine) converged(assessed []*track, state journal.State) bool {
-	if !e.force.Accepted.Valid() || e.source.Refused != nil || e.source.Error != "" || !e.proxmox.Ready || len(state.Open) > 0 || e.queue.Depth() > 0 {
+// inSync reports whether nothing is in flight and every guest matches the revision in force, also if there is a newer one.
+func (e *Engine) inSync(assessed []*track, state journal.State) bool {
+	if !e.force.Accepted.Valid() || len(state.Open) > 0 || e.queue.Depth() > 0 {
 		return false
 	}
 	for _, t := range assessed {

@@ -11,17 +11,17 @@ import (
 	"gitops-agent/reconcile/report"
 )
 
-// cycle compares the desired state with the observed one, offers work to the lanes and publishes one report, also if a part of it failed.
-// With read, it reads the cluster first.
-func (e *Engine) cycle(ctx context.Context, read bool) {
+// cycle compares the desired state with what is known of the cluster, offers work to the lanes and publishes one report, also if a part of it failed.
+// It waits for no reply: readings and other calls run beside it (round.go, errand.go).
+func (e *Engine) cycle(ctx context.Context) {
 	e.cycles++
 	e.readPause()
 	e.readPresence()
 	e.readWriter()
-	if read {
-		e.observe(ctx)
-	}
 	began := time.Now()
+	e.doubtLate(began)
+	e.proxmox = e.proxmoxReport()
+	e.findOwnGuest()
 	e.setBasis(e.basis.Load().Waits)
 	e.tidy(ctx)
 	e.releaseWeakenings(ctx)
@@ -62,32 +62,6 @@ func countSteps(planned plan.Plan) map[guest.Class]int {
 		counts[s.Class]++
 	}
 	return counts
-}
-
-// observe reads the cluster, and assigns vmids to guests without one.
-func (e *Engine) observe(ctx context.Context) {
-	err := e.observer.Observe(ctx, e.vmids(), observe.UnderHA(e.guests))
-	e.logTrouble(ctx, e.observer.Trouble())
-	if err != nil {
-		if e.proxmox.Error == "" && ctx.Err() == nil {
-			e.log.WarnContext(ctx, "cluster not observed", "error", err)
-		}
-		e.proxmox.Error, e.proxmox.Ready, e.clusterErr = err.Error(), false, err
-		e.proxmox.VMList = e.observer.VMListStatus()
-		e.observer.Doubt(time.Now(), err)
-		return
-	}
-	if e.proxmox.Error != "" {
-		e.log.InfoContext(ctx, "cluster observed again")
-	}
-	e.proxmox, e.clusterErr = report.Proxmox{
-		Ready: true, LastSuccess: time.Now(), HAError: e.trouble.HA, VMList: e.observer.VMListStatus(),
-	}, nil
-	e.findOwnGuest()
-	e.claimErr = nil // the next offer of work tries again
-	if e.mayWrite() {
-		e.unassigned = e.assignVMIDs(ctx)
-	}
 }
 
 // logTrouble logs once that a source of readings fails, and once that it works again.

@@ -88,8 +88,13 @@ type Engine struct {
 	source      report.Source
 	fetchErr    error // the error that source.Error shows
 	proxmox     report.Proxmox
-	clusterErr  error // the error that proxmox.Error shows
+	listErr     error // why the newest list of guests could not be read
+	readyErr    error // why the cluster could not be written to when it was asked last
 	outages     int   // consecutive readings of the cluster that failed
+	rounds      rounds
+	errands     errands
+	resuming    bool  // the accepted revision of the journal is being verified again, after the start
+	unread      error // why the newest poll could not check the head: the floor or the policy could not be read
 	trouble     observe.Trouble
 	recovery    recovery.Found // guests that have a marker and no record
 	ownGuests   map[int]bool   // vmids of the guests in which the agent may run itself; replaced, never changed
@@ -103,6 +108,8 @@ type Engine struct {
 	isPaused    bool
 	writerState writer.State
 	claimErr    error                    // why the cluster could not be claimed
+	retryClaim  bool                     // the next offer of work claims in spite of claimErr
+	waiting     waitingWork              // released work that waits for the claim
 	claimWaits  bool                     // work waits for the end of a claim's wait
 	claimTimer  *time.Timer              // runs while claimWaits
 	orders      map[string]journal.Order // as last logged
@@ -130,8 +137,9 @@ func (e *Engine) mayWrite() bool {
 
 // convergence states whether the guests match the revision in force.
 type convergence struct {
-	now   bool      // in this cycle
-	since time.Time // when all guests of the revision were in sync for the first time; zero while they were not
+	now    bool      // in this cycle, and the revision in force is the newest one
+	inSync bool      // in this cycle, whether or not there is a newer revision
+	since  time.Time // when all guests of the revision were in sync for the first time; zero while they were not
 }
 
 // event adds to the audit history. The journal's own health reports a failure, so an event may be lost.

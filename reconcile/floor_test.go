@@ -124,7 +124,10 @@ func TestEditedFloor(t *testing.T) {
 			l.files["web.yaml"] = vmYAML("web-1", 201)
 			l.push("first", alice)
 			defer l.start()()
-			eventually(t, "the error", func() bool { return strings.Contains(l.engine.Report().Source.Error, "gitops-agent") })
+			eventually(t, "the reason", func() bool {
+				w := l.engine.Report().Writes
+				return w.Reason == gate.StopUnchecked && strings.Contains(w.Message, "gitops-agent")
+			})
 			time.Sleep(time.Hour)
 			if got := l.sim.Effects(201, pvesim.Cloned); got != 0 {
 				t.Errorf("got %d clones below an unreadable floor, want none", got)

@@ -3,10 +3,10 @@ package reconcile
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
+	"gitops-agent/reconcile/epoch"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/plan"
@@ -18,6 +18,12 @@ func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
 	e.claimWaits = false
 	state := e.opts.Journal.State()
 	basis := e.basis.Load()
+	retries := e.retryClaim && basis.NoWrites == gate.StopUnclaimed
+	if e.retryClaim = false; retries {
+		allowed := *basis
+		allowed.NoWrites = gate.WritesAllowed
+		basis = &allowed
+	}
 	now := time.Now()
 	judge := basis.Gate(state, now)
 	work := make(map[int]queue.Work)
@@ -37,11 +43,31 @@ func (e *Engine) offer(ctx context.Context, planned plan.Plan) {
 			delete(work, vmid)
 		}
 	}
-	if len(work) == 0 && !e.claimDue() || !e.ready(ctx) || !e.claim(ctx) {
+	e.waiting = waitingWork{epoch: e.epoch, order: inPlanOrder(planned, work), work: work}
+	switch {
+	case len(work) > 0 || e.claimDue():
+		e.prepare(ctx)
+	case retries:
+		e.claimErr = nil // nothing needs the claim any more
+	}
+}
+
+// waitingWork is released work that is offered as soon as this process is the confirmed writer.
+type waitingWork struct {
+	epoch epoch.Number
+	order []int
+	work  map[int]queue.Work
+}
+
+// offerWaiting offers the newest released work. Work of an epoch that has ended is dropped: the next cycle plans it again.
+func (e *Engine) offerWaiting(ctx context.Context) {
+	waiting := e.waiting
+	e.waiting = waitingWork{}
+	if waiting.epoch != e.epoch {
 		return
 	}
-	for _, vmid := range inPlanOrder(planned, work) {
-		w := work[vmid]
+	for _, vmid := range waiting.order {
+		w := waiting.work[vmid]
 		slices.Sort(w.Holds)
 		w.VMID, w.Holds, w.Uses = vmid, slices.Compact(w.Holds), queue.CompactResources(w.Uses)
 		w.Run = func(ctx context.Context) { e.lanes.post(e.worker.Work(ctx, vmid, w.Uses)) }
@@ -64,16 +90,4 @@ func inPlanOrder(planned plan.Plan, work map[int]queue.Work) []int {
 	}
 	slices.Sort(vmids)
 	return append(vmids, inPlan...)
-}
-
-// ready asks the cluster, before work is offered, whether it may be written to.
-func (e *Engine) ready(ctx context.Context) bool {
-	err := e.opts.Cluster.Ready(ctx)
-	if err == nil {
-		return true
-	}
-	e.clusterErr = fmt.Errorf("not ready for writes: %w", err)
-	e.proxmox.Ready, e.proxmox.Error = false, e.clusterErr.Error()
-	e.setBasis(e.basis.Load().Waits)
-	return false
 }

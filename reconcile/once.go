@@ -11,9 +11,12 @@ import (
 
 // Once polls the remote once and works until no step may run any more. The report lists what is left.
 func (e *Engine) Once(ctx context.Context) (report.Report, error) {
+	e.errands.inline = true
 	e.enforce(e.intake.Resume(ctx))
 	e.take(ctx, e.intake.Poll(ctx))
-	e.cycle(ctx, true)
+	e.intake.AwaitFloor(ctx)
+	e.observe(ctx)
+	e.cycle(ctx)
 	for range len(e.guests) + 2 { // a guest may release another one that waits for it, and each guest once
 		if e.isIdle() && e.Report().Converged {
 			break // every guest has been read, and no step followed
@@ -25,7 +28,8 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 			return e.Report(), err
 		}
 		e.observer.DueAll()
-		e.cycle(ctx, true)
+		e.observe(ctx)
+		e.cycle(ctx)
 		if e.isIdle() {
 			break
 		}
@@ -47,7 +51,7 @@ func (e *Engine) awaitClaim(ctx context.Context) error {
 			e.stop()
 			return ctx.Err()
 		case <-e.claimTimer.C:
-			e.cycle(ctx, false)
+			e.cycle(ctx)
 		}
 	}
 	return nil
@@ -67,7 +71,7 @@ func (e *Engine) drain(ctx context.Context) error {
 		case <-results.C:
 			results.fired()
 			e.learn()
-			e.cycle(ctx, false)
+			e.cycle(ctx)
 		}
 	}
 	e.learn()
@@ -80,8 +84,10 @@ func (e *Engine) cycleError() error {
 	switch {
 	case r.Source.Error != "":
 		return e.fetchErr
+	case e.unread != nil:
+		return e.unread
 	case r.Proxmox.Error != "":
-		return e.clusterErr
+		return e.clusterErr()
 	case !r.Journal.Healthy:
 		return errors.New(r.Journal.Error)
 	case slices.Contains([]gate.WriteStop{gate.StopSuperseded, gate.StopUnclaimed, gate.StopStateDirectory}, r.Writes.Reason):

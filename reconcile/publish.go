@@ -24,7 +24,7 @@ func (e *Engine) publish(planned plan.Plan) {
 		Writes:    report.Writes{Allowed: basis.NoWrites == gate.WritesAllowed, Reason: basis.NoWrites, Message: basis.Why, Paused: e.pauseReport()},
 		Journal:   report.Journal{Healthy: true, Inflight: len(state.Open)},
 		Guests:    make([]report.Guest, 0, len(planned.Guests)),
-		Converged: e.convergence.now, Guards: e.guards.report,
+		Converged: e.convergence.now, Guards: e.guards.report, Late: e.late(now),
 	}
 	if e.opts.Endpoints != nil {
 		r.Proxmox.Endpoints = e.opts.Endpoints()
@@ -63,7 +63,7 @@ func (e *Engine) revisionReport(state journal.State) *report.Revision {
 		Commit: string(rev.Commit()), Revision: rev.String(), Subject: rev.Signer().Subject, Issuer: rev.Signer().Issuer,
 		ProvenTime: rev.ProvenTime(), AcceptedAt: e.force.Since, Warnings: e.force.Accepted.Warnings(),
 	}
-	if e.convergence.now {
+	if e.convergence.inSync {
 		r.Converged = e.convergence.since
 	}
 	if state.Accepted != nil && state.Accepted.Commit == r.Commit {

@@ -43,6 +43,9 @@ func NewEngine(opts Options) *Engine {
 	}
 	e.claimTimer = time.NewTimer(time.Hour)
 	e.claimTimer.Stop()
+	e.errands = newErrands()
+	e.rounds.deadline = time.NewTimer(time.Hour)
+	e.rounds.deadline.Stop()
 	e.writer = writer.New(writer.Options{
 		Keeper: opts.Floors, Journal: opts.Journal, Wait: opts.Wait, TakeOver: opts.TakeOver, DryRun: opts.DryRun,
 	})
@@ -71,22 +74,14 @@ func newStepID() string { return rand.Text()[:16] }
 // Run keeps the cluster in the desired state until ctx ends. From then on no call is sent. It returns when its goroutines have ended, or when
 // Options.Shutdown is over: the next start follows a call that is still in flight.
 func (e *Engine) Run(ctx context.Context) error {
-	polls := make(chan intake.Polled)
+	polls, resumed := make(chan intake.Polled), make(chan intake.InForce)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	e.enforce(e.intake.Resume(ctx))
-	wg.Go(func() {
-		poller := gitsource.Poller{Interval: e.opts.Poll, Hint: e.hint}
-		poller.Run(ctx, func(ctx context.Context) error {
-			p := e.intake.Poll(ctx)
-			select {
-			case polls <- p:
-			case <-ctx.Done():
-			}
-			return p.Err
-		})
-	})
-	tick := time.NewTimer(0)
+	defer e.observer.Wait()
+	defer e.errands.calls.Wait()
+	e.resuming, e.errands.began[report.ComponentRevision] = true, time.Now()
+	wg.Go(func() { e.poll(ctx, resumed, polls) })
+	tick := time.NewTimer(cycleDeadline) // the first cycle waits for the revision in force, but not forever
 	defer tick.Stop()
 	peek := e.peeks()
 	defer peek.Stop()
@@ -97,29 +92,81 @@ func (e *Engine) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			e.stop()
 			return nil
+		case force := <-resumed:
+			e.resuming = false
+			delete(e.errands.began, report.ComponentRevision)
+			e.enforce(force)
+			tick.Reset(0)
 		case p := <-polls:
-			changed := e.take(ctx, p)
-			e.cycle(ctx, changed) // a new revision is compared with the present state of the cluster
+			if !e.take(ctx, p) || !e.beginRound(ctx) { // a new revision is compared with the present state of the cluster
+				e.cycle(ctx)
+			}
 		case <-e.claimTimer.C:
-			e.cycle(ctx, false)
+			e.cycle(ctx)
+		case <-e.observer.Bell():
+			e.takeBell(ctx, tick, results)
+		case <-e.rounds.deadline.C:
+			e.takeReadings(ctx)
+			e.observer.Hurry()
+			e.cycle(ctx)
+		case <-e.errands.bell:
+			e.errands.finish()
 		case <-e.lanes.bell:
 			results.schedule(e.lastCycle)
 		case <-results.C:
 			results.fired()
 			e.learn()
-			e.cycle(ctx, false)
+			e.cycle(ctx)
 		case <-tick.C:
-			e.cycle(ctx, true)
-			tick.Reset(e.nextTick())
+			if !e.beginRound(ctx) {
+				e.cycle(ctx)
+			}
+			tick.Reset(e.opts.Tick)
 		case <-peek.C:
 			switch {
-			case e.opts.VMList != "" && e.proxmox.Error == "" && e.observer.VMListChanged(e.vmids()):
-				e.cycle(ctx, true)
-				tick.Reset(e.nextTick())
+			case e.opts.VMList != "" && e.proxmox.Error == "" && e.rounds.began.IsZero() && e.observer.VMListChanged(e.vmids()):
+				e.beginRound(ctx)
+				tick.Reset(e.opts.Tick)
 			case e.pauseChanged() || e.presenceChanged():
-				e.cycle(ctx, false)
+				e.cycle(ctx)
 			}
 		}
+	}
+}
+
+// poll verifies the accepted revision again, and then polls the remote until ctx ends. It runs beside the engine.
+func (e *Engine) poll(ctx context.Context, resumed chan<- intake.InForce, polls chan<- intake.Polled) {
+	defer e.intake.AwaitFloor(ctx)
+	send(ctx, resumed, e.intake.Resume(ctx))
+	poller := gitsource.Poller{Interval: e.opts.Poll, Hint: e.hint}
+	poller.Run(ctx, func(ctx context.Context) error {
+		p := e.intake.Poll(ctx)
+		send(ctx, polls, p)
+		return cmp.Or(p.Err, p.Unchecked)
+	})
+}
+
+func send[T any](ctx context.Context, to chan<- T, value T) {
+	select {
+	case to <- value:
+	case <-ctx.Done():
+	}
+}
+
+// takeBell processes the readings that have arrived. A round that ends in time causes its cycle at once; late readings cause paced cycles.
+func (e *Engine) takeBell(ctx context.Context, tick *time.Timer, results *pacer) {
+	late := e.rounds.isLate(time.Now())
+	ended := e.takeReadings(ctx)
+	if ended && e.listErr != nil {
+		tick.Reset(e.nextTick())
+	} else if ended {
+		e.outages = 0
+	}
+	switch {
+	case ended && !late:
+		e.roundEnded(ctx)
+	case late || e.rounds.began.IsZero():
+		results.schedule(e.lastCycle)
 	}
 }
 
@@ -140,12 +187,8 @@ func (e *Engine) peeks() *time.Ticker {
 // maxTick bounds the time between two readings of a cluster that does not answer.
 const maxTick = 2 * time.Minute
 
-// nextTick returns the time until the next reading of the cluster. It grows while the cluster does not answer.
+// nextTick returns the time until the next reading of a cluster that does not answer. It grows with each failure.
 func (e *Engine) nextTick() time.Duration {
-	if e.proxmox.Error == "" {
-		e.outages = 0
-		return e.opts.Tick
-	}
 	e.outages = min(e.outages+1, 4)
 	return max(e.opts.Tick, min(e.opts.Tick<<(e.outages-1), maxTick))
 }

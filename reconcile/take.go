@@ -32,7 +32,7 @@ func (e *Engine) take(ctx context.Context, p intake.Polled) (changed bool) {
 	if changed && !p.InForce.Resumed {
 		clearFailures(e.tracks)
 	}
-	e.source.Error, e.fetchErr = "", p.Err
+	e.source.Error, e.fetchErr, e.unread = "", p.Err, p.Unchecked
 	if p.Err != nil {
 		if e.source.Error = p.Err.Error(); ctx.Err() == nil {
 			e.log.WarnContext(ctx, "poll failed", "error", p.Err)
@@ -42,6 +42,9 @@ func (e *Engine) take(ctx context.Context, p intake.Polled) (changed bool) {
 	e.source.LastSuccess, e.source.Remote = p.At, p.Head.Remote
 	if e.source.Head != string(p.Head.Commit) {
 		e.source.Head, e.source.HeadSeen = string(p.Head.Commit), p.At
+	}
+	if p.Unchecked != nil {
+		return changed // the head was not checked
 	}
 	e.refuse(p.Refusal)
 	return changed

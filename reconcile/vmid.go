@@ -14,33 +14,68 @@ import (
 	"gitops-agent/reconcile/journal"
 	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/plan"
+	"gitops-agent/reconcile/report"
 )
 
-// assignVMIDs assigns a free vmid of the Cluster's range to each guest without one, and journals it before it is used. A guest that may exist
-// already gets none. Proxmox cannot reserve a vmid, so another program may still take it; the create fails then and overwrites nothing.
-func (e *Engine) assignVMIDs(ctx context.Context) error {
-	if !slices.ContainsFunc(e.guests, func(d guest.Desired) bool { return d.VMID == 0 }) {
-		return nil
-	}
-	defer e.assign()
+// assignVMIDs looks for a free vmid of the Cluster's range for each guest without one, beside the engine. A guest that may exist already gets none. Proxmox
+// cannot reserve a vmid, so another program may still take it; the create fails then and overwrites nothing. It returns whether a cycle follows.
+func (e *Engine) assignVMIDs(ctx context.Context) bool {
 	state, inventory, span := e.opts.Journal.State(), e.observer.Snapshot().Inventory, e.force.Accepted.Set().Cluster.VMIDs
-	taken := takenVMIDs(state, inventory, e.guests)
-	next := span.From
+	var wanted []guest.Ref
 	for i := range e.guests {
 		d := &e.guests[i]
-		if d.VMID != 0 || len(plan.Candidates(d, plan.Desired{Guests: e.guests, Owned: state.Owned, VMIDs: span}, inventory)) > 0 {
-			continue
-		}
-		vmid, err := firstFree(ctx, e.opts.Cluster, span, next, taken)
-		if err != nil {
-			return fmt.Errorf("assign a vmid to %s: %w%s", d.Label(), err, recentlyFreed(state, span))
-		}
-		taken[vmid], next = true, vmid+1
-		if err := e.opts.Journal.Append(ctx, journal.Assigned{Kind: string(d.Kind), Name: d.Name, VMID: vmid}); err != nil {
-			return err
+		if d.VMID == 0 && len(plan.Candidates(d, plan.Desired{Guests: e.guests, Owned: state.Owned, VMIDs: span}, inventory)) == 0 {
+			wanted = append(wanted, d.Ref)
 		}
 	}
-	return nil
+	if len(wanted) == 0 {
+		e.unassigned = nil
+		return false
+	}
+	if e.errands.isUnderWay(report.ComponentVMIDs) {
+		return false
+	}
+	taken := takenVMIDs(state, inventory, e.guests)
+	e.errands.run(report.ComponentVMIDs, func() func() {
+		var found []journal.Assigned
+		var failed error
+		next := span.From
+		for _, ref := range wanted {
+			vmid, err := firstFree(ctx, e.opts.Cluster, span, next, taken)
+			if err != nil {
+				failed = fmt.Errorf("assign a vmid to %s: %w%s", ref.Label(), err, recentlyFreed(state, span))
+				break
+			}
+			taken[vmid], next = true, vmid+1
+			found = append(found, journal.Assigned{Kind: string(ref.Kind), Name: ref.Name, VMID: vmid})
+		}
+		return func() { e.takeVMIDs(ctx, found, failed) }
+	})
+	return !e.errands.inline
+}
+
+// takeVMIDs journals the vmids that were found, before they are used. A vmid that has been taken since, or whose guest no longer needs one, is dropped.
+func (e *Engine) takeVMIDs(ctx context.Context, found []journal.Assigned, failed error) {
+	if ctx.Err() != nil {
+		return
+	}
+	var records []journal.Body
+	taken := takenVMIDs(e.opts.Journal.State(), e.observer.Snapshot().Inventory, e.guests)
+	for _, a := range found {
+		needed := slices.ContainsFunc(e.guests, func(d guest.Desired) bool { return d.VMID == 0 && string(d.Kind) == a.Kind && d.Name == a.Name })
+		if needed && !taken[a.VMID] && e.mayWrite() {
+			records = append(records, a)
+		}
+	}
+	if e.unassigned = failed; len(records) > 0 {
+		if err := e.opts.Journal.Append(ctx, records...); err != nil {
+			e.unassigned = err
+		}
+		e.assign()
+	}
+	if !e.errands.inline {
+		e.cycle(ctx)
+	}
 }
 
 // takenVMIDs returns the vmids that are not free: those of the cluster's guests, of manifests and of the journal.

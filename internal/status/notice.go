@@ -99,6 +99,10 @@ func writeStopNotices(r report.Report) []notice {
 		n.Title, n.Hint = "The cluster cannot be written to", "the accepted revision stays in force; work continues when the cluster answers and has quorum"
 	case gate.StopUnverified:
 		n.Title, n.Hint = "The accepted revision no longer verifies", "check the trusted root and the policy; a new commit on top that is signed under them is accepted"
+	case gate.StopUnchecked:
+		n.Tone, n.Title, n.Hint = warn, "It is not known yet which revision is in force", "the floor of accepted revisions is read from the cluster; work begins when it answers"
+	case gate.StopPolicy:
+		n.Title, n.Hint = "The trust policy cannot be read, so the agent does not write to the cluster", "check the files of trust in the agent's config, above all the trusted root: gitops-agent config check"
 	case gate.StopPaused:
 		return nil // pauseNotices shows it
 	case gate.StopClosing:
@@ -186,6 +190,11 @@ func problemNotices(r report.Report, now time.Time) []notice {
 				Hint: "check the node's services pveproxy and pvedaemon, its certificate and its network; it is used again after it has answered three probes", Since: timeView{e.Since, now},
 			})
 		}
+	}
+	for _, late := range r.Late {
+		list = append(list, notice{
+			Tone: warn, Title: "Proxmox answers late, so the agent goes on with what it knows", Text: late.Text(now), Since: timeView{late.Since, now},
+		})
 	}
 	if r.Proxmox.HAError != "" {
 		list = append(list, notice{

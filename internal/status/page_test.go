@@ -222,6 +222,8 @@ func TestPageShowsEveryText(t *testing.T) {
 		".Source.Accepted.Commit":     "the whole revision holds it",
 		".Guests.Conditions.Revision": "the guest's own revision is shown",
 
+		".Late.Component":                     "the text of the notice describes it",
+		".Late.Node":                          "only the guests of a node have one",
 		".Guards.Held.Hold.Uncounted.Reason":  "the message holds it",
 		".Guards.Held.Hold.Uncounted.Signer":  "the message holds it",
 		".Guards.Held.Hold.Uncounted.Subject": "the message holds it",

@@ -28,7 +28,7 @@ func (s *site) serveReady(w http.ResponseWriter, _ *http.Request) {
 	if reason := s.stuckReason(r, time.Now()); reason != "" {
 		reasons = append(reasons, "cycle: "+reason)
 	}
-	writeProbe(w, append(reasons, notReadyReasons(r)...))
+	writeProbe(w, append(reasons, notReadyReasons(r, time.Now())...))
 }
 
 // stuckReason returns why the engine seems to be stuck, or "" if it is not.
@@ -48,7 +48,7 @@ func (s *site) stuckReason(r report.Report, now time.Time) string {
 }
 
 // notReadyReasons returns why the agent cannot do its work.
-func notReadyReasons(r report.Report) []string {
+func notReadyReasons(r report.Report, now time.Time) []string {
 	var reasons []string
 	switch {
 	case r.Source.Accepted == nil:
@@ -56,11 +56,22 @@ func notReadyReasons(r report.Report) []string {
 	case r.Writes.Reason == gate.StopUnverified:
 		reasons = append(reasons, "revision: the accepted revision no longer verifies: "+r.Writes.Message)
 	}
+	switch r.Writes.Reason {
+	case gate.StopUnchecked:
+		reasons = append(reasons, "revision: "+r.Writes.Message)
+	case gate.StopPolicy:
+		reasons = append(reasons, "policy: "+r.Writes.Message)
+	case gate.WritesAllowed, gate.StopNoRevision, gate.StopDryRun, gate.StopJournal, gate.StopPaused, gate.StopNotReady, gate.StopUnverified,
+		gate.StopClosing, gate.StopSuperseded, gate.StopUnclaimed, gate.StopStateDirectory:
+	}
 	if slices.Contains([]gate.WriteStop{gate.StopStateDirectory, gate.StopSuperseded, gate.StopUnclaimed}, r.Writes.Reason) {
 		reasons = append(reasons, "writes: "+r.Writes.Message)
 	}
 	if !r.Proxmox.Ready {
 		reasons = append(reasons, "cluster: "+cmp.Or(r.Proxmox.Error, "not read yet"))
+	}
+	for _, late := range r.Late {
+		reasons = append(reasons, "late: "+late.Text(now))
 	}
 	if !r.Journal.Healthy {
 		reasons = append(reasons, "journal: "+cmp.Or(r.Journal.Error, "not checked yet"))

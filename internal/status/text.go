@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/report"
 )
 
@@ -31,6 +32,8 @@ func noRevisionReason(r report.Report) string {
 		return fmt.Sprintf("the head %s is refused (%s)", shortID(r.Source.Refused.Commit), r.Source.Refused.Reason)
 	case r.Source.Error != "":
 		return "the remote could not be read: " + r.Source.Error
+	case r.Writes.Reason == gate.StopUnchecked, r.Writes.Reason == gate.StopPolicy, r.Writes.Reason == gate.StopNotReady:
+		return r.Writes.Message
 	case r.Source.Head == "":
 		return "the remote has not been read yet"
 	default:

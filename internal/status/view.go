@@ -174,7 +174,7 @@ func (v view) WritesBadge() badge {
 		return badge{Tone: good, Text: "allowed"}
 	}
 	b := badge{Tone: warn, Text: "stopped", Title: string(w.Reason)}
-	if slices.Contains([]gate.WriteStop{gate.StopJournal, gate.StopUnverified, gate.StopNotReady, gate.StopStateDirectory, gate.StopSuperseded, gate.StopUnclaimed}, w.Reason) {
+	if slices.Contains([]gate.WriteStop{gate.StopJournal, gate.StopUnverified, gate.StopPolicy, gate.StopNotReady, gate.StopStateDirectory, gate.StopSuperseded, gate.StopUnclaimed}, w.Reason) {
 		b.Tone = bad
 	}
 	return b

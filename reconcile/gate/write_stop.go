@@ -12,6 +12,8 @@ const (
 	StopPaused     WriteStop = "paused"     // a person on the agent's host paused it
 	StopNotReady   WriteStop = "cluster"    // no quorum, or no answer
 	StopUnverified WriteStop = "unverified" // the accepted revision no longer verifies
+	StopUnchecked  WriteStop = "unchecked"  // which revision is in force is unknown: the floor in the cluster was not read yet
+	StopPolicy     WriteStop = "policy"     // the trusted root, or another part of the policy, cannot be read
 	StopClosing    WriteStop = "stopping"
 
 	StopSuperseded     WriteStop = "superseded"      // another agent has claimed the cluster
@@ -22,7 +24,7 @@ const (
 // WriteStops lists every reason, for metrics that start at zero.
 func WriteStops() []WriteStop {
 	return []WriteStop{
-		WritesAllowed, StopNoRevision, StopDryRun, StopPaused, StopJournal, StopNotReady, StopUnverified, StopSuperseded, StopUnclaimed,
+		WritesAllowed, StopNoRevision, StopDryRun, StopPaused, StopJournal, StopNotReady, StopUnverified, StopUnchecked, StopPolicy, StopSuperseded, StopUnclaimed,
 		StopStateDirectory, StopClosing,
 	}
 }

@@ -3,7 +3,6 @@ package intake
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/journal"
@@ -35,7 +34,7 @@ func (in *Intake) floorAbove(ctx context.Context, last *journal.Accepted) (write
 		in.floorDue = true
 		return writer.Floor{}, nil
 	case err != nil:
-		return writer.Floor{}, fmt.Errorf("read the floor of accepted revisions from the cluster: %w", err)
+		return writer.Floor{}, &FloorError{err}
 	case c.Floor.Above(last):
 		in.log.WarnContext(ctx, "local state is older than the floor in the cluster", "revision", c.Floor.Commit, "sequence", c.Floor.Sequence)
 		return c.Floor, nil
@@ -44,17 +43,4 @@ func (in *Intake) floorAbove(ctx context.Context, last *journal.Accepted) (write
 		in.floorDue = true
 	}
 	return writer.Floor{}, nil
-}
-
-// raiseFloor writes the accepted revision to the cluster's pool, once. A failure is tried again at the next poll, and so is a
-// write that is not allowed at this moment. A superseded agent leaves the floor to the agent that writes.
-func (in *Intake) raiseFloor(ctx context.Context) {
-	if !in.floorDue || in.dryRun || in.mayWrite() != nil {
-		return
-	}
-	err := in.writer.RaiseFloor(ctx)
-	if err != nil && !errors.Is(err, writer.ErrNotWriter) {
-		in.log.WarnContext(ctx, "floor of accepted revisions not written", "error", err)
-	}
-	in.floorDue = err != nil
 }

@@ -14,7 +14,7 @@ import (
 func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base) (Accepted, *verify.Policy, error) {
 	policy, err := in.policy()
 	if err != nil {
-		return Accepted{}, nil, err
+		return Accepted{}, nil, &PolicyError{err}
 	}
 	started := time.Now()
 	repo := in.source.Repository()

@@ -51,6 +51,7 @@ type Intake struct {
 	log              *slog.Logger
 
 	force     InForce
+	raising   *floorWrite       // nil if the floor is not being written
 	floorDue  bool              // the accepted revision is not yet the cluster's floor
 	wouldBe   *journal.Accepted // the revision that a dry run would have accepted last
 	revoked   bool              // the accepted revision was rejected when it was verified again

@@ -33,11 +33,12 @@ var errRevoked = errors.New("the accepted revision no longer verifies, and no si
 
 // Polled is the outcome of one poll.
 type Polled struct {
-	Head    gitsource.Head
-	At      time.Time       // when the head was fetched
-	InForce InForce         // the revision in force after the poll
-	Refusal *report.Refused // why the head was refused; nil if it was not
-	Err     error           // why the head could not be fetched or read; the revision in force does not change
+	Head      gitsource.Head
+	At        time.Time       // when the head was fetched
+	InForce   InForce         // the revision in force after the poll
+	Refusal   *report.Refused // why the head was refused; nil if it was not
+	Err       error           // why the head could not be fetched or read; the revision in force does not change
+	Unchecked error           // why the head could not be checked: a *FloorError; the revision in force does not change
 }
 
 // Poll fetches the head of the branch once and accepts it if it passes every check. The base does not advance in any other case.
@@ -49,6 +50,8 @@ func (in *Intake) Poll(ctx context.Context) Polled {
 	switch {
 	case p.Err != nil:
 		outcome.Result = report.PollFailed
+	case p.Unchecked != nil:
+		outcome.Result = report.PollUnchecked
 	case p.Refusal != nil:
 		outcome.Result = report.PollRefused
 	case !in.force.Resumed && in.force.Since != before:
@@ -77,7 +80,11 @@ func (in *Intake) poll(ctx context.Context) Polled {
 		return p
 	}
 	if err := in.accept(ctx, p.Head.Commit, p.At, last); err != nil {
-		if p.Refusal = refusal(p.Head.Commit, err, p.At); p.Refusal == nil {
+		switch p.Refusal = refusal(p.Head.Commit, err, p.At); {
+		case p.Refusal != nil:
+		case IsUnchecked(err):
+			p.Unchecked = err
+		default:
 			p.Err = err
 		}
 	}

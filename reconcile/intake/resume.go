@@ -58,8 +58,11 @@ func (in *Intake) resumed(ctx context.Context, accepted Accepted, err error) {
 	if changed {
 		next.Epoch, _ = in.epochs.Advance(func() error { return nil }) // lanes of the earlier epoch stop now, not when the engine processes the change
 	}
+	isNew := err != nil && (in.force.Unverified == nil || in.force.Unverified.Error() != err.Error())
 	switch {
-	case err != nil && (in.force.Unverified == nil || in.force.Unverified.Error() != err.Error()):
+	case isNew && IsUnchecked(err):
+		in.log.WarnContext(ctx, "accepted revision not checked, nothing is written to the cluster", "error", err)
+	case isNew:
 		in.log.WarnContext(ctx, "accepted revision does not verify", event.Key, event.RevisionUnverified, "error", err)
 	case err == nil && changed:
 		in.log.InfoContext(ctx, "revision resumed", event.Key, event.RevisionResumed, "revision", accepted.revision.String())

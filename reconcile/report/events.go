@@ -25,11 +25,12 @@ const (
 	PollAccepted  PollResult = "accepted"
 	PollRefused   PollResult = "refused"
 	PollFailed    PollResult = "error"
+	PollUnchecked PollResult = "unchecked" // fetched, and not checked because the floor in the cluster, or the policy, could not be read
 )
 
 // PollResults lists every result, for metrics that start at zero.
 func PollResults() []PollResult {
-	return []PollResult{PollUnchanged, PollAccepted, PollRefused, PollFailed}
+	return []PollResult{PollUnchanged, PollAccepted, PollRefused, PollFailed, PollUnchecked}
 }
 
 // VerifyOutcome is the result of checking one revision. Reason is empty if the revision was accepted.

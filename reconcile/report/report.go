@@ -23,6 +23,7 @@ type Report struct {
 	Guests     []Guest          `json:"guests"`           // by vmid, then label
 	Unmanaged  []GuestName      `json:"unmanaged"`
 	Recovery   *recovery.Result `json:"recovery,omitempty"` // guests that have a marker and no record; nil if there are none
+	Late       []Late           `json:"late,omitempty"`     // what the cluster has not answered in time; the agent goes on with what it knows
 	QueueDepth int              `json:"queueDepth"`
 	Cycle      uint64           `json:"cycle"` // counts from the start of the agent
 	Converged  bool             `json:"converged"`

@@ -72,6 +72,9 @@ func headRows(r report.Report) [][]term.Cell {
 			add(term.Yellow, "endpoint", fmt.Sprintf("%s is down (%s): %s", e.Address, e.Fault, e.Error))
 		}
 	}
+	for _, late := range r.Late {
+		add(term.Yellow, "late", late.Text(r.Time))
+	}
 	add(term.Yellow, "ha", r.Proxmox.HAError)
 	if list := r.Proxmox.VMList; list != nil && list.Error != "" {
 		add(term.Yellow, "guest list", "not used, every guest is read in turn: "+list.Error)
@@ -96,7 +99,8 @@ func headRows(r report.Report) [][]term.Cell {
 		}
 	}
 	shown := slices.Contains([]gate.WriteStop{gate.StopNotReady, gate.StopJournal, gate.StopPaused}, r.Writes.Reason) // in the rows above
-	if !r.Writes.Allowed && r.Source.Accepted != nil && !shown {
+	unread := slices.Contains([]gate.WriteStop{gate.StopUnchecked, gate.StopPolicy}, r.Writes.Reason)
+	if !r.Writes.Allowed && (r.Source.Accepted != nil || unread) && !shown {
 		add(term.Yellow, "no writes", r.Writes.Message)
 	}
 	return rows

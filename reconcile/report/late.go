@@ -1,0 +1,51 @@
+package report
+
+import (
+	"fmt"
+	"time"
+)
+
+// Component is a part of the agent's work that waits for a reply. It is a label of metrics.
+type Component string
+
+// The components. All of them wait for Proxmox.
+const (
+	ComponentList     Component = "list"     // the list of guests
+	ComponentGuests   Component = "guests"   // the guests of a node
+	ComponentHA       Component = "ha"       // the resources of the HA manager
+	ComponentReady    Component = "ready"    // whether the cluster has quorum
+	ComponentClaim    Component = "claim"    // the claim of the cluster, before work begins
+	ComponentVMIDs    Component = "vmids"    // free vmids for new guests
+	ComponentRevision Component = "revision" // the floor, from which the revision in force follows after the start
+)
+
+// Components lists every component, for metrics that start at zero.
+func Components() []Component {
+	return []Component{ComponentList, ComponentGuests, ComponentHA, ComponentReady, ComponentClaim, ComponentVMIDs, ComponentRevision}
+}
+
+// Late is a component that has waited for a reply for too long. The agent goes on with what it knows.
+type Late struct {
+	Component Component `json:"component"`
+	Node      string    `json:"node,omitempty"` // of guests
+	Calls     int       `json:"calls"`          // without a reply
+	Since     time.Time `json:"since"`          // when the oldest of them began
+}
+
+// Text describes what is late, for people: "proxmox has not answered the list of guests for 31 s".
+func (l Late) Text(now time.Time) string {
+	what := map[Component]string{
+		ComponentList: "the list of guests", ComponentHA: "the resources of the HA manager", ComponentReady: "whether it has quorum",
+		ComponentClaim: "the claim of the cluster", ComponentVMIDs: "which vmids are free", ComponentRevision: "the floor of accepted revisions",
+	}[l.Component]
+	if l.Component == ComponentGuests {
+		what = fmt.Sprintf("%d readings of guests", l.Calls)
+		if l.Calls == 1 {
+			what = "the reading of a guest"
+		}
+		if l.Node != "" {
+			what += " on " + l.Node
+		}
+	}
+	return fmt.Sprintf("proxmox has not answered %s for %d s", what, int(now.Sub(l.Since)/time.Second))
+}
