@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gitops-agent/reconcile/gate"
+	"gitops-agent/reconcile/plan"
 	"gitops-agent/reconcile/report"
 )
 
@@ -15,10 +16,10 @@ import (
 // would not correct.
 func (s *site) serveHealth(w http.ResponseWriter, _ *http.Request) {
 	if reason := s.stuckReason(s.opts.Report(), time.Now()); reason != "" {
-		writeProbe(w, []string{"cycle: " + reason})
+		writeProbe(w, []string{"cycle: " + reason}, nil)
 		return
 	}
-	writeProbe(w, nil)
+	writeProbe(w, nil, nil)
 }
 
 // serveReady reports whether the agent can do its work now, and each reason why it cannot.
@@ -28,7 +29,7 @@ func (s *site) serveReady(w http.ResponseWriter, _ *http.Request) {
 	if reason := s.stuckReason(r, time.Now()); reason != "" {
 		reasons = append(reasons, "cycle: "+reason)
 	}
-	writeProbe(w, append(reasons, notReadyReasons(r, time.Now())...))
+	writeProbe(w, append(reasons, notReadyReasons(r, time.Now())...), guardRailNotes(r))
 }
 
 // stuckReason returns why the engine seems to be stuck, or "" if it is not.
@@ -79,15 +80,59 @@ func notReadyReasons(r report.Report, now time.Time) []string {
 	return reasons
 }
 
-// writeProbe writes status 200 and "ok", or status 503 and one line for each reason.
-func writeProbe(w http.ResponseWriter, reasons []string) {
+// guardRailNotes returns the guards that keep the agent from work now although it is ready: a person asked for them, or has to decide.
+func guardRailNotes(r report.Report) []string {
+	var notes []string
+	if p := r.Writes.Paused; p != nil {
+		notes = append(notes, "paused: "+p.String())
+	}
+	guards := make(map[string]bool) // digests: one change of a guard may concern several guests
+	count := func(held []report.HeldStep) {
+		for _, h := range held {
+			if h.Reason == gate.HoldGuard {
+				guards[h.Digest] = true
+			}
+		}
+	}
+	if r.Guards != nil {
+		count(r.Guards.Held)
+	}
+	hidden, hanging := 0, 0
+	for _, g := range r.Guests {
+		count(g.Held)
+		for _, c := range g.Conditions {
+			switch {
+			case c.Reason == plan.ReasonHidden:
+				hidden++
+			case c.Reason == plan.ReasonTaskHangs && c.Type == plan.Blocked:
+				hanging++
+			}
+		}
+	}
+	for _, n := range []struct {
+		count int
+		text  string
+	}{
+		{len(guards), "held: %d weaker guards wait for signed approvals"},
+		{hidden, "hidden: %d guests that the token may not see"},
+		{hanging, "task-hangs: %d guests with a task that does not end"},
+	} {
+		if n.count > 0 {
+			notes = append(notes, fmt.Sprintf(n.text, n.count))
+		}
+	}
+	return notes
+}
+
+// writeProbe writes status 200 and "ok", or status 503 and one line for each reason. The notes follow, one in each line; they do not change the status.
+func writeProbe(w http.ResponseWriter, reasons, notes []string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if len(reasons) == 0 {
-		_, _ = w.Write([]byte("ok\n"))
-		return
+		reasons = []string{"ok"}
+	} else {
+		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	w.WriteHeader(http.StatusServiceUnavailable)
-	for _, reason := range reasons {
+	for _, reason := range append(reasons, notes...) {
 		_, _ = w.Write([]byte(oneLine(reason) + "\n"))
 	}
 }
