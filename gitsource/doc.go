@@ -33,7 +33,7 @@
 // about 1 KiB for each object, and the largest object with its delta base. Only Options.Timeout bounds the processor time.
 //
 // There is no limit for the memory and time of the git program behind a file remote, and none for the size of the store,
-// which grows with everything that was ever fetched.
+// which grows with everything that was ever fetched. The number of its files is bounded: from 300 loose objects on they become a pack.
 //
 // gitsource supports only SHA-1 repositories, no partial or shallow fetches, and protocol version 0 without multi_ack, which
 // a server must support.

@@ -160,7 +160,18 @@ func (s *Source) update(ctx context.Context, t transfer) error {
 	if err := st.setRef(t.ref, t.tip); err != nil {
 		return storeError{err}
 	}
+	s.collect(ctx, st)
 	return s.repo.reopen()
+}
+
+// collect packs loose objects if there are many. An error is only logged: the fetch is complete, and the next one tries again.
+func (s *Source) collect(ctx context.Context, st *store) {
+	switch packed, err := st.collect(ctx); {
+	case err != nil:
+		s.opts.Logger.WarnContext(ctx, "loose objects not collected", "dir", s.opts.Dir, "error", err)
+	case packed != 0:
+		s.opts.Logger.InfoContext(ctx, "loose objects collected", "dir", s.opts.Dir, "objects", packed)
+	}
 }
 
 // tracking returns the ref of the branch as fetched last. It has the same name as at the remote, so that git shows it as usual.

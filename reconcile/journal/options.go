@@ -5,7 +5,7 @@ import "time"
 // Options are the location and the retention of a journal. Only Dir is required.
 type Options struct {
 	Dir          string          // created with mode 0700 if it is missing
-	SegmentSize  int64           // bytes after which the next segment begins; default 4 MiB
+	SegmentSize  int64           // bytes after which the next segment begins; default 1 MiB
 	CompactAfter int             // number of full segments that starts a compaction; default 8
 	Retain       Retain          // history that compaction keeps in addition to the state
 	OnSync       func(Sync)      // called after each commit by the writer: it must be quick and must not call the journal
@@ -38,7 +38,7 @@ type Compacted struct {
 
 func (o Options) withDefaults() Options {
 	if o.SegmentSize <= 0 {
-		o.SegmentSize = 4 << 20
+		o.SegmentSize = 1 << 20
 	}
 	if o.CompactAfter <= 0 {
 		o.CompactAfter = 8
