@@ -190,6 +190,9 @@ func (w *world) endDuel() {
 	}
 }
 
+// approvalTime is how long an agent may need until it uses an approval that is in force.
+const approvalTime = 2 * time.Second
+
 // approve approves what the agent holds for guests whose change needs an approval.
 func (w *world) approve(a *agent) {
 	w.Helper()
@@ -203,8 +206,10 @@ func (w *world) approve(a *agent) {
 				continue
 			}
 			for _, step := range held.Held {
-				if step.Digest != "" && !w.approved[step.Digest] {
-					w.approved[step.Digest] = true
+				// An approval is used up as soon as its call may have acted. If the step is held again, a person approves it again.
+				inForce := doc.Source.Accepted != nil && doc.Source.Accepted.Commit == w.repo.Tip
+				if at := w.approved[step.Digest]; step.Digest != "" && (at.IsZero() || inForce && time.Since(at) > approvalTime) {
+					w.approved[step.Digest] = time.Now()
 					w.commit("Approve "+string(step.Op)+" of "+g.name+"\n\nGitops-Approve: "+step.Digest+"\n", olga)
 				}
 			}

@@ -45,9 +45,9 @@ type world struct {
 	token    string
 	api      *http.Client
 
-	agents   []*agent   // one, or two that compete
-	guests   []*machine // also destroyed ones
-	approved map[string]bool
+	agents   []*agent             // one, or two that compete
+	guests   []*machine           // also destroyed ones
+	approved map[string]time.Time // by digest: when it was approved last
 	nextVMID int
 	names    int
 	texts    int // for values that differ from all before
@@ -60,7 +60,7 @@ func newWorld(t testing.TB, programs string, seed uint64, total *totals) *world 
 	t.Helper()
 	w := &world{
 		TB: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 12)), dir: t.TempDir(), programs: programs, repo: gittest.New(t), total: total,
-		approved: map[string]bool{}, nextVMID: 601,
+		approved: map[string]time.Time{}, nextVMID: 601,
 	}
 	sig, err := sigtest.New(sigtest.Options{Name: "crash"})
 	w.ok(err)
