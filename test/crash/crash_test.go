@@ -23,12 +23,13 @@ var (
 	crashSeeds  = flag.Int("crash-seeds", 20, "number of worlds")
 	crashFirst  = flag.Uint64("crash-first", 0, "seed of the first world")
 	crashRounds = flag.Int("crash-rounds", 2, "rounds of a world")
+	crashMoment = flag.String("crash-moment", "", "the only moment of interruptions; default all")
 	crashKills  = flag.Int("crash-kills", 4, "interruptions of a round")
 )
 
 // totals are what the run of all worlds counts.
 type totals struct {
-	kills, terms, stops, calls, points, duels, starts, journals, faults, effects atomic.Int64
+	kills, terms, stops, clocks, calls, points, duels, starts, journals, faults, effects atomic.Int64
 
 	mu      sync.Mutex
 	changes map[string]int // by name
@@ -50,8 +51,8 @@ func (t *totals) String() string {
 		all += t.changes[name]
 		names = append(names, fmt.Sprintf("%s %d", name, t.changes[name]))
 	}
-	return fmt.Sprintf("%d SIGKILL, %d SIGTERM, %d SIGSTOP; %d at a call, %d at a write of the journal; %d duels of two agents; %d starts, %d journals checked; "+
-		"%d faults; %d changes (%s); %d effects, each exactly once", t.kills.Load(), t.terms.Load(), t.stops.Load(), t.calls.Load(), t.points.Load(), t.duels.Load(),
+	return fmt.Sprintf("%d SIGKILL, %d SIGTERM, %d SIGSTOP, %d clock changes; %d at a call, %d at a write of the journal; %d duels of two agents; %d starts, %d journals checked; "+
+		"%d faults; %d changes (%s); %d effects, each exactly once", t.kills.Load(), t.terms.Load(), t.stops.Load(), t.clocks.Load(), t.calls.Load(), t.points.Load(), t.duels.Load(),
 		t.starts.Load(), t.journals.Load(), t.faults.Load(), all, strings.Join(names, ", "), t.effects.Load())
 }
 
@@ -145,6 +146,9 @@ func (w *world) interrupt() {
 		names = duelMoments
 	}
 	name := names[w.rng.IntN(len(names))]
+	if *crashMoment != "" {
+		name = *crashMoment
+	}
 	w.did("%s: %s", name, a.name)
 	w.did("  %s", moments[name](w, a))
 }
@@ -223,6 +227,8 @@ func (w *world) settle() {
 	w.send("DELETE", "/faults", nil)
 	w.post("/release", nil)
 	for _, a := range w.agents {
+		a.clock.wall = w.clock.wall
+		w.ok(a.clock.set())
 		w.start(a)
 	}
 	w.endDuel()

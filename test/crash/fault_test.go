@@ -27,7 +27,7 @@ var faults = []map[string]any{
 // inject arms one fault for one of the next writes to a guest.
 func (w *world) inject() {
 	w.Helper()
-	fault := map[string]any{"writes": true, "path": "^/nodes/", "nth": 1 + w.rng.IntN(3)}
+	fault := map[string]any{"writes": true, "path": "^/nodes/[^/]+/(qemu|lxc)", "nth": 1 + w.rng.IntN(3)}
 	maps.Copy(fault, faults[w.rng.IntN(len(faults))])
 	w.post("/faults", fault)
 	w.did("fault: %v", fault)

@@ -87,6 +87,15 @@ var moments = map[string]func(w *world, a *agent) string{
 			w.awaitEnd(a)
 		})
 	},
+	"change the clock": func(w *world, a *agent) string {
+		d := []time.Duration{15 * time.Minute, -15 * time.Minute, 24 * time.Hour, -24 * time.Hour}[w.rng.IntN(4)]
+		w.start(a)
+		w.atRandom(a)
+		a.clock.wall = w.clock.wall + d // until the end of the round
+		w.ok(a.clock.set())
+		w.total.clocks.Add(1)
+		return fmt.Sprintf("by %s", d)
+	},
 	"suspend": func(w *world, a *agent) string {
 		w.start(a)
 		w.atRandom(a)
@@ -130,10 +139,13 @@ func (w *world) atRandom(a *agent) {
 	time.Sleep(max(wait, time.Duration(w.rng.IntN(300))*time.Millisecond))
 }
 
+// agentWrites matches the writes of an agent, and not the ones by which a person ends a task.
+const agentWrites = "^/(nodes/[^/]+/(qemu|lxc)|pools|cluster)"
+
 // atCall interrupts the agent at one of its next writes.
 func (w *world) atCall(a *agent, hold string, interrupt func()) string {
 	w.Helper()
-	return w.atCallOf(a, map[string]any{"kind": hold, "writes": true, "nth": 1 + w.rng.IntN(5)}, interrupt)
+	return w.atCallOf(a, map[string]any{"kind": hold, "writes": true, "path": agentWrites, "nth": 1 + w.rng.IntN(5)}, interrupt)
 }
 
 // atCallOf interrupts the agent at a call that a fault holds.
