@@ -88,7 +88,7 @@ var moments = map[string]func(w *world, a *agent) string{
 		})
 	},
 	"change the clock": func(w *world, a *agent) string {
-		d := []time.Duration{15 * time.Minute, -15 * time.Minute, 24 * time.Hour, -24 * time.Hour}[w.rng.IntN(4)]
+		d := []time.Duration{15 * time.Minute, -15 * time.Minute, 2 * time.Hour, -2 * time.Hour}[w.rng.IntN(4)]
 		w.start(a)
 		w.atRandom(a)
 		a.clock.wall = w.clock.wall + d // until the end of the round
