@@ -79,6 +79,9 @@ func unsettableAlone(d guest.Desired, in guest.Intent, node guest.Version) strin
 		alone.Source = guest.Source{Template: &guest.Template{Volume: "local:vztmpl/any"}}
 		alone.Intents = withPrivilege(alone.Intents, d)
 	}
+	if left := guest.RootOnlyAtCreation(alone, node); len(left) > 0 {
+		return left[0].Note
+	}
 	_, err := guest.CreateParamsOn(alone, node)
 	if err == nil {
 		return ""
