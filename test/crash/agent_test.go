@@ -31,6 +31,7 @@ type agent struct {
 	clock   *clock
 	cmd     *exec.Cmd     // nil while it does not run
 	ended   chan struct{} // closed when the process has ended
+	logged  int64         // size of the log at the start
 	started time.Time
 	waited  time.Time // when time passed for it last
 	waits   int       // how often, since its start
@@ -93,6 +94,9 @@ func (w *world) start(a *agent) {
 	log, err := os.OpenFile(a.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	w.ok(err)
 	defer func() { _ = log.Close() }()
+	info, err := log.Stat()
+	w.ok(err)
+	a.logged = info.Size()
 	a.cmd.Stdout, a.cmd.Stderr = log, log
 	w.ok(a.cmd.Start())
 	a.started, a.waits = time.Now(), 0
@@ -165,11 +169,19 @@ func (w *world) awaitEnd(a *agent) {
 	}
 	// A process that does not handle signals yet ends at once.
 	status, _ := a.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	early := status.Signal() == syscall.SIGTERM && time.Since(a.started) < claimTime
+	early := status.Signal() == syscall.SIGTERM && !a.served(w)
 	if code := a.cmd.ProcessState.ExitCode(); code != 0 && !early {
 		w.Errorf("got %s of %s after SIGTERM, want exit status 0", a.cmd.ProcessState, a.name)
 	}
 	a.cmd = nil
+}
+
+// served reports whether the agent has logged anything since its start.
+func (a *agent) served(w *world) bool {
+	w.Helper()
+	info, err := os.Stat(a.log)
+	w.ok(err)
+	return info.Size() > a.logged
 }
 
 // document returns the status of an agent, if it answers.

@@ -331,6 +331,7 @@ func (w *world) pick(accept func(*machine) bool) *machine {
 func (w *world) compare() (differences []string, more bool) {
 	w.Helper()
 	want := map[int]map[string]int{}
+	got := w.effects() // before the state, which then has every guest that was counted
 	state := w.state()
 	for _, g := range w.guests {
 		var found []int
@@ -352,7 +353,6 @@ func (w *world) compare() (differences []string, more bool) {
 			want[g.vmid] = g.effects
 		}
 	}
-	got := w.effects()
 	for vmid := range maps.Keys(got) {
 		if want[vmid] == nil {
 			want[vmid] = map[string]int{}
