@@ -197,7 +197,7 @@ func (p *pusher) act(held []string) {
 func (p *pusher) heldNow() []string {
 	var now []string
 	r := p.engine.Report()
-	note := func(op, digest string) {
+	note := func(digest string) {
 		if digest == "" {
 			return
 		}
@@ -211,7 +211,7 @@ func (p *pusher) heldNow() []string {
 	seen := map[string]map[int]string{}
 	for _, g := range r.Guests {
 		for _, h := range g.Held {
-			note(string(h.Op), h.Digest)
+			note(h.Digest)
 			if h.Op == plan.OpWeaken {
 				p.understand(seen, h, g.VMID)
 			}
@@ -219,7 +219,7 @@ func (p *pusher) heldNow() []string {
 	}
 	if r.Guards != nil {
 		for _, h := range r.Guards.Held {
-			note(string(h.Op), h.Digest)
+			note(h.Digest)
 			p.understand(seen, h, 0)
 		}
 	}
@@ -491,7 +491,7 @@ func newPusher(l *lab, seed uint64) *pusher {
 	for i := range 3 {
 		p.guests[fmt.Sprintf("guest-%d.yaml", i)] = &random{vmid: 201 + i, name: fmt.Sprintf("guest-%d-0", i+1), class: i > 0}
 	}
-	p.guests["guest-9.yaml"] = &random{vmid: strangerVMID, name: "foreign-1", lines: []string{"adopt: ifUnmanaged", "lifecycle: {destroy: allow, protection: false}"}, gone: true}
+	p.guests["guest-9.yaml"] = &random{vmid: strangerVMID, name: "foreign-1", lines: []string{"adopt: ifUnmanaged", "lifecycle: {destroy: allow, protection: false}"}}
 	l.files["keep.yaml"] = vmYAML("keep-1", 209)
 	_, err := l.sim.AddVM(pvesim.Guest{VMID: strangerVMID, Config: "name: foreign-1\nmemory: 1024\nprotection: 1\n"})
 	l.ok(err)
