@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
-	"testing"
 	"time"
 
 	"gitops-agent/reconcile/journal"
@@ -40,7 +39,7 @@ type agent struct {
 func (w *world) newAgent(name string) *agent {
 	w.Helper()
 	a := &agent{
-		name: name, state: w.path(name), config: w.path(name + ".yaml"), log: w.path(name + ".log"), address: freeAddress(w),
+		name: name, state: w.path(name), config: w.path(name + ".yaml"), log: w.path(name + ".log"), address: w.freeAddress(),
 		clock: &clock{file: w.path(name + ".clock"), wall: w.clock.wall, mono: w.clock.mono},
 	}
 	w.ok(a.clock.set())
@@ -70,12 +69,12 @@ listen: %s
 	return a
 }
 
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+// freeAddress returns an address for an agent, which keeps it over all its starts. It is not on 127.0.0.1, where the system could give its port to
+// a connection while the agent does not run.
+func (w *world) freeAddress() string {
+	w.Helper()
+	l, err := net.Listen("tcp", fmt.Sprintf("127.77.%d.%d:0", w.seed>>8&0xff, w.seed&0xff))
+	w.ok(err)
 	defer func() { _ = l.Close() }()
 	return l.Addr().String()
 }
