@@ -15,11 +15,14 @@ type Head struct {
 	Remote string // the URL of the remote that served it, without secrets
 }
 
-// Fetch asks the remotes for the branch, in order, until one serves the branch with its full history. The branch may have
-// moved in any way, also backwards. If no remote serves the branch, the error matches ErrUnreachable and contains a
+// Fetch asks the remotes for the branch, in order, until one serves the branch with its full history. If a remote does not reply within two
+// seconds, Fetch also asks the next one, and uses the first good reply. The branch may have moved in any way, also backwards, but only the
+// remote that served the last head moves it back to a commit that the store has (ErrBehind). If no remote serves the branch, the error matches ErrUnreachable and contains a
 // RemoteError for each remote. Other errors concern this machine. After an error, the store is unchanged.
 func (s *Source) Fetch(ctx context.Context) (Head, error) {
-	return s.fetch(ctx, wantedRef{ref: s.tracking(), find: func(a advertisement) (plumbing.Hash, error) { return a.branch(s.opts.Branch) }})
+	s.fetchMu.Lock()
+	defer s.fetchMu.Unlock()
+	return s.fetchAny(ctx)
 }
 
 // FetchTag fetches one tag and every object that it leads to. It returns the tag object, or the commit of a lightweight tag.

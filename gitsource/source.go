@@ -19,7 +19,7 @@ type Options struct {
 	Dir string
 	// Branch is the branch to fetch, such as main.
 	Branch string
-	// Remotes serve the branch; they are tried in order at each fetch.
+	// Remotes serve the branch; each fetch asks them in order, the next one after a failure or two seconds without a reply.
 	Remotes []Remote
 	// Timeout bounds the whole fetch from one remote. Default 2 minutes.
 	Timeout time.Duration
@@ -36,8 +36,13 @@ type Source struct {
 	remotes []remote
 	repo    *Repository
 
-	fetchMu sync.Mutex // one fetch at a time
-	storeMu sync.Mutex // held while refs are written or the directory is replaced
+	fetchMu  sync.Mutex    // one fetch at a time; protects the next two fields
+	head     plumbing.Hash // that the last successful fetch returned
+	servedBy int           // the remote that served it; -1 before the first fetch
+
+	stateMu sync.Mutex
+	health  []remoteHealth // of each remote
+	storeMu sync.Mutex     // held while refs are written or the directory is replaced
 }
 
 // Open opens the store at opts.Dir, or makes an empty store. It contacts no remote and reads no secret. The error lists every
@@ -48,7 +53,7 @@ func Open(opts Options) (*Source, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Source{opts: opts}
+	s := &Source{opts: opts, servedBy: -1}
 	if err := s.validate(); err != nil {
 		return nil, fmt.Errorf("open source: %w", err)
 	}
@@ -79,6 +84,7 @@ func (s *Source) validate() error {
 			problems = append(problems, fmt.Errorf("remote %d: %w", i+1, err))
 		}
 		s.remotes = append(s.remotes, r)
+		s.health = append(s.health, remoteHealth{status: RemoteStatus{URL: r.name, State: RemoteUnknown}})
 	}
 	return errors.Join(problems...)
 }

@@ -43,6 +43,7 @@ var (
 	sourceInfo   = describe("source_info", "The accepted revision.", "ref", "commit")
 	sourceCommit = describe("source_commit_timestamp_seconds",
 		"Time of a commit by stage: when the head was first fetched, and the proven signing times of the accepted and of the converged revision.", "stage")
+	sourceRemote  = describe("source_remote_state", "1 for the state of each remote that serves the branch.", "remote", "state")
 	sourceSuccess = describe("source_last_success_timestamp_seconds", "When the remote last answered.")
 
 	endpointUp     = describe("proxmox_endpoint_up", "1 if requests may be sent to the endpoint of the Proxmox API, 0 while it is down.", "endpoint")
@@ -62,7 +63,7 @@ func (reportCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		guestInfo, guestInSync, guestDriftKeys, guestHeld, guestDrift, guestConverged, guestObserved,
 		fleetGuests, fleetDrift, fleetUnmanaged, fleetLost, fleetOrphaned, fleetSuspended, fleetHeld, fleetReasons, fleetOldest,
-		sourceInfo, sourceCommit, sourceSuccess, endpointUp, endpointFirst, endpointFaults, endpointExtra, queueDepth, inflight, journalHealthy, lateCalls, writesAllowed,
+		sourceInfo, sourceCommit, sourceRemote, sourceSuccess, endpointUp, endpointFirst, endpointFaults, endpointExtra, queueDepth, inflight, journalHealthy, lateCalls, writesAllowed,
 	} {
 		ch <- d
 	}
@@ -208,6 +209,17 @@ func sendEndpoints(ch chan<- prometheus.Metric, r *report.Report) {
 func sendSource(send sender, r *report.Report) {
 	send(sourceSuccess, timestamp(r.Source.LastSuccess))
 	send(sourceCommit, timestamp(r.Source.HeadSeen), "head")
+	sent := make(map[string]bool, len(r.Source.Remotes))
+	for _, remote := range r.Source.Remotes {
+		name := strings.ToValidUTF8(remote.URL, "?")
+		if sent[name] {
+			continue // configured twice
+		}
+		sent[name] = true
+		for _, state := range report.RemoteStates() {
+			send(sourceRemote, boolean(remote.State == state), name, string(state))
+		}
+	}
 	accepted, converged := 0.0, 0.0
 	if a := r.Source.Accepted; a != nil {
 		send(sourceInfo, 1, r.Source.Branch, a.Commit)

@@ -97,7 +97,7 @@ func TestDocsAlertsNameKnownMetricsAndLabels(t *testing.T) {
 }
 
 // openLabels are labels without a closed list of values, and "code", whose values are HTTP statuses.
-var openLabels = []string{"kind", "vmid", "node", "name", "ref", "commit", "version", "goversion", "sha256", "method", "route", "code", "le", "endpoint"}
+var openLabels = []string{"kind", "vmid", "node", "name", "ref", "commit", "version", "goversion", "sha256", "method", "route", "code", "le", "endpoint", "remote"}
 
 // Every value of a closed label is in the row of the metric or in the table of labels, or it is a reason of the verifier with a section in
 // docs/verify.md.

@@ -23,6 +23,7 @@ func sampleReport() report.Report {
 		Time: noon, Cluster: "pve-lab", QueueDepth: 2,
 		Source: report.Source{
 			Branch: "main", HeadSeen: noon.Add(-time.Minute), LastSuccess: noon.Add(-5 * time.Second),
+			Remotes:  []report.Remote{{URL: "https://git.lan/infra.git", State: report.RemoteLate}, {URL: "https://mirror.lan/infra.git", State: report.RemoteAnswers}},
 			Accepted: &report.Revision{Commit: commit, ProvenTime: noon.Add(-2 * time.Minute), Converged: noon.Add(-30 * time.Second)},
 		},
 		Writes: report.Writes{Allowed: true, Reason: gate.WritesAllowed},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/cluster"
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/guest"
@@ -25,6 +26,9 @@ func (e *Engine) publish(planned plan.Plan) {
 		Journal:   report.Journal{Healthy: true, Inflight: len(state.Open)},
 		Guests:    make([]report.Guest, 0, len(planned.Guests)),
 		Converged: e.convergence.now, Guards: e.guards.report, Late: e.late(now),
+	}
+	for _, remote := range e.opts.Source.Remotes() {
+		r.Source.Remotes = append(r.Source.Remotes, remoteReport(remote))
 	}
 	if e.opts.Endpoints != nil {
 		r.Proxmox.Endpoints = e.opts.Endpoints()
@@ -47,6 +51,15 @@ func (e *Engine) publish(planned plan.Plan) {
 	r.Unmanaged = unmanaged(snapshot.Inventory, r.Guests)
 	e.report.Store(&r)
 	e.opts.Hooks.report(r)
+}
+
+// remoteReport prints the state of a remote.
+func remoteReport(s gitsource.RemoteStatus) report.Remote {
+	r := report.Remote{URL: s.URL, State: report.RemoteState(s.State), Since: s.Since, Answered: s.Answered}
+	if s.Err != nil {
+		r.Error = s.Err.Error()
+	}
+	return r
 }
 
 // revisionReport describes the revision in force. While none is in force, it describes the one in the journal.

@@ -80,7 +80,8 @@ type SourceConfig struct {
 	Branch string `yaml:"branch"`
 	// Paths are the folders and files with this cluster's manifests. Default: the whole tree.
 	Paths []string `yaml:"paths"`
-	// Remotes are copies of the same branch. If a remote does not answer, the agent uses the next one. At least one is required.
+	// Remotes are copies of the same branch. If a remote fails or does not answer within 2 seconds, the agent also asks the next one. A copy that is older than
+	// what another remote served is not used. At least one is required.
 	Remotes []RemoteConfig `yaml:"remotes"`
 	// Poll is the time between polls of the remote; the agent adds jitter. Default 30s.
 	Poll Duration `yaml:"poll"`

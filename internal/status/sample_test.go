@@ -28,6 +28,10 @@ func steady() report.Report {
 		Source: report.Source{
 			Branch: "main", Remote: "https://git.example.org/infra/guests.git", Head: commitInForce, HeadSeen: noon.Add(-50 * time.Hour),
 			LastSuccess: noon.Add(-12 * time.Second),
+			Remotes: []report.Remote{
+				{URL: "https://git.example.org/infra/guests.git", State: report.RemoteAnswers, Since: noon.Add(-50 * time.Hour), Answered: noon.Add(-12 * time.Second)},
+				{URL: "https://mirror.example.org/infra/guests.git", State: report.RemoteLate, Since: noon.Add(-time.Hour), Error: "no reply within 2s"},
+			},
 			Accepted: &report.Revision{
 				Commit: commitInForce, Revision: inForce, Subject: "alice@example.org", Issuer: "https://accounts.example.org",
 				ProvenTime: noon.Add(-51 * time.Hour), AcceptedAt: noon.Add(-50 * time.Hour), Converged: noon.Add(-49 * time.Hour),

@@ -29,6 +29,7 @@ type view struct {
 	VMListRead  timeView // the last time that Proxmox's list of guests was read
 	Attention   []guestView
 	Others      []guestView
+	now         time.Time
 	NoGuests    string // why there are none; "" if there are guests
 }
 
@@ -58,7 +59,7 @@ type sourceView struct {
 func newView(r report.Report, now time.Time) view {
 	v := view{
 		Report: r, ReportedAt: timeView{r.Time, now}, Notices: notices(r, now), ClusterRead: timeView{r.Proxmox.LastSuccess, now},
-		Source: newSourceView(r, now), NoGuests: noGuests(r),
+		Source: newSourceView(r, now), NoGuests: noGuests(r), now: now,
 	}
 	if list := r.Proxmox.VMList; list != nil {
 		v.VMListRead = timeView{list.ReadAt, now}
@@ -183,6 +184,23 @@ func (v view) WritesBadge() badge {
 // ClusterBadge returns the state of the cluster.
 func (v view) ClusterBadge() badge {
 	return stateBadge(v.Report.Proxmox.Ready, v.Report.Proxmox.Error, "ready", "not ready")
+}
+
+// At returns a time for printing.
+func (v view) At(at time.Time) timeView { return timeView{at, v.now} }
+
+// RemoteStateBadge returns the state of a remote. The newest failure is the tooltip, also after it has ended.
+func (v view) RemoteStateBadge(r report.Remote) badge {
+	b := badge{Tone: idle, Text: string(r.State), Title: r.Error}
+	switch r.State {
+	case report.RemoteAnswers:
+		b.Tone = good
+	case report.RemoteLate, report.RemoteFailed, report.RemoteBehind:
+		b.Tone = warn
+		b.Text += " for " + v.At(r.Since).For()
+	case report.RemoteUnknown:
+	}
+	return b
 }
 
 // EndpointBadge returns the state of an endpoint. The newest fault is the tooltip, also after it has ended.

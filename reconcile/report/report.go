@@ -39,6 +39,33 @@ type Source struct {
 	Refused     *Refused  `json:"refused,omitempty"`
 	LastSuccess time.Time `json:"lastSuccess,omitzero"` // of a fetch
 	Error       string    `json:"error,omitempty"`      // of the last fetch
+	Remotes     []Remote  `json:"remotes,omitempty"`    // in the configured order
+}
+
+// Remote describes one of the remotes that serve the branch.
+type Remote struct {
+	URL      string      `json:"url"` // without credentials
+	State    RemoteState `json:"state"`
+	Since    time.Time   `json:"since,omitzero"`    // when the state began
+	Answered time.Time   `json:"answered,omitzero"` // when it last served the branch
+	Error    string      `json:"error,omitempty"`   // of the newest failure
+}
+
+// RemoteState is the state of a remote, a label of metrics. The values are those of gitsource.RemoteState, which this package does not import.
+type RemoteState string
+
+// States of a remote.
+const (
+	RemoteUnknown RemoteState = "unknown" // it was not asked yet
+	RemoteAnswers RemoteState = "answers"
+	RemoteLate    RemoteState = "late"   // it had not replied when the next remote was asked
+	RemoteFailed  RemoteState = "failed" // it could not serve the branch
+	RemoteBehind  RemoteState = "behind" // it served a commit that is older than what another remote served
+)
+
+// RemoteStates lists every state, for metrics.
+func RemoteStates() []RemoteState {
+	return []RemoteState{RemoteUnknown, RemoteAnswers, RemoteLate, RemoteFailed, RemoteBehind}
 }
 
 // Revision describes an accepted revision.

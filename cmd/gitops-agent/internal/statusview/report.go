@@ -66,6 +66,11 @@ func headRows(r report.Report) [][]term.Cell {
 		add(term.Plain, "remedy", refused.Hint)
 	}
 	add(term.Red, "source", r.Source.Error)
+	for _, remote := range r.Source.Remotes {
+		if remote.Error != "" && remote.State != report.RemoteAnswers {
+			add(term.Yellow, "remote", fmt.Sprintf("%s (%s): %s", remote.URL, remote.State, remote.Error))
+		}
+	}
 	add(term.Red, "proxmox", r.Proxmox.Error)
 	for _, e := range r.Proxmox.Endpoints {
 		if e.State == cluster.EndpointDown {
