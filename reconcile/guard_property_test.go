@@ -393,15 +393,7 @@ func (p *pusher) check(before, after journal.State, destroyed map[int]int, at ti
 			}
 		}
 	}
-	for vmid, owned := range after.Owned {
-		if _, known := before.Owned[vmid]; known || owned.Origin != journal.Adopted {
-			continue
-		}
-		p.adopted++
-		if g := after.Guarded[vmid]; g.Destroy == "allow" || g.Rules.Protection == "off" {
-			p.Errorf("got %d adopted with guards %+v, want destroy: approve and its own protection", vmid, g)
-		}
-	}
+	p.checkAdopted(before, after)
 	was, now := before.ClusterGuards, after.ClusterGuards
 	if now.Approvals < was.Approvals {
 		weaken(asked{field: "guards.approvals", old: strconv.Itoa(was.Approvals), new: strconv.Itoa(now.Approvals)}, 0, "of the Cluster")
@@ -418,6 +410,19 @@ func (p *pusher) check(before, after journal.State, destroyed map[int]int, at ti
 		free := g.Destroy == "allow" && g.Rules.Mode == "" && g.Rules.Suspended == ""
 		if !free && !slices.ContainsFunc(slices.Collect(maps.Values(approvals)), func(people []string) bool { return len(people) >= required }) {
 			p.Errorf("got %d destroyed with approvals %v and guards %+v", vmid, approvals, g)
+		}
+	}
+}
+
+// checkAdopted fails if a guest was adopted with a guard that is weaker than those of an adopted guest.
+func (p *pusher) checkAdopted(before, after journal.State) {
+	for vmid, owned := range after.Owned {
+		if _, known := before.Owned[vmid]; known || owned.Origin != journal.Adopted {
+			continue
+		}
+		p.adopted++
+		if g := after.Guarded[vmid]; g.Destroy == "allow" || g.Rules.Protection == "off" {
+			p.Errorf("got %d adopted with guards %+v, want destroy: approve and its own protection", vmid, g)
 		}
 	}
 }
@@ -509,6 +514,7 @@ func (p *pusher) run() {
 	defer p.start()()
 	eventually(p.lab, "the first revision", func() bool { return p.journal.State().ClusterGuards != nil && p.engine.Report().Source.Accepted != nil })
 	time.Sleep(5 * time.Minute)
+	p.checkAdopted(journal.State{}, p.journal.State())
 	for range pushesPerHistory {
 		held := p.heldNow()
 		before, destroyed := p.journal.State(), map[int]int{}
