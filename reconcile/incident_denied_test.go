@@ -86,18 +86,21 @@ func TestIncidentRootOnlyKeyBlocksTheRest(t *testing.T) {
 			202, vmYAML("db-1", 202), vmYAML("db-1", 202, "memory: {size: 2Gi}", `raw: {args: "-no-hpet"}`), []string{"args", "root@pam"}, "qm set 202 --args -no-hpet", "-no-hpet",
 		},
 		"hookscript": {
-			202, vmYAML("db-1", 202), vmYAML("db-1", 202, "memory: {size: 2Gi}", `raw: {hookscript: "local:snippets/h.pl"}`), []string{"hookscript", "root@pam"},
+			202, vmYAML("db-1", 202), vmYAML("db-1", 202, "memory: {size: 2Gi}", `raw: {hookscript: "local:snippets/h.pl"}`),
+			[]string{"hookscript", "root@pam"},
 			"qm set 202 --hookscript local:snippets/h.pl", "local:snippets/h.pl",
 		},
 		"features": {
 			210, dnsYAML(), dnsYAML("memory: {size: 2Gi}", "features: {keyctl: true}"), []string{"features", "root@pam"}, "pct set 210 --features keyctl=1", "keyctl=1",
 		},
 		"host_folder": {
-			210, dnsYAML(), dnsYAML("memory: {size: 2Gi}", "mounts: {mp0: {volume: /srv/data, path: /data}}"), []string{"mp0", "root@pam"},
+			210, dnsYAML(), dnsYAML("memory: {size: 2Gi}", "mounts: {mp0: {volume: /srv/data, path: /data}}"),
+			[]string{"mp0", "root@pam"},
 			"pct set 210 --mp0 /srv/data,mp=/data", "/srv/data,mp=/data",
 		},
 		"serial_device": {
-			202, vmYAML("db-1", 202), vmYAML("db-1", 202, "memory: {size: 2Gi}", "serial: {serial0: {port: /dev/ttyS0}}"), []string{"serial0", "root@pam"},
+			202, vmYAML("db-1", 202), vmYAML("db-1", 202, "memory: {size: 2Gi}", "serial: {serial0: {port: /dev/ttyS0}}"),
+			[]string{"serial0", "root@pam"},
 			"qm set 202 --serial0 /dev/ttyS0", "/dev/ttyS0",
 		},
 	}

@@ -24,20 +24,30 @@ func TestCreateParamsLeaveOutWhatIsRoots(t *testing.T) {
 			vm, Source{Blank: true}, []Intent{text("args", "-foo"), text("cores", "2")}, keys{"name": "web-1", "cores": "2"}, []string{"args -foo"},
 		},
 		"devices": {
-			vm, Source{Blank: true}, []Intent{subs("usb0", "host=1-1"), subs("usb1", "host=spice"), subs("hostpci0", "host=0000:01:00.0"), text("serial0", "/dev/ttyS0")},
-			keys{"name": "web-1", "usb1": "spice"}, []string{"hostpci0 0000:01:00.0", "serial0 /dev/ttyS0", "usb0 1-1"},
+			vm,
+			Source{Blank: true},
+			[]Intent{subs("usb0", "host=1-1"), subs("usb1", "host=spice"), subs("hostpci0", "host=0000:01:00.0"), text("serial0", "/dev/ttyS0")},
+			keys{"name": "web-1", "usb1": "spice"},
+			[]string{"hostpci0 0000:01:00.0", "serial0 /dev/ttyS0", "usb0 1-1"},
 		},
 		"boot_from_a_device": {
-			vm, Source{Blank: true}, []Intent{subs("boot", "order=usb0;net0"), subs("net0", "model=virtio", "bridge=vmbr0"), subs("usb0", "host=1-1")},
-			keys{"name": "web-1", "net0": "virtio,bridge=vmbr0"}, []string{"usb0 1-1"},
+			vm,
+			Source{Blank: true},
+			[]Intent{subs("boot", "order=usb0;net0"), subs("net0", "model=virtio", "bridge=vmbr0"), subs("usb0", "host=1-1")},
+			keys{"name": "web-1", "net0": "virtio,bridge=vmbr0"},
+			[]string{"usb0 1-1"},
 		},
 		"folder_of_the_host": {
-			ct, template, []Intent{subs("mp0", "volume=/srv/data", "mp=/data"), subs("rootfs", "storage=local-lvm", "size=8G")},
-			keys{"hostname": "dns-1", "ostemplate": "local:vztmpl/x.tar.zst", "rootfs": "local-lvm:8"}, []string{"mp0 /srv/data,mp=/data"},
+			ct, template,
+			[]Intent{subs("mp0", "volume=/srv/data", "mp=/data"), subs("rootfs", "storage=local-lvm", "size=8G")},
+			keys{"hostname": "dns-1", "ostemplate": "local:vztmpl/x.tar.zst", "rootfs": "local-lvm:8"},
+			[]string{"mp0 /srv/data,mp=/data"},
 		},
 		"privileged_nesting": {
-			ct, template, []Intent{subs("features", "nesting=1"), text("unprivileged", "0")},
-			keys{"hostname": "dns-1", "ostemplate": "local:vztmpl/x.tar.zst", "unprivileged": "0"}, []string{"features nesting=1"},
+			ct, template,
+			[]Intent{subs("features", "nesting=1"), text("unprivileged", "0")},
+			keys{"hostname": "dns-1", "ostemplate": "local:vztmpl/x.tar.zst", "unprivileged": "0"},
+			[]string{"features nesting=1"},
 		},
 	}
 	for name, test := range tests {
