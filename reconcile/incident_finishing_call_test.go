@@ -27,13 +27,15 @@ func finishingCalls() map[string]finishingCall {
 			func(cores int, lines ...string) string {
 				return vmYAML("web-1", 201, append(lines, fmt.Sprintf("cpu: {cores: %d}", cores), "lifecycle: {rebootPolicy: auto}")...)
 			},
-			pvesim.Fault{Kind: pvesim.StaysDown, Path: "/status/reboot$"}, cluster.OpStart, "/201/status/start$",
+			pvesim.Fault{Kind: pvesim.StaysDown, Path: "/status/reboot$"},
+			cluster.OpStart, "/201/status/start$",
 		},
 		"cloud_init_drive": {
 			func(user int, lines ...string) string {
 				return vmYAML("web-1", 201, append(lines, fmt.Sprintf("cloudInit: {storage: local, user: ops-%d, onChange: regenerate}", user))...)
 			},
-			pvesim.Fault{Kind: pvesim.ErrorText, Path: "/cloudinit$", Method: "PUT", Text: "can't lock file - got timeout", Times: -1}, cluster.OpCloudInit, "/201/cloudinit$",
+			pvesim.Fault{Kind: pvesim.ErrorText, Path: "/cloudinit$", Method: "PUT", Text: "can't lock file - got timeout", Times: -1},
+			cluster.OpCloudInit, "/201/cloudinit$",
 		},
 	}
 }

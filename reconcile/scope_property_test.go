@@ -64,7 +64,7 @@ func (g grant) violation(call cluster.Call) string {
 	}
 	switch from := call.CloneOf; {
 	case from == 0:
-	case len(g.sources) > 0 && !g.lists(fmt.Sprint(from)) && !(from == 9000 && g.lists("VirtualMachine/tmpl-debian-12")):
+	case len(g.sources) > 0 && !g.lists(fmt.Sprint(from)) && (from != 9000 || !g.lists("VirtualMachine/tmpl-debian-12")):
 		return fmt.Sprintf("guest %d, which the sources do not list", from)
 	case len(g.sources) == 0 && g.forbidden[from]:
 		return fmt.Sprintf("guest %d", from)
