@@ -48,6 +48,8 @@ var errorPatterns = []errorPattern{
 	// The guest is not any more in the state that the call was made for.
 	{text: "is running - destroy failed", means: cluster.ErrConflict},
 	{text: "unable to destroy CT ", also: "container is running", means: cluster.ErrConflict},
+	{text: " already exists on node '", means: cluster.ErrConflict},
+	{text: "unable to create ", also: "config file already exists", means: cluster.ErrConflict},
 	{text: "disk is already at specified size", means: cluster.ErrSameSize},
 	{text: "you can't convert a template to a template", means: cluster.ErrConflict},
 	{text: "is already a pool member", means: cluster.ErrIsMember},

@@ -105,8 +105,8 @@ func TestLostWorkerLeavesALockedGuest(t *testing.T) {
 			t.Errorf("got lock %q, error %v, want create", got.Lock, err)
 		}
 		_, err = client.Do(t.Context(), createCall, nil)
-		if err == nil || meanings(err) != nil || !strings.Contains(err.Error(), "already exists") {
-			t.Errorf("got error %v, want Proxmox's error about a guest that already exists", err)
+		if !errors.Is(err, cluster.ErrConflict) || !strings.Contains(err.Error(), "already exists") {
+			t.Errorf("got error %v, want ErrConflict with Proxmox's error about a guest that already exists", err)
 		}
 	})
 }

@@ -41,6 +41,7 @@ type operation struct {
 	runState       bool         // the manifest's field state asks for exactly this
 	bringsUp       bool         // others wait until the guest exists or runs, so the operation waits for dependencies and lower waves itself
 	heavy          bool         // a repetition interrupts the guest or copies whole volumes: repeat it slowly
+	late           LateCall     // what becomes of a call that acts after the step was planned again
 	volumes        volumeScope  // the volumes that the call attaches, changes or deletes
 	taskKind       taskKind     // what decides how long a task of the call takes
 }
@@ -50,43 +51,53 @@ type operation struct {
 // Source: PVE API, fork_worker calls of API2/Qemu.pm and API2/LXC.pm.
 var operations = []operation{
 	{
-		op: OpCreate, vmTasks: []string{"qmcreate", "qmrestore"}, containerTasks: []string{"vzcreate", "vzrestore"}, bringsUp: true,
+		op: OpCreate, late: LateRefused, vmTasks: []string{"qmcreate", "qmrestore"}, containerTasks: []string{"vzcreate", "vzrestore"}, bringsUp: true,
 		volumes: namedVolumes, taskKind: copies,
 	},
 	{
-		op: OpMigrate, vmTasks: []string{"qmigrate", "hamigrate"}, containerTasks: []string{"vzmigrate", "hamigrate"},
+		op: OpMigrate, late: LateActs, vmTasks: []string{"qmigrate", "hamigrate"}, containerTasks: []string{"vzmigrate", "hamigrate"},
 		leavesTask: true, heavy: true, volumes: localVolumes, taskKind: copies,
 	},
-	{op: OpConfig, vmTasks: []string{"qmconfig"}, mayAnswerNull: true, writesConfig: true, volumes: namedVolumes},
-	{op: OpResize, vmTasks: []string{"resize"}, containerTasks: []string{"resize"}, mayAnswerNull: true, writesConfig: true, taskKind: allocates},
-	{op: OpMove, vmTasks: []string{"qmmove"}, containerTasks: []string{"move_volume"}, writesConfig: true, heavy: true, volumes: volumesOfSlot, taskKind: copies},
-	{op: OpCloudInit, mayAnswerNull: true},
-	{op: OpPool, mayAnswerNull: true},
-	{op: OpHAAdd, mayAnswerNull: true},
-	{op: OpHASet, mayAnswerNull: true},
-	{op: OpHARemove, mayAnswerNull: true},
+	{op: OpConfig, late: LateRefused, vmTasks: []string{"qmconfig"}, mayAnswerNull: true, writesConfig: true, volumes: namedVolumes},
+	{op: OpResize, late: LateRefused, vmTasks: []string{"resize"}, containerTasks: []string{"resize"}, mayAnswerNull: true, writesConfig: true, taskKind: allocates},
+	{op: OpMove, late: LateRefused, vmTasks: []string{"qmmove"}, containerTasks: []string{"move_volume"}, writesConfig: true, heavy: true, volumes: volumesOfSlot, taskKind: copies},
+	{op: OpCloudInit, late: LateHarmless, mayAnswerNull: true},
+	{op: OpPool, late: LateHarmless, mayAnswerNull: true},
+	{op: OpHAAdd, late: LateHarmless, mayAnswerNull: true},
+	{op: OpHASet, late: LateHarmless, mayAnswerNull: true},
+	{op: OpHARemove, late: LateHarmless, mayAnswerNull: true},
 	{
-		op: OpTemplate, vmTasks: []string{"qmtemplate"}, containerTasks: []string{"vztemplate"},
+		op: OpTemplate, late: LateActs, vmTasks: []string{"qmtemplate"}, containerTasks: []string{"vztemplate"},
 		mayAnswerNull: true, leavesTask: true, volumes: allVolumes, taskKind: allocates,
 	},
 	{
-		op: OpStart, vmTasks: []string{"qmstart", "hastart"}, containerTasks: []string{"vzstart", "hastart"},
+		op: OpStart, late: LateRefused, vmTasks: []string{"qmstart", "hastart"}, containerTasks: []string{"vzstart", "hastart"},
 		reaches: guest.StatusRunning, runState: true, bringsUp: true,
 	},
 	{
-		op: OpReboot, vmTasks: []string{"qmreboot"}, containerTasks: []string{"vzreboot"},
+		op: OpReboot, late: LateActs, vmTasks: []string{"qmreboot"}, containerTasks: []string{"vzreboot"},
 		leavesTask: true, reaches: guest.StatusRunning, heavy: true,
 	},
 	{
-		op: OpShutdown, vmTasks: []string{"qmshutdown", "hastop"}, containerTasks: []string{"vzshutdown", "hastop"},
+		op: OpShutdown, late: LateActs, vmTasks: []string{"qmshutdown", "hastop"}, containerTasks: []string{"vzshutdown", "hastop"},
 		reaches: guest.StatusStopped, runState: true,
 	},
 	{
-		op: OpStop, vmTasks: []string{"qmstop", "hastop"}, containerTasks: []string{"vzstop", "hastop"},
+		op: OpStop, late: LateActs, vmTasks: []string{"qmstop", "hastop"}, containerTasks: []string{"vzstop", "hastop"},
 		reaches: guest.StatusStopped, runState: true,
 	},
-	{op: OpDestroy, vmTasks: []string{"qmdestroy"}, containerTasks: []string{"vzdestroy"}, volumes: ownVolumes, taskKind: allocates},
+	{op: OpDestroy, late: LateActs, vmTasks: []string{"qmdestroy"}, containerTasks: []string{"vzdestroy"}, volumes: ownVolumes, taskKind: allocates},
 }
+
+// LateCall says what becomes of a call without a reply that acts late, after its step was planned again.
+type LateCall string
+
+// The kinds of late calls. docs/reliability.md has the rule of each operation.
+const (
+	LateRefused  LateCall = "refused"  // Proxmox refuses it: the vmid is taken, the digest differs, or the guest runs already
+	LateHarmless LateCall = "harmless" // it sets again what was wanted; the next plan shows what differs
+	LateActs     LateCall = "acts"     // it would interrupt, move or destroy the guest as it is then
+)
 
 // volumeScope says which volumes a call attaches, changes or deletes.
 type volumeScope int
@@ -146,3 +157,11 @@ func (op Op) LeavesTask() bool { return op.row().leavesTask }
 
 // MayAnswerNull reports whether Proxmox may answer the call with null instead of the UPID of a task.
 func (op Op) MayAnswerNull() bool { return op.row().mayAnswerNull }
+
+// Late returns what becomes of a call of the operation that acts late.
+func (op Op) Late() LateCall { return op.row().late }
+
+// EndsLateRefusal reports whether the operation removes what Proxmox refuses a late create or start for: the guest, or that it runs.
+func (op Op) EndsLateRefusal() bool {
+	return op == OpDestroy || op == OpReboot || op.Reaches() == guest.StatusStopped
+}

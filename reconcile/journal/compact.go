@@ -20,7 +20,7 @@ func (j *Journal) compact(now time.Time) (Compacted, error) {
 	l.segments = l.segments[:max(len(l.segments)-1, 0)]
 
 	j.mu.Lock()
-	j.fold.forgetPast(now)
+	j.fold.forgetPast(j.steady(now))
 	j.fold.forgetOrders(now, j.opts.Retain.Orders)
 	p := pruner{needed: j.fold.needed(), cutoff: now.Add(-j.opts.Retain.Age), skip: j.stored - j.opts.Retain.Records}
 	j.mu.Unlock()

@@ -21,6 +21,8 @@ type fold struct {
 	applied     *index[int, Applied]
 	ineffective *index[int, IneffectiveRestart]
 	attached    *index[int, Attached]
+	repeated    *index[int, bool]
+	flapping    *index[int, Flaps]
 	orders      *index[string, Order]
 	introduced  *index[Label, Introduced]
 	removed     map[int]Label // labels of removed manifests, by the vmid of the guest
@@ -48,6 +50,8 @@ func newFold() *fold {
 		applied:     newIndex[int, Applied](),
 		ineffective: newIndex[int, IneffectiveRestart](),
 		attached:    newIndex[int, Attached](),
+		repeated:    newIndex[int, bool](),
+		flapping:    newIndex[int, Flaps](),
 		orders:      newIndex[string, Order](),
 		introduced:  newIndex[Label, Introduced](),
 		removed:     map[int]Label{},
@@ -109,6 +113,8 @@ func (f *fold) disown(r Record, b Disowned) {
 	f.applied.remove(b.VMID)
 	f.ineffective.remove(b.VMID)
 	f.attached.remove(b.VMID)
+	f.repeated.remove(b.VMID)
+	f.flapping.remove(b.VMID)
 	f.freed.set(b.VMID, r, r.Time)
 }
 
@@ -167,6 +173,8 @@ func (f *fold) needed() map[uint64]bool {
 	f.applied.addSeqs(seqs)
 	f.ineffective.addSeqs(seqs)
 	f.attached.addSeqs(seqs)
+	f.repeated.addSeqs(seqs)
+	f.flapping.addSeqs(seqs)
 	f.orders.addSeqs(seqs)
 	f.introduced.addSeqs(seqs)
 	f.freed.addSeqs(seqs)
@@ -183,6 +191,8 @@ func (f *fold) state() State {
 		Applied:             f.applied.snapshot(),
 		IneffectiveRestarts: f.ineffective.snapshot(),
 		Attached:            f.attached.snapshot(),
+		Repeated:            f.repeated.snapshot(),
+		Flapping:            f.flapping.snapshot(),
 		Orders:              f.orders.snapshot(),
 		Introduced:          f.introduced.snapshot(),
 		Freed:               f.freed.snapshot(),

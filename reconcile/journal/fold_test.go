@@ -209,3 +209,17 @@ func drawHistory(t *rapid.T) []frame {
 	}
 	return commits
 }
+
+// TestWindowsIgnoreStepsOfTheClock steps the clock of the host by a day while the journal is open: no window ends early.
+func TestWindowsIgnoreStepsOfTheClock(t *testing.T) {
+	j := openJournal(t, Options{Dir: t.TempDir()})
+	real := time.Now()
+	for _, step := range []time.Duration{15 * time.Minute, 24 * time.Hour} {
+		if got := j.steady(real.Add(step).Round(0)); got.Sub(real.Round(0)) > 10*time.Minute {
+			t.Errorf("got %s after a step by %s, want the time that has passed", got.Sub(real.Round(0)), step)
+		}
+		if got := j.steady(real.Add(-step).Round(0)); !got.Equal(real.Add(-step).Round(0)) {
+			t.Errorf("got %s after a step by %s, want the time of the host, by which windows last longer", got, -step)
+		}
+	}
+}

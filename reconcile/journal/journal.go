@@ -14,6 +14,7 @@ type Journal struct {
 	opts     Options
 	lock     io.Closer // nil with a test's disk
 	recovery Recovery
+	opened   time.Time // with the reading of the monotonic clock
 	requests chan *request
 	closing  chan struct{}
 	stopped  chan struct{}
@@ -89,11 +90,21 @@ func (j *Journal) append(ctx context.Context, bodies []Body) error {
 	}
 }
 
+// steady returns the earlier one of the host's time and the time by the monotonic clock since the journal was opened. A step of the host's clock forward
+// must not end a window early: the limit of destroys in a day would count less than there were.
+func (j *Journal) steady(now time.Time) time.Time {
+	now = now.Round(0)
+	if byProcess := j.opened.Add(time.Since(j.opened)).Round(0); byProcess.Before(now) {
+		return byProcess
+	}
+	return now
+}
+
 // State returns the state that the durable records add up to. It also works after Close and on a journal that is not healthy.
 func (j *Journal) State() State {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.fold.forgetPast(time.Now())
+	j.fold.forgetPast(j.steady(time.Now()))
 	s := j.fold.state()
 	s.Lineage, s.Since = j.lineage, j.since
 	return s

@@ -96,6 +96,30 @@ var kinds = []*kind{
 		fold:     func(f *fold, r Record, b Attached) { f.attached.set(b.VMID, r, b) },
 		kept:     "until the vmid's next `attached` or `disowned`",
 	}.kind(),
+	row[Repeated]{
+		name: "repeated", version: 5,
+		complete: func(b Repeated) bool { return b.VMID > 0 },
+		fold: func(f *fold, r Record, b Repeated) {
+			if b.Over {
+				f.repeated.remove(b.VMID)
+				return
+			}
+			f.repeated.set(b.VMID, r, true)
+		},
+		kept: "until the vmid's next `repeated` or `disowned`; one with over no longer",
+	}.kind(),
+	row[Flapping]{
+		name: "flapping", version: 5,
+		complete: func(b Flapping) bool { return b.VMID > 0 && b.Level >= 0 && b.Level <= maxFlapLevel },
+		fold: func(f *fold, r Record, b Flapping) {
+			if b.Level == 0 {
+				f.flapping.remove(b.VMID)
+				return
+			}
+			f.flapping.set(b.VMID, r, Flaps{Level: b.Level, Time: r.Time})
+		},
+		kept: "until the vmid's next `flapping` or `disowned`; one with level 0 no longer",
+	}.kind(),
 	row[Ordered]{
 		name: "ordered", version: 1,
 		newer:    func(b Ordered) int { return laterField(5, b.Signer != "") },
@@ -124,6 +148,9 @@ var kinds = []*kind{
 	}.kind(),
 }
 
+// maxFlapLevel is above every level that the agent reaches.
+const maxFlapLevel = 1000
+
 // olderGuarded also accepts the fields that older releases wrote and that nothing reads.
 type olderGuarded struct {
 	Guarded
@@ -147,7 +174,7 @@ func indexKinds() (byName map[string]*kind, byType map[reflect.Type]*kind, newes
 func kindOf(b Body) *kind { return kindByType[reflect.TypeOf(b)] }
 
 // Kind returns the name of the record's kind, which is the key of the body in the journal: accepted, begun, dispatched, ended,
-// assigned, owned, disowned, guarded, applied, futile, attached, ordered, writer, introduced or event.
+// assigned, owned, disowned, guarded, applied, futile, attached, repeated, flapping, ordered, writer, introduced or event.
 func (r Record) Kind() string { return kindOf(r.Body).name }
 
 // check returns ErrRefused if a field that the kind requires is empty or invalid.

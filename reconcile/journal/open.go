@@ -68,6 +68,7 @@ func (c closers) Close() error {
 // a newer format. Every other obstacle becomes the error that Healthy returns.
 func (j *Journal) recover() error {
 	start := time.Now()
+	j.opened = start
 	names, err := j.opts.disk.list()
 	if err != nil {
 		return err

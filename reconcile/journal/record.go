@@ -107,8 +107,8 @@ type Owned struct {
 	Task     string `json:"task,omitempty"`     // UPID of the task that created the guest, until the tag has been read from the guest
 }
 
-// Disowned ends the ownership of a guest. It also removes the guest's Guarded, Applied, IneffectiveRestart and Attached
-// entries from the state.
+// Disowned ends the ownership of a guest. It also removes the guest's Guarded, Applied, IneffectiveRestart, Attached,
+// Repeated and Flapping entries from the state.
 type Disowned struct {
 	VMID   int    `json:"vmid"`
 	Reason string `json:"reason,omitempty"`
@@ -172,6 +172,20 @@ type Attached struct {
 	Volumes  map[string]string `json:"volumes,omitempty"` // ids by slot; empty if it is unknown which volume the slot held
 	Filling  []string          `json:"filling,omitempty"` // sorted slots for which a call that allocates a volume was journaled, and not seen to succeed or fail
 	Others   []string          `json:"others,omitempty"`  // sorted ids of the guest's other volumes, when each slot was last seen with its volume
+}
+
+// Repeated records that a step of a guest ended without an effect although a process that has ended may have sent its call, so that the call is
+// repeated. Proxmox refuses the late one, unless something removes what it is refused for. It replaces the guest's earlier Repeated record.
+type Repeated struct {
+	VMID int  `json:"vmid"`
+	Over bool `json:"over,omitempty"` // the call can certainly not act any more
+}
+
+// Flapping records how often the agent has repaired a guest lately, as the level of a leaky bucket at the time of the record. It is written only above
+// half of the limit, and replaces the guest's earlier Flapping record.
+type Flapping struct {
+	VMID  int     `json:"vmid"`
+	Level float64 `json:"level"` // 0 ends the record
 }
 
 // OrderState is the progress of a signed order.
@@ -254,6 +268,8 @@ func (ClusterGuarded) isBody()     {}
 func (Applied) isBody()            {}
 func (IneffectiveRestart) isBody() {}
 func (Attached) isBody()           {}
+func (Repeated) isBody()           {}
+func (Flapping) isBody()           {}
 func (Ordered) isBody()            {}
 func (Writer) isBody()             {}
 func (Introduced) isBody()         {}

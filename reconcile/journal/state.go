@@ -18,6 +18,8 @@ type State struct {
 	Applied             map[int]Applied            // by vmid; lasts until the guest is disowned
 	IneffectiveRestarts map[int]IneffectiveRestart // by vmid; lasts until the guest is disowned
 	Attached            map[int]Attached           // by vmid; lasts until the guest is disowned
+	Repeated            map[int]bool               // by vmid: guests for which a call of an ended process may still act; lasts until it is over or the guest is disowned
+	Flapping            map[int]Flaps              // by vmid; lasts until the guest is disowned
 	Writers             []Writer                   // the last eight marks of processes on this state directory, oldest first
 	Orders              map[string]Order           // by key; compaction and Open remove orders that have been in a final state for Retain.Orders
 	Introduced          map[Label]Introduced       // by label; that of a removed manifest lasts until its guest is disowned
@@ -35,6 +37,12 @@ type OpenStep struct {
 	Time       time.Time // when it began
 	Dispatched int       // number of calls that Proxmox has certainly accepted; with 0, Proxmox may or may not have accepted a call
 	UPID       string    // of the last of these calls; empty if Proxmox answered synchronously
+}
+
+// Flaps is the level of the leaky bucket of a guest at a time.
+type Flaps struct {
+	Level float64
+	Time  time.Time // of the record
 }
 
 // Order is the latest state of an order.

@@ -37,7 +37,7 @@ func (w *Worker) writeDrive(ctx context.Context, step journal.OpenStep, c conclu
 	case err == nil:
 		c.result, c.err = journal.Done, nil
 		return c
-	case time.Since(step.Time) > driveWithin:
+	case time.Since(w.since(step.Step)) > driveWithin:
 		return conclusion{result: journal.Failed, err: outdated, dispatched: c.dispatched, given: c.given}
 	default:
 		return conclusion{err: outdated, dispatched: c.dispatched}

@@ -15,6 +15,7 @@ type conclusion struct {
 	given      map[string]string // fingerprints of the secrets that the calls set, by key
 	task       string            // UPID of the last call, "" if it has none
 	sent       bool              // the last call was sent, or may have been sent
+	repeated   bool              // the step is planned again although its call may still act
 	warnings   []string          // lines of the logs of tasks that ended with warnings
 }
 

@@ -83,11 +83,11 @@ func (w *Worker) afterDoubt(ctx context.Context, id string, doubt error) conclus
 		if open.Step != id {
 			continue
 		}
-		var late time.Time
-		if errors.Is(doubt, cluster.ErrUnanswered) {
-			late = open.Time.Add(lateTime)
+		about := w.doubtAbout(open)
+		if !errors.Is(doubt, cluster.ErrUnanswered) {
+			about.late = time.Time{}
 		}
-		result, err := settle(ctx, w.boundedFor(open), open, w.journal.State().Owned[open.VMID], late)
+		result, err := settle(ctx, w.boundedFor(open), open, w.journal.State().Owned[open.VMID], about)
 		switch {
 		case err != nil:
 			return conclusion{err: errors.Join(doubt, err)}

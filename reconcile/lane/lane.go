@@ -45,6 +45,8 @@ type Worker struct {
 	taskTimes  cluster.TaskTimes
 	hanging    hangingTasks
 	fillsSeen  sync.Map   // ids of open steps: a volume that their calls created cannot be gone again without the agent having seen it
+	started    time.Time  // when this process began
+	begun      sync.Map   // times at which this process began open steps, by id
 	destroying sync.Mutex // held while destroys are counted and one begins
 
 	mu      sync.Mutex
@@ -58,7 +60,7 @@ func New(opts Options) *Worker {
 	}
 	return &Worker{
 		cluster: opts.Cluster, journal: opts.Journal, vault: opts.Vault, epochs: opts.Epochs, basis: opts.Basis, stepID: opts.StepID, hooks: opts.Hooks,
-		volumes: opts.Volumes, refused: make(map[int]bool), confirm: opts.Confirm,
+		started: time.Now(), volumes: opts.Volumes, refused: make(map[int]bool), confirm: opts.Confirm,
 		inventory: &inventoryReader{reader: opts.Cluster}, taskTimes: opts.TaskTimes, hanging: hangingTasks{tasks: make(map[int]*HangingTaskError), looked: make(map[int]bool)},
 	}
 }

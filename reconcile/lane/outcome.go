@@ -38,6 +38,7 @@ func newBegun(id, revision string, step plan.Step, verdict gate.Verdict) journal
 const (
 	detailCalls     = "calls"     // how many calls the step makes
 	detailLast      = "last"      // the operation of the last call, if it is not the step's
+	detailTasks     = "tasks"     // the guest's tasks before the step, of an operation whose outcome follows from the task list
 	detailApprovals = "approvals" // keys of the orders that released the step
 )
 
@@ -48,6 +49,9 @@ func closing(begun journal.Begun, c conclusion, state journal.State) []journal.B
 		ended.Error = c.err.Error()
 	}
 	records := append([]journal.Body{ended}, appliedSecrets(begun, c, state)...)
+	if c.repeated {
+		records = append(records, journal.Repeated{VMID: begun.VMID})
+	}
 	if owned := state.Owned[begun.VMID]; c.result == journal.Done && begun.Op == string(cluster.OpCreate) && c.task != "" && owned.Claiming {
 		owned.Task = c.task
 		records = append(records, owned)

@@ -14,11 +14,13 @@ func (w *Worker) settleOpen(ctx context.Context, vmid int) error {
 		if open.VMID != vmid {
 			continue
 		}
-		result, err := settle(ctx, w.boundedFor(open), open, state.Owned[vmid], open.Time.Add(lateTime))
+		about := w.doubtAbout(open)
+		result, err := settle(ctx, w.boundedFor(open), open, state.Owned[vmid], about)
 		if err != nil {
 			return err
 		}
 		c := w.finish(ctx, open, settled(open, result, nil))
+		c.repeated = about.repeats && c.result == journal.NotRun
 		if c.result == "" {
 			return c.err
 		}

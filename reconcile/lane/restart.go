@@ -32,7 +32,7 @@ func (w *Worker) finishRestart(ctx context.Context, step journal.OpenStep, c con
 		return conclusion{err: err, dispatched: c.dispatched}
 	}
 	down := fmt.Errorf("%s %d does not run after its restart: %w", reboot.Kind, reboot.VMID, errors.Join(c.err, err))
-	rebooted, started, err := w.startedSince(ctx, reboot, step.Time)
+	rebooted, started, err := w.startedSince(ctx, reboot, step)
 	basis := w.basis()
 	switch forbidden := basis.finishForbiddenBy(cluster.OpStart, reboot.VMID, time.Now()); {
 	case err != nil:
@@ -41,7 +41,7 @@ func (w *Worker) finishRestart(ctx context.Context, step journal.OpenStep, c con
 		return c // it was shut down after its restart, or instead of it
 	case forbidden != "":
 		return conclusion{result: journal.Failed, err: fmt.Errorf("%w; its manifest has %s", down, forbidden), dispatched: c.dispatched}
-	case time.Since(step.Time) > restartWithin:
+	case time.Since(w.since(step.Step)) > restartWithin:
 		return conclusion{result: journal.Failed, err: down, dispatched: c.dispatched}
 	case basis.NoWrites != gate.WritesAllowed:
 		return conclusion{err: fmt.Errorf("%w; writing is not allowed now: %s", down, basis.Why), dispatched: c.dispatched}
@@ -57,17 +57,21 @@ func (w *Worker) finishRestart(ctx context.Context, step journal.OpenStep, c con
 	return c
 }
 
-// startedSince reports whether there was a restart of the guest since a time, and whether the guest was started after the newest one, by
-// any user. If it was, the guest was stopped on purpose afterwards.
-func (w *Worker) startedSince(ctx context.Context, reboot cluster.Call, since time.Time) (rebooted, started bool, err error) {
-	reboots, starts := reboot.TaskTypes(), cluster.Call{Op: cluster.OpStart, Kind: reboot.Kind}.TaskTypes()
-	tasks, err := w.cluster.Tasks(ctx, cluster.TaskQuery{
-		Node: reboot.Node, VMID: reboot.VMID, Types: slices.Concat(reboots, starts), Since: since.Add(-clockSkew),
-	})
+// startedSince reports whether there was a restart of the guest since a step began, and whether the guest was started or stopped after the newest one,
+// by any user. If it was, the guest was stopped on purpose.
+func (w *Worker) startedSince(ctx context.Context, reboot cluster.Call, step journal.OpenStep) (rebooted, started bool, err error) {
+	typesOf := func(op cluster.Op) []string { return cluster.Call{Op: op, Kind: reboot.Kind}.TaskTypes() }
+	reboots, starts := reboot.TaskTypes(), typesOf(cluster.OpStart)
+	types := slices.Concat(reboots, starts)
+	if !w.begunHere(step.Step) { // nobody knows how long ago that was
+		starts = slices.Concat(starts, typesOf(cluster.OpStop), typesOf(cluster.OpShutdown))
+		types = slices.Concat(reboots, starts)
+	}
+	tasks, err := w.cluster.Tasks(ctx, cluster.TaskQuery{Node: reboot.Node, VMID: reboot.VMID, Types: types, Since: tasksSince(step)})
 	if err != nil {
 		return false, false, fmt.Errorf("list tasks of %d: %w", reboot.VMID, err)
 	}
-	at := slices.IndexFunc(tasks, func(t cluster.Task) bool { return slices.Contains(reboots, t.Type) })
+	at := slices.IndexFunc(tasks, func(t cluster.Task) bool { return slices.Contains(reboots, t.Type) && isOfStep(step, t) })
 	if at < 0 {
 		return false, false, nil
 	}
@@ -117,7 +121,7 @@ func (w *Worker) waitUntilRunning(ctx context.Context, call cluster.Call) error 
 // startTask returns the UPID of a running task that starts the guest, "" if there is none.
 func (w *Worker) startTask(ctx context.Context, call cluster.Call) (string, error) {
 	types := cluster.Call{Op: cluster.OpStart, Kind: call.Kind}.TaskTypes()
-	tasks, err := w.cluster.Tasks(ctx, cluster.TaskQuery{Node: call.Node, VMID: call.VMID, Types: types, Since: time.Now().Add(-clockSkew)})
+	tasks, err := w.cluster.Tasks(ctx, cluster.TaskQuery{Node: call.Node, VMID: call.VMID, Types: types})
 	if err != nil {
 		return "", fmt.Errorf("list tasks of %d: %w", call.VMID, err)
 	}

@@ -21,10 +21,14 @@ import (
 func (w *Worker) run(ctx context.Context, basis *Basis, step plan.Step, verdict gate.Verdict, calls []secret.FilledCall, seen guest.Observed) ([]string, error) {
 	id := w.stepID()
 	begun := newBegun(id, basis.Revision, step, verdict)
+	if err := w.noteTasks(ctx, begun); err != nil {
+		return nil, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)
+	}
 	if err := w.begin(ctx, basis, step, begun, seen); err != nil {
 		return nil, err
 	}
 	w.fillsSeen.Store(id, true)
+	w.noteBegin(id)
 	started := time.Now()
 	w.hooks.stepBegun(step, id)
 	c := w.finish(ctx, journal.OpenStep{Begun: begun, Time: started}, w.dispatch(ctx, basis, id, step, calls))
@@ -60,5 +64,6 @@ func (w *Worker) end(ctx context.Context, begun journal.Begun, c conclusion) err
 		return err
 	}
 	w.fillsSeen.Delete(begun.Step)
+	w.begun.Delete(begun.Step)
 	return nil
 }

@@ -22,13 +22,16 @@ const lateTime = 10 * time.Minute
 // taskLag is how much earlier than its step a task may have begun, by the node's clock, and still count as a task of the step.
 const taskLag = 10 * time.Second
 
+// refusedTime is how long after the end of the process that may have sent a call nothing is done that would remove what Proxmox refuses the late call
+// for. Proxmox's proxy stops to wait after 30 seconds.
+const refusedTime = 40 * time.Second
+
 // createTime is how long a guest without a known task may be partly created before the create counts as failed.
 const createTime = 10 * time.Minute
 
 // settle finds the outcome of a step whose outcome is not journaled: from its task, from the task list and from the guest, in this order. It
-// repeats no call. An error means that it could not look, or that there is nothing to see yet; the step stays open. Late is the time until
-// which a call without a reply may still have its effect, or the zero time if every call got a reply, even one that cannot be used.
-func settle(ctx context.Context, reader cluster.Reader, open journal.OpenStep, owned journal.Owned, late time.Time) (journal.Result, error) {
+// repeats no call. An error means that it could not look, or that there is nothing to see yet; the step stays open.
+func settle(ctx context.Context, reader cluster.Reader, open journal.OpenStep, owned journal.Owned, d doubt) (journal.Result, error) {
 	if open.UPID != "" && !partial(open) {
 		task, err := reader.Wait(ctx, open.UPID)
 		if err == nil && !task.Lost() {
@@ -48,18 +51,37 @@ func settle(ctx context.Context, reader cluster.Reader, open journal.OpenStep, o
 			return "", err
 		}
 	}
-	switch result, err := fromGuest(ctx, reader, open, owned, ran); {
+	switch result, err := fromGuest(ctx, reader, open, owned, ran, d.since); {
 	case err != nil || result != "":
 		return result, err
-	case !inDoubt || late.IsZero():
+	case !inDoubt || d.late.IsZero():
 		return withoutEffect(open), nil
-	case time.Now().Before(late):
+	case d.repeats:
+		return journal.NotRun, nil
+	case time.Now().Before(d.late):
 		return "", fmt.Errorf("%s of %s %d: there is no effect, and Proxmox may still execute the call; the guest gets no other step until %s: %w",
-			open.Op, open.Kind, open.VMID, late.UTC().Format(time.TimeOnly+" UTC"), cluster.ErrUnanswered)
+			open.Op, open.Kind, open.VMID, d.late.UTC().Format(time.TimeOnly+" UTC"), cluster.ErrUnanswered)
 	case open.Dispatched+1 < calls(open):
 		return withoutEffect(open), nil // the unanswered call only prepared the main call of the step, which was never sent
 	}
 	return journal.Unknown, nil
+}
+
+// doubt describes what is not known about the last call of a step. The zero doubt is that of a call that got a reply, even one that cannot be used.
+type doubt struct {
+	since   time.Time // when the call was sent at the latest, by the clock of this process
+	late    time.Time // until when a call without a reply may still have its effect; zero if every call got a reply
+	repeats bool      // the call may be made again, since Proxmox refuses a late one
+}
+
+// doubtAbout returns the doubt about the last call of a step that got no reply. The call is made again only if the process that may have sent it has
+// ended: most likely it never was sent. In the same process it was sent, and a repetition would wait behind it.
+func (w *Worker) doubtAbout(open journal.OpenStep) doubt {
+	since := w.since(open.Step)
+	return doubt{
+		since: since, late: since.Add(lateTime),
+		repeats: !w.begunHere(open.Step) && cluster.Op(open.Op).Late() == cluster.LateRefused && calls(open) == 1,
+	}
 }
 
 // withoutEffect returns the outcome of a step whose last call did not change the guest.
@@ -103,7 +125,7 @@ func waitForLostTask(ctx context.Context, reader cluster.Reader, open journal.Op
 	if len(open.TaskTypes) == 0 {
 		return false, nil
 	}
-	tasks, err := reader.Tasks(ctx, cluster.TaskQuery{Node: open.Node, VMID: open.TaskVMID, Types: open.TaskTypes, Since: open.Time.Add(-clockSkew)})
+	tasks, err := reader.Tasks(ctx, cluster.TaskQuery{Node: open.Node, VMID: open.TaskVMID, Types: open.TaskTypes, Since: tasksSince(open)})
 	if err != nil {
 		return false, fmt.Errorf("list tasks for step %s: %w", open.Step, err)
 	}
@@ -112,13 +134,13 @@ func waitForLostTask(ctx context.Context, reader cluster.Reader, open journal.Op
 			return false, fmt.Errorf("wait for task of step %s: %w", open.Step, err)
 		}
 	}
-	return slices.ContainsFunc(tasks, func(t cluster.Task) bool { return !t.Start.Before(open.Time.Add(-taskLag)) }), nil
+	return slices.ContainsFunc(tasks, func(t cluster.Task) bool { return isOfStep(open, t) }), nil
 }
 
 // fromGuest derives the outcome from the guest. Ran reports whether the step's last call has a task. It returns "" if the guest shows no
 // effect, and Unknown for an operation without an unmistakable effect. The next plan is safe then: it starts from the present state, and
 // Proxmox refuses a late call because of its digest, or the late call has no further effect.
-func fromGuest(ctx context.Context, reader cluster.Reader, open journal.OpenStep, owned journal.Owned, ran bool) (journal.Result, error) {
+func fromGuest(ctx context.Context, reader cluster.Reader, open journal.OpenStep, owned journal.Owned, ran bool, since time.Time) (journal.Result, error) {
 	op := cluster.Op(open.Op)
 	if !ran && op.LeavesTask() {
 		return "", nil // without a task it was not executed
@@ -131,7 +153,7 @@ func fromGuest(ctx context.Context, reader cluster.Reader, open journal.OpenStep
 	case op == cluster.OpCreate && !exists:
 		return "", nil
 	case op == cluster.OpCreate:
-		return createResult(ctx, reader, open, owned)
+		return createResult(ctx, reader, open, owned, since)
 	case op == cluster.OpDestroy:
 		return resultOf(!exists), nil
 	case op == cluster.OpReboot:
@@ -144,14 +166,14 @@ func fromGuest(ctx context.Context, reader cluster.Reader, open journal.OpenStep
 
 // createResult derives the outcome of a create from the guest that has its vmid now: the wanted guest, a partly created one, or another guest
 // that got the vmid meanwhile.
-func createResult(ctx context.Context, reader cluster.Reader, open journal.OpenStep, owned journal.Owned) (journal.Result, error) {
+func createResult(ctx context.Context, reader cluster.Reader, open journal.OpenStep, owned journal.Owned, since time.Time) (journal.Result, error) {
 	seen, err := observe.ReadGuest(ctx, reader, cluster.Row{Kind: guest.Kind(open.Kind), VMID: open.VMID, Node: open.Node}, guest.Version{})
 	switch proof := ownership.Compare(owned, seen); {
 	case errors.Is(err, cluster.ErrNotExist), errors.Is(err, cluster.ErrDenied):
 		return journal.Unknown, nil // it has another kind, is on another node, or the token may not read it
 	case err != nil:
 		return "", fmt.Errorf("read guest of step %s: %w", open.Step, err)
-	case cluster.PartlyCreated(seen) && time.Since(open.Time) < createTime:
+	case cluster.PartlyCreated(seen) && time.Since(since) < createTime:
 		return "", fmt.Errorf("%w: %s of step %s is still being created, or is partly created (lock: %s)", cluster.ErrLocked, open.Name, open.Step, seen.Lock)
 	case cluster.PartlyCreated(seen):
 		return journal.Failed, nil

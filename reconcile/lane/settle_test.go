@@ -82,7 +82,7 @@ func TestSettle(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			reader := &fixture.FakeReader{Answers: test.reader}
-			got, err := settle(t.Context(), reader, test.open, fixture.Owned201(), time.Time{})
+			got, err := settle(t.Context(), reader, test.open, fixture.Owned201(), doubt{since: test.open.Time})
 			if err != nil || got != test.want {
 				t.Errorf("got %q, %v, want %q", got, err, test.want)
 			}
@@ -130,7 +130,7 @@ func TestSettleWaitsForLateEffects(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			for late, want := range map[time.Time]journal.Result{time.Now().Add(time.Minute): test.before, time.Now().Add(-time.Minute): test.after} {
-				got, err := settle(t.Context(), &fixture.FakeReader{Answers: test.reader}, test.open, fixture.Owned201(), late)
+				got, err := settle(t.Context(), &fixture.FakeReader{Answers: test.reader}, test.open, fixture.Owned201(), doubt{late: late})
 				if got != want || (want == early) != errors.Is(err, cluster.ErrUnanswered) {
 					t.Errorf("got %q, %v where the call may act until %s, want %q", got, err, time.Until(late).Round(time.Minute), want)
 				}
@@ -161,7 +161,7 @@ func TestSettleKeepsUnreadableStepsOpen(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got, err := settle(t.Context(), &fixture.FakeReader{Answers: test.reader}, test.open, fixture.Owned201(), time.Time{}); err == nil || got != "" {
+			if got, err := settle(t.Context(), &fixture.FakeReader{Answers: test.reader}, test.open, fixture.Owned201(), doubt{since: test.open.Time}); err == nil || got != "" {
 				t.Errorf("got %q and no error, want none settled", got)
 			}
 		})
@@ -174,7 +174,7 @@ func TestSettleAsksForTheTasksOfTheStep(t *testing.T) {
 	open := openStep(cluster.OpCreate, 0, 1, "")
 	open.TaskVMID, open.TaskTypes = 9000, cluster.Call{Op: cluster.OpCreate, CloneOf: 9000, Kind: guest.VirtualMachine}.TaskTypes()
 	var reader fixture.FakeReader
-	if _, err := settle(t.Context(), &reader, open, journal.Owned{}, time.Time{}); err != nil {
+	if _, err := settle(t.Context(), &reader, open, journal.Owned{}, doubt{}); err != nil {
 		t.Fatal(err)
 	}
 	want := cluster.TaskQuery{Node: "pve1", VMID: 9000, Types: []string{"qmclone"}, Since: open.Time.Add(-clockSkew)}

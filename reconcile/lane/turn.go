@@ -124,6 +124,9 @@ func (w *Worker) execute(ctx context.Context, basis *Basis, step plan.Step, verd
 		step, t.rewritten = plan.RewriteSize(step, t.Seen), true
 		t.Step = step
 	}
+	if waited, err := w.outwaitRepeated(ctx, step.Guest.VMID, step.Op); waited || err != nil {
+		return err == nil, err
+	}
 	calls, err := w.vault.Fill(step.Calls, ostype)
 	if err != nil {
 		return false, fmt.Errorf("%s of %s: %w", step.Op, step.Guest, err)

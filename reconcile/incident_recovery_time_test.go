@@ -1,0 +1,97 @@
+package reconcile_test
+
+import (
+	"testing"
+	"time"
+
+	"gitops-agent/internal/pvesim"
+	"gitops-agent/reconcile/cluster"
+)
+
+// TestIncidentKillDelaysTheGuest crashes the agent between the intent of a step and its call. The next start makes the call within seconds where
+// Proxmox refuses a late one.
+func TestIncidentKillDelaysTheGuest(t *testing.T) {
+	for name, test := range map[string]struct {
+		op       cluster.Op
+		manifest string
+		effect   pvesim.Op
+	}{
+		"clone":  {cluster.OpCreate, vmYAML("web-1", 201), pvesim.Cloned},
+		"start":  {cluster.OpStart, vmYAML("keep-1", 209, "state: running"), pvesim.Started},
+		"config": {cluster.OpConfig, vmYAML("keep-1", 209, "memory: {size: 3Gi}"), pvesim.ConfigWritten},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				stop := l.crashBeforeCall(test.op, test.manifest)
+				defer func() { stop() }()
+				began := time.Now()
+				vmid := 209
+				if test.op == cluster.OpCreate {
+					vmid = 201
+				}
+				eventually(l, "the effect", func() bool { return l.sim.Effects(vmid, test.effect) == 1 })
+				if took := time.Since(began); took > 15*time.Second {
+					t.Errorf("got the effect %s after the start, want it within 15s", took)
+				}
+				l.converge()
+				time.Sleep(time.Hour)
+				if got := l.sim.Effects(vmid, test.effect); got != 1 {
+					t.Errorf("got it %d times, want once", got)
+				}
+			})
+		})
+	}
+}
+
+// crashBeforeCall converges with keep-1, crashes the agent before the call of an operation that a manifest needs, and starts it again.
+func (l *lab) crashBeforeCall(op cluster.Op, manifest string) (stop func()) {
+	l.Helper()
+	l.files["keep.yaml"] = vmYAML("keep-1", 209)
+	l.push("first", alice)
+	l.once()
+	name := "keep.yaml"
+	if op == cluster.OpCreate {
+		name = "web.yaml"
+	}
+	l.files[name] = manifest
+	l.push("next", alice)
+	l.sim.ResetCounters()
+	d := &crashingCluster{Cluster: l.cluster, op: op, at: "before-call"}
+	l.opts.Cluster = d
+	stop = l.start()
+	eventually(l, "the crash", d.crashed.Load)
+	stop()
+	l.opts.Cluster = l.cluster
+	return l.start()
+}
+
+// TestRepeatedCallStaysRefused stops a guest right after the start of an earlier process was repeated, also after one more start of the agent. The guest is
+// not stopped as long as the first call may still act: Proxmox would carry it out then.
+func TestRepeatedCallStaysRefused(t *testing.T) {
+	for name, restart := range map[string]bool{"running": false, "started_again": true} {
+		t.Run(name, func(t *testing.T) {
+			runLab(t, nil, func(t *testing.T, l *lab) {
+				stop := l.crashBeforeCall(cluster.OpStart, vmYAML("keep-1", 209, "state: running"))
+				defer func() { stop() }()
+				eventually(l, "the start", func() bool { return l.sim.Running(209) })
+				if restart {
+					time.Sleep(10 * time.Second)
+					stop()
+					stop = l.start()
+				}
+				l.files["keep.yaml"] = vmYAML("keep-1", 209, "state: stopped")
+				l.push("stop it", alice)
+				l.engine.Hint()
+				time.Sleep(25 * time.Second)
+				if !l.sim.Running(209) {
+					t.Error("got the guest stopped, want it running while the first call may act")
+				}
+				eventually(l, "the stop", func() bool { return !l.sim.Running(209) })
+				l.converge()
+				if left := l.journal.State().Repeated; len(left) != 0 {
+					t.Errorf("got %v in the journal, want nothing once the guest was stopped", left)
+				}
+			})
+		})
+	}
+}
