@@ -86,7 +86,12 @@ func (e *Engine) learn() {
 		e.observer.Learn(observe.Sighting{VMID: r.VMID, Seen: r.Seen, Absence: r.Absence, Again: r.Steps > 0 || r.Err != nil})
 		t := e.track(guest.Ref{VMID: r.VMID})
 		before := t.hangingTask()
-		if t.learn(r, now) {
+		level := t.flaps
+		newFailure := t.learn(r, now)
+		if t.flaps != level && t.flaps.matters(now) {
+			e.noteFlaps(r.VMID, t.flaps.level)
+		}
+		if newFailure {
 			e.log.Warn("guest not brought in sync", event.Key, event.GuestFailed, "vmid", r.VMID, "guest", e.labelOf(r.VMID), "op", string(r.Step.Op), "error", r.Err)
 		}
 		e.noteHangingTask(r.VMID, before, t.hangingTask())

@@ -1,7 +1,11 @@
 package reconcile
 
 import (
+	"context"
 	"time"
+
+	"gitops-agent/reconcile/guest"
+	"gitops-agent/reconcile/journal"
 )
 
 // flapDamper distinguishes a guest that is changed back again and again from a guest that drifts only sometimes. It is a leaky bucket: every turn of a
@@ -36,3 +40,27 @@ func (d flapDamper) add(now time.Time, cost float64) flapDamper {
 }
 
 func (d flapDamper) overLimit(now time.Time) bool { return d.levelAt(now) > flapLimit }
+
+// matters reports whether the level is so high that a restart of the agent must not forget it. Normal work stays below.
+func (d flapDamper) matters(now time.Time) bool { return d.levelAt(now) > flapLimit/2 }
+
+// noteFlaps journals the level of a guest, 0 to end its record. A level that is not written is lost with a restart only.
+func (e *Engine) noteFlaps(vmid int, level float64) {
+	if e.opts.Journal.Healthy() != nil || e.opts.DryRun {
+		return
+	}
+	if err := e.opts.Journal.Append(context.Background(), journal.Flapping{VMID: vmid, Level: level}); err != nil {
+		e.log.Warn("journal not written", "error", err)
+	}
+}
+
+// restoreFlaps takes the levels from the journal at the start of the agent. A clock that stepped back lets nothing leak; later the monotonic clock decides.
+func (e *Engine) restoreFlaps(now time.Time) {
+	for vmid, f := range e.opts.Journal.State().Flapping {
+		before := flapDamper{level: f.Level, at: f.Time}
+		if f.Time.After(now) {
+			before.at = now
+		}
+		e.track(guest.Ref{VMID: vmid}).flaps = flapDamper{level: before.levelAt(now), at: now}
+	}
+}

@@ -48,7 +48,10 @@ func (e *Engine) resolveGuards(now time.Time) {
 	g.now = guard.Resolve(e.guardInput(state, now))
 	g.wanted, g.guarded, g.owned, g.cluster = wanted, state.Guarded, state.Owned, cluster
 	if !sameSlice(e.guests, g.now.Guests) {
-		e.calmChanged(e.observer.DueChanged(e.guests, g.now.Guests))
+		changed := e.observer.DueChanged(e.guests, g.now.Guests)
+		if len(e.guests) > 0 { // at the start of the agent nothing has changed
+			e.calmChanged(changed)
+		}
 		e.guests, e.policies = g.now.Guests, gate.NewPolicies(g.now.Guests)
 	}
 }

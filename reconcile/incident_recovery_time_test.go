@@ -1,11 +1,13 @@
 package reconcile_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"gitops-agent/internal/pvesim"
 	"gitops-agent/reconcile/cluster"
+	"gitops-agent/reconcile/plan"
 )
 
 // TestIncidentKillDelaysTheGuest crashes the agent between the intent of a step and its call. The next start makes the call within seconds where
@@ -94,4 +96,38 @@ func TestRepeatedCallStaysRefused(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestFlappingOutlivesRestarts undoes every repair of a guest until repairs are spaced out, and restarts the agent. They stay spaced out until the guest's own
+// change. Normal work writes no record.
+func TestFlappingOutlivesRestarts(t *testing.T) {
+	runLab(t, nil, func(t *testing.T, l *lab) {
+		web := func(size int) string { return vmYAML("web-1", 201, fmt.Sprintf("memory: {size: %dGi}", size)) }
+		l.files["web.yaml"] = web(2)
+		l.push("one guest", alice)
+		stop := l.start()
+		defer func() { stop() }()
+		l.converge()
+		if got := l.journal.State().Flapping; len(got) != 0 {
+			t.Errorf("got records %v after normal work, want none", got)
+		}
+		flaps := func() bool { return hasCondition(l.guest(l.engine.Report(), 201), plan.Blocked, plan.ReasonFlapping) }
+		eventually(l, "spaced repairs", func() bool {
+			if l.sim.Value(201, "memory") == "2048" {
+				l.ok(l.sim.Edit(201, "memory", "4096"))
+			}
+			return flaps()
+		})
+		for range 3 {
+			stop()
+			stop = l.start()
+			eventually(l, "the condition after a restart", func() bool { return len(l.engine.Report().Guests) > 0 && flaps() })
+		}
+		l.files["web.yaml"] = web(3)
+		l.push("its own change", alice)
+		l.converge()
+		if got := l.journal.State().Flapping; len(got) != 0 || l.sim.Value(201, "memory") != "3072" {
+			t.Errorf("got records %v and memory %s after the guest's own change, want none and 3072", got, l.sim.Value(201, "memory"))
+		}
+	})
 }

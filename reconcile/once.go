@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"gitops-agent/reconcile/gate"
 	"gitops-agent/reconcile/report"
@@ -12,6 +13,7 @@ import (
 // Once polls the remote once and works until no step may run any more. The report lists what is left.
 func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 	e.errands.inline = true
+	e.restoreFlaps(time.Now())
 	e.enforce(e.intake.Resume(ctx))
 	e.take(ctx, e.intake.Poll(ctx))
 	e.intake.AwaitFloor(ctx)

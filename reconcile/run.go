@@ -77,6 +77,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	polls, resumed := make(chan intake.Polled), make(chan intake.InForce)
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	e.restoreFlaps(time.Now())
 	defer e.observer.Wait()
 	defer e.errands.calls.Wait()
 	e.resuming, e.errands.began[report.ComponentRevision] = true, time.Now()

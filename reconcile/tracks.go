@@ -25,7 +25,7 @@ func (e *Engine) forgetTracks(planned plan.Plan) {
 		keep[keyOf(p.Ref)] = true
 	}
 	for key := range e.tracks {
-		if !keep[key] && !e.queue.Busy(key.vmid) {
+		if !keep[key] && !e.queue.Busy(key.vmid) && !e.tracks[key].flaps.matters(time.Now()) {
 			e.dropHolds(e.tracks[key])
 			delete(e.tracks, key)
 		}
@@ -36,6 +36,9 @@ func (e *Engine) forgetTracks(planned plan.Plan) {
 func (e *Engine) calmChanged(vmids []int) {
 	for _, vmid := range vmids {
 		if t, known := e.tracks[trackKey{vmid: vmid}]; known {
+			if t.flaps.matters(time.Now()) {
+				e.noteFlaps(vmid, 0)
+			}
 			t.flaps = flapDamper{}
 		}
 	}
