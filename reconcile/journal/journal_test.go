@@ -43,7 +43,7 @@ func oneOfEach() []Body {
 			VMID: 101, Identity: "i1", Volumes: map[string]string{"scsi0": "local-lvm:vm-101-disk-0", "scsi1": ""}, Filling: []string{"scsi2"},
 			Others: []string{"local-lvm:vm-101-disk-9"},
 		},
-		Repeated{VMID: 101},
+		Repeated{VMID: 101, Over: true},
 		Flapping{VMID: 101, Level: 6.5},
 		Ordered{
 			Key: "k1", Order: "d1", Subject: "bo@example.org", Issuer: "https://issuer.example", Signer: "bo", Commit: "c2",
