@@ -17,11 +17,13 @@ func (e *Engine) Once(ctx context.Context) (report.Report, error) {
 	e.enforce(e.intake.Resume(ctx))
 	e.take(ctx, e.intake.Poll(ctx))
 	e.intake.AwaitFloor(ctx)
+	before := e.opts.Journal.State().Seq
 	e.observe(ctx)
 	e.cycle(ctx)
+	hasWorked := e.opts.Journal.State().Seq != before || !e.Report().Converged
 	for range len(e.guests) + 2 { // a guest may release another one that waits for it, and each guest once
-		if e.isIdle() && e.Report().Converged {
-			break // every guest has been read, and no step followed
+		if e.isIdle() && !hasWorked {
+			break // every guest has been read, and nothing followed
 		}
 		if err := e.awaitClaim(ctx); err != nil {
 			return e.Report(), err

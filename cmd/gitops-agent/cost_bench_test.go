@@ -61,7 +61,7 @@ func BenchmarkCreate(b *testing.B) {
 		s.repo.Push(s.sig, killer, "no guests")
 		s.run()
 		s.converged()
-		s.writeGuests(0, someGuests, "")
+		s.writeGuests(someGuests, "")
 		counted, wall = append(counted, s.pushed()), wall+s.took
 		_ = s.agent.Process.Kill()
 	}
@@ -74,14 +74,14 @@ func BenchmarkChange(b *testing.B) {
 	const changed = 10
 	s := newSlowTickSite(b, buildBinaries(b))
 	s.repo.Files["cluster.yaml"] = clusterManifest
-	s.writeGuests(0, someGuests, "")
+	s.writeGuests(someGuests, "")
 	s.repo.Push(s.sig, killer, "guests")
 	s.run()
 	s.converged()
 	var counted []calls
 	var wall time.Duration
 	for i := 0; b.Loop(); i++ {
-		s.writeGuests(0, changed, fmt.Sprintf("  description: change %d\n", i))
+		s.writeGuests(changed, fmt.Sprintf("  description: change %d\n", i))
 		counted, wall = append(counted, s.pushed()), wall+s.took
 	}
 	s.reportCalls(counted, changed)
@@ -92,7 +92,7 @@ func BenchmarkChange(b *testing.B) {
 func BenchmarkOnce(b *testing.B) {
 	s := newSlowTickSite(b, buildBinaries(b))
 	s.repo.Files["cluster.yaml"] = clusterManifest
-	s.writeGuests(0, someGuests, "")
+	s.writeGuests(someGuests, "")
 	s.repo.Push(s.sig, killer, "guests")
 	s.finish("run", "--once", "--config", s.path("config.yaml"))
 	var counted []calls
@@ -113,9 +113,9 @@ func newSlowTickSite(b *testing.B, bin string) *site {
 	return s
 }
 
-// writeGuests writes the manifests of virtual machines with the given numbers, which share further fields.
-func (s *site) writeGuests(from, to int, fields string) {
-	for i := from; i < to; i++ {
+// writeGuests writes the manifests of a number of virtual machines, which share further fields.
+func (s *site) writeGuests(number int, fields string) {
+	for i := range number {
 		s.repo.Files[fmt.Sprintf("guest-%d.yaml", i)] = blankVM(fmt.Sprintf("guest-%d", i), 201+i, fields)
 	}
 }

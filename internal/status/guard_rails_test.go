@@ -24,8 +24,10 @@ func TestGuardRailsAreVisible(t *testing.T) {
 			r.Writes = stop(gate.StopPaused, "by user 0")
 			r.Writes.Paused = &pause.Note{UID: 0, Since: noon.Add(-time.Hour), Reason: "a move"}
 		}, 200, "ok\npaused: ", "The agent is paused"},
-		"superseded": {func(r *report.Report) { r.Writes = stop(gate.StopSuperseded, "another agent has claimed this cluster") },
-			503, "writes: another agent", "Another agent has claimed this cluster"},
+		"superseded": {
+			func(r *report.Report) { r.Writes = stop(gate.StopSuperseded, "another agent has claimed this cluster") },
+			503, "writes: another agent", "Another agent has claimed this cluster",
+		},
 		"weakening": {func(r *report.Report) {
 			held := report.HeldStep{Digest: "d1", Hold: report.Hold{Reason: gate.HoldGuard, Message: "approvals of 2 to 1"}}
 			r.Guards = &report.Guards{Held: []report.HeldStep{held}}
@@ -36,17 +38,25 @@ func TestGuardRailsAreVisible(t *testing.T) {
 		"hidden": {func(r *report.Report) {
 			r.Guests[0].Conditions = []plan.Condition{{Type: plan.Blocked, Reason: plan.ReasonHidden, Message: "the token may not see it"}}
 		}, 200, "ok\nhidden: 1 guests", "the token may not see it"},
-		"state_directory": {func(r *report.Report) { r.Writes = stop(gate.StopStateDirectory, "the state directory was removed") },
-			503, "writes: the state directory", "The state directory was removed"},
-		"unclaimed": {func(r *report.Report) { r.Writes = stop(gate.StopUnclaimed, "claim the cluster: denied") },
-			503, "writes: claim the cluster", "could not claim the cluster"},
+		"state_directory": {
+			func(r *report.Report) { r.Writes = stop(gate.StopStateDirectory, "the state directory was removed") },
+			503, "writes: the state directory", "The state directory was removed",
+		},
+		"unclaimed": {
+			func(r *report.Report) { r.Writes = stop(gate.StopUnclaimed, "claim the cluster: denied") },
+			503, "writes: claim the cluster", "could not claim the cluster",
+		},
 		"task_hangs": {func(r *report.Report) {
 			r.Guests[0].Conditions = []plan.Condition{{Type: plan.Blocked, Reason: plan.ReasonTaskHangs, Message: "UPID hangs"}}
 		}, 200, "ok\ntask-hangs: 1 guests", "UPID hangs"},
-		"unchecked": {func(r *report.Report) { r.Writes = stop(gate.StopUnchecked, "read the floor: denied") },
-			503, "revision: read the floor", "not known yet which revision"},
-		"policy": {func(r *report.Report) { r.Writes = stop(gate.StopPolicy, "read the policy: no such file") },
-			503, "policy: read the policy", "The trust policy cannot be read"},
+		"unchecked": {
+			func(r *report.Report) { r.Writes = stop(gate.StopUnchecked, "read the floor: denied") },
+			503, "revision: read the floor", "not known yet which revision",
+		},
+		"policy": {
+			func(r *report.Report) { r.Writes = stop(gate.StopPolicy, "read the policy: no such file") },
+			503, "policy: read the policy", "The trust policy cannot be read",
+		},
 		"late": {func(r *report.Report) {
 			r.Late = []report.Late{{Component: report.ComponentList, Calls: 1, Since: noon.Add(-31 * time.Second)}}
 		}, 503, "late: proxmox has not answered the list of guests for 31 s", "Proxmox answers late"},
