@@ -24,7 +24,7 @@ func (e *Engine) assignVMIDs(ctx context.Context) bool {
 	var wanted []guest.Ref
 	for i := range e.guests {
 		d := &e.guests[i]
-		if d.VMID == 0 && len(plan.Candidates(d, plan.Desired{Guests: e.guests, Owned: state.Owned, VMIDs: span}, inventory)) == 0 {
+		if d.VMID == 0 && d.Invalid == nil && len(plan.Candidates(d, plan.Desired{Guests: e.guests, Owned: state.Owned, VMIDs: span}, inventory)) == 0 {
 			wanted = append(wanted, d.Ref)
 		}
 	}

@@ -100,6 +100,12 @@ func (r *resolution) guest(i, oldVMID int) {
 	asked := Of(d)
 	wanted := r.Minimum.of(asked)
 	effective := wanted
+	if d.Invalid != nil { // what it asks for is not known, so the guards in force stay
+		if now, known := InForce(r.State, d.VMID); known {
+			r.apply(i, asked, r.Minimum.of(completed(now, wanted)))
+		}
+		return
+	}
 	if now, known := InForce(r.State, d.VMID); known && d.VMID != 0 {
 		now = r.Minimum.of(completed(now, wanted))
 		for _, f := range fields {

@@ -29,7 +29,17 @@ type Desired struct {
 	UUID      string    // SMBIOS uuid with which a virtual machine is created if no intent names one; "" leaves it to Proxmox
 	Settings  []Setting // where the fields are set that are guards
 
+	Invalid *Invalid // this release refuses the manifest, which an older one accepted: nothing is planned for the guest; nil if it is valid
+
 	Former map[string]Former // of the empty slots of the live guest that held a volume before, by slot; not from the manifest
+}
+
+// Invalid is why a manifest is refused.
+type Invalid struct {
+	Origin  Origin
+	Field   string // path below spec
+	Message string // "got ..., want ..."
+	Hint    string // may be ""
 }
 
 // Verb is what an Intent wants of its key.

@@ -45,7 +45,7 @@ func noteLifecycle(note func(field string, same bool), a, b Lifecycle) {
 // others returns the fields that ChangedFields does not name.
 func (d Desired) others() Desired {
 	d.VMID, d.Adopt, d.Source, d.Node, d.Nodes, d.Migrate, d.Pool, d.Template = 0, false, Source{}, "", nil, "", "", false
-	d.Observe, d.Suspend = false, nil
+	d.Observe, d.Suspend, d.Invalid = false, nil, nil
 	d.Lifecycle, d.HA, d.Intents, d.Secrets, d.Ignore, d.Origin = Lifecycle{}, nil, nil, nil, nil, Origin{}
 	return d
 }

@@ -19,5 +19,10 @@ func (d Desired) WithoutOrigins() Desired {
 		wanted.Origin = Origin{}
 		d.HA = &wanted
 	}
+	if d.Invalid != nil {
+		invalid := *d.Invalid
+		invalid.Origin = Origin{}
+		d.Invalid = &invalid
+	}
 	return d
 }

@@ -55,10 +55,15 @@ func (a Accepted) Assign(state journal.State) (Accepted, error) {
 // verified or could not be read. Earlier is the revision in force, whose manifests need not be parsed again. With recorded, the changes of every
 // commit are found, so that the journal can record who introduced what.
 func Accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope, earlier Accepted, recorded bool) (Accepted, error) {
+	return accept(ctx, repo, rev, scope, earlier, recorded, manifest.Parse)
+}
+
+// accept is Accept with a function that parses the files.
+func accept(ctx context.Context, repo *gitsource.Repository, rev verify.Revision, scope Scope, earlier Accepted, recorded bool, parse parser) (Accepted, error) {
 	if !rev.Valid() {
 		return Accepted{}, errors.New("accept a revision that was not verified")
 	}
-	set, err := Load(ctx, repo, rev.Commit(), rev.Tree(), scope)
+	set, err := load(ctx, repo, rev.Commit(), rev.Tree(), scope, parse)
 	if err != nil {
 		return Accepted{}, err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // check verifies a head and reads its manifests. It returns the policy that it used.
-func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base) (Accepted, *verify.Policy, error) {
+func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base, parse parser) (Accepted, *verify.Policy, error) {
 	policy, err := in.policy()
 	if err != nil {
 		return Accepted{}, nil, &PolicyError{err}
@@ -30,7 +30,7 @@ func (in *Intake) check(ctx context.Context, head gitsource.ID, base verify.Base
 	if err != nil {
 		return Accepted{}, nil, err
 	}
-	accepted, err := Accept(ctx, repo, rev, in.scope, in.force.Accepted, in.recordsSigners(policy))
+	accepted, err := accept(ctx, repo, rev, in.scope, in.force.Accepted, in.recordsSigners(policy), parse)
 	if err != nil {
 		return Accepted{}, nil, err
 	}

@@ -32,6 +32,14 @@ type Scope struct {
 
 // Load reads and parses the manifests of a tree. It does not check trust: its result can be planned, but not applied.
 func Load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsource.ID, scope Scope) (manifest.Set, error) {
+	return load(ctx, repo, commit, tree, scope, manifest.Parse)
+}
+
+// parser reads the manifests of a tree: manifest.Parse, or manifest.ParseAccepted for a revision that was accepted before.
+type parser func([]manifest.File) (manifest.Set, error)
+
+// load is Load with a function that parses the files.
+func load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsource.ID, scope Scope, parse parser) (manifest.Set, error) {
 	found, err := repo.Files(ctx, tree, gitsource.TreeOptions{Paths: scope.Paths, Suffixes: []string{".yaml", ".yml"}})
 	var bad *gitsource.TreeError
 	if errors.As(err, &bad) {
@@ -44,7 +52,7 @@ func Load(ctx context.Context, repo *gitsource.Repository, commit, tree gitsourc
 	for _, f := range found {
 		files = append(files, manifest.File{Path: f.Path, Data: f.Data})
 	}
-	set, err := manifest.Parse(files)
+	set, err := parse(files)
 	if err != nil {
 		return manifest.Set{}, &RefusedError{Commit: commit, Reason: report.RefusedManifests, Err: err, Hint: "gitops-agent validate DIR shows the same before a commit"}
 	}

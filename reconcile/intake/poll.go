@@ -10,6 +10,7 @@ import (
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/event"
 	"gitops-agent/reconcile/journal"
+	"gitops-agent/reconcile/manifest"
 	"gitops-agent/reconcile/report"
 	"gitops-agent/verify"
 )
@@ -105,7 +106,11 @@ func (in *Intake) accept(ctx context.Context, head gitsource.ID, seen time.Time,
 		return err
 	}
 	base.Rewrite = in.note.read()
-	accepted, policy, err := in.check(ctx, head, base.Base)
+	parse := manifest.Parse
+	if base.fromFloor && base.Commit == head { // this cluster accepted the revision, and the local state was lost
+		parse = manifest.ParseAccepted
+	}
+	accepted, policy, err := in.check(ctx, head, base.Base, parse)
 	if err != nil {
 		return err
 	}

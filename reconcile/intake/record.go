@@ -49,7 +49,7 @@ func (in *Intake) record(ctx context.Context, accepted Accepted, record journal.
 }
 
 // newGuards returns the guards of the Cluster and of the accepted guests that differ from the journal's. A guest without a vmid gets its guards with
-// its identity. A manifest whose vmid is outside of its signer's scope does not change the guards of the guest that has the vmid.
+// its identity, and one with an invalid manifest keeps those in force. A manifest whose vmid is outside of its signer's scope does not change the guards of the guest that has the vmid.
 func newGuards(accepted Accepted, state journal.State, scope gate.Scope, of func(*guest.Desired, journal.State, time.Time) journal.Guarded) []journal.Body {
 	var bodies []journal.Body
 	if g, changed := guard.AcceptCluster(accepted.set.Cluster.Guards, state); changed {
@@ -58,7 +58,7 @@ func newGuards(accepted Accepted, state journal.State, scope gate.Scope, of func
 	now := time.Now()
 	for i := range accepted.guests {
 		d := &accepted.guests[i]
-		if d.VMID == 0 || !scope.Guest(d.Ref) {
+		if d.VMID == 0 || d.Invalid != nil || !scope.Guest(d.Ref) {
 			continue
 		}
 		if g := of(d, state, now); state.Guarded[d.VMID] != g {

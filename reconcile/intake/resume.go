@@ -7,6 +7,7 @@ import (
 
 	"gitops-agent/gitsource"
 	"gitops-agent/reconcile/event"
+	"gitops-agent/reconcile/manifest"
 	"gitops-agent/verify"
 )
 
@@ -20,7 +21,7 @@ func (in *Intake) Resume(ctx context.Context) InForce {
 	return in.force
 }
 
-// verifyAgain checks the revision that was accepted last.
+// verifyAgain checks the revision that was accepted last. A value that only this release refuses holds the guest that has it, and no other guest.
 func (in *Intake) verifyAgain(ctx context.Context) (Accepted, error) {
 	last := in.last()
 	in.checkedBy = nil
@@ -32,7 +33,7 @@ func (in *Intake) verifyAgain(ctx context.Context) (Accepted, error) {
 		return Accepted{}, fmt.Errorf("the local state has sequence %d, but the floor in the cluster is newer: %s with sequence %d", last.Sequence, f.Commit, f.Sequence)
 	}
 	id := gitsource.ID(last.Commit)
-	accepted, policy, err := in.check(ctx, id, verify.Base{Commit: id, ProvenTime: last.ProvenTime})
+	accepted, policy, err := in.check(ctx, id, verify.Base{Commit: id, ProvenTime: last.ProvenTime}, manifest.ParseAccepted)
 	in.revoked = refusal(id, err, time.Time{}) != nil
 	if err == nil && !in.dryRun && in.journal.Healthy() == nil {
 		err = in.appendMissing(ctx, accepted, policy)

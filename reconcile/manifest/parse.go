@@ -11,7 +11,16 @@ import (
 // Parse reads all files of a source. It skips files that are not YAML by their name, and files in a folder whose name begins with a dot. The error is a
 // *Problems with every problem; the Set is complete only without an error. Parse is pure, and its result does not depend on the order of the files.
 func Parse(files []File) (Set, error) {
-	p := parser{report: &report{}, classes: classes{}, firsts: map[string]tree.Position{}, specs: map[string]spec{}, named: map[string]bool{}}
+	p := newParser()
+	p.parse(files)
+	if p.report.count == 0 {
+		p.set.Warnings = p.warnings()
+	}
+	return p.set, p.report.err()
+}
+
+// parse reads the files, and checks what they contain.
+func (p *parser) parse(files []File) {
 	p.read(files)
 	p.classes.check(p.report)
 	p.classes.checkSelectors(p.report, p.folder())
@@ -23,10 +32,6 @@ func Parse(files []File) (Set, error) {
 	p.checkDependencies()
 	p.checkOrder()
 	p.checkVolumes()
-	if p.report.count == 0 {
-		p.set.Warnings = p.warnings()
-	}
-	return p.set, p.report.err()
 }
 
 // warnings returns what is allowed but may be unintended.
@@ -117,7 +122,9 @@ func (p *parser) guest(doc *document) {
 	}
 	l := newLowering(p.report, g.Ref, seen)
 	l.partial = p.report.count > before
-	if desired := l.desired(doc, s); !l.partial {
+	desired := l.desired(doc, s)
+	p.partial[doc.label()] = desired
+	if !l.partial {
 		g.desired = desired
 	}
 	p.set.Guests = append(p.set.Guests, g)

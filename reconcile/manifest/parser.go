@@ -3,6 +3,7 @@ package manifest
 import (
 	"path"
 
+	"gitops-agent/reconcile/guest"
 	"gitops-agent/reconcile/manifest/tree"
 )
 
@@ -16,6 +17,14 @@ type parser struct {
 	firsts   map[string]tree.Position // label -> position of the document
 	specs    map[string]spec          // label of the guest -> decoded spec
 	named    map[string]bool          // classes that a guest names
+	partial  map[string]guest.Desired // label of the guest -> what was understood of it
+}
+
+func newParser() *parser {
+	return &parser{
+		report: &report{}, classes: classes{}, firsts: map[string]tree.Position{}, specs: map[string]spec{}, named: map[string]bool{},
+		partial: map[string]guest.Desired{},
+	}
 }
 
 // folder returns the folder of the Cluster's file, "." for the root. The paths of selectors are relative to it.

@@ -53,6 +53,9 @@ type report struct {
 	list  []Problem
 	seen  map[problemKey]bool
 	count int // number of problems, including repeated ones
+
+	firsts       map[string]Problem // first problem of each guest, by label, including inherited ones
+	unidentified bool               // a field that says which guest a manifest means, or what it inherits, has a problem
 }
 
 type problemKey struct {
@@ -63,6 +66,7 @@ type problemKey struct {
 func (r *report) add(p Problem) {
 	r.count++
 	s := problemKey{p.Origin, p.Message}
+	r.noteGuest(p)
 	if p.Origin != (guest.Origin{}) && r.seen[s] {
 		return
 	}
@@ -71,6 +75,20 @@ func (r *report) add(p Problem) {
 	}
 	r.seen[s] = true
 	r.list = append(r.list, p)
+}
+
+// noteGuest notes that a guest has a problem.
+func (r *report) noteGuest(p Problem) {
+	if !isOfGuest(p) {
+		return
+	}
+	if r.firsts == nil {
+		r.firsts = map[string]Problem{}
+	}
+	if _, known := r.firsts[p.Guest]; !known {
+		r.firsts[p.Guest] = p
+	}
+	r.unidentified = r.unidentified || identifies(p.Field)
 }
 
 // err returns the problems as an error, or nil if there are none.

@@ -43,6 +43,7 @@ const (
 	ReasonFlapping       ConditionReason = "flapping"        // Blocked: repairs of the guest are undone again and again, so the agent repairs it less often
 	ReasonHidden         ConditionReason = "hidden"          // Blocked: a guest that the token may not see has the vmid
 	ReasonImpossible     ConditionReason = "impossible"      // Blocked: a field cannot be changed on an existing guest
+	ReasonInvalid        ConditionReason = "invalid"         // Blocked: this release refuses the manifest, which an older one accepted
 	ReasonLocked         ConditionReason = "locked"          // Blocked: a task or a backup holds the guest
 	ReasonMayExist       ConditionReason = "may-exist"       // Blocked: the manifest names no vmid, and the guest may exist already
 	ReasonNoSecret       ConditionReason = "no-secret"       // Blocked: a secret is missing without which the guest is not created or not started
@@ -76,7 +77,7 @@ const (
 func ConditionReasons() []ConditionReason {
 	return []ConditionReason{
 		ReasonDiffers, ReasonPendingRestart,
-		ReasonCannotCreate, ReasonFlapping, ReasonHidden, ReasonImpossible, ReasonLocked, ReasonMayExist, ReasonNoSecret, ReasonNoSource,
+		ReasonCannotCreate, ReasonFlapping, ReasonHidden, ReasonImpossible, ReasonInvalid, ReasonLocked, ReasonMayExist, ReasonNoSecret, ReasonNoSource,
 		ReasonNoVMID, ReasonPartlyCreated, ReasonSecret, ReasonTaskHangs, ReasonVolumeInUse, ReasonVolumeLost,
 		ReasonDenied, ReasonError, ReasonRootOnly,
 		ReasonDifferentGuest, ReasonForeignMarker, ReasonKind, ReasonNotManaged,

@@ -14,6 +14,9 @@ import (
 // planGuest plans one guest that a manifest names.
 func planGuest(want Desired, d *guest.Desired, got cluster.Snapshot, volumes holders) Guest {
 	p := Guest{Ref: d.Ref, Node: d.Node, Wave: d.Wave, Origin: d.Origin, Managed: true}
+	if d.Invalid != nil {
+		return planInvalid(p, d, got)
+	}
 	if d.VMID == 0 {
 		if found := Candidates(d, want, got.Inventory); len(found) > 0 {
 			p.Conditions = append(p.Conditions, candidatesCondition(found))

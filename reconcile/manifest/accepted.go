@@ -1,0 +1,68 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+
+	"gitops-agent/reconcile/guest"
+)
+
+// ParseAccepted reads the files of a revision that was accepted before, perhaps by an older release. A value that this release refuses does not make
+// the revision unreadable: each guest that has it is in the Set with the problem in guest.Desired.Invalid, and all other guests are as Parse returns
+// them. Problems of the Cluster, of a vmid, of a name, and of documents that cannot be attributed to guests are errors as in Parse.
+func ParseAccepted(files []File) (Set, error) {
+	p := newParser()
+	p.parse(files)
+	if p.report.count == 0 {
+		p.set.Warnings = p.warnings()
+		return p.set, nil
+	}
+	if !p.report.concernsOnlyGuests() {
+		return p.set, p.report.err()
+	}
+	for i := range p.set.Guests {
+		g := &p.set.Guests[i]
+		if first, invalid := p.report.firsts[g.Label()]; invalid {
+			g.desired = p.partial[g.Label()]
+			g.desired.Invalid = &guest.Invalid{Origin: first.Origin, Field: first.Field, Message: first.Message, Hint: first.Hint}
+		}
+	}
+	return p.set, nil
+}
+
+// concernsOnlyGuests reports whether every problem is one of the values of a guest, whose vmid and name are known nevertheless.
+func (r *report) concernsOnlyGuests() bool {
+	for _, p := range r.list {
+		if !isOfGuest(p) && !isInherited(p) { // a guest that inherits a problem has it too
+			return false
+		}
+	}
+	return !r.unidentified
+}
+
+// isOfGuest reports whether a problem is in the document of a guest.
+func isOfGuest(p Problem) bool {
+	kind, _, _ := strings.Cut(p.Guest, "/")
+	return guest.Kind(kind) == guest.VirtualMachine || guest.Kind(kind) == guest.Container
+}
+
+// identifies reports whether a field says which guest a manifest means, or what it inherits.
+func identifies(field string) bool {
+	first, _, _ := strings.Cut(field, ".")
+	first, _, _ = strings.Cut(first, "[")
+	return slices.Contains([]string{"", "vmid", "adopt", "class", "metadata"}, first)
+}
+
+// isInherited reports whether a problem is in a value of a class, or of the Cluster's defaults, that guests inherit.
+func isInherited(p Problem) bool {
+	kind, _, _ := strings.Cut(p.Guest, "/")
+	field := p.Field
+	if kind == kindCluster {
+		field = strings.TrimPrefix(field, "defaults.")
+	}
+	if kind != kindClass && kind != kindCluster || kind == kindCluster && field == p.Field {
+		return false
+	}
+	of, inner, _ := strings.Cut(field, ".")
+	return (of == "virtualMachine" || of == "container") && inner != "" && !identifies(inner)
+}

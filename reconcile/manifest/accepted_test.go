@@ -1,0 +1,70 @@
+package manifest
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestParseAccepted reads revisions that an older release accepted. Problems of the values of guests keep the revision readable; all others do not.
+func TestParseAccepted(t *testing.T) {
+	const (
+		head    = "apiVersion: proxmox.gitops/v1alpha1\n"
+		cluster = head + "kind: Cluster\nmetadata: {name: home}\nspec: {vmids: {from: 200, to: 299}"
+		guest   = "\n---\n" + head + "kind: Container\nmetadata: {name: "
+		source  = ", node: pve1, source: {template: {volume: \"local:vztmpl/a.tar.zst\"}}, rootfs: {storage: local, size: 4Gi}"
+		good    = guest + "b}\nspec: {vmid: 202" + source + "}"
+	)
+	tests := map[string]struct {
+		text    string
+		invalid map[string]string // field by label
+		refused bool
+	}{
+		"valid":       {cluster + "}" + good, nil, false},
+		"value":       {cluster + "}" + guest + "a}\nspec: {vmid: 201" + source + ", timezone: Etc/UTC}" + good, map[string]string{"Container/a": "timezone"}, false},
+		"first_value": {cluster + "}" + guest + "a}\nspec: {vmid: 201" + source + ", timezone: Etc/UTC, tty: 99}" + good, map[string]string{"Container/a": "timezone"}, false},
+		"default_of_the_cluster": {
+			cluster + ", defaults: {container: {timezone: Etc/UTC}}}" + guest + "a}\nspec: {vmid: 201" + source + ", timezone: UTC}" + good,
+			map[string]string{"Container/b": "timezone"},
+			false,
+		},
+		"dependency":       {cluster + "}" + guest + "a}\nspec: {vmid: 201" + source + ", dependsOn: [Container/c]}" + good, map[string]string{"Container/a": "dependsOn[0]"}, false},
+		"vmid":             {cluster + "}" + guest + "a}\nspec: {vmid: 1" + source + "}" + good, nil, true},
+		"vmid_of_another":  {cluster + "}" + guest + "a}\nspec: {vmid: 202" + source + "}" + good, nil, true},
+		"value_and_vmid":   {cluster + "}" + guest + "a}\nspec: {vmid: 1" + source + ", timezone: Etc/UTC}" + good, nil, true},
+		"name":             {cluster + "}" + guest + "A_}\nspec: {vmid: 201" + source + "}" + good, nil, true},
+		"class":            {cluster + "}" + guest + "a}\nspec: {class: [x], vmid: 201" + source + "}" + good, nil, true},
+		"unknown_kind":     {cluster + "}" + good + "\n---\n" + head + "kind: Pool\nmetadata: {name: a}\n", nil, true},
+		"cluster":          {cluster + ", guards: {approvals: 99}}" + good, nil, true},
+		"no_cluster":       {strings.TrimPrefix(good, "\n---\n"), nil, true},
+		"cluster_and_more": {cluster + ", guards: {approvals: 99}}" + guest + "a}\nspec: {vmid: 201" + source + ", timezone: Etc/UTC}", nil, true},
+		"not_yaml":         {cluster + "}" + good + "\n---\n{", nil, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			files := []File{{Path: "all.yaml", Data: []byte(test.text)}}
+			set, err := ParseAccepted(files)
+			if (err != nil) != test.refused {
+				t.Fatalf("got error %v, want one: %t", err, test.refused)
+			}
+			if _, strict := Parse(files); (strict == nil) != (err == nil && len(test.invalid) == 0) {
+				t.Errorf("Parse: got %v, want an error for every problem", strict)
+			}
+			if err != nil {
+				return
+			}
+			guests, err := set.Lower(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range guests {
+				field := ""
+				if d.Invalid != nil {
+					field = d.Invalid.Field
+				}
+				if field != test.invalid[d.Label()] || d.Name == "" || d.VMID == 0 {
+					t.Errorf("got %s with vmid %d, invalid because of %q, want %q", d.Label(), d.VMID, field, test.invalid[d.Label()])
+				}
+			}
+		})
+	}
+}
