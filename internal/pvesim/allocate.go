@@ -81,6 +81,9 @@ func (s *Sim) allocateNew(vmid int, d drive, logf func(string, ...any), made *[]
 	if d.volKey == "volume" && size == 0 && st.Type == "dir" {
 		format = "subvol" // a directory without a limit
 	}
+	if d.isImport() {
+		logf("create full clone of drive (%s)", d.values["import-from"])
+	}
 	v := Volume{ID: id + ":" + st.freeName(vmid, format), Owner: vmid, Size: st.roundUp(size), Format: format, Kind: "images"}
 	if format != "subvol" {
 		logf("%s", st.formatLog(&v))
@@ -92,6 +95,12 @@ func (s *Sim) allocateNew(vmid int, d drive, logf func(string, ...any), made *[]
 		return d, err
 	}
 	s.add(v)
+	if d.isImport() {
+		logf("allocated target volume '%s'", v.ID)
+		for _, l := range convertLog(s.volume(d.values["import-from"])) {
+			logf("%s", l)
+		}
+	}
 	*made = append(*made, v.ID)
 	return d.with(v.ID, v.Size), nil
 }

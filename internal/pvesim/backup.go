@@ -46,18 +46,22 @@ func backup(c *call) (reply, error) {
 		return reply{}, err
 	}
 	return c.start("vzdump", vmid, func(t *task) error {
-		if err := t.locked(func() error { return t.beginBackup(c, vmid) }); err != nil {
+		if err := t.applyFault(BeforeBegin); err != nil {
+			return err
+		}
+		begun := time.Now()
+		if err := t.locked(func() error { return t.beginBackup(c, vmid, id) }); err != nil {
 			return err
 		}
 		err := t.work(1)
 		if workerDied(err) {
 			return err // the lock stays, as after a crash
 		}
-		return t.locked(func() error { return t.endBackup(c, vmid, id, err) })
+		return t.locked(func() error { return t.endBackup(c, vmid, id, begun, err) })
 	})
 }
 
-func (t *task) beginBackup(c *call, vmid int) error {
+func (t *task) beginBackup(c *call, vmid int, storage string) error {
 	g := t.sim.guests[vmid]
 	if g == nil || g.node != c.node() {
 		return apiErrorf("unable to find VM '%d'", vmid)
@@ -68,12 +72,12 @@ func (t *task) beginBackup(c *call, vmid int) error {
 	if err := t.sim.checkWritable(g); err != nil {
 		return err
 	}
-	t.printf("INFO: Starting Backup of VM %d (%s)", vmid, g.kind)
+	t.logBackupBegin(c, g, storage)
 	g.edit(func(conf *config) { conf.Values["lock"] = "backup" })
 	return nil
 }
 
-func (t *task) endBackup(c *call, vmid int, storage string, err error) error {
+func (t *task) endBackup(c *call, vmid int, storage string, begun time.Time, err error) error {
 	g := t.sim.guests[vmid]
 	if g == nil {
 		return apiErrorf("guest %d vanished during its backup", vmid)
@@ -85,11 +89,6 @@ func (t *task) endBackup(c *call, vmid int, storage string, err error) error {
 	if err != nil {
 		return err
 	}
-	ext := "vma"
-	if g.kind == LXC {
-		ext = "tar"
-	}
-	ext += map[string]string{"": ".zst", "zstd": ".zst", "gzip": ".gz", "lzo": ".lzo", "1": ".lzo"}[c.params["compress"]]
 	a := &archive{kind: g.kind, text: g.text, notes: strings.ReplaceAll(c.params["notes-template"], "{{guestname}}", g.name()), sizes: map[string]int64{}}
 	total := int64(0)
 	for _, slot := range diskSlots(g.kind, g.conf.Values) {
@@ -103,11 +102,12 @@ func (t *task) endBackup(c *call, vmid int, storage string, err error) error {
 	if t.sim.storage(storage).full {
 		return apiErrorf("job errors: vma_queue_write: write error - Broken pipe")
 	}
-	name := storage + ":backup/vzdump-" + string(g.kind) + "-" + itoa(vmid) + "-" + time.Now().Format("2006_01_02-15_04_05") + "." + ext
+	ext := c.backupFormat(g.kind)
+	name := storage + ":" + backupName(g, begun, ext)
 	v := t.sim.add(Volume{ID: name, Owner: vmid, Size: total/1000 + 1, Format: ext, Kind: "backup"})
 	a.protected = c.flag("protected")
 	v.archive = a
-	t.printf("INFO: Finished Backup of VM %d (00:00:01)", vmid)
+	t.logBackupEnd(c, g, v, total, begun)
 	t.sim.countEffect(vmid, BackedUp)
 	return nil
 }
@@ -173,6 +173,7 @@ func (t *task) unpack(c *call, a *archive, vmid int, made *[]string) (values, er
 	v := maps.Clone(configtext.Parse(a.kind, a.text).Values)
 	delete(v, "lock")
 	maps.DeleteFunc(v, func(k, _ string) bool { return isUnused(k) })
+	t.logRestoreBegin(c, a, v)
 	for _, slot := range diskSlots(a.kind, v) {
 		size, saved := a.sizes[slot]
 		if !saved {
@@ -196,9 +197,14 @@ func (t *task) unpack(c *call, a *archive, vmid int, made *[]string) (values, er
 		vol := t.sim.add(Volume{ID: id + ":" + st.freeName(vmid, "raw"), Owner: vmid, Size: st.roundUp(size), Format: "raw", Kind: "images"})
 		t.printf("%s", st.formatLog(vol))
 		*made = append(*made, vol.ID)
+		if a.kind == QEMU {
+			t.printf("new volume ID is '%s'", vol.ID)
+			t.printf("map 'drive-%s' to '%s' (write zeros = 0)", slot, t.sim.pathOf(vol.ID))
+		}
 		v[slot] = d.with(vol.ID, vol.Size).text()
 	}
 	if a.kind == QEMU {
+		t.logRestored(a)
 		v["vmgenid"] = t.sim.newUUID()
 	}
 	if c.flag("unique") {

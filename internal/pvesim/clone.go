@@ -172,13 +172,10 @@ func (t *task) clone(c *call, newID int) error {
 	err := t.work(0.3)
 	var v values
 	if err == nil {
-		err = t.locked(func() (err error) {
-			v, err = t.copyVM(c, newID, &made)
-			return err
-		})
+		v, err = t.copyVM(c, newID, &made, 0.7)
 	}
 	if err == nil {
-		err = t.work(0.7)
+		err = t.work(0)
 	}
 	if err == nil {
 		return t.commitGuest(newID, func() error {

@@ -5,17 +5,40 @@ import (
 	"strings"
 )
 
-// copyVM returns the values of the clone, with copied or linked volumes and new identities. The state is locked.
-func (t *task) copyVM(c *call, newID int, made *[]string) (values, error) {
-	src, err := c.vm()
+// copyVM returns the values of the clone, with copied or linked volumes and new identities. Copying takes the given share of the task's duration. The
+// state is not locked.
+func (t *task) copyVM(c *call, newID int, made *[]string, share float64) (values, error) {
+	var v values
+	var slots []string
+	err := t.locked(func() (err error) {
+		v, slots, err = c.cloneValues()
+		return err
+	})
+	for _, slot := range slots {
+		if err == nil {
+			err = t.copySlot(c, newID, slot, v, made, share/float64(len(slots)))
+		}
+	}
+	if err == nil && len(slots) == 0 {
+		err = t.sleepShare(share)
+	}
 	if err != nil {
 		return nil, err
+	}
+	return v, t.locked(func() error { t.setCloneIdentity(c, v); return nil })
+}
+
+// cloneValues returns what a clone takes over from the config of its source, and the slots of the volumes to copy. The state is locked.
+func (c *call) cloneValues() (v values, slots []string, err error) {
+	src, err := c.vm()
+	if err != nil {
+		return nil, nil, err
 	}
 	from, err := c.cloneSource(src)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	v := maps.Clone(from)
+	v = maps.Clone(from)
 	for _, k := range []string{"template", "lock", "parent", "snaptime", "snapstate", "vmstate", "digest"} {
 		delete(v, k)
 	}
@@ -23,18 +46,48 @@ func (t *task) copyVM(c *call, newID int, made *[]string) (values, error) {
 	for _, slot := range diskSlots(QEMU, v) {
 		d, err := parseDrive(slot, v[slot])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if !d.ownsVolume() {
-			continue
+		if d.ownsVolume() {
+			slots = append(slots, slot)
 		}
-		if d, err = t.copyDrive(c, src, newID, d, made); err != nil {
-			return nil, err
+	}
+	return v, slots, nil
+}
+
+// copySlot copies or links one volume of the clone. The state is not locked.
+func (t *task) copySlot(c *call, newID int, slot string, v values, made *[]string, share float64) error {
+	var src, dst *Volume
+	err := t.locked(func() error {
+		g, err := c.vm()
+		if err != nil {
+			return err
+		}
+		d, err := parseDrive(slot, v[slot])
+		if err != nil {
+			return err
+		}
+		old := t.sim.volume(d.file())
+		if d, err = t.copyDrive(c, g, newID, d, made); err != nil {
+			return err
 		}
 		v[slot] = d.text()
+		full := c.isFull(g) && d.hasCopyLog()
+		if full && g.running {
+			t.logMirror(slot, old)
+		} else if full {
+			from, to := *old, *t.sim.volume(d.file())
+			src, dst = &from, &to
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case src == nil:
+		return t.sleepShare(share)
 	}
-	t.setCloneIdentity(c, v)
-	return v, nil
+	return t.transfer(src, dst, share)
 }
 
 // setCloneIdentity gives the clone its own name, MAC addresses, uuid and generation id.
@@ -77,7 +130,7 @@ func (t *task) copyDrive(c *call, src *guest, newID int, d drive, made *[]string
 	st := s.storage(d.storageOf())
 	format := old.Format
 	if !c.isFull(src) && !d.isCloudInit() {
-		t.printf("create linked clone of drive %s (%s)", d.slot, old.ID)
+		t.printf("create linked clone of %s %s (%s)", diskLabel(src.kind), d.slot, old.ID)
 		if st.Type == "dir" {
 			format = "qcow2" // an overlay for a base of any format
 		}
@@ -90,7 +143,7 @@ func (t *task) copyDrive(c *call, src *guest, newID int, d drive, made *[]string
 		*made = append(*made, v.ID)
 		return d.with(v.ID, v.Size), nil
 	}
-	t.printf("create full clone of drive %s (%s)", d.slot, old.ID)
+	t.printf("create full clone of %s %s (%s)", diskLabel(src.kind), d.slot, old.ID)
 	if id := c.params["storage"]; id != "" {
 		st = s.storage(id)
 	}
@@ -105,9 +158,22 @@ func (t *task) copyDrive(c *call, src *guest, newID int, d drive, made *[]string
 	}
 	v := s.copyVolume(old, st, newID, format, d.isCloudInit())
 	t.printf("%s", st.formatLog(v))
-	t.printf("allocated target volume '%s'", v.ID)
+	if src.kind == QEMU {
+		t.printf("allocated target volume '%s'", v.ID)
+	} else if v.Format != "subvol" {
+		t.logFilesystem(v.Size)
+		t.logRsync()
+	}
 	*made = append(*made, v.ID)
 	return d.with(v.ID, v.Size), nil
+}
+
+// diskLabel names the disks of a guest in task logs.
+func diskLabel(kind Kind) string {
+	if kind == LXC {
+		return "mountpoint"
+	}
+	return "drive"
 }
 
 // logLink logs how a linked clone was created.
@@ -134,5 +200,5 @@ func (s *Sim) copyVolume(old *Volume, st *storage, owner int, format string, clo
 	if cloudInit {
 		name = st.volumeName(owner, "vm-"+itoa(owner)+"-cloudinit", format)
 	}
-	return s.add(Volume{ID: st.ID + ":" + name, Owner: owner, Size: st.roundUp(old.Size), Format: format, Kind: old.Kind})
+	return s.add(Volume{ID: st.ID + ":" + name, Owner: owner, Size: st.roundUp(old.Size), Format: format, Kind: old.Kind, Data: old.Data, OS: old.OS})
 }

@@ -59,7 +59,7 @@ func (r *replay) learn(want, got string) {
 var measured = map[string]bool{
 	"cpu": true, "mem": true, "memhost": true, "disk": true, "netin": true, "netout": true, "diskread": true, "diskwrite": true, "uptime": true,
 	"used": true, "avail": true, "used_fraction": true, "pid": true, "pstart": true, "starttime": true, "endtime": true, "ctime": true,
-	"snaptime": true, "digest": true, "pressurecpufull": true, "pressurecpusome": true, "pressureiofull": true, "pressureiosome": true,
+	"snaptime": true, "digest": true, "freemem": true, "pressurecpufull": true, "pressurecpusome": true, "pressureiofull": true, "pressureiosome": true,
 	"pressurememoryfull": true, "pressurememorysome": true, "blockstat": true, "ballooninfo": true, "ssl_fingerprint": true, "saved": true,
 	"total": true, "rx-bytes": true, "rx-packets": true, "tx-bytes": true, "tx-packets": true,
 }
@@ -82,6 +82,7 @@ func (r *replay) normalize(body string) string {
 	body = backupPattern.ReplaceAllString(body, "vzdump-${1}-TIME")
 	body = stateDate.ReplaceAllString(body, "state-suspend-DATE")
 	s := upidPattern.ReplaceAllString(body, "UPID:$1:$2:$3")
+	s = maskLog(s)
 	s = uuidPattern.ReplaceAllString(s, "UUID")
 	s = regexp.MustCompile(`ctime=\d+`).ReplaceAllString(s, "ctime=N")
 	s = instancePattern.ReplaceAllString(s, "instance-id: HASH")

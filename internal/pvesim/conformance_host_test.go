@@ -60,7 +60,7 @@ func daemonDown(times int) hostAction {
 
 // noSendmail makes the next backup fail, because the recorder's host had no sendmail.
 func noSendmail(r *replay) error {
-	return r.sim.Inject(Fault{Kind: TaskFails, Path: "/vzdump$", Text: "unable to find command 'sendmail'"})
+	return r.sim.Inject(Fault{Kind: TaskFails, Path: "/vzdump$", Phase: BeforeBegin, Text: "unable to find command 'sendmail'"})
 }
 
 func sleep(d time.Duration) hostAction {
@@ -153,6 +153,20 @@ func stopCall140And120(r *replay) error {
 	return nil
 }
 
+// written fills a volume with data, as the recorder did so that copies of it take time.
+func written(id string, size int64) hostAction {
+	return func(r *replay) error {
+		return r.sim.locked(func() error { r.sim.volume(r.rename.text(id)).Data = size; return nil })
+	}
+}
+
+// noGrowth gives the file system on a volume its former size, because the recorder's host could not grow mounted file systems.
+func noGrowth(id string, size int64) hostAction {
+	return func(r *replay) error {
+		return r.sim.locked(func() error { r.sim.volume(r.rename.text(id)).FileSystem = size; return nil })
+	}
+}
+
 // hostActions are keyed by the file and the number of the entry that they precede.
 var hostActions = map[string]hostAction{
 	"10/153": edit(110, "efidisk0", ""), // the recorder's host lacked virt-fw-vars
@@ -162,6 +176,7 @@ var hostActions = map[string]hostAction{
 	"13/25":  edit(130, "lock", ""),
 	"17/0": inOrder(remove(140), addGuestVM(Guest{VMID: 140, Running: true, Config: "#v1\nagent: 1\nboot: order=ide2\ncores: 1\n" +
 		"ide2: local:iso/tiny.iso,media=cdrom\nmemory: 256\nname: snap\nscsi0: local:1,format=qcow2\nscsihw: virtio-scsi-single\n"})),
+	"15/1":   written("local:130/vm-130-disk-1.qcow2", 6*mib),
 	"17/23":  unresponsive(140),
 	"17/58":  edit(140, "kvm", "0"),
 	"17/63":  inOrder(responsive(140), holdLock(140, 25*time.Second)),
@@ -175,6 +190,7 @@ var hostActions = map[string]hostAction{
 	"23/0":   keepOnly(101, 110),
 	"25/0":   edit(401, "lock", ""),
 	"26/0":   inOrder(remove(400), addCT(400, "arch: amd64\nhostname: CT400\nmemory: 512\nostype: alpine\nrootfs: local:1\nswap: 512\nunprivileged: 1\n")),
+	"26/71":  noGrowth("local:400/vm-400-disk-0.raw", gib),
 	"27/1":   inOrder(addGuestVM(Guest{VMID: 500, Config: "name: pm\n"}), sleep(11*time.Second)),
 	"29/0":   inOrder(keepOnly(), volume("local:401/vm-401-disk-2.raw", gib)),
 	"32/0":   keepOnly(520),
@@ -188,6 +204,8 @@ var hostActions = map[string]hostAction{
 	"38/17":  unresponsive(570),
 	"40/0":   keepOnly(),
 	"33/4":   daemonDown(2),
+	"40/19":  written("local:590/vm-590-disk-0.raw", 2*gib),
+	"40/37":  sleep(3300 * time.Millisecond),
 	"34/6":   unresponsive(550),
 	"34/81":  volume("local:snippets/u.yaml", 20),
 	"36/0":   listRace(581),

@@ -37,6 +37,7 @@ var vmidContexts = func() []*regexp.Regexp {
 		`(\btap)(9?\d{3})(i)`,
 		`(, )(9?\d{3})( to )`,
 		`(lxc-checkpoint(?:: | -n ))(9?\d{3})(\b)`,
+		`(\bvzdump )(9?\d{3})(\b)`,
 		`(Checkpointing )(9?\d{3})(\b)`,
 	} {
 		out = append(out, regexp.MustCompile(e))
@@ -69,6 +70,7 @@ var nameContexts = func() []*regexp.Regexp {
 		`(^(?:name|hostname)=)(` + guestNames + `)($)`,
 		`((?:name|fqdn|Name): )(` + guestNames + `)(\n|\\n|\.a\.com|"|$)`,
 		`(Copy-of-(?:VM|CT)-)(` + guestNames + `)(")`,
+		`( root@)(` + guestNames + `)(")`,
 	} {
 		out = append(out, regexp.MustCompile(e))
 	}

@@ -22,7 +22,6 @@ var secondExceptions = map[string]string{
 	"60/27": "the monitor is absent",
 	"60/30": "the recorder's QEMU answered no query about its state",
 	"62/7":  "volumes of the recorder's other guests",
-	"62/22": "progress of a copy",
 	"63/52": "of two rules with the same order, either may be first",
 	"63/54": "of two rules with the same order, either may be first",
 	"63/88": "a call of the manager is absent",

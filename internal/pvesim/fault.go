@@ -51,7 +51,7 @@ type Fault struct {
 	Delay       time.Duration
 	Status      int
 	Text        string
-	Phase       int // phase of the task, counting from 0; FailMidway: number of keys written
+	Phase       int // phase of the task, counting from 0; a backup has the phase BeforeBegin; FailMidway: number of keys written
 	Key, Value  string
 	AfterActing bool // ProxyStatus, ErrorText: the call acts although the client receives a failure
 }

@@ -19,6 +19,7 @@ type guest struct {
 	prelaunch       bool // paused, and reset since then
 	startedAt       time.Time
 	pid             int
+	resumed         bool // runs on restored memory
 	unresponsive    bool // ignores shutdown requests; its agent does not answer
 
 	configRow     *row // the row of the stopped guest, derived from the text on first use

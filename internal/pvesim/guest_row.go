@@ -26,6 +26,9 @@ func (s *Sim) rowOf(g *guest) row {
 	if g.running {
 		r.status = "running"
 		r.uptime = int64(time.Since(g.startedAt) / time.Second)
+		if root := s.rootVolume(g.conf.Values); g.kind == LXC && root != nil && root.Format != "subvol" {
+			r.maxdisk = fileSystemSize(root.fileSystem())
+		}
 	}
 	return r
 }

@@ -76,4 +76,5 @@ func (t *task) resumeHibernated(g *guest) {
 	t.sim.free(state, freedAfterResume)
 	t.printf("Resumed VM, removing state")
 	t.sim.markRunning(g)
+	g.resumed = true
 }

@@ -104,6 +104,7 @@ func (t *task) copyCT(c *call, src *guest, newID int, made *[]string) error {
 	if d, ok := c.params["description"]; ok {
 		v["description"] = d
 	}
+	t.warnOfOS(v)
 	t.sim.guests[newID].edit(func(conf *config) { conf.Values = v })
 	return nil
 }

@@ -2,7 +2,6 @@ package pvesim
 
 import (
 	"maps"
-	"slices"
 	"strings"
 )
 
@@ -146,29 +145,20 @@ func (t *task) createMounts(vmid int, set values, template string, made *[]strin
 		t.printf("volume '%s' does not exist", template)
 		return apiErrorf("volume '%s' does not exist", template)
 	}
-	t.printf("extracting archive '%s'", t.sim.pathOf(template))
-	t.printf("Detected container architecture: amd64")
+	t.logUnpacked(template, set["hostname"])
+	if root := t.sim.rootVolume(set); root != nil {
+		root.OS = templateOS(template)
+	}
 	return nil
 }
 
-// logFilesystem logs the output of mkfs for a new file system of the given size in bytes.
-func (t *task) logFilesystem(size int64) {
-	const blockSize, groupBlocks, inodeRatio = 4096, 32768, 16384
-	blocks := size / blockSize
-	t.printf("Creating filesystem with %d 4k blocks and %d inodes", blocks, size/inodeRatio)
-	t.printf("Filesystem UUID: %s", t.sim.newUUID())
-	t.printf("Superblock backups stored on blocks: ")
-	groups := map[int64]bool{}
-	for _, base := range []int64{3, 5, 7} {
-		for g := int64(1); g*groupBlocks < blocks; g *= base {
-			groups[g] = true
-		}
+// rootVolume returns the volume of a container's root directory, or nil.
+func (s *Sim) rootVolume(v values) *Volume {
+	d, err := parseMount("rootfs", v["rootfs"])
+	if err != nil {
+		return nil
 	}
-	var at []string
-	for _, g := range slices.Sorted(maps.Keys(groups)) {
-		at = append(at, itoa64(g*groupBlocks))
-	}
-	t.printf("\t%s", strings.Join(at, ", "))
+	return s.volume(d.file())
 }
 
 // mountOrder returns rootfs first, then the mount points.

@@ -97,6 +97,7 @@ func (t *task) move(c *call, g *guest) error {
 	v := t.sim.copyVolume(old, st, g.vmid, format, d.isCloudInit())
 	t.printf("%s", st.formatLog(v))
 	t.printf("allocated target volume '%s'", v.ID)
+	t.logCopy(g, d, old)
 	id := v.ID
 	if g.isTemplate() {
 		id = t.sim.makeBase(id)

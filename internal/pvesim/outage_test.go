@@ -92,7 +92,7 @@ func TestQuorumLostWhileTasksRun(t *testing.T) {
 	tests := map[string]struct{ call, left string }{
 		"create":  {"POST /nodes/pve1/qemu vmid=101 scsi0=local-lvm:1", "create"},
 		"clone":   {"POST " + vm100 + "/clone newid=101 full=1", "clone"},
-		"restore": {"POST /nodes/pve1/qemu vmid=101 archive=local:backup/vzdump-qemu-100-2000_01_01-00_00_01.vma.zst", "create"},
+		"restore": {"POST /nodes/pve1/qemu vmid=101 archive=local:backup/vzdump-qemu-100-2000_01_01-00_00_00.vma.zst", "create"},
 		"ct":      {"POST /nodes/pve1/lxc/200/clone newid=101 full=1", "create"},
 		"backup":  {"POST /nodes/pve1/vzdump vmid=100", ""},
 		"migrate": {"POST " + vm100 + "/migrate target=pve2", ""},

@@ -77,6 +77,7 @@ func (t *task) resize(g *guest, slot, size string) error {
 	if err := st.checkSpace(g.vmid, st.roundUp(n)-v.Size); err != nil {
 		return err
 	}
+	old := v.fileSystem()
 	v.Size = st.roundUp(n)
 	switch {
 	case g.running && g.kind == QEMU: // QEMU itself resizes and logs nothing
@@ -84,6 +85,10 @@ func (t *task) resize(g *guest, slot, size string) error {
 		t.printf("Image resized.")
 	default:
 		t.printf("  Size of logical volume pve/%s changed.", baseName(v.ID))
+	}
+	if g.kind == LXC && v.Format != "subvol" {
+		t.logGrownFilesystem(v, old, g.running)
+		v.FileSystem = 0
 	}
 	g.edit(func(conf *config) { conf.Values[slot] = d.with(d.file(), v.Size).text() })
 	t.sim.countEffect(g.vmid, Resized)

@@ -147,6 +147,9 @@ func (s *Sim) completeConfig(kind Kind, vmid int, v values) error {
 			v[k] = def
 		}
 	}
+	if root := s.rootVolume(v); root != nil && v["ostype"] != "unmanaged" {
+		root.OS = v["ostype"]
+	}
 	return nil
 }
 

@@ -9,10 +9,11 @@ import (
 func (t *task) overruleShutdown(kind Kind, vmid int) {
 	typ := typePrefix(kind) + "shutdown"
 	var names []string
+	var running []*task
 	_ = t.locked(func() error {
 		for _, o := range t.sim.tasks {
 			if o.vmid == vmid && o.ended.IsZero() && o.upid.typ == typ {
-				o.abortOnce.Do(func() { close(o.abort) })
+				running = append(running, o)
 				names = append(names, o.name)
 			}
 		}
@@ -21,7 +22,8 @@ func (t *task) overruleShutdown(kind Kind, vmid int) {
 		}
 		return nil
 	})
-	if len(names) > 0 {
+	for _, o := range running { // one after the other, so that the next one gets the lock before its own signal
+		o.abortOnce.Do(func() { close(o.abort) })
 		t.sim.wait(killDelay)
 	}
 }

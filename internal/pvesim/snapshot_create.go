@@ -81,6 +81,17 @@ func (t *task) prepareSnapshot(c *call, kind Kind, name string) error {
 
 // commitSnapshot saves the memory if the call requests that, and finishes the snapshot. The state is locked.
 func (t *task) commitSnapshot(c *call, g *guest, name string) error {
+	state := ""
+	var err error
+	if c.flag("vmstate") && g.running {
+		state, err = t.saveState(g, name)
+	}
+	if state != "" {
+		id, _, _ := strings.Cut(state, ":")
+		t.printf("saving VM state and RAM using storage '%s'", id)
+		t.printf("%.2f MiB in 0s", float64(vmMemory(g.conf.Values))/64)
+		t.printf("completed saving the VM state in 0s, saved %.2f MiB", float64(vmMemory(g.conf.Values))/2)
+	}
 	for _, slot := range diskSlots(g.kind, g.conf.Values) {
 		if d, err := parseDisk(g.kind, slot, g.conf.Values[slot]); err == nil && d.ownsVolume() && !d.isCloudInit() {
 			t.printf("snapshotting 'drive-%s' (%s)", slot, d.file())
@@ -88,11 +99,6 @@ func (t *task) commitSnapshot(c *call, g *guest, name string) error {
 	}
 	if g.running && g.kind == QEMU {
 		t.printf("internal qemu snapshot")
-	}
-	state := ""
-	var err error
-	if c.flag("vmstate") && g.running {
-		state, err = t.saveState(g, name)
 	}
 	g.edit(func(conf *config) {
 		delete(conf.Values, "lock")

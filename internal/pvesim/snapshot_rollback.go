@@ -71,6 +71,7 @@ func (s *Sim) rollBack(g *guest, snap *configtext.Snapshot) {
 	s.countEffect(g.vmid, RolledBack)
 	if resume {
 		s.markRunning(g)
+		g.resumed = true
 	}
 }
 

@@ -145,6 +145,6 @@ func (s *Sim) checkVolumes(g *guest) error {
 // markRunning marks a guest as running, with a new process id. The state is locked.
 func (s *Sim) markRunning(g *guest) {
 	s.nextPID++
-	g.running, g.paused, g.prelaunch, g.startedAt, g.pid = true, false, false, time.Now(), s.nextPID
+	g.running, g.paused, g.prelaunch, g.startedAt, g.pid, g.resumed = true, false, false, time.Now(), s.nextPID, false
 	s.countEffect(g.vmid, Started)
 }

@@ -1,6 +1,9 @@
 package pvesim
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // writeRow writes a guest's row of a list.
 func (s *Sim) writeRow(o *object, g *guest) {
@@ -63,10 +66,6 @@ func (s *Sim) writeRunning(o *object, g *guest) {
 		} else {
 			o.num(p, 0)
 		}
-	}
-	if g.kind == QEMU {
-		o.num("diskread", 0)
-		o.num("diskwrite", 0)
 	}
 }
 
@@ -142,9 +141,15 @@ func (s *Sim) writeMonitorFields(o *object, g *guest) {
 	o.str("running-machine", runningMachine(g.conf.Values))
 	o.str("running-qemu", "10.0.13")
 	o.num("balloon", mem)
+	o.num("diskread", 0)
+	o.num("diskwrite", 0)
 	var b object
 	b.num("actual", mem)
 	b.num("max_mem", mem)
+	if g.hasBalloonStats() {
+		b.num("free_mem", mem/2)
+		o.num("freemem", mem/2)
+	}
 	o.raw("ballooninfo", b.bytes())
 	var p object
 	for _, k := range []string{
@@ -211,4 +216,13 @@ func writeStatusFlags(o *object, v values) {
 	} else {
 		o.str("clipboard", vga["clipboard"])
 	}
+}
+
+// bootTime is the time after a start until a guest's system has loaded its drivers.
+const bootTime = time.Minute
+
+// hasBalloonStats reports whether the balloon driver in the guest reports free memory: some time after the start, but at once if the guest's memory was
+// restored, and never if no system runs in the guest.
+func (g *guest) hasBalloonStats() bool {
+	return g.resumed || !g.unresponsive && time.Since(g.startedAt) >= bootTime
 }

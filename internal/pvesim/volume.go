@@ -13,10 +13,14 @@ type Volume struct {
 	Owner  int    // vmid, or 0
 	Size   int64  // bytes that a guest sees
 	Stored int64  // bytes of the file if they differ, as for a compressed image; 0 means Size
+	Data   int64  // bytes that the guest has written, which copies read; 0 means almost none
 	Format string
 	Base   string // id of the base image of a linked clone
 	Kind   string // content type: images, rootdir, iso, vztmpl, import, snippets, backup
 	Made   time.Time
+
+	FileSystem int64  // size of the volume to which its file system was made or grown, if it differs from Size
+	OS         string // distribution of a container's files, if known
 
 	archive *archive // of a backup
 }
